@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# evb as a container: build, test, and the image that runs, which holds nothing else.
+# docs/container.md has the run lines.
+ARG BASE=docker.io/library/debian:bookworm-slim
+
+FROM ${BASE} AS build
+WORKDIR /src
+COPY dev .
+RUN ./dev install build
+COPY . .
+RUN ./dev build
+RUN meson install -C build --no-rebuild --destdir /install --strip
+
+FROM build AS test
+RUN ./dev test unit
+
+FROM ${BASE} AS runtime
+# The drivers are plugins: no program names them, so the packages are listed. Keep sorted.
+RUN apt-get update \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        libcjson1 \
+        libnuma1 \
+        libpcap0.8 \
+        librte-bus-vdev23 \
+        librte-eal23 \
+        librte-ethdev23 \
+        librte-mbuf23 \
+        librte-mempool-ring23 \
+        librte-mempool23 \
+        librte-net-af-packet23 \
+        librte-net-memif23 \
+        librte-net-null23 \
+        librte-net-pcap23 \
+        librte-net-ring23 \
+        librte-net-tap23 \
+        librte-pcapng23 \
+        librte-ring23 \
+        librte-telemetry23 \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
+# From the test stage: an image whose unit tests fail is not built.
+COPY --from=test /install/usr/local/bin/evb /usr/local/bin/evb
+COPY configs /etc/evb
+COPY pmd-config /etc/evb/pmd-config
+# Every library that the program needs is there, and it starts.
+RUN evb --help >/dev/null
+
+LABEL org.opencontainers.image.title="evb" \
+      org.opencontainers.image.description="Event builder on DPDK" \
+      org.opencontainers.image.licenses="BSD-3-Clause"
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["evb", "stat", "/evb/summary"]
+ENTRYPOINT ["evb"]
+CMD ["run", "/etc/evb/demo.json"]

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The subcommands of evb: argument parsing and printing, the work is in lib/. argv[0] is the
+// subcommand's name. Each returns the exit status: 0 done, 1 refused or failed, 2 losses.
+#pragma once
+
+int cmd_check(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+int cmd_gen(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_stat(int argc, char **argv);

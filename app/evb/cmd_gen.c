@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "cmd.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compose.h"
+#include "source/mdf_sources.h"
+#include "source/mfp_file.h"
+
+struct arguments {
+	const char *port[6]; // profile, device, address, mtu, destination address and MAC
+	const char *udp_port, *packing, *law, *mean, *sigma, *maximum, *rate, *events, *first_event;
+	const char *seed, *mdf, *mfp, *map, *out;
+	const char *sources;
+	bool ether;
+	struct overrides overrides;
+	struct session_options session;
+};
+
+enum {
+	OPTION_PROFILE,
+	OPTION_DEVICE,
+	OPTION_ADDRESS,
+	OPTION_MTU,
+	OPTION_TO,
+	OPTION_TO_MAC,
+};
+
+enum {
+	KEY_PORT = 256, // + the options above
+	KEY_UDP_PORT = 300,
+	KEY_ETHER,
+	KEY_SIGMA,
+	KEY_MAXIMUM,
+	KEY_FIRST_EVENT,
+	KEY_SEED,
+	KEY_MDF,
+	KEY_MFP,
+	KEY_MAP,
+	KEY_SUMMARY,
+};
+
+static const struct argp_option options[] = {
+	{ NULL, 0, NULL, 0, "Where to", 1 },
+	{ "profile", KEY_PORT + OPTION_PROFILE, "NAME", 0, "driver profile (default af_packet)",
+	  1 },
+	{ "device", KEY_PORT + OPTION_DEVICE, "NAME", 0, "interface, memif socket, PCI address",
+	  1 },
+	{ "address", KEY_PORT + OPTION_ADDRESS, "ADDRESS/PREFIX", 0, "to send from", 1 },
+	{ "mtu", KEY_PORT + OPTION_MTU, "BYTES", 0, "of the path (default 1500)", 1 },
+	{ "to", KEY_PORT + OPTION_TO, "ADDRESS", 0, "receiver", 1 },
+	{ "to-mac", KEY_PORT + OPTION_TO_MAC, "MAC", 0, "receiver's, instead of asking by ARP", 1 },
+	{ "udp-port", KEY_UDP_PORT, "PORT", 0, "receiver's (default 19522)", 1 },
+	{ "ether", KEY_ETHER, NULL, 0, "segments right behind an EtherType, without IP and UDP",
+	  1 },
+	{ "out", 'o', "FILE.mfp", 0, "write the MFPs to a file instead of sending them", 1 },
+	{ NULL, 0, NULL, 0, "What", 2 },
+	{ "sources", 's', "IDS", 0, "source ids and ranges, as in 1-8,0x1000 (default 1-8)", 2 },
+	{ "packing", 'p', "N", 0, "events in an MFP (default 1)", 2 },
+	{ "law", 'l', "LAW", 0, "fragment sizes: fixed, gaussian or lhcb", 2 },
+	{ "mean", 'm', "BYTES", 0, "of a fragment (default 100)", 2 },
+	{ "sigma", KEY_SIGMA, "BYTES", 0, "of law gaussian (default 20)", 2 },
+	{ "maximum", KEY_MAXIMUM, "BYTES", 0, "of law gaussian (default 240)", 2 },
+	{ "mdf", KEY_MDF, "FILE", 0, "events of an MDF file, one source a bank", 2 },
+	{ "source-map", KEY_MAP, "FILE", 0, "where to write which source stands for which bank",
+	  2 },
+	{ "mfp", KEY_MFP, "FILE", 0, "MFPs of a file; name its --sources and --packing", 2 },
+	{ "first-event", KEY_FIRST_EVENT, "ID", 0, "event id of the first fragment (default 0)",
+	  2 },
+	{ "seed", KEY_SEED, "N", 0, "of sizes and contents", 2 },
+	{ NULL, 0, NULL, 0, "How much", 3 },
+	{ "rate", 'r', "EVENTS", 0, "MFPs a source and second (default: as fast as it goes)", 3 },
+	{ "events", 'n', "N", 0, "MFPs a source, then the end of run (default: until stopped)", 3 },
+	{ "duration", 'd', "SECONDS", 0, "stop after this time", 3 },
+	{ "summary", KEY_SUMMARY, "FILE", 0, "write the final account as JSON", 3 },
+	{ "set", 'S', "PATH=VALUE", 0,
+	  "override a key of the composed configuration, as in generators[0].faults.loss=0.01", 3 },
+	{ "quiet", 'q', NULL, 0, "show only the final account", 3 },
+	{ 0 },
+};
+
+static error_t parse_what(int key, char *argument, struct arguments *arguments)
+{
+	const char **to = key == 's'               ? &arguments->sources
+			  : key == 'p'             ? &arguments->packing
+			  : key == 'l'             ? &arguments->law
+			  : key == 'm'             ? &arguments->mean
+			  : key == KEY_SIGMA       ? &arguments->sigma
+			  : key == KEY_MAXIMUM     ? &arguments->maximum
+			  : key == KEY_MDF         ? &arguments->mdf
+			  : key == KEY_MFP         ? &arguments->mfp
+			  : key == KEY_MAP         ? &arguments->map
+			  : key == KEY_FIRST_EVENT ? &arguments->first_event
+			  : key == KEY_SEED        ? &arguments->seed
+			  : key == KEY_UDP_PORT    ? &arguments->udp_port
+			  : key == 'o'             ? &arguments->out
+			  : key == 'r'             ? &arguments->rate
+			  : key == 'n'             ? &arguments->events
+						   : NULL;
+
+	if (to == NULL)
+		return ARGP_ERR_UNKNOWN;
+	*to = argument;
+	return 0;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	char *end;
+
+	if (key >= KEY_PORT && key <= KEY_PORT + OPTION_TO_MAC) {
+		arguments->port[key - KEY_PORT] = argument;
+		return 0;
+	}
+	switch (key) {
+	case KEY_ETHER:
+		arguments->ether = true;
+		return 0;
+	case 'd':
+		arguments->session.duration = strtod(argument, &end);
+		if (*argument == '\0' || *end != '\0' || !(arguments->session.duration > 0))
+			argp_error(state, "--duration: \"%s\" is not a number above 0", argument);
+		return 0;
+	case KEY_SUMMARY:
+		arguments->session.summary = argument;
+		return 0;
+	case 'S':
+		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+	case 'q':
+		arguments->session.quiet = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "\"%s\" is not an option", argument);
+		return EINVAL;
+	case ARGP_KEY_END:
+		if (arguments->out == NULL && arguments->port[OPTION_DEVICE] == NULL)
+			argp_error(state, "name a --device to send from, or a file with --out");
+		return 0;
+	default:
+		return parse_what(key, argument, arguments);
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc =
+	    "Stands for readout boards: sends MFPs in segments out of a port, or writes them to an "
+	    ".mfp file.",
+};
+
+// Numbers and quantities alike: the parser takes both as text.
+static void add_text(cJSON *object, const char *key, const char *text)
+{
+	if (text != NULL)
+		cJSON_AddStringToObject(object, key, text);
+}
+
+static void add_number(cJSON *object, const char *key, const char *text)
+{
+	char *end;
+	double value;
+
+	if (text == NULL)
+		return;
+	value = strtod(text, &end);
+	if (*text != '\0' && *end == '\0')
+		cJSON_AddNumberToObject(object, key, value);
+	else
+		cJSON_AddStringToObject(object, key, text); // for the parser to refuse with reason
+}
+
+// "1-8,0x1000" -> ["1-8", "0x1000"]
+static cJSON *list_of_ids(const char *text)
+{
+	cJSON *list = cJSON_CreateArray();
+	char *copy = strdup(text), *rest = NULL;
+
+	for (char *part = copy != NULL ? strtok_r(copy, ",", &rest) : NULL; part != NULL;
+	     part = strtok_r(NULL, ",", &rest))
+		cJSON_AddItemToArray(list, cJSON_CreateString(part));
+	free(copy);
+	return list;
+}
+
+// The sources of an MDF file; NULL after one line on stderr.
+static cJSON *ids_of_mdf(const struct arguments *arguments)
+{
+	char error[SOURCE_ERROR_SIZE];
+	struct source_map *map;
+	cJSON *list = NULL;
+
+	if (mdf_sources_map(&map, arguments->mdf, error) != 0) {
+		fprintf(stderr, "evb: %s\n", error);
+		return NULL;
+	}
+	if (arguments->map == NULL || source_map_save(map, arguments->map, error) == 0) {
+		list = cJSON_CreateArray();
+		for (unsigned i = 0; i < map->n_entries; i++)
+			cJSON_AddItemToArray(list, cJSON_CreateNumber(map->entries[i].id));
+	} else {
+		fprintf(stderr, "evb: %s\n", error);
+	}
+	source_map_free(map);
+	return list;
+}
+
+static cJSON *compose(const struct arguments *arguments, cJSON *ids)
+{
+	cJSON *root = cJSON_CreateObject(), *part, *generator;
+	const char *const *port = arguments->port;
+	char name[CONFIG_NAME_SIZE];
+
+	snprintf(name, sizeof(name), "gen-%d", (int)getpid());
+	cJSON_AddStringToObject(root, "name", name);
+	part = compose_element(root, "ports");
+	cJSON_AddStringToObject(part, "name", "wire");
+	cJSON_AddStringToObject(part, "profile",
+				arguments->out != NULL         ? "null"
+				: port[OPTION_PROFILE] != NULL ? port[OPTION_PROFILE]
+							       : "af_packet");
+	add_text(part, "device", arguments->out != NULL ? NULL : port[OPTION_DEVICE]);
+	add_text(part, "address", port[OPTION_ADDRESS]);
+	add_number(part, "mtu", port[OPTION_MTU]);
+	part = cJSON_AddObjectToObject(root, "transport");
+	cJSON_AddStringToObject(part, "kind", arguments->ether ? "eth" : "udp");
+	add_number(part, "udp_port", arguments->udp_port);
+	part = cJSON_AddObjectToObject(root, "sources");
+	cJSON_AddItemToObject(part, "ids", ids);
+	add_number(part, "packing", arguments->packing);
+
+	generator = compose_element(root, "generators");
+	cJSON_AddStringToObject(generator, "name", "gen");
+	cJSON_AddStringToObject(generator, "port", "wire");
+	cJSON_AddStringToObject(generator, "kind",
+				arguments->mdf != NULL   ? "mdf"
+				: arguments->mfp != NULL ? "mfp"
+							 : "synthetic");
+	add_text(generator, "file", arguments->mdf != NULL ? arguments->mdf : arguments->mfp);
+	add_number(generator, "rate", arguments->rate);
+	add_text(generator, "events", arguments->events);
+	add_text(generator, "first_event", arguments->first_event);
+	add_text(generator, "seed", arguments->seed);
+	part = cJSON_AddObjectToObject(generator, "destination");
+	add_text(part, "address", port[OPTION_TO]);
+	add_text(part, "mac", port[OPTION_TO_MAC]);
+	if (arguments->mdf == NULL && arguments->mfp == NULL) {
+		part = cJSON_AddObjectToObject(generator, "size");
+		add_text(part, "law", arguments->law);
+		add_number(part, "mean", arguments->mean);
+		add_number(part, "sigma", arguments->sigma);
+		add_number(part, "maximum", arguments->maximum);
+	}
+	return root;
+}
+
+static int write_file(const struct arguments *arguments, cJSON *root)
+{
+	char error[SOURCE_ERROR_SIZE];
+	struct config *config;
+	struct source_set *set;
+	int status = 1;
+
+	if (compose_config(root, "gen", &arguments->overrides, &config) != 0)
+		return 1;
+	if (source_set_make(&set, config, &config->generators[0], NULL, error) != 0) {
+		fprintf(stderr, "evb: %s\n", error);
+		config_free(config);
+		return 1;
+	}
+	if (mfp_file_write(arguments->out, set, config->generators[0].first_event,
+			   config->generators[0].events, error) == 0) {
+		printf("wrote %s: %u sources, packing %u\n", arguments->out, set->n_sources,
+		       set->packing);
+		status = 0;
+	} else {
+		fprintf(stderr, "evb: %s\n", error);
+	}
+	source_set_free(set);
+	config_free(config);
+	return status;
+}
+
+int cmd_gen(int argc, char **argv)
+{
+	struct arguments arguments = { .sources = "1-8" };
+	cJSON *ids;
+
+	argp_err_exit_status = 1;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+		return 1;
+	ids = arguments.mdf != NULL ? ids_of_mdf(&arguments) : list_of_ids(arguments.sources);
+	if (ids == NULL)
+		return 1;
+	if (arguments.out != NULL)
+		return write_file(&arguments, compose(&arguments, ids));
+	return compose_run(compose(&arguments, ids), "gen", &arguments.overrides,
+			   &arguments.session);
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// evb stat: asks a running appliance, and prints the answers for people or programs.
+#include "cmd.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "telemetry/stat_client.h"
+
+#define SUMMARY      "/evb/summary"
+#define MOST_RUNNING 1024
+#define NUMBER_SIZE  32
+
+struct arguments {
+	const char *name;
+	bool json;
+	bool list;
+	char **requests;
+	int n_requests;
+};
+
+static const struct argp_option options[] = {
+	{ "name", 'n', "NAME", 0, "the appliance that is meant, where several run", 0 },
+	{ "json", 'j', NULL, 0, "print answers as they come", 0 },
+	{ "list", 'l', NULL, 0, "list the appliances that run", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'n':
+		arguments->name = argument;
+		return 0;
+	case 'j':
+		arguments->json = true;
+		return 0;
+	case 'l':
+		arguments->list = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		arguments->requests = state->argv + state->next;
+		arguments->n_requests = state->argc - state->next;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[/COMMAND[,PARAMETERS]]...",
+	.doc = "Asks a running appliance for its counters. Without a command: " SUMMARY "."
+	       "\vExamples: evb stat; evb stat /evb/builder/list; evb stat /evb/builder/info,b0; "
+	       "evb stat --json /evb/drops. The command / lists all commands, docs/telemetry.md "
+	       "explains them. Exit status: 0 answered, 1 not.",
+};
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+// A value in the unit that its key names, as people read it; "" if the number says it all.
+static void format_approximately(const char *key, double value, char text[NUMBER_SIZE])
+{
+	static const char *const times[] = { "ns", "us", "ms", "s" };
+	static const char *const sizes[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+	bool is_time = ends_with(key, "_ns");
+	bool is_size = ends_with(key, "bytes") || strncmp(key, "bytes_", strlen("bytes_")) == 0;
+	unsigned last = is_time ? 3 : 5, i = 0;
+
+	text[0] = '\0';
+	if ((!is_time && !is_size) || value < 1000)
+		return;
+	for (; value >= 1000 && i < last; i++)
+		value /= 1000;
+	snprintf(text, NUMBER_SIZE, "%.4g %s", value, is_time ? times[i] : sizes[i]);
+}
+
+// Keys that say nothing to people while they are 0.
+static bool is_left_out(const cJSON *item)
+{
+	static const char *const prefixes[] = { "packet_drop_", "segment_drop_", "sent_",
+						"written_" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(item->string, prefixes[i], strlen(prefixes[i])) == 0)
+			return item->valuedouble == 0;
+	return false;
+}
+
+static const cJSON *next_shown(const cJSON *item)
+{
+	while (item != NULL && is_left_out(item))
+		item = item->next;
+	return item;
+}
+
+// Whether two keys are of different groups: their first words, in the singular, differ.
+static bool are_apart(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "_"), m = strcspn(b, "_");
+
+	n -= n > 0 && a[n - 1] == 's';
+	m -= m > 0 && b[m - 1] == 's';
+	return n != m || strncmp(a, b, n) != 0;
+}
+
+static void print_list_inline(const cJSON *list)
+{
+	for (const cJSON *item = list->child; item != NULL; item = item->next) {
+		if (item != list->child)
+			printf(", ");
+		if (cJSON_IsString(item))
+			printf("%s", item->valuestring);
+		else
+			printf("%.0f", item->valuedouble);
+	}
+	putchar('\n');
+}
+
+static void print_object(const cJSON *object, int indent);
+
+static void print_member(const cJSON *item, int indent, int width)
+{
+	char approximately[NUMBER_SIZE];
+
+	if (cJSON_IsObject(item)) {
+		printf("%*s%s\n", indent, "", item->string);
+		print_object(item, indent + 2);
+		return;
+	}
+	printf("%*s%-*s  ", indent, "", width, item->string);
+	if (cJSON_IsArray(item)) {
+		print_list_inline(item);
+	} else if (cJSON_IsString(item)) {
+		printf("%s\n", item->valuestring);
+	} else {
+		format_approximately(item->string, item->valuedouble, approximately);
+		printf(approximately[0] != '\0' ? "%16.0f  %s\n" : "%16.0f\n", item->valuedouble,
+		       approximately);
+	}
+}
+
+// The summary in paragraphs: one for each group of keys, one for all that stand alone.
+static void print_paragraphs(const cJSON *object, int width)
+{
+	const cJSON *before = NULL, *item = next_shown(object->child), *after;
+	bool was_alone = true;
+
+	for (; item != NULL; before = item, item = after) {
+		bool begins = before == NULL || are_apart(before->string, item->string), alone;
+
+		after = next_shown(item->next);
+		alone = begins && (after == NULL || are_apart(item->string, after->string));
+		if (before != NULL && begins && !(alone && was_alone))
+			putchar('\n');
+		print_member(item, 0, width);
+		was_alone = alone;
+	}
+}
+
+static int key_width(const cJSON *object)
+{
+	int width = 0;
+
+	for (const cJSON *item = object->child; item != NULL; item = item->next)
+		if (!cJSON_IsObject(item) && (int)strlen(item->string) > width)
+			width = (int)strlen(item->string);
+	return width;
+}
+
+static void print_object(const cJSON *object, int indent)
+{
+	int width = key_width(object);
+
+	for (const cJSON *item = object->child; item != NULL; item = item->next)
+		print_member(item, indent, width);
+}
+
+static void print_answer(const cJSON *value)
+{
+	if (cJSON_IsObject(value) && strcmp(value->string, SUMMARY) == 0) {
+		print_paragraphs(value, key_width(value));
+		return;
+	}
+	if (cJSON_IsObject(value)) {
+		print_object(value, 0);
+		return;
+	}
+	if (!cJSON_IsArray(value)) {
+		printf("%s\n", cJSON_IsString(value) ? value->valuestring : "");
+		return;
+	}
+	for (const cJSON *item = value->child; item != NULL; item = item->next) {
+		if (cJSON_IsString(item))
+			printf("%s\n", item->valuestring);
+		else
+			printf("%.0f\n", item->valuedouble);
+	}
+}
+
+// The answer's value, or NULL after one line that says why there is none.
+static const cJSON *find_value(const cJSON *root, const char *request)
+{
+	const cJSON *value = root != NULL ? root->child : NULL;
+	const cJSON *error = cJSON_GetObjectItemCaseSensitive(value, "error");
+
+	if (cJSON_IsString(error)) {
+		fprintf(stderr, "evb stat: %s: %s\n", request, error->valuestring);
+		return NULL;
+	}
+	if (value == NULL || cJSON_IsNull(value)) {
+		fprintf(stderr,
+			"evb stat: %s: no such command, or not with these parameters: "
+			"evb stat / lists all\n",
+			request);
+		return NULL;
+	}
+	return value;
+}
+
+static int ask(struct stat_client *client, const char *request, const struct arguments *arguments)
+{
+	char error[STAT_CLIENT_ERROR_SIZE];
+	char *answer = stat_client_ask(client, request, error);
+	const cJSON *value;
+	cJSON *root;
+
+	if (answer == NULL) {
+		fprintf(stderr, "evb stat: %s: %s\n", request, error);
+		return 1;
+	}
+	root = cJSON_Parse(answer);
+	value = find_value(root, request);
+	if (arguments->json) {
+		printf("%s\n", answer);
+	} else if (value != NULL) {
+		if (arguments->n_requests > 1)
+			printf("%s\n", request);
+		print_answer(value);
+	}
+	cJSON_Delete(root);
+	free(answer);
+	return value != NULL ? 0 : 1;
+}
+
+static int list_running(bool json)
+{
+	static char names[MOST_RUNNING][STAT_CLIENT_NAME_SIZE];
+	unsigned n = stat_client_running(names, MOST_RUNNING);
+	cJSON *list = cJSON_CreateArray();
+	char *text;
+
+	for (unsigned i = 0; i < n && i < MOST_RUNNING; i++) {
+		if (json)
+			cJSON_AddItemToArray(list, cJSON_CreateString(names[i]));
+		else
+			printf("%s\n", names[i]);
+	}
+	text = json ? cJSON_PrintUnformatted(list) : NULL;
+	if (text != NULL)
+		printf("%s\n", text);
+	free(text);
+	cJSON_Delete(list);
+	return 0;
+}
+
+static int ask_all(const struct arguments *arguments)
+{
+	char error[STAT_CLIENT_ERROR_SIZE];
+	struct stat_client *client = stat_client_open(arguments->name, error);
+	int status = 0;
+
+	if (client == NULL) {
+		fprintf(stderr, "evb stat: %s\n", error);
+		return 1;
+	}
+	if (arguments->n_requests == 0)
+		status = ask(client, SUMMARY, arguments);
+	for (int i = 0; i < arguments->n_requests; i++)
+		status |= ask(client, arguments->requests[i], arguments);
+	stat_client_close(client);
+	return status;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	int status;
+
+	argp_err_exit_status = 1;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+		return 1;
+	status = arguments.list ? list_running(arguments.json) : ask_all(&arguments);
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "evb stat: the output is not complete\n");
+		return 1;
+	}
+	return status;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "load.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int overrides_add(struct overrides *overrides, const char *text)
+{
+	if (overrides->n == LOAD_MAX_OVERRIDES) {
+		fprintf(stderr, "evb: more than %d --set: put them into the file\n",
+			LOAD_MAX_OVERRIDES);
+		return -1;
+	}
+	overrides->list[overrides->n++] = text;
+	return 0;
+}
+
+int load_plan(const struct config *config, struct plan **plan)
+{
+	char error[PLAN_ERROR_SIZE] = "out of memory";
+
+	*plan = malloc(sizeof(**plan));
+	if (*plan == NULL || plan_make(*plan, config, error) != 0) {
+		fprintf(stderr, "%s\n", error);
+		free(*plan);
+		*plan = NULL;
+		return -1;
+	}
+	return 0;
+}
+
+int load(const char *path, const struct overrides *overrides, struct config **config,
+	 struct plan **plan)
+{
+	char error[CONFIG_ERROR_SIZE];
+
+	if (config_load(config, path, overrides->list, overrides->n, error) != 0) {
+		fprintf(stderr, "%s\n", error);
+		return -1;
+	}
+	if (load_plan(*config, plan) != 0) {
+		config_free(*config);
+		return -1;
+	}
+	return 0;
+}

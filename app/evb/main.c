@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PREFIX 4 // "evb "
+
+struct command {
+	char name[16]; // as argument parsers are to show it
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static struct command commands[] = {
+	{ "evb run", cmd_run, "run an appliance: receive, build, publish" },
+	{ "evb check", cmd_check, "check a configuration and print the plan that follows from it" },
+	{ "evb gen", cmd_gen, "send generated data, or write it to files" },
+	{ "evb replay", cmd_replay, "build events from a capture file" },
+	{ "evb record", cmd_record, "write built events, or a port's packets, to files" },
+	{ "evb dump", cmd_dump, "show and verify MFP, MEP, MDF and capture files" },
+	{ "evb stat", cmd_stat, "ask a running appliance for its counters" },
+};
+
+static void print_help(FILE *out)
+{
+	fprintf(out, "usage: evb COMMAND [ARGUMENT]...\n\n");
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		fprintf(out, "  %-8s %s\n", commands[i].name + PREFIX, commands[i].help);
+	fprintf(out, "\nevb COMMAND --help tells more; evb --version the version.\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_help(stderr);
+		return 1;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("evb %s\n", EVB_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		if (strcmp(argv[1], commands[i].name + PREFIX) == 0) {
+			argv[1] = commands[i].name;
+			return commands[i].run(argc - 1, argv + 1);
+		}
+	}
+	fprintf(stderr, "evb: there is no command \"%s\"; evb --help lists them\n", argv[1]);
+	return 1;
+}

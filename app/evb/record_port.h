@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// `evb record --pcap FILE`: captures what a port receives.
+#pragma once
+
+#include <stdbool.h>
+
+// True if the arguments ask for a capture of a port.
+bool record_port_is_asked(int argc, char **argv);
+
+// As a subcommand; see cmd.h.
+int record_port(int argc, char **argv);

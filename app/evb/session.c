@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "appliance/account.h"
+#include "appliance/appliance.h"
+#include "appliance/telemetry.h"
+#include "stop.h"
+
+#define WATCH_NS 100000000 // between two looks at the appliance
+
+static void print_notice(void *context, const char *line)
+{
+	(void)context;
+	fprintf(stderr, "%sevb: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", line);
+}
+
+static void print_rate(const char *prefix, const char *suffix, double value, const char *unit)
+{
+	static const char *const scales[] = { "", "k", "M", "G" };
+	unsigned scale = 0;
+
+	while (value >= 1000 && scale < 3) {
+		value /= 1000;
+		scale++;
+	}
+	printf("%s%.3g %s%s%s", prefix, value, scales[scale], unit, suffix);
+}
+
+// What is shown each second on a terminal: rates since the last time.
+static void print_progress(const struct appliance *appliance, const struct account *now,
+			   const struct account *before)
+{
+	double seconds = now->seconds - before->seconds;
+	bool builds = appliance->config->n_builders > 0;
+	uint64_t events = builds ? now->events.complete - before->events.complete
+				 : now->sent.events - before->sent.events;
+	uint64_t bytes =
+	    builds ? now->bytes_built - before->bytes_built : now->sent.bytes - before->sent.bytes;
+
+	if (seconds <= 0)
+		return;
+	printf("\r\033[K%6.0f s  ", now->seconds);
+	print_rate("", "", (double)events / seconds, "events/s");
+	print_rate("  ", "", (double)bytes * 8 / seconds, "b/s");
+	if (builds)
+		printf("  %llu incomplete  %llu lost segments  %llu slots free",
+		       (unsigned long long)(now->events.incomplete + now->events.discarded),
+		       (unsigned long long)account_losses(now),
+		       (unsigned long long)now->free_slots);
+	fflush(stdout);
+}
+
+static void print_built(const struct account *a)
+{
+	printf("events   %llu complete, %llu incomplete, %llu discarded",
+	       (unsigned long long)a->events.complete, (unsigned long long)a->events.incomplete,
+	       (unsigned long long)a->events.discarded);
+	print_rate("; ", "", a->seconds > 0 ? (double)a->events.complete / a->seconds : 0,
+		   "events/s");
+	print_rate(", ", "\n", a->seconds > 0 ? (double)a->bytes_built / a->seconds : 0,
+		   "B/s built");
+	printf("segments %llu received, %llu placed, %llu dropped",
+	       (unsigned long long)a->segments.received, (unsigned long long)a->segments.placed,
+	       (unsigned long long)account_losses(a));
+	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
+		if (a->segments.drops[i] > 0)
+			printf(", %s %llu", segment_cause_name(i),
+			       (unsigned long long)a->segments.drops[i]);
+	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
+		if (a->packets.drops[i] > 0)
+			printf(", %s %llu", packet_cause_name(i),
+			       (unsigned long long)a->packets.drops[i]);
+	printf("; the ports missed %llu\n", (unsigned long long)a->packets.missed);
+	printf("latency  first segment to complete: p50 %.1f us, p99 %.1f us, p99.9 %.1f us, "
+	       "max %.1f us\n",
+	       (double)histogram_quantile(&a->complete, 0.5) * 1e-3,
+	       (double)histogram_quantile(&a->complete, 0.99) * 1e-3,
+	       (double)histogram_quantile(&a->complete, 0.999) * 1e-3,
+	       (double)a->complete.maximum * 1e-3);
+}
+
+// A generator that sends a capture does not know of events.
+static void print_sent(const struct account *a)
+{
+	printf("sent     ");
+	if (a->sent.events > 0)
+		printf("%llu events, ", (unsigned long long)a->sent.events);
+	printf("%llu packets, %llu bytes\n", (unsigned long long)a->sent.packets,
+	       (unsigned long long)a->sent.bytes);
+}
+
+static void print_written(const struct account *a)
+{
+	printf("         %llu events, %llu bytes, %llu files",
+	       (unsigned long long)a->written.events, (unsigned long long)a->written.bytes,
+	       (unsigned long long)a->written.files);
+	if (a->written.refused > 0)
+		printf("; %llu events have no form in the files' format",
+		       (unsigned long long)a->written.refused);
+	if (a->written.failures > 0)
+		printf("; %llu files could not be finished",
+		       (unsigned long long)a->written.failures);
+	printf("\n");
+}
+
+// The last words, for people.
+static void print_account(const struct appliance *appliance, const struct account *a)
+{
+	printf("\nappliance %s, run %u: %.2f s\n", appliance->config->name,
+	       appliance->config->run_number, a->seconds);
+	if (appliance->config->n_generators > 0)
+		print_sent(a);
+	if (appliance->config->n_builders > 0)
+		print_built(a);
+	for (unsigned i = 0; i < appliance->config->n_writers; i++)
+		printf("written  %s in %s\n", appliance->config->writers[i].name,
+		       appliance->config->writers[i].directory);
+	if (appliance->config->n_writers > 0)
+		print_written(a);
+}
+
+static int write_summary(const struct appliance *appliance, const char *path)
+{
+	char *text = account_summary(appliance);
+	FILE *file;
+	int result = -1;
+
+	if (text == NULL) {
+		fprintf(stderr, "evb: summary: out of memory\n");
+		return -1;
+	}
+	file = fopen(path, "w");
+	if (file != NULL) {
+		result = fputs(text, file) < 0 || fputc('\n', file) == EOF ? -1 : 0;
+		if (fclose(file) != 0)
+			result = -1;
+	}
+	if (result != 0)
+		fprintf(stderr, "evb: summary %s: %s\n", path, strerror(errno));
+	free(text);
+	return result;
+}
+
+static bool time_is_up(const struct appliance *appliance, const struct session_options *options)
+{
+	return options->duration > 0 && appliance_seconds(appliance) >= options->duration;
+}
+
+// Until the run ends by itself, the time is up or a signal comes.
+static void watch(struct appliance *appliance, const struct session_options *options,
+		  struct account *now, struct account *before)
+{
+	const struct timespec pause = { .tv_nsec = WATCH_NS };
+	bool shows = isatty(STDOUT_FILENO) && !options->quiet;
+	double next = 1;
+
+	while (stop_signal == 0 && !appliance_watch(appliance) && !time_is_up(appliance, options)) {
+		nanosleep(&pause, NULL);
+		if (!shows || appliance_seconds(appliance) < next)
+			continue;
+		next += 1;
+		*before = *now;
+		account_take(appliance, now);
+		print_progress(appliance, now, before);
+	}
+	if (shows)
+		printf("\r\033[K");
+}
+
+static void announce(const struct appliance *appliance)
+{
+	const struct config *config = appliance->config;
+
+	printf("appliance %s, run %u: %u sources, %s", config->name, config->run_number,
+	       config->sources.n_expected,
+	       appliance->eal.hugepages ? "packets in hugepages" : "packets in ordinary memory");
+	for (unsigned i = 0; i < config->n_builders; i++)
+		printf(", %s", evring_path(appliance->rings[i]));
+	for (unsigned i = 0; i < appliance->plan->n_lcores; i++) {
+		printf("\nCPU %u:", appliance->plan->lcores[i].cpu);
+		for (unsigned j = 0; j < appliance->plan->lcores[i].n_roles; j++)
+			printf(" %s",
+			       appliance->plan->roles[appliance->plan->lcores[i].roles[j]].name);
+	}
+	printf("\nrunning\n");
+	fflush(stdout);
+}
+
+static int finish(struct appliance *appliance, const struct session_options *options,
+		  struct account *account)
+{
+	bool drained = appliance_drain(appliance);
+	int status = 0;
+
+	account_take(appliance, account);
+	print_account(appliance, account);
+	if (options->summary != NULL && write_summary(appliance, options->summary) != 0)
+		status = 1;
+	if (options->strict && (!drained || account_has_losses(account)))
+		status = 2;
+	return status;
+}
+
+// Asked before the run, so that its account is not lost behind it.
+static bool is_writable(const char *path)
+{
+	FILE *file = fopen(path, "a");
+
+	if (file == NULL) {
+		fprintf(stderr, "evb: summary %s: %s\n", path, strerror(errno));
+		return false;
+	}
+	fclose(file); // nothing was written
+	return true;
+}
+
+// Its lcores' counters have cache lines of their own, which calloc() would not give them.
+static struct appliance *make_appliance(void)
+{
+	size_t alignment = _Alignof(struct appliance);
+	size_t size = (sizeof(struct appliance) + alignment - 1) & ~(alignment - 1);
+	struct appliance *appliance = aligned_alloc(alignment, size);
+
+	if (appliance != NULL)
+		memset(appliance, 0, size);
+	return appliance;
+}
+
+int session_run(const struct plan *plan, const struct session_options *options)
+{
+	char error[APPLIANCE_ERROR_SIZE] = "out of memory";
+	struct appliance *appliance = make_appliance();
+	struct account *accounts = calloc(2, sizeof(*accounts));
+	int status = 1;
+
+	if (appliance == NULL || accounts == NULL) {
+		fprintf(stderr, "evb: %s\n", error);
+		goto end;
+	}
+	if (options->summary != NULL && !is_writable(options->summary))
+		goto end;
+	appliance->notice = print_notice;
+	stop_catch_signals();
+	if (appliance_start(appliance, plan, error) != 0) {
+		fprintf(stderr, "evb: %s\n", error);
+		appliance_stop(appliance);
+		goto end;
+	}
+	if (appliance_telemetry_start(appliance) != 0)
+		fprintf(stderr, "evb: telemetry commands could not be registered; going on\n");
+	if (!options->quiet)
+		announce(appliance);
+	watch(appliance, options, &accounts[0], &accounts[1]);
+	status = finish(appliance, options, &accounts[0]);
+	appliance_telemetry_stop();
+	appliance_stop(appliance);
+end:
+	free(accounts);
+	free(appliance);
+	return status;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A session: an appliance run from the command line, from its start over the progress line and the
+// signals to the final account. `evb run`, `gen` and `replay` differ only in their configuration.
+#pragma once
+
+#include <stdbool.h>
+
+#include "appliance/plan.h"
+
+struct session_options {
+	double duration;     // seconds; 0: until the run ends or a signal comes
+	const char *summary; // file for the account as JSON; NULL: none
+	bool strict;         // exit status 2 if anything was lost
+	bool quiet;          // no plan, no progress
+};
+
+// Runs the plan. Returns the exit status: 0 clean, 1 refused, 2 losses and strict.
+int session_run(const struct plan *plan, const struct session_options *options);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The appliance: one running evb, built from a plan. The control thread starts it, watches it,
+// drains it and takes it apart; the lcores do the work in between.
+//
+// Telemetry threads read this structure and the counters of its roles between
+// appliance_start() and appliance_stop(); everything that they follow is written before the former
+// returns, and counters have one writer each.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "appliance/plan.h"
+#include "evring/evring.h"
+#include "pipeline/lcore.h"
+#include "pipeline/link.h"
+#include "pipeline/role.h"
+#include "port/eal.h"
+#include "port/port.h"
+#include "source/source_set.h"
+#include "transport/source_table.h"
+
+#define APPLIANCE_ERROR_SIZE 2048
+
+enum appliance_state {
+	APPLIANCE_STARTING,
+	APPLIANCE_RUNNING,
+	APPLIANCE_DRAINING,
+	APPLIANCE_STOPPED,
+};
+
+struct appliance {
+	const struct config *config;
+	const struct plan *plan;
+	struct eal_state eal;
+	_Atomic enum appliance_state state;
+	uint64_t start_tsc; // when the lcores were launched
+	uint64_t stop_tsc;  // when the last role had drained; 0 before
+	struct source_table sources;
+	struct port ports[CONFIG_MAX_PORTS];
+	unsigned n_ports; // that are open
+	struct source_set *sets[CONFIG_MAX_GENERATORS];
+	struct rte_mempool *generator_pools[CONFIG_MAX_GENERATORS][2]; // headers, payloads
+	struct evring *rings[CONFIG_MAX_BUILDERS];
+	struct link *links[PLAN_MAX_ROLES * CONFIG_MAX_BUILDERS]; // [rx role][builder]
+	unsigned n_links;
+	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
+	struct lcore lcores[CONFIG_MAX_CPUS];
+	void (*notice)(void *context, const char *line); // something worth a line of log
+	void *notice_context;
+};
+
+// Starts everything. The structure is large and is to be zeroed by the caller, who also sets
+// `notice` if it wants to be told of recovered files, dead consumers and the like. Returns 0, or -1
+// with one line in error[APPLIANCE_ERROR_SIZE]; appliance_stop() is to be called in both cases.
+int appliance_start(struct appliance *appliance, const struct plan *plan, char *error);
+
+// To be called about 10 times a second while running: dead consumers' events go back. Returns true
+// when the run has come to its end by itself: by end-of-run blocks, or, without builders, when all
+// generators have finished.
+bool appliance_watch(struct appliance *appliance);
+
+// Ends the run in order: sources stop and send end of run; rx goes on until the ports are quiet;
+// builders close what is open; writers finish their files; consumers take what is left. Then the
+// lcores are stopped; counters stay. Returns false if a step did not end in its time (a consumer
+// holds events, a disk is full), after a notice that says which.
+bool appliance_drain(struct appliance *appliance);
+
+// Frees everything, after appliance_drain(), or after a failed start. Counters are gone afterwards.
+void appliance_stop(struct appliance *appliance);
+
+// Time since the start, up to the end of the drain.
+double appliance_seconds(const struct appliance *appliance);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Watching a running appliance and ending its run in order.
+#include "appliance/appliance.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_launch.h>
+
+#include "appliance/notices.h"
+#include "builder/builder_role.h"
+#include "transport/pcap_role.h"
+#include "transport/source_role.h"
+
+#define STEP_US         1000
+#define WRITER_SECONDS  60 // that writers get to finish: a full disk may be given room
+#define RECLAIM_AT_ONCE 64
+
+static bool source_is_finished(const struct appliance *appliance, unsigned role)
+{
+	const struct plan_role *plan = &appliance->plan->roles[role];
+
+	return appliance->config->generators[plan->object].kind == CONFIG_GENERATOR_PCAP
+		   ? pcap_role_finished(appliance->roles[role])
+		   : source_role_finished(appliance->roles[role]);
+}
+
+// Generators end by themselves when they have sent their events. Where builders wait for
+// end-of-run blocks, those say when the run is over; captures need not hold any.
+static bool sources_are_finished(const struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+	bool any = false;
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		if (plan->roles[i].kind == CONFIG_ROLE_SOURCE) {
+			bool captured = appliance->config->generators[plan->roles[i].object].kind ==
+					CONFIG_GENERATOR_PCAP;
+
+			if ((!captured && appliance->config->n_builders > 0) ||
+			    !source_is_finished(appliance, i))
+				return false;
+			any = true;
+		}
+	}
+	return any;
+}
+
+bool appliance_watch(struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+
+	for (unsigned i = 0; i < appliance->n_ports; i++)
+		port_watch(&appliance->ports[i]);
+
+	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
+		unsigned dead = evring_reap(appliance->rings[i]);
+
+		if (dead > 0)
+			notice(appliance,
+			       "%u consumer(s) of builder %s died; their events go to others", dead,
+			       appliance->config->builders[i].name);
+	}
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan->roles[i].kind == CONFIG_ROLE_BUILDER &&
+		    builder_role_end_of_run(appliance->roles[i]))
+			return true;
+	return sources_are_finished(appliance);
+}
+
+// Asks all roles of a kind for their drain and waits for it. Returns false when the time is up.
+static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, double seconds)
+{
+	const struct plan *plan = appliance->plan;
+	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+	const char *waits_for = NULL;
+
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan->roles[i].kind == kind)
+			atomic_store_explicit(&appliance->roles[i]->drain_requested, true,
+					      memory_order_release);
+	do {
+		waits_for = NULL;
+		for (unsigned i = 0; i < plan->n_roles; i++)
+			if (plan->roles[i].kind == kind &&
+			    !atomic_load_explicit(&appliance->roles[i]->drained,
+						  memory_order_acquire))
+				waits_for = plan->roles[i].name;
+		if (waits_for == NULL)
+			return true;
+		for (unsigned i = 0; i < appliance->config->n_builders; i++)
+			(void)evring_reap(appliance->rings[i]); // told by appliance_watch()
+		rte_delay_us_sleep(STEP_US);
+	} while (rte_rdtsc() < end);
+	notice(appliance, "%s did not finish within %.1f s: what it holds is given up", waits_for,
+	       seconds);
+	return false;
+}
+
+static void stop_lcores(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->plan->n_lcores; i++)
+		atomic_store(&appliance->lcores[i].stop, true);
+	rte_eal_mp_wait_lcore();
+}
+
+// Consumers in other processes get a while to take what was published. The builders' lcores have
+// stopped, so the rings are the control thread's now.
+static bool wait_for_consumers(struct appliance *appliance, double seconds)
+{
+	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+	uint64_t left;
+	uint32_t slots[RECLAIM_AT_ONCE];
+
+	do {
+		left = 0;
+		for (unsigned i = 0; i < appliance->config->n_builders; i++) {
+			(void)evring_reap(appliance->rings[i]);
+			while (evring_reclaim(appliance->rings[i], slots, RECLAIM_AT_ONCE) > 0)
+				;
+			left += evring_outstanding(appliance->rings[i]);
+		}
+		if (left == 0)
+			return true;
+		rte_delay_us_sleep(STEP_US);
+	} while (rte_rdtsc() < end);
+	notice(appliance, "%llu built event(s) were not released by their consumers",
+	       (unsigned long long)left);
+	return false;
+}
+
+// What a peer has not fetched yet from a port that sources sent on would be lost with the port.
+static void linger(const struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+	uint32_t ms = 0;
+
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan->roles[i].kind == CONFIG_ROLE_SOURCE)
+			ms = RTE_MAX(ms, plan->ports[plan->roles[i].port].profile.linger_ms);
+	if (ms > 0)
+		rte_delay_us_sleep(ms * 1000);
+}
+
+bool appliance_drain(struct appliance *appliance)
+{
+	double seconds = (double)appliance->config->events.drain_timeout_ns * 1e-9;
+	bool drained = true;
+
+	atomic_store(&appliance->state, APPLIANCE_DRAINING);
+	drained &= drain_kind(appliance, CONFIG_ROLE_SOURCE, seconds);
+	drained &= drain_kind(appliance, CONFIG_ROLE_RX, seconds + 1);
+	drained &= drain_kind(appliance, CONFIG_ROLE_BUILDER, seconds);
+	appliance->stop_tsc = rte_rdtsc();
+	for (unsigned i = 0; i < appliance->config->n_builders; i++)
+		evring_end(appliance->rings[i]); // also where a builder gave up
+	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
+	stop_lcores(appliance);
+	for (unsigned i = 0; i < appliance->n_ports; i++)
+		port_watch(&appliance->ports[i]);
+	linger(appliance);
+	drained &= wait_for_consumers(appliance, seconds);
+	return drained;
+}
+
+double appliance_seconds(const struct appliance *appliance)
+{
+	uint64_t end = appliance->stop_tsc != 0 ? appliance->stop_tsc : rte_rdtsc();
+
+	if (appliance->start_tsc == 0)
+		return 0;
+	return (double)(end - appliance->start_tsc) / (double)rte_get_tsc_hz();
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "appliance/notices.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void notice(const struct appliance *appliance, const char *format, ...)
+{
+	char line[512];
+	va_list list;
+
+	if (appliance->notice == NULL)
+		return;
+	va_start(list, format);
+	vsnprintf(line, sizeof(line), format, list);
+	va_end(list);
+	appliance->notice(appliance->notice_context, line);
+}
+
+void notice_of_file(void *context, const struct event_file_notice *file)
+{
+	const struct appliance *appliance = context;
+
+	switch (file->kind) {
+	case EVENT_FILE_FINISHED:
+		notice(appliance, "wrote %s: %llu events, %llu bytes", file->path,
+		       (unsigned long long)file->events, (unsigned long long)file->bytes);
+		break;
+	case EVENT_FILE_RECOVERED:
+		notice(appliance, "recovered %s of a killed writer: %llu bytes, %llu cut off",
+		       file->path, (unsigned long long)file->bytes, (unsigned long long)file->cut);
+		break;
+	case EVENT_FILE_REMOVED:
+		notice(appliance, "removed %s of a killed writer: it held no whole event",
+		       file->path);
+		break;
+	case EVENT_FILE_PAUSED:
+		notice(appliance, "writing %s pauses: %s; events wait in the event ring",
+		       file->path, file->cause);
+		break;
+	case EVENT_FILE_RESUMED:
+		notice(appliance, "writing %s goes on", file->path);
+		break;
+	case EVENT_FILE_FAILED:
+		notice(appliance, "%s could not be finished: %s", file->path, file->cause);
+		break;
+	}
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Notices: lines that an operator should see, from wherever in the appliance, to the one place that
+// prints them.
+#pragma once
+
+#include "appliance/appliance.h"
+#include "record/event_file.h"
+
+// At most 511 characters are told. Any thread but the lcores of rx, builder and source roles.
+void notice(const struct appliance *appliance, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// The notify function of event files; context is a struct appliance.
+void notice_of_file(void *context, const struct event_file_notice *file);

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "appliance/plan.h"
+
+#include <numa.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "builder/assembly.h"
+#include "port/eal.h"
+#include "port/port.h"
+#include "source/source_set.h"
+#include "transport/source_role.h"
+
+#define ROLE_BYTES (256u * 1024) // of DPDK's memory for a role's own state, generously
+
+static int fail(char *error, const struct plan *plan, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail(char *error, const struct plan *plan, const char *format, ...)
+{
+	va_list list;
+	int n = snprintf(error, PLAN_ERROR_SIZE, "%s: ", plan->config->path);
+
+	va_start(list, format);
+	vsnprintf(error + n, PLAN_ERROR_SIZE - (size_t)n, format, list);
+	va_end(list);
+	return -1;
+}
+
+unsigned plan_find_role(const struct plan *plan, const char *name)
+{
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (strcmp(plan->roles[i].name, name) == 0)
+			return i;
+	return PLAN_NONE;
+}
+
+static unsigned find_port(const struct config *config, const char *name)
+{
+	for (unsigned i = 0; i < config->n_ports; i++)
+		if (strcmp(config->ports[i].name, name) == 0)
+			return i;
+	return PLAN_NONE;
+}
+
+// In the order of the data's way, which is also the order in which an lcore that has several runs
+// them.
+static int add_roles(struct plan *plan, char *error)
+{
+	const struct config *config = plan->config;
+	struct config_role role;
+
+	for (unsigned i = 0; config_role(config, i, &role); i++) {
+		struct plan_role *to = &plan->roles[i];
+
+		if (i == PLAN_MAX_ROLES)
+			return fail(error, plan, "ports: more than %u roles: use fewer rx queues",
+				    PLAN_MAX_ROLES);
+		*to = (struct plan_role){
+			.kind = role.kind,
+			.object = role.object,
+			.queue = role.queue,
+			.port = PLAN_NONE,
+			.tx_queue = -1,
+		};
+		memcpy(to->name, role.name, sizeof(role.name));
+		if (role.kind == CONFIG_ROLE_RX)
+			to->port = role.object;
+		if (role.kind == CONFIG_ROLE_SOURCE)
+			to->port = find_port(config, config->generators[role.object].port);
+		plan->n_rx += role.kind == CONFIG_ROLE_RX;
+		plan->n_roles++;
+	}
+	return 0;
+}
+
+unsigned plan_role_of(const struct plan *plan, enum config_role_kind kind, unsigned object)
+{
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan->roles[i].kind == kind && plan->roles[i].object == object)
+			return i;
+	return PLAN_NONE;
+}
+
+unsigned plan_node_of(const struct plan *plan, unsigned role)
+{
+	return plan->lcores[plan->roles[role].lcore].numa_node;
+}
+
+static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
+{
+	struct plan_lcore *at = &plan->lcores[lcore];
+
+	if (at->n_roles == CONFIG_MAX_ROLES)
+		return fail(error, plan, "lcores[%u].roles: more than %d roles on CPU %u", lcore,
+			    CONFIG_MAX_ROLES, at->cpu);
+	at->roles[at->n_roles++] = role;
+	plan->roles[role].lcore = lcore;
+	return 0;
+}
+
+// One CPU: all roles on it. Two: what sends and receives on one, what builds and writes on the
+// other. More: one role each, behind the first CPU, which is left to the control thread while
+// there are enough; where they do not suffice, they are dealt round.
+static int place_automatically(struct plan *plan, char *error)
+{
+	unsigned first, share;
+	cpu_set_t allowed;
+
+	CPU_ZERO(&allowed);
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		CPU_SET(0, &allowed);
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE && plan->n_lcores < CONFIG_MAX_CPUS; cpu++)
+		if (CPU_ISSET(cpu, &allowed))
+			plan->lcores[plan->n_lcores++].cpu = cpu;
+	first = plan->n_lcores > plan->n_roles ? 1 : 0;
+	share = plan->n_lcores - first;
+	for (unsigned i = 0, next = 0; i < plan->n_roles; i++) {
+		enum config_role_kind kind = plan->roles[i].kind;
+		unsigned lcore = first + next % share;
+
+		if (plan->n_lcores == 2)
+			lcore = kind == CONFIG_ROLE_BUILDER || kind == CONFIG_ROLE_WRITER;
+		else
+			next++;
+		if (place(plan, i, lcore, error) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+// The configuration has been checked: each role is there exactly once.
+static int place_as_configured(struct plan *plan, char *error)
+{
+	const struct config *config = plan->config;
+
+	plan->n_lcores = config->n_lcores;
+	for (unsigned i = 0; i < config->n_lcores; i++) {
+		const struct config_lcore *lcore = &config->lcores[i];
+
+		plan->lcores[i].cpu = lcore->cpu;
+		for (unsigned j = 0; j < lcore->n_roles; j++)
+			if (place(plan, plan_find_role(plan, lcore->roles[j]), i, error) != 0)
+				return -1;
+	}
+	return 0;
+}
+
+static unsigned node_of_cpu(uint32_t cpu)
+{
+	int node = numa_available() >= 0 ? numa_node_of_cpu((int)cpu) : 0;
+
+	return node >= 0 && node < PLAN_MAX_NODES ? (unsigned)node : 0;
+}
+
+// Lcores without roles are not started.
+static void drop_empty_lcores(struct plan *plan)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < plan->n_lcores; i++) {
+		if (plan->lcores[i].n_roles == 0)
+			continue;
+		plan->lcores[n] = plan->lcores[i];
+		plan->lcores[n].numa_node = node_of_cpu(plan->lcores[i].cpu);
+		for (unsigned j = 0; j < plan->lcores[n].n_roles; j++)
+			plan->roles[plan->lcores[n].roles[j]].lcore = n;
+		n++;
+	}
+	plan->n_lcores = n;
+}
+
+// One tx queue for each lcore that sends on the port, shared by its roles.
+static void assign_tx_queues(struct plan *plan, unsigned port)
+{
+	bool answers = plan->config->ports[port].has_address;
+	int queues[CONFIG_MAX_CPUS];
+	int n = 0;
+
+	for (unsigned i = 0; i < plan->n_lcores; i++)
+		queues[i] = -1;
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		struct plan_role *role = &plan->roles[i];
+
+		if (role->port != port || (role->kind == CONFIG_ROLE_RX && !answers))
+			continue;
+		if (queues[role->lcore] < 0)
+			queues[role->lcore] = n++;
+		role->tx_queue = queues[role->lcore];
+	}
+	plan->ports[port].n_tx_queues = (uint16_t)(n > 0 ? n : 1);
+}
+
+static uint32_t descriptors(uint32_t configured, uint32_t of_profile)
+{
+	return configured != 0 ? configured : of_profile;
+}
+
+// Mbufs that can be under way between a port and the slots: links, bursts, lcores' caches.
+static uint32_t mbufs_in_pipeline(const struct plan *plan)
+{
+	return (plan->config->links.depth + 4 * ROLE_BURST) * plan->config->n_builders +
+	       (PLAN_POOL_CACHE * 3 / 2 + 4 * ROLE_BURST) * (plan->n_lcores + 1);
+}
+
+// Memory of DPDK's that a role's lcore works on.
+static void use_packets(struct plan *plan, unsigned role, uint64_t bytes)
+{
+	plan->nodes[role != PLAN_NONE ? plan_node_of(plan, role) : 0].packet_bytes += bytes;
+}
+
+static unsigned role_of_port(const struct plan *plan, unsigned port)
+{
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan->roles[i].port == port)
+			return i;
+	return PLAN_NONE;
+}
+
+static int plan_port(struct plan *plan, unsigned index, char *error)
+{
+	const struct config_port *config = &plan->config->ports[index];
+	struct plan_port *port = &plan->ports[index];
+	char cause[PROFILE_ERROR_SIZE];
+	bool loops;
+
+	if (profile_load(&port->profile, config, cause) != 0)
+		return fail(error, plan, "ports[%u].profile: %s", index, cause);
+	if (config->mtu > port->profile.maximum_mtu)
+		return fail(error, plan, "ports[%u].mtu: %u is above what profile %s can carry, %u",
+			    index, config->mtu, config->profile, port->profile.maximum_mtu);
+	if (config->rx_queues > port->profile.queues)
+		return fail(error, plan, "ports[%u].rx_queues: %u, profile %s has at most %u",
+			    index, config->rx_queues, config->profile, port->profile.queues);
+	port->n_rx_queues = (uint16_t)config->rx_queues;
+	assign_tx_queues(plan, index);
+	if (port->n_tx_queues > port->profile.queues)
+		return fail(error, plan,
+			    "ports[%u]: %u lcores send on it, profile %s has at most %u tx queues: "
+			    "put the roles that send on fewer lcores",
+			    index, port->n_tx_queues, config->profile, port->profile.queues);
+	port->buffer = port_buffer_size(&port->profile, config->mtu);
+	loops = strcmp(port->profile.driver, "net_ring") == 0; // its mbufs are the sender's
+	port->pool_mbufs = loops
+			       ? 4 * PLAN_POOL_CACHE
+			       : port->n_rx_queues * descriptors(config->rx_descriptors,
+								 port->profile.rx_descriptors) +
+				     port->n_tx_queues * descriptors(config->tx_descriptors,
+								     port->profile.tx_descriptors) +
+				     port->n_rx_queues * mbufs_in_pipeline(plan);
+	port->pool_bytes = port_pool_bytes(port->pool_mbufs, port->buffer);
+	use_packets(plan, role_of_port(plan, index), port->pool_bytes);
+	return 0;
+}
+
+static int plan_generator(struct plan *plan, unsigned index, char *error)
+{
+	const struct config_generator *config = &plan->config->generators[index];
+	struct plan_generator *generator = &plan->generators[index];
+	unsigned port = find_port(plan->config, config->port);
+	const struct config_port *port_config = &plan->config->ports[port];
+	const struct profile *profile = &plan->ports[port].profile;
+	char cause[SOURCE_ERROR_SIZE];
+
+	if (config->kind != CONFIG_GENERATOR_PCAP && profile->needs_address &&
+	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
+		return fail(error, plan,
+			    "generators[%u].port: port %s needs an `address` to send UDP from",
+			    index, port_config->name);
+	if (config->kind != CONFIG_GENERATOR_PCAP &&
+	    source_set_plan(plan->config, config, &generator->set_bytes, cause) != 0)
+		return fail(error, plan, "generators[%u]: %s", index, cause);
+	// A ring port passes the generator's own mbufs on, so they can also be in its ring and
+	// links.
+	generator->pool_mbufs = descriptors(port_config->tx_descriptors, profile->tx_descriptors) +
+				descriptors(port_config->rx_descriptors, profile->rx_descriptors) +
+				2 * config->faults.reorder_window + mbufs_in_pipeline(plan);
+	// The set is not made yet: room for whole packets where one of its sources may need copies.
+	generator->buffer =
+	    config->size_law == CONFIG_SIZE_LHCB || config->kind == CONFIG_GENERATOR_PCAP
+		? port_buffer_size(profile, port_config->mtu)
+		: source_role_buffer_size(config, NULL, port_config->mtu);
+	generator->pool_bytes = port_pool_bytes(generator->pool_mbufs, generator->buffer) +
+				port_pool_bytes(generator->pool_mbufs, 0);
+	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_SOURCE, index),
+		    generator->pool_bytes + generator->set_bytes);
+	return 0;
+}
+
+static int plan_builders(struct plan *plan, char *error)
+{
+	const struct config *config = plan->config;
+	uint64_t smallest =
+	    assembly_smallest_slot(config->sources.n_expected, config->sources.packing);
+
+	for (unsigned i = 0; i < config->n_builders; i++) {
+		const struct config_builder *builder = &config->builders[i];
+
+		if (builder->slot_size < smallest)
+			return fail(
+			    error, plan,
+			    "builders[%u].slot_size: %llu is too small: the MEP header and an "
+			    "error MFP for each of %u sources take %llu bytes",
+			    i, (unsigned long long)builder->slot_size, config->sources.n_expected,
+			    (unsigned long long)smallest);
+		unsigned role = plan_role_of(plan, CONFIG_ROLE_BUILDER, i);
+
+		plan->ring_bytes += builder->slots * builder->slot_size;
+		plan->nodes[plan_node_of(plan, role)].ring_bytes +=
+		    builder->slots * builder->slot_size;
+		use_packets(plan, role,
+			    (uint64_t)plan->n_rx * config->links.depth * 2 * sizeof(void *));
+		plan->assembly_bytes += assembly_memory(builder->slots, config->sources.n_expected);
+	}
+	return 0;
+}
+
+// Sums up, and says whether hugepages suffice; without them the configured limit holds.
+static int plan_memory(struct plan *plan, char *error)
+{
+	uint64_t limit = plan->config->memory.limit;
+
+	plan->hugepages_suffice = plan->config->memory.kind != CONFIG_MEMORY_SHM;
+	for (unsigned i = 0; i < plan->n_lcores; i++)
+		if (plan->lcores[i].numa_node >= plan->n_nodes)
+			plan->n_nodes = plan->lcores[i].numa_node + 1;
+	for (unsigned i = 0; i < plan->n_nodes; i++) {
+		struct plan_node *node = &plan->nodes[i];
+
+		node->free_hugepage_bytes = eal_free_hugepages((int)i);
+		plan->packet_bytes += node->packet_bytes;
+		node->hugepage_bytes = eal_memory(node->packet_bytes) + node->ring_bytes;
+		if (node->free_hugepage_bytes < node->hugepage_bytes)
+			plan->hugepages_suffice = false;
+	}
+	if (!plan->hugepages_suffice && limit > 0 && plan->packet_bytes > limit)
+		return fail(
+		    error, plan,
+		    "memory.limit: packet pools take %llu bytes, more than the limit of %llu, "
+		    "and hugepages do not suffice",
+		    (unsigned long long)plan->packet_bytes, (unsigned long long)limit);
+	return 0;
+}
+
+int plan_check_machine(const struct plan *plan, char *error)
+{
+	for (unsigned i = 0; i < plan->n_nodes; i++) {
+		const struct plan_node *node = &plan->nodes[i];
+
+		if (plan->config->memory.kind != CONFIG_MEMORY_HUGEPAGES ||
+		    node->free_hugepage_bytes >= node->hugepage_bytes)
+			continue;
+		return fail(
+		    error, plan,
+		    "memory.kind: NUMA node %u has %llu MiB of free hugepages, %llu MiB are "
+		    "needed: as root, echo %llu > /sys/devices/system/node/node%u/hugepages/"
+		    "hugepages-2048kB/nr_hugepages, or set it to \"auto\"",
+		    i, (unsigned long long)(node->free_hugepage_bytes >> 20),
+		    (unsigned long long)(node->hugepage_bytes >> 20),
+		    (unsigned long long)eal_hugepages_to_reserve(
+			(int)i, node->hugepage_bytes - node->free_hugepage_bytes),
+		    i);
+	}
+	return 0;
+}
+
+int plan_make(struct plan *plan, const struct config *config, char *error)
+{
+	memset(plan, 0, sizeof(*plan));
+	plan->config = config;
+	if (add_roles(plan, error) != 0)
+		return -1;
+	if ((config->n_lcores == 0 ? place_automatically(plan, error)
+				   : place_as_configured(plan, error)) != 0)
+		return -1;
+	drop_empty_lcores(plan);
+	for (unsigned i = 0; i < config->n_ports; i++)
+		if (plan_port(plan, i, error) != 0)
+			return -1;
+	for (unsigned i = 0; i < config->n_generators; i++)
+		if (plan_generator(plan, i, error) != 0)
+			return -1;
+	if (plan_builders(plan, error) != 0)
+		return -1;
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		use_packets(plan, i, ROLE_BYTES);
+	return plan_memory(plan, error);
+}

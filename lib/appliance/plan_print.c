@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "appliance/plan.h"
+
+static void print_bytes(FILE *out, uint64_t bytes)
+{
+	if (bytes >= 1024u * 1024 * 1024)
+		fprintf(out, "%.2f GiB", (double)bytes / (1024.0 * 1024 * 1024));
+	else if (bytes >= 1024u * 1024)
+		fprintf(out, "%.1f MiB", (double)bytes / (1024.0 * 1024));
+	else
+		fprintf(out, "%.1f KiB", (double)bytes / 1024.0);
+}
+
+static void print_lcores(const struct plan *plan, FILE *out)
+{
+	fprintf(out, "\nlcores (idle policy %s)\n",
+		plan->config->idle.policy == CONFIG_IDLE_POLL ? "poll" : "adaptive");
+	for (unsigned i = 0; i < plan->n_lcores; i++) {
+		fprintf(out, "  CPU %-3u", plan->lcores[i].cpu);
+		for (unsigned j = 0; j < plan->lcores[i].n_roles; j++)
+			fprintf(out, " %s", plan->roles[plan->lcores[i].roles[j]].name);
+		fprintf(out, "\n");
+	}
+}
+
+static void print_ports(const struct plan *plan, FILE *out)
+{
+	fprintf(out, "\nports\n");
+	for (unsigned i = 0; i < plan->config->n_ports; i++) {
+		const struct config_port *config = &plan->config->ports[i];
+		const struct plan_port *port = &plan->ports[i];
+
+		fprintf(out, "  %-12s %s (%s)%s%s, mtu %u, %u rx and %u tx queues\n", config->name,
+			config->profile, port->profile.driver, config->device[0] ? " on " : "",
+			config->device, config->mtu, port->n_rx_queues, port->n_tx_queues);
+		fprintf(out, "  %-12s pool of %u mbufs of %u bytes, ", "", port->pool_mbufs,
+			port->buffer);
+		print_bytes(out, port->pool_bytes);
+		fprintf(out, "\n");
+	}
+}
+
+static void print_generators(const struct plan *plan, FILE *out)
+{
+	if (plan->config->n_generators > 0)
+		fprintf(out, "\ngenerators\n");
+	for (unsigned i = 0; i < plan->config->n_generators; i++) {
+		const struct config_generator *config = &plan->config->generators[i];
+		const struct plan_generator *generator = &plan->generators[i];
+
+		fprintf(out, "  %-12s on %s, pre-filled blocks ", config->name, config->port);
+		print_bytes(out, generator->set_bytes);
+		fprintf(out, ", pools of %u mbufs, ", generator->pool_mbufs);
+		print_bytes(out, generator->pool_bytes);
+		fprintf(out, "\n");
+	}
+}
+
+static void print_builders(const struct plan *plan, FILE *out)
+{
+	const struct config *config = plan->config;
+
+	fprintf(out, "\nbuilders\n");
+	for (unsigned i = 0; i < config->n_builders; i++) {
+		const struct config_builder *builder = &config->builders[i];
+
+		fprintf(out, "  %-12s %u slots of ", builder->name, builder->slots);
+		print_bytes(out, builder->slot_size);
+		fprintf(out, " = ");
+		print_bytes(out, builder->slots * builder->slot_size);
+		fprintf(out, ", event ring evb-%s.%u\n", config->name, i);
+	}
+	fprintf(out, "  an event: %u sources, packing %u, deadline %.3f ms, incomplete ones %s\n",
+		config->sources.n_expected, config->sources.packing,
+		(double)config->events.deadline_ns * 1e-6,
+		config->events.on_incomplete == CONFIG_INCOMPLETE_FLAG ? "flagged" : "discarded");
+}
+
+static void print_links(const struct plan *plan, FILE *out)
+{
+	const struct config *config = plan->config;
+
+	fprintf(out, "\nlinks (%u entries, %s)\n", config->links.depth,
+		config->links.policy == CONFIG_LINK_LOSSLESS ? "lossless" : "drop");
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		for (unsigned j = 0;
+		     plan->roles[i].kind == CONFIG_ROLE_RX && j < config->n_builders; j++)
+			fprintf(out, "  %s -> builder.%s\n", plan->roles[i].name,
+				config->builders[j].name);
+}
+
+static const char *use_of_hugepages(const struct plan *plan)
+{
+	switch (plan->config->memory.kind) {
+	case CONFIG_MEMORY_SHM:
+		return "not used";
+	case CONFIG_MEMORY_HUGEPAGES:
+		return plan->hugepages_suffice ? "used" : "too few";
+	case CONFIG_MEMORY_AUTO:
+		break;
+	}
+	return plan->hugepages_suffice ? "used" : "too few, ordinary memory is used";
+}
+
+static void print_memory(const struct plan *plan, FILE *out)
+{
+	fprintf(out, "\nmemory\n  packets  ");
+	print_bytes(out, plan->packet_bytes);
+	fprintf(out, "\n  slots    ");
+	print_bytes(out, plan->ring_bytes);
+	fprintf(out, "\n  builders ");
+	print_bytes(out, plan->assembly_bytes);
+	fprintf(out, "\n  in all   ");
+	print_bytes(out, plan->packet_bytes + plan->ring_bytes + plan->assembly_bytes);
+	fprintf(out, ", hugepages are %s\n", use_of_hugepages(plan));
+	for (unsigned i = 0; i < plan->n_nodes; i++) {
+		const struct plan_node *node = &plan->nodes[i];
+
+		fprintf(out, "  NUMA node %u: packets ", i);
+		print_bytes(out, node->packet_bytes);
+		fprintf(out, ", slots ");
+		print_bytes(out, node->ring_bytes);
+		fprintf(out, "; hugepages wanted ");
+		print_bytes(out, node->hugepage_bytes);
+		fprintf(out, ", free now ");
+		print_bytes(out, node->free_hugepage_bytes);
+		fprintf(out, "\n");
+	}
+}
+
+void plan_print(const struct plan *plan, FILE *out)
+{
+	char error[PLAN_ERROR_SIZE];
+
+	fprintf(out, "appliance %s, run %u: %s\n", plan->config->name, plan->config->run_number,
+		plan->config->path);
+	print_lcores(plan, out);
+	print_ports(plan, out);
+	print_generators(plan, out);
+	if (plan->config->n_builders > 0) {
+		print_links(plan, out);
+		print_builders(plan, out);
+	}
+	print_memory(plan, out);
+	if (plan_check_machine(plan, error) != 0)
+		fprintf(out, "\nwarning: this machine would not run it now: %s\n", error);
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "builder/assembly_internal.h"
+
+#include <stdlib.h>
+
+#include "wire/mfp.h"
+
+#define RECLAIM_MOST 64u // slots collected in one call
+#define CLOSE_MOST   16u // events closed by deadline in one housekeeping
+#define ISLAND_MOST  (1u << 18)
+#define ISLAND_LEAST 4096u
+
+static uint32_t island_count(uint32_t slots, unsigned n_sources)
+{
+	uint64_t n = (uint64_t)slots * n_sources;
+
+	return n > ISLAND_MOST ? ISLAND_MOST : n < ISLAND_LEAST ? ISLAND_LEAST : (uint32_t)n;
+}
+
+static uint32_t bucket_count(uint32_t slots)
+{
+	uint32_t n = 64;
+
+	while (n < 2 * slots)
+		n *= 2;
+	return n;
+}
+
+uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
+{
+	return sizeof(struct assembly) + sizeof(struct assembly_latency) +
+	       ((uint64_t)slots + 1) * (sizeof(struct event) + sizeof(uint32_t)) +
+	       ((uint64_t)slots + 1) * n_sources * sizeof(struct part) + END_MEMORY +
+	       (uint64_t)island_count(slots, n_sources) * sizeof(struct island) +
+	       (uint64_t)bucket_count(slots) * sizeof(uint32_t) + CLOSED_SIZE * sizeof(uint64_t) +
+	       (uint64_t)n_sources * (sizeof(uint32_t) + sizeof(struct assembly_source_counters));
+}
+
+uint64_t assembly_smallest_slot(unsigned n_sources, uint32_t packing)
+{
+	return mep_header_size(n_sources, MEP_DEFAULT_ALIGN) +
+	       n_sources * round_up(mfp_error_size(packing), ROOM_UNIT);
+}
+
+static bool allocate(struct assembly *assembly)
+{
+	uint32_t n_buckets = bucket_count(assembly->n_slots);
+
+	assembly->events = calloc(assembly->n_slots + 1, sizeof(*assembly->events));
+	assembly->parts =
+	    calloc(((size_t)assembly->n_slots + 1) * assembly->n_sources, sizeof(*assembly->parts));
+	assembly->end_memory = malloc(END_MEMORY);
+	assembly->buckets = malloc(n_buckets * sizeof(*assembly->buckets));
+	assembly->closed = calloc(CLOSED_SIZE, sizeof(*assembly->closed));
+	assembly->free_slots = malloc(assembly->n_slots * sizeof(*assembly->free_slots));
+	assembly->offsets = malloc(assembly->n_sources * sizeof(*assembly->offsets));
+	assembly->source_counters = calloc(assembly->n_sources, sizeof(*assembly->source_counters));
+	assembly->latency = calloc(1, sizeof(*assembly->latency));
+	if (assembly->events == NULL || assembly->parts == NULL || assembly->end_memory == NULL ||
+	    assembly->buckets == NULL || assembly->closed == NULL || assembly->free_slots == NULL ||
+	    assembly->offsets == NULL || assembly->source_counters == NULL ||
+	    assembly->latency == NULL ||
+	    !island_pool_make(&assembly->pool,
+			      island_count(assembly->n_slots, assembly->n_sources)))
+		return false;
+	memset(assembly->buckets, 0xFF, n_buckets * sizeof(*assembly->buckets)); // NO_EVENT
+	assembly->bucket_mask = n_buckets - 1;
+	return true;
+}
+
+struct assembly *assembly_create(const struct assembly_parameters *parameters)
+{
+	uint32_t n_sources = parameters->sources->n_expected;
+	struct assembly *assembly;
+
+	if (n_sources == 0 || evring_slot_size(parameters->ring) <
+				  assembly_smallest_slot(n_sources, parameters->packing))
+		return NULL;
+	assembly = calloc(1, sizeof(*assembly));
+	if (assembly == NULL)
+		return NULL;
+	assembly->parameters = *parameters;
+	assembly->n_slots = evring_slots(parameters->ring);
+	assembly->slot_size = evring_slot_size(parameters->ring);
+	assembly->n_sources = n_sources;
+	assembly->header_size = mep_header_size(n_sources, MEP_DEFAULT_ALIGN);
+	assembly->error_size = round_up(mfp_error_size(parameters->packing), ROOM_UNIT);
+	assembly->oldest = assembly->newest = NO_EVENT;
+	assembly->last_anchor = parameters->now;
+	tick_clock_set(&assembly->clock, parameters->now, parameters->ticks_per_second);
+	if (!allocate(assembly)) {
+		assembly_destroy(assembly);
+		return NULL;
+	}
+	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
+		slot_free(assembly, slot);
+	return assembly;
+}
+
+void assembly_destroy(struct assembly *assembly)
+{
+	if (assembly == NULL)
+		return;
+	free(assembly->events);
+	free(assembly->parts);
+	free(assembly->end_memory);
+	free(assembly->buckets);
+	free(assembly->closed);
+	free(assembly->free_slots);
+	free(assembly->offsets);
+	free(assembly->source_counters);
+	free(assembly->latency);
+	island_pool_free(&assembly->pool);
+	free(assembly);
+}
+
+void assembly_refuse(struct assembly *assembly, const struct segment *segment,
+		     enum segment_cause cause)
+{
+	struct assembly_source_counters *source = &assembly->source_counters[segment->source];
+
+	count(&assembly->counters.segments, 1);
+	count(&assembly->counters.drops[cause], 1);
+	count(&source->segments, 1);
+	count(&source->drops[cause], 1);
+}
+
+static uint8_t *refuse(struct assembly *assembly, const struct segment *segment,
+		       enum segment_cause reason, enum segment_cause *cause)
+{
+	*cause = reason;
+	if (reason != SEGMENT_NO_SLOT)
+		assembly_refuse(assembly, segment, reason);
+	return NULL;
+}
+
+// Bytes in front of the payload in the room of a block: opaque ones get an MFP header.
+static uint32_t block_prefix(const struct assembly *assembly)
+{
+	return assembly->parameters.payload == CONFIG_PAYLOAD_OPAQUE ? MFP_HEADER_SIZE : 0;
+}
+
+// Gives a block its room. False if it does not fit beside the reserve for the sources to come.
+static bool give_room(struct assembly *assembly, struct event *event, struct part *part,
+		      uint32_t length)
+{
+	uint64_t size = round_up((uint64_t)length + block_prefix(assembly), ROOM_UNIT);
+	uint64_t reserve = (assembly->n_sources - event->n_started - 1) * assembly->error_size;
+
+	if (size < assembly->error_size)
+		size = assembly->error_size; // it may have to hold one
+	if (is_end_of_run(event))
+		size = ROOM_UNIT; // not used, but it says that the block has begun
+	else if (event->used + size + reserve > assembly->slot_size)
+		return false;
+	part->room = (uint32_t)(event->used / ROOM_UNIT);
+	part->length = length;
+	event->used += size;
+	event->n_started++;
+	return true;
+}
+
+// The room of a block of an ordinary event.
+static uint8_t *room_of(const struct assembly *assembly, const struct event *event,
+			const struct part *part)
+{
+	return evring_slot(assembly->parameters.ring, event_slot(assembly, event)) +
+	       (uint64_t)part->room * ROOM_UNIT;
+}
+
+uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
+			enum segment_cause *cause)
+{
+	static const enum segment_cause causes[] = {
+		[ISLANDS_DUPLICATE] = SEGMENT_DUPLICATE,
+		[ISLANDS_OVERLAPPING] = SEGMENT_OVERLAPPING,
+		[ISLANDS_FULL] = SEGMENT_REORDER_LIMIT,
+	};
+	struct event *event = event_find(assembly, segment->event_id, segment->event_index);
+	enum island_result result;
+	struct part *part;
+
+	if (event == NULL) {
+		if (event_was_closed(assembly, segment->event_id, segment->event_index))
+			return refuse(assembly, segment, SEGMENT_LATE, cause);
+		if (assembly->n_free == 0 && segment->event_id != MFP_END_OF_RUN &&
+		    assembly_reclaim(assembly, now) == 0 &&
+		    evring_outstanding(assembly->parameters.ring) == 0)
+			event_close_overtaken(assembly, now);
+		event = event_open(assembly, segment, now);
+		if (event == NULL)
+			return refuse(assembly, segment, SEGMENT_NO_SLOT, cause);
+	}
+	part = &event_parts(assembly, event)[segment->source];
+	if (part->room == 0) {
+		if (!give_room(assembly, event, part, segment->length))
+			return refuse(assembly, segment, SEGMENT_OVERSIZED, cause);
+	} else if (part->length != segment->length) {
+		return refuse(assembly, segment, SEGMENT_LENGTH_MISMATCH, cause);
+	}
+	if (part_is_whole(part))
+		return refuse(assembly, segment, SEGMENT_DUPLICATE, cause);
+	if (is_end_of_run(event) && segment->size > END_MEMORY)
+		return refuse(assembly, segment, SEGMENT_OVERSIZED, cause);
+	result = received_insert(&assembly->pool, &part->received, segment->offset,
+				 segment->offset + segment->size);
+	if (result != ISLANDS_NEW)
+		return refuse(assembly, segment, causes[result], cause);
+	if (segment->event_id != MFP_END_OF_RUN)
+		assembly->last_placed = now - assembly->waited;
+	assembly->admitted = event;
+	assembly->admitted_part = part;
+	if (is_end_of_run(event))
+		return assembly->end_memory;
+	return room_of(assembly, event, part) + block_prefix(assembly) + segment->offset;
+}
+
+// How many fragments a whole block has, or PART_MALFORMED - PART_WHOLE if it is no MFP of this
+// source and event.
+static uint32_t validate(const struct assembly *assembly, const struct event *event,
+			 uint32_t source, const uint8_t *bytes, uint32_t length)
+{
+	const uint32_t malformed = PART_MALFORMED - PART_WHOLE;
+	struct mfp mfp;
+
+	if (mfp_decode(bytes, length, &mfp) != WIRE_OK || mfp.header.packet_size != length ||
+	    mfp.header.event_id != event->id ||
+	    mfp.header.source_id != assembly->parameters.sources->ids[source] ||
+	    mfp.header.n_fragments == 0 || mfp.header.n_fragments > assembly->parameters.packing)
+		return malformed;
+	return mfp.header.n_fragments;
+}
+
+// Opaque blocks travel as an MFP header with n = 0 and the bytes behind it.
+static void frame_opaque(const struct assembly *assembly, const struct event *event,
+			 uint32_t source, uint8_t *room, uint32_t length)
+{
+	store_le16(room, MFP_MAGIC);
+	store_le16(room + 2, 0);
+	store_le32(room + 4, MFP_HEADER_SIZE + length);
+	store_le64(room + 8, event->id);
+	store_le16(room + 16, assembly->parameters.sources->ids[source]);
+	room[18] = 0;
+	room[19] = 0;
+}
+
+static void complete_block(struct assembly *assembly, struct event *event, struct part *part,
+			   uint32_t source)
+{
+	uint8_t *room = room_of(assembly, event, part);
+	uint32_t prefix = block_prefix(assembly), n_fragments = 0;
+	uint32_t end = part->length + prefix;
+
+	memset(room + end, 0, round_up(end, ROOM_UNIT) - end);
+	if (prefix != 0)
+		frame_opaque(assembly, event, source, room, part->length);
+	else
+		n_fragments = validate(assembly, event, source, room, part->length);
+	part->received.islands = PART_WHOLE + n_fragments;
+	event->n_whole++;
+	count(&assembly->counters.blocks_whole, 1);
+	count(&assembly->source_counters[source].blocks, 1);
+	if (part->received.islands == PART_MALFORMED) {
+		event->n_malformed++;
+		count(&assembly->counters.blocks_malformed, 1);
+		count(&assembly->source_counters[source].malformed, 1);
+		return;
+	}
+	if (event->n_agreeing == 0)
+		event->n_fragments = n_fragments;
+	event->n_agreeing += event->n_fragments == n_fragments;
+}
+
+bool assembly_commit(struct assembly *assembly, const struct segment *segment)
+{
+	struct event *event = assembly->admitted;
+	struct part *part = assembly->admitted_part;
+	struct assembly_source_counters *source = &assembly->source_counters[segment->source];
+
+	count(&assembly->counters.segments, 1);
+	count(&assembly->counters.placed, 1);
+	count(&assembly->counters.placed_bytes, segment->size);
+	count(&source->segments, 1);
+	count(&source->placed, 1);
+	count(&source->placed_bytes, segment->size);
+	if (part->received.prefix != part->length)
+		return false;
+	if (is_end_of_run(event)) {
+		part->received.islands = PART_WHOLE;
+		event->n_whole++;
+	} else {
+		complete_block(assembly, event, part, segment->source);
+	}
+	return event->n_whole == assembly->n_sources;
+}
+
+void assembly_complete(struct assembly *assembly, uint64_t now)
+{
+	event_close(assembly, assembly->admitted, now);
+}
+
+uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now)
+{
+	uint32_t slots[RECLAIM_MOST];
+	unsigned n = evring_reclaim(assembly->parameters.ring, slots, RECLAIM_MOST);
+
+	for (unsigned i = 0; i < n; i++) {
+		const struct event *event = &assembly->events[slots[i]];
+
+		// `now` may have been read before the event's first segment came: a caller on
+		// another lcore than rx reads it once for many segments.
+		histogram_add(&assembly->latency->released,
+			      now > event->first
+				  ? tick_clock_duration_ns(&assembly->clock, now - event->first)
+				  : 0);
+		slot_free(assembly, slots[i]);
+	}
+	return assembly->n_free;
+}
+
+// Whether a deadline has passed since a moment of the assembly's own time. That moment may lie
+// ahead: a wait before it is told only by the housekeeping after it.
+static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t now)
+{
+	int64_t age = (int64_t)(now - assembly->waited - since);
+
+	return age >= (int64_t)assembly->parameters.deadline;
+}
+
+// The end-of-run blocks of some sources are missing: the run has ended all the same once the
+// others have been silent for a deadline; a source that ends alone does not end the run.
+static bool must_go_on(const struct assembly *assembly, const struct event *event, uint64_t now)
+{
+	return is_end_of_run(event) && !is_over(assembly, assembly->last_placed, now);
+}
+
+static void close_overdue(struct assembly *assembly, uint64_t now)
+{
+	for (unsigned i = 0; i < CLOSE_MOST && assembly->oldest != NO_EVENT; i++) {
+		struct event *event = &assembly->events[assembly->oldest];
+
+		if (!is_over(assembly, event->opened, now))
+			return;
+		if (must_go_on(assembly, event, now))
+			event_postpone(assembly, event, now);
+		else
+			event_close(assembly, event, now);
+	}
+}
+
+void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited)
+{
+	if (now - assembly->last_anchor > assembly->parameters.ticks_per_second) {
+		tick_clock_renew(&assembly->clock, now, tick_clock_monotonic_ns());
+		assembly->last_anchor = now;
+	}
+	assembly->waited += waited;
+	assembly_reclaim(assembly, now);
+	close_overdue(assembly, now);
+}
+
+void assembly_flush(struct assembly *assembly, uint64_t now)
+{
+	assembly->flushing = true;
+	while (assembly->oldest != NO_EVENT)
+		event_close(assembly, &assembly->events[assembly->oldest], now);
+}
+
+bool assembly_end_of_run(const struct assembly *assembly)
+{
+	return assembly->ended;
+}
+
+const struct assembly_counters *assembly_counters(const struct assembly *assembly)
+{
+	return &assembly->counters;
+}
+
+const struct assembly_source_counters *assembly_source_counters(const struct assembly *assembly)
+{
+	return assembly->source_counters;
+}
+
+const struct assembly_latency *assembly_latency(const struct assembly *assembly)
+{
+	return assembly->latency;
+}
+
+uint32_t assembly_open_events(const struct assembly *assembly)
+{
+	return __atomic_load_n(&assembly->n_open, __ATOMIC_RELAXED);
+}
+
+uint32_t assembly_free_slots(const struct assembly *assembly)
+{
+	return __atomic_load_n(&assembly->n_free, __ATOMIC_RELAXED);
+}

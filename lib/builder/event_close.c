@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What becomes of an event when it is complete, or when its time is up.
+#include "builder/assembly_internal.h"
+
+#include "evring/evb_reader.h"
+#include "wire/mfp.h"
+
+// How many fragments the event's MFPs have. MFPs of one event must agree: where they do not, those
+// with the configured packing are right; where none has it (the last MFPs of a run are shorter),
+// those that agree with the first that came.
+static uint32_t settle_fragments(struct assembly *assembly, struct event *event)
+{
+	struct part *parts = event_parts(assembly, event);
+	uint32_t n_valid = event->n_whole - event->n_malformed;
+	uint32_t packing = assembly->parameters.packing, right = event->n_fragments;
+
+	// An opaque block has no fragments; what stands for one has, to be told from it.
+	if (n_valid == 0 || assembly->parameters.payload == CONFIG_PAYLOAD_OPAQUE)
+		return packing;
+	if (event->n_agreeing == n_valid)
+		return right;
+	for (uint32_t i = 0; i < assembly->n_sources; i++)
+		if (parts[i].received.islands == PART_WHOLE + packing)
+			right = packing;
+	for (uint32_t i = 0; i < assembly->n_sources; i++) {
+		if (!part_is_valid(&parts[i]) || parts[i].received.islands == PART_WHOLE + right)
+			continue;
+		parts[i].received.islands = PART_MALFORMED;
+		event->n_malformed++;
+		count(&assembly->counters.blocks_malformed, 1);
+		count(&assembly->source_counters[i].malformed, 1);
+	}
+	return right;
+}
+
+// Writes an error MFP for source i, in its own room if it has one, else in the reserve.
+static void stand_in(struct assembly *assembly, struct event *event, uint8_t *slot, uint32_t i,
+		     uint32_t n_fragments)
+{
+	struct part *part = &event_parts(assembly, event)[i];
+	bool malformed = part->received.islands == PART_MALFORMED;
+
+	if (part->room == 0) {
+		part->room = (uint32_t)(event->used / ROOM_UNIT);
+		event->used += assembly->error_size;
+	}
+	// The reserve and every room hold an error MFP of `packing` fragments, and n <= packing.
+	mfp_encode_error(slot + (uint64_t)part->room * ROOM_UNIT, assembly->error_size, event->id,
+			 assembly->parameters.sources->ids[i], n_fragments,
+			 malformed ? MFP_TYPE_FRAGMENT_MALFORMED : MFP_TYPE_FRAGMENT_MISSING);
+}
+
+// Gives back the islands of parts that never became whole, and counts them as missing blocks.
+static uint32_t settle_missing(struct assembly *assembly, struct event *event)
+{
+	struct part *parts = event_parts(assembly, event);
+	uint32_t n_missing = 0;
+
+	for (uint32_t i = 0; i < assembly->n_sources; i++) {
+		if (part_is_whole(&parts[i]))
+			continue;
+		islands_release(&assembly->pool, &parts[i].received);
+		n_missing++;
+		if (!is_end_of_run(event))
+			count(&assembly->source_counters[i].missing, 1);
+	}
+	if (!is_end_of_run(event))
+		count(&assembly->counters.blocks_missing, n_missing);
+	return n_missing;
+}
+
+static void publish(struct assembly *assembly, struct event *event, uint64_t now,
+		    uint32_t n_missing, uint32_t n_fragments)
+{
+	const struct part *parts = event_parts(assembly, event);
+	uint32_t slot = event_slot(assembly, event);
+	uint8_t *memory = evring_slot(assembly->parameters.ring, slot);
+	uint32_t n_bad = n_missing + event->n_malformed;
+	struct evring_event description = {
+		.event_id = event->id,
+		.first_ns = tick_clock_ns(&assembly->clock, event->first),
+		.complete_ns = tick_clock_ns(&assembly->clock, now),
+		.n_sources = (uint16_t)assembly->n_sources,
+		.n_missing = (uint16_t)n_bad,
+	};
+
+	if (n_bad > 0) {
+		description.flags = EVB_EVENT_INCOMPLETE;
+		if (event->n_malformed > 0)
+			description.flags |= EVB_EVENT_MALFORMED;
+		if (assembly->flushing)
+			description.flags |= EVB_EVENT_FLUSHED;
+	}
+	for (uint32_t i = 0; i < assembly->n_sources; i++) {
+		if (n_bad > 0 && !part_is_valid(&parts[i]))
+			stand_in(assembly, event, memory, i, n_fragments);
+		assembly->offsets[i] = parts[i].room * (ROOM_UNIT / 4);
+	}
+	mep_encode_header(memory, assembly->slot_size, assembly->n_sources,
+			  assembly->parameters.sources->ids, assembly->offsets,
+			  (uint32_t)(event->used / 4));
+	description.length = event->used;
+	event->published = true;
+	count(&assembly->counters.bytes_built, event->used);
+	evring_publish(assembly->parameters.ring, slot, &description);
+}
+
+void event_close(struct assembly *assembly, struct event *event, uint64_t now)
+{
+	uint32_t n_fragments = 0, n_missing = 0;
+	bool complete;
+
+	event_remove(assembly, event);
+	if (is_end_of_run(event)) {
+		settle_missing(assembly, event);
+		assembly->ended = true;
+		count(&assembly->counters.ends_of_run, 1);
+		return;
+	}
+	if (event->n_whole < assembly->n_sources)
+		n_missing = settle_missing(assembly, event);
+	n_fragments = settle_fragments(assembly, event);
+	complete = n_missing == 0 && event->n_malformed == 0;
+	if (!complete && assembly->flushing)
+		count(&assembly->counters.events_flushed, 1);
+	if (!complete && assembly->parameters.on_incomplete == CONFIG_INCOMPLETE_DISCARD) {
+		count(&assembly->counters.events_discarded, 1);
+		slot_free(assembly, event_slot(assembly, event));
+		return;
+	}
+	count(complete ? &assembly->counters.events_complete
+		       : &assembly->counters.events_incomplete,
+	      1);
+	if (complete) {
+		histogram_add(&assembly->latency->complete,
+			      tick_clock_duration_ns(&assembly->clock, now - event->first));
+		if (event->serial > assembly->newest_complete)
+			assembly->newest_complete = event->serial;
+	}
+	publish(assembly, event, now, n_missing, n_fragments);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "config/config.h"
+
+#include <stdio.h>
+
+// Names are "KIND.OBJECT"; the key table limits those of objects so that they fit.
+static void make_role(struct config_role *role, enum config_role_kind kind, unsigned object,
+		      const char *name)
+{
+	static const char *const kinds[] = {
+		[CONFIG_ROLE_SOURCE] = "source",
+		[CONFIG_ROLE_RX] = "rx",
+		[CONFIG_ROLE_BUILDER] = "builder",
+		[CONFIG_ROLE_WRITER] = "writer",
+	};
+
+	*role = (struct config_role){ .kind = kind, .object = object };
+	snprintf(role->name, sizeof(role->name), "%s.%s", kinds[kind], name);
+}
+
+static void make_rx(struct config_role *role, const struct config *config, unsigned port,
+		    unsigned queue)
+{
+	char name[CONFIG_NAME_SIZE + 12];
+
+	if (config->ports[port].rx_queues > 1)
+		snprintf(name, sizeof(name), "%s.%u", config->ports[port].name, queue);
+	else
+		snprintf(name, sizeof(name), "%s", config->ports[port].name);
+	make_role(role, CONFIG_ROLE_RX, port, name);
+	role->queue = queue;
+}
+
+bool config_role(const struct config *config, unsigned index, struct config_role *role)
+{
+	if (index < config->n_generators) {
+		make_role(role, CONFIG_ROLE_SOURCE, index, config->generators[index].name);
+		return true;
+	}
+	index -= config->n_generators;
+	for (unsigned i = 0; config->n_builders > 0 && i < config->n_ports; i++) {
+		if (index < config->ports[i].rx_queues) {
+			make_rx(role, config, i, index);
+			return true;
+		}
+		index -= config->ports[i].rx_queues;
+	}
+	if (index < config->n_builders) {
+		make_role(role, CONFIG_ROLE_BUILDER, index, config->builders[index].name);
+		return true;
+	}
+	index -= config->n_builders;
+	if (index < config->n_writers) {
+		make_role(role, CONFIG_ROLE_WRITER, index, config->writers[index].name);
+		return true;
+	}
+	return false;
+}

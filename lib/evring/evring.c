@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The builder's side. What the builder needs to know of its slots lies in its own memory; from
+// shared memory it reads only claim words and counters, so no reader can lead it astray.
+#include "evring.h"
+#include "evring_file.h"
+#include "evring_members.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+// Slots that one call of evring_reclaim() looks at, at most.
+#define RECLAIM_STEPS 128u
+
+struct evring {
+	struct evring_view view; // constant after create
+	struct evring_file file; // control thread
+	bool hugepages;          // constant
+	uint64_t deaths_told;    // control thread
+
+	uint64_t head;                  // builder: number published
+	_Atomic uint64_t n_outstanding; // builder: published and not reclaimed
+
+	// Outstanding slots, oldest first: a doubly linked list over slot numbers, closed by the
+	// number `n_slots`. holders[slot]: the groups that the event was published to. builder
+	uint32_t *next;
+	uint32_t *previous;
+	uint8_t *holders;
+
+	// The search for slots that were released. It runs through the list from old to new, over
+	// several calls if need be, and starts anew when the counters of releases say that
+	// something has happened since it last started. builder
+	uint32_t search_at;       // slot to look at next; n_slots: no search under way
+	uint64_t search_releases; // what the counters said when it started
+	uint64_t unclaimed;       // events published to no group: as good as released
+};
+
+static int check_parameters(const struct evring_parameters *parameters, char *error)
+{
+	if (parameters->name == NULL || !evring_name_is_valid(parameters->name)) {
+		evring_error(error, "name: expected 1 to %d characters of [A-Za-z0-9_-]",
+			     EVRING_NAME_SIZE - 1);
+		return -EINVAL;
+	}
+	if (parameters->builder >= parameters->n_builders) {
+		evring_error(error, "builder %u of %u does not exist", parameters->builder,
+			     parameters->n_builders);
+		return -EINVAL;
+	}
+	if (parameters->n_builders > EVRING_MAX_BUILDERS) {
+		evring_error(error, "%u builders are more than %u", parameters->n_builders,
+			     EVRING_MAX_BUILDERS);
+		return -EINVAL;
+	}
+	if (parameters->n_groups > EVRING_MAX_GROUPS) {
+		evring_error(error, "%u groups are more than %d", parameters->n_groups,
+			     EVRING_MAX_GROUPS);
+		return -EINVAL;
+	}
+	for (unsigned i = 0; i < parameters->n_groups; i++)
+		if (!evring_name_is_valid(parameters->groups[i])) {
+			evring_error(error,
+				     "group %u: expected 1 to %d characters of [A-Za-z0-9_-]", i,
+				     EVRING_NAME_SIZE - 1);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+static int check_size(const struct evring_parameters *parameters, char *error)
+{
+	struct evring_header plan;
+
+	if (parameters->slots == 0 || parameters->slots > EVRING_MAX_SLOTS) {
+		evring_error(error, "%u slots are out of range 1..%u", parameters->slots,
+			     EVRING_MAX_SLOTS);
+		return -EINVAL;
+	}
+	if (!evring_layout_plan(&plan, parameters->slots, parameters->slot_size,
+				EVRING_SLOT_ALIGNMENT)) {
+		evring_error(error, "%u slots of %llu bytes are not possible", parameters->slots,
+			     (unsigned long long)parameters->slot_size);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void fill_header(struct evring *ring, const struct evring_parameters *parameters,
+			const struct evring_header *plan)
+{
+	struct evring_header *header = ring->file.memory;
+
+	*header = *plan;
+	header->magic = EVRING_MAGIC;
+	header->layout_version = EVRING_LAYOUT_VERSION;
+	header->owner = evring_owner();
+	header->owner_pid = (uint32_t)getpid();
+	header->run_number = parameters->run_number;
+	header->builder = parameters->builder;
+	header->n_builders = parameters->n_builders;
+	memcpy(header->name, parameters->name, strlen(parameters->name));
+	atomic_init(&header->state, EVRING_RUNNING);
+
+	evring_view_set(&ring->view, ring->file.file, ring->file.memory, plan);
+	for (unsigned i = 0; i < parameters->n_groups; i++)
+		// There is room: their number was checked.
+		(void)evring_group_enter(&ring->view, parameters->groups[i], true);
+}
+
+static int make_in(struct evring *ring, const struct evring_parameters *parameters,
+		   const struct evring_directory *directory,
+		   const struct evring_directories *searched, char *error)
+{
+	struct evring_header plan;
+	int rc;
+
+	if (!evring_layout_plan(&plan, parameters->slots, parameters->slot_size,
+				directory->page_size)) {
+		evring_error(error, "%s: the ring is larger than any file", directory->path);
+		return -EINVAL;
+	}
+	rc = evring_file_make(&ring->file, parameters, directory, searched, &plan, error);
+	if (rc != 0)
+		return rc;
+	fill_header(ring, parameters, &plan);
+	rc = evring_file_show(&ring->file, directory, error);
+	if (rc != 0)
+		evring_file_discard(&ring->file, plan.file_size);
+	ring->hugepages = directory->hugepages;
+	return rc;
+}
+
+static bool directory_serves(const struct evring_directory *directory,
+			     const struct evring_parameters *parameters)
+{
+	if (parameters->directory != NULL || parameters->memory == EVRING_AUTO)
+		return true;
+	return directory->hugepages == (parameters->memory == EVRING_HUGEPAGES);
+}
+
+// Tries one directory after the other as long as it is only the memory that is missing.
+static int make_file(struct evring *ring, const struct evring_parameters *parameters, char *error)
+{
+	struct evring_directories directories;
+	int rc = evring_directories_find(&directories, parameters->directory, error);
+
+	if (rc != 0)
+		return rc;
+	rc = -ENOSPC;
+	evring_error(error, "no directory for the ring: %s",
+		     parameters->memory == EVRING_SHM ? "/dev/shm is missing"
+						      : "no hugetlbfs is mounted");
+	for (unsigned i = 0; i < directories.count && rc != 0 && rc != -EEXIST; i++)
+		if (directory_serves(&directories.list[i], parameters))
+			rc = make_in(ring, parameters, &directories.list[i], &directories, error);
+	return rc;
+}
+
+static bool make_lists(struct evring *ring, uint32_t slots)
+{
+	ring->next = calloc(slots + 1, sizeof(*ring->next));
+	ring->previous = calloc(slots + 1, sizeof(*ring->previous));
+	ring->holders = calloc(slots, sizeof(*ring->holders));
+	if (ring->next == NULL || ring->previous == NULL || ring->holders == NULL)
+		return false;
+	ring->next[slots] = ring->previous[slots] = slots;
+	ring->search_at = slots;
+	return true;
+}
+
+static void free_ring(struct evring *ring)
+{
+	free(ring->next);
+	free(ring->previous);
+	free(ring->holders);
+	free(ring);
+}
+
+int evring_create(struct evring **ring, const struct evring_parameters *parameters, char *error)
+{
+	struct evring *new_ring;
+	int rc = check_parameters(parameters, error);
+
+	*ring = NULL;
+	if (rc == 0)
+		rc = check_size(parameters, error);
+	if (rc != 0)
+		return rc;
+	new_ring = calloc(1, sizeof(*new_ring));
+	if (new_ring == NULL || !make_lists(new_ring, parameters->slots)) {
+		evring_error(error, "%s", strerror(ENOMEM));
+		rc = -ENOMEM;
+	} else {
+		rc = make_file(new_ring, parameters, error);
+	}
+	if (rc == 0)
+		*ring = new_ring;
+	else if (new_ring != NULL)
+		free_ring(new_ring);
+	return rc;
+}
+
+void evring_end(struct evring *ring)
+{
+	// After everything that was published: who sees the end sees all events.
+	atomic_store_explicit(&ring->view.header->state, EVRING_ENDED, memory_order_release);
+}
+
+void evring_destroy(struct evring *ring)
+{
+	if (ring == NULL)
+		return;
+	evring_end(ring);
+	evring_file_discard(&ring->file, ring->view.file_size);
+	free_ring(ring);
+}
+
+const char *evring_path(const struct evring *ring)
+{
+	return ring->file.path;
+}
+
+bool evring_on_hugepages(const struct evring *ring)
+{
+	return ring->hugepages;
+}
+
+uint8_t *evring_slot(const struct evring *ring, uint32_t slot)
+{
+	assert(slot < ring->view.n_slots);
+	return ring->view.slots + slot * ring->view.slot_size;
+}
+
+uint64_t evring_slot_size(const struct evring *ring)
+{
+	return ring->view.slot_size;
+}
+
+uint32_t evring_slots(const struct evring *ring)
+{
+	return ring->view.n_slots;
+}
+
+void evring_begin(struct evring *ring, uint32_t slot)
+{
+	assert(slot < ring->view.n_slots);
+	atomic_store_explicit(&ring->view.descriptors[slot].filled, 0, memory_order_relaxed);
+	// No write into the slot may be seen before the 0: a spy that sees new bytes and then reads
+	// `filled` must find it changed. Pairs with the fence in evb_ring_is_intact().
+	atomic_thread_fence(memory_order_release);
+}
+
+// Marks the slot READY for every active group. Returns these groups.
+static uint32_t hand_to_groups(struct evring *ring, uint32_t slot, uint64_t sequence)
+{
+	struct evring_header *header = ring->view.header;
+	_Atomic uint64_t *claims = ring->view.descriptors[slot].claims;
+	const uint64_t ready = evring_claim_word(EVRING_READY, sequence, 0, 0);
+	const uint32_t groups = atomic_load_explicit(&header->active_groups, memory_order_acquire);
+	uint32_t gone;
+
+	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++)
+		if ((groups >> g & 1) != 0)
+			atomic_store_explicit(&claims[g], ready, memory_order_relaxed);
+	// Pairs with the fence in dissolve(): a group that goes at this moment either finds the
+	// word or is found gone here.
+	atomic_thread_fence(memory_order_seq_cst);
+	gone = groups & ~atomic_load_explicit(&header->active_groups, memory_order_relaxed);
+	for (unsigned g = 0; gone != 0 && g < EVRING_MAX_GROUPS; g++)
+		if ((gone >> g & 1) != 0)
+			atomic_store_explicit(&claims[g], 0, memory_order_relaxed);
+	return groups & ~gone;
+}
+
+static void append(struct evring *ring, uint32_t slot)
+{
+	const uint32_t end = ring->view.n_slots;
+	const uint32_t last = ring->previous[end];
+
+	ring->next[last] = slot;
+	ring->previous[slot] = last;
+	ring->next[slot] = end;
+	ring->previous[end] = slot;
+}
+
+void evring_publish(struct evring *ring, uint32_t slot, const struct evring_event *event)
+{
+	struct evring_view *view = &ring->view;
+	struct evring_descriptor *descriptor = &view->descriptors[slot];
+	const uint64_t sequence = ring->head;
+	uint32_t groups;
+
+	assert(slot < view->n_slots);
+	assert(event->length <= view->slot_size);
+
+	descriptor->event = *event;
+	groups = hand_to_groups(ring, slot, sequence);
+	atomic_store_explicit(&view->queue[sequence & (view->queue_size - 1)],
+			      evring_entry(sequence, slot), memory_order_relaxed);
+	// Release: a spy that reads this value and finds it again after reading has seen the slot
+	// and the descriptor of this event and of no other.
+	atomic_store_explicit(&descriptor->filled, sequence + 1, memory_order_release);
+	ring->head = sequence + 1;
+	// Release: whoever sees the new head sees the slot, the descriptor, the claim words and the
+	// queue entry. This is the moment of publication.
+	atomic_store_explicit(&view->header->head, ring->head, memory_order_release);
+
+	ring->holders[slot] = (uint8_t)groups;
+	ring->unclaimed += groups == 0;
+	append(ring, slot);
+	atomic_store_explicit(&ring->n_outstanding,
+			      atomic_load_explicit(&ring->n_outstanding, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+}
+
+// Changes whenever a slot may have become free. Acquire: pairs with the counting after a release.
+static uint64_t count_releases(const struct evring *ring)
+{
+	uint64_t sum = ring->unclaimed;
+
+	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++) {
+		const struct evring_group_area *group = &ring->view.header->groups[g];
+
+		sum += atomic_load_explicit(&group->released, memory_order_acquire);
+		sum += atomic_load_explicit(&group->returns, memory_order_acquire);
+	}
+	return sum;
+}
+
+static bool is_free(const struct evring *ring, uint32_t slot)
+{
+	const struct evring_descriptor *descriptor = &ring->view.descriptors[slot];
+
+	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++)
+		// Acquire: the member has read the slot for the last time before it released it.
+		if ((ring->holders[slot] >> g & 1) != 0 &&
+		    evring_claim_state(atomic_load_explicit(&descriptor->claims[g],
+							    memory_order_acquire)) != EVRING_IDLE)
+			return false;
+	return true;
+}
+
+static void remove_from_list(struct evring *ring, uint32_t slot)
+{
+	ring->next[ring->previous[slot]] = ring->next[slot];
+	ring->previous[ring->next[slot]] = ring->previous[slot];
+}
+
+unsigned evring_reclaim(struct evring *ring, uint32_t *slots, unsigned max)
+{
+	const uint32_t end = ring->view.n_slots;
+	unsigned found = 0;
+
+	if (ring->search_at == end) {
+		const uint64_t releases = count_releases(ring);
+
+		if (releases == ring->search_releases)
+			return 0;
+		ring->search_releases = releases;
+		ring->search_at = ring->next[end];
+	}
+	for (unsigned step = 0; step < RECLAIM_STEPS && found < max && ring->search_at != end;
+	     step++) {
+		const uint32_t slot = ring->search_at;
+
+		ring->search_at = ring->next[slot];
+		if (!is_free(ring, slot))
+			continue;
+		remove_from_list(ring, slot);
+		slots[found++] = slot;
+	}
+	atomic_store_explicit(&ring->n_outstanding,
+			      atomic_load_explicit(&ring->n_outstanding, memory_order_relaxed) -
+				  found,
+			      memory_order_relaxed);
+	return found;
+}
+
+unsigned evring_reap(struct evring *ring)
+{
+	const uint64_t told = ring->deaths_told;
+
+	(void)evring_bury_members(&ring->view, -1); // counted in `deaths`, with those of readers
+	evring_dissolve_groups(&ring->view);
+	ring->deaths_told = atomic_load_explicit(&ring->view.header->deaths, memory_order_relaxed);
+	return (unsigned)(ring->deaths_told - told);
+}
+
+uint64_t evring_outstanding(const struct evring *ring)
+{
+	return atomic_load_explicit(&ring->n_outstanding, memory_order_relaxed);
+}
+
+bool evring_group(const struct evring *ring, unsigned index, struct evring_group_state *state)
+{
+	const struct evring_header *header = ring->view.header;
+	const struct evring_group_area *group;
+	uint64_t cursor, head;
+
+	if (index >= EVRING_MAX_GROUPS)
+		return false;
+	group = &header->groups[index];
+	if (atomic_load_explicit(&group->use, memory_order_acquire) != EVRING_GROUP_USED)
+		return false;
+	// The cursor first: it never passes the head.
+	cursor = atomic_load_explicit(&group->cursor, memory_order_acquire);
+	head = atomic_load_explicit(&header->head, memory_order_acquire);
+	memset(state, 0, sizeof(*state));
+	memcpy(state->name, group->name, sizeof(state->name) - 1);
+	state->persistent = group->persistent != 0;
+	state->members = evring_group_members(&ring->view, index);
+	state->delivered = atomic_load_explicit(&group->delivered, memory_order_relaxed);
+	state->released = atomic_load_explicit(&group->released, memory_order_relaxed);
+	state->regained = atomic_load_explicit(&group->regained, memory_order_relaxed);
+	state->lag = head - cursor;
+	return true;
+}

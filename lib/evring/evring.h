@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The event ring, the appliance's side: slots in shared memory that a builder fills in place, and
+// the publication of filled slots to consumers (evb_reader.h is their side, evring_layout.h the
+// memory that both share).
+//
+// Threads: evring_create(), evring_destroy(), evring_reap(), evring_list_*() belong to the control
+// thread; evring_publish() and evring_reclaim() to the one builder that owns the ring, and may run
+// beside evring_reap() and beside all readers. No function but create/destroy/clean allocates or
+// makes a system call, save evring_reap().
+//
+// Liveness does not rest on process ids: the owner and each member hold a lock (fcntl, open file
+// description) on a byte of the ring file, which the kernel drops when the process dies, also
+// across PID namespaces. A child made by fork() shares these locks until it calls exec() or exits.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVRING_MAX_GROUPS     8
+#define EVRING_MAX_MEMBERS    64 // in all groups of a ring together
+#define EVRING_MAX_SLOTS      65536u
+#define EVRING_NAME_SIZE      32    // with the closing 0
+#define EVRING_SLOT_ALIGNMENT 4096u // bytes
+#define EVRING_ERROR_SIZE     256
+
+struct evring;
+
+enum evring_memory {
+	EVRING_AUTO,      // hugepages if a hugetlbfs mount has room, else shm
+	EVRING_HUGEPAGES, // hugetlbfs or nothing
+	EVRING_SHM,       // /dev/shm (tmpfs)
+};
+
+struct evring_parameters {
+	const char *name;      // of the appliance: [A-Za-z0-9_-], 1 to 31 characters
+	const char *directory; // NULL: chosen by `memory`
+	enum evring_memory memory;
+	unsigned builder;    // this ring's builder, 0 to n_builders - 1
+	unsigned n_builders; // rings of this appliance
+	uint32_t run_number;
+	uint32_t slots;            // 1 to EVRING_MAX_SLOTS
+	uint64_t slot_size;        // bytes, rounded up to EVRING_SLOT_ALIGNMENT
+	const char *const *groups; // that exist from the start and hold events without members
+	unsigned n_groups;
+};
+
+// What is told of a published event; times in CLOCK_MONOTONIC nanoseconds.
+struct evring_event {
+	uint64_t event_id;
+	uint64_t length; // bytes from the slot's start
+	uint64_t first_ns;
+	uint64_t complete_ns;
+	uint32_t flags; // EVB_EVENT_...
+	uint16_t n_sources;
+	uint16_t n_missing;
+};
+
+// Makes the ring file, <directory>/evb-<name>.<builder>, all its memory reserved, after removing
+// what a dead run of the same name left. The file's mode is 0660: members of a group must be able
+// to write it, so they need the user or the group of the process that makes it. Refuses (EEXIST)
+// while a live run holds the name, ENOSPC if memory or hugepages do not suffice. Returns 0 or a
+// negative errno, with one line in error[EVRING_ERROR_SIZE].
+int evring_create(struct evring **ring, const struct evring_parameters *parameters, char *error);
+
+// Marks the run as ended: readers get what is left, then -EPIPE.
+void evring_end(struct evring *ring);
+
+// Unmaps and removes the file. Readers that still map it keep their memory.
+void evring_destroy(struct evring *ring);
+
+// The file's path, and whether it lies on hugepages.
+const char *evring_path(const struct evring *ring);
+bool evring_on_hugepages(const struct evring *ring);
+
+// Start of a slot's memory: slot_size bytes. slot < slots.
+uint8_t *evring_slot(const struct evring *ring, uint32_t slot);
+uint64_t evring_slot_size(const struct evring *ring);
+uint32_t evring_slots(const struct evring *ring);
+
+// Says that the builder starts to write into a slot: spies that look at it learn of the overrun.
+// Call before the first byte is written.
+void evring_begin(struct evring *ring, uint32_t slot);
+
+// Publishes a filled slot to all groups and spies. The slot belongs to the ring until
+// evring_reclaim() names it.
+void evring_publish(struct evring *ring, uint32_t slot, const struct evring_event *event);
+
+// Collects slots that every group has released; at most max (>= 1). The work is bounded and cheap
+// when nothing was released. Returns how many.
+unsigned evring_reclaim(struct evring *ring, uint32_t *slots, unsigned max);
+
+// Finds dead members and gives their events back to their groups; dissolves groups made by
+// readers when their last member is gone. To be called about 10 times a second.
+// Returns how many members had died since the last call.
+unsigned evring_reap(struct evring *ring);
+
+// Events published and not yet released by all groups.
+uint64_t evring_outstanding(const struct evring *ring);
+
+// For telemetry: one group's state. Returns false if index has no group.
+struct evring_group_state {
+	char name[EVRING_NAME_SIZE];
+	bool persistent; // named by the configuration
+	uint32_t members;
+	uint64_t delivered; // events claimed by members
+	uint64_t released;  // events released
+	uint64_t regained;  // events taken back from dead members
+	uint64_t lag;       // events published and not yet claimed
+};
+bool evring_group(const struct evring *ring, unsigned index, struct evring_group_state *state);
+
+// Removes the ring files of dead runs of `name` (NULL: of all names); a live run's are left alone.
+// Returns how many files were removed, or a negative errno.
+int evring_clean(const char *name, const char *directory, char *error);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "evring_directory.h"
+#include "evring_members.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <linux/magic.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define FILE_PREFIX "evb-"
+#define SHM_PATH    "/dev/shm"
+#define MOUNTS_PATH "/proc/mounts"
+#define MOUNT_LINE  4096
+
+static bool same_path(const struct evring_directories *directories, const char *path)
+{
+	for (unsigned i = 0; i < directories->count; i++)
+		if (strcmp(directories->list[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+// Returns 0 or a negative errno.
+static int add(struct evring_directories *directories, const char *path)
+{
+	struct evring_directory *directory = &directories->list[directories->count];
+	const size_t length = strlen(path);
+	struct statfs file_system;
+
+	if (length >= sizeof(directory->path))
+		return -ENAMETOOLONG;
+	if (directories->count == EVRING_MAX_DIRECTORIES || same_path(directories, path))
+		return 0;
+	if (statfs(path, &file_system) != 0)
+		return -errno;
+	memcpy(directory->path, path, length + 1);
+	directory->hugepages = file_system.f_type == HUGETLBFS_MAGIC;
+	directory->page_size =
+	    directory->hugepages ? (uint64_t)file_system.f_bsize : (uint64_t)sysconf(_SC_PAGESIZE);
+	directories->count++;
+	return 0;
+}
+
+static int by_page_size(const void *left, const void *right)
+{
+	const struct evring_directory *a = left, *b = right;
+
+	return (a->page_size > b->page_size) - (a->page_size < b->page_size);
+}
+
+static void add_hugepage_mounts(struct evring_directories *directories)
+{
+	FILE *mounts = setmntent(MOUNTS_PATH, "re");
+	char line[MOUNT_LINE];
+	struct mntent entry;
+
+	if (mounts == NULL)
+		return; // no /proc: as if there were no hugepages
+	while (getmntent_r(mounts, &entry, line, sizeof(line)) != NULL)
+		// Mounts that cannot be used, or that are hidden by another, are left out; one
+		// place stays for /dev/shm.
+		if (strcmp(entry.mnt_type, "hugetlbfs") == 0 &&
+		    directories->count < EVRING_MAX_DIRECTORIES - 1)
+			(void)add(directories, entry.mnt_dir);
+	endmntent(mounts);
+	qsort(directories->list, directories->count, sizeof(directories->list[0]), by_page_size);
+}
+
+int evring_directories_find(struct evring_directories *directories, const char *directory,
+			    char *error)
+{
+	int rc;
+
+	directories->count = 0;
+	if (directory == NULL) {
+		add_hugepage_mounts(directories);
+		(void)add(directories, SHM_PATH); // its absence shows as an empty list
+		return 0;
+	}
+	rc = add(directories, directory);
+	if (rc != 0)
+		evring_error(error, "%s: %s", directory, strerror(-rc));
+	return rc;
+}
+
+bool evring_directory_path(char *path, const struct evring_directory *directory, const char *name,
+			   unsigned builder, const char *suffix)
+{
+	const int length = snprintf(path, EVRING_PATH_SIZE, "%s/" FILE_PREFIX "%s.%u%s",
+				    directory->path, name, builder, suffix);
+
+	return length > 0 && length < (int)EVRING_PATH_SIZE;
+}
+
+bool evring_directory_parse(const char *file_name, char *name, unsigned *builder, bool *is_new)
+{
+	const char *dot = strrchr(file_name, '.');
+	unsigned long number;
+	char *end;
+	size_t length;
+
+	if (strncmp(file_name, FILE_PREFIX, strlen(FILE_PREFIX)) != 0 || dot == NULL)
+		return false;
+	*is_new = strcmp(dot, EVRING_NEW_SUFFIX) == 0;
+	file_name += strlen(FILE_PREFIX);
+	dot = strchr(file_name, '.');
+	length = (size_t)(dot - file_name);
+	if (length == 0 || length >= EVRING_NAME_SIZE || !isdigit((unsigned char)dot[1]))
+		return false;
+	memcpy(name, file_name, length);
+	name[length] = 0;
+	number = strtoul(dot + 1, &end, 10);
+	if (number >= EVRING_MAX_BUILDERS || !evring_name_is_valid(name))
+		return false;
+	*builder = (unsigned)number;
+	return strcmp(end, *is_new ? EVRING_NEW_SUFFIX : "") == 0;
+}

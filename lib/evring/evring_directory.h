@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Where ring files may lie: the hugetlbfs mounts of this machine, smallest pages first, then
+// /dev/shm; or one directory that the user names.
+#pragma once
+
+#include "evring.h"
+
+#define EVRING_MAX_DIRECTORIES 9
+#define EVRING_DIRECTORY_SIZE  256 // bytes of a path, with the closing 0
+
+struct evring_directory {
+	char path[EVRING_DIRECTORY_SIZE];
+	uint64_t page_size; // bytes
+	bool hugepages;     // a hugetlbfs
+};
+
+struct evring_directories {
+	struct evring_directory list[EVRING_MAX_DIRECTORIES];
+	unsigned count;
+};
+
+// Lists them. `directory`: the user's, or NULL for all. Returns 0 or a negative errno with one
+// line in error[EVRING_ERROR_SIZE]. Without `directory` an empty list is possible.
+int evring_directories_find(struct evring_directories *directories, const char *directory,
+			    char *error);
+
+// A ring file's path. `suffix`: "" or EVRING_NEW_SUFFIX. Returns false if it is too long.
+#define EVRING_NEW_SUFFIX ".new" // while the file is being made
+#define EVRING_PATH_SIZE  (EVRING_DIRECTORY_SIZE + EVRING_NAME_SIZE + 32)
+bool evring_directory_path(char *path, const struct evring_directory *directory, const char *name,
+			   unsigned builder, const char *suffix);
+
+// Takes a file name apart. Returns false if it is no ring file's. name[EVRING_NAME_SIZE].
+bool evring_directory_parse(const char *file_name, char *name, unsigned *builder, bool *is_new);

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The memory of a ring file, shared by the appliance and all readers of one machine:
+//
+//   header | groups[8] | members[64] | queue[] | descriptors[] | ... page ... | slots[]
+//   '------------------- control area: readers of a group write here -------'   read-only to all
+//
+// How an event travels. The builder fills a slot, writes its descriptor, marks it READY(sequence)
+// for every group that is active, enters {sequence, slot} in the queue and raises `head`. A member
+// of a group looks at the queue entry at its group's `cursor`, changes the slot's claim word from
+// READY to CLAIMED (compare and swap: one member wins), and moves the cursor on. Releasing changes
+// CLAIMED to IDLE. A slot whose claim words are all IDLE belongs to the builder again.
+//
+// What makes it survive a death at any instruction: the state of an event is one word, so each
+// step either happened or did not; the cursor is only a hint that everybody may move over an entry
+// that is READY no more; and whose a CLAIMED word is stands in the word, so that it can be given
+// back (RETURNED) when the kernel has dropped the lock of a dead member.
+//
+// Who writes what stands at each field:
+//   create   evring_create(), before the file gets its name; constant from then on
+//   owner    the appliance's control thread
+//   builder  the appliance's thread that owns the ring
+//   member   any member of the group
+//   reaper   whoever holds the lock of the dead member's byte: the appliance or a member
+//   table    whoever holds the lock EVRING_LOCK_TABLE: the appliance or a reader that joins
+#pragma once
+
+#include "evring.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+
+#define EVRING_MAGIC          0x676e697262766521ull // "!evbring"
+#define EVRING_LAYOUT_VERSION 1u
+#define EVRING_CACHE_LINE     64
+#define EVRING_MAX_BUILDERS   65536u
+
+// Locks (F_OFD_SETLK, exclusive, one byte each, far beyond the file's end). The place of the
+// owner's lock and the magic at offset 0 are the same in every layout version: by them any version
+// tells a dead run's file from a live one's.
+#define EVRING_LOCK_OWNER     ((int64_t)1 << 40)
+#define EVRING_LOCK_TABLE     (EVRING_LOCK_OWNER + 1)
+#define EVRING_LOCK_MEMBER(m) (EVRING_LOCK_OWNER + 2 + (int64_t)(m))
+
+enum evring_run_state {
+	EVRING_RUNNING = 1,
+	EVRING_ENDED = 2,
+};
+
+enum evring_group_use {
+	EVRING_GROUP_FREE = 0,
+	EVRING_GROUP_USED = 1,
+};
+
+struct evring_group_area {
+	_Atomic uint32_t use;        // table: enum evring_group_use
+	uint32_t persistent;         // table: 1 if the configuration names the group
+	char name[EVRING_NAME_SIZE]; // table
+	// Sequence of the next event that nobody has looked at. Never moves back.
+	alignas(EVRING_CACHE_LINE) _Atomic uint64_t cursor;   // member
+	_Atomic uint64_t delivered;                           // member: events claimed
+	alignas(EVRING_CACHE_LINE) _Atomic uint64_t released; // member: events released
+	// Counts the occasions on which events may have become RETURNED or IDLE otherwise than by a
+	// release: members then look for returned events, the builder for free slots.
+	_Atomic uint64_t returns;  // reaper, table
+	_Atomic uint64_t regained; // reaper: events taken back from dead members
+};
+
+// A member's word: generation << 16 | group << 8 | 1 while the entry is in use.
+struct evring_member_area {
+	_Atomic uint32_t word; // the holder of EVRING_LOCK_MEMBER, no one else
+	uint32_t pid;          // same; for people
+};
+
+struct evring_header {
+	uint64_t magic;              // create
+	uint32_t layout_version;     // create
+	uint32_t header_size;        // create: sizeof(struct evring_header)
+	uint64_t file_size;          // create: bytes
+	uint64_t queue_offset;       // create: bytes from the file's start, as all offsets
+	uint64_t descriptors_offset; // create
+	uint64_t slots_offset;       // create: also the size of the control area
+	uint64_t slot_size;          // create: bytes
+	uint32_t slots;              // create
+	uint32_t queue_size;         // create: entries, a power of two >= slots
+	uint64_t owner;              // create: random; the same in all rings of one run
+	uint32_t owner_pid;          // create: for people
+	uint32_t run_number;         // create
+	uint32_t builder;            // create
+	uint32_t n_builders;         // create
+	char name[EVRING_NAME_SIZE]; // create
+
+	alignas(EVRING_CACHE_LINE) _Atomic uint32_t state; // owner: enum evring_run_state
+	_Atomic uint32_t active_groups;                    // table: bit g: group g gets events
+	_Atomic uint64_t deaths;                           // reaper: members that died
+
+	// Sequence of the next event to publish, that is the number published.
+	alignas(EVRING_CACHE_LINE) _Atomic uint64_t head; // builder
+
+	struct evring_group_area groups[EVRING_MAX_GROUPS];
+	struct evring_member_area members[EVRING_MAX_MEMBERS];
+};
+
+// Queue entry of sequence s, at queue[s & (queue_size - 1)]: s << 16 | slot. builder
+#define EVRING_ENTRY_SLOT_BITS 16
+
+struct evring_descriptor {
+	// sequence + 1 of the event that the slot holds; 0 while the builder writes into the slot.
+	_Atomic uint64_t filled;   // builder
+	struct evring_event event; // builder
+	// What each group has to do with the event.
+	alignas(EVRING_CACHE_LINE) _Atomic uint64_t claims[EVRING_MAX_GROUPS];
+	// IDLE -> READY builder; READY -> IDLE builder, table (the group is dissolved);
+	// READY, RETURNED -> CLAIMED and CLAIMED -> IDLE member; CLAIMED -> RETURNED reaper
+};
+
+static_assert(sizeof(struct evring_event) == 40, "the layout is shared between processes");
+static_assert(sizeof(struct evring_group_area) == 192, "the layout is shared between processes");
+static_assert(sizeof(struct evring_descriptor) == 128, "the layout is shared between processes");
+static_assert(EVRING_MAX_SLOTS <= 1u << EVRING_ENTRY_SLOT_BITS, "a queue entry holds any slot");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "words shared between processes must be lock-free");
+
+// Claim word: sequence (its low 40 bits) << 24 | member << 16 | generation (12 bits) << 4 | state.
+// IDLE is the word 0. Sequences are compared modulo 2^40: at a million events a second, a word
+// would have to stand for 12 days to be taken for another.
+enum evring_claim {
+	EVRING_IDLE = 0,
+	EVRING_READY = 1,
+	EVRING_CLAIMED = 2,
+	EVRING_RETURNED = 3,
+};
+
+#define EVRING_GENERATION_MASK 0xfffu
+#define EVRING_SEQUENCE_MASK   ((UINT64_C(1) << 40) - 1)
+
+static inline uint64_t evring_claim_word(enum evring_claim state, uint64_t sequence,
+					 unsigned member, unsigned generation)
+{
+	return (sequence & EVRING_SEQUENCE_MASK) << 24 | (uint64_t)(member & 0xff) << 16 |
+	       (uint64_t)(generation & EVRING_GENERATION_MASK) << 4 | (uint64_t)state;
+}
+
+static inline enum evring_claim evring_claim_state(uint64_t word)
+{
+	return (enum evring_claim)(word & 0xf);
+}
+
+// The low 40 bits.
+static inline uint64_t evring_claim_sequence(uint64_t word)
+{
+	return word >> 24;
+}
+
+// A CLAIMED word without its sequence: the same for all claims of one member.
+static inline uint64_t evring_claim_holder(uint64_t word)
+{
+	return word & 0xffffffu;
+}
+
+static inline uint64_t evring_entry(uint64_t sequence, uint32_t slot)
+{
+	return sequence << EVRING_ENTRY_SLOT_BITS | slot;
+}
+
+static inline bool evring_entry_is(uint64_t entry, uint64_t sequence)
+{
+	return entry >> EVRING_ENTRY_SLOT_BITS ==
+	       (sequence & (UINT64_MAX >> EVRING_ENTRY_SLOT_BITS));
+}
+
+static inline uint32_t evring_entry_slot(uint64_t entry)
+{
+	return entry & ((1u << EVRING_ENTRY_SLOT_BITS) - 1);
+}
+
+static inline uint32_t evring_member_word(unsigned group, unsigned generation, bool used)
+{
+	return (generation & EVRING_GENERATION_MASK) << 16 | (group & 0xff) << 8 | (used ? 1u : 0);
+}
+
+static inline bool evring_member_used(uint32_t word)
+{
+	return (word & 1) != 0;
+}
+
+static inline unsigned evring_member_group(uint32_t word)
+{
+	return word >> 8 & 0xff;
+}
+
+static inline unsigned evring_member_generation(uint32_t word)
+{
+	return word >> 16 & EVRING_GENERATION_MASK;
+}

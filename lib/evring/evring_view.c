@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "evring_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void evring_error(char *error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	// A longer text is cut: what is wrong stands at its beginning.
+	(void)vsnprintf(error, EVRING_ERROR_SIZE, format, arguments);
+	va_end(arguments);
+}
+
+int evring_open_file(const char *path, int flags, uint64_t *size)
+{
+	const int file = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat status;
+
+	if (file < 0)
+		return -errno;
+	if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) {
+		close(file);
+		return -EPROTO;
+	}
+	*size = (uint64_t)status.st_size;
+	return file;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+	return (value + unit - 1) / unit * unit;
+}
+
+static uint32_t power_of_two(uint32_t at_least)
+{
+	uint32_t power = 1;
+
+	while (power < at_least)
+		power *= 2;
+	return power;
+}
+
+bool evring_layout_plan(struct evring_header *plan, uint32_t slots, uint64_t slot_size,
+			uint64_t page_size)
+{
+	const uint64_t largest = INT64_MAX / 2;
+	uint64_t slots_size;
+
+	if (slots == 0 || slots > EVRING_MAX_SLOTS || slot_size == 0 || slot_size > largest)
+		return false;
+	slot_size = round_up(slot_size, EVRING_SLOT_ALIGNMENT);
+	if (__builtin_mul_overflow(slot_size, (uint64_t)slots, &slots_size) || slots_size > largest)
+		return false;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->slots = slots;
+	plan->slot_size = slot_size;
+	plan->queue_size = power_of_two(slots);
+	plan->header_size = sizeof(*plan);
+	plan->queue_offset = round_up(sizeof(*plan), EVRING_CACHE_LINE);
+	plan->descriptors_offset = round_up(
+	    plan->queue_offset + plan->queue_size * sizeof(uint64_t), 2 * EVRING_CACHE_LINE);
+	plan->slots_offset = round_up(
+	    plan->descriptors_offset + slots * sizeof(struct evring_descriptor), page_size);
+	plan->file_size = round_up(plan->slots_offset + slots_size, page_size);
+	return true;
+}
+
+int evring_layout_check(const struct evring_header *header, uint64_t file_size, char *error)
+{
+	struct evring_header plan;
+
+	if (file_size < sizeof(*header) || header->magic != EVRING_MAGIC) {
+		evring_error(error, "is no event ring");
+		return -EPROTO;
+	}
+	if (header->layout_version != EVRING_LAYOUT_VERSION) {
+		evring_error(error, "has layout version %u, this library reads %u",
+			     header->layout_version, EVRING_LAYOUT_VERSION);
+		return -EPROTO;
+	}
+	// The page size is not known here; every page size rounds 1 to a result that can be
+	// checked.
+	if (!evring_layout_plan(&plan, header->slots, header->slot_size, 1) ||
+	    header->header_size != plan.header_size || header->slot_size != plan.slot_size ||
+	    header->queue_size != plan.queue_size || header->queue_offset != plan.queue_offset ||
+	    header->descriptors_offset != plan.descriptors_offset ||
+	    header->slots_offset < plan.slots_offset || header->slots_offset >= file_size ||
+	    header->slots * header->slot_size > file_size - header->slots_offset ||
+	    header->file_size != file_size) {
+		evring_error(error, "has sizes in its header that contradict each other");
+		return -EPROTO;
+	}
+	if (header->n_builders > EVRING_MAX_BUILDERS || header->builder >= header->n_builders ||
+	    memchr(header->name, 0, sizeof(header->name)) == NULL) {
+		evring_error(error, "has a header that makes no sense");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+static void set_sizes(struct evring_view *view, int file, const struct evring_header *header)
+{
+	view->file = file;
+	view->n_slots = header->slots;
+	view->queue_size = header->queue_size;
+	view->slot_size = header->slot_size;
+	view->control_size = header->slots_offset;
+	view->file_size = header->file_size;
+}
+
+static void set_control(struct evring_view *view, void *control, const struct evring_header *header)
+{
+	uint8_t *bytes = control;
+
+	view->header = control;
+	view->queue = (_Atomic uint64_t *)(void *)(bytes + header->queue_offset);
+	view->descriptors =
+	    (struct evring_descriptor *)(void *)(bytes + header->descriptors_offset);
+}
+
+void evring_view_set(struct evring_view *view, int file, void *memory,
+		     const struct evring_header *header)
+{
+	set_sizes(view, file, header);
+	set_control(view, memory, header);
+	view->slots = (uint8_t *)memory + header->slots_offset;
+}
+
+int evring_view_map(struct evring_view *view, int file, const struct evring_header *header,
+		    bool writable)
+{
+	const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *control, *slots;
+
+	control = mmap(NULL, header->slots_offset, protection, MAP_SHARED, file, 0);
+	if (control == MAP_FAILED)
+		return -errno;
+	slots = mmap(NULL, header->file_size - header->slots_offset, PROT_READ, MAP_SHARED, file,
+		     (off_t)header->slots_offset);
+	if (slots == MAP_FAILED) {
+		const int error = errno;
+
+		munmap(control, header->slots_offset);
+		return -error;
+	}
+	set_sizes(view, file, header);
+	set_control(view, control, header);
+	view->slots = slots;
+	return 0;
+}
+
+void evring_view_unmap(struct evring_view *view)
+{
+	if (view->header == NULL)
+		return;
+	munmap(view->header, view->control_size);
+	munmap(view->slots, view->file_size - view->control_size);
+	close(view->file);
+	memset(view, 0, sizeof(*view));
+}

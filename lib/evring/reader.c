@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "evb_reader.h"
+#include "evring_directory.h"
+#include "reader_ring.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DEFAULT_GROUP "main"
+#define POLL_NS       50000     // between two looks while waiting
+#define CHECK_NS      100000000 // between two questions to the kernel about who lives
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NS_PER_MS     UINT64_C(1000000)
+
+static_assert(EVB_EVENT_FLUSHED == 4, "flags are shared between processes");
+
+struct evb_reader {
+	struct evb_ring *rings;
+	unsigned n_rings;
+	unsigned turn; // ring to look at first
+	uint64_t checked_ns;
+	struct evb_reader_counters counters;
+	char error[EVRING_ERROR_SIZE];
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static int set_error(struct evb_reader *reader, int error, const char *text)
+{
+	evring_error(reader->error, "%s", text);
+	return error;
+}
+
+// Opens one ring of the appliance in the first directory that has it alive. If none has, the error
+// is that of the last file found.
+static int open_ring(struct evb_reader *reader, struct evb_ring *ring, const char *name,
+		     unsigned builder, const struct evring_directories *directories, bool writable)
+{
+	int rc = -ENOENT;
+
+	evring_error(reader->error, "no event ring of builder %u of an appliance %s", builder,
+		     name);
+	for (unsigned i = 0; i < directories->count; i++) {
+		char path[EVRING_PATH_SIZE], error[EVRING_ERROR_SIZE];
+		int found;
+
+		if (!evring_directory_path(path, &directories->list[i], name, builder, ""))
+			continue;
+		found = evb_ring_open(ring, path, writable, error);
+		if (found == 0)
+			return 0;
+		if (found != -ENOENT)
+			rc = set_error(reader, found, error);
+	}
+	return rc;
+}
+
+// All rings must be of the same run.
+static int check_ring(struct evb_reader *reader, unsigned index)
+{
+	const struct evring_header *first = reader->rings[0].view.header;
+	const struct evring_header *header = reader->rings[index].view.header;
+
+	if (header->owner == first->owner && header->n_builders == first->n_builders &&
+	    header->builder == index)
+		return 0;
+	evring_error(reader->error, "the rings of %s belong to different runs: it is just starting",
+		     first->name);
+	return -ENOENT;
+}
+
+static int open_rings(struct evb_reader *reader, const char *name,
+		      const struct evring_directories *directories, bool writable)
+{
+	struct evb_ring first = { 0 };
+	unsigned n_builders;
+	int rc = open_ring(reader, &first, name, 0, directories, writable);
+
+	if (rc != 0)
+		return rc;
+	n_builders = first.view.header->n_builders;
+	reader->rings = calloc(n_builders, sizeof(*reader->rings));
+	if (reader->rings == NULL) {
+		evb_ring_close(&first);
+		return set_error(reader, -ENOMEM, strerror(ENOMEM));
+	}
+	reader->rings[0] = first;
+	reader->n_rings = 1;
+	rc = check_ring(reader, 0);
+	while (rc == 0 && reader->n_rings < n_builders) {
+		rc = open_ring(reader, &reader->rings[reader->n_rings], name, reader->n_rings,
+			       directories, writable);
+		if (rc == 0)
+			rc = check_ring(reader, reader->n_rings++);
+	}
+	return rc;
+}
+
+static void close_rings(struct evb_reader *reader)
+{
+	for (unsigned i = 0; i < reader->n_rings; i++)
+		evb_ring_close(&reader->rings[i]);
+	free(reader->rings);
+	reader->rings = NULL;
+	reader->n_rings = 0;
+}
+
+static int join_rings(struct evb_reader *reader, const struct evb_reader_options *options)
+{
+	const char *group = options->group != NULL ? options->group : DEFAULT_GROUP;
+	int rc = 0;
+
+	for (unsigned i = 0; i < reader->n_rings && rc == 0; i++) {
+		if (options->mode == EVB_READER_SPY)
+			evb_ring_spy(&reader->rings[i]);
+		else
+			rc = evb_ring_join(&reader->rings[i], group, reader->error);
+	}
+	return rc;
+}
+
+static int check_options(struct evb_reader *reader, const char *name,
+			 const struct evb_reader_options *options)
+{
+	if (name == NULL || !evring_name_is_valid(name))
+		return set_error(
+		    reader, -EINVAL,
+		    "the appliance's name must be 1 to 31 characters of [A-Za-z0-9_-]");
+	if (options->mode != EVB_READER_GROUP && options->mode != EVB_READER_SPY)
+		return set_error(reader, -EINVAL, "no such mode");
+	if (options->mode == EVB_READER_GROUP && options->group != NULL &&
+	    !evring_name_is_valid(options->group))
+		return set_error(reader, -EINVAL,
+				 "the group's name must be 1 to 31 characters of [A-Za-z0-9_-]");
+	return 0;
+}
+
+int evb_reader_open(struct evb_reader **reader, const char *name,
+		    const struct evb_reader_options *options)
+{
+	static const struct evb_reader_options defaults = { 0 };
+	struct evring_directories directories;
+	struct evb_reader *new_reader = calloc(1, sizeof(*new_reader));
+	int rc;
+
+	*reader = new_reader;
+	if (new_reader == NULL)
+		return -ENOMEM;
+	if (options == NULL)
+		options = &defaults;
+	rc = check_options(new_reader, name, options);
+	if (rc == 0)
+		rc = evring_directories_find(&directories, options->directory, new_reader->error);
+	if (rc == 0)
+		rc = open_rings(new_reader, name, &directories, options->mode == EVB_READER_GROUP);
+	if (rc == 0)
+		rc = join_rings(new_reader, options);
+	if (rc != 0)
+		close_rings(new_reader);
+	else
+		new_reader->error[0] = 0; // of directories that were searched in vain
+	return rc;
+}
+
+static bool look(struct evb_reader *reader, struct evb_event *event)
+{
+	for (unsigned i = 0; i < reader->n_rings; i++) {
+		const unsigned index = reader->turn;
+
+		reader->turn = index + 1 < reader->n_rings ? index + 1 : 0;
+		if (evb_ring_next(&reader->rings[index], event, &reader->counters)) {
+			event->builder = (uint16_t)index;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_living(struct evb_reader *reader, uint64_t now)
+{
+	for (unsigned i = 0; i < reader->n_rings; i++)
+		evb_ring_check_living(&reader->rings[i]);
+	reader->checked_ns = now;
+}
+
+static bool all_over(struct evb_reader *reader)
+{
+	bool over = true;
+
+	for (unsigned i = 0; i < reader->n_rings; i++) {
+		evb_ring_note_end(&reader->rings[i]);
+		over = over && reader->rings[i].over;
+	}
+	return over;
+}
+
+// Nothing was found. Returns 1 if a look after all found an event, -EPIPE at the end, else 0.
+static int look_for_end(struct evb_reader *reader, struct evb_event *event, uint64_t now)
+{
+	if (!all_over(reader))
+		return 0;
+	// All that will ever be published is there, and events of dead members come back now.
+	check_living(reader, now);
+	if (look(reader, event))
+		return 1;
+	return set_error(reader, -EPIPE, "the run is over");
+}
+
+int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int timeout_ms)
+{
+	const struct timespec pause = { .tv_nsec = POLL_NS };
+	uint64_t begin = 0, now;
+	int rc;
+
+	if (reader->n_rings == 0)
+		return set_error(reader, -EPIPE, "the reader is not open");
+	for (;;) {
+		if (look(reader, event))
+			return 1;
+		now = now_ns();
+		if (begin == 0)
+			begin = now;
+		if (now - reader->checked_ns >= CHECK_NS)
+			check_living(reader, now);
+		rc = look_for_end(reader, event, now);
+		if (rc != 0)
+			return rc;
+		if (timeout_ms >= 0 && now - begin >= (uint64_t)timeout_ms * NS_PER_MS)
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+}
+
+int evb_reader_release(struct evb_reader *reader, const struct evb_event *event)
+{
+	if (event->builder < reader->n_rings &&
+	    evb_ring_release(&reader->rings[event->builder], event) == 0)
+		return 0;
+	evring_error(reader->error, "event %" PRIu64 " of builder %u is not held by this reader",
+		     event->event_id, event->builder);
+	return -EINVAL;
+}
+
+bool evb_event_intact(const struct evb_reader *reader, const struct evb_event *event)
+{
+	return event->builder < reader->n_rings &&
+	       evb_ring_is_intact(&reader->rings[event->builder], event);
+}
+
+struct evb_reader_counters evb_reader_counters(const struct evb_reader *reader)
+{
+	return reader->counters;
+}
+
+const char *evb_reader_error(const struct evb_reader *reader)
+{
+	return reader->error;
+}
+
+void evb_reader_close(struct evb_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	close_rings(reader);
+	free(reader);
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "reader_ring.h"
+#include "evring_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+static_assert(EVRING_NAME_SIZE == 32, "evb_reader.h says 31 characters");
+
+int evb_ring_open(struct evb_ring *ring, const char *path, bool writable, char *error)
+{
+	struct evring_header header = { 0 };
+	char why[EVRING_ERROR_SIZE];
+	uint64_t size;
+	const int file = evring_open_file(path, writable ? O_RDWR : O_RDONLY, &size);
+	int rc;
+
+	if (file < 0) {
+		evring_error(error, "%s: %s", path, strerror(-file));
+		return file;
+	}
+	// An incomplete header is found by the check.
+	(void)!pread(file, &header, sizeof(header), 0);
+	rc = evring_layout_check(&header, size, why);
+	if (rc != 0) {
+		evring_error(error, "%s: %s", path, why);
+	} else if (!evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
+		evring_error(error, "%s: its process (%u) is dead", path, header.owner_pid);
+		rc = -ESTALE;
+	} else {
+		rc = evring_view_map(&ring->view, file, &header, writable);
+		if (rc != 0)
+			evring_error(error, "%s: cannot be mapped: %s", path, strerror(-rc));
+	}
+	if (rc != 0)
+		close(file);
+	return rc;
+}
+
+int evb_ring_join(struct evb_ring *ring, const char *group, char *error)
+{
+	const int rc = evring_join(&ring->view, group, &ring->membership, error);
+
+	// One search at the beginning: there may be returned events that nobody was there to take.
+	ring->searching = true;
+	ring->search_at = 0;
+	ring->search_returns = 0;
+	ring->is_member = rc == 0;
+	return rc;
+}
+
+void evb_ring_spy(struct evb_ring *ring)
+{
+	const uint64_t head = atomic_load_explicit(&ring->view.header->head, memory_order_acquire);
+
+	ring->is_member = false;
+	ring->next = head > 0 ? head - 1 : 0;
+}
+
+void evb_ring_close(struct evb_ring *ring)
+{
+	if (ring->is_member)
+		evring_leave(&ring->view, &ring->membership);
+	evring_view_unmap(&ring->view);
+}
+
+static void fill_event(const struct evb_ring *ring, uint32_t slot, uint64_t sequence,
+		       const struct evring_event *from, struct evb_event *event)
+{
+	const struct evring_view *view = &ring->view;
+
+	*event = (struct evb_event){
+		.event_id = from->event_id,
+		.data = view->slots + slot * view->slot_size,
+		.length = from->length <= view->slot_size ? from->length : view->slot_size,
+		.first_ns = from->first_ns,
+		.complete_ns = from->complete_ns,
+		.flags = from->flags,
+		.run_number = view->header->run_number,
+		.n_sources = from->n_sources,
+		.n_missing = from->n_missing,
+		.slot = slot,
+		.sequence = sequence,
+	};
+}
+
+static struct evring_group_area *my_group(const struct evb_ring *ring)
+{
+	return &ring->view.header->groups[ring->membership.group];
+}
+
+static uint64_t my_claim(const struct evb_ring *ring, uint64_t sequence)
+{
+	return evring_claim_word(EVRING_CLAIMED, sequence, ring->membership.member,
+				 ring->membership.generation);
+}
+
+// Tries to change a claim word to "mine". Acquire: the event is read after.
+static bool claim(const struct evb_ring *ring, uint32_t slot, uint64_t from)
+{
+	_Atomic uint64_t *word = &ring->view.descriptors[slot].claims[ring->membership.group];
+
+	return atomic_compare_exchange_strong_explicit(word, &from,
+						       my_claim(ring, evring_claim_sequence(from)),
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+static void hand_out(const struct evb_ring *ring, uint32_t slot, struct evb_event *event)
+{
+	const struct evring_descriptor *descriptor = &ring->view.descriptors[slot];
+	const uint64_t filled = atomic_load_explicit(&descriptor->filled, memory_order_relaxed);
+
+	// The slot is ours: nothing in the descriptor changes.
+	fill_event(ring, slot, filled - 1, &descriptor->event, event);
+	atomic_fetch_add_explicit(&my_group(ring)->delivered, 1, memory_order_relaxed);
+}
+
+static bool next_returned(struct evb_ring *ring, struct evb_event *event)
+{
+	// Acquire: the words that were changed before the counter are seen.
+	const uint64_t returns =
+	    atomic_load_explicit(&my_group(ring)->returns, memory_order_acquire);
+
+	if (!ring->searching) {
+		if (returns == ring->search_returns)
+			return false;
+		ring->searching = true;
+		ring->search_returns = returns;
+		ring->search_at = 0;
+	}
+	while (ring->search_at < ring->view.n_slots) {
+		const uint32_t slot = ring->search_at++;
+		const uint64_t word = atomic_load_explicit(
+		    &ring->view.descriptors[slot].claims[ring->membership.group],
+		    memory_order_relaxed);
+
+		if (evring_claim_state(word) == EVRING_RETURNED && claim(ring, slot, word)) {
+			hand_out(ring, slot, event);
+			return true;
+		}
+	}
+	ring->searching = false;
+	return false;
+}
+
+// Where the cursor goes from an entry that is READY no more. An entry that was overwritten lies
+// more than the queue's length back; all between it and the oldest entry are as old, and none of
+// them can still be READY, since each READY event has a slot of its own.
+static uint64_t cursor_after(const struct evb_ring *ring, uint64_t cursor, uint64_t head,
+			     bool overwritten)
+{
+	if (overwritten && head - cursor > ring->view.queue_size)
+		return head - ring->view.queue_size;
+	return cursor + 1;
+}
+
+static bool next_ready(struct evb_ring *ring, struct evb_event *event)
+{
+	struct evring_group_area *group = my_group(ring);
+	const struct evring_view *view = &ring->view;
+	uint64_t cursor = atomic_load_explicit(&group->cursor, memory_order_acquire);
+
+	for (;;) {
+		// Acquire: everything up to the head is seen, claim words and queue included.
+		const uint64_t head =
+		    atomic_load_explicit(&view->header->head, memory_order_acquire);
+		uint64_t entry, after;
+		uint32_t slot;
+		bool is_current, won;
+
+		if (cursor >= head)
+			return false;
+		entry = atomic_load_explicit(&view->queue[cursor & (view->queue_size - 1)],
+					     memory_order_relaxed);
+		slot = evring_entry_slot(entry);
+		is_current = evring_entry_is(entry, cursor) && slot < view->n_slots;
+		won =
+		    is_current && claim(ring, slot, evring_claim_word(EVRING_READY, cursor, 0, 0));
+
+		// Won or not, the entry is READY no more (or never was: the group was not active
+		// then), and whoever took it may have died before moving the cursor.
+		after = cursor_after(ring, cursor, head, !is_current);
+		if (atomic_compare_exchange_strong_explicit(
+			&group->cursor, &cursor, after, memory_order_acq_rel, memory_order_acquire))
+			cursor = after;
+		if (won) {
+			hand_out(ring, slot, event);
+			return true;
+		}
+	}
+}
+
+// Reads a descriptor beside the builder. Returns false if another event is in the slot, or none.
+static bool peek(const struct evb_ring *ring, uint32_t slot, uint64_t sequence,
+		 struct evring_event *copy)
+{
+	const struct evring_descriptor *descriptor = &ring->view.descriptors[slot];
+
+	if (atomic_load_explicit(&descriptor->filled, memory_order_acquire) != sequence + 1)
+		return false;
+	*copy = descriptor->event;
+	// What was copied was read before `filled` is read again.
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&descriptor->filled, memory_order_relaxed) == sequence + 1;
+}
+
+static bool next_seen(struct evb_ring *ring, struct evb_event *event,
+		      struct evb_reader_counters *counters)
+{
+	const struct evring_view *view = &ring->view;
+
+	for (;;) {
+		const uint64_t head =
+		    atomic_load_explicit(&view->header->head, memory_order_acquire);
+		struct evring_event copy;
+		uint64_t entry, after;
+		uint32_t slot;
+
+		if (ring->next >= head)
+			return false;
+		entry = atomic_load_explicit(&view->queue[ring->next & (view->queue_size - 1)],
+					     memory_order_relaxed);
+		slot = evring_entry_slot(entry);
+		if (evring_entry_is(entry, ring->next) && slot < view->n_slots &&
+		    peek(ring, slot, ring->next, &copy)) {
+			fill_event(ring, slot, ring->next++, &copy, event);
+			return true;
+		}
+		// Overtaken: on to the newest event, which will stay longest.
+		after = head - 1 > ring->next ? head - 1 : ring->next + 1;
+		counters->overruns += after - ring->next;
+		ring->next = after;
+	}
+}
+
+bool evb_ring_next(struct evb_ring *ring, struct evb_event *event,
+		   struct evb_reader_counters *counters)
+{
+	bool found;
+
+	if (!ring->is_member) {
+		found = next_seen(ring, event, counters);
+	} else if (next_returned(ring, event)) {
+		counters->regained++;
+		found = true;
+	} else {
+		found = next_ready(ring, event);
+	}
+	if (found) {
+		counters->events++;
+		counters->bytes += event->length;
+	}
+	return found;
+}
+
+int evb_ring_release(struct evb_ring *ring, const struct evb_event *event)
+{
+	uint64_t word = my_claim(ring, event->sequence);
+
+	if (!ring->is_member || event->slot >= ring->view.n_slots)
+		return -EINVAL;
+	// Release: the builder writes into the slot only after we have read it.
+	if (!atomic_compare_exchange_strong_explicit(
+		&ring->view.descriptors[event->slot].claims[ring->membership.group], &word, 0,
+		memory_order_release, memory_order_relaxed))
+		return -EINVAL;
+	// After the word: a builder that sees the count finds the word.
+	atomic_fetch_add_explicit(&my_group(ring)->released, 1, memory_order_release);
+	return 0;
+}
+
+bool evb_ring_is_intact(const struct evb_ring *ring, const struct evb_event *event)
+{
+	if (event->slot >= ring->view.n_slots)
+		return false;
+	// What the caller has read of the slot was read before `filled` is: if the builder had
+	// begun to write by then, we see its 0 or a later event's number. Pairs with
+	// evring_begin().
+	atomic_thread_fence(memory_order_acquire);
+	return atomic_load_explicit(&ring->view.descriptors[event->slot].filled,
+				    memory_order_relaxed) == event->sequence + 1;
+}
+
+void evb_ring_note_end(struct evb_ring *ring)
+{
+	// Acquire: whoever sees the end sees every event.
+	if (atomic_load_explicit(&ring->view.header->state, memory_order_acquire) == EVRING_ENDED)
+		ring->over = true;
+}
+
+void evb_ring_check_living(struct evb_ring *ring)
+{
+	if (!ring->over && !evring_lock_is_held(ring->view.file, EVRING_LOCK_OWNER))
+		ring->over = true;
+	if (ring->is_member)
+		// The number does not matter: what they held is found by the next look.
+		(void)evring_bury_members(&ring->view, (int)ring->membership.member);
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "inspect/inspect_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source/pattern.h"
+
+#define TEXT_SIZE 256
+// Gaps that are told one by one for each source; behind them only their sum is.
+#define GAPS_TOLD 10
+// A shorter payload says too little to vote on.
+#define MINIMUM_VOTER 8 // bytes: the seed word alone tells a generated fragment
+
+static const char *const KIND_NAMES[] = {
+	[INSPECT_UNKNOWN] = "unknown", [INSPECT_MEP] = "mep",         [INSPECT_MFP] = "mfp",
+	[INSPECT_MDF] = "mdf",         [INSPECT_CAPTURE] = "capture",
+};
+
+const char *inspect_kind_name(enum inspect_kind kind)
+{
+	return KIND_NAMES[kind];
+}
+
+struct inspect *inspect_open(const struct inspect_options *options,
+			     const struct inspect_visitor *visitor)
+{
+	struct inspect *inspect = calloc(1, sizeof(*inspect));
+
+	if (!inspect)
+		return NULL;
+	inspect->options = *options;
+	inspect->visitor = *visitor;
+	inspect->payload = options->payload;
+	inspect->ids = calloc(INSPECT_N_IDS, sizeof(*inspect->ids));
+	inspect->scratch = malloc(MEP_MAX_MFPS * sizeof(*inspect->scratch));
+	if (!inspect->ids || !inspect->scratch) {
+		inspect_close(inspect);
+		return NULL;
+	}
+	return inspect;
+}
+
+void inspect_close(struct inspect *inspect)
+{
+	if (!inspect)
+		return;
+	for (unsigned i = 0; inspect->ids && i < INSPECT_N_IDS; i++)
+		id_ranges_fini(&inspect->ids[i]);
+	free(inspect->ids);
+	free(inspect->scratch);
+	free(inspect);
+}
+
+void inspect_tell(struct inspect *inspect, uint64_t offset, uint64_t packet, enum wire_error reason,
+		  const char *format, ...)
+{
+	char text[TEXT_SIZE];
+	struct inspect_problem problem = {
+		.path = inspect->file.path,
+		.offset = offset,
+		.packet = packet,
+		.reason = reason,
+		.text = text,
+	};
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	inspect->summary.problems++;
+	if (inspect->visitor.problem)
+		inspect->visitor.problem(inspect->visitor.context, &problem);
+}
+
+bool inspect_wanted(const struct inspect *inspect, bool has_id, uint64_t first, uint64_t n)
+{
+	uint64_t id = inspect->options.event_id;
+
+	if (!inspect->options.one_event)
+		return true;
+	return has_id && id >= first && (id - first < n || id == first);
+}
+
+void inspect_note_ids(struct inspect *inspect, unsigned list, uint64_t offset, uint64_t first,
+		      uint64_t n)
+{
+	uint64_t repeated;
+
+	if (!inspect->options.verify || !n || first == MFP_END_OF_RUN)
+		return;
+	if (id_ranges_add(&inspect->ids[list], first, n, &repeated)) {
+		inspect_tell(inspect, offset, 0, WIRE_OK, "out of memory for event ids");
+		return;
+	}
+	if (!repeated)
+		return;
+	inspect->summary.repeated_event_ids += repeated;
+	inspect_tell(inspect, offset, 0, WIRE_BAD_EVENT,
+		     "%" PRIu64 " of the event ids %" PRIu64 "..%" PRIu64 " were there before",
+		     repeated, first, first + n - 1);
+}
+
+void inspect_vote(struct inspect_vote *vote, uint8_t type, const uint8_t *payload, uint16_t size,
+		  uint16_t source_id)
+{
+	if (size < MINIMUM_VOTER || type == MFP_TYPE_ODIN)
+		return;
+	if (pattern_check(payload, size, source_id))
+		vote->generated++;
+	else
+		vote->other++;
+}
+
+void inspect_decide(struct inspect *inspect, const struct inspect_vote *vote)
+{
+	if (inspect->payload != INSPECT_PAYLOAD_AUTO || vote->generated + vote->other == 0)
+		return;
+	inspect->payload =
+	    vote->generated > vote->other ? INSPECT_PAYLOAD_GENERATED : INSPECT_PAYLOAD_ANY;
+}
+
+static bool is_capture(uint32_t magic)
+{
+	return magic == 0xa1b2c3d4 || magic == 0xd4c3b2a1 || magic == 0xa1b23c4d ||
+	       magic == 0x4d3cb2a1 || magic == 0x0a0d0d0a;
+}
+
+static enum inspect_kind kind_of_content(const uint8_t *bytes, uint64_t size)
+{
+	if (size >= 4 && is_capture(load_le32(bytes)))
+		return INSPECT_CAPTURE;
+	if (size >= 12 && load_le32(bytes) >= MDF_HEADER_SIZE &&
+	    load_le32(bytes) == load_le32(bytes + 4) && load_le32(bytes) == load_le32(bytes + 8))
+		return INSPECT_MDF;
+	if (size >= 2 && load_le16(bytes) == MEP_MAGIC)
+		return INSPECT_MEP;
+	if (size >= 2 && load_le16(bytes) == MFP_MAGIC)
+		return INSPECT_MFP;
+	return INSPECT_UNKNOWN;
+}
+
+static enum inspect_kind kind_of_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	for (int i = INSPECT_MEP; dot && i <= INSPECT_MDF; i++)
+		if (!strcmp(dot + 1, KIND_NAMES[i]))
+			return (enum inspect_kind)i;
+	return INSPECT_UNKNOWN;
+}
+
+static void look(struct inspect *inspect)
+{
+	inspect->file.kind = kind_of_content(inspect->bytes, inspect->file.size);
+	if (inspect->file.kind == INSPECT_UNKNOWN)
+		inspect->file.kind = kind_of_name(inspect->file.path);
+	inspect->n_looked_at = 0;
+	inspect->summary.bytes += inspect->file.size;
+	if (inspect->visitor.file)
+		inspect->visitor.file(inspect->visitor.context, &inspect->file);
+	switch (inspect->file.kind) {
+	case INSPECT_MEP:
+		inspect_mep_file(inspect);
+		break;
+	case INSPECT_MFP:
+		inspect_mfp_file(inspect);
+		break;
+	case INSPECT_MDF:
+		inspect_mdf_file(inspect);
+		break;
+	case INSPECT_CAPTURE:
+		inspect_capture_file(inspect);
+		break;
+	case INSPECT_UNKNOWN:
+		inspect_tell(inspect, 0, 0, WIRE_BAD_MAGIC,
+			     "neither MEP, MFP, MDF, pcap nor pcapng");
+		break;
+	}
+}
+
+static int open_mapped(const char *path, const uint8_t **bytes, uint64_t *size)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+	void *mapped = NULL;
+	int error = 0;
+
+	if (file < 0)
+		return errno;
+	if (fstat(file, &status))
+		error = errno;
+	else if (!S_ISREG(status.st_mode))
+		error = S_ISDIR(status.st_mode) ? EISDIR : ESPIPE;
+	else if (status.st_size)
+		mapped = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+	if (mapped == MAP_FAILED)
+		error = errno;
+	close(file);
+	if (error)
+		return error;
+	*bytes = mapped;
+	*size = (uint64_t)status.st_size;
+	return 0;
+}
+
+int inspect_read(struct inspect *inspect, const char *path, char *error)
+{
+	uint64_t size = 0;
+	int result = open_mapped(path, &inspect->bytes, &size);
+
+	if (result) {
+		snprintf(error, INSPECT_ERROR_SIZE, "%s: %s", path, strerror(result));
+		inspect->summary.unread++;
+		return -1;
+	}
+	inspect->file = (struct inspect_file){ .path = path, .size = size };
+	look(inspect);
+	inspect->summary.files++;
+	if (size)
+		munmap((void *)(uintptr_t)inspect->bytes, size);
+	inspect->bytes = NULL;
+	return 0;
+}
+
+static void tell_gap(struct inspect *inspect, unsigned list, uint64_t first, uint64_t last)
+{
+	if (list == INSPECT_MEP_IDS)
+		inspect_tell(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
+			     "event ids %" PRIu64 "..%" PRIu64 " are missing", first, last);
+	else
+		inspect_tell(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
+			     "source 0x%04x: event ids %" PRIu64 "..%" PRIu64 " are missing", list,
+			     first, last);
+}
+
+static void judge_gaps(struct inspect *inspect, unsigned list)
+{
+	const struct id_ranges *ids = &inspect->ids[list];
+
+	for (size_t i = 1; i < ids->n; i++) {
+		uint64_t first = ids->ranges[i - 1].last + 1, last = ids->ranges[i].first - 1;
+
+		inspect->summary.missing_event_ids += last - first + 1;
+		if (!inspect->options.allow_gaps && i <= GAPS_TOLD)
+			tell_gap(inspect, list, first, last);
+	}
+	if (!inspect->options.allow_gaps && ids->n > GAPS_TOLD + 1)
+		inspect_tell(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
+			     "and %zu gaps more of event ids", ids->n - GAPS_TOLD - 1);
+}
+
+void inspect_finish(struct inspect *inspect, struct inspect_summary *summary)
+{
+	if (inspect->options.verify && !inspect->options.one_event)
+		for (unsigned i = 0; i < INSPECT_N_IDS; i++)
+			judge_gaps(inspect, i);
+	*summary = inspect->summary;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "pipeline/lcore.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <rte_branch_prediction.h>
+#include <rte_cycles.h>
+
+enum regime {
+	REGIME_IDLE,
+	REGIME_BACKPRESSURED,
+	REGIME_BUSY,
+};
+
+static bool is_drained(const struct role *role)
+{
+	return atomic_load_explicit(&role->drained, memory_order_relaxed);
+}
+
+// Lets one role work and accounts the time. *now is moved on, so that the clock is read once a
+// role.
+static enum regime run_role(struct role *role, uint64_t *now)
+{
+	uint64_t start = *now, cycles;
+	unsigned items = 0;
+
+	if (unlikely(is_drained(role)))
+		return REGIME_IDLE;
+	role->backpressured = false;
+	if (unlikely(atomic_load_explicit(&role->drain_requested, memory_order_acquire))) {
+		if (role->operations->drain(role, start))
+			atomic_store_explicit(&role->drained, true, memory_order_release);
+	} else {
+		items = role->operations->poll(role, start);
+	}
+	*now = rte_rdtsc();
+	cycles = *now - start;
+	counter_add(&role->counters.polls, 1);
+	if (items > 0) {
+		counter_add(&role->counters.items, items);
+		counter_add(&role->counters.busy_cycles, cycles);
+		return REGIME_BUSY;
+	}
+	counter_add(&role->counters.empty_polls, 1);
+	if (role->backpressured) {
+		counter_add(&role->counters.backpressured_cycles, cycles);
+		return REGIME_BACKPRESSURED;
+	}
+	counter_add(&role->counters.idle_cycles, cycles);
+	return REGIME_IDLE;
+}
+
+// A drained role has given up what it worked with: it is not called again.
+static void housekeep(struct lcore *lcore)
+{
+	for (unsigned i = 0; i < lcore->n_roles; i++) {
+		struct role *role = lcore->roles[i];
+
+		if (role->operations->housekeep != NULL && !is_drained(role))
+			role->operations->housekeep(role, rte_rdtsc());
+	}
+}
+
+// Nothing was done: give the CPU away. A busy poll on a shared CPU costs the others a whole
+// scheduler slice, a thousand times what a yield does.
+static void idle(struct lcore *lcore, unsigned empty_loops)
+{
+	struct timespec pause = { .tv_nsec = (long)lcore->sleep_ns };
+
+	if (!lcore->adaptive)
+		return;
+	if (empty_loops <= lcore->yields) {
+		sched_yield();
+		return;
+	}
+	housekeep(lcore);
+	nanosleep(&pause, NULL);
+	counter_add(&lcore->counters.sleeps, 1);
+}
+
+int lcore_run(void *argument)
+{
+	struct lcore *lcore = argument;
+	unsigned empty_loops = 0, loops = 0;
+	uint64_t now, start;
+
+	// The default slack of 50 us would double each sleep.
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	atomic_store_explicit(&lcore->running, true, memory_order_release);
+	now = start = rte_rdtsc();
+	while (!atomic_load_explicit(&lcore->stop, memory_order_acquire)) {
+		enum regime regime = REGIME_IDLE;
+
+		for (unsigned i = 0; i < lcore->n_roles; i++) {
+			enum regime one = run_role(lcore->roles[i], &now);
+
+			if (one > regime)
+				regime = one;
+		}
+		if (++loops % LCORE_HOUSEKEEP == 0)
+			housekeep(lcore);
+		if (regime == REGIME_BUSY) {
+			empty_loops = 0;
+		} else {
+			empty_loops++;
+			idle(lcore, empty_loops);
+		}
+		now = rte_rdtsc();
+		counter_add(&lcore->counters.loops, 1);
+		counter_add(regime == REGIME_BUSY            ? &lcore->counters.busy_cycles
+			    : regime == REGIME_BACKPRESSURED ? &lcore->counters.backpressured_cycles
+							     : &lcore->counters.idle_cycles,
+			    now - start);
+		start = now;
+	}
+	housekeep(lcore);
+	atomic_store_explicit(&lcore->running, false, memory_order_release);
+	return 0;
+}

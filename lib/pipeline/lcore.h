@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The one loop that every lcore runs over the array of its roles. The loop, not the role, does the
+// stop flag, housekeeping, idle policy and the accounting of time.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pipeline/role.h"
+
+#define LCORE_MAX_ROLES 64
+#define LCORE_HOUSEKEEP 256 // loops between two housekeepings
+
+struct lcore {
+	// Written by the control thread before the launch.
+	struct role *roles[LCORE_MAX_ROLES];
+	unsigned n_roles;
+	unsigned id;     // DPDK's lcore number
+	unsigned cpu;    // on which it runs
+	bool adaptive;   // idle policy: yield, then sleep; else poll without end
+	uint32_t yields; // empty loops in a row before the first sleep
+	uint64_t sleep_ns;
+	atomic_bool stop; // control thread: writes; lcore: reads
+
+	// Written by the lcore, read by telemetry.
+	struct {
+		uint64_t loops;
+		uint64_t idle_cycles; // loops that did nothing, sleeps included
+		uint64_t busy_cycles;
+		uint64_t backpressured_cycles;
+		uint64_t sleeps;
+	} __rte_cache_aligned counters;
+	atomic_bool running;
+};
+
+// Runs until stop is set. For rte_eal_remote_launch(); argument is a struct lcore. Returns 0.
+int lcore_run(void *argument);

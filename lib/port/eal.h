@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// DPDK's environment (EAL), set up from the plan: its arguments are derived, never typed.
+// Control thread.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+#define EAL_ERROR_SIZE    2048
+#define EAL_MAX_ARGUMENTS 64
+
+struct eal_parameters {
+	const char *name;     // of the appliance; DPDK's runtime directory goes by "evb-NAME"
+	const uint32_t *cpus; // of the worker lcores, in order; the control thread shares the first
+	unsigned n_cpus;
+	uint64_t memory; // bytes that packet pools, rings and roles need
+	enum config_memory_kind kind;
+	const char *const *pci; // PCI addresses that may be probed; none: no PCI at all
+	unsigned n_pci;
+};
+
+struct eal_state {
+	bool hugepages;
+	char arguments[1024]; // as given to the EAL, for the log
+};
+
+// Starts the EAL. Without hugepages (or too few, when kind is auto) it takes ordinary memory.
+// Returns 0, or -1 with one line in error[EAL_ERROR_SIZE].
+int eal_start(const struct eal_parameters *parameters, struct eal_state *state, char *error);
+
+// Bytes of free hugepages of all sizes on a NUMA node, or on all nodes if it is negative.
+uint64_t eal_free_hugepages(int numa_node);
+
+// What nr_hugepages of 2 MiB of a NUMA node must become so that `missing` more bytes are free.
+uint64_t eal_hugepages_to_reserve(int numa_node, uint64_t missing);
+
+// Bytes that the EAL is given for objects of `bytes`: its allocator needs room for its headers and
+// alignment.
+uint64_t eal_memory(uint64_t bytes);
+
+// Ends the EAL; does nothing if it was not started.
+void eal_stop(void);

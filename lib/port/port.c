@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "port/port.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_bus_vdev.h>
+#include <rte_cycles.h>
+#include <rte_errno.h>
+#include <rte_eth_ring.h>
+#include <rte_ethdev.h>
+
+#include "transport/segment_mbuf.h"
+
+#define LINK_POLL_MS   10
+#define ETHERNET_EXTRA (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
+#define DEFAULT_MTU    RTE_ETHER_MTU
+
+static int fail(char *error, const struct port *port, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail(char *error, const struct port *port, const char *format, ...)
+{
+	va_list list;
+	int n = snprintf(error, PORT_ERROR_SIZE, "port %s: ", port->config->name);
+
+	va_start(list, format);
+	vsnprintf(error + n, PORT_ERROR_SIZE - (size_t)n, format, list);
+	va_end(list);
+	return -1;
+}
+
+uint32_t port_buffer_size(const struct profile *profile, uint32_t mtu)
+{
+	uint32_t size = RTE_MAX(mtu + ETHERNET_EXTRA, profile->minimum_buffer);
+
+	return RTE_ALIGN_CEIL(size, RTE_CACHE_LINE_SIZE);
+}
+
+uint64_t port_pool_bytes(uint32_t mbufs, uint32_t buffer)
+{
+	uint64_t element = sizeof(struct rte_mbuf) + SEGMENT_PRIVATE_SIZE + RTE_PKTMBUF_HEADROOM +
+			   buffer + sizeof(struct rte_mempool_objhdr);
+
+	return mbufs * RTE_ALIGN_CEIL(element, (uint64_t)RTE_CACHE_LINE_SIZE);
+}
+
+// The first write to a page is a page fault: have them all now, not on the hot path, and let the
+// resident size be what it will be.
+static void touch(struct rte_mempool *pool, void *context, void *object, unsigned index)
+{
+	struct rte_mbuf *mbuf = object;
+
+	(void)pool;
+	(void)context;
+	(void)index;
+	memset(mbuf->buf_addr, 0, mbuf->buf_len);
+}
+
+struct rte_mempool *port_pool_create(const char *name, uint32_t mbufs, uint32_t cache,
+				     uint32_t buffer, int numa_node)
+{
+	struct rte_mempool *pool =
+	    rte_pktmbuf_pool_create(name, mbufs, cache, SEGMENT_PRIVATE_SIZE,
+				    (uint16_t)(buffer + RTE_PKTMBUF_HEADROOM), numa_node);
+
+	if (pool != NULL)
+		(void)rte_mempool_obj_iter(pool, touch, NULL); // its result is the number of mbufs
+	return pool;
+}
+
+// Of a device that DPDK makes up itself: the name that it knows it by.
+static void device_name(const struct port *port, char name[RTE_DEV_NAME_MAX_LEN])
+{
+	snprintf(name, RTE_DEV_NAME_MAX_LEN, "%s_%s", port->profile->driver, port->config->name);
+}
+
+// The ring port: what queue q sends, queue q mod n_rx receives.
+static int create_ring_port(struct port *port, uint32_t depth, char *error)
+{
+	static unsigned serial; // ring names are short and global: port names would not fit
+	struct rte_ring **rx = port->rings, *tx[PORT_MAX_QUEUES];
+	bool shared = port->n_tx_queues > port->n_rx_queues;
+	char name[RTE_RING_NAMESIZE];
+	int id;
+
+	if (port->n_rx_queues > port->profile->queues || port->n_tx_queues > port->profile->queues)
+		return fail(error, port,
+			    "%u rx and %u tx queues, one for each lcore that sends on it, are more "
+			    "than %u",
+			    port->n_rx_queues, port->n_tx_queues, port->profile->queues);
+	for (unsigned q = 0; q < port->n_rx_queues; q++) {
+		snprintf(name, sizeof(name), "port%u", serial++);
+		rx[q] =
+		    rte_ring_create(name, depth, (int)rte_socket_id(),
+				    RING_F_SC_DEQ | RING_F_EXACT_SZ | (shared ? 0 : RING_F_SP_ENQ));
+		if (rx[q] == NULL)
+			return fail(error, port, "no memory for a ring of %u entries (%s)", depth,
+				    rte_strerror(rte_errno));
+	}
+	for (unsigned q = 0; q < port->n_tx_queues; q++)
+		tx[q] = rx[q % port->n_rx_queues];
+	id = rte_eth_from_rings(port->config->name, rx, port->n_rx_queues, tx, port->n_tx_queues,
+				rte_socket_id());
+	if (id < 0)
+		return fail(error, port, "DPDK cannot make a ring port (%s)",
+			    rte_strerror(rte_errno));
+	port->id = (uint16_t)id;
+	return 0;
+}
+
+// "device_argument=device,queues_argument=n,argument=value,..."; options of the configuration
+// replace the profile's arguments.
+static void device_arguments(const struct port *port, char *text, size_t size)
+{
+	const struct config_port *config = port->config;
+	const struct profile *profile = port->profile;
+	size_t used = 0;
+
+	text[0] = '\0';
+	if (profile->device_argument[0] != '\0' && config->device[0] != '\0')
+		used += (size_t)snprintf(text, size, "%s=%s,", profile->device_argument,
+					 config->device);
+	if (profile->queues_argument[0] != '\0')
+		used +=
+		    (size_t)snprintf(text + used, size - used, "%s=%u,", profile->queues_argument,
+				     RTE_MAX(port->n_rx_queues, port->n_tx_queues));
+	for (unsigned i = 0; i < profile->n_arguments && used < size; i++) {
+		const struct config_option *argument = &profile->arguments[i];
+		bool replaced = false;
+
+		for (unsigned j = 0; j < config->n_options; j++)
+			replaced |= strcmp(argument->name, config->options[j].name) == 0;
+		if (!replaced)
+			used += (size_t)snprintf(text + used, size - used, "%s=%s,", argument->name,
+						 argument->value);
+	}
+	for (unsigned i = 0; i < config->n_options && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s=%s,",
+					 config->options[i].name, config->options[i].value);
+	if (used > 0 && used < size)
+		text[used - 1] = '\0';
+}
+
+// The commonest reasons for a driver to refuse, asked before DPDK says "Operation not permitted".
+static int check_device(const struct port *port, char *error)
+{
+	const char *driver = port->profile->driver, *device = port->config->device;
+
+	if (port->profile->device_argument[0] != '\0' && device[0] == '\0' &&
+	    strcmp(driver, "net_tap") != 0)
+		return fail(error, port, "profile %s needs a `device` (its %s)",
+			    port->profile->name, port->profile->device_argument);
+	if (strcmp(driver, "net_af_packet") == 0 && if_nametoindex(device) == 0)
+		return fail(error, port,
+			    "there is no network interface \"%s\" here: `ip link` lists them "
+			    "(a container or namespace sees only its own)",
+			    device);
+	if (strcmp(driver, "net_pcap") == 0 && access(device, R_OK) != 0)
+		return fail(error, port, "capture file %s: %s", device, strerror(errno));
+	return 0;
+}
+
+static int create_device(struct port *port, char *error)
+{
+	char name[RTE_DEV_NAME_MAX_LEN], arguments[1024];
+	int result;
+
+	if (profile_is_pci(port->profile, port->config)) {
+		if (rte_eth_dev_get_port_by_name(port->config->device, &port->id) != 0)
+			return fail(error, port,
+				    "no DPDK driver took PCI device %s: is it bound to vfio-pci "
+				    "(dpdk-devbind.py --status)?",
+				    port->config->device);
+		return 0;
+	}
+	if (check_device(port, error) != 0)
+		return -1;
+	device_name(port, name);
+	device_arguments(port, arguments, sizeof(arguments));
+	result = rte_vdev_init(name, arguments);
+	if (result != 0)
+		return fail(error, port, "driver %s refused \"%s\" (%s)%s%s", port->profile->driver,
+			    arguments, rte_strerror(-result),
+			    port->profile->capabilities[0] != '\0' ? "; it needs " : "",
+			    port->profile->capabilities);
+	if (rte_eth_dev_get_port_by_name(name, &port->id) != 0)
+		return fail(error, port, "driver %s made no port", port->profile->driver);
+	return 0;
+}
+
+static int check_limits(const struct port *port, const struct rte_eth_dev_info *info, char *error)
+{
+	if (port->n_rx_queues > info->max_rx_queues || port->n_rx_queues > port->profile->queues)
+		return fail(error, port, "%u rx queues asked for, the driver has at most %u",
+			    port->n_rx_queues,
+			    RTE_MIN((uint32_t)info->max_rx_queues, port->profile->queues));
+	if (port->n_tx_queues > info->max_tx_queues)
+		return fail(error, port,
+			    "%u lcores send on it, the driver has at most %u tx queues: put the "
+			    "roles that send on fewer lcores",
+			    port->n_tx_queues, info->max_tx_queues);
+	if (port->config->mtu > port->profile->maximum_mtu)
+		return fail(error, port, "mtu: %u is above what the %s profile can carry, %u",
+			    port->config->mtu, port->profile->name, port->profile->maximum_mtu);
+	return 0;
+}
+
+static void set_offloads(struct port *port, const struct rte_eth_dev_info *info,
+			 struct rte_eth_conf *conf)
+{
+	const uint64_t checksums = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+	uint64_t fast = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+
+	port->checksums_in_hardware =
+	    (info->rx_offload_capa & checksums) == checksums && !port->profile->partial_checksums;
+	if (port->checksums_in_hardware)
+		conf->rxmode.offloads |= checksums;
+	conf->txmode.offloads |= info->tx_offload_capa & fast;
+}
+
+static int configure(struct port *port, char *error)
+{
+	const struct config_port *config = port->config;
+	struct rte_eth_conf conf = { .rxmode.mtu = config->mtu };
+	uint16_t n_rxd, n_txd;
+	struct rte_eth_dev_info info;
+	int result = rte_eth_dev_info_get(port->id, &info);
+
+	if (result != 0)
+		return fail(error, port, "no device information (%s)", rte_strerror(-result));
+	if (check_limits(port, &info, error) != 0)
+		return -1;
+	set_offloads(port, &info, &conf);
+	// Some drivers state a small largest frame and yet pass what fits in their buffers.
+	if (port->profile->mtu_is_free &&
+	    config->mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN > info.max_rx_pktlen)
+		conf.rxmode.mtu = RTE_MIN(config->mtu, (uint32_t)DEFAULT_MTU);
+	result = rte_eth_dev_configure(port->id, port->n_rx_queues, port->n_tx_queues, &conf);
+	if (result != 0)
+		return fail(
+		    error, port, "cannot be configured with mtu %u, %u rx and %u tx queues (%s)",
+		    config->mtu, port->n_rx_queues, port->n_tx_queues, rte_strerror(-result));
+	n_rxd = (uint16_t)(config->rx_descriptors ? config->rx_descriptors
+						  : port->profile->rx_descriptors);
+	n_txd = (uint16_t)(config->tx_descriptors ? config->tx_descriptors
+						  : port->profile->tx_descriptors);
+	result = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &n_rxd, &n_txd);
+	for (uint16_t q = 0; q < port->n_rx_queues && result == 0; q++)
+		result = rte_eth_rx_queue_setup(port->id, q, n_rxd, (unsigned)port->numa_node, NULL,
+						port->pool);
+	for (uint16_t q = 0; q < port->n_tx_queues && result == 0; q++)
+		result =
+		    rte_eth_tx_queue_setup(port->id, q, n_txd, (unsigned)port->numa_node, NULL);
+	if (result != 0)
+		return fail(error, port, "queues of %u rx and %u tx descriptors refused (%s)",
+			    n_rxd, n_txd, rte_strerror(-result));
+	return 0;
+}
+
+// A link that stays down is told, but does not stop the start: a peer may come later (memif).
+static void wait_for_link(const struct port *port)
+{
+	struct rte_eth_link link = { 0 };
+	uint64_t waited_ms = 0, limit_ms = port->config->link_timeout_ns / 1000000;
+
+	for (;;) {
+		if (rte_eth_link_get_nowait(port->id, &link) == 0 &&
+		    link.link_status == RTE_ETH_LINK_UP)
+			return;
+		if (waited_ms >= limit_ms)
+			return;
+		rte_delay_us_sleep(LINK_POLL_MS * 1000);
+		waited_ms += LINK_POLL_MS;
+	}
+}
+
+static int start(struct port *port, char *error)
+{
+	int result;
+
+	if (port->config->has_mac) {
+		struct rte_ether_addr mac;
+
+		memcpy(&mac, port->config->mac, sizeof(mac));
+		result = rte_eth_dev_default_mac_addr_set(port->id, &mac);
+		if (result != 0 && result != -ENOTSUP)
+			return fail(error, port, "the MAC address cannot be set (%s)",
+				    rte_strerror(-result));
+	}
+	result = rte_eth_dev_start(port->id);
+	if (result != 0)
+		return fail(error, port, "cannot be started (%s)", rte_strerror(-result));
+	// Not all drivers can, and those that cannot receive everything anyhow.
+	(void)rte_eth_promiscuous_enable(port->id);
+	wait_for_link(port);
+	return 0;
+}
+
+static void find_mac(struct port *port)
+{
+	struct rte_ether_addr mac = { 0 };
+
+	if (port->config->has_mac) {
+		memcpy(port->mac, port->config->mac, sizeof(port->mac));
+		return;
+	}
+	if (rte_eth_macaddr_get(port->id, &mac) == 0)
+		memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
+}
+
+int port_open(struct port *port, const struct port_parameters *parameters, char *error)
+{
+	const struct profile *profile = parameters->profile;
+	uint32_t depth = parameters->config->rx_descriptors ? parameters->config->rx_descriptors
+							    : profile->rx_descriptors;
+	char pool_name[RTE_MEMPOOL_NAMESIZE];
+
+	*port = (struct port){
+		.id = RTE_MAX_ETHPORTS,
+		.config = parameters->config,
+		.profile = profile,
+		.n_rx_queues = parameters->n_rx_queues,
+		.n_tx_queues = parameters->n_tx_queues,
+	};
+	if ((strcmp(profile->driver, "net_ring") == 0 ? create_ring_port(port, depth, error)
+						      : create_device(port, error)) != 0)
+		return -1;
+	port->numa_node = rte_eth_dev_socket_id(port->id);
+	if (port->numa_node < 0)
+		port->numa_node = 0;
+	snprintf(pool_name, sizeof(pool_name), "rx%u", port->id);
+	port->pool =
+	    port_pool_create(pool_name, parameters->pool_mbufs, parameters->pool_cache,
+			     port_buffer_size(profile, port->config->mtu), port->numa_node);
+	if (port->pool == NULL)
+		return fail(error, port, "no memory for %u receive buffers of %u bytes (%s)",
+			    parameters->pool_mbufs, port_buffer_size(profile, port->config->mtu),
+			    rte_strerror(rte_errno));
+	if (configure(port, error) != 0 || start(port, error) != 0)
+		return -1;
+	find_mac(port);
+	if (strcmp(profile->driver, "net_af_packet") == 0)
+		packet_drops_find(&port->packet_drops, port->config->device);
+	return 0;
+}
+
+static void free_ring(struct rte_ring *ring)
+{
+	void *mbuf;
+
+	while (ring != NULL && rte_ring_dequeue(ring, &mbuf) == 0)
+		rte_pktmbuf_free(mbuf);
+	rte_ring_free(ring); // NULL is allowed
+}
+
+uint64_t port_missed(const struct port *port)
+{
+	struct rte_eth_stats stats;
+	uint64_t kernel = atomic_load_explicit(&port->kernel_drops, memory_order_relaxed);
+
+	if (rte_eth_stats_get(port->id, &stats) != 0)
+		return kernel;
+	return stats.imissed + stats.rx_nombuf + kernel;
+}
+
+void port_watch(struct port *port)
+{
+	atomic_fetch_add_explicit(&port->kernel_drops, packet_drops_take(&port->packet_drops),
+				  memory_order_relaxed);
+}
+
+void port_close(struct port *port)
+{
+	char name[RTE_DEV_NAME_MAX_LEN];
+
+	if (port->id != RTE_MAX_ETHPORTS) {
+		// Nothing can be done about a port that does not stop; it is closed all the same.
+		(void)rte_eth_dev_stop(port->id);
+		(void)rte_eth_dev_close(port->id);
+		if (!profile_is_pci(port->profile, port->config)) {
+			device_name(port, name);
+			(void)rte_vdev_uninit(name);
+		}
+	}
+	for (unsigned q = 0; q < RTE_DIM(port->rings); q++)
+		free_ring(port->rings[q]);
+	memset(port->rings, 0, sizeof(port->rings));
+	rte_mempool_free(port->pool);
+	port->pool = NULL;
+	port->id = RTE_MAX_ETHPORTS;
+}

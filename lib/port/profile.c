@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "port/profile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#define PROFILE_MAX_FILE 65536
+
+static int fail(char *error, const char *name, const char *what, const char *detail)
+{
+	snprintf(error, PROFILE_ERROR_SIZE, "profile %s: %s%s", name, what, detail);
+	return -1;
+}
+
+static void copy_text(char *to, size_t size, const cJSON *item)
+{
+	if (cJSON_IsString(item))
+		snprintf(to, size, "%s", item->valuestring);
+}
+
+static uint32_t number(const cJSON *root, const char *key, uint32_t otherwise)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+
+	return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= 1e9
+		   ? (uint32_t)item->valuedouble
+		   : otherwise;
+}
+
+static void read_arguments(struct profile *profile, const cJSON *arguments)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, arguments)
+	{
+		struct config_option *argument = &profile->arguments[profile->n_arguments];
+
+		if (!cJSON_IsString(item) || profile->n_arguments == PROFILE_MAX_ARGUMENTS)
+			continue;
+		snprintf(argument->name, sizeof(argument->name), "%s", item->string);
+		snprintf(argument->value, sizeof(argument->value), "%s", item->valuestring);
+		profile->n_arguments++;
+	}
+}
+
+static void read_capabilities(struct profile *profile, const cJSON *list)
+{
+	size_t used = 0;
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, list)
+	{
+		int n = snprintf(profile->capabilities + used, sizeof(profile->capabilities) - used,
+				 "%s%s", used > 0 ? " " : "",
+				 cJSON_IsString(item) ? item->valuestring : "");
+
+		if (n < 0 || used + (size_t)n >= sizeof(profile->capabilities))
+			return;
+		used += (size_t)n;
+	}
+}
+
+static int read_profile(struct profile *profile, const cJSON *root, const struct config_port *port,
+			char *error)
+{
+	bool jumbo = port->mtu > 1500;
+	const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(root, "arguments");
+	const cJSON *jumbo_arguments = cJSON_GetObjectItemCaseSensitive(root, "jumbo_arguments");
+
+	memset(profile, 0, sizeof(*profile));
+	snprintf(profile->name, sizeof(profile->name), "%s", port->profile);
+	copy_text(profile->driver, sizeof(profile->driver),
+		  cJSON_GetObjectItemCaseSensitive(root, "driver"));
+	if (profile->driver[0] == '\0')
+		return fail(error, port->profile, "has no \"driver\"", "");
+	copy_text(profile->device_argument, sizeof(profile->device_argument),
+		  cJSON_GetObjectItemCaseSensitive(root, "device_argument"));
+	copy_text(profile->queues_argument, sizeof(profile->queues_argument),
+		  cJSON_GetObjectItemCaseSensitive(root, "queues_argument"));
+	profile->queues = number(root, "queues", 1);
+	profile->rx_descriptors = number(root, "rx_descriptors", 1024);
+	profile->tx_descriptors = number(root, "tx_descriptors", 1024);
+	profile->linger_ms = number(root, "linger_ms", 0);
+	profile->maximum_mtu = number(root, "maximum_mtu", 1500);
+	profile->minimum_buffer = number(root, "minimum_buffer", 0);
+	if (jumbo)
+		profile->minimum_buffer =
+		    number(root, "jumbo_minimum_buffer", profile->minimum_buffer);
+	profile->mtu_is_free = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "mtu_is_free"));
+	profile->needs_address =
+	    cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "needs_address"));
+	profile->partial_checksums =
+	    cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "partial_checksums"));
+	read_arguments(profile, jumbo && jumbo_arguments != NULL ? jumbo_arguments : arguments);
+	read_capabilities(profile, cJSON_GetObjectItemCaseSensitive(root, "capabilities"));
+	return 0;
+}
+
+// The text of a profile file; the caller frees it.
+static char *read_file(const char *path, char *error)
+{
+	FILE *file = fopen(path, "r");
+	char *text = NULL;
+	size_t n = 0;
+
+	if (file == NULL) {
+		fail(error, path, "cannot be read: ", strerror(errno));
+		return NULL;
+	}
+	text = malloc(PROFILE_MAX_FILE + 1);
+	if (text != NULL) {
+		n = fread(text, 1, PROFILE_MAX_FILE, file);
+		text[n] = '\0';
+	} else {
+		fail(error, path, "out of memory", "");
+	}
+	fclose(file); // opened for reading: nothing can be lost
+	return text;
+}
+
+static int load_text(struct profile *profile, const char *text, const struct config_port *port,
+		     char *error)
+{
+	cJSON *root = cJSON_Parse(text);
+	int result;
+
+	if (root == NULL)
+		return fail(error, port->profile, "is not valid JSON", "");
+	result = read_profile(profile, root, port, error);
+	cJSON_Delete(root);
+	return result;
+}
+
+int profile_load(struct profile *profile, const struct config_port *port, char *error)
+{
+	char known[PROFILE_ERROR_SIZE / 2] = "";
+
+	if (strchr(port->profile, '/') != NULL) {
+		char *text = read_file(port->profile, error);
+		int result = text != NULL ? load_text(profile, text, port, error) : -1;
+
+		free(text);
+		return result;
+	}
+	for (const struct profile_text *t = profile_texts; t->name != NULL; t++) {
+		size_t used = strlen(known);
+
+		if (strcmp(t->name, port->profile) == 0)
+			return load_text(profile, t->text, port, error);
+		snprintf(known + used, sizeof(known) - used, " %s", t->name);
+	}
+	return fail(error, port->profile,
+		    "there is none of this name: name a file with its path, or one of:", known);
+}
+
+bool profile_is_pci(const struct profile *profile, const struct config_port *port)
+{
+	unsigned domain, bus, device, function;
+
+	return profile->device_argument[0] == '\0' &&
+	       sscanf(port->device, "%x:%x:%x.%x", &domain, &bus, &device, &function) == 4;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "record/file_name.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const EXTENSIONS[] = {
+	[CONFIG_FILE_MEP] = "mep",
+	[CONFIG_FILE_MDF] = "mdf",
+};
+static const char *const STAGES[][2] = {
+	[FILE_NAME_WHOLE] = { "", "" },
+	[FILE_NAME_PART] = { ".", ".part" },
+	[FILE_NAME_JOURNAL] = { ".", ".journal" },
+};
+
+bool file_name_prefix_ok(const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	if (!length || length >= CONFIG_NAME_SIZE || prefix[0] == '.')
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (!isalnum((unsigned char)prefix[i]) && !strchr("_.-", prefix[i]))
+			return false;
+	return true;
+}
+
+void file_name_format(const struct file_name *name, enum file_name_stage stage,
+		      char text[FILE_NAME_SIZE])
+{
+	snprintf(text, FILE_NAME_SIZE, "%s%s-run%06u-%04u.%s%s", STAGES[stage][0], name->prefix,
+		 name->run, name->sequence, EXTENSIONS[name->format], STAGES[stage][1]);
+}
+
+static bool parse_number(const char **text, uint32_t *number)
+{
+	unsigned long value;
+	char *end;
+
+	if (!isdigit((unsigned char)**text))
+		return false;
+	errno = 0;
+	value = strtoul(*text, &end, 10);
+	if (errno || value > UINT32_MAX)
+		return false;
+	*number = (uint32_t)value;
+	*text = end;
+	return true;
+}
+
+static bool skip(const char **text, const char *expected)
+{
+	size_t length = strlen(expected);
+
+	if (strncmp(*text, expected, length))
+		return false;
+	*text += length;
+	return true;
+}
+
+// The format and stage that make exactly this text of the numbers, if any do.
+static bool match(const char *text, struct file_name *name, enum file_name_stage *stage)
+{
+	char formatted[FILE_NAME_SIZE];
+
+	for (int i = FILE_NAME_WHOLE; i <= FILE_NAME_JOURNAL; i++) {
+		for (int j = CONFIG_FILE_MEP; j <= CONFIG_FILE_MDF; j++) {
+			*stage = (enum file_name_stage)i;
+			name->format = (enum config_file_format)j;
+			file_name_format(name, *stage, formatted);
+			if (!strcmp(text, formatted))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool file_name_parse(const char *text, const char *prefix, struct file_name *name,
+		     enum file_name_stage *stage)
+{
+	const char *rest = text;
+
+	*name = (struct file_name){ 0 };
+	if (!file_name_prefix_ok(prefix))
+		return false;
+	strcpy(name->prefix, prefix);
+	skip(&rest, "."); // whether it has to be there, match() finds out
+	return skip(&rest, prefix) && skip(&rest, "-run") && parse_number(&rest, &name->run) &&
+	       skip(&rest, "-") && parse_number(&rest, &name->sequence) && match(text, name, stage);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "record/mep_to_mdf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "record/mep_order.h"
+#include "record/mfp_usable.h"
+#include "source/source_map.h"
+
+// Subheader version 3 of 7 words: what all readers of today's files expect.
+#define HEADER_VERSION 0x37
+
+// How far one MFP has been read.
+struct cursor {
+	struct mfp mfp;
+	unsigned index;
+	size_t offset;
+	uint16_t bank_source_id;
+};
+
+struct mep_to_mdf {
+	struct source_map *map; // NULL: none
+	struct mep_order order;
+	uint64_t *scratch;
+	struct cursor *cursors; // in source order
+	uint16_t *missing;      // ids of sources that sent nothing usable
+	unsigned capacity;      // entries of the three arrays above
+	unsigned n_cursors;
+	unsigned n_missing;
+	unsigned next_event;
+	unsigned n_events;
+	uint32_t flags;
+	uint32_t run_number;
+};
+
+int mep_to_mdf_open(struct mep_to_mdf **converter, const char *source_map, char *error,
+		    size_t error_size)
+{
+	char map_error[SOURCE_ERROR_SIZE];
+	struct mep_to_mdf *made = calloc(1, sizeof(*made));
+
+	*converter = NULL;
+	if (!made) {
+		snprintf(error, error_size, "out of memory");
+		return -1;
+	}
+	if (source_map && *source_map && source_map_load(&made->map, source_map, map_error)) {
+		snprintf(error, error_size, "%s", map_error);
+		free(made);
+		return -1;
+	}
+	*converter = made;
+	return 0;
+}
+
+void mep_to_mdf_close(struct mep_to_mdf *converter)
+{
+	if (!converter)
+		return;
+	if (converter->map)
+		source_map_free(converter->map);
+	mep_order_fini(&converter->order);
+	free(converter->scratch);
+	free(converter->cursors);
+	free(converter->missing);
+	free(converter);
+}
+
+static int grow(struct mep_to_mdf *converter, unsigned n_mfps)
+{
+	if (n_mfps <= converter->capacity)
+		return 0;
+	free(converter->scratch);
+	free(converter->cursors);
+	free(converter->missing);
+	converter->capacity = 0;
+	converter->scratch = malloc(n_mfps * sizeof(*converter->scratch));
+	converter->cursors = malloc(n_mfps * sizeof(*converter->cursors));
+	converter->missing = malloc(n_mfps * sizeof(*converter->missing));
+	if (!converter->scratch || !converter->cursors || !converter->missing)
+		return -ENOMEM;
+	converter->capacity = n_mfps;
+	return 0;
+}
+
+static uint16_t bank_source_id(const struct mep_to_mdf *converter, uint16_t source_id)
+{
+	const struct source_map_entry *entry =
+	    converter->map ? source_map_find(converter->map, source_id) : NULL;
+
+	return entry ? entry->bank_source_id : source_id;
+}
+
+static bool makes_bank(uint8_t type, uint16_t size)
+{
+	return type != MFP_TYPE_FRAGMENT_MISSING || size;
+}
+
+static size_t status_size(const struct mep_to_mdf *converter)
+{
+	return MDF_STATUS_HEADER_SIZE + 2 * (size_t)converter->n_missing;
+}
+
+// Bytes of a record's header and status bank.
+static size_t head_size(const struct mep_to_mdf *converter)
+{
+	return MDF_HEADER_SIZE + (converter->flags ? mdf_bank_size(status_size(converter)) : 0);
+}
+
+// Takes up one MFP; adds the bytes of its banks to *total.
+static int add_mfp(struct mep_to_mdf *converter, const struct mep *mep, unsigned position,
+		   uint64_t *total, char *error, size_t error_size)
+{
+	struct cursor *cursor = &converter->cursors[position];
+	const struct mfp *mfp = &cursor->mfp;
+	uint16_t source_id = mep_order_source(&converter->order, position);
+	size_t room;
+	const uint8_t *bytes =
+	    mep_mfp_bytes(mep, mep_order_index(&converter->order, position), &room);
+
+	*cursor = (struct cursor){ .bank_source_id = bank_source_id(converter, source_id) };
+	if (mfp_decode(bytes, room, &cursor->mfp)) {
+		snprintf(error, error_size,
+			 "source 0x%04x has an opaque block, which has no form in MDF", source_id);
+		return -ENOTSUP;
+	}
+	for (unsigned i = 0; i < mfp->header.n_fragments; i++) {
+		uint16_t size = load_le16(mfp->sizes + 2 * i);
+
+		if (size > MDF_MAX_BANK_PAYLOAD) {
+			snprintf(error, error_size,
+				 "source 0x%04x has a fragment of %u bytes, a bank of MDF "
+				 "holds at most %u",
+				 source_id, size, MDF_MAX_BANK_PAYLOAD);
+			return -ENOTSUP;
+		}
+		if (makes_bank(mfp->types[i], size))
+			*total += mdf_bank_size(size);
+	}
+	if (converter->flags && mfp_nothing_usable(mfp) &&
+	    status_size(converter) + 2 <= MDF_MAX_BANK_PAYLOAD)
+		converter->missing[converter->n_missing++] = source_id;
+	return 0;
+}
+
+int mep_to_mdf_begin(struct mep_to_mdf *converter, const struct mep_to_mdf_event *event,
+		     uint64_t *total, char *error, size_t error_size)
+{
+	struct mep mep;
+	enum wire_error reason = mep_decode(event->data, event->length, &mep);
+	int refused = 0;
+
+	converter->next_event = 0;
+	converter->n_events = 0;
+	if (!reason && (grow(converter, mep.n_mfps) || mep_order_make(&converter->order, &mep))) {
+		snprintf(error, error_size, "out of memory");
+		return -ENOMEM;
+	}
+	if (!reason)
+		reason = mep_check(&mep, converter->scratch);
+	if (reason) {
+		snprintf(error, error_size, "no sound MEP: %s", wire_reason(reason));
+		return -EBADMSG;
+	}
+	converter->flags = event->flags;
+	converter->run_number = event->run_number;
+	converter->n_missing = 0;
+	converter->n_cursors = mep.n_mfps;
+	*total = 0;
+	for (unsigned i = 0; i < mep.n_mfps && !refused; i++)
+		refused = add_mfp(converter, &mep, i, total, error, error_size);
+	if (refused)
+		return refused;
+	converter->n_events = mep.n_mfps ? converter->cursors[0].mfp.header.n_fragments : 0;
+	*total += (uint64_t)converter->n_events * head_size(converter);
+	if (*total > UINT32_MAX) {
+		snprintf(error, error_size, "the MEP makes more than 4 GiB of MDF records");
+		converter->n_events = 0;
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+size_t mep_to_mdf_next_size(const struct mep_to_mdf *converter)
+{
+	size_t size = head_size(converter);
+
+	if (converter->next_event == converter->n_events)
+		return 0;
+	for (unsigned i = 0; i < converter->n_cursors; i++) {
+		const struct mfp *mfp = &converter->cursors[i].mfp;
+		uint16_t fragment = load_le16(mfp->sizes + 2 * (size_t)converter->next_event);
+
+		if (makes_bank(mfp->types[converter->next_event], fragment))
+			size += mdf_bank_size(fragment);
+	}
+	return size;
+}
+
+static void write_status(const struct mep_to_mdf *converter, uint8_t *record)
+{
+	uint8_t *bank = record + MDF_HEADER_SIZE;
+	uint8_t *payload = bank + MDF_BANK_HEADER_SIZE;
+	size_t size = status_size(converter);
+
+	memset(bank, 0, mdf_bank_size(size));
+	store_le16(bank, MDF_BANK_MAGIC);
+	store_le16(bank + 2, (uint16_t)(size + MDF_BANK_HEADER_SIZE));
+	bank[4] = MFP_TYPE_DAQ;
+	bank[5] = MDF_VERSION_DAQ_STATUS;
+	store_le32(payload, converter->flags);
+	store_le16(payload + 4, (uint16_t)converter->n_missing);
+	for (unsigned i = 0; i < converter->n_missing; i++)
+		store_le16(payload + MDF_STATUS_HEADER_SIZE + 2 * i, converter->missing[i]);
+}
+
+static void take_odin(struct mdf_header *header, const struct mdf_bank *bank)
+{
+	struct odin odin;
+
+	if (bank->size != ODIN_SIZE || odin_decode(bank->payload, bank->size, &odin))
+		return;
+	header->run = odin.run;
+	if (bank->version != MDF_VERSION_ODIN)
+		return;
+	header->orbit = odin.orbit;
+	header->bunch = odin.bunch;
+}
+
+void mep_to_mdf_next(struct mep_to_mdf *converter, uint8_t *record)
+{
+	struct mdf_header header = {
+		.size = (uint32_t)mep_to_mdf_next_size(converter),
+		.header_version = HEADER_VERSION,
+		.data_type = MDF_TYPE_BANKS,
+		.mask = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX },
+		.run = converter->run_number,
+	};
+	size_t offset = head_size(converter);
+
+	if (converter->flags)
+		write_status(converter, record);
+	for (unsigned i = 0; i < converter->n_cursors; i++) {
+		struct cursor *cursor = &converter->cursors[i];
+		struct mfp_fragment fragment;
+		struct mdf_bank bank;
+
+		mfp_next_fragment(&cursor->mfp, &cursor->index, &cursor->offset, &fragment);
+		if (!makes_bank(fragment.type, fragment.size))
+			continue;
+		bank = (struct mdf_bank){
+			.payload = fragment.payload,
+			.size = fragment.size,
+			.source_id = cursor->bank_source_id,
+			.type = fragment.type,
+			.version = cursor->mfp.header.version,
+		};
+		if (bank.type == MFP_TYPE_ODIN)
+			take_odin(&header, &bank);
+		// Cannot fail: the record has the room that mep_to_mdf_next_size() counted.
+		mdf_append_bank(record, header.size, &offset, &bank);
+	}
+	mdf_encode_header(record, header.size, &header); // nor can this, for the same reason
+	converter->next_event++;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "record/part_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// The kernel is asked to start writing after this many bytes, so that the sync at the end of a file
+// is short and consumers do not wait for it.
+#define WRITE_BACK_SIZE (16u * 1024u * 1024u)
+
+#define PERMISSIONS 0644
+
+static void remove_stage(int directory, const struct file_name *name, enum file_name_stage stage)
+{
+	char text[FILE_NAME_SIZE];
+
+	file_name_format(name, stage, text);
+	unlinkat(directory, text, 0); // that it is gone is all that is wanted
+}
+
+// Creates and locks. -EEXIST: the number is taken.
+static int create_locked(int directory, const struct file_name *name)
+{
+	char part[FILE_NAME_SIZE], whole[FILE_NAME_SIZE];
+	struct stat status;
+	int file;
+
+	file_name_format(name, FILE_NAME_PART, part);
+	file_name_format(name, FILE_NAME_WHOLE, whole);
+	file = openat(directory, part, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, PERMISSIONS);
+	if (file < 0)
+		return -errno;
+	// Between the two calls somebody who recovers leftovers may have taken it for one.
+	if (flock(file, LOCK_EX | LOCK_NB) || fstat(file, &status) || !status.st_nlink) {
+		close(file);
+		return -EEXIST;
+	}
+	if (!faccessat(directory, whole, F_OK, AT_SYMLINK_NOFOLLOW)) {
+		unlinkat(directory, part, 0);
+		close(file);
+		return -EEXIST;
+	}
+	return file;
+}
+
+static int create_journal(int directory, const struct file_name *name)
+{
+	char text[FILE_NAME_SIZE];
+	struct journal_entry empty = { 0 };
+	int file, error;
+
+	file_name_format(name, FILE_NAME_JOURNAL, text);
+	file = openat(directory, text, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, PERMISSIONS);
+	if (file < 0)
+		return -errno;
+	error = journal_write(file, &empty);
+	if (!error)
+		return file;
+	close(file);
+	return error;
+}
+
+int part_file_create(struct part_file *part, int directory, struct file_name *name)
+{
+	int file, journal;
+
+	while ((file = create_locked(directory, name)) == -EEXIST)
+		name->sequence++;
+	if (file < 0)
+		return file;
+	journal = create_journal(directory, name);
+	if (journal < 0) {
+		remove_stage(directory, name, FILE_NAME_JOURNAL);
+		remove_stage(directory, name, FILE_NAME_PART);
+		close(file);
+		return journal;
+	}
+	*part = (struct part_file){
+		.name = *name,
+		.directory = directory,
+		.file = file,
+		.journal = journal,
+	};
+	return 0;
+}
+
+int part_file_commit(struct part_file *part, uint64_t size, const struct event_identity *last,
+		     uint64_t sync_size)
+{
+	struct journal_entry entry = {
+		.size = size,
+		.events = part->whole.events + 1,
+		.last = *last,
+	};
+	int error;
+
+	if (sync_size && size - part->synced >= sync_size) {
+		if (fdatasync(part->file))
+			return -errno;
+		part->synced = size;
+	}
+	error = journal_write(part->journal, &entry);
+	if (error)
+		return error;
+	part->whole = entry;
+	if (size - part->written_back >= WRITE_BACK_SIZE) {
+		// A hint: whether the kernel takes it changes nothing but the time of the sync.
+		sync_file_range(part->file, (off_t)part->written_back,
+				(off_t)(size - part->written_back), SYNC_FILE_RANGE_WRITE);
+		part->written_back = size;
+	}
+	return 0;
+}
+
+void part_file_cut(struct part_file *part)
+{
+	// If it fails, the next event overwrites the tail, and part_file_finish() tries again.
+	if (ftruncate(part->file, (off_t)part->whole.size))
+		return;
+}
+
+// Renames without ever replacing a file, also where the file system knows no such rename.
+static int rename_exclusively(int directory, const char *from, const char *to)
+{
+	if (!renameat2(directory, from, directory, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(directory, from, directory, to, 0))
+		return -errno;
+	return unlinkat(directory, from, 0) ? -errno : 0;
+}
+
+int part_file_publish(int directory, int file, struct file_name *name, const char **step)
+{
+	char part[FILE_NAME_SIZE], whole[FILE_NAME_SIZE];
+	struct file_name old = *name;
+	int error = 0;
+
+	*step = "sync";
+	if (fsync(file))
+		return -errno;
+	*step = "rename";
+	file_name_format(&old, FILE_NAME_PART, part);
+	for (;; name->sequence++) {
+		file_name_format(name, FILE_NAME_WHOLE, whole);
+		error = rename_exclusively(directory, part, whole);
+		if (error != -EEXIST)
+			break;
+	}
+	if (error)
+		return error;
+	remove_stage(directory, &old, FILE_NAME_JOURNAL);
+	*step = "sync of the directory";
+	return fsync(directory) ? -errno : 0;
+}
+
+int part_file_finish(struct part_file *part, const char **step)
+{
+	int error = 0;
+
+	*step = "truncate";
+	if (ftruncate(part->file, (off_t)part->whole.size))
+		error = -errno;
+	if (!error)
+		error = part_file_publish(part->directory, part->file, &part->name, step);
+	close(part->journal);
+	close(part->file);
+	part->file = -1;
+	return error;
+}
+
+void part_file_discard(struct part_file *part)
+{
+	remove_stage(part->directory, &part->name, FILE_NAME_JOURNAL);
+	remove_stage(part->directory, &part->name, FILE_NAME_PART);
+	close(part->journal);
+	close(part->file);
+	part->file = -1;
+}

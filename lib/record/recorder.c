@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "record/recorder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct recorder {
+	struct evb_reader *reader;
+	struct event_file *file;
+	struct evb_event event; // valid while `kept`
+	bool kept;
+	bool spy;
+	uint8_t *copy; // spy: of the event, as the ring may overwrite it at any time
+	size_t copy_capacity;
+	uint64_t overwritten;
+	const char *error;
+};
+
+int recorder_open(struct recorder **recorder, const struct recorder_parameters *parameters,
+		  char *error)
+{
+	struct recorder *made = calloc(1, sizeof(*made));
+
+	*recorder = NULL;
+	if (!made) {
+		snprintf(error, EVENT_FILE_ERROR_SIZE, "out of memory");
+		return -1;
+	}
+	made->spy = parameters->reader.mode == EVB_READER_SPY;
+	made->error = "";
+	if (event_file_open(&made->file, &parameters->file, error)) {
+		free(made);
+		return -1;
+	}
+	if (evb_reader_open(&made->reader, parameters->appliance, &parameters->reader)) {
+		snprintf(error, EVENT_FILE_ERROR_SIZE, "%s",
+			 made->reader ? evb_reader_error(made->reader) : "out of memory");
+		recorder_close(made);
+		return -1;
+	}
+	*recorder = made;
+	return 0;
+}
+
+// Copies the event out of the ring. Returns 1, 0 if it was overwritten meanwhile, -ENOMEM.
+static int copy_event(struct recorder *recorder)
+{
+	struct evb_event *event = &recorder->event;
+
+	if (event->length > recorder->copy_capacity) {
+		uint8_t *larger = realloc(recorder->copy, event->length);
+
+		if (!larger) {
+			recorder->error = "out of memory";
+			return -ENOMEM;
+		}
+		recorder->copy = larger;
+		recorder->copy_capacity = event->length;
+	}
+	memcpy(recorder->copy, event->data, event->length);
+	if (!evb_event_intact(recorder->reader, event)) {
+		recorder->overwritten++;
+		return 0;
+	}
+	event->data = recorder->copy;
+	return 1;
+}
+
+// Gets the next event into recorder->event; returns as evb_reader_next().
+static int next_event(struct recorder *recorder, int timeout_ms)
+{
+	int result = evb_reader_next(recorder->reader, &recorder->event, timeout_ms);
+
+	if (result < 0)
+		recorder->error = evb_reader_error(recorder->reader);
+	if (result == 1 && recorder->spy)
+		result = copy_event(recorder);
+	return result;
+}
+
+int recorder_poll(struct recorder *recorder, int timeout_ms, uint64_t now_ns)
+{
+	int result = recorder->kept ? 1 : next_event(recorder, timeout_ms);
+
+	if (result != 1) {
+		event_file_tick(recorder->file, now_ns);
+		return result;
+	}
+	recorder->kept = true;
+	result = event_file_write(recorder->file, &recorder->event, now_ns);
+	if (result) {
+		recorder->error = event_file_error(recorder->file);
+		return result;
+	}
+	recorder->kept = false;
+	if (!recorder->spy && evb_reader_release(recorder->reader, &recorder->event)) {
+		recorder->error = evb_reader_error(recorder->reader);
+		return -EINVAL;
+	}
+	return 1;
+}
+
+struct recorder_counters recorder_counters(const struct recorder *recorder)
+{
+	return (struct recorder_counters){
+		.file = event_file_counters(recorder->file),
+		.reader = evb_reader_counters(recorder->reader),
+		.overwritten = recorder->overwritten,
+		.kept = recorder->kept,
+	};
+}
+
+const char *recorder_path(const struct recorder *recorder)
+{
+	return event_file_path(recorder->file);
+}
+
+const char *recorder_error(const struct recorder *recorder)
+{
+	return recorder->error;
+}
+
+int recorder_close(struct recorder *recorder)
+{
+	int result;
+
+	if (!recorder)
+		return 0;
+	result = event_file_close(recorder->file);
+	// An event that could not be written goes back to the group.
+	evb_reader_close(recorder->reader);
+	free(recorder->copy);
+	free(recorder);
+	return result;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "record/recovery.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/part_file.h"
+#include "wire/mdf.h"
+#include "wire/mep.h"
+
+static size_t whole_mep(const uint8_t *bytes, size_t size, uint64_t *scratch)
+{
+	struct mep mep;
+
+	return mep_decode(bytes, size, &mep) || mep_check(&mep, scratch) ? 0 : mep.size;
+}
+
+static size_t whole_record(const uint8_t *bytes, size_t size)
+{
+	struct mdf_header header;
+
+	return mdf_decode(bytes, size, &header) || mdf_verify(bytes, &header) ? 0 : header.size;
+}
+
+int recovery_whole_prefix(const uint8_t *bytes, uint64_t size, enum config_file_format format,
+			  uint64_t *whole)
+{
+	uint64_t *scratch = malloc(MEP_MAX_MFPS * sizeof(*scratch));
+	size_t step;
+
+	*whole = 0;
+	if (!scratch)
+		return -ENOMEM;
+	do {
+		step = format == CONFIG_FILE_MEP ? whole_mep(bytes + *whole, size - *whole, scratch)
+						 : whole_record(bytes + *whole, size - *whole);
+		*whole += step;
+	} while (step);
+	free(scratch);
+	return 0;
+}
+
+static int scan(int file, uint64_t size, enum config_file_format format, uint64_t *whole)
+{
+	void *bytes;
+	int error;
+
+	*whole = 0;
+	if (!size)
+		return 0;
+	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+	if (bytes == MAP_FAILED)
+		return -errno;
+	error = recovery_whole_prefix(bytes, size, format, whole);
+	munmap(bytes, size);
+	return error;
+}
+
+static bool read_journal(int directory, const struct file_name *name, struct journal_entry *entry)
+{
+	char text[FILE_NAME_SIZE];
+	bool good;
+	int file;
+
+	file_name_format(name, FILE_NAME_JOURNAL, text);
+	file = openat(directory, text, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	good = journal_read(file, entry);
+	close(file);
+	return good;
+}
+
+// Opens and locks a leftover. -EWOULDBLOCK: it belongs to somebody, or is gone.
+static int open_leftover(int directory, const char *part, struct stat *status)
+{
+	struct stat named;
+	int file = openat(directory, part, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+
+	if (file < 0)
+		return errno == ENOENT ? -EWOULDBLOCK : -errno;
+	if (flock(file, LOCK_EX | LOCK_NB) || fstat(file, status) ||
+	    fstatat(directory, part, &named, AT_SYMLINK_NOFOLLOW) ||
+	    named.st_ino != status->st_ino) {
+		close(file);
+		return -EWOULDBLOCK;
+	}
+	return file;
+}
+
+// The journal goes first: when the file is gone, a new writer may take the name.
+static int remove_both(int directory, const struct file_name *name)
+{
+	char text[FILE_NAME_SIZE];
+
+	file_name_format(name, FILE_NAME_JOURNAL, text);
+	unlinkat(directory, text, 0); // there need not be one
+	file_name_format(name, FILE_NAME_PART, text);
+	return unlinkat(directory, text, 0) ? -errno : 0;
+}
+
+static int recover_locked(int directory, int file, uint64_t size, struct recovered *recovered)
+{
+	struct journal_entry entry;
+	int error = 0;
+
+	recovered->step = "check";
+	if (read_journal(directory, &recovered->name, &entry) && entry.size <= size) {
+		recovered->kept = entry.size;
+		recovered->in_doubt = entry.events > 0;
+		recovered->last = entry.last;
+	} else {
+		error = scan(file, size, recovered->name.format, &recovered->kept);
+	}
+	if (error)
+		return error;
+	recovered->cut = size - recovered->kept;
+	if (!recovered->kept) {
+		recovered->step = "remove";
+		return remove_both(directory, &recovered->name);
+	}
+	recovered->step = "truncate";
+	if (recovered->cut && ftruncate(file, (off_t)recovered->kept))
+		return -errno;
+	return part_file_publish(directory, file, &recovered->name, &recovered->step);
+}
+
+// Returns false if there is nothing to tell.
+static bool recover(int directory, struct recovered *recovered)
+{
+	char part[FILE_NAME_SIZE];
+	struct stat status;
+	int file;
+
+	file_name_format(&recovered->name, FILE_NAME_PART, part);
+	file = open_leftover(directory, part, &status);
+	if (file == -EWOULDBLOCK)
+		return false;
+	recovered->step = "open";
+	recovered->error =
+	    file < 0 ? file : recover_locked(directory, file, (uint64_t)status.st_size, recovered);
+	if (file >= 0)
+		close(file);
+	return true;
+}
+
+// A journal whose file has its final name already: the writer was killed between the two steps.
+static void remove_orphan(int directory, const struct file_name *name)
+{
+	char text[FILE_NAME_SIZE];
+
+	file_name_format(name, FILE_NAME_PART, text);
+	if (!faccessat(directory, text, F_OK, AT_SYMLINK_NOFOLLOW))
+		return;
+	file_name_format(name, FILE_NAME_JOURNAL, text);
+	unlinkat(directory, text, 0); // its writer may have done it in the meantime
+}
+
+int recovery_run(int directory, const char *prefix,
+		 void (*found)(void *context, const struct recovered *recovered), void *context)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *listing = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!listing) {
+		int error = -errno;
+
+		if (copy >= 0)
+			close(copy);
+		return error;
+	}
+	// Names that are renamed meanwhile may be listed or not, old or new: parts that are gone
+	// are passed over, and final names are not looked at.
+	while ((entry = readdir(listing))) {
+		struct recovered recovered = { 0 };
+		enum file_name_stage stage;
+
+		if (!file_name_parse(entry->d_name, prefix, &recovered.name, &stage))
+			continue;
+		if (stage == FILE_NAME_JOURNAL)
+			remove_orphan(directory, &recovered.name);
+		else if (stage == FILE_NAME_PART && recover(directory, &recovered))
+			found(context, &recovered);
+	}
+	closedir(listing);
+	return 0;
+}

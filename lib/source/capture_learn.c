@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "source/capture_learn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "source/capture.h"
+#include "source/open_events.h"
+#include "wire/ejfat.h"
+#include "wire/mep.h"
+#include "wire/mfp.h"
+#include "wire/net.h"
+
+#define N_IDS           65536u
+#define N_PORTS         65536u
+#define ETHERNET        N_PORTS // the place of NET_TYPE_EVB among the ports
+#define NO_PORT         UINT32_MAX
+#define BUSY_PORT_RATIO 100
+#define BUSY_ID_RATIO   8
+
+// A port's or a source's counters.
+struct tally {
+	uint64_t packets;   // ports only: all
+	uint64_t segments;  // plausible
+	uint64_t heads;     // at offset 0
+	uint64_t confirmed; // heads that hold a matching MFP header
+};
+
+// What is known of a source's buffers' lengths.
+struct lengths {
+	uint64_t last_event;
+	uint32_t last;      // stated by the segment before
+	uint32_t confirmed; // largest one
+};
+
+struct learning {
+	struct capture_summary *summary;
+	struct tally *ports;     // N_PORTS + 1
+	struct tally *sources;   // N_IDS
+	struct lengths *lengths; // N_IDS
+	uint64_t *packings;      // by number of fragments: confirmed heads
+	uint64_t heads, confirmed;
+	uint32_t *index_of; // source id -> index into summary->source_ids + 1, 0: none
+	bool *port_of;      // N_PORTS + 1: accepted?
+	struct open_events *open;
+};
+
+// A packet as seen by the learner.
+struct sight {
+	uint32_t port; // NO_PORT: neither UDP nor EtherType NET_TYPE_EVB
+	bool plausible;
+	struct ejfat_segment segment;
+	const uint8_t *payload;
+	size_t captured; // bytes of the payload
+};
+
+static struct sight look(const struct capture_packet *packet)
+{
+	struct sight sight = { .port = NO_PORT };
+	struct net_frame frame;
+	const uint8_t *bytes;
+	size_t captured;
+
+	if (net_parse(packet->bytes, packet->captured, packet->length, NET_TYPE_EVB, &frame))
+		return sight;
+	if (frame.kind == NET_UDP4 || frame.kind == NET_UDP6)
+		sight.port = frame.destination_port;
+	else if (frame.kind == NET_ETHER_PAYLOAD)
+		sight.port = ETHERNET;
+	else
+		return sight;
+	if (frame.payload_offset > packet->captured)
+		return sight;
+	bytes = packet->bytes + frame.payload_offset;
+	captured = packet->captured - frame.payload_offset;
+	if (captured > frame.payload_size)
+		captured = frame.payload_size;
+	if (ejfat_segment_decode(bytes, captured, frame.payload_size, &sight.segment) ||
+	    sight.segment.payload_offset > captured)
+		return sight;
+	sight.plausible = true;
+	sight.payload = bytes + sight.segment.payload_offset;
+	sight.captured = captured - sight.segment.payload_offset;
+	return sight;
+}
+
+// Whether the segment opens a buffer that is an MFP; its number of fragments then.
+static bool confirm(const struct sight *sight, uint16_t *n_fragments)
+{
+	struct mfp_header header;
+
+	if (sight->segment.re.offset ||
+	    mfp_decode_header(sight->payload, sight->captured, &header) ||
+	    header.source_id != sight->segment.re.data_id ||
+	    header.packet_size != sight->segment.re.length)
+		return false;
+	*n_fragments = header.n_fragments;
+	return true;
+}
+
+// A length counts if an MFP header, a whole buffer in one segment, or two segments in a row say it,
+// lest one corrupted packet makes buffers of gigabytes.
+static void note_length(struct lengths *lengths, const struct sight *sight, bool confirmed)
+{
+	const struct ejfat_re *re = &sight->segment.re;
+	bool repeated = lengths->last == re->length && lengths->last_event == re->event_number;
+
+	if ((confirmed || repeated || sight->segment.payload_size == re->length) &&
+	    re->length > lengths->confirmed)
+		lengths->confirmed = re->length;
+	lengths->last = re->length;
+	lengths->last_event = re->event_number;
+}
+
+static void note_packet(struct learning *learning, const struct capture_packet *packet)
+{
+	struct capture_summary *summary = learning->summary;
+	struct sight sight = look(packet);
+	struct tally *port, *source;
+	uint16_t n_fragments = 0;
+	bool confirmed;
+
+	if (!summary->packets++)
+		summary->first_ns = packet->time_ns;
+	summary->last_ns = packet->time_ns;
+	summary->cut_packets += packet->captured < packet->length;
+	if (sight.port == NO_PORT)
+		return;
+	port = &learning->ports[sight.port];
+	port->packets++;
+	if (!sight.plausible)
+		return;
+	source = &learning->sources[sight.segment.re.data_id];
+	port->segments++;
+	source->segments++;
+	confirmed = confirm(&sight, &n_fragments);
+	note_length(&learning->lengths[sight.segment.re.data_id], &sight, confirmed);
+	if (sight.segment.re.offset)
+		return;
+	source->heads++;
+	learning->heads++;
+	if (!confirmed)
+		return;
+	port->confirmed++;
+	source->confirmed++;
+	learning->confirmed++;
+	if (sight.segment.re.event_number != MFP_END_OF_RUN)
+		learning->packings[n_fragments]++;
+}
+
+static bool accepts_port(const struct learning *learning, const struct tally *port,
+			 const struct tally *busiest)
+{
+	if (learning->summary->payload == CONFIG_PAYLOAD_MFP)
+		return port->confirmed && port->confirmed >= busiest->confirmed / BUSY_PORT_RATIO;
+	return port->segments && 2 * port->segments >= port->packets &&
+	       port->segments >= busiest->segments / BUSY_PORT_RATIO;
+}
+
+static bool accepts_source(const struct learning *learning, const struct tally *source,
+			   const struct tally *busiest)
+{
+	if (learning->summary->payload == CONFIG_PAYLOAD_MFP)
+		return source->confirmed;
+	return source->heads && source->heads >= busiest->heads / BUSY_ID_RATIO;
+}
+
+// The largest of each counter.
+static struct tally find_busiest(const struct tally *tallies, size_t n)
+{
+	struct tally busiest = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (tallies[i].segments > busiest.segments)
+			busiest.segments = tallies[i].segments;
+		if (tallies[i].heads > busiest.heads)
+			busiest.heads = tallies[i].heads;
+		if (tallies[i].confirmed > busiest.confirmed)
+			busiest.confirmed = tallies[i].confirmed;
+	}
+	return busiest;
+}
+
+static int choose_ports(struct learning *learning)
+{
+	struct capture_summary *summary = learning->summary;
+	struct tally busiest = find_busiest(learning->ports, N_PORTS + 1);
+
+	summary->udp_ports = malloc(N_PORTS * sizeof(*summary->udp_ports));
+	if (!summary->udp_ports)
+		return -1;
+	for (uint32_t port = 0; port <= N_PORTS; port++) {
+		if (!accepts_port(learning, &learning->ports[port], &busiest))
+			continue;
+		learning->port_of[port] = true;
+		if (port == ETHERNET)
+			summary->ether_type = true;
+		else
+			summary->udp_ports[summary->n_udp_ports++] = (uint16_t)port;
+	}
+	return 0;
+}
+
+static int choose_sources(struct learning *learning)
+{
+	struct capture_summary *summary = learning->summary;
+	struct tally busiest = find_busiest(learning->sources, N_IDS);
+
+	summary->source_ids = malloc(N_IDS * sizeof(*summary->source_ids));
+	if (!summary->source_ids)
+		return -1;
+	for (uint32_t id = 0; id < N_IDS; id++) {
+		if (!accepts_source(learning, &learning->sources[id], &busiest))
+			continue;
+		summary->source_ids[summary->n_sources++] = (uint16_t)id;
+		learning->index_of[id] = summary->n_sources;
+		if (learning->lengths[id].confirmed > summary->largest_buffer)
+			summary->largest_buffer = learning->lengths[id].confirmed;
+	}
+	return 0;
+}
+
+static uint32_t choose_packing(const struct learning *learning)
+{
+	uint32_t packing = 1;
+
+	for (uint32_t n = 1; n <= MFP_MAX_FRAGMENTS; n++) {
+		if (learning->packings[n] > learning->packings[packing])
+			packing = n;
+	}
+	return packing;
+}
+
+// Second reading: only what belongs to the ports and sources that were accepted.
+static int note_segment(struct learning *learning, const struct capture_packet *packet)
+{
+	struct capture_summary *summary = learning->summary;
+	struct sight sight = look(packet);
+	uint32_t index;
+
+	if (!sight.plausible || !learning->port_of[sight.port])
+		return 0;
+	index = learning->index_of[sight.segment.re.data_id];
+	if (!index ||
+	    sight.segment.re.length > learning->lengths[sight.segment.re.data_id].confirmed)
+		return 0;
+	summary->segments++;
+	if (packet->length > summary->largest_frame)
+		summary->largest_frame = packet->length;
+	if (sight.segment.re.event_number == MFP_END_OF_RUN)
+		return 0;
+	return open_events_add(learning->open, sight.segment.re.event_number, index - 1,
+			       sight.segment.re.length);
+}
+
+static int out_of_memory(const char *path, char *error)
+{
+	snprintf(error, SOURCE_ERROR_SIZE, "capture %s: out of memory", path);
+	return -1;
+}
+
+static int first_reading(struct learning *learning, const char *path, char *error)
+{
+	struct capture_summary *summary = learning->summary;
+	struct capture_packet packet;
+	struct capture *capture;
+
+	if (capture_open(&capture, path, error))
+		return -1;
+	while (capture_next(capture, &packet))
+		note_packet(learning, &packet);
+	if (capture_problem(capture))
+		snprintf(summary->problem, sizeof(summary->problem), "%s",
+			 capture_problem(capture));
+	capture_close(capture);
+	summary->payload = learning->confirmed && 2 * learning->confirmed >= learning->heads
+			       ? CONFIG_PAYLOAD_MFP
+			       : CONFIG_PAYLOAD_OPAQUE;
+	if (choose_ports(learning) || choose_sources(learning))
+		return out_of_memory(path, error);
+	if (summary->n_sources && (summary->n_udp_ports || summary->ether_type))
+		return 0;
+	snprintf(error, SOURCE_ERROR_SIZE,
+		 "capture %s: there are no segments among its %llu packets%s%.200s", path,
+		 (unsigned long long)summary->packets, summary->problem[0] ? "; " : "",
+		 summary->problem);
+	return -1;
+}
+
+static uint64_t find_slot_size(const struct capture_summary *summary)
+{
+	// a buffer that is no MFP gets an MFP header in front
+	uint64_t each = mfp_error_size(summary->packing) + MFP_HEADER_SIZE + MEP_DEFAULT_ALIGN;
+
+	return mep_header_size(summary->n_sources, MEP_DEFAULT_ALIGN) + summary->largest_event +
+	       summary->n_sources * each;
+}
+
+static int second_reading(struct learning *learning, const char *path, char *error)
+{
+	struct capture_summary *summary = learning->summary;
+	struct open_events_result result;
+	struct capture_packet packet;
+	struct capture *capture;
+	int failed = 0;
+
+	learning->open = open_events_new(summary->n_sources);
+	if (!learning->open)
+		return out_of_memory(path, error);
+	if (capture_open(&capture, path, error))
+		return -1;
+	while (!failed && capture_next(capture, &packet))
+		failed = note_segment(learning, &packet);
+	capture_close(capture);
+	if (failed || open_events_finish(learning->open, &result))
+		return out_of_memory(path, error);
+	summary->events = result.events;
+	summary->largest_open = result.largest_open;
+	summary->largest_event = result.largest_event;
+	if (summary->payload == CONFIG_PAYLOAD_MFP)
+		summary->packing = choose_packing(learning);
+	else
+		summary->packing = result.step >= 1 && result.step <= MFP_MAX_FRAGMENTS
+				       ? (uint32_t)result.step
+				       : 1;
+	summary->slot_size = find_slot_size(summary);
+	return 0;
+}
+
+static bool allocate_learning(struct learning *learning)
+{
+	learning->summary = calloc(1, sizeof(*learning->summary));
+	learning->ports = calloc(N_PORTS + 1, sizeof(*learning->ports));
+	learning->sources = calloc(N_IDS, sizeof(*learning->sources));
+	learning->lengths = calloc(N_IDS, sizeof(*learning->lengths));
+	learning->packings = calloc(MFP_MAX_FRAGMENTS + 1, sizeof(*learning->packings));
+	learning->index_of = calloc(N_IDS, sizeof(*learning->index_of));
+	learning->port_of = calloc(N_PORTS + 1, sizeof(*learning->port_of));
+	return learning->summary && learning->ports && learning->sources && learning->lengths &&
+	       learning->packings && learning->index_of && learning->port_of;
+}
+
+static void free_learning(struct learning *learning)
+{
+	free(learning->ports);
+	free(learning->sources);
+	free(learning->lengths);
+	free(learning->packings);
+	free(learning->index_of);
+	free(learning->port_of);
+	open_events_free(learning->open);
+}
+
+int capture_learn(struct capture_summary **summary, const char *path, char *error)
+{
+	struct learning learning = { 0 };
+	int result = -1;
+
+	if (!allocate_learning(&learning))
+		(void)out_of_memory(path, error);
+	else if (!first_reading(&learning, path, error))
+		result = second_reading(&learning, path, error);
+	free_learning(&learning);
+	if (result)
+		capture_summary_free(learning.summary);
+	else
+		*summary = learning.summary;
+	return result;
+}
+
+void capture_summary_free(struct capture_summary *summary)
+{
+	if (!summary)
+		return;
+	free(summary->udp_ports);
+	free(summary->source_ids);
+	free(summary);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A whole MDF file in memory, seen as a table: one row for every kind of bank that occurs in it,
+// one column for every event.
+//
+// A row's key is (bank type, bank source id, occurrence): the last one counts banks of the same
+// type and source id within an event, in their order. Rows are in ascending order of the key.
+//
+// Threads: made and freed by one thread, read-only in between.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "source/source_set.h"
+#include "wire/mdf.h"
+
+struct mdf_cell {
+	uint32_t event; // 0 for the first of the file
+	struct mdf_bank bank;
+};
+
+struct mdf_row {
+	const struct mdf_cell
+	    *cells; // in ascending order of events; those without a bank have none
+	uint32_t n_cells;
+	uint16_t bank_source_id;
+	uint16_t occurrence; // 0 for the first such bank of an event
+	uint8_t bank_type;
+	uint8_t version; // of all its banks
+};
+
+struct mdf_events {
+	uint8_t *bytes; // of the file
+	size_t size;
+	uint32_t n_events;
+	uint32_t n_rows;
+	struct mdf_row *rows;
+	struct mdf_cell *cells; // of all rows
+	size_t n_cells;
+};
+
+// Reads and checks the file: every record, its checksum if it states one, and every bank. Refused
+// are files without events, records of anything but uncompressed banks, and banks of one row with
+// different versions, which MFPs cannot carry. Returns 0, or -1 with one line in
+// error[SOURCE_ERROR_SIZE] that names the file and the byte offset.
+int mdf_events_load(struct mdf_events **events, const char *path, char *error);
+
+// The same from bytes in memory of malloc(), which belong to the events if that succeeds and stay
+// the caller's if not; `name` stands for the file in messages.
+int mdf_events_parse(struct mdf_events **events, uint8_t *bytes, size_t size, const char *name,
+		     char *error);
+
+// The bank of a row in an event; NULL if the event has none.
+const struct mdf_bank *mdf_events_bank(const struct mdf_row *row, uint32_t event);
+
+void mdf_events_free(struct mdf_events *events);

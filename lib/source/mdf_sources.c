@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "source/mdf_sources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/mfp.h"
+
+#define N_IDS          65536u
+#define NUMBER_BITS    11
+#define NUMBERS        (1u << NUMBER_BITS) // of one subdetector
+#define FIRST_RESERVED 16u                 // subdetector
+#define N_SUBDETECTORS 32u
+
+// By bank type; a reserved code for those that no subdetector sends.
+static unsigned subdetector_of_type(uint8_t type)
+{
+	switch (type) {
+	case 16: // ODIN
+		return 0;
+	case 63: // VP
+	case 97: // VeloSPPandCluster
+		return 2;
+	case 73: // VPRetinaCluster
+		return 3;
+	case 9: // Rich
+		return 4;
+	case 66: // UT
+		return 5;
+	case 64: // FTCluster
+		return 7;
+	case 84: // Plume
+		return 10;
+	case 21: // EcalPacked
+	case 77: // Calo
+		return 11;
+	case 22: // HcalPacked
+		return 12;
+	case 13: // Muon
+		return 13;
+	default:
+		return FIRST_RESERVED;
+	}
+}
+
+static int free_number(const bool *taken, unsigned subdetector, unsigned number)
+{
+	for (unsigned i = 0; i < NUMBERS; i++) {
+		unsigned id = subdetector << NUMBER_BITS | (number + i) % NUMBERS;
+
+		if (!taken[id])
+			return (int)id;
+	}
+	return -1;
+}
+
+static int new_id(const bool *taken, const struct mdf_row *row)
+{
+	unsigned subdetector = row->bank_source_id >> NUMBER_BITS;
+	unsigned number = row->bank_source_id % NUMBERS;
+	int id;
+
+	if (!subdetector)
+		subdetector = subdetector_of_type(row->bank_type);
+	id = free_number(taken, subdetector, number);
+	for (unsigned i = FIRST_RESERVED; id < 0 && i < N_SUBDETECTORS; i++)
+		id = free_number(taken, i, number);
+	return id;
+}
+
+static bool keeps_id(const struct mdf_row *row)
+{
+	return row->bank_source_id >> NUMBER_BITS || row->bank_type == MFP_TYPE_ODIN;
+}
+
+int mdf_sources_assign(const struct mdf_events *events, uint16_t *ids, char *error)
+{
+	uint32_t *users = calloc(N_IDS, sizeof(*users)); // rows that have this bank source id
+	bool *taken = calloc(N_IDS, sizeof(*taken));
+	int id = -1;
+
+	for (uint32_t i = 0; users && i < events->n_rows; i++)
+		users[events->rows[i].bank_source_id]++;
+	for (uint32_t i = 0; users && taken && i < events->n_rows; i++) {
+		const struct mdf_row *row = &events->rows[i];
+
+		if (users[row->bank_source_id] == 1 && keeps_id(row))
+			taken[row->bank_source_id] = true;
+	}
+	for (uint32_t i = 0; users && taken && i < events->n_rows; i++) {
+		const struct mdf_row *row = &events->rows[i];
+
+		if (users[row->bank_source_id] == 1 && keeps_id(row))
+			id = row->bank_source_id;
+		else
+			id = new_id(taken, row);
+		if (id < 0)
+			break;
+		taken[id] = true;
+		ids[i] = (uint16_t)id;
+	}
+	if (!users || !taken)
+		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
+	else if (id < 0)
+		snprintf(error, SOURCE_ERROR_SIZE, "%u banks are more than there are source ids",
+			 events->n_rows);
+	free(users);
+	free(taken);
+	return id < 0 ? -1 : 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int by_id(const void *left, const void *right)
+{
+	const struct source_map_entry *a = left, *b = right;
+
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+static int make_map(struct source_map *map, const struct mdf_events *events, char *error)
+{
+	uint16_t *ids = malloc(events->n_rows * sizeof(*ids));
+
+	map->entries = calloc(events->n_rows, sizeof(*map->entries));
+	if (!ids || !map->entries) {
+		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
+		free(ids);
+		return -1;
+	}
+	if (mdf_sources_assign(events, ids, error)) {
+		free(ids);
+		return -1;
+	}
+	for (uint32_t i = 0; i < events->n_rows; i++) {
+		const struct mdf_row *row = &events->rows[i];
+
+		map->entries[i] = (struct source_map_entry){
+			.id = ids[i],
+			.bank_source_id = row->bank_source_id,
+			.bank_type = row->bank_type,
+			.version = row->version,
+		};
+	}
+	free(ids);
+	map->n_entries = events->n_rows;
+	qsort(map->entries, map->n_entries, sizeof(*map->entries), by_id);
+	return 0;
+}
+
+int mdf_sources_map(struct source_map **map, const char *path, char *error)
+{
+	struct source_map *made;
+	struct mdf_events *events;
+	int result;
+
+	if (mdf_events_load(&events, path, error))
+		return -1;
+	made = calloc(1, sizeof(*made));
+	if (made) {
+		snprintf(made->source, sizeof(made->source), "%s", base_name(path));
+		result = make_map(made, events, error);
+	} else {
+		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
+		result = -1;
+	}
+	mdf_events_free(events);
+	if (result)
+		source_map_free(made);
+	else
+		*map = made;
+	return result;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Pseudo-random numbers that are the same on every machine: splitmix64 (Steele, Lea, Flood 2014).
+//
+// Threads: a generator belongs to one thread.
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+
+struct random {
+	uint64_t state;
+};
+
+// A bijection on 64 bits in which every input bit affects every output bit.
+static inline uint64_t random_mix(uint64_t z)
+{
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static inline uint64_t random_next(struct random *random)
+{
+	random->state += UINT64_C(0x9e3779b97f4a7c15);
+	return random_mix(random->state);
+}
+
+// A generator of its own for one purpose, named by any number.
+static inline struct random random_fork(uint64_t seed, uint64_t purpose)
+{
+	return (struct random){ random_mix(seed + random_mix(purpose)) };
+}
+
+// Uniform in [0, 1).
+static inline double random_uniform(struct random *random)
+{
+	return (double)(random_next(random) >> 11) * 0x1p-53;
+}
+
+// Gaussian with mean 0 and standard deviation 1 (Box-Muller).
+static inline double random_gaussian(struct random *random)
+{
+	double radius = sqrt(-2 * log(1 - random_uniform(random)));
+
+	return radius * cos(6.283185307179586 * random_uniform(random));
+}

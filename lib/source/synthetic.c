@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "source/synthetic.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "source/lhcb_profile.h"
+#include "source/pattern.h"
+#include "source/random.h"
+#include "wire/mdf.h"
+#include "wire/mfp.h"
+
+#define ALIGN_LOG2   2
+#define ODIN_VERSION 7
+
+struct synthetic {
+	struct block_maker maker;
+	const struct config_generator *generator;
+	uint32_t packing;
+	uint32_t run_number;
+	uint16_t *ids;
+	uint8_t *types;  // scratch, packing
+	uint16_t *sizes; // scratch, packing
+};
+
+static unsigned subdetector_of(uint16_t id)
+{
+	return id >> 11;
+}
+
+static uint16_t clamp(double size, uint32_t maximum)
+{
+	if (maximum > UINT16_MAX)
+		maximum = UINT16_MAX;
+	if (!(size > 0))
+		return 0;
+	return size < maximum ? (uint16_t)lrint(size) : (uint16_t)maximum;
+}
+
+uint16_t synthetic_draw_size(const struct config_generator *generator, unsigned subdetector,
+			     struct random *random)
+{
+	switch (generator->size_law) {
+	case CONFIG_SIZE_GAUSSIAN:
+		return clamp(generator->size_mean + generator->size_sigma * random_gaussian(random),
+			     generator->size_maximum);
+	case CONFIG_SIZE_LHCB:
+		return lhcb_profile_size(lhcb_profile(subdetector), random_uniform(random));
+	case CONFIG_SIZE_FIXED:
+		break;
+	}
+	return clamp(generator->size_mean, UINT16_MAX);
+}
+
+// Draws the sizes of one block into the scratch arrays.
+static void draw(struct synthetic *synthetic, unsigned cycle, unsigned source)
+{
+	uint16_t id = synthetic->ids[source];
+	bool odin = (int)source == synthetic->maker.odin_source;
+	struct random random = random_fork(synthetic->generator->seed, (uint64_t)cycle << 16 | id);
+
+	for (uint32_t i = 0; i < synthetic->packing; i++)
+		synthetic->sizes[i] =
+		    odin ? ODIN_SIZE
+			 : synthetic_draw_size(synthetic->generator, subdetector_of(id), &random);
+}
+
+static size_t block_size(struct block_maker *maker, unsigned cycle, unsigned source, char *error)
+{
+	struct synthetic *synthetic = (struct synthetic *)maker;
+	size_t size;
+
+	draw(synthetic, cycle, source);
+	size = mfp_encoded_size(synthetic->packing, synthetic->sizes, ALIGN_LOG2);
+	if (!size)
+		snprintf(error, SOURCE_ERROR_SIZE,
+			 "generator %s: %u fragments are too large for one MFP",
+			 synthetic->generator->name, synthetic->packing);
+	return size;
+}
+
+static void fill_fragments(const struct synthetic *synthetic, uint8_t *data, uint16_t id,
+			   uint8_t stream)
+{
+	for (uint32_t i = 0; i < synthetic->packing; i++) {
+		size_t size = synthetic->sizes[i];
+		size_t padded = round_up(size, 1u << ALIGN_LOG2);
+
+		pattern_fill(data, size, pattern_seed(id, (uint16_t)i, stream));
+		memset(data + size, 0, padded - size);
+		data += padded;
+	}
+}
+
+static void fill_odin(const struct synthetic *synthetic, uint8_t *bytes, size_t size,
+		      unsigned cycle)
+{
+	const struct odin odin = { .run = synthetic->run_number };
+	uint8_t *data = bytes + mfp_data_offset(synthetic->packing);
+
+	for (uint32_t i = 0; i < synthetic->packing; i++)
+		odin_encode(data + (size_t)i * ODIN_SIZE, &odin);
+	// cannot fail: every fragment is an ODIN fragment
+	(void)source_set_patch_odin(bytes, size, (uint64_t)cycle * synthetic->packing);
+}
+
+static void write_block(struct block_maker *maker, unsigned cycle, unsigned source, uint8_t *bytes,
+			size_t size)
+{
+	struct synthetic *synthetic = (struct synthetic *)maker;
+	uint16_t id = synthetic->ids[source];
+	bool odin = (int)source == maker->odin_source;
+	const struct lhcb_profile *profile = lhcb_profile(subdetector_of(id));
+	struct mfp_header header = {
+		.event_id = (uint64_t)cycle * synthetic->packing,
+		.n_fragments = (uint16_t)synthetic->packing,
+		.source_id = id,
+		.align_log2 = ALIGN_LOG2,
+		.version = odin ? ODIN_VERSION : profile->version,
+	};
+
+	draw(synthetic, cycle, source);
+	memset(synthetic->types, odin ? MFP_TYPE_ODIN : profile->type, synthetic->packing);
+	// cannot fail: the block has the size that mfp_encoded_size() asked for
+	(void)mfp_encode_header(bytes, size, &header, synthetic->types, synthetic->sizes);
+	if (odin)
+		fill_odin(synthetic, bytes, size, cycle);
+	else
+		fill_fragments(synthetic, bytes + mfp_data_offset(synthetic->packing), id,
+			       (uint8_t)cycle);
+}
+
+static void close_synthetic(struct block_maker *maker)
+{
+	struct synthetic *synthetic = (struct synthetic *)maker;
+
+	free(synthetic->ids);
+	free(synthetic->types);
+	free(synthetic->sizes);
+	free(synthetic);
+}
+
+int synthetic_open(struct block_maker **maker, const struct block_request *request, char *error)
+{
+	struct synthetic *synthetic;
+
+	if (!request->n_ids) {
+		snprintf(error, SOURCE_ERROR_SIZE, "generator %s: there are no source ids",
+			 request->generator->name);
+		return -1;
+	}
+	synthetic = calloc(1, sizeof(*synthetic));
+	if (synthetic) {
+		synthetic->ids = malloc(request->n_ids * sizeof(*synthetic->ids));
+		synthetic->types = malloc(request->packing);
+		synthetic->sizes = malloc(request->packing * sizeof(*synthetic->sizes));
+	}
+	if (!synthetic || !synthetic->ids || !synthetic->types || !synthetic->sizes) {
+		if (synthetic)
+			close_synthetic(&synthetic->maker);
+		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
+		return -1;
+	}
+	memcpy(synthetic->ids, request->ids, request->n_ids * sizeof(*synthetic->ids));
+	synthetic->generator = request->generator;
+	synthetic->packing = request->packing;
+	synthetic->run_number = request->run_number;
+	synthetic->maker = (struct block_maker){
+		.ids = synthetic->ids,
+		.n_sources = request->n_ids,
+		.n_cycle = request->generator->variants ? request->generator->variants : 1,
+		.odin_source = -1,
+		.size = block_size,
+		.write = write_block,
+		.close = close_synthetic,
+	};
+	if (request->generator->size_law == CONFIG_SIZE_LHCB &&
+	    subdetector_of(synthetic->ids[0]) == 0)
+		synthetic->maker.odin_source = 0;
+	*maker = &synthetic->maker;
+	return 0;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Why something that arrived was not placed. Each packet and each segment counts exactly once:
+//
+//   packets received  = arp + icmp_echo + other + each packet cause + segments received
+//   segments received = segments placed + each segment cause
+//
+// docs/packets.md has the picture. The names are part of the telemetry interface: never renamed.
+#pragma once
+
+#include <stdint.h>
+
+// Packets that never became a segment, counted by the rx role.
+enum packet_cause {
+	PACKET_MALFORMED_FRAME, // lengths of Ethernet, IP or UDP headers contradict the frame
+	PACKET_IP_CHECKSUM,
+	PACKET_UDP_CHECKSUM,
+	PACKET_IP_FRAGMENT,  // fragmented datagrams are not reassembled: mend the path's MTU
+	PACKET_UNKNOWN_PORT, // UDP to a port that is not listened to
+	PACKET_N_CAUSES
+};
+
+// Segments that were not placed.
+enum segment_cause {
+	// counted by the rx role
+	SEGMENT_MALFORMED,         // RE or LB header wrong, or the payload exceeds its block
+	SEGMENT_UNKNOWN_SOURCE,    // a source id that the configuration does not have
+	SEGMENT_UNEXPECTED_SOURCE, // a configured source that is not part of this run
+	SEGMENT_LINK_FULL,         // drop link to a builder that is too slow
+	// counted by the builder
+	SEGMENT_NO_SLOT,         // no free slot for a new event
+	SEGMENT_LATE,            // its event was already built, discarded or flushed
+	SEGMENT_DUPLICATE,       // all its bytes were already placed
+	SEGMENT_OVERLAPPING,     // part of its bytes were already placed
+	SEGMENT_OVERSIZED,       // its block does not fit in what is left of the slot
+	SEGMENT_LENGTH_MISMATCH, // its block's length differs from that of earlier segments
+	SEGMENT_REORDER_LIMIT,   // its block is received in too many separate pieces
+	SEGMENT_N_CAUSES
+};
+
+// "malformed_frame", ..., "reorder_limit": lower case with underscores. Never NULL.
+const char *packet_cause_name(enum packet_cause cause);
+const char *segment_cause_name(enum segment_cause cause);

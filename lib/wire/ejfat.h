@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// EJFAT segmentation (big endian): how one MFP (or any block of bytes) is carried in UDP
+// datagrams, or directly behind an EtherType.
+//
+//   LB header, 16 B, optional on receive (a load balancer strips it):
+//     'L' 'B' | u8 version 2 or 3 | u8 next protocol 1
+//     | v2: u16 reserved, u16 entropy; v3: u16 slot select, u16 port select | u64 tick
+//   RE header, 20 B:
+//     u8 version << 4 = 0x10 | u8 0 | u16 data id (= source id) | u32 buffer offset
+//     | u32 buffer length (whole MFP) | u64 event number
+//   then the bytes of the MFP at that offset.
+#pragma once
+
+#include "wire/wire.h"
+
+#define EJFAT_LB_SIZE    16u
+#define EJFAT_RE_SIZE    20u
+#define EJFAT_RE_VERSION 1
+#define EJFAT_LB_PORT    19522 // UDP destination port by convention
+
+struct ejfat_lb {
+	uint64_t tick;
+	uint16_t entropy;     // v2: entropy; v3: port select
+	uint16_t slot_select; // v3 only, else 0
+	uint8_t version;      // 2 or 3
+};
+
+struct ejfat_re {
+	uint64_t event_number;
+	uint32_t offset; // bytes, of this segment in the buffer
+	uint32_t length; // bytes, of the whole buffer
+	uint16_t data_id;
+};
+
+// A decoded segment: its header and where its payload lies.
+struct ejfat_segment {
+	struct ejfat_re re;
+	uint32_t payload_offset; // from the decoded bytes' start
+	uint32_t payload_size;   // bytes, >= 1
+};
+
+// True if the bytes begin with an LB header's magic.
+bool ejfat_has_lb(const uint8_t *bytes, size_t length);
+// Errors: TRUNCATED, BAD_MAGIC, BAD_VERSION (or another next protocol than 1).
+enum wire_error ejfat_lb_decode(const uint8_t *bytes, size_t length, struct ejfat_lb *lb);
+void ejfat_lb_encode(uint8_t bytes[EJFAT_LB_SIZE], const struct ejfat_lb *lb);
+
+// Reserved bits are not looked at. Errors: TRUNCATED, BAD_VERSION.
+enum wire_error ejfat_re_decode(const uint8_t *bytes, size_t length, struct ejfat_re *re);
+void ejfat_re_encode(uint8_t bytes[EJFAT_RE_SIZE], const struct ejfat_re *re);
+
+// Decodes a datagram's headers, with or without LB header. `header_bytes` of its `length` bytes are
+// at hand contiguously (>= 36 or all of them). Checks that the payload is not empty and lies inside
+// the buffer: offset + payload <= length of the buffer. Errors: TRUNCATED, BAD_VERSION, BAD_LENGTH.
+enum wire_error ejfat_segment_decode(const uint8_t *bytes, size_t header_bytes, size_t length,
+				     struct ejfat_segment *segment);

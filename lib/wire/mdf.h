@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// MDF, the file format of LHCb events, little endian:
+//
+//   0 u32 size[3], all equal, total record in bytes | 12 u32 checksum, 0 = none
+//  16 u8 compression | 17 u8 version << 4 | subheader words (0x37) | 18 u8 data type | 19 u8 spare
+//  20 u32 mask[4] | 36 u32 run | 40 u32 orbit | 44 u32 bunch | 48 banks
+//
+//  bank: u16 0xCBCB | u16 payload + 8 in bytes, no padding | u8 type | u8 version | u16 source id
+//        | payload, zero padded to 4
+//
+// checksum = Jenkins one-at-a-time over bytes [16, record size) taken as signed chars.
+#pragma once
+
+#include "wire/wire.h"
+
+#define MDF_HEADER_SIZE      48u
+#define MDF_BANK_MAGIC       0xCBCB
+#define MDF_BANK_HEADER_SIZE 8u
+#define MDF_MAX_BANK_PAYLOAD (65535u - MDF_BANK_HEADER_SIZE)
+#define MDF_HEADER_VERSION   0x37 // version 3, 7 words of subheader
+#define MDF_TYPE_BANKS       1
+#define MDF_TYPE_MEP         2
+#define ODIN_SIZE            40u
+#define ODIN_BUNCH_MASK      0xFFF // of misc
+
+struct mdf_header {
+	uint32_t size; // bytes, header included
+	uint32_t checksum;
+	uint8_t compression;
+	uint8_t header_version; // MDF_HEADER_VERSION
+	uint8_t data_type;
+	uint32_t mask[4];
+	uint32_t run;
+	uint32_t orbit;
+	uint32_t bunch;
+};
+
+struct mdf_bank {
+	const uint8_t *payload;
+	uint16_t size; // bytes of payload, without padding
+	uint16_t source_id;
+	uint8_t type;
+	uint8_t version;
+};
+
+// The ODIN bank, version 7 (40 bytes payload).
+struct odin {
+	uint64_t gps_us;
+	uint64_t event_id;
+	uint32_t run;
+	uint32_t tck;
+	uint32_t partition;
+	uint32_t orbit;
+	uint16_t event_type;
+	uint16_t step;
+	uint16_t bunch; // bits 0-11 of misc
+};
+
+// The checksum of a whole record of `size` >= 16 bytes.
+uint32_t mdf_checksum(const uint8_t *record, size_t size);
+
+// Decodes the header; checks the three sizes, the version and that `length` holds the record.
+// Errors: TRUNCATED, BAD_LENGTH, BAD_VERSION, UNSUPPORTED (compressed).
+enum wire_error mdf_decode(const uint8_t *bytes, size_t length, struct mdf_header *header);
+
+// BAD_CHECKSUM if the record states a checksum (not 0) that is not that of its bytes.
+enum wire_error mdf_verify(const uint8_t *record, const struct mdf_header *header);
+
+// Walks the banks. Start with *offset = MDF_HEADER_SIZE. Returns WIRE_OK with *done = true behind
+// the last bank. Errors: TRUNCATED, BAD_MAGIC, BAD_LENGTH; *offset is then where the bad bank lies.
+enum wire_error mdf_next_bank(const uint8_t *record, const struct mdf_header *header,
+			      size_t *offset, struct mdf_bank *bank, bool *done);
+
+// Bytes of a bank in a record, header and padding included.
+static inline size_t mdf_bank_size(size_t payload)
+{
+	return MDF_BANK_HEADER_SIZE + round_up(payload, 4);
+}
+
+// Appends a bank, padding zeroed, at *offset and moves it. Errors: NO_ROOM, BAD_LENGTH.
+enum wire_error mdf_append_bank(uint8_t *record, size_t capacity, size_t *offset,
+				const struct mdf_bank *bank);
+
+// Writes the header in front of banks that end at `header->size`; header_version and checksum are
+// set here and returned in it. Errors: NO_ROOM, BAD_LENGTH, UNSUPPORTED (compression).
+enum wire_error mdf_encode_header(uint8_t *record, size_t capacity, struct mdf_header *header);
+
+// Errors: TRUNCATED.
+enum wire_error odin_decode(const uint8_t *payload, size_t size, struct odin *odin);
+// Writes ODIN_SIZE bytes; the other bits of misc are 0.
+void odin_encode(uint8_t payload[ODIN_SIZE], const struct odin *odin);

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "wire/net.h"
+
+#define ARP_HARDWARE_ETHERNET 1
+#define ARP_REQUEST           1
+#define ARP_REPLY             2
+
+#define ICMP_SIZE         8u // of an echo message, without its data
+#define ICMP_ECHO_REQUEST 8
+#define ICMP_ECHO_REPLY   0
+
+static const struct net_mac broadcast = { { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF } };
+
+// Nobody can be answered at such an address.
+static bool is_group_address(const uint8_t *mac)
+{
+	return mac[0] & 1;
+}
+
+enum wire_error net_arp_decode(const uint8_t *arp, size_t length, struct net_arp *out)
+{
+	if (length < NET_ARP_SIZE)
+		return WIRE_TRUNCATED;
+	if (load_be16(arp) != ARP_HARDWARE_ETHERNET || load_be16(arp + 2) != NET_TYPE_IPV4 ||
+	    arp[4] != 6 || arp[5] != 4)
+		return WIRE_BAD_VERSION;
+	out->operation = load_be16(arp + 6);
+	memcpy(out->sender_mac.bytes, arp + 8, 6);
+	out->sender_ip = load_be32(arp + 14);
+	memcpy(out->target_mac.bytes, arp + 18, 6);
+	out->target_ip = load_be32(arp + 24);
+	return WIRE_OK;
+}
+
+static void write_arp(uint8_t *bytes, const struct net_arp *arp)
+{
+	store_be16(bytes, ARP_HARDWARE_ETHERNET);
+	store_be16(bytes + 2, NET_TYPE_IPV4);
+	bytes[4] = 6;
+	bytes[5] = 4;
+	store_be16(bytes + 6, arp->operation);
+	memcpy(bytes + 8, arp->sender_mac.bytes, 6);
+	store_be32(bytes + 14, arp->sender_ip);
+	memcpy(bytes + 18, arp->target_mac.bytes, 6);
+	store_be32(bytes + 24, arp->target_ip);
+}
+
+void net_arp_encode(uint8_t frame[NET_MIN_FRAME], const struct net_arp *arp)
+{
+	const struct net_mac *to = arp->operation == ARP_REQUEST ? &broadcast : &arp->target_mac;
+
+	memset(frame, 0, NET_MIN_FRAME);
+	write_arp(frame + net_eth_encode(frame, to, &arp->sender_mac, 0, NET_TYPE_ARP), arp);
+}
+
+bool net_arp_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
+		    const struct net_mac *mac, uint32_t ip)
+{
+	struct net_arp arp;
+
+	if (parsed->kind != NET_ARP_IP4 || length < parsed->l3_offset ||
+	    net_arp_decode(frame + parsed->l3_offset, length - parsed->l3_offset, &arp))
+		return false;
+	if (arp.operation != ARP_REQUEST || arp.target_ip != ip ||
+	    is_group_address(arp.sender_mac.bytes))
+		return false;
+	arp = (struct net_arp){
+		.operation = ARP_REPLY,
+		.sender_mac = *mac,
+		.sender_ip = ip,
+		.target_mac = arp.sender_mac,
+		.target_ip = arp.sender_ip,
+	};
+	memcpy(frame, arp.target_mac.bytes, 6);
+	memcpy(frame + 6, arp.sender_mac.bytes, 6);
+	write_arp(frame + parsed->l3_offset, &arp);
+	return true;
+}
+
+bool net_icmp_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
+			  const struct net_mac *mac, uint32_t ip)
+{
+	uint8_t *header = frame + parsed->l3_offset, *icmp = frame + parsed->l4_offset;
+	uint32_t asker, checksum;
+
+	if (parsed->kind != NET_ICMP4 || parsed->payload_size < ICMP_SIZE ||
+	    length < parsed->l4_offset + (size_t)parsed->payload_size)
+		return false;
+	if (icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0 || load_be32(header + 16) != ip ||
+	    is_group_address(frame + 6))
+		return false;
+	asker = load_be32(header + 12);
+	memcpy(frame, frame + 6, 6);
+	memcpy(frame + 6, mac->bytes, 6);
+	store_be32(header + 12, ip);
+	store_be32(header + 16, asker);
+	icmp[0] = ICMP_ECHO_REPLY;
+	// RFC 1624: the sum of the message fell by the type's 8 in the high byte. A wrong checksum
+	// stays wrong, for the asker to see.
+	checksum = load_be16(icmp + 2) + (ICMP_ECHO_REQUEST << 8);
+	store_be16(icmp + 2, (uint16_t)(checksum + (checksum >> 16)));
+	return true;
+}

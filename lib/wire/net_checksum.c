@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "wire/net.h"
+
+// One's complement sum of all 16-bit words in 16 bits.
+static uint16_t fold(uint64_t sum)
+{
+	sum = (sum & UINT32_MAX) + (sum >> 32);
+	sum = (sum & 0xFFFF) + (sum >> 16 & 0xFFFF) + (sum >> 32); // at most 0x1FFFE
+	return (uint16_t)((sum & 0xFFFF) + (sum >> 16));
+}
+
+uint32_t net_checksum_add(uint32_t sum, const uint8_t *bytes, size_t length)
+{
+	// RFC 1071: the sum does not depend on the byte order, only its result does; so add words
+	// of 32 bits as they lie in memory and swap once.
+	uint64_t words = 0;
+	size_t i;
+
+	for (i = 0; i + 4 <= length; i += 4)
+		words += load_le32(bytes + i);
+	if (i + 2 <= length) {
+		words += load_le16(bytes + i);
+		i += 2;
+	}
+	if (i < length)
+		words += bytes[i];
+	return sum + __builtin_bswap16(fold(words));
+}
+
+uint16_t net_checksum_fold(uint32_t sum)
+{
+	return (uint16_t)~fold(sum);
+}
+
+bool net_ipv4_checksum_ok(const uint8_t *ipv4_header)
+{
+	size_t size = 4 * (size_t)(ipv4_header[0] & 0x0F);
+	// Without options, which is nearly always: no loop. A right header sums up to all ones,
+	// whatever the byte order.
+	uint64_t sum = (uint64_t)load_le32(ipv4_header) + load_le32(ipv4_header + 4) +
+		       load_le32(ipv4_header + 8) + load_le32(ipv4_header + 12) +
+		       load_le32(ipv4_header + 16);
+
+	if (size == NET_IPV4_SIZE)
+		return fold(sum) == 0xFFFF;
+	return net_checksum_fold(net_checksum_add(0, ipv4_header, size)) == 0;
+}
+
+uint32_t net_udp_pseudo_sum(const uint8_t *frame, const struct net_frame *parsed)
+{
+	const uint8_t *ip = frame + parsed->l3_offset;
+	uint32_t sum = NET_PROTO_UDP + NET_UDP_SIZE + parsed->payload_size;
+
+	// the source address and the destination address behind it
+	if (parsed->kind == NET_UDP6)
+		return net_checksum_add(sum, ip + 8, 2 * 16);
+	return net_checksum_add(sum, ip + 12, 2 * 4);
+}
+
+bool net_udp_checksum_ok(const uint8_t *frame, const struct net_frame *parsed)
+{
+	const uint8_t *udp = frame + parsed->l4_offset;
+	uint32_t sum;
+
+	if (load_be16(udp + 6) == 0)
+		return parsed->kind == NET_UDP4; // IPv6 has no "none", RFC 8200 section 8.1
+	sum = net_checksum_add(net_udp_pseudo_sum(frame, parsed), udp,
+			       NET_UDP_SIZE + parsed->payload_size);
+	return net_checksum_fold(sum) == 0;
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds the container image and tries it where no container engine is set up: podman runs with its
+# storage in a scratch folder and in namespaces of its own, on a base image that debootstrap makes.
+# Needs root, the Debian archive and some minutes, so only EVB_TEST_IMAGE=1 runs it. Leaves nothing.
+# Exit status and lines as evbtest.py says: 0 all passed, 1 a failure, 77 skipped.
+set -euo pipefail
+
+base=docker.io/library/debian:bookworm-slim
+
+skip() {
+    echo "skip: $*"
+    exit 77
+}
+
+# --- outside: the scratch folder and the namespaces ---
+
+clean_up() {
+    kill %1 2>/dev/null || true
+    wait
+    find /sys/fs/cgroup -depth -type d -path "*/${scratch##*/}*" -exec rmdir {} +
+    rm -rf --one-file-system "$scratch"
+}
+
+outside() {
+    local tool
+    [ "${EVB_TEST_IMAGE:-}" = 1 ] || skip "takes minutes; ./dev image --try runs it"
+    [ "$(id -u)" = 0 ] || skip "needs root"
+    for tool in debootstrap podman runc; do
+        [ "$(command -v "$tool")" ] || skip "needs $tool; ./dev install image_try brings it"
+    done
+    scratch=$(mktemp -d /tmp/evb-image-XXXXXX)
+    trap clean_up EXIT
+    trap 'exit 1' INT TERM
+    # What is mounted and started inside ends with it.
+    unshare --mount --pid --fork --kill-child --mount-proc "$0" --inside "$scratch" &
+    wait %1
+}
+
+# --- inside: podman and its base image ---
+
+set_up_podman() {
+    local folder
+    for folder in /run /dev/shm /var/lib/containers; do
+        mount -t tmpfs tmpfs "$folder"
+    done
+    mkdir "$scratch/tmp" "$scratch/networks"
+    # Limits that need no right to be raised; no systemd, no bridges, no cgroup v2.
+    cat >"$scratch/containers.conf" <<EOF
+[containers]
+default_ulimits = ["nofile=20000:20000", "nproc=20000:20000"]
+netns = "host"
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+runtime = "runc"
+[network]
+network_backend = "netavark"
+network_config_dir = "$scratch/networks"
+EOF
+    cat >"$scratch/storage.conf" <<EOF
+[storage]
+driver = "overlay"
+graphroot = "$scratch/graph"
+runroot = "$scratch/run"
+EOF
+    export BUILDAH_FORMAT=docker BUILDAH_ISOLATION=chroot TMPDIR=$scratch/tmp
+    export CONTAINERS_CONF=$scratch/containers.conf CONTAINERS_STORAGE_CONF=$scratch/storage.conf
+}
+
+# As slim as Debian's own image of that name: no documentation, no caches.
+make_base() {
+    debootstrap --variant=minbase bookworm "$scratch/base" >"$scratch/debootstrap.log"
+    rm -rf "$scratch"/base/var/{cache/apt,lib/apt/lists}/* \
+        "$scratch"/base/usr/share/{doc,info,locale,man}/*
+    tar -C "$scratch/base" -c . | podman import --quiet - "$base" >/dev/null
+}
+
+# --- the tests ---
+
+# The healthcheck asks for systemd's timers, which a scratch engine has not: run it by hand instead.
+run_evb() {
+    podman run --cgroup-parent "/${scratch##*/}" --no-healthcheck --network host --shm-size 1g "$@"
+}
+
+check_summary() {
+    python3 - "$1" <<'EOF'
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    summary = json.load(file)
+events, segments = summary["events"], summary["segments"]
+assert events["complete"] > 0, events
+assert events["incomplete"] == events["discarded"] == 0, events
+assert segments["received"] == segments["placed"] > 0, segments
+assert sum(segments["dropped"].values()) == 0, segments
+EOF
+}
+
+test_build() {
+    podman build --network host --tag evb . >"$scratch/build.log" 2>&1 ||
+        { tail -n 50 "$scratch/build.log" && return 1; }
+    local size
+    size=$(podman image inspect --format '{{.Size}}' evb)
+    echo "image: $((size / 1000000)) MB, of them" \
+        "$(($(podman image inspect --format '{{.Size}}' "$base") / 1000000)) MB base"
+    [ "$size" -lt 250000000 ]
+}
+
+# The default command for 3 s, with no right at all, as nobody, on a read-only file system.
+test_demo_without_rights() {
+    mkdir -m 0777 "$scratch/out"
+    run_evb --rm --cap-drop all --user 65534 --read-only --tmpfs /run --tmpfs /tmp \
+        --volume "$scratch/out:/out" evb \
+        run /etc/evb/demo.json --duration 3 --summary /out/summary.json
+    check_summary "$scratch/out/summary.json"
+}
+
+# Alive, healthy, and gone with status 0 when it is told to stop.
+test_stop_drains() {
+    local tries=0 status
+    run_evb --detach --name demo evb >/dev/null
+    until podman exec demo evb stat /evb/summary >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        if [ "$tries" = 100 ]; then
+            podman logs demo
+            return 1
+        fi
+        sleep 0.1
+    done
+    podman stop --time 30 demo >/dev/null
+    status=$(podman inspect --format '{{.State.ExitCode}}' demo)
+    podman logs demo | tail -n 20
+    podman rm demo >/dev/null
+    [ "$status" = 0 ]
+}
+
+run_test() {
+    # In a shell of its own with -e of its own, which `if` and `||` would turn off.
+    set +e
+    (
+        set -e
+        "$1"
+    )
+    local status=$?
+    set -e
+    if [ "$status" = 0 ]; then
+        echo "ok: $1"
+    else
+        echo "FAIL: $1: status $status"
+        failed=1
+    fi
+}
+
+inside() {
+    failed=0
+    set_up_podman
+    make_base
+    run_test test_build
+    if [ "$failed" = 0 ]; then
+        run_test test_demo_without_rights
+        run_test test_stop_drains
+    fi
+    return "$failed"
+}
+
+cd "$(dirname "$(readlink -f "$0")")/../.."
+if [ "${1:-}" = --inside ]; then
+    scratch=$2
+    inside
+else
+    outside
+fi

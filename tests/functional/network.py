@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Private networks for tests: two network namespaces joined by a veth pair.
+
+    kernel host, 10.0.0.1      the appliance, 10.0.0.2
+        [ veth-a ] ---------------- [ veth-b ]
+
+End b has no address of its own: whoever answers there is the program under test.
+"""
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import re
+import select
+import socket
+import struct
+import subprocess
+import time
+
+import evbtest
+
+_CLONE_NEWNET = 0x40000000
+_SIOCETHTOOL = 0x8946
+_ETHTOOL_STXCSUM = 0x17
+_libc = ctypes.CDLL(None, use_errno=True)
+
+HOST_ADDRESS = "10.0.0.1"
+EVB_ADDRESS = "10.0.0.2"
+
+
+def _ip(*arguments):
+    result = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
+    evbtest.check(result.returncode == 0, f"ip {' '.join(arguments)}: {result.stderr.strip()}")
+
+
+def _is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return error.errno != errno.ESRCH
+    return True
+
+
+def _sweep():
+    """Removes namespaces of tests that were killed before they could."""
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False)
+    for name, pid in re.findall(r"^(evbtest-(\d+)-\S+)", listed.stdout, re.MULTILINE):
+        if not _is_alive(int(pid)):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+class Namespace:
+    """One network namespace with one end of the veth pair."""
+
+    def __init__(self, name, device):
+        self.name = name
+        self.device = device
+        _ip("netns", "add", name)
+        self._file = os.open(f"/var/run/netns/{name}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def delete(self):
+        os.close(self._file)
+        _ip("netns", "delete", self.name)
+
+    def join(self):
+        """Moves the calling thread into the namespace for good."""
+        if _libc.setns(self._file, _CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+
+    @contextlib.contextmanager
+    def entered(self):
+        """Sockets made inside the block belong to the namespace, also after it."""
+        home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            self.join()
+            yield
+        finally:
+            _libc.setns(home, _CLONE_NEWNET)
+            os.close(home)
+
+    def socket(self, *arguments):
+        with self.entered():
+            return socket.socket(*arguments)
+
+    def hardware_address(self):
+        with self.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as probe:
+            probe.bind((self.device, 0))
+            return probe.getsockname()[4]
+
+    def set_checksum_offload(self, enabled):
+        """With the offload, packets leave a veth with UDP checksums that nobody has computed."""
+        value = ctypes.create_string_buffer(struct.pack("II", _ETHTOOL_STXCSUM, int(enabled)))
+        request = struct.pack("16sP8x", self.device.encode(), ctypes.addressof(value))
+        with self.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+            fcntl.ioctl(control, _SIOCETHTOOL, request)
+
+
+class Network:
+    """Context manager: makes the pair, removes it with everything in it."""
+
+    def __init__(self, mtu=1500, checksum_offload=False):
+        self._mtu = mtu
+        self._checksum_offload = checksum_offload
+        self._stack = contextlib.ExitStack()
+        self.host = self.evb = None
+
+    def __enter__(self):
+        evbtest.need_root()
+        _sweep()
+        try:
+            self._make()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def _namespace(self, letter):
+        name = f"evbtest-{os.getpid()}-{letter}"
+        try:
+            namespace = Namespace(name, f"veth-{letter}")
+        except (OSError, evbtest.Failure) as error:
+            evbtest.skip(f"no network namespaces here: {error}")
+        self._stack.callback(namespace.delete)
+        with namespace.entered(), contextlib.suppress(FileNotFoundError):
+            # Its router solicitations would be packets that the test did not send.
+            with open("/proc/sys/net/ipv6/conf/all/disable_ipv6", "w", encoding="ascii") as file:
+                file.write("1")
+        return namespace
+
+    def _make(self):
+        self.host = self._namespace("a")
+        self.evb = self._namespace("b")
+        _ip("link", "add", self.host.device, "netns", self.host.name, "mtu", str(self._mtu),
+            "type", "veth", "peer", "name", self.evb.device, "netns", self.evb.name,
+            "mtu", str(self._mtu))
+        _ip("-n", self.host.name, "address", "add", f"{HOST_ADDRESS}/24", "dev", self.host.device)
+        for namespace in (self.host, self.evb):
+            namespace.set_checksum_offload(self._checksum_offload)
+            _ip("-n", namespace.name, "link", "set", "lo", "up")
+            _ip("-n", namespace.name, "link", "set", namespace.device, "up")
+
+
+def _internet_checksum(data):
+    total = int.from_bytes(data + b"\0" * (len(data) % 2), "big") % 0xFFFF
+    return 0xFFFF - total
+
+
+def ping(namespace, address, count=3, size=56, timeout=5.0):
+    """Echo requests from the namespace's kernel; returns how many were answered right."""
+    identifier = os.getpid() & 0xFFFF
+    answered = 0
+    with namespace.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as icmp:
+        for number in range(count):
+            payload = os.urandom(size)
+            head = struct.pack("!BBHHH", 8, 0, 0, identifier, number)
+            checksum = _internet_checksum(head + payload)
+            icmp.sendto(struct.pack("!BBHHH", 8, 0, checksum, identifier, number) + payload,
+                        (address, 0))
+            end = time.monotonic() + timeout
+            while select.select([icmp], [], [], max(0, end - time.monotonic()))[0]:
+                packet = icmp.recv(65536)
+                reply = packet[(packet[0] & 15) * 4:]
+                if (reply[0], reply[4:8]) == (0, head[4:8]):
+                    answered += reply[8:] == payload and _internet_checksum(reply) in (0, 0xFFFF)
+                    break
+    return answered

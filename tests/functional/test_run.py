@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""`evb run` and `evb check` as a user meets them: options, signals, exit status, messages,
+telemetry, bounded memory.
+
+EVB_SOAK_SECONDS lengthens the memory test.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import appliance
+import ejfat_sender
+import evbtest
+import frames
+import judge
+import telemetry
+from evbtest import check, check_equal
+
+RATE = 500
+SOAK_SECONDS = float(os.environ.get("EVB_SOAK_SECONDS", "20"))
+
+
+def endless(work, **changes):
+    """A generator without end."""
+    return appliance.generated(work, sources=4, packing=10, count=0, generator={"rate": RATE},
+                               **changes)
+
+
+def check_all_built(summary):
+    evbtest.check_identities(summary)
+    check_equal(evbtest.drops(summary), {}, "drops")
+    check_equal(summary["events"]["incomplete"], 0, "incomplete events")
+    check(summary["events"]["complete"] > 0, "no event was built")
+
+
+# --- configuration -----------------------------------------------------------------------------
+
+
+def test_check_prints_the_plan():
+    with evbtest.Workspace() as work:
+        file = work.write("evb.json", endless(work))
+        process = work.evb("check", file)
+        check_equal(process.status, 0, f"status of {process.describe()}")
+        for word in ("rx.wire", "builder.b0", "source.boards", "writer.files", "MiB"):
+            check(word in process.output(), f"{word} is not in the plan: {process.describe()}")
+
+
+def test_set_overrides_the_file():
+    with evbtest.Workspace() as work:
+        file = work.write("evb.json", endless(work))
+        plan = work.evb("check", file, "--set", "builders[0].name=renamed")
+        check("builder.renamed" in plan.output(), f"not overridden: {plan.describe()}")
+        summary = work.path("summary.json")
+        process = work.start(evbtest.binary(), "run", file, "--set", "generators[0].events=20",
+                             "--set", "run_number=99", "--summary", summary, summary=summary)
+        result = process.end()
+        check_equal((result["events"]["complete"], result["run_number"]), (20, 99),
+                    "events and run number")
+
+
+def refused(work, arguments, begin):
+    """Both commands refuse with one line that begins so; no folder or file is left."""
+    for command in ("check", "run"):
+        process = work.evb(command, *arguments)
+        check_equal(process.status, 1, f"status of {process.describe()}")
+        lines = process.errors().splitlines()
+        check(any(line.removeprefix("evb: ").startswith(begin) for line in lines),
+              f"no line beginning with {begin!r} from {process.describe()}")
+        check_equal(len(lines), 1, f"lines of errors of {process.describe()}")
+
+
+def test_bad_configurations():
+    cases = (
+        (["builders[0].slots=0"], "builders[0].slots"),
+        (["builders[0].slot_size=\"1 parsec\""], "builders[0].slot_size"),
+        (["builders[0].slotz=1"], "builders[0].slotz"),
+        (["events.on_incomplete=maybe"], "events.on_incomplete"),
+        (["events.deadline=true"], "events.deadline"),
+        (["ports[0].address=10.0.0.999/24"], "ports[0].address"),
+        (["generators[0].port=elsewhere"], "generators[0].port"),
+        (["sources.ids=[70000]"], "sources.ids[0]"),
+        (["sources.packing=0"], "sources.packing"),
+        (["ports[0].profile=no_such_profile"], "ports[0].profile"),
+        (["lcores=[{\"cpu\":0,\"roles\":[\"rx.wire\"]}]"], "lcores"),
+    )
+    with evbtest.Workspace() as work:
+        file = work.write("evb.json", endless(work))
+        for overrides, path in cases:
+            options = [argument for override in overrides for argument in ("--set", override)]
+            refused(work, [file, *options], f"{file}: {path}")
+        broken = work.write("broken.json", '{"name": "x", ')
+        refused(work, [broken], f"{broken}: ")
+        missing = work.path("missing.json")
+        refused(work, [missing], f"{missing}: ")
+        refused(work, [work.write("empty.json", "{}")], work.path("empty.json") + ": ")
+
+
+def test_slots_too_small():
+    """Slots that cannot hold one event are refused before anything starts."""
+    with evbtest.Workspace() as work:
+        configuration = appliance.generated(work, sources=64, packing=100, count=1)
+        file = work.write("evb.json", configuration)
+        refused(work, [file, "--set", "builders[0].slot_size=4KiB"],
+                f"{file}: builders[0].slot_size")
+
+
+def test_bad_options():
+    with evbtest.Workspace() as work:
+        for arguments in (["run"], ["run", "--no-such-option"], ["no-such-command"],
+                          ["run", "x.json", "--duration", "soon"]):
+            process = work.evb(*arguments)
+            check_equal(process.status, 1, f"status of {process.describe()}")
+            check(process.errors(), f"no message from {process.describe()}")
+
+
+# --- the end of a run --------------------------------------------------------------------------
+
+
+def test_end_of_run():
+    with evbtest.Workspace() as work:
+        summary = work.run(appliance.generated(work, count=100)).end()
+        check_all_built(summary)
+        check_equal(judge.event_counts(summary), (100, 0), "events")
+        check_equal(len(judge.read_directory(work.path("events"))), 100, "events in files")
+
+
+def test_duration():
+    with evbtest.Workspace() as work:
+        process = work.run(endless(work), "--duration", "2")
+        summary = process.end()
+        check_all_built(summary)
+        check(summary["seconds"] >= 1.9, f"ran for {summary['seconds']} s")
+
+
+def test_events():
+    with evbtest.Workspace() as work:
+        summary = work.run(endless(work), "--events", "50").end()
+        check_all_built(summary)
+        check_equal(judge.event_counts(summary), (50, 0), "events")
+
+
+def test_signals_drain():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with evbtest.Workspace() as work:
+            process = work.run(endless(work))
+            time.sleep(0.5)
+            process.signal(number)
+            summary = process.end()
+            check_all_built(summary)
+            found = judge.read_directory(work.path("events"))
+            check_equal(sorted(found), [10 * index for index in range(len(found))], "event ids")
+            check_equal(len(found), summary["events"]["complete"], "events in files")
+            check_equal(evbtest.leftovers(process.name), [], "files in shared memory")
+
+
+def test_second_signal_kills():
+    """A drain that cannot end, as nobody reads the events, can be cut short."""
+    for first, second in ((signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)):
+        with evbtest.Workspace() as work:
+            stuck = endless(work, writer=None, event_ring={"groups": ["nobody"]},
+                            events={"drain_timeout": "1h"})
+            stuck["builders"][0]["slots"] = 4
+            process = work.run(stuck)
+            time.sleep(0.5)
+            process.signal(first)
+            time.sleep(1)
+            check(process.running(), f"the drain did not wait for consumers: {process.describe()}")
+            process.signal(second)
+            process.finish()
+            check_equal(process.status, -second, f"status of {process.describe()}")
+            # What it left does not block the next run of the name.
+            stuck["event_ring"]["groups"] = []
+            check_all_built(work.run(stuck, "--duration", "1").end())
+
+
+def test_strict():
+    for loss, status in ((0, 0), (0.02, 2)):
+        with evbtest.Workspace() as work:
+            configuration = appliance.generated(work, count=200,
+                                                generator={"faults": {"loss": loss}})
+            configuration["events"]["deadline"] = "300ms"
+            summary = work.run(configuration, "--strict").end(expected_status=status)
+            evbtest.check_identities(summary)
+            check_equal(summary["events"]["incomplete"] > 0, loss > 0, "losses")
+
+
+def test_summary():
+    """Every key that the manual promises, with the right kind of value."""
+    with evbtest.Workspace() as work:
+        configuration = appliance.generated(work, sources=5, count=100)
+        configuration["run_number"] = 31
+        summary = work.run(configuration).end()
+        check_equal((summary["name"], summary["run_number"]), (configuration["name"], 31), "names")
+        check(summary["bytes_built"] > 100 * 5 * 10 * 100, f"bytes {summary['bytes_built']}")
+        keys = {"complete", "incomplete", "discarded", "flushed"}
+        check(keys <= summary["events"].keys(), f"keys of events {summary['events']}")
+        latency = [summary["latency_ns"][key] for key in ("p50", "p99", "p999", "max")]
+        check(0 < latency[0] and latency == sorted(latency), f"latencies {latency}")
+        check_equal(summary["sources"]["expected"], 5, "expected sources")
+        check_equal([source["id"] for source in summary["sources"]["list"]],
+                    configuration["sources"]["ids"], "ids of the sources")
+        check_equal([source["mfps"] for source in summary["sources"]["list"]], [100] * 5, "MFPs")
+        for lcore in summary["lcores"]:
+            shares = [lcore[key] for key in ("busy", "idle", "backpressured")]
+            check(all(0 <= share <= 1 for share in shares) and 0.9 < sum(shares) < 1.1,
+                  f"shares of lcore {lcore}")
+
+
+def test_placements():
+    """All roles fused on one lcore, or spread over two in any way: the same events."""
+    if os.cpu_count() < 2:
+        evbtest.skip("needs two CPUs")
+    roles = ["source.boards", "rx.wire", "builder.b0", "writer.files"]
+    placements = [[roles], [list(reversed(roles))], [roles[:2], roles[2:]],
+                  [roles[:1] + roles[2:3], roles[1:2] + roles[3:]]]
+    for placement in placements:
+        with evbtest.Workspace() as work:
+            configuration = appliance.generated(work, count=300)
+            configuration["lcores"] = [{"cpu": cpu, "roles": on} for cpu, on in
+                                       enumerate(placement)]
+            summary = work.run(configuration).end()
+            check_all_built(summary)
+            check_equal(judge.event_counts(summary), (300, 0), f"events of {placement}")
+            check_equal(len(summary["lcores"]), len(placement), "lcores")
+
+
+# --- telemetry ---------------------------------------------------------------------------------
+
+
+def quiet_run(work, events=200):
+    """A run that has built all of a capture without an end of run and waits for more."""
+    stream = ejfat_sender.Stream(range(0x1001, 0x1005), events, packing=5)
+    plan = ejfat_sender.Plan(stream, end_of_run=False)
+    plan.duplicate(0.05)
+    path = work.path("packets.pcap")
+    frames.write_capture(path, plan.frames())
+    port = {"name": "file", "profile": "pcap", "device": path}
+    process = work.run(appliance.builder(work, port, stream))
+
+    def is_quiet():
+        seen = telemetry.summary(process.name)
+        return (seen["segments_placed"] + telemetry.total(seen, "segment_drop_")
+                == len(plan.packets))
+
+    process.wait_until(is_quiet, "the fate of all segments of the capture")
+    return process, plan
+
+
+def test_telemetry_counts_on():
+    """In a run, counters only grow."""
+    with evbtest.Workspace() as work:
+        process = work.run(endless(work))
+        last = telemetry.summary(process.name)
+        gauges = ("latency_", "slots_", "events_open")
+        counters = [key for key in last if not key.startswith(gauges) or key == "events_opened"]
+        for _ in range(20):
+            time.sleep(0.05)
+            now = telemetry.summary(process.name)
+            backwards = {key: (last[key], now[key]) for key in counters if now[key] < last[key]}
+            check_equal(backwards, {}, "counters that ran backwards")
+            last = now
+        check(last["segments_placed"] > 0, "nothing was counted")
+        check_all_built(process.drain())
+
+
+def test_telemetry_conserves():
+    """At a quiet moment the sums are exact, and equal those of the final summary."""
+    with evbtest.Workspace() as work:
+        process, plan = quiet_run(work)
+        seen = telemetry.summary(process.name)
+        dropped = telemetry.total(seen, "segment_drop_"), telemetry.total(seen, "packet_drop_")
+        check_equal(seen["segments_placed"] + dropped[0], seen["segments_received"],
+                    f"sum of segments {seen}")
+        check_equal(seen["loss_total"], sum(dropped), "sum of drops")
+        check_equal(seen["segments_placed"], plan.good, "segments placed")
+        check_equal(dropped[0], plan.counts["duplicate"], "segments dropped")
+        with telemetry.Telemetry(process.name) as client:
+            sources = [client.query("/evb/source/info", str(source))
+                       for source in client.query("/evb/source/list")]
+        check_equal(len(sources), len(plan.stream.sources), "sources")
+        check_equal(sum(source["segments_placed"] for source in sources), plan.good,
+                    "segments placed, summed over sources")
+        summary = process.drain()
+        evbtest.check_identities(summary)
+        for kind in ("placed", "received"):
+            check_equal(summary["segments"][kind], seen[f"segments_{kind}"], f"segments {kind}")
+        check_equal(summary["events"]["complete"], seen["events_complete"], "complete events")
+
+
+def test_every_telemetry_command_answers():
+    with evbtest.Workspace() as work:
+        process = work.run(endless(work))
+        with telemetry.Telemetry(process.name) as client:
+            check_equal(client.greeting["pid"], process.pid, "pid in the greeting")
+            commands = [command for command in client.query("/") if command.startswith("/evb/")]
+            check("/evb/summary" in commands, f"commands {commands}")
+            for command in commands:
+                group = command.removesuffix("/info")
+                names = client.query(f"{group}/list") if f"{group}/list" in commands else [""]
+                check(names, f"{group}/list is empty")
+                for name in names if group != command else [""]:
+                    answer = client.query(command, str(name))
+                    check(answer and "error" not in answer, f"{command},{name} answers {answer}")
+                check(client.query("/help", command), f"no help for {command}")
+            for command, name in (("/evb/role/info", "nobody"), ("/evb/source/info", "9"),
+                                  ("/evb/link/info", "x"), ("/evb/port/info", "")):
+                check("error" in client.query(command, name), f"{command},{name} is no error")
+        process.drain()
+
+
+def test_telemetry_clients():
+    """DPDK's own client, and evb's."""
+    with evbtest.Workspace() as work:
+        process, plan = quiet_run(work)
+        stat = work.evb("stat", "--json", "--name", process.name, "/evb/summary")
+        check_equal(stat.status, 0, f"status of {stat.describe()}")
+        check(isinstance(json.loads(stat.output()), dict), f"JSON from {stat.describe()}")
+        plain = work.evb("stat", "--name", process.name)
+        check_equal(plain.status, 0, f"status of {plain.describe()}")
+        check(str(plan.good) in plain.output(), f"segments placed in {plain.describe()}")
+        upstream = shutil.which("dpdk-telemetry.py")
+        if upstream:
+            result = subprocess.run(["/usr/bin/python3", upstream, "-f", f"evb-{process.name}"],
+                                    input="/evb/summary\nquit\n", capture_output=True, text=True,
+                                    timeout=evbtest.PATIENCE_S, check=False)
+            check_equal(result.returncode, 0, f"dpdk-telemetry.py: {result.stderr}")
+            check(str(plan.good) in result.stdout, f"dpdk-telemetry.py: {result.stdout}")
+        process.drain()
+        nobody = work.evb("stat", "--name", process.name)
+        check_equal(nobody.status, 1, f"status of {nobody.describe()}")
+
+
+# --- memory ------------------------------------------------------------------------------------
+
+
+def test_memory_is_bounded():
+    """The resident size does not grow once all slots and buffers have been used."""
+    with evbtest.Workspace() as work:
+        configuration = endless(work, events={"deadline": "50ms"})
+        configuration["generators"][0].update(
+            rate=2000, faults={"loss": 0.001, "duplicate": 0.001, "reorder_window": 16})
+        configuration["writers"][0]["rotate_size"] = "1MiB"
+        process = work.run(configuration)
+        time.sleep(SOAK_SECONDS / 4)
+        before = process.resident_bytes()
+        check(process.running(), f"ended by itself: {process.describe()}")
+        time.sleep(SOAK_SECONDS * 3 / 4)
+        after = process.resident_bytes()
+        evbtest.check_identities(process.drain())
+        check(after <= before * 1.02 + (1 << 20),
+              f"resident size grew from {before >> 10} to {after >> 10} KiB")
+
+
+if __name__ == "__main__":
+    evbtest.main()

@@ -1,0 +1,327 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""The JSON Schema and the parser agree on what a valid configuration is.
+
+Usage: test_schema.py SCHEMA CONFIG_DUMP
+
+Valid configurations are mutated, one place at a time: keys taken out and added, lists emptied and
+lengthened, each value replaced by each of a table of values. The schema, by an independent
+validator, and the parser then judge each mutant. They must agree, save for what a schema cannot
+express: the messages of CROSS_CHECKS, for which the parser may refuse what the schema accepts. The
+other way round there is no exception.
+"""
+import copy
+import json
+import pathlib
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: python3-jsonschema is not installed")
+    sys.exit(77)
+
+SEED = 20260
+MUTANTS = 4000  # taken from all that there are
+
+CROSS_CHECKS = [
+    # quantities written as strings: the schema knows their form, not their size
+    r'"[^"]*" is out of range ',
+    r'"[^"]*" is too large$',
+    r'"[^"]*" has too many digits$',
+    r'"[^"]*" is not a whole number of (nanoseconds|bytes)$',
+    r"\d+ is not a power of two$",
+    # source ids
+    r"source id \d+ \(0x[0-9a-f]+\) is given twice$",
+    r"source id \d+ \(0x[0-9a-f]+\) is not in sources\.ids$",
+    r'range "[^"]*" ends before it begins$',
+    r'"[^"]*" is not a range of source ids$',
+    r"\d+ source ids, at most 4096 are possible$",
+    r"sources\.ids\.source_map: [^:]*: ",
+    # between keys
+    r"builders: neither builders nor generators: there is nothing to do$",
+    r'name: "[^"]*" is the name of \w+\[\d+\] already$',
+    r'port: no port is called "[^"]*"$',
+    r"file: kind synthetic reads no file$",
+    r"file: is needed with this kind$",
+    r"size\.mean: \d+ is above maximum, which is \d+$",
+    r"faults\.(silent|late)_source: \d+ is no source of this generator$",
+    r"faults\.late_delay: is needed with late_source$",
+    r"name: without builders there is nothing to write$",
+    r"source_map: is of use with format mdf only$",
+    r'format: mdf has no form for sources\.payload "opaque"; mep has$',
+    r"group: .* is one group too many, at most 8 are possible$",
+    r"address: is not the address of a host$",
+    r"mac: is a multicast address, no port's own$",
+    r"transport\.udp_ports: \d+ ports from \d+ on end above 65535$",
+    r"transport\.ether_type: 0x[0-9A-F]{4} belongs to another protocol$",
+    r"lcores\[\d+\]\.cpu: CPU \d+ is that of lcores\[\d+\] already$",
+    r'roles\[\d+\]: there is no role "[^"]*"$',
+    r'roles\[\d+\]: "[^"]*" is in lcores\[\d+\] already$',
+    r'lcores: no lcore has role "[^"]*"$',
+]
+
+SMALL = {
+    "ports": [{"name": "wire", "profile": "ring"}],
+    "sources": {"ids": [1]},
+    "builders": [{"name": "b0"}],
+}
+
+FULL = {
+    "$schema": "schema.json",
+    "name": "full",
+    "run_number": 7,
+    "memory": {"kind": "shm", "limit": "8MB"},
+    "ports": [
+        {
+            "name": "in",
+            "profile": "af_packet",
+            "device": "eth1",
+            "options": {"framesz": 2048, "qdisc_bypass": "1"},
+            "mtu": 9000,
+            "address": "10.0.0.1/24",
+            "mac": "02:00:00:00:00:01",
+            "rx_queues": 2,
+            "rx_descriptors": 1024,
+            "tx_descriptors": "512",
+            "link_timeout": "5s",
+            "verify_checksums": False,
+        },
+        {"name": "out", "profile": "ring"},
+    ],
+    "transport": {"kind": "udp", "udp_port": 19522, "udp_ports": 4, "ether_type": "0x88B5"},
+    "sources": {
+        "ids": [1, "0x2", "3-8", "0x801-0x810"],
+        "expected": [1, "4-6"],
+        "packing": 100,
+        "payload": "mfp",
+    },
+    "builders": [{"name": "b0", "slots": 64, "slot_size": "1MiB"}, {"name": "b1"}],
+    "events": {
+        "deadline": "100ms",
+        "on_incomplete": "discard",
+        "on_no_slot": "drop",
+        "drain_timeout": 2000000000,
+    },
+    "event_ring": {"directory": "/dev/shm", "groups": ["filter", "spy"]},
+    "generators": [
+        {
+            "name": "boards",
+            "port": "out",
+            "kind": "synthetic",
+            "ids": ["1-8"],
+            "rate": "1.5kHz",
+            "speed": 0.5,
+            "events": 1000,
+            "first_event": "18446744073709551000",
+            "size": {"law": "gaussian", "mean": 200, "sigma": 20, "maximum": "240B"},
+            "variants": 4,
+            "seed": 1,
+            "destination": {"address": "10.0.0.1", "mac": "02:00:00:00:00:02"},
+            "load_balancer_header": True,
+            "faults": {
+                "loss": 0.01,
+                "duplicate": 0,
+                "corrupt": 1e-3,
+                "reorder_window": 64,
+                "silent_source": 2,
+                "late_source": "0x3",
+                "late_delay": "3ms",
+            },
+        },
+        {"name": "file", "port": "out", "kind": "mdf", "file": "x.mdf", "rate": 10},
+    ],
+    "writers": [
+        {
+            "name": "disk",
+            "group": "disk",
+            "directory": "/data",
+            "prefix": "run",
+            "format": "mdf",
+            "rotate_size": "4GB",
+            "rotate_time": "10min",
+            "source_map": "map.json",
+        }
+    ],
+    "lcores": [
+        {"cpu": 0, "roles": ["rx.in.0", "rx.in.1", "rx.out", "writer.disk"]},
+        {"cpu": 1, "roles": ["builder.b0", "builder.b1", "source.boards", "source.file"]},
+    ],
+    "idle": {"policy": "poll", "yields": 0, "sleep": "50us"},
+    "links": {"depth": 1024, "policy": "drop"},
+}
+
+AUTOMATIC = {
+    "ports": [{"name": "wire", "profile": "ring", "address": "10.0.0.1"}],
+    "sources": {"ids": ["0-4095"]},
+    "generators": [{"name": "g", "port": "wire", "kind": "pcap", "file": "x.pcap"}],
+    "lcores": "auto",
+}
+
+VALUES = [
+    None, True, False, -1, -0.5, 0, 0.5, 1, 1.0, 1.5, 2, 3, 63, 64, 65, 100, 1000, 1023, 1024,
+    1536, 2048, 4095, 4096, 19999, 20000, 32768, 32769, 65500, 65501, 65535, 65536, 65537, 1000000,
+    1000001, 1048576, 1048577, 2**32 - 1, 2**32, 10**10, 3600 * 10**9, 3600 * 10**9 + 1, 2**53 - 1,
+    2**53, 2**64, 1e300,
+    "", "a", "A-b_9", "a.b", "a b", "a\nb", "a\u0001", "n" * 23, "n" * 24, "n" * 31, "n" * 32,
+    "x" * 255, "x" * 256, "auto", "udp", "eth", "mfp", "fixed", "poll", "drop", "mdf", "shm",
+    "5", "0x5", "0X5f", "0x", "5k", "-5", "+5", "05", "1.5", "1.", ".5", "5 ", " 5", "5  s",
+    "99999",
+    "18446744073709551615", "18446744073709551616", "0x10000000000000000",
+    "5ns", "50us", "1.5ms", "2 s", "1min", "1h", "2h", "5S", "5sec", "1e3s",
+    "0.00000000000000000001s", "1.0000000000000000000001s",
+    "512B", "4KiB", "1kB", "1KB", "64MiB", "1.5GiB", "1TiB", "9TB", "1PiB", "8mb", "0.1KiB",
+    "10Hz", "2.5kHz", "1MHz", "2GHz", "1hz", "25Gb/s",
+    "10.0.0.1", "10.0.0.1/0", "10.0.0.1/24", "10.0.0.1/32", "10.0.0.1/33", "10.0.0.1/08",
+    "10.0.0.1/",
+    "10.0.0.256", "010.0.0.1", "10.0.0", "10.0.0.1.1", "0.0.0.0", "239.1.1.1", "::1",
+    "02:00:00:00:00:01", "02:AB:cd:00:00:01", "01:00:00:00:00:01", "02:00:00:00:00",
+    "02-00-00-00-00-01",
+    "02:00:00:00:00:0g", "1-3", "0x1-0x3", "3-1", "1-", "-1", "1-2-3", "1-65535", "1-65536",
+    [], [1], [1, 1], [70000], ["1-3"], ["1-3", 2], ["x-y"], ["5000-9096"], ["5000-9095"], ["a"],
+    ["000000000000000001-5"],
+    ["a", "a"], ["a", "b"], ["a.b"], ["n" * 31], ["n" * 32], [None], [{}], [[]],
+    ["1", "2", "3", "4", "5", "6", "7", "8"], ["1", "2", "3", "4", "5", "6", "7", "8", "9"],
+    {}, {"a": 1}, {"a": "b"}, {"a": 1.5}, {"a": -1}, {"a": None}, {"a b": 1}, {"n" * 32: 1},
+    {"a": "x" * 256}, {"a": 2**53}, {str(i): i for i in range(16)}, {str(i): i for i in range(17)},
+    {"source_map": "/nonexistent/map.json"}, {"source_map": ""}, {"source_map": 1},
+]
+
+
+def places(value, path=()):
+    """All paths in a configuration, with the value there."""
+    yield path, value
+    if isinstance(value, dict):
+        for key, child in value.items():
+            yield from places(child, path + (key,))
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from places(child, path + (index,))
+
+
+def changed(configuration, path, change):
+    """A copy in which change(container, key) was done at the path."""
+    mutant = {"": copy.deepcopy(configuration)}
+    container, key = mutant, ""
+    for step in path:
+        container, key = container[key], step
+    change(container, key)
+    return mutant[""]
+
+
+def put(value):
+    def change(container, key):
+        container[key] = copy.deepcopy(value)
+    return change
+
+
+def remove(container, key):
+    del container[key]
+
+
+def misspell(container, key):
+    container[key + "s"] = container.pop(key)
+
+
+def add_unknown(container, key):
+    container[key]["unknown"] = 1
+
+
+def lengthen(count):
+    def change(container, key):
+        elements = container[key]
+        for index in range(len(elements), count):
+            element = copy.deepcopy(elements[0])
+            if isinstance(element, dict) and "name" in element:
+                element["name"] = f"more{index}"
+            elements.append(element)
+    return change
+
+
+def repeat(container, key):
+    container[key] += copy.deepcopy(container[key][:1])
+
+
+def mutants(configuration):
+    for path, value in places(configuration):
+        for replacement in VALUES:
+            if path and (type(replacement), replacement) != (type(value), value):
+                yield changed(configuration, path, put(replacement))
+        if path:
+            yield changed(configuration, path, remove)
+        if path and isinstance(path[-1], str):
+            yield changed(configuration, path, misspell)
+        if isinstance(value, dict):
+            yield changed(configuration, path, add_unknown)
+        if isinstance(value, list):
+            yield changed(configuration, path, repeat)
+            for count in (16, 17, 64, 65):
+                yield changed(configuration, path, lengthen(count))
+
+
+def parser_errors(config_dump, configurations, folder):
+    """The parser's error for each configuration, None where it has none."""
+    paths = []
+    for index, configuration in enumerate(configurations):
+        path = pathlib.Path(folder, f"{index}.json")
+        path.write_text(json.dumps(configuration), encoding="utf-8")
+        paths.append(str(path))
+    errors = {}
+    for begin in range(0, len(paths), 1000):
+        result = subprocess.run([config_dump, "check"] + paths[begin:begin + 1000],
+                                stdout=subprocess.PIPE, text=True, check=False)
+        if result.returncode not in (0, 1):
+            sys.exit(f"FAILED: {config_dump} exits with {result.returncode}")
+        lines = result.stdout.splitlines()
+        errors.update(line.split(": ", 1) for line in lines)
+        if (result.returncode == 1) != bool(lines):
+            sys.exit("FAILED: exit status and output of config_dump differ")
+    return [errors.get(path) for path in paths]
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    schema = json.loads(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+
+    valid = [SMALL, FULL, AUTOMATIC]
+    everything = [mutant for configuration in valid for mutant in mutants(configuration)]
+    chosen = valid + random.Random(SEED).sample(everything, MUTANTS)
+    with tempfile.TemporaryDirectory(prefix="evb-test-schema-") as folder:
+        errors = parser_errors(sys.argv[2], chosen, folder)
+
+    counts = {"both accept": 0, "both refuse": 0, "cross checks": 0}
+    failures = 0
+    used = set()
+    for index, (configuration, error) in enumerate(zip(chosen, errors)):
+        complaint = next(validator.iter_errors(configuration), None)
+        cross_check = next((check for check in CROSS_CHECKS if error and re.search(check, error)),
+                           None)
+        if index < len(valid) and (error or complaint):
+            failures += 1
+            print(f"valid configuration {index} is refused: {error or complaint.message}")
+        elif (error is None) == (complaint is None):
+            counts["both accept" if error is None else "both refuse"] += 1
+        elif error and cross_check:
+            counts["cross checks"] += 1
+            used.add(cross_check)
+        else:
+            failures += 1
+            where = complaint.json_path if complaint else "-"
+            print(f"parser: {error}; schema: {complaint.message[:100] if complaint else None} "
+                  f"at {where}")
+    print(f"{len(valid)} valid ones and {MUTANTS} of {len(everything)} mutants: "
+          + ", ".join(f"{count} {name}" for name, count in counts.items())
+          + f" ({len(used)} of {len(CROSS_CHECKS)} kinds seen), {failures} disagreements")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

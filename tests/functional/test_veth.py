@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""A kernel host sends events over a veth pair to evb's af_packet port."""
+
+import random
+import signal
+import socket
+
+import appliance
+import ejfat_sender
+import evbtest
+import frames
+import judge
+import network
+from evbtest import check, check_equal
+
+SOURCES = range(0x1001, 0x1009)
+RATE = 8000  # packets a second: what one shared CPU takes, sender and evb together
+
+
+def af_packet_port(net, mtu):
+    return {"name": "wire", "profile": "af_packet", "device": net.evb.device, "mtu": mtu,
+            "address": f"{network.EVB_ADDRESS}/24"}
+
+
+def raw_socket(net):
+    """For whole frames out of the host's end."""
+    raw = net.host.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    raw.bind((net.host.device, 0))
+    return raw
+
+
+def framer(net, **options):
+    return frames.Framer(source=network.HOST_ADDRESS, destination=network.EVB_ADDRESS,
+                         source_mac=net.host.hardware_address().hex(),
+                         destination_mac=net.evb.hardware_address().hex(), **options)
+
+
+def run_over_veth(mtu, size, events, packing, checksum_offload=False, load_balancer=None):
+    """Ping, then a stream of events, each built exactly."""
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(mtu, checksum_offload))
+        stream = ejfat_sender.Stream(SOURCES, events, packing, size, first_event=packing * 1000)
+        plan = ejfat_sender.Plan(stream, mtu, load_balancer)
+        configuration = appliance.builder(work, af_packet_port(net, mtu), stream)
+        evb = work.run(configuration, namespace=net.evb)
+        check_equal(network.ping(net.host, network.EVB_ADDRESS, count=3), 3, "pings answered")
+        check_equal(network.ping(net.host, network.EVB_ADDRESS, count=1, size=mtu - 28), 1,
+                    "pings of the MTU's size answered")
+        with net.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            sent = plan.send(ejfat_sender.connect(udp, network.EVB_ADDRESS), RATE)
+        summary = evb.end()
+        evbtest.check_identities(summary)
+        check_equal(evbtest.drops(summary), {}, "drops")
+        check_equal(summary["segments"]["received"], sent, "segments received")
+        check_equal(summary["packets"]["icmp_echo"], 4, "echo requests answered")
+        check(summary["packets"]["arp"] >= 1, "no ARP request counted")
+        check_equal(summary["packets"]["other"], 0, "other packets")
+        check_equal(judge.event_counts(summary), (events, 0), "complete and incomplete events")
+        judge.check_files(work.path("events"), plan.expected())
+
+
+def test_mtu_1500():
+    run_over_veth(mtu=1500, size=(0, 400), events=300, packing=10)
+
+
+def test_mtu_9000():
+    run_over_veth(mtu=9000, size=(0, 4000), events=200, packing=10)
+
+
+def test_unfinished_checksums():
+    """A sender on the same host leaves UDP checksums to a hardware that is not there."""
+    run_over_veth(mtu=1500, size=(0, 400), events=50, packing=4, checksum_offload=True)
+
+
+def test_load_balancer_header():
+    run_over_veth(mtu=1500, size=(0, 400), events=50, packing=4, load_balancer=2)
+
+
+def test_bad_packets():
+    """Each kind of wrong packet is counted under its cause; the events beside them are exact."""
+    mtu = 1500
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(mtu))
+        stream = ejfat_sender.Stream(SOURCES, 60, packing=10, size=(100, 400))
+        plan = ejfat_sender.Plan(stream, mtu)
+        # The kernel collects IP fragments before a packet socket of this driver sees them.
+        counts = {name: 5 + number for number, name in enumerate(frames.DAMAGES)
+                  if name != "ip_fragment"}
+        for name, count in counts.items():
+            plan.inject(name, count)
+        evb = work.run(appliance.builder(work, af_packet_port(net, mtu), stream),
+                       namespace=net.evb)
+        pace = ejfat_sender.Pace(RATE)
+        with raw_socket(net) as raw:
+            for frame in plan.frames(framer(net)):
+                raw.send(frame)
+                pace.step()
+        summary = evb.end()
+        evbtest.check_identities(summary)
+        check_equal(summary["packets"]["other"], counts.pop("other"), "other packets")
+        check_equal(evbtest.drops(summary), counts, "drops")
+        check_equal(judge.event_counts(summary), (stream.events, 0), "events")
+        judge.check_files(work.path("events"), plan.expected())
+
+
+def test_losses_in_the_kernel():
+    """What the kernel has no room for while evb stands still is counted as missed."""
+    mtu, count = 1500, 3000
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(mtu))
+        stream = ejfat_sender.Stream(SOURCES, 1, packing=1, size=(10, 20))
+        port = af_packet_port(net, mtu)
+        port["options"] = {"framecnt": "1024"}
+        evb = work.run(appliance.builder(work, port, stream), namespace=net.evb)
+        frame = framer(net, destination_port=9).frame(b"nothing that evb listens to")
+        evb.signal(signal.SIGSTOP)
+        with raw_socket(net) as raw:
+            for _ in range(count):
+                raw.send(frame)
+        evb.signal(signal.SIGCONT)
+        summary = evb.drain()
+        packets = summary["packets"]
+        evbtest.check_identities(summary, missed=count - packets["received"])
+        check(packets["missed"] >= count - 1024, f"only {packets['missed']} missed")
+        check(summary["losses"], "losses are not told")
+
+
+def test_vlan_and_no_checksum():
+    """Tagged frames, and datagrams without UDP checksum, are events like all others."""
+    mtu = 1500
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(mtu))
+        stream = ejfat_sender.Stream(SOURCES, 60, packing=10, size=(100, 400))
+        plan = ejfat_sender.Plan(stream, mtu)
+        evb = work.run(appliance.builder(work, af_packet_port(net, mtu), stream),
+                       namespace=net.evb)
+        tag = random.Random(1)
+        plain = framer(net, checksum=False)
+        pace = ejfat_sender.Pace(RATE)
+        with raw_socket(net) as raw:
+            for segment, _ in plan.all_packets():
+                payload = b"".join(plan.datagram_parts(segment))
+                raw.send(plain.frame(payload, vlan=tag.choice((None, 5 << 13 | 100))))
+                pace.step()
+        summary = evb.end()
+        evbtest.check_identities(summary)
+        check_equal(evbtest.drops(summary), {}, "drops")
+        judge.check_files(work.path("events"), plan.expected())
+
+
+if __name__ == "__main__":
+    evbtest.main()

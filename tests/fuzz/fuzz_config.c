@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Fuzz target of the configuration. The input is the file's text, then, each behind a null
+// character, the text of the source map and the overrides.
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config_internal.h"
+
+#define MAX_PARTS 8 // text, source map, and up to six overrides
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *map_text;
+
+// Takes the place of the library's: no file that the input names is opened.
+char *config_read_file(struct config_reader *reader, const char *path, size_t *length)
+{
+	(void)path;
+	*length = strlen(map_text);
+	char *text = strdup(map_text);
+	if (!text)
+		config_fail(reader, "out of memory");
+	return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *parts[MAX_PARTS] = { "", "" };
+	unsigned n_parts = 0;
+	char *input = malloc(size + 1);
+
+	if (!input)
+		return 0;
+	memcpy(input, data, size);
+	input[size] = '\0';
+	for (size_t i = 0; i <= size && n_parts < MAX_PARTS; i += strlen(input + i) + 1)
+		parts[n_parts++] = input + i;
+	map_text = parts[1];
+
+	char error[CONFIG_ERROR_SIZE] = "";
+	struct config *config;
+	int result = config_parse(&config, parts[0], strlen(parts[0]), "fuzz", &parts[2],
+				  n_parts > 2 ? n_parts - 2 : 0, error);
+	// An error is one printable line; without one there is a configuration.
+	if ((result == 0) != (config != NULL) || (result == 0) != (error[0] == '\0') ||
+	    strchr(error, '\n'))
+		abort();
+	config_free(config);
+	free(input);
+	return 0;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include <stdlib.h>
+
+#include "source/mfp_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+// The first byte is the packing, the rest an .mfp file.
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct config_generator generator = { .file = "fuzz" };
+	struct block_request request = { .generator = &generator };
+	struct block_maker *maker;
+	char error[SOURCE_ERROR_SIZE];
+
+	if (!size)
+		return 0;
+	request.packing = 1u + data[0];
+	if (mfp_file_open_bytes(&maker, data + 1, size - 1, &request, error))
+		return 0;
+	for (unsigned i = 0; i < maker->n_cycle * maker->n_sources; i++) {
+		unsigned cycle = i / maker->n_sources, source = i % maker->n_sources;
+		size_t block_size = maker->size(maker, cycle, source, error);
+		uint8_t *block = malloc(block_size);
+
+		if (block)
+			maker->write(maker, cycle, source, block, block_size);
+		free(block);
+	}
+	maker->close(maker);
+	return 0;
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""The benchmarks: ./dev bench [SUBSUITE...] [--json FILE] [--quick | --full].
+
+Prints tables, each figure as the median of repetitions that were run in turn with those beside it,
+(lowest..highest), and its bound measured in the same rounds. docs/performance.md tells what the
+figures mean. Measure on a machine that does nothing else.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "functional"))
+
+import evbtest
+import machine
+import runs
+import suites_bounds
+import suites_build
+import suites_curve
+import suites_paths
+import suites_time
+
+SUITES = {
+    "copy": (suites_bounds.run_copy, "the bounds: memory copies, ring hops, drivers alone"),
+    "build": (suites_build.run_build, "sources, rx, builder and event ring in one process"),
+    "memif": (suites_paths.run_memif, "a process that sends, one that builds"),
+    "kernel": (suites_paths.run_kernel, "a kernel host sends over veth (root)"),
+    "latency": (suites_time.run_latency, "first segment, complete, seen, at shares of the rate"),
+    "lossfree": (suites_paths.run_lossfree, "the highest rate without one loss"),
+    "scale": (suites_build.run_scale, "cost against sources, slots, builders, disorder"),
+    "wire": (suites_bounds.run_wire, "parsing and checksums"),
+    "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
+    "curve": (suites_curve.run_curve, "throughput and load against message size, as in 1998"),
+}
+HUGEPAGES = 2 << 30  # bytes: what all but the largest cases take
+HUGEPAGES_QUICK = 512 << 20
+HUGEPAGES_LARGE = 8 << 30  # with 4096 sources of 200 kB in several slots
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        prog="./dev bench", formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=__doc__.split("\n", 1)[1].strip(),
+        epilog="sub-suites:\n" + "\n".join(f"  {name:10}{text}"
+                                           for name, (_, text) in SUITES.items()))
+    parser.add_argument("suites", nargs="*", metavar="SUBSUITE", help="which; all without any")
+    parser.add_argument("--json", metavar="FILE", help="write everything as JSON, too")
+    parser.add_argument("--quick", action="store_true",
+                        help="few cases, short runs: shows that it works, not how fast")
+    parser.add_argument("--full", action="store_true", help="every case of `build`: hours")
+    parser.add_argument("--repetitions", type=int, metavar="N", help="of each figure (5, quick 2)")
+    parser.add_argument("--build", default=os.path.join(evbtest.REPOSITORY, "build"),
+                        help="the build folder (build)")
+    options = parser.parse_args()
+    unknown = [name for name in options.suites if name not in SUITES]
+    if unknown:
+        parser.error(f"no such sub-suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
+    if options.repetitions is not None and options.repetitions < 1:
+        parser.error("--repetitions: at least 1")
+    if not os.access(os.path.join(options.build, "tests", "perf", "copy_bound"), os.X_OK):
+        parser.error(f"{options.build} is not built with its tests")
+    return options
+
+
+def hugepages_for(options, names):
+    if options.quick:
+        return HUGEPAGES_QUICK
+    return HUGEPAGES_LARGE if options.full or "scale" in names else HUGEPAGES
+
+
+def print_machine(description, pages):
+    print(f"{description['cpu']}, {description['cpus']} CPUs used"
+          f"{', virtual' if description['virtual'] else ''}, "
+          f"last level cache {description['last_level_cache_bytes'] // runs.MIB} MiB, "
+          f"memory {description['memory_bytes'] / 2**30:.0f} GiB")
+    print(f"Linux {description['kernel']}, {description['compiler']} -O"
+          f"{description['optimization']}, DPDK {description['dpdk']}, evb {description['commit']}")
+    if pages.note:
+        print(f"note: {pages.note}")
+    if description["sanitizers"] != "none":
+        print(f"note: built with {description['sanitizers']} sanitizers: figures mean nothing")
+    if description["load_before"] > 0.5:
+        print(f"note: others are at work here (load {description['load_before']:.1f}): figures "
+              "mean little")
+
+
+def hugepages_used(bench):
+    return {frozenset(): "not known", frozenset({True}): "yes", frozenset({False}): "no"}.get(
+        frozenset(bench.hugepages), "not by all")
+
+
+def main():
+    options = parse_arguments()
+    # Whoever stops it wants everything as it was.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    os.environ["EVB_BINARY"] = os.path.join(os.path.abspath(options.build), "evb")
+    names = [name for name in SUITES if not options.suites or name in options.suites]
+    bench = runs.Bench(options.build, options.quick, options.full, options.repetitions)
+    description = machine.describe(options.build)
+    report = {"machine": description, "quick": options.quick, "repetitions": bench.repetitions,
+              "window_seconds": bench.window, "suites": {}}
+    with machine.Hugepages(hugepages_for(options, names)) as pages:
+        description["hugepages_added_bytes"] = pages.added_bytes()
+        print_machine(description, pages)
+        for name in names:
+            tables = SUITES[name][0](bench)
+            for table in tables:
+                table.print(sys.stdout)
+            report["suites"][name] = [table.as_json() for table in tables]
+    description["hugepages"] = hugepages_used(bench)
+    report["failures"] = bench.failures
+    print(f"\nhugepages used: {description['hugepages']}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump(report, file, indent=1)
+            file.write("\n")
+    for failure in bench.failures:
+        print(f"FAILED: {failure}", file=sys.stderr)
+    return 1 if bench.failures else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("stopped")

@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""What the benchmarks compute from what they measure; and, given `smoke`, that they run."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "functional"))
+
+import evbtest
+import instructions
+import runs
+import suites_curve
+import suites_paths
+from evbtest import check, check_equal
+
+
+def test_load__sizes():
+    load = runs.Load.of(mtu=9000, mfp=200_000, sources=40, fragment=200)
+    check_equal(load.packing, 1000, "fragments in an MFP")
+    check_equal(load.mfp_bytes, 20 + 1000 + 2000 + 200_000, "bytes of an MFP")
+    check_equal(load.payload, 8952, "bytes of data in a segment")
+    check_equal(load.segments, 40 * 23, "segments of an event")
+    # Types, sizes and fragments are each padded to 4 bytes.
+    check_equal(runs.Load(1500, 1, 3, 5).mfp_bytes, 20 + 4 + 8 + 3 * 8, "bytes with padding")
+
+
+def test_fit__recovers_the_law():
+    t0, rate = 2.5e-7, 8e9
+    found = suites_curve.fit([(n, t0 + n / rate) for n in (64, 1000, 16_000, 1_000_000)])
+    check(abs(found["t0"] / t0 - 1) < 1e-9, f"t0 {found['t0']}")
+    check(abs(found["r"] / rate - 1) < 1e-9, f"r {found['r']}")
+    check(abs(found["n_half"] - 2000) < 1e-6, f"n1/2 {found['n_half']}")
+    check(found["r2"] > 1 - 1e-9, f"R2 {found['r2']}")
+
+
+def test_fit__tells_what_is_no_line():
+    found = suites_curve.fit([(1000, 1.0), (2000, 3.0), (3000, 1.0), (4000, 3.0)])
+    check(found["r2"] < 0.9, f"R2 {found['r2']}")
+
+
+def _path_with_capacity(capacity, sender):
+    def measure(rate):
+        sent = min(rate, sender)
+        return {"sent_events": sent, "lost": int(sent > capacity)}
+
+    return measure
+
+
+def test_highest_rate__finds_the_capacity():
+    best = suites_paths.highest_rate(_path_with_capacity(700, 2000), 1000, 10)
+    check(690 < best["rate"] <= 700, f"rate {best['rate']}")
+
+
+def test_highest_rate__lies_far_below_what_is_sent():
+    best = suites_paths.highest_rate(_path_with_capacity(7, 2000), 1000, 8)
+    check(6.8 < best["rate"] <= 7, f"rate {best['rate']}")
+
+
+def test_highest_rate__is_bound_by_the_sender():
+    best = suites_paths.highest_rate(_path_with_capacity(5000, 1000), 1000, 6)
+    check(1000 <= best["rate"] <= 1000 / 0.98, f"rate {best['rate']}")
+
+
+def test_highest_rate__may_not_exist():
+    check_equal(suites_paths.highest_rate(_path_with_capacity(0, 2000), 1000, 6), None, "best")
+
+
+class _Counted:
+    """A sample of one lcore that ran for `cycles` at 1 GHz."""
+
+    def __init__(self, seconds, placed, source, rx, builder, loop):
+        self.time = seconds
+        self.summary = {"segments_placed": placed, "segments_placed_bytes": placed * 1000,
+                        "events_complete": placed // 10, "sent_events": placed // 10}
+
+        def cycles(busy):
+            return {"busy_cycles": busy, "idle_cycles": 0, "backpressured_cycles": 0}
+
+        self.roles = {"source.boards": cycles(source), "rx.wire": cycles(rx),
+                      "builder.b0": cycles(builder)}
+        self.lcores = [{"cpu": 1, **cycles(source + rx + builder + loop)}]
+
+
+def test_rates__leave_the_generator_out():
+    config = {"lcores": [{"cpu": 1, "roles": ["source.boards", "rx.wire", "builder.b0"]}]}
+    before = _Counted(10, 0, 0, 0, 0, 0)
+    after = _Counted(12, 1_000_000, 1_000_000_000, 200_000_000, 700_000_000, 100_000_000)
+    found = {key: round(value, 6) for key, value in runs.rates(before, after, config).items()}
+    check_equal(found["built"], 5e8, "bytes a second")
+    check_equal(found["ns_rx"], 200, "ns of rx a segment")
+    check_equal(found["ns_builder"], 700, "ns of the builder a segment")
+    # Half of the time was the generator's; loop and housekeeping count for those that build.
+    check_equal(found["ns_receiving"], 1000, "ns of what builds a segment")
+    check_equal(found["per_cpu"], 1e9, "bytes a second of a CPU that only builds")
+    check_equal(found["load_cpu_1"], 1, "load")
+
+
+def test_interleave__takes_turns_and_notes_what_is_missing():
+    bench = runs.Bench(".", quick=True, full=False, repetitions=3)
+    order = []
+
+    def good(name):
+        def run():
+            order.append(name)
+            return len(order)
+        return run
+
+    def absent():
+        raise runs.Unavailable("no such device")
+
+    found, missing = bench.interleave({"a": good("a"), "x": absent, "b": good("b")})
+    check_equal(order, ["a", "b"] * 3, "order")
+    check_equal(found, {"a": [1, 3, 5], "x": [], "b": [2, 4, 6]}, "results")
+    check_equal(missing, {"x": "no such device"}, "missing")
+
+
+def test_table__median_and_spread():
+    table = runs.Table("title", [("rate", "rate", "bytes/s"), ("other", "other", "share")])
+    table.add("row", [{"rate": 3e9}, {"rate": 1e9}, {"rate": 2e9}])
+    table.add("none", [], missing="nothing there")
+    figures = table.as_json()["rows"][0]["figures"]["rate"]
+    check_equal((figures["median"], figures["min"], figures["max"]), (2e9, 1e9, 3e9), "figures")
+    out = io.StringIO()
+    table.print(out)
+    lines = out.getvalue().splitlines()
+    check_equal(lines[2].split(), ["rate", "GB/s", "other", "%"], "head")
+    check_equal(lines[3].split(), ["row", "2", "(1..3)", "-"], "row")
+    check("not measured: none: nothing there" in lines, "the reason is not printed")
+
+
+def test_instructions__inclusive_counts():
+    profile = ["fn=measured_rx", "0 100", "cfn=rx_poll", "calls=3 0", "0 5000", "",
+               "fn=rx_poll", "0 5000", "", "fn=measured_rx", "+1 7"]
+    check_equal(instructions.inclusive(profile, "measured_rx"), 5107, "instructions")
+
+
+# --- only when asked for: runs the program -------------------------------------------------------
+
+
+def smoke():
+    """A short run of some sub-suites ends well and leaves a sound report; no figure is judged."""
+    build = os.path.dirname(evbtest.binary())
+    with evbtest.Workspace() as work:
+        report_file = work.path("report.json")
+        done = subprocess.run(
+            [sys.executable, os.path.join(HERE, "bench.py"), "wire", "build", "idle", "--quick",
+             "--repetitions", "1", "--build", build, "--json", report_file],
+            capture_output=True, text=True, check=False)
+        check_equal(done.returncode, 0, f"status of bench.py:\n{done.stdout}\n{done.stderr}")
+        with open(report_file, encoding="utf-8") as file:
+            report = json.load(file)
+    check_equal(list(report["suites"]), ["build", "wire", "idle"], "sub-suites")
+    for key in ("cpu", "kernel", "compiler", "dpdk", "hugepages"):
+        check(report["machine"].get(key), f"the report does not tell the {key}")
+    for tables in report["suites"].values():
+        for row in (row for table in tables for row in table["rows"]):
+            check(row["figures"] or row["missing"], f"an empty row {row['name']}")
+            for figure in row["figures"].values():
+                check(figure["min"] <= figure["median"] <= figure["max"],
+                      f"{row['name']}: {figure}")
+    built = report["suites"]["build"][0]["rows"]
+    check(any(row["figures"] for row in built), "nothing was built")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["smoke"]:
+        test_bench__runs = smoke
+        sys.argv[1:] = ["test_bench__runs"]
+    evbtest.main()

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "udp_stream.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+#include "perf_tool.h"
+#include "wire/net.h"
+
+#define SEND_BUFFER (8 << 20)
+
+void udp_stream_open(struct udp_stream *stream, const char *address, uint16_t port, uint32_t mtu)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int buffer = SEND_BUFFER;
+
+	memset(stream, 0, sizeof(*stream));
+	if (mtu <= NET_IPV4_SIZE + NET_UDP_SIZE + EJFAT_RE_SIZE + MFP_HEADER_SIZE)
+		perf_fail("an MTU of %u has no room for a segment", mtu);
+	stream->segment = mtu - NET_IPV4_SIZE - NET_UDP_SIZE - EJFAT_RE_SIZE;
+	if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		perf_fail("\"%s\" is no IPv4 address", address);
+	stream->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	// A smaller buffer serves too, with more waiting.
+	(void)setsockopt(stream->socket, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+	if (connect(stream->socket, (const struct sockaddr *)&to, sizeof(to)) != 0)
+		perf_fail("%s:%u: %s", address, port, strerror(errno));
+	for (unsigned i = 0; i < UDP_STREAM_BATCH; i++) {
+		stream->parts[i][0].iov_base = stream->heads[i];
+		stream->messages[i].msg_hdr.msg_iov = stream->parts[i];
+		stream->messages[i].msg_hdr.msg_iovlen = 2;
+	}
+}
+
+void udp_stream_flush(struct udp_stream *stream)
+{
+	unsigned done = 0;
+
+	while (done < stream->n) {
+		int n = sendmmsg(stream->socket, stream->messages + done, stream->n - done, 0);
+
+		if (n < 0 && (errno == EINTR || errno == ENOBUFS || errno == ECONNREFUSED))
+			continue;
+		if (n < 0)
+			perf_fail("sendmmsg: %s", strerror(errno));
+		for (unsigned i = done; i < done + (unsigned)n; i++)
+			stream->bytes += stream->parts[i][0].iov_len + stream->parts[i][1].iov_len;
+		done += (unsigned)n;
+	}
+	stream->packets += done;
+	stream->n = 0;
+}
+
+static void put_segment(struct udp_stream *stream, const struct ejfat_re *re, const uint8_t *bytes,
+			uint32_t size)
+{
+	uint8_t *head = stream->heads[stream->n];
+	struct iovec *parts = stream->parts[stream->n];
+	union {
+		const uint8_t *read_only;
+		void *address;
+	} memory = { .read_only = bytes };
+	uint32_t patched = 0;
+
+	ejfat_re_encode(head, re);
+	if (re->offset == 0) {
+		patched = size < MFP_HEADER_SIZE ? size : MFP_HEADER_SIZE;
+		memcpy(head + EJFAT_RE_SIZE, bytes, patched);
+		if (patched == MFP_HEADER_SIZE)
+			mfp_patch_event_id(head + EJFAT_RE_SIZE, re->event_number);
+	}
+	parts[0].iov_len = EJFAT_RE_SIZE + patched;
+	parts[1].iov_base = (uint8_t *)memory.address + patched;
+	parts[1].iov_len = size - patched;
+	if (++stream->n == UDP_STREAM_BATCH)
+		udp_stream_flush(stream);
+}
+
+void udp_stream_put(struct udp_stream *stream, uint16_t source, uint64_t event_id,
+		    const uint8_t *block, uint32_t length)
+{
+	struct ejfat_re re = { .event_number = event_id, .length = length, .data_id = source };
+
+	for (uint32_t offset = 0; offset < length; offset += stream->segment) {
+		uint32_t left = length - offset;
+
+		re.offset = offset;
+		put_segment(stream, &re, block + offset,
+			    left < stream->segment ? left : stream->segment);
+	}
+}

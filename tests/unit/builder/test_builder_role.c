@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The builder role, fed with segments in mbufs through two links.
+#include "testbed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "builder/builder_role.h"
+#include "evring/evb_reader.h"
+#include "transport/segment_mbuf.h"
+#include "wire/mep.h"
+
+#define SLOTS   4u
+#define HEADERS 62u  // bytes in front of the payload
+#define SIZE    500u // of each source's block
+
+struct role_bench {
+	struct config *config;
+	struct source_table *sources;
+	struct evring *ring;
+	struct evb_reader *reader;
+	struct link *links[2];
+	struct rte_mempool *pool;
+	struct role *role;
+	uint64_t now;
+};
+
+static void open_ring(struct role_bench *bench)
+{
+	static const char *const group = "main";
+	struct evring_parameters parameters = {
+		.name = "role",
+		.directory = testbed_directory(),
+		.n_builders = 1,
+		.slots = SLOTS,
+		.slot_size = 4096,
+		.groups = &group,
+		.n_groups = 1,
+	};
+	struct evb_reader_options options = { .directory = testbed_directory() };
+	char error[EVRING_ERROR_SIZE];
+
+	if (evring_create(&bench->ring, &parameters, error) != 0)
+		fail_msg("%s", error);
+	assert_int_equal(evb_reader_open(&bench->reader, "role", &options), 0);
+}
+
+// `events`: keys of the configuration's events.
+static void open_bench(struct role_bench *bench, const char *events)
+{
+	char text[512];
+	struct builder_parameters parameters;
+
+	memset(bench, 0, sizeof(*bench));
+	snprintf(text, sizeof(text),
+		 "{\"ports\": [{\"name\": \"p\", \"profile\": \"ring\"}],"
+		 "\"sources\": {\"ids\": [10, 20], \"packing\": 2, \"payload\": \"opaque\"},"
+		 "\"builders\": [{\"name\": \"b\", \"slots\": 4, \"slot_size\": 4096}],"
+		 "\"events\": {\"deadline\": \"10ms\"%s}}",
+		 events);
+	bench->config = testbed_config(text);
+	bench->sources = calloc(1, sizeof(*bench->sources));
+	assert_non_null(bench->sources);
+	source_table_make(bench->sources, &bench->config->sources);
+	open_ring(bench);
+	for (unsigned i = 0; i < 2; i++)
+		bench->links[i] = link_create("rx", "builder.b", 256, true, 0);
+	bench->pool = testbed_pool("builder", 4095, 1024);
+	parameters = (struct builder_parameters){
+		.name = "builder.b",
+		.config = bench->config,
+		.ring = bench->ring,
+		.sources = bench->sources,
+		.links = bench->links,
+		.n_links = 2,
+	};
+	bench->role = builder_role_create(&parameters);
+	assert_non_null(bench->role);
+	assert_string_equal(bench->role->name, "builder.b");
+	bench->now = rte_rdtsc();
+}
+
+static void close_bench(struct role_bench *bench)
+{
+	bench->role->operations->fini(bench->role);
+	for (unsigned i = 0; i < 2; i++)
+		link_destroy(bench->links[i]);
+	assert_int_equal(rte_mempool_in_use_count(bench->pool), 0);
+	rte_mempool_free(bench->pool);
+	evb_reader_close(bench->reader);
+	evring_destroy(bench->ring);
+	free(bench->sources);
+	config_free(bench->config);
+}
+
+static uint8_t pattern(uint64_t event_id, unsigned source, uint32_t at)
+{
+	return (uint8_t)(event_id * 17 + source * 101 + at * 3 + at / 256);
+}
+
+// Puts a segment of a block into a link, its packet in pieces of at most `piece` bytes.
+static void feed(struct role_bench *bench, unsigned link, uint64_t event_id, unsigned source,
+		 uint32_t offset, uint32_t size, uint32_t piece)
+{
+	struct frame frame = { .length = HEADERS + size };
+	struct rte_mbuf *mbuf;
+
+	memset(frame.bytes, 0xEE, HEADERS);
+	for (uint32_t i = 0; i < size; i++)
+		frame.bytes[HEADERS + i] = pattern(event_id, source, offset + i);
+	mbuf = frame_to_mbuf(&frame, bench->pool, piece);
+	*mbuf_segment(mbuf) = (struct segment){
+		.event_id = event_id,
+		.event_index = event_id / 2,
+		.arrival = bench->now,
+		.offset = offset,
+		.size = size,
+		.length = SIZE,
+		.payload = HEADERS,
+		.source = (uint16_t)source,
+	};
+	assert_int_equal(link_enqueue(bench->links[link], &mbuf, 1), 1);
+}
+
+static void feed_block(struct role_bench *bench, uint64_t event_id, unsigned source)
+{
+	feed(bench, 0, event_id, source, 0, SIZE, 1024);
+}
+
+static void feed_event(struct role_bench *bench, uint64_t event_id)
+{
+	feed_block(bench, event_id, 0);
+	feed_block(bench, event_id, 1);
+}
+
+static unsigned poll(struct role_bench *bench)
+{
+	bench->now = RTE_MAX(bench->now + 1, rte_rdtsc());
+	return role_poll(bench->role, bench->now);
+}
+
+static const struct assembly_counters *counters(const struct role_bench *bench)
+{
+	return assembly_counters(builder_role_assembly(bench->role));
+}
+
+// The next event, which must be there.
+static struct evb_event take(struct role_bench *bench, uint64_t event_id)
+{
+	struct evb_event event;
+
+	assert_int_equal(evb_reader_next(bench->reader, &event, 0), 1);
+	assert_int_equal(event.event_id, event_id);
+	return event;
+}
+
+static void assert_block(const struct evb_event *event, unsigned source)
+{
+	const uint8_t *bytes;
+	struct mep mep;
+	size_t room;
+
+	assert_int_equal(mep_decode(event->data, event->length, &mep), WIRE_OK);
+	bytes = mep_mfp_bytes(&mep, source, &room);
+	assert_int_equal(load_le32(bytes + 4), MFP_HEADER_SIZE + SIZE);
+	for (uint32_t i = 0; i < SIZE; i++)
+		if (bytes[MFP_HEADER_SIZE + i] != pattern(event->event_id, source, i))
+			fail_msg("byte %u of source %u is wrong", i, source);
+}
+
+static void take_complete(struct role_bench *bench, uint64_t event_id)
+{
+	struct evb_event event = take(bench, event_id);
+
+	assert_int_equal(event.flags, 0);
+	assert_block(&event, 0);
+	assert_block(&event, 1);
+	assert_int_equal(evb_reader_release(bench->reader, &event), 0);
+}
+
+static void take_none(struct role_bench *bench)
+{
+	struct evb_event event;
+
+	assert_int_equal(evb_reader_next(bench->reader, &event, 0), 0);
+}
+
+static void poll__places_payloads_from_any_number_of_buffers(void **state)
+{
+	static const uint32_t pieces[] = { 1024, 562, 561, 300, 63, 62, 61, 31, 10, 1 };
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (unsigned i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		feed(&bench, 0, 2 * i, 0, 200, 300, pieces[i]);
+		feed(&bench, 0, 2 * i, 0, 0, 200, pieces[i]);
+		feed(&bench, 0, 2 * i, 1, 0, 500, pieces[i]);
+		assert_int_equal(poll(&bench), 3);
+		assert_int_equal(rte_mempool_in_use_count(bench.pool), 0);
+		take_complete(&bench, 2 * i);
+	}
+	assert_int_equal(counters(&bench)->placed, 30);
+	close_bench(&bench);
+}
+
+static void poll__serves_the_links_in_turn(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (unsigned i = 0; i < 50; i++)
+		feed(&bench, 0, 0, 0, i, 1, 1024);
+	for (unsigned i = 0; i < 40; i++)
+		feed(&bench, 1, 0, 1, i, 1, 1024);
+	assert_int_equal(poll(&bench), 32);
+	assert_int_equal(poll(&bench), 32);
+	assert_int_equal(rte_ring_count(bench.links[0]->ring), 50 - 32);
+	assert_int_equal(rte_ring_count(bench.links[1]->ring), 40 - 32);
+	assert_int_equal(poll(&bench), 18);
+	assert_int_equal(poll(&bench), 8);
+	assert_int_equal(poll(&bench), 0);
+	assert_false(bench.role->backpressured);
+	assert_int_equal(counters(&bench)->placed, 90);
+	close_bench(&bench);
+}
+
+static void no_slot__waits_for_the_consumer(void **state)
+{
+	struct evb_event event;
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (uint64_t id = 0; id < 2 * SLOTS; id += 2)
+		feed_event(&bench, id);
+	feed_event(&bench, 100);
+	feed_event(&bench, 102);
+	for (unsigned i = 0; i < 10; i++)
+		poll(&bench);
+	assert_true(bench.role->backpressured);
+	assert_int_equal(poll(&bench), 0);
+	assert_int_equal(counters(&bench)->events_complete, SLOTS);
+	assert_int_equal(counters(&bench)->segments, 2 * SLOTS);
+	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 0);
+	event = take(&bench, 0);
+	assert_int_equal(poll(&bench), 0);
+	assert_int_equal(evb_reader_release(bench.reader, &event), 0);
+	for (unsigned i = 0; i < 3; i++)
+		poll(&bench);
+	assert_int_equal(counters(&bench)->events_complete, SLOTS + 1);
+	for (uint64_t id = 2; id < 2 * SLOTS; id += 2)
+		take_complete(&bench, id);
+	for (unsigned i = 0; i < 3; i++)
+		poll(&bench);
+	take_complete(&bench, 100);
+	take_complete(&bench, 102);
+	assert_false(bench.role->backpressured);
+	close_bench(&bench);
+}
+
+// 10 ms of waiting and more do not bring the deadline of 10 ms near.
+static void no_slot__stops_the_clock_of_deadlines(void **state)
+{
+	uint64_t deadline = rte_get_tsc_hz() / 100;
+	struct evb_event events[3];
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (uint64_t id = 0; id < 6; id += 2)
+		feed_event(&bench, id);
+	feed_block(&bench, 6, 0);
+	feed_block(&bench, 8, 0);
+	for (unsigned i = 0; i < 10; i++)
+		poll(&bench);
+	assert_true(bench.role->backpressured);
+	for (unsigned i = 0; i < 10; i++) {
+		bench.now += deadline;
+		role_poll(bench.role, bench.now);
+		assert_true(bench.role->backpressured);
+		bench.role->operations->housekeep(bench.role, bench.now);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		events[i] = take(&bench, 2 * i);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(evb_reader_release(bench.reader, &events[i]), 0);
+	role_poll(bench.role, bench.now); // the wait is over
+	bench.role->operations->housekeep(bench.role, bench.now);
+	assert_int_equal(counters(&bench)->events_incomplete, 0);
+	bench.now += deadline / 2;
+	bench.role->operations->housekeep(bench.role, bench.now);
+	assert_int_equal(counters(&bench)->events_incomplete, 0);
+	bench.now += deadline;
+	bench.role->operations->housekeep(bench.role, bench.now);
+	assert_int_equal(counters(&bench)->events_incomplete, 2);
+	close_bench(&bench);
+}
+
+static void no_slot__drops_where_configured(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, ", \"on_no_slot\": \"drop\"");
+	for (uint64_t id = 0; id < 2 * SLOTS + 4; id += 2)
+		feed_event(&bench, id);
+	for (unsigned i = 0; i < 3; i++)
+		poll(&bench);
+	assert_false(bench.role->backpressured);
+	assert_int_equal(counters(&bench)->events_complete, SLOTS);
+	assert_int_equal(counters(&bench)->segments, 2 * SLOTS + 4);
+	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 4);
+	assert_int_equal(rte_mempool_in_use_count(bench.pool), 0);
+	for (uint64_t id = 0; id < 2 * SLOTS; id += 2)
+		take_complete(&bench, id);
+	feed_event(&bench, 50);
+	poll(&bench);
+	poll(&bench);
+	take_complete(&bench, 50);
+	close_bench(&bench);
+}
+
+// All slots are with open events, and no link brings what they miss: waiting would not help.
+static void no_slot__does_not_wait_for_nobody(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (uint64_t id = 0; id < 2 * SLOTS; id += 2)
+		feed_block(&bench, id, 0);
+	feed_block(&bench, 100, 0);
+	feed(&bench, 1, 102, 0, 0, SIZE, 1024);
+	assert_int_equal(poll(&bench), SLOTS);
+	assert_int_equal(poll(&bench), 1);
+	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 1);
+	assert_int_equal(counters(&bench)->placed, SLOTS);
+	close_bench(&bench);
+}
+
+// Sources on two links that are further apart than there are slots: the one ahead is held back
+// until the other has caught up, and nothing is lost.
+static void no_slot__waits_for_the_other_link(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (uint64_t id = 0; id < 2 * (SLOTS + 2); id += 2)
+		feed_block(&bench, id, 0);
+	assert_int_equal(poll(&bench), SLOTS);
+	assert_int_equal(poll(&bench), 0);
+	assert_true(bench.role->backpressured);
+	for (uint64_t id = 0; id < 2 * (SLOTS + 2); id += 2) {
+		feed(&bench, 1, id, 1, 0, SIZE, 1024);
+		poll(&bench);
+		poll(&bench);
+		take_complete(&bench, id);
+		poll(&bench);
+	}
+	assert_int_equal(counters(&bench)->segments, 2 * (SLOTS + 2));
+	assert_int_equal(counters(&bench)->placed, 2 * (SLOTS + 2));
+	assert_int_equal(counters(&bench)->events_complete, SLOTS + 2);
+	close_bench(&bench);
+}
+
+// The slot that an overtaken event gives up is waited for: the new event is not lost.
+static void no_slot__overtaken_event_makes_room(void **state)
+{
+	struct evb_event event;
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	feed_block(&bench, 0, 0);
+	poll(&bench);
+	feed_event(&bench, 2);
+	poll(&bench);
+	poll(&bench);
+	take_complete(&bench, 2);
+	for (uint64_t id = 4; id < 10; id += 2)
+		feed_block(&bench, id, 0);
+	poll(&bench);
+	feed_block(&bench, 10, 0);
+	assert_int_equal(poll(&bench), 0);
+	assert_true(bench.role->backpressured);
+	assert_int_equal(counters(&bench)->events_overtaken, 1);
+	event = take(&bench, 0);
+	assert_int_equal(event.flags, EVB_EVENT_INCOMPLETE);
+	assert_block(&event, 0);
+	assert_int_equal(evb_reader_release(bench.reader, &event), 0);
+	assert_int_equal(poll(&bench), 1);
+	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 0);
+	close_bench(&bench);
+}
+
+static void housekeeping__closes_overdue_events(void **state)
+{
+	uint64_t deadline = rte_get_tsc_hz() / 100;
+	struct role_bench bench;
+	struct evb_event event;
+
+	(void)state;
+	open_bench(&bench, "");
+	feed_block(&bench, 0, 1);
+	poll(&bench);
+	bench.role->operations->housekeep(bench.role, bench.now + deadline / 2);
+	take_none(&bench);
+	bench.role->operations->housekeep(bench.role, bench.now + deadline + 10);
+	event = take(&bench, 0);
+	assert_int_equal(event.flags, EVB_EVENT_INCOMPLETE);
+	assert_int_equal(event.n_missing, 1);
+	assert_block(&event, 1);
+	close_bench(&bench);
+}
+
+static void end_of_run__is_told_after_the_housekeeping(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	feed_event(&bench, UINT64_MAX);
+	poll(&bench);
+	poll(&bench);
+	assert_false(builder_role_end_of_run(bench.role));
+	bench.role->operations->housekeep(bench.role, bench.now);
+	assert_true(builder_role_end_of_run(bench.role));
+	close_bench(&bench);
+}
+
+static void drain__empties_the_links_and_closes_what_is_open(void **state)
+{
+	struct evb_event event;
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	feed_event(&bench, 0);
+	feed_block(&bench, 2, 0);
+	assert_false(bench.role->operations->drain(bench.role, bench.now));
+	take_complete(&bench, 0);
+	take_none(&bench);
+	assert_true(bench.role->operations->drain(bench.role, bench.now));
+	event = take(&bench, 2);
+	assert_int_equal(event.flags, EVB_EVENT_INCOMPLETE | EVB_EVENT_FLUSHED);
+	assert_block(&event, 0);
+	assert_int_equal(evb_reader_release(bench.reader, &event), 0);
+	assert_int_equal(evb_reader_next(bench.reader, &event, 0), -EPIPE);
+	assert_int_equal(counters(&bench)->events_flushed, 1);
+	close_bench(&bench);
+}
+
+static void drain__waits_for_consumers_that_hold_slots(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (uint64_t id = 0; id < 2 * SLOTS + 2; id += 2)
+		feed_event(&bench, id);
+	for (unsigned i = 0; i < 10; i++)
+		assert_false(bench.role->operations->drain(bench.role, bench.now));
+	for (uint64_t id = 0; id < 2 * SLOTS; id += 2)
+		take_complete(&bench, id);
+	for (unsigned i = 0; i < 10 && !bench.role->operations->drain(bench.role, bench.now); i++)
+		;
+	take_complete(&bench, 2 * SLOTS);
+	close_bench(&bench);
+}
+
+static void fini__frees_what_waits(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (uint64_t id = 0; id < 2 * SLOTS + 8; id += 2)
+		feed_event(&bench, id);
+	for (unsigned i = 0; i < 10; i++)
+		poll(&bench);
+	assert_int_equal(rte_mempool_in_use_count(bench.pool), 8);
+	close_bench(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(poll__places_payloads_from_any_number_of_buffers),
+		cmocka_unit_test(poll__serves_the_links_in_turn),
+		cmocka_unit_test(no_slot__waits_for_the_consumer),
+		cmocka_unit_test(no_slot__stops_the_clock_of_deadlines),
+		cmocka_unit_test(no_slot__drops_where_configured),
+		cmocka_unit_test(no_slot__does_not_wait_for_nobody),
+		cmocka_unit_test(no_slot__waits_for_the_other_link),
+		cmocka_unit_test(no_slot__overtaken_event_makes_room),
+		cmocka_unit_test(housekeeping__closes_overdue_events),
+		cmocka_unit_test(end_of_run__is_told_after_the_housekeeping),
+		cmocka_unit_test(drain__empties_the_links_and_closes_what_is_open),
+		cmocka_unit_test(drain__waits_for_consumers_that_hold_slots),
+		cmocka_unit_test(fini__frees_what_waits),
+	};
+
+	return cmocka_run_group_tests_name("builder_role", tests, testbed_start, testbed_stop);
+}

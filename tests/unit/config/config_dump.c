@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// For the build and the tests: prints the schema or the reference page made from the key table, or
+// checks configurations as the parser alone does.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/config.h"
+
+static int print(char *text)
+{
+	int result = text && fputs(text, stdout) >= 0 && fflush(stdout) == 0 ? 0 : 1;
+
+	free(text);
+	return result;
+}
+
+// Prints one line for each file that is refused.
+static int check(char **paths)
+{
+	char error[CONFIG_ERROR_SIZE];
+	struct config *config;
+	int result = 0;
+
+	for (; *paths; paths++) {
+		if (config_load(&config, *paths, NULL, 0, error)) {
+			puts(error);
+			result = 1;
+		}
+		config_free(config);
+	}
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && strcmp(argv[1], "schema") == 0)
+		return print(config_schema());
+	if (argc == 2 && strcmp(argv[1], "reference") == 0)
+		return print(config_reference());
+	if (argc >= 3 && strcmp(argv[1], "check") == 0)
+		return check(&argv[2]);
+	fputs("usage: config_dump schema | reference | check FILE...\n", stderr);
+	return 2;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What is checked between keys.
+#include "helpers.h"
+
+#define ALL(...)                  \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
+	}
+
+static void names__are_unique_of_each_kind(void **state)
+{
+	(void)state;
+	assert_refused("ports[1]={\"name\": \"wire\", \"profile\": \"null\"}",
+		       "x.json: ports[1].name: \"wire\" is the name of ports[0] already");
+	assert_refused("builders=[{\"name\": \"a\"}, {\"name\": \"b\"}, {\"name\": \"b\"}]",
+		       "x.json: builders[2].name: \"b\" is the name of builders[1] already");
+	assert_refused("generators[1]={\"name\": \"g0\", \"port\": \"wire\"}",
+		       "x.json: generators[1].name: \"g0\" is the name of generators[0] already");
+	assert_refused("writers=[{\"name\": \"w\"}, {\"name\": \"w\"}]",
+		       "x.json: writers[1].name: \"w\" is the name of writers[0] already");
+	config_free(load_with("writers=[{\"name\": \"b0\"}]"));
+}
+
+static void appliance__has_something_to_do(void **state)
+{
+	(void)state;
+	assert_all_refused(
+	    ALL("builders=[]", "generators=[]"),
+	    "x.json: builders: neither builders nor generators: there is nothing to do");
+}
+
+static void port__addresses_are_a_hosts(void **state)
+{
+	(void)state;
+	assert_refused("ports[0].address=0.0.0.0/8",
+		       "x.json: ports[0].address: is not the address of a host");
+	assert_refused("ports[0].address=224.0.0.1",
+		       "x.json: ports[0].address: is not the address of a host");
+	config_free(load_with("ports[0].address=223.255.255.255"));
+	assert_refused("ports[0].mac=01:00:5e:00:00:01",
+		       "x.json: ports[0].mac: is a multicast address, no port's own");
+	config_free(load_with("generators[0].destination.mac=01:00:5e:00:00:01"));
+}
+
+static void transport__udp_ports_end_in_time(void **state)
+{
+	(void)state;
+	config_free(load_with("transport={\"udp_port\": 65535, \"udp_ports\": 1}"));
+	config_free(load_with("transport={\"udp_port\": 1, \"udp_ports\": 65535}"));
+	assert_refused("transport={\"udp_port\": 65535, \"udp_ports\": 2}",
+		       "x.json: transport.udp_ports: 2 ports from 65535 on end above 65535");
+}
+
+static void transport__ether_type_is_free(void **state)
+{
+	(void)state;
+	assert_refused("transport.ether_type=0x0800",
+		       "x.json: transport.ether_type: 0x0800 belongs to another protocol");
+	assert_refused("transport.ether_type=34525",
+		       "x.json: transport.ether_type: 0x86DD belongs to another protocol");
+	assert_refused("transport.ether_type=0x8808",
+		       "x.json: transport.ether_type: 0x8808 belongs to another protocol");
+}
+
+static void generator__port_is_there(void **state)
+{
+	(void)state;
+	assert_refused("generators[0].port=wier",
+		       "x.json: generators[0].port: no port is called \"wier\"");
+}
+
+static void generator__file_goes_with_its_kind(void **state)
+{
+	(void)state;
+	assert_refused("generators[0].kind=mdf",
+		       "x.json: generators[0].file: is needed with this kind");
+	assert_refused("generators[0].kind=mfp",
+		       "x.json: generators[0].file: is needed with this kind");
+	assert_refused("generators[0].kind=pcap",
+		       "x.json: generators[0].file: is needed with this kind");
+	assert_refused("generators[0].file=x.mdf",
+		       "x.json: generators[0].file: kind synthetic reads no file");
+}
+
+static void generator__mean_is_below_maximum(void **state)
+{
+	(void)state;
+	assert_refused("generators[0].size={\"law\": \"gaussian\", \"mean\": 241}",
+		       "x.json: generators[0].size.mean: 241 is above maximum, which is 240");
+	config_free(load_with("generators[0].size={\"law\": \"gaussian\", \"mean\": 240}"));
+	config_free(load_with("generators[0].size={\"law\": \"fixed\", \"mean\": 241}"));
+}
+
+static void generator__ids_are_among_the_sources(void **state)
+{
+	(void)state;
+	assert_refused("generators[0].ids=[1, \"8-9\"]",
+		       "x.json: generators[0].ids: source id 9 (0x9) is not in sources.ids");
+	config_free(load_with("generators[0].ids=[\"1-8\"]"));
+}
+
+static void faults__name_a_source_of_the_generator(void **state)
+{
+	(void)state;
+	assert_refused(
+	    "generators[0].faults.silent_source=9",
+	    "x.json: generators[0].faults.silent_source: 9 is no source of this generator");
+	assert_all_refused(ALL("generators[0].ids=[1]", "generators[0].faults.silent_source=2"),
+			   "x.json: generators[0].faults.silent_source: 2 is no source of this "
+			   "generator");
+	assert_refused(
+	    "generators[0].faults={\"late_source\": 0, \"late_delay\": \"1s\"}",
+	    "x.json: generators[0].faults.late_source: 0 is no source of this generator");
+	assert_refused("generators[0].faults.late_source=1",
+		       "x.json: generators[0].faults.late_delay: is needed with late_source");
+}
+
+static void writer__has_something_to_write(void **state)
+{
+	(void)state;
+	assert_all_refused(ALL("builders=[]", "writers[0].name=w"),
+			   "x.json: writers[0].name: without builders there is nothing to write");
+}
+
+static void writer__mdf_has_no_opaque_blocks(void **state)
+{
+	(void)state;
+	assert_all_refused(
+	    ALL("sources.payload=opaque", "writers[0]={\"name\": \"w\", \"format\": \"mdf\"}"),
+	    "x.json: writers[0].format: mdf has no form for sources.payload "
+	    "\"opaque\"; mep has");
+}
+
+static void writer__source_map_goes_with_mdf(void **state)
+{
+	(void)state;
+	assert_refused("writers[0]={\"name\": \"w\", \"source_map\": \"m\"}",
+		       "x.json: writers[0].source_map: is of use with format mdf only");
+}
+
+static void groups__of_writers_are_added_once(void **state)
+{
+	struct config *config =
+	    load_with("writers=[{\"name\": \"a\"}, {\"name\": \"b\", \"group\": \"a\"},"
+		      " {\"name\": \"c\"}]");
+
+	(void)state;
+	assert_int_equal(config->event_ring.n_groups, 2);
+	assert_string_equal(config->event_ring.groups[0], "a");
+	assert_string_equal(config->event_ring.groups[1], "c");
+	config_free(config);
+}
+
+static void groups__are_at_most_eight(void **state)
+{
+	const char *eight = "event_ring.groups=[\"1\",\"2\",\"3\",\"4\",\"5\",\"6\",\"7\",\"8\"]";
+
+	(void)state;
+	config_free(load_with(eight));
+	assert_all_refused(ALL(eight, "writers[0].name=w"),
+			   "x.json: writers[0].group: \"w\" is one group too many, at most 8 are "
+			   "possible");
+}
+
+static void lcores__have_a_cpu_each(void **state)
+{
+	(void)state;
+	assert_refused("lcores=[{\"cpu\": 1, \"roles\": [\"rx.wire\", \"source.g0\"]},"
+		       " {\"cpu\": 1, \"roles\": [\"builder.b0\"]}]",
+		       "x.json: lcores[1].cpu: CPU 1 is that of lcores[0] already");
+}
+
+static void lcores__have_each_role_once(void **state)
+{
+	(void)state;
+	assert_refused("lcores=[{\"cpu\": 1, \"roles\": [\"rx.wire\", \"builder.b1\"]}]",
+		       "x.json: lcores[0].roles[1]: there is no role \"builder.b1\"");
+	assert_refused("lcores=[{\"cpu\": 1, \"roles\": [\"rx.wire\", \"builder.b0\"]}]",
+		       "x.json: lcores: no lcore has role \"source.g0\"");
+	assert_refused("lcores=[{\"cpu\": 1, \"roles\": [\"rx.wire\", \"builder.b0\"]},"
+		       " {\"cpu\": 0, \"roles\": [\"source.g0\", \"rx.wire\"]}]",
+		       "x.json: lcores[1].roles[1]: \"rx.wire\" is in lcores[0] already");
+	assert_refused("lcores=[{\"cpu\": 1, \"roles\": [\"rx.wire\", \"rx.wire\"]}]",
+		       "x.json: lcores[0].roles[1]: \"rx.wire\" is given twice");
+}
+
+static void lcores__name_the_queues_of_a_port(void **state)
+{
+	(void)state;
+	assert_all_refused(
+	    ALL("ports[0].rx_queues=2", "lcores=[{\"cpu\": 1, \"roles\": [\"rx.wire\"]}]"),
+	    "x.json: lcores[0].roles[0]: there is no role \"rx.wire\"");
+	assert_all_refused(ALL("ports[0].rx_queues=2",
+			       "lcores=[{\"cpu\": 1, \"roles\": [\"rx.wire.0\", \"builder.b0\", "
+			       "\"source.g0\"]}]"),
+			   "x.json: lcores: no lcore has role \"rx.wire.1\"");
+}
+
+static void lcores__receive_only_for_builders(void **state)
+{
+	(void)state;
+	assert_all_refused(
+	    ALL("builders=[]", "lcores=[{\"cpu\": 1, \"roles\": [\"source.g0\", \"rx.wire\"]}]"),
+	    "x.json: lcores[0].roles[1]: there is no role \"rx.wire\"");
+	assert_all_refused(ALL("builders=[]",
+			       "generators[1]={\"name\": \"g1\", \"port\": \"wire\"}",
+			       "lcores=[{\"cpu\": 1, \"roles\": [\"source.g0\"]}]"),
+			   "x.json: lcores: no lcore has role \"source.g1\"");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names__are_unique_of_each_kind),
+		cmocka_unit_test(appliance__has_something_to_do),
+		cmocka_unit_test(port__addresses_are_a_hosts),
+		cmocka_unit_test(transport__udp_ports_end_in_time),
+		cmocka_unit_test(transport__ether_type_is_free),
+		cmocka_unit_test(generator__port_is_there),
+		cmocka_unit_test(generator__file_goes_with_its_kind),
+		cmocka_unit_test(generator__mean_is_below_maximum),
+		cmocka_unit_test(generator__ids_are_among_the_sources),
+		cmocka_unit_test(faults__name_a_source_of_the_generator),
+		cmocka_unit_test(writer__has_something_to_write),
+		cmocka_unit_test(writer__mdf_has_no_opaque_blocks),
+		cmocka_unit_test(writer__source_map_goes_with_mdf),
+		cmocka_unit_test(groups__of_writers_are_added_once),
+		cmocka_unit_test(groups__are_at_most_eight),
+		cmocka_unit_test(lcores__have_a_cpu_each),
+		cmocka_unit_test(lcores__have_each_role_once),
+		cmocka_unit_test(lcores__name_the_queues_of_a_port),
+		cmocka_unit_test(lcores__receive_only_for_builders),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

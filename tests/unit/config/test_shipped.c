@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The files made from the key table are those in the tree, and what the tree ships is valid.
+// Usage: test_shipped ROOT
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "helpers.h"
+
+#define FILE_SIZE (256 << 10)
+
+static const char *root;
+
+// Asserts that the file in the tree is this text, and frees that.
+static void assert_shipped(const char *name, char *expected)
+{
+	char *shipped = calloc(1, FILE_SIZE);
+	char path[512];
+
+	assert_non_null(expected);
+	assert_non_null(shipped);
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	FILE *file = fopen(path, "r");
+	if (!file)
+		fail_msg("%s cannot be opened", path);
+	size_t length = fread(shipped, 1, FILE_SIZE, file);
+	fclose(file);
+	assert_in_range(length, 1, FILE_SIZE - 1);
+	if (strcmp(shipped, expected) != 0)
+		fail_msg("%s is not what config_dump prints: make it anew", name);
+	free(expected);
+	free(shipped);
+}
+
+static void schema__is_shipped(void **state)
+{
+	(void)state;
+	assert_shipped("configs/schema.json", config_schema());
+}
+
+static void reference__is_shipped(void **state)
+{
+	(void)state;
+	assert_shipped("docs/configuration.md", config_reference());
+}
+
+static void demo__is_valid(void **state)
+{
+	char error[CONFIG_ERROR_SIZE] = "";
+	struct config *config;
+	char path[512];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/configs/demo.json", root);
+	if (config_load(&config, path, NULL, 0, error))
+		fail_msg("%s", error);
+	assert_string_equal(config->name, "demo");
+	assert_int_equal(config->sources.n_ids, 8);
+	assert_int_equal(config->sources.packing, 100);
+	assert_int_equal(config->n_builders, 1);
+	assert_int_equal(config->n_generators, 1);
+	config_free(config);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(schema__is_shipped),
+		cmocka_unit_test(reference__is_shipped),
+		cmocka_unit_test(demo__is_valid),
+	};
+
+	if (argc != 2)
+		return 2;
+	root = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

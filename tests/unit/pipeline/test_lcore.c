@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The loop over roles that do what they are told, each call noted.
+#include "testbed.h"
+
+#include <stdlib.h>
+
+#include <rte_cycles.h>
+
+#include "pipeline/lcore.h"
+
+struct puppet {
+	struct role role;
+	struct lcore *lcore;
+	unsigned stop_after;  // polls and drains, 0: never
+	unsigned items;       // that each poll says to have done
+	unsigned works_every; // polls: then it has items
+	bool backpressured;   // that each poll sets
+	unsigned drains_needed;
+	unsigned polls, drains, housekeepings;
+	unsigned polls_at_first_housekeeping;
+	uint64_t last_now;
+};
+
+static struct puppet *puppet_of(struct role *role)
+{
+	return RTE_PTR_SUB(role, offsetof(struct puppet, role));
+}
+
+static void live(struct puppet *puppet, uint64_t now)
+{
+	assert_true(now >= puppet->last_now);
+	puppet->last_now = now;
+	if (puppet->stop_after != 0 && puppet->polls + puppet->drains >= puppet->stop_after)
+		atomic_store(&puppet->lcore->stop, true);
+}
+
+static unsigned puppet_poll(struct role *role, uint64_t now)
+{
+	struct puppet *puppet = puppet_of(role);
+
+	assert_false(role->backpressured); // the loop clears it
+	assert_true(atomic_load(&puppet->lcore->running));
+	puppet->polls++;
+	role->backpressured = puppet->backpressured;
+	live(puppet, now);
+	return puppet->polls % puppet->works_every == 0 ? puppet->items : 0;
+}
+
+static bool puppet_drain(struct role *role, uint64_t now)
+{
+	struct puppet *puppet = puppet_of(role);
+
+	puppet->drains++;
+	live(puppet, now);
+	return puppet->drains >= puppet->drains_needed;
+}
+
+static void puppet_housekeep(struct role *role, uint64_t now)
+{
+	struct puppet *puppet = puppet_of(role);
+
+	assert_true(now >= puppet->last_now);
+	if (puppet->housekeepings++ == 0)
+		puppet->polls_at_first_housekeeping = puppet->polls;
+}
+
+static const struct role_operations puppet_operations = {
+	.kind = "puppet",
+	.poll = puppet_poll,
+	.housekeep = puppet_housekeep,
+	.drain = puppet_drain,
+};
+
+static const struct role_operations plain_operations = {
+	.kind = "plain",
+	.poll = puppet_poll,
+	.drain = puppet_drain,
+};
+
+struct stage {
+	struct lcore lcore;
+	struct puppet puppets[2];
+};
+
+static struct stage *make_stage(unsigned n_puppets)
+{
+	struct stage *stage = aligned_alloc(RTE_CACHE_LINE_SIZE, sizeof(*stage));
+
+	assert_non_null(stage);
+	memset(stage, 0, sizeof(*stage));
+	stage->lcore.n_roles = n_puppets;
+	for (unsigned i = 0; i < n_puppets; i++) {
+		stage->puppets[i].lcore = &stage->lcore;
+		stage->puppets[i].works_every = 1;
+		stage->puppets[i].role.operations = &puppet_operations;
+		stage->lcore.roles[i] = &stage->puppets[i].role;
+	}
+	return stage;
+}
+
+static void run(struct stage *stage)
+{
+	assert_int_equal(lcore_run(&stage->lcore), 0);
+	assert_false(atomic_load(&stage->lcore.running));
+}
+
+static uint64_t lcore_cycles(const struct lcore *lcore)
+{
+	return lcore->counters.busy_cycles + lcore->counters.idle_cycles +
+	       lcore->counters.backpressured_cycles;
+}
+
+static void loop__polls_all_roles_in_turn(void **state)
+{
+	struct stage *stage = make_stage(2);
+	struct puppet *first = &stage->puppets[0], *second = &stage->puppets[1];
+
+	(void)state;
+	first->items = 3;
+	second->items = 0;
+	second->stop_after = 1000;
+	run(stage);
+	assert_int_equal(first->polls, 1000);
+	assert_int_equal(second->polls, 1000);
+	assert_int_equal(stage->lcore.counters.loops, 1000);
+	assert_int_equal(first->role.counters.polls, 1000);
+	assert_int_equal(first->role.counters.items, 3000);
+	assert_int_equal(first->role.counters.empty_polls, 0);
+	assert_int_equal(second->role.counters.polls, 1000);
+	assert_int_equal(second->role.counters.items, 0);
+	assert_int_equal(second->role.counters.empty_polls, 1000);
+	free(stage);
+}
+
+static void loop__accounts_each_role_by_its_regime(void **state)
+{
+	struct stage *stage = make_stage(2);
+	const struct role_counters *first = &stage->puppets[0].role.counters;
+	const struct role_counters *second = &stage->puppets[1].role.counters;
+
+	(void)state;
+	stage->puppets[0].items = 1;
+	stage->puppets[0].backpressured = true; // something was done all the same
+	stage->puppets[1].backpressured = true;
+	stage->puppets[1].stop_after = 1000;
+	run(stage);
+	assert_true(first->busy_cycles > 0);
+	assert_int_equal(first->idle_cycles, 0);
+	assert_int_equal(first->backpressured_cycles, 0);
+	assert_true(second->backpressured_cycles > 0);
+	assert_int_equal(second->busy_cycles, 0);
+	assert_int_equal(second->idle_cycles, 0);
+	// The lcore was busy if any of its roles was.
+	assert_true(stage->lcore.counters.busy_cycles > 0);
+	assert_int_equal(stage->lcore.counters.idle_cycles, 0);
+	assert_int_equal(stage->lcore.counters.backpressured_cycles, 0);
+	assert_true(lcore_cycles(&stage->lcore) >=
+		    first->busy_cycles + second->backpressured_cycles);
+	free(stage);
+}
+
+static void loop__is_backpressured_before_it_is_idle(void **state)
+{
+	struct stage *stage = make_stage(2);
+
+	(void)state;
+	stage->puppets[0].backpressured = true;
+	stage->puppets[1].stop_after = 100;
+	run(stage);
+	assert_true(stage->lcore.counters.backpressured_cycles > 0);
+	assert_int_equal(stage->lcore.counters.busy_cycles, 0);
+	assert_int_equal(stage->lcore.counters.idle_cycles, 0);
+	assert_true(stage->puppets[1].role.counters.idle_cycles > 0);
+	free(stage);
+}
+
+static void loop__accounts_all_time(void **state)
+{
+	struct stage *stage = make_stage(1);
+	uint64_t start, end;
+
+	(void)state;
+	stage->puppets[0].stop_after = 5000;
+	start = rte_rdtsc();
+	run(stage);
+	end = rte_rdtsc();
+	assert_true(lcore_cycles(&stage->lcore) <= end - start);
+	assert_true(lcore_cycles(&stage->lcore) >= stage->puppets[0].role.counters.idle_cycles);
+	assert_int_equal(stage->lcore.counters.loops, 5000);
+	free(stage);
+}
+
+static void housekeeping__comes_every_256_loops(void **state)
+{
+	struct stage *stage = make_stage(2);
+
+	(void)state;
+	stage->puppets[0].items = 1;
+	stage->puppets[1].items = 1;
+	stage->puppets[1].stop_after = 10 * LCORE_HOUSEKEEP + 5;
+	stage->puppets[1].role.operations = &plain_operations; // has none
+	run(stage);
+	assert_int_equal(stage->puppets[0].polls_at_first_housekeeping, LCORE_HOUSEKEEP);
+	assert_int_equal(stage->puppets[0].housekeepings, 10 + 1); // and one at the end
+	assert_int_equal(stage->puppets[1].housekeepings, 0);
+	free(stage);
+}
+
+static void idle__yields_then_sleeps(void **state)
+{
+	struct stage *stage = make_stage(1);
+
+	(void)state;
+	stage->lcore.adaptive = true;
+	stage->lcore.yields = 20;
+	stage->lcore.sleep_ns = 1000;
+	stage->puppets[0].stop_after = 50;
+	run(stage);
+	assert_int_equal(stage->lcore.counters.loops, 50);
+	assert_int_equal(stage->lcore.counters.sleeps, 30);
+	// Before each sleep, and at the end.
+	assert_int_equal(stage->puppets[0].housekeepings, 31);
+	assert_int_equal(stage->puppets[0].polls_at_first_housekeeping, 21);
+	free(stage);
+}
+
+static void idle__work_begins_the_count_anew(void **state)
+{
+	struct stage *stage = make_stage(1);
+
+	(void)state;
+	stage->lcore.adaptive = true;
+	stage->lcore.yields = 20;
+	stage->puppets[0].items = 1;
+	stage->puppets[0].works_every = 20;
+	stage->puppets[0].stop_after = 500;
+	run(stage);
+	assert_int_equal(stage->lcore.counters.sleeps, 0);
+	free(stage);
+}
+
+static void idle__poll_policy_never_sleeps(void **state)
+{
+	struct stage *stage = make_stage(1);
+
+	(void)state;
+	stage->puppets[0].stop_after = 2000;
+	run(stage);
+	assert_int_equal(stage->lcore.counters.sleeps, 0);
+	assert_int_equal(stage->lcore.counters.loops, 2000);
+	free(stage);
+}
+
+static void drain__takes_the_place_of_poll_until_done(void **state)
+{
+	struct stage *stage = make_stage(2);
+	struct puppet *first = &stage->puppets[0], *second = &stage->puppets[1];
+
+	(void)state;
+	atomic_store(&first->role.drain_requested, true);
+	first->drains_needed = 7;
+	second->stop_after = 100;
+	run(stage);
+	assert_int_equal(first->polls, 0);
+	assert_int_equal(first->drains, 7);
+	assert_true(atomic_load(&first->role.drained));
+	assert_int_equal(first->role.counters.polls, 7);
+	assert_int_equal(second->polls, 100);
+	assert_int_equal(second->drains, 0);
+	assert_false(atomic_load(&second->role.drained));
+	// Only the one that is not drained is kept.
+	assert_int_equal(first->housekeepings, 0);
+	assert_int_equal(second->housekeepings, 1);
+	free(stage);
+}
+
+static void stop__before_the_start_runs_nothing(void **state)
+{
+	struct stage *stage = make_stage(1);
+
+	(void)state;
+	atomic_store(&stage->lcore.stop, true);
+	run(stage);
+	assert_int_equal(stage->puppets[0].polls, 0);
+	assert_int_equal(stage->puppets[0].housekeepings, 1);
+	free(stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(loop__polls_all_roles_in_turn),
+		cmocka_unit_test(loop__accounts_each_role_by_its_regime),
+		cmocka_unit_test(loop__is_backpressured_before_it_is_idle),
+		cmocka_unit_test(loop__accounts_all_time),
+		cmocka_unit_test(housekeeping__comes_every_256_loops),
+		cmocka_unit_test(idle__yields_then_sleeps),
+		cmocka_unit_test(idle__work_begins_the_count_anew),
+		cmocka_unit_test(idle__poll_policy_never_sleeps),
+		cmocka_unit_test(drain__takes_the_place_of_poll_until_done),
+		cmocka_unit_test(stop__before_the_start_runs_nothing),
+	};
+
+	return cmocka_run_group_tests_name("lcore", tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The table of a run's sources, and the names of what is not placed.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "transport/causes.h"
+#include "transport/source_table.h"
+
+static void table__numbers_the_expected_sources(void **state)
+{
+	struct config_sources *sources = calloc(1, sizeof(*sources));
+	struct source_table *table = calloc(1, sizeof(*table));
+	static const uint16_t ids[] = { 0, 7, 8, 0x0801, 65535 };
+	unsigned n_unknown = 0;
+
+	(void)state;
+	assert_non_null(sources);
+	assert_non_null(table);
+	for (unsigned i = 0; i < 5; i++) {
+		sources->ids[i] = ids[i];
+		sources->expected[i] = i != 2;
+	}
+	sources->n_ids = 5;
+	for (unsigned round = 0; round < 2; round++) { // and again over an old table
+		source_table_make(table, sources);
+		assert_int_equal(table->n_expected, 4);
+		assert_int_equal(table->index[0], 0);
+		assert_int_equal(table->index[7], 1);
+		assert_int_equal(table->index[8], SOURCE_UNEXPECTED);
+		assert_int_equal(table->index[0x0801], 2);
+		assert_int_equal(table->index[65535], 3);
+		assert_int_equal(table->ids[0], 0);
+		assert_int_equal(table->ids[1], 7);
+		assert_int_equal(table->ids[2], 0x0801);
+		assert_int_equal(table->ids[3], 65535);
+	}
+	for (unsigned id = 0; id < 65536; id++)
+		n_unknown += table->index[id] == SOURCE_UNKNOWN;
+	assert_int_equal(n_unknown, 65536 - 5);
+	free(sources);
+	free(table);
+}
+
+static void table__of_the_most_sources(void **state)
+{
+	struct config_sources *sources = calloc(1, sizeof(*sources));
+	struct source_table *table = calloc(1, sizeof(*table));
+
+	(void)state;
+	assert_non_null(sources);
+	assert_non_null(table);
+	for (unsigned i = 0; i < CONFIG_MAX_SOURCES; i++) {
+		sources->ids[i] = (uint16_t)(16 * i + 1);
+		sources->expected[i] = true;
+	}
+	sources->n_ids = CONFIG_MAX_SOURCES;
+	source_table_make(table, sources);
+	assert_int_equal(table->n_expected, CONFIG_MAX_SOURCES);
+	assert_int_equal(table->index[16 * (CONFIG_MAX_SOURCES - 1) + 1], CONFIG_MAX_SOURCES - 1);
+	free(sources);
+	free(table);
+}
+
+// These names are read by other people's programs: never renamed.
+static void causes__have_names(void **state)
+{
+	static const char *const packets[PACKET_N_CAUSES] = {
+		"malformed_frame", "ip_checksum", "udp_checksum", "ip_fragment", "unknown_port",
+	};
+	static const char *const segments[SEGMENT_N_CAUSES] = {
+		"malformed_segment", "unknown_source", "unexpected_source",
+		"link_full",         "no_slot",        "late",
+		"duplicate",         "overlapping",    "oversized",
+		"length_mismatch",   "reorder_limit",
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
+		assert_string_equal(packet_cause_name(i), packets[i]);
+	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
+		assert_string_equal(segment_cause_name(i), segments[i]);
+	assert_string_equal(packet_cause_name(PACKET_N_CAUSES), "unknown");
+	assert_string_equal(segment_cause_name(SEGMENT_N_CAUSES), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(table__numbers_the_expected_sources),
+		cmocka_unit_test(table__of_the_most_sources),
+		cmocka_unit_test(causes__have_names),
+	};
+
+	return cmocka_run_group_tests_name("sources", tests, NULL, NULL);
+}

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "helpers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/lhcb_profile.h"
+#include "source/pattern.h"
+#include "source/random.h"
+#include "source/synthetic.h"
+#include "wire/mdf.h"
+#include "wire/mfp.h"
+
+#define DRAWS 200000
+
+static struct config *synthetic_config(uint16_t first_id, unsigned n_ids, uint32_t packing)
+{
+	struct config *config = config_with(first_id, n_ids, packing);
+	struct config_generator *generator = &config->generators[0];
+
+	generator->kind = CONFIG_GENERATOR_SYNTHETIC;
+	generator->size_law = CONFIG_SIZE_FIXED;
+	generator->size_mean = 100;
+	generator->size_maximum = 65535;
+	generator->variants = 3;
+	generator->seed = 1;
+	return config;
+}
+
+static struct mfp decode(const struct source_block *block)
+{
+	struct mfp mfp;
+
+	assert_int_equal(mfp_decode(block->bytes, block->size, &mfp), WIRE_OK);
+	assert_int_equal(mfp.header.packet_size, block->size);
+	return mfp;
+}
+
+static void synthetic__blocks_are_mfps(void **state)
+{
+	struct config *config = synthetic_config(0x1003, 4, 10);
+	struct source_set *set = make_set(config);
+	const uint8_t *expected = set->memory;
+
+	(void)state;
+	assert_int_equal(set->n_sources, 4);
+	assert_int_equal(set->n_cycle, 3);
+	assert_int_equal(set->packing, 10);
+	assert_int_equal(set->odin_source, -1);
+	assert_int_equal(set->bytes, 12 * 1088); // 20 + 12 + 20 + 10 * 100 = 1052, up to 64
+	for (unsigned cycle = 0; cycle < 3; cycle++) {
+		for (unsigned source = 0; source < 4; source++) {
+			const struct source_block *block = source_set_block(set, cycle, source);
+			struct mfp mfp = decode(block);
+
+			assert_ptr_equal(block->bytes, expected);
+			assert_int_equal((uintptr_t)block->bytes % 64, 0);
+			assert_int_equal(block->size, 1052);
+			assert_int_equal(set->ids[source], 0x1003 + source);
+			assert_int_equal(mfp.header.source_id, 0x1003 + source);
+			assert_int_equal(mfp.header.event_id, cycle * 10);
+			assert_int_equal(mfp.header.n_fragments, 10);
+			assert_int_equal(mfp.header.align_log2, 2);
+			assert_int_equal(mfp.types[9], 63); // subdetector 2: VELO
+			assert_int_equal(pattern_check_mfp(&mfp), 0);
+			expected += 1088;
+		}
+	}
+	source_set_free(set);
+	config_done(config);
+}
+
+static void synthetic__variants_differ(void **state)
+{
+	struct config *config = synthetic_config(0x809, 1, 2);
+	struct source_set *set = make_set(config);
+
+	(void)state;
+	assert_memory_not_equal(set->blocks[0].bytes + 32, set->blocks[1].bytes + 32, 200);
+	assert_memory_not_equal(set->blocks[1].bytes + 32, set->blocks[2].bytes + 32, 200);
+	source_set_free(set);
+	config->sources.packing = 100;
+	config->generators[0].size_law = CONFIG_SIZE_LHCB;
+	set = make_set(config);
+	// the arrays of sizes
+	assert_memory_not_equal(set->blocks[0].bytes + 120, set->blocks[1].bytes + 120, 200);
+	assert_memory_not_equal(set->blocks[1].bytes + 120, set->blocks[2].bytes + 120, 200);
+	source_set_free(set);
+	config_done(config);
+}
+
+static void synthetic__seed_decides(void **state)
+{
+	struct config *config = synthetic_config(0x800, 5, 20);
+	struct source_set *one, *same, *other;
+
+	(void)state;
+	config->generators[0].size_law = CONFIG_SIZE_LHCB;
+	one = make_set(config);
+	same = make_set(config);
+	config->generators[0].seed = 2;
+	other = make_set(config);
+	assert_int_equal(one->bytes, same->bytes);
+	assert_memory_equal(one->memory, same->memory, one->bytes);
+	assert_true(other->bytes != one->bytes ||
+		    memcmp(other->memory, one->memory, one->bytes) != 0);
+	source_set_free(one);
+	source_set_free(same);
+	source_set_free(other);
+	config_done(config);
+}
+
+// A source's data do not depend on which other sources there are.
+static void synthetic__source_alone_is_the_same(void **state)
+{
+	struct config *config = synthetic_config(0x800, 5, 20);
+	struct source_set *all, *alone;
+
+	(void)state;
+	config->generators[0].size_law = CONFIG_SIZE_GAUSSIAN;
+	config->generators[0].size_sigma = 30;
+	all = make_set(config);
+	config->generators[0].n_ids = 1;
+	config->generators[0].ids[0] = 0x803;
+	alone = make_set(config);
+	assert_int_equal(alone->n_sources, 1);
+	for (unsigned cycle = 0; cycle < 3; cycle++) {
+		const struct source_block *a = source_set_block(all, cycle, 3);
+		const struct source_block *b = source_set_block(alone, cycle, 0);
+
+		assert_int_equal(a->size, b->size);
+		assert_memory_equal(a->bytes, b->bytes, a->size);
+	}
+	source_set_free(all);
+	source_set_free(alone);
+	config_done(config);
+}
+
+static void synthetic__plan_is_what_is_made(void **state)
+{
+	struct config *config = synthetic_config(1, 7, 33);
+	struct source_set *set;
+	char error[SOURCE_ERROR_SIZE];
+	uint64_t bytes;
+
+	(void)state;
+	config->generators[0].size_law = CONFIG_SIZE_LHCB;
+	set = make_set(config);
+	assert_int_equal(source_set_plan(config, &config->generators[0], &bytes, error), 0);
+	assert_int_equal(bytes, set->bytes);
+	source_set_free(set);
+	config_done(config);
+}
+
+static void *count_allocation(size_t size, size_t alignment, void *context)
+{
+	assert_int_equal(alignment, 64);
+	*(int *)context += 1;
+	return aligned_alloc(alignment, size);
+}
+
+static void count_release(void *memory, void *context)
+{
+	*(int *)context += 10;
+	free(memory);
+}
+
+static void *refuse_allocation(size_t size, size_t alignment, void *context)
+{
+	(void)size;
+	(void)alignment;
+	(void)context;
+	return NULL;
+}
+
+static void source_set__uses_the_allocator(void **state)
+{
+	struct config *config = synthetic_config(1, 2, 3);
+	int calls = 0;
+	struct source_allocator allocator = { count_allocation, count_release, &calls };
+	struct source_set *set;
+	char error[SOURCE_ERROR_SIZE];
+
+	(void)state;
+	assert_int_equal(source_set_make(&set, config, &config->generators[0], &allocator, error),
+			 0);
+	assert_int_equal(calls, 1);
+	source_set_free(set);
+	assert_int_equal(calls, 11);
+	allocator = (struct source_allocator){ .allocate = refuse_allocation };
+	assert_int_equal(source_set_make(&set, config, &config->generators[0], &allocator, error),
+			 -1);
+	assert_string_equal(error, "no memory for 2304 bytes of generated blocks");
+	config_done(config);
+}
+
+static void source_set__refuses_what_cannot_be_made(void **state)
+{
+	struct config *config = synthetic_config(1, 0, 3);
+
+	(void)state;
+	expect_refused(config, "generator g: there are no source ids");
+	config->sources.n_ids = 1;
+	config->sources.packing = 0;
+	expect_refused(config, "packing 0 is not in 1..65535");
+	config->sources.packing = 65536;
+	expect_refused(config, "packing 65536 is not in 1..65535");
+	config->sources.packing = 65535;
+	config->generators[0].size_mean = 65535;
+	config->generators[0].variants = 1;
+	expect_refused(config, "65535 fragments are too large for one MFP");
+	config->sources.packing = 1;
+	config->generators[0].kind = CONFIG_GENERATOR_PCAP;
+	expect_refused(config, "its kind has no source set");
+	config_done(config);
+}
+
+static void draw(const struct config_generator *generator, unsigned subdetector, double *mean,
+		 double *sigma, unsigned *smallest, unsigned *largest)
+{
+	struct random random = { 12345 };
+	double sum = 0, squares = 0;
+
+	*smallest = UINT16_MAX;
+	*largest = 0;
+	for (unsigned i = 0; i < DRAWS; i++) {
+		unsigned size = synthetic_draw_size(generator, subdetector, &random);
+
+		sum += size;
+		squares += (double)size * size;
+		*smallest = size < *smallest ? size : *smallest;
+		*largest = size > *largest ? size : *largest;
+	}
+	*mean = sum / DRAWS;
+	*sigma = sqrt(squares / DRAWS - *mean * *mean);
+}
+
+static void size_law__fixed(void **state)
+{
+	struct config_generator generator = { .size_law = CONFIG_SIZE_FIXED, .size_mean = 217 };
+	double mean, sigma;
+	unsigned smallest, largest;
+
+	(void)state;
+	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	assert_int_equal(smallest, 217);
+	assert_int_equal(largest, 217);
+}
+
+static void size_law__gaussian(void **state)
+{
+	struct config_generator generator = { .size_law = CONFIG_SIZE_GAUSSIAN,
+					      .size_mean = 1000,
+					      .size_sigma = 100,
+					      .size_maximum = 65535 };
+	double mean, sigma;
+	unsigned smallest, largest;
+
+	(void)state;
+	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	assert_true(fabs(mean - 1000) < 1);
+	assert_true(fabs(sigma - 100) < 1);
+	assert_in_range(smallest, 450, 650);
+	assert_in_range(largest, 1350, 1550);
+}
+
+// Clamped at 2 sigma as LSEB's: the mean falls by sigma * (pdf(2) - 2 * (1 - cdf(2))) = 0.17.
+static void size_law__gaussian_with_maximum(void **state)
+{
+	struct config_generator generator = { .size_law = CONFIG_SIZE_GAUSSIAN,
+					      .size_mean = 200,
+					      .size_sigma = 20,
+					      .size_maximum = 240 };
+	double mean, sigma;
+	unsigned smallest, largest;
+
+	(void)state;
+	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	assert_true(fabs(mean - 199.83) < 0.15);
+	assert_true(fabs(sigma - 19.5) < 0.5);
+	assert_int_equal(largest, 240);
+	generator.size_mean = 10;
+	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	assert_int_equal(smallest, 0);
+}
+
+// Means and shares of empty fragments as measured (by another program) on the events.
+static void size_law__lhcb(void **state)
+{
+	static const struct {
+		unsigned subdetector, type, maximum;
+		double mean;
+	} measured[] = {
+		{ 2, 63, 316, 56.67 },  { 4, 9, 1312, 60.47 },  { 5, 66, 350, 36.96 },
+		{ 7, 64, 184, 40.35 },  { 11, 21, 468, 289.7 }, { 12, 22, 440, 255.2 },
+		{ 13, 13, 584, 113.2 },
+	};
+	struct config_generator generator = { .size_law = CONFIG_SIZE_LHCB };
+	double mean, sigma;
+	unsigned smallest, largest;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
+		draw(&generator, measured[i].subdetector, &mean, &sigma, &smallest, &largest);
+		if (fabs(mean / measured[i].mean - 1) > 0.03)
+			fail_msg("subdetector %u: mean %f", measured[i].subdetector, mean);
+		assert_true(largest <= measured[i].maximum && largest > measured[i].maximum * 0.9);
+		assert_int_equal(lhcb_profile(measured[i].subdetector)->type, measured[i].type);
+	}
+}
+
+static void size_law__lhcb_keeps_empty_fragments(void **state)
+{
+	struct config_generator generator = { .size_law = CONFIG_SIZE_LHCB };
+	struct random random = { 7 };
+	unsigned empty = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < DRAWS; i++)
+		empty += !synthetic_draw_size(&generator, 9, &random);
+	assert_true(fabs((double)empty / DRAWS - 0.154) < 0.003); // 539 of 3500 are empty
+}
+
+static void lhcb_profile__quantiles(void **state)
+{
+	const struct lhcb_profile *velo = lhcb_profile(2);
+
+	(void)state;
+	assert_int_equal(lhcb_profile_size(velo, 0), velo->sizes[0]);
+	assert_int_equal(lhcb_profile_size(velo, 0.5), velo->sizes[16]);
+	assert_int_equal(lhcb_profile_size(velo, 31 / 32.), velo->sizes[31]);
+	assert_int_equal(lhcb_profile_size(velo, 63 / 64.), velo->sizes[32]);
+	assert_int_equal(lhcb_profile_size(velo, 511 / 512.), velo->sizes[35]);
+	assert_int_equal(lhcb_profile_size(velo, 1), velo->sizes[36]);
+	assert_ptr_equal(lhcb_profile(3), velo);
+	assert_ptr_equal(lhcb_profile(99), lhcb_profile(31));
+}
+
+static struct odin odin_of(const struct mfp *mfp, unsigned number)
+{
+	struct odin odin;
+
+	assert_int_equal(mfp->types[number], MFP_TYPE_ODIN);
+	assert_int_equal(load_le16(mfp->sizes + 2 * number), ODIN_SIZE);
+	assert_int_equal(odin_decode(mfp->data + number * ODIN_SIZE, ODIN_SIZE, &odin), WIRE_OK);
+	return odin;
+}
+
+static void synthetic__lhcb_has_an_odin(void **state)
+{
+	struct config *config = synthetic_config(0, 2, 4);
+	struct source_set *set;
+	struct mfp mfp;
+	struct odin odin;
+
+	(void)state;
+	config->run_number = 4711;
+	config->generators[0].size_law = CONFIG_SIZE_LHCB;
+	set = make_set(config);
+	assert_int_equal(set->odin_source, 0);
+	mfp = decode(source_set_block(set, 2, 0));
+	assert_int_equal(mfp.header.version, 7);
+	odin = odin_of(&mfp, 3);
+	assert_int_equal(odin.run, 4711);
+	assert_int_equal(odin.event_id, 2 * 4 + 3);
+	mfp = decode(source_set_block(set, 2, 1));
+	assert_int_not_equal(mfp.types[0], MFP_TYPE_ODIN);
+	source_set_free(set);
+	config->sources.ids[0] = 0x800;
+	config->sources.ids[1] = 0x801;
+	set = make_set(config);
+	assert_int_equal(set->odin_source, -1);
+	source_set_free(set);
+	config_done(config);
+}
+
+static void source_set__patches_odin(void **state)
+{
+	struct config *config = synthetic_config(0, 1, 4);
+	uint8_t copy[512];
+	struct source_set *set;
+	struct mfp mfp;
+	struct odin odin;
+	uint32_t size;
+
+	(void)state;
+	config->run_number = 4711;
+	config->generators[0].size_law = CONFIG_SIZE_LHCB;
+	set = make_set(config);
+	size = set->blocks[0].size;
+	memcpy(copy, set->blocks[0].bytes, size);
+	assert_int_equal(source_set_patch_odin(copy, size, 3564000000 - 2), 4);
+	assert_int_equal(mfp_decode(copy, size, &mfp), WIRE_OK);
+	odin = odin_of(&mfp, 1);
+	assert_int_equal(odin.event_id, 3564000000 - 1);
+	assert_int_equal(odin.orbit, 999999);
+	assert_int_equal(odin.bunch, 3563);
+	assert_int_equal(odin.gps_us, 89099999);
+	assert_int_equal(odin.run, 4711);
+	odin = odin_of(&mfp, 2);
+	assert_int_equal(odin.event_id, 3564000000);
+	assert_int_equal(odin.orbit, 1000000);
+	assert_int_equal(odin.bunch, 0);
+	assert_int_equal(source_set_patch_odin(copy, size - 1, 0), 0);
+	source_set_free(set);
+	config_done(config);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(synthetic__blocks_are_mfps),
+		cmocka_unit_test(synthetic__variants_differ),
+		cmocka_unit_test(synthetic__seed_decides),
+		cmocka_unit_test(synthetic__source_alone_is_the_same),
+		cmocka_unit_test(synthetic__plan_is_what_is_made),
+		cmocka_unit_test(source_set__uses_the_allocator),
+		cmocka_unit_test(source_set__refuses_what_cannot_be_made),
+		cmocka_unit_test(size_law__fixed),
+		cmocka_unit_test(size_law__gaussian),
+		cmocka_unit_test(size_law__gaussian_with_maximum),
+		cmocka_unit_test(size_law__lhcb),
+		cmocka_unit_test(size_law__lhcb_keeps_empty_fragments),
+		cmocka_unit_test(lhcb_profile__quantiles),
+		cmocka_unit_test(synthetic__lhcb_has_an_odin),
+		cmocka_unit_test(source_set__patches_odin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// An appliance without DPDK for the tests of the account: two rx roles, two builders, a synthetic
+// and a pcap generator, a writer, and two ports, all of which are nothing but counters. roles.c
+// has the functions of the roles' headers that read them.
+#pragma once
+
+#include "appliance/appliance.h"
+#include "appliance/writer_role.h"
+#include "builder/assembly.h"
+#include "transport/pcap_role.h"
+#include "transport/rx_role.h"
+#include "transport/source_role.h"
+
+#define TEST_SOURCES 3
+#define TEST_ROLES   7
+
+enum test_role { RX_0, RX_1, BUILDER_0, BUILDER_1, SYNTHETIC, PCAP, WRITER };
+
+struct test_counters {
+	struct role role;
+	struct rx_counters rx;
+	struct rx_source_counters rx_sources[TEST_SOURCES];
+	struct assembly_counters assembly;
+	struct assembly_source_counters assembly_sources[TEST_SOURCES];
+	struct assembly_latency latency;
+	uint32_t open, free;
+	struct source_counters source;
+	struct pcap_counters pcap;
+	struct sender_counters sender;
+	struct writer_counters writer;
+};
+
+struct test_appliance {
+	struct appliance appliance;
+	struct plan plan;
+	struct config config;
+	struct test_counters counters[TEST_ROLES];
+};
+
+// What the ports tell, by DPDK's number.
+extern uint64_t test_port_missed[2];
+
+// All counters 0. To be freed with test_appliance_free().
+struct test_appliance *test_appliance_make(void);
+void test_appliance_free(struct test_appliance *test);
