@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Events live in a ring of places, from the oldest unfinished one on. Places from `next` on are
+// new, save those of adopted events; those below are granted, wait again or are finished.
+#include "sched/sched_internal.h"
+
+void events_layout(struct sched *sched, struct carver *carver)
+{
+	struct sched_events *events = &sched->events;
+	uint32_t n = sched->parameters.unfinished;
+
+	events->places = carve(carver, n, sizeof(*events->places));
+	bitmap_layout(&events->waits_again, carver, n);
+	events->mask = n - 1;
+	events->released = sched->parameters.first_event;
+	events->next = sched->parameters.first_event;
+	events->frontier = sched->parameters.first_event;
+}
+
+// Eighths of the queue at each level.
+static const uint32_t levels[] = { 2, 4, 6, 7 };
+
+// Whether the waiting events are at least so many sixteenths of the queue, at most 16.
+static bool reached(const struct sched *sched, uint32_t sixteenths)
+{
+	uint64_t waiting = events_waiting(sched), queue = sched->parameters.queue;
+
+	return waiting >= queue || waiting * 16 >= queue * sixteenths;
+}
+
+static void waiting_grew(struct sched *sched)
+{
+	for (unsigned i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		if (!reached(sched, 2 * levels[i]))
+			return;
+		sched->events.level |= 1u << i;
+		if (sched->parameters.throttle_level == i + 1)
+			sched->events.throttled = true;
+	}
+}
+
+static void waiting_fell(struct sched *sched)
+{
+	if (sched->events.throttled &&
+	    !reached(sched, levels[sched->parameters.throttle_level - 1]))
+		sched->events.throttled = false;
+}
+
+void events_announced(struct sched *sched, uint64_t frontier)
+{
+	if (frontier <= sched->events.frontier)
+		return;
+	sched->events.frontier = frontier;
+	waiting_grew(sched);
+}
+
+uint64_t events_at(const struct sched *sched, uint32_t place)
+{
+	const struct sched_events *events = &sched->events;
+
+	return events->released + ((place - (uint32_t)events->released) & events->mask);
+}
+
+uint64_t events_next(struct sched *sched)
+{
+	struct sched_events *events = &sched->events;
+	uint64_t again = SCHED_NEVER;
+
+	if (SCHED_MUTANT(5, events->again > 0, false)) {
+		uint32_t first = (uint32_t)events->released & events->mask;
+
+		again = events_at(sched, bitmap_next_around(&events->waits_again, first));
+		if (again < events->next)
+			return again;
+	}
+	while (events->ahead > 0 && events_place(sched, events->next)->state != SCHED_EVENT_NEW) {
+		events->next++;
+		events->ahead--;
+	}
+	// An event that was adopted and waits again may lie beyond the next new one.
+	if (events->next == events->frontier || events->next > again ||
+	    events->next - events->released > events->mask)
+		return again;
+	return events->next;
+}
+
+// An event that waits again does so no longer.
+static void stop_waiting(struct sched *sched, uint64_t event)
+{
+	bitmap_clear(&sched->events.waits_again, event & sched->events.mask);
+	sched->events.again--;
+}
+
+void events_take(struct sched *sched, uint64_t event)
+{
+	struct sched_event *place = events_place(sched, event);
+
+	if (place->state == SCHED_EVENT_AGAIN)
+		stop_waiting(sched, event);
+	else
+		sched->events.next++;
+	place->state = SCHED_EVENT_GRANTED;
+	place->attempt = SCHED_MUTANT(6, place->attempt + 1, 1);
+	sched->events.outstanding++;
+	waiting_fell(sched);
+}
+
+// An event that is new or waits again takes another state without a grant.
+static void pass_over(struct sched *sched, uint64_t event)
+{
+	if (events_place(sched, event)->state == SCHED_EVENT_AGAIN) {
+		stop_waiting(sched, event);
+		return;
+	}
+	events_announced(sched, event + 1);
+	sched->events.ahead++;
+}
+
+void events_adopt(struct sched *sched, uint64_t event)
+{
+	pass_over(sched, event);
+	events_place(sched, event)->state = SCHED_EVENT_GRANTED;
+	sched->events.outstanding++;
+	waiting_fell(sched);
+}
+
+void events_again(struct sched *sched, uint64_t event)
+{
+	struct sched_events *events = &sched->events;
+
+	events_place(sched, event)->state = SCHED_EVENT_AGAIN;
+	bitmap_set(&events->waits_again, event & events->mask);
+	events->again++;
+	events->outstanding -= SCHED_MUTANT(12, 1, 0);
+	waiting_grew(sched);
+}
+
+void events_finish(struct sched *sched, uint64_t event)
+{
+	struct sched_events *events = &sched->events;
+	struct sched_event *place = events_place(sched, event);
+
+	if (place->state == SCHED_EVENT_GRANTED)
+		events->outstanding--;
+	else
+		pass_over(sched, event);
+	place->state = SCHED_EVENT_FINISHED;
+	for (place = events_place(sched, events->released); place->state == SCHED_EVENT_FINISHED;
+	     place = events_place(sched, events->released)) {
+		place->state = SCHED_EVENT_NEW;
+		place->attempt = 0;
+		if (events->next == events->released) {
+			events->next++;
+			events->ahead--;
+		}
+		events->released++;
+	}
+	waiting_fell(sched);
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Token buckets, windows, and what port state does to rates.
+#include "bench.h"
+
+#define GB UINT64_C(1000000000) // a second: a byte takes a ns
+
+// One builder whose link takes a byte a ns, events of 1000 bytes.
+static struct bench bench_with_link(void)
+{
+	struct bench bench = bench_plain(1);
+
+	bench.builders[0].slots = 1024;
+	bench.builders[0].link_rate = GB;
+	bench.parameters.target_utilisation = 1;
+	bench.parameters.burst_ns = 0;
+	return bench;
+}
+
+static void bucket__grants_at_the_rate(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench.parameters.target_utilisation = 0.5;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	bench.now = 10000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB / 2);
+	assert_int_equal(sched_wake(bench.sched), 12000);
+	bench.now = 11999;
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	assert_int_equal(sched_counters(bench.sched)->stalls_blocked, 2);
+	bench.now = 12000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	// What was not used in time is lost.
+	bench.now = 50000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	bench_stop(&bench);
+}
+
+static void bucket__saves_up_a_burst(void **state)
+{
+	struct bench bench = bench_with_link();
+	unsigned n = 0;
+
+	(void)state;
+	bench.parameters.burst_ns = 5000;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	// Five events that were saved up, and the one that is due now.
+	bench.now = 1000000;
+	assert_int_equal(bench_poll(&bench, 99), 5 + 1);
+	bench.now += 999;
+	assert_int_equal(bench_poll(&bench, 99), 0);
+	bench.now += 1;
+	assert_int_equal(bench_poll(&bench, 99), 1);
+	// Polls that are rarer than events, but not than bursts, lose nothing.
+	for (unsigned i = 0; i < 100; i++) {
+		bench.now += 4000;
+		n += bench_poll(&bench, 99);
+	}
+	assert_int_equal(n, 400);
+	bench_stop(&bench);
+}
+
+// Costs that are no whole number of ns add up exactly.
+static void bucket__loses_no_fractions(void **state)
+{
+	struct bench bench = bench_with_link();
+	unsigned n = 0;
+
+	(void)state;
+	bench.builders[0].link_rate = 300 * GB; // 3 and a third ns an event
+	bench.parameters.burst_ns = 100;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	bench.now = 1000000;
+	assert_int_equal(bench_poll(&bench, 99), 30 + 1);
+	for (unsigned i = 0; i < 100; i++) {
+		bench.now += 10;
+		n += bench_poll(&bench, 99);
+	}
+	assert_int_equal(n, 300);
+	bench_stop(&bench);
+}
+
+static void bucket__follows_the_mean_size(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	for (unsigned i = 0; i < 200; i++) {
+		bench.now += 100000;
+		assert_int_equal(bench_poll(&bench, 1), 1);
+		assert_int_equal(sched_done(bench.sched, 0, bench.grants[0].event,
+					    bench.grants[0].slot, 1, 1, SCHED_COMPLETE, 3000,
+					    bench.now),
+				 SCHED_OK);
+		if (i == 0)
+			assert_int_equal(bench_view(&bench, 0).mean_bytes, 1000 + 2000 / 16);
+	}
+	assert_in_range(bench_view(&bench, 0).mean_bytes, 2990, 3000);
+	bench_poll(&bench, 1);
+	assert_in_range(sched_wake(bench.sched) - bench.now, 2990, 3000);
+	bench_stop(&bench);
+}
+
+static void bucket__of_timed_shift_counts_idle_windows(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench.parameters.shaping = SCHED_TIMED_SHIFT;
+	bench.parameters.send_window_ns = 75;
+	bench.parameters.idle_window_ns = 25;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 2);
+	assert_int_equal(bench_poll(&bench, 1), 1);
+	// In a send window the rate is the link's; over all it is three quarters.
+	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB);
+	bench.now = 1;
+	bench_poll(&bench, 1);
+	assert_int_equal(sched_wake(bench.sched), 1333);
+	bench_stop(&bench);
+}
+
+static void window__limits_bytes_in_flight(void **state)
+{
+	struct bench bench = bench_plain(2);
+
+	(void)state;
+	bench.builders[0].window = 2500;
+	bench.builders[1].window = 10; // less than an event: one at a time
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 9);
+	bench_expect(&bench, 9, "0 1 0");
+	assert_int_equal(bench_view(&bench, 0).in_flight_bytes, 2000);
+	bench_done(&bench, &bench.grants[1]);
+	bench_expect(&bench, 9, "1");
+	bench_done(&bench, &bench.grants[0]);
+	bench_stop(&bench);
+}
+
+static void report(struct bench *bench, double paused_share, double occupancy, uint64_t marks)
+{
+	struct sched_port port = { false, paused_share, occupancy, marks };
+
+	sched_port_state(bench->sched, 0, &port, bench->now);
+}
+
+static void paused__port_is_granted_nothing(void **state)
+{
+	struct bench bench = bench_plain(2);
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 9);
+	bench_port(&bench, 0, true);
+	bench_port(&bench, 0, true);
+	bench_expect(&bench, 3, "1 1 1");
+	assert_true(bench_view(&bench, 0).paused);
+	assert_int_equal(sched_counters(bench.sched)->pauses, 1);
+	bench_port(&bench, 0, false);
+	bench_expect(&bench, 1, "0");
+	bench_port(&bench, 2, true); // no such builder
+	bench_stop(&bench);
+}
+
+static void rate__is_cut_at_once_and_recovers_step_by_step(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench.parameters.cut = 0.5;
+	bench.parameters.step = 0.125;
+	bench.parameters.floor = 0.25;
+	bench.parameters.cut_ns = 100;
+	bench.parameters.recover_ns = 1000;
+	bench.parameters.congested_share = 0.1;
+	bench.parameters.congested_fill = 0.8;
+	bench_start(&bench);
+	bench.now = 10000;
+	report(&bench, 0.05, 0.7, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB);
+	report(&bench, 0.1, 0, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 2);
+	assert_float_equal(bench_view(&bench, 0).paused_share, 0.1, 1e-9);
+	// The same congestion, told again.
+	bench.now += 99;
+	report(&bench, 0, 0.8, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 2);
+	bench.now += 1;
+	report(&bench, 0, 0, 1);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 4);
+	bench.now += 100;
+	report(&bench, 1, 1, 1);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 4);
+	assert_int_equal(sched_counters(bench.sched)->cuts, 3);
+	bench.now += 999;
+	report(&bench, 0, 0, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 4);
+	bench.now += 1;
+	report(&bench, 0, 0, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB * 3 / 8);
+	bench.now += 2500;
+	report(&bench, 0, 0, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB * 5 / 8);
+	bench.now += 500;
+	report(&bench, 0, 0, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB * 3 / 4);
+	bench.now += 1000000;
+	report(&bench, 0, 0, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB);
+	// A paused port is congested.
+	bench_port(&bench, 0, true);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 2);
+	bench_stop(&bench);
+}
+
+static void rate__cut_slows_the_grants(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 9);
+	bench.now = 1000000;
+	report(&bench, 1, 0, 0);
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB / 2);
+	assert_int_equal(sched_wake(bench.sched), 1002000);
+	bench_stop(&bench);
+}
+
+static void time__does_not_go_back(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 9);
+	bench.now = 5000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	bench.now = 10;
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	bench.now = UINT64_MAX / 2;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	bench_stop(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bucket__grants_at_the_rate),
+		cmocka_unit_test(bucket__saves_up_a_burst),
+		cmocka_unit_test(bucket__loses_no_fractions),
+		cmocka_unit_test(bucket__follows_the_mean_size),
+		cmocka_unit_test(bucket__of_timed_shift_counts_idle_windows),
+		cmocka_unit_test(window__limits_bytes_in_flight),
+		cmocka_unit_test(paused__port_is_granted_nothing),
+		cmocka_unit_test(rate__is_cut_at_once_and_recovers_step_by_step),
+		cmocka_unit_test(rate__cut_slows_the_grants),
+		cmocka_unit_test(time__does_not_go_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Positions and phases of rounds, barrier, clock, events in flight.
+#include "bench.h"
+
+static struct bench bench_of(uint32_t n_builders, uint32_t n_sources, enum sched_shaping shaping)
+{
+	struct bench bench = bench_plain(n_builders);
+
+	bench.parameters.n_sources = n_sources;
+	bench.parameters.shaping = shaping;
+	return bench;
+}
+
+static void expect_grant(const struct sched_grant *grant, uint64_t round, uint32_t position,
+			 uint32_t builder)
+{
+	assert_int_equal(grant->round, round);
+	assert_int_equal(grant->position, position);
+	assert_int_equal(grant->builder, builder);
+}
+
+static void none__has_no_rounds(void **state)
+{
+	struct bench bench = bench_of(4, 9, SCHED_ALL_AT_ONCE);
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 3);
+	bench.now = 77;
+	assert_int_equal(bench_poll(&bench, 9), 3);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(bench.grants[i].n_positions, 1);
+		expect_grant(&bench.grants[i], i, 0, i);
+		assert_int_equal(bench.grants[i].starts_ns, 77);
+	}
+	bench_stop(&bench);
+}
+
+static void linear_shift__fills_rounds_position_by_position(void **state)
+{
+	struct bench bench = bench_of(3, 2, SCHED_LINEAR_SHIFT);
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	assert_int_equal(sched_n_positions(bench.sched), 3);
+	bench_announce(&bench, 2);
+	assert_int_equal(bench_poll(&bench, 9), 2);
+	expect_grant(&bench.grants[0], 0, 0, 0);
+	expect_grant(&bench.grants[1], 0, 1, 1);
+	bench_announce(&bench, 5);
+	assert_int_equal(bench_poll(&bench, 9), 3);
+	expect_grant(&bench.grants[0], 0, 2, 2);
+	expect_grant(&bench.grants[1], 1, 0, 0);
+	expect_grant(&bench.grants[2], 1, 1, 1);
+	assert_int_equal(sched_counters(bench.sched)->rounds, 2);
+	assert_int_equal(sched_counters(bench.sched)->empty_positions, 0);
+	bench_stop(&bench);
+}
+
+static void linear_shift__leaves_positions_empty_rather_than_conflict(void **state)
+{
+	struct bench bench = bench_of(4, 4, SCHED_LINEAR_SHIFT);
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit(&bench, 1, 4);
+	bench_credit(&bench, 3, 1);
+	bench_announce(&bench, 9);
+	assert_int_equal(bench_poll(&bench, 9), 5);
+	expect_grant(&bench.grants[0], 0, 0, 1);
+	expect_grant(&bench.grants[1], 0, 1, 3);
+	expect_grant(&bench.grants[2], 1, 0, 1);
+	expect_grant(&bench.grants[3], 2, 0, 1);
+	expect_grant(&bench.grants[4], 3, 0, 1);
+	assert_int_equal(sched_counters(bench.sched)->empty_positions, 2 + 3 + 3);
+	bench_stop(&bench);
+}
+
+static void linear_shift__ends_a_round_rather_than_break_the_group_rule(void **state)
+{
+	struct bench bench = bench_of(3, 1, SCHED_LINEAR_SHIFT);
+
+	(void)state;
+	// Two builders in one group, one in the other.
+	bench.builders[0].group = 1;
+	bench.builders[2].group = 0;
+	bench.parameters.distance = 1;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 6);
+	bench_expect(&bench, 6, "0 2 1 2 0 2");
+	expect_grant(&bench.grants[2], 0, 2, 1);
+	expect_grant(&bench.grants[3], 1, 0, 2);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(bench.grants[i].relaxed, 0);
+	bench_stop(&bench);
+}
+
+static void linear_shift__has_idle_phases_with_more_sources_than_builders(void **state)
+{
+	struct bench bench = bench_of(2, 5, SCHED_LINEAR_SHIFT);
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 3);
+	assert_int_equal(bench_poll(&bench, 9), 3);
+	assert_int_equal(bench.grants[0].n_positions, 5);
+	expect_grant(&bench.grants[0], 0, 0, 0);
+	expect_grant(&bench.grants[1], 0, 1, 1);
+	expect_grant(&bench.grants[2], 1, 0, 0);
+	bench_stop(&bench);
+}
+
+static void send_order__gives_each_source_each_position_once(void **state)
+{
+	(void)state;
+	for (uint32_t n = 1; n <= 64; n++) {
+		for (uint32_t source = 0; source < n; source++) {
+			uint64_t seen = 0;
+
+			for (uint32_t phase = 0; phase < n; phase++)
+				seen |= UINT64_C(1) << sched_send_order(source, phase, n);
+			assert_true(seen == UINT64_MAX >> (64 - n));
+		}
+		for (uint32_t phase = 0; phase < n; phase++) {
+			uint64_t seen = 0;
+
+			for (uint32_t source = 0; source < n; source++)
+				seen |= UINT64_C(1) << sched_send_order(source, phase, n);
+			assert_true(seen == UINT64_MAX >> (64 - n));
+		}
+	}
+	assert_int_equal(sched_send_order(UINT32_MAX, UINT32_MAX, 4), 2);
+}
+
+static void barrier__waits_for_the_round_before(void **state)
+{
+	struct bench bench = bench_of(2, 2, SCHED_LINEAR_SHIFT);
+	struct sched_grant first;
+
+	(void)state;
+	bench.parameters.barrier = true;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 9);
+	assert_int_equal(bench_poll(&bench, 9), 2);
+	first = bench.grants[0];
+	bench_done(&bench, &bench.grants[1]);
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	assert_int_equal(sched_counters(bench.sched)->stalls_round, 2);
+	assert_true(sched_wake(bench.sched) == SCHED_NEVER);
+	bench_done(&bench, &first);
+	assert_int_equal(bench_poll(&bench, 9), 2);
+	expect_grant(&bench.grants[0], 1, 0, 0);
+	// An event that is taken back is not waited for.
+	bench_done(&bench, &bench.grants[1]);
+	sched_exclude(bench.sched, 0, 0);
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	expect_grant(&bench.grants[0], 2, 0, 1);
+	assert_int_equal(bench.grants[0].attempt, 2);
+	bench_stop(&bench);
+}
+
+static void timed_shift__begins_rounds_on_the_clock(void **state)
+{
+	struct bench bench = bench_of(2, 3, SCHED_TIMED_SHIFT);
+
+	(void)state;
+	bench.parameters.send_window_ns = 80;
+	bench.parameters.idle_window_ns = 20;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1);
+	bench.now = 250;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	expect_grant(&bench.grants[0], 0, 0, 0);
+	assert_int_equal(bench.grants[0].starts_ns, 300);
+	// Before it starts the round takes more, and the next one is not begun.
+	bench_announce(&bench, 4);
+	bench.now = 300;
+	assert_int_equal(bench_poll(&bench, 9), 3);
+	expect_grant(&bench.grants[0], 0, 1, 1);
+	assert_int_equal(bench.grants[0].starts_ns, 300);
+	expect_grant(&bench.grants[1], 1, 0, 0);
+	assert_int_equal(bench.grants[1].starts_ns, 600);
+	bench_announce(&bench, 9);
+	bench.now = 400;
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	assert_int_equal(sched_counters(bench.sched)->stalls_round, 1);
+	assert_int_equal(sched_wake(bench.sched), 600);
+	bench.now = 600;
+	assert_int_equal(bench_poll(&bench, 9), 2);
+	assert_int_equal(bench.grants[0].starts_ns, 900);
+	// Long after the last round: the next tick.
+	bench.now = 5001;
+	assert_int_equal(bench_poll(&bench, 1), 1);
+	assert_int_equal(bench.grants[0].starts_ns, 5100);
+	bench_stop(&bench);
+}
+
+static void credit_window__limits_events_of_a_builder(void **state)
+{
+	struct bench bench = bench_of(1, 1, SCHED_CREDIT_WINDOW);
+
+	(void)state;
+	bench.parameters.credits = 2;
+	bench.parameters.parallel_sends = 7;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 9);
+	assert_int_equal(bench_poll(&bench, 9), 2);
+	assert_int_equal(bench.grants[0].parallel_sends, 7);
+	bench_done(&bench, &bench.grants[0]);
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	bench_stop(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(none__has_no_rounds),
+		cmocka_unit_test(linear_shift__fills_rounds_position_by_position),
+		cmocka_unit_test(linear_shift__leaves_positions_empty_rather_than_conflict),
+		cmocka_unit_test(linear_shift__ends_a_round_rather_than_break_the_group_rule),
+		cmocka_unit_test(linear_shift__has_idle_phases_with_more_sources_than_builders),
+		cmocka_unit_test(send_order__gives_each_source_each_position_once),
+		cmocka_unit_test(barrier__waits_for_the_round_before),
+		cmocka_unit_test(timed_shift__begins_rounds_on_the_clock),
+		cmocka_unit_test(credit_window__limits_events_of_a_builder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
