@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What a device counts of flow control that evb does not do itself. Asked are, the first that
+// tells: the kernel's driver, if the port has a network interface (`ethtool -S`); DPDK's driver
+// (extended statistics); the kernel's DCB.
+//
+// Threads: open, read: control thread; the counters: any.
+#pragma once
+
+#include "port/dcb.h"
+#include "port/interface_stats.h"
+#include "port/pause_state.h"
+
+#define PAUSE_DEVICE_MOST 64 // statistics: 8 priorities, of each at most 6
+
+// What a statistic counts; the first four are in packets.
+enum pause_figure {
+	PAUSE_XOFF_SENT,
+	PAUSE_XON_SENT,
+	PAUSE_XOFF_RECEIVED,
+	PAUSE_XON_RECEIVED,
+	PAUSE_PAUSED_US,
+	PAUSE_PAUSING_US,
+	PAUSE_N_FIGURES
+};
+
+// Which figure, of which priority, the driver's statistic with this name is; false if none. Pure.
+bool pause_name_parse(const char *name, enum pause_figure *figure, unsigned *priority);
+
+enum pause_device_source {
+	PAUSE_DEVICE_NONE,
+	PAUSE_DEVICE_ETHTOOL,
+	PAUSE_DEVICE_XSTATS,
+	PAUSE_DEVICE_DCB,
+};
+
+struct pause_device {
+	enum pause_device_source source;
+	uint16_t port_id;
+	char interface[DCB_NAME_SIZE]; // the kernel's, empty: none
+	bool kernel_knows;             // PFC of the interface
+	uint8_t kernel_priorities;     // with PFC switched on there, as of open
+	struct interface_stats ethtool;
+	unsigned n_statistics;
+	struct {
+		uint64_t id; // of DPDK's driver, or place among the kernel's
+		uint8_t figure, priority;
+	} statistics[PAUSE_DEVICE_MOST];
+	uint64_t base[PFC_PRIORITIES][PAUSE_N_FIGURES]; // at open
+	_Atomic uint64_t since[PFC_PRIORITIES][PAUSE_N_FIGURES];
+};
+
+// Finds the counters of a started port.
+void pause_device_open(struct pause_device *device, uint16_t port_id);
+
+void pause_device_read(struct pause_device *device);
+
+// Frees. Does nothing with all zeros.
+void pause_device_close(struct pause_device *device);
+
+// Since open, as of the last read.
+void pause_device_counters(const struct pause_device *device, unsigned priority,
+			   struct pause_counters *counters);

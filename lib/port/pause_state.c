@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "port/pause_state.h"
+
+#define NS_PER_SECOND 1000000000u
+#define SLOWEST_LINK  1000000u // bit/s: a quantum's ticks fit in 32.32 bits
+#define FEWEST_TICKS  1000u    // a second
+#define LEAST_QUANTA  2u       // half of it is not 0
+
+_Static_assert(sizeof(((struct pause_state *)0)->paused_until) == PAUSE_CACHE_LINE,
+	       "the deadlines have a cache line of their own");
+
+static uint64_t load(const _Atomic uint64_t *value)
+{
+	return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *value, uint64_t to)
+{
+	atomic_store_explicit(value, to, memory_order_relaxed);
+}
+
+// For what one lcore alone adds to.
+static void add_own(_Atomic uint64_t *value, uint64_t n)
+{
+	set(value, load(value) + n);
+}
+
+static void add_shared(_Atomic uint64_t *value, uint64_t n)
+{
+	atomic_fetch_add_explicit(value, n, memory_order_relaxed);
+}
+
+const char *pause_parameters_problem(const struct pause_parameters *parameters)
+{
+	if (parameters->priorities == 0)
+		return "no priority is flow-controlled: name one of 0 to 7";
+	if (parameters->high_water >= PAUSE_FULL)
+		return "the high-water mark must be below 100 %, or nothing is ever held";
+	if (parameters->low_water == 0)
+		return "the low-water mark must be above 0 %, or nothing is ever let go";
+	if (parameters->low_water >= parameters->high_water)
+		return "the low-water mark must be below the high-water mark";
+	if (parameters->quanta < LEAST_QUANTA)
+		return "a pause time of less than 2 quanta cannot be renewed in time";
+	if (parameters->ticks_per_second < FEWEST_TICKS)
+		return "the tick counter's rate is below 1 kHz";
+	return NULL;
+}
+
+void pause_state_init(struct pause_state *state, const struct pause_parameters *parameters)
+{
+	memset(state, 0, sizeof(*state));
+	state->parameters = *parameters;
+	pause_state_set_rate(state, parameters->bits_per_second);
+}
+
+void pause_state_set_rate(struct pause_state *state, uint64_t bits_per_second)
+{
+	uint64_t rate = bits_per_second != 0 ? bits_per_second : PAUSE_RATE_ASSUMED;
+	unsigned __int128 bit_ticks = (unsigned __int128)state->parameters.ticks_per_second << 32;
+
+	if (rate < SLOWEST_LINK)
+		rate = SLOWEST_LINK;
+	set(&state->quantum_ticks, (uint64_t)(bit_ticks * PFC_QUANTUM_BITS / rate));
+}
+
+// Rounded up, so that 1 quantum is some time on any machine.
+static uint64_t quanta_to_ticks(const struct pause_state *state, uint16_t quanta)
+{
+	unsigned __int128 ticks = (unsigned __int128)load(&state->quantum_ticks) * quanta;
+
+	return (uint64_t)((ticks + UINT32_MAX) >> 32);
+}
+
+uint64_t pause_share_scale(uint64_t capacity)
+{
+	return (uint64_t)(((unsigned __int128)PAUSE_FULL << 32) / capacity);
+}
+
+static bool is_set(uint8_t priorities, unsigned i)
+{
+	return priorities >> i & 1;
+}
+
+enum due {
+	NOTHING,
+	XOFF,
+	XON,
+};
+
+static enum due what_is_due(const struct pause_parameters *p, const struct pause_sender *sender,
+			    uint32_t occupancy, uint64_t now)
+{
+	if (!sender->holding)
+		return occupancy > p->high_water ? XOFF : NOTHING;
+	if (occupancy < p->low_water)
+		return XON;
+	return now >= sender->renew_at ? XOFF : NOTHING;
+}
+
+// PAUSE knows no priorities: all are held together, by the fullest.
+static bool pause_due(const struct pause_state *state, uint64_t now, struct pfc_frame *frame)
+{
+	const struct pause_parameters *p = &state->parameters;
+	const struct pause_sender *sender = &state->senders[__builtin_ctz(p->priorities)];
+	uint32_t highest = 0;
+	enum due due;
+
+	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
+		if (is_set(p->priorities, i) && state->senders[i].occupancy > highest)
+			highest = state->senders[i].occupancy;
+	due = what_is_due(p, sender, highest, now);
+	if (due == NOTHING)
+		return false;
+	*frame = (struct pfc_frame){ .is_pause = true, .priorities = 0xFF };
+	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
+		frame->quanta[i] = due == XOFF ? p->quanta : 0;
+	return true;
+}
+
+bool pause_state_due(const struct pause_state *state, uint64_t now, struct pfc_frame *frame)
+{
+	const struct pause_parameters *p = &state->parameters;
+
+	if (p->use_pause)
+		return pause_due(state, now, frame);
+	*frame = (struct pfc_frame){ .is_pause = false };
+	for (unsigned left = p->priorities; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		const struct pause_sender *sender = &state->senders[i];
+		enum due due = what_is_due(p, sender, sender->occupancy, now);
+
+		if (due == NOTHING)
+			continue;
+		frame->priorities |= (uint8_t)(1u << i);
+		frame->quanta[i] = due == XOFF ? p->quanta : 0;
+	}
+	return frame->priorities != 0;
+}
+
+bool pause_state_release(const struct pause_state *state, struct pfc_frame *frame)
+{
+	uint8_t held = 0;
+
+	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
+		if (state->senders[i].holding)
+			held |= (uint8_t)(1u << i);
+	*frame = (struct pfc_frame){
+		.is_pause = state->parameters.use_pause,
+		.priorities = state->parameters.use_pause ? 0xFF : held,
+	};
+	return held != 0;
+}
+
+void pause_state_sent(struct pause_state *state, uint64_t now, const struct pfc_frame *frame)
+{
+	uint8_t priorities = frame->priorities & state->parameters.priorities;
+
+	pause_state_account(state, now);
+	for (unsigned i = 0; i < PFC_PRIORITIES; i++) {
+		struct pause_sender *sender = &state->senders[i];
+		struct pause_tallies *tallies = &state->tallies[i];
+		uint64_t ticks = quanta_to_ticks(state, frame->quanta[i]);
+
+		if (!is_set(priorities, i))
+			continue;
+		if (frame->quanta[i] == 0) {
+			add_own(&tallies->xon_sent, 1);
+			sender->holding = false;
+			set(&sender->pausing_until, 0);
+			continue;
+		}
+		add_own(&tallies->xoff_sent, 1);
+		if (sender->holding && now >= load(&sender->pausing_until))
+			add_own(&tallies->lapsed, 1);
+		sender->holding = true;
+		sender->renew_at = now + ticks / 2;
+		set(&sender->pausing_until, now + ticks);
+	}
+}
+
+void pause_state_received(struct pause_state *state, uint64_t now, const struct pfc_frame *frame)
+{
+	uint8_t priorities = frame->priorities & state->parameters.priorities;
+
+	if (frame->is_pause != state->parameters.use_pause || priorities == 0) {
+		add_shared(&state->ignored, 1);
+		return;
+	}
+	for (unsigned i = 0; i < PFC_PRIORITIES; i++) {
+		struct pause_tallies *tallies = &state->tallies[i];
+		uint16_t quanta = frame->quanta[i];
+
+		if (!is_set(priorities, i))
+			continue;
+		add_shared(quanta != 0 ? &tallies->xoff_received : &tallies->xon_received, 1);
+		set(&state->paused_until[i],
+		    quanta != 0 ? now + quanta_to_ticks(state, quanta) : 0);
+	}
+}
+
+// How much of the time from `since` to `now` lies before a deadline.
+static uint64_t part_before(uint64_t deadline, uint64_t since, uint64_t now)
+{
+	uint64_t end = deadline < now ? deadline : now;
+
+	return end > since ? end - since : 0;
+}
+
+void pause_state_account(struct pause_state *state, uint64_t now)
+{
+	uint64_t since = state->accounted_at;
+
+	if (now < since)
+		return;
+	for (unsigned left = state->parameters.priorities; left != 0; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+		struct pause_sender *sender = &state->senders[i];
+		struct pause_tallies *tallies = &state->tallies[i];
+
+		add_own(&tallies->paused_ticks, part_before(sender->paused_until, since, now));
+		add_own(&tallies->pausing_ticks,
+			part_before(load(&sender->pausing_until), since, now));
+		sender->paused_until = load(&state->paused_until[i]);
+	}
+	state->accounted_at = now;
+}
+
+static uint64_t to_ns(const struct pause_state *state, uint64_t ticks)
+{
+	return (uint64_t)((unsigned __int128)ticks * NS_PER_SECOND /
+			  state->parameters.ticks_per_second);
+}
+
+void pause_state_counters(const struct pause_state *state, unsigned priority,
+			  struct pause_counters *counters)
+{
+	const struct pause_tallies *tallies = &state->tallies[priority % PFC_PRIORITIES];
+
+	*counters = (struct pause_counters){
+		.xoff_sent = load(&tallies->xoff_sent),
+		.xon_sent = load(&tallies->xon_sent),
+		.xoff_received = load(&tallies->xoff_received),
+		.xon_received = load(&tallies->xon_received),
+		.paused_ns = to_ns(state, load(&tallies->paused_ticks)),
+		.pausing_ns = to_ns(state, load(&tallies->pausing_ticks)),
+		.lapsed = load(&tallies->lapsed),
+	};
+}
