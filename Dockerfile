@@ -19,6 +19,7 @@ FROM ${BASE} AS runtime
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         libcjson1 \
+        libmicrohttpd12 \
         libnuma1 \
         libpcap0.8 \
         librte-bus-vdev23 \

@@ -10,11 +10,13 @@
 
 struct arguments {
 	const char *config;
+	const char *node;
 	struct overrides overrides;
 	bool schema;
 };
 
 static const struct argp_option options[] = {
+	{ "node", 'N', "NAME", 0, "which node, of a configuration that describes several", 0 },
 	{ "set", 's', "PATH=VALUE", 0, "override a key, as in builders[0].slots=16", 0 },
 	{ "schema", 'S', NULL, 0, "print the JSON Schema of the configuration instead", 0 },
 	{ 0 },
@@ -25,6 +27,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	struct arguments *arguments = state->input;
 
 	switch (key) {
+	case 'N':
+		arguments->node = argument;
+		return 0;
 	case 's':
 		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
 	case 'S':
@@ -78,7 +83,7 @@ int cmd_check(int argc, char **argv)
 		return 1;
 	if (arguments.schema)
 		return print_schema();
-	if (load(arguments.config, &arguments.overrides, &config, &plan) != 0)
+	if (load(arguments.config, arguments.node, &arguments.overrides, &config, &plan) != 0)
 		return 1;
 	plan_print(plan, stdout);
 	free(plan);

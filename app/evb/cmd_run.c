@@ -10,6 +10,7 @@
 
 struct arguments {
 	const char *config;
+	const char *node;
 	struct overrides overrides;
 	unsigned long long events;
 	struct session_options session;
@@ -22,6 +23,7 @@ enum {
 static const struct argp_option options[] = {
 	{ "duration", 'd', "SECONDS", 0, "stop after this time", 0 },
 	{ "events", 'n', "N", 0, "have each generator send N MFPs a source, then end the run", 0 },
+	{ "node", 'N', "NAME", 0, "which node, of a configuration that describes several", 0 },
 	{ "set", 's', "PATH=VALUE", 0, "override a key, as in builders[0].slots=16", 0 },
 	{ "summary", 'o', "FILE", 0, "write the final account as JSON", 0 },
 	{ "strict", OPTION_STRICT, NULL, 0, "exit with 2 if anything was lost", 0 },
@@ -49,6 +51,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'n':
 		arguments->events = (unsigned long long)parse_positive(argument, state, "--events");
+		return 0;
+	case 'N':
+		arguments->node = argument;
 		return 0;
 	case 's':
 		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
@@ -94,7 +99,7 @@ int cmd_run(int argc, char **argv)
 	argp_err_exit_status = 1;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return 1;
-	if (load(arguments.config, &arguments.overrides, &config, &plan) != 0)
+	if (load(arguments.config, arguments.node, &arguments.overrides, &config, &plan) != 0)
 		return 1;
 	for (unsigned i = 0; i < config->n_generators && arguments.events > 0; i++)
 		config->generators[i].events = arguments.events;

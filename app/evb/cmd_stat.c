@@ -12,16 +12,23 @@
 
 #include <cjson/cJSON.h>
 
+#include "appliance/telemetry_openmetrics.h"
+#include "telemetry/snapshot.h"
 #include "telemetry/stat_client.h"
 
 #define SUMMARY      "/evb/summary"
 #define MOST_RUNNING 1024
 #define NUMBER_SIZE  32
 
+enum key { KEY_OPENMETRICS = 0x100, KEY_PROMETHEUS };
+
 struct arguments {
-	const char *name;
+	const char *names[MOST_RUNNING];
+	unsigned n_names;
 	bool json;
 	bool list;
+	bool metrics;
+	enum openmetrics_format format;
 	char **requests;
 	int n_requests;
 };
@@ -30,6 +37,11 @@ static const struct argp_option options[] = {
 	{ "name", 'n', "NAME", 0, "the appliance that is meant, where several run", 0 },
 	{ "json", 'j', NULL, 0, "print answers as they come", 0 },
 	{ "list", 'l', NULL, 0, "list the appliances that run", 0 },
+	{ "openmetrics", KEY_OPENMETRICS, NULL, 0,
+	  "print all metrics of the appliances named, or of all that run, as OpenMetrics 1.0", 0 },
+	{ "prometheus", KEY_PROMETHEUS, NULL, 0,
+	  "the same in Prometheus' text format, as for the textfile collector of node_exporter",
+	  0 },
 	{ 0 },
 };
 
@@ -39,13 +51,28 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		arguments->name = argument;
+		if (arguments->n_names == MOST_RUNNING)
+			argp_error(state, "more than %d names", MOST_RUNNING);
+		else
+			arguments->names[arguments->n_names++] = argument;
 		return 0;
 	case 'j':
 		arguments->json = true;
 		return 0;
 	case 'l':
 		arguments->list = true;
+		return 0;
+	case KEY_OPENMETRICS:
+	case KEY_PROMETHEUS:
+		arguments->metrics = true;
+		arguments->format =
+		    key == KEY_OPENMETRICS ? OPENMETRICS_1_0 : OPENMETRICS_TEXT_0_0_4;
+		return 0;
+	case ARGP_KEY_END:
+		if (arguments->metrics && arguments->n_requests > 0)
+			argp_error(state, "metrics are of all commands: name none");
+		else if (!arguments->metrics && arguments->n_names > 1)
+			argp_error(state, "several names need --openmetrics or --prometheus");
 		return 0;
 	case ARGP_KEY_ARGS:
 		arguments->requests = state->argv + state->next;
@@ -62,8 +89,9 @@ static const struct argp argp = {
 	.args_doc = "[/COMMAND[,PARAMETERS]]...",
 	.doc = "Asks a running appliance for its counters. Without a command: " SUMMARY "."
 	       "\vExamples: evb stat; evb stat /evb/builder/list; evb stat /evb/builder/info,b0; "
-	       "evb stat --json /evb/drops. The command / lists all commands, docs/telemetry.md "
-	       "explains them. Exit status: 0 answered, 1 not.",
+	       "evb stat --json /evb/drops; evb stat --openmetrics --name ru1 --name bu1. The "
+	       "command / lists all commands, docs/telemetry.md explains them. Exit status: 0 "
+	       "answered, 1 not.",
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -279,10 +307,59 @@ static int list_running(bool json)
 	return 0;
 }
 
-static int ask_all(const struct arguments *arguments)
+// Names of the appliances that are meant: those given, or all that run.
+static unsigned find_names(const struct arguments *arguments, const char **names)
+{
+	static char running[MOST_RUNNING][STAT_CLIENT_NAME_SIZE];
+	unsigned n;
+
+	if (arguments->n_names > 0) {
+		memcpy(names, arguments->names, arguments->n_names * sizeof(names[0]));
+		return arguments->n_names;
+	}
+	n = stat_client_running(running, MOST_RUNNING);
+	for (unsigned i = 0; i < n && i < MOST_RUNNING; i++)
+		names[i] = running[i];
+	return n < MOST_RUNNING ? n : MOST_RUNNING;
+}
+
+static cJSON *take_snapshot(const char *name)
 {
 	char error[STAT_CLIENT_ERROR_SIZE];
-	struct stat_client *client = stat_client_open(arguments->name, error);
+	struct stat_client *client = stat_client_open(name, error);
+	cJSON *snapshot = client != NULL ? snapshot_take(client, error) : NULL;
+
+	stat_client_close(client);
+	if (snapshot == NULL)
+		fprintf(stderr, "evb stat: %s\n", error);
+	return snapshot;
+}
+
+// An appliance that does not answer is in the output, as one that is not up.
+static int print_metrics(const struct arguments *arguments)
+{
+	static const char *names[MOST_RUNNING];
+	static struct openmetrics_node nodes[MOST_RUNNING];
+	static cJSON *snapshots[MOST_RUNNING];
+	unsigned n = find_names(arguments, names);
+	int status = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		snapshots[i] = take_snapshot(names[i]);
+		nodes[i] = (struct openmetrics_node){ names[i], snapshots[i] };
+		status |= snapshots[i] == NULL;
+	}
+	openmetrics_write(stdout, arguments->format, nodes, n);
+	for (unsigned i = 0; i < n; i++)
+		cJSON_Delete(snapshots[i]);
+	return status;
+}
+
+static int ask_all(const struct arguments *arguments)
+{
+	const char *name = arguments->n_names > 0 ? arguments->names[0] : NULL;
+	char error[STAT_CLIENT_ERROR_SIZE];
+	struct stat_client *client = stat_client_open(name, error);
 	int status = 0;
 
 	if (client == NULL) {
@@ -299,13 +376,15 @@ static int ask_all(const struct arguments *arguments)
 
 int cmd_stat(int argc, char **argv)
 {
-	struct arguments arguments = { 0 };
+	static struct arguments arguments;
 	int status;
 
 	argp_err_exit_status = 1;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return 1;
-	status = arguments.list ? list_running(arguments.json) : ask_all(&arguments);
+	status = arguments.list      ? list_running(arguments.json)
+		 : arguments.metrics ? print_metrics(&arguments)
+				     : ask_all(&arguments);
 	if (fflush(stdout) != 0) {
 		fprintf(stderr, "evb stat: the output is not complete\n");
 		return 1;

@@ -30,12 +30,12 @@ int load_plan(const struct config *config, struct plan **plan)
 	return 0;
 }
 
-int load(const char *path, const struct overrides *overrides, struct config **config,
-	 struct plan **plan)
+int load(const char *path, const char *node, const struct overrides *overrides,
+	 struct config **config, struct plan **plan)
 {
 	char error[CONFIG_ERROR_SIZE];
 
-	if (config_load(config, path, overrides->list, overrides->n, error) != 0) {
+	if (config_load(config, path, node, overrides->list, overrides->n, error) != 0) {
 		fprintf(stderr, "%s\n", error);
 		return -1;
 	}

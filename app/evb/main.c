@@ -21,6 +21,7 @@ static struct command commands[] = {
 	{ "evb record", cmd_record, "write built events, or a port's packets, to files" },
 	{ "evb dump", cmd_dump, "show and verify MFP, MEP, MDF and capture files" },
 	{ "evb stat", cmd_stat, "ask a running appliance for its counters" },
+	{ "evb web", cmd_web, "serve a page with live plots, and metrics for Prometheus" },
 };
 
 static void print_help(FILE *out)

@@ -7,6 +7,7 @@
 #include "appliance/writer_role.h"
 #include "builder/builder_role.h"
 #include "transport/pcap_role.h"
+#include "transport/readout_role.h"
 #include "transport/rx_role.h"
 #include "transport/source_role.h"
 
@@ -18,6 +19,8 @@ static void add_rx(struct account *account, const struct role *role)
 	account->packets.bytes += counter_read(&rx->bytes);
 	account->packets.arp += counter_read(&rx->arp);
 	account->packets.icmp_echo += counter_read(&rx->icmp_echo);
+	account->packets.control += counter_read(&rx->control);
+	account->packets.pause += counter_read(&rx->pause);
 	account->packets.other += counter_read(&rx->other);
 	account->segments.received += counter_read(&rx->segments);
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
@@ -42,6 +45,7 @@ static void add_builder(struct account *account, const struct role *role)
 	account->events.discarded += counter_read(&counters->events_discarded);
 	account->events.flushed += counter_read(&counters->events_flushed);
 	account->events.overtaken += counter_read(&counters->events_overtaken);
+	account->events.withdrawn += counter_read(&counters->events_withdrawn);
 	account->events.ends_of_run += counter_read(&counters->ends_of_run);
 	account->events.open += assembly_open_events(assembly);
 	account->blocks.whole += counter_read(&counters->blocks_whole);
@@ -51,6 +55,16 @@ static void add_builder(struct account *account, const struct role *role)
 	account->free_slots += assembly_free_slots(assembly);
 	histogram_merge(&account->complete, &latency->complete);
 	histogram_merge(&account->released, &latency->released);
+}
+
+static void add_sender(struct account *account, const struct sender_counters *sender)
+{
+	account->sent.packets += counter_read(&sender->packets);
+	account->sent.bytes += counter_read(&sender->bytes);
+	account->sent.lost += counter_read(&sender->lost);
+	account->sent.duplicated += counter_read(&sender->duplicated);
+	account->sent.corrupted += counter_read(&sender->corrupted);
+	account->sent.reordered += counter_read(&sender->reordered);
 }
 
 static void add_generator(struct account *account, const struct role *role,
@@ -64,12 +78,18 @@ static void add_generator(struct account *account, const struct role *role,
 		sender = source_role_sender_counters(role);
 		account->sent.events += counter_read(&source_role_counters(role)->events);
 	}
-	account->sent.packets += counter_read(&sender->packets);
-	account->sent.bytes += counter_read(&sender->bytes);
-	account->sent.lost += counter_read(&sender->lost);
-	account->sent.duplicated += counter_read(&sender->duplicated);
-	account->sent.corrupted += counter_read(&sender->corrupted);
-	account->sent.reordered += counter_read(&sender->reordered);
+	add_sender(account, sender);
+}
+
+static void add_readout(struct account *account, const struct role *role)
+{
+	const struct readout_counters *readout = readout_role_counters(role);
+	uint64_t local = counter_read(&readout->local_segments);
+
+	account->sent.events += counter_read(&readout->events);
+	account->segments.local += local;
+	account->segments.received += local;
+	add_sender(account, readout_role_sender_counters(role));
 }
 
 static void add_writer(struct account *account, const struct role *role)
@@ -114,6 +134,11 @@ void account_take(const struct appliance *appliance, struct account *account)
 			break;
 		case CONFIG_ROLE_WRITER:
 			add_writer(account, role);
+			break;
+		case CONFIG_ROLE_READOUT:
+			add_readout(account, role);
+			break;
+		case CONFIG_ROLE_CONTROL:
 			break;
 		}
 	}

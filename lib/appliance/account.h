@@ -17,21 +17,25 @@
 
 struct account {
 	double seconds;
-	// packets.received = arp + icmp_echo + other + sum of drops + segments.received
+	// packets.received = arp + icmp_echo + control + pause + other + sum of drops
+	//                    + segments.received - segments.local
 	struct {
-		uint64_t received, bytes, arp, icmp_echo, other;
+		uint64_t received, bytes, arp, icmp_echo, control, pause, other;
 		uint64_t drops[PACKET_N_CAUSES];
 		uint64_t missed; // by the ports themselves, before evb saw them (port_missed())
 	} packets;
 	// segments.received = placed + sum of drops + those in links
 	struct {
 		uint64_t received, placed, placed_bytes;
+		uint64_t local; // of received: from readouts of the same process
 		uint64_t drops[SEGMENT_N_CAUSES];
 	} segments;
 	// events.opened = complete + incomplete + discarded + ends_of_run + open
 	struct {
 		uint64_t opened, complete, incomplete, discarded, flushed, overtaken, ends_of_run;
 		uint64_t open; // now
+		uint64_t
+		    withdrawn; // of complete and incomplete: built elsewhere, not published here
 	} events;
 	struct {
 		uint64_t whole, malformed, missing;

@@ -65,6 +65,7 @@ static void add_events(struct summary *summary, cJSON *root)
 	add_count(summary, events, "discarded", account->events.discarded);
 	add_count(summary, events, "flushed", account->events.flushed);
 	add_count(summary, events, "overtaken", account->events.overtaken);
+	add_count(summary, events, "withdrawn", account->events.withdrawn);
 	add_count(summary, events, "ends_of_run", account->events.ends_of_run);
 	add_count(summary, events, "open", account->events.open);
 	add_count(summary, root, "bytes_built", account->bytes_built);
@@ -79,6 +80,8 @@ static void add_packets(struct summary *summary, cJSON *root)
 	add_count(summary, packets, "bytes", account->packets.bytes);
 	add_count(summary, packets, "arp", account->packets.arp);
 	add_count(summary, packets, "icmp_echo", account->packets.icmp_echo);
+	add_count(summary, packets, "control", account->packets.control);
+	add_count(summary, packets, "pause", account->packets.pause);
 	add_count(summary, packets, "other", account->packets.other);
 	add_count(summary, packets, "missed", account->packets.missed);
 	dropped = add_object(summary, packets, "dropped");

@@ -21,6 +21,7 @@
 #include "port/eal.h"
 #include "port/port.h"
 #include "source/source_set.h"
+#include "transport/control_role.h"
 #include "transport/source_table.h"
 
 #define APPLIANCE_ERROR_SIZE 2048
@@ -45,8 +46,18 @@ struct appliance {
 	struct source_set *sets[CONFIG_MAX_GENERATORS];
 	struct rte_mempool *generator_pools[CONFIG_MAX_GENERATORS][2]; // headers, payloads
 	struct evring *rings[CONFIG_MAX_BUILDERS];
-	struct link *links[PLAN_MAX_ROLES * CONFIG_MAX_BUILDERS]; // [rx role][builder]
+	// [rx role, then readout][builder]
+	struct link *links[PLAN_MAX_ROLES * CONFIG_MAX_BUILDERS];
 	unsigned n_links;
+	struct flow_control flow_controls[CONFIG_MAX_PORTS]; // where a port has some
+
+	// Of a node of a cluster
+	struct rte_mempool *control_pool;
+	struct link *control_links[CONTROL_MAX_LINKS]; // from each rx role
+	unsigned n_control_links;
+	struct mailbox builder_mail[CONFIG_MAX_BUILDERS][2];   // to, from
+	struct mailbox readout_mail[CONFIG_MAX_GENERATORS][2]; // to, from
+	struct neighbours neighbours;
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[CONFIG_MAX_CPUS];
 	void (*notice)(void *context, const char *line); // something worth a line of log

@@ -10,6 +10,7 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
+#include "appliance/cluster_parts.h"
 #include "appliance/notices.h"
 #include "builder/builder_role.h"
 #include "transport/pcap_role.h"
@@ -18,6 +19,7 @@
 #define STEP_US         1000
 #define WRITER_SECONDS  60 // that writers get to finish: a full disk may be given room
 #define RECLAIM_AT_ONCE 64
+#define LEAVE_SECONDS   2 // beside the run's drain, for a node of a cluster to take its leave
 
 static bool source_is_finished(const struct appliance *appliance, unsigned role)
 {
@@ -49,13 +51,30 @@ static bool sources_are_finished(const struct appliance *appliance)
 	return any;
 }
 
+// Whether the event manager has ended the run, or will not have this node.
+static bool cluster_is_over(struct appliance *appliance)
+{
+	const struct role *control = appliance_control(appliance);
+	const char *why;
+
+	if (control == NULL || !control_role_ended(control, &why))
+		return false;
+	if (why != NULL)
+		notice(appliance, "%s", why);
+	return true;
+}
+
 bool appliance_watch(struct appliance *appliance)
 {
 	const struct plan *plan = appliance->plan;
 
-	for (unsigned i = 0; i < appliance->n_ports; i++)
-		port_watch(&appliance->ports[i]);
+	for (unsigned i = 0; i < appliance->n_ports; i++) {
+		struct flow_control *fc = appliance_flow_control(appliance, i);
 
+		port_watch(&appliance->ports[i]);
+		if (fc != NULL)
+			flow_control_watch(fc);
+	}
 	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
 		unsigned dead = evring_reap(appliance->rings[i]);
 
@@ -64,6 +83,8 @@ bool appliance_watch(struct appliance *appliance)
 			       "%u consumer(s) of builder %s died; their events go to others", dead,
 			       appliance->config->builders[i].name);
 	}
+	if (cluster_is_over(appliance))
+		return true;
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		if (plan->roles[i].kind == CONFIG_ROLE_BUILDER &&
 		    builder_role_end_of_run(appliance->roles[i]))
@@ -139,7 +160,8 @@ static void linger(const struct appliance *appliance)
 	uint32_t ms = 0;
 
 	for (unsigned i = 0; i < plan->n_roles; i++)
-		if (plan->roles[i].kind == CONFIG_ROLE_SOURCE)
+		if (plan->roles[i].kind == CONFIG_ROLE_SOURCE ||
+		    plan->roles[i].kind == CONFIG_ROLE_READOUT)
 			ms = RTE_MAX(ms, plan->ports[plan->roles[i].port].profile.linger_ms);
 	if (ms > 0)
 		rte_delay_us_sleep(ms * 1000);
@@ -151,7 +173,9 @@ bool appliance_drain(struct appliance *appliance)
 	bool drained = true;
 
 	atomic_store(&appliance->state, APPLIANCE_DRAINING);
+	drained &= drain_kind(appliance, CONFIG_ROLE_CONTROL, seconds + LEAVE_SECONDS);
 	drained &= drain_kind(appliance, CONFIG_ROLE_SOURCE, seconds);
+	drained &= drain_kind(appliance, CONFIG_ROLE_READOUT, seconds);
 	drained &= drain_kind(appliance, CONFIG_ROLE_RX, seconds + 1);
 	drained &= drain_kind(appliance, CONFIG_ROLE_BUILDER, seconds);
 	appliance->stop_tsc = rte_rdtsc();

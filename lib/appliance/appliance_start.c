@@ -15,6 +15,7 @@
 #include <rte_launch.h>
 #include <rte_malloc.h>
 
+#include "appliance/cluster_parts.h"
 #include "appliance/notices.h"
 #include "appliance/writer_role.h"
 #include "builder/builder_role.h"
@@ -46,6 +47,7 @@ static int start_eal(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
 	uint32_t cpus[CONFIG_MAX_CPUS];
+	char devices[CONFIG_MAX_PORTS][EAL_DEVICE_SIZE];
 	const char *pci[CONFIG_MAX_PORTS];
 	struct eal_parameters parameters = {
 		.name = appliance->config->name,
@@ -58,9 +60,15 @@ static int start_eal(struct appliance *appliance, char *error)
 
 	for (unsigned i = 0; i < plan->n_lcores; i++)
 		cpus[i] = plan->lcores[i].cpu;
-	for (unsigned i = 0; i < appliance->config->n_ports; i++)
-		if (profile_is_pci(&plan->ports[i].profile, &appliance->config->ports[i]))
-			pci[parameters.n_pci++] = appliance->config->ports[i].device;
+	for (unsigned i = 0; i < appliance->config->n_ports; i++) {
+		const struct config_port *port = &appliance->config->ports[i];
+		const struct profile *profile = &plan->ports[i].profile;
+
+		if (!profile_is_pci(profile, port))
+			continue;
+		port_pci_device(profile, port, devices[i], sizeof(devices[i]));
+		pci[parameters.n_pci++] = devices[i];
+	}
 	return eal_start(&parameters, &appliance->eal, error);
 }
 
@@ -71,6 +79,7 @@ static int open_ports(struct appliance *appliance, char *error)
 		struct port_parameters parameters = {
 			.config = &appliance->config->ports[i],
 			.profile = &plan->profile,
+			.appliance = appliance->config,
 			.n_rx_queues = plan->n_rx_queues,
 			.n_tx_queues = plan->n_tx_queues,
 			.pool_mbufs = plan->pool_mbufs,
@@ -80,6 +89,8 @@ static int open_ports(struct appliance *appliance, char *error)
 		appliance->n_ports++;
 		if (port_open(&appliance->ports[i], &parameters, error) != 0)
 			return -1;
+		if (appliance->ports[i].report[0] != '\0')
+			notice(appliance, "%s", appliance->ports[i].report);
 	}
 	return 0;
 }
@@ -155,8 +166,8 @@ static int make_generator(struct appliance *appliance, unsigned index, char *err
 	const struct config_generator *config = &appliance->config->generators[index];
 	const struct plan_generator *plan = &appliance->plan->generators[index];
 	struct rte_mempool **pools = appliance->generator_pools[index];
-	int node = (int)plan_node_of(appliance->plan,
-				     plan_role_of(appliance->plan, CONFIG_ROLE_SOURCE, index));
+	int node =
+	    (int)plan_node_of(appliance->plan, plan_role_of_generator(appliance->plan, index));
 	char name[RTE_MEMPOOL_NAMESIZE], cause[SOURCE_ERROR_SIZE];
 
 	if (config->kind != CONFIG_GENERATOR_PCAP &&
@@ -181,32 +192,45 @@ static int make_generators(struct appliance *appliance, char *error)
 	return 0;
 }
 
-static int make_links(struct appliance *appliance, char *error)
+// A link from a producer of segments to each builder.
+static int make_links_of(struct appliance *appliance, unsigned producer, char *error)
 {
 	const struct config *config = appliance->config;
 	const struct plan *plan = appliance->plan;
 
-	for (unsigned i = 0; i < plan->n_roles; i++) {
-		if (plan->roles[i].kind != CONFIG_ROLE_RX)
-			continue;
-		for (unsigned j = 0; j < config->n_builders; j++) {
-			unsigned builder = plan_role_of(plan, CONFIG_ROLE_BUILDER, j);
+	for (unsigned i = 0; i < config->n_builders; i++) {
+		unsigned builder = plan_role_of(plan, CONFIG_ROLE_BUILDER, i);
+		struct link *link = link_create(
+		    plan->roles[producer].name, plan->roles[builder].name, config->links.depth,
+		    // What is sent within the process is not lost within it.
+		    config->links.policy == CONFIG_LINK_LOSSLESS ||
+			plan->roles[producer].kind == CONFIG_ROLE_READOUT,
+		    (int)plan_node_of(plan, builder));
 
-			appliance->links[appliance->n_links] = link_create(
-			    plan->roles[i].name, plan->roles[builder].name, config->links.depth,
-			    config->links.policy == CONFIG_LINK_LOSSLESS,
-			    (int)plan_node_of(plan, builder));
-			if (appliance->links[appliance->n_links] == NULL)
-				return fail(error, "no memory for a link of %u entries (%s)",
-					    config->links.depth, rte_strerror(rte_errno));
-			appliance->n_links++;
-		}
+		appliance->links[appliance->n_links] = link;
+		if (link == NULL)
+			return fail(error, "no memory for a link of %u entries (%s)",
+				    config->links.depth, rte_strerror(rte_errno));
+		appliance->n_links++;
 	}
 	return 0;
 }
 
+static int make_links(struct appliance *appliance, char *error)
+{
+	static const enum config_role_kind producers[] = { CONFIG_ROLE_RX, CONFIG_ROLE_READOUT };
+	const struct plan *plan = appliance->plan;
+
+	for (unsigned i = 0; i < RTE_DIM(producers); i++)
+		for (unsigned j = 0; j < plan->n_roles; j++)
+			if (plan->roles[j].kind == producers[i] &&
+			    make_links_of(appliance, j, error) != 0)
+				return -1;
+	return 0;
+}
+
 static struct role *make_rx(struct appliance *appliance, const struct plan_role *plan,
-			    struct link **links)
+			    struct link **links, struct link *control)
 {
 	struct port *port = &appliance->ports[plan->port];
 	struct rx_parameters parameters = {
@@ -222,6 +246,9 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.sources = &appliance->sources,
 		.links = links,
 		.n_builders = appliance->config->n_builders,
+		.control = control,
+		.flow_control = appliance_flow_control(appliance, plan->port),
+		.rings = (const struct evring *const *)appliance->rings,
 		.quiet_cycles = ns_to_cycles(QUIET_NS),
 		.drain_cycles = ns_to_cycles(appliance->config->events.drain_timeout_ns),
 		.numa_node = port->numa_node,
@@ -236,6 +263,7 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 	struct builder_parameters parameters = {
 		.name = plan->name,
 		.config = appliance->config,
+		.builder = plan->object,
 		.ring = appliance->rings[plan->object],
 		.sources = &appliance->sources,
 		.links = links,
@@ -245,6 +273,10 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 
 	for (unsigned i = plan->object; i < appliance->n_links; i += n_builders)
 		links[parameters.n_links++] = appliance->links[i];
+	if (cluster_grants(appliance->config)) {
+		parameters.from_control = &appliance->builder_mail[plan->object][0];
+		parameters.to_control = &appliance->builder_mail[plan->object][1];
+	}
 	return builder_role_create(&parameters);
 }
 
@@ -338,7 +370,7 @@ static struct role *make_writer(struct appliance *appliance, const struct plan_r
 static int make_roles(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
-	unsigned n_rx = 0;
+	unsigned n_rx = 0, n_readouts = 0;
 
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		const struct plan_role *role = &plan->roles[i];
@@ -346,9 +378,12 @@ static int make_roles(struct appliance *appliance, char *error)
 		snprintf(error, APPLIANCE_ERROR_SIZE, "role %s: out of memory", role->name);
 		switch (role->kind) {
 		case CONFIG_ROLE_RX:
-			appliance->roles[i] =
-			    make_rx(appliance, role,
-				    &appliance->links[n_rx++ * appliance->config->n_builders]);
+			appliance->roles[i] = make_rx(
+			    appliance, role,
+			    &appliance->links[n_rx * appliance->config->n_builders],
+			    n_rx < appliance->n_control_links ? appliance->control_links[n_rx]
+							      : NULL);
+			n_rx++;
 			break;
 		case CONFIG_ROLE_BUILDER:
 			appliance->roles[i] = make_builder(appliance, role);
@@ -358,6 +393,15 @@ static int make_roles(struct appliance *appliance, char *error)
 			break;
 		case CONFIG_ROLE_WRITER:
 			appliance->roles[i] = make_writer(appliance, role, error);
+			break;
+		case CONFIG_ROLE_CONTROL:
+			appliance->roles[i] = cluster_make_control(appliance, role, error);
+			break;
+		case CONFIG_ROLE_READOUT:
+			appliance->roles[i] =
+			    cluster_make_readout(appliance, role,
+						 &appliance->links[(plan->n_rx + n_readouts++) *
+								   appliance->config->n_builders]);
 			break;
 		}
 		if (appliance->roles[i] == NULL)
@@ -395,8 +439,9 @@ int appliance_start(struct appliance *appliance, const struct plan *plan, char *
 	atomic_store(&appliance->state, APPLIANCE_STARTING);
 	source_table_make(&appliance->sources, &plan->config->sources);
 	if (plan_check_machine(plan, error) != 0 || start_eal(appliance, error) != 0 ||
-	    open_ports(appliance, error) != 0 || make_rings(appliance, error) != 0 ||
-	    make_generators(appliance, error) != 0 || make_links(appliance, error) != 0 ||
+	    open_ports(appliance, error) != 0 || flow_controls_open(appliance, error) != 0 ||
+	    make_rings(appliance, error) != 0 || make_generators(appliance, error) != 0 ||
+	    make_links(appliance, error) != 0 || cluster_parts_make(appliance, error) != 0 ||
 	    make_roles(appliance, error) != 0 || launch(appliance, error) != 0)
 		return -1;
 	atomic_store(&appliance->state, APPLIANCE_RUNNING);
@@ -415,9 +460,13 @@ void appliance_stop(struct appliance *appliance)
 		link_destroy(appliance->links[i]);
 	for (unsigned i = appliance->config->n_builders; i-- > 0;)
 		evring_destroy(appliance->rings[i]);
+	cluster_parts_free(appliance);
+	flow_controls_stop(appliance);
 	// Ports give their last mbufs back before the generators' pools go.
 	for (unsigned i = appliance->n_ports; i-- > 0;)
 		port_close(&appliance->ports[i]);
+	flow_controls_close(appliance);
+	rte_mempool_free(appliance->control_pool);
 	for (unsigned i = appliance->config->n_generators; i-- > 0;) {
 		rte_mempool_free(appliance->generator_pools[i][0]);
 		rte_mempool_free(appliance->generator_pools[i][1]);

@@ -11,7 +11,8 @@
 #include "port/eal.h"
 #include "port/port.h"
 #include "source/source_set.h"
-#include "transport/source_role.h"
+#include "transport/block_packets.h"
+#include "transport/control_role.h"
 
 #define ROLE_BYTES (256u * 1024) // of DPDK's memory for a role's own state, generously
 
@@ -52,6 +53,8 @@ static int add_roles(struct plan *plan, char *error)
 	const struct config *config = plan->config;
 	struct config_role role;
 
+	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)
+		return fail(error, plan, "transport.kind: roce cannot run yet");
 	for (unsigned i = 0; config_role(config, i, &role); i++) {
 		struct plan_role *to = &plan->roles[i];
 
@@ -68,9 +71,13 @@ static int add_roles(struct plan *plan, char *error)
 		memcpy(to->name, role.name, sizeof(role.name));
 		if (role.kind == CONFIG_ROLE_RX)
 			to->port = role.object;
-		if (role.kind == CONFIG_ROLE_SOURCE)
+		if (role.kind == CONFIG_ROLE_SOURCE || role.kind == CONFIG_ROLE_READOUT)
 			to->port = find_port(config, config->generators[role.object].port);
+		if (role.kind == CONFIG_ROLE_CONTROL)
+			to->port = config->cluster.nodes[config->cluster.self].port;
 		plan->n_rx += role.kind == CONFIG_ROLE_RX;
+		plan->n_producers +=
+		    role.kind == CONFIG_ROLE_RX || role.kind == CONFIG_ROLE_READOUT;
 		plan->n_roles++;
 	}
 	return 0;
@@ -82,6 +89,13 @@ unsigned plan_role_of(const struct plan *plan, enum config_role_kind kind, unsig
 		if (plan->roles[i].kind == kind && plan->roles[i].object == object)
 			return i;
 	return PLAN_NONE;
+}
+
+unsigned plan_role_of_generator(const struct plan *plan, unsigned generator)
+{
+	return plan_role_of(
+	    plan, plan->config->cluster.n_nodes > 0 ? CONFIG_ROLE_READOUT : CONFIG_ROLE_SOURCE,
+	    generator);
 }
 
 unsigned plan_node_of(const struct plan *plan, unsigned role)
@@ -175,7 +189,9 @@ static void drop_empty_lcores(struct plan *plan)
 // One tx queue for each lcore that sends on the port, shared by its roles.
 static void assign_tx_queues(struct plan *plan, unsigned port)
 {
-	bool answers = plan->config->ports[port].has_address;
+	const struct config_port *config = &plan->config->ports[port];
+	// rx answers ARP and ICMP echo, and sends pause frames.
+	bool answers = config->has_address || config->flow_control.mode != CONFIG_FLOW_CONTROL_OFF;
 	int queues[CONFIG_MAX_CPUS];
 	int n = 0;
 
@@ -202,6 +218,7 @@ static uint32_t descriptors(uint32_t configured, uint32_t of_profile)
 static uint32_t mbufs_in_pipeline(const struct plan *plan)
 {
 	return (plan->config->links.depth + 4 * ROLE_BURST) * plan->config->n_builders +
+	       (plan->config->cluster.n_nodes > 0 ? PLAN_CONTROL_DEPTH : 0) +
 	       (PLAN_POOL_CACHE * 3 / 2 + 4 * ROLE_BURST) * (plan->n_lcores + 1);
 }
 
@@ -281,11 +298,38 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	generator->buffer =
 	    config->size_law == CONFIG_SIZE_LHCB || config->kind == CONFIG_GENERATOR_PCAP
 		? port_buffer_size(profile, port_config->mtu)
-		: source_role_buffer_size(config, NULL, port_config->mtu);
+		: block_packets_buffer_size(config, NULL, port_config->mtu);
 	generator->pool_bytes = port_pool_bytes(generator->pool_mbufs, generator->buffer) +
 				port_pool_bytes(generator->pool_mbufs, 0);
-	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_SOURCE, index),
+	use_packets(plan, plan_role_of_generator(plan, index),
 		    generator->pool_bytes + generator->set_bytes);
+	return 0;
+}
+
+// A node of a cluster: its control frames.
+static int plan_control(struct plan *plan, char *error)
+{
+	const struct config *config = plan->config;
+	const struct plan_port *port;
+
+	if (config->cluster.n_nodes == 0)
+		return 0;
+	port = &plan->ports[config->cluster.nodes[config->cluster.self].port];
+	if (config->transport.kind == CONFIG_TRANSPORT_ETH && config->n_builders > 1)
+		return fail(
+		    error, plan,
+		    "transport.kind: behind an EtherType nothing tells the %u builders of a "
+		    "node apart: set it to \"udp\", or use one builder a node",
+		    config->n_builders);
+	plan->control_mbufs = 2048 + 2 * PLAN_POOL_CACHE + port->profile.tx_descriptors;
+	plan->control_bytes =
+	    port_pool_bytes(plan->control_mbufs, control_role_frame_size(config)) +
+	    (uint64_t)plan->n_rx * PLAN_CONTROL_DEPTH * 2 * sizeof(void *);
+	for (unsigned i = 0; i < config->n_builders; i++)
+		plan->control_bytes += 16ull * config->builders[i].slots * sizeof(struct note) * 2;
+	plan->control_bytes +=
+	    (uint64_t)config->n_generators * 2 * PLAN_MAILBOX_DEPTH * sizeof(struct note);
+	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_CONTROL, 0), plan->control_bytes);
 	return 0;
 }
 
@@ -311,7 +355,7 @@ static int plan_builders(struct plan *plan, char *error)
 		plan->nodes[plan_node_of(plan, role)].ring_bytes +=
 		    builder->slots * builder->slot_size;
 		use_packets(plan, role,
-			    (uint64_t)plan->n_rx * config->links.depth * 2 * sizeof(void *));
+			    (uint64_t)plan->n_producers * config->links.depth * 2 * sizeof(void *));
 		plan->assembly_bytes += assembly_memory(builder->slots, config->sources.n_expected);
 	}
 	return 0;
@@ -382,7 +426,7 @@ int plan_make(struct plan *plan, const struct config *config, char *error)
 	for (unsigned i = 0; i < config->n_generators; i++)
 		if (plan_generator(plan, i, error) != 0)
 			return -1;
-	if (plan_builders(plan, error) != 0)
+	if (plan_builders(plan, error) != 0 || plan_control(plan, error) != 0)
 		return -1;
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		use_packets(plan, i, ROLE_BYTES);

@@ -18,18 +18,20 @@
 #include "pipeline/role.h"
 #include "port/profile.h"
 
-#define PLAN_ERROR_SIZE 512
-#define PLAN_MAX_ROLES  256
-#define PLAN_MAX_NODES  8
-#define PLAN_NONE       UINT32_MAX
-#define PLAN_POOL_CACHE 256 // mbufs that each lcore keeps of each pool
+#define PLAN_ERROR_SIZE    512
+#define PLAN_MAX_ROLES     256
+#define PLAN_MAX_NODES     8
+#define PLAN_NONE          UINT32_MAX
+#define PLAN_POOL_CACHE    256   // mbufs that each lcore keeps of each pool
+#define PLAN_CONTROL_DEPTH 1024u // control frames on the way from an rx role
+#define PLAN_MAILBOX_DEPTH 8192u // notes to and from a readout
 
 struct plan_role {
 	char name[ROLE_NAME_SIZE]; // these four as in struct config_role
 	enum config_role_kind kind;
 	unsigned object;
 	unsigned queue;
-	unsigned port;  // rx and source: index of the port; else PLAN_NONE
+	unsigned port;  // rx, source, readout, control: index of the port; else PLAN_NONE
 	unsigned lcore; // index into lcores
 	int tx_queue;   // rx (answers) and source: on the port, -1: none
 };
@@ -72,7 +74,10 @@ struct plan {
 	unsigned n_lcores;
 	struct plan_port ports[CONFIG_MAX_PORTS];
 	struct plan_generator generators[CONFIG_MAX_GENERATORS];
-	unsigned n_rx;           // rx roles; links are n_rx x builders
+	unsigned n_rx;           // rx roles
+	unsigned n_producers;    // of segments: rx roles and readouts; each has a link a builder
+	uint32_t control_mbufs;  // of a node of a cluster: its pool of control frames
+	uint64_t control_bytes;  // of it, its links and mailboxes
 	uint64_t packet_bytes;   // DPDK's memory: pools, links, pre-filled blocks, roles
 	uint64_t ring_bytes;     // event rings
 	uint64_t assembly_bytes; // state of the builders beside the slots
@@ -96,6 +101,9 @@ unsigned plan_find_role(const struct plan *plan, const char *name);
 
 // The role of this kind for this object (and queue 0), or PLAN_NONE.
 unsigned plan_role_of(const struct plan *plan, enum config_role_kind kind, unsigned object);
+
+// The role that sends for a generator.
+unsigned plan_role_of_generator(const struct plan *plan, unsigned generator);
 
 // NUMA node of the lcore of a role.
 unsigned plan_node_of(const struct plan *plan, unsigned role);

@@ -129,12 +129,66 @@ static void print_memory(const struct plan *plan, FILE *out)
 	}
 }
 
+static void print_node(const struct config *config, unsigned index, FILE *out)
+{
+	const struct config_cluster_node *node = &config->cluster.nodes[index];
+
+	fprintf(out, "  %c %-12s %u.%u.%u.%u", index == config->cluster.self ? '*' : ' ',
+		node->name, node->address >> 24, node->address >> 16 & 255,
+		node->address >> 8 & 255, node->address & 255);
+	if (node->manager)
+		fprintf(out, ", event manager");
+	if (node->n_sources > 0)
+		fprintf(out, ", %u source%s", node->n_sources, node->n_sources == 1 ? "" : "s");
+	if (node->n_builders == 1)
+		fprintf(out, ", builder %u", node->first_builder);
+	else if (node->n_builders > 1)
+		fprintf(out, ", builders %u to %u", node->first_builder,
+			node->first_builder + node->n_builders - 1);
+	fprintf(out, "\n");
+}
+
+static void print_event_manager(const struct config *config, FILE *out)
+{
+	static const char *const modes[] = { "static", "push", "pull" };
+	static const char *const policies[] = { "round-robin", "occupancy", "weighted", "random" };
+	static const char *const shapings[] = { "none", "linear-shift", "timed-shift",
+						"credit-window" };
+	const struct config_event_manager *manager = &config->event_manager;
+	uint64_t in_flight = 0;
+
+	for (unsigned i = 0; i < config->cluster.n_builders; i++) {
+		uint32_t slots = config->cluster.builders[i].slots;
+
+		in_flight +=
+		    manager->credits > 0 && manager->credits < slots ? manager->credits : slots;
+	}
+	fprintf(out, "  mode %s, policy %s, shaping %s; control messages on UDP port %u\n",
+		modes[manager->mode], policies[manager->policy], shapings[manager->shaping],
+		manager->control_port);
+	fprintf(out, "  up to %llu events in flight, a source holds up to %u MFPs\n",
+		(unsigned long long)in_flight, manager->source_buffer);
+}
+
+static void print_system(const struct plan *plan, FILE *out)
+{
+	const struct config_cluster *cluster = &plan->config->cluster;
+
+	fprintf(out, "\nsystem of %u node%s, configuration %016llx\n", cluster->n_nodes,
+		cluster->n_nodes == 1 ? "" : "s", (unsigned long long)cluster->hash);
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
+		print_node(plan->config, i, out);
+	print_event_manager(plan->config, out);
+}
+
 void plan_print(const struct plan *plan, FILE *out)
 {
 	char error[PLAN_ERROR_SIZE];
 
 	fprintf(out, "appliance %s, run %u: %s\n", plan->config->name, plan->config->run_number,
 		plan->config->path);
+	if (plan->config->cluster.n_nodes > 0)
+		print_system(plan, out);
 	print_lcores(plan, out);
 	print_ports(plan, out);
 	print_generators(plan, out);

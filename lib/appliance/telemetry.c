@@ -2,20 +2,23 @@
 // Copyright (c) 2026, the evb authors
 #include "appliance/telemetry.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <rte_lcore.h>
 #include <rte_telemetry.h>
 
 #include "appliance/telemetry_data.h"
-#include "appliance/telemetry_views.h"
+#include "appliance/telemetry_group.h"
 #include "builder/builder_role.h"
 
 #define PAGE_NUMBERS 512u // most entries of a list in one answer: DPDK's limit of an array
 #define PAGE_NAMES   128u // with names of 72 characters it stays below TELEMETRY_MAX_REPLY
+#define PAGE_THINGS  255u // of /all: DPDK's limit of a dictionary, less the count
+
+#define GROUP_COMMAND "/evb/%s/"
+#define FRAME_BYTES   96u // of an answer around its things, and of each thing around its keys
 
 // Telemetry threads hold it for an answer; the control thread, to start and to stop.
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -57,7 +60,7 @@ static bool read_page(const char *parameters, unsigned *offset, unsigned *count)
 static void answer_list(const struct appliance *appliance, const struct telemetry_group *group,
 			const char *parameters, struct rte_tel_data *data)
 {
-	unsigned most = group->name != NULL ? PAGE_NAMES : PAGE_NUMBERS;
+	unsigned most = group->name_of != NULL ? PAGE_NAMES : PAGE_NUMBERS;
 	unsigned n = group->count(appliance), offset, count = most;
 
 	if (!read_page(parameters, &offset, &count)) {
@@ -66,12 +69,13 @@ static void answer_list(const struct appliance *appliance, const struct telemetr
 	}
 	if (count > most)
 		count = most;
-	rte_tel_data_start_array(data, group->name != NULL ? RTE_TEL_STRING_VAL : RTE_TEL_INT_VAL);
+	rte_tel_data_start_array(data,
+				 group->name_of != NULL ? RTE_TEL_STRING_VAL : RTE_TEL_INT_VAL);
 	for (unsigned i = offset; i < n && count > 0; i++, count--) {
-		if (group->name != NULL)
-			rte_tel_data_add_array_string(data, group->name(appliance, i));
+		if (group->name_of != NULL)
+			rte_tel_data_add_array_string(data, group->name_of(appliance, i));
 		else
-			rte_tel_data_add_array_int(data, (int)group->number(appliance, i));
+			rte_tel_data_add_array_int(data, (int)group->number_of(appliance, i));
 	}
 }
 
@@ -84,8 +88,8 @@ static unsigned find(const struct appliance *appliance, const struct telemetry_g
 	bool is_number = read_number(&text, &number) && *text == '\0';
 
 	for (unsigned i = 0; i < n; i++) {
-		if (group->name != NULL ? strcmp(group->name(appliance, i), parameters) == 0
-					: is_number && group->number(appliance, i) == number)
+		if (group->name_of != NULL ? strcmp(group->name_of(appliance, i), parameters) == 0
+					   : is_number && group->number_of(appliance, i) == number)
 			return i;
 	}
 	return n;
@@ -94,44 +98,54 @@ static unsigned find(const struct appliance *appliance, const struct telemetry_g
 static void answer_info(const struct appliance *appliance, const struct telemetry_group *group,
 			const char *parameters, struct rte_tel_data *data)
 {
-	const struct telemetry_answer *answer = &telemetry_answers[group->info];
-	telemetry_bases bases = { NULL };
-	union telemetry_view view;
 	unsigned index;
 
 	if (is_end(parameters)) {
-		telemetry_set_error(data, "which %s? %s names them", group->what,
-				    telemetry_answers[group->list].command);
+		telemetry_set_error(data, "which %s? " GROUP_COMMAND "list names them", group->name,
+				    group->name);
 		return;
 	}
 	index = find(appliance, group, parameters);
 	if (index == group->count(appliance)) {
-		telemetry_set_error(data, "there is no %s \"%.40s\": %s names them", group->what,
-				    parameters, telemetry_answers[group->list].command);
+		telemetry_set_error(data,
+				    "there is no %s \"%.40s\": " GROUP_COMMAND "list names them",
+				    group->name, parameters, group->name);
 		return;
 	}
 	rte_tel_data_start_dict(data);
-	bases[0] = &view;
-	group->view(appliance, index, &view, bases);
-	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && answer->tables[i] != NULL; i++)
-		if (bases[i] != NULL)
-			telemetry_add_table(data, answer->tables[i], bases[i]);
-	for (unsigned i = 0; i < group->n_nested; i++)
-		if (group->nested(appliance, index, i, &view))
-			telemetry_add_nested(data, answer->nested, i, answer->nested_table, &view);
+	(void)telemetry_add_thing(data, appliance, group, index, false);
 }
 
-static void answer_whole(const struct appliance *appliance, enum telemetry_command command,
-			 struct rte_tel_data *data)
+// Dictionaries NAME_INDEX, as many as fit, and how many there are in all.
+static void answer_all(const struct appliance *appliance, const struct telemetry_group *group,
+		       const char *parameters, struct rte_tel_data *data)
 {
-	union telemetry_view view;
+	unsigned n = group->count(appliance), offset, count = PAGE_THINGS;
+	size_t used = FRAME_BYTES;
 
+	if (!read_page(parameters, &offset, &count)) {
+		telemetry_set_error(data, "parameters are OFFSET[,COUNT], whole numbers");
+		return;
+	}
+	if (count > PAGE_THINGS)
+		count = PAGE_THINGS;
 	rte_tel_data_start_dict(data);
-	if (command == TELEMETRY_INFO)
-		telemetry_view_info(appliance, &view.info);
-	else
-		telemetry_view_summary(appliance, &view.summary);
-	telemetry_add_table(data, telemetry_answers[command].tables[0], &view);
+	rte_tel_data_add_dict_u64(data, "count", n);
+	for (unsigned i = offset; i < n && count > 0; i++, count--) {
+		struct rte_tel_data *thing = rte_tel_data_alloc();
+		char key[RTE_TEL_MAX_STRING_LEN];
+
+		if (thing == NULL)
+			return; // memory is short: the answer ends here
+		rte_tel_data_start_dict(thing);
+		used += telemetry_add_thing(thing, appliance, group, i, true) + FRAME_BYTES;
+		snprintf(key, sizeof(key), "%s_%u", group->name, i);
+		if (used > TELEMETRY_MAX_REPLY ||
+		    rte_tel_data_add_dict_container(data, key, thing, 0) != 0) {
+			rte_tel_data_free(thing);
+			return;
+		}
+	}
 }
 
 static void answer_latency(const struct appliance *appliance, const char *parameters,
@@ -152,13 +166,14 @@ static void answer_latency(const struct appliance *appliance, const char *parame
 		found = true;
 	}
 	if (!found && !is_end(parameters)) {
-		telemetry_set_error(data, "there is no builder \"%.40s\": %s names them",
-				    parameters, telemetry_answers[TELEMETRY_BUILDER_LIST].command);
+		telemetry_set_error(data,
+				    "there is no builder \"%.40s\": /evb/builder/list names them",
+				    parameters);
 		return;
 	}
 	rte_tel_data_start_dict(data);
-	telemetry_add_histogram(data, "complete_ns", &latency.complete);
-	telemetry_add_histogram(data, "released_ns", &latency.released);
+	(void)telemetry_add_histogram(data, "complete_ns", &latency.complete);
+	(void)telemetry_add_histogram(data, "released_ns", &latency.released);
 }
 
 static void answer_eal_lcores(struct rte_tel_data *data)
@@ -192,8 +207,8 @@ static void answer_eal_lcore(const struct appliance *appliance, const char *para
 
 	if (is_end(parameters) || !read_number(&parameters, &id) || *parameters != '\0' ||
 	    !rte_lcore_is_enabled(id)) {
-		telemetry_set_error(data, "there is no such lcore: %s names them",
-				    telemetry_answers[TELEMETRY_EAL_LCORE_LIST].command);
+		telemetry_set_error(data, "there is no such lcore: " TELEMETRY_EAL_LCORE_LIST
+					  " names them");
 		return;
 	}
 	rte_tel_data_start_dict(data);
@@ -214,49 +229,61 @@ static void answer_eal_lcore(const struct appliance *appliance, const char *para
 	}
 }
 
-static void answer(const struct appliance *appliance, enum telemetry_command command,
-		   const char *parameters, struct rte_tel_data *data)
+static const struct telemetry_whole *find_whole(const char *command)
 {
-	const struct telemetry_group *group = telemetry_groups;
+	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++)
+		if (strcmp(whole->command, command) == 0)
+			return whole;
+	return NULL;
+}
 
-	switch (command) {
-	case TELEMETRY_INFO:
-	case TELEMETRY_SUMMARY:
-	case TELEMETRY_DROPS:
-		answer_whole(appliance, command, data);
-		return;
-	case TELEMETRY_LATENCY:
-		answer_latency(appliance, parameters, data);
-		return;
-	case TELEMETRY_EAL_LCORE_LIST:
-		answer_eal_lcores(data);
-		return;
-	case TELEMETRY_EAL_LCORE_INFO:
-		answer_eal_lcore(appliance, parameters, data);
-		return;
-	default:
-		break;
+// The group of a command /evb/GROUP/VERB; moves `command` to the verb.
+static const struct telemetry_group *find_group(const char **command)
+{
+	char begin[TELEMETRY_MAX_COMMAND];
+
+	for (unsigned i = 0; telemetry_groups[i] != NULL; i++) {
+		int length =
+		    snprintf(begin, sizeof(begin), GROUP_COMMAND, telemetry_groups[i]->name);
+
+		if (strncmp(*command, begin, (size_t)length) == 0) {
+			*command += length;
+			return telemetry_groups[i];
+		}
 	}
-	while (group->list != command && group->info != command)
-		group++;
-	if (group->list == command)
+	return NULL;
+}
+
+static void answer(const struct appliance *appliance, const char *command, const char *parameters,
+		   struct rte_tel_data *data)
+{
+	const struct telemetry_whole *whole = find_whole(command);
+	const struct telemetry_group *group = find_group(&command);
+
+	if (whole != NULL) {
+		rte_tel_data_start_dict(data);
+		(void)telemetry_add_table(data, whole->table, whole->view(appliance));
+	} else if (group != NULL && strcmp(command, "list") == 0) {
 		answer_list(appliance, group, parameters, data);
-	else
+	} else if (group != NULL && strcmp(command, "info") == 0) {
 		answer_info(appliance, group, parameters, data);
+	} else if (group != NULL) {
+		answer_all(appliance, group, parameters, data);
+	} else if (strcmp(command, TELEMETRY_LATENCY) == 0) {
+		answer_latency(appliance, parameters, data);
+	} else if (strcmp(command, TELEMETRY_EAL_LCORE_LIST) == 0) {
+		answer_eal_lcores(data);
+	} else {
+		answer_eal_lcore(appliance, parameters, data);
+	}
 }
 
 // DPDK calls it for each of the commands, which it names.
 static int on_command(const char *command, const char *parameters, struct rte_tel_data *data)
 {
-	unsigned i = 0;
-
-	while (i < TELEMETRY_N_COMMANDS && strcmp(telemetry_answers[i].command, command) != 0)
-		i++;
-	if (i == TELEMETRY_N_COMMANDS)
-		return -EINVAL;
 	pthread_rwlock_rdlock(&lock);
 	if (served != NULL) {
-		answer(served, i, parameters, data);
+		answer(served, command, parameters, data);
 	} else {
 		rte_tel_data_start_dict(data);
 		rte_tel_data_add_dict_string(data, "state", "stopped");
@@ -265,15 +292,39 @@ static int on_command(const char *command, const char *parameters, struct rte_te
 	return 0;
 }
 
+static int register_group(const struct telemetry_group *group)
+{
+	char command[TELEMETRY_MAX_COMMAND], help[TELEMETRY_MAX_HELP];
+	int result = 0;
+
+	for (unsigned i = 0; i < TELEMETRY_N_VERBS && result == 0; i++) {
+		telemetry_group_command(group, i, command, help);
+		result = rte_telemetry_register_cmd(command, on_command, help);
+	}
+	return result;
+}
+
+static int register_all(void)
+{
+	int result = 0;
+
+	for (unsigned i = 0; telemetry_wholes[i].command != NULL && result == 0; i++)
+		result = rte_telemetry_register_cmd(telemetry_wholes[i].command, on_command,
+						    telemetry_wholes[i].help);
+	for (unsigned i = 0; telemetry_groups[i] != NULL && result == 0; i++)
+		result = register_group(telemetry_groups[i]);
+	for (unsigned i = 0; telemetry_others[i].command != NULL && result == 0; i++)
+		result = rte_telemetry_register_cmd(telemetry_others[i].command, on_command,
+						    telemetry_others[i].help);
+	return result < 0 ? result : -result;
+}
+
 int appliance_telemetry_start(const struct appliance *appliance)
 {
-	for (unsigned i = 0; i < TELEMETRY_N_COMMANDS && !registered; i++) {
-		int result = rte_telemetry_register_cmd(telemetry_answers[i].command, on_command,
-							telemetry_answers[i].help);
+	int result = registered ? 0 : register_all();
 
-		if (result != 0)
-			return result < 0 ? result : -result;
-	}
+	if (result != 0)
+		return result;
 	registered = true;
 	pthread_rwlock_wrlock(&lock);
 	served = appliance;

@@ -7,131 +7,212 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "pipeline/role.h"
-#include "transport/causes.h"
 
-static void add_text(struct rte_tel_data *data, const char *name, const char *text)
+#define FRAME 4 // bytes around a key: two quotes, colon, comma
+
+static size_t text_bytes(const char *text)
+{
+	size_t bytes = 2;
+
+	// as JSON writes it: what is not printable becomes \uXXXX at most
+	for (; *text != '\0'; text++)
+		bytes += (unsigned char)*text < ' ' ? 6 : *text == '"' || *text == '\\' ? 2 : 1;
+	return bytes;
+}
+
+static size_t add_text(struct rte_tel_data *data, const char *key, const char *text)
 {
 	char cut[RTE_TEL_MAX_STRING_LEN];
 
 	snprintf(cut, sizeof(cut), "%s", text);
-	rte_tel_data_add_dict_string(data, name, cut);
+	rte_tel_data_add_dict_string(data, key, cut);
+	return strlen(key) + FRAME + text_bytes(cut);
 }
 
-static void add_number(struct rte_tel_data *data, const char *name, const char *suffix,
+static size_t add_number(struct rte_tel_data *data, const char *key, uint64_t value)
+{
+	size_t bytes = strlen(key) + FRAME + 1;
+
+	rte_tel_data_add_dict_u64(data, key, value);
+	for (; value > 9; value /= 10)
+		bytes++;
+	return bytes;
+}
+
+static size_t add_part(struct rte_tel_data *data, const char *name, const char *part,
 		       uint64_t value)
 {
 	char key[RTE_TEL_MAX_STRING_LEN];
 
-	snprintf(key, sizeof(key), "%s_%s", name, suffix);
-	rte_tel_data_add_dict_u64(data, key, value);
+	snprintf(key, sizeof(key), "%s_%s", name, part);
+	return add_number(data, key, value);
 }
 
-static void add_texts(struct rte_tel_data *data, const char *name, const struct metric_texts *texts)
+// Where memory is short, the answer comes without what is nested in it.
+static size_t add_nested(struct rte_tel_data *data, const char *key, struct rte_tel_data *nested,
+			 size_t bytes)
+{
+	if (rte_tel_data_add_dict_container(data, key, nested, 0) == 0)
+		return strlen(key) + FRAME + 2 + bytes;
+	rte_tel_data_free(nested);
+	return 0;
+}
+
+static size_t add_texts(struct rte_tel_data *data, const char *key,
+			const struct metric_texts *texts)
 {
 	struct rte_tel_data *list = rte_tel_data_alloc();
+	size_t bytes = 0;
 
 	if (list == NULL)
-		return; // memory is short: the answer comes without it
+		return 0;
 	rte_tel_data_start_array(list, RTE_TEL_STRING_VAL);
-	for (unsigned i = 0; i < texts->n; i++)
+	for (unsigned i = 0; i < texts->n; i++) {
 		rte_tel_data_add_array_string(list, texts->texts[i]);
-	if (rte_tel_data_add_dict_container(data, name, list, 0) != 0)
-		rte_tel_data_free(list);
+		bytes += text_bytes(texts->texts[i]) + 1;
+	}
+	return add_nested(data, key, list, bytes);
 }
 
-static void add_latency(struct rte_tel_data *data, const char *name,
-			const struct histogram *histogram)
+static size_t add_causes(struct rte_tel_data *data, const struct metric *metric,
+			 const uint64_t *numbers)
 {
-	for (unsigned i = 0; telemetry_quantiles[i].suffix != NULL; i++)
-		add_number(data, name, telemetry_quantiles[i].suffix,
-			   histogram_quantile(histogram, telemetry_quantiles[i].share));
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < metric->causes->n; i++)
+		bytes += add_part(data, metric->name, metric->causes->name(i),
+				  counter_read(&numbers[i]));
+	return bytes;
 }
 
-static void add_metric(struct rte_tel_data *data, const struct metric *metric, const void *at)
+static size_t add_quantiles(struct rte_tel_data *data, const char *name,
+			    const struct histogram *histogram)
 {
-	const uint64_t *numbers = at;
+	size_t bytes = 0;
 
-	switch (metric->type) {
-	case METRIC_COUNTER:
-	case METRIC_GAUGE:
-		rte_tel_data_add_dict_u64(data, metric->name, counter_read(numbers));
-		break;
+	for (unsigned i = 0; metric_quantiles[i].suffix != NULL; i++)
+		bytes += add_part(data, name, metric_quantiles[i].suffix,
+				  histogram_quantile(histogram, metric_quantiles[i].share));
+	return bytes;
+}
+
+static size_t add_metric(struct rte_tel_data *data, const struct metric *metric, const void *at)
+{
+	switch (metric->kind) {
 	case METRIC_TEXT:
-		add_text(data, metric->name, *(const char *const *)at);
-		break;
+	case METRIC_STATE:
+		return add_text(data, metric->name, *(const char *const *)at);
 	case METRIC_TEXTS:
-		add_texts(data, metric->name, at);
-		break;
-	case METRIC_PACKET_DROPS:
-		for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
-			add_number(data, metric->name, packet_cause_name(i),
-				   counter_read(&numbers[i]));
-		break;
-	case METRIC_SEGMENT_DROPS:
-		for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-			add_number(data, metric->name, segment_cause_name(i),
-				   counter_read(&numbers[i]));
-		break;
+		return add_texts(data, metric->name, at);
+	case METRIC_CAUSES:
+		return add_causes(data, metric, at);
 	case METRIC_LATENCY:
-		add_latency(data, metric->name, at);
-		break;
+		return add_quantiles(data, metric->name, at);
+	default:
+		return add_number(data, metric->name, counter_read(at));
 	}
 }
 
-void telemetry_add_table(struct rte_tel_data *data, const struct metric *table, const void *base)
+size_t telemetry_add_table(struct rte_tel_data *data, const struct metric *table, const void *base)
 {
+	size_t bytes = 0;
+
 	for (; table->name != NULL; table++)
-		add_metric(data, table, (const char *)base + table->offset);
-}
-
-void telemetry_add_nested(struct rte_tel_data *data, const char *name, unsigned index,
-			  const struct metric *table, const void *base)
-{
-	struct rte_tel_data *nested = rte_tel_data_alloc();
-	char key[RTE_TEL_MAX_STRING_LEN];
-
-	if (nested == NULL)
-		return; // memory is short: the answer comes without it
-	snprintf(key, sizeof(key), "%s_%u", name, index);
-	rte_tel_data_start_dict(nested);
-	telemetry_add_table(nested, table, base);
-	if (rte_tel_data_add_dict_container(data, key, nested, 0) != 0)
-		rte_tel_data_free(nested);
+		bytes += add_metric(data, table, (const char *)base + table->offset);
+	return bytes;
 }
 
 // A histogram's last part holds what is beyond its range, too, so its end is no bound.
-static void add_bins(struct rte_tel_data *data, const struct histogram *histogram)
+static size_t add_bins(struct rte_tel_data *data, const struct histogram *histogram)
 {
 	uint64_t count = 0, bound = 1;
 	char key[RTE_TEL_MAX_STRING_LEN];
+	size_t bytes = 0;
 
 	for (unsigned bin = 0; bin < HISTOGRAM_BINS; bin++) {
 		count += histogram->bins[bin];
 		if (histogram_bin_end(bin) != bound || bin == HISTOGRAM_BINS - 1)
 			continue;
 		snprintf(key, sizeof(key), "le_%llu", (unsigned long long)bound);
-		rte_tel_data_add_dict_u64(data, key, count);
+		bytes += add_number(data, key, count);
 		bound *= 2;
 	}
-	rte_tel_data_add_dict_u64(data, "inf", count);
-	rte_tel_data_add_dict_u64(data, "count", count);
-	rte_tel_data_add_dict_u64(data, "sum", histogram->sum);
-	rte_tel_data_add_dict_u64(data, "max", histogram->maximum);
+	bytes += add_number(data, "inf", count);
+	bytes += add_number(data, "count", count);
+	bytes += add_number(data, "sum", histogram->sum);
+	return bytes + add_number(data, "max", histogram->maximum);
 }
 
-void telemetry_add_histogram(struct rte_tel_data *data, const char *name,
-			     const struct histogram *histogram)
+size_t telemetry_add_histogram(struct rte_tel_data *data, const char *name,
+			       const struct histogram *histogram)
 {
 	struct rte_tel_data *nested = rte_tel_data_alloc();
+	size_t bytes;
 
 	if (nested == NULL)
-		return; // memory is short: the answer comes without it
+		return 0;
 	rte_tel_data_start_dict(nested);
-	add_bins(nested, histogram);
-	if (rte_tel_data_add_dict_container(data, name, nested, 0) != 0)
-		rte_tel_data_free(nested);
+	bytes = add_bins(nested, histogram);
+	return add_nested(data, name, nested, bytes);
+}
+
+static size_t add_histograms(struct rte_tel_data *data, const struct metric *table,
+			     const void *base)
+{
+	char key[RTE_TEL_MAX_STRING_LEN];
+	size_t bytes = 0;
+
+	for (; table->name != NULL; table++) {
+		const void *at = (const char *)base + table->offset;
+
+		if (table->kind != METRIC_LATENCY)
+			continue;
+		snprintf(key, sizeof(key), "%s_ns", table->name);
+		bytes += telemetry_add_histogram(data, key, at);
+	}
+	return bytes;
+}
+
+// Dictionary NESTED_N of a thing.
+static size_t add_nested_table(struct rte_tel_data *data, const struct telemetry_group *group,
+			       unsigned n, const void *base)
+{
+	struct rte_tel_data *nested = rte_tel_data_alloc();
+	char key[RTE_TEL_MAX_STRING_LEN];
+	size_t bytes;
+
+	if (nested == NULL)
+		return 0;
+	snprintf(key, sizeof(key), "%s_%u", group->nested, n);
+	rte_tel_data_start_dict(nested);
+	bytes = telemetry_add_table(nested, group->nested_table, base);
+	return add_nested(data, key, nested, bytes);
+}
+
+size_t telemetry_add_thing(struct rte_tel_data *data, const struct appliance *appliance,
+			   const struct telemetry_group *group, unsigned index, bool histograms)
+{
+	telemetry_bases bases = { NULL };
+	size_t bytes = 0;
+
+	group->view(appliance, index, bases);
+	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && group->tables[i] != NULL; i++) {
+		if (bases[i] == NULL)
+			continue;
+		bytes += telemetry_add_table(data, group->tables[i], bases[i]);
+		if (histograms)
+			bytes += add_histograms(data, group->tables[i], bases[i]);
+	}
+	for (unsigned i = 0; i < group->n_nested; i++) {
+		const void *base = group->view_nested(appliance, index, i);
+
+		if (base != NULL)
+			bytes += add_nested_table(data, group, i, base);
+	}
+	return bytes;
 }
 
 void telemetry_set_error(struct rte_tel_data *data, const char *format, ...)

@@ -86,15 +86,16 @@ struct assembly *assembly_create(const struct assembly_parameters *parameters)
 	assembly->n_sources = n_sources;
 	assembly->header_size = mep_header_size(n_sources, MEP_DEFAULT_ALIGN);
 	assembly->error_size = round_up(mfp_error_size(parameters->packing), ROOM_UNIT);
-	assembly->oldest = assembly->newest = NO_EVENT;
+	assembly->order = assembly->expected = (struct event_order){ NO_EVENT, NO_EVENT };
 	assembly->last_anchor = parameters->now;
 	tick_clock_set(&assembly->clock, parameters->now, parameters->ticks_per_second);
-	if (!allocate(assembly)) {
+	if (!allocate(assembly) || (parameters->granted && !held_make(assembly))) {
 		assembly_destroy(assembly);
 		return NULL;
 	}
 	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
 		slot_free(assembly, slot);
+	assembly->held.n_freed = 0;
 	return assembly;
 }
 
@@ -112,6 +113,7 @@ void assembly_destroy(struct assembly *assembly)
 	free(assembly->source_counters);
 	free(assembly->latency);
 	island_pool_free(&assembly->pool);
+	held_free(assembly);
 	free(assembly);
 }
 
@@ -192,6 +194,8 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 		if (event == NULL)
 			return refuse(assembly, segment, SEGMENT_NO_SLOT, cause);
 	}
+	if (event->expected)
+		event_start(assembly, event, segment, now);
 	part = &event_parts(assembly, event)[segment->source];
 	if (part->room == 0) {
 		if (!give_room(assembly, event, part, segment->length))
@@ -321,26 +325,40 @@ uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now)
 
 // Whether a deadline has passed since a moment of the assembly's own time. That moment may lie
 // ahead: a wait before it is told only by the housekeeping after it.
-static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t now)
+static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t deadline,
+		    uint64_t now)
 {
 	int64_t age = (int64_t)(now - assembly->waited - since);
 
-	return age >= (int64_t)assembly->parameters.deadline;
+	return age >= (int64_t)deadline;
 }
 
 // The end-of-run blocks of some sources are missing: the run has ended all the same once the
 // others have been silent for a deadline; a source that ends alone does not end the run.
 static bool must_go_on(const struct assembly *assembly, const struct event *event, uint64_t now)
 {
-	return is_end_of_run(event) && !is_over(assembly, assembly->last_placed, now);
+	return is_end_of_run(event) &&
+	       !is_over(assembly, assembly->last_placed, assembly->parameters.deadline, now);
+}
+
+// Granted events for which nothing has come at all.
+static void close_unstarted(struct assembly *assembly, uint64_t now)
+{
+	for (unsigned i = 0; i < CLOSE_MOST && assembly->expected.oldest != NO_EVENT; i++) {
+		struct event *event = &assembly->events[assembly->expected.oldest];
+
+		if (!is_over(assembly, event->opened, assembly->parameters.patience, now))
+			return;
+		event_close(assembly, event, now);
+	}
 }
 
 static void close_overdue(struct assembly *assembly, uint64_t now)
 {
-	for (unsigned i = 0; i < CLOSE_MOST && assembly->oldest != NO_EVENT; i++) {
-		struct event *event = &assembly->events[assembly->oldest];
+	for (unsigned i = 0; i < CLOSE_MOST && assembly->order.oldest != NO_EVENT; i++) {
+		struct event *event = &assembly->events[assembly->order.oldest];
 
-		if (!is_over(assembly, event->opened, now))
+		if (!is_over(assembly, event->opened, assembly->parameters.deadline, now))
 			return;
 		if (must_go_on(assembly, event, now))
 			event_postpone(assembly, event, now);
@@ -358,13 +376,16 @@ void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited
 	assembly->waited += waited;
 	assembly_reclaim(assembly, now);
 	close_overdue(assembly, now);
+	close_unstarted(assembly, now);
 }
 
 void assembly_flush(struct assembly *assembly, uint64_t now)
 {
 	assembly->flushing = true;
-	while (assembly->oldest != NO_EVENT)
-		event_close(assembly, &assembly->events[assembly->oldest], now);
+	while (assembly->order.oldest != NO_EVENT)
+		event_close(assembly, &assembly->events[assembly->order.oldest], now);
+	while (assembly->expected.oldest != NO_EVENT)
+		event_close(assembly, &assembly->events[assembly->expected.oldest], now);
 }
 
 bool assembly_end_of_run(const struct assembly *assembly)

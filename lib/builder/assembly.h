@@ -40,6 +40,10 @@ struct assembly_parameters {
 	uint64_t deadline; // ticks from an event's first segment
 	uint64_t ticks_per_second;
 	uint64_t now; // ticks at the creation
+	// Events are granted by an event manager (assembly_held.c); else the next two mean nothing.
+	bool granted;
+	uint32_t spare;    // slots that events may take whose grant has not come yet
+	uint64_t patience; // ticks that a granted event waits for its first segment
 };
 
 // Sum over the sources, and per source below. One writer: the builder.
@@ -54,6 +58,7 @@ struct assembly_counters {
 	uint64_t events_discarded;  // incomplete, not published
 	uint64_t events_flushed;    // of the two before: closed by the end of the run
 	uint64_t events_overtaken;  // of the same two: closed early, see assembly_admit()
+	uint64_t events_withdrawn;  // of the first two, held and then not published
 	uint64_t bytes_built;       // of published MEPs
 	uint64_t blocks_whole;      // of events; end-of-run blocks are not counted as blocks
 	uint64_t blocks_malformed;  // whole, but no valid MFP
@@ -123,6 +128,35 @@ void assembly_flush(struct assembly *assembly, uint64_t now);
 // True once the end-of-run blocks of all sources have come, or of some, while the others have been
 // silent for a deadline.
 bool assembly_end_of_run(const struct assembly *assembly);
+
+// --- Events that an event manager grants: built events are held until the manager has counted
+// them, so that an event that was granted again elsewhere is not handed out twice. ---
+
+// An event that is ready. It keeps its slot until assembly_settle().
+struct assembly_built {
+	uint64_t index;
+	uint64_t bytes;
+	uint32_t slot;   // ASSEMBLY_NO_SLOT: incomplete, and discarded as configured
+	bool incomplete; // it misses sources, or has malformed blocks
+};
+
+#define ASSEMBLY_NO_SLOT UINT32_MAX
+
+// Opens a granted event before its first segment. True if it is open or held already; false if no
+// slot is free.
+bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now);
+
+// Takes up to max events that became ready since the last call; returns how many.
+unsigned assembly_take_built(struct assembly *assembly, struct assembly_built *built, unsigned max);
+
+// Publishes a held event, or gives it up. False if the slot does not hold this event.
+bool assembly_settle(struct assembly *assembly, uint32_t slot, uint64_t index, bool publish);
+
+// Gives up an event, open or held, that is built elsewhere. False if it is neither.
+bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index);
+
+// Takes the indices of up to max events whose slots came back since the last call.
+unsigned assembly_take_freed(struct assembly *assembly, uint64_t *indices, unsigned max);
 
 const struct assembly_counters *assembly_counters(const struct assembly *assembly);
 // One entry an expected source.

@@ -55,6 +55,24 @@ struct event {
 	uint32_t older, newer; // by opened; NO_EVENT at the ends
 	uint32_t chain;        // next of the same bucket
 	bool published;        // the slot is with the ring; `first` still serves the latency
+	bool expected;         // granted, and no segment has come: in the order of expected events
+	bool granted;
+};
+
+// The oldest and newest of a list of open events, by their times.
+struct event_order {
+	uint32_t oldest, newest; // NO_EVENT: empty
+};
+
+// What the event manager's grants need, see assembly_held.c. Arrays have an entry a slot.
+struct held {
+	struct evring_event *descriptions;
+	bool *is_held;
+	struct assembly_built *built; // first in, first out
+	uint32_t built_head, n_built;
+	uint64_t *freed; // first in, first out
+	uint32_t freed_head, n_freed;
+	uint32_t n_ungranted; // open events without a grant
 };
 
 struct assembly {
@@ -79,7 +97,9 @@ struct assembly {
 
 	uint32_t *buckets; // by event index & bucket_mask
 	uint32_t bucket_mask;
-	uint32_t oldest, newest; // open events
+	struct event_order order;    // open events by the time of their first segment
+	struct event_order expected; // those that wait for it
+	struct held held;
 	uint32_t n_open;
 	uint64_t *closed; // event id + 1 of closed events, by event index; 0: none
 
@@ -131,8 +151,25 @@ void event_close_overtaken(struct assembly *assembly, uint64_t now);
 // Puts an event at the end of the order of deadlines, as if it were opened now.
 void event_postpone(struct assembly *assembly, struct event *event, uint64_t now);
 void slot_free(struct assembly *assembly, uint32_t slot);
+// The first segment of an event that was expected has come.
+void event_start(struct assembly *assembly, struct event *event, const struct segment *first,
+		 uint64_t now);
+// Opens an event in a free slot before its first segment; NULL if there is none.
+struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now);
 
 // event_close.c
 
 // Closes an event: publishes or discards it, as the configuration says. The event is open.
 void event_close(struct assembly *assembly, struct event *event, uint64_t now);
+
+// assembly_held.c
+
+bool held_make(struct assembly *assembly);
+void held_free(struct assembly *assembly);
+// An event is ready: held from now on. `slot` may be ASSEMBLY_NO_SLOT.
+void held_add(struct assembly *assembly, const struct event *event, uint32_t slot, bool incomplete,
+	      const struct evring_event *description);
+// Notes that a slot came back.
+void held_note_freed(struct assembly *assembly, uint64_t index);
+// Whether a segment whose event has no grant yet may open it.
+bool held_may_open(const struct assembly *assembly);

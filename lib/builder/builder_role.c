@@ -11,6 +11,8 @@
 #include "transport/segment_mbuf.h"
 
 #define RATE_MEASURE_US 20000
+#define NOTES_MOST      16u // handled in one poll, each way
+#define PATIENCE        10u // deadlines that a granted event waits for its first segment, at least 1 s
 
 // A link, and the segments taken from it that are not placed yet. Some are left only while it is
 // blocked: its next segment waits for a slot.
@@ -136,10 +138,91 @@ static unsigned serve_input(struct builder *builder, struct input *input, uint64
 	return input->n_taken > 0 ? place_taken(builder, input, now) : 0;
 }
 
+static void tell_control(struct builder *builder, enum note_kind kind, uint64_t event,
+			 uint16_t attempt)
+{
+	const struct note note = { .kind = (uint16_t)kind, .event = event, .attempt = attempt };
+
+	(void)mailbox_put(builder->parameters.to_control,
+			  &note); // its caller saw that there is room
+}
+
+static void serve_note(struct builder *builder, const struct note *note, uint64_t now)
+{
+	uint64_t id = note->event * builder->parameters.config->sources.packing;
+
+	switch (note->kind) {
+	case NOTE_EXPECT:
+		if (!assembly_expect(builder->assembly, id, note->event, now))
+			tell_control(builder, NOTE_REFUSED, note->event, note->attempt);
+		break;
+	case NOTE_PUBLISH:
+		if (assembly_settle(builder->assembly, note->slot, note->event, true))
+			tell_control(builder, NOTE_PUBLISHED, note->event, note->attempt);
+		break;
+	case NOTE_DISCARD:
+		// Its slot comes back by itself, unless there is none.
+		if (!assembly_forget(builder->assembly, id, note->event))
+			tell_control(builder, NOTE_FREED, note->event, note->attempt);
+		break;
+	default:
+		break;
+	}
+}
+
+static void tell_built(struct builder *builder, unsigned most)
+{
+	struct assembly_built built[NOTES_MOST];
+	unsigned n = assembly_take_built(builder->assembly, built, most);
+
+	for (unsigned i = 0; i < n; i++) {
+		struct note note = {
+			.kind = NOTE_BUILT,
+			.event = built[i].index,
+			.bytes = built[i].bytes,
+			.slot = built[i].slot,
+			.flags = built[i].incomplete ? NOTE_INCOMPLETE : 0,
+		};
+
+		if (built[i].slot == ASSEMBLY_NO_SLOT)
+			note.flags |= NOTE_DISCARDED;
+		(void)mailbox_put(builder->parameters.to_control, &note);
+	}
+}
+
+static void tell_freed(struct builder *builder, unsigned most)
+{
+	uint64_t events[NOTES_MOST];
+	unsigned n = assembly_take_freed(builder->assembly, events, most);
+
+	for (unsigned i = 0; i < n; i++)
+		tell_control(builder, NOTE_FREED, events[i], NOTE_ANY_ATTEMPT);
+}
+
+// What the event manager's side wants, and what it is told. Returns how many notes were served.
+static unsigned serve_control(struct builder *builder, uint64_t now)
+{
+	struct mailbox *out = builder->parameters.to_control;
+	struct note notes[NOTES_MOST];
+	unsigned n = 0;
+
+	tell_built(builder, RTE_MIN(mailbox_room(out), NOTES_MOST));
+	tell_freed(builder, RTE_MIN(mailbox_room(out), NOTES_MOST));
+	if (mailbox_room(out) >= NOTES_MOST)
+		n = mailbox_take(builder->parameters.from_control, notes, NOTES_MOST);
+	for (unsigned i = 0; i < n; i++)
+		serve_note(builder, &notes[i], now);
+	return n;
+}
+
 static unsigned builder_poll(struct role *role, uint64_t now)
 {
 	struct builder *builder = builder_of(role);
 	unsigned n_links = builder->parameters.n_links, done = 0;
+	unsigned n_notes = 0;
+
+	if (builder->parameters.from_control != NULL)
+		n_notes = serve_control(builder, now);
 
 	for (unsigned i = 0; i < n_links && done == 0; i++) {
 		done = serve_input(builder, &builder->inputs[builder->next_input], now);
@@ -150,7 +233,7 @@ static unsigned builder_poll(struct role *role, uint64_t now)
 		role->backpressured = builder->n_blocked > 0;
 		keep_waited(builder, now);
 	}
-	return done;
+	return done + n_notes;
 }
 
 static void builder_housekeep(struct role *role, uint64_t now)
@@ -163,6 +246,15 @@ static void builder_housekeep(struct role *role, uint64_t now)
 		atomic_store_explicit(&builder->end_of_run, true, memory_order_release);
 }
 
+// What is held at the end was not published in time: others build it.
+static void give_up_held(struct builder *builder)
+{
+	struct assembly_built built;
+
+	while (assembly_take_built(builder->assembly, &built, 1) > 0)
+		(void)assembly_settle(builder->assembly, built.slot, built.index, false);
+}
+
 // Nobody feeds the links any more when the drain is asked for.
 static bool builder_drain(struct role *role, uint64_t now)
 {
@@ -172,6 +264,8 @@ static bool builder_drain(struct role *role, uint64_t now)
 	if (builder_poll(role, now) > 0 || builder->n_blocked > 0)
 		return false;
 	assembly_flush(builder->assembly, now);
+	if (builder->parameters.from_control != NULL)
+		give_up_held(builder);
 	evring_end(builder->parameters.ring);
 	return true;
 }
@@ -221,12 +315,15 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 		.deadline = (uint64_t)((double)config->events.deadline_ns * 1e-9 * (double)hz),
 		.ticks_per_second = hz,
 		.now = rte_rdtsc(),
+		.granted = parameters->from_control != NULL,
+		.spare = config->builders[parameters->builder].slots / 8 + 1,
 	};
 	struct builder *builder = rte_zmalloc_socket("builder", sizeof(*builder),
 						     RTE_CACHE_LINE_SIZE, parameters->numa_node);
 
 	if (builder == NULL)
 		return NULL;
+	assembly_parameters.patience = RTE_MAX(PATIENCE * assembly_parameters.deadline, hz);
 	builder->assembly = assembly_create(&assembly_parameters);
 	if (builder->assembly == NULL) {
 		rte_free(builder);

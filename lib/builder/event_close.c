@@ -102,8 +102,12 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 			  assembly->parameters.sources->ids, assembly->offsets,
 			  (uint32_t)(event->used / 4));
 	description.length = event->used;
-	event->published = true;
 	count(&assembly->counters.bytes_built, event->used);
+	if (assembly->parameters.granted) {
+		held_add(assembly, event, slot, n_bad > 0, &description);
+		return;
+	}
+	event->published = true;
 	evring_publish(assembly->parameters.ring, slot, &description);
 }
 
@@ -127,6 +131,8 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 		count(&assembly->counters.events_flushed, 1);
 	if (!complete && assembly->parameters.on_incomplete == CONFIG_INCOMPLETE_DISCARD) {
 		count(&assembly->counters.events_discarded, 1);
+		if (assembly->parameters.granted)
+			held_add(assembly, event, ASSEMBLY_NO_SLOT, true, NULL);
 		slot_free(assembly, event_slot(assembly, event));
 		return;
 	}

@@ -32,30 +32,38 @@ bool event_was_closed(const struct assembly *assembly, uint64_t id, uint64_t ind
 	return assembly->closed[index % CLOSED_SIZE] == id + 1;
 }
 
+static struct event_order *order_of(struct assembly *assembly, const struct event *event)
+{
+	return event->expected ? &assembly->expected : &assembly->order;
+}
+
 static void append_newest(struct assembly *assembly, struct event *event, uint64_t now)
 {
+	struct event_order *order = order_of(assembly, event);
 	uint32_t slot = event_slot(assembly, event);
 
 	event->opened = now - assembly->waited;
-	event->older = assembly->newest;
+	event->older = order->newest;
 	event->newer = NO_EVENT;
-	if (assembly->newest != NO_EVENT)
-		assembly->events[assembly->newest].newer = slot;
+	if (order->newest != NO_EVENT)
+		assembly->events[order->newest].newer = slot;
 	else
-		assembly->oldest = slot;
-	assembly->newest = slot;
+		order->oldest = slot;
+	order->newest = slot;
 }
 
 static void unlink_order(struct assembly *assembly, struct event *event)
 {
+	struct event_order *order = order_of(assembly, event);
+
 	if (event->older != NO_EVENT)
 		assembly->events[event->older].newer = event->newer;
 	else
-		assembly->oldest = event->newer;
+		order->oldest = event->newer;
 	if (event->newer != NO_EVENT)
 		assembly->events[event->newer].older = event->older;
 	else
-		assembly->newest = event->older;
+		order->newest = event->older;
 }
 
 static uint32_t take_slot(struct assembly *assembly)
@@ -69,32 +77,69 @@ static uint32_t take_slot(struct assembly *assembly)
 	return slot;
 }
 
+// Opens the event that `model` describes, in a slot.
+static struct event *open_in(struct assembly *assembly, uint32_t slot, const struct event *model,
+			     uint64_t now)
+{
+	uint32_t *bucket = bucket_of(assembly, model->index);
+	struct event *event = &assembly->events[slot];
+
+	*event = *model;
+	event->serial = assembly->counters.events_opened;
+	event->chain = *bucket;
+	*bucket = slot;
+	append_newest(assembly, event, now);
+	memset(event_parts(assembly, event), 0, assembly->n_sources * sizeof(struct part));
+	assembly->n_open++;
+	assembly->held.n_ungranted += !event->granted;
+	count(&assembly->counters.events_opened, 1);
+	return event;
+}
+
 struct event *event_open(struct assembly *assembly, const struct segment *first, uint64_t now)
 {
-	uint32_t *bucket = bucket_of(assembly, first->event_index);
 	bool ends = first->event_id == MFP_END_OF_RUN;
-	struct event *event;
-	uint32_t slot;
-
-	if (!ends && assembly->n_free == 0)
-		return NULL;
-	slot = ends ? assembly->n_slots : take_slot(assembly);
-	event = &assembly->events[slot];
-	*event = (struct event){
+	const struct event model = {
 		.id = first->event_id,
 		.index = first->event_index,
 		.first = first->arrival,
 		// Room 0 means none, so that of the end of run begins behind a unit too.
 		.used = ends ? ROOM_UNIT : assembly->header_size,
-		.serial = assembly->counters.events_opened,
-		.chain = *bucket,
 	};
-	*bucket = slot;
+
+	if (ends)
+		return open_in(assembly, assembly->n_slots, &model, now);
+	if (assembly->n_free == 0 || (assembly->parameters.granted && !held_may_open(assembly)))
+		return NULL;
+	return open_in(assembly, take_slot(assembly), &model, now);
+}
+
+struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now)
+{
+	const struct event model = {
+		.id = id,
+		.index = index,
+		.first = now,
+		.used = assembly->header_size,
+		.expected = true,
+		.granted = true,
+	};
+	uint64_t *closed = &assembly->closed[index % CLOSED_SIZE];
+
+	if (assembly->n_free == 0)
+		return NULL;
+	if (*closed == id + 1)
+		*closed = 0; // it is granted once more
+	return open_in(assembly, take_slot(assembly), &model, now);
+}
+
+void event_start(struct assembly *assembly, struct event *event, const struct segment *first,
+		 uint64_t now)
+{
+	unlink_order(assembly, event);
+	event->expected = false;
+	event->first = first->arrival;
 	append_newest(assembly, event, now);
-	memset(event_parts(assembly, event), 0, assembly->n_sources * sizeof(struct part));
-	assembly->n_open++;
-	count(&assembly->counters.events_opened, 1);
-	return event;
 }
 
 void event_remove(struct assembly *assembly, struct event *event)
@@ -107,6 +152,7 @@ void event_remove(struct assembly *assembly, struct event *event)
 	*link = event->chain;
 	unlink_order(assembly, event);
 	assembly->n_open--;
+	assembly->held.n_ungranted -= !event->granted;
 	if (!is_end_of_run(event))
 		assembly->closed[event->index % CLOSED_SIZE] = event->id + 1;
 }
@@ -125,12 +171,14 @@ void slot_free(struct assembly *assembly, uint32_t slot)
 		at -= assembly->n_slots;
 	assembly->free_slots[at] = slot;
 	assembly->n_free++;
+	if (assembly->parameters.granted)
+		held_note_freed(assembly, assembly->events[slot].index);
 }
 
 void event_close_overtaken(struct assembly *assembly, uint64_t now)
 {
 	struct event *chosen = NULL;
-	uint32_t at = assembly->oldest;
+	uint32_t at = assembly->order.oldest;
 
 	for (unsigned i = 0; i < OVERTAKEN_LOOK && at != NO_EVENT; i++) {
 		struct event *event = &assembly->events[at];

@@ -3,8 +3,11 @@
 //
 // The configuration of one appliance: one JSON file (RFC 8259) becomes one validated struct.
 //
-// The table in config_keys.c is the one place where a key's name, type, unit, range, default and
-// meaning stand; parser, JSON Schema, manual page and error messages are made from it.
+// A file may describe a whole system of nodes, each of which is an appliance: all of them read the
+// same file, each names itself, and gets its own struct, in which `cluster` describes them all.
+//
+// The tables in config_keys*.c are the one place where a key's name, type, unit, range, default
+// and meaning stand; parser, JSON Schema, manual page and error messages are made from them.
 //
 // Units: times in nanoseconds, sizes in bytes, rates in bits/s or events/s as named. In the file a
 // quantity is a JSON number in that unit, or a string with a suffix: "100us", "64MiB", "25Gb/s".
@@ -29,6 +32,13 @@
 #define CONFIG_MAX_SOURCES    4096
 #define CONFIG_MAX_OPTIONS    16
 #define CONFIG_MAX_REORDER    1024 // segments that a generator shuffles over
+#define CONFIG_MAX_NODES      256
+#define CONFIG_MAX_GROUP      1023 // congestion group that a builder may be put in by number
+
+#define CONFIG_MAX_CLUSTER_BUILDERS 1024 // of all nodes together
+#define CONFIG_MAX_QUEUE_PAIRS      4096 // that are written out in the file
+
+#define CONFIG_AUTO UINT32_MAX // what a number holds for which the file says "auto"
 
 enum config_memory_kind {
 	CONFIG_MEMORY_AUTO,      // hugepages where they are there and suffice
@@ -45,6 +55,23 @@ struct config_memory {
 struct config_option {
 	char name[CONFIG_NAME_SIZE];
 	char value[CONFIG_PATH_SIZE];
+};
+
+enum config_flow_control_mode {
+	CONFIG_FLOW_CONTROL_AUTO, // the first of the three below that the port can do
+	CONFIG_FLOW_CONTROL_OFF,
+	CONFIG_FLOW_CONTROL_HW,       // the device sends and obeys, set through DPDK
+	CONFIG_FLOW_CONTROL_EXTERNAL, // kernel or switch are set up for it; only counted here
+	CONFIG_FLOW_CONTROL_SOFT,     // frames are built and parsed here
+};
+
+struct config_flow_control {
+	enum config_flow_control_mode mode;
+	uint8_t priority;    // 802.1p, of the data
+	double high_water;   // share of slots, links or pool in use from which on the sender pauses
+	double low_water;    // share below which it may go on
+	uint16_t pause_time; // quanta of 512 bit times
+	uint32_t cable;      // metres to the other end, for the headroom
 };
 
 struct config_port {
@@ -64,11 +91,14 @@ struct config_port {
 	uint32_t tx_descriptors; // 0: the profile's
 	uint64_t link_timeout_ns;
 	bool verify_checksums;
+	uint64_t link_rate; // bits a second, 0: as the device says
+	struct config_flow_control flow_control;
 };
 
 enum config_transport_kind {
-	CONFIG_TRANSPORT_UDP, // EJFAT segments in UDP datagrams
-	CONFIG_TRANSPORT_ETH, // the same behind an EtherType
+	CONFIG_TRANSPORT_UDP,  // EJFAT segments in UDP datagrams
+	CONFIG_TRANSPORT_ETH,  // the same behind an EtherType
+	CONFIG_TRANSPORT_ROCE, // RoCE v2, see struct config_roce
 };
 
 struct config_transport {
@@ -96,6 +126,8 @@ struct config_builder {
 	char name[CONFIG_NAME_SIZE];
 	uint32_t slots;
 	uint64_t slot_size; // bytes
+	uint32_t group;     // congestion group; CONFIG_AUTO: one of its own
+	uint16_t weight;    // of policy weighted
 };
 
 enum config_on_incomplete {
@@ -214,9 +246,175 @@ struct config_links {
 	enum config_link_policy policy;
 };
 
+// Who says which builder builds an event.
+enum config_mode {
+	CONFIG_MODE_STATIC, // a formula of the event id; no messages
+	CONFIG_MODE_PUSH,   // the manager grants, sources send
+	CONFIG_MODE_PULL,   // the manager grants, the builder asks each source
+};
+
+enum config_policy {
+	CONFIG_POLICY_ROUND_ROBIN,
+	CONFIG_POLICY_OCCUPANCY, // most free slots
+	CONFIG_POLICY_WEIGHTED,  // round-robin by weight
+	CONFIG_POLICY_RANDOM,
+};
+
+enum config_shaping {
+	CONFIG_SHAPING_NONE,
+	CONFIG_SHAPING_LINEAR_SHIFT,
+	CONFIG_SHAPING_TIMED_SHIFT,
+	CONFIG_SHAPING_CREDIT_WINDOW,
+};
+
+// How full the queue of waiting events is when the sources are told to throttle.
+enum config_throttle_level {
+	CONFIG_THROTTLE_NONE, // never
+	CONFIG_THROTTLE_25,
+	CONFIG_THROTTLE_50,
+	CONFIG_THROTTLE_75,
+	CONFIG_THROTTLE_87_5,
+};
+
+enum config_on_source_silent {
+	CONFIG_SOURCE_SILENT_CONTINUE, // events go on without it, incomplete
+	CONFIG_SOURCE_SILENT_PAUSE,    // no grants until it is back
+};
+
+struct config_event_manager {
+	enum config_mode mode;
+	enum config_policy policy;
+	bool strict; // round-robin waits for the builder whose turn it is instead of skipping it
+	uint32_t distance; // grants within which no congestion group comes again; or CONFIG_AUTO
+	uint64_t relax_after_ns;
+	enum config_shaping shaping;
+	bool barrier;              // linear-shift: a phase begins when all have ended the last
+	uint32_t parallel_sends;   // sources that send for one event at once
+	uint32_t credits;          // events in flight a builder, 0: all its slots
+	uint64_t send_window_ns;   // timed-shift
+	uint64_t idle_window_ns;   // timed-shift
+	double target_utilisation; // of a builder port's link rate, above 0
+	uint64_t window;           // bytes in flight a builder port, 0: not limited
+	uint32_t queue;            // events that wait for a grant, power of two
+	enum config_throttle_level throttle_level;
+	uint64_t heartbeat_ns;         // between two
+	uint64_t heartbeat_timeout_ns; // at least twice as long
+	enum config_on_source_silent on_source_silent;
+	uint32_t source_buffer; // MFPs that a source holds until they are released
+	uint16_t control_port;  // UDP
+	uint8_t control_dscp;
+	uint8_t control_priority; // 802.1p
+	uint8_t data_dscp;
+	uint8_t data_priority; // 802.1p
+};
+
+enum config_icrc {
+	CONFIG_ICRC_VERIFY,
+	CONFIG_ICRC_SAMPLE, // one in sample_one_in
+	CONFIG_ICRC_IGNORE,
+};
+
+// Transport service of a queue pair.
+enum config_service {
+	CONFIG_SERVICE_RC,
+	CONFIG_SERVICE_UC,
+	CONFIG_SERVICE_UD,
+};
+
+enum config_operation {
+	CONFIG_OPERATION_SEND,
+	CONFIG_OPERATION_SEND_IMM,
+	CONFIG_OPERATION_WRITE,
+	CONFIG_OPERATION_WRITE_IMM,
+};
+
+enum config_connection {
+	CONFIG_CONNECTION_STATIC, // as queue_pairs says
+	CONFIG_CONNECTION_CM,     // RDMA CM over queue pair 1
+	CONFIG_CONNECTION_FEROCE, // the manager of FERoCE boards, over UDP
+};
+
+// A connection that is written out in the file.
+struct config_queue_pair {
+	uint16_t source; // id
+	enum config_service service;
+	uint32_t local_qpn, local_psn; // 24 bits
+	uint32_t remote_qpn, remote_psn;
+	uint32_t address; // IPv4 of the other end, host order
+	bool has_mac;
+	uint8_t mac[6]; // of the other end; without it ARP asks
+	uint32_t rkey;  // of the region that WRITE goes to, as are the next two
+	uint64_t virtual_address;
+	uint64_t size; // bytes; 0: no region
+};
+
+struct config_roce {
+	uint16_t udp_port;
+	enum config_icrc icrc;
+	uint32_t sample_one_in;
+	enum config_service service;
+	enum config_operation operation; // of readout nodes
+	uint32_t path_mtu;               // 256 to 4096, power of two; 0: the largest in the port's
+	enum config_connection connection;
+	uint16_t cm_service;      // port number that RDMA CM listens to
+	uint32_t max_queue_pairs; // power of two
+	uint32_t ack_every;       // packets of which one is acknowledged at least
+	uint32_t window;          // packets in flight a queue pair
+	uint8_t timeout;          // 4.096 us * 2^timeout
+	uint8_t retry_count;
+	uint8_t rnr_retry; // 7: without end
+	uint8_t rnr_timer; // as coded in the AETH
+	uint64_t cnp_interval_ns;
+	bool dcqcn;
+	uint32_t q_key;
+	uint16_t partition_key;
+	struct config_queue_pair queue_pairs[CONFIG_MAX_QUEUE_PAIRS];
+	unsigned n_queue_pairs;
+};
+
+// A node as all the others know it.
+struct config_cluster_node {
+	char name[CONFIG_NAME_SIZE];
+	bool manager;
+	unsigned port;    // index, among the node's, of the first that has an address
+	uint32_t address; // IPv4 of that port, host order
+	uint8_t prefix_length;
+	bool has_mac;
+	uint8_t mac[6];         // of that port; without it ARP asks
+	uint64_t link_rate;     // of that port, bits a second, 0: unknown
+	unsigned first_builder; // its builders, in config_cluster.builders
+	unsigned n_builders;    // 0: a readout node, or just the manager
+	unsigned first_source;  // what its generators stand for, in config_cluster.source_ids
+	unsigned n_sources;     // 0: a builder node, or just the manager
+};
+
+// A builder by its number in the system: in the order of nodes, then of the node's builders.
+struct config_cluster_builder {
+	char name[CONFIG_NAME_SIZE];
+	unsigned node;
+	unsigned index; // among the node's
+	uint32_t slots;
+	uint64_t slot_size;
+	uint32_t group; // CONFIG_MAX_GROUP + 1 + its number where the file says "auto"
+	uint16_t weight;
+};
+
+struct config_cluster {
+	unsigned n_nodes; // 0: no node of a system
+	unsigned self;
+	unsigned manager;
+	uint64_t hash; // of what all nodes must agree on, see config_hash.c
+	struct config_cluster_node nodes[CONFIG_MAX_NODES];
+	struct config_cluster_builder builders[CONFIG_MAX_CLUSTER_BUILDERS];
+	unsigned n_builders;
+	uint16_t source_ids[CONFIG_MAX_SOURCES]; // in the order of nodes; ascending in each
+	unsigned n_sources; // 0: no node has a generator; else each expected source is there
+};
+
 struct config {
 	char path[CONFIG_PATH_SIZE]; // of the file, for messages
-	char name[CONFIG_NAME_SIZE]; // of the appliance: event ring and telemetry go by it
+	char name[CONFIG_NAME_SIZE]; // of the appliance: event ring and telemetry go by it;
+				     // "SYSTEM-NODE" of a node
 	uint32_t run_number;
 	struct config_memory memory;
 	struct config_port ports[CONFIG_MAX_PORTS];
@@ -235,16 +433,25 @@ struct config {
 	unsigned n_lcores; // 0: placed automatically
 	struct config_idle idle;
 	struct config_links links;
+	struct config_roce roce;
+	struct config_event_manager event_manager; // of use in a cluster only
+	struct config_cluster cluster;
 };
 
 // Loads, overrides and validates. `overrides` are "path=value" strings ("builders[0].slots=16",
-// "transport.kind=eth"; the value is JSON, or a bare string), applied before validation.
+// "transport.kind=eth"; the value is JSON, or a bare string), applied before validation. `node` is
+// the name of the node to load of a file that describes several; NULL for other files, allowed
+// where there is just one node. All nodes of the file are validated, whichever is loaded.
 // Returns 0, or -1 with one line in error[CONFIG_ERROR_SIZE]: "FILE: PATH: what is wrong".
 // On success *config is to be freed with config_free().
-int config_load(struct config **config, const char *path, const char *const *overrides,
-		unsigned n_overrides, char *error);
+int config_load(struct config **config, const char *path, const char *node,
+		const char *const *overrides, unsigned n_overrides, char *error);
 
-// The same from text in memory; `name` stands for the file in messages.
+// The same from text in memory; `name` stands for the file in messages. config_parse() is without
+// a node.
+int config_parse_node(struct config **config, const char *text, size_t length, const char *name,
+		      const char *node, const char *const *overrides, unsigned n_overrides,
+		      char *error);
 int config_parse(struct config **config, const char *text, size_t length, const char *name,
 		 const char *const *overrides, unsigned n_overrides, char *error);
 
@@ -255,19 +462,23 @@ enum config_role_kind {
 	CONFIG_ROLE_RX,
 	CONFIG_ROLE_BUILDER,
 	CONFIG_ROLE_WRITER,
+	CONFIG_ROLE_CONTROL,
+	CONFIG_ROLE_READOUT,
 };
 
 struct config_role {
 	char name[CONFIG_NAME_SIZE + 16];
 	enum config_role_kind kind;
-	unsigned object; // index into the generators, ports, builders or writers
+	unsigned object; // index into the generators, ports, builders or writers; 0 of control
 	unsigned queue;  // rx only
 };
 
 // Role number `index` of the appliance, in the order of the data's way: "source.GENERATOR"; where
 // there are builders "rx.PORT" of each port, or "rx.PORT.QUEUE" where it has several rx queues;
-// "builder.NAME"; "writer.NAME". Returns false behind the last. Configured lcores hold each of
-// these exactly once.
+// "builder.NAME"; "writer.NAME". A node of a system has "control" before all of these,
+// "readout.GENERATOR" in the place of "source.GENERATOR", and "rx.PORT" also without builders, for
+// grants come in there. Returns false behind the last. Configured lcores hold each of these exactly
+// once.
 bool config_role(const struct config *config, unsigned index, struct config_role *role);
 
 // The JSON Schema (draft 2020-12) of the file, and the manual's table of all keys in Markdown,

@@ -8,18 +8,33 @@
 
 #include "config/config_internal.h"
 
-// Sets the place that a message is about: LIST[INDEX].KEY.
-static struct config_reader *at(struct config_reader *reader, const char *list, unsigned index,
-				const char *key)
+static bool is_of_node(const struct config_reader *reader, const char *path)
 {
-	snprintf(reader->path, sizeof(reader->path), "%s[%u].%s", list, index, key);
+	char key[CONFIG_NAME_SIZE];
+
+	if (!reader->node)
+		return false;
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(path, ".["), path);
+	return cJSON_GetObjectItemCaseSensitive(reader->node, key) != NULL;
+}
+
+struct config_reader *config_at(struct config_reader *reader, const char *path)
+{
+	if (is_of_node(reader, path))
+		snprintf(reader->path, sizeof(reader->path), "nodes[%u].%s", reader->node_index,
+			 path);
+	else
+		snprintf(reader->path, sizeof(reader->path), "%s", path);
 	return reader;
 }
 
-static struct config_reader *at_key(struct config_reader *reader, const char *path)
+struct config_reader *config_at_element(struct config_reader *reader, const char *list,
+					unsigned index, const char *key)
 {
-	snprintf(reader->path, sizeof(reader->path), "%s", path);
-	return reader;
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s[%u].%s", list, index, key);
+	return config_at(reader, path);
 }
 
 // Checks that the names, the first member of n elements of `width` bytes, are unique.
@@ -30,7 +45,7 @@ static int check_names(struct config_reader *reader, const char *list, const voi
 		const char *name = (const char *)elements + i * width;
 		for (unsigned j = 0; j < i; j++)
 			if (strcmp((const char *)elements + j * width, name) == 0)
-				return config_fail(at(reader, list, i, "name"),
+				return config_fail(config_at_element(reader, list, i, "name"),
 						   "\"%s\" is the name of %s[%u] already", name,
 						   list, j);
 	}
@@ -55,11 +70,16 @@ static int check_ports(struct config_reader *reader, const struct config *config
 		const struct config_port *port = &config->ports[i];
 		unsigned first = port->address >> 24;
 		if (port->has_address && (first == 0 || first >= 224))
-			return config_fail(at(reader, "ports", i, "address"),
+			return config_fail(config_at_element(reader, "ports", i, "address"),
 					   "is not the address of a host");
 		if (port->has_mac && (port->mac[0] & 1))
-			return config_fail(at(reader, "ports", i, "mac"),
+			return config_fail(config_at_element(reader, "ports", i, "mac"),
 					   "is a multicast address, no port's own");
+		if (port->flow_control.low_water >= port->flow_control.high_water)
+			return config_fail(
+			    config_at_element(reader, "ports", i, "flow_control.low_water"),
+			    "%g is not below high_water, which is %g", port->flow_control.low_water,
+			    port->flow_control.high_water);
 	}
 	return 0;
 }
@@ -69,12 +89,12 @@ static int check_transport(struct config_reader *reader, const struct config_tra
 	static const uint16_t taken[] = { 0x0800, 0x0806, 0x8100, 0x86dd, 0x8808, 0x88a8 };
 
 	if (transport->udp_port + transport->udp_ports - 1 > 65535)
-		return config_fail(at_key(reader, "transport.udp_ports"),
+		return config_fail(config_at(reader, "transport.udp_ports"),
 				   "%u ports from %u on end above 65535", transport->udp_ports,
 				   transport->udp_port);
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		if (transport->ether_type == taken[i])
-			return config_fail(at_key(reader, "transport.ether_type"),
+			return config_fail(config_at(reader, "transport.ether_type"),
 					   "0x%04X belongs to another protocol", taken[i]);
 	return 0;
 }
@@ -98,7 +118,7 @@ static int check_generator_ids(struct config_reader *reader, const struct config
 	for (unsigned j = 0; j < generator->n_ids; j++) {
 		uint16_t id = generator->ids[j];
 		if (!has_id(sources->ids, sources->n_ids, id))
-			return config_fail(at(reader, "generators", i, "ids"),
+			return config_fail(config_at_element(reader, "generators", i, "ids"),
 					   "source id %u (0x%x) is not in sources.ids", id, id);
 	}
 	return 0;
@@ -112,13 +132,14 @@ static int check_faults(struct config_reader *reader, const struct config *confi
 	unsigned n_ids = generator->n_ids ? generator->n_ids : config->sources.n_ids;
 
 	if (faults->has_silent_source && !has_id(ids, n_ids, faults->silent_source))
-		return config_fail(at(reader, "generators", i, "faults.silent_source"),
-				   "%u is no source of this generator", faults->silent_source);
+		return config_fail(
+		    config_at_element(reader, "generators", i, "faults.silent_source"),
+		    "%u is no source of this generator", faults->silent_source);
 	if (faults->has_late_source && !has_id(ids, n_ids, faults->late_source))
-		return config_fail(at(reader, "generators", i, "faults.late_source"),
+		return config_fail(config_at_element(reader, "generators", i, "faults.late_source"),
 				   "%u is no source of this generator", faults->late_source);
 	if (faults->has_late_source && faults->late_delay_ns == 0)
-		return config_fail(at(reader, "generators", i, "faults.late_delay"),
+		return config_fail(config_at_element(reader, "generators", i, "faults.late_delay"),
 				   "is needed with late_source");
 	return 0;
 }
@@ -131,16 +152,17 @@ static int check_generator(struct config_reader *reader, const struct config *co
 	while (i_port < config->n_ports && strcmp(config->ports[i_port].name, generator->port))
 		i_port++;
 	if (i_port == config->n_ports)
-		return config_fail(at(reader, "generators", i, "port"), "no port is called \"%s\"",
-				   generator->port);
+		return config_fail(config_at_element(reader, "generators", i, "port"),
+				   "no port is called \"%s\"", generator->port);
 	if (generator->kind == CONFIG_GENERATOR_SYNTHETIC && generator->file[0])
-		return config_fail(at(reader, "generators", i, "file"),
+		return config_fail(config_at_element(reader, "generators", i, "file"),
 				   "kind synthetic reads no file");
 	if (generator->kind != CONFIG_GENERATOR_SYNTHETIC && !generator->file[0])
-		return config_fail(at(reader, "generators", i, "file"), "is needed with this kind");
+		return config_fail(config_at_element(reader, "generators", i, "file"),
+				   "is needed with this kind");
 	if (generator->size_law == CONFIG_SIZE_GAUSSIAN &&
 	    generator->size_mean > generator->size_maximum)
-		return config_fail(at(reader, "generators", i, "size.mean"),
+		return config_fail(config_at_element(reader, "generators", i, "size.mean"),
 				   "%u is above maximum, which is %u", generator->size_mean,
 				   generator->size_maximum);
 	return check_generator_ids(reader, config, i) || check_faults(reader, config, i) ? -1 : 0;
@@ -155,7 +177,7 @@ static int add_group(struct config_reader *reader, struct config *config, unsign
 		if (strcmp(ring->groups[i], group) == 0)
 			return 0;
 	if (ring->n_groups == CONFIG_MAX_GROUPS)
-		return config_fail(at(reader, "writers", i_writer, "group"),
+		return config_fail(config_at_element(reader, "writers", i_writer, "group"),
 				   "\"%s\" is one group too many, at most %u are possible", group,
 				   CONFIG_MAX_GROUPS);
 	strcpy(ring->groups[ring->n_groups++], group);
@@ -167,13 +189,13 @@ static int check_writer(struct config_reader *reader, struct config *config, uns
 	struct config_writer *writer = &config->writers[i];
 
 	if (config->n_builders == 0)
-		return config_fail(at(reader, "writers", i, "name"),
+		return config_fail(config_at_element(reader, "writers", i, "name"),
 				   "without builders there is nothing to write");
 	if (writer->format == CONFIG_FILE_MDF && config->sources.payload == CONFIG_PAYLOAD_OPAQUE)
-		return config_fail(at(reader, "writers", i, "format"),
+		return config_fail(config_at_element(reader, "writers", i, "format"),
 				   "mdf has no form for sources.payload \"opaque\"; mep has");
 	if (writer->format != CONFIG_FILE_MDF && writer->source_map[0])
-		return config_fail(at(reader, "writers", i, "source_map"),
+		return config_fail(config_at_element(reader, "writers", i, "source_map"),
 				   "is of use with format mdf only");
 	if (!writer->group[0])
 		strcpy(writer->group, writer->name);
@@ -222,10 +244,10 @@ static int check_roles(struct config_reader *reader, const struct config *config
 	for (unsigned j = 0; j < lcore->n_roles; j++) {
 		snprintf(key, sizeof(key), "roles[%u]", j);
 		if (!is_role(config, lcore->roles[j]))
-			return config_fail(at(reader, "lcores", i, key), "there is no role \"%s\"",
-					   lcore->roles[j]);
+			return config_fail(config_at_element(reader, "lcores", i, key),
+					   "there is no role \"%s\"", lcore->roles[j]);
 		if (placed_before(config, lcore->roles[j], i, j, &first))
-			return config_fail(at(reader, "lcores", i, key),
+			return config_fail(config_at_element(reader, "lcores", i, key),
 					   "\"%s\" is in lcores[%u] already", lcore->roles[j],
 					   first);
 	}
@@ -240,7 +262,7 @@ static int check_lcores(struct config_reader *reader, const struct config *confi
 	for (unsigned i = 0; i < config->n_lcores; i++) {
 		for (unsigned j = 0; j < i; j++)
 			if (config->lcores[j].cpu == config->lcores[i].cpu)
-				return config_fail(at(reader, "lcores", i, "cpu"),
+				return config_fail(config_at_element(reader, "lcores", i, "cpu"),
 						   "CPU %u is that of lcores[%u] already",
 						   config->lcores[i].cpu, j);
 		if (check_roles(reader, config, i))
@@ -248,7 +270,7 @@ static int check_lcores(struct config_reader *reader, const struct config *confi
 	}
 	for (unsigned i = 0; config->n_lcores && config_role(config, i, &role); i++)
 		if (!placed_before(config, role.name, config->n_lcores, 0, &lcore))
-			return config_fail(at_key(reader, "lcores"), "no lcore has role \"%s\"",
+			return config_fail(config_at(reader, "lcores"), "no lcore has role \"%s\"",
 					   role.name);
 	return 0;
 }
@@ -256,11 +278,11 @@ static int check_lcores(struct config_reader *reader, const struct config *confi
 int config_check(struct config_reader *reader, struct config *config)
 {
 	expect_all(&config->sources);
-	if (config->n_builders == 0 && config->n_generators == 0)
-		return config_fail(at_key(reader, "builders"),
+	if (config->n_builders == 0 && config->n_generators == 0 && !reader->node)
+		return config_fail(config_at(reader, "builders"),
 				   "neither builders nor generators: there is nothing to do");
 	if (check_all_names(reader, config) || check_ports(reader, config) ||
-	    check_transport(reader, &config->transport))
+	    check_transport(reader, &config->transport) || config_check_roce(reader, config))
 		return -1;
 	for (unsigned i = 0; i < config->n_generators; i++)
 		if (check_generator(reader, config, i))

@@ -23,6 +23,9 @@ struct config_reader {
 	const char *file;
 	char *error; // CONFIG_ERROR_SIZE
 	char path[192];
+	const cJSON *node;     // that is being read or checked, NULL: none
+	unsigned node_index;   // in the list of nodes
+	const char *node_name; // empty until it is known
 };
 
 // Each goes one step down and returns what config_path_leave() takes to come back.
@@ -54,6 +57,14 @@ int config_override(struct config_reader *reader, cJSON *root, const char *text)
 int config_read_object(struct config_reader *reader, const struct config_object *object,
 		       const cJSON *json, void *base);
 
+// Sorts the members of an object by key: items[i] is that of object->keys[i], NULL if it is absent.
+int config_match_keys(struct config_reader *reader, const struct config_object *object,
+		      const cJSON *json, const cJSON *items[CONFIG_KEYS_MAXIMUM]);
+
+// Reads one key, given (item) or absent (NULL).
+int config_read_key(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		    void *base);
+
 // Reads a single value.
 int config_read_value(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		      void *base);
@@ -65,3 +76,18 @@ int config_read_ids(struct config_reader *reader, const struct config_key *key, 
 // What lies between keys: names that must exist, sums, what excludes what. Completes what follows
 // from other keys (the groups of writers).
 int config_check(struct config_reader *reader, struct config *config);
+int config_check_roce(struct config_reader *reader, const struct config *config);
+
+// Each sets the place that a message is about, PATH or LIST[INDEX].KEY, and returns the reader.
+// While a node is checked these are its own keys where it has them, else those of the file.
+struct config_reader *config_at(struct config_reader *reader, const char *path);
+struct config_reader *config_at_element(struct config_reader *reader, const char *list,
+					unsigned index, const char *key);
+
+// Goes through the nodes of a system: reads and checks each on top of what the file says for all,
+// which is in *config, and the system as a whole. *config becomes that of the node called `name`.
+int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const char *name,
+		      struct config *config);
+
+// The same for all nodes of a system, however the file is laid out.
+uint64_t config_hash(const cJSON *root, const struct config_sources *sources);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The table of all configuration keys: the one place that says of each key what it is called, what
-// it holds and where that goes in struct config. The parser, the JSON Schema and the reference page
-// are made from it.
+// The tables of all configuration keys, in config_keys*.c: the one place that says of each key what
+// it is called, what it holds and where that goes in struct config. The parser, the JSON Schema and
+// the reference page are made from them.
 #pragma once
 
 #include <stdbool.h>
@@ -31,6 +31,7 @@ enum config_type {
 	CONFIG_TYPE_OBJECT,       // see object
 	CONFIG_TYPE_LIST,         // list of objects
 	CONFIG_TYPE_LIST_OR_AUTO, // the same, or the word "auto"
+	CONFIG_TYPE_NODES,        // the same, read by config_nodes.c
 	CONFIG_TYPE_IGNORED,      // a string for editors
 };
 
@@ -42,7 +43,13 @@ struct config_key {
 	enum config_type type;
 	enum units_kind units;
 	bool required;
+	const char *unless; // this key of the same object: it is not required then
+	const char *needs;  // this key of the same object: only together with it
 	bool power_of_two;
+	bool or_auto;       // "auto" may stand in the place of a whole number
+	uint64_t automatic; // what is stored then
+	bool is_local;      // nodes of one system need not agree on it
+	bool as_root;       // of a node: the key of this name of the file, for the node alone
 	// What stands for an absent key, written as in an override: JSON or a bare string. NULL:
 	// the memory stays zero.
 	const char *standard;
@@ -58,7 +65,6 @@ struct config_key {
 };
 
 struct config_object {
-	const char *title; // for the reference
 	const struct config_key *keys;
 	unsigned n_keys; // at most CONFIG_KEYS_MAXIMUM
 };
@@ -71,3 +77,9 @@ struct config_source_map {
 };
 
 extern const struct config_object config_root;
+extern const struct config_object config_node_object;
+extern const struct config_object config_port_object;
+extern const struct config_object config_transport_object;
+extern const struct config_object config_generator_object;
+extern const struct config_object config_event_manager_object;
+extern const struct config_object config_roce_object;

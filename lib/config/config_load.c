@@ -124,8 +124,26 @@ static int apply_overrides(struct config_reader *reader, cJSON *root, const char
 	return 0;
 }
 
-int config_parse(struct config **config, const char *text, size_t length, const char *name,
-		 const char *const *overrides, unsigned n_overrides, char *error)
+// From the tree to the struct, of the node that is asked for where there are several.
+static int read_tree(struct config_reader *reader, const cJSON *root, const char *node,
+		     struct config *config)
+{
+	if (config_read_object(reader, &config_root, root, config))
+		return -1;
+
+	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes");
+	if (nodes) {
+		config->cluster.hash = config_hash(root, &config->sources);
+		return config_read_nodes(reader, nodes, node, config);
+	}
+	if (node)
+		return config_fail(reader, "there are no nodes, so --node names none");
+	return config_check(reader, config);
+}
+
+int config_parse_node(struct config **config, const char *text, size_t length, const char *name,
+		      const char *node, const char *const *overrides, unsigned n_overrides,
+		      char *error)
 {
 	struct config_reader reader = { .file = name, .error = error };
 
@@ -142,8 +160,7 @@ int config_parse(struct config **config, const char *text, size_t length, const 
 	if (!cJSON_IsObject(root)) {
 		config_fail_type(&reader, "an object", root);
 	} else if (apply_overrides(&reader, root, overrides, n_overrides) == 0 &&
-		   config_read_object(&reader, &config_root, root, loaded) == 0 &&
-		   config_check(&reader, loaded) == 0) {
+		   read_tree(&reader, root, node, loaded) == 0) {
 		*config = loaded;
 		loaded = NULL;
 	}
@@ -152,8 +169,14 @@ int config_parse(struct config **config, const char *text, size_t length, const 
 	return *config ? 0 : -1;
 }
 
-int config_load(struct config **config, const char *path, const char *const *overrides,
-		unsigned n_overrides, char *error)
+int config_parse(struct config **config, const char *text, size_t length, const char *name,
+		 const char *const *overrides, unsigned n_overrides, char *error)
+{
+	return config_parse_node(config, text, length, name, NULL, overrides, n_overrides, error);
+}
+
+int config_load(struct config **config, const char *path, const char *node,
+		const char *const *overrides, unsigned n_overrides, char *error)
 {
 	struct config_reader reader = { .file = path, .error = error };
 	size_t length;
@@ -162,7 +185,8 @@ int config_load(struct config **config, const char *path, const char *const *ove
 	char *text = config_read_file(&reader, path, &length);
 	if (!text)
 		return -1;
-	int result = config_parse(config, text, length, path, overrides, n_overrides, error);
+	int result =
+	    config_parse_node(config, text, length, path, node, overrides, n_overrides, error);
 	free(text);
 	return result;
 }

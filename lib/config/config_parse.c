@@ -36,16 +36,26 @@ void config_path_leave(struct config_reader *reader, size_t length)
 	reader->path[length] = '\0';
 }
 
+// What is wrong with a key of the file for one of its nodes: which node that is.
+static void name_node(const struct config_reader *reader, char text[CONFIG_NAME_SIZE + 8])
+{
+	text[0] = '\0';
+	if (reader->node && reader->node_name[0] && strncmp(reader->path, "nodes[", 6) != 0)
+		snprintf(text, CONFIG_NAME_SIZE + 8, "node %s: ", reader->node_name);
+}
+
 int config_fail(struct config_reader *reader, const char *format, ...)
 {
+	char node[CONFIG_NAME_SIZE + 8];
 	char what[256];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(what, sizeof(what), format, arguments);
 	va_end(arguments);
-	int length = snprintf(reader->error, CONFIG_ERROR_SIZE, "%.250s: %s%s%s", reader->file,
-			      reader->path, reader->path[0] ? ": " : "", what);
+	name_node(reader, node);
+	int length = snprintf(reader->error, CONFIG_ERROR_SIZE, "%.250s: %s%s%s%s", reader->file,
+			      node, reader->path, reader->path[0] ? ": " : "", what);
 	if (length >= CONFIG_ERROR_SIZE)
 		strcpy(reader->error + CONFIG_ERROR_SIZE - sizeof("..."), "...");
 	return -1;
@@ -127,12 +137,12 @@ static int find_key(const struct config_object *object, const char *name)
 	return -1;
 }
 
-// Sorts the members of an object by key.
-static int match_keys(struct config_reader *reader, const struct config_object *object,
-		      const cJSON *json, const cJSON **items)
+int config_match_keys(struct config_reader *reader, const struct config_object *object,
+		      const cJSON *json, const cJSON *items[CONFIG_KEYS_MAXIMUM])
 {
 	const cJSON *item;
 
+	memset(items, 0, CONFIG_KEYS_MAXIMUM * sizeof(items[0]));
 	cJSON_ArrayForEach(item, json)
 	{
 		int index = find_key(object, item->string);
@@ -186,6 +196,8 @@ static int read_present(struct config_reader *reader, const struct config_key *k
 		return read_list(reader, key, item, base);
 	case CONFIG_TYPE_LIST:
 		return read_list(reader, key, item, base);
+	case CONFIG_TYPE_NODES:
+		return 0; // config_read_nodes() does it
 	default:
 		return config_read_value(reader, key, item, base);
 	}
@@ -202,30 +214,41 @@ static int read_standard(struct config_reader *reader, const struct config_key *
 	return result;
 }
 
-static int read_key(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+int config_read_key(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		    void *base)
 {
 	if (item)
 		return read_present(reader, key, item, base);
-	if (key->required)
-		return config_fail(reader, "required, but missing");
 	if (key->type == CONFIG_TYPE_OBJECT)
 		return config_read_object(reader, key->object, NULL, (char *)base + key->offset);
 	return key->standard ? read_standard(reader, key, base) : 0;
 }
 
+// Whether a key has to be there, or must not, for what else there is.
+static int check_presence(struct config_reader *reader, const struct config_object *object,
+			  const struct config_key *key, const cJSON **items, bool is_present)
+{
+	if (is_present && key->needs && !items[find_key(object, key->needs)])
+		return config_fail(reader, "is of use with %s only", key->needs);
+	if (!is_present && key->required && !(key->unless && items[find_key(object, key->unless)]))
+		return config_fail(reader, "required, but missing");
+	return 0;
+}
+
 int config_read_object(struct config_reader *reader, const struct config_object *object,
 		       const cJSON *json, void *base)
 {
-	const cJSON *items[CONFIG_KEYS_MAXIMUM] = { NULL };
+	const cJSON *items[CONFIG_KEYS_MAXIMUM];
 
 	if (json && !cJSON_IsObject(json))
 		return config_fail_type(reader, "an object", json);
-	if (match_keys(reader, object, json, items))
+	if (config_match_keys(reader, object, json, items))
 		return -1;
 	for (unsigned i = 0; i < object->n_keys; i++) {
-		size_t length = config_path_key(reader, object->keys[i].name);
-		if (read_key(reader, &object->keys[i], items[i], base))
+		const struct config_key *key = &object->keys[i];
+		size_t length = config_path_key(reader, key->name);
+		if (check_presence(reader, object, key, items, items[i] != NULL) ||
+		    config_read_key(reader, key, items[i], base))
 			return -1;
 		config_path_leave(reader, length);
 	}

@@ -10,10 +10,10 @@
 static const char preface[] =
     "# Configuration\n"
     "\n"
-    "One JSON file (RFC 8259, no comments, at most 16 MiB) configures one appliance.\n"
-    "`evb check FILE` validates it and prints the plan that follows from it.\n"
-    "`configs/schema.json` is its JSON Schema, for editors and other programs. This page is\n"
-    "made from the same table as the parser.\n"
+    "One JSON file (RFC 8259, no comments, at most 16 MiB) configures one appliance, or all\n"
+    "the nodes of a system. `evb check FILE` validates it and prints the plan that follows\n"
+    "from it. `configs/schema.json` is its JSON Schema, for editors and other programs. This\n"
+    "page is made from the same table as the parser.\n"
     "\n"
     "An error is one line that names the file, the key, and what is wrong:\n"
     "`configs/x.json: builders[0].slots: 0 is out of range 1..65536`. Unknown keys are\n"
@@ -24,12 +24,34 @@ static const char preface[] =
     "are made if they are missing; the index of a list is that of an element or the one\n"
     "behind the last.\n"
     "\n"
+    "## A system of nodes\n"
+    "\n"
+    "With `nodes` in it the file describes a whole system, so that nothing is written twice:\n"
+    "every node reads the same file and is told which one it is, `evb check FILE --node a`,\n"
+    "`evb run FILE --node a`. What the file says outside of `nodes` holds for all nodes. A\n"
+    "node may have keys of its own for what it differs in (the rows \"as in the file\" below):\n"
+    "such a key takes the place of the file's key as a whole, lists and objects are not\n"
+    "merged.\n"
+    "\n"
+    "A node with builders and generators both reads out and builds (folded); one without\n"
+    "builders is a readout node, one without generators a builder node. One node is the\n"
+    "manager; it needs neither. Builders are numbered through the system, in the order of\n"
+    "nodes, then of the node's builders. The appliance of node `a` in system `evb` is called\n"
+    "`evb-a`.\n"
+    "\n"
+    "The nodes compare a hash of the configuration, overrides included, before they work\n"
+    "together. It leaves out what concerns a node alone: `memory`, `event_ring`, `writers`,\n"
+    "`lcores`, `idle`, `links`, `$schema`.\n"
+    "\n"
+    "## Values\n"
+    "\n"
     "Quantities are numbers in the base unit, or strings with a unit:\n"
     "\n"
     "| quantity | base unit | units |\n"
     "|---|---|---|\n"
     "| time | nanoseconds | `ns us ms s min h` |\n"
     "| size | bytes | `B kB MB GB TB` in thousands, `KiB MiB GiB TiB` in 1024s |\n"
+    "| bit rate | bits a second | `b/s kb/s Mb/s Gb/s Tb/s` |\n"
     "| frequency | a second | `Hz kHz MHz GHz` |\n"
     "\n"
     "Whole numbers may be written as strings, in decimal or, after `0x`, in hexadecimal;\n"
@@ -50,7 +72,23 @@ static const char preface[] =
     "- a port's address is that of a host and its Ethernet address no multicast address\n"
     "- groups, with those of the writers, are at most 8; `source_map` comes with format `mdf`,\n"
     "  and `mdf` with payload `mfp`\n"
-    "- where `lcores` is a list, no CPU is in it twice and each role is in it exactly once\n";
+    "- where `lcores` is a list, no CPU is in it twice and each role is in it exactly once\n"
+    "- `low_water` of a port is below its `high_water`\n"
+    "- RoCE: service `ud` can only send; `queue_pairs` come with connection `static`, their\n"
+    "  sources are among `sources.ids`, their addresses are those of hosts, and their numbers\n"
+    "  differ in the low bits, by which they lie in a table of `max_queue_pairs`\n"
+    "\n"
+    "Of a system every node is checked, whichever is started, and also:\n"
+    "\n"
+    "- nodes have different names, which fit behind that of the system; exactly one is the\n"
+    "  manager, and the others have builders or generators; there is a builder somewhere\n"
+    "- each node has a port with an address, and the addresses differ; builders are at most\n"
+    "  1024 in all\n"
+    "- no source is that of two generators; where there are generators, each expected source\n"
+    "  is that of one\n"
+    "- `target_utilisation` is above 0 and `heartbeat_timeout` at least two heartbeats;\n"
+    "  control messages have a UDP port and a priority that are not those of the data, and no\n"
+    "  port's flow control pauses their priority\n";
 
 static void write_list(FILE *page, const char *what, const struct config_key *key)
 {
@@ -73,7 +111,8 @@ static void write_number(FILE *page, const struct config_key *key)
 
 	units_format(key->units, key->minimum, minimum);
 	units_format(key->units, key->maximum, maximum);
-	fprintf(page, "%s %s..%s%s", is_real ? "number" : kinds[key->units], minimum, maximum,
+	fprintf(page, "%s%s %s..%s%s", key->or_auto ? "`auto`, or " : "",
+		is_real ? "number" : kinds[key->units], minimum, maximum,
 		key->power_of_two ? ", power of two" : "");
 }
 
@@ -128,6 +167,7 @@ static void write_value(FILE *page, const struct config_key *key)
 		write_list(page, "objects", key);
 		break;
 	case CONFIG_TYPE_LIST:
+	case CONFIG_TYPE_NODES:
 		write_list(page, "objects", key);
 		break;
 	case CONFIG_TYPE_TEXT:
@@ -139,9 +179,16 @@ static void write_value(FILE *page, const struct config_key *key)
 
 static void write_key(FILE *page, const struct config_key *key)
 {
+	if (key->as_root) {
+		fprintf(page, "| `%s` | as in the file | the file's | %s |\n", key->name,
+			key->help);
+		return;
+	}
 	fprintf(page, "| `%s` | ", key->name);
 	write_value(page, key);
-	if (key->required)
+	if (key->required && key->unless)
+		fprintf(page, " | required without `%s`", key->unless);
+	else if (key->required)
 		fputs(" | required", page);
 	else if (key->standard && key->standard[0])
 		fprintf(page, " | `%s`", key->standard);
@@ -160,7 +207,7 @@ static void write_object(FILE *page, const struct config_object *object, const c
 		write_key(page, &object->keys[i]);
 	for (unsigned i = 0; i < object->n_keys; i++) {
 		const struct config_key *key = &object->keys[i];
-		if (!key->object || key->type == CONFIG_TYPE_OWN_IDS)
+		if (!key->object || key->type == CONFIG_TYPE_OWN_IDS || key->as_root)
 			continue;
 		snprintf(nested, sizeof(nested), "%s%s%s%s", path, path[0] ? "." : "", key->name,
 			 key->type == CONFIG_TYPE_OBJECT ? "" : "[]");

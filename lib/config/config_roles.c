@@ -9,10 +9,9 @@ static void make_role(struct config_role *role, enum config_role_kind kind, unsi
 		      const char *name)
 {
 	static const char *const kinds[] = {
-		[CONFIG_ROLE_SOURCE] = "source",
-		[CONFIG_ROLE_RX] = "rx",
-		[CONFIG_ROLE_BUILDER] = "builder",
-		[CONFIG_ROLE_WRITER] = "writer",
+		[CONFIG_ROLE_SOURCE] = "source",   [CONFIG_ROLE_RX] = "rx",
+		[CONFIG_ROLE_BUILDER] = "builder", [CONFIG_ROLE_WRITER] = "writer",
+		[CONFIG_ROLE_READOUT] = "readout",
 	};
 
 	*role = (struct config_role){ .kind = kind, .object = object };
@@ -34,12 +33,19 @@ static void make_rx(struct config_role *role, const struct config *config, unsig
 
 bool config_role(const struct config *config, unsigned index, struct config_role *role)
 {
+	bool is_node = config->cluster.n_nodes > 0;
+
+	if (is_node && index-- == 0) {
+		*role = (struct config_role){ .name = "control", .kind = CONFIG_ROLE_CONTROL };
+		return true;
+	}
 	if (index < config->n_generators) {
-		make_role(role, CONFIG_ROLE_SOURCE, index, config->generators[index].name);
+		make_role(role, is_node ? CONFIG_ROLE_READOUT : CONFIG_ROLE_SOURCE, index,
+			  config->generators[index].name);
 		return true;
 	}
 	index -= config->n_generators;
-	for (unsigned i = 0; config->n_builders > 0 && i < config->n_ports; i++) {
+	for (unsigned i = 0; (is_node || config->n_builders > 0) && i < config->n_ports; i++) {
 		if (index < config->ports[i].rx_queues) {
 			make_rx(role, config, i, index);
 			return true;

@@ -96,6 +96,14 @@ static cJSON *quantity_text(enum units_kind kind)
 	return string_of(pattern);
 }
 
+static cJSON *automatic(void)
+{
+	cJSON *schema = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(schema, "const", "auto");
+	return schema;
+}
+
 static cJSON *schema_of_number(const struct config_key *key)
 {
 	const char *type = key->type == CONFIG_TYPE_WHOLE ? "integer" : "number";
@@ -104,7 +112,10 @@ static cJSON *schema_of_number(const struct config_key *key)
 
 	if (key->type == CONFIG_TYPE_REAL && key->units == UNITS_COUNT)
 		return plain;
-	return any_of(plain, quantity_text(key->units));
+	cJSON *written = any_of(plain, quantity_text(key->units));
+	if (key->or_auto)
+		cJSON_InsertItemInArray(cJSON_GetObjectItem(written, "anyOf"), 0, automatic());
+	return written;
 }
 
 static cJSON *schema_of_word(const struct config_key *key)
@@ -187,10 +198,7 @@ static cJSON *schema_of_options(const struct config_key *key)
 
 static cJSON *schema_of_list_or_auto(const struct config_key *key)
 {
-	cJSON *automatic = cJSON_CreateObject();
-
-	cJSON_AddStringToObject(automatic, "const", "auto");
-	return any_of(automatic, limited_list_of(schema_of_object(key->object), key));
+	return any_of(automatic(), limited_list_of(schema_of_object(key->object), key));
 }
 
 static cJSON *schema_of_value(const struct config_key *key)
@@ -224,6 +232,7 @@ static cJSON *schema_of_value(const struct config_key *key)
 	case CONFIG_TYPE_OBJECT:
 		return schema_of_object(key->object);
 	case CONFIG_TYPE_LIST:
+	case CONFIG_TYPE_NODES:
 		return limited_list_of(schema_of_object(key->object), key);
 	case CONFIG_TYPE_LIST_OR_AUTO:
 		return schema_of_list_or_auto(key);
@@ -233,14 +242,57 @@ static cJSON *schema_of_value(const struct config_key *key)
 	return typed("string");
 }
 
+// The same as the key of this name of the file.
+static cJSON *reference_to_root(const struct config_key *key)
+{
+	cJSON *schema = cJSON_CreateObject();
+	char pointer[64];
+
+	snprintf(pointer, sizeof(pointer), "#/properties/%s", key->name);
+	cJSON_AddStringToObject(schema, "$ref", pointer);
+	return schema;
+}
+
 static cJSON *schema_of_key(const struct config_key *key)
 {
+	if (key->as_root)
+		return reference_to_root(key);
 	cJSON *schema = schema_of_value(key);
 
 	cJSON_AddStringToObject(schema, "description", key->help);
 	if (key->standard)
 		cJSON_AddItemToObject(schema, "default", config_read_bare(key->standard));
 	return schema;
+}
+
+static cJSON *strings(const char *text)
+{
+	cJSON *list = cJSON_CreateArray();
+
+	cJSON_AddItemToArray(list, cJSON_CreateString(text));
+	return list;
+}
+
+static cJSON *requiring(const char *name)
+{
+	cJSON *schema = cJSON_CreateObject();
+
+	cJSON_AddItemToObject(schema, "required", strings(name));
+	return schema;
+}
+
+// What a key has to do with another one of its object.
+static void describe_dependence(cJSON *schema, const struct config_key *key)
+{
+	if (key->required && key->unless) {
+		cJSON *choices = cJSON_AddArrayToObject(schema, "anyOf");
+		cJSON_AddItemToArray(choices, requiring(key->name));
+		cJSON_AddItemToArray(choices, requiring(key->unless));
+	}
+	if (key->needs) {
+		cJSON *dependent = cJSON_AddObjectToObject(schema, "dependentRequired");
+		cJSON_AddItemToObject(dependent, key->name, strings(key->needs));
+	}
 }
 
 static void describe_object(cJSON *schema, const struct config_object *object)
@@ -252,8 +304,9 @@ static void describe_object(cJSON *schema, const struct config_object *object)
 	for (unsigned i = 0; i < object->n_keys; i++) {
 		const struct config_key *key = &object->keys[i];
 		cJSON_AddItemToObject(properties, key->name, schema_of_key(key));
-		if (key->required)
+		if (key->required && !key->unless)
 			cJSON_AddItemToArray(required, cJSON_CreateString(key->name));
+		describe_dependence(schema, key);
 	}
 	if (cJSON_GetArraySize(required))
 		cJSON_AddItemToObject(schema, "required", required);

@@ -103,21 +103,32 @@ static void store_whole(const struct config_key *key, uint64_t value, void *base
 	memcpy(field(key, base), sized, key->width);
 }
 
+static int fail_whole_type(struct config_reader *reader, const struct config_key *key,
+			   const cJSON *item)
+{
+	char expected[64];
+
+	snprintf(expected, sizeof(expected), "%sa whole number%s",
+		 key->or_auto ? "\"auto\" or " : "",
+		 key->units == UNITS_COUNT ? "" : " or a string with a unit");
+	return config_fail_type(reader, expected, item);
+}
+
 static int read_whole(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		      void *base)
 {
 	char error[UNITS_ERROR_SIZE];
 	uint64_t value;
 
+	if (key->or_auto && cJSON_IsString(item) && strcmp(item->valuestring, "auto") == 0) {
+		store_whole(key, key->automatic, base);
+		return 0;
+	}
 	if (cJSON_IsNumber(item)) {
 		if (read_exact_number(reader, key, item, &value))
 			return -1;
 	} else if (!cJSON_IsString(item)) {
-		return config_fail_type(reader,
-					key->units == UNITS_COUNT
-					    ? "a whole number"
-					    : "a whole number or a string with a unit",
-					item);
+		return fail_whole_type(reader, key, item);
 	} else if (units_parse(key->units, item->valuestring, &value, error)) {
 		return config_fail(reader, "%s", error);
 	}
@@ -397,6 +408,7 @@ int config_read_value(struct config_reader *reader, const struct config_key *key
 	case CONFIG_TYPE_OBJECT:
 	case CONFIG_TYPE_LIST:
 	case CONFIG_TYPE_LIST_OR_AUTO:
+	case CONFIG_TYPE_NODES:
 		break;
 	}
 	return config_fail(reader, "cannot be read");

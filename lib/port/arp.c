@@ -7,6 +7,8 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "port/af_xdp.h"
+#include "port/xdp_interface.h"
 #include "wire/net.h"
 
 #define ASK_EVERY_MS 100
@@ -56,11 +58,17 @@ static bool listen_once(const struct port *port, uint32_t address, uint8_t *mac)
 int arp_resolve(const struct port *port, uint32_t own_address, uint32_t address, uint8_t *mac)
 {
 	uint64_t limit_ms = port->config->link_timeout_ns / 1000000;
+	// The kernel takes the answers to its own address, so it has to ask, too.
+	bool by_kernel = af_xdp_kernel_answers(port);
 
 	for (uint64_t ms = 0; ms <= limit_ms; ms++) {
-		if (ms % ASK_EVERY_MS == 0)
+		bool due = ms % ASK_EVERY_MS == 0;
+
+		if (by_kernel && due && interface_neighbour(port->config->device, address, mac))
+			return 0;
+		if (!by_kernel && due)
 			ask(port, own_address, address);
-		if (listen_once(port, address, mac))
+		if (!by_kernel && listen_once(port, address, mac))
 			return 0;
 		rte_delay_us_sleep(1000);
 	}

@@ -18,7 +18,7 @@
 static bool started; // control thread
 
 struct arguments {
-	char storage[EAL_MAX_ARGUMENTS][512];
+	char storage[EAL_MAX_ARGUMENTS][EAL_DEVICE_SIZE];
 	char *pointers[EAL_MAX_ARGUMENTS + 1];
 	int n;
 };

@@ -12,6 +12,7 @@
 
 #define EAL_ERROR_SIZE    2048
 #define EAL_MAX_ARGUMENTS 64
+#define EAL_DEVICE_SIZE   512 // of a PCI device with its arguments
 
 struct eal_parameters {
 	const char *name;     // of the appliance; DPDK's runtime directory goes by "evb-NAME"
@@ -19,7 +20,8 @@ struct eal_parameters {
 	unsigned n_cpus;
 	uint64_t memory; // bytes that packet pools, rings and roles need
 	enum config_memory_kind kind;
-	const char *const *pci; // PCI addresses that may be probed; none: no PCI at all
+	const char *const
+	    *pci; // PCI devices that may be probed, port_pci_device(); none: no PCI at all
 	unsigned n_pci;
 };
 

@@ -16,6 +16,7 @@
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 
+#include "port/af_xdp.h"
 #include "transport/segment_mbuf.h"
 
 #define LINK_POLL_MS   10
@@ -63,6 +64,11 @@ static void touch(struct rte_mempool *pool, void *context, void *object, unsigne
 	memset(mbuf->buf_addr, 0, mbuf->buf_len);
 }
 
+void port_pool_touch(struct rte_mempool *pool)
+{
+	(void)rte_mempool_obj_iter(pool, touch, NULL); // its result is the number of mbufs
+}
+
 struct rte_mempool *port_pool_create(const char *name, uint32_t mbufs, uint32_t cache,
 				     uint32_t buffer, int numa_node)
 {
@@ -71,7 +77,7 @@ struct rte_mempool *port_pool_create(const char *name, uint32_t mbufs, uint32_t 
 				    (uint16_t)(buffer + RTE_PKTMBUF_HEADROOM), numa_node);
 
 	if (pool != NULL)
-		(void)rte_mempool_obj_iter(pool, touch, NULL); // its result is the number of mbufs
+		port_pool_touch(pool);
 	return pool;
 }
 
@@ -115,22 +121,11 @@ static int create_ring_port(struct port *port, uint32_t depth, char *error)
 	return 0;
 }
 
-// "device_argument=device,queues_argument=n,argument=value,..."; options of the configuration
-// replace the profile's arguments.
-static void device_arguments(const struct port *port, char *text, size_t size)
+// The profile's arguments and the configuration's options, which replace those of the same name,
+// each followed by a comma. Returns the text's length, `size` or more if it was cut.
+static size_t append_arguments(const struct profile *profile, const struct config_port *config,
+			       char *text, size_t size, size_t used)
 {
-	const struct config_port *config = port->config;
-	const struct profile *profile = port->profile;
-	size_t used = 0;
-
-	text[0] = '\0';
-	if (profile->device_argument[0] != '\0' && config->device[0] != '\0')
-		used += (size_t)snprintf(text, size, "%s=%s,", profile->device_argument,
-					 config->device);
-	if (profile->queues_argument[0] != '\0')
-		used +=
-		    (size_t)snprintf(text + used, size - used, "%s=%u,", profile->queues_argument,
-				     RTE_MAX(port->n_rx_queues, port->n_tx_queues));
 	for (unsigned i = 0; i < profile->n_arguments && used < size; i++) {
 		const struct config_option *argument = &profile->arguments[i];
 		bool replaced = false;
@@ -144,8 +139,43 @@ static void device_arguments(const struct port *port, char *text, size_t size)
 	for (unsigned i = 0; i < config->n_options && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s=%s,",
 					 config->options[i].name, config->options[i].value);
+	return used;
+}
+
+static void drop_last_comma(char *text, size_t size, size_t used)
+{
 	if (used > 0 && used < size)
 		text[used - 1] = '\0';
+}
+
+// "device_argument=device,queues_argument=n,argument=value,..."
+static void device_arguments(const struct port *port, char *text, size_t size)
+{
+	const struct profile *profile = port->profile;
+	const char *program = af_xdp_program_path(port);
+	size_t used = 0;
+
+	text[0] = '\0';
+	if (profile->device_argument[0] != '\0' && port->config->device[0] != '\0')
+		used += (size_t)snprintf(text, size, "%s=%s,", profile->device_argument,
+					 port->config->device);
+	if (profile->queues_argument[0] != '\0')
+		used +=
+		    (size_t)snprintf(text + used, size - used, "%s=%u,", profile->queues_argument,
+				     RTE_MAX(port->n_rx_queues, port->n_tx_queues));
+	if (program != NULL)
+		used += (size_t)snprintf(text + used, size - used, "xdp_prog=%s,", program);
+	used = append_arguments(profile, port->config, text, size, used);
+	drop_last_comma(text, size, used);
+}
+
+void port_pci_device(const struct profile *profile, const struct config_port *config, char *text,
+		     size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "%s,", config->device);
+
+	used = append_arguments(profile, config, text, size, used);
+	drop_last_comma(text, size, used);
 }
 
 // The commonest reasons for a driver to refuse, asked before DPDK says "Operation not permitted".
@@ -153,11 +183,17 @@ static int check_device(const struct port *port, char *error)
 {
 	const char *driver = port->profile->driver, *device = port->config->device;
 
+	if (port->profile->is_pci)
+		return fail(error, port,
+			    "profile %s needs the address of a PCI device as `device`, such as "
+			    "0000:3b:00.0 (dpdk-devbind.py --status lists them)",
+			    port->profile->name);
 	if (port->profile->device_argument[0] != '\0' && device[0] == '\0' &&
 	    strcmp(driver, "net_tap") != 0)
 		return fail(error, port, "profile %s needs a `device` (its %s)",
 			    port->profile->name, port->profile->device_argument);
-	if (strcmp(driver, "net_af_packet") == 0 && if_nametoindex(device) == 0)
+	if ((strcmp(driver, "net_af_packet") == 0 || af_xdp_is_driver(port->profile)) &&
+	    if_nametoindex(device) == 0)
 		return fail(error, port,
 			    "there is no network interface \"%s\" here: `ip link` lists them "
 			    "(a container or namespace sees only its own)",
@@ -167,7 +203,7 @@ static int check_device(const struct port *port, char *error)
 	return 0;
 }
 
-static int create_device(struct port *port, char *error)
+static int create_device(struct port *port, const struct config *appliance, char *error)
 {
 	char name[RTE_DEV_NAME_MAX_LEN], arguments[1024];
 	int result;
@@ -175,12 +211,16 @@ static int create_device(struct port *port, char *error)
 	if (profile_is_pci(port->profile, port->config)) {
 		if (rte_eth_dev_get_port_by_name(port->config->device, &port->id) != 0)
 			return fail(error, port,
-				    "no DPDK driver took PCI device %s: is it bound to vfio-pci "
+				    "no DPDK driver took PCI device %s: is it bound to %s "
 				    "(dpdk-devbind.py --status)?",
-				    port->config->device);
+				    port->config->device,
+				    strcmp(port->profile->driver, "mlx5_eth") == 0 ? "mlx5_core"
+										   : "vfio-pci");
 		return 0;
 	}
 	if (check_device(port, error) != 0)
+		return -1;
+	if (af_xdp_is_driver(port->profile) && af_xdp_prepare(port, appliance, error) != 0)
 		return -1;
 	device_name(port, name);
 	device_arguments(port, arguments, sizeof(arguments));
@@ -329,21 +369,30 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 		.n_rx_queues = parameters->n_rx_queues,
 		.n_tx_queues = parameters->n_tx_queues,
 	};
-	if ((strcmp(profile->driver, "net_ring") == 0 ? create_ring_port(port, depth, error)
-						      : create_device(port, error)) != 0)
+	if ((strcmp(profile->driver, "net_ring") == 0
+		 ? create_ring_port(port, depth, error)
+		 : create_device(port, parameters->appliance, error)) != 0)
 		return -1;
 	port->numa_node = rte_eth_dev_socket_id(port->id);
 	if (port->numa_node < 0)
 		port->numa_node = 0;
 	snprintf(pool_name, sizeof(pool_name), "rx%u", port->id);
-	port->pool =
-	    port_pool_create(pool_name, parameters->pool_mbufs, parameters->pool_cache,
-			     port_buffer_size(profile, port->config->mtu), port->numa_node);
+	port->pool = (af_xdp_is_driver(profile) ? af_xdp_pool_create : port_pool_create)(
+	    pool_name, parameters->pool_mbufs, parameters->pool_cache,
+	    port_buffer_size(profile, port->config->mtu), port->numa_node);
 	if (port->pool == NULL)
 		return fail(error, port, "no memory for %u receive buffers of %u bytes (%s)",
 			    parameters->pool_mbufs, port_buffer_size(profile, port->config->mtu),
 			    rte_strerror(rte_errno));
-	if (configure(port, error) != 0 || start(port, error) != 0)
+	if (port->af_xdp != NULL && af_xdp_check_pool(port, error) != 0)
+		return -1;
+	if (configure(port, error) != 0) {
+		af_xdp_explain(port, error);
+		return -1;
+	}
+	if (port->af_xdp != NULL && af_xdp_start(port, parameters->appliance, error) != 0)
+		return -1;
+	if (start(port, error) != 0)
 		return -1;
 	find_mac(port);
 	if (strcmp(profile->driver, "net_af_packet") == 0)
@@ -372,6 +421,11 @@ uint64_t port_missed(const struct port *port)
 
 void port_watch(struct port *port)
 {
+	if (port->af_xdp != NULL) {
+		atomic_store_explicit(&port->kernel_drops, af_xdp_missed(port),
+				      memory_order_relaxed);
+		return;
+	}
 	atomic_fetch_add_explicit(&port->kernel_drops, packet_drops_take(&port->packet_drops),
 				  memory_order_relaxed);
 }
@@ -380,6 +434,7 @@ void port_close(struct port *port)
 {
 	char name[RTE_DEV_NAME_MAX_LEN];
 
+	af_xdp_close(port);
 	if (port->id != RTE_MAX_ETHPORTS) {
 		// Nothing can be done about a port that does not stop; it is closed all the same.
 		(void)rte_eth_dev_stop(port->id);

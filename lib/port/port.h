@@ -15,16 +15,20 @@
 #include "port/packet_drops.h"
 #include "port/profile.h"
 
-#define PORT_ERROR_SIZE 512
-#define PORT_MAX_QUEUES 64
+#define PORT_ERROR_SIZE  512
+#define PORT_REPORT_SIZE 512
+#define PORT_MAX_QUEUES  64
+
+struct af_xdp;
 
 struct port_parameters {
 	const struct config_port *config;
 	const struct profile *profile;
-	uint16_t n_rx_queues; // >= 1
-	uint16_t n_tx_queues; // >= 1
-	uint32_t pool_mbufs;  // of the receive pool
-	uint32_t pool_cache;  // mbufs kept by each lcore
+	const struct config *appliance; // says what event traffic is; NULL: nobody does
+	uint16_t n_rx_queues;           // >= 1
+	uint16_t n_tx_queues;           // >= 1
+	uint32_t pool_mbufs;            // of the receive pool
+	uint32_t pool_cache;            // mbufs kept by each lcore
 };
 
 struct port {
@@ -38,7 +42,9 @@ struct port {
 	const struct config_port *config;
 	const struct profile *profile;
 	struct packet_drops packet_drops;
+	struct af_xdp *af_xdp;         // of an AF_XDP port, else NULL
 	_Atomic uint64_t kernel_drops; // control thread: writes; telemetry: reads
+	char report[PORT_REPORT_SIZE]; // one line that an operator should see, or empty
 };
 
 // Bytes of packet that each mbuf of the port's pool has room for: the MTU with Ethernet header and
@@ -51,6 +57,14 @@ uint64_t port_pool_bytes(uint32_t mbufs, uint32_t buffer);
 // A pool of mbufs with evb's private area. NULL if memory ran out (rte_errno).
 struct rte_mempool *port_pool_create(const char *name, uint32_t mbufs, uint32_t cache,
 				     uint32_t buffer, int numa_node);
+
+// Writes to every page of a pool: what is there is there from now on.
+void port_pool_touch(struct rte_mempool *pool);
+
+// What the EAL is to probe for a port on a PCI device, "0000:3b:00.0,argument=value": its address
+// with the device arguments of profile and configuration.
+void port_pci_device(const struct profile *profile, const struct config_port *config, char *text,
+		     size_t size);
 
 // Creates, configures and starts the port, and waits for its link as long as the configuration
 // says. Returns 0, or -1 with one line in error[PORT_ERROR_SIZE].

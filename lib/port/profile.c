@@ -71,6 +71,7 @@ static int read_profile(struct profile *profile, const cJSON *root, const struct
 	bool jumbo = port->mtu > 1500;
 	const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(root, "arguments");
 	const cJSON *jumbo_arguments = cJSON_GetObjectItemCaseSensitive(root, "jumbo_arguments");
+	char bus[8] = "";
 
 	memset(profile, 0, sizeof(*profile));
 	snprintf(profile->name, sizeof(profile->name), "%s", port->profile);
@@ -91,6 +92,8 @@ static int read_profile(struct profile *profile, const cJSON *root, const struct
 	if (jumbo)
 		profile->minimum_buffer =
 		    number(root, "jumbo_minimum_buffer", profile->minimum_buffer);
+	copy_text(bus, sizeof(bus), cJSON_GetObjectItemCaseSensitive(root, "bus"));
+	profile->is_pci = strcmp(bus, "pci") == 0;
 	profile->mtu_is_free = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "mtu_is_free"));
 	profile->needs_address =
 	    cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "needs_address"));

@@ -7,6 +7,7 @@
 //
 //   driver               DPDK's name of the driver, "net_af_packet"
 //   summary              one line for people
+//   bus                  "pci": `device` is the address of a PCI device
 //   device_argument      the device argument that takes the configuration's `device`
 //   queues_argument      the one that takes the number of queues
 //   queues               most rx or tx queues
@@ -17,12 +18,13 @@
 //   arguments            further device arguments
 //   jumbo_minimum_buffer, jumbo_arguments   instead of these for MTUs above 1500
 //   linger_ms            how long a port that was sent on stays open after the last packet: what
-//   its
-//                        peer has not fetched is lost when it closes
+//                        its peer has not fetched is lost when it closes
 //   needs_address        senders of UDP must state where they are: a kernel is on the other side
 //   partial_checksums    packets of a sender on the same host come with unfinished checksums
 //   capabilities         Linux capabilities that a process needs for it
-//   why                  the reasons
+//   documents            where the driver is described
+//   tried                what of it was run, and on what
+//   why                  the reasons, by key or argument
 #pragma once
 
 #include <stdbool.h>
@@ -44,6 +46,7 @@ struct profile {
 	uint32_t maximum_mtu;
 	uint32_t minimum_buffer; // for the port's MTU
 	uint32_t linger_ms;
+	bool is_pci;
 	bool mtu_is_free;
 	bool partial_checksums;
 	bool needs_address;

@@ -16,7 +16,7 @@
 #include <cjson/cJSON.h>
 
 #define PREFIX        "evb-" // of DPDK's folder of an appliance
-#define PATIENCE_S    5
+#define PATIENCE_MS   5000u
 #define GREETING_SIZE 1024
 #define REPLY_LEAST   16384u // DPDK's, whatever a greeting says
 #define REPLY_MOST    (64u << 20)
@@ -24,6 +24,7 @@
 
 struct stat_client {
 	int socket;
+	unsigned patience_ms;
 	pid_t pid;
 	size_t reply_size;
 	char name[STAT_CLIENT_NAME_SIZE];
@@ -62,9 +63,10 @@ static const char *runtime_directory(void)
 }
 
 // Returns a connected socket, or a negative errno.
-static int connect_to(const char *name)
+static int connect_to(const char *name, unsigned patience_ms)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	const struct timeval patience = { .tv_sec = patience_ms / 1000,
+					  .tv_usec = patience_ms % 1000 * 1000 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int length = snprintf(address.sun_path, sizeof(address.sun_path),
 			      "%s/dpdk/" PREFIX "%s/dpdk_telemetry.v2", runtime_directory(), name);
@@ -92,7 +94,7 @@ static int is_ours(const struct dirent *entry)
 // A socket that nobody listens to is what a killed run left.
 static int runs(const char *name)
 {
-	int socket_fd = connect_to(name);
+	int socket_fd = connect_to(name, PATIENCE_MS);
 
 	if (socket_fd < 0)
 		return socket_fd == -EAGAIN; // its queue is full: it is there, and busy
@@ -149,7 +151,8 @@ static ssize_t receive(const struct stat_client *client, char *buffer, size_t si
 	ssize_t length = recv(client->socket, buffer, size - 1, MSG_TRUNC);
 
 	if (length < 0 && errno == EAGAIN)
-		return fail(error, "appliance %s did not answer in %d s", client->name, PATIENCE_S);
+		return fail(error, "appliance %s did not answer in %g s", client->name,
+			    client->patience_ms / 1e3);
 	if (length < 0)
 		return fail(error, "appliance %s: %s", client->name, strerror(errno));
 	if (length == 0)
@@ -196,7 +199,7 @@ static int open_client(struct stat_client *client, const char *name, char *error
 	} else {
 		strcpy(client->name, name);
 	}
-	client->socket = connect_to(client->name);
+	client->socket = connect_to(client->name, client->patience_ms);
 	if (client->socket == -ENOENT || client->socket == -ECONNREFUSED)
 		return fail(error, "no appliance %s is running (none answers under %.200s/dpdk)",
 			    client->name, runtime_directory());
@@ -208,6 +211,11 @@ static int open_client(struct stat_client *client, const char *name, char *error
 
 struct stat_client *stat_client_open(const char *name, char *error)
 {
+	return stat_client_open_for(name, PATIENCE_MS, error);
+}
+
+struct stat_client *stat_client_open_for(const char *name, unsigned patience_ms, char *error)
+{
 	struct stat_client *client = calloc(1, sizeof(*client));
 
 	if (client == NULL) {
@@ -215,6 +223,7 @@ struct stat_client *stat_client_open(const char *name, char *error)
 		return NULL;
 	}
 	client->socket = -1;
+	client->patience_ms = patience_ms;
 	if (open_client(client, name, error) != 0) {
 		stat_client_close(client);
 		return NULL;

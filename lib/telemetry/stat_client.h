@@ -6,7 +6,8 @@
 // puts it: under RUNTIME_DIRECTORY, for root /var/run, else XDG_RUNTIME_DIR or /tmp, as
 // dpdk/evb-NAME/dpdk_telemetry.v2.
 //
-// One thread a client. A call waits at most 5 s for the appliance.
+// One thread a client. A call waits for the appliance no longer than its patience allows, 5 s unless
+// the client was opened with another.
 #pragma once
 
 #include <stddef.h>
@@ -21,6 +22,7 @@ struct stat_client;
 // Connects to the appliance of this name; NULL: to the only one that runs. Returns NULL with one
 // line in error[STAT_CLIENT_ERROR_SIZE].
 struct stat_client *stat_client_open(const char *name, char *error);
+struct stat_client *stat_client_open_for(const char *name, unsigned patience_ms, char *error);
 void stat_client_close(struct stat_client *client);
 
 const char *stat_client_name(const struct stat_client *client);

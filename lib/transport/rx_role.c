@@ -8,6 +8,7 @@
 #include <rte_ip.h>
 #include <rte_malloc.h>
 
+#include "evring/evring.h"
 #include "transport/event_index.h"
 #include "transport/segment_mbuf.h"
 #include "wire/ejfat.h"
@@ -16,6 +17,8 @@
 // As many bytes as the headers of a segment can have: Ethernet with two VLAN tags, IPv4 with
 // options or IPv6, UDP, LB and RE.
 #define HEADER_BYTES 136u
+
+#define OBSERVE_POLLS 16u // of which one looks how full links and slots are
 
 // Frames up to this size may end in padding: the shortest that Ethernet allows, with VLAN tags.
 #define PADDED_BYTES (NET_MIN_FRAME + 2 * NET_VLAN_SIZE)
@@ -27,6 +30,9 @@ struct rx {
 	struct divisor builders;
 	uint16_t ether_type; // of segments, 0: they come in UDP
 	uint16_t udp_port, udp_ports;
+	uint16_t control_port; // 0: none
+	bool by_port;          // the UDP port names the builder
+	uint32_t polls;
 	uint64_t last_packet; // TSC
 	uint64_t drain_start; // TSC, 0: not draining
 
@@ -68,6 +74,43 @@ static void reply(struct rx *rx, struct rte_mbuf *mbuf)
 		rte_pktmbuf_free(mbuf);
 }
 
+// Hands a packet to the control role, or drops it: what matters is sent again.
+static void give_to_control(struct rx *rx, struct rte_mbuf *mbuf)
+{
+	if (link_enqueue(rx->parameters.control, &mbuf, 1) == 1)
+		return;
+	counter_add(&rx->counters.control_dropped, 1);
+	rte_pktmbuf_free(mbuf);
+}
+
+// Hands an answer to an ARP request of this node on. False if it is none.
+static bool give_arp_reply(struct rx *rx, struct rte_mbuf *mbuf, const struct net_frame *frame)
+{
+	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct net_arp arp;
+
+	if (rx->parameters.control == NULL || mbuf->nb_segs != 1 ||
+	    mbuf->data_len < frame->l3_offset ||
+	    net_arp_decode(bytes + frame->l3_offset, mbuf->data_len - frame->l3_offset, &arp) !=
+		WIRE_OK ||
+	    arp.operation != 2)
+		return false;
+	give_to_control(rx, mbuf);
+	return true;
+}
+
+static bool take_pause(struct rx *rx, struct rte_mbuf *mbuf)
+{
+	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+
+	if (rx->parameters.flow_control == NULL || !flow_control_is_for(bytes, mbuf->data_len))
+		return false;
+	counter_add(&rx->counters.pause, 1);
+	flow_control_received(rx->parameters.flow_control, bytes, mbuf->data_len, rx->last_packet);
+	rte_pktmbuf_free(mbuf);
+	return true;
+}
+
 // Everything that is no segment.
 static void serve_other(struct rx *rx, struct rte_mbuf *mbuf, const struct net_frame *frame)
 {
@@ -78,6 +121,8 @@ static void serve_other(struct rx *rx, struct rte_mbuf *mbuf, const struct net_f
 
 	if (frame->kind == NET_ARP_IP4) {
 		counter_add(&rx->counters.arp, 1);
+		if (give_arp_reply(rx, mbuf, frame))
+			return;
 		if (answerable && net_arp_answer(bytes, frame, mbuf->data_len, mac, port->address))
 			reply(rx, mbuf);
 		else
@@ -90,6 +135,8 @@ static void serve_other(struct rx *rx, struct rte_mbuf *mbuf, const struct net_f
 		reply(rx, mbuf);
 		return;
 	}
+	if (take_pause(rx, mbuf))
+		return;
 	counter_add(&rx->counters.other, 1);
 	rte_pktmbuf_free(mbuf);
 }
@@ -216,13 +263,21 @@ static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 	segment->source = source;
 	counter_add(&rx->counters.segments, 1);
 	counter_add(&rx->source_counters[source].segments, 1);
-	stage(rx, mbuf, (unsigned)remainder_of(segment->event_index, &rx->builders));
+	stage(rx, mbuf,
+	      rx->by_port ? (unsigned)(frame->destination_port - rx->udp_port)
+			  : (unsigned)remainder_of(segment->event_index, &rx->builders));
 	return true;
 }
 
 static bool is_listened_to(const struct rx *rx, const struct net_frame *frame)
 {
 	return (uint16_t)(frame->destination_port - rx->udp_port) < rx->udp_ports;
+}
+
+static bool is_control(const struct rx *rx, const struct net_frame *frame, enum packet_cause cause)
+{
+	return cause == PACKET_UNKNOWN_PORT && rx->control_port != 0 && frame->kind == NET_UDP4 &&
+	       frame->destination_port == rx->control_port;
 }
 
 // A datagram's own checks: checksums and port. PACKET_N_CAUSES if it carries a segment.
@@ -260,6 +315,11 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 	if (likely(frame.kind == NET_UDP4 || frame.kind == NET_UDP6)) {
 		cause = check_datagram(rx, mbuf, bytes, &frame);
 		if (unlikely(cause != PACKET_N_CAUSES)) {
+			if (is_control(rx, &frame, cause)) {
+				counter_add(&rx->counters.control, 1);
+				give_to_control(rx, mbuf);
+				return true;
+			}
 			drop_packet(rx, mbuf, cause);
 			return true;
 		}
@@ -322,12 +382,42 @@ static bool links_have_room(struct rx *rx)
 	return true;
 }
 
+// How full things are behind the port: the fullest link, and the builder with the fewest free
+// slots.
+static void observe(struct rx *rx)
+{
+	const struct rx_parameters *p = &rx->parameters;
+	struct pause_occupancy occupancy = { 0 };
+
+	for (unsigned i = 0; i < p->n_builders; i++) {
+		const struct link *link = p->links[i];
+		uint64_t links = (uint64_t)rte_ring_count(link->ring) * PAUSE_FULL / link->depth;
+		uint64_t slots = RTE_MIN(evring_outstanding(p->rings[i]) * PAUSE_FULL /
+					     evring_slots(p->rings[i]),
+					 (uint64_t)PAUSE_FULL);
+
+		occupancy.links = RTE_MAX(occupancy.links, (uint32_t)links);
+		occupancy.slots = RTE_MAX(occupancy.slots, (uint32_t)slots);
+	}
+	flow_control_observe(p->flow_control, p->port->flow_control.priority, &occupancy);
+}
+
+// Also, and above all, while links are full.
+static void serve_flow_control(struct rx *rx, uint64_t now)
+{
+	if (++rx->polls % OBSERVE_POLLS == 0)
+		observe(rx);
+	(void)flow_control_poll(rx->parameters.flow_control, now);
+}
+
 static unsigned rx_poll(struct role *role, uint64_t now)
 {
 	struct rx *rx = rx_of(role);
 	struct rte_mbuf *mbufs[ROLE_BURST];
 	unsigned n;
 
+	if (rx->parameters.flow_control != NULL)
+		serve_flow_control(rx, now);
 	if (unlikely(!links_have_room(rx))) {
 		role->backpressured = true;
 		rx->last_packet = now; // what waits behind a full link is not quiet
@@ -356,6 +446,8 @@ static bool rx_drain(struct role *role, uint64_t now)
 		rx->last_packet = now;
 	}
 	rx_poll(role, now);
+	if (rx->parameters.flow_control != NULL)
+		(void)flow_control_release(rx->parameters.flow_control, now);
 	return now - rx->last_packet > rx->parameters.quiet_cycles ||
 	       now - rx->drain_start > rx->parameters.drain_cycles;
 }
@@ -394,11 +486,16 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	snprintf(rx->role.name, sizeof(rx->role.name), "%s", parameters->name);
 	rx->parameters = *parameters;
 	rx->packing = divisor_make(parameters->config->sources.packing);
-	rx->builders = divisor_make(parameters->n_builders);
+	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	if (transport->kind == CONFIG_TRANSPORT_ETH)
 		rx->ether_type = transport->ether_type;
 	rx->udp_port = transport->udp_port;
 	rx->udp_ports = transport->udp_ports;
+	if (parameters->control != NULL) {
+		rx->control_port = parameters->config->event_manager.control_port;
+		rx->by_port = transport->kind == CONFIG_TRANSPORT_UDP;
+		rx->udp_ports = (uint16_t)parameters->n_builders;
+	}
 	return &rx->role;
 }
 

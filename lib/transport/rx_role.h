@@ -5,6 +5,10 @@
 // hands each segment to the builder that builds its event: number (event index mod builders).
 // Answers ARP and ICMP echo, so that a kernel host can send to the port.
 //
+// In a node of a cluster the builder is the one whose UDP port a segment was sent to, frames of the
+// control protocol and answers to ARP requests go to the control role, and pause frames to the
+// port's flow control.
+//
 // It drains by polling on until its port has been quiet for a while.
 #pragma once
 
@@ -13,6 +17,7 @@
 #include "config/config.h"
 #include "pipeline/link.h"
 #include "pipeline/role.h"
+#include "port/flow_control.h"
 #include "transport/causes.h"
 #include "transport/source_table.h"
 
@@ -29,8 +34,11 @@ struct rx_parameters {
 	const struct source_table *sources;
 	struct link **links; // one a builder
 	unsigned n_builders;
-	uint64_t quiet_cycles; // without packets before a drain ends
-	uint64_t drain_cycles; // longest drain
+	struct link *control;              // to the control role; NULL: no cluster
+	struct flow_control *flow_control; // of the port, whose owner the role is; NULL: none
+	const struct evring *const *rings; // of the builders, for the flow control
+	uint64_t quiet_cycles;             // without packets before a drain ends
+	uint64_t drain_cycles;             // longest drain
 	int numa_node;
 };
 
@@ -39,8 +47,11 @@ struct rx_counters {
 	uint64_t packets;
 	uint64_t bytes; // of packets, without FCS
 	uint64_t arp;
-	uint64_t icmp_echo; // answered
-	uint64_t other;     // frames that evb does not speak
+	uint64_t icmp_echo;       // answered
+	uint64_t control;         // handed to the control role
+	uint64_t control_dropped; // that it had no room for; they are sent again
+	uint64_t pause;           // frames of flow control
+	uint64_t other;           // frames that evb does not speak
 	uint64_t packet_drops[PACKET_N_CAUSES];
 	uint64_t segments;
 	uint64_t segment_drops[SEGMENT_N_CAUSES]; // the causes that rx counts

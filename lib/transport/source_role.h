@@ -25,7 +25,7 @@ struct source_parameters {
 	uint32_t address;   // IPv4 to send from, host order
 	uint8_t destination_mac[6];
 	uint32_t mtu;
-	struct rte_mempool *headers;  // mbufs with source_role_buffer_size() bytes of room
+	struct rte_mempool *headers;  // mbufs with block_packets_buffer_size() bytes of room
 	struct rte_mempool *payloads; // mbufs without room, for the pointers into the set
 	int numa_node;
 };
@@ -38,11 +38,6 @@ struct source_counters {
 	uint64_t payload_bytes;
 	uint64_t no_buffer; // polls that found no mbuf: all are under way
 };
-
-// Room that the header mbufs need: the headers alone, or a whole packet where bytes must be
-// copied (faults, ODIN).
-uint32_t source_role_buffer_size(const struct config_generator *generator,
-				 const struct source_set *set, uint32_t mtu);
 
 // Control thread. NULL if memory ran out.
 struct role *source_role_create(const struct source_parameters *parameters);

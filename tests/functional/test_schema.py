@@ -27,14 +27,14 @@ except ImportError:
     sys.exit(77)
 
 SEED = 20260
-MUTANTS = 4000  # taken from all that there are
+MUTANTS = 8000  # taken from all that there are
 
 CROSS_CHECKS = [
     # quantities written as strings: the schema knows their form, not their size
     r'"[^"]*" is out of range ',
     r'"[^"]*" is too large$',
     r'"[^"]*" has too many digits$',
-    r'"[^"]*" is not a whole number of (nanoseconds|bytes)$',
+    r'"[^"]*" is not a whole number of (nanoseconds|bytes|bits a second)$',
     r"\d+ is not a power of two$",
     # source ids
     r"source id \d+ \(0x[0-9a-f]+\) is given twice$",
@@ -64,6 +64,29 @@ CROSS_CHECKS = [
     r'roles\[\d+\]: there is no role "[^"]*"$',
     r'roles\[\d+\]: "[^"]*" is in lcores\[\d+\] already$',
     r'lcores: no lcore has role "[^"]*"$',
+    r"flow_control\.low_water: \S+ is not below high_water, which is \S+$",
+    # RoCE
+    r"roce\.operation: service ud can only send$",
+    r"roce\.queue_pairs: is of use with connection static only$",
+    r"local_qpn: 0x[0-9a-f]+ and that of queue_pairs\[\d+\] are the same in a table of ",
+    # between nodes
+    r"nodes: none of them is the manager$",
+    r"nodes\[\d+\]\.manager: node \S+ is the manager already$",
+    r'nodes\[\d+\]\.name: "[^"]*", behind the name of the system, has \d+ characters, ',
+    r"nodes\[\d+\]\.ports: required, but missing$",
+    r"nodes\[\d+\]: neither builders nor generators, and not the manager: ",
+    r"ports: none has an address, and a node of a system needs one$",
+    r"address: is that of node \S+ already$",
+    r"ids: source id \d+ \(0x[0-9a-f]+\) is sent by node \S+ already$",
+    r"nodes: no generator of theirs stands for source id \d+ \(0x[0-9a-f]+\)$",
+    r"nodes: none of them has a builder$",
+    r"builders: more than 1024 builders in the whole system$",
+    # of the event manager
+    r"event_manager\.target_utilisation: 0 would let nothing be sent$",
+    r"event_manager\.heartbeat_timeout: is less than two heartbeats$",
+    r"event_manager\.control_port: \d+ is the UDP port of the data$",
+    r"event_manager\.control_priority: \d is that of the data, which may be paused$",
+    r"flow_control\.priority: \d is that of control messages, which must not be paused$",
 ]
 
 SMALL = {
@@ -91,6 +114,15 @@ FULL = {
             "tx_descriptors": "512",
             "link_timeout": "5s",
             "verify_checksums": False,
+            "link_rate": "25Gb/s",
+            "flow_control": {
+                "mode": "soft",
+                "priority": 3,
+                "high_water": 0.9,
+                "low_water": 0.5,
+                "pause_time": 1000,
+                "cable": 30,
+            },
         },
         {"name": "out", "profile": "ring"},
     ],
@@ -101,7 +133,10 @@ FULL = {
         "packing": 100,
         "payload": "mfp",
     },
-    "builders": [{"name": "b0", "slots": 64, "slot_size": "1MiB"}, {"name": "b1"}],
+    "builders": [
+        {"name": "b0", "slots": 64, "slot_size": "1MiB", "group": 1, "weight": 2},
+        {"name": "b1", "group": "auto"},
+    ],
     "events": {
         "deadline": "100ms",
         "on_incomplete": "discard",
@@ -154,6 +189,113 @@ FULL = {
     ],
     "idle": {"policy": "poll", "yields": 0, "sleep": "50us"},
     "links": {"depth": 1024, "policy": "drop"},
+    "roce": {
+        "udp_port": 4791,
+        "icrc": "sample",
+        "sample_one_in": 64,
+        "service": "rc",
+        "operation": "write_imm",
+        "path_mtu": 4096,
+        "connection": "static",
+        "cm_service": 19523,
+        "max_queue_pairs": 64,
+        "ack_every": 16,
+        "window": 128,
+        "timeout": 14,
+        "retry_count": 7,
+        "rnr_retry": 7,
+        "rnr_timer": 12,
+        "cnp_interval": "50us",
+        "dcqcn": False,
+        "q_key": "0x11111111",
+        "partition_key": "0xffff",
+        "queue_pairs": [
+            {
+                "source": 1,
+                "type": "uc",
+                "local_qpn": 17,
+                "local_psn": "0xffffff",
+                "remote_qpn": "0x12",
+                "remote_psn": 0,
+                "address": "10.0.0.9",
+                "mac": "02:00:00:00:00:09",
+                "rkey": "0x1234",
+                "virtual_address": "0x7f0000000000",
+                "size": "64MiB",
+            },
+            {"source": 2, "local_qpn": 18, "remote_qpn": 19, "address": "10.0.0.9"},
+        ],
+    },
+}
+
+SYSTEM = {
+    "name": "system",
+    "sources": {"ids": ["1-8"], "expected": ["1-6"]},
+    "transport": {"kind": "udp", "udp_port": 19522},
+    "builders": [{"name": "b0", "group": "auto"}],
+    "event_manager": {
+        "mode": "pull",
+        "policy": "weighted",
+        "strict": True,
+        "distance": 2,
+        "relax_after": "100us",
+        "shaping": "timed-shift",
+        "barrier": False,
+        "parallel_sends": 4,
+        "credits": 8,
+        "send_window": "1ms",
+        "idle_window": "100us",
+        "target_utilisation": 0.9,
+        "window": "8MiB",
+        "queue": 65536,
+        "throttle_level": "75%",
+        "heartbeat": "20ms",
+        "heartbeat_timeout": "200ms",
+        "on_source_silent": "pause",
+        "source_buffer": 256,
+        "control_port": 19521,
+        "control_dscp": 48,
+        "control_priority": 6,
+        "data_dscp": 26,
+        "data_priority": 3,
+    },
+    "nodes": [
+        {
+            "name": "a",
+            "manager": True,
+            "ports": [{"name": "wire", "profile": "ring", "address": "10.0.0.1/24"}],
+            "generators": [{"name": "g", "port": "wire", "ids": ["1-3"]}],
+        },
+        {
+            "name": "b",
+            "ports": [
+                {
+                    "name": "wire",
+                    "profile": "ring",
+                    "address": "10.0.0.2/24",
+                    "flow_control": {"mode": "soft"},
+                }
+            ],
+            "builders": [],
+            "generators": [{"name": "g", "port": "wire", "ids": ["4-6"]}],
+        },
+        {
+            "name": "c",
+            "manager": False,
+            "memory": {"kind": "shm"},
+            "ports": [{"name": "wire", "profile": "ring", "address": "10.0.0.3/24"}],
+            "builders": [{"name": "b0"}, {"name": "b1", "weight": 3}],
+            "event_ring": {"groups": ["filter"]},
+            "writers": [{"name": "disk"}],
+            "lcores": [
+                {"cpu": 0, "roles": ["control", "rx.wire", "writer.disk"]},
+                {"cpu": 1, "roles": ["builder.b0", "builder.b1"]},
+            ],
+            "idle": {"policy": "poll"},
+            "links": {"depth": 64},
+            "roce": {"window": 64},
+        },
+    ],
 }
 
 AUTOMATIC = {
@@ -166,17 +308,19 @@ AUTOMATIC = {
 VALUES = [
     None, True, False, -1, -0.5, 0, 0.5, 1, 1.0, 1.5, 2, 3, 63, 64, 65, 100, 1000, 1023, 1024,
     1536, 2048, 4095, 4096, 19999, 20000, 32768, 32769, 65500, 65501, 65535, 65536, 65537, 1000000,
+    7, 8, 31, 32, 256, 512, 4097, 100000, 100001, 0xffffff, 0x1000000,
     1000001, 1048576, 1048577, 2**32 - 1, 2**32, 10**10, 3600 * 10**9, 3600 * 10**9 + 1, 2**53 - 1,
     2**53, 2**64, 1e300,
     "", "a", "A-b_9", "a.b", "a b", "a\nb", "a\u0001", "n" * 23, "n" * 24, "n" * 31, "n" * 32,
     "x" * 255, "x" * 256, "auto", "udp", "eth", "mfp", "fixed", "poll", "drop", "mdf", "shm",
+    "roce", "static", "uc", "ud", "write", "soft", "off", "none", "25%", "random", "pull",
     "5", "0x5", "0X5f", "0x", "5k", "-5", "+5", "05", "1.5", "1.", ".5", "5 ", " 5", "5  s",
     "99999",
     "18446744073709551615", "18446744073709551616", "0x10000000000000000",
     "5ns", "50us", "1.5ms", "2 s", "1min", "1h", "2h", "5S", "5sec", "1e3s",
     "0.00000000000000000001s", "1.0000000000000000000001s",
     "512B", "4KiB", "1kB", "1KB", "64MiB", "1.5GiB", "1TiB", "9TB", "1PiB", "8mb", "0.1KiB",
-    "10Hz", "2.5kHz", "1MHz", "2GHz", "1hz", "25Gb/s",
+    "10Hz", "2.5kHz", "1MHz", "2GHz", "1hz", "25Gb/s", "2.5Gb/s", "100Mb/s", "11Tb/s", "0.1b/s", "25Gbit",
     "10.0.0.1", "10.0.0.1/0", "10.0.0.1/24", "10.0.0.1/32", "10.0.0.1/33", "10.0.0.1/08",
     "10.0.0.1/",
     "10.0.0.256", "010.0.0.1", "10.0.0", "10.0.0.1.1", "0.0.0.0", "239.1.1.1", "::1",
@@ -247,21 +391,22 @@ def repeat(container, key):
     container[key] += copy.deepcopy(container[key][:1])
 
 
-def mutants(configuration):
+def mutations(configuration):
+    """All that can be done to a configuration, each as what changed() takes."""
     for path, value in places(configuration):
         for replacement in VALUES:
             if path and (type(replacement), replacement) != (type(value), value):
-                yield changed(configuration, path, put(replacement))
+                yield configuration, path, put(replacement)
         if path:
-            yield changed(configuration, path, remove)
+            yield configuration, path, remove
         if path and isinstance(path[-1], str):
-            yield changed(configuration, path, misspell)
+            yield configuration, path, misspell
         if isinstance(value, dict):
-            yield changed(configuration, path, add_unknown)
-        if isinstance(value, list):
-            yield changed(configuration, path, repeat)
+            yield configuration, path, add_unknown
+        if isinstance(value, list) and value:
+            yield configuration, path, repeat
             for count in (16, 17, 64, 65):
-                yield changed(configuration, path, lengthen(count))
+                yield configuration, path, lengthen(count)
 
 
 def parser_errors(config_dump, configurations, folder):
@@ -291,9 +436,10 @@ def main():
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
 
-    valid = [SMALL, FULL, AUTOMATIC]
-    everything = [mutant for configuration in valid for mutant in mutants(configuration)]
-    chosen = valid + random.Random(SEED).sample(everything, MUTANTS)
+    valid = [SMALL, FULL, AUTOMATIC, SYSTEM]
+    everything = [mutation for configuration in valid for mutation in mutations(configuration)]
+    chosen = valid + [changed(*mutation)
+                      for mutation in random.Random(SEED).sample(everything, MUTANTS)]
     with tempfile.TemporaryDirectory(prefix="evb-test-schema-") as folder:
         errors = parser_errors(sys.argv[2], chosen, folder)
 

@@ -13,7 +13,7 @@ SOURCE = r"(\.([ch]|py|sh)|(^|/)(meson\.build|meson_options\.txt|Dockerfile)|^de
 C_SOURCE = r"\.[ch]$"
 LIBRARY = r"^lib/.*\.[ch]$"
 # What holds no DPDK: it is used and tested without an EAL, by consumers too.
-PURE = r"^lib/(config|evring|inspect|record|sched|sim|source|wire)/.*\.[ch]$"
+PURE = r"^lib/(config|control|evring|inspect|record|roce|sched|sim|source|wire)/.*\.[ch]$"
 
 Rule = collections.namedtuple("Rule", "paths pattern text why")
 

@@ -4,11 +4,13 @@
 // A consumer of built events as a benchmark needs one: member of a group, reads every byte of each
 // event or none, and keeps histograms of how long events took.
 //
-//   consumer NAME [--group GROUP] [--touch all|none] [--wait poll|sleep] [--warmup S] [--cpu N]
+//   consumer NAME [--group GROUP] [--touch all|none] [--wait poll|sleep] [--warmup S] [--window S]
+//            [--cpu N]
 //
 // It runs until the run of appliance NAME is over, or SIGTERM, and prints one JSON object: events
-// and bytes since the warm-up (which starts with the first event), a second, and the latencies in
-// ns: first segment -> complete, complete -> seen here, first segment -> seen here.
+// and bytes since the warm-up (which starts with the first event), for as long as the window (0:
+// to the end), a second, and the latencies in ns: first segment -> complete, complete -> seen here,
+// first segment -> seen here.
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -27,7 +29,7 @@ struct consumer {
 	const char *name;
 	struct evb_reader_options options;
 	bool touches, polls;
-	double warmup;
+	double warmup, window;
 	uint64_t sum;      // of all bytes touched, as 64-bit words
 	uint64_t start_ns; // end of the warm-up; 0: no event yet
 	uint64_t last_ns;
@@ -68,7 +70,8 @@ static void look(struct consumer *consumer, const struct evb_event *event)
 		consumer->start_ns = now + (uint64_t)(consumer->warmup * 1e9);
 	if (consumer->touches)
 		consumer->sum += sum_bytes(event->data, event->length);
-	if (now < consumer->start_ns)
+	if (now < consumer->start_ns ||
+	    (consumer->window > 0 && now > consumer->start_ns + (uint64_t)(consumer->window * 1e9)))
 		return;
 	histogram_add(&consumer->complete, duration(event->first_ns, event->complete_ns));
 	histogram_add(&consumer->seen, duration(event->complete_ns, now));
@@ -145,6 +148,7 @@ static void parse(int argc, char **argv, struct consumer *consumer)
 		{ "touch", required_argument, NULL, 't' },
 		{ "wait", required_argument, NULL, 'w' },
 		{ "warmup", required_argument, NULL, 'u' },
+		{ "window", required_argument, NULL, 'o' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int option;
@@ -160,6 +164,8 @@ static void parse(int argc, char **argv, struct consumer *consumer)
 			consumer->polls = one_of("wait", optarg, "poll", "sleep");
 		else if (option == 'u')
 			consumer->warmup = perf_parse_number("warmup", optarg, 0);
+		else if (option == 'o')
+			consumer->window = perf_parse_number("window", optarg, 0);
 		else
 			perf_fail("usage: consumer NAME [OPTION...]");
 	}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """The ways on which a sender's events reach a builder, each with its sender, its receiver and the
-bound of its driver: within one process (ring), between two (memif), from the kernel (af_packet)."""
+bound of its driver: within one process (ring), between two (memif), from the kernel (af_packet,
+af_xdp)."""
 
 import signal
 import subprocess
@@ -94,9 +95,12 @@ class Memif:
 
 
 class Kernel:
-    """A host of the kernel sends over a veth pair; an af_packet port receives."""
+    """A host of the kernel sends over a veth pair; a port of this profile receives."""
 
     name = "kernel"
+
+    def __init__(self, profile="af_packet"):
+        self.profile = profile
 
     @staticmethod
     def network(bench, work, load):
@@ -118,9 +122,8 @@ class Kernel:
             load.sources, "--packing", load.packing, "--fragment", load.fragment, "--rate", rate,
             "--seconds", seconds, "--cpu", bench.second, namespace=net.host)
 
-    @staticmethod
-    def port(net):
-        return {"profile": "af_packet", "device": net.evb.device,
+    def port(self, net):
+        return {"profile": self.profile, "device": net.evb.device,
                 "address": f"{network.EVB_ADDRESS}/24"}
 
     def measure(self, bench, load, rate):
@@ -149,7 +152,7 @@ class Kernel:
         with evbtest.Workspace() as work:
             net = self.network(bench, work, load)
             receiver = bench.start_tool(
-                work, "rx_bound", "--profile", "af_packet", "--device", net.evb.device, "--mtu",
+                work, "rx_bound", "--profile", self.profile, "--device", net.evb.device, "--mtu",
                 load.mtu, "--cpu", bench.first, "--warmup", bench.warmup, "--seconds",
                 bench.window, namespace=net.evb)
             receiver.wait_for_line("ready")

@@ -325,10 +325,14 @@ class Bench:
             self.hugepages.add(appliance.hugepages())
             yield appliance
 
+    # Samples of telemetry, taken at both ends of the window, need the consumer's CPU for some
+    # milliseconds: it leaves them out.
     def consumer(self, work, name, touch="all", wait="sleep", warmup=None):
+        margin = self.window / 10
         process = self.start_tool(work, "consumer", name, "--group", "bench", "--touch", touch,
                                   "--wait", wait, "--cpu", self.second, "--warmup",
-                                  self.warmup if warmup is None else warmup)
+                                  self.warmup + margin if warmup is None else warmup,
+                                  "--window", self.window - 3 * margin)
         process.wait_for_line("joined")
         return process
 

@@ -17,6 +17,7 @@
 #include <rte_launch.h>
 #include <rte_mbuf.h>
 
+#include "frames.h"
 #include "perf_tool.h"
 #include "pipeline/role.h"
 #include "port/port.h"
@@ -104,12 +105,28 @@ static int run(void *argument)
 	return 0;
 }
 
+// What an AF_XDP port takes: segments of the senders among the tools.
+static const struct config *event_traffic(void)
+{
+	static struct config config = {
+		.transport = { .kind = CONFIG_TRANSPORT_UDP,
+			       .udp_port = FRAME_PORT,
+			       .udp_ports = 1 },
+	};
+
+	for (unsigned i = 0; i < CONFIG_MAX_SOURCES; i++)
+		config.sources.ids[i] = (uint16_t)(1 + i);
+	config.sources.n_ids = CONFIG_MAX_SOURCES;
+	return &config;
+}
+
 static void open_port(struct receiver *receiver, const struct config_port *config)
 {
 	static struct profile profile;
 	struct port_parameters parameters = {
 		.config = config,
 		.profile = &profile,
+		.appliance = event_traffic(),
 		.n_rx_queues = 1,
 		.n_tx_queues = 1,
 		.pool_mbufs = POOL_MBUFS,

@@ -67,6 +67,11 @@ def run_wire(bench):
                       ("IPv4 header checksum, a packet", "ip_checksum_ns_per_packet"),
                       ("validation of an MFP, a fragment", "mfp_ns_per_fragment"),
                       ("UDP checksum, a byte", "udp_checksum_ns_per_byte"),
-                      ("MDF checksum, a byte", "mdf_checksum_ns_per_byte")):
+                      ("MDF checksum, a byte", "mdf_checksum_ns_per_byte"),
+                      ("headers of a RoCE packet", "roce_headers_ns_per_packet"),
+                      ("ICRC of an ACK", "roce_ack_icrc_ns_per_packet"),
+                      ("ICRC of a packet of 4 KB, a byte", "roce_icrc_ns_per_byte"),
+                      ("the same by zlib, a byte", "zlib_crc_ns_per_byte"),
+                      ("copy of 4 KB (bound), a byte", "copy_ns_per_byte")):
         table.add(name, [{"cost": one[key]} for one in found["wire"]], missing=missing.get("wire"))
     return [table]

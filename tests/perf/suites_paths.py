@@ -6,13 +6,14 @@ import paths
 from runs import Load, Table
 from suites_build import size_text
 
+AF_XDP_MTU = 3434  # the largest of its profile
 HALVINGS = 10  # of a rate, until it is one that loses nothing
 
 
-def _loads(bench):
+def _loads(bench, jumbo):
     if bench.quick:
-        return [Load.of(mfp=20_000)]
-    return [Load.of(mtu=mtu, mfp=mfp) for mtu in (1500, 9000) for mfp in (20_000, 200_000)]
+        return [Load.of(mtu=jumbo, mfp=20_000)]
+    return [Load.of(mtu=mtu, mfp=mfp) for mtu in (1500, jumbo) for mfp in (20_000, 200_000)]
 
 
 def _name(load):
@@ -20,8 +21,9 @@ def _name(load):
            f"{load.sources} sources"
 
 
-def _run_path(bench, path, title, notes):
-    loads = _loads(bench)
+def _run_path(bench, path, title, notes, jumbo=9000):
+    """jumbo: the largest MTU of the path."""
+    loads = _loads(bench, jumbo)
     payloads = sorted({load.payload for load in loads})
     experiments = {"copy": lambda: bench.copy_bound(payloads)}
     for load in loads:
@@ -55,10 +57,15 @@ def run_memif(bench):
 
 def run_kernel(bench):
     """Sub-suite `kernel`."""
-    return _run_path(bench, paths.Kernel(), "kernel: UDP sockets over veth into af_packet", [
+    notes = [
         "the sender sends as fast as the kernel takes it; `driver alone` receives from the same "
         "sender and does nothing",
-        "lost: packets that the driver missed, drops of evb, and events without all their data"])
+        "lost: packets that the driver missed, drops of evb, and events without all their data"]
+    return [
+        *_run_path(bench, paths.Kernel(), "kernel: UDP sockets over veth into af_packet", notes),
+        *_run_path(bench, paths.Kernel("af_xdp"), "kernel: UDP sockets over veth into af_xdp", [
+            *notes, "native mode, copying: all that a veth can; the driver takes no larger frames"],
+                   AF_XDP_MTU)]
 
 
 # --- lossfree -----------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def probe(bench, idle, mtu, sizes, count, pause):
         net = Kernel().network(bench, work, load)
         config = configuration(work.name(), load, {bench.first: RECEIVE}, 16,
                                sources={"payload": "opaque"}, event_ring={"groups": ["bench"]},
-                               port=Kernel.port(net))
+                               port=Kernel().port(net))
         config["idle"] = idle
         with bench.running(work, config, net.evb) as appliance:
             process = bench.start_tool(

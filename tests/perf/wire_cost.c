@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // What the formats cost, in memory that is in the cache: parsing of a packet's headers, validation
-// of an MFP by fragment, checksums by byte. Prints ns a unit.
+// of an MFP by fragment, checksums by byte; beside them what a copy costs, which no checksum of
+// what is copied anyway need be dearer than. Prints ns a unit.
 //
 //   wire_cost [--cpu N] [--seconds S]
 #include <getopt.h>
@@ -10,6 +11,7 @@
 
 #include "frames.h"
 #include "perf_tool.h"
+#include "wire/icrc.h"
 #include "wire/mdf.h"
 #include "wire/mfp.h"
 
@@ -19,10 +21,17 @@
 #define N_FRAGMENTS   1000u
 #define FRAGMENT_SIZE 200u
 #define CHECKSUMMED   16384u // bytes
+#define N_ROCE        4u     // packets of the largest path MTU
+#define ROCE_HEADERS  (NET_HEADERS_SIZE + ROCE_BTH_SIZE)
+#define ROCE_FRAME    (ROCE_HEADERS + ROCE_MAX_PATH_MTU + ROCE_ICRC_SIZE)
+#define ACK_FRAME     (ROCE_HEADERS + ROCE_AETH_SIZE + ROCE_ICRC_SIZE)
 
 struct workshop {
 	uint8_t frames[N_FRAMES * FRAME_STRIDE];
 	uint8_t bytes[CHECKSUMMED];
+	uint8_t roce[N_ROCE][ROCE_FRAME];
+	uint8_t ack[ACK_FRAME];
+	uint8_t copy[ROCE_MAX_PATH_MTU];
 	uint8_t *mfp;
 	uint32_t mfp_length;
 	uint64_t sum; // of what comes out, so that nothing is left undone
@@ -77,6 +86,69 @@ static unsigned sum_mdf(struct workshop *shop)
 	return CHECKSUMMED - 16;
 }
 
+// Parses a whole frame; ends the program if it is none.
+static void parse_roce(const uint8_t *bytes, size_t size, struct net_frame *frame,
+		       struct roce_packet *packet)
+{
+	if (net_parse(bytes, size, size, 0, frame) != WIRE_OK ||
+	    roce_parse(bytes + frame->payload_offset, frame->payload_size, frame->payload_size,
+		       packet) != WIRE_OK)
+		perf_fail("a RoCE packet is not parsed");
+}
+
+static unsigned parse_roce_frames(struct workshop *shop)
+{
+	for (unsigned i = 0; i < N_FRAMES; i++) {
+		struct roce_packet packet;
+		struct net_frame frame;
+
+		parse_roce(shop->roce[i % N_ROCE], ROCE_FRAME, &frame, &packet);
+		shop->sum += packet.psn + packet.payload_size;
+	}
+	return N_FRAMES;
+}
+
+static unsigned verify_icrc(struct workshop *shop)
+{
+	for (unsigned i = 0; i < N_ROCE; i++) {
+		struct roce_packet packet;
+		struct net_frame frame;
+
+		parse_roce(shop->roce[i], ROCE_FRAME, &frame, &packet);
+		if (!icrc_verify(shop->roce[i], &frame))
+			perf_fail("an ICRC is wrong");
+	}
+	return N_ROCE * ROCE_MAX_PATH_MTU;
+}
+
+static unsigned append_icrc(struct workshop *shop)
+{
+	for (unsigned i = 0; i < N_FRAMES; i++) {
+		shop->ack[ROCE_HEADERS] = (uint8_t)i;
+		icrc_append(shop->ack + NET_ETH_SIZE, NET_IPV4_SIZE, ACK_FRAME - NET_HEADERS_SIZE);
+		shop->sum += shop->ack[ACK_FRAME - 1];
+	}
+	return N_FRAMES;
+}
+
+static unsigned crc_portable(struct workshop *shop)
+{
+	for (unsigned i = 0; i < N_ROCE; i++)
+		shop->sum +=
+		    crc_add_portable(CRC_INITIAL, shop->roce[i] + ROCE_HEADERS, ROCE_MAX_PATH_MTU);
+	return N_ROCE * ROCE_MAX_PATH_MTU;
+}
+
+static unsigned copy_payload(struct workshop *shop)
+{
+	for (unsigned i = 0; i < N_ROCE; i++) {
+		memcpy(shop->copy, shop->roce[i] + ROCE_HEADERS, ROCE_MAX_PATH_MTU);
+		// or the compiler leaves out all but the last
+		__asm__ __volatile__("" : : "r"(shop->copy) : "memory");
+	}
+	return N_ROCE * ROCE_MAX_PATH_MTU;
+}
+
 static const struct {
 	const char *name;
 	round_function round;
@@ -86,10 +158,39 @@ static const struct {
 	{ "mfp_ns_per_fragment", validate_mfp },
 	{ "udp_checksum_ns_per_byte", sum_udp },
 	{ "mdf_checksum_ns_per_byte", sum_mdf },
+	{ "roce_headers_ns_per_packet", parse_roce_frames },
+	{ "roce_ack_icrc_ns_per_packet", append_icrc },
+	{ "roce_icrc_ns_per_byte", verify_icrc },
+	{ "zlib_crc_ns_per_byte", crc_portable },
+	{ "copy_ns_per_byte", copy_payload },
 };
+
+static void make_roce(uint8_t *frame, const struct roce_packet *packet, uint16_t payload_size)
+{
+	const struct net_udp4 header = {
+		.source_ip = 0x0A000001,
+		.destination_ip = 0x0A000002,
+		.source_port = 0xC000,
+		.destination_port = ROCE_UDP_PORT,
+	};
+	uint16_t udp_payload =
+	    (uint16_t)(roce_opcodes[packet->opcode].headers_size + payload_size + ROCE_ICRC_SIZE);
+	size_t size = net_udp4_encode(frame, &header, udp_payload);
+
+	size += roce_headers_encode(frame + size, packet);
+	for (unsigned i = 0; i < payload_size; i++)
+		frame[size + i] = (uint8_t)(i * 7);
+	icrc_append(frame + NET_ETH_SIZE, NET_IPV4_SIZE, udp_payload);
+}
 
 static void prepare(struct workshop *shop)
 {
+	struct roce_packet ack = { .opcode = ROCE_RC_ACKNOWLEDGE };
+	struct roce_packet middle = { .opcode = ROCE_RC_WRITE_MIDDLE };
+
+	make_roce(shop->ack, &ack, 0);
+	for (; middle.psn < N_ROCE; middle.psn++)
+		make_roce(shop->roce[middle.psn], &middle, ROCE_MAX_PATH_MTU);
 	for (unsigned i = 0; i < N_FRAMES; i++) {
 		struct ejfat_re re = {
 			.event_number = i,

@@ -16,6 +16,7 @@
 #include "builder/builder_role.h"
 #include "evring/evb_reader.h"
 #include "source/source_set.h"
+#include "transport/block_packets.h"
 #include "transport/rx_role.h"
 #include "transport/source_role.h"
 #include "wire/ejfat.h"
@@ -87,7 +88,7 @@ static void make_source(struct chain *chain)
 	if (source_set_make(&chain->set, chain->config, generator, NULL, error) != 0)
 		fail_msg("%s", error);
 	chain->headers =
-	    testbed_pool("headers", 8191, source_role_buffer_size(generator, chain->set, 400));
+	    testbed_pool("headers", 8191, block_packets_buffer_size(generator, chain->set, 400));
 	chain->payloads = testbed_pool("payloads", 8191, 0);
 	parameters = (struct source_parameters){
 		.name = "source.g",

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "config/config_internal.h"
 
 static int print(char *text)
 {
@@ -17,19 +17,35 @@ static int print(char *text)
 	return result;
 }
 
+// Of a system the first node is loaded: all are checked, whichever it is.
+static int check_file(const char *path, char *error)
+{
+	struct config_reader reader = { .file = path, .error = error };
+	struct config *config;
+	size_t length;
+
+	char *text = config_read_file(&reader, path, &length);
+	cJSON *root = text ? cJSON_ParseWithLength(text, length) : NULL;
+	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes");
+	const cJSON *name = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(nodes, 0), "name");
+	int result = config_load(&config, path, cJSON_GetStringValue(name), NULL, 0, error);
+	config_free(config);
+	cJSON_Delete(root);
+	free(text);
+	return result;
+}
+
 // Prints one line for each file that is refused.
 static int check(char **paths)
 {
 	char error[CONFIG_ERROR_SIZE];
-	struct config *config;
 	int result = 0;
 
 	for (; *paths; paths++) {
-		if (config_load(&config, *paths, NULL, 0, error)) {
+		if (check_file(*paths, error)) {
 			puts(error);
 			result = 1;
 		}
-		config_free(config);
 	}
 	return result;
 }

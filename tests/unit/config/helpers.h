@@ -26,5 +26,21 @@ void assert_refused(const char *override, const char *expected);
 // The same with several overrides, ended by NULL.
 void assert_all_refused(const char *const *overrides, const char *expected);
 
+// A system: node "a" is manager, reads sources 1 and 2 and builds; "b" reads 3 and 4; "c" builds.
+extern const char system_text[];
+
+// Loads a node of it with overrides, ended by NULL, or fails the test with the error.
+struct config *load_node(const char *node, const char *const *overrides);
+
+// Asserts that the system is refused in exactly these words, whichever node is loaded.
+void assert_system_refused(const char *override, const char *expected);
+void assert_system_all_refused(const char *const *overrides, const char *expected);
+
+#define ALL(...)                  \
+	(const char *const[])     \
+	{                         \
+		__VA_ARGS__, NULL \
+	}
+
 // Asserts that a text is refused in exactly these words; it is called "x.json" in them.
 void assert_text_refused(const char *text, const char *expected);

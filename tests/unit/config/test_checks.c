@@ -4,12 +4,6 @@
 // What is checked between keys.
 #include "helpers.h"
 
-#define ALL(...)                  \
-	(const char *const[])     \
-	{                         \
-		__VA_ARGS__, NULL \
-	}
-
 static void names__are_unique_of_each_kind(void **state)
 {
 	(void)state;

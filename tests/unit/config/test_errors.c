@@ -87,7 +87,7 @@ static void types__of_values(void **state)
 	assert_refused("ports[0].verify_checksums=1",
 		       "x.json: ports[0].verify_checksums: expected true or false, found a number");
 	assert_refused("transport.kind=1",
-		       "x.json: transport.kind: expected one of udp, eth, found a number");
+		       "x.json: transport.kind: expected one of udp, eth, roce, found a number");
 	assert_refused("name=1", "x.json: name: expected a name, found a number");
 	assert_refused("ports[0].device=1",
 		       "x.json: ports[0].device: expected a string, found a number");
@@ -211,7 +211,8 @@ static void numbers__that_json_cannot_hold(void **state)
 static void words__unknown(void **state)
 {
 	(void)state;
-	assert_refused("transport.kind=tcp", "x.json: transport.kind: \"tcp\" is none of udp, eth");
+	assert_refused("transport.kind=tcp",
+		       "x.json: transport.kind: \"tcp\" is none of udp, eth, roce");
 	assert_refused("memory.kind=", "x.json: memory.kind: \"\" is none of auto, hugepages, shm");
 	assert_refused("generators[0].kind=PCAP",
 		       "x.json: generators[0].kind: \"PCAP\" is none of synthetic, mdf, mfp, pcap");

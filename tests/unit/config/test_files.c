@@ -47,7 +47,7 @@ static void assert_file_refused(const char *name, const char *expected)
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
 
-	assert_int_equal(config_load(&config, name, NULL, 0, error), -1);
+	assert_int_equal(config_load(&config, name, NULL, NULL, 0, error), -1);
 	assert_null(config);
 	assert_memory_equal(error, name, strlen(name));
 	assert_string_equal(error + strlen(name), expected);
@@ -61,7 +61,7 @@ static void load__reads_a_file(void **state)
 
 	(void)state;
 	write_file(path, base_text, strlen(base_text));
-	if (config_load(&config, path, &override, 1, error))
+	if (config_load(&config, path, NULL, &override, 1, error))
 		fail_msg("%s", error);
 	assert_string_equal(config->path, path);
 	assert_int_equal(config->run_number, 7);

@@ -54,7 +54,7 @@ static void demo__is_valid(void **state)
 
 	(void)state;
 	snprintf(path, sizeof(path), "%s/configs/demo.json", root);
-	if (config_load(&config, path, NULL, 0, error))
+	if (config_load(&config, path, NULL, NULL, 0, error))
 		fail_msg("%s", error);
 	assert_string_equal(config->name, "demo");
 	assert_int_equal(config->sources.n_ids, 8);
@@ -64,12 +64,72 @@ static void demo__is_valid(void **state)
 	config_free(config);
 }
 
+// Loads a node of a shipped system.
+static struct config *load_shipped(const char *name, const char *node)
+{
+	char error[CONFIG_ERROR_SIZE] = "";
+	struct config *config;
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/configs/%s", root, name);
+	if (config_load(&config, path, node, NULL, 0, error))
+		fail_msg("%s", error);
+	return config;
+}
+
+static void folded_system__is_valid(void **state)
+{
+	static const char *const nodes[] = { "a", "b", "c" };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct config *config = load_shipped("cluster-folded.json", nodes[i]);
+		assert_int_equal(config->cluster.n_nodes, 3);
+		assert_int_equal(config->cluster.self, i);
+		assert_int_equal(config->cluster.n_builders, 3);
+		assert_int_equal(config->n_builders, 1);
+		assert_int_equal(config->n_generators, 1);
+		assert_int_equal(config->cluster.nodes[i].n_sources, 3);
+		config_free(config);
+	}
+}
+
+// Asserts that a system has a manager, readout nodes and builder nodes, as many as that.
+static void assert_system(const char *name, unsigned n_readout, unsigned n_builders)
+{
+	struct config *config = load_shipped(name, "manager");
+	const struct config_cluster *cluster = &config->cluster;
+	unsigned n_nodes = 1 + n_readout + n_builders;
+
+	assert_int_equal(cluster->n_nodes, n_nodes);
+	assert_int_equal(cluster->manager, 0);
+	assert_int_equal(cluster->n_builders, n_builders);
+	assert_int_equal(config->n_builders + config->n_generators, 0);
+	for (unsigned i = 1; i < n_nodes; i++) {
+		struct config *node = load_shipped(name, cluster->nodes[i].name);
+		assert_int_equal(node->n_generators, i <= n_readout);
+		assert_int_equal(node->n_builders, i > n_readout);
+		assert_true(node->cluster.hash == cluster->hash);
+		config_free(node);
+	}
+	config_free(config);
+}
+
+static void readout_systems__are_valid(void **state)
+{
+	(void)state;
+	assert_system("cluster-4x2.json", 4, 2);
+	assert_system("cluster-8x4.json", 8, 4);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(schema__is_shipped),
 		cmocka_unit_test(reference__is_shipped),
 		cmocka_unit_test(demo__is_valid),
+		cmocka_unit_test(folded_system__is_valid),
+		cmocka_unit_test(readout_systems__are_valid),
 	};
 
 	if (argc != 2)

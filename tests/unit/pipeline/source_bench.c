@@ -33,7 +33,7 @@ void source_open(struct source_bench *bench, const char *generator, const char *
 	if (source_set_make(&bench->set, bench->config, configured, NULL, error) != 0)
 		fail_msg("%s", error);
 	bench->headers =
-	    testbed_pool("headers", 2047, source_role_buffer_size(configured, bench->set, 300));
+	    testbed_pool("headers", 2047, block_packets_buffer_size(configured, bench->set, 300));
 	bench->payloads = testbed_pool("payloads", 2047, 0);
 	bench->blocks = calloc(SOURCE_BLOCKS, sizeof(*bench->blocks));
 	assert_non_null(bench->blocks);

@@ -7,6 +7,7 @@
 #include "testbed.h"
 
 #include "source/source_set.h"
+#include "transport/block_packets.h"
 #include "transport/source_role.h"
 
 #define SOURCE_BLOCKS 2048 // most that the receiver can hold

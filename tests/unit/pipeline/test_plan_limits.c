@@ -144,7 +144,8 @@ static void refused__port(void **state)
 		     "," ONE_BUILDER "}",
 		     "x.json: ports[0].profile: profile bogus: there is none of this name: name "
 		     "a file with its "
-		     "path, or one of: af_packet memif null pcap ring tap");
+		     "path, or one of: af_packet af_xdp bnxt enic i40e ice ixgbe memif mlx5 null "
+		     "pcap ring tap virtio_user");
 	plan_refused("{\"ports\": [{\"name\": \"p\", \"profile\": \"ring\"}, {\"name\": \"q\","
 		     "\"profile\": \"tap\", \"mtu\": 9000}]," SOURCES "," ONE_BUILDER "}",
 		     "x.json: ports[1].mtu: 9000 is above what profile tap can carry, 1500");

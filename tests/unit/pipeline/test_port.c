@@ -185,8 +185,35 @@ static void refused__without_its_device(void **state)
 	assert_refused("\"profile\": \"af_packet\", \"device\": \"no-such-if\"", 1, 1,
 		       "port wire: there is no network interface \"no-such-if\" here: `ip link` "
 		       "lists them (a container or namespace sees only its own)");
+	assert_refused("\"profile\": \"ice\", \"device\": \"eth1\"", 1, 1,
+		       "port wire: profile ice needs the address of a PCI device as `device`, such "
+		       "as 0000:3b:00.0 (dpdk-devbind.py --status lists them)");
+	assert_refused("\"profile\": \"ice\", \"device\": \"0000:3b:00.0\"", 1, 1,
+		       "port wire: no DPDK driver took PCI device 0000:3b:00.0: is it bound to "
+		       "vfio-pci (dpdk-devbind.py --status)?");
 	assert_refused("\"profile\": \"pcap\", \"device\": \"/nowhere/x.pcap\"", 1, 1,
 		       "port wire: capture file /nowhere/x.pcap: No such file or directory");
+}
+
+static void pci__device_with_its_arguments(void **state)
+{
+	struct config *config =
+	    with_port("\"profile\": \"i40e\", \"device\": \"0000:3b:00.1\", \"options\": "
+		      "{\"queue-num-per-vf\": 4, \"support-multi-driver\": 0}");
+	char error[PROFILE_ERROR_SIZE], text[128];
+	struct profile profile;
+
+	(void)state;
+	assert_int_equal(profile_load(&profile, &config->ports[0], error), 0);
+	port_pci_device(&profile, &config->ports[0], text, sizeof(text));
+	assert_string_equal(text, "0000:3b:00.1,queue-num-per-vf=4,support-multi-driver=0");
+	config->ports[0].n_options = 0;
+	port_pci_device(&profile, &config->ports[0], text, sizeof(text));
+	assert_string_equal(text, "0000:3b:00.1,support-multi-driver=1");
+	profile.n_arguments = 0;
+	port_pci_device(&profile, &config->ports[0], text, sizeof(text));
+	assert_string_equal(text, "0000:3b:00.1");
+	config_free(config);
 }
 
 static void refused__by_the_driver(void **state)
@@ -253,6 +280,7 @@ int main(void)
 		cmocka_unit_test(port__has_the_configured_mac),
 		cmocka_unit_test(pcap__receives_a_capture),
 		cmocka_unit_test(refused__without_its_device),
+		cmocka_unit_test(pci__device_with_its_arguments),
 		cmocka_unit_test(refused__by_the_driver),
 		cmocka_unit_test(refused__more_queues_than_there_are),
 		cmocka_unit_test(refused__mtu_above_the_profile),

@@ -51,8 +51,20 @@ static void builtin__all_load(void **state)
 	static const struct {
 		const char *name, *driver;
 	} known[] = {
-		{ "af_packet", "net_af_packet" }, { "memif", "net_memif" }, { "null", "net_null" },
-		{ "pcap", "net_pcap" },           { "ring", "net_ring" },   { "tap", "net_tap" },
+		{ "af_packet", "net_af_packet" },
+		{ "af_xdp", "net_af_xdp" },
+		{ "bnxt", "net_bnxt" },
+		{ "enic", "net_enic" },
+		{ "i40e", "net_i40e" },
+		{ "ice", "net_ice" },
+		{ "ixgbe", "net_ixgbe" },
+		{ "memif", "net_memif" },
+		{ "mlx5", "mlx5_eth" },
+		{ "null", "net_null" },
+		{ "pcap", "net_pcap" },
+		{ "ring", "net_ring" },
+		{ "tap", "net_tap" },
+		{ "virtio_user", "net_virtio_user" },
 	};
 	unsigned n = 0;
 
@@ -85,15 +97,31 @@ static void builtin__af_packet_has_jumbo_arguments(void **state)
 	assert_int_equal(profile.maximum_mtu, 9000);
 	assert_true(profile.mtu_is_free);
 	assert_true(profile.partial_checksums);
-	assert_string_equal(profile.capabilities, "CAP_NET_RAW CAP_NET_ADMIN");
+	assert_string_equal(profile.capabilities, "CAP_NET_RAW CAP_NET_ADMIN CAP_IPC_LOCK");
 	assert_int_equal(profile.n_arguments, 3);
 	assert_string_equal(argument(&profile, "framesz"), "2048");
 	assert_int_equal(profile.minimum_buffer, 2048);
 	profile = load("af_packet", 1501);
 	assert_int_equal(profile.n_arguments, 3);
 	assert_string_equal(argument(&profile, "framesz"), "9216");
-	assert_string_equal(argument(&profile, "blocksz"), "36864");
+	assert_string_equal(argument(&profile, "blocksz"), "258048");
 	assert_int_equal(profile.minimum_buffer, 9216);
+}
+
+// A frame of the ring is found by its number alone, so blocks must be full of them, and of pages.
+static void builtin__af_packet_rings_have_no_gaps(void **state)
+{
+	(void)state;
+	for (uint32_t mtu = 1500; mtu <= 9000; mtu += 7500) {
+		struct profile profile = load("af_packet", mtu);
+		int block = atoi(argument(&profile, "blocksz"));
+		int frame = atoi(argument(&profile, "framesz"));
+
+		assert_int_equal(block % frame, 0);
+		assert_int_equal(block % 4096, 0);
+		assert_int_equal(atoi(argument(&profile, "framecnt")) % (block / frame), 0);
+		assert_true((uint32_t)frame <= port_buffer_size(&profile, mtu));
+	}
 }
 
 static void builtin__without_jumbo_arguments_keep_theirs(void **state)
@@ -116,10 +144,11 @@ static void unknown__names_the_known(void **state)
 	assert_refused(
 	    "bogus",
 	    "profile bogus: there is none of this name: name a file with its path, or one of: "
-	    "af_packet memif null pcap ring tap");
+	    "af_packet af_xdp bnxt enic i40e ice ixgbe memif mlx5 null pcap ring tap virtio_user");
 	assert_refused(
-	    "", "profile : there is none of this name: name a file with its path, or one of: "
-		"af_packet memif null pcap ring tap");
+	    "",
+	    "profile : there is none of this name: name a file with its path, or one of: "
+	    "af_packet af_xdp bnxt enic i40e ice ixgbe memif mlx5 null pcap ring tap virtio_user");
 }
 
 static void write_file(char *path, const char *text)
@@ -242,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(builtin__all_load),
 		cmocka_unit_test(builtin__af_packet_has_jumbo_arguments),
+		cmocka_unit_test(builtin__af_packet_rings_have_no_gaps),
 		cmocka_unit_test(builtin__without_jumbo_arguments_keep_theirs),
 		cmocka_unit_test(unknown__names_the_known),
 		cmocka_unit_test(file__by_its_path),

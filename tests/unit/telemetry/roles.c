@@ -69,6 +69,16 @@ const struct sender_counters *source_role_sender_counters(const struct role *rol
 	return &counters_of(role)->sender;
 }
 
+const struct readout_counters *readout_role_counters(const struct role *role)
+{
+	return &counters_of(role)->readout;
+}
+
+const struct sender_counters *readout_role_sender_counters(const struct role *role)
+{
+	return &counters_of(role)->sender;
+}
+
 const struct sender_counters *pcap_role_sender_counters(const struct role *role)
 {
 	return &counters_of(role)->sender;

@@ -10,6 +10,7 @@
 #include "appliance/writer_role.h"
 #include "builder/assembly.h"
 #include "transport/pcap_role.h"
+#include "transport/readout_role.h"
 #include "transport/rx_role.h"
 #include "transport/source_role.h"
 
@@ -27,6 +28,7 @@ struct test_counters {
 	struct assembly_latency latency;
 	uint32_t open, free;
 	struct source_counters source;
+	struct readout_counters readout;
 	struct pcap_counters pcap;
 	struct sender_counters sender;
 	struct writer_counters writer;

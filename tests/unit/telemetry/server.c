@@ -18,6 +18,7 @@ struct server {
 	pthread_t thread;
 	int socket;
 	const char *greeting, *answer;
+	const struct server_answer *answers;
 };
 
 static char directory[64];
@@ -67,9 +68,16 @@ const char *servers_directory(void)
 	return directory;
 }
 
+static const char *find_answer(const struct server_answer *answers, const char *request)
+{
+	while (answers->request != NULL && strcmp(answers->request, request) != 0)
+		answers++;
+	return answers->answer;
+}
+
 static void serve(const struct server *server, int client)
 {
-	char request[2048], answer[4096];
+	char request[2048], echo[4096];
 	ssize_t length;
 
 	if (server->greeting == NULL)
@@ -79,12 +87,15 @@ static void serve(const struct server *server, int client)
 		const char *text = server->answer;
 
 		request[length] = '\0';
-		if (text == NULL) {
-			snprintf(answer, sizeof(answer), "{\"%.*s\":\"%s\"}",
+		if (server->answers != NULL) {
+			text = find_answer(server->answers, request);
+		} else if (text == NULL) {
+			snprintf(echo, sizeof(echo), "{\"%.*s\":\"%s\"}",
 				 (int)strcspn(request, ","), request, request);
-			text = answer;
+			text = echo;
 		}
-		(void)!send(client, text, strlen(text), MSG_NOSIGNAL);
+		if (text != NULL)
+			(void)!send(client, text, strlen(text), MSG_NOSIGNAL);
 	}
 }
 
@@ -115,14 +126,25 @@ static int listen_as(const char *name)
 	return fd;
 }
 
-void server_start(const char *name, const char *greeting, const char *answer)
+static void start(struct server parameters)
 {
 	struct server *server = &servers[n_servers++];
 
 	must(n_servers <= SERVERS_MOST, "servers");
-	*server =
-	    (struct server){ .socket = listen_as(name), .greeting = greeting, .answer = answer };
+	*server = parameters;
 	must(pthread_create(&server->thread, NULL, run, server) == 0, "pthread_create");
+}
+
+void server_start(const char *name, const char *greeting, const char *answer)
+{
+	start((struct server){ .socket = listen_as(name), .greeting = greeting, .answer = answer });
+}
+
+void server_start_answers(const char *name, const char *greeting,
+			  const struct server_answer *answers)
+{
+	start(
+	    (struct server){ .socket = listen_as(name), .greeting = greeting, .answers = answers });
 }
 
 void server_leave_dead(const char *name)

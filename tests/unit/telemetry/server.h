@@ -18,5 +18,16 @@ const char *servers_directory(void);
 // itself as {"/COMMAND": "REQUEST"}. A greeting of NULL makes it hang up at once.
 void server_start(const char *name, const char *greeting, const char *answer);
 
+// What is answered to a request; the last one has a request of NULL, and its answer is for all
+// others. An answer of NULL: none, ever.
+struct server_answer {
+	const char *request;
+	const char *answer;
+};
+
+// The same with an answer for each request. The table has to outlive the server.
+void server_start_answers(const char *name, const char *greeting,
+			  const struct server_answer *answers);
+
 // A socket that nobody listens to any more, as a killed process leaves it.
 void server_leave_dead(const char *name);

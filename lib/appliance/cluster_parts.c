@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "appliance/cluster_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_errno.h>
+
+#include "transport/readout_role.h"
+
+static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail(char *error, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(error, APPLIANCE_ERROR_SIZE, format, list);
+	va_end(list);
+	return -1;
+}
+
+bool cluster_grants(const struct config *config)
+{
+	return config->cluster.n_nodes > 0 && config->event_manager.mode != CONFIG_MODE_STATIC;
+}
+
+// --- flow control ---
+
+struct flow_control *appliance_flow_control(struct appliance *appliance, unsigned port)
+{
+	return appliance->config->ports[port].flow_control.mode != CONFIG_FLOW_CONTROL_OFF
+		   ? &appliance->flow_controls[port]
+		   : NULL;
+}
+
+static int open_flow_control(struct appliance *appliance, unsigned index, char *error)
+{
+	static const enum flow_control_mode modes[] = {
+		[CONFIG_FLOW_CONTROL_AUTO] = FLOW_CONTROL_AUTO,
+		[CONFIG_FLOW_CONTROL_OFF] = FLOW_CONTROL_OFF,
+		[CONFIG_FLOW_CONTROL_HW] = FLOW_CONTROL_HW,
+		[CONFIG_FLOW_CONTROL_EXTERNAL] = FLOW_CONTROL_EXTERNAL,
+		[CONFIG_FLOW_CONTROL_SOFT] = FLOW_CONTROL_SOFT,
+	};
+	const struct config_port *config = &appliance->config->ports[index];
+	const struct config_flow_control *wanted = &config->flow_control;
+	const struct port *port = &appliance->ports[index];
+	unsigned rx = plan_role_of(appliance->plan, CONFIG_ROLE_RX, index);
+	struct flow_control_parameters parameters = {
+		.port_name = config->name,
+		.port_id = port->id,
+		.tx_queue = rx != PLAN_NONE ? appliance->plan->roles[rx].tx_queue : -1,
+		.numa_node = port->numa_node,
+		.mode = modes[wanted->mode],
+		.pause = {
+			.priorities = (uint8_t)(1u << wanted->priority),
+			.high_water = (uint32_t)(wanted->high_water * PAUSE_FULL),
+			.low_water = (uint32_t)(wanted->low_water * PAUSE_FULL),
+			.quanta = wanted->pause_time,
+			.bits_per_second = config->link_rate,
+			.ticks_per_second = rte_get_tsc_hz(),
+		},
+	};
+	char cause[FLOW_CONTROL_TEXT_SIZE];
+
+	memcpy(parameters.mac, port->mac, sizeof(parameters.mac));
+	if (flow_control_open(&appliance->flow_controls[index], &parameters, cause) != 0)
+		return fail(error, "ports[%u].flow_control: %s", index, cause);
+	return 0;
+}
+
+int flow_controls_open(struct appliance *appliance, char *error)
+{
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		if (appliance_flow_control(appliance, i) != NULL &&
+		    open_flow_control(appliance, i, error) != 0)
+			return -1;
+	return 0;
+}
+
+void flow_controls_stop(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		if (appliance_flow_control(appliance, i) != NULL)
+			flow_control_stop(&appliance->flow_controls[i]);
+}
+
+void flow_controls_close(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		if (appliance_flow_control(appliance, i) != NULL)
+			flow_control_close(&appliance->flow_controls[i]);
+}
+
+// --- the node's own ---
+
+struct role *appliance_control(const struct appliance *appliance)
+{
+	unsigned control = plan_role_of(appliance->plan, CONFIG_ROLE_CONTROL, 0);
+
+	return control != PLAN_NONE ? appliance->roles[control] : NULL;
+}
+
+static int make_mail(struct mailbox mail[2], const char *kind, unsigned index, uint32_t depth,
+		     int node, char *error)
+{
+	static const char *const ways[] = { "to", "of" };
+
+	for (unsigned i = 0; i < 2; i++) {
+		char name[RTE_RING_NAMESIZE];
+
+		snprintf(name, sizeof(name), "%s_%s%u", ways[i], kind, index);
+		if (!mailbox_make(&mail[i], name, depth, node))
+			return fail(error, "no memory for a mailbox of %u notes (%s)", depth,
+				    rte_strerror(rte_errno));
+	}
+	return 0;
+}
+
+static int make_mailboxes(struct appliance *appliance, int node, char *error)
+{
+	const struct config *config = appliance->config;
+
+	// Each token can cause a few notes: a full mailbox cannot happen.
+	for (unsigned i = 0; i < config->n_builders; i++)
+		if (make_mail(appliance->builder_mail[i], "builder", i,
+			      rte_align32pow2(8 * config->builders[i].slots + 64), node,
+			      error) != 0)
+			return -1;
+	for (unsigned i = 0; i < config->n_generators; i++)
+		if (make_mail(appliance->readout_mail[i], "readout", i, PLAN_MAILBOX_DEPTH, node,
+			      error) != 0)
+			return -1;
+	return 0;
+}
+
+int cluster_parts_make(struct appliance *appliance, char *error)
+{
+	const struct plan *plan = appliance->plan;
+	unsigned control = plan_role_of(plan, CONFIG_ROLE_CONTROL, 0);
+	int node;
+
+	if (control == PLAN_NONE)
+		return 0;
+	node = (int)plan_node_of(plan, control);
+	if (plan->n_rx > CONTROL_MAX_LINKS)
+		return fail(error, "ports: more than %u rx queues of a node of a cluster",
+			    CONTROL_MAX_LINKS);
+	appliance->control_pool =
+	    port_pool_create("control", plan->control_mbufs, PLAN_POOL_CACHE,
+			     control_role_frame_size(appliance->config), node);
+	if (appliance->control_pool == NULL)
+		return fail(error, "no memory for the pool of %u control frames (%s)",
+			    plan->control_mbufs, rte_strerror(rte_errno));
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		struct link *link;
+
+		if (plan->roles[i].kind != CONFIG_ROLE_RX)
+			continue;
+		link = link_create(plan->roles[i].name, plan->roles[control].name,
+				   PLAN_CONTROL_DEPTH, false, node);
+		if (link == NULL)
+			return fail(error, "no memory for a link of %u entries (%s)",
+				    PLAN_CONTROL_DEPTH, rte_strerror(rte_errno));
+		appliance->control_links[appliance->n_control_links++] = link;
+	}
+	return make_mailboxes(appliance, node, error);
+}
+
+void cluster_parts_free(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_builders; i++)
+		for (unsigned j = 0; j < 2; j++)
+			mailbox_free(&appliance->builder_mail[i][j]);
+	for (unsigned i = 0; i < appliance->config->n_generators; i++)
+		for (unsigned j = 0; j < 2; j++)
+			mailbox_free(&appliance->readout_mail[i][j]);
+	for (unsigned i = 0; i < appliance->n_control_links; i++)
+		link_destroy(appliance->control_links[i]);
+}
+
+struct role *cluster_make_control(struct appliance *appliance, const struct plan_role *plan,
+				  char *error)
+{
+	const struct config *config = appliance->config;
+	const struct port *port = &appliance->ports[plan->port];
+	const struct control_role_parameters parameters = {
+		.name = plan->name,
+		.config = config,
+		.port_id = port->id,
+		.queue = (uint16_t)plan->tx_queue,
+		.mac = port->mac,
+		.pool = appliance->control_pool,
+		.links = appliance->control_links,
+		.n_links = appliance->n_control_links,
+		.builder_mail = appliance->builder_mail,
+		.readout_mail = appliance->readout_mail,
+		.neighbours = &appliance->neighbours,
+		.flow_control = appliance_flow_control(appliance, plan->port),
+		.drain_ns = config->events.drain_timeout_ns,
+		.numa_node = port->numa_node,
+	};
+
+	return control_role_create(&parameters, error);
+}
+
+struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
+				  struct link **links)
+{
+	const struct port *port = &appliance->ports[plan->port];
+	const struct readout_parameters parameters = {
+		.name = plan->name,
+		.config = appliance->config,
+		.generator = &appliance->config->generators[plan->object],
+		.set = appliance->sets[plan->object],
+		.sources = &appliance->sources,
+		.port_id = port->id,
+		.queue = (uint16_t)plan->tx_queue,
+		.mac = port->mac,
+		.mtu = port->config->mtu,
+		.headers = appliance->generator_pools[plan->object][0],
+		.payloads = appliance->generator_pools[plan->object][1],
+		.links = links,
+		.neighbours = &appliance->neighbours,
+		.flow_control = appliance_flow_control(appliance, plan->port),
+		.from_control = &appliance->readout_mail[plan->object][0],
+		.to_control = &appliance->readout_mail[plan->object][1],
+		.numa_node = port->numa_node,
+	};
+
+	return readout_role_create(&parameters);
+}

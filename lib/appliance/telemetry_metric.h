@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A metric is one line of a table: name, kind, unit, place in memory and meaning of something that
+// telemetry tells. The tables are the one place where these stand; the answers on the telemetry
+// socket, OpenMetrics, the manual's page of metrics and the endpoint of DPDK's exporter are made
+// from them. A name, once released, is never changed.
+//
+// In OpenMetrics a metric has the name evb_THING_NAME, with the unit, in its base, at the end.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pipeline/lcore.h"
+
+#define METRIC_NAME_SIZE 128
+
+enum metric_kind {
+	METRIC_COUNTER, // uint64_t that only grows
+	METRIC_GAUGE,   // uint64_t
+	METRIC_NUMBER,  // uint64_t that says which or where, not how much
+	METRIC_TEXT,    // const char *, 127 characters of it
+	METRIC_STATE,   // const char *, one of `words`
+	METRIC_TEXTS,   // struct metric_texts
+	METRIC_CAUSES,  // uint64_t[causes->n]: a counter NAME_CAUSE each
+	METRIC_LATENCY, // struct histogram: gauges NAME_p50_ns, _p99_ns, _p999_ns, _max_ns
+	METRIC_N_KINDS
+};
+
+enum metric_unit {
+	METRIC_UNIT_NONE, // a count, or 1 for yes and 0 for no
+	METRIC_UNIT_SECONDS,
+	METRIC_UNIT_NS, // seconds in OpenMetrics
+	METRIC_UNIT_BYTES,
+	METRIC_UNIT_CYCLES,   // of the time stamp counter
+	METRIC_UNIT_MEGABITS, // a second; bytes a second in OpenMetrics
+	METRIC_N_UNITS
+};
+
+struct metric_texts {
+	const char *texts[LCORE_MAX_ROLES];
+	unsigned n;
+};
+
+// What is counted by cause.
+struct metric_causes {
+	unsigned n;
+	const char *(*name)(unsigned cause);
+};
+
+extern const struct metric_causes metric_packet_causes;
+extern const struct metric_causes metric_segment_causes;
+
+// A table ends with a name of NULL.
+struct metric {
+	const char *name;
+	enum metric_kind kind;
+	enum metric_unit unit;
+	size_t offset;
+	const char *help; // stands alone: one clause, without quotes and backslashes
+	const char *const *words;
+	const struct metric_causes *causes;
+	bool label;  // text or number: in OpenMetrics a label of all metrics of its thing
+	bool hidden; // not in OpenMetrics: something else tells it there
+};
+
+// Lines of a table whose fields are those of `struct structure`.
+#define COUNTER(name_, structure, field, unit_, help_) \
+	METRIC(METRIC_COUNTER, name_, structure, field, unit_, help_)
+#define GAUGE(name_, structure, field, unit_, help_) \
+	METRIC(METRIC_GAUGE, name_, structure, field, unit_, help_)
+#define NUMBER(name_, structure, field, help_) \
+	METRIC(METRIC_NUMBER, name_, structure, field, NONE, help_)
+#define TEXT(name_, structure, field, help_) \
+	METRIC(METRIC_TEXT, name_, structure, field, NONE, help_)
+#define TEXTS(name_, structure, field, help_) \
+	METRIC(METRIC_TEXTS, name_, structure, field, NONE, help_)
+#define LATENCY(name_, structure, field, help_) \
+	METRIC(METRIC_LATENCY, name_, structure, field, NS, help_)
+#define STATE(name_, structure, field, words_, help_) \
+	METRIC(METRIC_STATE, name_, structure, field, NONE, help_, .words = words_)
+#define CAUSES(name_, structure, field, causes_, help_) \
+	METRIC(METRIC_CAUSES, name_, structure, field, NONE, help_, .causes = &(causes_))
+// A text that is a label of all metrics of its thing.
+#define LABEL(name_, structure, field, help_) \
+	METRIC(METRIC_TEXT, name_, structure, field, NONE, help_, .label = true)
+// What is told twice, by the telemetry socket but not in OpenMetrics.
+#define AGAIN(kind_, name_, structure, field, unit_, help_) \
+	METRIC(kind_, name_, structure, field, unit_, help_, .hidden = true)
+
+#define METRIC(kind_, name_, structure, field, unit_, ...)                                    \
+	{                                                                                     \
+		.name = name_, .kind = kind_, .unit = METRIC_UNIT_##unit_,                    \
+		.offset = offsetof(struct structure, field), .help = METRIC_REST(__VA_ARGS__) \
+	}
+// The help, and what else a line may say of its metric.
+#define METRIC_REST(...) __VA_ARGS__
+
+struct metric_quantile {
+	const char *suffix;
+	double share;
+};
+
+// Those of METRIC_LATENCY, ended by a suffix of NULL; the maximum is share 1.
+extern const struct metric_quantile metric_quantiles[];
+
+// "counter", "gauge", "number", "text", "state", "texts", "counters", "latency".
+const char *metric_kind_name(enum metric_kind kind);
+
+// As the socket tells it: "", "s", "ns", "B", "cycles", "Mb/s".
+const char *metric_unit_name(enum metric_unit unit);
+
+// As OpenMetrics tells it, without a unit "".
+const char *metric_base_unit(enum metric_unit unit);
+
+// What a value of the socket is to be multiplied with to be in the base unit.
+double metric_scale(enum metric_unit unit);
+
+// Name of the metric's family in OpenMetrics, without the _total of counters: the prefix, its name,
+// its base unit. The maximum of a latency is a family of its own, with `max` before the unit.
+void metric_family(const char *prefix, const struct metric *metric, bool maximum,
+		   char name[METRIC_NAME_SIZE]);

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Snapshots of one or more appliances as text for Prometheus and the like: OpenMetrics 1.0,
+// https://github.com/OpenObservability/OpenMetrics/blob/main/specification/OpenMetrics.md, or the
+// older text format 0.0.4. docs/metrics.md lists what there is.
+//
+// The tables say what is told, a snapshot what the values are: keys of a snapshot that no table
+// has are left out, and metrics that it lacks, too.
+#pragma once
+
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+enum openmetrics_format {
+	OPENMETRICS_1_0,
+	OPENMETRICS_TEXT_0_0_4,
+};
+
+struct openmetrics_node {
+	const char *name;      // of the appliance: label `node`
+	const cJSON *snapshot; // snapshot_take(); NULL: it does not answer
+};
+
+// Writes all metrics of all nodes. Whether that worked the caller learns from the stream.
+void openmetrics_write(FILE *out, enum openmetrics_format format,
+		       const struct openmetrics_node *nodes, unsigned n);
+
+// The media type of a format, for HTTP.
+const char *openmetrics_media_type(enum openmetrics_format format);

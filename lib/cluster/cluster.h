@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A cluster: the nodes that together form one event builder. This part is the logic behind the
+// control protocol, pure: node.h is what every node does, manager.h what the event manager's node
+// does beside. Records come in and go out through a post, time is given; there is no DPDK, no
+// socket and no clock in it. The control role (control_role.h) carries it on the data plane, the
+// tests over a simulated network.
+//
+// The way of an event (modes push and pull):
+//
+//   readout  ANNOUNCE ->  manager   the event is there
+//   manager  GRANT    ->  builder   it gets a slot (token) and waits for the data
+//   manager  GRANT    ->  readouts  (push) they send;   builder REQUEST -> readouts (pull)
+//   builder  DONE     ->  manager   it is built, and held
+//   manager  PROGRESS ->  builder   publish it; or withdraw it, it was granted again elsewhere
+//   builder  PROGRESS ->  manager   published: consumers have it
+//   manager  RELEASE  ->  readouts  they may forget it
+//   builder  CREDIT   ->  manager   consumers gave the slot back
+//
+// Events are indices: event id / packing.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "config/config.h"
+
+#define CLUSTER_NONE 0xFFFFu
+
+// Sends records. Implemented by whoever carries the logic.
+struct cluster_post {
+	void *context;
+
+	// Takes a record for a node, oneself included; it arrives once and in order as long as both
+	// live. If a node takes nothing for too long, what it was sent is dropped and it is treated
+	// as dead.
+	void (*send)(void *context, unsigned node, const void *record, size_t size);
+
+	// Bytes of records of `size` that a node would take at once, without a queue.
+	size_t (*room)(void *context, unsigned node, size_t size);
+
+	// Begins anew with a node: what is queued for it is dropped.
+	void (*forget)(void *context, unsigned node);
+};
+
+// Readouts (nodes with generators) by their rank among the nodes, which is their place in the order
+// of sending.
+struct cluster_readouts {
+	uint16_t of_node[CONFIG_MAX_NODES]; // rank, or CLUSTER_NONE
+	uint16_t nodes[CONFIG_MAX_NODES];   // by rank
+	unsigned n;
+};
+
+static inline void cluster_readouts_make(struct cluster_readouts *readouts,
+					 const struct config_cluster *cluster)
+{
+	readouts->n = 0;
+	for (unsigned i = 0; i < cluster->n_nodes; i++) {
+		bool sends = cluster->nodes[i].n_sources > 0;
+
+		readouts->of_node[i] = sends ? (uint16_t)readouts->n : CLUSTER_NONE;
+		if (sends)
+			readouts->nodes[readouts->n++] = (uint16_t)i;
+	}
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "cluster/node_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void node_tell_manager(struct cluster_node *node, const void *record, size_t size)
+{
+	const struct cluster_post *post = &node->parameters.post;
+
+	post->send(post->context, node->cluster->manager, record, size);
+}
+
+static void say_register(struct cluster_node *node)
+{
+	const struct config_cluster_node *self = &node->cluster->nodes[node_self(node)];
+	struct ctrl_register record = {
+		.config_hash = node->cluster->hash,
+		.run = node->run,
+		.n_builders = (uint16_t)self->n_builders,
+		.n_sources = (uint16_t)self->n_sources,
+	};
+	uint8_t bytes[CTRL_REGISTER_SIZE];
+
+	if (self->n_sources > 0)
+		record.roles |= CTRL_ROLE_SOURCE;
+	if (self->n_builders > 0)
+		record.roles |= CTRL_ROLE_BUILDER;
+	if (self->manager)
+		record.roles |= CTRL_ROLE_MANAGER;
+	snprintf(record.name, sizeof(record.name), "%.*s", (int)sizeof(record.name) - 1,
+		 self->name);
+	node->registered = false;
+	node_tell_manager(node, bytes, ctrl_put_register(bytes, sizeof(bytes), &record));
+	if (node->run != 0)
+		node_readouts_announce(node);
+}
+
+struct cluster_node *cluster_node_create(const struct cluster_node_parameters *parameters)
+{
+	struct cluster_node *node = calloc(1, sizeof(*node));
+
+	if (node == NULL)
+		return NULL;
+	node->parameters = *parameters;
+	node->cluster = &parameters->config->cluster;
+	node->n_builders = parameters->config->n_builders;
+	node->n_readouts = parameters->config->n_generators;
+	node->state = CTRL_CONFIGURED;
+	node->lost = calloc(node->cluster->n_nodes, sizeof(*node->lost));
+	cluster_readouts_make(&node->readouts_of_all, node->cluster);
+	if (node->lost == NULL || !node_builders_make(node) || !node_readouts_make(node)) {
+		cluster_node_destroy(node);
+		return NULL;
+	}
+	return node;
+}
+
+void cluster_node_destroy(struct cluster_node *node)
+{
+	if (node == NULL)
+		return;
+	node_builders_free(node);
+	node_readouts_free(node);
+	free(node->lost);
+	free(node);
+}
+
+static void take_welcome(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_welcome welcome;
+
+	if (ctrl_get_welcome(record, &welcome) != WIRE_OK)
+		return;
+	if (welcome.verdict == CTRL_REFUSED_NOT_NOW)
+		return; // INCLUDE will say when
+	if (welcome.verdict != CTRL_ACCEPTED) {
+		snprintf(node->why, sizeof(node->why), "the event manager refuses this node: %s",
+			 welcome.text);
+		node->ended = true;
+		return;
+	}
+	node->registered = true;
+	node->excluded = false;
+	if (node->state == CTRL_CONFIGURED)
+		node->state = CTRL_READY;
+	node_builders_report(node);
+	node->announce_due = node->n_readouts > 0;
+}
+
+static void take_command(struct cluster_node *node, const struct ctrl_record *record)
+{
+	static const enum ctrl_run_state states[] = {
+		[CTRL_CONFIGURE] = CTRL_READY, [CTRL_START] = CTRL_RUNNING,
+		[CTRL_PAUSE] = CTRL_PAUSED,    [CTRL_RESUME] = CTRL_RUNNING,
+		[CTRL_DRAIN] = CTRL_DRAINING,  [CTRL_STOP] = CTRL_STOPPED,
+	};
+	struct ctrl_run_command command;
+
+	if (ctrl_get_run_command(record, &command) != WIRE_OK)
+		return;
+	if (command.command == CTRL_START && node->run == command.run &&
+	    (node->state == CTRL_RUNNING || node->state == CTRL_PAUSED))
+		return; // a manager that restarted says again what goes on
+	if (command.command == CTRL_START || command.command == CTRL_DRAIN)
+		node->run_event = command.event;
+	if (command.command == CTRL_START) {
+		node->released = command.event;
+		node->announced = command.event;
+		node->announced_end = false;
+	}
+	node->state = states[command.command];
+	node->run = command.run;
+	node->ended |= node->state == CTRL_STOPPED;
+	node_readouts_run(node);
+}
+
+static void take_member(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_member member;
+
+	if (ctrl_get_member(record, &member) != WIRE_OK || member.subject != CTRL_SUBJECT_NODE ||
+	    member.node != node_self(node))
+		return;
+	if (record->type == CTRL_INCLUDE) {
+		say_register(node);
+		return;
+	}
+	node_builders_withdraw(node);
+	node->excluded = true;
+	if (member.reason == CTRL_REASON_OPERATOR)
+		node->registered = false; // until it is included again
+	else
+		say_register(node);
+}
+
+static void take_release(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_release release;
+
+	if (ctrl_get_release(record, &release) != WIRE_OK || release.event <= node->released)
+		return;
+	node->released = release.event;
+	node_builders_released(node);
+}
+
+static void take_grant(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_grant grant;
+
+	if (ctrl_get_grant(record, &grant) != WIRE_OK)
+		return;
+	if (grant.node == node_self(node))
+		node_builders_grant(node, &grant);
+	if (node->n_readouts > 0 && node->parameters.config->event_manager.mode == CONFIG_MODE_PUSH)
+		node_readouts_send(node, &grant, false);
+}
+
+void cluster_node_record(struct cluster_node *node, unsigned from, const struct ctrl_record *record,
+			 uint64_t now)
+{
+	struct ctrl_throttle throttle;
+	struct ctrl_progress progress;
+	struct ctrl_request request;
+
+	(void)now;
+	if (record->type == CTRL_PROGRESS) {
+		if (ctrl_get_progress(record, &progress) == WIRE_OK)
+			node_builders_progress(node, from, &progress);
+		return;
+	}
+	if (record->type == CTRL_REQUEST) {
+		if (ctrl_get_request(record, &request) == WIRE_OK)
+			node_readouts_send(node, &request.grant, true);
+		return;
+	}
+	if (from != node->cluster->manager)
+		return;
+	switch (record->type) {
+	case CTRL_WELCOME:
+		take_welcome(node, record);
+		break;
+	case CTRL_GRANT:
+		take_grant(node, record);
+		break;
+	case CTRL_RELEASE:
+		take_release(node, record);
+		break;
+	case CTRL_RUN_COMMAND:
+		take_command(node, record);
+		break;
+	case CTRL_EXCLUDE:
+	case CTRL_INCLUDE:
+		take_member(node, record);
+		break;
+	case CTRL_THROTTLE:
+		if (ctrl_get_throttle(record, &throttle) == WIRE_OK) {
+			node->throttled = throttle.share == 0;
+			node->view.throttled += node->throttled;
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_event event)
+{
+	if (peer < node->cluster->n_nodes)
+		node->lost[peer] = event == CONTROL_LOST;
+	if (peer != node->cluster->manager)
+		return;
+	// A manager that restarted knows nothing: it is told all again.
+	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
+		say_register(node);
+}
+
+void cluster_node_poll(struct cluster_node *node, uint64_t now)
+{
+	(void)now;
+	node_readouts_poll(node);
+	if (node->registered)
+		node_builders_poll(node);
+}
+
+void cluster_node_leave(struct cluster_node *node)
+{
+	const struct ctrl_bye bye = { .reason = CTRL_BYE_END, .text = "stopped" };
+	uint8_t bytes[CTRL_BYE_SIZE];
+
+	if (node->leaving)
+		return;
+	node->leaving = true;
+	node_builders_withdraw(node);
+	node_tell_manager(node, bytes, ctrl_put_bye(bytes, sizeof(bytes), &bye));
+	node->registered = false;
+}
+
+bool cluster_node_ended(const struct cluster_node *node, const char **why)
+{
+	if (why != NULL)
+		*why = node->why[0] != '\0' ? node->why : NULL;
+	return node->ended;
+}
+
+void cluster_node_view(const struct cluster_node *node, struct cluster_node_view *view)
+{
+	*view = node->view;
+	view->state = node->state;
+	view->run = node->run;
+	view->registered = node->registered;
+	view->excluded = node->excluded;
+	view->announced = node->announced;
+	view->released = node->released;
+	view->tokens_free = view->tokens_used = 0;
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		view->tokens_free += node->builders[i].tokens.n_free;
+		view->tokens_used += node->builders[i].tokens.n - node->builders[i].tokens.n_free;
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the files of the node share: node.c (registration, run state), node_builders.c (tokens),
+// node_readouts.c (announcements, sends).
+#pragma once
+
+#include "cluster/node.h"
+#include "cluster/tokens.h"
+
+#define FINISHED_SIZE 4096u // events that are remembered as built until they are released
+
+// An event that was built here, and its token's generation at that time.
+struct finished {
+	uint64_t event;
+	uint32_t token;
+	uint32_t generation;
+	uint16_t attempt;
+};
+
+struct node_builder {
+	struct tokens tokens;
+	struct finished finished[FINISHED_SIZE]; // first in, first out
+	unsigned finished_head, n_finished;
+	uint32_t pull_next; // token at which the search for one to ask for goes on
+};
+
+struct node_readout {
+	uint64_t announced;
+	bool ended;
+	bool told_run; // NOTE_RUN of the present state has gone
+	uint64_t told_release;
+	bool told_throttle;
+};
+
+struct cluster_node {
+	struct cluster_node_parameters parameters;
+	const struct config_cluster *cluster;
+	struct cluster_readouts readouts_of_all;
+	unsigned n_builders, n_readouts; // local
+	struct node_builder *builders;
+	struct node_readout *readouts;
+
+	bool registered, excluded, leaving, ended;
+	bool announce_due;
+	char why[CTRL_TEXT_SIZE + 64]; // the manager's refusal; empty: none
+	enum ctrl_run_state state;
+	uint32_t run;
+	uint64_t run_event; // that came with the last command
+	uint64_t announced; // said to the manager
+	bool announced_end;
+	uint64_t released;
+	bool throttled;
+	bool *lost; // by node: readouts that are not there to be asked
+
+	// Requested events that readouts are sending: answered when all local ones have sent.
+	struct sending {
+		uint64_t event;
+		uint16_t builder; // system-wide
+		uint16_t attempt;
+		uint16_t left; // local readouts
+	} * sendings;
+	unsigned n_sendings, sendings_size;
+
+	struct cluster_node_view view;
+};
+
+static inline unsigned node_self(const struct cluster_node *node)
+{
+	return node->cluster->self;
+}
+
+void node_tell_manager(struct cluster_node *node, const void *record, size_t size);
+
+// node_builders.c
+bool node_builders_make(struct cluster_node *node);
+void node_builders_free(struct cluster_node *node);
+// After WELCOME: BUILDER, ADOPT, DONE of what is built.
+void node_builders_report(struct cluster_node *node);
+// A grant to a local builder.
+void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant);
+void node_builders_progress(struct cluster_node *node, unsigned from,
+			    const struct ctrl_progress *progress);
+// All that is not settled is given up.
+void node_builders_withdraw(struct cluster_node *node);
+void node_builders_released(struct cluster_node *node);
+void node_builders_poll(struct cluster_node *node);
+
+// node_readouts.c
+bool node_readouts_make(struct cluster_node *node);
+void node_readouts_free(struct cluster_node *node);
+// A grant (push) or a request (pull) for what the local readouts hold.
+void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested);
+// Says what the readouts have, behind REGISTER: a manager that restarted begins from there.
+void node_readouts_announce(struct cluster_node *node);
+void node_readouts_run(struct cluster_node *node);
+void node_readouts_poll(struct cluster_node *node);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Notes: what the control role of a node and its builders and readouts tell each other, by value,
+// through mailboxes (pipeline/mailbox.h).
+#pragma once
+
+#include <stdint.h>
+
+enum note_kind {
+	// to a builder
+	NOTE_EXPECT = 1, // an event was granted to it: event, attempt
+	NOTE_PUBLISH,    // the manager counts the event as built here: hand it to the consumers
+	NOTE_DISCARD,    // the event is built elsewhere: forget it
+	// from a builder
+	NOTE_BUILT,     // the event is ready and held: event, flags, bytes, slot
+	NOTE_PUBLISHED, // consumers have it: event
+	NOTE_FREED,     // the event's slot is free again: event; attempt, or NOTE_ANY_ATTEMPT
+	NOTE_REFUSED,   // there was no slot for an expected event
+	// to a readout
+	NOTE_SEND,    // send an event: event, builder, round, position, n_positions, rate
+	NOTE_RELEASE, // events below `event` are finished: their MFPs may go
+	NOTE_RUN, // state (enum ctrl_run_state), run number, event: start: the first; drain: the
+		  // end
+	NOTE_THROTTLE, // state: 1: announce nothing new; 0: go on
+	// from a readout
+	NOTE_ANNOUNCE, // events below `event` are there; flags NOTE_LAST: no more will come
+	NOTE_SENT,     // an event has been sent to its builder: event, builder, attempt
+};
+
+#define NOTE_INCOMPLETE 1u // of NOTE_BUILT
+#define NOTE_LAST       2u // of NOTE_ANNOUNCE
+#define NOTE_DISCARDED  4u // of NOTE_BUILT: incomplete, and given up as configured
+#define NOTE_REQUESTED  8u // of NOTE_SEND: a builder asked for it: answer NOTE_SENT
+
+#define NOTE_ANY_ATTEMPT 0xFFFFu
+
+struct note {
+	uint64_t event; // index
+	uint64_t bytes; // NOTE_BUILT: of the event; NOTE_SEND: rate, bytes/s, 0: unlimited
+	uint64_t round;
+	uint32_t run;
+	uint32_t slot;    // NOTE_BUILT: where it lies; NOTE_PUBLISH and NOTE_DISCARD say the same
+	uint16_t kind;    // enum note_kind
+	uint16_t flags;   // NOTE_...
+	uint16_t builder; // system-wide number
+	uint16_t attempt;
+	uint16_t position, n_positions;
+	uint16_t state;
+	uint16_t unused;
+	uint64_t padding[2];
+};
+
+_Static_assert(sizeof(struct note) == 64, "one cache line");

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "cluster/tokens.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool tokens_make(struct tokens *tokens, uint32_t n)
+{
+	uint32_t buckets = 16;
+
+	while (buckets < 2 * n)
+		buckets *= 2;
+	*tokens = (struct tokens){ .n = n, .mask = buckets - 1, .n_free = n };
+	tokens->tokens = calloc(n, sizeof(*tokens->tokens));
+	tokens->buckets = malloc(buckets * sizeof(*tokens->buckets));
+	tokens->uncredited = malloc(n * sizeof(*tokens->uncredited));
+	if (tokens->tokens == NULL || tokens->buckets == NULL || tokens->uncredited == NULL)
+		return false;
+	memset(tokens->buckets, 0xFF, buckets * sizeof(*tokens->buckets));
+	for (uint32_t i = 0; i < n; i++)
+		tokens->tokens[i].generation = 1;
+	tokens_uncredit(tokens);
+	return true;
+}
+
+void tokens_free(struct tokens *tokens)
+{
+	free(tokens->tokens);
+	free(tokens->buckets);
+	free(tokens->uncredited);
+}
+
+uint32_t tokens_find(const struct tokens *tokens, uint64_t event)
+{
+	uint32_t at = tokens->buckets[event & tokens->mask];
+
+	while (at != TOKEN_NONE && tokens->tokens[at].event != event)
+		at = tokens->tokens[at].chain;
+	return at;
+}
+
+static void leave_credits(struct tokens *tokens, uint32_t token)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < tokens->n_uncredited; i++) {
+		uint32_t other = tokens->uncredited[(tokens->uncredited_head + i) % tokens->n];
+
+		if (other != token)
+			tokens->uncredited[(tokens->uncredited_head + n++) % tokens->n] = other;
+	}
+	tokens->n_uncredited = n;
+}
+
+void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_t attempt)
+{
+	struct token *at = &tokens->tokens[token];
+	uint32_t *bucket = &tokens->buckets[event & tokens->mask];
+
+	if (!at->credited)
+		leave_credits(tokens, token); // a manager knew it from before
+	*at = (struct token){
+		.event = event,
+		.attempt = attempt,
+		.generation = at->generation,
+		.state = TOKEN_GRANTED,
+		.chain = *bucket,
+	};
+	*bucket = token;
+	tokens->n_free--;
+}
+
+static void credit_later(struct tokens *tokens, uint32_t token)
+{
+	tokens->tokens[token].credited = false;
+	tokens->uncredited[(tokens->uncredited_head + tokens->n_uncredited++) % tokens->n] = token;
+}
+
+void tokens_release(struct tokens *tokens, uint32_t token)
+{
+	struct token *at = &tokens->tokens[token];
+	uint32_t *link = &tokens->buckets[at->event & tokens->mask];
+
+	while (*link != token)
+		link = &tokens->tokens[*link].chain;
+	*link = at->chain;
+	at->state = TOKEN_FREE;
+	at->generation++;
+	tokens->n_free++;
+	credit_later(tokens, token);
+}
+
+void tokens_uncredit(struct tokens *tokens)
+{
+	tokens->uncredited_head = tokens->n_uncredited = 0;
+	for (uint32_t i = 0; i < tokens->n; i++)
+		if (tokens->tokens[i].state == TOKEN_FREE)
+			credit_later(tokens, i);
+}
+
+uint32_t tokens_next_credit(struct tokens *tokens)
+{
+	uint32_t token;
+
+	if (tokens->n_uncredited == 0)
+		return TOKEN_NONE;
+	token = tokens->uncredited[tokens->uncredited_head];
+	tokens->uncredited_head = (tokens->uncredited_head + 1) % tokens->n;
+	tokens->n_uncredited--;
+	tokens->tokens[token].credited = true;
+	return token;
+}

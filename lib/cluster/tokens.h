@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The tokens of one builder: what it has promised the event manager. A token is a slot's name in
+// the control protocol; which of the ring's slots an event really lies in, the builder decides when
+// the data comes, save for RDMA WRITE. As many tokens as slots: whoever holds a token finds a slot.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define TOKEN_NONE UINT32_MAX
+
+enum token_state {
+	TOKEN_FREE,      // credited, or about to be
+	TOKEN_GRANTED,   // its event is awaited or under construction
+	TOKEN_BUILT,     // held by the builder; DONE has been said
+	TOKEN_SETTLED,   // the manager has said publish
+	TOKEN_PUBLISHED, // consumers have it
+	TOKEN_WITHDRAWN, // given up; the builder has been told
+};
+
+struct token {
+	uint64_t event;
+	uint64_t bytes;
+	uint32_t generation; // counted up each time that it becomes free
+	uint32_t slot;       // of the ring, from TOKEN_BUILT on
+	uint32_t chain;      // next of the same bucket
+	uint16_t attempt;
+	uint8_t state; // enum token_state
+	bool incomplete;
+	bool credited;            // free, and the manager has been told
+	uint16_t asked, answered; // pull: readouts that were asked, and that have sent
+};
+
+struct tokens {
+	struct token *tokens;
+	uint32_t n;
+	uint32_t *buckets; // by event
+	uint32_t mask;
+	uint32_t
+	    *uncredited; // free tokens of which the manager has not been told: first in, first out
+	uint32_t uncredited_head, n_uncredited;
+	uint32_t n_free;
+};
+
+// All free, of generation 1 and uncredited. False if memory ran out.
+bool tokens_make(struct tokens *tokens, uint32_t n);
+void tokens_free(struct tokens *tokens);
+
+// The token of an event that is not free, or TOKEN_NONE.
+uint32_t tokens_find(const struct tokens *tokens, uint64_t event);
+
+// A free token is granted to an event that has none.
+void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_t attempt);
+
+// A token becomes free, with the next generation.
+void tokens_release(struct tokens *tokens, uint32_t token);
+
+// The manager is to be told of all free tokens again.
+void tokens_uncredit(struct tokens *tokens);
+
+// Takes the next free token that the manager is to be told of, or TOKEN_NONE.
+uint32_t tokens_next_credit(struct tokens *tokens);

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// An endpoint's life, the queueing of records, and what is known of a peer.
+#include "control/endpoint_internal.h"
+
+#include <stdlib.h>
+
+#define FRAME_ALIGNMENT 64u
+
+struct control_parameters control_defaults(void)
+{
+	return (struct control_parameters){
+		.window = 16,
+		.frame_size = CTRL_DEFAULT_SIZE,
+		.heartbeat_interval = UINT64_C(100000000),
+		.heartbeat_timeout = UINT64_C(1000000000),
+		.ack_delay = 200000,
+		.rto_min = 2000000,
+		.rto_max = 200000000,
+	};
+}
+
+const char *control_event_name(enum control_event event)
+{
+	switch (event) {
+	case CONTROL_CONNECTED:
+		return "connected";
+	case CONTROL_RESTARTED:
+		return "restarted";
+	case CONTROL_LOST:
+		return "lost";
+	case CONTROL_BACK:
+		return "back";
+	case CONTROL_EPOCH:
+		return "epoch";
+	}
+	return "unknown";
+}
+
+static unsigned ring_size(const struct control_parameters *parameters)
+{
+	unsigned size = 1;
+
+	while (size < parameters->window)
+		size *= 2;
+	return size;
+}
+
+static size_t records_capacity(const struct control_parameters *parameters)
+{
+	return (parameters->frame_size - CTRL_OVERHEAD) & ~(size_t)7;
+}
+
+static size_t frame_stride(const struct control_parameters *parameters)
+{
+	return round_up(records_capacity(parameters) + CTRL_OVERHEAD, FRAME_ALIGNMENT);
+}
+
+// Bytes of a peer's windows, both directions.
+static size_t frames_size(const struct control_parameters *parameters)
+{
+	return 2 * (size_t)ring_size(parameters) * frame_stride(parameters);
+}
+
+uint64_t control_memory(const struct control_parameters *parameters)
+{
+	const uint64_t ring = ring_size(parameters);
+
+	return sizeof(struct control_endpoint) + frame_stride(parameters) +
+	       parameters->n_peers *
+		   (sizeof(struct peer) + sizeof(uint64_t) + frames_size(parameters) +
+		    ring * (sizeof(struct sent_frame) + sizeof(uint16_t)));
+}
+
+// Why the list of peers is refused, NULL if it is not.
+static const char *check_peers(const struct control_parameters *parameters)
+{
+	bool seen[CTRL_MAX_NODES] = { false };
+
+	if (parameters->n_peers < 1 || parameters->n_peers >= CTRL_MAX_NODES || !parameters->peers)
+		return "n_peers is not 1 to 1023";
+	if (parameters->node >= CTRL_MAX_NODES)
+		return "node is not 0 to 1023";
+	seen[parameters->node] = true;
+	for (unsigned i = 0; i < parameters->n_peers; i++) {
+		if (parameters->peers[i] >= CTRL_MAX_NODES)
+			return "a peer's node number is not 0 to 1023";
+		if (seen[parameters->peers[i]])
+			return "a peer is named twice, or is the node itself";
+		seen[parameters->peers[i]] = true;
+	}
+	return NULL;
+}
+
+static const char *check_parameters(const struct control_parameters *parameters)
+{
+	const struct control_handlers *handlers = &parameters->handlers;
+
+	if (!handlers->deliver || !handlers->event || !handlers->emit)
+		return "a handler is missing";
+	if (parameters->window < 1 || parameters->window > CTRL_MAX_WINDOW)
+		return "window is not 1 to 64 frames";
+	if (parameters->frame_size < CTRL_MIN_MAX_SIZE || parameters->frame_size > CTRL_MAX_SIZE)
+		return "frame_size is not 1228 to 65484 bytes";
+	if (parameters->session == 0)
+		return "session is 0";
+	if (parameters->heartbeat_interval == 0 ||
+	    parameters->heartbeat_timeout <= parameters->heartbeat_interval)
+		return "heartbeat_timeout is not greater than heartbeat_interval, or that is 0";
+	if (parameters->rto_min <= parameters->ack_delay ||
+	    parameters->rto_max < parameters->rto_min)
+		return "not ack_delay < rto_min <= rto_max";
+	return check_peers(parameters);
+}
+
+static void begin_session(const struct control_endpoint *endpoint, struct peer *peer,
+			  uint64_t session)
+{
+	peer->session = session;
+	peer->peer_session = 0;
+	peer->life++;
+	peer->lost = false;
+	peer->challenging = false;
+	peer->answer_session = 0;
+	control_drop_queue(endpoint, peer);
+}
+
+static void init_peer(struct control_endpoint *endpoint, unsigned index)
+{
+	const struct control_parameters *parameters = &endpoint->parameters;
+	struct peer *peer = &endpoint->peers[index];
+
+	peer->node = parameters->peers[index];
+	endpoint->peer_of[peer->node] = (uint16_t)index;
+	begin_session(endpoint, peer, parameters->session);
+	peer->rto = control_max(parameters->rto_min, parameters->rto_max / 8);
+	peer->answered_at = parameters->now;
+	peer->heard_at = parameters->now;
+	// Not all heartbeats at once.
+	peer->next_heartbeat =
+	    parameters->now + parameters->heartbeat_interval * index / parameters->n_peers;
+	control_plan(endpoint, peer);
+}
+
+static bool allocate_peer(struct control_endpoint *endpoint, struct peer *peer)
+{
+	const size_t ring = (size_t)endpoint->ring_mask + 1;
+
+	peer->sent = calloc(ring, sizeof(*peer->sent));
+	peer->receive_sizes = calloc(ring, sizeof(*peer->receive_sizes));
+	peer->send_bytes = calloc(ring, endpoint->stride);
+	peer->receive_bytes = calloc(ring, endpoint->stride);
+	return peer->sent && peer->receive_sizes && peer->send_bytes && peer->receive_bytes;
+}
+
+static bool allocate(struct control_endpoint *endpoint)
+{
+	endpoint->due = calloc(endpoint->n_peers, sizeof(*endpoint->due));
+	endpoint->peers = calloc(endpoint->n_peers, sizeof(*endpoint->peers));
+	endpoint->scratch = calloc(1, endpoint->stride);
+	if (!endpoint->due || !endpoint->peers || !endpoint->scratch)
+		return false;
+	for (unsigned i = 0; i < endpoint->n_peers; i++)
+		if (!allocate_peer(endpoint, &endpoint->peers[i]))
+			return false;
+	return true;
+}
+
+struct control_endpoint *control_create(const struct control_parameters *parameters,
+					const char **reason)
+{
+	struct control_endpoint *endpoint;
+	const char *ignored;
+
+	if (!reason)
+		reason = &ignored;
+	*reason = check_parameters(parameters);
+	if (*reason)
+		return NULL;
+	*reason = "out of memory";
+	endpoint = calloc(1, sizeof(*endpoint));
+	if (!endpoint)
+		return NULL;
+	endpoint->parameters = *parameters;
+	endpoint->records_capacity = records_capacity(parameters);
+	endpoint->stride = frame_stride(parameters);
+	endpoint->ring_mask = ring_size(parameters) - 1;
+	endpoint->n_peers = parameters->n_peers;
+	endpoint->epoch = parameters->epoch;
+	if (!allocate(endpoint)) {
+		control_destroy(endpoint);
+		return NULL;
+	}
+	for (unsigned i = 0; i < CTRL_MAX_NODES; i++)
+		endpoint->peer_of[i] = NOT_A_PEER;
+	for (unsigned i = 0; i < endpoint->n_peers; i++)
+		init_peer(endpoint, i);
+	endpoint->parameters.peers = NULL; // the caller's, who may free it
+	*reason = NULL;
+	return endpoint;
+}
+
+void control_destroy(struct control_endpoint *endpoint)
+{
+	if (!endpoint)
+		return;
+	for (unsigned i = 0; endpoint->peers && i < endpoint->n_peers; i++) {
+		free(endpoint->peers[i].sent);
+		free(endpoint->peers[i].receive_sizes);
+		free(endpoint->peers[i].send_bytes);
+		free(endpoint->peers[i].receive_bytes);
+	}
+	free(endpoint->due);
+	free(endpoint->peers);
+	free(endpoint->scratch);
+	free(endpoint);
+}
+
+struct peer *control_peer(const struct control_endpoint *endpoint, unsigned node)
+{
+	if (node >= CTRL_MAX_NODES || endpoint->peer_of[node] == NOT_A_PEER)
+		return NULL;
+	return &endpoint->peers[endpoint->peer_of[node]];
+}
+
+void control_drop_queue(const struct control_endpoint *endpoint, struct peer *peer)
+{
+	for (uint32_t i = peer->first; i != peer->end; i++) {
+		const struct sent_frame *frame = control_sent(endpoint, peer, i);
+
+		if (!frame->acknowledged)
+			control_count(&peer->counters.records_dropped, frame->n_records);
+	}
+	peer->first = (uint32_t)peer->session;
+	peer->next = peer->first;
+	peer->end = peer->first;
+}
+
+// A new frame at the end of the queue, NULL if the window is full.
+static struct sent_frame *append_frame(const struct control_endpoint *endpoint, struct peer *peer)
+{
+	struct sent_frame *frame;
+
+	if (peer->end - peer->first >= endpoint->parameters.window)
+		return NULL;
+	frame = control_sent(endpoint, peer, peer->end);
+	*frame = (struct sent_frame){ 0 };
+	peer->end++;
+	return frame;
+}
+
+bool control_send(struct control_endpoint *endpoint, unsigned node, const void *bytes, size_t size)
+{
+	struct peer *peer = control_peer(endpoint, node);
+	struct ctrl_record record;
+	struct sent_frame *frame = NULL;
+
+	if (!peer || size > endpoint->records_capacity || ctrl_record_at(bytes, size, &record) ||
+	    record.size != size)
+		return false;
+	if (peer->end != peer->next)
+		frame = control_sent(endpoint, peer, peer->end - 1);
+	if (!frame || frame->records_size + size > endpoint->records_capacity)
+		frame = append_frame(endpoint, peer);
+	if (!frame) {
+		control_count(&peer->counters.refused, 1);
+		return false;
+	}
+	memcpy(control_send_bytes(endpoint, peer, peer->end - 1) + CTRL_HEADER_SIZE +
+		   frame->records_size,
+	       bytes, size);
+	frame->records_size += (uint32_t)size;
+	frame->n_records++;
+	control_count(&peer->counters.records_sent, 1);
+	if (control_connected(peer) && !peer->lost)
+		endpoint->due[endpoint->peer_of[node]] = 0;
+	return true;
+}
+
+size_t control_room(const struct control_endpoint *endpoint, unsigned node, size_t largest)
+{
+	const struct peer *peer = control_peer(endpoint, node);
+	size_t n_free, left, room;
+
+	if (!peer || largest < 8 || largest > endpoint->records_capacity)
+		return 0;
+	// A frame takes records until there is less left than the largest.
+	n_free = endpoint->parameters.window - (peer->end - peer->first);
+	room = n_free * (endpoint->records_capacity - largest + 8);
+	if (peer->end == peer->next)
+		return room;
+	left =
+	    endpoint->records_capacity - control_sent(endpoint, peer, peer->end - 1)->records_size;
+	return left < largest ? room : room + left - largest + 8;
+}
+
+bool control_set_heartbeat(struct control_endpoint *endpoint,
+			   const struct ctrl_heartbeat *heartbeat)
+{
+	size_t size =
+	    ctrl_put_heartbeat(endpoint->heartbeat, sizeof(endpoint->heartbeat), heartbeat);
+
+	if (size == 0)
+		return false;
+	endpoint->heartbeat_size = size;
+	return true;
+}
+
+void control_forget(struct control_endpoint *endpoint, unsigned node)
+{
+	struct peer *peer = control_peer(endpoint, node);
+	uint64_t session;
+
+	if (!peer)
+		return;
+	// A step of a generator that meets every number once (Knuth's MMIX).
+	session = peer->session * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	begin_session(endpoint, peer, session ? session : 1);
+	peer->next_heartbeat = 0;
+	control_plan(endpoint, peer);
+}
+
+uint32_t control_set_epoch(struct control_endpoint *endpoint, uint32_t epoch)
+{
+	if (epoch > endpoint->epoch)
+		endpoint->epoch = epoch;
+	return endpoint->epoch;
+}
+
+uint32_t control_epoch(const struct control_endpoint *endpoint)
+{
+	return endpoint->epoch;
+}
+
+bool control_state(const struct control_endpoint *endpoint, unsigned node, uint64_t now,
+		   struct control_state *state)
+{
+	const struct peer *peer = control_peer(endpoint, node);
+
+	if (!peer)
+		return false;
+	*state = (struct control_state){
+		.connected = control_connected(peer),
+		.lost = peer->lost,
+		.queued = peer->end - peer->first,
+		.rtt = peer->rtt,
+		.rto = peer->rto,
+		.heard_ago = now - peer->heard_at,
+	};
+	return true;
+}
+
+const struct control_counters *control_counters(const struct control_endpoint *endpoint,
+						unsigned node)
+{
+	const struct peer *peer = control_peer(endpoint, node);
+
+	return peer ? &peer->counters : NULL;
+}
+
+const struct control_totals *control_totals(const struct control_endpoint *endpoint)
+{
+	return &endpoint->totals;
+}

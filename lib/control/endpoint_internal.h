@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the parts of an endpoint share: endpoint.c (life, queueing), endpoint_receive.c,
+// endpoint_poll.c. Not for users of lib/control.
+//
+// Sequence numbers are compared modulo 2^32. Of the frames to a peer, those in [first, next) have
+// been sent and are not all acknowledged, those in [next, end) wait. Of the frames from a peer, all
+// before `expected` have been delivered; received_bits has bit i set if expected + 1 + i waits in
+// its place for what is missing before it.
+#pragma once
+
+#include "control/endpoint.h"
+
+#define NEVER            UINT64_MAX
+#define FAST_RETRANSMIT  3u // frames sent later and acknowledged before one counts as lost
+#define MAX_BACKOFF      6u // doublings of the retransmission timeout
+#define NS_IN_US         1000u
+#define NOT_A_PEER       UINT16_MAX
+#define ACK_EVERY_FRAMES 2u
+
+struct sent_frame {
+	uint64_t sent_at;
+	uint64_t due;          // when it is sent again
+	uint32_t records_size; // bytes
+	uint16_t n_records;
+	uint8_t transmissions;
+	bool acknowledged;
+};
+
+struct peer {
+	struct control_counters counters;
+	uint16_t node;
+	bool lost;
+	uint32_t life;         // counts the changes of either session
+	uint64_t session;      // own, towards this peer
+	uint64_t peer_session; // 0: not known
+	uint64_t heard_at;
+	uint64_t next_heartbeat;
+
+	// What was heard last of the peer's session, to be echoed.
+	bool has_stamp;
+	uint32_t stamp;
+	uint64_t stamp_heard_at;
+
+	// A session that we do not know has to echo a stamp from now on before it is believed.
+	bool challenging;
+	uint32_t challenge;
+	uint64_t challenged_session;
+	uint64_t challenged_at;
+
+	// A frame owed to a session that is not peer_session; answer_session 0: none.
+	uint64_t answer_session;
+	uint32_t answer_stamp;
+	uint64_t answer_heard_at;
+	uint64_t answer_due;
+	uint64_t answered_at;
+
+	// Sending.
+	struct sent_frame *sent;
+	uint8_t *send_bytes;
+	uint32_t first, next, end;
+	uint32_t unsequenced; // number of the next unsequenced frame
+	uint16_t peer_window;
+
+	// Receiving.
+	uint8_t *receive_bytes;
+	uint16_t *receive_sizes;
+	uint32_t expected;
+	uint64_t received_bits;
+	uint64_t ack_due;
+	unsigned n_unacknowledged;
+	bool has_unsequenced;
+	uint32_t last_unsequenced;
+
+	// Round trip, ns; rtt 0: not measured yet.
+	uint64_t rtt, rtt_variation, rto;
+};
+
+struct control_endpoint {
+	struct control_parameters parameters;
+	struct control_totals totals;
+	size_t records_capacity; // bytes of records in a frame
+	size_t stride;           // bytes from one stored frame to the next
+	uint32_t ring_mask;      // of the stored frames; ring size is the window or more
+	unsigned n_peers;
+	unsigned cursor; // peer to be served first
+	uint32_t epoch;
+	uint16_t peer_of[CTRL_MAX_NODES]; // index in peers, or NOT_A_PEER
+	uint64_t *due;                    // of each peer; all that a poll looks at
+	struct peer *peers;
+	uint8_t *scratch; // for frames that are not stored
+	uint8_t heartbeat[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
+	size_t heartbeat_size; // 0: no record
+};
+
+static inline void control_count(uint64_t *counter, uint64_t n)
+{
+	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t control_min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t control_max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+// Is a before b, modulo 2^32?
+static inline bool control_before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+// Never 0, which stands for none.
+static inline uint32_t control_stamp(uint64_t now)
+{
+	const uint32_t stamp = (uint32_t)(now / NS_IN_US);
+
+	return stamp != 0 ? stamp : 1;
+}
+
+static inline bool control_connected(const struct peer *peer)
+{
+	return peer->peer_session != 0;
+}
+
+static inline struct sent_frame *control_sent(const struct control_endpoint *endpoint,
+					      const struct peer *peer, uint32_t sequence)
+{
+	return &peer->sent[sequence & endpoint->ring_mask];
+}
+
+static inline uint8_t *control_send_bytes(const struct control_endpoint *endpoint,
+					  const struct peer *peer, uint32_t sequence)
+{
+	return peer->send_bytes + (sequence & endpoint->ring_mask) * endpoint->stride;
+}
+
+static inline uint8_t *control_receive_bytes(const struct control_endpoint *endpoint,
+					     const struct peer *peer, uint32_t sequence)
+{
+	return peer->receive_bytes + (sequence & endpoint->ring_mask) * endpoint->stride;
+}
+
+static inline void control_tell(const struct control_endpoint *endpoint, const struct peer *peer,
+				enum control_event event)
+{
+	const struct control_handlers *handlers = &endpoint->parameters.handlers;
+
+	handlers->event(handlers->context, peer->node, event);
+}
+
+// NULL if there is no such peer.
+struct peer *control_peer(const struct control_endpoint *endpoint, unsigned node);
+
+// Drops what is queued, counted, and begins the sequence anew.
+void control_drop_queue(const struct control_endpoint *endpoint, struct peer *peer);
+
+// Recomputes when the peer is to be served; to be called after any change.
+void control_plan(struct control_endpoint *endpoint, const struct peer *peer);

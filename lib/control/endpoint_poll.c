@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What an endpoint sends, and when.
+#include "control/endpoint_internal.h"
+
+#define NS_MAX_AGE (UINT64_C(1000) * UINT32_MAX)
+
+static bool may_send_new(const struct control_endpoint *endpoint, const struct peer *peer)
+{
+	const uint32_t window =
+	    (uint32_t)control_min(endpoint->parameters.window, peer->peer_window);
+
+	return peer->next != peer->end && peer->next - peer->first < window;
+}
+
+static uint64_t retransmission_due(const struct control_endpoint *endpoint, const struct peer *peer)
+{
+	uint64_t due = NEVER;
+
+	for (uint32_t i = peer->first; i != peer->next; i++) {
+		const struct sent_frame *frame = control_sent(endpoint, peer, i);
+
+		if (!frame->acknowledged)
+			due = control_min(due, frame->due);
+	}
+	return due;
+}
+
+void control_plan(struct control_endpoint *endpoint, const struct peer *peer)
+{
+	uint64_t due = peer->next_heartbeat;
+
+	if (peer->answer_session != 0)
+		due = control_min(due, peer->answer_due);
+	if (control_connected(peer)) {
+		due = control_min(due, peer->ack_due);
+		if (!peer->lost) {
+			due = control_min(due,
+					  peer->heard_at + endpoint->parameters.heartbeat_timeout);
+			due = control_min(due, retransmission_due(endpoint, peer));
+			if (may_send_new(endpoint, peer))
+				due = 0;
+		}
+	}
+	endpoint->due[endpoint->peer_of[peer->node]] = due;
+}
+
+// How long to wait for an acknowledgement, after so many transmissions.
+static uint64_t timeout(const struct control_endpoint *endpoint, const struct peer *peer,
+			unsigned transmissions)
+{
+	const unsigned doublings =
+	    transmissions - 1 < MAX_BACKOFF ? transmissions - 1 : MAX_BACKOFF;
+
+	return control_min(peer->rto << doublings, endpoint->parameters.rto_max);
+}
+
+static uint32_t age_us(uint64_t since, uint64_t now)
+{
+	return (uint32_t)(control_min(now - since, NS_MAX_AGE) / NS_IN_US);
+}
+
+// Sends records_size bytes of records at bytes + CTRL_HEADER_SIZE to the session that the header
+// names. False if the user cannot send now.
+static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
+		 struct ctrl_header *header, size_t records_size, uint64_t now)
+{
+	const struct control_handlers *handlers = &endpoint->parameters.handlers;
+
+	header->node = endpoint->parameters.node;
+	header->destination = peer->node;
+	header->epoch = endpoint->epoch;
+	header->session = peer->session;
+	header->stamp = control_stamp(now);
+	header->window = endpoint->parameters.window;
+	if (!handlers->emit(handlers->context, peer->node, bytes,
+			    ctrl_frame_encode(bytes, header, records_size)))
+		return false;
+	control_count(&peer->counters.frames_sent, 1);
+	return true;
+}
+
+// The same to the session that is known; the frame carries the acknowledgement that is owed.
+static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
+			  struct ctrl_header *header, size_t records_size, uint64_t now)
+{
+	if (control_connected(peer)) {
+		header->peer_session = peer->peer_session;
+		header->acknowledgement = peer->expected;
+		header->acknowledgement_bits = peer->received_bits;
+		header->echo = peer->stamp;
+		header->echo_age = age_us(peer->stamp_heard_at, now);
+	}
+	if (!emit(endpoint, peer, bytes, header, records_size, now))
+		return false;
+	peer->ack_due = NEVER;
+	peer->n_unacknowledged = 0;
+	return true;
+}
+
+static bool transmit(struct control_endpoint *endpoint, struct peer *peer, uint32_t sequence,
+		     uint64_t now)
+{
+	struct sent_frame *frame = control_sent(endpoint, peer, sequence);
+	struct ctrl_header header = { .flags = CTRL_SEQUENCED, .sequence = sequence };
+
+	if (!emit_to_known(endpoint, peer, control_send_bytes(endpoint, peer, sequence), &header,
+			   frame->records_size, now))
+		return false;
+	control_count(&peer->counters.retransmitted, frame->transmissions > 0);
+	if (frame->transmissions < UINT8_MAX)
+		frame->transmissions++;
+	frame->sent_at = now;
+	frame->due = now + timeout(endpoint, peer, frame->transmissions);
+	return true;
+}
+
+static bool retransmit(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	for (uint32_t i = peer->first; i != peer->next; i++) {
+		const struct sent_frame *frame = control_sent(endpoint, peer, i);
+
+		if (!frame->acknowledged && frame->due <= now && !transmit(endpoint, peer, i, now))
+			return false;
+	}
+	return true;
+}
+
+static bool send_new(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	while (may_send_new(endpoint, peer)) {
+		if (!transmit(endpoint, peer, peer->next, now))
+			return false;
+		peer->next++;
+	}
+	return true;
+}
+
+// A heartbeat asks for an answer if it is not certain that the peer is alive.
+static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	const bool ask = !control_connected(peer) || peer->lost;
+	struct ctrl_header header = {
+		.flags = ask ? CTRL_ASK : 0,
+		.sequence = peer->unsequenced,
+	};
+
+	if (!control_connected(peer) &&
+	    (!peer->challenging ||
+	     now - peer->challenged_at >= endpoint->parameters.heartbeat_timeout)) {
+		peer->challenging = true;
+		peer->challenge = control_stamp(now);
+		peer->challenged_session = 0;
+		peer->challenged_at = now;
+	}
+	if (endpoint->heartbeat_size > 0)
+		memcpy(endpoint->scratch + CTRL_HEADER_SIZE, endpoint->heartbeat,
+		       endpoint->heartbeat_size);
+	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, endpoint->heartbeat_size,
+			   now))
+		return false;
+	peer->unsequenced++;
+	peer->next_heartbeat = now + endpoint->parameters.heartbeat_interval;
+	return true;
+}
+
+static bool send_acknowledgement(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	struct ctrl_header header = { .sequence = peer->unsequenced };
+
+	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, 0, now))
+		return false;
+	peer->unsequenced++;
+	return true;
+}
+
+// An answer to a session that is not, or not yet, the peer's.
+static bool send_answer(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	struct ctrl_header header = {
+		.flags = peer->challenging ? CTRL_ASK : 0,
+		.sequence = peer->unsequenced,
+		.peer_session = peer->answer_session,
+		.acknowledgement = (uint32_t)peer->answer_session, // its first frame
+		.echo = peer->answer_stamp,
+		.echo_age = age_us(peer->answer_heard_at, now),
+	};
+
+	if (!emit(endpoint, peer, endpoint->scratch, &header, 0, now))
+		return false;
+	peer->unsequenced++;
+	peer->answer_session = 0;
+	peer->answered_at = now;
+	return true;
+}
+
+static void find_silent(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	if (!control_connected(peer) || peer->lost ||
+	    now - peer->heard_at < endpoint->parameters.heartbeat_timeout)
+		return;
+	peer->lost = true;
+	control_count(&peer->counters.lost, 1);
+	control_tell(endpoint, peer, CONTROL_LOST);
+}
+
+// All that is due for a peer; false if the user cannot send now.
+static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	find_silent(endpoint, peer, now);
+	if (control_connected(peer) && !peer->lost &&
+	    (!retransmit(endpoint, peer, now) || !send_new(endpoint, peer, now)))
+		return false;
+	if (peer->next_heartbeat <= now && !send_heartbeat(endpoint, peer, now))
+		return false;
+	if (control_connected(peer) && peer->ack_due <= now &&
+	    !send_acknowledgement(endpoint, peer, now))
+		return false;
+	return peer->answer_session == 0 || peer->answer_due > now ||
+	       send_answer(endpoint, peer, now);
+}
+
+unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
+{
+	unsigned n = 0, at = endpoint->cursor;
+
+	for (unsigned i = 0; i < endpoint->n_peers; i++) {
+		struct peer *peer = &endpoint->peers[at];
+
+		if (endpoint->due[at] <= now) {
+			const uint64_t before = peer->counters.frames_sent;
+			const bool served = serve(endpoint, peer, now);
+
+			n += (unsigned)(peer->counters.frames_sent - before);
+			control_plan(endpoint, peer);
+			if (!served) {
+				endpoint->cursor = at;
+				return n;
+			}
+		}
+		at = at + 1 < endpoint->n_peers ? at + 1 : 0;
+	}
+	return n;
+}
+
+uint64_t control_due(const struct control_endpoint *endpoint)
+{
+	uint64_t due = NEVER;
+
+	for (unsigned i = 0; i < endpoint->n_peers; i++)
+		due = control_min(due, endpoint->due[i]);
+	return due;
+}

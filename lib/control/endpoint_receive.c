@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What a datagram does to an endpoint.
+#include "control/endpoint_internal.h"
+
+static void acknowledge_at(struct peer *peer, uint64_t when)
+{
+	peer->ack_due = control_min(peer->ack_due, when);
+}
+
+// Gives the records of a frame to the user; false if the session ended meanwhile, by the user.
+static bool deliver(struct control_endpoint *endpoint, struct peer *peer,
+		    const struct ctrl_frame *frame)
+{
+	const struct control_handlers *handlers = &endpoint->parameters.handlers;
+	const bool sequenced = (frame->header.flags & CTRL_SEQUENCED) != 0;
+	const uint32_t life = peer->life;
+	struct ctrl_record record;
+	size_t offset = 0;
+
+	while (peer->life == life && ctrl_next_record(frame, &offset, &record)) {
+		if (!sequenced && record.type != CTRL_HEARTBEAT)
+			continue;
+		control_count(&peer->counters.records_delivered, sequenced);
+		handlers->deliver(handlers->context, peer->node, &record);
+	}
+	return peer->life == life;
+}
+
+// The frame is the expected one; so are those that waited for it.
+static void deliver_in_order(struct control_endpoint *endpoint, struct peer *peer,
+			     const struct ctrl_frame *frame)
+{
+	struct ctrl_frame waiting = { .header.flags = CTRL_SEQUENCED };
+	bool more = peer->received_bits & 1;
+
+	peer->expected++;
+	peer->received_bits >>= 1;
+	if (!deliver(endpoint, peer, frame))
+		return;
+	while (more) {
+		waiting.bytes = control_receive_bytes(endpoint, peer, peer->expected);
+		waiting.size = peer->receive_sizes[peer->expected & endpoint->ring_mask];
+		more = peer->received_bits & 1;
+		peer->expected++;
+		peer->received_bits >>= 1;
+		if (!deliver(endpoint, peer, &waiting))
+			return;
+	}
+}
+
+static void store(const struct control_endpoint *endpoint, struct peer *peer,
+		  const struct ctrl_frame *frame, uint32_t ahead)
+{
+	const uint32_t sequence = frame->header.sequence;
+
+	memcpy(control_receive_bytes(endpoint, peer, sequence), frame->bytes, frame->size);
+	peer->receive_sizes[sequence & endpoint->ring_mask] = (uint16_t)frame->size;
+	peer->received_bits |= UINT64_C(1) << (ahead - 1);
+}
+
+static void take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
+			   const struct ctrl_frame *frame, uint64_t now)
+{
+	const uint32_t ahead = frame->header.sequence - peer->expected;
+
+	if (ahead == 0) {
+		control_count(&peer->counters.sequenced, 1);
+		peer->n_unacknowledged++;
+		acknowledge_at(peer, peer->n_unacknowledged >= ACK_EVERY_FRAMES ||
+					     peer->received_bits != 0
+					 ? now
+					 : now + endpoint->parameters.ack_delay);
+		deliver_in_order(endpoint, peer, frame);
+		return;
+	}
+	// What is out of order is acknowledged at once: the sender learns what is missing.
+	acknowledge_at(peer, now);
+	if (control_before(frame->header.sequence, peer->expected) ||
+	    (ahead < endpoint->parameters.window && peer->received_bits >> (ahead - 1) & 1)) {
+		control_count(&peer->counters.duplicates, 1);
+	} else if (ahead >= endpoint->parameters.window ||
+		   frame->size > endpoint->records_capacity + CTRL_OVERHEAD) {
+		control_count(&peer->counters.out_of_window, 1);
+	} else {
+		control_count(&peer->counters.sequenced, 1);
+		store(endpoint, peer, frame, ahead);
+	}
+}
+
+// A heartbeat that is older than the last one is not delivered.
+static void take_unsequenced(struct control_endpoint *endpoint, struct peer *peer,
+			     const struct ctrl_frame *frame)
+{
+	const uint32_t number = frame->header.sequence;
+
+	control_count(&peer->counters.unsequenced, 1);
+	if (peer->has_unsequenced && !control_before(peer->last_unsequenced, number))
+		return;
+	peer->has_unsequenced = true;
+	peer->last_unsequenced = number;
+	deliver(endpoint, peer, frame);
+}
+
+// What an acknowledgement says of one frame. Of those that were sent once, the one sent last.
+struct newest {
+	bool known;
+	uint64_t sent_at;
+	uint32_t sequence;
+};
+
+static void acknowledge(struct sent_frame *frame, uint32_t sequence, struct newest *newest)
+{
+	if (frame->acknowledged)
+		return;
+	frame->acknowledged = true;
+	if (frame->transmissions == 1) {
+		newest->known = true;
+		newest->sent_at = control_max(newest->sent_at, frame->sent_at);
+		newest->sequence = sequence;
+	}
+}
+
+// Frames that were overtaken by acknowledged ones are sent again without waiting for the timeout.
+static void find_lost(const struct control_endpoint *endpoint, const struct peer *peer,
+		      const struct newest *newest, uint64_t now)
+{
+	const uint64_t reordering = peer->rtt / 4 + endpoint->parameters.ack_delay;
+
+	for (uint32_t i = peer->first; i != peer->next; i++) {
+		struct sent_frame *frame = control_sent(endpoint, peer, i);
+		const uint32_t later = newest->sequence - i;
+
+		if (frame->acknowledged)
+			continue;
+		if ((frame->transmissions == 1 && !control_before(newest->sequence, i) &&
+		     later >= FAST_RETRANSMIT) ||
+		    frame->sent_at + reordering < newest->sent_at)
+			frame->due = control_min(frame->due, now);
+	}
+}
+
+static void take_acknowledgement(const struct control_endpoint *endpoint, struct peer *peer,
+				 const struct ctrl_header *header, uint64_t now)
+{
+	const uint32_t acknowledged = header->acknowledgement;
+	struct newest newest = { 0 };
+
+	// An older one than we have, or of frames never sent.
+	if (control_before(acknowledged, peer->first) || control_before(peer->next, acknowledged))
+		return;
+	peer->peer_window = header->window;
+	for (; peer->first != acknowledged; peer->first++)
+		acknowledge(control_sent(endpoint, peer, peer->first), peer->first, &newest);
+	for (uint64_t bits = header->acknowledgement_bits; bits != 0; bits &= bits - 1) {
+		const uint32_t sequence = acknowledged + 1 + (uint32_t)__builtin_ctzll(bits);
+
+		if (!control_before(sequence, peer->next))
+			break;
+		acknowledge(control_sent(endpoint, peer, sequence), sequence, &newest);
+	}
+	if (newest.known)
+		find_lost(endpoint, peer, &newest, now);
+}
+
+static void measure_round_trip(const struct control_endpoint *endpoint, struct peer *peer,
+			       const struct ctrl_header *header, uint64_t now)
+{
+	const struct control_parameters *parameters = &endpoint->parameters;
+	const uint32_t elapsed = control_stamp(now) - header->echo;
+	uint64_t sample, difference;
+
+	if (header->echo == 0 || header->echo_age > elapsed)
+		return;
+	sample = (uint64_t)(elapsed - header->echo_age) * NS_IN_US;
+	sample = control_max(control_min(sample, parameters->rto_max), NS_IN_US);
+	if (peer->rtt == 0) {
+		peer->rtt = sample;
+		peer->rtt_variation = sample / 2;
+	} else {
+		difference = sample > peer->rtt ? sample - peer->rtt : peer->rtt - sample;
+		peer->rtt_variation += difference / 4 - peer->rtt_variation / 4;
+		peer->rtt += sample / 8 - peer->rtt / 8;
+	}
+	peer->rto = peer->rtt + 4 * peer->rtt_variation + parameters->ack_delay;
+	peer->rto = control_min(control_max(peer->rto, parameters->rto_min), parameters->rto_max);
+}
+
+// Only of frames that are newer than all before: the others say nothing of now.
+static void take_stamp(const struct control_endpoint *endpoint, struct peer *peer,
+		       const struct ctrl_header *header, uint64_t now)
+{
+	if (peer->has_stamp && !control_before(peer->stamp, header->stamp))
+		return;
+	peer->has_stamp = true;
+	peer->stamp = header->stamp;
+	peer->stamp_heard_at = now;
+	measure_round_trip(endpoint, peer, header, now);
+}
+
+// The peer is heard again: what it has not acknowledged is sent again at once.
+static void come_back(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	peer->lost = false;
+	for (uint32_t i = peer->first; i != peer->next; i++) {
+		struct sent_frame *frame = control_sent(endpoint, peer, i);
+
+		frame->due = now;
+		if (frame->transmissions > 1)
+			frame->transmissions = 1;
+	}
+	control_tell(endpoint, peer, CONTROL_BACK);
+}
+
+// A frame of a session that is not the one we know, or not known to be alive: it has to echo a
+// stamp that we send now.
+static void challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t session,
+		      uint64_t now)
+{
+	if (peer->challenging &&
+	    now - peer->challenged_at < endpoint->parameters.heartbeat_timeout &&
+	    (!control_connected(peer) || peer->challenged_session == session))
+		return;
+	peer->challenging = true;
+	peer->challenge = control_stamp(now);
+	peer->challenged_session = session;
+	peer->challenged_at = now;
+}
+
+static void owe_answer(const struct control_endpoint *endpoint, struct peer *peer,
+		       const struct ctrl_header *header, uint64_t now)
+{
+	if (header->session == peer->peer_session) {
+		acknowledge_at(peer, now);
+		return;
+	}
+	peer->answer_session = header->session;
+	peer->answer_stamp = header->stamp;
+	peer->answer_heard_at = now;
+	peer->answer_due = control_max(now, peer->answered_at + endpoint->parameters.ack_delay);
+}
+
+static bool passes_challenge(const struct peer *peer, const struct ctrl_header *header,
+			     uint64_t now)
+{
+	return peer->challenging && header->peer_session == peer->session && header->echo != 0 &&
+	       !control_before(header->echo, peer->challenge) &&
+	       !control_before(control_stamp(now), header->echo);
+}
+
+// Takes the session as the peer's; false if the user ended it at once.
+static bool connect(struct control_endpoint *endpoint, struct peer *peer,
+		    const struct ctrl_header *header)
+{
+	const bool restarted = control_connected(peer);
+	uint32_t life;
+
+	if (restarted) {
+		control_drop_queue(endpoint, peer);
+		control_count(&peer->counters.restarts, 1);
+	}
+	peer->life++;
+	peer->peer_session = header->session;
+	peer->peer_window = header->window;
+	peer->lost = false;
+	peer->challenging = false;
+	if (peer->answer_session == header->session)
+		peer->answer_session = 0;
+	peer->has_stamp = false;
+	peer->has_unsequenced = false;
+	peer->expected = (uint32_t)header->session;
+	peer->received_bits = 0;
+	peer->n_unacknowledged = 0;
+	peer->ack_due = NEVER;
+	life = peer->life;
+	control_tell(endpoint, peer, restarted ? CONTROL_RESTARTED : CONTROL_CONNECTED);
+	return peer->life == life;
+}
+
+// Is the frame of the peer's present session, and meant for ours? If not it is counted, and
+// answered so that the peer learns what it has to know.
+static bool belongs(struct control_endpoint *endpoint, struct peer *peer,
+		    const struct ctrl_header *header, uint64_t now)
+{
+	if (header->session == peer->peer_session && header->peer_session == peer->session)
+		return true;
+	if (header->session != peer->peer_session) {
+		if (passes_challenge(peer, header, now))
+			return connect(endpoint, peer, header);
+		challenge(endpoint, peer, header->session, now);
+	}
+	control_count(&peer->counters.foreign, 1);
+	owe_answer(endpoint, peer, header, now);
+	return false;
+}
+
+static bool fenced(struct control_endpoint *endpoint, struct peer *peer,
+		   const struct ctrl_header *header, uint64_t now)
+{
+	if (header->epoch != 0 && header->epoch < endpoint->epoch) {
+		control_count(&peer->counters.fenced, 1);
+		owe_answer(endpoint, peer, header, now);
+		return true;
+	}
+	if (header->epoch > endpoint->epoch) {
+		endpoint->epoch = header->epoch;
+		peer->next_heartbeat = now; // it may have fenced what we said last
+		control_tell(endpoint, peer, CONTROL_EPOCH);
+	}
+	return false;
+}
+
+static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
+		       const struct ctrl_frame *frame, uint64_t now)
+{
+	const struct ctrl_header *header = &frame->header;
+	uint32_t life;
+
+	control_count(&peer->counters.frames_received, 1);
+	if (fenced(endpoint, peer, header, now) || !belongs(endpoint, peer, header, now))
+		return;
+	life = peer->life;
+	peer->heard_at = now;
+	take_stamp(endpoint, peer, header, now);
+	take_acknowledgement(endpoint, peer, header, now);
+	if (header->flags & CTRL_ASK)
+		acknowledge_at(peer, now);
+	if (peer->lost)
+		come_back(endpoint, peer, now);
+	if (peer->life != life)
+		return;
+	if (header->flags & CTRL_SEQUENCED)
+		take_sequenced(endpoint, peer, frame, now);
+	else
+		take_unsequenced(endpoint, peer, frame);
+}
+
+// Of a datagram that cannot be trusted, the peer that it claims to be from; NULL if none.
+static struct peer *claimed_sender(const struct control_endpoint *endpoint, const uint8_t *bytes,
+				   size_t size)
+{
+	return size < CTRL_OVERHEAD ? NULL : control_peer(endpoint, load_le16(bytes + 8));
+}
+
+enum wire_error control_receive(struct control_endpoint *endpoint, const void *datagram,
+				size_t size, uint64_t now)
+{
+	struct ctrl_frame frame;
+	enum wire_error error = ctrl_frame_decode(datagram, size, &frame);
+	struct peer *peer;
+
+	if (error) {
+		peer = error == WIRE_BAD_CHECKSUM ? claimed_sender(endpoint, datagram, size) : NULL;
+		control_count(
+		    peer ? &peer->counters.bad_checksum : &endpoint->totals.malformed[error], 1);
+		return error;
+	}
+	peer = control_peer(endpoint, frame.header.node);
+	if (frame.header.destination != endpoint->parameters.node) {
+		control_count(&endpoint->totals.misdirected, 1);
+	} else if (!peer) {
+		control_count(&endpoint->totals.unknown_node, 1);
+	} else {
+		take_frame(endpoint, peer, &frame, now);
+		control_plan(endpoint, peer);
+	}
+	return WIRE_OK;
+}

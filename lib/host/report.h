@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What was found of a host, line by line, and what could be changed about it.
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HOST_TEXT_SIZE   384
+#define HOST_REMEDY_SIZE 384
+#define HOST_TARGET_SIZE 256
+#define HOST_VALUE_SIZE  256
+
+enum host_verdict {
+	HOST_OK,
+	HOST_WARN, // it runs, but not as well as it could
+	HOST_FAIL, // it would not run
+};
+
+struct host_finding {
+	enum host_verdict verdict;
+	const char *stage;             // what was looked at, "hugepages"
+	char text[HOST_TEXT_SIZE];     // what is the matter, and where
+	char remedy[HOST_REMEDY_SIZE]; // what to do about it; empty: nothing
+	bool quiet;                    // a warning that is for those who ask, not for each run
+};
+
+// Settings have a value, as text, that can be read, set, and set back. Leftovers can be removed.
+enum host_change_kind {
+	HOST_CHANGE_WRITE,    // the content of a file under /sys or /proc
+	HOST_CHANGE_MOUNT,    // a hugetlbfs at a directory: "absent", "empty" or its page size, "2M"
+	HOST_CHANGE_MTU,      // of an interface, bytes
+	HOST_CHANGE_LINK,     // of an interface: "up" or "down"
+	HOST_CHANGE_CHANNELS, // of an interface: "combined 4"
+	HOST_CHANGE_RINGS,    // of an interface: "rx 4096"
+	HOST_CHANGE_REMOVE_FOLDERS,
+	HOST_CHANGE_REMOVE_EVENT_RINGS,
+	HOST_N_CHANGE_KINDS,
+};
+
+struct host_change {
+	enum host_change_kind kind;
+	const char *stage;
+	char target[HOST_TARGET_SIZE]; // file, directory or interface
+	char value[HOST_VALUE_SIZE];   // that it is to have
+};
+
+// To be zeroed before the first use.
+struct host_report {
+	struct host_finding *findings;
+	unsigned n_findings, findings_room;
+	struct host_change *changes; // what evb host prepare would do, in this order
+	unsigned n_changes, changes_room;
+	bool out_of_memory; // something is missing here
+};
+
+// Adds a finding, and returns it; its remedy is still empty. Where memory ran out, a finding that
+// leads nowhere.
+struct host_finding *report_add(struct host_report *report, enum host_verdict verdict,
+				const char *stage, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+void report_remedy(struct host_finding *finding, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Adds a change of the stage's.
+void report_change(struct host_report *report, enum host_change_kind kind, const char *stage,
+		   const char *target, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+unsigned report_count(const struct host_report *report, enum host_verdict verdict);
+
+// "ok", "warn", "fail".
+const char *host_verdict_name(enum host_verdict verdict);
+
+void host_report_free(struct host_report *report);

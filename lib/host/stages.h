@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The stages of host_check(). Each is two steps: X_read() collects facts, and X_judge() makes
+// findings of them, without a look at the system. The plan may be NULL in both.
+#pragma once
+
+#include <sys/types.h>
+
+#include "appliance/plan.h"
+#include "evring/evring.h"
+#include "host/cpu_list.h"
+#include "host/report.h"
+#include "host/system.h"
+
+#define NO_LIMIT UINT64_MAX
+
+// --- mounts.c: where event rings can lie ---------------------------------------------------------
+
+#define MOUNTS_MOST 8
+
+struct mounts_hugetlbfs {
+	char path[HOST_TARGET_SIZE];
+	uint64_t page; // bytes; 0: not told
+	bool usable;   // by this process
+};
+
+struct mounts_facts {
+	struct mounts_hugetlbfs hugetlbfs[MOUNTS_MOST];
+	unsigned n_hugetlbfs;
+	uint64_t default_page; // of hugepages, bytes
+	bool has_shm;
+	uint64_t shm_free, shm_size;
+	uint64_t available; // memory, as the kernel estimates it
+	// event_ring.directory, where the plan names one
+	bool directory_exists, directory_usable, directory_hugepages;
+	uint64_t directory_free;
+};
+
+void mounts_read(struct mounts_facts *facts, const struct host_system *system,
+		 const struct plan *plan);
+
+// hugepages: whether enough are free for the plan.
+void mounts_judge(const struct mounts_facts *facts, bool hugepages, const struct plan *plan,
+		  struct host_report *report);
+
+// "2 MiB", of a page.
+void mounts_page_name(uint64_t page, char text[16]);
+
+// --- runs.c: other runs, alive and dead ----------------------------------------------------------
+
+struct runs_facts {
+	bool lives;                     // a run of the plan's name
+	pid_t pid;                      // its process, 0: not known
+	char lives_at[SYSTEM_PATH_SIZE]; // file that tells
+	char folders[HOST_TARGET_SIZE]; // directory of DPDK's run-time folders
+	unsigned dead_folders;
+	unsigned dead_rings; // files
+	uint64_t dead_bytes; // of event rings in ordinary memory ...
+	uint64_t dead_hugepage_bytes;
+	char dead_in[MOUNTS_MOST + 2][HOST_TARGET_SIZE]; // directories that hold some
+	unsigned n_dead_in;
+};
+
+void runs_read(struct runs_facts *facts, const struct host_system *system,
+	       const struct mounts_facts *mounts, const struct plan *plan);
+void runs_judge_live(const struct runs_facts *facts, const struct plan *plan,
+		     struct host_report *report);
+void runs_judge_dead(const struct runs_facts *facts, struct host_report *report);
+
+// Removes the run-time folders of dead runs from a directory of them. Returns how many.
+unsigned runs_remove_folders(const char *directory);
+
+// --- hugepages.c ---------------------------------------------------------------------------------
+
+#define HUGEPAGES_MOST_SIZES 4
+
+struct hugepages_size {
+	uint64_t page; // bytes
+	uint64_t reserved, free;
+};
+
+struct hugepages_node {
+	bool exists;
+	struct hugepages_size sizes[HUGEPAGES_MOST_SIZES]; // small ones first
+	unsigned n_sizes;
+	uint64_t dead; // bytes that dead runs hold, on all nodes
+};
+
+struct hugepages_facts {
+	bool has_nodes; // else the kernel is one without NUMA
+	struct hugepages_node nodes[PLAN_MAX_NODES];
+	uint64_t default_page; // bytes
+};
+
+void hugepages_read(struct hugepages_facts *facts, const struct host_system *system);
+
+// dead: bytes that dead runs hold.
+void hugepages_judge(const struct hugepages_facts *facts, uint64_t dead, const struct plan *plan,
+		     struct host_report *report);
+
+// Whether the plan finds what it wants.
+bool hugepages_suffice(const struct hugepages_facts *facts, const struct plan *plan);
+
+// --- cgroup.c ------------------------------------------------------------------------------------
+
+struct cgroup_limit {
+	uint64_t limit; // bytes; NO_LIMIT: none
+	uint64_t room;  // bytes of it that are left
+	char file[SYSTEM_PATH_SIZE];
+};
+
+struct cgroup_facts {
+	struct cgroup_limit memory;
+	struct cgroup_limit hugepages; // of the default page size
+};
+
+void cgroup_read(struct cgroup_facts *facts, const struct host_system *system,
+		 uint64_t default_page);
+void cgroup_judge(const struct cgroup_facts *facts, bool hugepages, const struct plan *plan,
+		  struct host_report *report);
+
+// --- rights.c: capabilities and locked memory ----------------------------------------------------
+
+struct rights_facts {
+	uint64_t capabilities; // effective, bit i: capability i
+	uint64_t memlock;      // bytes; NO_LIMIT: none
+	char program[SYSTEM_PATH_SIZE];
+};
+
+void rights_read(struct rights_facts *facts, const struct host_system *system);
+void rights_judge_capabilities(const struct rights_facts *facts, const struct plan *plan,
+			       struct host_report *report);
+void rights_judge_memlock(const struct rights_facts *facts, bool hugepages, const struct plan *plan,
+			  struct host_report *report);
+
+// Whether the name, "CAP_NET_RAW", is known.
+bool rights_knows(const char *capability);
+
+// --- cpus.c --------------------------------------------------------------------------------------
+
+struct cpus_facts {
+	cpu_set_t online, allowed, isolated;
+	cpu_set_t slow; // whose governor is not "performance"
+	char governor[HOST_LINK_NAME_SIZE]; // of one of them
+};
+
+void cpus_read(struct cpus_facts *facts, const struct host_system *system, const struct plan *plan);
+void cpus_judge(const struct cpus_facts *facts, const struct plan *plan,
+		struct host_report *report);
+void cpus_judge_isolation(const struct cpus_facts *facts, const struct plan *plan,
+			  struct host_report *report);
+void cpus_judge_governor(const struct cpus_facts *facts, const struct plan *plan,
+			 struct host_report *report);
+
+// CPUs of the lcores.
+void cpus_of_plan(const struct plan *plan, cpu_set_t *set);
+
+// --- interrupts.c --------------------------------------------------------------------------------
+
+#define INTERRUPTS_MOST 256
+
+struct interrupts_facts {
+	cpu_set_t online;
+	unsigned n; // that now go to CPUs of lcores
+	struct {
+		unsigned number;
+		cpu_set_t wanted; // CPUs that it may go to
+	} list[INTERRUPTS_MOST];
+};
+
+void interrupts_read(struct interrupts_facts *facts, const struct host_system *system,
+		     const struct plan *plan);
+void interrupts_judge(const struct interrupts_facts *facts, const struct plan *plan,
+		      struct host_report *report);
+
+// --- drivers.c: DPDK's drivers, as their files tell ----------------------------------------------
+
+#define DRIVERS_TEXT_SIZE 512
+
+struct drivers_port {
+	bool looked; // there is a folder of drivers
+	bool installed;
+	char library[HOST_TARGET_SIZE];
+	char parameters[DRIVERS_TEXT_SIZE]; // as the driver lists them
+	char kernel_drivers[DRIVERS_TEXT_SIZE]; // one of which a PCI device must have; empty: none
+	bool knows[CONFIG_MAX_OPTIONS];         // the port's options
+};
+
+struct drivers_facts {
+	struct drivers_port ports[CONFIG_MAX_PORTS];
+};
+
+void drivers_read(struct drivers_facts *facts, const struct host_system *system,
+		  const struct plan *plan);
+void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
+		   struct host_report *report);
+
+// Looks through the bytes of a driver's file. Pure.
+void drivers_scan(struct drivers_port *port, const char *driver, const struct config_port *config,
+		  const uint8_t *bytes, size_t size);
+
+// --- devices.c, interfaces.c: what ports are on --------------------------------------------------
+
+enum devices_kind {
+	DEVICES_NONE, // made up by DPDK
+	DEVICES_INTERFACE,
+	DEVICES_PCI,
+	DEVICES_TUN,
+	DEVICES_SOCKET, // that another process makes
+	DEVICES_FILE,
+};
+
+struct devices_port {
+	enum devices_kind kind;
+	bool exists; // interface, device, file, or the socket of the other side
+	bool usable; // file, or /dev/net/tun: by this process
+	struct host_link link;
+	char kernel_driver[HOST_LINK_NAME_SIZE]; // that has the PCI device; empty: none
+	char interface[HOST_LINK_NAME_SIZE];     // that the PCI device is in the kernel
+	bool has_vfio;
+	int numa_node; // -1: not told
+};
+
+struct devices_facts {
+	struct devices_port ports[CONFIG_MAX_PORTS];
+};
+
+void devices_read(struct devices_facts *facts, const struct host_system *system,
+		  const struct plan *plan);
+void devices_judge(const struct devices_facts *facts, const struct drivers_facts *drivers,
+		   const struct plan *plan, struct host_report *report);
+void devices_judge_numa(const struct devices_facts *facts, const struct plan *plan,
+			struct host_report *report);
+void interfaces_judge_link(const struct devices_facts *facts, const struct plan *plan,
+			   struct host_report *report);
+void interfaces_judge_mtu(const struct devices_facts *facts, const struct plan *plan,
+			  struct host_report *report);
+void interfaces_judge_queues(const struct devices_facts *facts, const struct plan *plan,
+			     struct host_report *report);
+void interfaces_judge_pfc(const struct devices_facts *facts, const struct plan *plan,
+			  struct host_report *report);
+
+// The value of a driver's argument for a port: the configuration's, else the profile's, else
+// `otherwise`.
+const char *devices_argument(const struct plan *plan, unsigned port, const char *name,
+			     const char *otherwise);

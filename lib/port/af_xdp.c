@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "port/af_xdp.h"
+
+#include <linux/bpf.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf_pool_ops.h>
+
+#include "port/xdp.h"
+#include "port/xdp_interface.h"
+#include "port/xdp_telemetry.h"
+#include "transport/segment_mbuf.h"
+
+struct af_xdp {
+	struct xdp *xdp;                                                // NULL: not steered by evb
+	const struct rte_eth_rxtx_callback *callbacks[PORT_MAX_QUEUES]; // by tx queue
+};
+
+static int fail(const struct port *port, char *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int fail(const struct port *port, char *error, const char *format, ...)
+{
+	va_list list;
+	int n = snprintf(error, PORT_ERROR_SIZE, "port %s: ", port->config->name);
+
+	va_start(list, format);
+	vsnprintf(error + n, PORT_ERROR_SIZE - (size_t)n, format, list);
+	va_end(list);
+	return -1;
+}
+
+bool af_xdp_is_driver(const struct profile *profile)
+{
+	return strcmp(profile->driver, "net_af_xdp") == 0;
+}
+
+uint32_t af_xdp_headroom(void)
+{
+	return XDP_PACKET_HEADROOM;
+}
+
+static bool has_own_program(const struct config_port *config)
+{
+	for (unsigned i = 0; i < config->n_options; i++)
+		if (strcmp(config->options[i].name, "xdp_prog") == 0)
+			return true;
+	return false;
+}
+
+int af_xdp_prepare(struct port *port, const struct config *appliance, char *error)
+{
+	char cause[XDP_ERROR_SIZE];
+
+	if (port->n_tx_queues > port->n_rx_queues)
+		return fail(port, error,
+			    "%u lcores send on it and it has %u rx queues, but the driver has its "
+			    "queues in pairs: raise rx_queues, or put the roles that send on fewer "
+			    "lcores",
+			    port->n_tx_queues, port->n_rx_queues);
+	port->n_tx_queues = port->n_rx_queues;
+	port->af_xdp = calloc(1, sizeof(*port->af_xdp));
+	if (port->af_xdp == NULL)
+		return fail(port, error, "out of memory");
+	if (has_own_program(port->config))
+		return 0;
+	if (appliance == NULL)
+		return fail(port, error,
+			    "profile %s takes event traffic only, which needs a configuration: use "
+			    "profile af_packet",
+			    port->profile->name);
+	if (xdp_prepare(&port->af_xdp->xdp, port->config->name, port->config->device, cause) != 0)
+		return fail(port, error, "%s", cause);
+	return 0;
+}
+
+const char *af_xdp_program_path(const struct port *port)
+{
+	return port->af_xdp != NULL && port->af_xdp->xdp != NULL
+		   ? xdp_program_path(port->af_xdp->xdp)
+		   : NULL;
+}
+
+// DPDK spreads mbufs over memory channels by making them longer. The driver and the kernel need
+// them side by side, a page each: that is rte_pktmbuf_pool_create() with a flag that it lacks.
+struct rte_mempool *af_xdp_pool_create(const char *name, uint32_t mbufs, uint32_t cache,
+				       uint32_t buffer, int numa_node)
+{
+	struct rte_pktmbuf_pool_private layout = {
+		.mbuf_data_room_size = (uint16_t)(buffer + RTE_PKTMBUF_HEADROOM),
+		.mbuf_priv_size = SEGMENT_PRIVATE_SIZE,
+	};
+	unsigned element =
+	    (unsigned)sizeof(struct rte_mbuf) + SEGMENT_PRIVATE_SIZE + layout.mbuf_data_room_size;
+	struct rte_mempool *pool = rte_mempool_create_empty(
+	    name, mbufs, element, cache, sizeof(layout), numa_node, RTE_MEMPOOL_F_NO_SPREAD);
+	int result;
+
+	if (pool == NULL)
+		return NULL;
+	result = rte_mempool_set_ops_byname(pool, rte_mbuf_best_mempool_ops(), NULL);
+	if (result == 0) {
+		rte_pktmbuf_pool_init(pool, &layout);
+		result = rte_mempool_populate_default(pool);
+	}
+	if (result < 0) {
+		rte_mempool_free(pool);
+		rte_errno = -result;
+		return NULL;
+	}
+	(void)rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL); // the result is their number
+	port_pool_touch(pool);
+	return pool;
+}
+
+int af_xdp_check_pool(const struct port *port, char *error)
+{
+	const struct rte_mempool *pool = port->pool;
+	size_t object = pool->header_size + pool->elt_size + pool->trailer_size;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	// The driver takes the pool for one array of equal chunks, the kernel no chunk above a
+	// page.
+	if (pool->nb_mem_chunks != 1)
+		return fail(port, error, "its mbufs lie in %u pieces of memory instead of one",
+			    pool->nb_mem_chunks);
+	if (object > page)
+		return fail(port, error,
+			    "an mbuf for mtu %u takes %zu bytes, the driver can use at most %zu",
+			    port->config->mtu, object, page);
+	return 0;
+}
+
+void af_xdp_explain(const struct port *port, char *error)
+{
+	char cause[XDP_ERROR_SIZE];
+
+	if (port->af_xdp == NULL || port->af_xdp->xdp == NULL)
+		return;
+	xdp_explain(port->af_xdp->xdp, cause);
+	(void)fail(port, error, "%s", cause);
+}
+
+// A packet in one piece, in an mbuf of the port's: the driver sends it without another copy.
+static struct rte_mbuf *in_one_piece(const struct port *port, const struct rte_mbuf *packet)
+{
+	struct rte_mbuf *copy = rte_pktmbuf_alloc(port->pool);
+	char *to;
+
+	if (copy == NULL)
+		return NULL;
+	to = rte_pktmbuf_append(copy, (uint16_t)rte_pktmbuf_pkt_len(packet));
+	for (; to != NULL && packet != NULL; packet = packet->next) {
+		memcpy(to, rte_pktmbuf_mtod(packet, const void *), packet->data_len);
+		to += packet->data_len;
+	}
+	return copy;
+}
+
+// Of each tx burst; the lcore that sends. The driver would send what lies behind the first of
+// several buffers. Without mbufs it sends fewer, and the sender tries again.
+static uint16_t join_buffers(uint16_t port_id, uint16_t queue, struct rte_mbuf **packets,
+			     uint16_t n, void *context)
+{
+	const struct port *port = context;
+
+	(void)port_id;
+	(void)queue;
+	for (uint16_t i = 0; i < n; i++) {
+		struct rte_mbuf *copy;
+
+		if (packets[i]->nb_segs == 1)
+			continue;
+		copy = in_one_piece(port, packets[i]);
+		if (copy == NULL)
+			return i;
+		rte_pktmbuf_free(packets[i]);
+		packets[i] = copy;
+	}
+	return n;
+}
+
+static int add_callbacks(struct port *port, char *error)
+{
+	for (uint16_t q = 0; q < port->n_tx_queues; q++) {
+		port->af_xdp->callbacks[q] =
+		    rte_eth_add_tx_callback(port->id, q, join_buffers, port);
+		if (port->af_xdp->callbacks[q] == NULL)
+			return fail(port, error, "out of memory");
+	}
+	return 0;
+}
+
+int af_xdp_start(struct port *port, const struct config *appliance, char *error)
+{
+	struct xdp *xdp = port->af_xdp->xdp;
+	char cause[XDP_ERROR_SIZE];
+	struct xdp_rules rules;
+
+	if (add_callbacks(port, error) != 0)
+		return -1;
+	if (xdp == NULL)
+		return 0;
+	xdp_rules_make(&rules, appliance, port->config,
+		       port_buffer_size(port->profile, port->config->mtu) - af_xdp_headroom());
+	if (xdp_steer(xdp, &rules, cause) != 0)
+		return fail(port, error, "%s", cause);
+	xdp_telemetry_add(port->config->name, xdp);
+	snprintf(port->report, sizeof(port->report), "port %s: %s", port->config->name,
+		 xdp_report(xdp));
+	return 0;
+}
+
+bool af_xdp_kernel_answers(const struct port *port)
+{
+	return port->af_xdp != NULL && port->af_xdp->xdp != NULL &&
+	       interface_has_address(port->config->device, port->config->address);
+}
+
+uint64_t af_xdp_missed(const struct port *port)
+{
+	return port->af_xdp != NULL && port->af_xdp->xdp != NULL ? xdp_missed(port->af_xdp->xdp)
+								 : 0;
+}
+
+void af_xdp_close(struct port *port)
+{
+	if (port->af_xdp == NULL)
+		return;
+	if (port->af_xdp->xdp != NULL)
+		xdp_telemetry_remove(port->af_xdp->xdp);
+	xdp_close(port->af_xdp->xdp);
+	for (uint16_t q = 0; q < RTE_DIM(port->af_xdp->callbacks); q++)
+		if (port->af_xdp->callbacks[q] != NULL)
+			(void)rte_eth_remove_tx_callback(port->id, q, port->af_xdp->callbacks[q]);
+	free(port->af_xdp);
+	port->af_xdp = NULL;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The maps of the program: a system call each, which the kernel makes atomic an element.
+#include "port/xdp_internal.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_xdp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include <bpf/bpf.h>
+
+static const uint32_t only = 0; // key of the settings
+
+// A source's counters begin at 0 on every CPU. Returns 0, or a negative errno.
+static int add_source(const struct xdp *xdp, uint32_t id)
+{
+	struct steer_counter *zeros = calloc(xdp->n_cpus, sizeof(*zeros));
+	int result;
+
+	if (zeros == NULL)
+		return -ENOMEM;
+	result = bpf_map_update_elem(xdp->sources_map, &id, zeros, BPF_NOEXIST);
+	free(zeros);
+	return result == 0 ? 0 : -errno;
+}
+
+int xdp_maps_fill(struct xdp *xdp, const struct xdp_rules *rules)
+{
+	struct steer_settings *set = &xdp->settings;
+
+	*set = (struct steer_settings){
+		.active = 1,
+		.own_address = htonl(rules->own_address),
+		.largest_frame = rules->largest_frame,
+		.ether_type = rules->ether_type,
+		.n_ranges = rules->n_ranges,
+	};
+	for (unsigned i = 0; i < rules->n_ranges; i++)
+		set->ranges[i] = rules->ranges[i];
+	for (unsigned i = 0; i < rules->n_ids; i++) {
+		int result = add_source(xdp, rules->ids[i]);
+
+		if (result != 0)
+			return result;
+	}
+	return bpf_map_update_elem(xdp->settings_map, &only, set, BPF_ANY) == 0 ? 0 : -errno;
+}
+
+int xdp_admit_source(struct xdp *xdp, uint16_t id)
+{
+	return add_source(xdp, id);
+}
+
+int xdp_refuse_source(struct xdp *xdp, uint16_t id)
+{
+	uint32_t key = id;
+
+	return bpf_map_delete_elem(xdp->sources_map, &key) == 0 ? 0 : -errno;
+}
+
+// With the lock. The list is looked at only where it is not empty.
+static int set_check_addresses(struct xdp *xdp, bool check)
+{
+	xdp->settings.check_addresses = check;
+	return bpf_map_update_elem(xdp->settings_map, &only, &xdp->settings, BPF_ANY) == 0 ? 0
+											   : -errno;
+}
+
+int xdp_admit_address(struct xdp *xdp, uint32_t address)
+{
+	const uint32_t key = htonl(address), value = 1;
+	int result = 0;
+
+	pthread_mutex_lock(&xdp->lock);
+	if (bpf_map_update_elem(xdp->addresses_map, &key, &value, BPF_NOEXIST) != 0)
+		result = -errno;
+	else if (++xdp->n_addresses == 1)
+		result = set_check_addresses(xdp, true);
+	pthread_mutex_unlock(&xdp->lock);
+	return result;
+}
+
+int xdp_refuse_address(struct xdp *xdp, uint32_t address)
+{
+	const uint32_t key = htonl(address);
+	int result = 0;
+
+	pthread_mutex_lock(&xdp->lock);
+	if (bpf_map_delete_elem(xdp->addresses_map, &key) != 0)
+		result = -errno;
+	else if (--xdp->n_addresses == 0)
+		result = set_check_addresses(xdp, false);
+	pthread_mutex_unlock(&xdp->lock);
+	return result;
+}
+
+// Sums over the CPUs.
+static bool read_counter(const struct xdp *xdp, int map, uint32_t key, struct steer_counter *sum)
+{
+	struct steer_counter *each = calloc(xdp->n_cpus, sizeof(*each));
+	bool found = each != NULL && bpf_map_lookup_elem(map, &key, each) == 0;
+
+	*sum = (struct steer_counter){ 0 };
+	for (unsigned i = 0; found && i < xdp->n_cpus; i++) {
+		sum->packets += each[i].packets;
+		sum->bytes += each[i].bytes;
+	}
+	free(each);
+	return found;
+}
+
+// What DPDK's driver leaves out of its count of missed packets.
+static uint64_t ring_full(const struct xdp *xdp)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < xdp->n_sockets; i++) {
+		struct xdp_statistics statistics = { 0 };
+		socklen_t size = sizeof(statistics);
+
+		if (getsockopt(xdp->sockets[i], SOL_XDP, XDP_STATISTICS, &statistics, &size) == 0)
+			sum += statistics.rx_ring_full;
+	}
+	return sum;
+}
+
+bool xdp_counters(const struct xdp *xdp, struct xdp_counters *counters)
+{
+	bool found = true;
+
+	for (uint32_t cause = 0; cause < STEER_N_CAUSES; cause++)
+		found &= read_counter(xdp, xdp->causes_map, cause, &counters->causes[cause]);
+	counters->ring_full = ring_full(xdp);
+	return found;
+}
+
+bool xdp_source_counter(const struct xdp *xdp, uint16_t id, struct steer_counter *counter)
+{
+	return read_counter(xdp, xdp->sources_map, id, counter);
+}
+
+uint64_t xdp_missed(const struct xdp *xdp)
+{
+	struct steer_counter too_long, no_socket;
+
+	(void)read_counter(xdp, xdp->causes_map, STEER_TOO_LONG, &too_long); // else 0
+	(void)read_counter(xdp, xdp->causes_map, STEER_NO_SOCKET, &no_socket);
+	return too_long.packets + no_socket.packets + ring_full(xdp);
+}
+
+unsigned xdp_strangers(const struct xdp *xdp, struct xdp_stranger *strangers, unsigned most)
+{
+	struct steer_stranger key, *previous = NULL;
+	unsigned n = 0;
+
+	while (n < most && bpf_map_get_next_key(xdp->strangers_map, previous, &key) == 0) {
+		if (bpf_map_lookup_elem(xdp->strangers_map, &key, &strangers[n].packets) == 0) {
+			strangers[n].address = ntohl(key.address);
+			strangers[n].id = key.id;
+			n++;
+		}
+		previous = &key;
+	}
+	return n;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The results of rte_tel_data_add_*() are not looked at: they fail only if keys are too many, too
+// long or have wrong characters.
+#include "port/xdp_telemetry.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_telemetry.h>
+
+#include "wire/net.h"
+
+#define PARAMETERS_SIZE 128
+
+struct steered_port {
+	char name[CONFIG_NAME_SIZE];
+	struct xdp *xdp; // NULL: free
+};
+
+// Answers are made with the lock held: a port cannot be closed meanwhile.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct steered_port ports[CONFIG_MAX_PORTS];
+
+static struct xdp *find(const char *name)
+{
+	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++)
+		if (ports[i].xdp != NULL && strcmp(ports[i].name, name) == 0)
+			return ports[i].xdp;
+	return NULL;
+}
+
+static int answer_error(struct rte_tel_data *data, const char *what)
+{
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "error", what);
+	return 0;
+}
+
+static int answer_list(const char *command, const char *parameters, struct rte_tel_data *data)
+{
+	(void)command;
+	(void)parameters;
+	rte_tel_data_start_array(data, RTE_TEL_STRING_VAL);
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++)
+		if (ports[i].xdp != NULL)
+			rte_tel_data_add_array_string(data, ports[i].name);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static void add_counter(struct rte_tel_data *data, const char *name,
+			const struct steer_counter *counter)
+{
+	char key[RTE_TEL_MAX_STRING_LEN];
+
+	snprintf(key, sizeof(key), "%s_packets", name);
+	rte_tel_data_add_dict_u64(data, key, counter->packets);
+	snprintf(key, sizeof(key), "%s_bytes", name);
+	rte_tel_data_add_dict_u64(data, key, counter->bytes);
+}
+
+static int describe(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
+{
+	struct xdp_counters counters;
+
+	(void)rest;
+	if (!xdp_counters(xdp, &counters))
+		return answer_error(data, "out of memory");
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_string(data, "mode", xdp_mode(xdp));
+	rte_tel_data_add_dict_u64(data, "zero_copy", xdp_is_zero_copy(xdp));
+	for (unsigned cause = 0; cause < STEER_N_CAUSES; cause++)
+		add_counter(data, xdp_cause_name(cause), &counters.causes[cause]);
+	rte_tel_data_add_dict_u64(data, "ring_full_packets", counters.ring_full);
+	return 0;
+}
+
+static int describe_source(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
+{
+	char *end;
+	unsigned long id = strtoul(rest, &end, 0);
+	struct steer_counter counter;
+
+	if (rest[0] == '\0' || *end != '\0' || id > UINT16_MAX)
+		return answer_error(data, "the parameters are PORT,ID with ID 0 to 65535");
+	if (!xdp_source_counter(xdp, (uint16_t)id, &counter))
+		return answer_error(data, "this source is not admitted");
+	rte_tel_data_start_dict(data);
+	add_counter(data, "redirected", &counter);
+	return 0;
+}
+
+static void add_stranger(struct rte_tel_data *data, unsigned index,
+			 const struct xdp_stranger *stranger)
+{
+	struct rte_tel_data *nested = rte_tel_data_alloc();
+	uint32_t ip = stranger->address;
+	char text[RTE_TEL_MAX_STRING_LEN];
+
+	if (nested == NULL)
+		return; // memory is short: the answer comes without it
+	rte_tel_data_start_dict(nested);
+	snprintf(text, sizeof(text), "%u.%u.%u.%u", ip >> 24, ip >> 16 & 255, ip >> 8 & 255,
+		 ip & 255);
+	rte_tel_data_add_dict_string(nested, "address", text);
+	if (stranger->id != STEER_NO_ID)
+		rte_tel_data_add_dict_u64(nested, "source", stranger->id);
+	rte_tel_data_add_dict_u64(nested, "packets", stranger->packets);
+	snprintf(text, sizeof(text), "stranger_%u", index);
+	if (rte_tel_data_add_dict_container(data, text, nested, 0) != 0)
+		rte_tel_data_free(nested);
+}
+
+static int describe_strangers(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
+{
+	struct xdp_stranger strangers[STEER_MAX_STRANGERS];
+	unsigned n = xdp_strangers(xdp, strangers, STEER_MAX_STRANGERS);
+
+	(void)rest;
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_u64(data, "strangers", n);
+	for (unsigned i = 0; i < n; i++)
+		add_stranger(data, i, &strangers[i]);
+	return 0;
+}
+
+static int change(struct xdp *xdp, const char *who, struct rte_tel_data *data, bool admit)
+{
+	unsigned prefix;
+	uint32_t address;
+	int result;
+
+	if (net_ipv4_parse(who, &address, &prefix) && prefix == 32) {
+		result = admit ? xdp_admit_address(xdp, address) : xdp_refuse_address(xdp, address);
+	} else {
+		char *end;
+		unsigned long id = strtoul(who, &end, 0);
+
+		if (who[0] == '\0' || *end != '\0' || id > UINT16_MAX)
+			return answer_error(
+			    data, "the parameters are PORT,WHO: a source id or an IPv4 address");
+		result = admit ? xdp_admit_source(xdp, (uint16_t)id)
+			       : xdp_refuse_source(xdp, (uint16_t)id);
+	}
+	if (result == -EEXIST || result == -ENOENT)
+		return answer_error(data, admit ? "admitted already" : "not admitted");
+	if (result != 0)
+		return answer_error(data, strerror(-result));
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_u64(data, "changed", 1);
+	return 0;
+}
+
+static int admit(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
+{
+	return change(xdp, rest, data, true);
+}
+
+static int refuse(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
+{
+	return change(xdp, rest, data, false);
+}
+
+static const struct verb {
+	const char *command, *help;
+	int (*answer)(struct xdp *xdp, const char *rest, struct rte_tel_data *data);
+} verbs[] = {
+	{ "/evb/xdp/info", "Steering of a port. Parameters: PORT", describe },
+	{ "/evb/xdp/source", "Counters of an admitted source. Parameters: PORT,ID",
+	  describe_source },
+	{ "/evb/xdp/strangers", "Who was refused lately. Parameters: PORT", describe_strangers },
+	{ "/evb/xdp/admit", "Admits a source or address. Parameters: PORT,WHO", admit },
+	{ "/evb/xdp/refuse", "Refuses a source or address. Parameters: PORT,WHO", refuse },
+};
+
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+// "PORT" or "PORT,REST".
+static int answer_verb(const char *command, const char *parameters, struct rte_tel_data *data)
+{
+	char text[PARAMETERS_SIZE], *rest = text;
+	const struct verb *verb = verbs;
+	struct xdp *xdp;
+	int result;
+
+	while (strcmp(verb->command, command) != 0)
+		verb++; // DPDK calls for those that were registered
+	snprintf(text, sizeof(text), "%s", parameters != NULL ? parameters : "");
+	(void)strsep(&rest, ",");
+	pthread_mutex_lock(&lock);
+	xdp = find(text);
+	result = xdp != NULL ? verb->answer(xdp, rest != NULL ? rest : "", data)
+			     : answer_error(data, "no port of this name is steered: see "
+						  "/evb/xdp/list");
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+// Without them the port runs all the same.
+static void register_commands(void)
+{
+	(void)rte_telemetry_register_cmd("/evb/xdp/list", answer_list,
+					 "Ports that are steered. No parameters");
+	for (unsigned i = 0; i < N_VERBS; i++)
+		(void)rte_telemetry_register_cmd(verbs[i].command, answer_verb, verbs[i].help);
+}
+
+void xdp_telemetry_add(const char *port, struct xdp *xdp)
+{
+	static bool registered; // control thread
+
+	if (!registered)
+		register_commands();
+	registered = true;
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++) {
+		if (ports[i].xdp != NULL)
+			continue;
+		snprintf(ports[i].name, sizeof(ports[i].name), "%s", port);
+		ports[i].xdp = xdp;
+		break;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+void xdp_telemetry_remove(const struct xdp *xdp)
+{
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++)
+		if (ports[i].xdp == xdp)
+			ports[i].xdp = NULL;
+	pthread_mutex_unlock(&lock);
+}

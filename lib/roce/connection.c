@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "roce/connection_internal.h"
+
+#include <stdlib.h>
+
+#define MOST_CONNECTIONS 65536u
+#define INDEX_MASK       0xFFFFu // of an id; above it is what changes from use to use
+#define REQ_PRIVATE      (92u - ROCE_CM_IP_SIZE)
+
+static bool parameters_are_valid(const struct cm_parameters *p)
+{
+	return p->table != NULL && p->connections >= 1 && p->connections <= MOST_CONNECTIONS &&
+	       p->half_open >= 1 && p->half_open_of_peer >= 1 && p->of_peer >= 1 &&
+	       p->response_timeout > 0 && p->accept_timeout > 0 && p->timeout_code < 32 &&
+	       p->retry_count <= 7 && p->rnr_retry <= 7 && roce_mtu_code(p->path_mtu) != 0;
+}
+
+static uint32_t power_of_two(uint32_t n)
+{
+	uint32_t power = 1;
+
+	while (power < n)
+		power *= 2;
+	return power;
+}
+
+struct cm *cm_create(const struct cm_parameters *parameters)
+{
+	struct cm *cm;
+	uint32_t n;
+
+	if (!parameters_are_valid(parameters))
+		return NULL;
+	cm = calloc(1, sizeof(*cm));
+	if (cm == NULL)
+		return NULL;
+	n = parameters->connections;
+	cm->parameters = *parameters;
+	cm->seed = parameters->seed;
+	cm->bucket_mask = power_of_two(2 * n) - 1;
+	cm->list_mask = power_of_two(n) - 1;
+	cm->connections = calloc(n, sizeof(*cm->connections));
+	cm->buckets = malloc((cm->bucket_mask + 1) * sizeof(*cm->buckets));
+	cm->listed = calloc(cm->list_mask + 1, sizeof(*cm->listed));
+	if (cm->connections == NULL || cm->buckets == NULL || cm->listed == NULL) {
+		cm_destroy(cm);
+		return NULL;
+	}
+	memset(cm->buckets, 0xFF, (cm->bucket_mask + 1) * sizeof(*cm->buckets)); // CM_NONE
+	for (uint32_t i = 0; i < n; i++) {
+		cm->connections[i].chain = i + 1 < n ? i + 1 : CM_NONE;
+		cm->connections[i].id = ((uint32_t)seed_next(&cm->seed) & ~INDEX_MASK) | i;
+	}
+	cm->psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS;
+	return cm;
+}
+
+void cm_destroy(struct cm *cm)
+{
+	if (cm == NULL)
+		return;
+	free(cm->connections);
+	free(cm->buckets);
+	free(cm->listed);
+	free(cm);
+}
+
+bool cm_listen(struct cm *cm, uint16_t port)
+{
+	if (cm->n_ports == CM_PORTS_MOST)
+		return false;
+	cm->ports[cm->n_ports++] = port;
+	return true;
+}
+
+bool cm_announce(struct cm *cm, uint16_t port, const struct queue_pair *qp)
+{
+	if (cm->n_announced == CM_PORTS_MOST)
+		return false;
+	cm->announced[cm->n_announced].port = port;
+	cm->announced[cm->n_announced++].qp = qp;
+	return true;
+}
+
+struct connection *cm_find(struct cm *cm, uint32_t id)
+{
+	uint32_t index = id & INDEX_MASK;
+
+	if (index >= cm->parameters.connections || cm->connections[index].id != id ||
+	    cm->connections[index].stage == CM_STAGE_FREE)
+		return NULL;
+	return &cm->connections[index];
+}
+
+static uint32_t *bucket_of(const struct cm *cm, const struct qp_address *peer)
+{
+	uint64_t mixed = seed_mix(load_le64(peer->bytes) + cm->parameters.seed);
+
+	mixed = seed_mix(mixed ^ load_le64(peer->bytes + 8));
+	return &cm->buckets[mixed & cm->bucket_mask];
+}
+
+uint32_t cm_first_of_peer(const struct cm *cm, const struct qp_address *peer)
+{
+	return *bucket_of(cm, peer);
+}
+
+// Whether a peer may have one more.
+static bool is_within_bounds(const struct cm *cm, const struct qp_address *peer)
+{
+	uint32_t n = 0, n_half_open = 0;
+
+	if (cm->free == CM_NONE || cm->n_half_open >= cm->parameters.half_open)
+		return false;
+	for (uint32_t i = cm_first_of_peer(cm, peer); i != CM_NONE; i = cm->connections[i].chain) {
+		const struct connection *connection = &cm->connections[i];
+
+		if (!qp_address_is(&connection->peer, peer))
+			continue;
+		n++;
+		n_half_open += cm_is_half_open(connection);
+	}
+	return n < cm->parameters.of_peer && n_half_open < cm->parameters.half_open_of_peer;
+}
+
+struct connection *cm_open_connection(struct cm *cm, const struct qp_address *peer)
+{
+	uint32_t *bucket = bucket_of(cm, peer), index = cm->free, id;
+	struct connection *connection;
+	bool listed;
+
+	if (!is_within_bounds(cm, peer))
+		return NULL;
+	connection = &cm->connections[index];
+	id = connection->id + INDEX_MASK + 1;
+	listed = connection->listed;
+	cm->free = connection->chain;
+	// An id is never 0, which says that there is none.
+	*connection = (struct connection){
+		.id = id <= INDEX_MASK ? id + INDEX_MASK + 1 : id,
+		.chain = *bucket,
+		.peer = *peer,
+		.listed = listed,
+		.local_psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS,
+		.transaction = seed_next(&cm->seed),
+	};
+	*bucket = index;
+	cm->n_open++;
+	return connection;
+}
+
+void cm_forget(struct cm *cm, struct connection *connection)
+{
+	uint32_t index = connection->id & INDEX_MASK;
+	uint32_t *link = bucket_of(cm, &connection->peer);
+
+	cm_set_stage(cm, connection, CM_STAGE_FREE);
+	while (*link != index)
+		link = &cm->connections[*link].chain;
+	*link = connection->chain;
+	connection->events = 0;
+	connection->chain = cm->free;
+	cm->free = index;
+	cm->n_open--;
+}
+
+void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage stage)
+{
+	cm->n_half_open -= cm_is_half_open(connection);
+	connection->stage = (uint8_t)stage;
+	cm->n_half_open += cm_is_half_open(connection);
+}
+
+void cm_tell(struct cm *cm, struct connection *connection, enum cm_event_kind event)
+{
+	connection->events |= (uint8_t)(1u << event);
+	if (connection->listed)
+		return;
+	connection->listed = true;
+	cm->listed[cm->list_tail++ & cm->list_mask] = connection->id & INDEX_MASK;
+}
+
+void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind event)
+{
+	if (connection->stage == CM_STAGE_ENDED)
+		return;
+	if (connection->qp != NULL)
+		qp_fail(connection->qp, QP_CLOSED);
+	if (connection->events & (1u << CM_REQUESTED)) {
+		cm_forget(cm, connection);
+		return;
+	}
+	cm_set_stage(cm, connection, CM_STAGE_ENDED);
+	cm_tell(cm, connection, event);
+}
+
+void cm_establish(struct cm *cm, struct connection *connection)
+{
+	cm_set_stage(cm, connection, CM_STAGE_ESTABLISHED);
+	qp_count(&cm->counters.established, 1);
+	cm_tell(cm, connection, CM_ESTABLISHED);
+}
+
+bool cm_connect_qp(struct connection *connection)
+{
+	const struct qp_connection to = {
+		.peer = connection->peer,
+		.peer_qpn = connection->peer_qpn,
+		.local_psn = connection->local_psn,
+		.peer_psn = connection->peer_psn,
+		.path_mtu = connection->path_mtu,
+		.domain = connection->domain,
+		.partition_key = connection->partition_key,
+		.access = connection->access,
+		.timeout_code = connection->timeout_code,
+		.retry_count = connection->retry_count,
+		.rnr_retry = connection->rnr_retry,
+		.max_reads = connection->reads_out,
+		.user = connection->user,
+	};
+
+	return qp_connect(connection->qp, &to);
+}
+
+bool cm_next_event(struct cm *cm, struct cm_event *event)
+{
+	while (cm->list_head != cm->list_tail) {
+		struct connection *connection =
+		    &cm->connections[cm->listed[cm->list_head & cm->list_mask]];
+		unsigned kind;
+
+		if (connection->events == 0) {
+			connection->listed = false;
+			cm->list_head++;
+			continue;
+		}
+		kind = (unsigned)__builtin_ctz(connection->events);
+		connection->events &= (uint8_t)(connection->events - 1);
+		*event = (struct cm_event){
+			.kind = (enum cm_event_kind)kind,
+			.id = connection->id,
+			.qp = connection->qp,
+			.user = connection->user,
+			.peer = connection->peer,
+			.peer_qpn = connection->peer_qpn,
+			.port = connection->port,
+			.service = connection->service,
+			.reason = connection->reason,
+			.private_size = connection->peer_size,
+		};
+		memcpy(event->private_data, connection->peer_private, connection->peer_size);
+		return true;
+	}
+	return false;
+}
+
+static void keep_private(struct connection *connection, const uint8_t *data, uint8_t size)
+{
+	connection->own_size = size;
+	if (size > 0)
+		memcpy(connection->own_private, data, size);
+}
+
+// What a REJ of the REQ of a connection has to name.
+static void refuse(struct cm *cm, struct connection *connection, enum roce_cm_reason reason,
+		   const uint8_t *private_data, uint8_t private_size)
+{
+	const struct roce_cm req = {
+		.transaction = connection->transaction,
+		.attribute = ROCE_CM_REQ,
+		.local_id = connection->remote_id,
+	};
+
+	cm_send_rej(cm, &connection->peer, &req, connection->id, reason, private_data,
+		    private_size);
+	qp_count(&cm->counters.refused, 1);
+}
+
+bool cm_accept(struct cm *cm, uint32_t id, const struct cm_acceptance *acceptance, uint64_t now)
+{
+	struct connection *connection = cm_find(cm, id);
+
+	if (connection == NULL || connection->stage != CM_STAGE_REQUESTED ||
+	    acceptance->private_size > CM_PRIVATE_SIZE)
+		return false;
+	connection->user = acceptance->user;
+	connection->domain = acceptance->domain;
+	connection->access = acceptance->access;
+	connection->qp = qp_open(cm->parameters.table, (enum roce_service)connection->service,
+				 QP_NUMBER_AUTO, now);
+	if (connection->qp == NULL || !cm_connect_qp(connection)) {
+		refuse(cm, connection, ROCE_CM_NO_QP, NULL, 0);
+		cm_end(cm, connection, CM_FAILED);
+		return false;
+	}
+	keep_private(connection, acceptance->private_data, acceptance->private_size);
+	cm_set_stage(cm, connection, CM_STAGE_ACCEPTED);
+	connection->tries = cm->parameters.retries;
+	cm_send(cm, connection, now);
+	return true;
+}
+
+bool cm_refuse(struct cm *cm, uint32_t id, enum roce_cm_reason reason, const uint8_t *private_data,
+	       uint8_t private_size)
+{
+	struct connection *connection = cm_find(cm, id);
+
+	if (connection == NULL || connection->stage != CM_STAGE_REQUESTED)
+		return false;
+	refuse(cm, connection, reason, private_data, private_size);
+	cm_forget(cm, connection);
+	return true;
+}
+
+uint32_t cm_connect(struct cm *cm, const struct cm_destination *destination, uint64_t now)
+{
+	struct connection *connection;
+
+	if ((destination->service != ROCE_RC && destination->service != ROCE_UC) ||
+	    destination->private_size > REQ_PRIVATE ||
+	    roce_mtu_bytes(roce_mtu_code(destination->path_mtu)) != destination->path_mtu)
+		return 0;
+	connection = cm_open_connection(cm, &destination->peer);
+	if (connection == NULL)
+		return 0;
+	connection->qp = qp_open(cm->parameters.table, (enum roce_service)destination->service,
+				 QP_NUMBER_AUTO, now);
+	if (connection->qp == NULL) {
+		cm_forget(cm, connection);
+		return 0;
+	}
+	connection->active = true;
+	connection->service = destination->service;
+	connection->port = destination->port;
+	connection->path_mtu = destination->path_mtu;
+	connection->partition_key = ROCE_DEFAULT_P_KEY;
+	connection->user = destination->user;
+	connection->domain = destination->domain;
+	connection->access = destination->access;
+	connection->timeout_code = cm->parameters.timeout_code;
+	connection->retry_count = cm->parameters.retry_count;
+	connection->rnr_retry = cm->parameters.rnr_retry;
+	connection->reads_in = cm->parameters.max_reads;
+	connection->reads_out = cm->parameters.max_reads;
+	connection->tries = cm->parameters.retries;
+	keep_private(connection, destination->private_data, destination->private_size);
+	cm_set_stage(cm, connection, CM_STAGE_ASKING);
+	cm_send(cm, connection, now);
+	return connection->id;
+}
+
+bool cm_disconnect(struct cm *cm, uint32_t id, uint64_t now)
+{
+	struct connection *connection = cm_find(cm, id);
+
+	if (connection == NULL ||
+	    (connection->stage != CM_STAGE_ESTABLISHED && connection->stage != CM_STAGE_ACCEPTED))
+		return false;
+	cm_set_stage(cm, connection, CM_STAGE_LEAVING);
+	connection->tries = cm->parameters.retries;
+	connection->transaction = seed_next(&cm->seed);
+	cm_send(cm, connection, now);
+	return true;
+}
+
+void cm_release(struct cm *cm, uint32_t id)
+{
+	struct connection *connection = cm_find(cm, id);
+
+	if (connection == NULL || connection->stage != CM_STAGE_ENDED)
+		return;
+	if (connection->qp != NULL)
+		qp_close(cm->parameters.table, connection->qp);
+	cm_forget(cm, connection);
+}
+
+void cm_heard(struct cm *cm, uint32_t id)
+{
+	struct connection *connection = cm_find(cm, id);
+
+	if (connection != NULL && connection->stage == CM_STAGE_ACCEPTED)
+		cm_establish(cm, connection);
+}
+
+const struct cm_counters *cm_counters(const struct cm *cm)
+{
+	return &cm->counters;
+}
+
+uint32_t cm_open_connections(const struct cm *cm)
+{
+	return cm->n_open;
+}
+
+const char *cm_reason_name(unsigned reason)
+{
+	static const char *const names[] = {
+		[ROCE_CM_NO_QP] = "no_qp",
+		[ROCE_CM_NO_RESOURCES] = "no_resources",
+		[ROCE_CM_TIMEOUT] = "timeout",
+		[ROCE_CM_UNSUPPORTED] = "unsupported",
+		[ROCE_CM_INVALID_COMM_ID] = "invalid_comm_id",
+		[ROCE_CM_INVALID_COMM_INSTANCE] = "invalid_comm_instance",
+		[ROCE_CM_INVALID_SERVICE_ID] = "invalid_service_id",
+		[ROCE_CM_INVALID_TRANSPORT] = "invalid_transport",
+		[ROCE_CM_STALE_CONNECTION] = "stale_connection",
+		[ROCE_CM_INVALID_GID] = "invalid_gid",
+		[ROCE_CM_INVALID_MTU] = "invalid_mtu",
+		[ROCE_CM_INSUFFICIENT_RESOURCES] = "insufficient_resources",
+		[ROCE_CM_CONSUMER_DEFINED] = "consumer_defined",
+		[ROCE_CM_INVALID_RNR_RETRY] = "invalid_rnr_retry",
+		[ROCE_CM_DUPLICATE_COMM_ID] = "duplicate_comm_id",
+		[ROCE_CM_INVALID_CLASS_VERSION] = "invalid_class_version",
+	};
+
+	if (reason >= sizeof(names) / sizeof(names[0]) || names[reason] == NULL)
+		return "unknown";
+	return names[reason];
+}

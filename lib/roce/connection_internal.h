@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the files of the connection manager share: connection.c (the table and the caller's side),
+// connection_receive.c (what peers say), connection_send.c (what is said to them, timeouts).
+#pragma once
+
+#include "roce/connection.h"
+#include "roce/seed.h"
+
+#define CM_NONE     UINT32_MAX
+#define CM_OUT_SIZE 64u // messages that wait to be sent, a power of two
+
+enum cm_stage {
+	CM_STAGE_FREE,
+	CM_STAGE_REQUESTED, // passive: the caller is to answer
+	CM_STAGE_ACCEPTED,  // passive: REP sent, RTU is to come
+	CM_STAGE_ASKING,    // active: REQ sent, REP is to come
+	CM_STAGE_ESTABLISHED,
+	CM_STAGE_LEAVING, // DREQ sent, DREP is to come
+	CM_STAGE_ENDED,   // the caller is to release it
+};
+
+struct connection {
+	uint32_t id;        // ours, as the peer names the connection
+	uint32_t remote_id; // the peer's
+	uint32_t chain;     // next connection of the same bucket of peers, or free one
+	uint8_t stage;      // enum cm_stage
+	uint8_t tries;      // left of the message that waits for an answer
+	uint8_t events;     // not told, bits by enum cm_event_kind
+	bool listed;        // for events
+	bool active;
+	uint8_t service;
+	uint16_t port;
+	uint16_t reason;
+	uint64_t deadline; // ns, of what is to come
+	uint64_t transaction;
+	struct qp_address peer;
+	uint32_t peer_qpn, peer_psn, local_psn;
+	uint32_t path_mtu;
+	uint32_t domain;
+	uint16_t partition_key;
+	uint8_t access;
+	uint8_t timeout_code, retry_count, rnr_retry;
+	uint8_t reads_in, reads_out; // that the peer may have outstanding, and we
+	bool flow_control;
+	struct queue_pair *qp;
+	void *user;
+	uint8_t own_size, peer_size;
+	uint8_t own_private[CM_PRIVATE_SIZE]; // of our REQ or REP
+	uint8_t peer_private[CM_PRIVATE_SIZE];
+};
+
+struct outgoing {
+	struct qp_address peer;
+	uint8_t mad[ROCE_CM_MAD_SIZE];
+};
+
+struct cm {
+	struct cm_parameters parameters;
+	uint64_t seed;
+	struct connection *connections;
+	uint32_t free;     // first free one
+	uint32_t *buckets; // first connection of the peers of a bucket
+	uint32_t bucket_mask;
+	uint32_t n_open, n_half_open;
+	uint32_t scan; // where the search for timeouts goes on
+	uint32_t *listed;
+	uint32_t list_head, list_tail; // not wrapped
+	uint32_t list_mask;
+	struct outgoing out[CM_OUT_SIZE];
+	uint32_t out_head, out_tail; // not wrapped
+	uint32_t psn;                // of our datagrams
+	uint16_t ports[CM_PORTS_MOST];
+	unsigned n_ports;
+	struct {
+		uint16_t port;
+		const struct queue_pair *qp;
+	} announced[CM_PORTS_MOST];
+	unsigned n_announced;
+	struct cm_counters counters;
+};
+
+static inline bool cm_is_half_open(const struct connection *connection)
+{
+	return connection->stage >= CM_STAGE_REQUESTED && connection->stage <= CM_STAGE_ASKING;
+}
+
+// connection.c
+
+// The connection of this id; NULL if there is none.
+struct connection *cm_find(struct cm *cm, uint32_t id);
+// First connection of the bucket that a peer belongs to.
+uint32_t cm_first_of_peer(const struct cm *cm, const struct qp_address *peer);
+// A new connection to a peer, with its id; NULL if a bound is reached.
+struct connection *cm_open_connection(struct cm *cm, const struct qp_address *peer);
+void cm_forget(struct cm *cm, struct connection *connection);
+void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage stage);
+void cm_tell(struct cm *cm, struct connection *connection, enum cm_event_kind event);
+// The connection is over; the caller is told why, if it knows of the connection at all.
+void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind event);
+void cm_establish(struct cm *cm, struct connection *connection);
+// Connects the queue pair by what is known of the peer. False if that is out of range.
+bool cm_connect_qp(struct connection *connection);
+
+// connection_send.c
+
+// Sends the message that the stage asks for (REQ, REP, DREQ), and starts its timer.
+void cm_send(struct cm *cm, struct connection *connection, uint64_t now);
+// Sends a message of an established connection that needs no answer: RTU or DREP.
+void cm_send_short(struct cm *cm, const struct qp_address *peer, enum roce_cm_attribute attribute,
+		   uint64_t transaction, uint32_t local_id, uint32_t remote_id);
+// Refuses what a peer sent.
+void cm_send_rej(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message,
+		 uint32_t local_id, enum roce_cm_reason reason, const uint8_t *private_data,
+		 size_t private_size);
+// Sends any message.
+void cm_send_message(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message);

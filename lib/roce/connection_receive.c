@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What peers say. Everything is checked before anything is changed; what does not come from the
+// peer of the connection that it names is not for it.
+#include "roce/connection_internal.h"
+
+#define LONGEST_MRA 60000000000u // ns that a peer may have us wait
+
+struct heard {
+	const struct roce_cm *message;
+	const struct qp_address *source;
+	uint64_t now;
+};
+
+static bool is_listened_to(const struct cm *cm, uint64_t service_id, uint16_t *port)
+{
+	if (!roce_cm_ip_service(service_id, port) || service_id - *port != ROCE_CM_SERVICE_TCP)
+		return false;
+	for (unsigned i = 0; i < cm->n_ports; i++) {
+		if (cm->ports[i] == *port)
+			return true;
+	}
+	return false;
+}
+
+// Addresses of the private data: the last 4 or all 16 bytes are those of the packet.
+static bool are_addresses_right(const struct cm *cm, const struct heard *heard)
+{
+	const struct roce_cm_path *path = &heard->message->req.primary;
+	struct roce_cm_ip ip;
+	unsigned skip;
+
+	if (roce_cm_ip_decode(heard->message->private_data, heard->message->private_size, &ip) !=
+	    WIRE_OK)
+		return false;
+	skip = ip.version == 4 ? 12 : 0;
+	return memcmp(path->local_gid, heard->source->bytes, 16) == 0 &&
+	       memcmp(path->remote_gid, cm->parameters.address.bytes, 16) == 0 &&
+	       memcmp(ip.source + skip, heard->source->bytes + skip, 16 - skip) == 0 &&
+	       memcmp(ip.destination + skip, cm->parameters.address.bytes + skip, 16 - skip) == 0;
+}
+
+// What speaks against a REQ; 0 if nothing.
+static unsigned judge(const struct cm *cm, const struct heard *heard, uint16_t *port)
+{
+	const struct roce_cm_req *req = &heard->message->req;
+	uint32_t mtu = roce_mtu_bytes(req->path_mtu);
+
+	if (!is_listened_to(cm, req->service_id, port))
+		return ROCE_CM_INVALID_SERVICE_ID;
+	if (req->transport != ROCE_CM_RC && req->transport != ROCE_CM_UC)
+		return ROCE_CM_INVALID_TRANSPORT;
+	if (!are_addresses_right(cm, heard))
+		return ROCE_CM_INVALID_GID;
+	if (mtu == 0 || mtu > cm->parameters.path_mtu)
+		return ROCE_CM_INVALID_MTU;
+	return 0;
+}
+
+// The connection that a REQ is about again, or that its peer must have forgotten.
+static struct connection *find_other(struct cm *cm, const struct heard *heard, bool *same)
+{
+	const struct roce_cm *message = heard->message;
+	uint32_t index = cm_first_of_peer(cm, heard->source);
+
+	for (; index != CM_NONE; index = cm->connections[index].chain) {
+		struct connection *connection = &cm->connections[index];
+
+		if (!qp_address_is(&connection->peer, heard->source) ||
+		    connection->stage == CM_STAGE_ENDED)
+			continue;
+		*same = !connection->active && connection->remote_id == message->local_id &&
+			connection->peer_qpn == message->req.qpn &&
+			connection->peer_psn == message->req.starting_psn;
+		if (*same ||
+		    (connection->stage != CM_STAGE_ASKING &&
+		     (connection->peer_qpn == message->req.qpn ||
+		      (!connection->active && connection->remote_id == message->local_id))))
+			return connection;
+	}
+	return NULL;
+}
+
+static void refuse(struct cm *cm, const struct heard *heard, enum roce_cm_reason reason)
+{
+	cm_send_rej(cm, heard->source, heard->message, 0, reason, NULL, 0);
+	qp_count(&cm->counters.refused, 1);
+}
+
+static uint8_t least(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+static void keep_private(struct connection *connection, const uint8_t *data, size_t size)
+{
+	connection->peer_size = (uint8_t)(size < CM_PRIVATE_SIZE ? size : CM_PRIVATE_SIZE);
+	memcpy(connection->peer_private, data, connection->peer_size);
+}
+
+static void open_requested(struct cm *cm, const struct heard *heard, uint16_t port)
+{
+	const struct roce_cm_req *req = &heard->message->req;
+	struct connection *connection = cm_open_connection(cm, heard->source);
+
+	if (connection == NULL) {
+		qp_count(&cm->counters.no_resources, 1);
+		refuse(cm, heard, ROCE_CM_NO_RESOURCES);
+		return;
+	}
+	connection->remote_id = heard->message->local_id;
+	connection->transaction = heard->message->transaction;
+	connection->service = req->transport == ROCE_CM_UC ? ROCE_UC : ROCE_RC;
+	connection->port = port;
+	connection->peer_qpn = req->qpn;
+	connection->peer_psn = req->starting_psn;
+	connection->path_mtu = roce_mtu_bytes(req->path_mtu);
+	connection->partition_key = req->partition_key;
+	connection->timeout_code = req->primary.ack_timeout;
+	connection->retry_count = req->retry_count;
+	connection->rnr_retry = req->rnr_retry_count;
+	connection->reads_in = least(req->initiator_depth, cm->parameters.max_reads);
+	connection->reads_out = least(req->responder_resources, cm->parameters.max_reads);
+	connection->flow_control = req->flow_control;
+	keep_private(connection, heard->message->private_data + ROCE_CM_IP_SIZE,
+		     heard->message->private_size - ROCE_CM_IP_SIZE);
+	connection->deadline = heard->now + cm->parameters.accept_timeout;
+	cm_set_stage(cm, connection, CM_STAGE_REQUESTED);
+	cm_tell(cm, connection, CM_REQUESTED);
+}
+
+static void receive_req(struct cm *cm, const struct heard *heard)
+{
+	uint16_t port;
+	unsigned reason = judge(cm, heard, &port);
+	struct connection *other;
+	bool same;
+
+	if (reason != 0) {
+		qp_count(&cm->counters.requests, 1);
+		refuse(cm, heard, (enum roce_cm_reason)reason);
+		return;
+	}
+	other = find_other(cm, heard, &same);
+	if (other != NULL && same) {
+		qp_count(&cm->counters.duplicates, 1);
+		if (other->stage == CM_STAGE_ACCEPTED)
+			cm_send(cm, other, heard->now); // the REP was lost
+		return;
+	}
+	qp_count(&cm->counters.requests, 1);
+	if (other != NULL) {
+		qp_count(&cm->counters.restarted, 1);
+		cm_end(cm, other, cm_is_half_open(other) ? CM_FAILED : CM_DISCONNECTED);
+	}
+	open_requested(cm, heard, port);
+}
+
+// The connection that a message names, if it comes from its peer.
+static struct connection *find_named(struct cm *cm, const struct heard *heard)
+{
+	struct connection *connection = cm_find(cm, heard->message->remote_id);
+
+	if (connection == NULL || !qp_address_is(&connection->peer, heard->source))
+		return NULL;
+	if (connection->remote_id != 0 && connection->remote_id != heard->message->local_id)
+		return NULL;
+	return connection;
+}
+
+static void send_rtu(struct cm *cm, const struct connection *connection,
+		     const struct roce_cm *message)
+{
+	cm_send_short(cm, &connection->peer, ROCE_CM_RTU, message->transaction, connection->id,
+		      connection->remote_id);
+}
+
+static void take_rep(struct cm *cm, struct connection *connection, const struct heard *heard)
+{
+	const struct roce_cm *message = heard->message;
+	const struct roce_cm_rep *rep = &message->rep;
+
+	connection->remote_id = message->local_id;
+	connection->peer_qpn = rep->qpn;
+	connection->peer_psn = rep->starting_psn;
+	connection->reads_in = least(connection->reads_in, rep->initiator_depth);
+	connection->reads_out = least(connection->reads_out, rep->responder_resources);
+	connection->rnr_retry = rep->rnr_retry_count;
+	keep_private(connection, message->private_data, message->private_size);
+	if (!cm_connect_qp(connection)) {
+		refuse(cm, heard, ROCE_CM_UNSUPPORTED);
+		cm_end(cm, connection, CM_FAILED);
+		return;
+	}
+	cm_establish(cm, connection);
+	send_rtu(cm, connection, message);
+}
+
+static void receive_rep(struct cm *cm, const struct heard *heard)
+{
+	struct connection *connection = find_named(cm, heard);
+
+	if (connection == NULL || !connection->active) {
+		qp_count(&cm->counters.strangers, 1);
+		refuse(cm, heard, ROCE_CM_INVALID_COMM_ID);
+	} else if (connection->stage == CM_STAGE_ASKING) {
+		take_rep(cm, connection, heard);
+	} else {
+		qp_count(&cm->counters.duplicates, 1);
+		if (connection->stage == CM_STAGE_ESTABLISHED)
+			send_rtu(cm, connection, heard->message); // the first was lost
+	}
+}
+
+static void receive_rtu(struct cm *cm, const struct heard *heard)
+{
+	struct connection *connection = find_named(cm, heard);
+
+	if (connection == NULL || connection->active)
+		qp_count(&cm->counters.strangers, 1);
+	else if (connection->stage == CM_STAGE_ACCEPTED)
+		cm_establish(cm, connection);
+	else
+		qp_count(&cm->counters.duplicates, 1);
+}
+
+static void receive_rej(struct cm *cm, const struct heard *heard)
+{
+	struct connection *connection = cm_find(cm, heard->message->remote_id);
+
+	// A peer that has not made a connection of our REQ has no id for it.
+	if (connection == NULL || !qp_address_is(&connection->peer, heard->source) ||
+	    (!connection->active && connection->remote_id != heard->message->local_id)) {
+		qp_count(&cm->counters.strangers, 1);
+		return;
+	}
+	if (!cm_is_half_open(connection)) {
+		// Only a peer that never heard of the connection, or gave it up, says so now.
+		if (connection->stage == CM_STAGE_ESTABLISHED)
+			cm_end(cm, connection, CM_DISCONNECTED);
+		return;
+	}
+	connection->reason = heard->message->rej.reason;
+	keep_private(connection, heard->message->private_data, heard->message->private_size);
+	cm_end(cm, connection, connection->active ? CM_REFUSED : CM_FAILED);
+}
+
+static void receive_mra(struct cm *cm, const struct heard *heard)
+{
+	struct connection *connection = cm_find(cm, heard->message->remote_id);
+	uint64_t wait = roce_timeout_ns(heard->message->mra.service_timeout);
+
+	if (connection == NULL || !qp_address_is(&connection->peer, heard->source)) {
+		qp_count(&cm->counters.strangers, 1);
+		return;
+	}
+	if (connection->stage != CM_STAGE_ASKING && connection->stage != CM_STAGE_ACCEPTED)
+		return;
+	connection->deadline = heard->now + (wait < LONGEST_MRA ? wait : LONGEST_MRA);
+}
+
+static void receive_dreq(struct cm *cm, const struct heard *heard)
+{
+	const struct roce_cm *message = heard->message;
+	struct connection *connection = find_named(cm, heard);
+
+	if (connection != NULL && connection->qp != NULL &&
+	    connection->qp->qpn != message->dreq.remote_qpn)
+		connection = NULL;
+	// Answered even if unknown: the DREP to an earlier one may have been lost.
+	cm_send_short(cm, heard->source, ROCE_CM_DREP, message->transaction, message->remote_id,
+		      message->local_id);
+	if (connection == NULL) {
+		qp_count(&cm->counters.strangers, 1);
+		return;
+	}
+	if (connection->stage == CM_STAGE_ENDED) {
+		qp_count(&cm->counters.duplicates, 1);
+		return;
+	}
+	if (connection->stage == CM_STAGE_ESTABLISHED || connection->stage == CM_STAGE_LEAVING ||
+	    connection->stage == CM_STAGE_ACCEPTED) {
+		qp_count(&cm->counters.disconnected, 1);
+		cm_end(cm, connection, CM_DISCONNECTED);
+	}
+}
+
+static void receive_drep(struct cm *cm, const struct heard *heard)
+{
+	struct connection *connection = find_named(cm, heard);
+
+	if (connection == NULL || connection->stage != CM_STAGE_LEAVING) {
+		qp_count(&cm->counters.strangers, 1);
+		return;
+	}
+	qp_count(&cm->counters.disconnected, 1);
+	cm_end(cm, connection, CM_DISCONNECTED);
+}
+
+static void receive_sidr(struct cm *cm, const struct heard *heard)
+{
+	uint64_t service_id = heard->message->sidr_req.service_id;
+	struct roce_cm rep = {
+		.transaction = heard->message->transaction,
+		.attribute = ROCE_CM_SIDR_REP,
+		.local_id = heard->message->local_id,
+		.sidr_rep = { .service_id = service_id, .status = ROCE_CM_SIDR_NO_SERVICE },
+	};
+	uint16_t port;
+
+	if (roce_cm_ip_service(service_id, &port) && service_id - port == ROCE_CM_SERVICE_UDP) {
+		for (unsigned i = 0; i < cm->n_announced; i++) {
+			if (cm->announced[i].port != port)
+				continue;
+			rep.sidr_rep.status = ROCE_CM_SIDR_VALID;
+			rep.sidr_rep.qpn = cm->announced[i].qp->qpn;
+			rep.sidr_rep.qkey = cm->announced[i].qp->qkey;
+			qp_count(&cm->counters.services_told, 1);
+			break;
+		}
+	}
+	cm_send_message(cm, heard->source, &rep);
+}
+
+void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
+		const struct qp_address *source, uint64_t now)
+{
+	struct roce_cm message;
+	const struct heard heard = { &message, source, now };
+
+	qp_count(&cm->counters.received, 1);
+	if (packet->opcode != ROCE_UD_SEND_ONLY || packet->deth.qkey != ROCE_CM_QKEY ||
+	    packet->deth.source_qpn != ROCE_CM_QPN ||
+	    roce_cm_decode(payload, packet->payload_size, &message) != WIRE_OK) {
+		qp_count(&cm->counters.malformed, 1);
+		return;
+	}
+	switch (message.attribute) {
+	case ROCE_CM_REQ:
+		receive_req(cm, &heard);
+		break;
+	case ROCE_CM_MRA:
+		receive_mra(cm, &heard);
+		break;
+	case ROCE_CM_REJ:
+		receive_rej(cm, &heard);
+		break;
+	case ROCE_CM_REP:
+		receive_rep(cm, &heard);
+		break;
+	case ROCE_CM_RTU:
+		receive_rtu(cm, &heard);
+		break;
+	case ROCE_CM_DREQ:
+		receive_dreq(cm, &heard);
+		break;
+	case ROCE_CM_DREP:
+		receive_drep(cm, &heard);
+		break;
+	case ROCE_CM_SIDR_REQ:
+		receive_sidr(cm, &heard);
+		break;
+	case ROCE_CM_SIDR_REP:
+		qp_count(&cm->counters.strangers, 1); // we do not ask
+		break;
+	}
+}

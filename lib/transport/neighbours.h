@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The MAC addresses of a cluster's nodes, as ARP or the configuration tells them.
+// Threads: the control role writes; readouts read.
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "config/config.h"
+
+struct neighbours {
+	_Atomic uint64_t macs[CONFIG_MAX_NODES]; // 0: not known
+};
+
+static inline void neighbours_set(struct neighbours *neighbours, unsigned node, const uint8_t *mac)
+{
+	uint64_t value = 1ULL << 63;
+
+	memcpy(&value, mac, 6);
+	atomic_store_explicit(&neighbours->macs[node], value, memory_order_relaxed);
+}
+
+// False if it is not known.
+static inline bool neighbours_get(const struct neighbours *neighbours, unsigned node, uint8_t *mac)
+{
+	uint64_t value = atomic_load_explicit(&neighbours->macs[node], memory_order_relaxed);
+
+	memcpy(mac, &value, 6);
+	return value != 0;
+}

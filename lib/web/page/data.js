@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What is known of the appliances: asked of evb web again and again, kept, and made into rates.
+"use strict";
+
+const MOST_SAMPLES = 900;
+const WINDOW_MS = 6000; // over which rates of things are taken
+const PATIENCE_MS = 8000;
+
+const store = {
+  interval: 1000,
+  reached: null, // whether evb web answers; null: not asked yet
+  nodes: [], // as /api/nodes tells
+  selected: null,
+  histories: new Map(), // name -> {column: [...]}
+  snapshots: [], // of the selected node: {time, keys}, the oldest first
+  last: null, // /api/nodes/NAME of the selected one
+};
+
+async function ask(path) {
+  const answer = await fetch(path, { cache: "no-store", signal: AbortSignal.timeout(PATIENCE_MS) });
+  if (!answer.ok)
+    throw new Error(`${path}: ${answer.status}`);
+  return answer.json();
+}
+
+function appendHistory(name, columns) {
+  const history = store.histories.get(name) ?? {};
+  for (const [column, values] of Object.entries(columns))
+    history[column] = (history[column] ?? []).concat(values).slice(-MOST_SAMPLES);
+  store.histories.set(name, history);
+}
+
+async function askHistory(name) {
+  const times = store.histories.get(name)?.time_ms ?? [];
+  const since = times.length ? times[times.length - 1] : 0;
+  appendHistory(name, await ask(`api/nodes/${encodeURIComponent(name)}/history?since=${since}`));
+}
+
+function select(name) {
+  if (store.selected === name)
+    return;
+  store.selected = name;
+  store.snapshots = [];
+  store.last = null;
+}
+
+// One look at everything. Throws if evb web does not answer.
+async function refresh() {
+  const { interval_ms: interval, nodes } = await ask("api/nodes");
+  store.interval = interval;
+  store.nodes = nodes.sort((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }));
+  if (!nodes.some((node) => node.name === store.selected))
+    select((nodes.find((node) => node.up) ?? nodes[0])?.name ?? null);
+  const gone = [...store.histories.keys()].filter((name) => !nodes.some((n) => n.name === name));
+  gone.forEach((name) => store.histories.delete(name));
+  await Promise.allSettled(nodes.map((node) => askHistory(node.name)));
+  if (store.selected !== null) {
+    const asked = store.selected;
+    const last = await ask(`api/nodes/${encodeURIComponent(asked)}`).catch(() => null);
+    if (last !== null && asked === store.selected)
+      keep(last);
+  }
+}
+
+function keep(last) {
+  const list = store.snapshots;
+  store.last = last;
+  if (last.snapshot === null || (list.length && list[list.length - 1].time === last.time_ms))
+    return;
+  list.push({ time: last.time_ms, keys: last.snapshot });
+  while (list.length > 2 && list[1].time <= last.time_ms - WINDOW_MS)
+    list.shift();
+}
+
+// --- series -----------------------------------------------------------------------------------
+
+// A column of the selected node's history: [[time, value], ...].
+function column(name, scale = 1, node = store.selected) {
+  const history = store.histories.get(node);
+  if (!history?.[name])
+    return [];
+  return history.time_ms.map((time, i) =>
+    [time, history[name][i] === null ? null : history[name][i] * scale]);
+}
+
+// Rate a second of a counter. Unknown where it went back (another run) and after a gap.
+function rate(name, scale = 1, node = store.selected) {
+  const points = column(name, scale, node);
+  return points.map(([time, value], i) => {
+    if (i === 0)
+      return [time, null];
+    const [before, old] = points[i - 1];
+    const unknown = value === null || old === null || value < old ||
+      time - before > 4 * store.interval + 1000;
+    return [time, unknown ? null : (value - old) * 1000 / (time - before)];
+  });
+}
+
+function latest(points) {
+  return points.length ? points[points.length - 1][1] : null;
+}
+
+// How much a counter grew within the last `ms`.
+function growth(name, ms) {
+  const points = column(name);
+  const end = points.length ? points[points.length - 1][0] : 0;
+  let sum = 0;
+  for (let i = 1; i < points.length; i++)
+    if (points[i][0] > end - ms && points[i][1] > points[i - 1][1])
+      sum += points[i][1] - points[i - 1][1];
+  return sum;
+}
+
+// --- things -----------------------------------------------------------------------------------
+
+// Things of a group: {now, before, seconds}, by what they are called, for rates of their counters.
+function things(group) {
+  const list = store.snapshots;
+  const now = list[list.length - 1], then = list[0];
+  if (!now)
+    return [];
+  const name = (keys) => Object.values(keys)[0];
+  const old = new Map((then.keys[group] ?? []).map((keys) => [name(keys), keys]));
+  const seconds = (now.time - then.time) / 1000;
+  return (now.keys[group] ?? []).map((keys) => ({
+    name: name(keys),
+    keys,
+    rate(key) {
+      const before = old.get(name(keys))?.[key];
+      if (seconds <= 0 || before === undefined || keys[key] === undefined || keys[key] < before)
+        return null;
+      return (keys[key] - before) / seconds;
+    },
+  }));
+}
+
+// Dictionaries NESTED_0, NESTED_1, ... of a thing.
+function nested(keys, prefix) {
+  return Object.entries(keys).filter(([key, value]) =>
+    value !== null && typeof value === "object" && new RegExp(`^${prefix}_\\d+$`).test(key))
+    .map(([, value]) => value);
+}
+
+// --- numbers for people -----------------------------------------------------------------------
+
+function scaled(value, step, units) {
+  let i = 0;
+  while (Math.abs(value) >= step && i < units.length - 1) {
+    value /= step;
+    i++;
+  }
+  const digits = value === 0 || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return [(i === 0 && Number.isInteger(value)) ? `${value}` : value.toFixed(digits), units[i]];
+}
+
+const formats = {
+  count: (value) => scaled(value, 1000, ["", "k", "M", "G", "T"]),
+  rate: (value) => scaled(value, 1000, ["/s", "k/s", "M/s", "G/s"]),
+  bytes: (value) => scaled(value, 1000, ["B", "kB", "MB", "GB", "TB", "PB"]),
+  byteRate: (value) => scaled(value, 1000, ["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),
+  bitRate: (value) => scaled(value, 1000, ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"]),
+  time: (value) => scaled(value, 1000, ["ns", "\u00b5s", "ms", "s"]),
+  percent: (value) => [(value >= 1 ? 100 : Math.min(99.9999, value * 100))
+    .toFixed(value >= 1 || value < 0.9 ? 0 : value < 0.999 ? 2 : 4), "%"],
+};
+
+function show(format, value) {
+  if (value === null || value === undefined || Number.isNaN(value))
+    return "\u2013";
+  const [number, unit] = formats[format](value);
+  return unit === "" || unit === "%" || unit.startsWith("/") ? `${number}${unit}`
+    : `${number}\u2009${unit}`;
+}
+
+function showDuration(seconds) {
+  const parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
+  const at = Math.max(0, parts.findIndex(([size]) => seconds >= size));
+  return seconds < 1 ? "0 s" : parts.slice(at, at + 2)
+    .map(([size, unit], i) => `${Math.floor((i ? seconds % parts[at][0] : seconds) / size)} ${unit}`)
+    .join(" ");
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The page's parts, made anew from what is known, and patched into the document.
+
+const PLAIN = new Set(["class", "title", "aria-pressed"]);
+
+// An element: attributes, `style` as an object, `onclick`; children are elements or texts.
+function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "style")
+      Object.assign(element.style, value);
+    else if (name === "onclick")
+      element.onclick = value;
+    else if (PLAIN.has(name) && value !== null && value !== undefined)
+      element.setAttribute(name, value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+// Makes `to` like `from` with few changes, so that what is under the pointer stays.
+function patch(to, from) {
+  for (const { name } of [...to.attributes])
+    if (name !== "style" && name !== "id" && !from.hasAttribute(name))
+      to.removeAttribute(name);
+  for (const { name, value } of from.attributes)
+    if (name !== "style" && to.getAttribute(name) !== value)
+      to.setAttribute(name, value);
+  if (to.style.cssText !== from.style.cssText)
+    to.style.cssText = from.style.cssText;
+  to.onclick = from.onclick;
+  const news = [...from.childNodes];
+  news.forEach((child, i) => {
+    const old = to.childNodes[i];
+    if (!old)
+      to.append(child);
+    else if (old.nodeType !== child.nodeType || old.nodeName !== child.nodeName ||
+             old.nodeName === "CANVAS")
+      old.nodeName === "CANVAS" && child.nodeName === "CANVAS" ? null : old.replaceWith(child);
+    else if (child.nodeType === Node.TEXT_NODE)
+      old.data !== child.data && (old.data = child.data);
+    else
+      patch(old, child);
+  });
+  while (to.childNodes.length > news.length)
+    to.lastChild.remove();
+}
+
+const sum = (values) => values.reduce((total, value) => total + (value ?? 0), 0);
+const plural = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+
+function bar(parts, whole, title) {
+  return h("div", { class: "bar", title }, ...parts.map(([value, name]) =>
+    h("i", { class: `c-${name}`, style: { width: `${whole > 0 ? 100 * value / whole : 0}%` } })));
+}
+
+function panel(title, note, ...children) {
+  return h("div", { class: "panel" },
+    h("div", { class: "head" }, h("h2", {}, title), h("span", { class: "soft" }, note)),
+    ...children);
+}
+
+function table(columns, rows) {
+  return h("div", { class: "scroll" }, h("table", {},
+    h("tr", {}, ...columns.map(([label, style]) => h("th", { class: style ?? "" }, label))),
+    ...rows.map((cells) => h("tr", {}, ...cells.map((cell, i) =>
+      h("td", { class: columns[i][1] ?? "" }, cell))))));
+}
+
+// --- what is wrong ------------------------------------------------------------------------------
+
+const RECENT_MS = 30000;
+
+// Words about how the appliance does: [how bad, text].
+function issues(last) {
+  const list = [], { summary } = last.snapshot;
+  const grown = (key) => growth(key, RECENT_MS);
+  const add = (bad, text) => list.push([bad, text]);
+  if (grown("packets_missed") > 0)
+    add("bad", `ports missed ${show("count", grown("packets_missed"))} packets in 30 s`);
+  if (grown("loss_total") > 0)
+    add("bad", `${show("count", grown("loss_total"))} packets or segments dropped in 30 s: ` +
+      causes(things0("summary")).filter(({ recent }) => recent > 0).map(({ name }) => name)
+        .join(", "));
+  if (grown("events_incomplete") + grown("events_discarded") > 0)
+    add("bad", `${show("count", grown("events_incomplete") + grown("events_discarded"))} ` +
+      "events incomplete in 30 s");
+  const silent = sources().filter(({ state }) => state === "silent");
+  if (silent.length)
+    add("bad", `${plural(silent.length, "source")} silent: ` +
+      silent.slice(0, 6).map(({ name }) => name).join(", ") + (silent.length > 6 ? ", ..." : ""));
+  for (const { keys, rate: of } of things("link"))
+    if (of("full") > 0 || of("dropped") > 0)
+      add("warn", `${keys.consumer} is too slow for ${keys.producer}`);
+  for (const { keys, name } of things("builder")) {
+    for (const group of nested(keys, "group"))
+      if (group.configured && !group.members)
+        add("warn", `group ${group.name} of ${name} has no consumer`);
+    if (keys.slots > 0 && keys.slots_free === 0)
+      add("bad", `builder ${name} has no free slot`);
+  }
+  for (const { keys, name } of things("port"))
+    if (!keys.link_up)
+      add("bad", `the link of port ${name} is down`);
+  if (sum([summary.written_failures]) > 0)
+    add("bad", "files could not be finished");
+  return list;
+}
+
+function health(last) {
+  if (!last?.snapshot || !last.up)
+    return h("div", {});
+  const list = issues(last), { summary } = last.snapshot;
+  const lost = summary.loss_total + summary.packets_missed;
+  const incomplete = summary.events_incomplete + summary.events_discarded;
+  if (list.length)
+    return h("div", { class: `issues ${list.some(([bad]) => bad === "bad") ? "bad" : "warn"}` },
+      ...list.slice(0, 8).map(([bad, text]) => h("span", { class: `issue ${bad}` }, text)));
+  return h("div", { class: "issues good" }, h("b", { class: "ok" }, "All is well"),
+    h("span", { class: "soft" }, lost + incomplete === 0
+      ? "nothing lost, every event complete since the start"
+      : `nothing lost in the last 30 s; since the start ${show("count", lost)} lost, ` +
+        `${show("count", incomplete)} events incomplete`));
+}
+
+// --- tiles --------------------------------------------------------------------------------------
+
+function completeness() {
+  const complete = growth("events_complete", settings.range);
+  const other = growth("events_incomplete", settings.range) +
+    growth("events_discarded", settings.range);
+  return complete + other > 0 ? complete / (complete + other) : null;
+}
+
+// Of a few samples, so that the number can be read.
+function recent(points) {
+  const known = points.slice(-3).map(([, value]) => value).filter((value) => value !== null);
+  return known.length ? sum(known) / known.length : null;
+}
+
+function tile(title, format, value, note, points, name, tone = "") {
+  const [number, unit] = value === null ? ["\u2013", ""] : formats[format](value);
+  return { points, name, element: h("div", { class: "tile" }, h("h2", {}, title),
+    h("div", { class: `big ${tone}` }, number, h("small", {}, unit)), h("p", {}, note),
+    h("canvas")) };
+}
+
+function tiles(last) {
+  const summary = last?.snapshot?.summary ?? {};
+  const events = rate("events_complete"), built = rate("bytes_built");
+  const lost = rate("loss_total"), missed = rate("packets_missed");
+  const losses = lost.map(([time, value], i) =>
+    [time, value === null || missed[i]?.[1] === null ? null : value + missed[i][1]]);
+  const share = completeness(), slots = sum(things("builder").map(({ keys }) => keys.slots));
+  const free = latest(column("slots_free"));
+  const all = (summary.loss_total ?? 0) + (summary.packets_missed ?? 0);
+  const incomplete = (summary.events_incomplete ?? 0) + (summary.events_discarded ?? 0);
+  const ratio = events.map(([time, value], i) => {
+    const other = (rate("events_incomplete")[i]?.[1] ?? 0) + (rate("events_discarded")[i]?.[1] ?? 0);
+    return [time, value === null || value + other === 0 ? null : value / (value + other)];
+  });
+  return [
+    tile("Complete events", "rate", recent(events),
+      `${show("count", summary.events_complete)} since the start`, events, "blue"),
+    tile("Throughput", "byteRate", recent(built),
+      `${show("bytes", summary.bytes_built)} built`, built, "teal"),
+    tile("Completeness", "percent", share, incomplete
+      ? `${show("count", incomplete)} incomplete or discarded` : "no event incomplete", ratio,
+    "green", share !== null && share < 1 ? "wrong" : ""),
+    tile("Losses", "rate", recent(losses),
+      all ? `${show("count", all)} packets and segments in all` : "none since the start", losses,
+      "red", recent(losses) > 0 ? "wrong" : ""),
+    tile("Latency p99", "time", recent(column("complete_p99_ns")),
+      `median ${show("time", recent(column("complete_p50_ns")))}`,
+      column("complete_p99_ns"), "violet"),
+    tile("Free slots", "count", free, slots ? `of ${slots}` : "no builder here",
+      column("slots_free"), "amber", slots && free === 0 ? "wrong" : ""),
+  ];
+}
+
+// --- losses -------------------------------------------------------------------------------------
+
+// The summary as a thing, with its rates.
+function things0(part) {
+  const list = store.snapshots, now = list[list.length - 1], then = list[0];
+  return now ? { keys: now.keys[part], before: then.keys[part],
+    seconds: (now.time - then.time) / 1000 } : null;
+}
+
+function causes(thing) {
+  if (!thing)
+    return [];
+  const kinds = [["packet_drop_", "packets"], ["segment_drop_", "segments"]];
+  const list = Object.entries(thing.keys).flatMap(([key, total]) => kinds
+    .filter(([prefix]) => key.startsWith(prefix)).map(([prefix, what]) => ({
+      name: key.slice(prefix.length).replaceAll("_", " "), what, total,
+      recent: Math.max(0, total - (thing.before[key] ?? total)) / Math.max(thing.seconds, 1e-3) })));
+  list.push({ name: "missed by ports", what: "packets", total: thing.keys.packets_missed ?? 0,
+    recent: Math.max(0, (thing.keys.packets_missed ?? 0) - (thing.before.packets_missed ?? 0)) /
+      Math.max(thing.seconds, 1e-3) });
+  return list.filter(({ total }) => total > 0).sort((a, b) => b.recent - a.recent ||
+    b.total - a.total);
+}
+
+function lossPanel() {
+  const list = causes(things0("summary")), most = Math.max(1, ...list.map(({ total }) => total));
+  if (!list.length)
+    return panel("Losses by cause", "", h("div", { class: "empty ok" },
+      "Nothing was dropped or missed."));
+  return panel("Losses by cause", "since the start",
+    ...list.slice(0, 10).map(({ name, what, total, recent: now }) => h("div", { class: "row" },
+      h("span", { class: "what", title: what }, name),
+      bar([[total, now > 0 ? "red" : "amber"]], most),
+      h("span", { class: "value" }, show("count", total), now > 0
+        ? h("span", { class: "wrong" }, ` +${show("rate", now)}`) : ""))));
+}
+
+// --- sources ------------------------------------------------------------------------------------
+
+// Sources with how they do, the worst first. A source lags by the blocks that the best source has
+// delivered, or that were given up, and it has not.
+function sources() {
+  const list = things("source");
+  const seen = ({ keys }) => (keys.blocks_whole ?? 0) + (keys.blocks_missing ?? 0);
+  const best = Math.max(0, ...list.map(seen));
+  const fastest = Math.max(0, ...list.map((one) => one.rate("blocks_whole") ?? 0));
+  return list.map((one) => {
+    const blocks = one.rate("blocks_whole"), missing = one.rate("blocks_missing") ?? 0;
+    const drops = Object.keys(one.keys).filter((key) => key.startsWith("segment_drop_"));
+    const dropped = sum(drops.map((key) => one.keys[key]));
+    const dropping = sum(drops.map((key) => one.rate(key)));
+    const lag = best - seen(one);
+    const state = fastest > 0 && blocks === 0 ? "silent" : missing > 0 ? "losing"
+      : dropping > 0 ? "dropping" : one.keys.blocks_missing || dropped ? "lost before"
+        : blocks ? "good" : "idle";
+    const badness = [["silent", "losing"].includes(state), state === "dropping", missing, dropping,
+      one.keys.blocks_missing ?? 0, dropped, lag];
+    return { ...one, blocks, missing, dropped, dropping, lag, state, badness };
+  }).sort((a, b) => {
+    const i = a.badness.findIndex((value, at) => value !== b.badness[at]);
+    return i < 0 ? 0 : b.badness[i] - a.badness[i];
+  });
+}
+
+const TONES = { silent: "bad", losing: "bad", dropping: "warn", "lost before": "warn", good: "good",
+  idle: "idle" };
+
+function mainCause(keys) {
+  const drops = Object.entries(keys).filter(([key, value]) =>
+    key.startsWith("segment_drop_") && value > 0).sort((a, b) => b[1] - a[1]);
+  return drops.length ? drops[0][0].slice("segment_drop_".length).replaceAll("_", " ") : "";
+}
+
+function sourcePanel() {
+  const list = sources(), shown = settings.allSources ? list : list.slice(0, 8);
+  const inOrder = [...list].sort((a, b) => a.name - b.name);
+  const fine = list.filter(({ state }) => state === "good" || state === "idle").length;
+  if (!list.length)
+    return panel("Sources", "none expected here");
+  return panel("Sources", `${fine} of ${list.length} without loss; the worst first`,
+    h("div", { class: `cells ${list.length > 200 ? "many" : ""}` }, ...inOrder.map((one) =>
+      h("i", { class: TONES[one.state], title: `source ${one.name}: ${one.state}` }))),
+    table([["source"], ["", "left"], ["blocks"], ["payload"], ["behind"], ["missing"], ["dropped"],
+      ["main cause", "left"]],
+    shown.map((one) => [
+      h("span", { title: `0x${Number(one.name).toString(16).padStart(4, "0")}` }, `${one.name}`),
+      h("span", { class: { bad: "wrong", warn: "caution", good: "ok", idle: "faint" }[
+        TONES[one.state]] }, one.state),
+      show("rate", one.blocks), show("byteRate", one.rate("segments_placed_bytes")),
+      show("count", one.lag),
+      h("span", { class: one.missing > 0 ? "wrong" : "" }, show("count", one.keys.blocks_missing)),
+      h("span", { class: one.dropping > 0 ? "wrong" : "" }, show("count", one.dropped)),
+      h("span", { class: "soft" }, mainCause(one.keys))])),
+    list.length > 8 ? h("button", { class: "more", onclick: () => {
+      settings.allSources = !settings.allSources;
+      render();
+    } }, settings.allSources ? "the worst only" : `all ${list.length}`) : null);
+}
+
+// --- lcores, links, builders, ports ---------------------------------------------------------------
+
+function lcorePanel() {
+  const roles = new Map(things("role").map((role) => [role.name, role]));
+  const rows = things("lcore").map(({ keys, rate: of }) => {
+    const parts = ["busy", "backpressured", "idle"].map((what) => of(`${what}_cycles`) ?? 0);
+    const whole = sum(parts), percent = (value) => whole ? Math.round(100 * value / whole) : 0;
+    return h("div", {}, h("div", { class: "row" },
+      h("span", { class: "what" }, h("b", {}, `lcore ${keys.lcore}`), ` CPU ${keys.cpu}`,
+        keys.adaptive ? "" : h("span", { class: "soft" }, " polls")),
+      bar([[parts[0], "blue"], [parts[1], "red"]], whole,
+        `busy ${percent(parts[0])} %, backpressured ${percent(parts[1])} %`),
+      h("span", { class: `value ${parts[1] > 0.05 * whole ? "wrong" : ""}` },
+        parts[1] > 0.05 * whole ? `${percent(parts[1])} % held back` : `${percent(parts[0])} %`)),
+    ...keys.roles.map((name) => h("div", { class: "row soft" }, h("span", { class: "what" },
+      `\u2003${name}`), bar([[roles.get(name)?.rate("busy_cycles") ?? 0, "blue"],
+      [roles.get(name)?.rate("backpressured_cycles") ?? 0, "red"]], whole),
+    h("span", { class: "value" }, show("rate", roles.get(name)?.rate("items"))))));
+  });
+  return panel("Lcores", "busy, held back, items", ...rows);
+}
+
+function linkPanel() {
+  const rows = things("link").map(({ keys, rate: of }) => {
+    const slow = of("full") > 0 || of("dropped") > 0;
+    return [h("span", {}, `${keys.producer} \u2192 `, h("b", { class: slow ? "wrong" : "" },
+      keys.consumer)), bar([[keys.used, slow ? "red" : "blue"], [Math.max(0, keys.highest -
+      keys.used), "faint"]], keys.depth, `${keys.used} of ${keys.depth}, at most ${keys.highest}`),
+    show("rate", of("enqueued")), slow ? h("span", { class: "wrong" }, keys.lossless
+      ? `slow: full ${show("rate", of("full"))}` : `drops ${show("rate", of("dropped"))}`)
+      : h("span", { class: "soft" }, keys.full ? `full ${show("count", keys.full)} times` : "")];
+  });
+  return rows.length ? panel("Links", "fill, most so far; a slow consumer in red",
+    table([["link"], ["fill", "stretch"], ["segments"], ["", "left"]], rows)) : null;
+}
+
+function builderPanel() {
+  const list = things("builder").map(({ name, keys, rate: of }) => h("div", {},
+    h("div", { class: "row" }, h("span", { class: "what" }, h("b", {}, name)),
+      bar([[keys.events_open, "blue"], [keys.events_held, "violet"]], keys.slots,
+        `${keys.events_open} being built, ${keys.events_held} with consumers, ${keys.slots_free} ` +
+        `of ${keys.slots} free`),
+      h("span", { class: "value" }, show("rate", of("events_complete")))),
+    h("div", { class: "row soft" }, h("span", { class: "what" }, "\u2003slots"),
+      h("span", {}, `${keys.slots_free} free, ${keys.events_open} being built, ` +
+        `${keys.events_held} with consumers`), h("span", { class: "value" },
+        `${show("bytes", keys.slot_bytes)} each`)),
+    ...nested(keys, "group").map((group) => h("div", { class: "row soft" },
+      h("span", { class: "what" }, `\u2003${group.name}`),
+      h("span", { class: group.configured && !group.members ? "wrong" : "" },
+        group.members ? `${plural(group.members, "consumer")}, lag ${show("count", group.lag)}`
+          : `no consumer, lag ${show("count", group.lag)}`,
+        group.regained ? h("span", { class: "caution" },
+          `, ${show("count", group.regained)} taken back from dead ones`) : ""),
+      h("span", { class: "value" }, show("count", group.released))))));
+  return list.length ? panel("Builders and consumers", "slots in use; events a second",
+    ...list) : null;
+}
+
+function portPanel() {
+  const rows = things("port").map(({ name, keys, rate: of }) => [
+    h("span", { title: keys.mac }, h("b", {}, name), h("span", { class: "soft" },
+      ` ${keys.driver}${keys.device === "none" ? "" : ` ${keys.device}`}`)),
+    h("span", { class: keys.link_up ? "" : "wrong" }, !keys.link_up ? "down"
+      : keys.link_megabits ? show("bitRate", keys.link_megabits * 1e6) : "up"),
+    show("rate", of("rx_packets")), show("bitRate", (of("rx_bytes") ?? 0) * 8),
+    show("rate", of("tx_packets")),
+    h("span", { class: of("rx_missed") > 0 || of("rx_no_buffer") > 0 ? "wrong" : "" },
+      show("count", keys.rx_missed + keys.rx_no_buffer)),
+    bar([[keys.pool_mbufs - keys.pool_free, "teal"]], keys.pool_mbufs,
+      `${keys.pool_free} of ${keys.pool_mbufs} buffers free`)]);
+  return rows.length ? panel("Ports", "as the driver counts", table([["port"], ["link"],
+    ["received"], [""], ["sent"], ["missed"], ["buffers", "stretch"]], rows)) : null;
+}
+
+function simplePanel(group, title, columns) {
+  const list = things(group);
+  return list.length ? panel(title, "", table([["name"], ...columns.map(([label]) =>
+    [label])], list.map((thing) => [h("b", {}, `${thing.name}`), ...columns.map(([, make]) =>
+    make(thing))]))) : null;
+}
+
+const SHOWN = new Set(["info", "summary", "role", "link", "builder", "source", "port", "lcore",
+  "generator", "writer"]);
+
+// Groups that this page does not know: their numbers as they are.
+function otherPanels() {
+  const keys = store.last?.snapshot ?? {};
+  return Object.keys(keys).filter((group) => !SHOWN.has(group) && Array.isArray(keys[group]) &&
+    keys[group].length).map((group) => {
+    const list = things(group);
+    const names = Object.keys(list[0].keys).slice(1).filter((key) =>
+      ["number", "string"].includes(typeof list[0].keys[key]));
+    return panel(group, "", table([["name"], ...names.map((name) =>
+      [name.replaceAll("_", " ")])], list.slice(0, 64).map((thing) => [h("b", {}, `${thing.name}`),
+      ...names.map((name) => typeof thing.keys[name] === "number" ? show("count", thing.keys[name])
+        : `${thing.keys[name]}`)])));
+  });
+}
+
+// Two columns, and what goes below them.
+function columns() {
+  return [
+    [sourcePanel(), linkPanel(), portPanel(), simplePanel("generator", "Generators", [
+      ["kind", ({ keys }) => keys.kind],
+      ["events", ({ rate: of }) => show("rate", of("events"))],
+      ["packets", ({ rate: of }) => show("rate", of("packets"))],
+      ["bytes", ({ rate: of }) => show("byteRate", of("bytes"))],
+      ["", ({ keys }) => keys.finished ? "finished" : "sends"]])],
+    [lossPanel(), lcorePanel(), builderPanel(), simplePanel("writer", "Writers", [
+      ["format", ({ keys }) => keys.format],
+      ["events", ({ rate: of }) => show("rate", of("events"))],
+      ["bytes", ({ rate: of }) => show("byteRate", of("bytes"))],
+      ["files", ({ keys }) => show("count", keys.files)],
+      ["pauses", ({ keys }) => show("count", keys.pauses)],
+      ["failures", ({ keys }) => h("span", { class: keys.failures ? "wrong" : "" },
+        show("count", keys.failures))]])],
+    otherPanels(),
+  ].map((list) => h("div", {}, ...list));
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "web/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <microhttpd.h>
+
+#include "telemetry/stat_client.h"
+#include "web/page.h"
+
+#define THREADS          2u
+#define MOST_CONNECTIONS 64u
+#define MOST_IDLE_S      15u
+#define CONNECTION_BYTES 32768u // for request and headers
+
+#define API_NODES "/api/nodes"
+
+#define TYPE_TEXT "text/plain; charset=utf-8"
+#define TYPE_JSON "application/json"
+#define TYPE_HTML "text/html; charset=utf-8"
+
+struct web_server {
+	struct MHD_Daemon *daemon;
+	struct monitor *monitor;
+	bool loopback;
+	char address[WEB_ADDRESS_SIZE];
+};
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+	(void)MHD_add_response_header(response, name, value); // fails only without memory
+}
+
+// Takes the response over. NULL: memory ran out, the connection ends.
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
+				     const char *type, struct MHD_Response *response)
+{
+	enum MHD_Result result;
+
+	if (response == NULL)
+		return MHD_NO;
+	add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	add_header(response, MHD_HTTP_HEADER_CONTENT_SECURITY_POLICY,
+		   strcmp(type, TYPE_HTML) == 0 ? web_page_policy : "default-src 'none'");
+	add_header(response, MHD_HTTP_HEADER_X_CONTENT_TYPE_OPTIONS, "nosniff");
+	add_header(response, MHD_HTTP_HEADER_X_FRAME_OPTIONS, "DENY");
+	add_header(response, "Referrer-Policy", "no-referrer");
+	add_header(response, MHD_HTTP_HEADER_CROSS_ORIGIN_RESOURCE_POLICY, "same-origin");
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		add_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result send_constant(struct MHD_Connection *connection, unsigned status,
+				     const char *type, const char *text, size_t size)
+{
+	// The cast away of const: persistent memory is only read.
+	return send_response(
+	    connection, status, type,
+	    MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT));
+}
+
+static enum MHD_Result send_line(struct MHD_Connection *connection, unsigned status,
+				 const char *line)
+{
+	return send_constant(connection, status, TYPE_TEXT, line, strlen(line));
+}
+
+// Takes the text over; NULL is what is not there.
+static enum MHD_Result send_text(struct MHD_Connection *connection, const char *type, char *text,
+				 size_t size)
+{
+	struct MHD_Response *response;
+
+	if (text == NULL)
+		return send_line(connection, MHD_HTTP_NOT_FOUND, "there is nothing here\n");
+	response = MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	if (response == NULL)
+		free(text);
+	return send_response(connection, MHD_HTTP_OK, type, response);
+}
+
+static enum MHD_Result send_json(struct MHD_Connection *connection, char *text)
+{
+	return send_text(connection, TYPE_JSON, text, text != NULL ? strlen(text) : 0);
+}
+
+static enum MHD_Result send_metrics(const struct web_server *server,
+				    struct MHD_Connection *connection)
+{
+	const char *accept =
+	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+	enum openmetrics_format format =
+	    accept != NULL && strstr(accept, "application/openmetrics-text") != NULL
+		? OPENMETRICS_1_0
+		: OPENMETRICS_TEXT_0_0_4;
+	size_t size = 0;
+	char *text = monitor_metrics(server->monitor, format, &size);
+
+	return send_text(connection, openmetrics_media_type(format), text, size);
+}
+
+static double read_since(struct MHD_Connection *connection)
+{
+	const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since");
+
+	return text != NULL ? strtod(text, NULL) : 0;
+}
+
+// path: NAME or NAME/PART.
+static enum MHD_Result send_node(const struct web_server *server, struct MHD_Connection *connection,
+				 const char *path)
+{
+	const char *slash = strchr(path, '/');
+	size_t length = slash != NULL ? (size_t)(slash - path) : strlen(path);
+	char name[STAT_CLIENT_NAME_SIZE];
+
+	if (length >= sizeof(name))
+		return send_json(connection, NULL);
+	memcpy(name, path, length);
+	name[length] = '\0';
+	if (slash == NULL)
+		return send_json(connection, monitor_node(server->monitor, name));
+	if (strcmp(slash, "/history") == 0)
+		return send_json(connection,
+				 monitor_history(server->monitor, name, read_since(connection)));
+	return send_json(connection, monitor_part(server->monitor, name, slash + 1));
+}
+
+static enum MHD_Result route(const struct web_server *server, struct MHD_Connection *connection,
+			     const char *url)
+{
+	if (strcmp(url, "/") == 0)
+		return send_constant(connection, MHD_HTTP_OK, TYPE_HTML, web_page, web_page_size);
+	if (strcmp(url, "/metrics") == 0)
+		return send_metrics(server, connection);
+	if (strcmp(url, API_NODES) == 0)
+		return send_json(connection, monitor_nodes(server->monitor));
+	if (strncmp(url, API_NODES "/", strlen(API_NODES "/")) == 0)
+		return send_node(server, connection, url + strlen(API_NODES "/"));
+	return send_json(connection, NULL);
+}
+
+// Whether the Host of a request is "localhost" or an IP address.
+static bool is_own_host(const char *host)
+{
+	struct in6_addr address;
+	char name[WEB_ADDRESS_SIZE];
+	size_t length = strlen(host);
+	const char *colon;
+
+	if (host[0] == '[') {
+		host++;
+		length = strcspn(host, "]");
+	} else if ((colon = strrchr(host, ':')) != NULL) {
+		length = (size_t)(colon - host);
+	}
+	if (length >= sizeof(name))
+		return false;
+	memcpy(name, host, length);
+	name[length] = '\0';
+	return strcasecmp(name, "localhost") == 0 || inet_pton(AF_INET, name, &address) == 1 ||
+	       inet_pton(AF_INET6, name, &address) == 1;
+}
+
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+// libmicrohttpd calls it once for the head of a request, and again when all of it is there.
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *body,
+				  size_t *body_size, void **state)
+{
+	static char seen;
+	const struct web_server *server = context;
+	const char *host = header(connection, MHD_HTTP_HEADER_HOST);
+
+	(void)version;
+	(void)body;
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return send_line(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET and HEAD only\n");
+	if (*body_size > 0 || header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL)
+		return send_line(connection, MHD_HTTP_BAD_REQUEST, "no bodies here\n");
+	if (server->loopback && host != NULL && !is_own_host(host))
+		return send_line(connection, MHD_HTTP_FORBIDDEN,
+				 "on a loopback address, ask localhost or an IP address\n");
+	if (*state == NULL) {
+		*state = &seen;
+		return MHD_YES;
+	}
+	return route(server, connection, url);
+}
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+	if (address->ss_family == AF_INET6)
+		return IN6_IS_ADDR_LOOPBACK(
+		    &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+	return (ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >>
+		24) == 127;
+}
+
+// The address with the port that was given to the socket.
+static void print_address(struct web_server *server, const struct sockaddr_storage *address)
+{
+	const union MHD_DaemonInfo *info =
+	    MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	unsigned port = info != NULL ? info->port : 0;
+	char host[INET6_ADDRSTRLEN] = "";
+
+	if (address->ss_family == AF_INET6) {
+		inet_ntop(AF_INET6,
+			  &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, host,
+			  sizeof(host));
+		snprintf(server->address, sizeof(server->address), "[%s]:%u", host, port);
+	} else {
+		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr,
+			  host, sizeof(host));
+		snprintf(server->address, sizeof(server->address), "%s:%u", host, port);
+	}
+}
+
+struct web_server *web_server_start(const struct sockaddr_storage *address, struct monitor *monitor,
+				    char *error)
+{
+	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD |
+			 (address->ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
+	struct web_server *server = calloc(1, sizeof(*server));
+
+	if (server == NULL) {
+		snprintf(error, WEB_ERROR_SIZE, "no memory");
+		return NULL;
+	}
+	server->monitor = monitor;
+	server->loopback = is_loopback(address);
+	server->daemon = MHD_start_daemon(
+	    flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
+	    MHD_OPTION_CONNECTION_LIMIT, MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+	    MOST_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+	    MHD_OPTION_THREAD_POOL_SIZE, THREADS, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	if (server->daemon == NULL) {
+		snprintf(error, WEB_ERROR_SIZE, "cannot listen: %s", strerror(errno));
+		free(server);
+		return NULL;
+	}
+	print_address(server, address);
+	return server;
+}
+
+void web_server_stop(struct web_server *server)
+{
+	if (server == NULL)
+		return;
+	MHD_stop_daemon(server->daemon);
+	free(server);
+}
+
+const char *web_server_address(const struct web_server *server)
+{
+	return server->address;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the nodes of a system must be to each other, and the event manager's keys.
+#include <stdio.h>
+#include <string.h>
+
+#include "helpers.h"
+
+static void nodes__have_different_names(void **state)
+{
+	(void)state;
+	assert_system_all_refused(ALL("nodes[3]={\"name\": \"b\"}"),
+				  "x.json: nodes[3].name: \"b\" is the name of nodes[1] already");
+}
+
+static void manager__is_exactly_one(void **state)
+{
+	(void)state;
+	assert_system_refused("nodes[0].manager=false",
+			      "x.json: nodes: none of them is the manager");
+	assert_system_refused("nodes[2].manager=true",
+			      "x.json: nodes[2].manager: node a is the manager already");
+}
+
+static void manager__needs_no_other_duty(void **state)
+{
+	struct config *config = load_node("a", ALL("nodes[0].builders=[]", "nodes[0].generators=[]",
+						   "nodes[1].generators[0].ids=[\"1-4\"]"));
+
+	(void)state;
+	assert_int_equal(config->n_builders, 0);
+	assert_int_equal(config->n_generators, 0);
+	assert_int_equal(config->cluster.n_builders, 1);
+	config_free(config);
+	assert_system_refused("nodes[2].builders=[]",
+			      "x.json: nodes[2]: neither builders nor generators, and not the "
+			      "manager: there is nothing to do");
+	assert_system_all_refused(ALL("nodes[0].builders=[]",
+				      "nodes[2]={\"name\": \"c\", \"ports\": [{\"name\": \"w\", "
+				      "\"profile\": \"ring\", \"address\": \"10.0.0.3\"}], "
+				      "\"builders\": [], \"generators\": [{\"name\": \"g\", "
+				      "\"port\": \"w\", \"ids\": [4]}]}",
+				      "nodes[1].generators[0].ids=[3]"),
+				  "x.json: nodes: none of them has a builder");
+}
+
+static void addresses__are_there_and_differ(void **state)
+{
+	(void)state;
+	assert_system_refused(
+	    "nodes[2].ports=[{\"name\": \"w\", \"profile\": \"ring\"}]",
+	    "x.json: nodes[2].ports: none has an address, and a node of a system needs one");
+	assert_system_refused("nodes[2].ports[0].address=10.0.0.2",
+			      "x.json: nodes[2].ports[0].address: is that of node b already");
+	assert_system_refused("nodes[1]={\"name\": \"b\", \"builders\": [{\"name\": \"b\"}]}",
+			      "x.json: nodes[1].ports: required, but missing");
+}
+
+static void builders__are_at_most_1024(void **state)
+{
+	static char text[65536];
+	char error[CONFIG_ERROR_SIZE] = "";
+	struct config *config;
+	char *to = text;
+
+	(void)state;
+	to += sprintf(to, "{\"sources\": {\"ids\": [1]}, \"builders\": [");
+	for (unsigned i = 0; i < 64; i++)
+		to += sprintf(to, "%s{\"name\": \"b%u\"}", i ? ", " : "", i);
+	to += sprintf(to, "], \"nodes\": [");
+	for (unsigned i = 0; i < 17; i++)
+		to += sprintf(to,
+			      "%s{\"name\": \"n%u\", \"manager\": %s, \"ports\": [{\"name\": \"w\","
+			      " \"profile\": \"ring\", \"address\": \"10.0.0.%u\"}]}",
+			      i ? ", " : "", i, i ? "false" : "true", i);
+	strcpy(to, "]}");
+	assert_int_equal(
+	    config_parse_node(&config, text, strlen(text), "x.json", "n0", NULL, 0, error), -1);
+	assert_string_equal(
+	    error, "x.json: node n16: builders: more than 1024 builders in the whole system");
+	const char *one_less = "nodes[16].builders=[]";
+	const char *reader = "nodes[16].generators=[{\"name\": \"g\", \"port\": \"w\"}]";
+	const char *const overrides[] = { one_less, reader };
+	if (config_parse_node(&config, text, strlen(text), "x.json", "n0", overrides, 2, error))
+		fail_msg("%s", error);
+	assert_int_equal(config->cluster.n_builders, 1024);
+	config_free(config);
+}
+
+static void sources__are_each_of_one_generator(void **state)
+{
+	(void)state;
+	assert_system_refused("nodes[1].generators[0].ids=[2, 3, 4]",
+			      "x.json: nodes[1].generators[0].ids: source id 2 (0x2) is sent by "
+			      "node a already");
+	assert_system_refused("nodes[0].generators[1]={\"name\": \"g1\", \"port\": \"wire\"}",
+			      "x.json: nodes[0].generators[1].ids: source id 1 (0x1) is sent by "
+			      "node a already");
+	assert_system_refused("nodes[1].generators[0].ids=[4]",
+			      "x.json: nodes: no generator of theirs stands for source id 3 (0x3)");
+}
+
+static void sources__that_are_not_expected_need_no_generator(void **state)
+{
+	(void)state;
+	config_free(
+	    load_node("a", ALL("nodes[1].generators[0].ids=[4]", "sources.expected=[1, 2, 4]")));
+}
+
+static void sources__may_be_outside(void **state)
+{
+	struct config *config =
+	    load_node("a", ALL("nodes[0].generators=[]", "nodes[1].generators=[]",
+			       "nodes[1].builders=[{\"name\": \"b\"}]"));
+
+	(void)state;
+	assert_int_equal(config->cluster.n_sources, 0);
+	assert_int_equal(config->cluster.nodes[0].n_sources, 0);
+	config_free(config);
+}
+
+static void event_manager__defaults(void **state)
+{
+	struct config *config = load_node("a", NULL);
+	const struct config_event_manager *manager = &config->event_manager;
+
+	(void)state;
+	assert_int_equal(manager->mode, CONFIG_MODE_PUSH);
+	assert_int_equal(manager->policy, CONFIG_POLICY_ROUND_ROBIN);
+	assert_false(manager->strict);
+	assert_int_equal(manager->distance, CONFIG_AUTO);
+	assert_int_equal(manager->relax_after_ns, 100000);
+	assert_int_equal(manager->shaping, CONFIG_SHAPING_LINEAR_SHIFT);
+	assert_false(manager->barrier);
+	assert_int_equal(manager->parallel_sends, 4);
+	assert_int_equal(manager->credits, 0);
+	assert_int_equal(manager->send_window_ns, 1000000);
+	assert_int_equal(manager->idle_window_ns, 100000);
+	assert_true(manager->target_utilisation == 0.9);
+	assert_int_equal(manager->window, 0);
+	assert_int_equal(manager->queue, 65536);
+	assert_int_equal(manager->throttle_level, CONFIG_THROTTLE_75);
+	assert_int_equal(manager->heartbeat_ns, 20000000);
+	assert_int_equal(manager->heartbeat_timeout_ns, 200000000);
+	assert_int_equal(manager->on_source_silent, CONFIG_SOURCE_SILENT_CONTINUE);
+	assert_int_equal(manager->source_buffer, 256);
+	assert_int_equal(manager->control_port, 19521);
+	assert_int_equal(manager->control_dscp, 48);
+	assert_int_equal(manager->control_priority, 6);
+	assert_int_equal(manager->data_dscp, 26);
+	assert_int_equal(manager->data_priority, 3);
+	config_free(config);
+}
+
+static void event_manager__holds_what_was_given(void **state)
+{
+	struct config *config = load_node(
+	    "b",
+	    ALL("event_manager={\"mode\": \"pull\", \"policy\": \"weighted\", \"strict\": true,"
+		" \"distance\": 3, \"relax_after\": \"1ms\", \"shaping\": \"credit-window\","
+		" \"barrier\": true, \"parallel_sends\": 65535, \"credits\": 12,"
+		" \"send_window\": \"2ms\", \"idle_window\": 0, \"target_utilisation\": 0.5,"
+		" \"window\": \"8MiB\", \"queue\": 1048576, \"throttle_level\": \"87.5%\","
+		" \"heartbeat\": \"1ms\", \"heartbeat_timeout\": \"2ms\","
+		" \"on_source_silent\": \"pause\", \"source_buffer\": 1, \"control_port\": 9,"
+		" \"control_dscp\": 63, \"control_priority\": 7, \"data_dscp\": 0,"
+		" \"data_priority\": 0}"));
+	const struct config_event_manager *manager = &config->event_manager;
+
+	(void)state;
+	assert_int_equal(manager->mode, CONFIG_MODE_PULL);
+	assert_int_equal(manager->policy, CONFIG_POLICY_WEIGHTED);
+	assert_true(manager->strict);
+	assert_int_equal(manager->distance, 3);
+	assert_int_equal(manager->relax_after_ns, 1000000);
+	assert_int_equal(manager->shaping, CONFIG_SHAPING_CREDIT_WINDOW);
+	assert_true(manager->barrier);
+	assert_int_equal(manager->parallel_sends, 65535);
+	assert_int_equal(manager->credits, 12);
+	assert_int_equal(manager->send_window_ns, 2000000);
+	assert_int_equal(manager->idle_window_ns, 0);
+	assert_true(manager->target_utilisation == 0.5);
+	assert_int_equal(manager->window, 8 << 20);
+	assert_int_equal(manager->queue, 1048576);
+	assert_int_equal(manager->throttle_level, CONFIG_THROTTLE_87_5);
+	assert_int_equal(manager->heartbeat_ns, 1000000);
+	assert_int_equal(manager->heartbeat_timeout_ns, 2000000);
+	assert_int_equal(manager->on_source_silent, CONFIG_SOURCE_SILENT_PAUSE);
+	assert_int_equal(manager->source_buffer, 1);
+	assert_int_equal(manager->control_port, 9);
+	assert_int_equal(manager->control_dscp, 63);
+	assert_int_equal(manager->control_priority, 7);
+	assert_int_equal(manager->data_dscp, 0);
+	assert_int_equal(manager->data_priority, 0);
+	config_free(config);
+}
+
+static void event_manager__wrong(void **state)
+{
+	(void)state;
+	assert_system_refused(
+	    "event_manager.target_utilisation=0",
+	    "x.json: event_manager.target_utilisation: 0 would let nothing be sent");
+	assert_system_refused(
+	    "event_manager.heartbeat_timeout=39999us",
+	    "x.json: event_manager.heartbeat_timeout: is less than two heartbeats");
+	config_free(load_node("a", ALL("event_manager.heartbeat_timeout=40ms")));
+	assert_system_refused("event_manager.queue=100",
+			      "x.json: event_manager.queue: 100 is not a power of two");
+	assert_system_refused(
+	    "event_manager.throttle_level=80%",
+	    "x.json: event_manager.throttle_level: \"80%\" is none of none, 25%, 50%, 75%, 87.5%");
+	assert_system_refused("event_manager.distance=many",
+			      "x.json: event_manager.distance: \"many\" is not a whole number");
+	assert_system_refused(
+	    "event_manager.distance=true",
+	    "x.json: event_manager.distance: expected \"auto\" or a whole number, "
+	    "found a boolean");
+	assert_system_refused("event_manager.distance=1024",
+			      "x.json: event_manager.distance: 1024 is out of range 0..1023");
+}
+
+static void control__has_a_port_of_its_own(void **state)
+{
+	const char *const expected =
+	    "x.json: event_manager.control_port: 19523 is the UDP port of the "
+	    "data";
+
+	(void)state;
+	assert_system_all_refused(ALL("event_manager.control_port=19523", "transport.udp_ports=2"),
+				  expected);
+	config_free(
+	    load_node("a", ALL("event_manager.control_port=19524", "transport.udp_ports=2")));
+	config_free(load_node("a", ALL("event_manager.control_port=19523", "transport.kind=eth",
+				       "transport.udp_ports=2")));
+	assert_system_all_refused(
+	    ALL("event_manager.control_port=19523", "transport.kind=roce", "roce.udp_port=19523"),
+	    expected);
+}
+
+static void control__has_a_priority_that_is_never_paused(void **state)
+{
+	(void)state;
+	assert_system_refused(
+	    "event_manager.control_priority=3",
+	    "x.json: event_manager.control_priority: 3 is that of the data, which "
+	    "may be paused");
+	assert_system_refused(
+	    "nodes[1].ports[1].flow_control={\"mode\": \"soft\", \"priority\": 6}",
+	    "x.json: nodes[1].ports[1].flow_control.priority: 6 is that of control messages, which "
+	    "must not be paused");
+	config_free(load_node("a", ALL("nodes[1].ports[1].flow_control.priority=6")));
+}
+
+static void builder__group_and_weight(void **state)
+{
+	struct config *config =
+	    load_node("a", ALL("builders[0].group=1023", "builders[1].group=auto",
+			       "builders[0].weight=65535"));
+
+	(void)state;
+	assert_int_equal(config->builders[0].group, 1023);
+	assert_int_equal(config->builders[0].weight, 65535);
+	assert_int_equal(config->builders[1].group, CONFIG_AUTO);
+	assert_int_equal(config->builders[1].weight, 1);
+	assert_int_equal(config->cluster.builders[0].group, 1023);
+	assert_int_equal(config->cluster.builders[1].group, CONFIG_MAX_GROUP + 1 + 1);
+	config_free(config);
+	assert_system_refused("builders[0].group=1024",
+			      "x.json: builders[0].group: 1024 is out of range 0..1023");
+	assert_system_refused("builders[0].weight=0",
+			      "x.json: builders[0].weight: 0 is out of range 1..65535");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nodes__have_different_names),
+		cmocka_unit_test(manager__is_exactly_one),
+		cmocka_unit_test(manager__needs_no_other_duty),
+		cmocka_unit_test(addresses__are_there_and_differ),
+		cmocka_unit_test(builders__are_at_most_1024),
+		cmocka_unit_test(sources__are_each_of_one_generator),
+		cmocka_unit_test(sources__that_are_not_expected_need_no_generator),
+		cmocka_unit_test(sources__may_be_outside),
+		cmocka_unit_test(event_manager__defaults),
+		cmocka_unit_test(event_manager__holds_what_was_given),
+		cmocka_unit_test(event_manager__wrong),
+		cmocka_unit_test(control__has_a_port_of_its_own),
+		cmocka_unit_test(control__has_a_priority_that_is_never_paused),
+		cmocka_unit_test(builder__group_and_weight),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

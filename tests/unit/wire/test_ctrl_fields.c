@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Every field of the control protocol's records is read from its place.
+#include "ctrl_samples.h"
+
+static void get__every_field_of_nodes(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_REGISTER);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_register r;
+	struct ctrl_welcome w;
+	struct ctrl_builder b;
+
+	(void)state;
+	assert_int_equal(ctrl_get_register(&record, &r), WIRE_OK);
+	assert_int_equal(r.roles, CTRL_ROLE_BUILDER | CTRL_ROLE_MANAGER);
+	assert_int_equal(r.config_hash, 0x1122334455667788);
+	assert_int_equal(r.run, 42);
+	assert_int_equal(r.n_builders, 3);
+	assert_int_equal(r.n_sources, 4096);
+	assert_int_equal(r.buffer_bytes, 0x100000000);
+	assert_string_equal(r.name, "node-a.site");
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_WELCOME);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_welcome(&record, &w), WIRE_OK);
+	assert_int_equal(w.verdict, CTRL_REFUSED_CONFIG);
+	assert_int_equal(w.run_state, CTRL_RUNNING);
+	assert_int_equal(w.config_hash, 0x8877665544332211);
+	assert_int_equal(w.run, 43);
+	assert_int_equal(w.heartbeat_interval, 100000);
+	assert_int_equal(w.heartbeat_timeout, 1000000);
+	assert_string_equal(w.text, "another configuration");
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_BUILDER);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_builder(&record, &b), WIRE_OK);
+	assert_int_equal(b.builder, 63);
+	assert_int_equal(b.group, 5);
+	assert_int_equal(b.slots, 65536);
+	assert_int_equal(b.generation, 9);
+	assert_int_equal(b.slot_size, 0x200000);
+	assert_int_equal(b.address, 0x7f0000001000);
+	assert_int_equal(b.stride, 0x201000);
+	assert_int_equal(b.rkey, 0xabcd1234);
+	assert_int_equal(b.link_mbps, 100000);
+	bytes_free(&bytes);
+}
+
+static void get__every_field_of_heartbeats(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_HEARTBEAT);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_heartbeat h;
+
+	(void)state;
+	assert_int_equal(ctrl_get_heartbeat(&record, &h), WIRE_OK);
+	assert_int_equal(h.run_state, CTRL_RUNNING);
+	assert_int_equal(h.run, 42);
+	assert_int_equal(h.slots_free, 16);
+	assert_int_equal(h.events_open, 3);
+	assert_int_equal(h.events_waiting, 250);
+	assert_int_equal(h.time, 1700000000000000000);
+	assert_int_equal(h.n_ports, 2);
+	assert_int_equal(h.ports[0].number, 0);
+	assert_int_equal(h.ports[0].paused, 8);
+	assert_int_equal(h.ports[0].pausing, 0);
+	assert_int_equal(h.ports[0].paused_share, 10000);
+	assert_int_equal(h.ports[0].occupancy, 37);
+	assert_int_equal(h.ports[0].pause_frames, 5);
+	assert_int_equal(h.ports[0].ecn_marks, 6);
+	assert_int_equal(h.ports[1].number, 15);
+	assert_int_equal(h.ports[1].pausing, 0x88);
+	assert_int_equal(h.ports[1].occupancy, 9999);
+	bytes_free(&bytes);
+}
+
+static void get__every_field_of_runs(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_RUN_COMMAND);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_run_command c;
+	struct ctrl_run_report r;
+	struct ctrl_throttle t;
+	struct ctrl_member m;
+
+	(void)state;
+	assert_int_equal(ctrl_get_run_command(&record, &c), WIRE_OK);
+	assert_int_equal(c.command, CTRL_DRAIN);
+	assert_int_equal(c.run, 42);
+	assert_int_equal(c.request, 99);
+	assert_int_equal(c.config_hash, 0x1122334455667788);
+	assert_int_equal(c.event, UINT64_MAX);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_RUN_STATE);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_run_report(&record, &r), WIRE_OK);
+	assert_int_equal(r.state, CTRL_DRAINING);
+	assert_int_equal(r.command, CTRL_DRAIN);
+	assert_int_equal(r.result, 0);
+	assert_int_equal(r.run, 42);
+	assert_int_equal(r.request, 99);
+	assert_int_equal(r.config_hash, 0x1122334455667788);
+	assert_int_equal(r.events, 123456789);
+	assert_string_equal(r.text, "draining");
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_THROTTLE);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_throttle(&record, &t), WIRE_OK);
+	assert_int_equal(t.share, 2500);
+	assert_int_equal(t.level, 7);
+	assert_int_equal(t.hold, 50000);
+	assert_int_equal(t.run, 42);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_EXCLUDE);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_member(&record, &m), WIRE_OK);
+	assert_int_equal(m.subject, CTRL_SUBJECT_BUILDER);
+	assert_int_equal(m.reason, CTRL_REASON_SILENT);
+	assert_int_equal(m.node, 9);
+	assert_int_equal(m.builder, 4);
+	assert_int_equal(m.event, 5000);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_INCLUDE);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_member(&record, &m), WIRE_OK);
+	assert_int_equal(m.subject, CTRL_SUBJECT_SOURCES);
+	assert_int_equal(m.first_source, 0x800);
+	assert_int_equal(m.last_source, 0x8ff);
+	bytes_free(&bytes);
+}
+
+static void expect_grant(const struct ctrl_grant *g)
+{
+	assert_int_equal(g->node, 1023);
+	assert_int_equal(g->builder, 63);
+	assert_int_equal(g->event, 0x0102030405060708);
+	assert_int_equal(g->slot, 65535);
+	assert_int_equal(g->generation, 4);
+	assert_int_equal(g->address, 0x7f00deadbeef0000);
+	assert_int_equal(g->size, UINT64_C(1) << 33);
+	assert_int_equal(g->rkey, 0xcafe);
+	assert_int_equal(g->rate_mbps, 40000);
+	assert_int_equal(g->round, 17);
+	assert_int_equal(g->position, 3);
+	assert_int_equal(g->n_positions, 64);
+	assert_int_equal(g->attempt, 2);
+	assert_int_equal(g->flags, CTRL_PLACED | CTRL_BARRIER);
+	assert_int_equal(g->run, 42);
+}
+
+static void get__every_field_of_grants(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_GRANT);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_request request;
+	struct ctrl_grant grant;
+
+	(void)state;
+	assert_int_equal(ctrl_get_grant(&record, &grant), WIRE_OK);
+	expect_grant(&grant);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_REQUEST);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_request(&record, &request), WIRE_OK);
+	expect_grant(&request.grant);
+	assert_int_equal(request.n_words, 2);
+	expect_inside(bytes.data, bytes.size, request.mask, 16);
+	assert_true(ctrl_mask_bit(request.mask, request.n_words, 63));
+	assert_true(ctrl_mask_bit(request.mask, request.n_words, 68));
+	assert_false(ctrl_mask_bit(request.mask, request.n_words, 67));
+	bytes_free(&bytes);
+}
+
+static void get__every_field_of_slots(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_CREDIT_RANGE);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_credit_range range;
+	struct ctrl_credit_list list;
+	struct ctrl_adopt adopt;
+	struct ctrl_held held;
+
+	(void)state;
+	assert_int_equal(ctrl_get_credit_range(&record, &range), WIRE_OK);
+	assert_int_equal(range.builder, 2);
+	assert_int_equal(range.first_slot, 65000);
+	assert_int_equal(range.n_slots, 536);
+	assert_int_equal(range.generation, 77);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_CREDIT_LIST);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_credit_list(&record, &list), WIRE_OK);
+	assert_int_equal(list.builder, 1);
+	assert_int_equal(list.n, 2);
+	assert_int_equal(ctrl_credit_at(&list, 0).slot, 5);
+	assert_int_equal(ctrl_credit_at(&list, 0).generation, 9);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_ADOPT);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_adopt(&record, &adopt), WIRE_OK);
+	assert_int_equal(adopt.builder, 1);
+	assert_int_equal(adopt.n, 2);
+	assert_int_equal(adopt.run, 42);
+	assert_int_equal(adopt.flags, CTRL_LAST);
+	held = ctrl_held_at(&adopt, 0);
+	assert_int_equal(held.event, 1234);
+	assert_int_equal(held.slot, 4);
+	assert_int_equal(held.generation, 7);
+	assert_int_equal(held.attempt, 1);
+	assert_int_equal(held.holding, CTRL_HOLDS_BUILT);
+	assert_int_equal(ctrl_held_at(&adopt, 1).event, 1235);
+	bytes_free(&bytes);
+}
+
+static void get__every_field_of_events(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_ANNOUNCE);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_announce a;
+	struct ctrl_done d;
+	struct ctrl_progress p;
+	struct ctrl_release r;
+
+	(void)state;
+	assert_int_equal(ctrl_get_announce(&record, &a), WIRE_OK);
+	assert_int_equal(a.first_source, 0x1037);
+	assert_int_equal(a.last_source, 0x1040);
+	assert_int_equal(a.begin, 1000);
+	assert_int_equal(a.end, 1064);
+	assert_int_equal(a.run, 42);
+	assert_int_equal(a.mean_bytes, 123456);
+	assert_int_equal(a.flags, CTRL_END_OF_RUN);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_DONE);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_done(&record, &d), WIRE_OK);
+	assert_int_equal(d.builder, 1);
+	assert_int_equal(d.outcome, CTRL_INCOMPLETE);
+	assert_int_equal(d.event, 1234);
+	assert_int_equal(d.slot, 4);
+	assert_int_equal(d.generation, 7);
+	assert_int_equal(d.bytes, 1000000);
+	assert_int_equal(d.attempt, 1);
+	assert_int_equal(d.n_words, 1);
+	assert_int_equal(d.n_missing, 2);
+	assert_int_equal(d.run, 42);
+	assert_true(ctrl_mask_bit(d.missing, d.n_words, 1));
+	assert_true(ctrl_mask_bit(d.missing, d.n_words, 5));
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_PROGRESS);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_progress(&record, &p), WIRE_OK);
+	assert_int_equal(p.builder, 1);
+	assert_int_equal(p.step, CTRL_STEP_PUBLISH);
+	assert_int_equal(p.event, 1234);
+	assert_int_equal(p.slot, 4);
+	assert_int_equal(p.generation, 7);
+	assert_int_equal(p.attempt, 1);
+	assert_int_equal(p.run, 42);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_RELEASE);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_release(&record, &r), WIRE_OK);
+	assert_int_equal(r.run, 42);
+	assert_int_equal(r.event, UINT64_C(1) << 40);
+	bytes_free(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(get__every_field_of_nodes),
+		cmocka_unit_test(get__every_field_of_heartbeats),
+		cmocka_unit_test(get__every_field_of_runs),
+		cmocka_unit_test(get__every_field_of_grants),
+		cmocka_unit_test(get__every_field_of_slots),
+		cmocka_unit_test(get__every_field_of_events),
+	};
+
+	return cmocka_run_group_tests_name("ctrl_fields", tests, NULL, NULL);
+}

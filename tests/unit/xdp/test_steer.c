@@ -1,0 +1,688 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The BPF program, run by the kernel on single packets (BPF_PROG_TEST_RUN), steering the loopback
+// interface of a namespace of the test's own.
+#include "fake_driver.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/bpf_common.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "port/xdp.h"
+#include "wire/ejfat.h"
+#include "wire/net.h"
+
+#define LARGEST 1600
+#define OWN     0x0a000002u // 10.0.0.2, evb's
+#define PEER    0x0a000001u // 10.0.0.1
+#define SOURCE  0x1234
+#define PORT    19522
+
+static const char *unable; // why nothing can be tested here
+static struct fake_driver driver;
+static struct xdp *xdp;
+static int program = -1; // ours
+
+struct frame {
+	uint32_t length;
+	uint8_t bytes[4096];
+};
+
+// --- set-up --------------------------------------------------------------------------------------
+
+static int enter_namespace(void **state)
+{
+	char error[XDP_ERROR_SIZE];
+	struct xdp *trial;
+
+	(void)state;
+	if (unshare(CLONE_NEWNET) != 0) {
+		unable = "needs root for a network namespace";
+		return 0;
+	}
+	if (xdp_prepare(&trial, "wire", "lo", error) == 0) {
+		struct bpf_object *object = bpf_object__open_file(xdp_program_path(trial), NULL);
+
+		if (object == NULL || bpf_object__load(object) != 0)
+			unable = "the kernel takes no BPF programs here";
+		bpf_object__close(object);
+	} else {
+		unable = "the loopback interface cannot be steered here";
+	}
+	xdp_close(trial);
+	return 0;
+}
+
+static void need_bpf(void)
+{
+	if (unable == NULL)
+		return;
+	print_message("skipped: %s\n", unable);
+	skip();
+}
+
+static uint32_t attached_program(void)
+{
+	uint32_t id = 0;
+
+	assert_int_equal(bpf_xdp_query_id((int)if_nametoindex("lo"), 0, &id), 0);
+	return id;
+}
+
+static void open_steering(const struct xdp_rules *rules)
+{
+	char error[XDP_ERROR_SIZE] = "";
+
+	if (xdp_prepare(&xdp, "wire", "lo", error) != 0)
+		fail_msg("%s", error);
+	fake_driver_open(&driver, xdp_program_path(xdp), (int)if_nametoindex("lo"));
+	if (xdp_steer(xdp, rules, error) != 0)
+		fail_msg("%s", error);
+	program = bpf_prog_get_fd_by_id(attached_program());
+	assert_true(program >= 0);
+}
+
+static int close_steering(void **state)
+{
+	(void)state;
+	if (program >= 0)
+		close(program);
+	program = -1;
+	xdp_close(xdp);
+	xdp = NULL;
+	fake_driver_close(&driver);
+	return 0;
+}
+
+static int open_default(void **state)
+{
+	static const uint16_t ids[] = { 1, SOURCE, 0xffff };
+	struct xdp_rules rules = {
+		.ranges = { { .first = PORT, .count = 2, .segments = 1 },
+			    { .first = 4791, .count = 1 } },
+		.n_ranges = 2,
+		.ether_type = NET_TYPE_EVB,
+		.own_address = OWN,
+		.largest_frame = LARGEST,
+		.ids = ids,
+		.n_ids = 3,
+	};
+
+	(void)state;
+	if (unable == NULL)
+		open_steering(&rules);
+	return 0;
+}
+
+// --- packets -------------------------------------------------------------------------------------
+
+static void append(struct frame *frame, const void *bytes, size_t size)
+{
+	assert_true(frame->length + size <= sizeof(frame->bytes));
+	memcpy(frame->bytes + frame->length, bytes, size);
+	frame->length += (uint32_t)size;
+}
+
+static void append_segment(struct frame *frame, uint16_t source, bool load_balancer)
+{
+	struct ejfat_re re = { .data_id = source, .length = 100 };
+	struct ejfat_lb lb = { .version = 2 };
+	uint8_t header[EJFAT_LB_SIZE + EJFAT_RE_SIZE];
+	static const uint8_t payload[100];
+
+	if (load_balancer) {
+		ejfat_lb_encode(header, &lb);
+		append(frame, header, EJFAT_LB_SIZE);
+	}
+	ejfat_re_encode(header, &re);
+	append(frame, header, EJFAT_RE_SIZE);
+	append(frame, payload, sizeof(payload));
+}
+
+static void begin_udp(struct frame *frame, uint16_t port, uint16_t payload)
+{
+	const struct net_udp4 header = {
+		.source_ip = PEER,
+		.destination_ip = OWN,
+		.source_port = 40000,
+		.destination_port = port,
+	};
+
+	frame->length = (uint32_t)net_udp4_encode(frame->bytes, &header, payload);
+}
+
+static struct frame udp_frame(uint16_t port, uint16_t source)
+{
+	struct frame frame;
+
+	begin_udp(&frame, port, EJFAT_RE_SIZE + 100);
+	append_segment(&frame, source, false);
+	return frame;
+}
+
+static struct frame ethernet_frame(uint16_t ether_type, uint16_t vlan)
+{
+	static const struct net_mac mac = { { 2, 0, 0, 0, 0, 1 } };
+	struct frame frame;
+
+	frame.length = (uint32_t)net_eth_encode(frame.bytes, &mac, &mac, vlan, ether_type);
+	return frame;
+}
+
+static struct frame arp_frame(uint16_t operation, uint32_t target)
+{
+	const struct net_arp arp = { .operation = operation,
+				     .sender_ip = PEER,
+				     .target_ip = target };
+	struct frame frame = { .length = NET_MIN_FRAME };
+
+	net_arp_encode(frame.bytes, &arp);
+	return frame;
+}
+
+// With n VLAN tags put in behind the Ethernet addresses.
+static struct frame tagged(const struct frame *frame, unsigned n)
+{
+	static const uint8_t tags[] = { 0x88, 0xa8, 0, 5, 0x81, 0, 0, 100, 0x81, 0, 0, 200 };
+	struct frame result = { .length = 0 };
+
+	append(&result, frame->bytes, 12);
+	append(&result, tags, n * NET_VLAN_SIZE);
+	append(&result, frame->bytes + 12, frame->length - 12);
+	return result;
+}
+
+static struct frame ipv6_frame(uint16_t port, uint8_t next_header)
+{
+	uint8_t ip[NET_IPV6_SIZE] = { 0x60 }, udp[NET_UDP_SIZE];
+	struct frame frame = ethernet_frame(NET_TYPE_IPV6, 0);
+
+	ip[6] = next_header;
+	append(&frame, ip, sizeof(ip));
+	memset(udp, 0, sizeof(udp));
+	udp[2] = (uint8_t)(port >> 8);
+	udp[3] = (uint8_t)port;
+	append(&frame, udp, sizeof(udp));
+	append_segment(&frame, SOURCE, false);
+	return frame;
+}
+
+// --- verdicts ------------------------------------------------------------------------------------
+
+static uint32_t run(const struct frame *frame)
+{
+	struct xdp_md context = { .data_end = frame->length };
+	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame->bytes,
+		    .data_size_in = frame->length, .ctx_in = &context,
+		    .ctx_size_in = sizeof(context));
+
+	assert_int_equal(bpf_prog_test_run_opts(program, &options), 0);
+	return options.retval;
+}
+
+static uint32_t action_of(enum steer_cause cause)
+{
+	if (cause == STEER_PASSED)
+		return XDP_PASS;
+	return cause == STEER_REDIRECTED ? XDP_REDIRECT : XDP_DROP;
+}
+
+// The packet has this fate, and counts once, under this cause alone, with all its bytes.
+static void assert_fate(const struct frame *frame, enum steer_cause expected)
+{
+	struct xdp_counters before, after;
+
+	assert_true(xdp_counters(xdp, &before));
+	assert_int_equal(run(frame), action_of(expected));
+	assert_true(xdp_counters(xdp, &after));
+	for (unsigned cause = 0; cause < STEER_N_CAUSES; cause++) {
+		uint64_t packets = after.causes[cause].packets - before.causes[cause].packets;
+		uint64_t bytes = after.causes[cause].bytes - before.causes[cause].bytes;
+
+		if (packets != (cause == expected))
+			fail_msg("counted as %s, expected %s", xdp_cause_name(cause),
+				 xdp_cause_name(expected));
+		assert_int_equal(bytes, cause == expected ? frame->length : 0);
+	}
+}
+
+static void assert_udp_fate(uint16_t port, uint16_t source, enum steer_cause expected)
+{
+	struct frame frame = udp_frame(port, source);
+
+	assert_fate(&frame, expected);
+}
+
+// --- the tests -----------------------------------------------------------------------------------
+
+static void segments__of_admitted_sources_are_redirected(void **state)
+{
+	struct steer_counter counter;
+
+	(void)state;
+	need_bpf();
+	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
+	assert_udp_fate(PORT + 1, 0xffff, STEER_REDIRECTED);
+	assert_true(xdp_source_counter(xdp, SOURCE, &counter));
+	assert_int_equal(counter.packets, 1);
+	assert_int_equal(counter.bytes, udp_frame(PORT, SOURCE).length);
+	assert_true(xdp_source_counter(xdp, 1, &counter));
+	assert_int_equal(counter.packets, 0);
+	assert_false(xdp_source_counter(xdp, 2, &counter));
+}
+
+static void segments__of_others_are_dropped(void **state)
+{
+	struct xdp_stranger strangers[4];
+
+	(void)state;
+	need_bpf();
+	for (unsigned i = 0; i < 3; i++)
+		assert_udp_fate(PORT, 2, STEER_UNKNOWN_SOURCE);
+	assert_int_equal(xdp_strangers(xdp, strangers, 4), 1);
+	assert_int_equal(strangers[0].address, PEER);
+	assert_int_equal(strangers[0].id, 2);
+	assert_int_equal(strangers[0].packets, 3);
+}
+
+static void segments__behind_a_load_balancers_header(void **state)
+{
+	struct frame frame;
+
+	(void)state;
+	need_bpf();
+	begin_udp(&frame, PORT, EJFAT_LB_SIZE + EJFAT_RE_SIZE + 100);
+	append_segment(&frame, SOURCE, true);
+	assert_fate(&frame, STEER_REDIRECTED);
+	begin_udp(&frame, PORT, EJFAT_LB_SIZE + EJFAT_RE_SIZE + 100);
+	append_segment(&frame, 3, true);
+	assert_fate(&frame, STEER_UNKNOWN_SOURCE);
+}
+
+// evb counts them under their exact cause.
+static void segments__that_are_malformed_are_redirected(void **state)
+{
+	struct frame frame = udp_frame(PORT, 2);
+
+	(void)state;
+	need_bpf();
+	frame.bytes[NET_HEADERS_SIZE] = 0x20; // another version
+	assert_fate(&frame, STEER_REDIRECTED);
+	begin_udp(&frame, PORT, 3); // too short for a header
+	append(&frame, "\x10\0\0", 3);
+	assert_fate(&frame, STEER_REDIRECTED);
+	begin_udp(&frame, PORT, 18); // ends within the second header
+	append(&frame, "LB\2\1\0\0\0\0\0\0\0\0\0\0\0\0\x10", 18);
+	assert_fate(&frame, STEER_REDIRECTED);
+}
+
+static void other_ports__are_the_kernels(void **state)
+{
+	(void)state;
+	need_bpf();
+	assert_udp_fate(PORT - 1, SOURCE, STEER_PASSED);
+	assert_udp_fate(PORT + 2, SOURCE, STEER_PASSED);
+	assert_udp_fate(22, 2, STEER_PASSED);
+	assert_udp_fate(4791, 2, STEER_REDIRECTED); // no source id to look at
+}
+
+static void ip__of_other_kinds_is_the_kernels(void **state)
+{
+	struct frame frame = udp_frame(PORT, SOURCE);
+
+	(void)state;
+	need_bpf();
+	frame.bytes[23] = 6; // TCP
+	assert_fate(&frame, STEER_PASSED);
+	frame = udp_frame(PORT, SOURCE);
+	frame.bytes[20] |= 0x20; // first fragment: evb counts it
+	assert_fate(&frame, STEER_REDIRECTED);
+	frame.bytes[21] = 5; // a later one
+	assert_fate(&frame, STEER_PASSED);
+	frame = udp_frame(PORT, SOURCE);
+	frame.bytes[14] = 0x44; // header too short
+	assert_fate(&frame, STEER_PASSED);
+}
+
+static void ip__with_options_is_looked_behind(void **state)
+{
+	struct frame plain = udp_frame(PORT, 2), frame = { .length = 0 };
+
+	(void)state;
+	need_bpf();
+	append(&frame, plain.bytes, NET_ETH_SIZE + NET_IPV4_SIZE);
+	append(&frame, "\1\1\1\1\1\1\1\1", 8);
+	append(&frame, plain.bytes + frame.length - 8, plain.length - frame.length + 8);
+	frame.bytes[14] = 0x47;
+	assert_fate(&frame, STEER_UNKNOWN_SOURCE);
+}
+
+static void icmp__to_the_own_address_is_redirected(void **state)
+{
+	struct frame frame = udp_frame(PORT, SOURCE);
+
+	(void)state;
+	need_bpf();
+	frame.bytes[23] = NET_PROTO_ICMP;
+	assert_fate(&frame, STEER_REDIRECTED);
+	frame.bytes[33] = 9; // to another address
+	assert_fate(&frame, STEER_PASSED);
+}
+
+static void ipv6__by_its_port(void **state)
+{
+	struct frame frame = ipv6_frame(PORT, NET_PROTO_UDP);
+
+	(void)state;
+	need_bpf();
+	assert_fate(&frame, STEER_REDIRECTED);
+	frame = ipv6_frame(22, NET_PROTO_UDP);
+	assert_fate(&frame, STEER_PASSED);
+	frame = ipv6_frame(PORT, 58);
+	assert_fate(&frame, STEER_PASSED);
+}
+
+static void arp__of_the_own_address_is_redirected(void **state)
+{
+	struct frame frame = arp_frame(1, OWN);
+
+	(void)state;
+	need_bpf();
+	assert_fate(&frame, STEER_REDIRECTED);
+	frame = arp_frame(2, OWN);
+	assert_fate(&frame, STEER_REDIRECTED);
+	frame = arp_frame(1, OWN + 1);
+	assert_fate(&frame, STEER_PASSED);
+}
+
+static void ether_types(void **state)
+{
+	struct frame frame = ethernet_frame(NET_TYPE_EVB, 0);
+
+	(void)state;
+	need_bpf();
+	append_segment(&frame, SOURCE, false);
+	assert_fate(&frame, STEER_REDIRECTED);
+	frame = ethernet_frame(NET_TYPE_EVB, 0);
+	append_segment(&frame, 2, false);
+	assert_fate(&frame, STEER_UNKNOWN_SOURCE);
+	frame = ethernet_frame(0x88b6, 0);
+	append_segment(&frame, 2, false);
+	assert_fate(&frame, STEER_PASSED);
+	frame = ethernet_frame(0x8808, 0); // pause
+	append_segment(&frame, 2, false);
+	assert_fate(&frame, STEER_REDIRECTED);
+	frame = ethernet_frame(0, 0);
+	append_segment(&frame, 2, false);
+	assert_fate(&frame, STEER_PASSED);
+}
+
+static void vlan__tags_are_looked_behind(void **state)
+{
+	struct frame plain = udp_frame(PORT, SOURCE), other = udp_frame(22, SOURCE), frame;
+
+	(void)state;
+	need_bpf();
+	for (unsigned n = 1; n <= 2; n++) {
+		frame = tagged(&plain, n);
+		assert_fate(&frame, STEER_REDIRECTED);
+		frame = tagged(&other, n);
+		assert_fate(&frame, STEER_PASSED);
+	}
+	frame = tagged(&plain, 3);
+	assert_fate(&frame, STEER_PASSED);
+	frame = ethernet_frame(NET_TYPE_EVB, 100);
+	append_segment(&frame, 2, false);
+	assert_fate(&frame, STEER_UNKNOWN_SOURCE);
+}
+
+static void addresses__are_looked_at_while_any_is_listed(void **state)
+{
+	struct frame six = ipv6_frame(PORT, NET_PROTO_UDP);
+	struct xdp_stranger stranger;
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_admit_address(xdp, PEER + 9), 0);
+	assert_int_equal(xdp_admit_address(xdp, PEER + 9), -EEXIST);
+	assert_udp_fate(PORT, SOURCE, STEER_UNKNOWN_ADDRESS);
+	assert_udp_fate(4791, SOURCE, STEER_UNKNOWN_ADDRESS);
+	assert_udp_fate(22, SOURCE, STEER_PASSED);
+	assert_int_equal(xdp_strangers(xdp, &stranger, 1), 1);
+	assert_int_equal(stranger.id, STEER_NO_ID);
+	assert_int_equal(stranger.packets, 2);
+	assert_int_equal(xdp_admit_address(xdp, PEER), 0);
+	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
+	assert_udp_fate(PORT, 2, STEER_UNKNOWN_SOURCE);
+	assert_fate(&six, STEER_UNKNOWN_ADDRESS); // the list is of IPv4
+	assert_int_equal(xdp_refuse_address(xdp, PEER), 0);
+	assert_int_equal(xdp_refuse_address(xdp, PEER), -ENOENT);
+	assert_udp_fate(PORT, SOURCE, STEER_UNKNOWN_ADDRESS);
+	assert_int_equal(xdp_refuse_address(xdp, PEER + 9), 0);
+	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
+}
+
+static void sources__change_while_it_runs(void **state)
+{
+	struct steer_counter counter;
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_admit_source(xdp, 2), 0);
+	assert_int_equal(xdp_admit_source(xdp, 2), -EEXIST);
+	assert_udp_fate(PORT, 2, STEER_REDIRECTED);
+	assert_int_equal(xdp_refuse_source(xdp, 2), 0);
+	assert_int_equal(xdp_refuse_source(xdp, 2), -ENOENT);
+	assert_udp_fate(PORT, 2, STEER_UNKNOWN_SOURCE);
+	assert_int_equal(xdp_admit_source(xdp, 2), 0);
+	assert_true(xdp_source_counter(xdp, 2, &counter));
+	assert_int_equal(counter.packets, 0);
+	for (unsigned id = 0x2000; id < 0x2000 + STEER_MAX_SOURCES - 4; id++)
+		assert_int_equal(xdp_admit_source(xdp, (uint16_t)id), 0);
+	assert_int_equal(xdp_admit_source(xdp, 3), -E2BIG);
+}
+
+static void frames__that_do_not_fit_are_dropped(void **state)
+{
+	struct frame frame = udp_frame(PORT, SOURCE);
+	static const uint8_t filler[LARGEST + 1];
+
+	(void)state;
+	need_bpf();
+	append(&frame, filler, LARGEST - frame.length);
+	assert_fate(&frame, STEER_REDIRECTED);
+	append(&frame, filler, 1);
+	assert_fate(&frame, STEER_TOO_LONG);
+	frame.bytes[37] = 22; // not evb's: the kernel may have it
+	assert_fate(&frame, STEER_PASSED);
+	assert_int_equal(xdp_missed(xdp), 1);
+}
+
+static void queues__without_socket_are_counted(void **state)
+{
+	(void)state;
+	need_bpf();
+	fake_driver_remove_socket(&driver);
+	assert_udp_fate(PORT, SOURCE, STEER_NO_SOCKET);
+	assert_udp_fate(22, SOURCE, STEER_PASSED);
+	assert_int_equal(xdp_missed(xdp), 1);
+	fake_driver_insert_socket(&driver);
+	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
+}
+
+// Whatever is cut off from a packet, nothing is read beyond its end (the kernel would not have
+// loaded the program) and each piece counts once.
+static void frames__cut_off_anywhere(void **state)
+{
+	struct frame whole[] = { udp_frame(PORT, SOURCE), ipv6_frame(PORT, NET_PROTO_UDP),
+				 arp_frame(1, OWN) };
+	struct xdp_counters counters;
+	uint64_t sum = 0, sent = 0;
+
+	(void)state;
+	need_bpf();
+	for (unsigned i = 0; i < 3; i++)
+		for (uint32_t length = NET_ETH_SIZE; length <= whole[i].length; length++) {
+			struct frame frame = whole[i];
+
+			frame.length = length;
+			(void)run(&frame);
+			sent++;
+		}
+	assert_true(xdp_counters(xdp, &counters));
+	for (unsigned cause = 0; cause < STEER_N_CAUSES; cause++)
+		sum += counters.causes[cause].packets;
+	assert_int_equal(sum, sent);
+}
+
+// --- attaching -----------------------------------------------------------------------------------
+
+static void link__goes_with_the_steering(void **state)
+{
+	(void)state;
+	need_bpf();
+	assert_int_equal(attached_program() != 0, 1);
+	assert_string_equal(xdp_mode(xdp), "generic"); // all that a loopback interface can
+	assert_false(xdp_is_zero_copy(xdp));
+	assert_string_equal(xdp_report(xdp), "lo: XDP generic mode, copying");
+	xdp_close(xdp);
+	xdp = NULL;
+	assert_int_equal(attached_program(), 0);
+}
+
+static void prepare__removes_what_a_killed_start_left(void **state)
+{
+	char error[XDP_ERROR_SIZE];
+	struct xdp *killed;
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_prepare(&killed, "wire", "lo", error), 0);
+	fake_driver_open(&driver, xdp_program_path(killed), (int)if_nametoindex("lo"));
+	assert_int_not_equal(attached_program(), 0);
+	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), 0);
+	assert_int_equal(attached_program(), 0);
+	xdp_close(killed);
+}
+
+static void prepare__leaves_what_is_in_use(void **state)
+{
+	char error[XDP_ERROR_SIZE], expected[XDP_ERROR_SIZE];
+	struct xdp *second;
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_prepare(&second, "wire", "lo", error), -1);
+	snprintf(expected, sizeof(expected),
+		 "interface lo: another evb receives from it (XDP program %u)", attached_program());
+	assert_string_equal(error, expected);
+	xdp_close(second);
+	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
+}
+
+static void prepare__leaves_programs_of_others(void **state)
+{
+	const struct bpf_insn pass[] = { { .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = XDP_PASS },
+					 { .code = BPF_JMP | BPF_EXIT } };
+	char error[XDP_ERROR_SIZE], expected[XDP_ERROR_SIZE];
+	int index = (int)if_nametoindex("lo"), other;
+
+	(void)state;
+	need_bpf();
+	other = bpf_prog_load(BPF_PROG_TYPE_XDP, "firewall", "GPL", pass, 2, NULL);
+	assert_true(other >= 0);
+	assert_int_equal(bpf_xdp_attach(index, other, 0, NULL), 0);
+	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), -1);
+	snprintf(expected, sizeof(expected),
+		 "interface lo: XDP program %u firewall is attached to it: end whose it is, or: ip "
+		 "link set dev lo xdp off",
+		 attached_program());
+	assert_string_equal(error, expected);
+	assert_int_equal(bpf_xdp_detach(index, 0, NULL), 0);
+	close(other);
+}
+
+static void prepare__of_no_interface(void **state)
+{
+	char error[XDP_ERROR_SIZE];
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_prepare(&xdp, "wire", "no-such-if", error), -1);
+	assert_string_equal(error, "interface no-such-if: there is none of this name");
+}
+
+static void steer__without_a_driver(void **state)
+{
+	const struct xdp_rules rules = { .largest_frame = LARGEST };
+	char error[XDP_ERROR_SIZE];
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), 0);
+	assert_int_equal(xdp_steer(xdp, &rules, error), -1);
+	assert_string_equal(error,
+			    "interface lo: the driver opened no AF_XDP socket that evb can find");
+}
+
+static void explain__tells_what_was_refused(void **state)
+{
+	char error[XDP_ERROR_SIZE];
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), 0);
+	xdp_explain(xdp, error);
+	assert_non_null(strstr(error, "it takes the BPF program, so the socket was refused"));
+	assert_int_equal(attached_program(), 0);
+}
+
+#define STEERED(test) cmocka_unit_test_setup_teardown(test, open_default, close_steering)
+#define ALONE(test)   cmocka_unit_test_teardown(test, close_steering)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STEERED(segments__of_admitted_sources_are_redirected),
+		STEERED(segments__of_others_are_dropped),
+		STEERED(segments__behind_a_load_balancers_header),
+		STEERED(segments__that_are_malformed_are_redirected),
+		STEERED(other_ports__are_the_kernels),
+		STEERED(ip__of_other_kinds_is_the_kernels),
+		STEERED(ip__with_options_is_looked_behind),
+		STEERED(icmp__to_the_own_address_is_redirected),
+		STEERED(ipv6__by_its_port),
+		STEERED(arp__of_the_own_address_is_redirected),
+		STEERED(ether_types),
+		STEERED(vlan__tags_are_looked_behind),
+		STEERED(addresses__are_looked_at_while_any_is_listed),
+		STEERED(sources__change_while_it_runs),
+		STEERED(frames__that_do_not_fit_are_dropped),
+		STEERED(queues__without_socket_are_counted),
+		STEERED(frames__cut_off_anywhere),
+		STEERED(link__goes_with_the_steering),
+		ALONE(prepare__removes_what_a_killed_start_left),
+		STEERED(prepare__leaves_what_is_in_use),
+		ALONE(prepare__leaves_programs_of_others),
+		ALONE(prepare__of_no_interface),
+		ALONE(steer__without_a_driver),
+		ALONE(explain__tells_what_was_refused),
+	};
+
+	return cmocka_run_group_tests_name("xdp steer", tests, enter_namespace, NULL);
+}
