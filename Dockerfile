@@ -18,10 +18,12 @@ FROM ${BASE} AS runtime
 # The drivers are plugins: no program names them, so the packages are listed. Keep sorted.
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
+        libbpf1 \
         libcjson1 \
         libmicrohttpd12 \
         libnuma1 \
         libpcap0.8 \
+        librte-bus-pci23 \
         librte-bus-vdev23 \
         librte-eal23 \
         librte-ethdev23 \
@@ -29,11 +31,19 @@ RUN apt-get update \
         librte-mempool-ring23 \
         librte-mempool23 \
         librte-net-af-packet23 \
+        librte-net-af-xdp23 \
+        librte-net-bnxt23 \
+        librte-net-enic23 \
+        librte-net-i40e23 \
+        librte-net-ice23 \
+        librte-net-ixgbe23 \
         librte-net-memif23 \
+        librte-net-mlx5-23 \
         librte-net-null23 \
         librte-net-pcap23 \
         librte-net-ring23 \
         librte-net-tap23 \
+        librte-net-virtio23 \
         librte-pcapng23 \
         librte-ring23 \
         librte-telemetry23 \

@@ -8,6 +8,7 @@
 int cmd_check(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
+int cmd_host(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);

@@ -6,15 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "appliance/account.h"
 #include "appliance/appliance.h"
+#include "appliance/run_control.h"
 #include "appliance/telemetry.h"
+#include "preflight.h"
 #include "stop.h"
 
-#define WATCH_NS 100000000 // between two looks at the appliance
+#define WATCH_MS 100 // between two looks at the appliance, at most
 
 static void print_notice(void *context, const char *line)
 {
@@ -158,12 +159,11 @@ static bool time_is_up(const struct appliance *appliance, const struct session_o
 static void watch(struct appliance *appliance, const struct session_options *options,
 		  struct account *now, struct account *before)
 {
-	const struct timespec pause = { .tv_nsec = WATCH_NS };
 	bool shows = isatty(STDOUT_FILENO) && !options->quiet;
 	double next = 1;
 
 	while (stop_signal == 0 && !appliance_watch(appliance) && !time_is_up(appliance, options)) {
-		nanosleep(&pause, NULL);
+		run_control_serve(appliance, WATCH_MS);
 		if (!shows || appliance_seconds(appliance) < next)
 			continue;
 		next += 1;
@@ -247,6 +247,8 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	}
 	if (options->summary != NULL && !is_writable(options->summary))
 		goto end;
+	if (!preflight(plan))
+		goto end;
 	appliance->notice = print_notice;
 	stop_catch_signals();
 	if (appliance_start(appliance, plan, error) != 0) {
@@ -256,10 +258,13 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	}
 	if (appliance_telemetry_start(appliance) != 0)
 		fprintf(stderr, "evb: telemetry commands could not be registered; going on\n");
+	if (run_control_start(appliance, error) != 0)
+		fprintf(stderr, "evb: %s; going on without it\n", error);
 	if (!options->quiet)
 		announce(appliance);
 	watch(appliance, options, &accounts[0], &accounts[1]);
 	status = finish(appliance, options, &accounts[0]);
+	run_control_stop(appliance);
 	appliance_telemetry_stop();
 	appliance_stop(appliance);
 end:

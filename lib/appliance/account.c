@@ -21,6 +21,7 @@ static void add_rx(struct account *account, const struct role *role)
 	account->packets.icmp_echo += counter_read(&rx->icmp_echo);
 	account->packets.control += counter_read(&rx->control);
 	account->packets.pause += counter_read(&rx->pause);
+	account->packets.roce += counter_read(&rx->roce);
 	account->packets.other += counter_read(&rx->other);
 	account->segments.received += counter_read(&rx->segments);
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)

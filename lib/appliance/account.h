@@ -17,10 +17,10 @@
 
 struct account {
 	double seconds;
-	// packets.received = arp + icmp_echo + control + pause + other + sum of drops
+	// packets.received = arp + icmp_echo + control + pause + roce + other + drops
 	//                    + segments.received - segments.local
 	struct {
-		uint64_t received, bytes, arp, icmp_echo, control, pause, other;
+		uint64_t received, bytes, arp, icmp_echo, control, pause, roce, other;
 		uint64_t drops[PACKET_N_CAUSES];
 		uint64_t missed; // by the ports themselves, before evb saw them (port_missed())
 	} packets;

@@ -82,6 +82,7 @@ static void add_packets(struct summary *summary, cJSON *root)
 	add_count(summary, packets, "icmp_echo", account->packets.icmp_echo);
 	add_count(summary, packets, "control", account->packets.control);
 	add_count(summary, packets, "pause", account->packets.pause);
+	add_count(summary, packets, "roce", account->packets.roce);
 	add_count(summary, packets, "other", account->packets.other);
 	add_count(summary, packets, "missed", account->packets.missed);
 	dropped = add_object(summary, packets, "dropped");

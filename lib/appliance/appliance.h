@@ -51,6 +51,10 @@ struct appliance {
 	unsigned n_links;
 	struct flow_control flow_controls[CONFIG_MAX_PORTS]; // where a port has some
 
+	// Where segments come by RoCE
+	struct rte_mempool *roce_pools[CONFIG_MAX_PORTS];
+	struct roce_port *roce_ports[CONFIG_MAX_PORTS];
+
 	// Of a node of a cluster
 	struct rte_mempool *control_pool;
 	struct link *control_links[CONTROL_MAX_LINKS]; // from each rx role
@@ -60,6 +64,7 @@ struct appliance {
 	struct neighbours neighbours;
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[CONFIG_MAX_CPUS];
+	struct run_control *run_control; // NULL: nobody serves the control socket
 	void (*notice)(void *context, const char *line); // something worth a line of log
 	void *notice_context;
 };

@@ -12,11 +12,12 @@
 
 #include "appliance/cluster_parts.h"
 #include "appliance/notices.h"
+#include "appliance/run_control.h"
 #include "builder/builder_role.h"
 #include "transport/pcap_role.h"
 #include "transport/source_role.h"
 
-#define STEP_US         1000
+#define STEP_MS         1
 #define WRITER_SECONDS  60 // that writers get to finish: a full disk may be given room
 #define RECLAIM_AT_ONCE 64
 #define LEAVE_SECONDS   2 // beside the run's drain, for a node of a cluster to take its leave
@@ -83,7 +84,7 @@ bool appliance_watch(struct appliance *appliance)
 			       "%u consumer(s) of builder %s died; their events go to others", dead,
 			       appliance->config->builders[i].name);
 	}
-	if (cluster_is_over(appliance))
+	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance))
 		return true;
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		if (plan->roles[i].kind == CONFIG_ROLE_BUILDER &&
@@ -114,7 +115,7 @@ static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, 
 			return true;
 		for (unsigned i = 0; i < appliance->config->n_builders; i++)
 			(void)evring_reap(appliance->rings[i]); // told by appliance_watch()
-		rte_delay_us_sleep(STEP_US);
+		run_control_serve(appliance, STEP_MS);
 	} while (rte_rdtsc() < end);
 	notice(appliance, "%s did not finish within %.1f s: what it holds is given up", waits_for,
 	       seconds);
@@ -146,7 +147,7 @@ static bool wait_for_consumers(struct appliance *appliance, double seconds)
 		}
 		if (left == 0)
 			return true;
-		rte_delay_us_sleep(STEP_US);
+		run_control_serve(appliance, STEP_MS);
 	} while (rte_rdtsc() < end);
 	notice(appliance, "%llu built event(s) were not released by their consumers",
 	       (unsigned long long)left);

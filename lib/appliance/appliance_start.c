@@ -17,6 +17,7 @@
 
 #include "appliance/cluster_parts.h"
 #include "appliance/notices.h"
+#include "appliance/roce_parts.h"
 #include "appliance/writer_role.h"
 #include "builder/builder_role.h"
 #include "port/arp.h"
@@ -248,6 +249,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.n_builders = appliance->config->n_builders,
 		.control = control,
 		.flow_control = appliance_flow_control(appliance, plan->port),
+		.roce = appliance->roce_ports[plan->port],
 		.rings = (const struct evring *const *)appliance->rings,
 		.quiet_cycles = ns_to_cycles(QUIET_NS),
 		.drain_cycles = ns_to_cycles(appliance->config->events.drain_timeout_ns),
@@ -442,7 +444,8 @@ int appliance_start(struct appliance *appliance, const struct plan *plan, char *
 	    open_ports(appliance, error) != 0 || flow_controls_open(appliance, error) != 0 ||
 	    make_rings(appliance, error) != 0 || make_generators(appliance, error) != 0 ||
 	    make_links(appliance, error) != 0 || cluster_parts_make(appliance, error) != 0 ||
-	    make_roles(appliance, error) != 0 || launch(appliance, error) != 0)
+	    roce_parts_make(appliance, error) != 0 || make_roles(appliance, error) != 0 ||
+	    launch(appliance, error) != 0)
 		return -1;
 	atomic_store(&appliance->state, APPLIANCE_RUNNING);
 	return 0;
@@ -461,11 +464,13 @@ void appliance_stop(struct appliance *appliance)
 	for (unsigned i = appliance->config->n_builders; i-- > 0;)
 		evring_destroy(appliance->rings[i]);
 	cluster_parts_free(appliance);
+	roce_ports_free(appliance);
 	flow_controls_stop(appliance);
 	// Ports give their last mbufs back before the generators' pools go.
 	for (unsigned i = appliance->n_ports; i-- > 0;)
 		port_close(&appliance->ports[i]);
 	flow_controls_close(appliance);
+	roce_pools_free(appliance);
 	rte_mempool_free(appliance->control_pool);
 	for (unsigned i = appliance->config->n_generators; i-- > 0;) {
 		rte_mempool_free(appliance->generator_pools[i][0]);

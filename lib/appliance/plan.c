@@ -13,6 +13,7 @@
 #include "source/source_set.h"
 #include "transport/block_packets.h"
 #include "transport/control_role.h"
+#include "transport/roce_port.h"
 
 #define ROLE_BYTES (256u * 1024) // of DPDK's memory for a role's own state, generously
 
@@ -53,8 +54,14 @@ static int add_roles(struct plan *plan, char *error)
 	const struct config *config = plan->config;
 	struct config_role role;
 
-	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)
-		return fail(error, plan, "transport.kind: roce cannot run yet");
+	if (config->transport.kind == CONFIG_TRANSPORT_ROCE &&
+	    config->sources.payload != CONFIG_PAYLOAD_MFP)
+		return fail(error, plan,
+			    "sources.payload: RoCE messages are MFPs, whose header names event and "
+			    "source: set it to \"mfp\"");
+	if (config->transport.kind == CONFIG_TRANSPORT_ROCE && config->n_generators > 0)
+		return fail(error, plan,
+			    "transport.kind: generators cannot send by RoCE yet: leave them out");
 	for (unsigned i = 0; config_role(config, i, &role); i++) {
 		struct plan_role *to = &plan->roles[i];
 
@@ -268,6 +275,11 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 								     port->profile.tx_descriptors) +
 				     port->n_rx_queues * mbufs_in_pipeline(plan);
 	port->pool_bytes = port_pool_bytes(port->pool_mbufs, port->buffer);
+	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE)
+		port->roce_mbufs =
+		    PLAN_ROCE_MBUFS + 2 * PLAN_POOL_CACHE +
+		    descriptors(config->tx_descriptors, port->profile.tx_descriptors);
+	port->pool_bytes += port_pool_bytes(port->roce_mbufs, ROCE_PORT_BUFFER);
 	use_packets(plan, role_of_port(plan, index), port->pool_bytes);
 	return 0;
 }

@@ -23,6 +23,7 @@
 #define PLAN_MAX_NODES     8
 #define PLAN_NONE          UINT32_MAX
 #define PLAN_POOL_CACHE    256   // mbufs that each lcore keeps of each pool
+#define PLAN_ROCE_MBUFS    1024u // RoCE answers under way
 #define PLAN_CONTROL_DEPTH 1024u // control frames on the way from an rx role
 #define PLAN_MAILBOX_DEPTH 8192u // notes to and from a readout
 
@@ -48,7 +49,8 @@ struct plan_port {
 	uint16_t n_rx_queues, n_tx_queues;
 	uint32_t buffer; // bytes of packet in an mbuf
 	uint32_t pool_mbufs;
-	uint64_t pool_bytes;
+	uint32_t roce_mbufs; // of its pool of answers; 0: no RoCE
+	uint64_t pool_bytes; // of both pools
 };
 
 struct plan_generator {

@@ -65,3 +65,14 @@ static inline void cluster_readouts_make(struct cluster_readouts *readouts,
 			readouts->nodes[readouts->n++] = (uint16_t)i;
 	}
 }
+
+// Events from the oldest unfinished to the newest granted, at most: a power of two. What sources
+// hold bounds how far grants may run ahead of what is finished.
+static inline uint32_t cluster_unfinished(const struct config *config)
+{
+	uint32_t n = 16;
+
+	while (n < 2 * config->event_manager.source_buffer)
+		n *= 2;
+	return n;
+}

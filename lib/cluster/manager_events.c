@@ -4,7 +4,7 @@
 // The way of events through the manager: granted, done, settled, published, released.
 #include "cluster/manager_internal.h"
 
-static struct entry *entry_of(struct cluster_manager *manager, unsigned builder, uint32_t token)
+struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token)
 {
 	struct manager_builder *at = &manager->builders[builder];
 
@@ -19,8 +19,8 @@ static unsigned builder_of(const struct cluster_manager *manager, unsigned node,
 	return index < at->n_builders ? at->first_builder + index : CLUSTER_NONE;
 }
 
-static void say_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
-		     const struct entry *entry, enum ctrl_step step)
+void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
+		      const struct entry *entry, enum ctrl_step step)
 {
 	const struct config_cluster_builder *at = &manager->cluster->builders[builder];
 	const struct ctrl_progress progress = {
@@ -37,48 +37,7 @@ static void say_step(struct cluster_manager *manager, unsigned builder, uint32_t
 	manager_send(manager, at->node, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
 }
 
-void manager_adopt(struct cluster_manager *manager, const struct adopted *adopted, uint64_t now)
-{
-	const struct ctrl_held *held = &adopted->held;
-	bool built = held->holding == CTRL_HOLDS_BUILT;
-	struct entry *entry = entry_of(manager, adopted->builder, held->slot);
-	struct entry claimed = { .event = held->event,
-				 .generation = held->generation,
-				 .attempt = held->attempt,
-				 .state = ENTRY_GRANTED };
-
-	if (entry == NULL)
-		return;
-	if (!built && entry->state == ENTRY_GRANTED && entry->event == held->event &&
-	    entry->generation == held->generation && entry->attempt == held->attempt)
-		return; // as is known
-	if (sched_adopt(manager->sched, held->event, adopted->builder, held->slot, held->generation,
-			held->attempt, built ? SCHED_ADOPT_BUILT : SCHED_ADOPT_OPEN,
-			now) == SCHED_OK) {
-		if (!built)
-			*entry = claimed;
-	} else if (!built) {
-		manager->view.stale++;
-		say_step(manager, adopted->builder, held->slot, &claimed, CTRL_STEP_WITHDRAW);
-	}
-}
-
-void manager_adopt_all(struct cluster_manager *manager, uint64_t now)
-{
-	// What is built goes first: who has built an event wins over who is about to.
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (unsigned i = 0; i < manager->n_adopted; i++)
-			if ((manager->adopted[i].held.holding == CTRL_HOLDS_BUILT) == (pass == 0))
-				manager_adopt(manager, &manager->adopted[i], now);
-	manager->n_adopted = 0;
-}
-
 // --- grants ---
-
-static bool is_target(const struct cluster_manager *manager, unsigned node)
-{
-	return manager->nodes[node].registered && !manager->nodes[node].lost;
-}
 
 // How many grants every node would take now.
 static unsigned grants_room(const struct cluster_manager *manager)
@@ -89,7 +48,7 @@ static unsigned grants_room(const struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
 		size_t room;
 
-		if (!is_target(manager, i))
+		if (!manager_is_target(manager, i))
 			continue;
 		room = post->room(post->context, i, CTRL_GRANT_SIZE);
 		if (room < least)
@@ -98,33 +57,52 @@ static unsigned grants_room(const struct cluster_manager *manager)
 	return (unsigned)(least / CTRL_GRANT_SIZE);
 }
 
-static void say_grant(struct cluster_manager *manager, const struct sched_grant *grant)
+static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, size_t capacity,
+			unsigned index, uint32_t token, const struct entry *entry,
+			const struct sched_grant *grant)
 {
-	const struct config_event_manager *config = &manager->parameters.config->event_manager;
-	const struct config_cluster_builder *builder = &manager->cluster->builders[grant->builder];
-	const struct ctrl_grant record = {
-		.event = grant->event,
-		.slot = grant->slot,
-		.generation = grant->generation,
-		.rate_mbps = (uint32_t)(grant->rate_bytes_per_second / 125000u),
-		.round = (uint32_t)grant->round,
+	const struct config_cluster_builder *builder = &manager->cluster->builders[index];
+	struct ctrl_grant record = {
+		.event = entry->event,
+		.slot = token,
+		.generation = entry->generation,
+		.rate_mbps = entry->rate_mbps,
 		.run = manager->run,
 		.node = (uint16_t)builder->node,
 		.builder = (uint16_t)builder->index,
-		.position = (uint16_t)grant->position,
-		.n_positions = (uint16_t)grant->n_positions,
-		.attempt = (uint16_t)grant->attempt,
-		.flags = config->barrier ? CTRL_BARRIER : 0,
+		.n_positions = 1,
+		.attempt = entry->attempt,
 	};
+
+	if (grant != NULL) {
+		record.round = (uint32_t)grant->round;
+		record.position = (uint16_t)grant->position;
+		record.n_positions = (uint16_t)grant->n_positions;
+		if (manager->parameters.config->event_manager.barrier)
+			record.flags = CTRL_BARRIER;
+	}
+	return ctrl_put_grant(bytes, capacity, &record);
+}
+
+static bool pushes(const struct cluster_manager *manager)
+{
+	return manager->parameters.config->event_manager.mode == CONFIG_MODE_PUSH;
+}
+
+static void say_grant(struct cluster_manager *manager, const struct sched_grant *grant,
+		      const struct entry *entry)
+{
+	unsigned to = manager->cluster->builders[grant->builder].node;
 	uint8_t bytes[CTRL_GRANT_SIZE];
-	size_t size = ctrl_put_grant(bytes, sizeof(bytes), &record);
+	size_t size =
+	    put_grant(manager, bytes, sizeof(bytes), grant->builder, grant->slot, entry, grant);
 
 	// The builder first, so that it is ready when data comes.
-	manager_send(manager, builder->node, bytes, size);
-	for (unsigned i = 0; config->mode == CONFIG_MODE_PUSH && i < manager->readouts.n; i++) {
+	manager_send(manager, to, bytes, size);
+	for (unsigned i = 0; pushes(manager) && i < manager->readouts.n; i++) {
 		unsigned node = manager->readouts.nodes[i];
 
-		if (node != builder->node && is_target(manager, node))
+		if (node != to && manager_is_target(manager, node))
 			manager_send(manager, node, bytes, size);
 	}
 }
@@ -140,15 +118,52 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 	}
 	n = sched_poll(manager->sched, now, grants, room);
 	for (unsigned i = 0; i < n; i++) {
-		struct entry *entry = entry_of(manager, grants[i].builder, grants[i].slot);
+		struct entry *entry = manager_entry(manager, grants[i].builder, grants[i].slot);
 
 		*entry = (struct entry){
 			.event = grants[i].event,
 			.generation = grants[i].generation,
+			.rate_mbps = (uint32_t)(grants[i].rate_bytes_per_second / 125000u),
 			.attempt = (uint16_t)grants[i].attempt,
 			.state = ENTRY_GRANTED,
 		};
-		say_grant(manager, &grants[i]);
+		say_grant(manager, &grants[i], entry);
+	}
+}
+
+// Goes on with the grants that a node may have missed; false if it takes no more now.
+static bool repeat_builder(struct cluster_manager *manager, unsigned index)
+{
+	const struct cluster_post *post = &manager->parameters.post;
+	struct manager_node *node = &manager->nodes[index];
+	const struct manager_builder *builder = &manager->builders[node->repeat_builder];
+	uint8_t bytes[CTRL_GRANT_SIZE];
+
+	for (; node->repeat_token < builder->n; node->repeat_token++) {
+		const struct entry *entry = &builder->entries[node->repeat_token];
+
+		if (entry->state != ENTRY_GRANTED)
+			continue;
+		if (post->room(post->context, index, sizeof(bytes)) < sizeof(bytes))
+			return false;
+		manager_send(manager, index, bytes,
+			     put_grant(manager, bytes, sizeof(bytes), node->repeat_builder,
+				       node->repeat_token, entry, NULL));
+	}
+	node->repeat_token = 0;
+	node->repeat_builder++;
+	return true;
+}
+
+void manager_repeat(struct cluster_manager *manager)
+{
+	for (unsigned i = 0; pushes(manager) && i < manager->readouts.n; i++) {
+		unsigned node = manager->readouts.nodes[i];
+
+		while (manager_is_target(manager, node) &&
+		       manager->nodes[node].repeat_builder < manager->cluster->n_builders &&
+		       repeat_builder(manager, node))
+			;
 	}
 }
 
@@ -157,7 +172,7 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 static void finish(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		   enum sched_outcome outcome, uint64_t now)
 {
-	struct entry *entry = entry_of(manager, builder, token);
+	struct entry *entry = manager_entry(manager, builder, token);
 
 	if (sched_done(manager->sched, builder, entry->event, token, entry->generation,
 		       entry->attempt, outcome, entry->bytes, now) != SCHED_OK)
@@ -180,9 +195,9 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 	unsigned builder = builder_of(manager, node, done->builder);
 	struct entry *entry;
 
-	if (builder == CLUSTER_NONE)
+	if (builder == CLUSTER_NONE || manager_keep_done(manager, builder, done))
 		return;
-	entry = entry_of(manager, builder, done->slot);
+	entry = manager_entry(manager, builder, done->slot);
 	if (!is_current(entry, done->event, done->generation, done->attempt)) {
 		const struct entry stale = { .event = done->event,
 					     .generation = done->generation,
@@ -190,7 +205,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 
 		manager->view.stale++;
 		if (done->outcome == CTRL_COMPLETE || done->outcome == CTRL_INCOMPLETE)
-			say_step(manager, builder, done->slot, &stale, CTRL_STEP_WITHDRAW);
+			manager_say_step(manager, builder, done->slot, &stale, CTRL_STEP_WITHDRAW);
 		return;
 	}
 	entry->bytes = done->bytes;
@@ -201,7 +216,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		if (entry->state != ENTRY_SETTLED)
 			manager->builders[builder].n_settled++;
 		entry->state = ENTRY_SETTLED;
-		say_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
+		manager_say_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
 		manager->view.missing += done->n_missing;
 		break;
 	case CTRL_DISCARDED:
@@ -214,26 +229,27 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 	}
 }
 
+void manager_finish(struct cluster_manager *manager, unsigned builder, uint32_t token, uint64_t now)
+{
+	bool incomplete = manager_entry(manager, builder, token)->outcome == CTRL_INCOMPLETE;
+
+	manager->view.incomplete += incomplete;
+	manager->view.complete += !incomplete;
+	finish(manager, builder, token, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE, now);
+}
+
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now)
 {
 	unsigned builder = builder_of(manager, node, progress->builder);
-	struct entry *entry;
 
-	if (builder == CLUSTER_NONE || progress->step != CTRL_STEP_PUBLISHED)
+	if (manager->sched == NULL || builder == CLUSTER_NONE)
 		return;
-	entry = entry_of(manager, builder, progress->slot);
-	if (!is_current(entry, progress->event, progress->generation, progress->attempt)) {
+	if (is_current(manager_entry(manager, builder, progress->slot), progress->event,
+		       progress->generation, progress->attempt))
+		manager_finish(manager, builder, progress->slot, now);
+	else
 		manager->view.stale++;
-		return;
-	}
-	if (entry->outcome == CTRL_INCOMPLETE) {
-		manager->view.incomplete++;
-		finish(manager, builder, progress->slot, SCHED_INCOMPLETE, now);
-	} else {
-		manager->view.complete++;
-		finish(manager, builder, progress->slot, SCHED_COMPLETE, now);
-	}
 }
 
 // Tells all nodes which events are finished: readouts forget them, builders forget having built.
@@ -242,41 +258,14 @@ void manager_release(struct cluster_manager *manager)
 	uint64_t released = sched_released(manager->sched);
 	const struct ctrl_release record = { .event = released, .run = manager->run };
 	uint8_t bytes[CTRL_RELEASE_SIZE];
-	size_t size;
+	size_t size = ctrl_put_release(bytes, sizeof(bytes), &record);
 
-	if (released == manager->told_release)
-		return;
-	size = ctrl_put_release(bytes, sizeof(bytes), &record);
-	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
-		if (is_target(manager, i))
-			manager_send(manager, i, bytes, size);
-	manager->told_release = released;
-}
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
+		struct manager_node *node = &manager->nodes[i];
 
-bool manager_in_doubt(const struct cluster_manager *manager, unsigned node)
-{
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
-
-	for (unsigned i = 0; i < at->n_builders; i++)
-		if (manager->builders[at->first_builder + i].n_settled > 0)
-			return true;
-	return false;
-}
-
-void manager_exclude_builders(struct cluster_manager *manager, unsigned node, uint64_t now)
-{
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
-
-	manager->nodes[node].builders_excluded = true;
-	manager->nodes[node].doubt_until = 0;
-	for (unsigned i = 0; i < at->n_builders; i++) {
-		struct manager_builder *builder = &manager->builders[at->first_builder + i];
-
-		for (uint32_t j = 0; j < builder->n; j++)
-			builder->entries[j].state = ENTRY_NONE;
-		builder->n_settled = 0;
-		builder->registered = false;
-		if (manager->sched != NULL)
-			sched_exclude(manager->sched, at->first_builder + i, now);
+		if (node->told_release == released || !manager_is_target(manager, i))
+			continue;
+		node->told_release = released;
+		manager_send(manager, i, bytes, size);
 	}
 }

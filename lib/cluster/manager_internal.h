@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the manager share: manager.c (its life, who hears which record), manager_nodes.c
-// (nodes come, fall silent and go), manager_adopt.c (what builders hold that the manager does not
-// know of), manager_events.c (grants and what becomes of them), manager_run.c (run control),
-// manager_sched.c (making the scheduler).
+// What the files of the manager share: manager.c (its life, who hears which record),
+// manager_nodes.c (nodes come, fall silent and go), manager_adopt.c (what builders hold that the
+// manager does not know of), manager_events.c (grants and what becomes of them), manager_run.c (run
+// control), manager_sched.c (making the scheduler).
 #pragma once
 
 #include "cluster/manager.h"
@@ -33,9 +33,9 @@ struct manager_builder {
 	struct entry *entries; // by token
 	uint32_t n;
 	uint32_t n_settled;
-	uint32_t slots;  // as it says
-	bool suspended;  // it gets nothing new, and keeps what it has until its node's doubt ends
-	bool reporting;  // its node has registered, and has not said all that it holds
+	uint32_t slots; // as it says
+	bool suspended; // it gets nothing new, and keeps what it has until its node's doubt ends
+	bool reporting; // its node has registered, and has not said all that it holds
 };
 
 struct manager_node {
@@ -50,9 +50,10 @@ struct manager_node {
 	uint32_t slots_free;
 	// What it was told
 	uint64_t told_release;
-	bool told_throttle;
+	int told_throttle; // -1: not known
 	// As a source
 	uint32_t run;      // it was in when it registered
+	bool stated;       // it has said in which state
 	uint64_t released; // as it knows it
 	uint64_t end;      // as announced
 	bool ended;        // no event of `end` or above will come
@@ -160,6 +161,8 @@ void manager_bring_into_line(struct cluster_manager *manager, unsigned node);
 void manager_run_state(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record);
 void manager_start_drain(struct cluster_manager *manager);
+// The state that the nodes know becomes that of all.
+void manager_take_over(struct cluster_manager *manager);
 // Starts the run once all is there, and ends it once all is built.
 void manager_lead(struct cluster_manager *manager, uint64_t now);
 void manager_throttle(struct cluster_manager *manager);

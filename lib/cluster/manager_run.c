@@ -29,7 +29,7 @@ static uint64_t newest_event(const struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager->nodes[i].end > newest)
 			newest = manager->nodes[i].end;
-	return newest;
+	return newest < manager->end ? newest : manager->end;
 }
 
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node)
@@ -39,8 +39,42 @@ void manager_bring_into_line(struct cluster_manager *manager, unsigned node)
 		say_command(manager, node, CTRL_START, newest_event(manager));
 	if (manager->state == CTRL_PAUSED)
 		say_command(manager, node, CTRL_PAUSE, 0);
-	if (manager->state == CTRL_DRAINING)
+	if (manager->state == CTRL_DRAINING && manager->end != UINT64_MAX)
 		say_command(manager, node, CTRL_DRAIN, manager->end);
+	if (manager->state == CTRL_STOPPED)
+		say_command(manager, node, CTRL_STOP, 0);
+}
+
+// How far a run is in a state.
+static unsigned progress_of(enum ctrl_run_state state)
+{
+	switch (state) {
+	case CTRL_RUNNING:
+		return 1;
+	case CTRL_PAUSED:
+		return 2;
+	case CTRL_DRAINING:
+		return 3;
+	case CTRL_STOPPED:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+void manager_run_state(struct cluster_manager *manager, unsigned from,
+		       const struct ctrl_record *record)
+{
+	struct ctrl_run_report said;
+
+	if (ctrl_get_run_report(record, &said) != WIRE_OK)
+		return;
+	manager->nodes[from].state = said.state;
+	manager->nodes[from].stated = true;
+	// A command of the manager before may have reached some nodes only.
+	if ((manager->sched == NULL || manager->adopting) && said.run == manager->run &&
+	    manager->run != 0 && progress_of(said.state) > progress_of(manager->state))
+		manager->state = said.state;
 }
 
 // --- run control ---
@@ -49,16 +83,15 @@ static void command_all(struct cluster_manager *manager, enum ctrl_command comma
 {
 	manager->request++;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
-		if (manager->nodes[i].registered)
+		if (manager->nodes[i].registered || manager->nodes[i].operator_excluded)
 			say_command(manager, i, command, event);
 }
 
-static void start_drain(struct cluster_manager *manager)
+void manager_start_drain(struct cluster_manager *manager)
 {
 	manager->end = newest_event(manager);
 	manager->state = CTRL_DRAINING;
-	if (manager->sched != NULL)
-		sched_set_paused(manager->sched, false);
+	sched_set_paused(manager->sched, false);
 	command_all(manager, CTRL_DRAIN, manager->end);
 }
 
@@ -66,6 +99,26 @@ static void stop_all(struct cluster_manager *manager)
 {
 	command_all(manager, CTRL_STOP, 0);
 	manager->state = CTRL_STOPPED;
+}
+
+void manager_take_over(struct cluster_manager *manager)
+{
+	switch (manager->state) {
+	case CTRL_CONFIGURED:
+		manager->state = CTRL_READY;
+		break;
+	case CTRL_PAUSED:
+		command_all(manager, CTRL_PAUSE, 0);
+		break;
+	case CTRL_DRAINING:
+		manager_start_drain(manager);
+		break;
+	case CTRL_STOPPED:
+		stop_all(manager);
+		break;
+	default:
+		break;
+	}
 }
 
 // Whether every source that takes part has ended.
@@ -76,13 +129,14 @@ static bool sources_ended(const struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		const struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
 
-		if (!manager_takes_part(node) || node->source_excluded)
+		if (node->source_excluded)
 			continue;
 		if (!node->ended)
 			return false;
 		n++;
 	}
-	return n > 0;
+	// Where none is left, a run that drains has no more to wait for.
+	return n > 0 || manager->state == CTRL_DRAINING;
 }
 
 // What was sent without being granted has arrived once the longest wait for data has passed.
@@ -97,7 +151,11 @@ static void start_run(struct cluster_manager *manager)
 {
 	manager->command_start = false;
 	manager->run = manager->parameters.config->run_number;
+	if (manager->run == 0)
+		manager->run = 1; // 0 stands for none
 	manager->state = CTRL_RUNNING;
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		manager->nodes[i].begun = manager->nodes[i].registered;
 	command_all(manager, CTRL_START, 0);
 }
 
@@ -110,7 +168,7 @@ void manager_lead(struct cluster_manager *manager, uint64_t now)
 		start_run(manager);
 
 	if (manager->state == CTRL_RUNNING && ended)
-		start_drain(manager);
+		manager_start_drain(manager);
 	if (manager->state != CTRL_DRAINING || !ended)
 		return;
 	if (manager_is_static(manager)
@@ -125,18 +183,19 @@ void manager_throttle(struct cluster_manager *manager)
 	const struct ctrl_throttle record = {
 		.run = manager->run,
 		.share = throttled ? 0 : CTRL_FULL_SHARE,
-		.level = 0,
 	};
 	uint8_t bytes[CTRL_THROTTLE_SIZE];
-	size_t size;
+	size_t size = ctrl_put_throttle(bytes, sizeof(bytes), &record);
 
-	if (throttled == manager->told_throttle)
-		return;
-	manager->told_throttle = throttled;
-	size = ctrl_put_throttle(bytes, sizeof(bytes), &record);
-	for (unsigned i = 0; i < manager->readouts.n; i++)
-		if (manager->nodes[manager->readouts.nodes[i]].registered)
-			manager_send(manager, manager->readouts.nodes[i], bytes, size);
+	for (unsigned i = 0; i < manager->readouts.n; i++) {
+		unsigned node = manager->readouts.nodes[i];
+
+		if (manager->nodes[node].told_throttle == throttled ||
+		    !manager_is_target(manager, node))
+			continue;
+		manager->nodes[node].told_throttle = throttled;
+		manager_send(manager, node, bytes, size);
+	}
 }
 
 static int refuse(char *error, const char *text)
@@ -157,10 +216,10 @@ static int command_member(struct cluster_manager *manager, bool include, unsigne
 		return refuse(error, include ? "it is not excluded" : "it is excluded already");
 	node->operator_excluded = !include;
 	if (!include) {
-		manager_exclude_builders(manager, index, now);
-		manager_include_source(manager, index, false, now);
-		node->registered = false;
+		node->registered = node->begun = false;
+		manager_suspend(manager, index, now);
 	}
+	manager_sync_source(manager, index, now);
 	manager_say_member(manager, index, include ? CTRL_INCLUDE : CTRL_EXCLUDE,
 			   CTRL_REASON_OPERATOR);
 	return 0;
@@ -169,6 +228,11 @@ static int command_member(struct cluster_manager *manager, bool include, unsigne
 int cluster_manager_command(struct cluster_manager *manager, enum cluster_command command,
 			    unsigned node, uint64_t now, char *error)
 {
+	bool ready = manager->sched != NULL && !manager->adopting;
+
+	if (!ready &&
+	    (command == CLUSTER_PAUSE || command == CLUSTER_RESUME || command == CLUSTER_DRAIN))
+		return refuse(error, "the nodes are not all known yet: try again");
 	switch (command) {
 	case CLUSTER_START:
 		if (manager->run != 0)
@@ -196,7 +260,7 @@ int cluster_manager_command(struct cluster_manager *manager, enum cluster_comman
 	case CLUSTER_DRAIN:
 		if (manager->state != CTRL_RUNNING && manager->state != CTRL_PAUSED)
 			return refuse(error, "no run is going on");
-		start_drain(manager);
+		manager_start_drain(manager);
 		return 0;
 	case CLUSTER_STOP:
 		stop_all(manager);

@@ -91,12 +91,9 @@ struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t
 	}
 	parameters.builders = builders;
 	parameters.n_builders = cluster->n_builders;
-	parameters.n_sources = manager->readouts.n;
+	parameters.n_sources = manager->readouts.n > 0 ? manager->readouts.n : 1; // static
 	parameters.first_event = first_event;
-	// What sources hold bounds how far grants may run ahead of what is finished.
-	parameters.unfinished = 16;
-	while (parameters.unfinished < 2 * config->event_manager.source_buffer)
-		parameters.unfinished *= 2;
+	parameters.unfinished = cluster_unfinished(config);
 	if (builders == NULL || sched_create(&sched, &parameters, cause) != 0)
 		snprintf(error, CLUSTER_ERROR_SIZE, "event manager: %s", cause);
 	free(builders);

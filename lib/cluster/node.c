@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
+#include "cluster/mutant.h"
 #include "cluster/node_internal.h"
 
 #include <stdio.h>
@@ -13,6 +14,30 @@ void node_tell_manager(struct cluster_node *node, const void *record, size_t siz
 	post->send(post->context, node->cluster->manager, record, size);
 }
 
+// The state, unasked or as the answer to a command.
+static void say_state(struct cluster_node *node, const struct ctrl_run_command *command)
+{
+	const struct ctrl_run_report record = {
+		.config_hash = node->cluster->hash,
+		.run = node->run,
+		.request = command != NULL ? command->request : 0,
+		.command = command != NULL ? command->command : 0,
+		.state = (uint8_t)node->state,
+	};
+	uint8_t bytes[CTRL_RUN_REPORT_SIZE];
+
+	node_tell_manager(node, bytes, ctrl_put_run_report(bytes, sizeof(bytes), &record));
+}
+
+static void say_released(struct cluster_node *node)
+{
+	const struct ctrl_release record = { .event = node->released, .run = node->run };
+	uint8_t bytes[CTRL_RELEASE_SIZE];
+
+	node_tell_manager(node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
+}
+
+// Behind it, what a manager that restarted begins with.
 static void say_register(struct cluster_node *node)
 {
 	const struct config_cluster_node *self = &node->cluster->nodes[node_self(node)];
@@ -24,6 +49,8 @@ static void say_register(struct cluster_node *node)
 	};
 	uint8_t bytes[CTRL_REGISTER_SIZE];
 
+	if (node->leaving)
+		return;
 	if (self->n_sources > 0)
 		record.roles |= CTRL_ROLE_SOURCE;
 	if (self->n_builders > 0)
@@ -34,8 +61,11 @@ static void say_register(struct cluster_node *node)
 		 self->name);
 	node->registered = false;
 	node_tell_manager(node, bytes, ctrl_put_register(bytes, sizeof(bytes), &record));
-	if (node->run != 0)
-		node_readouts_announce(node);
+	if (node->run == 0)
+		return;
+	say_released(node);
+	node_readouts_announce(node);
+	say_state(node, NULL);
 }
 
 struct cluster_node *cluster_node_create(const struct cluster_node_parameters *parameters)
@@ -49,9 +79,8 @@ struct cluster_node *cluster_node_create(const struct cluster_node_parameters *p
 	node->n_builders = parameters->config->n_builders;
 	node->n_readouts = parameters->config->n_generators;
 	node->state = CTRL_CONFIGURED;
-	node->lost = calloc(node->cluster->n_nodes, sizeof(*node->lost));
 	cluster_readouts_make(&node->readouts_of_all, node->cluster);
-	if (node->lost == NULL || !node_builders_make(node) || !node_readouts_make(node)) {
+	if (!node_builders_make(node) || !node_readouts_make(node)) {
 		cluster_node_destroy(node);
 		return NULL;
 	}
@@ -64,7 +93,6 @@ void cluster_node_destroy(struct cluster_node *node)
 		return;
 	node_builders_free(node);
 	node_readouts_free(node);
-	free(node->lost);
 	free(node);
 }
 
@@ -72,10 +100,12 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 {
 	struct ctrl_welcome welcome;
 
-	if (ctrl_get_welcome(record, &welcome) != WIRE_OK)
+	if (ctrl_get_welcome(record, &welcome) != WIRE_OK || node->leaving)
 		return;
-	if (welcome.verdict == CTRL_REFUSED_NOT_NOW)
+	if (welcome.verdict == CTRL_REFUSED_NOT_NOW) {
+		node->excluded = true;
 		return; // INCLUDE will say when
+	}
 	if (welcome.verdict != CTRL_ACCEPTED) {
 		snprintf(node->why, sizeof(node->why), "the event manager refuses this node: %s",
 			 welcome.text);
@@ -90,6 +120,7 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 	node->announce_due = node->n_readouts > 0;
 }
 
+// A start of the run that goes on already ends a pause, no more.
 static void take_command(struct cluster_node *node, const struct ctrl_record *record)
 {
 	static const enum ctrl_run_state states[] = {
@@ -99,22 +130,27 @@ static void take_command(struct cluster_node *node, const struct ctrl_record *re
 	};
 	struct ctrl_run_command command;
 
-	if (ctrl_get_run_command(record, &command) != WIRE_OK)
+	if (ctrl_get_run_command(record, &command) != WIRE_OK || node->state == CTRL_STOPPED)
 		return;
-	if (command.command == CTRL_START && node->run == command.run &&
-	    (node->state == CTRL_RUNNING || node->state == CTRL_PAUSED))
-		return; // a manager that restarted says again what goes on
-	if (command.command == CTRL_START || command.command == CTRL_DRAIN)
-		node->run_event = command.event;
-	if (command.command == CTRL_START) {
-		node->released = command.event;
-		node->announced = command.event;
+	if (command.command == CTRL_START && command.run == node->run &&
+	    node->state == CTRL_DRAINING)
+		return;
+	if (command.command == CTRL_START && command.run != node->run) {
+		node->run = command.run;
+		node->start_event = node->announced = command.event;
 		node->announced_end = false;
+		node->announce_due = true;
+		node_readouts_start(node);
 	}
+	if (command.command == CTRL_DRAIN)
+		node->end_event = command.event;
 	node->state = states[command.command];
-	node->run = command.run;
-	node->ended |= node->state == CTRL_STOPPED;
-	node_readouts_run(node);
+	node_readouts_tell_run(node);
+	if (node->state == CTRL_STOPPED) {
+		node->ended = true;
+		node_builders_withdraw(node);
+	}
+	say_state(node, &command);
 }
 
 static void take_member(struct cluster_node *node, const struct ctrl_record *record)
@@ -130,10 +166,9 @@ static void take_member(struct cluster_node *node, const struct ctrl_record *rec
 	}
 	node_builders_withdraw(node);
 	node->excluded = true;
-	if (member.reason == CTRL_REASON_OPERATOR)
-		node->registered = false; // until it is included again
-	else
-		say_register(node);
+	node->registered = false;
+	if (member.reason != CTRL_REASON_OPERATOR)
+		say_register(node); // the operator includes it again, or nobody
 }
 
 static void take_release(struct cluster_node *node, const struct ctrl_record *record)
@@ -208,8 +243,19 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 
 void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_event event)
 {
-	if (peer < node->cluster->n_nodes)
-		node->lost[peer] = event == CONTROL_LOST;
+	unsigned rank =
+	    peer < node->cluster->n_nodes ? node->readouts_of_all.of_node[peer] : CLUSTER_NONE;
+
+	if (rank != CLUSTER_NONE) {
+		uint64_t bit = UINT64_C(1) << rank % 64;
+
+		if (event == CONTROL_LOST)
+			node->lost[rank / 64] |= bit;
+		else
+			node->lost[rank / 64] &= ~bit;
+		if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
+			node_builders_ask_again(node, rank);
+	}
 	if (peer != node->cluster->manager)
 		return;
 	// A manager that restarted knows nothing: it is told all again.
@@ -217,25 +263,41 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 		say_register(node);
 }
 
+// Good-bye is said once all that is to be published has been.
+static void say_bye(struct cluster_node *node)
+{
+	const struct ctrl_bye bye = { .reason = CTRL_BYE_END, .text = "stopped" };
+	uint8_t bytes[CTRL_BYE_SIZE];
+
+	if (node->left || CLUSTER_MUTANT(2, node_builders_are_settled(node), false))
+		return;
+	node->left = true;
+	node_tell_manager(node, bytes, ctrl_put_bye(bytes, sizeof(bytes), &bye));
+}
+
 void cluster_node_poll(struct cluster_node *node, uint64_t now)
 {
 	(void)now;
 	node_readouts_poll(node);
-	if (node->registered)
+	if (node->leaving)
+		say_bye(node);
+	else if (node->registered)
 		node_builders_poll(node);
 }
 
 void cluster_node_leave(struct cluster_node *node)
 {
-	const struct ctrl_bye bye = { .reason = CTRL_BYE_END, .text = "stopped" };
-	uint8_t bytes[CTRL_BYE_SIZE];
-
 	if (node->leaving)
 		return;
 	node->leaving = true;
-	node_builders_withdraw(node);
-	node_tell_manager(node, bytes, ctrl_put_bye(bytes, sizeof(bytes), &bye));
 	node->registered = false;
+	node_builders_withdraw(node);
+	say_bye(node);
+}
+
+bool cluster_node_left(const struct cluster_node *node)
+{
+	return node->left;
 }
 
 bool cluster_node_ended(const struct cluster_node *node, const char **why)

@@ -63,8 +63,10 @@ void cluster_node_readout_note(struct cluster_node *node, unsigned readout,
 // To be called often: sends credits, announcements and requests.
 void cluster_node_poll(struct cluster_node *node, uint64_t now);
 
-// This node goes: what its builders hold unpublished is given up, and the manager is told.
+// This node goes: what its builders hold unpublished is given up, what they were told to publish is
+// published, and then the manager is told. It is to be polled until that has been done.
 void cluster_node_leave(struct cluster_node *node);
+bool cluster_node_left(const struct cluster_node *node);
 
 // Whether the run has been stopped by the manager, or refused this node: *why (may be NULL) is then
 // one line, NULL after a stop in order.

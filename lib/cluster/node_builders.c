@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // The builders' side of a node: tokens, and the way of each event from its grant to its release.
+#include "cluster/mutant.h"
 #include "cluster/node_internal.h"
 
 #include <stdlib.h>
@@ -10,22 +11,37 @@
 #define ADOPTS_MOST   48u
 #define REQUESTS_MOST 64u // in one poll
 
+static bool make_builder(const struct cluster_node *node, unsigned index)
+{
+	struct node_builder *builder = &node->builders[index];
+	uint32_t slots = node->parameters.config->builders[index].slots;
+
+	// Events finish nearly in order; those that are not leave the list a little later.
+	builder->finished_size = 2 * cluster_unfinished(node->parameters.config);
+	builder->finished = calloc(builder->finished_size, sizeof(*builder->finished));
+	builder->early = calloc(slots, sizeof(*builder->early));
+	return tokens_make(&builder->tokens, slots) && builder->finished != NULL &&
+	       builder->early != NULL;
+}
+
 bool node_builders_make(struct cluster_node *node)
 {
 	node->builders = calloc(node->n_builders + 1, sizeof(*node->builders));
 	if (node->builders == NULL)
 		return false;
 	for (unsigned i = 0; i < node->n_builders; i++)
-		if (!tokens_make(&node->builders[i].tokens,
-				 node->parameters.config->builders[i].slots))
+		if (!make_builder(node, i))
 			return false;
 	return true;
 }
 
 void node_builders_free(struct cluster_node *node)
 {
-	for (unsigned i = 0; node->builders != NULL && i < node->n_builders; i++)
+	for (unsigned i = 0; node->builders != NULL && i < node->n_builders; i++) {
 		tokens_free(&node->builders[i].tokens);
+		free(node->builders[i].finished);
+		free(node->builders[i].early);
+	}
 	free(node->builders);
 }
 
@@ -118,7 +134,7 @@ static void say_adopts(struct cluster_node *node, unsigned index)
 
 	for (unsigned i = 0; i < builder->n_finished; i++) {
 		const struct finished *finished =
-		    &builder->finished[(builder->finished_head + i) % FINISHED_SIZE];
+		    &builder->finished[(builder->finished_head + i) % builder->finished_size];
 		const struct ctrl_held held = {
 			.event = finished->event,
 			.slot = finished->token,
@@ -170,24 +186,78 @@ void node_builders_report(struct cluster_node *node)
 
 // --- grants ---
 
+// Refuses a grant: another builder, or this one under another token, is to build the event.
+static void refuse(struct cluster_node *node, const struct ctrl_grant *grant)
+{
+	const struct ctrl_done done = {
+		.event = grant->event,
+		.slot = grant->slot,
+		.generation = grant->generation,
+		.run = node->run,
+		.builder = grant->builder,
+		.attempt = grant->attempt,
+		.outcome = CTRL_UNBUILT,
+	};
+	uint8_t bytes[CTRL_DONE_SIZE(0)];
+
+	node_tell_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
+	tokens_renew(&node->builders[grant->builder].tokens, grant->slot);
+}
+
+static void make_built(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot,
+		       uint64_t bytes, bool incomplete)
+{
+	struct token *token = &node->builders[builder].tokens.tokens[index];
+
+	token->slot = slot;
+	token->bytes = bytes;
+	token->incomplete = incomplete;
+	token->state = TOKEN_BUILT;
+	node->view.built++;
+	say_done(node, builder, index, incomplete ? CTRL_INCOMPLETE : CTRL_COMPLETE);
+}
+
+// Where the event is ready already, that is said at once.
+static void use_early(struct cluster_node *node, unsigned index, uint32_t token)
+{
+	struct node_builder *builder = &node->builders[index];
+	uint64_t event = builder->tokens.tokens[token].event;
+
+	for (unsigned i = 0; i < builder->n_early; i++) {
+		struct early early = builder->early[i];
+
+		if (early.event != event)
+			continue;
+		builder->early[i] = builder->early[--builder->n_early];
+		make_built(node, index, token, early.slot, early.bytes, false);
+		return;
+	}
+}
+
 void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant)
 {
 	struct tokens *tokens;
+	struct token *token;
 
 	if (grant->builder >= node->n_builders || !node->registered) {
 		node->view.unknown++;
 		return;
 	}
 	tokens = &node->builders[grant->builder].tokens;
-	if (grant->slot >= tokens->n || tokens->tokens[grant->slot].state != TOKEN_FREE ||
-	    tokens->tokens[grant->slot].generation != grant->generation ||
-	    tokens_find(tokens, grant->event) != TOKEN_NONE) {
+	token = grant->slot < tokens->n ? &tokens->tokens[grant->slot] : NULL;
+	// Repeated for this node's readouts, it is known here.
+	if (token == NULL || token->state != TOKEN_FREE || token->generation != grant->generation) {
 		node->view.unknown++;
+		return;
+	}
+	if (CLUSTER_MUTANT(3, tokens_find(tokens, grant->event) != TOKEN_NONE, false)) {
+		refuse(node, grant); // it was withdrawn here, and its slot is not free yet
 		return;
 	}
 	node->view.grants++;
 	tokens_grant(tokens, grant->slot, grant->event, grant->attempt);
-	tell_builder(node, grant->builder, NOTE_EXPECT, &tokens->tokens[grant->slot]);
+	tell_builder(node, grant->builder, NOTE_EXPECT, token);
+	use_early(node, grant->builder, grant->slot);
 }
 
 static void remember_finished(struct cluster_node *node, struct node_builder *builder,
@@ -197,11 +267,12 @@ static void remember_finished(struct cluster_node *node, struct node_builder *bu
 
 	if (token->event < node->released)
 		return;
-	if (builder->n_finished == FINISHED_SIZE) {
-		builder->finished_head = (builder->finished_head + 1) % FINISHED_SIZE;
+	if (builder->n_finished == builder->finished_size) {
+		builder->finished_head = (builder->finished_head + 1) % builder->finished_size;
 		builder->n_finished--;
 	}
-	builder->finished[(builder->finished_head + builder->n_finished++) % FINISHED_SIZE] =
+	builder
+	    ->finished[(builder->finished_head + builder->n_finished++) % builder->finished_size] =
 	    (struct finished){
 		    .event = token->event,
 		    .token = index,
@@ -210,15 +281,41 @@ static void remember_finished(struct cluster_node *node, struct node_builder *bu
 	    };
 }
 
+// An event that is built without a grant.
+static void discard_ungranted(struct cluster_node *node, unsigned builder, uint64_t event,
+			      uint32_t slot)
+{
+	const struct token unknown = { .event = event, .slot = slot };
+
+	tell_builder(node, builder, NOTE_DISCARD, &unknown);
+}
+
+static void drop_early(struct cluster_node *node, unsigned index)
+{
+	struct node_builder *builder = &node->builders[index];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < builder->n_early; i++) {
+		struct early early = builder->early[i];
+
+		if (early.event >= node->released)
+			builder->early[n++] = early;
+		else
+			discard_ungranted(node, index, early.event, early.slot);
+	}
+	builder->n_early = n;
+}
+
 void node_builders_released(struct cluster_node *node)
 {
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		struct node_builder *builder = &node->builders[i];
 
-		// Events finish nearly in order: those that are not are dropped a little later.
+		drop_early(node, i);
 		while (builder->n_finished > 0 &&
 		       builder->finished[builder->finished_head].event < node->released) {
-			builder->finished_head = (builder->finished_head + 1) % FINISHED_SIZE;
+			builder->finished_head =
+			    (builder->finished_head + 1) % builder->finished_size;
 			builder->n_finished--;
 		}
 	}
@@ -245,13 +342,28 @@ void node_builders_withdraw(struct cluster_node *node)
 	}
 }
 
-static void take_sent(struct cluster_node *node, unsigned builder, const struct ctrl_progress *p)
+bool node_builders_are_settled(const struct cluster_node *node)
+{
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		const struct tokens *tokens = &node->builders[i].tokens;
+
+		for (uint32_t j = 0; j < tokens->n; j++)
+			if (tokens->tokens[j].state == TOKEN_SETTLED)
+				return true;
+	}
+	return false;
+}
+
+static void take_sent(struct cluster_node *node, unsigned builder, unsigned from,
+		      const struct ctrl_progress *p)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
 	uint32_t index = tokens_find(tokens, p->event);
+	unsigned rank = node->readouts_of_all.of_node[from];
 
-	if (index != TOKEN_NONE && tokens->tokens[index].attempt == p->attempt)
-		tokens->tokens[index].answered++;
+	if (index != TOKEN_NONE && tokens->tokens[index].attempt == p->attempt &&
+	    rank != CLUSTER_NONE)
+		tokens->tokens[index].answered[rank / 64] |= UINT64_C(1) << rank % 64;
 }
 
 void node_builders_progress(struct cluster_node *node, unsigned from,
@@ -260,12 +372,14 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	struct tokens *tokens;
 	struct token *token;
 
+	if (progress->step == CTRL_STEP_PUBLISHED)
+		return; // for the manager, on this node too
 	if (progress->builder >= node->n_builders) {
 		node->view.unknown++;
 		return;
 	}
 	if (progress->step == CTRL_STEP_SENT) {
-		take_sent(node, progress->builder, progress);
+		take_sent(node, progress->builder, from, progress);
 		return;
 	}
 	tokens = &node->builders[progress->builder].tokens;
@@ -290,6 +404,25 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 
 // --- notes of a builder ---
 
+// Data can overtake the grant: a complete event waits for it until it is released.
+static void take_ungranted(struct cluster_node *node, unsigned index, const struct note *note)
+{
+	struct node_builder *builder = &node->builders[index];
+
+	if ((note->flags & NOTE_DISCARDED) != 0)
+		return;
+	if ((note->flags & NOTE_INCOMPLETE) != 0 || note->event < node->released ||
+	    builder->n_early == builder->tokens.n || CLUSTER_MUTANT(4, false, true)) {
+		discard_ungranted(node, index, note->event, note->slot);
+		return;
+	}
+	builder->early[builder->n_early++] = (struct early){
+		.event = note->event,
+		.bytes = note->bytes,
+		.slot = note->slot,
+	};
+}
+
 static void take_built(struct cluster_node *node, unsigned builder, uint32_t index,
 		       const struct note *note)
 {
@@ -297,29 +430,44 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 
 	if (token->state != TOKEN_GRANTED)
 		return; // withdrawn in the meantime: it has been told
-	token->slot = note->slot;
-	token->bytes = note->bytes;
-	token->incomplete = (note->flags & NOTE_INCOMPLETE) != 0;
-	token->state = TOKEN_BUILT;
-	node->view.built++;
-	if ((note->flags & NOTE_DISCARDED) != 0) {
-		token->state = TOKEN_WITHDRAWN; // its slot is free; NOTE_FREED follows
-		say_done(node, builder, index, CTRL_DISCARDED);
-	} else {
-		say_done(node, builder, index, token->incomplete ? CTRL_INCOMPLETE : CTRL_COMPLETE);
+	if ((note->flags & NOTE_DISCARDED) == 0) {
+		make_built(node, builder, index, note->slot, note->bytes,
+			   (note->flags & NOTE_INCOMPLETE) != 0);
+		return;
 	}
+	token->state = TOKEN_WITHDRAWN; // its slot is free; NOTE_FREED follows
+	say_done(node, builder, index, CTRL_DISCARDED);
+}
+
+static void take_refused(struct cluster_node *node, unsigned builder, uint32_t index)
+{
+	struct tokens *tokens = &node->builders[builder].tokens;
+
+	if (tokens->tokens[index].state == TOKEN_GRANTED)
+		say_done(node, builder, index, CTRL_UNBUILT);
+	tokens_release(tokens, index);
+}
+
+static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index,
+		       const struct note *note)
+{
+	struct tokens *tokens = &node->builders[builder].tokens;
+	const struct token *token = &tokens->tokens[index];
+
+	// Else it is the slot of an event that was given up, and is built again here.
+	if ((token->state == TOKEN_PUBLISHED || token->state == TOKEN_WITHDRAWN) &&
+	    (note->attempt == NOTE_ANY_ATTEMPT || note->attempt == token->attempt))
+		tokens_release(tokens, index);
 }
 
 void cluster_node_builder_note(struct cluster_node *node, unsigned builder, const struct note *note)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
 	uint32_t index = tokens_find(tokens, note->event);
-	struct token unknown = { .event = note->event, .slot = note->slot };
 
 	if (index == TOKEN_NONE) {
-		// Data of an event that was not granted, or no longer is, made it open one.
-		if (note->kind == NOTE_BUILT && (note->flags & NOTE_DISCARDED) == 0)
-			tell_builder(node, builder, NOTE_DISCARD, &unknown);
+		if (note->kind == NOTE_BUILT)
+			take_ungranted(node, builder, note);
 		return;
 	}
 	switch (note->kind) {
@@ -327,19 +475,17 @@ void cluster_node_builder_note(struct cluster_node *node, unsigned builder, cons
 		take_built(node, builder, index, note);
 		break;
 	case NOTE_PUBLISHED:
+		if (tokens->tokens[index].state != TOKEN_SETTLED)
+			break;
 		tokens->tokens[index].state = TOKEN_PUBLISHED;
 		node->view.published++;
 		say_published(node, builder, index);
 		break;
 	case NOTE_REFUSED:
-		if (tokens->tokens[index].state == TOKEN_GRANTED)
-			say_done(node, builder, index, CTRL_UNBUILT);
-		tokens_release(tokens, index);
+		take_refused(node, builder, index);
 		break;
 	case NOTE_FREED:
-		if (note->attempt == NOTE_ANY_ATTEMPT ||
-		    note->attempt == tokens->tokens[index].attempt)
-			tokens_release(tokens, index);
+		take_freed(node, builder, index, note);
 		break;
 	default:
 		break;
@@ -369,13 +515,42 @@ static void say_credits(struct cluster_node *node, unsigned builder)
 	}
 }
 
-// Asks the next readout, in an order that begins elsewhere for each builder.
-static void request(struct cluster_node *node, unsigned builder, uint32_t index)
+void node_builders_ask_again(struct cluster_node *node, unsigned rank)
 {
-	const struct cluster_readouts *readouts = &node->readouts_of_all;
-	struct token *token = &node->builders[builder].tokens.tokens[index];
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		struct tokens *tokens = &node->builders[i].tokens;
+
+		for (uint32_t j = 0; j < tokens->n; j++)
+			tokens->tokens[j].asked[rank / 64] &=
+			    tokens->tokens[j].answered[rank / 64] | ~(UINT64_C(1) << rank % 64);
+	}
+}
+
+// The next readout to be asked for an event, in an order that begins elsewhere for each builder, or
+// CLUSTER_NONE: there is none, or enough are sending. Those that are lost are asked when they are
+// back.
+static unsigned next_to_ask(const struct cluster_node *node, unsigned builder,
+			    const struct token *token)
+{
+	unsigned most = node->parameters.config->event_manager.parallel_sends;
+	unsigned n = node->readouts_of_all.n, sending = 0;
 	unsigned first = node->cluster->nodes[node_self(node)].first_builder + builder;
-	unsigned to = readouts->nodes[(first + token->asked) % readouts->n];
+
+	for (unsigned i = 0; i < TOKEN_ASK_WORDS; i++)
+		sending += (unsigned)__builtin_popcountll(token->asked[i] & ~token->answered[i] &
+							  ~node->lost[i]);
+	for (unsigned i = 0; i < n && sending < most; i++) {
+		unsigned rank = (first + i) % n;
+
+		if (((token->asked[rank / 64] | node->lost[rank / 64]) >> rank % 64 & 1) == 0)
+			return rank;
+	}
+	return CLUSTER_NONE;
+}
+
+static void request(struct cluster_node *node, unsigned builder, uint32_t index, unsigned rank)
+{
+	struct token *token = &node->builders[builder].tokens.tokens[index];
 	const struct cluster_post *post = &node->parameters.post;
 	const struct ctrl_request record = {
 		.grant = {
@@ -391,29 +566,27 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index)
 	};
 	uint8_t bytes[CTRL_REQUEST_SIZE(0)];
 
-	token->asked++;
-	if (node->lost[to]) {
-		token->answered++; // its data will be missing
-		return;
-	}
+	token->asked[rank / 64] |= UINT64_C(1) << rank % 64;
 	node->view.requests++;
-	post->send(post->context, to, bytes, ctrl_put_request(bytes, sizeof(bytes), &record));
+	post->send(post->context, node->readouts_of_all.nodes[rank], bytes,
+		   ctrl_put_request(bytes, sizeof(bytes), &record));
 }
 
 static void say_requests(struct cluster_node *node, unsigned index)
 {
-	const struct config_event_manager *manager = &node->parameters.config->event_manager;
 	struct node_builder *builder = &node->builders[index];
 	unsigned left = REQUESTS_MOST;
 
 	for (uint32_t i = 0; i < builder->tokens.n && left > 0; i++) {
 		uint32_t at = (builder->pull_next + i) % builder->tokens.n;
-		struct token *token = &builder->tokens.tokens[at];
+		const struct token *token = &builder->tokens.tokens[at];
 
-		while (token->state == TOKEN_GRANTED && left > 0 &&
-		       token->asked < node->readouts_of_all.n &&
-		       token->asked - token->answered < (int)manager->parallel_sends) {
-			request(node, index, at);
+		while (token->state == TOKEN_GRANTED && left > 0) {
+			unsigned rank = next_to_ask(node, index, token);
+
+			if (rank == CLUSTER_NONE)
+				break;
+			request(node, index, at, rank);
 			left--;
 		}
 	}
@@ -425,8 +598,7 @@ void node_builders_poll(struct cluster_node *node)
 	bool pulls = node->parameters.config->event_manager.mode == CONFIG_MODE_PULL;
 
 	for (unsigned i = 0; i < node->n_builders; i++) {
-		if (!node->leaving)
-			say_credits(node, i);
+		say_credits(node, i);
 		if (pulls)
 			say_requests(node, i);
 	}

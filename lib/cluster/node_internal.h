@@ -8,8 +8,6 @@
 #include "cluster/node.h"
 #include "cluster/tokens.h"
 
-#define FINISHED_SIZE 4096u // events that are remembered as built until they are released
-
 // An event that was built here, and its token's generation at that time.
 struct finished {
 	uint64_t event;
@@ -18,19 +16,39 @@ struct finished {
 	uint16_t attempt;
 };
 
+// An event that is ready before its grant has come: data can be faster.
+struct early {
+	uint64_t event;
+	uint64_t bytes;
+	uint32_t slot;
+};
+
 struct node_builder {
 	struct tokens tokens;
-	struct finished finished[FINISHED_SIZE]; // first in, first out
-	unsigned finished_head, n_finished;
+	struct finished *finished; // published and not released; first in, first out
+	unsigned finished_size, finished_head, n_finished;
+	struct early *early;
+	unsigned n_early;   // at most tokens.n
 	uint32_t pull_next; // token at which the search for one to ask for goes on
 };
 
 struct node_readout {
 	uint64_t announced;
 	bool ended;
-	bool told_run; // NOTE_RUN of the present state has gone
+	bool told_start; // NOTE_RUN of the run's start has gone
+	bool told_run;   // NOTE_RUN of the present state has gone
 	uint64_t told_release;
 	bool told_throttle;
+	struct note *sends; // for which its mailbox had no room: first in, first out
+	unsigned sends_head, n_sends;
+};
+
+// A requested event that readouts are sending: answered when all local ones have sent.
+struct sending {
+	uint64_t event;
+	uint16_t builder; // system-wide
+	uint16_t attempt;
+	uint16_t left; // local readouts
 };
 
 struct cluster_node {
@@ -41,26 +59,22 @@ struct cluster_node {
 	struct node_builder *builders;
 	struct node_readout *readouts;
 
-	bool registered, excluded, leaving, ended;
+	bool registered, excluded, leaving, left, ended;
 	bool announce_due;
-	char why[CTRL_TEXT_SIZE + 64]; // the manager's refusal; empty: none
+	char why[CTRL_TEXT_SIZE + 40]; // the manager's refusal; empty: none
 	enum ctrl_run_state state;
-	uint32_t run;
-	uint64_t run_event; // that came with the last command
-	uint64_t announced; // said to the manager
+	uint32_t run;         // 0: none
+	uint64_t start_event; // first of the run here
+	uint64_t end_event;   // of a run that drains
+	uint64_t announced;   // said to the manager
 	bool announced_end;
 	uint64_t released;
 	bool throttled;
-	bool *lost; // by node: readouts that are not there to be asked
+	uint64_t lost[TOKEN_ASK_WORDS]; // readouts, by rank, that are not there to be asked
 
-	// Requested events that readouts are sending: answered when all local ones have sent.
-	struct sending {
-		uint64_t event;
-		uint16_t builder; // system-wide
-		uint16_t attempt;
-		uint16_t left; // local readouts
-	} * sendings;
-	unsigned n_sendings, sendings_size;
+	struct sending *sendings;
+	unsigned n_sendings;
+	unsigned sends_size; // of sendings, and of each readout's sends
 
 	struct cluster_node_view view;
 };
@@ -83,7 +97,11 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 			    const struct ctrl_progress *progress);
 // All that is not settled is given up.
 void node_builders_withdraw(struct cluster_node *node);
+// Whether an event is about to be published.
+bool node_builders_are_settled(const struct cluster_node *node);
 void node_builders_released(struct cluster_node *node);
+// A readout has begun anew: it does not know what it was asked for.
+void node_builders_ask_again(struct cluster_node *node, unsigned rank);
 void node_builders_poll(struct cluster_node *node);
 
 // node_readouts.c
@@ -93,5 +111,8 @@ void node_readouts_free(struct cluster_node *node);
 void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested);
 // Says what the readouts have, behind REGISTER: a manager that restarted begins from there.
 void node_readouts_announce(struct cluster_node *node);
-void node_readouts_run(struct cluster_node *node);
+// A run begins.
+void node_readouts_start(struct cluster_node *node);
+// Its state has changed.
+void node_readouts_tell_run(struct cluster_node *node);
 void node_readouts_poll(struct cluster_node *node);

@@ -6,24 +6,48 @@
 
 #include <stdlib.h>
 
+// As many sends can be under way as all builders have tokens, and as many again that were granted
+// or asked for anew.
+static unsigned most_sends(const struct config_cluster *cluster)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < cluster->n_builders; i++)
+		n += 2 * cluster->builders[i].slots;
+	return n;
+}
+
 bool node_readouts_make(struct cluster_node *node)
 {
 	node->readouts = calloc(node->n_readouts + 1, sizeof(*node->readouts));
-	node->sendings_size = 1024;
-	node->sendings = calloc(node->sendings_size, sizeof(*node->sendings));
-	return node->readouts != NULL && node->sendings != NULL;
+	node->sends_size = most_sends(node->cluster);
+	node->sendings = calloc(node->sends_size, sizeof(*node->sendings));
+	if (node->readouts == NULL || node->sendings == NULL)
+		return false;
+	for (unsigned i = 0; i < node->n_readouts; i++) {
+		struct node_readout *readout = &node->readouts[i];
+
+		readout->sends = calloc(node->sends_size, sizeof(*readout->sends));
+		if (readout->sends == NULL)
+			return false;
+	}
+	return true;
 }
 
 void node_readouts_free(struct cluster_node *node)
 {
+	for (unsigned i = 0; node->readouts != NULL && i < node->n_readouts; i++)
+		free(node->readouts[i].sends);
 	free(node->readouts);
 	free(node->sendings);
 }
 
+// --- sending ---
+
 static bool note_sending(struct cluster_node *node, const struct ctrl_grant *grant,
 			 unsigned builder)
 {
-	if (node->n_sendings == node->sendings_size)
+	if (node->n_sendings == node->sends_size)
 		return false;
 	node->sendings[node->n_sendings++] = (struct sending){
 		.event = grant->event,
@@ -32,6 +56,35 @@ static bool note_sending(struct cluster_node *node, const struct ctrl_grant *gra
 		.left = (uint16_t)node->n_readouts,
 	};
 	return true;
+}
+
+static bool tell(const struct cluster_node *node, unsigned readout, const struct note *note)
+{
+	return node->parameters.to_readout(node->parameters.context, readout, note);
+}
+
+static void flush_sends(struct cluster_node *node, unsigned index)
+{
+	struct node_readout *readout = &node->readouts[index];
+
+	while (readout->n_sends > 0 && tell(node, index, &readout->sends[readout->sends_head])) {
+		readout->sends_head = (readout->sends_head + 1) % node->sends_size;
+		readout->n_sends--;
+	}
+}
+
+// Sends keep their order; the first waits where its readout's mailbox has no room.
+static void put_send(struct cluster_node *node, unsigned index, const struct note *note)
+{
+	struct node_readout *readout = &node->readouts[index];
+
+	if (readout->n_sends == 0 && tell(node, index, note))
+		return;
+	if (readout->n_sends == node->sends_size) {
+		node->view.unknown++;
+		return;
+	}
+	readout->sends[(readout->sends_head + readout->n_sends++) % node->sends_size] = *note;
 }
 
 void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested)
@@ -61,8 +114,7 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 	}
 	node->view.sends++;
 	for (unsigned i = 0; i < node->n_readouts; i++)
-		if (!node->parameters.to_readout(node->parameters.context, i, &note))
-			node->view.unknown++;
+		put_send(node, i, &note);
 }
 
 // All local readouts have sent an event that a builder asked for.
@@ -111,40 +163,59 @@ void cluster_node_readout_note(struct cluster_node *node, unsigned readout, cons
 	at->ended = (note->flags & NOTE_LAST) != 0;
 }
 
-void node_readouts_run(struct cluster_node *node)
+// --- what they are told, and what they have ---
+
+void node_readouts_start(struct cluster_node *node)
 {
 	for (unsigned i = 0; i < node->n_readouts; i++) {
-		struct node_readout *readout = &node->readouts[i];
+		node->readouts[i].announced = node->start_event;
+		node->readouts[i].ended = false;
+		node->readouts[i].told_start = false;
+	}
+}
 
-		readout->told_run = false;
-		if (node->state == CTRL_RUNNING && readout->announced < node->announced) {
-			readout->announced = node->announced;
-			readout->ended = false;
-		}
+void node_readouts_tell_run(struct cluster_node *node)
+{
+	for (unsigned i = 0; i < node->n_readouts; i++) {
+		node->readouts[i].told_run = false;
+		if (node->state == CTRL_STOPPED)
+			node->readouts[i].n_sends = 0;
 	}
 	if (node->state == CTRL_STOPPED)
 		node->n_sendings = 0;
 }
 
+// Readouts are told of each run's start, whatever became of it since.
+static void tell_run(struct cluster_node *node, unsigned index)
+{
+	struct node_readout *readout = &node->readouts[index];
+	struct note note = { .kind = NOTE_RUN,
+			     .state = CTRL_RUNNING,
+			     .run = node->run,
+			     .event = node->start_event };
+
+	if (!readout->told_start && node->run != 0)
+		readout->told_start = tell(node, index, &note);
+	if (readout->told_run || !readout->told_start)
+		return;
+	note.state = (uint16_t)node->state;
+	if (node->state == CTRL_DRAINING)
+		note.event = node->end_event;
+	readout->told_run = tell(node, index, &note);
+}
+
 static void tell_readout(struct cluster_node *node, unsigned index)
 {
 	struct node_readout *readout = &node->readouts[index];
-	struct note run = { .kind = NOTE_RUN,
-			    .state = (uint16_t)node->state,
-			    .run = node->run,
-			    .event = node->run_event };
 	struct note release = { .kind = NOTE_RELEASE, .event = node->released };
 	struct note throttle = { .kind = NOTE_THROTTLE, .state = node->throttled };
-	void *context = node->parameters.context;
 
-	if (!readout->told_run)
-		readout->told_run = node->parameters.to_readout(context, index, &run);
-	if (readout->told_release != node->released &&
-	    node->parameters.to_readout(context, index, &release))
+	tell_run(node, index);
+	if (readout->told_release != node->released && tell(node, index, &release))
 		readout->told_release = node->released;
-	if (readout->told_throttle != node->throttled &&
-	    node->parameters.to_readout(context, index, &throttle))
+	if (readout->told_throttle != node->throttled && tell(node, index, &throttle))
 		readout->told_throttle = node->throttled;
+	flush_sends(node, index);
 }
 
 static void announce(struct cluster_node *node, uint64_t end, bool ended)
@@ -187,6 +258,6 @@ void node_readouts_poll(struct cluster_node *node)
 		ended &= node->readouts[i].ended;
 	}
 	if (node->registered && node->run != 0 &&
-	    (node->announce_due || end > node->announced || ended != node->announced_end))
+	    (node->announce_due || end != node->announced || ended != node->announced_end))
 		announce(node, end, ended);
 }

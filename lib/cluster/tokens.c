@@ -91,6 +91,14 @@ void tokens_release(struct tokens *tokens, uint32_t token)
 	credit_later(tokens, token);
 }
 
+void tokens_renew(struct tokens *tokens, uint32_t token)
+{
+	if (!tokens->tokens[token].credited)
+		leave_credits(tokens, token);
+	tokens->tokens[token].generation++;
+	credit_later(tokens, token);
+}
+
 void tokens_uncredit(struct tokens *tokens)
 {
 	tokens->uncredited_head = tokens->n_uncredited = 0;

@@ -9,7 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TOKEN_NONE UINT32_MAX
+#include "config/config.h"
+
+#define TOKEN_NONE      UINT32_MAX
+#define TOKEN_ASK_WORDS (CONFIG_MAX_NODES / 64)
 
 enum token_state {
 	TOKEN_FREE,      // credited, or about to be
@@ -29,8 +32,9 @@ struct token {
 	uint16_t attempt;
 	uint8_t state; // enum token_state
 	bool incomplete;
-	bool credited;            // free, and the manager has been told
-	uint16_t asked, answered; // pull: readouts that were asked, and that have sent
+	bool credited; // free, and the manager has been told
+	// Pull: readouts, by rank, that were asked, and that have sent
+	uint64_t asked[TOKEN_ASK_WORDS], answered[TOKEN_ASK_WORDS];
 };
 
 struct tokens {
@@ -56,6 +60,9 @@ void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_
 
 // A token becomes free, with the next generation.
 void tokens_release(struct tokens *tokens, uint32_t token);
+
+// A free token gets the next generation: its grant is refused.
+void tokens_renew(struct tokens *tokens, uint32_t token);
 
 // The manager is to be told of all free tokens again.
 void tokens_uncredit(struct tokens *tokens);

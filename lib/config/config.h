@@ -38,6 +38,8 @@
 #define CONFIG_MAX_CLUSTER_BUILDERS 1024 // of all nodes together
 #define CONFIG_MAX_QUEUE_PAIRS      4096 // that are written out in the file
 
+#define CONFIG_MANAGER_NODE "*" // in the place of a node's name
+
 #define CONFIG_AUTO UINT32_MAX // what a number holds for which the file says "auto"
 
 enum config_memory_kind {
@@ -281,8 +283,15 @@ enum config_on_source_silent {
 	CONFIG_SOURCE_SILENT_PAUSE,    // no grants until it is back
 };
 
+// When the run starts.
+enum config_start {
+	CONFIG_START_AUTO,   // all nodes are there
+	CONFIG_START_MANUAL, // and the operator says so
+};
+
 struct config_event_manager {
 	enum config_mode mode;
+	enum config_start start;
 	enum config_policy policy;
 	bool strict; // round-robin waits for the builder whose turn it is instead of skipping it
 	uint32_t distance; // grants within which no congestion group comes again; or CONFIG_AUTO
@@ -441,7 +450,8 @@ struct config {
 // Loads, overrides and validates. `overrides` are "path=value" strings ("builders[0].slots=16",
 // "transport.kind=eth"; the value is JSON, or a bare string), applied before validation. `node` is
 // the name of the node to load of a file that describes several; NULL for other files, allowed
-// where there is just one node. All nodes of the file are validated, whichever is loaded.
+// where there is just one node; CONFIG_MANAGER_NODE for the event manager's, allowed for all files.
+// All nodes of the file are validated, whichever is loaded.
 // Returns 0, or -1 with one line in error[CONFIG_ERROR_SIZE]: "FILE: PATH: what is wrong".
 // On success *config is to be freed with config_free().
 int config_load(struct config **config, const char *path, const char *node,

@@ -12,6 +12,10 @@ static const struct config_key event_manager_keys[] = {
 	  .help = "static: a formula names the builder of an event, without messages; push: the "
 		  "manager grants and the sources send; pull: the manager grants and the builder "
 		  "asks each source." },
+	{ .name = "start", WORDS("auto", "manual"), FIELD(config_event_manager, start),
+	  .standard = "auto",
+	  .help = "auto: the run starts when all nodes are there; manual: when `evb ctl start` says "
+		  "so." },
 	{ .name = "policy", WORDS("round-robin", "occupancy", "weighted", "random"),
 	  FIELD(config_event_manager, policy), .standard = "round-robin",
 	  .help = "Who builds the next event: round-robin, the next builder; occupancy, the one with "

@@ -136,7 +136,7 @@ static int read_tree(struct config_reader *reader, const cJSON *root, const char
 		config->cluster.hash = config_hash(root, &config->sources);
 		return config_read_nodes(reader, nodes, node, config);
 	}
-	if (node)
+	if (node && strcmp(node, CONFIG_MANAGER_NODE) != 0)
 		return config_fail(reader, "there are no nodes, so --node names none");
 	return config_check(reader, config);
 }

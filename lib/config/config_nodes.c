@@ -187,6 +187,8 @@ static unsigned choose(const struct config_cluster *cluster, const char *name)
 
 	if (!name)
 		return cluster->n_nodes == 1 ? 0 : cluster->n_nodes;
+	if (strcmp(name, CONFIG_MANAGER_NODE) == 0)
+		return cluster->manager;
 	while (index < cluster->n_nodes && strcmp(cluster->nodes[index].name, name) != 0)
 		index++;
 	return index;

@@ -344,6 +344,9 @@ bool control_state(const struct control_endpoint *endpoint, unsigned node, uint6
 		.connected = control_connected(peer),
 		.lost = peer->lost,
 		.queued = peer->end - peer->first,
+		.attempts = peer->next == peer->first
+				? 0
+				: control_sent(endpoint, peer, peer->first)->transmissions,
 		.rtt = peer->rtt,
 		.rto = peer->rto,
 		.heard_ago = now - peer->heard_at,

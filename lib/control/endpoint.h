@@ -19,9 +19,11 @@
 // Peers are named by their node number. Which address has which node, and whether a datagram came
 // from the right one, is the caller's business.
 //
-// Times are nanoseconds of any steady clock; `now` never goes back. Threads: one; the counters may
-// be read by others at any time. Handlers may call every function but control_receive(),
-// control_poll() and control_destroy().
+// Times are nanoseconds of any steady clock; `now` never goes back. Datagrams that have arrived go
+// to control_receive() before control_poll() is called: after a stall no peer seems silent then
+// that was not. Threads: one; the counters may be read by others at any time. The handlers
+// deliver() and event() may call every function but control_receive(), control_poll() and
+// control_destroy(); emit() may call none.
 #pragma once
 
 #include <stdbool.h>
@@ -112,9 +114,10 @@ struct control_totals {
 struct control_state {
 	bool connected; // its session is known
 	bool lost;
-	unsigned queued;    // frames with records that are not acknowledged yet, sent or not
-	uint64_t rtt;       // smoothed; 0: not measured yet
-	uint64_t rto;       // retransmission timeout
+	unsigned queued;   // frames with records that are not acknowledged yet, sent or not
+	unsigned attempts; // how often the oldest of them has been sent; rises if none gets through
+	uint64_t rtt;      // smoothed; 0: not measured yet
+	uint64_t rto;      // retransmission timeout
 	uint64_t heard_ago; // since the last frame of its session
 };
 

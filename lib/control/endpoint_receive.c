@@ -249,12 +249,11 @@ static bool passes_challenge(const struct peer *peer, const struct ctrl_header *
 	       !control_before(control_stamp(now), header->echo);
 }
 
-// Takes the session as the peer's; false if the user ended it at once.
-static bool connect(struct control_endpoint *endpoint, struct peer *peer,
+// Takes the session as the peer's, unless the user ends it at once.
+static void connect(struct control_endpoint *endpoint, struct peer *peer,
 		    const struct ctrl_header *header)
 {
 	const bool restarted = control_connected(peer);
-	uint32_t life;
 
 	if (restarted) {
 		control_drop_queue(endpoint, peer);
@@ -273,26 +272,27 @@ static bool connect(struct control_endpoint *endpoint, struct peer *peer,
 	peer->received_bits = 0;
 	peer->n_unacknowledged = 0;
 	peer->ack_due = NEVER;
-	life = peer->life;
 	control_tell(endpoint, peer, restarted ? CONTROL_RESTARTED : CONTROL_CONNECTED);
-	return peer->life == life;
 }
 
-// Is the frame of the peer's present session, and meant for ours? If not it is counted, and
-// answered so that the peer learns what it has to know.
-static bool belongs(struct control_endpoint *endpoint, struct peer *peer,
-		    const struct ctrl_header *header, uint64_t now)
+static bool is_current(const struct peer *peer, const struct ctrl_header *header)
 {
-	if (header->session == peer->peer_session && header->peer_session == peer->session)
-		return true;
+	return header->session == peer->peer_session && header->peer_session == peer->session;
+}
+
+// The frame is not of the peer's present session, or not meant for ours. It is answered, so that
+// the peer learns what it has to know; if it proves that its session is alive, that is taken over.
+static void take_foreign(struct control_endpoint *endpoint, struct peer *peer,
+			 const struct ctrl_header *header, uint64_t now)
+{
 	if (header->session != peer->peer_session) {
-		if (passes_challenge(peer, header, now))
-			return connect(endpoint, peer, header);
+		if (passes_challenge(peer, header, now)) {
+			connect(endpoint, peer, header);
+			return;
+		}
 		challenge(endpoint, peer, header->session, now);
 	}
-	control_count(&peer->counters.foreign, 1);
 	owe_answer(endpoint, peer, header, now);
-	return false;
 }
 
 static bool fenced(struct control_endpoint *endpoint, struct peer *peer,
@@ -311,16 +311,10 @@ static bool fenced(struct control_endpoint *endpoint, struct peer *peer,
 	return false;
 }
 
-static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
-		       const struct ctrl_frame *frame, uint64_t now)
+// What a frame of the present session says of what we sent, and that the peer is there.
+static void take_header(struct control_endpoint *endpoint, struct peer *peer,
+			const struct ctrl_header *header, uint64_t now)
 {
-	const struct ctrl_header *header = &frame->header;
-	uint32_t life;
-
-	control_count(&peer->counters.frames_received, 1);
-	if (fenced(endpoint, peer, header, now) || !belongs(endpoint, peer, header, now))
-		return;
-	life = peer->life;
 	peer->heard_at = now;
 	take_stamp(endpoint, peer, header, now);
 	take_acknowledgement(endpoint, peer, header, now);
@@ -328,9 +322,24 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 		acknowledge_at(peer, now);
 	if (peer->lost)
 		come_back(endpoint, peer, now);
-	if (peer->life != life)
+}
+
+static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
+		       const struct ctrl_frame *frame, uint64_t now)
+{
+	const struct ctrl_header *header = &frame->header;
+
+	control_count(&peer->counters.frames_received, 1);
+	if (fenced(endpoint, peer, header, now))
 		return;
-	if (header->flags & CTRL_SEQUENCED)
+	if (!is_current(peer, header))
+		take_foreign(endpoint, peer, header, now);
+	if (is_current(peer, header))
+		take_header(endpoint, peer, header, now);
+	// The user may have ended the session when told of it.
+	if (!is_current(peer, header))
+		control_count(&peer->counters.foreign, 1);
+	else if (header->flags & CTRL_SEQUENCED)
 		take_sequenced(endpoint, peer, frame, now);
 	else
 		take_unsequenced(endpoint, peer, frame);

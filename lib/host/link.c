@@ -106,8 +106,7 @@ int host_link_set_up(const char *interface, bool up)
 
 	if (result != 0)
 		return result;
-	request.ifr_flags =
-	    (short)(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
+	request.ifr_flags = (short)(up ? request.ifr_flags | IFF_UP : request.ifr_flags & ~IFF_UP);
 	return ask(interface, SIOCSIFFLAGS, &request);
 }
 

@@ -28,10 +28,10 @@ struct host_finding {
 
 // Settings have a value, as text, that can be read, set, and set back. Leftovers can be removed.
 enum host_change_kind {
-	HOST_CHANGE_WRITE,    // the content of a file under /sys or /proc
-	HOST_CHANGE_MOUNT,    // a hugetlbfs at a directory: "absent", "empty" or its page size, "2M"
-	HOST_CHANGE_MTU,      // of an interface, bytes
-	HOST_CHANGE_LINK,     // of an interface: "up" or "down"
+	HOST_CHANGE_WRITE, // the content of a file under /sys or /proc
+	HOST_CHANGE_MOUNT, // a hugetlbfs at a directory: "absent", "empty" or its page size, "2M"
+	HOST_CHANGE_MTU,   // of an interface, bytes
+	HOST_CHANGE_LINK,  // of an interface: "up" or "down"
 	HOST_CHANGE_CHANNELS, // of an interface: "combined 4"
 	HOST_CHANGE_RINGS,    // of an interface: "rx 4096"
 	HOST_CHANGE_REMOVE_FOLDERS,

@@ -13,7 +13,7 @@
 #include "host/report.h"
 #include "host/system.h"
 
-#define NO_LIMIT UINT64_MAX
+#define NO_LIMIT UINT64_MAX // bytes
 
 // --- mounts.c: where event rings can lie ---------------------------------------------------------
 
@@ -50,10 +50,10 @@ void mounts_page_name(uint64_t page, char text[16]);
 // --- runs.c: other runs, alive and dead ----------------------------------------------------------
 
 struct runs_facts {
-	bool lives;                     // a run of the plan's name
-	pid_t pid;                      // its process, 0: not known
+	bool lives;                      // a run of the plan's name
+	pid_t pid;                       // its process, 0: not known
 	char lives_at[SYSTEM_PATH_SIZE]; // file that tells
-	char folders[HOST_TARGET_SIZE]; // directory of DPDK's run-time folders
+	char folders[HOST_TARGET_SIZE];  // directory of DPDK's run-time folders
 	unsigned dead_folders;
 	unsigned dead_rings; // files
 	uint64_t dead_bytes; // of event rings in ordinary memory ...
@@ -84,7 +84,6 @@ struct hugepages_node {
 	bool exists;
 	struct hugepages_size sizes[HUGEPAGES_MOST_SIZES]; // small ones first
 	unsigned n_sizes;
-	uint64_t dead; // bytes that dead runs hold, on all nodes
 };
 
 struct hugepages_facts {
@@ -141,7 +140,7 @@ bool rights_knows(const char *capability);
 
 struct cpus_facts {
 	cpu_set_t online, allowed, isolated;
-	cpu_set_t slow; // whose governor is not "performance"
+	cpu_set_t slow;                     // whose governor is not "performance"
 	char governor[HOST_LINK_NAME_SIZE]; // of one of them
 };
 
@@ -182,7 +181,7 @@ struct drivers_port {
 	bool looked; // there is a folder of drivers
 	bool installed;
 	char library[HOST_TARGET_SIZE];
-	char parameters[DRIVERS_TEXT_SIZE]; // as the driver lists them
+	char parameters[DRIVERS_TEXT_SIZE];     // as the driver lists them
 	char kernel_drivers[DRIVERS_TEXT_SIZE]; // one of which a PCI device must have; empty: none
 	bool knows[CONFIG_MAX_OPTIONS];         // the port's options
 };
@@ -217,7 +216,6 @@ struct devices_port {
 	bool usable; // file, or /dev/net/tun: by this process
 	struct host_link link;
 	char kernel_driver[HOST_LINK_NAME_SIZE]; // that has the PCI device; empty: none
-	char interface[HOST_LINK_NAME_SIZE];     // that the PCI device is in the kernel
 	bool has_vfio;
 	int numa_node; // -1: not told
 };

@@ -89,12 +89,22 @@ bool system_exists(const struct host_system *system, const char *format, ...)
 	return access(path, F_OK) == 0;
 }
 
-bool system_may_use(const struct host_system *system, const char *path)
+static bool may(const struct host_system *system, const char *path, int mode)
 {
 	char whole[SYSTEM_PATH_SIZE];
 
 	return snprintf(whole, sizeof(whole), "%s%s", system->root, path) < (int)sizeof(whole) &&
-	       access(whole, R_OK | W_OK) == 0;
+	       access(whole, mode) == 0;
+}
+
+bool system_may_read(const struct host_system *system, const char *path)
+{
+	return may(system, path, R_OK);
+}
+
+bool system_may_use(const struct host_system *system, const char *path)
+{
+	return may(system, path, R_OK | W_OK);
 }
 
 bool system_link_name(const struct host_system *system, char *name, size_t size, const char *format,

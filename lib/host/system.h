@@ -41,7 +41,8 @@ FILE *system_open(const struct host_system *system, const char *path);
 bool system_exists(const struct host_system *system, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Whether this process may read and write it.
+// Whether this process may read it, or read and write it.
+bool system_may_read(const struct host_system *system, const char *path);
 bool system_may_use(const struct host_system *system, const char *path);
 
 // The last part of the path that a symbolic link leads to. Returns false if it is none.

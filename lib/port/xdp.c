@@ -301,7 +301,7 @@ const char *xdp_report(const struct xdp *xdp)
 
 const char *xdp_mode(const struct xdp *xdp)
 {
-	LIBBPF_OPTS(bpf_xdp_query_opts, found);
+	struct bpf_xdp_query_opts found = { .sz = sizeof(found) };
 
 	if (xdp->link == NULL || bpf_xdp_query(xdp->index, 0, &found) != 0)
 		return "none";

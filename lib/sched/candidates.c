@@ -214,8 +214,8 @@ uint32_t candidates_used(struct sched *sched, uint32_t index)
 	uint64_t number = candidates->grants + 1;
 	uint32_t steps = 0;
 
-	candidates->waits_since = SCHED_NEVER;
 	if (distance == 0) {
+		candidates->waits_since = SCHED_NEVER;
 		candidates->grants = number;
 		return 0;
 	}
@@ -225,6 +225,9 @@ uint32_t candidates_used(struct sched *sched, uint32_t index)
 	} else {
 		freshness_changed(sched, group, false);
 	}
+	// The rule waits once, not again for each grant, while a group is blocked.
+	if (steps == 0 || sched->parameters.strict)
+		candidates->waits_since = SCHED_NEVER;
 	candidates->grants = number;
 	group->last = number;
 	candidates->used[number & mask] = index;
@@ -273,6 +276,8 @@ static enum candidates_verdict choose_by_policy(struct sched *sched, struct sche
 
 		if (SCHED_MUTANT(8, candidates->n_fresh_credit > 0, false) && !has_waited(sched))
 			return CANDIDATES_WAIT;
+		if (candidates->n_fresh_credit == 0 && !sched->parameters.strict)
+			candidates->waits_since = SCHED_NEVER;
 		if (bitmap_empty(&candidates->recent_ready))
 			return CANDIDATES_NEXT_ROUND;
 		oldest =

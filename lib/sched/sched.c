@@ -2,32 +2,39 @@
 // Copyright (c) 2026, the evb authors
 #include "sched/sched_internal.h"
 
-static void advance_clock(struct sched *sched, uint64_t now)
+void sched_advance_clock(struct sched *sched, uint64_t now)
 {
 	if (now > sched->now)
 		sched->now = now;
 }
 
-static bool is_registered(const struct sched *sched, uint32_t builder)
+bool sched_is_registered(const struct sched *sched, uint32_t builder)
 {
 	return builder < sched->parameters.n_builders &&
 	       (sched->builders[builder].blocks & SCHED_BLOCK_ABSENT) == 0;
 }
 
-// A builder's event is not in flight any more, for whatever reason.
-static void part(struct sched *sched, uint64_t event)
+uint32_t sched_events_block(const struct sched *sched, const struct sched_builder *builder)
+{
+	uint32_t credits = sched->parameters.credits;
+
+	return credits > 0 && builder->granted >= credits ? SCHED_BLOCK_EVENTS : 0;
+}
+
+void sched_part(struct sched *sched, uint64_t event)
 {
 	const struct sched_event *place = events_place(sched, event);
 	struct sched_builder *builder = &sched->builders[place->builder];
-
 	uint32_t over = SCHED_MUTANT(13, SCHED_BLOCK_EVENTS | SCHED_BLOCK_WINDOW, 0);
 
 	credits_part(sched, builder, event);
 	rounds_leave(sched, place->round);
-	candidates_block(sched, builder, (builder->blocks & ~over) | pace_window(builder));
+	candidates_block(sched, builder,
+			 (builder->blocks & ~over) | sched_events_block(sched, builder) |
+			     pace_window(builder));
 }
 
-static void join(struct sched *sched, struct sched_builder *builder, uint64_t event, uint32_t slot)
+void sched_join(struct sched *sched, struct sched_builder *builder, uint64_t event, uint32_t slot)
 {
 	struct sched_event *place = events_place(sched, event);
 
@@ -39,19 +46,12 @@ static void join(struct sched *sched, struct sched_builder *builder, uint64_t ev
 	credits_join(sched, builder, event);
 }
 
-static uint32_t events_block(const struct sched *sched, const struct sched_builder *builder)
-{
-	uint32_t credits = sched->parameters.credits;
-
-	return credits > 0 && builder->granted >= credits ? SCHED_BLOCK_EVENTS : 0;
-}
-
 static void purge(struct sched *sched, struct sched_builder *builder)
 {
 	while (builder->oldest != SCHED_NONE) {
 		uint64_t event = events_at(sched, builder->oldest);
 
-		part(sched, event);
+		sched_part(sched, event);
 		events_again(sched, event);
 		sched->counters.requeued++;
 	}
@@ -65,13 +65,13 @@ enum sched_result sched_register(struct sched *sched, uint32_t index, uint64_t s
 {
 	struct sched_builder *builder;
 
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	if (index >= sched->parameters.n_builders)
 		return SCHED_UNKNOWN;
 	builder = &sched->builders[index];
 	if (n_slots == 0 || n_slots > builder->most_slots)
 		return SCHED_UNKNOWN;
-	if (is_registered(sched, index)) {
+	if (sched_is_registered(sched, index)) {
 		if (session == builder->session)
 			return SCHED_DUPLICATE;
 		purge(sched, builder);
@@ -87,13 +87,13 @@ void sched_exclude(struct sched *sched, uint32_t index, uint64_t now)
 {
 	struct sched_builder *builder;
 
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	if (index >= sched->parameters.n_builders)
 		return;
 	builder = &sched->builders[index];
 	bitmap_clear(&sched->candidates.included, index);
 	candidates_block(sched, builder, builder->blocks | SCHED_BLOCK_EXCLUDED);
-	if (is_registered(sched, index))
+	if (sched_is_registered(sched, index))
 		purge(sched, builder);
 }
 
@@ -101,7 +101,7 @@ void sched_include(struct sched *sched, uint32_t index, uint64_t now)
 {
 	struct sched_builder *builder;
 
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	if (index >= sched->parameters.n_builders)
 		return;
 	builder = &sched->builders[index];
@@ -114,8 +114,8 @@ enum sched_result sched_credit(struct sched *sched, uint32_t builder, uint32_t s
 {
 	enum sched_result result = SCHED_UNKNOWN;
 
-	advance_clock(sched, now);
-	if (is_registered(sched, builder))
+	sched_advance_clock(sched, now);
+	if (sched_is_registered(sched, builder))
 		result = credits_take(sched, &sched->builders[builder], slot, generation);
 	sched->counters.credits[result]++;
 	return result;
@@ -134,7 +134,7 @@ enum sched_result sched_announce(struct sched *sched, uint32_t source, uint64_t 
 {
 	enum sched_result result;
 
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	result = sources_announce(sched, source, up_to);
 	sched->counters.announcements[result]++;
 	if (result == SCHED_OK)
@@ -144,81 +144,16 @@ enum sched_result sched_announce(struct sched *sched, uint32_t source, uint64_t 
 
 void sched_exclude_source(struct sched *sched, uint32_t source, uint64_t now)
 {
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	sources_exclude(sched, source, true);
 	sources_changed(sched);
 }
 
 void sched_include_source(struct sched *sched, uint32_t source, uint64_t now)
 {
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	sources_exclude(sched, source, false);
 	sources_changed(sched);
-}
-
-static enum sched_result adopt_built(struct sched *sched, uint64_t event)
-{
-	const struct sched_event *place = events_place(sched, event);
-
-	if (place->state == SCHED_EVENT_FINISHED)
-		return SCHED_DUPLICATE;
-	if (place->state == SCHED_EVENT_GRANTED) {
-		part(sched, event);
-		sched->counters.superseded++;
-	}
-	events_finish(sched, event);
-	sched->counters.adopted_built++;
-	return SCHED_OK;
-}
-
-static enum sched_result adopt_open(struct sched *sched, uint64_t event,
-				    struct sched_builder *builder, uint32_t slot,
-				    uint32_t generation, uint32_t attempt)
-{
-	struct sched_event *place = events_place(sched, event);
-	struct sched_slot *held = &builder->slots[slot];
-
-	if (place->state == SCHED_EVENT_GRANTED && attempt == place->attempt &&
-	    builder == &sched->builders[place->builder] && slot == place->slot &&
-	    generation == place->generation)
-		return SCHED_DUPLICATE;
-	if (place->state == SCHED_EVENT_FINISHED || held->state != SCHED_SLOT_UNKNOWN ||
-	    attempt < place->attempt ||
-	    (attempt == place->attempt && place->state == SCHED_EVENT_GRANTED))
-		return SCHED_STALE;
-	if (place->state == SCHED_EVENT_GRANTED) {
-		part(sched, event);
-		sched->counters.superseded++;
-	} else {
-		events_adopt(sched, event);
-	}
-	place->attempt = attempt;
-	place->round = SCHED_NEVER;
-	held->state = SCHED_SLOT_GRANTED;
-	held->generation = generation;
-	join(sched, builder, event, slot);
-	candidates_block(sched, builder,
-			 builder->blocks | events_block(sched, builder) | pace_window(builder));
-	sched->counters.adopted++;
-	return SCHED_OK;
-}
-
-enum sched_result sched_adopt(struct sched *sched, uint64_t event, uint32_t builder, uint32_t slot,
-			      uint32_t generation, uint32_t attempt, enum sched_adopted what,
-			      uint64_t now)
-{
-	advance_clock(sched, now);
-	if (!is_registered(sched, builder) || event > INT64_MAX - 1)
-		return SCHED_UNKNOWN;
-	if (event < sched->events.released)
-		return what == SCHED_ADOPT_BUILT ? SCHED_DUPLICATE : SCHED_STALE;
-	if (event - sched->events.released > sched->events.mask)
-		return SCHED_UNKNOWN;
-	if (what == SCHED_ADOPT_BUILT)
-		return adopt_built(sched, event);
-	if (slot >= sched->builders[builder].n_slots)
-		return SCHED_UNKNOWN;
-	return adopt_open(sched, event, &sched->builders[builder], slot, generation, attempt);
 }
 
 static void grant(struct sched *sched, uint64_t event, struct sched_builder *builder,
@@ -228,8 +163,8 @@ static void grant(struct sched *sched, uint64_t event, struct sched_builder *bui
 	uint32_t index = (uint32_t)(builder - sched->builders), blocks;
 
 	events_take(sched, event);
-	join(sched, builder, event, credits_grant(sched, builder));
-	blocks = builder->blocks | events_block(sched, builder) |
+	sched_join(sched, builder, event, credits_grant(sched, builder));
+	blocks = builder->blocks | sched_events_block(sched, builder) |
 		 pace_granted(sched, builder, place->bytes);
 	if (rounds_take(sched, index, out))
 		blocks |= SCHED_BLOCK_ROUND;
@@ -280,7 +215,7 @@ unsigned sched_poll(struct sched *sched, uint64_t now, struct sched_grant *grant
 {
 	unsigned n = 0;
 
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	for (uint32_t expired = timers_expired(sched); expired != SCHED_NONE;
 	     expired = timers_expired(sched))
 		candidates_block(sched, &sched->builders[expired],
@@ -337,7 +272,7 @@ static enum sched_result check_done(const struct sched *sched, uint32_t builder,
 	const struct sched_event *place;
 	bool same;
 
-	if (!is_registered(sched, builder))
+	if (!sched_is_registered(sched, builder))
 		return SCHED_UNKNOWN;
 	if (event < events->released)
 		return SCHED_DUPLICATE;
@@ -361,7 +296,7 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 	uint32_t most = sched->parameters.max_attempts;
 	enum sched_result result;
 
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	result = outcome < SCHED_N_OUTCOMES
 		     ? check_done(sched, builder, event, slot, generation, attempt)
 		     : SCHED_UNKNOWN;
@@ -371,7 +306,7 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 	sched->counters.outcomes[outcome]++;
 	if (outcome != SCHED_FAILED)
 		pace_built(&sched->builders[builder], bytes);
-	part(sched, event);
+	sched_part(sched, event);
 	if (outcome != SCHED_FAILED) {
 		events_finish(sched, event);
 	} else if (most > 0 && attempt >= most) {
@@ -386,7 +321,7 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 void sched_port_state(struct sched *sched, uint32_t builder, const struct sched_port *port,
 		      uint64_t now)
 {
-	advance_clock(sched, now);
+	sched_advance_clock(sched, now);
 	if (builder < sched->parameters.n_builders)
 		pace_port_state(sched, &sched->builders[builder], port);
 }
@@ -396,91 +331,10 @@ void sched_set_paused(struct sched *sched, bool paused)
 	sched->paused = paused;
 }
 
-uint64_t sched_released(const struct sched *sched)
-{
-	return sched->events.released;
-}
-
-uint64_t sched_announced(const struct sched *sched)
-{
-	return sched->events.frontier;
-}
-
-uint64_t sched_outstanding(const struct sched *sched)
-{
-	return sched->events.outstanding;
-}
-
-uint64_t sched_waiting(const struct sched *sched)
-{
-	return events_waiting(sched);
-}
-
-uint32_t sched_level(const struct sched *sched)
-{
-	return sched->events.level;
-}
-
-void sched_clear_level(struct sched *sched)
-{
-	sched->events.level = 0;
-}
-
-bool sched_throttled(const struct sched *sched)
-{
-	return sched->events.throttled;
-}
-
-uint32_t sched_distance(const struct sched *sched)
-{
-	return sched->candidates.distance;
-}
-
-uint32_t sched_n_positions(const struct sched *sched)
-{
-	return sched->rounds.n_positions;
-}
-
-const struct sched_counters *sched_counters(const struct sched *sched)
-{
-	return &sched->counters;
-}
-
 uint32_t sched_static_builder(const struct sched *sched, uint64_t event)
 {
 	uint32_t first = (uint32_t)(event % sched->parameters.n_builders);
 	uint32_t builder = bitmap_next_around(&sched->candidates.included, first);
 
 	return builder != BITMAP_NONE ? builder : SCHED_MAX_BUILDERS;
-}
-
-void sched_view(const struct sched *sched, uint32_t index, struct sched_builder_view *view)
-{
-	const struct sched_builder *builder = &sched->builders[index];
-	const struct sched_group *group = &sched->candidates.groups[builder->group];
-
-	*view = (struct sched_builder_view){
-		.registered = (builder->blocks & SCHED_BLOCK_ABSENT) == 0,
-		.excluded = (builder->blocks & SCHED_BLOCK_EXCLUDED) != 0,
-		.paused = (builder->blocks & SCHED_BLOCK_PAUSED) != 0,
-		.session = builder->session,
-		.slots = builder->n_slots,
-		.free = builder->free,
-		.granted = builder->granted,
-		.in_flight_bytes = builder->in_flight,
-		.window = builder->window,
-		.rate = builder->rate,
-		.rate_share = builder->share,
-		.paused_share = builder->paused_share,
-		.mean_bytes = pace_estimate(builder),
-		.grants = builder->grants,
-		.oldest_event = SCHED_NEVER,
-	};
-	if (sched->parameters.policy == SCHED_ROUND_ROBIN && sched->parameters.mode != SCHED_STATIC)
-		view->skips =
-		    policy_in_turn_count(&group->selector, builder->item) - builder->grants;
-	if (builder->oldest != SCHED_NONE) {
-		view->oldest_event = events_at(sched, builder->oldest);
-		view->oldest_since = sched->events.places[builder->oldest].granted_ns;
-	}
 }

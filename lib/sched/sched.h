@@ -15,9 +15,12 @@
 //
 // Times are nanoseconds of any steady clock, given as `now`; a time before the latest one seen
 // counts as the latest. Builders and sources are dense indices, events are 64-bit indices that do
-// not wrap. Every call takes a time that does not depend on the number of builders, save
-// sched_register(), sched_exclude() and sched_include(), which walk the slots of one builder, and
-// sched_announce(), whose work grows with the logarithm of the number of sources.
+// not wrap.
+//
+// A grant, a credit and a done take, on average, a time that does not depend on the number of
+// builders; where links have a rate it grows with its logarithm, as an announcement's does with
+// that of the sources. sched_register(), sched_exclude() and sched_include() walk the slots of one
+// builder.
 //
 // Threads: belongs to one thread.
 #pragma once
@@ -79,7 +82,8 @@ struct sched_parameters {
 	// groups - 1 and n_sources. 0: no rule. Below the number of groups. The static mode has
 	// none.
 	uint32_t distance;
-	// How long the group rule, and the strict turn, wait for builders that could satisfy them.
+	// How long the group rule waits for groups that could satisfy it but are blocked, once
+	// until one of them is granted again, and each strict turn for its builder.
 	uint64_t relax_after_ns;
 	uint32_t
 	    parallel_sends; // handed on in the grants: sends in flight for one event; 0: no limit

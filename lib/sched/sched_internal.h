@@ -11,7 +11,8 @@
 //   rounds      positions and phases of a round
 //   pace        rates, bytes in flight, port state
 //   timers      builders that wait for their rate
-//   sched       the calls of sched.h, which join the parts
+//   sched       the calls of sched.h, which join the parts; in adopt.c those of a takeover, in
+//               view.c those that only look
 #pragma once
 
 #include <stdbool.h>
@@ -291,3 +292,13 @@ void pace_port_state(struct sched *sched, struct sched_builder *builder,
 void timers_add(struct sched *sched, uint32_t builder);
 // The first builder whose time has come, which waits no longer; SCHED_NONE.
 uint32_t timers_expired(struct sched *sched);
+
+// sched
+void sched_advance_clock(struct sched *sched, uint64_t now);
+// Of any number.
+bool sched_is_registered(const struct sched *sched, uint32_t builder);
+// The block by `credits`, as it is now.
+uint32_t sched_events_block(const struct sched *sched, const struct sched_builder *builder);
+// An event is in flight to a builder, in a slot that is granted; it is not any more.
+void sched_join(struct sched *sched, struct sched_builder *builder, uint64_t event, uint32_t slot);
+void sched_part(struct sched *sched, uint64_t event);

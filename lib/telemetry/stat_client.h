@@ -6,8 +6,8 @@
 // puts it: under RUNTIME_DIRECTORY, for root /var/run, else XDG_RUNTIME_DIR or /tmp, as
 // dpdk/evb-NAME/dpdk_telemetry.v2.
 //
-// One thread a client. A call waits for the appliance no longer than its patience allows, 5 s unless
-// the client was opened with another.
+// One thread a client. A call waits for the appliance no longer than its patience allows, 5 s
+// unless the client was opened with another.
 #pragma once
 
 #include <stddef.h>

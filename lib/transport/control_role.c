@@ -19,7 +19,6 @@
 #define ARP_NS      100000000u // between two requests for the same node
 #define BEAT_PART   2u         // heartbeats' contents are renewed so often an interval
 #define OUTBOX_SIZE (256u << 10)
-#define COMMAND_MS  1000
 #define PATIENCE_NS 10000000000ull // for a node that takes nothing
 #define MTU_MOST    9000u
 #define LEAVE_NS    100000000u // to say good-bye
@@ -41,7 +40,7 @@ struct control {
 	uint64_t next_poll, next_beat;
 	uint64_t arp_at[CONFIG_MAX_NODES];   // ns of the last request
 	uint64_t paused_before, beat_before; // of the port's flow control, ns
-	bool connected_self;
+	bool connected_self, drain_asked;
 	uint64_t drain_since, left_at; // ns, 0: not
 	atomic_bool ended;
 
@@ -431,23 +430,31 @@ static bool has_left(struct control *control)
 	return control->now - control->left_at > LEAVE_NS;
 }
 
+// The manager's own node: lets the run come to its end, and ends it when the time is up.
+static bool run_is_over(struct control *control)
+{
+	char error[CLUSTER_ERROR_SIZE];
+
+	if (control->manager == NULL || atomic_load_explicit(&control->ended, memory_order_relaxed))
+		return true;
+	if (!control->drain_asked)
+		(void)cluster_manager_command(control->manager, CLUSTER_DRAIN, 0, control->now,
+					      error);
+	control->drain_asked = true;
+	if (control->now - control->drain_since < control->parameters.drain_ns)
+		return false;
+	(void)cluster_manager_command(control->manager, CLUSTER_STOP, 0, control->now, error);
+	return true;
+}
+
 static bool control_role_drain(struct role *role, uint64_t now)
 {
 	struct control *control = control_of(role);
-	bool ended = atomic_load_explicit(&control->ended, memory_order_relaxed);
-	char error[CLUSTER_ERROR_SIZE];
 
-	if (control->drain_since == 0) {
-		control->drain_since = control->now;
-		if (control->manager != NULL && !ended)
-			(void)cluster_manager_command(control->manager, CLUSTER_DRAIN, 0,
-						      control->now, error);
-	}
 	(void)control_role_poll(role, now);
-	if (control->manager != NULL && !ended &&
-	    control->now - control->drain_since < control->parameters.drain_ns)
-		return false;
-	return has_left(control);
+	if (control->drain_since == 0)
+		control->drain_since = control->now;
+	return (control->left_at != 0 || run_is_over(control)) && has_left(control);
 }
 
 static void control_role_fini(struct role *role)
@@ -542,7 +549,7 @@ static bool make_logic(struct control *control, char *error)
 	};
 	struct cluster_manager_parameters manager = {
 		.config = config,
-		.autostart = true,
+		.autostart = config->event_manager.start == CONFIG_START_AUTO,
 		.now = control->now,
 	};
 
@@ -608,8 +615,7 @@ bool control_role_ended(const struct role *role, const char **why)
 	return cluster_node_ended(control->node, why);
 }
 
-int control_role_command(struct role *role, enum cluster_command command, unsigned node,
-			 char *error)
+int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error)
 {
 	struct control *control = control_of(role);
 
@@ -619,20 +625,28 @@ int control_role_command(struct role *role, enum cluster_command command, unsign
 			 control->cluster->nodes[control->cluster->manager].name);
 		return -1;
 	}
+	if (atomic_load_explicit(&control->command.step, memory_order_acquire) == COMMAND_ASKED) {
+		snprintf(error, CONTROL_ERROR_SIZE,
+			 "the event manager has not answered the last command yet");
+		return -1;
+	}
 	control->command.command = command;
 	control->command.node = node;
 	atomic_store_explicit(&control->command.step, COMMAND_ASKED, memory_order_release);
-	for (unsigned i = 0; i < COMMAND_MS; i++) {
-		if (atomic_load_explicit(&control->command.step, memory_order_acquire) ==
-		    COMMAND_ANSWERED) {
-			atomic_store(&control->command.step, COMMAND_NONE);
-			snprintf(error, CONTROL_ERROR_SIZE, "%s", control->command.error);
-			return control->command.result;
-		}
-		rte_delay_us_sleep(1000);
-	}
-	snprintf(error, CONTROL_ERROR_SIZE, "the event manager does not answer");
-	return -1;
+	return 0;
+}
+
+enum control_role_answer control_role_answer(struct role *role, char *error)
+{
+	struct control *control = control_of(role);
+
+	if (atomic_load_explicit(&control->command.step, memory_order_acquire) != COMMAND_ANSWERED)
+		return CONTROL_ROLE_WAITS;
+	atomic_store_explicit(&control->command.step, COMMAND_NONE, memory_order_relaxed);
+	if (control->command.result == 0)
+		return CONTROL_ROLE_DONE;
+	snprintf(error, CONTROL_ERROR_SIZE, "%s", control->command.error);
+	return CONTROL_ROLE_REFUSED;
 }
 
 const struct cluster_node *control_role_node(const struct role *role)

@@ -61,10 +61,18 @@ const struct control_role_counters *control_role_counters(const struct role *rol
 // then, else NULL. Any thread.
 bool control_role_ended(const struct role *role, const char **why);
 
-// Hands a command to the manager, which must be on this node, and waits for its answer, at most a
-// second. Control thread. Returns 0, or -1 with one line in error[CONTROL_ERROR_SIZE].
-int control_role_command(struct role *role, enum cluster_command command, unsigned node,
-			 char *error);
+// Hands a command to the manager, which must be on this node and is not waited for. Control thread.
+// Returns 0, or -1 with one line in error[CONTROL_ERROR_SIZE].
+int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error);
+
+enum control_role_answer {
+	CONTROL_ROLE_WAITS, // no answer yet
+	CONTROL_ROLE_DONE,
+	CONTROL_ROLE_REFUSED, // one line in error[CONTROL_ERROR_SIZE] says why
+};
+
+// The answer to the last command, once. Who no longer wants it need not fetch it. Control thread.
+enum control_role_answer control_role_answer(struct role *role, char *error);
 
 // For telemetry, any thread; the manager is NULL on other nodes.
 const struct cluster_node *control_role_node(const struct role *role);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_ip.h>
 #include <rte_malloc.h>
@@ -33,6 +34,7 @@ struct rx {
 	uint16_t control_port; // 0: none
 	bool by_port;          // the UDP port names the builder
 	uint32_t polls;
+	double ns_per_tick;
 	uint64_t last_packet; // TSC
 	uint64_t drain_start; // TSC, 0: not draining
 
@@ -45,6 +47,11 @@ struct rx {
 	struct rx_counters counters __rte_cache_aligned;
 	struct rx_source_counters *source_counters;
 };
+
+static uint64_t to_ns(const struct rx *rx, uint64_t tsc)
+{
+	return (uint64_t)((double)tsc * rx->ns_per_tick);
+}
 
 static struct rx *rx_of(const struct role *role)
 {
@@ -294,6 +301,43 @@ static enum packet_cause check_datagram(const struct rx *rx, struct rte_mbuf *mb
 	return cause;
 }
 
+static bool is_roce(const struct rx *rx, const struct net_frame *frame)
+{
+	return (frame->kind == NET_UDP4 || frame->kind == NET_UDP6) &&
+	       roce_port_is_for(rx->parameters.config, frame->destination_port);
+}
+
+// RoCE packets have a checksum of their own.
+static void serve_roce(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+		       uint32_t header_bytes, const struct net_frame *frame)
+{
+	struct segment *segment = mbuf_segment(mbuf);
+
+	switch (roce_port_receive(rx->parameters.roce, mbuf, bytes, header_bytes, frame,
+				  to_ns(rx, rx->last_packet), segment)) {
+	case ROCE_TAKEN:
+		counter_add(&rx->counters.roce, 1);
+		rte_pktmbuf_free(mbuf);
+		return;
+	case ROCE_MALFORMED:
+		drop_segment(rx, mbuf, SEGMENT_MALFORMED);
+		return;
+	case ROCE_UNKNOWN:
+		drop_segment(rx, mbuf, SEGMENT_UNKNOWN_SOURCE);
+		return;
+	case ROCE_UNEXPECTED:
+		drop_segment(rx, mbuf, SEGMENT_UNEXPECTED_SOURCE);
+		return;
+	case ROCE_SEGMENT:
+		break;
+	}
+	segment->event_index = divide(segment->event_id, &rx->packing);
+	segment->arrival = rx->last_packet;
+	counter_add(&rx->counters.segments, 1);
+	counter_add(&rx->source_counters[segment->source].segments, 1);
+	stage(rx, mbuf, (unsigned)remainder_of(segment->event_index, &rx->builders));
+}
+
 // Serves a packet of which header_bytes are at hand. False if those were too few to tell what it
 // is; nothing has been done then.
 static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
@@ -310,6 +354,10 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 		drop_packet(rx, mbuf,
 			    error == WIRE_UNSUPPORTED ? PACKET_IP_FRAGMENT
 						      : PACKET_MALFORMED_FRAME);
+		return true;
+	}
+	if (rx->parameters.roce != NULL && is_roce(rx, &frame)) {
+		serve_roce(rx, mbuf, bytes, header_bytes, &frame);
 		return true;
 	}
 	if (likely(frame.kind == NET_UDP4 || frame.kind == NET_UDP6)) {
@@ -410,6 +458,22 @@ static void serve_flow_control(struct rx *rx, uint64_t now)
 	(void)flow_control_poll(rx->parameters.flow_control, now);
 }
 
+// Answers of the RoCE endpoint. What the port does not take is asked for again.
+static unsigned send_roce(struct rx *rx, uint64_t now)
+{
+	const struct rx_parameters *p = &rx->parameters;
+	struct rte_mbuf *mbufs[ROLE_BURST];
+	unsigned n = roce_port_poll(p->roce, to_ns(rx, now), mbufs, ROLE_BURST);
+	unsigned sent = 0;
+
+	if (n == 0)
+		return 0;
+	if (p->reply_queue >= 0)
+		sent = rte_eth_tx_burst(p->port_id, (uint16_t)p->reply_queue, mbufs, (uint16_t)n);
+	rte_pktmbuf_free_bulk(mbufs + sent, n - sent);
+	return n;
+}
+
 static unsigned rx_poll(struct role *role, uint64_t now)
 {
 	struct rx *rx = rx_of(role);
@@ -425,7 +489,7 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	}
 	n = rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
 	if (n == 0)
-		return 0;
+		return rx->parameters.roce != NULL ? send_roce(rx, now) : 0;
 	rx->last_packet = now;
 	counter_add(&rx->counters.packets, n);
 	for (unsigned i = 0; i < n; i++) {
@@ -434,6 +498,8 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 		serve(rx, mbufs[i]);
 	}
 	flush_staged(rx);
+	if (rx->parameters.roce != NULL)
+		(void)send_roce(rx, now);
 	return n;
 }
 
@@ -487,6 +553,7 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->parameters = *parameters;
 	rx->packing = divisor_make(parameters->config->sources.packing);
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
+	rx->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
 	if (transport->kind == CONFIG_TRANSPORT_ETH)
 		rx->ether_type = transport->ether_type;
 	rx->udp_port = transport->udp_port;

@@ -19,6 +19,7 @@
 #include "pipeline/role.h"
 #include "port/flow_control.h"
 #include "transport/causes.h"
+#include "transport/roce_port.h"
 #include "transport/source_table.h"
 
 struct rx_parameters {
@@ -37,6 +38,7 @@ struct rx_parameters {
 	struct link *control;              // to the control role; NULL: no cluster
 	struct flow_control *flow_control; // of the port, whose owner the role is; NULL: none
 	const struct evring *const *rings; // of the builders, for the flow control
+	struct roce_port *roce;            // of the port, whose owner the role is; NULL: no RoCE
 	uint64_t quiet_cycles;             // without packets before a drain ends
 	uint64_t drain_cycles;             // longest drain
 	int numa_node;
@@ -51,6 +53,7 @@ struct rx_counters {
 	uint64_t control;         // handed to the control role
 	uint64_t control_dropped; // that it had no room for; they are sent again
 	uint64_t pause;           // frames of flow control
+	uint64_t roce;            // datagrams that RoCE took and that are no segments
 	uint64_t other;           // frames that evb does not speak
 	uint64_t packet_drops[PACKET_N_CAUSES];
 	uint64_t segments;

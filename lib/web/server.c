@@ -234,7 +234,9 @@ static void print_address(struct web_server *server, const struct sockaddr_stora
 struct web_server *web_server_start(const struct sockaddr_storage *address, struct monitor *monitor,
 				    char *error)
 {
-	unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD |
+	// Not epoll: by that, libmicrohttpd 0.9.75 serves nobody for a while once more connections
+	// than it may have were waiting.
+	unsigned flags = MHD_USE_POLL_INTERNAL_THREAD |
 			 (address->ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
 	struct web_server *server = calloc(1, sizeof(*server));
 

@@ -50,7 +50,7 @@
 #define CTRL_MIN_MAX_SIZE 1228u  // bytes of the largest frame that every node must take
 #define CTRL_MAX_SIZE     65484u // bytes of a frame: 8 n + 4, in a UDP datagram over IPv4
 #define CTRL_DEFAULT_SIZE 1468u  // fits an MTU of 1500
-#define CTRL_PORT         19523  // UDP destination port by default
+#define CTRL_PORT         19521  // UDP destination port by default
 
 #define CTRL_MAX_NODES    1024u
 #define CTRL_MAX_BUILDERS 64u   // of a node

@@ -235,6 +235,7 @@ static __always_inline int steer_arp(const struct packet *packet, void *header)
 	return target == packet->settings->own_address ? redirect(packet, NULL) : pass(packet);
 }
 
+// cppcheck-suppress unknownMacro
 SEC("xdp.frags")
 int evb_steer(struct xdp_md *context)
 {

@@ -235,6 +235,7 @@ SYSTEM = {
     "builders": [{"name": "b0", "group": "auto"}],
     "event_manager": {
         "mode": "pull",
+        "start": "manual",
         "policy": "weighted",
         "strict": True,
         "distance": 2,

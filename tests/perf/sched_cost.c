@@ -10,7 +10,8 @@
 //              [--shaping none|linear-shift|timed-shift|credit-window] [--credited N] [--rates]
 //
 // --groups: congestion groups, at most as many as there are builders; 1, the default, means no
-// rule. --credited: only the last N builders give credits. --rates: each link has a token bucket.
+// rule. --credited: only the last N builders give credits. --rates: each link has a token bucket,
+// of a rate that does not limit.
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ static struct sched *create(const struct load *load, uint32_t n_builders)
 			.slots = load->slots,
 			.group = i % (load->groups < n_builders ? load->groups : n_builders),
 			.weight = 1 + i % 3,
-			.link_rate = load->rates ? UINT64_C(100000000000) : 0,
+			.link_rate = load->rates ? UINT64_C(100000000000000) : 0,
 		};
 	parameters.builders = builders;
 	parameters.n_builders = n_builders;

@@ -94,6 +94,7 @@ function timeText(time, seconds) {
     hour: "2-digit", minute: "2-digit", second: seconds ? "2-digit" : undefined, hour12: false });
 }
 
+const LEAST_SPAN = 10e3; // ms of the time axis, while there is little to show
 const cursor = { time: null }; // shared by all plots
 
 class Plot {
@@ -174,9 +175,10 @@ class Plot {
       return;
     const { context, width, height } = prepare(this.canvas);
     const left = 66, right = 28, bottom = height - 20, top = 8;
-    const to = Math.max(...this.data.map(({ points }) =>
-      points.length ? points[points.length - 1][0] : 0));
-    const from = to - this.range;
+    const times = this.data.find(({ points }) => points.length)?.points ?? [];
+    const to = times.length ? times[times.length - 1][0] : 0;
+    const span = times.length ? Math.min(this.range, Math.max(to - times[0][0], LEAST_SPAN)) : 0;
+    const from = to - span;
     const shown = this.data.map((one) => ({ ...one,
       points: one.points.filter(([time]) => time >= from) }));
     if (!shown.some(({ points }) => points.some(([, value]) => value !== null))) {
@@ -187,14 +189,14 @@ class Plot {
       context.fillText(to ? "nothing in this time" : "no data yet", width / 2, height / 2);
       return;
     }
-    const x = (time) => left + (time - from) / this.range * (width - left - right);
+    const x = (time) => left + (time - from) / span * (width - left - right);
     const y = this.axis(context, shown, left, width - left - right, bottom, top);
     this.area = { left, width: width - left - right, from, to };
     context.fillStyle = color("faint");
     context.textAlign = "center";
     context.textBaseline = "top";
     for (let i = 0; i <= 4; i++)
-      context.fillText(timeText(from + this.range * i / 4, true), x(from + this.range * i / 4),
+      context.fillText(timeText(from + span * i / 4, true), x(from + span * i / 4),
         bottom + 6);
     for (const one of shown)
       drawSeries(context, one.points, one, x, y, bottom, 5 * store.interval + 2000);

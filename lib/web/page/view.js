@@ -143,8 +143,8 @@ function recent(points) {
 function tile(title, format, value, note, points, name, tone = "") {
   const [number, unit] = value === null ? ["\u2013", ""] : formats[format](value);
   return { points, name, element: h("div", { class: "tile" }, h("h2", {}, title),
-    h("div", { class: `big ${tone}` }, number, h("small", {}, unit)), h("p", {}, note),
-    h("canvas")) };
+    h("div", { class: `big ${tone}` }, number, h("small", {}, unit)),
+    h("p", {}, store.last?.snapshot ? note : "\u00a0"), h("canvas")) };
 }
 
 function tiles(last) {

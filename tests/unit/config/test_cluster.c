@@ -127,6 +127,7 @@ static void event_manager__defaults(void **state)
 
 	(void)state;
 	assert_int_equal(manager->mode, CONFIG_MODE_PUSH);
+	assert_int_equal(manager->start, CONFIG_START_AUTO);
 	assert_int_equal(manager->policy, CONFIG_POLICY_ROUND_ROBIN);
 	assert_false(manager->strict);
 	assert_int_equal(manager->distance, CONFIG_AUTO);
@@ -156,20 +157,21 @@ static void event_manager__defaults(void **state)
 static void event_manager__holds_what_was_given(void **state)
 {
 	struct config *config = load_node(
-	    "b",
-	    ALL("event_manager={\"mode\": \"pull\", \"policy\": \"weighted\", \"strict\": true,"
-		" \"distance\": 3, \"relax_after\": \"1ms\", \"shaping\": \"credit-window\","
-		" \"barrier\": true, \"parallel_sends\": 65535, \"credits\": 12,"
-		" \"send_window\": \"2ms\", \"idle_window\": 0, \"target_utilisation\": 0.5,"
-		" \"window\": \"8MiB\", \"queue\": 1048576, \"throttle_level\": \"87.5%\","
-		" \"heartbeat\": \"1ms\", \"heartbeat_timeout\": \"2ms\","
-		" \"on_source_silent\": \"pause\", \"source_buffer\": 1, \"control_port\": 9,"
-		" \"control_dscp\": 63, \"control_priority\": 7, \"data_dscp\": 0,"
-		" \"data_priority\": 0}"));
+	    "b", ALL("event_manager={\"mode\": \"pull\", \"start\": \"manual\", \"policy\": "
+		     "\"weighted\", \"strict\": true,"
+		     " \"distance\": 3, \"relax_after\": \"1ms\", \"shaping\": \"credit-window\","
+		     " \"barrier\": true, \"parallel_sends\": 65535, \"credits\": 12,"
+		     " \"send_window\": \"2ms\", \"idle_window\": 0, \"target_utilisation\": 0.5,"
+		     " \"window\": \"8MiB\", \"queue\": 1048576, \"throttle_level\": \"87.5%\","
+		     " \"heartbeat\": \"1ms\", \"heartbeat_timeout\": \"2ms\","
+		     " \"on_source_silent\": \"pause\", \"source_buffer\": 1, \"control_port\": 9,"
+		     " \"control_dscp\": 63, \"control_priority\": 7, \"data_dscp\": 0,"
+		     " \"data_priority\": 0}"));
 	const struct config_event_manager *manager = &config->event_manager;
 
 	(void)state;
 	assert_int_equal(manager->mode, CONFIG_MODE_PULL);
+	assert_int_equal(manager->start, CONFIG_START_MANUAL);
 	assert_int_equal(manager->policy, CONFIG_POLICY_WEIGHTED);
 	assert_true(manager->strict);
 	assert_int_equal(manager->distance, 3);

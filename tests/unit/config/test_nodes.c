@@ -173,6 +173,15 @@ static void node__is_chosen_by_its_name(void **state)
 	    config_parse_node(&config, base_text, strlen(base_text), "x.json", "a", NULL, 0, error),
 	    -1);
 	assert_string_equal(error, "x.json: there are no nodes, so --node names none");
+	assert_int_equal(config_parse_node(&config, base_text, strlen(base_text), "x.json",
+					   CONFIG_MANAGER_NODE, NULL, 0, error),
+			 0);
+	assert_int_equal(config->cluster.n_nodes, 0);
+	config_free(config);
+	config = load_node(CONFIG_MANAGER_NODE, NULL);
+	assert_true(config->cluster.nodes[config->cluster.self].manager);
+	assert_int_equal(config->cluster.self, config->cluster.manager);
+	config_free(config);
 	config = load_node(NULL, ALL(only_a));
 	assert_string_equal(config->name, "sys-a");
 	assert_int_equal(config->cluster.n_nodes, 1);

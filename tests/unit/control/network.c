@@ -123,6 +123,8 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 		begin_stream(station->network, link);
 	if (event == CONTROL_RESTARTED || event == CONTROL_CONNECTED)
 		link->last_heartbeat = 0; // a new life counts anew
+	if (station->on_event)
+		station->on_event(station, peer / 10, event);
 }
 
 static void create_endpoint(struct network *network, struct station *station)

@@ -67,6 +67,7 @@ struct station {
 	bool dead;
 	uint64_t delivered; // records
 	void (*on_deliver)(struct station *station, unsigned from, const struct ctrl_record *);
+	void (*on_event)(struct station *station, unsigned from, enum control_event event);
 };
 
 struct network {

@@ -173,6 +173,33 @@ static void receive__acknowledgements_of_what_was_never_sent_are_ignored(void **
 	network_close(&network);
 }
 
+// Nor is what is meant for a session of ours that is over.
+static void receive__foreign_acknowledgements_are_ignored(void **state)
+{
+	const struct network_options options = pair_options();
+	struct network network;
+	struct ctrl_header header;
+
+	(void)state;
+	pair_open(&network, &options);
+	pair_watch(&network, 1);
+	pair_send(&network, 3, 64);
+	network_run(&network, 1 * MS);
+	assert_int_equal(watched.n, 1); // and lost
+	header = next_header(&network);
+	header.acknowledgement++;
+	header.peer_session++;
+	receive(&network, &header);
+	assert_int_equal(network_state(&network, 0, 1).queued, 1);
+	header.peer_session--;
+	header.session++;
+	receive(&network, &header);
+	assert_int_equal(network_state(&network, 0, 1).queued, 1);
+	network_run(&network, 10 * MS);
+	network_expect_all_delivered(&network);
+	network_close(&network);
+}
+
 static void receive__the_window_may_change(void **state)
 {
 	const struct network_options options = pair_options();
@@ -274,6 +301,7 @@ int main(void)
 		cmocka_unit_test(receive__counts_what_is_out_of_order),
 		cmocka_unit_test(receive__unsequenced_records_are_not_delivered),
 		cmocka_unit_test(receive__acknowledgements_of_what_was_never_sent_are_ignored),
+		cmocka_unit_test(receive__foreign_acknowledgements_are_ignored),
 		cmocka_unit_test(receive__the_window_may_change),
 		cmocka_unit_test(receive__the_round_trip_is_of_new_frames),
 		cmocka_unit_test(receive__a_new_session_has_to_name_ours),

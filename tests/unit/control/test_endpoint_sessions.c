@@ -41,6 +41,7 @@ static void silence__is_reported_once_and_the_queue_is_kept(void **state)
 	network_run(&network, 300 * MS);
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_LOST], 1);
 	assert_true(network_state(&network, 0, 1).lost);
+	assert_int_equal(network_state(&network, 0, 1).attempts, 6); // after 2, 4, ... 32 ms
 	sent = network_counters(&network, 0, 1)->frames_sent;
 	network_run(&network, 1000 * MS);
 	// Heartbeats alone.
@@ -237,6 +238,7 @@ static void expect_forgotten_after(uint64_t n_records)
 	pair_send(&network, 3, 64);
 	network_run(&network, 50 * MS);
 	network_expect_all_delivered(&network);
+	network_expect_sums(&network);
 	network_close(&network);
 }
 
@@ -246,6 +248,55 @@ static void forget__while_a_frame_is_delivered_ends_it(void **state)
 	expect_forgotten_after(2);
 	expect_forgotten_after(21); // with the frame
 	expect_forgotten_after(25); // in one that waited
+}
+
+static enum control_event forget_event;
+
+static void forget_on(struct station *station, unsigned from, enum control_event event)
+{
+	if (event != forget_event)
+		return;
+	station->on_event = NULL;
+	network_forget(station->network, station->number, from);
+}
+
+// A manager that gives up a node when it is told of something.
+static void expect_forgotten_on(enum control_event event)
+{
+	const struct network_options options = pair_options();
+	struct network network;
+
+	pair_open(&network, &options);
+	pair_send(&network, 3, 64);
+	network_run(&network, 10 * MS);
+	forget_event = event;
+	network.stations[0].on_event = forget_on;
+	pair_cut(&network, true);
+	pair_send(&network, 5, 64);
+	network_run(&network, 1500 * MS);
+	if (event == CONTROL_RESTARTED)
+		network_restart(&network, 1);
+	pair_cut(&network, false);
+	network_run(&network, 500 * MS);
+	assert_null(network.stations[0].on_event);
+	assert_true(network_state(&network, 0, 1).connected);
+	assert_int_equal(network_counters(&network, 0, 1)->records_dropped, 5);
+	assert_int_equal(network_state(&network, 0, 1).queued, 0);
+	pair_send(&network, 2, 64);
+	assert_true(network_send(&network, 1, 0, 64));
+	network_run(&network, 10 * MS);
+	network_expect_all_delivered(&network);
+	assert_int_equal(network.stations[1].delivered, 5);
+	network_expect_sums(&network);
+	network_close(&network);
+}
+
+static void forget__when_told_of_something(void **state)
+{
+	(void)state;
+	expect_forgotten_on(CONTROL_LOST);
+	expect_forgotten_on(CONTROL_BACK);
+	expect_forgotten_on(CONTROL_RESTARTED);
 }
 
 static void epoch__a_lower_one_is_fenced_and_learns_it(void **state)
@@ -349,6 +400,7 @@ int main(void)
 		cmocka_unit_test(restart__frames_of_the_dead_session_do_not_displace_the_new_one),
 		cmocka_unit_test(forget__is_a_restart_for_the_peer),
 		cmocka_unit_test(forget__while_a_frame_is_delivered_ends_it),
+		cmocka_unit_test(forget__when_told_of_something),
 		cmocka_unit_test(epoch__a_lower_one_is_fenced_and_learns_it),
 		cmocka_unit_test(epoch__zero_is_not_fenced),
 		cmocka_unit_test(epoch__a_stale_manager_is_told),

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Checks the driver profiles against the drivers that are installed: pmd_parameters.py PROFILE...
+"""Checks the driver profiles against the drivers that are installed, and the manual against them:
+pmd_parameters.py docs/ports.md PROFILE...
 
 Each driver's shared object tells its name and its parameters (PMD_INFO_STRING, what dpdk-pmdinfo.py
 reads), and holds the parameters' names as strings. A device argument of a profile that a driver
@@ -73,16 +74,31 @@ def faults(profile, drivers):
         yield f"{driver.name} is {'' if driver.is_pci else 'not '}of PCI devices"
 
 
+def gaps(name, profile, manual):
+    """Yields what the manual's table does not say of a profile."""
+    row = re.search(rf"^\| `{name}` \|.*$", manual, re.MULTILINE)
+    if row is None:
+        yield "is not in the manual"
+        return
+    for said in (str(profile.get("maximum_mtu", 1500)),
+                 *(name.removeprefix("CAP_") for name in profile.get("capabilities", []))):
+        if not re.search(rf"\b{said}\b", row.group()):
+            yield f"the manual's row lacks {said}"
+
+
 def main():
     drivers = read_drivers()
     if not drivers:
         print("skip: no DPDK drivers are installed here")
         return EXIT_SKIP
     broken = False
-    for path in sys.argv[1:]:
+    with open(sys.argv[1], encoding="utf-8") as file:
+        manual = file.read()
+    for path in sys.argv[2:]:
         with open(path, encoding="utf-8") as file:
             profile = json.load(file)
-        for fault in faults(profile, drivers):
+        name = os.path.splitext(os.path.basename(path))[0]
+        for fault in (*faults(profile, drivers), *gaps(name, profile, manual)):
             broken = True
             print(f"{path}: {fault}")
         # The check itself: what no driver has is found.
@@ -90,7 +106,7 @@ def main():
         if not any("no parameter invented" in fault for fault in faults(invented, drivers)):
             broken = True
             print(f"{path}: an invented argument is not noticed")
-    return 1 if broken or len(sys.argv) < 2 else 0
+    return 1 if broken or len(sys.argv) < 3 else 0
 
 
 if __name__ == "__main__":

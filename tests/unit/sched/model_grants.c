@@ -117,8 +117,8 @@ static bool has_waited(const struct model *model, uint64_t since)
 	return since != SCHED_NEVER && model->now - since >= model->parameters.relax_after_ns;
 }
 
-// What holds up the next event, if builders that are able by `slack` are. A wait begins if the
-// group rule or a turn does, unless it has.
+// What holds up the next event, if builders that are able by `slack` are. A wait begins, unless it
+// has, if the group rule or a turn holds up.
 enum holdup {
 	NOTHING_WAITS,
 	NO_BUILDER,
@@ -153,6 +153,15 @@ static enum holdup holdup(const struct model *model, double slack, uint64_t *sin
 	return NOTHING_HOLDS_UP;
 }
 
+// Whether a wait ends because no group is waited for: only builders of recent groups are able.
+static bool ends_wait(const struct model *model, double slack)
+{
+	struct outlook outlook = look(model, slack);
+
+	return !model->parameters.strict && outlook.any && !outlook.now_fresh &&
+	       !outlook.later_fresh && !outlook.fresh_credit;
+}
+
 // The static mode.
 static bool formula_holds_up(const struct model *model)
 {
@@ -167,6 +176,8 @@ static bool formula_holds_up(const struct model *model)
 
 void model_short_poll(struct model *model)
 {
+	if (ends_wait(model, -BUCKET_TOLERANCE) || ends_wait(model, BUCKET_TOLERANCE))
+		model->waits_since = SCHED_NEVER;
 	holdup(model, -BUCKET_TOLERANCE, &model->may_wait_since);
 	if (holdup(model, BUCKET_TOLERANCE, &model->waits_since) != NOTHING_HOLDS_UP ||
 	    (model->parameters.mode == SCHED_STATIC && formula_holds_up(model)))
@@ -358,6 +369,7 @@ void model_grant(struct model *model, const struct sched_grant *grant)
 {
 	struct model_builder *builder = &model->builders[grant->builder];
 	struct model_event *event;
+	bool fresh_credit;
 
 	if (model->paused || grant->builder >= model->parameters.n_builders) {
 		model_break(model, MODEL_EVENT_ORDER, "a grant that cannot be");
@@ -370,6 +382,7 @@ void model_grant(struct model *model, const struct sched_grant *grant)
 	check_policy(model, grant);
 	if (model->broken != MODEL_HOLDS)
 		return;
+	fresh_credit = look(model, 0).fresh_credit;
 	event = model_event(model, grant->event);
 	*event = (struct model_event){
 		.state = MODEL_OPEN,
@@ -388,8 +401,10 @@ void model_grant(struct model *model, const struct sched_grant *grant)
 	builder->in_flight += event->bytes;
 	model->grants++;
 	model->grants_ever++;
-	model->waits_since = SCHED_NEVER;
-	model->may_wait_since = SCHED_NEVER;
+	if (grant->relaxed == 0 || model->parameters.strict || !fresh_credit) {
+		model->waits_since = SCHED_NEVER;
+		model->may_wait_since = SCHED_NEVER;
+	}
 	for (uint32_t i = MODEL_BUILDERS - 1; i > 0; i--)
 		model->groups[i] = model->groups[i - 1];
 	model->groups[0] = builder->group;

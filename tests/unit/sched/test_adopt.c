@@ -119,6 +119,28 @@ static void adopt__keeps_the_order_of_events(void **state)
 	bench_stop(&bench);
 }
 
+// More than `credits` allows may come from the manager before.
+static void adopt__counts_towards_the_limits(void **state)
+{
+	struct bench bench = bench_plain(1);
+
+	(void)state;
+	bench.parameters.credits = 2;
+	bench_start(&bench);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(adopt(&bench, i, 0, i, 1, SCHED_ADOPT_OPEN), SCHED_OK);
+	assert_int_equal(sched_credit(bench.sched, 0, 3, 1, 0), SCHED_OK);
+	bench_announce(&bench, 9);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(bench_poll(&bench, 9), 0);
+		assert_int_equal(sched_done(bench.sched, 0, i, i, 5, 1, SCHED_COMPLETE, 1, 0),
+				 SCHED_OK);
+	}
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	assert_int_equal(bench.grants[0].event, 3);
+	bench_stop(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +149,7 @@ int main(void)
 		cmocka_unit_test(adopt__what_is_built_wins),
 		cmocka_unit_test(adopt__refuses_what_cannot_be),
 		cmocka_unit_test(adopt__keeps_the_order_of_events),
+		cmocka_unit_test(adopt__counts_towards_the_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,6 +134,35 @@ static void bucket__of_timed_shift_counts_idle_windows(void **state)
 	bench_stop(&bench);
 }
 
+// Each link has room again in its own time, the fastest first.
+static void bucket__of_each_builder_is_its_own(void **state)
+{
+	static const uint64_t rates[] = { 3, 7, 1, 6, 2, 8, 5, 4 }; // GB a second
+	struct bench bench = bench_plain(8);
+
+	(void)state;
+	bench.parameters.target_utilisation = 1;
+	bench.parameters.burst_ns = 0;
+	bench.parameters.event_bytes = 840000;
+	for (uint32_t i = 0; i < 8; i++)
+		bench.builders[i].link_rate = rates[i] * GB;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 16);
+	bench_expect(&bench, 16, "0 1 2 3 4 5 6 7");
+	for (uint64_t rate = 8; rate >= 5; rate--) {
+		assert_int_equal(sched_wake(bench.sched), 840000 / rate);
+		bench.now = 840000 / rate;
+		assert_int_equal(bench_poll(&bench, 16), 1);
+		assert_int_equal(rates[bench.grants[0].builder], rate);
+	}
+	// Two at once: 8 has room for the second time when 4 has for the first.
+	bench.now = 210000;
+	assert_int_equal(bench_poll(&bench, 16), 2);
+	assert_int_equal(rates[bench.grants[0].builder] + rates[bench.grants[1].builder], 12);
+	bench_stop(&bench);
+}
+
 static void window__limits_bytes_in_flight(void **state)
 {
 	struct bench bench = bench_plain(2);
@@ -270,6 +299,7 @@ int main(void)
 		cmocka_unit_test(bucket__loses_no_fractions),
 		cmocka_unit_test(bucket__follows_the_mean_size),
 		cmocka_unit_test(bucket__of_timed_shift_counts_idle_windows),
+		cmocka_unit_test(bucket__of_each_builder_is_its_own),
 		cmocka_unit_test(window__limits_bytes_in_flight),
 		cmocka_unit_test(paused__port_is_granted_nothing),
 		cmocka_unit_test(rate__is_cut_at_once_and_recovers_step_by_step),

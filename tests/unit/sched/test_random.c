@@ -13,11 +13,7 @@
 #include "history.h"
 
 #define STEPS_EACH 5000u
-#ifdef __SANITIZE_ADDRESS__
-#define STEPS 100000u
-#else
-#define STEPS 1000000u
-#endif
+#define STEPS      1000000u
 
 static bool is_of_round_robin(unsigned counter)
 {

@@ -40,7 +40,7 @@ static char *write_one(enum openmetrics_format format, const char *json)
 static void assert_has(const char *text, const char *lines)
 {
 	if (strstr(text, lines) == NULL)
-		fail_msg("no\n%s\nin\n%s", lines, text);
+		fail_msg("%s\nlacks\n%s", text, lines);
 }
 
 static void assert_lacks(const char *text, const char *part)

@@ -4,6 +4,9 @@
 // Frames of the control protocol: layout, checksum, and that what is malformed is refused.
 #include "bytes.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "wire/crc32c.h"
 #include "wire/ctrl.h"
 
@@ -187,6 +190,52 @@ static void frame_decode__the_worked_frame(void **state)
 	bytes_free(&bytes);
 }
 
+static char *read_page(void)
+{
+	FILE *file = fopen(REPOSITORY "/docs/control-protocol.md", "r");
+	struct bytes page = bytes_of_zeros(1 << 20);
+
+	assert_non_null(file);
+	assert_in_range(fread(page.data, 1, page.size - 1, file), 1, page.size - 2);
+	fclose(file);
+	return (char *)page.data;
+}
+
+// The manual takes the same bytes apart.
+static void frame_encode__the_worked_frame_is_in_the_manual(void **state)
+{
+	struct bytes bytes = bytes_from_hex(WORKED_FRAME);
+	char *page = read_page(), line[64];
+
+	(void)state;
+	for (size_t at = 0; at < bytes.size; at += 16) {
+		int n = snprintf(line, sizeof(line), "    %04zx ", at);
+
+		for (size_t i = at; i < bytes.size && i < at + 16; i++)
+			n += snprintf(line + n, sizeof(line) - (size_t)n, " %02x", bytes.data[i]);
+		snprintf(line + n, sizeof(line) - (size_t)n, "\n");
+		if (!strstr(page, line))
+			fail_msg("docs/control-protocol.md lacks the line %s", line);
+	}
+	free(page);
+	bytes_free(&bytes);
+}
+
+static void frame_encode__the_destination(void **state)
+{
+	struct bytes bytes = bytes_of_zeros(CTRL_OVERHEAD);
+	struct ctrl_header header = worked;
+	struct ctrl_frame frame;
+
+	(void)state;
+	header.destination = 1023;
+	ctrl_frame_encode(bytes.data, &header, 0);
+	assert_int_equal(load_le16(bytes.data + 10), 1023);
+	assert_int_equal(decode(&bytes, &frame), WIRE_OK);
+	assert_int_equal(frame.header.destination, 1023);
+	bytes_free(&bytes);
+}
+
 static void frame_decode__without_records(void **state)
 {
 	struct bytes bytes = bytes_of_zeros(CTRL_OVERHEAD);
@@ -255,6 +304,7 @@ static void frame_decode__contradictions_are_named(void **state)
 	assert_int_equal(decode_with(16, 0, 8), WIRE_UNSUPPORTED);
 	assert_int_equal(decode_with(24, 0, 8), WIRE_OK);
 	assert_int_equal(decode_with(60, 0, 2), WIRE_UNSUPPORTED);
+	assert_int_equal(decode_with(60, 1, 2), WIRE_OK);
 	assert_int_equal(decode_with(60, 64, 2), WIRE_OK);
 	assert_int_equal(decode_with(60, 65, 2), WIRE_UNSUPPORTED);
 	assert_int_equal(decode_with(66, 0, 2), WIRE_BAD_ALIGNMENT);
@@ -334,7 +384,9 @@ int main(void)
 		cmocka_unit_test(crc32c__known_values),
 		cmocka_unit_test(crc32c__both_ways_and_in_pieces),
 		cmocka_unit_test(frame_encode__the_worked_frame),
+		cmocka_unit_test(frame_encode__the_worked_frame_is_in_the_manual),
 		cmocka_unit_test(frame_decode__the_worked_frame),
+		cmocka_unit_test(frame_encode__the_destination),
 		cmocka_unit_test(frame_decode__without_records),
 		cmocka_unit_test(frame_decode__unknown_records_are_walked_over),
 		cmocka_unit_test(frame_decode__contradictions_are_named),

@@ -101,7 +101,7 @@ static void get__every_field_of_runs(void **state)
 	assert_int_equal(ctrl_get_run_report(&record, &r), WIRE_OK);
 	assert_int_equal(r.state, CTRL_DRAINING);
 	assert_int_equal(r.command, CTRL_DRAIN);
-	assert_int_equal(r.result, 0);
+	assert_int_equal(r.result, 0x0c01);
 	assert_int_equal(r.run, 42);
 	assert_int_equal(r.request, 99);
 	assert_int_equal(r.config_hash, 0x1122334455667788);

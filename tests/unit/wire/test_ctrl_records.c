@@ -239,7 +239,7 @@ static void get__what_is_out_of_range_is_refused(void **state)
 static void put__what_is_out_of_range_is_refused(void **state)
 {
 	static uint8_t bytes[CTRL_AGAIN_SIZE];
-	static const struct ctrl_credit credits[] = { { 65536, 1 } };
+	static const struct ctrl_credit credits[] = { { 65536, 1 }, { 65535, 1 } };
 	static const struct ctrl_held held[] = { { .slot = 1, .holding = 0 } };
 	static const uint8_t mask[8 * (CTRL_MASK_WORDS + 1)] = { 0 };
 
@@ -251,6 +251,7 @@ static void put__what_is_out_of_range_is_refused(void **state)
 	REFUSED(welcome, .verdict = CTRL_N_VERDICTS);
 	REFUSED(builder, .slots = 0);
 	REFUSED(credit_range, .n_slots = 0);
+	REFUSED(credit_range, .n_slots = CTRL_MAX_SLOTS + 1);
 	REFUSED(announce, .begin = 2, .end = 1);
 	REFUSED(grant, .n_positions = 0);
 	REFUSED(request, .grant.n_positions = 1, .n_words = CTRL_MASK_WORDS + 1, .mask = mask);
@@ -262,8 +263,18 @@ static void put__what_is_out_of_range_is_refused(void **state)
 	REFUSED(bye, .reason = 0);
 	REFUSED(progress, .step = 0);
 #undef REFUSED
+	assert_int_equal(
+	    ctrl_put_credit_range(bytes, sizeof(bytes),
+				  &(const struct ctrl_credit_range){ .n_slots = CTRL_MAX_SLOTS }),
+	    CTRL_CREDIT_RANGE_SIZE);
+	assert_int_equal(ctrl_put_adopt(bytes, sizeof(bytes),
+					&(const struct ctrl_adopt){ .builder = CTRL_MAX_BUILDERS },
+					NULL),
+			 0);
 	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 0, credits, 1), 0);
 	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 0, credits, 0), 0);
+	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 64, &credits[1], 1), 0);
+	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 63, &credits[1], 1), 16);
 	assert_int_equal(ctrl_put_exclude(bytes, sizeof(bytes), &(const struct ctrl_member){ 0 }),
 			 0);
 	assert_int_equal(

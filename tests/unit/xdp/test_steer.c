@@ -21,9 +21,10 @@
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "port/xdp.h"
+#include "port/xdp_internal.h"
 #include "wire/ejfat.h"
 #include "wire/net.h"
 
@@ -227,9 +228,13 @@ static struct frame ipv6_frame(uint16_t port, uint8_t next_header)
 static uint32_t run(const struct frame *frame)
 {
 	struct xdp_md context = { .data_end = frame->length };
-	LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame->bytes,
-		    .data_size_in = frame->length, .ctx_in = &context,
-		    .ctx_size_in = sizeof(context));
+	struct bpf_test_run_opts options = {
+		.sz = sizeof(options),
+		.data_in = frame->bytes,
+		.data_size_in = frame->length,
+		.ctx_in = &context,
+		.ctx_size_in = sizeof(context),
+	};
 
 	assert_int_equal(bpf_prog_test_run_opts(program, &options), 0);
 	return options.retval;
@@ -355,7 +360,9 @@ static void ip__of_other_kinds_is_the_kernels(void **state)
 	frame.bytes[21] = 5; // a later one
 	assert_fate(&frame, STEER_PASSED);
 	frame = udp_frame(PORT, SOURCE);
-	frame.bytes[14] = 0x44; // header too short
+	frame.bytes[14] = 0x44; // header too short: its last four bytes are no UDP ports
+	frame.bytes[32] = PORT >> 8;
+	frame.bytes[33] = PORT & 255;
 	assert_fate(&frame, STEER_PASSED);
 }
 
@@ -427,7 +434,16 @@ static void ether_types(void **state)
 	frame = ethernet_frame(0x8808, 0); // pause
 	append_segment(&frame, 2, false);
 	assert_fate(&frame, STEER_REDIRECTED);
-	frame = ethernet_frame(0, 0);
+}
+
+static void ether_types__where_none_carries_segments(void **state)
+{
+	const struct xdp_rules rules = { .largest_frame = LARGEST };
+	struct frame frame = ethernet_frame(0, 0); // a length, which may be 0
+
+	(void)state;
+	need_bpf();
+	open_steering(&rules);
 	append_segment(&frame, 2, false);
 	assert_fate(&frame, STEER_PASSED);
 }
@@ -552,6 +568,20 @@ static void frames__cut_off_anywhere(void **state)
 
 // --- attaching -----------------------------------------------------------------------------------
 
+static void steer__takes_only_what_the_driver_opened(void **state)
+{
+	const struct xdp_rules rules = { .largest_frame = LARGEST };
+	int of_another_port = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	need_bpf();
+	assert_true(of_another_port >= 0);
+	open_steering(&rules);
+	assert_int_equal(xdp->n_sockets, 1);
+	assert_int_equal(xdp->sockets[0], driver.socket);
+	close(of_another_port);
+}
+
 static void link__goes_with_the_steering(void **state)
 {
 	(void)state;
@@ -669,12 +699,14 @@ int main(void)
 		STEERED(ipv6__by_its_port),
 		STEERED(arp__of_the_own_address_is_redirected),
 		STEERED(ether_types),
+		ALONE(ether_types__where_none_carries_segments),
 		STEERED(vlan__tags_are_looked_behind),
 		STEERED(addresses__are_looked_at_while_any_is_listed),
 		STEERED(sources__change_while_it_runs),
 		STEERED(frames__that_do_not_fit_are_dropped),
 		STEERED(queues__without_socket_are_counted),
 		STEERED(frames__cut_off_anywhere),
+		ALONE(steer__takes_only_what_the_driver_opened),
 		STEERED(link__goes_with_the_steering),
 		ALONE(prepare__removes_what_a_killed_start_left),
 		STEERED(prepare__leaves_what_is_in_use),

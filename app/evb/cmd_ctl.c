@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// evb ctl: commands a running appliance, or the system that it is a node of.
+#include "cmd.h"
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "appliance/control_client.h"
+#include "load.h"
+
+struct arguments {
+	const char *target; // configuration or socket
+	const char *command;
+	const char *about; // node to exclude or include
+	const char *node;  // whom to ask
+	struct overrides overrides;
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "print the answer as it came", 0 },
+	{ "node", 'N', "NAME", 0, "whom to ask, of a system of nodes; the event manager's without",
+	  0 },
+	{ "set", 's', "PATH=VALUE", 0, "override a key of CONFIG, as `evb run` was told", 0 },
+	{ 0 },
+};
+
+static const char *const commands[] = { "status", "start",   "pause",  "resume",
+					"drain",  "exclude", "include", "stop" };
+
+static bool is_about_a_node(const char *command)
+{
+	return strcmp(command, "exclude") == 0 || strcmp(command, "include") == 0;
+}
+
+static bool is_command(const char *command)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(commands[i], command) == 0)
+			return true;
+	return false;
+}
+
+static error_t take_argument(struct arguments *arguments, char *argument)
+{
+	if (arguments->target == NULL)
+		arguments->target = argument;
+	else if (arguments->command == NULL)
+		arguments->command = argument;
+	else if (arguments->about == NULL)
+		arguments->about = argument;
+	else
+		return ARGP_ERR_UNKNOWN;
+	return 0;
+}
+
+static void check_arguments(const struct arguments *arguments, struct argp_state *state)
+{
+	const char *command = arguments->command;
+
+	if (command == NULL)
+		argp_error(state, "name a configuration or a control socket, and a command");
+	else if (!is_command(command))
+		argp_error(state, "there is no command \"%s\"", command);
+	else if (is_about_a_node(command) && arguments->about == NULL)
+		argp_error(state, "%s: which node?", command);
+	else if (!is_about_a_node(command) && arguments->about != NULL)
+		argp_error(state, "%s is not about a node: \"%s\" is too much", command,
+			   arguments->about);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'j':
+		arguments->json = true;
+		return 0;
+	case 'N':
+		arguments->node = argument;
+		return 0;
+	case 's':
+		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+	case ARGP_KEY_ARG:
+		return take_argument(arguments, argument);
+	case ARGP_KEY_END:
+		check_arguments(arguments, state);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "CONFIG|SOCKET status|start|pause|resume|drain|stop\n"
+		    "CONFIG|SOCKET exclude|include NODE",
+	.doc = "Commands the run of a system of nodes, or drains an appliance on its own; status "
+	       "shows the state. The appliance has to run on this machine."
+	       "\vCommands but status say nothing when they are done. Exit status: 0 done, 1 "
+	       "refused; one line then says why.",
+};
+
+// --- what the status says ---
+
+static const char *text_of(const cJSON *object, const char *name)
+{
+	const char *text =
+	    cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+
+	return text != NULL ? text : "?";
+}
+
+static double number_of(const cJSON *object, const char *name)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+
+	return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+static bool is_set(const cJSON *object, const char *name)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, name));
+}
+
+static const char *state_of_member(const cJSON *member)
+{
+	if (is_set(member, "excluded"))
+		return "excluded";
+	if (is_set(member, "lost"))
+		return "silent";
+	if (!is_set(member, "registered"))
+		return "not there";
+	return text_of(member, "state");
+}
+
+static void print_system(const cJSON *system, const char *self)
+{
+	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(system, "nodes"), *member;
+	double in_doubt = number_of(system, "in_doubt");
+
+	printf("system   mode %s, %.0f of %d nodes are there\n", text_of(system, "mode"),
+	       number_of(system, "registered"), cJSON_GetArraySize(nodes));
+	printf("events   %.0f announced, %.0f waiting, %.0f in flight, %.0f released\n",
+	       number_of(system, "announced"), number_of(system, "waiting"),
+	       number_of(system, "outstanding"), number_of(system, "released"));
+	printf("         %.0f complete, %.0f incomplete, %.0f discarded\n",
+	       number_of(system, "complete"), number_of(system, "incomplete"),
+	       number_of(system, "discarded"));
+	if (is_set(system, "throttled"))
+		printf("         the sources are throttled\n");
+	if (in_doubt > 0)
+		printf("         %.0f node(s) are silent: what became of their events is not "
+		       "known yet\n",
+		       in_doubt);
+	printf("\n  %-31s  %-10s  %7s  %8s  %10s\n", "node", "state", "sources", "builders",
+	       "slots free");
+	cJSON_ArrayForEach(member, nodes)
+	{
+		const char *name = text_of(member, "name");
+
+		printf("%c %-31s  %-10s  %7.0f  %8.0f  %10.0f\n",
+		       strcmp(name, self) == 0 ? '*' : ' ', name, state_of_member(member),
+		       number_of(member, "sources"), number_of(member, "builders"),
+		       number_of(member, "slots_free"));
+	}
+}
+
+static void print_node(const cJSON *node)
+{
+	const char *name = text_of(node, "name"), *manager = text_of(node, "manager");
+
+	printf("node     %s; %s", name, is_set(node, "excluded") ? "excluded by " : "");
+	if (strcmp(name, manager) == 0)
+		printf("the event manager\n");
+	else if (is_set(node, "excluded"))
+		printf("the event manager, node %s\n", manager);
+	else
+		printf("%s at the event manager, node %s\n",
+		       is_set(node, "registered") ? "registered" : "not registered", manager);
+	printf("tokens   %.0f free, %.0f in use; %.0f grants, %.0f built, %.0f published, %.0f "
+	       "withdrawn\n",
+	       number_of(node, "tokens_free"), number_of(node, "tokens_used"),
+	       number_of(node, "grants"), number_of(node, "built"), number_of(node, "published"),
+	       number_of(node, "withdrawn"));
+}
+
+static void print_status(const cJSON *answer)
+{
+	const cJSON *events = cJSON_GetObjectItemCaseSensitive(answer, "events");
+	const cJSON *node = cJSON_GetObjectItemCaseSensitive(answer, "node");
+	const cJSON *system = cJSON_GetObjectItemCaseSensitive(answer, "system");
+
+	printf("%s: %s, run %.0f\n", text_of(answer, "name"), text_of(answer, "state"),
+	       number_of(answer, "run"));
+	if (node != NULL)
+		print_node(node);
+	printf("here     %.0f events complete, %.0f incomplete, %.0f discarded, %.0f open; %.0f "
+	       "segments lost\n",
+	       number_of(events, "complete"), number_of(events, "incomplete"),
+	       number_of(events, "discarded"), number_of(events, "open"),
+	       number_of(answer, "lost_segments"));
+	if (system != NULL)
+		print_system(system, text_of(node, "name"));
+}
+
+// --- asking ---
+
+// The socket behind the target; says so and returns -1 if there is none to be found.
+static int find_socket(const struct arguments *arguments, char path[CONTROL_SOCKET_PATH_SIZE])
+{
+	const char *node = arguments->node != NULL ? arguments->node : CONFIG_MANAGER_NODE;
+	char error[CONTROL_SOCKET_ERROR_SIZE], refused[CONFIG_ERROR_SIZE];
+	struct config *config;
+	struct stat found;
+	int result;
+
+	if (stat(arguments->target, &found) == 0 && S_ISSOCK(found.st_mode)) {
+		if (strlen(arguments->target) < CONTROL_SOCKET_PATH_SIZE) {
+			strcpy(path, arguments->target);
+			return 0;
+		}
+		fprintf(stderr, "evb ctl: %s is too long for the path of a socket\n",
+			arguments->target);
+		return -1;
+	}
+	if (config_load(&config, arguments->target, node, arguments->overrides.list,
+			arguments->overrides.n, refused) != 0) {
+		fprintf(stderr, "%s\n", refused);
+		return -1;
+	}
+	result = control_socket_path(config->name, path, error);
+	config_free(config);
+	if (result != 0)
+		fprintf(stderr, "evb ctl: %s\n", error);
+	return result;
+}
+
+static cJSON *make_request(const struct arguments *arguments)
+{
+	cJSON *request = cJSON_CreateObject();
+
+	if (cJSON_AddStringToObject(request, "command", arguments->command) != NULL &&
+	    (arguments->about == NULL ||
+	     cJSON_AddStringToObject(request, "node", arguments->about) != NULL))
+		return request;
+	cJSON_Delete(request);
+	return NULL;
+}
+
+static void print_answer(const struct arguments *arguments, const cJSON *answer)
+{
+	char *text = arguments->json ? cJSON_PrintUnformatted(answer) : NULL;
+
+	if (text != NULL)
+		printf("%s\n", text);
+	else if (strcmp(arguments->command, "status") == 0)
+		print_status(answer);
+	cJSON_free(text);
+}
+
+int cmd_ctl(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE];
+	cJSON *request, *answer;
+
+	argp_err_exit_status = 1;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0 ||
+	    find_socket(&arguments, path) != 0)
+		return 1;
+	request = make_request(&arguments);
+	answer = request != NULL ? control_client_ask(path, request, error) : NULL;
+	cJSON_Delete(request);
+	if (answer == NULL) {
+		fprintf(stderr, "evb ctl: %s\n", request != NULL ? error : "out of memory");
+		return 1;
+	}
+	print_answer(&arguments, answer);
+	cJSON_Delete(answer);
+	if (fflush(stdout) != 0) {
+		fprintf(stderr, "evb ctl: the output is not complete\n");
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "cmd.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/host.h"
+#include "host/prepare.h"
+#include "load.h"
+
+#define STAGE_WIDTH 13
+
+struct arguments {
+	const char *verb;
+	const char *config;
+	const char *node;
+	const char *state;
+	struct overrides overrides;
+};
+
+static const struct argp_option options[] = {
+	{ "node", 'N', "NAME", 0, "which node, of a configuration that describes several", 0 },
+	{ "set", 's', "PATH=VALUE", 0, "override a key, as in builders[0].slots=16", 0 },
+	{ "state", 'S', "FILE", 0, "what was changed (default " STATE_FILE ")", 0 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'N':
+		arguments->node = argument;
+		return 0;
+	case 's':
+		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+	case 'S':
+		arguments->state = argument;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (arguments->verb == NULL)
+			arguments->verb = argument;
+		else if (arguments->config == NULL)
+			arguments->config = argument;
+		else
+			return ARGP_ERR_UNKNOWN;
+		return 0;
+	case ARGP_KEY_END:
+		if (arguments->verb == NULL || (strcmp(arguments->verb, "check") != 0 &&
+						strcmp(arguments->verb, "prepare") != 0 &&
+						strcmp(arguments->verb, "restore") != 0))
+			argp_error(state, "say what to do: check, prepare or restore");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "check [CONFIG]\nprepare [CONFIG]\nrestore",
+	.doc = "Looks whether this host is ready for an appliance, one line for each thing that "
+	       "matters, with what to do about it. `check` changes nothing; `prepare` makes the "
+	       "changes that it can, and notes them; `restore` puts everything back.\vExit status: "
+	       "0 ready, also with warnings; 1 not ready, or something could not be changed.",
+};
+
+// --- printing ------------------------------------------------------------------------------------
+
+// Colours for a terminal that has them.
+static const char *colour(enum host_verdict verdict, bool begin)
+{
+	static const char *const colours[] = { "\033[32m", "\033[33m", "\033[1;31m" };
+
+	if (!isatty(STDOUT_FILENO) || getenv("NO_COLOR") != NULL)
+		return "";
+	return begin ? colours[verdict] : "\033[0m";
+}
+
+static void print_finding(const struct host_finding *finding)
+{
+	printf("%s%-4s%s  %-*s %s%s%s\n", colour(finding->verdict, true),
+	       host_verdict_name(finding->verdict), colour(finding->verdict, false), STAGE_WIDTH,
+	       finding->stage, finding->text, finding->remedy[0] != '\0' ? ": " : "",
+	       finding->remedy);
+}
+
+static void print_report(const struct host_report *report, const struct arguments *arguments)
+{
+	unsigned warnings = report_count(report, HOST_WARN);
+	unsigned failures = report_count(report, HOST_FAIL);
+
+	for (unsigned i = 0; i < report->n_findings; i++)
+		print_finding(&report->findings[i]);
+	printf("%s: %u failure%s, %u warning%s", failures == 0 ? "ready" : "not ready", failures,
+	       failures == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
+	if (report->n_changes > 0)
+		printf("; of these, evb host prepare%s%s can mend some",
+		       arguments->config != NULL ? " " : "",
+		       arguments->config != NULL ? arguments->config : "");
+	printf("\n");
+}
+
+static void print_change(void *context, enum prepare_outcome outcome, const char *line)
+{
+	static const char *const words[] = { "done", "part", "left", "fail" };
+	static const enum host_verdict verdicts[] = { HOST_OK, HOST_WARN, HOST_WARN, HOST_FAIL };
+
+	(void)context;
+	printf("%s%s%s  %s\n", colour(verdicts[outcome], true), words[outcome],
+	       colour(verdicts[outcome], false), line);
+}
+
+// --- doing ---------------------------------------------------------------------------------------
+
+static int check(const struct plan *plan, const struct arguments *arguments)
+{
+	struct host_report report = { 0 };
+	bool failed;
+
+	host_check(&host_system_here, plan, &report);
+	print_report(&report, arguments);
+	failed = report.out_of_memory || report_count(&report, HOST_FAIL) > 0;
+	if (report.out_of_memory)
+		fprintf(stderr, "evb: out of memory\n");
+	host_report_free(&report);
+	return failed;
+}
+
+static int prepare(const struct plan *plan, const struct arguments *arguments)
+{
+	struct host_report report = { 0 };
+	char error[STATE_ERROR_SIZE];
+	int result;
+
+	host_check(&host_system_here, plan, &report);
+	if (report.n_changes == 0)
+		printf("nothing to change\n");
+	result =
+	    host_prepare(&host_system_here, &report, arguments->state, print_change, NULL, error);
+	host_report_free(&report);
+	if (result < 0)
+		fprintf(stderr, "evb: %s\n", error);
+	printf("\n");
+	return check(plan, arguments) != 0 || result != 0;
+}
+
+static int restore(const struct arguments *arguments)
+{
+	char error[STATE_ERROR_SIZE];
+	int result = host_restore(&host_system_here, arguments->state, print_change, NULL, error);
+
+	if (result < 0)
+		fprintf(stderr, "evb: %s\n", error);
+	return result != 0;
+}
+
+int cmd_host(int argc, char **argv)
+{
+	struct arguments arguments = { .state = STATE_FILE };
+	struct config *config = NULL;
+	struct plan *plan = NULL;
+	int status;
+
+	argp_err_exit_status = 1;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+		return 1;
+	if (strcmp(arguments.verb, "restore") == 0)
+		return restore(&arguments);
+	if (arguments.config != NULL &&
+	    load(arguments.config, arguments.node, &arguments.overrides, &config, &plan) != 0)
+		return 1;
+	status = strcmp(arguments.verb, "check") == 0 ? check(plan, &arguments)
+						      : prepare(plan, &arguments);
+	free(plan);
+	config_free(config);
+	return status;
+}

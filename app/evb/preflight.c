@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "preflight.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "host/host.h"
+
+static bool has_changes(const struct host_report *report, const char *stage)
+{
+	for (unsigned i = 0; i < report->n_changes; i++)
+		if (strcmp(report->changes[i].stage, stage) == 0)
+			return true;
+	return false;
+}
+
+static void tell(const struct host_finding *finding)
+{
+	fprintf(stderr, "evb: %s%s%s", finding->text, finding->remedy[0] != '\0' ? ": " : "",
+		finding->remedy);
+}
+
+// `evb host prepare CONFIG` mends it, if there is a file; commands that make one up name none.
+static void tell_failure(const struct host_finding *finding, const struct host_report *report,
+			 const struct config *config)
+{
+	const struct config_cluster *cluster = &config->cluster;
+
+	tell(finding);
+	if (has_changes(report, finding->stage) && access(config->path, R_OK) == 0) {
+		fprintf(stderr, "; or: evb host prepare %s", config->path);
+		if (cluster->n_nodes > 0)
+			fprintf(stderr, " --node %s", cluster->nodes[cluster->self].name);
+	}
+	fprintf(stderr, "\n");
+}
+
+bool preflight(const struct plan *plan)
+{
+	struct host_report report = { 0 };
+	const struct host_finding *failure = host_preflight(&host_system_here, plan, &report);
+
+	for (unsigned i = 0; i < report.n_findings; i++) {
+		const struct host_finding *finding = &report.findings[i];
+
+		if (finding->verdict != HOST_WARN || finding->quiet || failure != NULL)
+			continue;
+		tell(finding);
+		fprintf(stderr, "\n");
+	}
+	if (failure != NULL)
+		tell_failure(failure, &report, plan->config);
+	host_report_free(&report);
+	return failure == NULL;
+}

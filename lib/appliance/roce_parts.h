@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The RoCE endpoints of an appliance's ports. Internal to lib/appliance.
+#pragma once
+
+#include "appliance/appliance.h"
+
+// Nothing where segments do not come by RoCE. Returns 0, or -1 with one line in
+// error[APPLIANCE_ERROR_SIZE].
+int roce_parts_make(struct appliance *appliance, char *error);
+void roce_ports_free(struct appliance *appliance); // before the ports are closed
+void roce_pools_free(struct appliance *appliance); // after

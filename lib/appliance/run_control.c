@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "appliance/run_control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+
+#include "appliance/cluster_parts.h"
+#include "appliance/control_socket.h"
+#include "appliance/run_status.h"
+
+#define PATIENCE_S 2 // for the event manager
+
+struct run_control {
+	struct appliance *appliance;
+	struct control_socket *socket;
+	bool asked_for_end;
+	uint64_t asked_at; // TSC, of the command under way
+};
+
+static const struct {
+	const char *name;
+	enum cluster_command command;
+} commands[] = {
+	{ "start", CLUSTER_START },     { "pause", CLUSTER_PAUSE },
+	{ "resume", CLUSTER_RESUME },   { "drain", CLUSTER_DRAIN },
+	{ "stop", CLUSTER_STOP },       { "exclude", CLUSTER_EXCLUDE },
+	{ "include", CLUSTER_INCLUDE },
+};
+
+static bool find_command(const char *name, enum cluster_command *command)
+{
+	for (size_t i = 0; i < RTE_DIM(commands); i++) {
+		if (strcmp(commands[i].name, name) != 0)
+			continue;
+		*command = commands[i].command;
+		return true;
+	}
+	return false;
+}
+
+static bool is_over(const struct run_control *control)
+{
+	const struct role *role = appliance_control(control->appliance);
+
+	return atomic_load(&control->appliance->state) == APPLIANCE_STOPPED ||
+	       atomic_load_explicit(&role->drained, memory_order_acquire);
+}
+
+// An appliance on its own runs from its start on; the only command is to end.
+static cJSON *command_alone(struct run_control *control, const char *name,
+			    enum cluster_command command)
+{
+	if (command != CLUSTER_DRAIN && command != CLUSTER_STOP)
+		return control_answer_error("%s: there is no event manager, this appliance runs on "
+					    "its own: it can be drained",
+					    name);
+	control->asked_for_end = true;
+	return control_answer_done();
+}
+
+// The number of the node that a command is about. NULL, or the answer that there is none.
+static cJSON *find_node(const struct config_cluster *cluster, const char *name,
+			enum cluster_command command, const cJSON *wanted, unsigned *node)
+{
+	*node = 0;
+	if (command != CLUSTER_EXCLUDE && command != CLUSTER_INCLUDE)
+		return NULL;
+	if (!cJSON_IsString(wanted))
+		return control_answer_error("%s: which node?", name);
+	while (*node < cluster->n_nodes &&
+	       strcmp(cluster->nodes[*node].name, wanted->valuestring) != 0)
+		(*node)++;
+	if (*node == cluster->n_nodes)
+		return control_answer_error("%s: there is no node \"%.64s\"", name,
+					    wanted->valuestring);
+	return NULL;
+}
+
+static cJSON *command_system(struct run_control *control, const char *name,
+			     enum cluster_command command, const cJSON *wanted, bool *later)
+{
+	struct role *role = appliance_control(control->appliance);
+	char error[CONTROL_ERROR_SIZE];
+	unsigned node;
+	cJSON *answer =
+	    find_node(&control->appliance->config->cluster, name, command, wanted, &node);
+
+	if (answer != NULL)
+		return answer;
+	if (is_over(control))
+		return control_answer_error("%s: the run is over", name);
+	if (control_role_ask(role, command, node, error) != 0)
+		return control_answer_error("%s: %s", name, error);
+	control->asked_at = rte_rdtsc();
+	*later = true;
+	return NULL;
+}
+
+static cJSON *begin(void *context, const cJSON *request, bool *later)
+{
+	struct run_control *control = context;
+	const cJSON *name = cJSON_GetObjectItemCaseSensitive(request, "command");
+	const cJSON *node = cJSON_GetObjectItemCaseSensitive(request, "node");
+	enum cluster_command command;
+
+	if (!cJSON_IsString(name))
+		return control_answer_error("a request names its \"command\"");
+	if (strcmp(name->valuestring, "status") == 0)
+		return run_status(control->appliance);
+	if (!find_command(name->valuestring, &command))
+		return control_answer_error("there is no command \"%.64s\"", name->valuestring);
+	return appliance_control(control->appliance) == NULL
+		   ? command_alone(control, name->valuestring, command)
+		   : command_system(control, name->valuestring, command, node, later);
+}
+
+static cJSON *finish(void *context)
+{
+	struct run_control *control = context;
+	char error[CONTROL_ERROR_SIZE];
+	uint64_t waited = rte_rdtsc() - control->asked_at;
+
+	switch (control_role_answer(appliance_control(control->appliance), error)) {
+	case CONTROL_ROLE_DONE:
+		return control_answer_done();
+	case CONTROL_ROLE_REFUSED:
+		return control_answer_error("%s", error);
+	case CONTROL_ROLE_WAITS:
+		break;
+	}
+	if (is_over(control))
+		return control_answer_error("the run is over");
+	if (waited > PATIENCE_S * rte_get_tsc_hz())
+		return control_answer_error("the event manager does not answer");
+	return NULL;
+}
+
+int run_control_start(struct appliance *appliance, char *error)
+{
+	struct run_control *control = calloc(1, sizeof(*control));
+	const struct control_socket_handler handler = {
+		.context = control,
+		.begin = begin,
+		.finish = finish,
+	};
+	char path[CONTROL_SOCKET_PATH_SIZE], cause[CONTROL_SOCKET_ERROR_SIZE] = "out of memory";
+
+	if (control != NULL) {
+		control->appliance = appliance;
+		if (control_socket_path(appliance->config->name, path, cause) == 0)
+			control->socket = control_socket_open(path, &handler, cause);
+	}
+	if (control == NULL || control->socket == NULL) {
+		free(control);
+		snprintf(error, APPLIANCE_ERROR_SIZE, "control socket: %s", cause);
+		return -1;
+	}
+	appliance->run_control = control;
+	return 0;
+}
+
+void run_control_stop(struct appliance *appliance)
+{
+	if (appliance->run_control == NULL)
+		return;
+	control_socket_close(appliance->run_control->socket);
+	free(appliance->run_control);
+	appliance->run_control = NULL;
+}
+
+void run_control_serve(struct appliance *appliance, unsigned ms)
+{
+	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+
+	if (appliance->run_control != NULL)
+		control_socket_serve(appliance->run_control->socket, ms);
+	else
+		(void)nanosleep(&pause, NULL); // a signal is a reason to go on
+}
+
+bool run_control_asks_for_end(const struct appliance *appliance)
+{
+	return appliance->run_control != NULL && appliance->run_control->asked_for_end;
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "appliance/run_status.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "appliance/account.h"
+#include "appliance/cluster_parts.h"
+#include "appliance/control_socket.h"
+#include "wire/ctrl.h"
+
+// Counts are whole up to 2^53, cJSON's numbers being doubles.
+static bool add(cJSON *to, const char *name, uint64_t value)
+{
+	return cJSON_AddNumberToObject(to, name, (double)value) != NULL;
+}
+
+static bool add_flag(cJSON *to, const char *name, bool value)
+{
+	return cJSON_AddBoolToObject(to, name, value) != NULL;
+}
+
+static bool add_text(cJSON *to, const char *name, const char *value)
+{
+	return cJSON_AddStringToObject(to, name, value) != NULL;
+}
+
+static enum ctrl_run_state state_alone(const struct appliance *appliance)
+{
+	switch (atomic_load(&appliance->state)) {
+	case APPLIANCE_STARTING:
+		return CTRL_CONFIGURED;
+	case APPLIANCE_RUNNING:
+		return CTRL_RUNNING;
+	case APPLIANCE_DRAINING:
+		return CTRL_DRAINING;
+	case APPLIANCE_STOPPED:
+		break;
+	}
+	return CTRL_STOPPED;
+}
+
+// A node is in the state in which the event manager has put it, unless it is about to leave.
+static enum ctrl_run_state state_of(const struct appliance *appliance)
+{
+	const struct role *control = appliance_control(appliance);
+	enum ctrl_run_state alone = state_alone(appliance);
+	struct cluster_node_view view;
+
+	if (control == NULL)
+		return alone;
+	cluster_node_view(control_role_node(control), &view);
+	return alone == CTRL_RUNNING || view.state == CTRL_STOPPED ? view.state : alone;
+}
+
+static bool add_account(cJSON *to, const struct appliance *appliance)
+{
+	struct account *account = malloc(sizeof(*account));
+	cJSON *events = cJSON_AddObjectToObject(to, "events");
+	bool added;
+
+	if (account == NULL)
+		return false;
+	account_take(appliance, account);
+	added = add(events, "complete", account->events.complete) &&
+		add(events, "incomplete", account->events.incomplete) &&
+		add(events, "discarded", account->events.discarded) &&
+		add(events, "withdrawn", account->events.withdrawn) &&
+		add(events, "open", account->events.open) &&
+		add(events, "sent", account->sent.events) &&
+		add(to, "bytes_built", account->bytes_built) &&
+		add(to, "lost_segments", account_losses(account)) &&
+		add(to, "missed_packets", account->packets.missed) &&
+		add(to, "slots_free", account->free_slots);
+	free(account);
+	return added;
+}
+
+static bool add_node(cJSON *to, const struct appliance *appliance)
+{
+	const struct config_cluster *cluster = &appliance->config->cluster;
+	cJSON *node = cJSON_AddObjectToObject(to, "node");
+	struct cluster_node_view view;
+
+	cluster_node_view(control_role_node(appliance_control(appliance)), &view);
+	return add_text(node, "name", cluster->nodes[cluster->self].name) &&
+	       add_text(node, "manager", cluster->nodes[cluster->manager].name) &&
+	       add_flag(node, "registered", view.registered) &&
+	       add_flag(node, "excluded", view.excluded) &&
+	       add(node, "announced", view.announced) && add(node, "released", view.released) &&
+	       add(node, "grants", view.grants) && add(node, "sends", view.sends) &&
+	       add(node, "requests", view.requests) && add(node, "built", view.built) &&
+	       add(node, "published", view.published) && add(node, "withdrawn", view.withdrawn) &&
+	       add(node, "unknown", view.unknown) && add(node, "throttled", view.throttled) &&
+	       add(node, "tokens_free", view.tokens_free) &&
+	       add(node, "tokens_used", view.tokens_used);
+}
+
+static bool add_member(cJSON *list, const struct config_cluster_node *node,
+		       const struct cluster_node_state *state)
+{
+	cJSON *member = cJSON_CreateObject();
+
+	if (!cJSON_AddItemToArray(list, member)) {
+		cJSON_Delete(member);
+		return false;
+	}
+	return add_text(member, "name", node->name) &&
+	       add_text(member, "state", ctrl_run_state_name(state->state)) &&
+	       add_flag(member, "registered", state->registered) &&
+	       add_flag(member, "lost", state->lost) &&
+	       add_flag(member, "excluded", state->excluded) &&
+	       add(member, "sources", node->n_sources) &&
+	       add(member, "builders", node->n_builders) &&
+	       add(member, "slots_free", state->slots_free);
+}
+
+static bool add_members(cJSON *to, const struct appliance *appliance)
+{
+	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_manager *manager =
+	    control_role_manager(appliance_control(appliance));
+	cJSON *list = cJSON_AddArrayToObject(to, "nodes");
+	bool added = list != NULL;
+
+	for (unsigned i = 0; i < cluster->n_nodes && added; i++) {
+		struct cluster_node_state state;
+
+		cluster_manager_node(manager, i, &state);
+		added = add_member(list, &cluster->nodes[i], &state);
+	}
+	return added;
+}
+
+static bool add_system(cJSON *to, const struct appliance *appliance)
+{
+	static const char *const modes[] = { "static", "push", "pull" };
+	const struct cluster_manager *manager =
+	    control_role_manager(appliance_control(appliance));
+	cJSON *system = cJSON_AddObjectToObject(to, "system");
+	struct cluster_manager_view view;
+
+	cluster_manager_view(manager, &view);
+	return add_text(system, "state", ctrl_run_state_name(view.state)) &&
+	       add_text(system, "mode", modes[appliance->config->event_manager.mode]) &&
+	       add(system, "run", view.run) && add(system, "registered", view.n_registered) &&
+	       add(system, "announced", view.announced) &&
+	       add(system, "released", view.released) &&
+	       add(system, "outstanding", view.outstanding) &&
+	       add(system, "waiting", view.waiting) && add(system, "complete", view.complete) &&
+	       add(system, "incomplete", view.incomplete) &&
+	       add(system, "discarded", view.discarded) && add(system, "missing", view.missing) &&
+	       add(system, "in_doubt", view.in_doubt) && add(system, "excluded", view.excluded) &&
+	       add(system, "stale", view.stale) && add(system, "grants_held", view.grants_held) &&
+	       add(system, "level", view.level) && add_flag(system, "throttled", view.throttled) &&
+	       add_members(system, appliance);
+}
+
+cJSON *run_status(const struct appliance *appliance)
+{
+	const struct config *config = appliance->config;
+	const struct role *control = appliance_control(appliance);
+	cJSON *answer = control_answer_done();
+
+	if (answer != NULL && add_text(answer, "name", config->name) &&
+	    add(answer, "run", config->run_number) && add(answer, "pid", (uint64_t)getpid()) &&
+	    add_text(answer, "state", ctrl_run_state_name(state_of(appliance))) &&
+	    add_account(answer, appliance) && (control == NULL || add_node(answer, appliance)) &&
+	    (control == NULL || control_role_manager(control) == NULL ||
+	     add_system(answer, appliance)))
+		return answer;
+	cJSON_Delete(answer);
+	return NULL;
+}

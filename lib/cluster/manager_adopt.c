@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What builders hold that the manager does not know of: all of it where the manager has restarted,
+// that of one builder where its node registers anew.
+#include "cluster/manager_internal.h"
+
+#include <stdlib.h>
+
+// --- what is said ---
+
+static void keep(struct cluster_manager *manager, const struct adopted *adopted)
+{
+	if (manager->n_adopted == manager->adopted_size) {
+		unsigned size = manager->adopted_size * 2 + 64;
+		struct adopted *more = realloc(manager->adopted, size * sizeof(*more));
+
+		if (more == NULL)
+			return;
+		manager->adopted = more;
+		manager->adopted_size = size;
+	}
+	manager->adopted[manager->n_adopted++] = *adopted;
+}
+
+bool manager_keep_done(struct cluster_manager *manager, unsigned builder,
+		       const struct ctrl_done *done)
+{
+	if (!manager->adopting)
+		return false;
+	for (unsigned i = 0; i < manager->n_adopted; i++) {
+		struct adopted *adopted = &manager->adopted[i];
+
+		if (adopted->builder != builder || adopted->held.slot != done->slot ||
+		    adopted->held.generation != done->generation)
+			continue;
+		adopted->done = *done;
+		adopted->has_done = true;
+		return true;
+	}
+	return false;
+}
+
+void manager_drop_adopted(struct cluster_manager *manager, unsigned builder)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < manager->n_adopted; i++)
+		if (manager->adopted[i].builder != builder)
+			manager->adopted[n++] = manager->adopted[i];
+	manager->n_adopted = n;
+}
+
+// --- what becomes of it ---
+
+static void withdraw(struct cluster_manager *manager, unsigned builder, uint32_t token,
+		     struct entry *entry)
+{
+	manager->view.stale++;
+	manager_say_step(manager, builder, token, entry, CTRL_STEP_WITHDRAW);
+	if (entry->state == ENTRY_SETTLED)
+		manager->builders[builder].n_settled--;
+	entry->state = ENTRY_NONE;
+}
+
+// Whether an event is granted; `*builder` and `*token` are then the place.
+static bool find_granted(struct cluster_manager *manager, uint64_t event, unsigned *builder,
+			 uint32_t *token)
+{
+	for (unsigned i = 0; i < manager->cluster->n_builders; i++)
+		for (uint32_t j = 0; j < manager->builders[i].n; j++) {
+			const struct entry *entry = &manager->builders[i].entries[j];
+
+			if (entry->state == ENTRY_NONE || entry->event != event)
+				continue;
+			*builder = i;
+			*token = j;
+			return true;
+		}
+	return false;
+}
+
+// An event was published that another builder may be about to build.
+static void adopt_built(struct cluster_manager *manager, const struct adopted *adopted,
+			uint64_t now)
+{
+	unsigned builder;
+	uint32_t token;
+
+	if (sched_adopt(manager->sched, adopted->held.event, adopted->builder, adopted->held.slot,
+			adopted->held.generation, adopted->held.attempt, SCHED_ADOPT_BUILT,
+			now) != SCHED_OK)
+		return;
+	manager->view.complete++;
+	if (!manager->adopting && find_granted(manager, adopted->held.event, &builder, &token))
+		withdraw(manager, builder, token, manager_entry(manager, builder, token));
+}
+
+static void adopt_open(struct cluster_manager *manager, const struct adopted *adopted, uint64_t now)
+{
+	const struct ctrl_held *held = &adopted->held;
+	struct entry *entry = manager_entry(manager, adopted->builder, held->slot);
+	struct entry claimed = { .event = held->event,
+				 .generation = held->generation,
+				 .attempt = held->attempt,
+				 .state = ENTRY_GRANTED };
+	unsigned builder;
+	uint32_t token;
+
+	if (entry == NULL)
+		return;
+	if ((!manager->adopting && find_granted(manager, held->event, &builder, &token)) ||
+	    sched_adopt(manager->sched, held->event, adopted->builder, held->slot, held->generation,
+			held->attempt, SCHED_ADOPT_OPEN, now) != SCHED_OK) {
+		withdraw(manager, adopted->builder, held->slot, &claimed);
+		return;
+	}
+	*entry = claimed;
+	if (adopted->has_done)
+		manager_done(manager, manager->cluster->builders[adopted->builder].node,
+			     &adopted->done, now);
+}
+
+// Who has published an event wins over who is about to build it, the later attempt over the one
+// before.
+static int by_claim(const void *left, const void *right)
+{
+	const struct ctrl_held *a = &((const struct adopted *)left)->held;
+	const struct ctrl_held *b = &((const struct adopted *)right)->held;
+	bool built_a = a->holding == CTRL_HOLDS_BUILT, built_b = b->holding == CTRL_HOLDS_BUILT;
+
+	if (built_a != built_b)
+		return built_a ? -1 : 1;
+	return (a->attempt < b->attempt) - (a->attempt > b->attempt);
+}
+
+static void adopt_kept(struct cluster_manager *manager, uint64_t now)
+{
+	unsigned n = manager->n_adopted;
+
+	if (n > 0)
+		qsort(manager->adopted, n, sizeof(*manager->adopted), by_claim);
+	for (unsigned i = 0; i < n; i++) {
+		const struct adopted *adopted = &manager->adopted[i];
+
+		if (adopted->held.holding == CTRL_HOLDS_BUILT)
+			adopt_built(manager, adopted, now);
+		else
+			adopt_open(manager, adopted, now);
+	}
+	manager->n_adopted = 0;
+}
+
+// Events of which it was in doubt whether they were published: they were.
+static void settle_doubts(struct cluster_manager *manager, unsigned builder, uint64_t now)
+{
+	for (unsigned i = 0; i < manager->n_adopted; i++) {
+		const struct ctrl_held *held = &manager->adopted[i].held;
+		const struct entry *entry = manager_entry(manager, builder, held->slot);
+
+		if (manager->adopted[i].builder == builder && held->holding == CTRL_HOLDS_BUILT &&
+		    entry != NULL && entry->state == ENTRY_SETTLED && entry->event == held->event &&
+		    entry->generation == held->generation)
+			manager_finish(manager, builder, held->slot, now);
+	}
+}
+
+// Keeps the claims of other builders, which have not said all of theirs yet.
+static void adopt_builder(struct cluster_manager *manager, unsigned builder, uint64_t now)
+{
+	struct adopted *all = manager->adopted;
+	unsigned n_all = manager->n_adopted, n = 0;
+	struct adopted *own = calloc(n_all + 1, sizeof(*own));
+
+	settle_doubts(manager, builder, now);
+	manager_readmit(manager, builder, now);
+	if (own == NULL)
+		return;
+	for (unsigned i = 0; i < n_all; i++)
+		if (all[i].builder == builder)
+			own[n++] = all[i];
+	manager_drop_adopted(manager, builder);
+	n_all = manager->n_adopted;
+	manager->adopted = own;
+	manager->n_adopted = n;
+	adopt_kept(manager, now);
+	manager->adopted = all;
+	manager->n_adopted = n_all;
+	free(own);
+}
+
+void manager_adopt(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
+		   uint64_t now)
+{
+	const struct config_cluster_node *at = &manager->cluster->nodes[from];
+	struct ctrl_adopt said;
+	unsigned builder;
+
+	if (ctrl_get_adopt(record, &said) != WIRE_OK || said.builder >= at->n_builders)
+		return;
+	builder = at->first_builder + said.builder;
+	if (manager->sched == NULL || !manager->builders[builder].reporting)
+		return;
+	// A process that has just begun says that it holds nothing, and in no run.
+	for (unsigned i = 0; said.run == manager->run && i < said.n; i++) {
+		const struct adopted adopted = {
+			.held = ctrl_held_at(&said, i),
+			.builder = (uint16_t)builder,
+		};
+
+		keep(manager, &adopted);
+	}
+	if ((said.flags & CTRL_LAST) == 0)
+		return;
+	if (manager->adopting)
+		manager_readmit(manager, builder, now);
+	else
+		adopt_builder(manager, builder, now);
+}
+
+// --- the scheduler's beginning ---
+
+// Whether every builder that is there has said what it holds.
+static bool all_adopted(const struct cluster_manager *manager)
+{
+	for (unsigned i = 0; i < manager->cluster->n_builders; i++)
+		if (manager->nodes[manager->cluster->builders[i].node].registered &&
+		    manager->builders[i].reporting)
+			return false;
+	return true;
+}
+
+// What any node knows as released has been finished.
+static uint64_t newest_released(const struct cluster_manager *manager)
+{
+	uint64_t newest = 0;
+
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (manager->nodes[i].released > newest)
+			newest = manager->nodes[i].released;
+	return newest;
+}
+
+// Whether all nodes that are in the run have said where they are.
+static bool all_begun(const struct cluster_manager *manager)
+{
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
+		const struct manager_node *node = &manager->nodes[i];
+		bool is_source = manager->readouts.of_node[i] != CLUSTER_NONE;
+
+		if (node->registered && node->run != 0 &&
+		    (!node->stated || (is_source && !node->begun)))
+			return false;
+	}
+	return true;
+}
+
+static void make_scheduler(struct cluster_manager *manager, uint64_t now)
+{
+	char error[CLUSTER_ERROR_SIZE];
+
+	manager->sched = manager_make_sched(manager, newest_released(manager), error);
+	if (manager->sched == NULL) {
+		manager->state = CTRL_FAILED;
+		return;
+	}
+	manager->adopting = true;
+	manager->adopting_since = now;
+	sched_set_paused(manager->sched, true);
+	for (unsigned i = 0; i < manager->readouts.n; i++) {
+		unsigned node = manager->readouts.nodes[i];
+
+		sched_announce(manager->sched, i, manager->nodes[node].end, now);
+		manager_sync_source(manager, node, now);
+	}
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (manager->nodes[i].welcome_due)
+			manager_welcome(manager, i);
+}
+
+// Waits for the nodes, but not for ever where a run goes on that another manager has led.
+void manager_begin(struct cluster_manager *manager, uint64_t now)
+{
+	bool all = manager_all_registered(manager);
+
+	if (!manager->heard || manager->state == CTRL_FAILED)
+		return;
+	if (manager->run != 0)
+		all = (all && all_begun(manager)) || now - manager->first_heard > CLUSTER_SETTLE_NS;
+	if (all)
+		make_scheduler(manager, now);
+}
+
+void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
+{
+	if (!all_adopted(manager) && now - manager->adopting_since < CLUSTER_SETTLE_NS)
+		return;
+	adopt_kept(manager, now);
+	manager->adopting = false;
+	manager_take_over(manager);
+	sched_set_paused(manager->sched, manager->state == CTRL_PAUSED);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// DPDK's drivers are shared objects, each of which holds a description of itself: its name, its
+// device arguments, the kernel drivers that a PCI device must have for it (dpdk-pmdinfo prints it).
+#include "host/stages.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+#include <rte_config.h>
+
+#define STAGE       "drivers"
+#define DIRECTORY   RTE_EAL_PMD_PATH
+#define DESCRIPTION "PMD_INFO_STRING= "
+
+static const char *find(const uint8_t *bytes, size_t size, const char *text, size_t length)
+{
+	return memmem(bytes, size, text, length);
+}
+
+static void copy(char *to, size_t size, const cJSON *item)
+{
+	if (cJSON_IsString(item))
+		snprintf(to, size, "%s", item->valuestring);
+}
+
+// Returns whether the description is of this driver.
+static bool read_description(struct drivers_port *port, const char *driver, const char *text)
+{
+	cJSON *root = cJSON_Parse(text);
+	const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "name");
+	bool is_its = cJSON_IsString(name) && strcmp(name->valuestring, driver) == 0;
+
+	if (is_its) {
+		copy(port->parameters, sizeof(port->parameters),
+		     cJSON_GetObjectItemCaseSensitive(root, "params"));
+		copy(port->kernel_drivers, sizeof(port->kernel_drivers),
+		     cJSON_GetObjectItemCaseSensitive(root, "kmod"));
+	}
+	cJSON_Delete(root);
+	return is_its;
+}
+
+// An argument that a driver knows stands in its file as a whole string. That it stands at the end
+// of another one, as linkers like to have it, is not held against it.
+static bool knows(const struct drivers_port *port, const uint8_t *bytes, size_t size,
+		  const char *name)
+{
+	char assigned[CONFIG_NAME_SIZE + 1];
+
+	snprintf(assigned, sizeof(assigned), "%s=", name);
+	return strstr(port->parameters, assigned) != NULL ||
+	       find(bytes, size, name, strlen(name) + 1) != NULL;
+}
+
+void drivers_scan(struct drivers_port *port, const char *driver, const struct config_port *config,
+		  const uint8_t *bytes, size_t size)
+{
+	const uint8_t *end = bytes + size;
+	const char *at = find(bytes, size, DESCRIPTION, strlen(DESCRIPTION));
+
+	while (at != NULL) {
+		const uint8_t *text = (const uint8_t *)at + strlen(DESCRIPTION);
+		size_t left = (size_t)(end - text);
+
+		// It ends with a zero, unless the file is broken.
+		if (memchr(text, 0, left) == NULL ||
+		    read_description(port, driver, (const char *)text))
+			break;
+		at = find(text, left, DESCRIPTION, strlen(DESCRIPTION));
+	}
+	for (unsigned i = 0; i < config->n_options; i++)
+		port->knows[i] = knows(port, bytes, size, config->options[i].name);
+}
+
+static void read_library(struct drivers_port *port, const struct host_system *system,
+			 const char *driver, const struct config_port *config)
+{
+	char path[SYSTEM_PATH_SIZE];
+	struct stat status;
+	void *bytes;
+	int file;
+
+	if (snprintf(path, sizeof(path), "%s%s", system->root, port->library) >= (int)sizeof(path))
+		return;
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return;
+	port->installed = true;
+	for (unsigned i = 0; i < CONFIG_MAX_OPTIONS; i++)
+		port->knows[i] = true; // what cannot be read is believed
+	if (fstat(file, &status) == 0 && status.st_size > 0) {
+		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+		if (bytes != MAP_FAILED) {
+			drivers_scan(port, driver, config, bytes, (size_t)status.st_size);
+			munmap(bytes, (size_t)status.st_size);
+		}
+	}
+	close(file);
+}
+
+static bool set_library(struct drivers_port *port, const struct host_system *system,
+			const char *name, size_t length)
+{
+	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%.*s.so", (int)length,
+		 name);
+	return system_exists(system, "%s", port->library);
+}
+
+static void read_port(struct drivers_port *port, const struct host_system *system,
+		      const struct plan *plan, unsigned index)
+{
+	const char *driver = plan->ports[index].profile.driver;
+	const char *last = strrchr(driver, '_');
+
+	port->looked = system_exists(system, DIRECTORY);
+	if (!port->looked)
+		return; // DPDK is linked into the program, or lies elsewhere
+	// One file may hold several drivers: net_virtio_user is in that of net_virtio.
+	if (!set_library(port, system, driver, strlen(driver)) &&
+	    (last == NULL || !set_library(port, system, driver, (size_t)(last - driver))))
+		set_library(port, system, driver, strlen(driver));
+	read_library(port, system, driver, &plan->config->ports[index]);
+}
+
+void drivers_read(struct drivers_facts *facts, const struct host_system *system,
+		  const struct plan *plan)
+{
+	*facts = (struct drivers_facts){ 0 };
+	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++)
+		read_port(&facts->ports[i], system, plan, i);
+}
+
+// Debian's package of a driver: "librte-net-af-xdp23".
+static void package_name(const char *driver, char text[CONFIG_NAME_SIZE + 16])
+{
+	unsigned version = 0;
+	const char *at = strrchr(DIRECTORY, '-');
+
+	if (at != NULL)
+		(void)sscanf(at, "-%u", &version);
+	snprintf(text, CONFIG_NAME_SIZE + 16, "librte-%s%u", driver, version);
+	for (char *c = text; *c != '\0'; c++)
+		if (*c == '_')
+			*c = '-';
+}
+
+static void judge_options(const struct drivers_port *port, const struct plan *plan, unsigned index,
+			  struct host_report *report)
+{
+	const struct config_port *config = &plan->config->ports[index];
+
+	for (unsigned i = 0; i < config->n_options; i++) {
+		struct host_finding *finding;
+
+		if (port->knows[i])
+			continue;
+		finding =
+		    report_add(report, HOST_FAIL, STAGE,
+			       "ports[%u].options.%s: driver %s knows no such argument", index,
+			       config->options[i].name, plan->ports[index].profile.driver);
+		if (port->parameters[0] != '\0')
+			report_remedy(finding, "it knows %.300s", port->parameters);
+		else
+			report_remedy(finding, "DPDK's guide of the driver lists them");
+	}
+}
+
+void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
+		   struct host_report *report)
+{
+	unsigned before = report->n_findings;
+	char package[CONFIG_NAME_SIZE + 16];
+
+	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
+		const struct drivers_port *port = &facts->ports[i];
+		const char *driver = plan->ports[i].profile.driver;
+		struct host_finding *finding;
+
+		if (!port->looked)
+			continue;
+		if (port->installed) {
+			judge_options(port, plan, i, report);
+			continue;
+		}
+		package_name(driver, package);
+		finding = report_add(report, HOST_FAIL, STAGE,
+				     "port %s: DPDK's driver %s is not installed, there is no %s",
+				     plan->config->ports[i].name, driver, port->library);
+		report_remedy(finding, "as root: apt-get install %s", package);
+	}
+	if (plan != NULL && report->n_findings == before)
+		report_add(report, HOST_OK, STAGE, "installed, and know the options given");
+}

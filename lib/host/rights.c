@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "host/stages.h"
+
+#include <ctype.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STAGE_CAPABILITIES "capabilities"
+#define STAGE_MEMLOCK      "memlock"
+#define LIST_SIZE          160
+#define PAGE               4096u
+
+#define BIT(capability) ((uint64_t)1 << (capability))
+
+// Those that drivers ask for. CAP_SYS_ADMIN is what kernels before 5.8 had for the last two.
+static const struct {
+	const char *name;
+	uint64_t any_of;
+} known[] = {
+	{ "CAP_BPF", BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN) },
+	{ "CAP_DAC_OVERRIDE", BIT(CAP_DAC_OVERRIDE) },
+	{ "CAP_IPC_LOCK", BIT(CAP_IPC_LOCK) },
+	{ "CAP_NET_ADMIN", BIT(CAP_NET_ADMIN) },
+	{ "CAP_NET_RAW", BIT(CAP_NET_RAW) },
+	{ "CAP_PERFMON", BIT(CAP_PERFMON) | BIT(CAP_SYS_ADMIN) },
+	{ "CAP_SYS_ADMIN", BIT(CAP_SYS_ADMIN) },
+	{ "CAP_SYS_NICE", BIT(CAP_SYS_NICE) },
+	{ "CAP_SYS_RAWIO", BIT(CAP_SYS_RAWIO) },
+};
+
+// The capabilities of which one suffices for this name; 0: it is not known.
+static uint64_t find(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (strlen(known[i].name) == length && strncmp(known[i].name, name, length) == 0)
+			return known[i].any_of;
+	return 0;
+}
+
+bool rights_knows(const char *capability)
+{
+	return find(capability, strlen(capability)) != 0;
+}
+
+// --- reading -------------------------------------------------------------------------------------
+
+static void read_capabilities(struct rights_facts *facts, const struct host_system *system)
+{
+	FILE *file = system_open(system, "/proc/self/status");
+	unsigned long long bits;
+	char line[256];
+
+	if (file == NULL)
+		return;
+	while (fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "CapEff: %llx", &bits) == 1)
+			facts->capabilities = bits;
+	fclose(file); // opened for reading: nothing can be lost
+}
+
+static void read_memlock(struct rights_facts *facts, const struct host_system *system)
+{
+	FILE *file = system_open(system, "/proc/self/limits");
+	unsigned long long bytes;
+	char line[256];
+
+	if (file == NULL)
+		return;
+	// Both the soft and the hard limit follow; a number is bytes, else it says "unlimited".
+	while (fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "Max locked memory %llu", &bytes) == 1)
+			facts->memlock = bytes;
+	fclose(file); // opened for reading: nothing can be lost
+}
+
+void rights_read(struct rights_facts *facts, const struct host_system *system)
+{
+	ssize_t n;
+
+	*facts = (struct rights_facts){ .memlock = NO_LIMIT };
+	read_capabilities(facts, system);
+	read_memlock(facts, system);
+	n = readlink("/proc/self/exe", facts->program, sizeof(facts->program) - 1);
+	facts->program[n > 0 ? n : 0] = '\0';
+}
+
+// --- capabilities --------------------------------------------------------------------------------
+
+// Names that a driver's list has and the process has not, as a list for people. Locked memory is
+// the other stage's matter.
+static unsigned list_missing(const struct rights_facts *facts, const char *wanted, char *text)
+{
+	unsigned n = 0;
+	size_t used = 0;
+
+	text[0] = '\0';
+	while (*wanted != '\0') {
+		size_t length = strcspn(wanted, " ");
+		uint64_t any_of = find(wanted, length);
+
+		if (any_of != 0 && any_of != BIT(CAP_IPC_LOCK) &&
+		    (facts->capabilities & any_of) == 0 && used < LIST_SIZE) {
+			used += (size_t)snprintf(text + used, LIST_SIZE - used, "%s%.*s",
+						 n > 0 ? ", " : "", (int)length, wanted);
+			n++;
+		}
+		wanted += length;
+		wanted += strspn(wanted, " ");
+	}
+	return n;
+}
+
+// "cap_net_raw,cap_net_admin", as setcap wants it.
+static void list_for_setcap(const char *wanted, char text[LIST_SIZE])
+{
+	size_t n = 0;
+
+	for (; *wanted != '\0' && n < LIST_SIZE - 1; wanted++)
+		text[n++] = *wanted == ' ' ? ',' : (char)tolower((unsigned char)*wanted);
+	text[n] = '\0';
+}
+
+static void describe(const struct rights_facts *facts, struct host_report *report)
+{
+	char text[SYSTEM_TEXT_SIZE / 8] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && used < sizeof(text); i++)
+		if ((facts->capabilities & known[i].any_of) != 0)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+						 used > 0 ? " " : "", known[i].name);
+	report_add(report, HOST_OK, STAGE_CAPABILITIES, "%s", used > 0 ? text : "none");
+}
+
+void rights_judge_capabilities(const struct rights_facts *facts, const struct plan *plan,
+			       struct host_report *report)
+{
+	bool any = false;
+
+	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
+		const struct profile *profile = &plan->ports[i].profile;
+		char missing[LIST_SIZE], setcap[LIST_SIZE];
+		struct host_finding *finding;
+
+		if (list_missing(facts, profile->capabilities, missing) == 0)
+			continue;
+		any = true;
+		list_for_setcap(profile->capabilities, setcap);
+		finding = report_add(report, HOST_FAIL, STAGE_CAPABILITIES,
+				     "port %s: driver %s needs %s, which this process lacks",
+				     plan->config->ports[i].name, profile->driver, missing);
+		report_remedy(finding,
+			      "run it as root, or: setcap %s+ep %s (a container: "
+			      "--cap-add)",
+			      setcap, facts->program[0] != '\0' ? facts->program : "evb");
+	}
+	if (plan == NULL)
+		describe(facts, report);
+	else if (!any)
+		report_add(report, HOST_OK, STAGE_CAPABILITIES, "all that the drivers need");
+}
+
+// --- locked memory -------------------------------------------------------------------------------
+
+// Memory that a port's driver has the kernel lock for this process.
+static uint64_t locked_bytes(const struct plan *plan, unsigned index)
+{
+	const struct plan_port *port = &plan->ports[index];
+	uint64_t pairs =
+	    port->n_rx_queues > port->n_tx_queues ? port->n_rx_queues : port->n_tx_queues;
+
+	if (strcmp(port->profile.driver, "net_af_packet") == 0) {
+		// Each pair of queues has a ring to receive and one to send.
+		uint64_t frames =
+		    strtoull(devices_argument(plan, index, "framecnt", "512"), NULL, 0);
+		uint64_t size = strtoull(devices_argument(plan, index, "framesz", "2048"), NULL, 0);
+
+		return pairs * 2 * frames * size;
+	}
+	if (strcmp(port->profile.driver, "net_af_xdp") == 0)
+		return (uint64_t)port->pool_mbufs * PAGE; // each is a page
+	return 0;
+}
+
+void rights_judge_memlock(const struct rights_facts *facts, bool hugepages, const struct plan *plan,
+			  struct host_report *report)
+{
+	uint64_t wanted = 0;
+	bool pci = false;
+	struct host_finding *finding;
+
+	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
+		wanted += locked_bytes(plan, i);
+		pci |= profile_is_pci(&plan->ports[i].profile, &plan->config->ports[i]);
+	}
+	// A card that writes into memory has it locked by VFIO, or by RDMA.
+	for (unsigned i = 0; pci && i < plan->n_nodes; i++)
+		wanted += hugepages ? plan->nodes[i].hugepage_bytes : plan->nodes[i].packet_bytes;
+	if (facts->memlock == NO_LIMIT || (facts->capabilities & BIT(CAP_IPC_LOCK)) != 0) {
+		report_add(report, HOST_OK, STAGE_MEMLOCK, "no limit of locked memory%s",
+			   facts->memlock == NO_LIMIT ? "" : " (CAP_IPC_LOCK)");
+	} else if (wanted <= facts->memlock) {
+		report_add(
+		    report, HOST_OK, STAGE_MEMLOCK, "%llu MiB may be locked, %llu MiB are wanted",
+		    (unsigned long long)(facts->memlock >> 20), (unsigned long long)(wanted >> 20));
+	} else {
+		finding = report_add(report, HOST_FAIL, STAGE_MEMLOCK,
+				     "the ports lock %llu MiB of memory, this process may lock "
+				     "%llu MiB",
+				     (unsigned long long)(wanted >> 20),
+				     (unsigned long long)(facts->memlock >> 20));
+		report_remedy(finding, "ulimit -l unlimited (systemd: LimitMEMLOCK=infinity, a "
+				       "container: --ulimit memlock=-1), or CAP_IPC_LOCK");
+	}
+}

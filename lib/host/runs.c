@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Other runs: one that lives under the name of the plan, and what dead ones left. Event rings are
+// judged by their locks, as lib/evring does, run-time folders by whether anybody answers in them.
+#include "host/stages.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "evring/evring_directory.h"
+#include "evring/evring_layout.h"
+#include "evring/evring_lock.h"
+
+#define STAGE_LIVE    "name"
+#define STAGE_DEAD    "leftovers"
+#define FOLDER_PREFIX "evb-"
+#define SOCKET        "dpdk_telemetry.v2"
+#define NEW_FOLDER_S  60 // a process that starts has a folder before it answers
+
+// --- reading -------------------------------------------------------------------------------------
+
+static const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+// Where DPDK keeps the folders of its processes.
+static void find_folders(struct runs_facts *facts)
+{
+	const char *directory = environment("RUNTIME_DIRECTORY");
+
+	if (directory == NULL && getuid() == 0)
+		directory = "/var/run";
+	if (directory == NULL)
+		directory = environment("XDG_RUNTIME_DIR");
+	snprintf(facts->folders, sizeof(facts->folders), "%s/dpdk",
+		 directory != NULL ? directory : "/tmp");
+}
+
+// Who listens to a socket: its process, 0 if nobody does, -1 if that cannot be found out.
+static pid_t listener(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+	pid_t result = -1;
+	int file;
+
+	if (snprintf(address.sun_path, sizeof(address.sun_path), "%s", path) >=
+	    (int)sizeof(address.sun_path))
+		return -1;
+	file = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (file < 0)
+		return -1;
+	if (connect(file, (const struct sockaddr *)&address, sizeof(address)) != 0)
+		result = errno == ECONNREFUSED || errno == ENOENT ? 0 : -1;
+	else if (getsockopt(file, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.pid > 0)
+		result = peer.pid;
+	close(file);
+	return result;
+}
+
+static bool is_old(const char *folder)
+{
+	struct stat status;
+
+	return stat(folder, &status) == 0 && time(NULL) - status.st_mtime > NEW_FOLDER_S;
+}
+
+static bool folder_is_dead(const char *folder)
+{
+	char path[SYSTEM_PATH_SIZE];
+
+	if (snprintf(path, sizeof(path), "%s/" SOCKET, folder) >= (int)sizeof(path))
+		return false;
+	return listener(path) == 0 && (access(path, F_OK) == 0 || is_old(folder));
+}
+
+static bool is_folder_name(const char *name)
+{
+	return strncmp(name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0;
+}
+
+// Calls for each dead folder of a directory; returns how many there are.
+static unsigned for_dead_folders(const char *directory, void (*call)(const char *folder))
+{
+	DIR *stream = opendir(directory);
+	const struct dirent *entry;
+	unsigned n = 0;
+
+	if (stream == NULL)
+		return 0;
+	while ((entry = readdir(stream)) != NULL) {
+		char folder[SYSTEM_PATH_SIZE];
+
+		if (!is_folder_name(entry->d_name) ||
+		    snprintf(folder, sizeof(folder), "%s/%s", directory, entry->d_name) >=
+			(int)sizeof(folder) ||
+		    !folder_is_dead(folder))
+			continue;
+		if (call != NULL)
+			call(folder);
+		n++;
+	}
+	closedir(stream);
+	return n;
+}
+
+static void read_folders(struct runs_facts *facts, const struct host_system *system,
+			 const struct plan *plan)
+{
+	char path[SYSTEM_PATH_SIZE];
+	pid_t pid;
+
+	find_folders(facts);
+	snprintf(path, sizeof(path), "%s%s", system->root, facts->folders);
+	facts->dead_folders = for_dead_folders(path, NULL);
+	if (plan == NULL)
+		return;
+	if (snprintf(path, sizeof(path), "%s%s/" FOLDER_PREFIX "%s/" SOCKET, system->root,
+		     facts->folders, plan->config->name) >= (int)sizeof(path))
+		return;
+	pid = listener(path);
+	if (pid > 0) {
+		facts->lives = true;
+		facts->pid = pid;
+		snprintf(facts->lives_at, sizeof(facts->lives_at), "%s", path);
+	}
+}
+
+static void judge_ring(struct runs_facts *facts, const char *directory, bool hugepages,
+		       const char *path, bool is_plans)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	unsigned n = facts->n_dead_in;
+	struct stat status;
+
+	// Another user's cannot be judged, and is not ours to remove.
+	if (file < 0)
+		return;
+	if (evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
+		if (is_plans && !facts->lives) {
+			facts->lives = true;
+			snprintf(facts->lives_at, sizeof(facts->lives_at), "%s", path);
+		}
+	} else if (fstat(file, &status) == 0) {
+		facts->dead_rings++;
+		*(hugepages ? &facts->dead_hugepage_bytes : &facts->dead_bytes) +=
+		    (uint64_t)status.st_blocks * 512;
+		if ((n == 0 || strcmp(facts->dead_in[n - 1], directory) != 0) &&
+		    n < sizeof(facts->dead_in) / sizeof(facts->dead_in[0]))
+			snprintf(facts->dead_in[facts->n_dead_in++], HOST_TARGET_SIZE, "%s",
+				 directory);
+	}
+	close(file);
+}
+
+static void read_rings(struct runs_facts *facts, const struct host_system *system,
+		       const char *directory, bool hugepages, const struct plan *plan)
+{
+	char whole[SYSTEM_PATH_SIZE];
+	const struct dirent *entry;
+	DIR *stream;
+
+	if (snprintf(whole, sizeof(whole), "%s%s", system->root, directory) >= (int)sizeof(whole))
+		return;
+	stream = opendir(whole);
+	if (stream == NULL)
+		return;
+	while ((entry = readdir(stream)) != NULL) {
+		char name[EVRING_NAME_SIZE], path[2 * SYSTEM_PATH_SIZE];
+		unsigned builder;
+		bool is_new;
+
+		if (!evring_directory_parse(entry->d_name, name, &builder, &is_new))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", whole, entry->d_name);
+		judge_ring(facts, directory, hugepages, path,
+			   plan != NULL && strcmp(plan->config->name, name) == 0);
+	}
+	closedir(stream);
+}
+
+void runs_read(struct runs_facts *facts, const struct host_system *system,
+	       const struct mounts_facts *mounts, const struct plan *plan)
+{
+	*facts = (struct runs_facts){ 0 };
+	read_folders(facts, system, plan);
+	for (unsigned i = 0; i < mounts->n_hugetlbfs; i++)
+		read_rings(facts, system, mounts->hugetlbfs[i].path, true, plan);
+	read_rings(facts, system, "/dev/shm", false, plan);
+	if (plan != NULL && plan->config->event_ring.directory[0] != '\0')
+		read_rings(facts, system, plan->config->event_ring.directory,
+			   mounts->directory_hugepages, plan);
+}
+
+// --- judging -------------------------------------------------------------------------------------
+
+void runs_judge_live(const struct runs_facts *facts, const struct plan *plan,
+		     struct host_report *report)
+{
+	struct host_finding *finding;
+	char process[32] = "";
+
+	if (plan == NULL)
+		return;
+	if (!facts->lives) {
+		report_add(report, HOST_OK, STAGE_LIVE, "no other run is called %s",
+			   plan->config->name);
+		return;
+	}
+	if (facts->pid > 0)
+		snprintf(process, sizeof(process), "process %d, ", (int)facts->pid);
+	finding = report_add(report, HOST_FAIL, STAGE_LIVE, "an appliance %s runs already (%s%s)",
+			     plan->config->name, process, facts->lives_at);
+	report_remedy(finding, "stop it, or give this one another `name` (--set name=...)");
+}
+
+static void judge_dead_rings(const struct runs_facts *facts, struct host_report *report)
+{
+	struct host_finding *finding;
+
+	if (facts->dead_rings == 0)
+		return;
+	finding = report_add(report, HOST_WARN, STAGE_DEAD,
+			     "%u event ring%s of dead runs in %s%s, %llu MiB of hugepages and %llu "
+			     "MiB of memory",
+			     facts->dead_rings, facts->dead_rings == 1 ? "" : "s",
+			     facts->dead_in[0], facts->n_dead_in > 1 ? " and elsewhere" : "",
+			     (unsigned long long)(facts->dead_hugepage_bytes >> 20),
+			     (unsigned long long)(facts->dead_bytes >> 20));
+	report_remedy(finding, "evb host prepare removes them");
+	for (unsigned i = 0; i < facts->n_dead_in; i++)
+		report_change(report, HOST_CHANGE_REMOVE_EVENT_RINGS, STAGE_DEAD, facts->dead_in[i],
+			      "%s", "");
+}
+
+static void judge_dead_folders(const struct runs_facts *facts, struct host_report *report)
+{
+	struct host_finding *finding;
+
+	if (facts->dead_folders == 0)
+		return;
+	finding =
+	    report_add(report, HOST_WARN, STAGE_DEAD,
+		       "%u run-time folder%s of dead runs in %s; they do no harm",
+		       facts->dead_folders, facts->dead_folders == 1 ? "" : "s", facts->folders);
+	report_remedy(finding, "evb host prepare removes them");
+	report_change(report, HOST_CHANGE_REMOVE_FOLDERS, STAGE_DEAD, facts->folders, "%s", "");
+}
+
+void runs_judge_dead(const struct runs_facts *facts, struct host_report *report)
+{
+	judge_dead_rings(facts, report);
+	judge_dead_folders(facts, report);
+	if (facts->dead_rings == 0 && facts->dead_folders == 0)
+		report_add(report, HOST_OK, STAGE_DEAD, "none");
+}
+
+// --- removing ------------------------------------------------------------------------------------
+
+// Of DPDK's own files only.
+static bool is_dpdk_file(const char *name)
+{
+	static const char *const begins[] = { "dpdk_telemetry", "config",    "fbarray_",
+					      "hugepage_info",  "mp_socket", "rtemap" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+static void remove_folder(const char *folder)
+{
+	DIR *stream = opendir(folder);
+	const struct dirent *entry;
+
+	if (stream == NULL)
+		return;
+	while ((entry = readdir(stream)) != NULL)
+		if (is_dpdk_file(entry->d_name))
+			(void)unlinkat(dirfd(stream), entry->d_name, 0); // rmdir() tells
+	closedir(stream);
+	(void)rmdir(folder); // not if something else is in it
+}
+
+unsigned runs_remove_folders(const char *directory)
+{
+	unsigned before = for_dead_folders(directory, remove_folder);
+
+	return before - for_dead_folders(directory, NULL);
+}

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""What a decision of the event manager costs."""
+
+from runs import Table
+
+SLOTS = 16
+BUILDERS = 64
+# Name, and what sched_cost is told. Without more: round-robin, no group rule, no shaping.
+CASES = (
+    ("round-robin", ()),
+    ("occupancy", ("--policy", "occupancy")),
+    ("weighted", ("--policy", "weighted")),
+    ("random", ("--policy", "random")),
+    ("round-robin, 8 groups", ("--groups", 8)),
+    ("round-robin, linear shift", ("--shaping", "linear-shift")),
+    ("round-robin, links at a rate", ("--rates",)),
+    ("round-robin, one builder with credits", ("--credited", 1, "--slots", BUILDERS * SLOTS)),
+)
+CASES_QUICK = CASES[:1]
+
+
+def run_sched(bench):
+    """Sub-suite `sched`."""
+    cases = CASES_QUICK if bench.quick else CASES
+    counts = (4, 64, 1024) if bench.quick else (4, 16, 64, 256, 1024)
+
+    def experiment(options):
+        return lambda: bench.tool(
+            "sched_cost", "--cpu", bench.first, "--seconds", min(0.2, bench.window / 10),
+            "--slots", SLOTS, "--builders", ",".join(map(str, counts)), *options)
+
+    found, missing = bench.interleave({name: experiment(options) for name, options in cases})
+    return [_decisions(cases, found, missing), _scaling(cases, counts, found, missing)]
+
+
+def _case(result, builders):
+    return next(case for case in result["cases"] if case["builders"] == builders)
+
+
+def _decisions(cases, found, missing):
+    table = Table(
+        f"sched: {BUILDERS} builders with {SLOTS} slots, half of them in flight",
+        [("rate", "decisions", "events/s"), ("grant_ns", "grant", "ns"), ("done_ns", "done", "ns"),
+         ("credit_ns", "credit", "ns"), ("all", "the three", "ns")],
+        ["a decision is the choice of builder and slot for an event, with the grant filled in"])
+    for name, _ in cases:
+        results = [_case(one, BUILDERS) for one in found.get(name, ())]
+        table.add(name, [{**one, "rate": 1e9 / one["grant_ns"],
+                          "all": one["grant_ns"] + one["done_ns"] + one["credit_ns"]}
+                         for one in results], missing=missing.get(name))
+    return table
+
+
+def _scaling(cases, counts, found, missing):
+    table = Table("sched: a grant against the number of builders",
+                  [(str(count), f"{count}", "ns") for count in counts])
+    for name, _ in cases:
+        table.add(name, [{str(count): _case(one, count)["grant_ns"] for count in counts}
+                         for one in found.get(name, ())], missing=missing.get(name))
+    return table

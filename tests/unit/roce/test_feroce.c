@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Connections with FERoCE boards, message by message. The board is played by the tests.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "roce/feroce.h"
+#include "source/random.h"
+
+#define OUR_IP   0x0A4D0002u
+#define BOARD_IP 0x0A4D0010u
+#define PORT     0x4322u
+#define PATIENCE 1000000u // ns, open_timeout
+#define TIMEOUT  1000u    // ns, response_timeout
+#define RETRIES  2u
+
+static struct qp_table table;
+static struct feroce *feroce;
+static struct feroce_event event;
+static uint64_t now;
+static unsigned judged;
+static bool wanted;
+
+static bool judge(void *context, uint32_t source_ip, const struct feroce_qp *board,
+		  struct feroce_offer *offer)
+{
+	assert_ptr_equal(context, &judged);
+	assert_int_equal(source_ip >> 8, BOARD_IP >> 8);
+	judged++;
+	*offer = (struct feroce_offer){ .base = 0x1000 + board->qpn,
+					.rkey = 0xABCD,
+					.domain = 7,
+					.access = QP_MAY_WRITE,
+					.user = &judged };
+	return wanted;
+}
+
+static int open_manager(void **state)
+{
+	const struct feroce_parameters parameters = {
+		.table = &table,
+		.judge = judge,
+		.judge_context = &judged,
+		.ip = OUR_IP,
+		.path_mtu = 4096,
+		.boards = 8,
+		.boards_of_peer = 4,
+		.open_timeout = PATIENCE,
+		.response_timeout = TIMEOUT,
+		.seed = 3,
+		.retries = RETRIES,
+		.timeout_code = 14,
+		.retry_count = 7,
+		.rnr_retry = 7,
+	};
+
+	(void)state;
+	now = 1000000000;
+	judged = 0;
+	wanted = true;
+	assert_true(qp_table_create(&table, 16));
+	feroce = feroce_create(&parameters);
+	assert_non_null(feroce);
+	return 0;
+}
+
+static int close_manager(void **state)
+{
+	(void)state;
+	feroce_destroy(feroce);
+	qp_table_destroy(&table);
+	return 0;
+}
+
+static const struct feroce_qp board = {
+	.base_address = 0x9000, .rkey = 0x55, .ip = BOARD_IP, .qpn = 0x100, .psn = 0
+};
+
+static void give(uint8_t request, const struct feroce_qp *local, const struct feroce_qp *remote,
+		 uint32_t ip)
+{
+	const struct feroce_cm message = {
+		.local = *local,
+		.remote = remote ? *remote : (struct feroce_qp){ 0 },
+		.port = PORT,
+		.request = request,
+		.info_valid = true,
+	};
+	uint8_t bytes[FEROCE_CM_SIZE];
+
+	feroce_cm_encode(bytes, &message);
+	feroce_receive(feroce, bytes, sizeof(bytes), ip, now);
+}
+
+static struct feroce_cm expect_message(uint8_t request, uint8_t ack, uint32_t ip, uint16_t port)
+{
+	struct feroce_datagram datagram;
+	struct feroce_cm message;
+
+	assert_true(feroce_poll(feroce, now, &datagram));
+	assert_int_equal(datagram.ip, ip);
+	assert_int_equal(datagram.port, port);
+	assert_int_equal(feroce_cm_decode(datagram.bytes, sizeof(datagram.bytes), &message),
+			 WIRE_OK);
+	assert_int_equal(message.request, request);
+	assert_int_equal(message.ack_valid, ack != FEROCE_NO_ACK);
+	assert_int_equal(message.ack, ack);
+	assert_int_equal(message.port, FEROCE_CM_UDP_PORT);
+	return message;
+}
+
+static struct feroce_cm expect_answer(uint8_t request, uint8_t ack)
+{
+	return expect_message(request, ack, BOARD_IP, PORT);
+}
+
+static void expect_silence(void)
+{
+	struct feroce_datagram datagram;
+
+	assert_false(feroce_poll(feroce, now, &datagram));
+}
+
+static void expect_event(enum feroce_event_kind kind)
+{
+	assert_true(feroce_next_event(feroce, &event));
+	assert_int_equal(event.kind, kind);
+}
+
+static void expect_no_event(void)
+{
+	assert_false(feroce_next_event(feroce, &event));
+}
+
+// Opens the board's queue pair; returns ours as the answer has it.
+static struct feroce_qp open_board(const struct feroce_qp *its)
+{
+	struct feroce_cm answer;
+
+	give(FEROCE_OPEN_QP, its, NULL, BOARD_IP);
+	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
+	expect_event(FEROCE_OPENED);
+	return answer.local;
+}
+
+static void board_calls__open_info_ready_close(void **state)
+{
+	struct feroce_qp ours;
+	struct feroce_cm answer;
+	struct feroce_qp other = board;
+
+	(void)state;
+	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
+	ours = answer.local;
+	assert_int_equal(ours.ip, OUR_IP);
+	assert_int_equal(ours.rkey, 0xABCD);
+	assert_int_equal(ours.base_address, 0x1100);
+	assert_memory_equal(&answer.remote, &board, sizeof(board));
+	expect_event(FEROCE_OPENED);
+	assert_int_equal(event.qp->qpn, ours.qpn);
+	assert_int_equal(event.qp->state, QP_READY);
+	assert_int_equal(event.qp->first_psn, ours.psn);
+	assert_int_equal(event.qp->expected_psn, 0);
+	assert_int_equal(event.qp->peer_qpn, 0x100);
+	assert_int_equal(event.qp->domain, 7);
+	assert_ptr_equal(event.qp->user, &judged);
+	other.psn = 0x777; // told later
+	give(FEROCE_SEND_QP_INFO, &other, &ours, BOARD_IP);
+	expect_answer(FEROCE_SEND_QP_INFO, FEROCE_ACK);
+	assert_int_equal(event.qp->expected_psn, 0x777);
+	give(FEROCE_READY_TO_SEND, &other, &ours, BOARD_IP);
+	expect_answer(FEROCE_READY_TO_SEND, FEROCE_ACK);
+	expect_event(FEROCE_READY);
+	give(FEROCE_READY_TO_SEND, &other, &ours, BOARD_IP);
+	expect_answer(FEROCE_READY_TO_SEND, FEROCE_ACK);
+	expect_no_event();
+	give(FEROCE_CLOSE_QP, &other, &ours, BOARD_IP);
+	expect_answer(FEROCE_CLOSE_QP, FEROCE_ACK);
+	expect_event(FEROCE_CLOSED);
+	assert_int_equal(event.qp->state, QP_ERROR);
+	give(FEROCE_CLOSE_QP, &other, &ours, BOARD_IP); // the answer was lost
+	expect_answer(FEROCE_CLOSE_QP, FEROCE_ACK);
+	expect_no_event();
+	feroce_release(feroce, event.qp);
+	assert_int_equal(table.n_open, 0);
+	give(FEROCE_CLOSE_QP, &other, &ours, BOARD_IP);
+	expect_answer(FEROCE_CLOSE_QP, FEROCE_NO_QP);
+	expect_silence();
+}
+
+static void board_calls__repeated_open_gets_the_same_answer(void **state)
+{
+	struct feroce_qp ours = open_board(&board);
+	struct feroce_cm answer;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+		answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
+		assert_memory_equal(&answer.local, &ours, sizeof(ours));
+	}
+	expect_no_event();
+	assert_int_equal(judged, 1);
+	assert_int_equal(table.n_open, 1);
+	assert_int_equal(feroce_counters(feroce)->again, 3);
+}
+
+static void board_calls__first_packet_says_that_it_is_ready(void **state)
+{
+	(void)state;
+	open_board(&board);
+	event.qp->expected_psn = 1;
+	expect_silence();
+	expect_event(FEROCE_READY);
+	now += 10 * PATIENCE;
+	expect_silence();
+	expect_no_event();
+}
+
+static void board_calls__silence_after_open_times_out(void **state)
+{
+	(void)state;
+	open_board(&board);
+	now += PATIENCE - 1;
+	expect_silence();
+	expect_no_event();
+	now += 1;
+	expect_silence();
+	expect_event(FEROCE_CLOSED);
+	assert_false(event.refused);
+	feroce_release(feroce, event.qp);
+	assert_int_equal(table.n_open, 0);
+	assert_int_equal(feroce_counters(feroce)->timed_out, 1);
+}
+
+static void board_calls__after_its_restart(void **state)
+{
+	struct feroce_qp ours = open_board(&board);
+	struct feroce_cm answer;
+
+	(void)state;
+	event.qp->expected_psn = 1000; // it has been used
+	expect_silence();
+	expect_event(FEROCE_READY);
+	now += PATIENCE;
+	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
+	assert_int_not_equal(answer.local.qpn, ours.qpn);
+	expect_event(FEROCE_CLOSED);
+	assert_int_equal(event.qp->qpn, ours.qpn);
+	feroce_release(feroce, event.qp);
+	expect_event(FEROCE_OPENED);
+	assert_int_equal(event.qp->expected_psn, 0);
+	assert_int_equal(feroce_counters(feroce)->restarted, 1);
+	assert_int_equal(table.n_open, 1);
+}
+
+static void board_calls__refused(void **state)
+{
+	struct feroce_qp wrong = board;
+
+	(void)state;
+	wanted = false;
+	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+	expect_answer(FEROCE_OPEN_QP, FEROCE_NAK);
+	wanted = true;
+	wrong.ip++; // not whom it comes from
+	give(FEROCE_OPEN_QP, &wrong, NULL, BOARD_IP);
+	expect_answer(FEROCE_OPEN_QP, FEROCE_NAK);
+	assert_int_equal(table.n_open, 0);
+	expect_no_event();
+	assert_int_equal(feroce_counters(feroce)->refused, 2);
+}
+
+static void board_calls__bounds(void **state)
+{
+	struct feroce_qp its = board;
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		its.qpn = 0x100 + i;
+		give(FEROCE_OPEN_QP, &its, NULL, BOARD_IP);
+		expect_answer(FEROCE_OPEN_QP, i < 4 ? FEROCE_ACK : FEROCE_NO_QP);
+	}
+	for (uint32_t i = 1; i < 10; i++) {
+		its.ip = BOARD_IP + i;
+		give(FEROCE_OPEN_QP, &its, NULL, BOARD_IP + i);
+		expect_message(FEROCE_OPEN_QP, i <= 4 ? FEROCE_ACK : FEROCE_NO_QP, BOARD_IP + i,
+			       PORT);
+	}
+	assert_int_equal(table.n_open, 8);
+	assert_int_equal(feroce_counters(feroce)->no_qp, 6 + 5);
+}
+
+static void strangers__change_nothing(void **state)
+{
+	struct feroce_qp ours = open_board(&board), wrong = ours, its = board;
+	uint8_t bytes[FEROCE_CM_SIZE + 1] = { 0 };
+
+	(void)state;
+	wrong.qpn ^= 0x800000;
+	give(FEROCE_READY_TO_SEND, &board, &wrong, BOARD_IP);
+	expect_answer(FEROCE_READY_TO_SEND, FEROCE_NO_QP);
+	give(FEROCE_READY_TO_SEND, &board, &ours, BOARD_IP + 1);
+	expect_message(FEROCE_READY_TO_SEND, FEROCE_NO_QP, BOARD_IP + 1, PORT);
+	give(FEROCE_CLOSE_QP, &board, &ours, BOARD_IP + 1);
+	expect_message(FEROCE_CLOSE_QP, FEROCE_NO_QP, BOARD_IP + 1, PORT);
+	its.qpn++;
+	give(FEROCE_CLOSE_QP, &its, &ours, BOARD_IP);
+	expect_answer(FEROCE_CLOSE_QP, FEROCE_NAK);
+	event.qp->expected_psn = 5; // used: its numbers stand
+	give(FEROCE_SEND_QP_INFO, &its, &ours, BOARD_IP);
+	expect_answer(FEROCE_SEND_QP_INFO, FEROCE_NAK);
+	assert_int_equal(feroce_counters(feroce)->strangers, 5);
+	give(FEROCE_NO_REQUEST, &board, &ours, BOARD_IP);
+	give(5, &board, &ours, BOARD_IP);
+	feroce_receive(feroce, bytes, FEROCE_CM_SIZE - 1, BOARD_IP, now);
+	feroce_receive(feroce, bytes, FEROCE_CM_SIZE + 1, BOARD_IP, now);
+	feroce_receive(feroce, bytes, 0, BOARD_IP, now);
+	assert_int_equal(feroce_counters(feroce)->malformed, 5);
+	assert_int_equal(event.qp->state, QP_READY);
+}
+
+static const struct feroce_offer offer = { .base = 0x4000, .rkey = 0x66, .access = QP_MAY_WRITE };
+
+// The board's answer to a request of ours.
+static void answer_as_board(uint8_t request, uint8_t ack, uint32_t our_qpn)
+{
+	struct feroce_cm message = {
+		.local = board,
+		.remote = { .qpn = our_qpn },
+		.port = PORT,
+		.request = request,
+		.ack_valid = true,
+		.ack = ack,
+		.info_valid = true,
+	};
+	uint8_t bytes[FEROCE_CM_SIZE];
+
+	feroce_cm_encode(bytes, &message);
+	feroce_receive(feroce, bytes, sizeof(bytes), BOARD_IP, now);
+}
+
+static void we_call__open_ready_hang_up(void **state)
+{
+	struct queue_pair *qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
+	struct feroce_cm message;
+
+	(void)state;
+	assert_non_null(qp);
+	message = expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+	assert_int_equal(message.local.qpn, qp->qpn);
+	assert_int_equal(message.local.rkey, 0x66);
+	assert_int_equal(message.local.base_address, 0x4000);
+	expect_silence();
+	now += TIMEOUT;
+	expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+	answer_as_board(FEROCE_OPEN_QP, FEROCE_ACK, qp->qpn);
+	expect_event(FEROCE_OPENED);
+	assert_ptr_equal(event.qp, qp);
+	assert_int_equal(qp->state, QP_READY);
+	assert_int_equal(qp->peer_qpn, board.qpn);
+	message = expect_message(FEROCE_READY_TO_SEND, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+	assert_memory_equal(&message.remote, &board, sizeof(board));
+	answer_as_board(FEROCE_READY_TO_SEND, FEROCE_ACK, qp->qpn);
+	expect_event(FEROCE_READY);
+	answer_as_board(FEROCE_READY_TO_SEND, FEROCE_ACK, qp->qpn); // again
+	assert_int_equal(feroce_counters(feroce)->strangers, 1);
+	feroce_hang_up(feroce, qp, now);
+	feroce_hang_up(feroce, qp, now);
+	expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+	expect_silence();
+	answer_as_board(FEROCE_CLOSE_QP, FEROCE_ACK, qp->qpn);
+	expect_event(FEROCE_CLOSED);
+	assert_false(event.refused);
+	feroce_release(feroce, qp);
+	assert_int_equal(table.n_open, 0);
+}
+
+static void we_call__board_has_no_queue_pair_or_is_silent(void **state)
+{
+	struct queue_pair *qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
+
+	(void)state;
+	expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+	answer_as_board(FEROCE_OPEN_QP, FEROCE_NO_QP, qp->qpn);
+	expect_event(FEROCE_CLOSED);
+	assert_true(event.refused);
+	feroce_release(feroce, qp);
+	qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
+	for (unsigned i = 0; i <= RETRIES; i++) {
+		expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+		expect_silence();
+		now += TIMEOUT;
+	}
+	expect_silence();
+	expect_event(FEROCE_CLOSED);
+	assert_false(event.refused);
+	feroce_release(feroce, qp);
+	assert_int_equal(table.n_open, 0);
+}
+
+static void we_call__board_sends_before_it_answers(void **state)
+{
+	struct queue_pair *qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
+
+	(void)state;
+	expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+	answer_as_board(FEROCE_OPEN_QP, FEROCE_ACK, qp->qpn);
+	expect_message(FEROCE_READY_TO_SEND, FEROCE_NO_ACK, BOARD_IP, 0x4321);
+	expect_event(FEROCE_OPENED);
+	qp->expected_psn++;
+	expect_silence();
+	expect_event(FEROCE_READY);
+}
+
+static void garbage__does_no_harm(void **state)
+{
+	struct random random = random_fork(5, 5);
+	uint8_t bytes[FEROCE_CM_SIZE];
+	struct feroce_datagram datagram;
+
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		struct feroce_cm message = {
+			.local = board,
+			.remote = { .qpn = (uint32_t)random_next(&random) % 64 },
+			.port = PORT,
+			.request = (uint8_t)(random_next(&random) % 8),
+			.info_valid = random_next(&random) % 8 != 0,
+			.ack_valid = random_next(&random) % 4 == 0,
+			.ack = (uint8_t)(random_next(&random) % 8),
+		};
+
+		message.local.qpn += random_next(&random) % 16;
+		feroce_cm_encode(bytes, &message);
+		for (unsigned j = random_next(&random) % 4; j > 0; j--)
+			bytes[random_next(&random) % FEROCE_CM_SIZE] ^=
+			    (uint8_t)(1u << random_next(&random) % 8);
+		feroce_receive(feroce, bytes, sizeof(bytes), BOARD_IP, now);
+		if (i % 100 == 0)
+			feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
+		while (feroce_poll(feroce, now, &datagram))
+			;
+		while (feroce_next_event(feroce, &event)) {
+			if (event.kind == FEROCE_CLOSED)
+				feroce_release(feroce, event.qp);
+		}
+		assert_true(table.n_open <= 4);
+		now += 100;
+	}
+	assert_true(feroce_counters(feroce)->opened > 100);
+	assert_true(feroce_counters(feroce)->closed > 100);
+}
+
+static void create__refuses_parameters_out_of_range(void **state)
+{
+	const struct feroce_parameters good = { .table = &table,
+						.path_mtu = 1024,
+						.boards = 1,
+						.boards_of_peer = 1,
+						.open_timeout = 1,
+						.response_timeout = 1 };
+	struct feroce_parameters bad[7];
+
+	(void)state;
+	for (unsigned i = 0; i < 7; i++)
+		bad[i] = good;
+	bad[0].table = NULL;
+	bad[1].path_mtu = 1500;
+	bad[2].path_mtu = 0;
+	bad[3].boards = 0;
+	bad[4].boards_of_peer = 0;
+	bad[5].open_timeout = 0;
+	bad[6].retry_count = 8;
+	for (unsigned i = 0; i < 7; i++)
+		assert_null(feroce_create(&bad[i]));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_manager, close_manager)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(board_calls__open_info_ready_close),
+		TEST(board_calls__repeated_open_gets_the_same_answer),
+		TEST(board_calls__first_packet_says_that_it_is_ready),
+		TEST(board_calls__silence_after_open_times_out),
+		TEST(board_calls__after_its_restart),
+		TEST(board_calls__refused),
+		TEST(board_calls__bounds),
+		TEST(strangers__change_nothing),
+		TEST(we_call__open_ready_hang_up),
+		TEST(we_call__board_has_no_queue_pair_or_is_silent),
+		TEST(we_call__board_sends_before_it_answers),
+		TEST(garbage__does_no_harm),
+		TEST(create__refuses_parameters_out_of_range),
+	};
+
+	return cmocka_run_group_tests_name("feroce", tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Tables of queue pairs and of regions, and the names that counters have.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "roce/qp_table.h"
+#include "roce/region.h"
+
+static void qp__numbers_are_found_whole(void **state)
+{
+	struct qp_table table;
+	struct queue_pair *qps[1024];
+
+	(void)state;
+	assert_true(qp_table_create(&table, 1024));
+	assert_null(qp_find(&table, 5));
+	for (unsigned i = 0; i < 1024; i++) {
+		qps[i] = qp_open(&table, ROCE_RC, QP_NUMBER_AUTO, 0);
+		assert_non_null(qps[i]);
+		assert_in_range(qps[i]->qpn, 2, 0xFFFFFF);
+		assert_int_equal((uintptr_t)qps[i] % QP_CACHE_LINE, 0);
+	}
+	assert_null(qp_open(&table, ROCE_RC, QP_NUMBER_AUTO, 0));
+	assert_int_equal(table.n_open, 1024);
+	for (unsigned i = 0; i < 1024; i++) {
+		assert_ptr_equal(qp_find(&table, qps[i]->qpn), qps[i]);
+		assert_null(qp_find(&table, qps[i]->qpn + 1024));
+		assert_null(qp_find(&table, qps[i]->qpn ^ 0x800000));
+	}
+	qp_table_destroy(&table);
+}
+
+static void qp__place_used_again_has_another_number(void **state)
+{
+	struct qp_table table;
+	uint32_t last = 0;
+
+	(void)state;
+	assert_true(qp_table_create(&table, 2));
+	assert_non_null(qp_open(&table, ROCE_UD, 3, 0)); // takes the other place
+	for (unsigned i = 0; i < 10; i++) {
+		struct queue_pair *qp = qp_open(&table, ROCE_UC, QP_NUMBER_AUTO, 0);
+
+		assert_int_not_equal(qp->qpn, last);
+		assert_null(qp_find(&table, last));
+		last = qp->qpn;
+		qp_close(&table, qp);
+		qp_close(&table, qp);
+		assert_int_equal(table.n_open, 1);
+		assert_null(qp_find(&table, last));
+	}
+	qp_table_destroy(&table);
+}
+
+static void qp__numbers_wrap_without_management_s(void **state)
+{
+	struct qp_table table;
+
+	(void)state;
+	assert_true(qp_table_create(&table, 65536));
+	for (unsigned i = 0; i < 3 * 256; i++) { // all numbers of place 0, thrice
+		struct queue_pair *qp;
+
+		table.scan = 0;
+		qp = qp_open(&table, ROCE_RC, QP_NUMBER_AUTO, 0);
+		assert_int_equal(qp->index, 0);
+		assert_in_range(qp->qpn, 2, 0xFFFFFF);
+		qp_close(&table, qp);
+	}
+	qp_table_destroy(&table);
+}
+
+static void qp__wanted_numbers(void **state)
+{
+	struct qp_table table;
+	struct queue_pair *qp;
+
+	(void)state;
+	assert_true(qp_table_create(&table, 16));
+	assert_null(qp_open(&table, ROCE_RC, 1, 0));
+	assert_null(qp_open(&table, ROCE_RC, 0x1000000, 0));
+	assert_null(qp_open(&table, ROCE_CONGESTION, QP_NUMBER_AUTO, 0));
+	qp = qp_open(&table, ROCE_RC, 0xABCDE5, 7);
+	assert_non_null(qp);
+	assert_int_equal(qp->qpn, 0xABCDE5);
+	assert_int_equal(qp->state, QP_OPEN);
+	assert_int_equal(qp->opened, 7);
+	assert_null(qp_open(&table, ROCE_RC, 0xABCDF5, 0)); // the same place
+	qp_close(&table, qp);
+	assert_non_null(qp_open(&table, ROCE_RC, 0xABCDF5, 0));
+	qp_table_destroy(&table);
+	assert_false(qp_table_create(&table, 0));
+	assert_false(qp_table_create(&table, 1));
+	assert_false(qp_table_create(&table, 1000));
+	assert_false(qp_table_create(&table, 2 * QP_TABLE_MOST));
+}
+
+static void qp__connection_out_of_range_changes_nothing(void **state)
+{
+	const struct qp_connection good = { .path_mtu = 1024 };
+	struct qp_connection bad[10];
+	struct qp_table table;
+	struct queue_pair *qp;
+
+	(void)state;
+	assert_true(qp_table_create(&table, 16));
+	qp = qp_open(&table, ROCE_RC, QP_NUMBER_AUTO, 0);
+	for (unsigned i = 0; i < 10; i++)
+		bad[i] = good;
+	bad[0].peer_qpn = 1u << 24;
+	bad[1].local_psn = 1u << 24;
+	bad[2].peer_psn = 1u << 24;
+	bad[3].path_mtu = 0;
+	bad[4].path_mtu = 1500;
+	bad[5].path_mtu = 8192;
+	bad[6].timeout_code = 32;
+	bad[7].retry_count = 8;
+	bad[8].rnr_retry = 8;
+	bad[9].access = 4;
+	for (unsigned i = 0; i < 10; i++) {
+		assert_false(qp_connect(qp, &bad[i]));
+		assert_int_equal(qp->state, QP_OPEN);
+	}
+	qp->counters.packets = 5;
+	assert_true(qp_connect(qp, &good));
+	assert_int_equal(qp->state, QP_READY);
+	qp->receiving = QP_RECEIVING_SEND;
+	qp_fail(qp, QP_RETRIES_EXCEEDED);
+	qp_fail(qp, QP_CLOSED);
+	assert_int_equal(qp->cause, QP_RETRIES_EXCEEDED); // the first
+	assert_true(qp_connect(qp, &good));               // anew
+	assert_int_equal(qp->state, QP_READY);
+	assert_int_equal(qp->receiving, 0);
+	assert_int_equal(qp->cause, QP_NO_CAUSE);
+	assert_int_equal(qp->counters.packets, 5);
+	qp_close(&table, qp);
+	assert_false(qp_connect(qp, &good));
+	qp_table_destroy(&table);
+}
+
+static void region__keys_become_stale(void **state)
+{
+	struct region_table table;
+	uint8_t memory[16];
+	const struct region region = { .memory = memory,
+				       .address = 0x1000,
+				       .length = 16,
+				       .domain = 3,
+				       .access = REGION_WRITE };
+	uint32_t rkey, other, old;
+
+	(void)state;
+	assert_true(region_table_create(&table, 2));
+	assert_true(region_register(&table, &region, &rkey));
+	assert_true(region_register(&table, &region, &other));
+	assert_false(region_register(&table, &region, &old));
+	assert_int_not_equal(rkey, other);
+	old = rkey;
+	for (unsigned i = 0; i < 255; i++) {
+		assert_true(region_renew(&table, &rkey));
+		assert_null(region_find(&table, old));
+		assert_non_null(region_find(&table, rkey));
+	}
+	assert_true(region_remove(&table, rkey));
+	assert_false(region_remove(&table, rkey));
+	assert_false(region_renew(&table, &rkey));
+	old = rkey;
+	assert_true(region_register(&table, &region, &rkey));
+	assert_int_equal(old >> 8, rkey >> 8); // the same place
+	assert_null(region_find(&table, old));
+	assert_ptr_equal(region_at(&table, rkey, 3, REGION_WRITE, 0x1000, 16), memory);
+	region_table_destroy(&table);
+	assert_false(region_table_create(&table, 0));
+	assert_false(region_table_create(&table, REGION_MOST + 1));
+}
+
+static void region__refuses_what_is_none(void **state)
+{
+	struct region_table table;
+	uint8_t memory[16];
+	const struct region good = { .memory = memory, .address = 0, .length = 16 };
+	struct region region = good;
+	uint32_t rkey;
+
+	(void)state;
+	assert_true(region_table_create(&table, 2));
+	region.memory = NULL;
+	assert_false(region_register(&table, &region, &rkey));
+	region = good;
+	region.length = 0;
+	assert_false(region_register(&table, &region, &rkey));
+	region = good;
+	region.address = UINT64_MAX - 15;
+	assert_false(region_register(&table, &region, &rkey));
+	region.address = UINT64_MAX - 16;
+	assert_true(region_register(&table, &region, &rkey));
+	assert_ptr_equal(region_at(&table, rkey, 0, 0, UINT64_MAX - 1, 1), memory + 15);
+	assert_null(region_at(&table, rkey, 0, 0, UINT64_MAX, 1));
+	assert_null(region_at(&table, rkey, 0, 0, UINT64_MAX - 1, UINT64_MAX));
+	assert_null(region_at(&table, rkey, 0, 0, UINT64_MAX - 16, 17));
+	assert_null(region_at(&table, rkey, 0, REGION_READ, UINT64_MAX - 1, 1));
+	region_table_destroy(&table);
+}
+
+static void names__of_everything(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < QP_N_DROPS; i++)
+		assert_string_not_equal(qp_drop_name((enum qp_drop)i), "unknown");
+	for (unsigned i = 0; i < QP_N_CAUSES; i++)
+		assert_string_not_equal(qp_cause_name((enum qp_cause)i), "unknown");
+	for (unsigned i = 0; i <= QP_ERROR; i++)
+		assert_string_not_equal(qp_state_name((enum qp_state)i), "unknown");
+	assert_string_equal(qp_drop_name(QP_N_DROPS), "unknown");
+	assert_string_equal(qp_cause_name(QP_N_CAUSES), "unknown");
+	assert_string_equal(qp_state_name((enum qp_state)(QP_ERROR + 1)), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(qp__numbers_are_found_whole),
+		cmocka_unit_test(qp__place_used_again_has_another_number),
+		cmocka_unit_test(qp__numbers_wrap_without_management_s),
+		cmocka_unit_test(qp__wanted_numbers),
+		cmocka_unit_test(qp__connection_out_of_range_changes_nothing),
+		cmocka_unit_test(region__keys_become_stale),
+		cmocka_unit_test(region__refuses_what_is_none),
+		cmocka_unit_test(names__of_everything),
+	};
+
+	return cmocka_run_group_tests_name("tables", tests, NULL, NULL);
+}
