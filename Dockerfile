@@ -47,7 +47,9 @@ RUN apt-get update \
         librte-pcapng23 \
         librte-ring23 \
         librte-telemetry23 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb \
+        /usr/share/doc/* /usr/share/info/* /usr/share/locale/* /usr/share/man/* \
+        /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /var/log/*.log /var/log/apt
 # From the test stage: an image whose unit tests fail is not built.
 COPY --from=test /install/usr/local/bin/evb /usr/local/bin/evb
 COPY configs /etc/evb

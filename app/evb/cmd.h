@@ -6,6 +6,7 @@
 #pragma once
 
 int cmd_check(int argc, char **argv);
+int cmd_ctl(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_gen(int argc, char **argv);
 int cmd_host(int argc, char **argv);

@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static const char *const commands[] = { "status", "start",   "pause",  "resume",
+static const char *const commands[] = { "status", "start",   "pause",   "resume",
 					"drain",  "exclude", "include", "stop" };
 
 static bool is_about_a_node(const char *command)
@@ -113,8 +113,7 @@ static const struct argp argp = {
 
 static const char *text_of(const cJSON *object, const char *name)
 {
-	const char *text =
-	    cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
 
 	return text != NULL ? text : "?";
 }
@@ -270,7 +269,7 @@ static void print_answer(const struct arguments *arguments, const cJSON *answer)
 int cmd_ctl(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
-	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE];
+	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE] = "out of memory";
 	cJSON *request, *answer;
 
 	argp_err_exit_status = 1;
@@ -281,7 +280,7 @@ int cmd_ctl(int argc, char **argv)
 	answer = request != NULL ? control_client_ask(path, request, error) : NULL;
 	cJSON_Delete(request);
 	if (answer == NULL) {
-		fprintf(stderr, "evb ctl: %s\n", request != NULL ? error : "out of memory");
+		fprintf(stderr, "evb ctl: %s\n", error);
 		return 1;
 	}
 	print_answer(&arguments, answer);

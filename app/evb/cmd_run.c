@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "load.h"
+#include "log.h"
 #include "session.h"
 
 struct arguments {
@@ -18,6 +19,7 @@ struct arguments {
 
 enum {
 	OPTION_STRICT = 256,
+	OPTION_LOG,
 };
 
 static const struct argp_option options[] = {
@@ -28,6 +30,10 @@ static const struct argp_option options[] = {
 	{ "summary", 'o', "FILE", 0, "write the final account as JSON", 0 },
 	{ "strict", OPTION_STRICT, NULL, 0, "exit with 2 if anything was lost", 0 },
 	{ "quiet", 'q', NULL, 0, "show only the final account", 0 },
+	{ "log", OPTION_LOG, "FORMAT", 0,
+	  "text (the default), or json: all that is said, the account too, as JSON lines on "
+	  "standard error",
+	  0 },
 	{ 0 },
 };
 
@@ -65,6 +71,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'q':
 		arguments->session.quiet = true;
+		return 0;
+	case OPTION_LOG:
+		if (!log_choose(argument))
+			argp_error(state, "--log: \"%s\" is neither text nor json", argument);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (arguments->config != NULL)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "log.h"
+
 int overrides_add(struct overrides *overrides, const char *text)
 {
 	if (overrides->n == LOAD_MAX_OVERRIDES) {
@@ -22,7 +24,7 @@ int load_plan(const struct config *config, struct plan **plan)
 
 	*plan = malloc(sizeof(**plan));
 	if (*plan == NULL || plan_make(*plan, config, error) != 0) {
-		fprintf(stderr, "%s\n", error);
+		log_refusal(error);
 		free(*plan);
 		*plan = NULL;
 		return -1;
@@ -36,7 +38,7 @@ int load(const char *path, const char *node, const struct overrides *overrides,
 	char error[CONFIG_ERROR_SIZE];
 
 	if (config_load(config, path, node, overrides->list, overrides->n, error) != 0) {
-		fprintf(stderr, "%s\n", error);
+		log_refusal(error);
 		return -1;
 	}
 	if (load_plan(*config, plan) != 0) {

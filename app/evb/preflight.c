@@ -2,11 +2,11 @@
 // Copyright (c) 2026, the evb authors
 #include "preflight.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "host/host.h"
+#include "log.h"
 
 static bool has_changes(const struct host_report *report, const char *stage)
 {
@@ -16,10 +16,10 @@ static bool has_changes(const struct host_report *report, const char *stage)
 	return false;
 }
 
-static void tell(const struct host_finding *finding)
+static void tell_warning(const struct host_finding *finding)
 {
-	fprintf(stderr, "evb: %s%s%s", finding->text, finding->remedy[0] != '\0' ? ": " : "",
-		finding->remedy);
+	log_line(LOG_LEVEL_WARNING, "%s%s%s", finding->text, finding->remedy[0] != '\0' ? ": " : "",
+		 finding->remedy);
 }
 
 // `evb host prepare CONFIG` mends it, if there is a file; commands that make one up name none.
@@ -27,14 +27,13 @@ static void tell_failure(const struct host_finding *finding, const struct host_r
 			 const struct config *config)
 {
 	const struct config_cluster *cluster = &config->cluster;
+	bool can_prepare = has_changes(report, finding->stage) && access(config->path, R_OK) == 0;
+	bool has_nodes = can_prepare && cluster->n_nodes > 0;
 
-	tell(finding);
-	if (has_changes(report, finding->stage) && access(config->path, R_OK) == 0) {
-		fprintf(stderr, "; or: evb host prepare %s", config->path);
-		if (cluster->n_nodes > 0)
-			fprintf(stderr, " --node %s", cluster->nodes[cluster->self].name);
-	}
-	fprintf(stderr, "\n");
+	log_line(LOG_LEVEL_ERROR, "%s%s%s%s%s%s%s", finding->text,
+		 finding->remedy[0] != '\0' ? ": " : "", finding->remedy,
+		 can_prepare ? "; or: evb host prepare " : "", can_prepare ? config->path : "",
+		 has_nodes ? " --node " : "", has_nodes ? cluster->nodes[cluster->self].name : "");
 }
 
 bool preflight(const struct plan *plan)
@@ -47,8 +46,7 @@ bool preflight(const struct plan *plan)
 
 		if (finding->verdict != HOST_WARN || finding->quiet || failure != NULL)
 			continue;
-		tell(finding);
-		fprintf(stderr, "\n");
+		tell_warning(finding);
 	}
 	if (failure != NULL)
 		tell_failure(failure, &report, plan->config);

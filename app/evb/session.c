@@ -12,6 +12,7 @@
 #include "appliance/appliance.h"
 #include "appliance/run_control.h"
 #include "appliance/telemetry.h"
+#include "log.h"
 #include "preflight.h"
 #include "stop.h"
 
@@ -20,7 +21,7 @@
 static void print_notice(void *context, const char *line)
 {
 	(void)context;
-	fprintf(stderr, "%sevb: %s\n", isatty(STDERR_FILENO) ? "\r\033[K" : "", line);
+	log_line(LOG_LEVEL_NOTICE, "%s", line);
 }
 
 static void print_rate(const char *prefix, const char *suffix, double value, const char *unit)
@@ -112,6 +113,15 @@ static void print_written(const struct account *a)
 	printf("\n");
 }
 
+// The last words, for what collects logs.
+static void log_account(const struct appliance *appliance)
+{
+	char *text = account_summary(appliance);
+
+	log_value(LOG_LEVEL_INFO, "ended", "account", cJSON_Parse(text));
+	free(text);
+}
+
 // The last words, for people.
 static void print_account(const struct appliance *appliance, const struct account *a)
 {
@@ -135,7 +145,7 @@ static int write_summary(const struct appliance *appliance, const char *path)
 	int result = -1;
 
 	if (text == NULL) {
-		fprintf(stderr, "evb: summary: out of memory\n");
+		log_line(LOG_LEVEL_ERROR, "summary: out of memory");
 		return -1;
 	}
 	file = fopen(path, "w");
@@ -145,7 +155,7 @@ static int write_summary(const struct appliance *appliance, const char *path)
 			result = -1;
 	}
 	if (result != 0)
-		fprintf(stderr, "evb: summary %s: %s\n", path, strerror(errno));
+		log_line(LOG_LEVEL_ERROR, "summary %s: %s", path, strerror(errno));
 	free(text);
 	return result;
 }
@@ -159,7 +169,7 @@ static bool time_is_up(const struct appliance *appliance, const struct session_o
 static void watch(struct appliance *appliance, const struct session_options *options,
 		  struct account *now, struct account *before)
 {
-	bool shows = isatty(STDOUT_FILENO) && !options->quiet;
+	bool shows = isatty(STDOUT_FILENO) && !options->quiet && !log_is_json();
 	double next = 1;
 
 	while (stop_signal == 0 && !appliance_watch(appliance) && !time_is_up(appliance, options)) {
@@ -179,6 +189,10 @@ static void announce(const struct appliance *appliance)
 {
 	const struct config *config = appliance->config;
 
+	if (log_is_json()) {
+		log_line(LOG_LEVEL_INFO, "running");
+		return;
+	}
 	printf("appliance %s, run %u: %u sources, %s", config->name, config->run_number,
 	       config->sources.n_expected,
 	       appliance->eal.hugepages ? "packets in hugepages" : "packets in ordinary memory");
@@ -201,7 +215,10 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 	int status = 0;
 
 	account_take(appliance, account);
-	print_account(appliance, account);
+	if (log_is_json())
+		log_account(appliance);
+	else
+		print_account(appliance, account);
 	if (options->summary != NULL && write_summary(appliance, options->summary) != 0)
 		status = 1;
 	if (options->strict && (!drained || account_has_losses(account)))
@@ -215,7 +232,7 @@ static bool is_writable(const char *path)
 	FILE *file = fopen(path, "a");
 
 	if (file == NULL) {
-		fprintf(stderr, "evb: summary %s: %s\n", path, strerror(errno));
+		log_line(LOG_LEVEL_ERROR, "summary %s: %s", path, strerror(errno));
 		return false;
 	}
 	fclose(file); // nothing was written
@@ -241,8 +258,10 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	struct account *accounts = calloc(2, sizeof(*accounts));
 	int status = 1;
 
+	log_name(plan->config);
+	log_take_dpdk();
 	if (appliance == NULL || accounts == NULL) {
-		fprintf(stderr, "evb: %s\n", error);
+		log_line(LOG_LEVEL_ERROR, "%s", error);
 		goto end;
 	}
 	if (options->summary != NULL && !is_writable(options->summary))
@@ -252,14 +271,14 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	appliance->notice = print_notice;
 	stop_catch_signals();
 	if (appliance_start(appliance, plan, error) != 0) {
-		fprintf(stderr, "evb: %s\n", error);
+		log_line(LOG_LEVEL_ERROR, "%s", error);
 		appliance_stop(appliance);
 		goto end;
 	}
 	if (appliance_telemetry_start(appliance) != 0)
-		fprintf(stderr, "evb: telemetry commands could not be registered; going on\n");
+		log_line(LOG_LEVEL_WARNING, "telemetry commands could not be registered; going on");
 	if (run_control_start(appliance, error) != 0)
-		fprintf(stderr, "evb: %s; going on without it\n", error);
+		log_line(LOG_LEVEL_WARNING, "%s; going on without it", error);
 	if (!options->quiet)
 		announce(appliance);
 	watch(appliance, options, &accounts[0], &accounts[1]);

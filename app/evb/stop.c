@@ -26,4 +26,6 @@ void stop_catch_signals(void)
 	(void)sigaction(SIGTERM, &action, NULL);
 	// A limit on file sizes is to be an error of write(), not the end of the program.
 	(void)signal(SIGXFSZ, SIG_IGN);
+	// So is a peer that left: DPDK's virtio_user writes to the socket of one that may be gone.
+	(void)signal(SIGPIPE, SIG_IGN);
 }

@@ -96,6 +96,7 @@ static void add_segments(struct summary *summary, cJSON *root)
 	cJSON *segments = add_object(summary, root, "segments"), *dropped, *blocks;
 
 	add_count(summary, segments, "received", account->segments.received);
+	add_count(summary, segments, "local", account->segments.local);
 	add_count(summary, segments, "placed", account->segments.placed);
 	add_count(summary, segments, "placed_bytes", account->segments.placed_bytes);
 	dropped = add_object(summary, segments, "dropped");

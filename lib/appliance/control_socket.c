@@ -66,8 +66,8 @@ static const char *runtime_directory(void)
 
 int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], char *error)
 {
-	int length = snprintf(path, CONTROL_SOCKET_PATH_SIZE, "%s/evb/%s.ctl", runtime_directory(),
-			      name);
+	int length =
+	    snprintf(path, CONTROL_SOCKET_PATH_SIZE, "%s/evb/%s.ctl", runtime_directory(), name);
 
 	if (length < 0 || length >= CONTROL_SOCKET_PATH_SIZE)
 		return fail(error, "%.200s/evb/%.64s.ctl is too long for the path of a socket",
@@ -309,8 +309,7 @@ static int listen_at(struct control_socket *control, char *error)
 	if (bind(control->listener, to, sizeof(address)) != 0) {
 		if (errno != EADDRINUSE)
 			return fail(error, "%s: %s", control->path, strerror(errno));
-		if (is_in_use(&address) ||
-		    bind(control->listener, to, sizeof(address)) != 0)
+		if (is_in_use(&address) || bind(control->listener, to, sizeof(address)) != 0)
 			return fail(error, "%s is in use by another process", control->path);
 	}
 	// Until listen() nobody can connect.

@@ -243,6 +243,29 @@ static unsigned role_of_port(const struct plan *plan, unsigned port)
 	return PLAN_NONE;
 }
 
+// Queue pairs belong to one lcore, and peers must find them.
+static int check_roce(const struct plan *plan, unsigned index, char *error)
+{
+	const struct config_port *port = &plan->config->ports[index];
+	uint32_t path_mtu = roce_path_mtu(port->mtu);
+
+	if (plan->config->transport.kind != CONFIG_TRANSPORT_ROCE)
+		return 0;
+	if (port->rx_queues > 1)
+		return fail(error, plan,
+			    "ports[%u].rx_queues: %u, RoCE is received on one: set it to 1, and "
+			    "use more ports",
+			    index, port->rx_queues);
+	if (!port->has_address)
+		return fail(error, plan, "ports[%u].address: RoCE needs one, as 10.0.0.1/24",
+			    index);
+	if (path_mtu == 0 || plan->config->roce.path_mtu > path_mtu)
+		return fail(error, plan,
+			    "roce.path_mtu: the mtu %u of ports[%u] has room for %u and headers",
+			    port->mtu, index, path_mtu);
+	return 0;
+}
+
 static int plan_port(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_port *config = &plan->config->ports[index];
@@ -258,6 +281,8 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	if (config->rx_queues > port->profile.queues)
 		return fail(error, plan, "ports[%u].rx_queues: %u, profile %s has at most %u",
 			    index, config->rx_queues, config->profile, port->profile.queues);
+	if (check_roce(plan, index, error) != 0)
+		return -1;
 	port->n_rx_queues = (uint16_t)config->rx_queues;
 	assign_tx_queues(plan, index);
 	if (port->n_tx_queues > port->profile.queues)

@@ -26,9 +26,8 @@ static const struct {
 	const char *name;
 	enum cluster_command command;
 } commands[] = {
-	{ "start", CLUSTER_START },     { "pause", CLUSTER_PAUSE },
-	{ "resume", CLUSTER_RESUME },   { "drain", CLUSTER_DRAIN },
-	{ "stop", CLUSTER_STOP },       { "exclude", CLUSTER_EXCLUDE },
+	{ "start", CLUSTER_START },     { "pause", CLUSTER_PAUSE }, { "resume", CLUSTER_RESUME },
+	{ "drain", CLUSTER_DRAIN },     { "stop", CLUSTER_STOP },   { "exclude", CLUSTER_EXCLUDE },
 	{ "include", CLUSTER_INCLUDE },
 };
 

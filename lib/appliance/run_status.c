@@ -119,8 +119,7 @@ static bool add_member(cJSON *list, const struct config_cluster_node *node,
 static bool add_members(cJSON *to, const struct appliance *appliance)
 {
 	const struct config_cluster *cluster = &appliance->config->cluster;
-	const struct cluster_manager *manager =
-	    control_role_manager(appliance_control(appliance));
+	const struct cluster_manager *manager = control_role_manager(appliance_control(appliance));
 	cJSON *list = cJSON_AddArrayToObject(to, "nodes");
 	bool added = list != NULL;
 
@@ -136,8 +135,7 @@ static bool add_members(cJSON *to, const struct appliance *appliance)
 static bool add_system(cJSON *to, const struct appliance *appliance)
 {
 	static const char *const modes[] = { "static", "push", "pull" };
-	const struct cluster_manager *manager =
-	    control_role_manager(appliance_control(appliance));
+	const struct cluster_manager *manager = control_role_manager(appliance_control(appliance));
 	cJSON *system = cJSON_AddObjectToObject(to, "system");
 	struct cluster_manager_view view;
 
@@ -145,8 +143,7 @@ static bool add_system(cJSON *to, const struct appliance *appliance)
 	return add_text(system, "state", ctrl_run_state_name(view.state)) &&
 	       add_text(system, "mode", modes[appliance->config->event_manager.mode]) &&
 	       add(system, "run", view.run) && add(system, "registered", view.n_registered) &&
-	       add(system, "announced", view.announced) &&
-	       add(system, "released", view.released) &&
+	       add(system, "announced", view.announced) && add(system, "released", view.released) &&
 	       add(system, "outstanding", view.outstanding) &&
 	       add(system, "waiting", view.waiting) && add(system, "complete", view.complete) &&
 	       add(system, "incomplete", view.incomplete) &&

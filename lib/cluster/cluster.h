@@ -76,3 +76,10 @@ static inline uint32_t cluster_unfinished(const struct config *config)
 		n *= 2;
 	return n;
 }
+
+// Slots of a builder that it keeps for events whose data is faster than their grant. The others are
+// promised to the manager as tokens: whoever holds a token finds a slot.
+static inline uint32_t cluster_spare(uint32_t slots)
+{
+	return slots >= 8 ? slots / 8 : slots > 1;
+}

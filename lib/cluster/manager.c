@@ -132,7 +132,12 @@ static void take_done(struct cluster_manager *manager, unsigned from,
 {
 	struct ctrl_done said;
 
-	if (ctrl_get_done(record, &said) == WIRE_OK && said.run == manager->run)
+	if (ctrl_get_done(record, &said) != WIRE_OK || said.run != manager->run ||
+	    manager->sched == NULL)
+		return;
+	if (manager->adopting)
+		manager_keep_done(manager, from, &said);
+	else
 		manager_done(manager, from, &said, now);
 }
 

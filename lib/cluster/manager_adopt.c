@@ -23,11 +23,10 @@ static void keep(struct cluster_manager *manager, const struct adopted *adopted)
 	manager->adopted[manager->n_adopted++] = *adopted;
 }
 
-bool manager_keep_done(struct cluster_manager *manager, unsigned builder,
-		       const struct ctrl_done *done)
+void manager_keep_done(struct cluster_manager *manager, unsigned from, const struct ctrl_done *done)
 {
-	if (!manager->adopting)
-		return false;
+	unsigned builder = manager->cluster->nodes[from].first_builder + done->builder;
+
 	for (unsigned i = 0; i < manager->n_adopted; i++) {
 		struct adopted *adopted = &manager->adopted[i];
 
@@ -36,9 +35,7 @@ bool manager_keep_done(struct cluster_manager *manager, unsigned builder,
 			continue;
 		adopted->done = *done;
 		adopted->has_done = true;
-		return true;
 	}
-	return false;
 }
 
 void manager_drop_adopted(struct cluster_manager *manager, unsigned builder)

@@ -195,7 +195,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 	unsigned builder = builder_of(manager, node, done->builder);
 	struct entry *entry;
 
-	if (builder == CLUSTER_NONE || manager_keep_done(manager, builder, done))
+	if (builder == CLUSTER_NONE)
 		return;
 	entry = manager_entry(manager, builder, done->slot);
 	if (!is_current(entry, done->event, done->generation, done->attempt)) {

@@ -125,8 +125,8 @@ void manager_end_doubts(struct cluster_manager *manager, uint64_t now);
 // manager_adopt.c
 void manager_adopt(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
 		   uint64_t now);
-// A builder says that an event is ready before it is known who has what. False if that is known.
-bool manager_keep_done(struct cluster_manager *manager, unsigned builder,
+// A builder says that an event is ready before it is known who has what.
+void manager_keep_done(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_done *done);
 // What a builder has said so far is void.
 void manager_drop_adopted(struct cluster_manager *manager, unsigned builder);

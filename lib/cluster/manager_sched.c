@@ -95,7 +95,7 @@ struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t
 	parameters.first_event = first_event;
 	parameters.unfinished = cluster_unfinished(config);
 	if (builders == NULL || sched_create(&sched, &parameters, cause) != 0)
-		snprintf(error, CLUSTER_ERROR_SIZE, "event manager: %s", cause);
+		snprintf(error, CLUSTER_ERROR_SIZE, "event manager: %.230s", cause);
 	free(builders);
 	return sched;
 }

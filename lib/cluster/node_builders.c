@@ -19,9 +19,10 @@ static bool make_builder(const struct cluster_node *node, unsigned index)
 	// Events finish nearly in order; those that are not leave the list a little later.
 	builder->finished_size = 2 * cluster_unfinished(node->parameters.config);
 	builder->finished = calloc(builder->finished_size, sizeof(*builder->finished));
-	builder->early = calloc(slots, sizeof(*builder->early));
-	return tokens_make(&builder->tokens, slots) && builder->finished != NULL &&
-	       builder->early != NULL;
+	builder->early_size = cluster_spare(slots);
+	builder->early = calloc(builder->early_size + 1, sizeof(*builder->early));
+	return tokens_make(&builder->tokens, slots - cluster_spare(slots)) &&
+	       builder->finished != NULL && builder->early != NULL;
 }
 
 bool node_builders_make(struct cluster_node *node)
@@ -412,7 +413,7 @@ static void take_ungranted(struct cluster_node *node, unsigned index, const stru
 	if ((note->flags & NOTE_DISCARDED) != 0)
 		return;
 	if ((note->flags & NOTE_INCOMPLETE) != 0 || note->event < node->released ||
-	    builder->n_early == builder->tokens.n || CLUSTER_MUTANT(4, false, true)) {
+	    builder->n_early == builder->early_size || CLUSTER_MUTANT(4, false, true)) {
 		discard_ungranted(node, index, note->event, note->slot);
 		return;
 	}
@@ -428,8 +429,14 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 {
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
-	if (token->state != TOKEN_GRANTED)
-		return; // withdrawn in the meantime: it has been told
+	if (token->state != TOKEN_GRANTED) {
+		// Withdrawn in the meantime, or built once more from data that came again.
+		if ((note->flags & NOTE_DISCARDED) == 0) {
+			token->stale++;
+			discard_ungranted(node, builder, note->event, note->slot);
+		}
+		return;
+	}
 	if ((note->flags & NOTE_DISCARDED) == 0) {
 		make_built(node, builder, index, note->slot, note->bytes,
 			   (note->flags & NOTE_INCOMPLETE) != 0);
@@ -448,16 +455,16 @@ static void take_refused(struct cluster_node *node, unsigned builder, uint32_t i
 	tokens_release(tokens, index);
 }
 
-static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index,
-		       const struct note *note)
+static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
-	const struct token *token = &tokens->tokens[index];
+	struct token *token = &tokens->tokens[index];
 
-	// Else it is the slot of an event that was given up, and is built again here.
-	if ((token->state == TOKEN_PUBLISHED || token->state == TOKEN_WITHDRAWN) &&
-	    (note->attempt == NOTE_ANY_ATTEMPT || note->attempt == token->attempt))
+	if (token->stale > 0)
+		token->stale--;
+	else if (token->state == TOKEN_PUBLISHED || token->state == TOKEN_WITHDRAWN)
 		tokens_release(tokens, index);
+	// Else it is the slot of an event that was given up before it was granted again here.
 }
 
 void cluster_node_builder_note(struct cluster_node *node, unsigned builder, const struct note *note)
@@ -485,7 +492,7 @@ void cluster_node_builder_note(struct cluster_node *node, unsigned builder, cons
 		take_refused(node, builder, index);
 		break;
 	case NOTE_FREED:
-		take_freed(node, builder, index, note);
+		take_freed(node, builder, index);
 		break;
 	default:
 		break;

@@ -28,7 +28,7 @@ struct node_builder {
 	struct finished *finished; // published and not released; first in, first out
 	unsigned finished_size, finished_head, n_finished;
 	struct early *early;
-	unsigned n_early;   // at most tokens.n
+	unsigned early_size, n_early;
 	uint32_t pull_next; // token at which the search for one to ask for goes on
 };
 

@@ -3,7 +3,7 @@
 //
 // The tokens of one builder: what it has promised the event manager. A token is a slot's name in
 // the control protocol; which of the ring's slots an event really lies in, the builder decides when
-// the data comes, save for RDMA WRITE. As many tokens as slots: whoever holds a token finds a slot.
+// the data comes, save for RDMA WRITE. There are fewer tokens than slots, see cluster_spare().
 #pragma once
 
 #include <stdbool.h>
@@ -32,6 +32,7 @@ struct token {
 	uint16_t attempt;
 	uint8_t state; // enum token_state
 	bool incomplete;
+	uint8_t stale; // slots with data of the event that came again, and are being freed
 	bool credited; // free, and the manager has been told
 	// Pull: readouts, by rank, that were asked, and that have sent
 	uint64_t asked[TOKEN_ASK_WORDS], answered[TOKEN_ASK_WORDS];

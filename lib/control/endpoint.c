@@ -274,7 +274,7 @@ bool control_send(struct control_endpoint *endpoint, unsigned node, const void *
 	frame->n_records++;
 	control_count(&peer->counters.records_sent, 1);
 	if (control_connected(peer) && !peer->lost)
-		endpoint->due[endpoint->peer_of[node]] = 0;
+		control_set_due(endpoint, peer, 0);
 	return true;
 }
 

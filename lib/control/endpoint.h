@@ -146,11 +146,12 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 				size_t size, uint64_t now);
 
 // Emits what is due: new records, retransmissions, acknowledgements, answers, heartbeats; reports
-// peers that have fallen silent. Returns how many frames it emitted. When nothing is due it costs a
-// look at one number a peer.
+// peers that have fallen silent. Returns how many frames it emitted. When nothing is due it costs
+// one comparison, else a look at one number a peer and the work.
 unsigned control_poll(struct control_endpoint *endpoint, uint64_t now);
 
-// When control_poll() will next have something to do, unless something is sent or received.
+// No later than when control_poll() will next have something to do, unless something is sent or
+// received before.
 uint64_t control_due(const struct control_endpoint *endpoint);
 
 // What the next heartbeats say. Without it they are frames without a record. False if `heartbeat`

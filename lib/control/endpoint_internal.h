@@ -87,7 +87,8 @@ struct control_endpoint {
 	unsigned cursor; // peer to be served first
 	uint32_t epoch;
 	uint16_t peer_of[CTRL_MAX_NODES]; // index in peers, or NOT_A_PEER
-	uint64_t *due;                    // of each peer; all that a poll looks at
+	uint64_t *due;                    // when each peer is to be served
+	uint64_t earliest;                // not later than any of them
 	struct peer *peers;
 	uint8_t *scratch; // for frames that are not stored
 	uint8_t heartbeat[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
@@ -144,6 +145,13 @@ static inline uint8_t *control_receive_bytes(const struct control_endpoint *endp
 					     const struct peer *peer, uint32_t sequence)
 {
 	return peer->receive_bytes + (sequence & endpoint->ring_mask) * endpoint->stride;
+}
+
+static inline void control_set_due(struct control_endpoint *endpoint, const struct peer *peer,
+				   uint64_t due)
+{
+	endpoint->due[endpoint->peer_of[peer->node]] = due;
+	endpoint->earliest = control_min(endpoint->earliest, due);
 }
 
 static inline void control_tell(const struct control_endpoint *endpoint, const struct peer *peer,

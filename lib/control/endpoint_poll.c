@@ -43,7 +43,7 @@ void control_plan(struct control_endpoint *endpoint, const struct peer *peer)
 				due = 0;
 		}
 	}
-	endpoint->due[endpoint->peer_of[peer->node]] = due;
+	control_set_due(endpoint, peer, due);
 }
 
 // How long to wait for an acknowledgement, after so many transmissions.
@@ -225,6 +225,9 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 {
 	unsigned n = 0, at = endpoint->cursor;
 
+	if (now < endpoint->earliest)
+		return 0;
+	endpoint->earliest = NEVER;
 	for (unsigned i = 0; i < endpoint->n_peers; i++) {
 		struct peer *peer = &endpoint->peers[at];
 
@@ -235,10 +238,11 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 			n += (unsigned)(peer->counters.frames_sent - before);
 			control_plan(endpoint, peer);
 			if (!served) {
-				endpoint->cursor = at;
+				endpoint->cursor = at; // what was refused stays due
 				return n;
 			}
 		}
+		endpoint->earliest = control_min(endpoint->earliest, endpoint->due[at]);
 		at = at + 1 < endpoint->n_peers ? at + 1 : 0;
 	}
 	return n;
@@ -246,9 +250,5 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 
 uint64_t control_due(const struct control_endpoint *endpoint)
 {
-	uint64_t due = NEVER;
-
-	for (unsigned i = 0; i < endpoint->n_peers; i++)
-		due = control_min(due, endpoint->due[i]);
-	return due;
+	return endpoint->earliest;
 }

@@ -153,7 +153,7 @@ static int set_mount(const struct host_system *system, const char *target, const
 static int get_link(const struct host_system *system, enum host_change_kind kind,
 		    const char *target, char value[HOST_VALUE_SIZE])
 {
-	struct host_link link;
+	struct host_link link = { 0 };
 	bool combined;
 
 	if (!(system->read_link != NULL ? system->read_link : host_link_read)(target, &link,

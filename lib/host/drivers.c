@@ -5,7 +5,9 @@
 // device arguments, the kernel drivers that a PCI device must have for it (dpdk-pmdinfo prints it).
 #include "host/stages.h"
 
+#include <ctype.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -106,10 +108,19 @@ static void read_library(struct drivers_port *port, const struct host_system *sy
 }
 
 static bool set_library(struct drivers_port *port, const struct host_system *system,
-			const char *name, size_t length)
+			const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+// Whether the file of this name, without its "librte_" and ".so", is there.
+static bool set_library(struct drivers_port *port, const struct host_system *system,
+			const char *format, ...)
 {
-	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%.*s.so", (int)length,
-		 name);
+	char name[2 * CONFIG_NAME_SIZE];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(name, sizeof(name), format, list);
+	va_end(list);
+	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s.so", name);
 	return system_exists(system, "%s", port->library);
 }
 
@@ -118,14 +129,17 @@ static void read_port(struct drivers_port *port, const struct host_system *syste
 {
 	const char *driver = plan->ports[index].profile.driver;
 	const char *last = strrchr(driver, '_');
+	int length = (int)(last != NULL ? (size_t)(last - driver) : strlen(driver));
 
 	port->looked = system_exists(system, DIRECTORY);
 	if (!port->looked)
 		return; // DPDK is linked into the program, or lies elsewhere
-	// One file may hold several drivers: net_virtio_user is in that of net_virtio.
-	if (!set_library(port, system, driver, strlen(driver)) &&
-	    (last == NULL || !set_library(port, system, driver, (size_t)(last - driver))))
-		set_library(port, system, driver, strlen(driver));
+	// One file may hold several drivers, net_virtio_user is in that of net_virtio; and
+	// mlx5_eth is in that of net_mlx5. The name that was tried last is the one that is missed.
+	if (!set_library(port, system, "%.*s", length, driver) &&
+	    !set_library(port, system, "net_%.*s", length, driver) &&
+	    strncmp(driver, "net_", 4) == 0)
+		(void)set_library(port, system, "%s", driver);
 	read_library(port, system, driver, &plan->config->ports[index]);
 }
 
@@ -137,15 +151,19 @@ void drivers_read(struct drivers_facts *facts, const struct host_system *system,
 		read_port(&facts->ports[i], system, plan, i);
 }
 
-// Debian's package of a driver: "librte-net-af-xdp23".
-static void package_name(const char *driver, char text[CONFIG_NAME_SIZE + 16])
+// Debian's package of a driver's file: "librte-net-af-xdp23", "librte-net-mlx5-23".
+static void package_name(const char *library, char *text, size_t size)
 {
-	unsigned version = 0;
-	const char *at = strrchr(DIRECTORY, '-');
+	const char *name = strrchr(library, '/'), *version = strrchr(DIRECTORY, '-');
+	int length = (int)strcspn(name != NULL ? name + 1 : library, ".");
+	unsigned number = 0;
+	bool digit;
 
-	if (at != NULL)
-		(void)sscanf(at, "-%u", &version);
-	snprintf(text, CONFIG_NAME_SIZE + 16, "librte-%s%u", driver, version);
+	name = name != NULL ? name + 1 : library;
+	digit = length > 0 && isdigit((unsigned char)name[length - 1]);
+	if (version != NULL)
+		(void)sscanf(version, "-%u", &number); // 0 if it is another layout
+	snprintf(text, size, "%.*s%s%u", length, name, digit ? "-" : "", number);
 	for (char *c = text; *c != '\0'; c++)
 		if (*c == '_')
 			*c = '-';
@@ -176,7 +194,7 @@ void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
 		   struct host_report *report)
 {
 	unsigned before = report->n_findings;
-	char package[CONFIG_NAME_SIZE + 16];
+	char package[2 * CONFIG_NAME_SIZE];
 
 	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
 		const struct drivers_port *port = &facts->ports[i];
@@ -189,7 +207,7 @@ void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
 			judge_options(port, plan, i, report);
 			continue;
 		}
-		package_name(driver, package);
+		package_name(port->library, package, sizeof(package));
 		finding = report_add(report, HOST_FAIL, STAGE,
 				     "port %s: DPDK's driver %s is not installed, there is no %s",
 				     plan->config->ports[i].name, driver, port->library);

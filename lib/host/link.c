@@ -50,6 +50,16 @@ static void read_driver(const char *interface, struct host_link *link)
 		snprintf(link->bus, sizeof(link->bus), "%s", info.bus_info);
 }
 
+// Flags tell of a carrier only some time after it came.
+static bool has_carrier(const char *interface, const struct ifreq *flags)
+{
+	struct ethtool_value value = { .cmd = ETHTOOL_GLINK };
+
+	if (ask_driver(interface, &value) == 0)
+		return value.data != 0;
+	return (flags->ifr_flags & IFF_RUNNING) != 0;
+}
+
 static void read_queues(const char *interface, struct host_link *link)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
@@ -75,7 +85,7 @@ bool host_link_read(const char *interface, struct host_link *link, void *context
 	if (ask(interface, SIOCGIFFLAGS, &answer) != 0)
 		return false;
 	link->up = (answer.ifr_flags & IFF_UP) != 0;
-	link->running = (answer.ifr_flags & IFF_RUNNING) != 0;
+	link->running = has_carrier(interface, &answer);
 	if (ask(interface, SIOCGIFMTU, &answer) == 0)
 		link->mtu = (uint32_t)answer.ifr_mtu;
 	read_driver(interface, link);

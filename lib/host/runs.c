@@ -180,13 +180,14 @@ static void read_rings(struct runs_facts *facts, const struct host_system *syste
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
-		char name[EVRING_NAME_SIZE], path[2 * SYSTEM_PATH_SIZE];
+		char name[EVRING_NAME_SIZE], path[SYSTEM_PATH_SIZE];
 		unsigned builder;
 		bool is_new;
 
-		if (!evring_directory_parse(entry->d_name, name, &builder, &is_new))
+		if (!evring_directory_parse(entry->d_name, name, &builder, &is_new) ||
+		    snprintf(path, sizeof(path), "%s/%s", whole, entry->d_name) >=
+			(int)sizeof(path))
 			continue;
-		snprintf(path, sizeof(path), "%s/%s", whole, entry->d_name);
 		judge_ring(facts, directory, hugepages, path,
 			   plan != NULL && strcmp(plan->config->name, name) == 0);
 	}

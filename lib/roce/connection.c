@@ -375,14 +375,6 @@ void cm_release(struct cm *cm, uint32_t id)
 	cm_forget(cm, connection);
 }
 
-void cm_heard(struct cm *cm, uint32_t id)
-{
-	struct connection *connection = cm_find(cm, id);
-
-	if (connection != NULL && connection->stage == CM_STAGE_ACCEPTED)
-		cm_establish(cm, connection);
-}
-
 const struct cm_counters *cm_counters(const struct cm *cm)
 {
 	return &cm->counters;

@@ -9,6 +9,9 @@
 //   active:  cm_connect(); event ESTABLISHED, REFUSED or FAILED
 //   both:    cm_disconnect(), or event DISCONNECTED; then cm_release()
 //
+// A peer whose RTU is lost is established once its queue pair has taken a packet; a connection
+// whose queue pair has come into error is ended.
+//
 // Every connection that an event or cm_connect() has told of ends with one of REFUSED, FAILED,
 // DISCONNECTED and with cm_release() by the caller; until then its queue pair stays, in error.
 //
@@ -77,7 +80,7 @@ enum cm_event_kind {
 struct cm_event {
 	enum cm_event_kind kind;
 	uint32_t id;           // of the connection
-	struct queue_pair *qp; // NULL before ESTABLISHED
+	struct queue_pair *qp; // NULL as long as there is none
 	void *user;            // of cm_accept() or cm_connect()
 	struct qp_address peer;
 	uint32_t peer_qpn;
@@ -130,8 +133,8 @@ bool cm_announce(struct cm *cm, uint16_t port, const struct queue_pair *qp);
 void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
 		const struct qp_address *source, uint64_t now);
 
-// The next datagram to send; false if there is none. Finds what has timed out: call it some times
-// in each response_timeout. Bounded work.
+// The next datagram to send; false if there is none. Finds what has timed out or come into error:
+// call it some times in each response_timeout. Bounded work.
 bool cm_poll(struct cm *cm, uint64_t now, struct cm_datagram *datagram);
 
 // The next event; false if there is none.
@@ -152,9 +155,6 @@ bool cm_disconnect(struct cm *cm, uint32_t id, uint64_t now);
 
 // The caller has nothing more to do with it: closes the queue pair, forgets the connection.
 void cm_release(struct cm *cm, uint32_t id);
-
-// The queue pair has taken a packet of the peer: it is established, even if its RTU was lost.
-void cm_heard(struct cm *cm, uint32_t id);
 
 const struct cm_counters *cm_counters(const struct cm *cm);
 uint32_t cm_open_connections(const struct cm *cm);

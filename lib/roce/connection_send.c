@@ -199,6 +199,16 @@ static void look_at(struct cm *cm, struct connection *connection, uint64_t now)
 {
 	bool waits = cm_is_half_open(connection) || connection->stage == CM_STAGE_LEAVING;
 
+	// The RTU was lost, but the peer has sent already.
+	if (connection->stage == CM_STAGE_ACCEPTED &&
+	    connection->qp->expected_psn != connection->peer_psn) {
+		cm_establish(cm, connection);
+		return;
+	}
+	if (connection->stage == CM_STAGE_ESTABLISHED && connection->qp->state == QP_ERROR) {
+		cm_disconnect(cm, connection->id, now);
+		return;
+	}
 	if (!waits || now < connection->deadline)
 		return;
 	if (connection->stage == CM_STAGE_REQUESTED || connection->tries == 0) {

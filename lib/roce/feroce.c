@@ -465,6 +465,10 @@ static void look_at(struct feroce *feroce, struct board *board, uint64_t now)
 		become_ready(feroce, board);
 		return;
 	}
+	if ((opening || board->stage == STAGE_READY) && board->qp->state == QP_ERROR) {
+		feroce_hang_up(feroce, board->qp, now);
+		return;
+	}
 	if (board->stage == STAGE_FREE || board->stage == STAGE_READY ||
 	    board->stage == STAGE_ENDED || now < board->deadline)
 		return;

@@ -11,6 +11,8 @@
 // Answers that are lost are asked for again by repeating the request. A board that opens its queue
 // pair anew after its connection has been used has restarted: the old connection is CLOSED.
 //
+// A connection whose queue pair has come into error is ended.
+//
 // What can be done to us is bounded: the number of queue pairs in all and of each address, and the
 // time until one is used.
 //

@@ -139,9 +139,7 @@ static inline void qp_count(uint64_t *counter, uint64_t n)
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
 }
 
-#define QP_NOT_LISTED UINT32_MAX
-
-// Only qp_table.c, responder*.c and requester*.c write these fields; others may read all of them.
+// Only qp_table.c, responder*.c and requester*.c write these fields; others may read them.
 struct queue_pair {
 	// First line: what the responder needs for every packet.
 	uint32_t qpn;      // 24 bits, all of them compared
@@ -171,8 +169,9 @@ struct queue_pair {
 	uint32_t qkey;     // UD
 	uint32_t index;    // in the table
 	uint16_t read_head, read_tail, read_next; // READs that are remembered; see responder_read.c
-	uint8_t responder_listed, requester_listed, completion_listed; // in the engines' lists
-	uint8_t cause;                                                 // enum qp_cause
+	uint8_t responder_listed, requester_listed; // in the engines' lists
+	uint8_t completion_listed;
+	uint8_t cause;   // enum qp_cause
 	uint8_t aborted; // UC: a message had begun, and the caller has not been told of its end
 
 	// Third and fourth line: the requester.
@@ -206,6 +205,11 @@ struct queue_pair {
 
 	struct qp_counters counters __attribute__((aligned(QP_CACHE_LINE)));
 };
+
+_Static_assert(offsetof(struct queue_pair, peer) == QP_CACHE_LINE &&
+		   offsetof(struct queue_pair, first_psn) == 2 * QP_CACHE_LINE &&
+		   offsetof(struct queue_pair, counters) == 4 * QP_CACHE_LINE,
+	       "the lines of a queue pair are as they say");
 
 #define QP_RECEIVING_SEND  1u
 #define QP_RECEIVING_WRITE 2u

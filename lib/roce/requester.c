@@ -7,6 +7,8 @@
 #define MOST_DEPTH    65536u
 #define MOST_WINDOW   65536u
 #define MOST_PACKETS  (1u << 22) // of a message: PSNs are compared modulo 2^24
+#define MOST_PSNS     (1u << 23) // of all that are unfinished
+#define MOST_LENGTH   (1u << 31) // of a message, by the standard
 #define LOOK_AT_MOST  32u        // queue pairs in one call
 #define SLOWEST_RATE  1000u      // bytes a second: what fits the fixed point
 #define NS_PER_SECOND 1000000000u
@@ -14,8 +16,7 @@
 uint64_t requester_memory(uint32_t n_qps, uint32_t depth)
 {
 	return sizeof(struct requester) +
-	       (uint64_t)n_qps * (depth * sizeof(struct work) + 2 * sizeof(uint32_t) +
-				  sizeof(struct dcqcn) + sizeof(uint64_t));
+	       (uint64_t)n_qps * (depth * sizeof(struct work) + 2 * sizeof(uint32_t));
 }
 
 static bool parameters_are_valid(const struct requester_parameters *p)
@@ -32,15 +33,8 @@ static bool allocate(struct requester *requester)
 	requester->works = calloc(n_qps * requester->parameters.depth, sizeof(*requester->works));
 	requester->active.indices = calloc(n_qps, sizeof(uint32_t));
 	requester->completions.indices = calloc(n_qps, sizeof(uint32_t));
-	if (requester->works == NULL || requester->active.indices == NULL ||
-	    requester->completions.indices == NULL)
-		return false;
-	if (requester->parameters.dcqcn == NULL)
-		return true;
-	requester->dcqcn_parameters = *requester->parameters.dcqcn;
-	requester->dcqcn = calloc(n_qps, sizeof(*requester->dcqcn));
-	requester->sent_bytes = calloc(n_qps, sizeof(*requester->sent_bytes));
-	return requester->dcqcn != NULL && requester->sent_bytes != NULL;
+	return requester->works != NULL && requester->active.indices != NULL &&
+	       requester->completions.indices != NULL;
 }
 
 struct requester *requester_create(const struct requester_parameters *parameters)
@@ -72,8 +66,6 @@ void requester_destroy(struct requester *requester)
 	free(requester->works);
 	free(requester->active.indices);
 	free(requester->completions.indices);
-	free(requester->dcqcn);
-	free(requester->sent_bytes);
 	free(requester);
 }
 
@@ -122,7 +114,8 @@ bool requester_post(struct requester *requester, struct queue_pair *qp,
 	if (requester_room(requester, qp) == 0 || !is_of_service(qp, message))
 		return false;
 	packets = count_packets(qp, message->length);
-	if (packets > MOST_PACKETS)
+	if (message->length > MOST_LENGTH || packets > MOST_PACKETS ||
+	    ((qp->post_psn - qp->first_psn) & ROCE_24_BITS) + packets > MOST_PSNS)
 		return false;
 	*work_of(requester, qp, qp->posted) = (struct work){
 		.user = message->user,
@@ -263,18 +256,4 @@ void requester_set_rate(struct queue_pair *qp, uint64_t bytes_per_second)
 void requester_pause(struct requester *requester, uint64_t until)
 {
 	requester->paused_until = until;
-}
-
-void requester_notified(struct requester *requester, struct queue_pair *qp, uint64_t now)
-{
-	struct dcqcn *dcqcn;
-
-	qp_count(&qp->counters.cnp_received, 1);
-	if (requester->dcqcn == NULL || qp->state != QP_READY)
-		return;
-	dcqcn = &requester->dcqcn[qp->index];
-	if (qp->ns_per_byte == 0)
-		dcqcn_start(dcqcn, &requester->dcqcn_parameters, now);
-	if (dcqcn_notified(dcqcn, &requester->dcqcn_parameters, now))
-		requester_set_rate(qp, dcqcn->rate);
 }

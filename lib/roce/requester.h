@@ -14,7 +14,6 @@
 // Threads: one, see queue_pair.h.
 #pragma once
 
-#include "roce/dcqcn.h"
 #include "roce/qp_table.h"
 
 struct requester;
@@ -26,8 +25,6 @@ struct requester_parameters {
 	uint32_t window;       // packets sent and not acknowledged, 2..65536; rxe answers 128
 	uint32_t ack_interval; // an ACK is asked for each so many packets inside a message, >= 1
 	uint32_t burst;        // packets of one queue pair before another one's turn, >= 1
-	// Congestion control of each queue pair by the peer's CNPs; NULL: none, CNPs are counted.
-	const struct dcqcn_parameters *dcqcn;
 };
 
 enum requester_operation { REQUESTER_SEND, REQUESTER_WRITE, REQUESTER_READ };
@@ -84,7 +81,8 @@ uint64_t requester_memory(uint32_t n_qps, uint32_t depth);
 uint32_t requester_room(const struct requester *requester, const struct queue_pair *qp);
 
 // False, and nothing posted, if there is no room, the queue pair is not ready, or the message is
-// none of its service: READ without RC, UD longer than the path MTU, more than 2^22 packets.
+// none of its service: READ without RC, UD longer than the path MTU, more than 2^31 bytes or 2^22
+// packets, or 2^23 with all that are unfinished.
 bool requester_post(struct requester *requester, struct queue_pair *qp,
 		    const struct requester_message *message);
 
@@ -103,9 +101,6 @@ enum requester_verdict requester_receive(struct requester *requester, struct que
 					 const struct qp_address *source, uint64_t now,
 					 struct requester_data *data);
 
-// A CNP of the peer came.
-void requester_notified(struct requester *requester, struct queue_pair *qp, uint64_t now);
-
 // The next message that is done, of each queue pair in the order posted. Frees its room.
 bool requester_completion(struct requester *requester, struct requester_completion *completion);
 
@@ -113,7 +108,7 @@ bool requester_completion(struct requester *requester, struct requester_completi
 void requester_flush(struct requester *requester, struct queue_pair *qp);
 
 // Rate of a queue pair in bytes of payload and headers a second, from the next packet on; 0: no
-// limit. With DCQCN the next CNP sets another one.
+// limit. What a CNP makes of it is the caller's, which also counts it (counters.cnp_received).
 void requester_set_rate(struct queue_pair *qp, uint64_t bytes_per_second);
 
 // PFC: requester_poll() gives nothing before `until`; 0 ends a pause.

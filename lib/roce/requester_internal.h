@@ -37,9 +37,6 @@ struct requester {
 	struct ring active;      // queue pairs with unfinished messages
 	struct ring completions; // queue pairs with messages that are done and not told
 	uint32_t turn;           // packets that the first active one has sent in a row
-	struct dcqcn_parameters dcqcn_parameters;
-	struct dcqcn *dcqcn;  // [queue pair's index], NULL: none
-	uint64_t *sent_bytes; // since DCQCN was told
 };
 
 static inline struct work *work_of(const struct requester *requester, const struct queue_pair *qp,

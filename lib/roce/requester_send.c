@@ -50,33 +50,23 @@ static bool is_open(const struct requester *requester, const struct queue_pair *
 	return work->operation != REQUESTER_READ || qp->reads_out < qp->max_reads;
 }
 
-static bool must_wait(struct requester *requester, struct queue_pair *qp, uint64_t now)
+static bool must_wait(struct queue_pair *qp, uint64_t now)
 {
 	if (qp->waits_rnr) {
 		if (now < qp->resume)
 			return true;
 		qp->waits_rnr = 0;
 	}
-	if (qp->ns_per_byte == 0)
-		return false;
-	if (requester->dcqcn != NULL &&
-	    dcqcn_advance(&requester->dcqcn[qp->index], &requester->dcqcn_parameters,
-			  requester->sent_bytes[qp->index], now))
-		requester_set_rate(qp, requester->dcqcn[qp->index].rate);
-	if (requester->dcqcn != NULL)
-		requester->sent_bytes[qp->index] = 0;
-	return now < qp->next_send;
+	return qp->ns_per_byte != 0 && now < qp->next_send;
 }
 
-static void pace(struct requester *requester, struct queue_pair *qp, uint64_t now, uint32_t bytes)
+static void pace(struct queue_pair *qp, uint64_t now, uint32_t bytes)
 {
 	if (qp->ns_per_byte == 0)
 		return;
 	if (qp->next_send + PACING_SLACK < now)
 		qp->next_send = now - PACING_SLACK;
 	qp->next_send += (bytes * qp->ns_per_byte) >> 32;
-	if (requester->sent_bytes != NULL)
-		requester->sent_bytes[qp->index] += bytes;
 }
 
 static bool asks_for_ack(const struct requester *requester, struct queue_pair *qp, unsigned place)
@@ -169,13 +159,13 @@ bool requester_next(struct requester *requester, struct queue_pair *qp, uint64_t
 	if (qp->state != QP_READY || qp->current == qp->posted)
 		return false;
 	work = work_of(requester, qp, qp->current);
-	if (!is_open(requester, qp, work) || must_wait(requester, qp, now))
+	if (!is_open(requester, qp, work) || must_wait(qp, now))
 		return false;
 	describe(requester, qp, work, packet);
 	go_on(requester, qp, work);
 	if (packet->header.ack_request)
 		expect_answer(qp, now);
-	pace(requester, qp, now, packet->size + packet->header.payload_offset + WIRE_OVERHEAD);
+	pace(qp, now, packet->size + packet->header.payload_offset + WIRE_OVERHEAD);
 	qp_count(&qp->counters.sent_packets, 1);
 	qp_count(&qp->counters.sent_bytes, packet->size);
 	if (packet->again)

@@ -366,7 +366,7 @@ static enum qp_drop admit(const struct queue_pair *qp, const struct roce_packet 
 	return QP_N_DROPS;
 }
 
-static bool wants_cnp(const struct responder *responder, struct queue_pair *qp, uint64_t now)
+bool responder_wants_cnp(const struct responder *responder, struct queue_pair *qp, uint64_t now)
 {
 	if (responder->parameters.cnp_interval == 0 || now < qp->next_cnp)
 		return false;
@@ -388,7 +388,7 @@ enum responder_verdict responder_check(struct responder *responder, struct queue
 		return responder_drop(qp, drop);
 	// A datagram does not say which queue pair of its sender notifications are for: none.
 	if (arrival->congested && qp->service != ROCE_UD)
-		reply->cnp = wants_cnp(responder, qp, now);
+		reply->cnp = responder_wants_cnp(responder, qp, now);
 	switch (qp->service) {
 	case ROCE_RC:
 		return check_rc(responder, qp, packet, delivery, reply);

@@ -6,6 +6,7 @@
 #include "roce/responder_internal.h"
 
 #define LONGEST_READ (1u << 31) // bytes, by the standard
+#define MOST_PACKETS (1u << 22) // of its responses: PSNs are compared modulo 2^24
 
 static struct remembered_read *read_of(const struct responder *responder,
 				       const struct queue_pair *qp, uint16_t number)
@@ -46,7 +47,8 @@ static enum qp_drop judge(const struct responder *responder, const struct queue_
 		return QP_DROP_UNSUPPORTED;
 	if (is_full(responder, qp) && !read_of(responder, qp, qp->read_head)->answered)
 		return QP_DROP_SEQUENCE; // more at once than were agreed upon
-	if (packet->payload_size != 0 || packet->pad != 0 || reth->length > LONGEST_READ)
+	if (packet->payload_size != 0 || packet->pad != 0 || reth->length > LONGEST_READ ||
+	    count_packets(qp, reth->length) > MOST_PACKETS)
 		return QP_DROP_LENGTH;
 	if (reth->length != 0 && region_at(regions, reth->rkey, qp->domain, REGION_READ,
 					   reth->address, reth->length) == NULL)

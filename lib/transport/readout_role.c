@@ -14,10 +14,13 @@
 #include "transport/send_queue.h"
 #include "wire/ctrl.h"
 
-#define NOTES_MOST  32u
-#define QUEUE_MOST  65536u
-#define BURST_BYTES 65536u // of the pacer
-#define SEEK_PART   5u     // of a second, for a builder whose address is not known
+#define NOTES_MOST 32u
+#define QUEUE_MOST 65536u
+// What leaves at once: what the rate gives between two polls, and some packets at least.
+#define BURST_US      20u
+#define BURST_PACKETS 2u
+#define BURST_MOST    (1u << 20)
+#define SEEK_PART     5u // of a second, for a builder whose address is not known
 
 struct readout {
 	struct role role;
@@ -27,6 +30,7 @@ struct readout {
 	struct send_queue queue;
 	struct pacer pacer;
 	unsigned n_builders, self; // of the system; number of this node
+	double share;              // of a builder's rate that this node may take
 	uint16_t *indices;         // by source of the set: index among the run's expected sources
 
 	// The run
@@ -206,10 +210,17 @@ static bool find_builder(struct readout *readout)
 
 static void set_pace(struct readout *readout, uint64_t now)
 {
-	uint64_t rate = readout->grant.bytes != 0 ? readout->grant.bytes : PACER_UNLIMITED;
+	const struct config *config = readout->parameters.config;
+	uint64_t rate = PACER_UNLIMITED, hz = readout->pacer.ticks_per_second;
+	uint64_t burst;
 
-	if (rate != readout->pacer.rate)
-		pacer_set_rate(&readout->pacer, rate, now);
+	if (readout->grant.bytes != 0 && config->event_manager.shaping != CONFIG_SHAPING_NONE)
+		rate = RTE_MAX((uint64_t)((double)readout->grant.bytes * readout->share), 1u);
+	if (rate == readout->pacer.rate)
+		return;
+	burst = rate == PACER_UNLIMITED ? 0 : rate / (1000000 / BURST_US);
+	burst = RTE_MAX(burst, BURST_PACKETS * (uint64_t)readout->parameters.mtu);
+	pacer_init(&readout->pacer, hz, rate, (uint32_t)RTE_MIN(burst, BURST_MOST), now);
 }
 
 // Begins with the next event; false if there is none.
@@ -427,6 +438,18 @@ static uint32_t rank_of(const struct config_cluster *cluster)
 	return rank;
 }
 
+// The rate that a grant names is the builder's, for all that send to it. As many nodes send to it
+// at the same time as there are more of them than builders.
+static double share_of(const struct config_cluster *cluster)
+{
+	unsigned n_readouts = 0;
+
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
+		n_readouts += cluster->nodes[i].n_sources > 0;
+	return n_readouts > cluster->n_builders ? (double)cluster->n_builders / (double)n_readouts
+						: 1;
+}
+
 static bool make_parts(struct readout *readout, const struct readout_parameters *p)
 {
 	const struct block_packets_parameters packets = {
@@ -471,7 +494,8 @@ struct role *readout_role_create(const struct readout_parameters *parameters)
 	readout->last = generator->events > 0 ? generator->events : UINT64_MAX;
 	readout->end = UINT64_MAX;
 	readout->cycles_per_event = generator->rate > 0 ? (double)hz / generator->rate : 0;
-	pacer_init(&readout->pacer, hz, PACER_UNLIMITED, BURST_BYTES, rte_rdtsc());
+	readout->share = share_of(&parameters->config->cluster);
+	pacer_init(&readout->pacer, hz, PACER_UNLIMITED, BURST_MOST, rte_rdtsc());
 	if (!make_parts(readout, parameters)) {
 		readout_fini(&readout->role);
 		return NULL;

@@ -16,19 +16,25 @@ static bool is_ipv4(const struct qp_address *address)
 	return memcmp(address->bytes, prefix, sizeof(prefix)) == 0;
 }
 
+static size_t ethernet_size(const struct roce_way *way)
+{
+	return NET_ETH_SIZE + (way->vlan_tci != 0 ? NET_VLAN_SIZE : 0);
+}
+
 size_t roce_frame_headers_size(const struct roce_way *way)
 {
-	return NET_ETH_SIZE + (is_ipv4(&way->peer) ? NET_IPV4_SIZE : NET_IPV6_SIZE) + NET_UDP_SIZE;
+	return ethernet_size(way) + (is_ipv4(&way->peer) ? NET_IPV4_SIZE : NET_IPV6_SIZE) +
+	       NET_UDP_SIZE;
 }
 
 static size_t write_ipv6(uint8_t *bytes, const struct roce_way *way, uint32_t size)
 {
 	struct net_mac from, to;
-	uint8_t *ip = bytes + NET_ETH_SIZE, *udp = ip + NET_IPV6_SIZE;
+	uint8_t *ip = bytes + ethernet_size(way), *udp = ip + NET_IPV6_SIZE;
 
 	memcpy(from.bytes, way->own_mac, sizeof(from.bytes));
 	memcpy(to.bytes, way->peer_mac, sizeof(to.bytes));
-	net_eth_encode(bytes, &to, &from, 0, NET_TYPE_IPV6);
+	net_eth_encode(bytes, &to, &from, way->vlan_tci, NET_TYPE_IPV6);
 	store_be32(ip, 6u << 28 | (uint32_t)way->dscp << 22);
 	store_be16(ip + 4, (uint16_t)(NET_UDP_SIZE + size));
 	ip[6] = 17; // UDP
@@ -39,7 +45,7 @@ static size_t write_ipv6(uint8_t *bytes, const struct roce_way *way, uint32_t si
 	store_be16(udp + 2, ROCE_UDP_PORT);
 	store_be16(udp + 4, (uint16_t)(NET_UDP_SIZE + size));
 	store_be16(udp + 6, 0);
-	return NET_ETH_SIZE + NET_IPV6_SIZE + NET_UDP_SIZE;
+	return roce_frame_headers_size(way);
 }
 
 size_t roce_frame_headers(uint8_t *bytes, const struct roce_way *way, uint32_t size)
@@ -49,6 +55,7 @@ size_t roce_frame_headers(uint8_t *bytes, const struct roce_way *way, uint32_t s
 		.destination_ip = load_be32(way->peer.bytes + 12),
 		.source_port = way->source_port,
 		.destination_port = ROCE_UDP_PORT,
+		.vlan_tci = way->vlan_tci,
 		.dscp_ecn = (uint8_t)(way->dscp << 2),
 	};
 
@@ -81,6 +88,6 @@ struct rte_mbuf *roce_frame_make(struct rte_mempool *pool, const struct roce_way
 	if (payload_size > 0)
 		memcpy(bytes + front + headers_size, payload, payload_size);
 	memset(bytes + front + headers_size + payload_size, 0, pad);
-	icrc_append(bytes + NET_ETH_SIZE, front - NET_ETH_SIZE - NET_UDP_SIZE, size);
+	icrc_append(bytes + ethernet_size(way), front - ethernet_size(way) - NET_UDP_SIZE, size);
 	return mbuf;
 }

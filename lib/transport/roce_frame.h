@@ -9,13 +9,14 @@
 
 #include "roce/queue_pair.h"
 
-#define ROCE_FRAME_HEADERS 62u // bytes at most: Ethernet, IPv6, UDP
+#define ROCE_FRAME_HEADERS 66u // bytes at most: Ethernet, VLAN, IPv6, UDP
 
 // The way to a peer.
 struct roce_way {
 	uint8_t own_mac[6], peer_mac[6];
 	struct qp_address own, peer; // IPv4 as ::ffff:a.b.c.d
 	uint16_t source_port; // UDP, from 49152 on: one a queue pair, so that switches balance
+	uint16_t vlan_tci;    // 0: no tag
 	uint8_t dscp;
 };
 

@@ -11,7 +11,7 @@
 // names rkey and address of its connection's region, which are checked on every packet; where the
 // bytes lie in the slot is the builder's business, so nothing on the wire can write elsewhere.
 //
-// Where consumers hold all slots of a builder, the first packet of a message for it gets an RNR
+// Where consumers hold all slots of a builder, the first packet of an RC message for it gets an RNR
 // NAK: its source waits, others need not.
 //
 // Threads: the rx role's lcore; the counters may be read by others at any time.
@@ -44,6 +44,10 @@ struct roce_port_parameters {
 
 #define ROCE_PORT_BUFFER 512u
 
+// Of a datagram at most: Ethernet with two VLAN tags, IPv4 with options, UDP, BTH, RETH, immediate,
+// MFP header.
+#define ROCE_PORT_HEADERS 142u
+
 // What becomes of a packet.
 enum roce_result {
 	ROCE_TAKEN,     // it was answered, or dropped and counted: the caller frees it
@@ -64,7 +68,7 @@ struct roce_port_counters {
 	uint64_t data;  // handed on
 	uint64_t rnr;   // messages put off, consumers holding all slots
 	uint64_t sent;
-	uint64_t not_sent; // no mbuf, or the port was full: asked for again
+	uint64_t not_sent; // no mbuf, no way to the peer, or the port was full: asked for again
 };
 
 // A queue pair, for telemetry; a relaxed snapshot.
@@ -81,9 +85,6 @@ struct roce_port_qp {
 struct roce_port *roce_port_create(const struct roce_port_parameters *parameters, char *error);
 void roce_port_destroy(struct roce_port *port);
 
-// Bytes that it allocates, for the plan.
-uint64_t roce_port_memory(const struct config *config);
-
 // Whether datagrams to this UDP port are for roce_port_receive().
 static inline bool roce_port_is_for(const struct config *config, uint16_t udp_port)
 {
@@ -93,7 +94,8 @@ static inline bool roce_port_is_for(const struct config *config, uint16_t udp_po
 }
 
 // Takes a datagram, of which header_bytes are contiguous at `bytes`, the whole is in the mbuf; now:
-// ns. The source of *segment and its event are filled, arrival and event_index are not.
+// ns. header_bytes: all, or at least those of all headers, of the MFP too (ROCE_PORT_HEADERS). The
+// source of *segment and its event are filled, arrival and event_index are not.
 enum roce_result roce_port_receive(struct roce_port *port, struct rte_mbuf *mbuf,
 				   const uint8_t *bytes, uint32_t header_bytes,
 				   const struct net_frame *frame, uint64_t now,
@@ -103,6 +105,13 @@ enum roce_result roce_port_receive(struct roce_port *port, struct rte_mbuf *mbuf
 // called after each burst, and now and then.
 unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **mbufs,
 			unsigned max);
+
+// Says how many of them left, and how many did not.
+void roce_port_sent(struct roce_port *port, unsigned sent, unsigned not_sent);
+
+// Takes leave of all peers that connected: none is taken any more. False as long as one has not
+// answered; to be called, between polls, until it is true or patience ends.
+bool roce_port_leave(struct roce_port *port, uint64_t now);
 
 const struct roce_port_counters *roce_port_counters(const struct roce_port *port);
 // NULL where connections are not made by RDMA CM.

@@ -16,8 +16,10 @@
 #include "wire/net.h"
 
 // As many bytes as the headers of a segment can have: Ethernet with two VLAN tags, IPv4 with
-// options or IPv6, UDP, LB and RE.
-#define HEADER_BYTES 136u
+// options or IPv6, UDP; then LB and RE, or RoCE's.
+#define HEADER_BYTES ROCE_PORT_HEADERS
+
+#define LEAVE_NS 500000000u // that RoCE's peers get to answer our leave
 
 #define OBSERVE_POLLS 16u // of which one looks how full links and slots are
 
@@ -37,6 +39,7 @@ struct rx {
 	double ns_per_tick;
 	uint64_t last_packet; // TSC
 	uint64_t drain_start; // TSC, 0: not draining
+	uint64_t leave_start; // TSC, 0: RoCE's peers have not been told
 
 	// Segments of this burst, by builder; links are rung once a burst.
 	struct rte_mbuf *staged[CONFIG_MAX_BUILDERS][ROLE_BURST];
@@ -357,6 +360,8 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 		return true;
 	}
 	if (rx->parameters.roce != NULL && is_roce(rx, &frame)) {
+		if (unlikely(!all_at_hand))
+			return false;
 		serve_roce(rx, mbuf, bytes, header_bytes, &frame);
 		return true;
 	}
@@ -470,7 +475,9 @@ static unsigned send_roce(struct rx *rx, uint64_t now)
 		return 0;
 	if (p->reply_queue >= 0)
 		sent = rte_eth_tx_burst(p->port_id, (uint16_t)p->reply_queue, mbufs, (uint16_t)n);
-	rte_pktmbuf_free_bulk(mbufs + sent, n - sent);
+	roce_port_sent(p->roce, sent, n - sent);
+	if (unlikely(sent < n))
+		rte_pktmbuf_free_bulk(mbufs + sent, n - sent);
 	return n;
 }
 
@@ -485,6 +492,8 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	if (unlikely(!links_have_room(rx))) {
 		role->backpressured = true;
 		rx->last_packet = now; // what waits behind a full link is not quiet
+		if (rx->parameters.roce != NULL)
+			(void)send_roce(rx, now);
 		return 0;
 	}
 	n = rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
@@ -503,6 +512,17 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	return n;
 }
 
+// True when peers that connected have been told of the end, or do not answer.
+static bool has_left(struct rx *rx, uint64_t now)
+{
+	if (rx->parameters.roce == NULL)
+		return true;
+	if (rx->leave_start == 0)
+		rx->leave_start = now;
+	return roce_port_leave(rx->parameters.roce, to_ns(rx, now)) ||
+	       to_ns(rx, now - rx->leave_start) > LEAVE_NS;
+}
+
 static bool rx_drain(struct role *role, uint64_t now)
 {
 	struct rx *rx = rx_of(role);
@@ -514,8 +534,10 @@ static bool rx_drain(struct role *role, uint64_t now)
 	rx_poll(role, now);
 	if (rx->parameters.flow_control != NULL)
 		(void)flow_control_release(rx->parameters.flow_control, now);
-	return now - rx->last_packet > rx->parameters.quiet_cycles ||
-	       now - rx->drain_start > rx->parameters.drain_cycles;
+	if (rx->leave_start == 0 && now - rx->last_packet <= rx->parameters.quiet_cycles &&
+	    now - rx->drain_start <= rx->parameters.drain_cycles)
+		return false;
+	return has_left(rx, now);
 }
 
 static void rx_fini(struct role *role)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Private networks for tests: two network namespaces joined by a veth pair.
+"""Private networks for tests. Network: two network namespaces joined by a veth pair.
 
     kernel host, 10.0.0.1      the appliance, 10.0.0.2
         [ veth-a ] ---------------- [ veth-b ]
 
 End b has no address of its own: whoever answers there is the program under test.
+
+Bridge: a namespace for each node of a system, all joined by a bridge in one more; the nodes' ends
+have no addresses of their own either.
 """
 
 import contextlib
@@ -98,6 +101,20 @@ class Namespace:
             fcntl.ioctl(control, _SIOCETHTOOL, request)
 
 
+def _make_namespace(stack, letter, device):
+    """A namespace that goes when the stack is closed."""
+    try:
+        namespace = Namespace(f"evbtest-{os.getpid()}-{letter}", device)
+    except (OSError, evbtest.Failure) as error:
+        evbtest.skip(f"no network namespaces here: {error}")
+    stack.callback(namespace.delete)
+    with namespace.entered(), contextlib.suppress(FileNotFoundError):
+        # Its router solicitations would be packets that the test did not send.
+        with open("/proc/sys/net/ipv6/conf/all/disable_ipv6", "w", encoding="ascii") as file:
+            file.write("1")
+    return namespace
+
+
 class Network:
     """Context manager: makes the pair, removes it with everything in it."""
 
@@ -120,22 +137,9 @@ class Network:
     def __exit__(self, *_):
         self._stack.close()
 
-    def _namespace(self, letter):
-        name = f"evbtest-{os.getpid()}-{letter}"
-        try:
-            namespace = Namespace(name, f"veth-{letter}")
-        except (OSError, evbtest.Failure) as error:
-            evbtest.skip(f"no network namespaces here: {error}")
-        self._stack.callback(namespace.delete)
-        with namespace.entered(), contextlib.suppress(FileNotFoundError):
-            # Its router solicitations would be packets that the test did not send.
-            with open("/proc/sys/net/ipv6/conf/all/disable_ipv6", "w", encoding="ascii") as file:
-                file.write("1")
-        return namespace
-
     def _make(self):
-        self.host = self._namespace("a")
-        self.evb = self._namespace("b")
+        self.host = _make_namespace(self._stack, "a", "veth-a")
+        self.evb = _make_namespace(self._stack, "b", "veth-b")
         _ip("link", "add", self.host.device, "netns", self.host.name, "mtu", str(self._mtu),
             "type", "veth", "peer", "name", self.evb.device, "netns", self.evb.name,
             "mtu", str(self._mtu))
@@ -144,6 +148,51 @@ class Network:
             namespace.set_checksum_offload(self._checksum_offload)
             _ip("-n", namespace.name, "link", "set", "lo", "up")
             _ip("-n", namespace.name, "link", "set", namespace.device, "up")
+
+
+class Bridge:
+    """Context manager: makes the bridge and the nodes' namespaces, removes them with everything in
+    them.
+
+    devices: {node: (device, MTU)}. `nodes` has the namespaces, in which the devices are up.
+    """
+
+    def __init__(self, devices):
+        self._devices = devices
+        self._stack = contextlib.ExitStack()
+        self.nodes = {}
+        self.bridge = None
+
+    def __enter__(self):
+        evbtest.need_root()
+        _sweep()
+        try:
+            self._make()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def port(self, node):
+        """The bridge's device at the other end of a node's."""
+        return f"port{list(self._devices).index(node)}"
+
+    def _make(self):
+        self.bridge = _make_namespace(self._stack, "bridge", "bridge")
+        _ip("-n", self.bridge.name, "link", "add", "bridge", "mtu",
+            str(max(mtu for _, mtu in self._devices.values())), "type", "bridge")
+        _ip("-n", self.bridge.name, "link", "set", "bridge", "up")
+        for node, (device, mtu) in self._devices.items():
+            namespace = _make_namespace(self._stack, node, device)
+            self.nodes[node] = namespace
+            _ip("link", "add", device, "netns", namespace.name, "mtu", str(mtu), "type", "veth",
+                "peer", "name", self.port(node), "netns", self.bridge.name, "mtu", str(mtu))
+            _ip("-n", self.bridge.name, "link", "set", self.port(node), "master", "bridge", "up")
+            _ip("-n", namespace.name, "link", "set", "lo", "up")
+            _ip("-n", namespace.name, "link", "set", device, "up")
 
 
 def _internet_checksum(data):

@@ -150,6 +150,36 @@ def test_exporter_endpoint():
         check(complete and int(complete[1]) > 20, "no complete events in the exporter's text")
 
 
+# --- Telegraf --------------------------------------------------------------------------------------
+
+
+def hollow(value, path):
+    """Paths of what Telegraf's dpdk input refuses: nulls and empty dictionaries."""
+    if value is None or value == {}:
+        return [path]
+    members = value.items() if isinstance(value, dict) else []
+    return [found for key, one in members for found in hollow(one, f"{path}.{key}")]
+
+
+def test_answers_are_never_hollow():
+    """Nor where there are no generators, writers and links: an appliance that only waits."""
+    with evbtest.Workspace() as work:
+        waiting = appliance.generated(work, writer=None)
+        del waiting["generators"]
+        for process in (work.run(waiting), running(work)):
+            with telemetry.Telemetry(process.name) as client:
+                for command in client.query("/"):
+                    if not command.startswith("/evb/"):
+                        continue
+                    names = [""]
+                    if command.endswith("/info") and command != "/evb/info":
+                        names = client.query(command.replace("/info", "/list"))
+                    for name in names:
+                        answer = client.query(command, str(name))
+                        check_equal([] if isinstance(answer, list) else hollow(answer, command), [],
+                                    f"hollow parts of {command},{name}")
+
+
 # --- alerts and dashboard --------------------------------------------------------------------------
 
 

@@ -248,6 +248,24 @@ def test_without_hugepages():
         judge.check_files(work.path("events"), plan.expected())
 
 
+def test_generic_mode():
+    """An interface whose driver has no XDP: the kernel runs the program behind it."""
+    device = "macvlan-b"
+    with evbtest.Workspace() as work:
+        net = make_network(work, kernel_address=False)
+        ip("-n", net.evb.name, "link", "add", device, "link", net.evb.device, "type", "macvlan")
+        ip("-n", net.evb.name, "link", "set", device, "up")
+        stream = ejfat_sender.Stream(SOURCES, 100, 10, (0, 400))
+        plan = ejfat_sender.Plan(stream, end_of_run=False)
+        evb = start(work, net, appliance.builder(work, port(net, device=device), stream))
+        plan.send(udp_to_evb(work, net), RATE)
+        found = settled(evb, plan.good)
+        summary = drained(evb, stream, work, plan.expected())
+        check_sums(found, summary)
+        check_equal(found["mode"], "generic", "mode")
+        check_equal(attached(net.evb, device), None, "program after the end")
+
+
 def test_ether_type():
     """Segments right behind an EtherType; those of other EtherTypes are the kernel's."""
     with evbtest.Workspace() as work:

@@ -82,7 +82,7 @@ function sparkline(canvas, points, name, range) {
 // Round values between which the grid lines lie.
 function steps(most) {
   const raw = most / 4, size = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * size).find((value) => value >= raw);
+  const step = [1, 2, 5, 10].map((factor) => factor * size).find((value) => value >= raw);
   const list = [];
   for (let value = 0; value <= most * 1.0001; value += step)
     list.push(value);

@@ -157,9 +157,10 @@ function tiles(last) {
   const free = latest(column("slots_free"));
   const all = (summary.loss_total ?? 0) + (summary.packets_missed ?? 0);
   const incomplete = (summary.events_incomplete ?? 0) + (summary.events_discarded ?? 0);
+  const incompletes = rate("events_incomplete"), discards = rate("events_discarded");
   const ratio = events.map(([time, value], i) => {
-    const other = (rate("events_incomplete")[i]?.[1] ?? 0) + (rate("events_discarded")[i]?.[1] ?? 0);
-    return [time, value === null || value + other === 0 ? null : value / (value + other)];
+    const seen = value + (incompletes[i]?.[1] ?? 0) + (discards[i]?.[1] ?? 0);
+    return [time, value === null || seen === 0 ? null : value / seen];
   });
   return [
     tile("Complete events", "rate", recent(events),
@@ -260,7 +261,8 @@ function sourcePanel() {
   if (!list.length)
     return panel("Sources", "none expected here");
   return panel("Sources", `${fine} of ${list.length} without loss; the worst first`,
-    h("div", { class: `cells ${list.length > 200 ? "many" : ""}` }, ...inOrder.map((one) =>
+    h("div", { class: `cells ${list.length > 1000 ? "crowd" : list.length > 200 ? "many" : ""}` },
+    ...inOrder.map((one) =>
       h("i", { class: TONES[one.state], title: `source ${one.name}: ${one.state}` }))),
     table([["source"], ["", "left"], ["blocks"], ["payload"], ["behind"], ["missing"], ["dropped"],
       ["main cause", "left"]],

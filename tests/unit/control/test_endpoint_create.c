@@ -74,6 +74,25 @@ static void poll__1023_peers(void **state)
 	control_destroy(endpoint);
 }
 
+static void poll__says_when_it_is_due(void **state)
+{
+	static const uint16_t peers[] = { 1, 2, 3, 4 };
+	unsigned n_emitted = 0;
+	struct control_parameters parameters = alone(&n_emitted, peers, 4);
+	struct control_endpoint *endpoint = control_create(&parameters, NULL);
+
+	(void)state;
+	assert_non_null(endpoint);
+	assert_int_equal(control_due(endpoint), 0);
+	// The heartbeats are spread over the interval.
+	for (unsigned i = 0; i < 8; i++) {
+		assert_int_equal(control_poll(endpoint, i * 25 * MS), 1);
+		assert_int_equal(control_poll(endpoint, i * 25 * MS + 24 * MS), 0);
+		assert_int_equal(control_due(endpoint), (i + 1) * 25 * MS);
+	}
+	control_destroy(endpoint);
+}
+
 static void poll__goes_on_where_it_was_refused(void **state)
 {
 	static const uint16_t peers[] = { 1, 2, 3 };
@@ -182,6 +201,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(poll__1023_peers),
+		cmocka_unit_test(poll__says_when_it_is_due),
 		cmocka_unit_test(poll__goes_on_where_it_was_refused),
 		cmocka_unit_test(poll__no_peer_starves),
 		cmocka_unit_test(create__refuses_with_a_reason),

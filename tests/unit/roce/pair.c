@@ -51,8 +51,6 @@ uint8_t pair_byte(const struct pair_flow *flow, uint32_t number, uint32_t i)
 
 static void open_side(struct pair *pair, unsigned which)
 {
-	static const struct dcqcn_parameters *dcqcn;
-	static struct dcqcn_parameters defaults;
 	struct pair_side *side = &pair->sides[which];
 	struct region region = { .address = PAIR_ADDRESS,
 				 .length = PAIR_MEMORY,
@@ -75,9 +73,6 @@ static void open_side(struct pair *pair, unsigned which)
 		.burst = 3,
 	};
 
-	defaults = dcqcn_defaults(UINT64_C(1000000000));
-	dcqcn = pair->options.with_dcqcn ? &defaults : NULL;
-	requesting.dcqcn = dcqcn;
 	memset(side->guarded, PAIR_CANARY, sizeof(side->guarded));
 	side->memory = side->guarded + PAIR_GUARD;
 	for (uint32_t i = 0; i < PAIR_MEMORY; i++)
@@ -366,6 +361,13 @@ static void take_response(struct pair *pair, unsigned which, struct queue_pair *
 	       packet->bytes + header->payload_offset, data.size);
 }
 
+static void take_cnp(const struct pair *pair, struct queue_pair *qp)
+{
+	qp_count(&qp->counters.cnp_received, 1);
+	if (pair->options.slows_down) // to between 1/2 and 10 MB/s
+		requester_set_rate(qp, 10000000 / (1 + qp->counters.cnp_received % 20));
+}
+
 static void take(struct pair *pair, const struct pair_packet *packet)
 {
 	struct pair_side *side = &pair->sides[packet->to];
@@ -383,7 +385,7 @@ static void take(struct pair *pair, const struct pair_packet *packet)
 	}
 	side->given[qp->index]++;
 	if (header.opcode == ROCE_CNP)
-		requester_notified(side->requester, qp, pair->now);
+		take_cnp(pair, qp);
 	else if (header.flags & ROCE_RESPONSE)
 		take_response(pair, packet->to, qp, packet, &header);
 	else

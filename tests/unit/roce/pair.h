@@ -37,7 +37,7 @@ struct pair_options {
 	uint32_t window, ack_interval;
 	uint8_t retry_count;
 	bool like_rxe;
-	bool with_dcqcn;
+	bool slows_down; // a sender that is notified of congestion
 	uint64_t seed;
 };
 

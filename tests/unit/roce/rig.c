@@ -48,7 +48,6 @@ static void make_engines(struct rig *rig, const struct rig_options *options)
 		.window = options->window,
 		.ack_interval = options->ack_interval,
 		.burst = 4,
-		.dcqcn = options->dcqcn,
 	};
 
 	rig->responder = responder_create(&responding);

@@ -60,7 +60,6 @@ struct rig_options {
 	bool without_regions;
 	uint32_t window, ack_interval;
 	uint32_t peer_psn;
-	const struct dcqcn_parameters *dcqcn;
 };
 
 // RC, an ACK for each request for one, WRITE and READ allowed.

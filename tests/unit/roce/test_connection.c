@@ -252,17 +252,39 @@ static void lost__each_message_once(void **state)
 
 static void lost__rtu_but_data_comes(void **state)
 {
+	struct cm_datagram rep;
+	struct queue_pair *qp;
+
 	(void)state;
 	connect_active();
 	exchange(NULL, 0);
 	expect_event(&passive, CM_REQUESTED);
-	cm_heard(passive.cm, passive.event.id); // no data may come yet
-	expect_no_event(&passive);
 	assert_true(cm_accept(passive.cm, passive.event.id, &acceptance, now));
-	cm_heard(passive.cm, passive.event.id);
-	expect_event(&passive, CM_ESTABLISHED);
-	cm_heard(passive.cm, passive.event.id);
+	rep = expect_message(&passive, ROCE_CM_REP);
+	expect_no_message(&passive);
 	expect_no_event(&passive);
+	qp = qp_find(&passive.table, message_of(&rep).rep.qpn);
+	assert_non_null(qp);
+	qp->expected_psn++;
+	expect_no_message(&passive);
+	expect_event(&passive, CM_ESTABLISHED);
+	now += 10 * TIMEOUT;
+	expect_no_message(&passive);
+	expect_no_event(&passive);
+}
+
+static void error__of_the_queue_pair_ends_the_connection(void **state)
+{
+	uint32_t ids[2];
+
+	(void)state;
+	establish(ids);
+	passive.event.qp->state = QP_ERROR;
+	passive.event.qp->cause = QP_SENT_ACCESS;
+	exchange(NULL, 0);
+	expect_event(&passive, CM_DISCONNECTED);
+	assert_int_equal(passive.event.qp->cause, QP_SENT_ACCESS);
+	expect_event(&active, CM_DISCONNECTED);
 }
 
 // Connections made and ended while any message may be lost.
@@ -366,6 +388,7 @@ int main(void)
 		TEST(timeout__of_the_caller),
 		TEST(lost__each_message_once),
 		TEST(lost__rtu_but_data_comes),
+		TEST(error__of_the_queue_pair_ends_the_connection),
 		TEST(lost__any_message_at_random),
 		TEST(sidr__tells_of_datagram_queue_pairs),
 	};

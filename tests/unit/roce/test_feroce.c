@@ -384,6 +384,19 @@ static void we_call__open_ready_hang_up(void **state)
 	assert_int_equal(table.n_open, 0);
 }
 
+static void error__of_the_queue_pair_ends_the_connection(void **state)
+{
+	struct feroce_qp ours = open_board(&board);
+	struct feroce_cm message;
+
+	(void)state;
+	event.qp->state = QP_ERROR;
+	message = expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
+	assert_int_equal(message.local.qpn, ours.qpn);
+	answer_as_board(FEROCE_CLOSE_QP, FEROCE_ACK, ours.qpn);
+	expect_event(FEROCE_CLOSED);
+}
+
 static void we_call__board_has_no_queue_pair_or_is_silent(void **state)
 {
 	struct queue_pair *qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
@@ -500,6 +513,7 @@ int main(void)
 		TEST(we_call__open_ready_hang_up),
 		TEST(we_call__board_has_no_queue_pair_or_is_silent),
 		TEST(we_call__board_sends_before_it_answers),
+		TEST(error__of_the_queue_pair_ends_the_connection),
 		TEST(garbage__does_no_harm),
 		TEST(create__refuses_parameters_out_of_range),
 	};

@@ -250,6 +250,21 @@ static void timeout__does_not_run_while_no_answer_is_asked_for(void **state)
 	assert_int_equal(rig.qp->counters.timeouts, 0);
 }
 
+static void timeout__does_not_run_for_what_we_went_back_for(void **state)
+{
+	(void)state;
+	post(REQUESTER_SEND, 3 * RIG_MTU, 1);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_true(requester_poll(rig.requester, rig.now, &sent));
+	assert_int_equal(answer(ROCE_NAK_PSN_SEQUENCE, 0), REQUESTER_TAKEN);
+	expect_sent(ROCE_RC_SEND_FIRST, 0, false);
+	acknowledge(0); // nothing behind it has asked for an answer again
+	rig.now += 10 * timeout();
+	expect_sent(ROCE_RC_SEND_MIDDLE, 1, false);
+	expect_sent(ROCE_RC_SEND_LAST, 2, true);
+	assert_int_equal(rig.qp->counters.timeouts, 0);
+}
+
 static void nak__without_progress_spends_retries(void **state)
 {
 	(void)state;
@@ -335,6 +350,19 @@ static void rnr__no_timeout_while_it_waits(void **state)
 	expect_sent(ROCE_RC_SEND_ONLY, 0, true);
 }
 
+static void rnr__wait_ends_when_the_peer_has_it_after_all(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++)
+		post(REQUESTER_SEND, 8, i);
+	for (uint32_t i = 0; i < 3; i++)
+		expect_sent(ROCE_RC_SEND_ONLY, i, true);
+	assert_int_equal(answer(roce_rnr_syndrome(0), 0), REQUESTER_TAKEN);
+	expect_nothing();
+	acknowledge(1);
+	expect_sent(ROCE_RC_SEND_ONLY, 2, true);
+}
+
 static void rnr__limit(void **state)
 {
 	struct rig_options options = rig_standard;
@@ -381,10 +409,12 @@ int main(void)
 		TEST(timeout__resends_the_window_until_retries_are_spent),
 		TEST(timeout__progress_gives_all_retries_back),
 		TEST(timeout__does_not_run_while_no_answer_is_asked_for),
+		TEST(timeout__does_not_run_for_what_we_went_back_for),
 		TEST(nak__without_progress_spends_retries),
 		TEST(nak__fatal_ends_the_connection),
 		TEST(rnr__waits_as_long_as_it_is_told),
 		TEST(rnr__no_timeout_while_it_waits),
+		TEST(rnr__wait_ends_when_the_peer_has_it_after_all),
 		TEST(rnr__limit),
 		TEST(rnr__in_the_middle_resumes_there),
 	};

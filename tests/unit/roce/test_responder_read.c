@@ -116,6 +116,9 @@ static void read__not_permitted_or_malformed(void **state)
 	refuse(&packet, QP_DROP_UNSUPPORTED, ROCE_NAK_INVALID_REQUEST);
 	packet.reth.length = (1u << 31) + 1;
 	refuse(&packet, QP_DROP_LENGTH, ROCE_NAK_INVALID_REQUEST);
+	rig.qp->path_mtu = 256;
+	packet.reth.length = 1u << 31; // 2^23 packets
+	refuse(&packet, QP_DROP_LENGTH, ROCE_NAK_INVALID_REQUEST);
 	packet = read_request(psn_of(0), 0, 8);
 	packet.payload_size = 4;
 	refuse(&packet, QP_DROP_LENGTH, ROCE_NAK_INVALID_REQUEST);
@@ -157,6 +160,23 @@ static void order__ack_waits_for_the_responses_in_front(void **state)
 	expect_data(ROCE_RC_READ_RESPONSE_ONLY, psn_of(3), 0, 8);
 	rig_expect_poll(&rig, ROCE_RC_ACKNOWLEDGE, psn_of(4));
 	rig_expect_nak(&rig, ROCE_NAK_PSN_SEQUENCE, psn_of(4));
+	rig_expect_no_poll(&rig);
+}
+
+static void order__nak_waits_too_whatever_comes_in_between(void **state)
+{
+	struct roce_packet ahead = rig_request(&rig, ROCE_RC_SEND_ONLY, psn_of(5), 8);
+	struct roce_packet again = rig_request(&rig, ROCE_RC_SEND_ONLY, psn_of(0), 8);
+
+	(void)state;
+	rig_deliver(&rig, ROCE_RC_SEND_ONLY, psn_of(0), 8);
+	serve(psn_of(1), 0, 8);
+	rig_drop(&rig, &ahead, QP_DROP_AHEAD);
+	rig_drop(&rig, &again, QP_DROP_DUPLICATE);
+	rig_expect_silence(&rig);
+	expect_data(ROCE_RC_READ_RESPONSE_ONLY, psn_of(1), 0, 8);
+	rig_expect_poll(&rig, ROCE_RC_ACKNOWLEDGE, psn_of(2));
+	rig_expect_nak(&rig, ROCE_NAK_PSN_SEQUENCE, psn_of(2));
 	rig_expect_no_poll(&rig);
 }
 
@@ -306,6 +326,7 @@ int main(void)
 		TEST(read__not_permitted_or_malformed),
 		TEST(read__region_gone_while_it_is_answered),
 		TEST(order__ack_waits_for_the_responses_in_front),
+		TEST(order__nak_waits_too_whatever_comes_in_between),
 		TEST(order__owed_ack_goes_before_the_responses),
 		TEST(again__whole_read_is_served_again),
 		TEST(again__from_its_middle),

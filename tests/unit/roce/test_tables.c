@@ -176,6 +176,12 @@ static void region__keys_become_stale(void **state)
 	assert_int_equal(old >> 8, rkey >> 8); // the same place
 	assert_null(region_find(&table, old));
 	assert_ptr_equal(region_at(&table, rkey, 3, REGION_WRITE, 0x1000, 16), memory);
+	for (unsigned i = 0; i < 300; i++) {
+		old = rkey;
+		assert_true(region_remove(&table, rkey));
+		assert_true(region_register(&table, &region, &rkey));
+		assert_int_not_equal(rkey, old);
+	}
 	region_table_destroy(&table);
 	assert_false(region_table_create(&table, 0));
 	assert_false(region_table_create(&table, REGION_MOST + 1));

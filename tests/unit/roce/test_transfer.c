@@ -173,13 +173,13 @@ static void transfer__under_all_conditions(void **state)
 	}
 }
 
-static void transfer__with_congestion_control(void **state)
+static void transfer__at_changing_rates(void **state)
 {
 	struct pair_options options = lossless;
 
 	(void)state;
 	options.congestion = 0.05;
-	options.with_dcqcn = true;
+	options.slows_down = true;
 	all_kinds();
 	for (unsigned j = 0; j < MOST; j++)
 		flows[j].n = 500;
@@ -200,7 +200,7 @@ int main(void)
 		cmocka_unit_test(transfer__without_loss_sends_nothing_twice),
 		cmocka_unit_test(transfer__with_loss),
 		cmocka_unit_test(transfer__under_all_conditions),
-		cmocka_unit_test(transfer__with_congestion_control),
+		cmocka_unit_test(transfer__at_changing_rates),
 	};
 
 	return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);

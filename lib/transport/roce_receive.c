@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Packets of queue pairs: from datagrams to segments, and to answers.
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "pipeline/role.h"
+#include "transport/roce_port_internal.h"
+#include "wire/icrc.h"
+#include "wire/mfp.h"
+
+#define PIECES_MOST         32u // of a packet whose ICRC is verified: headers, buffers
+#define ROCE_MANAGEMENT_QPN 1u
+
+// A datagram on its way through this file.
+struct datagram {
+	struct rte_mbuf *mbuf;
+	const uint8_t *bytes; // from Ethernet on
+	uint32_t header_bytes;
+	const struct net_frame *frame;
+	struct qp_address source;
+	uint64_t now;
+};
+
+// The headers are at hand in one piece; all that is behind them lies in the packet's buffers.
+static bool icrc_is_right(const struct datagram *datagram)
+{
+	struct icrc_piece pieces[PIECES_MOST] = { { datagram->bytes, datagram->header_bytes } };
+	uint32_t skip = datagram->header_bytes;
+	unsigned n = 1;
+
+	if (datagram->mbuf->nb_segs == 1)
+		return icrc_verify(datagram->bytes, datagram->frame);
+	for (const struct rte_mbuf *mbuf = datagram->mbuf; mbuf != NULL; mbuf = mbuf->next) {
+		if (skip >= mbuf->data_len) {
+			skip -= mbuf->data_len;
+			continue;
+		}
+		if (n == PIECES_MOST)
+			return false;
+		pieces[n].bytes = rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, skip);
+		pieces[n++].size = mbuf->data_len - skip;
+		skip = 0;
+	}
+	return icrc_verify_pieces(pieces, n, datagram->frame);
+}
+
+static bool check_icrc(struct roce_port *port, const struct datagram *datagram)
+{
+	if (port->config->icrc == CONFIG_ICRC_IGNORE)
+		return true;
+	if (port->config->icrc == CONFIG_ICRC_SAMPLE) {
+		if (port->sample-- > 0)
+			return true;
+		port->sample = port->config->sample_one_in - 1;
+	}
+	return icrc_is_right(datagram);
+}
+
+static struct qp_address source_of(const uint8_t *bytes, const struct net_frame *frame)
+{
+	struct qp_address address;
+
+	if (frame->kind == NET_UDP4)
+		return qp_address_ipv4(load_be32(bytes + frame->l3_offset + 12));
+	memcpy(address.bytes, bytes + frame->l3_offset + 8, sizeof(address.bytes));
+	return address;
+}
+
+// Whether consumers hold all slots of the builder of a new event.
+static bool has_no_slot(const struct roce_port *port, uint64_t event_id)
+{
+	uint64_t index = divide(event_id, &port->packing);
+	const struct evring *ring;
+
+	if (port->parameters.n_builders == 0 || index <= port->newest_event)
+		return false;
+	ring = port->parameters.rings[remainder_of(index, &port->builders)];
+	return evring_outstanding(ring) >= evring_slots(ring);
+}
+
+// The first packet of a message says what it is. A WRITE says, too, how long it will be.
+static void begin_message(const struct roce_port *port, struct roce_peer *peer,
+			  const struct responder_delivery *delivery, const uint8_t *payload,
+			  uint32_t at_hand)
+{
+	peer->is_mfp = false;
+	if (delivery->size < MFP_HEADER_SIZE || at_hand < MFP_HEADER_SIZE ||
+	    load_le16(payload) != MFP_MAGIC)
+		return;
+	peer->length = load_le32(payload + 4);
+	peer->event_id = load_le64(payload + 8);
+	peer->source = port->parameters.sources->index[load_le16(payload + 16)];
+	peer->is_mfp = !delivery->is_write || delivery->dma_length == peer->length;
+}
+
+// Whether a packet of a message is where its MFP header says; the last one ends the MFP.
+static bool fits(const struct roce_peer *peer, const struct responder_delivery *delivery)
+{
+	uint32_t left;
+
+	if (!peer->is_mfp || delivery->offset >= peer->length)
+		return false;
+	left = peer->length - delivery->offset;
+	return delivery->ends ? delivery->size == left : delivery->size < left;
+}
+
+static bool may_write(const struct roce_peer *peer, const struct responder_delivery *delivery)
+{
+	return peer->rkey != 0 && delivery->rkey == peer->rkey &&
+	       delivery->address >= peer->address && delivery->size <= peer->size &&
+	       delivery->address - peer->address <= peer->size - delivery->size;
+}
+
+// A packet that the queue pair has found right.
+static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
+				const struct responder_delivery *delivery, const uint8_t *payload,
+				uint32_t at_hand, struct responder_reply *reply,
+				struct segment *segment)
+{
+	struct roce_peer *peer = roce_peer_of(qp);
+
+	if (delivery->is_write && delivery->size > 0 && !may_write(peer, delivery)) {
+		responder_refuse(port->responder, qp, delivery, RESPONDER_NO_ACCESS, reply);
+		return ROCE_TAKEN;
+	}
+	if (delivery->begins) {
+		begin_message(port, peer, delivery, payload, at_hand);
+		// Others than RC could not say it again: the builder decides.
+		if (peer->is_mfp && qp->service == ROCE_RC && has_no_slot(port, peer->event_id)) {
+			counter_add(&port->counters.rnr, 1);
+			responder_refuse(port->responder, qp, delivery, RESPONDER_NO_RESOURCE,
+					 reply);
+			return ROCE_TAKEN;
+		}
+	}
+	responder_accept(port->responder, qp, delivery, reply);
+	if (delivery->size == 0)
+		return ROCE_TAKEN;
+	if (unlikely(!fits(peer, delivery)))
+		return ROCE_MALFORMED;
+	if (unlikely(peer->source >= SOURCE_UNEXPECTED))
+		return peer->source == SOURCE_UNKNOWN ? ROCE_UNKNOWN : ROCE_UNEXPECTED;
+	segment->event_id = peer->event_id;
+	segment->offset = delivery->offset;
+	segment->size = delivery->size;
+	segment->length = peer->length;
+	segment->source = peer->source;
+	if (peer->event_id != MFP_END_OF_RUN)
+		port->newest_event =
+		    RTE_MAX(port->newest_event, divide(peer->event_id, &port->packing));
+	return ROCE_SEGMENT;
+}
+
+static enum roce_result serve_request(struct roce_port *port, struct queue_pair *qp,
+				      const struct roce_packet *packet,
+				      const struct datagram *datagram, struct segment *segment)
+{
+	const struct net_frame *frame = datagram->frame;
+	const struct responder_arrival arrival = {
+		.source = datagram->source,
+		.congested = (frame->dscp_ecn & 3) == 3,
+	};
+	uint32_t payload = frame->payload_offset + packet->payload_offset;
+	uint32_t at_hand = datagram->header_bytes > payload ? datagram->header_bytes - payload : 0;
+	struct responder_delivery delivery;
+	struct responder_reply reply, answer = { .send = false };
+	enum roce_result result = ROCE_TAKEN;
+
+	if (responder_check(port->responder, qp, packet, &arrival, datagram->now, &delivery,
+			    &reply) == RESPONDER_DELIVER)
+		result = deliver(port, qp, &delivery, datagram->bytes + payload, at_hand, &answer,
+				 segment);
+	segment->payload = (uint16_t)payload;
+	if (unlikely(reply.cnp))
+		roce_keep_cnp(port, qp);
+	if (unlikely(reply.send))
+		roce_keep_reply(port, &reply);
+	if (answer.send)
+		roce_keep_reply(port, &answer);
+	return result;
+}
+
+static bool is_known(const struct roce_peer *peer, const struct datagram *datagram)
+{
+	return peer->known && peer->way.vlan_tci == datagram->frame->vlan_tci &&
+	       memcmp(peer->way.peer_mac, datagram->bytes + 6, 6) == 0;
+}
+
+static enum roce_result dispatch(struct roce_port *port, const struct roce_packet *packet,
+				 const struct datagram *datagram, struct segment *segment)
+{
+	struct queue_pair *qp;
+	struct roce_peer *peer;
+	enum roce_result result;
+
+	if (packet->destination_qpn == ROCE_MANAGEMENT_QPN) {
+		roce_connect_receive(port, datagram->mbuf, packet, datagram->bytes, datagram->frame,
+				     &datagram->source, datagram->now);
+		counter_add(&port->counters.taken, 1);
+		return ROCE_TAKEN;
+	}
+	qp = qp_find(&port->table, packet->destination_qpn);
+	peer = qp != NULL ? roce_peer_of(qp) : NULL;
+	if (unlikely(peer == NULL)) {
+		counter_add(&port->counters.unknown_qp, 1);
+		return ROCE_TAKEN;
+	}
+	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(peer, datagram)) {
+		roce_learn_way(port, &peer->way, datagram->bytes, datagram->frame,
+			       &datagram->source, qp->qpn);
+		peer->known = true;
+	}
+	result = serve_request(port, qp, packet, datagram, segment);
+	counter_add(result == ROCE_TAKEN ? &port->counters.taken : &port->counters.data, 1);
+	return result;
+}
+
+enum roce_result roce_port_receive(struct roce_port *port, struct rte_mbuf *mbuf,
+				   const uint8_t *bytes, uint32_t header_bytes,
+				   const struct net_frame *frame, uint64_t now,
+				   struct segment *segment)
+{
+	const struct datagram datagram = {
+		.mbuf = mbuf,
+		.bytes = bytes,
+		.header_bytes = header_bytes,
+		.frame = frame,
+		.source = source_of(bytes, frame),
+		.now = now,
+	};
+	uint32_t at_hand =
+	    header_bytes > frame->payload_offset ? header_bytes - frame->payload_offset : 0;
+	struct roce_packet packet;
+	struct queue_pair *qp;
+
+	counter_add(&port->counters.packets, 1);
+	if (frame->destination_port != port->config->udp_port) {
+		roce_connect_board(port, mbuf, bytes, frame, &datagram.source, now);
+		counter_add(&port->counters.taken, 1);
+		return ROCE_TAKEN;
+	}
+	if (unlikely(roce_parse(bytes + frame->payload_offset,
+				RTE_MIN(at_hand, frame->payload_size), frame->payload_size,
+				&packet) != WIRE_OK)) {
+		counter_add(&port->counters.malformed, 1);
+		return ROCE_TAKEN;
+	}
+	if (unlikely(!check_icrc(port, &datagram))) {
+		counter_add(&port->counters.icrc_errors, 1);
+		qp = qp_find(&port->table, packet.destination_qpn);
+		if (qp != NULL)
+			qp_count(&qp->counters.icrc_errors, 1);
+		return ROCE_TAKEN;
+	}
+	return dispatch(port, &packet, &datagram, segment);
+}

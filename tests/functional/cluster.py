@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Systems of several nodes: one process a node, each in a network namespace, over a bridge."""
+
+import contextlib
+import copy
+import json
+import os
+import shutil
+import time
+
+import evbtest
+import network
+from evbtest import check, check_equal
+
+CONFIGS = os.path.join(evbtest.REPOSITORY, "configs")
+
+
+def shipped(name):
+    """A configuration of configs/, without the path of its schema."""
+    with open(os.path.join(CONFIGS, name), encoding="utf-8") as file:
+        configuration = json.load(file)
+    configuration.pop("$schema", None)
+    return configuration
+
+
+def only_nodes(configuration, *names):
+    """The same system without its other nodes, and their sources."""
+    result = copy.deepcopy(configuration)
+    result["nodes"] = [node for node in result["nodes"] if node["name"] in names]
+    result["sources"]["ids"] = [ids for node in result["nodes"]
+                                for generator in node.get("generators", ())
+                                for ids in generator["ids"]]
+    return result
+
+
+class System:
+    """Context manager. The nodes of a configuration (dict, its name is the caller's to choose), to
+    be started one by one or all; what they leave behind goes with the system."""
+
+    def __init__(self, work, configuration, prefix="system"):
+        self.configuration = configuration
+        self.name = configuration["name"]
+        self.nodes = [node["name"] for node in configuration["nodes"]]
+        self.manager = next(node["name"] for node in configuration["nodes"]
+                            if node.get("manager"))
+        self.processes = {}
+        self._work = work
+        self._file = work.write(f"{prefix}.json", configuration)
+        self._stack = contextlib.ExitStack()
+        self._starts = 0
+        self.bridge = None
+
+    def __enter__(self):
+        self.bridge = self._stack.enter_context(network.Bridge(
+            {node["name"]: (node["ports"][0]["device"], node["ports"][0].get("mtu", 1500))
+             for node in self.configuration["nodes"]}))
+        self._stack.callback(self._clean)
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes.values():
+            process.__exit__()
+        self._stack.close()
+
+    def _clean(self):
+        directory = evbtest.runtime_directory()
+        for node in self.nodes:
+            shutil.rmtree(os.path.join(directory, f"evb-{self.name}-{node}"), ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(os.path.dirname(directory), "evb",
+                                       f"{self.name}-{node}.ctl"))
+
+    def launch(self, node, *arguments):
+        """Starts a node and does not wait for it."""
+        self._starts += 1
+        summary = self._work.path(f"summary-{node}-{self._starts}.json")
+        process = self._work.start(
+            evbtest.binary(), "run", self._file, "--node", node, "--summary", summary, *arguments,
+            namespace=self.bridge.nodes[node], summary=summary, name=f"{self.name}-{node}")
+        self.processes[node] = process
+        return process
+
+    def start(self, *nodes, arguments=()):
+        """Starts these nodes, or all, and waits until they are running."""
+        nodes = nodes or self.nodes
+        for node in nodes:
+            self.launch(node, *arguments)
+        for node in nodes:
+            self.processes[node].wait_for_line("running")
+
+    def ctl(self, *command, node=None):
+        """`evb ctl` with the system's configuration, run to its end."""
+        options = ("--node", node) if node else ()
+        return self._work.evb("ctl", *options, self._file, *command)
+
+    def command(self, *command):
+        """A command to the manager that it must carry out."""
+        process = self.ctl(*command)
+        check_equal((process.status, process.output()), (0, ""), process.describe())
+
+    def status(self, node=None):
+        process = self.ctl("status", "--json", node=node)
+        check_equal(process.status, 0, process.describe())
+        return json.loads(process.output())
+
+    def wait_for(self, predicate, what, node=None, timeout=evbtest.PATIENCE_S):
+        """Asks for the status until the predicate holds for it, and returns it."""
+        end = time.monotonic() + timeout
+        while True:
+            status = self.status(node)
+            if predicate(status):
+                return status
+            check(time.monotonic() < end, f"not in {timeout} s: {what}: {json.dumps(status)}")
+            time.sleep(0.05)
+
+    def wait_for_state(self, state, nodes=None):
+        """Until each of these nodes, or all, says so itself."""
+        for node in nodes or self.nodes:
+            self.wait_for(lambda status: status["state"] == state, f"{node} is {state}", node)
+
+    def end(self, timeout=evbtest.PATIENCE_S, nodes=None):
+        """Waits for the end of the nodes by themselves; their summaries by node."""
+        return {node: self.processes[node].end(timeout=timeout) for node in nodes or self.nodes}

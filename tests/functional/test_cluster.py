@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Systems of several nodes in network namespaces: each event is built on one builder, the one that
+the event manager named, byte by byte as it was sent, and nothing is lost; runs are started, paused,
+drained and stopped by `evb ctl`; nodes are excluded, included, and leave.
+
+EVB_LONG_TESTS: 10^5 events in each mode in the place of 2000.
+"""
+
+import collections
+import copy
+import glob
+import os
+import signal
+import time
+
+import appliance
+import cluster
+import evb_decode
+import evbtest
+import judge
+from evbtest import check, check_equal
+
+LONG = bool(os.environ.get("EVB_LONG_TESTS"))
+EVENTS = 100_000 if LONG else 2000
+PATIENCE_S = 900 if LONG else 120
+SIZE = {"law": "gaussian", "mean": 100, "sigma": 20, "maximum": 240}
+PACKING = 2
+
+
+def base(work, file, packing=PACKING, count=0, rate=0, writers=True, **changes):
+    """A shipped system with smaller fragments, and writers on each builder node's own folder.
+    count: events of each source before the end of the run, 0 for no end."""
+    configuration = appliance.merged(cluster.shipped(file), {
+        "name": work.name(),
+        "sources": {"packing": packing},
+        "events": {"deadline": "30s"},
+        **changes,
+    })
+    for node in configuration["nodes"]:
+        for generator in node.get("generators", ()):
+            generator.update(size=dict(SIZE), events=count)
+            if rate:
+                generator["rate"] = rate
+        if writers and (node.get("builders") or "builders" in configuration):
+            node["writers"] = [{"name": "files", "format": "mep",
+                                "directory": work.folder(f"events-{node['name']}")}]
+    return configuration
+
+
+def folded(work, mode, **changes):
+    return base(work, "cluster-folded.json",
+                **appliance.merged({"event_manager": {"mode": mode}}, changes))
+
+
+# --- what was sent, and what was built ---------------------------------------------------------
+
+
+def sent_by(work, configuration, generator, count):
+    """{event id: {source: MFP}} that `evb gen` writes to a file for the same generator."""
+    path = work.path("sent.mfp")
+    size = generator["size"]
+    ids = ",".join(map(str, generator["ids"]))
+    process = work.evb("gen", "--out", path, "--sources", ids, "--events", str(count),
+                       "--packing", str(configuration["sources"]["packing"]),
+                       "--law", size["law"], "--mean", str(size["mean"]),
+                       "--sigma", str(size["sigma"]), "--maximum", str(size["maximum"]))
+    check_equal(process.status, 0, process.describe())
+    data = evb_decode.read(path)
+    os.unlink(path)
+    found = collections.defaultdict(dict)
+    for mfp in evb_decode.mfps(data):
+        if mfp.event_id != evb_decode.END_OF_RUN:
+            found[mfp.event_id][mfp.source_id] = data[mfp.offset:mfp.offset + mfp.size]
+    return found
+
+
+def all_sent(work, configuration, count):
+    expected = collections.defaultdict(dict)
+    for node in configuration["nodes"]:
+        for generator in node.get("generators", ()):
+            for event, blocks in sent_by(work, configuration, generator, count).items():
+                expected[event].update(blocks)
+    return expected
+
+
+def builders(configuration):
+    return [node["name"] for node in configuration["nodes"]
+            if node.get("builders") or "builders" in configuration]
+
+
+def built(work, configuration):
+    """(node, event id, {source: MFP}) of all files; no event may be there twice."""
+    seen = {}
+    for node in builders(configuration):
+        for path in judge.files(work.path(f"events-{node}")):
+            for event, blocks in judge.read_meps(path):
+                check(event not in seen, f"event {event} is on {node} and on {seen.get(event)}")
+                seen[event] = node
+                yield node, event, blocks
+
+
+def check_built(work, configuration, expected):
+    """Each event once, byte by byte. Returns {event id: node}."""
+    where = {}
+    for node, event, blocks in built(work, configuration):
+        check(event in expected, f"event {event} was never sent")
+        check_equal(sorted(blocks), sorted(expected[event]), f"sources of event {event} on {node}")
+        for source, mfp in blocks.items():
+            check(mfp == expected[event][source],
+                  f"event {event} on {node}: the MFP of source {source} differs")
+        where[event] = node
+    lost = expected.keys() - where.keys()
+    check(not lost, f"{len(lost)} events were not built, the first is {min(lost, default=None)}")
+    return where
+
+
+def check_generated(work, configuration, count=None, complete=True):
+    """Of a run without a known end: the events are those from 0 on, without a gap, each once, all
+    payloads as generated. Returns {event id: node}."""
+    where = {event: node for node, event, blocks in built(work, configuration)
+             if not complete or check_complete(event, blocks)}
+    packing = configuration["sources"]["packing"]
+    count = count or len(where)
+    check_equal(sorted(where), [packing * index for index in range(count)], "events built")
+    for node in builders(configuration):
+        for path in judge.files(work.path(f"events-{node}")):
+            check(work.verify(path), f"{path} of {node} is not sound")
+    return where
+
+
+def check_complete(event, blocks):
+    missing = [source for source, mfp in blocks.items()
+               if judge.is_error_mfp(mfp, judge.MISSING_TYPE)]
+    check_equal(missing, [], f"missing sources of event {event}")
+    return True
+
+
+def check_healthy(summaries):
+    """Nothing lost anywhere, everything counted, nobody paused."""
+    for node, summary in summaries.items():
+        evbtest.check_identities(summary)
+        check_equal(evbtest.drops(summary), {}, f"drops of {node}")
+        check_equal(summary["losses"], False, f"losses of {node}")
+        check_equal(summary["packets"]["pause"], 0, f"pause frames received by {node}")
+        check_equal(summary["events"]["incomplete"], 0, f"incomplete events of {node}")
+
+
+def complete(summaries):
+    return sum(summary["events"]["complete"] for summary in summaries.values())
+
+
+# --- whole runs --------------------------------------------------------------------------------
+
+
+def run_to_the_end(work, configuration, count):
+    """Returns {event id: node} after all has been judged."""
+    with cluster.System(work, configuration) as system:
+        system.start()
+        summaries = system.end(PATIENCE_S)
+    check_healthy(summaries)
+    check_equal(complete(summaries), count, "events built in all")
+    where = check_built(work, configuration, all_sent(work, configuration, count))
+    for node in builders(configuration):
+        check_equal(sum(at == node for at in where.values()),
+                    summaries[node]["events"]["complete"], f"events in the files of {node}")
+        check(node in where.values(), f"{node} has built nothing")
+    return where
+
+
+def test_push():
+    with evbtest.Workspace() as work:
+        run_to_the_end(work, folded(work, "push", count=EVENTS), EVENTS)
+
+
+def test_pull():
+    with evbtest.Workspace() as work:
+        run_to_the_end(work, folded(work, "pull", count=EVENTS), EVENTS)
+
+
+def test_static():
+    """The formula names the builder: event index modulo builders."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "static", count=EVENTS)
+        where = run_to_the_end(work, configuration, EVENTS)
+        names = builders(configuration)
+        for event, node in where.items():
+            check_equal(node, names[event // PACKING % len(names)], f"builder of event {event}")
+
+
+def test_two_generators_and_several_builders():
+    """A node with two generators, and one with two builders."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", count=EVENTS // 4)
+        a, b, _ = configuration["nodes"]
+        second = copy.deepcopy(a["generators"][0])
+        a["generators"][0]["ids"] = ["1-2"]
+        a["generators"].append({**second, "name": "more", "ids": [3]})
+        b["builders"] = [{**configuration["builders"][0], "name": name} for name in ("b0", "b1")]
+        run_to_the_end(work, configuration, EVENTS // 4)
+
+
+def split(work, mode="push", **changes):
+    """The manager, two readout nodes and two builder nodes."""
+    configuration = base(work, "cluster-4x2.json",
+                         **appliance.merged({"event_manager": {"mode": mode}}, changes))
+    return cluster.only_nodes(configuration, "manager", "ru0", "ru1", "bu0", "bu1")
+
+
+def test_split_push():
+    with evbtest.Workspace() as work:
+        run_to_the_end(work, split(work, "push", count=EVENTS // 2), EVENTS // 2)
+
+
+def test_split_pull():
+    with evbtest.Workspace() as work:
+        run_to_the_end(work, split(work, "pull", count=EVENTS // 2), EVENTS // 2)
+
+
+# --- run control -------------------------------------------------------------------------------
+
+
+RATE = 200  # events a second, where a test needs a run to last
+
+
+def released(status):
+    return status["system"]["released"]
+
+
+def wait_for_more(system, more=50):
+    """Until this many more events have been built."""
+    before = released(system.status())
+    system.wait_for(lambda status: released(status) >= before + more, f"{more} more events")
+
+
+def test_states():
+    """Each state is seen on every node, and the run number on every ring and file."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=RATE, run_number=4711,
+                               event_manager={"start": "manual"})
+        with cluster.System(work, configuration) as system:
+            system.start("b", "c")
+            system.wait_for_state("configured", ("b", "c"))
+            system.start("a")
+            system.wait_for_state("ready")
+            status = system.status()
+            check_equal((status["system"]["registered"], status["system"]["announced"]), (3, 0),
+                        "nodes that are there, and events announced before the start")
+            check_refused(system, ("pause",), "no run")
+            check_refused(system, ("drain",), "no run")
+            system.command("start")
+            system.wait_for_state("running")
+            check_refused(system, ("start",), "a run is there already")
+            wait_for_more(system)
+            system.command("pause")
+            system.wait_for_state("paused")
+            paused = system.wait_for(lambda status: status["system"]["outstanding"] == 0,
+                                     "nothing in flight")
+            time.sleep(0.5)
+            check_equal(released(system.status()), released(paused), "events built in a pause")
+            system.command("resume")
+            system.wait_for_state("running")
+            wait_for_more(system)
+            system.command("drain")
+            summaries = system.end()
+        check_healthy(summaries)
+        check_generated(work, configuration, complete(summaries))
+        for node in system.nodes:
+            check_equal(summaries[node]["run_number"], 4711, f"run number of {node}")
+            names = [os.path.basename(path) for path in judge.files(work.path(f"events-{node}"))]
+            check(names and all("run004711" in name for name in names), f"files {names}")
+            check("run 4711" in system.processes[node].output(), system.processes[node].describe())
+
+
+def check_refused(system, command, why, node=None):
+    process = system.ctl(*command, node=node)
+    check_equal((process.status, process.output()), (1, ""), process.describe())
+    check(why in process.errors() and process.errors().count("\n") == 0, process.describe())
+
+
+def test_draining_is_seen():
+    """A consumer that holds events keeps the nodes in the drain; `evb ctl` still answers."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=RATE, writers=False,
+                               events={"deadline": "30s", "drain_timeout": "5s"},
+                               event_ring={"groups": ["main"]})
+        with cluster.System(work, configuration) as system:
+            system.start()
+            system.wait_for(lambda status: status["system"]["outstanding"] > 0, "events in flight")
+            system.command("pause")
+            system.command("resume")
+            time.sleep(0.5)
+            system.command("drain")
+            check_refused(system, ("start",), "a run is there already")
+            states = [system.status(node)["state"] for node in system.nodes]
+            check_equal(set(states), {"draining"}, f"states {states}")
+            system.command("stop")
+            system.wait_for_state("stopped")
+            for process in system.processes.values():
+                check_equal(process.finish().status, 0, process.describe())
+
+
+def test_stop():
+    """At once: what is under way is given up, and the nodes end."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=RATE)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system)
+            system.command("stop")
+            for node, summary in system.end().items():
+                evbtest.check_identities(summary)
+                check(summary["events"]["complete"] > 0, f"{node} has built nothing")
+
+
+def test_exclude_and_include_a_builder():
+    """Its events go to the other builder; nothing is lost."""
+    with evbtest.Workspace() as work:
+        configuration = split(work, rate=RATE)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system)
+            system.command("exclude", "bu1")
+            check_refused(system, ("exclude", "bu1"), "excluded already")
+            status = system.wait_for(lambda status: status["node"]["excluded"], "bu1 is told",
+                                     "bu1")
+            grants = system.status("bu1")["node"]["grants"]
+            wait_for_more(system)
+            status = system.status("bu1")
+            check_equal(status["node"]["grants"], grants, "grants of bu1 while it is excluded")
+            check_equal(status["node"]["tokens_used"], 0, "what bu1 holds while it is excluded")
+            system.command("include", "bu1")
+            check_refused(system, ("include", "bu1"), "not excluded")
+            system.wait_for(lambda status: status["node"]["grants"] > grants, "grants", "bu1")
+            wait_for_more(system)
+            system.command("drain")
+            summaries = system.end()
+        for summary in summaries.values():
+            evbtest.check_identities(summary)
+        where = check_generated(work, configuration)
+        check_equal(set(where.values()), {"bu0", "bu1"}, "builders")
+
+
+def test_exclude_a_readout():
+    """Events go on without its sources, incomplete; included again, they are complete again."""
+    with evbtest.Workspace() as work:
+        configuration = split(work, rate=RATE, events={"deadline": "50ms"})
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system)
+            system.command("exclude", "ru1")
+            system.wait_for(lambda status: status["system"]["incomplete"] >= 20,
+                            "incomplete events")
+            system.command("include", "ru1")
+            wait_for_more(system, 200)
+            incomplete = system.status()["system"]["incomplete"]
+            wait_for_more(system)
+            check_equal(system.status()["system"]["incomplete"], incomplete,
+                        "incomplete events after the readout was included again")
+            system.command("drain")
+            summaries = system.end()
+        for summary in summaries.values():
+            evbtest.check_identities(summary)
+        check_generated(work, configuration, complete=False)
+
+
+def test_status_for_people():
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=RATE, writers=False)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            system.wait_for_state("running")
+            shown = system.ctl("status").output()
+            check_equal(shown.splitlines()[0], f"{system.name}-a: running, run 1", shown)
+            check("3 of 3 nodes are there" in shown, shown)
+            shown = system.ctl("status", node="c").output()
+            check("registered at the event manager, node a" in shown, shown)
+            check_refused(system, ("pause",), "ask node a", node="b")
+            check_refused(system, ("exclude", "d"), "there is no node")
+            check_refused(system, ("status",), "none is called", node="d")
+            system.command("drain")
+            system.end()
+            check_refused(system, ("status",), "not running")
+
+
+# --- who does not belong, who leaves -----------------------------------------------------------
+
+
+def test_wrong_node():
+    with evbtest.Workspace() as work:
+        file = work.write("system.json", folded(work, "push"))
+        for node, why in (("d", "none is called \"d\", there are a, b, c"),
+                          (None, "choose one with --node: a, b, c")):
+            process = work.evb("run", file, *(("--node", node) if node else ()))
+            check_equal(process.status, 1, process.describe())
+            check_equal(process.errors(), f"{file}: nodes: {why}", "the error")
+
+
+def test_other_configuration():
+    """A node that was started with another configuration is told so, in one line, and ends; the
+    others wait."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", writers=False)
+        with cluster.System(work, configuration) as system:
+            system.start("a", "b")
+            other = system.launch("c", "--set", "sources.packing=3").finish()
+            check_equal(other.status, 1, other.describe())
+            check_equal(other.errors(), "evb: the event manager refuses this node: its "
+                        "configuration is not the manager's", "the error")
+            status = system.status()["system"]
+            check_equal((status["state"], status["registered"]), ("ready", 2), "state and nodes")
+            system.start("c")
+            system.wait_for_state("running")
+            system.command("drain")
+            system.end()
+
+
+def test_builder_leaves():
+    """On SIGTERM a builder node gives back what it holds; the other builds it."""
+    with evbtest.Workspace() as work:
+        configuration = split(work, rate=RATE)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system)
+            check_equal(system.processes["bu1"].stop(), 0, "status of the one that leaves")
+            wait_for_more(system)
+            state = system.status()["system"]
+            check_equal((state["state"], state["registered"]), ("running", 4), "state and nodes")
+            system.command("drain")
+            summaries = system.end(nodes=("manager", "ru0", "ru1", "bu0"))
+        for summary in summaries.values():
+            evbtest.check_identities(summary)
+        where = check_generated(work, configuration)
+        check_equal(set(where.values()), {"bu0", "bu1"}, "builders")
+
+
+def test_manager_stops():
+    """SIGTERM on the manager's node drains the whole system."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=RATE)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system)
+            system.processes["a"].signal(signal.SIGTERM)
+            summaries = system.end()
+        check_healthy(summaries)
+        check_generated(work, configuration, complete(summaries))
+
+
+def test_nothing_is_left():
+    """No namespaces, sockets or shared memory of a system that has ended."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", count=50, writers=False)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            system.end()
+            check_equal(evbtest.leftovers(system.name), [], "files in shared memory")
+            directory = os.path.dirname(evbtest.runtime_directory())
+            check_equal(glob.glob(os.path.join(directory, "evb", f"{system.name}*")), [],
+                        "control sockets")
+
+
+if __name__ == "__main__":
+    evbtest.main()

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A farm that exists only in the test: the nodes of a cluster, each with its control endpoint, its
+// mail and the logic of lib/cluster, over a network that loses, doubles, reorders and cuts
+// datagrams; and what stands for builders and readouts. Everything that happens depends on the seed
+// alone.
+//
+// What must hold in every history is checked as it happens (farm_truth.c). The first thing that
+// does not is kept in farm.broken, and the history goes on to its end.
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cluster/manager.h"
+#include "cluster/node.h"
+#include "cluster/post.h"
+#include "source/random.h"
+
+#define FARM_NODES    9u
+#define FARM_BUILDERS 8u // of all nodes
+#define FARM_LOCAL    2u // builders, and readouts, of a node
+#define FARM_SLOTS    16u
+#define FARM_EVENTS   16384u
+#define US            UINT64_C(1000)
+#define MS            UINT64_C(1000000)
+#define SECOND        UINT64_C(1000000000)
+
+struct farm_options {
+	uint64_t seed;
+	unsigned n_folded;               // nodes that read and build; the first is the manager
+	unsigned n_readouts, n_builders; // nodes, beside a manager that has no other duty
+	unsigned local;                  // builders and generators of a node; 0: 1
+	const char *mode;                // as in the configuration; NULL: "push"
+	const char *on_source_silent;    // NULL: "continue"
+	const char *on_incomplete;       // NULL: "flag"
+	uint64_t events;                 // of each source, 0: no end
+	uint32_t source_buffer;          // 0: 64
+	double rate;                     // events a second, 0: 500
+	double loss, duplicate;
+	uint64_t delay_max; // 0: 1 ms
+	double refusal;     // of an expected event by its builder
+	uint64_t deadline;  // of an event, 0: 3 s
+	double slow;        // factor on the time that the last builder takes, 0: 1
+	size_t outbox_size; // 0: 256 KiB
+	bool by_hand;       // the run does not start by itself
+};
+
+// --- what is in a process ---
+
+enum sim_state {
+	SIM_NONE,
+	SIM_OPEN,  // waits for data
+	SIM_READY, // complete, or given up at the deadline; told at `at`
+	SIM_HELD,  // told
+	SIM_PUBLISHED,
+};
+
+struct sim_slot {
+	enum sim_state state;
+	uint64_t event;
+	uint16_t attempt;
+	bool granted;
+	bool incomplete;
+	uint64_t arrived; // readouts, by rank and number in their node
+	uint64_t at;      // what comes next
+};
+
+struct sim_notes {
+	struct note notes[4 * FARM_SLOTS + 64];
+	unsigned n;
+};
+
+struct sim_data {
+	uint64_t event;
+	uint64_t since;
+	unsigned source;
+};
+
+struct sim_builder {
+	struct sim_slot slots[FARM_SLOTS];
+	unsigned n_slots, n_ungranted;
+	struct sim_notes in, out;
+	struct sim_data waiting[256]; // data for which there is no slot yet
+	unsigned n_waiting;
+};
+
+struct sim_readout {
+	unsigned source;
+	enum ctrl_run_state state;
+	uint32_t run;
+	uint64_t first, announced, released, end;
+	bool ended, throttled;
+	uint64_t since; // start of its run
+	struct sim_notes in, out;
+	struct note sends[512];
+	unsigned n_sends;
+	uint64_t next_send;
+};
+
+struct farm_node {
+	struct farm *farm;
+	unsigned number;
+	bool alive;
+	unsigned life;
+	struct control_endpoint *endpoint;
+	struct cluster_mail *mail;
+	struct cluster_node *node;
+	struct cluster_manager *manager;
+	struct cluster_post wire; // of the manager, behind what the test sees of it
+	struct sim_builder builders[FARM_LOCAL];
+	struct sim_readout readouts[FARM_LOCAL];
+	enum ctrl_run_state state;
+	bool connected_self;
+	bool leaving;
+	uint64_t next_beat;
+};
+
+// --- what is true of events ---
+
+struct truth {
+	uint16_t published; // times
+	bool discarded;
+	uint8_t publisher;  // builder
+	unsigned life;      // of its node
+	unsigned heard;     // epoch of the manager that has heard of it
+	uint8_t granted_to; // by the manager's last grant
+	uint16_t attempt;
+	bool granted;
+	bool incomplete;
+};
+
+struct farm_datagram {
+	uint64_t arrival;
+	uint64_t number;
+	unsigned from, to;
+	bool data; // of an event; else a frame
+	uint64_t event;
+	unsigned builder, source;
+	size_t size;
+	uint8_t bytes[];
+};
+
+struct farm {
+	struct farm_options options;
+	struct random random;
+	uint64_t now;
+	unsigned n_nodes, manager;
+	unsigned n_sources;            // readouts of all nodes
+	struct config *const *configs; // by node
+	struct farm_node nodes[FARM_NODES];
+	bool cut[FARM_NODES][FARM_NODES]; // from, to
+	unsigned epoch;
+	struct farm_datagram **heap;
+	size_t n_heap, heap_size;
+	uint64_t n_datagrams;
+
+	struct truth truth[FARM_EVENTS];
+	uint32_t granted_generation[FARM_BUILDERS][FARM_SLOTS]; // last
+	unsigned granted_in[FARM_BUILDERS][FARM_SLOTS]; // registration of the builder's node
+	unsigned registrations[FARM_NODES];
+	uint64_t released; // highest that was said
+	uint64_t twice;    // events that were published twice, as may be
+	uint64_t n_published, n_incomplete, n_unknown_sends;
+	uint64_t n_lost, n_excluded, n_forgotten;
+	char broken[160];
+};
+
+// --- the farm ---
+
+void farm_open(struct farm *farm, const struct farm_options *options);
+void farm_close(struct farm *farm);
+void farm_run(struct farm *farm, uint64_t duration);
+
+// Ends a process as SIGKILL does, and starts another.
+void farm_kill(struct farm *farm, unsigned node);
+void farm_start(struct farm *farm, unsigned node);
+void farm_restart(struct farm *farm, unsigned node);
+
+// Cuts a node off the others, or just what it sends, or what it is sent.
+void farm_cut(struct farm *farm, unsigned node, bool out, bool in);
+void farm_heal(struct farm *farm);
+
+// False if there is no manager, or it refuses.
+bool farm_command(struct farm *farm, enum cluster_command command, unsigned node);
+
+// Runs until the manager's state is this; false if that does not happen within the time.
+bool farm_await(struct farm *farm, enum ctrl_run_state state, uint64_t limit);
+
+// Drains and stops the run, and checks what must hold at its end.
+void farm_finish(struct farm *farm);
+
+// Fails the test if something was broken.
+void farm_expect_whole(const struct farm *farm);
+
+struct cluster_manager_view farm_view(const struct farm *farm);
+bool farm_chance(struct farm *farm, double probability);
+uint64_t farm_below(struct farm *farm, uint64_t n);
+void farm_broken(struct farm *farm, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Node, and number in it, of a builder of the system.
+const struct config_cluster_builder *farm_builder(const struct farm *farm, unsigned builder);
+
+// --- farm_network.c ---
+
+bool network_emit(void *context, unsigned peer, const uint8_t *bytes, size_t size);
+void network_data(struct farm *farm, unsigned from, unsigned builder, unsigned source,
+		  uint64_t event);
+void network_bring(struct farm *farm);
+uint64_t network_next(const struct farm *farm);
+void network_close(struct farm *farm);
+
+// --- farm_builder.c, farm_readout.c ---
+
+void sim_builder_open(struct farm_node *node, unsigned builder);
+bool sim_builder_note(struct farm_node *node, unsigned builder, const struct note *note);
+void sim_builder_data(struct farm_node *node, unsigned builder, unsigned source, uint64_t event);
+void sim_builder_poll(struct farm_node *node, unsigned builder);
+
+void sim_readout_open(struct farm_node *node, unsigned readout);
+bool sim_readout_note(struct farm_node *node, unsigned readout, const struct note *note);
+void sim_readout_poll(struct farm_node *node, unsigned readout);
+
+bool sim_notes_put(struct sim_notes *notes, unsigned room, const struct note *note);
+struct note sim_notes_take(struct sim_notes *notes);
+
+// --- farm_truth.c ---
+
+void truth_granted(struct farm *farm, const struct ctrl_grant *grant);
+void truth_published(struct farm_node *node, unsigned builder, const struct sim_slot *slot);
+void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record);
+void truth_released(struct farm *farm, uint64_t event);
+void truth_state(struct farm_node *node);
+// A readout's node is granted an event, or asked for it.
+void truth_asked(struct farm_node *node, const struct ctrl_record *record);
+void truth_end(struct farm *farm);

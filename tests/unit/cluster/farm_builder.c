@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What stands for a builder: it opens an event when it is told to expect it or when its first data
+// comes, is ready a while after the last source's data or at the deadline, holds it until it is
+// told to publish it, and frees the slot when its consumers have had their time.
+#include "farm.h"
+
+#include <string.h>
+
+bool sim_notes_put(struct sim_notes *notes, unsigned room, const struct note *note)
+{
+	if (notes->n >= room)
+		return false;
+	notes->notes[notes->n++] = *note;
+	return true;
+}
+
+struct note sim_notes_take(struct sim_notes *notes)
+{
+	struct note note = notes->notes[0];
+
+	notes->n--;
+	memmove(notes->notes, notes->notes + 1, notes->n * sizeof(notes->notes[0]));
+	return note;
+}
+
+void sim_builder_open(struct farm_node *node, unsigned index)
+{
+	const struct config *config = node->farm->configs[node->number];
+
+	node->builders[index] = (struct sim_builder){ .n_slots = config->builders[index].slots };
+}
+
+// A builder's mailbox has room for 4 notes a slot.
+bool sim_builder_note(struct farm_node *node, unsigned index, const struct note *note)
+{
+	struct sim_builder *builder = &node->builders[index];
+
+	if (sim_notes_put(&builder->in, 4 * builder->n_slots, note))
+		return true;
+	farm_broken(node->farm, "a builder's mailbox is full");
+	return false;
+}
+
+static void tell(struct sim_builder *builder, const struct note *note)
+{
+	assert_true(sim_notes_put(&builder->out, sizeof(builder->out.notes) / sizeof(*note), note));
+}
+
+static void tell_of(struct sim_builder *builder, enum note_kind kind, uint64_t event,
+		    uint16_t attempt)
+{
+	const struct note note = { .kind = (uint16_t)kind, .event = event, .attempt = attempt };
+
+	tell(builder, &note);
+}
+
+static struct sim_slot *find(struct sim_builder *builder, uint64_t event)
+{
+	for (unsigned i = 0; i < builder->n_slots; i++)
+		if (builder->slots[i].state != SIM_NONE &&
+		    builder->slots[i].state != SIM_PUBLISHED && builder->slots[i].event == event)
+			return &builder->slots[i];
+	return NULL;
+}
+
+static struct sim_slot *open_slot(struct farm_node *node, struct sim_builder *builder,
+				  uint64_t event, bool granted)
+{
+	uint64_t deadline = node->farm->options.deadline;
+
+	for (unsigned i = 0; i < builder->n_slots; i++) {
+		struct sim_slot *slot = &builder->slots[i];
+
+		if (slot->state != SIM_NONE)
+			continue;
+		*slot = (struct sim_slot){
+			.state = SIM_OPEN,
+			.event = event,
+			.granted = granted,
+			.at = node->farm->now + (deadline > 0 ? deadline : 3 * SECOND),
+		};
+		builder->n_ungranted += !granted;
+		return slot;
+	}
+	return NULL;
+}
+
+static void clear(struct sim_builder *builder, struct sim_slot *slot)
+{
+	builder->n_ungranted -= !slot->granted;
+	slot->state = SIM_NONE;
+}
+
+static uint64_t building_time(struct farm_node *node)
+{
+	struct farm *farm = node->farm;
+	bool last = node->number == farm->n_nodes - 1;
+
+	return (uint64_t)((double)(100 * US + farm_below(farm, 2 * MS)) *
+			  (last && farm->options.slow > 0 ? farm->options.slow : 1));
+}
+
+// False if there is no slot for it now.
+static bool place(struct farm_node *node, struct sim_builder *builder, const struct sim_data *data)
+{
+	const struct farm *farm = node->farm;
+	struct sim_slot *slot = find(builder, data->event);
+
+	if (slot == NULL && builder->n_ungranted < cluster_spare(builder->n_slots))
+		slot = open_slot(node, builder, data->event, false);
+	if (slot == NULL)
+		return false;
+	slot->arrived |= UINT64_C(1) << data->source;
+	if (slot->state == SIM_OPEN && slot->arrived == (UINT64_C(1) << farm->n_sources) - 1) {
+		slot->state = SIM_READY;
+		slot->at = farm->now + building_time(node);
+	}
+	return true;
+}
+
+void sim_builder_data(struct farm_node *node, unsigned index, unsigned source, uint64_t event)
+{
+	struct sim_builder *builder = &node->builders[index];
+	const struct sim_data data = { .event = event, .since = node->farm->now, .source = source };
+
+	if (!place(node, builder, &data) &&
+	    builder->n_waiting < sizeof(builder->waiting) / sizeof(builder->waiting[0]))
+		builder->waiting[builder->n_waiting++] = data;
+}
+
+static void place_waiting(struct farm_node *node, struct sim_builder *builder)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < builder->n_waiting; i++) {
+		const struct sim_data data = builder->waiting[i];
+
+		if (node->farm->now - data.since < SECOND && !place(node, builder, &data))
+			builder->waiting[n++] = data;
+	}
+	builder->n_waiting = n;
+}
+
+static void expect(struct farm_node *node, struct sim_builder *builder, const struct note *note)
+{
+	struct sim_slot *slot = find(builder, note->event);
+	bool refused = farm_chance(node->farm, node->farm->options.refusal);
+
+	if (slot != NULL && slot->granted)
+		farm_broken(node->farm, "event %ju is expected twice", (uintmax_t)note->event);
+	if (slot == NULL && !refused) {
+		slot = open_slot(node, builder, note->event, true);
+		if (slot == NULL)
+			farm_broken(node->farm, "a token without a slot");
+	}
+	if (slot == NULL) {
+		tell_of(builder, NOTE_REFUSED, note->event, note->attempt);
+		return;
+	}
+	builder->n_ungranted -= !slot->granted;
+	slot->granted = true;
+	slot->attempt = note->attempt;
+}
+
+static void publish(struct farm_node *node, unsigned index, const struct note *note)
+{
+	struct sim_builder *builder = &node->builders[index];
+	struct sim_slot *slot = &builder->slots[note->slot];
+
+	if (note->slot >= builder->n_slots || slot->state != SIM_HELD ||
+	    slot->event != note->event || !slot->granted) {
+		farm_broken(node->farm, "event %ju is to be published, and not held",
+			    (uintmax_t)note->event);
+		return;
+	}
+	truth_published(node, index, slot);
+	slot->state = SIM_PUBLISHED;
+	slot->at = node->farm->now + building_time(node);
+	tell_of(builder, NOTE_PUBLISHED, slot->event, slot->attempt);
+}
+
+static void discard(struct sim_builder *builder, const struct note *note)
+{
+	struct sim_slot *slot = find(builder, note->event);
+
+	if (slot == NULL) {
+		tell_of(builder, NOTE_FREED, note->event, note->attempt);
+		return;
+	}
+	clear(builder, slot);
+	tell_of(builder, NOTE_FREED, note->event, NOTE_ANY_ATTEMPT);
+}
+
+static void take_note(struct farm_node *node, unsigned index)
+{
+	struct sim_builder *builder = &node->builders[index];
+	struct note note = sim_notes_take(&builder->in);
+
+	switch (note.kind) {
+	case NOTE_EXPECT:
+		expect(node, builder, &note);
+		break;
+	case NOTE_PUBLISH:
+		publish(node, index, &note);
+		break;
+	case NOTE_DISCARD:
+		discard(builder, &note);
+		break;
+	default:
+		farm_broken(node->farm, "note %u to a builder", note.kind);
+	}
+}
+
+static bool discards(const struct farm *farm)
+{
+	return farm->options.on_incomplete != NULL;
+}
+
+static void tell_built(struct farm_node *node, struct sim_builder *builder, struct sim_slot *slot)
+{
+	struct note note = {
+		.kind = NOTE_BUILT,
+		.event = slot->event,
+		.bytes = 1000,
+		.slot = (uint32_t)(slot - builder->slots),
+		.flags = slot->incomplete ? NOTE_INCOMPLETE : 0,
+	};
+
+	slot->state = SIM_HELD;
+	if (!slot->incomplete || !discards(node->farm)) {
+		tell(builder, &note);
+		return;
+	}
+	note.flags |= NOTE_DISCARDED;
+	note.slot = UINT32_MAX;
+	tell(builder, &note);
+	tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
+	clear(builder, slot);
+}
+
+static void go_on(struct farm_node *node, struct sim_builder *builder, struct sim_slot *slot)
+{
+	switch (slot->state) {
+	case SIM_OPEN:
+		slot->incomplete = true;
+		tell_built(node, builder, slot);
+		break;
+	case SIM_READY:
+		tell_built(node, builder, slot);
+		break;
+	case SIM_PUBLISHED:
+		tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
+		clear(builder, slot);
+		break;
+	default:
+		break;
+	}
+}
+
+void sim_builder_poll(struct farm_node *node, unsigned index)
+{
+	struct sim_builder *builder = &node->builders[index];
+
+	// Either side of a mailbox may be late.
+	while (builder->in.n > 0 && farm_chance(node->farm, 0.7))
+		take_note(node, index);
+	place_waiting(node, builder);
+	for (unsigned i = 0; i < builder->n_slots; i++)
+		if (builder->slots[i].state != SIM_NONE && builder->slots[i].at <= node->farm->now)
+			go_on(node, builder, &builder->slots[i]);
+	while (builder->out.n > 0 && farm_chance(node->farm, 0.7)) {
+		struct note note = sim_notes_take(&builder->out);
+
+		cluster_node_builder_note(node->node, index, &note);
+	}
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The network: a heap of what is on its way, the earliest first.
+#include "farm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_before(const struct farm_datagram *a, const struct farm_datagram *b)
+{
+	return a->arrival != b->arrival ? a->arrival < b->arrival : a->number < b->number;
+}
+
+static void swap(struct farm *farm, size_t i, size_t j)
+{
+	struct farm_datagram *at = farm->heap[i];
+
+	farm->heap[i] = farm->heap[j];
+	farm->heap[j] = at;
+}
+
+static void put(struct farm *farm, struct farm_datagram *datagram)
+{
+	size_t at = farm->n_heap++;
+
+	if (farm->n_heap > farm->heap_size) {
+		farm->heap_size = 2 * farm->heap_size + 64;
+		farm->heap = realloc(farm->heap, farm->heap_size * sizeof(*farm->heap));
+		assert_non_null(farm->heap);
+	}
+	datagram->number = farm->n_datagrams++;
+	farm->heap[at] = datagram;
+	while (at > 0 && is_before(farm->heap[at], farm->heap[(at - 1) / 2])) {
+		swap(farm, at, (at - 1) / 2);
+		at = (at - 1) / 2;
+	}
+}
+
+static struct farm_datagram *take(struct farm *farm)
+{
+	struct farm_datagram *first = farm->heap[0];
+	size_t at = 0;
+
+	farm->heap[0] = farm->heap[--farm->n_heap];
+	for (;;) {
+		size_t least = at;
+
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++)
+			if (child < farm->n_heap && is_before(farm->heap[child], farm->heap[least]))
+				least = child;
+		if (least == at)
+			return first;
+		swap(farm, at, least);
+		at = least;
+	}
+}
+
+static struct farm_datagram *make(struct farm *farm, unsigned from, unsigned to, size_t size)
+{
+	uint64_t most = farm->options.delay_max > 0 ? farm->options.delay_max : MS;
+	struct farm_datagram *datagram = malloc(sizeof(*datagram) + size);
+
+	assert_non_null(datagram);
+	*datagram = (struct farm_datagram){
+		.arrival = farm->now + 20 * US + farm_below(farm, most),
+		.from = from,
+		.to = to,
+		.size = size,
+	};
+	return datagram;
+}
+
+bool network_emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)
+{
+	const struct farm_node *node = context;
+	struct farm *farm = node->farm;
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct farm_datagram *datagram;
+
+		if (i == 1 && !farm_chance(farm, farm->options.duplicate))
+			break;
+		if (farm->cut[node->number][peer] || farm_chance(farm, farm->options.loss))
+			continue;
+		datagram = make(farm, node->number, peer, size);
+		memcpy(datagram->bytes, bytes, size);
+		put(farm, datagram);
+	}
+	return true;
+}
+
+// Data is lost only where a node is cut off.
+void network_data(struct farm *farm, unsigned from, unsigned builder, unsigned source,
+		  uint64_t event)
+{
+	unsigned to = farm_builder(farm, builder)->node;
+	struct farm_datagram *datagram;
+
+	if (farm->cut[from][to])
+		return;
+	datagram = make(farm, from, to, 0);
+	datagram->data = true;
+	datagram->event = event;
+	datagram->builder = builder;
+	datagram->source = source;
+	put(farm, datagram);
+}
+
+void network_bring(struct farm *farm)
+{
+	while (farm->n_heap > 0 && farm->heap[0]->arrival <= farm->now) {
+		struct farm_datagram *datagram = take(farm);
+		struct farm_node *node = &farm->nodes[datagram->to];
+
+		if (node->alive && datagram->data)
+			sim_builder_data(node, farm_builder(farm, datagram->builder)->index,
+					 datagram->source, datagram->event);
+		else if (node->alive)
+			(void)control_receive(node->endpoint, datagram->bytes, datagram->size,
+					      farm->now);
+		free(datagram);
+	}
+}
+
+uint64_t network_next(const struct farm *farm)
+{
+	return farm->n_heap > 0 ? farm->heap[0]->arrival : UINT64_MAX;
+}
+
+void network_close(struct farm *farm)
+{
+	while (farm->n_heap > 0)
+		free(farm->heap[--farm->n_heap]);
+	free(farm->heap);
+}

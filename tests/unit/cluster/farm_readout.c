@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What stands for a readout: it announces what its boards have read, at most source_buffer ahead of
+// what is released, and sends what it is told to.
+#include "farm.h"
+
+void sim_readout_open(struct farm_node *node, unsigned index)
+{
+	const struct farm *farm = node->farm;
+	const struct config_cluster *cluster = &farm->configs[node->number]->cluster;
+
+	node->readouts[index] = (struct sim_readout){
+		.source = cluster->nodes[node->number].first_source + index,
+		.end = UINT64_MAX,
+	};
+}
+
+// Smaller than what may be told: the node has to come again.
+bool sim_readout_note(struct farm_node *node, unsigned index, const struct note *note)
+{
+	return sim_notes_put(&node->readouts[index].in, 32, note);
+}
+
+static void take_run(struct farm_node *node, struct sim_readout *readout, const struct note *note)
+{
+	if (note->run != readout->run) {
+		if (note->state != CTRL_RUNNING)
+			farm_broken(node->farm, "a readout is not told where to begin");
+		readout->run = note->run;
+		readout->first = readout->announced = note->event;
+		readout->since = node->farm->now;
+		readout->end = UINT64_MAX;
+		readout->ended = false;
+	}
+	readout->state = (enum ctrl_run_state)note->state;
+	if (readout->state != CTRL_DRAINING)
+		return;
+	readout->end = note->event;
+	if (readout->announced > readout->end)
+		readout->announced = readout->end;
+	readout->ended = false;
+}
+
+static void take_note(struct farm_node *node, struct sim_readout *readout)
+{
+	struct note note = sim_notes_take(&readout->in);
+
+	switch (note.kind) {
+	case NOTE_RUN:
+		take_run(node, readout, &note);
+		break;
+	case NOTE_RELEASE:
+		if (note.event < readout->released)
+			farm_broken(node->farm, "a release goes back");
+		readout->released = note.event;
+		break;
+	case NOTE_THROTTLE:
+		readout->throttled = note.state != 0;
+		break;
+	case NOTE_SEND:
+		if (readout->n_sends < sizeof(readout->sends) / sizeof(readout->sends[0]))
+			readout->sends[readout->n_sends++] = note;
+		else
+			farm_broken(node->farm, "too many sends under way");
+		break;
+	default:
+		farm_broken(node->farm, "note %u to a readout", note.kind);
+	}
+}
+
+static void announce(struct farm_node *node, struct sim_readout *readout)
+{
+	const struct farm *farm = node->farm;
+	const struct config *config = farm->configs[node->number];
+	double rate = farm->options.rate > 0 ? farm->options.rate : 500;
+	uint64_t made =
+	    readout->first + (uint64_t)((double)(farm->now - readout->since) * 1e-9 * rate);
+	uint64_t last = farm->options.events > 0 ? farm->options.events : UINT64_MAX;
+	uint64_t end = readout->released + config->event_manager.source_buffer;
+	struct note note = { .kind = NOTE_ANNOUNCE, .run = readout->run };
+	bool ended;
+
+	if (last > readout->end)
+		last = readout->end;
+	if (made < end)
+		end = made;
+	if (last < end)
+		end = last;
+	if (readout->state != CTRL_RUNNING && readout->state != CTRL_DRAINING)
+		return;
+	if (readout->throttled && readout->state == CTRL_RUNNING)
+		return;
+	if (end < readout->announced)
+		end = readout->announced;
+	ended = end >= last;
+	if (end == readout->announced && ended == readout->ended)
+		return;
+	note.event = end;
+	note.flags = ended ? NOTE_LAST : 0;
+	if (!sim_notes_put(&readout->out, 64, &note))
+		return;
+	readout->announced = end;
+	readout->ended = ended;
+}
+
+// One event; the order among those that wait is any.
+static void send_one(struct farm_node *node, struct sim_readout *readout)
+{
+	struct farm *farm = node->farm;
+	unsigned at = (unsigned)farm_below(farm, readout->n_sends);
+	struct note note = readout->sends[at];
+
+	readout->sends[at] = readout->sends[--readout->n_sends];
+	readout->next_send = farm->now + farm_below(farm, 300 * US);
+	if (note.event < readout->released || note.event < readout->first ||
+	    note.event >= readout->announced)
+		farm->n_unknown_sends++;
+	else
+		network_data(farm, node->number, note.builder, readout->source, note.event);
+	if ((note.flags & NOTE_REQUESTED) == 0)
+		return;
+	note.kind = NOTE_SENT;
+	cluster_node_readout_note(node->node, (unsigned)(readout - node->readouts), &note);
+}
+
+void sim_readout_poll(struct farm_node *node, unsigned index)
+{
+	struct sim_readout *readout = &node->readouts[index];
+
+	while (readout->in.n > 0 && farm_chance(node->farm, 0.7))
+		take_note(node, readout);
+	announce(node, readout);
+	while (readout->n_sends > 0 && readout->next_send <= node->farm->now)
+		send_one(node, readout);
+	while (readout->out.n > 0 && farm_chance(node->farm, 0.7)) {
+		struct note note = sim_notes_take(&readout->out);
+
+		cluster_node_readout_note(node->node, index, &note);
+	}
+}

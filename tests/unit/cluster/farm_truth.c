@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What must hold in every history.
+#include "farm.h"
+
+static struct truth *truth_of(struct farm *farm, uint64_t event)
+{
+	static struct truth beyond;
+
+	if (event < FARM_EVENTS)
+		return &farm->truth[event];
+	farm_broken(farm, "event %ju: more than the test has room for", (uintmax_t)event);
+	return &beyond;
+}
+
+void truth_granted(struct farm *farm, const struct ctrl_grant *grant)
+{
+	unsigned builder =
+	    farm->configs[0]->cluster.nodes[grant->node].first_builder + grant->builder;
+	unsigned registration = farm->registrations[grant->node];
+	struct truth *truth = truth_of(farm, grant->event);
+	bool same =
+	    truth->granted && truth->granted_to == builder && truth->attempt == grant->attempt;
+
+	if (grant->slot >= FARM_SLOTS) {
+		farm_broken(farm, "slot %u is granted, which does not exist", grant->slot);
+		return;
+	}
+	// A grant that is repeated for the readouts of the builder's node is the same.
+	if (!same && farm->granted_in[builder][grant->slot] == registration &&
+	    farm->granted_generation[builder][grant->slot] == grant->generation)
+		farm_broken(farm, "event %ju is granted a token that another has",
+			    (uintmax_t)grant->event);
+	farm->granted_in[builder][grant->slot] = registration;
+	farm->granted_generation[builder][grant->slot] = grant->generation;
+	truth->granted = true;
+	truth->granted_to = (uint8_t)builder;
+	truth->attempt = grant->attempt;
+}
+
+// A second time is excused only if the process that published it is gone, and no manager that is
+// there has heard of it.
+static bool is_excused(const struct farm *farm, const struct truth *truth)
+{
+	const struct farm_node *node = &farm->nodes[farm_builder(farm, truth->publisher)->node];
+
+	return (!node->alive || node->life != truth->life) && truth->heard != farm->epoch;
+}
+
+void truth_published(struct farm_node *node, unsigned index, const struct sim_slot *slot)
+{
+	struct farm *farm = node->farm;
+	unsigned builder = farm->configs[0]->cluster.nodes[node->number].first_builder + index;
+	struct truth *truth = truth_of(farm, slot->event);
+
+	if (!truth->granted || truth->granted_to != builder || truth->attempt != slot->attempt)
+		farm_broken(farm,
+			    "event %ju is published by builder %u, attempt %u, and was granted to "
+			    "%u, attempt %u",
+			    (uintmax_t)slot->event, builder, slot->attempt, truth->granted_to,
+			    truth->attempt);
+	if (truth->published > 0) {
+		if (is_excused(farm, truth))
+			farm->twice++;
+		else
+			farm_broken(farm, "event %ju is published twice, by builders %u and %u",
+				    (uintmax_t)slot->event, truth->publisher, builder);
+	}
+	truth->published++;
+	truth->publisher = (uint8_t)builder;
+	truth->life = node->life;
+	truth->heard = 0;
+	truth->incomplete = slot->incomplete;
+	farm->n_published++;
+	farm->n_incomplete += slot->incomplete;
+}
+
+static void heard_of(struct farm *farm, unsigned node, unsigned index, uint64_t event)
+{
+	const struct config_cluster_node *at = &farm->configs[0]->cluster.nodes[node];
+	struct truth *truth = truth_of(farm, event);
+
+	if (index < at->n_builders && truth->publisher == at->first_builder + index)
+		truth->heard = farm->epoch;
+}
+
+// What the manager is told of published events.
+void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record)
+{
+	struct ctrl_progress progress;
+	struct ctrl_adopt adopt;
+	struct ctrl_done done;
+
+	farm->registrations[from] += record->type == CTRL_REGISTER;
+	if (ctrl_get_progress(record, &progress) == WIRE_OK && progress.step == CTRL_STEP_PUBLISHED)
+		heard_of(farm, from, progress.builder, progress.event);
+	if (ctrl_get_done(record, &done) == WIRE_OK && done.outcome == CTRL_DISCARDED)
+		truth_of(farm, done.event)->discarded = true;
+	if (ctrl_get_adopt(record, &adopt) != WIRE_OK)
+		return;
+	for (unsigned i = 0; i < adopt.n; i++) {
+		struct ctrl_held held = ctrl_held_at(&adopt, i);
+
+		if (held.holding == CTRL_HOLDS_BUILT)
+			heard_of(farm, from, adopt.builder, held.event);
+	}
+}
+
+void truth_released(struct farm *farm, uint64_t event)
+{
+	for (; farm->released < event; farm->released++) {
+		const struct truth *truth = truth_of(farm, farm->released);
+
+		if (truth->published == 0 && !truth->discarded)
+			farm_broken(farm, "event %ju is released, and nobody has published it",
+				    (uintmax_t)farm->released);
+	}
+}
+
+void truth_asked(struct farm_node *node, const struct ctrl_record *record)
+{
+	struct farm *farm = node->farm;
+	struct cluster_node_view view;
+	struct ctrl_request request;
+	struct ctrl_grant grant;
+	const struct truth *truth;
+
+	cluster_node_view(node->node, &view);
+	if (ctrl_get_grant(record, &grant) == WIRE_OK && grant.event < view.released)
+		farm_broken(farm, "node %u is granted event %ju, which is released", node->number,
+			    (uintmax_t)grant.event);
+	if (ctrl_get_request(record, &request) != WIRE_OK || request.grant.event >= view.released)
+		return;
+	// A request of a builder that is not to build it any more may still be on its way.
+	grant = request.grant;
+	truth = truth_of(farm, grant.event);
+	if (truth->granted_to ==
+		farm->configs[0]->cluster.nodes[grant.node].first_builder + grant.builder &&
+	    truth->attempt == grant.attempt && truth->published == 0)
+		farm_broken(farm, "node %u is asked for event %ju, which is released", node->number,
+			    (uintmax_t)grant.event);
+}
+
+static unsigned rank_of(enum ctrl_run_state state)
+{
+	switch (state) {
+	case CTRL_CONFIGURED:
+		return 1;
+	case CTRL_READY:
+		return 2;
+	case CTRL_RUNNING:
+	case CTRL_PAUSED:
+		return 3;
+	case CTRL_DRAINING:
+		return 4;
+	case CTRL_STOPPED:
+		return 5;
+	default:
+		return 0;
+	}
+}
+
+void truth_state(struct farm_node *node)
+{
+	struct cluster_node_view view;
+
+	cluster_node_view(node->node, &view);
+	if (rank_of(view.state) < rank_of(node->state))
+		farm_broken(node->farm, "node %u goes from state %d to %d", node->number,
+			    (int)node->state, (int)view.state);
+	node->state = view.state;
+}
+
+static void check_node(struct farm *farm, struct farm_node *node)
+{
+	const struct config *config = farm->configs[node->number];
+	struct cluster_manager_view manager = farm_view(farm);
+	struct cluster_node_view view;
+
+	cluster_node_view(node->node, &view);
+	if (view.tokens_used != 0)
+		farm_broken(farm, "node %u: %u tokens are not free", node->number,
+			    view.tokens_used);
+	for (unsigned i = 0; i < config->n_builders; i++)
+		for (unsigned j = 0; j < node->builders[i].n_slots; j++)
+			if (node->builders[i].slots[j].state != SIM_NONE)
+				farm_broken(
+				    farm,
+				    "node %u: slot %u of builder %u is not free: event %ju, "
+				    "state %d, granted %d",
+				    node->number, j, i, (uintmax_t)node->builders[i].slots[j].event,
+				    (int)node->builders[i].slots[j].state,
+				    node->builders[i].slots[j].granted);
+	if (node->leaving)
+		return;
+	if (view.state != CTRL_STOPPED)
+		farm_broken(farm, "node %u ends in state %d", node->number, (int)view.state);
+	for (unsigned i = 0; i < config->n_generators && view.registered && !view.excluded; i++)
+		if (node->readouts[i].announced != manager.end)
+			farm_broken(farm, "node %u has announced %ju events of %ju", node->number,
+				    (uintmax_t)node->readouts[i].announced, (uintmax_t)manager.end);
+}
+
+void truth_end(struct farm *farm)
+{
+	struct cluster_manager_view view = farm_view(farm);
+
+	if (view.outstanding != 0 || view.waiting != 0)
+		farm_broken(farm, "at the end %ju events are outstanding, %ju wait",
+			    (uintmax_t)view.outstanding, (uintmax_t)view.waiting);
+	if (view.released != view.announced || view.announced > view.end)
+		farm_broken(farm, "at the end %ju events are released of %ju, the end is %ju",
+			    (uintmax_t)view.released, (uintmax_t)view.announced,
+			    (uintmax_t)view.end);
+	for (uint64_t i = 0; i < view.announced; i++) {
+		const struct truth *truth = truth_of(farm, i);
+
+		if (truth->published == 0 && !truth->discarded)
+			farm_broken(farm, "event %ju was not published", (uintmax_t)i);
+	}
+	for (unsigned i = 0; i < farm->n_nodes; i++)
+		if (farm->nodes[i].alive)
+			check_node(farm, &farm->nodes[i]);
+}
