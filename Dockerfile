@@ -12,7 +12,7 @@ RUN ./dev build
 RUN meson install -C build --no-rebuild --destdir /install --strip
 
 FROM build AS test
-RUN ./dev test unit
+RUN meson test -C build --no-rebuild --no-suite functional --print-errorlogs --timeout-multiplier 4
 
 FROM ${BASE} AS runtime
 # The drivers are plugins: no program names them, so the packages are listed. Keep sorted.
@@ -47,7 +47,7 @@ RUN apt-get update \
         librte-pcapng23 \
         librte-ring23 \
         librte-telemetry23 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
         /usr/share/doc/* /usr/share/info/* /usr/share/locale/* /usr/share/man/* \
         /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /var/log/*.log /var/log/apt
 # From the test stage: an image whose unit tests fail is not built.

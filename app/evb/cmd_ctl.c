@@ -141,13 +141,10 @@ static const char *state_of_member(const cJSON *member)
 	return text_of(member, "state");
 }
 
-static void print_system(const cJSON *system, const char *self)
+static void print_events(const cJSON *system)
 {
-	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(system, "nodes"), *member;
 	double in_doubt = number_of(system, "in_doubt");
 
-	printf("system   mode %s, %.0f of %d nodes are there\n", text_of(system, "mode"),
-	       number_of(system, "registered"), cJSON_GetArraySize(nodes));
 	printf("events   %.0f announced, %.0f waiting, %.0f in flight, %.0f released\n",
 	       number_of(system, "announced"), number_of(system, "waiting"),
 	       number_of(system, "outstanding"), number_of(system, "released"));
@@ -160,17 +157,41 @@ static void print_system(const cJSON *system, const char *self)
 		printf("         %.0f node(s) are silent: what became of their events is not "
 		       "known yet\n",
 		       in_doubt);
-	printf("\n  %-31s  %-10s  %7s  %8s  %10s\n", "node", "state", "sources", "builders",
+}
+
+static void print_members(const cJSON *nodes, const char *self)
+{
+	int width = sizeof("node") - 1;
+	const cJSON *member;
+
+	cJSON_ArrayForEach(member, nodes)
+	{
+		int length = (int)strlen(text_of(member, "name"));
+
+		width = length > width ? length : width;
+	}
+	printf("\n  %-*s  %-10s  %7s  %8s  %10s\n", width, "node", "state", "sources", "builders",
 	       "slots free");
 	cJSON_ArrayForEach(member, nodes)
 	{
 		const char *name = text_of(member, "name");
 
-		printf("%c %-31s  %-10s  %7.0f  %8.0f  %10.0f\n",
-		       strcmp(name, self) == 0 ? '*' : ' ', name, state_of_member(member),
+		printf("%c %-*s  %-10s  %7.0f  %8.0f  %10.0f\n",
+		       strcmp(name, self) == 0 ? '*' : ' ', width, name, state_of_member(member),
 		       number_of(member, "sources"), number_of(member, "builders"),
 		       number_of(member, "slots_free"));
 	}
+}
+
+static void print_system(const cJSON *system, const char *self)
+{
+	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(system, "nodes");
+
+	printf("system   mode %s, %.0f of %d nodes are there\n", text_of(system, "mode"),
+	       number_of(system, "registered"), cJSON_GetArraySize(nodes));
+	if (cJSON_HasObjectItem(system, "released"))
+		print_events(system);
+	print_members(nodes, self);
 }
 
 static void print_node(const cJSON *node)

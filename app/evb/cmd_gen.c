@@ -17,7 +17,7 @@ struct arguments {
 	const char *udp_port, *packing, *law, *mean, *sigma, *maximum, *rate, *events, *first_event;
 	const char *seed, *mdf, *mfp, *map, *out;
 	const char *sources;
-	bool ether;
+	const char *transport, *service, *operation;
 	struct overrides overrides;
 	struct session_options session;
 };
@@ -35,6 +35,9 @@ enum {
 	KEY_PORT = 256, // + the options above
 	KEY_UDP_PORT = 300,
 	KEY_ETHER,
+	KEY_TRANSPORT,
+	KEY_SERVICE,
+	KEY_OPERATION,
 	KEY_SIGMA,
 	KEY_MAXIMUM,
 	KEY_FIRST_EVENT,
@@ -56,8 +59,13 @@ static const struct argp_option options[] = {
 	{ "to", KEY_PORT + OPTION_TO, "ADDRESS", 0, "receiver", 1 },
 	{ "to-mac", KEY_PORT + OPTION_TO_MAC, "MAC", 0, "receiver's, instead of asking by ARP", 1 },
 	{ "udp-port", KEY_UDP_PORT, "PORT", 0, "receiver's (default 19522)", 1 },
-	{ "ether", KEY_ETHER, NULL, 0, "segments right behind an EtherType, without IP and UDP",
+	{ "transport", KEY_TRANSPORT, "KIND", 0,
+	  "udp (default), eth (right behind an EtherType) or roce (RDMA, connected by RDMA CM)",
 	  1 },
+	{ "ether", KEY_ETHER, NULL, 0, "the same as --transport eth", 1 },
+	{ "service", KEY_SERVICE, "SERVICE", 0, "of roce: rc (default) or uc", 1 },
+	{ "operation", KEY_OPERATION, "OPERATION", 0,
+	  "of roce: send (default), send_imm, write or write_imm", 1 },
 	{ "out", 'o', "FILE.mfp", 0, "write the MFPs to a file instead of sending them", 1 },
 	{ NULL, 0, NULL, 0, "What", 2 },
 	{ "sources", 's', "IDS", 0, "source ids and ranges, as in 1-8,0x1000 (default 1-8)", 2 },
@@ -98,6 +106,9 @@ static error_t parse_what(int key, char *argument, struct arguments *arguments)
 			  : key == KEY_FIRST_EVENT ? &arguments->first_event
 			  : key == KEY_SEED        ? &arguments->seed
 			  : key == KEY_UDP_PORT    ? &arguments->udp_port
+			  : key == KEY_TRANSPORT   ? &arguments->transport
+			  : key == KEY_SERVICE     ? &arguments->service
+			  : key == KEY_OPERATION   ? &arguments->operation
 			  : key == 'o'             ? &arguments->out
 			  : key == 'r'             ? &arguments->rate
 			  : key == 'n'             ? &arguments->events
@@ -120,7 +131,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 	switch (key) {
 	case KEY_ETHER:
-		arguments->ether = true;
+		arguments->transport = "eth";
 		return 0;
 	case 'd':
 		arguments->session.duration = strtod(argument, &end);
@@ -229,8 +240,12 @@ static cJSON *compose(const struct arguments *arguments, cJSON *ids)
 	add_text(part, "address", port[OPTION_ADDRESS]);
 	add_number(part, "mtu", port[OPTION_MTU]);
 	part = cJSON_AddObjectToObject(root, "transport");
-	cJSON_AddStringToObject(part, "kind", arguments->ether ? "eth" : "udp");
+	cJSON_AddStringToObject(part, "kind",
+				arguments->transport != NULL ? arguments->transport : "udp");
 	add_number(part, "udp_port", arguments->udp_port);
+	part = cJSON_AddObjectToObject(root, "roce");
+	add_text(part, "service", arguments->service);
+	add_text(part, "operation", arguments->operation);
 	part = cJSON_AddObjectToObject(root, "sources");
 	cJSON_AddItemToObject(part, "ids", ids);
 	add_number(part, "packing", arguments->packing);

@@ -54,6 +54,7 @@ struct appliance {
 	// Where segments come by RoCE
 	struct rte_mempool *roce_pools[CONFIG_MAX_PORTS];
 	struct roce_port *roce_ports[CONFIG_MAX_PORTS];
+	struct link *roce_responses[CONFIG_MAX_PORTS]; // to what sends on the port
 
 	// Of a node of a cluster
 	struct rte_mempool *control_pool;

@@ -250,6 +250,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.control = control,
 		.flow_control = appliance_flow_control(appliance, plan->port),
 		.roce = appliance->roce_ports[plan->port],
+		.roce_responses = appliance->roce_responses[plan->port],
 		.rings = (const struct evring *const *)appliance->rings,
 		.quiet_cycles = ns_to_cycles(QUIET_NS),
 		.drain_cycles = ns_to_cycles(appliance->config->events.drain_timeout_ns),
@@ -352,6 +353,8 @@ static struct role *make_source(struct appliance *appliance, const struct plan_r
 		return make_pcap_source(appliance, plan, error);
 	if (find_destination(port, generator, parameters.destination_mac, error) != 0)
 		return NULL;
+	if (appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE)
+		return roce_make_source(appliance, plan, &parameters, error);
 	return source_role_create(&parameters);
 }
 

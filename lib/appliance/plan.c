@@ -59,9 +59,11 @@ static int add_roles(struct plan *plan, char *error)
 		return fail(error, plan,
 			    "sources.payload: RoCE messages are MFPs, whose header names event and "
 			    "source: set it to \"mfp\"");
-	if (config->transport.kind == CONFIG_TRANSPORT_ROCE && config->n_generators > 0)
+	if (config->transport.kind == CONFIG_TRANSPORT_ROCE && config->cluster.n_nodes > 0 &&
+	    config->n_generators > 0)
 		return fail(error, plan,
-			    "transport.kind: generators cannot send by RoCE yet: leave them out");
+			    "transport.kind: readouts of a cluster send by UDP or behind an "
+			    "EtherType: set it to \"udp\"");
 	for (unsigned i = 0; config_role(config, i, &role); i++) {
 		struct plan_role *to = &plan->roles[i];
 
@@ -309,6 +311,28 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	return 0;
 }
 
+// Whether another generator sends by RoCE on the same port: answers go to one.
+static int check_roce_generator(const struct plan *plan, unsigned index, char *error)
+{
+	const struct config *config = plan->config;
+	const struct config_generator *generator = &config->generators[index];
+
+	if (config->transport.kind != CONFIG_TRANSPORT_ROCE)
+		return 0;
+	if (generator->kind == CONFIG_GENERATOR_PCAP)
+		return fail(error, plan,
+			    "generators[%u].kind: packets of a capture are sent as they are: set "
+			    "transport.kind to \"udp\"",
+			    index);
+	for (unsigned i = 0; i < index; i++)
+		if (strcmp(config->generators[i].port, generator->port) == 0)
+			return fail(error, plan,
+				    "generators[%u].port: generator %s sends by RoCE on port %s "
+				    "already: make one of both, or use another port",
+				    index, config->generators[i].name, generator->port);
+	return 0;
+}
+
 static int plan_generator(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_generator *config = &plan->config->generators[index];
@@ -318,6 +342,8 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	const struct profile *profile = &plan->ports[port].profile;
 	char cause[SOURCE_ERROR_SIZE];
 
+	if (check_roce_generator(plan, index, error) != 0)
+		return -1;
 	if (config->kind != CONFIG_GENERATOR_PCAP && profile->needs_address &&
 	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
 		return fail(error, plan,
@@ -336,6 +362,11 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	    config->size_law == CONFIG_SIZE_LHCB || config->kind == CONFIG_GENERATOR_PCAP
 		? port_buffer_size(profile, port_config->mtu)
 		: block_packets_buffer_size(config, NULL, port_config->mtu);
+	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE) {
+		// Trailers are of that pool too, and connection messages.
+		generator->pool_mbufs *= 2;
+		generator->buffer = RTE_MAX(generator->buffer, ROCE_PORT_BUFFER);
+	}
 	generator->pool_bytes = port_pool_bytes(generator->pool_mbufs, generator->buffer) +
 				port_pool_bytes(generator->pool_mbufs, 0);
 	use_packets(plan, plan_role_of_generator(plan, index),

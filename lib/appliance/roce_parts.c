@@ -6,7 +6,11 @@
 
 #include <rte_errno.h>
 
+#include "appliance/cluster_parts.h"
 #include "transport/roce_port.h"
+#include "transport/roce_source_role.h"
+
+#define RESPONSES_DEPTH 4096u // answers on their way from an rx role
 
 static int make_endpoint(struct appliance *appliance, unsigned index, char *error)
 {
@@ -37,20 +41,59 @@ static int make_endpoint(struct appliance *appliance, unsigned index, char *erro
 	return appliance->roce_ports[index] != NULL ? 0 : -1;
 }
 
+// From the rx role of each port on which a generator sends.
+static int make_response_links(struct appliance *appliance, char *error)
+{
+	const struct plan *plan = appliance->plan;
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		unsigned port = plan->roles[i].port;
+		unsigned rx = plan_role_of(plan, CONFIG_ROLE_RX, port);
+
+		if (plan->roles[i].kind != CONFIG_ROLE_SOURCE)
+			continue;
+		appliance->roce_responses[port] =
+		    link_create(plan->roles[rx].name, plan->roles[i].name, RESPONSES_DEPTH, false,
+				appliance->ports[port].numa_node);
+		if (appliance->roce_responses[port] == NULL) {
+			snprintf(error, APPLIANCE_ERROR_SIZE,
+				 "no memory for a link of %u entries (%s)", RESPONSES_DEPTH,
+				 rte_strerror(rte_errno));
+			return -1;
+		}
+	}
+	return 0;
+}
+
 int roce_parts_make(struct appliance *appliance, char *error)
 {
 	if (appliance->config->transport.kind != CONFIG_TRANSPORT_ROCE)
 		return 0;
-	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+	for (unsigned i = 0; appliance->config->n_builders > 0 && i < appliance->config->n_ports;
+	     i++)
 		if (make_endpoint(appliance, i, error) != 0)
 			return -1;
-	return 0;
+	return make_response_links(appliance, error);
+}
+
+struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
+			      const struct source_parameters *source, char *error)
+{
+	const struct roce_source_parameters parameters = {
+		.source = source,
+		.responses = appliance->roce_responses[plan->port],
+		.flow_control = appliance_flow_control(appliance, plan->port),
+	};
+
+	return roce_source_role_create(&parameters, error);
 }
 
 void roce_ports_free(struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
 		roce_port_destroy(appliance->roce_ports[i]);
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		link_destroy(appliance->roce_responses[i]);
 }
 
 void roce_pools_free(struct appliance *appliance)

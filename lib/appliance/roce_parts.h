@@ -5,9 +5,13 @@
 #pragma once
 
 #include "appliance/appliance.h"
+#include "transport/source_role.h"
 
 // Nothing where segments do not come by RoCE. Returns 0, or -1 with one line in
 // error[APPLIANCE_ERROR_SIZE].
 int roce_parts_make(struct appliance *appliance, char *error);
+// The source role of a generator that sends by RoCE. NULL with one line in error.
+struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
+			      const struct source_parameters *source, char *error);
 void roce_ports_free(struct appliance *appliance); // before the ports are closed
 void roce_pools_free(struct appliance *appliance); // after

@@ -132,6 +132,19 @@ static bool add_members(cJSON *to, const struct appliance *appliance)
 	return added;
 }
 
+// What becomes of grants; in mode static there are none.
+static bool add_grants(cJSON *system, const struct cluster_manager_view *view)
+{
+	return add(system, "released", view->released) &&
+	       add(system, "outstanding", view->outstanding) &&
+	       add(system, "waiting", view->waiting) && add(system, "complete", view->complete) &&
+	       add(system, "incomplete", view->incomplete) &&
+	       add(system, "discarded", view->discarded) && add(system, "missing", view->missing) &&
+	       add(system, "in_doubt", view->in_doubt) && add(system, "excluded", view->excluded) &&
+	       add(system, "stale", view->stale) && add(system, "grants_held", view->grants_held) &&
+	       add(system, "level", view->level) && add_flag(system, "throttled", view->throttled);
+}
+
 static bool add_system(cJSON *to, const struct appliance *appliance)
 {
 	static const char *const modes[] = { "static", "push", "pull" };
@@ -143,14 +156,8 @@ static bool add_system(cJSON *to, const struct appliance *appliance)
 	return add_text(system, "state", ctrl_run_state_name(view.state)) &&
 	       add_text(system, "mode", modes[appliance->config->event_manager.mode]) &&
 	       add(system, "run", view.run) && add(system, "registered", view.n_registered) &&
-	       add(system, "announced", view.announced) && add(system, "released", view.released) &&
-	       add(system, "outstanding", view.outstanding) &&
-	       add(system, "waiting", view.waiting) && add(system, "complete", view.complete) &&
-	       add(system, "incomplete", view.incomplete) &&
-	       add(system, "discarded", view.discarded) && add(system, "missing", view.missing) &&
-	       add(system, "in_doubt", view.in_doubt) && add(system, "excluded", view.excluded) &&
-	       add(system, "stale", view.stale) && add(system, "grants_held", view.grants_held) &&
-	       add(system, "level", view.level) && add_flag(system, "throttled", view.throttled) &&
+	       add(system, "announced", view.announced) &&
+	       (!cluster_grants(appliance->config) || add_grants(system, &view)) &&
 	       add_members(system, appliance);
 }
 

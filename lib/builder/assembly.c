@@ -186,8 +186,8 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 	if (event == NULL) {
 		if (event_was_closed(assembly, segment->event_id, segment->event_index))
 			return refuse(assembly, segment, SEGMENT_LATE, cause);
-		if (assembly->n_free == 0 && segment->event_id != MFP_END_OF_RUN &&
-		    assembly_reclaim(assembly, now) == 0 &&
+		if (assembly->n_free == 0 && !assembly->parameters.granted &&
+		    segment->event_id != MFP_END_OF_RUN && assembly_reclaim(assembly, now) == 0 &&
 		    evring_outstanding(assembly->parameters.ring) == 0)
 			event_close_overtaken(assembly, now);
 		event = event_open(assembly, segment, now);

@@ -99,7 +99,7 @@ void assembly_destroy(struct assembly *assembly);
 // When a new event finds no free slot and consumers hold none either, so that waiting would not
 // help, an open event that later ones have overtaken (one opened after it is already complete) is
 // closed before its deadline: sources send in order, so what it misses is lost, or it was opened by
-// a packet that names a wrong event.
+// a packet that names a wrong event. Not so with granted events: those have a slot.
 uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
 			enum segment_cause *cause);
 

@@ -11,7 +11,8 @@
 #include "transport/segment_mbuf.h"
 
 #define RATE_MEASURE_US 20000
-#define NOTES_MOST      16u // handled in one poll, each way
+#define NOTES_MOST      16u  // handled in one poll, each way
+#define GRANT_MS        100u // that data waits for its grant, less than a heartbeat's timeout
 #define PATIENCE        10u // deadlines that a granted event waits for its first segment, at least 1 s
 
 // A link, and the segments taken from it that are not placed yet. Some are left only while it is
@@ -28,11 +29,12 @@ struct builder {
 	struct builder_parameters parameters;
 	struct input inputs[BUILDER_MAX_LINKS];
 	struct assembly *assembly;
-	unsigned next_input; // served first, so that each gets its turn
-	unsigned n_blocked;  // inputs
-	bool draining;       // nobody feeds the links any more
-	uint64_t wait_start; // TSC, 0: not waiting for consumers
-	uint64_t waited;     // TSC cycles since the last housekeeping
+	unsigned next_input;      // served first, so that each gets its turn
+	unsigned n_blocked;       // inputs
+	bool draining;            // nobody feeds the links any more
+	uint64_t wait_start;      // TSC, 0: not waiting for consumers
+	uint64_t waited;          // TSC cycles since the last housekeeping
+	uint64_t ungranted_since; // TSC, data has waited for its grant and none has come; 0: no
 	atomic_bool end_of_run;
 };
 
@@ -75,10 +77,22 @@ static bool should_wait(const struct builder *builder, const struct input *input
 	       (!builder->draining && n_others_blocked + 1 < p->n_links);
 }
 
+// An event that is granted has a slot. Where data comes before its grant, and more of it than may
+// take a slot without, the grant is on the way; or it will never come, as what was on the way to a
+// builder that died meets the one that takes its place.
+static bool should_wait_for_grant(struct builder *builder, uint64_t now)
+{
+	if (builder->ungranted_since == 0)
+		builder->ungranted_since = now;
+	return !builder->draining &&
+	       now - builder->ungranted_since < rte_get_tsc_hz() / 1000 * GRANT_MS;
+}
+
 // False if it has to wait for a slot.
 static bool place(struct builder *builder, const struct input *input, struct rte_mbuf *mbuf,
 		  uint64_t now)
 {
+	bool granted = builder->parameters.from_control != NULL;
 	const struct segment *segment = mbuf_segment(mbuf);
 	struct assembly *assembly = builder->assembly;
 	enum segment_cause cause;
@@ -87,7 +101,8 @@ static bool place(struct builder *builder, const struct input *input, struct rte
 	if (unlikely(to == NULL && cause == SEGMENT_NO_SLOT)) {
 		if (assembly_reclaim(assembly, now) > 0)
 			to = assembly_admit(assembly, segment, now, &cause);
-		else if (should_wait(builder, input))
+		if (to == NULL && cause == SEGMENT_NO_SLOT &&
+		    (granted ? should_wait_for_grant(builder, now) : should_wait(builder, input)))
 			return false;
 		if (to == NULL && cause == SEGMENT_NO_SLOT)
 			assembly_refuse(assembly, segment, cause);
@@ -153,6 +168,7 @@ static void serve_note(struct builder *builder, const struct note *note, uint64_
 
 	switch (note->kind) {
 	case NOTE_EXPECT:
+		builder->ungranted_since = 0;
 		if (!assembly_expect(builder->assembly, id, note->event, now))
 			tell_control(builder, NOTE_REFUSED, note->event, note->attempt);
 		break;

@@ -57,6 +57,7 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	manager->command_start = parameters->autostart;
 	manager->end = UINT64_MAX;
 	cluster_readouts_make(&manager->readouts, cluster);
+	on_wire_make(&manager->on_wire, manager->parameters.config);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
 	if (manager->nodes == NULL || !make_builders(manager)) {
 		cluster_manager_destroy(manager);
@@ -141,7 +142,6 @@ static void take_done(struct cluster_manager *manager, unsigned from,
 		manager_done(manager, from, &said, now);
 }
 
-// Of a node that the operator has just excluded, too: what it was told to publish counts.
 static void take_progress(struct cluster_manager *manager, unsigned from,
 			  const struct ctrl_record *record, uint64_t now)
 {
@@ -164,8 +164,11 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 		manager_register(manager, from, record, now);
 		return;
 	}
+	// Of a node that the operator has just excluded what it has published counts.
 	if (record->type == CTRL_PROGRESS && (node->registered || node->operator_excluded))
 		take_progress(manager, from, record, now);
+	if (record->type == CTRL_ADOPT && (node->registered || node->operator_excluded))
+		manager_adopt(manager, from, record, now);
 	if (!node->registered)
 		return;
 	switch (record->type) {
@@ -180,9 +183,6 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 		break;
 	case CTRL_BUILDER:
 		take_builder(manager, from, record);
-		break;
-	case CTRL_ADOPT:
-		manager_adopt(manager, from, record, now);
 		break;
 	case CTRL_CREDIT_LIST:
 		if (manager->sched != NULL)

@@ -213,6 +213,9 @@ void manager_adopt(struct cluster_manager *manager, unsigned from, const struct 
 		manager_readmit(manager, builder, now);
 	else
 		adopt_builder(manager, builder, now);
+	// It was excluded while it was about to report.
+	if (!manager->nodes[from].registered)
+		manager_suspend(manager, from, now);
 }
 
 // --- the scheduler's beginning ---
@@ -295,5 +298,6 @@ void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
 	adopt_kept(manager, now);
 	manager->adopting = false;
 	manager_take_over(manager);
+	manager_exclude_due(manager, now);
 	sched_set_paused(manager->sched, manager->state == CTRL_PAUSED);
 }

@@ -66,7 +66,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		.event = entry->event,
 		.slot = token,
 		.generation = entry->generation,
-		.rate_mbps = entry->rate_mbps,
+		.rate_kbps = entry->rate_kbps,
 		.run = manager->run,
 		.node = (uint16_t)builder->node,
 		.builder = (uint16_t)builder->index,
@@ -107,6 +107,23 @@ static void say_grant(struct cluster_manager *manager, const struct sched_grant 
 	}
 }
 
+// At which each of the nodes that send may do so, kbit/s. As many send to a builder at the same
+// time as there are more of them than builders; on the clock it is one. Who was late may catch up:
+// half of what grants leave of the link is for that.
+static uint32_t rate_of(const struct cluster_manager *manager, uint64_t bytes_per_second)
+{
+	const struct config_event_manager *config = &manager->parameters.config->event_manager;
+	unsigned senders = manager->readouts.n, builders = manager->cluster->n_builders;
+	double rate = (double)bytes_per_second / 125;
+
+	rate *= (1 + config->target_utilisation) / (2 * config->target_utilisation);
+	if (senders > builders && config->shaping != CONFIG_SHAPING_TIMED_SHIFT)
+		rate *= (double)builders / (double)senders;
+	if (rate < 1)
+		return bytes_per_second > 0;
+	return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
+}
+
 void manager_grant(struct cluster_manager *manager, uint64_t now)
 {
 	struct sched_grant grants[GRANTS_MOST];
@@ -123,7 +140,7 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 		*entry = (struct entry){
 			.event = grants[i].event,
 			.generation = grants[i].generation,
-			.rate_mbps = (uint32_t)(grants[i].rate_bytes_per_second / 125000u),
+			.rate_kbps = rate_of(manager, grants[i].rate_bytes_per_second),
 			.attempt = (uint16_t)grants[i].attempt,
 			.state = ENTRY_GRANTED,
 		};
@@ -173,9 +190,12 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 		   enum sched_outcome outcome, uint64_t now)
 {
 	struct entry *entry = manager_entry(manager, builder, token);
+	const struct config_cluster *cluster = manager->cluster;
+	uint64_t bytes = on_wire_bytes(&manager->on_wire, entry->bytes,
+				       cluster->nodes[cluster->builders[builder].node].n_sources);
 
 	if (sched_done(manager->sched, builder, entry->event, token, entry->generation,
-		       entry->attempt, outcome, entry->bytes, now) != SCHED_OK)
+		       entry->attempt, outcome, bytes, now) != SCHED_OK)
 		manager->view.stale++;
 	if (entry->state == ENTRY_SETTLED)
 		manager->builders[builder].n_settled--;

@@ -9,6 +9,7 @@
 
 #include "cluster/manager.h"
 #include "cluster/mutant.h"
+#include "cluster/on_wire.h"
 
 #define GRANTS_MOST 64u // in one poll
 
@@ -23,7 +24,7 @@ struct entry {
 	uint64_t event;
 	uint64_t bytes;
 	uint32_t generation;
-	uint32_t rate_mbps;
+	uint32_t rate_kbps;
 	uint16_t attempt;
 	uint8_t state;   // enum entry_state
 	uint8_t outcome; // enum ctrl_outcome
@@ -44,6 +45,7 @@ struct manager_node {
 	bool lost;        // silent
 	bool left;        // it said BYE
 	bool operator_excluded;
+	bool exclude_due;     // by the operator, once it is known who has what
 	uint64_t doubt_until; // 0: none of its events is in doubt
 	uint64_t registrations;
 	enum ctrl_run_state state;
@@ -75,7 +77,8 @@ struct cluster_manager {
 	struct cluster_manager_parameters parameters;
 	const struct config_cluster *cluster;
 	struct cluster_readouts readouts;
-	struct sched *sched; // NULL until the nodes are known
+	struct on_wire on_wire; // the scheduler counts its bytes
+	struct sched *sched;    // NULL until the nodes are known
 	struct manager_node *nodes;
 	struct manager_builder *builders; // by system-wide number
 	struct adopted *adopted;          // while builders still say what they hold
@@ -166,3 +169,5 @@ void manager_take_over(struct cluster_manager *manager);
 // Starts the run once all is there, and ends it once all is built.
 void manager_lead(struct cluster_manager *manager, uint64_t now);
 void manager_throttle(struct cluster_manager *manager);
+// The operator's exclusions that had to wait.
+void manager_exclude_due(struct cluster_manager *manager, uint64_t now);

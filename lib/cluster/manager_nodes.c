@@ -93,9 +93,14 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 
 bool manager_all_registered(const struct cluster_manager *manager)
 {
-	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
-		if (!manager->nodes[i].registered && !manager->nodes[i].operator_excluded)
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
+		const struct manager_node *node = &manager->nodes[i];
+		// In a run that goes on it may hold what has to be known.
+		bool excluded = node->operator_excluded || (node->exclude_due && manager->run == 0);
+
+		if (!node->registered && !excluded)
 			return false;
+	}
 	return true;
 }
 

@@ -204,7 +204,37 @@ static int refuse(char *error, const char *text)
 	return -1;
 }
 
-static int command_member(struct cluster_manager *manager, bool include, unsigned index,
+static void exclude(struct cluster_manager *manager, unsigned index, uint64_t now)
+{
+	struct manager_node *node = &manager->nodes[index];
+
+	node->operator_excluded = true;
+	node->exclude_due = node->registered = node->begun = false;
+	manager_suspend(manager, index, now);
+	manager_sync_source(manager, index, now);
+	manager_say_member(manager, index, CTRL_EXCLUDE, CTRL_REASON_OPERATOR);
+}
+
+static void include(struct cluster_manager *manager, unsigned index, uint64_t now)
+{
+	manager->nodes[index].operator_excluded = false;
+	manager_sync_source(manager, index, now);
+	manager_say_member(manager, index, CTRL_INCLUDE, CTRL_REASON_OPERATOR);
+}
+
+void manager_exclude_due(struct cluster_manager *manager, uint64_t now)
+{
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (manager->nodes[i].exclude_due)
+			exclude(manager, i, now);
+}
+
+static bool is_ready(const struct cluster_manager *manager)
+{
+	return manager->sched != NULL && !manager->adopting;
+}
+
+static int command_member(struct cluster_manager *manager, bool included, unsigned index,
 			  uint64_t now, char *error)
 {
 	struct manager_node *node;
@@ -212,16 +242,16 @@ static int command_member(struct cluster_manager *manager, bool include, unsigne
 	if (index >= manager->cluster->n_nodes)
 		return refuse(error, "there is no such node");
 	node = &manager->nodes[index];
-	if (node->operator_excluded != include)
-		return refuse(error, include ? "it is not excluded" : "it is excluded already");
-	node->operator_excluded = !include;
-	if (!include) {
-		node->registered = node->begun = false;
-		manager_suspend(manager, index, now);
-	}
-	manager_sync_source(manager, index, now);
-	manager_say_member(manager, index, include ? CTRL_INCLUDE : CTRL_EXCLUDE,
-			   CTRL_REASON_OPERATOR);
+	if ((node->operator_excluded || node->exclude_due) != included)
+		return refuse(error, included ? "it is not excluded" : "it is excluded already");
+	if (node->operator_excluded)
+		include(manager, index, now);
+	else if (included)
+		node->exclude_due = false;
+	else if (is_ready(manager))
+		exclude(manager, index, now);
+	else
+		node->exclude_due = true; // what it holds is to be known before
 	return 0;
 }
 

@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// How late the manager may come without a loss of rate. What is granted meanwhile lies in sources
+// until they may send it, so this loads no link.
+#define BURST_NS 2000000u
+
 // The congestion groups that builders name, numbered from 0 without gaps.
 static uint32_t dense_group(const struct config_cluster *cluster, unsigned builder)
 {
@@ -64,6 +68,7 @@ static struct sched_parameters translate(const struct config *config)
 	out.idle_window_ns = in->idle_window_ns;
 	out.target_utilisation = in->target_utilisation;
 	out.queue = in->queue;
+	out.burst_ns = BURST_NS;
 	out.throttle_level = (uint32_t)in->throttle_level;
 	return out;
 }

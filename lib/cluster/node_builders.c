@@ -257,6 +257,7 @@ void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *gra
 	}
 	node->view.grants++;
 	tokens_grant(tokens, grant->slot, grant->event, grant->attempt);
+	token->rate_kbps = grant->rate_kbps;
 	tell_builder(node, grant->builder, NOTE_EXPECT, token);
 	use_early(node, grant->builder, grant->slot);
 }
@@ -564,6 +565,7 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 			.event = token->event,
 			.slot = index,
 			.generation = token->generation,
+			.rate_kbps = token->rate_kbps,
 			.run = node->run,
 			.node = (uint16_t)node_self(node),
 			.builder = (uint16_t)builder,

@@ -93,7 +93,7 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 	struct note note = {
 		.kind = NOTE_SEND,
 		.event = grant->event,
-		.bytes = (uint64_t)grant->rate_mbps * 125000u,
+		.bytes = (uint64_t)grant->rate_kbps * 125u,
 		.round = grant->round,
 		.run = grant->run,
 		.attempt = grant->attempt,

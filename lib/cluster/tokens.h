@@ -29,6 +29,7 @@ struct token {
 	uint32_t generation; // counted up each time that it becomes free
 	uint32_t slot;       // of the ring, from TOKEN_BUILT on
 	uint32_t chain;      // next of the same bucket
+	uint32_t rate_kbps;  // of its grant, handed on in requests
 	uint16_t attempt;
 	uint8_t state; // enum token_state
 	bool incomplete;

@@ -391,6 +391,8 @@ struct config_cluster_node {
 	bool has_mac;
 	uint8_t mac[6];         // of that port; without it ARP asks
 	uint64_t link_rate;     // of that port, bits a second, 0: unknown
+	uint32_t mtu;           // of that port
+	bool load_balancer;     // its generators send that header
 	unsigned first_builder; // its builders, in config_cluster.builders
 	unsigned n_builders;    // 0: a readout node, or just the manager
 	unsigned first_source;  // what its generators stand for, in config_cluster.source_ids

@@ -77,6 +77,7 @@ static int add_address(struct config_reader *reader, const struct config *config
 	node->has_mac = port->has_mac;
 	memcpy(node->mac, port->mac, sizeof(node->mac));
 	node->link_rate = port->link_rate;
+	node->mtu = port->mtu;
 	return 0;
 }
 
@@ -135,6 +136,7 @@ static int add_sources(struct config_reader *reader, const struct config *config
 
 	for (unsigned i = 0; i < config->n_generators; i++) {
 		const struct config_generator *generator = &config->generators[i];
+		node->load_balancer |= generator->load_balancer_header;
 		const uint16_t *ids = generator->n_ids ? generator->ids : sources->ids;
 		unsigned n_ids = generator->n_ids ? generator->n_ids : sources->n_ids;
 		for (unsigned j = 0; j < n_ids; j++)

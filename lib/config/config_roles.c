@@ -34,6 +34,9 @@ static void make_rx(struct config_role *role, const struct config *config, unsig
 bool config_role(const struct config *config, unsigned index, struct config_role *role)
 {
 	bool is_node = config->cluster.n_nodes > 0;
+	// Grants come in on nodes without builders, acknowledgements where RoCE is sent.
+	bool receives =
+	    is_node || config->n_builders > 0 || config->transport.kind == CONFIG_TRANSPORT_ROCE;
 
 	if (is_node && index-- == 0) {
 		*role = (struct config_role){ .name = "control", .kind = CONFIG_ROLE_CONTROL };
@@ -45,7 +48,7 @@ bool config_role(const struct config *config, unsigned index, struct config_role
 		return true;
 	}
 	index -= config->n_generators;
-	for (unsigned i = 0; (is_node || config->n_builders > 0) && i < config->n_ports; i++) {
+	for (unsigned i = 0; receives && i < config->n_ports; i++) {
 		if (index < config->ports[i].rx_queues) {
 			make_rx(role, config, i, index);
 			return true;

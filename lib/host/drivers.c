@@ -110,7 +110,17 @@ static void read_library(struct drivers_port *port, const struct host_system *sy
 static bool set_library(struct drivers_port *port, const struct host_system *system,
 			const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// Whether the file of this name, without its "librte_" and ".so", is there.
+// DPDK names the folder for the version of its libraries, "pmds-23.0".
+static const char *library_version(void)
+{
+	const char *dash = strrchr(DIRECTORY, '-');
+
+	return dash != NULL ? dash + 1 : "";
+}
+
+// Whether the file of this name, without its "librte_" and ".so", is there. The plain name is that
+// of the development package; where that is not installed, as in a container, the version is behind
+// it.
 static bool set_library(struct drivers_port *port, const struct host_system *system,
 			const char *format, ...)
 {
@@ -120,6 +130,10 @@ static bool set_library(struct drivers_port *port, const struct host_system *sys
 	va_start(list, format);
 	vsnprintf(name, sizeof(name), format, list);
 	va_end(list);
+	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s.so.%s", name,
+		 library_version());
+	if (system_exists(system, "%s", port->library))
+		return true;
 	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s.so", name);
 	return system_exists(system, "%s", port->library);
 }

@@ -134,28 +134,39 @@ static void nothing_to_free(void *address, void *context)
 	(void)context;
 }
 
-// Chains a pointer to bytes of the set behind the headers. The reference counter that DPDK wants
-// lies in the mbuf's own private area: a common one would be fought over by the lcores that free.
-static bool attach_payload(const struct block_packets *packets, struct rte_mbuf *mbuf,
-			   const uint8_t *bytes, uint32_t size)
+// The reference counter that DPDK wants lies in the mbuf's own private area: a common one would be
+// fought over by the lcores that free.
+struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *bytes,
+				       uint32_t size)
 {
-	struct rte_mbuf *tail = rte_pktmbuf_alloc(packets->parameters.payloads);
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 	struct rte_mbuf_ext_shared_info *shared;
 	union {
 		const uint8_t *read_only;
 		void *address;
 	} memory = { .read_only = bytes };
 
-	if (tail == NULL)
-		return false;
-	shared = rte_mbuf_to_priv(tail);
+	if (mbuf == NULL)
+		return NULL;
+	shared = rte_mbuf_to_priv(mbuf);
 	shared->free_cb = nothing_to_free;
 	shared->fcb_opaque = NULL;
 	rte_mbuf_ext_refcnt_set(shared, 1);
-	rte_pktmbuf_attach_extbuf(tail, memory.address, (rte_iova_t)(uintptr_t)bytes,
+	rte_pktmbuf_attach_extbuf(mbuf, memory.address, (rte_iova_t)(uintptr_t)bytes,
 				  (uint16_t)size, shared);
-	tail->data_len = (uint16_t)size;
-	tail->pkt_len = size;
+	mbuf->data_len = (uint16_t)size;
+	mbuf->pkt_len = size;
+	return mbuf;
+}
+
+// Chains a pointer to bytes of the set behind the headers.
+static bool attach_payload(const struct block_packets *packets, struct rte_mbuf *mbuf,
+			   const uint8_t *bytes, uint32_t size)
+{
+	struct rte_mbuf *tail = block_packets_payload(packets->parameters.payloads, bytes, size);
+
+	if (tail == NULL)
+		return false;
 	mbuf->next = tail;
 	mbuf->nb_segs = 2;
 	mbuf->pkt_len += size;

@@ -73,6 +73,10 @@ static inline uint64_t block_packets_event_id(const struct block_packets *packet
 struct source_block block_packets_find(struct block_packets *packets,
 				       const struct packet_segment *at);
 
+// An mbuf that points to bytes which outlive it. NULL if the pool, of mbufs without room, is empty.
+struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *bytes,
+				       uint32_t size);
+
 // The packet of a segment, `size` bytes of payload. NULL if mbufs are short.
 struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct packet_segment *at,
 				    const struct source_block *block, uint32_t size,

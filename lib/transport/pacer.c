@@ -65,7 +65,13 @@ void pacer_init(struct pacer *pacer, uint64_t ticks_per_second, uint64_t rate, u
 
 void pacer_set_rate(struct pacer *pacer, uint64_t rate, uint64_t now)
 {
+	pacer_set(pacer, rate, pacer->burst, now);
+}
+
+void pacer_set(struct pacer *pacer, uint64_t rate, uint32_t burst, uint64_t now)
+{
 	note_missing(pacer, now);
+	pacer->burst = burst;
 	use_rate(pacer, rate);
 	if (rate != 0)
 		pacer->full_at = ((wide)now << FRACTION_BITS) +

@@ -34,9 +34,10 @@ struct pacer {
 void pacer_init(struct pacer *pacer, uint64_t ticks_per_second, uint64_t rate, uint32_t burst,
 		uint64_t now);
 
-// What is in the bucket, or owed, stays the same number of bytes; while the rate is 0 nothing
-// comes in. Divides.
-void pacer_set_rate(struct pacer *pacer, uint64_t rate, uint64_t now);
+// What is missing in the bucket, or owed, stays the same number of bytes; while the rate is 0
+// nothing comes in. Divides.
+void pacer_set(struct pacer *pacer, uint64_t rate, uint32_t burst, uint64_t now);
+void pacer_set_rate(struct pacer *pacer, uint64_t rate, uint64_t now); // the burst stays
 
 // Whether something may be taken.
 static inline bool pacer_ready(const struct pacer *pacer, uint64_t now)

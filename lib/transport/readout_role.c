@@ -13,11 +13,12 @@
 #include "transport/segment_mbuf.h"
 #include "transport/send_queue.h"
 #include "wire/ctrl.h"
+#include "wire/net.h"
 
 #define NOTES_MOST 32u
 #define QUEUE_MOST 65536u
 // What leaves at once: what the rate gives between two polls, and some packets at least.
-#define BURST_US      20u
+#define BURST_NS      20000u
 #define BURST_PACKETS 2u
 #define BURST_MOST    (1u << 20)
 #define SEEK_PART     5u // of a second, for a builder whose address is not known
@@ -30,7 +31,7 @@ struct readout {
 	struct send_queue queue;
 	struct pacer pacer;
 	unsigned n_builders, self; // of the system; number of this node
-	double share;              // of a builder's rate that this node may take
+	uint64_t burst_ns;         // of the pacer
 	uint16_t *indices;         // by source of the set: index among the run's expected sources
 
 	// The run
@@ -211,16 +212,17 @@ static bool find_builder(struct readout *readout)
 static void set_pace(struct readout *readout, uint64_t now)
 {
 	const struct config *config = readout->parameters.config;
-	uint64_t rate = PACER_UNLIMITED, hz = readout->pacer.ticks_per_second;
-	uint64_t burst;
+	uint64_t rate = PACER_UNLIMITED;
+	double burst;
 
 	if (readout->grant.bytes != 0 && config->event_manager.shaping != CONFIG_SHAPING_NONE)
-		rate = RTE_MAX((uint64_t)((double)readout->grant.bytes * readout->share), 1u);
+		rate = readout->grant.bytes;
 	if (rate == readout->pacer.rate)
 		return;
-	burst = rate == PACER_UNLIMITED ? 0 : rate / (1000000 / BURST_US);
-	burst = RTE_MAX(burst, BURST_PACKETS * (uint64_t)readout->parameters.mtu);
-	pacer_init(&readout->pacer, hz, rate, (uint32_t)RTE_MIN(burst, BURST_MOST), now);
+	burst = (double)rate * (double)readout->burst_ns * 1e-9;
+	burst = RTE_MIN(RTE_MAX(burst, BURST_PACKETS * (double)readout->parameters.mtu),
+			(double)BURST_MOST);
+	pacer_set(&readout->pacer, rate, (uint32_t)burst, now);
 }
 
 // Begins with the next event; false if there is none.
@@ -335,7 +337,7 @@ static bool send_segment(struct readout *readout, uint64_t now)
 	if (readout->local != NULL) {
 		give_to_link(readout, mbuf, size, block.size, now);
 	} else {
-		(void)pacer_take(&readout->pacer, rte_pktmbuf_pkt_len(mbuf), now);
+		(void)pacer_take(&readout->pacer, rte_pktmbuf_pkt_len(mbuf) + NET_ETH_BESIDE, now);
 		sender_put(&readout->sender, mbuf, readout->packets.headers_size, false);
 	}
 	counter_add(&readout->counters.segments, 1);
@@ -438,16 +440,22 @@ static uint32_t rank_of(const struct config_cluster *cluster)
 	return rank;
 }
 
-// The rate that a grant names is the builder's, for all that send to it. As many nodes send to it
-// at the same time as there are more of them than builders.
-static double share_of(const struct config_cluster *cluster)
+// Where there are more nodes that send than builders, some positions of a round stay empty and take
+// no time, unless rounds go by the clock: then nodes begin with those that are taken, as many with
+// each.
+static uint32_t first_position(const struct config *config)
 {
-	unsigned n_readouts = 0;
+	uint32_t rank = rank_of(&config->cluster);
 
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		n_readouts += cluster->nodes[i].n_sources > 0;
-	return n_readouts > cluster->n_builders ? (double)cluster->n_builders / (double)n_readouts
-						: 1;
+	return phase_ticks(config) > 0 ? rank : rank % config->cluster.n_builders;
+}
+
+// An lcore that sleeps comes late by as much.
+static uint64_t burst_ns(const struct config *config)
+{
+	const struct config_idle *idle = &config->idle;
+
+	return BURST_NS + (idle->policy == CONFIG_IDLE_ADAPTIVE ? idle->sleep_ns * 3 / 2 : 0);
 }
 
 static bool make_parts(struct readout *readout, const struct readout_parameters *p)
@@ -468,7 +476,7 @@ static bool make_parts(struct readout *readout, const struct readout_parameters 
 	sender_init(&readout->sender, p->port_id, p->queue, p->headers, &p->generator->faults,
 		    p->generator->seed);
 	readout->indices = rte_zmalloc("readout", p->set->n_sources * sizeof(*readout->indices), 0);
-	if (!send_queue_make(&readout->queue, QUEUE_MOST, rank_of(&p->config->cluster),
+	if (!send_queue_make(&readout->queue, QUEUE_MOST, first_position(p->config),
 			     phase_ticks(p->config)) ||
 	    !block_packets_init(&readout->packets, &packets) || readout->indices == NULL)
 		return false;
@@ -494,7 +502,7 @@ struct role *readout_role_create(const struct readout_parameters *parameters)
 	readout->last = generator->events > 0 ? generator->events : UINT64_MAX;
 	readout->end = UINT64_MAX;
 	readout->cycles_per_event = generator->rate > 0 ? (double)hz / generator->rate : 0;
-	readout->share = share_of(&parameters->config->cluster);
+	readout->burst_ns = burst_ns(parameters->config);
 	pacer_init(&readout->pacer, hz, PACER_UNLIMITED, BURST_MOST, rte_rdtsc());
 	if (!make_parts(readout, parameters)) {
 		readout_fini(&readout->role);

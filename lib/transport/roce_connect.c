@@ -107,7 +107,7 @@ static const struct roce_way *find_way(struct roce_port *port, const struct qp_a
 {
 	const struct roce_way *way = way_to(port, peer);
 
-	return qp_address_is(&way->peer, peer) ? way : NULL;
+	return way->source_port != 0 && qp_address_is(&way->peer, peer) ? way : NULL;
 }
 
 // What a peer that writes has to know is private data of our REP, 16 bytes, big-endian:

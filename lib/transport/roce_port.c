@@ -18,6 +18,8 @@
 void roce_learn_way(const struct roce_port *port, struct roce_way *way, const uint8_t *bytes,
 		    const struct net_frame *frame, const struct qp_address *source, uint32_t number)
 {
+	if (bytes[6] & 1)
+		return;
 	memcpy(way->own_mac, port->parameters.mac, sizeof(way->own_mac));
 	memcpy(way->peer_mac, bytes + 6, sizeof(way->peer_mac));
 	way->peer = *source;
@@ -40,14 +42,22 @@ void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf)
 	}
 }
 
+// No answer of ours has a payload: READs are refused.
+static void send(struct roce_port *port, const struct roce_way *way, const uint8_t *headers,
+		 size_t size)
+{
+	roce_keep(port, way->source_port == 0
+			    ? NULL
+			    : roce_frame_make(port->parameters.pool, way, headers, size, NULL, 0));
+}
+
 void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply)
 {
 	const struct roce_way *way = &roce_peer_of(reply->qp)->way;
 	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 	size_t size = responder_reply_encode(reply, headers);
 
-	roce_keep(port, roce_frame_make(port->parameters.pool, way, headers, size, reply->payload,
-					reply->payload_size));
+	send(port, way, headers, size);
 }
 
 void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
@@ -55,8 +65,7 @@ void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
 	uint8_t headers[ROCE_CNP_SIZE];
 
 	roce_cnp_encode(headers, qp->peer_qpn);
-	roce_keep(port, roce_frame_make(port->parameters.pool, &roce_peer_of(qp)->way, headers,
-					sizeof(headers), NULL, 0));
+	send(port, &roce_peer_of(qp)->way, headers, sizeof(headers));
 }
 
 unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **mbufs, unsigned max)

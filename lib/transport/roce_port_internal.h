@@ -13,8 +13,7 @@
 
 // What belongs to a queue pair beside the engines' state: its `user`.
 struct roce_peer {
-	struct roce_way way;
-	bool known;          // the way is
+	struct roce_way way; // source_port 0: not known
 	uint32_t rkey;       // of its region; 0: none
 	uint64_t address;    // of the region
 	uint64_t size;       // of the region
@@ -63,7 +62,8 @@ void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf);
 void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply);
 void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp);
 
-// Answers go back the way that a packet came. `number` chooses the UDP port.
+// Answers go back the way that a packet came, unless it says that it came from a group.
+// `number` chooses the UDP port.
 void roce_learn_way(const struct roce_port *port, struct roce_way *way, const uint8_t *bytes,
 		    const struct net_frame *frame, const struct qp_address *source,
 		    uint32_t number);

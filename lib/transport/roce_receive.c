@@ -183,10 +183,10 @@ static enum roce_result serve_request(struct roce_port *port, struct queue_pair 
 	return result;
 }
 
-static bool is_known(const struct roce_peer *peer, const struct datagram *datagram)
+static bool is_known(const struct roce_way *way, const struct datagram *datagram)
 {
-	return peer->known && peer->way.vlan_tci == datagram->frame->vlan_tci &&
-	       memcmp(peer->way.peer_mac, datagram->bytes + 6, 6) == 0;
+	return way->source_port != 0 && way->vlan_tci == datagram->frame->vlan_tci &&
+	       memcmp(way->peer_mac, datagram->bytes + 6, 6) == 0;
 }
 
 static enum roce_result dispatch(struct roce_port *port, const struct roce_packet *packet,
@@ -208,11 +208,9 @@ static enum roce_result dispatch(struct roce_port *port, const struct roce_packe
 		counter_add(&port->counters.unknown_qp, 1);
 		return ROCE_TAKEN;
 	}
-	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(peer, datagram)) {
+	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->way, datagram))
 		roce_learn_way(port, &peer->way, datagram->bytes, datagram->frame,
 			       &datagram->source, qp->qpn);
-		peer->known = true;
-	}
 	result = serve_request(port, qp, packet, datagram, segment);
 	counter_add(result == ROCE_TAKEN ? &port->counters.taken : &port->counters.data, 1);
 	return result;

@@ -310,12 +310,43 @@ static bool is_roce(const struct rx *rx, const struct net_frame *frame)
 	       roce_port_is_for(rx->parameters.config, frame->destination_port);
 }
 
+// Answers to what this process sends by RoCE go to its source; connection messages may be for
+// either side. True if the packet was given away.
+static bool give_response(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+			  uint32_t header_bytes, const struct net_frame *frame)
+{
+	const uint8_t *bth = bytes + frame->payload_offset;
+	bool all = rx->parameters.roce == NULL, both = false;
+
+	if (!all && header_bytes >= frame->payload_offset + ROCE_BTH_SIZE) {
+		uint32_t flags = roce_opcodes[bth[0]].flags;
+
+		all = (flags & (ROCE_RESPONSE | ROCE_IS_CNP)) != 0;
+		both = !all && (load_be32(bth + 4) & ROCE_24_BITS) == 1;
+	}
+	if (both) {
+		struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, mbuf->pool, 0, UINT32_MAX);
+
+		if (copy != NULL && link_enqueue(rx->parameters.roce_responses, &copy, 1) == 0)
+			rte_pktmbuf_free(copy); // it is sent again
+	}
+	if (!all)
+		return false;
+	counter_add(&rx->counters.roce, 1);
+	if (link_enqueue(rx->parameters.roce_responses, &mbuf, 1) == 0)
+		rte_pktmbuf_free(mbuf); // the same
+	return true;
+}
+
 // RoCE packets have a checksum of their own.
 static void serve_roce(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
 		       uint32_t header_bytes, const struct net_frame *frame)
 {
 	struct segment *segment = mbuf_segment(mbuf);
 
+	if (rx->parameters.roce_responses != NULL &&
+	    give_response(rx, mbuf, bytes, header_bytes, frame))
+		return;
 	switch (roce_port_receive(rx->parameters.roce, mbuf, bytes, header_bytes, frame,
 				  to_ns(rx, rx->last_packet), segment)) {
 	case ROCE_TAKEN:
@@ -359,7 +390,8 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 						      : PACKET_MALFORMED_FRAME);
 		return true;
 	}
-	if (rx->parameters.roce != NULL && is_roce(rx, &frame)) {
+	if ((rx->parameters.roce != NULL || rx->parameters.roce_responses != NULL) &&
+	    is_roce(rx, &frame)) {
 		if (unlikely(!all_at_hand))
 			return false;
 		serve_roce(rx, mbuf, bytes, header_bytes, &frame);

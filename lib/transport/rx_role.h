@@ -39,6 +39,7 @@ struct rx_parameters {
 	struct flow_control *flow_control; // of the port, whose owner the role is; NULL: none
 	const struct evring *const *rings; // of the builders, for the flow control
 	struct roce_port *roce;            // of the port, whose owner the role is; NULL: no RoCE
+	struct link *roce_responses;       // to the source that sends by RoCE; NULL: none
 	uint64_t quiet_cycles;             // without packets before a drain ends
 	uint64_t drain_cycles;             // longest drain
 	int numa_node;

@@ -9,6 +9,7 @@
 #include <rte_malloc.h>
 
 #include "transport/block_packets.h"
+#include "transport/roce_source_role.h"
 
 #define LATE_EVENTS 65536u // events that the late source may be behind, a power of two
 
@@ -278,15 +279,19 @@ struct role *source_role_create(const struct source_parameters *parameters)
 
 const struct source_counters *source_role_counters(const struct role *role)
 {
-	return &source_of(role)->counters;
+	return roce_source_role_is(role) ? roce_source_role_source_counters(role)
+					 : &source_of(role)->counters;
 }
 
 const struct sender_counters *source_role_sender_counters(const struct role *role)
 {
-	return &source_of(role)->sender.counters;
+	return roce_source_role_is(role) ? roce_source_role_sender_counters(role)
+					 : &source_of(role)->sender.counters;
 }
 
 bool source_role_finished(const struct role *role)
 {
-	return atomic_load_explicit(&source_of(role)->finished, memory_order_acquire);
+	return roce_source_role_is(role)
+		   ? roce_source_role_finished(role)
+		   : atomic_load_explicit(&source_of(role)->finished, memory_order_acquire);
 }

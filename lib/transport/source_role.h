@@ -39,6 +39,8 @@ struct source_counters {
 	uint64_t no_buffer; // polls that found no mbuf: all are under way
 };
 
+// The functions below take the RoCE variant of the role, roce_source_role.h, too.
+
 // Control thread. NULL if memory ran out.
 struct role *source_role_create(const struct source_parameters *parameters);
 

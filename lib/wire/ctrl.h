@@ -275,7 +275,7 @@ enum ctrl_grant_flag {
 // GRANT, manager to source node: send this event's blocks there, in this order and not faster.
 // A grant of the same event with a higher attempt takes the place of the one before.
 //    4 u16 builder node | 6 u16 builder | 8 u64 event | 16 u32 slot | 20 u32 generation
-//   24 u64 address | 32 u64 bytes at that address | 40 u32 rkey | 44 u32 rate, Mbit/s, 0: any
+//   24 u64 address | 32 u64 bytes at that address | 40 u32 rkey | 44 u32 rate, kbit/s, 0: any
 //   48 u32 round | 52 u16 position | 54 u16 positions | 56 u16 attempt, from 0 | 58 u16 flags
 //   60 u32 run number
 // A round is `positions` events that are sent at the same time. In phase n of a round the source of
@@ -287,7 +287,7 @@ struct ctrl_grant {
 	uint32_t slot;
 	uint32_t generation;
 	uint32_t rkey;
-	uint32_t rate_mbps;
+	uint32_t rate_kbps;
 	uint32_t round;
 	uint32_t run;
 	uint16_t node;

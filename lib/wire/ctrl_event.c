@@ -138,7 +138,7 @@ static void put_grant(uint8_t *bytes, const struct ctrl_grant *in)
 	store_le64(bytes + 24, in->address);
 	store_le64(bytes + 32, in->size);
 	store_le32(bytes + 40, in->rkey);
-	store_le32(bytes + 44, in->rate_mbps);
+	store_le32(bytes + 44, in->rate_kbps);
 	store_le32(bytes + 48, in->round);
 	store_le16(bytes + 52, in->position);
 	store_le16(bytes + 54, in->n_positions);
@@ -157,7 +157,7 @@ static void get_grant(const uint8_t *bytes, struct ctrl_grant *out)
 	out->address = load_le64(bytes + 24);
 	out->size = load_le64(bytes + 32);
 	out->rkey = load_le32(bytes + 40);
-	out->rate_mbps = load_le32(bytes + 44);
+	out->rate_kbps = load_le32(bytes + 44);
 	out->round = load_le32(bytes + 48);
 	out->position = load_le16(bytes + 52);
 	out->n_positions = load_le16(bytes + 54);

@@ -15,6 +15,7 @@
 #define NET_ARP_SIZE     28u
 #define NET_HEADERS_SIZE (NET_ETH_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE)
 #define NET_MIN_FRAME    60u // bytes, without FCS
+#define NET_ETH_BESIDE   24u // what a frame takes of a link beside its bytes: preamble, FCS, gap
 
 #define NET_TYPE_IPV4 0x0800
 #define NET_TYPE_ARP  0x0806

@@ -20,18 +20,22 @@ clean_up() {
     wait
     find /sys/fs/cgroup -depth -type d -path "*/${scratch##*/}*" -exec rmdir {} +
     rm -rf --one-file-system "$scratch"
+    [ -z "$made" ] || rmdir "$made"
 }
 
 outside() {
     local tool
     [ "${EVB_TEST_IMAGE:-}" = 1 ] || skip "takes minutes; ./dev image --try runs it"
     [ "$(id -u)" = 0 ] || skip "needs root"
-    for tool in debootstrap podman runc; do
+    for tool in debootstrap ip podman runc; do
         [ "$(command -v "$tool")" ] || skip "needs $tool; ./dev install image_try brings it"
     done
     scratch=$(mktemp -d /tmp/evb-image-XXXXXX)
+    made=
     trap clean_up EXIT
     trap 'exit 1' INT TERM
+    # Where podman was never used before, what it writes to beside its storage is not there.
+    [ -d /var/lib/containers ] || { mkdir /var/lib/containers && made=/var/lib/containers; }
     # What is mounted and started inside ends with it.
     unshare --mount --pid --fork --kill-child --mount-proc "$0" --inside "$scratch" &
     wait %1
@@ -136,6 +140,39 @@ test_stop_drains() {
     [ "$status" = 0 ]
 }
 
+# A container's evb receives from a packet socket as nobody, with what docs/container.md lists and
+# no other right, and says so in JSON lines.
+test_receives_as_nobody() {
+    local receiver
+    ip netns add evbimage
+    ip link add evb0 netns evbimage type veth peer name evb1 netns evbimage
+    ip -n evbimage link set evb0 up
+    ip -n evbimage link set evb1 up
+    mkdir -m 0777 "$scratch/nobody"
+    run_evb --detach --name receiver --network ns:/run/netns/evbimage --user 65534 --cap-drop all \
+        --cap-add NET_RAW --cap-add NET_ADMIN --cap-add IPC_LOCK --read-only --tmpfs /run \
+        --tmpfs /tmp --volume "$scratch/nobody:/out" evb \
+        run /etc/evb/single-node.json --set ports[0].device=evb1 --set writers=[] \
+        --set memory.kind=shm --log json --summary /out/summary.json >/dev/null
+    receiver=0
+    until podman logs receiver 2>&1 | grep -q '"message":"running"'; do
+        receiver=$((receiver + 1))
+        if [ "$receiver" = 100 ]; then
+            podman logs receiver
+            return 1
+        fi
+        sleep 0.1
+    done
+    run_evb --rm --network ns:/run/netns/evbimage --cap-add NET_RAW --cap-add NET_ADMIN \
+        --cap-add IPC_LOCK evb gen --device evb0 --address 10.0.0.3/24 --to 10.0.0.2 \
+        --packing 10 --rate 500 --events 500 --quiet
+    podman wait receiver >/dev/null
+    podman logs receiver 2>&1 | tail -n 3 | cut -c 1-200
+    podman rm receiver >/dev/null
+    ip netns delete evbimage
+    check_summary "$scratch/nobody/summary.json"
+}
+
 run_test() {
     # In a shell of its own with -e of its own, which `if` and `||` would turn off.
     set +e
@@ -161,6 +198,7 @@ inside() {
     if [ "$failed" = 0 ]; then
         run_test test_demo_without_rights
         run_test test_stop_drains
+        run_test test_receives_as_nobody
     fi
     return "$failed"
 }

@@ -179,9 +179,10 @@ def test_pull():
 
 
 def test_static():
-    """The formula names the builder: event index modulo builders."""
+    """The formula names the builder: event index modulo builders. Nobody holds the sources back, so
+    they send at a rate; the run ends two deadlines after the last of them."""
     with evbtest.Workspace() as work:
-        configuration = folded(work, "static", count=EVENTS)
+        configuration = folded(work, "static", count=EVENTS, rate=1000, events={"deadline": "2s"})
         where = run_to_the_end(work, configuration, EVENTS)
         names = builders(configuration)
         for event, node in where.items():

@@ -140,14 +140,50 @@ def test_exporter_endpoint():
         process = running(work)
         process.wait_until(lambda: telemetry.summary(process.name)["events_complete"] > 20,
                            "events are built")
-        text = exported(process.name)
-        own = sample_names(stat(work, "--prometheus", "--name", process.name)) - {"evb_up"}
-        check_equal({name.removeprefix("dpdk_") for name in sample_names(text)}, own, "metrics")
+        text, own = exported(process.name), stat(work, "--prometheus", "--name", process.name)
+        check_equal({name.removeprefix("dpdk_") for name in sample_names(text)},
+                    sample_names(own) - {"evb_up"}, "metrics")
+        for constant in ("evb_port_link_bytes_per_second", "evb_builder_slot_bytes", "evb_sources"):
+            values = [re.findall(rf"^{name}(?:\{{.*\}})? (.*)$", of, re.MULTILINE)
+                      for name, of in ((f"dpdk_{constant}", text), (constant, own))]
+            check(values[0] and list(map(float, values[0])) == list(map(float, values[1])),
+                  f"{constant} is {values}")
         status, output = prometheus.promtool("check", "metrics", text=text)
         check(status in (0, LINT_FINDINGS) and "error while linting" not in output,
               f"promtool check metrics: {output}")
         complete = re.search(r"^dpdk_evb_events_complete_total (\d+)$", text, re.MULTILINE)
         check(complete and int(complete[1]) > 20, "no complete events in the exporter's text")
+
+
+# --- the socket ------------------------------------------------------------------------------------
+
+
+def test_all_comes_in_pages():
+    """Answers of things that do not fit into one, whole and in order."""
+    with evbtest.Workspace() as work:
+        process = work.run(appliance.generated(work, sources=300, packing=1,
+                                               generator={"rate": 20}))
+        process.wait_until(lambda: telemetry.summary(process.name)["events_complete"] > 3,
+                           "events are built")
+        ids, pages = [], 0
+        with telemetry.Telemetry(process.name) as client:
+            while len(ids) < 300:
+                answer = client.query("/evb/source/all", str(len(ids)))
+                check_equal(answer.pop("count"), 300, "count")
+                check_equal(list(answer), [f"source_{len(ids) + i}" for i in range(len(answer))],
+                            "keys of a page")
+                check(all(list(one)[-1] == "blocks_missing" for one in answer.values()), "cut")
+                ids += [one["id"] for one in answer.values()]
+                pages += 1
+            check_equal(ids, list(range(0x1001, 0x1001 + 300)), "sources")
+            check(3 < pages < 30, f"{pages} pages")
+            limited = client.query("/evb/source/all", "298,1")
+            check_equal(list(limited), ["count", "source_298"], "a page of one")
+            check_equal(client.query("/evb/source/all", "300"), {"count": 300}, "behind the last")
+            check("error" in client.query("/evb/source/all", "x"), "no error")
+        families = openmetrics.parse(stat(work, "--openmetrics", "--name", process.name))
+        check_equal([int(labels["source"]) for _, labels, _ in
+                     families["evb_source_blocks_whole"].samples], ids, "sources in OpenMetrics")
 
 
 # --- Telegraf --------------------------------------------------------------------------------------

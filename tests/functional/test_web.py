@@ -364,7 +364,7 @@ def test_browser_shows_an_appliance():
             check(ticks(document) >= 2, f"the script looked {ticks(document)} times")
             for words in ("running", "Complete events", "Throughput", "Latency p99", "Free slots",
                           "4 of 4 without loss", "rx.wire", "builder.b0", "lcore 1", "net_ring",
-                          "nothing lost", "boards", "files"):
+                          "Nothing was dropped", "boards", "files"):
                 check(words in text, f"no {words!r} on the page: {text}")
             check(re.search(r"Complete events [\d.]+ k?/s", text), f"no event rate: {text}")
             for theme in ("dark", "light"):

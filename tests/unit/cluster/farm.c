@@ -33,7 +33,7 @@ void farm_broken(struct farm *farm, const char *format, ...)
 
 // --- configurations, of which there are few ---
 
-#define TEXTS 64u
+#define TEXTS 128u
 
 struct text_cache {
 	char text[8192];
@@ -430,6 +430,8 @@ void farm_open(struct farm *farm, const struct farm_options *options)
 {
 	memset(farm, 0, sizeof(*farm));
 	farm->options = *options;
+	if (farm->options.deadline == 0)
+		farm->options.deadline = 3 * SECOND;
 	farm->random = random_fork(options->seed, 23);
 	farm->now = SECOND;
 	farm->n_nodes = count_nodes(options);
@@ -576,7 +578,7 @@ void farm_finish(struct farm *farm)
 			    (int)view.state, (uintmax_t)view.announced, (uintmax_t)view.released,
 			    (uintmax_t)view.outstanding, (uintmax_t)view.waiting);
 	}
-	farm_run(farm, 3 * SECOND);
+	farm_run(farm, farm->options.deadline + SECOND);
 	truth_end(farm);
 }
 

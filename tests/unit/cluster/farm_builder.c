@@ -68,8 +68,6 @@ static struct sim_slot *find(struct sim_builder *builder, uint64_t event)
 static struct sim_slot *open_slot(struct farm_node *node, struct sim_builder *builder,
 				  uint64_t event, bool granted)
 {
-	uint64_t deadline = node->farm->options.deadline;
-
 	for (unsigned i = 0; i < builder->n_slots; i++) {
 		struct sim_slot *slot = &builder->slots[i];
 
@@ -79,7 +77,7 @@ static struct sim_slot *open_slot(struct farm_node *node, struct sim_builder *bu
 			.state = SIM_OPEN,
 			.event = event,
 			.granted = granted,
-			.at = node->farm->now + (deadline > 0 ? deadline : 3 * SECOND),
+			.at = node->farm->now + node->farm->options.deadline,
 		};
 		builder->n_ungranted += !granted;
 		return slot;

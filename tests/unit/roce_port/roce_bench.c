@@ -25,7 +25,9 @@ static void make_configuration(struct roce_bench *bench, const char *roce)
 		const char *type;
 		unsigned qpn;
 		const char *region;
-	} pairs[] = { { "rc", BENCH_RC, region }, { "uc", BENCH_UC, region }, { "ud", BENCH_UD, "" } };
+	} pairs[] = { { "rc", BENCH_RC, region },
+		      { "uc", BENCH_UC, region },
+		      { "ud", BENCH_UD, "" } };
 	char text[4096];
 	int n;
 
@@ -36,8 +38,10 @@ static void make_configuration(struct roce_bench *bench, const char *roce)
 		     "\"builders\": [{\"name\": \"b0\", \"slots\": %u, \"slot_size\": 16384}, "
 		     "{\"name\": \"b1\", \"slots\": %u, \"slot_size\": 16384}],"
 		     "\"transport\": {\"kind\": \"roce\"},"
-		     "\"roce\": {\"path_mtu\": %u, \"max_queue_pairs\": 64, \"ack_every\": 1%s",
-		     BENCH_MTU, BENCH_SLOTS, BENCH_SLOTS, PATH_MTU, roce);
+		     "\"roce\": {\"max_queue_pairs\": 64%s%s%s",
+		     BENCH_MTU, BENCH_SLOTS, BENCH_SLOTS,
+		     strstr(roce, "path_mtu") != NULL ? "" : ", \"path_mtu\": 1024",
+		     strstr(roce, "ack_every") != NULL ? "" : ", \"ack_every\": 1", roce);
 	if (strstr(roce, "connection") == NULL) {
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
 			      ", \"connection\": \"static\", \"queue_pairs\": [");
@@ -221,8 +225,9 @@ void roce_bench_frame(const struct roce_bench *bench, struct frame *frame,
 	packet.partition_key = ROCE_DEFAULT_P_KEY;
 	n = roce_headers_encode(headers, &packet);
 	all = n + size + packet.pad + ROCE_ICRC_SIZE;
-	frame->length = (uint32_t)(bench->ipv6 ? encode_udp6(frame->bytes, &udp, (uint16_t)all)
-					       : net_udp4_encode(frame->bytes, &udp, (uint16_t)all));
+	frame->length =
+	    (uint32_t)(bench->ipv6 ? encode_udp6(frame->bytes, &udp, (uint16_t)all)
+				   : net_udp4_encode(frame->bytes, &udp, (uint16_t)all));
 	assert_true(frame->length + all <= sizeof(frame->bytes));
 	memcpy(frame->bytes + frame->length, headers, n);
 	if (size > 0)
@@ -261,8 +266,8 @@ void roce_bench_wait(struct roce_bench *bench, unsigned ms)
 
 static uint8_t opcode_of(const struct bench_message *message, bool begins, bool ends)
 {
-	static const uint8_t sends[] = { ROCE_RC_SEND_MIDDLE, ROCE_RC_SEND_FIRST,
-					 ROCE_RC_SEND_LAST, ROCE_RC_SEND_ONLY };
+	static const uint8_t sends[] = { ROCE_RC_SEND_MIDDLE, ROCE_RC_SEND_FIRST, ROCE_RC_SEND_LAST,
+					 ROCE_RC_SEND_ONLY };
 	static const uint8_t writes[] = { ROCE_RC_WRITE_MIDDLE, ROCE_RC_WRITE_FIRST,
 					  ROCE_RC_WRITE_LAST, ROCE_RC_WRITE_ONLY };
 	unsigned which = (unsigned)begins + 2u * (unsigned)ends;
@@ -413,9 +418,10 @@ void roce_bench_expect_silence(struct roce_bench *bench)
 struct roce_port_qp roce_bench_qp(const struct roce_bench *bench, uint32_t qpn)
 {
 	struct roce_port_qp qp;
+	bool found = false;
 
-	for (unsigned i = 0; i < roce_port_qps(bench->roce); i++)
-		if (roce_port_qp(bench->roce, i, &qp) && qp.qpn == qpn)
-			return qp;
-	fail_msg("no queue pair %u", qpn);
+	for (unsigned i = 0; i < roce_port_qps(bench->roce) && !found; i++)
+		found = roce_port_qp(bench->roce, i, &qp) && qp.qpn == qpn;
+	assert_true(found);
+	return qp;
 }

@@ -51,9 +51,9 @@ struct roce_bench {
 	bool bad_icrc;
 };
 
-// Path MTU 1024, packing 4, sources 1 to 8, of which 8 is not expected; slots of 16 KiB, and
-// BENCH_SLOTS of them. `roce`: further keys of "roce", as ", \"icrc\": \"ignore\"". With
-// "connection" among them there are no static queue pairs.
+// Path MTU 1024, an ACK for each request for one, packing 4, sources 1 to 8, of which 8 is not
+// expected; slots of 16 KiB, and BENCH_SLOTS of them. `roce`: further keys of "roce", as ",
+// \"icrc\": \"ignore\"". With "connection" among them there are no static queue pairs.
 void roce_bench_open(struct roce_bench *bench, const char *roce);
 // Checks that each packet counts once, and that no mbuf is lost.
 void roce_bench_close(struct roce_bench *bench);

@@ -147,7 +147,7 @@ static void expect_grant(const struct ctrl_grant *g)
 	assert_int_equal(g->address, 0x7f00deadbeef0000);
 	assert_int_equal(g->size, UINT64_C(1) << 33);
 	assert_int_equal(g->rkey, 0xcafe);
-	assert_int_equal(g->rate_mbps, 40000);
+	assert_int_equal(g->rate_kbps, 40000);
 	assert_int_equal(g->round, 17);
 	assert_int_equal(g->position, 3);
 	assert_int_equal(g->n_positions, 64);

@@ -1,0 +1,749 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "transport/roce_source_role.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_malloc.h>
+#include <rte_random.h>
+
+#include "transport/dcqcn.h"
+#include "transport/roce_packets.h"
+#include "wire/icrc.h"
+#include "wire/mfp.h"
+#include "wire/net.h"
+
+#define END_MESSAGE     UINT64_MAX // user of an end-of-run message
+#define CONNECTING_MOST 8u         // queue pairs that are being connected at one time
+#define RESPONSE_NS     200000000u
+#define MAD_ATTRIBUTE   16u // bytes, in a MAD: which message it is
+#define DEPTH           64u // messages posted to a queue pair
+
+#define FIRST_PORT   49152u
+#define SOURCE_PORTS 16384u
+#define LEAVE_NS     1000000000u  // to disconnect
+#define DEFAULT_RATE 12500000000u // bytes/s of a link whose rate is not known: 100 Gb/s
+
+// One source of the set.
+struct lane {
+	struct queue_pair *qp; // NULL: not connected yet
+	uint32_t connection;   // of RDMA CM
+	bool asked, ready;
+	uint32_t rkey;
+	uint64_t address, room; // of the peer's region
+	struct roce_way way;
+	struct dcqcn_flow flow;
+	uint8_t end[MFP_HEADER_SIZE]; // the end-of-run block
+};
+
+enum roce_source_state {
+	STATE_CONNECT,
+	STATE_EVENTS,
+	STATE_END_OF_RUN,
+	STATE_SETTLE, // all is posted, not all acknowledged
+	STATE_LEAVE,  // disconnecting
+	STATE_FINISHED,
+};
+
+struct roce_source {
+	struct role role;
+	struct source_parameters parameters;
+	const struct config_roce *config;
+	struct link *responses;
+	struct flow_control *flow_control;
+	struct block_packets packets;
+	struct sender sender;
+	struct qp_table table;
+	struct requester *requester;
+	struct cm *cm; // NULL: static
+	struct dcqcn dcqcn;
+	struct lane *lanes; // by source of the set
+	unsigned n_lanes, n_connecting;
+	enum roce_source_state state;
+	bool stopping;
+	uint64_t event; // index
+	unsigned source;
+	uint64_t last_event;
+	uint64_t start; // TSC
+	double cycles_per_event, ns_per_tick;
+	uint64_t outstanding; // messages
+	uint64_t left_at;     // ns
+	uint32_t path_mtu;
+	unsigned port; // index
+	atomic_bool finished;
+	struct source_counters source_counters __rte_cache_aligned;
+	struct roce_source_counters counters;
+};
+
+static struct roce_source *source_of(const struct role *role)
+{
+	return RTE_PTR_SUB(role, offsetof(struct roce_source, role));
+}
+
+static struct lane *lane_of(const struct queue_pair *qp)
+{
+	return qp->user;
+}
+
+// --- connecting ---
+
+static void lane_ready(struct roce_source *source, struct lane *lane, struct queue_pair *qp)
+{
+	lane->qp = qp;
+	lane->ready = true;
+	dcqcn_flow_init(&source->dcqcn, &lane->flow);
+	counter_add(&source->counters.connected, 1);
+}
+
+static enum roce_service service_of(enum config_service service)
+{
+	static const enum roce_service services[] = {
+		[CONFIG_SERVICE_RC] = ROCE_RC,
+		[CONFIG_SERVICE_UC] = ROCE_UC,
+		[CONFIG_SERVICE_UD] = ROCE_UD,
+	};
+
+	return services[service];
+}
+
+static bool connect_statically(struct roce_source *source, struct lane *lane,
+			       const struct config_queue_pair *pair)
+{
+	const struct qp_connection connection = {
+		.peer = lane->way.peer,
+		.peer_qpn = pair->remote_qpn,
+		.local_psn = pair->local_psn,
+		.peer_psn = pair->remote_psn,
+		.path_mtu = source->path_mtu,
+		.qkey = source->config->q_key,
+		.partition_key = source->config->partition_key,
+		.timeout_code = source->config->timeout,
+		.retry_count = source->config->retry_count,
+		.rnr_retry = source->config->rnr_retry,
+		.max_reads = 1,
+		.user = lane,
+	};
+	struct queue_pair *qp =
+	    qp_open(&source->table, service_of(pair->service), pair->local_qpn, 0);
+
+	if (qp == NULL || !qp_connect(qp, &connection))
+		return false;
+	lane->rkey = pair->rkey;
+	lane->address = pair->virtual_address;
+	lane->room = pair->size;
+	lane_ready(source, lane, qp);
+	return true;
+}
+
+static void connect_lanes(struct roce_source *source, uint64_t now)
+{
+	for (unsigned i = 0; i < source->n_lanes && source->n_connecting < CONNECTING_MOST; i++) {
+		struct lane *lane = &source->lanes[i];
+		const struct cm_destination destination = {
+			.peer = lane->way.peer,
+			.port = source->config->cm_service,
+			.service = (uint8_t)service_of(source->config->service),
+			.path_mtu = source->path_mtu,
+			.user = lane,
+		};
+
+		if (lane->asked || lane->ready)
+			continue;
+		lane->connection = cm_connect(source->cm, &destination, now);
+		if (lane->connection == 0)
+			return;
+		lane->asked = true;
+		source->n_connecting++;
+	}
+}
+
+static void take_established(struct roce_source *source, const struct cm_event *event)
+{
+	struct lane *lane = event->user;
+
+	source->n_connecting--;
+	if (event->private_size >= 16) {
+		lane->address = load_be64(event->private_data);
+		lane->rkey = load_be32(event->private_data + 8);
+		lane->room = load_be32(event->private_data + 12);
+	}
+	lane_ready(source, lane, event->qp);
+}
+
+// A connection that ends is tried anew; what was sent over it and not acknowledged is lost with it.
+static void take_end(struct roce_source *source, const struct cm_event *event)
+{
+	struct lane *lane = event->user;
+	struct requester_completion completion;
+
+	if (lane->ready) {
+		requester_flush(source->requester, lane->qp);
+		while (requester_completion(source->requester, &completion)) {
+			source->outstanding--;
+			counter_add(&source->counters.failed_messages, 1);
+		}
+		source->counters.connected--;
+	} else {
+		source->n_connecting--;
+	}
+	if (source->state < STATE_LEAVE)
+		counter_add(&source->counters.failed, 1);
+	lane->ready = lane->asked = false;
+	lane->qp = NULL;
+	cm_release(source->cm, event->id);
+}
+
+static void poll_cm(struct roce_source *source, uint64_t now)
+{
+	struct cm_datagram datagram;
+	struct cm_event event;
+
+	if (source->state == STATE_CONNECT || source->state == STATE_EVENTS)
+		connect_lanes(source, now);
+	while (sender_room(&source->sender, 2) && cm_poll(source->cm, now, &datagram)) {
+		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
+		size_t size = roce_headers_encode(headers, &datagram.header);
+		struct rte_mbuf *mbuf =
+		    roce_frame_make(source->parameters.headers, &source->lanes[0].way, headers,
+				    size, datagram.mad, sizeof(datagram.mad));
+
+		if (mbuf == NULL)
+			break; // it is sent again
+		sender_put(&source->sender, mbuf, 0, true);
+	}
+	while (cm_next_event(source->cm, &event)) {
+		if (event.kind == CM_ESTABLISHED)
+			take_established(source, &event);
+		else if (event.kind == CM_REQUESTED)
+			(void)cm_refuse(source->cm, event.id, ROCE_CM_CONSUMER_DEFINED, NULL, 0);
+		else
+			take_end(source, &event);
+	}
+}
+
+static bool all_ready(const struct roce_source *source)
+{
+	return source->counters.connected == source->n_lanes;
+}
+
+// --- receiving ---
+
+static void take_cnp(struct roce_source *source, struct queue_pair *qp, uint64_t tsc)
+{
+	counter_add(&source->counters.cnps, 1);
+	qp_count(&qp->counters.cnp_received, 1);
+	if (source->config->dcqcn)
+		dcqcn_cnp(&source->dcqcn, &lane_of(qp)->flow, tsc);
+}
+
+// What asks for a connection is for the receiver of the port, if it has one, not for a source.
+static void take_management(struct roce_source *source, const struct roce_packet *packet,
+			    const uint8_t *mad, const struct qp_address *peer, uint64_t now)
+{
+	if (source->cm == NULL || packet->payload_size < MAD_ATTRIBUTE + 2 ||
+	    load_be16(mad + MAD_ATTRIBUTE) == ROCE_CM_REQ)
+		return;
+	cm_receive(source->cm, packet, mad, peer, now);
+}
+
+static void take_packet(struct roce_source *source, const struct roce_packet *packet,
+			const uint8_t *bytes, const struct net_frame *frame, uint64_t now,
+			uint64_t tsc)
+{
+	const struct qp_address peer = qp_address_ipv4(load_be32(bytes + frame->l3_offset + 12));
+	struct queue_pair *qp;
+	struct requester_data data;
+
+	if (packet->destination_qpn == 1) {
+		take_management(source, packet,
+				bytes + frame->payload_offset + packet->payload_offset, &peer, now);
+		return;
+	}
+	qp = qp_find(&source->table, packet->destination_qpn);
+	if (qp == NULL || lane_of(qp) == NULL) {
+		counter_add(&source->counters.unknown_qp, 1);
+		return;
+	}
+	if ((packet->flags & ROCE_IS_CNP) != 0)
+		take_cnp(source, qp, tsc);
+	else
+		(void)requester_receive(source->requester, qp, packet, &peer, now, &data);
+}
+
+// Responses are small: what is not in one buffer is no answer to a SEND or WRITE.
+static void take_frame(struct roce_source *source, const struct rte_mbuf *mbuf, uint64_t now,
+		       uint64_t tsc)
+{
+	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	struct roce_packet packet;
+	struct net_frame frame;
+
+	if (mbuf->nb_segs != 1 ||
+	    net_parse(bytes, mbuf->data_len, mbuf->data_len, 0, &frame) != WIRE_OK ||
+	    frame.kind != NET_UDP4 ||
+	    roce_parse(bytes + frame.payload_offset, frame.payload_size, frame.payload_size,
+		       &packet) != WIRE_OK)
+		return;
+	if (source->config->icrc != CONFIG_ICRC_IGNORE && !icrc_verify(bytes, &frame)) {
+		counter_add(&source->counters.icrc_errors, 1);
+		return;
+	}
+	take_packet(source, &packet, bytes, &frame, now, tsc);
+}
+
+static unsigned take_responses(struct roce_source *source, uint64_t now, uint64_t tsc)
+{
+	struct rte_mbuf *mbufs[ROLE_BURST];
+	unsigned n = link_dequeue(source->responses, mbufs, ROLE_BURST);
+
+	for (unsigned i = 0; i < n; i++)
+		take_frame(source, mbufs[i], now, tsc);
+	rte_pktmbuf_free_bulk(mbufs, n);
+	return n;
+}
+
+// --- sending ---
+
+static struct source_block block_of(struct roce_source *source, const struct lane *lane,
+				    uint64_t event)
+{
+	const struct packet_segment at = { .event = event,
+					   .source = (unsigned)(lane - source->lanes) };
+
+	if (event == END_MESSAGE)
+		return (struct source_block){ .bytes = lane->end, .size = sizeof(lane->end) };
+	return block_packets_find(&source->packets, &at);
+}
+
+// Posts one message; false if its queue pair has no room or is not there.
+static bool post(struct roce_source *source, struct lane *lane, uint64_t event)
+{
+	static const bool writes[] = {
+		[CONFIG_OPERATION_WRITE] = true, [CONFIG_OPERATION_WRITE_IMM] = true
+	};
+	static const bool immediates[] = {
+		[CONFIG_OPERATION_SEND_IMM] = true, [CONFIG_OPERATION_WRITE_IMM] = true
+	};
+	enum config_operation operation = source->config->operation;
+	struct source_block block;
+	struct requester_message message = {
+		.user = event,
+		.address = lane->address,
+		.rkey = lane->rkey,
+		.immediate = (uint32_t)event,
+		.operation = operation < RTE_DIM(writes) && writes[operation] ? REQUESTER_WRITE
+									      : REQUESTER_SEND,
+		.has_immediate = operation < RTE_DIM(immediates) && immediates[operation],
+	};
+
+	if (!lane->ready)
+		return false;
+	block = block_of(source, lane, event);
+	message.length = block.size;
+	if (lane->qp->service == ROCE_UD) {
+		message.peer_qpn = lane->qp->peer_qpn;
+		message.qkey = source->config->q_key;
+	}
+	if (!requester_post(source->requester, lane->qp, &message))
+		return false;
+	source->outstanding++;
+	return true;
+}
+
+static bool is_due(const struct roce_source *source, uint64_t tsc)
+{
+	return source->cycles_per_event == 0 ||
+	       (double)(tsc - source->start) >= (double)source->event * source->cycles_per_event;
+}
+
+// Posts what is due, event by event; returns how many messages.
+static unsigned post_events(struct roce_source *source, uint64_t tsc)
+{
+	unsigned n = 0;
+
+	while (n < ROLE_BURST && source->event < source->last_event) {
+		if (source->source == 0 && (source->stopping || !is_due(source, tsc)))
+			break;
+		if (!post(source, &source->lanes[source->source], source->event))
+			break;
+		n++;
+		if (++source->source == source->n_lanes) {
+			source->source = 0;
+			source->event++;
+			counter_add(&source->source_counters.events, 1);
+		}
+	}
+	return n;
+}
+
+static unsigned post_ends(struct roce_source *source)
+{
+	unsigned n = 0;
+
+	while (n < ROLE_BURST && source->source < source->n_lanes &&
+	       post(source, &source->lanes[source->source], END_MESSAGE)) {
+		source->source++;
+		n++;
+	}
+	return n;
+}
+
+static bool make_packet(struct roce_source *source, const struct requester_packet *packet,
+			uint64_t tsc)
+{
+	struct lane *lane = lane_of(packet->qp);
+	struct source_block block = block_of(source, lane, packet->user);
+	uint64_t id = packet->user == END_MESSAGE
+			  ? MFP_END_OF_RUN
+			  : block_packets_event_id(&source->packets, packet->user);
+	struct rte_mbuf *mbuf =
+	    roce_packets_make(&source->packets.parameters, &lane->way, packet, &block, id,
+			      block.bytes == source->packets.odin_block);
+
+	if (mbuf == NULL)
+		return false; // as if it had been lost
+	if (source->config->dcqcn)
+		dcqcn_sent(&source->dcqcn, &lane->flow, packet->size, tsc);
+	sender_put(&source->sender, mbuf, 0, packet->user == END_MESSAGE);
+	counter_add(&source->source_counters.segments, 1);
+	counter_add(&source->source_counters.payload_bytes, packet->size);
+	return true;
+}
+
+static bool is_held(struct roce_source *source, uint64_t tsc)
+{
+	const struct config_port *port = &source->parameters.config->ports[source->port];
+
+	if (source->flow_control == NULL ||
+	    !flow_control_paused(source->flow_control, port->flow_control.priority, tsc))
+		return false;
+	counter_add(&source->counters.held_pause, 1);
+	return true;
+}
+
+static unsigned send_packets(struct roce_source *source, uint64_t now, uint64_t tsc)
+{
+	struct requester_packet packet;
+	unsigned n = 0;
+
+	if (is_held(source, tsc))
+		return 0;
+	while (n < ROLE_BURST && sender_room(&source->sender, 2) &&
+	       requester_poll(source->requester, now, &packet)) {
+		if (!make_packet(source, &packet, tsc)) {
+			counter_add(&source->source_counters.no_buffer, 1);
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
+static void take_completions(struct roce_source *source)
+{
+	struct requester_completion completion;
+
+	while (requester_completion(source->requester, &completion)) {
+		source->outstanding--;
+		if (completion.cause == QP_NO_CAUSE) {
+			counter_add(&source->counters.completed, 1);
+			if (completion.user != END_MESSAGE)
+				counter_add(&source->source_counters.blocks, 1);
+		} else {
+			counter_add(&source->counters.failed_messages, 1);
+		}
+	}
+}
+
+static void pace(struct roce_source *source, uint64_t tsc)
+{
+	if (!source->config->dcqcn)
+		return;
+	for (unsigned i = 0; i < source->n_lanes; i++) {
+		struct lane *lane = &source->lanes[i];
+
+		if (lane->ready && lane->flow.limited &&
+		    dcqcn_poll(&source->dcqcn, &lane->flow, tsc))
+			requester_set_rate(lane->qp, lane->flow.limited ? lane->flow.rate : 0);
+	}
+}
+
+static void disconnect(struct roce_source *source, uint64_t now)
+{
+	for (unsigned i = 0; source->cm != NULL && i < source->n_lanes; i++)
+		if (source->lanes[i].ready)
+			(void)cm_disconnect(source->cm, source->lanes[i].connection, now);
+}
+
+static void finish(struct roce_source *source)
+{
+	source->state = STATE_FINISHED;
+	atomic_store_explicit(&source->finished, true, memory_order_release);
+}
+
+static void next_state(struct roce_source *source, uint64_t now, uint64_t tsc)
+{
+	switch (source->state) {
+	case STATE_CONNECT:
+		if (all_ready(source)) {
+			source->state = STATE_EVENTS;
+			source->start = tsc;
+		} else if (source->stopping) {
+			finish(source);
+		}
+		break;
+	case STATE_EVENTS:
+		if (source->source == 0 &&
+		    (source->stopping || source->event >= source->last_event))
+			source->state = STATE_END_OF_RUN;
+		break;
+	case STATE_END_OF_RUN:
+		if (source->source == source->n_lanes)
+			source->state = STATE_SETTLE;
+		break;
+	case STATE_SETTLE:
+		if (source->outstanding == 0 && sender_settle(&source->sender) &&
+		    source->sender.n_out == 0) {
+			source->state = STATE_LEAVE;
+			source->left_at = now;
+			disconnect(source, now);
+		}
+		break;
+	case STATE_LEAVE:
+		if (source->cm == NULL || source->counters.connected == 0 ||
+		    now - source->left_at > LEAVE_NS)
+			finish(source);
+		break;
+	case STATE_FINISHED:
+		break;
+	}
+}
+
+static unsigned roce_source_poll(struct role *role, uint64_t tsc)
+{
+	struct roce_source *source = source_of(role);
+	uint64_t now = (uint64_t)((double)tsc * source->ns_per_tick);
+	unsigned done = take_responses(source, now, tsc), sent;
+
+	if (source->cm != NULL)
+		poll_cm(source, now);
+	if (source->state == STATE_EVENTS)
+		done += post_events(source, tsc);
+	if (source->state == STATE_END_OF_RUN)
+		done += post_ends(source);
+	done += send_packets(source, now, tsc);
+	take_completions(source);
+	sent = sender_flush(&source->sender);
+	next_state(source, now, tsc);
+	role->backpressured = done == 0 && sent == 0 && source->sender.n_out > 0;
+	return role->backpressured ? 0 : done + sent;
+}
+
+static void roce_source_housekeep(struct role *role, uint64_t tsc)
+{
+	pace(source_of(role), tsc);
+}
+
+static bool roce_source_drain(struct role *role, uint64_t now)
+{
+	struct roce_source *source = source_of(role);
+
+	source->stopping = true;
+	(void)roce_source_poll(role, now);
+	return source->state == STATE_FINISHED;
+}
+
+static void roce_source_fini(struct role *role)
+{
+	struct roce_source *source = source_of(role);
+
+	sender_fini(&source->sender);
+	cm_destroy(source->cm);
+	requester_destroy(source->requester);
+	qp_table_destroy(&source->table);
+	block_packets_fini(&source->packets);
+	free(source->lanes);
+	rte_free(source);
+}
+
+static const struct role_operations roce_source_operations = {
+	.kind = "source",
+	.poll = roce_source_poll,
+	.housekeep = roce_source_housekeep,
+	.drain = roce_source_drain,
+	.fini = roce_source_fini,
+};
+
+// --- creation ---
+
+static bool make_engines(struct roce_source *source)
+{
+	const struct config_roce *config = source->config;
+	const struct requester_parameters requester = {
+		.table = &source->table,
+		.depth = DEPTH,
+		.window = config->window,
+		.ack_interval = RTE_MAX(config->window / 2, 1u),
+		.burst = ROLE_BURST,
+	};
+	const struct cm_parameters cm = {
+		.table = &source->table,
+		.address = qp_address_ipv4(source->parameters.address),
+		.guid = rte_rand(),
+		.seed = rte_rand(),
+		.response_timeout = RESPONSE_NS,
+		.accept_timeout = RESPONSE_NS,
+		.connections = source->table.mask + 1,
+		.half_open = 2 * CONNECTING_MOST,
+		.half_open_of_peer = 2 * CONNECTING_MOST,
+		.of_peer = source->table.mask + 1,
+		.path_mtu = source->path_mtu,
+		.retries = 7,
+		.timeout_code = config->timeout,
+		.retry_count = config->retry_count,
+		.rnr_retry = config->rnr_retry,
+		.max_reads = 1,
+	};
+
+	source->requester = requester_create(&requester);
+	if (config->connection == CONFIG_CONNECTION_CM)
+		source->cm = cm_create(&cm);
+	return source->requester != NULL &&
+	       (config->connection != CONFIG_CONNECTION_CM || source->cm != NULL);
+}
+
+static void make_lane(struct roce_source *source, unsigned index)
+{
+	const struct source_parameters *p = &source->parameters;
+	struct lane *lane = &source->lanes[index];
+	struct mfp_header header = { .event_id = MFP_END_OF_RUN, .source_id = p->set->ids[index] };
+
+	memcpy(lane->way.own_mac, p->mac, sizeof(lane->way.own_mac));
+	memcpy(lane->way.peer_mac, p->destination_mac, sizeof(lane->way.peer_mac));
+	lane->way.own = qp_address_ipv4(p->address);
+	lane->way.peer = qp_address_ipv4(p->generator->destination_address);
+	lane->way.source_port = (uint16_t)(FIRST_PORT + index % SOURCE_PORTS);
+	(void)mfp_encode_header(lane->end, sizeof(lane->end), &header, NULL, NULL);
+}
+
+static bool connect_all_statically(struct roce_source *source, char *error)
+{
+	for (unsigned i = 0; i < source->n_lanes; i++) {
+		const struct config_queue_pair *pair = NULL;
+
+		for (unsigned j = 0; j < source->config->n_queue_pairs && pair == NULL; j++)
+			if (source->config->queue_pairs[j].source == source->parameters.set->ids[i])
+				pair = &source->config->queue_pairs[j];
+		if (pair == NULL || !connect_statically(source, &source->lanes[i], pair)) {
+			snprintf(error, ROCE_SOURCE_ERROR_SIZE,
+				 "roce.queue_pairs: source %u has no queue pair, or one whose "
+				 "number's place is taken: give it one, or set roce.connection to "
+				 "\"cm\"",
+				 source->parameters.set->ids[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool make_parts(struct roce_source *source)
+{
+	const struct source_parameters *p = &source->parameters;
+	const struct block_packets_parameters packets = {
+		.config = p->config,
+		.generator = p->generator,
+		.set = p->set,
+		.mac = p->mac,
+		.address = p->address,
+		.mtu = p->mtu,
+		.udp_ports = 1,
+		.headers = p->headers,
+		.payloads = p->payloads,
+	};
+	uint64_t rate = p->config->ports[source->port].link_rate / 8;
+	const char *why;
+
+	sender_init(&source->sender, p->port_id, p->queue, p->headers, &p->generator->faults,
+		    p->generator->seed);
+	source->lanes = calloc(source->n_lanes, sizeof(*source->lanes));
+	if (source->lanes == NULL || !block_packets_init(&source->packets, &packets) ||
+	    !qp_table_create(&source->table, RTE_MAX(2u, rte_align32pow2(2 * source->n_lanes))) ||
+	    dcqcn_init(&source->dcqcn, &dcqcn_defaults, rate != 0 ? rate : DEFAULT_RATE,
+		       rte_get_tsc_hz(), &why) != 0)
+		return false;
+	for (unsigned i = 0; i < source->n_lanes; i++)
+		make_lane(source, i);
+	return make_engines(source);
+}
+
+static unsigned find_port(const struct config *config, const char *name)
+{
+	unsigned i = 0;
+
+	while (i + 1 < config->n_ports && strcmp(config->ports[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+struct role *roce_source_role_create(const struct roce_source_parameters *parameters, char *error)
+{
+	const struct source_parameters *p = parameters->source;
+	double hz = (double)rte_get_tsc_hz();
+	struct roce_source *source =
+	    rte_zmalloc_socket("source", sizeof(*source), RTE_CACHE_LINE_SIZE, p->numa_node);
+
+	snprintf(error, ROCE_SOURCE_ERROR_SIZE, "role %s: out of memory", p->name);
+	if (source == NULL)
+		return NULL;
+	source->role.operations = &roce_source_operations;
+	snprintf(source->role.name, sizeof(source->role.name), "%s", p->name);
+	source->parameters = *p;
+	source->config = &p->config->roce;
+	source->responses = parameters->responses;
+	source->flow_control = parameters->flow_control;
+	source->port = find_port(p->config, p->generator->port);
+	source->n_lanes = p->set->n_sources;
+	source->last_event = p->generator->events > 0 ? p->generator->events : UINT64_MAX;
+	source->cycles_per_event = p->generator->rate > 0 ? hz / p->generator->rate : 0;
+	source->ns_per_tick = 1e9 / hz;
+	source->path_mtu =
+	    source->config->path_mtu != 0 ? source->config->path_mtu : roce_path_mtu(p->mtu);
+	if (!make_parts(source) || (source->cm == NULL && !connect_all_statically(source, error))) {
+		roce_source_fini(&source->role);
+		return NULL;
+	}
+	return &source->role;
+}
+
+bool roce_source_role_is(const struct role *role)
+{
+	return role->operations == &roce_source_operations;
+}
+
+const struct source_counters *roce_source_role_source_counters(const struct role *role)
+{
+	return &source_of(role)->source_counters;
+}
+
+const struct roce_source_counters *roce_source_role_counters(const struct role *role)
+{
+	return &source_of(role)->counters;
+}
+
+const struct sender_counters *roce_source_role_sender_counters(const struct role *role)
+{
+	return &source_of(role)->sender.counters;
+}
+
+bool roce_source_role_finished(const struct role *role)
+{
+	return atomic_load_explicit(&source_of(role)->finished, memory_order_acquire);
+}
+
+const struct queue_pair *roce_source_role_qp(const struct role *role, unsigned index)
+{
+	return source_of(role)->lanes[index].qp;
+}

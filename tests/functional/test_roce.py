@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Boards that speak RoCE v2, by queue pairs that the configuration names: SEND and WRITE, over
+wires that lose, double and reorder. The boards are roce_requester.py's, and share no code with evb.
+"""
+
+import socket
+
+import appliance
+import ejfat_sender
+import evbtest
+import judge
+import network
+import roce_requester
+from evbtest import check, check_equal
+
+SOURCES = range(0x1001, 0x1005)
+RATE = 8000  # packets a second: what one shared CPU takes, sender and evb together
+FIRST_PSN = 0xFFFFF0  # wraps
+REGION = 0x10000, 1 << 20  # address, size
+RKEY = 0xCAFE00
+
+# Of no kernel: it would answer with ICMP what it has no socket for.
+BOARD = roce_requester.Address(bytes.fromhex("020000000099"), socket.inet_aton("10.0.0.99"))
+
+
+def configuration(work, net, stream, kinds, **changes):
+    """One static queue pair a source: 0x20, 0x21, ... here, 0x120, ... there."""
+    port = {"name": "wire", "profile": "af_packet", "device": net.evb.device, "mtu": 1500,
+            "address": f"{network.EVB_ADDRESS}/24"}
+    pairs = [{"source": source, "type": kind, "local_qpn": 0x20 + number,
+              "remote_qpn": 0x120 + number, "local_psn": 77, "remote_psn": FIRST_PSN,
+              "address": "10.0.0.99", "rkey": RKEY + number, "virtual_address": REGION[0],
+              "size": REGION[1]}
+             for number, (source, kind) in enumerate(zip(stream.sources, kinds))]
+    return appliance.builder(work, port, stream, **appliance.merged(
+        {"transport": {"kind": "roce"},
+         "roce": {"connection": "static", "queue_pairs": pairs, "path_mtu": 1024}}, changes))
+
+
+def boards(stream, kinds, operations):
+    """Queue pairs with all blocks of their source and the end of the run posted."""
+    pairs = []
+    for number, (source, kind, operation) in enumerate(zip(stream.sources, kinds, operations)):
+        name, _, immediate = operation.partition("_")
+        pair = roce_requester.QueuePair(
+            0x120 + number, 0x20 + number, FIRST_PSN,
+            service=roce_requester.UC if kind == "uc" else 0,
+            region=(REGION[0] + 4 * number, RKEY + number), source_port=0xC000 + number)
+        for index, blocks in enumerate(stream.blocks):
+            pair.post(blocks[source], name, index if immediate else None)
+        pair.post(ejfat_sender.encode_mfp(source, ejfat_sender.END_OF_RUN, []), name)
+        pairs.append(pair)
+    return pairs
+
+
+def wire_of(net, **faults):
+    peer = roce_requester.Address(net.evb.hardware_address(),
+                                  socket.inet_aton(network.EVB_ADDRESS))
+    return roce_requester.Wire(net.host, BOARD, peer, **faults)
+
+
+def check_packets(summary):
+    """Every packet is counted once, RoCE's among them."""
+    packets, segments = summary["packets"], summary["segments"]
+    kinds = {key: packets[key] for key in ("arp", "icmp_echo", "control", "pause", "roce", "other")}
+    check_equal(sum(kinds.values()) + sum(packets["dropped"].values()) + segments["received"],
+                packets["received"], f"sum of packets by kind {kinds}")
+    check_equal(packets["missed"], 0, "packets that the port missed")
+    check_equal(packets["other"], 0, "other packets")
+
+
+def run_boards(operations, kinds=None, events=500, **faults):
+    """All events of all boards, exact; returns the queue pairs and the wire's counts."""
+    kinds = kinds or ["rc"] * len(operations)
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(1500))
+        stream = ejfat_sender.Stream(SOURCES[:len(operations)], events, packing=10,
+                                     size=(0, 800), first_event=1000)
+        evb = work.run(configuration(work, net, stream, kinds), namespace=net.evb)
+        wire = work.enter(wire_of(net, **faults))
+        pairs = boards(stream, kinds, operations)
+        roce_requester.run(wire, pairs, RATE)
+        summary = evb.end()
+        check_packets(summary)
+        check_equal(evbtest.drops(summary), {}, "drops")
+        check_equal(judge.event_counts(summary), (events, 0), "complete and incomplete events")
+        judge.check_files(work.path("events"), stream.expected())
+        for pair, kind in zip(pairs, kinds):
+            if kind == "rc":
+                check_equal(pair.msn, pair.messages, "messages that evb says it has")
+        return pairs, wire.counts
+
+
+def test_send_and_write():
+    pairs, _ = run_boards(["send", "send_imm", "write", "write_imm"])
+    for pair in pairs:
+        check_equal(pair.counts["sequence naks"], 0, "sequence NAKs on a good wire")
+
+
+def test_unreliable_connections():
+    """UC, on a wire that loses nothing."""
+    run_boards(["send", "write_imm"], kinds=["uc", "uc"], events=300)
+
+
+def faulty(operations, fault, wanted, answered=None):
+    """With faults on the wire, in both directions, all is exact still."""
+    pairs, counts = run_boards(operations, **fault)
+    for name in wanted:
+        check(counts[name] > 20, f"the wire did not do it: {counts}")
+    counted = sum((pair.counts for pair in pairs), start=pairs[0].counts.__class__())
+    if answered:
+        check(counted[answered] > 0, f"no {answered}: {counted}")
+
+
+def test_loss():
+    faulty(["send", "write_imm"], {"lose": 0.02}, ["lost", "answers lost"], "sequence naks")
+
+
+def test_doubles():
+    faulty(["send_imm", "write"], {"double": 0.1}, ["doubled"])
+
+
+def test_reordering():
+    faulty(["send", "write_imm"], {"delay": 0.02}, ["delayed"], "sequence naks")
+
+
+def test_all_faults():
+    faulty(["send", "send_imm", "write", "write_imm"],
+           {"lose": 0.01, "double": 0.03, "delay": 0.01}, ["lost", "doubled", "delayed"])
+
+
+if __name__ == "__main__":
+    evbtest.main()

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Random histories: anything may happen at any time, also while the run drains.
+//
+// test-cluster-random [SEED [HISTORIES]] begins at a seed.
+#include "mixture.h"
+
+#include <stdlib.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#define HISTORIES 60u
+#else
+#define HISTORIES 400u
+#endif
+
+static uint64_t first_seed;
+static uint64_t n_histories = HISTORIES;
+
+static void anything_happens(void **state)
+{
+	static struct farm farm;
+	struct mixture_sums sums = { 0 };
+
+	(void)state;
+	for (uint64_t seed = first_seed; seed < first_seed + n_histories; seed++) {
+		mixture_run(&farm, seed, &sums);
+		farm_expect_whole(&farm);
+	}
+	print_message("%ju histories: %ju events published, %ju incomplete, %ju twice; %ju kills, "
+		      "%ju of the manager, %ju cuts, %ju exclusions, %ju pauses, %ju departures\n",
+		      (uintmax_t)n_histories, (uintmax_t)sums.published, (uintmax_t)sums.incomplete,
+		      (uintmax_t)sums.twice, (uintmax_t)sums.kills, (uintmax_t)sums.managers,
+		      (uintmax_t)sums.cuts, (uintmax_t)sums.exclusions, (uintmax_t)sums.pauses,
+		      (uintmax_t)sums.departures);
+	if (n_histories < HISTORIES)
+		return;
+	assert_true(sums.kills > 0 && sums.managers > 0 && sums.cuts > 0);
+	assert_true(sums.exclusions > 0 && sums.pauses > 0 && sums.departures > 0);
+}
+
+int main(int n_arguments, char **arguments)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(anything_happens),
+	};
+
+	if (n_arguments > 1) {
+		first_seed = strtoull(arguments[1], NULL, 10);
+		n_histories = n_arguments > 2 ? strtoull(arguments[2], NULL, 10) : 1;
+	}
+	return cmocka_run_group_tests_name("random", tests, NULL, NULL);
+}
