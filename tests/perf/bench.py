@@ -24,6 +24,7 @@ import suites_bounds
 import suites_build
 import suites_curve
 import suites_paths
+import suites_roce
 import suites_sched
 import suites_time
 
@@ -35,6 +36,7 @@ SUITES = {
     "latency": (suites_time.run_latency, "first segment, complete, seen, at shares of the rate"),
     "lossfree": (suites_paths.run_lossfree, "the highest rate without one loss"),
     "scale": (suites_build.run_scale, "cost against sources, slots, builders, disorder"),
+    "roce": (suites_roce.run_roce, "requester, ring port, responder, events"),
     "sched": (suites_sched.run_sched, "decisions of the event manager"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
