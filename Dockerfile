@@ -21,6 +21,7 @@ RUN apt-get update \
         libbpf1 \
         libcjson1 \
         libmicrohttpd12 \
+        libncursesw6 \
         libnuma1 \
         libpcap0.8 \
         librte-bus-pci23 \
@@ -47,6 +48,7 @@ RUN apt-get update \
         librte-pcapng23 \
         librte-ring23 \
         librte-telemetry23 \
+        libtinfo6 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
         /usr/share/doc/* /usr/share/info/* /usr/share/locale/* /usr/share/man/* \
         /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /var/log/*.log /var/log/apt

@@ -134,10 +134,10 @@ static const char *state_of_member(const cJSON *member)
 {
 	if (is_set(member, "excluded"))
 		return "excluded";
-	if (is_set(member, "lost"))
-		return "silent";
 	if (!is_set(member, "registered"))
 		return "not there";
+	if (is_set(member, "lost"))
+		return "silent";
 	return text_of(member, "state");
 }
 

@@ -23,6 +23,7 @@ static struct command commands[] = {
 	{ "evb host", cmd_host, "is this host ready for an appliance? check, prepare, restore" },
 	{ "evb ctl", cmd_ctl, "start, pause and end runs; exclude nodes; show the state" },
 	{ "evb stat", cmd_stat, "ask a running appliance for its counters" },
+	{ "evb top", cmd_top, "watch running appliances on the terminal" },
 	{ "evb web", cmd_web, "serve a page with live plots, and metrics for Prometheus" },
 };
 

@@ -221,6 +221,8 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		print_account(appliance, account);
 	if (options->summary != NULL && write_summary(appliance, options->summary) != 0)
 		status = 1;
+	if (appliance->refused)
+		status = 1;
 	if (options->strict && (!drained || account_has_losses(account)))
 		status = 2;
 	return status;

@@ -84,8 +84,8 @@ def sequence(text):
             columns[named[1]] = named[2]
         else:
             steps.append(("note", named[1], named[2]))
-    places = {name: 95 + gap * index for index, name in enumerate(columns)}
-    width, height = 190 + gap * (len(columns) - 1), top + row * len(steps) + 24
+    places = {name: 105 + gap * index for index, name in enumerate(columns)}
+    width, height = 210 + gap * (len(columns) - 1), top + row * len(steps) + 24
     canvas = Canvas()
     for name, place in places.items():
         canvas.line(place, 46, place, height - 12, "#b8c2cc")

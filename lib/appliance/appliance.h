@@ -54,6 +54,7 @@ struct appliance {
 	// Where segments come by RoCE
 	struct rte_mempool *roce_pools[CONFIG_MAX_PORTS];
 	struct roce_port *roce_ports[CONFIG_MAX_PORTS];
+	struct roce_slots *roce_slots;
 	struct link *roce_responses[CONFIG_MAX_PORTS]; // to what sends on the port
 
 	// Of a node of a cluster
@@ -65,6 +66,7 @@ struct appliance {
 	struct neighbours neighbours;
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[CONFIG_MAX_CPUS];
+	bool refused;                    // by the event manager
 	struct run_control *run_control; // NULL: nobody serves the control socket
 	void (*notice)(void *context, const char *line); // something worth a line of log
 	void *notice_context;

@@ -62,6 +62,7 @@ static bool cluster_is_over(struct appliance *appliance)
 		return false;
 	if (why != NULL)
 		notice(appliance, "%s", why);
+	appliance->refused = why != NULL;
 	return true;
 }
 

@@ -7,10 +7,27 @@
 #include <rte_errno.h>
 
 #include "appliance/cluster_parts.h"
+#include "builder/builder_role.h"
 #include "transport/roce_port.h"
 #include "transport/roce_source_role.h"
 
 #define RESPONSES_DEPTH 4096u // answers on their way from an rx role
+
+// What the builder says by its counters. Roles run by the time that it is asked.
+static struct roce_slots_of ask_builder(void *context, unsigned builder)
+{
+	const struct appliance *appliance = context;
+	const struct role *role =
+	    appliance->roles[plan_role_of(appliance->plan, CONFIG_ROLE_BUILDER, builder)];
+	const struct assembly *assembly = builder_role_assembly(role);
+	struct roce_slots_of told;
+
+	// A builder takes a slot before it counts the event.
+	told.opened = counter_read(&assembly_counters(assembly)->events_opened);
+	atomic_thread_fence(memory_order_acquire);
+	told.free = assembly_free_slots(assembly);
+	return told;
+}
 
 static int make_endpoint(struct appliance *appliance, unsigned index, char *error)
 {
@@ -20,7 +37,7 @@ static int make_endpoint(struct appliance *appliance, unsigned index, char *erro
 		.port = port->config,
 		.mac = port->mac,
 		.sources = &appliance->sources,
-		.rings = (const struct evring *const *)appliance->rings,
+		.slots = appliance->roce_slots,
 		.n_builders = appliance->config->n_builders,
 		.numa_node = port->numa_node,
 	};
@@ -69,6 +86,12 @@ int roce_parts_make(struct appliance *appliance, char *error)
 {
 	if (appliance->config->transport.kind != CONFIG_TRANSPORT_ROCE)
 		return 0;
+	appliance->roce_slots =
+	    roce_slots_create(appliance->config->n_builders, ask_builder, appliance);
+	if (appliance->roce_slots == NULL) {
+		snprintf(error, APPLIANCE_ERROR_SIZE, "no memory for the account of slots");
+		return -1;
+	}
 	for (unsigned i = 0; appliance->config->n_builders > 0 && i < appliance->config->n_ports;
 	     i++)
 		if (make_endpoint(appliance, i, error) != 0)
@@ -92,6 +115,7 @@ void roce_ports_free(struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
 		roce_port_destroy(appliance->roce_ports[i]);
+	roce_slots_destroy(appliance->roce_slots);
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
 		link_destroy(appliance->roce_responses[i]);
 }

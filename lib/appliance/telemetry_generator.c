@@ -54,9 +54,10 @@ static const struct metric pcap_metrics[] = {
 	{ 0 },
 };
 
+// Those of a node of a system are readouts.
 static unsigned count_generators(const struct appliance *appliance)
 {
-	return appliance->config->n_generators;
+	return appliance->config->cluster.n_nodes == 0 ? appliance->config->n_generators : 0;
 }
 
 static const char *name_of_generator(const struct appliance *appliance, unsigned index)

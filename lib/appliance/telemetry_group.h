@@ -60,7 +60,11 @@ extern const struct telemetry_group telemetry_source;
 extern const struct telemetry_group telemetry_port;
 extern const struct telemetry_group telemetry_lcore;
 extern const struct telemetry_group telemetry_generator;
+extern const struct telemetry_group telemetry_readout;
 extern const struct telemetry_group telemetry_writer;
+extern const struct telemetry_group telemetry_pfc;
+extern const struct telemetry_group telemetry_sched;
+extern const struct telemetry_group telemetry_credits;
 
 // What a group can be asked.
 enum telemetry_verb { TELEMETRY_LIST, TELEMETRY_INFO, TELEMETRY_ALL, TELEMETRY_N_VERBS };

@@ -21,7 +21,7 @@
 #include "sched/sched.h"
 
 #define CLUSTER_IN_DOUBT_NS 5000000000ull
-#define CLUSTER_SETTLE_NS   2000000000ull
+#define CLUSTER_SETTLE_NS   5000000000ull
 #define CLUSTER_ERROR_SIZE  256
 
 struct cluster_manager;

@@ -34,7 +34,7 @@ void manager_keep_done(struct cluster_manager *manager, unsigned from, const str
 		    adopted->held.generation != done->generation)
 			continue;
 		adopted->done = *done;
-		adopted->has_done = true;
+		adopted->has_done = CLUSTER_MUTANT(8, true, false);
 	}
 }
 
@@ -128,7 +128,7 @@ static int by_claim(const void *left, const void *right)
 
 	if (built_a != built_b)
 		return built_a ? -1 : 1;
-	return (a->attempt < b->attempt) - (a->attempt > b->attempt);
+	return CLUSTER_MUTANT(6, 1, -1) * ((a->attempt < b->attempt) - (a->attempt > b->attempt));
 }
 
 static void adopt_kept(struct cluster_manager *manager, uint64_t now)
@@ -148,20 +148,6 @@ static void adopt_kept(struct cluster_manager *manager, uint64_t now)
 	manager->n_adopted = 0;
 }
 
-// Events of which it was in doubt whether they were published: they were.
-static void settle_doubts(struct cluster_manager *manager, unsigned builder, uint64_t now)
-{
-	for (unsigned i = 0; i < manager->n_adopted; i++) {
-		const struct ctrl_held *held = &manager->adopted[i].held;
-		const struct entry *entry = manager_entry(manager, builder, held->slot);
-
-		if (manager->adopted[i].builder == builder && held->holding == CTRL_HOLDS_BUILT &&
-		    entry != NULL && entry->state == ENTRY_SETTLED && entry->event == held->event &&
-		    entry->generation == held->generation)
-			manager_finish(manager, builder, held->slot, now);
-	}
-}
-
 // Keeps the claims of other builders, which have not said all of theirs yet.
 static void adopt_builder(struct cluster_manager *manager, unsigned builder, uint64_t now)
 {
@@ -169,7 +155,6 @@ static void adopt_builder(struct cluster_manager *manager, unsigned builder, uin
 	unsigned n_all = manager->n_adopted, n = 0;
 	struct adopted *own = calloc(n_all + 1, sizeof(*own));
 
-	settle_doubts(manager, builder, now);
 	manager_readmit(manager, builder, now);
 	if (own == NULL)
 		return;
@@ -238,7 +223,7 @@ static uint64_t newest_released(const struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager->nodes[i].released > newest)
 			newest = manager->nodes[i].released;
-	return newest;
+	return CLUSTER_MUTANT(7, newest, newest + 1);
 }
 
 // Whether all nodes that are in the run have said where they are.
@@ -278,16 +263,15 @@ static void make_scheduler(struct cluster_manager *manager, uint64_t now)
 			manager_welcome(manager, i);
 }
 
-// Waits for the nodes, but not for ever where a run goes on that another manager has led.
+// Waits for the nodes, but not for ever where a run goes on that another manager has led, nor for
+// those that the operator gives up: any of them may hold what has to be known.
 void manager_begin(struct cluster_manager *manager, uint64_t now)
 {
-	bool all = manager_all_registered(manager);
+	bool settled = manager->heard && now - manager->first_heard > CLUSTER_SETTLE_NS;
+	bool all = manager_all_registered(manager, settled) && all_begun(manager);
 
-	if (!manager->heard || manager->state == CTRL_FAILED)
-		return;
-	if (manager->run != 0)
-		all = (all && all_begun(manager)) || now - manager->first_heard > CLUSTER_SETTLE_NS;
-	if (all)
+	if (manager->heard && manager->state != CTRL_FAILED &&
+	    (all || (settled && manager->run != 0)))
 		make_scheduler(manager, now);
 }
 

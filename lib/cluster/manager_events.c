@@ -107,20 +107,21 @@ static void say_grant(struct cluster_manager *manager, const struct sched_grant 
 	}
 }
 
-// At which each of the nodes that send may do so, kbit/s. As many send to a builder at the same
-// time as there are more of them than builders; on the clock it is one. Who was late may catch up:
-// half of what grants leave of the link is for that.
-static uint32_t rate_of(const struct cluster_manager *manager, uint64_t bytes_per_second)
+// At which each of the nodes that send may do so, were they all to send to this builder, kbit/s; on
+// the clock one sends at a time. Who was late may catch up: half of what grants leave of the link
+// is for that.
+static uint32_t rate_of(const struct cluster_manager *manager, const struct sched_grant *grant)
 {
 	const struct config_event_manager *config = &manager->parameters.config->event_manager;
-	unsigned senders = manager->readouts.n, builders = manager->cluster->n_builders;
-	double rate = (double)bytes_per_second / 125;
+	const struct config_cluster *cluster = manager->cluster;
+	unsigned local = cluster->nodes[cluster->builders[grant->builder].node].n_sources > 0;
+	double rate = (double)grant->rate_bytes_per_second / 125;
 
 	rate *= (1 + config->target_utilisation) / (2 * config->target_utilisation);
-	if (senders > builders && config->shaping != CONFIG_SHAPING_TIMED_SHIFT)
-		rate *= (double)builders / (double)senders;
+	if (manager->readouts.n > local && config->shaping != CONFIG_SHAPING_TIMED_SHIFT)
+		rate /= manager->readouts.n - local;
 	if (rate < 1)
-		return bytes_per_second > 0;
+		return grant->rate_bytes_per_second > 0;
 	return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
 }
 
@@ -140,7 +141,7 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 		*entry = (struct entry){
 			.event = grants[i].event,
 			.generation = grants[i].generation,
-			.rate_kbps = rate_of(manager, grants[i].rate_bytes_per_second),
+			.rate_kbps = rate_of(manager, &grants[i]),
 			.attempt = (uint16_t)grants[i].attempt,
 			.state = ENTRY_GRANTED,
 		};
@@ -205,8 +206,9 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 static bool is_current(const struct entry *entry, uint64_t event, uint32_t generation,
 		       uint16_t attempt)
 {
-	return entry != NULL && entry->state != ENTRY_NONE && entry->event == event &&
-	       entry->generation == generation && entry->attempt == attempt;
+	return entry != NULL && CLUSTER_MUTANT(9, entry->state != ENTRY_NONE, true) &&
+	       entry->event == event && entry->generation == generation &&
+	       entry->attempt == attempt;
 }
 
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
@@ -237,6 +239,8 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 			manager->builders[builder].n_settled++;
 		entry->state = ENTRY_SETTLED;
 		manager_say_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
+		if (CLUSTER_MUTANT(10, false, true))
+			finish(manager, builder, done->slot, SCHED_COMPLETE, now);
 		manager->view.missing += done->n_missing;
 		break;
 	case CTRL_DISCARDED:
@@ -249,27 +253,25 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 	}
 }
 
-void manager_finish(struct cluster_manager *manager, unsigned builder, uint32_t token, uint64_t now)
-{
-	bool incomplete = manager_entry(manager, builder, token)->outcome == CTRL_INCOMPLETE;
-
-	manager->view.incomplete += incomplete;
-	manager->view.complete += !incomplete;
-	finish(manager, builder, token, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE, now);
-}
-
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now)
 {
 	unsigned builder = builder_of(manager, node, progress->builder);
+	const struct entry *entry;
+	bool incomplete;
 
 	if (manager->sched == NULL || builder == CLUSTER_NONE)
 		return;
-	if (is_current(manager_entry(manager, builder, progress->slot), progress->event,
-		       progress->generation, progress->attempt))
-		manager_finish(manager, builder, progress->slot, now);
-	else
+	entry = manager_entry(manager, builder, progress->slot);
+	if (!is_current(entry, progress->event, progress->generation, progress->attempt)) {
 		manager->view.stale++;
+		return;
+	}
+	incomplete = entry->outcome == CTRL_INCOMPLETE;
+	manager->view.incomplete += incomplete;
+	manager->view.complete += !incomplete;
+	finish(manager, builder, progress->slot, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE,
+	       now);
 }
 
 // Tells all nodes which events are finished: readouts forget them, builders forget having built.

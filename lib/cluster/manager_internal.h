@@ -112,7 +112,8 @@ void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 void manager_bye(struct cluster_manager *manager, unsigned from, uint64_t now);
 // Welcomes a node and tells it what goes on.
 void manager_welcome(struct cluster_manager *manager, unsigned node);
-bool manager_all_registered(const struct cluster_manager *manager);
+// Whether all nodes are there that are not excluded, or about to be.
+bool manager_all_registered(const struct cluster_manager *manager, bool or_due);
 // Tells the scheduler whether a source takes part.
 void manager_sync_source(struct cluster_manager *manager, unsigned node, uint64_t now);
 // Whether grants wait for a source to come back, as configured.
@@ -152,9 +153,6 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		  uint64_t now);
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now);
-// An event in doubt has been published.
-void manager_finish(struct cluster_manager *manager, unsigned builder, uint32_t token,
-		    uint64_t now);
 void manager_release(struct cluster_manager *manager);
 
 // manager_run.c

@@ -27,7 +27,7 @@ static void say_welcome(struct cluster_manager *manager, unsigned node, enum ctr
 // A readout node may have missed grants: it gets them again.
 static void repeat_grants(struct manager_node *node)
 {
-	node->repeat_builder = 0;
+	node->repeat_builder = CLUSTER_MUTANT(13, 0, node->repeat_builder);
 	node->repeat_token = 0;
 }
 
@@ -66,6 +66,8 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	}
 	if (node->operator_excluded) {
 		say_welcome(manager, from, CTRL_REFUSED_NOT_NOW, "it is excluded");
+		if (manager->state == CTRL_STOPPED)
+			manager_bring_into_line(manager, from);
 		return;
 	}
 	if (!manager->heard)
@@ -91,14 +93,12 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 		manager_welcome(manager, from);
 }
 
-bool manager_all_registered(const struct cluster_manager *manager)
+bool manager_all_registered(const struct cluster_manager *manager, bool or_due)
 {
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
 		const struct manager_node *node = &manager->nodes[i];
-		// In a run that goes on it may hold what has to be known.
-		bool excluded = node->operator_excluded || (node->exclude_due && manager->run == 0);
 
-		if (!node->registered && !excluded)
+		if (!node->registered && !node->operator_excluded && !(or_due && node->exclude_due))
 			return false;
 	}
 	return true;
@@ -162,7 +162,7 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 	    said.run != manager->run)
 		return;
 	// What comes behind the end of the run is not built.
-	node->end = said.end < manager->end ? said.end : manager->end;
+	node->end = CLUSTER_MUTANT(12, said.end < manager->end, true) ? said.end : manager->end;
 	node->ended = (said.flags & CTRL_END_OF_RUN) != 0;
 	node->begun = true;
 	if (manager->sched == NULL)
@@ -321,7 +321,8 @@ static void say_silent(struct cluster_manager *manager, unsigned node)
 	    manager->cluster->nodes[node].n_builders == 0)
 		return;
 	manager->view.excluded++;
-	manager_say_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
+	if (CLUSTER_MUTANT(16, true, false))
+		manager_say_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
 }
 
 void manager_end_doubts(struct cluster_manager *manager, uint64_t now)
@@ -329,7 +330,8 @@ void manager_end_doubts(struct cluster_manager *manager, uint64_t now)
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
 		struct manager_node *node = &manager->nodes[i];
 
-		if (node->doubt_until == 0 || (now < node->doubt_until && in_doubt(manager, i)))
+		if (node->doubt_until == 0 ||
+		    (CLUSTER_MUTANT(14, now < node->doubt_until, true) && in_doubt(manager, i)))
 			continue;
 		expel_suspended(manager, i, now);
 		say_silent(manager, i);

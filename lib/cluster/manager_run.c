@@ -164,7 +164,7 @@ void manager_lead(struct cluster_manager *manager, uint64_t now)
 	bool ended = sources_ended(manager);
 
 	if (manager->state == CTRL_READY && manager->command_start &&
-	    manager_all_registered(manager))
+	    manager_all_registered(manager, false))
 		start_run(manager);
 
 	if (manager->state == CTRL_RUNNING && ended)
@@ -268,7 +268,7 @@ int cluster_manager_command(struct cluster_manager *manager, enum cluster_comman
 		if (manager->run != 0)
 			return refuse(error,
 				      "a run is there already: resume it, or drain it first");
-		if (!manager_all_registered(manager))
+		if (!manager_all_registered(manager, false))
 			return refuse(error,
 				      "not all nodes are there: start them, or exclude them");
 		manager->command_start = true;

@@ -9,7 +9,7 @@
 
 // How late the manager may come without a loss of rate. What is granted meanwhile lies in sources
 // until they may send it, so this loads no link.
-#define BURST_NS 2000000u
+#define BURST_NS 5000000u
 
 // The congestion groups that builders name, numbered from 0 without gaps.
 static uint32_t dense_group(const struct config_cluster *cluster, unsigned builder)

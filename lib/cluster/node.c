@@ -116,7 +116,7 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 	node->excluded = false;
 	if (node->state == CTRL_CONFIGURED)
 		node->state = CTRL_READY;
-	node_builders_report(node);
+	node->report_due = true;
 	node->announce_due = node->n_readouts > 0;
 }
 
@@ -135,6 +135,9 @@ static void take_command(struct cluster_node *node, const struct ctrl_record *re
 	if (command.command == CTRL_START && command.run == node->run &&
 	    node->state == CTRL_DRAINING)
 		return;
+	if (command.command != CTRL_START && command.command != CTRL_STOP &&
+	    command.run != node->run)
+		return; // of a run that this node is not in
 	if (command.command == CTRL_START && command.run != node->run) {
 		node->run = command.run;
 		node->start_event = node->announced = command.event;

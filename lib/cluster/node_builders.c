@@ -7,10 +7,6 @@
 
 #include <stdlib.h>
 
-#define CREDITS_MOST  128u // in one record
-#define ADOPTS_MOST   48u
-#define REQUESTS_MOST 64u // in one poll
-
 static bool make_builder(const struct cluster_node *node, unsigned index)
 {
 	struct node_builder *builder = &node->builders[index];
@@ -62,148 +58,7 @@ static void tell_builder(struct cluster_node *node, unsigned builder, enum note_
 		node->view.unknown++;
 }
 
-static void say_done(struct cluster_node *node, unsigned builder, uint32_t index, unsigned outcome)
-{
-	const struct token *token = &node->builders[builder].tokens.tokens[index];
-	const struct ctrl_done done = {
-		.event = token->event,
-		.bytes = token->bytes,
-		.slot = index,
-		.generation = token->generation,
-		.run = node->run,
-		.builder = (uint16_t)builder,
-		.attempt = token->attempt,
-		.outcome = (uint8_t)outcome,
-	};
-	uint8_t bytes[CTRL_DONE_SIZE(0)];
-
-	node_tell_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
-}
-
-static void say_published(struct cluster_node *node, unsigned builder, uint32_t index)
-{
-	const struct token *token = &node->builders[builder].tokens.tokens[index];
-	const struct ctrl_progress progress = {
-		.event = token->event,
-		.slot = index,
-		.generation = token->generation,
-		.run = node->run,
-		.builder = (uint16_t)builder,
-		.attempt = token->attempt,
-		.step = CTRL_STEP_PUBLISHED,
-	};
-	uint8_t bytes[CTRL_PROGRESS_SIZE];
-
-	node_tell_manager(node, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
-}
-
-// --- what a manager that does not know this builder is told ---
-
-struct adopt_list {
-	struct cluster_node *node;
-	unsigned builder;
-	struct ctrl_held held[ADOPTS_MOST];
-	unsigned n;
-};
-
-static void send_adopts(struct adopt_list *list, bool last)
-{
-	const struct ctrl_adopt adopt = {
-		.run = list->node->run,
-		.builder = (uint16_t)list->builder,
-		.n = (uint16_t)list->n,
-		.flags = last ? CTRL_LAST : 0,
-	};
-	uint8_t bytes[CTRL_ADOPT_SIZE(ADOPTS_MOST)];
-
-	node_tell_manager(list->node, bytes,
-			  ctrl_put_adopt(bytes, sizeof(bytes), &adopt, list->held));
-	list->n = 0;
-}
-
-static void add_adopt(struct adopt_list *list, const struct ctrl_held *held)
-{
-	if (list->n == ADOPTS_MOST)
-		send_adopts(list, false);
-	list->held[list->n++] = *held;
-}
-
-static void say_adopts(struct cluster_node *node, unsigned index)
-{
-	struct node_builder *builder = &node->builders[index];
-	struct adopt_list list = { .node = node, .builder = index };
-
-	for (unsigned i = 0; i < builder->n_finished; i++) {
-		const struct finished *finished =
-		    &builder->finished[(builder->finished_head + i) % builder->finished_size];
-		const struct ctrl_held held = {
-			.event = finished->event,
-			.slot = finished->token,
-			.generation = finished->generation,
-			.attempt = finished->attempt,
-			.holding = CTRL_HOLDS_BUILT,
-		};
-
-		add_adopt(&list, &held);
-	}
-	for (uint32_t i = 0; i < builder->tokens.n; i++) {
-		const struct token *token = &builder->tokens.tokens[i];
-		const struct ctrl_held held = {
-			.event = token->event,
-			.slot = i,
-			.generation = token->generation,
-			.attempt = token->attempt,
-			.holding = CTRL_HOLDS_OPEN,
-		};
-
-		if (token->state == TOKEN_GRANTED || token->state == TOKEN_BUILT)
-			add_adopt(&list, &held);
-	}
-	send_adopts(&list, true);
-}
-
-void node_builders_report(struct cluster_node *node)
-{
-	for (unsigned i = 0; i < node->n_builders; i++) {
-		struct tokens *tokens = &node->builders[i].tokens;
-		const struct ctrl_builder record = {
-			.slot_size = node->parameters.config->builders[i].slot_size,
-			.slots = tokens->n,
-			.generation = 1,
-			.builder = (uint16_t)i,
-		};
-		uint8_t bytes[CTRL_BUILDER_SIZE];
-
-		node_tell_manager(node, bytes, ctrl_put_builder(bytes, sizeof(bytes), &record));
-		say_adopts(node, i);
-		for (uint32_t j = 0; j < tokens->n; j++)
-			if (tokens->tokens[j].state == TOKEN_BUILT)
-				say_done(node, i, j,
-					 tokens->tokens[j].incomplete ? CTRL_INCOMPLETE
-								      : CTRL_COMPLETE);
-		tokens_uncredit(tokens);
-	}
-}
-
 // --- grants ---
-
-// Refuses a grant: another builder, or this one under another token, is to build the event.
-static void refuse(struct cluster_node *node, const struct ctrl_grant *grant)
-{
-	const struct ctrl_done done = {
-		.event = grant->event,
-		.slot = grant->slot,
-		.generation = grant->generation,
-		.run = node->run,
-		.builder = grant->builder,
-		.attempt = grant->attempt,
-		.outcome = CTRL_UNBUILT,
-	};
-	uint8_t bytes[CTRL_DONE_SIZE(0)];
-
-	node_tell_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
-	tokens_renew(&node->builders[grant->builder].tokens, grant->slot);
-}
 
 static void make_built(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot,
 		       uint64_t bytes, bool incomplete)
@@ -215,7 +70,7 @@ static void make_built(struct cluster_node *node, unsigned builder, uint32_t ind
 	token->incomplete = incomplete;
 	token->state = TOKEN_BUILT;
 	node->view.built++;
-	say_done(node, builder, index, incomplete ? CTRL_INCOMPLETE : CTRL_COMPLETE);
+	node_say_done(node, builder, index, incomplete ? CTRL_INCOMPLETE : CTRL_COMPLETE);
 }
 
 // Where the event is ready already, that is said at once.
@@ -235,6 +90,30 @@ static void use_early(struct cluster_node *node, unsigned index, uint32_t token)
 	}
 }
 
+// Tells the builder of a granted event, unless it has to forget it before.
+static void expect(struct cluster_node *node, unsigned builder, uint64_t event)
+{
+	struct tokens *tokens = &node->builders[builder].tokens;
+	uint32_t index = tokens_find(tokens, event);
+	struct token *token = &tokens->tokens[index];
+
+	if (index == TOKEN_NONE || token->state != TOKEN_GRANTED || token->told)
+		return;
+	token->told = true;
+	tell_builder(node, builder, NOTE_EXPECT, token);
+	use_early(node, builder, index);
+}
+
+// A token's slot is free. Its event may have been granted again.
+static void release(struct cluster_node *node, unsigned builder, uint32_t index)
+{
+	struct tokens *tokens = &node->builders[builder].tokens;
+	uint64_t event = tokens->tokens[index].event;
+
+	tokens_release(tokens, index);
+	expect(node, builder, event);
+}
+
 void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant)
 {
 	struct tokens *tokens;
@@ -251,15 +130,10 @@ void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *gra
 		node->view.unknown++;
 		return;
 	}
-	if (CLUSTER_MUTANT(3, tokens_find(tokens, grant->event) != TOKEN_NONE, false)) {
-		refuse(node, grant); // it was withdrawn here, and its slot is not free yet
-		return;
-	}
 	node->view.grants++;
 	tokens_grant(tokens, grant->slot, grant->event, grant->attempt);
 	token->rate_kbps = grant->rate_kbps;
-	tell_builder(node, grant->builder, NOTE_EXPECT, token);
-	use_early(node, grant->builder, grant->slot);
+	expect(node, grant->builder, grant->event);
 }
 
 static void remember_finished(struct cluster_node *node, struct node_builder *builder,
@@ -292,7 +166,8 @@ static void discard_ungranted(struct cluster_node *node, unsigned builder, uint6
 	tell_builder(node, builder, NOTE_DISCARD, &unknown);
 }
 
-static void drop_early(struct cluster_node *node, unsigned index)
+// Those below an event.
+static void drop_early(struct cluster_node *node, unsigned index, uint64_t below)
 {
 	struct node_builder *builder = &node->builders[index];
 	unsigned n = 0;
@@ -300,7 +175,7 @@ static void drop_early(struct cluster_node *node, unsigned index)
 	for (unsigned i = 0; i < builder->n_early; i++) {
 		struct early early = builder->early[i];
 
-		if (early.event >= node->released)
+		if (early.event >= below)
 			builder->early[n++] = early;
 		else
 			discard_ungranted(node, index, early.event, early.slot);
@@ -313,7 +188,7 @@ void node_builders_released(struct cluster_node *node)
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		struct node_builder *builder = &node->builders[i];
 
-		drop_early(node, i);
+		drop_early(node, i, node->released);
 		while (builder->n_finished > 0 &&
 		       builder->finished[builder->finished_head].event < node->released) {
 			builder->finished_head =
@@ -328,6 +203,10 @@ static void withdraw(struct cluster_node *node, unsigned builder, uint32_t index
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
 	node->view.withdrawn++;
+	if (!token->told) {
+		tokens_release(&node->builders[builder].tokens, index);
+		return;
+	}
 	tell_builder(node, builder, NOTE_DISCARD, token);
 	token->state = TOKEN_WITHDRAWN;
 }
@@ -337,6 +216,7 @@ void node_builders_withdraw(struct cluster_node *node)
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		struct tokens *tokens = &node->builders[i].tokens;
 
+		drop_early(node, i, UINT64_MAX);
 		for (uint32_t j = 0; j < tokens->n; j++)
 			if (tokens->tokens[j].state == TOKEN_GRANTED ||
 			    tokens->tokens[j].state == TOKEN_BUILT)
@@ -395,7 +275,6 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	if (progress->step == CTRL_STEP_PUBLISH && token->state == TOKEN_BUILT) {
 		token->state = TOKEN_SETTLED;
 		tell_builder(node, progress->builder, NOTE_PUBLISH, token);
-		remember_finished(node, &node->builders[progress->builder], progress->slot);
 	} else if (progress->step == CTRL_STEP_WITHDRAW &&
 		   (token->state == TOKEN_BUILT || token->state == TOKEN_GRANTED)) {
 		withdraw(node, progress->builder, progress->slot);
@@ -414,7 +293,8 @@ static void take_ungranted(struct cluster_node *node, unsigned index, const stru
 	if ((note->flags & NOTE_DISCARDED) != 0)
 		return;
 	if ((note->flags & NOTE_INCOMPLETE) != 0 || note->event < node->released ||
-	    builder->n_early == builder->early_size || CLUSTER_MUTANT(4, false, true)) {
+	    !node->registered || node->ended || builder->n_early == builder->early_size ||
+	    CLUSTER_MUTANT(4, false, true)) {
 		discard_ungranted(node, index, note->event, note->slot);
 		return;
 	}
@@ -444,7 +324,7 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 		return;
 	}
 	token->state = TOKEN_WITHDRAWN; // its slot is free; NOTE_FREED follows
-	say_done(node, builder, index, CTRL_DISCARDED);
+	node_say_done(node, builder, index, CTRL_DISCARDED);
 }
 
 static void take_refused(struct cluster_node *node, unsigned builder, uint32_t index)
@@ -452,8 +332,8 @@ static void take_refused(struct cluster_node *node, unsigned builder, uint32_t i
 	struct tokens *tokens = &node->builders[builder].tokens;
 
 	if (tokens->tokens[index].state == TOKEN_GRANTED)
-		say_done(node, builder, index, CTRL_UNBUILT);
-	tokens_release(tokens, index);
+		node_say_done(node, builder, index, CTRL_UNBUILT);
+	release(node, builder, index);
 }
 
 static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index)
@@ -461,10 +341,10 @@ static void take_freed(struct cluster_node *node, unsigned builder, uint32_t ind
 	struct tokens *tokens = &node->builders[builder].tokens;
 	struct token *token = &tokens->tokens[index];
 
-	if (token->stale > 0)
+	if (CLUSTER_MUTANT(15, token->stale > 0, false))
 		token->stale--;
 	else if (token->state == TOKEN_PUBLISHED || token->state == TOKEN_WITHDRAWN)
-		tokens_release(tokens, index);
+		release(node, builder, index);
 	// Else it is the slot of an event that was given up before it was granted again here.
 }
 
@@ -487,7 +367,9 @@ void cluster_node_builder_note(struct cluster_node *node, unsigned builder, cons
 			break;
 		tokens->tokens[index].state = TOKEN_PUBLISHED;
 		node->view.published++;
-		say_published(node, builder, index);
+		if (CLUSTER_MUTANT(5, true, false))
+			remember_finished(node, &node->builders[builder], index);
+		node_say_published(node, builder, index);
 		break;
 	case NOTE_REFUSED:
 		take_refused(node, builder, index);
@@ -497,118 +379,5 @@ void cluster_node_builder_note(struct cluster_node *node, unsigned builder, cons
 		break;
 	default:
 		break;
-	}
-}
-
-// --- what is sent in each poll ---
-
-static void say_credits(struct cluster_node *node, unsigned builder)
-{
-	struct tokens *tokens = &node->builders[builder].tokens;
-	uint8_t bytes[CTRL_CREDIT_LIST_SIZE(CREDITS_MOST)];
-
-	while (tokens->n_uncredited > 0) {
-		struct ctrl_credit credits[CREDITS_MOST];
-		unsigned n = 0;
-
-		while (n < CREDITS_MOST && tokens->n_uncredited > 0) {
-			uint32_t token = tokens_next_credit(tokens);
-
-			credits[n].slot = token;
-			credits[n++].generation = tokens->tokens[token].generation;
-		}
-		node_tell_manager(
-		    node, bytes,
-		    ctrl_put_credit_list(bytes, sizeof(bytes), (uint16_t)builder, credits, n));
-	}
-}
-
-void node_builders_ask_again(struct cluster_node *node, unsigned rank)
-{
-	for (unsigned i = 0; i < node->n_builders; i++) {
-		struct tokens *tokens = &node->builders[i].tokens;
-
-		for (uint32_t j = 0; j < tokens->n; j++)
-			tokens->tokens[j].asked[rank / 64] &=
-			    tokens->tokens[j].answered[rank / 64] | ~(UINT64_C(1) << rank % 64);
-	}
-}
-
-// The next readout to be asked for an event, in an order that begins elsewhere for each builder, or
-// CLUSTER_NONE: there is none, or enough are sending. Those that are lost are asked when they are
-// back.
-static unsigned next_to_ask(const struct cluster_node *node, unsigned builder,
-			    const struct token *token)
-{
-	unsigned most = node->parameters.config->event_manager.parallel_sends;
-	unsigned n = node->readouts_of_all.n, sending = 0;
-	unsigned first = node->cluster->nodes[node_self(node)].first_builder + builder;
-
-	for (unsigned i = 0; i < TOKEN_ASK_WORDS; i++)
-		sending += (unsigned)__builtin_popcountll(token->asked[i] & ~token->answered[i] &
-							  ~node->lost[i]);
-	for (unsigned i = 0; i < n && sending < most; i++) {
-		unsigned rank = (first + i) % n;
-
-		if (((token->asked[rank / 64] | node->lost[rank / 64]) >> rank % 64 & 1) == 0)
-			return rank;
-	}
-	return CLUSTER_NONE;
-}
-
-static void request(struct cluster_node *node, unsigned builder, uint32_t index, unsigned rank)
-{
-	struct token *token = &node->builders[builder].tokens.tokens[index];
-	const struct cluster_post *post = &node->parameters.post;
-	const struct ctrl_request record = {
-		.grant = {
-			.event = token->event,
-			.slot = index,
-			.generation = token->generation,
-			.rate_kbps = token->rate_kbps,
-			.run = node->run,
-			.node = (uint16_t)node_self(node),
-			.builder = (uint16_t)builder,
-			.n_positions = 1,
-			.attempt = token->attempt,
-		},
-	};
-	uint8_t bytes[CTRL_REQUEST_SIZE(0)];
-
-	token->asked[rank / 64] |= UINT64_C(1) << rank % 64;
-	node->view.requests++;
-	post->send(post->context, node->readouts_of_all.nodes[rank], bytes,
-		   ctrl_put_request(bytes, sizeof(bytes), &record));
-}
-
-static void say_requests(struct cluster_node *node, unsigned index)
-{
-	struct node_builder *builder = &node->builders[index];
-	unsigned left = REQUESTS_MOST;
-
-	for (uint32_t i = 0; i < builder->tokens.n && left > 0; i++) {
-		uint32_t at = (builder->pull_next + i) % builder->tokens.n;
-		const struct token *token = &builder->tokens.tokens[at];
-
-		while (token->state == TOKEN_GRANTED && left > 0) {
-			unsigned rank = next_to_ask(node, index, token);
-
-			if (rank == CLUSTER_NONE)
-				break;
-			request(node, index, at, rank);
-			left--;
-		}
-	}
-	builder->pull_next = (builder->pull_next + 1) % builder->tokens.n;
-}
-
-void node_builders_poll(struct cluster_node *node)
-{
-	bool pulls = node->parameters.config->event_manager.mode == CONFIG_MODE_PULL;
-
-	for (unsigned i = 0; i < node->n_builders; i++) {
-		say_credits(node, i);
-		if (pulls)
-			say_requests(node, i);
 	}
 }

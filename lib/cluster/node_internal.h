@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the node share: node.c (registration, run state), node_builders.c (tokens),
-// node_readouts.c (announcements, sends).
+// What the files of the node share: node.c (registration, run state), node_builders.c (the way of
+// events through its builders), node_report.c (what the manager is told of them), node_requests.c
+// (pull), node_readouts.c (announcements, sends).
 #pragma once
 
 #include "cluster/node.h"
@@ -61,6 +62,7 @@ struct cluster_node {
 
 	bool registered, excluded, leaving, left, ended;
 	bool announce_due;
+	bool report_due;               // welcomed: BUILDER, ADOPT, DONE of what is built
 	char why[CTRL_TEXT_SIZE + 40]; // the manager's refusal; empty: none
 	enum ctrl_run_state state;
 	uint32_t run;         // 0: none
@@ -89,8 +91,6 @@ void node_tell_manager(struct cluster_node *node, const void *record, size_t siz
 // node_builders.c
 bool node_builders_make(struct cluster_node *node);
 void node_builders_free(struct cluster_node *node);
-// After WELCOME: BUILDER, ADOPT, DONE of what is built.
-void node_builders_report(struct cluster_node *node);
 // A grant to a local builder.
 void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant);
 void node_builders_progress(struct cluster_node *node, unsigned from,
@@ -100,9 +100,16 @@ void node_builders_withdraw(struct cluster_node *node);
 // Whether an event is about to be published.
 bool node_builders_are_settled(const struct cluster_node *node);
 void node_builders_released(struct cluster_node *node);
+
+// node_report.c
+void node_say_done(struct cluster_node *node, unsigned builder, uint32_t token, unsigned outcome);
+void node_say_published(struct cluster_node *node, unsigned builder, uint32_t token);
+void node_builders_poll(struct cluster_node *node);
+
+// node_requests.c
+void node_say_requests(struct cluster_node *node, unsigned builder);
 // A readout has begun anew: it does not know what it was asked for.
 void node_builders_ask_again(struct cluster_node *node, unsigned rank);
-void node_builders_poll(struct cluster_node *node);
 
 // node_readouts.c
 bool node_readouts_make(struct cluster_node *node);

@@ -6,21 +6,11 @@
 
 #include <stdlib.h>
 
-// As many sends can be under way as all builders have tokens, and as many again that were granted
-// or asked for anew.
-static unsigned most_sends(const struct config_cluster *cluster)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < cluster->n_builders; i++)
-		n += 2 * cluster->builders[i].slots;
-	return n;
-}
-
 bool node_readouts_make(struct cluster_node *node)
 {
 	node->readouts = calloc(node->n_readouts + 1, sizeof(*node->readouts));
-	node->sends_size = most_sends(node->cluster);
+	// All unfinished events, each granted or asked for once more.
+	node->sends_size = 2 * cluster_unfinished(node->parameters.config);
 	node->sendings = calloc(node->sends_size, sizeof(*node->sendings));
 	if (node->readouts == NULL || node->sendings == NULL)
 		return false;

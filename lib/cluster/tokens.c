@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "cluster/tokens.h"
 
+#include "cluster/mutant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +58,7 @@ static void leave_credits(struct tokens *tokens, uint32_t token)
 void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_t attempt)
 {
 	struct token *at = &tokens->tokens[token];
-	uint32_t *bucket = &tokens->buckets[event & tokens->mask];
+	uint32_t *link = &tokens->buckets[event & tokens->mask];
 
 	if (!at->credited)
 		leave_credits(tokens, token); // a manager knew it from before
@@ -65,9 +67,11 @@ void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_
 		.attempt = attempt,
 		.generation = at->generation,
 		.state = TOKEN_GRANTED,
-		.chain = *bucket,
+		.chain = TOKEN_NONE,
 	};
-	*bucket = token;
+	while (*link != TOKEN_NONE)
+		link = &tokens->tokens[*link].chain;
+	*link = token;
 	tokens->n_free--;
 }
 
@@ -86,16 +90,8 @@ void tokens_release(struct tokens *tokens, uint32_t token)
 		link = &tokens->tokens[*link].chain;
 	*link = at->chain;
 	at->state = TOKEN_FREE;
-	at->generation++;
+	at->generation += CLUSTER_MUTANT(11, 1, 0);
 	tokens->n_free++;
-	credit_later(tokens, token);
-}
-
-void tokens_renew(struct tokens *tokens, uint32_t token)
-{
-	if (!tokens->tokens[token].credited)
-		leave_credits(tokens, token);
-	tokens->tokens[token].generation++;
 	credit_later(tokens, token);
 }
 

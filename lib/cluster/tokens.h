@@ -32,6 +32,7 @@ struct token {
 	uint32_t rate_kbps;  // of its grant, handed on in requests
 	uint16_t attempt;
 	uint8_t state; // enum token_state
+	bool told;     // to the builder: an event that it has to forget before is expected later
 	bool incomplete;
 	uint8_t stale; // slots with data of the event that came again, and are being freed
 	bool credited; // free, and the manager has been told
@@ -54,17 +55,14 @@ struct tokens {
 bool tokens_make(struct tokens *tokens, uint32_t n);
 void tokens_free(struct tokens *tokens);
 
-// The token of an event that is not free, or TOKEN_NONE.
+// The token of an event that is not free, the one granted first of several, or TOKEN_NONE.
 uint32_t tokens_find(const struct tokens *tokens, uint64_t event);
 
-// A free token is granted to an event that has none.
+// A free token is granted to an event.
 void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_t attempt);
 
 // A token becomes free, with the next generation.
 void tokens_release(struct tokens *tokens, uint32_t token);
-
-// A free token gets the next generation: its grant is refused.
-void tokens_renew(struct tokens *tokens, uint32_t token);
 
 // The manager is to be told of all free tokens again.
 void tokens_uncredit(struct tokens *tokens);

@@ -100,6 +100,13 @@ static inline bool flow_control_paused(const struct flow_control *fc, unsigned p
 	return pause_state_paused(&fc->state, priority, now);
 }
 
+// Whether we stopped the peer and have not let it go on: as above, soft alone ever says yes. Any
+// thread.
+static inline bool flow_control_holding(const struct flow_control *fc, unsigned priority)
+{
+	return pause_state_holding(&fc->state, priority);
+}
+
 // The owner says how full things are behind a priority; acted on by the next poll.
 static inline void flow_control_observe(struct flow_control *fc, unsigned priority,
 					const struct pause_occupancy *occupancy)

@@ -144,6 +144,14 @@ static inline bool pause_state_pausing(const struct pause_state *state, unsigned
 					  memory_order_relaxed);
 }
 
+// Whether XOFF was sent and XON was not, though the peer may go on where XOFF came late again. Any
+// thread.
+static inline bool pause_state_holding(const struct pause_state *state, unsigned priority)
+{
+	return atomic_load_explicit(&state->senders[priority % PFC_PRIORITIES].pausing_until,
+				    memory_order_relaxed) != 0;
+}
+
 // The owner, in each of its polls, after received frames were given: counts the time that passed
 // since the last call.
 void pause_state_account(struct pause_state *state, uint64_t now);

@@ -142,7 +142,7 @@ struct connection *cm_open_connection(struct cm *cm, const struct qp_address *pe
 		.chain = *bucket,
 		.peer = *peer,
 		.listed = listed,
-		.local_psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS,
+		.peer_psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS,
 		.transaction = seed_next(&cm->seed),
 	};
 	*bucket = index;

@@ -36,7 +36,9 @@ struct connection {
 	uint64_t deadline; // ns, of what is to come
 	uint64_t transaction;
 	struct qp_address peer;
-	uint32_t peer_qpn, peer_psn, local_psn;
+	uint32_t peer_qpn;
+	uint32_t peer_psn;  // that the peer begins with, as we told it
+	uint32_t local_psn; // that we begin with, as the peer told us
 	uint32_t path_mtu;
 	uint32_t domain;
 	uint16_t partition_key;

@@ -72,7 +72,7 @@ static struct connection *find_other(struct cm *cm, const struct heard *heard, b
 			continue;
 		*same = !connection->active && connection->remote_id == message->local_id &&
 			connection->peer_qpn == message->req.qpn &&
-			connection->peer_psn == message->req.starting_psn;
+			connection->local_psn == message->req.starting_psn;
 		if (*same ||
 		    (connection->stage != CM_STAGE_ASKING &&
 		     (connection->peer_qpn == message->req.qpn ||
@@ -114,7 +114,7 @@ static void open_requested(struct cm *cm, const struct heard *heard, uint16_t po
 	connection->service = req->transport == ROCE_CM_UC ? ROCE_UC : ROCE_RC;
 	connection->port = port;
 	connection->peer_qpn = req->qpn;
-	connection->peer_psn = req->starting_psn;
+	connection->local_psn = req->starting_psn;
 	connection->path_mtu = roce_mtu_bytes(req->path_mtu);
 	connection->partition_key = req->partition_key;
 	connection->timeout_code = req->primary.ack_timeout;
@@ -183,7 +183,7 @@ static void take_rep(struct cm *cm, struct connection *connection, const struct 
 
 	connection->remote_id = message->local_id;
 	connection->peer_qpn = rep->qpn;
-	connection->peer_psn = rep->starting_psn;
+	connection->local_psn = rep->starting_psn;
 	connection->reads_in = least(connection->reads_in, rep->initiator_depth);
 	connection->reads_out = least(connection->reads_out, rep->responder_resources);
 	connection->rnr_retry = rep->rnr_retry_count;

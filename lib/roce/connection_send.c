@@ -96,7 +96,7 @@ static void send_req(struct cm *cm, const struct connection *connection)
 			.service_id = ROCE_CM_SERVICE_TCP | connection->port,
 			.ca_guid = p->guid,
 			.qpn = connection->qp->qpn,
-			.starting_psn = connection->local_psn,
+			.starting_psn = connection->peer_psn,
 			.partition_key = connection->partition_key,
 			.responder_resources = connection->reads_in,
 			.initiator_depth = connection->reads_out,
@@ -141,7 +141,7 @@ static void send_rep(struct cm *cm, const struct connection *connection)
 		.rep = {
 			.ca_guid = cm->parameters.guid,
 			.qpn = connection->qp->qpn,
-			.starting_psn = connection->local_psn,
+			.starting_psn = connection->peer_psn,
 			.responder_resources = connection->reads_in,
 			.initiator_depth = connection->reads_out,
 			.target_ack_delay = TARGET_ACK_DELAY,

@@ -105,7 +105,6 @@ struct sched_builder {
 };
 
 struct sched_group {
-	uint32_t n_items;
 	uint32_t *builders; // of each item
 	uint32_t weight;    // of the live ones
 	uint32_t n_live;

@@ -54,10 +54,21 @@ const struct sched_counters *sched_counters(const struct sched *sched)
 	return &sched->counters;
 }
 
+// Turns of a builder within its group, and of a group that has no other, without a grant.
+static uint64_t skips_of(const struct sched *sched, const struct sched_builder *builder)
+{
+	const struct sched_candidates *candidates = &sched->candidates;
+	const struct sched_group *group = &candidates->groups[builder->group];
+	uint64_t skips = policy_in_turn_count(&group->selector, builder->item) - builder->grants;
+
+	if (candidates->n_groups > 1 && group->selector.n_items == 1)
+		skips += policy_in_turn_count(&candidates->fresh, builder->group) - builder->grants;
+	return skips;
+}
+
 void sched_view(const struct sched *sched, uint32_t index, struct sched_builder_view *view)
 {
 	const struct sched_builder *builder = &sched->builders[index];
-	const struct sched_group *group = &sched->candidates.groups[builder->group];
 
 	*view = (struct sched_builder_view){
 		.registered = (builder->blocks & SCHED_BLOCK_ABSENT) == 0,
@@ -77,8 +88,7 @@ void sched_view(const struct sched *sched, uint32_t index, struct sched_builder_
 		.oldest_event = SCHED_NEVER,
 	};
 	if (sched->parameters.policy == SCHED_ROUND_ROBIN && sched->parameters.mode != SCHED_STATIC)
-		view->skips =
-		    policy_in_turn_count(&group->selector, builder->item) - builder->grants;
+		view->skips = skips_of(sched, builder);
 	if (builder->oldest != SCHED_NONE) {
 		view->oldest_event = events_at(sched, builder->oldest);
 		view->oldest_since = sched->events.places[builder->oldest].granted_ns;

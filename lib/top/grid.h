@@ -19,6 +19,8 @@ enum grid_style {
 	GRID_BAD,
 	GRID_CHOSEN, // row or tab that keys act on
 	GRID_PLOT,   // history
+	GRID_HEAD,   // titles of columns
+	GRID_SORTED, // of the one that is sorted by
 	GRID_N_STYLES,
 };
 
@@ -68,5 +70,4 @@ void grid_chart(struct grid *grid, unsigned row, unsigned column, unsigned heigh
 		const double *values, unsigned n, double most, enum grid_style style);
 
 // A line across, "-- title ------".
-void grid_rule(struct grid *grid, unsigned row, unsigned column, unsigned width,
-	       const char *title);
+void grid_rule(struct grid *grid, unsigned row, unsigned column, unsigned width, const char *title);

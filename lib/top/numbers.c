@@ -12,13 +12,9 @@
 // Three digits, as long as there is a point to them.
 static void three_digits(double value, const char *unit, char text[NUMBERS_SIZE])
 {
-	const char *format = "%.0f%s";
+	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 
-	if (value < 9.995)
-		format = "%.2f%s";
-	else if (value < 99.95)
-		format = "%.1f%s";
-	snprintf(text, NUMBERS_SIZE, format, value, unit);
+	snprintf(text, NUMBERS_SIZE, "%.*f%s", decimals, value, unit);
 }
 
 void numbers_count(double value, char text[NUMBERS_SIZE])

@@ -106,34 +106,32 @@ static void take_fields(struct sample_item *item, const cJSON *object, enum samp
 		item->values[i] = number(object, groups[group].fields[i]);
 }
 
-// Sums the drops of all causes, and names the largest.
-static void take_drops(struct sample_item *item, const cJSON *object)
+// Sums the drops of all causes, and names the largest. NAN if the object tells of none.
+static double take_drops(char cause[SAMPLE_CAUSE_SIZE], const cJSON *object)
 {
-	double most = 0, sum = 0;
-	bool any = false;
+	double most = 0, sum = (double)NAN;
 	const cJSON *key;
 
+	cause[0] = '\0';
 	cJSON_ArrayForEach(key, object)
 	{
-		const char *cause = NULL;
+		const char *name = NULL;
 
 		if (key->string == NULL || !cJSON_IsNumber(key))
 			continue;
 		if (strncmp(key->string, "segment_drop_", 13) == 0)
-			cause = key->string + 13;
+			name = key->string + 13;
 		else if (strncmp(key->string, "packet_drop_", 12) == 0)
-			cause = key->string + 12;
-		if (cause == NULL)
+			name = key->string + 12;
+		if (name == NULL)
 			continue;
-		any = true;
-		sum += key->valuedouble;
+		sum = (isnan(sum) ? 0 : sum) + key->valuedouble;
 		if (key->valuedouble <= most)
 			continue;
 		most = key->valuedouble;
-		snprintf(item->cause, sizeof(item->cause), "%s", cause);
+		snprintf(cause, SAMPLE_CAUSE_SIZE, "%s", name);
 	}
-	if (any)
-		item->drops = sum;
+	return sum;
 }
 
 static void join_roles(char note[SAMPLE_NOTE_SIZE], const cJSON *roles)
@@ -178,7 +176,7 @@ static void take_pause(struct sample_item *item, const cJSON *port)
 
 static void name_item(struct sample_item *item, const cJSON *object, enum sample_group group)
 {
-	const char *name = text(object, groups[group].name);
+	const char *name = text(object, groups[group].name), *device = text(object, "device");
 	double id = number(object, groups[group].name);
 
 	switch (group) {
@@ -187,7 +185,8 @@ static void name_item(struct sample_item *item, const cJSON *object, enum sample
 		join_roles(item->note, cJSON_GetObjectItemCaseSensitive(object, "roles"));
 		break;
 	case SAMPLE_LINKS:
-		snprintf(item->name, sizeof(item->name), "%s", text(object, "producer"));
+		snprintf(item->name, sizeof(item->name), "%.37s > %.37s", text(object, "producer"),
+			 text(object, "consumer"));
 		snprintf(item->note, sizeof(item->note), "%s", text(object, "consumer"));
 		break;
 	case SAMPLE_SOURCES:
@@ -198,8 +197,10 @@ static void name_item(struct sample_item *item, const cJSON *object, enum sample
 		break;
 	case SAMPLE_PORTS:
 		snprintf(item->name, sizeof(item->name), "%s", name);
+		if (strcmp(device, "none") == 0)
+			device = "";
 		snprintf(item->note, sizeof(item->note), "%.60s%s%.60s", text(object, "profile"),
-			 text(object, "device")[0] != '\0' ? " " : "", text(object, "device"));
+			 device[0] != '\0' ? " " : "", device);
 		break;
 	default:
 		snprintf(item->name, sizeof(item->name), "%s", name);
@@ -245,7 +246,7 @@ static bool take_group(struct sample *sample, const cJSON *snapshot, enum sample
 			return false;
 		name_item(item, object, group);
 		take_fields(item, object, group);
-		take_drops(item, object);
+		item->drops = take_drops(item->cause, object);
 		if (group == SAMPLE_PORTS)
 			take_pause(item, object);
 		if (group == SAMPLE_BUILDERS &&
@@ -295,6 +296,7 @@ bool sample_take(struct sample *sample, const cJSON *snapshot, double time_ms)
 	snprintf(sample->state, sizeof(sample->state), "%s", text(info, "state"));
 	for (unsigned i = 0; i < SUMMARY_N; i++)
 		sample->summary[i] = number(summary, summary_keys[i]);
+	(void)take_drops(sample->cause, summary); // the sum is the appliance's
 	latency_counts_take(&sample->latency, snapshot, "latency_complete_ns");
 	for (unsigned group = 0; group < SAMPLE_N_GROUPS && result; group++)
 		if (groups[group].member != NULL)

@@ -32,6 +32,7 @@ struct control {
 	unsigned self;
 	struct control_endpoint *endpoint; // NULL: the only node
 	struct cluster_mail *mail;
+	struct cluster_post post; // by mail
 	struct cluster_node *node;
 	struct cluster_manager *manager; // NULL: on another node
 	double ns_per_tick;
@@ -40,6 +41,7 @@ struct control {
 	uint64_t next_poll, next_beat;
 	uint64_t arp_at[CONFIG_MAX_NODES];   // ns of the last request
 	uint64_t paused_before, beat_before; // of the port's flow control, ns
+	bool pausing;                        // as the manager was told last
 	bool connected_self, drain_asked;
 	uint64_t drain_since, left_at; // ns, 0: not
 	atomic_bool ended;
@@ -309,36 +311,48 @@ static uint64_t wall_clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// Whether the link partner is kept from sending now. Devices do not tell: of theirs it is whether
+// they did since the last heartbeat.
+static bool is_pausing(const struct control *control, uint64_t paused_ns)
+{
+	const struct flow_control *fc = control->parameters.flow_control;
+
+	if (fc->mode != FLOW_CONTROL_SOFT)
+		return paused_ns > 0;
+	return flow_control_holding(fc, control->parameters.config->event_manager.data_priority);
+}
+
 static void add_port(struct control *control, struct ctrl_heartbeat *beat)
 {
 	struct flow_control *fc = control->parameters.flow_control;
 	unsigned priority = control->parameters.config->event_manager.data_priority;
 	struct pause_counters counters;
-	uint64_t passed = control->now - control->beat_before;
+	uint64_t passed = control->now - control->beat_before, paused;
 
 	if (fc == NULL)
 		return;
 	flow_control_priority_counters(fc, priority, &counters);
+	paused = counters.pausing_ns - control->paused_before;
+	control->paused_before = counters.pausing_ns;
+	control->pausing = is_pausing(control, paused);
 	beat->n_ports = 1;
-	beat->ports[0] = (struct ctrl_port){ .pause_frames = counters.xoff_received };
-	if (passed > 0) {
-		uint64_t paused = counters.pausing_ns - control->paused_before;
-
+	beat->ports[0] = (struct ctrl_port){
+		.pause_frames = counters.xoff_received,
+		.pausing = control->pausing ? (uint8_t)(1u << priority) : 0,
+	};
+	if (passed > 0)
 		beat->ports[0].paused_share =
 		    (uint16_t)RTE_MIN(paused * CTRL_FULL_SHARE / passed, (uint64_t)CTRL_FULL_SHARE);
-		if (paused > 0)
-			beat->ports[0].pausing = (uint8_t)(1u << priority);
-	}
-	control->paused_before = counters.pausing_ns;
 }
 
-// Renews what heartbeats say.
-static void beat(struct control *control)
+// Renews what heartbeats say; `at_once`: the manager is told without waiting for the next.
+static void beat(struct control *control, bool at_once)
 {
 	struct cluster_node_view view;
 	struct ctrl_heartbeat beat = { .time = wall_clock_ns() };
 	uint8_t bytes[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
 	struct ctrl_record record;
+	size_t size;
 
 	cluster_node_view(control->node, &view);
 	beat.run = view.run;
@@ -349,10 +363,20 @@ static void beat(struct control *control)
 	control->beat_before = control->now;
 	if (control->endpoint != NULL)
 		(void)control_set_heartbeat(control->endpoint, &beat);
-	if (control->manager != NULL &&
-	    ctrl_record_at(bytes, ctrl_put_heartbeat(bytes, sizeof(bytes), &beat), &record) ==
-		WIRE_OK)
+	size = ctrl_put_heartbeat(bytes, sizeof(bytes), &beat);
+	if (control->manager == NULL && at_once)
+		control->post.send(control->post.context, control->cluster->manager, bytes, size);
+	if (control->manager != NULL && ctrl_record_at(bytes, size, &record) == WIRE_OK)
 		cluster_manager_record(control->manager, control->self, &record, control->now);
+}
+
+// Grants go on or cease when the port's state changes, not with the next heartbeat.
+static bool port_changed(const struct control *control)
+{
+	const struct flow_control *fc = control->parameters.flow_control;
+
+	return fc != NULL && fc->mode == FLOW_CONTROL_SOFT &&
+	       is_pausing(control, 0) != control->pausing;
 }
 
 static void serve_command(struct control *control)
@@ -373,9 +397,11 @@ static void work(struct control *control)
 		control->connected_self = true;
 		cluster_node_event(control->node, control->self, CONTROL_CONNECTED);
 	}
+	if (port_changed(control))
+		beat(control, true);
 	if (control->now >= control->next_beat) {
 		control->next_beat = control->now + interval / BEAT_PART;
-		beat(control);
+		beat(control, false);
 		for (unsigned i = 0; i < control->cluster->n_nodes; i++) {
 			uint8_t mac[6];
 
@@ -556,7 +582,7 @@ static bool make_logic(struct control *control, char *error)
 	control->mail = cluster_mail_create(&mail);
 	if (control->mail == NULL)
 		return false;
-	node.post = manager.post = cluster_mail_post(control->mail);
+	node.post = manager.post = control->post = cluster_mail_post(control->mail);
 	control->node = cluster_node_create(&node);
 	if (control->node == NULL || control->cluster->manager != control->self)
 		return control->node != NULL;
@@ -647,6 +673,11 @@ enum control_role_answer control_role_answer(struct role *role, char *error)
 		return CONTROL_ROLE_DONE;
 	snprintf(error, CONTROL_ERROR_SIZE, "%s", control->command.error);
 	return CONTROL_ROLE_REFUSED;
+}
+
+uint64_t control_role_now(const struct role *role)
+{
+	return to_ns(control_of(role), rte_rdtsc());
 }
 
 const struct cluster_node *control_role_node(const struct role *role)

@@ -74,6 +74,9 @@ enum control_role_answer {
 // The answer to the last command, once. Who no longer wants it need not fetch it. Control thread.
 enum control_role_answer control_role_answer(struct role *role, char *error);
 
+// Its clock, ns, which times in the views below are of. Any thread.
+uint64_t control_role_now(const struct role *role);
+
 // For telemetry, any thread; the manager is NULL on other nodes.
 const struct cluster_node *control_role_node(const struct role *role);
 const struct cluster_manager *control_role_manager(const struct role *role);

@@ -9,7 +9,7 @@
 #include <rte_malloc.h>
 
 #include "transport/block_packets.h"
-#include "transport/pacer.h"
+#include "transport/readout_pace.h"
 #include "transport/segment_mbuf.h"
 #include "transport/send_queue.h"
 #include "wire/ctrl.h"
@@ -17,10 +17,6 @@
 
 #define NOTES_MOST 32u
 #define QUEUE_MOST 65536u
-// What leaves at once: what the rate gives between two polls, and some packets at least.
-#define BURST_NS      20000u
-#define BURST_PACKETS 2u
-#define BURST_MOST    (1u << 20)
 #define SEEK_PART     5u // of a second, for a builder whose address is not known
 
 struct readout {
@@ -29,9 +25,8 @@ struct readout {
 	struct block_packets packets;
 	struct sender sender;
 	struct send_queue queue;
-	struct pacer pacer;
+	struct readout_pace pace;
 	unsigned n_builders, self; // of the system; number of this node
-	uint64_t burst_ns;         // of the pacer
 	uint16_t *indices;         // by source of the set: index among the run's expected sources
 
 	// The run
@@ -72,6 +67,12 @@ static bool is_static(const struct readout *readout)
 
 // --- what the control role says ---
 
+static void forget_grants(struct readout *readout)
+{
+	send_queue_clear(&readout->queue);
+	readout_pace_clear(&readout->pace);
+}
+
 static void take_run(struct readout *readout, const struct note *note, uint64_t now)
 {
 	if (note->run != readout->run) {
@@ -86,7 +87,21 @@ static void take_run(struct readout *readout, const struct note *note, uint64_t 
 	if (readout->state == CTRL_DRAINING)
 		readout->end = note->event;
 	if (readout->state == CTRL_STOPPED)
-		send_queue_clear(&readout->queue);
+		forget_grants(readout);
+}
+
+// Builders are served in turn by those whom they ask, each of which begins with another one.
+static void take_grant(struct readout *readout, struct note grant)
+{
+	if ((grant.flags & NOTE_REQUESTED) != 0) {
+		grant.round = 0;
+		grant.position = grant.builder;
+		grant.n_positions = (uint16_t)readout->n_builders;
+	}
+	if (send_queue_put(&readout->queue, &grant))
+		readout_pace_add(&readout->pace, grant.builder);
+	else
+		counter_add(&readout->counters.gone, 1);
 }
 
 static void take_note(struct readout *readout, const struct note *note, uint64_t now)
@@ -102,8 +117,7 @@ static void take_note(struct readout *readout, const struct note *note, uint64_t
 		readout->throttled = note->state != 0;
 		break;
 	case NOTE_SEND:
-		if (!send_queue_put(&readout->queue, note))
-			counter_add(&readout->counters.gone, 1);
+		take_grant(readout, *note);
 		break;
 	default:
 		break;
@@ -144,7 +158,8 @@ static void announce(struct readout *readout, uint64_t now)
 	       readout->released + readout->parameters.config->event_manager.source_buffer;
 	counter_add(&readout->counters.full, full && !readout->was_full);
 	readout->was_full = full;
-	if (note.event == stop)
+	// What has been announced when the end is told may lie behind it.
+	if (note.event >= stop)
 		note.flags = NOTE_LAST;
 	if (note.event == readout->announced && (note.flags != 0) == readout->ended)
 		return;
@@ -187,6 +202,7 @@ static void grant_statically(struct readout *readout)
 		};
 
 		(void)send_queue_put(&readout->queue, &note); // it was empty
+		readout_pace_add(&readout->pace, note.builder);
 	}
 	readout->static_next = end;
 	readout->released = end; // nobody confirms
@@ -209,22 +225,6 @@ static bool find_builder(struct readout *readout)
 	return neighbours_get(readout->parameters.neighbours, builder->node, readout->to.mac);
 }
 
-static void set_pace(struct readout *readout, uint64_t now)
-{
-	const struct config *config = readout->parameters.config;
-	uint64_t rate = PACER_UNLIMITED;
-	double burst;
-
-	if (readout->grant.bytes != 0 && config->event_manager.shaping != CONFIG_SHAPING_NONE)
-		rate = readout->grant.bytes;
-	if (rate == readout->pacer.rate)
-		return;
-	burst = (double)rate * (double)readout->burst_ns * 1e-9;
-	burst = RTE_MIN(RTE_MAX(burst, BURST_PACKETS * (double)readout->parameters.mtu),
-			(double)BURST_MOST);
-	pacer_set(&readout->pacer, rate, (uint32_t)burst, now);
-}
-
 // Begins with the next event; false if there is none.
 static bool next_event(struct readout *readout, uint64_t now)
 {
@@ -233,6 +233,8 @@ static bool next_event(struct readout *readout, uint64_t now)
 			grant_statically(readout);
 		if (!send_queue_next(&readout->queue, now, &readout->grant))
 			return false;
+		readout_pace_begin(&readout->pace, readout->grant.builder, readout->grant.bytes,
+				   now);
 		readout->cursor = (struct packet_segment){ .event = readout->grant.event };
 		readout->sending = true;
 		if ((!is_static(readout) && readout->grant.event < readout->released) ||
@@ -255,10 +257,9 @@ static bool find_destination(struct readout *readout, uint64_t now)
 		return true;
 	if (find_builder(readout)) {
 		readout->found = true;
-		set_pace(readout, now);
 		return true;
 	}
-	if (now - readout->sought_since < readout->pacer.ticks_per_second / SEEK_PART)
+	if (now - readout->sought_since < readout->pace.pacer.ticks_per_second / SEEK_PART)
 		return false;
 	counter_add(&readout->counters.unreachable, 1);
 	readout->cursor.source = readout->parameters.set->n_sources;
@@ -315,7 +316,7 @@ static bool may_send(struct readout *readout, uint64_t now)
 		counter_add(&readout->counters.held_pause, 1);
 		return false;
 	}
-	if (!pacer_ready(&readout->pacer, now)) {
+	if (!readout_pace_ready(&readout->pace, now)) {
 		counter_add(&readout->counters.held_pace, 1);
 		return false;
 	}
@@ -337,7 +338,7 @@ static bool send_segment(struct readout *readout, uint64_t now)
 	if (readout->local != NULL) {
 		give_to_link(readout, mbuf, size, block.size, now);
 	} else {
-		(void)pacer_take(&readout->pacer, rte_pktmbuf_pkt_len(mbuf) + NET_ETH_BESIDE, now);
+		readout_pace_take(&readout->pace, rte_pktmbuf_pkt_len(mbuf) + NET_ETH_BESIDE, now);
 		sender_put(&readout->sender, mbuf, readout->packets.headers_size, false);
 	}
 	counter_add(&readout->counters.segments, 1);
@@ -377,6 +378,8 @@ static unsigned readout_poll(struct role *role, uint64_t now)
 
 	for (unsigned i = 0; i < n; i++)
 		take_note(readout, &notes[i], now);
+	if (n > 0 && readout->sending)
+		readout_pace_adapt(&readout->pace, now);
 	announce(readout, now);
 	while (made < ROLE_BURST && step(readout, now))
 		made++;
@@ -392,7 +395,7 @@ static bool readout_drain(struct role *role, uint64_t now)
 {
 	struct readout *readout = readout_of(role);
 
-	send_queue_clear(&readout->queue);
+	forget_grants(readout);
 	readout->state = CTRL_STOPPED;
 	readout->last = readout->static_next;
 	(void)readout_poll(role, now);
@@ -408,6 +411,7 @@ static void readout_fini(struct role *role)
 	rte_pktmbuf_free_bulk(readout->staged, readout->n_staged);
 	sender_fini(&readout->sender);
 	send_queue_free(&readout->queue);
+	readout_pace_free(&readout->pace);
 	block_packets_fini(&readout->packets);
 	rte_free(readout->indices);
 	rte_free(readout);
@@ -440,24 +444,6 @@ static uint32_t rank_of(const struct config_cluster *cluster)
 	return rank;
 }
 
-// Where there are more nodes that send than builders, some positions of a round stay empty and take
-// no time, unless rounds go by the clock: then nodes begin with those that are taken, as many with
-// each.
-static uint32_t first_position(const struct config *config)
-{
-	uint32_t rank = rank_of(&config->cluster);
-
-	return phase_ticks(config) > 0 ? rank : rank % config->cluster.n_builders;
-}
-
-// An lcore that sleeps comes late by as much.
-static uint64_t burst_ns(const struct config *config)
-{
-	const struct config_idle *idle = &config->idle;
-
-	return BURST_NS + (idle->policy == CONFIG_IDLE_ADAPTIVE ? idle->sleep_ns * 3 / 2 : 0);
-}
-
 static bool make_parts(struct readout *readout, const struct readout_parameters *p)
 {
 	const struct block_packets_parameters packets = {
@@ -476,9 +462,10 @@ static bool make_parts(struct readout *readout, const struct readout_parameters 
 	sender_init(&readout->sender, p->port_id, p->queue, p->headers, &p->generator->faults,
 		    p->generator->seed);
 	readout->indices = rte_zmalloc("readout", p->set->n_sources * sizeof(*readout->indices), 0);
-	if (!send_queue_make(&readout->queue, QUEUE_MOST, first_position(p->config),
+	if (!send_queue_make(&readout->queue, QUEUE_MOST, rank_of(&p->config->cluster),
 			     phase_ticks(p->config)) ||
-	    !block_packets_init(&readout->packets, &packets) || readout->indices == NULL)
+	    !block_packets_init(&readout->packets, &packets) || readout->indices == NULL ||
+	    !readout_pace_make(&readout->pace, p->config, p->mtu))
 		return false;
 	for (unsigned i = 0; i < p->set->n_sources; i++)
 		readout->indices[i] = p->sources->index[p->set->ids[i]];
@@ -502,8 +489,6 @@ struct role *readout_role_create(const struct readout_parameters *parameters)
 	readout->last = generator->events > 0 ? generator->events : UINT64_MAX;
 	readout->end = UINT64_MAX;
 	readout->cycles_per_event = generator->rate > 0 ? (double)hz / generator->rate : 0;
-	readout->burst_ns = burst_ns(parameters->config);
-	pacer_init(&readout->pacer, hz, PACER_UNLIMITED, BURST_MOST, rte_rdtsc());
 	if (!make_parts(readout, parameters)) {
 		readout_fini(&readout->role);
 		return NULL;

@@ -11,18 +11,18 @@
 // names rkey and address of its connection's region, which are checked on every packet; where the
 // bytes lie in the slot is the builder's business, so nothing on the wire can write elsewhere.
 //
-// Where consumers hold all slots of a builder, the first packet of an RC message for it gets an RNR
-// NAK: its source waits, others need not.
+// Where a builder has no slot for the event that an RC message would begin, its first packet gets
+// an RNR NAK: its source waits, others need not (roce_slots.h).
 //
 // Threads: the rx role's lcore; the counters may be read by others at any time.
 #pragma once
 
 #include "config/config.h"
-#include "evring/evring.h"
 #include "roce/connection.h"
 #include "roce/feroce.h"
 #include "roce/responder.h"
 #include "transport/roce_frame.h"
+#include "transport/roce_slots.h"
 #include "transport/segment.h"
 #include "transport/source_table.h"
 #include "wire/net.h"
@@ -36,7 +36,7 @@ struct roce_port_parameters {
 	const struct config_port *port;
 	const uint8_t *mac; // 6 bytes, of the port
 	const struct source_table *sources;
-	const struct evring *const *rings; // of the builders
+	struct roce_slots *slots; // of the builders
 	unsigned n_builders;
 	struct rte_mempool *pool; // mbufs with room for ROCE_PORT_BUFFER bytes
 	int numa_node;
@@ -66,7 +66,7 @@ struct roce_port_counters {
 	uint64_t unknown_qp;
 	uint64_t taken; // connection messages, answers, drops that the queue pair counts
 	uint64_t data;  // handed on
-	uint64_t rnr;   // messages put off, consumers holding all slots
+	uint64_t rnr;   // messages put off for want of a slot
 	uint64_t sent;
 	uint64_t not_sent; // no mbuf, no way to the peer, or the port was full: asked for again
 };

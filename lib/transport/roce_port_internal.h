@@ -41,9 +41,8 @@ struct roce_port {
 	uint64_t largest_message;
 	uint32_t path_mtu;
 	uint32_t n_peers;
-	uint32_t sample;       // packets until the next ICRC is verified
-	uint64_t newest_event; // index, of messages taken
-	uint64_t next_look;    // ns: the managers are left alone before
+	uint32_t sample;    // packets until the next ICRC is verified
+	uint64_t next_look; // ns: the managers are left alone before
 	bool leaving;
 	struct rte_mbuf *pending[ROCE_PENDING_MOST]; // frames that are to leave
 	unsigned n_pending;

@@ -69,18 +69,6 @@ static struct qp_address source_of(const uint8_t *bytes, const struct net_frame 
 	return address;
 }
 
-// Whether consumers hold all slots of the builder of a new event.
-static bool has_no_slot(const struct roce_port *port, uint64_t event_id)
-{
-	uint64_t index = divide(event_id, &port->packing);
-	const struct evring *ring;
-
-	if (port->parameters.n_builders == 0 || index <= port->newest_event)
-		return false;
-	ring = port->parameters.rings[remainder_of(index, &port->builders)];
-	return evring_outstanding(ring) >= evring_slots(ring);
-}
-
 // The first packet of a message says what it is. A WRITE says, too, how long it will be.
 static void begin_message(const struct roce_port *port, struct roce_peer *peer,
 			  const struct responder_delivery *delivery, const uint8_t *payload,
@@ -107,6 +95,24 @@ static bool fits(const struct roce_peer *peer, const struct responder_delivery *
 	return delivery->ends ? delivery->size == left : delivery->size < left;
 }
 
+// Whether the builder of a message that begins has a slot for it. Others than RC could not say it
+// again: there the builder decides. Ends of runs need none.
+static bool has_slot(const struct roce_port *port, const struct queue_pair *qp,
+		     const struct roce_peer *peer, uint64_t now)
+{
+	uint64_t index = divide(peer->event_id, &port->packing);
+	unsigned builder = (unsigned)remainder_of(index, &port->builders);
+
+	if (!peer->is_mfp || peer->source >= SOURCE_UNEXPECTED || port->parameters.n_builders == 0)
+		return true;
+	if (unlikely(peer->event_id == MFP_END_OF_RUN)) {
+		roce_slots_end(port->parameters.slots, builder);
+		return true;
+	}
+	return roce_slots_admit(port->parameters.slots, builder, index, qp->service != ROCE_RC,
+				now);
+}
+
 static bool may_write(const struct roce_peer *peer, const struct responder_delivery *delivery)
 {
 	return peer->rkey != 0 && delivery->rkey == peer->rkey &&
@@ -117,7 +123,7 @@ static bool may_write(const struct roce_peer *peer, const struct responder_deliv
 // A packet that the queue pair has found right.
 static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
 				const struct responder_delivery *delivery, const uint8_t *payload,
-				uint32_t at_hand, struct responder_reply *reply,
+				uint32_t at_hand, uint64_t now, struct responder_reply *reply,
 				struct segment *segment)
 {
 	struct roce_peer *peer = roce_peer_of(qp);
@@ -128,8 +134,7 @@ static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
 	}
 	if (delivery->begins) {
 		begin_message(port, peer, delivery, payload, at_hand);
-		// Others than RC could not say it again: the builder decides.
-		if (peer->is_mfp && qp->service == ROCE_RC && has_no_slot(port, peer->event_id)) {
+		if (unlikely(!has_slot(port, qp, peer, now))) {
 			counter_add(&port->counters.rnr, 1);
 			responder_refuse(port->responder, qp, delivery, RESPONDER_NO_RESOURCE,
 					 reply);
@@ -148,9 +153,6 @@ static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
 	segment->size = delivery->size;
 	segment->length = peer->length;
 	segment->source = peer->source;
-	if (peer->event_id != MFP_END_OF_RUN)
-		port->newest_event =
-		    RTE_MAX(port->newest_event, divide(peer->event_id, &port->packing));
 	return ROCE_SEGMENT;
 }
 
@@ -171,8 +173,8 @@ static enum roce_result serve_request(struct roce_port *port, struct queue_pair 
 
 	if (responder_check(port->responder, qp, packet, &arrival, datagram->now, &delivery,
 			    &reply) == RESPONDER_DELIVER)
-		result = deliver(port, qp, &delivery, datagram->bytes + payload, at_hand, &answer,
-				 segment);
+		result = deliver(port, qp, &delivery, datagram->bytes + payload, at_hand,
+				 datagram->now, &answer, segment);
 	segment->payload = (uint16_t)payload;
 	if (unlikely(reply.cnp))
 		roce_keep_cnp(port, qp);

@@ -42,14 +42,6 @@ static void pop(struct send_queue *queue)
 	queue->n--;
 }
 
-static void begin_round(struct send_queue *queue, uint64_t now)
-{
-	queue->round = front(queue)->round;
-	queue->n_positions = front(queue)->n_positions;
-	queue->phase = 0;
-	queue->phase_start = now;
-}
-
 // Takes what waits of the round under way.
 static void collect(struct send_queue *queue)
 {
@@ -65,6 +57,20 @@ static void collect(struct send_queue *queue)
 	}
 }
 
+static void begin_round(struct send_queue *queue, uint64_t now)
+{
+	bool requested = (front(queue)->flags & NOTE_REQUESTED) != 0;
+
+	queue->round = front(queue)->round;
+	queue->n_positions = front(queue)->n_positions;
+	queue->phase = 0;
+	queue->phase_start = now;
+	collect(queue);
+	// By the clock, and where positions are builders that ask, all of them count.
+	queue->first = queue->rank % (queue->phase_ticks != 0 || requested ? queue->n_positions
+									   : queue->in_round);
+}
+
 static void next_phase(struct send_queue *queue)
 {
 	queue->phase++;
@@ -75,7 +81,7 @@ static void next_phase(struct send_queue *queue)
 static bool take_phase(struct send_queue *queue, uint64_t now, struct note *grant)
 {
 	while (queue->phase < queue->n_positions) {
-		uint32_t at = queue->rank + queue->phase;
+		uint32_t at = queue->first + queue->phase;
 		struct note *position;
 
 		if (queue->phase_ticks != 0 && now < queue->phase_start)

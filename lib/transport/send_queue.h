@@ -5,6 +5,9 @@
 // them: round after round, within a round by phase. A grant that comes when its phase is over is
 // sent at the round's end. Grants without a round (n_positions 1) go first in, first out.
 //
+// Positions without an event take no time, save by the clock. Therefore nodes begin, without a
+// clock, at the positions that are there when the round begins, as many nodes at each.
+//
 // Threads: one.
 #pragma once
 
@@ -19,7 +22,8 @@ struct send_queue {
 	struct note *positions; // of the round under way; kind 0: none
 	uint32_t n_positions;   // of it, 0: no round is under way
 	uint32_t phase;
-	uint32_t rank; // of this node among those that send
+	uint32_t rank;  // of this node among those that send
+	uint32_t first; // position that is sent in phase 0
 	uint64_t round;
 	uint32_t in_round;    // grants that are left in positions
 	uint64_t phase_start; // ticks

@@ -106,7 +106,7 @@ struct roce_cm_req {
 	uint64_t ca_guid;
 	uint32_t qkey;
 	uint32_t qpn;          // 24 bits, the sender's
-	uint32_t starting_psn; // 24 bits, of the sender's send queue
+	uint32_t starting_psn; // 24 bits, that the receiver's send queue is to begin with
 	uint16_t partition_key;
 	uint8_t responder_resources;     // READs that the sender answers at a time
 	uint8_t initiator_depth;         // READs that the sender asks at a time
@@ -126,7 +126,7 @@ struct roce_cm_rep {
 	uint64_t ca_guid;
 	uint32_t qkey;
 	uint32_t qpn;          // 24 bits, the sender's
-	uint32_t starting_psn; // 24 bits, of the sender's send queue
+	uint32_t starting_psn; // 24 bits, that the receiver's send queue is to begin with
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
 	uint8_t target_ack_delay; // 5 bits

@@ -11,7 +11,7 @@ import time
 
 import evbtest
 import network
-from evbtest import check, check_equal
+from evbtest import Failure, check, check_equal
 
 CONFIGS = os.path.join(evbtest.REPOSITORY, "configs")
 
@@ -36,9 +36,10 @@ def only_nodes(configuration, *names):
 
 class System:
     """Context manager. The nodes of a configuration (dict, its name is the caller's to choose), to
-    be started one by one or all; what they leave behind goes with the system."""
+    be started one by one or all; what they leave behind goes with the system. launcher: a command
+    that runs each node's."""
 
-    def __init__(self, work, configuration, prefix="system"):
+    def __init__(self, work, configuration, launcher=()):
         self.configuration = configuration
         self.name = configuration["name"]
         self.nodes = [node["name"] for node in configuration["nodes"]]
@@ -46,7 +47,8 @@ class System:
                             if node.get("manager"))
         self.processes = {}
         self._work = work
-        self._file = work.write(f"{prefix}.json", configuration)
+        self._launcher = launcher
+        self._file = work.write("system.json", configuration)
         self._stack = contextlib.ExitStack()
         self._starts = 0
         self.bridge = None
@@ -64,19 +66,19 @@ class System:
         self._stack.close()
 
     def _clean(self):
-        directory = evbtest.runtime_directory()
         for node in self.nodes:
-            shutil.rmtree(os.path.join(directory, f"evb-{self.name}-{node}"), ignore_errors=True)
+            name = f"{self.name}-{node}"
+            shutil.rmtree(os.path.join(evbtest.runtime_directory(), f"evb-{name}"),
+                          ignore_errors=True)
             with contextlib.suppress(OSError):
-                os.unlink(os.path.join(os.path.dirname(directory), "evb",
-                                       f"{self.name}-{node}.ctl"))
+                os.unlink(evbtest.control_socket(name))
 
     def launch(self, node, *arguments):
         """Starts a node and does not wait for it."""
         self._starts += 1
         summary = self._work.path(f"summary-{node}-{self._starts}.json")
         process = self._work.start(
-            evbtest.binary(), "run", self._file, "--node", node, "--summary", summary, *arguments,
+            *self._launcher, evbtest.binary(), "run", self._file, "--node", node, "--summary", summary, *arguments,
             namespace=self.bridge.nodes[node], summary=summary, name=f"{self.name}-{node}")
         self.processes[node] = process
         return process
@@ -121,4 +123,16 @@ class System:
 
     def end(self, timeout=evbtest.PATIENCE_S, nodes=None):
         """Waits for the end of the nodes by themselves; their summaries by node."""
-        return {node: self.processes[node].end(timeout=timeout) for node in nodes or self.nodes}
+        nodes = nodes or self.nodes
+        end = time.monotonic() + timeout
+        while any(self.processes[node].running() for node in nodes):
+            if time.monotonic() > end:
+                raise Failure(f"not over after {timeout} s: {self._describe(nodes)}")
+            time.sleep(0.05)
+        return {node: self.processes[node].end() for node in nodes}
+
+    def _describe(self, nodes):
+        """What those that still run say."""
+        shown = [self.ctl("status", "--json", node=node).output() for node in nodes
+                 if self.processes[node].running()]
+        return "\n".join(shown)

@@ -138,13 +138,20 @@ def hugetlbfs_mounts():
         return [line.split()[1] for line in mounts if line.split()[2] == "hugetlbfs"]
 
 
-def runtime_directory():
-    """Where DPDK keeps the folders of its processes."""
+def _runtime_base():
     if os.environ.get("RUNTIME_DIRECTORY"):
         return os.environ["RUNTIME_DIRECTORY"]
-    if os.geteuid() == 0:
-        return "/var/run/dpdk"
-    return os.path.join(os.environ.get("XDG_RUNTIME_DIR") or "/tmp", "dpdk")
+    return "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR") or "/tmp"
+
+
+def runtime_directory():
+    """Where DPDK keeps the folders of its processes."""
+    return os.path.join(_runtime_base(), "dpdk")
+
+
+def control_socket(name):
+    """The control socket of an appliance."""
+    return os.path.join(_runtime_base(), "evb", f"{name}.ctl")
 
 
 def leftovers(name):
@@ -179,6 +186,8 @@ class Workspace:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
             shutil.rmtree(os.path.join(runtime_directory(), f"evb-{name}"), ignore_errors=True)
+            with contextlib.suppress(OSError):
+                os.unlink(control_socket(name))
         if os.environ.get("EVB_KEEP"):
             print(f"kept: {self.directory}", flush=True)
         else:

@@ -84,7 +84,8 @@ make_base() {
 
 # The healthcheck asks for systemd's timers, which a scratch engine has not: run it by hand instead.
 run_evb() {
-    podman run --cgroup-parent "/${scratch##*/}" --no-healthcheck --network host --shm-size 1g "$@"
+    podman run --cgroup-parent "/${scratch##*/}" --no-healthcheck --network "${network:-host}" \
+        --shm-size 1g "$@"
 }
 
 check_summary() {
@@ -143,29 +144,27 @@ test_stop_drains() {
 # A container's evb receives from a packet socket as nobody, with what docs/container.md lists and
 # no other right, and says so in JSON lines.
 test_receives_as_nobody() {
-    local receiver
+    local network=ns:/run/netns/evbimage tries=0
     ip netns add evbimage
     ip link add evb0 netns evbimage type veth peer name evb1 netns evbimage
     ip -n evbimage link set evb0 up
     ip -n evbimage link set evb1 up
     mkdir -m 0777 "$scratch/nobody"
-    run_evb --detach --name receiver --network ns:/run/netns/evbimage --user 65534 --cap-drop all \
+    run_evb --detach --name receiver --user 65534 --cap-drop all \
         --cap-add NET_RAW --cap-add NET_ADMIN --cap-add IPC_LOCK --read-only --tmpfs /run \
         --tmpfs /tmp --volume "$scratch/nobody:/out" evb \
         run /etc/evb/single-node.json --set ports[0].device=evb1 --set writers=[] \
         --set memory.kind=shm --log json --summary /out/summary.json >/dev/null
-    receiver=0
     until podman logs receiver 2>&1 | grep -q '"message":"running"'; do
-        receiver=$((receiver + 1))
-        if [ "$receiver" = 100 ]; then
+        tries=$((tries + 1))
+        if [ "$tries" = 100 ]; then
             podman logs receiver
             return 1
         fi
         sleep 0.1
     done
-    run_evb --rm --network ns:/run/netns/evbimage --cap-add NET_RAW --cap-add NET_ADMIN \
-        --cap-add IPC_LOCK evb gen --device evb0 --address 10.0.0.3/24 --to 10.0.0.2 \
-        --packing 10 --rate 500 --events 500 --quiet
+    run_evb --rm --cap-add NET_RAW --cap-add NET_ADMIN --cap-add IPC_LOCK evb gen --device evb0 \
+        --address 10.0.0.3/24 --to 10.0.0.2 --packing 10 --rate 500 --events 500 --quiet
     podman wait receiver >/dev/null
     podman logs receiver 2>&1 | tail -n 3 | cut -c 1-200
     podman rm receiver >/dev/null

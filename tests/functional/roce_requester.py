@@ -25,12 +25,11 @@ PATIENCE_S = 60.0
 UC = 0x20  # added to an RC opcode
 SEND = {"first": 0, "middle": 1, "last": 2, "last_imm": 3, "only": 4, "only_imm": 5}
 WRITE = {name: 6 + code for name, code in SEND.items()}
-READ_REQUEST = 0x0C
 ACKNOWLEDGE = 0x11
 CNP = 0x81
 
 ACK, RNR_NAK, NAK = 0, 1, 3  # upper three bits of a syndrome
-NAK_SEQUENCE, NAK_INVALID, NAK_ACCESS = 0x60, 0x61, 0x62
+NAK_SEQUENCE, NAK_ACCESS = 0x60, 0x62
 
 Address = collections.namedtuple("Address", "mac ip")  # bytes
 
@@ -60,6 +59,14 @@ def frame(source, destination, headers, payload=b"", source_port=0xC123, tos=0):
     udp = struct.pack("!HHHH", source_port, UDP_PORT, size - 20, 0)
     packet = ip[:10] + checksum + ip[12:] + udp + body + b"\0\0\0\0"
     return destination.mac + source.mac + b"\x08\x00" + packet[:-4] + icrc(packet)
+
+
+class Refused(Failure):
+    """A NAK that ends the connection."""
+
+    def __init__(self, syndrome, psn):
+        super().__init__(f"NAK {syndrome:#x} of PSN {psn:#x}")
+        self.syndrome, self.psn = syndrome, psn
 
 
 class Answer:
@@ -239,7 +246,7 @@ class QueuePair:
             self._advance(index)
             self._next = self._oldest
         else:
-            raise Failure(f"NAK {answer.syndrome:#x} of PSN {answer.psn:#x}")
+            raise Refused(answer.syndrome, answer.psn)
 
     def _advance(self, index):
         if index > self._oldest:
@@ -248,16 +255,18 @@ class QueuePair:
             self._next = max(self._next, index)
 
 
-def run(wire, pairs, rate, patience=PATIENCE_S):
-    """Sends all that was posted, in turn, at most `rate` packets a second, until it is done."""
+def run(wire, pairs, rate, in_turn=True, patience=PATIENCE_S):
+    """Sends all that was posted, at most `rate` packets a second, until it is done: in turn, or
+    what the first can send before the others'."""
     by_qpn = {pair.own_qpn: pair for pair in pairs}
     end = time.monotonic() + patience
-    start, sent = time.monotonic(), 0
+    start, sent, turn = time.monotonic(), 0, 0
     while not all(pair.done() for pair in pairs):
         check(time.monotonic() < end, f"not all was acknowledged in {patience} s")
         allowed = int((time.monotonic() - start) * rate) - sent
         moved = 0
-        for pair in pairs:
+        turn = (turn + 1) % len(pairs) if in_turn else 0
+        for pair in pairs[turn:] + pairs[:turn]:
             moved += pair.send(wire, max(0, min(8, allowed - moved)))
         sent += moved
         if moved == 0:

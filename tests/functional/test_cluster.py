@@ -35,6 +35,8 @@ def base(work, file, packing=PACKING, count=0, rate=0, writers=True, **changes):
         "name": work.name(),
         "sources": {"packing": packing},
         "events": {"deadline": "30s"},
+        # Nodes that start at once on one machine would race for its hugepages.
+        "memory": {"kind": "shm"},
         **changes,
     })
     for node in configuration["nodes"]:
@@ -123,9 +125,10 @@ def check_generated(work, configuration, count=None, complete=True):
     packing = configuration["sources"]["packing"]
     count = count or len(where)
     check_equal(sorted(where), [packing * index for index in range(count)], "events built")
-    for node in builders(configuration):
-        for path in judge.files(work.path(f"events-{node}")):
-            check(work.verify(path), f"{path} of {node} is not sound")
+    files = [path for node in builders(configuration)
+             for path in judge.files(work.path(f"events-{node}"))]
+    process = work.evb("dump", "--verify", "--quiet", "--payload", "generated", *files)
+    check_equal(process.status, 0, process.describe())
     return where
 
 
@@ -280,21 +283,18 @@ def check_refused(system, command, why, node=None):
 
 
 def test_draining_is_seen():
-    """A consumer that holds events keeps the nodes in the drain; `evb ctl` still answers."""
+    """Nobody takes the events, so all slots are full and the drain goes on until a stop; `evb ctl`
+    answers meanwhile."""
     with evbtest.Workspace() as work:
         configuration = folded(work, "push", rate=RATE, writers=False,
                                events={"deadline": "30s", "drain_timeout": "5s"},
                                event_ring={"groups": ["main"]})
         with cluster.System(work, configuration) as system:
             system.start()
-            system.wait_for(lambda status: status["system"]["outstanding"] > 0, "events in flight")
-            system.command("pause")
-            system.command("resume")
-            time.sleep(0.5)
+            system.wait_for(lambda status: status["system"]["waiting"] > 0, "no free slot")
             system.command("drain")
+            system.wait_for_state("draining")
             check_refused(system, ("start",), "a run is there already")
-            states = [system.status(node)["state"] for node in system.nodes]
-            check_equal(set(states), {"draining"}, f"states {states}")
             system.command("stop")
             system.wait_for_state("stopped")
             for process in system.processes.values():
@@ -408,8 +408,8 @@ def test_other_configuration():
             check_equal(other.status, 1, other.describe())
             check_equal(other.errors(), "evb: the event manager refuses this node: its "
                         "configuration is not the manager's", "the error")
-            status = system.status()["system"]
-            check_equal((status["state"], status["registered"]), ("ready", 2), "state and nodes")
+            system.wait_for(lambda status: status["system"]["registered"] == 2, "two nodes")
+            check(system.status()["state"] in ("configured", "ready"), "a run has started")
             system.start("c")
             system.wait_for_state("running")
             system.command("drain")
@@ -456,8 +456,7 @@ def test_nothing_is_left():
             system.start()
             system.end()
             check_equal(evbtest.leftovers(system.name), [], "files in shared memory")
-            directory = os.path.dirname(evbtest.runtime_directory())
-            check_equal(glob.glob(os.path.join(directory, "evb", f"{system.name}*")), [],
+            check_equal(glob.glob(evbtest.control_socket(f"{system.name}*")), [],
                         "control sockets")
 
 

@@ -251,7 +251,8 @@ def test_compose_runs():
     file, system = compose()
     services = file["services"]
     with evbtest.Workspace() as work:
-        containers = Containers(work, system, profile_capabilities(system), {
+        rights = {name for service in services.values() for name in service["cap_add"]}
+        containers = Containers(work, system, rights, {
             name: service["networks"]["events"]["ipv4_address"]
             for name, service in services.items()})
         for name, service in services.items():

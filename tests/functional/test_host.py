@@ -157,7 +157,7 @@ def test_check_of_a_configuration_that_can_run():
 def test_bad_options():
     with evbtest.Workspace() as work:
         host = Host(work)
-        for arguments in ((), ("chekc",), ("check", "a", "b"), ("check", "missing.json"),
+        for arguments in ((), ("nothing",), ("check", "a", "b"), ("check", "missing.json"),
                           ("prepare", "--nonsense")):
             process = host.evb("host", *arguments)
             check_equal(process.status, 1, f"status of {process.describe()}")

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""`evb run --log json`: all that is said is JSON lines on standard error, nothing else."""
+"""`evb run --log json`: all that is said is JSON lines on standard error, nothing else. And what
+happens when nobody listens."""
 
 import json
+import os
 import re
+import subprocess
 
 import appliance
 import evbtest
@@ -88,6 +91,21 @@ def test_text_stays_text():
         process = work.evb("run", work.write("evb.json", configuration), "--log", "xml")
         check_equal(process.status, 1, process.describe())
         check('"xml" is neither text nor json' in process.errors(), process.describe())
+
+
+def test_outlives_its_reader():
+    """Whoever read its output left: the run goes on to its end."""
+    with evbtest.Workspace() as work:
+        summary = work.path("summary.json")
+        file = work.write("evb.json", appliance.generated(work, count=50))
+        reading, writing = os.pipe()
+        os.close(reading)
+        with open(writing, "wb") as gone:
+            result = subprocess.run([evbtest.binary(), "run", file, "--summary", summary],
+                                    stdout=gone, stderr=gone, cwd=work.directory, check=False)
+        check_equal(result.returncode, 0, "status")
+        with open(summary, encoding="utf-8") as text:
+            check_equal(json.load(text)["events"]["complete"], 50, "events")
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ RKEY = 0xCAFE00
 BOARD = roce_requester.Address(bytes.fromhex("020000000099"), socket.inet_aton("10.0.0.99"))
 
 
-def configuration(work, net, stream, kinds, **changes):
+def configuration(work, net, stream, kinds, slots=256):
     """One static queue pair a source: 0x20, 0x21, ... here, 0x120, ... there."""
     port = {"name": "wire", "profile": "af_packet", "device": net.evb.device, "mtu": 1500,
             "address": f"{network.EVB_ADDRESS}/24"}
@@ -33,9 +33,9 @@ def configuration(work, net, stream, kinds, **changes):
               "address": "10.0.0.99", "rkey": RKEY + number, "virtual_address": REGION[0],
               "size": REGION[1]}
              for number, (source, kind) in enumerate(zip(stream.sources, kinds))]
-    return appliance.builder(work, port, stream, **appliance.merged(
-        {"transport": {"kind": "roce"},
-         "roce": {"connection": "static", "queue_pairs": pairs, "path_mtu": 1024}}, changes))
+    return appliance.builder(
+        work, port, stream, slots, transport={"kind": "roce"},
+        roce={"connection": "static", "queue_pairs": pairs, "path_mtu": 1024})
 
 
 def boards(stream, kinds, operations):
@@ -70,17 +70,17 @@ def check_packets(summary):
     check_equal(packets["other"], 0, "other packets")
 
 
-def run_boards(operations, kinds=None, events=500, **faults):
+def run_boards(operations, kinds=None, events=500, slots=256, in_turn=True, **faults):
     """All events of all boards, exact; returns the queue pairs and the wire's counts."""
     kinds = kinds or ["rc"] * len(operations)
     with evbtest.Workspace() as work:
         net = work.enter(network.Network(1500))
         stream = ejfat_sender.Stream(SOURCES[:len(operations)], events, packing=10,
                                      size=(0, 800), first_event=1000)
-        evb = work.run(configuration(work, net, stream, kinds), namespace=net.evb)
+        evb = work.run(configuration(work, net, stream, kinds, slots), namespace=net.evb)
         wire = work.enter(wire_of(net, **faults))
         pairs = boards(stream, kinds, operations)
-        roce_requester.run(wire, pairs, RATE)
+        roce_requester.run(wire, pairs, RATE, in_turn)
         summary = evb.end()
         check_packets(summary)
         check_equal(evbtest.drops(summary), {}, "drops")
@@ -107,7 +107,7 @@ def faulty(operations, fault, wanted, answered=None):
     """With faults on the wire, in both directions, all is exact still."""
     pairs, counts = run_boards(operations, **fault)
     for name in wanted:
-        check(counts[name] > 20, f"the wire did not do it: {counts}")
+        check(counts[name] > 5, f"the wire did not do it: {counts}")
     counted = sum((pair.counts for pair in pairs), start=pairs[0].counts.__class__())
     if answered:
         check(counted[answered] > 0, f"no {answered}: {counted}")
@@ -128,6 +128,41 @@ def test_reordering():
 def test_all_faults():
     faulty(["send", "send_imm", "write", "write_imm"],
            {"lose": 0.01, "double": 0.03, "delay": 0.01}, ["lost", "doubled", "delayed"])
+
+
+def test_few_slots():
+    """One board is as far ahead of the others as it can: RNR NAKs hold it back, and nothing is
+    lost."""
+    pairs, _ = run_boards(["send", "write", "write_imm"], events=200, slots=4, in_turn=False)
+    check(pairs[0].counts["rnr"] > 10, f"not held back: {pairs[0].counts}")
+
+
+def test_wrong_key():
+    """A WRITE with another board's key is refused; the other board's events are exact."""
+    events = 20
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(1500))
+        stream = ejfat_sender.Stream(SOURCES[:1], events, packing=10, size=(0, 800))
+        board = configuration(work, net, stream, ["rc"])
+        thief = dict(board["roce"]["queue_pairs"][0], local_qpn=0x21, remote_qpn=0x121,
+                     rkey=RKEY + 1)
+        board["roce"]["queue_pairs"].append(thief)
+        evb = work.run(board, namespace=net.evb)
+        wire = work.enter(wire_of(net))
+        pair = roce_requester.QueuePair(0x121, 0x21, FIRST_PSN, region=(REGION[0], RKEY))
+        pair.post(stream.blocks[0][SOURCES[0]], "write")
+        try:
+            roce_requester.run(wire, [pair], RATE)
+        except roce_requester.Refused as refused:
+            check_equal((refused.syndrome, refused.psn),
+                        (roce_requester.NAK_ACCESS, FIRST_PSN), "answer to the wrong key")
+        else:
+            raise evbtest.Failure("a WRITE with a wrong key was taken")
+        roce_requester.run(wire, boards(stream, ["rc"], ["write"]), RATE)
+        summary = evb.end()
+        check_packets(summary)
+        check_equal(evbtest.drops(summary), {}, "drops")
+        judge.check_files(work.path("events"), stream.expected())
 
 
 if __name__ == "__main__":

@@ -124,113 +124,12 @@ static struct config *const *configs_of(const struct farm_options *options)
 	return entry->configs;
 }
 
-// TRACE-BEGIN
-
-#include <stdlib.h>
-static void trace(struct farm_node *node, unsigned peer, const struct ctrl_record *r)
-{
-	static const char *e;
-	static long ev;
-	static double from;
-	if (!e) {
-		e = getenv("TRACE");
-		ev = e ? atol(e) : -2;
-		if (!e)
-			e = "";
-		from = getenv("FROM") ? atof(getenv("FROM")) : 0;
-	}
-	if (ev == -2 || (double)node->farm->now * 1e-9 < from)
-		return;
-	struct ctrl_grant g;
-	struct ctrl_request q;
-	struct ctrl_done d;
-	struct ctrl_progress p;
-	struct ctrl_adopt a;
-	struct ctrl_announce an;
-	struct ctrl_release rl;
-	struct ctrl_run_command rc;
-	struct ctrl_run_report rr;
-	struct ctrl_register rg;
-	char t[200] = "";
-	bool show = false;
-	if (ctrl_get_grant(r, &g) == 0) {
-		show = (long)g.event == ev;
-		sprintf(t, "event %lu node %u builder %u slot %u gen %u attempt %u", g.event,
-			g.node, g.builder, g.slot, g.generation, g.attempt);
-	}
-	if (ctrl_get_request(r, &q) == 0) {
-		g = q.grant;
-		show = (long)g.event == ev;
-		sprintf(t, "event %lu node %u builder %u slot %u gen %u attempt %u", g.event,
-			g.node, g.builder, g.slot, g.generation, g.attempt);
-	}
-	if (ctrl_get_done(r, &d) == 0) {
-		show = (long)d.event == ev;
-		sprintf(t, "event %lu slot %u gen %u attempt %u outcome %u", d.event, d.slot,
-			d.generation, d.attempt, d.outcome);
-	}
-	if (ctrl_get_progress(r, &p) == 0) {
-		show = (long)p.event == ev;
-		sprintf(t, "event %lu slot %u gen %u attempt %u step %u", p.event, p.slot,
-			p.generation, p.attempt, p.step);
-	}
-	if (ctrl_get_adopt(r, &a) == 0) {
-		show = true;
-		char *x = t + sprintf(t, "builder %u n %u flags %u run %u", a.builder, a.n, a.flags,
-				      a.run);
-		for (unsigned i = 0; i < a.n; i++) {
-			struct ctrl_held h = ctrl_held_at(&a, i);
-			if ((long)h.event == ev)
-				x += sprintf(x, " event slot %u gen %u attempt %u holding %u",
-					     h.slot, h.generation, h.attempt, h.holding);
-		}
-	}
-	if (ctrl_get_announce(r, &an) == 0) {
-		show = true;
-		sprintf(t, "begin %lu end %lu flags %u run %u", an.begin, an.end, an.flags, an.run);
-	}
-	if (ctrl_get_release(r, &rl) == 0) {
-		show = getenv("REL") != NULL;
-		sprintf(t, "%lu", rl.event);
-	}
-	if (ctrl_get_run_command(r, &rc) == 0) {
-		show = true;
-		sprintf(t, "%s event %lu", ctrl_command_name(rc.command), rc.event);
-	}
-	if (ctrl_get_run_report(r, &rr) == 0) {
-		show = true;
-		sprintf(t, "state %s run %u", ctrl_run_state_name(rr.state), rr.run);
-	}
-	if (ctrl_get_register(r, &rg) == 0) {
-		show = true;
-		sprintf(t, "run %u", rg.run);
-	}
-	if (r->type == CTRL_WELCOME || r->type == CTRL_EXCLUDE || r->type == CTRL_INCLUDE ||
-	    r->type == CTRL_BYE || r->type == CTRL_THROTTLE)
-		show = true;
-	if (show)
-		fprintf(stderr, "%.6f %u -> %u %s %s\n", (double)node->farm->now * 1e-9, peer,
-			node->number, ctrl_type_name(r->type), t);
-}
-static void trace_note(struct farm_node *node, const char *what, unsigned index,
-		       const struct note *n)
-{
-	if (getenv("TRACE") && (long)n->event == atol(getenv("TRACE")) &&
-	    (n->kind <= 7 || getenv("NOTES")))
-		fprintf(stderr, "%.6f node %u %s %u note %u attempt %u flags %u\n",
-			(double)node->farm->now * 1e-9, node->number, what, index, n->kind,
-			n->attempt, n->flags);
-}
-// TRACE-END
-//  --- processes ---
+// --- processes ---
 
 static void on_deliver(void *context, unsigned peer, const struct ctrl_record *record)
 {
 	struct farm_node *node = context;
 
-	// TRACE-BEGIN
-	trace(node, peer, record);
-	// TRACE-END
 	if (node->manager != NULL) {
 		truth_heard(node->farm, peer, record);
 		cluster_manager_record(node->manager, peer, record, node->farm->now);
@@ -250,11 +149,6 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 {
 	struct farm_node *node = context;
 
-	// TRACE-BEGIN
-	if (getenv("TRACE"))
-		fprintf(stderr, "%.6f node %u: %u is %s\n", (double)node->farm->now * 1e-9,
-			node->number, peer, control_event_name(event));
-	// TRACE-END
 	cluster_mail_event(node->mail, peer, event);
 	if (node->manager != NULL) {
 		node->farm->n_lost += event == CONTROL_LOST;
@@ -265,17 +159,11 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 
 static bool to_builder(void *context, unsigned builder, const struct note *note)
 {
-	// TRACE-BEGIN
-	trace_note(context, "builder", builder, note);
-	// TRACE-END
 	return sim_builder_note(context, builder, note);
 }
 
 static bool to_readout(void *context, unsigned readout, const struct note *note)
 {
-	// TRACE-BEGIN
-	trace_note(context, "readout", readout, note);
-	// TRACE-END
 	return sim_readout_note(context, readout, note);
 }
 
@@ -286,6 +174,7 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 	struct ctrl_record checked;
 	struct ctrl_grant grant;
 	struct ctrl_release release;
+	struct ctrl_run_command command;
 
 	if (ctrl_record_at(record, size, &checked) != WIRE_OK)
 		farm_broken(node->farm, "the manager sends what is no record");
@@ -293,6 +182,9 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 		truth_granted(node->farm, &grant);
 	else if (ctrl_get_release(&checked, &release) == WIRE_OK)
 		truth_released(node->farm, release.event);
+	else if (ctrl_get_run_command(&checked, &command) == WIRE_OK &&
+		 command.command == CTRL_START)
+		truth_started(node->farm);
 	node->wire.send(node->wire.context, to, record, size);
 }
 
@@ -329,6 +221,8 @@ static void make_endpoint(struct farm_node *node)
 	parameters.epoch = node->number == farm->manager ? ++farm->epoch : 0;
 	parameters.heartbeat_interval = config->heartbeat_ns;
 	parameters.heartbeat_timeout = config->heartbeat_timeout_ns;
+	if (farm->options.window > 0)
+		parameters.window = farm->options.window;
 	parameters.now = farm->now;
 	node->endpoint = control_create(&parameters, NULL);
 	assert_non_null(node->endpoint);
@@ -371,10 +265,6 @@ void farm_start(struct farm *farm, unsigned number)
 		.to_readout = to_readout,
 	};
 
-	// TRACE-BEGIN
-	if (getenv("TRACE"))
-		fprintf(stderr, "%.6f start %u\n", (double)farm->now * 1e-9, number);
-	// TRACE-END
 	assert_false(node->alive);
 	node->alive = true;
 	node->life++;
@@ -402,10 +292,6 @@ void farm_kill(struct farm *farm, unsigned number)
 
 	if (!node->alive)
 		return;
-	// TRACE-BEGIN
-	if (getenv("TRACE"))
-		fprintf(stderr, "%.6f kill %u\n", (double)farm->now * 1e-9, number);
-	// TRACE-END
 	farm->n_forgotten += cluster_mail_forgotten(node->mail);
 	node->alive = false;
 	cluster_manager_destroy(node->manager);
@@ -578,7 +464,7 @@ void farm_finish(struct farm *farm)
 			    (int)view.state, (uintmax_t)view.announced, (uintmax_t)view.released,
 			    (uintmax_t)view.outstanding, (uintmax_t)view.waiting);
 	}
-	farm_run(farm, farm->options.deadline + SECOND);
+	farm_run(farm, farm->options.deadline + 3 * SECOND);
 	truth_end(farm);
 }
 

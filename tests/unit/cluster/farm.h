@@ -47,7 +47,9 @@ struct farm_options {
 	uint64_t delay_max; // 0: 1 ms
 	double refusal;     // of an expected event by its builder
 	uint64_t deadline;  // of an event, 0: 3 s
+	double lazy;        // chance that a mailbox is not looked into in a step, 0: 0.3
 	double slow;        // factor on the time that the last builder takes, 0: 1
+	uint16_t window;    // frames of an endpoint, 0: 16
 	size_t outbox_size; // 0: 256 KiB
 	bool by_hand;       // the run does not start by itself
 };
@@ -132,7 +134,7 @@ struct truth {
 	unsigned heard;     // epoch of the manager that has heard of it
 	uint8_t granted_to; // by the manager's last grant
 	uint16_t attempt;
-	bool granted;
+	unsigned granted; // epoch of the manager that did
 	bool incomplete;
 };
 
@@ -157,6 +159,7 @@ struct farm {
 	struct farm_node nodes[FARM_NODES];
 	bool cut[FARM_NODES][FARM_NODES]; // from, to
 	unsigned epoch;
+	enum ctrl_run_state state; // of the manager
 	struct farm_datagram **heap;
 	size_t n_heap, heap_size;
 	uint64_t n_datagrams;
@@ -166,7 +169,8 @@ struct farm {
 	unsigned granted_in[FARM_BUILDERS][FARM_SLOTS]; // registration of the builder's node
 	unsigned registrations[FARM_NODES];
 	uint64_t released; // highest that was said
-	uint64_t twice;    // events that were published twice, as may be
+	unsigned n_runs;
+	uint64_t twice; // events that were published twice, as may be
 	uint64_t n_published, n_incomplete, n_unknown_sends;
 	uint64_t n_lost, n_excluded, n_forgotten;
 	char broken[160];
@@ -227,6 +231,8 @@ void sim_readout_open(struct farm_node *node, unsigned readout);
 bool sim_readout_note(struct farm_node *node, unsigned readout, const struct note *note);
 void sim_readout_poll(struct farm_node *node, unsigned readout);
 
+// Whether a mailbox is looked into now.
+bool sim_looks(struct farm *farm);
 bool sim_notes_put(struct sim_notes *notes, unsigned room, const struct note *note);
 struct note sim_notes_take(struct sim_notes *notes);
 
@@ -235,6 +241,8 @@ struct note sim_notes_take(struct sim_notes *notes);
 void truth_granted(struct farm *farm, const struct ctrl_grant *grant);
 void truth_published(struct farm_node *node, unsigned builder, const struct sim_slot *slot);
 void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record);
+// The manager starts a run. Where nobody is left who knew of the one before, that is another.
+void truth_started(struct farm *farm);
 void truth_released(struct farm *farm, uint64_t event);
 void truth_state(struct farm_node *node);
 // A readout's node is granted an event, or asked for it.

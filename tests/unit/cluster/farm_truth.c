@@ -4,6 +4,8 @@
 // What must hold in every history.
 #include "farm.h"
 
+#include <string.h>
+
 static struct truth *truth_of(struct farm *farm, uint64_t event)
 {
 	static struct truth beyond;
@@ -34,7 +36,7 @@ void truth_granted(struct farm *farm, const struct ctrl_grant *grant)
 			    (uintmax_t)grant->event);
 	farm->granted_in[builder][grant->slot] = registration;
 	farm->granted_generation[builder][grant->slot] = grant->generation;
-	truth->granted = true;
+	truth->granted = farm->epoch;
 	truth->granted_to = (uint8_t)builder;
 	truth->attempt = grant->attempt;
 }
@@ -54,7 +56,11 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 	unsigned builder = farm->configs[0]->cluster.nodes[node->number].first_builder + index;
 	struct truth *truth = truth_of(farm, slot->event);
 
-	if (!truth->granted || truth->granted_to != builder || truth->attempt != slot->attempt)
+	// A manager that took over goes by what builders hold until it has granted the event
+	// itself.
+	if (truth->granted == 0 ||
+	    (truth->granted == farm->epoch &&
+	     (truth->granted_to != builder || truth->attempt != slot->attempt)))
 		farm_broken(farm,
 			    "event %ju is published by builder %u, attempt %u, and was granted to "
 			    "%u, attempt %u",
@@ -107,6 +113,25 @@ void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *rec
 	}
 }
 
+void truth_started(struct farm *farm)
+{
+	struct cluster_manager_view manager = farm_view(farm);
+
+	if (manager.announced > 0 || manager.released > 0)
+		return;
+	for (unsigned i = 0; i < farm->n_nodes; i++) {
+		struct cluster_node_view view = { 0 };
+
+		if (farm->nodes[i].alive)
+			cluster_node_view(farm->nodes[i].node, &view);
+		if (view.run != 0)
+			return;
+	}
+	farm->n_runs++;
+	farm->released = 0;
+	memset(farm->truth, 0, sizeof(farm->truth));
+}
+
 void truth_released(struct farm *farm, uint64_t event)
 {
 	for (; farm->released < event; farm->released++) {
@@ -137,7 +162,7 @@ void truth_asked(struct farm_node *node, const struct ctrl_record *record)
 	truth = truth_of(farm, grant.event);
 	if (truth->granted_to ==
 		farm->configs[0]->cluster.nodes[grant.node].first_builder + grant.builder &&
-	    truth->attempt == grant.attempt && truth->published == 0)
+	    truth->attempt == grant.attempt && truth->published == 0 && !truth->discarded)
 		farm_broken(farm, "node %u is asked for event %ju, which is released", node->number,
 			    (uintmax_t)grant.event);
 }
@@ -161,13 +186,59 @@ static unsigned rank_of(enum ctrl_run_state state)
 	}
 }
 
+// The run has ended: nothing is left to do, and every source that takes part has announced just
+// what there was.
+static void check_stop(struct farm *farm)
+{
+	struct cluster_manager_view manager = farm_view(farm);
+
+	if (manager.outstanding != 0 || manager.waiting != 0)
+		farm_broken(farm, "at the end %ju events are outstanding, %ju wait",
+			    (uintmax_t)manager.outstanding, (uintmax_t)manager.waiting);
+	if (manager.released != manager.announced || manager.announced > manager.end)
+		farm_broken(farm, "at the end %ju events are released of %ju, the end is %ju",
+			    (uintmax_t)manager.released, (uintmax_t)manager.announced,
+			    (uintmax_t)manager.end);
+	if (farm->epoch == 1 &&
+	    manager.complete + manager.incomplete + manager.discarded != manager.released)
+		farm_broken(farm, "%ju events are released, and %ju were counted",
+			    (uintmax_t)manager.released,
+			    (uintmax_t)(manager.complete + manager.incomplete + manager.discarded));
+	for (uint64_t i = 0; i < manager.announced; i++) {
+		const struct truth *truth = truth_of(farm, i);
+
+		if (truth->published == 0 && !truth->discarded)
+			farm_broken(farm, "event %ju was not published", (uintmax_t)i);
+	}
+	for (unsigned i = 0; i < farm->n_nodes; i++) {
+		const struct farm_node *node = &farm->nodes[i];
+		struct cluster_node_state state;
+
+		cluster_manager_node(farm->nodes[farm->manager].manager, i, &state);
+		for (unsigned j = 0; j < farm->configs[i]->n_generators; j++)
+			if (node->alive && state.registered && !state.lost &&
+			    node->readouts[j].end == manager.end &&
+			    node->readouts[j].announced != manager.end)
+				farm_broken(farm, "node %u has announced %ju events of %ju", i,
+					    (uintmax_t)node->readouts[j].announced,
+					    (uintmax_t)manager.end);
+	}
+}
+
 void truth_state(struct farm_node *node)
 {
+	struct farm *farm = node->farm;
+	enum ctrl_run_state before = farm->state;
 	struct cluster_node_view view;
+
+	farm->state = farm_view(farm).state;
+	if (farm->state == CTRL_STOPPED && before == CTRL_DRAINING &&
+	    farm_view(farm).end != UINT64_MAX) // else a new manager has heard that it ended
+		check_stop(farm);
 
 	cluster_node_view(node->node, &view);
 	if (rank_of(view.state) < rank_of(node->state))
-		farm_broken(node->farm, "node %u goes from state %d to %d", node->number,
+		farm_broken(farm, "node %u goes from state %d to %d", node->number,
 			    (int)node->state, (int)view.state);
 	node->state = view.state;
 }
@@ -175,7 +246,6 @@ void truth_state(struct farm_node *node)
 static void check_node(struct farm *farm, struct farm_node *node)
 {
 	const struct config *config = farm->configs[node->number];
-	struct cluster_manager_view manager = farm_view(farm);
 	struct cluster_node_view view;
 
 	cluster_node_view(node->node, &view);
@@ -194,32 +264,12 @@ static void check_node(struct farm *farm, struct farm_node *node)
 				    node->builders[i].slots[j].granted);
 	if (node->leaving)
 		return;
-	// A manager that restarted once the run had ended does not know where.
 	if (view.state != CTRL_STOPPED)
 		farm_broken(farm, "node %u ends in state %d", node->number, (int)view.state);
-	for (unsigned i = 0; i < config->n_generators && view.registered && !view.excluded; i++)
-		if (node->readouts[i].announced != manager.end && manager.end != UINT64_MAX)
-			farm_broken(farm, "node %u has announced %ju events of %ju", node->number,
-				    (uintmax_t)node->readouts[i].announced, (uintmax_t)manager.end);
 }
 
 void truth_end(struct farm *farm)
 {
-	struct cluster_manager_view view = farm_view(farm);
-
-	if (view.outstanding != 0 || view.waiting != 0)
-		farm_broken(farm, "at the end %ju events are outstanding, %ju wait",
-			    (uintmax_t)view.outstanding, (uintmax_t)view.waiting);
-	if (view.released != view.announced || view.announced > view.end)
-		farm_broken(farm, "at the end %ju events are released of %ju, the end is %ju",
-			    (uintmax_t)view.released, (uintmax_t)view.announced,
-			    (uintmax_t)view.end);
-	for (uint64_t i = 0; i < view.announced; i++) {
-		const struct truth *truth = truth_of(farm, i);
-
-		if (truth->published == 0 && !truth->discarded)
-			farm_broken(farm, "event %ju was not published", (uintmax_t)i);
-	}
 	for (unsigned i = 0; i < farm->n_nodes; i++)
 		if (farm->nodes[i].alive)
 			check_node(farm, &farm->nodes[i]);

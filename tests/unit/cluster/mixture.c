@@ -35,6 +35,7 @@ static struct farm_options options_of(uint64_t seed)
 	options.duplicate = random_next(&random) % 2 ? 0.05 : 0;
 	options.delay_max = random_next(&random) % 4 ? MS : 10 * MS;
 	options.refusal = random_next(&random) % 4 ? 0 : 0.02;
+	options.lazy = random_next(&random) % 2 ? 0.3 : 0.9;
 	options.slow = random_next(&random) % 4 ? 1 : 10;
 	options.deadline = random_next(&random) % 2 ? SECOND : 200 * MS;
 	options.source_buffer = random_next(&random) % 2 ? 64 : 16;
@@ -159,6 +160,14 @@ static void happen(struct mixture *mixture)
 	}
 }
 
+static bool has_builder(const struct farm *farm)
+{
+	for (unsigned i = 0; i < farm->n_nodes; i++)
+		if (farm->nodes[i].alive && farm->configs[i]->n_builders > 0)
+			return true;
+	return false;
+}
+
 // All that can be is back, so that the run can end.
 static void mend(struct mixture *mixture)
 {
@@ -169,11 +178,14 @@ static void mend(struct mixture *mixture)
 		tidy(mixture);
 		farm_run(farm, 10 * MS);
 	}
-	for (unsigned i = 0; i < farm->n_nodes; i++) {
+	for (unsigned i = 0; i < farm->n_nodes && !has_builder(farm); i++)
+		if (!farm->nodes[i].alive)
+			farm_start(farm, i);
+	for (unsigned i = 0; i < farm->n_nodes && farm_view(farm).state != CTRL_STOPPED; i++) {
 		// A silent source that is waited for has to be given up by the operator.
 		if (!farm->nodes[i].alive)
 			(void)farm_command(farm, CLUSTER_EXCLUDE, i);
-		else if (mixture->excluded[i] || one_in(mixture, 2))
+		else
 			(void)farm_command(farm, CLUSTER_INCLUDE, i);
 	}
 }
@@ -188,7 +200,7 @@ void mixture_run(struct farm *farm, uint64_t seed, struct mixture_sums *sums)
 	if (!farm_await(farm, CTRL_RUNNING, 10 * SECOND))
 		farm_broken(farm, "the run does not start");
 	end = farm->now + SECOND + farm_below(farm, 6 * SECOND);
-	while (farm->now < end) {
+	while (farm->now < end && farm_view(farm).state != CTRL_STOPPED) {
 		tidy(&mixture);
 		happen(&mixture);
 		farm_run(farm, farm_below(farm, 200 * MS));

@@ -146,6 +146,21 @@ static void drivers__of_a_shared_file(void **state)
 	assert_counts(fixture, 1, 0, 0, 0);
 }
 
+// Without the development package the files have only their versioned names, as in a container.
+static void drivers__without_the_development_package(void **state)
+{
+	struct fixture *fixture = *state;
+	const char *dash = strrchr(RTE_EAL_PMD_PATH, '-');
+	char path[256];
+
+	assert_non_null(dash);
+	fixture_port(fixture, "net_null", "", 1500);
+	snprintf(path, sizeof(path), RTE_EAL_PMD_PATH "/librte_net_null.so.%s", dash + 1);
+	tree_write(fixture, path, "x");
+	judge_drivers(fixture);
+	assert_counts(fixture, 1, 0, 0, 0);
+}
+
 // --- devices -------------------------------------------------------------------------------------
 
 static void judge_devices(struct fixture *fixture, const char *kernel_drivers)
@@ -569,6 +584,7 @@ int main(void)
 		TEST(drivers__know_their_options),
 		TEST(drivers__that_are_not_installed),
 		TEST(drivers__of_a_shared_file),
+		TEST(drivers__without_the_development_package),
 		TEST(devices__interface),
 		TEST(devices__none_named),
 		TEST(devices__pci),

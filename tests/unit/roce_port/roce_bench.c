@@ -35,12 +35,11 @@ static void make_configuration(struct roce_bench *bench, const char *roce)
 		     "{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", \"mtu\": %d, "
 		     "\"address\": \"10.77.0.2/24\", \"rx_descriptors\": 512}],"
 		     "\"sources\": {\"ids\": [\"1-8\"], \"expected\": [\"1-7\"], \"packing\": 4},"
-		     "\"builders\": [{\"name\": \"b0\", \"slots\": %u, \"slot_size\": 16384}, "
-		     "{\"name\": \"b1\", \"slots\": %u, \"slot_size\": 16384}],"
+		     "\"builders\": [{\"name\": \"b0\", \"slots\": 4, \"slot_size\": 16384}, "
+		     "{\"name\": \"b1\", \"slots\": 4, \"slot_size\": 16384}],"
 		     "\"transport\": {\"kind\": \"roce\"},"
 		     "\"roce\": {\"max_queue_pairs\": 64%s%s%s",
-		     BENCH_MTU, BENCH_SLOTS, BENCH_SLOTS,
-		     strstr(roce, "path_mtu") != NULL ? "" : ", \"path_mtu\": 1024",
+		     BENCH_MTU, strstr(roce, "path_mtu") != NULL ? "" : ", \"path_mtu\": 1024",
 		     strstr(roce, "ack_every") != NULL ? "" : ", \"ack_every\": 1", roce);
 	if (strstr(roce, "connection") == NULL) {
 		n += snprintf(text + n, sizeof(text) - (size_t)n,
@@ -58,29 +57,11 @@ static void make_configuration(struct roce_bench *bench, const char *roce)
 	bench->config = testbed_config(text);
 }
 
-static void make_rings(struct roce_bench *bench)
+static struct roce_slots_of ask_builder(void *context, unsigned builder)
 {
-	static const char *const groups[] = { "held" };
-	static unsigned number;
-	char name[EVRING_NAME_SIZE], error[EVRING_ERROR_SIZE];
+	const struct roce_bench *bench = context;
 
-	snprintf(name, sizeof(name), "roce-bench-%u", number++);
-	for (unsigned i = 0; i < BENCH_BUILDERS; i++) {
-		const struct evring_parameters parameters = {
-			.name = name,
-			.directory = testbed_directory(),
-			.memory = EVRING_SHM,
-			.builder = i,
-			.n_builders = BENCH_BUILDERS,
-			.slots = BENCH_SLOTS,
-			.slot_size = 16384,
-			.groups = groups,
-			.n_groups = 1,
-		};
-
-		if (evring_create(&bench->rings[i], &parameters, error) != 0)
-			fail_msg("%s", error);
-	}
+	return bench->told[builder];
 }
 
 static void make_role(struct roce_bench *bench)
@@ -90,7 +71,7 @@ static void make_role(struct roce_bench *bench)
 		.port = &bench->config->ports[0],
 		.mac = own_mac,
 		.sources = bench->sources,
-		.rings = (const struct evring *const *)bench->rings,
+		.slots = bench->slots,
 		.n_builders = BENCH_BUILDERS,
 		.pool = bench->answers,
 	};
@@ -104,7 +85,6 @@ static void make_role(struct roce_bench *bench)
 		.sources = bench->sources,
 		.links = bench->links,
 		.n_builders = BENCH_BUILDERS,
-		.rings = (const struct evring *const *)bench->rings,
 		.quiet_cycles = 100,
 		.drain_cycles = 1000,
 	};
@@ -130,7 +110,10 @@ void roce_bench_open(struct roce_bench *bench, const char *roce)
 	source_table_make(bench->sources, &bench->config->sources);
 	for (unsigned i = 0; i < BENCH_BUILDERS; i++)
 		bench->links[i] = link_create("rx.wire", "builder", BENCH_DEPTH, true, 0);
-	make_rings(bench);
+	for (unsigned i = 0; i < BENCH_BUILDERS; i++)
+		bench->told[i].free = 1u << 20;
+	bench->slots = roce_slots_create(BENCH_BUILDERS, ask_builder, bench);
+	assert_non_null(bench->slots);
 	make_role(bench);
 	bench->now = rte_get_tsc_hz();
 	bench->peer_ip = BENCH_PEER_IP;
@@ -168,10 +151,9 @@ void roce_bench_close(struct roce_bench *bench)
 	check_identities(bench);
 	bench->role->operations->fini(bench->role);
 	roce_port_destroy(bench->roce);
-	for (unsigned i = 0; i < BENCH_BUILDERS; i++) {
+	roce_slots_destroy(bench->slots);
+	for (unsigned i = 0; i < BENCH_BUILDERS; i++)
 		link_destroy(bench->links[i]);
-		evring_destroy(bench->rings[i]);
-	}
 	port_close(&bench->wire.port);
 	assert_int_equal(rte_mempool_in_use_count(bench->pool), 0);
 	assert_int_equal(rte_mempool_in_use_count(bench->answers), 0);

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// An rx role with a RoCE endpoint on a ring port, two builders' links and event rings behind it.
+// An rx role with a RoCE endpoint on a ring port, and two builders' links behind it.
 // The test is the peer: what it sends on tx queue 0 the role receives, and what the role answers on
 // tx queue 1 the test receives.
 #pragma once
 
 #include "testbed.h"
 
-#include "evring/evring.h"
 #include "pipeline/link.h"
 #include "transport/roce_port.h"
 #include "transport/rx_role.h"
 #include "transport/segment_mbuf.h"
 
 #define BENCH_BUILDERS 2
-#define BENCH_SLOTS    4u
 #define BENCH_DEPTH    256
 #define BENCH_MTU      9000
 #define BENCH_OWN_IP   0x0A4D0002u // 10.77.0.2
@@ -38,7 +36,8 @@ struct roce_bench {
 	struct testbed_port wire;
 	struct source_table *sources;
 	struct link *links[BENCH_BUILDERS];
-	struct evring *rings[BENCH_BUILDERS];
+	struct roce_slots *slots;
+	struct roce_slots_of told[BENCH_BUILDERS]; // by the builders
 	struct rte_mempool *pool, *answers;
 	struct roce_port *roce;
 	struct role *role;

@@ -25,6 +25,7 @@ static uint8_t mfp[BENCH_MFP_MOST];
 // What a REP of the endpoint said.
 struct offer {
 	uint32_t id, qpn, rkey, size;
+	uint32_t psn; // that the peer is to begin with
 	uint64_t address;
 };
 
@@ -70,6 +71,7 @@ static struct offer expect_rep(struct roce_bench *bench)
 	return (struct offer){
 		.id = rep.local_id,
 		.qpn = rep.rep.qpn,
+		.psn = rep.rep.starting_psn,
 		.address = load_be64(rep.private_data),
 		.rkey = load_be32(rep.private_data + 8),
 		.size = load_be32(rep.private_data + 12),
@@ -137,7 +139,7 @@ static unsigned queue_pairs(const struct roce_bench *bench)
 }
 
 // A WRITE of an MFP to where the offer says.
-static void send_mfp(struct roce_bench *bench, const struct offer *offer, uint32_t *psn)
+static void send_mfp(struct roce_bench *bench, struct offer *offer)
 {
 	const struct bench_message write = { .qpn = offer->qpn,
 					     .is_write = true,
@@ -147,7 +149,7 @@ static void send_mfp(struct roce_bench *bench, const struct offer *offer, uint32
 	struct roce_packet ack;
 
 	roce_bench_mfp(mfp, 3000, 0, 1);
-	roce_bench_send(bench, &write, mfp, 3000, psn);
+	roce_bench_send(bench, &write, mfp, 3000, &offer->psn);
 	roce_bench_take_mfp(bench, mfp, 3000);
 	assert_true(roce_bench_answer(bench, &ack, NULL));
 	assert_int_equal(ack.aeth.syndrome, ROCE_ACK_NO_CREDITS);
@@ -160,7 +162,6 @@ static void cm__as_a_real_host_asks(void **state)
 	struct roce_bench bench;
 	struct roce_cm message;
 	struct offer offer;
-	uint32_t psn;
 
 	(void)state;
 	roce_bench_open(&bench, CM_PORT ", \"path_mtu\": 4096");
@@ -172,8 +173,7 @@ static void cm__as_a_real_host_asks(void **state)
 	assert_int_equal(offer.size, 16384); // a slot
 	assert_int_equal(qp_of(&bench, &offer).path_mtu, 4096);
 	assert_int_equal(qp_of(&bench, &offer).peer_qpn, message.req.qpn);
-	psn = message.req.starting_psn;
-	assert_int_equal(qp_of(&bench, &offer).expected_psn, psn);
+	assert_int_equal(qp_of(&bench, &offer).expected_psn, offer.psn);
 	say(&bench, ROCE_CM_RTU, message.local_id, &offer);
 	roce_bench_expect_silence(&bench);
 	assert_int_equal(roce_port_cm_counters(bench.roce)->established, 1);
@@ -188,18 +188,17 @@ static void cm__data_may_come_before_the_rtu(void **state)
 {
 	struct roce_bench bench;
 	struct offer offer;
-	uint32_t psn = CLIENT_PSN;
 
 	(void)state;
 	roce_bench_open(&bench, CM_PORT);
 	ask(&bench, CLIENT_ID, CLIENT_QPN, 7174);
 	offer = expect_rep(&bench);
-	send_mfp(&bench, &offer, &psn);
+	send_mfp(&bench, &offer);
 	roce_bench_wait(&bench, 10);
 	assert_int_equal(roce_port_cm_counters(bench.roce)->established, 1);
 	roce_bench_wait(&bench, 1000); // no REP is sent again
 	roce_bench_expect_silence(&bench);
-	send_mfp(&bench, &offer, &psn);
+	send_mfp(&bench, &offer);
 	roce_bench_close(&bench);
 }
 
@@ -246,7 +245,6 @@ static void cm__one_key_is_not_anothers(void **state)
 {
 	struct roce_bench bench;
 	struct offer a, b;
-	uint32_t psn = CLIENT_PSN;
 
 	(void)state;
 	roce_bench_open(&bench, CM_PORT);
@@ -255,7 +253,7 @@ static void cm__one_key_is_not_anothers(void **state)
 	ask(&bench, CLIENT_ID + 1, CLIENT_QPN + 1, 7174);
 	b = expect_rep(&bench);
 	assert_true(a.rkey != b.rkey && a.qpn != b.qpn);
-	send_mfp(&bench, &a, &psn);
+	send_mfp(&bench, &a);
 	a.rkey = b.rkey;
 	{
 		const struct bench_message write = {
@@ -263,7 +261,7 @@ static void cm__one_key_is_not_anothers(void **state)
 		};
 		struct roce_packet nak;
 
-		roce_bench_send(&bench, &write, mfp, 100, &psn);
+		roce_bench_send(&bench, &write, mfp, 100, &a.psn);
 		assert_true(roce_bench_answer(&bench, &nak, NULL));
 		assert_int_equal(nak.aeth.syndrome, ROCE_NAK_REMOTE_ACCESS);
 	}
@@ -272,8 +270,7 @@ static void cm__one_key_is_not_anothers(void **state)
 	roce_bench_wait(&bench, 10);
 	roce_bench_wait(&bench, 10);
 	expect_message(&bench, ROCE_CM_DREQ);
-	psn = CLIENT_PSN;
-	send_mfp(&bench, &b, &psn);
+	send_mfp(&bench, &b);
 	roce_bench_close(&bench);
 }
 
@@ -282,7 +279,6 @@ static void cm__flood_is_bounded(void **state)
 {
 	struct roce_packet packet;
 	struct roce_bench bench;
-	uint32_t psn = CLIENT_PSN;
 	struct offer offer;
 	unsigned most = 0;
 
@@ -309,7 +305,7 @@ static void cm__flood_is_bounded(void **state)
 	assert_int_equal(queue_pairs(&bench), 0);
 	ask(&bench, CLIENT_ID, CLIENT_QPN, 7174);
 	offer = expect_rep(&bench);
-	send_mfp(&bench, &offer, &psn);
+	send_mfp(&bench, &offer);
 	roce_bench_close(&bench);
 }
 
@@ -317,15 +313,13 @@ static void cm__restarted_peer_connects_anew(void **state)
 {
 	struct roce_bench bench;
 	struct offer offer;
-	uint32_t psn = CLIENT_PSN;
 
 	(void)state;
 	roce_bench_open(&bench, CM_PORT);
 	for (uint32_t i = 0; i < 200; i++) {
 		ask(&bench, CLIENT_ID + i, CLIENT_QPN, 7174);
 		offer = expect_rep(&bench);
-		psn = CLIENT_PSN;
-		send_mfp(&bench, &offer, &psn);
+		send_mfp(&bench, &offer);
 		assert_int_equal(queue_pairs(&bench), 1);
 		roce_bench_wait(&bench, 5); // heard
 	}
@@ -451,6 +445,7 @@ static struct offer open_board(struct roce_bench *bench, uint32_t qpn)
 		.qpn = answer.local.qpn,
 		.address = answer.local.base_address,
 		.rkey = answer.local.rkey,
+		.psn = CLIENT_PSN,
 		.size = 16384,
 	};
 }
@@ -465,12 +460,11 @@ static void feroce__boards_open_send_and_close(void **state)
 	for (unsigned round = 0; round < 50; round++) {
 		bench.vlan_tci = round % 2 == 0 ? 0 : 0x6001;
 		for (uint32_t i = 0; i < 8; i++) {
-			uint32_t psn = CLIENT_PSN;
 
 			offers[i] = open_board(&bench, 0x100 + i);
 			for (uint32_t j = 0; j < i; j++)
 				assert_true(offers[j].rkey != offers[i].rkey);
-			send_mfp(&bench, &offers[i], &psn);
+			send_mfp(&bench, &offers[i]);
 		}
 		assert_int_equal(queue_pairs(&bench), 8);
 		for (uint32_t i = 0; i < 8; i++) {

@@ -5,10 +5,6 @@
 // told where it can be.
 #include "roce_bench.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "evring/evb_reader.h"
 #include "wire/roce.h"
 
 #define SIZE 3000u // of most MFPs here: 3 packets
@@ -169,35 +165,6 @@ static void stranger__does_not_turn_the_answers(void **state)
 
 // --- no slot ---
 
-static void fill_slots(struct roce_bench *bench, unsigned builder)
-{
-	for (uint32_t slot = 0; slot < BENCH_SLOTS; slot++) {
-		const struct evring_event event = { .event_id = slot, .length = 64 };
-
-		evring_begin(bench->rings[builder], slot);
-		evring_publish(bench->rings[builder], slot, &event);
-	}
-}
-
-static void release_slot(struct roce_bench *bench, unsigned builder)
-{
-	const struct evb_reader_options options = { .mode = EVB_READER_GROUP,
-						    .group = "held",
-						    .directory = testbed_directory() };
-	const char *name = strstr(evring_path(bench->rings[builder]), "evb-") + 4;
-	char appliance[EVRING_NAME_SIZE];
-	struct evb_reader *reader;
-	struct evb_event event;
-	uint32_t slots[BENCH_SLOTS];
-
-	snprintf(appliance, sizeof(appliance), "%.*s", (int)(strrchr(name, '.') - name), name);
-	assert_int_equal(evb_reader_open(&reader, appliance, &options), 0);
-	assert_int_equal(evb_reader_next(reader, &event, 0), 1);
-	assert_int_equal(evb_reader_release(reader, &event), 0);
-	evb_reader_close(reader);
-	assert_int_equal(evring_reclaim(bench->rings[builder], slots, BENCH_SLOTS), 1);
-}
-
 static void no_slot__has_the_peer_wait(void **state)
 {
 	struct roce_bench bench;
@@ -205,14 +172,16 @@ static void no_slot__has_the_peer_wait(void **state)
 
 	(void)state;
 	roce_bench_open(&bench, "");
-	roce_bench_mfp(mfp, 500, 0, 1); // of event 0: may be open
+	bench.told[0] = (struct roce_slots_of){ .free = 1, .opened = 0 };
+	roce_bench_mfp(mfp, 500, 0, 1); // takes the slot
 	roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
 	roce_bench_take_mfp(&bench, mfp, 500);
 	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, BENCH_PSN);
-	fill_slots(&bench, 0);
 	for (unsigned i = 0; i < 3; i++) {
 		uint32_t again = psn;
 
+		if (i > 0) // the builder has opened it by now
+			bench.told[0] = (struct roce_slots_of){ .free = 0, .opened = 1 };
 		roce_bench_mfp(mfp, SIZE, 8, 1); // a new one of builder 0
 		roce_bench_send(&bench, &rc_send, mfp, SIZE, &again);
 		roce_bench_expect_answer(&bench, BENCH_RC, ROCE_RNR_NAK | 12, psn);
@@ -220,7 +189,7 @@ static void no_slot__has_the_peer_wait(void **state)
 		roce_bench_take_none(&bench);
 		assert_int_equal(roce_of(&bench)->rnr, i + 1);
 	}
-	release_slot(&bench, 0);
+	bench.told[0].free = 1;
 	roce_bench_send(&bench, &rc_send, mfp, SIZE, &psn);
 	roce_bench_take_mfp(&bench, mfp, SIZE);
 	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 3));
@@ -229,24 +198,39 @@ static void no_slot__has_the_peer_wait(void **state)
 	roce_bench_close(&bench);
 }
 
-static void no_slot__is_for_the_builder_of_the_event(void **state)
+static void no_slot__is_for_new_events_of_the_builder(void **state)
 {
 	struct roce_bench bench;
 	uint32_t psn = BENCH_PSN;
 
 	(void)state;
 	roce_bench_open(&bench, "");
-	fill_slots(&bench, 0);
-	roce_bench_mfp(mfp, 500, 4, 1); // of builder 1
+	roce_bench_mfp(mfp, 500, 16, 1);
 	roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
 	roce_bench_take_mfp(&bench, mfp, 500);
 	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, BENCH_PSN);
+	bench.told[0] = (struct roce_slots_of){ .free = 0, .opened = 1 };
+	// Another builder's, one that may be open, the end of the run.
+	for (unsigned i = 0; i < 3; i++) {
+		static const uint64_t ids[] = { 20, 8, UINT64_MAX };
+
+		roce_bench_mfp(mfp, 500, ids[i], 1);
+		roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
+		roce_bench_take_mfp(&bench, mfp, 500);
+		roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS,
+					 roce_psn_add(BENCH_PSN, 1 + i));
+	}
 	// UC cannot say it again: the builder decides.
 	psn = BENCH_PSN;
-	roce_bench_mfp(mfp, 500, 8, 1);
+	roce_bench_mfp(mfp, 500, 24, 1);
 	roce_bench_send(&bench, &uc_send, mfp, 500, &psn);
 	roce_bench_take_mfp(&bench, mfp, 500);
 	assert_int_equal(roce_of(&bench)->rnr, 0);
+	// A source that is none needs no slot.
+	roce_bench_mfp(mfp, 500, 32, 9);
+	psn = roce_psn_add(BENCH_PSN, 4);
+	roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 4));
 	roce_bench_close(&bench);
 }
 
@@ -450,7 +434,7 @@ int main(void)
 		cmocka_unit_test(gap__is_told_once_and_filled),
 		cmocka_unit_test(stranger__does_not_turn_the_answers),
 		cmocka_unit_test(no_slot__has_the_peer_wait),
-		cmocka_unit_test(no_slot__is_for_the_builder_of_the_event),
+		cmocka_unit_test(no_slot__is_for_new_events_of_the_builder),
 		cmocka_unit_test(header__that_is_none),
 		cmocka_unit_test(header__that_lies_about_the_length),
 		cmocka_unit_test(header__of_a_source_that_is_none),

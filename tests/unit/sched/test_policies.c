@@ -45,6 +45,26 @@ static void round_robin__skips_who_has_no_credit(void **state)
 	bench_stop(&bench);
 }
 
+static void round_robin__skips_groups_of_one(void **state)
+{
+	struct bench bench = bench_of(4, SCHED_ROUND_ROBIN);
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++)
+		bench.builders[i].group = i;
+	bench.parameters.distance = 1;
+	bench_start(&bench);
+	bench_announce(&bench, 100);
+	bench_credit(&bench, 1, 4);
+	bench_credit(&bench, 3, 4);
+	bench_expect(&bench, 6, "1 3 1 3 1 3");
+	assert_int_equal(bench_view(&bench, 0).skips, 3);
+	assert_int_equal(bench_view(&bench, 1).skips, 0);
+	assert_int_equal(bench_view(&bench, 2).skips, 3);
+	assert_int_equal(bench_view(&bench, 3).skips, 0);
+	bench_stop(&bench);
+}
+
 static void round_robin__in_strict_turn_waits(void **state)
 {
 	struct bench bench = bench_of(4, SCHED_ROUND_ROBIN);
@@ -282,6 +302,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_robin__takes_builders_in_turn),
 		cmocka_unit_test(round_robin__skips_who_has_no_credit),
+		cmocka_unit_test(round_robin__skips_groups_of_one),
 		cmocka_unit_test(round_robin__in_strict_turn_waits),
 		cmocka_unit_test(occupancy__takes_who_has_most_free_slots),
 		cmocka_unit_test(weighted__gives_turns_by_weight),

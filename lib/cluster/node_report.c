@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the manager is told of a node's builders: how far events are, which tokens are free, and, to
+// a manager that does not know, all that they hold.
+#include "cluster/mutant.h"
+#include "cluster/node_internal.h"
+
+#define CREDITS_MOST 128u // in one record
+#define ADOPTS_MOST  48u
+
+void node_say_done(struct cluster_node *node, unsigned builder, uint32_t index, unsigned outcome)
+{
+	const struct token *token = &node->builders[builder].tokens.tokens[index];
+	const struct ctrl_done done = {
+		.event = token->event,
+		.bytes = token->bytes,
+		.slot = index,
+		.generation = token->generation,
+		.run = node->run,
+		.builder = (uint16_t)builder,
+		.attempt = token->attempt,
+		.outcome = (uint8_t)outcome,
+	};
+	uint8_t bytes[CTRL_DONE_SIZE(0)];
+
+	node_tell_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
+}
+
+void node_say_published(struct cluster_node *node, unsigned builder, uint32_t index)
+{
+	const struct token *token = &node->builders[builder].tokens.tokens[index];
+	const struct ctrl_progress progress = {
+		.event = token->event,
+		.slot = index,
+		.generation = token->generation,
+		.run = node->run,
+		.builder = (uint16_t)builder,
+		.attempt = token->attempt,
+		.step = CTRL_STEP_PUBLISHED,
+	};
+	uint8_t bytes[CTRL_PROGRESS_SIZE];
+
+	node_tell_manager(node, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
+}
+
+// --- what a manager that does not know this builder is told ---
+
+struct adopt_list {
+	struct cluster_node *node;
+	unsigned builder;
+	struct ctrl_held held[ADOPTS_MOST];
+	unsigned n;
+};
+
+static void send_adopts(struct adopt_list *list, bool last)
+{
+	const struct ctrl_adopt adopt = {
+		.run = list->node->run,
+		.builder = (uint16_t)list->builder,
+		.n = (uint16_t)list->n,
+		.flags = last ? CTRL_LAST : 0,
+	};
+	uint8_t bytes[CTRL_ADOPT_SIZE(ADOPTS_MOST)];
+
+	node_tell_manager(list->node, bytes,
+			  ctrl_put_adopt(bytes, sizeof(bytes), &adopt, list->held));
+	list->n = 0;
+}
+
+static void add_adopt(struct adopt_list *list, const struct ctrl_held *held)
+{
+	if (list->n == ADOPTS_MOST)
+		send_adopts(list, false);
+	list->held[list->n++] = *held;
+}
+
+static void say_adopts(struct cluster_node *node, unsigned index)
+{
+	struct node_builder *builder = &node->builders[index];
+	struct adopt_list list = { .node = node, .builder = index };
+
+	for (unsigned i = 0; i < builder->n_finished; i++) {
+		const struct finished *finished =
+		    &builder->finished[(builder->finished_head + i) % builder->finished_size];
+		const struct ctrl_held held = {
+			.event = finished->event,
+			.slot = finished->token,
+			.generation = finished->generation,
+			.attempt = finished->attempt,
+			.holding = CTRL_HOLDS_BUILT,
+		};
+
+		add_adopt(&list, &held);
+	}
+	for (uint32_t i = 0; i < builder->tokens.n; i++) {
+		const struct token *token = &builder->tokens.tokens[i];
+		const struct ctrl_held held = {
+			.event = token->event,
+			.slot = i,
+			.generation = token->generation,
+			.attempt = token->attempt,
+			.holding = CTRL_HOLDS_OPEN,
+		};
+
+		if (token->state == TOKEN_GRANTED || token->state == TOKEN_BUILT)
+			add_adopt(&list, &held);
+	}
+	send_adopts(&list, true);
+}
+
+static void report(struct cluster_node *node)
+{
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		struct tokens *tokens = &node->builders[i].tokens;
+		const struct ctrl_builder record = {
+			.slot_size = node->parameters.config->builders[i].slot_size,
+			.slots = tokens->n,
+			.generation = 1,
+			.builder = (uint16_t)i,
+		};
+		uint8_t bytes[CTRL_BUILDER_SIZE];
+
+		node_tell_manager(node, bytes, ctrl_put_builder(bytes, sizeof(bytes), &record));
+		say_adopts(node, i);
+		for (uint32_t j = 0; j < tokens->n; j++)
+			if (tokens->tokens[j].state == TOKEN_BUILT)
+				node_say_done(node, i, j,
+					      tokens->tokens[j].incomplete ? CTRL_INCOMPLETE
+									   : CTRL_COMPLETE);
+		tokens_uncredit(tokens);
+	}
+}
+
+static void say_credits(struct cluster_node *node, unsigned builder)
+{
+	struct tokens *tokens = &node->builders[builder].tokens;
+	uint8_t bytes[CTRL_CREDIT_LIST_SIZE(CREDITS_MOST)];
+
+	while (tokens->n_uncredited > 0) {
+		struct ctrl_credit credits[CREDITS_MOST];
+		unsigned n = 0;
+
+		while (n < CREDITS_MOST && tokens->n_uncredited > 0) {
+			uint32_t token = tokens_next_credit(tokens);
+
+			credits[n].slot = token;
+			credits[n++].generation = tokens->tokens[token].generation;
+		}
+		node_tell_manager(
+		    node, bytes,
+		    ctrl_put_credit_list(bytes, sizeof(bytes), (uint16_t)builder, credits, n));
+	}
+}
+
+void node_builders_poll(struct cluster_node *node)
+{
+	bool pulls = node->parameters.config->event_manager.mode == CONFIG_MODE_PULL;
+
+	// What is about to be published counts once it is.
+	if (node->report_due && CLUSTER_MUTANT(3, node_builders_are_settled(node), false))
+		return;
+	if (node->report_due)
+		report(node);
+	node->report_due = false;
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		say_credits(node, i);
+		if (pulls)
+			node_say_requests(node, i);
+	}
+}

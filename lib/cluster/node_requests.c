@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Pull: each builder asks the readouts for the events that it was granted.
+#include "cluster/node_internal.h"
+
+#define REQUESTS_MOST 64u // in one poll
+
+void node_builders_ask_again(struct cluster_node *node, unsigned rank)
+{
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		struct tokens *tokens = &node->builders[i].tokens;
+
+		for (uint32_t j = 0; j < tokens->n; j++)
+			tokens->tokens[j].asked[rank / 64] &=
+			    tokens->tokens[j].answered[rank / 64] | ~(UINT64_C(1) << rank % 64);
+	}
+}
+
+// The next readout to be asked for an event, in an order that begins elsewhere for each builder, or
+// CLUSTER_NONE: there is none, or enough are sending. Those that are lost are asked when they are
+// back.
+static unsigned next_to_ask(const struct cluster_node *node, unsigned builder,
+			    const struct token *token)
+{
+	unsigned most = node->parameters.config->event_manager.parallel_sends;
+	unsigned n = node->readouts_of_all.n, sending = 0;
+	unsigned first = node->cluster->nodes[node_self(node)].first_builder + builder;
+
+	for (unsigned i = 0; i < TOKEN_ASK_WORDS; i++)
+		sending += (unsigned)__builtin_popcountll(token->asked[i] & ~token->answered[i] &
+							  ~node->lost[i]);
+	for (unsigned i = 0; i < n && sending < most; i++) {
+		unsigned rank = (first + i) % n;
+
+		if (((token->asked[rank / 64] | node->lost[rank / 64]) >> rank % 64 & 1) == 0)
+			return rank;
+	}
+	return CLUSTER_NONE;
+}
+
+static void request(struct cluster_node *node, unsigned builder, uint32_t index, unsigned rank)
+{
+	struct token *token = &node->builders[builder].tokens.tokens[index];
+	const struct cluster_post *post = &node->parameters.post;
+	const struct ctrl_request record = {
+		.grant = {
+			.event = token->event,
+			.slot = index,
+			.generation = token->generation,
+			.rate_kbps = token->rate_kbps,
+			.run = node->run,
+			.node = (uint16_t)node_self(node),
+			.builder = (uint16_t)builder,
+			.n_positions = 1,
+			.attempt = token->attempt,
+		},
+	};
+	uint8_t bytes[CTRL_REQUEST_SIZE(0)];
+
+	token->asked[rank / 64] |= UINT64_C(1) << rank % 64;
+	node->view.requests++;
+	post->send(post->context, node->readouts_of_all.nodes[rank], bytes,
+		   ctrl_put_request(bytes, sizeof(bytes), &record));
+}
+
+void node_say_requests(struct cluster_node *node, unsigned index)
+{
+	struct node_builder *builder = &node->builders[index];
+	unsigned left = REQUESTS_MOST;
+
+	for (uint32_t i = 0; i < builder->tokens.n && left > 0; i++) {
+		uint32_t at = (builder->pull_next + i) % builder->tokens.n;
+		const struct token *token = &builder->tokens.tokens[at];
+
+		while (token->state == TOKEN_GRANTED && token->told && left > 0) {
+			unsigned rank = next_to_ask(node, index, token);
+
+			if (rank == CLUSTER_NONE)
+				break;
+			request(node, index, at, rank);
+			left--;
+		}
+	}
+	builder->pull_next = (builder->pull_next + 1) % builder->tokens.n;
+}

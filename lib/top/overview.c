@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The overview: headline, and as much of each table as there is room for.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "top/draw.h"
+#include "top/numbers.h"
+
+#define LABEL      9   // cells before a figure
+#define PLOT_AT    22  // where sparklines begin
+#define WIDE       120 // from here on panels stand side by side
+#define LEAST_PLOT 8
+#define PLOT_ROWS  4 // of the history below the tables
+#define MORE       7 // cells for "+123:5"
+#define PANELS     SAMPLE_N_GROUPS
+
+void draw_rate(double value, const char *unit, char text[24])
+{
+	char number[NUMBERS_SIZE];
+	size_t length;
+
+	numbers_count(value, number);
+	for (length = 0; number[length] == '-' || number[length] == '.' || number[length] == '>' ||
+			 (number[length] >= '0' && number[length] <= '9');
+	     length++)
+		;
+	// The letter belongs to the unit.
+	snprintf(text, 24, "%.*s %s%s", (int)length, number, number + length, unit);
+}
+
+// --- headline ------------------------------------------------------------------------------------
+
+double draw_greatest(const double *values, unsigned n)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		if (values[i] > most)
+			most = values[i];
+	return most;
+}
+
+static void draw_plot(struct grid *grid, const struct model_node *node, enum model_plot plot,
+		      unsigned row, unsigned column, enum grid_style style)
+{
+	unsigned width = grid->columns > column + 1 ? grid->columns - column - 1 : 0;
+	unsigned shown = node->n_plots < width ? node->n_plots : width;
+	double most = plot == MODEL_SLOTS
+			  ? 1
+			  : draw_greatest(node->plots[plot] + node->n_plots - shown, shown);
+
+	if (width >= LEAST_PLOT)
+		grid_sparkline(grid, row, column, width, node->plots[plot], node->n_plots, most,
+			       node->up ? style : GRID_DIM);
+}
+
+static void draw_figure(struct grid *grid, const struct model_node *node, unsigned row,
+			const char *label, const char *value, enum model_plot plot)
+{
+	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, label);
+	(void)grid_text(grid, row, LABEL, PLOT_AT - LABEL - 1, node->up ? GRID_BOLD : GRID_DIM,
+			value);
+	draw_plot(grid, node, plot, row, PLOT_AT, GRID_PLOT);
+}
+
+// "label value" pairs in a row; what does not fit is left out.
+static unsigned pair(struct grid *grid, unsigned row, unsigned at, const char *label,
+		     const char *value, enum grid_style style)
+{
+	if (at > 0)
+		at += 2;
+	if (at + strlen(label) + 1 + strlen(value) > grid->columns)
+		return grid->columns;
+	at = grid_text(grid, row, at, grid->columns, GRID_DIM, label);
+	return grid_text(grid, row, at + 1, grid->columns, style, value);
+}
+
+static enum grid_style alarm(const struct model_node *node, bool bad)
+{
+	if (!node->up)
+		return GRID_DIM;
+	return bad ? GRID_BAD : GRID_PLAIN;
+}
+
+static void draw_completeness(struct grid *grid, const struct model_node *node, unsigned row)
+{
+	double lost = model_rate(node, SUMMARY_INCOMPLETE) + model_rate(node, SUMMARY_DISCARDED);
+	double dropped = model_rate(node, SUMMARY_LOSSES),
+	       missed = model_rate(node, SUMMARY_MISSED);
+	char text[NUMBERS_SIZE];
+	unsigned at;
+
+	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "complete");
+	numbers_share(model_completeness(node), text);
+	at = grid_text(grid, row, LABEL, 8, node->up ? GRID_BOLD : GRID_DIM, text);
+	at = at < PLOT_AT - 2 ? PLOT_AT - 2 : at;
+	numbers_count(lost, text);
+	at = pair(grid, row, at, lost > 0 ? "!incomplete/s" : "incomplete/s", text,
+		  alarm(node, lost > 0));
+	numbers_count(dropped, text);
+	at = pair(grid, row, at, dropped > 0 ? "!dropped/s" : "dropped/s", text,
+		  alarm(node, dropped > 0));
+	numbers_count(missed, text);
+	at = pair(grid, row, at, missed > 0 ? "!missed/s" : "missed/s", text,
+		  alarm(node, missed > 0));
+	numbers_count(model_value(node, SUMMARY_LOSSES) + model_value(node, SUMMARY_MISSED), text);
+	at = pair(grid, row, at, "in all", text, GRID_PLAIN);
+	if (node->now.cause[0] != '\0')
+		(void)pair(grid, row, at, "mostly", node->now.cause, GRID_PLAIN);
+}
+
+static void draw_latency(struct grid *grid, const struct model_node *node, unsigned row)
+{
+	char text[NUMBERS_SIZE];
+	unsigned at;
+
+	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "latency");
+	numbers_time(model_latency(node, 0.5), text);
+	at = pair(grid, row, LABEL - 2, "p50", text, node->up ? GRID_BOLD : GRID_DIM);
+	numbers_time(model_latency(node, 0.99), text);
+	at = pair(grid, row, at, "p99", text, node->up ? GRID_BOLD : GRID_DIM);
+	numbers_time(model_latency(node, 0.999), text);
+	at = pair(grid, row, at, "p99.9", text, GRID_PLAIN);
+	numbers_time(model_value(node, SUMMARY_LATENCY_MAX), text);
+	at = pair(grid, row, at, "max", text, GRID_PLAIN);
+	draw_plot(grid, node, MODEL_LATENCY, row, at + 2, GRID_PLOT);
+}
+
+static void draw_slots(struct grid *grid, const struct model_node *node, unsigned row)
+{
+	const struct sample_list *builders = &node->now.groups[SAMPLE_BUILDERS];
+	double slots = model_slots(node), free = model_value(node, SUMMARY_SLOTS_FREE), held = 0;
+	double open = model_value(node, SUMMARY_OPEN), credits = 0;
+	char text[NUMBERS_SIZE], line[64];
+	bool few = free < 0.1 * slots;
+	unsigned at;
+
+	for (unsigned i = 0; i < builders->n; i++) {
+		held += builders->items[i].values[BUILDER_HELD];
+		credits += builders->items[i].values[BUILDER_CREDITS];
+	}
+	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "slots");
+	// Open events and those that wait for consumers.
+	grid_bar(grid, row, LABEL, PLOT_AT - LABEL - 2, open / slots, held / slots,
+		 node->up ? GRID_GOOD : GRID_DIM);
+	snprintf(line, sizeof(line), "%s%.0f of %.0f free", few ? "!" : "", free, slots);
+	at = grid_text(grid, row, PLOT_AT, grid->columns, alarm(node, few), line);
+	numbers_count(open, text);
+	at = pair(grid, row, at, "open", text, GRID_PLAIN);
+	numbers_count(held, text);
+	at = pair(grid, row, at, "held by consumers", text, GRID_PLAIN);
+	if (!isnan(credits)) {
+		numbers_count(credits, text);
+		(void)pair(grid, row, at, "credits", text, GRID_PLAIN);
+	}
+}
+
+unsigned draw_headline(struct grid *grid, const struct model_node *node, unsigned row,
+		       unsigned height)
+{
+	bool builds = node->now.groups[SAMPLE_BUILDERS].n > 0;
+	const double *events = node->plots[MODEL_EVENTS], *bits = node->plots[MODEL_BITS];
+	unsigned last = node->n_plots > 0 ? node->n_plots - 1 : 0, used = 0;
+	char text[24];
+
+	if (height >= 1) {
+		draw_rate(node->n_plots > 0 ? events[last] : (double)NAN, "ev/s", text);
+		draw_figure(grid, node, row + used++, builds ? "events" : "sent", text,
+			    MODEL_EVENTS);
+	}
+	if (height >= 2) {
+		draw_rate(node->n_plots > 0 ? bits[last] : (double)NAN, "bit/s", text);
+		draw_figure(grid, node, row + used++, builds ? "built" : "sent", text, MODEL_BITS);
+	}
+	if (!builds)
+		return used;
+	if (height >= 3)
+		draw_completeness(grid, node, row + used++);
+	if (height >= 4)
+		draw_latency(grid, node, row + used++);
+	if (height >= 5)
+		draw_slots(grid, node, row + used++);
+	return used;
+}
+
+// --- panels --------------------------------------------------------------------------------------
+
+struct panel {
+	enum sample_group group;
+	unsigned wanted; // rows, with the heading
+	unsigned given;
+};
+
+// In the order in which they are worth the room, with the rows that they get first.
+static const struct {
+	enum sample_group group;
+	unsigned rows;
+} worth[PANELS] = {
+	{ SAMPLE_LCORES, 5 },    { SAMPLE_SOURCES, 5 }, { SAMPLE_BUILDERS, 4 },
+	{ SAMPLE_PORTS, 3 },     { SAMPLE_LINKS, 3 },   { SAMPLE_SCHEDULER, 4 },
+	{ SAMPLE_CONSUMERS, 2 }, { SAMPLE_WRITERS, 2 }, { SAMPLE_GENERATORS, 2 },
+};
+
+// Every `step`th of those that the node has, from number `first` on.
+static unsigned list_panels(const struct model_node *node, struct panel *panels, unsigned first,
+			    unsigned step)
+{
+	unsigned n = 0, seen = 0;
+
+	for (unsigned i = 0; i < PANELS; i++) {
+		unsigned lines = node->now.groups[worth[i].group].n;
+
+		if (lines > 0 && seen++ % step == first)
+			panels[n++] = (struct panel){ worth[i].group, lines + 1, 0 };
+	}
+	return n;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+	return a < b ? a : b;
+}
+
+static unsigned first_rows(enum sample_group group)
+{
+	for (unsigned i = 0; i < PANELS; i++)
+		if (worth[i].group == group)
+			return worth[i].rows;
+	return 0;
+}
+
+// What they get first, then a row at a time to those that want more.
+static void share_rows(struct panel *panels, unsigned n, unsigned rows)
+{
+	bool more = true;
+
+	for (unsigned i = 0; i < n && rows >= 2; i++) {
+		panels[i].given = least(rows, least(panels[i].wanted, first_rows(panels[i].group)));
+		rows -= panels[i].given;
+	}
+	while (rows > 0 && more) {
+		more = false;
+		for (unsigned i = 0; i < n && rows > 0; i++) {
+			if (panels[i].given == 0 || panels[i].given >= panels[i].wanted)
+				continue;
+			panels[i].given++;
+			rows--;
+			more = true;
+		}
+	}
+}
+
+static void draw_panel(struct grid *grid, const struct view *view, const struct model_node *node,
+		       const struct panel *panel, unsigned row, unsigned column, unsigned width)
+{
+	const struct table *table = &tables[panel->group];
+	struct table_order order = { .column = -1, .filter = view->filter };
+	unsigned n, shown = panel->given - 1;
+	struct table_line *lines = table_lines(table, node, panel->group, &order, &n);
+	char more[24];
+
+	if (lines == NULL)
+		return;
+	// That there is more must be seen, and how to get there.
+	if (n > shown && width > MORE) {
+		grid_fill(grid, row, column + width - MORE, MORE, ' ', GRID_HEAD);
+		snprintf(more, sizeof(more), "+%u:%c", n - shown,
+			 draw_section_key(VIEW_GROUPS + panel->group));
+		grid_right(grid, row, column + width - MORE, MORE, GRID_SORTED, more);
+		width -= MORE;
+	}
+	table_draw(grid, table, lines, n, 0, row, column, panel->given, width, &order, !node->up);
+	free(lines);
+}
+
+// Returns how many rows it took.
+static unsigned draw_column(struct grid *grid, const struct view *view,
+			    const struct model_node *node, unsigned first, unsigned step,
+			    unsigned row, unsigned height, unsigned column, unsigned width)
+{
+	struct panel panels[PANELS];
+	unsigned n = list_panels(node, panels, first, step), used = 0;
+
+	share_rows(panels, n, height);
+	for (unsigned i = 0; i < n; i++) {
+		if (panels[i].given == 0)
+			continue;
+		draw_panel(grid, view, node, &panels[i], row + used, column, width);
+		used += panels[i].given;
+	}
+	return used;
+}
+
+void draw_overview(struct grid *grid, const struct view *view, const struct model_node *node,
+		   unsigned row, unsigned height)
+{
+	unsigned used = draw_headline(grid, node, row, height), half = grid->columns / 2, right;
+
+	row += used;
+	height -= used;
+	if (grid->columns >= WIDE) {
+		used = draw_column(grid, view, node, 0, 2, row, height, 0, half - 1);
+		right = draw_column(grid, view, node, 1, 2, row, height, half + 1,
+				    grid->columns - half - 1);
+		used = right > used ? right : used;
+	} else {
+		used = draw_column(grid, view, node, 0, 1, row, height, 0, grid->columns);
+	}
+	// Room that nobody wants is for the history.
+	if (height > used + 1)
+		draw_history(grid, node, row + used + 1, height - used - 1, PLOT_ROWS);
+}

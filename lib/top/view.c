@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "top/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "top/draw.h"
+#include "top/numbers.h"
+
+#define NODES_SHOWN 8  // in the overview
+#define NARROW      60 // below, only what matters most
+
+static const struct {
+	const char *name;
+	char key;
+} sections[VIEW_N_SECTIONS] = {
+	[VIEW_OVERVIEW] = { "overview", '0' },
+	[VIEW_GROUPS + SAMPLE_LCORES] = { "lcores", '1' },
+	[VIEW_GROUPS + SAMPLE_LINKS] = { "links", '2' },
+	[VIEW_GROUPS + SAMPLE_BUILDERS] = { "builders", '3' },
+	[VIEW_GROUPS + SAMPLE_CONSUMERS] = { "consumers", '4' },
+	[VIEW_GROUPS + SAMPLE_SOURCES] = { "sources", '5' },
+	[VIEW_GROUPS + SAMPLE_PORTS] = { "ports", '6' },
+	[VIEW_GROUPS + SAMPLE_GENERATORS] = { "generators", '7' },
+	[VIEW_GROUPS + SAMPLE_WRITERS] = { "writers", '8' },
+	[VIEW_GROUPS + SAMPLE_SCHEDULER] = { "scheduler", '9' },
+	[VIEW_HISTORY] = { "history", 'h' },
+	[VIEW_NODES] = { "nodes", 'n' },
+};
+
+const char *draw_section_name(unsigned section)
+{
+	return sections[section].name;
+}
+
+char draw_section_key(unsigned section)
+{
+	return sections[section].key;
+}
+
+void view_make(struct view *view)
+{
+	*view = (struct view){ .section = VIEW_OVERVIEW };
+	for (unsigned i = 0; i < VIEW_N_SECTIONS; i++)
+		view->order[i].column = -1;
+}
+
+const struct model_node *draw_node(const struct view *view, const struct model *model)
+{
+	if (model->n_nodes == 0)
+		return NULL;
+	return model->nodes[view->node < model->n_nodes ? view->node : model->n_nodes - 1];
+}
+
+static bool is_group(unsigned section)
+{
+	return section >= VIEW_GROUPS && section < VIEW_GROUPS + SAMPLE_N_GROUPS;
+}
+
+// --- title and footer ----------------------------------------------------------------------------
+
+static void draw_title(struct grid *grid, const struct view *view, const struct model *model,
+		       const struct model_node *node)
+{
+	char text[256], duration[NUMBERS_SIZE], run[NUMBERS_SIZE + 8] = "", nodes[32] = "";
+	unsigned at;
+
+	grid_fill(grid, 0, 0, grid->columns, ' ', GRID_TITLE);
+	if (model->n_nodes > 1)
+		snprintf(nodes, sizeof(nodes), "  %u/%u", view->node + 1, model->n_nodes);
+	if (node == NULL) {
+		snprintf(text, sizeof(text), " evb top");
+	} else if (!node->has_now) {
+		snprintf(text, sizeof(text), " evb top  %s%s", node->name, nodes);
+	} else {
+		numbers_duration(node->now.summary[SUMMARY_UPTIME], duration);
+		if (!isnan(node->now.summary[SUMMARY_RUN]) && grid->columns >= NARROW)
+			snprintf(run, sizeof(run), "  run %.0f", node->now.summary[SUMMARY_RUN]);
+		snprintf(text, sizeof(text), " evb top  %s%s%s  %s %s", node->name, nodes, run,
+			 node->up ? node->now.state : "DOWN", duration);
+	}
+	at = grid_text(grid, 0, 0, grid->columns, GRID_TITLE, text);
+	if (view->paused)
+		at = grid_text(grid, 0, at + 2, grid->columns, GRID_TITLE, "PAUSED");
+	if (at + strlen(model->clock) + 2 < grid->columns)
+		grid_right(grid, 0, grid->columns - MODEL_CLOCK_SIZE, MODEL_CLOCK_SIZE - 1,
+			   GRID_TITLE, model->clock);
+}
+
+// Why nothing new comes.
+static bool draw_alarm(struct grid *grid, const struct model_node *node, unsigned row)
+{
+	char text[MODEL_ERROR_SIZE + 64];
+
+	if (node->up)
+		return false;
+	snprintf(text, sizeof(text), "! %s%s%s%s", node->has_now ? "down since " : "",
+		 node->has_now ? node->down_since : "", node->has_now ? ": " : "", node->error);
+	(void)grid_text(grid, row, 0, grid->columns, GRID_BAD, text);
+	return true;
+}
+
+// Sections in which something is lost, also if they are not on the screen.
+static void draw_alerts(struct grid *grid, const struct model_node *node, unsigned row,
+			unsigned column)
+{
+	char text[160] = "";
+	size_t used = 0;
+
+	for (unsigned group = 0; group < SAMPLE_N_GROUPS; group++)
+		if (table_severity(&tables[group], node, (enum sample_group)group) == 2)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
+						 sections[VIEW_GROUPS + group].name);
+	if (used > 0 && column + used + 2 < grid->columns) {
+		grid_right(grid, row, column, grid->columns - column, GRID_BAD, text);
+		grid_put(grid, row, grid->columns - (unsigned)used - 1, '!', GRID_BAD);
+	}
+}
+
+static void draw_footer(struct grid *grid, const struct view *view, const struct model *model,
+			const struct model_node *node)
+{
+	unsigned row = grid->rows - 1, at = 0;
+	char text[VIEW_FILTER_SIZE + 32];
+
+	if (view->typing || view->filter[0] != '\0') {
+		snprintf(text, sizeof(text), "/%s%s", view->filter, view->typing ? "_" : "");
+		at = grid_text(grid, row, 0, grid->columns, GRID_CHOSEN, text) + 2;
+		(void)grid_text(grid, row, at, grid->columns, GRID_DIM,
+				view->typing ? "Enter: keep  Esc: clear" : "Esc: clear");
+		return;
+	}
+	if (is_group(view->section) || view->section == VIEW_NODES)
+		at = grid_text(grid, row, 0, grid->columns, GRID_DIM,
+			       "s:sort r:reverse arrows:scroll 0:overview ");
+	else if (grid->columns >= 72)
+		at = grid_text(grid, row, 0, grid->columns, GRID_DIM,
+			       "1-9:zoom h:history /:filter p:pause ");
+	if (model->n_nodes > 1)
+		at = grid_text(grid, row, at, grid->columns, GRID_DIM, "Tab:next node ");
+	at = grid_text(grid, row, at, grid->columns, GRID_BOLD, "?:help q:quit");
+	if (node != NULL && node->up)
+		draw_alerts(grid, node, row, at);
+}
+
+// --- sections ------------------------------------------------------------------------------------
+
+static void draw_group(struct grid *grid, const struct view *view, const struct model_node *node,
+		       unsigned row, unsigned height)
+{
+	enum sample_group group = (enum sample_group)(view->section - VIEW_GROUPS);
+	const struct table *table = &tables[group];
+	struct table_order order = {
+		.column = view->order[view->section].column,
+		.reverse = view->order[view->section].reverse,
+		.filter = view->filter,
+	};
+	char title[96];
+	unsigned n, first;
+	struct table_line *lines = table_lines(table, node, group, &order, &n);
+
+	if (lines == NULL || height < 2)
+		goto end;
+	snprintf(title, sizeof(title), "%s: %u, sorted by %s%s", draw_section_name(view->section),
+		 n,
+		 order.column >= 0        ? table->columns[order.column].title
+		 : table->badness != NULL ? "the worst"
+					  : "place",
+		 order.reverse ? ", reversed" : "");
+	grid_rule(grid, row, 0, grid->columns, title);
+	// The last page is full.
+	first = n + 2 > height ? n + 2 - height : 0;
+	first = view->scroll < first ? view->scroll : first;
+	table_draw(grid, table, lines, n, first, row + 1, 0, height - 1, grid->columns, &order,
+		   !node->up);
+end:
+	free(lines);
+}
+
+static void draw_section(struct grid *grid, const struct view *view, const struct model *model,
+			 const struct model_node *node, unsigned row, unsigned height)
+{
+	if (view->section == VIEW_NODES)
+		(void)draw_nodes(grid, view, model, row, height);
+	else if (!node->has_now)
+		return;
+	else if (view->section == VIEW_OVERVIEW)
+		draw_overview(grid, view, node, row, height);
+	else if (view->section == VIEW_HISTORY)
+		draw_history(grid, node, row, height, 2);
+	else
+		draw_group(grid, view, node, row, height);
+}
+
+void view_draw(struct grid *grid, const struct view *view, const struct model *model)
+{
+	const struct model_node *node = draw_node(view, model);
+	unsigned row = 1, height, most;
+
+	if (grid->rows < 3)
+		return;
+	height = grid->rows - 2;
+	draw_title(grid, view, model, node);
+	draw_footer(grid, view, model, node);
+	if (view->help) {
+		draw_help(grid, row, height);
+		return;
+	}
+	if (node == NULL) {
+		(void)grid_text(grid, 2, 2, grid->columns, GRID_PLAIN,
+				"no appliance is running here; waiting for one");
+		return;
+	}
+	if (model->n_nodes > 1 && view->section == VIEW_OVERVIEW && height > 8) {
+		most = height / 3 < NODES_SHOWN ? height / 3 : NODES_SHOWN;
+		most = draw_nodes(grid, view, model, row, most);
+		row += most;
+		height -= most;
+	}
+	if (draw_alarm(grid, node, row)) {
+		row++;
+		height--;
+	}
+	draw_section(grid, view, model, node, row, height);
+}

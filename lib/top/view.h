@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What of the model is on the screen, how it is drawn, and what keys do about it. Pure.
+#pragma once
+
+#include "top/grid.h"
+#include "top/model.h"
+#include "top/table.h"
+
+#define VIEW_FILTER_SIZE 32
+
+// The first is the overview, the next ones are groups of a sample.
+enum view_section {
+	VIEW_OVERVIEW,
+	VIEW_GROUPS, // + enum sample_group
+	VIEW_HISTORY = VIEW_GROUPS + SAMPLE_N_GROUPS,
+	VIEW_NODES,
+	VIEW_N_SECTIONS,
+};
+
+// Keys beside characters.
+enum view_key {
+	VIEW_KEY_UP = 0x110000, // above all of Unicode
+	VIEW_KEY_DOWN,
+	VIEW_KEY_LEFT,
+	VIEW_KEY_RIGHT,
+	VIEW_KEY_PAGE_UP,
+	VIEW_KEY_PAGE_DOWN,
+	VIEW_KEY_HOME,
+	VIEW_KEY_END,
+	VIEW_KEY_BACKSPACE,
+	VIEW_KEY_BACK_TAB,
+};
+
+struct view {
+	unsigned section;
+	unsigned node; // that is shown
+	unsigned scroll;
+	struct {
+		int column; // that is sorted by, -1: the worst first
+		bool reverse;
+	} order[VIEW_N_SECTIONS];
+	char filter[VIEW_FILTER_SIZE];
+	bool typing; // the filter
+	bool help;
+	bool paused; // the screen stands still
+	bool quit;
+};
+
+// As it begins.
+void view_make(struct view *view);
+
+// One key: a character, or one of enum view_key. `height`: rows of the screen, for pages.
+void view_key(struct view *view, const struct model *model, uint32_t key, unsigned height);
+
+// Draws all of it on a blank grid.
+void view_draw(struct grid *grid, const struct view *view, const struct model *model);

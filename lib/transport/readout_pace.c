@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "transport/readout_pace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_common.h>
+#include <rte_cycles.h>
+
+// What leaves at once: what the rate gives between two polls, and some packets at least.
+#define BURST_NS      20000u
+#define BURST_PACKETS 2u
+#define BURST_MOST    (1u << 20)
+
+bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu)
+{
+	const struct config_cluster *cluster = &config->cluster;
+	const struct config_idle *idle = &config->idle;
+
+	*pace = (struct readout_pace){
+		.n_builders = cluster->n_builders,
+		.self = cluster->self,
+		.builders = cluster->builders,
+		.paces = config->event_manager.shaping != CONFIG_SHAPING_NONE,
+		.timed = config->event_manager.shaping == CONFIG_SHAPING_TIMED_SHIFT,
+		.burst_ns = BURST_NS,
+		.least_burst = BURST_PACKETS * mtu,
+	};
+	// An lcore that sleeps comes late by as much.
+	if (idle->policy == CONFIG_IDLE_ADAPTIVE)
+		pace->burst_ns += idle->sleep_ns * 3 / 2;
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
+		pace->n_senders += cluster->nodes[i].n_sources > 0;
+	pacer_init(&pace->pacer, rte_get_tsc_hz(), PACER_UNLIMITED, BURST_MOST, rte_rdtsc());
+	pace->waiting = calloc(pace->n_builders, sizeof(*pace->waiting));
+	return pace->waiting != NULL;
+}
+
+void readout_pace_free(struct readout_pace *pace)
+{
+	free(pace->waiting);
+}
+
+// What goes to a builder of this node is on no link.
+static bool is_local(const struct readout_pace *pace, unsigned builder)
+{
+	return pace->builders[builder].node == pace->self;
+}
+
+void readout_pace_add(struct readout_pace *pace, unsigned builder)
+{
+	if (!is_local(pace, builder))
+		pace->n_waiting += pace->waiting[builder]++ == 0;
+}
+
+void readout_pace_clear(struct readout_pace *pace)
+{
+	memset(pace->waiting, 0, pace->n_builders * sizeof(*pace->waiting));
+	pace->n_waiting = 0;
+}
+
+// Builders for which there is something to send, and no more than can have a node each.
+static unsigned fan_of(const struct readout_pace *pace)
+{
+	unsigned n = pace->n_waiting + (pace->waiting[pace->builder] == 0);
+
+	return pace->timed ? 1 : RTE_MIN(n, pace->n_senders);
+}
+
+static void set_rate(struct readout_pace *pace, uint64_t now)
+{
+	uint64_t rate = PACER_UNLIMITED;
+	double burst;
+
+	pace->fan = fan_of(pace);
+	if (pace->rate != 0 && pace->paces)
+		rate = pace->rate * pace->fan;
+	if (rate == pace->pacer.rate)
+		return;
+	burst = (double)rate * (double)pace->burst_ns * 1e-9;
+	burst = RTE_MIN(RTE_MAX(burst, (double)pace->least_burst), (double)BURST_MOST);
+	pacer_set(&pace->pacer, rate, (uint32_t)burst, now);
+}
+
+void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t rate, uint64_t now)
+{
+	if (pace->waiting[builder] > 0)
+		pace->n_waiting -= --pace->waiting[builder] == 0;
+	if (is_local(pace, builder))
+		return;
+	pace->builder = builder;
+	pace->rate = rate;
+	set_rate(pace, now);
+}
+
+void readout_pace_adapt(struct readout_pace *pace, uint64_t now)
+{
+	if (fan_of(pace) != pace->fan)
+		set_rate(pace, now);
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// How fast a readout sends. The rate of a grant is this node's share of the builder's link, were
+// all nodes to send to that builder at once. They do where there is nothing for another builder;
+// where there is something for several, the order of the linear shift spreads them, and so each may
+// go faster by as much. What waits here tells how many builders that are, since grants go to all
+// nodes alike. So the sum of what comes to a builder stays at its link's rate, without a word
+// between the nodes.
+//
+// By the clock (timed shift) one node at a time sends to a builder, and grants say the link's rate.
+//
+// Threads: one, the readout's.
+#pragma once
+
+#include "config/config.h"
+#include "transport/pacer.h"
+
+struct readout_pace {
+	struct pacer pacer;
+	uint32_t *waiting;  // grants, by builder
+	unsigned n_waiting; // builders with some
+	unsigned n_builders, n_senders, self;
+	const struct config_cluster_builder *builders;
+	bool paces, timed;
+	uint64_t burst_ns;
+	uint32_t least_burst; // bytes
+
+	// The event under way
+	unsigned builder;
+	uint64_t rate; // as granted, bytes a second, 0: any
+	unsigned fan;  // builders that the pacer's rate was made for
+};
+
+// Of a node's readout that sends packets up to `mtu`. False if memory ran out.
+bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu);
+void readout_pace_free(struct readout_pace *pace);
+
+// A grant waits.
+void readout_pace_add(struct readout_pace *pace, unsigned builder);
+
+// A grant that waited is sent from now on.
+void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t rate, uint64_t now);
+
+// Nothing waits any more.
+void readout_pace_clear(struct readout_pace *pace);
+
+// To be called after grants were added: the event under way may be sent faster, or not as fast.
+void readout_pace_adapt(struct readout_pace *pace, uint64_t now);
+
+static inline bool readout_pace_ready(const struct readout_pace *pace, uint64_t now)
+{
+	return pacer_ready(&pace->pacer, now);
+}
+
+// A packet leaves, of so many bytes on the wire.
+static inline void readout_pace_take(struct readout_pace *pace, uint32_t bytes, uint64_t now)
+{
+	(void)pacer_take(&pace->pacer, bytes, now);
+}

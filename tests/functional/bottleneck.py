@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Systems whose builders are behind narrow links: the bridge's ports send at a rate, behind a small
+queue that drops what it has no room for, as a switch's do.
+
+Nodes: m is the event manager, r0, r1, ... send, b0, b1, ... build.
+"""
+
+import collections
+import contextlib
+import dataclasses
+import json
+import subprocess
+import time
+
+import appliance
+import cluster
+import telemetry
+from evbtest import check
+
+UDP_HEADERS = 28  # IPv4 and UDP
+RE_SIZE = 20
+ETHERNET = 14 + 24  # header; preamble, FCS and gap
+GROUP = "main"
+
+
+def _padded(size, unit):
+    return -(-size // unit) * unit
+
+
+class Event(collections.namedtuple("Event", "sources packing fragment mtu")):
+    """Built of `packing` fragments of so many bytes from each source, one block a source."""
+
+    @property
+    def block(self):
+        """Bytes of a source's MFP."""
+        return (20 + _padded(self.packing, 4) + _padded(2 * self.packing, 4) +
+                self.packing * _padded(self.fragment, 4))
+
+    @property
+    def payload(self):
+        """Bytes that are copied to the slot."""
+        return self.sources * self.block
+
+    @property
+    def segments(self):
+        return self.sources * -(-self.block // (self.mtu - UDP_HEADERS - RE_SIZE))
+
+    @property
+    def wire(self):
+        """Bytes of a link, as Ethernet counts."""
+        return self.payload + self.segments * (ETHERNET + UDP_HEADERS + RE_SIZE)
+
+
+@dataclasses.dataclass
+class Layout:
+    readouts: int = 8  # with one source each
+    builders: int = 1
+    packing: int = 100
+    fragment: int = 200
+    mtu: int = 1500
+    link: float = 100e6  # bit/s of each builder's link
+    told: bool = True  # whether the event manager knows it
+    queue: int = 60_000  # bytes, in front of the link
+    offered: float = 0  # share of what all links take together; 0: as much as there is room for
+    slots: int = 32
+    consumed: bool = False  # builders have a group of consumers, which somebody must be
+    pfc: bool = False  # builders' ports pause their link partner
+    changes: dict = dataclasses.field(default_factory=dict)  # of the configuration
+
+    @property
+    def event(self):
+        return Event(self.readouts, self.packing, self.fragment, self.mtu)
+
+    @property
+    def capacity(self):
+        """Events a second that all links together can carry."""
+        return self.builders * self.link / 8 / self.event.wire
+
+    def _port(self, number):
+        return {"name": "wire", "profile": "af_packet", "device": "eth1", "mtu": self.mtu,
+                "address": f"10.78.0.{number}/24"}
+
+    def _builder(self, index):
+        port = self._port(100 + index)
+        if self.told:
+            port["link_rate"] = self.link
+        if self.pfc:
+            port["flow_control"] = {"mode": "soft"}
+        node = {"name": f"b{index}", "ports": [port],
+                "builders": [{"name": "b", "slots": self.slots,
+                              "slot_size": _padded(self.event.payload + 16384, 4096)}]}
+        if self.consumed:
+            node["event_ring"] = {"groups": [GROUP]}
+        return node
+
+    def _readout(self, index):
+        generator = {"name": "boards", "port": "wire", "ids": [index + 1],
+                     "size": {"mean": self.fragment}}
+        if self.offered:
+            generator["rate"] = self.offered * self.capacity
+        return {"name": f"r{index}", "ports": [self._port(10 + index)], "generators": [generator]}
+
+    def configuration(self, name):
+        return appliance.merged({
+            "name": name,
+            "sources": {"ids": [f"1-{self.readouts}"], "packing": self.packing},
+            "events": {"deadline": "500ms", "drain_timeout": "5s"},
+            "memory": {"kind": "shm"},
+            # Nodes share few CPUs. At these rates a sleep is less than what a packet takes.
+            "idle": {"policy": "adaptive", "yields": 2, "sleep": "300us"},
+            "event_manager": {"heartbeat_timeout": "5s"},
+            "nodes": [{"name": "m", "manager": True, "ports": [self._port(1)]},
+                      *map(self._builder, range(self.builders)),
+                      *map(self._readout, range(self.readouts))],
+        }, self.changes)
+
+
+Sample = collections.namedtuple("Sample", "time builders links sched credits")
+
+
+class Farm(cluster.System):
+    """Context manager: the nodes of a layout; narrow links once start() has been called."""
+
+    def __init__(self, work, layout):
+        super().__init__(work, layout.configuration(work.name()))
+        self.layout = layout
+        self.builders = [f"b{index}" for index in range(layout.builders)]
+        self.readouts = [f"r{index}" for index in range(layout.readouts)]
+        self._clients = {}
+
+    def __exit__(self, *arguments):
+        for client in self._clients.values():
+            client.__exit__()
+        super().__exit__(*arguments)
+
+    def _tc(self, *arguments):
+        done = subprocess.run(["tc", "-n", self.bridge.bridge.name, *arguments],
+                              capture_output=True, text=True, check=False)
+        check(done.returncode == 0, f"tc {' '.join(arguments)}: {done.stderr.strip()}")
+        return done.stdout
+
+    def narrow(self, node, rate, queue, burst=20_000):
+        """The bridge sends no faster to the node. Frames count as on Ethernet."""
+        self._tc("qdisc", "replace", "dev", self.bridge.port(node), "root", "tbf",
+                 "rate", f"{int(rate)}bit", "burst", str(burst), "limit", str(queue),
+                 "overhead", "24")
+
+    def link(self, node):
+        """What the bridge's queue in front of a node has counted: packets, bytes, drops."""
+        [counters] = json.loads(self._tc("-s", "-j", "qdisc", "show", "dev",
+                                         self.bridge.port(node)))
+        return {key: counters[key] for key in ("packets", "bytes", "drops")}
+
+    def start(self, *nodes, arguments=()):
+        for node in self.builders:
+            self.narrow(node, self.layout.link, self.layout.queue)
+        super().start(*nodes, arguments=arguments)
+
+    def client(self, node):
+        if node not in self._clients:
+            client = telemetry.Telemetry(f"{self.name}-{node}")
+            self._clients[node] = client.__enter__()
+        return self._clients[node]
+
+    def credits(self):
+        """{builder's node: what the manager knows of it}"""
+        found = self.client("m").query("/evb/credits/all")
+        return {f"b{index}": found[f"credits_{index}"] for index in range(self.layout.builders)}
+
+    def sched(self):
+        return self.client("m").query("/evb/sched/info", "m")
+
+    def pfc(self, node):
+        return self.client(node).query("/evb/pfc/info", "wire")
+
+    def readout(self, node):
+        return self.client(node).query("/evb/readout/info", "boards")
+
+    def sample(self):
+        return Sample(time.monotonic(),
+                      {node: self.client(node).query("/evb/summary") for node in self.builders},
+                      {node: self.link(node) for node in self.builders},
+                      self.sched(), self.credits())
+
+    def wait_for_events(self, count=1):
+        """Until the builders together have built this many more."""
+        def built():
+            return sum(sample["events_complete"] + sample["events_incomplete"]
+                       for sample in self.sample().builders.values())
+
+        first = built()
+        self.processes["m"].wait_until(lambda: built() >= first + count, f"{count} events")
+
+    def stop(self):
+        """Ends the run at once; the summaries by node."""
+        self.command("stop")
+        return self.end()
+
+
+def rates(before, after, layout):
+    """What happened between two samples, a second; shares are of all links together."""
+    seconds = after.time - before.time
+
+    def grown(key):
+        return sum(after.builders[node][key] - before.builders[node][key]
+                   for node in before.builders) / seconds
+
+    def on_links(key):
+        return sum(after.links[node][key] - before.links[node][key]
+                   for node in before.links) / seconds
+
+    links = layout.builders * layout.link / 8
+    received = grown("packets_received_bytes") + 24 * grown("packets_received")
+    placed = grown("segments_placed_bytes") + \
+        (ETHERNET + UDP_HEADERS + RE_SIZE) * grown("segments_placed")
+    return {
+        "seconds": seconds,
+        "complete": grown("events_complete"),
+        "incomplete": grown("events_incomplete"),
+        "dropped": on_links("drops"),
+        "goodput": grown("events_complete") * layout.event.payload,
+        "goodput_share": grown("events_complete") * layout.event.payload / links,
+        "wire_share": grown("events_complete") * layout.event.wire / links,
+        "data_share": placed / links,
+        "control_share": (received - placed) / links,
+    }
+
+
+@contextlib.contextmanager
+def consumers(work, farm, program, microseconds):
+    """A consumer of each builder's events. microseconds: {node: of an event}, or of all."""
+    processes = {}
+    for node in farm.builders:
+        each = microseconds[node] if isinstance(microseconds, dict) else microseconds
+        processes[node] = work.start(program, f"{farm.name}-{node}", GROUP, str(each))
+        processes[node].wait_for_line("joined")
+    yield processes
+    for process in processes.values():
+        process.finish()

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""A real RoCE v2 peer: Linux's rxe in a virtual machine, whose programs connect by librdmacm.
+
+verbs_mfp.c sends event data to evb. Where the machine cannot be had, all is skipped.
+"""
+
+import atexit
+import os
+import shutil
+
+import appliance
+import ejfat_sender
+import evbtest
+import judge
+import rxe
+from evbtest import check, check_equal
+
+SOURCES = range(0x1001, 0x1005)
+SERVICE = 19523
+GUEST_FILES = "/tmp/mfps"
+
+_guest = []
+
+
+def guest():
+    """The machine, started once."""
+    if not _guest:
+        machine = rxe.Guest().__enter__()
+        atexit.register(machine.__exit__)
+        program = os.environ.get("EVB_VERBS_MFP")
+        if not program:
+            evbtest.skip("EVB_VERBS_MFP names no program: librdmacm-dev was not there")
+        machine.put(program, "/tmp/verbs_mfp")
+        _guest.append(machine)
+    return _guest[0]
+
+
+def configuration(work, stream, slots=256):
+    port = {"name": "wire", "profile": "af_packet", "device": rxe.DEVICE, "mtu": rxe.MTU,
+            "address": f"{rxe.PEER_ADDRESS}/24"}
+    return appliance.builder(work, port, stream, slots, transport={"kind": "roce"},
+                             roce={"connection": "cm", "cm_service": SERVICE})
+
+
+def put_files(work, machine, stream):
+    """A file a source, with the end of the run at its end; returns the guest's paths."""
+    machine.run("mkdir", "-p", GUEST_FILES)
+    paths = []
+    for source in stream.sources:
+        path = work.path(f"{source:x}.mfp")
+        with open(path, "wb") as file:
+            file.writelines(blocks[source] for blocks in stream.blocks)
+            file.write(ejfat_sender.encode_mfp(source, ejfat_sender.END_OF_RUN, []))
+        paths.append(f"{GUEST_FILES}/{source:x}.mfp")
+        machine.put(path, paths[-1])
+        os.unlink(path)
+    return paths
+
+
+def run_verbs(operation, events, service="rc", slots=256, sources=SOURCES, **faults):
+    """verbs_mfp in the guest sends all events; each is exact. Returns the summary."""
+    machine = guest()
+    with evbtest.Workspace() as work:
+        stream = ejfat_sender.Stream(sources, events, packing=4, size=(0, 600), first_event=400)
+        evb = work.run(configuration(work, stream, slots), namespace=machine.namespace)
+        paths = put_files(work, machine, stream)
+        with machine.faults(**faults):
+            said = machine.run("/tmp/verbs_mfp", operation, service, rxe.PEER_ADDRESS,
+                               str(SERVICE), *paths)
+            check(f"sent: {(events + 1) * len(stream.sources)} messages" in said, said)
+            summary = evb.end()
+        evbtest.check_identities(summary)
+        check_equal(evbtest.drops(summary), {}, "drops")
+        check_equal(judge.event_counts(summary), (events, 0), "complete and incomplete events")
+        judge.check_files(work.path("events"), stream.expected())
+        shutil.rmtree(work.path("events"))
+    return summary
+
+
+def test_send():
+    run_verbs("send", 2500)
+
+
+def test_write_with_immediate():
+    run_verbs("write_imm", 2500)
+
+
+def test_loss():
+    """1 % of what either side sends is lost."""
+    run_verbs("send", 2500, outward=("loss", "1%"), inward=("loss", "1%"))
+    run_verbs("write_imm", 2500, outward=("loss", "1%"), inward=("loss", "1%"))
+
+
+def test_reordering():
+    faults = {"outward": ("delay", "1ms", "reorder", "5%")}
+    run_verbs("send", 2500, **faults)
+    run_verbs("write_imm", 2500, **faults)
+
+
+if __name__ == "__main__":
+    evbtest.main()

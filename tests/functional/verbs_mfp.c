@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A readout node as anybody would write it with librdmacm and libibverbs: connects to evb, one
+// connection a file, and sends each file's MFPs, one a message, in the order of the file. It shares
+// no code with evb: the tests run it on kernel rxe.
+//
+//   verbs_mfp send|send_imm|write|write_imm rc|uc ADDRESS PORT FILE...
+//
+// Where to WRITE evb says in the private data of its reply: 64-bit address, rkey, size, big-endian.
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH         16 // messages posted and not completed
+#define ACK_TIMEOUT   14 // 67 ms: rdma_cm's own guess is seconds
+#define RESOLVE_MS    5000
+#define MFP_HEADER    20
+#define LENGTH_IN_MFP 4 // u32, little-endian
+#define FOR_EVER      7
+
+struct operation {
+	const char *name;
+	enum ibv_wr_opcode opcode;
+};
+
+static const struct operation operations[] = {
+	{ "send", IBV_WR_SEND },
+	{ "send_imm", IBV_WR_SEND_WITH_IMM },
+	{ "write", IBV_WR_RDMA_WRITE },
+	{ "write_imm", IBV_WR_RDMA_WRITE_WITH_IMM },
+};
+
+// One connection and its file.
+struct stream {
+	struct rdma_cm_id *id;
+	struct ibv_mr *memory;
+	struct ibv_cq *queue;
+	uint8_t *bytes;
+	size_t size, next; // offset of the next MFP
+	unsigned outstanding, messages;
+	uint64_t address; // where evb takes WRITEs
+	uint32_t rkey;
+	uint32_t room;
+};
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "verbs_mfp: %s: %s\n", what, strerror(errno));
+	return -1;
+}
+
+static int map_file(struct stream *stream, const char *path)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat status;
+
+	if (file < 0 || fstat(file, &status) != 0)
+		return fail(path);
+	stream->size = (size_t)status.st_size;
+	stream->bytes = mmap(NULL, stream->size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+	close(file);
+	return stream->bytes != MAP_FAILED ? 0 : fail(path);
+}
+
+static int resolve(struct stream *stream, const char *address, const char *port, bool reliable)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
+				       .ai_qp_type = reliable ? IBV_QPT_RC : IBV_QPT_UC };
+	struct rdma_addrinfo *to;
+	uint8_t timeout = ACK_TIMEOUT;
+
+	if (rdma_getaddrinfo(address, port, &hints, &to) != 0)
+		return fail(address);
+	if (rdma_create_id(NULL, &stream->id, NULL, RDMA_PS_TCP) != 0)
+		return fail("rdma_create_id");
+	if (rdma_set_option(stream->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
+			    sizeof(timeout)) != 0)
+		return fail("rdma_set_option");
+	if (rdma_resolve_addr(stream->id, NULL, to->ai_dst_addr, RESOLVE_MS) != 0)
+		return fail("rdma_resolve_addr");
+	if (rdma_resolve_route(stream->id, RESOLVE_MS) != 0)
+		return fail("rdma_resolve_route");
+	rdma_freeaddrinfo(to);
+	return 0;
+}
+
+static void take_offer(struct stream *stream)
+{
+	const struct rdma_conn_param *told = &stream->id->event->param.conn;
+	const uint8_t *data = told->private_data;
+
+	if (data == NULL || told->private_data_len < 16)
+		return;
+	memcpy(&stream->address, data, 8);
+	memcpy(&stream->rkey, data + 8, 4);
+	memcpy(&stream->room, data + 12, 4);
+	stream->address = be64toh(stream->address);
+	stream->rkey = be32toh(stream->rkey);
+	stream->room = be32toh(stream->room);
+}
+
+static int connect_to(struct stream *stream, bool reliable)
+{
+	struct ibv_qp_init_attr attributes = {
+		.qp_type = reliable ? IBV_QPT_RC : IBV_QPT_UC,
+		.cap = { .max_send_wr = DEPTH,
+			 .max_recv_wr = 1,
+			 .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct rdma_conn_param parameters = { .retry_count = FOR_EVER,
+					      .rnr_retry_count = FOR_EVER };
+
+	stream->queue = ibv_create_cq(stream->id->verbs, DEPTH, NULL, NULL, 0);
+	if (stream->queue == NULL)
+		return fail("ibv_create_cq");
+	attributes.send_cq = stream->queue;
+	attributes.recv_cq = stream->queue;
+	if (rdma_create_qp(stream->id, NULL, &attributes) != 0)
+		return fail("rdma_create_qp");
+	stream->memory = ibv_reg_mr(stream->id->pd, stream->bytes, stream->size, 0);
+	if (stream->memory == NULL)
+		return fail("ibv_reg_mr");
+	if (rdma_connect(stream->id, &parameters) != 0)
+		return fail("rdma_connect");
+	take_offer(stream);
+	printf("connected: address %llx, rkey %x, room %u\n", (unsigned long long)stream->address,
+	       stream->rkey, stream->room);
+	return 0;
+}
+
+static uint32_t mfp_length(const struct stream *stream)
+{
+	uint32_t length;
+
+	if (stream->size - stream->next < MFP_HEADER)
+		return 0;
+	memcpy(&length, stream->bytes + stream->next + LENGTH_IN_MFP, sizeof(length));
+	length = le32toh(length);
+	return length <= stream->size - stream->next ? length : 0;
+}
+
+static int post(struct stream *stream, enum ibv_wr_opcode opcode)
+{
+	uint32_t length = mfp_length(stream);
+	struct ibv_sge piece = {
+		.addr = (uintptr_t)stream->bytes + stream->next,
+		.length = length,
+		.lkey = stream->memory->lkey,
+	};
+	struct ibv_send_wr request = {
+		.sg_list = &piece,
+		.num_sge = 1,
+		.opcode = opcode,
+		.send_flags = IBV_SEND_SIGNALED,
+		.imm_data = htobe32(stream->messages),
+		.wr.rdma = { .remote_addr = stream->address, .rkey = stream->rkey },
+	};
+	struct ibv_send_wr *bad;
+
+	if (length == 0) {
+		fprintf(stderr, "verbs_mfp: no MFP at byte %zu of a file\n", stream->next);
+		return -1;
+	}
+	errno = ibv_post_send(stream->id->qp, &request, &bad);
+	if (errno != 0)
+		return fail("ibv_post_send");
+	stream->next += length;
+	stream->outstanding++;
+	stream->messages++;
+	return 0;
+}
+
+// Takes what is completed.
+static int reap(struct stream *stream)
+{
+	struct ibv_wc done[DEPTH];
+	int n = ibv_poll_cq(stream->queue, DEPTH, done);
+
+	if (n < 0)
+		return fail("ibv_poll_cq");
+	for (int i = 0; i < n; i++) {
+		if (done[i].status != IBV_WC_SUCCESS) {
+			fprintf(stderr, "verbs_mfp: a message failed: %s\n",
+				ibv_wc_status_str(done[i].status));
+			return -1;
+		}
+		stream->outstanding--;
+	}
+	return 0;
+}
+
+static bool is_done(const struct stream *stream)
+{
+	return stream->next == stream->size && stream->outstanding == 0;
+}
+
+// All streams in turn, one message each.
+static int send_all(struct stream *streams, unsigned n, enum ibv_wr_opcode opcode)
+{
+	unsigned done;
+
+	do {
+		done = 0;
+		for (unsigned i = 0; i < n; i++) {
+			struct stream *stream = &streams[i];
+
+			if (stream->next < stream->size && stream->outstanding < DEPTH &&
+			    post(stream, opcode) != 0)
+				return -1;
+			if (reap(stream) != 0)
+				return -1;
+			done += is_done(stream);
+		}
+	} while (done < n);
+	return 0;
+}
+
+static const struct operation *find_operation(const char *name)
+{
+	for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+		if (strcmp(operations[i].name, name) == 0)
+			return &operations[i];
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct operation *operation = argc > 5 ? find_operation(argv[1]) : NULL;
+	struct stream *streams;
+	unsigned n, messages = 0;
+	bool reliable;
+
+	if (operation == NULL) {
+		fprintf(stderr, "usage: verbs_mfp send|send_imm|write|write_imm rc|uc ADDRESS PORT "
+				"FILE...\n");
+		return 2;
+	}
+	reliable = strcmp(argv[2], "uc") != 0;
+	n = (unsigned)argc - 5;
+	streams = calloc(n, sizeof(*streams));
+	if (streams == NULL)
+		return 1;
+	for (unsigned i = 0; i < n; i++)
+		if (map_file(&streams[i], argv[5 + i]) != 0 ||
+		    resolve(&streams[i], argv[3], argv[4], reliable) != 0 ||
+		    connect_to(&streams[i], reliable) != 0)
+			return 1;
+	if (send_all(streams, n, operation->opcode) != 0)
+		return 1;
+	for (unsigned i = 0; i < n; i++) {
+		messages += streams[i].messages;
+		rdma_disconnect(streams[i].id);
+	}
+	printf("sent: %u messages\n", messages);
+	free(streams);
+	return 0;
+}

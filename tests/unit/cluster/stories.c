@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "stories.h"
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+static unsigned some_builder(struct farm *farm)
+{
+	unsigned n = farm->configs[0]->cluster.n_builders;
+
+	return farm_builder(farm, (unsigned)farm_below(farm, n))->node;
+}
+
+static unsigned some_readout(struct farm *farm)
+{
+	unsigned node = farm->manager;
+
+	while (node == farm->manager || farm->configs[node]->n_generators == 0)
+		node = (unsigned)farm_below(farm, farm->n_nodes);
+	return node;
+}
+
+static unsigned other_builder(struct farm *farm)
+{
+	unsigned node = farm->manager;
+
+	while (node == farm->manager)
+		node = some_builder(farm);
+	return node;
+}
+
+// --- stories ---
+
+static void nothing_happens(struct farm *farm)
+{
+	farm_run(farm, SECOND);
+}
+
+static void builder_is_killed_and_back(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned node = other_builder(farm);
+
+		farm_kill(farm, node);
+		farm_run(farm, farm_below(farm, 600 * MS));
+		farm_start(farm, node);
+		farm_run(farm, farm_below(farm, 800 * MS));
+	}
+}
+
+static void builder_is_killed(struct farm *farm)
+{
+	farm_kill(farm, other_builder(farm));
+	farm_run(farm, 8 * SECOND);
+}
+
+static void readout_is_killed_and_back(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned node = some_readout(farm);
+
+		farm_kill(farm, node);
+		farm_run(farm, farm_below(farm, 600 * MS));
+		farm_start(farm, node);
+		farm_run(farm, farm_below(farm, 800 * MS));
+	}
+}
+
+static void manager_is_restarted(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		farm_kill(farm, farm->manager);
+		farm_run(farm, farm_below(farm, 800 * MS));
+		farm_start(farm, farm->manager);
+		farm_run(farm, farm_below(farm, 2 * SECOND));
+	}
+}
+
+static void node_is_cut_off(struct farm *farm)
+{
+	unsigned node = (unsigned)farm_below(farm, farm->n_nodes);
+	unsigned ways = 1 + (unsigned)farm_below(farm, 3);
+
+	farm_cut(farm, node, (ways & 1) != 0, (ways & 2) != 0);
+	farm_run(farm, 2 * SECOND);
+	farm_heal(farm);
+	farm_run(farm, SECOND);
+}
+
+static void manager_is_cut_off(struct farm *farm)
+{
+	farm_cut(farm, farm->manager, true, true);
+	farm_run(farm, 2 * SECOND);
+	farm_heal(farm);
+	farm_run(farm, SECOND);
+}
+
+static void node_is_excluded_and_included(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned node = (unsigned)farm_below(farm, farm->n_nodes);
+
+		if (!farm_command(farm, CLUSTER_EXCLUDE, node))
+			farm_broken(farm, "exclude is refused");
+		farm_run(farm, farm_below(farm, 500 * MS));
+		if (!farm_command(farm, CLUSTER_INCLUDE, node))
+			farm_broken(farm, "include is refused");
+		farm_run(farm, farm_below(farm, 500 * MS));
+	}
+}
+
+static void node_is_excluded_and_included_at_once(struct farm *farm)
+{
+	for (unsigned i = 0; i < 20; i++) {
+		unsigned node = some_builder(farm);
+
+		(void)farm_command(farm, CLUSTER_EXCLUDE, node);
+		farm_run(farm, farm_below(farm, 5 * MS));
+		(void)farm_command(farm, CLUSTER_INCLUDE, node);
+		farm_run(farm, farm_below(farm, 50 * MS));
+	}
+}
+
+static void run_is_paused_and_resumed(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t published;
+
+		if (!farm_command(farm, CLUSTER_PAUSE, 0))
+			farm_broken(farm, "pause is refused");
+		farm_run(farm, 800 * MS); // what was granted goes on
+		published = farm->n_published;
+		farm_run(farm, farm_below(farm, 500 * MS));
+		if (farm->n_published != published)
+			farm_broken(farm, "a paused run goes on");
+		if (!farm_command(farm, CLUSTER_RESUME, 0))
+			farm_broken(farm, "resume is refused");
+		farm_run(farm, farm_below(farm, 500 * MS));
+	}
+}
+
+static void leave(struct farm *farm, unsigned number)
+{
+	struct farm_node *node = &farm->nodes[number];
+	uint64_t end = farm->now + 2 * SECOND;
+
+	node->leaving = true;
+	cluster_node_leave(node->node);
+	while (farm->now < end && !cluster_node_left(node->node))
+		farm_run(farm, MS);
+	if (!cluster_node_left(node->node))
+		farm_broken(farm, "node %u does not leave", number);
+	farm_run(farm, 500 * MS);
+	farm_kill(farm, number);
+}
+
+static void builder_leaves_and_comes_back(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned node = other_builder(farm);
+
+		leave(farm, node);
+		farm_run(farm, farm_below(farm, SECOND));
+		farm_start(farm, node);
+		farm_run(farm, SECOND);
+	}
+}
+
+// What it held was granted to others, and both claim it of the next manager.
+static void manager_dies_as_a_node_returns(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		farm_cut(farm, other_builder(farm), true, true);
+		farm_run(farm, 200 * MS + farm_below(farm, 20 * MS));
+		farm_heal(farm);
+		farm_restart(farm, farm->manager);
+		farm_run(farm, SECOND);
+	}
+}
+
+// The manager's word does not reach a node, whose own is heard.
+static void node_is_deaf(struct farm *farm)
+{
+	unsigned node = other_builder(farm);
+
+	farm->cut[farm->manager][node] = true;
+	farm_run(farm, 12 * SECOND);
+	farm_heal(farm);
+	farm_run(farm, 2 * SECOND);
+}
+
+static void run_drains_while_a_node_dies(struct farm *farm)
+{
+	unsigned node = farm_below(farm, 2) > 0 ? other_builder(farm) : some_readout(farm);
+
+	if (!farm_command(farm, CLUSTER_DRAIN, 0))
+		farm_broken(farm, "drain is refused");
+	farm_run(farm, farm_below(farm, 20 * MS));
+	farm_kill(farm, node);
+	farm_run(farm, farm_below(farm, 500 * MS));
+	farm_start(farm, node);
+}
+
+static void run_drains_while_the_manager_dies(struct farm *farm)
+{
+	if (!farm_command(farm, CLUSTER_DRAIN, 0))
+		farm_broken(farm, "drain is refused");
+	farm_run(farm, farm_below(farm, 5 * MS));
+	farm_restart(farm, farm->manager);
+	farm_run(farm, farm_below(farm, SECOND));
+}
+
+const struct story stories[] = {
+	{ "healthy", nothing_happens, ALWAYS, { .n_folded = 0 } },
+	{ "slots are refused", nothing_happens, ALWAYS, { .refusal = 0.05, .rate = 4000 } },
+	{ "datagrams are reordered", nothing_happens, ALWAYS, { .delay_max = 20 * MS } },
+	{ "5 % are lost", nothing_happens, ALWAYS, { .loss = 0.05, .duplicate = 0.05 } },
+	{ "30 % are lost",
+	  nothing_happens,
+	  NEVER,
+	  { .loss = 0.3, .duplicate = 0.2, .delay_max = 5 * MS } },
+	{ "a builder is slow", nothing_happens, ALWAYS, { .slow = 10 } },
+	{ "outboxes are small",
+	  nothing_happens,
+	  NEVER,
+	  { .loss = 0.02, .outbox_size = 768, .window = 1, .rate = 1000 } },
+	{ "sources end by themselves", nothing_happens, ALWAYS, { .events = 300 } },
+	{ "a builder is killed and back", builder_is_killed_and_back, SPLIT, { .loss = 0.02 } },
+	{ "a builder is killed", builder_is_killed, SPLIT, { .loss = 0.02 } },
+	{ "a readout is killed and back", readout_is_killed_and_back, NEVER, { .loss = 0.02 } },
+	{ "a readout is killed and back, pause",
+	  readout_is_killed_and_back,
+	  NEVER,
+	  { .loss = 0.02, .on_source_silent = "pause" } },
+	{ "incomplete events are discarded",
+	  readout_is_killed_and_back,
+	  ALWAYS,
+	  { .on_incomplete = "discard", .deadline = 200 * MS } },
+	{ "the manager is killed and back",
+	  manager_is_restarted,
+	  SPLIT,
+	  { .loss = 0.02, .delay_max = 10 * MS } },
+	{ "a node is cut off", node_is_cut_off, NEVER, { .loss = 0.02 } },
+	{ "a node is cut off, pause",
+	  node_is_cut_off,
+	  NEVER,
+	  { .loss = 0.02, .on_source_silent = "pause" } },
+	{ "the manager is cut off", manager_is_cut_off, NEVER, { .loss = 0.02 } },
+	{ "the manager dies as a node returns",
+	  manager_dies_as_a_node_returns,
+	  NEVER,
+	  { .rate = 1000, .lazy = 0.9 } },
+	{ "a node is deaf", node_is_deaf, NEVER, { .loss = 0.02 } },
+	{ "nodes are excluded and included",
+	  node_is_excluded_and_included,
+	  NEVER,
+	  { .loss = 0.02 } },
+	{ "nodes are excluded and included at once",
+	  node_is_excluded_and_included_at_once,
+	  NEVER,
+	  { .lazy = 0.95, .rate = 2000 } },
+	{ "the run is paused and resumed", run_is_paused_and_resumed, ALWAYS, { .loss = 0.02 } },
+	{ "a builder leaves and comes back",
+	  builder_leaves_and_comes_back,
+	  SPLIT,
+	  { .lazy = 0.95 } },
+	{ "a node dies in the drain", run_drains_while_a_node_dies, NEVER, { .loss = 0.02 } },
+	{ "the manager dies in the drain",
+	  run_drains_while_the_manager_dies,
+	  SPLIT,
+	  { .loss = 0.02 } },
+};
+
+const unsigned n_stories = N(stories);
+
+static struct farm_options options_of(const struct story *story, unsigned history)
+{
+	static const struct farm_options layouts[] = {
+		{ .n_folded = 3 },
+		{ .n_readouts = 3, .n_builders = 2 },
+		{ .n_folded = 2, .local = 2 },
+	};
+	const struct farm_options *layout = &layouts[history / 2 % N(layouts)];
+	struct farm_options options = story->options;
+
+	options.seed = history / STORY_WAYS;
+	options.mode = history % 2 == 0 ? "push" : "pull";
+	options.n_folded = layout->n_folded;
+	options.n_readouts = layout->n_readouts;
+	options.n_builders = layout->n_builders;
+	options.local = layout->local;
+	return options;
+}
+
+void story_tell(struct farm *farm, const struct story *story, unsigned history)
+{
+	const struct farm_options options = options_of(story, history);
+
+	farm_open(farm, &options);
+	if (!farm_await(farm, CTRL_RUNNING, 10 * SECOND))
+		farm_broken(farm, "the run does not start");
+	farm_run(farm, 100 * MS + farm_below(farm, 500 * MS));
+	story->happen(farm);
+	farm_run(farm, 200 * MS);
+	farm_finish(farm);
+	if (farm->n_incomplete > 0 &&
+	    (story->complete == ALWAYS || (story->complete == SPLIT && options.n_folded == 0)))
+		farm_broken(farm, "%ju events are incomplete", (uintmax_t)farm->n_incomplete);
+	farm_close(farm);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Who is let in: against builders that open events late, out of order, or never.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "source/random.h"
+#include "transport/roce_slots.h"
+
+#define SLOTS  8u
+#define EVENTS 20000u
+#define WAY    512u // events between the port and the builder, at most
+
+static struct roce_slots_of told[2];
+
+static struct roce_slots_of ask(void *context, unsigned builder)
+{
+	assert_ptr_equal(context, told);
+	return told[builder];
+}
+
+static struct roce_slots *create(uint32_t n_free)
+{
+	struct roce_slots *slots = roce_slots_create(2, ask, told);
+
+	assert_non_null(slots);
+	memset(told, 0, sizeof(told));
+	told[0].free = told[1].free = n_free;
+	return slots;
+}
+
+static void admit__as_many_new_events_as_slots_are_free(void **state)
+{
+	struct roce_slots *slots = create(3);
+
+	(void)state;
+	for (uint64_t i = 0; i < 3; i++) {
+		assert_true(roce_slots_admit(slots, 0, 10 + i, false, 1));
+		assert_true(roce_slots_admit(slots, 0, 10 + i, false, 1));
+	}
+	assert_false(roce_slots_admit(slots, 0, 13, false, 1));
+	assert_true(roce_slots_admit(slots, 0, 12, false, 1)); // it is behind
+	assert_true(roce_slots_admit(slots, 0, 5, false, 1));
+	assert_true(roce_slots_admit(slots, 1, 13, false, 1)); // another builder
+	told[0] = (struct roce_slots_of){ .free = 1, .opened = 2 };
+	assert_false(roce_slots_admit(slots, 0, 13, false, 1));
+	told[0] = (struct roce_slots_of){ .free = 0, .opened = 3 };
+	assert_false(roce_slots_admit(slots, 0, 13, false, 1));
+	told[0].free = 1;
+	assert_true(roce_slots_admit(slots, 0, 13, false, 1));
+	assert_false(roce_slots_admit(slots, 0, 14, false, 1));
+	roce_slots_destroy(slots);
+}
+
+static void admit__always_is_counted(void **state)
+{
+	struct roce_slots *slots = create(1);
+
+	(void)state;
+	assert_true(roce_slots_admit(slots, 0, 0, true, 1));
+	assert_true(roce_slots_admit(slots, 0, 1, true, 1));
+	assert_false(roce_slots_admit(slots, 0, 2, false, 1));
+	told[0].opened = 1;
+	assert_false(roce_slots_admit(slots, 0, 2, false, 1));
+	told[0].opened = 2;
+	assert_true(roce_slots_admit(slots, 0, 2, false, 1));
+	roce_slots_destroy(slots);
+}
+
+// What a builder drops instead of opening it does not count for ever; that the process stood still
+// does not count.
+static void admit__forgets_what_never_was_opened(void **state)
+{
+	struct roce_slots *slots = create(4);
+	uint64_t now = 1, refused = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 4; i++)
+		assert_true(roce_slots_admit(slots, 0, i, false, now));
+	now += 60 * (uint64_t)1000000000;
+	while (!roce_slots_admit(slots, 0, 4, false, now)) {
+		refused++;
+		now += 1000000;
+	}
+	assert_in_range(refused, 900, 1100);
+	// And what was opened beside counts no other way.
+	told[0].opened = 3;
+	for (uint64_t i = 5; i < 9; i++)
+		assert_true(roce_slots_admit(slots, 0, i, false, now));
+	assert_false(roce_slots_admit(slots, 0, 9, false, now));
+	roce_slots_destroy(slots);
+}
+
+static void end__counts_once(void **state)
+{
+	struct roce_slots *slots = create(1);
+
+	(void)state;
+	roce_slots_end(slots, 0);
+	roce_slots_end(slots, 0);
+	told[0].opened = 1; // that of the end
+	assert_true(roce_slots_admit(slots, 0, 0, false, 1));
+	assert_false(roce_slots_admit(slots, 0, 1, false, 1));
+	roce_slots_destroy(slots);
+}
+
+// A builder with few slots, behind a way on which events wait for any time; events come in any
+// order within a window, from two sources that need not be equally fast. No event may reach the
+// builder without a slot for it, and all must come through.
+static void admit__never_one_too_many(void **state)
+{
+	struct roce_slots *slots = create(SLOTS);
+	struct random random = random_fork(1, 1);
+	uint64_t way[WAY], next[2] = { 0, 0 }, newest = 0, opened = 0, refused = 0;
+	unsigned n_way = 0, in_use = 0;
+
+	(void)state;
+	while (next[0] < EVENTS || next[1] < EVENTS) {
+		unsigned source = (unsigned)(random_next(&random) % 2);
+		uint64_t dice = random_next(&random) % 100;
+
+		if (dice < 40 && next[source] < EVENTS && n_way < WAY) {
+			if (roce_slots_admit(slots, 0, next[source], false, 1))
+				way[n_way++] = next[source]++;
+			else
+				refused++;
+		} else if (dice < 70 && n_way > 0) {
+			if (way[0] >= newest) { // the first of its event
+				assert_true(in_use < SLOTS);
+				in_use++;
+				opened++;
+				newest = way[0] + 1;
+			}
+			memmove(way, way + 1, --n_way * sizeof(way[0]));
+		} else if (dice < 90 && in_use > 0) {
+			in_use--;
+		}
+		told[0].free = SLOTS - in_use;
+		told[0].opened = opened;
+	}
+	assert_true(refused > 100);
+	roce_slots_destroy(slots);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(admit__as_many_new_events_as_slots_are_free),
+		cmocka_unit_test(admit__always_is_counted),
+		cmocka_unit_test(admit__forgets_what_never_was_opened),
+		cmocka_unit_test(end__counts_once),
+		cmocka_unit_test(admit__never_one_too_many),
+	};
+
+	return cmocka_run_group_tests_name("roce_port-slots", tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOURCES    12
+#define FAULT      5      // second from which on something is wrong
+#define EVENTS     20000u // a second
+#define EVENT_SIZE 15000u
+#define CYCLES     1000000000.0
+
+static cJSON *add_object(cJSON *list)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddItemToArray(list, object);
+	return object;
+}
+
+static void add(cJSON *object, const char *key, double value)
+{
+	cJSON_AddNumberToObject(object, key, value);
+}
+
+static void text(cJSON *object, const char *key, const char *value)
+{
+	cJSON_AddStringToObject(object, key, value);
+}
+
+// Seconds of trouble.
+static double troubled(unsigned second)
+{
+	return second > FAULT ? second - FAULT : 0;
+}
+
+static void add_summary(cJSON *root, double second, double trouble)
+{
+	cJSON *info = cJSON_AddObjectToObject(root, "info");
+	cJSON *summary = cJSON_AddObjectToObject(root, "summary");
+
+	text(info, "state", "running");
+	add(summary, "uptime_seconds", second);
+	add(summary, "run_number", 42);
+	add(summary, "events_complete", (second - trouble) * EVENTS);
+	add(summary, "events_incomplete", trouble * EVENTS);
+	add(summary, "events_discarded", 0);
+	add(summary, "events_open", 4 + 20 * (trouble > 0));
+	add(summary, "bytes_built", second * EVENTS * EVENT_SIZE);
+	add(summary, "loss_total", trouble * 310);
+	add(summary, "segment_drop_late", trouble * 300);
+	add(summary, "packet_drop_malformed", trouble * 10);
+	add(summary, "packets_missed", 0);
+	add(summary, "packets_received", second * EVENTS * SOURCES);
+	add(summary, "packets_received_bytes", second * EVENTS * EVENT_SIZE);
+	add(summary, "slots_free", trouble > 0 ? 20 : 100);
+	add(summary, "sent_events", second * EVENTS);
+	add(summary, "sent_bytes", second * EVENTS * EVENT_SIZE);
+	add(summary, "sent_packets", second * EVENTS * SOURCES);
+	add(summary, "latency_complete_max_ns", 1.5e6);
+}
+
+static void add_lcores(cJSON *root, double second)
+{
+	static const char *const roles[] = { "source.boards", "rx.wire", "builder.b0",
+					     "builder.b1" };
+	static const double busy[] = { 0.25, 0.97 }, held[] = { 0.5, 0 };
+	cJSON *list = cJSON_AddArrayToObject(root, "lcore");
+
+	for (unsigned i = 0; i < 2; i++) {
+		cJSON *lcore = add_object(list);
+
+		add(lcore, "lcore", i + 1);
+		add(lcore, "cpu", i);
+		cJSON_AddItemToObject(lcore, "roles", cJSON_CreateStringArray(&roles[2 * i], 2));
+		add(lcore, "busy_cycles", second * busy[i] * CYCLES);
+		add(lcore, "idle_cycles", second * (1 - busy[i] - held[i]) * CYCLES);
+		add(lcore, "backpressured_cycles", second * held[i] * CYCLES);
+		add(lcore, "sleeps", second * 1000);
+		add(lcore, "running", 1);
+	}
+}
+
+static void add_histogram(cJSON *builder, double events)
+{
+	cJSON *histogram = cJSON_AddObjectToObject(builder, "latency_complete_ns");
+	char key[32];
+
+	// Half of the events take 64 to 128 us, the others 128 to 256 us.
+	for (unsigned i = 0; i < LATENCY_WINDOW_BOUNDS; i++) {
+		snprintf(key, sizeof(key), "le_%llu", 1ull << i);
+		add(histogram, key, i < 17 ? 0 : i == 17 ? events / 2 : events);
+	}
+	add(histogram, "inf", events);
+}
+
+static void add_builders(cJSON *root, double second, double trouble)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, "builder");
+
+	for (unsigned i = 0; i < 2; i++) {
+		cJSON *builder = add_object(list), *group;
+
+		text(builder, "name", i == 0 ? "b0" : "b1");
+		add(builder, "slots", 64);
+		add(builder, "slots_free", trouble > 0 ? 10 : 50);
+		add(builder, "events_open", 2 + 10 * (trouble > 0));
+		add(builder, "events_held", 12);
+		add(builder, "events_complete", (second - trouble) * EVENTS / 2);
+		add(builder, "events_incomplete", trouble * EVENTS / 2);
+		add(builder, "events_discarded", 0);
+		add(builder, "bytes_built", second * EVENTS * EVENT_SIZE / 2);
+		add_histogram(builder, (second - trouble) * EVENTS / 2);
+		group = cJSON_AddObjectToObject(builder, "group_0");
+		text(group, "name", "main");
+		add(group, "members", 3);
+		add(group, "lag", 7);
+		add(group, "delivered", second * EVENTS / 2);
+		add(group, "released", second * EVENTS / 2);
+		add(group, "regained", 0);
+	}
+}
+
+static void add_links(cJSON *root, double second, double trouble)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, "link");
+
+	for (unsigned i = 0; i < 2; i++) {
+		cJSON *link = add_object(list);
+
+		add(link, "id", i);
+		text(link, "producer", "rx.wire");
+		text(link, "consumer", i == 0 ? "builder.b0" : "builder.b1");
+		add(link, "lossless", 1);
+		add(link, "depth", 1024);
+		add(link, "used", i == 1 && trouble > 0 ? 1024 : 32);
+		add(link, "highest", 512);
+		add(link, "enqueued", second * EVENTS * SOURCES / 2);
+		add(link, "full", i == 1 ? trouble * 1500 : 0);
+		add(link, "dropped", 0);
+	}
+}
+
+static void add_sources(cJSON *root, double second, double trouble)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, "source");
+
+	for (unsigned i = 1; i <= SOURCES; i++) {
+		cJSON *source = add_object(list);
+		bool silent = i == 3;
+		double sent = (silent ? second - trouble : second) * EVENTS;
+
+		add(source, "id", i);
+		add(source, "segments_received", sent);
+		add(source, "segments_placed", sent);
+		add(source, "segments_placed_bytes", sent * EVENT_SIZE / SOURCES);
+		add(source, "segment_drop_late", i == 5 ? trouble * 300 : 0);
+		add(source, "segment_drop_duplicate", 0);
+		// Number 9 is a little behind.
+		add(source, "blocks_whole", i == 9 && sent > 40 ? sent - 40 : sent);
+		add(source, "blocks_malformed", 0);
+		add(source, "blocks_missing", silent ? trouble * EVENTS : 0);
+	}
+}
+
+static void add_others(cJSON *root, double second)
+{
+	cJSON *port = add_object(cJSON_AddArrayToObject(root, "port"));
+	cJSON *writer = add_object(cJSON_AddArrayToObject(root, "writer"));
+	cJSON *generator = add_object(cJSON_AddArrayToObject(root, "generator"));
+	cJSON *sched = cJSON_AddObjectToObject(root, "sched");
+	cJSON *builders = cJSON_AddArrayToObject(sched, "builders"), *builder;
+
+	text(port, "name", "wire");
+	text(port, "profile", "af_packet");
+	text(port, "device", "eth1");
+	add(port, "rx_packets", second * EVENTS * SOURCES);
+	add(port, "rx_bytes", second * EVENTS * EVENT_SIZE);
+	add(port, "tx_packets", second);
+	add(port, "tx_bytes", second * 64);
+	add(port, "rx_missed", 0);
+	add(port, "rx_no_buffer", 0);
+	add(port, "rx_errors", 0);
+	add(port, "pool_mbufs", 8192);
+	add(port, "pool_free", 6144);
+	add(port, "link_up", 1);
+	add(port, "pfc_3_sent", second * 12);
+	add(port, "pfc_4_sent", second * 3);
+	add(port, "pfc_3_received", second * 2);
+	text(writer, "name", "files");
+	add(writer, "events", second * EVENTS);
+	add(writer, "bytes", second * EVENTS * EVENT_SIZE);
+	add(writer, "files", second);
+	add(writer, "pauses", 0);
+	add(writer, "failures", 0);
+	add(writer, "refused", 0);
+	text(generator, "name", "boards");
+	add(generator, "events", second * EVENTS);
+	add(generator, "bytes", second * EVENTS * EVENT_SIZE);
+	add(generator, "packets", second * EVENTS * SOURCES);
+	add(generator, "no_buffer", 0);
+	add(generator, "finished", 0);
+	add(sched, "grants", second * EVENTS);
+	text(sched, "policy", "occupancy");
+	builder = add_object(builders);
+	text(builder, "name", "b0");
+	add(builder, "credits", 17);
+}
+
+cJSON *fixture_snapshot(unsigned second)
+{
+	double trouble = troubled(second);
+	cJSON *root = cJSON_CreateObject();
+
+	add_summary(root, second, trouble);
+	add_lcores(root, second);
+	add_links(root, second, trouble);
+	add_builders(root, second, trouble);
+	add_sources(root, second, trouble);
+	add_others(root, second);
+	return root;
+}
+
+void fixture_sample(struct model_node *node, unsigned second)
+{
+	cJSON *snapshot = fixture_snapshot(second);
+	struct sample sample;
+
+	assert_true(sample_take(&sample, snapshot, 1e12 + second * 1e3));
+	model_sample(node, &sample);
+	cJSON_Delete(snapshot);
+}
+
+struct model_node *fixture_node(struct model *model, const char *name, unsigned first,
+				unsigned last)
+{
+	struct model_node *node = model_node(model, name);
+
+	assert_non_null(node);
+	for (unsigned second = first; second <= last; second++)
+		fixture_sample(node, second);
+	strcpy(model->clock, "12:34:56");
+	return node;
+}
+
+static size_t encode(uint32_t code, char *to)
+{
+	if (code < 0x80) {
+		to[0] = (char)code;
+		return 1;
+	}
+	// What is drawn lies below U+10000, above U+07FF.
+	to[0] = (char)(0xe0 | code >> 12);
+	to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+	to[2] = (char)(0x80 | (code & 0x3f));
+	return 3;
+}
+
+char *fixture_text(const struct grid *grid)
+{
+	char *out = malloc((size_t)grid->rows * (grid->columns * 3 + 1) + 1);
+	size_t n = 0;
+
+	assert_non_null(out);
+	for (unsigned row = 0; row < grid->rows; row++) {
+		size_t end = n;
+
+		for (unsigned column = 0; column < grid->columns; column++) {
+			uint32_t code = grid->cells[row * grid->columns + column].code;
+
+			n += encode(code, out + n);
+			if (code != ' ')
+				end = n;
+		}
+		n = end;
+		out[n++] = '\n';
+	}
+	out[n] = '\0';
+	return out;
+}
+
+char *fixture_draw(const struct view *view, const struct model *model, unsigned rows,
+		   unsigned columns, bool ascii)
+{
+	struct grid grid;
+	char *out;
+
+	assert_true(grid_make(&grid, rows, columns, ascii));
+	view_draw(&grid, view, model);
+	out = fixture_text(&grid);
+	grid_free(&grid);
+	return out;
+}
