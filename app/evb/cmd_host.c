@@ -101,9 +101,11 @@ static void print_report(const struct host_report *report, const struct argument
 	printf("%s: %u failure%s, %u warning%s", failures == 0 ? "ready" : "not ready", failures,
 	       failures == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
 	if (report->n_changes > 0)
-		printf("; of these, evb host prepare%s%s can mend some",
+		printf("; of these, evb host prepare%s%s%s%s can mend some",
 		       arguments->config != NULL ? " " : "",
-		       arguments->config != NULL ? arguments->config : "");
+		       arguments->config != NULL ? arguments->config : "",
+		       arguments->node != NULL ? " --node " : "",
+		       arguments->node != NULL ? arguments->node : "");
 	printf("\n");
 }
 

@@ -66,8 +66,8 @@ struct appliance {
 	struct neighbours neighbours;
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[CONFIG_MAX_CPUS];
-	bool refused;                    // by the event manager
-	struct run_control *run_control; // NULL: nobody serves the control socket
+	bool refused;                                    // by the event manager
+	struct run_control *run_control;                 // NULL: nobody serves the control socket
 	void (*notice)(void *context, const char *line); // something worth a line of log
 	void *notice_context;
 };

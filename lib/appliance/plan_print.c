@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "appliance/plan.h"
 
+#include "transport/control_role.h"
+
 static void print_bytes(FILE *out, uint64_t bytes)
 {
 	if (bytes >= 1024u * 1024 * 1024)
@@ -77,17 +79,39 @@ static void print_builders(const struct plan *plan, FILE *out)
 		config->events.on_incomplete == CONFIG_INCOMPLETE_FLAG ? "flagged" : "discarded");
 }
 
+static void print_links_of(const struct plan *plan, enum config_role_kind producer,
+			   const char *remark, FILE *out)
+{
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		for (unsigned j = 0;
+		     plan->roles[i].kind == producer && j < plan->config->n_builders; j++)
+			fprintf(out, "  %s -> builder.%s%s\n", plan->roles[i].name,
+				plan->config->builders[j].name, remark);
+}
+
 static void print_links(const struct plan *plan, FILE *out)
 {
 	const struct config *config = plan->config;
+	bool is_lossless = config->links.policy == CONFIG_LINK_LOSSLESS;
 
 	fprintf(out, "\nlinks (%u entries, %s)\n", config->links.depth,
-		config->links.policy == CONFIG_LINK_LOSSLESS ? "lossless" : "drop");
+		is_lossless ? "lossless" : "drop");
+	print_links_of(plan, CONFIG_ROLE_RX, "", out);
+	print_links_of(plan, CONFIG_ROLE_READOUT, is_lossless ? "" : ", lossless", out);
+}
+
+// Of a node of a system.
+static void print_control(const struct plan *plan, FILE *out)
+{
+	fprintf(out, "\ncontrol messages\n");
 	for (unsigned i = 0; i < plan->n_roles; i++)
-		for (unsigned j = 0;
-		     plan->roles[i].kind == CONFIG_ROLE_RX && j < config->n_builders; j++)
-			fprintf(out, "  %s -> builder.%s\n", plan->roles[i].name,
-				config->builders[j].name);
+		if (plan->roles[i].kind == CONFIG_ROLE_RX)
+			fprintf(out, "  %s -> control, %u entries, drop\n", plan->roles[i].name,
+				PLAN_CONTROL_DEPTH);
+	fprintf(out, "  pool of %u mbufs of %u bytes; with links and mailboxes ",
+		plan->control_mbufs, control_role_frame_size(plan->config));
+	print_bytes(out, plan->control_bytes);
+	fprintf(out, "\n");
 }
 
 static const char *use_of_hugepages(const struct plan *plan)
@@ -196,6 +220,8 @@ void plan_print(const struct plan *plan, FILE *out)
 		print_links(plan, out);
 		print_builders(plan, out);
 	}
+	if (plan->config->cluster.n_nodes > 0)
+		print_control(plan, out);
 	print_memory(plan, out);
 	if (plan_check_machine(plan, error) != 0)
 		fprintf(out, "\nwarning: this machine would not run it now: %s\n", error);

@@ -63,6 +63,8 @@ extern const struct telemetry_group telemetry_generator;
 extern const struct telemetry_group telemetry_readout;
 extern const struct telemetry_group telemetry_writer;
 extern const struct telemetry_group telemetry_pfc;
+extern const struct telemetry_group telemetry_roce;
+extern const struct telemetry_group telemetry_qp;
 extern const struct telemetry_group telemetry_sched;
 extern const struct telemetry_group telemetry_credits;
 

@@ -15,6 +15,8 @@ const struct telemetry_group *const telemetry_groups[] = {
 	&telemetry_readout,
 	&telemetry_writer,
 	&telemetry_pfc,
+	&telemetry_roce,
+	&telemetry_qp,
 	&telemetry_sched,
 	&telemetry_credits,
 	NULL,

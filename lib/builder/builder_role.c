@@ -249,6 +249,8 @@ static unsigned builder_poll(struct role *role, uint64_t now)
 		role->backpressured = builder->n_blocked > 0;
 		keep_waited(builder, now);
 	}
+	evring_set_used(builder->parameters.ring, evring_slots(builder->parameters.ring) -
+						      assembly_free_slots(builder->assembly));
 	return done + n_notes;
 }
 

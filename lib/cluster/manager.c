@@ -244,7 +244,7 @@ void cluster_manager_view(const struct cluster_manager *manager, struct cluster_
 	view->outstanding = sched_outstanding(manager->sched);
 	view->waiting = sched_waiting(manager->sched);
 	view->level = sched_level(manager->sched);
-	view->throttled = sched_throttled(manager->sched);
+	view->throttled = !manager_is_static(manager) && sched_throttled(manager->sched);
 }
 
 void cluster_manager_node(const struct cluster_manager *manager, unsigned node,

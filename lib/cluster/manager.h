@@ -4,13 +4,15 @@
 // What the event manager's node does: it admits nodes, feeds the scheduler (lib/sched) with what
 // they say, hands out its grants, settles what is built, and leads the run. See cluster.h.
 //
-// A builder that falls silent gets nothing new at once. Its unfinished events are granted to
-// others, except while one of them is in doubt: told to publish, and no answer yet. Then all wait
-// until the builder is heard again, or comes back as a new process, or IN_DOUBT_NS have passed.
+// A node that falls silent, or begins anew, gets nothing new. The unfinished events of its builders
+// are granted to others, except while one of them is in doubt: told to publish, and no answer yet.
+// Then all wait until the node is heard again, or has said what it holds, or IN_DOUBT_NS have
+// passed. A node that was silent registers anew, and says what it holds.
 //
-// A manager that starts lets nodes register until all are there, or SETTLE_NS after the first:
-// only then it makes its scheduler, from what they hold. So a restarted manager goes on where the
-// last one was.
+// A manager that starts lets nodes register until all are there, or, where a run goes on that
+// another has led, until SETTLE_NS after the first: only then it makes its scheduler, from what
+// they hold and know as released. So a restarted manager goes on where the last one was. The
+// operator's exclusions are not known to it.
 //
 // Threads: one, the control role's. cluster_manager_view() and the scheduler's views may be read
 // by others at any time.

@@ -38,16 +38,6 @@ void manager_keep_done(struct cluster_manager *manager, unsigned from, const str
 	}
 }
 
-void manager_drop_adopted(struct cluster_manager *manager, unsigned builder)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < manager->n_adopted; i++)
-		if (manager->adopted[i].builder != builder)
-			manager->adopted[n++] = manager->adopted[i];
-	manager->n_adopted = n;
-}
-
 // --- what becomes of it ---
 
 static void withdraw(struct cluster_manager *manager, unsigned builder, uint32_t token,
@@ -118,57 +108,50 @@ static void adopt_open(struct cluster_manager *manager, const struct adopted *ad
 			     &adopted->done, now);
 }
 
-// Who has published an event wins over who is about to build it, the later attempt over the one
-// before.
-static int by_claim(const void *left, const void *right)
+// What a builder has published counts at once.
+static void take_published(struct cluster_manager *manager, unsigned builder, uint64_t now)
 {
-	const struct ctrl_held *a = &((const struct adopted *)left)->held;
-	const struct ctrl_held *b = &((const struct adopted *)right)->held;
-	bool built_a = a->holding == CTRL_HOLDS_BUILT, built_b = b->holding == CTRL_HOLDS_BUILT;
+	unsigned n = 0;
 
-	if (built_a != built_b)
-		return built_a ? -1 : 1;
-	return CLUSTER_MUTANT(6, 1, -1) * ((a->attempt < b->attempt) - (a->attempt > b->attempt));
-}
+	for (unsigned i = 0; i < manager->n_adopted; i++) {
+		const struct adopted adopted = manager->adopted[i];
 
-static void adopt_kept(struct cluster_manager *manager, uint64_t now)
-{
-	unsigned n = manager->n_adopted;
-
-	if (n > 0)
-		qsort(manager->adopted, n, sizeof(*manager->adopted), by_claim);
-	for (unsigned i = 0; i < n; i++) {
-		const struct adopted *adopted = &manager->adopted[i];
-
-		if (adopted->held.holding == CTRL_HOLDS_BUILT)
-			adopt_built(manager, adopted, now);
+		if (adopted.builder == builder && adopted.held.holding == CTRL_HOLDS_BUILT)
+			adopt_built(manager, &adopted, now);
 		else
-			adopt_open(manager, adopted, now);
+			manager->adopted[n++] = adopted;
 	}
-	manager->n_adopted = 0;
+	manager->n_adopted = n;
 }
 
-// Keeps the claims of other builders, which have not said all of theirs yet.
-static void adopt_builder(struct cluster_manager *manager, unsigned builder, uint64_t now)
+static void take_held(struct cluster_manager *manager, unsigned builder, uint64_t now)
 {
-	struct adopted *all = manager->adopted;
-	unsigned n_all = manager->n_adopted, n = 0;
-	struct adopted *own = calloc(n_all + 1, sizeof(*own));
+	unsigned n = 0;
 
-	manager_readmit(manager, builder, now);
-	if (own == NULL)
-		return;
-	for (unsigned i = 0; i < n_all; i++)
-		if (all[i].builder == builder)
-			own[n++] = all[i];
-	manager_drop_adopted(manager, builder);
-	n_all = manager->n_adopted;
-	manager->adopted = own;
+	for (unsigned i = 0; i < manager->n_adopted; i++) {
+		const struct adopted adopted = manager->adopted[i];
+
+		if (adopted.builder == builder)
+			adopt_open(manager, &adopted, now);
+		else
+			manager->adopted[n++] = adopted;
+	}
 	manager->n_adopted = n;
-	adopt_kept(manager, now);
-	manager->adopted = all;
-	manager->n_adopted = n_all;
-	free(own);
+}
+
+void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uint64_t now)
+{
+	unsigned n = 0;
+
+	if (manager->n_adopted == 0)
+		return;
+	// What is published stays so, whatever becomes of its builder.
+	manager_enter(manager, builder, now);
+	take_published(manager, builder, now);
+	for (unsigned i = 0; i < manager->n_adopted; i++)
+		if (manager->adopted[i].builder != builder)
+			manager->adopted[n++] = manager->adopted[i];
+	manager->n_adopted = n;
 }
 
 void manager_adopt(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
@@ -194,10 +177,10 @@ void manager_adopt(struct cluster_manager *manager, unsigned from, const struct 
 	}
 	if ((said.flags & CTRL_LAST) == 0)
 		return;
-	if (manager->adopting)
-		manager_readmit(manager, builder, now);
-	else
-		adopt_builder(manager, builder, now);
+	manager_readmit(manager, builder, now);
+	take_published(manager, builder, now);
+	if (!manager->adopting)
+		take_held(manager, builder, now);
 	// It was excluded while it was about to report.
 	if (!manager->nodes[from].registered)
 		manager_suspend(manager, from, now);
@@ -275,11 +258,29 @@ void manager_begin(struct cluster_manager *manager, uint64_t now)
 		make_scheduler(manager, now);
 }
 
+// Of two claims the later attempt is the right one.
+static int by_attempt(const void *left, const void *right)
+{
+	const struct adopted *a = left, *b = right;
+
+	return CLUSTER_MUTANT(6, 1, -1) *
+	       ((a->held.attempt < b->held.attempt) - (a->held.attempt > b->held.attempt));
+}
+
+static void take_all_held(struct cluster_manager *manager, uint64_t now)
+{
+	if (manager->n_adopted > 0)
+		qsort(manager->adopted, manager->n_adopted, sizeof(*manager->adopted), by_attempt);
+	for (unsigned i = 0; i < manager->n_adopted; i++)
+		adopt_open(manager, &manager->adopted[i], now);
+	manager->n_adopted = 0;
+}
+
 void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
 {
 	if (!all_adopted(manager) && now - manager->adopting_since < CLUSTER_SETTLE_NS)
 		return;
-	adopt_kept(manager, now);
+	take_all_held(manager, now);
 	manager->adopting = false;
 	manager_take_over(manager);
 	manager_exclude_due(manager, now);

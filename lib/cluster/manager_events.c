@@ -274,20 +274,21 @@ void manager_published(struct cluster_manager *manager, unsigned node,
 	       now);
 }
 
-// Tells all nodes which events are finished: readouts forget them, builders forget having built.
-void manager_release(struct cluster_manager *manager)
+void manager_say_release(struct cluster_manager *manager, unsigned node)
 {
 	uint64_t released = sched_released(manager->sched);
 	const struct ctrl_release record = { .event = released, .run = manager->run };
 	uint8_t bytes[CTRL_RELEASE_SIZE];
-	size_t size = ctrl_put_release(bytes, sizeof(bytes), &record);
 
-	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
-		struct manager_node *node = &manager->nodes[i];
+	if (manager->nodes[node].told_release == released)
+		return;
+	manager->nodes[node].told_release = released;
+	manager_send(manager, node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
+}
 
-		if (node->told_release == released || !manager_is_target(manager, i))
-			continue;
-		node->told_release = released;
-		manager_send(manager, i, bytes, size);
-	}
+void manager_release(struct cluster_manager *manager)
+{
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (manager_is_target(manager, i))
+			manager_say_release(manager, i);
 }

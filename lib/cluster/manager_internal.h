@@ -122,6 +122,8 @@ void manager_say_member(struct cluster_manager *manager, unsigned node, enum ctr
 			enum ctrl_reason reason);
 // The builders of a node get nothing new; what they have goes to others as soon as that is safe.
 void manager_suspend(struct cluster_manager *manager, unsigned node, uint64_t now);
+// The scheduler knows a builder.
+void manager_enter(struct cluster_manager *manager, unsigned builder, uint64_t now);
 // A builder has said what it holds: it takes part.
 void manager_readmit(struct cluster_manager *manager, unsigned builder, uint64_t now);
 void manager_end_doubts(struct cluster_manager *manager, uint64_t now);
@@ -132,8 +134,8 @@ void manager_adopt(struct cluster_manager *manager, unsigned from, const struct 
 // A builder says that an event is ready before it is known who has what.
 void manager_keep_done(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_done *done);
-// What a builder has said so far is void.
-void manager_drop_adopted(struct cluster_manager *manager, unsigned builder);
+// What a builder has said so far to hold is void.
+void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uint64_t now);
 // The scheduler's beginning: made once the nodes are there, started once they have said all.
 void manager_begin(struct cluster_manager *manager, uint64_t now);
 void manager_end_adoption(struct cluster_manager *manager, uint64_t now);
@@ -153,6 +155,9 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		  uint64_t now);
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now);
+// Tells a node, or all, which events are finished: readouts forget them, builders forget having
+// built.
+void manager_say_release(struct cluster_manager *manager, unsigned node);
 void manager_release(struct cluster_manager *manager);
 
 // manager_run.c

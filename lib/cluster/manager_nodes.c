@@ -74,11 +74,11 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 		manager->first_heard = now;
 	manager->heard = true;
 	learn_run(manager, said.run);
-	manager_suspend(manager, from, now);
 	for (unsigned i = 0; i < at->n_builders; i++) {
+		manager_drop_adopted(manager, at->first_builder + i, now);
 		manager->builders[at->first_builder + i].reporting = true;
-		manager_drop_adopted(manager, at->first_builder + i);
 	}
+	manager_suspend(manager, from, now);
 	node->registered = true;
 	node->left = false;
 	node->registrations++;
@@ -299,18 +299,25 @@ static void resume(struct cluster_manager *manager, unsigned node, uint64_t now)
 	}
 }
 
-void manager_readmit(struct cluster_manager *manager, unsigned index, uint64_t now)
+void manager_enter(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	const struct config_cluster_builder *at = &manager->cluster->builders[index];
-	struct manager_builder *builder = &manager->builders[index];
+	uint32_t slots = manager->builders[index].slots;
 
-	expel(manager, index, now);
-	if (!in_doubt(manager, at->node))
-		manager->nodes[at->node].doubt_until = 0;
-	builder->reporting = false;
 	sched_include(manager->sched, index, now);
 	(void)sched_register(manager->sched, index, manager->nodes[at->node].registrations,
-			     builder->slots < at->slots ? builder->slots : at->slots, now);
+			     slots < at->slots ? slots : at->slots, now);
+}
+
+void manager_readmit(struct cluster_manager *manager, unsigned index, uint64_t now)
+{
+	unsigned node = manager->cluster->builders[index].node;
+
+	expel(manager, index, now);
+	if (!in_doubt(manager, node))
+		manager->nodes[node].doubt_until = 0;
+	manager->builders[index].reporting = false;
+	manager_enter(manager, index, now);
 }
 
 // A node that registered before it was silent hears that it is out, behind what was said before,
@@ -371,8 +378,8 @@ static void node_restarted(struct cluster_manager *manager, unsigned index, uint
 
 	node->lost = node->registered = node->begun = false;
 	for (unsigned i = 0; i < at->n_builders; i++) {
+		manager_drop_adopted(manager, at->first_builder + i, now);
 		manager->builders[at->first_builder + i].reporting = false;
-		manager_drop_adopted(manager, at->first_builder + i);
 	}
 	manager_suspend(manager, index, now);
 	manager_sync_source(manager, index, now);

@@ -34,6 +34,9 @@ static uint64_t newest_event(const struct cluster_manager *manager)
 
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node)
 {
+	// At once: the next manager may have to hear it from this node.
+	if (manager->sched != NULL)
+		manager_say_release(manager, node);
 	if (manager->state == CTRL_RUNNING || manager->state == CTRL_PAUSED ||
 	    manager->state == CTRL_DRAINING)
 		say_command(manager, node, CTRL_START, newest_event(manager));

@@ -60,6 +60,7 @@ static void say_register(struct cluster_node *node)
 	snprintf(record.name, sizeof(record.name), "%.*s", (int)sizeof(record.name) - 1,
 		 self->name);
 	node->registered = false;
+	node->registering = true;
 	node_tell_manager(node, bytes, ctrl_put_register(bytes, sizeof(bytes), &record));
 	if (node->run == 0)
 		return;
@@ -100,8 +101,9 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 {
 	struct ctrl_welcome welcome;
 
-	if (ctrl_get_welcome(record, &welcome) != WIRE_OK || node->leaving)
+	if (ctrl_get_welcome(record, &welcome) != WIRE_OK)
 		return;
+	node->registering = false;
 	if (welcome.verdict == CTRL_REFUSED_NOT_NOW) {
 		node->excluded = true;
 		return; // INCLUDE will say when
@@ -112,11 +114,13 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 		node->ended = true;
 		return;
 	}
+	node->report_due = true;
+	if (node->leaving)
+		return;
 	node->registered = true;
 	node->excluded = false;
 	if (node->state == CTRL_CONFIGURED)
 		node->state = CTRL_READY;
-	node->report_due = true;
 	node->announce_due = node->n_readouts > 0;
 }
 
@@ -266,14 +270,18 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 		say_register(node);
 }
 
-// Good-bye is said once all that is to be published has been.
+// Good-bye is said once all that is to be published has been, and a manager that is about to ask
+// has heard of it.
 static void say_bye(struct cluster_node *node)
 {
 	const struct ctrl_bye bye = { .reason = CTRL_BYE_END, .text = "stopped" };
 	uint8_t bytes[CTRL_BYE_SIZE];
 
-	if (node->left || CLUSTER_MUTANT(2, node_builders_are_settled(node), false))
+	if (node->left || node->registering ||
+	    CLUSTER_MUTANT(2, node_builders_are_settled(node), false))
 		return;
+	if (node->report_due)
+		node_builders_report(node);
 	node->left = true;
 	node_tell_manager(node, bytes, ctrl_put_bye(bytes, sizeof(bytes), &bye));
 }

@@ -331,7 +331,8 @@ static void take_refused(struct cluster_node *node, unsigned builder, uint32_t i
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
 
-	if (tokens->tokens[index].state == TOKEN_GRANTED)
+	if (tokens->tokens[index].state == TOKEN_GRANTED ||
+	    tokens->tokens[index].state == TOKEN_SETTLED)
 		node_say_done(node, builder, index, CTRL_UNBUILT);
 	release(node, builder, index);
 }

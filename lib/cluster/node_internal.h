@@ -60,6 +60,7 @@ struct cluster_node {
 	struct node_builder *builders;
 	struct node_readout *readouts;
 
+	bool registering; // REGISTER has gone, WELCOME has not come
 	bool registered, excluded, leaving, left, ended;
 	bool announce_due;
 	bool report_due;               // welcomed: BUILDER, ADOPT, DONE of what is built
@@ -104,6 +105,8 @@ void node_builders_released(struct cluster_node *node);
 // node_report.c
 void node_say_done(struct cluster_node *node, unsigned builder, uint32_t token, unsigned outcome);
 void node_say_published(struct cluster_node *node, unsigned builder, uint32_t token);
+// All that its builders hold, to a manager that has just accepted it.
+void node_builders_report(struct cluster_node *node);
 void node_builders_poll(struct cluster_node *node);
 
 // node_requests.c

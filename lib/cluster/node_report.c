@@ -109,8 +109,9 @@ static void say_adopts(struct cluster_node *node, unsigned index)
 	send_adopts(&list, true);
 }
 
-static void report(struct cluster_node *node)
+void node_builders_report(struct cluster_node *node)
 {
+	node->report_due = false;
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		struct tokens *tokens = &node->builders[i].tokens;
 		const struct ctrl_builder record = {
@@ -161,8 +162,7 @@ void node_builders_poll(struct cluster_node *node)
 	if (node->report_due && CLUSTER_MUTANT(3, node_builders_are_settled(node), false))
 		return;
 	if (node->report_due)
-		report(node);
-	node->report_due = false;
+		node_builders_report(node);
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		say_credits(node, i);
 		if (pulls)

@@ -11,21 +11,28 @@ enum note_kind {
 	// to a builder
 	NOTE_EXPECT = 1, // an event was granted to it: event, attempt
 	NOTE_PUBLISH,    // the manager counts the event as built here: hand it to the consumers
-	NOTE_DISCARD,    // the event is built elsewhere: forget it
+	NOTE_DISCARD,    // the event is built elsewhere: forget it, open or held
 	// from a builder
-	NOTE_BUILT,     // the event is ready and held: event, flags, bytes, slot
+	NOTE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes, slot
 	NOTE_PUBLISHED, // consumers have it: event
-	NOTE_FREED,     // the event's slot is free again: event; attempt, or NOTE_ANY_ATTEMPT
-	NOTE_REFUSED,   // there was no slot for an expected event
+	NOTE_FREED,   // the event's slot is free again: event; the answer to NOTE_DISCARD, too, in
+		      // any case
+	NOTE_REFUSED, // there was no slot for an expected event, or no event that is to be
+		      // published
 	// to a readout
 	NOTE_SEND,    // send an event: event, builder, round, position, n_positions, rate
 	NOTE_RELEASE, // events below `event` are finished: their MFPs may go
-	NOTE_RUN, // state (enum ctrl_run_state), run number, event: start: the first; drain: the
-		  // end
+	// state (enum ctrl_run_state), run number, event. The first of a run is its start: event is
+	// the
+	// first that this readout has. Draining: event is the end: what is there from it on goes,
+	// what
+	// is missing before it is still announced, and then NOTE_LAST.
+	NOTE_RUN,
 	NOTE_THROTTLE, // state: 1: announce nothing new; 0: go on
 	// from a readout
 	NOTE_ANNOUNCE, // events below `event` are there; flags NOTE_LAST: no more will come
-	NOTE_SENT,     // an event has been sent to its builder: event, builder, attempt
+	NOTE_SENT,     // an event has been sent to its builder, or is not there: event, builder,
+		       // attempt
 };
 
 #define NOTE_INCOMPLETE 1u // of NOTE_BUILT

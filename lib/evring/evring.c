@@ -23,6 +23,7 @@ struct evring {
 
 	uint64_t head;                  // builder: number published
 	_Atomic uint64_t n_outstanding; // builder: published and not reclaimed
+	_Atomic uint64_t n_used;        // builder: slots that are not free
 
 	// Outstanding slots, oldest first: a doubly linked list over slot numbers, closed by the
 	// number `n_slots`. holders[slot]: the groups that the event was published to. builder
@@ -392,6 +393,16 @@ unsigned evring_reap(struct evring *ring)
 uint64_t evring_outstanding(const struct evring *ring)
 {
 	return atomic_load_explicit(&ring->n_outstanding, memory_order_relaxed);
+}
+
+void evring_set_used(struct evring *ring, uint64_t used)
+{
+	atomic_store_explicit(&ring->n_used, used, memory_order_relaxed);
+}
+
+uint64_t evring_used(const struct evring *ring)
+{
+	return atomic_load_explicit(&ring->n_used, memory_order_relaxed);
 }
 
 bool evring_group(const struct evring *ring, unsigned index, struct evring_group_state *state)

@@ -100,6 +100,11 @@ unsigned evring_reap(struct evring *ring);
 // Events published and not yet released by all groups.
 uint64_t evring_outstanding(const struct evring *ring);
 
+// Slots that are not free, those of events under construction among them, as the builder has said
+// last: for flow control. evring_used(): any thread.
+void evring_set_used(struct evring *ring, uint64_t used);
+uint64_t evring_used(const struct evring *ring);
+
 // For telemetry: one group's state. Returns false if index has no group.
 struct evring_group_state {
 	char name[EVRING_NAME_SIZE];

@@ -81,9 +81,6 @@ static void find_group(struct controller *found, const struct host_system *syste
 			break;
 		}
 	fclose(file); // opened for reading: nothing can be lost
-	// In a container the mount is often that of the group itself.
-	if (!system_exists(system, "%s%s", found->mount, found->group))
-		found->group[0] = '\0';
 }
 
 static uint64_t read_limit(const struct host_system *system, const char *path)
@@ -136,7 +133,8 @@ static void read_level(struct cgroup_limit *to, const struct host_system *system
 		tighten(to, file, read_limit(system, file), used);
 }
 
-// From the process's group up to the root.
+// From the process's group up to the root. In a container the mount is often that of the group
+// itself, and the path that of the host: then all but the root are missing.
 static void read_controller(struct cgroup_limit *to, const struct host_system *system,
 			    const char *name, const char *what)
 {

@@ -12,6 +12,7 @@
 #define TOO_FEW     0.1 // share of slots or buffers that are left
 #define TOO_FAR     16  // events that a source is behind the first
 #define BITS        8
+#define THOUSANDTHS 1000.0
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
 // A column of one field.
@@ -155,7 +156,6 @@ BIT_RATE(builder_bits, BUILDER_BYTES)
 VALUE(builder_free, BUILDER_FREE)
 VALUE(builder_open, BUILDER_OPEN)
 VALUE(builder_held, BUILDER_HELD)
-VALUE(builder_credits, BUILDER_CREDITS)
 
 static unsigned builder_severity(const struct table_line *line)
 {
@@ -173,7 +173,6 @@ static const struct table_column builder_columns[] = {
 	{ "free", 5, false, 0, TABLE_COUNT, builder_free, NULL, NULL },
 	{ "open", 5, false, 2, TABLE_COUNT, builder_open, NULL, NULL },
 	{ "held", 5, false, 2, TABLE_COUNT, builder_held, NULL, NULL },
-	{ "credit", 6, false, 4, TABLE_COUNT, builder_credits, NULL, NULL },
 };
 
 // --- consumers -----------------------------------------------------------------------------------
@@ -376,6 +375,108 @@ static const struct table_column scheduler_columns[] = {
 	{ "/s", 7, false, 0, TABLE_COUNT, scheduler_rate, NULL, NULL },
 };
 
+// --- the system ----------------------------------------------------------------------------------
+
+static double credits_used(const struct table_line *line)
+{
+	return 1 - table_value(line, CREDITS_FREE) / table_value(line, CREDITS_SLOTS);
+}
+
+static double credits_rate(const struct table_line *line)
+{
+	return table_value(line, CREDITS_RATE) / THOUSANDTHS;
+}
+
+static double credits_paused(const struct table_line *line)
+{
+	return table_value(line, CREDITS_PAUSED) / THOUSANDTHS;
+}
+
+VALUE(credits_free, CREDITS_FREE)
+VALUE(credits_granted, CREDITS_GRANTED)
+VALUE(credits_in_flight, CREDITS_IN_FLIGHT)
+RATE(credits_grants, CREDITS_GRANTS)
+VALUE(credits_oldest, CREDITS_OLDEST)
+
+static const char *credits_state(const struct table_line *line)
+{
+	if (table_value(line, CREDITS_EXCLUDED) > 0)
+		return "excluded";
+	return table_value(line, CREDITS_REGISTERED) > 0 ? "there" : "missing";
+}
+
+static unsigned credits_severity(const struct table_line *line)
+{
+	if (table_value(line, CREDITS_EXCLUDED) > 0 || table_value(line, CREDITS_REGISTERED) == 0)
+		return 2;
+	return credits_free(line) == 0 || credits_paused(line) > 0;
+}
+
+static const struct table_column credits_columns[] = {
+	{ "system", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
+	{ "grant/s", 7, false, 0, TABLE_COUNT, credits_grants, NULL, NULL },
+	{ "slots used", 10, false, 0, TABLE_BAR, credits_used, NULL, NULL },
+	{ "credit", 6, false, 0, TABLE_COUNT, credits_free, NULL, NULL },
+	{ "flying", 6, false, 1, TABLE_COUNT, credits_granted, NULL, NULL },
+	{ "bytes", 5, false, 4, TABLE_COUNT, credits_in_flight, NULL, NULL },
+	{ "rate", 6, false, 2, TABLE_SHARE, credits_rate, NULL, NULL },
+	{ "paused", 6, false, 2, TABLE_SHARE, credits_paused, NULL, NULL },
+	{ "oldest", 6, false, 1, TABLE_TIME, credits_oldest, NULL, NULL },
+	{ "state", 8, false, 3, TABLE_TEXT, NULL, NULL, credits_state },
+};
+
+RATE(readout_events, READOUT_EVENTS)
+BIT_RATE(readout_bits, READOUT_BYTES)
+RATE(readout_pause, READOUT_PAUSE)
+RATE(readout_pace, READOUT_PACE)
+RATE(readout_full, READOUT_FULL)
+RATE(readout_throttled, READOUT_THROTTLED)
+RATE(readout_unreachable, READOUT_UNREACHABLE)
+
+static unsigned readout_severity(const struct table_line *line)
+{
+	if (grows(readout_unreachable(line)))
+		return 2;
+	return grows(readout_full(line)) || grows(readout_pause(line));
+}
+
+static const struct table_column readout_columns[] = {
+	{ "readout", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
+	{ "ev/s", 6, false, 0, TABLE_COUNT, readout_events, NULL, NULL },
+	{ "bit/s", 6, false, 0, TABLE_COUNT, readout_bits, NULL, NULL },
+	{ "paused", 6, false, 1, TABLE_COUNT, readout_pause, NULL, NULL },
+	{ "paced", 6, false, 2, TABLE_COUNT, readout_pace, NULL, NULL },
+	{ "full/s", 6, false, 1, TABLE_COUNT, readout_full, NULL, NULL },
+	{ "thrott", 6, false, 2, TABLE_COUNT, readout_throttled, NULL, NULL },
+	{ "nobody", 6, false, 3, TABLE_COUNT, readout_unreachable, NULL, NULL },
+};
+
+VALUE(roce_pairs, ROCE_PAIRS)
+RATE(roce_packets, ROCE_PACKETS)
+BIT_RATE(roce_bits, ROCE_BYTES)
+RATE(roce_messages, ROCE_MESSAGES)
+RATE(roce_acks, ROCE_ACKS)
+RATE(roce_rnr, ROCE_RNR)
+RATE(roce_cnps, ROCE_CNPS)
+RATE(roce_icrc, ROCE_ICRC)
+
+static unsigned roce_severity(const struct table_line *line)
+{
+	return grows(roce_icrc(line)) ? 2 : grows(roce_rnr(line)) || grows(roce_cnps(line));
+}
+
+static const struct table_column roce_columns[] = {
+	{ "RoCE", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
+	{ "pairs", 5, false, 1, TABLE_COUNT, roce_pairs, NULL, NULL },
+	{ "pkt/s", 6, false, 0, TABLE_COUNT, roce_packets, NULL, NULL },
+	{ "bit/s", 6, false, 0, TABLE_COUNT, roce_bits, NULL, NULL },
+	{ "msg/s", 6, false, 2, TABLE_COUNT, roce_messages, NULL, NULL },
+	{ "ack/s", 6, false, 3, TABLE_COUNT, roce_acks, NULL, NULL },
+	{ "RNR/s", 6, false, 1, TABLE_COUNT, roce_rnr, NULL, NULL },
+	{ "CNP/s", 6, false, 2, TABLE_COUNT, roce_cnps, NULL, NULL },
+	{ "ICRC/s", 6, false, 1, TABLE_COUNT, roce_icrc, NULL, NULL },
+};
+
 const struct table tables[SAMPLE_N_GROUPS] = {
 	[SAMPLE_LCORES] = { "lcores", lcore_columns, COUNT_OF(lcore_columns), lcore_severity, NULL,
 			    NULL },
@@ -393,6 +494,11 @@ const struct table tables[SAMPLE_N_GROUPS] = {
 				no_severity, NULL, NULL },
 	[SAMPLE_WRITERS] = { "writers", writer_columns, COUNT_OF(writer_columns), writer_severity,
 			     NULL, NULL },
+	[SAMPLE_CREDITS] = { "builders of the system", credits_columns, COUNT_OF(credits_columns),
+			     credits_severity, NULL, NULL },
+	[SAMPLE_READOUTS] = { "readouts", readout_columns, COUNT_OF(readout_columns),
+			      readout_severity, NULL, NULL },
+	[SAMPLE_ROCE] = { "RoCE", roce_columns, COUNT_OF(roce_columns), roce_severity, NULL, NULL },
 	[SAMPLE_SCHEDULER] = { "scheduler", scheduler_columns, COUNT_OF(scheduler_columns),
 			       no_severity, NULL, NULL },
 };

@@ -140,6 +140,22 @@ double model_busiest(const struct model_node *node)
 
 // --- samples -------------------------------------------------------------------------------------
 
+// Of all readouts, a second.
+static double readout_rate(const struct model_node *node, unsigned field)
+{
+	const struct sample_list *now = &node->now.groups[SAMPLE_READOUTS];
+	double sum = 0, seconds = model_seconds(node);
+
+	for (unsigned i = 0; i < now->n; i++) {
+		const struct sample_item *before =
+		    sample_find(&node->before.groups[SAMPLE_READOUTS], now->items[i].name, i);
+
+		if (before != NULL && seconds > 0)
+			sum += (now->items[i].values[field] - before->values[field]) / seconds;
+	}
+	return sum;
+}
+
 static bool builds(const struct model_node *node)
 {
 	return node->now.groups[SAMPLE_BUILDERS].n > 0;
@@ -147,17 +163,24 @@ static bool builds(const struct model_node *node)
 
 static void add_plots(struct model_node *node)
 {
-	unsigned bytes = builds(node) ? SUMMARY_BUILT_BYTES : SUMMARY_SENT_BYTES;
+	bool reads_out = node->now.groups[SAMPLE_READOUTS].n > 0;
+	double events = model_rate(node, SUMMARY_SENT_EVENTS);
+	double bytes = model_rate(node, SUMMARY_SENT_BYTES);
 	double values[MODEL_N_PLOTS] = {
-		[MODEL_EVENTS] = builds(node) ? model_rate(node, SUMMARY_COMPLETE) +
-						    model_rate(node, SUMMARY_INCOMPLETE)
-					      : model_rate(node, SUMMARY_SENT_EVENTS),
-		[MODEL_BITS] = model_rate(node, bytes) * 8,
 		[MODEL_LATENCY] = model_latency(node, 0.99),
 		[MODEL_LOSSES] = model_losses(node),
 		[MODEL_SLOTS] = model_slots_used(node),
 	};
 
+	if (builds(node)) {
+		events = model_rate(node, SUMMARY_COMPLETE) + model_rate(node, SUMMARY_INCOMPLETE);
+		bytes = model_rate(node, SUMMARY_BUILT_BYTES);
+	} else if (reads_out) {
+		events = readout_rate(node, READOUT_EVENTS);
+		bytes = readout_rate(node, READOUT_BYTES);
+	}
+	values[MODEL_EVENTS] = events;
+	values[MODEL_BITS] = bytes * 8;
 	if (!node->has_before)
 		return;
 	for (unsigned plot = 0; plot < MODEL_N_PLOTS; plot++) {

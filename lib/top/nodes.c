@@ -181,7 +181,8 @@ static const char *const help[] = {
 	"0 Esc       overview",
 	"1 ... 9     lcores, links, builders, consumers, sources,",
 	"            ports, generators, writers, scheduler",
-	"h           history          n   all nodes",
+	"c u o       builders of the system, readouts, RoCE",
+	"h n         history, all nodes",
 	"Tab, left, right   next or previous node",
 	"s r         sort by the next column, reverse; S: as it was",
 	"/           show only what contains a text: name, role, cause",
@@ -196,6 +197,7 @@ static const char *const help[] = {
 	"lag (sources): events behind the source that is furthest ahead.",
 	"lost (sources): blocks missing or malformed, segments dropped.",
 	"PFC< PFC>: pause frames that came, that were sent, a second.",
+	"flying (system): events granted and not finished.",
 };
 
 void draw_help(struct grid *grid, unsigned row, unsigned height)

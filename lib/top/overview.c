@@ -134,15 +134,13 @@ static void draw_slots(struct grid *grid, const struct model_node *node, unsigne
 {
 	const struct sample_list *builders = &node->now.groups[SAMPLE_BUILDERS];
 	double slots = model_slots(node), free = model_value(node, SUMMARY_SLOTS_FREE), held = 0;
-	double open = model_value(node, SUMMARY_OPEN), credits = 0;
+	double open = model_value(node, SUMMARY_OPEN);
 	char text[NUMBERS_SIZE], line[64];
 	bool few = free < 0.1 * slots;
 	unsigned at;
 
-	for (unsigned i = 0; i < builders->n; i++) {
+	for (unsigned i = 0; i < builders->n; i++)
 		held += builders->items[i].values[BUILDER_HELD];
-		credits += builders->items[i].values[BUILDER_CREDITS];
-	}
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "slots");
 	// Open events and those that wait for consumers.
 	grid_bar(grid, row, LABEL, PLOT_AT - LABEL - 2, open / slots, held / slots,
@@ -152,11 +150,45 @@ static void draw_slots(struct grid *grid, const struct model_node *node, unsigne
 	numbers_count(open, text);
 	at = pair(grid, row, at, "open", text, GRID_PLAIN);
 	numbers_count(held, text);
-	at = pair(grid, row, at, "held by consumers", text, GRID_PLAIN);
-	if (!isnan(credits)) {
-		numbers_count(credits, text);
-		(void)pair(grid, row, at, "credits", text, GRID_PLAIN);
+	(void)pair(grid, row, at, "held by consumers", text, GRID_PLAIN);
+}
+
+// What the event manager tells; false if this node is not it.
+static bool draw_manager(struct grid *grid, const struct model_node *node, unsigned row)
+{
+	static const struct {
+		const char *label, *key;
+		bool is_rate;
+	} figures[] = {
+		{ "grants/s", "grants", true },
+		{ "flying", "events_outstanding", false },
+		{ "waiting", "events_waiting", false },
+	};
+	const struct sample_list *now = &node->now.groups[SAMPLE_SCHEDULER];
+	const struct sample_list *before = &node->before.groups[SAMPLE_SCHEDULER];
+	char text[NUMBERS_SIZE];
+	unsigned at;
+
+	if (node->now.manager[0] == '\0')
+		return false;
+	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "manager");
+	at = grid_text(grid, row, LABEL, 12, GRID_BOLD, node->now.manager);
+	at = at < PLOT_AT - 2 ? PLOT_AT - 2 : at;
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		const struct sample_item *item = sample_find(now, figures[i].key, 0);
+		const struct sample_item *old =
+		    node->has_before ? sample_find(before, figures[i].key, 0) : NULL;
+		double value = item != NULL ? item->values[0] : (double)NAN;
+
+		if (figures[i].is_rate)
+			value = old != NULL ? (value - old->values[0]) / model_seconds(node)
+					    : (double)NAN;
+		numbers_count(value, text);
+		at = pair(grid, row, at, figures[i].label, text, GRID_PLAIN);
 	}
+	if (node->now.scarce[0] != '\0' && strcmp(node->now.scarce, "none") != 0)
+		(void)pair(grid, row, at, "!scarce", node->now.scarce, alarm(node, true));
+	return true;
 }
 
 unsigned draw_headline(struct grid *grid, const struct model_node *node, unsigned row,
@@ -176,14 +208,14 @@ unsigned draw_headline(struct grid *grid, const struct model_node *node, unsigne
 		draw_rate(node->n_plots > 0 ? bits[last] : (double)NAN, "bit/s", text);
 		draw_figure(grid, node, row + used++, builds ? "built" : "sent", text, MODEL_BITS);
 	}
-	if (!builds)
-		return used;
-	if (height >= 3)
+	if (builds && height >= 3)
 		draw_completeness(grid, node, row + used++);
-	if (height >= 4)
+	if (builds && height >= 4)
 		draw_latency(grid, node, row + used++);
-	if (height >= 5)
+	if (builds && height >= 5)
 		draw_slots(grid, node, row + used++);
+	if (height > used && draw_manager(grid, node, row + used))
+		used++;
 	return used;
 }
 
@@ -200,9 +232,10 @@ static const struct {
 	enum sample_group group;
 	unsigned rows;
 } worth[PANELS] = {
-	{ SAMPLE_LCORES, 5 },    { SAMPLE_SOURCES, 5 }, { SAMPLE_BUILDERS, 4 },
-	{ SAMPLE_PORTS, 3 },     { SAMPLE_LINKS, 3 },   { SAMPLE_SCHEDULER, 4 },
-	{ SAMPLE_CONSUMERS, 2 }, { SAMPLE_WRITERS, 2 }, { SAMPLE_GENERATORS, 2 },
+	{ SAMPLE_LCORES, 5 },   { SAMPLE_SOURCES, 5 },    { SAMPLE_CREDITS, 5 },
+	{ SAMPLE_BUILDERS, 4 }, { SAMPLE_PORTS, 3 },      { SAMPLE_READOUTS, 3 },
+	{ SAMPLE_LINKS, 3 },    { SAMPLE_ROCE, 2 },       { SAMPLE_CONSUMERS, 2 },
+	{ SAMPLE_WRITERS, 2 },  { SAMPLE_GENERATORS, 2 }, { SAMPLE_SCHEDULER, 0 },
 };
 
 // Every `step`th of those that the node has, from number `first` on.
@@ -214,6 +247,9 @@ static unsigned list_panels(const struct model_node *node, struct panel *panels,
 	for (unsigned i = 0; i < PANELS; i++) {
 		unsigned lines = node->now.groups[worth[i].group].n;
 
+		// What the event manager counts is many; its headline is among the others.
+		if (worth[i].rows == 0)
+			continue;
 		if (lines > 0 && seen++ % step == first)
 			panels[n++] = (struct panel){ worth[i].group, lines + 1, 0 };
 	}

@@ -46,7 +46,7 @@ static const struct group {
 			      "name",
 			      { "slots", "slots_free", "events_open", "events_held",
 				"events_complete", "events_incomplete", "events_discarded",
-				"bytes_built", "credits" } },
+				"bytes_built" } },
 	[SAMPLE_CONSUMERS] = { NULL,
 			       "name",
 			       { "members", "lag", "delivered", "released", "regained" } },
@@ -65,6 +65,19 @@ static const struct group {
 			     "name",
 			     { "events", "bytes", "files", "pauses", "failures", "refused" } },
 	[SAMPLE_SCHEDULER] = { NULL, NULL, { NULL } },
+	[SAMPLE_CREDITS] = { "credits",
+			     "name",
+			     { "slots", "free", "granted", "in_flight_bytes", "rate_permille",
+			       "paused_permille", "grants", "oldest_ns", "registered",
+			       "excluded" } },
+	[SAMPLE_READOUTS] = { "readout",
+			      "name",
+			      { "events", "payload_bytes", "held_pause", "held_pace", "full",
+				"throttled", "unreachable" } },
+	[SAMPLE_ROCE] = { "roce",
+			  "name",
+			  { "queue_pairs", "packets", "bytes", "messages", "acks_sent", "rnr_sent",
+			    "cnps_sent", "icrc_errors" } },
 };
 
 static double number(const cJSON *object, const char *key)
@@ -148,30 +161,18 @@ static void join_roles(char note[SAMPLE_NOTE_SIZE], const cJSON *roles)
 	}
 }
 
-// Counters of pause frames, whatever the kind of flow control calls them.
-static void take_pause(struct sample_item *item, const cJSON *port)
+// Counters of pause frames have a group of their own.
+static void take_pause(struct sample_item *item, const cJSON *flow_controls)
 {
-	double sent = (double)NAN, received = (double)NAN;
-	const cJSON *key;
+	const cJSON *port;
 
-	cJSON_ArrayForEach(key, port)
+	cJSON_ArrayForEach(port, flow_controls)
 	{
-		bool is_sent, is_received;
-
-		if (key->string == NULL || !cJSON_IsNumber(key) ||
-		    (strncmp(key->string, "pfc_", 4) != 0 &&
-		     strncmp(key->string, "pause_", 6) != 0))
+		if (strcmp(text(port, "name"), item->name) != 0)
 			continue;
-		is_sent = strstr(key->string, "sent") != NULL || strstr(key->string, "tx") != NULL;
-		is_received =
-		    strstr(key->string, "received") != NULL || strstr(key->string, "rx") != NULL;
-		if (is_sent)
-			sent = (isnan(sent) ? 0 : sent) + key->valuedouble;
-		else if (is_received)
-			received = (isnan(received) ? 0 : received) + key->valuedouble;
+		item->values[PORT_PAUSED] = number(port, "xoff_received");
+		item->values[PORT_PAUSING] = number(port, "xoff_sent");
 	}
-	item->values[PORT_PAUSING] = sent;
-	item->values[PORT_PAUSED] = received;
 }
 
 static void name_item(struct sample_item *item, const cJSON *object, enum sample_group group)
@@ -248,7 +249,7 @@ static bool take_group(struct sample *sample, const cJSON *snapshot, enum sample
 		take_fields(item, object, group);
 		item->drops = take_drops(item->cause, object);
 		if (group == SAMPLE_PORTS)
-			take_pause(item, object);
+			take_pause(item, cJSON_GetObjectItemCaseSensitive(snapshot, "pfc"));
 		if (group == SAMPLE_BUILDERS &&
 		    !take_consumers(&sample->groups[SAMPLE_CONSUMERS], object))
 			return false;
@@ -286,6 +287,17 @@ static bool take_numbers(struct sample_list *list, const cJSON *object, const ch
 	return true;
 }
 
+// The first event manager: there is one.
+static void take_manager(struct sample *sample, const cJSON *snapshot)
+{
+	const cJSON *manager = cJSON_GetObjectItemCaseSensitive(snapshot, "sched");
+
+	if (cJSON_IsArray(manager))
+		manager = manager->child;
+	snprintf(sample->manager, sizeof(sample->manager), "%s", text(manager, "state"));
+	snprintf(sample->scarce, sizeof(sample->scarce), "%s", text(manager, "scarce"));
+}
+
 bool sample_take(struct sample *sample, const cJSON *snapshot, double time_ms)
 {
 	const cJSON *summary = cJSON_GetObjectItemCaseSensitive(snapshot, "summary");
@@ -298,6 +310,7 @@ bool sample_take(struct sample *sample, const cJSON *snapshot, double time_ms)
 		sample->summary[i] = number(summary, summary_keys[i]);
 	(void)take_drops(sample->cause, summary); // the sum is the appliance's
 	latency_counts_take(&sample->latency, snapshot, "latency_complete_ns");
+	take_manager(sample, snapshot);
 	for (unsigned group = 0; group < SAMPLE_N_GROUPS && result; group++)
 		if (groups[group].member != NULL)
 			result = take_group(sample, snapshot, (enum sample_group)group);

@@ -25,7 +25,10 @@ enum sample_group {
 	SAMPLE_PORTS,
 	SAMPLE_GENERATORS,
 	SAMPLE_WRITERS,
-	SAMPLE_SCHEDULER, // each number that it tells
+	SAMPLE_SCHEDULER, // each number that the event manager tells
+	SAMPLE_CREDITS,   // builders of the system, as the event manager knows them
+	SAMPLE_READOUTS,
+	SAMPLE_ROCE, // ports
 	SAMPLE_N_GROUPS,
 };
 
@@ -62,7 +65,6 @@ enum {
 	BUILDER_INCOMPLETE,
 	BUILDER_DISCARDED,
 	BUILDER_BYTES,
-	BUILDER_CREDITS,
 };
 enum {
 	CONSUMERS_MEMBERS,
@@ -95,6 +97,38 @@ enum {
 };
 enum { WRITER_EVENTS, WRITER_BYTES, WRITER_FILES, WRITER_PAUSES, WRITER_FAILURES, WRITER_REFUSED };
 enum { SCHEDULER_VALUE };
+enum {
+	CREDITS_SLOTS,
+	CREDITS_FREE,
+	CREDITS_GRANTED,
+	CREDITS_IN_FLIGHT,
+	CREDITS_RATE,   // thousandths of that without congestion
+	CREDITS_PAUSED, // share of time, thousandths
+	CREDITS_GRANTS,
+	CREDITS_OLDEST,
+	CREDITS_REGISTERED,
+	CREDITS_EXCLUDED,
+};
+enum {
+	READOUT_EVENTS,
+	READOUT_BYTES,
+	READOUT_PAUSE,
+	READOUT_PACE,
+	READOUT_FULL,
+	READOUT_THROTTLED,
+	READOUT_UNREACHABLE,
+};
+enum {
+	ROCE_PAIRS,
+	ROCE_PACKETS,
+	ROCE_BYTES,
+	ROCE_MESSAGES,
+	ROCE_ACKS,
+	ROCE_RNR,
+	ROCE_CNPS,
+	ROCE_ICRC,
+
+};
 
 struct sample_item {
 	char name[SAMPLE_NAME_SIZE];
@@ -113,7 +147,9 @@ struct sample {
 	double time_ms;
 	char state[16];
 	double summary[SUMMARY_N];
-	char cause[SAMPLE_CAUSE_SIZE]; // of the most drops
+	char cause[SAMPLE_CAUSE_SIZE];  // of the most drops
+	char manager[SAMPLE_NOTE_SIZE]; // state of the run, where this node is the event manager
+	char scarce[SAMPLE_NAME_SIZE];  // builder that is short of slots
 	struct latency_counts latency;
 	struct sample_list groups[SAMPLE_N_GROUPS];
 };

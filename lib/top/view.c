@@ -27,6 +27,9 @@ static const struct {
 	[VIEW_GROUPS + SAMPLE_GENERATORS] = { "generators", '7' },
 	[VIEW_GROUPS + SAMPLE_WRITERS] = { "writers", '8' },
 	[VIEW_GROUPS + SAMPLE_SCHEDULER] = { "scheduler", '9' },
+	[VIEW_GROUPS + SAMPLE_CREDITS] = { "system", 'c' },
+	[VIEW_GROUPS + SAMPLE_READOUTS] = { "readouts", 'u' },
+	[VIEW_GROUPS + SAMPLE_ROCE] = { "RoCE", 'o' },
 	[VIEW_HISTORY] = { "history", 'h' },
 	[VIEW_NODES] = { "nodes", 'n' },
 };

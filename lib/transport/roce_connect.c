@@ -135,6 +135,32 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 	(void)cm_accept(port->cm, event->id, &acceptance, now); // else an event tells of the end
 }
 
+// The counters of a queue pair outlive it. What follows frees it.
+static void begin_close(struct roce_port *port, const struct queue_pair *qp)
+{
+	const uint64_t *from = (const uint64_t *)&qp->counters;
+	uint64_t *to = (uint64_t *)&port->closed;
+
+	atomic_fetch_add_explicit(&port->changes, 1, memory_order_acq_rel);
+	for (unsigned i = 0; i < sizeof(port->closed) / sizeof(*to); i++)
+		qp_count(&to[i], from[i]);
+}
+
+static void end_close(struct roce_port *port)
+{
+	atomic_fetch_add_explicit(&port->changes, 1, memory_order_release);
+}
+
+static void end_connection(struct roce_port *port, const struct cm_event *event)
+{
+	if (event->qp != NULL)
+		begin_close(port, event->qp);
+	cm_release(port->cm, event->id);
+	if (event->qp != NULL)
+		end_close(port);
+	give_back(port, event->user);
+}
+
 static void serve_cm_events(struct roce_port *port, uint64_t now)
 {
 	struct cm_event event;
@@ -153,8 +179,7 @@ static void serve_cm_events(struct roce_port *port, uint64_t now)
 		case CM_REFUSED:
 		case CM_FAILED:
 		case CM_DISCONNECTED:
-			cm_release(port->cm, event.id);
-			give_back(port, event.user);
+			end_connection(port, &event);
 			break;
 		}
 	}
@@ -229,7 +254,9 @@ static void serve_feroce_events(struct roce_port *port)
 		if (event.kind == FEROCE_OPENED && peer == port->offered)
 			port->offered = NULL;
 		if (event.kind == FEROCE_CLOSED) {
+			begin_close(port, event.qp);
 			feroce_release(port->feroce, event.qp);
+			end_close(port);
 			give_back(port, peer);
 		}
 	}

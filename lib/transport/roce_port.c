@@ -12,6 +12,7 @@
 #define SOURCE_PORTS    16384u
 #define FIRST_PORT      49152u
 #define LARGEST_MESSAGE (1u << 31) // of the standard
+#define MOST_TRIES      100u       // to sum while connections end
 
 // --- what leaves ---
 
@@ -185,10 +186,44 @@ unsigned roce_port_qps(const struct roce_port *port)
 	return port->table.mask + 1;
 }
 
-bool roce_port_qp(const struct roce_port *port, unsigned index, struct roce_port_qp *out)
+unsigned roce_port_open_qps(const struct roce_port *port)
 {
-	const struct queue_pair *qp = &port->table.qps[index];
+	return __atomic_load_n(&port->table.n_open, __ATOMIC_RELAXED);
+}
 
+static void add_counters(struct qp_counters *sums, const struct qp_counters *counters)
+{
+	const uint64_t *from = (const uint64_t *)counters;
+	uint64_t *to = (uint64_t *)sums;
+
+	for (unsigned i = 0; i < sizeof(*sums) / sizeof(*to); i++)
+		to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+static void sum_counters(const struct roce_port *port, struct qp_counters *sums)
+{
+	*sums = (struct qp_counters){ 0 };
+	add_counters(sums, &port->closed);
+	for (unsigned i = 0; i <= port->table.mask; i++)
+		if (port->table.qps[i].state != QP_FREE)
+			add_counters(sums, &port->table.qps[i].counters);
+}
+
+void roce_port_totals(const struct roce_port *port, struct qp_counters *sums)
+{
+	for (unsigned tries = 0; tries < MOST_TRIES; tries++) {
+		unsigned before = atomic_load_explicit(&port->changes, memory_order_acquire);
+
+		sum_counters(port, sums);
+		atomic_thread_fence(memory_order_acquire);
+		if (before % 2 == 0 &&
+		    atomic_load_explicit(&port->changes, memory_order_relaxed) == before)
+			return;
+	}
+}
+
+bool roce_qp_read(const struct queue_pair *qp, struct roce_port_qp *out)
+{
 	if (qp->state == QP_FREE)
 		return false;
 	*out = (struct roce_port_qp){
@@ -198,10 +233,16 @@ bool roce_port_qp(const struct roce_port *port, unsigned index, struct roce_port
 		.service = qp->service,
 		.cause = qp->cause,
 		.expected_psn = qp->expected_psn,
+		.next_psn = qp->next_psn,
 		.msn = qp->msn,
 		.path_mtu = qp->path_mtu,
 		.peer = qp->peer,
 		.counters = qp->counters,
 	};
 	return true;
+}
+
+bool roce_port_qp(const struct roce_port *port, unsigned index, struct roce_port_qp *out)
+{
+	return roce_qp_read(&port->table.qps[index], out);
 }

@@ -75,7 +75,9 @@ struct roce_port_counters {
 struct roce_port_qp {
 	uint32_t qpn, peer_qpn;
 	uint8_t state, service, cause;
-	uint32_t expected_psn, msn;
+	uint32_t expected_psn; // that the peer is to send
+	uint32_t next_psn;     // that we send next, where we send
+	uint32_t msn;
 	uint16_t path_mtu;
 	struct qp_address peer;
 	struct qp_counters counters;
@@ -116,6 +118,12 @@ bool roce_port_leave(struct roce_port *port, uint64_t now);
 const struct roce_port_counters *roce_port_counters(const struct roce_port *port);
 // NULL where connections are not made by RDMA CM.
 const struct cm_counters *roce_port_cm_counters(const struct roce_port *port);
+// Connections of RDMA CM or of FERoCE boards, and static queue pairs.
+unsigned roce_port_open_qps(const struct roce_port *port);
+// Sums over all queue pairs, of those that are gone, too.
+void roce_port_totals(const struct roce_port *port, struct qp_counters *sums);
 // The queue pair at place `index`; false if there is none, index < roce_port_qps().
 bool roce_port_qp(const struct roce_port *port, unsigned index, struct roce_port_qp *qp);
 unsigned roce_port_qps(const struct roce_port *port);
+// The same of any queue pair; false if it is free.
+bool roce_qp_read(const struct queue_pair *qp, struct roce_port_qp *out);

@@ -5,6 +5,8 @@
 // roce_receive.c (packets of queue pairs) and roce_connect.c (how queue pairs come and go).
 #pragma once
 
+#include <stdatomic.h>
+
 #include "transport/event_index.h"
 #include "transport/roce_port.h"
 
@@ -44,6 +46,8 @@ struct roce_port {
 	uint32_t sample;    // packets until the next ICRC is verified
 	uint64_t next_look; // ns: the managers are left alone before
 	bool leaving;
+	atomic_uint changes;       // odd while counters move from a queue pair to `closed`
+	struct qp_counters closed; // of queue pairs that are gone
 	struct rte_mbuf *pending[ROCE_PENDING_MOST]; // frames that are to leave
 	unsigned n_pending;
 	struct roce_port_counters counters;

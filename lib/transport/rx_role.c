@@ -477,9 +477,9 @@ static void observe(struct rx *rx)
 	for (unsigned i = 0; i < p->n_builders; i++) {
 		const struct link *link = p->links[i];
 		uint64_t links = (uint64_t)rte_ring_count(link->ring) * PAUSE_FULL / link->depth;
-		uint64_t slots = RTE_MIN(evring_outstanding(p->rings[i]) * PAUSE_FULL /
-					     evring_slots(p->rings[i]),
-					 (uint64_t)PAUSE_FULL);
+		uint64_t slots =
+		    RTE_MIN(evring_used(p->rings[i]) * PAUSE_FULL / evring_slots(p->rings[i]),
+			    (uint64_t)PAUSE_FULL);
 
 		occupancy.links = RTE_MAX(occupancy.links, (uint32_t)links);
 		occupancy.slots = RTE_MAX(occupancy.slots, (uint32_t)slots);

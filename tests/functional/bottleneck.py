@@ -15,6 +15,7 @@ import time
 
 import appliance
 import cluster
+import network
 import telemetry
 from evbtest import check
 
@@ -61,8 +62,8 @@ class Layout:
     mtu: int = 1500
     link: float = 100e6  # bit/s of each builder's link
     told: bool = True  # whether the event manager knows it
-    queue: int = 60_000  # bytes, in front of the link
-    offered: float = 0  # share of what all links take together; 0: as much as there is room for
+    queue: int = 60_000  # bytes, in front of the link; 0: the link is not narrow
+    rate: float = 0  # events a second that there are; 0: as many as there is room for
     slots: int = 32
     consumed: bool = False  # builders have a group of consumers, which somebody must be
     pfc: bool = False  # builders' ports pause their link partner
@@ -97,8 +98,8 @@ class Layout:
     def _readout(self, index):
         generator = {"name": "boards", "port": "wire", "ids": [index + 1],
                      "size": {"mean": self.fragment}}
-        if self.offered:
-            generator["rate"] = self.offered * self.capacity
+        if self.rate:
+            generator["rate"] = self.rate
         return {"name": f"r{index}", "ports": [self._port(10 + index)], "generators": [generator]}
 
     def configuration(self, name):
@@ -153,7 +154,7 @@ class Farm(cluster.System):
         return {key: counters[key] for key in ("packets", "bytes", "drops")}
 
     def start(self, *nodes, arguments=()):
-        for node in self.builders:
+        for node in self.builders if self.layout.queue else ():
             self.narrow(node, self.layout.link, self.layout.queue)
         super().start(*nodes, arguments=arguments)
 
@@ -178,9 +179,10 @@ class Farm(cluster.System):
         return self.client(node).query("/evb/readout/info", "boards")
 
     def sample(self):
+        narrow = self.builders if self.layout.queue else ()
         return Sample(time.monotonic(),
                       {node: self.client(node).query("/evb/summary") for node in self.builders},
-                      {node: self.link(node) for node in self.builders},
+                      {node: self.link(node) for node in narrow},
                       self.sched(), self.credits())
 
     def wait_for_events(self, count=1):
@@ -227,14 +229,63 @@ def rates(before, after, layout):
     }
 
 
+def losses(summary):
+    """Packets and segments that were lost or dropped, and events that are not complete, by a
+    node's final account. Events that the end of the run cut off are no loss."""
+    packets, segments, events = summary["packets"], summary["segments"], summary["events"]
+    late = segments["dropped"].get("late", 0)  # of those events
+    return (sum(packets["dropped"].values()) + packets["missed"] +
+            sum(segments["dropped"].values()) - late +
+            events["incomplete"] - min(events["flushed"], events["incomplete"]))
+
+
+class Direct(cluster.System):
+    """Context manager: two nodes over one veth pair, one that sends without being granted and is
+    the manager, one that builds. pfc: whether they pause each other."""
+
+    def __init__(self, work, pfc, slots=128, packing=50, fragment=200, rate=0, changes=None):
+        ports = [{"name": "wire", "profile": "af_packet", "device": "eth1", "link_rate": 1e9,
+                  "address": f"10.78.0.{number}/24",
+                  "flow_control": {"mode": "soft" if pfc else "off", "high_water": 0.5,
+                                   "low_water": 0.3}} for number in (1, 2)]
+        super().__init__(work, appliance.merged({
+            "name": work.name(),
+            "sources": {"ids": ["1-4"], "packing": packing},
+            "events": {"deadline": "5s"},
+            "memory": {"kind": "shm"},
+            "event_manager": {"mode": "static", "heartbeat_timeout": "5s"},
+            "nodes": [
+                {"name": "a", "manager": True, "ports": [ports[0]],
+                 "generators": [{"name": "boards", "port": "wire", "rate": rate,
+                                 "size": {"mean": fragment}}]},
+                {"name": "b", "ports": [ports[1]], "event_ring": {"groups": [GROUP]},
+                 "builders": [{"name": "b", "slots": slots, "slot_size": "64KiB"}]}],
+        }, changes or {}))
+
+    def __enter__(self):
+        self.bridge = self._stack.enter_context(network.Pair(
+            {"a": ("eth1", 1500), "b": ("eth1", 1500)}))
+        self._stack.callback(self._clean)
+        return self
+
+    def query(self, node, *arguments):
+        with telemetry.Telemetry(f"{self.name}-{node}") as client:
+            return client.query(*arguments)
+
+
 @contextlib.contextmanager
 def consumers(work, farm, program, microseconds):
     """A consumer of each builder's events. microseconds: {node: of an event}, or of all."""
     processes = {}
     for node in farm.builders:
         each = microseconds[node] if isinstance(microseconds, dict) else microseconds
-        processes[node] = work.start(program, f"{farm.name}-{node}", GROUP, str(each))
-        processes[node].wait_for_line("joined")
+        processes[node] = consumer(work, farm, node, program, each)
     yield processes
     for process in processes.values():
         process.finish()
+
+
+def consumer(work, system, node, program, microseconds):
+    process = work.start(program, f"{system.name}-{node}", GROUP, str(round(microseconds)))
+    process.wait_for_line("joined")
+    return process

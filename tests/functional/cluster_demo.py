@@ -69,7 +69,8 @@ def account(summaries):
     for node, summary in summaries.items():
         print(f"  {node:10}  {summary['events']['complete']:12}  {summary['bytes_built']:14}")
     print(f"  {'all':10}  {built:12}  {size:14}")
-    print(f"\nin {seconds:.1f} s: {scaled(built / seconds, 'events/s')}, "
+    print()
+    print(f"in {seconds:.1f} s: {scaled(built / seconds, 'events/s')}, "
           f"{scaled(size / seconds, 'B/s')} built")
     print(f"incomplete {total('events', 'incomplete')}, discarded {total('events', 'discarded')}")
     print(f"segments   {total('segments', 'received')} received, {total('segments', 'placed')} "

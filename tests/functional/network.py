@@ -8,7 +8,7 @@
 End b has no address of its own: whoever answers there is the program under test.
 
 Bridge: a namespace for each node of a system, all joined by a bridge in one more; the nodes' ends
-have no addresses of their own either.
+have no addresses of their own either. Pair: the same for two nodes, without a bridge.
 """
 
 import contextlib
@@ -193,6 +193,39 @@ class Bridge:
             _ip("-n", self.bridge.name, "link", "set", self.port(node), "master", "bridge", "up")
             _ip("-n", namespace.name, "link", "set", "lo", "up")
             _ip("-n", namespace.name, "link", "set", device, "up")
+
+
+class Pair:
+    """Context manager: the namespaces of two nodes, joined by one veth pair, so that what a bridge
+    does not pass on (pause frames) gets through. devices and `nodes` as of Bridge."""
+
+    def __init__(self, devices):
+        self._devices = devices
+        self._stack = contextlib.ExitStack()
+        self.nodes = {}
+
+    def __enter__(self):
+        evbtest.need_root()
+        _sweep()
+        try:
+            self._make()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def _make(self):
+        ends = []
+        for node, (device, mtu) in self._devices.items():
+            self.nodes[node] = _make_namespace(self._stack, node, device)
+            ends.append(("name", device, "netns", self.nodes[node].name, "mtu", str(mtu)))
+        _ip("link", "add", *ends[0], "type", "veth", "peer", *ends[1])
+        for namespace in self.nodes.values():
+            _ip("-n", namespace.name, "link", "set", "lo", "up")
+            _ip("-n", namespace.name, "link", "set", namespace.device, "up")
 
 
 def _internet_checksum(data):

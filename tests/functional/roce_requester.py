@@ -186,6 +186,9 @@ class QueuePair:
                                   asks and not self._service))
         self.messages += 1
 
+    def packets(self):
+        return len(self._packets)
+
     def psn(self, index):
         return (self.first_psn + index) & PSN_MASK
 

@@ -11,12 +11,13 @@ images, which are made when there are none (20 s).
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 
 import evbtest
 import network
-from evbtest import check, skip
+from evbtest import check, check_equal, skip
 
 GUEST_ADDRESS = "10.77.0.1"
 PEER_ADDRESS = "10.77.0.2"
@@ -113,6 +114,10 @@ class Guest:
                          "action mirred egress redirect dev ifb0; "
                          f"tc qdisc replace dev ifb0 root netem {' '.join(inward)}")
             yield
+            told = self.run("tc", "-s", "qdisc", "show")
+            wanted = sum("loss" in (words or ()) for words in (outward, inward))
+            check_equal(len(re.findall(r"netem.*\n.*\(dropped [1-9]", told)), wanted,
+                        f"directions in which packets were lost, by {told}")
         finally:
             self.run("sh", "-c", "tc qdisc del dev eth0 root; tc qdisc del dev eth0 ingress; "
                      "ip link del ifb0; true", status=None)

@@ -181,15 +181,27 @@ def test_pull():
         run_to_the_end(work, folded(work, "pull", count=EVENTS), EVENTS)
 
 
+def test_the_builder_that_was_named():
+    """Where builders take strict turns it is known which one the event manager names."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", count=EVENTS // 4, event_manager={
+            "policy": "round-robin", "strict": True, "relax_after": "10s"})
+        where = run_to_the_end(work, configuration, EVENTS // 4)
+        check_turns(configuration, where)
+
+
+def check_turns(configuration, where):
+    names = builders(configuration)
+    for event, node in where.items():
+        check_equal(node, names[event // PACKING % len(names)], f"builder of event {event}")
+
+
 def test_static():
     """The formula names the builder: event index modulo builders. Nobody holds the sources back, so
     they send at a rate; the run ends two deadlines after the last of them."""
     with evbtest.Workspace() as work:
         configuration = folded(work, "static", count=EVENTS, rate=1000, events={"deadline": "2s"})
-        where = run_to_the_end(work, configuration, EVENTS)
-        names = builders(configuration)
-        for event, node in where.items():
-            check_equal(node, names[event // PACKING % len(names)], f"builder of event {event}")
+        check_turns(configuration, run_to_the_end(work, configuration, EVENTS))
 
 
 def test_two_generators_and_several_builders():

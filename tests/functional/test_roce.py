@@ -12,6 +12,7 @@ import evbtest
 import judge
 import network
 import roce_requester
+import telemetry
 from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1005)
@@ -38,7 +39,7 @@ def configuration(work, net, stream, kinds, slots=256):
         roce={"connection": "static", "queue_pairs": pairs, "path_mtu": 1024})
 
 
-def boards(stream, kinds, operations):
+def boards(stream, kinds, operations, end_of_run=True):
     """Queue pairs with all blocks of their source and the end of the run posted."""
     pairs = []
     for number, (source, kind, operation) in enumerate(zip(stream.sources, kinds, operations)):
@@ -49,7 +50,8 @@ def boards(stream, kinds, operations):
             region=(REGION[0] + 4 * number, RKEY + number), source_port=0xC000 + number)
         for index, blocks in enumerate(stream.blocks):
             pair.post(blocks[source], name, index if immediate else None)
-        pair.post(ejfat_sender.encode_mfp(source, ejfat_sender.END_OF_RUN, []), name)
+        if end_of_run:
+            pair.post(ejfat_sender.encode_mfp(source, ejfat_sender.END_OF_RUN, []), name)
         pairs.append(pair)
     return pairs
 
@@ -135,6 +137,43 @@ def test_few_slots():
     lost."""
     pairs, _ = run_boards(["send", "write", "write_imm"], events=200, slots=4, in_turn=False)
     check(pairs[0].counts["rnr"] > 10, f"not held back: {pairs[0].counts}")
+
+
+def test_telemetry():
+    """What /evb/qp and /evb/roce tell of two boards, on a wire with faults."""
+    events, kinds = 200, ["rc", "uc"]
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(1500))
+        stream = ejfat_sender.Stream(SOURCES[:2], events, packing=10, size=(0, 800))
+        evb = work.run(configuration(work, net, stream, kinds), namespace=net.evb)
+        pairs = boards(stream, kinds, ["send", "write"], end_of_run=False)
+        wire = work.enter(wire_of(net, double=0.1))
+        roce_requester.run(wire, pairs[1:], RATE)
+        wire = work.enter(wire_of(net, lose=0.02, double=0.1))
+        roce_requester.run(wire, pairs[:1], RATE)
+        with telemetry.Telemetry(evb.name) as client:
+            names = client.query("/evb/qp/list")
+            check_equal(names, ["wire/32", "wire/33"], "queue pairs")
+            reliable, unreliable = (client.query("/evb/qp/info", name) for name in names)
+            port = client.query("/evb/roce/info", "wire")
+            check("error" in client.query("/evb/qp/info", "wire/34"), "one that is not there")
+        for told, pair, kind, number in zip((reliable, unreliable), pairs, kinds, range(2)):
+            expected = {
+                "name": names[number], "service": kind, "state": "ready", "cause": "none",
+                "peer": "10.0.0.99", "qpn": 0x20 + number, "peer_qpn": 0x120 + number,
+                "path_mtu_bytes": 1024, "messages": events, "msn": events,
+                "bytes": sum(len(blocks[SOURCES[number]]) for blocks in stream.blocks),
+                "packets": pair.packets(), "expected_psn": pair.psn(pair.packets())}
+            check_equal({key: told[key] for key in expected}, expected, f"queue pair {number}")
+        answers = (reliable["nak_sent_sequence"], reliable["duplicates"])
+        check(min(answers) > 0, f"NAKs and duplicates: {answers}")
+        check_equal(port["datagrams"], port["datagrams_data"] + port["datagrams_taken"],
+                    "RoCE packets of the port")
+        for key in ("messages", "bytes", "packets", "duplicates", "acks_sent"):
+            check_equal(port[key], reliable[key] + unreliable[key], f"sum of {key}")
+        summary = evb.drain()
+        check_packets(summary)
+        judge.check_files(work.path("events"), stream.expected())
 
 
 def test_wrong_key():

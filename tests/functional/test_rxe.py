@@ -2,10 +2,13 @@
 # Copyright (c) 2026, the evb authors
 """A real RoCE v2 peer: Linux's rxe in a virtual machine, whose programs connect by librdmacm.
 
-verbs_mfp.c sends event data to evb. Where the machine cannot be had, all is skipped.
+verbs_mfp.c sends event data to evb; rping, ib_send_bw and ib_write_bw, as Debian ships them, have
+rdma_server.c at the other end, which is evb's RoCE engines on a raw socket. Where the machine cannot
+be had, all is skipped.
 """
 
 import atexit
+import contextlib
 import os
 import shutil
 
@@ -18,6 +21,7 @@ from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1005)
 SERVICE = 19523
+PORTS = {"rping": 7174, "perftest": 18515}
 GUEST_FILES = "/tmp/mfps"
 
 _guest = []
@@ -96,6 +100,60 @@ def test_reordering():
     faults = {"outward": ("delay", "1ms", "reorder", "5%")}
     run_verbs("send", 2500, **faults)
     run_verbs("write_imm", 2500, **faults)
+
+
+@contextlib.contextmanager
+def server(program):
+    """rdma_server in evb's place; yields its process."""
+    machine = guest()
+    tool = os.environ.get("EVB_RDMA_SERVER")
+    if not tool:
+        evbtest.skip("EVB_RDMA_SERVER names no program")
+    with evbtest.Workspace() as work:
+        process = work.start(tool, program, rxe.DEVICE, rxe.PEER_ADDRESS, str(PORTS[program]),
+                             namespace=machine.namespace)
+        process.wait_for_line("ready")
+        yield process
+        check(process.running(), f"ended: {process.describe()}")
+        check_equal(process.stop(), 0, f"status of {process.describe()}")
+        check("failed" not in process.output(), f"failed: {process.describe()}")
+
+
+def ping_pong(count, size, **faults):
+    """rping as client: its buffer is READ, and what was read is WRITTEN back and compared."""
+    machine = guest()
+    with server("rping") as process, machine.faults(**faults):
+        said = machine.run("rping", "-c", "-a", rxe.PEER_ADDRESS, "-p", str(PORTS["rping"]), "-v",
+                           "-V", "-C", str(count), "-S", str(size))
+        check_equal(said.count("ping data: rdma-ping-"), count, f"pings in {said[-2000:]}")
+        process.wait_for_line("gone 0")
+
+
+def test_rping():
+    ping_pong(50, 64)
+    ping_pong(20, 5000)
+
+
+def test_rping_with_loss():
+    ping_pong(30, 5000, outward=("loss", "2%"), inward=("loss", "2%"))
+
+
+def bandwidth(program, size, count):
+    machine = guest()
+    with server("perftest") as process:
+        said = machine.run(program, "-R", "-d", "rxe0", "-F", "-p", str(PORTS["perftest"]), "-s",
+                           str(size), "-n", str(count), rxe.PEER_ADDRESS)
+        check(f" {size} " in said, f"no result in {said}")
+        line = process.wait_for_line("gone 1: ")
+        check_equal(line, f"gone 1: {count} messages, {size * count} bytes", "data that came")
+
+
+def test_ib_send_bw():
+    bandwidth("ib_send_bw", 65536, 200)
+
+
+def test_ib_write_bw():
+    bandwidth("ib_write_bw", 65536, 200)
 
 
 if __name__ == "__main__":

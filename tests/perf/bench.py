@@ -22,6 +22,7 @@ import machine
 import runs
 import suites_bounds
 import suites_build
+import suites_cluster
 import suites_curve
 import suites_paths
 import suites_roce
@@ -38,6 +39,8 @@ SUITES = {
     "scale": (suites_build.run_scale, "cost against sources, slots, builders, disorder"),
     "roce": (suites_roce.run_roce, "requester, ring port, responder, events"),
     "sched": (suites_sched.run_sched, "decisions of the event manager"),
+    "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
+    "suspend": (suites_cluster.run_suspend, "builders that pause, stop or are slow (root)"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
     "curve": (suites_curve.run_curve, "throughput and load against message size, as in 1998"),

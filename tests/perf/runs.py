@@ -26,6 +26,8 @@ UNITS = {
     "events/s": ("k/s", 1e-3),
     "ns": ("ns", 1),
     "us": ("us", 1e-3),  # of ns
+    "ms": ("ms", 1e-6),  # of ns
+    "/s": ("/s", 1),
     "share": ("%", 100),
     "": ("", 1),
 }
@@ -389,7 +391,7 @@ def progress(text):
 def figure(values, unit):
     """Median and spread of repetitions."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values),
-            "values": values, "unit": {"us": "ns"}.get(unit, unit)}
+            "values": values, "unit": {"us": "ns", "ms": "ns"}.get(unit, unit)}
 
 
 class Table:

@@ -13,6 +13,7 @@
 
 #include "builder/builder_role.h"
 #include "evring/evb_reader.h"
+#include "pipeline/mailbox.h"
 #include "transport/segment_mbuf.h"
 #include "wire/mep.h"
 
@@ -28,6 +29,7 @@ struct role_bench {
 	struct link *links[2];
 	struct rte_mempool *pool;
 	struct role *role;
+	struct mailbox mail[2]; // to and from the event manager's side, where events are granted
 	uint64_t now;
 };
 
@@ -52,7 +54,7 @@ static void open_ring(struct role_bench *bench)
 }
 
 // `events`: keys of the configuration's events.
-static void open_bench(struct role_bench *bench, const char *events)
+static void open_bench_for(struct role_bench *bench, const char *events, bool granted)
 {
 	char text[512];
 	struct builder_parameters parameters;
@@ -80,15 +82,28 @@ static void open_bench(struct role_bench *bench, const char *events)
 		.links = bench->links,
 		.n_links = 2,
 	};
+	if (granted) {
+		assert_true(mailbox_make(&bench->mail[0], "to", 64, 0));
+		assert_true(mailbox_make(&bench->mail[1], "from", 64, 0));
+		parameters.from_control = &bench->mail[0];
+		parameters.to_control = &bench->mail[1];
+	}
 	bench->role = builder_role_create(&parameters);
 	assert_non_null(bench->role);
 	assert_string_equal(bench->role->name, "builder.b");
 	bench->now = rte_rdtsc();
 }
 
+static void open_bench(struct role_bench *bench, const char *events)
+{
+	open_bench_for(bench, events, false);
+}
+
 static void close_bench(struct role_bench *bench)
 {
 	bench->role->operations->fini(bench->role);
+	for (unsigned i = 0; i < 2; i++)
+		mailbox_free(&bench->mail[i]);
 	for (unsigned i = 0; i < 2; i++)
 		link_destroy(bench->links[i]);
 	assert_int_equal(rte_mempool_in_use_count(bench->pool), 0);
@@ -402,6 +417,114 @@ static void no_slot__overtaken_event_makes_room(void **state)
 	close_bench(&bench);
 }
 
+static void tell(struct role_bench *bench, enum note_kind kind, uint64_t event_id, uint32_t slot)
+{
+	const struct note note = { .kind = (uint16_t)kind, .event = event_id / 2, .slot = slot };
+
+	assert_true(mailbox_put(&bench->mail[0], &note));
+}
+
+// What the builder says next is that it has built n events, which are then published.
+static void publish(struct role_bench *bench, unsigned n)
+{
+	struct note built[SLOTS], published[SLOTS];
+
+	assert_int_equal(mailbox_take(&bench->mail[1], built, SLOTS), n);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(built[i].kind, NOTE_BUILT);
+		assert_int_equal(built[i].flags, 0);
+		tell(bench, NOTE_PUBLISH, built[i].event * 2, built[i].slot);
+	}
+	poll(bench);
+	assert_int_equal(mailbox_take(&bench->mail[1], published, SLOTS), n);
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(published[i].kind, NOTE_PUBLISHED);
+		assert_int_equal(published[i].event, built[i].event);
+		take_complete(bench, built[i].event * 2);
+	}
+}
+
+// Data may come before its grant; if it is more than may have a slot without, it waits on all
+// links.
+static void granted__data_waits_for_its_grant(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench_for(&bench, "", true);
+	for (uint64_t id = 0; id < 6; id += 2) {
+		feed(&bench, 0, id, 0, 0, SIZE, 1024);
+		feed(&bench, 1, 4 - id, 1, 0, SIZE, 1024);
+	}
+	for (unsigned i = 0; i < 10; i++)
+		poll(&bench);
+	// One event of SLOTS may be open without a grant.
+	assert_int_equal(counters(&bench)->events_opened, 1);
+	assert_int_equal(counters(&bench)->segments, 1);
+	assert_true(bench.role->backpressured);
+	for (uint64_t id = 0; id < 6; id += 2)
+		tell(&bench, NOTE_EXPECT, id, 0);
+	for (unsigned i = 0; i < 4; i++)
+		poll(&bench);
+	assert_int_equal(counters(&bench)->placed, 6);
+	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 0);
+	poll(&bench);
+	publish(&bench, 3);
+	close_bench(&bench);
+}
+
+// Nor does it wait for ever: what was on its way to a builder that died is granted to no other.
+static void granted__data_without_a_grant_is_dropped(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench_for(&bench, "", true);
+	for (uint64_t id = 0; id < 6; id += 2)
+		feed_block(&bench, id, 0);
+	poll(&bench);
+	assert_int_equal(counters(&bench)->segments, 1);
+	bench.now += rte_get_tsc_hz() / 20;
+	poll(&bench);
+	assert_int_equal(counters(&bench)->segments, 1);
+	bench.now += rte_get_tsc_hz() / 10;
+	poll(&bench);
+	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 2);
+	// What is granted after that is built as ever.
+	tell(&bench, NOTE_EXPECT, 100, 0);
+	feed_event(&bench, 100);
+	poll(&bench);
+	poll(&bench);
+	publish(&bench, 1);
+	close_bench(&bench);
+}
+
+// A granted event that others have overtaken is not closed to make room for what was not granted.
+static void granted__overtaken_event_stays_open(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	open_bench_for(&bench, "", true);
+	for (uint64_t id = 0; id < 2 * SLOTS; id += 2)
+		tell(&bench, NOTE_EXPECT, id, 0);
+	feed_block(&bench, 0, 0);
+	feed_event(&bench, 2);
+	feed_block(&bench, 4, 0);
+	feed_block(&bench, 6, 0);
+	poll(&bench);
+	assert_int_equal(assembly_free_slots(builder_role_assembly(bench.role)), 0);
+	feed_block(&bench, 100, 0);
+	poll(&bench);
+	assert_int_equal(counters(&bench)->events_overtaken, 0);
+	assert_int_equal(counters(&bench)->events_incomplete, 0);
+	feed(&bench, 1, 0, 1, 0, SIZE, 1024);
+	for (unsigned i = 0; i < 3; i++)
+		poll(&bench);
+	publish(&bench, 2);
+	close_bench(&bench);
+}
+
 static void housekeeping__closes_overdue_events(void **state)
 {
 	uint64_t deadline = rte_get_tsc_hz() / 100;
@@ -503,6 +626,9 @@ int main(void)
 		cmocka_unit_test(no_slot__does_not_wait_for_nobody),
 		cmocka_unit_test(no_slot__waits_for_the_other_link),
 		cmocka_unit_test(no_slot__overtaken_event_makes_room),
+		cmocka_unit_test(granted__data_waits_for_its_grant),
+		cmocka_unit_test(granted__data_without_a_grant_is_dropped),
+		cmocka_unit_test(granted__overtaken_event_stays_open),
 		cmocka_unit_test(housekeeping__closes_overdue_events),
 		cmocka_unit_test(end_of_run__is_told_after_the_housekeeping),
 		cmocka_unit_test(drain__empties_the_links_and_closes_what_is_open),

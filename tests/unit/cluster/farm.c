@@ -10,6 +10,11 @@
 #define OUTBOX_SIZE (256u << 10)
 #define PATIENCE    (5 * SECOND)
 
+bool farm_is_static(const struct farm *farm)
+{
+	return farm->configs[0]->event_manager.mode == CONFIG_MODE_STATIC;
+}
+
 bool farm_chance(struct farm *farm, double probability)
 {
 	return probability > 0 && random_uniform(&farm->random) < probability;
@@ -455,7 +460,7 @@ void farm_finish(struct farm *farm)
 			break;
 		farm_run(farm, 5 * MS);
 	}
-	if (!farm_await(farm, CTRL_STOPPED, 60 * SECOND)) {
+	if (!farm_await(farm, CTRL_STOPPED, 200 * SECOND)) {
 		struct cluster_manager_view view = farm_view(farm);
 
 		farm_broken(farm,

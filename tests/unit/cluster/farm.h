@@ -104,6 +104,7 @@ struct sim_readout {
 	struct note sends[512];
 	unsigned n_sends;
 	uint64_t next_send;
+	uint64_t static_next; // static mode: first event that has not been sent
 };
 
 struct farm_node {
@@ -204,6 +205,7 @@ void farm_finish(struct farm *farm);
 void farm_expect_whole(const struct farm *farm);
 
 struct cluster_manager_view farm_view(const struct farm *farm);
+bool farm_is_static(const struct farm *farm);
 bool farm_chance(struct farm *farm, double probability);
 uint64_t farm_below(struct farm *farm, uint64_t n);
 void farm_broken(struct farm *farm, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -240,6 +242,8 @@ struct note sim_notes_take(struct sim_notes *notes);
 
 void truth_granted(struct farm *farm, const struct ctrl_grant *grant);
 void truth_published(struct farm_node *node, unsigned builder, const struct sim_slot *slot);
+void truth_published_statically(struct farm_node *node, unsigned builder,
+				const struct sim_slot *slot);
 void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record);
 // The manager starts a run. Where nobody is left who knew of the one before, that is another.
 void truth_started(struct farm *farm);

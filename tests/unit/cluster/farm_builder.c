@@ -112,7 +112,8 @@ static bool place(struct farm_node *node, struct sim_builder *builder, const str
 	const struct farm *farm = node->farm;
 	struct sim_slot *slot = find(builder, data->event);
 
-	if (slot == NULL && builder->n_ungranted < cluster_spare(builder->n_slots))
+	if (slot == NULL &&
+	    (builder->n_ungranted < cluster_spare(builder->n_slots) || farm_is_static(farm)))
 		slot = open_slot(node, builder, data->event, false);
 	if (slot == NULL)
 		return false;
@@ -222,8 +223,9 @@ static bool discards(const struct farm *farm)
 	return farm->options.on_incomplete != NULL;
 }
 
-static void tell_built(struct farm_node *node, struct sim_builder *builder, struct sim_slot *slot)
+static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *slot)
 {
+	struct sim_builder *builder = &node->builders[index];
 	struct note note = {
 		.kind = NOTE_BUILT,
 		.event = slot->event,
@@ -232,6 +234,12 @@ static void tell_built(struct farm_node *node, struct sim_builder *builder, stru
 		.flags = slot->incomplete ? NOTE_INCOMPLETE : 0,
 	};
 
+	if (farm_is_static(node->farm)) {
+		truth_published_statically(node, index, slot);
+		slot->state = SIM_PUBLISHED;
+		slot->at = node->farm->now + 4 * building_time(node);
+		return;
+	}
 	slot->state = SIM_HELD;
 	if (!slot->incomplete || !discards(node->farm)) {
 		tell(builder, &note);
@@ -239,23 +247,28 @@ static void tell_built(struct farm_node *node, struct sim_builder *builder, stru
 	}
 	note.flags |= NOTE_DISCARDED;
 	note.slot = UINT32_MAX;
-	tell(builder, &note);
-	tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
+	if (slot->granted) { // else nobody waits for it
+		tell(builder, &note);
+		tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
+	}
 	clear(builder, slot);
 }
 
-static void go_on(struct farm_node *node, struct sim_builder *builder, struct sim_slot *slot)
+static void go_on(struct farm_node *node, unsigned index, struct sim_slot *slot)
 {
+	struct sim_builder *builder = &node->builders[index];
+
 	switch (slot->state) {
 	case SIM_OPEN:
 		slot->incomplete = true;
-		tell_built(node, builder, slot);
+		tell_built(node, index, slot);
 		break;
 	case SIM_READY:
-		tell_built(node, builder, slot);
+		tell_built(node, index, slot);
 		break;
 	case SIM_PUBLISHED:
-		tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
+		if (!farm_is_static(node->farm))
+			tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
 		clear(builder, slot);
 		break;
 	default:
@@ -273,7 +286,7 @@ void sim_builder_poll(struct farm_node *node, unsigned index)
 	place_waiting(node, builder);
 	for (unsigned i = 0; i < builder->n_slots; i++)
 		if (builder->slots[i].state != SIM_NONE && builder->slots[i].at <= node->farm->now)
-			go_on(node, builder, &builder->slots[i]);
+			go_on(node, index, &builder->slots[i]);
 	while (builder->out.n > 0 && sim_looks(node->farm)) {
 		struct note note = sim_notes_take(&builder->out);
 

@@ -124,6 +124,18 @@ static void send_one(struct farm_node *node, struct sim_readout *readout)
 	cluster_node_readout_note(node->node, (unsigned)(readout - node->readouts), &note);
 }
 
+// Static mode: nobody grants, and nobody releases.
+static void send_statically(struct farm_node *node, struct sim_readout *readout)
+{
+	unsigned n_builders = node->farm->configs[0]->cluster.n_builders;
+
+	for (; readout->static_next < readout->announced; readout->static_next++)
+		network_data(node->farm, node->number,
+			     (unsigned)(readout->static_next % n_builders), readout->source,
+			     readout->static_next);
+	readout->released = readout->static_next;
+}
+
 void sim_readout_poll(struct farm_node *node, unsigned index)
 {
 	struct sim_readout *readout = &node->readouts[index];
@@ -131,6 +143,8 @@ void sim_readout_poll(struct farm_node *node, unsigned index)
 	while (readout->in.n > 0 && sim_looks(node->farm))
 		take_note(node, readout);
 	announce(node, readout);
+	if (farm_is_static(node->farm))
+		send_statically(node, readout);
 	while (readout->n_sends > 0 && readout->next_send <= node->farm->now)
 		send_one(node, readout);
 	while (readout->out.n > 0 && sim_looks(node->farm)) {

@@ -42,12 +42,27 @@ void truth_granted(struct farm *farm, const struct ctrl_grant *grant)
 }
 
 // A second time is excused only if the process that published it is gone, and no manager that is
-// there has heard of it.
+// there has heard of it; or it was about to go, and the manager that had heard of it died.
 static bool is_excused(const struct farm *farm, const struct truth *truth)
 {
 	const struct farm_node *node = &farm->nodes[farm_builder(farm, truth->publisher)->node];
+	bool gone = !node->alive || node->life != truth->life;
 
-	return (!node->alive || node->life != truth->life) && truth->heard != farm->epoch;
+	return truth->heard != farm->epoch && (gone || (node->leaving && truth->heard != 0));
+}
+
+// Nor is it if anybody knows that the event is finished.
+static bool is_known(const struct farm *farm, uint64_t event)
+{
+	for (unsigned i = 0; i < farm->n_nodes; i++) {
+		struct cluster_node_view view = { 0 };
+
+		if (farm->nodes[i].alive && farm->nodes[i].state != CTRL_CONFIGURED)
+			cluster_node_view(farm->nodes[i].node, &view);
+		if (view.released > event)
+			return true;
+	}
+	return false;
 }
 
 void truth_published(struct farm_node *node, unsigned index, const struct sim_slot *slot)
@@ -67,7 +82,7 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 			    (uintmax_t)slot->event, builder, slot->attempt, truth->granted_to,
 			    truth->attempt);
 	if (truth->published > 0) {
-		if (is_excused(farm, truth))
+		if (is_excused(farm, truth) && !is_known(farm, slot->event))
 			farm->twice++;
 		else
 			farm_broken(farm, "event %ju is published twice, by builders %u and %u",
@@ -78,6 +93,20 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 	truth->life = node->life;
 	truth->heard = 0;
 	truth->incomplete = slot->incomplete;
+	farm->n_published++;
+	farm->n_incomplete += slot->incomplete;
+}
+
+void truth_published_statically(struct farm_node *node, unsigned index, const struct sim_slot *slot)
+{
+	struct farm *farm = node->farm;
+	const struct config_cluster *cluster = &farm->configs[0]->cluster;
+	unsigned builder = cluster->nodes[node->number].first_builder + index;
+	struct truth *truth = truth_of(farm, slot->event);
+
+	if (truth->published++ > 0 || slot->event % cluster->n_builders != builder)
+		farm_broken(farm, "event %ju is published by builder %u, %u times",
+			    (uintmax_t)slot->event, builder, truth->published);
 	farm->n_published++;
 	farm->n_incomplete += slot->incomplete;
 }
@@ -192,6 +221,14 @@ static void check_stop(struct farm *farm)
 {
 	struct cluster_manager_view manager = farm_view(farm);
 
+	if (farm_is_static(farm)) {
+		// Sources may have sent what comes behind the end before they heard of it.
+		if (farm->n_published < manager.end || manager.throttled)
+			farm_broken(farm, "%ju events are published of %ju, throttled %d",
+				    (uintmax_t)farm->n_published, (uintmax_t)manager.end,
+				    manager.throttled);
+		return;
+	}
 	if (manager.outstanding != 0 || manager.waiting != 0)
 		farm_broken(farm, "at the end %ju events are outstanding, %ju wait",
 			    (uintmax_t)manager.outstanding, (uintmax_t)manager.waiting);

@@ -212,6 +212,7 @@ static void run_drains_while_the_manager_dies(struct farm *farm)
 
 const struct story stories[] = {
 	{ "healthy", nothing_happens, ALWAYS, { .n_folded = 0 } },
+	{ "static", nothing_happens, NEVER, { .mode = "static" } },
 	{ "slots are refused", nothing_happens, ALWAYS, { .refusal = 0.05, .rate = 4000 } },
 	{ "datagrams are reordered", nothing_happens, ALWAYS, { .delay_max = 20 * MS } },
 	{ "5 % are lost", nothing_happens, ALWAYS, { .loss = 0.05, .duplicate = 0.05 } },
@@ -284,7 +285,8 @@ static struct farm_options options_of(const struct story *story, unsigned histor
 	struct farm_options options = story->options;
 
 	options.seed = history / STORY_WAYS;
-	options.mode = history % 2 == 0 ? "push" : "pull";
+	if (options.mode == NULL)
+		options.mode = history % 2 == 0 ? "push" : "pull";
 	options.n_folded = layout->n_folded;
 	options.n_readouts = layout->n_readouts;
 	options.n_builders = layout->n_builders;

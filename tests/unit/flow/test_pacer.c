@@ -141,6 +141,23 @@ static void rate__0_from_the_start(void **state)
 	assert_false(pacer_ready(&pacer, 1000000));
 }
 
+static void rate__with_another_burst(void **state)
+{
+	struct pacer pacer;
+
+	(void)state;
+	pacer_init(&pacer, GIGAHERTZ, GIGABYTE, 10000, 0);
+	assert_true(pacer_take(&pacer, 2000, 0));
+	pacer_set(&pacer, GIGABYTE, 3000, 0); // 2000 of 3000 are missing
+	assert_true(pacer_take(&pacer, 1000, 0));
+	assert_false(pacer_ready(&pacer, 0));
+	pacer_set(&pacer, GIGABYTE, 4000, 0); // 3000 of 4000
+	assert_true(pacer_take(&pacer, 1000, 0));
+	assert_false(pacer_ready(&pacer, 0));
+	pacer_set(&pacer, GIGABYTE, 1000, 0); // 4000 are owed, of a bucket of 1000
+	assert_int_equal(pacer_ready_at(&pacer), 3001);
+}
+
 static void rate__unlimited(void **state)
 {
 	struct pacer pacer;
@@ -221,6 +238,7 @@ int main(void)
 		cmocka_unit_test(take__is_exact_in_the_long_run),
 		cmocka_unit_test(rate__0_stops_and_keeps_the_debt),
 		cmocka_unit_test(rate__0_from_the_start),
+		cmocka_unit_test(rate__with_another_burst),
 		cmocka_unit_test(rate__unlimited),
 		cmocka_unit_test(rate__change_keeps_the_bytes),
 		cmocka_unit_test(rate__changes_lose_nothing),

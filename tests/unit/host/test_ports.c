@@ -292,6 +292,9 @@ static void devices__far_from_their_lcores(void **state)
 	fixture->plan->lcores[0].numa_node = 1;
 	judge_devices(fixture, "");
 	assert_counts(fixture, 2, 0, 0, 0);
+	tree_write(fixture, PCI "/numa_node", "0\n");
+	judge_devices(fixture, "");
+	assert_finding(fixture, HOST_WARN, "NUMA", "of NUMA node 1, port p0 is on node 0", NULL);
 }
 
 // --- interfaces ----------------------------------------------------------------------------------

@@ -158,8 +158,8 @@ static void add_sources(cJSON *root, double second, double trouble)
 		add(source, "segments_placed_bytes", sent * EVENT_SIZE / SOURCES);
 		add(source, "segment_drop_late", i == 5 ? trouble * 300 : 0);
 		add(source, "segment_drop_duplicate", 0);
-		// Number 9 is a little behind.
-		add(source, "blocks_whole", i == 9 && sent > 40 ? sent - 40 : sent);
+		// Number 9 is behind, number 10 a little.
+		add(source, "blocks_whole", sent - (i == 9 ? 40 : i == 10 ? 5 : 0));
 		add(source, "blocks_malformed", 0);
 		add(source, "blocks_missing", silent ? trouble * EVENTS : 0);
 	}
@@ -170,8 +170,7 @@ static void add_others(cJSON *root, double second)
 	cJSON *port = add_object(cJSON_AddArrayToObject(root, "port"));
 	cJSON *writer = add_object(cJSON_AddArrayToObject(root, "writer"));
 	cJSON *generator = add_object(cJSON_AddArrayToObject(root, "generator"));
-	cJSON *sched = cJSON_AddObjectToObject(root, "sched");
-	cJSON *builders = cJSON_AddArrayToObject(sched, "builders"), *builder;
+	cJSON *pfc = add_object(cJSON_AddArrayToObject(root, "pfc"));
 
 	text(port, "name", "wire");
 	text(port, "profile", "af_packet");
@@ -186,9 +185,6 @@ static void add_others(cJSON *root, double second)
 	add(port, "pool_mbufs", 8192);
 	add(port, "pool_free", 6144);
 	add(port, "link_up", 1);
-	add(port, "pfc_3_sent", second * 12);
-	add(port, "pfc_4_sent", second * 3);
-	add(port, "pfc_3_received", second * 2);
 	text(writer, "name", "files");
 	add(writer, "events", second * EVENTS);
 	add(writer, "bytes", second * EVENTS * EVENT_SIZE);
@@ -202,14 +198,61 @@ static void add_others(cJSON *root, double second)
 	add(generator, "packets", second * EVENTS * SOURCES);
 	add(generator, "no_buffer", 0);
 	add(generator, "finished", 0);
-	add(sched, "grants", second * EVENTS);
-	text(sched, "policy", "occupancy");
-	builder = add_object(builders);
-	text(builder, "name", "b0");
-	add(builder, "credits", 17);
+	text(pfc, "name", "wire");
+	text(pfc, "mode", "soft");
+	add(pfc, "xoff_sent", second * 15);
+	add(pfc, "xoff_received", second * 2);
 }
 
-cJSON *fixture_snapshot(unsigned second)
+// A node of a system that is its event manager.
+static void add_system(cJSON *root, double second, double trouble)
+{
+	cJSON *sched = add_object(cJSON_AddArrayToObject(root, "sched"));
+	cJSON *credits = cJSON_AddArrayToObject(root, "credits");
+	cJSON *readout = add_object(cJSON_AddArrayToObject(root, "readout"));
+	cJSON *roce = add_object(cJSON_AddArrayToObject(root, "roce"));
+
+	text(sched, "node", "a");
+	text(sched, "state", "running");
+	add(sched, "events_outstanding", 40);
+	add(sched, "events_waiting", trouble > 0 ? 900 : 3);
+	add(sched, "grants", second * EVENTS);
+	text(sched, "scarce", trouble > 0 ? "b.b0" : "none");
+	for (unsigned i = 0; i < 2; i++) {
+		cJSON *builder = add_object(credits);
+
+		text(builder, "name", i == 0 ? "a.b0" : "b.b0");
+		add(builder, "slots", 64);
+		add(builder, "free", i == 1 && trouble > 0 ? 0 : 44);
+		add(builder, "granted", 20);
+		add(builder, "in_flight_bytes", 300e3);
+		add(builder, "rate_permille", 1000);
+		add(builder, "paused_permille", i == 1 && trouble > 0 ? 250 : 0);
+		add(builder, "grants", second * EVENTS / 2);
+		add(builder, "oldest_ns", 1.2e6);
+		add(builder, "registered", 1);
+		add(builder, "excluded", 0);
+	}
+	text(readout, "name", "boards");
+	add(readout, "events", second * EVENTS);
+	add(readout, "payload_bytes", second * EVENTS * 3000.0);
+	add(readout, "held_pause", 0);
+	add(readout, "held_pace", second * 10);
+	add(readout, "full", 0);
+	add(readout, "throttled", 0);
+	add(readout, "unreachable", 0);
+	text(roce, "name", "wire");
+	add(roce, "queue_pairs", 12);
+	add(roce, "packets", second * 1e5);
+	add(roce, "bytes", second * 4e8);
+	add(roce, "messages", second * EVENTS);
+	add(roce, "acks_sent", second * EVENTS);
+	add(roce, "rnr_sent", trouble * 7);
+	add(roce, "cnps_sent", 0);
+	add(roce, "icrc_errors", 0);
+}
+
+cJSON *fixture_snapshot(unsigned second, bool system)
 {
 	double trouble = troubled(second);
 	cJSON *root = cJSON_CreateObject();
@@ -220,12 +263,14 @@ cJSON *fixture_snapshot(unsigned second)
 	add_builders(root, second, trouble);
 	add_sources(root, second, trouble);
 	add_others(root, second);
+	if (system)
+		add_system(root, second, trouble);
 	return root;
 }
 
 void fixture_sample(struct model_node *node, unsigned second)
 {
-	cJSON *snapshot = fixture_snapshot(second);
+	cJSON *snapshot = fixture_snapshot(second, node->name[0] == 's');
 	struct sample sample;
 
 	assert_true(sample_take(&sample, snapshot, 1e12 + second * 1e3));

@@ -14,10 +14,11 @@
 #include "top/view.h"
 
 // An appliance `second` seconds after its start: 2 lcores, 2 builders, 12 sources. From second 5 on
-// source 0x0003 sends nothing, and a link is full. To be freed with cJSON_Delete().
-cJSON *fixture_snapshot(unsigned second);
+// source 0x0003 sends nothing, and a link is full. system: it is the event manager of a system. To
+// be freed with cJSON_Delete().
+cJSON *fixture_snapshot(unsigned second, bool system);
 
-// A node with a sample of each second from first to last.
+// A node with a sample of each second from first to last; of a system if its name begins with s.
 struct model_node *fixture_node(struct model *model, const char *name, unsigned first,
 				unsigned last);
 

@@ -16,8 +16,8 @@ static void assert_near(double value, double expected)
 
 static void sample_take__knows_all_groups(void **state)
 {
-	static const unsigned expected[SAMPLE_N_GROUPS] = { 2, 2, 2, 2, 12, 1, 1, 1, 2 };
-	cJSON *snapshot = fixture_snapshot(3);
+	static const unsigned expected[SAMPLE_N_GROUPS] = { 2, 2, 2, 2, 12, 1, 1, 1, 3, 2, 1, 1 };
+	cJSON *snapshot = fixture_snapshot(3, true);
 	struct sample sample;
 
 	(void)state;
@@ -33,9 +33,12 @@ static void sample_take__knows_all_groups(void **state)
 	assert_string_equal(sample.groups[SAMPLE_PORTS].items[0].note, "af_packet eth1");
 	assert_near(sample.groups[SAMPLE_PORTS].items[0].values[PORT_PAUSING], 45);
 	assert_near(sample.groups[SAMPLE_PORTS].items[0].values[PORT_PAUSED], 6);
-	assert_string_equal(sample.groups[SAMPLE_SCHEDULER].items[0].name, "builders/b0/credits");
-	assert_string_equal(sample.groups[SAMPLE_SCHEDULER].items[1].name, "grants");
-	assert_true(isnan(sample.groups[SAMPLE_BUILDERS].items[0].values[BUILDER_CREDITS]));
+	assert_string_equal(sample.groups[SAMPLE_SCHEDULER].items[2].name, "grants");
+	assert_string_equal(sample.manager, "running");
+	assert_string_equal(sample.groups[SAMPLE_CREDITS].items[1].name, "b.b0");
+	assert_near(sample.groups[SAMPLE_ROCE].items[0].values[ROCE_PAIRS], 12);
+	assert_true(
+	    isnan(sample.groups[SAMPLE_GENERATORS].items[0].values[GENERATOR_FINISHED + 1]));
 	sample_free(&sample);
 }
 
@@ -119,7 +122,7 @@ static void model__of_another_run(void **state)
 {
 	struct model model = { 0 };
 	struct model_node *node = fixture_node(&model, "n", 8, 9);
-	cJSON *snapshot = fixture_snapshot(2);
+	cJSON *snapshot = fixture_snapshot(2, false);
 	struct sample sample;
 
 	(void)state;
@@ -136,14 +139,14 @@ static void model__forgets(void **state)
 	struct model model = { 0 };
 
 	(void)state;
-	for (char name[] = "a"; name[0] <= 'z'; name[0]++)
+	for (char name[] = "A"; name[0] <= 'Z'; name[0]++)
 		fixture_node(&model, name, 1, 2);
 	assert_int_equal(model.n_nodes, 26);
 	model_forget(&model, 0);
 	model_forget(&model, 24);
 	assert_int_equal(model.n_nodes, 24);
-	assert_string_equal(model.nodes[0]->name, "b");
-	assert_string_equal(model.nodes[23]->name, "y");
+	assert_string_equal(model.nodes[0]->name, "B");
+	assert_string_equal(model.nodes[23]->name, "Y");
 	model_free(&model);
 }
 

@@ -112,6 +112,21 @@ static void overview__of_several_nodes(void **state)
 	model_free(&model);
 }
 
+static void overview__of_an_event_manager(void **state)
+{
+	struct model model = { 0 };
+	struct view view;
+
+	(void)state;
+	view_make(&view);
+	fixture_node(&model, "system", 1, 8);
+	assert_screen(&view, &model, 24, 80, false, "system-80x24");
+	assert_screen(&view, &model, 40, 120, false, "system-120x40");
+	assert_shown(&view, &model, "!scarce b.b0", true);
+	assert_shown(&view, &model, "* b.b0", true);
+	model_free(&model);
+}
+
 static void sections__each(void **state)
 {
 	struct model model = { 0 };
@@ -119,7 +134,7 @@ static void sections__each(void **state)
 	char name[64];
 
 	(void)state;
-	fixture_node(&model, "demo", 1, 8);
+	fixture_node(&model, "system", 1, 8);
 	for (unsigned section = VIEW_GROUPS; section < VIEW_N_SECTIONS; section++) {
 		view_make(&view);
 		view.section = section;
@@ -161,7 +176,7 @@ static void screen__without_any_appliance(void **state)
 	(void)state;
 	view_make(&view);
 	assert_shown(&view, &model, "no appliance is running here", true);
-	keys(&view, &model, "0123456789hnsrS\t\n ");
+	keys(&view, &model, "0123456789cuohnsrS\t\n ");
 	model_node(&model, "late");
 	view_make(&view);
 	assert_shown(&view, &model, "! not asked yet", true);
@@ -222,7 +237,8 @@ static void keys__sort(void **state)
 	assert_int_equal(row_of(&view, &model, "0x0003"), 3);
 	assert_int_equal(row_of(&view, &model, "0x0005"), 4);
 	assert_int_equal(row_of(&view, &model, "0x0009"), 5);
-	assert_int_equal(row_of(&view, &model, "0x0001"), 6);
+	assert_int_equal(row_of(&view, &model, "0x000a"), 6);
+	assert_int_equal(row_of(&view, &model, "0x0001"), 7);
 	keys(&view, &model, "s"); // by name
 	assert_shown(&view, &model, "sorted by source", true);
 	assert_int_equal(row_of(&view, &model, "0x0001"), 3);
@@ -345,6 +361,7 @@ int main(void)
 		cmocka_unit_test(overview__of_a_sound_appliance),
 		cmocka_unit_test(overview__of_trouble),
 		cmocka_unit_test(overview__of_several_nodes),
+		cmocka_unit_test(overview__of_an_event_manager),
 		cmocka_unit_test(sections__each),
 		cmocka_unit_test(screens__of_any_size),
 		cmocka_unit_test(screen__without_any_appliance),

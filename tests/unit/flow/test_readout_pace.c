@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "transport/readout_pace.h"
+
+#define MTU   1500u
+#define SHARE 1000000u // bytes a second, of a grant
+
+// Builders b on nodes 1 + b; node 0 sends, and as many of nodes 10, 11, ...
+static struct config *system_of(unsigned n_builders, unsigned n_senders)
+{
+	struct config *config = calloc(1, sizeof(*config));
+
+	assert_non_null(config);
+	config->event_manager.shaping = CONFIG_SHAPING_LINEAR_SHIFT;
+	config->idle.policy = CONFIG_IDLE_POLL;
+	config->cluster.n_nodes = 20;
+	config->cluster.n_builders = n_builders;
+	for (unsigned i = 0; i < n_builders; i++)
+		config->cluster.builders[i].node = 1 + i;
+	config->cluster.nodes[0].n_sources = 1;
+	for (unsigned i = 1; i < n_senders; i++)
+		config->cluster.nodes[9 + i].n_sources = 1;
+	return config;
+}
+
+static struct readout_pace pace_of(struct config *config)
+{
+	struct readout_pace pace;
+
+	assert_true(readout_pace_make(&pace, config, MTU));
+	free(config);
+	return pace;
+}
+
+static void rate__is_the_granted_one_for_one_builder(void **state)
+{
+	struct config *config = system_of(3, 8);
+	struct readout_pace pace;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	for (unsigned i = 0; i < 5; i++)
+		readout_pace_add(&pace, 1);
+	readout_pace_begin(&pace, 1, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, SHARE);
+	assert_int_equal(pace.pacer.burst, 2 * MTU);
+	readout_pace_free(&pace);
+	free(config);
+}
+
+static void rate__grows_with_the_builders_that_wait(void **state)
+{
+	struct config *config = system_of(3, 8);
+	struct readout_pace pace;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	readout_pace_add(&pace, 0);
+	readout_pace_add(&pace, 1);
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, 2 * SHARE);
+	readout_pace_add(&pace, 2);
+	readout_pace_add(&pace, 0); // counts already: it is being sent for
+	readout_pace_adapt(&pace, 0);
+	assert_int_equal(pace.pacer.rate, 3 * SHARE);
+	readout_pace_begin(&pace, 1, SHARE, 0);
+	readout_pace_begin(&pace, 2, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, 2 * SHARE); // 2, and 0 waits
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, SHARE);
+	readout_pace_free(&pace);
+	free(config);
+}
+
+static void rate__is_never_more_than_one_node_may_take(void **state)
+{
+	struct config *config = system_of(8, 2);
+	struct readout_pace pace;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	for (unsigned i = 0; i < 8; i++)
+		readout_pace_add(&pace, i);
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, 2 * SHARE);
+	readout_pace_free(&pace);
+	free(config);
+}
+
+static void rate__does_not_count_builders_of_the_own_node(void **state)
+{
+	struct config *config = system_of(3, 8);
+	struct readout_pace pace;
+
+	(void)state;
+	config->cluster.builders[1].node = 0;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	readout_pace_add(&pace, 0);
+	readout_pace_add(&pace, 1);
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, SHARE);
+	readout_pace_begin(&pace, 1, 5 * SHARE, 0);
+	assert_int_equal(pace.pacer.rate, SHARE); // it is not sent over the port
+	readout_pace_free(&pace);
+	free(config);
+}
+
+static void rate__forgets_what_is_cleared(void **state)
+{
+	struct readout_pace pace = pace_of(system_of(3, 8));
+
+	(void)state;
+	pace.builders = NULL; // not looked at
+	pace.n_waiting = 2;
+	pace.waiting[0] = pace.waiting[2] = 7;
+	readout_pace_clear(&pace);
+	assert_int_equal(pace.n_waiting, 0);
+	assert_int_equal(pace.waiting[0] + pace.waiting[1] + pace.waiting[2], 0);
+	readout_pace_free(&pace);
+}
+
+static void rate__is_that_of_the_grant_by_the_clock(void **state)
+{
+	struct config *config = system_of(3, 8);
+	struct readout_pace pace;
+
+	(void)state;
+	config->event_manager.shaping = CONFIG_SHAPING_TIMED_SHIFT;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	readout_pace_add(&pace, 0);
+	readout_pace_add(&pace, 1);
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, SHARE);
+	readout_pace_free(&pace);
+	free(config);
+}
+
+static void rate__is_not_limited_without_one_or_without_shaping(void **state)
+{
+	struct config *config = system_of(1, 1);
+	struct readout_pace pace;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	readout_pace_begin(&pace, 0, 0, 0);
+	assert_int_equal(pace.pacer.rate, PACER_UNLIMITED);
+	readout_pace_free(&pace);
+	config->event_manager.shaping = CONFIG_SHAPING_NONE;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, PACER_UNLIMITED);
+	readout_pace_free(&pace);
+	free(config);
+}
+
+// What was taken too much at one rate is owed at the next.
+static void rate__a_change_gives_no_burst(void **state)
+{
+	struct config *config = system_of(2, 8);
+	struct readout_pace pace;
+	uint64_t now = 1000;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	readout_pace_begin(&pace, 0, SHARE, now);
+	while (readout_pace_ready(&pace, now))
+		readout_pace_take(&pace, MTU, now);
+	for (unsigned i = 0; i < 10; i++) {
+		readout_pace_begin(&pace, i % 2, SHARE + i, now);
+		assert_false(readout_pace_ready(&pace, now));
+	}
+	readout_pace_free(&pace);
+	free(config);
+}
+
+static void burst__covers_the_sleeps_of_an_lcore(void **state)
+{
+	struct config *config = system_of(1, 1);
+	struct readout_pace pace;
+
+	(void)state;
+	config->idle.policy = CONFIG_IDLE_ADAPTIVE;
+	config->idle.sleep_ns = 100000;
+	assert_true(readout_pace_make(&pace, config, MTU));
+	readout_pace_begin(&pace, 0, 1000000000, 0);
+	assert_int_equal(pace.pacer.burst, 170000);
+	readout_pace_free(&pace);
+	free(config);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rate__is_the_granted_one_for_one_builder),
+		cmocka_unit_test(rate__grows_with_the_builders_that_wait),
+		cmocka_unit_test(rate__is_never_more_than_one_node_may_take),
+		cmocka_unit_test(rate__does_not_count_builders_of_the_own_node),
+		cmocka_unit_test(rate__forgets_what_is_cleared),
+		cmocka_unit_test(rate__is_that_of_the_grant_by_the_clock),
+		cmocka_unit_test(rate__is_not_limited_without_one_or_without_shaping),
+		cmocka_unit_test(rate__a_change_gives_no_burst),
+		cmocka_unit_test(burst__covers_the_sleeps_of_an_lcore),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "transport/send_queue.h"
+
+#define SIZE 64u
+
+static struct send_queue queue_of(uint32_t rank, uint64_t phase_ticks)
+{
+	struct send_queue queue;
+
+	assert_true(send_queue_make(&queue, SIZE, rank, phase_ticks));
+	return queue;
+}
+
+// Events are numbered 100 * round + position.
+static void put(struct send_queue *queue, uint64_t round, uint16_t position, uint16_t n_positions)
+{
+	const struct note note = { .kind = NOTE_SEND,
+				   .event = 100 * round + position,
+				   .round = round,
+				   .position = position,
+				   .n_positions = n_positions };
+
+	assert_true(send_queue_put(queue, &note));
+}
+
+static void expect(struct send_queue *queue, uint64_t now, const uint64_t *events, unsigned n)
+{
+	struct note note;
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_true(send_queue_next(queue, now, &note));
+		assert_int_equal(note.event, events[i]);
+	}
+}
+
+#define EXPECT(queue, now, ...)                               \
+	expect(queue, now, (const uint64_t[]){ __VA_ARGS__ }, \
+	       sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
+
+static void expect_none(struct send_queue *queue, uint64_t now)
+{
+	struct note note;
+
+	assert_false(send_queue_next(queue, now, &note));
+}
+
+static void rounds__are_shifted_by_rank(void **state)
+{
+	struct send_queue queue = queue_of(2, 0);
+
+	(void)state;
+	for (uint16_t i = 0; i < 4; i++)
+		put(&queue, 1, i, 4);
+	for (uint16_t i = 0; i < 4; i++)
+		put(&queue, 2, i, 4);
+	EXPECT(&queue, 0, 102, 103, 100, 101, 202, 203, 200, 201);
+	expect_none(&queue, 0);
+	assert_int_equal(send_queue_length(&queue), 0);
+	send_queue_free(&queue);
+}
+
+// Two builders, eight nodes: four begin with each.
+static void rounds__with_empty_positions_spread_nodes_over_the_others(void **state)
+{
+	(void)state;
+	for (uint32_t rank = 0; rank < 8; rank++) {
+		struct send_queue queue = queue_of(rank, 0);
+		struct note note;
+
+		put(&queue, 1, 0, 8);
+		put(&queue, 1, 1, 8);
+		assert_true(send_queue_next(&queue, 0, &note));
+		assert_int_equal(note.event, 100 + rank % 2);
+		send_queue_free(&queue);
+	}
+}
+
+static void rounds__what_comes_late_is_sent_in_the_same_round(void **state)
+{
+	struct send_queue queue = queue_of(1, 0);
+
+	(void)state;
+	put(&queue, 1, 0, 3);
+	put(&queue, 1, 1, 3);
+	EXPECT(&queue, 0, 101);
+	put(&queue, 1, 2, 3);
+	EXPECT(&queue, 0, 102, 100);
+	put(&queue, 2, 0, 3);
+	EXPECT(&queue, 0, 200);
+	expect_none(&queue, 0);
+	send_queue_free(&queue);
+}
+
+static void rounds__by_the_clock_wait_for_their_phase(void **state)
+{
+	struct send_queue queue = queue_of(1, 1000);
+
+	(void)state;
+	for (uint16_t i = 0; i < 2; i++)
+		put(&queue, 1, i, 4);
+	// Phases 0 to 3 are positions 1, 2, 3, 0.
+	EXPECT(&queue, 5000, 101);
+	expect_none(&queue, 5999);
+	expect_none(&queue, 7999);
+	EXPECT(&queue, 8000, 100);
+	send_queue_free(&queue);
+}
+
+// Positions are builders; each node begins with another one, and all of them get their turn.
+static void requests__are_served_in_turn(void **state)
+{
+	(void)state;
+	for (uint32_t rank = 0; rank < 6; rank++) {
+		struct send_queue queue = queue_of(rank, 0);
+
+		for (unsigned i = 0; i < 6; i++) {
+			const struct note note = { .kind = NOTE_SEND,
+						   .flags = NOTE_REQUESTED,
+						   .event = i,
+						   .position = (uint16_t)(i % 3),
+						   .n_positions = 3 };
+
+			assert_true(send_queue_put(&queue, &note));
+		}
+		for (unsigned i = 0; i < 6; i++) {
+			struct note note;
+
+			assert_true(send_queue_next(&queue, 0, &note));
+			assert_int_equal(note.position, (rank + i) % 3);
+		}
+		expect_none(&queue, 0);
+		send_queue_free(&queue);
+	}
+}
+
+static void without_rounds__first_in_first_out(void **state)
+{
+	struct send_queue queue = queue_of(3, 0);
+
+	(void)state;
+	for (uint64_t i = 0; i < 5; i++)
+		put(&queue, i, 0, 1);
+	EXPECT(&queue, 0, 0, 100, 200, 300, 400);
+	expect_none(&queue, 0);
+	send_queue_free(&queue);
+}
+
+static void put__refuses_what_it_has_no_room_for(void **state)
+{
+	struct send_queue queue = queue_of(0, 0);
+	const struct note note = { .kind = NOTE_SEND, .n_positions = 1 };
+
+	(void)state;
+	for (unsigned i = 0; i < SIZE; i++)
+		assert_true(send_queue_put(&queue, &note));
+	assert_false(send_queue_put(&queue, &note));
+	send_queue_clear(&queue);
+	assert_int_equal(send_queue_length(&queue), 0);
+	expect_none(&queue, 0);
+	assert_true(send_queue_put(&queue, &note));
+	send_queue_free(&queue);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rounds__are_shifted_by_rank),
+		cmocka_unit_test(rounds__with_empty_positions_spread_nodes_over_the_others),
+		cmocka_unit_test(rounds__what_comes_late_is_sent_in_the_same_round),
+		cmocka_unit_test(rounds__by_the_clock_wait_for_their_phase),
+		cmocka_unit_test(requests__are_served_in_turn),
+		cmocka_unit_test(without_rounds__first_in_first_out),
+		cmocka_unit_test(put__refuses_what_it_has_no_room_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
