@@ -15,24 +15,19 @@ enum note_kind {
 	// from a builder
 	NOTE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes, slot
 	NOTE_PUBLISHED, // consumers have it: event
-	NOTE_FREED,   // the event's slot is free again: event; the answer to NOTE_DISCARD, too, in
-		      // any case
-	NOTE_REFUSED, // there was no slot for an expected event, or no event that is to be
-		      // published
+	NOTE_FREED,     // the event's slot is free again, or it had none; answers NOTE_DISCARD, too
+	NOTE_REFUSED, // there is no slot for an expected event; or no event that is to be published
 	// to a readout
 	NOTE_SEND,    // send an event: event, builder, round, position, n_positions, rate
 	NOTE_RELEASE, // events below `event` are finished: their MFPs may go
 	// state (enum ctrl_run_state), run number, event. The first of a run is its start: event is
-	// the
-	// first that this readout has. Draining: event is the end: what is there from it on goes,
-	// what
-	// is missing before it is still announced, and then NOTE_LAST.
+	// the first that this readout has. Draining: event is the end: what is there from it on
+	// goes, what is missing before it is still announced, and then comes NOTE_LAST.
 	NOTE_RUN,
 	NOTE_THROTTLE, // state: 1: announce nothing new; 0: go on
 	// from a readout
 	NOTE_ANNOUNCE, // events below `event` are there; flags NOTE_LAST: no more will come
-	NOTE_SENT,     // an event has been sent to its builder, or is not there: event, builder,
-		       // attempt
+	NOTE_SENT,     // an event has been sent, or is not there: event, builder, attempt
 };
 
 #define NOTE_INCOMPLETE 1u // of NOTE_BUILT

@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_common.h>
-#include <rte_cycles.h>
-
 // What leaves at once: what the rate gives between two polls, and some packets at least.
 #define BURST_NS      20000u
 #define BURST_PACKETS 2u
 #define BURST_MOST    (1u << 20)
 
-bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu)
+bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu,
+		       uint64_t ticks_per_second, uint64_t now)
 {
 	const struct config_cluster *cluster = &config->cluster;
 	const struct config_idle *idle = &config->idle;
@@ -32,7 +30,7 @@ bool readout_pace_make(struct readout_pace *pace, const struct config *config, u
 		pace->burst_ns += idle->sleep_ns * 3 / 2;
 	for (unsigned i = 0; i < cluster->n_nodes; i++)
 		pace->n_senders += cluster->nodes[i].n_sources > 0;
-	pacer_init(&pace->pacer, rte_get_tsc_hz(), PACER_UNLIMITED, BURST_MOST, rte_rdtsc());
+	pacer_init(&pace->pacer, ticks_per_second, PACER_UNLIMITED, BURST_MOST, now);
 	pace->waiting = calloc(pace->n_builders, sizeof(*pace->waiting));
 	return pace->waiting != NULL;
 }
@@ -65,7 +63,9 @@ static unsigned fan_of(const struct readout_pace *pace)
 {
 	unsigned n = pace->n_waiting + (pace->waiting[pace->builder] == 0);
 
-	return pace->timed ? 1 : RTE_MIN(n, pace->n_senders);
+	if (pace->timed)
+		return 1;
+	return n < pace->n_senders ? n : pace->n_senders;
 }
 
 static void set_rate(struct readout_pace *pace, uint64_t now)
@@ -79,8 +79,9 @@ static void set_rate(struct readout_pace *pace, uint64_t now)
 	if (rate == pace->pacer.rate)
 		return;
 	burst = (double)rate * (double)pace->burst_ns * 1e-9;
-	burst = RTE_MIN(RTE_MAX(burst, (double)pace->least_burst), (double)BURST_MOST);
-	pacer_set(&pace->pacer, rate, (uint32_t)burst, now);
+	if (burst < pace->least_burst)
+		burst = pace->least_burst;
+	pacer_set(&pace->pacer, rate, burst < BURST_MOST ? (uint32_t)burst : BURST_MOST, now);
 }
 
 void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t rate, uint64_t now)

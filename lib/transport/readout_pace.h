@@ -10,7 +10,7 @@
 //
 // By the clock (timed shift) one node at a time sends to a builder, and grants say the link's rate.
 //
-// Threads: one, the readout's.
+// Pure: time is ticks that the caller gives, as the pacer's. Threads: one, the readout's.
 #pragma once
 
 #include "config/config.h"
@@ -33,7 +33,8 @@ struct readout_pace {
 };
 
 // Of a node's readout that sends packets up to `mtu`. False if memory ran out.
-bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu);
+bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu,
+		       uint64_t ticks_per_second, uint64_t now);
 void readout_pace_free(struct readout_pace *pace);
 
 // A grant waits.

@@ -17,7 +17,7 @@
 
 #define NOTES_MOST 32u
 #define QUEUE_MOST 65536u
-#define SEEK_PART     5u // of a second, for a builder whose address is not known
+#define SEEK_PART  5u // of a second, for a builder whose address is not known
 
 struct readout {
 	struct role role;
@@ -465,7 +465,7 @@ static bool make_parts(struct readout *readout, const struct readout_parameters 
 	if (!send_queue_make(&readout->queue, QUEUE_MOST, rank_of(&p->config->cluster),
 			     phase_ticks(p->config)) ||
 	    !block_packets_init(&readout->packets, &packets) || readout->indices == NULL ||
-	    !readout_pace_make(&readout->pace, p->config, p->mtu))
+	    !readout_pace_make(&readout->pace, p->config, p->mtu, rte_get_tsc_hz(), rte_rdtsc()))
 		return false;
 	for (unsigned i = 0; i < p->set->n_sources; i++)
 		readout->indices[i] = p->sources->index[p->set->ids[i]];

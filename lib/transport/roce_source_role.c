@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "transport/roce_source_role.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,218 +9,15 @@
 #include <rte_malloc.h>
 #include <rte_random.h>
 
-#include "transport/dcqcn.h"
 #include "transport/roce_packets.h"
+#include "transport/roce_source_internal.h"
 #include "wire/icrc.h"
 #include "wire/mfp.h"
 #include "wire/net.h"
 
-#define END_MESSAGE     UINT64_MAX // user of an end-of-run message
-#define CONNECTING_MOST 8u         // queue pairs that are being connected at one time
-#define RESPONSE_NS     200000000u
-#define MAD_ATTRIBUTE   16u // bytes, in a MAD: which message it is
-#define DEPTH           64u // messages posted to a queue pair
-
-#define FIRST_PORT   49152u
-#define SOURCE_PORTS 16384u
-#define LEAVE_NS     1000000000u  // to disconnect
-#define DEFAULT_RATE 12500000000u // bytes/s of a link whose rate is not known: 100 Gb/s
-
-// One source of the set.
-struct lane {
-	struct queue_pair *qp; // NULL: not connected yet
-	uint32_t connection;   // of RDMA CM
-	bool asked, ready;
-	uint32_t rkey;
-	uint64_t address, room; // of the peer's region
-	struct roce_way way;
-	struct dcqcn_flow flow;
-	uint8_t end[MFP_HEADER_SIZE]; // the end-of-run block
-};
-
-enum roce_source_state {
-	STATE_CONNECT,
-	STATE_EVENTS,
-	STATE_END_OF_RUN,
-	STATE_SETTLE, // all is posted, not all acknowledged
-	STATE_LEAVE,  // disconnecting
-	STATE_FINISHED,
-};
-
-struct roce_source {
-	struct role role;
-	struct source_parameters parameters;
-	const struct config_roce *config;
-	struct link *responses;
-	struct flow_control *flow_control;
-	struct block_packets packets;
-	struct sender sender;
-	struct qp_table table;
-	struct requester *requester;
-	struct cm *cm; // NULL: static
-	struct dcqcn dcqcn;
-	struct lane *lanes; // by source of the set
-	unsigned n_lanes, n_connecting;
-	enum roce_source_state state;
-	bool stopping;
-	uint64_t event; // index
-	unsigned source;
-	uint64_t last_event;
-	uint64_t start; // TSC
-	double cycles_per_event, ns_per_tick;
-	uint64_t outstanding; // messages
-	uint64_t left_at;     // ns
-	uint32_t path_mtu;
-	unsigned port; // index
-	atomic_bool finished;
-	struct source_counters source_counters __rte_cache_aligned;
-	struct roce_source_counters counters;
-};
-
 static struct roce_source *source_of(const struct role *role)
 {
 	return RTE_PTR_SUB(role, offsetof(struct roce_source, role));
-}
-
-static struct lane *lane_of(const struct queue_pair *qp)
-{
-	return qp->user;
-}
-
-// --- connecting ---
-
-static void lane_ready(struct roce_source *source, struct lane *lane, struct queue_pair *qp)
-{
-	lane->qp = qp;
-	lane->ready = true;
-	dcqcn_flow_init(&source->dcqcn, &lane->flow);
-	counter_add(&source->counters.connected, 1);
-}
-
-static enum roce_service service_of(enum config_service service)
-{
-	static const enum roce_service services[] = {
-		[CONFIG_SERVICE_RC] = ROCE_RC,
-		[CONFIG_SERVICE_UC] = ROCE_UC,
-		[CONFIG_SERVICE_UD] = ROCE_UD,
-	};
-
-	return services[service];
-}
-
-static bool connect_statically(struct roce_source *source, struct lane *lane,
-			       const struct config_queue_pair *pair)
-{
-	const struct qp_connection connection = {
-		.peer = lane->way.peer,
-		.peer_qpn = pair->remote_qpn,
-		.local_psn = pair->local_psn,
-		.peer_psn = pair->remote_psn,
-		.path_mtu = source->path_mtu,
-		.qkey = source->config->q_key,
-		.partition_key = source->config->partition_key,
-		.timeout_code = source->config->timeout,
-		.retry_count = source->config->retry_count,
-		.rnr_retry = source->config->rnr_retry,
-		.max_reads = 1,
-		.user = lane,
-	};
-	struct queue_pair *qp =
-	    qp_open(&source->table, service_of(pair->service), pair->local_qpn, 0);
-
-	if (qp == NULL || !qp_connect(qp, &connection))
-		return false;
-	lane->rkey = pair->rkey;
-	lane->address = pair->virtual_address;
-	lane->room = pair->size;
-	lane_ready(source, lane, qp);
-	return true;
-}
-
-static void connect_lanes(struct roce_source *source, uint64_t now)
-{
-	for (unsigned i = 0; i < source->n_lanes && source->n_connecting < CONNECTING_MOST; i++) {
-		struct lane *lane = &source->lanes[i];
-		const struct cm_destination destination = {
-			.peer = lane->way.peer,
-			.port = source->config->cm_service,
-			.service = (uint8_t)service_of(source->config->service),
-			.path_mtu = source->path_mtu,
-			.user = lane,
-		};
-
-		if (lane->asked || lane->ready)
-			continue;
-		lane->connection = cm_connect(source->cm, &destination, now);
-		if (lane->connection == 0)
-			return;
-		lane->asked = true;
-		source->n_connecting++;
-	}
-}
-
-static void take_established(struct roce_source *source, const struct cm_event *event)
-{
-	struct lane *lane = event->user;
-
-	source->n_connecting--;
-	if (event->private_size >= 16) {
-		lane->address = load_be64(event->private_data);
-		lane->rkey = load_be32(event->private_data + 8);
-		lane->room = load_be32(event->private_data + 12);
-	}
-	lane_ready(source, lane, event->qp);
-}
-
-// A connection that ends is tried anew; what was sent over it and not acknowledged is lost with it.
-static void take_end(struct roce_source *source, const struct cm_event *event)
-{
-	struct lane *lane = event->user;
-	struct requester_completion completion;
-
-	if (lane->ready) {
-		requester_flush(source->requester, lane->qp);
-		while (requester_completion(source->requester, &completion)) {
-			source->outstanding--;
-			counter_add(&source->counters.failed_messages, 1);
-		}
-		source->counters.connected--;
-	} else {
-		source->n_connecting--;
-	}
-	if (source->state < STATE_LEAVE)
-		counter_add(&source->counters.failed, 1);
-	lane->ready = lane->asked = false;
-	lane->qp = NULL;
-	cm_release(source->cm, event->id);
-}
-
-static void poll_cm(struct roce_source *source, uint64_t now)
-{
-	struct cm_datagram datagram;
-	struct cm_event event;
-
-	if (source->state == STATE_CONNECT || source->state == STATE_EVENTS)
-		connect_lanes(source, now);
-	while (sender_room(&source->sender, 2) && cm_poll(source->cm, now, &datagram)) {
-		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
-		size_t size = roce_headers_encode(headers, &datagram.header);
-		struct rte_mbuf *mbuf =
-		    roce_frame_make(source->parameters.headers, &source->lanes[0].way, headers,
-				    size, datagram.mad, sizeof(datagram.mad));
-
-		if (mbuf == NULL)
-			break; // it is sent again
-		sender_put(&source->sender, mbuf, 0, true);
-	}
-	while (cm_next_event(source->cm, &event)) {
-		if (event.kind == CM_ESTABLISHED)
-			take_established(source, &event);
-		else if (event.kind == CM_REQUESTED)
-			(void)cm_refuse(source->cm, event.id, ROCE_CM_CONSUMER_DEFINED, NULL, 0);
-		else
-			take_end(source, &event);
-	}
 }
 
 static bool all_ready(const struct roce_source *source)
@@ -529,7 +325,7 @@ static unsigned roce_source_poll(struct role *role, uint64_t tsc)
 	unsigned done = take_responses(source, now, tsc), sent;
 
 	if (source->cm != NULL)
-		poll_cm(source, now);
+		roce_source_poll_cm(source, now);
 	if (source->state == STATE_EVENTS)
 		done += post_events(source, tsc);
 	if (source->state == STATE_END_OF_RUN)
@@ -629,26 +425,6 @@ static void make_lane(struct roce_source *source, unsigned index)
 	(void)mfp_encode_header(lane->end, sizeof(lane->end), &header, NULL, NULL);
 }
 
-static bool connect_all_statically(struct roce_source *source, char *error)
-{
-	for (unsigned i = 0; i < source->n_lanes; i++) {
-		const struct config_queue_pair *pair = NULL;
-
-		for (unsigned j = 0; j < source->config->n_queue_pairs && pair == NULL; j++)
-			if (source->config->queue_pairs[j].source == source->parameters.set->ids[i])
-				pair = &source->config->queue_pairs[j];
-		if (pair == NULL || !connect_statically(source, &source->lanes[i], pair)) {
-			snprintf(error, ROCE_SOURCE_ERROR_SIZE,
-				 "roce.queue_pairs: source %u has no queue pair, or one whose "
-				 "number's place is taken: give it one, or set roce.connection to "
-				 "\"cm\"",
-				 source->parameters.set->ids[i]);
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool make_parts(struct roce_source *source)
 {
 	const struct source_parameters *p = &source->parameters;
@@ -711,7 +487,8 @@ struct role *roce_source_role_create(const struct roce_source_parameters *parame
 	source->ns_per_tick = 1e9 / hz;
 	source->path_mtu =
 	    source->config->path_mtu != 0 ? source->config->path_mtu : roce_path_mtu(p->mtu);
-	if (!make_parts(source) || (source->cm == NULL && !connect_all_statically(source, error))) {
+	if (!make_parts(source) ||
+	    (source->cm == NULL && !roce_source_connect_statically(source, error))) {
 		roce_source_fini(&source->role);
 		return NULL;
 	}

@@ -83,7 +83,7 @@ static void send_packet(const struct host *host, const struct qp_address *peer,
 
 static void send_reply(const struct host *host, const struct responder_reply *reply)
 {
-	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
+	uint8_t headers[ROCE_MAX_HEADERS_SIZE] = { 0 };
 
 	if (reply->send)
 		send_packet(host, &reply->qp->peer, headers, responder_reply_encode(reply, headers),

@@ -81,7 +81,8 @@ class Guest:
         self._stack.callback(self._run, "stop")
         started = self._run("start", "--netns", net.bridge.name, "--tap", "tap-guest",
                             "--bridge", net.bridge.device, "--ip", f"{GUEST_ADDRESS}/24",
-                            "--mac", "02:00:00:00:00:0a", "--mtu", str(MTU), "--mem", "512")
+                            "--mac", "02:00:00:00:00:0a", "--mtu", str(MTU), "--mem", "512",
+                            "--cpus", "2")
         if started.returncode != 0:
             skip(f"the machine does not start here: {started.stderr.strip()[-300:]}")
 

@@ -10,8 +10,11 @@ EVB_LONG_TESTS: 10^5 events in each mode in the place of 2000.
 import collections
 import copy
 import glob
+import json
 import os
+import random
 import signal
+import socket
 import time
 
 import appliance
@@ -303,7 +306,7 @@ def test_draining_is_seen():
                                event_ring={"groups": ["main"]})
         with cluster.System(work, configuration) as system:
             system.start()
-            system.wait_for(lambda status: status["system"]["waiting"] > 0, "no free slot")
+            system.wait_for(lambda status: status["system"]["waiting"] > 20, "no free slot")
             system.command("drain")
             system.wait_for_state("draining")
             check_refused(system, ("start",), "a run is there already")
@@ -394,6 +397,85 @@ def test_status_for_people():
             system.command("drain")
             system.end()
             check_refused(system, ("status",), "not running")
+
+
+def ask(name, request):
+    """Sends bytes to a control socket; its answer."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.settimeout(evbtest.PATIENCE_S)
+        client.connect(evbtest.control_socket(name))
+        client.send(request)
+        return json.loads(client.recv(1 << 20))
+
+
+def test_requests_by_hand():
+    """Whatever is written to the control socket is answered, and changes nothing."""
+    with evbtest.Workspace() as work:
+        configuration = folded(work, "push", rate=RATE, writers=False)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_for_more(system)
+            draw = random.Random(1)
+            for request, why in (
+                    (b"{", "a request is a JSON object"),
+                    (b"{}", "a request names its \"command\""),
+                    (b'{"command": 1}', "a request names its \"command\""),
+                    (b'{"command": "begin"}', "there is no command \"begin\""),
+                    (b'{"command": "exclude"}', "exclude: which node?"),
+                    (b'{"command": "exclude", "node": 1}', "exclude: which node?"),
+                    (b'{"command": "include", "node": ""}', "include: there is no node \"\""),
+                    (b'{"command": "resume"}', "the run is not paused")):
+                answer = ask(f"{system.name}-a", request)
+                check_equal(answer, {"ok": False, "error": answer.get("error")}, f"{request}")
+                check(why in answer["error"], f"{request}: {answer}")
+            for _ in range(300):
+                answer = ask(f"{system.name}-a", draw.randbytes(draw.randrange(1, 4096)))
+                check_equal(answer["ok"], False, "garbage")
+            check_equal(system.status()["state"], "running", "state after all that")
+            system.command("drain")
+            check_healthy(system.end())
+
+
+def test_alone():
+    """An appliance of no system can be asked and drained; there is no event manager to command."""
+    with evbtest.Workspace() as work:
+        configuration = appliance.generated(work, sources=4, packing=10,
+                                            generator={"rate": 1000})
+        evb = work.run(configuration)
+        file = work.write("alone.json", configuration)
+        status = work.evb("ctl", file, "status", "--json")
+        status = json.loads(status.output())
+        check_equal((status["state"], status["run"], status["pid"]), ("running", 1, evb.pid),
+                    "the status")
+        shown = work.evb("ctl", file, "status").output()
+        check(shown.startswith(f"{evb.name}: running, run 1\n"), shown)
+        for command in (("start",), ("pause",), ("resume",), ("exclude", "a")):
+            refused = work.evb("ctl", file, *command)
+            check_equal((refused.status, refused.output()), (1, ""), refused.describe())
+            check("there is no event manager" in refused.errors(), refused.describe())
+        # By its socket.
+        drain = work.evb("ctl", evbtest.control_socket(evb.name), "drain")
+        check_equal((drain.status, drain.output()), (0, ""), drain.describe())
+        summary = evb.end()
+        evbtest.check_identities(summary)
+        check_equal(summary["losses"], False, "losses")
+        gone = work.evb("ctl", file, "status")
+        check("is not running" in gone.errors(), gone.describe())
+
+
+def test_wrong_arguments():
+    with evbtest.Workspace() as work:
+        file = work.write("system.json", folded(work, "push"))
+        for arguments, why in (((), "name a configuration"), ((file,), "and a command"),
+                               ((file, "begin"), "there is no command \"begin\""),
+                               ((file, "exclude"), "which node?"),
+                               ((file, "drain", "a"), "not about a node"),
+                               ((file + "x", "status"), "cannot be opened"),
+                               ((file, "status", "--node", "d"), "none is called \"d\""),
+                               ((file, "status"), "is not running")):
+            process = work.evb("ctl", *arguments)
+            check_equal((process.status, process.output()), (1, ""), process.describe())
+            check(why in process.errors(), process.describe())
 
 
 # --- who does not belong, who leaves -----------------------------------------------------------

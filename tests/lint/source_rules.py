@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-LONGEST_FILE = 700  # lines: what can be read in one sitting
+LONGEST_FILE = 700  # lines: what can be read in one sitting; tables made by a program may be longer
 
 SOURCE = r"(\.([ch]|py|sh)|(^|/)(meson\.build|meson_options\.txt|Dockerfile)|^dev|^\.ci/run)$"
 C_SOURCE = r"\.[ch]$"
@@ -39,7 +39,7 @@ def violations(path, lines):
     if re.search(SOURCE, path):
         if not any("SPDX-License-Identifier: BSD-3-Clause" in line for line in lines[:3]):
             yield 1, "no SPDX-License-Identifier: BSD-3-Clause in the first three lines"
-        if len(lines) > LONGEST_FILE:
+        if len(lines) > LONGEST_FILE and "# --- tables" not in lines:
             yield len(lines), f"more than {LONGEST_FILE} lines; one idea a file"
     rules = [rule for rule in RULES if re.search(rule.paths, path)]
     for number, line in enumerate(lines, 1):

@@ -131,13 +131,23 @@ static struct config *const *configs_of(const struct farm_options *options)
 
 // --- processes ---
 
+static uint64_t n_counted(const struct farm_node *node)
+{
+	struct cluster_manager_view view;
+
+	cluster_manager_view(node->manager, &view);
+	return view.complete + view.incomplete;
+}
+
 static void on_deliver(void *context, unsigned peer, const struct ctrl_record *record)
 {
 	struct farm_node *node = context;
 
 	if (node->manager != NULL) {
-		truth_heard(node->farm, peer, record);
+		uint64_t before = n_counted(node);
+
 		cluster_manager_record(node->manager, peer, record, node->farm->now);
+		truth_heard(node->farm, peer, record, n_counted(node) > before);
 	}
 	truth_asked(node, record);
 	cluster_node_record(node->node, peer, record, node->farm->now);

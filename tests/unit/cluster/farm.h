@@ -244,7 +244,8 @@ void truth_granted(struct farm *farm, const struct ctrl_grant *grant);
 void truth_published(struct farm_node *node, unsigned builder, const struct sim_slot *slot);
 void truth_published_statically(struct farm_node *node, unsigned builder,
 				const struct sim_slot *slot);
-void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record);
+// A record for the manager; whether it has counted an event as published by it.
+void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record, bool counted);
 // The manager starts a run. Where nobody is left who knew of the one before, that is another.
 void truth_started(struct farm *farm);
 void truth_released(struct farm *farm, uint64_t event);

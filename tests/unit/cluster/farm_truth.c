@@ -120,15 +120,14 @@ static void heard_of(struct farm *farm, unsigned node, unsigned index, uint64_t 
 		truth->heard = farm->epoch;
 }
 
-// What the manager is told of published events.
-void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record)
+void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record, bool counted)
 {
 	struct ctrl_progress progress;
 	struct ctrl_adopt adopt;
 	struct ctrl_done done;
 
 	farm->registrations[from] += record->type == CTRL_REGISTER;
-	if (ctrl_get_progress(record, &progress) == WIRE_OK && progress.step == CTRL_STEP_PUBLISHED)
+	if (counted && ctrl_get_progress(record, &progress) == WIRE_OK)
 		heard_of(farm, from, progress.builder, progress.event);
 	if (ctrl_get_done(record, &done) == WIRE_OK && done.outcome == CTRL_DISCARDED)
 		truth_of(farm, done.event)->discarded = true;

@@ -10,8 +10,9 @@
 
 #include "transport/readout_pace.h"
 
-#define MTU   1500u
-#define SHARE 1000000u // bytes a second, of a grant
+#define GIGAHERTZ 1000000000ull
+#define MTU       1500u
+#define SHARE     1000000u // bytes a second, of a grant
 
 // Builders b on nodes 1 + b; node 0 sends, and as many of nodes 10, 11, ...
 static struct config *system_of(unsigned n_builders, unsigned n_senders)
@@ -31,22 +32,13 @@ static struct config *system_of(unsigned n_builders, unsigned n_senders)
 	return config;
 }
 
-static struct readout_pace pace_of(struct config *config)
-{
-	struct readout_pace pace;
-
-	assert_true(readout_pace_make(&pace, config, MTU));
-	free(config);
-	return pace;
-}
-
 static void rate__is_the_granted_one_for_one_builder(void **state)
 {
 	struct config *config = system_of(3, 8);
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	for (unsigned i = 0; i < 5; i++)
 		readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 1, SHARE, 0);
@@ -62,7 +54,7 @@ static void rate__grows_with_the_builders_that_wait(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	readout_pace_add(&pace, 0);
 	readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 0, SHARE, 0);
@@ -86,7 +78,7 @@ static void rate__is_never_more_than_one_node_may_take(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	for (unsigned i = 0; i < 8; i++)
 		readout_pace_add(&pace, i);
 	readout_pace_begin(&pace, 0, SHARE, 0);
@@ -102,7 +94,7 @@ static void rate__does_not_count_builders_of_the_own_node(void **state)
 
 	(void)state;
 	config->cluster.builders[1].node = 0;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	readout_pace_add(&pace, 0);
 	readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 0, SHARE, 0);
@@ -115,16 +107,18 @@ static void rate__does_not_count_builders_of_the_own_node(void **state)
 
 static void rate__forgets_what_is_cleared(void **state)
 {
-	struct readout_pace pace = pace_of(system_of(3, 8));
+	struct config *config = system_of(3, 8);
+	struct readout_pace pace;
 
 	(void)state;
-	pace.builders = NULL; // not looked at
-	pace.n_waiting = 2;
-	pace.waiting[0] = pace.waiting[2] = 7;
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	readout_pace_add(&pace, 0);
+	readout_pace_add(&pace, 1);
 	readout_pace_clear(&pace);
-	assert_int_equal(pace.n_waiting, 0);
-	assert_int_equal(pace.waiting[0] + pace.waiting[1] + pace.waiting[2], 0);
+	readout_pace_begin(&pace, 2, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, SHARE);
 	readout_pace_free(&pace);
+	free(config);
 }
 
 static void rate__is_that_of_the_grant_by_the_clock(void **state)
@@ -134,7 +128,7 @@ static void rate__is_that_of_the_grant_by_the_clock(void **state)
 
 	(void)state;
 	config->event_manager.shaping = CONFIG_SHAPING_TIMED_SHIFT;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	readout_pace_add(&pace, 0);
 	readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 0, SHARE, 0);
@@ -149,12 +143,12 @@ static void rate__is_not_limited_without_one_or_without_shaping(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, 0, 0);
 	assert_int_equal(pace.pacer.rate, PACER_UNLIMITED);
 	readout_pace_free(&pace);
 	config->event_manager.shaping = CONFIG_SHAPING_NONE;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, SHARE, 0);
 	assert_int_equal(pace.pacer.rate, PACER_UNLIMITED);
 	readout_pace_free(&pace);
@@ -169,7 +163,7 @@ static void rate__a_change_gives_no_burst(void **state)
 	uint64_t now = 1000;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, SHARE, now);
 	while (readout_pace_ready(&pace, now))
 		readout_pace_take(&pace, MTU, now);
@@ -189,7 +183,7 @@ static void burst__covers_the_sleeps_of_an_lcore(void **state)
 	(void)state;
 	config->idle.policy = CONFIG_IDLE_ADAPTIVE;
 	config->idle.sleep_ns = 100000;
-	assert_true(readout_pace_make(&pace, config, MTU));
+	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, 1000000000, 0);
 	assert_int_equal(pace.pacer.burst, 170000);
 	readout_pace_free(&pace);

@@ -31,6 +31,8 @@ static void make_configuration(struct roce_bench *bench, const char *roce)
 	char text[4096];
 	int n;
 
+	if (roce == NULL)
+		roce = "";
 	n = snprintf(text, sizeof(text),
 		     "{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", \"mtu\": %d, "
 		     "\"address\": \"10.77.0.2/24\", \"rx_descriptors\": 512}],"
@@ -399,7 +401,7 @@ void roce_bench_expect_silence(struct roce_bench *bench)
 
 struct roce_port_qp roce_bench_qp(const struct roce_bench *bench, uint32_t qpn)
 {
-	struct roce_port_qp qp;
+	struct roce_port_qp qp = { 0 };
 	bool found = false;
 
 	for (unsigned i = 0; i < roce_port_qps(bench->roce) && !found; i++)
