@@ -304,7 +304,8 @@ static int register_group(const struct telemetry_group *group)
 	return result;
 }
 
-static int register_all(void)
+// A group of which the appliance has nothing is not there: no answer is ever empty.
+static int register_all(const struct appliance *appliance)
 {
 	int result = 0;
 
@@ -312,7 +313,8 @@ static int register_all(void)
 		result = rte_telemetry_register_cmd(telemetry_wholes[i].command, on_command,
 						    telemetry_wholes[i].help);
 	for (unsigned i = 0; telemetry_groups[i] != NULL && result == 0; i++)
-		result = register_group(telemetry_groups[i]);
+		if (telemetry_groups[i]->count(appliance) > 0)
+			result = register_group(telemetry_groups[i]);
 	for (unsigned i = 0; telemetry_others[i].command != NULL && result == 0; i++)
 		result = rte_telemetry_register_cmd(telemetry_others[i].command, on_command,
 						    telemetry_others[i].help);
@@ -321,7 +323,7 @@ static int register_all(void)
 
 int appliance_telemetry_start(const struct appliance *appliance)
 {
-	int result = registered ? 0 : register_all();
+	int result = registered ? 0 : register_all(appliance);
 
 	if (result != 0)
 		return result;

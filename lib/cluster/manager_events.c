@@ -206,9 +206,8 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 static bool is_current(const struct entry *entry, uint64_t event, uint32_t generation,
 		       uint16_t attempt)
 {
-	return entry != NULL && CLUSTER_MUTANT(9, entry->state != ENTRY_NONE, true) &&
-	       entry->event == event && entry->generation == generation &&
-	       entry->attempt == attempt;
+	return entry != NULL && entry->state != ENTRY_NONE && entry->event == event &&
+	       entry->generation == generation && entry->attempt == attempt;
 }
 
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,

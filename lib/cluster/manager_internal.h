@@ -166,7 +166,6 @@ void manager_bring_into_line(struct cluster_manager *manager, unsigned node);
 // A node says in which state the run is that it knows.
 void manager_run_state(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record);
-void manager_start_drain(struct cluster_manager *manager);
 // The state that the nodes know becomes that of all.
 void manager_take_over(struct cluster_manager *manager);
 // Starts the run once all is there, and ends it once all is built.

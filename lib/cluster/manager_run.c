@@ -90,7 +90,7 @@ static void command_all(struct cluster_manager *manager, enum ctrl_command comma
 			say_command(manager, i, command, event);
 }
 
-void manager_start_drain(struct cluster_manager *manager)
+static void start_drain(struct cluster_manager *manager)
 {
 	manager->end = newest_event(manager);
 	manager->state = CTRL_DRAINING;
@@ -114,7 +114,7 @@ void manager_take_over(struct cluster_manager *manager)
 		command_all(manager, CTRL_PAUSE, 0);
 		break;
 	case CTRL_DRAINING:
-		manager_start_drain(manager);
+		start_drain(manager);
 		break;
 	case CTRL_STOPPED:
 		stop_all(manager);
@@ -132,6 +132,9 @@ static bool sources_ended(const struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		const struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
 
+		// Who has just come is about to announce.
+		if (manager_is_target(manager, manager->readouts.nodes[i]) && !node->begun)
+			return false;
 		if (node->source_excluded)
 			continue;
 		if (!node->ended)
@@ -171,7 +174,7 @@ void manager_lead(struct cluster_manager *manager, uint64_t now)
 		start_run(manager);
 
 	if (manager->state == CTRL_RUNNING && ended)
-		manager_start_drain(manager);
+		start_drain(manager);
 	if (manager->state != CTRL_DRAINING || !ended)
 		return;
 	if (manager_is_static(manager)
@@ -293,7 +296,7 @@ int cluster_manager_command(struct cluster_manager *manager, enum cluster_comman
 	case CLUSTER_DRAIN:
 		if (manager->state != CTRL_RUNNING && manager->state != CTRL_PAUSED)
 			return refuse(error, "no run is going on");
-		manager_start_drain(manager);
+		start_drain(manager);
 		return 0;
 	case CLUSTER_STOP:
 		stop_all(manager);

@@ -81,6 +81,10 @@ struct cluster_node *cluster_node_create(const struct cluster_node_parameters *p
 	node->n_readouts = parameters->config->n_generators;
 	node->state = CTRL_CONFIGURED;
 	cluster_readouts_make(&node->readouts_of_all, node->cluster);
+	// Nobody has been heard yet: CONTROL_CONNECTED says who is there to be asked.
+	for (unsigned rank = 0; rank < node->readouts_of_all.n; rank++)
+		if (node->readouts_of_all.nodes[rank] != node_self(node))
+			node->lost[rank / 64] |= UINT64_C(1) << rank % 64;
 	if (!node_builders_make(node) || !node_readouts_make(node)) {
 		cluster_node_destroy(node);
 		return NULL;

@@ -64,6 +64,7 @@ class Layout:
     told: bool = True  # whether the event manager knows it
     queue: int = 60_000  # bytes, in front of the link; 0: the link is not narrow
     rate: float = 0  # events a second that there are; 0: as many as there is room for
+    events: int = 0  # until the end of the run; 0: no end
     slots: int = 32
     consumed: bool = False  # builders have a group of consumers, which somebody must be
     pfc: bool = False  # builders' ports pause their link partner
@@ -97,7 +98,7 @@ class Layout:
 
     def _readout(self, index):
         generator = {"name": "boards", "port": "wire", "ids": [index + 1],
-                     "size": {"mean": self.fragment}}
+                     "size": {"mean": self.fragment}, "events": self.events}
         if self.rate:
             generator["rate"] = self.rate
         return {"name": f"r{index}", "ports": [self._port(10 + index)], "generators": [generator]}

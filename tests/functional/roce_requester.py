@@ -259,18 +259,19 @@ class QueuePair:
 
 
 def run(wire, pairs, rate, in_turn=True, patience=PATIENCE_S):
-    """Sends all that was posted, at most `rate` packets a second, until it is done: in turn, or
-    what the first can send before the others'."""
+    """Sends all that was posted, about `rate` packets a second, until it is done: in turn, or as
+    many as it can of the first, and a packet of each other."""
     by_qpn = {pair.own_qpn: pair for pair in pairs}
     end = time.monotonic() + patience
     start, sent, turn = time.monotonic(), 0, 0
     while not all(pair.done() for pair in pairs):
         check(time.monotonic() < end, f"not all was acknowledged in {patience} s")
         allowed = int((time.monotonic() - start) * rate) - sent
+        least = 0 if in_turn or allowed <= 0 else 1
         moved = 0
         turn = (turn + 1) % len(pairs) if in_turn else 0
         for pair in pairs[turn:] + pairs[:turn]:
-            moved += pair.send(wire, max(0, min(8, allowed - moved)))
+            moved += pair.send(wire, max(least, min(8, allowed - moved)))
         sent += moved
         if moved == 0:
             wire.flush()

@@ -82,6 +82,8 @@ class Guest:
         started = self._run("start", "--netns", net.bridge.name, "--tap", "tap-guest",
                             "--bridge", net.bridge.device, "--ip", f"{GUEST_ADDRESS}/24",
                             "--mac", "02:00:00:00:00:0a", "--mtu", str(MTU), "--mem", "512",
+                            # With one, QEMU leaves out memory barriers, and its NIC comes to
+                            # a stop now and then.
                             "--cpus", "2")
         if started.returncode != 0:
             skip(f"the machine does not start here: {started.stderr.strip()[-300:]}")

@@ -147,7 +147,7 @@ def test_telemetry():
         stream = ejfat_sender.Stream(SOURCES[:2], events, packing=10, size=(0, 800))
         evb = work.run(configuration(work, net, stream, kinds), namespace=net.evb)
         pairs = boards(stream, kinds, ["send", "write"], end_of_run=False)
-        wire = work.enter(wire_of(net, double=0.1))
+        wire = work.enter(wire_of(net))
         roce_requester.run(wire, pairs[1:], RATE)
         wire = work.enter(wire_of(net, lose=0.02, double=0.1))
         roce_requester.run(wire, pairs[:1], RATE)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "cluster/on_wire.h"
+#include "wire/mep.h"
+
+// Ethernet 14, preamble, FCS and gap 24, IPv4 and UDP 28, RE 20.
+#define OVERHEAD 86u
+
+// A manager of MTU 1500 and 4 nodes of MTU 9000 with a source each, all by UDP.
+static struct config *system_of_four(void)
+{
+	struct config *config = calloc(1, sizeof(*config));
+
+	assert_non_null(config);
+	config->transport.kind = CONFIG_TRANSPORT_UDP;
+	config->sources.n_expected = 4;
+	config->cluster.n_sources = 4;
+	config->cluster.n_nodes = 5;
+	config->cluster.nodes[0].mtu = 1500;
+	for (unsigned i = 1; i < 5; i++) {
+		config->cluster.nodes[i].mtu = 9000;
+		config->cluster.nodes[i].n_sources = 1;
+	}
+	return config;
+}
+
+static uint64_t mep_of(uint64_t block)
+{
+	return mep_header_size(4, MEP_DEFAULT_ALIGN) + 4 * block;
+}
+
+static void bytes__count_each_segment(void **state)
+{
+	struct config *config = system_of_four();
+	struct on_wire wire;
+
+	(void)state;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD));
+	assert_int_equal(on_wire_bytes(&wire, mep_of(8952), 0), 4 * (8952 + OVERHEAD));
+	assert_int_equal(on_wire_bytes(&wire, mep_of(8953), 0), 4 * (8953 + 2 * OVERHEAD));
+	free(config);
+}
+
+static void bytes__of_the_own_node_are_not_counted(void **state)
+{
+	struct config *config = system_of_four();
+	struct on_wire wire;
+
+	(void)state;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 1), 3 * (1000 + OVERHEAD));
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 4), 0);
+	free(config);
+}
+
+static void bytes__go_by_the_smallest_mtu_of_those_that_send(void **state)
+{
+	struct config *config = system_of_four();
+	struct on_wire wire;
+
+	(void)state;
+	config->cluster.nodes[3].mtu = 1500;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1453), 0), 4 * (1453 + 2 * OVERHEAD));
+	free(config);
+}
+
+static void bytes__with_other_headers(void **state)
+{
+	struct config *config = system_of_four();
+	struct on_wire wire;
+
+	(void)state;
+	config->transport.kind = CONFIG_TRANSPORT_ETH;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD - 28));
+	config->cluster.nodes[2].load_balancer = true;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD - 28 + 16));
+	free(config);
+}
+
+static void bytes__where_boards_send(void **state)
+{
+	struct config *config = system_of_four();
+	struct on_wire wire;
+
+	(void)state;
+	config->cluster.n_sources = 0;
+	for (unsigned i = 0; i < 5; i++)
+		config->cluster.nodes[i].n_sources = 0;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1453), 0), 4 * (1453 + 2 * OVERHEAD));
+	free(config);
+}
+
+static void bytes__of_nothing(void **state)
+{
+	struct config *config = system_of_four();
+	struct on_wire wire;
+
+	(void)state;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, 0, 0), 0);
+	assert_int_equal(on_wire_bytes(&wire, 5, 0), 0);
+	free(config);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes__count_each_segment),
+		cmocka_unit_test(bytes__of_the_own_node_are_not_counted),
+		cmocka_unit_test(bytes__go_by_the_smallest_mtu_of_those_that_send),
+		cmocka_unit_test(bytes__with_other_headers),
+		cmocka_unit_test(bytes__where_boards_send),
+		cmocka_unit_test(bytes__of_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
