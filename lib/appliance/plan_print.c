@@ -2,7 +2,14 @@
 // Copyright (c) 2026, the evb authors
 #include "appliance/plan.h"
 
+#include "cluster/cluster.h"
+#include "cluster/on_wire.h"
+#include "port/headroom.h"
+#include "port/pause_state.h"
 #include "transport/control_role.h"
+#include "wire/net.h"
+
+#define FCS_BYTES 4u
 
 static void print_bytes(FILE *out, uint64_t bytes)
 {
@@ -26,6 +33,40 @@ static void print_lcores(const struct plan *plan, FILE *out)
 	}
 }
 
+// The room above the high-water mark that pausing the sender in time takes.
+static void print_flow_control(const struct config *config, const struct config_port *port,
+			       FILE *out)
+{
+	static const char *const modes[] = {
+		[CONFIG_FLOW_CONTROL_AUTO] = "auto",
+		[CONFIG_FLOW_CONTROL_HW] = "hw",
+		[CONFIG_FLOW_CONTROL_EXTERNAL] = "external",
+		[CONFIG_FLOW_CONTROL_SOFT] = "soft",
+	};
+	const struct config_flow_control *flow = &port->flow_control;
+	struct headroom_parameters parameters = {
+		.bits_per_second = port->link_rate > 0 ? port->link_rate : PAUSE_RATE_ASSUMED,
+		.cable_metres = flow->cable,
+		.frame_bytes = port->mtu + NET_ETH_SIZE + FCS_BYTES,
+	};
+	struct headroom headroom;
+
+	if (flow->mode == CONFIG_FLOW_CONTROL_OFF)
+		return;
+	if (flow->mode == CONFIG_FLOW_CONTROL_SOFT || flow->mode == CONFIG_FLOW_CONTROL_AUTO)
+		parameters.poll_ns =
+		    config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0;
+	headroom_compute(&parameters, &headroom);
+	fprintf(out,
+		"  %-12s flow control %s, priority %u: XOFF above %.0f %%, XON below %.0f %%, "
+		"headroom ",
+		"", modes[flow->mode], flow->priority, flow->high_water * 100,
+		flow->low_water * 100);
+	print_bytes(out, headroom.total);
+	fprintf(out, " at %s%.0f Mb/s\n", port->link_rate > 0 ? "" : "an assumed ",
+		(double)parameters.bits_per_second * 1e-6);
+}
+
 static void print_ports(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "\nports\n");
@@ -40,6 +81,7 @@ static void print_ports(const struct plan *plan, FILE *out)
 			port->buffer);
 		print_bytes(out, port->pool_bytes);
 		fprintf(out, "\n");
+		print_flow_control(plan->config, config, out);
 	}
 }
 
@@ -172,6 +214,38 @@ static void print_node(const struct config *config, unsigned index, FILE *out)
 	fprintf(out, "\n");
 }
 
+static uint64_t link_rate_of(const struct config_cluster *cluster, unsigned builder)
+{
+	return cluster->nodes[cluster->builders[builder].node].link_rate;
+}
+
+// What grants let pass to builders, by the rate of their links.
+static void print_pacing(const struct config *config, FILE *out)
+{
+	const struct config_cluster *cluster = &config->cluster;
+	double target = config->event_manager.target_utilisation;
+	struct on_wire wire;
+
+	on_wire_make(&wire, config);
+	for (unsigned i = 0, next; i < cluster->n_builders; i = next) {
+		double rate = (double)link_rate_of(cluster, i) * 1e-6;
+
+		for (next = i + 1; next < cluster->n_builders; next++)
+			if (link_rate_of(cluster, next) != link_rate_of(cluster, i))
+				break;
+		if (next == i + 1)
+			fprintf(out, "  grants to builder %u: ", i);
+		else
+			fprintf(out, "  grants to builders %u to %u: ", i, next - 1);
+		if (rate > 0)
+			fprintf(out, "%.0f %% of %.0f Mb/s, %.0f Mb/s of data in segments of %u\n",
+				target * 100, rate, rate * target * on_wire_efficiency(&wire),
+				wire.payload);
+		else
+			fprintf(out, "not paced, link_rate of the port is not set\n");
+	}
+}
+
 static void print_event_manager(const struct config *config, FILE *out)
 {
 	static const char *const modes[] = { "static", "push", "pull" };
@@ -184,6 +258,7 @@ static void print_event_manager(const struct config *config, FILE *out)
 	for (unsigned i = 0; i < config->cluster.n_builders; i++) {
 		uint32_t slots = config->cluster.builders[i].slots;
 
+		slots -= cluster_spare(slots);
 		in_flight +=
 		    manager->credits > 0 && manager->credits < slots ? manager->credits : slots;
 	}
@@ -192,6 +267,12 @@ static void print_event_manager(const struct config *config, FILE *out)
 		manager->control_port);
 	fprintf(out, "  up to %llu events in flight, a source holds up to %u MFPs\n",
 		(unsigned long long)in_flight, manager->source_buffer);
+	if (in_flight > manager->source_buffer)
+		fprintf(out,
+			"  note: fewer MFPs than that: event_manager.source_buffer limits what "
+			"is in flight\n");
+	if (manager->mode != CONFIG_MODE_STATIC)
+		print_pacing(config, out);
 }
 
 static void print_system(const struct plan *plan, FILE *out)

@@ -173,8 +173,12 @@ static void serve_note(struct builder *builder, const struct note *note, uint64_
 			tell_control(builder, NOTE_REFUSED, note->event, note->attempt);
 		break;
 	case NOTE_PUBLISH:
-		if (assembly_settle(builder->assembly, note->slot, note->event, true))
-			tell_control(builder, NOTE_PUBLISHED, note->event, note->attempt);
+		// What is not held any more is granted again.
+		tell_control(builder,
+			     assembly_settle(builder->assembly, note->slot, note->event, true)
+				 ? NOTE_PUBLISHED
+				 : NOTE_REFUSED,
+			     note->event, note->attempt);
 		break;
 	case NOTE_DISCARD:
 		// Its slot comes back by itself, unless there is none.

@@ -25,9 +25,10 @@ MTU = 1500
 DEVICE = "veth-evb"
 COMMAND_S = 120
 
-# What rxe-vm would install where it is missing; `./dev install rxe` does it.
-PACKAGES = ("cpio", "debian-archive-keyring", "gcc", "iproute2", "kmod", "libc6-dev", "mmdebstrap",
-            "procps", "qemu-system-data", "qemu-system-x86", "util-linux", "xz-utils", "zstd")
+# What rxe-vm would install where it is missing, and to compile for the guest; `./dev install rxe`
+# does it.
+PACKAGES = ("cpio", "debian-archive-keyring", "gcc", "iproute2", "kmod", "libc6-dev", "librdmacm-dev",
+            "mmdebstrap", "procps", "qemu-system-data", "qemu-system-x86", "util-linux", "xz-utils", "zstd")
 
 
 def _missing_packages():
@@ -97,6 +98,17 @@ class Guest:
         check(status is None or done.returncode == status,
               f"{' '.join(command)}: status {done.returncode}: {done.stdout} {done.stderr}")
         return done.stdout + done.stderr
+
+    def compile(self, source, name, *libraries):
+        """Puts a program of this folder into the guest, whose libraries are Debian's, too."""
+        source = os.path.join(os.path.dirname(__file__), source)
+        with evbtest.Workspace() as work:
+            program = work.path("program")
+            made = subprocess.run(["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra",
+                                   "-Werror", "-o", program, source, *libraries],
+                                  capture_output=True, text=True, check=False)
+            check(made.returncode == 0, f"{source} is not compiled: {made.stderr}")
+            self.put(program, name)
 
     def put(self, path, name):
         done = self._run("put", path, name)

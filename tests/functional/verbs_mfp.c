@@ -5,7 +5,7 @@
 // connection a file, and sends each file's MFPs, one a message, in the order of the file. It shares
 // no code with evb: the tests run it on kernel rxe.
 //
-//   verbs_mfp send|send_imm|write|write_imm rc|uc ADDRESS PORT FILE...
+//   verbs_mfp send|send_imm|write|write_imm ADDRESS PORT FILE...
 //
 // Where to WRITE evb says in the private data of its reply: 64-bit address, rkey, size, big-endian.
 #include <endian.h>
@@ -73,10 +73,9 @@ static int map_file(struct stream *stream, const char *path)
 	return stream->bytes != MAP_FAILED ? 0 : fail(path);
 }
 
-static int resolve(struct stream *stream, const char *address, const char *port, bool reliable)
+static int resolve(struct stream *stream, const char *address, const char *port)
 {
-	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP,
-				       .ai_qp_type = reliable ? IBV_QPT_RC : IBV_QPT_UC };
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP, .ai_qp_type = IBV_QPT_RC };
 	struct rdma_addrinfo *to;
 	uint8_t timeout = ACK_TIMEOUT;
 
@@ -110,10 +109,10 @@ static void take_offer(struct stream *stream)
 	stream->room = be32toh(stream->room);
 }
 
-static int connect_to(struct stream *stream, bool reliable)
+static int connect_to(struct stream *stream)
 {
 	struct ibv_qp_init_attr attributes = {
-		.qp_type = reliable ? IBV_QPT_RC : IBV_QPT_UC,
+		.qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = DEPTH,
 			 .max_recv_wr = 1,
 			 .max_send_sge = 1,
@@ -237,25 +236,22 @@ static const struct operation *find_operation(const char *name)
 
 int main(int argc, char **argv)
 {
-	const struct operation *operation = argc > 5 ? find_operation(argv[1]) : NULL;
+	const struct operation *operation = argc > 4 ? find_operation(argv[1]) : NULL;
 	struct stream *streams;
 	unsigned n, messages = 0;
-	bool reliable;
 
 	if (operation == NULL) {
-		fprintf(stderr, "usage: verbs_mfp send|send_imm|write|write_imm rc|uc ADDRESS PORT "
-				"FILE...\n");
+		fprintf(stderr,
+			"usage: verbs_mfp send|send_imm|write|write_imm ADDRESS PORT FILE...\n");
 		return 2;
 	}
-	reliable = strcmp(argv[2], "uc") != 0;
-	n = (unsigned)argc - 5;
+	n = (unsigned)argc - 4;
 	streams = calloc(n, sizeof(*streams));
 	if (streams == NULL)
 		return 1;
 	for (unsigned i = 0; i < n; i++)
-		if (map_file(&streams[i], argv[5 + i]) != 0 ||
-		    resolve(&streams[i], argv[3], argv[4], reliable) != 0 ||
-		    connect_to(&streams[i], reliable) != 0)
+		if (map_file(&streams[i], argv[4 + i]) != 0 ||
+		    resolve(&streams[i], argv[2], argv[3]) != 0 || connect_to(&streams[i]) != 0)
 			return 1;
 	if (send_all(streams, n, operation->opcode) != 0)
 		return 1;

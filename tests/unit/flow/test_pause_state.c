@@ -117,6 +117,11 @@ static void send__xoff_above_high_water_only(void **state)
 	assert_true(pause_state_pausing(&s, 3, 300));
 	assert_true(pause_state_pausing(&s, 3, 300 + PAUSE - 1));
 	assert_false(pause_state_pausing(&s, 3, 300 + PAUSE));
+	assert_true(pause_state_holding(&s, 3)); // late, not over
+	observe(&s, 3, LOW - 1);
+	(void)poll(&s, 400 + PAUSE);
+	assert_false(pause_state_holding(&s, 3));
+	assert_false(pause_state_holding(&s, 2));
 }
 
 static void send__any_of_the_three_counts(void **state)

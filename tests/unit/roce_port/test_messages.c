@@ -275,6 +275,46 @@ static void acks__are_coalesced(void **state)
 	roce_bench_close(&bench);
 }
 
+// As many answers as packets, and a notification: more than leave in one poll.
+static void answers__of_a_burst_all_leave(void **state)
+{
+	struct roce_packet packet;
+	struct roce_bench bench;
+	struct frame frame;
+	unsigned answers = 0;
+
+	(void)state;
+	roce_bench_open(&bench, "");
+	bench.dscp_ecn = 3;
+	for (uint32_t i = 0; i < ROLE_BURST; i++) {
+		const struct roce_packet header = {
+			.opcode = ROCE_RC_SEND_ONLY,
+			.destination_qpn = BENCH_RC,
+			.psn = roce_psn_add(BENCH_PSN, i),
+			.ack_request = true,
+		};
+
+		roce_bench_mfp(mfp, 100, 8 * i, 1);
+		roce_bench_frame(&bench, &frame, &header, mfp, 100);
+		frame_send(&frame, bench.pool, UINT16_MAX, bench.wire.port.id, 0);
+	}
+	assert_int_equal(role_poll(bench.role, ++bench.now), ROLE_BURST);
+	while (roce_bench_answer(&bench, &packet, NULL))
+		answers++;
+	assert_int_equal(answers, ROLE_BURST);
+	assert_int_equal(role_poll(bench.role, ++bench.now), 1);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS,
+				 roce_psn_add(BENCH_PSN, ROLE_BURST - 1));
+	assert_int_equal(roce_of(&bench)->sent, ROLE_BURST + 1);
+	for (unsigned i = 0; i < ROLE_BURST; i++) {
+		struct rte_mbuf *mbuf;
+
+		assert_int_equal(link_dequeue(bench.links[0], &mbuf, 1), 1);
+		rte_pktmbuf_free(mbuf);
+	}
+	roce_bench_close(&bench);
+}
+
 static void congestion__is_notified(void **state)
 {
 	struct roce_packet packet;
@@ -325,6 +365,7 @@ int main(void)
 		cmocka_unit_test(packet__in_any_number_of_buffers),
 		cmocka_unit_test(icrc__is_verified_ignored_or_sampled),
 		cmocka_unit_test(acks__are_coalesced),
+		cmocka_unit_test(answers__of_a_burst_all_leave),
 		cmocka_unit_test(congestion__is_notified),
 		cmocka_unit_test(end_of_run__is_a_message),
 	};

@@ -163,6 +163,28 @@ static void stranger__does_not_turn_the_answers(void **state)
 	roce_bench_close(&bench);
 }
 
+// Answers do not go to groups.
+static void group__gets_no_answer(void **state)
+{
+	const struct roce_packet header = { .opcode = ROCE_RC_SEND_ONLY,
+					    .destination_qpn = BENCH_RC,
+					    .psn = BENCH_PSN,
+					    .ack_request = true };
+	struct roce_bench bench;
+	struct frame frame;
+
+	(void)state;
+	roce_bench_open(&bench, "");
+	roce_bench_mfp(mfp, 100, 0, 1);
+	roce_bench_frame(&bench, &frame, &header, mfp, 100);
+	frame.bytes[6] |= 1;
+	roce_bench_feed_frame(&bench, &frame);
+	roce_bench_take_mfp(&bench, mfp, 100);
+	roce_bench_expect_silence(&bench);
+	assert_int_equal(roce_of(&bench)->not_sent, 1);
+	roce_bench_close(&bench);
+}
+
 // --- no slot ---
 
 static void no_slot__has_the_peer_wait(void **state)
@@ -433,6 +455,7 @@ int main(void)
 		cmocka_unit_test(read__is_refused),
 		cmocka_unit_test(gap__is_told_once_and_filled),
 		cmocka_unit_test(stranger__does_not_turn_the_answers),
+		cmocka_unit_test(group__gets_no_answer),
 		cmocka_unit_test(no_slot__has_the_peer_wait),
 		cmocka_unit_test(no_slot__is_for_new_events_of_the_builder),
 		cmocka_unit_test(header__that_is_none),

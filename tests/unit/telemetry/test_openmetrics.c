@@ -39,14 +39,14 @@ static char *write_one(enum openmetrics_format format, const char *json)
 
 static void assert_has(const char *text, const char *lines)
 {
-	if (strstr(text, lines) == NULL)
-		fail_msg("%s\nlacks\n%s", text, lines);
+	if (text == NULL || strstr(text, lines) == NULL)
+		fail_msg("%s\nlacks\n%s", text != NULL ? text : "nothing", lines);
 }
 
 static void assert_lacks(const char *text, const char *part)
 {
-	if (strstr(text, part) != NULL)
-		fail_msg("%s in\n%s", part, text);
+	if (text == NULL || strstr(text, part) != NULL)
+		fail_msg("%s in\n%s", part, text != NULL ? text : "nothing");
 }
 
 static void write__of_nobody(void **state)
