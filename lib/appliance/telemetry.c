@@ -304,7 +304,13 @@ static int register_group(const struct telemetry_group *group)
 	return result;
 }
 
-// A group of which the appliance has nothing is not there: no answer is ever empty.
+static bool may_have(const struct appliance *appliance, const struct telemetry_group *group)
+{
+	return group->count(appliance) > 0 ||
+	       (group->comes_and_goes != NULL && group->comes_and_goes(appliance));
+}
+
+// A group of which the appliance never has anything is not there.
 static int register_all(const struct appliance *appliance)
 {
 	int result = 0;
@@ -313,7 +319,7 @@ static int register_all(const struct appliance *appliance)
 		result = rte_telemetry_register_cmd(telemetry_wholes[i].command, on_command,
 						    telemetry_wholes[i].help);
 	for (unsigned i = 0; telemetry_groups[i] != NULL && result == 0; i++)
-		if (telemetry_groups[i]->count(appliance) > 0)
+		if (may_have(appliance, telemetry_groups[i]))
 			result = register_group(telemetry_groups[i]);
 	for (unsigned i = 0; telemetry_others[i].command != NULL && result == 0; i++)
 		result = rte_telemetry_register_cmd(telemetry_others[i].command, on_command,

@@ -41,6 +41,8 @@ struct telemetry_group {
 	const struct metric *nested_table;
 	unsigned n_nested; // most
 
+	// Whether there may be some later where there are none at the start; or NULL: it may not.
+	bool (*comes_and_goes)(const struct appliance *appliance);
 	unsigned (*count)(const struct appliance *appliance);
 	// Exactly one of these says what thing `index` is called.
 	const char *(*name_of)(const struct appliance *appliance, unsigned index);

@@ -123,6 +123,12 @@ static bool find(const struct appliance *appliance, unsigned index, struct place
 	return false;
 }
 
+// Where RoCE is spoken, connections come and go.
+static bool has_roce(const struct appliance *appliance)
+{
+	return appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE;
+}
+
 static unsigned count_qps(const struct appliance *appliance)
 {
 	struct place place = { 0 };
@@ -203,6 +209,7 @@ const struct telemetry_group telemetry_qp = {
 		"on it, and its number: `wire/17`. It is gone with its connection; the sums in\n"
 		"`/evb/roce/info` keep what it counted.",
 	.tables = { qp_metrics },
+	.comes_and_goes = has_roce,
 	.count = count_qps,
 	.name_of = name_of_qp,
 	.view = view_qp,

@@ -16,8 +16,8 @@ extern const struct metric_causes metric_qp_drops;
 	COUNTER("packets", structure, field.packets, NONE, "request packets taken " whose),       \
 	    COUNTER("bytes", structure, field.bytes, BYTES, "payload of request packets " whose), \
 	    COUNTER("messages", structure, field.messages, NONE, "messages received " whose),     \
-	    COUNTER("duplicates", structure, field.drops[QP_DROP_DUPLICATE], NONE,                \
-		    "request packets that came again " whose),                                    \
+	    AGAIN(METRIC_COUNTER, "duplicates", structure, field.drops[QP_DROP_DUPLICATE], NONE,  \
+		  "request packets that came again " whose),                                      \
 	    COUNTER("lost", structure, field.lost, NONE,                                          \
 		    "UC packets missing by their numbers " whose),                                \
 	    COUNTER("aborted", structure, field.aborted, NONE,                                    \

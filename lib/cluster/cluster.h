@@ -83,3 +83,19 @@ static inline uint32_t cluster_spare(uint32_t slots)
 {
 	return slots >= 8 ? slots / 8 : slots > 1;
 }
+
+// What a node may send to a builder on another node, of the rate for all that do: as its sources
+// are of all that are not the builder's node's own. By the clock it is all, for one sends at a
+// time.
+static inline uint32_t cluster_share(const struct config *config, unsigned builder, unsigned sender,
+				     uint32_t rate_kbps)
+{
+	const struct config_cluster *cluster = &config->cluster;
+	uint64_t all = cluster->n_sources - cluster->nodes[builder].n_sources;
+	uint64_t own = cluster->nodes[sender].n_sources, share;
+
+	if (own >= all || config->event_manager.shaping == CONFIG_SHAPING_TIMED_SHIFT)
+		return rate_kbps;
+	share = rate_kbps * own / all;
+	return share > 0 || rate_kbps == 0 ? (uint32_t)share : 1;
+}

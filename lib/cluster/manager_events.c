@@ -57,8 +57,9 @@ static unsigned grants_room(const struct cluster_manager *manager)
 	return (unsigned)(least / CTRL_GRANT_SIZE);
 }
 
+// For node `to`: the builder's hears the rate of its link, one that sends its share of that.
 static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, size_t capacity,
-			unsigned index, uint32_t token, const struct entry *entry,
+			unsigned to, unsigned index, uint32_t token, const struct entry *entry,
 			const struct sched_grant *grant)
 {
 	const struct config_cluster_builder *builder = &manager->cluster->builders[index];
@@ -66,7 +67,10 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		.event = entry->event,
 		.slot = token,
 		.generation = entry->generation,
-		.rate_kbps = entry->rate_kbps,
+		.rate_kbps = to == builder->node
+				 ? entry->rate_kbps
+				 : cluster_share(manager->parameters.config, builder->node, to,
+						 entry->rate_kbps),
 		.run = manager->run,
 		.node = (uint16_t)builder->node,
 		.builder = (uint16_t)builder->index,
@@ -94,32 +98,28 @@ static void say_grant(struct cluster_manager *manager, const struct sched_grant 
 {
 	unsigned to = manager->cluster->builders[grant->builder].node;
 	uint8_t bytes[CTRL_GRANT_SIZE];
-	size_t size =
-	    put_grant(manager, bytes, sizeof(bytes), grant->builder, grant->slot, entry, grant);
 
 	// The builder first, so that it is ready when data comes.
-	manager_send(manager, to, bytes, size);
+	manager_send(manager, to, bytes,
+		     put_grant(manager, bytes, sizeof(bytes), to, grant->builder, grant->slot,
+			       entry, grant));
 	for (unsigned i = 0; pushes(manager) && i < manager->readouts.n; i++) {
 		unsigned node = manager->readouts.nodes[i];
 
 		if (node != to && manager_is_target(manager, node))
-			manager_send(manager, node, bytes, size);
+			manager_send(manager, node, bytes,
+				     put_grant(manager, bytes, sizeof(bytes), node, grant->builder,
+					       grant->slot, entry, grant));
 	}
 }
 
-// At which each of the nodes that send may do so, were they all to send to this builder, kbit/s; on
-// the clock one sends at a time. Who was late may catch up: half of what grants leave of the link
-// is for that.
+// At which all nodes together may send to the builder, kbit/s. Who was late may catch up: half of
+// what grants leave of the link is for that.
 static uint32_t rate_of(const struct cluster_manager *manager, const struct sched_grant *grant)
 {
-	const struct config_event_manager *config = &manager->parameters.config->event_manager;
-	const struct config_cluster *cluster = manager->cluster;
-	unsigned local = cluster->nodes[cluster->builders[grant->builder].node].n_sources > 0;
-	double rate = (double)grant->rate_bytes_per_second / 125;
+	double target = manager->parameters.config->event_manager.target_utilisation;
+	double rate = (double)grant->rate_bytes_per_second / 125 * (1 + target) / (2 * target);
 
-	rate *= (1 + config->target_utilisation) / (2 * config->target_utilisation);
-	if (manager->readouts.n > local && config->shaping != CONFIG_SHAPING_TIMED_SHIFT)
-		rate /= manager->readouts.n - local;
 	if (rate < 1)
 		return grant->rate_bytes_per_second > 0;
 	return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
@@ -165,7 +165,7 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 		if (post->room(post->context, index, sizeof(bytes)) < sizeof(bytes))
 			return false;
 		manager_send(manager, index, bytes,
-			     put_grant(manager, bytes, sizeof(bytes), node->repeat_builder,
+			     put_grant(manager, bytes, sizeof(bytes), index, node->repeat_builder,
 				       node->repeat_token, entry, NULL));
 	}
 	node->repeat_token = 0;

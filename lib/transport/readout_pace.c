@@ -10,14 +10,17 @@
 #define BURST_PACKETS 2u
 #define BURST_MOST    (1u << 20)
 
-bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu,
-		       uint64_t ticks_per_second, uint64_t now)
+bool readout_pace_make(struct readout_pace *pace, const struct config *config, unsigned n_sources,
+		       uint32_t mtu, uint64_t ticks_per_second, uint64_t now)
 {
 	const struct config_cluster *cluster = &config->cluster;
 	const struct config_idle *idle = &config->idle;
 
 	*pace = (struct readout_pace){
 		.n_builders = cluster->n_builders,
+		.n_sources = n_sources,
+		.n_of_node = cluster->nodes[cluster->self].n_sources,
+		.most_fan = (cluster->n_sources + n_sources - 1) / n_sources,
 		.self = cluster->self,
 		.builders = cluster->builders,
 		.paces = config->event_manager.shaping != CONFIG_SHAPING_NONE,
@@ -28,8 +31,6 @@ bool readout_pace_make(struct readout_pace *pace, const struct config *config, u
 	// An lcore that sleeps comes late by as much.
 	if (idle->policy == CONFIG_IDLE_ADAPTIVE)
 		pace->burst_ns += idle->sleep_ns * 3 / 2;
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		pace->n_senders += cluster->nodes[i].n_sources > 0;
 	pacer_init(&pace->pacer, ticks_per_second, PACER_UNLIMITED, BURST_MOST, now);
 	pace->waiting = calloc(pace->n_builders, sizeof(*pace->waiting));
 	return pace->waiting != NULL;
@@ -58,14 +59,14 @@ void readout_pace_clear(struct readout_pace *pace)
 	pace->n_waiting = 0;
 }
 
-// Builders for which there is something to send, and no more than can have a node each.
+// Builders for which there is something to send, and no more than make a whole link.
 static unsigned fan_of(const struct readout_pace *pace)
 {
 	unsigned n = pace->n_waiting + (pace->waiting[pace->builder] == 0);
 
 	if (pace->timed)
 		return 1;
-	return n < pace->n_senders ? n : pace->n_senders;
+	return n < pace->most_fan ? n : pace->most_fan;
 }
 
 static void set_rate(struct readout_pace *pace, uint64_t now)
@@ -75,7 +76,7 @@ static void set_rate(struct readout_pace *pace, uint64_t now)
 
 	pace->fan = fan_of(pace);
 	if (pace->rate != 0 && pace->paces)
-		rate = pace->rate * pace->fan;
+		rate = pace->rate * pace->fan * pace->n_sources / pace->n_of_node;
 	if (rate == pace->pacer.rate)
 		return;
 	burst = (double)rate * (double)pace->burst_ns * 1e-9;

@@ -20,7 +20,8 @@ struct readout_pace {
 	struct pacer pacer;
 	uint32_t *waiting;  // grants, by builder
 	unsigned n_waiting; // builders with some
-	unsigned n_builders, n_senders, self;
+	unsigned n_builders, most_fan, self;
+	unsigned n_sources, n_of_node; // of the readout, and of all readouts of the node
 	const struct config_cluster_builder *builders;
 	bool paces, timed;
 	uint64_t burst_ns;
@@ -32,9 +33,10 @@ struct readout_pace {
 	unsigned fan;  // builders that the pacer's rate was made for
 };
 
-// Of a node's readout that sends packets up to `mtu`. False if memory ran out.
-bool readout_pace_make(struct readout_pace *pace, const struct config *config, uint32_t mtu,
-		       uint64_t ticks_per_second, uint64_t now);
+// Of a node's readout with so many sources (>= 1), which sends packets up to `mtu`. False if memory
+// ran out.
+bool readout_pace_make(struct readout_pace *pace, const struct config *config, unsigned n_sources,
+		       uint32_t mtu, uint64_t ticks_per_second, uint64_t now);
 void readout_pace_free(struct readout_pace *pace);
 
 // A grant waits.

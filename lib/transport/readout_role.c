@@ -465,7 +465,8 @@ static bool make_parts(struct readout *readout, const struct readout_parameters 
 	if (!send_queue_make(&readout->queue, QUEUE_MOST, rank_of(&p->config->cluster),
 			     phase_ticks(p->config)) ||
 	    !block_packets_init(&readout->packets, &packets) || readout->indices == NULL ||
-	    !readout_pace_make(&readout->pace, p->config, p->mtu, rte_get_tsc_hz(), rte_rdtsc()))
+	    !readout_pace_make(&readout->pace, p->config, p->set->n_sources, p->mtu,
+			       rte_get_tsc_hz(), rte_rdtsc()))
 		return false;
 	for (unsigned i = 0; i < p->set->n_sources; i++)
 		readout->indices[i] = p->sources->index[p->set->ids[i]];

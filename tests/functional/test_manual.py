@@ -174,6 +174,10 @@ def test_replaying():
     check_page("docs/replaying.md")
 
 
+def test_roce():
+    check_page("docs/roce.md")
+
+
 def test_sizing():
     check_page("docs/sizing.md")
 

@@ -12,9 +12,11 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "functional"))
 
+import bottleneck
 import evbtest
 import instructions
 import runs
+import suites_cluster
 import suites_curve
 import suites_paths
 from evbtest import check, check_equal
@@ -99,6 +101,51 @@ def test_rates__leave_the_generator_out():
     check_equal(found["ns_receiving"], 1000, "ns of what builds a segment")
     check_equal(found["per_cpu"], 1e9, "bytes a second of a CPU that only builds")
     check_equal(found["load_cpu_1"], 1, "load")
+
+
+def test_event__bytes_on_the_wire():
+    event = bottleneck.Event(sources=8, packing=100, fragment=200, mtu=1500)
+    check_equal(event.block, 20 + 100 + 200 + 20_000, "bytes of a block")
+    check_equal(event.segments, 8 * 14, "segments: 1452 bytes of data each")
+    check_equal(event.wire, 8 * (20_320 + 14 * 86), "bytes of the link")
+    layout = bottleneck.Layout(builders=3, link=100e6)
+    check(abs(layout.capacity - 3 * 12.5e6 / event.wire) < 1e-9, f"capacity {layout.capacity}")
+
+
+def _counted(seconds, complete, drops):
+    layout = bottleneck.Layout(readouts=1, packing=1, fragment=60)
+    placed = complete * layout.event.payload
+    return bottleneck.Sample(seconds, {"b0": {
+        "events_complete": complete, "events_incomplete": 0, "segments_placed": complete,
+        "segments_placed_bytes": placed, "packets_received": 2 * complete,
+        "packets_received_bytes": placed + complete * (62 + 100)}},
+        {"b0": {"packets": 0, "bytes": 0, "drops": drops}}, {}, {})
+
+
+def test_rates__of_links():
+    """A block of 88 bytes takes 174 of the link, and a control frame of 100 as many and 24."""
+    layout = bottleneck.Layout(readouts=1, packing=1, fragment=60, link=8 * 298_000)
+    found = bottleneck.rates(_counted(10, 0, 0), _counted(12, 2000, 10), layout)
+    check_equal(layout.event.wire, 88 + 86, "bytes of the link")
+    found = {key: round(value, 9) for key, value in found.items()}
+    check_equal((found["complete"], found["dropped"]), (1000, 5), "events and drops a second")
+    check_equal(found["wire_share"], round(174 / 298, 9), "share of the data")
+    check_equal(found["data_share"], found["wire_share"], "nothing is incomplete")
+    check_equal(found["goodput_share"], round(88 / 298, 9), "share of the payload")
+    check_equal(found["control_share"], round(124 / 298, 9), "share of control messages")
+
+
+def test_factor__of_what_is_lost():
+    one = {"seconds": 5.0}
+    lines = suites_cluster._factor({"none": [{**one, "dropped": 200.0}] * 3,
+                                    "linear shift, push": [{**one, "dropped": 0.0}] * 3})
+    check("200 packets a second are lost, with it 0 in 15 s: a factor of more than 3000" in
+          lines[0], lines[0])
+    check("a factor of 341" in lines[1], lines[1])
+    lines = suites_cluster._factor({"none": [{**one, "dropped": 200.0}],
+                                    "linear shift, push": [{**one, "dropped": 2.0}]})
+    check("with it 10 in 5 s: a factor of 100" in lines[0], lines[0])
+    check_equal(suites_cluster._factor({"none": [], "linear shift, push": [one]}), [], "no factor")
 
 
 def test_interleave__takes_turns_and_notes_what_is_missing():

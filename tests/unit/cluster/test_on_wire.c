@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cluster/cluster.h"
 #include "cluster/on_wire.h"
 #include "wire/mep.h"
 
@@ -115,6 +116,28 @@ static void bytes__of_nothing(void **state)
 	free(config);
 }
 
+// Nodes 1 to 4 have 1, 1, 1 and 5 sources.
+static void share__goes_by_the_sources_of_a_node(void **state)
+{
+	struct config *config = system_of_four();
+
+	(void)state;
+	config->event_manager.shaping = CONFIG_SHAPING_LINEAR_SHIFT;
+	config->cluster.nodes[4].n_sources = 5;
+	config->cluster.n_sources = 8;
+	assert_int_equal(cluster_share(config, 0, 1, 8000), 1000);
+	assert_int_equal(cluster_share(config, 0, 4, 8000), 5000);
+	// The builder's own node sends nothing over its link.
+	assert_int_equal(cluster_share(config, 4, 1, 9000), 3000);
+	assert_int_equal(cluster_share(config, 3, 4, 7000), 5000);
+	assert_int_equal(cluster_share(config, 0, 1, 0), 0); // any
+	assert_int_equal(cluster_share(config, 0, 1, 3), 1);
+	assert_int_equal(cluster_share(config, 0, 4, UINT32_MAX), UINT64_C(5) * UINT32_MAX / 8);
+	config->event_manager.shaping = CONFIG_SHAPING_TIMED_SHIFT;
+	assert_int_equal(cluster_share(config, 0, 1, 8000), 8000);
+	free(config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +147,7 @@ int main(void)
 		cmocka_unit_test(bytes__with_other_headers),
 		cmocka_unit_test(bytes__where_boards_send),
 		cmocka_unit_test(bytes__of_nothing),
+		cmocka_unit_test(share__goes_by_the_sources_of_a_node),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

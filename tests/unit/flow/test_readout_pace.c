@@ -27,6 +27,7 @@ static struct config *system_of(unsigned n_builders, unsigned n_senders)
 	for (unsigned i = 0; i < n_builders; i++)
 		config->cluster.builders[i].node = 1 + i;
 	config->cluster.nodes[0].n_sources = 1;
+	config->cluster.n_sources = n_senders;
 	for (unsigned i = 1; i < n_senders; i++)
 		config->cluster.nodes[9 + i].n_sources = 1;
 	return config;
@@ -38,7 +39,7 @@ static void rate__is_the_granted_one_for_one_builder(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	for (unsigned i = 0; i < 5; i++)
 		readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 1, SHARE, 0);
@@ -54,7 +55,7 @@ static void rate__grows_with_the_builders_that_wait(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_add(&pace, 0);
 	readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 0, SHARE, 0);
@@ -78,12 +79,34 @@ static void rate__is_never_more_than_one_node_may_take(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	for (unsigned i = 0; i < 8; i++)
 		readout_pace_add(&pace, i);
 	readout_pace_begin(&pace, 0, SHARE, 0);
 	assert_int_equal(pace.pacer.rate, 2 * SHARE);
 	readout_pace_free(&pace);
+	free(config);
+}
+
+// A node with a third of all sources, and so of the link, in one readout and in two.
+static void rate__of_a_large_node_is_not_more_than_a_link(void **state)
+{
+	struct config *config = system_of(8, 2);
+	struct readout_pace pace;
+
+	(void)state;
+	config->cluster.nodes[0].n_sources = 10;
+	config->cluster.n_sources = 30;
+	for (unsigned n_sources = 10; n_sources > 0; n_sources -= 5) {
+		assert_true(readout_pace_make(&pace, config, n_sources, MTU, GIGAHERTZ, 0));
+		readout_pace_begin(&pace, 0, SHARE, 0);
+		assert_int_equal(pace.pacer.rate, SHARE * n_sources / 10);
+		for (unsigned i = 0; i < 8; i++)
+			readout_pace_add(&pace, i);
+		readout_pace_adapt(&pace, 0);
+		assert_int_equal(pace.pacer.rate, 3 * SHARE);
+		readout_pace_free(&pace);
+	}
 	free(config);
 }
 
@@ -94,7 +117,7 @@ static void rate__does_not_count_builders_of_the_own_node(void **state)
 
 	(void)state;
 	config->cluster.builders[1].node = 0;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_add(&pace, 0);
 	readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 0, SHARE, 0);
@@ -111,7 +134,7 @@ static void rate__forgets_what_is_cleared(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_add(&pace, 0);
 	readout_pace_add(&pace, 1);
 	readout_pace_clear(&pace);
@@ -128,7 +151,7 @@ static void rate__is_that_of_the_grant_by_the_clock(void **state)
 
 	(void)state;
 	config->event_manager.shaping = CONFIG_SHAPING_TIMED_SHIFT;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_add(&pace, 0);
 	readout_pace_add(&pace, 1);
 	readout_pace_begin(&pace, 0, SHARE, 0);
@@ -143,12 +166,12 @@ static void rate__is_not_limited_without_one_or_without_shaping(void **state)
 	struct readout_pace pace;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, 0, 0);
 	assert_int_equal(pace.pacer.rate, PACER_UNLIMITED);
 	readout_pace_free(&pace);
 	config->event_manager.shaping = CONFIG_SHAPING_NONE;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, SHARE, 0);
 	assert_int_equal(pace.pacer.rate, PACER_UNLIMITED);
 	readout_pace_free(&pace);
@@ -163,7 +186,7 @@ static void rate__a_change_gives_no_burst(void **state)
 	uint64_t now = 1000;
 
 	(void)state;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, SHARE, now);
 	while (readout_pace_ready(&pace, now))
 		readout_pace_take(&pace, MTU, now);
@@ -183,7 +206,7 @@ static void burst__covers_the_sleeps_of_an_lcore(void **state)
 	(void)state;
 	config->idle.policy = CONFIG_IDLE_ADAPTIVE;
 	config->idle.sleep_ns = 100000;
-	assert_true(readout_pace_make(&pace, config, MTU, GIGAHERTZ, 0));
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, 0));
 	readout_pace_begin(&pace, 0, 1000000000, 0);
 	assert_int_equal(pace.pacer.burst, 170000);
 	readout_pace_free(&pace);
@@ -196,6 +219,7 @@ int main(void)
 		cmocka_unit_test(rate__is_the_granted_one_for_one_builder),
 		cmocka_unit_test(rate__grows_with_the_builders_that_wait),
 		cmocka_unit_test(rate__is_never_more_than_one_node_may_take),
+		cmocka_unit_test(rate__of_a_large_node_is_not_more_than_a_link),
 		cmocka_unit_test(rate__does_not_count_builders_of_the_own_node),
 		cmocka_unit_test(rate__forgets_what_is_cleared),
 		cmocka_unit_test(rate__is_that_of_the_grant_by_the_clock),

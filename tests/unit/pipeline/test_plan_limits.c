@@ -154,6 +154,25 @@ static void refused__port(void **state)
 		     "x.json: ports[0].rx_queues: 2, profile pcap has at most 1");
 }
 
+#define ROCE      ", \"transport\": {\"kind\": \"roce\"}"
+#define ROCE_PORT "\"name\": \"p\", \"profile\": \"ring\""
+
+static void refused__roce_on_a_port_that_is_not_for_it(void **state)
+{
+	(void)state;
+	machine_make(4);
+	plan_refused("{\"ports\": [{" ROCE_PORT "}]," SOURCES ", " BUILDERS ROCE "}",
+		     "x.json: ports[0].address: RoCE needs one, as 10.0.0.1/24");
+	plan_refused("{\"ports\": [{" ROCE_PORT ", \"address\": \"10.0.0.1/24\", "
+		     "\"rx_queues\": 2}]," SOURCES ", " BUILDERS ROCE "}",
+		     "x.json: ports[0].rx_queues: 2, RoCE is received on one: set it to 1, and use "
+		     "more ports");
+	plan_refused(
+	    "{\"ports\": [{" ROCE_PORT ", \"address\": \"10.0.0.1/24\", "
+	    "\"mtu\": 1500}], \"roce\": {\"path_mtu\": 2048}, " SOURCES ", " BUILDERS ROCE "}",
+	    "x.json: roce.path_mtu: the mtu 1500 of ports[0] has room for 1024 and headers");
+}
+
 static void refused__too_many_senders_on_a_port(void **state)
 {
 	char text[4096];
@@ -232,6 +251,7 @@ int main(void)
 		cmocka_unit_test(memory__by_numa_node),
 		cmocka_unit_test(memory__limit_holds_without_hugepages),
 		cmocka_unit_test(refused__port),
+		cmocka_unit_test(refused__roce_on_a_port_that_is_not_for_it),
 		cmocka_unit_test(refused__too_many_senders_on_a_port),
 		cmocka_unit_test(refused__too_many_roles),
 		cmocka_unit_test(refused__too_many_roles_on_a_cpu),

@@ -227,6 +227,37 @@ static void cm__rep_is_sent_again_until_it_is_heard(void **state)
 	roce_bench_close(&bench);
 }
 
+// While builders take nothing, connections are looked after.
+static void cm__goes_on_behind_full_links(void **state)
+{
+	struct bench_message message = { .is_write = false };
+	struct roce_packet packet;
+	struct rte_mbuf *mbufs[BENCH_DEPTH];
+	struct roce_bench bench;
+	struct offer offer;
+	unsigned n;
+
+	(void)state;
+	roce_bench_open(&bench, CM_PORT);
+	ask(&bench, CLIENT_ID, CLIENT_QPN, 7174);
+	offer = expect_rep(&bench);
+	say(&bench, ROCE_CM_RTU, CLIENT_ID, &offer);
+	message.qpn = offer.qpn;
+	roce_bench_mfp(mfp, 100, 0, 1);
+	while (link_room(bench.links[0], ROLE_BURST)) {
+		roce_bench_send(&bench, &message, mfp, 100, &offer.psn);
+		assert_true(roce_bench_answer(&bench, &packet, NULL));
+	}
+	assert_false(roce_port_leave(
+	    bench.roce, (uint64_t)((double)bench.now * 1e9 / (double)rte_get_tsc_hz())));
+	roce_bench_wait(&bench, 1);
+	assert_true(bench.role->backpressured);
+	expect_message(&bench, ROCE_CM_DREQ);
+	n = link_dequeue(bench.links[0], mbufs, BENCH_DEPTH);
+	rte_pktmbuf_free_bulk(mbufs, n);
+	roce_bench_close(&bench);
+}
+
 static void cm__another_port_is_refused(void **state)
 {
 	struct roce_bench bench;
@@ -503,6 +534,7 @@ int main(void)
 		cmocka_unit_test(cm__as_a_real_host_asks),
 		cmocka_unit_test(cm__data_may_come_before_the_rtu),
 		cmocka_unit_test(cm__rep_is_sent_again_until_it_is_heard),
+		cmocka_unit_test(cm__goes_on_behind_full_links),
 		cmocka_unit_test(cm__another_port_is_refused),
 		cmocka_unit_test(cm__one_key_is_not_anothers),
 		cmocka_unit_test(cm__flood_is_bounded),
