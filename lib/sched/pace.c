@@ -67,11 +67,19 @@ uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64
 	return SCHED_BLOCK_RATE | pace_window(builder);
 }
 
+// The first event tells more than the guess before.
 void pace_built(struct sched_builder *builder, uint64_t bytes)
 {
 	uint64_t most = UINT64_MAX / 32;
 
-	builder->mean_16 += (bytes < most ? bytes : most) - builder->mean_16 / 16;
+	if (bytes > most)
+		bytes = most;
+	if (!builder->sized && bytes > 0) {
+		builder->sized = true;
+		builder->mean_16 = 16 * bytes;
+		return;
+	}
+	builder->mean_16 += bytes - builder->mean_16 / 16;
 }
 
 static void cut(struct sched *sched, struct sched_builder *builder)

@@ -92,6 +92,7 @@ struct sched_builder {
 	uint64_t link_rate;
 	uint64_t window;
 	uint64_t in_flight;   // bytes
+	bool sized;           // it has built an event
 	uint64_t mean_16;     // bytes, times 16
 	uint64_t next_ns;     // the token bucket has room again
 	double next_fraction; // of a ns, beyond

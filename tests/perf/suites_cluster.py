@@ -284,7 +284,7 @@ def _direct(bench, pfc):
         time.sleep(1.5 * bench.window)
         after = system.query("b", "/evb/summary"), time.monotonic()
         held = system.query("a", "/evb/readout/info", "boards")["held_pause"]
-        paused = system.query("a", "/evb/pfc/info", "wire").get("paused_ns", 0)
+        paused = system.query("a", "/evb/pfc/info", "wire")["paused_ns"] if pfc else 0
         system.processes["a"].stop()
         system.processes["b"].stop()
         consumer.finish()

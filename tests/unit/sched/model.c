@@ -242,6 +242,15 @@ enum sched_result model_adopt(struct model *model, uint64_t number, uint32_t ind
 	return SCHED_OK;
 }
 
+static void built(struct model_builder *builder, uint64_t bytes)
+{
+	if (!builder->sized && bytes > 0)
+		builder->mean_16 = 16 * bytes;
+	else
+		builder->mean_16 += bytes - builder->mean_16 / 16;
+	builder->sized |= bytes > 0;
+}
+
 enum sched_result model_done(struct model *model, uint32_t index, uint64_t number, uint32_t slot,
 			     uint32_t generation, uint32_t attempt, enum sched_outcome outcome,
 			     uint64_t bytes)
@@ -265,7 +274,7 @@ enum sched_result model_done(struct model *model, uint32_t index, uint64_t numbe
 	part(model, event);
 	event->state = MODEL_WAITS;
 	if (outcome != SCHED_FAILED)
-		model->builders[index].mean_16 += bytes - model->builders[index].mean_16 / 16;
+		built(&model->builders[index], bytes);
 	if (outcome != SCHED_FAILED ||
 	    (model->parameters.max_attempts > 0 && attempt >= model->parameters.max_attempts))
 		event->state = MODEL_FINISHED;

@@ -66,6 +66,7 @@ struct model_builder {
 	struct model_slot slots[MODEL_SLOTS];
 	uint32_t free, granted;
 	uint64_t in_flight, mean_16;
+	bool sized;
 	double next_ns; // of the token bucket
 };
 
