@@ -65,6 +65,7 @@ extern const struct telemetry_group telemetry_generator;
 extern const struct telemetry_group telemetry_readout;
 extern const struct telemetry_group telemetry_writer;
 extern const struct telemetry_group telemetry_pfc;
+extern const struct telemetry_group telemetry_xdp;
 extern const struct telemetry_group telemetry_roce;
 extern const struct telemetry_group telemetry_qp;
 extern const struct telemetry_group telemetry_sched;

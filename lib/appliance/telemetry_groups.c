@@ -5,11 +5,10 @@
 #include <stdio.h>
 
 const struct telemetry_group *const telemetry_groups[] = {
-	&telemetry_role,      &telemetry_link,    &telemetry_builder,
-	&telemetry_source,    &telemetry_port,    &telemetry_lcore,
-	&telemetry_generator, &telemetry_readout, &telemetry_writer,
-	&telemetry_pfc,       &telemetry_roce,    &telemetry_qp,
-	&telemetry_sched,     &telemetry_credits, NULL,
+	&telemetry_role,   &telemetry_link,  &telemetry_builder,   &telemetry_source,
+	&telemetry_port,   &telemetry_lcore, &telemetry_generator, &telemetry_readout,
+	&telemetry_writer, &telemetry_pfc,   &telemetry_xdp,       &telemetry_roce,
+	&telemetry_qp,     &telemetry_sched, &telemetry_credits,   NULL,
 };
 
 const struct telemetry_other telemetry_others[] = {

@@ -87,8 +87,7 @@ struct assembly *assembly_create(const struct assembly_parameters *parameters)
 	assembly->header_size = mep_header_size(n_sources, MEP_DEFAULT_ALIGN);
 	assembly->error_size = round_up(mfp_error_size(parameters->packing), ROOM_UNIT);
 	assembly->order = assembly->expected = (struct event_order){ NO_EVENT, NO_EVENT };
-	assembly->last_anchor = parameters->now;
-	tick_clock_set(&assembly->clock, parameters->now, parameters->ticks_per_second);
+	tick_clock_set(&assembly->clock, parameters->start, parameters->ticks_per_second);
 	if (!allocate(assembly) || (parameters->granted && !held_make(assembly))) {
 		assembly_destroy(assembly);
 		return NULL;
@@ -367,12 +366,13 @@ static void close_overdue(struct assembly *assembly, uint64_t now)
 	}
 }
 
+void assembly_renew_clock(struct assembly *assembly, struct tick_moment moment)
+{
+	tick_clock_renew(&assembly->clock, moment);
+}
+
 void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited)
 {
-	if (now - assembly->last_anchor > assembly->parameters.ticks_per_second) {
-		tick_clock_renew(&assembly->clock, now, tick_clock_monotonic_ns());
-		assembly->last_anchor = now;
-	}
 	assembly->waited += waited;
 	assembly_reclaim(assembly, now);
 	close_overdue(assembly, now);

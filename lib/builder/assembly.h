@@ -39,7 +39,7 @@ struct assembly_parameters {
 	enum config_on_incomplete on_incomplete;
 	uint64_t deadline; // ticks from an event's first segment
 	uint64_t ticks_per_second;
-	uint64_t now; // ticks at the creation
+	struct tick_moment start; // of the creation
 	// Events are granted by an event manager (assembly_held.c); else the next two mean nothing.
 	bool granted;
 	uint32_t spare;    // slots that events may take whose grant has not come yet
@@ -118,6 +118,10 @@ void assembly_complete(struct assembly *assembly, uint64_t now);
 // how many ticks the caller has been unable to take segments for want of a slot since the last
 // call: they do not count towards deadlines.
 void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited);
+
+// Some times a second, from the same thread: the times that consumers are told follow
+// CLOCK_MONOTONIC.
+void assembly_renew_clock(struct assembly *assembly, struct tick_moment moment);
 
 // Collects released slots; returns how many are free.
 uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now);

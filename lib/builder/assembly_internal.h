@@ -78,7 +78,6 @@ struct held {
 struct assembly {
 	struct assembly_parameters parameters;
 	struct tick_clock clock;
-	uint64_t last_anchor; // ticks at which the clock was set
 	uint32_t n_slots;
 	uint32_t n_sources;
 	uint64_t slot_size;

@@ -11,6 +11,7 @@
 #include "transport/segment_mbuf.h"
 
 #define RATE_MEASURE_US 20000
+#define CLOCK_RENEWALS  16   // a second
 #define NOTES_MOST      16u  // handled in one poll, each way
 #define GRANT_MS        100u // that data waits for its grant, less than a heartbeat's timeout
 #define PATIENCE        10u // deadlines that a granted event waits for its first segment, at least 1 s
@@ -34,6 +35,8 @@ struct builder {
 	bool draining;            // nobody feeds the links any more
 	uint64_t wait_start;      // TSC, 0: not waiting for consumers
 	uint64_t waited;          // TSC cycles since the last housekeeping
+	uint64_t clock_renewed;   // TSC
+	uint64_t clock_period;    // TSC cycles between renewals
 	uint64_t ungranted_since; // TSC, data has waited for its grant and none has come; 0: no
 	atomic_bool end_of_run;
 };
@@ -262,6 +265,10 @@ static void builder_housekeep(struct role *role, uint64_t now)
 {
 	struct builder *builder = builder_of(role);
 
+	if (now - builder->clock_renewed > builder->clock_period) {
+		builder->clock_renewed = now;
+		assembly_renew_clock(builder->assembly, tick_moment_read(rte_rdtsc));
+	}
 	assembly_housekeep(builder->assembly, now, builder->waited);
 	builder->waited = 0;
 	if (assembly_end_of_run(builder->assembly))
@@ -316,12 +323,10 @@ static const struct role_operations builder_operations = {
 // As measured: what the processor states is off by some tenths of a percent in virtual machines.
 static uint64_t ticks_per_second(void)
 {
-	uint64_t ticks = rte_rdtsc(), ns = tick_clock_monotonic_ns();
+	struct tick_moment start = tick_moment_read(rte_rdtsc);
 
 	rte_delay_us_sleep(RATE_MEASURE_US);
-	ticks = rte_rdtsc() - ticks;
-	ns = tick_clock_monotonic_ns() - ns;
-	return (uint64_t)((__uint128_t)ticks * 1000000000u / ns);
+	return tick_moments_rate(start, tick_moment_read(rte_rdtsc));
 }
 
 struct role *builder_role_create(const struct builder_parameters *parameters)
@@ -336,7 +341,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 		.on_incomplete = config->events.on_incomplete,
 		.deadline = (uint64_t)((double)config->events.deadline_ns * 1e-9 * (double)hz),
 		.ticks_per_second = hz,
-		.now = rte_rdtsc(),
+		.start = tick_moment_read(rte_rdtsc),
 		.granted = parameters->from_control != NULL,
 		.spare = config->builders[parameters->builder].slots / 8 + 1,
 	};
@@ -352,6 +357,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 		return NULL;
 	}
 	builder->role.operations = &builder_operations;
+	builder->clock_period = hz / CLOCK_RENEWALS;
 	snprintf(builder->role.name, sizeof(builder->role.name), "%s", parameters->name);
 	builder->parameters = *parameters;
 	for (unsigned i = 0; i < parameters->n_links; i++)

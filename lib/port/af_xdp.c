@@ -220,14 +220,20 @@ int af_xdp_start(struct port *port, const struct config *appliance, char *error)
 
 bool af_xdp_kernel_answers(const struct port *port)
 {
-	return port->af_xdp != NULL && port->af_xdp->xdp != NULL &&
+	return af_xdp_steering(port) != NULL &&
 	       interface_has_address(port->config->device, port->config->address);
+}
+
+const struct xdp *af_xdp_steering(const struct port *port)
+{
+	return port->af_xdp != NULL ? port->af_xdp->xdp : NULL;
 }
 
 uint64_t af_xdp_missed(const struct port *port)
 {
-	return port->af_xdp != NULL && port->af_xdp->xdp != NULL ? xdp_missed(port->af_xdp->xdp)
-								 : 0;
+	const struct xdp *xdp = af_xdp_steering(port);
+
+	return xdp != NULL ? xdp_missed(xdp) : 0;
 }
 
 void af_xdp_close(struct port *port)

@@ -12,6 +12,7 @@
 #include "port/port.h"
 
 struct af_xdp;
+struct xdp;
 
 bool af_xdp_is_driver(const struct profile *profile);
 
@@ -40,6 +41,9 @@ int af_xdp_start(struct port *port, const struct config *appliance, char *error)
 
 // Whether the kernel, and not evb, answers for the port's address.
 bool af_xdp_kernel_answers(const struct port *port);
+
+// What steers the port, from af_xdp_start() to af_xdp_close(); NULL: nothing of evb's. Any thread.
+const struct xdp *af_xdp_steering(const struct port *port);
 
 // Packets that the port lost and the driver does not count. Any thread.
 uint64_t af_xdp_missed(const struct port *port);

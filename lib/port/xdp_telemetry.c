@@ -41,46 +41,6 @@ static int answer_error(struct rte_tel_data *data, const char *what)
 	return 0;
 }
 
-static int answer_list(const char *command, const char *parameters, struct rte_tel_data *data)
-{
-	(void)command;
-	(void)parameters;
-	rte_tel_data_start_array(data, RTE_TEL_STRING_VAL);
-	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++)
-		if (ports[i].xdp != NULL)
-			rte_tel_data_add_array_string(data, ports[i].name);
-	pthread_mutex_unlock(&lock);
-	return 0;
-}
-
-static void add_counter(struct rte_tel_data *data, const char *name,
-			const struct steer_counter *counter)
-{
-	char key[RTE_TEL_MAX_STRING_LEN];
-
-	snprintf(key, sizeof(key), "%s_packets", name);
-	rte_tel_data_add_dict_u64(data, key, counter->packets);
-	snprintf(key, sizeof(key), "%s_bytes", name);
-	rte_tel_data_add_dict_u64(data, key, counter->bytes);
-}
-
-static int describe(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
-{
-	struct xdp_counters counters;
-
-	(void)rest;
-	if (!xdp_counters(xdp, &counters))
-		return answer_error(data, "out of memory");
-	rte_tel_data_start_dict(data);
-	rte_tel_data_add_dict_string(data, "mode", xdp_mode(xdp));
-	rte_tel_data_add_dict_u64(data, "zero_copy", xdp_is_zero_copy(xdp));
-	for (unsigned cause = 0; cause < STEER_N_CAUSES; cause++)
-		add_counter(data, xdp_cause_name(cause), &counters.causes[cause]);
-	rte_tel_data_add_dict_u64(data, "ring_full_packets", counters.ring_full);
-	return 0;
-}
-
 static int describe_source(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
 {
 	char *end;
@@ -92,7 +52,8 @@ static int describe_source(struct xdp *xdp, const char *rest, struct rte_tel_dat
 	if (!xdp_source_counter(xdp, (uint16_t)id, &counter))
 		return answer_error(data, "this source is not admitted");
 	rte_tel_data_start_dict(data);
-	add_counter(data, "redirected", &counter);
+	rte_tel_data_add_dict_u64(data, "redirected_packets", counter.packets);
+	rte_tel_data_add_dict_u64(data, "redirected_bytes", counter.bytes);
 	return 0;
 }
 
@@ -171,7 +132,6 @@ static const struct verb {
 	const char *command, *help;
 	int (*answer)(struct xdp *xdp, const char *rest, struct rte_tel_data *data);
 } verbs[] = {
-	{ "/evb/xdp/info", "Steering of a port. Parameters: PORT", describe },
 	{ "/evb/xdp/source", "Counters of an admitted source. Parameters: PORT,ID",
 	  describe_source },
 	{ "/evb/xdp/strangers", "Who was refused lately. Parameters: PORT", describe_strangers },
@@ -205,8 +165,6 @@ static int answer_verb(const char *command, const char *parameters, struct rte_t
 // Without them the port runs all the same.
 static void register_commands(void)
 {
-	(void)rte_telemetry_register_cmd("/evb/xdp/list", answer_list,
-					 "Ports that are steered. No parameters");
 	for (unsigned i = 0; i < N_VERBS; i++)
 		(void)rte_telemetry_register_cmd(verbs[i].command, answer_verb, verbs[i].help);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The steering of AF_XDP ports on DPDK's telemetry socket. docs/ports.md has the keys.
+// The steering of AF_XDP ports on DPDK's telemetry socket: who sends, and who may. What became of
+// the packets is told by the group of appliance/telemetry_xdp.c. docs/ports.md has the keys.
 //
-//   /evb/xdp/list                   names of the ports that are steered
-//   /evb/xdp/info,PORT              mode, and what became of the packets
 //   /evb/xdp/source,PORT,ID         counters of an admitted source
 //   /evb/xdp/strangers,PORT         who was refused lately
 //   /evb/xdp/admit,PORT,WHO         live changes: WHO is the id of a source, or an IPv4 address

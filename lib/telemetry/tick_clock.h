@@ -8,9 +8,16 @@
 #include <stdint.h>
 #include <time.h>
 
+#define TICK_MOMENT_TRIES 4
+
+// One moment, told by both.
+struct tick_moment {
+	uint64_t ticks;
+	uint64_t ns; // CLOCK_MONOTONIC
+};
+
 struct tick_clock {
-	uint64_t anchor_ticks;
-	uint64_t anchor_ns;
+	struct tick_moment anchor;
 	uint64_t ns_per_tick; // fixed point, 32 bits of fraction
 };
 
@@ -22,29 +29,55 @@ static inline uint64_t tick_clock_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// `ticks` is the counter's value now; ticks_per_second >= 1 is its rate.
-static inline void tick_clock_set(struct tick_clock *clock, uint64_t ticks,
+// This moment. Of some tries the one that took least time: whoever is interrupted between the two
+// clocks sees them apart by as much, and an error of 1 us in 20 ms is one of 50 us a second later.
+static inline struct tick_moment tick_moment_read(uint64_t (*read_ticks)(void))
+{
+	struct tick_moment best = { 0 };
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < TICK_MOMENT_TRIES; i++) {
+		uint64_t before = read_ticks();
+		uint64_t ns = tick_clock_monotonic_ns();
+		uint64_t passed = read_ticks() - before;
+
+		if (passed >= least)
+			continue;
+		least = passed;
+		best = (struct tick_moment){ before + passed / 2, ns };
+	}
+	return best;
+}
+
+// The counter's rate between two moments; 0 if no time is between them.
+static inline uint64_t tick_moments_rate(struct tick_moment from, struct tick_moment to)
+{
+	return to.ns > from.ns ? (uint64_t)((__uint128_t)(to.ticks - from.ticks) * 1000000000u /
+					    (to.ns - from.ns))
+			       : 0;
+}
+
+// ticks_per_second >= 1.
+static inline void tick_clock_set(struct tick_clock *clock, struct tick_moment moment,
 				  uint64_t ticks_per_second)
 {
-	clock->anchor_ticks = ticks;
-	clock->anchor_ns = tick_clock_monotonic_ns();
+	clock->anchor = moment;
 	clock->ns_per_tick = (1000000000ull << 32) / ticks_per_second;
 }
 
 // Anchors the clock anew, and takes the rate from what passed since it was anchored last: the
 // stated one is off by some tenths of a percent in virtual machines. A rate that differs by more
-// than 1 % is not believed (a machine that was suspended). ns: CLOCK_MONOTONIC at `ticks`.
-static inline void tick_clock_renew(struct tick_clock *clock, uint64_t ticks, uint64_t ns)
+// than 1 % is not believed (a machine that was suspended).
+static inline void tick_clock_renew(struct tick_clock *clock, struct tick_moment moment)
 {
-	uint64_t passed = ticks - clock->anchor_ticks;
+	uint64_t passed = moment.ticks - clock->anchor.ticks;
 	uint64_t old = clock->ns_per_tick, rate = old;
 
 	if (passed > 0)
-		rate = (uint64_t)(((__uint128_t)(ns - clock->anchor_ns) << 32) / passed);
+		rate = (uint64_t)(((__uint128_t)(moment.ns - clock->anchor.ns) << 32) / passed);
 	if (rate > old - old / 100 && rate < old + old / 100)
 		clock->ns_per_tick = rate;
-	clock->anchor_ticks = ticks;
-	clock->anchor_ns = ns;
+	clock->anchor = moment;
 }
 
 static inline uint64_t tick_clock_duration_ns(const struct tick_clock *clock, uint64_t ticks)
@@ -55,8 +88,8 @@ static inline uint64_t tick_clock_duration_ns(const struct tick_clock *clock, ui
 // The time at which the counter had, or will have, the value `ticks`.
 static inline uint64_t tick_clock_ns(const struct tick_clock *clock, uint64_t ticks)
 {
-	if (ticks >= clock->anchor_ticks)
-		return clock->anchor_ns +
-		       tick_clock_duration_ns(clock, ticks - clock->anchor_ticks);
-	return clock->anchor_ns - tick_clock_duration_ns(clock, clock->anchor_ticks - ticks);
+	if (ticks >= clock->anchor.ticks)
+		return clock->anchor.ns +
+		       tick_clock_duration_ns(clock, ticks - clock->anchor.ticks);
+	return clock->anchor.ns - tick_clock_duration_ns(clock, clock->anchor.ticks - ticks);
 }

@@ -247,9 +247,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct assembly_parameters parameters = { .packing = PACKING,
 						  .deadline = DEADLINE,
 						  .ticks_per_second = 1000000000,
-						  .now = 1000 };
+						  .start = { .ticks = 1000 } };
 	struct assembly *assembly;
-	uint64_t now = parameters.now;
+	uint64_t now = parameters.start.ticks;
 
 	if (size == 0)
 		return 0;

@@ -289,6 +289,25 @@ static void times__of_an_event(void **state)
 	workbench_close(&bench);
 }
 
+// Consumers are told CLOCK_MONOTONIC, also when it has gone on at another rate than the ticks.
+static void times__follow_the_renewed_clock(void **state)
+{
+	struct evb_event event;
+	struct workbench bench;
+
+	(void)state;
+	open_flagging(&bench);
+	bench.now += 1000000;
+	assembly_renew_clock(bench.assembly,
+			     (struct tick_moment){ .ticks = bench.now, .ns = bench.now + 2000 });
+	for (unsigned i = 0; i < 3; i++)
+		workbench_send_mfp(&bench, i, 8, 4);
+	event = workbench_take(&bench);
+	assert_int_equal(event.complete_ns, bench.now + 2000);
+	workbench_release(&bench, &event);
+	workbench_close(&bench);
+}
+
 // The caller's clock may have been read before the event came and went.
 static void times__of_a_release_before_now(void **state)
 {
@@ -321,6 +340,7 @@ int main(void)
 		cmocka_unit_test(opaque__blocks_of_all_sizes),
 		cmocka_unit_test(opaque__missing_is_told_from_data),
 		cmocka_unit_test(times__of_an_event),
+		cmocka_unit_test(times__follow_the_renewed_clock),
 		cmocka_unit_test(times__of_a_release_before_now),
 	};
 

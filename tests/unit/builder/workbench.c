@@ -87,7 +87,7 @@ void workbench_open(struct workbench *bench, const struct workbench_options *opt
 		.on_incomplete = options->on_incomplete,
 		.deadline = WORKBENCH_DEADLINE,
 		.ticks_per_second = 1000000000,
-		.now = bench->now,
+		.start = { .ticks = bench->now, .ns = bench->now },
 	};
 	bench->assembly = assembly_create(&parameters);
 	assert_non_null(bench->assembly);

@@ -16,8 +16,7 @@ static struct tick_clock clock_at(uint64_t ticks, uint64_t ns, uint64_t ticks_pe
 {
 	struct tick_clock clock;
 
-	tick_clock_set(&clock, ticks, ticks_per_second);
-	clock.anchor_ns = ns;
+	tick_clock_set(&clock, (struct tick_moment){ ticks, ns }, ticks_per_second);
 	return clock;
 }
 
@@ -45,7 +44,8 @@ static void renew__takes_the_rate_that_was(void **state)
 	struct tick_clock clock = clock_at(1000, 5000, 1000000000);
 
 	(void)state;
-	tick_clock_renew(&clock, 1000 + 1000000, 5000 + 1002000); // 0.2 % slower than stated
+	tick_clock_renew(&clock, (struct tick_moment){
+				     1000 + 1000000, 5000 + 1002000 }); // 0.2 % slower than stated
 	assert_int_equal(tick_clock_ns(&clock, 1001000), 1007000);
 	assert_in_range(tick_clock_duration_ns(&clock, 1000000000), 1001999999, 1002000000);
 }
@@ -55,10 +55,10 @@ static void renew__does_not_believe_a_jump(void **state)
 	struct tick_clock clock = clock_at(0, 0, 1000000000);
 
 	(void)state;
-	tick_clock_renew(&clock, 1000000, 2000000);
+	tick_clock_renew(&clock, (struct tick_moment){ 1000000, 2000000 });
 	assert_int_equal(tick_clock_ns(&clock, 1000000), 2000000);
 	assert_int_equal(tick_clock_duration_ns(&clock, 1000), 1000);
-	tick_clock_renew(&clock, 1000000, 2000000); // no time has passed
+	tick_clock_renew(&clock, (struct tick_moment){ 1000000, 2000000 }); // no time has passed
 	assert_int_equal(tick_clock_duration_ns(&clock, 1000), 1000);
 }
 
@@ -95,16 +95,34 @@ static void ns__counts_from_the_anchor_both_ways(void **state)
 	assert_int_equal(tick_clock_ns(&clock, 500), 49000);
 }
 
-static void set__takes_the_monotonic_time(void **state)
+static uint64_t reads;
+static uint64_t counter;
+
+// A counter that passes 1000 within each moment, but 10 in the third.
+static uint64_t read_ticks(void)
 {
-	uint64_t before = tick_clock_monotonic_ns(), after;
-	struct tick_clock clock;
+	counter += ++reads == 6 ? 10 : 1000;
+	return counter;
+}
+
+static void moment__is_that_of_the_shortest_try(void **state)
+{
+	uint64_t before = tick_clock_monotonic_ns();
+	struct tick_moment moment = tick_moment_read(read_ticks);
 
 	(void)state;
-	tick_clock_set(&clock, 77, 1000000000);
-	after = tick_clock_monotonic_ns();
-	assert_int_equal(clock.anchor_ticks, 77);
-	assert_in_range(tick_clock_ns(&clock, 77), before, after);
+	assert_int_equal(reads, 2 * TICK_MOMENT_TRIES);
+	assert_int_equal(moment.ticks, 5000 + 10 / 2);
+	assert_in_range(moment.ns, before, tick_clock_monotonic_ns());
+}
+
+static void rate__is_that_between_two_moments(void **state)
+{
+	struct tick_moment from = { 1000, 5000 }, to = { 1000 + 52000, 5000 + 20000 };
+
+	(void)state;
+	assert_int_equal(tick_moments_rate(from, to), 2600000000);
+	assert_int_equal(tick_moments_rate(from, from), 0);
 }
 
 int main(void)
@@ -117,7 +135,8 @@ int main(void)
 		cmocka_unit_test(duration__does_not_drift),
 		cmocka_unit_test(duration__does_not_overflow),
 		cmocka_unit_test(ns__counts_from_the_anchor_both_ways),
-		cmocka_unit_test(set__takes_the_monotonic_time),
+		cmocka_unit_test(moment__is_that_of_the_shortest_try),
+		cmocka_unit_test(rate__is_that_between_two_moments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
