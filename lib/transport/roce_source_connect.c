@@ -56,6 +56,8 @@ static bool connect_statically(struct roce_source *source, struct lane *lane,
 
 static void connect_lanes(struct roce_source *source, uint64_t now)
 {
+	if (source->n_asked == source->n_lanes)
+		return;
 	for (unsigned i = 0; i < source->n_lanes && source->n_connecting < CONNECTING_MOST; i++) {
 		struct lane *lane = &source->lanes[i];
 		const struct cm_destination destination = {
@@ -72,6 +74,7 @@ static void connect_lanes(struct roce_source *source, uint64_t now)
 		if (lane->connection == 0)
 			return;
 		lane->asked = true;
+		source->n_asked++;
 		source->n_connecting++;
 	}
 }
@@ -108,6 +111,7 @@ static void take_end(struct roce_source *source, const struct cm_event *event)
 	if (source->state < STATE_LEAVE)
 		counter_add(&source->counters.failed, 1);
 	lane->ready = lane->asked = false;
+	source->n_asked--;
 	lane->qp = NULL;
 	cm_release(source->cm, event->id);
 }

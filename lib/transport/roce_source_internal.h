@@ -57,7 +57,7 @@ struct roce_source {
 	struct cm *cm; // NULL: static
 	struct dcqcn dcqcn;
 	struct lane *lanes; // by source of the set
-	unsigned n_lanes, n_connecting;
+	unsigned n_lanes, n_asked, n_connecting;
 	enum roce_source_state state;
 	bool stopping;
 	uint64_t event; // index

@@ -88,8 +88,8 @@ def slots_for(load, wanted_bytes=256 * MIB, least=3):
 
 
 def variants_for(load, wanted_bytes=256 * MIB):
-    """So many different MFPs a source that together they are in no cache, as far as 64 suffice."""
-    return max(1, min(64, -(-wanted_bytes // load.event_bytes)))
+    """So many different MFPs a source that together they are in no cache, as far as 1024 suffice."""
+    return max(1, min(1024, -(-wanted_bytes // load.event_bytes)))
 
 
 def memory_of(load, slots, variants):
@@ -232,6 +232,9 @@ class Running:
         before = self.sample()
         time.sleep(window)
         return rates(before, self.sample(), self._config)
+
+    def query(self, command, *parameters):
+        return self._client.query(command, *parameters)
 
     def hugepages(self):
         """Whether packets and slots lie in hugepages, all of them."""
