@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "telemetry/runtime_directory.h"
+
 #define BACKLOG     8
 #define ACCEPT_MOST 4 // in one round
 #define MODE        0660
@@ -44,25 +46,6 @@ static int fail(char *error, const char *format, ...)
 }
 
 // --- where it is ---
-
-static const char *environment(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-static const char *runtime_directory(void)
-{
-	const char *directory = environment("RUNTIME_DIRECTORY");
-
-	if (directory != NULL)
-		return directory;
-	if (getuid() == 0)
-		return "/var/run";
-	directory = environment("XDG_RUNTIME_DIR");
-	return directory != NULL ? directory : "/tmp";
-}
 
 int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], char *error)
 {

@@ -15,6 +15,8 @@
 
 #include <cjson/cJSON.h>
 
+#include "telemetry/runtime_directory.h"
+
 #define PREFIX        "evb-" // of DPDK's folder of an appliance
 #define PATIENCE_MS   5000u
 #define GREETING_SIZE 1024
@@ -40,26 +42,6 @@ static int fail(char *error, const char *format, ...)
 	vsnprintf(error, STAT_CLIENT_ERROR_SIZE, format, list);
 	va_end(list);
 	return -1;
-}
-
-static const char *environment(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-// The folder that holds DPDK's `dpdk` folder.
-static const char *runtime_directory(void)
-{
-	const char *directory = environment("RUNTIME_DIRECTORY");
-
-	if (directory != NULL)
-		return directory;
-	if (getuid() == 0)
-		return "/var/run";
-	directory = environment("XDG_RUNTIME_DIR");
-	return directory != NULL ? directory : "/tmp";
 }
 
 // Returns a connected socket, or a negative errno.
