@@ -27,7 +27,14 @@ void latency_counts_take(struct latency_counts *counts, const cJSON *snapshot, c
 			counts->below[i] += number(histogram, bound);
 		}
 		counts->all += number(histogram, "inf");
+		if (number(histogram, "max") > counts->most)
+			counts->most = number(histogram, "max");
 	}
+}
+
+static double at_most(double value, double most)
+{
+	return most > 0 && value > most ? most : value;
 }
 
 double latency_window_quantile(const struct latency_counts *before,
@@ -42,9 +49,10 @@ double latency_window_quantile(const struct latency_counts *before,
 		double here = after->below[i] - before->below[i];
 
 		if (here >= wanted && here > below)
-			return low + (bound - low) * (wanted - below) / (here - below);
+			return at_most(low + (bound - low) * (wanted - below) / (here - below),
+				       after->most);
 		low = bound;
 		below = here;
 	}
-	return low; // beyond the range
+	return at_most(low, after->most); // beyond the range
 }

@@ -11,12 +11,14 @@
 struct latency_counts {
 	double below[LATENCY_WINDOW_BOUNDS]; // events that took less than 2^i ns
 	double all;
+	double most; // ns that one took since the start; 0: not told
 };
 
 // Sums the histograms `key` of all builders of a snapshot.
 void latency_counts_take(struct latency_counts *counts, const cJSON *snapshot, const char *key);
 
 // The time in ns that `share` of the events between two counts did not exceed, as if the events
-// between two bounds were spread evenly; negative: there were no events.
+// between two bounds were spread evenly, and none had taken longer than any did; negative: there
+// were no events.
 double latency_window_quantile(const struct latency_counts *before,
 			       const struct latency_counts *after, double share);

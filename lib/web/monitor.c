@@ -107,6 +107,29 @@ static bool add_node(struct monitor *monitor, const char *name)
 	return true;
 }
 
+// With the lock, where all are shown: who has not answered for longest makes room for those that
+// run.
+static void make_room(struct monitor *monitor)
+{
+	unsigned n = monitor->n_nodes, longest = n;
+
+	if (n < MONITOR_MAX_NODES)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		const struct node *node = monitor->nodes[i];
+
+		if (!node->up && node->time_ms > 0 &&
+		    (longest == n || node->time_ms < monitor->nodes[longest]->time_ms))
+			longest = i;
+	}
+	if (longest == n)
+		return; // all run
+	free_node(monitor->nodes[longest]);
+	monitor->n_nodes--;
+	memmove(&monitor->nodes[longest], &monitor->nodes[longest + 1],
+		(monitor->n_nodes - longest) * sizeof(monitor->nodes[0]));
+}
+
 static void discover(struct monitor *monitor, double now)
 {
 	static _Thread_local char names[MONITOR_MAX_NODES][STAT_CLIENT_NAME_SIZE];
@@ -117,8 +140,11 @@ static void discover(struct monitor *monitor, double now)
 	monitor->discovered_ms = now;
 	n = stat_client_running(names, MONITOR_MAX_NODES);
 	pthread_mutex_lock(&monitor->lock);
-	for (unsigned i = 0; i < n && i < MONITOR_MAX_NODES; i++)
+	for (unsigned i = 0; i < n && i < MONITOR_MAX_NODES; i++) {
+		if (find_node(monitor, names[i]) == NULL)
+			make_room(monitor);
 		(void)add_node(monitor, names[i]); // what finds no room is not shown
+	}
 	pthread_mutex_unlock(&monitor->lock);
 }
 

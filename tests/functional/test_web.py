@@ -17,8 +17,10 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 
 import appliance
+import cluster
 import evbtest
 import openmetrics
 from evbtest import check, check_equal
@@ -36,9 +38,9 @@ def running(work, **changes):
 class Web:
     """Context manager: `evb web` on a free port."""
 
-    def __init__(self, work, *arguments):
+    def __init__(self, work, *arguments, environment=None):
         self.process = work.start(evbtest.binary(), "web", "--listen", "127.0.0.1:0",
-                                  "--interval", "100ms", *arguments)
+                                  "--interval", "100ms", *arguments, environment=environment)
         line = self.process.wait_for_line("http://")
         self.url = line.strip()
         self.port = int(re.fullmatch(r"http://127\.0\.0\.1:(\d+)/", self.url)[1])
@@ -182,6 +184,59 @@ def test_several_nodes():
             families = openmetrics.parse(web.get("/metrics", Accept=OPENMETRICS).decode())
             for name in (first.name, second.name):
                 check(openmetrics.value(families, "evb_events_complete", node=name) > 0, name)
+
+
+class Stand:
+    """Stands for an appliance: a telemetry socket that answers just enough to be shown."""
+
+    def __init__(self, runtime, name):
+        self._folder = os.path.join(runtime, "dpdk", f"evb-{name}")
+        os.makedirs(self._folder)
+        self._sockets = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)]
+        self._sockets[0].bind(os.path.join(self._folder, "dpdk_telemetry.v2"))
+        self._sockets[0].listen(10)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._sockets[0].accept()
+                self._sockets.append(client)
+                threading.Thread(target=self._answer, args=(client,), daemon=True).start()
+
+    @staticmethod
+    def _answer(client):
+        with contextlib.suppress(OSError):
+            client.send(b'{"version":"stand","pid":1,"max_output_len":16384}')
+            while request := client.recv(1024):
+                command = request.decode().split(",")[0]
+                answer = ["/evb/info", "/evb/summary"] if command == "/" else {"run_number": 1}
+                client.send(json.dumps({command: answer}).encode())
+
+    def end(self):
+        shutil.rmtree(self._folder)
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+
+def test_those_that_ended_make_room():
+    """At most 64 are shown: one that starts takes the place of one that does not answer any more."""
+    with evbtest.Workspace() as work:
+        runtime = work.folder("runtime")
+        stands = [Stand(runtime, f"old{number}") for number in range(64)]
+        with Web(work, environment={"RUNTIME_DIRECTORY": runtime}) as web:
+            def up():
+                return {node["name"] for node in web.json("/api/nodes")["nodes"] if node["up"]}
+            web.process.wait_until(lambda: len(up()) == 64, "all are shown")
+            for stand in stands[:60]:
+                stand.end()
+            stands += [Stand(runtime, f"new{number}") for number in range(3)]
+            web.process.wait_until(lambda: {"new0", "new1", "new2"} <= up(), "new ones are shown")
+            check_equal(len(up()), 7, "appliances that run")
+        for stand in stands[60:]:
+            stand.end()
 
 
 def test_an_appliance_that_ends():
@@ -388,6 +443,38 @@ def test_browser_shows_losses():
                 check(words in text, f"no {words!r} on the page: {text}")
             worst = re.search(r"main cause (\d+) (\w+)", text)
             check_equal(worst.groups(), (str(0x1003), "silent"), "the worst source")
+
+
+def test_browser_shows_a_system():
+    """The event manager's node: nodes, credits of all builders, readouts; the others a click away. One
+    that dies is missed."""
+    with evbtest.Workspace() as work:
+        evbtest.need_root()
+        browser = Browser(work)
+        configuration = cluster.shipped("cluster-folded.json")
+        configuration["name"] = work.name()
+        with cluster.System(work, configuration) as system:
+            system.start()
+            names = [f"{system.name}-{node}" for node in system.nodes]
+            options = [option for name in names for option in ("--name", name)]
+            with Web(work, *options) as web:
+                manager = f"{system.name}-{system.manager}"
+                web.wait_for(manager, building, "events are built")
+                url = f"{web.url}?node={manager}"
+                text = text_of(browser.document(url))
+                for words in (*names, "Event manager", "3 of 3 are there", "Builders of the system",
+                              "Readouts", "rx.wire"):
+                    check(words in text, f"no {words!r} on the page: {text}")
+                check(re.search(r"grants [\d.]+ ?k?/s", text), f"no rate of grants: {text}")
+                browser.screenshot(url, "evb-web-system.png")
+                system.processes["c"].kill()
+                web.wait_for(manager, lambda node: any(
+                    not one["registered"] for one in node["snapshot"]["credits"]), "c is missed")
+                text = text_of(browser.document(url))
+                for words in ("1 node of 3 not there", "builders not there: c.b0",
+                              f"{system.name}-c no answer"):
+                    check(words in text, f"no {words!r} on the page: {text}")
+                browser.screenshot(url, "evb-web-system-less.png")
 
 
 def test_browser_without_an_appliance():

@@ -78,19 +78,24 @@ function issues(last) {
   const list = [], { summary } = last.snapshot;
   const grown = (key) => growth(key, RECENT_MS);
   const add = (bad, text) => list.push([bad, text]);
-  if (grown("packets_missed") > 0)
-    add("bad", `ports missed ${show("count", grown("packets_missed"))} packets in 30 s`);
-  if (grown("loss_total") > 0)
-    add("bad", `${show("count", grown("loss_total"))} packets or segments dropped in 30 s: ` +
-      causes(things0("summary")).filter(({ recent }) => recent > 0).map(({ name }) => name)
-        .join(", "));
-  if (grown("events_incomplete") + grown("events_discarded") > 0)
-    add("bad", `${show("count", grown("events_incomplete") + grown("events_discarded"))} ` +
-      "events incomplete in 30 s");
+  // Causes come first, what follows from them behind.
+  for (const { keys, name } of things("port"))
+    if (!keys.link_up)
+      add("bad", `the link of port ${name} is down`);
+  systemIssues(add);
   const silent = sources().filter(({ state }) => state === "silent");
   if (silent.length)
     add("bad", `${plural(silent.length, "source")} silent: ` +
       silent.slice(0, 6).map(({ name }) => name).join(", ") + (silent.length > 6 ? ", ..." : ""));
+  if (grown("packets_missed") > 0)
+    add("bad", `ports missed ${show("count", grown("packets_missed"))} packets in 30 s`);
+  if (grown("loss_total") > 0)
+    add("bad", [`${show("count", grown("loss_total"))} packets or segments dropped in 30 s`,
+      causes(things0("summary")).filter(({ recent }) => recent > 0).map(({ name }) => name)
+        .join(", ")].filter((text) => text !== "").join(": "));
+  if (grown("events_incomplete") + grown("events_discarded") > 0)
+    add("bad", `${show("count", grown("events_incomplete") + grown("events_discarded"))} ` +
+      "events incomplete in 30 s");
   for (const { keys, rate: of } of things("link"))
     if (of("full") > 0 || of("dropped") > 0)
       add("warn", `${keys.consumer} is too slow for ${keys.producer}`);
@@ -101,9 +106,6 @@ function issues(last) {
     if (keys.slots > 0 && keys.slots_free === 0)
       add("bad", `builder ${name} has no free slot`);
   }
-  for (const { keys, name } of things("port"))
-    if (!keys.link_up)
-      add("bad", `the link of port ${name} is down`);
   if (sum([summary.written_failures]) > 0)
     add("bad", "files could not be finished");
   return list;
@@ -364,7 +366,7 @@ function simplePanel(group, title, columns) {
 }
 
 const SHOWN = new Set(["info", "summary", "role", "link", "builder", "source", "port", "lcore",
-  "generator", "writer"]);
+  "generator", "writer", "sched", "credits", "readout", "pfc", "xdp", "roce", "qp"]);
 
 // Groups that this page does not know: their numbers as they are.
 function otherPanels() {
@@ -384,13 +386,14 @@ function otherPanels() {
 // Two columns, and what goes below them.
 function columns() {
   return [
-    [sourcePanel(), linkPanel(), portPanel(), simplePanel("generator", "Generators", [
+    [creditsPanel(), sourcePanel(), linkPanel(), portPanel(), xdpPanel(), pfcPanel(), rocePanel(),
+      queuePairPanel(), readoutPanel(), simplePanel("generator", "Generators", [
       ["kind", ({ keys }) => keys.kind],
       ["events", ({ rate: of }) => show("rate", of("events"))],
       ["packets", ({ rate: of }) => show("rate", of("packets"))],
       ["bytes", ({ rate: of }) => show("byteRate", of("bytes"))],
       ["", ({ keys }) => keys.finished ? "finished" : "sends"]])],
-    [lossPanel(), lcorePanel(), builderPanel(), simplePanel("writer", "Writers", [
+    [managerPanel(), lossPanel(), lcorePanel(), builderPanel(), simplePanel("writer", "Writers", [
       ["format", ({ keys }) => keys.format],
       ["events", ({ rate: of }) => show("rate", of("events"))],
       ["bytes", ({ rate: of }) => show("byteRate", of("bytes"))],

@@ -23,7 +23,8 @@ static void take__sums_over_builders(void **state)
 {
 	cJSON *snapshot = cJSON_Parse(
 	    "{\"builder\":[{\"x_ns\":{\"le_1\":1,\"le_2\":3,\"inf\":7}},{\"name\":\"b\"},"
-	    "{\"x_ns\":{\"le_2\":2,\"le_549755813888\":4,\"inf\":5}}]}");
+	    "{\"x_ns\":{\"le_2\":2,\"le_549755813888\":4,\"inf\":5,"
+	    "\"max\":900}}]}");
 	struct latency_counts counts;
 
 	(void)state;
@@ -33,6 +34,7 @@ static void take__sums_over_builders(void **state)
 	assert_float_equal(counts.below[2], 0, NONE);
 	assert_float_equal(counts.below[LATENCY_WINDOW_BOUNDS - 1], 4, NONE);
 	assert_float_equal(counts.all, 12, NONE);
+	assert_float_equal(counts.most, 900, NONE);
 	latency_counts_take(&counts, NULL, "x_ns");
 	assert_float_equal(counts.all, 0, NONE);
 	cJSON_Delete(snapshot);
@@ -74,6 +76,18 @@ static void quantile__beyond_the_range_is_its_end(void **state)
 			   (double)(1ull << (LATENCY_WINDOW_BOUNDS - 1)), NONE);
 }
 
+static void quantile__is_no_more_than_the_most(void **state)
+{
+	struct latency_counts before = { .all = 0 }, after = { .most = 600 };
+
+	(void)state;
+	add(&after, 10, 50);
+	assert_float_equal(latency_window_quantile(&before, &after, 0.1), 563.2, NONE);
+	assert_float_equal(latency_window_quantile(&before, &after, 0.9), 600, NONE);
+	after.all += 1000; // beyond the range of the bounds
+	assert_float_equal(latency_window_quantile(&before, &after, 1), 600, NONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -81,6 +95,7 @@ int main(void)
 		cmocka_unit_test(quantile__of_no_events),
 		cmocka_unit_test(quantile__lies_between_its_bounds),
 		cmocka_unit_test(quantile__beyond_the_range_is_its_end),
+		cmocka_unit_test(quantile__is_no_more_than_the_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

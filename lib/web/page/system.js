@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The parts about a system of nodes and its network: event manager, credits, readouts, flow control,
+// AF_XDP, RoCE.
+
+function fact(name, value, tone = "") {
+  return h("div", { class: "row" }, h("span", { class: "what soft" }, name), h("span", {}),
+    h("span", { class: `value ${tone}` }, value));
+}
+
+// What the event manager knows to be wrong: add(how bad, text) for each.
+function systemIssues(add) {
+  const [manager] = things("sched"), credits = things("credits");
+  const named = (list) => list.map(({ name }) => name).join(", ");
+  const running = manager && ["running", "paused", "draining"].includes(manager.keys.state);
+  const gone = running ? credits.filter(({ keys }) => !keys.registered) : [];
+  const excluded = credits.filter(({ keys }) => keys.registered && keys.excluded);
+  const paused = credits.filter(({ keys }) => keys.registered && keys.paused);
+  const absent = manager ? manager.keys.nodes - manager.keys.nodes_registered : 0;
+  if (absent > 0)
+    add("bad", `${plural(absent, "node")} of ${manager.keys.nodes} not there`);
+  if (gone.length)
+    add("bad", `builders not there: ${named(gone)}`);
+  if (excluded.length)
+    add("warn", `excluded: ${named(excluded)}`);
+  if (paused.length)
+    add("warn", `paused: ${named(paused)}`);
+  if (manager?.keys.throttled)
+    add("warn", "the event manager has sources wait");
+}
+
+function managerPanel() {
+  const [manager] = things("sched");
+  if (!manager)
+    return null;
+  const { keys, rate: of } = manager, absent = keys.nodes - keys.nodes_registered;
+  const stalls = ["no_credit", "blocked", "group", "round", "window"].filter((why) =>
+    of(`stalls_${why}`) > 0).sort((a, b) => of(`stalls_${b}`) - of(`stalls_${a}`));
+  return panel("Event manager", `run ${keys.run_number}: ${keys.state}`,
+    fact("nodes", `${keys.nodes_registered} of ${keys.nodes} are there`, absent ? "wrong" : ""),
+    fact("grants", show("rate", of("grants"))),
+    fact("events granted, not finished", show("count", keys.events_outstanding)),
+    fact("events that wait for a grant", `${show("count", keys.events_waiting)}` +
+      (keys.events_waiting && stalls.length ? `, mostly for want of ${WANTS[stalls[0]]}` : ""),
+    keys.level ? "caution" : ""),
+    fact("granted again", show("count", keys.regrants), of("regrants") > 0 ? "caution" : ""),
+    fact("incomplete, discarded", show("count", keys.events_incomplete + keys.events_discarded),
+      of("events_incomplete") + of("events_discarded") > 0 ? "wrong" : ""),
+    keys.throttled ? fact("sources are told to wait", "yes", "caution") : null,
+    keys.scarce && keys.scarce !== "none" ? fact("short of slots", keys.scarce, "wrong") : null,
+    keys.nodes_excluded ? fact("silent nodes excluded", show("count", keys.nodes_excluded),
+      "caution") : null);
+}
+
+const WANTS = {
+  no_credit: "free slots", blocked: "a builder that is not paused", group: "another group",
+  round: "the next round", window: "room in flight",
+};
+
+function creditsPanel() {
+  const rows = things("credits").map(({ name, keys, rate: of }) => {
+    const [word, tone] = !keys.registered ? ["not there", "wrong"]
+      : keys.excluded ? ["excluded", "caution"] : keys.paused ? ["paused", "caution"]
+        : keys.rate_permille < 1000 ? [`slowed to ${keys.rate_permille / 10} %`, "caution"]
+          : ["", "soft"];
+    return [h("b", {}, name), bar([[keys.granted, "blue"],
+      [Math.max(0, keys.slots - keys.free - keys.granted), "violet"]], keys.slots,
+    `${keys.granted} granted, ${keys.free} of ${keys.slots} free`),
+    h("span", { class: keys.registered && keys.free === 0 ? "wrong" : "" }, show("count", keys.free)),
+    show("rate", of("grants")), show("time", keys.oldest_ns),
+    h("span", { class: keys.paused_permille ? "caution" : "" }, `${keys.paused_permille / 10}%`),
+    h("span", { class: tone }, word)];
+  });
+  return rows.length ? panel("Builders of the system", "slots granted and in use; as the event " +
+    "manager knows them", table([["builder"], ["slots", "stretch"], ["free"], ["grants"],
+    ["oldest"], ["paused"], ["", "left"]], rows)) : null;
+}
+
+function readoutPanel() {
+  const rows = things("readout").map(({ name, keys, rate: of }) => {
+    const [why] = [["held_pause", "a pause"], ["link_full", "a full link"], ["no_buffer", "buffers"],
+      ["held_pace", "the granted pace"]].filter(([key]) => of(key) > 0)
+      .sort((a, b) => of(b[0]) - of(a[0]));
+    return [h("b", {}, name), keys.port, show("rate", of("events")),
+      show("byteRate", of("payload_bytes")), h("span", { class: "soft" }, why ? why[1] : ""),
+      h("span", { class: of("full") > 0 ? "caution" : "" }, show("count", keys.full))];
+  });
+  return rows.length ? panel("Readouts", "what is granted, sent", table([["name"],
+    ["port", "left"], ["events"], ["payload"], ["held by", "left"], ["buffer full"]], rows)) : null;
+}
+
+// A counter of nanoseconds as a share of the time.
+function shareOf(value) {
+  return value === null ? show("percent", null) : show("percent", value / 1e9);
+}
+
+function pfcPanel() {
+  const rows = things("pfc").map(({ name, keys, rate: of }) => [h("b", { title: keys.report }, name),
+    keys.mode, `${keys.priority}`,
+    h("span", { class: of("paused_ns") > 1e7 ? "caution" : "" }, shareOf(of("paused_ns"))),
+    show("count", keys.xoff_received),
+    h("span", { class: of("pausing_ns") > 1e7 ? "caution" : "" }, shareOf(of("pausing_ns"))),
+    show("count", keys.xoff_sent)]);
+  return rows.length ? panel("Flow control", "share of the time in which a port is paused, or pauses "
+    + "its link partner", table([["port"], ["", "left"], ["priority"], ["is paused"],
+    ["frames in"], ["pauses"], ["frames out"]], rows)) : null;
+}
+
+function xdpPanel() {
+  const rows = things("xdp").map(({ name, keys, rate: of }) => {
+    const strangers = keys.unknown_source_packets + keys.unknown_address_packets;
+    const lost = keys.too_long_packets + keys.no_socket_packets + keys.ring_full_packets;
+    return [h("b", {}, name), keys.zero_copy ? `${keys.mode}, zero copy` : keys.mode,
+      show("rate", of("redirected_packets")), show("rate", of("passed_packets")),
+      h("span", { class: strangers ? "caution" : "" }, show("count", strangers)),
+      h("span", { class: lost ? "wrong" : "" }, show("count", lost))];
+  });
+  return rows.length ? panel("AF_XDP", "what the BPF program does with packets", table([["port"],
+    ["", "left"], ["to evb"], ["to the kernel"], ["of strangers"], ["lost"]], rows)) : null;
+}
+
+function rocePanel() {
+  const rows = things("roce").map(({ name, keys, rate: of }) => [h("b", {}, name),
+    `${keys.queue_pairs}`, show("rate", of("messages")), show("bitRate", (of("bytes") ?? 0) * 8),
+    h("span", { class: of("rnr_sent") > 0 ? "caution" : "" }, show("count", keys.rnr_sent)),
+    show("count", keys.cnps_sent), show("count", keys.nak_sent_sequence),
+    h("span", { class: keys.datagrams_icrc_errors ? "wrong" : "" },
+      show("count", keys.datagrams_icrc_errors))]);
+  return rows.length ? panel("RoCE", "of ports that receive", table([["port"], ["queue pairs"],
+    ["messages"], ["payload"], ["put off"], ["congestion"], ["gaps"], ["wrong ICRC"]],
+  rows)) : null;
+}
+
+// Those in trouble first.
+function queuePairPanel() {
+  const list = things("qp").sort((a, b) =>
+    (b.keys.state === "error") - (a.keys.state === "error"));
+  const rows = list.slice(0, 32).map(({ name, keys, rate: of }) => [h("b", {}, name), keys.service,
+    h("span", { class: keys.state === "error" ? "wrong" : "ok" }, keys.state === "error"
+      ? `${keys.state}: ${keys.cause.replaceAll("_", " ")}` : keys.state), keys.peer,
+    show("bitRate", (of("bytes") ?? 0) * 8), show("bitRate", (of("sent_bytes") ?? 0) * 8),
+    h("span", { class: of("retransmissions") > 0 ? "caution" : "" },
+      show("count", keys.retransmissions))]);
+  return rows.length ? panel("Queue pairs", list.length > 32 ? `32 of ${list.length}` : "",
+    table([["name"], ["", "left"], ["state", "left"], ["peer", "left"], ["received"], ["sent"],
+      ["sent again"]], rows)) : null;
+}
