@@ -9,6 +9,7 @@
 // What several stages look at. Large: not for the stack.
 struct facts {
 	struct mounts_facts mounts;
+	struct runtime_facts runtime;
 	struct runs_facts runs;
 	struct hugepages_facts hugepages;
 	struct cgroup_facts cgroup;
@@ -24,6 +25,7 @@ static void read_facts(struct facts *facts, const struct host_system *system,
 		       const struct plan *plan)
 {
 	mounts_read(&facts->mounts, system, plan);
+	runtime_read(&facts->runtime, system, plan);
 	runs_read(&facts->runs, system, &facts->mounts, plan);
 	hugepages_read(&facts->hugepages, system);
 	facts->hugepages_suffice = hugepages_suffice(&facts->hugepages, plan);
@@ -35,6 +37,13 @@ static void read_facts(struct facts *facts, const struct host_system *system,
 }
 
 // --- the stages, causes first --------------------------------------------------------------------
+
+static void stage_folders(const struct facts *facts, const struct plan *plan,
+			  struct host_report *report)
+{
+	(void)plan;
+	runtime_judge(&facts->runtime, report);
+}
 
 static void stage_name(const struct facts *facts, const struct plan *plan,
 		       struct host_report *report)
@@ -150,12 +159,13 @@ static const struct stage {
 		      struct host_report *report);
 	bool at_run; // else it is for those who ask
 } stages[] = {
-	{ stage_name, true },      { stage_leftovers, false },  { stage_cpus, true },
-	{ stage_hugepages, true }, { stage_event_rings, true }, { stage_cgroup, true },
-	{ stage_drivers, true },   { stage_devices, true },     { stage_capabilities, true },
-	{ stage_memlock, true },   { stage_link, true },        { stage_mtu, true },
-	{ stage_queues, true },    { stage_pfc, true },         { stage_numa, true },
-	{ stage_isolation, true }, { stage_governor, false },   { stage_interrupts, false },
+	{ stage_folders, true },      { stage_name, true },      { stage_leftovers, false },
+	{ stage_cpus, true },         { stage_hugepages, true }, { stage_event_rings, true },
+	{ stage_cgroup, true },       { stage_drivers, true },   { stage_devices, true },
+	{ stage_capabilities, true }, { stage_memlock, true },   { stage_link, true },
+	{ stage_mtu, true },          { stage_queues, true },    { stage_pfc, true },
+	{ stage_numa, true },         { stage_isolation, true }, { stage_governor, false },
+	{ stage_interrupts, false },
 };
 
 void host_check(const struct host_system *system, const struct plan *plan,

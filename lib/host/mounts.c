@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STAGE      "event rings"
 #define MOUNT_LINE 4096
@@ -168,10 +169,8 @@ static void judge_missing_mount(const struct mounts_facts *facts, enum host_verd
 
 		finding = report_add(report, verdict, STAGE,
 				     "the hugetlbfs at %s may not be written by this user", path);
-		report_remedy(finding,
-			      "as root: mount -o remount,uid=UID,gid=GID,mode=0770 %s, or run as "
-			      "root",
-			      path);
+		report_remedy(finding, "as root: chown %u:%u %s", (unsigned)getuid(),
+			      (unsigned)getgid(), path);
 		return;
 	}
 	finding = report_add(report, verdict, STAGE,

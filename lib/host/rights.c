@@ -3,10 +3,13 @@
 #include "host/stages.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STAGE_CAPABILITIES "capabilities"
@@ -77,6 +80,12 @@ static void read_memlock(struct rights_facts *facts, const struct host_system *s
 	fclose(file); // opened for reading: nothing can be lost
 }
 
+// Who may use bpf() hears that there is no such command; a seccomp filter does not look at it.
+static bool bpf_is_filtered(void)
+{
+	return syscall(__NR_bpf, INT_MAX, NULL, 0) != 0 && errno == EPERM;
+}
+
 void rights_read(struct rights_facts *facts, const struct host_system *system)
 {
 	ssize_t n;
@@ -84,6 +93,8 @@ void rights_read(struct rights_facts *facts, const struct host_system *system)
 	*facts = (struct rights_facts){ .memlock = NO_LIMIT };
 	read_capabilities(facts, system);
 	read_memlock(facts, system);
+	if (system->root[0] == '\0' && (facts->capabilities & find("CAP_BPF", 7)) != 0)
+		facts->bpf_is_filtered = bpf_is_filtered();
 	n = readlink("/proc/self/exe", facts->program, sizeof(facts->program) - 1);
 	facts->program[n > 0 ? n : 0] = '\0';
 }
@@ -136,6 +147,19 @@ static void describe(const struct rights_facts *facts, struct host_report *repor
 	report_add(report, HOST_OK, STAGE_CAPABILITIES, "%s", used > 0 ? text : "none");
 }
 
+static void judge_bpf(const struct config_port *port, const struct profile *profile,
+		      struct host_report *report)
+{
+	struct host_finding *finding =
+	    report_add(report, HOST_FAIL, STAGE_CAPABILITIES,
+		       "port %s: driver %s needs bpf(), which this process may not call although "
+		       "it has CAP_BPF",
+		       port->name, profile->driver);
+
+	report_remedy(finding, "a container: --security-opt seccomp=unconfined, or a seccomp "
+			       "profile that lets bpf() through");
+}
+
 void rights_judge_capabilities(const struct rights_facts *facts, const struct plan *plan,
 			       struct host_report *report)
 {
@@ -146,8 +170,14 @@ void rights_judge_capabilities(const struct rights_facts *facts, const struct pl
 		char missing[LIST_SIZE], setcap[LIST_SIZE];
 		struct host_finding *finding;
 
-		if (list_missing(facts, profile->capabilities, missing) == 0)
+		if (list_missing(facts, profile->capabilities, missing) == 0) {
+			if (facts->bpf_is_filtered &&
+			    strstr(profile->capabilities, "CAP_BPF") != NULL) {
+				any = true;
+				judge_bpf(&plan->config->ports[i], profile, report);
+			}
 			continue;
+		}
 		any = true;
 		list_for_setcap(profile->capabilities, setcap);
 		finding = report_add(report, HOST_FAIL, STAGE_CAPABILITIES,

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +19,7 @@
 #include "evring/evring_directory.h"
 #include "evring/evring_layout.h"
 #include "evring/evring_lock.h"
+#include "telemetry/runtime_directory.h"
 
 #define STAGE_LIVE    "name"
 #define STAGE_DEAD    "leftovers"
@@ -28,26 +28,6 @@
 #define NEW_FOLDER_S  60 // a process that starts has a folder before it answers
 
 // --- reading -------------------------------------------------------------------------------------
-
-static const char *environment(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value != NULL && value[0] != '\0' ? value : NULL;
-}
-
-// Where DPDK keeps the folders of its processes.
-static void find_folders(struct runs_facts *facts)
-{
-	const char *directory = environment("RUNTIME_DIRECTORY");
-
-	if (directory == NULL && getuid() == 0)
-		directory = "/var/run";
-	if (directory == NULL)
-		directory = environment("XDG_RUNTIME_DIR");
-	snprintf(facts->folders, sizeof(facts->folders), "%s/dpdk",
-		 directory != NULL ? directory : "/tmp");
-}
 
 // Who listens to a socket: its process, 0 if nobody does, -1 if that cannot be found out.
 static pid_t listener(const char *path)
@@ -124,7 +104,8 @@ static void read_folders(struct runs_facts *facts, const struct host_system *sys
 	char path[SYSTEM_PATH_SIZE];
 	pid_t pid;
 
-	find_folders(facts);
+	snprintf(facts->folders, sizeof(facts->folders), "%.*s/dpdk", HOST_TARGET_SIZE - 6,
+		 runtime_directory());
 	snprintf(path, sizeof(path), "%s%s", system->root, facts->folders);
 	facts->dead_folders = for_dead_folders(path, NULL);
 	if (plan == NULL)

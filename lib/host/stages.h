@@ -47,6 +47,23 @@ void mounts_judge(const struct mounts_facts *facts, bool hugepages, const struct
 // "2 MiB", of a page.
 void mounts_page_name(uint64_t page, char text[16]);
 
+// --- runtime.c: where sockets lie ----------------------------------------------------------------
+
+struct runtime_folder {
+	char path[HOST_TARGET_SIZE];
+	char at[HOST_TARGET_SIZE]; // what forbids it: the folder, or one above
+	int reason;                // as errno; 0: it is there, or can be made
+};
+
+struct runtime_facts {
+	char directory[HOST_TARGET_SIZE];
+	struct runtime_folder telemetry, control;
+};
+
+void runtime_read(struct runtime_facts *facts, const struct host_system *system,
+		  const struct plan *plan);
+void runtime_judge(const struct runtime_facts *facts, struct host_report *report);
+
 // --- runs.c: other runs, alive and dead ----------------------------------------------------------
 
 struct runs_facts {
@@ -125,6 +142,7 @@ struct rights_facts {
 	uint64_t capabilities; // effective, bit i: capability i
 	uint64_t memlock;      // bytes; NO_LIMIT: none
 	char program[SYSTEM_PATH_SIZE];
+	bool bpf_is_filtered; // bpf() is refused, whatever the capabilities are
 };
 
 void rights_read(struct rights_facts *facts, const struct host_system *system);

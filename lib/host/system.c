@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "host/system.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,6 +106,17 @@ bool system_may_read(const struct host_system *system, const char *path)
 bool system_may_use(const struct host_system *system, const char *path)
 {
 	return may(system, path, R_OK | W_OK);
+}
+
+int system_may_make_in(const struct host_system *system, const char *path)
+{
+	char whole[SYSTEM_PATH_SIZE];
+
+	if (snprintf(whole, sizeof(whole), "%s%s", system->root, path) >= (int)sizeof(whole))
+		return ENAMETOOLONG;
+	if (access(whole, F_OK) != 0)
+		return ENOENT;
+	return access(whole, W_OK | X_OK) == 0 ? 0 : errno;
 }
 
 bool system_link_name(const struct host_system *system, char *name, size_t size, const char *format,

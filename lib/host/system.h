@@ -45,6 +45,10 @@ bool system_exists(const struct host_system *system, const char *format, ...)
 bool system_may_read(const struct host_system *system, const char *path);
 bool system_may_use(const struct host_system *system, const char *path);
 
+// Whether this process may make files in a folder: 0, or why not, as errno. ENOENT also where a
+// part of the path may not be looked into.
+int system_may_make_in(const struct host_system *system, const char *path);
+
 // The last part of the path that a symbolic link leads to. Returns false if it is none.
 bool system_link_name(const struct host_system *system, char *name, size_t size, const char *format,
 		      ...) __attribute__((format(printf, 4, 5)));

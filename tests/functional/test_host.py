@@ -9,7 +9,6 @@ What is changed here is changed in namespaces of the test's own.
 import fcntl
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -20,99 +19,14 @@ import appliance
 import evbtest
 import network
 from evbtest import check, check_equal
+from hosts import (NOBODY, Host, findings, on_port, private_mounts, quiet, refused,
+                   refused_configuration)
 
 _SIOCGIFMTU = 0x8921
 _SIOCGIFFLAGS = 0x8913
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 
 
 # --- helpers -----------------------------------------------------------------------------------
-
-
-def quiet(work, **changes):
-    """A configuration in ordinary memory that no machine is too small for."""
-    return appliance.generated(work, sources=2, count=5, writer=None,
-                               **appliance.merged({"memory": {"kind": "shm"}}, changes))
-
-
-def on_port(work, profile, device, **port):
-    """The same, with a builder only, that receives on a port."""
-    configuration = quiet(work)
-    del configuration["generators"]
-    configuration["ports"] = [{"name": "wire", "profile": profile, "device": device, **port}]
-    return configuration
-
-
-class Host:
-    """Runs evb in the namespaces of a test: network, mounts, or none."""
-
-    def __init__(self, work, namespace=None, prefix=()):
-        self._work = work
-        self._namespace = namespace
-        self._prefix = prefix
-
-    def start(self, *arguments, **options):
-        return self._work.start(*self._prefix, evbtest.binary(), *arguments,
-                                namespace=self._namespace, **options)
-
-    def evb(self, *arguments):
-        return self.start(*arguments).finish()
-
-    def file(self, configuration):
-        return self._work.write(f"{configuration['name']}.json", configuration)
-
-
-def private_mounts(work):
-    """The beginning of a command that runs it where no other run has left anything, with a
-    /dev/shm, a /run and no interrupts of its own. What is mounted there is seen nowhere else."""
-    evbtest.need_root()
-    script = ("set -e; mount -t tmpfs tmpfs /dev/shm; mount -t tmpfs -o mode=0755 tmpfs /run;"
-              " mount -t tmpfs tmpfs /proc/irq;"
-              " while read -r _ at type _; do"
-              "   [ $type != hugetlbfs ] || umount $at;"
-              " done < /proc/self/mounts;"
-              " echo ready; exec sleep 1000")
-    holder = work.start("unshare", "--mount", "--propagation", "private", "sh", "-c", script)
-    try:
-        holder.wait_for_line("ready")
-    except evbtest.Failure as failure:
-        evbtest.skip(f"no private mounts here: {failure}")
-    return ("nsenter", f"--mount=/proc/{holder.pid}/ns/mnt")
-
-
-def findings(process, verdict):
-    """Lines of the table of a check that have this verdict."""
-    return [line for line in process.lines if re.match(rf"{verdict}  ", line)]
-
-
-def refused(host, configuration, *words):
-    """`evb run` ends with one line that has these words, and `evb host check` has a line as well
-    that does; the words are of the cause and of what to do."""
-    file = host.file(configuration)
-    run = host.evb("run", file)
-    check_equal(run.status, 1, f"status of {run.describe()}")
-    errors = run.errors().splitlines()
-    check_equal(len(errors), 1, f"lines of errors of {run.describe()}")
-    for word in words:
-        check(word in errors[0], f"no {word!r} in the error of {run.describe()}")
-    told = host.evb("host", "check", file)
-    check_equal(told.status, 1, f"status of {told.describe()}")
-    failures = findings(told, "fail")
-    check(any(all(word in line for word in words) for line in failures),
-          f"no failure with {words} in {told.describe()}")
-    return failures
-
-
-def refused_configuration(host, configuration, *words):
-    """The same where the configuration alone tells."""
-    file = host.file(configuration)
-    for arguments in (("run", file), ("host", "check", file)):
-        process = host.evb(*arguments)
-        check_equal(process.status, 1, f"status of {process.describe()}")
-        errors = process.errors().splitlines()
-        check_equal(len(errors), 1, f"lines of errors of {process.describe()}")
-        for word in (file, *words):
-            check(word in errors[0], f"no {word!r} in the error of {process.describe()}")
 
 
 def interface(namespace, request):

@@ -497,6 +497,28 @@ static void capabilities__that_stand_for_others(void **state)
 	assert_counts(fixture, 2, 0, 0, 0);
 }
 
+static void capabilities__that_a_filter_takes_away(void **state)
+{
+	struct fixture *fixture = *state;
+	struct rights_facts facts;
+
+	fixture_port(fixture, "net_af_xdp", "eth1", 1500);
+	strcpy(fixture->plan->ports[0].profile.capabilities, "CAP_BPF CAP_NET_RAW");
+	make_process(fixture, "0000008000002000", "unlimited");
+	rights_read(&facts, &fixture->system);
+	facts.bpf_is_filtered = true;
+	rights_judge_capabilities(&facts, fixture->plan, &fixture->report);
+	assert_finding(fixture, HOST_FAIL, "capabilities",
+		       "port p0: driver net_af_xdp needs bpf(), which this process may not call",
+		       "seccomp=unconfined");
+	assert_counts(fixture, 0, 0, 1, 0);
+	// Who does not need it is not hindered.
+	strcpy(fixture->plan->ports[0].profile.capabilities, "CAP_NET_RAW");
+	report_reset(fixture);
+	rights_judge_capabilities(&facts, fixture->plan, &fixture->report);
+	assert_counts(fixture, 1, 0, 0, 0);
+}
+
 static void capabilities__in_profiles_are_known(void **state)
 {
 	const char *folder = PMD_CONFIG;
@@ -605,6 +627,7 @@ int main(void)
 		TEST(pfc__that_is_left_to_the_kernel),
 		TEST(capabilities__that_are_missing),
 		TEST(capabilities__that_stand_for_others),
+		TEST(capabilities__that_a_filter_takes_away),
 		TEST(capabilities__in_profiles_are_known),
 		TEST(memlock__of_packet_rings),
 		TEST(memlock__of_cards),

@@ -67,6 +67,8 @@ static int make(void **state)
 
 	if (fixture_make(state) != 0)
 		return -1;
+	if (setenv("RUNTIME_DIRECTORY", "/run", 1) != 0)
+		return -1;
 	fixture = *state;
 	tree_folder(fixture, "/run");
 	tree_write(fixture, PAGES, "3\n");

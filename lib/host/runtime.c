@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Where the sockets of a run are to lie: DPDK's folder and that of the control socket, both below
+// one directory. DPDK makes two levels of its own, but not that directory.
+#include "host/stages.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "telemetry/runtime_directory.h"
+
+#define STAGE "folders"
+
+// Whether this process may make what is missing of a folder below the directory.
+static void look(struct runtime_folder *folder, const struct host_system *system,
+		 const char *directory, const char *name)
+{
+	char path[2 * HOST_TARGET_SIZE];
+	size_t shortest = strlen(directory);
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= HOST_TARGET_SIZE)
+		return; // no path of a socket is as long: DPDK tells
+	memcpy(folder->path, path, strlen(path) + 1);
+	while ((folder->reason = system_may_make_in(system, path)) == ENOENT &&
+	       strlen(path) > shortest)
+		*strrchr(path, '/') = '\0';
+	memcpy(folder->at, path, strlen(path) + 1);
+}
+
+void runtime_read(struct runtime_facts *facts, const struct host_system *system,
+		  const struct plan *plan)
+{
+	char name[CONFIG_NAME_SIZE + 16];
+
+	*facts = (struct runtime_facts){ 0 };
+	snprintf(facts->directory, sizeof(facts->directory), "%s", runtime_directory());
+	snprintf(name, sizeof(name), "dpdk/evb-%s", plan != NULL ? plan->config->name : "NAME");
+	look(&facts->telemetry, system, facts->directory, name);
+	look(&facts->control, system, facts->directory, "evb");
+}
+
+static struct host_finding *judge(const struct runtime_facts *facts,
+				  const struct runtime_folder *folder, enum host_verdict verdict,
+				  struct host_report *report)
+{
+	struct host_finding *finding =
+	    report_add(report, verdict, STAGE, "the folder %s for sockets cannot be made: %s: %s",
+		       folder->path, folder->at, strerror(folder->reason));
+
+	if (getuid() == 0)
+		report_remedy(finding,
+			      "make %s writable (a container: --tmpfs /run), or set "
+			      "RUNTIME_DIRECTORY to a folder that is",
+			      facts->directory);
+	else
+		report_remedy(finding,
+			      "set XDG_RUNTIME_DIR to a folder of this user, such as /run/user/%u",
+			      (unsigned)getuid());
+	return finding;
+}
+
+// DPDK does not start without its folder. Without the other one the run cannot be commanded, which
+// it says itself.
+void runtime_judge(const struct runtime_facts *facts, struct host_report *report)
+{
+	if (facts->telemetry.reason != 0)
+		judge(facts, &facts->telemetry, HOST_FAIL, report);
+	else if (facts->control.reason != 0)
+		judge(facts, &facts->control, HOST_WARN, report)->quiet = true;
+	else
+		report_add(report, HOST_OK, STAGE, "sockets lie in %s/dpdk and %s/evb",
+			   facts->directory, facts->directory);
+}
