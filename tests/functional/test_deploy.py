@@ -97,9 +97,9 @@ def addresses(system):
 
 def judge(*arguments):
     if not shutil.which("node"):
-        evbtest.skip("needs node, of Debian's package nodejs")
+        evbtest.skip("needs node and npm, of Debian's packages of these names")
     if not os.path.isdir(os.path.join(CHECKER, "node_modules")):
-        evbtest.skip("needs the schemas: npm ci --prefix tests/functional/deploy")
+        evbtest.skip("needs the schemas: ./dev test functional deploy fetches them")
     return subprocess.run(["node", os.path.join(CHECKER, "check.js"), *arguments],
                           capture_output=True, text=True, check=False)
 
@@ -244,6 +244,22 @@ def test_kubernetes_agrees():
             plan = plan_of(work, system, name)
             wanted = mebibytes(plan, "hugepages wanted")
             check(quantity(requests["hugepages-2Mi"]) >= wanted, f"{name} needs {wanted} MiB")
+
+
+def test_page_lists_the_rights_of_each_driver():
+    """docs/container.md has just the capabilities that the driver profiles name."""
+    with open(os.path.join(evbtest.REPOSITORY, "docs", "container.md"), encoding="utf-8") as file:
+        rows = re.findall(r"^\| (`.*?) \| (.*) \|$", file.read(), re.MULTILINE)
+    folder = os.path.join(evbtest.REPOSITORY, "pmd-config")
+    for name in sorted(os.listdir(folder)):
+        if not name.endswith(".json"):
+            continue
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            names = json.load(file).get("capabilities", ())
+        wanted = {capability[len("CAP_"):] for capability in names}
+        listed = [options for profiles, options in rows if f"`{name[:-len('.json')]}`" in profiles]
+        check_equal(len(listed), 1, f"rows of docs/container.md for {name}")
+        check_equal(set(re.findall(r"--cap-add (\w+)", listed[0])), wanted, f"rights of {name}")
 
 
 def test_compose_runs():
