@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Builders, sources and the event manager are killed (SIGKILL) and come back: no event is lost, and
+each is published once, but for what nobody who is alive can know of."""
+
+import evbtest
+from evbtest import check, check_equal
+from faults import Trial
+
+HELD = 4  # events under way at the least when something dies
+
+
+def check_twice_is_the_end(verdict, life):
+    """What was published again is what the process that died had published last, so that it could
+    not tell."""
+    events = life.events()
+    last = events[len(events) - len(verdict.twice):]
+    check_equal(sorted(verdict.twice), sorted(last), "events published twice")
+
+
+# --- builders ------------------------------------------------------------------------------------
+
+
+def builder_killed(mode):
+    """Its events are granted to the other; when it is back it gets its share again."""
+    with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout="2s") as trial:
+        trial.begin()
+        with trial.stopped("b1"):
+            trial.until_granted("b1", HELD)
+            trial.kill("b1")
+        life = trial.life("b1")
+        trial.until(lambda: trial.sched()["nodes_excluded"] >= 1, "b1 is excluded")
+        trial.until(lambda: trial.sched()["regrants"] >= HELD, "its events are granted again")
+        trial.more()
+        trial.back("b1")
+        trial.until(lambda: len(trial.life("b1").events()) >= 20, "20 events on b1")
+        verdict, _ = trial.finish()
+    check_twice_is_the_end(verdict, life)
+    check_equal(dict(verdict.incomplete), {}, "incomplete events")
+
+
+def test_builder_killed_push():
+    builder_killed("push")
+
+
+def test_builder_killed_pull():
+    builder_killed("pull")
+
+
+def builder_killed_and_back_at_once(mode):
+    """Nobody has noticed its silence when another process of it registers."""
+    with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout="30s") as trial:
+        trial.begin()
+        with trial.stopped("b1"):
+            trial.until_granted("b1", HELD)
+            trial.kill("b1")
+        life = trial.life("b1")
+        trial.back("b1")
+        trial.until(lambda: len(trial.life("b1").events()) >= 20, "20 events on b1")
+        sched = trial.sched()
+        check(sched["regrants"] >= HELD, f"its events are granted again: {sched}")
+        check_equal(sched["nodes_excluded"], 0, "nodes excluded for their silence")
+        verdict, _ = trial.finish()
+    check_twice_is_the_end(verdict, life)
+    check_equal(dict(verdict.incomplete), {}, "incomplete events")
+
+
+def test_builder_killed_and_back_at_once_push():
+    builder_killed_and_back_at_once("push")
+
+
+def test_builder_killed_and_back_at_once_pull():
+    builder_killed_and_back_at_once("pull")
+
+
+def test_builder_killed_before_it_tells():
+    """The one thing that a death does to an event: what was published, and could not be told, is
+    built again. Nothing else is."""
+    with evbtest.Workspace() as work, Trial(work, "push", injected=True,
+                                            heartbeat_timeout="30s") as trial:
+        trial.begin()
+        with trial.stopped("b1"):
+            trial.until_granted("b1", HELD)
+            trial.stop_process("m")
+        trial.until(lambda: trial.held("b1") >= HELD, "b1 waits to be told to publish")
+        frames = trial.injector.frames("b1")
+        trial.until(lambda: trial.injector.frames("b1") >= frames + 3, "b1 has said so")
+        published = trial.own("b1", "published")
+        trial.injector.cut("b1", "from")
+        trial.continue_process("m")
+        trial.until(lambda: trial.own("b1", "published") >= published + HELD, "b1 has published")
+        life = trial.life("b1")
+        trial.kill("b1")
+        check(trial.injector.join("b1")["cut"] > 0, "nothing was cut off")
+        trial.back("b1")
+        trial.more()
+        verdict, _ = trial.finish()
+    check(len(verdict.twice) >= HELD, f"events published twice: {verdict.twice}")
+    check_twice_is_the_end(verdict, life)
+    check_equal(dict(verdict.incomplete), {}, "incomplete events")
+
+
+# --- sources -------------------------------------------------------------------------------------
+
+
+def test_source_killed():
+    """Events go on without it, incomplete; when it is back they are complete again."""
+    with evbtest.Workspace() as work, Trial(work, "push", deadline="300ms",
+                                            heartbeat_timeout="2s") as trial:
+        trial.begin()
+        trial.kill("r1")
+        trial.until(lambda: trial.sched()["events_incomplete"] >= 20, "incomplete events")
+        trial.back("r1")
+        trial.until(lambda: trial.own("r1", "announced") > 0, "r1 takes part")
+        incomplete = trial.settled()
+        trial.more()
+        check_equal(trial.sched()["events_incomplete"], incomplete,
+                    "incomplete events after the source was back")
+        verdict, _ = trial.finish()
+    check_equal(verdict.twice, set(), "events published twice")
+    check_only_r1_is_missing(verdict, incomplete)
+
+
+def check_only_r1_is_missing(verdict, count):
+    check(all(sources == {2} for sources in verdict.incomplete.values()),
+          f"missing sources: {dict(verdict.incomplete)}")
+    check_equal(len(verdict.incomplete), count, "incomplete events")
+
+
+def test_source_killed_and_waited_for():
+    """As configured, nothing is granted until it is back; what it held is incomplete."""
+    with evbtest.Workspace() as work, Trial(work, "pull", deadline="300ms", source_buffer=64,
+                                            heartbeat_timeout="2s",
+                                            on_source_silent="pause") as trial:
+        trial.begin()
+        trial.kill("r1")
+        trial.until(lambda: trial.member("r1")["lost"], "r1 is silent")
+        trial.until(lambda: trial.sched()["events_outstanding"] == 0, "nothing under way")
+        grants = trial.sched()["grants"]
+        full = trial.sched()["events_released"] + 64
+        trial.until(lambda: trial.own("r0", "announced") >= full, "r0 is full")
+        check_equal(trial.sched()["grants"], grants, "grants while r1 is not there")
+        trial.back("r1")
+        trial.until(lambda: trial.own("r1", "announced") > 0, "r1 takes part")
+        incomplete = trial.settled()
+        trial.more()
+        check_equal(trial.sched()["events_incomplete"], incomplete,
+                    "incomplete events after the source was back")
+        verdict, _ = trial.finish()
+    check_equal(verdict.twice, set(), "events published twice")
+    check_only_r1_is_missing(verdict, incomplete)
+    check(max(verdict.incomplete, default=0) < full, "an event is incomplete that r1 never held")
+
+
+# --- the event manager ---------------------------------------------------------------------------
+
+
+def manager_killed(mode):
+    """Builders build what they were granted and hold it. The next process has a higher epoch; what
+    is held is published where it is."""
+    with evbtest.Workspace() as work, Trial(work, mode, injected=True,
+                                            heartbeat_timeout="2s") as trial:
+        trial.begin()
+        epoch = trial.injector.epoch("m")
+        with trial.stopped("b0"):
+            trial.until_granted("b0", HELD)
+            trial.kill("m")
+        trial.until(lambda: trial.held("b0") >= HELD, "b0 holds what it was granted")
+        before = trial.life("b0").events()
+        held = trial.held("b0")
+        trial.back("m")
+        trial.until(lambda: trial.injector.epoch("m") > epoch, "a higher epoch")
+        trial.until(lambda: trial.injector.epoch("b0") > epoch, "b0 has taken it over")
+        trial.more()
+        check_equal(trial.own("b0", "withdrawn"), 0, "events that b0 built for nothing")
+        check(len(trial.life("b0").events()) >= len(before) + held, "events of b0")
+        verdict, _ = trial.finish()
+    verdict.check_exact()
+
+
+def test_manager_killed_push():
+    manager_killed("push")
+
+
+def test_manager_killed_pull():
+    manager_killed("pull")
+
+
+def unreleased(trial, life):
+    released = trial.sched()["events_released"]
+    return sum(event >= released for event in life.events())
+
+
+def test_manager_and_builder_killed():
+    """What the builder had published, and was not released yet, nobody knows of any more: it is
+    built again. Nothing else is."""
+    with evbtest.Workspace() as work, Trial(work, "push", heartbeat_timeout="30s") as trial:
+        trial.begin()
+        life = trial.life("b1")
+        with trial.stopped("b0"):
+            # With b0's oldest event unfinished nothing is released from there on.
+            trial.until_granted("b0", HELD)
+            trial.until(lambda: unreleased(trial, life) >= HELD,
+                        "events that are published and not released")
+            trial.until(lambda: all(trial.own(node, "released") == trial.sched()["events_released"]
+                                    for node in trial.readouts), "readouts know what is released")
+            trial.kill("m")
+            trial.kill("b1")
+        released = max(trial.own(node, "released") for node in ("r0", "r1", "b0"))
+        trial.back("b1")
+        trial.back("m")
+        trial.more()
+        verdict, _ = trial.finish()
+    check_equal(verdict.twice, {event for event in life.events() if event >= released},
+                "events published twice")
+    check(len(verdict.twice) > 0, "nothing was published and not released: nothing is shown")
+    check_equal(dict(verdict.incomplete), {}, "incomplete events")
+
+
+if __name__ == "__main__":
+    evbtest.main()
