@@ -27,6 +27,7 @@ import suites_curve
 import suites_paths
 import suites_roce
 import suites_sched
+import suites_suspend
 import suites_time
 
 SUITES = {
@@ -40,7 +41,7 @@ SUITES = {
     "roce": (suites_roce.run_roce, "requester, ring port, responder, events"),
     "sched": (suites_sched.run_sched, "decisions of the event manager"),
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
-    "suspend": (suites_cluster.run_suspend, "builders that pause, stop or are slow (root)"),
+    "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
     "curve": (suites_curve.run_curve, "throughput and load against message size, as in 1998"),

@@ -397,6 +397,17 @@ def figure(values, unit):
             "values": values, "unit": {"us": "ns", "ms": "ns"}.get(unit, unit)}
 
 
+class Target(collections.namedtuple("Target", "text key holds every", defaults=(False,))):
+    """What a row is to reach. holds: of a value, whether it does; every: each repetition must,
+    else their median."""
+
+    def reached(self, figures):
+        found = figures.get(self.key)
+        if found is None:
+            return False
+        return all(map(self.holds, found["values"] if self.every else [found["median"]]))
+
+
 class Table:
     """Rows of figures, for people and as JSON."""
 
@@ -406,7 +417,7 @@ class Table:
         self.notes = list(notes)
         self.rows = []
 
-    def add(self, name, results, conditions=None, missing=None):
+    def add(self, name, results, conditions=None, missing=None, targets=()):
         """results: one {key: number} a repetition."""
         row = {"name": name, "conditions": conditions or {}, "figures": {}}
         for column in self.columns:
@@ -416,6 +427,9 @@ class Table:
                 row["figures"][column.key] = figure(values, column.unit)
         if missing is not None or not row["figures"]:
             row["missing"] = missing or "nothing was measured"
+        elif targets:
+            row["targets"] = [{"text": target.text, "reached": target.reached(row["figures"])}
+                              for target in targets]
         self.rows.append(row)
 
     def as_json(self):
@@ -434,9 +448,19 @@ class Table:
             text += f" ({show(found['min'])}..{show(found['max'])})"
         return text
 
+    @staticmethod
+    def _verdict(row):
+        """The targets of a row: all reached, or which are not."""
+        targets = row.get("targets", ())
+        missed = [target["text"] for target in targets if not target["reached"]]
+        if missed:
+            return "MISSED: " + "; ".join(missed)
+        return "reached: " + "; ".join(target["text"] for target in targets) if targets else ""
+
     def print(self, out):
         heads = [""] + [f"{column.title} {UNITS[column.unit][0]}".strip()
                         for column in self.columns]
+        judged = any("targets" in row for row in self.rows)
         lines = []
         for row in self.rows:
             cells = [self._cell(row["figures"][column.key], column.unit)
@@ -444,10 +468,11 @@ class Table:
             lines.append([row["name"], *cells])
         widths = [max(map(len, column)) for column in zip(heads, *lines)]
         print(f"\n{self.title}", file=out)
-        for line in [heads, *lines]:
+        verdicts = ["target" if judged else "", *map(self._verdict, self.rows)]
+        for line, verdict in zip([heads, *lines], verdicts):
             cells = [line[0].ljust(widths[0])]
             cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]
-            print("  ".join(cells).rstrip(), file=out)
+            print("  ".join([*cells, verdict]).rstrip(), file=out)
         for row in self.rows:
             if "missing" in row:
                 print(f"not measured: {row['name']}: {row['missing']}", file=out)

@@ -19,6 +19,7 @@ import runs
 import suites_cluster
 import suites_curve
 import suites_paths
+import suites_suspend
 from evbtest import check, check_equal
 
 
@@ -137,15 +138,43 @@ def test_rates__of_links():
 
 def test_factor__of_what_is_lost():
     one = {"seconds": 5.0}
-    lines = suites_cluster._factor({"none": [{**one, "dropped": 200.0}] * 3,
+    lines = suites_cluster.factor_notes({"none": [{**one, "dropped": 200.0}] * 3,
                                     "linear shift, push": [{**one, "dropped": 0.0}] * 3})
     check("200 packets a second are lost, with it 0 in 15 s: a factor of more than 3000" in
           lines[0], lines[0])
     check("a factor of 341" in lines[1], lines[1])
-    lines = suites_cluster._factor({"none": [{**one, "dropped": 200.0}],
+    lines = suites_cluster.factor_notes({"none": [{**one, "dropped": 200.0}],
                                     "linear shift, push": [{**one, "dropped": 2.0}]})
     check("with it 10 in 5 s: a factor of 100" in lines[0], lines[0])
-    check_equal(suites_cluster._factor({"none": [], "linear shift, push": [one]}), [], "no factor")
+    check_equal(suites_cluster.factor_notes({"none": [], "linear shift, push": [one]}), [], "no factor")
+
+
+def test_flatness__is_of_the_medians_past_the_limit():
+    rounds = [{0.5: 0.5, 1: 0.9, 2: 0.96}, {0.5: 0.5, 1: 0.92, 2: 0.9}, {0.5: 0.1, 1: 0.1, 2: 0.98}]
+    check_equal(suites_cluster.flatness(rounds), 0.9 / 0.96, "lowest over highest")
+
+
+class _Looked(suites_suspend.Watcher):
+    """100 grants a second, none from 1 s to 2 s, the usual rate again from 2.06 s on; a look each
+    5 ms."""
+
+    def __init__(self):
+        super().__init__(None)
+        for number in range(801):
+            now = number * 0.005
+            granted = min(now, 1) + max(now - 2.06, 0)
+            self.looks.append(suites_suspend.Look(now, {"b0": 100 * granted}, 1 < now < 2))
+
+
+def test_watcher__rates_and_the_way_back():
+    watcher = _Looked()
+    check(abs(watcher.rate("b0", 0.0025, 1) - 100) < 1e-6, "rate before")
+    check_equal(watcher.rate("b0", 1.1, 1.9), 0, "rate between")
+    check(abs(watcher.rate("b0", 1.5, 2.56) - 50 / 1.06) < 1e-6, "rate across")
+    check_equal([round(one["b0"]) for one in watcher.bins(2, -1, 5)], [0, 0, 0, 0, 100, 100],
+                "bins")
+    check_equal(round(watcher.back("b0", 2, 100), 6), 0.08, "the fourth bin is the first of four")
+    check(watcher.back("b0", 1, 200) > 2.9, "a rate that it never has")
 
 
 def test_interleave__takes_turns_and_notes_what_is_missing():
@@ -185,6 +214,26 @@ def test_instructions__inclusive_counts():
     profile = ["fn=measured_rx", "0 100", "cfn=rx_poll", "calls=3 0", "0 5000", "",
                "fn=rx_poll", "0 5000", "", "fn=measured_rx", "+1 7"]
     check_equal(instructions.inclusive(profile, "measured_rx"), 5107, "instructions")
+
+
+def test_target__of_the_median_or_of_every_repetition():
+    table = runs.Table("title", [("lost", "lost", "")])
+    one, all_of_them = (runs.Target(name, "lost", lambda lost: lost == 0, every)
+                        for name, every in (("usually", False), ("always", True)))
+    table.add("good", [{"lost": 0}] * 3, targets=[one, all_of_them])
+    table.add("fair", [{"lost": 0}, {"lost": 0}, {"lost": 7}], targets=[one, all_of_them])
+    table.add("absent", [], missing="no root", targets=[one])
+    out = io.StringIO()
+    table.print(out)
+    lines = out.getvalue().splitlines()
+    check(lines[2].endswith("  target"), lines[2])
+    check(lines[3].endswith("  reached: usually; always"), lines[3])
+    check(lines[4].endswith("  MISSED: always"), lines[4])
+    check(lines[5].endswith("-"), lines[5])
+    rows = table.as_json()["rows"]
+    check_equal(rows[1]["targets"], [{"text": "usually", "reached": True},
+                                     {"text": "always", "reached": False}], "JSON")
+    check("targets" not in rows[2], "what was not measured is not judged")
 
 
 # --- only when asked for: runs the program -------------------------------------------------------
