@@ -175,16 +175,8 @@ static void add_text(cJSON *object, const char *key, const char *text)
 
 static void add_number(cJSON *object, const char *key, const char *text)
 {
-	char *end;
-	double value;
-
-	if (text == NULL)
-		return;
-	value = strtod(text, &end);
-	if (*text != '\0' && *end == '\0')
-		cJSON_AddNumberToObject(object, key, value);
-	else
-		cJSON_AddStringToObject(object, key, text); // for the parser to refuse with reason
+	if (text != NULL)
+		cJSON_AddItemToObject(object, key, compose_number(text));
 }
 
 // "1-8,0x1000" -> ["1-8", "0x1000"]

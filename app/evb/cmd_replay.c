@@ -7,24 +7,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "builder/assembly.h"
 #include "compose.h"
+#include "replay_roce.h"
+#include "replay_slots.h"
 #include "source/capture_learn.h"
-#include "wire/mep.h"
 #include "wire/net.h"
+#include "wire/roce.h"
 
-#define SLOTS_SPARE      64u // beyond twice the events that the capture has open at a time
-#define SLOTS_MOST       4096u
-#define RING_BYTES       (2048ull << 20) // that the slots may take
-#define SLOT_SIZE_LEAST  (64u << 10)
 #define DEADLINE_DEFAULT "1s"
 
 struct arguments {
-	const char *capture;
+	struct replay_roce roce; // the capture and where it is sent
 	const char *directory;
-	const char *deadline;
 	const char *source_map;
-	double speed;
 	bool mdf;
 	struct overrides overrides;
 	struct session_options session;
@@ -38,6 +33,12 @@ enum {
 	OPTION_SUMMARY,
 	OPTION_SET,
 	OPTION_STRICT,
+	OPTION_TO,
+	OPTION_TO_MAC,
+	OPTION_PROFILE,
+	OPTION_DEVICE,
+	OPTION_ADDRESS,
+	OPTION_MTU,
 };
 
 static const struct argp_option options[] = {
@@ -52,8 +53,50 @@ static const struct argp_option options[] = {
 	{ "set", OPTION_SET, "PATH=VALUE", 0, "override a key of the composed configuration", 0 },
 	{ "strict", OPTION_STRICT, NULL, 0, "exit with 2 if anything was lost", 0 },
 	{ "quiet", 'q', NULL, 0, "show only the final account", 0 },
+	{ NULL, 0, NULL, 0, "Captures of RoCE, to another appliance instead of --out", 1 },
+	{ "to", OPTION_TO, "ADDRESS", 0, "receiver: connects by RDMA CM, and sends the messages",
+	  1 },
+	{ "to-mac", OPTION_TO_MAC, "MAC", 0, "receiver's, instead of asking by ARP", 1 },
+	{ "profile", OPTION_PROFILE, "NAME", 0, "driver profile (default af_packet)", 1 },
+	{ "device", OPTION_DEVICE, "NAME", 0, "interface, PCI address", 1 },
+	{ "address", OPTION_ADDRESS, "ADDRESS/PREFIX", 0, "to send from", 1 },
+	{ "mtu", OPTION_MTU, "BYTES", 0, "of the path (default 1500)", 1 },
 	{ 0 },
 };
+
+static error_t parse_roce(int key, const char *argument, struct replay_roce *roce)
+{
+	const char **to = key == OPTION_TO        ? &roce->to
+			  : key == OPTION_TO_MAC  ? &roce->to_mac
+			  : key == OPTION_PROFILE ? &roce->profile
+			  : key == OPTION_DEVICE  ? &roce->device
+			  : key == OPTION_ADDRESS ? &roce->address
+			  : key == OPTION_MTU     ? &roce->mtu
+						  : NULL;
+
+	if (to == NULL)
+		return ARGP_ERR_UNKNOWN;
+	*to = argument;
+	return 0;
+}
+
+static void check(const struct arguments *arguments, const struct argp_state *state)
+{
+	const struct replay_roce *roce = &arguments->roce;
+
+	if (roce->capture == NULL || (arguments->directory == NULL) == (roce->to == NULL))
+		argp_error(state, "name a capture file, and a directory with --out or, for RoCE, a "
+				  "receiver with --to");
+	if (roce->to == NULL &&
+	    (roce->device != NULL || roce->address != NULL || roce->profile != NULL ||
+	     roce->mtu != NULL || roce->to_mac != NULL))
+		argp_error(state, "--device and its like are of use with --to only");
+	if (roce->to != NULL && (roce->device == NULL || roce->address == NULL))
+		argp_error(state, "--to needs a --device to send from, and its --address");
+	if (roce->to != NULL && (arguments->mdf || arguments->source_map != NULL))
+		argp_error(state, "--to writes no files: --mdf and --source-map are of use with "
+				  "--out only");
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -71,12 +114,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->source_map = argument;
 		return 0;
 	case OPTION_SPEED:
-		arguments->speed = strtod(argument, &end);
-		if (*argument == '\0' || *end != '\0' || !(arguments->speed >= 0))
+		arguments->roce.speed = strtod(argument, &end);
+		if (*argument == '\0' || *end != '\0' || !(arguments->roce.speed >= 0))
 			argp_error(state, "--speed: \"%s\" is no factor", argument);
 		return 0;
 	case OPTION_DEADLINE:
-		arguments->deadline = argument;
+		arguments->roce.deadline = argument;
 		return 0;
 	case OPTION_SUMMARY:
 		arguments->session.summary = argument;
@@ -90,16 +133,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->session.quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->capture != NULL)
+		if (arguments->roce.capture != NULL)
 			return ARGP_ERR_UNKNOWN;
-		arguments->capture = argument;
+		arguments->roce.capture = argument;
 		return 0;
 	case ARGP_KEY_END:
-		if (arguments->capture == NULL || arguments->directory == NULL)
-			argp_error(state, "name a capture file, and a directory with --out");
+		check(arguments, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return parse_roce(key, argument, &arguments->roce);
 	}
 }
 
@@ -110,28 +152,9 @@ static const struct argp argp = {
 	.doc =
 	    "Builds events from a pcap or pcapng file, without a configuration: a first pass over "
 	    "the capture learns ports, sources and packing, the second builds. Incomplete events "
-	    "are written too, flagged.",
+	    "are written too, flagged. Of a capture of RoCE the messages are sent again, over "
+	    "connections of their own: into files, or to another appliance.",
 };
-
-static uint64_t choose_slot_size(const struct capture_summary *learned)
-{
-	uint64_t size = learned->largest_event +
-			learned->n_sources * (uint64_t)(MFP_HEADER_SIZE + MEP_DEFAULT_ALIGN) +
-			assembly_smallest_slot(learned->n_sources, learned->packing);
-
-	return size < SLOT_SIZE_LEAST ? SLOT_SIZE_LEAST : size;
-}
-
-static uint64_t choose_slots(const struct capture_summary *learned, uint64_t slot_size)
-{
-	uint64_t slots = 2 * learned->largest_open + SLOTS_SPARE;
-
-	if (slots > SLOTS_MOST)
-		slots = SLOTS_MOST;
-	if (slots > RING_BYTES / slot_size)
-		slots = RING_BYTES / slot_size;
-	return slots > 0 ? slots : 1;
-}
 
 static cJSON *compose_transport(const struct capture_summary *learned)
 {
@@ -148,9 +171,21 @@ static cJSON *compose_transport(const struct capture_summary *learned)
 	return transport;
 }
 
+static void compose_writer(cJSON *root, const struct arguments *arguments)
+{
+	cJSON *part = compose_element(root, "writers");
+
+	cJSON_AddStringToObject(part, "name", "files");
+	cJSON_AddStringToObject(part, "directory", arguments->directory);
+	cJSON_AddStringToObject(part, "format", arguments->mdf ? "mdf" : "mep");
+	if (arguments->source_map != NULL)
+		cJSON_AddStringToObject(part, "source_map", arguments->source_map);
+}
+
 static cJSON *compose(const struct arguments *arguments, const struct capture_summary *learned)
 {
-	uint64_t slot_size = choose_slot_size(learned);
+	uint64_t slot_size =
+	    replay_slot_size(learned->largest_event, learned->n_sources, learned->packing);
 	uint32_t mtu = learned->largest_frame < 1500 ? 1500 : learned->largest_frame;
 	cJSON *root = cJSON_CreateObject(), *part;
 	char name[CONFIG_NAME_SIZE];
@@ -171,24 +206,20 @@ static cJSON *compose(const struct arguments *arguments, const struct capture_su
 
 	part = compose_element(root, "builders");
 	cJSON_AddStringToObject(part, "name", "b0");
-	cJSON_AddNumberToObject(part, "slots", (double)choose_slots(learned, slot_size));
+	cJSON_AddNumberToObject(part, "slots",
+				(double)replay_slots(learned->largest_open, slot_size));
 	cJSON_AddNumberToObject(part, "slot_size", (double)slot_size);
 	part = cJSON_AddObjectToObject(root, "events");
-	cJSON_AddStringToObject(part, "deadline", arguments->deadline);
+	cJSON_AddStringToObject(part, "deadline", arguments->roce.deadline);
 
 	part = compose_element(root, "generators");
 	cJSON_AddStringToObject(part, "name", "capture");
 	cJSON_AddStringToObject(part, "port", "wire");
 	cJSON_AddStringToObject(part, "kind", "pcap");
-	cJSON_AddStringToObject(part, "file", arguments->capture);
-	cJSON_AddNumberToObject(part, "speed", arguments->speed);
+	cJSON_AddStringToObject(part, "file", arguments->roce.capture);
+	cJSON_AddNumberToObject(part, "speed", arguments->roce.speed);
 
-	part = compose_element(root, "writers");
-	cJSON_AddStringToObject(part, "name", "files");
-	cJSON_AddStringToObject(part, "directory", arguments->directory);
-	cJSON_AddStringToObject(part, "format", arguments->mdf ? "mdf" : "mep");
-	if (arguments->source_map != NULL)
-		cJSON_AddStringToObject(part, "source_map", arguments->source_map);
+	compose_writer(root, arguments);
 	return root;
 }
 
@@ -210,9 +241,37 @@ static void print_learned(const struct capture_summary *learned, const char *pat
 		printf("opaque blocks\n");
 }
 
+static void print_problem(const char *problem)
+{
+	if (problem[0] != '\0')
+		fprintf(stderr, "evb: %s: going on with what comes before\n", problem);
+}
+
+static int replay_roce(const struct arguments *arguments)
+{
+	char error[SOURCE_ERROR_SIZE];
+	struct roce_capture *capture;
+	cJSON *root;
+
+	if (roce_capture_read(&capture, arguments->roce.capture, ROCE_UDP_PORT, error) != 0) {
+		fprintf(stderr, "evb: %s\n", error);
+		return 1;
+	}
+	print_problem(capture->problem);
+	if (!arguments->session.quiet)
+		replay_roce_print(capture, arguments->roce.capture);
+	root = replay_roce_compose(&arguments->roce, capture);
+	roce_capture_free(capture);
+	if (root == NULL)
+		return 1;
+	if (arguments->directory != NULL)
+		compose_writer(root, arguments);
+	return compose_run(root, "replay", &arguments->overrides, &arguments->session);
+}
+
 int cmd_replay(int argc, char **argv)
 {
-	struct arguments arguments = { .deadline = DEADLINE_DEFAULT };
+	struct arguments arguments = { .roce = { .deadline = DEADLINE_DEFAULT } };
 	struct capture_summary *learned;
 	char error[SOURCE_ERROR_SIZE];
 	int status;
@@ -220,14 +279,15 @@ int cmd_replay(int argc, char **argv)
 	argp_err_exit_status = 1;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
 		return 1;
-	if (capture_learn(&learned, arguments.capture, error) != 0) {
+	if (arguments.roce.to != NULL || roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT))
+		return replay_roce(&arguments);
+	if (capture_learn(&learned, arguments.roce.capture, error) != 0) {
 		fprintf(stderr, "evb: %s\n", error);
 		return 1;
 	}
-	if (learned->problem[0] != '\0')
-		fprintf(stderr, "evb: %s: going on with what comes before\n", learned->problem);
+	print_problem(learned->problem);
 	if (!arguments.session.quiet)
-		print_learned(learned, arguments.capture);
+		print_learned(learned, arguments.roce.capture);
 	status = compose_run(compose(&arguments, learned), "replay", &arguments.overrides,
 			     &arguments.session);
 	capture_summary_free(learned);

@@ -25,11 +25,20 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
+	{ "name", 'n', "NAME", 0, "an appliance to show; the same as NAME alone", 0 },
 	{ "interval", 'i', "TIME", 0, "between two looks at an appliance, 1s by default", 0 },
 	{ "ascii", 'a', NULL, 0, "draw with ASCII characters only", 0 },
 	{ "plain", 'p', NULL, 0, "no colours", 0 },
 	{ 0 },
 };
+
+static void add_name(struct arguments *arguments, const char *name, struct argp_state *state)
+{
+	if (arguments->n_names == MONITOR_MAX_NODES)
+		argp_error(state, "more than %d names", MONITOR_MAX_NODES);
+	else
+		arguments->names[arguments->n_names++] = name;
+}
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
@@ -49,11 +58,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'p':
 		arguments->plain = true;
 		return 0;
+	case 'n':
 	case ARGP_KEY_ARG:
-		if (arguments->n_names == MONITOR_MAX_NODES)
-			argp_error(state, "more than %d names", MONITOR_MAX_NODES);
-		else
-			arguments->names[arguments->n_names++] = argument;
+		add_name(arguments, argument, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -15,6 +15,14 @@ cJSON *compose_ids(const uint16_t *ids, unsigned n_ids)
 	return list;
 }
 
+cJSON *compose_number(const char *text)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	return *text != '\0' && *end == '\0' ? cJSON_CreateNumber(value) : cJSON_CreateString(text);
+}
+
 cJSON *compose_element(cJSON *root, const char *key)
 {
 	cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key);

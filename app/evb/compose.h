@@ -15,6 +15,9 @@
 // A list of source ids as the configuration takes it.
 cJSON *compose_ids(const uint16_t *ids, unsigned n_ids);
 
+// A number from text; what is none stays text, for the parser to refuse with reason.
+cJSON *compose_number(const char *text);
+
 // Adds an object to the list `key` of root, which is made if need be, and returns it.
 cJSON *compose_element(cJSON *root, const char *key);
 

@@ -173,6 +173,8 @@ static const char *frame_name(enum net_kind kind)
 		return "arp";
 	case NET_ICMP4:
 		return "icmp";
+	case NET_ICMP6:
+		return "icmp6";
 	case NET_UDP4:
 		return "udp4";
 	case NET_UDP6:

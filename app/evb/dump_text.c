@@ -69,6 +69,8 @@ static void print_record(const struct dump_text *text, const struct inspect_even
 		fprintf(text->out, "  malformed");
 	if (event->status & EVB_EVENT_FLUSHED)
 		fprintf(text->out, "  flushed");
+	if (event->status & EVB_EVENT_REPEATED)
+		fprintf(text->out, "  perhaps repeated");
 }
 
 static void print_event(void *context, const struct inspect_event *event)
@@ -150,6 +152,9 @@ static void print_what(const struct dump_text *text, const struct inspect_packet
 		break;
 	case NET_ICMP4:
 		fprintf(text->out, "  icmp");
+		break;
+	case NET_ICMP6:
+		fprintf(text->out, "  icmp6");
 		break;
 	case NET_ETHER_PAYLOAD:
 	case NET_OTHER:

@@ -35,14 +35,36 @@ static void print_help(FILE *out)
 	fprintf(out, "\nevb COMMAND --help tells more; evb --version the version.\n");
 }
 
+static struct command *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (strcmp(name, commands[i].name + PREFIX) == 0)
+			return &commands[i];
+	return NULL;
+}
+
+// "evb help COMMAND" is "evb COMMAND --help".
+static int help_with(struct command *command)
+{
+	static char option[] = "--help";
+	char *arguments[] = { command->name, option, NULL };
+
+	return command->run(2, arguments);
+}
+
 int main(int argc, char **argv)
 {
+	struct command *command;
+
 	if (argc < 2) {
 		print_help(stderr);
 		return 1;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0) {
+		command = argc > 2 ? find(argv[2]) : NULL;
+		if (command != NULL)
+			return help_with(command);
 		print_help(stdout);
 		return 0;
 	}
@@ -50,11 +72,10 @@ int main(int argc, char **argv)
 		printf("evb %s\n", EVB_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(argv[1], commands[i].name + PREFIX) == 0) {
-			argv[1] = commands[i].name;
-			return commands[i].run(argc - 1, argv + 1);
-		}
+	command = find(argv[1]);
+	if (command != NULL) {
+		argv[1] = command->name;
+		return command->run(argc - 1, argv + 1);
 	}
 	fprintf(stderr, "evb: there is no command \"%s\"; evb --help lists them\n", argv[1]);
 	return 1;

@@ -95,8 +95,12 @@ static void print_sent(const struct account *a)
 	printf("sent     ");
 	if (a->sent.events > 0)
 		printf("%llu events, ", (unsigned long long)a->sent.events);
-	printf("%llu packets, %llu bytes\n", (unsigned long long)a->sent.packets,
+	printf("%llu packets, %llu bytes", (unsigned long long)a->sent.packets,
 	       (unsigned long long)a->sent.bytes);
+	if (a->sent.unacknowledged > 0)
+		printf("; %llu messages were not acknowledged",
+		       (unsigned long long)a->sent.unacknowledged);
+	printf("\n");
 }
 
 static void print_written(const struct account *a)

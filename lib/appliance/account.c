@@ -8,6 +8,7 @@
 #include "builder/builder_role.h"
 #include "transport/pcap_role.h"
 #include "transport/readout_role.h"
+#include "transport/roce_source_role.h"
 #include "transport/rx_role.h"
 #include "transport/source_role.h"
 
@@ -47,6 +48,7 @@ static void add_builder(struct account *account, const struct role *role)
 	account->events.flushed += counter_read(&counters->events_flushed);
 	account->events.overtaken += counter_read(&counters->events_overtaken);
 	account->events.withdrawn += counter_read(&counters->events_withdrawn);
+	account->events.repeated += counter_read(&counters->events_repeated);
 	account->events.ends_of_run += counter_read(&counters->ends_of_run);
 	account->events.open += assembly_open_events(assembly);
 	account->blocks.whole += counter_read(&counters->blocks_whole);
@@ -79,6 +81,9 @@ static void add_generator(struct account *account, const struct role *role,
 		sender = source_role_sender_counters(role);
 		account->sent.events += counter_read(&source_role_counters(role)->events);
 	}
+	if (roce_source_role_is(role))
+		account->sent.unacknowledged +=
+		    counter_read(&roce_source_role_counters(role)->failed_messages);
 	add_sender(account, sender);
 }
 
@@ -198,5 +203,6 @@ bool account_has_losses(const struct account *account)
 {
 	return account_losses(account) > 0 || account->packets.missed > 0 ||
 	       account->events.incomplete > 0 || account->events.discarded > 0 ||
-	       account->written.refused > 0 || account->written.failures > 0;
+	       account->written.refused > 0 || account->written.failures > 0 ||
+	       account->sent.unacknowledged > 0;
 }

@@ -36,6 +36,7 @@ struct account {
 		uint64_t open; // now
 		uint64_t
 		    withdrawn; // of complete and incomplete: built elsewhere, not published here
+		uint64_t repeated; // of the same two: published, perhaps elsewhere, too
 	} events;
 	struct {
 		uint64_t whole, malformed, missing;
@@ -47,6 +48,7 @@ struct account {
 	// what this process' generators sent
 	struct {
 		uint64_t events, packets, bytes, lost, duplicated, corrupted, reordered;
+		uint64_t unacknowledged; // RoCE messages that did not get through
 	} sent;
 	struct {
 		uint64_t events, bytes, files, refused, failures;

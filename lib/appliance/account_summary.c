@@ -66,6 +66,7 @@ static void add_events(struct summary *summary, cJSON *root)
 	add_count(summary, events, "flushed", account->events.flushed);
 	add_count(summary, events, "overtaken", account->events.overtaken);
 	add_count(summary, events, "withdrawn", account->events.withdrawn);
+	add_count(summary, events, "repeated", account->events.repeated);
 	add_count(summary, events, "ends_of_run", account->events.ends_of_run);
 	add_count(summary, events, "open", account->events.open);
 	add_count(summary, root, "bytes_built", account->bytes_built);
@@ -182,6 +183,7 @@ static void add_files(struct summary *summary, cJSON *root)
 	add_count(summary, sent, "duplicated", account->sent.duplicated);
 	add_count(summary, sent, "corrupted", account->sent.corrupted);
 	add_count(summary, sent, "reordered", account->sent.reordered);
+	add_count(summary, sent, "unacknowledged", account->sent.unacknowledged);
 	written = add_object(summary, root, "written");
 	add_count(summary, written, "events", account->written.events);
 	add_count(summary, written, "bytes", account->written.bytes);

@@ -55,7 +55,8 @@ struct appliance {
 	struct rte_mempool *roce_pools[CONFIG_MAX_PORTS];
 	struct roce_port *roce_ports[CONFIG_MAX_PORTS];
 	struct roce_slots *roce_slots;
-	struct link *roce_responses[CONFIG_MAX_PORTS]; // to what sends on the port
+	struct link *roce_responses[CONFIG_MAX_PORTS];    // to what sends on the port
+	struct placement placements[CONFIG_MAX_BUILDERS]; // of a node of a cluster
 
 	// Of a node of a cluster
 	struct rte_mempool *control_pool;
@@ -63,6 +64,7 @@ struct appliance {
 	unsigned n_control_links;
 	struct mailbox builder_mail[CONFIG_MAX_BUILDERS][2];   // to, from
 	struct mailbox readout_mail[CONFIG_MAX_GENERATORS][2]; // to, from
+	struct mailbox offers; // to the port of the builders, which reads; ring NULL: none
 	struct neighbours neighbours;
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[CONFIG_MAX_CPUS];

@@ -40,8 +40,10 @@ static bool sources_are_finished(const struct appliance *appliance)
 
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		if (plan->roles[i].kind == CONFIG_ROLE_SOURCE) {
-			bool captured = appliance->config->generators[plan->roles[i].object].kind ==
-					CONFIG_GENERATOR_PCAP;
+			enum config_generator_kind kind =
+			    appliance->config->generators[plan->roles[i].object].kind;
+			bool captured =
+			    kind == CONFIG_GENERATOR_PCAP || kind == CONFIG_GENERATOR_ROCE;
 
 			if ((!captured && appliance->config->n_builders > 0) ||
 			    !source_is_finished(appliance, i))

@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_errno.h>
 
+#include "appliance/roce_parts.h"
 #include "transport/readout_role.h"
 
 static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -121,6 +122,17 @@ static int make_mail(struct mailbox mail[2], const char *kind, unsigned index, u
 	return 0;
 }
 
+// Where builders read: each slot's event is offered block by block.
+static int make_offers(struct appliance *appliance, int node, char *error)
+{
+	uint32_t depth = plan_offers(appliance->config);
+
+	if (depth > 0 && !mailbox_make(&appliance->offers, "offers", depth, node))
+		return fail(error, "no memory for a mailbox of %u offers (%s)", depth,
+			    rte_strerror(rte_errno));
+	return 0;
+}
+
 static int make_mailboxes(struct appliance *appliance, int node, char *error)
 {
 	const struct config *config = appliance->config;
@@ -135,7 +147,7 @@ static int make_mailboxes(struct appliance *appliance, int node, char *error)
 		if (make_mail(appliance->readout_mail[i], "readout", i, PLAN_MAILBOX_DEPTH, node,
 			      error) != 0)
 			return -1;
-	return 0;
+	return make_offers(appliance, node, error);
 }
 
 int cluster_parts_make(struct appliance *appliance, char *error)
@@ -179,6 +191,8 @@ void cluster_parts_free(struct appliance *appliance)
 	for (unsigned i = 0; i < appliance->config->n_generators; i++)
 		for (unsigned j = 0; j < 2; j++)
 			mailbox_free(&appliance->readout_mail[i][j]);
+	if (appliance->offers.ring != NULL)
+		mailbox_free(&appliance->offers);
 	for (unsigned i = 0; i < appliance->n_control_links; i++)
 		link_destroy(appliance->control_links[i]);
 }
@@ -200,6 +214,9 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.builder_mail = appliance->builder_mail,
 		.readout_mail = appliance->readout_mail,
 		.neighbours = &appliance->neighbours,
+		.placements = roce_placements(appliance),
+		.offers = appliance->offers.ring != NULL ? &appliance->offers : NULL,
+		.slots = cluster_grants(config) ? appliance->roce_slots : NULL,
 		.flow_control = appliance_flow_control(appliance, plan->port),
 		.drain_ns = config->events.drain_timeout_ns,
 		.numa_node = port->numa_node,
@@ -227,6 +244,8 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.links = links,
 		.neighbours = &appliance->neighbours,
 		.flow_control = appliance_flow_control(appliance, plan->port),
+		.port = plan->port,
+		.roce_responses = appliance->roce_responses[plan->port],
 		.from_control = &appliance->readout_mail[plan->object][0],
 		.to_control = &appliance->readout_mail[plan->object][1],
 		.numa_node = port->numa_node,

@@ -10,12 +10,14 @@
 #include "builder/assembly.h"
 #include "port/eal.h"
 #include "port/port.h"
+#include "roce/connection.h"
 #include "source/source_set.h"
 #include "transport/block_packets.h"
 #include "transport/control_role.h"
 #include "transport/roce_port.h"
 
-#define ROLE_BYTES (256u * 1024) // of DPDK's memory for a role's own state, generously
+#define OFFERS_MOST (1u << 18)    // waiting for the port of the builders
+#define ROLE_BYTES  (256u * 1024) // of DPDK's memory for a role's own state, generously
 
 static int fail(char *error, const struct plan *plan, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -47,6 +49,50 @@ static unsigned find_port(const struct config *config, const char *name)
 	return PLAN_NONE;
 }
 
+// Who reads must have been told what is there.
+static int check_roce_read(const struct plan *plan, char *error)
+{
+	const struct config *config = plan->config;
+
+	if (config->transport.kind != CONFIG_TRANSPORT_ROCE ||
+	    config->roce.operation != CONFIG_OPERATION_READ)
+		return 0;
+	if (config->cluster.n_nodes == 0 || config->event_manager.mode != CONFIG_MODE_PULL ||
+	    config->roce.service != CONFIG_SERVICE_RC)
+		return fail(
+		    error, plan,
+		    "roce.operation: builders read from the readouts of a cluster, with "
+		    "event_manager.mode \"pull\" and roce.service \"rc\": set these, or this "
+		    "to \"send\"");
+	return 0;
+}
+
+// A node of a cluster: its readouts' queue pairs, and what peers find its builders by.
+static int check_roce_node(const struct plan *plan, char *error)
+{
+	const struct config *config = plan->config;
+	const struct config_roce *roce = &config->roce;
+
+	if (config->transport.kind != CONFIG_TRANSPORT_ROCE || config->cluster.n_nodes == 0)
+		return 0;
+	if (config->n_generators > 0 && roce->connection != CONFIG_CONNECTION_CM)
+		return fail(error, plan,
+			    "roce.connection: readouts of a cluster connect by RDMA CM: set it to "
+			    "\"cm\"");
+	if (config->n_generators > 0 && roce->service == CONFIG_SERVICE_UD)
+		return fail(error, plan,
+			    "roce.service: an MFP of a readout of a cluster may be longer than one "
+			    "packet: set it to \"rc\"");
+	if (config->n_builders > 1 &&
+	    (roce->connection != CONFIG_CONNECTION_CM || config->n_builders > CM_PORTS_MOST ||
+	     roce->cm_service + config->n_builders - 1 > UINT16_MAX))
+		return fail(error, plan,
+			    "builders: %u, where RoCE is received peers find the %u of a node at "
+			    "most by RDMA CM, at cm_service and the ports behind it",
+			    config->n_builders, CM_PORTS_MOST);
+	return 0;
+}
+
 // In the order of the data's way, which is also the order in which an lcore that has several runs
 // them.
 static int add_roles(struct plan *plan, char *error)
@@ -59,11 +105,8 @@ static int add_roles(struct plan *plan, char *error)
 		return fail(error, plan,
 			    "sources.payload: RoCE messages are MFPs, whose header names event and "
 			    "source: set it to \"mfp\"");
-	if (config->transport.kind == CONFIG_TRANSPORT_ROCE && config->cluster.n_nodes > 0 &&
-	    config->n_generators > 0)
-		return fail(error, plan,
-			    "transport.kind: readouts of a cluster send by UDP or behind an "
-			    "EtherType: set it to \"udp\"");
+	if (check_roce_node(plan, error) != 0 || check_roce_read(plan, error) != 0)
+		return -1;
 	for (unsigned i = 0; config_role(config, i, &role); i++) {
 		struct plan_role *to = &plan->roles[i];
 
@@ -105,6 +148,18 @@ unsigned plan_role_of_generator(const struct plan *plan, unsigned generator)
 	return plan_role_of(
 	    plan, plan->config->cluster.n_nodes > 0 ? CONFIG_ROLE_READOUT : CONFIG_ROLE_SOURCE,
 	    generator);
+}
+
+uint32_t plan_offers(const struct config *config)
+{
+	uint64_t n = 64;
+
+	if (config->transport.kind != CONFIG_TRANSPORT_ROCE || config->n_builders == 0 ||
+	    config->cluster.n_nodes == 0 || config->roce.operation != CONFIG_OPERATION_READ)
+		return 0;
+	for (unsigned i = 0; i < config->n_builders; i++)
+		n += config->builders[i].slots * config->cluster.n_sources;
+	return (uint32_t)rte_align64pow2(RTE_MIN(n, (uint64_t)OFFERS_MOST));
 }
 
 unsigned plan_node_of(const struct plan *plan, unsigned role)
@@ -318,11 +373,16 @@ static int check_roce_generator(const struct plan *plan, unsigned index, char *e
 	const struct config_generator *generator = &config->generators[index];
 
 	if (config->transport.kind != CONFIG_TRANSPORT_ROCE)
-		return 0;
+		return generator->kind != CONFIG_GENERATOR_ROCE
+			   ? 0
+			   : fail(error, plan,
+				  "generators[%u].kind: messages of RoCE connections need "
+				  "transport.kind \"roce\"",
+				  index);
 	if (generator->kind == CONFIG_GENERATOR_PCAP)
 		return fail(error, plan,
 			    "generators[%u].kind: packets of a capture are sent as they are: set "
-			    "transport.kind to \"udp\"",
+			    "transport.kind to \"udp\", or the kind to \"roce\"",
 			    index);
 	for (unsigned i = 0; i < index; i++)
 		if (strcmp(config->generators[i].port, generator->port) == 0)
@@ -331,6 +391,20 @@ static int check_roce_generator(const struct plan *plan, unsigned index, char *e
 				    "already: make one of both, or use another port",
 				    index, config->generators[i].name, generator->port);
 	return 0;
+}
+
+// What a node of a system sends, it is told event by event.
+static int check_granted(const struct plan *plan, unsigned index, char *error)
+{
+	enum config_generator_kind kind = plan->config->generators[index].kind;
+
+	if (plan->config->cluster.n_nodes == 0 ||
+	    (kind != CONFIG_GENERATOR_PCAP && kind != CONFIG_GENERATOR_ROCE))
+		return 0;
+	return fail(error, plan,
+		    "generators[%u].kind: what is in a capture cannot be granted: a readout of a "
+		    "cluster needs another kind",
+		    index);
 }
 
 static int plan_generator(struct plan *plan, unsigned index, char *error)
@@ -342,7 +416,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	const struct profile *profile = &plan->ports[port].profile;
 	char cause[SOURCE_ERROR_SIZE];
 
-	if (check_roce_generator(plan, index, error) != 0)
+	if (check_granted(plan, index, error) != 0 || check_roce_generator(plan, index, error) != 0)
 		return -1;
 	if (config->kind != CONFIG_GENERATOR_PCAP && profile->needs_address &&
 	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
@@ -397,6 +471,7 @@ static int plan_control(struct plan *plan, char *error)
 		plan->control_bytes += 16ull * config->builders[i].slots * sizeof(struct note) * 2;
 	plan->control_bytes +=
 	    (uint64_t)config->n_generators * 2 * PLAN_MAILBOX_DEPTH * sizeof(struct note);
+	plan->control_bytes += plan_offers(config) * sizeof(struct note);
 	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_CONTROL, 0), plan->control_bytes);
 	return 0;
 }

@@ -107,5 +107,8 @@ unsigned plan_role_of(const struct plan *plan, enum config_role_kind kind, unsig
 // The role that sends for a generator.
 unsigned plan_role_of_generator(const struct plan *plan, unsigned generator);
 
+// Depth of the mailbox for blocks that builders are to read by RDMA; 0: they do not.
+uint32_t plan_offers(const struct config *config);
+
 // NUMA node of the lcore of a role.
 unsigned plan_node_of(const struct plan *plan, unsigned role);

@@ -47,7 +47,8 @@ static void print_flow_control(const struct config *config, const struct config_
 	struct headroom_parameters parameters = {
 		.bits_per_second = port->link_rate > 0 ? port->link_rate : PAUSE_RATE_ASSUMED,
 		.cable_metres = flow->cable,
-		.frame_bytes = port->mtu + NET_ETH_SIZE + FCS_BYTES,
+		.frame_bytes =
+		    port->mtu + NET_ETH_SIZE + (port->has_vlan ? NET_VLAN_SIZE : 0) + FCS_BYTES,
 	};
 	struct headroom headroom;
 

@@ -5,13 +5,16 @@
 #include <stdio.h>
 
 #include <rte_errno.h>
+#include <rte_random.h>
 
 #include "appliance/cluster_parts.h"
 #include "builder/builder_role.h"
+#include "cluster/cluster.h"
 #include "transport/roce_port.h"
 #include "transport/roce_source_role.h"
 
 #define RESPONSES_DEPTH 4096u // answers on their way from an rx role
+#define FIRST_ADDRESS   0x10000u
 
 // What the builder says by its counters. Roles run by the time that it is asked.
 static struct roce_slots_of ask_builder(void *context, unsigned builder)
@@ -29,6 +32,45 @@ static struct roce_slots_of ask_builder(void *context, unsigned builder)
 	return told;
 }
 
+const struct placement *roce_placements(const struct appliance *appliance)
+{
+	const struct config *config = appliance->config;
+
+	return config->transport.kind == CONFIG_TRANSPORT_ROCE && config->cluster.n_nodes > 0
+		   ? appliance->placements
+		   : NULL;
+}
+
+// Addresses and keys differ from those of the process before; a slot does not touch the next, so
+// that what goes beyond it is seen.
+static void place_slots(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
+		const struct config_builder *builder = &appliance->config->builders[i];
+		struct placement *placement = &appliance->placements[i];
+
+		*placement = (struct placement){
+			.address = FIRST_ADDRESS,
+			.stride = rte_align64pow2(builder->slot_size + 1),
+			.slot_size = builder->slot_size,
+			.slots = builder->slots,
+		};
+		do {
+			placement->rkey = (uint32_t)rte_rand();
+		} while (placement->rkey == 0);
+	}
+}
+
+// Peers connect to the node's address.
+static struct mailbox *offers_of(struct appliance *appliance, unsigned port)
+{
+	const struct config_cluster *cluster = &appliance->config->cluster;
+
+	return appliance->offers.ring != NULL && cluster->nodes[cluster->self].port == port
+		   ? &appliance->offers
+		   : NULL;
+}
+
 static int make_endpoint(struct appliance *appliance, unsigned index, char *error)
 {
 	struct port *port = &appliance->ports[index];
@@ -39,6 +81,8 @@ static int make_endpoint(struct appliance *appliance, unsigned index, char *erro
 		.sources = &appliance->sources,
 		.slots = appliance->roce_slots,
 		.n_builders = appliance->config->n_builders,
+		.placements = roce_placements(appliance),
+		.offers = offers_of(appliance, index),
 		.numa_node = port->numa_node,
 	};
 	char name[RTE_MEMPOOL_NAMESIZE];
@@ -67,7 +111,8 @@ static int make_response_links(struct appliance *appliance, char *error)
 		unsigned port = plan->roles[i].port;
 		unsigned rx = plan_role_of(plan, CONFIG_ROLE_RX, port);
 
-		if (plan->roles[i].kind != CONFIG_ROLE_SOURCE)
+		if (plan->roles[i].kind != CONFIG_ROLE_SOURCE &&
+		    plan->roles[i].kind != CONFIG_ROLE_READOUT)
 			continue;
 		appliance->roce_responses[port] =
 		    link_create(plan->roles[rx].name, plan->roles[i].name, RESPONSES_DEPTH, false,
@@ -86,9 +131,12 @@ int roce_parts_make(struct appliance *appliance, char *error)
 {
 	if (appliance->config->transport.kind != CONFIG_TRANSPORT_ROCE)
 		return 0;
+	place_slots(appliance);
 	appliance->roce_slots =
 	    roce_slots_create(appliance->config->n_builders, ask_builder, appliance);
-	if (appliance->roce_slots == NULL) {
+	if (appliance->roce_slots == NULL ||
+	    (cluster_grants(appliance->config) &&
+	     !roce_slots_granted(appliance->roce_slots, cluster_unfinished(appliance->config)))) {
 		snprintf(error, APPLIANCE_ERROR_SIZE, "no memory for the account of slots");
 		return -1;
 	}

@@ -13,5 +13,8 @@ int roce_parts_make(struct appliance *appliance, char *error);
 // The source role of a generator that sends by RoCE. NULL with one line in error.
 struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
 			      const struct source_parameters *source, char *error);
+// Where the slots of the builders lie for RDMA; NULL where that is not asked for: no RoCE, or no
+// system of nodes.
+const struct placement *roce_placements(const struct appliance *appliance);
 void roce_ports_free(struct appliance *appliance); // before the ports are closed
 void roce_pools_free(struct appliance *appliance); // after

@@ -140,9 +140,10 @@ static bool add_grants(cJSON *system, const struct cluster_manager_view *view)
 	       add(system, "waiting", view->waiting) && add(system, "complete", view->complete) &&
 	       add(system, "incomplete", view->incomplete) &&
 	       add(system, "discarded", view->discarded) && add(system, "missing", view->missing) &&
-	       add(system, "in_doubt", view->in_doubt) && add(system, "excluded", view->excluded) &&
-	       add(system, "stale", view->stale) && add(system, "grants_held", view->grants_held) &&
-	       add(system, "level", view->level) && add_flag(system, "throttled", view->throttled);
+	       add(system, "repeated", view->repeated) && add(system, "in_doubt", view->in_doubt) &&
+	       add(system, "excluded", view->excluded) && add(system, "stale", view->stale) &&
+	       add(system, "grants_held", view->grants_held) && add(system, "level", view->level) &&
+	       add_flag(system, "throttled", view->throttled);
 }
 
 static bool add_system(cJSON *to, const struct appliance *appliance)

@@ -16,7 +16,7 @@ struct credits_view {
 	uint64_t number, group, registered, excluded, paused;
 	uint64_t slots, free, granted, in_flight, window, rate, rate_share, paused_share,
 	    mean_bytes;
-	uint64_t grants, skips, oldest_ns;
+	uint64_t grants, skips, oldest_event, oldest_ns;
 };
 
 static const struct metric credits_metrics[] = {
@@ -46,6 +46,8 @@ static const struct metric credits_metrics[] = {
 	COUNTER("grants", credits_view, grants, NONE, "events granted to the builder"),
 	COUNTER("skips", credits_view, skips, NONE,
 		"round-robin only: turns of the builder without a grant"),
+	GAUGE("oldest_event", credits_view, oldest_event, NONE,
+	      "number of the builder's oldest event in flight, 0 if there is none"),
 	GAUGE("oldest_ns", credits_view, oldest_ns, NS,
 	      "time since the builder's oldest event in flight was granted, 0 if there is none"),
 	{ 0 },
@@ -102,8 +104,10 @@ static void view_credits(const struct appliance *appliance, unsigned index, tele
 		.grants = builder.grants,
 		.skips = builder.skips,
 	};
-	if (builder.oldest_event != SCHED_NEVER && now > builder.oldest_since)
-		view.oldest_ns = now - builder.oldest_since;
+	if (builder.oldest_event != SCHED_NEVER) {
+		view.oldest_event = builder.oldest_event;
+		view.oldest_ns = now > builder.oldest_since ? now - builder.oldest_since : 0;
+	}
 	bases[0] = &view;
 }
 

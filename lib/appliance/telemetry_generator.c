@@ -12,7 +12,8 @@ struct generator_view {
 
 static const struct metric generator_metrics[] = {
 	TEXT("name", generator_view, name, "name of the generator"),
-	TEXT("kind", generator_view, kind, "what the generator sends: synthetic, mdf, mfp or pcap"),
+	TEXT("kind", generator_view, kind,
+	     "what the generator sends: synthetic, mdf, mfp, pcap or roce"),
 	TEXT("port", generator_view, port, "port that the generator sends on"),
 	GAUGE("finished", generator_view, finished, NONE, "1 once all is sent, else 0"),
 	{ 0 },
@@ -72,6 +73,7 @@ static void view_generator(const struct appliance *appliance, unsigned index, te
 		[CONFIG_GENERATOR_MDF] = "mdf",
 		[CONFIG_GENERATOR_MFP] = "mfp",
 		[CONFIG_GENERATOR_PCAP] = "pcap",
+		[CONFIG_GENERATOR_ROCE] = "roce",
 	};
 	static _Thread_local struct generator_view view;
 	const struct config_generator *generator = &appliance->config->generators[index];

@@ -15,6 +15,11 @@ struct pfc_view {
 	struct flow_control_counters counters;
 };
 
+struct priority_view {
+	uint64_t priority, paused, pausing;
+	struct pause_counters counters;
+};
+
 static const struct metric pfc_metrics[] = {
 	TEXT("name", pfc_view, name, "name of the port"),
 	TEXT("mode", pfc_view, mode, "who does flow control: off, hw, external or soft"),
@@ -44,6 +49,27 @@ static const struct metric pfc_metrics[] = {
 		"valid pause frames of a kind, or for priorities, that are not spoken here"),
 	COUNTER("send_failed", pfc_view, counters.send_failed, NONE,
 		"pause frames that could not be sent at once"),
+	{ 0 },
+};
+
+static const struct metric priority_metrics[] = {
+	NUMBER("priority", priority_view, priority, "number of the priority"),
+	GAUGE("paused", priority_view, paused, NONE,
+	      "soft only: 1 while the link partner wants nothing of the priority, else 0"),
+	GAUGE("pausing", priority_view, pausing, NONE,
+	      "soft only: 1 while the link partner was stopped and not let go on, else 0"),
+	COUNTER("xoff_sent", priority_view, counters.xoff_sent, NONE,
+		"pause frames sent that stop the priority, repeated ones among them"),
+	COUNTER("xon_sent", priority_view, counters.xon_sent, NONE,
+		"pause frames sent that let the priority go on"),
+	COUNTER("xoff_received", priority_view, counters.xoff_received, NONE,
+		"pause frames received that stop the priority"),
+	COUNTER("xon_received", priority_view, counters.xon_received, NONE,
+		"pause frames received that let the priority go on"),
+	COUNTER("paused_ns", priority_view, counters.paused_ns, NS,
+		"time in which the link partner stopped the priority here"),
+	COUNTER("pausing_ns", priority_view, counters.pausing_ns, NS,
+		"time in which the link partner was stopped"),
 	{ 0 },
 };
 
@@ -92,14 +118,38 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 	bases[0] = &view;
 }
 
+// With soft the priorities that it holds, else all, for any may have been set up in the device.
+static const void *view_priority(const struct appliance *appliance, unsigned index, unsigned n)
+{
+	static _Thread_local struct priority_view view;
+	const struct flow_control *fc = &appliance->flow_controls[port_of(appliance, index)];
+
+	if (fc->mode == FLOW_CONTROL_SOFT && (fc->parameters.pause.priorities >> n & 1) == 0)
+		return NULL;
+	view = (struct priority_view){
+		.priority = n,
+		.paused = flow_control_paused(fc, n, rte_rdtsc()),
+		.pausing = flow_control_holding(fc, n),
+	};
+	flow_control_priority_counters(fc, n, &view.counters);
+	return &view;
+}
+
 const struct telemetry_group telemetry_pfc = {
 	.name = "pfc",
 	.things = "ports with flow control",
 	.help = "Flow control of a port: pauses sent and received",
-	.note = "Those of back-ends `hw` and `external` are the device's, as far as it counts "
-		"them.",
+	.note =
+	    "Counters of the port are those of the priority of the data. Those of back-ends "
+	    "`hw` and `external`\n"
+	    "are the device's, as far as it counts them. With `soft` there are no priorities but "
+	    "the one that it holds.",
 	.tables = { pfc_metrics },
+	.nested = "priority",
+	.nested_table = priority_metrics,
+	.n_nested = PFC_PRIORITIES,
 	.count = count_ports,
 	.name_of = name_of_port,
 	.view = view_port,
+	.view_nested = view_priority,
 };

@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "appliance/telemetry_group.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include <rte_ethdev.h>
@@ -10,7 +11,7 @@
 struct port_view {
 	const char *name, *profile, *driver, *device, *mac;
 	uint64_t id, numa_node, mtu, rx_queues, tx_queues, link_up, link_megabits, pool_mbufs,
-	    pool_free;
+	    pool_free, pool_free_lowest;
 	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_buffer;
 	uint64_t tx_packets, tx_bytes, tx_errors;
 	char mac_text[18];
@@ -34,6 +35,9 @@ static const struct metric port_metrics[] = {
 	GAUGE("pool_mbufs", port_view, pool_mbufs, NONE, "receive buffers of the port"),
 	GAUGE("pool_free", port_view, pool_free, NONE,
 	      "receive buffers that are free, those in caches of lcores among them"),
+	GAUGE(
+	    "pool_free_lowest", port_view, pool_free_lowest, NONE,
+	    "fewest receive buffers that were free since the start, looked at ten times a second"),
 	COUNTER("rx_packets", port_view, rx_packets, NONE,
 		"packets received, as the driver counts"),
 	COUNTER("rx_bytes", port_view, rx_bytes, BYTES, "bytes received, as the driver counts"),
@@ -97,6 +101,7 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 		.tx_queues = port->n_tx_queues,
 		.pool_mbufs = port->pool->size,
 		.pool_free = rte_mempool_avail_count(port->pool),
+		.pool_free_lowest = atomic_load_explicit(&port->pool_lowest, memory_order_relaxed),
 	};
 	snprintf(view.mac_text, sizeof(view.mac_text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0],
 		 mac[1], mac[2], mac[3], mac[4], mac[5]);

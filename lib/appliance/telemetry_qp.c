@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "appliance/telemetry_roce.h"
+#include "transport/readout_role.h"
 #include "transport/roce_source_role.h"
 
 #define NAME_SIZE (CONFIG_NAME_SIZE + 12)
@@ -63,6 +64,14 @@ struct place {
 	unsigned index, owner, at;
 };
 
+// What a generator of a node of a system sends by; NULL if it is none, or has no RoCE.
+static const struct readout_roce *readout_of(const struct appliance *appliance, unsigned generator)
+{
+	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, generator);
+
+	return role != NULL ? readout_role_roce(role) : NULL;
+}
+
 // Owners: ports, then generators.
 static unsigned places_of(const struct appliance *appliance, unsigned owner)
 {
@@ -73,6 +82,8 @@ static unsigned places_of(const struct appliance *appliance, unsigned owner)
 		return appliance->roce_ports[owner] != NULL
 			   ? roce_port_qps(appliance->roce_ports[owner])
 			   : 0;
+	if (readout_of(appliance, owner - n_ports) != NULL)
+		return appliance->config->cluster.n_builders;
 	role = telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, owner - n_ports);
 	return role != NULL && roce_source_role_is(role)
 		   ? appliance->sets[owner - n_ports]->n_sources
@@ -83,12 +94,17 @@ static bool read_place(const struct appliance *appliance, const struct place *pl
 		       struct roce_port_qp *qp)
 {
 	unsigned n_ports = appliance->config->n_ports;
+	const struct readout_roce *readout;
 	const struct queue_pair *own;
 
 	if (place->owner < n_ports)
 		return roce_port_qp(appliance->roce_ports[place->owner], place->at, qp);
-	own = roce_source_role_qp(
-	    telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports), place->at);
+	readout = readout_of(appliance, place->owner - n_ports);
+	own = readout != NULL
+		  ? readout_roce_qp(readout, place->at)
+		  : roce_source_role_qp(
+			telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports),
+			place->at);
 	return own != NULL && roce_qp_read(own, qp);
 }
 

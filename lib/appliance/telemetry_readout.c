@@ -44,6 +44,28 @@ static const struct metric sent_metrics[] = {
 	{ 0 },
 };
 
+// Where it sends by RoCE.
+static const struct metric roce_metrics[] = {
+	GAUGE("builders_connected", readout_roce_counters, connected, NONE,
+	      "RoCE: builders of other nodes to which there is a connection"),
+	COUNTER("connections_lost", readout_roce_counters, lost, NONE,
+		"RoCE: connections to builders that ended otherwise than by the readout"),
+	COUNTER("messages_completed", readout_roce_counters, completed, NONE,
+		"RoCE: messages that got through"),
+	COUNTER(
+	    "messages_failed", readout_roce_counters, failed, NONE,
+	    "RoCE: messages that their connection took with it; they are sent again if need be"),
+	COUNTER(
+	    "events_withdrawn", readout_roce_counters, withdrawn, NONE,
+	    "RoCE: events not sent, or not again, to a builder that does not build them any more"),
+	COUNTER("icrc_errors", readout_roce_counters, icrc_errors, NONE,
+		"RoCE: answers with a wrong ICRC"),
+	COUNTER("unknown_qp", readout_roce_counters, unknown_qp, NONE,
+		"RoCE: answers to a queue pair that is not there"),
+	COUNTER("cnps", readout_roce_counters, cnps, NONE, "RoCE: congestion notifications"),
+	{ 0 },
+};
+
 static unsigned count_readouts(const struct appliance *appliance)
 {
 	return appliance->config->cluster.n_nodes > 0 ? appliance->config->n_generators : 0;
@@ -63,13 +85,15 @@ static void view_readout(const struct appliance *appliance, unsigned index, tele
 	view = (struct readout_view){ .name = generator->name, .port = generator->port };
 	bases[0] = &view;
 	bases[1] = readout_role_counters(role);
+	bases[2] =
+	    readout_role_roce(role) != NULL ? readout_roce_counters(readout_role_roce(role)) : NULL;
 }
 
 const struct telemetry_group telemetry_readout = {
 	.name = "readout",
 	.things = "readouts",
 	.help = "A generator of a node of a system: what it sent, and what held it back",
-	.tables = { readout_metrics, sent_metrics },
+	.tables = { readout_metrics, sent_metrics, roce_metrics },
 	.count = count_readouts,
 	.name_of = name_of_readout,
 	.view = view_readout,

@@ -11,6 +11,7 @@ struct roce_view {
 	uint64_t queue_pairs;
 	struct roce_port_counters port;
 	struct cm_counters cm;
+	struct roce_reader_counters reader;
 	struct qp_counters sums;
 };
 
@@ -33,6 +34,15 @@ static const struct metric roce_metrics[] = {
 	COUNTER("answers_sent", roce_view, port.sent, NONE, "answers and connection messages sent"),
 	COUNTER("answers_not_sent", roce_view, port.not_sent, NONE,
 		"answers that there was no buffer or room for"),
+	COUNTER("reads_offered", roce_view, reader.offers, NONE,
+		"blocks that readouts have offered to be read"),
+	COUNTER("reads_no_room", roce_view, reader.no_room, NONE,
+		"offers not taken: too many were waiting, or no block of an expected source"),
+	COUNTER("reads_forgotten", roce_view, reader.forgotten, NONE,
+		"offers that their readout did not stand by"),
+	COUNTER("blocks_read", roce_view, reader.blocks, NONE, "blocks read by RDMA READ"),
+	COUNTER("blocks_read_malformed", roce_view, reader.malformed, NONE,
+		"responses of blocks that are not what was offered"),
 	COUNTER("cm_requests", roce_view, cm.requests, NONE, "connections asked for by RDMA CM"),
 	COUNTER("cm_established", roce_view, cm.established, NONE, "connections established"),
 	COUNTER("cm_refused", roce_view, cm.refused, NONE, "connections refused"),
@@ -76,6 +86,7 @@ static void view_endpoint(const struct appliance *appliance, unsigned index, tel
 	static _Thread_local struct roce_view view;
 	const struct roce_port *port = appliance->roce_ports[port_of(appliance, index)];
 	const struct cm_counters *cm = roce_port_cm_counters(port);
+	const struct roce_reader_counters *reader = roce_port_reader_counters(port);
 
 	view = (struct roce_view){
 		.name = name_of_endpoint(appliance, index),
@@ -84,6 +95,8 @@ static void view_endpoint(const struct appliance *appliance, unsigned index, tel
 	};
 	if (cm != NULL)
 		view.cm = *cm;
+	if (reader != NULL)
+		view.reader = *reader;
 	roce_port_totals(port, &view.sums);
 	bases[0] = &view;
 }

@@ -13,7 +13,8 @@ struct sched_totals {
 	const char *node, *state, *scarce;
 	uint64_t run, nodes, registered, announced, released, outstanding, waiting, level,
 	    throttled;
-	uint64_t complete, incomplete, discarded, missing, in_doubt, excluded, stale, grants_held;
+	uint64_t complete, incomplete, discarded, missing, repeated, in_doubt, excluded, stale,
+	    grants_held;
 	char scarce_text[2 * CONFIG_NAME_SIZE];
 };
 
@@ -45,6 +46,8 @@ static const struct metric total_metrics[] = {
 		"incomplete events that builders threw away"),
 	COUNTER("blocks_missing", sched_totals, missing, NONE,
 		"sources that were missing in incomplete events"),
+	COUNTER("events_repeated", sched_totals, repeated, NONE,
+		"events built that consumers may have been handed before: they are flagged"),
 	GAUGE("builders_in_doubt", sched_totals, in_doubt, NONE,
 	      "silent nodes with events that may have been published"),
 	COUNTER("nodes_excluded", sched_totals, excluded, NONE,
@@ -187,6 +190,7 @@ static void view_manager(const struct appliance *appliance, unsigned index, tele
 		.incomplete = totals.incomplete,
 		.discarded = totals.discarded,
 		.missing = totals.missing,
+		.repeated = totals.repeated,
 		.in_doubt = totals.in_doubt,
 		.excluded = totals.excluded,
 		.stale = totals.stale,

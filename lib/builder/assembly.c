@@ -94,7 +94,7 @@ struct assembly *assembly_create(const struct assembly_parameters *parameters)
 	}
 	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
 		slot_free(assembly, slot);
-	assembly->held.n_freed = 0;
+	assembly->held.n_news = assembly->held.n_ungranted = 0;
 	return assembly;
 }
 

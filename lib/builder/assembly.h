@@ -59,6 +59,7 @@ struct assembly_counters {
 	uint64_t events_flushed;    // of the two before: closed by the end of the run
 	uint64_t events_overtaken;  // of the same two: closed early, see assembly_admit()
 	uint64_t events_withdrawn;  // of the first two, held and then not published
+	uint64_t events_repeated;   // of the first two, published as possibly repeated
 	uint64_t bytes_built;       // of published MEPs
 	uint64_t blocks_whole;      // of events; end-of-run blocks are not counted as blocks
 	uint64_t blocks_malformed;  // whole, but no valid MFP
@@ -136,12 +137,14 @@ bool assembly_end_of_run(const struct assembly *assembly);
 // --- Events that an event manager grants: built events are held until the manager has counted
 // them, so that an event that was granted again elsewhere is not handed out twice. ---
 
-// An event that is ready. It keeps its slot until assembly_settle().
-struct assembly_built {
+// What became of an event: it is ready, and keeps its slot until assembly_publish() or
+// assembly_withdraw(); or its slot came back.
+struct assembly_news {
 	uint64_t index;
-	uint64_t bytes;
-	uint32_t slot;   // ASSEMBLY_NO_SLOT: incomplete, and discarded as configured
-	bool incomplete; // it misses sources, or has malformed blocks
+	uint64_t bytes;     // of an event that is ready
+	uint32_t slot;      // of one that is ready; ASSEMBLY_NO_SLOT: discarded as configured
+	uint16_t n_missing; // of one that is ready: sources that are missing or malformed
+	bool freed;
 };
 
 #define ASSEMBLY_NO_SLOT UINT32_MAX
@@ -150,17 +153,18 @@ struct assembly_built {
 // slot is free.
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now);
 
-// Takes up to max events that became ready since the last call; returns how many.
-unsigned assembly_take_built(struct assembly *assembly, struct assembly_built *built, unsigned max);
+// Takes up to max of the news since the last call, in their order; returns how many.
+unsigned assembly_take_news(struct assembly *assembly, struct assembly_news *news, unsigned max);
 
-// Publishes a held event, or gives it up. False if the slot does not hold this event.
-bool assembly_settle(struct assembly *assembly, uint32_t slot, uint64_t index, bool publish);
+// Publishes a held event, `repeated` if it may have been published before, elsewhere. False if the
+// slot does not hold this event.
+bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated);
+
+// Gives a held event up. False if the slot does not hold this event.
+bool assembly_withdraw(struct assembly *assembly, uint32_t slot, uint64_t index);
 
 // Gives up an event, open or held, that is built elsewhere. False if it is neither.
 bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index);
-
-// Takes the indices of up to max events whose slots came back since the last call.
-unsigned assembly_take_freed(struct assembly *assembly, uint64_t *indices, unsigned max);
 
 const struct assembly_counters *assembly_counters(const struct assembly *assembly);
 // One entry an expected source.

@@ -10,26 +10,27 @@
 
 #include <stdlib.h>
 
+#include "evring/evb_reader.h"
+
 bool held_make(struct assembly *assembly)
 {
 	struct held *held = &assembly->held;
 	size_t n = assembly->n_slots;
 
+	// Each slot's event is ready and then gone, and may have been so before; discarded ones
+	// have no slot.
+	held->news_size = (uint32_t)(4 * n);
 	held->descriptions = calloc(n, sizeof(*held->descriptions));
 	held->is_held = calloc(n, sizeof(*held->is_held));
-	// Discarded events are told without a slot, so there can be more than slots.
-	held->built = calloc(2 * n, sizeof(*held->built));
-	held->freed = calloc(2 * n, sizeof(*held->freed));
-	return held->descriptions != NULL && held->is_held != NULL && held->built != NULL &&
-	       held->freed != NULL;
+	held->news = calloc(held->news_size, sizeof(*held->news));
+	return held->descriptions != NULL && held->is_held != NULL && held->news != NULL;
 }
 
 void held_free(struct assembly *assembly)
 {
 	free(assembly->held.descriptions);
 	free(assembly->held.is_held);
-	free(assembly->held.built);
-	free(assembly->held.freed);
+	free(assembly->held.news);
 }
 
 bool held_may_open(const struct assembly *assembly)
@@ -37,66 +38,78 @@ bool held_may_open(const struct assembly *assembly)
 	return assembly->held.n_ungranted < assembly->parameters.spare;
 }
 
-void held_add(struct assembly *assembly, const struct event *event, uint32_t slot, bool incomplete,
-	      const struct evring_event *description)
+// Where nobody takes them, there is nobody to be told.
+static void add_news(struct held *held, const struct assembly_news *news)
+{
+	if (held->n_news < held->news_size)
+		held->news[(held->news_head + held->n_news++) % held->news_size] = *news;
+}
+
+void held_add(struct assembly *assembly, const struct event *event, uint32_t slot,
+	      uint32_t n_missing, const struct evring_event *description)
 {
 	struct held *held = &assembly->held;
-	uint32_t size = 2 * assembly->n_slots;
+	const struct assembly_news news = {
+		.index = event->index,
+		.bytes = event->used,
+		.slot = slot,
+		.n_missing = (uint16_t)n_missing,
+	};
 
 	if (slot != ASSEMBLY_NO_SLOT) {
 		held->descriptions[slot] = *description;
 		held->is_held[slot] = true;
 	}
-	if (held->n_built == size)
-		return; // nobody takes them: a discarded event is told to nobody
-	held->built[(held->built_head + held->n_built++) % size] = (struct assembly_built){
-		.index = event->index,
-		.bytes = event->used,
-		.slot = slot,
-		.incomplete = incomplete,
-	};
+	add_news(held, &news);
 }
 
 void held_note_freed(struct assembly *assembly, uint64_t index)
 {
-	struct held *held = &assembly->held;
-	uint32_t size = 2 * assembly->n_slots;
+	const struct assembly_news news = { .index = index, .freed = true };
 
-	if (held->n_freed < size)
-		held->freed[(held->freed_head + held->n_freed++) % size] = index;
+	add_news(&assembly->held, &news);
+}
+
+// The held event of this index, or NULL.
+static struct event *find_held(const struct assembly *assembly, uint64_t index)
+{
+	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
+		if (assembly->held.is_held[slot] && assembly->events[slot].index == index)
+			return &assembly->events[slot];
+	return NULL;
 }
 
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now)
 {
 	struct event *event = event_find(assembly, id, index);
 
+	if (event == NULL)
+		event = find_held(assembly, index);
 	if (event != NULL) {
 		assembly->held.n_ungranted -= !event->granted;
 		event->granted = true;
 		return true;
 	}
-	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
-		if (assembly->held.is_held[slot] && assembly->events[slot].index == index)
-			return true;
 	if (assembly->n_free == 0)
 		(void)assembly_reclaim(assembly, now);
 	return event_expect(assembly, id, index, now) != NULL;
 }
 
-unsigned assembly_take_built(struct assembly *assembly, struct assembly_built *built, unsigned max)
+unsigned assembly_take_news(struct assembly *assembly, struct assembly_news *news, unsigned max)
 {
 	struct held *held = &assembly->held;
 	unsigned n = 0;
 
-	while (n < max && held->n_built > 0) {
-		built[n++] = held->built[held->built_head];
-		held->built_head = (held->built_head + 1) % (2 * assembly->n_slots);
-		held->n_built--;
+	while (n < max && held->n_news > 0) {
+		news[n++] = held->news[held->news_head];
+		held->news_head = (held->news_head + 1) % held->news_size;
+		held->n_news--;
 	}
 	return n;
 }
 
-bool assembly_settle(struct assembly *assembly, uint32_t slot, uint64_t index, bool publish)
+// False if the slot does not hold this event.
+static bool let_go(struct assembly *assembly, uint32_t slot, uint64_t index)
 {
 	struct held *held = &assembly->held;
 
@@ -104,11 +117,29 @@ bool assembly_settle(struct assembly *assembly, uint32_t slot, uint64_t index, b
 	    assembly->events[slot].index != index)
 		return false;
 	held->is_held[slot] = false;
-	if (publish) {
-		assembly->events[slot].published = true;
-		evring_publish(assembly->parameters.ring, slot, &held->descriptions[slot]);
-		return true;
+	return true;
+}
+
+bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated)
+{
+	struct evring_event *description;
+
+	if (!let_go(assembly, slot, index))
+		return false;
+	description = &assembly->held.descriptions[slot];
+	if (repeated) {
+		description->flags |= EVB_EVENT_REPEATED;
+		count(&assembly->counters.events_repeated, 1);
 	}
+	assembly->events[slot].published = true;
+	evring_publish(assembly->parameters.ring, slot, description);
+	return true;
+}
+
+bool assembly_withdraw(struct assembly *assembly, uint32_t slot, uint64_t index)
+{
+	if (!let_go(assembly, slot, index))
+		return false;
 	count(&assembly->counters.events_withdrawn, 1);
 	slot_free(assembly, slot);
 	return true;
@@ -118,15 +149,15 @@ bool assembly_settle(struct assembly *assembly, uint32_t slot, uint64_t index, b
 static void untell(struct assembly *assembly, uint32_t slot)
 {
 	struct held *held = &assembly->held;
-	uint32_t size = 2 * assembly->n_slots, n = 0;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < held->n_built; i++) {
-		struct assembly_built built = held->built[(held->built_head + i) % size];
+	for (uint32_t i = 0; i < held->n_news; i++) {
+		struct assembly_news news = held->news[(held->news_head + i) % held->news_size];
 
-		if (built.slot != slot)
-			held->built[(held->built_head + n++) % size] = built;
+		if (news.freed || news.slot != slot)
+			held->news[(held->news_head + n++) % held->news_size] = news;
 	}
-	held->n_built = n;
+	held->n_news = n;
 }
 
 bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index)
@@ -134,34 +165,15 @@ bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index)
 	struct event *event = event_find(assembly, id, index);
 
 	if (event != NULL) {
-		struct part *parts = event_parts(assembly, event);
-
 		event_remove(assembly, event);
-		for (uint32_t i = 0; i < assembly->n_sources; i++)
-			if (!part_is_whole(&parts[i]))
-				islands_release(&assembly->pool, &parts[i].received);
+		(void)event_settle_missing(assembly, event);
 		count(&assembly->counters.events_discarded, 1);
 		slot_free(assembly, event_slot(assembly, event));
 		return true;
 	}
-	for (uint32_t slot = 0; slot < assembly->n_slots; slot++) {
-		if (assembly->held.is_held[slot] && assembly->events[slot].index == index) {
-			untell(assembly, slot);
-			return assembly_settle(assembly, slot, index, false);
-		}
-	}
-	return false;
-}
-
-unsigned assembly_take_freed(struct assembly *assembly, uint64_t *indices, unsigned max)
-{
-	struct held *held = &assembly->held;
-	unsigned n = 0;
-
-	while (n < max && held->n_freed > 0) {
-		indices[n++] = held->freed[held->freed_head];
-		held->freed_head = (held->freed_head + 1) % (2 * assembly->n_slots);
-		held->n_freed--;
-	}
-	return n;
+	event = find_held(assembly, index);
+	if (event == NULL)
+		return false;
+	untell(assembly, event_slot(assembly, event));
+	return assembly_withdraw(assembly, event_slot(assembly, event), index);
 }

@@ -64,15 +64,13 @@ struct event_order {
 	uint32_t oldest, newest; // NO_EVENT: empty
 };
 
-// What the event manager's grants need, see assembly_held.c. Arrays have an entry a slot.
+// What the event manager's grants need, see assembly_held.c.
 struct held {
-	struct evring_event *descriptions;
-	bool *is_held;
-	struct assembly_built *built; // first in, first out
-	uint32_t built_head, n_built;
-	uint64_t *freed; // first in, first out
-	uint32_t freed_head, n_freed;
-	uint32_t n_ungranted; // open events without a grant
+	struct evring_event *descriptions; // by slot
+	bool *is_held;                     // by slot
+	struct assembly_news *news;        // first in, first out
+	uint32_t news_size, news_head, n_news;
+	uint32_t n_ungranted; // slots of events without a grant, open or held
 };
 
 struct assembly {
@@ -160,14 +158,17 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 
 // Closes an event: publishes or discards it, as the configuration says. The event is open.
 void event_close(struct assembly *assembly, struct event *event, uint64_t now);
+// Gives back the islands of blocks that are not whole, and counts these as missing; returns how
+// many.
+uint32_t event_settle_missing(struct assembly *assembly, struct event *event);
 
 // assembly_held.c
 
 bool held_make(struct assembly *assembly);
 void held_free(struct assembly *assembly);
-// An event is ready: held from now on. `slot` may be ASSEMBLY_NO_SLOT.
-void held_add(struct assembly *assembly, const struct event *event, uint32_t slot, bool incomplete,
-	      const struct evring_event *description);
+// An event is ready: held from now on. `slot` may be ASSEMBLY_NO_SLOT, without a description.
+void held_add(struct assembly *assembly, const struct event *event, uint32_t slot,
+	      uint32_t n_missing, const struct evring_event *description);
 // Notes that a slot came back.
 void held_note_freed(struct assembly *assembly, uint64_t index);
 // Whether a segment whose event has no grant yet may open it.

@@ -8,6 +8,7 @@
 #include <rte_malloc.h>
 #include <rte_memcpy.h>
 
+#include "cluster/cluster.h"
 #include "transport/segment_mbuf.h"
 
 #define RATE_MEASURE_US 20000
@@ -156,10 +157,9 @@ static unsigned serve_input(struct builder *builder, struct input *input, uint64
 	return input->n_taken > 0 ? place_taken(builder, input, now) : 0;
 }
 
-static void tell_control(struct builder *builder, enum note_kind kind, uint64_t event,
-			 uint16_t attempt)
+static void tell_control(struct builder *builder, enum note_kind kind, uint64_t event)
 {
-	const struct note note = { .kind = (uint16_t)kind, .event = event, .attempt = attempt };
+	const struct note note = { .kind = (uint16_t)kind, .event = event };
 
 	(void)mailbox_put(builder->parameters.to_control,
 			  &note); // its caller saw that there is room
@@ -173,53 +173,44 @@ static void serve_note(struct builder *builder, const struct note *note, uint64_
 	case NOTE_EXPECT:
 		builder->ungranted_since = 0;
 		if (!assembly_expect(builder->assembly, id, note->event, now))
-			tell_control(builder, NOTE_REFUSED, note->event, note->attempt);
+			tell_control(builder, NOTE_REFUSED, note->event);
 		break;
 	case NOTE_PUBLISH:
 		// What is not held any more is granted again.
 		tell_control(builder,
-			     assembly_settle(builder->assembly, note->slot, note->event, true)
+			     assembly_publish(builder->assembly, note->slot, note->event,
+					      (note->flags & NOTE_REPEATED) != 0)
 				 ? NOTE_PUBLISHED
 				 : NOTE_REFUSED,
-			     note->event, note->attempt);
+			     note->event);
 		break;
 	case NOTE_DISCARD:
 		// Its slot comes back by itself, unless there is none.
 		if (!assembly_forget(builder->assembly, id, note->event))
-			tell_control(builder, NOTE_FREED, note->event, note->attempt);
+			tell_control(builder, NOTE_FREED, note->event);
 		break;
 	default:
 		break;
 	}
 }
 
-static void tell_built(struct builder *builder, unsigned most)
+static void tell_news(struct builder *builder, unsigned most)
 {
-	struct assembly_built built[NOTES_MOST];
-	unsigned n = assembly_take_built(builder->assembly, built, most);
+	struct assembly_news news[NOTES_MOST];
+	unsigned n = assembly_take_news(builder->assembly, news, most);
 
 	for (unsigned i = 0; i < n; i++) {
-		struct note note = {
-			.kind = NOTE_BUILT,
-			.event = built[i].index,
-			.bytes = built[i].bytes,
-			.slot = built[i].slot,
-			.flags = built[i].incomplete ? NOTE_INCOMPLETE : 0,
+		const struct note note = {
+			.kind = news[i].freed ? NOTE_FREED : NOTE_BUILT,
+			.event = news[i].index,
+			.bytes = news[i].bytes,
+			.slot = news[i].slot,
+			.n_missing = news[i].n_missing,
+			.flags = news[i].slot == ASSEMBLY_NO_SLOT ? NOTE_DISCARDED : 0,
 		};
 
-		if (built[i].slot == ASSEMBLY_NO_SLOT)
-			note.flags |= NOTE_DISCARDED;
 		(void)mailbox_put(builder->parameters.to_control, &note);
 	}
-}
-
-static void tell_freed(struct builder *builder, unsigned most)
-{
-	uint64_t events[NOTES_MOST];
-	unsigned n = assembly_take_freed(builder->assembly, events, most);
-
-	for (unsigned i = 0; i < n; i++)
-		tell_control(builder, NOTE_FREED, events[i], NOTE_ANY_ATTEMPT);
 }
 
 // What the event manager's side wants, and what it is told. Returns how many notes were served.
@@ -229,8 +220,7 @@ static unsigned serve_control(struct builder *builder, uint64_t now)
 	struct note notes[NOTES_MOST];
 	unsigned n = 0;
 
-	tell_built(builder, RTE_MIN(mailbox_room(out), NOTES_MOST));
-	tell_freed(builder, RTE_MIN(mailbox_room(out), NOTES_MOST));
+	tell_news(builder, RTE_MIN(mailbox_room(out), NOTES_MOST));
 	if (mailbox_room(out) >= NOTES_MOST)
 		n = mailbox_take(builder->parameters.from_control, notes, NOTES_MOST);
 	for (unsigned i = 0; i < n; i++)
@@ -278,10 +268,11 @@ static void builder_housekeep(struct role *role, uint64_t now)
 // What is held at the end was not published in time: others build it.
 static void give_up_held(struct builder *builder)
 {
-	struct assembly_built built;
+	struct assembly_news news;
 
-	while (assembly_take_built(builder->assembly, &built, 1) > 0)
-		(void)assembly_settle(builder->assembly, built.slot, built.index, false);
+	while (assembly_take_news(builder->assembly, &news, 1) > 0)
+		if (!news.freed)
+			(void)assembly_withdraw(builder->assembly, news.slot, news.index);
 }
 
 // Nobody feeds the links any more when the drain is asked for.
@@ -343,7 +334,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 		.ticks_per_second = hz,
 		.start = tick_moment_read(rte_rdtsc),
 		.granted = parameters->from_control != NULL,
-		.spare = config->builders[parameters->builder].slots / 8 + 1,
+		.spare = cluster_spare(config->builders[parameters->builder].slots),
 	};
 	struct builder *builder = rte_zmalloc_socket("builder", sizeof(*builder),
 						     RTE_CACHE_LINE_SIZE, parameters->numa_node);

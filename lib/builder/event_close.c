@@ -52,8 +52,7 @@ static void stand_in(struct assembly *assembly, struct event *event, uint8_t *sl
 			 malformed ? MFP_TYPE_FRAGMENT_MALFORMED : MFP_TYPE_FRAGMENT_MISSING);
 }
 
-// Gives back the islands of parts that never became whole, and counts them as missing blocks.
-static uint32_t settle_missing(struct assembly *assembly, struct event *event)
+uint32_t event_settle_missing(struct assembly *assembly, struct event *event)
 {
 	struct part *parts = event_parts(assembly, event);
 	uint32_t n_missing = 0;
@@ -104,7 +103,7 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 	description.length = event->used;
 	count(&assembly->counters.bytes_built, event->used);
 	if (assembly->parameters.granted) {
-		held_add(assembly, event, slot, n_bad > 0, &description);
+		held_add(assembly, event, slot, n_bad, &description);
 		return;
 	}
 	event->published = true;
@@ -118,13 +117,13 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 
 	event_remove(assembly, event);
 	if (is_end_of_run(event)) {
-		settle_missing(assembly, event);
+		event_settle_missing(assembly, event);
 		assembly->ended = true;
 		count(&assembly->counters.ends_of_run, 1);
 		return;
 	}
 	if (event->n_whole < assembly->n_sources)
-		n_missing = settle_missing(assembly, event);
+		n_missing = event_settle_missing(assembly, event);
 	n_fragments = settle_fragments(assembly, event);
 	complete = n_missing == 0 && event->n_malformed == 0;
 	if (!complete && assembly->flushing)
@@ -132,7 +131,8 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 	if (!complete && assembly->parameters.on_incomplete == CONFIG_INCOMPLETE_DISCARD) {
 		count(&assembly->counters.events_discarded, 1);
 		if (assembly->parameters.granted)
-			held_add(assembly, event, ASSEMBLY_NO_SLOT, true, NULL);
+			held_add(assembly, event, ASSEMBLY_NO_SLOT, n_missing + event->n_malformed,
+				 NULL);
 		slot_free(assembly, event_slot(assembly, event));
 		return;
 	}

@@ -91,7 +91,7 @@ static struct event *open_in(struct assembly *assembly, uint32_t slot, const str
 	append_newest(assembly, event, now);
 	memset(event_parts(assembly, event), 0, assembly->n_sources * sizeof(struct part));
 	assembly->n_open++;
-	assembly->held.n_ungranted += !event->granted;
+	assembly->held.n_ungranted += !event->granted && !is_end_of_run(event);
 	count(&assembly->counters.events_opened, 1);
 	return event;
 }
@@ -152,7 +152,6 @@ void event_remove(struct assembly *assembly, struct event *event)
 	*link = event->chain;
 	unlink_order(assembly, event);
 	assembly->n_open--;
-	assembly->held.n_ungranted -= !event->granted;
 	if (!is_end_of_run(event))
 		assembly->closed[event->index % CLOSED_SIZE] = event->id + 1;
 }
@@ -171,6 +170,7 @@ void slot_free(struct assembly *assembly, uint32_t slot)
 		at -= assembly->n_slots;
 	assembly->free_slots[at] = slot;
 	assembly->n_free++;
+	assembly->held.n_ungranted -= !assembly->events[slot].granted;
 	if (assembly->parameters.granted)
 		held_note_freed(assembly, assembly->events[slot].index);
 }

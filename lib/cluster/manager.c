@@ -25,6 +25,11 @@ bool manager_is_target(const struct cluster_manager *manager, unsigned node)
 	return manager->nodes[node].registered && !manager->nodes[node].lost;
 }
 
+bool manager_is_ready(const struct cluster_manager *manager)
+{
+	return manager->sched != NULL && !manager->adopting;
+}
+
 static bool make_builders(struct cluster_manager *manager)
 {
 	const struct config_cluster *cluster = manager->cluster;
@@ -59,12 +64,10 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	cluster_readouts_make(&manager->readouts, cluster);
 	on_wire_make(&manager->on_wire, manager->parameters.config);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
-	if (manager->nodes == NULL || !make_builders(manager)) {
+	if (manager->nodes == NULL || !make_builders(manager) || !manager_make_suspects(manager)) {
 		cluster_manager_destroy(manager);
 		return NULL;
 	}
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		manager->nodes[i].repeat_builder = cluster->n_builders;
 	// What is wrong with the configuration is told now, not when the nodes are there.
 	trial = manager_make_sched(manager, 0, error);
 	if (trial == NULL) {
@@ -83,6 +86,7 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 		free(manager->builders[i].entries);
 	sched_destroy(manager->sched);
 	free(manager->adopted);
+	free(manager->suspects);
 	free(manager->builders);
 	free(manager->nodes);
 	free(manager);
@@ -94,11 +98,20 @@ static void take_builder(struct cluster_manager *manager, unsigned from,
 			 const struct ctrl_record *record)
 {
 	struct ctrl_builder said;
+	struct manager_builder *builder;
 
-	if (ctrl_get_builder(record, &said) == WIRE_OK &&
-	    said.builder < manager->cluster->nodes[from].n_builders)
-		manager->builders[manager->cluster->nodes[from].first_builder + said.builder]
-		    .slots = said.slots;
+	if (ctrl_get_builder(record, &said) != WIRE_OK ||
+	    said.builder >= manager->cluster->nodes[from].n_builders)
+		return;
+	builder = &manager->builders[manager->cluster->nodes[from].first_builder + said.builder];
+	builder->slots = said.slots;
+	builder->placement = (struct placement){
+		.address = said.address,
+		.stride = said.stride,
+		.slot_size = said.slot_size,
+		.slots = said.slots,
+		.rkey = said.address != 0 ? said.rkey : 0,
+	};
 }
 
 static void take_credits(struct cluster_manager *manager, unsigned from,
@@ -234,7 +247,7 @@ void cluster_manager_view(const struct cluster_manager *manager, struct cluster_
 	view->end = manager->end;
 	view->n_nodes = manager->cluster->n_nodes;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
-		view->n_registered += manager->nodes[i].registered;
+		view->n_registered += manager->nodes[i].registered && !manager->nodes[i].lost;
 		view->in_doubt += manager->nodes[i].doubt_until != 0;
 	}
 	if (manager->sched == NULL)

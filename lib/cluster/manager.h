@@ -7,12 +7,13 @@
 // A node that falls silent, or begins anew, gets nothing new. The unfinished events of its builders
 // are granted to others, except while one of them is in doubt: told to publish, and no answer yet.
 // Then all wait until the node is heard again, or has said what it holds, or IN_DOUBT_NS have
-// passed. A node that was silent registers anew, and says what it holds.
+// passed. A node that was silent registers anew, and says what it holds. What is granted again
+// though its builder may have published it is told to consumers (EVB_EVENT_REPEATED).
 //
 // A manager that starts lets nodes register until all are there, or, where a run goes on that
 // another has led, until SETTLE_NS after the first: only then it makes its scheduler, from what
-// they hold and know as released. So a restarted manager goes on where the last one was. The
-// operator's exclusions are not known to it.
+// they hold and know as released. So a restarted manager goes on where the last one was. Nodes that
+// the operator has excluded say so.
 //
 // Threads: one, the control role's. cluster_manager_view() and the scheduler's views may be read
 // by others at any time.
@@ -38,7 +39,7 @@ struct cluster_manager_parameters {
 struct cluster_manager_view {
 	enum ctrl_run_state state;
 	uint32_t run;
-	unsigned n_nodes, n_registered;
+	unsigned n_nodes, n_registered; // and are heard of
 	uint64_t released;
 	uint64_t announced;
 	uint64_t outstanding;
@@ -46,9 +47,10 @@ struct cluster_manager_view {
 	uint64_t end;                             // of the run, once it drains; UINT64_MAX before
 	uint64_t complete, incomplete, discarded; // events, as builders say
 	uint64_t missing;                         // sources, of incomplete events
-	uint64_t in_doubt;                        // builders whose events wait
-	uint64_t excluded;                        // times that a node was
-	uint64_t stale;                           // records of attempts that no longer count
+	uint64_t repeated;    // of complete and incomplete: may have been handed out before
+	uint64_t in_doubt;    // builders whose events wait
+	uint64_t excluded;    // times that a node was
+	uint64_t stale;       // records of attempts that no longer count
 	uint64_t grants_held; // polls that could grant nothing because a node takes no records
 	uint32_t level;       // sched_level()
 	bool throttled;

@@ -280,6 +280,7 @@ void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
 {
 	if (!all_adopted(manager) && now - manager->adopting_since < CLUSTER_SETTLE_NS)
 		return;
+	manager_suspect_untold(manager);
 	take_all_held(manager, now);
 	manager->adopting = false;
 	manager_take_over(manager);

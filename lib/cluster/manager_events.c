@@ -31,6 +31,9 @@ void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_
 		.builder = (uint16_t)at->index,
 		.attempt = entry->attempt,
 		.step = (uint16_t)step,
+		.flags = step == CTRL_STEP_PUBLISH && manager_is_suspect(manager, entry->event)
+			     ? CTRL_REPEATED
+			     : 0,
 	};
 	uint8_t bytes[CTRL_PROGRESS_SIZE];
 
@@ -63,6 +66,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 			const struct sched_grant *grant)
 {
 	const struct config_cluster_builder *builder = &manager->cluster->builders[index];
+	const struct placement *placement = &manager->builders[index].placement;
 	struct ctrl_grant record = {
 		.event = entry->event,
 		.slot = token,
@@ -76,6 +80,10 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		.builder = (uint16_t)builder->index,
 		.n_positions = 1,
 		.attempt = entry->attempt,
+		.address = placement_of_slot(placement, token),
+		.size = placement->slot_size,
+		.rkey = placement->rkey,
+		.flags = placement->rkey != 0 ? CTRL_PLACED : 0,
 	};
 
 	if (grant != NULL) {
@@ -83,7 +91,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		record.position = (uint16_t)grant->position;
 		record.n_positions = (uint16_t)grant->n_positions;
 		if (manager->parameters.config->event_manager.barrier)
-			record.flags = CTRL_BARRIER;
+			record.flags |= CTRL_BARRIER;
 	}
 	return ctrl_put_grant(bytes, capacity, &record);
 }
@@ -113,12 +121,23 @@ static void say_grant(struct cluster_manager *manager, const struct sched_grant 
 	}
 }
 
+// What control messages leave of what the builder's events take of its link.
+static double data_share(const struct cluster_manager *manager, unsigned builder)
+{
+	struct sched_builder_view view;
+	double control = manager->on_wire.control;
+
+	sched_view(manager->sched, builder, &view);
+	return (double)view.mean_bytes > 2 * control ? 1 - control / (double)view.mean_bytes : 0.5;
+}
+
 // At which all nodes together may send to the builder, kbit/s. Who was late may catch up: half of
 // what grants leave of the link is for that.
 static uint32_t rate_of(const struct cluster_manager *manager, const struct sched_grant *grant)
 {
 	double target = manager->parameters.config->event_manager.target_utilisation;
-	double rate = (double)grant->rate_bytes_per_second / 125 * (1 + target) / (2 * target);
+	double rate = (double)grant->rate_bytes_per_second / 125 * (1 + target) / (2 * target) *
+		      data_share(manager, grant->builder);
 
 	if (rate < 1)
 		return grant->rate_bytes_per_second > 0;
@@ -149,12 +168,23 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 	}
 }
 
-// Goes on with the grants that a node may have missed; false if it takes no more now.
+void manager_repeat_for(struct cluster_manager *manager, unsigned index, unsigned from,
+			unsigned end)
+{
+	struct manager_node *node = &manager->nodes[index];
+	bool idle = node->repeat_from == node->repeat_end;
+
+	node->repeat_from = idle || from < node->repeat_from ? from : node->repeat_from;
+	node->repeat_end = idle || end > node->repeat_end ? end : node->repeat_end;
+	node->repeat_token = 0;
+}
+
+// Goes on with the next builder; false if the node takes no more now.
 static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 {
 	const struct cluster_post *post = &manager->parameters.post;
 	struct manager_node *node = &manager->nodes[index];
-	const struct manager_builder *builder = &manager->builders[node->repeat_builder];
+	const struct manager_builder *builder = &manager->builders[node->repeat_from];
 	uint8_t bytes[CTRL_GRANT_SIZE];
 
 	for (; node->repeat_token < builder->n; node->repeat_token++) {
@@ -165,11 +195,11 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 		if (post->room(post->context, index, sizeof(bytes)) < sizeof(bytes))
 			return false;
 		manager_send(manager, index, bytes,
-			     put_grant(manager, bytes, sizeof(bytes), index, node->repeat_builder,
+			     put_grant(manager, bytes, sizeof(bytes), index, node->repeat_from,
 				       node->repeat_token, entry, NULL));
 	}
 	node->repeat_token = 0;
-	node->repeat_builder++;
+	node->repeat_from++;
 	return true;
 }
 
@@ -179,7 +209,7 @@ void manager_repeat(struct cluster_manager *manager)
 		unsigned node = manager->readouts.nodes[i];
 
 		while (manager_is_target(manager, node) &&
-		       manager->nodes[node].repeat_builder < manager->cluster->n_builders &&
+		       manager->nodes[node].repeat_from < manager->nodes[node].repeat_end &&
 		       repeat_builder(manager, node))
 			;
 	}
@@ -231,6 +261,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 	}
 	entry->bytes = done->bytes;
 	entry->outcome = done->outcome;
+	entry->n_missing = (uint16_t)done->n_missing;
 	switch (done->outcome) {
 	case CTRL_COMPLETE:
 	case CTRL_INCOMPLETE:
@@ -240,7 +271,6 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		manager_say_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
 		if (CLUSTER_MUTANT(10, false, true))
 			finish(manager, builder, done->slot, SCHED_COMPLETE, now);
-		manager->view.missing += done->n_missing;
 		break;
 	case CTRL_DISCARDED:
 		manager->view.discarded++;
@@ -269,6 +299,8 @@ void manager_published(struct cluster_manager *manager, unsigned node,
 	incomplete = entry->outcome == CTRL_INCOMPLETE;
 	manager->view.incomplete += incomplete;
 	manager->view.complete += !incomplete;
+	manager->view.missing += entry->n_missing;
+	manager->view.repeated += manager_is_suspect(manager, entry->event);
 	finish(manager, builder, progress->slot, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE,
 	       now);
 }

@@ -2,14 +2,16 @@
 // Copyright (c) 2026, the evb authors
 //
 // What the files of the manager share: manager.c (its life, who hears which record),
-// manager_nodes.c (nodes come, fall silent and go), manager_adopt.c (what builders hold that the
-// manager does not know of), manager_events.c (grants and what becomes of them), manager_run.c (run
-// control), manager_sched.c (making the scheduler).
+// manager_nodes.c (nodes come, fall silent and go), manager_doubt.c (builders whose
+// events wait, and events that may be handed out twice), manager_adopt.c (what builders hold that
+// the manager does not know of), manager_events.c (grants and what becomes of them), manager_run.c
+// (run control), manager_sched.c (making the scheduler).
 #pragma once
 
 #include "cluster/manager.h"
 #include "cluster/mutant.h"
 #include "cluster/on_wire.h"
+#include "cluster/placement.h"
 
 #define GRANTS_MOST 64u // in one poll
 
@@ -26,15 +28,17 @@ struct entry {
 	uint32_t generation;
 	uint32_t rate_kbps;
 	uint16_t attempt;
-	uint8_t state;   // enum entry_state
-	uint8_t outcome; // enum ctrl_outcome
+	uint16_t n_missing; // sources, once it is settled
+	uint8_t state;      // enum entry_state
+	uint8_t outcome;    // enum ctrl_outcome
 };
 
 struct manager_builder {
 	struct entry *entries; // by token
 	uint32_t n;
 	uint32_t n_settled;
-	uint32_t slots; // as it says
+	uint32_t slots; // as it says, as is the next
+	struct placement placement;
 	bool suspended; // it gets nothing new, and keeps what it has until its node's doubt ends
 	bool reporting; // its node has registered, and has not said all that it holds
 };
@@ -46,8 +50,11 @@ struct manager_node {
 	bool left;        // it said BYE
 	bool operator_excluded;
 	bool exclude_due;     // by the operator, once it is known who has what
+	bool commanded;       // the operator has excluded or included it in this manager's life
 	uint64_t doubt_until; // 0: none of its events is in doubt
 	uint64_t registrations;
+	// Events from here on: whether its builders have published them is known to its process.
+	uint64_t known_from;
 	enum ctrl_run_state state;
 	uint32_t slots_free;
 	// What it was told
@@ -61,9 +68,9 @@ struct manager_node {
 	bool ended;        // no event of `end` or above will come
 	bool begun;        // it has said, or been told, with which event it begins
 	bool source_excluded;
-	// Grants that it may have missed are repeated from here on, n_builders: none.
-	unsigned repeat_builder;
-	uint32_t repeat_token;
+	// Grants of these builders, [from, end), are still to be repeated for it.
+	unsigned repeat_from, repeat_end;
+	uint32_t repeat_token; // of the first: from here on
 };
 
 struct adopted {
@@ -83,6 +90,8 @@ struct cluster_manager {
 	struct manager_builder *builders; // by system-wide number
 	struct adopted *adopted;          // while builders still say what they hold
 	unsigned n_adopted, adopted_size;
+	uint64_t *suspects; // event + 1, by event modulo their number, a power of two
+	uint64_t n_suspects;
 	uint64_t first_heard; // time of the first registration
 	bool heard;
 	bool adopting; // no grants yet
@@ -101,6 +110,8 @@ void manager_send(struct cluster_manager *manager, unsigned node, const void *re
 bool manager_is_static(const struct cluster_manager *manager);
 // Whether a node takes what is sent to all.
 bool manager_is_target(const struct cluster_manager *manager, unsigned node);
+// Whether it is known who has what.
+bool manager_is_ready(const struct cluster_manager *manager);
 
 // manager_nodes.c
 void manager_register(struct cluster_manager *manager, unsigned from,
@@ -120,8 +131,27 @@ void manager_sync_source(struct cluster_manager *manager, unsigned node, uint64_
 bool manager_waits_for_source(const struct cluster_manager *manager);
 void manager_say_member(struct cluster_manager *manager, unsigned node, enum ctrl_type type,
 			enum ctrl_reason reason);
+
+// manager_doubt.c
+bool manager_make_suspects(struct cluster_manager *manager);
+// Whether an event that is not finished may have been handed out before.
+bool manager_is_suspect(const struct cluster_manager *manager, uint64_t event);
+// Suspects what builders may have published that no process which is there knows of: a manager
+// before this one knew it.
+void manager_suspect_untold(struct cluster_manager *manager);
+// Whether a builder of the node has not said all that it holds.
+bool manager_is_reporting(const struct cluster_manager *manager, unsigned node);
 // The builders of a node get nothing new; what they have goes to others as soon as that is safe.
 void manager_suspend(struct cluster_manager *manager, unsigned node, uint64_t now);
+// What they have goes to others now. Of events from `known_from` on it is known what they have
+// published.
+void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uint64_t known_from,
+			     uint64_t now);
+// The node is heard again in the same session: it goes on where it was.
+void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint64_t now);
+// A node that registered before it was silent hears that it is out, behind what was said before,
+// and registers anew.
+void manager_say_silent(struct cluster_manager *manager, unsigned node);
 // The scheduler knows a builder.
 void manager_enter(struct cluster_manager *manager, unsigned builder, uint64_t now);
 // A builder has said what it holds: it takes part.
@@ -149,7 +179,10 @@ struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, u
 void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		      const struct entry *entry, enum ctrl_step step);
 void manager_grant(struct cluster_manager *manager, uint64_t now);
-// Repeats grants that readouts may have missed.
+// Repeats grants of builders [from, end) for a readout node, which may have missed them, or whose
+// data was lost.
+void manager_repeat_for(struct cluster_manager *manager, unsigned node, unsigned from,
+			unsigned end);
 void manager_repeat(struct cluster_manager *manager);
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
 		  uint64_t now);

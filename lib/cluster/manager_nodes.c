@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Nodes come, fall silent, come back and go. What a builder holds when that happens stays its own
-// while one of its events is in doubt: told to publish, and no answer yet.
+// Nodes come, fall silent, come back and go. manager_doubt.c has what then becomes of the events of
+// their builders.
 #include "cluster/manager_internal.h"
 
 #include <stdio.h>
@@ -25,10 +25,20 @@ static void say_welcome(struct cluster_manager *manager, unsigned node, enum ctr
 }
 
 // A readout node may have missed grants: it gets them again.
-static void repeat_grants(struct manager_node *node)
+static void repeat_grants(struct cluster_manager *manager, unsigned node)
 {
-	node->repeat_builder = CLUSTER_MUTANT(13, 0, node->repeat_builder);
-	node->repeat_token = 0;
+	if (CLUSTER_MUTANT(13, true, false))
+		manager_repeat_for(manager, node, 0, manager->cluster->n_builders);
+}
+
+// What was sent to its builders while it was away is lost: it is sent again.
+static void repeat_data(struct cluster_manager *manager, unsigned node)
+{
+	const struct config_cluster_node *at = &manager->cluster->nodes[node];
+
+	for (unsigned i = 0; CLUSTER_MUTANT(23, true, false) && i < manager->readouts.n; i++)
+		manager_repeat_for(manager, manager->readouts.nodes[i], at->first_builder,
+				   at->first_builder + at->n_builders);
 }
 
 void manager_welcome(struct cluster_manager *manager, unsigned node)
@@ -37,7 +47,7 @@ void manager_welcome(struct cluster_manager *manager, unsigned node)
 	say_welcome(manager, node, CTRL_ACCEPTED, "welcome");
 	manager_bring_into_line(manager, node);
 	if (manager->nodes[node].run == manager->run)
-		repeat_grants(&manager->nodes[node]);
+		repeat_grants(manager, node);
 }
 
 // A run goes on under a manager that restarted.
@@ -48,6 +58,14 @@ static void learn_run(struct cluster_manager *manager, uint32_t run)
 	manager->run = run;
 	manager->state = CTRL_RUNNING;
 	manager->command_start = false;
+}
+
+// By the operator, as the manager before this one was told. Before all is known, what it has
+// published is to be heard.
+static void keep_excluded(const struct cluster_manager *manager, struct manager_node *node)
+{
+	node->exclude_due = !manager_is_ready(manager);
+	node->operator_excluded = !node->exclude_due;
 }
 
 void manager_register(struct cluster_manager *manager, unsigned from,
@@ -64,6 +82,13 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 			    "its configuration is not the manager's");
 		return;
 	}
+	if ((said.flags & CTRL_EXCLUDED) != 0 && !node->operator_excluded && node->commanded) {
+		// It has missed that it was included.
+		manager_say_member(manager, from, CTRL_INCLUDE, CTRL_REASON_OPERATOR);
+		return;
+	}
+	if ((said.flags & CTRL_EXCLUDED) != 0 && !node->operator_excluded)
+		keep_excluded(manager, node);
 	if (node->operator_excluded) {
 		say_welcome(manager, from, CTRL_REFUSED_NOT_NOW, "it is excluded");
 		if (manager->state == CTRL_STOPPED)
@@ -83,6 +108,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->left = false;
 	node->registrations++;
 	node->run = said.run;
+	node->known_from = said.run == manager->run && said.run != 0 ? said.known_from : UINT64_MAX;
 	node->stated = node->begun = node->ended = false;
 	node->told_release = 0;
 	node->told_throttle = -1;
@@ -215,136 +241,6 @@ void manager_say_member(struct cluster_manager *manager, unsigned node, enum ctr
 					  : ctrl_put_include(bytes, sizeof(bytes), &member));
 }
 
-// --- doubt ---
-
-static bool in_doubt(const struct cluster_manager *manager, unsigned node)
-{
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
-
-	for (unsigned i = 0; i < at->n_builders; i++) {
-		const struct manager_builder *builder = &manager->builders[at->first_builder + i];
-
-		if (builder->suspended && builder->n_settled > 0)
-			return true;
-	}
-	return false;
-}
-
-static bool is_reporting(const struct cluster_manager *manager, unsigned node)
-{
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
-
-	for (unsigned i = 0; i < at->n_builders; i++)
-		if (manager->builders[at->first_builder + i].reporting)
-			return true;
-	return false;
-}
-
-static void hold_port(struct cluster_manager *manager, unsigned builder, bool held, uint64_t now)
-{
-	const struct sched_port port = { .paused = held };
-
-	if (manager->sched != NULL)
-		sched_port_state(manager->sched, builder, &port, now);
-}
-
-// A builder loses its events to others.
-static void expel(struct cluster_manager *manager, unsigned index, uint64_t now)
-{
-	struct manager_builder *builder = &manager->builders[index];
-
-	for (uint32_t i = 0; i < builder->n; i++)
-		builder->entries[i].state = ENTRY_NONE;
-	builder->n_settled = 0;
-	builder->suspended = false;
-	hold_port(manager, index, false, now);
-	if (manager->sched != NULL)
-		sched_exclude(manager->sched, index, now);
-}
-
-static void expel_suspended(struct cluster_manager *manager, unsigned node, uint64_t now)
-{
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
-
-	manager->nodes[node].doubt_until = 0;
-	for (unsigned i = 0; i < at->n_builders; i++)
-		if (manager->builders[at->first_builder + i].suspended)
-			expel(manager, at->first_builder + i, now);
-}
-
-void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t now)
-{
-	const struct config_cluster_node *at = &manager->cluster->nodes[index];
-	struct manager_node *node = &manager->nodes[index];
-
-	for (unsigned i = 0; i < at->n_builders; i++) {
-		manager->builders[at->first_builder + i].suspended = true;
-		hold_port(manager, at->first_builder + i, true, now);
-	}
-	if (!CLUSTER_MUTANT(1, in_doubt(manager, index), false))
-		expel_suspended(manager, index, now);
-	else if (node->doubt_until == 0)
-		node->doubt_until = now + CLUSTER_IN_DOUBT_NS;
-}
-
-// A node is heard again in the same session: it goes on where it was.
-static void resume(struct cluster_manager *manager, unsigned node, uint64_t now)
-{
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
-
-	manager->nodes[node].doubt_until = 0;
-	for (unsigned i = 0; i < at->n_builders; i++) {
-		manager->builders[at->first_builder + i].suspended = false;
-		hold_port(manager, at->first_builder + i, false, now);
-	}
-}
-
-void manager_enter(struct cluster_manager *manager, unsigned index, uint64_t now)
-{
-	const struct config_cluster_builder *at = &manager->cluster->builders[index];
-	uint32_t slots = manager->builders[index].slots;
-
-	sched_include(manager->sched, index, now);
-	(void)sched_register(manager->sched, index, manager->nodes[at->node].registrations,
-			     slots < at->slots ? slots : at->slots, now);
-}
-
-void manager_readmit(struct cluster_manager *manager, unsigned index, uint64_t now)
-{
-	unsigned node = manager->cluster->builders[index].node;
-
-	expel(manager, index, now);
-	if (!in_doubt(manager, node))
-		manager->nodes[node].doubt_until = 0;
-	manager->builders[index].reporting = false;
-	manager_enter(manager, index, now);
-}
-
-// A node that registered before it was silent hears that it is out, behind what was said before,
-// and registers anew.
-static void say_silent(struct cluster_manager *manager, unsigned node)
-{
-	if (!manager->nodes[node].registered || is_reporting(manager, node) ||
-	    manager->cluster->nodes[node].n_builders == 0)
-		return;
-	manager->view.excluded++;
-	if (CLUSTER_MUTANT(16, true, false))
-		manager_say_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
-}
-
-void manager_end_doubts(struct cluster_manager *manager, uint64_t now)
-{
-	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
-		struct manager_node *node = &manager->nodes[i];
-
-		if (node->doubt_until == 0 ||
-		    (CLUSTER_MUTANT(14, now < node->doubt_until, true) && in_doubt(manager, i)))
-			continue;
-		expel_suspended(manager, i, now);
-		say_silent(manager, i);
-	}
-}
-
 // --- silence, return, departure ---
 
 static void node_lost(struct cluster_manager *manager, unsigned node, uint64_t now)
@@ -352,20 +248,21 @@ static void node_lost(struct cluster_manager *manager, unsigned node, uint64_t n
 	manager->nodes[node].lost = true;
 	manager_suspend(manager, node, now);
 	if (manager->nodes[node].doubt_until == 0)
-		say_silent(manager, node);
+		manager_say_silent(manager, node);
 	manager_sync_source(manager, node, now);
 }
 
 static void node_back(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
-	bool goes_on = node->registered && !is_reporting(manager, index) &&
+	bool goes_on = node->registered && !manager_is_reporting(manager, index) &&
 		       (node->doubt_until != 0 || manager->cluster->nodes[index].n_builders == 0);
 
 	node->lost = false;
 	if (goes_on) {
-		resume(manager, index, now);
-		repeat_grants(node);
+		manager_end_suspension(manager, index, now);
+		repeat_grants(manager, index);
+		repeat_data(manager, index);
 	}
 	manager_sync_source(manager, index, now);
 }
@@ -393,7 +290,7 @@ void manager_bye(struct cluster_manager *manager, unsigned index, uint64_t now)
 	node->registered = false;
 	node->left = true;
 	manager_suspend(manager, index, now);
-	expel_suspended(manager, index, now);
+	manager_expel_suspended(manager, index, node->known_from, now);
 	manager_sync_source(manager, index, now);
 }
 

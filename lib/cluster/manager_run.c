@@ -18,6 +18,9 @@ static void say_command(struct cluster_manager *manager, unsigned node, enum ctr
 	};
 	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
 
+	// A process that comes into the run knows nothing of what was before.
+	if (command == CTRL_START && manager->nodes[node].run != manager->run)
+		manager->nodes[node].known_from = event;
 	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
 }
 
@@ -235,11 +238,6 @@ void manager_exclude_due(struct cluster_manager *manager, uint64_t now)
 			exclude(manager, i, now);
 }
 
-static bool is_ready(const struct cluster_manager *manager)
-{
-	return manager->sched != NULL && !manager->adopting;
-}
-
 static int command_member(struct cluster_manager *manager, bool included, unsigned index,
 			  uint64_t now, char *error)
 {
@@ -250,11 +248,12 @@ static int command_member(struct cluster_manager *manager, bool included, unsign
 	node = &manager->nodes[index];
 	if ((node->operator_excluded || node->exclude_due) != included)
 		return refuse(error, included ? "it is not excluded" : "it is excluded already");
+	node->commanded = true;
 	if (node->operator_excluded)
 		include(manager, index, now);
 	else if (included)
 		node->exclude_due = false;
-	else if (is_ready(manager))
+	else if (manager_is_ready(manager))
 		exclude(manager, index, now);
 	else
 		node->exclude_due = true; // what it holds is to be known before
@@ -264,9 +263,7 @@ static int command_member(struct cluster_manager *manager, bool included, unsign
 int cluster_manager_command(struct cluster_manager *manager, enum cluster_command command,
 			    unsigned node, uint64_t now, char *error)
 {
-	bool ready = manager->sched != NULL && !manager->adopting;
-
-	if (!ready &&
+	if (!manager_is_ready(manager) &&
 	    (command == CLUSTER_PAUSE || command == CLUSTER_RESUME || command == CLUSTER_DRAIN))
 		return refuse(error, "the nodes are not all known yet: try again");
 	switch (command) {

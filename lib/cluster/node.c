@@ -44,6 +44,8 @@ static void say_register(struct cluster_node *node)
 	struct ctrl_register record = {
 		.config_hash = node->cluster->hash,
 		.run = node->run,
+		.known_from = node->known_from,
+		.flags = CLUSTER_MUTANT(19, node->operator_excluded, false) ? CTRL_EXCLUDED : 0,
 		.n_builders = (uint16_t)self->n_builders,
 		.n_sources = (uint16_t)self->n_sources,
 	};
@@ -109,7 +111,7 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 		return;
 	node->registering = false;
 	if (welcome.verdict == CTRL_REFUSED_NOT_NOW) {
-		node->excluded = true;
+		node->excluded = node->operator_excluded = true;
 		return; // INCLUDE will say when
 	}
 	if (welcome.verdict != CTRL_ACCEPTED) {
@@ -119,6 +121,7 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 		return;
 	}
 	node->report_due = true;
+	node->welcomed_run = welcome.run;
 	if (node->leaving)
 		return;
 	node->registered = true;
@@ -126,6 +129,18 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 	if (node->state == CTRL_CONFIGURED)
 		node->state = CTRL_READY;
 	node->announce_due = node->n_readouts > 0;
+}
+
+static void begin_run(struct cluster_node *node, const struct ctrl_run_command *command)
+{
+	node->run = command->run;
+	node->start_event = node->announced = command->event;
+	node->announced_end = false;
+	node->announce_due = true;
+	// Whoever built here before was granted nothing beyond.
+	if (CLUSTER_MUTANT(22, command->run == node->welcomed_run, false))
+		node->known_from = node->released + cluster_unfinished(node->parameters.config);
+	node_readouts_start(node);
 }
 
 // A start of the run that goes on already ends a pause, no more.
@@ -146,13 +161,8 @@ static void take_command(struct cluster_node *node, const struct ctrl_record *re
 	if (command.command != CTRL_START && command.command != CTRL_STOP &&
 	    command.run != node->run)
 		return; // of a run that this node is not in
-	if (command.command == CTRL_START && command.run != node->run) {
-		node->run = command.run;
-		node->start_event = node->announced = command.event;
-		node->announced_end = false;
-		node->announce_due = true;
-		node_readouts_start(node);
-	}
+	if (command.command == CTRL_START && command.run != node->run)
+		begin_run(node, &command);
 	if (command.command == CTRL_DRAIN)
 		node->end_event = command.event;
 	node->state = states[command.command];
@@ -172,14 +182,17 @@ static void take_member(struct cluster_node *node, const struct ctrl_record *rec
 	    member.node != node_self(node))
 		return;
 	if (record->type == CTRL_INCLUDE) {
+		node->operator_excluded = false;
 		say_register(node);
 		return;
 	}
 	node_builders_withdraw(node);
 	node->excluded = true;
 	node->registered = false;
-	if (member.reason != CTRL_REASON_OPERATOR)
-		say_register(node); // the operator includes it again, or nobody
+	if (member.reason == CTRL_REASON_OPERATOR)
+		node->operator_excluded = true; // until the operator includes it again
+	else
+		say_register(node);
 }
 
 static void take_release(struct cluster_node *node, const struct ctrl_record *record)
@@ -210,11 +223,17 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	struct ctrl_throttle throttle;
 	struct ctrl_progress progress;
 	struct ctrl_request request;
+	struct ctrl_offer offer;
 
 	(void)now;
 	if (record->type == CTRL_PROGRESS) {
 		if (ctrl_get_progress(record, &progress) == WIRE_OK)
 			node_builders_progress(node, from, &progress);
+		return;
+	}
+	if (record->type == CTRL_OFFER) {
+		if (ctrl_get_offer(record, &offer) == WIRE_OK)
+			node_builders_offer(node, from, &offer);
 		return;
 	}
 	if (record->type == CTRL_REQUEST) {
@@ -262,9 +281,10 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 
 		if (event == CONTROL_LOST)
 			node->lost[rank / 64] |= bit;
-		else
+		else if (event != CONTROL_EPOCH) // which may come before it is connected
 			node->lost[rank / 64] &= ~bit;
-		if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
+		if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED ||
+		    CLUSTER_MUTANT(24, event == CONTROL_BACK, false))
 			node_builders_ask_again(node, rank);
 	}
 	if (peer != node->cluster->manager)

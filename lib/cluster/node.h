@@ -9,18 +9,23 @@
 
 #include "cluster/cluster.h"
 #include "cluster/note.h"
+#include "cluster/placement.h"
 #include "control/endpoint.h"
 
 struct cluster_node;
 
 struct cluster_node_parameters {
-	const struct config *config; // of this node
+	const struct config *config;        // of this node
+	const struct placement *placements; // of its builders; NULL: none by RDMA
 	struct cluster_post post;
 	void *context;
 	// Notes to a local builder or readout; false if it has no room: the node comes again. A
 	// builder's mailbox has room for 4 notes a slot.
 	bool (*to_builder)(void *context, unsigned builder, const struct note *note);
 	bool (*to_readout)(void *context, unsigned readout, const struct note *note);
+	// To the builders' port, which reads what is offered; NULL: nothing is read. What it has no
+	// room for is not read.
+	bool (*to_port)(void *context, const struct note *note);
 };
 
 // For telemetry; each a relaxed snapshot.

@@ -43,10 +43,11 @@ void node_builders_free(struct cluster_node *node)
 }
 
 static void tell_builder(struct cluster_node *node, unsigned builder, enum note_kind kind,
-			 const struct token *token)
+			 unsigned flags, const struct token *token)
 {
 	const struct note note = {
 		.kind = (uint16_t)kind,
+		.flags = (uint16_t)flags,
 		.event = token->event,
 		.attempt = token->attempt,
 		.slot = token->slot,
@@ -61,16 +62,16 @@ static void tell_builder(struct cluster_node *node, unsigned builder, enum note_
 // --- grants ---
 
 static void make_built(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot,
-		       uint64_t bytes, bool incomplete)
+		       uint64_t bytes, uint16_t n_missing)
 {
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
 	token->slot = slot;
 	token->bytes = bytes;
-	token->incomplete = incomplete;
+	token->n_missing = n_missing;
 	token->state = TOKEN_BUILT;
 	node->view.built++;
-	node_say_done(node, builder, index, incomplete ? CTRL_INCOMPLETE : CTRL_COMPLETE);
+	node_say_done(node, builder, index);
 }
 
 // Where the event is ready already, that is said at once.
@@ -85,7 +86,7 @@ static void use_early(struct cluster_node *node, unsigned index, uint32_t token)
 		if (early.event != event)
 			continue;
 		builder->early[i] = builder->early[--builder->n_early];
-		make_built(node, index, token, early.slot, early.bytes, false);
+		make_built(node, index, token, early.slot, early.bytes, 0);
 		return;
 	}
 }
@@ -100,7 +101,7 @@ static void expect(struct cluster_node *node, unsigned builder, uint64_t event)
 	if (index == TOKEN_NONE || token->state != TOKEN_GRANTED || token->told)
 		return;
 	token->told = true;
-	tell_builder(node, builder, NOTE_EXPECT, token);
+	tell_builder(node, builder, NOTE_EXPECT, 0, token);
 	use_early(node, builder, index);
 }
 
@@ -133,6 +134,10 @@ void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *gra
 	node->view.grants++;
 	tokens_grant(tokens, grant->slot, grant->event, grant->attempt);
 	token->rate_kbps = grant->rate_kbps;
+	// Data that comes before an event that was given up is forgotten goes with that.
+	token->asks = node->parameters.config->event_manager.mode == CONFIG_MODE_PULL ||
+		      tokens_find(tokens, grant->event) != grant->slot;
+	node->builders[grant->builder].asks |= token->asks;
 	expect(node, grant->builder, grant->event);
 }
 
@@ -163,7 +168,7 @@ static void discard_ungranted(struct cluster_node *node, unsigned builder, uint6
 {
 	const struct token unknown = { .event = event, .slot = slot };
 
-	tell_builder(node, builder, NOTE_DISCARD, &unknown);
+	tell_builder(node, builder, NOTE_DISCARD, 0, &unknown);
 }
 
 // Those below an event.
@@ -207,7 +212,7 @@ static void withdraw(struct cluster_node *node, unsigned builder, uint32_t index
 		tokens_release(&node->builders[builder].tokens, index);
 		return;
 	}
-	tell_builder(node, builder, NOTE_DISCARD, token);
+	tell_builder(node, builder, NOTE_DISCARD, 0, token);
 	token->state = TOKEN_WITHDRAWN;
 }
 
@@ -274,7 +279,11 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	}
 	if (progress->step == CTRL_STEP_PUBLISH && token->state == TOKEN_BUILT) {
 		token->state = TOKEN_SETTLED;
-		tell_builder(node, progress->builder, NOTE_PUBLISH, token);
+		tell_builder(node, progress->builder, NOTE_PUBLISH,
+			     (progress->flags & CTRL_REPEATED) != 0
+				 ? CLUSTER_MUTANT(21, NOTE_REPEATED, 0)
+				 : 0,
+			     token);
 	} else if (progress->step == CTRL_STEP_WITHDRAW &&
 		   (token->state == TOKEN_BUILT || token->state == TOKEN_GRANTED)) {
 		withdraw(node, progress->builder, progress->slot);
@@ -292,8 +301,8 @@ static void take_ungranted(struct cluster_node *node, unsigned index, const stru
 
 	if ((note->flags & NOTE_DISCARDED) != 0)
 		return;
-	if ((note->flags & NOTE_INCOMPLETE) != 0 || note->event < node->released ||
-	    !node->registered || node->ended || builder->n_early == builder->early_size ||
+	if (note->n_missing > 0 || note->event < node->released || !node->registered ||
+	    node->ended || builder->n_early == builder->early_size ||
 	    CLUSTER_MUTANT(4, false, true)) {
 		discard_ungranted(node, index, note->event, note->slot);
 		return;
@@ -319,12 +328,12 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 		return;
 	}
 	if ((note->flags & NOTE_DISCARDED) == 0) {
-		make_built(node, builder, index, note->slot, note->bytes,
-			   (note->flags & NOTE_INCOMPLETE) != 0);
+		make_built(node, builder, index, note->slot, note->bytes, note->n_missing);
 		return;
 	}
+	token->n_missing = note->n_missing;
 	token->state = TOKEN_WITHDRAWN; // its slot is free; NOTE_FREED follows
-	node_say_done(node, builder, index, CTRL_DISCARDED);
+	node_say_outcome(node, builder, index, CTRL_DISCARDED);
 }
 
 static void take_refused(struct cluster_node *node, unsigned builder, uint32_t index)
@@ -333,7 +342,7 @@ static void take_refused(struct cluster_node *node, unsigned builder, uint32_t i
 
 	if (tokens->tokens[index].state == TOKEN_GRANTED ||
 	    tokens->tokens[index].state == TOKEN_SETTLED)
-		node_say_done(node, builder, index, CTRL_UNBUILT);
+		node_say_outcome(node, builder, index, CTRL_UNBUILT);
 	release(node, builder, index);
 }
 

@@ -31,6 +31,7 @@ struct node_builder {
 	struct early *early;
 	unsigned early_size, n_early;
 	uint32_t pull_next; // token at which the search for one to ask for goes on
+	bool asks;          // a token may
 };
 
 struct node_readout {
@@ -62,14 +63,17 @@ struct cluster_node {
 
 	bool registering; // REGISTER has gone, WELCOME has not come
 	bool registered, excluded, leaving, left, ended;
+	bool operator_excluded; // as the manager has said last
 	bool announce_due;
 	bool report_due;               // welcomed: BUILDER, ADOPT, DONE of what is built
 	char why[CTRL_TEXT_SIZE + 40]; // the manager's refusal; empty: none
 	enum ctrl_run_state state;
-	uint32_t run;         // 0: none
-	uint64_t start_event; // first of the run here
-	uint64_t end_event;   // of a run that drains
-	uint64_t announced;   // said to the manager
+	uint32_t run;          // 0: none
+	uint32_t welcomed_run; // that was going on when the manager accepted this node
+	uint64_t start_event;  // first of the run here
+	uint64_t known_from;   // events that its builders had before this process: all below
+	uint64_t end_event;    // of a run that drains
+	uint64_t announced;    // said to the manager
 	bool announced_end;
 	uint64_t released;
 	bool throttled;
@@ -87,6 +91,15 @@ static inline unsigned node_self(const struct cluster_node *node)
 	return node->cluster->self;
 }
 
+// Of a local builder's slots.
+static inline const struct placement *node_placement(const struct cluster_node *node,
+						     unsigned builder)
+{
+	static const struct placement none;
+
+	return node->parameters.placements != NULL ? &node->parameters.placements[builder] : &none;
+}
+
 void node_tell_manager(struct cluster_node *node, const void *record, size_t size);
 
 // node_builders.c
@@ -102,8 +115,14 @@ void node_builders_withdraw(struct cluster_node *node);
 bool node_builders_are_settled(const struct cluster_node *node);
 void node_builders_released(struct cluster_node *node);
 
+// A source says where its blocks of an event lie.
+void node_builders_offer(struct cluster_node *node, unsigned from, const struct ctrl_offer *offer);
+
 // node_report.c
-void node_say_done(struct cluster_node *node, unsigned builder, uint32_t token, unsigned outcome);
+void node_say_outcome(struct cluster_node *node, unsigned builder, uint32_t token,
+		      enum ctrl_outcome outcome);
+// It is built.
+void node_say_done(struct cluster_node *node, unsigned builder, uint32_t token);
 void node_say_published(struct cluster_node *node, unsigned builder, uint32_t token);
 // All that its builders hold, to a manager that has just accepted it.
 void node_builders_report(struct cluster_node *node);
@@ -111,7 +130,8 @@ void node_builders_poll(struct cluster_node *node);
 
 // node_requests.c
 void node_say_requests(struct cluster_node *node, unsigned builder);
-// A readout has begun anew: it does not know what it was asked for.
+// A readout has begun anew, and does not know what it was asked for; or it was cut off, and what it
+// has sent since is lost.
 void node_builders_ask_again(struct cluster_node *node, unsigned rank);
 
 // node_readouts.c

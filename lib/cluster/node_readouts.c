@@ -92,6 +92,11 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 		.flags = requested ? NOTE_REQUESTED : 0,
 	};
 
+	if ((grant->flags & CTRL_PLACED) != 0) {
+		note.address = grant->address;
+		note.size = grant->size < UINT32_MAX ? (uint32_t)grant->size : UINT32_MAX;
+		note.rkey = grant->rkey;
+	}
 	if (grant->node >= cluster->n_nodes ||
 	    grant->builder >= cluster->nodes[grant->node].n_builders) {
 		node->view.unknown++;
@@ -141,12 +146,38 @@ static void take_sent(struct cluster_node *node, const struct note *note)
 	}
 }
 
+// A block of an event that a builder asked for may be read.
+static void say_offer(struct cluster_node *node, const struct note *note)
+{
+	const struct config_cluster_builder *builder = &node->cluster->builders[note->builder];
+	const struct ctrl_block block = {
+		.address = note->address,
+		.length = note->size,
+		.source = note->source,
+	};
+	const struct ctrl_offer offer = {
+		.event = note->event,
+		.rkey = note->rkey,
+		.run = node->run,
+		.builder = (uint16_t)builder->index,
+		.attempt = note->attempt,
+		.n = 1,
+	};
+	const struct cluster_post *post = &node->parameters.post;
+	uint8_t bytes[CTRL_OFFER_SIZE(1)];
+
+	post->send(post->context, builder->node, bytes,
+		   ctrl_put_offer(bytes, sizeof(bytes), &offer, &block));
+}
+
 void cluster_node_readout_note(struct cluster_node *node, unsigned readout, const struct note *note)
 {
 	struct node_readout *at = &node->readouts[readout];
 
 	if (note->kind == NOTE_SENT)
 		take_sent(node, note);
+	if (note->kind == NOTE_OFFER)
+		say_offer(node, note);
 	if (note->kind != NOTE_ANNOUNCE || note->run != node->run)
 		return;
 	at->announced = note->event;

@@ -9,7 +9,8 @@
 #define CREDITS_MOST 128u // in one record
 #define ADOPTS_MOST  48u
 
-void node_say_done(struct cluster_node *node, unsigned builder, uint32_t index, unsigned outcome)
+void node_say_outcome(struct cluster_node *node, unsigned builder, uint32_t index,
+		      enum ctrl_outcome outcome)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 	const struct ctrl_done done = {
@@ -18,6 +19,7 @@ void node_say_done(struct cluster_node *node, unsigned builder, uint32_t index, 
 		.slot = index,
 		.generation = token->generation,
 		.run = node->run,
+		.n_missing = token->n_missing,
 		.builder = (uint16_t)builder,
 		.attempt = token->attempt,
 		.outcome = (uint8_t)outcome,
@@ -25,6 +27,14 @@ void node_say_done(struct cluster_node *node, unsigned builder, uint32_t index, 
 	uint8_t bytes[CTRL_DONE_SIZE(0)];
 
 	node_tell_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
+}
+
+void node_say_done(struct cluster_node *node, unsigned builder, uint32_t index)
+{
+	const struct token *token = &node->builders[builder].tokens.tokens[index];
+
+	node_say_outcome(node, builder, index,
+			 token->n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE);
 }
 
 void node_say_published(struct cluster_node *node, unsigned builder, uint32_t index)
@@ -114,11 +124,15 @@ void node_builders_report(struct cluster_node *node)
 	node->report_due = false;
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		struct tokens *tokens = &node->builders[i].tokens;
+		const struct placement *placement = node_placement(node, i);
 		const struct ctrl_builder record = {
 			.slot_size = node->parameters.config->builders[i].slot_size,
 			.slots = tokens->n,
 			.generation = 1,
 			.builder = (uint16_t)i,
+			.address = placement->address,
+			.stride = placement->stride,
+			.rkey = placement->rkey,
 		};
 		uint8_t bytes[CTRL_BUILDER_SIZE];
 
@@ -126,9 +140,7 @@ void node_builders_report(struct cluster_node *node)
 		say_adopts(node, i);
 		for (uint32_t j = 0; j < tokens->n; j++)
 			if (tokens->tokens[j].state == TOKEN_BUILT)
-				node_say_done(node, i, j,
-					      tokens->tokens[j].incomplete ? CTRL_INCOMPLETE
-									   : CTRL_COMPLETE);
+				node_say_done(node, i, j);
 		tokens_uncredit(tokens);
 	}
 }
@@ -156,8 +168,6 @@ static void say_credits(struct cluster_node *node, unsigned builder)
 
 void node_builders_poll(struct cluster_node *node)
 {
-	bool pulls = node->parameters.config->event_manager.mode == CONFIG_MODE_PULL;
-
 	// What is about to be published counts once it is.
 	if (node->report_due && CLUSTER_MUTANT(3, node_builders_are_settled(node), false))
 		return;
@@ -165,7 +175,7 @@ void node_builders_poll(struct cluster_node *node)
 		node_builders_report(node);
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		say_credits(node, i);
-		if (pulls)
+		if (node->builders[i].asks)
 			node_say_requests(node, i);
 	}
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Pull: each builder asks the readouts for the events that it was granted.
+// Each builder asks the readouts: in pull for the events that it was granted, in push for those
+// that it was granted while it was still giving them up.
 #include "cluster/node_internal.h"
 
 #define REQUESTS_MOST 64u // in one poll
@@ -43,6 +44,7 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 {
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 	const struct cluster_post *post = &node->parameters.post;
+	const struct placement *placement = node_placement(node, builder);
 	const struct ctrl_request record = {
 		.grant = {
 			.event = token->event,
@@ -56,6 +58,10 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 			.builder = (uint16_t)builder,
 			.n_positions = 1,
 			.attempt = token->attempt,
+			.address = placement_of_slot(placement, index),
+			.size = placement->slot_size,
+			.rkey = placement->rkey,
+			.flags = placement->rkey != 0 ? CTRL_PLACED : 0,
 		},
 	};
 	uint8_t bytes[CTRL_REQUEST_SIZE(0)];
@@ -66,16 +72,52 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 		   ctrl_put_request(bytes, sizeof(bytes), &record));
 }
 
+void node_builders_offer(struct cluster_node *node, unsigned from, const struct ctrl_offer *offer)
+{
+	const struct tokens *tokens;
+	uint32_t index;
+
+	if (offer->builder >= node->n_builders || node->parameters.to_port == NULL) {
+		node->view.unknown++;
+		return;
+	}
+	tokens = &node->builders[offer->builder].tokens;
+	index = tokens_find(tokens, offer->event);
+	if (index == TOKEN_NONE || tokens->tokens[index].state != TOKEN_GRANTED ||
+	    tokens->tokens[index].attempt != offer->attempt) {
+		node->view.unknown++;
+		return;
+	}
+	for (unsigned i = 0; i < offer->n; i++) {
+		const struct ctrl_block block = ctrl_block_at(offer, i);
+		const struct note note = {
+			.kind = NOTE_READ,
+			.event = offer->event,
+			.builder = offer->builder,
+			.node = (uint16_t)from,
+			.source = block.source,
+			.address = block.address,
+			.size = block.length,
+			.rkey = offer->rkey,
+		};
+
+		if (!node->parameters.to_port(node->parameters.context, &note))
+			node->view.unknown++;
+	}
+}
+
 void node_say_requests(struct cluster_node *node, unsigned index)
 {
 	struct node_builder *builder = &node->builders[index];
 	unsigned left = REQUESTS_MOST;
 
+	builder->asks = false;
 	for (uint32_t i = 0; i < builder->tokens.n && left > 0; i++) {
 		uint32_t at = (builder->pull_next + i) % builder->tokens.n;
 		const struct token *token = &builder->tokens.tokens[at];
 
-		while (token->state == TOKEN_GRANTED && token->told && left > 0) {
+		builder->asks |= token->state == TOKEN_GRANTED && token->asks;
+		while (token->state == TOKEN_GRANTED && token->told && token->asks && left > 0) {
 			unsigned rank = next_to_ask(node, index, token);
 
 			if (rank == CLUSTER_NONE)
@@ -84,5 +126,6 @@ void node_say_requests(struct cluster_node *node, unsigned index)
 			left--;
 		}
 	}
+	builder->asks |= left == 0; // the others were not looked at
 	builder->pull_next = (builder->pull_next + 1) % builder->tokens.n;
 }

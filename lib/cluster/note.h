@@ -13,12 +13,15 @@ enum note_kind {
 	NOTE_PUBLISH,    // the manager counts the event as built here: hand it to the consumers
 	NOTE_DISCARD,    // the event is built elsewhere: forget it, open or held
 	// from a builder
-	NOTE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes, slot
+	NOTE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes, slot,
+		    // n_missing
 	NOTE_PUBLISHED, // consumers have it: event
 	NOTE_FREED,     // the event's slot is free again, or it had none; answers NOTE_DISCARD, too
 	NOTE_REFUSED, // there is no slot for an expected event; or no event that is to be published
 	// to a readout
-	NOTE_SEND,    // send an event: event, builder, round, position, n_positions, rate
+	// send an event: event, builder, attempt, round, position, n_positions, rate; address, size
+	// and rkey, where RDMA WRITE is to put it
+	NOTE_SEND,
 	NOTE_RELEASE, // events below `event` are finished: their MFPs may go
 	// state (enum ctrl_run_state), run number, event. The first of a run is its start: event is
 	// the first that this readout has. Draining: event is the end: what is there from it on
@@ -28,14 +31,16 @@ enum note_kind {
 	// from a readout
 	NOTE_ANNOUNCE, // events below `event` are there; flags NOTE_LAST: no more will come
 	NOTE_SENT,     // an event has been sent, or is not there: event, builder, attempt
+	// a block of it may be read: event, builder, attempt, source, address, size, rkey
+	NOTE_OFFER,
+	// to a builder's port
+	NOTE_READ, // read a block: event, builder (of the node), node, source, address, size, rkey
 };
 
-#define NOTE_INCOMPLETE 1u // of NOTE_BUILT
-#define NOTE_LAST       2u // of NOTE_ANNOUNCE
-#define NOTE_DISCARDED  4u // of NOTE_BUILT: incomplete, and given up as configured
-#define NOTE_REQUESTED  8u // of NOTE_SEND: a builder asked for it: answer NOTE_SENT
-
-#define NOTE_ANY_ATTEMPT 0xFFFFu
+#define NOTE_LAST      1u // of NOTE_ANNOUNCE
+#define NOTE_DISCARDED 2u // of NOTE_BUILT: incomplete, and given up as configured
+#define NOTE_REQUESTED 4u // of NOTE_SEND: a builder asked for it: answer NOTE_SENT
+#define NOTE_REPEATED  8u // of NOTE_PUBLISH: the event may have been handed out before
 
 struct note {
 	uint64_t event; // index
@@ -47,10 +52,20 @@ struct note {
 	uint16_t flags;   // NOTE_...
 	uint16_t builder; // system-wide number
 	uint16_t attempt;
-	uint16_t position, n_positions;
+	union {
+		struct {
+			uint16_t position, n_positions;
+		};
+		struct {
+			uint16_t node;   // NOTE_READ: that has it
+			uint16_t source; // NOTE_OFFER, NOTE_READ: id
+		};
+	};
 	uint16_t state;
-	uint16_t unused;
-	uint64_t padding[2];
+	uint16_t n_missing; // NOTE_BUILT: sources, 0: complete
+	uint64_t address;   // for RDMA, if rkey is not 0, as are the next two
+	uint32_t size;      // bytes at that address
+	uint32_t rkey;
 };
 
 _Static_assert(sizeof(struct note) == 64, "one cache line");

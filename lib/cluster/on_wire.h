@@ -3,7 +3,8 @@
 //
 // What events take of the links of their builders. The scheduler and the rates in grants count
 // these bytes, and not those of the built event: the headers of each segment, and what Ethernet
-// needs for each frame beside, are a twentieth of the link at an MTU of 1500. Pure.
+// needs for each frame beside, are a twentieth of the link at an MTU of 1500; control messages to
+// the builder, of events of 20 kB, are a thirtieth. Pure.
 #pragma once
 
 #include "config/config.h"
@@ -12,6 +13,7 @@ struct on_wire {
 	uint32_t n_sources;
 	uint32_t payload;  // of a full segment, bytes
 	uint32_t overhead; // of each segment, bytes
+	uint32_t control;  // messages of an event to its builder, bytes, at most
 };
 
 // Of a system. Where MTUs differ the smallest among the nodes that send counts.

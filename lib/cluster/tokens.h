@@ -33,9 +33,10 @@ struct token {
 	uint16_t attempt;
 	uint8_t state; // enum token_state
 	bool told;     // to the builder: an event that it has to forget before is expected later
-	bool incomplete;
-	uint8_t stale; // slots with data of the event that came again, and are being freed
-	bool credited; // free, and the manager has been told
+	uint16_t n_missing; // sources, from TOKEN_BUILT on
+	uint8_t stale;      // slots with data of the event that came again, and are being freed
+	bool credited;      // free, and the manager has been told
+	bool asks; // for its event's data: in pull, and where that may have been thrown away
 	// Pull: readouts, by rank, that were asked, and that have sent
 	uint64_t asked[TOKEN_ASK_WORDS], answered[TOKEN_ASK_WORDS];
 };

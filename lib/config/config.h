@@ -86,8 +86,12 @@ struct config_port {
 	bool has_address;
 	uint32_t address; // IPv4, host order; answers ARP and ICMP echo for it
 	uint8_t prefix_length;
+	bool has_address6;
+	uint8_t address6[16]; // answers neighbour solicitations and ICMPv6 echo for it
 	bool has_mac;
 	uint8_t mac[6];
+	bool has_vlan; // what is sent gets a tag
+	uint16_t vlan; // 0: the tag says the priority only
 	uint32_t rx_queues;
 	uint32_t rx_descriptors; // 0: the profile's
 	uint32_t tx_descriptors; // 0: the profile's
@@ -160,6 +164,7 @@ enum config_generator_kind {
 	CONFIG_GENERATOR_MDF,       // events of an MDF file, packed anew
 	CONFIG_GENERATOR_MFP,       // .mfp files
 	CONFIG_GENERATOR_PCAP,      // packets of a capture file
+	CONFIG_GENERATOR_ROCE,      // messages of a capture of RoCE
 };
 
 enum config_size_law {
@@ -189,7 +194,7 @@ struct config_generator {
 	uint16_t ids[CONFIG_MAX_SOURCES]; // sources that it stands for; none: all
 	unsigned n_ids;
 	double rate;          // events (MEPs) a second; 0: as fast as possible
-	double speed;         // pcap: factor on the captured speed; 0: as fast as possible
+	double speed;         // pcap, roce: factor on the captured speed; 0: as fast as possible
 	uint64_t events;      // MFPs a source to send, then end of run; 0: no end
 	uint64_t first_event; // event id of the first fragment
 	enum config_size_law size_law;
@@ -335,6 +340,7 @@ enum config_operation {
 	CONFIG_OPERATION_SEND_IMM,
 	CONFIG_OPERATION_WRITE,
 	CONFIG_OPERATION_WRITE_IMM,
+	CONFIG_OPERATION_READ, // builders read
 };
 
 enum config_connection {
@@ -345,13 +351,14 @@ enum config_connection {
 
 // A connection that is written out in the file.
 struct config_queue_pair {
-	uint16_t source; // id
+	uint16_t source; // id of the one that sends on it; without it any may
+	bool has_source;
 	enum config_service service;
 	uint32_t local_qpn, local_psn; // 24 bits
 	uint32_t remote_qpn, remote_psn;
-	uint32_t address; // IPv4 of the other end, host order
+	uint8_t address[16]; // of the other end; IPv4 as ::ffff:a.b.c.d
 	bool has_mac;
-	uint8_t mac[6]; // of the other end; without it ARP asks
+	uint8_t mac[6]; // that answers go to; without it where packets come from
 	uint32_t rkey;  // of the region that WRITE goes to, as are the next two
 	uint64_t virtual_address;
 	uint64_t size; // bytes; 0: no region
@@ -392,6 +399,7 @@ struct config_cluster_node {
 	uint8_t mac[6];         // of that port; without it ARP asks
 	uint64_t link_rate;     // of that port, bits a second, 0: unknown
 	uint32_t mtu;           // of that port
+	bool tagged;            // frames of that port have a VLAN tag
 	bool load_balancer;     // its generators send that header
 	unsigned first_builder; // its builders, in config_cluster.builders
 	unsigned n_builders;    // 0: a readout node, or just the manager

@@ -72,6 +72,11 @@ static int check_ports(struct config_reader *reader, const struct config *config
 		if (port->has_address && (first == 0 || first >= 224))
 			return config_fail(config_at_element(reader, "ports", i, "address"),
 					   "is not the address of a host");
+		if (port->has_address6 &&
+		    (port->address6[0] == 0xff ||
+		     !memcmp(port->address6, (const uint8_t[16]){ 0 }, sizeof(port->address6))))
+			return config_fail(config_at_element(reader, "ports", i, "address6"),
+					   "is not the address of a host");
 		if (port->has_mac && (port->mac[0] & 1))
 			return config_fail(config_at_element(reader, "ports", i, "mac"),
 					   "is a multicast address, no port's own");

@@ -4,6 +4,7 @@
 // What lies between the keys of RoCE v2.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/config_internal.h"
 
@@ -33,6 +34,16 @@ static int check_place(struct config_reader *reader, const struct config_roce *r
 	return 0;
 }
 
+static bool is_host(const uint8_t address[16])
+{
+	static const uint8_t ipv4[12] = { [10] = 0xff, [11] = 0xff };
+	static const uint8_t none[16];
+
+	if (!memcmp(address, ipv4, sizeof(ipv4)))
+		return address[12] != 0 && address[12] < 224;
+	return address[0] != 0xff && memcmp(address, none, sizeof(none)) != 0;
+}
+
 static int check_pairs(struct config_reader *reader, const struct config *config, uint16_t *places)
 {
 	const struct config_sources *sources = &config->sources;
@@ -40,13 +51,12 @@ static int check_pairs(struct config_reader *reader, const struct config *config
 
 	for (unsigned i = 0; i < roce->n_queue_pairs; i++) {
 		const struct config_queue_pair *pair = &roce->queue_pairs[i];
-		unsigned first = pair->address >> 24;
-		if (!bsearch(&pair->source, sources->ids, sources->n_ids, sizeof(pair->source),
-			     compare_ids))
+		if (pair->has_source && !bsearch(&pair->source, sources->ids, sources->n_ids,
+						 sizeof(pair->source), compare_ids))
 			return config_fail(at_pair(reader, i, "source"),
 					   "source id %u (0x%x) is not in sources.ids",
 					   pair->source, pair->source);
-		if (first == 0 || first >= 224)
+		if (!is_host(pair->address))
 			return config_fail(at_pair(reader, i, "address"),
 					   "is not the address of a host");
 		if (check_place(reader, roce, i, places))

@@ -78,6 +78,7 @@ static int add_address(struct config_reader *reader, const struct config *config
 	memcpy(node->mac, port->mac, sizeof(node->mac));
 	node->link_rate = port->link_rate;
 	node->mtu = port->mtu;
+	node->tagged = port->has_vlan;
 	return 0;
 }
 

@@ -21,6 +21,8 @@ enum config_type {
 	CONFIG_TYPE_NAME,         // [A-Za-z0-9_-]+
 	CONFIG_TYPE_TEXT,         // without control characters
 	CONFIG_TYPE_IPV4,         // "10.0.0.1", with "/24" where .prefix is given
+	CONFIG_TYPE_IPV6,         // "fd00::1", 16 bytes
+	CONFIG_TYPE_IP,           // either, 16 bytes: IPv4 as ::ffff:a.b.c.d
 	CONFIG_TYPE_MAC,          // "02:00:00:00:00:01"
 	CONFIG_TYPE_IDS,          // list of source ids and ranges of them
 	CONFIG_TYPE_OWN_IDS,      // the same, or an object that names a source map

@@ -52,9 +52,19 @@ static const struct config_key port_keys[] = {
 	  .prefix = offsetof(struct config_port, prefix_length),
 	  .help = "IPv4 address of the port, such as \"10.0.0.1/24\" (without a prefix: /32); ARP "
 		  "and ICMP echo are answered for it." },
+	{ .name = "address6", .type = CONFIG_TYPE_IPV6, FIELD(config_port, address6),
+	  .presence = offsetof(struct config_port, has_address6),
+	  .help = "IPv6 address of the port, such as \"fd00::1\"; neighbour solicitations and "
+		  "ICMPv6 echo are answered for it. RoCE connections are taken at it." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(config_port, mac),
 	  .presence = offsetof(struct config_port, has_mac),
 	  .help = "Ethernet address to set; without it the device keeps its own." },
+	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(config_port, vlan),
+	  .presence = offsetof(struct config_port, has_vlan),
+	  .help = "VLAN whose 802.1Q tag all frames get that the port sends, with the 802.1p "
+		  "priority of data (flow_control.priority) or of control messages in it; 0: a tag "
+		  "for the priority alone. Without it frames have no tag. What comes in may be "
+		  "tagged or not." },
 	{ .name = "rx_queues", WHOLE(COUNT), RANGE(1, 64), FIELD(config_port, rx_queues),
 	  .standard = "1",
 	  .help = "Receive queues, each with a role of its own." },

@@ -11,8 +11,9 @@
 
 static const struct config_key queue_pair_keys[] = {
 	{ .name = "source", WHOLE(COUNT), RANGE(0, 65535), FIELD(config_queue_pair, source),
-	  .required = true,
-	  .help = "Id of the source that sends on it." },
+	  .presence = offsetof(struct config_queue_pair, has_source),
+	  .help = "Id of the source that sends on it: of MFPs of others nothing is taken. Without it "
+		  "any may; generators send on those with one." },
 	{ .name = "type", WORDS("rc", "uc", "ud"), FIELD(config_queue_pair, service),
 	  .standard = "rc",
 	  .help = "Its transport service: reliable, unreliable, datagram." },
@@ -28,12 +29,13 @@ static const struct config_key queue_pair_keys[] = {
 	{ .name = "remote_psn", WHOLE(COUNT), RANGE(0, MAXIMUM_24_BITS),
 	  FIELD(config_queue_pair, remote_psn), .standard = "0",
 	  .help = "Number of the first packet that is expected from there." },
-	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(config_queue_pair, address),
+	{ .name = "address", .type = CONFIG_TYPE_IP, FIELD(config_queue_pair, address),
 	  .required = true,
-	  .help = "IPv4 address of the other end." },
+	  .help = "Address of the other end; generators send to destination.address." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(config_queue_pair, mac),
 	  .presence = offsetof(struct config_queue_pair, has_mac),
-	  .help = "Ethernet address of the other end; without it ARP asks for it." },
+	  .help = "Ethernet address that answers go to; without it the one that packets come "
+		  "from." },
 	{ .name = "rkey", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(config_queue_pair, rkey),
 	  .standard = "0",
 	  .help = "Key of the memory region that WRITE goes to." },
@@ -60,10 +62,11 @@ static const struct config_key roce_keys[] = {
 	{ .name = "service", WORDS("rc", "uc", "ud"), FIELD(config_roce, service),
 	  .standard = "rc",
 	  .help = "Transport service that readout nodes ask for: reliable, unreliable, datagram." },
-	{ .name = "operation", WORDS("send", "send_imm", "write", "write_imm"),
+	{ .name = "operation", WORDS("send", "send_imm", "write", "write_imm", "read"),
 	  FIELD(config_roce, operation), .standard = "send",
-	  .help = "How readout nodes send an MFP: SEND or RDMA WRITE, without or with immediate "
-		  "data." },
+	  .help = "How an MFP gets to its builder: by SEND or RDMA WRITE of the readout node, without "
+		  "or with immediate data; read: by RDMA READ of the builder, of event_manager.mode "
+		  "pull." },
 	{ .name = "path_mtu", WHOLE(SIZE), RANGE(256, 4096), .power_of_two = true, OR_AUTO(0),
 	  FIELD(config_roce, path_mtu), .standard = "auto",
 	  .help = "Payload of a full packet; auto: the largest that the port's mtu has room for." },

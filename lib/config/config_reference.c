@@ -141,6 +141,12 @@ static void write_value(FILE *page, const struct config_key *key)
 	case CONFIG_TYPE_IPV4:
 		fputs(key->prefix ? "IPv4 address with prefix" : "IPv4 address", page);
 		break;
+	case CONFIG_TYPE_IPV6:
+		fputs("IPv6 address", page);
+		break;
+	case CONFIG_TYPE_IP:
+		fputs("IPv4 or IPv6 address", page);
+		break;
 	case CONFIG_TYPE_MAC:
 		fputs("Ethernet address", page);
 		break;

@@ -13,6 +13,7 @@
 #define PATTERN_COUNT     "([0-9]+|0[xX][0-9A-Fa-f]+)"
 #define PATTERN_OCTET     "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 #define PATTERN_IPV4      PATTERN_OCTET "(\\." PATTERN_OCTET "){3}"
+#define PATTERN_IPV6      "[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*" // not each that matches is one
 #define PATTERN_MAC       "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"
 #define PATTERN_PRINTABLE "^[^\\u0000-\\u001f\\u007f]*$"
 
@@ -218,6 +219,10 @@ static cJSON *schema_of_value(const struct config_key *key)
 	case CONFIG_TYPE_IPV4:
 		return string_of(key->prefix ? "^" PATTERN_IPV4 "(/(3[0-2]|[12]?[0-9]))?$"
 					     : "^" PATTERN_IPV4 "$");
+	case CONFIG_TYPE_IPV6:
+		return string_of("^" PATTERN_IPV6 "$");
+	case CONFIG_TYPE_IP:
+		return string_of("^(" PATTERN_IPV4 "|" PATTERN_IPV6 ")$");
 	case CONFIG_TYPE_MAC:
 		return string_of(PATTERN_MAC);
 	case CONFIG_TYPE_IDS:

@@ -302,6 +302,28 @@ static int read_ipv4(struct config_reader *reader, const struct config_key *key,
 	return 0;
 }
 
+static int read_ip(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		   void *base)
+{
+	const char *what =
+	    key->type == CONFIG_TYPE_IP ? "an IPv4 or IPv6 address" : "an IPv6 address";
+	uint8_t *address = field(key, base);
+
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, what, item);
+	if (inet_pton(AF_INET6, item->valuestring, address) != 1) {
+		memset(address, 0, 16);
+		if (key->type != CONFIG_TYPE_IP ||
+		    inet_pton(AF_INET, item->valuestring, address + 12) != 1)
+			return config_fail(reader, "%s is not %s such as \"%sfd00::1\"",
+					   quote(item->valuestring).text, what,
+					   key->type == CONFIG_TYPE_IP ? "10.0.0.1\" or \"" : "");
+		address[10] = address[11] = 0xff;
+	}
+	mark_present(key, base);
+	return 0;
+}
+
 static int read_mac(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		    void *base)
 {
@@ -392,6 +414,9 @@ int config_read_value(struct config_reader *reader, const struct config_key *key
 		return read_text(reader, key, item, field(key, base));
 	case CONFIG_TYPE_IPV4:
 		return read_ipv4(reader, key, item, base);
+	case CONFIG_TYPE_IPV6:
+	case CONFIG_TYPE_IP:
+		return read_ip(reader, key, item, base);
 	case CONFIG_TYPE_MAC:
 		return read_mac(reader, key, item, base);
 	case CONFIG_TYPE_IDS:

@@ -49,6 +49,10 @@ struct evb_reader_options {
 #define EVB_EVENT_MALFORMED \
 	0x2u                   // of the missing sources, some sent bytes that are no MFP (type 95)
 #define EVB_EVENT_FLUSHED 0x4u // incomplete because the run ended before the deadline
+// In a cluster: it may have been handed out before, or may be later, by another builder, for who
+// knew of it died or was cut off. Of the times that an event is handed out, one at most is without
+// this flag.
+#define EVB_EVENT_REPEATED 0x8u
 
 // One built event. `data` is a MEP; it stays valid until the event is released (group), or for as
 // long as evb_event_intact() is true (spy).

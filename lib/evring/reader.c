@@ -16,7 +16,8 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
 
-static_assert(EVB_EVENT_FLUSHED == 4, "flags are shared between processes");
+static_assert(EVB_EVENT_FLUSHED == 4 && EVB_EVENT_REPEATED == 8,
+	      "flags are shared between processes");
 
 struct evb_reader {
 	struct evb_ring *rings;

@@ -355,6 +355,19 @@ static void find_mac(struct port *port)
 		memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 }
 
+static int tag_frames(struct port *port, const struct config *appliance, char *error)
+{
+	vlan_tagger_make(&port->vlan, port->config, appliance);
+	if (port->config->has_vlan && port->af_xdp != NULL)
+		return fail(error, port,
+			    "vlan is not for AF_XDP, whose kernel answers ARP: use af_packet, or "
+			    "take the key out and use a VLAN interface of the kernel");
+	if (port->config->has_vlan && !vlan_install(&port->vlan, port->id, port->n_tx_queues))
+		return fail(error, port, "no memory for its VLAN tags (%s)",
+			    rte_strerror(rte_errno));
+	return 0;
+}
+
 int port_open(struct port *port, const struct port_parameters *parameters, char *error)
 {
 	const struct profile *profile = parameters->profile;
@@ -384,6 +397,7 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 		return fail(error, port, "no memory for %u receive buffers of %u bytes (%s)",
 			    parameters->pool_mbufs, port_buffer_size(profile, port->config->mtu),
 			    rte_strerror(rte_errno));
+	port->pool_lowest = port->pool->size;
 	if (port->af_xdp != NULL && af_xdp_check_pool(port, error) != 0)
 		return -1;
 	if (configure(port, error) != 0) {
@@ -392,7 +406,7 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 	}
 	if (port->af_xdp != NULL && af_xdp_start(port, parameters->appliance, error) != 0)
 		return -1;
-	if (start(port, error) != 0)
+	if (tag_frames(port, parameters->appliance, error) != 0 || start(port, error) != 0)
 		return -1;
 	find_mac(port);
 	if (strcmp(profile->driver, "net_af_packet") == 0)
@@ -419,8 +433,17 @@ uint64_t port_missed(const struct port *port)
 	return stats.imissed + stats.rx_nombuf + kernel;
 }
 
+static void watch_pool(struct port *port)
+{
+	uint32_t left = rte_mempool_avail_count(port->pool);
+
+	if (left < atomic_load_explicit(&port->pool_lowest, memory_order_relaxed))
+		atomic_store_explicit(&port->pool_lowest, left, memory_order_relaxed);
+}
+
 void port_watch(struct port *port)
 {
+	watch_pool(port);
 	if (port->af_xdp != NULL) {
 		atomic_store_explicit(&port->kernel_drops, af_xdp_missed(port),
 				      memory_order_relaxed);
@@ -438,6 +461,7 @@ void port_close(struct port *port)
 	if (port->id != RTE_MAX_ETHPORTS) {
 		// Nothing can be done about a port that does not stop; it is closed all the same.
 		(void)rte_eth_dev_stop(port->id);
+		vlan_remove(&port->vlan);
 		(void)rte_eth_dev_close(port->id);
 		if (!profile_is_pci(port->profile, port->config)) {
 			device_name(port, name);

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "port/packet_drops.h"
 #include "port/profile.h"
+#include "port/vlan.h"
 
 #define PORT_ERROR_SIZE  512
 #define PORT_REPORT_SIZE 512
@@ -42,8 +43,11 @@ struct port {
 	const struct config_port *config;
 	const struct profile *profile;
 	struct packet_drops packet_drops;
-	struct af_xdp *af_xdp;         // of an AF_XDP port, else NULL
-	_Atomic uint64_t kernel_drops; // control thread: writes; telemetry: reads
+	struct af_xdp *af_xdp;   // of an AF_XDP port, else NULL
+	struct vlan_tagger vlan; // where frames get a tag
+	// Control thread: writes; telemetry: reads.
+	_Atomic uint64_t kernel_drops;
+	_Atomic uint32_t pool_lowest;  // fewest mbufs of the pool that port_watch() saw free
 	char report[PORT_REPORT_SIZE]; // one line that an operator should see, or empty
 };
 
@@ -74,7 +78,8 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 // kernel. Any thread; as of the last port_watch() for the kernel's.
 uint64_t port_missed(const struct port *port);
 
-// Collects what drivers do not count themselves. To be called now and then.
+// Collects what drivers do not count themselves, and how few buffers are free. To be called now and
+// then.
 void port_watch(struct port *port);
 
 // Stops and removes the port, and frees its pool. What a ring port still holds goes back to the

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "evring/evb_reader.h"
 #include "record/mep_order.h"
 #include "record/mfp_usable.h"
 #include "source/source_map.h"
@@ -141,7 +142,7 @@ static int add_mfp(struct mep_to_mdf *converter, const struct mep *mep, unsigned
 		if (makes_bank(mfp->types[i], size))
 			*total += mdf_bank_size(size);
 	}
-	if (converter->flags && mfp_nothing_usable(mfp) &&
+	if ((converter->flags & EVB_EVENT_INCOMPLETE) != 0 && mfp_nothing_usable(mfp) &&
 	    status_size(converter) + 2 <= MDF_MAX_BANK_PAYLOAD)
 		converter->missing[converter->n_missing++] = source_id;
 	return 0;

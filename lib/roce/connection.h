@@ -32,14 +32,15 @@
 struct cm;
 
 struct cm_parameters {
-	struct qp_table *table;    // outlives the manager
-	struct qp_address address; // ours
-	uint64_t guid;             // ours: any number that is ours alone, the MAC for one
-	uint64_t seed;             // of communication ids and first PSNs: differs at each start
-	uint64_t response_timeout; // ns until a message is sent again
-	uint64_t accept_timeout;   // ns until the caller has answered REQUESTED
-	uint32_t connections;      // at most, 1..65536
-	uint32_t half_open;        // at most of them not established
+	struct qp_table *table;     // outlives the manager
+	struct qp_address address;  // ours
+	struct qp_address address6; // ours of IPv6 beside one of IPv4; all 0: none
+	uint64_t guid;              // ours: any number that is ours alone, the MAC for one
+	uint64_t seed;              // of communication ids and first PSNs: differs at each start
+	uint64_t response_timeout;  // ns until a message is sent again
+	uint64_t accept_timeout;    // ns until the caller has answered REQUESTED
+	uint32_t connections;       // at most, 1..65536
+	uint32_t half_open;         // at most of them not established
 	uint32_t half_open_of_peer;
 	uint32_t of_peer;  // at most of one peer's address
 	uint32_t path_mtu; // largest that our port takes

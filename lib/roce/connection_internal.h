@@ -83,6 +83,16 @@ struct cm {
 	struct cm_counters counters;
 };
 
+// Ours that a peer is to talk to.
+static inline const struct qp_address *cm_own_address(const struct cm *cm,
+						      const struct qp_address *peer)
+{
+	const struct cm_parameters *p = &cm->parameters;
+
+	return qp_address_is_ipv4(&p->address) == qp_address_is_ipv4(peer) ? &p->address
+									   : &p->address6;
+}
+
 static inline bool cm_is_half_open(const struct connection *connection)
 {
 	return connection->stage >= CM_STAGE_REQUESTED && connection->stage <= CM_STAGE_ASKING;

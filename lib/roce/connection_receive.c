@@ -28,6 +28,7 @@ static bool is_listened_to(const struct cm *cm, uint64_t service_id, uint16_t *p
 static bool are_addresses_right(const struct cm *cm, const struct heard *heard)
 {
 	const struct roce_cm_path *path = &heard->message->req.primary;
+	const struct qp_address *own = cm_own_address(cm, heard->source);
 	struct roce_cm_ip ip;
 	unsigned skip;
 
@@ -35,10 +36,11 @@ static bool are_addresses_right(const struct cm *cm, const struct heard *heard)
 	    WIRE_OK)
 		return false;
 	skip = ip.version == 4 ? 12 : 0;
-	return memcmp(path->local_gid, heard->source->bytes, 16) == 0 &&
-	       memcmp(path->remote_gid, cm->parameters.address.bytes, 16) == 0 &&
+	return (load_le64(own->bytes) | load_le64(own->bytes + 8)) != 0 &&
+	       memcmp(path->local_gid, heard->source->bytes, 16) == 0 &&
+	       memcmp(path->remote_gid, own->bytes, 16) == 0 &&
 	       memcmp(ip.source + skip, heard->source->bytes + skip, 16 - skip) == 0 &&
-	       memcmp(ip.destination + skip, cm->parameters.address.bytes + skip, 16 - skip) == 0;
+	       memcmp(ip.destination + skip, own->bytes + skip, 16 - skip) == 0;
 }
 
 // What speaks against a REQ; 0 if nothing.

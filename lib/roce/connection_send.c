@@ -67,24 +67,18 @@ static uint8_t timeout_code(uint64_t ns)
 	return (uint8_t)code;
 }
 
-static bool is_ipv4(const struct qp_address *address)
-{
-	static const uint8_t prefix[12] = { [10] = 0xFF, [11] = 0xFF };
-
-	return memcmp(address->bytes, prefix, sizeof(prefix)) == 0;
-}
-
 // Address as the IP header of private data has it: an IPv4 address behind zeros.
 static void store_ip(uint8_t to[16], const struct qp_address *address)
 {
 	memcpy(to, address->bytes, 16);
-	if (is_ipv4(address))
+	if (qp_address_is_ipv4(address))
 		memset(to, 0, 12);
 }
 
 static void send_req(struct cm *cm, const struct connection *connection)
 {
 	const struct cm_parameters *p = &cm->parameters;
+	const struct qp_address *own = cm_own_address(cm, &connection->peer);
 	uint8_t private_data[92], code = timeout_code(p->response_timeout);
 	struct roce_cm message = {
 		.transaction = connection->transaction,
@@ -117,12 +111,12 @@ static void send_req(struct cm *cm, const struct connection *connection)
 	};
 	struct roce_cm_ip ip = {
 		.source_port = (uint16_t)(0xC000u | (connection->id & 0x3FFFu)),
-		.version = is_ipv4(&p->address) ? 4 : 6,
+		.version = qp_address_is_ipv4(own) ? 4 : 6,
 	};
 
-	memcpy(message.req.primary.local_gid, p->address.bytes, 16);
+	memcpy(message.req.primary.local_gid, own->bytes, 16);
 	memcpy(message.req.primary.remote_gid, connection->peer.bytes, 16);
-	store_ip(ip.source, &p->address);
+	store_ip(ip.source, own);
 	store_ip(ip.destination, &connection->peer);
 	roce_cm_ip_encode(private_data, &ip);
 	memcpy(private_data + ROCE_CM_IP_SIZE, connection->own_private, connection->own_size);

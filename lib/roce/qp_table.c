@@ -35,9 +35,11 @@ void qp_table_destroy(struct qp_table *table)
 // The number of a free place when it is used again: another one in the upper bits.
 static uint32_t next_number(const struct qp_table *table, const struct queue_pair *qp)
 {
-	uint32_t qpn = (qp->qpn + table->mask + 1) & ROCE_24_BITS;
+	uint32_t qpn = (qp->qpn + table->mask + 1) & ROCE_24_BITS & ~table->fixed_mask;
 
-	return qpn < 2 ? (qpn + table->mask + 1) & ROCE_24_BITS : qpn;
+	if (qpn < 2 && table->fixed == 0)
+		qpn += table->mask + 1;
+	return qpn | table->fixed;
 }
 
 static struct queue_pair *find_place(struct qp_table *table, uint32_t qpn)

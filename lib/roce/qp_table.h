@@ -9,13 +9,17 @@
 #include "roce/queue_pair.h"
 
 #define QP_TABLE_MOST  65536u
-#define QP_NUMBER_AUTO 0u // qp_open() chooses; 0 and 1 are management's
+#define QP_NUMBER_AUTO 0u        // qp_open() chooses; 0 and 1 are management's
+#define QP_NUMBER_SIDE 0x800000u // of a port that receives and sends: set in those that send
 
 struct qp_table {
 	struct queue_pair *qps; // [mask + 1]
 	uint32_t mask;
 	uint32_t n_open;
 	uint32_t scan; // where the search for a free place goes on
+	// Bits that all numbers chosen here have, where two tables share an address: to be set
+	// before the first is opened.
+	uint32_t fixed_mask, fixed;
 };
 
 // Room for n queue pairs, a power of two, 2..QP_TABLE_MOST. False if memory ran out.

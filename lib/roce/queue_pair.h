@@ -38,6 +38,11 @@ static inline bool qp_address_is(const struct qp_address *a, const struct qp_add
 		(load_le64(a->bytes + 8) ^ load_le64(b->bytes + 8))) == 0;
 }
 
+static inline bool qp_address_is_ipv4(const struct qp_address *address)
+{
+	return load_le64(address->bytes) == 0 && load_le32(address->bytes + 8) == 0xFFFF0000u;
+}
+
 enum qp_state {
 	QP_FREE = 0,
 	QP_OPEN,  // has a number; receives and sends nothing yet

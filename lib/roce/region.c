@@ -29,14 +29,19 @@ void region_table_destroy(struct region_table *table)
 	*table = (struct region_table){ 0 };
 }
 
+static bool is_valid(const struct region *region)
+{
+	return region->memory != NULL && region->length != 0 &&
+	       region->address <= UINT64_MAX - region->length;
+}
+
 bool region_register(struct region_table *table, const struct region *region, uint32_t *rkey)
 {
 	struct region *place;
 	uint32_t index;
 	uint8_t key;
 
-	if (table->n_free == 0 || region->memory == NULL || region->length == 0 ||
-	    region->address > UINT64_MAX - region->length)
+	if (table->n_free == 0 || !is_valid(region))
 		return false;
 	index = table->free[--table->n_free];
 	place = &table->regions[index];
@@ -44,6 +49,20 @@ bool region_register(struct region_table *table, const struct region *region, ui
 	*place = *region;
 	place->key = key;
 	*rkey = index << 8 | key;
+	return true;
+}
+
+bool region_register_as(struct region_table *table, const struct region *region, uint32_t rkey)
+{
+	uint32_t i = 0;
+
+	while (i < table->n_free && table->free[i] != rkey >> 8)
+		i++;
+	if (i == table->n_free || !is_valid(region))
+		return false;
+	table->free[i] = table->free[--table->n_free];
+	table->regions[rkey >> 8] = *region;
+	table->regions[rkey >> 8].key = (uint8_t)rkey;
 	return true;
 }
 

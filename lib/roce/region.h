@@ -42,6 +42,10 @@ void region_table_destroy(struct region_table *table);
 // full, or length is 0, or the range of addresses wraps. `key` of the region is not looked at.
 bool region_register(struct region_table *table, const struct region *region, uint32_t *rkey);
 
+// The same with an rkey of the caller's choice. False, too, if its index is beyond the table or
+// taken.
+bool region_register_as(struct region_table *table, const struct region *region, uint32_t rkey);
+
 // Gives a registered region a new rkey, in *rkey: the old one is stale from now on (a slot that is
 // granted again). False if the rkey is not valid.
 bool region_renew(struct region_table *table, uint32_t *rkey);

@@ -4,7 +4,7 @@
 // How fast a builder's link is filled. The token bucket is kept as the time at which it has room
 // again: a grant moves it by the time that the event takes at the rate, and it never lies further
 // back than `burst_ns`. The rate is the link's, times the utilisation wanted, times a share that
-// congestion cuts and calm restores.
+// congestion cuts and calm restores: time restores it, for as long as no report tells of more.
 #include "sched/sched_internal.h"
 
 #define LONGEST_NS 1e15 // that one event can take: 11 days
@@ -34,6 +34,17 @@ void pace_layout(struct sched *sched, const struct sched_builder_parameters *bui
 	}
 }
 
+static void recover(const struct sched *sched, struct sched_builder *builder)
+{
+	uint64_t steps = (sched->now - builder->stepped_at) / sched->parameters.recover_ns;
+	double share = builder->share + (double)steps * sched->parameters.step;
+
+	if (steps == 0)
+		return;
+	builder->stepped_at += steps * sched->parameters.recover_ns;
+	set_share(sched, builder, share < 1 ? share : 1);
+}
+
 uint32_t pace_window(const struct sched_builder *builder)
 {
 	if (builder->window == 0 || builder->granted == 0 ||
@@ -51,6 +62,8 @@ uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64
 
 	if (builder->link_rate == 0)
 		return pace_window(builder);
+	if (builder->share < 1 && builder->calm)
+		recover(sched, builder);
 	if (builder->next_ns < earliest) {
 		builder->next_ns = earliest;
 		builder->next_fraction = 0;
@@ -96,32 +109,35 @@ static void cut(struct sched *sched, struct sched_builder *builder)
 	set_share(sched, builder, share > parameters->floor ? share : parameters->floor);
 }
 
-static void recover(const struct sched *sched, struct sched_builder *builder)
+// What a report tells that is not known yet. A pause was answered when it began: that it lasts, or
+// did until now, is no reason to cut again.
+static bool is_congested(const struct sched_parameters *parameters, const struct sched_port *port,
+			 bool was_paused)
 {
-	uint64_t steps = (sched->now - builder->stepped_at) / sched->parameters.recover_ns;
-	double share = builder->share + (double)steps * sched->parameters.step;
-
-	if (steps == 0)
-		return;
-	builder->stepped_at += steps * sched->parameters.recover_ns;
-	set_share(sched, builder, share < 1 ? share : 1);
+	if (was_paused && port->paused)
+		return false;
+	return port->paused || port->marks > 0 || port->occupancy >= parameters->congested_fill ||
+	       (port->paused_share >= parameters->congested_share && !was_paused);
 }
 
 void pace_port_state(struct sched *sched, struct sched_builder *builder,
 		     const struct sched_port *port)
 {
 	uint32_t blocks = builder->blocks & ~(uint32_t)SCHED_BLOCK_PAUSED;
+	bool was_paused = (builder->blocks & SCHED_BLOCK_PAUSED) != 0;
+	bool congested = is_congested(&sched->parameters, port, was_paused);
 
-	if (port->paused && (builder->blocks & SCHED_BLOCK_PAUSED) == 0)
+	if (port->paused && !was_paused)
 		sched->counters.pauses++;
 	if (port->paused)
 		blocks |= SCHED_BLOCK_PAUSED;
 	builder->paused_share = port->paused_share;
-	if (port->paused || port->marks > 0 ||
-	    port->paused_share >= sched->parameters.congested_share ||
-	    port->occupancy >= sched->parameters.congested_fill)
+	if (congested)
 		cut(sched, builder);
+	else if (was_paused)
+		builder->stepped_at = sched->now;
 	else if (builder->share < 1)
 		recover(sched, builder);
+	builder->calm = !congested;
 	candidates_block(sched, builder, blocks);
 }

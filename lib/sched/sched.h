@@ -93,8 +93,9 @@ struct sched_parameters {
 	double target_utilisation; // of link_rate, above 0, at most 1
 	uint64_t burst_ns; // token bucket's depth: what the link takes in that time, and an event
 	uint32_t event_bytes; // expected size, until a builder has built some
-	// Port state: a congested report multiplies the rate by cut, but not twice within cut_ns;
-	// calm ones add `step` for each recover_ns that has passed, up to 1.
+	// Port state: a congested report multiplies the rate by cut, but not twice within cut_ns,
+	// and not again for as long as a pause lasts; from a calm one on each recover_ns adds
+	// `step`, up to 1.
 	double cut;   // above 0, below 1
 	double step;  // above 0, at most 1
 	double floor; // the rate is never cut below; above 0, at most 1

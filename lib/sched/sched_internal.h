@@ -103,6 +103,7 @@ struct sched_builder {
 	uint64_t cut_at;
 	uint64_t stepped_at;
 	bool was_cut;
+	bool calm; // by the last report
 };
 
 struct sched_group {

@@ -11,6 +11,7 @@
 #include "source/block_maker.h"
 #include "source/mdf_packer.h"
 #include "source/mfp_file.h"
+#include "source/roce_capture.h"
 #include "source/synthetic.h"
 #include "wire/mfp.h"
 
@@ -56,6 +57,7 @@ static int open_maker(struct block_maker **maker, const struct config *config,
 	case CONFIG_GENERATOR_MFP:
 		return mfp_file_open(maker, &request, error);
 	case CONFIG_GENERATOR_PCAP:
+	case CONFIG_GENERATOR_ROCE:
 		break;
 	}
 	snprintf(error, SOURCE_ERROR_SIZE, "generator %s: its kind has no source set",
@@ -134,12 +136,67 @@ static int fill(struct source_set *set, struct block_maker *maker, char *error)
 	return 0;
 }
 
+static int plan_script(const struct config *config, const struct config_generator *generator,
+		       uint64_t *bytes, char *error)
+{
+	struct roce_capture *script;
+
+	if (roce_capture_read(&script, generator->file, config->roce.udp_port, error))
+		return -1;
+	*bytes = script->n_bytes + script->n_messages * sizeof(*script->messages);
+	roce_capture_free(script);
+	return 0;
+}
+
+// The messages' bytes move to where packets can point to them.
+static int fill_script(struct source_set *set, char *error)
+{
+	struct roce_capture *script = set->script;
+
+	set->n_sources = script->n_streams;
+	set->odin_source = -1;
+	set->bytes = script->n_bytes;
+	set->ids = malloc(script->n_streams * sizeof(*set->ids));
+	// Messages may all be empty.
+	set->memory = allocate(&set->allocator, script->n_bytes + BLOCK_ALIGNMENT);
+	if (!set->ids || !set->memory)
+		return out_of_memory(error, script->n_bytes);
+	for (unsigned i = 0; i < script->n_streams; i++)
+		set->ids[i] = script->streams[i].source_id;
+	memcpy(set->memory, script->bytes, script->n_bytes);
+	free(script->bytes);
+	script->bytes = NULL;
+	return 0;
+}
+
+static int make_script(struct source_set **set, const struct config *config,
+		       const struct config_generator *generator,
+		       const struct source_allocator *allocator, char *error)
+{
+	struct source_set *made = calloc(1, sizeof(*made));
+
+	if (!made)
+		return out_of_memory(error, sizeof(*made));
+	if (allocator)
+		made->allocator = *allocator;
+	made->packing = config->sources.packing;
+	if (roce_capture_read(&made->script, generator->file, config->roce.udp_port, error) ||
+	    fill_script(made, error)) {
+		source_set_free(made);
+		return -1;
+	}
+	*set = made;
+	return 0;
+}
+
 int source_set_plan(const struct config *config, const struct config_generator *generator,
 		    uint64_t *bytes, char *error)
 {
 	struct block_maker *maker;
 	int result;
 
+	if (generator->kind == CONFIG_GENERATOR_ROCE)
+		return plan_script(config, generator, bytes, error);
 	if (open_maker(&maker, config, generator, error))
 		return -1;
 	result = measure(maker, NULL, bytes, error);
@@ -155,6 +212,8 @@ int source_set_make(struct source_set **set, const struct config *config,
 	struct block_maker *maker;
 	int result;
 
+	if (generator->kind == CONFIG_GENERATOR_ROCE)
+		return make_script(set, config, generator, allocator, error);
 	if (open_maker(&maker, config, generator, error))
 		return -1;
 	made = calloc(1, sizeof(*made));
@@ -180,6 +239,7 @@ void source_set_free(struct source_set *set)
 		return;
 	if (set->memory)
 		release(&set->allocator, set->memory);
+	roce_capture_free(set->script);
 	free(set->blocks);
 	free(set->ids);
 	free(set);

@@ -29,6 +29,8 @@ struct source_allocator {
 	void *context;
 };
 
+struct roce_capture;
+
 struct source_set {
 	uint16_t *ids; // n_sources, ascending
 	unsigned n_sources;
@@ -39,6 +41,9 @@ struct source_set {
 	uint64_t bytes;              // of all blocks
 	void *memory;
 	struct source_allocator allocator;
+	// Kind roce: what is sent instead of blocks (roce_capture.h), its bytes in `memory`. The
+	// sources are its connections then, in its order, each with the id of its first MFP.
+	struct roce_capture *script;
 };
 
 static inline const struct source_block *source_set_block(const struct source_set *set,
@@ -52,9 +57,10 @@ static inline const struct source_block *source_set_block(const struct source_se
 int source_set_plan(const struct config *config, const struct config_generator *generator,
 		    uint64_t *bytes, char *error);
 
-// Makes the set of a generator of kind synthetic, mdf or mfp. Its sources are generator->ids, else
-// all of the configuration, else (file kinds) all of the file; sources of the file that are not
-// among them are left out. Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE].
+// Makes the set of a generator of any kind but pcap. But for kind roce its sources are
+// generator->ids, else all of the configuration, else (file kinds) all of the file; sources of the
+// file that are not among them are left out. Returns 0, or -1 with one line in
+// error[SOURCE_ERROR_SIZE].
 int source_set_make(struct source_set **set, const struct config *config,
 		    const struct config_generator *generator,
 		    const struct source_allocator *allocator, char *error);

@@ -115,6 +115,7 @@ static void draw_completeness(struct grid *grid, const struct model_node *node, 
 
 static void draw_latency(struct grid *grid, const struct model_node *node, unsigned row)
 {
+	double most = model_value(node, SUMMARY_LATENCY_MAX);
 	char text[NUMBERS_SIZE];
 	unsigned at;
 
@@ -125,7 +126,7 @@ static void draw_latency(struct grid *grid, const struct model_node *node, unsig
 	at = pair(grid, row, at, "p99", text, node->up ? GRID_BOLD : GRID_DIM);
 	numbers_time(model_latency(node, 0.999), text);
 	at = pair(grid, row, at, "p99.9", text, GRID_PLAIN);
-	numbers_time(model_value(node, SUMMARY_LATENCY_MAX), text);
+	numbers_time(most > 0 ? most : (double)NAN, text); // 0: no event was complete
 	at = pair(grid, row, at, "max", text, GRID_PLAIN);
 	draw_plot(grid, node, MODEL_LATENCY, row, at + 2, GRID_PLOT);
 }

@@ -26,7 +26,7 @@ enum segment_cause {
 	// counted by the rx role
 	SEGMENT_MALFORMED,         // RE or LB header wrong, or the payload exceeds its block
 	SEGMENT_UNKNOWN_SOURCE,    // a source id that the configuration does not have
-	SEGMENT_UNEXPECTED_SOURCE, // a configured source that is not part of this run
+	SEGMENT_UNEXPECTED_SOURCE, // a configured source that is not of this run, or queue pair
 	SEGMENT_LINK_FULL,         // drop link to a builder that is too slow
 	// counted by the builder
 	SEGMENT_NO_SLOT,         // no free slot for a new event

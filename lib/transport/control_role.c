@@ -7,21 +7,20 @@
 #include <time.h>
 
 #include <rte_cycles.h>
-#include <rte_ethdev.h>
 #include <rte_malloc.h>
 #include <rte_random.h>
 
 #include "cluster/post.h"
-#include "wire/net.h"
+#include "transport/control_frames.h"
 
 #define NOTES_MOST  32u
-#define POLL_NS     20000u     // between two looks at what is due, when nothing has come
-#define ARP_NS      100000000u // between two requests for the same node
-#define BEAT_PART   2u         // heartbeats' contents are renewed so often an interval
+#define POLL_NS     20000u // between two looks at what is due, when nothing has come
+#define BEAT_PART   2u     // heartbeats' contents are renewed so often an interval
 #define OUTBOX_SIZE (256u << 10)
-#define PATIENCE_NS 10000000000ull // for a node that takes nothing
-#define MTU_MOST    9000u
-#define LEAVE_NS    100000000u // to say good-bye
+#define PATIENCE_NS 5000000000ull // for a node that takes nothing
+// Taking leave: the others' last words are acknowledged, and one's own heard.
+#define LEAVE_LEAST 100000000u
+#define LEAVE_MOST  1500000000u
 
 enum command_step { COMMAND_NONE, COMMAND_ASKED, COMMAND_ANSWERED };
 
@@ -39,7 +38,6 @@ struct control {
 	uint64_t start_tsc, start_ns;
 	uint64_t now; // ns
 	uint64_t next_poll, next_beat;
-	uint64_t arp_at[CONFIG_MAX_NODES];   // ns of the last request
 	uint64_t paused_before, beat_before; // of the port's flow control, ns
 	bool pausing;                        // as the manager was told last
 	bool connected_self, drain_asked;
@@ -55,6 +53,7 @@ struct control {
 		char error[CLUSTER_ERROR_SIZE];
 	} command;
 
+	struct control_frames frames;
 	struct control_role_counters counters __rte_cache_aligned;
 };
 
@@ -69,81 +68,15 @@ static uint64_t to_ns(const struct control *control, uint64_t tsc)
 	       (uint64_t)((double)(tsc - control->start_tsc) * control->ns_per_tick);
 }
 
-// --- sending ---
-
-static void send_mbuf(struct control *control, struct rte_mbuf *mbuf)
-{
-	const struct control_role_parameters *p = &control->parameters;
-
-	if (rte_eth_tx_burst(p->port_id, p->queue, &mbuf, 1) == 1) {
-		counter_add(&control->counters.sent, 1);
-		return;
-	}
-	counter_add(&control->counters.not_sent, 1);
-	rte_pktmbuf_free(mbuf);
-}
-
-static void ask_for_address(struct control *control, unsigned node)
-{
-	struct net_arp arp = {
-		.operation = 1,
-		.sender_ip = control->cluster->nodes[control->self].address,
-		.target_ip = control->cluster->nodes[node].address,
-	};
-	struct rte_mbuf *mbuf;
-	char *frame;
-
-	if (control->arp_at[node] != 0 && control->now - control->arp_at[node] < ARP_NS)
-		return;
-	control->arp_at[node] = control->now;
-	mbuf = rte_pktmbuf_alloc(control->parameters.pool);
-	if (mbuf == NULL)
-		return;
-	frame = rte_pktmbuf_append(mbuf, NET_MIN_FRAME);
-	memcpy(arp.sender_mac.bytes, control->parameters.mac, sizeof(arp.sender_mac.bytes));
-	net_arp_encode((uint8_t *)frame, &arp);
-	counter_add(&control->counters.arp_requests, 1);
-	send_mbuf(control, mbuf);
-}
+// --- datagrams and records ---
 
 // Called by the endpoint for each frame that is due.
 static bool emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)
 {
 	struct control *control = context;
-	const struct config_event_manager *config = &control->parameters.config->event_manager;
-	struct net_udp4 udp = {
-		.source_ip = control->cluster->nodes[control->self].address,
-		.destination_ip = control->cluster->nodes[peer].address,
-		.source_port = config->control_port,
-		.destination_port = config->control_port,
-		.dscp_ecn = (uint8_t)(config->control_dscp << 2),
-	};
-	struct rte_mbuf *mbuf;
-	uint8_t *frame;
 
-	if (!neighbours_get(control->parameters.neighbours, peer, udp.destination_mac.bytes)) {
-		counter_add(&control->counters.no_address, 1);
-		ask_for_address(control, peer);
-		return true; // it is sent again
-	}
-	memcpy(udp.source_mac.bytes, control->parameters.mac, sizeof(udp.source_mac.bytes));
-	mbuf = rte_pktmbuf_alloc(control->parameters.pool);
-	if (mbuf == NULL) {
-		counter_add(&control->counters.not_sent, 1);
-		return false;
-	}
-	frame = (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)(NET_HEADERS_SIZE + size));
-	if (frame == NULL) {
-		rte_pktmbuf_free(mbuf);
-		return false;
-	}
-	net_udp4_encode(frame, &udp, (uint16_t)size);
-	memcpy(frame + NET_HEADERS_SIZE, bytes, size);
-	send_mbuf(control, mbuf);
-	return true;
+	return control_frames_send(&control->frames, peer, bytes, size, control->now);
 }
-
-// --- receiving ---
 
 static void deliver(void *context, unsigned peer, const struct ctrl_record *record)
 {
@@ -181,67 +114,14 @@ static void on_mail_event(void *context, unsigned peer, enum control_event event
 	cluster_node_event(control->node, peer, event);
 }
 
-static unsigned node_of_address(const struct control *control, uint32_t address)
+static void take_frame(struct control *control, const struct rte_mbuf *mbuf)
 {
-	for (unsigned i = 0; i < control->cluster->n_nodes; i++)
-		if (control->cluster->nodes[i].address == address)
-			return i;
-	return CLUSTER_NONE;
-}
+	struct control_datagram datagram;
 
-static void take_arp(struct control *control, const uint8_t *bytes, size_t length,
-		     const struct net_frame *frame)
-{
-	struct net_arp arp;
-	unsigned node;
-
-	if (length < frame->l3_offset ||
-	    net_arp_decode(bytes + frame->l3_offset, length - frame->l3_offset, &arp) != WIRE_OK)
-		return;
-	node = node_of_address(control, arp.sender_ip);
-	if (node != CLUSTER_NONE && node != control->self)
-		neighbours_set(control->parameters.neighbours, node, arp.sender_mac.bytes);
-}
-
-static void take_datagram(struct control *control, const uint8_t *bytes, size_t length,
-			  const struct net_frame *frame)
-{
-	const uint8_t *ip = bytes + frame->l3_offset;
-	unsigned node = node_of_address(control, load_be32(ip + 12));
-
-	if (node == CLUSTER_NONE || node == control->self) {
-		counter_add(&control->counters.foreign, 1);
-		return;
-	}
-	// A node that came back may have another address than ARP told before.
-	neighbours_set(control->parameters.neighbours, node, bytes + 6);
-	if (control->endpoint == NULL || frame->payload_offset + frame->payload_size > length ||
-	    control_receive(control->endpoint, bytes + frame->payload_offset, frame->payload_size,
-			    control->now) != WIRE_OK)
+	if (control_frames_take(&control->frames, mbuf, &datagram) &&
+	    (control->endpoint == NULL || control_receive(control->endpoint, datagram.bytes,
+							  datagram.size, control->now) != WIRE_OK))
 		counter_add(&control->counters.malformed, 1);
-}
-
-static void take_frame(struct control *control, struct rte_mbuf *mbuf)
-{
-	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
-	uint8_t copy[NET_HEADERS_SIZE + NET_VLAN_SIZE * 2 + MTU_MOST];
-	const uint8_t *bytes;
-	struct net_frame frame;
-
-	counter_add(&control->counters.frames, 1);
-	if (length > sizeof(copy)) {
-		counter_add(&control->counters.malformed, 1);
-		return;
-	}
-	bytes = rte_pktmbuf_read(mbuf, 0, length, copy);
-	if (bytes == NULL || net_parse(bytes, length, length, 0, &frame) != WIRE_OK) {
-		counter_add(&control->counters.malformed, 1);
-		return;
-	}
-	if (frame.kind == NET_ARP_IP4)
-		take_arp(control, bytes, length, &frame);
-	else
-		take_datagram(control, bytes, length, &frame);
 }
 
 static unsigned take_frames(struct control *control)
@@ -266,6 +146,8 @@ static bool to_builder(void *context, unsigned builder, const struct note *note)
 {
 	struct control *control = context;
 
+	if (note->kind == NOTE_EXPECT && control->parameters.slots != NULL)
+		roce_slots_expect(control->parameters.slots, builder, note->event);
 	return mailbox_put(&control->parameters.builder_mail[builder][0], note);
 }
 
@@ -274,6 +156,13 @@ static bool to_readout(void *context, unsigned readout, const struct note *note)
 	struct control *control = context;
 
 	return mailbox_put(&control->parameters.readout_mail[readout][0], note);
+}
+
+static bool to_port(void *context, const struct note *note)
+{
+	struct control *control = context;
+
+	return mailbox_put(control->parameters.offers, note);
 }
 
 static unsigned take_notes(struct control *control)
@@ -402,13 +291,7 @@ static void work(struct control *control)
 	if (control->now >= control->next_beat) {
 		control->next_beat = control->now + interval / BEAT_PART;
 		beat(control, false);
-		for (unsigned i = 0; i < control->cluster->n_nodes; i++) {
-			uint8_t mac[6];
-
-			if (i != control->self &&
-			    !neighbours_get(control->parameters.neighbours, i, mac))
-				ask_for_address(control, i);
-		}
+		control_frames_ask(&control->frames, control->now);
 	}
 	cluster_node_poll(control->node, control->now);
 	if (control->manager != NULL) {
@@ -446,14 +329,32 @@ static void control_role_housekeep(struct role *role, uint64_t now)
 	work(control);
 }
 
-// Whether what the others must still hear has had its time.
+// Whether all that are there have what was sent to them.
+static bool is_heard(const struct control *control)
+{
+	struct control_state state;
+
+	for (unsigned i = 0; i < control->cluster->n_nodes; i++)
+		if (i != control->self && control->endpoint != NULL &&
+		    control_state(control->endpoint, i, control->now, &state) && state.connected &&
+		    !state.lost && (state.queued > 0 || cluster_mail_waiting(control->mail, i) > 0))
+			return false;
+	return true;
+}
+
+// Whether this node has said its last, and been heard; or the time for that is up.
 static bool has_left(struct control *control)
 {
-	if (!atomic_load_explicit(&control->ended, memory_order_relaxed))
+	bool ended = atomic_load_explicit(&control->ended, memory_order_relaxed);
+	uint64_t passed;
+
+	if (!ended)
 		cluster_node_leave(control->node);
 	if (control->left_at == 0)
 		control->left_at = control->now;
-	return control->now - control->left_at > LEAVE_NS;
+	passed = control->now - control->left_at;
+	return passed > LEAVE_MOST || (passed > LEAVE_LEAST && is_heard(control) &&
+				       (ended || cluster_node_left(control->node)));
 }
 
 // The manager's own node: lets the run come to its end, and ends it when the time is up.
@@ -508,7 +409,7 @@ static uint32_t mtu_of(const struct config *config)
 {
 	const struct config_cluster *cluster = &config->cluster;
 
-	return RTE_MIN(config->ports[cluster->nodes[cluster->self].port].mtu, MTU_MOST);
+	return RTE_MIN(config->ports[cluster->nodes[cluster->self].port].mtu, CONTROL_MTU_MOST);
 }
 
 uint32_t control_role_frame_size(const struct config *config)
@@ -569,9 +470,11 @@ static bool make_logic(struct control *control, char *error)
 	};
 	struct cluster_node_parameters node = {
 		.config = config,
+		.placements = control->parameters.placements,
 		.context = control,
 		.to_builder = to_builder,
 		.to_readout = to_readout,
+		.to_port = control->parameters.offers != NULL ? to_port : NULL,
 	};
 	struct cluster_manager_parameters manager = {
 		.config = config,
@@ -605,6 +508,9 @@ struct role *control_role_create(const struct control_role_parameters *parameter
 	control->parameters = *parameters;
 	control->cluster = cluster;
 	control->self = cluster->self;
+	control->frames.parameters = &control->parameters;
+	control->frames.cluster = cluster;
+	control->frames.counters = &control->counters;
 	control->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
 	control->start_tsc = rte_rdtsc();
 	control->start_ns = 1;

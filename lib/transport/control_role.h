@@ -17,6 +17,7 @@
 #include "pipeline/role.h"
 #include "port/flow_control.h"
 #include "transport/neighbours.h"
+#include "transport/roce_slots.h"
 
 #define CONTROL_ERROR_SIZE 256
 #define CONTROL_MAX_LINKS  64
@@ -30,11 +31,14 @@ struct control_role_parameters {
 	struct rte_mempool *pool; // mbufs with room for a frame of control_role_frame_size()
 	struct link **links;      // from each rx role
 	unsigned n_links;
-	struct mailbox (*builder_mail)[2]; // one a builder: to it, from it
-	struct mailbox (*readout_mail)[2]; // one a generator: to it, from it
-	struct neighbours *neighbours;     // outlives the role
-	struct flow_control *flow_control; // of the port; NULL: none
-	uint64_t drain_ns;                 // longest drain of the run
+	struct mailbox (*builder_mail)[2];  // one a builder: to it, from it
+	struct mailbox (*readout_mail)[2];  // one a generator: to it, from it
+	struct neighbours *neighbours;      // outlives the role
+	const struct placement *placements; // of the builders; NULL: none by RDMA
+	struct mailbox *offers;             // to their port; NULL: nothing is read by RDMA
+	struct roce_slots *slots;           // of the builders; NULL: no RoCE
+	struct flow_control *flow_control;  // of the port; NULL: none
+	uint64_t drain_ns;                  // longest drain of the run
 	int numa_node;
 };
 

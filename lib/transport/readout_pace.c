@@ -33,12 +33,16 @@ bool readout_pace_make(struct readout_pace *pace, const struct config *config, u
 		pace->burst_ns += idle->sleep_ns * 3 / 2;
 	pacer_init(&pace->pacer, ticks_per_second, PACER_UNLIMITED, BURST_MOST, now);
 	pace->waiting = calloc(pace->n_builders, sizeof(*pace->waiting));
-	return pace->waiting != NULL;
+	pace->lanes = calloc(pace->n_builders, sizeof(*pace->lanes));
+	for (unsigned i = 0; pace->lanes != NULL && i < pace->n_builders; i++)
+		pacer_init(&pace->lanes[i], ticks_per_second, PACER_UNLIMITED, BURST_MOST, now);
+	return pace->waiting != NULL && pace->lanes != NULL;
 }
 
 void readout_pace_free(struct readout_pace *pace)
 {
 	free(pace->waiting);
+	free(pace->lanes);
 }
 
 // What goes to a builder of this node is on no link.
@@ -69,20 +73,42 @@ static unsigned fan_of(const struct readout_pace *pace)
 	return n < pace->most_fan ? n : pace->most_fan;
 }
 
+// Of so many shares of the builder's link.
+static uint64_t rate_of(const struct readout_pace *pace, unsigned shares)
+{
+	if (pace->rate == 0 || !pace->paces)
+		return PACER_UNLIMITED;
+	return pace->rate * shares * pace->n_sources / pace->n_of_node;
+}
+
+// All lanes together may be late by as much as each.
+static void set_pacer(const struct readout_pace *pace, struct pacer *pacer, unsigned shares,
+		      uint64_t now)
+{
+	uint64_t rate = rate_of(pace, shares);
+	double burst = (double)rate * (double)pace->burst_ns * 1e-9;
+
+	if (rate == pacer->rate)
+		return;
+	if (burst < (double)pace->least_burst * shares)
+		burst = (double)pace->least_burst * shares;
+	pacer_set(pacer, rate, burst < BURST_MOST ? (uint32_t)burst : BURST_MOST, now);
+}
+
 static void set_rate(struct readout_pace *pace, uint64_t now)
 {
-	uint64_t rate = PACER_UNLIMITED;
-	double burst;
-
 	pace->fan = fan_of(pace);
-	if (pace->rate != 0 && pace->paces)
-		rate = pace->rate * pace->fan * pace->n_sources / pace->n_of_node;
-	if (rate == pace->pacer.rate)
-		return;
-	burst = (double)rate * (double)pace->burst_ns * 1e-9;
-	if (burst < pace->least_burst)
-		burst = pace->least_burst;
-	pacer_set(&pace->pacer, rate, burst < BURST_MOST ? (uint32_t)burst : BURST_MOST, now);
+	set_pacer(pace, &pace->pacer, pace->fan, now);
+}
+
+// What the event before has sent is owed by its lane, since it began.
+static void settle(struct readout_pace *pace)
+{
+	uint32_t bytes = pace->bytes < UINT32_MAX ? (uint32_t)pace->bytes : UINT32_MAX;
+
+	if (bytes > 0)
+		(void)pacer_take(&pace->lanes[pace->builder], bytes, pace->began);
+	pace->bytes = 0;
 }
 
 void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t rate, uint64_t now)
@@ -91,8 +117,11 @@ void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t ra
 		pace->n_waiting -= --pace->waiting[builder] == 0;
 	if (is_local(pace, builder))
 		return;
+	settle(pace);
 	pace->builder = builder;
 	pace->rate = rate;
+	pace->held = true;
+	set_pacer(pace, &pace->lanes[builder], 1, now);
 	set_rate(pace, now);
 }
 

@@ -17,6 +17,7 @@
 
 #define NOTES_MOST 32u
 #define QUEUE_MOST 65536u
+#define UP_SECONDS 2u // that connections to builders are waited for when a run begins
 #define SEEK_PART  5u // of a second, for a builder whose address is not known
 
 struct readout {
@@ -26,6 +27,7 @@ struct readout {
 	struct sender sender;
 	struct send_queue queue;
 	struct readout_pace pace;
+	struct readout_roce *roce; // NULL: not by RoCE
 	unsigned n_builders, self; // of the system; number of this node
 	uint16_t *indices;         // by source of the set: index among the run's expected sources
 
@@ -37,7 +39,7 @@ struct readout {
 	uint64_t last;  // event behind the generator's last
 	uint64_t released, announced;
 	uint64_t static_next; // static mode: first event that is not queued
-	bool ended, throttled, was_full;
+	bool ended, throttled, was_full, up, draining;
 	uint64_t start; // TSC
 	double cycles_per_event;
 
@@ -48,6 +50,7 @@ struct readout {
 	struct packet_destination to;
 	struct link *local; // of its builder; NULL: on another node
 	bool found;         // `to` and `local` are its
+	bool posted;        // RoCE has it
 	uint64_t sought_since;
 
 	struct rte_mbuf *staged[ROLE_BURST]; // for the local builder
@@ -71,16 +74,20 @@ static void forget_grants(struct readout *readout)
 {
 	send_queue_clear(&readout->queue);
 	readout_pace_clear(&readout->pace);
+	if (readout->roce != NULL)
+		readout_roce_forget(readout->roce);
 }
 
 static void take_run(struct readout *readout, const struct note *note, uint64_t now)
 {
 	if (note->run != readout->run) {
+		if (readout->roce != NULL)
+			readout_roce_forget(readout->roce);
 		readout->run = note->run;
 		readout->first = readout->released = readout->announced = note->event;
 		readout->static_next = note->event;
 		readout->end = UINT64_MAX;
-		readout->ended = false;
+		readout->ended = readout->up = false;
 		readout->start = now;
 	}
 	readout->state = (enum ctrl_run_state)note->state;
@@ -98,6 +105,8 @@ static void take_grant(struct readout *readout, struct note grant)
 		grant.position = grant.builder;
 		grant.n_positions = (uint16_t)readout->n_builders;
 	}
+	if (readout->roce != NULL)
+		readout_roce_granted(readout->roce, &grant);
 	if (send_queue_put(&readout->queue, &grant))
 		readout_pace_add(&readout->pace, grant.builder);
 	else
@@ -112,6 +121,8 @@ static void take_note(struct readout *readout, const struct note *note, uint64_t
 		break;
 	case NOTE_RELEASE:
 		readout->released = RTE_MAX(readout->released, note->event);
+		if (readout->roce != NULL)
+			readout_roce_released(readout->roce, readout->released);
 		break;
 	case NOTE_THROTTLE:
 		readout->throttled = note->state != 0;
@@ -141,6 +152,16 @@ static uint64_t produced(const struct readout *readout, uint64_t now)
 	return RTE_MAX(most, readout->announced);
 }
 
+// What is announced is waited for: not before RoCE can bring it to all builders, those that are not
+// there set aside.
+static bool is_up(struct readout *readout, uint64_t now)
+{
+	if (!readout->up)
+		readout->up = readout->roce == NULL || readout_roce_is_connected(readout->roce) ||
+			      now - readout->start > UP_SECONDS * rte_get_tsc_hz();
+	return readout->up;
+}
+
 static void announce(struct readout *readout, uint64_t now)
 {
 	uint64_t stop = RTE_MIN(readout->last, readout->end);
@@ -148,6 +169,8 @@ static void announce(struct readout *readout, uint64_t now)
 	bool full;
 
 	if (readout->state != CTRL_RUNNING && readout->state != CTRL_DRAINING)
+		return;
+	if (!is_up(readout, now))
 		return;
 	if (readout->throttled && readout->state == CTRL_RUNNING) {
 		counter_add(&readout->counters.throttled, 1);
@@ -201,6 +224,8 @@ static void grant_statically(struct readout *readout)
 			    n, (uint64_t)readout->parameters.config->cluster.n_nodes),
 		};
 
+		if (readout->roce != NULL)
+			readout_roce_granted(readout->roce, &note);
 		(void)send_queue_put(&readout->queue, &note); // it was empty
 		readout_pace_add(&readout->pace, note.builder);
 	}
@@ -220,6 +245,8 @@ static bool find_builder(struct readout *readout)
 		readout->local = readout->parameters.links[builder->index];
 		return true;
 	}
+	if (readout->roce != NULL)
+		return true; // it knows
 	readout->to.address = config->cluster.nodes[builder->node].address;
 	readout->to.udp_port = (uint16_t)(config->transport.udp_port + builder->index);
 	return neighbours_get(readout->parameters.neighbours, builder->node, readout->to.mac);
@@ -244,7 +271,7 @@ static bool next_event(struct readout *readout, uint64_t now)
 			return true;
 		}
 		readout->sought_since = now;
-		readout->found = false;
+		readout->found = readout->posted = false;
 	}
 	return true;
 }
@@ -298,17 +325,11 @@ static bool flush_staged(struct readout *readout)
 	return readout->n_staged == 0;
 }
 
-// Whether one more segment may leave now.
-static bool may_send(struct readout *readout, uint64_t now)
+// Whether one more packet may leave the port now.
+static bool may_leave(struct readout *readout, uint64_t now)
 {
 	const struct readout_parameters *p = &readout->parameters;
 
-	if (readout->local != NULL) {
-		if (readout->n_staged < ROLE_BURST)
-			return true;
-		counter_add(&readout->counters.link_full, 1);
-		return false;
-	}
 	if (!sender_room(&readout->sender, 2))
 		return false;
 	if (p->flow_control != NULL &&
@@ -321,6 +342,17 @@ static bool may_send(struct readout *readout, uint64_t now)
 		return false;
 	}
 	return true;
+}
+
+// Whether one more segment may go to where the event under way goes.
+static bool may_send(struct readout *readout, uint64_t now)
+{
+	if (readout->local == NULL)
+		return may_leave(readout, now);
+	if (readout->n_staged < ROLE_BURST)
+		return true;
+	counter_add(&readout->counters.link_full, 1);
+	return false;
 }
 
 static bool send_segment(struct readout *readout, uint64_t now)
@@ -352,6 +384,66 @@ static bool send_segment(struct readout *readout, uint64_t now)
 	return true;
 }
 
+// One packet of what RoCE has been given, of whichever event; false if none may leave.
+static bool send_packet(struct readout *readout, uint64_t now)
+{
+	struct rte_mbuf *mbuf;
+	uint32_t size;
+
+	if (!may_leave(readout, now))
+		return false;
+	mbuf = readout_roce_next(readout->roce, now, &size);
+	if (mbuf == NULL)
+		return false;
+	readout_pace_take(&readout->pace, rte_pktmbuf_pkt_len(mbuf) + NET_ETH_BESIDE, now);
+	sender_put(&readout->sender, mbuf, 0, false);
+	counter_add(&readout->counters.segments, 1);
+	counter_add(&readout->counters.payload_bytes, size);
+	return true;
+}
+
+// A builder that asked for the event is told where its blocks lie.
+static bool offer(struct readout *readout)
+{
+	const struct source_set *set = readout->parameters.set;
+
+	for (; readout->cursor.source < set->n_sources; readout->cursor.source++) {
+		struct note note = {
+			.kind = NOTE_OFFER,
+			.event = readout->grant.event,
+			.builder = readout->grant.builder,
+			.attempt = readout->grant.attempt,
+			.source = set->ids[readout->cursor.source],
+		};
+
+		readout_roce_place(readout->roce, note.event, readout->cursor.source, &note);
+		if (!mailbox_put(readout->parameters.to_control, &note))
+			return false;
+	}
+	counter_add(&readout->counters.blocks, set->n_sources);
+	return true;
+}
+
+// An event goes to RoCE as a whole; it is the event under way until its packets have left.
+static bool step_roce(struct readout *readout, uint64_t now)
+{
+	unsigned n_sources = readout->parameters.set->n_sources;
+
+	if (readout_roce_is_read(readout->roce))
+		return offer(readout);
+	if (!readout->posted) {
+		readout->posted = readout_roce_post(readout->roce, &readout->grant);
+		return readout->posted;
+	}
+	if (send_packet(readout, now))
+		return true;
+	if (!readout_roce_is_sent(readout->roce, readout->grant.builder, now))
+		return false;
+	counter_add(&readout->counters.blocks, n_sources);
+	readout->cursor.source = n_sources;
+	return true;
+}
+
 // One step; false if nothing can be done now.
 static bool step(struct readout *readout, uint64_t now)
 {
@@ -360,6 +452,9 @@ static bool step(struct readout *readout, uint64_t now)
 	if (readout->cursor.source < readout->parameters.set->n_sources &&
 	    !find_destination(readout, now))
 		return false;
+	if (readout->cursor.source < readout->parameters.set->n_sources && readout->roce != NULL &&
+	    readout->local == NULL)
+		return step_roce(readout, now);
 	if (readout->cursor.source < readout->parameters.set->n_sources)
 		return may_send(readout, now) && send_segment(readout, now);
 	if (!flush_staged(readout) || !say_sent(readout))
@@ -381,6 +476,11 @@ static unsigned readout_poll(struct role *role, uint64_t now)
 	if (n > 0 && readout->sending)
 		readout_pace_adapt(&readout->pace, now);
 	announce(readout, now);
+	if (readout->roce != NULL)
+		n += readout_roce_poll(readout->roce, now);
+	// What has to be sent again does not wait for the next event.
+	while (readout->roce != NULL && made < ROLE_BURST && send_packet(readout, now))
+		made++;
 	while (made < ROLE_BURST && step(readout, now))
 		made++;
 	if (readout->n_staged > 0)
@@ -395,10 +495,14 @@ static bool readout_drain(struct role *role, uint64_t now)
 {
 	struct readout *readout = readout_of(role);
 
-	forget_grants(readout);
+	if (!readout->draining)
+		forget_grants(readout);
+	readout->draining = true;
 	readout->state = CTRL_STOPPED;
 	readout->last = readout->static_next;
 	(void)readout_poll(role, now);
+	if (readout->roce != NULL && !readout_roce_leave(readout->roce, now))
+		return false;
 	return !readout->sending || readout->local == NULL
 		   ? sender_settle(&readout->sender) && readout->sender.n_out == 0
 		   : false;
@@ -410,6 +514,7 @@ static void readout_fini(struct role *role)
 
 	rte_pktmbuf_free_bulk(readout->staged, readout->n_staged);
 	sender_fini(&readout->sender);
+	readout_roce_destroy(readout->roce);
 	send_queue_free(&readout->queue);
 	readout_pace_free(&readout->pace);
 	block_packets_fini(&readout->packets);
@@ -444,6 +549,25 @@ static uint32_t rank_of(const struct config_cluster *cluster)
 	return rank;
 }
 
+static bool make_roce(struct readout *readout, const struct readout_parameters *p)
+{
+	const struct readout_roce_parameters parameters = {
+		.name = p->name,
+		.config = p->config,
+		.port = p->port,
+		.packets = &readout->packets,
+		.sender = &readout->sender,
+		.neighbours = p->neighbours,
+		.responses = p->roce_responses,
+	};
+	char error[READOUT_ROCE_ERROR_SIZE];
+
+	if (p->roce_responses == NULL)
+		return true;
+	readout->roce = readout_roce_create(&parameters, error);
+	return readout->roce != NULL;
+}
+
 static bool make_parts(struct readout *readout, const struct readout_parameters *p)
 {
 	const struct block_packets_parameters packets = {
@@ -466,7 +590,8 @@ static bool make_parts(struct readout *readout, const struct readout_parameters 
 			     phase_ticks(p->config)) ||
 	    !block_packets_init(&readout->packets, &packets) || readout->indices == NULL ||
 	    !readout_pace_make(&readout->pace, p->config, p->set->n_sources, p->mtu,
-			       rte_get_tsc_hz(), rte_rdtsc()))
+			       rte_get_tsc_hz(), rte_rdtsc()) ||
+	    !make_roce(readout, p))
 		return false;
 	for (unsigned i = 0; i < p->set->n_sources; i++)
 		readout->indices[i] = p->sources->index[p->set->ids[i]];
@@ -500,6 +625,11 @@ struct role *readout_role_create(const struct readout_parameters *parameters)
 const struct readout_counters *readout_role_counters(const struct role *role)
 {
 	return &readout_of(role)->counters;
+}
+
+const struct readout_roce *readout_role_roce(const struct role *role)
+{
+	return readout_of(role)->roce;
 }
 
 const struct sender_counters *readout_role_sender_counters(const struct role *role)

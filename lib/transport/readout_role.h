@@ -12,7 +12,8 @@
 // In static mode it sends event e to builder (e mod builders) without being granted, node x
 // beginning x events further within each round of as many events as builders.
 //
-// Segments for a builder of the same process go to it over a link, without a port.
+// Segments for a builder of the same process go to it over a link, without a port. To others they
+// go by UDP, behind an EtherType, or as RoCE messages (readout_roce.h), by the same order and pace.
 #pragma once
 
 #include "config/config.h"
@@ -22,6 +23,7 @@
 #include "port/flow_control.h"
 #include "source/source_set.h"
 #include "transport/neighbours.h"
+#include "transport/readout_roce.h"
 #include "transport/sender.h"
 #include "transport/source_table.h"
 
@@ -39,6 +41,8 @@ struct readout_parameters {
 	struct link **links;                    // one a local builder
 	const struct neighbours *neighbours;
 	struct flow_control *flow_control; // of the port; NULL: none
+	unsigned port;                     // index
+	struct link *roce_responses;       // from the rx role of the port; NULL: not by RoCE
 	struct mailbox *from_control, *to_control;
 	int numa_node;
 };
@@ -62,6 +66,9 @@ struct readout_counters {
 
 // Control thread. NULL if memory ran out.
 struct role *readout_role_create(const struct readout_parameters *parameters);
+
+// NULL where it does not send by RoCE.
+const struct readout_roce *readout_role_roce(const struct role *role);
 
 const struct readout_counters *readout_role_counters(const struct role *role);
 const struct sender_counters *readout_role_sender_counters(const struct role *role);

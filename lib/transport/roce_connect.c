@@ -40,14 +40,35 @@ static void give_back(struct roce_port *port, struct roce_peer *peer)
 	port->free_peers = peer;
 }
 
-// The same for every connection but for its key: no slot lies behind the address.
-static void make_region(const struct roce_port *port, struct roce_peer *peer)
+static void set_region(struct roce_peer *peer, uint32_t rkey, uint64_t address, uint64_t size)
 {
+	peer->rkey = rkey;
+	peer->address = address;
+	peer->size = peer->slot_size = size;
+	peer->slot_mask = UINT64_MAX;
+}
+
+// In a system of nodes the slots of the builder. Else the same for every connection but for its
+// key: no slot lies behind the address.
+static void make_region(const struct roce_port *port, struct roce_peer *peer, unsigned builder)
+{
+	uint32_t rkey;
+
+	if (port->parameters.placements != NULL) {
+		const struct placement *placement = &port->parameters.placements[builder];
+
+		peer->builder = (uint16_t)builder;
+		peer->rkey = placement->rkey;
+		peer->address = placement->address;
+		peer->size = placement->stride * placement->slots;
+		peer->slot_size = placement->slot_size;
+		peer->slot_mask = placement->stride - 1;
+		return;
+	}
 	do {
-		peer->rkey = (uint32_t)rte_rand();
-	} while (peer->rkey == 0);
-	peer->address = BASE_ADDRESS;
-	peer->size = RTE_MIN(port->largest_message, (uint64_t)UINT32_MAX);
+		rkey = (uint32_t)rte_rand();
+	} while (rkey == 0);
+	set_region(peer, rkey, BASE_ADDRESS, RTE_MIN(port->largest_message, (uint64_t)UINT32_MAX));
 }
 
 // --- static queue pairs ---
@@ -61,8 +82,7 @@ static bool open_static(struct roce_port *port, const struct config_queue_pair *
 	};
 	const struct config_roce *roce = port->config;
 	struct roce_peer *peer = take_peer(port);
-	const struct qp_connection connection = {
-		.peer = qp_address_ipv4(config->address),
+	struct qp_connection connection = {
 		.peer_qpn = config->remote_qpn,
 		.local_psn = config->local_psn,
 		.peer_psn = config->remote_psn,
@@ -79,6 +99,7 @@ static bool open_static(struct roce_port *port, const struct config_queue_pair *
 	struct queue_pair *qp =
 	    qp_open(&port->table, services[config->service], config->local_qpn, 0);
 
+	memcpy(connection.peer.bytes, config->address, sizeof(connection.peer.bytes));
 	if (peer == NULL || qp == NULL || !qp_connect(qp, &connection)) {
 		snprintf(error, ROCE_PORT_ERROR_SIZE,
 			 "roce.queue_pairs: queue pair %u cannot be opened: its number's place is "
@@ -86,9 +107,9 @@ static bool open_static(struct roce_port *port, const struct config_queue_pair *
 			 config->local_qpn);
 		return false;
 	}
-	peer->rkey = config->size > 0 ? config->rkey : 0;
-	peer->address = config->virtual_address;
-	peer->size = config->size;
+	peer->config = config;
+	set_region(peer, config->size > 0 ? config->rkey : 0, config->virtual_address,
+		   config->size);
 	return true;
 }
 
@@ -111,7 +132,7 @@ static const struct roce_way *find_way(struct roce_port *port, const struct qp_a
 }
 
 // What a peer that writes has to know is private data of our REP, 16 bytes, big-endian:
-// u64 virtual address | u32 rkey | u32 bytes.
+// u64 virtual address | u32 rkey | u32 bytes; in a system of nodes of the builder's first slot.
 static void accept_peer(struct roce_port *port, const struct cm_event *event, uint64_t now)
 {
 	struct roce_peer *peer = take_peer(port);
@@ -128,10 +149,10 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 		return;
 	}
 	peer->connection = event->id;
-	make_region(port, peer);
+	make_region(port, peer, (uint16_t)(event->port - port->config->cm_service));
 	store_be64(offer, peer->address);
 	store_be32(offer + 8, peer->rkey);
-	store_be32(offer + 12, (uint32_t)peer->size);
+	store_be32(offer + 12, (uint32_t)RTE_MIN(peer->slot_size, (uint64_t)UINT32_MAX));
 	(void)cm_accept(port->cm, event->id, &acceptance, now); // else an event tells of the end
 }
 
@@ -151,8 +172,45 @@ static void end_close(struct roce_port *port)
 	atomic_fetch_add_explicit(&port->changes, 1, memory_order_release);
 }
 
+// The node of this address; n_nodes if it is none's.
+static unsigned node_of(const struct roce_port *port, const struct qp_address *peer)
+{
+	const struct config_cluster *cluster = &port->parameters.config->cluster;
+	unsigned node = 0;
+
+	for (; node < cluster->n_nodes; node++) {
+		const struct qp_address address = qp_address_ipv4(cluster->nodes[node].address);
+
+		if (qp_address_is(&address, peer))
+			break;
+	}
+	return node;
+}
+
+static void begin_reading(struct roce_port *port, const struct cm_event *event)
+{
+	struct roce_peer *peer = roce_peer_of(event->qp);
+	const struct roce_way *way = find_way(port, &event->peer);
+	unsigned node = node_of(port, &event->peer);
+
+	if (way == NULL || node == port->parameters.config->cluster.n_nodes)
+		return; // not heard of: it cannot be asked
+	peer->way = *way;
+	roce_reader_connected(port->reader, node, peer->builder, event->qp);
+}
+
+static void end_reading(struct roce_port *port, const struct cm_event *event)
+{
+	unsigned node = node_of(port, &event->peer);
+
+	if (node < port->parameters.config->cluster.n_nodes)
+		roce_reader_gone(port->reader, node, roce_peer_of(event->qp)->builder, event->qp);
+}
+
 static void end_connection(struct roce_port *port, const struct cm_event *event)
 {
+	if (event->qp != NULL && port->reader != NULL)
+		end_reading(port, event);
 	if (event->qp != NULL)
 		begin_close(port, event->qp);
 	cm_release(port->cm, event->id);
@@ -175,6 +233,8 @@ static void serve_cm_events(struct roce_port *port, uint64_t now)
 				accept_peer(port, &event, now);
 			break;
 		case CM_ESTABLISHED:
+			if (port->reader != NULL)
+				begin_reading(port, &event);
 			break;
 		case CM_REFUSED:
 		case CM_FAILED:
@@ -185,18 +245,19 @@ static void serve_cm_events(struct roce_port *port, uint64_t now)
 	}
 }
 
-// The messages are small and lie in one buffer.
 void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
 			  const struct roce_packet *packet, const uint8_t *bytes,
 			  const struct net_frame *frame, const struct qp_address *source,
 			  uint64_t now)
 {
 	uint32_t offset = frame->payload_offset + packet->payload_offset;
+	uint32_t size = RTE_MIN(packet->payload_size, ROCE_CM_MAD_SIZE);
+	uint8_t copy[ROCE_CM_MAD_SIZE];
+	struct roce_packet message = *packet;
 
-	if (port->cm == NULL || mbuf->nb_segs != 1)
-		return;
+	message.payload_size = size; // a MAD is not larger
 	roce_learn_way(port, way_to(port, source), bytes, frame, source, 1);
-	cm_receive(port->cm, packet, bytes + offset, source, now);
+	cm_receive(port->cm, &message, rte_pktmbuf_read(mbuf, offset, size, copy), source, now);
 	serve_cm_events(port, now);
 	port->next_look = now;
 }
@@ -234,7 +295,7 @@ static bool judge_board(void *context, uint32_t source_ip, const struct feroce_q
 		port->offered = take_peer(port);
 	if (port->offered == NULL || port->leaving)
 		return false;
-	make_region(port, port->offered);
+	make_region(port, port->offered, 0);
 	*offer = (struct feroce_offer){
 		.base = port->offered->address,
 		.rkey = port->offered->rkey,
@@ -351,7 +412,7 @@ static bool make_cm(struct roce_port *port)
 {
 	const struct config_roce *roce = port->config;
 	const uint32_t n = port->table.mask + 1;
-	const struct cm_parameters parameters = {
+	struct cm_parameters parameters = {
 		.table = &port->table,
 		.address = port->own4,
 		.guid = rte_rand(),
@@ -367,11 +428,20 @@ static bool make_cm(struct roce_port *port)
 		.timeout_code = roce->timeout,
 		.retry_count = roce->retry_count,
 		.rnr_retry = roce->rnr_retry,
-		.max_reads = 1,
+		.max_reads = port->reader != NULL ? ROCE_READS : 1,
 	};
 
+	if (port->parameters.port->has_address6)
+		memcpy(parameters.address6.bytes, port->parameters.port->address6,
+		       sizeof(parameters.address6.bytes));
 	port->cm = cm_create(&parameters);
-	return port->cm != NULL && cm_listen(port->cm, roce->cm_service);
+	if (port->cm == NULL || !cm_listen(port->cm, roce->cm_service))
+		return false;
+	for (unsigned i = 1; port->parameters.placements != NULL && i < port->parameters.n_builders;
+	     i++)
+		if (!cm_listen(port->cm, (uint16_t)(roce->cm_service + i)))
+			return false;
+	return true;
 }
 
 static bool make_feroce(struct roce_port *port)

@@ -9,13 +9,6 @@
 
 #define HOP_LIMIT 64
 
-static bool is_ipv4(const struct qp_address *address)
-{
-	static const uint8_t prefix[12] = { [10] = 0xFF, [11] = 0xFF };
-
-	return memcmp(address->bytes, prefix, sizeof(prefix)) == 0;
-}
-
 static size_t ethernet_size(const struct roce_way *way)
 {
 	return NET_ETH_SIZE + (way->vlan_tci != 0 ? NET_VLAN_SIZE : 0);
@@ -23,8 +16,8 @@ static size_t ethernet_size(const struct roce_way *way)
 
 size_t roce_frame_headers_size(const struct roce_way *way)
 {
-	return ethernet_size(way) + (is_ipv4(&way->peer) ? NET_IPV4_SIZE : NET_IPV6_SIZE) +
-	       NET_UDP_SIZE;
+	return ethernet_size(way) +
+	       (qp_address_is_ipv4(&way->peer) ? NET_IPV4_SIZE : NET_IPV6_SIZE) + NET_UDP_SIZE;
 }
 
 static size_t write_ipv6(uint8_t *bytes, const struct roce_way *way, uint32_t size)
@@ -59,7 +52,7 @@ size_t roce_frame_headers(uint8_t *bytes, const struct roce_way *way, uint32_t s
 		.dscp_ecn = (uint8_t)(way->dscp << 2),
 	};
 
-	if (!is_ipv4(&way->peer))
+	if (!qp_address_is_ipv4(&way->peer))
 		return write_ipv6(bytes, way, size);
 	memcpy(udp.source_mac.bytes, way->own_mac, sizeof(udp.source_mac.bytes));
 	memcpy(udp.destination_mac.bytes, way->peer_mac, sizeof(udp.destination_mac.bytes));

@@ -69,6 +69,24 @@ void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
 	send(port, &roce_peer_of(qp)->way, headers, sizeof(headers));
 }
 
+// What has been offered is asked for.
+static void poll_reader(struct roce_port *port, uint64_t now)
+{
+	struct note notes[ROLE_BURST];
+	unsigned n = mailbox_take(port->parameters.offers, notes, ROLE_BURST);
+	struct requester_packet packet;
+
+	for (unsigned i = 0; i < n; i++)
+		roce_reader_offer(port->reader, &notes[i]);
+	while (port->n_pending < ROCE_PENDING_MOST &&
+	       roce_reader_poll(port->reader, now, &packet)) {
+		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
+
+		send(port, &roce_peer_of(packet.qp)->way, headers,
+		     roce_headers_encode(headers, &packet.header));
+	}
+}
+
 unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **mbufs, unsigned max)
 {
 	struct responder_reply reply;
@@ -81,6 +99,8 @@ unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **
 			roce_keep_cnp(port, reply.qp);
 	}
 	roce_connect_poll(port, now);
+	if (port->reader != NULL)
+		poll_reader(port, now);
 	n = RTE_MIN(max, port->n_pending);
 	memcpy(mbufs, port->pending, n * sizeof(*mbufs));
 	port->n_pending -= n;
@@ -128,9 +148,22 @@ static bool make_engines(struct roce_port *port, char *error)
 		.max_reads = 1,
 	};
 
+	const struct roce_reader_parameters reader = {
+		.config = port->parameters.config,
+		.table = &port->table,
+		.sources = port->parameters.sources,
+	};
+
 	if (!qp_table_create(&port->table, RTE_MAX(roce->max_queue_pairs, 2u)))
 		return false;
+	if (port->parameters.placements != NULL)
+		port->table.fixed_mask = QP_NUMBER_SIDE;
 	port->responder = responder_create(&responder);
+	if (port->parameters.offers != NULL) {
+		port->reader = roce_reader_create(&reader);
+		if (port->reader == NULL)
+			return false;
+	}
 	return port->responder != NULL && roce_connect_create(port, error);
 }
 
@@ -164,12 +197,18 @@ void roce_port_destroy(struct roce_port *port)
 		return;
 	rte_pktmbuf_free_bulk(port->pending, port->n_pending);
 	roce_connect_destroy(port);
+	roce_reader_destroy(port->reader);
 	responder_destroy(port->responder);
 	qp_table_destroy(&port->table);
 	free(port);
 }
 
 // --- for telemetry ---
+
+const struct roce_reader_counters *roce_port_reader_counters(const struct roce_port *port)
+{
+	return port->reader != NULL ? roce_reader_counters(port->reader) : NULL;
+}
 
 const struct roce_port_counters *roce_port_counters(const struct roce_port *port)
 {

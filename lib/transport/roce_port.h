@@ -8,8 +8,9 @@
 //
 // A message, SEND or WRITE, is one MFP: its header, in the first packet, says event, length and
 // source, so that each further packet is a segment without another look at the payload. A WRITE
-// names rkey and address of its connection's region, which are checked on every packet; where the
-// bytes lie in the slot is the builder's business, so nothing on the wire can write elsewhere.
+// names rkey and address of its connection's region, in a system of nodes of a slot of its
+// builder's, which are checked on every packet; where the bytes lie in the slot is the builder's
+// business, so nothing on the wire can write elsewhere.
 //
 // Where a builder has no slot for the event that an RC message would begin, its first packet gets
 // an RNR NAK: its source waits, others need not (roce_slots.h).
@@ -17,11 +18,14 @@
 // Threads: the rx role's lcore; the counters may be read by others at any time.
 #pragma once
 
+#include "cluster/placement.h"
 #include "config/config.h"
+#include "pipeline/mailbox.h"
 #include "roce/connection.h"
 #include "roce/feroce.h"
 #include "roce/responder.h"
 #include "transport/roce_frame.h"
+#include "transport/roce_reader.h"
 #include "transport/roce_slots.h"
 #include "transport/segment.h"
 #include "transport/source_table.h"
@@ -38,6 +42,11 @@ struct roce_port_parameters {
 	const struct source_table *sources;
 	struct roce_slots *slots; // of the builders
 	unsigned n_builders;
+	// In a system of nodes: where the builders' slots lie; a connection is for one builder, the
+	// one whose number was added to cm_service. Else NULL: the event says which builder it is
+	// for.
+	const struct placement *placements;
+	struct mailbox *offers;   // from the control role: blocks that are to be read; NULL: none
 	struct rte_mempool *pool; // mbufs with room for ROCE_PORT_BUFFER bytes
 	int numa_node;
 };
@@ -115,6 +124,8 @@ void roce_port_sent(struct roce_port *port, unsigned sent, unsigned not_sent);
 // answered; to be called, between polls, until it is true or patience ends.
 bool roce_port_leave(struct roce_port *port, uint64_t now);
 
+// NULL where nothing is read.
+const struct roce_reader_counters *roce_port_reader_counters(const struct roce_port *port);
 const struct roce_port_counters *roce_port_counters(const struct roce_port *port);
 // NULL where connections are not made by RDMA CM.
 const struct cm_counters *roce_port_cm_counters(const struct roce_port *port);

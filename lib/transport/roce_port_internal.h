@@ -11,6 +11,7 @@
 #include "transport/roce_port.h"
 
 #define ROCE_PENDING_MOST 64u
+#define ROCE_READS        16u  // of a peer, outstanding
 #define ROCE_WAYS         256u // of peers that sent connection messages, a power of two
 
 // What belongs to a queue pair beside the engines' state: its `user`.
@@ -19,12 +20,18 @@ struct roce_peer {
 	uint32_t rkey;       // of its region; 0: none
 	uint64_t address;    // of the region
 	uint64_t size;       // of the region
+	uint64_t slot_size;  // it consists of slots of so many bytes
+	uint64_t slot_mask;  // of the address within a slot
+	uint16_t builder;    // that the connection is for, in a system of nodes
 	uint32_t connection; // of RDMA CM, 0: none
+	// As queue_pairs says
+	const struct config_queue_pair *config; // NULL: it is not of there
 	// The message under way
 	bool is_mfp;
 	uint64_t event_id;
 	uint32_t length;
 	uint16_t source;        // index, or SOURCE_UNKNOWN, SOURCE_UNEXPECTED
+	uint16_t to;            // builder
 	struct roce_peer *next; // free one
 };
 
@@ -33,8 +40,9 @@ struct roce_port {
 	const struct config_roce *config;
 	struct qp_table table;
 	struct responder *responder;
-	struct cm *cm;         // NULL: not used
-	struct feroce *feroce; // the same
+	struct roce_reader *reader; // NULL: nothing is read
+	struct cm *cm;              // NULL: not used
+	struct feroce *feroce;      // the same
 	struct roce_peer *peers, *free_peers;
 	struct roce_peer *offered;       // to the next FERoCE board
 	struct roce_way ways[ROCE_WAYS]; // by the address of the peer, who was heard last
@@ -77,7 +85,7 @@ void roce_learn_way(const struct roce_port *port, struct roce_way *way, const ui
 bool roce_connect_create(struct roce_port *port, char *error);
 void roce_connect_destroy(struct roce_port *port);
 
-// A packet to QP 1.
+// A packet to QP 1, where there is a manager behind it.
 void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
 			  const struct roce_packet *packet, const uint8_t *bytes,
 			  const struct net_frame *frame, const struct qp_address *source,

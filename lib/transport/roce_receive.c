@@ -69,6 +69,20 @@ static struct qp_address source_of(const uint8_t *bytes, const struct net_frame 
 	return address;
 }
 
+static uint16_t builder_of(const struct roce_port *port, const struct roce_peer *peer)
+{
+	if (port->parameters.placements != NULL)
+		return peer->builder;
+	return (uint16_t)remainder_of(divide(peer->event_id, &port->packing), &port->builders);
+}
+
+// Whether the queue pair is for another source.
+static bool is_foreign(const struct roce_peer *peer, uint16_t source_id)
+{
+	return peer->config != NULL && peer->config->has_source &&
+	       peer->config->source != source_id;
+}
+
 // The first packet of a message says what it is. A WRITE says, too, how long it will be.
 static void begin_message(const struct roce_port *port, struct roce_peer *peer,
 			  const struct responder_delivery *delivery, const uint8_t *payload,
@@ -81,6 +95,9 @@ static void begin_message(const struct roce_port *port, struct roce_peer *peer,
 	peer->length = load_le32(payload + 4);
 	peer->event_id = load_le64(payload + 8);
 	peer->source = port->parameters.sources->index[load_le16(payload + 16)];
+	if (unlikely(is_foreign(peer, load_le16(payload + 16))) && peer->source < SOURCE_UNEXPECTED)
+		peer->source = SOURCE_UNEXPECTED;
+	peer->to = builder_of(port, peer);
 	peer->is_mfp = !delivery->is_write || delivery->dma_length == peer->length;
 }
 
@@ -101,23 +118,25 @@ static bool has_slot(const struct roce_port *port, const struct queue_pair *qp,
 		     const struct roce_peer *peer, uint64_t now)
 {
 	uint64_t index = divide(peer->event_id, &port->packing);
-	unsigned builder = (unsigned)remainder_of(index, &port->builders);
 
 	if (!peer->is_mfp || peer->source >= SOURCE_UNEXPECTED || port->parameters.n_builders == 0)
 		return true;
 	if (unlikely(peer->event_id == MFP_END_OF_RUN)) {
-		roce_slots_end(port->parameters.slots, builder);
+		roce_slots_end(port->parameters.slots, peer->to);
 		return true;
 	}
-	return roce_slots_admit(port->parameters.slots, builder, index, qp->service != ROCE_RC,
+	return roce_slots_admit(port->parameters.slots, peer->to, index, qp->service != ROCE_RC,
 				now);
 }
 
 static bool may_write(const struct roce_peer *peer, const struct responder_delivery *delivery)
 {
+	uint64_t at = delivery->address - peer->address;
+
 	return peer->rkey != 0 && delivery->rkey == peer->rkey &&
-	       delivery->address >= peer->address && delivery->size <= peer->size &&
-	       delivery->address - peer->address <= peer->size - delivery->size;
+	       delivery->address >= peer->address && at < peer->size &&
+	       delivery->size <= peer->slot_size &&
+	       (at & peer->slot_mask) <= peer->slot_size - delivery->size;
 }
 
 // A packet that the queue pair has found right.
@@ -153,6 +172,7 @@ static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
 	segment->size = delivery->size;
 	segment->length = peer->length;
 	segment->source = peer->source;
+	segment->builder = peer->to;
 	return ROCE_SEGMENT;
 }
 
@@ -185,10 +205,33 @@ static enum roce_result serve_request(struct roce_port *port, struct queue_pair 
 	return result;
 }
 
+static enum roce_result take_response(struct roce_port *port, struct queue_pair *qp,
+				      const struct roce_packet *packet,
+				      const struct datagram *datagram, struct segment *segment)
+{
+	uint32_t payload = datagram->frame->payload_offset + packet->payload_offset;
+	uint32_t at_hand = datagram->header_bytes > payload ? datagram->header_bytes - payload : 0;
+
+	if (roce_reader_receive(port->reader, qp, packet, &datagram->source, datagram->now,
+				datagram->bytes + payload, at_hand, segment) != ROCE_READER_SEGMENT)
+		return ROCE_TAKEN;
+	segment->payload = (uint16_t)payload;
+	return ROCE_SEGMENT;
+}
+
 static bool is_known(const struct roce_way *way, const struct datagram *datagram)
 {
 	return way->source_port != 0 && way->vlan_tci == datagram->frame->vlan_tci &&
 	       memcmp(way->peer_mac, datagram->bytes + 6, 6) == 0;
+}
+
+// Answers go where packets come from, or where the configuration says.
+static void learn_way(const struct roce_port *port, struct roce_peer *peer,
+		      const struct datagram *datagram, uint32_t qpn)
+{
+	roce_learn_way(port, &peer->way, datagram->bytes, datagram->frame, &datagram->source, qpn);
+	if (peer->config != NULL && peer->config->has_mac)
+		memcpy(peer->way.peer_mac, peer->config->mac, sizeof(peer->way.peer_mac));
 }
 
 static enum roce_result dispatch(struct roce_port *port, const struct roce_packet *packet,
@@ -198,7 +241,7 @@ static enum roce_result dispatch(struct roce_port *port, const struct roce_packe
 	struct roce_peer *peer;
 	enum roce_result result;
 
-	if (packet->destination_qpn == ROCE_MANAGEMENT_QPN) {
+	if (packet->destination_qpn == ROCE_MANAGEMENT_QPN && port->cm != NULL) {
 		roce_connect_receive(port, datagram->mbuf, packet, datagram->bytes, datagram->frame,
 				     &datagram->source, datagram->now);
 		counter_add(&port->counters.taken, 1);
@@ -211,9 +254,10 @@ static enum roce_result dispatch(struct roce_port *port, const struct roce_packe
 		return ROCE_TAKEN;
 	}
 	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->way, datagram))
-		roce_learn_way(port, &peer->way, datagram->bytes, datagram->frame,
-			       &datagram->source, qp->qpn);
-	result = serve_request(port, qp, packet, datagram, segment);
+		learn_way(port, peer, datagram, qp->qpn);
+	result = port->reader != NULL && (packet->flags & ROCE_RESPONSE) != 0
+		     ? take_response(port, qp, packet, datagram, segment)
+		     : serve_request(port, qp, packet, datagram, segment);
 	counter_add(result == ROCE_TAKEN ? &port->counters.taken : &port->counters.data, 1);
 	return result;
 }

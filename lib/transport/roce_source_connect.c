@@ -54,21 +54,31 @@ static bool connect_statically(struct roce_source *source, struct lane *lane,
 	return true;
 }
 
+// A capture's connections keep their service where RDMA CM knows it.
+static uint8_t service_of(const struct roce_source *source, const struct lane *lane)
+{
+	unsigned index = (unsigned)(lane - source->lanes);
+
+	if (source->script == NULL)
+		return (uint8_t)roce_source_service(source->config->service);
+	return source->script->streams[index].service == ROCE_UC ? ROCE_UC : ROCE_RC;
+}
+
 static void connect_lanes(struct roce_source *source, uint64_t now)
 {
-	if (source->n_asked == source->n_lanes)
+	if (source->n_asked + source->n_given_up == source->n_lanes)
 		return;
 	for (unsigned i = 0; i < source->n_lanes && source->n_connecting < CONNECTING_MOST; i++) {
 		struct lane *lane = &source->lanes[i];
 		const struct cm_destination destination = {
 			.peer = lane->way.peer,
 			.port = source->config->cm_service,
-			.service = (uint8_t)roce_source_service(source->config->service),
+			.service = service_of(source, lane),
 			.path_mtu = source->path_mtu,
 			.user = lane,
 		};
 
-		if (lane->asked || lane->ready)
+		if (lane->asked || lane->ready || lane->given_up)
 			continue;
 		lane->connection = cm_connect(source->cm, &destination, now);
 		if (lane->connection == 0)
@@ -107,6 +117,8 @@ static void take_end(struct roce_source *source, const struct cm_event *event)
 		source->counters.connected--;
 	} else {
 		source->n_connecting--;
+		lane->given_up = source->script != NULL && ++lane->refusals >= REFUSALS_MOST;
+		source->n_given_up += lane->given_up;
 	}
 	if (source->state < STATE_LEAVE)
 		counter_add(&source->counters.failed, 1);
@@ -144,13 +156,33 @@ void roce_source_poll_cm(struct roce_source *source, uint64_t now)
 	}
 }
 
+// Whether the connections of a capture are one a source. False with one line in error.
+static bool check_streams(const struct roce_source *source, char *error)
+{
+	for (unsigned i = 0; source->script != NULL && i < source->n_lanes; i++) {
+		const struct roce_stream *stream = &source->script->streams[i];
+
+		if (stream->mfps > 0 && !stream->is_mixed)
+			continue;
+		snprintf(error, ROCE_SOURCE_ERROR_SIZE,
+			 "roce.queue_pairs: what was captured of queue pair 0x%x is %s, so none of "
+			 "these stands for it: set roce.connection to \"cm\"",
+			 stream->qpn, stream->mfps > 0 ? "of several sources" : "no MFP");
+		return false;
+	}
+	return true;
+}
+
 bool roce_source_connect_statically(struct roce_source *source, char *error)
 {
+	if (!check_streams(source, error))
+		return false;
 	for (unsigned i = 0; i < source->n_lanes; i++) {
 		const struct config_queue_pair *pair = NULL;
 
 		for (unsigned j = 0; j < source->config->n_queue_pairs && pair == NULL; j++)
-			if (source->config->queue_pairs[j].source == source->parameters.set->ids[i])
+			if (source->config->queue_pairs[j].has_source &&
+			    source->config->queue_pairs[j].source == source->parameters.set->ids[i])
 				pair = &source->config->queue_pairs[j];
 		if (pair == NULL || !connect_statically(source, &source->lanes[i], pair)) {
 			snprintf(error, ROCE_SOURCE_ERROR_SIZE,

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the RoCE source role share: roce_source_role.c (messages and packets) and
-// roce_source_connect.c (how its queue pairs are connected).
+// What the files of the RoCE source role share: roce_source_role.c (messages and packets),
+// roce_source_connect.c (how its queue pairs are connected) and roce_source_script.c (the messages
+// of a capture).
 #pragma once
 
 #include "roce/requester.h"
+#include "source/roce_capture.h"
 #include "transport/block_packets.h"
 #include "transport/dcqcn.h"
 #include "transport/roce_frame.h"
@@ -15,8 +17,8 @@
 #define END_MESSAGE     UINT64_MAX // user of an end-of-run message
 #define CONNECTING_MOST 8u         // queue pairs that are being connected at one time
 #define RESPONSE_NS     200000000u
-#define MAD_ATTRIBUTE   16u // bytes, in a MAD: which message it is
 #define DEPTH           64u // messages posted to a queue pair
+#define REFUSALS_MOST   3u  // of one connection, for a capture's messages
 
 #define FIRST_PORT   49152u
 #define SOURCE_PORTS 16384u
@@ -33,6 +35,10 @@ struct lane {
 	struct roce_way way;
 	struct dcqcn_flow flow;
 	uint8_t end[MFP_HEADER_SIZE]; // the end-of-run block
+	// Kind roce
+	uint64_t next; // message of its stream
+	unsigned refusals;
+	bool given_up; // it is not asked for any more
 };
 
 enum roce_source_state {
@@ -56,12 +62,13 @@ struct roce_source {
 	struct requester *requester;
 	struct cm *cm; // NULL: static
 	struct dcqcn dcqcn;
-	struct lane *lanes; // by source of the set
-	unsigned n_lanes, n_asked, n_connecting;
+	struct lane *lanes;                // by source of the set
+	const struct roce_capture *script; // kind roce; else NULL
+	unsigned n_lanes, n_asked, n_connecting, n_given_up;
 	enum roce_source_state state;
 	bool stopping;
-	uint64_t event; // index
-	unsigned source;
+	uint64_t event;  // index; kind roce: messages posted or skipped
+	unsigned source; // whose turn it is
 	uint64_t last_event;
 	uint64_t start; // TSC
 	double cycles_per_event, ns_per_tick;
@@ -86,3 +93,18 @@ bool roce_source_connect_statically(struct roce_source *source, char *error);
 // Asks for connections, answers, takes what has become of them.
 void roce_source_poll_cm(struct roce_source *source, uint64_t now);
 enum roce_service roce_source_service(enum config_service service);
+
+// roce_source_role.c
+
+// Posts one message, called `user`; false if its queue pair has no room or is not there.
+bool roce_source_post(struct roce_source *source, struct lane *lane,
+		      struct requester_message *message);
+
+// roce_source_script.c
+
+// The bytes of a message by its name, the index in the capture.
+struct source_block roce_source_script_block(const struct roce_source *source, uint64_t message);
+// Posts what is due, each connection's messages in their order; returns how many.
+unsigned roce_source_post_script(struct roce_source *source, uint64_t tsc);
+// Whether all have been posted.
+bool roce_source_script_is_sent(const struct roce_source *source);

@@ -9,11 +9,10 @@
 #include <rte_malloc.h>
 #include <rte_random.h>
 
+#include "transport/roce_answers.h"
 #include "transport/roce_packets.h"
 #include "transport/roce_source_internal.h"
-#include "wire/icrc.h"
 #include "wire/mfp.h"
-#include "wire/net.h"
 
 static struct roce_source *source_of(const struct role *role)
 {
@@ -22,7 +21,7 @@ static struct roce_source *source_of(const struct role *role)
 
 static bool all_ready(const struct roce_source *source)
 {
-	return source->counters.connected == source->n_lanes;
+	return source->counters.connected + source->n_given_up == source->n_lanes;
 }
 
 // --- receiving ---
@@ -35,59 +34,40 @@ static void take_cnp(struct roce_source *source, struct queue_pair *qp, uint64_t
 		dcqcn_cnp(&source->dcqcn, &lane_of(qp)->flow, tsc);
 }
 
-// What asks for a connection is for the receiver of the port, if it has one, not for a source.
-static void take_management(struct roce_source *source, const struct roce_packet *packet,
-			    const uint8_t *mad, const struct qp_address *peer, uint64_t now)
-{
-	if (source->cm == NULL || packet->payload_size < MAD_ATTRIBUTE + 2 ||
-	    load_be16(mad + MAD_ATTRIBUTE) == ROCE_CM_REQ)
-		return;
-	cm_receive(source->cm, packet, mad, peer, now);
-}
-
-static void take_packet(struct roce_source *source, const struct roce_packet *packet,
-			const uint8_t *bytes, const struct net_frame *frame, uint64_t now,
+static void take_packet(struct roce_source *source, const struct roce_answer *answer, uint64_t now,
 			uint64_t tsc)
 {
-	const struct qp_address peer = qp_address_ipv4(load_be32(bytes + frame->l3_offset + 12));
-	struct queue_pair *qp;
+	struct queue_pair *qp = qp_find(&source->table, answer->packet.destination_qpn);
 	struct requester_data data;
 
-	if (packet->destination_qpn == 1) {
-		take_management(source, packet,
-				bytes + frame->payload_offset + packet->payload_offset, &peer, now);
-		return;
-	}
-	qp = qp_find(&source->table, packet->destination_qpn);
-	if (qp == NULL || lane_of(qp) == NULL) {
+	if (qp == NULL || lane_of(qp) == NULL)
 		counter_add(&source->counters.unknown_qp, 1);
-		return;
-	}
-	if ((packet->flags & ROCE_IS_CNP) != 0)
+	else if ((answer->packet.flags & ROCE_IS_CNP) != 0)
 		take_cnp(source, qp, tsc);
 	else
-		(void)requester_receive(source->requester, qp, packet, &peer, now, &data);
+		(void)requester_receive(source->requester, qp, &answer->packet, &answer->peer, now,
+					&data); // of a SEND or WRITE: no data
 }
 
-// Responses are small: what is not in one buffer is no answer to a SEND or WRITE.
-static void take_frame(struct roce_source *source, const struct rte_mbuf *mbuf, uint64_t now,
-		       uint64_t tsc)
+static void take_answer(struct roce_source *source, const struct rte_mbuf *mbuf, uint64_t now,
+			uint64_t tsc)
 {
-	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	struct roce_packet packet;
-	struct net_frame frame;
+	struct roce_answer answer;
 
-	if (mbuf->nb_segs != 1 ||
-	    net_parse(bytes, mbuf->data_len, mbuf->data_len, 0, &frame) != WIRE_OK ||
-	    frame.kind != NET_UDP4 ||
-	    roce_parse(bytes + frame.payload_offset, frame.payload_size, frame.payload_size,
-		       &packet) != WIRE_OK)
-		return;
-	if (source->config->icrc != CONFIG_ICRC_IGNORE && !icrc_verify(bytes, &frame)) {
+	switch (roce_answer_take(mbuf, source->config->icrc != CONFIG_ICRC_IGNORE, &answer)) {
+	case ROCE_ANSWER_NONE:
+		break;
+	case ROCE_ANSWER_BAD_ICRC:
 		counter_add(&source->counters.icrc_errors, 1);
-		return;
+		break;
+	case ROCE_ANSWER_PACKET:
+		take_packet(source, &answer, now, tsc);
+		break;
+	case ROCE_ANSWER_MANAGEMENT:
+		if (source->cm != NULL)
+			cm_receive(source->cm, &answer.packet, answer.payload, &answer.peer, now);
+		break;
 	}
-	take_packet(source, &packet, bytes, &frame, now, tsc);
 }
 
 static unsigned take_responses(struct roce_source *source, uint64_t now, uint64_t tsc)
@@ -96,7 +76,7 @@ static unsigned take_responses(struct roce_source *source, uint64_t now, uint64_
 	unsigned n = link_dequeue(source->responses, mbufs, ROLE_BURST);
 
 	for (unsigned i = 0; i < n; i++)
-		take_frame(source, mbufs[i], now, tsc);
+		take_answer(source, mbufs[i], now, tsc);
 	rte_pktmbuf_free_bulk(mbufs, n);
 	return n;
 }
@@ -109,12 +89,26 @@ static struct source_block block_of(struct roce_source *source, const struct lan
 	const struct packet_segment at = { .event = event,
 					   .source = (unsigned)(lane - source->lanes) };
 
+	if (source->script != NULL)
+		return roce_source_script_block(source, event);
 	if (event == END_MESSAGE)
 		return (struct source_block){ .bytes = lane->end, .size = sizeof(lane->end) };
 	return block_packets_find(&source->packets, &at);
 }
 
-// Posts one message; false if its queue pair has no room or is not there.
+bool roce_source_post(struct roce_source *source, struct lane *lane,
+		      struct requester_message *message)
+{
+	if (lane->qp->service == ROCE_UD) {
+		message->peer_qpn = lane->qp->peer_qpn;
+		message->qkey = source->config->q_key;
+	}
+	if (!requester_post(source->requester, lane->qp, message))
+		return false;
+	source->outstanding++;
+	return true;
+}
+
 static bool post(struct roce_source *source, struct lane *lane, uint64_t event)
 {
 	static const bool writes[] = {
@@ -139,14 +133,7 @@ static bool post(struct roce_source *source, struct lane *lane, uint64_t event)
 		return false;
 	block = block_of(source, lane, event);
 	message.length = block.size;
-	if (lane->qp->service == ROCE_UD) {
-		message.peer_qpn = lane->qp->peer_qpn;
-		message.qkey = source->config->q_key;
-	}
-	if (!requester_post(source->requester, lane->qp, &message))
-		return false;
-	source->outstanding++;
-	return true;
+	return roce_source_post(source, lane, &message);
 }
 
 static bool is_due(const struct roce_source *source, uint64_t tsc)
@@ -192,9 +179,11 @@ static bool make_packet(struct roce_source *source, const struct requester_packe
 {
 	struct lane *lane = lane_of(packet->qp);
 	struct source_block block = block_of(source, lane, packet->user);
-	uint64_t id = packet->user == END_MESSAGE
-			  ? MFP_END_OF_RUN
-			  : block_packets_event_id(&source->packets, packet->user);
+	uint64_t id = packet->user == END_MESSAGE ? MFP_END_OF_RUN
+		      : source->script == NULL
+			  ? block_packets_event_id(&source->packets, packet->user)
+		      : block.size >= MFP_HEADER_SIZE ? load_le64(block.bytes + 8)
+						      : 0; // nothing is named
 	struct rte_mbuf *mbuf =
 	    roce_packets_make(&source->packets.parameters, &lane->way, packet, &block, id,
 			      block.bytes == source->packets.odin_block);
@@ -292,8 +281,11 @@ static void next_state(struct roce_source *source, uint64_t now, uint64_t tsc)
 		}
 		break;
 	case STATE_EVENTS:
-		if (source->source == 0 &&
-		    (source->stopping || source->event >= source->last_event))
+		if (source->script != NULL) {
+			if (source->stopping || roce_source_script_is_sent(source))
+				source->state = STATE_SETTLE;
+		} else if (source->source == 0 &&
+			   (source->stopping || source->event >= source->last_event))
 			source->state = STATE_END_OF_RUN;
 		break;
 	case STATE_END_OF_RUN:
@@ -327,7 +319,8 @@ static unsigned roce_source_poll(struct role *role, uint64_t tsc)
 	if (source->cm != NULL)
 		roce_source_poll_cm(source, now);
 	if (source->state == STATE_EVENTS)
-		done += post_events(source, tsc);
+		done += source->script != NULL ? roce_source_post_script(source, tsc)
+					       : post_events(source, tsc);
 	if (source->state == STATE_END_OF_RUN)
 		done += post_ends(source);
 	done += send_packets(source, now, tsc);
@@ -482,6 +475,7 @@ struct role *roce_source_role_create(const struct roce_source_parameters *parame
 	source->flow_control = parameters->flow_control;
 	source->port = find_port(p->config, p->generator->port);
 	source->n_lanes = p->set->n_sources;
+	source->script = p->set->script;
 	source->last_event = p->generator->events > 0 ? p->generator->events : UINT64_MAX;
 	source->cycles_per_event = p->generator->rate > 0 ? hz / p->generator->rate : 0;
 	source->ns_per_tick = 1e9 / hz;

@@ -35,6 +35,8 @@ struct rx {
 	uint16_t udp_port, udp_ports;
 	uint16_t control_port; // 0: none
 	bool by_port;          // the UDP port names the builder
+	bool in_system;        // of nodes
+	bool granted;          // by an event manager is what comes
 	uint32_t polls;
 	double ns_per_tick;
 	uint64_t last_packet; // TSC
@@ -121,6 +123,24 @@ static bool take_pause(struct rx *rx, struct rte_mbuf *mbuf)
 	return true;
 }
 
+// What IPv6 neighbours ask. False, and the packet untouched, if it is not for the port's address.
+static bool answer_icmp6(struct rx *rx, uint8_t *bytes, uint32_t size,
+			 const struct net_frame *frame)
+{
+	const struct net_mac *mac = (const struct net_mac *)rx->parameters.mac;
+	const uint8_t *address = rx->parameters.port->address6;
+
+	if (net_neighbour_answer(bytes, frame, size, mac, address)) {
+		counter_add(&rx->counters.arp, 1);
+		return true;
+	}
+	if (net_icmp6_echo_answer(bytes, frame, size, mac, address)) {
+		counter_add(&rx->counters.icmp_echo, 1);
+		return true;
+	}
+	return false;
+}
+
 // Everything that is no segment.
 static void serve_other(struct rx *rx, struct rte_mbuf *mbuf, const struct net_frame *frame)
 {
@@ -142,6 +162,11 @@ static void serve_other(struct rx *rx, struct rte_mbuf *mbuf, const struct net_f
 	if (frame->kind == NET_ICMP4 && answerable &&
 	    net_icmp_echo_answer(bytes, frame, mbuf->data_len, mac, port->address)) {
 		counter_add(&rx->counters.icmp_echo, 1);
+		reply(rx, mbuf);
+		return;
+	}
+	if (frame->kind == NET_ICMP6 && port->has_address6 && mbuf->nb_segs == 1 &&
+	    answer_icmp6(rx, bytes, mbuf->data_len, frame)) {
 		reply(rx, mbuf);
 		return;
 	}
@@ -321,8 +346,12 @@ static bool give_response(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 	if (!all && header_bytes >= frame->payload_offset + ROCE_BTH_SIZE) {
 		uint32_t flags = roce_opcodes[bth[0]].flags;
 
-		all = (flags & (ROCE_RESPONSE | ROCE_IS_CNP)) != 0;
-		both = !all && (load_be32(bth + 4) & ROCE_24_BITS) == 1;
+		uint32_t qpn = load_be32(bth + 4) & ROCE_24_BITS;
+
+		// In a system the number tells, else the kind.
+		all = rx->in_system ? (qpn & QP_NUMBER_SIDE) != 0
+				    : (flags & (ROCE_RESPONSE | ROCE_IS_CNP)) != 0;
+		both = !all && qpn == 1;
 	}
 	if (both) {
 		struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, mbuf->pool, 0, UINT32_MAX);
@@ -369,7 +398,7 @@ static void serve_roce(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byte
 	segment->arrival = rx->last_packet;
 	counter_add(&rx->counters.segments, 1);
 	counter_add(&rx->source_counters[segment->source].segments, 1);
-	stage(rx, mbuf, (unsigned)remainder_of(segment->event_index, &rx->builders));
+	stage(rx, mbuf, segment->builder);
 }
 
 // Serves a packet of which header_bytes are at hand. False if those were too few to tell what it
@@ -467,6 +496,12 @@ static bool links_have_room(struct rx *rx)
 	return true;
 }
 
+// Of a builder. Slots of events that are granted and not built are promised, and not what runs out.
+static uint64_t slots_in_use(const struct rx *rx, const struct evring *ring)
+{
+	return rx->granted ? evring_outstanding(ring) : evring_used(ring);
+}
+
 // How full things are behind the port: the fullest link, and the builder with the fewest free
 // slots.
 static void observe(struct rx *rx)
@@ -478,7 +513,7 @@ static void observe(struct rx *rx)
 		const struct link *link = p->links[i];
 		uint64_t links = (uint64_t)rte_ring_count(link->ring) * PAUSE_FULL / link->depth;
 		uint64_t slots =
-		    RTE_MIN(evring_used(p->rings[i]) * PAUSE_FULL / evring_slots(p->rings[i]),
+		    RTE_MIN(slots_in_use(rx, p->rings[i]) * PAUSE_FULL / evring_slots(p->rings[i]),
 			    (uint64_t)PAUSE_FULL);
 
 		occupancy.links = RTE_MAX(occupancy.links, (uint32_t)links);
@@ -608,6 +643,9 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->packing = divisor_make(parameters->config->sources.packing);
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	rx->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
+	rx->granted = parameters->config->cluster.n_nodes > 0 &&
+		      parameters->config->event_manager.mode != CONFIG_MODE_STATIC;
+	rx->in_system = parameters->config->cluster.n_nodes > 0;
 	if (transport->kind == CONFIG_TRANSPORT_ETH)
 		rx->ether_type = transport->ether_type;
 	rx->udp_port = transport->udp_port;

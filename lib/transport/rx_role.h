@@ -48,8 +48,8 @@ struct rx_parameters {
 // Written by the role's lcore, read by telemetry.
 struct rx_counters {
 	uint64_t packets;
-	uint64_t bytes; // of packets, without FCS
-	uint64_t arp;
+	uint64_t bytes;           // of packets, without FCS
+	uint64_t arp;             // and neighbour solicitations that were answered
 	uint64_t icmp_echo;       // answered
 	uint64_t control;         // handed to the control role
 	uint64_t control_dropped; // that it had no room for; they are sent again

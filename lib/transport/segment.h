@@ -15,4 +15,5 @@ struct segment {
 	uint32_t length;      // bytes of the whole block
 	uint16_t payload;     // bytes from the packet's start to the payload
 	uint16_t source;      // index into the run's expected sources
+	uint16_t builder;     // of this process; of RoCE segments only
 };

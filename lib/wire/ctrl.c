@@ -27,6 +27,7 @@ static const char *const type_names[CTRL_N_TYPES] = {
 	[CTRL_ADOPT] = "adopt",
 	[CTRL_BYE] = "bye",
 	[CTRL_PROGRESS] = "progress",
+	[CTRL_OFFER] = "offer",
 };
 
 static const char *const run_state_names[CTRL_N_RUN_STATES] = {

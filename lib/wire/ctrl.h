@@ -136,6 +136,7 @@ enum ctrl_type {
 	CTRL_ADOPT = 17,
 	CTRL_BYE = 18,
 	CTRL_PROGRESS = 19,
+	CTRL_OFFER = 20,
 	CTRL_N_TYPES
 };
 
@@ -164,20 +165,28 @@ enum ctrl_run_state {
 // "idle", "configured", ...; "unknown" outside the range. Never NULL.
 const char *ctrl_run_state_name(unsigned state);
 
+enum ctrl_register_flag {
+	CTRL_EXCLUDED = 1, // by the operator, as the manager has said last
+};
+
 // REGISTER, node to manager: who I am. First in each session, before anything else.
 //    4 u32 roles, a sum of enum ctrl_role | 8 u64 hash of the configuration
 //   16 u32 run number, 0: none | 20 u16 builders, 0 to 64 | 22 u16 sources, 0 to 4096
 //   24 u64 bytes of events that the node can hold for its sources | 32 name, 32 bytes, 0-padded
+//   64 u64 known from: builders of this node have had no event from here on of which this process
+//   does not know | 72 u32 flags | 76 u32 0
 struct ctrl_register {
 	uint64_t config_hash;
 	uint64_t buffer_bytes;
+	uint64_t known_from; // event
 	uint32_t roles;
+	uint32_t flags; // enum ctrl_register_flag
 	uint32_t run;
 	uint16_t n_builders;
 	uint16_t n_sources;
 	char name[CTRL_NAME_SIZE];
 };
-#define CTRL_REGISTER_SIZE 64u
+#define CTRL_REGISTER_SIZE 80u
 
 enum ctrl_verdict {
 	CTRL_ACCEPTED = 0,
@@ -522,11 +531,15 @@ enum ctrl_step {
 	CTRL_N_STEPS
 };
 
+enum ctrl_progress_flag {
+	CTRL_REPEATED = 1, // of PUBLISH: it may have been handed out before
+};
+
 // PROGRESS: how far an event is. A builder holds what it has built: it says DONE, the manager
 // answers PUBLISH or WITHDRAW, and the builder PUBLISHED. So an event that was granted again, when
 // its builder was thought dead, is handed out once.
 //    4 u16 builder | 6 u16 step | 8 u64 event | 16 u32 slot | 20 u32 generation | 24 u16 attempt
-//   26 u16 0 | 28 u32 run number
+//   26 u16 flags | 28 u32 run number
 struct ctrl_progress {
 	uint64_t event;
 	uint32_t slot;
@@ -534,9 +547,32 @@ struct ctrl_progress {
 	uint32_t run;
 	uint16_t builder;
 	uint16_t attempt;
-	uint16_t step; // enum ctrl_step
+	uint16_t step;  // enum ctrl_step
+	uint16_t flags; // enum ctrl_progress_flag
 };
 #define CTRL_PROGRESS_SIZE 32u
+
+// OFFER, source node to builder (pull by RDMA READ): the answer to REQUEST, before PROGRESS `sent`:
+// these blocks of the event lie here, until RELEASE.
+//    4 u16 builder | 6 u16 n, >= 1 | 8 u64 event | 16 u32 rkey | 20 u32 run number | 24 u16 attempt
+//   26 u16 0 | 28 u32 0
+//   32 blocks, 16 bytes each: 0 u64 address | 8 u32 bytes | 12 u16 source id | 14 u16 0
+struct ctrl_block {
+	uint64_t address;
+	uint32_t length;
+	uint16_t source; // id
+};
+
+struct ctrl_offer {
+	const uint8_t *blocks; // see ctrl_block_at()
+	uint64_t event;
+	uint32_t rkey;
+	uint32_t run;
+	uint16_t builder;
+	uint16_t attempt;
+	uint16_t n;
+};
+#define CTRL_OFFER_SIZE(n) (32u + 16u * (n))
 
 size_t ctrl_put_register(uint8_t *bytes, size_t capacity, const struct ctrl_register *in);
 size_t ctrl_put_welcome(uint8_t *bytes, size_t capacity, const struct ctrl_welcome *in);
@@ -560,6 +596,8 @@ size_t ctrl_put_adopt(uint8_t *bytes, size_t capacity, const struct ctrl_adopt *
 		      const struct ctrl_held *entries);
 size_t ctrl_put_bye(uint8_t *bytes, size_t capacity, const struct ctrl_bye *in);
 size_t ctrl_put_progress(uint8_t *bytes, size_t capacity, const struct ctrl_progress *in);
+size_t ctrl_put_offer(uint8_t *bytes, size_t capacity, const struct ctrl_offer *in,
+		      const struct ctrl_block *blocks);
 
 // Each decodes a record of its type (of both, EXCLUDE and INCLUDE, for ctrl_get_member()); another
 // type is refused as BAD_MAGIC. Texts and names are closed with a 0, and what cannot be printed is
@@ -585,10 +623,12 @@ enum wire_error ctrl_get_run_report(const struct ctrl_record *record, struct ctr
 enum wire_error ctrl_get_adopt(const struct ctrl_record *record, struct ctrl_adopt *out);
 enum wire_error ctrl_get_bye(const struct ctrl_record *record, struct ctrl_bye *out);
 enum wire_error ctrl_get_progress(const struct ctrl_record *record, struct ctrl_progress *out);
+enum wire_error ctrl_get_offer(const struct ctrl_record *record, struct ctrl_offer *out);
 
 // Entries of a decoded list, index < n.
 struct ctrl_credit ctrl_credit_at(const struct ctrl_credit_list *list, unsigned index);
 struct ctrl_held ctrl_held_at(const struct ctrl_adopt *adopt, unsigned index);
+struct ctrl_block ctrl_block_at(const struct ctrl_offer *offer, unsigned index);
 
 // Is the bit of a source's index set in a mask of n words? Bits beyond the mask are not.
 static inline bool ctrl_mask_bit(const uint8_t *mask, unsigned n_words, unsigned index)

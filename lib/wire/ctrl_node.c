@@ -21,6 +21,8 @@ size_t ctrl_put_register(uint8_t *bytes, size_t capacity, const struct ctrl_regi
 	store_le16(bytes + 22, in->n_sources);
 	store_le64(bytes + 24, in->buffer_bytes);
 	ctrl_put_text(bytes + 32, in->name, CTRL_NAME_SIZE);
+	store_le64(bytes + 64, in->known_from);
+	store_le32(bytes + 72, in->flags);
 	return CTRL_REGISTER_SIZE;
 }
 
@@ -38,6 +40,8 @@ enum wire_error ctrl_get_register(const struct ctrl_record *record, struct ctrl_
 	out->n_sources = load_le16(bytes + 22);
 	out->buffer_bytes = load_le64(bytes + 24);
 	ctrl_get_text(bytes + 32, out->name, CTRL_NAME_SIZE);
+	out->known_from = load_le64(bytes + 64);
+	out->flags = load_le32(bytes + 72);
 	return check_register(out);
 }
 

@@ -20,6 +20,7 @@ size_t ctrl_put_progress(uint8_t *bytes, size_t capacity, const struct ctrl_prog
 	store_le32(bytes + 16, in->slot);
 	store_le32(bytes + 20, in->generation);
 	store_le16(bytes + 24, in->attempt);
+	store_le16(bytes + 26, in->flags);
 	store_le32(bytes + 28, in->run);
 	return CTRL_PROGRESS_SIZE;
 }
@@ -37,6 +38,7 @@ enum wire_error ctrl_get_progress(const struct ctrl_record *record, struct ctrl_
 	out->slot = load_le32(bytes + 16);
 	out->generation = load_le32(bytes + 20);
 	out->attempt = load_le16(bytes + 24);
+	out->flags = load_le16(bytes + 26);
 	out->run = load_le32(bytes + 28);
 	return check_progress(out);
 }

@@ -102,6 +102,8 @@ static enum wire_error parse_ipv6(const uint8_t *frame, size_t header_bytes, siz
 	out->payload_size = (uint32_t)room;
 	if (ip[6] == NET_PROTO_UDP)
 		return parse_udp(frame, header_bytes, room, NET_UDP6, out);
+	if (ip[6] == NET_PROTO_ICMP6)
+		out->kind = NET_ICMP6;
 	return WIRE_OK;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Ethernet II, IEEE 802.1Q VLAN, IPv4 (RFC 791), IPv6 (RFC 8200), UDP (RFC 768), ARP (RFC 826) and
-// ICMP echo (RFC 792). Addresses are kept as they stand on the wire.
+// Ethernet II, IEEE 802.1Q VLAN, IPv4 (RFC 791), IPv6 (RFC 8200), UDP (RFC 768), ARP (RFC 826),
+// neighbour discovery (RFC 4861) and ICMP echo (RFC 792, RFC 4443). Addresses are kept as they
+// stand on the wire.
 #pragma once
 
 #include "wire/wire.h"
@@ -24,8 +25,9 @@
 #define NET_TYPE_IPV6 0x86DD
 #define NET_TYPE_EVB  0x88B5 // IEEE 802 local experimental EtherType 1
 
-#define NET_PROTO_ICMP 1
-#define NET_PROTO_UDP  17
+#define NET_PROTO_ICMP  1
+#define NET_PROTO_UDP   17
+#define NET_PROTO_ICMP6 58
 
 struct net_mac {
 	uint8_t bytes[6];
@@ -36,6 +38,7 @@ enum net_kind {
 	NET_OTHER,   // a well-formed Ethernet frame that evb does not speak
 	NET_ARP_IP4, // ARP for IPv4 over Ethernet
 	NET_ICMP4,   // ICMP over IPv4
+	NET_ICMP6,   // ICMPv6
 	NET_UDP4,
 	NET_UDP6,
 	NET_ETHER_PAYLOAD, // the EtherType that the caller asked for
@@ -122,6 +125,17 @@ bool net_arp_answer(uint8_t *frame, const struct net_frame *parsed, size_t lengt
 // else or its sender is a group address.
 bool net_icmp_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
 			  const struct net_mac *mac, uint32_t ip);
+
+// The same for ICMPv6.
+bool net_icmp6_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
+			   const struct net_mac *mac, const uint8_t ip[16]);
+
+// Turns a neighbour solicitation for `ip` into the advertisement, in place in a contiguous frame.
+// False, and the frame untouched, if it is something else, its checksum or hop limit is wrong, or
+// it does not say its sender's Ethernet address (as one does that looks whether the address is
+// free).
+bool net_neighbour_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
+			  const struct net_mac *mac, const uint8_t ip[16]);
 
 // "02:00:00:00:00:01" -> MAC; "10.0.0.1" or "10.0.0.1/24" -> host order address and prefix length
 // (32 if none). False if malformed; what is behind the pointers is then unspecified.

@@ -10,6 +10,16 @@
 #define ICMP_ECHO_REQUEST 8
 #define ICMP_ECHO_REPLY   0
 
+#define ICMP6_ECHO_REQUEST 128
+#define ICMP6_ECHO_REPLY   129
+#define ICMP6_SOLICIT      135
+#define ICMP6_ADVERTISE    136
+#define ICMP6_OF_SENDER    1           // option: Ethernet address of who asks
+#define ICMP6_OF_TARGET    2           // of who answers
+#define ICMP6_FLAGS        0x60000000u // solicited, overrides what was known
+#define SOLICIT_SIZE       32u         // with that option
+#define HOP_LIMIT          255         // of neighbours: no router has passed it on
+
 static const struct net_mac broadcast = { { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF } };
 
 // Nobody can be answered at such an address.
@@ -100,5 +110,75 @@ bool net_icmp_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_t
 	// stays wrong, for the asker to see.
 	checksum = load_be16(icmp + 2) + (ICMP_ECHO_REQUEST << 8);
 	store_be16(icmp + 2, (uint16_t)(checksum + (checksum >> 16)));
+	return true;
+}
+
+// The sum of an ICMPv6 message with its pseudo header; a right one folds to 0.
+static uint32_t sum_icmp6(const uint8_t *ip, const uint8_t *icmp, uint32_t size)
+{
+	uint32_t sum = net_checksum_add(size + NET_PROTO_ICMP6, ip + 8, 32);
+
+	return net_checksum_add(sum, icmp, size);
+}
+
+// An ICMPv6 message of a type, to be answered, all of it at hand.
+static bool asks_icmp6(const uint8_t *frame, const struct net_frame *parsed, size_t length,
+		       uint8_t type, uint32_t size)
+{
+	const uint8_t *icmp = frame + parsed->l4_offset;
+
+	return parsed->kind == NET_ICMP6 && parsed->payload_size >= size &&
+	       length >= parsed->l4_offset + (size_t)parsed->payload_size && icmp[0] == type &&
+	       icmp[1] == 0 && !is_group_address(frame + 6);
+}
+
+// Back to who asked, as `ip`.
+static void turn_round(uint8_t *frame, uint8_t *header, const struct net_mac *mac,
+		       const uint8_t ip[16])
+{
+	memcpy(frame, frame + 6, 6);
+	memcpy(frame + 6, mac->bytes, 6);
+	memcpy(header + 24, header + 8, 16);
+	memcpy(header + 8, ip, 16);
+}
+
+bool net_icmp6_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
+			   const struct net_mac *mac, const uint8_t ip[16])
+{
+	uint8_t *header = frame + parsed->l3_offset, *icmp = frame + parsed->l4_offset;
+	uint32_t checksum;
+
+	if (!asks_icmp6(frame, parsed, length, ICMP6_ECHO_REQUEST, ICMP_SIZE) ||
+	    memcmp(header + 24, ip, 16) != 0)
+		return false;
+	turn_round(frame, header, mac, ip);
+	icmp[0] = ICMP6_ECHO_REPLY;
+	// As above; the type rose by one, and the addresses' sum is what it was.
+	checksum = load_be16(icmp + 2) + (uint32_t)(0xFFFF - (1u << 8));
+	store_be16(icmp + 2, (uint16_t)(checksum + (checksum >> 16)));
+	return true;
+}
+
+bool net_neighbour_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
+			  const struct net_mac *mac, const uint8_t ip[16])
+{
+	static const uint8_t nobody[16];
+	uint8_t *header = frame + parsed->l3_offset, *icmp = frame + parsed->l4_offset;
+
+	if (!asks_icmp6(frame, parsed, length, ICMP6_SOLICIT, SOLICIT_SIZE) ||
+	    header[7] != HOP_LIMIT || memcmp(icmp + 8, ip, 16) != 0 ||
+	    icmp[24] != ICMP6_OF_SENDER || icmp[25] != 1 || is_group_address(icmp + 26) ||
+	    header[8] == 0xFF || memcmp(header + 8, nobody, sizeof(nobody)) == 0 ||
+	    net_checksum_fold(sum_icmp6(header, icmp, parsed->payload_size)) != 0)
+		return false;
+	turn_round(frame, header, mac, ip);
+	memcpy(frame, icmp + 26, 6); // who asks says where
+	icmp[0] = ICMP6_ADVERTISE;
+	store_be32(icmp + 4, ICMP6_FLAGS);
+	icmp[24] = ICMP6_OF_TARGET;
+	memcpy(icmp + 26, mac->bytes, 6);
+	store_be16(icmp + 2, 0);
+	// Other options stay as they were.
+	store_be16(icmp + 2, net_checksum_fold(sum_icmp6(header, icmp, parsed->payload_size)));
 	return true;
 }

@@ -60,7 +60,9 @@ class Layout:
     packing: int = 100
     fragment: int = 200
     mtu: int = 1500
-    link: float = 100e6  # bit/s of each builder's link
+    # Of each builder's link, bit/s: slow, so that the nodes, which share few CPUs, are faster, and
+    # what the kernel is late for is short beside what the queue holds.
+    link: float = 25e6
     told: bool = True  # whether the event manager knows it
     queue: int = 60_000  # bytes, in front of the link; 0: the link is not narrow
     rate: float = 0  # events a second that there are; 0: as many as there is room for

@@ -93,6 +93,14 @@ class Namespace:
             probe.bind((self.device, 0))
             return probe.getsockname()[4]
 
+    def enable_ipv6(self, address):
+        """Gives the device an IPv6 address; without, namespaces here have none."""
+        with self.entered():
+            with open(f"/proc/sys/net/ipv6/conf/{self.device}/disable_ipv6", "w",
+                      encoding="ascii") as file:
+                file.write("0")
+        _ip("-n", self.name, "address", "add", address, "dev", self.device, "nodad")
+
     def set_checksum_offload(self, enabled):
         """With the offload, packets leave a veth with UDP checksums that nobody has computed."""
         value = ctypes.create_string_buffer(struct.pack("II", _ETHTOOL_STXCSUM, int(enabled)))

@@ -31,14 +31,24 @@ CNP = 0x81
 ACK, RNR_NAK, NAK = 0, 1, 3  # upper three bits of a syndrome
 NAK_SEQUENCE, NAK_ACCESS = 0x60, 0x62
 
-Address = collections.namedtuple("Address", "mac ip")  # bytes
+Address = collections.namedtuple("Address", "mac ip")  # bytes: 4 of IPv4, 16 of IPv6
+
+# Of an IP header without options: what routers may change, and what follows it: the UDP checksum
+# and the BTH's notification bits.
+MASKED = {20: (1, 8, 10, 11, 26, 27, 32), 40: (1, 2, 3, 7, 46, 47, 52)}
+
+
+def ip_size(ip_packet):
+    return 40 if ip_packet[0] >> 4 == 6 else 20
 
 
 def icrc(ip_packet):
-    """Of an IPv4 packet without options, its last 4 bytes left out."""
+    """Of an IP packet without options, its last 4 bytes left out."""
     masked = bytearray(ip_packet[:-4])
-    for offset in (1, 8, 10, 11, 26, 27, 32):  # TOS, TTL, checksums, BTH's notification bits
+    for offset in MASKED[ip_size(ip_packet)]:
         masked[offset] = 0xFF
+    if ip_size(ip_packet) == 40:
+        masked[0] |= 0x0F  # the rest of the traffic class
     return struct.pack("<I", zlib.crc32(b"\xff" * 8 + masked))
 
 
@@ -51,12 +61,16 @@ def frame(source, destination, headers, payload=b"", source_port=0xC123, tos=0):
     """Headers from the BTH on; padding must be as the BTH says."""
     body = headers + payload + b"\0" * (-len(payload) % 4)
     size = 28 + len(body) + 4
+    udp = struct.pack("!HHHH", source_port, UDP_PORT, size - 20, 0)
+    if len(source.ip) == 16:
+        ip = struct.pack("!IHBB", 6 << 28 | tos << 20, size - 20, socket.IPPROTO_UDP, 64)
+        packet = ip + source.ip + destination.ip + udp + body + b"\0\0\0\0"
+        return destination.mac + source.mac + b"\x86\xdd" + packet[:-4] + icrc(packet)
     ip = struct.pack("!BBHHHBBH4s4s", 0x45, tos, size, 0, 0x4000, 64, socket.IPPROTO_UDP, 0,
                      source.ip, destination.ip)
     total = sum(struct.unpack("!10H", ip))
     total = (total & 0xFFFF) + (total >> 16)
     checksum = struct.pack("!H", 0xFFFF - ((total & 0xFFFF) + (total >> 16)))
-    udp = struct.pack("!HHHH", source_port, UDP_PORT, size - 20, 0)
     packet = ip[:10] + checksum + ip[12:] + udp + body + b"\0\0\0\0"
     return destination.mac + source.mac + b"\x08\x00" + packet[:-4] + icrc(packet)
 
@@ -93,7 +107,7 @@ class Wire:
         self._held = []
         self._socket = namespace.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
-        self._socket.bind((namespace.device, 0x0800))
+        self._socket.bind((namespace.device, 0x86DD if len(own.ip) == 16 else 0x0800))
 
     def __enter__(self):
         return self
@@ -138,20 +152,29 @@ class Wire:
         answers = []
         while select.select([self._socket], [], [], 0 if answers else timeout)[0]:
             data = self._socket.recv(65536)
-            if data[30:34] != self.own.ip or data[23] != socket.IPPROTO_UDP:
-                continue
-            size, = struct.unpack_from("!H", data, 16)
-            packet = data[14:14 + size]
-            if struct.unpack_from("!H", packet, 22)[0] != UDP_PORT:
+            packet = self._packet(data)
+            if packet is None:
                 continue
             check_equal(icrc(packet).hex(), packet[-4:].hex(), "ICRC of an answer")
             check_equal(data[:6], self.own.mac, "Ethernet address of an answer")
-            check_equal(packet[12:16], self.peer.ip, "source of an answer")
             if self._random.random() < self._faults[0]:
                 self.counts["answers lost"] += 1
                 continue
-            answers.append(Answer(packet[28:]))
+            answers.append(Answer(packet[ip_size(packet) + 8:]))
         return answers
+
+    def _packet(self, frame_bytes):
+        """The IP packet, without Ethernet's padding; None if it is no answer to us."""
+        start = ip_size(frame_bytes[14:])
+        size, = struct.unpack_from("!H", frame_bytes, 14 + (4 if start == 40 else 2))
+        packet = frame_bytes[14:14 + size + (40 if start == 40 else 0)]
+        n = len(self.own.ip)
+        if (packet[start - n:start] != self.own.ip or
+                packet[6 if start == 40 else 9] != socket.IPPROTO_UDP or
+                struct.unpack_from("!H", packet, start + 2)[0] != UDP_PORT):
+            return None
+        check_equal(packet[start - 2 * n:start - n], self.peer.ip, "source of an answer")
+        return packet
 
 
 class QueuePair:

@@ -97,7 +97,7 @@ def test_rate_of_grants():
         check_nothing_lost(farm.stop())
     # What grants saved up while the manager was late is at most an event and 5 ms.
     check(rates["wire_share"] < 0.5 * 1.1, f"{rates}")
-    check_equal(one["rate_bytes"], 6250000, "rate of grants")
+    check_equal(one["rate_bytes"], layout.link / 8 / 2, "rate of grants")
     check(abs(one["event_bytes"] / layout.event.wire - 1) < 0.01,
           f"an event takes {layout.event.wire} bytes, the manager says {one['event_bytes']}")
 
@@ -119,7 +119,7 @@ def grants(farm):
 def test_paused_builder():
     """A builder whose slots fill pauses its port; it gets no grants until it goes on, the others
     get its share, and nothing is lost."""
-    layout = Layout(readouts=4, builders=3, packing=50, consumed=True, pfc=True, rate=300,
+    layout = Layout(readouts=4, builders=3, packing=20, slots=64, consumed=True, pfc=True, rate=500,
                     changes={"events": {"deadline": "30s"}, "event_manager": manager()})
     with evbtest.Workspace() as work, Farm(work, layout) as farm:
         farm.start()
@@ -140,6 +140,10 @@ def test_paused_builder():
             check(farm.pfc("b0")["xon_sent"] > 0, "b0 has sent no XON")
             check_equal((farm.sched()["pauses"], farm.pfc("b1")["xoff_sent"]), (1, 0),
                         "pauses of all, and of b1")
+            pfc = farm.pfc("b0")
+            check_equal([key for key in pfc if key.startswith("priority_")], ["priority_3"],
+                        "priorities that are told of")
+            check_equal(pfc["priority_3"]["xon_sent"], pfc["xon_sent"], "XON of priority 3")
             summaries = farm.stop()
     check_nothing_lost(summaries)
 
@@ -223,6 +227,26 @@ def test_moving_suspension():
     check_nothing_lost(summaries)
     for node in farm.builders:
         check(summaries[node]["events"]["complete"] > 0, f"{node} has built nothing")
+
+
+def test_few_credits():
+    """Two credits a builder, consumers that take less than there is: events wait in the sources,
+    polls without a credit are counted, nothing is granted twice or lost."""
+    layout = Layout(readouts=4, builders=2, packing=10, slots=3, queue=0, told=False, consumed=True,
+                    rate=2000, changes={"events": {"deadline": "30s"}, "event_manager": manager()})
+    with evbtest.Workspace() as work, Farm(work, layout) as farm:
+        farm.start()
+        with bottleneck.consumers(work, farm, slow_consumer(), 10_000):
+            farm.wait_for_events(100)
+            sched, credits = farm.sched(), farm.credits()
+            check(sched["stalls_no_credit"] > 0, "no poll went without a credit")
+            check(sched["events_waiting"] > 0, "no event waits")
+            check_equal([one["slots"] for one in credits.values()], [2, 2], "credits")
+            check(all(one["free"] + one["granted"] <= 2 for one in credits.values()),
+                  f"more in flight than there are credits: {credits}")
+            summaries = farm.stop()
+    check_equal((sched["requeued"], sched["regrants"]), (0, 0), "events granted again")
+    check_nothing_lost(summaries)
 
 
 def test_slow_builder():

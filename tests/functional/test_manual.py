@@ -182,6 +182,26 @@ def test_sizing():
     check_page("docs/sizing.md")
 
 
+def test_newcomers_path():
+    """What the tests above type is, in this order, what a newcomer does with the README alone: the
+    demo, two nodes of one's own over a network, telemetry, a replay of what was captured there."""
+    readme = read("README.md")
+    check("](docs/quick-start.md)" in readme and "./dev demo" in readme, "README.md leads nowhere")
+    commands = [command for block in console_blocks(read("docs/quick-start.md"))
+                for command, _ in steps_of(block)]
+    path = ("./dev demo", "ip link add eth0 netns evb-boards type veth", "cat > two.json",
+            "build/evb run two.json --node builder", "build/evb run two.json --node boards",
+            "build/evb stat --name two-builder", "record --pcap capture.pcapng",
+            "build/evb replay capture.pcapng", "build/evb dump --verify --quiet replayed/")
+    at = 0
+    for wanted in path:
+        while at < len(commands) and wanted not in commands[at]:
+            at += 1
+        check(at < len(commands), f"docs/quick-start.md: no {wanted!r} in its place")
+    # What the sandbox has in the place of ./dev is what that runs.
+    check("build/evb run configs/demo.json --duration 10" in read("dev"), "./dev demo runs another")
+
+
 def test_comparison_can_fail():
     """The judge tells what is another line from what is another number."""
     for found, expected, same in (
@@ -249,6 +269,7 @@ def test_manual_pages():
             check(f".Ss {command}\n" in page, f"docs/man/evb.1 has no section {command}")
             section = page.split(f".Ss {command}\n")[1].split("\n.Ss ")[0]
             helped = work.evb(command, "--help").output()
+            check_equal(work.evb("help", command).output(), helped, f"evb help {command}")
             for option in re.findall(r"^ +(?:-\w, +)?--([\w-]+)", helped, re.MULTILINE):
                 check(option in ("help", "usage") or f"Fl -{option}" in section,
                       f"docs/man/evb.1: {command} has no --{option}")

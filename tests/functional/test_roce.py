@@ -4,7 +4,10 @@
 wires that lose, double and reorder. The boards are roce_requester.py's, and share no code with evb.
 """
 
+import os
+import select
 import socket
+import struct
 
 import appliance
 import ejfat_sender
@@ -137,6 +140,50 @@ def test_few_slots():
     lost."""
     pairs, _ = run_boards(["send", "write", "write_imm"], events=200, slots=4, in_turn=False)
     check(pairs[0].counts["rnr"] > 10, f"not held back: {pairs[0].counts}")
+
+
+def ping6(namespace, address, count=3):
+    """Echo requests from the namespace's kernel, which asks for the neighbour first; returns how
+    many were answered right."""
+    answered = 0
+    with namespace.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6) as icmp:
+        for number in range(count):
+            # The kernel fills the checksum in, and looks at that of the answer.
+            head = struct.pack("!HHH", 0, os.getpid() & 0xFFFF, number)
+            payload = os.urandom(100)
+            icmp.sendto(b"\x80\0" + head + payload, (address, 0))
+            while select.select([icmp], [], [], 5)[0]:
+                reply = icmp.recv(65536)
+                if reply[:1] == b"\x81" and reply[4:8] == head[2:]:
+                    answered += reply[8:] == payload
+                    break
+    return answered
+
+
+def test_ipv6():
+    """A host finds evb by neighbour discovery and pings it; boards send by RC and UC."""
+    board = roce_requester.Address(BOARD.mac, socket.inet_pton(socket.AF_INET6, "fd00::99"))
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(1500))
+        net.host.enable_ipv6("fd00::1/64")
+        stream = ejfat_sender.Stream(SOURCES[:2], 300, packing=10, size=(0, 800))
+        evb = configuration(work, net, stream, ["rc", "uc"])
+        evb["ports"][0]["address6"] = "fd00::2"
+        for pair in evb["roce"]["queue_pairs"]:
+            pair["address"] = "fd00::99"
+        evb = work.run(evb, namespace=net.evb)
+        check_equal(ping6(net.host, "fd00::2"), 3, "answers to pings")
+        peer = roce_requester.Address(net.evb.hardware_address(),
+                                      socket.inet_pton(socket.AF_INET6, "fd00::2"))
+        wire = work.enter(roce_requester.Wire(net.host, board, peer))
+        pairs = boards(stream, ["rc", "uc"], ["write_imm", "send"])
+        roce_requester.run(wire, pairs, RATE)
+        summary = evb.end()
+        check_equal(evbtest.drops(summary), {}, "drops")
+        check(summary["packets"]["icmp_echo"] == 3 and summary["packets"]["arp"] > 0,
+              f"what neighbours asked: {summary['packets']}")
+        judge.check_files(work.path("events"), stream.expected())
+        check_equal(pairs[0].msn, pairs[0].messages, "messages that evb says it has")
 
 
 def test_telemetry():

@@ -20,6 +20,7 @@ import frames
 import judge
 import telemetry
 from evbtest import check, check_equal
+from hosts import check_documented
 
 RATE = 500
 SOAK_SECONDS = float(os.environ.get("EVB_SOAK_SECONDS", "20"))
@@ -72,6 +73,7 @@ def refused(work, arguments, begin):
         check(any(line.removeprefix("evb: ").startswith(begin) for line in lines),
               f"no line beginning with {begin!r} from {process.describe()}")
         check_equal(len(lines), 1, f"lines of errors of {process.describe()}")
+        check_documented(lines[0])
 
 
 def test_bad_configurations():

@@ -23,6 +23,7 @@ SOURCES = range(0x1001, 0x1005)
 SERVICE = 19523
 PORTS = {"rping": 7174, "perftest": 18515}
 GUEST_FILES = "/tmp/mfps"
+GUEST_ADDRESS6, PEER_ADDRESS6 = "fd77::a", "fd77::b"
 
 
 @functools.cache
@@ -47,7 +48,7 @@ def guest():
 
 def configuration(work, stream, slots):
     port = {"name": "wire", "profile": "af_packet", "device": rxe.DEVICE, "mtu": rxe.MTU,
-            "address": f"{rxe.PEER_ADDRESS}/24"}
+            "address": f"{rxe.PEER_ADDRESS}/24", "address6": PEER_ADDRESS6}
     return appliance.builder(work, port, stream, slots, transport={"kind": "roce"},
                              roce={"connection": "cm", "cm_service": SERVICE})
 
@@ -67,7 +68,7 @@ def put_files(work, machine, stream):
     return paths
 
 
-def run_verbs(operation, events, slots=256, **faults):
+def run_verbs(operation, events, slots=256, to=rxe.PEER_ADDRESS, **faults):
     """verbs_mfp in the guest sends all events; each is exact."""
     machine = guest()
     with evbtest.Workspace() as work:
@@ -75,7 +76,7 @@ def run_verbs(operation, events, slots=256, **faults):
         evb = work.run(configuration(work, stream, slots), namespace=machine.namespace)
         paths = put_files(work, machine, stream)
         with machine.faults(**faults):
-            said = machine.run("/tmp/verbs_mfp", operation, rxe.PEER_ADDRESS, str(SERVICE),
+            said = machine.run("/tmp/verbs_mfp", operation, to, str(SERVICE),
                                *paths)
             check(f"sent: {(events + 1) * len(stream.sources)} messages" in said, said)
             summary = evb.end()
@@ -93,6 +94,13 @@ def test_send():
 def test_write():
     run_verbs("write_imm", 2500)
     run_verbs("write", 250)
+
+
+def test_ipv6():
+    """The host finds evb by neighbour discovery, and connects."""
+    guest().run("ip", "address", "replace", f"{GUEST_ADDRESS6}/64", "dev", "eth0", "nodad")
+    run_verbs("write_imm", 500, to=PEER_ADDRESS6)
+    run_verbs("send", 100, to=PEER_ADDRESS6)
 
 
 def test_loss():

@@ -109,6 +109,7 @@ FULL = {
             "mtu": 9000,
             "address": "10.0.0.1/24",
             "mac": "02:00:00:00:00:01",
+            "vlan": 4094,
             "rx_queues": 2,
             "rx_descriptors": 1024,
             "tx_descriptors": "512",

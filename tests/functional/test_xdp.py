@@ -234,6 +234,39 @@ def test_faster_than_it_can_receive():
         check(summary["losses"], "losses are not told")
 
 
+def test_as_fast_as_a_kernel_sends():
+    """Ten gigabits of events, sent as fast as the kernel can, which is more than one CPU takes: each
+    packet is counted once, and ping and TCP on the same interface do not notice."""
+    loops = 26
+    with evbtest.Workspace() as work:
+        net = make_network(work, LARGEST_MTU)
+        # Each block is one segment. From the second loop on they are late.
+        stream = ejfat_sender.Stream(SOURCES, 2000, 10, (280, 320))
+        plan = ejfat_sender.Plan(stream, LARGEST_MTU, end_of_run=False)
+        capture = work.path("events.pcap")
+        check_equal(frames.write_capture(capture, plan.frames(framer(net))), plan.good, "frames")
+        evb = start(work, net, appliance.builder(work, port(net, LARGEST_MTU), stream, writers=[]))
+        transfer = TcpTransfer(work, net)
+        replay = work.start("tcpreplay", "--topspeed", "--preload-pcap", f"--loop={loops}",
+                            f"--intf1={net.host.device}", capture, namespace=net.host)
+        check_equal(network.ping(net.host, KERNEL_ADDRESS, count=5), 5, "pings of the kernel")
+        replay.finish()
+        check_equal(replay.status, 0, replay.describe())
+        transfer.check()
+        sent = loops * plan.good
+        found = settled(evb, sent)
+        summary = evb.drain()
+        evbtest.check_identities(summary, missed=sent - summary["segments"]["received"])
+        check_sums(found, summary)
+        check_equal(found["redirected_packets"], summary["packets"]["arp"] +
+                    summary["packets"]["icmp_echo"] + sent, "redirected packets")
+        check_equal(set(dropped(found)) - {"ring_full"}, set(), "causes of drops")
+        check(found["redirected_bytes"] * 8 > 10**10, f"only {found['redirected_bytes']} bytes")
+        check(found["passed_bytes"] > TcpTransfer.SIZE, f"TCP did not pass: {found}")
+        rated = next(line for line in replay.lines if "Rated" in line)
+        print(f"{rated.strip()}; {summary['segments']['received']} of {sent} received")
+
+
 def test_without_hugepages():
     """The sockets' memory may be ordinary memory."""
     with evbtest.Workspace() as work:

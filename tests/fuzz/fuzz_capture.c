@@ -7,11 +7,34 @@
 #include <unistd.h>
 
 #include "source/capture_learn.h"
+#include "source/roce_capture.h"
+#include "wire/roce.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+// The messages of a capture of RoCE lie in its bytes, each in one connection.
+static void check_messages(const struct roce_capture *capture)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < capture->n_streams; i++) {
+		const struct roce_stream *stream = &capture->streams[i];
+
+		if (stream->n_messages > 0 && stream->first_message != n)
+			abort();
+		n += stream->n_messages;
+	}
+	if (n != capture->n_messages || n == 0)
+		abort();
+	for (uint64_t i = 0; i < n; i++)
+		if (capture->messages[i].at > capture->n_bytes ||
+		    capture->messages[i].size > capture->n_bytes - capture->messages[i].at)
+			abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	struct roce_capture *roce;
 	struct capture_summary *summary;
 	char path[64], error[SOURCE_ERROR_SIZE];
 	int file = memfd_create("capture", MFD_CLOEXEC);
@@ -25,6 +48,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!summary->n_sources || !summary->packing)
 			abort();
 		capture_summary_free(summary);
+	}
+	if (!roce_capture_read(&roce, path, ROCE_UDP_PORT, error)) {
+		check_messages(roce);
+		roce_capture_free(roce);
 	}
 	close(file);
 	return 0;

@@ -114,6 +114,38 @@ static void check_echo_answer(const uint8_t *data, size_t size, const struct net
 	free(bytes);
 }
 
+static bool icmp6_sum_ok(const uint8_t *bytes, const struct net_frame *frame)
+{
+	uint32_t sum = net_checksum_add(frame->payload_size + NET_PROTO_ICMP6,
+					bytes + frame->l3_offset + 8, 32);
+
+	return net_checksum_fold(
+		   net_checksum_add(sum, bytes + frame->l4_offset, frame->payload_size)) == 0;
+}
+
+// Neighbour solicitations and echoes for whatever address the frame names.
+static void check_icmp6_answers(const uint8_t *data, size_t size, const struct net_frame *frame)
+{
+	uint8_t *bytes = fuzz_copy(data, size);
+	uint8_t own[16] = { 0xFD };
+
+	if (frame->kind == NET_ICMP6) {
+		memcpy(own, data + frame->l3_offset + 24, sizeof(own));
+		if (frame->payload_size >= 24 && data[frame->l4_offset] == 135)
+			memcpy(own, data + frame->l4_offset + 8, sizeof(own));
+	}
+	if (net_neighbour_answer(bytes, frame, size, &own_mac, own)) {
+		FUZZ_CHECK(frame->kind == NET_ICMP6 && icmp6_sum_ok(bytes, frame));
+		FUZZ_CHECK(!net_neighbour_answer(bytes, frame, size, &own_mac, own));
+	} else if (net_icmp6_echo_answer(bytes, frame, size, &own_mac, own)) {
+		FUZZ_CHECK(icmp6_sum_ok(bytes, frame) == icmp6_sum_ok(data, frame));
+		FUZZ_CHECK(!net_icmp6_echo_answer(bytes, frame, size, &own_mac, own));
+	} else {
+		FUZZ_CHECK(size == 0 || memcmp(bytes, data, size) == 0);
+	}
+	free(bytes);
+}
+
 static void check_text(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_allocate(size + 1, 1);
@@ -143,5 +175,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_udp(data, &frame);
 	check_arp_answer(data, size, &frame);
 	check_echo_answer(data, size, &frame);
+	check_icmp6_answers(data, size, &frame);
 	return 0;
 }

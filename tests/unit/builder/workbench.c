@@ -88,6 +88,9 @@ void workbench_open(struct workbench *bench, const struct workbench_options *opt
 		.deadline = WORKBENCH_DEADLINE,
 		.ticks_per_second = 1000000000,
 		.start = { .ticks = bench->now, .ns = bench->now },
+		.granted = options->granted,
+		.spare = options->spare,
+		.patience = 10 * WORKBENCH_DEADLINE,
 	};
 	bench->assembly = assembly_create(&parameters);
 	assert_non_null(bench->assembly);
@@ -381,8 +384,9 @@ void workbench_check(struct workbench *bench)
 {
 	const struct assembly_counters *all = counters_of(bench);
 	const struct assembly_latency *latency = assembly_latency(bench->assembly);
-	uint64_t published = all->events_complete + all->events_incomplete;
-	uint64_t closed = published + all->events_discarded + all->ends_of_run;
+	uint64_t built = all->events_complete + all->events_incomplete;
+	uint64_t published = built - all->events_withdrawn;
+	uint64_t closed = built + all->events_discarded + all->ends_of_run;
 	uint32_t open = assembly_open_events(bench->assembly);
 	bool ends = bench->end_begun && !assembly_end_of_run(bench->assembly); // without a slot
 

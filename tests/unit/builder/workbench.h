@@ -33,6 +33,8 @@ struct workbench_options {
 	enum config_payload payload;
 	enum config_on_incomplete on_incomplete;
 	bool without_consumer; // slots come back at once
+	bool granted;          // events are granted, `spare` slots may be taken before
+	uint32_t spare;
 };
 
 struct workbench {

@@ -301,6 +301,18 @@ void farm_start(struct farm *farm, unsigned number)
 		sim_readout_open(node, i);
 }
 
+// After which of these may it be unknown what was published?
+static void note_end(struct farm *farm, const struct farm_node *node)
+{
+	bool builds = farm->configs[node->number]->n_builders > 0;
+	bool took_leave = node->leaving && cluster_node_left(node->node);
+
+	// What who took leave has published the manager knows.
+	farm->may_doubt |=
+	    (builds && !took_leave) || (node->number == farm->manager && farm->builder_ended);
+	farm->builder_ended |= builds;
+}
+
 void farm_kill(struct farm *farm, unsigned number)
 {
 	struct farm_node *node = &farm->nodes[number];
@@ -308,6 +320,7 @@ void farm_kill(struct farm *farm, unsigned number)
 	if (!node->alive)
 		return;
 	farm->n_forgotten += cluster_mail_forgotten(node->mail);
+	note_end(farm, node);
 	node->alive = false;
 	cluster_manager_destroy(node->manager);
 	cluster_node_destroy(node->node);

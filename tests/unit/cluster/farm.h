@@ -70,6 +70,7 @@ struct sim_slot {
 	uint16_t attempt;
 	bool granted;
 	bool incomplete;
+	bool repeated;
 	uint64_t arrived; // readouts, by rank and number in their node
 	uint64_t at;      // what comes next
 };
@@ -129,6 +130,8 @@ struct farm_node {
 
 struct truth {
 	uint16_t published; // times
+	uint16_t unflagged; // of them, not said to be possibly repeated
+	bool beyond;        // what any manager since could suspect
 	bool discarded;
 	uint8_t publisher;  // builder
 	unsigned life;      // of its node
@@ -171,7 +174,11 @@ struct farm {
 	unsigned registrations[FARM_NODES];
 	uint64_t released; // highest that was said
 	unsigned n_runs;
-	uint64_t twice; // events that were published twice, as may be
+	uint64_t twice;      // events that were published twice, as may be
+	uint64_t n_repeated; // flagged
+	unsigned began;      // epoch of the manager that has last begun
+	bool builder_ended;  // a process that builds
+	bool may_doubt;      // whether events were published
 	uint64_t n_published, n_incomplete, n_unknown_sends;
 	uint64_t n_lost, n_excluded, n_forgotten;
 	char broken[160];

@@ -54,10 +54,9 @@ static void tell(struct sim_builder *builder, const struct note *note)
 	(void)sim_notes_put(&builder->out, sizeof(builder->out.notes) / sizeof(*note), note);
 }
 
-static void tell_of(struct sim_builder *builder, enum note_kind kind, uint64_t event,
-		    uint16_t attempt)
+static void tell_of(struct sim_builder *builder, enum note_kind kind, uint64_t event)
 {
-	const struct note note = { .kind = (uint16_t)kind, .event = event, .attempt = attempt };
+	const struct note note = { .kind = (uint16_t)kind, .event = event };
 
 	tell(builder, &note);
 }
@@ -161,7 +160,7 @@ static void expect(struct farm_node *node, struct sim_builder *builder, const st
 			farm_broken(node->farm, "a token without a slot");
 	}
 	if (slot == NULL) {
-		tell_of(builder, NOTE_REFUSED, note->event, note->attempt);
+		tell_of(builder, NOTE_REFUSED, note->event);
 		return;
 	}
 	builder->n_ungranted -= !slot->granted;
@@ -180,22 +179,20 @@ static void publish(struct farm_node *node, unsigned index, const struct note *n
 			    (uintmax_t)note->event);
 		return;
 	}
+	slot->repeated = (note->flags & NOTE_REPEATED) != 0;
 	truth_published(node, index, slot);
 	slot->state = SIM_PUBLISHED;
 	slot->at = node->farm->now + 4 * building_time(node); // until consumers are done
-	tell_of(builder, NOTE_PUBLISHED, slot->event, slot->attempt);
+	tell_of(builder, NOTE_PUBLISHED, slot->event);
 }
 
 static void discard(struct sim_builder *builder, const struct note *note)
 {
 	struct sim_slot *slot = find(builder, note->event);
 
-	if (slot == NULL) {
-		tell_of(builder, NOTE_FREED, note->event, note->attempt);
-		return;
-	}
-	clear(builder, slot);
-	tell_of(builder, NOTE_FREED, note->event, NOTE_ANY_ATTEMPT);
+	if (slot != NULL)
+		clear(builder, slot);
+	tell_of(builder, NOTE_FREED, note->event);
 }
 
 static void take_note(struct farm_node *node, unsigned index)
@@ -231,7 +228,7 @@ static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *
 		.event = slot->event,
 		.bytes = 1000,
 		.slot = (uint32_t)(slot - builder->slots),
-		.flags = slot->incomplete ? NOTE_INCOMPLETE : 0,
+		.n_missing = slot->incomplete,
 	};
 
 	if (farm_is_static(node->farm)) {
@@ -245,11 +242,11 @@ static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *
 		tell(builder, &note);
 		return;
 	}
-	note.flags |= NOTE_DISCARDED;
+	note.flags = NOTE_DISCARDED;
 	note.slot = UINT32_MAX;
 	if (slot->granted) { // else nobody waits for it
 		tell(builder, &note);
-		tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
+		tell_of(builder, NOTE_FREED, slot->event);
 	}
 	clear(builder, slot);
 }
@@ -268,7 +265,7 @@ static void go_on(struct farm_node *node, unsigned index, struct sim_slot *slot)
 		break;
 	case SIM_PUBLISHED:
 		if (!farm_is_static(node->farm))
-			tell_of(builder, NOTE_FREED, slot->event, NOTE_ANY_ATTEMPT);
+			tell_of(builder, NOTE_FREED, slot->event);
 		clear(builder, slot);
 		break;
 	default:

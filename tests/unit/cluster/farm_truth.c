@@ -89,6 +89,11 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 				    (uintmax_t)slot->event, truth->publisher, builder);
 	}
 	truth->published++;
+	truth->unflagged += !slot->repeated;
+	if (truth->unflagged > 1 && !truth->beyond)
+		farm_broken(farm, "event %ju is published twice, and consumers are not told",
+			    (uintmax_t)slot->event);
+	farm->n_repeated += slot->repeated;
 	truth->publisher = (uint8_t)builder;
 	truth->life = node->life;
 	truth->heard = 0;
@@ -261,12 +266,28 @@ static void check_stop(struct farm *farm)
 	}
 }
 
+// A manager begins. It suspects as many events as can be unfinished at once, from what any node
+// knows as released: where nobody is there who was with the run to its last, it was further.
+static void note_beginning(struct farm *farm)
+{
+	const struct farm_node *manager = &farm->nodes[farm->manager];
+
+	if (farm->began == farm->epoch || !manager->alive ||
+	    cluster_manager_sched(manager->manager) == NULL)
+		return;
+	farm->began = farm->epoch;
+	for (uint64_t event = farm_view(farm).released + cluster_unfinished(farm->configs[0]);
+	     event < FARM_EVENTS; event++)
+		farm->truth[event].beyond |= farm->truth[event].granted != 0;
+}
+
 void truth_state(struct farm_node *node)
 {
 	struct farm *farm = node->farm;
 	enum ctrl_run_state before = farm->state;
 	struct cluster_node_view view;
 
+	note_beginning(farm);
 	farm->state = farm_view(farm).state;
 	if (farm->state == CTRL_STOPPED && before == CTRL_DRAINING &&
 	    farm_view(farm).end != UINT64_MAX) // else a new manager has heard that it ended

@@ -211,4 +211,5 @@ void mixture_run(struct farm *farm, uint64_t seed, struct mixture_sums *sums)
 	sums->published += farm->n_published;
 	sums->incomplete += farm->n_incomplete;
 	sums->twice += farm->twice;
+	sums->repeated += farm->n_repeated;
 }

@@ -76,6 +76,30 @@ static void manager_is_restarted(struct farm *farm)
 	}
 }
 
+// Whom the operator has excluded, the next manager does not include.
+static void manager_is_restarted_beside_an_excluded_node(struct farm *farm)
+{
+	unsigned node = other_builder(farm);
+	struct cluster_node_state state;
+
+	if (!farm_command(farm, CLUSTER_EXCLUDE, node))
+		farm_broken(farm, "exclude is refused");
+	farm_run(farm, 500 * MS);
+	for (unsigned i = 0; i < 2; i++) {
+		farm_restart(farm, farm->manager);
+		farm_run(farm, 2 * SECOND);
+		cluster_manager_node(farm->nodes[farm->manager].manager, node, &state);
+		if (!state.excluded || state.registered)
+			farm_broken(farm, "the manager has forgotten whom the operator excluded");
+	}
+	if (!farm_command(farm, CLUSTER_INCLUDE, node))
+		farm_broken(farm, "include is refused");
+	farm_run(farm, SECOND);
+	cluster_manager_node(farm->nodes[farm->manager].manager, node, &state);
+	if (state.excluded || !state.registered)
+		farm_broken(farm, "the node is not included");
+}
+
 static void node_is_cut_off(struct farm *farm)
 {
 	unsigned node = (unsigned)farm_below(farm, farm->n_nodes);
@@ -85,6 +109,17 @@ static void node_is_cut_off(struct farm *farm)
 	farm_run(farm, 2 * SECOND);
 	farm_heal(farm);
 	farm_run(farm, SECOND);
+}
+
+// What was sent to it meanwhile is lost. It goes on if one of its events was in doubt.
+static void builder_is_cut_off(struct farm *farm)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		farm_cut(farm, other_builder(farm), true, true);
+		farm_run(farm, 250 * MS + farm_below(farm, SECOND)); // it is missed
+		farm_heal(farm);
+		farm_run(farm, SECOND);
+	}
 }
 
 static void manager_is_cut_off(struct farm *farm)
@@ -184,6 +219,7 @@ static void node_is_deaf(struct farm *farm)
 	unsigned node = other_builder(farm);
 
 	farm->cut[farm->manager][node] = true;
+	farm->may_doubt = true;
 	farm_run(farm, 12 * SECOND);
 	farm_heal(farm);
 	farm_run(farm, 2 * SECOND);
@@ -241,7 +277,12 @@ const struct story stories[] = {
 	  manager_is_restarted,
 	  SPLIT,
 	  { .loss = 0.02, .delay_max = 10 * MS } },
+	{ "the manager is killed and back beside an excluded node",
+	  manager_is_restarted_beside_an_excluded_node,
+	  NEVER,
+	  { .loss = 0.02 } },
 	{ "a node is cut off", node_is_cut_off, NEVER, { .loss = 0.02 } },
+	{ "a builder is cut off", builder_is_cut_off, SPLIT, { .lazy = 0.95, .rate = 2000 } },
 	{ "a node is cut off, pause",
 	  node_is_cut_off,
 	  NEVER,
@@ -258,7 +299,7 @@ const struct story stories[] = {
 	  { .loss = 0.02 } },
 	{ "nodes are excluded and included at once",
 	  node_is_excluded_and_included_at_once,
-	  NEVER,
+	  SPLIT,
 	  { .lazy = 0.95, .rate = 2000 } },
 	{ "the run is paused and resumed", run_is_paused_and_resumed, ALWAYS, { .loss = 0.02 } },
 	{ "a builder leaves and comes back",
@@ -308,5 +349,8 @@ void story_tell(struct farm *farm, const struct story *story, unsigned history)
 	if (farm->n_incomplete > 0 &&
 	    (story->complete == ALWAYS || (story->complete == SPLIT && options.n_folded == 0)))
 		farm_broken(farm, "%ju events are incomplete", (uintmax_t)farm->n_incomplete);
+	if (farm->n_repeated > 0 && !farm->may_doubt)
+		farm_broken(farm, "%ju events are said to be repeated, and all who built are there",
+			    (uintmax_t)farm->n_repeated);
 	farm_close(farm);
 }

@@ -20,7 +20,7 @@ static const char *only_story;
 static int only_history = -1;
 
 struct sums {
-	uint64_t histories, published, incomplete, twice, lost, forgotten;
+	uint64_t histories, published, incomplete, twice, repeated, lost, forgotten;
 };
 
 static unsigned n_seeds(void)
@@ -36,6 +36,7 @@ static void add(struct sums *sums, const struct farm *farm)
 	sums->published += farm->n_published;
 	sums->incomplete += farm->n_incomplete;
 	sums->twice += farm->twice;
+	sums->repeated += farm->n_repeated;
 	sums->lost += farm->n_lost;
 	sums->forgotten += farm->n_forgotten;
 }
@@ -53,11 +54,11 @@ static void tell(const struct story *story)
 			fail_msg("%s, history %u: %s", story->name, i, farm.broken);
 		add(&sums, &farm);
 	}
-	print_message("%s: %ju histories, %ju events published, %ju incomplete, %ju twice; the "
-		      "manager lost a node %ju times, %ju were forgotten\n",
+	print_message("%s: %ju histories, %ju events published, %ju incomplete, %ju twice, %ju "
+		      "flagged as that; the manager lost a node %ju times, %ju were forgotten\n",
 		      story->name, (uintmax_t)sums.histories, (uintmax_t)sums.published,
-		      (uintmax_t)sums.incomplete, (uintmax_t)sums.twice, (uintmax_t)sums.lost,
-		      (uintmax_t)sums.forgotten);
+		      (uintmax_t)sums.incomplete, (uintmax_t)sums.twice, (uintmax_t)sums.repeated,
+		      (uintmax_t)sums.lost, (uintmax_t)sums.forgotten);
 }
 
 static void all_stories(void **state)

@@ -5,7 +5,7 @@
 #include "mixture.h"
 #include "stories.h"
 
-#define MUTANTS   16u
+#define MUTANTS   24u
 #define HISTORIES 300u // of mixtures, at most
 
 unsigned cluster_mutation;
@@ -14,7 +14,7 @@ static struct farm farm;
 
 static bool breaks_a_story(void)
 {
-	for (unsigned history = 0; history < 2 * STORY_WAYS; history++)
+	for (unsigned history = 0; history < 4 * STORY_WAYS; history++)
 		for (unsigned i = 0; i < n_stories; i++) {
 			story_tell(&farm, &stories[i], history);
 			if (farm.broken[0] == '\0')

@@ -14,6 +14,8 @@
 
 // Ethernet 14, preamble, FCS and gap 24, IPv4 and UDP 28, RE 20.
 #define OVERHEAD 86u
+// Of control messages: Ethernet 14 and 24, IPv4 and UDP 28, header and CRC 68.
+#define FRAME 134u
 
 // A manager of MTU 1500 and 4 nodes of MTU 9000 with a source each, all by UDP.
 static struct config *system_of_four(void)
@@ -87,6 +89,11 @@ static void bytes__with_other_headers(void **state)
 	config->cluster.nodes[2].load_balancer = true;
 	on_wire_make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD - 28 + 16));
+	// A VLAN tag takes of the link, not of the MTU.
+	config->cluster.nodes[2].tagged = true;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(9000 - 20 - 16), 0),
+			 4 * (9000 - 20 - 16 + OVERHEAD - 28 + 16 + 4));
 	free(config);
 }
 
@@ -101,6 +108,26 @@ static void bytes__where_boards_send(void **state)
 		config->cluster.nodes[i].n_sources = 0;
 	on_wire_make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1453), 0), 4 * (1453 + 2 * OVERHEAD));
+	free(config);
+}
+
+// Frames with the grant, progress, a release and nothing; then also of each node that sends.
+static void bytes__of_control_messages(void **state)
+{
+	struct config *config = system_of_four();
+	struct on_wire wire;
+
+	(void)state;
+	config->event_manager.mode = CONFIG_MODE_PUSH;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0),
+			 4 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16);
+	config->event_manager.mode = CONFIG_MODE_PULL;
+	on_wire_make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 1),
+			 3 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16 + 4 * (FRAME + 32));
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 4), 0);
+	assert_int_equal(on_wire_bytes(&wire, 0, 0), 0);
 	free(config);
 }
 
@@ -146,6 +173,7 @@ int main(void)
 		cmocka_unit_test(bytes__go_by_the_smallest_mtu_of_those_that_send),
 		cmocka_unit_test(bytes__with_other_headers),
 		cmocka_unit_test(bytes__where_boards_send),
+		cmocka_unit_test(bytes__of_control_messages),
 		cmocka_unit_test(bytes__of_nothing),
 		cmocka_unit_test(share__goes_by_the_sources_of_a_node),
 	};

@@ -21,7 +21,7 @@ const char system_text[] =
     " \"generators\": [{\"name\": \"g0\", \"port\": \"out\", \"ids\": [3, 4]}],"
     " \"ports\": [{\"name\": \"in\", \"profile\": \"ring\"}, {\"name\": \"out\","
     " \"profile\": \"ring\", \"address\": \"10.0.0.2/24\", \"mac\": \"02:00:00:00:00:02\","
-    " \"link_rate\": \"25Gb/s\"}]},"
+    " \"vlan\": 0, \"link_rate\": \"25Gb/s\"}]},"
     "{\"name\": \"c\", \"builders\": [{\"name\": \"only\", \"group\": \"auto\", \"weight\": 3}],"
     " \"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", \"address\": \"10.0.0.3/24\"}]}"
     "]}";

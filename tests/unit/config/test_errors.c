@@ -215,7 +215,8 @@ static void words__unknown(void **state)
 		       "x.json: transport.kind: \"tcp\" is none of udp, eth, roce");
 	assert_refused("memory.kind=", "x.json: memory.kind: \"\" is none of auto, hugepages, shm");
 	assert_refused("generators[0].kind=PCAP",
-		       "x.json: generators[0].kind: \"PCAP\" is none of synthetic, mdf, mfp, pcap");
+		       "x.json: generators[0].kind: \"PCAP\" is none of synthetic, mdf, mfp, pcap, "
+		       "roce");
 }
 
 static void names__wrong(void **state)

@@ -99,12 +99,14 @@ static void cluster__knows_addresses(void **state)
 	assert_int_equal(nodes[0].prefix_length, 24);
 	assert_false(nodes[0].has_mac);
 	assert_int_equal(nodes[0].link_rate, 0);
+	assert_false(nodes[0].tagged);
 	assert_false(nodes[1].manager);
 	assert_int_equal(nodes[1].port, 1); // the first that has an address
 	assert_int_equal(nodes[1].address, 0x0a000002);
 	assert_true(nodes[1].has_mac);
 	assert_memory_equal(nodes[1].mac, mac, 6);
 	assert_int_equal(nodes[1].link_rate, 25000000000);
+	assert_true(nodes[1].tagged);
 	config_free(config);
 }
 

@@ -104,13 +104,14 @@ static void queue_pair__defaults(void **state)
 
 	(void)state;
 	assert_int_equal(config->roce.n_queue_pairs, 1);
+	assert_true(pair->has_source);
 	assert_int_equal(pair->source, 1);
 	assert_int_equal(pair->service, CONFIG_SERVICE_RC);
 	assert_int_equal(pair->local_qpn, 17);
 	assert_int_equal(pair->local_psn, 0);
 	assert_int_equal(pair->remote_qpn, 18);
 	assert_int_equal(pair->remote_psn, 0);
-	assert_int_equal(pair->address, 0x0a000009);
+	assert_memory_equal(pair->address, ((uint8_t[]){ [10] = 0xff, 0xff, 10, 0, 0, 9 }), 16);
 	assert_false(pair->has_mac);
 	assert_int_equal(pair->rkey, 0);
 	assert_int_equal(pair->virtual_address, 0);
@@ -138,12 +139,25 @@ static void queue_pair__holds_what_was_given(void **state)
 	assert_int_equal(pair->local_psn, 0xfffffe);
 	assert_int_equal(pair->remote_qpn, 2);
 	assert_int_equal(pair->remote_psn, 0xffffff);
-	assert_int_equal(pair->address, 0xc0a80001);
+	assert_memory_equal(pair->address, ((uint8_t[]){ [10] = 0xff, 0xff, 192, 168, 0, 1 }), 16);
 	assert_true(pair->has_mac);
 	assert_memory_equal(pair->mac, mac, 6);
 	assert_int_equal(pair->rkey, UINT32_MAX);
 	assert_int_equal(pair->virtual_address, UINT64_MAX);
 	assert_int_equal(pair->size, 4ULL << 30);
+	config_free(config);
+}
+
+static void queue_pair__without_a_source_over_ipv6(void **state)
+{
+	struct config *config =
+	    load_pair("roce.queue_pairs[0]={\"local_qpn\": 17, \"remote_qpn\": 18, "
+		      "\"address\": \"fd00::1:2\"}");
+	const struct config_queue_pair *pair = &config->roce.queue_pairs[0];
+
+	(void)state;
+	assert_false(pair->has_source);
+	assert_memory_equal(pair->address, ((uint8_t[]){ 0xfd, [13] = 1, 0, 2 }), 16);
 	config_free(config);
 }
 
@@ -183,6 +197,11 @@ static void queue_pairs__wrong(void **state)
 			   "sources.ids");
 	assert_all_refused(ALL(STATIC, PAIR, "roce.queue_pairs[0].address=224.0.0.1"),
 			   "x.json: roce.queue_pairs[0].address: is not the address of a host");
+	assert_all_refused(ALL(STATIC, PAIR, "roce.queue_pairs[0].address=ff02::1"),
+			   "x.json: roce.queue_pairs[0].address: is not the address of a host");
+	assert_all_refused(ALL(STATIC, PAIR, "roce.queue_pairs[0].address=fd00:::1"),
+			   "x.json: roce.queue_pairs[0].address: \"fd00:::1\" is not an IPv4 or "
+			   "IPv6 address such as \"10.0.0.1\" or \"fd00::1\"");
 	assert_all_refused(ALL(STATIC, PAIR, "roce.queue_pairs[0].local_qpn=1"),
 			   "x.json: roce.queue_pairs[0].local_qpn: 1 is out of range 2..16777215");
 	assert_all_refused(ALL(STATIC, PAIR, "roce.queue_pairs[0].remote_psn=16777216"),
@@ -286,6 +305,7 @@ int main(void)
 		cmocka_unit_test(roce__holds_what_was_given),
 		cmocka_unit_test(queue_pair__defaults),
 		cmocka_unit_test(queue_pair__holds_what_was_given),
+		cmocka_unit_test(queue_pair__without_a_source_over_ipv6),
 		cmocka_unit_test(queue_pairs__may_be_4096),
 		cmocka_unit_test(queue_pairs__wrong),
 		cmocka_unit_test(queue_pairs__lie_in_different_places),

@@ -198,6 +198,62 @@ static void rate__a_change_gives_no_burst(void **state)
 	free(config);
 }
 
+// Sends `bytes` in packets, as they may leave; when the last has left.
+static uint64_t send(struct readout_pace *pace, uint64_t now, uint32_t bytes)
+{
+	for (uint32_t sent = 0; sent < bytes; sent += MTU) {
+		while (!readout_pace_ready(pace, now))
+			now += 100;
+		readout_pace_take(pace, MTU, now);
+	}
+	return now;
+}
+
+// Much waits for builders 0 and 1, and all behind it for builder 2: the node goes as fast as for
+// three, and still no builder gets more than the node's share.
+static void lane__bounds_what_one_builder_gets(void **state)
+{
+	struct config *config = system_of(3, 8);
+	struct readout_pace pace;
+	uint64_t now = 0;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, now));
+	for (unsigned i = 0; i < 20; i++)
+		readout_pace_add(&pace, i % 2);
+	readout_pace_add(&pace, 2);
+	for (unsigned i = 0; i < 20; i++) {
+		readout_pace_begin(&pace, i % 2, SHARE, now);
+		if (i < 18)
+			assert_int_equal(pace.pacer.rate, 3 * SHARE);
+		now = send(&pace, now, 10 * MTU);
+	}
+	// Ten events to each: nine of them have to wait for their share, and the first was a burst.
+	assert_in_range(now, (9 * 10 - 2) * MTU * 1000, (10 * 10) * MTU * 1000);
+	readout_pace_free(&pace);
+	free(config);
+}
+
+// What waits alike for all is sent as fast as before: lanes have room when it is their turn again.
+static void lane__does_not_hold_what_is_spread(void **state)
+{
+	struct config *config = system_of(3, 8);
+	struct readout_pace pace;
+	uint64_t now = 0;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, config, 1, MTU, GIGAHERTZ, now));
+	for (unsigned i = 0; i < 60; i++)
+		readout_pace_add(&pace, i % 3);
+	for (unsigned i = 0; i < 57; i++) {
+		readout_pace_begin(&pace, i % 3, SHARE, now);
+		now = send(&pace, now, 10 * MTU);
+	}
+	assert_in_range(now, 55 * 10 * MTU * 1000 / 3, 57 * 10 * MTU * 1000 / 3);
+	readout_pace_free(&pace);
+	free(config);
+}
+
 static void burst__covers_the_sleeps_of_an_lcore(void **state)
 {
 	struct config *config = system_of(1, 1);
@@ -225,6 +281,8 @@ int main(void)
 		cmocka_unit_test(rate__is_that_of_the_grant_by_the_clock),
 		cmocka_unit_test(rate__is_not_limited_without_one_or_without_shaping),
 		cmocka_unit_test(rate__a_change_gives_no_burst),
+		cmocka_unit_test(lane__bounds_what_one_builder_gets),
+		cmocka_unit_test(lane__does_not_hold_what_is_spread),
 		cmocka_unit_test(burst__covers_the_sleeps_of_an_lcore),
 	};
 

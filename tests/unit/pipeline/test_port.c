@@ -129,6 +129,27 @@ static void port__can_be_opened_again(void **state)
 	}
 }
 
+static void pool__lowest_is_remembered(void **state)
+{
+	struct config *config = with_port("\"profile\": \"ring\"");
+	struct rte_mbuf *taken[10];
+	struct testbed_port port;
+	unsigned all;
+
+	(void)state;
+	testbed_open_port(&port, &config->ports[0], 1, 1);
+	all = port.port.pool->size;
+	port_watch(&port.port);
+	assert_int_equal(port.port.pool_lowest, all);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(port.port.pool, taken, 10), 0);
+	port_watch(&port.port);
+	rte_pktmbuf_free_bulk(taken, 10);
+	port_watch(&port.port);
+	assert_int_equal(port.port.pool_lowest, all - 10);
+	port_close(&port.port);
+	config_free(config);
+}
+
 static void port__has_the_configured_mac(void **state)
 {
 	struct config *config = with_port("\"profile\": \"null\", \"mac\": \"02:00:00:00:12:34\"");
@@ -277,6 +298,7 @@ int main(void)
 		cmocka_unit_test(ring__holds_as_many_as_configured),
 		cmocka_unit_test(ring__names_may_begin_alike),
 		cmocka_unit_test(port__can_be_opened_again),
+		cmocka_unit_test(pool__lowest_is_remembered),
 		cmocka_unit_test(port__has_the_configured_mac),
 		cmocka_unit_test(pcap__receives_a_capture),
 		cmocka_unit_test(refused__without_its_device),

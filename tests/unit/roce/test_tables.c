@@ -77,6 +77,31 @@ static void qp__numbers_wrap_without_management_s(void **state)
 	qp_table_destroy(&table);
 }
 
+// Two tables of one address do not choose the same.
+static void qp__numbers_of_two_sides_differ(void **state)
+{
+	struct qp_table receives, sends;
+
+	(void)state;
+	assert_true(qp_table_create(&receives, 4096) && qp_table_create(&sends, 4096));
+	receives.fixed_mask = sends.fixed_mask = sends.fixed = QP_NUMBER_SIDE;
+	for (unsigned i = 0; i < 3 * 4096; i++) { // of place 0 all, thrice
+		struct queue_pair *one = qp_open(&receives, ROCE_RC, QP_NUMBER_AUTO, 0);
+		struct queue_pair *other = qp_open(&sends, ROCE_RC, QP_NUMBER_AUTO, 0);
+
+		assert_true(one != NULL && other != NULL);
+		assert_true(one->qpn >= 2 && (one->qpn & QP_NUMBER_SIDE) == 0);
+		assert_true(other->qpn <= ROCE_24_BITS && (other->qpn & QP_NUMBER_SIDE) != 0);
+		assert_ptr_equal(qp_find(&receives, one->qpn), one);
+		assert_ptr_equal(qp_find(&sends, other->qpn), other);
+		qp_close(&receives, one);
+		qp_close(&sends, other);
+		receives.scan = sends.scan = 0;
+	}
+	qp_table_destroy(&receives);
+	qp_table_destroy(&sends);
+}
+
 static void qp__wanted_numbers(void **state)
 {
 	struct qp_table table;
@@ -187,6 +212,31 @@ static void region__keys_become_stale(void **state)
 	assert_false(region_table_create(&table, REGION_MOST + 1));
 }
 
+static void region__has_the_key_that_is_wanted(void **state)
+{
+	struct region_table table;
+	uint8_t memory[16];
+	const struct region region = { .memory = memory, .address = 1, .length = 16 };
+	uint32_t rkey;
+
+	(void)state;
+	assert_true(region_table_create(&table, 4));
+	assert_true(region_register_as(&table, &region, 2 << 8 | 77));
+	assert_ptr_equal(region_at(&table, 2 << 8 | 77, 0, 0, 1, 16), memory);
+	assert_null(region_find(&table, 2 << 8 | 78));
+	assert_false(region_register_as(&table, &region, 2 << 8 | 78)); // taken
+	assert_false(region_register_as(&table, &region, 4 << 8));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_true(region_register(&table, &region, &rkey));
+		assert_int_not_equal(rkey >> 8, 2);
+	}
+	assert_false(region_register(&table, &region, &rkey));
+	assert_true(region_remove(&table, 2 << 8 | 77));
+	assert_true(region_register(&table, &region, &rkey));
+	assert_int_equal(rkey, 2 << 8 | 78);
+	region_table_destroy(&table);
+}
+
 static void region__refuses_what_is_none(void **state)
 {
 	struct region_table table;
@@ -235,9 +285,11 @@ int main(void)
 		cmocka_unit_test(qp__numbers_are_found_whole),
 		cmocka_unit_test(qp__place_used_again_has_another_number),
 		cmocka_unit_test(qp__numbers_wrap_without_management_s),
+		cmocka_unit_test(qp__numbers_of_two_sides_differ),
 		cmocka_unit_test(qp__wanted_numbers),
 		cmocka_unit_test(qp__connection_out_of_range_changes_nothing),
 		cmocka_unit_test(region__keys_become_stale),
+		cmocka_unit_test(region__has_the_key_that_is_wanted),
 		cmocka_unit_test(region__refuses_what_is_none),
 		cmocka_unit_test(names__of_everything),
 	};

@@ -17,7 +17,7 @@
 
 static const uint8_t own_mac[6] = { 2, 0, 0, 0, 0, 2 };
 
-static void make_configuration(struct roce_bench *bench, const char *roce)
+static void make_configuration(struct roce_bench *bench, const char *roce, const char *more)
 {
 	static const char region[] = ", \"rkey\": \"0xabcd01\", \"virtual_address\": 2097152, "
 				     "\"size\": 16384";
@@ -35,7 +35,8 @@ static void make_configuration(struct roce_bench *bench, const char *roce)
 		roce = "";
 	n = snprintf(text, sizeof(text),
 		     "{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", \"mtu\": %d, "
-		     "\"address\": \"10.77.0.2/24\", \"rx_descriptors\": 512}],"
+		     "\"address\": \"10.77.0.2/24\", \"address6\": \"fd00::a4d:2\", "
+		     "\"rx_descriptors\": 512}],"
 		     "\"sources\": {\"ids\": [\"1-8\"], \"expected\": [\"1-7\"], \"packing\": 4},"
 		     "\"builders\": [{\"name\": \"b0\", \"slots\": 4, \"slot_size\": 16384}, "
 		     "{\"name\": \"b1\", \"slots\": 4, \"slot_size\": 16384}],"
@@ -48,14 +49,14 @@ static void make_configuration(struct roce_bench *bench, const char *roce)
 			      ", \"connection\": \"static\", \"queue_pairs\": [");
 		for (unsigned i = 0; i < RTE_DIM(pairs); i++)
 			n += snprintf(text + n, sizeof(text) - (size_t)n,
-				      "%s{\"source\": 1, \"type\": \"%s\", \"local_qpn\": %u, "
+				      "%s{\"type\": \"%s\", \"local_qpn\": %u, "
 				      "\"remote_qpn\": %u, \"remote_psn\": %u, "
 				      "\"address\": \"10.77.0.1\"%s}",
 				      i > 0 ? "," : "", pairs[i].type, pairs[i].qpn,
 				      pairs[i].qpn + 0x1000, BENCH_PSN, pairs[i].region);
 		n += snprintf(text + n, sizeof(text) - (size_t)n, "]");
 	}
-	snprintf(text + n, sizeof(text) - (size_t)n, "}}");
+	snprintf(text + n, sizeof(text) - (size_t)n, "}%s}", more);
 	bench->config = testbed_config(text);
 }
 
@@ -102,8 +103,13 @@ static void make_role(struct roce_bench *bench)
 
 void roce_bench_open(struct roce_bench *bench, const char *roce)
 {
+	roce_bench_open_with(bench, roce, "");
+}
+
+void roce_bench_open_with(struct roce_bench *bench, const char *roce, const char *more)
+{
 	memset(bench, 0, sizeof(*bench));
-	make_configuration(bench, roce);
+	make_configuration(bench, roce, more);
 	testbed_open_port(&bench->wire, &bench->config->ports[0], 2, 2);
 	bench->pool = testbed_pool("packets", 2047, 10000);
 	bench->answers = testbed_pool("answers", 1023, ROCE_PORT_BUFFER);

@@ -54,6 +54,8 @@ struct roce_bench {
 // expected; slots of 16 KiB, and BENCH_SLOTS of them. `roce`: further keys of "roce", as ",
 // \"icrc\": \"ignore\"". With "connection" among them there are no static queue pairs.
 void roce_bench_open(struct roce_bench *bench, const char *roce);
+// The same with further keys of the configuration, as ", \"events\": {...}".
+void roce_bench_open_with(struct roce_bench *bench, const char *roce, const char *more);
 // Checks that each packet counts once, and that no mbuf is lost.
 void roce_bench_close(struct roce_bench *bench);
 

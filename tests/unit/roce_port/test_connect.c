@@ -78,10 +78,20 @@ static struct offer expect_rep(struct roce_bench *bench)
 	};
 }
 
+static struct qp_address address_of(const struct roce_bench *bench, uint32_t ip)
+{
+	struct qp_address address = { { 0xFD } };
+
+	if (!bench->ipv6)
+		return qp_address_ipv4(ip);
+	store_be32(address.bytes + 12, ip);
+	return address;
+}
+
 // A REQ as rping's, from bench->peer_ip.
 static void ask(struct roce_bench *bench, uint32_t id, uint32_t qpn, uint16_t port)
 {
-	struct roce_cm_ip ip = { .source_port = 40000, .version = 4 };
+	struct roce_cm_ip ip = { .source_port = 40000, .version = bench->ipv6 ? 6 : 4 };
 	uint8_t private_data[ROCE_CM_IP_SIZE];
 	struct roce_cm req = {
 		.transaction = id,
@@ -98,13 +108,17 @@ static void ask(struct roce_bench *bench, uint32_t id, uint32_t qpn, uint16_t po
 			 .path_mtu = 3,
 			 .primary = { .ack_timeout = 14 } },
 	};
-	const struct qp_address peer = qp_address_ipv4(bench->peer_ip);
-	const struct qp_address own = qp_address_ipv4(BENCH_OWN_IP);
+	const struct qp_address peer = address_of(bench, bench->peer_ip);
+	const struct qp_address own = address_of(bench, BENCH_OWN_IP);
 
 	memcpy(req.req.primary.local_gid, peer.bytes, 16);
 	memcpy(req.req.primary.remote_gid, own.bytes, 16);
-	store_be32(ip.source + 12, bench->peer_ip);
-	store_be32(ip.destination + 12, BENCH_OWN_IP);
+	memcpy(ip.source, peer.bytes, sizeof(ip.source));
+	memcpy(ip.destination, own.bytes, sizeof(ip.destination));
+	if (!bench->ipv6) {
+		memset(ip.source, 0, 12);
+		memset(ip.destination, 0, 12);
+	}
 	roce_cm_ip_encode(private_data, &ip);
 	feed_message(bench, &req);
 }
@@ -182,6 +196,37 @@ static void cm__as_a_real_host_asks(void **state)
 	assert_int_equal(queue_pairs(&bench), 0);
 	roce_bench_close(&bench);
 	conversation_free(&conversation);
+}
+
+static void cm__over_ipv6(void **state)
+{
+	struct roce_bench bench;
+	struct offer offer;
+
+	(void)state;
+	roce_bench_open(&bench, CM_PORT);
+	bench.ipv6 = true;
+	ask(&bench, CLIENT_ID, CLIENT_QPN, 7174);
+	offer = expect_rep(&bench);
+	say(&bench, ROCE_CM_RTU, CLIENT_ID, &offer);
+	assert_int_equal(roce_port_cm_counters(bench.roce)->established, 1);
+	send_mfp(&bench, &offer);
+	bench.ipv6 = false; // another peer's address
+	{
+		const struct bench_message write = { .qpn = offer.qpn,
+						     .is_write = true,
+						     .rkey = offer.rkey,
+						     .address = offer.address };
+
+		roce_bench_send(&bench, &write, mfp, 100, &offer.psn);
+		roce_bench_take_none(&bench);
+		assert_int_equal(qp_of(&bench, &offer).counters.drops[QP_DROP_PEER], 1);
+	}
+	bench.ipv6 = true;
+	say(&bench, ROCE_CM_DREQ, CLIENT_ID, &offer);
+	expect_message(&bench, ROCE_CM_DREP);
+	assert_int_equal(queue_pairs(&bench), 0);
+	roce_bench_close(&bench);
 }
 
 static void cm__data_may_come_before_the_rtu(void **state)
@@ -532,6 +577,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cm__as_a_real_host_asks),
+		cmocka_unit_test(cm__over_ipv6),
 		cmocka_unit_test(cm__data_may_come_before_the_rtu),
 		cmocka_unit_test(cm__rep_is_sent_again_until_it_is_heard),
 		cmocka_unit_test(cm__goes_on_behind_full_links),

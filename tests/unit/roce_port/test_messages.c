@@ -148,6 +148,39 @@ static void ipv6__brings_datagrams(void **state)
 	roce_bench_close(&bench);
 }
 
+static void ipv6__static_queue_pair(void **state)
+{
+	struct bench_message message = rc_write;
+	struct roce_bench bench;
+	uint32_t psn = BENCH_PSN;
+
+	(void)state;
+	roce_bench_open(&bench, ", \"connection\": \"static\", \"queue_pairs\": [{"
+				"\"local_qpn\": 17, \"remote_qpn\": 4113, "
+				"\"remote_psn\": 16777214, \"address\": \"fd00::a4d:1\", "
+				"\"rkey\": \"0xabcd01\", \"virtual_address\": 2097152, "
+				"\"size\": 16384}]");
+	bench.ipv6 = true;
+	roce_bench_mfp(mfp, 3000, 8, 3);
+	roce_bench_send(&bench, &message, mfp, 3000, &psn);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 2));
+	roce_bench_take_mfp(&bench, mfp, 3000);
+	bench.dscp_ecn = 3;
+	roce_bench_send(&bench, &message, mfp, 3000, &psn);
+	roce_bench_take_mfp(&bench, mfp, 3000);
+	{
+		struct roce_packet cnp;
+
+		assert_true(roce_bench_answer(&bench, &cnp, NULL));
+		assert_int_equal(cnp.opcode, ROCE_CNP);
+	}
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 5));
+	bench.ipv6 = false; // the same number, another address
+	roce_bench_send(&bench, &message, mfp, 100, &psn);
+	assert_int_equal(roce_bench_qp(&bench, BENCH_RC).counters.drops[QP_DROP_PEER], 1);
+	roce_bench_close(&bench);
+}
+
 static void vlan__answers_are_tagged_alike(void **state)
 {
 	struct roce_bench bench;
@@ -361,6 +394,7 @@ int main(void)
 		cmocka_unit_test(uc__sends_and_writes),
 		cmocka_unit_test(ud__sends_small_mfps),
 		cmocka_unit_test(ipv6__brings_datagrams),
+		cmocka_unit_test(ipv6__static_queue_pair),
 		cmocka_unit_test(vlan__answers_are_tagged_alike),
 		cmocka_unit_test(packet__in_any_number_of_buffers),
 		cmocka_unit_test(icrc__is_verified_ignored_or_sampled),

@@ -333,6 +333,56 @@ static void header__of_a_source_that_is_none(void **state)
 	roce_bench_close(&bench);
 }
 
+// A queue pair that the configuration gives to source 2, with an address for answers.
+#define OF_SOURCE_2                                                                           \
+	", \"connection\": \"static\", \"queue_pairs\": [{\"source\": 2, \"local_qpn\": 17, " \
+	"\"remote_qpn\": 4113, \"remote_psn\": 16777214, \"address\": \"10.77.0.1\", "        \
+	"\"mac\": \"02:00:00:00:00:01\"}]"
+
+// It is acknowledged, lest it comes again, and nothing of it is taken.
+static void message__of_another_source(void **state)
+{
+	struct roce_bench bench;
+	uint32_t psn = BENCH_PSN;
+
+	(void)state;
+	roce_bench_open(&bench, OF_SOURCE_2);
+	roce_bench_mfp(mfp, SIZE, 0, 1);
+	roce_bench_send(&bench, &rc_send, mfp, SIZE, &psn);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 2));
+	roce_bench_take_none(&bench);
+	assert_int_equal(rx_of_bench(&bench)->segment_drops[SEGMENT_UNEXPECTED_SOURCE], 3);
+	roce_bench_mfp(mfp, SIZE, 0, 2);
+	roce_bench_send(&bench, &rc_send, mfp, SIZE, &psn);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 5));
+	roce_bench_take_mfp(&bench, mfp, SIZE);
+	roce_bench_mfp(mfp, 100, 4, 300); // unknown stays unknown
+	roce_bench_send(&bench, &rc_send, mfp, 100, &psn);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 6));
+	assert_int_equal(rx_of_bench(&bench)->segment_drops[SEGMENT_UNKNOWN_SOURCE], 1);
+	roce_bench_close(&bench);
+}
+
+static void answers__go_where_the_configuration_says(void **state)
+{
+	const struct roce_packet header = { .opcode = ROCE_RC_SEND_ONLY,
+					    .destination_qpn = BENCH_RC,
+					    .psn = BENCH_PSN,
+					    .ack_request = true };
+	struct roce_bench bench;
+	struct frame frame;
+
+	(void)state;
+	roce_bench_open(&bench, OF_SOURCE_2);
+	roce_bench_mfp(mfp, 100, 0, 2);
+	roce_bench_frame(&bench, &frame, &header, mfp, 100);
+	frame.bytes[11] = 9; // by way of a router, say
+	roce_bench_feed_frame(&bench, &frame);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, BENCH_PSN);
+	roce_bench_take_mfp(&bench, mfp, 100);
+	roce_bench_close(&bench);
+}
+
 static void message__too_small_or_too_large(void **state)
 {
 	struct roce_bench bench;
@@ -461,6 +511,8 @@ int main(void)
 		cmocka_unit_test(header__that_is_none),
 		cmocka_unit_test(header__that_lies_about_the_length),
 		cmocka_unit_test(header__of_a_source_that_is_none),
+		cmocka_unit_test(message__of_another_source),
+		cmocka_unit_test(answers__go_where_the_configuration_says),
 		cmocka_unit_test(message__too_small_or_too_large),
 		cmocka_unit_test(packet__that_is_none),
 		cmocka_unit_test(packet__of_random_damage),

@@ -74,6 +74,52 @@ static void admit__always_is_counted(void **state)
 	roce_slots_destroy(slots);
 }
 
+// One message with a wrong number does not let in all that come after it, however many its event
+// has; a source that has skipped many events for good is followed.
+static void admit__does_not_follow_a_wrong_number(void **state)
+{
+	const uint64_t wrong = (uint64_t)1 << 40;
+	struct roce_slots *slots = create(3);
+
+	(void)state;
+	assert_true(roce_slots_admit(slots, 0, 7, false, 1));
+	assert_true(roce_slots_admit(slots, 0, wrong, false, 1));
+	assert_true(roce_slots_admit(slots, 0, wrong, false, 1));
+	assert_true(roce_slots_admit(slots, 0, 8, false, 1));
+	assert_false(roce_slots_admit(slots, 0, 9, false, 1));
+	assert_false(roce_slots_admit(slots, 0, wrong + 1, false, 1));
+	assert_true(roce_slots_admit(slots, 0, wrong, false, 1));
+	told[0] = (struct roce_slots_of){ .free = 3, .opened = 3 };
+	for (uint64_t i = 0; i < 200; i++) {
+		assert_true(roce_slots_admit(slots, 0, 2 * wrong + i, false, 1));
+		told[0].opened++;
+	}
+	assert_true(roce_slots_admit(slots, 0, 2 * wrong, false, 1));
+	told[0].free = 0;
+	assert_true(roce_slots_admit(slots, 0, 2 * wrong + 1, false, 1));
+	assert_false(roce_slots_admit(slots, 0, 2 * wrong + 200, false, 1));
+	assert_false(roce_slots_admit(slots, 0, 9, false, 1));
+	roce_slots_destroy(slots);
+}
+
+// The first number of all may be the wrong one.
+static void admit__follows_those_that_come_after_a_wrong_first(void **state)
+{
+	struct roce_slots *slots = create(3);
+
+	(void)state;
+	assert_true(roce_slots_admit(slots, 0, (uint64_t)1 << 40, false, 1));
+	told[0].opened = 1;
+	for (uint64_t i = 0; i < 200; i++) {
+		assert_true(roce_slots_admit(slots, 0, i, false, 1));
+		told[0].opened++;
+	}
+	told[0].free = 0;
+	assert_false(roce_slots_admit(slots, 0, 200, false, 1));
+	assert_true(roce_slots_admit(slots, 0, 199, false, 1));
+	roce_slots_destroy(slots);
+}
+
 // What a builder drops instead of opening it does not count for ever; that the process stood still
 // does not count.
 static void admit__forgets_what_never_was_opened(void **state)
@@ -149,11 +195,79 @@ static void admit__never_one_too_many(void **state)
 	roce_slots_destroy(slots);
 }
 
+static struct roce_slots *create_granted(uint32_t n_free)
+{
+	struct roce_slots *slots = create(n_free);
+
+	assert_true(roce_slots_granted(slots, 64));
+	return slots;
+}
+
+// Where events are granted their slots are theirs before the data comes, in any order.
+static void granted__is_let_in_without_a_free_slot(void **state)
+{
+	struct roce_slots *slots = create_granted(0);
+
+	(void)state;
+	for (uint64_t i = 0; i < 64; i++)
+		roce_slots_expect(slots, 0, 1000 + i * 7 % 64);
+	for (uint64_t i = 64; i-- > 0;)
+		for (unsigned source = 0; source < 3; source++)
+			assert_true(roce_slots_admit(slots, 0, 1000 + i, false, 1));
+	assert_false(roce_slots_admit(slots, 1, 1000, false, 1)); // another builder's
+	assert_false(roce_slots_admit(slots, 0, 1064, false, 1)); // the same place
+	assert_true(roce_slots_admit(slots, 0, 1064, true, 1));
+	roce_slots_destroy(slots);
+}
+
+static void granted__data_may_be_faster_while_slots_are_free(void **state)
+{
+	struct roce_slots *slots = create_granted(2);
+	uint64_t now = 1000000000;
+
+	(void)state;
+	assert_true(roce_slots_admit(slots, 0, 5, false, now));
+	assert_true(roce_slots_admit(slots, 0, 6, false, now));
+	assert_false(roce_slots_admit(slots, 0, 7, false, now));
+	assert_true(roce_slots_admit(slots, 0, 5, false, now)); // of another source
+	roce_slots_expect(slots, 0, 7);
+	assert_true(roce_slots_admit(slots, 0, 7, false, now));
+	now += 6000000; // those have opened
+	assert_true(roce_slots_admit(slots, 0, 8, false, now));
+	told[0].free = 0;
+	now += 6000000;
+	assert_false(roce_slots_admit(slots, 0, 9, false, now));
+	roce_slots_destroy(slots);
+}
+
+// What is another builder's by now must not hold up what comes behind it.
+static void granted__the_grant_is_not_waited_for_for_ever(void **state)
+{
+	struct roce_slots *slots = create_granted(0);
+	uint64_t now = 1000000000, before = now;
+
+	(void)state;
+	while (now - before < 1000000000 && !roce_slots_admit(slots, 0, 5, false, now))
+		now += 640000;
+	assert_in_range(now - before, 80000000, 120000000);
+	before = now;
+	assert_false(roce_slots_admit(slots, 0, 6, false, now));
+	while (now - before < 1000000000 && !roce_slots_admit(slots, 0, 6, false, now))
+		now += 640000;
+	assert_in_range(now - before, 80000000, 120000000);
+	roce_slots_destroy(slots);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(granted__is_let_in_without_a_free_slot),
+		cmocka_unit_test(granted__data_may_be_faster_while_slots_are_free),
+		cmocka_unit_test(granted__the_grant_is_not_waited_for_for_ever),
 		cmocka_unit_test(admit__as_many_new_events_as_slots_are_free),
 		cmocka_unit_test(admit__always_is_counted),
+		cmocka_unit_test(admit__does_not_follow_a_wrong_number),
+		cmocka_unit_test(admit__follows_those_that_come_after_a_wrong_first),
 		cmocka_unit_test(admit__forgets_what_never_was_opened),
 		cmocka_unit_test(end__counts_once),
 		cmocka_unit_test(admit__never_one_too_many),

@@ -260,6 +260,39 @@ static void rate__is_cut_at_once_and_recovers_step_by_step(void **state)
 	bench_stop(&bench);
 }
 
+// A pause is answered once, however long it is; when it is over, time alone restores the rate.
+static void rate__is_back_soon_after_a_pause(void **state)
+{
+	struct bench bench = bench_with_link();
+
+	(void)state;
+	bench.parameters.step = 0.25;
+	bench.parameters.recover_ns = 1000;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 99);
+	bench.now = 1000000;
+	bench_port(&bench, 0, true);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 2);
+	bench.now += 1000000;
+	bench_port(&bench, 0, true);
+	assert_int_equal(bench_poll(&bench, 1), 0);
+	report(&bench, 1, 0, 0);
+	assert_int_equal(bench_view(&bench, 0).rate, GB / 2);
+	assert_int_equal(sched_counters(bench.sched)->cuts, 1);
+	assert_int_equal(bench_poll(&bench, 1), 1);
+	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB / 2);
+	bench.now += 2000; // the event's time
+	assert_int_equal(bench_poll(&bench, 1), 1);
+	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB);
+	// The same share without a pause before is congestion, and nothing is restored after it.
+	report(&bench, 1, 0, 0);
+	bench.now += 1000000;
+	assert_int_equal(bench_poll(&bench, 1), 1);
+	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB / 2);
+	bench_stop(&bench);
+}
+
 static void rate__cut_slows_the_grants(void **state)
 {
 	struct bench bench = bench_with_link();
@@ -305,6 +338,7 @@ int main(void)
 		cmocka_unit_test(window__limits_bytes_in_flight),
 		cmocka_unit_test(paused__port_is_granted_nothing),
 		cmocka_unit_test(rate__is_cut_at_once_and_recovers_step_by_step),
+		cmocka_unit_test(rate__is_back_soon_after_a_pause),
 		cmocka_unit_test(rate__cut_slows_the_grants),
 		cmocka_unit_test(time__does_not_go_back),
 	};

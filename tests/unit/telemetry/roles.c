@@ -69,6 +69,16 @@ const struct sender_counters *source_role_sender_counters(const struct role *rol
 	return &counters_of(role)->sender;
 }
 
+bool roce_source_role_is(const struct role *role)
+{
+	return counters_of(role)->is_roce;
+}
+
+const struct roce_source_counters *roce_source_role_counters(const struct role *role)
+{
+	return &counters_of(role)->roce;
+}
+
 const struct readout_counters *readout_role_counters(const struct role *role)
 {
 	return &counters_of(role)->readout;

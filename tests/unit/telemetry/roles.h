@@ -11,6 +11,7 @@
 #include "builder/assembly.h"
 #include "transport/pcap_role.h"
 #include "transport/readout_role.h"
+#include "transport/roce_source_role.h"
 #include "transport/rx_role.h"
 #include "transport/source_role.h"
 
@@ -28,6 +29,8 @@ struct test_counters {
 	struct assembly_latency latency;
 	uint32_t open, free;
 	struct source_counters source;
+	bool is_roce; // a generator that sends by RoCE
+	struct roce_source_counters roce;
 	struct readout_counters readout;
 	struct pcap_counters pcap;
 	struct sender_counters sender;

@@ -163,7 +163,11 @@ static void take__sums_generators_of_all_kinds(void **state)
 	test->counters[SYNTHETIC].sender = (struct sender_counters){ 100, 1000, 1, 2, 3, 4 };
 	test->counters[PCAP].source.events = 999; // a pcap role has none
 	test->counters[PCAP].sender = (struct sender_counters){ 5, 50, 10, 20, 30, 40 };
+	test->counters[PCAP].roce.failed_messages = 999; // nor these
+	test->counters[SYNTHETIC].is_roce = true;
+	test->counters[SYNTHETIC].roce.failed_messages = 8;
 	account = take(test);
+	assert_int_equal(account.sent.unacknowledged, 8);
 	assert_int_equal(account.sent.events, 7);
 	assert_int_equal(account.sent.packets, 105);
 	assert_int_equal(account.sent.bytes, 1050);
@@ -267,9 +271,9 @@ static void take_source__sums_over_rx_roles_and_builders(void **state)
 static void has_losses__for_each_reason_alone(void **state)
 {
 	struct account account = { 0 };
-	uint64_t *const reasons[] = { &account.packets.missed, &account.events.incomplete,
+	uint64_t *const reasons[] = { &account.packets.missed,   &account.events.incomplete,
 				      &account.events.discarded, &account.written.refused,
-				      &account.written.failures };
+				      &account.written.failures, &account.sent.unacknowledged };
 
 	(void)state;
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++) {

@@ -6,6 +6,7 @@
 
 #define MOST_CREDITS 8191u
 #define MOST_HELD    2730u
+#define MOST_BLOCKS  4093u
 
 // A case of a record that has no list.
 #define AGAIN(type, name, put)                                                    \
@@ -44,6 +45,20 @@ static enum wire_error adopt_again(const struct ctrl_record *record, uint8_t *by
 	return WIRE_OK;
 }
 
+static enum wire_error offer_again(const struct ctrl_record *record, uint8_t *bytes, size_t *size)
+{
+	struct ctrl_block blocks[MOST_BLOCKS];
+	struct ctrl_offer offer;
+	enum wire_error error = ctrl_get_offer(record, &offer);
+
+	if (error)
+		return error;
+	for (unsigned i = 0; i < offer.n; i++)
+		blocks[i] = ctrl_block_at(&offer, i);
+	*size = ctrl_put_offer(bytes, CTRL_AGAIN_SIZE, &offer, blocks);
+	return WIRE_OK;
+}
+
 enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_AGAIN_SIZE],
 			   size_t *size)
 {
@@ -72,6 +87,8 @@ enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_
 		return credits_again(record, bytes, size);
 	case CTRL_ADOPT:
 		return adopt_again(record, bytes, size);
+	case CTRL_OFFER:
+		return offer_again(record, bytes, size);
 	default:
 		return WIRE_UNSUPPORTED;
 	}

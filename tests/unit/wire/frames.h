@@ -53,6 +53,25 @@
 #define FRAME_PONG_OF_ZEROS \
 	"02000000000102000000000208004500001c00090000400166d60a0000020a0000010000ffff00000000"
 
+// who has fd00::2, the answer, and one that looks whether the address is free; "hello"
+#define TO_ITS_GROUP "3333ff00000202000000000186dd"
+#define TO_ASKER     "02000000000102000000000286dd"
+#define GROUP_OF_2   "ff0200000000000000000001ff000002"
+#define FD00_1       "fd000000000000000000000000000001"
+#define FD00_2       "fd000000000000000000000000000002"
+#define FRAME_SOLICIT                                                               \
+	TO_ITS_GROUP "6000000000203aff" FD00_1 GROUP_OF_2 "87007d9700000000" FD00_2 \
+		     "0101020000000"                                                \
+		     "001"
+#define FRAME_ADVERTISE                                                                     \
+	TO_ASKER "6000000000203aff" FD00_2 FD00_1 "88001c9a60000000" FD00_2 "0201020000000" \
+		 "002"
+#define FRAME_IS_IT_FREE                                                                          \
+	TO_ITS_GROUP "6000000000183aff00000000000000000000000000000000" GROUP_OF_2 "87007da30000" \
+		     "0000" FD00_2
+#define FRAME_PING6 ETHERNET "86dd60000000000d3a40" FD00_1 FD00_2 "80002fa61234000768656c6c6f"
+#define FRAME_PONG6 TO_ASKER "60000000000d3a40" FD00_2 FD00_1 "81002ea61234000768656c6c6f"
+
 // 802.3 with a length in place of the EtherType: a spanning-tree frame
 #define FRAME_LLC                                                                                  \
 	"0180c20000000200000000010026424203000000000000000000000000000000000000000000000000000000" \

@@ -21,6 +21,8 @@ static void get__every_field_of_nodes(void **state)
 	assert_int_equal(r.n_sources, 4096);
 	assert_int_equal(r.buffer_bytes, 0x100000000);
 	assert_string_equal(r.name, "node-a.site");
+	assert_int_equal(r.known_from, 1234);
+	assert_int_equal(r.flags, CTRL_EXCLUDED);
 	bytes_free(&bytes);
 
 	bytes = ctrl_sample_bytes(CTRL_WELCOME);
@@ -223,6 +225,30 @@ static void get__every_field_of_slots(void **state)
 	bytes_free(&bytes);
 }
 
+static void get__every_field_of_offers(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_OFFER);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_offer o;
+
+	(void)state;
+	assert_int_equal(ctrl_get_offer(&record, &o), WIRE_OK);
+	assert_int_equal(o.builder, 1);
+	assert_int_equal(o.event, 1234);
+	assert_int_equal(o.rkey, 0xdeadbe01);
+	assert_int_equal(o.run, 42);
+	assert_int_equal(o.attempt, 1);
+	assert_int_equal(o.n, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		struct ctrl_block block = ctrl_block_at(&o, i);
+
+		assert_int_equal(block.address, 0x10000000000 + i * 0x10000);
+		assert_int_equal(block.length, 0x1234 + i);
+		assert_int_equal(block.source, 0x1037 + i);
+	}
+	bytes_free(&bytes);
+}
+
 static void get__every_field_of_events(void **state)
 {
 	struct bytes bytes = ctrl_sample_bytes(CTRL_ANNOUNCE);
@@ -269,6 +295,7 @@ static void get__every_field_of_events(void **state)
 	assert_int_equal(p.slot, 4);
 	assert_int_equal(p.generation, 7);
 	assert_int_equal(p.attempt, 1);
+	assert_int_equal(p.flags, CTRL_REPEATED);
 	assert_int_equal(p.run, 42);
 	bytes_free(&bytes);
 
@@ -289,6 +316,7 @@ int main(void)
 		cmocka_unit_test(get__every_field_of_grants),
 		cmocka_unit_test(get__every_field_of_slots),
 		cmocka_unit_test(get__every_field_of_events),
+		cmocka_unit_test(get__every_field_of_offers),
 	};
 
 	return cmocka_run_group_tests_name("ctrl_fields", tests, NULL, NULL);

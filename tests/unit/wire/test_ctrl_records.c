@@ -221,6 +221,9 @@ static void get__what_is_out_of_range_is_refused(void **state)
 		{ CTRL_PROGRESS, 6, 2, 1, 0, WIRE_UNSUPPORTED },
 		{ CTRL_PROGRESS, 6, 2, 4, CTRL_N_STEPS, WIRE_UNSUPPORTED },
 		{ CTRL_PROGRESS, 16, 4, 65535, 65536, WIRE_UNSUPPORTED },
+		{ CTRL_OFFER, 4, 2, 63, 64, WIRE_UNSUPPORTED },
+		{ CTRL_OFFER, 6, 2, 1, 0, WIRE_BAD_LENGTH },
+		{ CTRL_OFFER, 6, 2, 2, 3, WIRE_BAD_LENGTH },
 	};
 
 	(void)state;

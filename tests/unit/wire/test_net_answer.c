@@ -437,6 +437,106 @@ static void ipv4_parse__refuses(void **state)
 		assert_false(net_ipv4_parse(texts[i], &ip, &prefix_length));
 }
 
+// --- IPv6 ---
+
+static const uint8_t self6[16] = { 0xFD, [15] = 2 };
+
+typedef bool (*answer)(uint8_t *frame, const struct net_frame *parsed, size_t length,
+		       const struct net_mac *mac, const uint8_t ip[16]);
+
+static void expect_answer6(answer by, const char *request, const char *reply)
+{
+	struct net_frame frame;
+	struct bytes bytes = parsed_frame(request, &frame);
+
+	assert_int_equal(frame.kind, NET_ICMP6);
+	assert_true(by(bytes.data, &frame, bytes.size, &self_mac, self6));
+	expect_hex(bytes.data, bytes.size, reply);
+	bytes_free(&bytes);
+}
+
+// With one bit of a byte changed.
+static void expect_no_answer6(answer by, const char *hex, size_t change_at)
+{
+	struct net_frame frame;
+	struct bytes bytes = bytes_from_hex(hex), before;
+
+	bytes.data[change_at] ^= 1;
+	before = bytes_copy(bytes.data, bytes.size);
+	assert_int_equal(net_parse(bytes.data, bytes.size, bytes.size, 0, &frame), WIRE_OK);
+	assert_false(by(bytes.data, &frame, bytes.size, &self_mac, self6));
+	assert_memory_equal(bytes.data, before.data, before.size);
+	bytes_free(&before);
+	bytes_free(&bytes);
+}
+
+static void neighbour_answer__as_scapy_does(void **state)
+{
+	(void)state;
+	expect_answer6(net_neighbour_answer, FRAME_SOLICIT, FRAME_ADVERTISE);
+}
+
+static void neighbour_answer__to_nothing_else(void **state)
+{
+	struct net_frame frame;
+	struct bytes bytes = parsed_frame(FRAME_SOLICIT, &frame);
+
+	(void)state;
+	for (size_t size = 0; size < bytes.size; size++)
+		assert_false(net_neighbour_answer(bytes.data, &frame, size, &self_mac, self6));
+	// Its hop limit, addresses, and all of its message: the checksum is wrong then.
+	for (size_t at = 21; at < bytes.size; at++)
+		expect_no_answer6(net_neighbour_answer, FRAME_SOLICIT, at);
+	expect_no_answer6(net_neighbour_answer, FRAME_SOLICIT, 6); // from a group address
+	expect_no_answer6(net_neighbour_answer, FRAME_IS_IT_FREE, 7);
+	expect_no_answer6(net_neighbour_answer, FRAME_ADVERTISE, 7);
+	expect_no_answer6(net_neighbour_answer, FRAME_PING6, 7);
+	expect_no_answer6(net_neighbour_answer, FRAME_UDP6, 7);
+	bytes_free(&bytes);
+}
+
+static void icmp6_echo_answer__as_scapy_does(void **state)
+{
+	(void)state;
+	expect_answer6(net_icmp6_echo_answer, FRAME_PING6, FRAME_PONG6);
+}
+
+// For every value of the request's checksum the reply's is right.
+static void icmp6_echo_answer__checksum_is_always_right(void **state)
+{
+	struct net_frame frame;
+	struct bytes request = parsed_frame(FRAME_PING6, &frame);
+	uint32_t pseudo = net_checksum_add(13 + NET_PROTO_ICMP6, request.data + 22, 32);
+
+	(void)state;
+	for (unsigned number = 0; number <= UINT16_MAX; number++) {
+		struct bytes bytes = bytes_copy(request.data, request.size);
+		uint8_t *icmp = bytes.data + frame.l4_offset;
+
+		store_be16(icmp + 6, (uint16_t)number);
+		store_be16(icmp + 2, 0);
+		store_be16(icmp + 2, net_checksum_fold(net_checksum_add(pseudo, icmp, 13)));
+		assert_true(
+		    net_icmp6_echo_answer(bytes.data, &frame, bytes.size, &self_mac, self6));
+		assert_int_equal(icmp[0], 129);
+		assert_int_equal(net_checksum_fold(net_checksum_add(pseudo, icmp, 13)), 0);
+		bytes_free(&bytes);
+	}
+	bytes_free(&request);
+}
+
+static void icmp6_echo_answer__to_nothing_else(void **state)
+{
+	(void)state;
+	expect_no_answer6(net_icmp6_echo_answer, FRAME_PING6, 53); // for another address
+	expect_no_answer6(net_icmp6_echo_answer, FRAME_PING6, 54); // another type
+	expect_no_answer6(net_icmp6_echo_answer, FRAME_PING6, 55); // another code
+	expect_no_answer6(net_icmp6_echo_answer, FRAME_PING6, 6);  // from a group address
+	expect_no_answer6(net_icmp6_echo_answer, FRAME_PONG6, 7);
+	expect_no_answer6(net_icmp6_echo_answer, FRAME_UDP6, 7);
+	expect_no_answer6(net_icmp6_echo_answer, FRAME_PING, 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +561,11 @@ int main(void)
 		cmocka_unit_test(mac_parse__refuses),
 		cmocka_unit_test(ipv4_parse__accepts),
 		cmocka_unit_test(ipv4_parse__refuses),
+		cmocka_unit_test(neighbour_answer__as_scapy_does),
+		cmocka_unit_test(neighbour_answer__to_nothing_else),
+		cmocka_unit_test(icmp6_echo_answer__as_scapy_does),
+		cmocka_unit_test(icmp6_echo_answer__checksum_is_always_right),
+		cmocka_unit_test(icmp6_echo_answer__to_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "port/vlan.h"
+
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+
+#include "wire/net.h"
+#include "wire/pfc.h"
+
+#define PRIORITY_SHIFT 13
+
+void vlan_tagger_make(struct vlan_tagger *tagger, const struct config_port *port,
+		      const struct config *appliance)
+{
+	unsigned data = port->flow_control.priority, control = data;
+
+	*tagger = (struct vlan_tagger){ 0 };
+	if (appliance != NULL) {
+		control = appliance->event_manager.control_priority;
+		tagger->control_dscp = appliance->event_manager.control_dscp;
+	}
+	tagger->data_tci = (uint16_t)(data << PRIORITY_SHIFT | port->vlan);
+	tagger->control_tci = (uint16_t)(control << PRIORITY_SHIFT | port->vlan);
+}
+
+// Of what is no IP, as ARP, nothing waits behind data either.
+static bool is_data(const struct vlan_tagger *tagger, uint16_t type, const uint8_t *l3)
+{
+	switch (type) {
+	case NET_TYPE_IPV4:
+		return l3[1] >> 2 != tagger->control_dscp;
+	case NET_TYPE_IPV6:
+		return (load_be16(l3) >> 6 & 0x3F) != tagger->control_dscp;
+	case NET_TYPE_ARP:
+		return false;
+	default:
+		return true;
+	}
+}
+
+void vlan_tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf)
+{
+	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint16_t type;
+	uint8_t *tagged;
+
+	if (mbuf->data_len < NET_ETH_SIZE + sizeof(uint16_t))
+		return;
+	type = load_be16(bytes + NET_ETH_SIZE - 2);
+	if (type == NET_TYPE_VLAN || type == NET_TYPE_QINQ || type == PFC_TYPE_MAC_CONTROL)
+		return;
+	tagged = (uint8_t *)rte_pktmbuf_prepend(mbuf, NET_VLAN_SIZE);
+	if (tagged == NULL)
+		return;
+	memmove(tagged, bytes, NET_ETH_SIZE - 2);
+	store_be16(tagged + NET_ETH_SIZE - 2, NET_TYPE_VLAN);
+	store_be16(tagged + NET_ETH_SIZE, is_data(tagger, type, bytes + NET_ETH_SIZE)
+					      ? tagger->data_tci
+					      : tagger->control_tci);
+}
+
+// What the driver does not take now comes again, and is tagged by then.
+static uint16_t tag_burst(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t n,
+			  void *context)
+{
+	(void)port_id;
+	(void)queue;
+	for (uint16_t i = 0; i < n; i++)
+		vlan_tag(context, mbufs[i]);
+	return n;
+}
+
+bool vlan_install(struct vlan_tagger *tagger, uint16_t port_id, uint16_t n_queues)
+{
+	tagger->port_id = port_id;
+	for (uint16_t queue = 0; queue < n_queues && queue < VLAN_MAX_QUEUES; queue++) {
+		tagger->callbacks[queue] =
+		    rte_eth_add_tx_callback(port_id, queue, tag_burst, tagger);
+		if (tagger->callbacks[queue] == NULL)
+			return false;
+		tagger->n_queues++;
+	}
+	return true;
+}
+
+void vlan_remove(struct vlan_tagger *tagger)
+{
+	for (uint16_t queue = 0; queue < tagger->n_queues; queue++) {
+		union {
+			const void *kept;
+			void *freed;
+		} callback = { .kept = tagger->callbacks[queue] };
+
+		(void)rte_eth_remove_tx_callback(tagger->port_id, queue, callback.kept);
+		rte_free(callback.freed);
+	}
+	tagger->n_queues = 0;
+}

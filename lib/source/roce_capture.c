@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include "source/roce_capture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/capture.h"
+#include "source/roce_capture_internal.h"
+#include "wire/icrc.h"
+#include "wire/mfp.h"
+
+#define BUCKETS    4096u // of connections, a power of two
+#define NO_STREAM  UINT32_MAX
+#define FIRST_TURN ((uint64_t)1 << 32) // so that numbers before the first are not negative
+#define LOOK_AT    10000u              // packets of a file whose kind is asked for
+
+struct reader {
+	struct roce_reading reading;
+	uint16_t udp_port;
+	uint32_t buckets[BUCKETS]; // index of a stream
+	uint32_t *chain;           // of streams: the next one
+	uint64_t *newest;          // of streams: largest packet number so far, counted on
+	unsigned stream_room;
+	size_t record_room, bytes_room;
+};
+
+enum sight { SIGHT_NOTHING, SIGHT_CUT, SIGHT_DAMAGED, SIGHT_OTHER, SIGHT_REQUEST };
+
+static enum sight look(const struct capture_packet *packet, uint16_t udp_port,
+		       struct net_frame *frame, struct roce_packet *roce)
+{
+	const uint8_t *bth;
+	size_t at_hand;
+
+	if (net_parse(packet->bytes, packet->captured, packet->length, 0, frame) != WIRE_OK ||
+	    (frame->kind != NET_UDP4 && frame->kind != NET_UDP6) ||
+	    frame->destination_port != udp_port)
+		return SIGHT_NOTHING;
+	if (packet->captured < frame->payload_offset)
+		return SIGHT_CUT;
+	bth = packet->bytes + frame->payload_offset;
+	at_hand = packet->captured - frame->payload_offset;
+	if (at_hand < frame->payload_size)
+		return SIGHT_CUT;
+	if (roce_parse(bth, frame->payload_size, frame->payload_size, roce) != WIRE_OK)
+		return SIGHT_NOTHING;
+	if (!icrc_verify(packet->bytes, frame))
+		return SIGHT_DAMAGED;
+	return roce->flags & ROCE_REQUEST && roce->flags & (ROCE_SEND | ROCE_WRITE) &&
+		       roce->destination_qpn > 1
+		   ? SIGHT_REQUEST
+		   : SIGHT_OTHER;
+}
+
+static void read_addresses(const uint8_t *frame, const struct net_frame *parsed,
+			   struct roce_stream *stream)
+{
+	const uint8_t *ip = frame + parsed->l3_offset;
+
+	if (parsed->kind == NET_UDP6) {
+		memcpy(stream->source, ip + 8, sizeof(stream->source));
+		memcpy(stream->destination, ip + 24, sizeof(stream->destination));
+		return;
+	}
+	stream->source[10] = stream->source[11] = 0xFF;
+	stream->destination[10] = stream->destination[11] = 0xFF;
+	memcpy(stream->source + 12, ip + 12, 4);
+	memcpy(stream->destination + 12, ip + 16, 4);
+}
+
+static bool is_same(const struct roce_stream *a, const struct roce_stream *b)
+{
+	return a->qpn == b->qpn && a->source_qpn == b->source_qpn && a->service == b->service &&
+	       memcmp(a->source, b->source, sizeof(a->source)) == 0 &&
+	       memcmp(a->destination, b->destination, sizeof(a->destination)) == 0;
+}
+
+static bool grow(void *pointer, size_t *room, size_t needed, size_t each)
+{
+	void **memory = pointer;
+	size_t wanted = *room > 0 ? *room : 64;
+	void *grown;
+
+	while (wanted < needed)
+		wanted *= 2;
+	if (wanted == *room)
+		return true;
+	grown = realloc(*memory, wanted * each);
+	if (grown == NULL)
+		return false;
+	*memory = grown;
+	*room = wanted;
+	return true;
+}
+
+static bool grow_streams(struct reader *reader)
+{
+	struct roce_capture *capture = reader->reading.capture;
+	unsigned wanted = reader->stream_room > 0 ? 2 * reader->stream_room : 64;
+	struct roce_stream *streams;
+	uint32_t *chain;
+	uint64_t *newest;
+
+	if (capture->n_streams < reader->stream_room)
+		return true;
+	streams = realloc(capture->streams, wanted * sizeof(*streams));
+	if (streams != NULL)
+		capture->streams = streams;
+	chain = realloc(reader->chain, wanted * sizeof(*chain));
+	if (chain != NULL)
+		reader->chain = chain;
+	newest = realloc(reader->newest, wanted * sizeof(*newest));
+	if (newest != NULL)
+		reader->newest = newest;
+	if (streams == NULL || chain == NULL || newest == NULL)
+		return false;
+	reader->stream_room = wanted;
+	return true;
+}
+
+// The stream of a packet, made if it is the first. NO_STREAM: no memory.
+static uint32_t find_stream(struct reader *reader, const uint8_t *frame,
+			    const struct net_frame *parsed, const struct roce_packet *packet)
+{
+	struct roce_capture *capture = reader->reading.capture;
+	struct roce_stream wanted = {
+		.qpn = packet->destination_qpn,
+		.source_qpn = packet->service == ROCE_UD ? packet->deth.source_qpn : 0,
+		.first_psn = packet->psn,
+		.service = packet->service,
+	};
+	uint32_t *bucket = &reader->buckets[wanted.qpn % BUCKETS];
+
+	read_addresses(frame, parsed, &wanted);
+	for (uint32_t i = *bucket; i != NO_STREAM; i = reader->chain[i])
+		if (is_same(&capture->streams[i], &wanted))
+			return i;
+	if (!grow_streams(reader))
+		return NO_STREAM;
+	capture->streams[capture->n_streams] = wanted;
+	reader->chain[capture->n_streams] = *bucket;
+	reader->newest[capture->n_streams] = FIRST_TURN + packet->psn;
+	*bucket = capture->n_streams;
+	return capture->n_streams++;
+}
+
+// Numbers count on where the packet's wrap. Datagrams need no order but that of the capture.
+static uint64_t number_of(struct reader *reader, uint32_t stream, const struct roce_packet *packet)
+{
+	uint64_t *newest = &reader->newest[stream];
+	int32_t ahead = roce_psn_diff(packet->psn, (uint32_t)*newest & ROCE_24_BITS);
+	uint64_t number;
+
+	if (packet->service == ROCE_UD)
+		return ++*newest;
+	number = (uint64_t)((int64_t)*newest + ahead);
+	if (number > *newest)
+		*newest = number;
+	return number;
+}
+
+static bool add_record(struct reader *reader, const struct capture_packet *captured,
+		       const struct net_frame *frame, const struct roce_packet *packet)
+{
+	struct roce_reading *reading = &reader->reading;
+	uint32_t stream = find_stream(reader, captured->bytes, frame, packet);
+	const uint8_t *payload = captured->bytes + frame->payload_offset + packet->payload_offset;
+
+	if (stream == NO_STREAM ||
+	    !grow(&reading->records, &reader->record_room, reading->n_records + 1,
+		  sizeof(*reading->records)) ||
+	    !grow(&reading->bytes, &reader->bytes_room, reading->n_bytes + packet->payload_size, 1))
+		return false;
+	reading->records[reading->n_records] = (struct roce_record){
+		.stream = stream,
+		.flags = packet->flags,
+		.number = number_of(reader, stream, packet),
+		.order = reading->n_records,
+		.time_ns = captured->time_ns,
+		.at = reading->n_bytes,
+		.size = packet->payload_size,
+		.immediate = packet->immediate,
+		.address = packet->reth.address,
+		.solicited = packet->solicited,
+	};
+	reading->n_records++;
+	if (packet->payload_size > 0)
+		memcpy(reading->bytes + reading->n_bytes, payload, packet->payload_size);
+	reading->n_bytes += packet->payload_size;
+	return true;
+}
+
+static bool take_packet(struct reader *reader, const struct capture_packet *packet)
+{
+	struct roce_capture *capture = reader->reading.capture;
+	struct roce_packet roce;
+	struct net_frame frame;
+
+	capture->packets++;
+	switch (look(packet, reader->udp_port, &frame, &roce)) {
+	case SIGHT_NOTHING:
+		break;
+	case SIGHT_CUT:
+		capture->cut++;
+		break;
+	case SIGHT_DAMAGED:
+		capture->damaged++;
+		break;
+	case SIGHT_OTHER:
+		capture->others++;
+		break;
+	case SIGHT_REQUEST:
+		capture->requests++;
+		return add_record(reader, packet, &frame, &roce);
+	}
+	return true;
+}
+
+static int out_of_memory(const char *path, char *error)
+{
+	snprintf(error, SOURCE_ERROR_SIZE, "capture %s: out of memory", path);
+	return -1;
+}
+
+static int read_packets(struct reader *reader, const char *path, char *error)
+{
+	struct roce_capture *into = reader->reading.capture;
+	struct capture_packet packet;
+	struct capture *capture;
+	bool done = true;
+
+	if (capture_open(&capture, path, error))
+		return -1;
+	while (done && capture_next(capture, &packet))
+		done = take_packet(reader, &packet);
+	if (done && capture_problem(capture))
+		snprintf(into->problem, sizeof(into->problem), "%s", capture_problem(capture));
+	capture_close(capture);
+	return done ? 0 : out_of_memory(path, error);
+}
+
+// Why there is nothing to be sent.
+static int explain(const struct roce_capture *capture, const char *path, uint16_t udp_port,
+		   char *error)
+{
+	unsigned long long packets = capture->packets, lost = 0;
+
+	for (unsigned i = 0; i < capture->n_streams; i++)
+		lost += capture->streams[i].lost_messages;
+	if (capture->requests > 0)
+		snprintf(error, SOURCE_ERROR_SIZE,
+			 "capture %s: no message is whole: of each of %llu a packet is missing",
+			 path, lost);
+	else if (capture->cut > 0)
+		snprintf(error, SOURCE_ERROR_SIZE,
+			 "capture %s: of %llu RoCE packets only the first bytes are there: capture "
+			 "whole packets (tcpdump -s 0)",
+			 path, (unsigned long long)capture->cut);
+	else if (capture->damaged > 0)
+		snprintf(error, SOURCE_ERROR_SIZE,
+			 "capture %s: %llu packets to UDP port %u, and not one with a right ICRC",
+			 path, (unsigned long long)capture->damaged, udp_port);
+	else if (capture->others > 0)
+		snprintf(error, SOURCE_ERROR_SIZE,
+			 "capture %s: %llu RoCE packets, and no SEND or WRITE among them", path,
+			 (unsigned long long)capture->others);
+	else
+		snprintf(error, SOURCE_ERROR_SIZE,
+			 "capture %s: there are no RoCE packets (UDP port %u) among its %llu "
+			 "packets%s%.200s",
+			 path, udp_port, packets, capture->problem[0] ? "; " : "",
+			 capture->problem);
+	return -1;
+}
+
+int roce_capture_read(struct roce_capture **capture, const char *path, uint16_t udp_port,
+		      char *error)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	struct roce_capture *made = calloc(1, sizeof(*made));
+	int result = -1;
+
+	if (reader == NULL || made == NULL) {
+		free(reader);
+		free(made);
+		return out_of_memory(path, error);
+	}
+	reader->reading.capture = made;
+	reader->udp_port = udp_port;
+	for (unsigned i = 0; i < BUCKETS; i++)
+		reader->buckets[i] = NO_STREAM;
+	if (read_packets(reader, path, error) == 0) {
+		if (!roce_capture_assemble(&reader->reading))
+			(void)out_of_memory(path, error);
+		else
+			result = made->n_messages > 0 ? 0 : explain(made, path, udp_port, error);
+	}
+	free(reader->reading.records);
+	free(reader->reading.bytes);
+	free(reader->chain);
+	free(reader->newest);
+	free(reader);
+	if (result == 0)
+		*capture = made;
+	else
+		roce_capture_free(made);
+	return result;
+}
+
+void roce_capture_free(struct roce_capture *capture)
+{
+	if (capture == NULL)
+		return;
+	free(capture->streams);
+	free(capture->messages);
+	free(capture->bytes);
+	free(capture->source_ids);
+	free(capture);
+}
+
+bool roce_capture_is(const char *path, uint16_t udp_port)
+{
+	char error[SOURCE_ERROR_SIZE];
+	struct capture_packet packet;
+	struct roce_packet roce;
+	struct net_frame frame;
+	struct capture *capture;
+	bool found = false;
+
+	if (capture_open(&capture, path, error))
+		return false;
+	for (unsigned i = 0; i < LOOK_AT && !found && capture_next(capture, &packet); i++)
+		found = look(&packet, udp_port, &frame, &roce) == SIGHT_REQUEST;
+	capture_close(capture);
+	return found;
+}

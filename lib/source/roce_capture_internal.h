@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the files of RoCE captures share: roce_capture.c (packets) and roce_capture_messages.c (what
+// they amount to).
+#pragma once
+
+#include <stddef.h>
+
+#include "source/roce_capture.h"
+#include "wire/roce.h"
+
+// A request packet of the capture.
+struct roce_record {
+	uint32_t stream;
+	uint32_t flags;  // of its opcode
+	uint64_t number; // PSN, counted on where it wraps
+	uint64_t order;  // in the capture
+	uint64_t time_ns;
+	uint64_t at; // of its payload in roce_reading.bytes
+	uint64_t address;
+	uint32_t size;
+	uint32_t immediate;
+	bool solicited;
+};
+
+struct roce_reading {
+	struct roce_capture *capture;
+	struct roce_record *records;
+	size_t n_records;
+	uint8_t *bytes;
+	size_t n_bytes;
+};
+
+// Puts the packets together to messages, and learns what these are. False if memory ran out.
+bool roce_capture_assemble(struct roce_reading *reading);

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/open_events.h"
+#include "source/roce_capture_internal.h"
+#include "wire/mfp.h"
+
+#define ALIGNMENT 64u // of a message's bytes
+#define N_IDS     65536u
+
+// What is learnt of MFPs.
+struct learning {
+	struct roce_capture *capture;
+	uint32_t *index_of; // by source id: index into source_ids + 1
+	uint64_t *packings; // by number of fragments
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct roce_record *x = a, *y = b;
+
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+// Of packets that are there more than once the first remains.
+static void drop_repeated(struct roce_reading *reading)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < reading->n_records; i++) {
+		const struct roce_record *record = &reading->records[i];
+
+		if (n > 0 && record->stream == reading->records[n - 1].stream &&
+		    record->number == reading->records[n - 1].number)
+			reading->capture->repeated++;
+		else
+			reading->records[n++] = *record;
+	}
+	reading->n_records = n;
+}
+
+// How many records from `first` on are a whole message, which has `size` bytes; 0: none is.
+static size_t measure(const struct roce_reading *reading, size_t first, uint64_t *size)
+{
+	const struct roce_record *begin = &reading->records[first];
+	uint32_t kind = begin->flags & (ROCE_SEND | ROCE_WRITE);
+
+	*size = 0;
+	for (size_t i = first; i < reading->n_records; i++) {
+		const struct roce_record *record = &reading->records[i];
+
+		if (record->stream != begin->stream ||
+		    record->number != begin->number + (i - first) || !(record->flags & kind) ||
+		    (i > first) == ((record->flags & ROCE_BEGIN) != 0))
+			return 0;
+		*size += record->size;
+		if (record->flags & ROCE_END)
+			return *size <= UINT32_MAX ? i - first + 1 : 0;
+	}
+	return 0;
+}
+
+static void add_message(struct roce_reading *reading, size_t first, size_t n, uint64_t size)
+{
+	struct roce_capture *capture = reading->capture;
+	const struct roce_record *begin = &reading->records[first];
+	const struct roce_record *end = &reading->records[first + n - 1];
+	struct roce_stream *stream = &capture->streams[begin->stream];
+	struct roce_message *message = &capture->messages[capture->n_messages];
+	uint8_t *to = capture->bytes + capture->n_bytes;
+
+	*message = (struct roce_message){
+		.time_ns = begin->time_ns,
+		.at = capture->n_bytes,
+		.offset = begin->address,
+		.size = (uint32_t)size,
+		.immediate = end->immediate,
+		.is_write = begin->flags & ROCE_WRITE,
+		.has_immediate = end->flags & ROCE_HAS_IMM,
+		.solicited = end->solicited,
+	};
+	for (size_t i = first; i < first + n; i++) {
+		memcpy(to, reading->bytes + reading->records[i].at, reading->records[i].size);
+		to += reading->records[i].size;
+	}
+	if (stream->n_messages++ == 0)
+		stream->first_message = capture->n_messages;
+	capture->n_messages++;
+	capture->n_bytes = round_up(capture->n_bytes + size, ALIGNMENT);
+	if (message->size > capture->largest_message)
+		capture->largest_message = message->size;
+}
+
+static size_t count_begins(const struct roce_reading *reading)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < reading->n_records; i++)
+		n += (reading->records[i].flags & ROCE_BEGIN) != 0;
+	return n;
+}
+
+static bool find_messages(struct roce_reading *reading)
+{
+	struct roce_capture *capture = reading->capture;
+	size_t begins = count_begins(reading);
+	bool inside = false; // of a message that is lost
+
+	capture->messages = calloc(begins + 1, sizeof(*capture->messages));
+	capture->bytes = aligned_alloc(ALIGNMENT, round_up(reading->n_bytes, ALIGNMENT) +
+						      (begins + 1) * ALIGNMENT);
+	if (capture->messages == NULL || capture->bytes == NULL)
+		return false;
+	for (size_t i = 0; i < reading->n_records;) {
+		const struct roce_record *record = &reading->records[i];
+		bool same = i > 0 && record->stream == record[-1].stream;
+		uint64_t size;
+		size_t n = record->flags & ROCE_BEGIN ? measure(reading, i, &size) : 0;
+
+		if (n > 0)
+			add_message(reading, i, n, size);
+		else if (record->flags & ROCE_BEGIN || !inside || !same)
+			capture->streams[record->stream].lost_messages++;
+		inside = n == 0;
+		i += n > 0 ? n : 1;
+	}
+	return true;
+}
+
+// Times from the first message on, which never go back within a stream; addresses from the lowest
+// on.
+static void make_relative(struct roce_capture *capture)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint64_t i = 0; i < capture->n_messages; i++)
+		if (capture->messages[i].time_ns < first)
+			first = capture->messages[i].time_ns;
+	for (unsigned i = 0; i < capture->n_streams; i++) {
+		const struct roce_stream *stream = &capture->streams[i];
+		struct roce_message *messages = &capture->messages[stream->first_message];
+		uint64_t lowest = UINT64_MAX, latest = first;
+
+		for (uint64_t j = 0; j < stream->n_messages; j++)
+			if (messages[j].is_write && messages[j].offset < lowest)
+				lowest = messages[j].offset;
+		for (uint64_t j = 0; j < stream->n_messages; j++) {
+			if (messages[j].time_ns < latest)
+				messages[j].time_ns = latest;
+			latest = messages[j].time_ns;
+			messages[j].time_ns -= first;
+			messages[j].offset = messages[j].is_write ? messages[j].offset - lowest : 0;
+		}
+	}
+}
+
+// The header of a message that is an MFP.
+static bool is_mfp(const struct roce_capture *capture, const struct roce_message *message,
+		   struct mfp_header *header)
+{
+	return mfp_decode_header(capture->bytes + message->at, message->size, header) == WIRE_OK &&
+	       header->packet_size == message->size;
+}
+
+static void note_mfp(struct learning *learning, struct roce_stream *stream,
+		     const struct mfp_header *header)
+{
+	if (stream->mfps++ == 0)
+		stream->source_id = header->source_id;
+	stream->is_mixed |= stream->source_id != header->source_id;
+	learning->index_of[header->source_id] = 1;
+	if (header->event_id != MFP_END_OF_RUN)
+		learning->packings[header->n_fragments]++;
+}
+
+static bool list_sources(struct learning *learning)
+{
+	struct roce_capture *capture = learning->capture;
+
+	capture->source_ids = malloc(N_IDS * sizeof(*capture->source_ids));
+	if (capture->source_ids == NULL)
+		return false;
+	for (unsigned id = 0; id < N_IDS; id++) {
+		if (learning->index_of[id] == 0)
+			continue;
+		capture->source_ids[capture->n_sources++] = (uint16_t)id;
+		learning->index_of[id] = capture->n_sources;
+	}
+	capture->packing = 1;
+	for (unsigned n = 1; n <= MFP_MAX_FRAGMENTS; n++)
+		if (learning->packings[n] > learning->packings[capture->packing])
+			capture->packing = n;
+	return true;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const struct roce_message *const *x = a, *const *y = b;
+
+	if ((*x)->time_ns != (*y)->time_ns)
+		return (*x)->time_ns < (*y)->time_ns ? -1 : 1;
+	return (*x)->at < (*y)->at ? -1 : 1;
+}
+
+// Events, in the order of time.
+static bool count_events(struct learning *learning)
+{
+	struct roce_capture *capture = learning->capture;
+	const struct roce_message **by_time = malloc((capture->n_messages + 1) * sizeof(*by_time));
+	struct open_events *open = open_events_new(capture->n_sources > 0 ? capture->n_sources : 1);
+	struct open_events_result result = { 0 };
+	struct mfp_header header;
+	bool done = by_time != NULL && open != NULL;
+
+	for (uint64_t i = 0; done && i < capture->n_messages; i++)
+		by_time[i] = &capture->messages[i];
+	if (done && capture->n_messages > 0)
+		qsort(by_time, capture->n_messages, sizeof(*by_time), compare_times);
+	for (uint64_t i = 0; done && i < capture->n_messages; i++)
+		if (is_mfp(capture, by_time[i], &header) && header.event_id != MFP_END_OF_RUN)
+			done = open_events_add(open, header.event_id,
+					       learning->index_of[header.source_id] - 1,
+					       by_time[i]->size) == 0;
+	done = done && open_events_finish(open, &result) == 0;
+	open_events_free(open);
+	free(by_time);
+	capture->events = result.events;
+	capture->largest_open = result.largest_open;
+	capture->largest_event = result.largest_event;
+	return done;
+}
+
+static bool learn(struct roce_capture *capture)
+{
+	struct learning learning = {
+		.capture = capture,
+		.index_of = calloc(N_IDS, sizeof(*learning.index_of)),
+		.packings = calloc(MFP_MAX_FRAGMENTS + 1, sizeof(*learning.packings)),
+	};
+	bool done = learning.index_of != NULL && learning.packings != NULL;
+
+	for (unsigned i = 0; done && i < capture->n_streams; i++) {
+		struct roce_stream *stream = &capture->streams[i];
+		const struct roce_message *messages = &capture->messages[stream->first_message];
+		struct mfp_header header;
+
+		for (uint64_t j = 0; j < stream->n_messages; j++)
+			if (is_mfp(capture, &messages[j], &header))
+				note_mfp(&learning, stream, &header);
+	}
+	done = done && list_sources(&learning) && count_events(&learning);
+	free(learning.index_of);
+	free(learning.packings);
+	return done;
+}
+
+bool roce_capture_assemble(struct roce_reading *reading)
+{
+	if (reading->n_records > 0)
+		qsort(reading->records, reading->n_records, sizeof(*reading->records), compare);
+	drop_repeated(reading);
+	if (!find_messages(reading))
+		return false;
+	make_relative(reading->capture);
+	return learn(reading->capture);
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Granted events: they are held when they are built, until it is told what becomes of them.
+#include "workbench.h"
+
+#define N_SOURCES 3u
+
+static void open_bench(struct workbench *bench, enum config_on_incomplete on_incomplete)
+{
+	struct workbench_options options = workbench_standard;
+
+	options.granted = true;
+	options.spare = 1;
+	options.on_incomplete = on_incomplete;
+	workbench_open(bench, &options);
+}
+
+static void expect(struct workbench *bench, uint64_t event_id)
+{
+	assert_true(assembly_expect(bench->assembly, event_id, event_id / 4, bench->now));
+}
+
+static void send_all(struct workbench *bench, uint64_t event_id)
+{
+	for (unsigned i = 0; i < N_SOURCES; i++)
+		workbench_send_mfp(bench, i, event_id, 4);
+}
+
+// The next news is that an event is ready.
+static struct assembly_news take_built(struct workbench *bench, uint64_t event_id)
+{
+	struct assembly_news news;
+
+	assert_int_equal(assembly_take_news(bench->assembly, &news, 1), 1);
+	assert_false(news.freed);
+	assert_int_equal(news.index, event_id / 4);
+	return news;
+}
+
+// The next is that its slot came back.
+static void take_freed(struct workbench *bench, uint64_t event_id)
+{
+	struct assembly_news news;
+
+	assert_int_equal(assembly_take_news(bench->assembly, &news, 1), 1);
+	assert_true(news.freed);
+	assert_int_equal(news.index, event_id / 4);
+}
+
+static void take_no_news(struct workbench *bench)
+{
+	struct assembly_news news;
+
+	assert_int_equal(assembly_take_news(bench->assembly, &news, 1), 0);
+}
+
+static void publish__hands_out_what_was_held(void **state)
+{
+	struct assembly_news news;
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, CONFIG_INCOMPLETE_FLAG);
+	take_no_news(&bench);
+	expect(&bench, 100);
+	send_all(&bench, 100);
+	workbench_take_none(&bench);
+	news = take_built(&bench, 100);
+	assert_int_equal(news.n_missing, 0);
+	assert_true(news.bytes > 0);
+	assert_false(assembly_publish(bench.assembly, news.slot, news.index + 1, false));
+	assert_false(assembly_publish(bench.assembly, news.slot + 1, news.index, false));
+	assert_false(assembly_publish(bench.assembly, UINT32_MAX, news.index, false));
+	assert_true(assembly_publish(bench.assembly, news.slot, news.index, false));
+	assert_false(assembly_publish(bench.assembly, news.slot, news.index, false));
+	workbench_take_complete(&bench, 100, 4);
+	assert_int_equal(counters_of(&bench)->events_repeated, 0);
+	take_no_news(&bench);
+	workbench_wait(&bench, 1);
+	take_freed(&bench, 100);
+	workbench_close(&bench);
+}
+
+static void publish__says_that_an_event_may_be_repeated(void **state)
+{
+	struct assembly_news news;
+	struct evb_event event;
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, CONFIG_INCOMPLETE_FLAG);
+	expect(&bench, 100);
+	send_all(&bench, 100);
+	news = take_built(&bench, 100);
+	assert_true(assembly_publish(bench.assembly, news.slot, news.index, true));
+	event = workbench_take(&bench);
+	assert_int_equal(event.flags, EVB_EVENT_REPEATED);
+	workbench_release(&bench, &event);
+	assert_int_equal(counters_of(&bench)->events_repeated, 1);
+	// The next event in that slot is not.
+	for (unsigned i = 0; i < bench.options.slots; i++) {
+		expect(&bench, 200);
+		send_all(&bench, 200);
+		workbench_wait(&bench, 1);
+		while (assembly_take_news(bench.assembly, &news, 1) == 1)
+			if (!news.freed)
+				assert_true(
+				    assembly_publish(bench.assembly, news.slot, news.index, false));
+		event = workbench_take(&bench);
+		assert_int_equal(event.flags, 0);
+		workbench_release(&bench, &event);
+	}
+	workbench_close(&bench);
+}
+
+static void built__says_how_many_sources_are_missing(void **state)
+{
+	struct block garbage = block_random(1, 100, 60);
+	struct assembly_news news;
+	struct evb_event event;
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, CONFIG_INCOMPLETE_FLAG);
+	expect(&bench, 100);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	workbench_place(&bench, 1, 100, &garbage, 0, garbage.length);
+	workbench_wait(&bench, WORKBENCH_DEADLINE);
+	news = take_built(&bench, 100);
+	assert_int_equal(news.n_missing, 2);
+	assert_true(assembly_publish(bench.assembly, news.slot, news.index, true));
+	event = workbench_take(&bench);
+	assert_int_equal(event.flags,
+			 EVB_EVENT_INCOMPLETE | EVB_EVENT_MALFORMED | EVB_EVENT_REPEATED);
+	workbench_release(&bench, &event);
+	block_free(&garbage);
+	workbench_close(&bench);
+}
+
+static void discarded__is_told_before_its_slot_is(void **state)
+{
+	struct assembly_news news;
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, CONFIG_INCOMPLETE_DISCARD);
+	expect(&bench, 100);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	workbench_wait(&bench, WORKBENCH_DEADLINE);
+	news = take_built(&bench, 100);
+	assert_int_equal(news.slot, ASSEMBLY_NO_SLOT);
+	assert_int_equal(news.n_missing, 2);
+	take_freed(&bench, 100);
+	take_no_news(&bench);
+	workbench_close(&bench);
+}
+
+// An event that was given up and is built once more: who waits for its slot hears of that first.
+static void forget__is_told_before_what_comes_after(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, CONFIG_INCOMPLETE_DISCARD);
+	expect(&bench, 100);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	assert_true(assembly_forget(bench.assembly, 100, 25));
+	expect(&bench, 100);
+	send_all(&bench, 100);
+	take_freed(&bench, 100);
+	(void)take_built(&bench, 100);
+	// What is held is not told any more.
+	expect(&bench, 104);
+	send_all(&bench, 104);
+	assert_true(assembly_forget(bench.assembly, 104, 26));
+	take_freed(&bench, 104);
+	take_no_news(&bench);
+	assert_false(assembly_forget(bench.assembly, 104, 26));
+	assert_true(assembly_forget(bench.assembly, 100, 25));
+	take_freed(&bench, 100);
+	assert_int_equal(counters_of(&bench)->events_withdrawn, 2);
+	workbench_close(&bench);
+}
+
+// Slots that are kept for data without a grant are taken until the grant has come, or they are
+// free.
+static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
+{
+	struct assembly_news news;
+	struct workbench bench;
+	struct block block;
+
+	(void)state;
+	open_bench(&bench, CONFIG_INCOMPLETE_DISCARD);
+	block = block_mfp(&bench, 0, 104, 4);
+	send_all(&bench, 100);
+	news = take_built(&bench, 100);
+	assert_int_equal(workbench_send(&bench, 0, 104, &block, 0, 10), SEGMENT_NO_SLOT);
+	expect(&bench, 100); // held, and granted now
+	assert_int_equal(workbench_send(&bench, 0, 104, &block, 0, 10), PLACED);
+	assert_int_equal(workbench_send(&bench, 0, 108, &block, 0, 10), SEGMENT_NO_SLOT);
+	assert_true(assembly_forget(bench.assembly, 104, 26));
+	take_freed(&bench, 104);
+	assert_int_equal(workbench_send(&bench, 0, 108, &block, 0, 10), PLACED);
+	expect(&bench, 108); // open, and granted now
+	send_all(&bench, 112);
+	assert_true(assembly_withdraw(bench.assembly, take_built(&bench, 112).slot, 28));
+	take_freed(&bench, 112);
+	send_all(&bench, 116);
+	assert_true(assembly_withdraw(bench.assembly, take_built(&bench, 116).slot, 29));
+	take_freed(&bench, 116);
+	assert_true(assembly_withdraw(bench.assembly, news.slot, news.index));
+	assert_true(assembly_forget(bench.assembly, 108, 27));
+	block_free(&block);
+	workbench_close(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(publish__hands_out_what_was_held),
+		cmocka_unit_test(publish__says_that_an_event_may_be_repeated),
+		cmocka_unit_test(built__says_how_many_sources_are_missing),
+		cmocka_unit_test(discarded__is_told_before_its_slot_is),
+		cmocka_unit_test(forget__is_told_before_what_comes_after),
+		cmocka_unit_test(ungranted__events_take_no_more_slots_than_are_kept),
+	};
+
+	return cmocka_run_group_tests_name("held", tests, NULL, NULL);
+}
