@@ -7,7 +7,7 @@
 // docs/metrics.md. To be freed by the caller; NULL if memory ran out.
 char *telemetry_reference(void);
 
-// The tables as JSON, from which configs/deploy/telemetry-endpoints/evb.py has its own:
+// The tables as JSON, which configs/deploy/telemetry-endpoints/evb.py reads:
 //
 //   { "groups": { "role": { "label": "name", "labels": [...], "info": [...] }, ... },
 //     "metrics": [ [PLACE, KEY, NAME, TYPE, SCALE, LABELS, HELP], ... ] }

@@ -17,7 +17,8 @@ import prometheus
 import telemetry
 from evbtest import check, check_equal
 
-ENDPOINT = os.path.join(evbtest.REPOSITORY, "configs", "deploy", "telemetry-endpoints", "evb.py")
+ENDPOINT = os.path.join(os.path.dirname(evbtest.binary()), "configs", "deploy",
+                        "telemetry-endpoints", "evb.py")
 LINT_FINDINGS = 3  # exit status of `promtool check metrics`
 
 
