@@ -20,27 +20,31 @@ struct priority_view {
 	struct pause_counters counters;
 };
 
+// What is told of one priority: of that of the data, and of each.
+#define PAUSES(view, counters_of)                                                               \
+	GAUGE("paused", view, paused, NONE,                                                     \
+	      "soft only: 1 while the link partner wants nothing of the priority, else 0"),     \
+	    GAUGE("pausing", view, pausing, NONE,                                               \
+		  "soft only: 1 while the link partner was stopped and not let go on, else 0"), \
+	    COUNTER("xoff_sent", view, counters_of.xoff_sent, NONE,                             \
+		    "pause frames sent that stop the priority, repeated ones among them"),      \
+	    COUNTER("xon_sent", view, counters_of.xon_sent, NONE,                               \
+		    "pause frames sent that let the priority go on"),                           \
+	    COUNTER("xoff_received", view, counters_of.xoff_received, NONE,                     \
+		    "pause frames received that stop the priority"),                            \
+	    COUNTER("xon_received", view, counters_of.xon_received, NONE,                       \
+		    "pause frames received that let the priority go on"),                       \
+	    COUNTER("paused_ns", view, counters_of.paused_ns, NS,                               \
+		    "time in which the link partner stopped the priority here"),                \
+	    COUNTER("pausing_ns", view, counters_of.pausing_ns, NS,                             \
+		    "time in which the link partner was stopped")
+
 static const struct metric pfc_metrics[] = {
 	TEXT("name", pfc_view, name, "name of the port"),
 	TEXT("mode", pfc_view, mode, "who does flow control: off, hw, external or soft"),
 	TEXT("report", pfc_view, report, "what was chosen, and why"),
 	NUMBER("priority", pfc_view, priority, "priority of the data"),
-	GAUGE("paused", pfc_view, paused, NONE,
-	      "soft only: 1 while the link partner wants nothing of the priority, else 0"),
-	GAUGE("pausing", pfc_view, pausing, NONE,
-	      "soft only: 1 while the link partner was stopped and not let go on, else 0"),
-	COUNTER("xoff_sent", pfc_view, priority_counters.xoff_sent, NONE,
-		"pause frames sent that stop the priority, repeated ones among them"),
-	COUNTER("xon_sent", pfc_view, priority_counters.xon_sent, NONE,
-		"pause frames sent that let the priority go on"),
-	COUNTER("xoff_received", pfc_view, priority_counters.xoff_received, NONE,
-		"pause frames received that stop the priority"),
-	COUNTER("xon_received", pfc_view, priority_counters.xon_received, NONE,
-		"pause frames received that let the priority go on"),
-	COUNTER("paused_ns", pfc_view, priority_counters.paused_ns, NS,
-		"time in which the link partner stopped the priority here"),
-	COUNTER("pausing_ns", pfc_view, priority_counters.pausing_ns, NS,
-		"time in which the link partner was stopped"),
+	PAUSES(pfc_view, priority_counters),
 	COUNTER("lapsed", pfc_view, priority_counters.lapsed, NONE,
 		"pauses of the link partner that ran out before they were renewed"),
 	COUNTER("malformed", pfc_view, counters.malformed, NONE,
@@ -54,22 +58,7 @@ static const struct metric pfc_metrics[] = {
 
 static const struct metric priority_metrics[] = {
 	NUMBER("priority", priority_view, priority, "number of the priority"),
-	GAUGE("paused", priority_view, paused, NONE,
-	      "soft only: 1 while the link partner wants nothing of the priority, else 0"),
-	GAUGE("pausing", priority_view, pausing, NONE,
-	      "soft only: 1 while the link partner was stopped and not let go on, else 0"),
-	COUNTER("xoff_sent", priority_view, counters.xoff_sent, NONE,
-		"pause frames sent that stop the priority, repeated ones among them"),
-	COUNTER("xon_sent", priority_view, counters.xon_sent, NONE,
-		"pause frames sent that let the priority go on"),
-	COUNTER("xoff_received", priority_view, counters.xoff_received, NONE,
-		"pause frames received that stop the priority"),
-	COUNTER("xon_received", priority_view, counters.xon_received, NONE,
-		"pause frames received that let the priority go on"),
-	COUNTER("paused_ns", priority_view, counters.paused_ns, NS,
-		"time in which the link partner stopped the priority here"),
-	COUNTER("pausing_ns", priority_view, counters.pausing_ns, NS,
-		"time in which the link partner was stopped"),
+	PAUSES(priority_view, counters),
 	{ 0 },
 };
 

@@ -5,19 +5,15 @@
 // number cm_service + its number on its node.
 #include <string.h>
 
-#include <rte_random.h>
-
 #include "transport/readout_roce_internal.h"
+#include "transport/roce_client.h"
 
-#define RESPONSE_NS     200000000u // of connection messages
-#define RETRY_NS        100000000u // after a connection has failed
-#define LOOK_NS         500000u    // between two looks for timeouts
-#define ALIVE_NS        200000000u // between two looks whether an idle builder is there
-#define RETRIES         7
-#define CONNECTING_MOST 16u // at one time
-#define OFFER_SIZE      16u // what the private data of an answer must have
-#define FIRST_PORT      49152u
-#define SOURCE_PORTS    16384u
+#define RETRY_NS     100000000u // after a connection has failed
+#define LOOK_NS      500000u    // between two looks for timeouts
+#define ALIVE_NS     200000000u // between two looks whether an idle builder is there
+#define OFFER_SIZE   16u        // what the private data of an answer must have
+#define FIRST_PORT   49152u
+#define SOURCE_PORTS 16384u
 
 static const struct config_cluster_node *node_of(const struct readout_roce *roce,
 						 const struct readout_lane *lane)
@@ -65,7 +61,8 @@ static bool ask(struct readout_roce *roce, struct readout_lane *lane, uint64_t n
 // In turn: builders that are not there must not keep others waiting.
 static void ask_for_connections(struct readout_roce *roce, uint64_t now)
 {
-	for (unsigned i = 0; i < roce->n_lanes && roce->n_connecting < CONNECTING_MOST; i++) {
+	for (unsigned i = 0; i < roce->n_lanes && roce->n_connecting < ROCE_CLIENT_CONNECTING;
+	     i++) {
 		struct readout_lane *lane =
 		    &roce->lanes[(roce->first_to_connect + i) % roce->n_lanes];
 
@@ -215,25 +212,14 @@ void readout_connect_leave(struct readout_roce *roce, uint64_t now)
 bool readout_connect_make(struct readout_roce *roce)
 {
 	const struct config *config = roce->parameters.config;
-	const struct cm_parameters parameters = {
+	const struct roce_client_parameters parameters = {
+		.config = &config->roce,
 		.table = &roce->table,
-		.address = qp_address_ipv4(config->cluster.nodes[config->cluster.self].address),
-		.guid = rte_rand(),
-		.seed = rte_rand(),
-		.response_timeout = RESPONSE_NS,
-		.accept_timeout = RESPONSE_NS,
-		.connections = roce->table.mask + 1,
-		.half_open = 2 * CONNECTING_MOST,
-		.half_open_of_peer = 2 * CONNECTING_MOST,
-		.of_peer = roce->table.mask + 1,
+		.address = config->cluster.nodes[config->cluster.self].address,
 		.path_mtu = roce->path_mtu,
-		.retries = RETRIES,
-		.timeout_code = config->roce.timeout,
-		.retry_count = config->roce.retry_count,
-		.rnr_retry = config->roce.rnr_retry,
 		.max_reads = roce->responder != NULL ? READOUT_READS : 1,
 	};
 
-	roce->cm = cm_create(&parameters);
+	roce->cm = roce_client_create_cm(&parameters);
 	return roce->cm != NULL;
 }

@@ -10,15 +10,14 @@
 #include "source/roce_capture.h"
 #include "transport/block_packets.h"
 #include "transport/dcqcn.h"
+#include "transport/roce_client.h"
 #include "transport/roce_frame.h"
 #include "transport/roce_source_role.h"
 #include "wire/mfp.h"
 
-#define END_MESSAGE     UINT64_MAX // user of an end-of-run message
-#define CONNECTING_MOST 8u         // queue pairs that are being connected at one time
-#define RESPONSE_NS     200000000u
-#define DEPTH           64u // messages posted to a queue pair
-#define REFUSALS_MOST   3u  // of one connection, for a capture's messages
+#define END_MESSAGE   UINT64_MAX // user of an end-of-run message
+#define DEPTH         64u        // messages posted to a queue pair
+#define REFUSALS_MOST 3u         // of one connection, for a capture's messages
 
 #define FIRST_PORT   49152u
 #define SOURCE_PORTS 16384u

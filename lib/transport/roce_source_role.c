@@ -378,28 +378,17 @@ static bool make_engines(struct roce_source *source)
 		.ack_interval = RTE_MAX(config->window / 2, 1u),
 		.burst = ROLE_BURST,
 	};
-	const struct cm_parameters cm = {
+	const struct roce_client_parameters client = {
+		.config = config,
 		.table = &source->table,
-		.address = qp_address_ipv4(source->parameters.address),
-		.guid = rte_rand(),
-		.seed = rte_rand(),
-		.response_timeout = RESPONSE_NS,
-		.accept_timeout = RESPONSE_NS,
-		.connections = source->table.mask + 1,
-		.half_open = 2 * CONNECTING_MOST,
-		.half_open_of_peer = 2 * CONNECTING_MOST,
-		.of_peer = source->table.mask + 1,
+		.address = source->parameters.address,
 		.path_mtu = source->path_mtu,
-		.retries = 7,
-		.timeout_code = config->timeout,
-		.retry_count = config->retry_count,
-		.rnr_retry = config->rnr_retry,
 		.max_reads = 1,
 	};
 
 	source->requester = requester_create(&requester);
 	if (config->connection == CONFIG_CONNECTION_CM)
-		source->cm = cm_create(&cm);
+		source->cm = roce_client_create_cm(&client);
 	return source->requester != NULL &&
 	       (config->connection != CONFIG_CONNECTION_CM || source->cm != NULL);
 }

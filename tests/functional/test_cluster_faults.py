@@ -16,6 +16,16 @@ def check_twice_is_the_end(verdict, life):
     events = life.events()
     last = events[len(events) - len(verdict.twice):]
     check_equal(sorted(verdict.twice), sorted(last), "events published twice")
+    check_equal(dict(verdict.incomplete), {}, "incomplete events")
+
+
+def kill_while_it_builds(trial):
+    """Kills builder b1 while it has been granted events; what its consumer has seen."""
+    trial.begin()
+    with trial.stopped("b1"):
+        trial.until_granted("b1", HELD)
+        trial.kill("b1")
+    return trial.life("b1")
 
 
 # --- builders ------------------------------------------------------------------------------------
@@ -24,11 +34,7 @@ def check_twice_is_the_end(verdict, life):
 def builder_killed(mode):
     """Its events are granted to the other; when it is back it gets its share again."""
     with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout="2s") as trial:
-        trial.begin()
-        with trial.stopped("b1"):
-            trial.until_granted("b1", HELD)
-            trial.kill("b1")
-        life = trial.life("b1")
+        life = kill_while_it_builds(trial)
         trial.until(lambda: trial.sched()["nodes_excluded"] >= 1, "b1 is excluded")
         trial.until(lambda: trial.sched()["regrants"] >= HELD, "its events are granted again")
         trial.more()
@@ -36,7 +42,6 @@ def builder_killed(mode):
         trial.until(lambda: len(trial.life("b1").events()) >= 20, "20 events on b1")
         verdict, _ = trial.finish()
     check_twice_is_the_end(verdict, life)
-    check_equal(dict(verdict.incomplete), {}, "incomplete events")
 
 
 def test_builder_killed_push():
@@ -50,11 +55,7 @@ def test_builder_killed_pull():
 def builder_killed_and_back_at_once(mode):
     """Nobody has noticed its silence when another process of it registers."""
     with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout="30s") as trial:
-        trial.begin()
-        with trial.stopped("b1"):
-            trial.until_granted("b1", HELD)
-            trial.kill("b1")
-        life = trial.life("b1")
+        life = kill_while_it_builds(trial)
         trial.back("b1")
         trial.until(lambda: len(trial.life("b1").events()) >= 20, "20 events on b1")
         sched = trial.sched()
@@ -62,7 +63,6 @@ def builder_killed_and_back_at_once(mode):
         check_equal(sched["nodes_excluded"], 0, "nodes excluded for their silence")
         verdict, _ = trial.finish()
     check_twice_is_the_end(verdict, life)
-    check_equal(dict(verdict.incomplete), {}, "incomplete events")
 
 
 def test_builder_killed_and_back_at_once_push():
@@ -97,7 +97,6 @@ def test_builder_killed_before_it_tells():
         verdict, _ = trial.finish()
     check(len(verdict.twice) >= HELD, f"events published twice: {verdict.twice}")
     check_twice_is_the_end(verdict, life)
-    check_equal(dict(verdict.incomplete), {}, "incomplete events")
 
 
 # --- sources -------------------------------------------------------------------------------------

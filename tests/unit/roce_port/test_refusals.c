@@ -17,6 +17,12 @@ static const struct bench_message rc_write = {
 	.qpn = BENCH_RC, .is_write = true, .rkey = BENCH_RKEY, .address = BENCH_ADDRESS
 };
 
+// A message in one packet.
+static const struct roce_packet send_only = { .opcode = ROCE_RC_SEND_ONLY,
+					      .destination_qpn = BENCH_RC,
+					      .psn = BENCH_PSN,
+					      .ack_request = true };
+
 // --- access ---
 
 // A WRITE that must be refused at its packet number `at`; what was before it is handed on.
@@ -166,17 +172,13 @@ static void stranger__does_not_turn_the_answers(void **state)
 // Answers do not go to groups.
 static void group__gets_no_answer(void **state)
 {
-	const struct roce_packet header = { .opcode = ROCE_RC_SEND_ONLY,
-					    .destination_qpn = BENCH_RC,
-					    .psn = BENCH_PSN,
-					    .ack_request = true };
 	struct roce_bench bench;
 	struct frame frame;
 
 	(void)state;
 	roce_bench_open(&bench, "");
 	roce_bench_mfp(mfp, 100, 0, 1);
-	roce_bench_frame(&bench, &frame, &header, mfp, 100);
+	roce_bench_frame(&bench, &frame, &send_only, mfp, 100);
 	frame.bytes[6] |= 1;
 	roce_bench_feed_frame(&bench, &frame);
 	roce_bench_take_mfp(&bench, mfp, 100);
@@ -365,17 +367,13 @@ static void message__of_another_source(void **state)
 
 static void answers__go_where_the_configuration_says(void **state)
 {
-	const struct roce_packet header = { .opcode = ROCE_RC_SEND_ONLY,
-					    .destination_qpn = BENCH_RC,
-					    .psn = BENCH_PSN,
-					    .ack_request = true };
 	struct roce_bench bench;
 	struct frame frame;
 
 	(void)state;
 	roce_bench_open(&bench, OF_SOURCE_2);
 	roce_bench_mfp(mfp, 100, 0, 2);
-	roce_bench_frame(&bench, &frame, &header, mfp, 100);
+	roce_bench_frame(&bench, &frame, &send_only, mfp, 100);
 	frame.bytes[11] = 9; // by way of a router, say
 	roce_bench_feed_frame(&bench, &frame);
 	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, BENCH_PSN);
