@@ -68,7 +68,8 @@ static void connect_lanes(struct roce_source *source, uint64_t now)
 {
 	if (source->n_asked + source->n_given_up == source->n_lanes)
 		return;
-	for (unsigned i = 0; i < source->n_lanes && source->n_connecting < ROCE_CLIENT_CONNECTING; i++) {
+	for (unsigned i = 0; i < source->n_lanes && source->n_connecting < ROCE_CLIENT_CONNECTING;
+	     i++) {
 		struct lane *lane = &source->lanes[i];
 		const struct cm_destination destination = {
 			.peer = lane->way.peer,
