@@ -34,9 +34,9 @@ struct account {
 	struct {
 		uint64_t opened, complete, incomplete, discarded, flushed, overtaken, ends_of_run;
 		uint64_t open; // now
-		uint64_t
-		    withdrawn; // of complete and incomplete: built elsewhere, not published here
-		uint64_t repeated; // of the same two: published, perhaps elsewhere, too
+		// Of complete and incomplete: built elsewhere, not published here.
+		uint64_t withdrawn;
+		uint64_t repeated; // of the same two: published, perhaps elsewhere too
 	} events;
 	struct {
 		uint64_t whole, malformed, missing;

@@ -46,8 +46,8 @@ struct tokens {
 	uint32_t n;
 	uint32_t *buckets; // by event
 	uint32_t mask;
-	uint32_t
-	    *uncredited; // free tokens of which the manager has not been told: first in, first out
+	// Free tokens of which the manager has not been told: first in, first out.
+	uint32_t *uncredited;
 	uint32_t uncredited_head, n_uncredited;
 	uint32_t n_free;
 };

@@ -92,8 +92,7 @@ struct control_counters {
 	uint64_t out_of_window; // sequenced, beyond what there is room for
 	uint64_t foreign;       // of a session, or meant for one, that is not the current one
 	uint64_t fenced;        // of a lower epoch
-	uint64_t
-	    bad_checksum; // frames that name the peer as their sender, and are not counted else
+	uint64_t bad_checksum;  // frames that name the peer as sender, and are not counted else
 	uint64_t retransmitted;
 	uint64_t records_sent;      // taken by control_send()
 	uint64_t records_delivered; // in sequence

@@ -85,9 +85,8 @@ struct sched_parameters {
 	// How long the group rule waits for groups that could satisfy it but are blocked, once
 	// until one of them is granted again, and each strict turn for its builder.
 	uint64_t relax_after_ns;
-	uint32_t
-	    parallel_sends; // handed on in the grants: sends in flight for one event; 0: no limit
-	uint32_t credits;   // events in flight to one builder; 0: as many as it has slots
+	uint32_t parallel_sends; // handed on in grants: sends in flight of an event; 0: no limit
+	uint32_t credits;        // events in flight to one builder; 0: as many as it has slots
 	uint64_t send_window_ns; // timed shift: a phase is a send window and an idle window
 	uint64_t idle_window_ns;
 	double target_utilisation; // of link_rate, above 0, at most 1
@@ -121,8 +120,8 @@ struct sched_grant {
 	uint64_t event;
 	uint64_t round;
 	uint64_t starts_ns; // timed shift: start of the round's phase 0; else when granted
-	uint64_t
-	    rate_bytes_per_second; // onto the builder's link, all sources together; 0: no limit
+	// Onto the builder's link, all sources together; 0: no limit.
+	uint64_t rate_bytes_per_second;
 	uint32_t builder;
 	uint32_t slot;
 	uint32_t generation;

@@ -41,12 +41,11 @@ struct readout_roce_parameters {
 
 // Written by the role's lcore, read by telemetry.
 struct readout_roce_counters {
-	uint64_t connected; // builders, now
-	uint64_t lost;      // connections that were, and ended otherwise than by us
-	uint64_t completed; // messages acknowledged, or sent where nobody acknowledges
-	uint64_t failed;    // messages that their connection took with it
-	uint64_t
-	    withdrawn; // events not sent, or not sent again, to the builder that had them before
+	uint64_t connected;   // builders, now
+	uint64_t lost;        // connections that were, and ended otherwise than by us
+	uint64_t completed;   // messages acknowledged, or sent where nobody acknowledges
+	uint64_t failed;      // messages that their connection took with it
+	uint64_t withdrawn;   // events not sent, or not again, to the builder that had them before
 	uint64_t icrc_errors; // of responses
 	uint64_t unknown_qp;
 	uint64_t cnps;
