@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "appliance/control_client.h"
+#include "client/control_client.h"
 #include "load.h"
 
 struct arguments {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "cmd.h"
-#include "config/units.h"
 #include "dump_json.h"
 #include "dump_text.h"
 

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "cmd.h"
-#include "config/units.h"
 #include "record/recorder.h"
 #include "record_port.h"
 #include "stop.h"

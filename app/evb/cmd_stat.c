@@ -12,9 +12,9 @@
 
 #include <cjson/cJSON.h>
 
-#include "appliance/telemetry_openmetrics.h"
-#include "telemetry/snapshot.h"
-#include "telemetry/stat_client.h"
+#include "client/snapshot.h"
+#include "client/stat_client.h"
+#include "telemetry/telemetry_openmetrics.h"
 
 #define SUMMARY      "/evb/summary"
 #define MOST_RUNNING 1024

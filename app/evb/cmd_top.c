@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "config/units.h"
+#include "base/units.h"
 #include "stop.h"
 #include "top/top.h"
 #include "web/monitor.h"

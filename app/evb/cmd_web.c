@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "config/units.h"
+#include "base/units.h"
 #include "web/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:8080"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/units.h"
+#include "base/units.h"
 #include "port/port_capture.h"
 #include "record_port.h"
 #include "stop.h"

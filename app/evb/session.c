@@ -11,10 +11,10 @@
 #include "appliance/account.h"
 #include "appliance/appliance.h"
 #include "appliance/run_control.h"
-#include "appliance/telemetry.h"
 #include "log.h"
 #include "preflight.h"
 #include "stop.h"
+#include "telemetry/telemetry.h"
 
 #define WATCH_MS 100 // between two looks at the appliance, at most
 

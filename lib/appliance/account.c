@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "appliance/writer_role.h"
 #include "builder/builder_role.h"
-#include "transport/pcap_role.h"
-#include "transport/readout_role.h"
-#include "transport/roce_source_role.h"
-#include "transport/rx_role.h"
-#include "transport/source_role.h"
+#include "node/readout_role.h"
+#include "rdma/roce_source_role.h"
+#include "record/writer_role.h"
+#include "rx/rx_role.h"
+#include "tx/pcap_role.h"
+#include "tx/source_role.h"
 
 static void add_rx(struct account *account, const struct role *role)
 {

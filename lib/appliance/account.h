@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "appliance/appliance.h"
-#include "telemetry/histogram.h"
-#include "transport/causes.h"
+#include "base/histogram.h"
+#include "packet/causes.h"
 
 struct account {
 	double seconds;

@@ -6,7 +6,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "transport/causes.h"
+#include "packet/causes.h"
 
 struct summary {
 	const struct appliance *appliance;

@@ -15,14 +15,14 @@
 
 #include "appliance/plan.h"
 #include "evring/evring.h"
+#include "node/control_role.h"
+#include "packet/source_table.h"
 #include "pipeline/lcore.h"
 #include "pipeline/link.h"
 #include "pipeline/role.h"
 #include "port/eal.h"
 #include "port/port.h"
 #include "source/source_set.h"
-#include "transport/control_role.h"
-#include "transport/source_table.h"
 
 #define APPLIANCE_ERROR_SIZE 2048
 

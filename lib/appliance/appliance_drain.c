@@ -14,8 +14,8 @@
 #include "appliance/notices.h"
 #include "appliance/run_control.h"
 #include "builder/builder_role.h"
-#include "transport/pcap_role.h"
-#include "transport/source_role.h"
+#include "tx/pcap_role.h"
+#include "tx/source_role.h"
 
 #define STEP_MS         1
 #define WRITER_SECONDS  60 // that writers get to finish: a full disk may be given room

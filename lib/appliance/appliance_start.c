@@ -18,12 +18,12 @@
 #include "appliance/cluster_parts.h"
 #include "appliance/notices.h"
 #include "appliance/roce_parts.h"
-#include "appliance/writer_role.h"
 #include "builder/builder_role.h"
 #include "port/arp.h"
-#include "transport/pcap_role.h"
-#include "transport/rx_role.h"
-#include "transport/source_role.h"
+#include "record/writer_role.h"
+#include "rx/rx_role.h"
+#include "tx/pcap_role.h"
+#include "tx/source_role.h"
 
 #define QUIET_NS 50000000u // without packets before a port counts as drained
 

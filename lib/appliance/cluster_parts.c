@@ -10,7 +10,7 @@
 #include <rte_errno.h>
 
 #include "appliance/roce_parts.h"
-#include "transport/readout_role.h"
+#include "node/readout_role.h"
 
 static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -14,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "telemetry/runtime_directory.h"
-
 #define BACKLOG     8
 #define ACCEPT_MOST 4 // in one round
 #define MODE        0660
@@ -46,17 +44,6 @@ static int fail(char *error, const char *format, ...)
 }
 
 // --- where it is ---
-
-int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], char *error)
-{
-	int length =
-	    snprintf(path, CONTROL_SOCKET_PATH_SIZE, "%s/evb/%s.ctl", runtime_directory(), name);
-
-	if (length < 0 || length >= CONTROL_SOCKET_PATH_SIZE)
-		return fail(error, "%.200s/evb/%.64s.ctl is too long for the path of a socket",
-			    runtime_directory(), name);
-	return 0;
-}
 
 // --- answers ---
 

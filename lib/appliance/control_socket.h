@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The control socket of an appliance, through which `evb ctl` commands it: a local SOCK_SEQPACKET
-// socket with JSON objects as messages, one answer to each request:
-//
-//   {"command": "exclude", "node": "b"}      {"ok": true}
-//   {"command": "begin"}                     {"ok": false, "error": "there is no command ..."}
-//
-// It is NAME.ctl in the folder evb of the runtime directory, which is that of DPDK's telemetry
-// socket: RUNTIME_DIRECTORY, for root /var/run, else XDG_RUNTIME_DIR or /tmp. Root is answered, and
-// the user as whom the appliance runs; nobody else, whatever the mode of the file.
+// The server's side of an appliance's control socket; client/control_client.h says where the socket
+// is and what its messages are. The server responds to root and to the user as whom the appliance
+// runs, and to nobody else, whatever the mode of the socket's file.
 //
 // Nobody is waited for: who does not take an answer is hung up on. All is bounded: clients, sizes,
 // one request under way.
@@ -22,11 +16,9 @@
 
 #include <cjson/cJSON.h>
 
-#define CONTROL_SOCKET_CLIENTS      16
-#define CONTROL_SOCKET_REQUEST_SIZE 4096u
-#define CONTROL_SOCKET_ANSWER_SIZE  (128u << 10)
-#define CONTROL_SOCKET_PATH_SIZE    108 // of struct sockaddr_un
-#define CONTROL_SOCKET_ERROR_SIZE   384
+#include "client/control_client.h"
+
+#define CONTROL_SOCKET_CLIENTS 16
 
 struct control_socket;
 
@@ -40,10 +32,6 @@ struct control_socket_handler {
 	// Called a thousand times a second at most. NULL: not yet.
 	cJSON *(*finish)(void *context);
 };
-
-// Where the socket of an appliance is. Returns 0, or -1 with one line in
-// error[CONTROL_SOCKET_ERROR_SIZE].
-int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], char *error);
 
 // Listens there; makes the folder if it is missing. NULL with one line in
 // error[CONTROL_SOCKET_ERROR_SIZE].

@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "builder/assembly.h"
+#include "node/control_role.h"
 #include "port/eal.h"
 #include "port/port.h"
+#include "rdma/roce_port.h"
 #include "roce/connection.h"
 #include "source/source_set.h"
-#include "transport/block_packets.h"
-#include "transport/control_role.h"
-#include "transport/roce_port.h"
+#include "tx/block_packets.h"
 
 #define OFFERS_MOST (1u << 18)    // waiting for the port of the builders
 #define ROLE_BYTES  (256u * 1024) // of DPDK's memory for a role's own state, generously
@@ -468,10 +468,11 @@ static int plan_control(struct plan *plan, char *error)
 	    port_pool_bytes(plan->control_mbufs, control_role_frame_size(config)) +
 	    (uint64_t)plan->n_rx * PLAN_CONTROL_DEPTH * 2 * sizeof(void *);
 	for (unsigned i = 0; i < config->n_builders; i++)
-		plan->control_bytes += 16ull * config->builders[i].slots * sizeof(struct note) * 2;
+		plan->control_bytes +=
+		    16ull * config->builders[i].slots * sizeof(struct message) * 2;
 	plan->control_bytes +=
-	    (uint64_t)config->n_generators * 2 * PLAN_MAILBOX_DEPTH * sizeof(struct note);
-	plan->control_bytes += plan_offers(config) * sizeof(struct note);
+	    (uint64_t)config->n_generators * 2 * PLAN_MAILBOX_DEPTH * sizeof(struct message);
+	plan->control_bytes += plan_offers(config) * sizeof(struct message);
 	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_CONTROL, 0), plan->control_bytes);
 	return 0;
 }

@@ -4,9 +4,9 @@
 
 #include "cluster/cluster.h"
 #include "cluster/on_wire.h"
+#include "node/control_role.h"
 #include "port/headroom.h"
 #include "port/pause_state.h"
-#include "transport/control_role.h"
 #include "wire/net.h"
 
 #define FCS_BYTES 4u

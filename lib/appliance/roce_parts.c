@@ -10,8 +10,8 @@
 #include "appliance/cluster_parts.h"
 #include "builder/builder_role.h"
 #include "cluster/cluster.h"
-#include "transport/roce_port.h"
-#include "transport/roce_source_role.h"
+#include "rdma/roce_port.h"
+#include "rdma/roce_source_role.h"
 
 #define RESPONSES_DEPTH 4096u // answers on their way from an rx role
 #define FIRST_ADDRESS   0x10000u

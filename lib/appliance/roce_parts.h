@@ -5,7 +5,7 @@
 #pragma once
 
 #include "appliance/appliance.h"
-#include "transport/source_role.h"
+#include "tx/source_role.h"
 
 // Nothing where segments do not come by RoCE. Returns 0, or -1 with one line in
 // error[APPLIANCE_ERROR_SIZE].

@@ -21,13 +21,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
+#include "base/tick_clock.h"
 #include "config/config.h"
 #include "evring/evring.h"
-#include "telemetry/histogram.h"
-#include "telemetry/tick_clock.h"
-#include "transport/causes.h"
-#include "transport/segment.h"
-#include "transport/source_table.h"
+#include "packet/causes.h"
+#include "packet/segment.h"
+#include "packet/source_table.h"
 
 struct assembly;
 

@@ -9,7 +9,7 @@
 #include <rte_memcpy.h>
 
 #include "cluster/cluster.h"
-#include "transport/segment_mbuf.h"
+#include "packet/segment_mbuf.h"
 
 #define RATE_MEASURE_US 20000
 #define CLOCK_RENEWALS  16   // a second
@@ -157,37 +157,37 @@ static unsigned serve_input(struct builder *builder, struct input *input, uint64
 	return input->n_taken > 0 ? place_taken(builder, input, now) : 0;
 }
 
-static void tell_control(struct builder *builder, enum note_kind kind, uint64_t event)
+static void tell_control(struct builder *builder, enum message_kind kind, uint64_t event)
 {
-	const struct note note = { .kind = (uint16_t)kind, .event = event };
+	const struct message message = { .kind = (uint16_t)kind, .event = event };
 
 	(void)mailbox_put(builder->parameters.to_control,
-			  &note); // its caller saw that there is room
+			  &message); // its caller saw that there is room
 }
 
-static void serve_note(struct builder *builder, const struct note *note, uint64_t now)
+static void serve_message(struct builder *builder, const struct message *message, uint64_t now)
 {
-	uint64_t id = note->event * builder->parameters.config->sources.packing;
+	uint64_t id = message->event * builder->parameters.config->sources.packing;
 
-	switch (note->kind) {
-	case NOTE_EXPECT:
+	switch (message->kind) {
+	case MESSAGE_EXPECT:
 		builder->ungranted_since = 0;
-		if (!assembly_expect(builder->assembly, id, note->event, now))
-			tell_control(builder, NOTE_REFUSED, note->event);
+		if (!assembly_expect(builder->assembly, id, message->event, now))
+			tell_control(builder, MESSAGE_REFUSED, message->event);
 		break;
-	case NOTE_PUBLISH:
+	case MESSAGE_PUBLISH:
 		// What is not held any more is granted again.
 		tell_control(builder,
-			     assembly_publish(builder->assembly, note->slot, note->event,
-					      (note->flags & NOTE_REPEATED) != 0)
-				 ? NOTE_PUBLISHED
-				 : NOTE_REFUSED,
-			     note->event);
+			     assembly_publish(builder->assembly, message->slot, message->event,
+					      (message->flags & MESSAGE_REPEATED) != 0)
+				 ? MESSAGE_PUBLISHED
+				 : MESSAGE_REFUSED,
+			     message->event);
 		break;
-	case NOTE_DISCARD:
+	case MESSAGE_DISCARD:
 		// Its slot comes back by itself, unless there is none.
-		if (!assembly_forget(builder->assembly, id, note->event))
-			tell_control(builder, NOTE_FREED, note->event);
+		if (!assembly_forget(builder->assembly, id, message->event))
+			tell_control(builder, MESSAGE_FREED, message->event);
 		break;
 	default:
 		break;
@@ -200,31 +200,31 @@ static void tell_news(struct builder *builder, unsigned most)
 	unsigned n = assembly_take_news(builder->assembly, news, most);
 
 	for (unsigned i = 0; i < n; i++) {
-		const struct note note = {
-			.kind = news[i].freed ? NOTE_FREED : NOTE_BUILT,
+		const struct message message = {
+			.kind = news[i].freed ? MESSAGE_FREED : MESSAGE_BUILT,
 			.event = news[i].index,
 			.bytes = news[i].bytes,
 			.slot = news[i].slot,
 			.n_missing = news[i].n_missing,
-			.flags = news[i].slot == ASSEMBLY_NO_SLOT ? NOTE_DISCARDED : 0,
+			.flags = news[i].slot == ASSEMBLY_NO_SLOT ? MESSAGE_DISCARDED : 0,
 		};
 
-		(void)mailbox_put(builder->parameters.to_control, &note);
+		(void)mailbox_put(builder->parameters.to_control, &message);
 	}
 }
 
-// What the event manager's side wants, and what it is told. Returns how many notes were served.
+// What the event manager's side wants, and what it is told. Returns how many messages were served.
 static unsigned serve_control(struct builder *builder, uint64_t now)
 {
 	struct mailbox *out = builder->parameters.to_control;
-	struct note notes[NOTES_MOST];
+	struct message messages[NOTES_MOST];
 	unsigned n = 0;
 
 	tell_news(builder, RTE_MIN(mailbox_room(out), NOTES_MOST));
 	if (mailbox_room(out) >= NOTES_MOST)
-		n = mailbox_take(builder->parameters.from_control, notes, NOTES_MOST);
+		n = mailbox_take(builder->parameters.from_control, messages, NOTES_MOST);
 	for (unsigned i = 0; i < n; i++)
-		serve_note(builder, &notes[i], now);
+		serve_message(builder, &messages[i], now);
 	return n;
 }
 
@@ -232,10 +232,10 @@ static unsigned builder_poll(struct role *role, uint64_t now)
 {
 	struct builder *builder = builder_of(role);
 	unsigned n_links = builder->parameters.n_links, done = 0;
-	unsigned n_notes = 0;
+	unsigned n_messages = 0;
 
 	if (builder->parameters.from_control != NULL)
-		n_notes = serve_control(builder, now);
+		n_messages = serve_control(builder, now);
 
 	for (unsigned i = 0; i < n_links && done == 0; i++) {
 		done = serve_input(builder, &builder->inputs[builder->next_input], now);
@@ -248,7 +248,7 @@ static unsigned builder_poll(struct role *role, uint64_t now)
 	}
 	evring_set_used(builder->parameters.ring, evring_slots(builder->parameters.ring) -
 						      assembly_free_slots(builder->assembly));
-	return done + n_notes;
+	return done + n_messages;
 }
 
 static void builder_housekeep(struct role *role, uint64_t now)

@@ -13,8 +13,8 @@
 #pragma once
 
 #include "builder/assembly.h"
+#include "packet/mailbox.h"
 #include "pipeline/link.h"
-#include "pipeline/mailbox.h"
 #include "pipeline/role.h"
 
 struct builder_parameters {

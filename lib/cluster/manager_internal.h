@@ -11,7 +11,7 @@
 #include "cluster/manager.h"
 #include "cluster/mutant.h"
 #include "cluster/on_wire.h"
-#include "cluster/placement.h"
+#include "packet/placement.h"
 
 #define GRANTS_MOST 64u // in one poll
 

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "cluster/cluster.h"
-#include "cluster/note.h"
-#include "cluster/placement.h"
 #include "control/endpoint.h"
+#include "packet/message.h"
+#include "packet/placement.h"
 
 struct cluster_node;
 
@@ -19,13 +19,13 @@ struct cluster_node_parameters {
 	const struct placement *placements; // of its builders; NULL: none by RDMA
 	struct cluster_post post;
 	void *context;
-	// Notes to a local builder or readout; false if it has no room: the node comes again. A
-	// builder's mailbox has room for 4 notes a slot.
-	bool (*to_builder)(void *context, unsigned builder, const struct note *note);
-	bool (*to_readout)(void *context, unsigned readout, const struct note *note);
+	// Messages to a local builder or readout; false if it has no room: the node comes again. A
+	// builder's mailbox has room for 4 messages a slot.
+	bool (*to_builder)(void *context, unsigned builder, const struct message *message);
+	bool (*to_readout)(void *context, unsigned readout, const struct message *message);
 	// To the builders' port, which reads what is offered; NULL: nothing is read. What it has no
 	// room for is not read.
-	bool (*to_port)(void *context, const struct note *note);
+	bool (*to_port)(void *context, const struct message *message);
 };
 
 // For telemetry; each a relaxed snapshot.
@@ -42,7 +42,7 @@ struct cluster_node_view {
 	uint64_t built;     // DONE said
 	uint64_t published;
 	uint64_t withdrawn; // events that were built or begun here and given up
-	uint64_t unknown;   // records and notes that name what is not, or no longer, here
+	uint64_t unknown;   // records and messages that name what is not, or no longer, here
 	uint64_t throttled; // times that the manager said stop
 	uint32_t tokens_free;
 	uint32_t tokens_used;
@@ -59,11 +59,11 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 // Something happened to a peer. For oneself: CONTROL_CONNECTED, once, before anything else.
 void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_event event);
 
-// A note of a local builder or readout.
-void cluster_node_builder_note(struct cluster_node *node, unsigned builder,
-			       const struct note *note);
-void cluster_node_readout_note(struct cluster_node *node, unsigned readout,
-			       const struct note *note);
+// A message of a local builder or readout.
+void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
+				  const struct message *message);
+void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
+				  const struct message *message);
 
 // To be called often: sends credits, announcements and requests.
 void cluster_node_poll(struct cluster_node *node, uint64_t now);

@@ -42,10 +42,10 @@ void node_builders_free(struct cluster_node *node)
 	free(node->builders);
 }
 
-static void tell_builder(struct cluster_node *node, unsigned builder, enum note_kind kind,
+static void tell_builder(struct cluster_node *node, unsigned builder, enum message_kind kind,
 			 unsigned flags, const struct token *token)
 {
-	const struct note note = {
+	const struct message message = {
 		.kind = (uint16_t)kind,
 		.flags = (uint16_t)flags,
 		.event = token->event,
@@ -54,8 +54,8 @@ static void tell_builder(struct cluster_node *node, unsigned builder, enum note_
 		.run = node->run,
 	};
 
-	// Its mailbox has room for all notes that tokens can cause.
-	if (!node->parameters.to_builder(node->parameters.context, builder, &note))
+	// Its mailbox has room for all messages that tokens can cause.
+	if (!node->parameters.to_builder(node->parameters.context, builder, &message))
 		node->view.unknown++;
 }
 
@@ -101,7 +101,7 @@ static void expect(struct cluster_node *node, unsigned builder, uint64_t event)
 	if (index == TOKEN_NONE || token->state != TOKEN_GRANTED || token->told)
 		return;
 	token->told = true;
-	tell_builder(node, builder, NOTE_EXPECT, 0, token);
+	tell_builder(node, builder, MESSAGE_EXPECT, 0, token);
 	use_early(node, builder, index);
 }
 
@@ -168,7 +168,7 @@ static void discard_ungranted(struct cluster_node *node, unsigned builder, uint6
 {
 	const struct token unknown = { .event = event, .slot = slot };
 
-	tell_builder(node, builder, NOTE_DISCARD, 0, &unknown);
+	tell_builder(node, builder, MESSAGE_DISCARD, 0, &unknown);
 }
 
 // Those below an event.
@@ -212,7 +212,7 @@ static void withdraw(struct cluster_node *node, unsigned builder, uint32_t index
 		tokens_release(&node->builders[builder].tokens, index);
 		return;
 	}
-	tell_builder(node, builder, NOTE_DISCARD, 0, token);
+	tell_builder(node, builder, MESSAGE_DISCARD, 0, token);
 	token->state = TOKEN_WITHDRAWN;
 }
 
@@ -279,9 +279,9 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	}
 	if (progress->step == CTRL_STEP_PUBLISH && token->state == TOKEN_BUILT) {
 		token->state = TOKEN_SETTLED;
-		tell_builder(node, progress->builder, NOTE_PUBLISH,
+		tell_builder(node, progress->builder, MESSAGE_PUBLISH,
 			     (progress->flags & CTRL_REPEATED) != 0
-				 ? CLUSTER_MUTANT(21, NOTE_REPEATED, 0)
+				 ? CLUSTER_MUTANT(21, MESSAGE_REPEATED, 0)
 				 : 0,
 			     token);
 	} else if (progress->step == CTRL_STEP_WITHDRAW &&
@@ -292,47 +292,47 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	}
 }
 
-// --- notes of a builder ---
+// --- messages of a builder ---
 
 // Data can overtake the grant: a complete event waits for it until it is released.
-static void take_ungranted(struct cluster_node *node, unsigned index, const struct note *note)
+static void take_ungranted(struct cluster_node *node, unsigned index, const struct message *message)
 {
 	struct node_builder *builder = &node->builders[index];
 
-	if ((note->flags & NOTE_DISCARDED) != 0)
+	if ((message->flags & MESSAGE_DISCARDED) != 0)
 		return;
-	if (note->n_missing > 0 || note->event < node->released || !node->registered ||
+	if (message->n_missing > 0 || message->event < node->released || !node->registered ||
 	    node->ended || builder->n_early == builder->early_size ||
 	    CLUSTER_MUTANT(4, false, true)) {
-		discard_ungranted(node, index, note->event, note->slot);
+		discard_ungranted(node, index, message->event, message->slot);
 		return;
 	}
 	builder->early[builder->n_early++] = (struct early){
-		.event = note->event,
-		.bytes = note->bytes,
-		.slot = note->slot,
+		.event = message->event,
+		.bytes = message->bytes,
+		.slot = message->slot,
 	};
 }
 
 static void take_built(struct cluster_node *node, unsigned builder, uint32_t index,
-		       const struct note *note)
+		       const struct message *message)
 {
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
 	if (token->state != TOKEN_GRANTED) {
 		// Withdrawn in the meantime, or built once more from data that came again.
-		if ((note->flags & NOTE_DISCARDED) == 0) {
+		if ((message->flags & MESSAGE_DISCARDED) == 0) {
 			token->stale++;
-			discard_ungranted(node, builder, note->event, note->slot);
+			discard_ungranted(node, builder, message->event, message->slot);
 		}
 		return;
 	}
-	if ((note->flags & NOTE_DISCARDED) == 0) {
-		make_built(node, builder, index, note->slot, note->bytes, note->n_missing);
+	if ((message->flags & MESSAGE_DISCARDED) == 0) {
+		make_built(node, builder, index, message->slot, message->bytes, message->n_missing);
 		return;
 	}
-	token->n_missing = note->n_missing;
-	token->state = TOKEN_WITHDRAWN; // its slot is free; NOTE_FREED follows
+	token->n_missing = message->n_missing;
+	token->state = TOKEN_WITHDRAWN; // its slot is free; MESSAGE_FREED follows
 	node_say_outcome(node, builder, index, CTRL_DISCARDED);
 }
 
@@ -358,21 +358,22 @@ static void take_freed(struct cluster_node *node, unsigned builder, uint32_t ind
 	// Else it is the slot of an event that was given up before it was granted again here.
 }
 
-void cluster_node_builder_note(struct cluster_node *node, unsigned builder, const struct note *note)
+void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
+				  const struct message *message)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
-	uint32_t index = tokens_find(tokens, note->event);
+	uint32_t index = tokens_find(tokens, message->event);
 
 	if (index == TOKEN_NONE) {
-		if (note->kind == NOTE_BUILT)
-			take_ungranted(node, builder, note);
+		if (message->kind == MESSAGE_BUILT)
+			take_ungranted(node, builder, message);
 		return;
 	}
-	switch (note->kind) {
-	case NOTE_BUILT:
-		take_built(node, builder, index, note);
+	switch (message->kind) {
+	case MESSAGE_BUILT:
+		take_built(node, builder, index, message);
 		break;
-	case NOTE_PUBLISHED:
+	case MESSAGE_PUBLISHED:
 		if (tokens->tokens[index].state != TOKEN_SETTLED)
 			break;
 		tokens->tokens[index].state = TOKEN_PUBLISHED;
@@ -381,10 +382,10 @@ void cluster_node_builder_note(struct cluster_node *node, unsigned builder, cons
 			remember_finished(node, &node->builders[builder], index);
 		node_say_published(node, builder, index);
 		break;
-	case NOTE_REFUSED:
+	case MESSAGE_REFUSED:
 		take_refused(node, builder, index);
 		break;
-	case NOTE_FREED:
+	case MESSAGE_FREED:
 		take_freed(node, builder, index);
 		break;
 	default:

@@ -37,11 +37,11 @@ struct node_builder {
 struct node_readout {
 	uint64_t announced;
 	bool ended;
-	bool told_start; // NOTE_RUN of the run's start has gone
-	bool told_run;   // NOTE_RUN of the present state has gone
+	bool told_start; // MESSAGE_RUN of the run's start has gone
+	bool told_run;   // MESSAGE_RUN of the present state has gone
 	uint64_t told_release;
 	bool told_throttle;
-	struct note *sends; // for which its mailbox had no room: first in, first out
+	struct message *sends; // for which its mailbox had no room: first in, first out
 	unsigned sends_head, n_sends;
 };
 

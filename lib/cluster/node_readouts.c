@@ -48,9 +48,9 @@ static bool note_sending(struct cluster_node *node, const struct ctrl_grant *gra
 	return true;
 }
 
-static bool tell(const struct cluster_node *node, unsigned readout, const struct note *note)
+static bool tell(const struct cluster_node *node, unsigned readout, const struct message *message)
 {
-	return node->parameters.to_readout(node->parameters.context, readout, note);
+	return node->parameters.to_readout(node->parameters.context, readout, message);
 }
 
 static void flush_sends(struct cluster_node *node, unsigned index)
@@ -64,24 +64,24 @@ static void flush_sends(struct cluster_node *node, unsigned index)
 }
 
 // Sends keep their order; the first waits where its readout's mailbox has no room.
-static void put_send(struct cluster_node *node, unsigned index, const struct note *note)
+static void put_send(struct cluster_node *node, unsigned index, const struct message *message)
 {
 	struct node_readout *readout = &node->readouts[index];
 
-	if (readout->n_sends == 0 && tell(node, index, note))
+	if (readout->n_sends == 0 && tell(node, index, message))
 		return;
 	if (readout->n_sends == node->sends_size) {
 		node->view.unknown++;
 		return;
 	}
-	readout->sends[(readout->sends_head + readout->n_sends++) % node->sends_size] = *note;
+	readout->sends[(readout->sends_head + readout->n_sends++) % node->sends_size] = *message;
 }
 
 void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested)
 {
 	const struct config_cluster *cluster = node->cluster;
-	struct note note = {
-		.kind = NOTE_SEND,
+	struct message message = {
+		.kind = MESSAGE_SEND,
 		.event = grant->event,
 		.bytes = (uint64_t)grant->rate_kbps * 125u,
 		.round = grant->round,
@@ -89,27 +89,27 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 		.attempt = grant->attempt,
 		.position = grant->position,
 		.n_positions = grant->n_positions,
-		.flags = requested ? NOTE_REQUESTED : 0,
+		.flags = requested ? MESSAGE_REQUESTED : 0,
 	};
 
 	if ((grant->flags & CTRL_PLACED) != 0) {
-		note.address = grant->address;
-		note.size = grant->size < UINT32_MAX ? (uint32_t)grant->size : UINT32_MAX;
-		note.rkey = grant->rkey;
+		message.address = grant->address;
+		message.size = grant->size < UINT32_MAX ? (uint32_t)grant->size : UINT32_MAX;
+		message.rkey = grant->rkey;
 	}
 	if (grant->node >= cluster->n_nodes ||
 	    grant->builder >= cluster->nodes[grant->node].n_builders) {
 		node->view.unknown++;
 		return;
 	}
-	note.builder = (uint16_t)(cluster->nodes[grant->node].first_builder + grant->builder);
-	if (requested && !note_sending(node, grant, note.builder)) {
+	message.builder = (uint16_t)(cluster->nodes[grant->node].first_builder + grant->builder);
+	if (requested && !note_sending(node, grant, message.builder)) {
 		node->view.unknown++;
 		return;
 	}
 	node->view.sends++;
 	for (unsigned i = 0; i < node->n_readouts; i++)
-		put_send(node, i, &note);
+		put_send(node, i, &message);
 }
 
 // All local readouts have sent an event that a builder asked for.
@@ -130,13 +130,13 @@ static void say_sent(struct cluster_node *node, const struct sending *sending)
 		   ctrl_put_progress(bytes, sizeof(bytes), &progress));
 }
 
-static void take_sent(struct cluster_node *node, const struct note *note)
+static void take_sent(struct cluster_node *node, const struct message *message)
 {
 	for (unsigned i = 0; i < node->n_sendings; i++) {
 		struct sending *sending = &node->sendings[i];
 
-		if (sending->event != note->event || sending->builder != note->builder ||
-		    sending->attempt != note->attempt)
+		if (sending->event != message->event || sending->builder != message->builder ||
+		    sending->attempt != message->attempt)
 			continue;
 		if (--sending->left > 0)
 			return;
@@ -147,20 +147,20 @@ static void take_sent(struct cluster_node *node, const struct note *note)
 }
 
 // A block of an event that a builder asked for may be read.
-static void say_offer(struct cluster_node *node, const struct note *note)
+static void say_offer(struct cluster_node *node, const struct message *message)
 {
-	const struct config_cluster_builder *builder = &node->cluster->builders[note->builder];
+	const struct config_cluster_builder *builder = &node->cluster->builders[message->builder];
 	const struct ctrl_block block = {
-		.address = note->address,
-		.length = note->size,
-		.source = note->source,
+		.address = message->address,
+		.length = message->size,
+		.source = message->source,
 	};
 	const struct ctrl_offer offer = {
-		.event = note->event,
-		.rkey = note->rkey,
+		.event = message->event,
+		.rkey = message->rkey,
 		.run = node->run,
 		.builder = (uint16_t)builder->index,
-		.attempt = note->attempt,
+		.attempt = message->attempt,
 		.n = 1,
 	};
 	const struct cluster_post *post = &node->parameters.post;
@@ -170,18 +170,19 @@ static void say_offer(struct cluster_node *node, const struct note *note)
 		   ctrl_put_offer(bytes, sizeof(bytes), &offer, &block));
 }
 
-void cluster_node_readout_note(struct cluster_node *node, unsigned readout, const struct note *note)
+void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
+				  const struct message *message)
 {
 	struct node_readout *at = &node->readouts[readout];
 
-	if (note->kind == NOTE_SENT)
-		take_sent(node, note);
-	if (note->kind == NOTE_OFFER)
-		say_offer(node, note);
-	if (note->kind != NOTE_ANNOUNCE || note->run != node->run)
+	if (message->kind == MESSAGE_SENT)
+		take_sent(node, message);
+	if (message->kind == MESSAGE_OFFER)
+		say_offer(node, message);
+	if (message->kind != MESSAGE_ANNOUNCE || message->run != node->run)
 		return;
-	at->announced = note->event;
-	at->ended = (note->flags & NOTE_LAST) != 0;
+	at->announced = message->event;
+	at->ended = (message->flags & MESSAGE_LAST) != 0;
 }
 
 // --- what they are told, and what they have ---
@@ -210,26 +211,26 @@ void node_readouts_tell_run(struct cluster_node *node)
 static void tell_run(struct cluster_node *node, unsigned index)
 {
 	struct node_readout *readout = &node->readouts[index];
-	struct note note = { .kind = NOTE_RUN,
-			     .state = CTRL_RUNNING,
-			     .run = node->run,
-			     .event = node->start_event };
+	struct message message = { .kind = MESSAGE_RUN,
+				   .state = CTRL_RUNNING,
+				   .run = node->run,
+				   .event = node->start_event };
 
 	if (!readout->told_start && node->run != 0)
-		readout->told_start = tell(node, index, &note);
+		readout->told_start = tell(node, index, &message);
 	if (readout->told_run || !readout->told_start)
 		return;
-	note.state = (uint16_t)node->state;
+	message.state = (uint16_t)node->state;
 	if (node->state == CTRL_DRAINING)
-		note.event = node->end_event;
-	readout->told_run = tell(node, index, &note);
+		message.event = node->end_event;
+	readout->told_run = tell(node, index, &message);
 }
 
 static void tell_readout(struct cluster_node *node, unsigned index)
 {
 	struct node_readout *readout = &node->readouts[index];
-	struct note release = { .kind = NOTE_RELEASE, .event = node->released };
-	struct note throttle = { .kind = NOTE_THROTTLE, .state = node->throttled };
+	struct message release = { .kind = MESSAGE_RELEASE, .event = node->released };
+	struct message throttle = { .kind = MESSAGE_THROTTLE, .state = node->throttled };
 
 	tell_run(node, index);
 	if (readout->told_release != node->released && tell(node, index, &release))

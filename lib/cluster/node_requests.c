@@ -90,8 +90,8 @@ void node_builders_offer(struct cluster_node *node, unsigned from, const struct 
 	}
 	for (unsigned i = 0; i < offer->n; i++) {
 		const struct ctrl_block block = ctrl_block_at(offer, i);
-		const struct note note = {
-			.kind = NOTE_READ,
+		const struct message message = {
+			.kind = MESSAGE_READ,
 			.event = offer->event,
 			.builder = offer->builder,
 			.node = (uint16_t)from,
@@ -101,7 +101,7 @@ void node_builders_offer(struct cluster_node *node, unsigned from, const struct 
 			.rkey = offer->rkey,
 		};
 
-		if (!node->parameters.to_port(node->parameters.context, &note))
+		if (!node->parameters.to_port(node->parameters.context, &message))
 			node->view.unknown++;
 	}
 }

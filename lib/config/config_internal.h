@@ -9,9 +9,9 @@
 
 #include <cjson/cJSON.h>
 
+#include "base/quote.h"
 #include "config/config.h"
 #include "config/config_keys.h"
-#include "config/quote.h"
 
 #define CONFIG_FILE_MAXIMUM (16u << 20) // bytes
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/units.h"
 #include "config/config.h"
-#include "config/units.h"
 
 enum config_type {
 	CONFIG_TYPE_BOOLEAN,

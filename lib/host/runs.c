@@ -16,10 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "client/runtime_directory.h"
 #include "evring/evring_directory.h"
 #include "evring/evring_layout.h"
 #include "evring/evring_lock.h"
-#include "telemetry/runtime_directory.h"
 
 #define STAGE_LIVE    "name"
 #define STAGE_DEAD    "leftovers"

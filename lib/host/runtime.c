@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "telemetry/runtime_directory.h"
+#include "client/runtime_directory.h"
 
 #define STAGE "folders"
 

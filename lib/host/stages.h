@@ -9,9 +9,9 @@
 
 #include "appliance/plan.h"
 #include "evring/evring.h"
-#include "host/cpu_list.h"
 #include "host/report.h"
 #include "host/system.h"
+#include "sysfs/cpu_list.h"
 
 #define NO_LIMIT UINT64_MAX // bytes
 

@@ -17,6 +17,8 @@
 
 #include <rte_common.h>
 
+#include "base/counter.h"
+
 #define ROLE_NAME_SIZE 72
 #define ROLE_BURST     32 // most packets that a role takes from one input in one poll
 
@@ -58,15 +60,3 @@ struct role {
 	atomic_bool drained;                      // lcore: writes; control thread: reads
 	struct role_counters counters __rte_cache_aligned;
 };
-
-// A counter has one writer; relaxed accesses keep it whole for concurrent readers and cost no more
-// than plain ones.
-static inline void counter_add(uint64_t *counter, uint64_t n)
-{
-	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
-}
-
-static inline uint64_t counter_read(const uint64_t *counter)
-{
-	return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}

@@ -13,10 +13,10 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf_pool_ops.h>
 
+#include "packet/segment_mbuf.h"
 #include "port/xdp.h"
 #include "port/xdp_interface.h"
 #include "port/xdp_telemetry.h"
-#include "transport/segment_mbuf.h"
 
 struct af_xdp {
 	struct xdp *xdp;                                                // NULL: not steered by evb

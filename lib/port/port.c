@@ -16,8 +16,8 @@
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 
+#include "packet/segment_mbuf.h"
 #include "port/af_xdp.h"
-#include "transport/segment_mbuf.h"
 
 #define LINK_POLL_MS   10
 #define ETHERNET_EXTRA (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)

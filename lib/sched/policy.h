@@ -10,10 +10,10 @@
 
 #include <stdint.h>
 
+#include "base/random.h"
 #include "sched/bitmap.h"
 #include "sched/carver.h"
 #include "sched/key_lists.h"
-#include "source/random.h"
 
 struct policy_in_turn {
 	struct bitmap in;

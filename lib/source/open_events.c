@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/random.h"
+#include "base/random.h"
 
 #define FIRST_CAPACITY 256u // events; a power of two
 #define NOT_THERE      UINT32_MAX

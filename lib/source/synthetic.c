@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "source/lhcb_profile.h"
 #include "source/pattern.h"
-#include "source/random.h"
 #include "wire/mdf.h"
 #include "wire/mfp.h"
 

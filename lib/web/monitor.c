@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "telemetry/snapshot.h"
-#include "telemetry/stat_client.h"
+#include "client/snapshot.h"
+#include "client/stat_client.h"
 #include "web/history.h"
 
 #define PATIENCE_MS  1000u // with an appliance: others wait meanwhile

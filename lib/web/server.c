@@ -11,7 +11,7 @@
 
 #include <microhttpd.h>
 
-#include "telemetry/stat_client.h"
+#include "client/stat_client.h"
 #include "web/page.h"
 
 #define THREADS          2u

@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-#include "source/random.h"
+#include "base/random.h"
 
 #define MAX_CHANGES 4u  // in one mutation
 #define MAX_GROWTH  64u // bytes that one change may add

@@ -17,9 +17,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/histogram.h"
 #include "evring/evb_reader.h"
 #include "perf_tool.h"
-#include "telemetry/histogram.h"
 #include "wire/wire.h"
 
 #define SLEEP_MS 100 // longest wait before a look at the signal

@@ -22,8 +22,8 @@
 #include <rte_malloc.h>
 #include <rte_memcpy.h>
 
+#include "base/random.h"
 #include "perf_tool.h"
-#include "source/random.h"
 #include "wire/wire.h"
 
 #define MIB           (1024u * 1024u)

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "perf_tool.h"
-#include "source/random.h"
 #include "wire/mfp.h"
 
 uint8_t *frame_make_mfp(uint16_t source_id, unsigned packing, unsigned size, uint32_t *length)

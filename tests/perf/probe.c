@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/histogram.h"
+#include "base/random.h"
 #include "evring/evb_reader.h"
 #include "frames.h"
 #include "perf_tool.h"
-#include "source/random.h"
-#include "telemetry/histogram.h"
 #include "udp_stream.h"
 
 #define GIVE_UP_NS 1000000000u // an event that is not there by then is lost

@@ -18,13 +18,13 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "base/random.h"
 #include "builder/builder_role.h"
 #include "frames.h"
 #include "perf_tool.h"
 #include "port/eal.h"
 #include "port/port.h"
-#include "source/random.h"
-#include "transport/rx_role.h"
+#include "rx/rx_role.h"
 #include "wire/mfp.h"
 
 #define PAYLOAD       64u // bytes of a segment

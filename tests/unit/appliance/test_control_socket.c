@@ -22,7 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "appliance/control_client.h"
+#include "appliance/control_socket.h"
+#include "client/control_client.h"
 
 #define NOBODY_ID 65534
 

@@ -13,8 +13,8 @@
 
 #include "builder/builder_role.h"
 #include "evring/evb_reader.h"
-#include "pipeline/mailbox.h"
-#include "transport/segment_mbuf.h"
+#include "packet/mailbox.h"
+#include "packet/segment_mbuf.h"
 #include "wire/mep.h"
 
 #define SLOTS   4u
@@ -417,28 +417,30 @@ static void no_slot__overtaken_event_makes_room(void **state)
 	close_bench(&bench);
 }
 
-static void tell(struct role_bench *bench, enum note_kind kind, uint64_t event_id, uint32_t slot)
+static void tell(struct role_bench *bench, enum message_kind kind, uint64_t event_id, uint32_t slot)
 {
-	const struct note note = { .kind = (uint16_t)kind, .event = event_id / 2, .slot = slot };
+	const struct message message = { .kind = (uint16_t)kind,
+					 .event = event_id / 2,
+					 .slot = slot };
 
-	assert_true(mailbox_put(&bench->mail[0], &note));
+	assert_true(mailbox_put(&bench->mail[0], &message));
 }
 
 // What the builder says next is that it has built n events, which are then published.
 static void publish(struct role_bench *bench, unsigned n)
 {
-	struct note built[SLOTS], published[SLOTS];
+	struct message built[SLOTS], published[SLOTS];
 
 	assert_int_equal(mailbox_take(&bench->mail[1], built, SLOTS), n);
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(built[i].kind, NOTE_BUILT);
+		assert_int_equal(built[i].kind, MESSAGE_BUILT);
 		assert_int_equal(built[i].flags, 0);
-		tell(bench, NOTE_PUBLISH, built[i].event * 2, built[i].slot);
+		tell(bench, MESSAGE_PUBLISH, built[i].event * 2, built[i].slot);
 	}
 	poll(bench);
 	assert_int_equal(mailbox_take(&bench->mail[1], published, SLOTS), n);
 	for (unsigned i = 0; i < n; i++) {
-		assert_int_equal(published[i].kind, NOTE_PUBLISHED);
+		assert_int_equal(published[i].kind, MESSAGE_PUBLISHED);
 		assert_int_equal(published[i].event, built[i].event);
 		take_complete(bench, built[i].event * 2);
 	}
@@ -463,7 +465,7 @@ static void granted__data_waits_for_its_grant(void **state)
 	assert_int_equal(counters(&bench)->segments, 1);
 	assert_true(bench.role->backpressured);
 	for (uint64_t id = 0; id < 6; id += 2)
-		tell(&bench, NOTE_EXPECT, id, 0);
+		tell(&bench, MESSAGE_EXPECT, id, 0);
 	for (unsigned i = 0; i < 4; i++)
 		poll(&bench);
 	assert_int_equal(counters(&bench)->placed, 6);
@@ -491,7 +493,7 @@ static void granted__data_without_a_grant_is_dropped(void **state)
 	poll(&bench);
 	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 2);
 	// What is granted after that is built as ever.
-	tell(&bench, NOTE_EXPECT, 100, 0);
+	tell(&bench, MESSAGE_EXPECT, 100, 0);
 	feed_event(&bench, 100);
 	poll(&bench);
 	poll(&bench);
@@ -507,7 +509,7 @@ static void granted__overtaken_event_stays_open(void **state)
 	(void)state;
 	open_bench_for(&bench, "", true);
 	for (uint64_t id = 0; id < 2 * SLOTS; id += 2)
-		tell(&bench, NOTE_EXPECT, id, 0);
+		tell(&bench, MESSAGE_EXPECT, id, 0);
 	feed_block(&bench, 0, 0);
 	feed_event(&bench, 2);
 	feed_block(&bench, 4, 0);

@@ -15,10 +15,10 @@
 
 #include "builder/builder_role.h"
 #include "evring/evb_reader.h"
+#include "rx/rx_role.h"
 #include "source/source_set.h"
-#include "transport/block_packets.h"
-#include "transport/rx_role.h"
-#include "transport/source_role.h"
+#include "tx/block_packets.h"
+#include "tx/source_role.h"
 #include "wire/ejfat.h"
 #include "wire/mep.h"
 #include "wire/net.h"

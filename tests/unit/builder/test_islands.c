@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "builder/islands.h"
-#include "source/random.h"
 
 static struct island_pool make_pool(uint32_t n)
 {

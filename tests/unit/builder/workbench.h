@@ -16,9 +16,9 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "builder/assembly.h"
 #include "evring/evb_reader.h"
-#include "source/random.h"
 #include "wire/mep.h"
 
 #define WORKBENCH_DEADLINE 1000u // ticks, which are nanoseconds

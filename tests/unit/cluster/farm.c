@@ -172,14 +172,14 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 	cluster_node_event(node->node, peer, event);
 }
 
-static bool to_builder(void *context, unsigned builder, const struct note *note)
+static bool to_builder(void *context, unsigned builder, const struct message *message)
 {
-	return sim_builder_note(context, builder, note);
+	return sim_builder_message(context, builder, message);
 }
 
-static bool to_readout(void *context, unsigned readout, const struct note *note)
+static bool to_readout(void *context, unsigned readout, const struct message *message)
 {
-	return sim_readout_note(context, readout, note);
+	return sim_readout_message(context, readout, message);
 }
 
 // The manager's post: what it grants is noted on its way.

@@ -18,10 +18,10 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "cluster/manager.h"
 #include "cluster/node.h"
 #include "cluster/post.h"
-#include "source/random.h"
 
 #define FARM_NODES    9u
 #define FARM_BUILDERS 8u // of all nodes
@@ -75,8 +75,8 @@ struct sim_slot {
 	uint64_t at;      // what comes next
 };
 
-struct sim_notes {
-	struct note notes[4 * FARM_SLOTS + 64];
+struct sim_messages {
+	struct message messages[4 * FARM_SLOTS + 64];
 	unsigned n;
 };
 
@@ -89,7 +89,7 @@ struct sim_data {
 struct sim_builder {
 	struct sim_slot slots[FARM_SLOTS];
 	unsigned n_slots, n_ungranted;
-	struct sim_notes in, out;
+	struct sim_messages in, out;
 	struct sim_data waiting[256]; // data for which there is no slot yet
 	unsigned n_waiting;
 };
@@ -101,8 +101,8 @@ struct sim_readout {
 	uint64_t first, announced, released, end;
 	bool ended, throttled;
 	uint64_t since; // start of its run
-	struct sim_notes in, out;
-	struct note sends[512];
+	struct sim_messages in, out;
+	struct message sends[512];
 	unsigned n_sends;
 	uint64_t next_send;
 	uint64_t static_next; // static mode: first event that has not been sent
@@ -232,18 +232,18 @@ void network_close(struct farm *farm);
 // --- farm_builder.c, farm_readout.c ---
 
 void sim_builder_open(struct farm_node *node, unsigned builder);
-bool sim_builder_note(struct farm_node *node, unsigned builder, const struct note *note);
+bool sim_builder_message(struct farm_node *node, unsigned builder, const struct message *message);
 void sim_builder_data(struct farm_node *node, unsigned builder, unsigned source, uint64_t event);
 void sim_builder_poll(struct farm_node *node, unsigned builder);
 
 void sim_readout_open(struct farm_node *node, unsigned readout);
-bool sim_readout_note(struct farm_node *node, unsigned readout, const struct note *note);
+bool sim_readout_message(struct farm_node *node, unsigned readout, const struct message *message);
 void sim_readout_poll(struct farm_node *node, unsigned readout);
 
 // Whether a mailbox is looked into now.
 bool sim_looks(struct farm *farm);
-bool sim_notes_put(struct sim_notes *notes, unsigned room, const struct note *note);
-struct note sim_notes_take(struct sim_notes *notes);
+bool sim_messages_put(struct sim_messages *messages, unsigned room, const struct message *message);
+struct message sim_messages_take(struct sim_messages *messages);
 
 // --- farm_truth.c ---
 

@@ -13,21 +13,22 @@ bool sim_looks(struct farm *farm)
 	return !farm_chance(farm, farm->options.lazy > 0 ? farm->options.lazy : 0.3);
 }
 
-bool sim_notes_put(struct sim_notes *notes, unsigned room, const struct note *note)
+bool sim_messages_put(struct sim_messages *messages, unsigned room, const struct message *message)
 {
-	if (notes->n >= room)
+	if (messages->n >= room)
 		return false;
-	notes->notes[notes->n++] = *note;
+	messages->messages[messages->n++] = *message;
 	return true;
 }
 
-struct note sim_notes_take(struct sim_notes *notes)
+struct message sim_messages_take(struct sim_messages *messages)
 {
-	struct note note = notes->notes[0];
+	struct message message = messages->messages[0];
 
-	notes->n--;
-	memmove(notes->notes, notes->notes + 1, notes->n * sizeof(notes->notes[0]));
-	return note;
+	messages->n--;
+	memmove(messages->messages, messages->messages + 1,
+		messages->n * sizeof(messages->messages[0]));
+	return message;
 }
 
 void sim_builder_open(struct farm_node *node, unsigned index)
@@ -37,28 +38,29 @@ void sim_builder_open(struct farm_node *node, unsigned index)
 	node->builders[index] = (struct sim_builder){ .n_slots = config->builders[index].slots };
 }
 
-// A builder's mailbox has room for 4 notes a slot.
-bool sim_builder_note(struct farm_node *node, unsigned index, const struct note *note)
+// A builder's mailbox has room for 4 messages a slot.
+bool sim_builder_message(struct farm_node *node, unsigned index, const struct message *message)
 {
 	struct sim_builder *builder = &node->builders[index];
 
-	if (sim_notes_put(&builder->in, 4 * builder->n_slots, note))
+	if (sim_messages_put(&builder->in, 4 * builder->n_slots, message))
 		return true;
 	farm_broken(node->farm, "a builder's mailbox is full");
 	return false;
 }
 
 // Nothing is told twice, so there is room.
-static void tell(struct sim_builder *builder, const struct note *note)
+static void tell(struct sim_builder *builder, const struct message *message)
 {
-	(void)sim_notes_put(&builder->out, sizeof(builder->out.notes) / sizeof(*note), note);
+	(void)sim_messages_put(&builder->out, sizeof(builder->out.messages) / sizeof(*message),
+			       message);
 }
 
-static void tell_of(struct sim_builder *builder, enum note_kind kind, uint64_t event)
+static void tell_of(struct sim_builder *builder, enum message_kind kind, uint64_t event)
 {
-	const struct note note = { .kind = (uint16_t)kind, .event = event };
+	const struct message message = { .kind = (uint16_t)kind, .event = event };
 
-	tell(builder, &note);
+	tell(builder, &message);
 }
 
 static struct sim_slot *find(struct sim_builder *builder, uint64_t event)
@@ -147,71 +149,72 @@ static void place_waiting(struct farm_node *node, struct sim_builder *builder)
 	builder->n_waiting = n;
 }
 
-static void expect(struct farm_node *node, struct sim_builder *builder, const struct note *note)
+static void expect(struct farm_node *node, struct sim_builder *builder,
+		   const struct message *message)
 {
-	struct sim_slot *slot = find(builder, note->event);
+	struct sim_slot *slot = find(builder, message->event);
 	bool refused = farm_chance(node->farm, node->farm->options.refusal);
 
 	if (slot != NULL && slot->granted)
-		farm_broken(node->farm, "event %ju is expected twice", (uintmax_t)note->event);
+		farm_broken(node->farm, "event %ju is expected twice", (uintmax_t)message->event);
 	if (slot == NULL && !refused) {
-		slot = open_slot(node, builder, note->event, true);
+		slot = open_slot(node, builder, message->event, true);
 		if (slot == NULL)
 			farm_broken(node->farm, "a token without a slot");
 	}
 	if (slot == NULL) {
-		tell_of(builder, NOTE_REFUSED, note->event);
+		tell_of(builder, MESSAGE_REFUSED, message->event);
 		return;
 	}
 	builder->n_ungranted -= !slot->granted;
 	slot->granted = true;
-	slot->attempt = note->attempt;
+	slot->attempt = message->attempt;
 }
 
-static void publish(struct farm_node *node, unsigned index, const struct note *note)
+static void publish(struct farm_node *node, unsigned index, const struct message *message)
 {
 	struct sim_builder *builder = &node->builders[index];
-	struct sim_slot *slot = &builder->slots[note->slot % FARM_SLOTS];
+	struct sim_slot *slot = &builder->slots[message->slot % FARM_SLOTS];
 
-	if (note->slot >= builder->n_slots || slot->state != SIM_HELD ||
-	    slot->event != note->event || !slot->granted) {
+	if (message->slot >= builder->n_slots || slot->state != SIM_HELD ||
+	    slot->event != message->event || !slot->granted) {
 		farm_broken(node->farm, "event %ju is to be published, and not held",
-			    (uintmax_t)note->event);
+			    (uintmax_t)message->event);
 		return;
 	}
-	slot->repeated = (note->flags & NOTE_REPEATED) != 0;
+	slot->repeated = (message->flags & MESSAGE_REPEATED) != 0;
 	truth_published(node, index, slot);
 	slot->state = SIM_PUBLISHED;
 	slot->at = node->farm->now + 4 * building_time(node); // until consumers are done
-	tell_of(builder, NOTE_PUBLISHED, slot->event);
+	tell_of(builder, MESSAGE_PUBLISHED, slot->event);
 }
 
-static void discard(struct sim_builder *builder, const struct note *note)
+static void discard(struct sim_builder *builder, const struct message *message)
 {
-	struct sim_slot *slot = find(builder, note->event);
+	struct sim_slot *slot = find(builder, message->event);
 
 	if (slot != NULL)
 		clear(builder, slot);
-	tell_of(builder, NOTE_FREED, note->event);
+	tell_of(builder, MESSAGE_FREED, message->event);
 }
 
-static void take_note(struct farm_node *node, unsigned index)
+static void take_message(struct farm_node *node, unsigned index)
 {
 	struct sim_builder *builder = &node->builders[index];
-	struct note note = sim_notes_take(&builder->in);
+	struct message message = sim_messages_take(&builder->in);
 
-	switch (note.kind) {
-	case NOTE_EXPECT:
-		expect(node, builder, &note);
+	switch (message.kind) {
+	case MESSAGE_EXPECT:
+		expect(node, builder, &message);
 		break;
-	case NOTE_PUBLISH:
-		publish(node, index, &note);
+	case MESSAGE_PUBLISH:
+		publish(node, index, &message);
 		break;
-	case NOTE_DISCARD:
-		discard(builder, &note);
+	case MESSAGE_DISCARD:
+		discard(builder, &message);
 		break;
 	default:
-		farm_broken(node->farm, "note %u to a builder", note.kind);
+		farm_broken(node->farm, "message %u to a builder", message.kind);
 	}
 }
 
@@ -223,8 +226,8 @@ static bool discards(const struct farm *farm)
 static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *slot)
 {
 	struct sim_builder *builder = &node->builders[index];
-	struct note note = {
-		.kind = NOTE_BUILT,
+	struct message message = {
+		.kind = MESSAGE_BUILT,
 		.event = slot->event,
 		.bytes = 1000,
 		.slot = (uint32_t)(slot - builder->slots),
@@ -239,14 +242,14 @@ static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *
 	}
 	slot->state = SIM_HELD;
 	if (!slot->incomplete || !discards(node->farm)) {
-		tell(builder, &note);
+		tell(builder, &message);
 		return;
 	}
-	note.flags = NOTE_DISCARDED;
-	note.slot = UINT32_MAX;
+	message.flags = MESSAGE_DISCARDED;
+	message.slot = UINT32_MAX;
 	if (slot->granted) { // else nobody waits for it
-		tell(builder, &note);
-		tell_of(builder, NOTE_FREED, slot->event);
+		tell(builder, &message);
+		tell_of(builder, MESSAGE_FREED, slot->event);
 	}
 	clear(builder, slot);
 }
@@ -265,7 +268,7 @@ static void go_on(struct farm_node *node, unsigned index, struct sim_slot *slot)
 		break;
 	case SIM_PUBLISHED:
 		if (!farm_is_static(node->farm))
-			tell_of(builder, NOTE_FREED, slot->event);
+			tell_of(builder, MESSAGE_FREED, slot->event);
 		clear(builder, slot);
 		break;
 	default:
@@ -279,14 +282,14 @@ void sim_builder_poll(struct farm_node *node, unsigned index)
 
 	// Either side of a mailbox may be late.
 	while (builder->in.n > 0 && sim_looks(node->farm))
-		take_note(node, index);
+		take_message(node, index);
 	place_waiting(node, builder);
 	for (unsigned i = 0; i < builder->n_slots; i++)
 		if (builder->slots[i].state != SIM_NONE && builder->slots[i].at <= node->farm->now)
 			go_on(node, index, &builder->slots[i]);
 	while (builder->out.n > 0 && sim_looks(node->farm)) {
-		struct note note = sim_notes_take(&builder->out);
+		struct message message = sim_messages_take(&builder->out);
 
-		cluster_node_builder_note(node->node, index, &note);
+		cluster_node_builder_message(node->node, index, &message);
 	}
 }

@@ -17,55 +17,56 @@ void sim_readout_open(struct farm_node *node, unsigned index)
 }
 
 // Smaller than what may be told: the node has to come again.
-bool sim_readout_note(struct farm_node *node, unsigned index, const struct note *note)
+bool sim_readout_message(struct farm_node *node, unsigned index, const struct message *message)
 {
-	return sim_notes_put(&node->readouts[index].in, 32, note);
+	return sim_messages_put(&node->readouts[index].in, 32, message);
 }
 
-static void take_run(struct farm_node *node, struct sim_readout *readout, const struct note *note)
+static void take_run(struct farm_node *node, struct sim_readout *readout,
+		     const struct message *message)
 {
-	if (note->run != readout->run) {
-		if (note->state != CTRL_RUNNING)
+	if (message->run != readout->run) {
+		if (message->state != CTRL_RUNNING)
 			farm_broken(node->farm, "a readout is not told where to begin");
-		readout->run = note->run;
-		readout->first = readout->announced = note->event;
+		readout->run = message->run;
+		readout->first = readout->announced = message->event;
 		readout->since = node->farm->now;
 		readout->end = UINT64_MAX;
 		readout->ended = false;
 	}
-	readout->state = (enum ctrl_run_state)note->state;
+	readout->state = (enum ctrl_run_state)message->state;
 	if (readout->state != CTRL_DRAINING)
 		return;
-	readout->end = note->event;
+	readout->end = message->event;
 	if (readout->announced > readout->end)
 		readout->announced = readout->end;
 	readout->ended = false;
 }
 
-static void take_note(struct farm_node *node, struct sim_readout *readout)
+static void take_message(struct farm_node *node, struct sim_readout *readout)
 {
-	struct note note = sim_notes_take(&readout->in);
+	struct message message = sim_messages_take(&readout->in);
 
-	switch (note.kind) {
-	case NOTE_RUN:
-		take_run(node, readout, &note);
+	switch (message.kind) {
+	case MESSAGE_RUN:
+		take_run(node, readout, &message);
 		break;
-	case NOTE_RELEASE:
-		if (note.event < readout->released)
+	case MESSAGE_RELEASE:
+		if (message.event < readout->released)
 			farm_broken(node->farm, "a release goes back");
-		readout->released = note.event;
+		readout->released = message.event;
 		break;
-	case NOTE_THROTTLE:
-		readout->throttled = note.state != 0;
+	case MESSAGE_THROTTLE:
+		readout->throttled = message.state != 0;
 		break;
-	case NOTE_SEND:
+	case MESSAGE_SEND:
 		if (readout->n_sends < sizeof(readout->sends) / sizeof(readout->sends[0]))
-			readout->sends[readout->n_sends++] = note;
+			readout->sends[readout->n_sends++] = message;
 		else
 			farm_broken(node->farm, "too many sends under way");
 		break;
 	default:
-		farm_broken(node->farm, "note %u to a readout", note.kind);
+		farm_broken(node->farm, "message %u to a readout", message.kind);
 	}
 }
 
@@ -78,7 +79,7 @@ static void announce(struct farm_node *node, struct sim_readout *readout)
 	    readout->first + (uint64_t)((double)(farm->now - readout->since) * 1e-9 * rate);
 	uint64_t last = farm->options.events > 0 ? farm->options.events : UINT64_MAX;
 	uint64_t end = readout->released + config->event_manager.source_buffer;
-	struct note note = { .kind = NOTE_ANNOUNCE, .run = readout->run };
+	struct message message = { .kind = MESSAGE_ANNOUNCE, .run = readout->run };
 	bool ended;
 
 	if (last > readout->end)
@@ -96,9 +97,9 @@ static void announce(struct farm_node *node, struct sim_readout *readout)
 	ended = end >= last;
 	if (end == readout->announced && ended == readout->ended)
 		return;
-	note.event = end;
-	note.flags = ended ? NOTE_LAST : 0;
-	if (!sim_notes_put(&readout->out, 64, &note))
+	message.event = end;
+	message.flags = ended ? MESSAGE_LAST : 0;
+	if (!sim_messages_put(&readout->out, 64, &message))
 		return;
 	readout->announced = end;
 	readout->ended = ended;
@@ -109,19 +110,19 @@ static void send_one(struct farm_node *node, struct sim_readout *readout)
 {
 	struct farm *farm = node->farm;
 	unsigned at = (unsigned)farm_below(farm, readout->n_sends);
-	struct note note = readout->sends[at];
+	struct message message = readout->sends[at];
 
 	readout->sends[at] = readout->sends[--readout->n_sends];
 	readout->next_send = farm->now + farm_below(farm, 300 * US);
-	if (note.event < readout->released || note.event < readout->first ||
-	    note.event >= readout->announced)
+	if (message.event < readout->released || message.event < readout->first ||
+	    message.event >= readout->announced)
 		farm->n_unknown_sends++;
 	else
-		network_data(farm, node->number, note.builder, readout->source, note.event);
-	if ((note.flags & NOTE_REQUESTED) == 0)
+		network_data(farm, node->number, message.builder, readout->source, message.event);
+	if ((message.flags & MESSAGE_REQUESTED) == 0)
 		return;
-	note.kind = NOTE_SENT;
-	cluster_node_readout_note(node->node, (unsigned)(readout - node->readouts), &note);
+	message.kind = MESSAGE_SENT;
+	cluster_node_readout_message(node->node, (unsigned)(readout - node->readouts), &message);
 }
 
 // Static mode: nobody grants, and nobody releases.
@@ -141,15 +142,15 @@ void sim_readout_poll(struct farm_node *node, unsigned index)
 	struct sim_readout *readout = &node->readouts[index];
 
 	while (readout->in.n > 0 && sim_looks(node->farm))
-		take_note(node, readout);
+		take_message(node, readout);
 	announce(node, readout);
 	if (farm_is_static(node->farm))
 		send_statically(node, readout);
 	while (readout->n_sends > 0 && readout->next_send <= node->farm->now)
 		send_one(node, readout);
 	while (readout->out.n > 0 && sim_looks(node->farm)) {
-		struct note note = sim_notes_take(&readout->out);
+		struct message message = sim_messages_take(&readout->out);
 
-		cluster_node_readout_note(node->node, index, &note);
+		cluster_node_readout_message(node->node, index, &message);
 	}
 }

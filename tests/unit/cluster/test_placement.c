@@ -43,7 +43,7 @@ struct pair {
 	struct cluster_manager *manager;
 	struct said said[RECORDS];
 	unsigned n_said, n_heard;
-	struct note sends[NOTES], reads[NOTES];
+	struct message sends[NOTES], reads[NOTES];
 	unsigned n_sends, n_reads;
 	uint64_t now;
 	uint32_t run; // that the readout knows
@@ -76,30 +76,30 @@ static void forget(void *context, unsigned node)
 	(void)node;
 }
 
-static bool to_builder(void *context, unsigned builder, const struct note *note)
+static bool to_builder(void *context, unsigned builder, const struct message *message)
 {
 	(void)context;
 	(void)builder;
-	(void)note;
+	(void)message;
 	return true;
 }
 
-static bool to_readout(void *context, unsigned readout, const struct note *note)
+static bool to_readout(void *context, unsigned readout, const struct message *message)
 {
 	(void)context;
 	assert_int_equal(readout, 0);
-	if (note->kind == NOTE_RUN)
-		pair.run = note->run;
-	if (note->kind == NOTE_SEND && pair.n_sends < NOTES)
-		pair.sends[pair.n_sends++] = *note;
+	if (message->kind == MESSAGE_RUN)
+		pair.run = message->run;
+	if (message->kind == MESSAGE_SEND && pair.n_sends < NOTES)
+		pair.sends[pair.n_sends++] = *message;
 	return true;
 }
 
-static bool to_port(void *context, const struct note *note)
+static bool to_port(void *context, const struct message *message)
 {
 	(void)context;
 	assert_true(pair.n_reads < NOTES);
-	pair.reads[pair.n_reads++] = *note;
+	pair.reads[pair.n_reads++] = *message;
 	return true;
 }
 
@@ -187,11 +187,11 @@ static void run(void)
 	for (unsigned i = 0; i < STEPS; i++) {
 		pair.now += STEP_NS;
 		if (pair.run != 0) {
-			const struct note there = { .kind = NOTE_ANNOUNCE,
-						    .event = EVENTS,
-						    .run = pair.run };
+			const struct message there = { .kind = MESSAGE_ANNOUNCE,
+						       .event = EVENTS,
+						       .run = pair.run };
 
-			cluster_node_readout_note(pair.nodes[A], 0, &there);
+			cluster_node_readout_message(pair.nodes[A], 0, &there);
 		}
 		cluster_manager_poll(pair.manager, pair.now);
 		cluster_node_poll(pair.nodes[A], pair.now);
@@ -206,7 +206,7 @@ static void check_places(void)
 	bool taken[SLOTS] = { false };
 
 	for (unsigned i = 0; i < pair.n_sends; i++) {
-		const struct note *send = &pair.sends[i];
+		const struct message *send = &pair.sends[i];
 		uint64_t slot = (send->address - ADDRESS) / STRIDE;
 
 		assert_int_equal(send->rkey, RKEY);
@@ -249,10 +249,10 @@ static void grant__without_placement_names_none(void **state)
 	}
 }
 
-static void offer_block(const struct note *send, uint16_t source)
+static void offer_block(const struct message *send, uint16_t source)
 {
-	const struct note offer = {
-		.kind = NOTE_OFFER,
+	const struct message offer = {
+		.kind = MESSAGE_OFFER,
 		.event = send->event,
 		.builder = send->builder,
 		.attempt = send->attempt,
@@ -262,7 +262,7 @@ static void offer_block(const struct note *send, uint16_t source)
 		.rkey = 77,
 	};
 
-	cluster_node_readout_note(pair.nodes[A], 0, &offer);
+	cluster_node_readout_message(pair.nodes[A], 0, &offer);
 }
 
 static void offer__comes_to_the_builder_s_port(void **state)
@@ -275,9 +275,9 @@ static void offer__comes_to_the_builder_s_port(void **state)
 	hear();
 	assert_int_equal(pair.n_reads, 2);
 	for (unsigned i = 0; i < 2; i++) {
-		const struct note *read = &pair.reads[i];
+		const struct message *read = &pair.reads[i];
 
-		assert_int_equal(read->kind, NOTE_READ);
+		assert_int_equal(read->kind, MESSAGE_READ);
 		assert_int_equal(read->event, pair.sends[2].event);
 		assert_int_equal(read->builder, 0);
 		assert_int_equal(read->node, A);
@@ -293,7 +293,7 @@ static void offer__comes_to_the_builder_s_port(void **state)
 // Of an event that was not asked for, or of an older attempt.
 static void offer__of_what_is_not_granted_is_not_read(void **state)
 {
-	struct note send;
+	struct message send;
 
 	(void)state;
 	open_pair("pull", true);

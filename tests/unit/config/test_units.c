@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "config/units.h"
+#include "base/units.h"
 
 #include "helpers.h"
 

@@ -18,8 +18,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "control/endpoint.h"
-#include "source/random.h"
 
 #define NETWORK_STATIONS 5u
 #define NETWORK_RECORD   40000 // type of the records of network_send()

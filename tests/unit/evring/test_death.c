@@ -37,7 +37,7 @@ struct notes {
 	_Atomic uint8_t events[MAX_EVENTS];
 };
 
-static struct notes *make_notes(void)
+static struct notes *make_messages(void)
 {
 	void *memory = mmap(NULL, sizeof(struct notes), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -155,7 +155,7 @@ static void build_for(struct bench *bench, uint32_t rounds)
 static void death__members_killed_at_random(void **state)
 {
 	struct bench bench;
-	struct notes *notes = make_notes();
+	struct notes *notes = make_messages();
 	pid_t consumers[CONSUMERS];
 	uint64_t seed = 1;
 	unsigned deaths = 0;
@@ -190,7 +190,7 @@ static void death__members_killed_at_random(void **state)
 static void death__members_bury_each_other(void **state)
 {
 	struct bench bench;
-	struct notes *notes = make_notes();
+	struct notes *notes = make_messages();
 	struct evb_reader *heir;
 	struct evb_event event;
 	pid_t child;
@@ -380,7 +380,7 @@ static void kill_after_each_step(life *live, int request)
 
 	if (!trace_is_possible())
 		skip();
-	notes = make_notes();
+	notes = make_messages();
 	bench_open(&bench, FEW_SLOTS, "main");
 	all = kill_after(&bench, notes, live, request, UINT64_MAX);
 	assert_true(all > 20);

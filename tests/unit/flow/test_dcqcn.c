@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "transport/dcqcn.h"
+#include "pacing/dcqcn.h"
 
 // One tick a nanosecond; 100 Gb/s.
 #define GIGAHERTZ 1000000000ull

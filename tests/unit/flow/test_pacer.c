@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "transport/pacer.h"
+#include "pacing/pacer.h"
 
 #define GIGAHERTZ 1000000000ull
 #define GIGABYTE  1000000000ull // a second: a byte a tick at 1 GHz

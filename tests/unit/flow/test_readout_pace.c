@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "transport/readout_pace.h"
+#include "pacing/readout_pace.h"
 
 #define GIGAHERTZ 1000000000ull
 #define MTU       1500u

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "transport/send_queue.h"
+#include "pacing/send_queue.h"
 
 #define SIZE 64u
 
@@ -22,22 +22,22 @@ static struct send_queue queue_of(uint32_t rank, uint64_t phase_ticks)
 // Events are numbered 100 * round + position.
 static void put(struct send_queue *queue, uint64_t round, uint16_t position, uint16_t n_positions)
 {
-	const struct note note = { .kind = NOTE_SEND,
-				   .event = 100 * round + position,
-				   .round = round,
-				   .position = position,
-				   .n_positions = n_positions };
+	const struct message message = { .kind = MESSAGE_SEND,
+					 .event = 100 * round + position,
+					 .round = round,
+					 .position = position,
+					 .n_positions = n_positions };
 
-	assert_true(send_queue_put(queue, &note));
+	assert_true(send_queue_put(queue, &message));
 }
 
 static void expect(struct send_queue *queue, uint64_t now, const uint64_t *events, unsigned n)
 {
-	struct note note;
+	struct message message;
 
 	for (unsigned i = 0; i < n; i++) {
-		assert_true(send_queue_next(queue, now, &note));
-		assert_int_equal(note.event, events[i]);
+		assert_true(send_queue_next(queue, now, &message));
+		assert_int_equal(message.event, events[i]);
 	}
 }
 
@@ -47,9 +47,9 @@ static void expect(struct send_queue *queue, uint64_t now, const uint64_t *event
 
 static void expect_none(struct send_queue *queue, uint64_t now)
 {
-	struct note note;
+	struct message message;
 
-	assert_false(send_queue_next(queue, now, &note));
+	assert_false(send_queue_next(queue, now, &message));
 }
 
 static void rounds__are_shifted_by_rank(void **state)
@@ -73,12 +73,12 @@ static void rounds__with_empty_positions_spread_nodes_over_the_others(void **sta
 	(void)state;
 	for (uint32_t rank = 0; rank < 8; rank++) {
 		struct send_queue queue = queue_of(rank, 0);
-		struct note note;
+		struct message message;
 
 		put(&queue, 1, 0, 8);
 		put(&queue, 1, 1, 8);
-		assert_true(send_queue_next(&queue, 0, &note));
-		assert_int_equal(note.event, 100 + rank % 2);
+		assert_true(send_queue_next(&queue, 0, &message));
+		assert_int_equal(message.event, 100 + rank % 2);
 		send_queue_free(&queue);
 	}
 }
@@ -122,19 +122,19 @@ static void requests__are_served_in_turn(void **state)
 		struct send_queue queue = queue_of(rank, 0);
 
 		for (unsigned i = 0; i < 6; i++) {
-			const struct note note = { .kind = NOTE_SEND,
-						   .flags = NOTE_REQUESTED,
-						   .event = i,
-						   .position = (uint16_t)(i % 3),
-						   .n_positions = 3 };
+			const struct message message = { .kind = MESSAGE_SEND,
+							 .flags = MESSAGE_REQUESTED,
+							 .event = i,
+							 .position = (uint16_t)(i % 3),
+							 .n_positions = 3 };
 
-			assert_true(send_queue_put(&queue, &note));
+			assert_true(send_queue_put(&queue, &message));
 		}
 		for (unsigned i = 0; i < 6; i++) {
-			struct note note;
+			struct message message;
 
-			assert_true(send_queue_next(&queue, 0, &note));
-			assert_int_equal(note.position, (rank + i) % 3);
+			assert_true(send_queue_next(&queue, 0, &message));
+			assert_int_equal(message.position, (rank + i) % 3);
 		}
 		expect_none(&queue, 0);
 		send_queue_free(&queue);
@@ -156,16 +156,16 @@ static void without_rounds__first_in_first_out(void **state)
 static void put__refuses_what_it_has_no_room_for(void **state)
 {
 	struct send_queue queue = queue_of(0, 0);
-	const struct note note = { .kind = NOTE_SEND, .n_positions = 1 };
+	const struct message message = { .kind = MESSAGE_SEND, .n_positions = 1 };
 
 	(void)state;
 	for (unsigned i = 0; i < SIZE; i++)
-		assert_true(send_queue_put(&queue, &note));
-	assert_false(send_queue_put(&queue, &note));
+		assert_true(send_queue_put(&queue, &message));
+	assert_false(send_queue_put(&queue, &message));
 	send_queue_clear(&queue);
 	assert_int_equal(send_queue_length(&queue), 0);
 	expect_none(&queue, 0);
-	assert_true(send_queue_put(&queue, &note));
+	assert_true(send_queue_put(&queue, &message));
 	send_queue_free(&queue);
 }
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "transport/timing_wheel.h"
+#include "pacing/timing_wheel.h"
 
 // 1 GHz: 0.5 us are 500 ticks, so a slot is 256.
 #define GIGAHERTZ 1000000000ull

@@ -9,9 +9,9 @@
 
 #include "testbed.h"
 
+#include "packet/segment_mbuf.h"
 #include "pipeline/link.h"
-#include "transport/rx_role.h"
-#include "transport/segment_mbuf.h"
+#include "rx/rx_role.h"
 
 #define RX_BUILDERS 2
 #define RX_DEPTH    64 // of the links

@@ -7,8 +7,8 @@
 #include "testbed.h"
 
 #include "source/source_set.h"
-#include "transport/block_packets.h"
-#include "transport/source_role.h"
+#include "tx/block_packets.h"
+#include "tx/source_role.h"
 
 #define SOURCE_BLOCKS 2048 // most that the receiver can hold
 

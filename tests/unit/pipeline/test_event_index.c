@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "source/random.h"
-#include "transport/event_index.h"
+#include "base/random.h"
+#include "packet/event_index.h"
 
 static void assert_divides(uint64_t n, uint64_t value)
 {

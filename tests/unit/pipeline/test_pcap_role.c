@@ -10,7 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "source/source_set.h"
-#include "transport/pcap_role.h"
+#include "tx/pcap_role.h"
 #include "wire/wire.h"
 
 #define DEPTH 64u // of the port

@@ -6,7 +6,7 @@
 
 #include <rte_ethdev.h>
 
-#include "transport/sender.h"
+#include "tx/sender.h"
 
 #define DEPTH   256u // of the port
 #define SIZE    100u // bytes of a packet, of which the first 4 say which it is

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "transport/causes.h"
-#include "transport/source_table.h"
+#include "packet/causes.h"
+#include "packet/source_table.h"
 
 static void table__numbers_the_expected_sources(void **state)
 {

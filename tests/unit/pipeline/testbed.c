@@ -12,7 +12,7 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
-#include "transport/segment_mbuf.h"
+#include "packet/segment_mbuf.h"
 #include "wire/ejfat.h"
 #include "wire/net.h"
 

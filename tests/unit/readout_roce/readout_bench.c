@@ -323,7 +323,7 @@ void readout_bench_run(struct readout_bench *bench, unsigned ms)
 	}
 }
 
-bool readout_bench_post(struct readout_bench *bench, const struct note *grant)
+bool readout_bench_post(struct readout_bench *bench, const struct message *grant)
 {
 	readout_roce_granted(bench->roce, grant);
 	return readout_roce_post(bench->roce, grant);
@@ -332,10 +332,10 @@ bool readout_bench_post(struct readout_bench *bench, const struct note *grant)
 bool readout_bench_grant(struct readout_bench *bench, uint64_t event, unsigned builder,
 			 unsigned attempt)
 {
-	const struct note grant = { .kind = NOTE_SEND,
-				    .event = event,
-				    .builder = (uint16_t)builder,
-				    .attempt = (uint16_t)attempt };
+	const struct message grant = { .kind = MESSAGE_SEND,
+				       .event = event,
+				       .builder = (uint16_t)builder,
+				       .attempt = (uint16_t)attempt };
 
 	return readout_bench_post(bench, &grant);
 }
@@ -345,43 +345,43 @@ bool readout_bench_grant_slot(struct readout_bench *bench, uint64_t event, unsig
 {
 	const struct bench_peer *peer = &bench->peers[builder > 0];
 	const struct placement *placement = &peer->placements[builder - peer->first_builder];
-	const struct note grant = { .kind = NOTE_SEND,
-				    .event = event,
-				    .builder = (uint16_t)builder,
-				    .address = placement_of_slot(placement, slot),
-				    .size = BENCH_SLOT,
-				    .rkey = placement->rkey };
+	const struct message grant = { .kind = MESSAGE_SEND,
+				       .event = event,
+				       .builder = (uint16_t)builder,
+				       .address = placement_of_slot(placement, slot),
+				       .size = BENCH_SLOT,
+				       .rkey = placement->rkey };
 
 	return readout_bench_post(bench, &grant);
 }
 
-void readout_bench_offer(struct readout_bench *bench, const struct note *note)
+void readout_bench_offer(struct readout_bench *bench, const struct message *message)
 {
-	struct bench_peer *peer = &bench->peers[note->builder > 0];
-	struct note read = *note;
+	struct bench_peer *peer = &bench->peers[message->builder > 0];
+	struct message read = *message;
 
-	read.kind = NOTE_READ;
-	read.builder = (uint16_t)(note->builder - peer->first_builder);
+	read.kind = MESSAGE_READ;
+	read.builder = (uint16_t)(message->builder - peer->first_builder);
 	assert_true(mailbox_put(&peer->offers, &read));
 }
 
-struct note readout_bench_place(const struct readout_bench *bench, uint64_t event, unsigned builder,
-				unsigned source)
+struct message readout_bench_place(const struct readout_bench *bench, uint64_t event,
+				   unsigned builder, unsigned source)
 {
-	struct note note = { .event = event,
-			     .builder = (uint16_t)builder,
-			     .source = bench->set->ids[source] };
+	struct message message = { .event = event,
+				   .builder = (uint16_t)builder,
+				   .source = bench->set->ids[source] };
 
-	readout_roce_place(bench->roce, event, source, &note);
-	return note;
+	readout_roce_place(bench->roce, event, source, &message);
+	return message;
 }
 
 void readout_bench_offer_all(struct readout_bench *bench, uint64_t event, unsigned builder)
 {
 	for (unsigned i = 0; i < BENCH_SOURCES; i++) {
-		const struct note note = readout_bench_place(bench, event, builder, i);
+		const struct message message = readout_bench_place(bench, event, builder, i);
 
-		readout_bench_offer(bench, &note);
+		readout_bench_offer(bench, &message);
 	}
 }
 

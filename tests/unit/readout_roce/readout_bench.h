@@ -8,8 +8,8 @@
 #include "testbed.h"
 
 #include "pipeline/link.h"
-#include "transport/readout_roce.h"
-#include "transport/roce_port.h"
+#include "rdma/readout_roce.h"
+#include "rdma/roce_port.h"
 
 #define BENCH_PEERS    2u
 #define BENCH_BUILDERS 3u
@@ -75,12 +75,12 @@ bool readout_bench_grant(struct readout_bench *bench, uint64_t event, unsigned b
 // The same with a place: a slot of the builder.
 bool readout_bench_grant_slot(struct readout_bench *bench, uint64_t event, unsigned builder,
 			      unsigned slot);
-bool readout_bench_post(struct readout_bench *bench, const struct note *grant);
+bool readout_bench_post(struct readout_bench *bench, const struct message *grant);
 
 // A block is offered to a builder, as it lies; source: of those of the readout.
-void readout_bench_offer(struct readout_bench *bench, const struct note *note);
-struct note readout_bench_place(const struct readout_bench *bench, uint64_t event, unsigned builder,
-				unsigned source);
+void readout_bench_offer(struct readout_bench *bench, const struct message *message);
+struct message readout_bench_place(const struct readout_bench *bench, uint64_t event,
+				   unsigned builder, unsigned source);
 // All blocks of an event.
 void readout_bench_offer_all(struct readout_bench *bench, uint64_t event, unsigned builder);
 

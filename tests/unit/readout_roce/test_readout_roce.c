@@ -186,7 +186,7 @@ static void released__is_not_sent_again(void **state)
 // A builder that asks late, for what another was granted since, does not change that.
 static void request__of_an_older_attempt_is_not_served(void **state)
 {
-	struct note late = { .kind = NOTE_SEND, .flags = NOTE_REQUESTED, .attempt = 1 };
+	struct message late = { .kind = MESSAGE_SEND, .flags = MESSAGE_REQUESTED, .attempt = 1 };
 
 	(void)state;
 	readout_bench_open(&bench, WRITE);
@@ -243,7 +243,7 @@ static void placement__outside_the_slot_is_refused(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < RTE_DIM(addresses) + 1; i++) {
-		struct note grant = { .kind = NOTE_SEND, .builder = 1 };
+		struct message grant = { .kind = MESSAGE_SEND, .builder = 1 };
 		struct qp_counters sums;
 
 		readout_bench_open(&bench, WRITE);

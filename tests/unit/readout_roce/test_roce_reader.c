@@ -99,19 +99,19 @@ static void readout_back__old_offers_are_forgotten(void **state)
 
 static void offer__beyond_the_region_is_refused(void **state)
 {
-	struct note note;
+	struct message message;
 
 	(void)state;
 	readout_bench_open(&bench, READ);
-	note = readout_bench_place(&bench, 0, 0, 0);
-	note.address -= 1;
-	readout_bench_offer(&bench, &note);
+	message = readout_bench_place(&bench, 0, 0, 0);
+	message.address -= 1;
+	readout_bench_offer(&bench, &message);
 	readout_bench_run(&bench, 5);
 	assert_int_equal(reader(0)->forgotten, 1);
-	note = readout_bench_place(&bench, 0, 0, 0);
-	note.rkey ^= 1;
+	message = readout_bench_place(&bench, 0, 0, 0);
+	message.rkey ^= 1;
 	readout_bench_run(&bench, FAILURE);
-	readout_bench_offer(&bench, &note);
+	readout_bench_offer(&bench, &message);
 	readout_bench_run(&bench, 5);
 	assert_int_equal(reader(0)->forgotten, 2);
 	readout_bench_expect_nothing(&bench, 0, 0);
@@ -121,28 +121,28 @@ static void offer__beyond_the_region_is_refused(void **state)
 // The block's own header tells.
 static void offer__of_another_block_gives_nothing(void **state)
 {
-	struct note note;
+	struct message message;
 
 	(void)state;
 	readout_bench_open(&bench, READ);
-	note = readout_bench_place(&bench, 0, 0, 0);
-	note.source = bench.set->ids[1];
-	readout_bench_offer(&bench, &note);
-	note = readout_bench_place(&bench, 0, 0, 0);
-	note.event = 1;
-	readout_bench_offer(&bench, &note);
-	note = readout_bench_place(&bench, 0, 0, 0);
-	note.size -= 4;
-	readout_bench_offer(&bench, &note);
+	message = readout_bench_place(&bench, 0, 0, 0);
+	message.source = bench.set->ids[1];
+	readout_bench_offer(&bench, &message);
+	message = readout_bench_place(&bench, 0, 0, 0);
+	message.event = 1;
+	readout_bench_offer(&bench, &message);
+	message = readout_bench_place(&bench, 0, 0, 0);
+	message.size -= 4;
+	readout_bench_offer(&bench, &message);
 	readout_bench_run(&bench, 5);
 	assert_int_equal(reader(0)->no_room, 0);
-	note.source = 999; // nobody's
-	readout_bench_offer(&bench, &note);
-	note = readout_bench_place(&bench, 0, 0, 0);
-	note.size = BENCH_SLOT + 1;
-	readout_bench_offer(&bench, &note);
-	note.size = 19;
-	readout_bench_offer(&bench, &note);
+	message.source = 999; // nobody's
+	readout_bench_offer(&bench, &message);
+	message = readout_bench_place(&bench, 0, 0, 0);
+	message.size = BENCH_SLOT + 1;
+	readout_bench_offer(&bench, &message);
+	message.size = 19;
+	readout_bench_offer(&bench, &message);
 	readout_bench_run(&bench, 5);
 	assert_int_equal(reader(0)->no_room, 3);
 	assert_int_equal(reader(0)->blocks, 3);

@@ -5,9 +5,9 @@
 // them.
 #pragma once
 
+#include "base/random.h"
 #include "conversation.h"
 #include "roce/connection.h"
-#include "source/random.h"
 
 #define PORT     7174
 #define TIMEOUT  1000000u // ns until a message is sent again

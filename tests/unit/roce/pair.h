@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "roce/requester.h"
 #include "roce/responder.h"
-#include "source/random.h"
 
 #define PAIR_MTU     256u
 #define PAIR_LONGEST 2000u // bytes of a message

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "roce/feroce.h"
-#include "source/random.h"
 
 #define OUR_IP   0x0A4D0002u
 #define BOARD_IP 0x0A4D0010u

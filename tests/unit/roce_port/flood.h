@@ -7,8 +7,8 @@
 
 #include "built.h"
 
+#include "base/random.h"
 #include "roce/connection.h"
-#include "source/random.h"
 #include "wire/mfp.h"
 
 #define FLOOD_LANES    10u

@@ -7,7 +7,7 @@
 
 #include "testbed.h"
 
-#include "source/random.h"
+#include "base/random.h"
 
 // Changes a frame that net_parse() takes in one to three places. Of eight frames seven get lengths,
 // IPv4 checksum and ICRC that are right for what they have become, so that it is what lies behind

@@ -8,10 +8,10 @@
 
 #include "testbed.h"
 
+#include "packet/segment_mbuf.h"
 #include "pipeline/link.h"
-#include "transport/roce_port.h"
-#include "transport/rx_role.h"
-#include "transport/segment_mbuf.h"
+#include "rdma/roce_port.h"
+#include "rx/rx_role.h"
 
 #define BENCH_BUILDERS 2
 #define BENCH_DEPTH    256

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "source/random.h"
-#include "transport/roce_slots.h"
+#include "base/random.h"
+#include "rdma/roce_slots.h"
 
 #define SLOTS  8u
 #define EVENTS 20000u

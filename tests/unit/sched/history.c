@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "source/random.h"
+#include "base/random.h"
 
 #define AHEAD       150u // events that sources announce beyond the oldest unfinished one
 #define MOST_CLAIMS 64u

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "sched/bitmap.h"
-#include "source/random.h"
 
 static const uint32_t sizes[] = { 1, 2, 63, 64, 65, 4095, 4096, 4097, 300000 };
 

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "source/capture.h"
 #include "source/capture_learn.h"
-#include "source/random.h"
 #include "wire/ejfat.h"
 #include "wire/mfp.h"
 #include "wire/net.h"

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "source/lhcb_profile.h"
 #include "source/pattern.h"
-#include "source/random.h"
 #include "source/synthetic.h"
 #include "wire/mdf.h"
 #include "wire/mfp.h"

@@ -7,13 +7,13 @@
 #pragma once
 
 #include "appliance/appliance.h"
-#include "appliance/writer_role.h"
 #include "builder/assembly.h"
-#include "transport/pcap_role.h"
-#include "transport/readout_role.h"
-#include "transport/roce_source_role.h"
-#include "transport/rx_role.h"
-#include "transport/source_role.h"
+#include "node/readout_role.h"
+#include "rdma/roce_source_role.h"
+#include "record/writer_role.h"
+#include "rx/rx_role.h"
+#include "tx/pcap_role.h"
+#include "tx/source_role.h"
 
 #define TEST_SOURCES 3
 #define TEST_ROLES   7

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "telemetry/histogram.h"
+#include "base/histogram.h"
 
 static void bins__of_small_values_hold_one_value_each(void **state)
 {

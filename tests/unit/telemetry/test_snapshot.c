@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
+#include "client/snapshot.h"
 #include "server.h"
-#include "telemetry/snapshot.h"
 
 #define GREETING "{\"version\":\"DPDK 22.11.11\",\"pid\":4711,\"max_output_len\":16384}"
 #define COMMANDS                                                          \

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "client/stat_client.h"
 #include "server.h"
-#include "telemetry/stat_client.h"
 
 #define GREETING "{\"version\":\"DPDK 22.11.11\",\"pid\":4711,\"max_output_len\":16384}"
 

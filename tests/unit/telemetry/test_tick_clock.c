@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "telemetry/tick_clock.h"
+#include "base/tick_clock.h"
 
 #define HOUR_NS 3600000000000ull
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "telemetry/utf8.h"
+#include "base/utf8.h"
 
 static void length__of_characters(void **state)
 {

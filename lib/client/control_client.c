@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "client/control_client.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "client/runtime_directory.h"
+
+#define PATIENCE_S 5
+
+static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int fail(char *error, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(error, CONTROL_SOCKET_ERROR_SIZE, format, list);
+	va_end(list);
+	return -1;
+}
+
+int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], char *error)
+{
+	int length =
+	    snprintf(path, CONTROL_SOCKET_PATH_SIZE, "%s/evb/%s.ctl", runtime_directory(), name);
+
+	if (length < 0 || length >= CONTROL_SOCKET_PATH_SIZE)
+		return fail(error, "%.200s/evb/%.64s.ctl is too long for the path of a socket",
+			    runtime_directory(), name);
+	return 0;
+}
+
+static int connect_to(const char *path, char *error)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int client;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return fail(error, "%.200s is too long for the path of a socket", path);
+	strcpy(address.sun_path, path);
+	client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (client < 0)
+		return fail(error, "%s: %s", path, strerror(errno));
+	if (setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
+	    setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
+	    connect(client, (const struct sockaddr *)&address, sizeof(address)) == 0)
+		return client;
+	if (errno == ENOENT || errno == ECONNREFUSED)
+		(void)fail(error, "nobody listens at %s: the appliance is not running", path);
+	else
+		(void)fail(error, "%s: %s", path, strerror(errno));
+	close(client);
+	return -1;
+}
+
+// The answer as text, to be freed; NULL with an error.
+static char *exchange(int client, const cJSON *request, char *error)
+{
+	char *text = cJSON_PrintUnformatted(request);
+	char *answer = malloc(CONTROL_SOCKET_ANSWER_SIZE + 1);
+	ssize_t length = -1;
+
+	if (text == NULL || answer == NULL) {
+		(void)fail(error, "out of memory");
+	} else {
+		// Who is not welcome is told so before he asks: a failure to send says nothing yet.
+		(void)send(client, text, strlen(text), MSG_NOSIGNAL);
+		length = recv(client, answer, CONTROL_SOCKET_ANSWER_SIZE, 0);
+		if (length < 0 && errno == EAGAIN)
+			(void)fail(error, "the appliance did not answer in %d s", PATIENCE_S);
+		else if (length < 0)
+			(void)fail(error, "the appliance did not answer: %s", strerror(errno));
+		else if (length == 0)
+			(void)fail(error, "the appliance hung up");
+	}
+	cJSON_free(text);
+	if (length <= 0) {
+		free(answer);
+		return NULL;
+	}
+	answer[length] = '\0';
+	return answer;
+}
+
+// Frees the answer unless it is a good one.
+static cJSON *judge(cJSON *answer, char *error)
+{
+	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(answer, "error");
+
+	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "ok")))
+		return answer;
+	if (cJSON_IsString(reason))
+		(void)fail(error, "%s", reason->valuestring);
+	else
+		(void)fail(error, "the answer is not understood: is this the control socket of an "
+				  "appliance?");
+	cJSON_Delete(answer);
+	return NULL;
+}
+
+cJSON *control_client_ask(const char *path, const cJSON *request, char *error)
+{
+	int client = connect_to(path, error);
+	cJSON *answer = NULL;
+	char *text;
+
+	if (client < 0)
+		return NULL;
+	text = exchange(client, request, error);
+	if (text != NULL)
+		answer = judge(cJSON_Parse(text), error);
+	free(text);
+	close(client);
+	return answer;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Pull by RDMA READ: builders read blocks out of what the readout holds. All blocks of all events
+// that are held lie in one region of addresses, each at a place of its own; the bytes come from the
+// source set.
+#include <stdlib.h>
+
+#include <rte_random.h>
+
+#include "rdma/readout_roce_internal.h"
+#include "rdma/roce_packets.h"
+
+#define FIRST_ADDRESS (UINT64_C(1) << 40)
+
+// Region, by the bits of an address from the lowest: byte, source, event.
+static uint64_t size_of_region(const struct readout_roce *roce)
+{
+	return (roce->latest_mask + 1) << (roce->source_shift + roce->block_shift);
+}
+
+void readout_roce_place(const struct readout_roce *roce, uint64_t event, unsigned source,
+			struct message *message)
+{
+	const struct packet_segment at = { .event = event, .source = source };
+	uint64_t place = (event & roce->latest_mask) << roce->source_shift | source;
+
+	message->address = FIRST_ADDRESS + (place << roce->block_shift);
+	message->size = block_packets_find(roce->parameters.packets, &at).size;
+	message->rkey = roce->rkey;
+}
+
+// The block that lies at an address of the region: of the events that are held the one with these
+// low bits.
+static struct packet_segment block_at(const struct readout_roce *roce, uint64_t address)
+{
+	uint64_t at = address - FIRST_ADDRESS;
+	uint64_t place = at >> roce->block_shift;
+	uint64_t bits = place >> roce->source_shift;
+	unsigned source = (unsigned)(place & ((UINT64_C(1) << roce->source_shift) - 1));
+
+	return (struct packet_segment){
+		.event = roce->released + ((bits - roce->released) & roce->latest_mask),
+		.source = RTE_MIN(source, roce->n_sources - 1),
+		.offset = (uint32_t)(at & ((UINT64_C(1) << roce->block_shift) - 1)),
+	};
+}
+
+static struct roce_packet header_of(const struct responder_reply *reply)
+{
+	struct roce_packet header = {
+		.opcode = reply->opcode,
+		.service = ROCE_RC,
+		.psn = reply->psn,
+		.destination_qpn = reply->qp->peer_qpn,
+		.partition_key = reply->qp->partition_key,
+		.payload_size = reply->payload_size,
+		.aeth = { .syndrome = reply->syndrome, .msn = reply->msn },
+	};
+
+	header.flags = roce_opcodes[header.opcode].flags;
+	header.payload_offset = roce_opcodes[header.opcode].headers_size;
+	return header;
+}
+
+static struct rte_mbuf *make_response(struct readout_roce *roce,
+				      const struct responder_reply *reply)
+{
+	struct block_packets *packets = roce->parameters.packets;
+	const struct readout_lane *lane = readout_lane_of(reply->qp);
+	// The region's memory is its addresses.
+	struct packet_segment at = block_at(roce, (uint64_t)(uintptr_t)reply->payload);
+	struct source_block block = block_packets_find(packets, &at);
+	const struct requester_packet packet = {
+		.qp = reply->qp,
+		.offset = at.offset,
+		.size = RTE_MIN(reply->payload_size,
+				block.size > at.offset ? block.size - at.offset : 0),
+		.header = header_of(reply),
+	};
+
+	if (packet.size != reply->payload_size)
+		return NULL; // beyond the block: the reader may not know its length
+	return roce_packets_make(&packets->parameters, &lane->way, &packet, &block,
+				 block_packets_event_id(packets, at.event),
+				 block.bytes == packets->odin_block);
+}
+
+static struct rte_mbuf *make_answer(const struct readout_roce *roce,
+				    const struct responder_reply *reply)
+{
+	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
+	size_t size = responder_reply_encode(reply, headers);
+
+	return roce_frame_make(roce->parameters.packets->parameters.headers,
+			       &readout_lane_of(reply->qp)->way, headers, size, NULL, 0);
+}
+
+void readout_serve(struct readout_roce *roce, struct queue_pair *qp,
+		   const struct roce_packet *packet, const struct qp_address *peer, uint64_t now)
+{
+	const struct responder_arrival arrival = { .source = *peer };
+	struct responder_delivery delivery;
+	struct responder_reply reply, refusal;
+	struct rte_mbuf *mbuf = NULL;
+
+	if (responder_check(roce->responder, qp, packet, &arrival, now, &delivery, &reply) ==
+	    RESPONDER_DELIVER) {
+		// Nobody sends here.
+		refusal = reply;
+		responder_refuse(roce->responder, qp, &delivery, RESPONDER_INVALID, &refusal);
+		reply = refusal;
+	}
+	if (reply.send && sender_room(roce->parameters.sender, 1))
+		mbuf = make_answer(roce, &reply);
+	if (mbuf != NULL)
+		sender_put(roce->parameters.sender, mbuf, 0, true);
+}
+
+struct rte_mbuf *readout_serve_next(struct readout_roce *roce, uint32_t *payload)
+{
+	struct responder_reply reply;
+
+	while (responder_poll(roce->responder, &reply)) {
+		*payload = reply.payload_size;
+		if (reply.send)
+			return reply.payload != NULL ? make_response(roce, &reply)
+						     : make_answer(roce, &reply);
+	}
+	return NULL;
+}
+
+static uint32_t largest_block(const struct source_set *set)
+{
+	uint32_t largest = 1;
+
+	for (unsigned i = 0; i < set->n_cycle * set->n_sources; i++)
+		largest = RTE_MAX(largest, set->blocks[i].size);
+	return largest;
+}
+
+bool readout_serve_make(struct readout_roce *roce)
+{
+	const struct responder_parameters parameters = {
+		.table = &roce->table,
+		.regions = &roce->regions,
+		.largest_message = 1,
+		.ack_every = 1,
+		.max_reads = READOUT_READS,
+	};
+	struct region region = {
+		.memory = (uint8_t *)(uintptr_t)FIRST_ADDRESS,
+		.address = FIRST_ADDRESS,
+		.access = REGION_READ,
+	};
+
+	roce->block_shift = (unsigned)__builtin_ctz(
+	    rte_align32pow2(largest_block(roce->parameters.packets->parameters.set)));
+	roce->source_shift = (unsigned)__builtin_ctz(rte_align32pow2(roce->n_sources));
+	region.length = size_of_region(roce);
+	if (!region_table_create(&roce->regions, READOUT_KEYS))
+		return false;
+	// Another one than that of the process before.
+	roce->rkey = (uint32_t)rte_rand_max(READOUT_KEYS << 8);
+	if (!region_register_as(&roce->regions, &region, roce->rkey))
+		return false;
+	roce->responder = responder_create(&parameters);
+	return roce->responder != NULL;
+}

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// How queue pairs come and go: by the configuration, by RDMA CM, by the manager of FERoCE boards.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_random.h>
+
+#include "rdma/roce_port_internal.h"
+
+#define RESPONSE_NS      250000000u // of connection messages
+#define ACCEPT_NS        1000000000u
+#define OPEN_NS          10000000000u
+#define CM_RETRIES       15
+#define HALF_OPEN        256u
+#define HALF_OPEN_OF_ONE 16u
+#define BASE_ADDRESS     0x10000u // of the regions that connections are offered: any but 0
+#define LOOK_NS          500000u  // between two looks for timeouts
+
+// --- what a queue pair has of its own ---
+
+static struct roce_peer *take_peer(struct roce_port *port)
+{
+	struct roce_peer *peer = port->free_peers;
+
+	if (peer == NULL)
+		return NULL;
+	port->free_peers = peer->next;
+	*peer = (struct roce_peer){ 0 };
+	return peer;
+}
+
+static void give_back(struct roce_port *port, struct roce_peer *peer)
+{
+	if (peer == NULL)
+		return;
+	*peer = (struct roce_peer){ .next = port->free_peers };
+	port->free_peers = peer;
+}
+
+static void set_region(struct roce_peer *peer, uint32_t rkey, uint64_t address, uint64_t size)
+{
+	peer->rkey = rkey;
+	peer->address = address;
+	peer->size = peer->slot_size = size;
+	peer->slot_mask = UINT64_MAX;
+}
+
+// In a system of nodes the slots of the builder. Else the same for every connection but for its
+// key: no slot lies behind the address.
+static void make_region(const struct roce_port *port, struct roce_peer *peer, unsigned builder)
+{
+	uint32_t rkey;
+
+	if (port->parameters.placements != NULL) {
+		const struct placement *placement = &port->parameters.placements[builder];
+
+		peer->builder = (uint16_t)builder;
+		peer->rkey = placement->rkey;
+		peer->address = placement->address;
+		peer->size = placement->stride * placement->slots;
+		peer->slot_size = placement->slot_size;
+		peer->slot_mask = placement->stride - 1;
+		return;
+	}
+	do {
+		rkey = (uint32_t)rte_rand();
+	} while (rkey == 0);
+	set_region(peer, rkey, BASE_ADDRESS, RTE_MIN(port->largest_message, (uint64_t)UINT32_MAX));
+}
+
+// --- static queue pairs ---
+
+static bool open_static(struct roce_port *port, const struct config_queue_pair *config, char *error)
+{
+	static const enum roce_service services[] = {
+		[CONFIG_SERVICE_RC] = ROCE_RC,
+		[CONFIG_SERVICE_UC] = ROCE_UC,
+		[CONFIG_SERVICE_UD] = ROCE_UD,
+	};
+	const struct config_roce *roce = port->config;
+	struct roce_peer *peer = take_peer(port);
+	struct qp_connection connection = {
+		.peer_qpn = config->remote_qpn,
+		.local_psn = config->local_psn,
+		.peer_psn = config->remote_psn,
+		.path_mtu = port->path_mtu,
+		.qkey = roce->q_key,
+		.partition_key = roce->partition_key,
+		.access = config->size > 0 ? QP_MAY_WRITE : 0,
+		.timeout_code = roce->timeout,
+		.retry_count = roce->retry_count,
+		.rnr_retry = roce->rnr_retry,
+		.max_reads = 1,
+		.user = peer,
+	};
+	struct queue_pair *qp =
+	    qp_open(&port->table, services[config->service], config->local_qpn, 0);
+
+	memcpy(connection.peer.bytes, config->address, sizeof(connection.peer.bytes));
+	if (peer == NULL || qp == NULL || !qp_connect(qp, &connection)) {
+		snprintf(error, ROCE_PORT_ERROR_SIZE,
+			 "roce.queue_pairs: queue pair %u cannot be opened: its number's place is "
+			 "taken, or a number is out of range",
+			 config->local_qpn);
+		return false;
+	}
+	peer->config = config;
+	set_region(peer, config->size > 0 ? config->rkey : 0, config->virtual_address,
+		   config->size);
+	return true;
+}
+
+// --- RDMA CM ---
+
+static struct roce_way *way_to(struct roce_port *port, const struct qp_address *peer)
+{
+	uint64_t mixed = load_le64(peer->bytes) ^ load_le64(peer->bytes + 8);
+
+	mixed *= 0x9E3779B97F4A7C15; // of the golden ratio
+	return &port->ways[mixed >> 32 & (ROCE_WAYS - 1)];
+}
+
+// NULL if another peer was heard since: whoever waits asks again.
+static const struct roce_way *find_way(struct roce_port *port, const struct qp_address *peer)
+{
+	const struct roce_way *way = way_to(port, peer);
+
+	return way->source_port != 0 && qp_address_is(&way->peer, peer) ? way : NULL;
+}
+
+// What a peer that writes has to know is private data of our REP, 16 bytes, big-endian:
+// u64 virtual address | u32 rkey | u32 bytes; in a system of nodes of the builder's first slot.
+static void accept_peer(struct roce_port *port, const struct cm_event *event, uint64_t now)
+{
+	struct roce_peer *peer = take_peer(port);
+	uint8_t offer[16];
+	const struct cm_acceptance acceptance = {
+		.user = peer,
+		.access = QP_MAY_WRITE,
+		.private_size = sizeof(offer),
+		.private_data = offer,
+	};
+
+	if (peer == NULL) {
+		(void)cm_refuse(port->cm, event->id, ROCE_CM_NO_RESOURCES, NULL, 0);
+		return;
+	}
+	peer->connection = event->id;
+	make_region(port, peer, (uint16_t)(event->port - port->config->cm_service));
+	store_be64(offer, peer->address);
+	store_be32(offer + 8, peer->rkey);
+	store_be32(offer + 12, (uint32_t)RTE_MIN(peer->slot_size, (uint64_t)UINT32_MAX));
+	(void)cm_accept(port->cm, event->id, &acceptance, now); // else an event tells of the end
+}
+
+// The counters of a queue pair outlive it. What follows frees it.
+static void begin_close(struct roce_port *port, const struct queue_pair *qp)
+{
+	const uint64_t *from = (const uint64_t *)&qp->counters;
+	uint64_t *to = (uint64_t *)&port->closed;
+
+	atomic_fetch_add_explicit(&port->changes, 1, memory_order_acq_rel);
+	for (unsigned i = 0; i < sizeof(port->closed) / sizeof(*to); i++)
+		qp_count(&to[i], from[i]);
+}
+
+static void end_close(struct roce_port *port)
+{
+	atomic_fetch_add_explicit(&port->changes, 1, memory_order_release);
+}
+
+// The node of this address; n_nodes if it is none's.
+static unsigned node_of(const struct roce_port *port, const struct qp_address *peer)
+{
+	const struct config_cluster *cluster = &port->parameters.config->cluster;
+	unsigned node = 0;
+
+	for (; node < cluster->n_nodes; node++) {
+		const struct qp_address address = qp_address_ipv4(cluster->nodes[node].address);
+
+		if (qp_address_is(&address, peer))
+			break;
+	}
+	return node;
+}
+
+static void begin_reading(struct roce_port *port, const struct cm_event *event)
+{
+	struct roce_peer *peer = roce_peer_of(event->qp);
+	const struct roce_way *way = find_way(port, &event->peer);
+	unsigned node = node_of(port, &event->peer);
+
+	if (way == NULL || node == port->parameters.config->cluster.n_nodes)
+		return; // not heard of: it cannot be asked
+	peer->way = *way;
+	roce_reader_connected(port->reader, node, peer->builder, event->qp);
+}
+
+static void end_reading(struct roce_port *port, const struct cm_event *event)
+{
+	unsigned node = node_of(port, &event->peer);
+
+	if (node < port->parameters.config->cluster.n_nodes)
+		roce_reader_gone(port->reader, node, roce_peer_of(event->qp)->builder, event->qp);
+}
+
+static void end_connection(struct roce_port *port, const struct cm_event *event)
+{
+	if (event->qp != NULL && port->reader != NULL)
+		end_reading(port, event);
+	if (event->qp != NULL)
+		begin_close(port, event->qp);
+	cm_release(port->cm, event->id);
+	if (event->qp != NULL)
+		end_close(port);
+	give_back(port, event->user);
+}
+
+static void serve_cm_events(struct roce_port *port, uint64_t now)
+{
+	struct cm_event event;
+
+	while (cm_next_event(port->cm, &event)) {
+		switch (event.kind) {
+		case CM_REQUESTED:
+			if (port->leaving)
+				(void)cm_refuse(port->cm, event.id, ROCE_CM_CONSUMER_DEFINED, NULL,
+						0);
+			else
+				accept_peer(port, &event, now);
+			break;
+		case CM_ESTABLISHED:
+			if (port->reader != NULL)
+				begin_reading(port, &event);
+			break;
+		case CM_REFUSED:
+		case CM_FAILED:
+		case CM_DISCONNECTED:
+			end_connection(port, &event);
+			break;
+		}
+	}
+}
+
+void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
+			  const struct roce_packet *packet, const uint8_t *bytes,
+			  const struct net_frame *frame, const struct qp_address *source,
+			  uint64_t now)
+{
+	uint32_t offset = frame->payload_offset + packet->payload_offset;
+	uint32_t size = RTE_MIN(packet->payload_size, ROCE_CM_MAD_SIZE);
+	uint8_t copy[ROCE_CM_MAD_SIZE];
+	struct roce_packet message = *packet;
+
+	message.payload_size = size; // a MAD is not larger
+	roce_learn_way(port, way_to(port, source), bytes, frame, source, 1);
+	cm_receive(port->cm, &message, rte_pktmbuf_read(mbuf, offset, size, copy), source, now);
+	serve_cm_events(port, now);
+	port->next_look = now;
+}
+
+static void poll_cm(struct roce_port *port, uint64_t now)
+{
+	struct cm_datagram datagram;
+
+	while (port->n_pending < ROCE_PENDING_MOST && cm_poll(port->cm, now, &datagram)) {
+		const struct roce_way *way = find_way(port, &datagram.peer);
+		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
+		size_t size = roce_headers_encode(headers, &datagram.header);
+
+		roce_keep(port, way == NULL
+				    ? NULL
+				    : roce_frame_make(port->parameters.pool, way, headers, size,
+						      datagram.mad, sizeof(datagram.mad)));
+	}
+	serve_cm_events(port, now);
+	if (port->n_pending == ROCE_PENDING_MOST)
+		port->next_look = now; // there may be more
+}
+
+// --- FERoCE boards ---
+
+// What is offered to a board that is not taken then is offered to the next one.
+static bool judge_board(void *context, uint32_t source_ip, const struct feroce_qp *board,
+			struct feroce_offer *offer)
+{
+	struct roce_port *port = context;
+
+	(void)source_ip;
+	(void)board;
+	if (port->offered == NULL)
+		port->offered = take_peer(port);
+	if (port->offered == NULL || port->leaving)
+		return false;
+	make_region(port, port->offered, 0);
+	*offer = (struct feroce_offer){
+		.base = port->offered->address,
+		.rkey = port->offered->rkey,
+		.access = QP_MAY_WRITE,
+		.user = port->offered,
+	};
+	return true;
+}
+
+static void serve_feroce_events(struct roce_port *port)
+{
+	struct feroce_event event;
+
+	while (feroce_next_event(port->feroce, &event)) {
+		struct roce_peer *peer = roce_peer_of(event.qp);
+
+		if (event.kind == FEROCE_OPENED && peer == port->offered)
+			port->offered = NULL;
+		if (event.kind == FEROCE_CLOSED) {
+			begin_close(port, event.qp);
+			feroce_release(port->feroce, event.qp);
+			end_close(port);
+			give_back(port, peer);
+		}
+	}
+}
+
+void roce_connect_board(struct roce_port *port, const struct rte_mbuf *mbuf, const uint8_t *bytes,
+			const struct net_frame *frame, const struct qp_address *source,
+			uint64_t now)
+{
+	if (port->feroce == NULL || mbuf->nb_segs != 1 || frame->kind != NET_UDP4)
+		return;
+	roce_learn_way(port, way_to(port, source), bytes, frame, source, 1);
+	feroce_receive(port->feroce, bytes + frame->payload_offset, frame->payload_size,
+		       load_be32(source->bytes + 12), now);
+	serve_feroce_events(port);
+	port->next_look = now;
+}
+
+static struct rte_mbuf *make_board_message(struct roce_port *port,
+					   const struct feroce_datagram *datagram)
+{
+	const struct qp_address to = qp_address_ipv4(datagram->ip);
+	const struct roce_way *way = find_way(port, &to);
+	struct net_udp4 udp = {
+		.source_ip = port->parameters.port->address,
+		.destination_ip = datagram->ip,
+		.source_port = FEROCE_CM_UDP_PORT,
+		.destination_port = datagram->port,
+		.vlan_tci = way != NULL ? way->vlan_tci : 0,
+	};
+	struct rte_mbuf *mbuf = way != NULL ? rte_pktmbuf_alloc(port->parameters.pool) : NULL;
+	uint8_t *bytes;
+	size_t size;
+
+	if (mbuf == NULL)
+		return NULL;
+	memcpy(udp.source_mac.bytes, way->own_mac, sizeof(udp.source_mac.bytes));
+	memcpy(udp.destination_mac.bytes, way->peer_mac, sizeof(udp.destination_mac.bytes));
+	bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	size = net_udp4_encode(bytes, &udp, sizeof(datagram->bytes));
+	memcpy(bytes + size, datagram->bytes, sizeof(datagram->bytes));
+	rte_pktmbuf_append(mbuf, (uint16_t)(size + sizeof(datagram->bytes)));
+	return mbuf;
+}
+
+static void poll_feroce(struct roce_port *port, uint64_t now)
+{
+	struct feroce_datagram datagram;
+
+	while (port->n_pending < ROCE_PENDING_MOST && feroce_poll(port->feroce, now, &datagram))
+		roce_keep(port, make_board_message(port, &datagram));
+	serve_feroce_events(port);
+	if (port->n_pending == ROCE_PENDING_MOST)
+		port->next_look = now;
+}
+
+// --- all of them ---
+
+void roce_connect_poll(struct roce_port *port, uint64_t now)
+{
+	if (now < port->next_look)
+		return;
+	port->next_look = now + LOOK_NS;
+	if (port->cm != NULL)
+		poll_cm(port, now);
+	if (port->feroce != NULL)
+		poll_feroce(port, now);
+}
+
+void roce_connect_leave(struct roce_port *port, uint64_t now)
+{
+	for (uint32_t i = 0; i <= port->table.mask; i++) {
+		struct queue_pair *qp = &port->table.qps[i];
+		const struct roce_peer *peer = roce_peer_of(qp);
+
+		if (qp->state == QP_FREE || peer == NULL)
+			continue;
+		if (peer->connection != 0)
+			(void)cm_disconnect(port->cm, peer->connection, now); // or it has ended
+		else if (port->feroce != NULL)
+			feroce_hang_up(port->feroce, qp, now);
+	}
+}
+
+bool roce_connect_any(const struct roce_port *port)
+{
+	return (port->cm != NULL && cm_open_connections(port->cm) > 0) ||
+	       (port->feroce != NULL && port->table.n_open > 0);
+}
+
+static bool make_cm(struct roce_port *port)
+{
+	const struct config_roce *roce = port->config;
+	const uint32_t n = port->table.mask + 1;
+	struct cm_parameters parameters = {
+		.table = &port->table,
+		.address = port->own4,
+		.guid = rte_rand(),
+		.seed = rte_rand(),
+		.response_timeout = RESPONSE_NS,
+		.accept_timeout = ACCEPT_NS,
+		.connections = n,
+		.half_open = RTE_MIN(n, HALF_OPEN),
+		.half_open_of_peer = HALF_OPEN_OF_ONE,
+		.of_peer = n,
+		.path_mtu = port->path_mtu,
+		.retries = CM_RETRIES,
+		.timeout_code = roce->timeout,
+		.retry_count = roce->retry_count,
+		.rnr_retry = roce->rnr_retry,
+		.max_reads = port->reader != NULL ? ROCE_READS : 1,
+	};
+
+	if (port->parameters.port->has_address6)
+		memcpy(parameters.address6.bytes, port->parameters.port->address6,
+		       sizeof(parameters.address6.bytes));
+	port->cm = cm_create(&parameters);
+	if (port->cm == NULL || !cm_listen(port->cm, roce->cm_service))
+		return false;
+	for (unsigned i = 1; port->parameters.placements != NULL && i < port->parameters.n_builders;
+	     i++)
+		if (!cm_listen(port->cm, (uint16_t)(roce->cm_service + i)))
+			return false;
+	return true;
+}
+
+static bool make_feroce(struct roce_port *port)
+{
+	const struct config_roce *roce = port->config;
+	const struct feroce_parameters parameters = {
+		.table = &port->table,
+		.judge = judge_board,
+		.judge_context = port,
+		.ip = port->parameters.port->address,
+		.path_mtu = port->path_mtu,
+		.boards = port->table.mask + 1,
+		.boards_of_peer = port->table.mask + 1,
+		.open_timeout = OPEN_NS,
+		.response_timeout = RESPONSE_NS,
+		.seed = rte_rand(),
+		.retries = CM_RETRIES,
+		.timeout_code = roce->timeout,
+		.retry_count = roce->retry_count,
+		.rnr_retry = roce->rnr_retry,
+	};
+
+	port->feroce = feroce_create(&parameters);
+	return port->feroce != NULL;
+}
+
+// One peer a queue pair, and one that is offered.
+static bool make_peers(struct roce_port *port)
+{
+	port->n_peers = port->table.mask + 2;
+	port->peers = calloc(port->n_peers, sizeof(*port->peers));
+	if (port->peers == NULL)
+		return false;
+	for (uint32_t i = port->n_peers; i-- > 0;)
+		give_back(port, &port->peers[i]);
+	return true;
+}
+
+bool roce_connect_create(struct roce_port *port, char *error)
+{
+	const struct config_roce *roce = port->config;
+
+	if (!make_peers(port) || (roce->connection == CONFIG_CONNECTION_CM && !make_cm(port)) ||
+	    (roce->connection == CONFIG_CONNECTION_FEROCE && !make_feroce(port)))
+		return false;
+	for (unsigned i = 0; i < roce->n_queue_pairs; i++)
+		if (!open_static(port, &roce->queue_pairs[i], error))
+			return false;
+	return true;
+}
+
+void roce_connect_destroy(struct roce_port *port)
+{
+	feroce_destroy(port->feroce);
+	cm_destroy(port->cm);
+	free(port->peers);
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "rdma/roce_port.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/role.h"
+#include "rdma/roce_port_internal.h"
+
+#define SOURCE_PORTS    16384u
+#define FIRST_PORT      49152u
+#define LARGEST_MESSAGE (1u << 31) // of the standard
+#define MOST_TRIES      100u       // to sum while connections end
+
+// --- what leaves ---
+
+void roce_learn_way(const struct roce_port *port, struct roce_way *way, const uint8_t *bytes,
+		    const struct net_frame *frame, const struct qp_address *source, uint32_t number)
+{
+	if (bytes[6] & 1)
+		return;
+	memcpy(way->own_mac, port->parameters.mac, sizeof(way->own_mac));
+	memcpy(way->peer_mac, bytes + 6, sizeof(way->peer_mac));
+	way->peer = *source;
+	way->vlan_tci = frame->vlan_tci;
+	way->own = port->own4;
+	if (frame->kind == NET_UDP6)
+		memcpy(way->own.bytes, bytes + frame->l3_offset + 24, sizeof(way->own.bytes));
+	way->source_port = (uint16_t)(FIRST_PORT + number % SOURCE_PORTS);
+}
+
+void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf)
+{
+	if (mbuf == NULL) {
+		counter_add(&port->counters.not_sent, 1);
+	} else if (port->n_pending == ROCE_PENDING_MOST) {
+		counter_add(&port->counters.not_sent, 1);
+		rte_pktmbuf_free(mbuf);
+	} else {
+		port->pending[port->n_pending++] = mbuf;
+	}
+}
+
+// No answer of ours has a payload: READs are refused.
+static void send(struct roce_port *port, const struct roce_way *way, const uint8_t *headers,
+		 size_t size)
+{
+	roce_keep(port, way->source_port == 0
+			    ? NULL
+			    : roce_frame_make(port->parameters.pool, way, headers, size, NULL, 0));
+}
+
+void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply)
+{
+	const struct roce_way *way = &roce_peer_of(reply->qp)->way;
+	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
+	size_t size = responder_reply_encode(reply, headers);
+
+	send(port, way, headers, size);
+}
+
+void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
+{
+	uint8_t headers[ROCE_CNP_SIZE];
+
+	roce_cnp_encode(headers, qp->peer_qpn);
+	send(port, &roce_peer_of(qp)->way, headers, sizeof(headers));
+}
+
+// What has been offered is asked for.
+static void poll_reader(struct roce_port *port, uint64_t now)
+{
+	struct message messages[ROLE_BURST];
+	unsigned n = mailbox_take(port->parameters.offers, messages, ROLE_BURST);
+	struct requester_packet packet;
+
+	for (unsigned i = 0; i < n; i++)
+		roce_reader_offer(port->reader, &messages[i]);
+	while (port->n_pending < ROCE_PENDING_MOST &&
+	       roce_reader_poll(port->reader, now, &packet)) {
+		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
+
+		send(port, &roce_peer_of(packet.qp)->way, headers,
+		     roce_headers_encode(headers, &packet.header));
+	}
+}
+
+unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **mbufs, unsigned max)
+{
+	struct responder_reply reply;
+	unsigned n;
+
+	while (port->n_pending < ROCE_PENDING_MOST && responder_poll(port->responder, &reply)) {
+		if (reply.send)
+			roce_keep_reply(port, &reply);
+		if (reply.cnp)
+			roce_keep_cnp(port, reply.qp);
+	}
+	roce_connect_poll(port, now);
+	if (port->reader != NULL)
+		poll_reader(port, now);
+	n = RTE_MIN(max, port->n_pending);
+	memcpy(mbufs, port->pending, n * sizeof(*mbufs));
+	port->n_pending -= n;
+	memmove(port->pending, port->pending + n, port->n_pending * sizeof(*mbufs));
+	return n;
+}
+
+void roce_port_sent(struct roce_port *port, unsigned sent, unsigned not_sent)
+{
+	counter_add(&port->counters.sent, sent);
+	counter_add(&port->counters.not_sent, not_sent);
+}
+
+bool roce_port_leave(struct roce_port *port, uint64_t now)
+{
+	if (!port->leaving) {
+		port->leaving = true;
+		roce_connect_leave(port, now);
+		port->next_look = now;
+	}
+	return !roce_connect_any(port);
+}
+
+// --- creation ---
+
+// A slot of the smallest builder.
+static uint64_t largest_message(const struct config *config)
+{
+	uint64_t size = LARGEST_MESSAGE;
+
+	for (unsigned i = 0; i < config->n_builders; i++)
+		size = RTE_MIN(size, config->builders[i].slot_size);
+	return size;
+}
+
+static bool make_engines(struct roce_port *port, char *error)
+{
+	const struct config_roce *roce = port->config;
+	const struct responder_parameters responder = {
+		.table = &port->table,
+		.cnp_interval = roce->cnp_interval_ns,
+		.largest_message = (uint32_t)port->largest_message,
+		.ack_every = (uint16_t)RTE_MIN(roce->ack_every, (uint32_t)UINT16_MAX),
+		.rnr_timer = roce->rnr_timer,
+		.max_reads = 1,
+	};
+
+	const struct roce_reader_parameters reader = {
+		.config = port->parameters.config,
+		.table = &port->table,
+		.sources = port->parameters.sources,
+	};
+
+	if (!qp_table_create(&port->table, RTE_MAX(roce->max_queue_pairs, 2u)))
+		return false;
+	if (port->parameters.placements != NULL)
+		port->table.fixed_mask = QP_NUMBER_SIDE;
+	port->responder = responder_create(&responder);
+	if (port->parameters.offers != NULL) {
+		port->reader = roce_reader_create(&reader);
+		if (port->reader == NULL)
+			return false;
+	}
+	return port->responder != NULL && roce_connect_create(port, error);
+}
+
+struct roce_port *roce_port_create(const struct roce_port_parameters *parameters, char *error)
+{
+	const struct config_roce *roce = &parameters->config->roce;
+	struct roce_port *port = calloc(1, sizeof(*port));
+
+	snprintf(error, ROCE_PORT_ERROR_SIZE, "ports: no memory for the queue pairs of port %s",
+		 parameters->port->name);
+	if (port == NULL)
+		return NULL;
+	port->parameters = *parameters;
+	port->config = roce;
+	port->packing = divisor_make(parameters->config->sources.packing);
+	port->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
+	port->own4 = qp_address_ipv4(parameters->port->address);
+	port->largest_message = largest_message(parameters->config);
+	port->path_mtu =
+	    roce->path_mtu != 0 ? roce->path_mtu : roce_path_mtu(parameters->port->mtu);
+	if (!make_engines(port, error)) {
+		roce_port_destroy(port);
+		return NULL;
+	}
+	return port;
+}
+
+void roce_port_destroy(struct roce_port *port)
+{
+	if (port == NULL)
+		return;
+	rte_pktmbuf_free_bulk(port->pending, port->n_pending);
+	roce_connect_destroy(port);
+	roce_reader_destroy(port->reader);
+	responder_destroy(port->responder);
+	qp_table_destroy(&port->table);
+	free(port);
+}
+
+// --- for telemetry ---
+
+const struct roce_reader_counters *roce_port_reader_counters(const struct roce_port *port)
+{
+	return port->reader != NULL ? roce_reader_counters(port->reader) : NULL;
+}
+
+const struct roce_port_counters *roce_port_counters(const struct roce_port *port)
+{
+	return &port->counters;
+}
+
+const struct cm_counters *roce_port_cm_counters(const struct roce_port *port)
+{
+	return port->cm != NULL ? cm_counters(port->cm) : NULL;
+}
+
+unsigned roce_port_qps(const struct roce_port *port)
+{
+	return port->table.mask + 1;
+}
+
+unsigned roce_port_open_qps(const struct roce_port *port)
+{
+	return __atomic_load_n(&port->table.n_open, __ATOMIC_RELAXED);
+}
+
+static void add_counters(struct qp_counters *sums, const struct qp_counters *counters)
+{
+	const uint64_t *from = (const uint64_t *)counters;
+	uint64_t *to = (uint64_t *)sums;
+
+	for (unsigned i = 0; i < sizeof(*sums) / sizeof(*to); i++)
+		to[i] += __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+}
+
+static void sum_counters(const struct roce_port *port, struct qp_counters *sums)
+{
+	*sums = (struct qp_counters){ 0 };
+	add_counters(sums, &port->closed);
+	for (unsigned i = 0; i <= port->table.mask; i++)
+		if (port->table.qps[i].state != QP_FREE)
+			add_counters(sums, &port->table.qps[i].counters);
+}
+
+void roce_port_totals(const struct roce_port *port, struct qp_counters *sums)
+{
+	for (unsigned tries = 0; tries < MOST_TRIES; tries++) {
+		unsigned before = atomic_load_explicit(&port->changes, memory_order_acquire);
+
+		sum_counters(port, sums);
+		atomic_thread_fence(memory_order_acquire);
+		if (before % 2 == 0 &&
+		    atomic_load_explicit(&port->changes, memory_order_relaxed) == before)
+			return;
+	}
+}
+
+bool roce_qp_read(const struct queue_pair *qp, struct roce_port_qp *out)
+{
+	if (qp->state == QP_FREE)
+		return false;
+	*out = (struct roce_port_qp){
+		.qpn = qp->qpn,
+		.peer_qpn = qp->peer_qpn,
+		.state = qp->state,
+		.service = qp->service,
+		.cause = qp->cause,
+		.expected_psn = qp->expected_psn,
+		.next_psn = qp->next_psn,
+		.msn = qp->msn,
+		.path_mtu = qp->path_mtu,
+		.peer = qp->peer,
+		.counters = qp->counters,
+	};
+	return true;
+}
+
+bool roce_port_qp(const struct roce_port *port, unsigned index, struct roce_port_qp *out)
+{
+	return roce_qp_read(&port->table.qps[index], out);
+}

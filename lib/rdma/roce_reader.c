@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "rdma/roce_reader.h"
+
+#include <stdlib.h>
+
+#include "packet/event_index.h"
+#include "pipeline/role.h"
+#include "wire/mfp.h"
+
+#define DEPTH      64u // READs posted to a queue pair
+#define READS_MOST (1u << 20)
+#define NONE       UINT32_MAX
+
+// A block that is to be read.
+struct block {
+	uint64_t event;    // index
+	uint64_t event_id; // by its header
+	uint64_t address;
+	uint32_t rkey;
+	uint32_t length;
+	uint32_t next;   // of its lane, or free
+	uint16_t source; // index
+	uint16_t lane;
+	uint16_t id; // of the source
+	bool is_mfp; // as offered, by its header
+};
+
+// The blocks of a node for a builder, first in, first out; of them the first are posted.
+struct lane {
+	struct queue_pair *qp; // NULL: not connected
+	uint32_t head, tail;   // blocks, NONE
+	uint32_t next;         // first that is not posted, NONE
+};
+
+struct roce_reader {
+	struct roce_reader_parameters parameters;
+	struct requester *requester;
+	struct block *blocks;
+	uint32_t n_blocks, free;
+	struct lane *lanes; // [node][builder]
+	unsigned n_lanes, n_builders;
+	struct divisor packing;
+	struct roce_reader_counters counters;
+};
+
+static struct lane *lane_of(const struct roce_reader *reader, unsigned node, unsigned builder)
+{
+	return &reader->lanes[node * reader->n_builders + builder];
+}
+
+static void give_back(struct roce_reader *reader, uint32_t index)
+{
+	reader->blocks[index].next = reader->free;
+	reader->free = index;
+}
+
+static void drop_head(struct roce_reader *reader, struct lane *lane)
+{
+	uint32_t head = lane->head;
+
+	lane->head = reader->blocks[head].next;
+	if (lane->head == NONE)
+		lane->tail = NONE;
+	give_back(reader, head);
+}
+
+static void post(struct roce_reader *reader, struct lane *lane)
+{
+	while (lane->qp != NULL && lane->next != NONE) {
+		const struct block *block = &reader->blocks[lane->next];
+		const struct requester_message message = {
+			.user = lane->next,
+			.address = block->address,
+			.rkey = block->rkey,
+			.length = block->length,
+			.operation = REQUESTER_READ,
+		};
+
+		if (!requester_post(reader->requester, lane->qp, &message))
+			return;
+		lane->next = block->next;
+	}
+}
+
+// What was offered by a key that the source does not honour.
+static void forget(struct roce_reader *reader, struct lane *lane, uint32_t rkey)
+{
+	uint32_t index = lane->head;
+
+	lane->head = lane->tail = NONE;
+	while (index != NONE) {
+		uint32_t next = reader->blocks[index].next;
+
+		if (reader->blocks[index].rkey == rkey) {
+			give_back(reader, index);
+			counter_add(&reader->counters.forgotten, 1);
+		} else {
+			reader->blocks[index].next = NONE;
+			if (lane->tail == NONE)
+				lane->head = index;
+			else
+				reader->blocks[lane->tail].next = index;
+			lane->tail = index;
+		}
+		index = next;
+	}
+	lane->next = lane->head;
+}
+
+static void complete(struct roce_reader *reader)
+{
+	struct requester_completion completion;
+
+	while (requester_completion(reader->requester, &completion)) {
+		struct lane *lane = &reader->lanes[reader->blocks[completion.user].lane];
+
+		switch (completion.cause) {
+		case QP_NO_CAUSE:
+			counter_add(&reader->counters.blocks, 1);
+			drop_head(reader, lane);
+			post(reader, lane);
+			break;
+		case QP_RECEIVED_ACCESS:
+		case QP_RECEIVED_INVALID:
+			lane->qp = NULL; // in error
+			forget(reader, lane, reader->blocks[completion.user].rkey);
+			break;
+		default:
+			break; // asked for again on the next connection
+		}
+	}
+}
+
+void roce_reader_connected(struct roce_reader *reader, unsigned node, unsigned builder,
+			   struct queue_pair *qp)
+{
+	struct lane *lane = lane_of(reader, node, builder);
+
+	if (lane->qp != NULL)
+		requester_flush(reader->requester, lane->qp);
+	complete(reader);
+	lane->qp = qp;
+	lane->next = lane->head;
+	post(reader, lane);
+}
+
+void roce_reader_gone(struct roce_reader *reader, unsigned node, unsigned builder,
+		      const struct queue_pair *qp)
+{
+	if (lane_of(reader, node, builder)->qp == qp)
+		roce_reader_connected(reader, node, builder, NULL);
+}
+
+void roce_reader_offer(struct roce_reader *reader, const struct message *message)
+{
+	struct lane *lane = lane_of(reader, message->node, message->builder);
+	uint32_t index = reader->free;
+	uint16_t source = reader->parameters.sources->index[message->source];
+	struct block *block;
+
+	if (index == NONE || source >= SOURCE_UNEXPECTED || message->size < MFP_HEADER_SIZE ||
+	    message->size > reader->parameters.config->builders[message->builder].slot_size) {
+		counter_add(&reader->counters.no_room, 1);
+		return;
+	}
+	counter_add(&reader->counters.offers, 1);
+	block = &reader->blocks[index];
+	reader->free = block->next;
+	*block = (struct block){
+		.event = message->event,
+		.address = message->address,
+		.rkey = message->rkey,
+		.length = message->size,
+		.next = NONE,
+		.source = source,
+		.id = message->source,
+		.lane = (uint16_t)(lane - reader->lanes),
+	};
+	if (lane->tail == NONE)
+		lane->head = index;
+	else
+		reader->blocks[lane->tail].next = index;
+	lane->tail = index;
+	if (lane->next == NONE)
+		lane->next = index;
+	post(reader, lane);
+}
+
+bool roce_reader_poll(struct roce_reader *reader, uint64_t now, struct requester_packet *packet)
+{
+	bool found = requester_poll(reader->requester, now, packet);
+
+	complete(reader); // of those that were given up
+	return found;
+}
+
+// The block's own header must say what was offered.
+static void check_block(const struct roce_reader *reader, struct block *block,
+			const uint8_t *payload, uint32_t at_hand)
+{
+	block->is_mfp = false;
+	if (at_hand < MFP_HEADER_SIZE)
+		return;
+	block->event_id = load_le64(payload + 8);
+	block->is_mfp = load_le16(payload) == MFP_MAGIC &&
+			load_le32(payload + 4) == block->length &&
+			divide(block->event_id, &reader->packing) == block->event &&
+			load_le16(payload + 16) == block->id;
+}
+
+enum roce_reader_verdict roce_reader_receive(struct roce_reader *reader, struct queue_pair *qp,
+					     const struct roce_packet *packet,
+					     const struct qp_address *peer, uint64_t now,
+					     const uint8_t *payload, uint32_t at_hand,
+					     struct segment *segment)
+{
+	enum roce_reader_verdict verdict = ROCE_READER_TAKEN;
+	struct requester_data data;
+
+	if (requester_receive(reader->requester, qp, packet, peer, now, &data) == REQUESTER_DATA) {
+		struct block *block = &reader->blocks[data.user];
+
+		if (data.offset == 0)
+			check_block(reader, block, payload, at_hand);
+		if (block->is_mfp) {
+			*segment = (struct segment){
+				.event_id = block->event_id,
+				.offset = data.offset,
+				.size = data.size,
+				.length = block->length,
+				.source = block->source,
+				.builder = (uint16_t)(block->lane % reader->n_builders),
+			};
+			counter_add(&reader->counters.segments, 1);
+			verdict = ROCE_READER_SEGMENT;
+		} else {
+			counter_add(&reader->counters.malformed, 1);
+		}
+	}
+	complete(reader);
+	return verdict;
+}
+
+void roce_reader_destroy(struct roce_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	requester_destroy(reader->requester);
+	free(reader->blocks);
+	free(reader->lanes);
+	free(reader);
+}
+
+static bool make_requester(struct roce_reader *reader)
+{
+	const struct config_roce *roce = &reader->parameters.config->roce;
+	const struct requester_parameters parameters = {
+		.table = reader->parameters.table,
+		.depth = DEPTH,
+		.window = RTE_MAX(roce->window, 2u),
+		.ack_interval = RTE_MAX(roce->window / 2, 1u),
+		.burst = ROLE_BURST,
+	};
+
+	reader->requester = requester_create(&parameters);
+	return reader->requester != NULL;
+}
+
+// Each token's event can be offered as a whole, and once more by a source that is back.
+static uint32_t count_blocks(const struct config *config)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < config->n_builders; i++)
+		n += 2ull * config->builders[i].slots * config->cluster.n_sources;
+	return (uint32_t)RTE_MIN(n, (uint64_t)READS_MOST);
+}
+
+static bool make_blocks(struct roce_reader *reader)
+{
+	reader->n_blocks = count_blocks(reader->parameters.config);
+	reader->blocks = calloc(reader->n_blocks + 1, sizeof(*reader->blocks));
+	reader->lanes = calloc(reader->n_lanes, sizeof(*reader->lanes));
+	reader->free = NONE;
+	if (reader->blocks == NULL || reader->lanes == NULL)
+		return false;
+	for (uint32_t i = reader->n_blocks; i-- > 0;)
+		give_back(reader, i);
+	for (unsigned i = 0; i < reader->n_lanes; i++)
+		reader->lanes[i].head = reader->lanes[i].tail = reader->lanes[i].next = NONE;
+	return true;
+}
+
+struct roce_reader *roce_reader_create(const struct roce_reader_parameters *parameters)
+{
+	struct roce_reader *reader = calloc(1, sizeof(*reader));
+
+	if (reader == NULL)
+		return NULL;
+	reader->parameters = *parameters;
+	reader->n_builders = parameters->config->n_builders;
+	reader->packing = divisor_make(parameters->config->sources.packing);
+	reader->n_lanes = parameters->config->cluster.n_nodes * reader->n_builders;
+	if (!make_requester(reader) || !make_blocks(reader)) {
+		roce_reader_destroy(reader);
+		return NULL;
+	}
+	return reader;
+}
+
+const struct roce_reader_counters *roce_reader_counters(const struct roce_reader *reader)
+{
+	return &reader->counters;
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Packets of queue pairs: from datagrams to segments, and to answers.
+#include <string.h>
+
+#include <rte_branch_prediction.h>
+
+#include "pipeline/role.h"
+#include "rdma/roce_port_internal.h"
+#include "wire/icrc.h"
+#include "wire/mfp.h"
+
+#define PIECES_MOST         32u // of a packet whose ICRC is verified: headers, buffers
+#define ROCE_MANAGEMENT_QPN 1u
+
+// A datagram on its way through this file.
+struct datagram {
+	struct rte_mbuf *mbuf;
+	const uint8_t *bytes; // from Ethernet on
+	uint32_t header_bytes;
+	const struct net_frame *frame;
+	struct qp_address source;
+	uint64_t now;
+};
+
+// The headers are at hand in one piece; all that is behind them lies in the packet's buffers.
+static bool icrc_is_right(const struct datagram *datagram)
+{
+	struct icrc_piece pieces[PIECES_MOST] = { { datagram->bytes, datagram->header_bytes } };
+	uint32_t skip = datagram->header_bytes;
+	unsigned n = 1;
+
+	if (datagram->mbuf->nb_segs == 1)
+		return icrc_verify(datagram->bytes, datagram->frame);
+	for (const struct rte_mbuf *mbuf = datagram->mbuf; mbuf != NULL; mbuf = mbuf->next) {
+		if (skip >= mbuf->data_len) {
+			skip -= mbuf->data_len;
+			continue;
+		}
+		if (n == PIECES_MOST)
+			return false;
+		pieces[n].bytes = rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, skip);
+		pieces[n++].size = mbuf->data_len - skip;
+		skip = 0;
+	}
+	return icrc_verify_pieces(pieces, n, datagram->frame);
+}
+
+static bool check_icrc(struct roce_port *port, const struct datagram *datagram)
+{
+	if (port->config->icrc == CONFIG_ICRC_IGNORE)
+		return true;
+	if (port->config->icrc == CONFIG_ICRC_SAMPLE) {
+		if (port->sample-- > 0)
+			return true;
+		port->sample = port->config->sample_one_in - 1;
+	}
+	return icrc_is_right(datagram);
+}
+
+static struct qp_address source_of(const uint8_t *bytes, const struct net_frame *frame)
+{
+	struct qp_address address;
+
+	if (frame->kind == NET_UDP4)
+		return qp_address_ipv4(load_be32(bytes + frame->l3_offset + 12));
+	memcpy(address.bytes, bytes + frame->l3_offset + 8, sizeof(address.bytes));
+	return address;
+}
+
+static uint16_t builder_of(const struct roce_port *port, const struct roce_peer *peer)
+{
+	if (port->parameters.placements != NULL)
+		return peer->builder;
+	return (uint16_t)remainder_of(divide(peer->event_id, &port->packing), &port->builders);
+}
+
+// Whether the queue pair is for another source.
+static bool is_foreign(const struct roce_peer *peer, uint16_t source_id)
+{
+	return peer->config != NULL && peer->config->has_source &&
+	       peer->config->source != source_id;
+}
+
+// The first packet of a message says what it is. A WRITE says, too, how long it will be.
+static void begin_message(const struct roce_port *port, struct roce_peer *peer,
+			  const struct responder_delivery *delivery, const uint8_t *payload,
+			  uint32_t at_hand)
+{
+	peer->is_mfp = false;
+	if (delivery->size < MFP_HEADER_SIZE || at_hand < MFP_HEADER_SIZE ||
+	    load_le16(payload) != MFP_MAGIC)
+		return;
+	peer->length = load_le32(payload + 4);
+	peer->event_id = load_le64(payload + 8);
+	peer->source = port->parameters.sources->index[load_le16(payload + 16)];
+	if (unlikely(is_foreign(peer, load_le16(payload + 16))) && peer->source < SOURCE_UNEXPECTED)
+		peer->source = SOURCE_UNEXPECTED;
+	peer->to = builder_of(port, peer);
+	peer->is_mfp = !delivery->is_write || delivery->dma_length == peer->length;
+}
+
+// Whether a packet of a message is where its MFP header says; the last one ends the MFP.
+static bool fits(const struct roce_peer *peer, const struct responder_delivery *delivery)
+{
+	uint32_t left;
+
+	if (!peer->is_mfp || delivery->offset >= peer->length)
+		return false;
+	left = peer->length - delivery->offset;
+	return delivery->ends ? delivery->size == left : delivery->size < left;
+}
+
+// Whether the builder of a message that begins has a slot for it. Others than RC could not say it
+// again: there the builder decides. Ends of runs need none.
+static bool has_slot(const struct roce_port *port, const struct queue_pair *qp,
+		     const struct roce_peer *peer, uint64_t now)
+{
+	uint64_t index = divide(peer->event_id, &port->packing);
+
+	if (!peer->is_mfp || peer->source >= SOURCE_UNEXPECTED || port->parameters.n_builders == 0)
+		return true;
+	if (unlikely(peer->event_id == MFP_END_OF_RUN)) {
+		roce_slots_end(port->parameters.slots, peer->to);
+		return true;
+	}
+	return roce_slots_admit(port->parameters.slots, peer->to, index, qp->service != ROCE_RC,
+				now);
+}
+
+static bool may_write(const struct roce_peer *peer, const struct responder_delivery *delivery)
+{
+	uint64_t at = delivery->address - peer->address;
+
+	return peer->rkey != 0 && delivery->rkey == peer->rkey &&
+	       delivery->address >= peer->address && at < peer->size &&
+	       delivery->size <= peer->slot_size &&
+	       (at & peer->slot_mask) <= peer->slot_size - delivery->size;
+}
+
+// A packet that the queue pair has found right.
+static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
+				const struct responder_delivery *delivery, const uint8_t *payload,
+				uint32_t at_hand, uint64_t now, struct responder_reply *reply,
+				struct segment *segment)
+{
+	struct roce_peer *peer = roce_peer_of(qp);
+
+	if (delivery->is_write && delivery->size > 0 && !may_write(peer, delivery)) {
+		responder_refuse(port->responder, qp, delivery, RESPONDER_NO_ACCESS, reply);
+		return ROCE_TAKEN;
+	}
+	if (delivery->begins) {
+		begin_message(port, peer, delivery, payload, at_hand);
+		if (unlikely(!has_slot(port, qp, peer, now))) {
+			counter_add(&port->counters.rnr, 1);
+			responder_refuse(port->responder, qp, delivery, RESPONDER_NO_RESOURCE,
+					 reply);
+			return ROCE_TAKEN;
+		}
+	}
+	responder_accept(port->responder, qp, delivery, reply);
+	if (delivery->size == 0)
+		return ROCE_TAKEN;
+	if (unlikely(!fits(peer, delivery)))
+		return ROCE_MALFORMED;
+	if (unlikely(peer->source >= SOURCE_UNEXPECTED))
+		return peer->source == SOURCE_UNKNOWN ? ROCE_UNKNOWN : ROCE_UNEXPECTED;
+	segment->event_id = peer->event_id;
+	segment->offset = delivery->offset;
+	segment->size = delivery->size;
+	segment->length = peer->length;
+	segment->source = peer->source;
+	segment->builder = peer->to;
+	return ROCE_SEGMENT;
+}
+
+static enum roce_result serve_request(struct roce_port *port, struct queue_pair *qp,
+				      const struct roce_packet *packet,
+				      const struct datagram *datagram, struct segment *segment)
+{
+	const struct net_frame *frame = datagram->frame;
+	const struct responder_arrival arrival = {
+		.source = datagram->source,
+		.congested = (frame->dscp_ecn & 3) == 3,
+	};
+	uint32_t payload = frame->payload_offset + packet->payload_offset;
+	uint32_t at_hand = datagram->header_bytes > payload ? datagram->header_bytes - payload : 0;
+	struct responder_delivery delivery;
+	struct responder_reply reply, answer = { .send = false };
+	enum roce_result result = ROCE_TAKEN;
+
+	if (responder_check(port->responder, qp, packet, &arrival, datagram->now, &delivery,
+			    &reply) == RESPONDER_DELIVER)
+		result = deliver(port, qp, &delivery, datagram->bytes + payload, at_hand,
+				 datagram->now, &answer, segment);
+	segment->payload = (uint16_t)payload;
+	if (unlikely(reply.cnp))
+		roce_keep_cnp(port, qp);
+	if (unlikely(reply.send))
+		roce_keep_reply(port, &reply);
+	if (answer.send)
+		roce_keep_reply(port, &answer);
+	return result;
+}
+
+static enum roce_result take_response(struct roce_port *port, struct queue_pair *qp,
+				      const struct roce_packet *packet,
+				      const struct datagram *datagram, struct segment *segment)
+{
+	uint32_t payload = datagram->frame->payload_offset + packet->payload_offset;
+	uint32_t at_hand = datagram->header_bytes > payload ? datagram->header_bytes - payload : 0;
+
+	if (roce_reader_receive(port->reader, qp, packet, &datagram->source, datagram->now,
+				datagram->bytes + payload, at_hand, segment) != ROCE_READER_SEGMENT)
+		return ROCE_TAKEN;
+	segment->payload = (uint16_t)payload;
+	return ROCE_SEGMENT;
+}
+
+static bool is_known(const struct roce_way *way, const struct datagram *datagram)
+{
+	return way->source_port != 0 && way->vlan_tci == datagram->frame->vlan_tci &&
+	       memcmp(way->peer_mac, datagram->bytes + 6, 6) == 0;
+}
+
+// Answers go where packets come from, or where the configuration says.
+static void learn_way(const struct roce_port *port, struct roce_peer *peer,
+		      const struct datagram *datagram, uint32_t qpn)
+{
+	roce_learn_way(port, &peer->way, datagram->bytes, datagram->frame, &datagram->source, qpn);
+	if (peer->config != NULL && peer->config->has_mac)
+		memcpy(peer->way.peer_mac, peer->config->mac, sizeof(peer->way.peer_mac));
+}
+
+static enum roce_result dispatch(struct roce_port *port, const struct roce_packet *packet,
+				 const struct datagram *datagram, struct segment *segment)
+{
+	struct queue_pair *qp;
+	struct roce_peer *peer;
+	enum roce_result result;
+
+	if (packet->destination_qpn == ROCE_MANAGEMENT_QPN && port->cm != NULL) {
+		roce_connect_receive(port, datagram->mbuf, packet, datagram->bytes, datagram->frame,
+				     &datagram->source, datagram->now);
+		counter_add(&port->counters.taken, 1);
+		return ROCE_TAKEN;
+	}
+	qp = qp_find(&port->table, packet->destination_qpn);
+	peer = qp != NULL ? roce_peer_of(qp) : NULL;
+	if (unlikely(peer == NULL)) {
+		counter_add(&port->counters.unknown_qp, 1);
+		return ROCE_TAKEN;
+	}
+	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->way, datagram))
+		learn_way(port, peer, datagram, qp->qpn);
+	result = port->reader != NULL && (packet->flags & ROCE_RESPONSE) != 0
+		     ? take_response(port, qp, packet, datagram, segment)
+		     : serve_request(port, qp, packet, datagram, segment);
+	counter_add(result == ROCE_TAKEN ? &port->counters.taken : &port->counters.data, 1);
+	return result;
+}
+
+enum roce_result roce_port_receive(struct roce_port *port, struct rte_mbuf *mbuf,
+				   const uint8_t *bytes, uint32_t header_bytes,
+				   const struct net_frame *frame, uint64_t now,
+				   struct segment *segment)
+{
+	const struct datagram datagram = {
+		.mbuf = mbuf,
+		.bytes = bytes,
+		.header_bytes = header_bytes,
+		.frame = frame,
+		.source = source_of(bytes, frame),
+		.now = now,
+	};
+	uint32_t at_hand =
+	    header_bytes > frame->payload_offset ? header_bytes - frame->payload_offset : 0;
+	struct roce_packet packet;
+	struct queue_pair *qp;
+
+	counter_add(&port->counters.packets, 1);
+	if (frame->destination_port != port->config->udp_port) {
+		roce_connect_board(port, mbuf, bytes, frame, &datagram.source, now);
+		counter_add(&port->counters.taken, 1);
+		return ROCE_TAKEN;
+	}
+	if (unlikely(roce_parse(bytes + frame->payload_offset,
+				RTE_MIN(at_hand, frame->payload_size), frame->payload_size,
+				&packet) != WIRE_OK)) {
+		counter_add(&port->counters.malformed, 1);
+		return ROCE_TAKEN;
+	}
+	if (unlikely(!check_icrc(port, &datagram))) {
+		counter_add(&port->counters.icrc_errors, 1);
+		qp = qp_find(&port->table, packet.destination_qpn);
+		if (qp != NULL)
+			qp_count(&qp->counters.icrc_errors, 1);
+		return ROCE_TAKEN;
+	}
+	return dispatch(port, &packet, &datagram, segment);
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/telemetry.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_lcore.h>
+#include <rte_telemetry.h>
+
+#include "builder/builder_role.h"
+#include "telemetry/telemetry_data.h"
+#include "telemetry/telemetry_group.h"
+
+#define PAGE_NUMBERS 512u // most entries of a list in one answer: DPDK's limit of an array
+#define PAGE_NAMES   128u // with names of 72 characters it stays below TELEMETRY_MAX_REPLY
+#define PAGE_THINGS  255u // of /all: DPDK's limit of a dictionary, less the count
+
+#define GROUP_COMMAND "/evb/%s/"
+#define FRAME_BYTES   96u // of an answer around its things, and of each thing around its keys
+
+// Telemetry threads hold it for an answer; the control thread, to start and to stop.
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static const struct appliance *served; // NULL: none
+static bool registered;
+
+static bool is_end(const char *parameters)
+{
+	return parameters == NULL || parameters[0] == '\0';
+}
+
+// Reads a whole number up to 9 digits and moves behind it.
+static bool read_number(const char **text, unsigned *number)
+{
+	unsigned digits = 0;
+
+	*number = 0;
+	for (; **text >= '0' && **text <= '9' && digits < 9; (*text)++, digits++)
+		*number = *number * 10 + (unsigned)(**text - '0');
+	return digits > 0 && (**text < '0' || **text > '9');
+}
+
+// "", "OFFSET" or "OFFSET,COUNT".
+static bool read_page(const char *parameters, unsigned *offset, unsigned *count)
+{
+	*offset = 0;
+	if (is_end(parameters))
+		return true;
+	if (!read_number(&parameters, offset))
+		return false;
+	if (*parameters == ',') {
+		parameters++;
+		if (!read_number(&parameters, count))
+			return false;
+	}
+	return *parameters == '\0';
+}
+
+static void answer_list(const struct appliance *appliance, const struct telemetry_group *group,
+			const char *parameters, struct rte_tel_data *data)
+{
+	unsigned most = group->name_of != NULL ? PAGE_NAMES : PAGE_NUMBERS;
+	unsigned n = group->count(appliance), offset, count = most;
+
+	if (!read_page(parameters, &offset, &count)) {
+		telemetry_set_error(data, "parameters are OFFSET[,COUNT], whole numbers");
+		return;
+	}
+	if (count > most)
+		count = most;
+	rte_tel_data_start_array(data,
+				 group->name_of != NULL ? RTE_TEL_STRING_VAL : RTE_TEL_INT_VAL);
+	for (unsigned i = offset; i < n && count > 0; i++, count--) {
+		if (group->name_of != NULL)
+			rte_tel_data_add_array_string(data, group->name_of(appliance, i));
+		else
+			rte_tel_data_add_array_int(data, (int)group->number_of(appliance, i));
+	}
+}
+
+// The index of the thing that the parameters name, or the count if there is none.
+static unsigned find(const struct appliance *appliance, const struct telemetry_group *group,
+		     const char *parameters)
+{
+	unsigned n = group->count(appliance), number = 0;
+	const char *text = parameters;
+	bool is_number = read_number(&text, &number) && *text == '\0';
+
+	for (unsigned i = 0; i < n; i++) {
+		if (group->name_of != NULL ? strcmp(group->name_of(appliance, i), parameters) == 0
+					   : is_number && group->number_of(appliance, i) == number)
+			return i;
+	}
+	return n;
+}
+
+static void answer_info(const struct appliance *appliance, const struct telemetry_group *group,
+			const char *parameters, struct rte_tel_data *data)
+{
+	unsigned index;
+
+	if (is_end(parameters)) {
+		telemetry_set_error(data, "which %s? " GROUP_COMMAND "list names them", group->name,
+				    group->name);
+		return;
+	}
+	index = find(appliance, group, parameters);
+	if (index == group->count(appliance)) {
+		telemetry_set_error(data,
+				    "there is no %s \"%.40s\": " GROUP_COMMAND "list names them",
+				    group->name, parameters, group->name);
+		return;
+	}
+	rte_tel_data_start_dict(data);
+	(void)telemetry_add_thing(data, appliance, group, index, false);
+}
+
+// Dictionaries NAME_INDEX, as many as fit, and how many there are in all.
+static void answer_all(const struct appliance *appliance, const struct telemetry_group *group,
+		       const char *parameters, struct rte_tel_data *data)
+{
+	unsigned n = group->count(appliance), offset, count = PAGE_THINGS;
+	size_t used = FRAME_BYTES;
+
+	if (!read_page(parameters, &offset, &count)) {
+		telemetry_set_error(data, "parameters are OFFSET[,COUNT], whole numbers");
+		return;
+	}
+	if (count > PAGE_THINGS)
+		count = PAGE_THINGS;
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_u64(data, "count", n);
+	for (unsigned i = offset; i < n && count > 0; i++, count--) {
+		struct rte_tel_data *thing = rte_tel_data_alloc();
+		char key[RTE_TEL_MAX_STRING_LEN];
+
+		if (thing == NULL)
+			return; // memory is short: the answer ends here
+		rte_tel_data_start_dict(thing);
+		used += telemetry_add_thing(thing, appliance, group, i, true) + FRAME_BYTES;
+		snprintf(key, sizeof(key), "%s_%u", group->name, i);
+		if (used > TELEMETRY_MAX_REPLY ||
+		    rte_tel_data_add_dict_container(data, key, thing, 0) != 0) {
+			rte_tel_data_free(thing);
+			return;
+		}
+	}
+}
+
+static void answer_latency(const struct appliance *appliance, const char *parameters,
+			   struct rte_tel_data *data)
+{
+	struct assembly_latency latency = { 0 };
+	bool found = false;
+
+	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
+		const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_BUILDER, i);
+		const struct assembly_latency *one = assembly_latency(builder_role_assembly(role));
+
+		if (!is_end(parameters) &&
+		    strcmp(parameters, appliance->config->builders[i].name) != 0)
+			continue;
+		histogram_merge(&latency.complete, &one->complete);
+		histogram_merge(&latency.released, &one->released);
+		found = true;
+	}
+	if (!found && !is_end(parameters)) {
+		telemetry_set_error(data,
+				    "there is no builder \"%.40s\": /evb/builder/list names them",
+				    parameters);
+		return;
+	}
+	rte_tel_data_start_dict(data);
+	(void)telemetry_add_histogram(data, "complete_ns", &latency.complete);
+	(void)telemetry_add_histogram(data, "released_ns", &latency.released);
+}
+
+static void answer_eal_lcores(struct rte_tel_data *data)
+{
+	rte_tel_data_start_array(data, RTE_TEL_INT_VAL);
+	for (unsigned id = 0; id < RTE_MAX_LCORE; id++)
+		if (rte_lcore_is_enabled(id))
+			rte_tel_data_add_array_int(data, (int)id);
+}
+
+static void add_cpuset(struct rte_tel_data *data, unsigned id)
+{
+	struct rte_tel_data *list = rte_tel_data_alloc();
+	rte_cpuset_t cpus = rte_lcore_cpuset(id);
+
+	if (list == NULL)
+		return; // memory is short: the answer comes without it
+	rte_tel_data_start_array(list, RTE_TEL_INT_VAL);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &cpus))
+			rte_tel_data_add_array_int(list, cpu);
+	if (rte_tel_data_add_dict_container(data, "cpuset", list, 0) != 0)
+		rte_tel_data_free(list);
+}
+
+// The keys and their types are those of DPDK 23.03 and later.
+static void answer_eal_lcore(const struct appliance *appliance, const char *parameters,
+			     struct rte_tel_data *data)
+{
+	unsigned id;
+
+	if (is_end(parameters) || !read_number(&parameters, &id) || *parameters != '\0' ||
+	    !rte_lcore_is_enabled(id)) {
+		telemetry_set_error(data, "there is no such lcore: " TELEMETRY_EAL_LCORE_LIST
+					  " names them");
+		return;
+	}
+	rte_tel_data_start_dict(data);
+	rte_tel_data_add_dict_int(data, "lcore_id", (int)id);
+	rte_tel_data_add_dict_int(data, "socket", (int)rte_lcore_to_socket_id(id));
+	rte_tel_data_add_dict_string(data, "role", "RTE");
+	add_cpuset(data, id);
+	for (unsigned i = 0; i < appliance->plan->n_lcores; i++) {
+		const struct lcore *lcore = &appliance->lcores[i];
+		uint64_t busy = counter_read(&lcore->counters.busy_cycles);
+
+		if (lcore->id != id)
+			continue;
+		rte_tel_data_add_dict_u64(data, "busy_cycles", busy);
+		rte_tel_data_add_dict_u64(data, "total_cycles",
+					  busy + counter_read(&lcore->counters.idle_cycles) +
+					      counter_read(&lcore->counters.backpressured_cycles));
+	}
+}
+
+static const struct telemetry_whole *find_whole(const char *command)
+{
+	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++)
+		if (strcmp(whole->command, command) == 0)
+			return whole;
+	return NULL;
+}
+
+// The group of a command /evb/GROUP/VERB; moves `command` to the verb.
+static const struct telemetry_group *find_group(const char **command)
+{
+	char begin[TELEMETRY_MAX_COMMAND];
+
+	for (unsigned i = 0; telemetry_groups[i] != NULL; i++) {
+		int length =
+		    snprintf(begin, sizeof(begin), GROUP_COMMAND, telemetry_groups[i]->name);
+
+		if (strncmp(*command, begin, (size_t)length) == 0) {
+			*command += length;
+			return telemetry_groups[i];
+		}
+	}
+	return NULL;
+}
+
+static void answer(const struct appliance *appliance, const char *command, const char *parameters,
+		   struct rte_tel_data *data)
+{
+	const struct telemetry_whole *whole = find_whole(command);
+	const struct telemetry_group *group = find_group(&command);
+
+	if (whole != NULL) {
+		rte_tel_data_start_dict(data);
+		(void)telemetry_add_table(data, whole->table, whole->view(appliance));
+	} else if (group != NULL && strcmp(command, "list") == 0) {
+		answer_list(appliance, group, parameters, data);
+	} else if (group != NULL && strcmp(command, "info") == 0) {
+		answer_info(appliance, group, parameters, data);
+	} else if (group != NULL) {
+		answer_all(appliance, group, parameters, data);
+	} else if (strcmp(command, TELEMETRY_LATENCY) == 0) {
+		answer_latency(appliance, parameters, data);
+	} else if (strcmp(command, TELEMETRY_EAL_LCORE_LIST) == 0) {
+		answer_eal_lcores(data);
+	} else {
+		answer_eal_lcore(appliance, parameters, data);
+	}
+}
+
+// DPDK calls it for each of the commands, which it names.
+static int on_command(const char *command, const char *parameters, struct rte_tel_data *data)
+{
+	pthread_rwlock_rdlock(&lock);
+	if (served != NULL) {
+		answer(served, command, parameters, data);
+	} else {
+		rte_tel_data_start_dict(data);
+		rte_tel_data_add_dict_string(data, "state", "stopped");
+	}
+	pthread_rwlock_unlock(&lock);
+	return 0;
+}
+
+static int register_group(const struct telemetry_group *group)
+{
+	char command[TELEMETRY_MAX_COMMAND], help[TELEMETRY_MAX_HELP];
+	int result = 0;
+
+	for (unsigned i = 0; i < TELEMETRY_N_VERBS && result == 0; i++) {
+		telemetry_group_command(group, i, command, help);
+		result = rte_telemetry_register_cmd(command, on_command, help);
+	}
+	return result;
+}
+
+static bool may_have(const struct appliance *appliance, const struct telemetry_group *group)
+{
+	return group->count(appliance) > 0 ||
+	       (group->comes_and_goes != NULL && group->comes_and_goes(appliance));
+}
+
+// A group of which the appliance never has anything is not there.
+static int register_all(const struct appliance *appliance)
+{
+	int result = 0;
+
+	for (unsigned i = 0; telemetry_wholes[i].command != NULL && result == 0; i++)
+		result = rte_telemetry_register_cmd(telemetry_wholes[i].command, on_command,
+						    telemetry_wholes[i].help);
+	for (unsigned i = 0; telemetry_groups[i] != NULL && result == 0; i++)
+		if (may_have(appliance, telemetry_groups[i]))
+			result = register_group(telemetry_groups[i]);
+	for (unsigned i = 0; telemetry_others[i].command != NULL && result == 0; i++)
+		result = rte_telemetry_register_cmd(telemetry_others[i].command, on_command,
+						    telemetry_others[i].help);
+	return result < 0 ? result : -result;
+}
+
+int appliance_telemetry_start(const struct appliance *appliance)
+{
+	int result = registered ? 0 : register_all(appliance);
+
+	if (result != 0)
+		return result;
+	registered = true;
+	pthread_rwlock_wrlock(&lock);
+	served = appliance;
+	pthread_rwlock_unlock(&lock);
+	return 0;
+}
+
+void appliance_telemetry_stop(void)
+{
+	pthread_rwlock_wrlock(&lock);
+	served = NULL;
+	pthread_rwlock_unlock(&lock);
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "tx/block_packets.h"
+
+#include <string.h>
+
+#include <rte_malloc.h>
+
+#include "wire/ejfat.h"
+#include "wire/mfp.h"
+#include "wire/net.h"
+
+#define ODIN_SCRATCH 65536u // bytes: largest ODIN block that is made afresh for each event
+#define SOURCE_PORT  49152u // first UDP source port: one a source, so that switches balance load
+
+static uint32_t headers_size(const struct config *config, const struct config_generator *generator)
+{
+	uint32_t size = NET_ETH_SIZE + EJFAT_RE_SIZE;
+
+	if (config->transport.kind == CONFIG_TRANSPORT_UDP)
+		size += NET_IPV4_SIZE + NET_UDP_SIZE;
+	return generator->load_balancer_header ? size + EJFAT_LB_SIZE : size;
+}
+
+uint32_t block_packets_buffer_size(const struct config_generator *generator,
+				   const struct source_set *set, uint32_t mtu)
+{
+	bool copies = generator->faults.corrupt > 0 || generator->faults.duplicate > 0 ||
+		      (set != NULL && set->odin_source >= 0);
+
+	return copies ? mtu + NET_ETH_SIZE : 128;
+}
+
+static void make_prototype(struct block_packets *packets)
+{
+	const struct block_packets_parameters *p = &packets->parameters;
+	struct net_mac from, to = { { 0 } };
+
+	memcpy(from.bytes, p->mac, sizeof(from.bytes));
+	net_eth_encode(packets->prototype, &to, &from, 0, p->config->transport.ether_type);
+	packets->headers_size = headers_size(p->config, p->generator);
+	packets->re_offset = packets->headers_size - EJFAT_RE_SIZE;
+	packets->segment_size = p->mtu + NET_ETH_SIZE - packets->headers_size;
+}
+
+bool block_packets_init(struct block_packets *packets,
+			const struct block_packets_parameters *parameters)
+{
+	packets->parameters = *parameters;
+	packets->cycle = divisor_make(parameters->set->n_cycle);
+	packets->udp_ports = divisor_make(parameters->udp_ports);
+	make_prototype(packets);
+	if (parameters->set->odin_source >= 0)
+		packets->odin_block = rte_zmalloc("packets", ODIN_SCRATCH, 0);
+	return parameters->set->odin_source < 0 || packets->odin_block != NULL;
+}
+
+void block_packets_fini(struct block_packets *packets)
+{
+	rte_free(packets->odin_block);
+}
+
+struct source_block block_packets_find(struct block_packets *packets,
+				       const struct packet_segment *at)
+{
+	const struct source_set *set = packets->parameters.set;
+	unsigned position = (unsigned)remainder_of(at->event, &packets->cycle);
+	struct source_block block = *source_set_block(set, position, at->source);
+
+	if ((int)at->source != set->odin_source || block.size > ODIN_SCRATCH)
+		return block;
+	if (!packets->odin_valid || packets->odin_event != at->event) {
+		memcpy(packets->odin_block, block.bytes, block.size);
+		(void)source_set_patch_odin(packets->odin_block, block.size,
+					    block_packets_event_id(packets, at->event));
+		packets->odin_event = at->event;
+		packets->odin_valid = true;
+	}
+	block.bytes = packets->odin_block;
+	return block;
+}
+
+static void write_udp(const struct block_packets *packets, uint8_t *bytes, unsigned source,
+		      uint32_t size, const struct packet_destination *to)
+{
+	const struct block_packets_parameters *p = &packets->parameters;
+	struct net_udp4 udp = {
+		.source_ip = p->address,
+		.destination_ip = to->address,
+		.source_port = (uint16_t)(SOURCE_PORT + source % 16384),
+		.destination_port =
+		    (uint16_t)(to->udp_port + remainder_of(source, &packets->udp_ports)),
+		.dscp_ecn = (uint8_t)(p->dscp << 2),
+	};
+
+	memcpy(udp.source_mac.bytes, p->mac, sizeof(udp.source_mac.bytes));
+	memcpy(udp.destination_mac.bytes, to->mac, sizeof(udp.destination_mac.bytes));
+	net_udp4_encode(bytes, &udp, (uint16_t)(packets->headers_size - NET_HEADERS_SIZE + size));
+}
+
+// A packet's header mbuf.
+static struct rte_mbuf *make_headers(const struct block_packets *packets, unsigned source,
+				     const struct ejfat_re *re, uint32_t size,
+				     const struct packet_destination *to)
+{
+	const struct block_packets_parameters *p = &packets->parameters;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(p->headers);
+	uint8_t *bytes;
+
+	if (mbuf == NULL)
+		return NULL;
+	bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
+	memcpy(bytes, packets->prototype, packets->headers_size);
+	if (p->config->transport.kind == CONFIG_TRANSPORT_UDP)
+		write_udp(packets, bytes, source, size, to);
+	else
+		memcpy(bytes, to->mac, sizeof(to->mac));
+	if (p->generator->load_balancer_header) {
+		struct ejfat_lb lb = { .tick = re->event_number,
+				       .entropy = (uint16_t)source,
+				       .version = 2 };
+
+		ejfat_lb_encode(bytes + packets->re_offset - EJFAT_LB_SIZE, &lb);
+	}
+	ejfat_re_encode(bytes + packets->re_offset, re);
+	mbuf->data_len = (uint16_t)packets->headers_size;
+	mbuf->pkt_len = packets->headers_size;
+	return mbuf;
+}
+
+static void nothing_to_free(void *address, void *context)
+{
+	(void)address;
+	(void)context;
+}
+
+// The reference counter that DPDK wants lies in the mbuf's own private area: a common one would be
+// fought over by the lcores that free.
+struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *bytes,
+				       uint32_t size)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+	struct rte_mbuf_ext_shared_info *shared;
+	union {
+		const uint8_t *read_only;
+		void *address;
+	} memory = { .read_only = bytes };
+
+	if (mbuf == NULL)
+		return NULL;
+	shared = rte_mbuf_to_priv(mbuf);
+	shared->free_cb = nothing_to_free;
+	shared->fcb_opaque = NULL;
+	rte_mbuf_ext_refcnt_set(shared, 1);
+	rte_pktmbuf_attach_extbuf(mbuf, memory.address, (rte_iova_t)(uintptr_t)bytes,
+				  (uint16_t)size, shared);
+	mbuf->data_len = (uint16_t)size;
+	mbuf->pkt_len = size;
+	return mbuf;
+}
+
+// Chains a pointer to bytes of the set behind the headers.
+static bool attach_payload(const struct block_packets *packets, struct rte_mbuf *mbuf,
+			   const uint8_t *bytes, uint32_t size)
+{
+	struct rte_mbuf *tail = block_packets_payload(packets->parameters.payloads, bytes, size);
+
+	if (tail == NULL)
+		return false;
+	mbuf->next = tail;
+	mbuf->nb_segs = 2;
+	mbuf->pkt_len += size;
+	return true;
+}
+
+static bool append_bytes(struct rte_mbuf *mbuf, const uint8_t *bytes, uint32_t size)
+{
+	char *to = rte_pktmbuf_append(mbuf, (uint16_t)size);
+
+	if (to == NULL)
+		return false;
+	memcpy(to, bytes, size);
+	return true;
+}
+
+struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct packet_segment *at,
+				    const struct source_block *block, uint32_t size,
+				    const struct packet_destination *to)
+{
+	const struct block_packets_parameters *p = &packets->parameters;
+	uint64_t id = block_packets_event_id(packets, at->event);
+	const struct ejfat_re re = {
+		.event_number = id,
+		.offset = at->offset,
+		.length = block->size,
+		.data_id = p->set->ids[at->source],
+	};
+	struct rte_mbuf *mbuf = make_headers(packets, at->source, &re, size, to);
+	const uint8_t *bytes = block->bytes + at->offset;
+	uint32_t copied = 0;
+	bool made = true;
+
+	if (mbuf == NULL)
+		return NULL;
+	if (block->bytes == packets->odin_block)
+		copied = size;
+	else if (at->offset == 0 && size >= MFP_HEADER_SIZE &&
+		 p->config->sources.payload == CONFIG_PAYLOAD_MFP)
+		copied = MFP_HEADER_SIZE; // the event id in it is the event's own
+	if (copied > 0) {
+		made = append_bytes(mbuf, bytes, copied);
+		if (made && at->offset == 0)
+			mfp_patch_event_id(
+			    rte_pktmbuf_mtod_offset(mbuf, uint8_t *, packets->headers_size), id);
+	}
+	if (made && copied < size)
+		made = attach_payload(packets, mbuf, bytes + copied, size - copied);
+	if (!made) {
+		rte_pktmbuf_free(mbuf);
+		return NULL;
+	}
+	return mbuf;
+}
+
+struct rte_mbuf *block_packets_make_end(struct block_packets *packets, unsigned source,
+					const struct packet_destination *to)
+{
+	struct mfp_header header = {
+		.event_id = MFP_END_OF_RUN,
+		.source_id = packets->parameters.set->ids[source],
+	};
+	const struct ejfat_re re = {
+		.event_number = MFP_END_OF_RUN,
+		.length = MFP_HEADER_SIZE,
+		.data_id = header.source_id,
+	};
+	uint8_t block[MFP_HEADER_SIZE];
+	struct rte_mbuf *mbuf;
+
+	(void)mfp_encode_header(block, sizeof(block), &header, NULL, NULL);
+	mbuf = make_headers(packets, source, &re, sizeof(block), to);
+	if (mbuf != NULL)
+		(void)append_bytes(mbuf, block, sizeof(block)); // the header pool has room for it
+	return mbuf;
+}
