@@ -218,7 +218,7 @@ static cJSON *compose(const struct arguments *arguments, cJSON *ids)
 {
 	cJSON *root = cJSON_CreateObject(), *part, *generator;
 	const char *const *port = arguments->port;
-	char name[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
 
 	snprintf(name, sizeof(name), "gen-%d", (int)getpid());
 	cJSON_AddStringToObject(root, "name", name);

@@ -188,7 +188,7 @@ static cJSON *compose(const struct arguments *arguments, const struct capture_su
 	    replay_slot_size(learned->largest_event, learned->n_sources, learned->packing);
 	uint32_t mtu = learned->largest_frame < 1500 ? 1500 : learned->largest_frame;
 	cJSON *root = cJSON_CreateObject(), *part;
-	char name[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
 
 	snprintf(name, sizeof(name), "replay-%d", (int)getpid());
 	cJSON_AddStringToObject(root, "name", name);

@@ -21,7 +21,7 @@ static const char *const level_names[] = {
 
 // Set before the first thread starts.
 static bool json;
-static char appliance_name[CONFIG_NAME_SIZE], node_name[CONFIG_NAME_SIZE];
+static char appliance_name[EVB_NAME_SIZE], node_name[EVB_NAME_SIZE];
 
 bool log_choose(const char *name)
 {

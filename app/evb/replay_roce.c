@@ -90,7 +90,7 @@ cJSON *replay_roce_compose(const struct replay_roce *replay, const struct roce_c
 	static const uint16_t no_source = 0;
 	bool has_sources = capture->n_sources > 0;
 	cJSON *root, *part;
-	char name[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
 
 	if (replay->to == NULL && !has_sources) {
 		fprintf(stderr,

@@ -41,33 +41,33 @@ struct appliance {
 	uint64_t start_tsc; // when the lcores were launched
 	uint64_t stop_tsc;  // when the last role had drained; 0 before
 	struct source_table sources;
-	struct port ports[CONFIG_MAX_PORTS];
+	struct port ports[EVB_MAX_PORTS];
 	unsigned n_ports; // that are open
-	struct source_set *sets[CONFIG_MAX_GENERATORS];
-	struct rte_mempool *generator_pools[CONFIG_MAX_GENERATORS][2]; // headers, payloads
-	struct evring *rings[CONFIG_MAX_BUILDERS];
+	struct source_set *sets[EVB_MAX_GENERATORS];
+	struct rte_mempool *generator_pools[EVB_MAX_GENERATORS][2]; // headers, payloads
+	struct evring *rings[EVB_MAX_BUILDERS];
 	// [rx role, then readout][builder]
-	struct link *links[PLAN_MAX_ROLES * CONFIG_MAX_BUILDERS];
+	struct link *links[PLAN_MAX_ROLES * EVB_MAX_BUILDERS];
 	unsigned n_links;
-	struct flow_control flow_controls[CONFIG_MAX_PORTS]; // where a port has some
+	struct flow_control flow_controls[EVB_MAX_PORTS]; // where a port has some
 
 	// Where segments come by RoCE
-	struct rte_mempool *roce_pools[CONFIG_MAX_PORTS];
-	struct roce_port *roce_ports[CONFIG_MAX_PORTS];
+	struct rte_mempool *roce_pools[EVB_MAX_PORTS];
+	struct roce_port *roce_ports[EVB_MAX_PORTS];
 	struct roce_slots *roce_slots;
-	struct link *roce_responses[CONFIG_MAX_PORTS];    // to what sends on the port
-	struct placement placements[CONFIG_MAX_BUILDERS]; // of a node of a cluster
+	struct link *roce_responses[EVB_MAX_PORTS];    // to what sends on the port
+	struct placement placements[EVB_MAX_BUILDERS]; // of a node of a cluster
 
 	// Of a node of a cluster
 	struct rte_mempool *control_pool;
 	struct link *control_links[CONTROL_MAX_LINKS]; // from each rx role
 	unsigned n_control_links;
-	struct mailbox builder_mail[CONFIG_MAX_BUILDERS][2];   // to, from
-	struct mailbox readout_mail[CONFIG_MAX_GENERATORS][2]; // to, from
+	struct mailbox builder_mail[EVB_MAX_BUILDERS][2];   // to, from
+	struct mailbox readout_mail[EVB_MAX_GENERATORS][2]; // to, from
 	struct mailbox offers; // to the port of the builders, which reads; ring NULL: none
 	struct neighbours neighbours;
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
-	struct lcore lcores[CONFIG_MAX_CPUS];
+	struct lcore lcores[EVB_MAX_CPUS];
 	bool refused;                                    // by the event manager
 	struct run_control *run_control;                 // NULL: nobody serves the control socket
 	void (*notice)(void *context, const char *line); // something worth a line of log

@@ -47,9 +47,9 @@ static uint64_t ns_to_cycles(uint64_t ns)
 static int start_eal(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
-	uint32_t cpus[CONFIG_MAX_CPUS];
-	char devices[CONFIG_MAX_PORTS][EAL_DEVICE_SIZE];
-	const char *pci[CONFIG_MAX_PORTS];
+	uint32_t cpus[EVB_MAX_CPUS];
+	char devices[EVB_MAX_PORTS][EAL_DEVICE_SIZE];
+	const char *pci[EVB_MAX_PORTS];
 	struct eal_parameters parameters = {
 		.name = appliance->config->name,
 		.cpus = cpus,
@@ -105,7 +105,7 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 	};
 	const struct config *config = appliance->config;
 	const char *directory = config->event_ring.directory;
-	const char *groups[CONFIG_MAX_GROUPS];
+	const char *groups[EVB_MAX_GROUPS];
 	struct evring_parameters parameters = {
 		.name = config->name,
 		.directory = directory[0] != '\0' ? directory : NULL,

@@ -171,9 +171,9 @@ static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
 {
 	struct plan_lcore *at = &plan->lcores[lcore];
 
-	if (at->n_roles == CONFIG_MAX_ROLES)
+	if (at->n_roles == EVB_MAX_ROLES)
 		return fail(error, plan, "lcores[%u].roles: more than %d roles on CPU %u", lcore,
-			    CONFIG_MAX_ROLES, at->cpu);
+			    EVB_MAX_ROLES, at->cpu);
 	at->roles[at->n_roles++] = role;
 	plan->roles[role].lcore = lcore;
 	return 0;
@@ -190,7 +190,7 @@ static int place_automatically(struct plan *plan, char *error)
 	CPU_ZERO(&allowed);
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
 		CPU_SET(0, &allowed);
-	for (unsigned cpu = 0; cpu < CPU_SETSIZE && plan->n_lcores < CONFIG_MAX_CPUS; cpu++)
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE && plan->n_lcores < EVB_MAX_CPUS; cpu++)
 		if (CPU_ISSET(cpu, &allowed))
 			plan->lcores[plan->n_lcores++].cpu = cpu;
 	first = plan->n_lcores > plan->n_roles ? 1 : 0;
@@ -256,7 +256,7 @@ static void assign_tx_queues(struct plan *plan, unsigned port)
 	const struct config_port *config = &plan->config->ports[port];
 	// rx answers ARP and ICMP echo, and sends pause frames.
 	bool answers = config->has_address || config->flow_control.mode != CONFIG_FLOW_CONTROL_OFF;
-	int queues[CONFIG_MAX_CPUS];
+	int queues[EVB_MAX_CPUS];
 	int n = 0;
 
 	for (unsigned i = 0; i < plan->n_lcores; i++)

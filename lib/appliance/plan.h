@@ -39,8 +39,8 @@ struct plan_role {
 
 struct plan_lcore {
 	uint32_t cpu;
-	unsigned numa_node;               // of the CPU; 0 where the machine does not say
-	unsigned roles[CONFIG_MAX_ROLES]; // indices into roles, in the order in which they run
+	unsigned numa_node;            // of the CPU; 0 where the machine does not say
+	unsigned roles[EVB_MAX_ROLES]; // indices into roles, in the order in which they run
 	unsigned n_roles;
 };
 
@@ -72,10 +72,10 @@ struct plan {
 	const struct config *config;
 	struct plan_role roles[PLAN_MAX_ROLES];
 	unsigned n_roles;
-	struct plan_lcore lcores[CONFIG_MAX_CPUS];
+	struct plan_lcore lcores[EVB_MAX_CPUS];
 	unsigned n_lcores;
-	struct plan_port ports[CONFIG_MAX_PORTS];
-	struct plan_generator generators[CONFIG_MAX_GENERATORS];
+	struct plan_port ports[EVB_MAX_PORTS];
+	struct plan_generator generators[EVB_MAX_GENERATORS];
 	unsigned n_rx;           // rx roles
 	unsigned n_producers;    // of segments: rx roles and readouts; each has a link a builder
 	uint32_t control_mbufs;  // of a node of a cluster: its pool of control frames

@@ -48,8 +48,8 @@ struct cluster_post {
 // Readouts (nodes with generators) by their rank among the nodes, which is their place in the order
 // of sending.
 struct cluster_readouts {
-	uint16_t of_node[CONFIG_MAX_NODES]; // rank, or CLUSTER_NONE
-	uint16_t nodes[CONFIG_MAX_NODES];   // by rank
+	uint16_t of_node[EVB_MAX_NODES]; // rank, or CLUSTER_NONE
+	uint16_t nodes[EVB_MAX_NODES];   // by rank
 	unsigned n;
 };
 

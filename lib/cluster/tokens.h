@@ -12,7 +12,7 @@
 #include "config/config.h"
 
 #define TOKEN_NONE      UINT32_MAX
-#define TOKEN_ASK_WORDS (CONFIG_MAX_NODES / 64)
+#define TOKEN_ASK_WORDS (EVB_MAX_NODES / 64)
 
 enum token_state {
 	TOKEN_FREE,      // credited, or about to be

@@ -19,24 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONFIG_NAME_SIZE      32 // with the closing 0; names are [A-Za-z0-9_-]
-#define CONFIG_PATH_SIZE      256
-#define CONFIG_ERROR_SIZE     512
-#define CONFIG_MAX_PORTS      16
-#define CONFIG_MAX_BUILDERS   64
-#define CONFIG_MAX_GENERATORS 16
-#define CONFIG_MAX_WRITERS    16
-#define CONFIG_MAX_GROUPS     8
-#define CONFIG_MAX_CPUS       64
-#define CONFIG_MAX_ROLES      64 // on one lcore
-#define CONFIG_MAX_SOURCES    4096
-#define CONFIG_MAX_OPTIONS    16
-#define CONFIG_MAX_REORDER    1024 // segments that a generator shuffles over
-#define CONFIG_MAX_NODES      256
-#define CONFIG_MAX_GROUP      1023 // congestion group that a builder may be put in by number
+#include "base/limits.h"
 
-#define CONFIG_MAX_CLUSTER_BUILDERS 1024 // of all nodes together
-#define CONFIG_MAX_QUEUE_PAIRS      4096 // that are written out in the file
+#define CONFIG_ERROR_SIZE  512
+#define CONFIG_MAX_OPTIONS 16
+#define CONFIG_MAX_REORDER 1024 // segments that a generator shuffles over
+#define CONFIG_MAX_GROUP   1023 // congestion group that a builder may be put in by number
+
+#define CONFIG_MAX_QUEUE_PAIRS 4096 // that are written out in the file
 
 #define CONFIG_MANAGER_NODE "*" // in the place of a node's name
 
@@ -55,8 +45,8 @@ struct config_memory {
 
 // A free "name": "value" pair given through to the driver as a device argument.
 struct config_option {
-	char name[CONFIG_NAME_SIZE];
-	char value[CONFIG_PATH_SIZE];
+	char name[EVB_NAME_SIZE];
+	char value[EVB_PATH_SIZE];
 };
 
 enum config_flow_control_mode {
@@ -77,9 +67,9 @@ struct config_flow_control {
 };
 
 struct config_port {
-	char name[CONFIG_NAME_SIZE];
-	char profile[CONFIG_PATH_SIZE]; // of pmd-config/, or the path of a profile file
-	char device[CONFIG_PATH_SIZE];  // kernel interface, memif socket, PCI address, capture file
+	char name[EVB_NAME_SIZE];
+	char profile[EVB_PATH_SIZE]; // of pmd-config/, or the path of a profile file
+	char device[EVB_PATH_SIZE];  // kernel interface, memif socket, PCI address, capture file
 	struct config_option options[CONFIG_MAX_OPTIONS]; // device arguments beside the profile's
 	unsigned n_options;
 	uint32_t mtu; // bytes of payload behind the Ethernet header
@@ -120,16 +110,16 @@ enum config_payload {
 };
 
 struct config_sources {
-	uint16_t ids[CONFIG_MAX_SOURCES]; // ascending, no duplicates
+	uint16_t ids[EVB_MAX_SOURCES]; // ascending, no duplicates
 	unsigned n_ids;
-	bool expected[CONFIG_MAX_SOURCES]; // by index into ids: part of this run?
+	bool expected[EVB_MAX_SOURCES]; // by index into ids: part of this run?
 	unsigned n_expected;
 	uint32_t packing; // consecutive events in an MFP
 	enum config_payload payload;
 };
 
 struct config_builder {
-	char name[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
 	uint32_t slots;
 	uint64_t slot_size; // bytes
 	uint32_t group;     // congestion group; CONFIG_AUTO: one of its own
@@ -154,8 +144,8 @@ struct config_events {
 };
 
 struct config_event_ring {
-	char directory[CONFIG_PATH_SIZE]; // empty: chosen by memory.kind
-	char groups[CONFIG_MAX_GROUPS][CONFIG_NAME_SIZE];
+	char directory[EVB_PATH_SIZE]; // empty: chosen by memory.kind
+	char groups[EVB_MAX_GROUPS][EVB_NAME_SIZE];
 	unsigned n_groups;
 };
 
@@ -187,11 +177,11 @@ struct config_faults {
 };
 
 struct config_generator {
-	char name[CONFIG_NAME_SIZE];
-	char port[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
+	char port[EVB_NAME_SIZE];
 	enum config_generator_kind kind;
-	char file[CONFIG_PATH_SIZE];
-	uint16_t ids[CONFIG_MAX_SOURCES]; // sources that it stands for; none: all
+	char file[EVB_PATH_SIZE];
+	uint16_t ids[EVB_MAX_SOURCES]; // sources that it stands for; none: all
 	unsigned n_ids;
 	double rate;          // events (MEPs) a second; 0: as fast as possible
 	double speed;         // pcap, roce: factor on the captured speed; 0: as fast as possible
@@ -216,19 +206,19 @@ enum config_file_format {
 };
 
 struct config_writer {
-	char name[CONFIG_NAME_SIZE];
-	char group[CONFIG_NAME_SIZE];
-	char directory[CONFIG_PATH_SIZE];
-	char prefix[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
+	char group[EVB_NAME_SIZE];
+	char directory[EVB_PATH_SIZE];
+	char prefix[EVB_NAME_SIZE];
 	enum config_file_format format;
-	uint64_t rotate_size;              // bytes, 0: never
-	uint64_t rotate_time_ns;           // 0: never
-	char source_map[CONFIG_PATH_SIZE]; // mdf: restores bank source ids, see source_map.h
+	uint64_t rotate_size;           // bytes, 0: never
+	uint64_t rotate_time_ns;        // 0: never
+	char source_map[EVB_PATH_SIZE]; // mdf: restores bank source ids, see source_map.h
 };
 
 struct config_lcore {
 	uint32_t cpu;
-	char roles[CONFIG_MAX_ROLES][CONFIG_NAME_SIZE]; // "rx.PORT", "builder.NAME", ...
+	char roles[EVB_MAX_ROLES][EVB_NAME_SIZE]; // "rx.PORT", "builder.NAME", ...
 	unsigned n_roles;
 };
 
@@ -390,7 +380,7 @@ struct config_roce {
 
 // A node as all the others know it.
 struct config_cluster_node {
-	char name[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
 	bool manager;
 	unsigned port;    // index, among the node's, of the first that has an address
 	uint32_t address; // IPv4 of that port, host order
@@ -409,7 +399,7 @@ struct config_cluster_node {
 
 // A builder by its number in the system: in the order of nodes, then of the node's builders.
 struct config_cluster_builder {
-	char name[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
 	unsigned node;
 	unsigned index; // among the node's
 	uint32_t slots;
@@ -423,32 +413,32 @@ struct config_cluster {
 	unsigned self;
 	unsigned manager;
 	uint64_t hash; // of what all nodes must agree on, see config_hash.c
-	struct config_cluster_node nodes[CONFIG_MAX_NODES];
-	struct config_cluster_builder builders[CONFIG_MAX_CLUSTER_BUILDERS];
+	struct config_cluster_node nodes[EVB_MAX_NODES];
+	struct config_cluster_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	unsigned n_builders;
-	uint16_t source_ids[CONFIG_MAX_SOURCES]; // in the order of nodes; ascending in each
+	uint16_t source_ids[EVB_MAX_SOURCES]; // in the order of nodes; ascending in each
 	unsigned n_sources; // 0: no node has a generator; else each expected source is there
 };
 
 struct config {
-	char path[CONFIG_PATH_SIZE]; // of the file, for messages
-	char name[CONFIG_NAME_SIZE]; // of the appliance: event ring and telemetry go by it;
-				     // "SYSTEM-NODE" of a node
+	char path[EVB_PATH_SIZE]; // of the file, for messages
+	char name[EVB_NAME_SIZE]; // of the appliance: event ring and telemetry go by it;
+				  // "SYSTEM-NODE" of a node
 	uint32_t run_number;
 	struct config_memory memory;
-	struct config_port ports[CONFIG_MAX_PORTS];
+	struct config_port ports[EVB_MAX_PORTS];
 	unsigned n_ports;
 	struct config_transport transport;
 	struct config_sources sources;
-	struct config_builder builders[CONFIG_MAX_BUILDERS];
+	struct config_builder builders[EVB_MAX_BUILDERS];
 	unsigned n_builders;
 	struct config_events events;
 	struct config_event_ring event_ring;
-	struct config_generator generators[CONFIG_MAX_GENERATORS];
+	struct config_generator generators[EVB_MAX_GENERATORS];
 	unsigned n_generators;
-	struct config_writer writers[CONFIG_MAX_WRITERS];
+	struct config_writer writers[EVB_MAX_WRITERS];
 	unsigned n_writers;
-	struct config_lcore lcores[CONFIG_MAX_CPUS];
+	struct config_lcore lcores[EVB_MAX_CPUS];
 	unsigned n_lcores; // 0: placed automatically
 	struct config_idle idle;
 	struct config_links links;
@@ -487,7 +477,7 @@ enum config_role_kind {
 };
 
 struct config_role {
-	char name[CONFIG_NAME_SIZE + 16];
+	char name[EVB_NAME_SIZE + 16];
 	enum config_role_kind kind;
 	unsigned object; // index into the generators, ports, builders or writers; 0 of control
 	unsigned queue;  // rx only

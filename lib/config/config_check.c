@@ -10,7 +10,7 @@
 
 static bool is_of_node(const struct config_reader *reader, const char *path)
 {
-	char key[CONFIG_NAME_SIZE];
+	char key[EVB_NAME_SIZE];
 
 	if (!reader->node)
 		return false;
@@ -181,10 +181,10 @@ static int add_group(struct config_reader *reader, struct config *config, unsign
 	for (unsigned i = 0; i < ring->n_groups; i++)
 		if (strcmp(ring->groups[i], group) == 0)
 			return 0;
-	if (ring->n_groups == CONFIG_MAX_GROUPS)
+	if (ring->n_groups == EVB_MAX_GROUPS)
 		return config_fail(config_at_element(reader, "writers", i_writer, "group"),
 				   "\"%s\" is one group too many, at most %u are possible", group,
-				   CONFIG_MAX_GROUPS);
+				   EVB_MAX_GROUPS);
 	strcpy(ring->groups[ring->n_groups++], group);
 	return 0;
 }

@@ -87,10 +87,10 @@ static int add_builders(struct config_reader *reader, const struct config *confi
 {
 	node->first_builder = cluster->n_builders;
 	node->n_builders = config->n_builders;
-	if (cluster->n_builders + config->n_builders > CONFIG_MAX_CLUSTER_BUILDERS)
+	if (cluster->n_builders + config->n_builders > EVB_MAX_SYSTEM_BUILDERS)
 		return config_fail(config_at(reader, "builders"),
 				   "more than %u builders in the whole system",
-				   CONFIG_MAX_CLUSTER_BUILDERS);
+				   EVB_MAX_SYSTEM_BUILDERS);
 	for (unsigned i = 0; i < config->n_builders; i++) {
 		const struct config_builder *from = &config->builders[i];
 		unsigned number = cluster->n_builders++;

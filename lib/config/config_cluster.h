@@ -9,7 +9,7 @@
 
 // Which node stands for a source, by index into sources.ids: its number + 1, or 0 for none.
 struct config_owners {
-	uint16_t nodes[CONFIG_MAX_SOURCES];
+	uint16_t nodes[EVB_MAX_SOURCES];
 };
 
 // Checks the event manager, with what the file says for all nodes.

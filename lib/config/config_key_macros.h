@@ -20,11 +20,11 @@
 	};                                                  \
 	_Static_assert(sizeof(keys_) / sizeof(keys_[0]) <= CONFIG_KEYS_MAXIMUM, "")
 #define RANGE(minimum_, maximum_) .minimum = (minimum_), .maximum = (maximum_)
-#define NAME                      .type = CONFIG_TYPE_NAME, RANGE(1, CONFIG_NAME_SIZE - 1)
+#define NAME                      .type = CONFIG_TYPE_NAME, RANGE(1, EVB_NAME_SIZE - 1)
 // Names from which names of roles are made ("builder.NAME"), which must fit too.
-#define ROLE_NAME     .type = CONFIG_TYPE_NAME, RANGE(1, CONFIG_NAME_SIZE - sizeof("builder."))
-#define TEXT          .type = CONFIG_TYPE_TEXT, RANGE(1, CONFIG_PATH_SIZE - 1)
-#define TEXT_OR_EMPTY .type = CONFIG_TYPE_TEXT, RANGE(0, CONFIG_PATH_SIZE - 1), .standard = ""
+#define ROLE_NAME     .type = CONFIG_TYPE_NAME, RANGE(1, EVB_NAME_SIZE - sizeof("builder."))
+#define TEXT          .type = CONFIG_TYPE_TEXT, RANGE(1, EVB_PATH_SIZE - 1)
+#define TEXT_OR_EMPTY .type = CONFIG_TYPE_TEXT, RANGE(0, EVB_PATH_SIZE - 1), .standard = ""
 #define WHOLE(unit)   .type = CONFIG_TYPE_WHOLE, .units = UNITS_##unit
 // The word "auto" stands for a value of its own.
 #define OR_AUTO(value) .or_auto = true, .automatic = (value)

@@ -25,11 +25,11 @@ static OBJECT(source_map, source_map_keys);
 
 static const struct config_key source_keys[] = {
 	{ .name = "ids", .type = CONFIG_TYPE_OWN_IDS, .object = &source_map,
-	  ELEMENTS(config_sources, ids), RANGE(1, CONFIG_MAX_SOURCES), .required = true,
+	  ELEMENTS(config_sources, ids), RANGE(1, EVB_MAX_SOURCES), .required = true,
 	  .help = "All sources that are listened to: a list of ids (2049, \"0x801\") and ranges "
 		  "(\"0x801-0x840\"), or {\"source_map\": FILE} for those of a source map." },
 	{ .name = "expected", .type = CONFIG_TYPE_EXPECTED, ELEMENTS(config_sources, expected),
-	  RANGE(1, CONFIG_MAX_SOURCES),
+	  RANGE(1, EVB_MAX_SOURCES),
 	  .help = "Those among ids that take part in this run: an event is complete when it has "
 		  "them all. Without it: all." },
 	{ .name = "packing", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_sources, packing),
@@ -83,7 +83,7 @@ static const struct config_key event_ring_keys[] = {
 	{ .name = "directory", TEXT_OR_EMPTY, FIELD(config_event_ring, directory),
 	  .help = "Where the event ring's files lie; empty: chosen by memory.kind." },
 	{ .name = "groups", .type = CONFIG_TYPE_NAMES, ELEMENTS(config_event_ring, groups),
-	  RANGE(0, CONFIG_MAX_GROUPS), .standard = "[]",
+	  RANGE(0, EVB_MAX_GROUPS), .standard = "[]",
 	  .help = "Consumer groups that are there from the start: events are kept for them until "
 		  "a member comes. Those of the writers are added." },
 };
@@ -116,7 +116,7 @@ static const struct config_key lcore_keys[] = {
 	{ .name = "cpu", WHOLE(COUNT), RANGE(0, 1023), FIELD(config_lcore, cpu), .required = true,
 	  .help = "The CPU that the lcore runs on." },
 	{ .name = "roles", .type = CONFIG_TYPE_ROLES, ELEMENTS(config_lcore, roles),
-	  RANGE(1, CONFIG_MAX_ROLES), .required = true,
+	  RANGE(1, EVB_MAX_ROLES), .required = true,
 	  .help = "Its roles, polled in this order: rx.PORT (rx.PORT.QUEUE where a port has several "
 		  "queues; only where there are builders), builder.NAME, source.GENERATOR, "
 		  "writer.NAME. Of a node of a system also control, rx.PORT in any case, and "
@@ -154,23 +154,23 @@ static OBJECT(links, link_keys);
 	.help = "Where packet buffers and slots lie."
 #define PORTS                                                                            \
 	.name = "ports", LIST(config_port_object), ELEMENTS(config, ports),              \
-	RANGE(1, CONFIG_MAX_PORTS), .help = "The network ports."
+	RANGE(1, EVB_MAX_PORTS), .help = "The network ports."
 #define BUILDERS                                                                         \
 	.name = "builders", LIST(builder), ELEMENTS(config, builders),                   \
-	RANGE(0, CONFIG_MAX_BUILDERS),                                                   \
+	RANGE(0, EVB_MAX_BUILDERS),                                                   \
 	.help = "The builders; each has an event ring of its own."
 #define EVENT_RING                                                                       \
 	.name = "event_ring", NESTED(event_ring), FIELD(config, event_ring),             \
 	.is_local = true, .help = "The shared memory in which consumers read built events."
 #define GENERATORS                                                                       \
 	.name = "generators", LIST(config_generator_object), ELEMENTS(config, generators), \
-	RANGE(0, CONFIG_MAX_GENERATORS), .help = "What stands for readout boards."
+	RANGE(0, EVB_MAX_GENERATORS), .help = "What stands for readout boards."
 #define WRITERS                                                                          \
 	.name = "writers", LIST(writer), ELEMENTS(config, writers),                      \
-	RANGE(0, CONFIG_MAX_WRITERS), .is_local = true, .help = "Writers of files."
+	RANGE(0, EVB_MAX_WRITERS), .is_local = true, .help = "Writers of files."
 #define LCORES                                                                           \
 	.name = "lcores", .type = CONFIG_TYPE_LIST_OR_AUTO, .object = &lcore,            \
-	ELEMENTS(config, lcores), RANGE(1, CONFIG_MAX_CPUS), .standard = "auto",         \
+	ELEMENTS(config, lcores), RANGE(1, EVB_MAX_CPUS), .standard = "auto",         \
 	.is_local = true,                                                                \
 	.help = "Which role runs where; auto places them on the CPUs that the process may use."
 #define IDLE                                                                             \
@@ -227,7 +227,7 @@ static const struct config_key root_keys[] = {
 	{ LINKS },
 	{ ROCE },
 	{ .name = "nodes", .type = CONFIG_TYPE_NODES, .object = &config_node_object,
-	  RANGE(1, CONFIG_MAX_NODES),
+	  RANGE(1, EVB_MAX_NODES),
 	  .help = "The nodes of a system that builds events over a network; each is started with "
 		  "--node NAME." },
 	{ .name = "event_manager", NESTED(config_event_manager_object),

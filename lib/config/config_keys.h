@@ -75,7 +75,7 @@ struct config_object {
 
 // The object that may stand in the place of a list of ids.
 struct config_source_map {
-	char path[CONFIG_PATH_SIZE];
+	char path[EVB_PATH_SIZE];
 };
 
 extern const struct config_object config_root;

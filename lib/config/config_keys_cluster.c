@@ -24,7 +24,7 @@ static const struct config_key event_manager_keys[] = {
 	  .standard = "false",
 	  .help = "Of policy round-robin: whether a builder without a free slot is waited for, for a "
 		  "bounded time; else it is skipped." },
-	{ .name = "distance", WHOLE(COUNT), RANGE(0, CONFIG_MAX_CLUSTER_BUILDERS - 1),
+	{ .name = "distance", WHOLE(COUNT), RANGE(0, EVB_MAX_SYSTEM_BUILDERS - 1),
 	  OR_AUTO(CONFIG_AUTO), FIELD(config_event_manager, distance), .standard = "auto",
 	  .help = "Grants within which no congestion group comes again; auto: the lesser of groups - "
 		  "1 and the sources that send at once." },

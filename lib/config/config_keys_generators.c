@@ -73,7 +73,7 @@ static const struct config_key generator_keys[] = {
 	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),
 	  .help = "The file of kinds mdf, mfp, pcap and roce." },
 	{ .name = "ids", .type = CONFIG_TYPE_IDS, ELEMENTS(config_generator, ids),
-	  RANGE(1, CONFIG_MAX_SOURCES),
+	  RANGE(1, EVB_MAX_SOURCES),
 	  .help = "Those among sources.ids that it stands for. Without it: all." },
 	{ .name = "rate", .type = CONFIG_TYPE_REAL, .units = UNITS_FREQUENCY,
 	  RANGE(0, 1000000000), FIELD(config_generator, rate), .standard = "0",

@@ -71,8 +71,8 @@ static int read_heads(struct config_reader *reader, struct system *system)
 	cJSON_ArrayForEach(json, system->nodes)
 	{
 		unsigned index = cluster->n_nodes;
-		if (index == CONFIG_MAX_NODES)
-			return config_fail(reader, "more than %u elements", CONFIG_MAX_NODES);
+		if (index == EVB_MAX_NODES)
+			return config_fail(reader, "more than %u elements", EVB_MAX_NODES);
 		size_t length = config_path_index(reader, index);
 		if (read_head(reader, json, &cluster->nodes[index]) ||
 		    check_head(reader, cluster, index))
@@ -126,7 +126,7 @@ static int read_own_keys(struct config_reader *reader, const cJSON *json, struct
 // The appliance of a node is called SYSTEM-NODE.
 static int make_name(struct config_reader *reader, struct config *config, const char *node)
 {
-	char name[2 * CONFIG_NAME_SIZE];
+	char name[2 * EVB_NAME_SIZE];
 
 	snprintf(name, sizeof(name), "%s-%s", config->name, node);
 	if (strlen(name) >= sizeof(config->name)) {

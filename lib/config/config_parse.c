@@ -37,16 +37,16 @@ void config_path_leave(struct config_reader *reader, size_t length)
 }
 
 // What is wrong with a key of the file for one of its nodes: which node that is.
-static void name_node(const struct config_reader *reader, char text[CONFIG_NAME_SIZE + 8])
+static void name_node(const struct config_reader *reader, char text[EVB_NAME_SIZE + 8])
 {
 	text[0] = '\0';
 	if (reader->node && reader->node_name[0] && strncmp(reader->path, "nodes[", 6) != 0)
-		snprintf(text, CONFIG_NAME_SIZE + 8, "node %s: ", reader->node_name);
+		snprintf(text, EVB_NAME_SIZE + 8, "node %s: ", reader->node_name);
 }
 
 int config_fail(struct config_reader *reader, const char *format, ...)
 {
-	char node[CONFIG_NAME_SIZE + 8];
+	char node[EVB_NAME_SIZE + 8];
 	char what[256];
 	va_list arguments;
 

@@ -21,7 +21,7 @@ static void make_role(struct config_role *role, enum config_role_kind kind, unsi
 static void make_rx(struct config_role *role, const struct config *config, unsigned port,
 		    unsigned queue)
 {
-	char name[CONFIG_NAME_SIZE + 12];
+	char name[EVB_NAME_SIZE + 12];
 
 	if (config->ports[port].rx_queues > 1)
 		snprintf(name, sizeof(name), "%s.%u", config->ports[port].name, queue);

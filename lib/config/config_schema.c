@@ -168,7 +168,7 @@ static cJSON *limited_list_of(cJSON *items, const struct config_key *key)
 static cJSON *schema_of_names(const struct config_key *key)
 {
 	const char *alphabet = key->type == CONFIG_TYPE_ROLES ? "A-Za-z0-9_.-" : "A-Za-z0-9_-";
-	cJSON *schema = limited_list_of(name(alphabet, CONFIG_NAME_SIZE - 1), key);
+	cJSON *schema = limited_list_of(name(alphabet, EVB_NAME_SIZE - 1), key);
 
 	cJSON_AddTrueToObject(schema, "uniqueItems");
 	return schema;
@@ -191,9 +191,9 @@ static cJSON *schema_of_options(const struct config_key *key)
 	cJSON *whole = number("integer", -(int64_t)CONFIG_EXACT_MAXIMUM, CONFIG_EXACT_MAXIMUM);
 
 	cJSON_AddNumberToObject(schema, "maxProperties", (double)key->maximum);
-	cJSON_AddItemToObject(schema, "propertyNames", name("A-Za-z0-9_-", CONFIG_NAME_SIZE - 1));
+	cJSON_AddItemToObject(schema, "propertyNames", name("A-Za-z0-9_-", EVB_NAME_SIZE - 1));
 	cJSON_AddItemToObject(schema, "additionalProperties",
-			      any_of(text(0, CONFIG_PATH_SIZE - 1), whole));
+			      any_of(text(0, EVB_PATH_SIZE - 1), whole));
 	return schema;
 }
 

@@ -189,7 +189,7 @@ static int read_name(struct config_reader *reader, const struct config_key *key,
 {
 	bool is_role = key->type == CONFIG_TYPE_ROLES;
 	bool is_list = is_role || key->type == CONFIG_TYPE_NAMES;
-	size_t maximum = is_list ? CONFIG_NAME_SIZE - 1 : (size_t)key->maximum;
+	size_t maximum = is_list ? EVB_NAME_SIZE - 1 : (size_t)key->maximum;
 
 	if (!cJSON_IsString(item))
 		return config_fail_type(reader, is_role ? "the name of a role" : "a name", item);
@@ -213,7 +213,7 @@ static int read_name(struct config_reader *reader, const struct config_key *key,
 static int read_names(struct config_reader *reader, const struct config_key *key, const cJSON *json,
 		      void *base)
 {
-	char(*names)[CONFIG_NAME_SIZE] = field(key, base);
+	char(*names)[EVB_NAME_SIZE] = field(key, base);
 	unsigned n_names = 0;
 	const cJSON *item;
 
@@ -353,9 +353,9 @@ static int read_option(struct config_reader *reader, const cJSON *item,
 		       struct config_option *option)
 {
 	static const struct config_key name_key = { .type = CONFIG_TYPE_NAME,
-						    .maximum = CONFIG_NAME_SIZE - 1 };
+						    .maximum = EVB_NAME_SIZE - 1 };
 	static const struct config_key value_key = { .type = CONFIG_TYPE_TEXT,
-						     .maximum = CONFIG_PATH_SIZE - 1 };
+						     .maximum = EVB_PATH_SIZE - 1 };
 	cJSON name = { .type = cJSON_String, .valuestring = item->string };
 
 	if (read_name(reader, &name_key, &name, option->name))

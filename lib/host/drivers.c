@@ -54,7 +54,7 @@ static bool read_description(struct drivers_port *port, const char *driver, cons
 static bool knows(const struct drivers_port *port, const uint8_t *bytes, size_t size,
 		  const char *name)
 {
-	char assigned[CONFIG_NAME_SIZE + 1];
+	char assigned[EVB_NAME_SIZE + 1];
 
 	snprintf(assigned, sizeof(assigned), "%s=", name);
 	return strstr(port->parameters, assigned) != NULL ||
@@ -124,7 +124,7 @@ static const char *library_version(void)
 static bool set_library(struct drivers_port *port, const struct host_system *system,
 			const char *format, ...)
 {
-	char name[2 * CONFIG_NAME_SIZE];
+	char name[2 * EVB_NAME_SIZE];
 	va_list list;
 
 	va_start(list, format);
@@ -208,7 +208,7 @@ void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
 		   struct host_report *report)
 {
 	unsigned before = report->n_findings;
-	char package[2 * CONFIG_NAME_SIZE];
+	char package[2 * EVB_NAME_SIZE];
 
 	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
 		const struct drivers_port *port = &facts->ports[i];

@@ -33,7 +33,7 @@ static void look(struct runtime_folder *folder, const struct host_system *system
 void runtime_read(struct runtime_facts *facts, const struct host_system *system,
 		  const struct plan *plan)
 {
-	char name[CONFIG_NAME_SIZE + 16];
+	char name[EVB_NAME_SIZE + 16];
 
 	*facts = (struct runtime_facts){ 0 };
 	snprintf(facts->directory, sizeof(facts->directory), "%s", runtime_directory());

@@ -205,7 +205,7 @@ struct drivers_port {
 };
 
 struct drivers_facts {
-	struct drivers_port ports[CONFIG_MAX_PORTS];
+	struct drivers_port ports[EVB_MAX_PORTS];
 };
 
 void drivers_read(struct drivers_facts *facts, const struct host_system *system,
@@ -239,7 +239,7 @@ struct devices_port {
 };
 
 struct devices_facts {
-	struct devices_port ports[CONFIG_MAX_PORTS];
+	struct devices_port ports[EVB_MAX_PORTS];
 };
 
 void devices_read(struct devices_facts *facts, const struct host_system *system,

@@ -18,7 +18,7 @@ struct control_frames {
 	const struct control_role_parameters *parameters;
 	const struct config_cluster *cluster;
 	struct control_role_counters *counters;
-	uint64_t arp_at[CONFIG_MAX_NODES]; // ns of the last request
+	uint64_t arp_at[EVB_MAX_NODES]; // ns of the last request
 	uint8_t copy[NET_HEADERS_SIZE + NET_VLAN_SIZE * 2 + CONTROL_MTU_MOST];
 };
 

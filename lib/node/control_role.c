@@ -427,7 +427,7 @@ static bool make_endpoint(struct control *control, const char **reason)
 {
 	const struct config_event_manager *config = &control->parameters.config->event_manager;
 	struct control_parameters parameters = control_defaults();
-	uint16_t peers[CONFIG_MAX_NODES];
+	uint16_t peers[EVB_MAX_NODES];
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < control->cluster->n_nodes; i++)

@@ -13,7 +13,7 @@
 #include "config/config.h"
 
 struct neighbours {
-	_Atomic uint64_t macs[CONFIG_MAX_NODES]; // 0: not known
+	_Atomic uint64_t macs[EVB_MAX_NODES]; // 0: not known
 };
 
 static inline void neighbours_set(struct neighbours *neighbours, unsigned node, const uint8_t *mac)

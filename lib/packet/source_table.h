@@ -15,8 +15,8 @@
 #define SOURCE_UNEXPECTED 0xFFFEu // configured, not part of this run
 
 struct source_table {
-	uint16_t index[65536]; // by source id: index, SOURCE_UNKNOWN or SOURCE_UNEXPECTED
-	uint16_t ids[CONFIG_MAX_SOURCES]; // by index
+	uint16_t index[65536];         // by source id: index, SOURCE_UNKNOWN or SOURCE_UNEXPECTED
+	uint16_t ids[EVB_MAX_SOURCES]; // by index
 	unsigned n_expected;
 };
 

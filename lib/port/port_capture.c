@@ -76,7 +76,7 @@ static int open_port(struct capturing *capturing, char *error)
 static int open_file(struct capturing *capturing, const char *path, char *error)
 {
 	const struct port_capture_parameters *p = capturing->parameters;
-	char comment[2 * CONFIG_PATH_SIZE + 128];
+	char comment[2 * EVB_PATH_SIZE + 128];
 	struct utsname system = { 0 };
 	int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
@@ -177,7 +177,7 @@ int port_capture(const struct port_capture_parameters *parameters,
 		 struct port_capture_counters *counters, char *error)
 {
 	struct capturing capturing = { .parameters = parameters, .counters = counters };
-	char part[CONFIG_PATH_SIZE + 8];
+	char part[EVB_PATH_SIZE + 8];
 	int result;
 
 	snprintf(part, sizeof(part), "%s.part", parameters->path);

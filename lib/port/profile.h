@@ -36,10 +36,10 @@
 #define PROFILE_ERROR_SIZE    512
 
 struct profile {
-	char name[CONFIG_PATH_SIZE];
-	char driver[CONFIG_NAME_SIZE];
-	char device_argument[CONFIG_NAME_SIZE]; // empty: takes none
-	char queues_argument[CONFIG_NAME_SIZE]; // empty: takes none
+	char name[EVB_PATH_SIZE];
+	char driver[EVB_NAME_SIZE];
+	char device_argument[EVB_NAME_SIZE]; // empty: takes none
+	char queues_argument[EVB_NAME_SIZE]; // empty: takes none
 	uint32_t queues;
 	uint32_t rx_descriptors;
 	uint32_t tx_descriptors;
@@ -52,7 +52,7 @@ struct profile {
 	bool needs_address;
 	struct config_option arguments[PROFILE_MAX_ARGUMENTS]; // for the port's MTU
 	unsigned n_arguments;
-	char capabilities[CONFIG_PATH_SIZE]; // separated by spaces
+	char capabilities[EVB_PATH_SIZE]; // separated by spaces
 };
 
 // The built-in profiles, ended by a NULL name.

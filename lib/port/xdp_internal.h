@@ -14,7 +14,7 @@ struct bpf_link;
 struct evb_steer;
 
 struct xdp {
-	char port[CONFIG_NAME_SIZE];
+	char port[EVB_NAME_SIZE];
 	char interface[IF_NAMESIZE];
 	int index; // of the interface
 	int object_file;

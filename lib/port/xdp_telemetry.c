@@ -18,17 +18,17 @@
 #define PARAMETERS_SIZE 128
 
 struct steered_port {
-	char name[CONFIG_NAME_SIZE];
+	char name[EVB_NAME_SIZE];
 	struct xdp *xdp; // NULL: free
 };
 
 // Answers are made with the lock held: a port cannot be closed meanwhile.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct steered_port ports[CONFIG_MAX_PORTS];
+static struct steered_port ports[EVB_MAX_PORTS];
 
 static struct xdp *find(const char *name)
 {
-	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++)
+	for (unsigned i = 0; i < EVB_MAX_PORTS; i++)
 		if (ports[i].xdp != NULL && strcmp(ports[i].name, name) == 0)
 			return ports[i].xdp;
 	return NULL;
@@ -177,7 +177,7 @@ void xdp_telemetry_add(const char *port, struct xdp *xdp)
 		register_commands();
 	registered = true;
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++) {
+	for (unsigned i = 0; i < EVB_MAX_PORTS; i++) {
 		if (ports[i].xdp != NULL)
 			continue;
 		snprintf(ports[i].name, sizeof(ports[i].name), "%s", port);
@@ -190,7 +190,7 @@ void xdp_telemetry_add(const char *port, struct xdp *xdp)
 void xdp_telemetry_remove(const struct xdp *xdp)
 {
 	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < CONFIG_MAX_PORTS; i++)
+	for (unsigned i = 0; i < EVB_MAX_PORTS; i++)
 		if (ports[i].xdp == xdp)
 			ports[i].xdp = NULL;
 	pthread_mutex_unlock(&lock);

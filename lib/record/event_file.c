@@ -18,11 +18,11 @@
 #include "record/part_file.h"
 #include "record/recovery.h"
 
-#define PATH_SIZE (CONFIG_PATH_SIZE + FILE_NAME_SIZE)
+#define PATH_SIZE (EVB_PATH_SIZE + FILE_NAME_SIZE)
 
 struct event_file {
 	struct event_file_parameters parameters;
-	char directory_path[CONFIG_PATH_SIZE];
+	char directory_path[EVB_PATH_SIZE];
 	int directory;
 	struct gather gather;
 	struct mep_pack pack;         // format mep
@@ -118,7 +118,7 @@ static int set_up(struct event_file *file, const struct event_file_parameters *p
 		snprintf(error, EVENT_FILE_ERROR_SIZE,
 			 "a prefix of file names is 1 to %d letters, digits and \"_.-\" that does "
 			 "not begin with a dot",
-			 CONFIG_NAME_SIZE - 1);
+			 EVB_NAME_SIZE - 1);
 		return -1;
 	}
 	file->parameters = *parameters;

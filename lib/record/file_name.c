@@ -23,7 +23,7 @@ bool file_name_prefix_ok(const char *prefix)
 {
 	size_t length = strlen(prefix);
 
-	if (!length || length >= CONFIG_NAME_SIZE || prefix[0] == '.')
+	if (!length || length >= EVB_NAME_SIZE || prefix[0] == '.')
 		return false;
 	for (size_t i = 0; i < length; i++)
 		if (!isalnum((unsigned char)prefix[i]) && !strchr("_.-", prefix[i]))

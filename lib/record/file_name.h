@@ -16,7 +16,7 @@
 #define FILE_NAME_SIZE 96 // of any of the three, with the closing 0
 
 struct file_name {
-	char prefix[CONFIG_NAME_SIZE];
+	char prefix[EVB_NAME_SIZE];
 	uint32_t run;
 	uint32_t sequence;
 	enum config_file_format format;

@@ -44,8 +44,8 @@ struct rx {
 	uint64_t leave_start; // TSC, 0: RoCE's peers have not been told
 
 	// Segments of this burst, by builder; links are rung once a burst.
-	struct rte_mbuf *staged[CONFIG_MAX_BUILDERS][ROLE_BURST];
-	uint16_t n_staged[CONFIG_MAX_BUILDERS];
+	struct rte_mbuf *staged[EVB_MAX_BUILDERS][ROLE_BURST];
+	uint16_t n_staged[EVB_MAX_BUILDERS];
 	uint16_t touched[ROLE_BURST]; // builders that have staged segments
 	unsigned n_touched;
 

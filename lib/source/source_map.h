@@ -27,7 +27,7 @@ struct source_map_entry {
 };
 
 struct source_map {
-	char source[CONFIG_PATH_SIZE]; // the file's name without directories
+	char source[EVB_PATH_SIZE]; // the file's name without directories
 	unsigned n_entries;
 	struct source_map_entry *entries; // ascending ids, no duplicates
 };

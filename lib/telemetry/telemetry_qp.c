@@ -11,7 +11,7 @@
 #include "rdma/roce_source_role.h"
 #include "telemetry/telemetry_roce.h"
 
-#define NAME_SIZE (CONFIG_NAME_SIZE + 12)
+#define NAME_SIZE (EVB_NAME_SIZE + 12)
 
 struct qp_view {
 	const char *name, *service, *state, *cause, *peer;

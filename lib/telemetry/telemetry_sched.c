@@ -15,7 +15,7 @@ struct sched_totals {
 	    throttled;
 	uint64_t complete, incomplete, discarded, missing, repeated, in_doubt, excluded, stale,
 	    grants_held;
-	char scarce_text[2 * CONFIG_NAME_SIZE];
+	char scarce_text[2 * EVB_NAME_SIZE];
 };
 
 static const char *const run_states[] = { "idle",     "configured", "ready",  "running", "paused",

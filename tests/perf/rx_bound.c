@@ -114,9 +114,9 @@ static const struct config *event_traffic(void)
 			       .udp_ports = 1 },
 	};
 
-	for (unsigned i = 0; i < CONFIG_MAX_SOURCES; i++)
+	for (unsigned i = 0; i < EVB_MAX_SOURCES; i++)
 		config.sources.ids[i] = (uint16_t)(1 + i);
-	config.sources.n_ids = CONFIG_MAX_SOURCES;
+	config.sources.n_ids = EVB_MAX_SOURCES;
 	return &config;
 }
 

@@ -205,11 +205,11 @@ static void hostile__more_elements_than_there_is_room(void **state)
 	char expected[64];
 
 	(void)state;
-	for (unsigned i = 0; i <= CONFIG_MAX_BUILDERS; i++)
+	for (unsigned i = 0; i <= EVB_MAX_BUILDERS; i++)
 		sprintf(text + strlen(text), "%s{\"name\": \"b%u\"}", i ? "," : "", i);
 	strcat(text, "]}");
 	snprintf(expected, sizeof(expected), "x.json: builders: more than %d elements",
-		 CONFIG_MAX_BUILDERS);
+		 EVB_MAX_BUILDERS);
 	assert_text_refused(text, expected);
 }
 

@@ -57,14 +57,14 @@ static void table__of_the_most_sources(void **state)
 	(void)state;
 	assert_non_null(sources);
 	assert_non_null(table);
-	for (unsigned i = 0; i < CONFIG_MAX_SOURCES; i++) {
+	for (unsigned i = 0; i < EVB_MAX_SOURCES; i++) {
 		sources->ids[i] = (uint16_t)(16 * i + 1);
 		sources->expected[i] = true;
 	}
-	sources->n_ids = CONFIG_MAX_SOURCES;
+	sources->n_ids = EVB_MAX_SOURCES;
 	source_table_make(table, sources);
-	assert_int_equal(table->n_expected, CONFIG_MAX_SOURCES);
-	assert_int_equal(table->index[16 * (CONFIG_MAX_SOURCES - 1) + 1], CONFIG_MAX_SOURCES - 1);
+	assert_int_equal(table->n_expected, EVB_MAX_SOURCES);
+	assert_int_equal(table->index[16 * (EVB_MAX_SOURCES - 1) + 1], EVB_MAX_SOURCES - 1);
 	free(sources);
 	free(table);
 }

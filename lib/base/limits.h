@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The largest sizes that evb is built for. Arrays are sized by them, the configuration is checked
+// against them, and the manual's reference of the keys states them.
+#pragma once
+
+#define EVB_NAME_SIZE 32  // bytes of a name with the closing 0; names are [A-Za-z0-9_-]
+#define EVB_PATH_SIZE 256 // bytes of a path with the closing 0
+
+// of one appliance
+#define EVB_MAX_PORTS      16
+#define EVB_MAX_BUILDERS   64
+#define EVB_MAX_GENERATORS 16
+#define EVB_MAX_WRITERS    16
+#define EVB_MAX_GROUPS     8 // of consumers
+#define EVB_MAX_CPUS       64
+#define EVB_MAX_ROLES      64 // on one lcore
+
+// of a run
+#define EVB_MAX_SOURCES 4096
+
+// of a system of nodes
+#define EVB_MAX_NODES           256
+#define EVB_MAX_SYSTEM_BUILDERS 1024 // of all nodes together
