@@ -14,7 +14,7 @@
 
 #include "client/snapshot.h"
 #include "client/stat_client.h"
-#include "telemetry/telemetry_openmetrics.h"
+#include "telemetry/openmetrics.h"
 
 #define SUMMARY      "/evb/summary"
 #define MOST_RUNNING 1024

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "telemetry/telemetry_reference.h"
+#include "telemetry/reference.h"
 
 static int print(char *text)
 {

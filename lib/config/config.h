@@ -6,7 +6,7 @@
 // A file may describe a whole system of nodes, each of which is an appliance: all of them read the
 // same file, each names itself, and gets its own struct, in which `cluster` describes them all.
 //
-// The tables in config_keys*.c are the one place where a key's name, type, unit, range, default
+// The tables in keys*.c are the one place where a key's name, type, unit, range, default
 // and meaning stand; parser, JSON Schema, manual page and error messages are made from them.
 //
 // Units: times in nanoseconds, sizes in bytes, rates in bits/s or events/s as named. In the file a
@@ -412,7 +412,7 @@ struct config_cluster {
 	unsigned n_nodes; // 0: no node of a system
 	unsigned self;
 	unsigned manager;
-	uint64_t hash; // of what all nodes must agree on, see config_hash.c
+	uint64_t hash; // of what all nodes must agree on, see hash.c
 	struct config_cluster_node nodes[EVB_MAX_NODES];
 	struct config_cluster_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	unsigned n_builders;

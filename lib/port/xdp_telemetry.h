@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // The steering of AF_XDP ports on DPDK's telemetry socket: who sends, and who may. What became of
-// the packets is told by the group of appliance/telemetry_xdp.c. docs/ports.md has the keys.
+// the packets is told by the group of telemetry/xdp.c. docs/ports.md has the keys.
 //
 //   /evb/xdp/source,PORT,ID         counters of an admitted source
 //   /evb/xdp/strangers,PORT         who was refused lately

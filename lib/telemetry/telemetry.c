@@ -10,8 +10,8 @@
 #include <rte_telemetry.h>
 
 #include "builder/builder_role.h"
-#include "telemetry/telemetry_data.h"
-#include "telemetry/telemetry_group.h"
+#include "telemetry/answer.h"
+#include "telemetry/group.h"
 
 #define PAGE_NUMBERS 512u // most entries of a list in one answer: DPDK's limit of an array
 #define PAGE_NAMES   128u // with names of 72 characters it stays below TELEMETRY_MAX_REPLY

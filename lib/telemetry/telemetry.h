@@ -3,7 +3,7 @@
 //
 // Telemetry: commands /evb/... on DPDK's own telemetry socket, so that dpdk-telemetry.py, Telegraf
 // and the Prometheus exporter of DPDK work as they are. docs/telemetry.md lists them all;
-// telemetry_tables.c is where their keys come from.
+// the tables of the groups (group.h) are where their keys come from.
 //
 // DPDK 22.11 has no way to take a command back: after appliance_telemetry_stop() the commands stay
 // and answer {"state": "stopped"}.

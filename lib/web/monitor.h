@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "telemetry/telemetry_openmetrics.h"
+#include "telemetry/openmetrics.h"
 
 #define MONITOR_ERROR_SIZE  384
 #define MONITOR_MAX_NODES   64

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config_internal.h"
+#include "config/internal.h"
 
 #define MAX_PARTS 8 // text, source map, and up to six overrides
 

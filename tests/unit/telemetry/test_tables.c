@@ -15,8 +15,8 @@
 
 #include "base/histogram.h"
 #include "packet/causes.h"
-#include "telemetry/telemetry_group.h"
-#include "telemetry/telemetry_reference.h"
+#include "telemetry/group.h"
+#include "telemetry/reference.h"
 
 #define KEY_SIZE    128 // DPDK's limit of keys and texts, with the closing 0
 #define NUMBER_MOST 20  // digits of 2^64 - 1

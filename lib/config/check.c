@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What lies between keys and no single key's range can say.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/internal.h"
+
+static bool is_of_node(const struct config_reader *reader, const char *path)
+{
+	char key[EVB_NAME_SIZE];
+
+	if (!reader->node)
+		return false;
+	snprintf(key, sizeof(key), "%.*s", (int)strcspn(path, ".["), path);
+	return cJSON_GetObjectItemCaseSensitive(reader->node, key) != NULL;
+}
+
+struct config_reader *config_at(struct config_reader *reader, const char *path)
+{
+	if (is_of_node(reader, path))
+		snprintf(reader->path, sizeof(reader->path), "nodes[%u].%s", reader->node_index,
+			 path);
+	else
+		snprintf(reader->path, sizeof(reader->path), "%s", path);
+	return reader;
+}
+
+struct config_reader *config_at_element(struct config_reader *reader, const char *list,
+					unsigned index, const char *key)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s[%u].%s", list, index, key);
+	return config_at(reader, path);
+}
+
+// Checks that the names, the first member of n elements of `width` bytes, are unique.
+static int check_names(struct config_reader *reader, const char *list, const void *elements,
+		       unsigned n_elements, size_t width)
+{
+	for (unsigned i = 1; i < n_elements; i++) {
+		const char *name = (const char *)elements + i * width;
+		for (unsigned j = 0; j < i; j++)
+			if (strcmp((const char *)elements + j * width, name) == 0)
+				return config_fail(config_at_element(reader, list, i, "name"),
+						   "\"%s\" is the name of %s[%u] already", name,
+						   list, j);
+	}
+	return 0;
+}
+
+static int check_all_names(struct config_reader *reader, const struct config *config)
+{
+	return check_names(reader, "ports", config->ports, config->n_ports,
+			   sizeof(config->ports[0])) ||
+	       check_names(reader, "builders", config->builders, config->n_builders,
+			   sizeof(config->builders[0])) ||
+	       check_names(reader, "generators", config->generators, config->n_generators,
+			   sizeof(config->generators[0])) ||
+	       check_names(reader, "writers", config->writers, config->n_writers,
+			   sizeof(config->writers[0]));
+}
+
+static int check_ports(struct config_reader *reader, const struct config *config)
+{
+	for (unsigned i = 0; i < config->n_ports; i++) {
+		const struct config_port *port = &config->ports[i];
+		unsigned first = port->address >> 24;
+		if (port->has_address && (first == 0 || first >= 224))
+			return config_fail(config_at_element(reader, "ports", i, "address"),
+					   "is not the address of a host");
+		if (port->has_address6 &&
+		    (port->address6[0] == 0xff ||
+		     !memcmp(port->address6, (const uint8_t[16]){ 0 }, sizeof(port->address6))))
+			return config_fail(config_at_element(reader, "ports", i, "address6"),
+					   "is not the address of a host");
+		if (port->has_mac && (port->mac[0] & 1))
+			return config_fail(config_at_element(reader, "ports", i, "mac"),
+					   "is a multicast address, no port's own");
+		if (port->flow_control.low_water >= port->flow_control.high_water)
+			return config_fail(
+			    config_at_element(reader, "ports", i, "flow_control.low_water"),
+			    "%g is not below high_water, which is %g", port->flow_control.low_water,
+			    port->flow_control.high_water);
+	}
+	return 0;
+}
+
+static int check_transport(struct config_reader *reader, const struct config_transport *transport)
+{
+	static const uint16_t taken[] = { 0x0800, 0x0806, 0x8100, 0x86dd, 0x8808, 0x88a8 };
+
+	if (transport->udp_port + transport->udp_ports - 1 > 65535)
+		return config_fail(config_at(reader, "transport.udp_ports"),
+				   "%u ports from %u on end above 65535", transport->udp_ports,
+				   transport->udp_port);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (transport->ether_type == taken[i])
+			return config_fail(config_at(reader, "transport.ether_type"),
+					   "0x%04X belongs to another protocol", taken[i]);
+	return 0;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
+}
+
+static bool has_id(const uint16_t *ids, unsigned n_ids, uint16_t id)
+{
+	return bsearch(&id, ids, n_ids, sizeof(id), compare_ids) != NULL;
+}
+
+static int check_generator_ids(struct config_reader *reader, const struct config *config,
+			       unsigned i)
+{
+	const struct config_generator *generator = &config->generators[i];
+	const struct config_sources *sources = &config->sources;
+
+	for (unsigned j = 0; j < generator->n_ids; j++) {
+		uint16_t id = generator->ids[j];
+		if (!has_id(sources->ids, sources->n_ids, id))
+			return config_fail(config_at_element(reader, "generators", i, "ids"),
+					   "source id %u (0x%x) is not in sources.ids", id, id);
+	}
+	return 0;
+}
+
+static int check_faults(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_generator *generator = &config->generators[i];
+	const struct config_faults *faults = &generator->faults;
+	const uint16_t *ids = generator->n_ids ? generator->ids : config->sources.ids;
+	unsigned n_ids = generator->n_ids ? generator->n_ids : config->sources.n_ids;
+
+	if (faults->has_silent_source && !has_id(ids, n_ids, faults->silent_source))
+		return config_fail(
+		    config_at_element(reader, "generators", i, "faults.silent_source"),
+		    "%u is no source of this generator", faults->silent_source);
+	if (faults->has_late_source && !has_id(ids, n_ids, faults->late_source))
+		return config_fail(config_at_element(reader, "generators", i, "faults.late_source"),
+				   "%u is no source of this generator", faults->late_source);
+	if (faults->has_late_source && faults->late_delay_ns == 0)
+		return config_fail(config_at_element(reader, "generators", i, "faults.late_delay"),
+				   "is needed with late_source");
+	return 0;
+}
+
+static int check_generator(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_generator *generator = &config->generators[i];
+	unsigned i_port = 0;
+
+	while (i_port < config->n_ports && strcmp(config->ports[i_port].name, generator->port))
+		i_port++;
+	if (i_port == config->n_ports)
+		return config_fail(config_at_element(reader, "generators", i, "port"),
+				   "no port is called \"%s\"", generator->port);
+	if (generator->kind == CONFIG_GENERATOR_SYNTHETIC && generator->file[0])
+		return config_fail(config_at_element(reader, "generators", i, "file"),
+				   "kind synthetic reads no file");
+	if (generator->kind != CONFIG_GENERATOR_SYNTHETIC && !generator->file[0])
+		return config_fail(config_at_element(reader, "generators", i, "file"),
+				   "is needed with this kind");
+	if (generator->size_law == CONFIG_SIZE_GAUSSIAN &&
+	    generator->size_mean > generator->size_maximum)
+		return config_fail(config_at_element(reader, "generators", i, "size.mean"),
+				   "%u is above maximum, which is %u", generator->size_mean,
+				   generator->size_maximum);
+	return check_generator_ids(reader, config, i) || check_faults(reader, config, i) ? -1 : 0;
+}
+
+static int add_group(struct config_reader *reader, struct config *config, unsigned i_writer)
+{
+	struct config_event_ring *ring = &config->event_ring;
+	const char *group = config->writers[i_writer].group;
+
+	for (unsigned i = 0; i < ring->n_groups; i++)
+		if (strcmp(ring->groups[i], group) == 0)
+			return 0;
+	if (ring->n_groups == EVB_MAX_GROUPS)
+		return config_fail(config_at_element(reader, "writers", i_writer, "group"),
+				   "\"%s\" is one group too many, at most %u are possible", group,
+				   EVB_MAX_GROUPS);
+	strcpy(ring->groups[ring->n_groups++], group);
+	return 0;
+}
+
+static int check_writer(struct config_reader *reader, struct config *config, unsigned i)
+{
+	struct config_writer *writer = &config->writers[i];
+
+	if (config->n_builders == 0)
+		return config_fail(config_at_element(reader, "writers", i, "name"),
+				   "without builders there is nothing to write");
+	if (writer->format == CONFIG_FILE_MDF && config->sources.payload == CONFIG_PAYLOAD_OPAQUE)
+		return config_fail(config_at_element(reader, "writers", i, "format"),
+				   "mdf has no form for sources.payload \"opaque\"; mep has");
+	if (writer->format != CONFIG_FILE_MDF && writer->source_map[0])
+		return config_fail(config_at_element(reader, "writers", i, "source_map"),
+				   "is of use with format mdf only");
+	if (!writer->group[0])
+		strcpy(writer->group, writer->name);
+	return add_group(reader, config, i);
+}
+
+static void expect_all(struct config_sources *sources)
+{
+	if (sources->n_expected)
+		return;
+	for (unsigned i = 0; i < sources->n_ids; i++)
+		sources->expected[i] = true;
+	sources->n_expected = sources->n_ids;
+}
+
+// Where a role was placed first; false if nowhere before lcore i, role j.
+static bool placed_before(const struct config *config, const char *role, unsigned i_end,
+			  unsigned j_end, unsigned *lcore)
+{
+	for (*lcore = 0; *lcore < config->n_lcores && *lcore <= i_end; ++*lcore) {
+		const struct config_lcore *candidate = &config->lcores[*lcore];
+		unsigned end = *lcore == i_end ? j_end : candidate->n_roles;
+		for (unsigned j = 0; j < end; j++)
+			if (strcmp(candidate->roles[j], role) == 0)
+				return true;
+	}
+	return false;
+}
+
+static bool is_role(const struct config *config, const char *role)
+{
+	struct config_role known;
+
+	for (unsigned i = 0; config_role(config, i, &known); i++)
+		if (strcmp(known.name, role) == 0)
+			return true;
+	return false;
+}
+
+static int check_roles(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_lcore *lcore = &config->lcores[i];
+	char key[24];
+	unsigned first;
+
+	for (unsigned j = 0; j < lcore->n_roles; j++) {
+		snprintf(key, sizeof(key), "roles[%u]", j);
+		if (!is_role(config, lcore->roles[j]))
+			return config_fail(config_at_element(reader, "lcores", i, key),
+					   "there is no role \"%s\"", lcore->roles[j]);
+		if (placed_before(config, lcore->roles[j], i, j, &first))
+			return config_fail(config_at_element(reader, "lcores", i, key),
+					   "\"%s\" is in lcores[%u] already", lcore->roles[j],
+					   first);
+	}
+	return 0;
+}
+
+static int check_lcores(struct config_reader *reader, const struct config *config)
+{
+	struct config_role role;
+	unsigned lcore;
+
+	for (unsigned i = 0; i < config->n_lcores; i++) {
+		for (unsigned j = 0; j < i; j++)
+			if (config->lcores[j].cpu == config->lcores[i].cpu)
+				return config_fail(config_at_element(reader, "lcores", i, "cpu"),
+						   "CPU %u is that of lcores[%u] already",
+						   config->lcores[i].cpu, j);
+		if (check_roles(reader, config, i))
+			return -1;
+	}
+	for (unsigned i = 0; config->n_lcores && config_role(config, i, &role); i++)
+		if (!placed_before(config, role.name, config->n_lcores, 0, &lcore))
+			return config_fail(config_at(reader, "lcores"), "no lcore has role \"%s\"",
+					   role.name);
+	return 0;
+}
+
+int config_check(struct config_reader *reader, struct config *config)
+{
+	expect_all(&config->sources);
+	if (config->n_builders == 0 && config->n_generators == 0 && !reader->node)
+		return config_fail(config_at(reader, "builders"),
+				   "neither builders nor generators: there is nothing to do");
+	if (check_all_names(reader, config) || check_ports(reader, config) ||
+	    check_transport(reader, &config->transport) || config_check_roce(reader, config))
+		return -1;
+	for (unsigned i = 0; i < config->n_generators; i++)
+		if (check_generator(reader, config, i))
+			return -1;
+	for (unsigned i = 0; i < config->n_writers; i++)
+		if (check_writer(reader, config, i))
+			return -1;
+	return check_lcores(reader, config);
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "config/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_data_port(const struct config *config, uint16_t port)
+{
+	const struct config_transport *transport = &config->transport;
+
+	switch (transport->kind) {
+	case CONFIG_TRANSPORT_UDP:
+		return port >= transport->udp_port &&
+		       port - transport->udp_port < transport->udp_ports;
+	case CONFIG_TRANSPORT_ROCE:
+		return port == config->roce.udp_port;
+	case CONFIG_TRANSPORT_ETH:
+		break;
+	}
+	return false;
+}
+
+int config_check_event_manager(struct config_reader *reader, const struct config *config)
+{
+	const struct config_event_manager *manager = &config->event_manager;
+
+	if (!(manager->target_utilisation > 0))
+		return config_fail(config_at(reader, "event_manager.target_utilisation"),
+				   "0 would let nothing be sent");
+	if (manager->heartbeat_timeout_ns < 2 * manager->heartbeat_ns)
+		return config_fail(config_at(reader, "event_manager.heartbeat_timeout"),
+				   "is less than two heartbeats");
+	if (is_data_port(config, manager->control_port))
+		return config_fail(config_at(reader, "event_manager.control_port"),
+				   "%u is the UDP port of the data", manager->control_port);
+	if (manager->control_priority == manager->data_priority)
+		return config_fail(config_at(reader, "event_manager.control_priority"),
+				   "%u is that of the data, which may be paused",
+				   manager->control_priority);
+	return 0;
+}
+
+static int check_priorities(struct config_reader *reader, const struct config *node)
+{
+	for (unsigned i = 0; i < node->n_ports; i++) {
+		const struct config_flow_control *control = &node->ports[i].flow_control;
+		if (control->mode != CONFIG_FLOW_CONTROL_OFF &&
+		    control->priority == node->event_manager.control_priority)
+			return config_fail(
+			    config_at_element(reader, "ports", i, "flow_control.priority"),
+			    "%u is that of control messages, which must not be paused",
+			    control->priority);
+	}
+	return 0;
+}
+
+// The node is reached at the first of its ports that has an address.
+static int add_address(struct config_reader *reader, const struct config *config,
+		       const struct config_cluster *cluster, struct config_cluster_node *node)
+{
+	while (node->port < config->n_ports && !config->ports[node->port].has_address)
+		node->port++;
+	if (node->port == config->n_ports)
+		return config_fail(config_at(reader, "ports"),
+				   "none has an address, and a node of a system needs one");
+
+	const struct config_port *port = &config->ports[node->port];
+	for (unsigned i = 0; i < config->cluster.self; i++)
+		if (cluster->nodes[i].address == port->address)
+			return config_fail(
+			    config_at_element(reader, "ports", node->port, "address"),
+			    "is that of node %s already", cluster->nodes[i].name);
+	node->address = port->address;
+	node->prefix_length = port->prefix_length;
+	node->has_mac = port->has_mac;
+	memcpy(node->mac, port->mac, sizeof(node->mac));
+	node->link_rate = port->link_rate;
+	node->mtu = port->mtu;
+	node->tagged = port->has_vlan;
+	return 0;
+}
+
+static int add_builders(struct config_reader *reader, const struct config *config,
+			struct config_cluster *cluster, struct config_cluster_node *node)
+{
+	node->first_builder = cluster->n_builders;
+	node->n_builders = config->n_builders;
+	if (cluster->n_builders + config->n_builders > EVB_MAX_SYSTEM_BUILDERS)
+		return config_fail(config_at(reader, "builders"),
+				   "more than %u builders in the whole system",
+				   EVB_MAX_SYSTEM_BUILDERS);
+	for (unsigned i = 0; i < config->n_builders; i++) {
+		const struct config_builder *from = &config->builders[i];
+		unsigned number = cluster->n_builders++;
+		struct config_cluster_builder *to = &cluster->builders[number];
+		*to = (struct config_cluster_builder){
+			.node = config->cluster.self,
+			.index = i,
+			.slots = from->slots,
+			.slot_size = from->slot_size,
+			.group = from->group == CONFIG_AUTO ? CONFIG_MAX_GROUP + 1 + number
+							    : from->group,
+			.weight = from->weight,
+		};
+		memcpy(to->name, from->name, sizeof(to->name));
+	}
+	return 0;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
+}
+
+static int own_source(struct config_reader *reader, const struct config *config, unsigned generator,
+		      uint16_t id, struct config_owners *owners)
+{
+	const struct config_sources *sources = &config->sources;
+	const uint16_t *found = bsearch(&id, sources->ids, sources->n_ids, sizeof(id), compare_ids);
+	uint16_t *owner = &owners->nodes[found - sources->ids];
+
+	if (*owner)
+		return config_fail(config_at_element(reader, "generators", generator, "ids"),
+				   "source id %u (0x%x) is sent by node %s already", id, id,
+				   config->cluster.nodes[*owner - 1].name);
+	*owner = (uint16_t)(config->cluster.self + 1);
+	return 0;
+}
+
+static int add_sources(struct config_reader *reader, const struct config *config,
+		       struct config_cluster *cluster, struct config_cluster_node *node,
+		       struct config_owners *owners)
+{
+	const struct config_sources *sources = &config->sources;
+
+	for (unsigned i = 0; i < config->n_generators; i++) {
+		const struct config_generator *generator = &config->generators[i];
+		node->load_balancer |= generator->load_balancer_header;
+		const uint16_t *ids = generator->n_ids ? generator->ids : sources->ids;
+		unsigned n_ids = generator->n_ids ? generator->n_ids : sources->n_ids;
+		for (unsigned j = 0; j < n_ids; j++)
+			if (own_source(reader, config, i, ids[j], owners))
+				return -1;
+	}
+	node->first_source = cluster->n_sources;
+	for (unsigned i = 0; i < sources->n_ids; i++)
+		if (owners->nodes[i] == config->cluster.self + 1)
+			cluster->source_ids[cluster->n_sources++] = sources->ids[i];
+	node->n_sources = cluster->n_sources - node->first_source;
+	return 0;
+}
+
+int config_cluster_add(struct config_reader *reader, const struct config *config,
+		       struct config_cluster *cluster, struct config_owners *owners)
+{
+	struct config_cluster_node *node = &cluster->nodes[config->cluster.self];
+
+	if (config->n_builders == 0 && config->n_generators == 0 && !node->manager)
+		return config_fail(reader,
+				   "neither builders nor generators, and not the manager: there is "
+				   "nothing to do");
+	return check_priorities(reader, config) || add_address(reader, config, cluster, node) ||
+		       add_builders(reader, config, cluster, node) ||
+		       add_sources(reader, config, cluster, node, owners)
+		   ? -1
+		   : 0;
+}
+
+int config_check_cluster(struct config_reader *reader, const struct config_sources *sources,
+			 const struct config_cluster *cluster, const struct config_owners *owners)
+{
+	if (cluster->n_builders == 0)
+		return config_fail(reader, "none of them has a builder");
+	for (unsigned i = 0; cluster->n_sources > 0 && i < sources->n_ids; i++)
+		if (sources->expected[i] && !owners->nodes[i])
+			return config_fail(reader,
+					   "no generator of theirs stands for source id %u (0x%x)",
+					   sources->ids[i], sources->ids[i]);
+	return 0;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The hash by which nodes find out whether they were started with the same configuration. It covers
+// the file with its overrides, save for the keys that concern a node alone (is_local in the key
+// table: memory, lcores, idle, links, event_ring, writers), and the source ids, which may be those
+// of a source map. The order of keys and the white space do not matter.
+#include <string.h>
+
+#include "config/internal.h"
+
+#define FNV_OFFSET 0xcbf29ce484222325ULL
+#define FNV_PRIME  0x100000001b3ULL
+
+static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t length)
+{
+	const unsigned char *byte = bytes;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ byte[i]) * FNV_PRIME;
+	return hash;
+}
+
+static bool is_local(const struct config_object *object, const char *name)
+{
+	for (unsigned i = 0; object && i < object->n_keys; i++)
+		if (strcmp(object->keys[i].name, name) == 0)
+			return object->keys[i].is_local;
+	return false;
+}
+
+static uint64_t hash_value(const cJSON *item, const struct config_object *object);
+
+// The sum does not depend on the order of the members.
+static uint64_t hash_members(const cJSON *json, const struct config_object *object)
+{
+	uint64_t sum = 0;
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, json)
+	{
+		if (is_local(object, item->string))
+			continue;
+		bool has_nodes = object == &config_root && strcmp(item->string, "nodes") == 0;
+		uint64_t value = hash_value(item, has_nodes ? &config_node_object : NULL);
+		uint64_t name = add_bytes(FNV_OFFSET, item->string, strlen(item->string) + 1);
+		sum += add_bytes(name, &value, sizeof(value));
+	}
+	return sum;
+}
+
+// object: of whose keys the item, or each of its elements, is made; NULL if that does not matter.
+static uint64_t hash_value(const cJSON *item, const struct config_object *object)
+{
+	uint64_t hash = FNV_OFFSET, part;
+	const cJSON *element;
+
+	if (cJSON_IsObject(item)) {
+		part = hash_members(item, object);
+		hash = add_bytes(add_bytes(hash, "{", 1), &part, sizeof(part));
+	} else if (cJSON_IsArray(item)) {
+		hash = add_bytes(hash, "[", 1);
+		cJSON_ArrayForEach(element, item)
+		{
+			part = hash_value(element, object);
+			hash = add_bytes(hash, &part, sizeof(part));
+		}
+	} else if (cJSON_IsString(item)) {
+		hash = add_bytes(add_bytes(hash, "\"", 1), item->valuestring,
+				 strlen(item->valuestring));
+	} else if (cJSON_IsNumber(item)) {
+		hash = add_bytes(add_bytes(hash, "#", 1), &item->valuedouble,
+				 sizeof(item->valuedouble));
+	} else {
+		hash = add_bytes(hash, cJSON_IsTrue(item) ? "t" : "f", 1);
+	}
+	return hash;
+}
+
+uint64_t config_hash(const cJSON *root, const struct config_sources *sources)
+{
+	uint64_t hash = hash_value(root, &config_root);
+
+	return add_bytes(hash, sources->ids, sources->n_ids * sizeof(sources->ids[0]));
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Keys of what stands for readout boards.
+#include "config/key_macros.h"
+
+// clang-format off
+
+static const struct config_key size_keys[] = {
+	{ .name = "law", WORDS("fixed", "gaussian", "lhcb"), FIELD(config_generator, size_law),
+	  .standard = "fixed",
+	  .help = "fixed: every fragment has mean bytes; gaussian: mean and sigma, cut at 0 and "
+		  "maximum; lhcb: the measured profile of each subdetector." },
+	{ .name = "mean", WHOLE(SIZE), RANGE(0, 65535), FIELD(config_generator, size_mean),
+	  .standard = "100",
+	  .help = "Mean size of a fragment." },
+	{ .name = "sigma", WHOLE(SIZE), RANGE(0, 65535), FIELD(config_generator, size_sigma),
+	  .standard = "20",
+	  .help = "Width of the distribution, of law gaussian." },
+	{ .name = "maximum", WHOLE(SIZE), RANGE(0, 65535), FIELD(config_generator, size_maximum),
+	  .standard = "240",
+	  .help = "Largest fragment, of law gaussian." },
+};
+static OBJECT(size, size_keys);
+
+static const struct config_key destination_keys[] = {
+	{ .name = "address", .type = CONFIG_TYPE_IPV4,
+	  FIELD(config_generator, destination_address), .standard = "10.0.0.1",
+	  .help = "IPv4 address that segments are sent to." },
+	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(config_generator, destination_mac),
+	  .presence = offsetof(struct config_generator, has_destination_mac),
+	  .help = "Ethernet address that segments are sent to; without it ARP asks for it." },
+};
+static OBJECT(destination, destination_keys);
+
+static const struct config_key fault_keys[] = {
+	{ .name = "loss", .type = CONFIG_TYPE_REAL, RANGE(0, 1), FIELD(config_faults, loss),
+	  .standard = "0",
+	  .help = "Probability that a segment is not sent." },
+	{ .name = "duplicate", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
+	  FIELD(config_faults, duplicate), .standard = "0",
+	  .help = "Probability that a segment is sent twice." },
+	{ .name = "corrupt", .type = CONFIG_TYPE_REAL, RANGE(0, 1), FIELD(config_faults, corrupt),
+	  .standard = "0",
+	  .help = "Probability that one byte of a segment's payload is changed." },
+	{ .name = "reorder_window", WHOLE(COUNT), RANGE(0, CONFIG_MAX_REORDER),
+	  FIELD(config_faults, reorder_window), .standard = "0",
+	  .help = "Segments are shuffled over this many; 0 or 1: not at all." },
+	{ .name = "silent_source", WHOLE(COUNT), RANGE(0, 65535),
+	  FIELD(config_faults, silent_source),
+	  .presence = offsetof(struct config_faults, has_silent_source),
+	  .help = "Id of a source that never sends." },
+	{ .name = "late_source", WHOLE(COUNT), RANGE(0, 65535), FIELD(config_faults, late_source),
+	  .presence = offsetof(struct config_faults, has_late_source),
+	  .help = "Id of a source that sends late_delay after the others." },
+	{ .name = "late_delay", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_faults, late_delay_ns),
+	  .standard = "0",
+	  .help = "How late the late source is." },
+};
+static OBJECT(faults, fault_keys);
+
+static const struct config_key generator_keys[] = {
+	{ .name = "name", ROLE_NAME, FIELD(config_generator, name), .required = true,
+	  .help = "What roles and telemetry call the generator." },
+	{ .name = "port", NAME, FIELD(config_generator, port), .required = true,
+	  .help = "Name of the port that it sends from." },
+	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce"),
+	  FIELD(config_generator, kind),
+	  .standard = "synthetic",
+	  .help = "synthetic: made up by a size law; mdf: events of an MDF file, packed anew; mfp: "
+		  "MFPs of a file; pcap: packets of a capture, as they are; roce: messages of a "
+		  "capture of RoCE, over connections of their own." },
+	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),
+	  .help = "The file of kinds mdf, mfp, pcap and roce." },
+	{ .name = "ids", .type = CONFIG_TYPE_IDS, ELEMENTS(config_generator, ids),
+	  RANGE(1, EVB_MAX_SOURCES),
+	  .help = "Those among sources.ids that it stands for. Without it: all." },
+	{ .name = "rate", .type = CONFIG_TYPE_REAL, .units = UNITS_FREQUENCY,
+	  RANGE(0, 1000000000), FIELD(config_generator, rate), .standard = "0",
+	  .help = "Built events (MEPs) a second; 0: as fast as possible." },
+	{ .name = "speed", .type = CONFIG_TYPE_REAL, RANGE(0, 1000000),
+	  FIELD(config_generator, speed), .standard = "1",
+	  .help = "Of kinds pcap and roce: factor on the captured speed; 0: as fast as possible." },
+	{ .name = "events", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_generator, events),
+	  .standard = "0",
+	  .help = "MFPs that each source sends before the end of run; 0: no end." },
+	{ .name = "first_event", WHOLE(COUNT), RANGE(0, UINT64_MAX - 1),
+	  FIELD(config_generator, first_event), .standard = "0",
+	  .help = "Event id of the first fragment." },
+	{ .name = "size", NESTED(size),
+	  .help = "Sizes of the fragments of kind synthetic." },
+	{ .name = "variants", WHOLE(COUNT), RANGE(1, 1024), FIELD(config_generator, variants),
+	  .standard = "4",
+	  .help = "Different MFPs that are made for each source before the run and sent in turn." },
+	{ .name = "seed", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_generator, seed),
+	  .standard = "1",
+	  .help = "Seed of sizes, contents and faults." },
+	{ .name = "destination", NESTED(destination),
+	  .help = "Where segments are sent; on a node of a system the grants say it." },
+	{ .name = "load_balancer_header", .type = CONFIG_TYPE_BOOLEAN,
+	  FIELD(config_generator, load_balancer_header), .standard = "false",
+	  .help = "Whether segments carry the header of the EJFAT load balancer." },
+	{ .name = "faults", NESTED(faults), .offset = offsetof(struct config_generator, faults),
+	  .help = "Faults on demand; probabilities are those of each segment." },
+};
+OBJECT(config_generator_object, generator_keys);

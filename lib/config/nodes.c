@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A file for a whole system: the nodes in it. What the file says for all stands in a struct config
+// of its own; for each node this is copied, the node's own keys are put in the place of the file's,
+// and the outcome is checked as any appliance's.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/cluster.h"
+
+struct system {
+	const cJSON *nodes;
+	struct config *common; // what the file says for all; its cluster grows node by node
+	struct config *node;   // the one at hand
+	struct config_owners *owners;
+};
+
+// Name and manager of a node.
+static int read_head(struct config_reader *reader, const cJSON *json,
+		     struct config_cluster_node *node)
+{
+	const cJSON *items[CONFIG_KEYS_MAXIMUM];
+
+	if (!cJSON_IsObject(json))
+		return config_fail_type(reader, "an object", json);
+	if (config_match_keys(reader, &config_node_object, json, items))
+		return -1;
+	for (unsigned i = 0; i < config_node_object.n_keys; i++) {
+		const struct config_key *key = &config_node_object.keys[i];
+		if (key->as_root)
+			continue;
+		size_t length = config_path_key(reader, key->name);
+		if (!items[i] && key->required)
+			return config_fail(reader, "required, but missing");
+		if (config_read_key(reader, key, items[i], node))
+			return -1;
+		config_path_leave(reader, length);
+	}
+	return 0;
+}
+
+static int check_head(struct config_reader *reader, const struct config_cluster *cluster,
+		      unsigned index)
+{
+	const struct config_cluster_node *nodes = cluster->nodes;
+
+	for (unsigned i = 0; i < index; i++) {
+		if (strcmp(nodes[i].name, nodes[index].name) == 0) {
+			config_path_key(reader, "name");
+			return config_fail(reader, "\"%s\" is the name of nodes[%u] already",
+					   nodes[i].name, i);
+		}
+		if (nodes[i].manager && nodes[index].manager) {
+			config_path_key(reader, "manager");
+			return config_fail(reader, "node %s is the manager already", nodes[i].name);
+		}
+	}
+	return 0;
+}
+
+static int read_heads(struct config_reader *reader, struct system *system)
+{
+	struct config_cluster *cluster = &system->common->cluster;
+	bool has_manager = false;
+	const cJSON *json;
+
+	if (!cJSON_IsArray(system->nodes))
+		return config_fail_type(reader, "a list of objects", system->nodes);
+	cJSON_ArrayForEach(json, system->nodes)
+	{
+		unsigned index = cluster->n_nodes;
+		if (index == EVB_MAX_NODES)
+			return config_fail(reader, "more than %u elements", EVB_MAX_NODES);
+		size_t length = config_path_index(reader, index);
+		if (read_head(reader, json, &cluster->nodes[index]) ||
+		    check_head(reader, cluster, index))
+			return -1;
+		config_path_leave(reader, length);
+		if (cluster->nodes[index].manager) {
+			cluster->manager = index;
+			has_manager = true;
+		}
+		cluster->n_nodes++;
+	}
+	if (cluster->n_nodes == 0)
+		return config_fail(reader, "at least one element is needed");
+	if (!has_manager)
+		return config_fail(reader, "none of them is the manager");
+	return 0;
+}
+
+// Takes back what the file says for a key.
+static void clear(const struct config_key *key, struct config *config)
+{
+	size_t n_elements = key->count ? key->maximum : 1;
+
+	memset((char *)config + key->offset, 0, n_elements * key->width);
+	if (key->count)
+		memset((char *)config + key->count, 0, sizeof(unsigned));
+}
+
+static int read_own_keys(struct config_reader *reader, const cJSON *json, struct config *config)
+{
+	const cJSON *items[CONFIG_KEYS_MAXIMUM];
+
+	if (config_match_keys(reader, &config_node_object, json, items))
+		return -1;
+	for (unsigned i = 0; i < config_node_object.n_keys; i++) {
+		const struct config_key *key = &config_node_object.keys[i];
+		if (!key->as_root || !items[i])
+			continue;
+		size_t length = config_path_key(reader, key->name);
+		clear(key, config);
+		if (config_read_key(reader, key, items[i], config))
+			return -1;
+		config_path_leave(reader, length);
+	}
+	if (config->n_ports > 0)
+		return 0;
+	config_path_key(reader, "ports");
+	return config_fail(reader, "required, but missing");
+}
+
+// The appliance of a node is called SYSTEM-NODE.
+static int make_name(struct config_reader *reader, struct config *config, const char *node)
+{
+	char name[2 * EVB_NAME_SIZE];
+
+	snprintf(name, sizeof(name), "%s-%s", config->name, node);
+	if (strlen(name) >= sizeof(config->name)) {
+		config_path_key(reader, "name");
+		return config_fail(reader,
+				   "\"%s\", behind the name of the system, has %zu characters, at "
+				   "most %zu are allowed",
+				   name, strlen(name), sizeof(config->name) - 1);
+	}
+	strcpy(config->name, name);
+	return 0;
+}
+
+static int read_node(struct config_reader *reader, struct system *system, unsigned index)
+{
+	const cJSON *json = cJSON_GetArrayItem(system->nodes, (int)index);
+	struct config *node = system->node;
+
+	memcpy(node, system->common, sizeof(*node));
+	node->cluster.self = index;
+	reader->node = json;
+	reader->node_index = index;
+	reader->node_name = node->cluster.nodes[index].name;
+	size_t length = config_path_index(reader, index);
+	if (make_name(reader, node, node->cluster.nodes[index].name) ||
+	    read_own_keys(reader, json, node) || config_check(reader, node) ||
+	    config_cluster_add(reader, node, &system->common->cluster, system->owners))
+		return -1;
+	config_path_leave(reader, length);
+	reader->node = NULL;
+	return 0;
+}
+
+static int fail_choice(struct config_reader *reader, const struct config_cluster *cluster,
+		       const char *name)
+{
+	char names[160] = "";
+
+	for (unsigned i = 0; i < cluster->n_nodes; i++) {
+		size_t used = strlen(names);
+		bool fits =
+		    used + strlen(cluster->nodes[i].name) + sizeof(", , ...") <= sizeof(names);
+		snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "",
+			 fits ? cluster->nodes[i].name : "...");
+		if (!fits)
+			break;
+	}
+	if (name)
+		return config_fail(reader, "none is called %s, there are %s", quote(name).text,
+				   names);
+	return config_fail(reader, "choose one with --node: %s", names);
+}
+
+// The number of the node that is asked for; that of none if there is no such node.
+static unsigned choose(const struct config_cluster *cluster, const char *name)
+{
+	unsigned index = 0;
+
+	if (!name)
+		return cluster->n_nodes == 1 ? 0 : cluster->n_nodes;
+	if (strcmp(name, CONFIG_MANAGER_NODE) == 0)
+		return cluster->manager;
+	while (index < cluster->n_nodes && strcmp(cluster->nodes[index].name, name) != 0)
+		index++;
+	return index;
+}
+
+static int read_all(struct config_reader *reader, struct system *system, const char *name,
+		    struct config *config)
+{
+	struct config_cluster *cluster = &system->common->cluster;
+
+	if (read_heads(reader, system) || config_check_event_manager(reader, system->common))
+		return -1;
+	unsigned chosen = choose(cluster, name);
+	for (unsigned i = 0; i < cluster->n_nodes; i++) {
+		if (read_node(reader, system, i))
+			return -1;
+		if (i == chosen)
+			memcpy(config, system->node, sizeof(*config));
+	}
+	if (config_check_cluster(reader, &system->node->sources, cluster, system->owners))
+		return -1;
+	// Whoever names no node, or a wrong one, is told so when all are known to be right.
+	if (chosen == cluster->n_nodes)
+		return fail_choice(reader, cluster, name);
+	config->cluster = *cluster;
+	config->cluster.self = chosen;
+	return 0;
+}
+
+int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const char *name,
+		      struct config *config)
+{
+	struct system system = {
+		.nodes = nodes,
+		.common = malloc(sizeof(*config)),
+		.node = malloc(sizeof(*config)),
+		.owners = calloc(1, sizeof(*system.owners)),
+	};
+	size_t length = config_path_key(reader, "nodes");
+	int result = -1;
+
+	if (system.common && system.node && system.owners) {
+		memcpy(system.common, config, sizeof(*config));
+		result = read_all(reader, &system, name, config);
+	} else {
+		config_fail(reader, "out of memory");
+	}
+	free(system.common);
+	free(system.node);
+	free(system.owners);
+	if (result == 0)
+		config_path_leave(reader, length);
+	return result;
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Reads single values: numbers, quantities, words, names, addresses, options.
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/internal.h"
+
+static void *field(const struct config_key *key, void *base)
+{
+	return (char *)base + key->offset;
+}
+
+static void mark_present(const struct config_key *key, void *base)
+{
+	if (key->presence)
+		*((bool *)base + key->presence) = true;
+}
+
+static void store_count(const struct config_key *key, unsigned count, void *base)
+{
+	memcpy((char *)base + key->count, &count, sizeof(count));
+}
+
+static int read_boolean(struct config_reader *reader, const struct config_key *key,
+			const cJSON *item, void *base)
+{
+	bool value = cJSON_IsTrue(item);
+
+	if (!cJSON_IsBool(item))
+		return config_fail_type(reader, "true or false", item);
+	memcpy(field(key, base), &value, sizeof(value));
+	return 0;
+}
+
+struct shown_number {
+	char text[40];
+};
+
+static struct shown_number show_number(double number)
+{
+	struct shown_number shown;
+
+	snprintf(shown.text, sizeof(shown.text), "%.15g", number);
+	return shown;
+}
+
+static int fail_range(struct config_reader *reader, const struct config_key *key, const cJSON *item)
+{
+	char minimum[UNITS_TEXT_SIZE], maximum[UNITS_TEXT_SIZE], hint[64] = "";
+	struct shown_number number = show_number(item->valuedouble);
+
+	units_format(key->units, key->minimum, minimum);
+	units_format(key->units, key->maximum, maximum);
+	if (cJSON_IsString(item))
+		return config_fail(reader, "%s is out of range %s..%s",
+				   quote(item->valuestring).text, minimum, maximum);
+	if (key->units == UNITS_TIME)
+		snprintf(hint, sizeof(hint), " (a number without a unit is in %s)",
+			 units_base(key->units));
+	return config_fail(reader, "%s is out of range %s..%s%s", number.text, minimum, maximum,
+			   hint);
+}
+
+static int read_exact_number(struct config_reader *reader, const struct config_key *key,
+			     const cJSON *item, uint64_t *value)
+{
+	double number = item->valuedouble;
+
+	if (number < 0)
+		return fail_range(reader, key, item);
+	if (number > (double)CONFIG_EXACT_MAXIMUM) {
+		if (number > (double)key->maximum)
+			return fail_range(reader, key, item);
+		return config_fail(reader,
+				   "numbers above %llu lose digits in JSON, write it as a string",
+				   CONFIG_EXACT_MAXIMUM);
+	}
+	if (number != floor(number))
+		return config_fail(reader, "%s is not a whole number", show_number(number).text);
+	*value = (uint64_t)number;
+	return 0;
+}
+
+static void store_whole(const struct config_key *key, uint64_t value, void *base)
+{
+	uint8_t value8 = (uint8_t)value;
+	uint16_t value16 = (uint16_t)value;
+	uint32_t value32 = (uint32_t)value;
+	const void *sized = &value;
+
+	if (key->width == sizeof(value8))
+		sized = &value8;
+	else if (key->width == sizeof(value16))
+		sized = &value16;
+	else if (key->width == sizeof(value32))
+		sized = &value32;
+	memcpy(field(key, base), sized, key->width);
+}
+
+static int fail_whole_type(struct config_reader *reader, const struct config_key *key,
+			   const cJSON *item)
+{
+	char expected[64];
+
+	snprintf(expected, sizeof(expected), "%sa whole number%s",
+		 key->or_auto ? "\"auto\" or " : "",
+		 key->units == UNITS_COUNT ? "" : " or a string with a unit");
+	return config_fail_type(reader, expected, item);
+}
+
+static int read_whole(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		      void *base)
+{
+	char error[UNITS_ERROR_SIZE];
+	uint64_t value;
+
+	if (key->or_auto && cJSON_IsString(item) && strcmp(item->valuestring, "auto") == 0) {
+		store_whole(key, key->automatic, base);
+		return 0;
+	}
+	if (cJSON_IsNumber(item)) {
+		if (read_exact_number(reader, key, item, &value))
+			return -1;
+	} else if (!cJSON_IsString(item)) {
+		return fail_whole_type(reader, key, item);
+	} else if (units_parse(key->units, item->valuestring, &value, error)) {
+		return config_fail(reader, "%s", error);
+	}
+	if (value < key->minimum || value > key->maximum)
+		return fail_range(reader, key, item);
+	if (key->power_of_two && (value & (value - 1)))
+		return config_fail(reader, "%" PRIu64 " is not a power of two", value);
+	store_whole(key, value, base);
+	mark_present(key, base);
+	return 0;
+}
+
+static int read_real(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		     void *base)
+{
+	char error[UNITS_ERROR_SIZE];
+	double value = item->valuedouble;
+
+	if (cJSON_IsString(item) && key->units != UNITS_COUNT) {
+		if (units_parse_real(key->units, item->valuestring, &value, error))
+			return config_fail(reader, "%s", error);
+	} else if (!cJSON_IsNumber(item)) {
+		return config_fail_type(
+		    reader,
+		    key->units == UNITS_COUNT ? "a number" : "a number or a string with a unit",
+		    item);
+	}
+	if (!(value >= (double)key->minimum && value <= (double)key->maximum))
+		return fail_range(reader, key, item);
+	memcpy(field(key, base), &value, sizeof(value));
+	return 0;
+}
+
+static int read_word(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		     void *base)
+{
+	char known[128] = "";
+
+	for (unsigned i = 0; key->words[i]; i++) {
+		if (cJSON_IsString(item) && strcmp(item->valuestring, key->words[i]) == 0) {
+			store_whole(key, i, base);
+			return 0;
+		}
+		size_t used = strlen(known);
+		snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", key->words[i]);
+	}
+	if (!cJSON_IsString(item)) {
+		char expected[160];
+		snprintf(expected, sizeof(expected), "one of %s", known);
+		return config_fail_type(reader, expected, item);
+	}
+	return config_fail(reader, "%s is none of %s", quote(item->valuestring).text, known);
+}
+
+// Reads a name, also as an element of a list; those of roles have points in them.
+static int read_name(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		     char *name)
+{
+	bool is_role = key->type == CONFIG_TYPE_ROLES;
+	bool is_list = is_role || key->type == CONFIG_TYPE_NAMES;
+	size_t maximum = is_list ? EVB_NAME_SIZE - 1 : (size_t)key->maximum;
+
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, is_role ? "the name of a role" : "a name", item);
+	const char *text = item->valuestring;
+	size_t length = strlen(text);
+	for (size_t i = 0; i < length; i++)
+		if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
+			    text[i]) &&
+		    !(is_role && text[i] == '.'))
+			return config_fail(reader, "%s has a character outside A-Z a-z 0-9 _ -%s",
+					   quote(text).text, is_role ? " ." : "");
+	if (length == 0)
+		return config_fail(reader, "must not be empty");
+	if (length > maximum)
+		return config_fail(reader, "%s has %zu characters, at most %zu are allowed",
+				   quote(text).text, length, maximum);
+	memcpy(name, text, length + 1);
+	return 0;
+}
+
+static int read_names(struct config_reader *reader, const struct config_key *key, const cJSON *json,
+		      void *base)
+{
+	char(*names)[EVB_NAME_SIZE] = field(key, base);
+	unsigned n_names = 0;
+	const cJSON *item;
+
+	if (!cJSON_IsArray(json))
+		return config_fail_type(reader, "a list of names", json);
+	cJSON_ArrayForEach(item, json)
+	{
+		if (n_names == key->maximum)
+			return config_fail(reader, "more than %u elements", (unsigned)key->maximum);
+		size_t length = config_path_index(reader, n_names);
+		if (read_name(reader, key, item, names[n_names]))
+			return -1;
+		for (unsigned i = 0; i < n_names; i++)
+			if (strcmp(names[i], names[n_names]) == 0)
+				return config_fail(reader, "\"%s\" is given twice", names[i]);
+		config_path_leave(reader, length);
+		n_names++;
+	}
+	if (n_names < key->minimum)
+		return config_fail(reader, "at least one element is needed");
+	store_count(key, n_names, base);
+	return 0;
+}
+
+static bool has_control_character(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			return true;
+	return false;
+}
+
+static int read_text(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		     char *target)
+{
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, "a string", item);
+	size_t length = strlen(item->valuestring);
+	if (length < key->minimum)
+		return config_fail(reader, "must not be empty");
+	if (length > key->maximum)
+		return config_fail(reader, "%zu bytes long, at most %u are allowed", length,
+				   (unsigned)key->maximum);
+	if (has_control_character(item->valuestring))
+		return config_fail(reader, "%s has a control character",
+				   quote(item->valuestring).text);
+	memcpy(target, item->valuestring, length + 1);
+	return 0;
+}
+
+static int fail_ipv4(struct config_reader *reader, const struct config_key *key, const char *text)
+{
+	return config_fail(reader, "%s is not an IPv4 address such as \"10.0.0.1%s\"",
+			   quote(text).text, key->prefix ? "/24" : "");
+}
+
+static int read_ipv4(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		     void *base)
+{
+	char digits[INET_ADDRSTRLEN];
+	uint8_t prefix_length = 32;
+	struct in_addr address;
+
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, "an IPv4 address", item);
+	const char *text = item->valuestring;
+	size_t length = strcspn(text, key->prefix ? "/" : "");
+	if (length >= sizeof(digits))
+		return fail_ipv4(reader, key, text);
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+	if (inet_pton(AF_INET, digits, &address) != 1)
+		return fail_ipv4(reader, key, text);
+	if (text[length] == '/') {
+		const char *prefix = text + length + 1;
+		size_t n_digits = strspn(prefix, "0123456789");
+		if (n_digits < 1 || n_digits > 2 || prefix[n_digits] || atoi(prefix) > 32 ||
+		    (n_digits == 2 && prefix[0] == '0'))
+			return fail_ipv4(reader, key, text);
+		prefix_length = (uint8_t)atoi(prefix);
+	}
+	store_whole(key, ntohl(address.s_addr), base);
+	if (key->prefix)
+		*((uint8_t *)base + key->prefix) = prefix_length;
+	mark_present(key, base);
+	return 0;
+}
+
+static int read_ip(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		   void *base)
+{
+	const char *what =
+	    key->type == CONFIG_TYPE_IP ? "an IPv4 or IPv6 address" : "an IPv6 address";
+	uint8_t *address = field(key, base);
+
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, what, item);
+	if (inet_pton(AF_INET6, item->valuestring, address) != 1) {
+		memset(address, 0, 16);
+		if (key->type != CONFIG_TYPE_IP ||
+		    inet_pton(AF_INET, item->valuestring, address + 12) != 1)
+			return config_fail(reader, "%s is not %s such as \"%sfd00::1\"",
+					   quote(item->valuestring).text, what,
+					   key->type == CONFIG_TYPE_IP ? "10.0.0.1\" or \"" : "");
+		address[10] = address[11] = 0xff;
+	}
+	mark_present(key, base);
+	return 0;
+}
+
+static int read_mac(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		    void *base)
+{
+	const char *hexadecimal = "0123456789abcdefABCDEF";
+	uint8_t *mac = field(key, base);
+
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, "an Ethernet address", item);
+	const char *text = item->valuestring;
+	bool is_mac = strlen(text) == 17;
+	for (unsigned i = 0; is_mac && i < 6; i++) {
+		is_mac = strspn(text + 3 * i, hexadecimal) == 2 &&
+			 text[3 * i + 2] == (i < 5 ? ':' : '\0');
+		if (is_mac)
+			mac[i] = (uint8_t)strtoul(text + 3 * i, NULL, 16);
+	}
+	if (!is_mac)
+		return config_fail(reader,
+				   "%s is not an Ethernet address such as \"02:00:00:00:00:01\"",
+				   quote(text).text);
+	mark_present(key, base);
+	return 0;
+}
+
+// One option: its value is a string, or a whole number, which drivers take as digits.
+static int read_option(struct config_reader *reader, const cJSON *item,
+		       struct config_option *option)
+{
+	static const struct config_key name_key = { .type = CONFIG_TYPE_NAME,
+						    .maximum = EVB_NAME_SIZE - 1 };
+	static const struct config_key value_key = { .type = CONFIG_TYPE_TEXT,
+						     .maximum = EVB_PATH_SIZE - 1 };
+	cJSON name = { .type = cJSON_String, .valuestring = item->string };
+
+	if (read_name(reader, &name_key, &name, option->name))
+		return -1;
+	if (!cJSON_IsNumber(item))
+		return read_text(reader, &value_key, item, option->value);
+	double number = item->valuedouble;
+	if (number != floor(number) || fabs(number) > (double)CONFIG_EXACT_MAXIMUM)
+		return config_fail(reader, "%s is not a whole number, write it as a string",
+				   show_number(number).text);
+	snprintf(option->value, sizeof(option->value), "%" PRId64, (int64_t)number);
+	return 0;
+}
+
+static int read_options(struct config_reader *reader, const struct config_key *key,
+			const cJSON *json, void *base)
+{
+	struct config_option *options = field(key, base);
+	unsigned n_options = 0;
+	const cJSON *item;
+
+	if (!cJSON_IsObject(json))
+		return config_fail_type(reader, "an object of names and values", json);
+	cJSON_ArrayForEach(item, json)
+	{
+		if (n_options == key->maximum)
+			return config_fail(reader, "more than %u options", (unsigned)key->maximum);
+		size_t length = config_path_key(reader, item->string);
+		if (read_option(reader, item, &options[n_options]))
+			return -1;
+		for (unsigned i = 0; i < n_options; i++)
+			if (strcmp(options[i].name, options[n_options].name) == 0)
+				return config_fail(reader, "key is given twice");
+		config_path_leave(reader, length);
+		n_options++;
+	}
+	store_count(key, n_options, base);
+	return 0;
+}
+
+int config_read_value(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		      void *base)
+{
+	switch (key->type) {
+	case CONFIG_TYPE_BOOLEAN:
+		return read_boolean(reader, key, item, base);
+	case CONFIG_TYPE_WHOLE:
+		return read_whole(reader, key, item, base);
+	case CONFIG_TYPE_REAL:
+		return read_real(reader, key, item, base);
+	case CONFIG_TYPE_WORD:
+		return read_word(reader, key, item, base);
+	case CONFIG_TYPE_NAME:
+		return read_name(reader, key, item, field(key, base));
+	case CONFIG_TYPE_TEXT:
+		return read_text(reader, key, item, field(key, base));
+	case CONFIG_TYPE_IPV4:
+		return read_ipv4(reader, key, item, base);
+	case CONFIG_TYPE_IPV6:
+	case CONFIG_TYPE_IP:
+		return read_ip(reader, key, item, base);
+	case CONFIG_TYPE_MAC:
+		return read_mac(reader, key, item, base);
+	case CONFIG_TYPE_IDS:
+	case CONFIG_TYPE_OWN_IDS:
+	case CONFIG_TYPE_EXPECTED:
+		return config_read_ids(reader, key, item, base);
+	case CONFIG_TYPE_NAMES:
+	case CONFIG_TYPE_ROLES:
+		return read_names(reader, key, item, base);
+	case CONFIG_TYPE_OPTIONS:
+		return read_options(reader, key, item, base);
+	case CONFIG_TYPE_IGNORED:
+		return cJSON_IsString(item) ? 0 : config_fail_type(reader, "a string", item);
+	case CONFIG_TYPE_OBJECT:
+	case CONFIG_TYPE_LIST:
+	case CONFIG_TYPE_LIST_OR_AUTO:
+	case CONFIG_TYPE_NODES:
+		break;
+	}
+	return config_fail(reader, "cannot be read");
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// From metric tables to DPDK's telemetry data. Telemetry threads.
+//
+// Functions that return a size return how many bytes they add to the answer, at most.
+#pragma once
+
+#include <stdbool.h>
+
+#include <rte_telemetry.h>
+
+#include "base/histogram.h"
+#include "telemetry/group.h"
+
+// Adds the keys of a table, read from `base`, to a started dictionary.
+size_t telemetry_add_table(struct rte_tel_data *data, const struct metric *table, const void *base);
+
+// Adds all that is known of thing `index` to a started dictionary. histograms: latencies not only
+// as quantiles, but also as dictionaries NAME_ns.
+size_t telemetry_add_thing(struct rte_tel_data *data, const struct appliance *appliance,
+			   const struct telemetry_group *group, unsigned index, bool histograms);
+
+// Adds a histogram to a started dictionary: le_1, le_2, le_4, ... nanoseconds, cumulative.
+size_t telemetry_add_histogram(struct rte_tel_data *data, const char *name,
+			       const struct histogram *histogram);
+
+// Makes the answer {"error": ...}, the rest of which is like printf's.
+void telemetry_set_error(struct rte_tel_data *data, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

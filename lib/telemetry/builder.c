@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include "builder/assembly.h"
+#include "builder/builder_role.h"
+
+struct builder_view {
+	const char *name, *ring;
+	uint64_t hugepages, slots, slot_bytes, slots_free, events_open, events_held;
+};
+
+struct consumers_view {
+	struct evring_group_state state;
+	const char *name;
+	uint64_t configured, members;
+};
+
+static const struct metric builder_metrics[] = {
+	TEXT("name", builder_view, name, "name of the builder"),
+	TEXT("ring", builder_view, ring, "file of the builder's event ring"),
+	GAUGE("hugepages", builder_view, hugepages, NONE,
+	      "1 if the event ring lies on hugepages, else 0"),
+	GAUGE("slots", builder_view, slots, NONE, "slots of the event ring"),
+	GAUGE("slot_bytes", builder_view, slot_bytes, BYTES, "size of a slot"),
+	GAUGE("slots_free", builder_view, slots_free, NONE,
+	      "slots that neither the builder nor consumers use"),
+	GAUGE("events_open", builder_view, events_open, NONE, "events that are being built now"),
+	GAUGE("events_held", builder_view, events_held, NONE,
+	      "events published and not yet released by all groups of consumers"),
+	{ 0 },
+};
+
+static const struct metric assembly_metrics[] = {
+	COUNTER("segments_received", assembly_counters, segments, NONE,
+		"segments taken from the builder's links"),
+	COUNTER("segments_placed", assembly_counters, placed, NONE,
+		"segments copied to their slot"),
+	COUNTER("segments_placed_bytes", assembly_counters, placed_bytes, BYTES,
+		"payload of the segments copied to their slot"),
+	CAUSES("segment_drop", assembly_counters, drops, metric_segment_causes,
+	       "segments dropped, by cause"),
+	COUNTER("events_opened", assembly_counters, events_opened, NONE,
+		"events that got a slot, ends of run included"),
+	COUNTER("events_complete", assembly_counters, events_complete, NONE,
+		"events published with the blocks of all sources"),
+	COUNTER("events_incomplete", assembly_counters, events_incomplete, NONE,
+		"events published with flags: something is missing or malformed"),
+	COUNTER("events_discarded", assembly_counters, events_discarded, NONE,
+		"incomplete events that were not published"),
+	COUNTER("events_flushed", assembly_counters, events_flushed, NONE,
+		"incomplete and discarded events that the end of the run closed"),
+	COUNTER("events_overtaken", assembly_counters, events_overtaken, NONE,
+		"incomplete and discarded events closed early, for their slot was needed"),
+	COUNTER("events_withdrawn", assembly_counters, events_withdrawn, NONE,
+		"complete and incomplete events that were built elsewhere and not published here"),
+	COUNTER("events_repeated", assembly_counters, events_repeated, NONE,
+		"events published that may have been published elsewhere, too"),
+	COUNTER("events_ends_of_run", assembly_counters, ends_of_run, NONE, "end-of-run events"),
+	COUNTER("blocks_whole", assembly_counters, blocks_whole, NONE,
+		"blocks (MFPs) that arrived whole"),
+	COUNTER("blocks_malformed", assembly_counters, blocks_malformed, NONE,
+		"blocks that arrived whole and are no valid MFP"),
+	COUNTER("blocks_missing", assembly_counters, blocks_missing, NONE,
+		"blocks that were not whole when their event was closed"),
+	COUNTER("bytes_built", assembly_counters, bytes_built, BYTES,
+		"bytes of published events (MEPs)"),
+	{ 0 },
+};
+
+static const struct metric latency_metrics[] = {
+	LATENCY("latency_complete", assembly_latency, complete,
+		"time from the first segment of an event to its completion, of complete events"),
+	LATENCY("latency_released", assembly_latency, released,
+		"time from the first segment of an event to its release by all consumers"),
+	{ 0 },
+};
+
+static const struct metric consumers_metrics[] = {
+	TEXT("name", consumers_view, name, "name of the group of consumers"),
+	GAUGE("configured", consumers_view, configured, NONE,
+	      "1 if the configuration names the group, 0 if a consumer made it"),
+	GAUGE("members", consumers_view, members, NONE, "consumers in the group now"),
+	GAUGE("lag", consumers_view, state.lag, NONE,
+	      "events published and not yet taken by a member of the group"),
+	COUNTER("delivered", consumers_view, state.delivered, NONE,
+		"events taken by members of the group"),
+	COUNTER("released", consumers_view, state.released, NONE,
+		"events released by members of the group"),
+	COUNTER("regained", consumers_view, state.regained, NONE,
+		"events taken back from members of the group that died"),
+	{ 0 },
+};
+
+static unsigned count_builders(const struct appliance *appliance)
+{
+	return appliance->config->n_builders;
+}
+
+static const char *name_of_builder(const struct appliance *appliance, unsigned index)
+{
+	return appliance->config->builders[index].name;
+}
+
+static void view_builder(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct builder_view view;
+	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_BUILDER, index);
+	const struct assembly *assembly = builder_role_assembly(role);
+	const struct evring *ring = appliance->rings[index];
+
+	view = (struct builder_view){
+		.name = appliance->config->builders[index].name,
+		.ring = evring_path(ring),
+		.hugepages = evring_on_hugepages(ring),
+		.slots = evring_slots(ring),
+		.slot_bytes = evring_slot_size(ring),
+		.slots_free = assembly_free_slots(assembly),
+		.events_open = assembly_open_events(assembly),
+		.events_held = evring_outstanding(ring),
+	};
+	bases[0] = &view;
+	bases[1] = assembly_counters(assembly);
+	bases[2] = assembly_latency(assembly);
+}
+
+static const void *view_consumers(const struct appliance *appliance, unsigned index, unsigned n)
+{
+	static _Thread_local struct consumers_view view;
+
+	if (!evring_group(appliance->rings[index], n, &view.state))
+		return NULL;
+	view.name = view.state.name;
+	view.configured = view.state.persistent;
+	view.members = view.state.members;
+	return &view;
+}
+
+const struct telemetry_group telemetry_builder = {
+	.name = "builder",
+	.things = "builders",
+	.help = "A builder: slots, events, latency, and the groups of its event ring",
+	.note = "The groups are those of all consumers, `evb record` and writers included. Numbers "
+		"may\n"
+		"be missing between them.",
+	.tables = { builder_metrics, assembly_metrics, latency_metrics },
+	.nested = "group",
+	.nested_table = consumers_metrics,
+	.n_nested = EVRING_MAX_GROUPS,
+	.count = count_builders,
+	.name_of = name_of_builder,
+	.view = view_builder,
+	.view_nested = view_consumers,
+};

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the event manager knows of each builder of the system, of the node that is it.
+#include "telemetry/group.h"
+
+#include <stdio.h>
+
+#include "appliance/cluster_parts.h"
+#include "cluster/manager.h"
+
+#define THOUSANDTHS 1000
+
+struct credits_view {
+	const char *name;
+	uint64_t number, group, registered, excluded, paused;
+	uint64_t slots, free, granted, in_flight, window, rate, rate_share, paused_share,
+	    mean_bytes;
+	uint64_t grants, skips, oldest_event, oldest_ns;
+};
+
+static const struct metric credits_metrics[] = {
+	TEXT("name", credits_view, name, "node and name of the builder"),
+	NUMBER("number", credits_view, number, "number of the builder in the system"),
+	NUMBER("group", credits_view, group, "congestion group of the builder"),
+	GAUGE("registered", credits_view, registered, NONE,
+	      "1 if the builder has registered, else 0"),
+	GAUGE("excluded", credits_view, excluded, NONE, "1 if the builder is excluded, else 0"),
+	GAUGE("paused", credits_view, paused, NONE,
+	      "1 while the builder gets no grants, for its port is paused, else 0"),
+	GAUGE("slots", credits_view, slots, NONE, "slots that the builder has registered"),
+	GAUGE("free", credits_view, free, NONE, "credits of the builder: slots known to be free"),
+	GAUGE("granted", credits_view, granted, NONE, "events in flight to the builder"),
+	GAUGE("in_flight_bytes", credits_view, in_flight, BYTES,
+	      "events in flight to the builder, bytes on the wire as estimated"),
+	GAUGE("window_bytes", credits_view, window, BYTES,
+	      "most bytes in flight to the builder, 0 if not limited"),
+	GAUGE("rate_bytes", credits_view, rate, BYTES,
+	      "rate of grants to the builder, bytes on the wire a second, 0 if not limited"),
+	GAUGE("rate_permille", credits_view, rate_share, NONE,
+	      "rate in thousandths of that without congestion"),
+	GAUGE("paused_permille", credits_view, paused_share, NONE,
+	      "share of the last heartbeat in which the port was paused, in thousandths"),
+	GAUGE("event_bytes", credits_view, mean_bytes, BYTES,
+	      "running mean of the size of the builder's events on the wire"),
+	COUNTER("grants", credits_view, grants, NONE, "events granted to the builder"),
+	COUNTER("skips", credits_view, skips, NONE,
+		"round-robin only: turns of the builder without a grant"),
+	GAUGE("oldest_event", credits_view, oldest_event, NONE,
+	      "number of the builder's oldest event in flight, 0 if there is none"),
+	GAUGE("oldest_ns", credits_view, oldest_ns, NS,
+	      "time since the builder's oldest event in flight was granted, 0 if there is none"),
+	{ 0 },
+};
+
+static const struct cluster_manager *manager_of(const struct appliance *appliance)
+{
+	const struct role *control = appliance_control(appliance);
+
+	return control != NULL ? control_role_manager(control) : NULL;
+}
+
+static unsigned count_credits(const struct appliance *appliance)
+{
+	return manager_of(appliance) != NULL ? appliance->config->cluster.n_builders : 0;
+}
+
+static const char *name_of_credits(const struct appliance *appliance, unsigned index)
+{
+	static _Thread_local char name[2 * EVB_NAME_SIZE];
+	const struct config_cluster *cluster = &appliance->config->cluster;
+
+	snprintf(name, sizeof(name), "%s.%s", cluster->nodes[cluster->builders[index].node].name,
+		 cluster->builders[index].name);
+	return name;
+}
+
+static void view_credits(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct credits_view view;
+	const struct role *control = appliance_control(appliance);
+	const struct sched *sched = cluster_manager_sched(manager_of(appliance));
+	struct sched_builder_view builder = { .oldest_event = SCHED_NEVER };
+	uint64_t now = control_role_now(control);
+
+	if (sched != NULL)
+		sched_view(sched, index, &builder);
+	view = (struct credits_view){
+		.name = name_of_credits(appliance, index),
+		.number = index,
+		.group = appliance->config->cluster.builders[index].group,
+		.registered = builder.registered,
+		.excluded = builder.excluded,
+		.paused = builder.paused,
+		.slots = builder.slots,
+		.free = builder.free,
+		.granted = builder.granted,
+		.in_flight = builder.in_flight_bytes,
+		.window = builder.window,
+		.rate = builder.rate,
+		.rate_share = (uint64_t)(builder.rate_share * THOUSANDTHS),
+		.paused_share = (uint64_t)(builder.paused_share * THOUSANDTHS),
+		.mean_bytes = builder.mean_bytes,
+		.grants = builder.grants,
+		.skips = builder.skips,
+	};
+	if (builder.oldest_event != SCHED_NEVER) {
+		view.oldest_event = builder.oldest_event;
+		view.oldest_ns = now > builder.oldest_since ? now - builder.oldest_since : 0;
+	}
+	bases[0] = &view;
+}
+
+const struct telemetry_group telemetry_credits = {
+	.name = "credits",
+	.things = "builders of the system",
+	.help = "A builder as the event manager knows it: credits, rate, pauses",
+	.note = "Only the node that is the event manager has them.",
+	.tables = { credits_metrics },
+	.count = count_credits,
+	.name_of = name_of_credits,
+	.view = view_credits,
+};

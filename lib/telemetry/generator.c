@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include "tx/pcap_role.h"
+#include "tx/source_role.h"
+
+struct generator_view {
+	const char *name, *kind, *port;
+	uint64_t finished;
+};
+
+static const struct metric generator_metrics[] = {
+	TEXT("name", generator_view, name, "name of the generator"),
+	TEXT("kind", generator_view, kind,
+	     "what the generator sends: synthetic, mdf, mfp, pcap or roce"),
+	TEXT("port", generator_view, port, "port that the generator sends on"),
+	GAUGE("finished", generator_view, finished, NONE, "1 once all is sent, else 0"),
+	{ 0 },
+};
+
+static const struct metric sender_metrics[] = {
+	COUNTER("packets", sender_counters, packets, NONE, "packets handed to the port"),
+	COUNTER("bytes", sender_counters, bytes, BYTES,
+		"bytes of packets handed to the port, without FCS"),
+	COUNTER("lost", sender_counters, lost, NONE, "packets not sent, as a fault on demand"),
+	COUNTER("duplicated", sender_counters, duplicated, NONE,
+		"packets sent twice, as a fault on demand"),
+	COUNTER("corrupted", sender_counters, corrupted, NONE,
+		"packets sent with a changed byte, as a fault on demand"),
+	COUNTER("reordered", sender_counters, reordered, NONE,
+		"packets sent after a later one, as a fault on demand"),
+	{ 0 },
+};
+
+static const struct metric source_role_metrics[] = {
+	COUNTER("events", source_counters, events, NONE,
+		"all but pcap: events sent by all sources of the generator"),
+	COUNTER("blocks", source_counters, blocks, NONE, "all but pcap: blocks (MFPs) sent"),
+	COUNTER("segments", source_counters, segments, NONE, "all but pcap: segments made"),
+	COUNTER("payload_bytes", source_counters, payload_bytes, BYTES,
+		"all but pcap: payload of the segments made"),
+	COUNTER("no_buffer", source_counters, no_buffer, NONE,
+		"all but pcap: polls that found no mbuf, for all were under way"),
+	{ 0 },
+};
+
+static const struct metric pcap_metrics[] = {
+	COUNTER("packets_read", pcap_counters, packets, NONE,
+		"pcap only: packets read from the capture"),
+	COUNTER("oversized", pcap_counters, oversized, NONE,
+		"pcap only: packets not sent, for they exceed the port's MTU"),
+	COUNTER("truncated", pcap_counters, truncated, NONE,
+		"pcap only: packets not sent, for the capture holds only their beginning"),
+	{ 0 },
+};
+
+// Those of a node of a system are readouts.
+static unsigned count_generators(const struct appliance *appliance)
+{
+	return appliance->config->cluster.n_nodes == 0 ? appliance->config->n_generators : 0;
+}
+
+static const char *name_of_generator(const struct appliance *appliance, unsigned index)
+{
+	return appliance->config->generators[index].name;
+}
+
+static void view_generator(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static const char *const kinds[] = {
+		[CONFIG_GENERATOR_SYNTHETIC] = "synthetic",
+		[CONFIG_GENERATOR_MDF] = "mdf",
+		[CONFIG_GENERATOR_MFP] = "mfp",
+		[CONFIG_GENERATOR_PCAP] = "pcap",
+		[CONFIG_GENERATOR_ROCE] = "roce",
+	};
+	static _Thread_local struct generator_view view;
+	const struct config_generator *generator = &appliance->config->generators[index];
+	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, index);
+	bool pcap = generator->kind == CONFIG_GENERATOR_PCAP;
+
+	view = (struct generator_view){
+		.name = generator->name,
+		.kind = kinds[generator->kind],
+		.port = generator->port,
+		.finished = pcap ? pcap_role_finished(role) : source_role_finished(role),
+	};
+	bases[0] = &view;
+	bases[1] = pcap ? pcap_role_sender_counters(role) : source_role_sender_counters(role);
+	if (pcap)
+		bases[3] = pcap_role_counters(role);
+	else
+		bases[2] = source_role_counters(role);
+}
+
+const struct telemetry_group telemetry_generator = {
+	.name = "generator",
+	.things = "generators",
+	.help = "A generator: what it sent",
+	.tables = { generator_metrics, sender_metrics, source_role_metrics, pcap_metrics },
+	.count = count_generators,
+	.name_of = name_of_generator,
+	.view = view_generator,
+};

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include <stdio.h>
+
+const struct telemetry_group *const telemetry_groups[] = {
+	&telemetry_role,   &telemetry_link,  &telemetry_builder,   &telemetry_source,
+	&telemetry_port,   &telemetry_lcore, &telemetry_generator, &telemetry_readout,
+	&telemetry_writer, &telemetry_pfc,   &telemetry_xdp,       &telemetry_roce,
+	&telemetry_qp,     &telemetry_sched, &telemetry_credits,   NULL,
+};
+
+const struct telemetry_other telemetry_others[] = {
+	{ TELEMETRY_LATENCY, "[,BUILDER]",
+	  "Histograms of the latency of a builder, or of all together" },
+	{ TELEMETRY_EAL_LCORE_LIST, NULL, "Numbers of DPDK's lcores, the main one included" },
+	{ TELEMETRY_EAL_LCORE_INFO, ",ID",
+	  "An lcore: CPUs and cycles, as newer releases of DPDK answer" },
+	{ 0 },
+};
+
+const struct role *telemetry_find_role(const struct appliance *appliance,
+				       enum config_role_kind kind, unsigned object)
+{
+	const struct plan *plan = appliance->plan;
+
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan->roles[i].kind == kind && plan->roles[i].object == object)
+			return appliance->roles[i];
+	return NULL; // not in an appliance that has started
+}
+
+void telemetry_group_command(const struct telemetry_group *group, enum telemetry_verb verb,
+			     char command[TELEMETRY_MAX_COMMAND], char help[TELEMETRY_MAX_HELP])
+{
+	static const char *const verbs[TELEMETRY_N_VERBS] = {
+		[TELEMETRY_LIST] = "list",
+		[TELEMETRY_INFO] = "info",
+		[TELEMETRY_ALL] = "all",
+	};
+	const char *called = group->name_of != NULL ? "Names" : "Numbers";
+
+	snprintf(command, TELEMETRY_MAX_COMMAND, "/evb/%s/%s", group->name, verbs[verb]);
+	if (verb == TELEMETRY_LIST)
+		snprintf(help, TELEMETRY_MAX_HELP,
+			 "%s of the %s, a page of at most COUNT from OFFSET", called,
+			 group->things);
+	else if (verb == TELEMETRY_INFO)
+		snprintf(help, TELEMETRY_MAX_HELP, "%s", group->help);
+	else
+		snprintf(help, TELEMETRY_MAX_HELP,
+			 "What is known of the %s from OFFSET on, as many as fit into an answer",
+			 group->things);
+}
+
+const char *telemetry_group_parameters(const struct telemetry_group *group,
+				       enum telemetry_verb verb)
+{
+	if (verb == TELEMETRY_INFO)
+		return group->name_of != NULL ? ",NAME" : ",ID";
+	return "[,OFFSET[,COUNT]]";
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+struct lcore_view {
+	uint64_t lcore, cpu, adaptive, running;
+	struct metric_texts roles;
+};
+
+static const struct metric lcore_metrics[] = {
+	NUMBER("lcore", lcore_view, lcore, "DPDK's number of the lcore"),
+	NUMBER("cpu", lcore_view, cpu, "CPU that the lcore runs on"),
+	TEXTS("roles", lcore_view, roles, "roles of the lcore, in the order in which they run"),
+	GAUGE("adaptive", lcore_view, adaptive, NONE,
+	      "1 if the lcore yields and sleeps when idle, 0 if it polls without end"),
+	GAUGE("running", lcore_view, running, NONE, "1 if the lcore runs, else 0"),
+	{ 0 },
+};
+
+static const struct metric lcore_counter_metrics[] = {
+	COUNTER("loops", lcore, counters.loops, NONE, "loops over all roles of the lcore"),
+	COUNTER("sleeps", lcore, counters.sleeps, NONE, "sleeps of an idle lcore"),
+	COUNTER("busy_cycles", lcore, counters.busy_cycles, CYCLES,
+		"cycles of loops that did something"),
+	COUNTER("idle_cycles", lcore, counters.idle_cycles, CYCLES,
+		"cycles of loops that did nothing, sleeps included"),
+	COUNTER("backpressured_cycles", lcore, counters.backpressured_cycles, CYCLES,
+		"cycles of loops that could not go on, for what is behind a role is full"),
+	{ 0 },
+};
+
+static unsigned count_lcores(const struct appliance *appliance)
+{
+	return appliance->plan->n_lcores;
+}
+
+static unsigned number_of_lcore(const struct appliance *appliance, unsigned index)
+{
+	return appliance->lcores[index].id;
+}
+
+static void view_lcore(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct lcore_view view;
+	const struct lcore *lcore = &appliance->lcores[index];
+
+	view = (struct lcore_view){
+		.lcore = lcore->id,
+		.cpu = lcore->cpu,
+		.adaptive = lcore->adaptive,
+		.running = atomic_load(&lcore->running),
+		.roles.n = lcore->n_roles,
+	};
+	for (unsigned i = 0; i < lcore->n_roles; i++)
+		view.roles.texts[i] = lcore->roles[i]->name;
+	bases[0] = &view;
+	bases[1] = lcore;
+}
+
+const struct telemetry_group telemetry_lcore = {
+	.name = "lcore",
+	.things = "lcores",
+	.help = "An lcore: roles, and how it spends its time",
+	.note = "`busy_cycles + idle_cycles + backpressured_cycles` is the time since the launch. "
+		"An lcore\n"
+		"whose share of busy time comes near 1 is the bottleneck; one that is "
+		"backpressured waits\n"
+		"for another.",
+	.tables = { lcore_metrics, lcore_counter_metrics },
+	.count = count_lcores,
+	.number_of = number_of_lcore,
+	.view = view_lcore,
+};

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include "pipeline/link.h"
+
+struct link_view {
+	const char *producer, *consumer;
+	uint64_t id, lossless, depth, used;
+};
+
+static const struct metric link_metrics[] = {
+	NUMBER("id", link_view, id, "number of the link"),
+	LABEL("producer", link_view, producer, "role that puts segments in"),
+	LABEL("consumer", link_view, consumer,
+	      "role that takes segments out: the slow one where the link is full"),
+	GAUGE("lossless", link_view, lossless, NONE,
+	      "1 if the link holds its producer back when it is full, 0 if it drops"),
+	GAUGE("depth", link_view, depth, NONE, "entries that the link has room for"),
+	GAUGE("used", link_view, used, NONE, "entries in the link now"),
+	{ 0 },
+};
+
+static const struct metric link_counter_metrics[] = {
+	GAUGE("highest", link, counters.highest, NONE, "most entries seen in the link"),
+	COUNTER("enqueued", link, counters.enqueued, NONE, "segments put into the link"),
+	COUNTER("full", link, counters.full, NONE,
+		"polls in which the producer found no room in the link"),
+	COUNTER("dropped", link, counters.dropped, NONE,
+		"segments that did not fit into the link; also segment_drop_link_full"),
+	{ 0 },
+};
+
+static unsigned count_links(const struct appliance *appliance)
+{
+	return appliance->n_links;
+}
+
+static unsigned number_of_link(const struct appliance *appliance, unsigned index)
+{
+	(void)appliance;
+	return index;
+}
+
+static void view_link(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct link_view view;
+	const struct link *link = appliance->links[index];
+
+	view = (struct link_view){
+		.producer = link->producer,
+		.consumer = link->consumer,
+		.id = index,
+		.lossless = link->lossless,
+		.depth = link->depth,
+		.used = rte_ring_count(link->ring),
+	};
+	bases[0] = &view;
+	bases[1] = link;
+}
+
+const struct telemetry_group telemetry_link = {
+	.name = "link",
+	.things = "links",
+	.help = "A link: its ends, and how full it is",
+	.note = "Where `full` grows, the consumer is too slow.",
+	.tables = { link_metrics, link_counter_metrics },
+	.count = count_links,
+	.number_of = number_of_link,
+	.view = view_link,
+};

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Flow control of the ports that have some.
+#include "telemetry/group.h"
+
+#include <rte_cycles.h>
+
+#include "port/flow_control.h"
+
+struct pfc_view {
+	const char *name, *mode, *report;
+	uint64_t priority, paused, pausing;
+	struct pause_counters priority_counters;
+	struct flow_control_counters counters;
+};
+
+struct priority_view {
+	uint64_t priority, paused, pausing;
+	struct pause_counters counters;
+};
+
+// What is told of one priority: of that of the data, and of each.
+#define PAUSES(view, counters_of)                                                               \
+	GAUGE("paused", view, paused, NONE,                                                     \
+	      "soft only: 1 while the link partner wants nothing of the priority, else 0"),     \
+	    GAUGE("pausing", view, pausing, NONE,                                               \
+		  "soft only: 1 while the link partner was stopped and not let go on, else 0"), \
+	    COUNTER("xoff_sent", view, counters_of.xoff_sent, NONE,                             \
+		    "pause frames sent that stop the priority, repeated ones among them"),      \
+	    COUNTER("xon_sent", view, counters_of.xon_sent, NONE,                               \
+		    "pause frames sent that let the priority go on"),                           \
+	    COUNTER("xoff_received", view, counters_of.xoff_received, NONE,                     \
+		    "pause frames received that stop the priority"),                            \
+	    COUNTER("xon_received", view, counters_of.xon_received, NONE,                       \
+		    "pause frames received that let the priority go on"),                       \
+	    COUNTER("paused_ns", view, counters_of.paused_ns, NS,                               \
+		    "time in which the link partner stopped the priority here"),                \
+	    COUNTER("pausing_ns", view, counters_of.pausing_ns, NS,                             \
+		    "time in which the link partner was stopped")
+
+static const struct metric pfc_metrics[] = {
+	TEXT("name", pfc_view, name, "name of the port"),
+	TEXT("mode", pfc_view, mode, "who does flow control: off, hw, external or soft"),
+	TEXT("report", pfc_view, report, "what was chosen, and why"),
+	NUMBER("priority", pfc_view, priority, "priority of the data"),
+	PAUSES(pfc_view, priority_counters),
+	COUNTER("lapsed", pfc_view, priority_counters.lapsed, NONE,
+		"pauses of the link partner that ran out before they were renewed"),
+	COUNTER("malformed", pfc_view, counters.malformed, NONE,
+		"frames of MAC control that are no valid pause frame"),
+	COUNTER("ignored", pfc_view, counters.ignored, NONE,
+		"valid pause frames of a kind, or for priorities, that are not spoken here"),
+	COUNTER("send_failed", pfc_view, counters.send_failed, NONE,
+		"pause frames that could not be sent at once"),
+	{ 0 },
+};
+
+static const struct metric priority_metrics[] = {
+	NUMBER("priority", priority_view, priority, "number of the priority"),
+	PAUSES(priority_view, counters),
+	{ 0 },
+};
+
+// The port behind place `index` of those with flow control; n_ports if there is none.
+static unsigned port_of(const struct appliance *appliance, unsigned index)
+{
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		if (appliance->config->ports[i].flow_control.mode != CONFIG_FLOW_CONTROL_OFF &&
+		    index-- == 0)
+			return i;
+	return appliance->config->n_ports;
+}
+
+static unsigned count_ports(const struct appliance *appliance)
+{
+	unsigned n = 0;
+
+	while (port_of(appliance, n) < appliance->config->n_ports)
+		n++;
+	return n;
+}
+
+static const char *name_of_port(const struct appliance *appliance, unsigned index)
+{
+	return appliance->config->ports[port_of(appliance, index)].name;
+}
+
+static void view_port(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct pfc_view view;
+	unsigned port = port_of(appliance, index);
+	const struct flow_control *fc = &appliance->flow_controls[port];
+	unsigned priority = appliance->config->ports[port].flow_control.priority;
+	uint64_t now = rte_rdtsc();
+
+	view = (struct pfc_view){
+		.name = appliance->config->ports[port].name,
+		.mode = flow_control_mode_name(fc->mode),
+		.report = fc->report,
+		.priority = priority,
+		.paused = flow_control_paused(fc, priority, now),
+		.pausing = flow_control_holding(fc, priority),
+	};
+	flow_control_priority_counters(fc, priority, &view.priority_counters);
+	flow_control_counters(fc, &view.counters);
+	bases[0] = &view;
+}
+
+// With soft the priorities that it holds, else all, for any may have been set up in the device.
+static const void *view_priority(const struct appliance *appliance, unsigned index, unsigned n)
+{
+	static _Thread_local struct priority_view view;
+	const struct flow_control *fc = &appliance->flow_controls[port_of(appliance, index)];
+
+	if (fc->mode == FLOW_CONTROL_SOFT && (fc->parameters.pause.priorities >> n & 1) == 0)
+		return NULL;
+	view = (struct priority_view){
+		.priority = n,
+		.paused = flow_control_paused(fc, n, rte_rdtsc()),
+		.pausing = flow_control_holding(fc, n),
+	};
+	flow_control_priority_counters(fc, n, &view.counters);
+	return &view;
+}
+
+const struct telemetry_group telemetry_pfc = {
+	.name = "pfc",
+	.things = "ports with flow control",
+	.help = "Flow control of a port: pauses sent and received",
+	.note =
+	    "Counters of the port are those of the priority of the data. Those of back-ends "
+	    "`hw` and `external`\n"
+	    "are the device's, as far as it counts them. With `soft` there are no priorities but "
+	    "the one that it holds.",
+	.tables = { pfc_metrics },
+	.nested = "priority",
+	.nested_table = priority_metrics,
+	.n_nested = PFC_PRIORITIES,
+	.count = count_ports,
+	.name_of = name_of_port,
+	.view = view_port,
+	.view_nested = view_priority,
+};

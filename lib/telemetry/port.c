@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include <rte_ethdev.h>
+#include <rte_mempool.h>
+
+struct port_view {
+	const char *name, *profile, *driver, *device, *mac;
+	uint64_t id, numa_node, mtu, rx_queues, tx_queues, link_up, link_megabits, pool_mbufs,
+	    pool_free, pool_free_lowest;
+	uint64_t rx_packets, rx_bytes, rx_missed, rx_errors, rx_no_buffer;
+	uint64_t tx_packets, tx_bytes, tx_errors;
+	char mac_text[18];
+};
+
+static const struct metric port_metrics[] = {
+	TEXT("name", port_view, name, "name of the port"),
+	TEXT("profile", port_view, profile, "driver profile of the port, as configured"),
+	TEXT("driver", port_view, driver, "DPDK's name of the driver"),
+	TEXT("device", port_view, device, "device as configured, none where the driver takes none"),
+	TEXT("mac", port_view, mac, "Ethernet address of the port"),
+	NUMBER("id", port_view, id,
+	       "DPDK's number of the port, for /ethdev/info and /ethdev/xstats"),
+	NUMBER("numa_node", port_view, numa_node, "NUMA node of the port's memory"),
+	GAUGE("mtu_bytes", port_view, mtu, BYTES, "most payload behind the Ethernet header"),
+	GAUGE("rx_queues", port_view, rx_queues, NONE, "receive queues of the port"),
+	GAUGE("tx_queues", port_view, tx_queues, NONE, "transmit queues of the port"),
+	GAUGE("link_up", port_view, link_up, NONE, "1 if the port's link is up, else 0"),
+	GAUGE("link_megabits", port_view, link_megabits, MEGABITS,
+	      "speed of the port's link, 0 if unknown"),
+	GAUGE("pool_mbufs", port_view, pool_mbufs, NONE, "receive buffers of the port"),
+	GAUGE("pool_free", port_view, pool_free, NONE,
+	      "receive buffers that are free, those in caches of lcores among them"),
+	GAUGE(
+	    "pool_free_lowest", port_view, pool_free_lowest, NONE,
+	    "fewest receive buffers that were free since the start, looked at ten times a second"),
+	COUNTER("rx_packets", port_view, rx_packets, NONE,
+		"packets received, as the driver counts"),
+	COUNTER("rx_bytes", port_view, rx_bytes, BYTES, "bytes received, as the driver counts"),
+	COUNTER("rx_missed", port_view, rx_missed, NONE,
+		"packets lost because no descriptor was free"),
+	COUNTER("rx_no_buffer", port_view, rx_no_buffer, NONE,
+		"receive buffers that the pool did not have"),
+	COUNTER("rx_errors", port_view, rx_errors, NONE, "packets received with errors"),
+	COUNTER("tx_packets", port_view, tx_packets, NONE, "packets sent, as the driver counts"),
+	COUNTER("tx_bytes", port_view, tx_bytes, BYTES, "bytes sent, as the driver counts"),
+	COUNTER("tx_errors", port_view, tx_errors, NONE, "packets that could not be sent"),
+	{ 0 },
+};
+
+static unsigned count_ports(const struct appliance *appliance)
+{
+	return appliance->n_ports;
+}
+
+static const char *name_of_port(const struct appliance *appliance, unsigned index)
+{
+	return appliance->ports[index].config->name;
+}
+
+// What the driver does not tell stays 0.
+static void add_driver_counters(struct port_view *view, uint16_t id)
+{
+	struct rte_eth_stats stats = { 0 };
+	struct rte_eth_link link = { 0 };
+
+	(void)rte_eth_stats_get(id, &stats);
+	(void)rte_eth_link_get_nowait(id, &link);
+	view->link_up = link.link_status == RTE_ETH_LINK_UP;
+	view->link_megabits = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
+	view->rx_packets = stats.ipackets;
+	view->rx_bytes = stats.ibytes;
+	view->rx_missed = stats.imissed;
+	view->rx_errors = stats.ierrors;
+	view->rx_no_buffer = stats.rx_nombuf;
+	view->tx_packets = stats.opackets;
+	view->tx_bytes = stats.obytes;
+	view->tx_errors = stats.oerrors;
+}
+
+static void view_port(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct port_view view;
+	const struct port *port = &appliance->ports[index];
+	const uint8_t *mac = port->mac;
+
+	view = (struct port_view){
+		.name = port->config->name,
+		.profile = port->config->profile,
+		.driver = port->profile->driver,
+		.device = port->config->device[0] != '\0' ? port->config->device : "none",
+		.mac = view.mac_text,
+		.id = port->id,
+		.numa_node = (uint64_t)port->numa_node,
+		.mtu = port->config->mtu,
+		.rx_queues = port->n_rx_queues,
+		.tx_queues = port->n_tx_queues,
+		.pool_mbufs = port->pool->size,
+		.pool_free = rte_mempool_avail_count(port->pool),
+		.pool_free_lowest = atomic_load_explicit(&port->pool_lowest, memory_order_relaxed),
+	};
+	snprintf(view.mac_text, sizeof(view.mac_text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0],
+		 mac[1], mac[2], mac[3], mac[4], mac[5]);
+	add_driver_counters(&view, port->id);
+	bases[0] = &view;
+}
+
+const struct telemetry_group telemetry_port = {
+	.name = "port",
+	.things = "ports",
+	.help = "A port: device, buffers, and what its driver counts",
+	.note = "What a driver counts differs from driver to driver: those for packets in memory "
+		"count\n"
+		"no bytes, and not every one tells what it missed. `/ethdev/xstats,ID` has all "
+		"that it\n"
+		"knows.",
+	.tables = { port_metrics },
+	.count = count_ports,
+	.name_of = name_of_port,
+	.view = view_port,
+};

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Queue pairs of RoCE v2: those that the ports receive on, and those of generators.
+#include "telemetry/group.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+
+#include "node/readout_role.h"
+#include "rdma/roce_source_role.h"
+#include "telemetry/roce_metrics.h"
+
+#define NAME_SIZE (EVB_NAME_SIZE + 12)
+
+struct qp_view {
+	const char *name, *service, *state, *cause, *peer;
+	uint64_t qpn, peer_qpn, path_mtu, expected_psn, next_psn, msn;
+	struct qp_counters counters;
+	char name_text[NAME_SIZE], peer_text[INET6_ADDRSTRLEN];
+};
+
+static const char *name_of_nak(unsigned nak)
+{
+	static const char *const names[QP_N_NAKS] = {
+		[QP_NAK_SEQUENCE] = "sequence",
+		[QP_NAK_INVALID] = "invalid",
+		[QP_NAK_ACCESS] = "access",
+		[QP_NAK_OPERATIONAL] = "operational",
+	};
+
+	return names[nak];
+}
+
+static const char *name_of_drop(unsigned drop)
+{
+	return qp_drop_name((enum qp_drop)drop);
+}
+
+const struct metric_causes metric_naks = { QP_N_NAKS, name_of_nak };
+const struct metric_causes metric_qp_drops = { QP_N_DROPS, name_of_drop };
+
+static const char *const state_words[] = { "free", "open", "ready", "error", NULL };
+
+static const struct metric qp_metrics[] = {
+	TEXT("name", qp_view, name, "port or generator, and number of the queue pair"),
+	TEXT("service", qp_view, service, "transport service: rc, uc or ud"),
+	STATE("state", qp_view, state, state_words, "state of the queue pair"),
+	TEXT("cause", qp_view, cause, "what ended it, none while it is not in error"),
+	TEXT("peer", qp_view, peer, "address of the other end"),
+	NUMBER("qpn", qp_view, qpn, "number of the queue pair"),
+	NUMBER("peer_qpn", qp_view, peer_qpn, "number of the queue pair at the other end"),
+	GAUGE("path_mtu_bytes", qp_view, path_mtu, BYTES, "payload of a full packet"),
+	NUMBER("expected_psn", qp_view, expected_psn, "packet number that is to come next"),
+	NUMBER("next_psn", qp_view, next_psn, "packet number that is to be sent next"),
+	NUMBER("msn", qp_view, msn, "messages received, modulo 2^24"),
+	ROCE_QP_METRICS(qp_view, counters, "of the queue pair"),
+	{ 0 },
+};
+
+// Where the search for thing `index` stopped: the next one asked for is most often behind it.
+struct place {
+	const struct appliance *appliance;
+	unsigned index, owner, at;
+};
+
+// What a generator of a node of a system sends by; NULL if it is none, or has no RoCE.
+static const struct readout_roce *readout_of(const struct appliance *appliance, unsigned generator)
+{
+	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, generator);
+
+	return role != NULL ? readout_role_roce(role) : NULL;
+}
+
+// Owners: ports, then generators.
+static unsigned places_of(const struct appliance *appliance, unsigned owner)
+{
+	unsigned n_ports = appliance->config->n_ports;
+	const struct role *role;
+
+	if (owner < n_ports)
+		return appliance->roce_ports[owner] != NULL
+			   ? roce_port_qps(appliance->roce_ports[owner])
+			   : 0;
+	if (readout_of(appliance, owner - n_ports) != NULL)
+		return appliance->config->cluster.n_builders;
+	role = telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, owner - n_ports);
+	return role != NULL && roce_source_role_is(role)
+		   ? appliance->sets[owner - n_ports]->n_sources
+		   : 0;
+}
+
+static bool read_place(const struct appliance *appliance, const struct place *place,
+		       struct roce_port_qp *qp)
+{
+	unsigned n_ports = appliance->config->n_ports;
+	const struct readout_roce *readout;
+	const struct queue_pair *own;
+
+	if (place->owner < n_ports)
+		return roce_port_qp(appliance->roce_ports[place->owner], place->at, qp);
+	readout = readout_of(appliance, place->owner - n_ports);
+	own = readout != NULL
+		  ? readout_roce_qp(readout, place->at)
+		  : roce_source_role_qp(
+			telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports),
+			place->at);
+	return own != NULL && roce_qp_read(own, qp);
+}
+
+// Goes on from a place to the next queue pair at or behind it. False if there is none.
+static bool seek(const struct appliance *appliance, struct place *place, struct roce_port_qp *qp)
+{
+	unsigned n_owners = appliance->config->n_ports + appliance->config->n_generators;
+
+	for (; place->owner < n_owners; place->owner++, place->at = 0)
+		for (unsigned n = places_of(appliance, place->owner); place->at < n; place->at++)
+			if (read_place(appliance, place, qp))
+				return true;
+	return false;
+}
+
+// Queue pair number `index`. False if it has gone since it was counted.
+static bool find(const struct appliance *appliance, unsigned index, struct place *found,
+		 struct roce_port_qp *qp)
+{
+	static _Thread_local struct place last;
+
+	if (last.appliance != appliance || index < last.index)
+		last = (struct place){ .appliance = appliance };
+	while (seek(appliance, &last, qp)) {
+		*found = last;
+		if (last.index == index)
+			return true;
+		last.index++;
+		last.at++;
+	}
+	last = (struct place){ 0 };
+	return false;
+}
+
+// Where RoCE is spoken, connections come and go.
+static bool has_roce(const struct appliance *appliance)
+{
+	return appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE;
+}
+
+static unsigned count_qps(const struct appliance *appliance)
+{
+	struct place place = { 0 };
+	struct roce_port_qp qp;
+	unsigned n = 0;
+
+	for (; seek(appliance, &place, &qp); place.at++)
+		n++;
+	return n;
+}
+
+static void print_name(const struct appliance *appliance, const struct place *place,
+		       const struct roce_port_qp *qp, char name[NAME_SIZE])
+{
+	const struct config *config = appliance->config;
+
+	snprintf(name, NAME_SIZE, "%s/%u",
+		 place->owner < config->n_ports
+		     ? config->ports[place->owner].name
+		     : config->generators[place->owner - config->n_ports].name,
+		 qp->qpn);
+}
+
+static const char *name_of_qp(const struct appliance *appliance, unsigned index)
+{
+	static _Thread_local char name[NAME_SIZE];
+	struct place place;
+	struct roce_port_qp qp;
+
+	if (!find(appliance, index, &place, &qp))
+		return "gone";
+	print_name(appliance, &place, &qp, name);
+	return name;
+}
+
+static void print_peer(const struct qp_address *peer, char text[INET6_ADDRSTRLEN])
+{
+	const struct qp_address ipv4 = qp_address_ipv4(load_be32(peer->bytes + 12));
+
+	if (qp_address_is(peer, &ipv4))
+		(void)inet_ntop(AF_INET, peer->bytes + 12, text, INET6_ADDRSTRLEN);
+	else
+		(void)inet_ntop(AF_INET6, peer->bytes, text, INET6_ADDRSTRLEN);
+}
+
+static void view_qp(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static const char *const services[] = { "none", "rc", "uc", "ud", "none" };
+	static _Thread_local struct qp_view view;
+	struct roce_port_qp qp = { 0 };
+	struct place place;
+
+	snprintf(view.name_text, sizeof(view.name_text), "gone");
+	if (find(appliance, index, &place, &qp))
+		print_name(appliance, &place, &qp, view.name_text);
+	print_peer(&qp.peer, view.peer_text);
+	view.name = view.name_text;
+	view.service = services[qp.service];
+	view.state = qp_state_name((enum qp_state)qp.state);
+	view.cause = qp_cause_name((enum qp_cause)qp.cause);
+	view.peer = view.peer_text;
+	view.qpn = qp.qpn;
+	view.peer_qpn = qp.peer_qpn;
+	view.path_mtu = qp.path_mtu;
+	view.expected_psn = qp.expected_psn;
+	view.next_psn = qp.next_psn;
+	view.msn = qp.msn;
+	view.counters = qp.counters;
+	bases[0] = &view;
+}
+
+const struct telemetry_group telemetry_qp = {
+	.name = "qp",
+	.things = "RoCE queue pairs",
+	.help = "A RoCE queue pair: state, what came and what was answered, what was sent",
+	.note = "A queue pair is called by the port that receives on it, or the generator that "
+		"sends\n"
+		"on it, and its number: `wire/17`. It is gone with its connection; the sums in\n"
+		"`/evb/roce/info` keep what it counted.",
+	.tables = { qp_metrics },
+	.comes_and_goes = has_roce,
+	.count = count_qps,
+	.name_of = name_of_qp,
+	.view = view_qp,
+};

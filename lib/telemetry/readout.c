@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Generators of a node of a system: they send what is granted.
+#include "telemetry/group.h"
+
+#include "node/readout_role.h"
+
+struct readout_view {
+	const char *name, *port;
+};
+
+static const struct metric readout_metrics[] = {
+	TEXT("name", readout_view, name, "name of the generator"),
+	TEXT("port", readout_view, port, "port that the generator sends on"),
+	{ 0 },
+};
+
+static const struct metric sent_metrics[] = {
+	COUNTER("events", readout_counters, events, NONE,
+		"events sent, each time that they were granted"),
+	COUNTER("blocks", readout_counters, blocks, NONE, "blocks (MFPs) sent"),
+	COUNTER("segments", readout_counters, segments, NONE, "segments made"),
+	COUNTER("payload_bytes", readout_counters, payload_bytes, BYTES,
+		"payload of the segments made"),
+	COUNTER("local_segments", readout_counters, local_segments, NONE,
+		"segments handed to builders of the same node"),
+	COUNTER("no_buffer", readout_counters, no_buffer, NONE,
+		"polls that found no mbuf, for all were under way"),
+	COUNTER("link_full", readout_counters, link_full, NONE,
+		"polls that found no room in the link to a builder of the same node"),
+	COUNTER("held_pause", readout_counters, held_pause, NONE,
+		"polls in which a pause of the priority held back what was to be sent"),
+	COUNTER("held_pace", readout_counters, held_pace, NONE,
+		"polls in which the granted rate held back what was to be sent"),
+	COUNTER("unreachable", readout_counters, unreachable, NONE,
+		"events not sent, for the Ethernet address of their builder is not known"),
+	COUNTER("gone", readout_counters, gone, NONE,
+		"grants of events that were finished, or were never there"),
+	COUNTER("full", readout_counters, full, NONE,
+		"times that the buffer became full and nothing more was announced"),
+	COUNTER("throttled", readout_counters, throttled, NONE,
+		"polls in which the event manager wanted nothing new announced"),
+	{ 0 },
+};
+
+// Where it sends by RoCE.
+static const struct metric roce_metrics[] = {
+	GAUGE("builders_connected", readout_roce_counters, connected, NONE,
+	      "RoCE: builders of other nodes to which there is a connection"),
+	COUNTER("connections_lost", readout_roce_counters, lost, NONE,
+		"RoCE: connections to builders that ended otherwise than by the readout"),
+	COUNTER("messages_completed", readout_roce_counters, completed, NONE,
+		"RoCE: messages that got through"),
+	COUNTER(
+	    "messages_failed", readout_roce_counters, failed, NONE,
+	    "RoCE: messages that their connection took with it; they are sent again if need be"),
+	COUNTER(
+	    "events_withdrawn", readout_roce_counters, withdrawn, NONE,
+	    "RoCE: events not sent, or not again, to a builder that does not build them any more"),
+	COUNTER("icrc_errors", readout_roce_counters, icrc_errors, NONE,
+		"RoCE: answers with a wrong ICRC"),
+	COUNTER("unknown_qp", readout_roce_counters, unknown_qp, NONE,
+		"RoCE: answers to a queue pair that is not there"),
+	COUNTER("cnps", readout_roce_counters, cnps, NONE, "RoCE: congestion notifications"),
+	{ 0 },
+};
+
+static unsigned count_readouts(const struct appliance *appliance)
+{
+	return appliance->config->cluster.n_nodes > 0 ? appliance->config->n_generators : 0;
+}
+
+static const char *name_of_readout(const struct appliance *appliance, unsigned index)
+{
+	return appliance->config->generators[index].name;
+}
+
+static void view_readout(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct readout_view view;
+	const struct config_generator *generator = &appliance->config->generators[index];
+	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, index);
+
+	view = (struct readout_view){ .name = generator->name, .port = generator->port };
+	bases[0] = &view;
+	bases[1] = readout_role_counters(role);
+	bases[2] =
+	    readout_role_roce(role) != NULL ? readout_roce_counters(readout_role_roce(role)) : NULL;
+}
+
+const struct telemetry_group telemetry_readout = {
+	.name = "readout",
+	.things = "readouts",
+	.help = "A generator of a node of a system: what it sent, and what held it back",
+	.tables = { readout_metrics, sent_metrics, roce_metrics },
+	.count = count_readouts,
+	.name_of = name_of_readout,
+	.view = view_readout,
+};

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The RoCE endpoints of ports: packets, connections, and sums over their queue pairs.
+#include "telemetry/roce_metrics.h"
+
+#include "telemetry/group.h"
+
+struct roce_view {
+	const char *name;
+	uint64_t queue_pairs;
+	struct roce_port_counters port;
+	struct cm_counters cm;
+	struct roce_reader_counters reader;
+	struct qp_counters sums;
+};
+
+static const struct metric roce_metrics[] = {
+	TEXT("name", roce_view, name, "name of the port"),
+	GAUGE("queue_pairs", roce_view, queue_pairs, NONE, "queue pairs that are open"),
+	COUNTER("datagrams", roce_view, port.packets, NONE,
+		"datagrams to RoCE or its connection managers"),
+	COUNTER("datagrams_data", roce_view, port.data, NONE, "datagrams that became segments"),
+	COUNTER("datagrams_taken", roce_view, port.taken, NONE,
+		"datagrams that connection managers and queue pairs took, or dropped by cause"),
+	COUNTER("datagrams_malformed", roce_view, port.malformed, NONE,
+		"datagrams that are no RoCE packet"),
+	COUNTER("datagrams_icrc_errors", roce_view, port.icrc_errors, NONE,
+		"datagrams whose ICRC is wrong"),
+	COUNTER("datagrams_unknown_qp", roce_view, port.unknown_qp, NONE,
+		"datagrams to a queue pair that is not there"),
+	COUNTER("messages_put_off", roce_view, port.rnr, NONE,
+		"messages refused for a while, for want of a slot"),
+	COUNTER("answers_sent", roce_view, port.sent, NONE, "answers and connection messages sent"),
+	COUNTER("answers_not_sent", roce_view, port.not_sent, NONE,
+		"answers that there was no buffer or room for"),
+	COUNTER("reads_offered", roce_view, reader.offers, NONE,
+		"blocks that readouts have offered to be read"),
+	COUNTER("reads_no_room", roce_view, reader.no_room, NONE,
+		"offers not taken: too many were waiting, or no block of an expected source"),
+	COUNTER("reads_forgotten", roce_view, reader.forgotten, NONE,
+		"offers that their readout did not stand by"),
+	COUNTER("blocks_read", roce_view, reader.blocks, NONE, "blocks read by RDMA READ"),
+	COUNTER("blocks_read_malformed", roce_view, reader.malformed, NONE,
+		"responses of blocks that are not what was offered"),
+	COUNTER("cm_requests", roce_view, cm.requests, NONE, "connections asked for by RDMA CM"),
+	COUNTER("cm_established", roce_view, cm.established, NONE, "connections established"),
+	COUNTER("cm_refused", roce_view, cm.refused, NONE, "connections refused"),
+	COUNTER("cm_no_resources", roce_view, cm.no_resources, NONE,
+		"connections refused because there were too many"),
+	COUNTER("cm_restarted", roce_view, cm.restarted, NONE,
+		"connections that a restarted peer replaced"),
+	COUNTER("cm_timed_out", roce_view, cm.timed_out, NONE,
+		"connections given up because the peer was silent"),
+	COUNTER("cm_disconnected", roce_view, cm.disconnected, NONE, "connections ended"),
+	COUNTER("cm_malformed", roce_view, cm.malformed, NONE, "connection messages that are none"),
+	ROCE_QP_METRICS(roce_view, sums, "in all queue pairs, those that are gone among them"),
+	{ 0 },
+};
+
+// The port behind place `index` of those with an endpoint; n_ports if there is none.
+static unsigned port_of(const struct appliance *appliance, unsigned index)
+{
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		if (appliance->roce_ports[i] != NULL && index-- == 0)
+			return i;
+	return appliance->config->n_ports;
+}
+
+static unsigned count_endpoints(const struct appliance *appliance)
+{
+	unsigned n = 0;
+
+	while (port_of(appliance, n) < appliance->config->n_ports)
+		n++;
+	return n;
+}
+
+static const char *name_of_endpoint(const struct appliance *appliance, unsigned index)
+{
+	return appliance->config->ports[port_of(appliance, index)].name;
+}
+
+static void view_endpoint(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct roce_view view;
+	const struct roce_port *port = appliance->roce_ports[port_of(appliance, index)];
+	const struct cm_counters *cm = roce_port_cm_counters(port);
+	const struct roce_reader_counters *reader = roce_port_reader_counters(port);
+
+	view = (struct roce_view){
+		.name = name_of_endpoint(appliance, index),
+		.queue_pairs = roce_port_open_qps(port),
+		.port = *roce_port_counters(port),
+	};
+	if (cm != NULL)
+		view.cm = *cm;
+	if (reader != NULL)
+		view.reader = *reader;
+	roce_port_totals(port, &view.sums);
+	bases[0] = &view;
+}
+
+const struct telemetry_group telemetry_roce = {
+	.name = "roce",
+	.things = "ports that receive RoCE",
+	.help = "RoCE of a port: packets, connections, all its queue pairs together",
+	.note = "`datagrams` is the sum of the others that begin so.",
+	.tables = { roce_metrics },
+	.count = count_endpoints,
+	.name_of = name_of_endpoint,
+	.view = view_endpoint,
+};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include "rx/rx_role.h"
+
+struct role_view {
+	const char *name, *kind;
+	uint64_t lcore, cpu, drained;
+};
+
+static const struct metric role_metrics[] = {
+	TEXT("name", role_view, name, "name of the role, KIND.OBJECT"),
+	TEXT("kind", role_view, kind, "what the role does: rx, builder, source, writer, ..."),
+	NUMBER("lcore", role_view, lcore, "lcore that the role runs on"),
+	NUMBER("cpu", role_view, cpu, "CPU of that lcore"),
+	GAUGE("drained", role_view, drained, NONE,
+	      "1 once the role has nothing left to do, else 0"),
+	{ 0 },
+};
+
+static const struct metric role_counter_metrics[] = {
+	COUNTER("polls", role_counters, polls, NONE, "calls of the role by its lcore"),
+	COUNTER("empty_polls", role_counters, empty_polls, NONE, "polls that found nothing to do"),
+	COUNTER("items", role_counters, items, NONE,
+		"packets, segments or events that the role dealt with"),
+	COUNTER("busy_cycles", role_counters, busy_cycles, CYCLES,
+		"cycles of polls that did something"),
+	COUNTER("idle_cycles", role_counters, idle_cycles, CYCLES,
+		"cycles of polls that found nothing to do"),
+	COUNTER("backpressured_cycles", role_counters, backpressured_cycles, CYCLES,
+		"cycles of polls that could not go on, for what is behind the role is full"),
+	{ 0 },
+};
+
+static const struct metric rx_metrics[] = {
+	COUNTER("packets_received", rx_counters, packets, NONE,
+		"rx only: packets taken from its queue"),
+	COUNTER("packets_received_bytes", rx_counters, bytes, BYTES,
+		"rx only: bytes of packets taken from its queue, without FCS"),
+	COUNTER("packets_arp", rx_counters, arp, NONE,
+		"rx only: ARP packets, and IPv6 neighbour solicitations that were answered"),
+	COUNTER("packets_icmp_echo", rx_counters, icmp_echo, NONE,
+		"rx only: ICMP echo requests that were answered"),
+	COUNTER("packets_other", rx_counters, other, NONE,
+		"rx only: frames that evb does not speak"),
+	CAUSES("packet_drop", rx_counters, packet_drops, metric_packet_causes,
+	       "rx only: packets dropped, by cause"),
+	COUNTER("segments_received", rx_counters, segments, NONE,
+		"rx only: segments recognised among the packets"),
+	CAUSES("segment_drop", rx_counters, segment_drops, metric_segment_causes,
+	       "rx only: segments dropped, by cause"),
+	{ 0 },
+};
+
+static unsigned count_roles(const struct appliance *appliance)
+{
+	return appliance->plan->n_roles;
+}
+
+static const char *name_of_role(const struct appliance *appliance, unsigned index)
+{
+	return appliance->plan->roles[index].name;
+}
+
+static void view_role(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct role_view view;
+	const struct plan_role *planned = &appliance->plan->roles[index];
+	const struct role *role = appliance->roles[index];
+
+	view = (struct role_view){
+		.name = role->name,
+		.kind = role->operations->kind,
+		.lcore = appliance->lcores[planned->lcore].id,
+		.cpu = appliance->lcores[planned->lcore].cpu,
+		.drained = atomic_load(&role->drained),
+	};
+	bases[0] = &view;
+	bases[1] = &role->counters;
+	if (planned->kind == CONFIG_ROLE_RX)
+		bases[2] = rx_role_counters(role);
+}
+
+const struct telemetry_group telemetry_role = {
+	.name = "role",
+	.things = "roles",
+	.help = "A role: place, time, and what an rx role received",
+	.note = "The time of a role is the time of its polls; sleeps belong to no role. What is "
+		"marked\n"
+		"\"rx only\" is missing from the answers of other roles. Builders, generators and\n"
+		"writers have groups of their own, below.",
+	.tables = { role_metrics, role_counter_metrics, rx_metrics },
+	.count = count_roles,
+	.name_of = name_of_role,
+	.view = view_role,
+};

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The event manager, of the node that is it.
+#include "telemetry/group.h"
+
+#include <stdio.h>
+
+#include "appliance/cluster_parts.h"
+#include "cluster/manager.h"
+
+struct sched_totals {
+	const char *node, *state, *scarce;
+	uint64_t run, nodes, registered, announced, released, outstanding, waiting, level,
+	    throttled;
+	uint64_t complete, incomplete, discarded, missing, repeated, in_doubt, excluded, stale,
+	    grants_held;
+	char scarce_text[2 * EVB_NAME_SIZE];
+};
+
+static const char *const run_states[] = { "idle",     "configured", "ready",  "running", "paused",
+					  "draining", "stopped",    "failed", NULL };
+
+static const struct metric total_metrics[] = {
+	TEXT("node", sched_totals, node, "node that is the event manager"),
+	STATE("state", sched_totals, state, run_states, "state of the run"),
+	NUMBER("run_number", sched_totals, run, "number of the run, 0 before the first"),
+	GAUGE("nodes", sched_totals, nodes, NONE, "nodes of the system"),
+	GAUGE("nodes_registered", sched_totals, registered, NONE, "nodes that are there"),
+	GAUGE("events_announced", sched_totals, announced, NONE,
+	      "number of the event up to which all sources have announced"),
+	GAUGE("events_released", sched_totals, released, NONE,
+	      "number of the event up to which all are finished"),
+	GAUGE("events_outstanding", sched_totals, outstanding, NONE,
+	      "events that are granted and not finished"),
+	GAUGE("events_waiting", sched_totals, waiting, NONE,
+	      "events that are announced and not granted"),
+	GAUGE("level", sched_totals, level, NONE,
+	      "bits 0 to 3: the waiting events have reached 25, 50, 75, 87.5 % of the queue"),
+	GAUGE("throttled", sched_totals, throttled, NONE,
+	      "1 while sources are to announce nothing new, else 0"),
+	COUNTER("events_complete", sched_totals, complete, NONE, "events built with all sources"),
+	COUNTER("events_incomplete", sched_totals, incomplete, NONE,
+		"events built with sources missing"),
+	COUNTER("events_discarded", sched_totals, discarded, NONE,
+		"incomplete events that builders threw away"),
+	COUNTER("blocks_missing", sched_totals, missing, NONE,
+		"sources that were missing in incomplete events"),
+	COUNTER("events_repeated", sched_totals, repeated, NONE,
+		"events built that consumers may have been handed before: they are flagged"),
+	GAUGE("builders_in_doubt", sched_totals, in_doubt, NONE,
+	      "silent nodes with events that may have been published"),
+	COUNTER("nodes_excluded", sched_totals, excluded, NONE,
+		"times that a silent node was excluded"),
+	COUNTER("records_stale", sched_totals, stale, NONE,
+		"records of attempts that no longer count"),
+	COUNTER("grants_held", sched_totals, grants_held, NONE,
+		"polls without grants, for a node takes no more records"),
+	TEXT("scarce", sched_totals, scarce,
+	     "builder that has far fewer free slots than the others, none if there is no such"),
+	{ 0 },
+};
+
+static const struct metric grant_metrics[] = {
+	COUNTER("grants", sched_counters, grants, NONE, "grants given"),
+	COUNTER("regrants", sched_counters, regrants, NONE,
+		"grants of events that had been granted before"),
+	COUNTER("requeued", sched_counters, requeued, NONE,
+		"events taken back from builders that were excluded or began anew"),
+	COUNTER("credits_taken", sched_counters, credits[SCHED_OK], NONE, "credits that counted"),
+	COUNTER("credits_duplicate", sched_counters, credits[SCHED_DUPLICATE], NONE,
+		"credits refused, for they were known"),
+	COUNTER("credits_stale", sched_counters, credits[SCHED_STALE], NONE,
+		"credits refused, for newer ones were known"),
+	COUNTER("credits_unknown", sched_counters, credits[SCHED_UNKNOWN], NONE,
+		"credits refused, for there is no such builder or slot"),
+	COUNTER("credits_purged", sched_counters, purged_credits, NONE,
+		"credits lost with the session of their builder"),
+	COUNTER("skips", sched_counters, skips, NONE,
+		"round-robin only: turns that passed a builder without a credit"),
+	COUNTER("relaxed", sched_counters, relaxed, NONE,
+		"grants for which the distance of congestion groups yielded"),
+	COUNTER("relaxed_steps", sched_counters, relaxed_steps, NONE,
+		"steps by which the distance of congestion groups yielded"),
+	COUNTER("strict_timeouts", sched_counters, strict_timeouts, NONE,
+		"strict round-robin only: turns that were given up"),
+	COUNTER("rounds", sched_counters, rounds, NONE, "rounds of sending begun"),
+	COUNTER("empty_positions", sched_counters, empty_positions, NONE,
+		"positions of rounds that no event took"),
+	COUNTER("pauses", sched_counters, pauses, NONE, "times that a builder's port was paused"),
+	COUNTER("cuts", sched_counters, cuts, NONE,
+		"times that a builder's rate was cut, for its port was congested"),
+	COUNTER("stalls_no_credit", sched_counters, stalls_no_credit, NONE,
+		"polls with events waiting in which no builder had a credit"),
+	COUNTER("stalls_blocked", sched_counters, stalls_blocked, NONE,
+		"polls with events waiting in which builders with credits were paused, or at their "
+		"rate or window"),
+	COUNTER("stalls_group", sched_counters, stalls_group, NONE,
+		"polls with events waiting for the distance of groups or a strict turn"),
+	COUNTER("stalls_round", sched_counters, stalls_round, NONE,
+		"polls with events waiting for the next round"),
+	COUNTER("stalls_window", sched_counters, stalls_window, NONE,
+		"polls with events waiting, for too many are unfinished"),
+	{ 0 },
+};
+
+static const struct cluster_manager *manager_of(const struct appliance *appliance)
+{
+	const struct role *control = appliance_control(appliance);
+
+	return control != NULL ? control_role_manager(control) : NULL;
+}
+
+static unsigned count_managers(const struct appliance *appliance)
+{
+	return manager_of(appliance) != NULL;
+}
+
+static const char *name_of_manager(const struct appliance *appliance, unsigned index)
+{
+	const struct config_cluster *cluster = &appliance->config->cluster;
+
+	(void)index;
+	return cluster->nodes[cluster->manager].name;
+}
+
+// The builder with the smallest share of free slots, if it has less than half of what the others
+// have on average.
+static unsigned scarce_builder(const struct appliance *appliance, const struct sched *sched)
+{
+	const struct config_cluster *cluster = &appliance->config->cluster;
+	unsigned scarce = cluster->n_builders, n = 0;
+	double least = 2, sum = 0;
+
+	for (unsigned i = 0; i < cluster->n_builders; i++) {
+		struct sched_builder_view view;
+		double share;
+
+		sched_view(sched, i, &view);
+		if (!view.registered || view.excluded || view.slots == 0)
+			continue;
+		share = (double)view.free / view.slots;
+		sum += share;
+		n++;
+		if (share < least) {
+			least = share;
+			scarce = i;
+		}
+	}
+	return n > 1 && least < 0.5 * (sum - least) / (n - 1) ? scarce : cluster->n_builders;
+}
+
+static void name_scarce(const struct appliance *appliance, const struct sched *sched,
+			struct sched_totals *view)
+{
+	const struct config_cluster *cluster = &appliance->config->cluster;
+	unsigned scarce = scarce_builder(appliance, sched);
+	const struct config_cluster_builder *builder = &cluster->builders[scarce];
+
+	if (scarce == cluster->n_builders)
+		return;
+	snprintf(view->scarce_text, sizeof(view->scarce_text), "%s.%s",
+		 cluster->nodes[builder->node].name, builder->name);
+	view->scarce = view->scarce_text;
+}
+
+static void view_manager(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct sched_totals view;
+	static const struct sched_counters none;
+	const struct cluster_manager *manager = manager_of(appliance);
+	const struct sched *sched = cluster_manager_sched(manager);
+	struct cluster_manager_view totals;
+
+	cluster_manager_view(manager, &totals);
+	view = (struct sched_totals){
+		.node = name_of_manager(appliance, index),
+		.state = ctrl_run_state_name(totals.state),
+		.scarce = "none",
+		.run = totals.run,
+		.nodes = totals.n_nodes,
+		.registered = totals.n_registered,
+		.announced = totals.announced,
+		.released = totals.released,
+		.outstanding = totals.outstanding,
+		.waiting = totals.waiting,
+		.level = totals.level,
+		.throttled = totals.throttled,
+		.complete = totals.complete,
+		.incomplete = totals.incomplete,
+		.discarded = totals.discarded,
+		.missing = totals.missing,
+		.repeated = totals.repeated,
+		.in_doubt = totals.in_doubt,
+		.excluded = totals.excluded,
+		.stale = totals.stale,
+		.grants_held = totals.grants_held,
+	};
+	if (sched != NULL)
+		name_scarce(appliance, sched, &view);
+	bases[0] = &view;
+	bases[1] = sched != NULL ? sched_counters(sched) : &none;
+}
+
+const struct telemetry_group telemetry_sched = {
+	.name = "sched",
+	.things = "event managers",
+	.help = "The event manager: events, grants, and what they wait for",
+	.note = "Only the node that is the event manager has one.",
+	.tables = { total_metrics, grant_metrics },
+	.count = count_managers,
+	.name_of = name_of_manager,
+	.view = view_manager,
+};

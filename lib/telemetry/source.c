@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include "appliance/account.h"
+
+struct source_view {
+	uint64_t id;
+	struct account_source source;
+};
+
+static const struct metric source_metrics[] = {
+	NUMBER("id", source_view, id, "id of the source"),
+	COUNTER("segments_received", source_view, source.segments, NONE,
+		"segments of the source that rx recognised"),
+	COUNTER("segments_placed", source_view, source.placed, NONE,
+		"segments of the source copied to their slot"),
+	COUNTER("segments_placed_bytes", source_view, source.placed_bytes, BYTES,
+		"payload of the source's segments copied to their slot"),
+	CAUSES("segment_drop", source_view, source.drops, metric_segment_causes,
+	       "segments of the source dropped, by cause"),
+	COUNTER("blocks_whole", source_view, source.blocks, NONE,
+		"blocks (MFPs) of the source that arrived whole"),
+	COUNTER("blocks_malformed", source_view, source.malformed, NONE,
+		"blocks of the source that arrived whole and are no valid MFP"),
+	COUNTER("blocks_missing", source_view, source.missing, NONE,
+		"events closed without the source's block"),
+	{ 0 },
+};
+
+static unsigned count_sources(const struct appliance *appliance)
+{
+	return appliance->sources.n_expected;
+}
+
+static unsigned number_of_source(const struct appliance *appliance, unsigned index)
+{
+	return appliance->sources.ids[index];
+}
+
+static void view_source(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct source_view view;
+
+	account_take_source(appliance, index, &view.source);
+	view.id = appliance->sources.ids[index];
+	bases[0] = &view;
+}
+
+const struct telemetry_group telemetry_source = {
+	.name = "source",
+	.things = "expected sources",
+	.help = "A source: what came, and what is missing",
+	.note = "IDs are decimal. Segments of unknown and unexpected sources, and malformed ones,\n"
+		"belong to no source here.",
+	.tables = { source_metrics },
+	.count = count_sources,
+	.number_of = number_of_source,
+	.view = view_source,
+};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The appliance as a whole: what runs, and all counters summed.
+#include "telemetry/group.h"
+
+#include "appliance/account.h"
+
+struct info_view {
+	const char *name, *state, *configuration;
+	uint64_t run_number, uptime_seconds, hugepages, lcores, roles, sources;
+};
+
+struct summary_view {
+	uint64_t uptime_seconds, run_number, loss_total;
+	struct account account;
+};
+
+static const char *const states[] = {
+	[APPLIANCE_STARTING] = "starting", [APPLIANCE_RUNNING] = "running",
+	[APPLIANCE_DRAINING] = "draining", [APPLIANCE_STOPPED] = "stopped",
+	[APPLIANCE_STOPPED + 1] = NULL,
+};
+
+static const struct metric info_metrics[] = {
+	AGAIN(METRIC_TEXT, "name", info_view, name, NONE, "name of the appliance"),
+	STATE("state", info_view, state, states,
+	      "what the appliance does: starting, running, draining or stopped"),
+	TEXT("configuration", info_view, configuration, "file of the configuration"),
+	NUMBER("run_number", info_view, run_number, "number of the run, as configured"),
+	GAUGE("uptime_seconds", info_view, uptime_seconds, SECONDS,
+	      "time since the lcores were launched"),
+	GAUGE("hugepages", info_view, hugepages, NONE, "1 if packets lie on hugepages, else 0"),
+	GAUGE("lcores", info_view, lcores, NONE, "lcores that run roles"),
+	GAUGE("roles", info_view, roles, NONE, "roles of the appliance"),
+	GAUGE("sources", info_view, sources, NONE, "sources that are expected"),
+	{ 0 },
+};
+
+static const struct metric summary_metrics[] = {
+	AGAIN(METRIC_GAUGE, "uptime_seconds", summary_view, uptime_seconds, SECONDS,
+	      "time since the lcores were launched"),
+	AGAIN(METRIC_NUMBER, "run_number", summary_view, run_number, NONE,
+	      "number of the run, as configured"),
+	COUNTER("loss_total", summary_view, loss_total, NONE,
+		"packets and segments dropped, of all causes"),
+	COUNTER("packets_received", summary_view, account.packets.received, NONE,
+		"packets taken from the ports"),
+	COUNTER("packets_received_bytes", summary_view, account.packets.bytes, BYTES,
+		"bytes of packets taken from the ports, without FCS"),
+	COUNTER("packets_arp", summary_view, account.packets.arp, NONE,
+		"ARP packets, and IPv6 neighbour solicitations that were answered"),
+	COUNTER("packets_icmp_echo", summary_view, account.packets.icmp_echo, NONE,
+		"ICMP echo requests that were answered"),
+	COUNTER("packets_control", summary_view, account.packets.control, NONE,
+		"frames of the control protocol, for the event manager or a node"),
+	COUNTER("packets_pause", summary_view, account.packets.pause, NONE,
+		"pause frames of the link partner"),
+	COUNTER("packets_roce", summary_view, account.packets.roce, NONE,
+		"RoCE packets that are no segments: connections, answers, packets not taken"),
+	COUNTER("packets_other", summary_view, account.packets.other, NONE,
+		"frames that evb does not speak"),
+	COUNTER("packets_missed", summary_view, account.packets.missed, NONE,
+		"packets lost by the ports, before evb saw them"),
+	CAUSES("packet_drop", summary_view, account.packets.drops, metric_packet_causes,
+	       "packets dropped, by cause"),
+	COUNTER("segments_received", summary_view, account.segments.received, NONE,
+		"segments recognised among the packets"),
+	COUNTER("segments_placed", summary_view, account.segments.placed, NONE,
+		"segments copied to their slot"),
+	COUNTER("segments_placed_bytes", summary_view, account.segments.placed_bytes, BYTES,
+		"payload of the segments copied to their slot"),
+	CAUSES("segment_drop", summary_view, account.segments.drops, metric_segment_causes,
+	       "segments dropped, by cause"),
+	COUNTER("events_opened", summary_view, account.events.opened, NONE,
+		"events that got a slot, ends of run included"),
+	COUNTER("events_complete", summary_view, account.events.complete, NONE,
+		"events published with the blocks of all sources"),
+	COUNTER("events_incomplete", summary_view, account.events.incomplete, NONE,
+		"events published with flags: something is missing or malformed"),
+	COUNTER("events_discarded", summary_view, account.events.discarded, NONE,
+		"incomplete events that were not published"),
+	COUNTER("events_flushed", summary_view, account.events.flushed, NONE,
+		"incomplete and discarded events that the end of the run closed"),
+	COUNTER("events_overtaken", summary_view, account.events.overtaken, NONE,
+		"incomplete and discarded events closed early, for their slot was needed"),
+	COUNTER("events_withdrawn", summary_view, account.events.withdrawn, NONE,
+		"complete and incomplete events that were built elsewhere and not published here"),
+	COUNTER("events_repeated", summary_view, account.events.repeated, NONE,
+		"events published that may have been published elsewhere, too"),
+	COUNTER("events_ends_of_run", summary_view, account.events.ends_of_run, NONE,
+		"end-of-run events"),
+	GAUGE("events_open", summary_view, account.events.open, NONE,
+	      "events that are being built now"),
+	COUNTER("blocks_whole", summary_view, account.blocks.whole, NONE,
+		"blocks (MFPs) that arrived whole"),
+	COUNTER("blocks_malformed", summary_view, account.blocks.malformed, NONE,
+		"blocks that arrived whole and are no valid MFP"),
+	COUNTER("blocks_missing", summary_view, account.blocks.missing, NONE,
+		"blocks that were not whole when their event was closed"),
+	COUNTER("bytes_built", summary_view, account.bytes_built, BYTES,
+		"bytes of published events (MEPs)"),
+	GAUGE("slots_free", summary_view, account.free_slots, NONE, "free slots of all builders"),
+	AGAIN(METRIC_LATENCY, "latency_complete", summary_view, account.complete, NS,
+	      "time from the first segment of an event to its completion, of complete events"),
+	AGAIN(METRIC_LATENCY, "latency_released", summary_view, account.released, NS,
+	      "time from the first segment of an event to its release by all consumers"),
+	COUNTER("sent_events", summary_view, account.sent.events, NONE,
+		"events sent by the generators"),
+	COUNTER("sent_packets", summary_view, account.sent.packets, NONE,
+		"packets that the generators handed to the ports"),
+	COUNTER("sent_bytes", summary_view, account.sent.bytes, BYTES,
+		"bytes of packets that the generators handed to the ports, without FCS"),
+	COUNTER("sent_lost", summary_view, account.sent.lost, NONE,
+		"packets that generators did not send, as a fault on demand"),
+	COUNTER("sent_duplicated", summary_view, account.sent.duplicated, NONE,
+		"packets that generators sent twice, as a fault on demand"),
+	COUNTER("sent_corrupted", summary_view, account.sent.corrupted, NONE,
+		"packets that generators sent with a changed byte, as a fault on demand"),
+	COUNTER("sent_reordered", summary_view, account.sent.reordered, NONE,
+		"packets that generators sent after a later one, as a fault on demand"),
+	COUNTER("written_events", summary_view, account.written.events, NONE,
+		"events in the writers' files"),
+	COUNTER("written_bytes", summary_view, account.written.bytes, BYTES,
+		"bytes in the writers' files"),
+	COUNTER("written_files", summary_view, account.written.files, NONE,
+		"files that were finished"),
+	COUNTER("written_refused", summary_view, account.written.refused, NONE,
+		"events that have no form in the format of the files"),
+	COUNTER("written_failures", summary_view, account.written.failures, NONE,
+		"files that could not be finished"),
+	{ 0 },
+};
+
+static const struct metric drop_metrics[] = {
+	COUNTER("loss_total", summary_view, loss_total, NONE,
+		"packets and segments dropped, of all causes"),
+	CAUSES("packet_drop", summary_view, account.packets.drops, metric_packet_causes,
+	       "packets dropped, by cause"),
+	CAUSES("segment_drop", summary_view, account.segments.drops, metric_segment_causes,
+	       "segments dropped, by cause"),
+	{ 0 },
+};
+
+static const void *view_info(const struct appliance *appliance)
+{
+	static _Thread_local struct info_view view;
+
+	view = (struct info_view){
+		.name = appliance->config->name,
+		.state = states[atomic_load(&appliance->state)],
+		.configuration = appliance->config->path,
+		.run_number = appliance->config->run_number,
+		.uptime_seconds = (uint64_t)appliance_seconds(appliance),
+		.hugepages = appliance->eal.hugepages,
+		.lcores = appliance->plan->n_lcores,
+		.roles = appliance->plan->n_roles,
+		.sources = appliance->sources.n_expected,
+	};
+	return &view;
+}
+
+static const void *view_summary(const struct appliance *appliance)
+{
+	static _Thread_local struct summary_view view;
+
+	account_take(appliance, &view.account);
+	view.uptime_seconds = (uint64_t)view.account.seconds;
+	view.run_number = appliance->config->run_number;
+	view.loss_total = account_losses(&view.account);
+	return &view;
+}
+
+const struct telemetry_whole telemetry_wholes[] = {
+	{ .command = "/evb/info", .help = "What runs", .table = info_metrics, .view = view_info },
+	{ .command = "/evb/summary",
+	  .help = "All counters, summed over roles; numbers only",
+	  .table = summary_metrics,
+	  .view = view_summary },
+	{ .command = "/evb/drops",
+	  .help = "Every cause for which packets and segments are dropped",
+	  .table = drop_metrics,
+	  .hidden = true,
+	  .view = view_summary },
+	{ 0 },
+};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "telemetry/group.h"
+
+#include "record/writer_role.h"
+
+struct writer_view {
+	const char *name, *group, *directory, *format;
+};
+
+static const struct metric writer_metrics[] = {
+	TEXT("name", writer_view, name, "name of the writer"),
+	TEXT("group", writer_view, group, "group of consumers whose events it writes"),
+	TEXT("directory", writer_view, directory, "directory of its files"),
+	TEXT("format", writer_view, format, "format of its files: mep or mdf"),
+	{ 0 },
+};
+
+static const struct metric writer_counter_metrics[] = {
+	COUNTER("events", writer_counters, events, NONE, "events in the writer's files"),
+	COUNTER("bytes", writer_counters, bytes, BYTES, "bytes in the writer's files"),
+	COUNTER("files", writer_counters, files, NONE, "files that were finished"),
+	COUNTER("refused", writer_counters, refused, NONE,
+		"events that have no form in the format of the files"),
+	COUNTER("pauses", writer_counters, pauses, NONE,
+		"times that the writer had to wait for room on the disk"),
+	COUNTER("failures", writer_counters, failures, NONE, "files that could not be finished"),
+	{ 0 },
+};
+
+static unsigned count_writers(const struct appliance *appliance)
+{
+	return appliance->config->n_writers;
+}
+
+static const char *name_of_writer(const struct appliance *appliance, unsigned index)
+{
+	return appliance->config->writers[index].name;
+}
+
+static void view_writer(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct writer_view view;
+	const struct config_writer *writer = &appliance->config->writers[index];
+
+	view = (struct writer_view){
+		.name = writer->name,
+		.group = writer->group,
+		.directory = writer->directory,
+		.format = writer->format == CONFIG_FILE_MDF ? "mdf" : "mep",
+	};
+	bases[0] = &view;
+	bases[1] = writer_role_counters(telemetry_find_role(appliance, CONFIG_ROLE_WRITER, index));
+}
+
+const struct telemetry_group telemetry_writer = {
+	.name = "writer",
+	.things = "writers",
+	.help = "A writer: what is in its files",
+	.tables = { writer_metrics, writer_counter_metrics },
+	.count = count_writers,
+	.name_of = name_of_writer,
+	.view = view_writer,
+};

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// AF_XDP ports that evb's BPF program steers: what became of the packets of their interfaces. What
+// is asked of single sources, and said to the program, is in port/xdp_telemetry.h.
+#include "telemetry/group.h"
+
+#include "port/af_xdp.h"
+#include "port/xdp.h"
+
+struct xdp_view {
+	const char *name, *mode;
+	uint64_t zero_copy;
+};
+
+static const struct metric xdp_metrics[] = {
+	TEXT("name", xdp_view, name, "name of the port"),
+	TEXT("mode", xdp_view, mode, "where the program runs: native, generic or offloaded"),
+	GAUGE("zero_copy", xdp_view, zero_copy, NONE,
+	      "1 if the interface writes into the buffers of the port, 0 if the kernel copies"),
+	{ 0 },
+};
+
+#define FATE(key, cause, help_)                                                               \
+	COUNTER(key "_packets", xdp_counters, causes[cause].packets, NONE, "packets " help_), \
+	    COUNTER(key "_bytes", xdp_counters, causes[cause].bytes, BYTES,                   \
+		    "bytes of packets " help_)
+
+static const struct metric xdp_fates[] = {
+	FATE("passed", STEER_PASSED, "left to the kernel"),
+	FATE("redirected", STEER_REDIRECTED, "given to the port"),
+	FATE("unknown_source", STEER_UNKNOWN_SOURCE, "dropped: the source is not admitted"),
+	FATE("unknown_address", STEER_UNKNOWN_ADDRESS, "dropped: the address is not admitted"),
+	FATE("too_long", STEER_TOO_LONG, "dropped: longer than the buffers of the port"),
+	FATE("no_socket", STEER_NO_SOCKET, "dropped: on a receive queue that evb does not read"),
+	COUNTER("ring_full_packets", xdp_counters, ring_full, NONE,
+		"packets given to the port that found no buffer: they are lost"),
+	{ 0 },
+};
+
+// The steering behind place `index` of the ports that have one, and which port that is; NULL if
+// there is none.
+static const struct xdp *find(const struct appliance *appliance, unsigned index, unsigned *port)
+{
+	for (unsigned i = 0; i < appliance->n_ports; i++) {
+		const struct xdp *xdp = af_xdp_steering(&appliance->ports[i]);
+
+		if (xdp == NULL || index-- > 0)
+			continue;
+		*port = i;
+		return xdp;
+	}
+	return NULL;
+}
+
+static unsigned count_ports(const struct appliance *appliance)
+{
+	unsigned n = 0, port;
+
+	while (find(appliance, n, &port) != NULL)
+		n++;
+	return n;
+}
+
+static const char *name_of_port(const struct appliance *appliance, unsigned index)
+{
+	unsigned port = 0;
+
+	(void)find(appliance, index, &port);
+	return appliance->ports[port].config->name;
+}
+
+// Without memory to read the counters in, the answer comes without them.
+static void view_port(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct xdp_counters counters;
+	static _Thread_local struct xdp_view view;
+	unsigned port = 0;
+	const struct xdp *xdp = find(appliance, index, &port);
+
+	view = (struct xdp_view){
+		.name = appliance->ports[port].config->name,
+		.mode = xdp_mode(xdp),
+		.zero_copy = xdp_is_zero_copy(xdp),
+	};
+	bases[0] = &view;
+	bases[1] = xdp_counters(xdp, &counters) ? &counters : NULL;
+}
+
+const struct telemetry_group telemetry_xdp = {
+	.name = "xdp",
+	.things = "ports that are steered by XDP",
+	.help = "Steering of a port: mode, what became of the packets of its interface",
+	.note = "[ports.md](ports.md#looking-and-changing-while-it-runs) has the commands that ask "
+		"about\n"
+		"single sources and admit others, and the sum that must hold.",
+	.tables = { xdp_metrics, xdp_fates },
+	.count = count_ports,
+	.name_of = name_of_port,
+	.view = view_port,
+};
