@@ -26,7 +26,6 @@ const struct dcqcn_parameters dcqcn_defaults = {
 	.gd_shift = 1,
 	.rate_reduce_period_ns = 4000,
 	.alpha_period_ns = 55000,
-	.cnp_interval_ns = 4000,
 };
 
 static const char *problem(const struct dcqcn_parameters *p, uint64_t line_rate,
@@ -76,7 +75,6 @@ int dcqcn_init(struct dcqcn *dcqcn, const struct dcqcn_parameters *parameters, u
 		.time_reset = to_ticks(parameters->time_reset_ns, ticks_per_second),
 		.rate_reduce_period = to_ticks(parameters->rate_reduce_period_ns, ticks_per_second),
 		.alpha_period = to_ticks(parameters->alpha_period_ns, ticks_per_second),
-		.cnp_interval = to_ticks(parameters->cnp_interval_ns, ticks_per_second),
 	};
 	return 0;
 }

@@ -39,7 +39,6 @@ struct dcqcn_parameters {
 	uint32_t gd_shift;       // (RPG_GD - 10) rate *= 1 - alpha / 2^gd_shift: 1
 	uint64_t rate_reduce_period_ns; // (RATE_REDUCE_MONITOR_PERIOD) 4 us
 	uint64_t alpha_period_ns;       // 55 us, the paper's
-	uint64_t cnp_interval_ns;       // (MIN_TIME_BETWEEN_CNPS) 4 us, the notification point's
 };
 
 extern const struct dcqcn_parameters dcqcn_defaults;
@@ -47,8 +46,8 @@ extern const struct dcqcn_parameters dcqcn_defaults;
 // Parameters in ticks, shared by all flows of a port. Read only once made.
 struct dcqcn {
 	struct dcqcn_parameters parameters;
-	uint64_t line_rate;                                                  // bytes a second
-	uint64_t time_reset, rate_reduce_period, alpha_period, cnp_interval; // ticks
+	uint64_t line_rate;                                    // bytes a second
+	uint64_t time_reset, rate_reduce_period, alpha_period; // ticks
 };
 
 // Returns 0, or -1 with `*why` naming the parameter that is out of range. line_rate: bytes a
@@ -84,28 +83,3 @@ void dcqcn_sent(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint32_t byt
 // Does the steps that time brings, at most 64; true if the rate is another than after the last
 // poll: give it to the flow's pacer. Cheap while the flow is not limited.
 bool dcqcn_poll(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint64_t now);
-
-// Notification point (receiver), one a queue pair; all zeros to begin with.
-struct dcqcn_notifier {
-	uint64_t next_at; // ticks
-	uint64_t marked;  // counters: packets with the mark
-	uint64_t allowed; // CNPs
-};
-
-// Whether the IPv4 TOS or IPv6 traffic class says "congestion experienced" (RFC 3168).
-static inline bool dcqcn_is_marked(uint8_t dscp_ecn)
-{
-	return (dscp_ecn & 3) == 3;
-}
-
-// A marked packet came in; true if a CNP is to be sent: at most one a cnp_interval.
-static inline bool dcqcn_notify(const struct dcqcn *dcqcn, struct dcqcn_notifier *notifier,
-				uint64_t now)
-{
-	notifier->marked++;
-	if (now < notifier->next_at)
-		return false;
-	notifier->next_at = now + dcqcn->cnp_interval;
-	notifier->allowed++;
-	return true;
-}

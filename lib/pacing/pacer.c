@@ -59,13 +59,8 @@ static void note_missing(struct pacer *pacer, uint64_t now)
 void pacer_init(struct pacer *pacer, uint64_t ticks_per_second, uint64_t rate, uint32_t burst,
 		uint64_t now)
 {
-	*pacer = (struct pacer){ .ticks_per_second = ticks_per_second, .burst = burst };
-	pacer_set_rate(pacer, rate, now);
-}
-
-void pacer_set_rate(struct pacer *pacer, uint64_t rate, uint64_t now)
-{
-	pacer_set(pacer, rate, pacer->burst, now);
+	*pacer = (struct pacer){ .ticks_per_second = ticks_per_second };
+	pacer_set(pacer, rate, burst, now);
 }
 
 void pacer_set(struct pacer *pacer, uint64_t rate, uint32_t burst, uint64_t now)
@@ -76,16 +71,4 @@ void pacer_set(struct pacer *pacer, uint64_t rate, uint32_t burst, uint64_t now)
 	if (rate != 0)
 		pacer->full_at = ((wide)now << FRACTION_BITS) +
 				 time_of(pacer->missing, pacer->missing_part, pacer->byte_ticks);
-}
-
-uint64_t pacer_ready_at(const struct pacer *pacer)
-{
-	wide ticks;
-
-	if (pacer->rate == 0)
-		return UINT64_MAX;
-	if (pacer->full_at < pacer->depth)
-		return 0;
-	ticks = ((pacer->full_at - pacer->depth) >> FRACTION_BITS) + 1;
-	return ticks < UINT64_MAX ? (uint64_t)ticks : UINT64_MAX;
 }

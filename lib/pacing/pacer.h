@@ -37,7 +37,6 @@ void pacer_init(struct pacer *pacer, uint64_t ticks_per_second, uint64_t rate, u
 // What is missing in the bucket, or owed, stays the same number of bytes; while the rate is 0
 // nothing comes in. Divides.
 void pacer_set(struct pacer *pacer, uint64_t rate, uint32_t burst, uint64_t now);
-void pacer_set_rate(struct pacer *pacer, uint64_t rate, uint64_t now); // the burst stays
 
 // Whether something may be taken.
 static inline bool pacer_ready(const struct pacer *pacer, uint64_t now)
@@ -58,6 +57,3 @@ static inline bool pacer_take(struct pacer *pacer, uint32_t bytes, uint64_t now)
 	pacer->full_at += (unsigned __int128)pacer->byte_ticks * bytes;
 	return true;
 }
-
-// The first tick at which it is ready if nothing is taken before; UINT64_MAX: never at this rate.
-uint64_t pacer_ready_at(const struct pacer *pacer);

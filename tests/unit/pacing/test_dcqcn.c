@@ -319,33 +319,6 @@ static void init__refuses(void **state)
 	assert_string_equal(why, "ticks_per_second");
 }
 
-static void notification__at_most_one_an_interval(void **state)
-{
-	struct dcqcn dcqcn = make(&dcqcn_defaults);
-	struct dcqcn_notifier notifier = { 0 };
-	unsigned sent = 0;
-
-	(void)state;
-	assert_true(dcqcn_notify(&dcqcn, &notifier, 100 * US));
-	assert_false(dcqcn_notify(&dcqcn, &notifier, 104 * US - 1));
-	assert_true(dcqcn_notify(&dcqcn, &notifier, 104 * US));
-	assert_int_equal(notifier.marked, 3);
-	assert_int_equal(notifier.allowed, 2);
-	for (uint64_t now = 200 * US; now < 300 * US; now += 100)
-		sent += dcqcn_notify(&dcqcn, &notifier, now);
-	assert_int_equal(sent, 25);
-}
-
-static void notification__by_the_mark(void **state)
-{
-	(void)state;
-	assert_true(dcqcn_is_marked(0x03));
-	assert_true(dcqcn_is_marked(0xBB));
-	assert_false(dcqcn_is_marked(0xB8));
-	assert_false(dcqcn_is_marked(0x01));
-	assert_false(dcqcn_is_marked(0x02));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,8 +330,6 @@ int main(void)
 		cmocka_unit_test(reaction__comes_back_and_forgets),
 		cmocka_unit_test(reaction__late_polls_make_up_for_it),
 		cmocka_unit_test(init__refuses),
-		cmocka_unit_test(notification__at_most_one_an_interval),
-		cmocka_unit_test(notification__by_the_mark),
 	};
 
 	return cmocka_run_group_tests_name("dcqcn", tests, NULL, NULL);

@@ -18,6 +18,22 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
+// The first tick at which the pacer is ready; UINT64_MAX: never at this rate.
+static uint64_t ready_at(const struct pacer *pacer)
+{
+	uint64_t low = 0, high = UINT64_MAX;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (pacer_ready(pacer, middle))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 static void take__the_burst_at_once(void **state)
 {
 	struct pacer pacer;
@@ -28,7 +44,7 @@ static void take__the_burst_at_once(void **state)
 		assert_true(pacer_take(&pacer, 1000, 1000));
 	assert_false(pacer_ready(&pacer, 1000));
 	assert_false(pacer_take(&pacer, 1, 1000));
-	assert_int_equal(pacer_ready_at(&pacer), 1001);
+	assert_int_equal(ready_at(&pacer), 1001);
 	assert_true(pacer_take(&pacer, 1, 1001));
 }
 
@@ -51,7 +67,7 @@ static void take__more_than_the_burst_leaves_a_debt(void **state)
 	(void)state;
 	pacer_init(&pacer, GIGAHERTZ, GIGABYTE, 1000, 0);
 	assert_true(pacer_take(&pacer, 1000000, 0));
-	assert_int_equal(pacer_ready_at(&pacer), 999001);
+	assert_int_equal(ready_at(&pacer), 999001);
 	assert_false(pacer_ready(&pacer, 999000));
 	assert_true(pacer_ready(&pacer, 999001));
 }
@@ -65,7 +81,7 @@ static void take__refused_takes_nothing(void **state)
 	assert_true(pacer_take(&pacer, 5000, 0));
 	for (unsigned i = 0; i < 100; i++)
 		assert_false(pacer_take(&pacer, 5000, i));
-	assert_int_equal(pacer_ready_at(&pacer), 4001);
+	assert_int_equal(ready_at(&pacer), 4001);
 }
 
 // At every moment of 10^6 packets: no more than burst + rate * time + the last packet, and, as
@@ -87,8 +103,8 @@ static void expect_exact(uint64_t ticks_per_second, uint64_t rate, uint32_t burs
 			last = size;
 			steps++;
 		} else {
-			assert_true(pacer_ready_at(&pacer) > now);
-			now = pacer_ready_at(&pacer);
+			assert_true(ready_at(&pacer) > now);
+			now = ready_at(&pacer);
 			assert_true(pacer_ready(&pacer, now));
 			assert_false(pacer_ready(&pacer, now - 1));
 		}
@@ -120,13 +136,13 @@ static void rate__0_stops_and_keeps_the_debt(void **state)
 	(void)state;
 	pacer_init(&pacer, GIGAHERTZ, GIGABYTE, 1000, 0);
 	assert_true(pacer_take(&pacer, 3000, 0)); // 2000 owed
-	pacer_set_rate(&pacer, 0, 500);           // 1500 owed
+	pacer_set(&pacer, 0, pacer.burst, 500);   // 1500 owed
 	assert_false(pacer_ready(&pacer, UINT64_MAX));
 	assert_false(pacer_take(&pacer, 1, UINT64_MAX));
-	assert_int_equal(pacer_ready_at(&pacer), UINT64_MAX);
-	pacer_set_rate(&pacer, 0, 600); // again
-	pacer_set_rate(&pacer, GIGABYTE, 100000);
-	assert_int_equal(pacer_ready_at(&pacer), 101501);
+	assert_int_equal(ready_at(&pacer), UINT64_MAX);
+	pacer_set(&pacer, 0, pacer.burst, 600); // again
+	pacer_set(&pacer, GIGABYTE, pacer.burst, 100000);
+	assert_int_equal(ready_at(&pacer), 101501);
 }
 
 static void rate__0_from_the_start(void **state)
@@ -136,7 +152,7 @@ static void rate__0_from_the_start(void **state)
 	(void)state;
 	pacer_init(&pacer, GIGAHERTZ, 0, 1000, 0);
 	assert_false(pacer_ready(&pacer, 1000000));
-	pacer_set_rate(&pacer, GIGABYTE, 1000000);
+	pacer_set(&pacer, GIGABYTE, pacer.burst, 1000000);
 	assert_true(pacer_take(&pacer, 1000, 1000000));
 	assert_false(pacer_ready(&pacer, 1000000));
 }
@@ -155,7 +171,7 @@ static void rate__with_another_burst(void **state)
 	assert_true(pacer_take(&pacer, 1000, 0));
 	assert_false(pacer_ready(&pacer, 0));
 	pacer_set(&pacer, GIGABYTE, 1000, 0); // 4000 are owed, of a bucket of 1000
-	assert_int_equal(pacer_ready_at(&pacer), 3001);
+	assert_int_equal(ready_at(&pacer), 3001);
 }
 
 static void rate__unlimited(void **state)
@@ -166,11 +182,11 @@ static void rate__unlimited(void **state)
 	pacer_init(&pacer, GIGAHERTZ, PACER_UNLIMITED, 1000, 77);
 	for (unsigned i = 0; i < 1000; i++)
 		assert_true(pacer_take(&pacer, UINT32_MAX, 77));
-	assert_in_range(pacer_ready_at(&pacer), 0, 77);
-	pacer_set_rate(&pacer, GIGABYTE, 100); // full
+	assert_in_range(ready_at(&pacer), 0, 77);
+	pacer_set(&pacer, GIGABYTE, pacer.burst, 100); // full
 	assert_true(pacer_take(&pacer, 1000, 100));
 	assert_false(pacer_ready(&pacer, 100));
-	pacer_set_rate(&pacer, PACER_UNLIMITED, 100); // what was owed is forgotten
+	pacer_set(&pacer, PACER_UNLIMITED, pacer.burst, 100); // what was owed is forgotten
 	assert_true(pacer_take(&pacer, 1000, 100));
 }
 
@@ -181,12 +197,12 @@ static void rate__change_keeps_the_bytes(void **state)
 	(void)state;
 	pacer_init(&pacer, GIGAHERTZ, GIGABYTE, 1000, 0);
 	assert_true(pacer_take(&pacer, 600, 0)); // 400 left
-	pacer_set_rate(&pacer, GIGABYTE / 10, 0);
+	pacer_set(&pacer, GIGABYTE / 10, pacer.burst, 0);
 	assert_true(pacer_take(&pacer, 400, 0));
-	assert_int_equal(pacer_ready_at(&pacer), 1);
+	assert_int_equal(ready_at(&pacer), 1);
 	assert_true(pacer_take(&pacer, 500, 1)); // 499.9 owed
-	pacer_set_rate(&pacer, GIGABYTE, 1);
-	assert_in_range(pacer_ready_at(&pacer), 501, 502);
+	pacer_set(&pacer, GIGABYTE, pacer.burst, 1);
+	assert_in_range(ready_at(&pacer), 501, 502);
 }
 
 // Rates that change 10^5 times: bytes against the integral of the rate.
@@ -206,7 +222,7 @@ static void rate__changes_lose_nothing(void **state)
 		now += pass;
 		if (i % 10 == 0) {
 			rate = 1 + GIGABYTE / (1 + next_random(&random) % 50);
-			pacer_set_rate(&pacer, rate, now);
+			pacer_set(&pacer, rate, pacer.burst, now);
 		}
 		while (pacer_take(&pacer, 1500, now))
 			taken += 1500;
@@ -222,7 +238,7 @@ static void rate__extremes_do_not_wrap(void **state)
 	(void)state;
 	pacer_init(&pacer, 10 * GIGAHERTZ, 1, UINT32_MAX, UINT64_MAX / 2);
 	assert_true(pacer_take(&pacer, UINT32_MAX, UINT64_MAX / 2));
-	assert_true(pacer_ready_at(&pacer) > UINT64_MAX / 2);
+	assert_true(ready_at(&pacer) > UINT64_MAX / 2);
 	assert_false(pacer_ready(&pacer, UINT64_MAX / 2));
 	pacer_init(&pacer, 1, 1ull << 62, 1, 0);
 	assert_true(pacer_take(&pacer, 1, 0));
