@@ -228,7 +228,9 @@ def anchors(path):
 def test_links():
     """Of the manual and the README: files are there, and headings."""
     pages = ["README.md", *(os.path.relpath(path, ROOT)
-                            for path in glob.glob(os.path.join(ROOT, "docs", "*.md")))]
+                            for path in glob.glob(os.path.join(ROOT, "docs", "**", "*.md"),
+                                              recursive=True)),
+             "CONTRIBUTING.md", "CHANGELOG.md"]
     broken = []
     for page in pages:
         text = re.sub(r"^```.*?^```$", "", read(page), flags=re.MULTILINE | re.DOTALL)
@@ -244,7 +246,7 @@ def test_links():
     check(not broken, "\n".join(broken))
     index = read("docs/README.md")
     unlisted = [page for page in pages if page.startswith("docs/") and page != "docs/README.md"
-                and f"({os.path.basename(page)}" not in index]
+                and f"({os.path.relpath(page, 'docs')}" not in index]
     check(not unlisted, f"not in docs/README.md: {unlisted}")
 
 

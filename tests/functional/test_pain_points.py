@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""What users of such programs suffer from, provoked: each is told in one line, with its cause and
-what to do about it, and docs/errors.md has that line. docs/troubles.md lists what there is, and
-names these tests and those elsewhere."""
+"""Provokes the problems that users of such programs suffer from: evb reports each in one line, with its
+cause and the remedy, and docs/errors.md has that line. docs/troubles.md lists the problems, and
+docs/contributing/tests.md names these tests and those elsewhere."""
 
+import glob
 import os
 import re
 import shutil
@@ -265,24 +266,36 @@ def functions(path):
         return set(re.findall(r"^(?:def |static void )(\w+)\(", file.read(), re.MULTILINE))
 
 
+def table(page, heading):
+    """Rows of the table under the line `heading`, as lists of cells."""
+    with open(os.path.join(evbtest.REPOSITORY, "docs", page), encoding="utf-8") as file:
+        text = file.read()
+    check(heading in text, f"docs/{page} has no line {heading}")
+    rows = re.findall(r"^\|(.*)\|$", text.split(heading)[1].split("\n\n")[0], re.MULTILINE)
+    return [[cell.strip() for cell in row.split("|")] for row in rows if not re.match(r"[-|]+$", row)]
+
+
 def test_list_is_true():
-    """Each row of docs/troubles.md names tests, which there are, and each test here is named."""
-    with open(os.path.join(evbtest.REPOSITORY, "docs", "troubles.md"), encoding="utf-8") as file:
-        rows = [row for row in re.findall(r"^\|(.*)\|$", file.read(), re.MULTILINE)
-                if not re.match(r"[-|]+$|.*\| shown by $", row)]
-    check(len(rows) > 15, f"docs/troubles.md has {len(rows)} rows only")
+    """Each trouble of docs/troubles.md has a row in docs/contributing/tests.md that names tests, which
+    exist, as do those of the cases of RoCE there; and each test of this file is named."""
+    troubles = [row[0] for row in table("troubles.md", "| trouble | what evb does |\n")]
+    check(len(troubles) > 15, f"docs/troubles.md has {len(troubles)} rows only")
+    listed = table("contributing/tests.md", "| trouble | tests |\n")
+    check_equal([row[0] for row in listed], troubles, "troubles in docs/contributing/tests.md")
+    cases = table("contributing/tests.md", "| case | tests |\n")
+    check(len(cases) > 20, f"docs/contributing/tests.md has {len(cases)} cases of RoCE only")
     named = set()
-    for row in rows:
-        tests = re.findall(r"`([\w/]+\.(?:py|c)): (\w+)`", row.split("|")[-1])
-        check(tests, f"no tests in | {row} |")
+    for row in listed + cases:
+        tests = re.findall(r"`(\w+\.(?:py|c)): (\w+)`", row[-1])
+        check(tests, f"no tests in | {' | '.join(row)} |")
         for file, name in tests:
-            path = os.path.join(evbtest.REPOSITORY, "tests", file)
-            check(os.path.exists(path) and name in functions(path), f"no {file}: {name}")
-            named.add((os.path.basename(file), name))
+            paths = glob.glob(os.path.join(evbtest.REPOSITORY, "tests", "**", file), recursive=True)
+            check(any(name in functions(path) for path in paths), f"no {file}: {name}")
+            named.add((file, name))
     here = os.path.basename(__file__)
     own = {name for name in functions(__file__) if name.startswith("test_")}
     check_equal(own - {"test_list_is_true"} - {name for file, name in named if file == here},
-                set(), f"tests of {here} that docs/troubles.md does not name")
+                set(), f"tests of {here} that docs/contributing/tests.md does not name")
 
 
 if __name__ == "__main__":
