@@ -138,7 +138,7 @@ static void take_release(struct cluster_manager *manager, unsigned from,
 	struct ctrl_release said;
 
 	if (ctrl_get_release(record, &said) == WIRE_OK && said.run == manager->run)
-		manager->nodes[from].released = CLUSTER_MUTANT(9, said.event, 0);
+		manager->nodes[from].released = said.event;
 }
 
 static void take_done(struct cluster_manager *manager, unsigned from,

@@ -34,7 +34,7 @@ void manager_keep_done(struct cluster_manager *manager, unsigned from, const str
 		    adopted->held.generation != done->generation)
 			continue;
 		adopted->done = *done;
-		adopted->has_done = CLUSTER_MUTANT(8, true, false);
+		adopted->has_done = true;
 	}
 }
 
@@ -206,7 +206,7 @@ static uint64_t newest_released(const struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager->nodes[i].released > newest)
 			newest = manager->nodes[i].released;
-	return CLUSTER_MUTANT(7, newest, newest + 1);
+	return newest;
 }
 
 // Whether all nodes that are in the run have said where they are.
@@ -263,8 +263,7 @@ static int by_attempt(const void *left, const void *right)
 {
 	const struct adopted *a = left, *b = right;
 
-	return CLUSTER_MUTANT(6, 1, -1) *
-	       ((a->held.attempt < b->held.attempt) - (a->held.attempt > b->held.attempt));
+	return (a->held.attempt < b->held.attempt) - (a->held.attempt > b->held.attempt);
 }
 
 static void take_all_held(struct cluster_manager *manager, uint64_t now)

@@ -72,9 +72,7 @@ static void expel(struct cluster_manager *manager, unsigned index, uint64_t know
 	for (uint32_t i = 0; i < builder->n; i++) {
 		struct entry *entry = &builder->entries[i];
 
-		if (entry->state == ENTRY_SETTLED &&
-		    CLUSTER_MUTANT(20, entry->event < known_from, true) &&
-		    CLUSTER_MUTANT(17, true, false))
+		if (entry->state == ENTRY_SETTLED && entry->event < known_from)
 			suspect(manager, entry->event);
 		entry->state = ENTRY_NONE;
 	}
@@ -105,7 +103,7 @@ void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t n
 		manager->builders[at->first_builder + i].suspended = true;
 		hold_port(manager, at->first_builder + i, true, now);
 	}
-	if (!CLUSTER_MUTANT(1, in_doubt(manager, index), false))
+	if (!in_doubt(manager, index))
 		manager_expel_suspended(manager, index, 0, now);
 	else if (node->doubt_until == 0)
 		node->doubt_until = now + CLUSTER_IN_DOUBT_NS;
@@ -149,8 +147,7 @@ void manager_say_silent(struct cluster_manager *manager, unsigned node)
 	    manager->cluster->nodes[node].n_builders == 0)
 		return;
 	manager->view.excluded++;
-	if (CLUSTER_MUTANT(16, true, false))
-		manager_say_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
+	manager_say_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
 }
 
 void manager_end_doubts(struct cluster_manager *manager, uint64_t now)
@@ -158,8 +155,7 @@ void manager_end_doubts(struct cluster_manager *manager, uint64_t now)
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
 		struct manager_node *node = &manager->nodes[i];
 
-		if (node->doubt_until == 0 ||
-		    (CLUSTER_MUTANT(14, now < node->doubt_until, true) && in_doubt(manager, i)))
+		if (node->doubt_until == 0 || (now < node->doubt_until && in_doubt(manager, i)))
 			continue;
 		manager_expel_suspended(manager, i, UINT64_MAX, now);
 		manager_say_silent(manager, i);
@@ -183,8 +179,7 @@ void manager_suspect_untold(struct cluster_manager *manager)
 	uint64_t event = sched_released(manager->sched), end = event;
 
 	for (unsigned i = 0; i < manager->cluster->n_nodes && manager->run != 0; i++)
-		if (CLUSTER_MUTANT(18, true, false) && manager->cluster->nodes[i].n_builders > 0 &&
-		    told_from(manager, i) > end)
+		if (manager->cluster->nodes[i].n_builders > 0 && told_from(manager, i) > end)
 			end = told_from(manager, i);
 	// No manager grants further ahead.
 	if (end - event > manager->n_suspects)

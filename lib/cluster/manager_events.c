@@ -269,8 +269,6 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 			manager->builders[builder].n_settled++;
 		entry->state = ENTRY_SETTLED;
 		manager_say_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
-		if (CLUSTER_MUTANT(10, false, true))
-			finish(manager, builder, done->slot, SCHED_COMPLETE, now);
 		break;
 	case CTRL_DISCARDED:
 		manager->view.discarded++;

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "cluster/manager.h"
-#include "cluster/mutant.h"
 #include "cluster/on_wire.h"
 #include "packet/placement.h"
 

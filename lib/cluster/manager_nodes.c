@@ -27,8 +27,7 @@ static void say_welcome(struct cluster_manager *manager, unsigned node, enum ctr
 // A readout node may have missed grants: it gets them again.
 static void repeat_grants(struct cluster_manager *manager, unsigned node)
 {
-	if (CLUSTER_MUTANT(13, true, false))
-		manager_repeat_for(manager, node, 0, manager->cluster->n_builders);
+	manager_repeat_for(manager, node, 0, manager->cluster->n_builders);
 }
 
 // What was sent to its builders while it was away is lost: it is sent again.
@@ -36,7 +35,7 @@ static void repeat_data(struct cluster_manager *manager, unsigned node)
 {
 	const struct config_cluster_node *at = &manager->cluster->nodes[node];
 
-	for (unsigned i = 0; CLUSTER_MUTANT(23, true, false) && i < manager->readouts.n; i++)
+	for (unsigned i = 0; i < manager->readouts.n; i++)
 		manager_repeat_for(manager, manager->readouts.nodes[i], at->first_builder,
 				   at->first_builder + at->n_builders);
 }
@@ -188,7 +187,7 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 	    said.run != manager->run)
 		return;
 	// What comes behind the end of the run is not built.
-	node->end = CLUSTER_MUTANT(12, said.end < manager->end, true) ? said.end : manager->end;
+	node->end = said.end < manager->end ? said.end : manager->end;
 	node->ended = (said.flags & CTRL_END_OF_RUN) != 0;
 	node->begun = true;
 	if (manager->sched == NULL)

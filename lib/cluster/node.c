@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "cluster/mutant.h"
 #include "cluster/node_internal.h"
 
 #include <stdio.h>
@@ -45,7 +44,7 @@ static void say_register(struct cluster_node *node)
 		.config_hash = node->cluster->hash,
 		.run = node->run,
 		.known_from = node->known_from,
-		.flags = CLUSTER_MUTANT(19, node->operator_excluded, false) ? CTRL_EXCLUDED : 0,
+		.flags = node->operator_excluded ? CTRL_EXCLUDED : 0,
 		.n_builders = (uint16_t)self->n_builders,
 		.n_sources = (uint16_t)self->n_sources,
 	};
@@ -138,7 +137,7 @@ static void begin_run(struct cluster_node *node, const struct ctrl_run_command *
 	node->announced_end = false;
 	node->announce_due = true;
 	// Whoever built here before was granted nothing beyond.
-	if (CLUSTER_MUTANT(22, command->run == node->welcomed_run, false))
+	if (command->run == node->welcomed_run)
 		node->known_from = node->released + cluster_unfinished(node->parameters.config);
 	node_readouts_start(node);
 }
@@ -284,7 +283,7 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 		else if (event != CONTROL_EPOCH) // which may come before it is connected
 			node->lost[rank / 64] &= ~bit;
 		if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED ||
-		    CLUSTER_MUTANT(24, event == CONTROL_BACK, false))
+		    event == CONTROL_BACK)
 			node_builders_ask_again(node, rank);
 	}
 	if (peer != node->cluster->manager)
@@ -301,8 +300,7 @@ static void say_bye(struct cluster_node *node)
 	const struct ctrl_bye bye = { .reason = CTRL_BYE_END, .text = "stopped" };
 	uint8_t bytes[CTRL_BYE_SIZE];
 
-	if (node->left || node->registering ||
-	    CLUSTER_MUTANT(2, node_builders_are_settled(node), false))
+	if (node->left || node->registering || node_builders_are_settled(node))
 		return;
 	if (node->report_due)
 		node_builders_report(node);

@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 //
 // The builders' side of a node: tokens, and the way of each event from its grant to its release.
-#include "cluster/mutant.h"
 #include "cluster/node_internal.h"
 
 #include <stdlib.h>
@@ -280,10 +279,7 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	if (progress->step == CTRL_STEP_PUBLISH && token->state == TOKEN_BUILT) {
 		token->state = TOKEN_SETTLED;
 		tell_builder(node, progress->builder, MESSAGE_PUBLISH,
-			     (progress->flags & CTRL_REPEATED) != 0
-				 ? CLUSTER_MUTANT(21, MESSAGE_REPEATED, 0)
-				 : 0,
-			     token);
+			     (progress->flags & CTRL_REPEATED) != 0 ? MESSAGE_REPEATED : 0, token);
 	} else if (progress->step == CTRL_STEP_WITHDRAW &&
 		   (token->state == TOKEN_BUILT || token->state == TOKEN_GRANTED)) {
 		withdraw(node, progress->builder, progress->slot);
@@ -302,8 +298,7 @@ static void take_ungranted(struct cluster_node *node, unsigned index, const stru
 	if ((message->flags & MESSAGE_DISCARDED) != 0)
 		return;
 	if (message->n_missing > 0 || message->event < node->released || !node->registered ||
-	    node->ended || builder->n_early == builder->early_size ||
-	    CLUSTER_MUTANT(4, false, true)) {
+	    node->ended || builder->n_early == builder->early_size) {
 		discard_ungranted(node, index, message->event, message->slot);
 		return;
 	}
@@ -351,7 +346,7 @@ static void take_freed(struct cluster_node *node, unsigned builder, uint32_t ind
 	struct tokens *tokens = &node->builders[builder].tokens;
 	struct token *token = &tokens->tokens[index];
 
-	if (CLUSTER_MUTANT(15, token->stale > 0, false))
+	if (token->stale > 0)
 		token->stale--;
 	else if (token->state == TOKEN_PUBLISHED || token->state == TOKEN_WITHDRAWN)
 		release(node, builder, index);
@@ -378,8 +373,7 @@ void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
 			break;
 		tokens->tokens[index].state = TOKEN_PUBLISHED;
 		node->view.published++;
-		if (CLUSTER_MUTANT(5, true, false))
-			remember_finished(node, &node->builders[builder], index);
+		remember_finished(node, &node->builders[builder], index);
 		node_say_published(node, builder, index);
 		break;
 	case MESSAGE_REFUSED:

@@ -3,7 +3,6 @@
 //
 // What the manager is told of a node's builders: how far events are, which tokens are free, and, to
 // a manager that does not know, all that they hold.
-#include "cluster/mutant.h"
 #include "cluster/node_internal.h"
 
 #define CREDITS_MOST 128u // in one record
@@ -169,7 +168,7 @@ static void say_credits(struct cluster_node *node, unsigned builder)
 void node_builders_poll(struct cluster_node *node)
 {
 	// What is about to be published counts once it is.
-	if (node->report_due && CLUSTER_MUTANT(3, node_builders_are_settled(node), false))
+	if (node->report_due && node_builders_are_settled(node))
 		return;
 	if (node->report_due)
 		node_builders_report(node);

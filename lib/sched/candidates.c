@@ -238,7 +238,7 @@ uint32_t candidates_used(struct sched *sched, uint32_t index)
 		if (group->last == number - distance)
 			freshness_changed(sched, group, true);
 	}
-	return SCHED_MUTANT(7, steps, 0);
+	return steps;
 }
 
 static bool has_waited(struct sched *sched)
@@ -270,11 +270,11 @@ static enum candidates_verdict choose_by_policy(struct sched *sched, struct sche
 		if (has_choice(candidates))
 			group += take_turn(sched, &candidates->fresh);
 	} else if (candidates->n_fresh_held > 0) {
-		return SCHED_MUTANT(9, CANDIDATES_NEXT_ROUND, CANDIDATES_BLOCKED);
+		return CANDIDATES_NEXT_ROUND;
 	} else if (!bitmap_empty(&candidates->recent_ready) || candidates->n_held > 0) {
 		uint32_t oldest = (uint32_t)candidates->grants + 1 - candidates->distance;
 
-		if (SCHED_MUTANT(8, candidates->n_fresh_credit > 0, false) && !has_waited(sched))
+		if (candidates->n_fresh_credit > 0 && !has_waited(sched))
 			return CANDIDATES_WAIT;
 		if (candidates->n_fresh_credit == 0 && !sched->parameters.strict)
 			candidates->waits_since = SCHED_NEVER;

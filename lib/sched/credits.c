@@ -31,10 +31,10 @@ enum sched_result credits_take(struct sched *sched, struct sched_builder *builde
 		return SCHED_UNKNOWN;
 	place = &builder->slots[slot];
 	if (place->state != SCHED_SLOT_UNKNOWN) {
-		if (SCHED_MUTANT(3, generation == place->generation, false))
+		if (generation == place->generation)
 			return SCHED_DUPLICATE;
-		if (place->state != SCHED_MUTANT(3, SCHED_SLOT_USED, place->state) ||
-		    SCHED_MUTANT(3, (int32_t)(generation - place->generation) < 0, false))
+		if (place->state != SCHED_SLOT_USED ||
+		    (int32_t)(generation - place->generation) < 0)
 			return SCHED_STALE;
 	}
 	place->state = SCHED_SLOT_FREE;
@@ -50,8 +50,7 @@ uint32_t credits_grant(struct sched *sched, struct sched_builder *builder)
 	uint32_t slot = bitmap_next(&builder->free_slots, 0);
 
 	builder->slots[slot].state = SCHED_SLOT_GRANTED;
-	if (SCHED_MUTANT(4, true, builder->free == 1))
-		bitmap_clear(&builder->free_slots, slot);
+	bitmap_clear(&builder->free_slots, slot);
 	builder->free--;
 	candidates_free_changed(sched, builder);
 	return slot;
@@ -63,8 +62,8 @@ void credits_purge(struct sched *sched, struct sched_builder *builder)
 		builder->slots[i].state = SCHED_SLOT_UNKNOWN;
 		bitmap_clear(&builder->free_slots, i);
 	}
-	sched->counters.purged_credits += SCHED_MUTANT(1, builder->free, 0);
-	builder->free = SCHED_MUTANT(2, 0, builder->free > 0);
+	sched->counters.purged_credits += builder->free;
+	builder->free = 0;
 	candidates_free_changed(sched, builder);
 }
 

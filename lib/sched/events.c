@@ -67,7 +67,7 @@ uint64_t events_next(struct sched *sched)
 	struct sched_events *events = &sched->events;
 	uint64_t again = SCHED_NEVER;
 
-	if (SCHED_MUTANT(5, events->again > 0, false)) {
+	if (events->again > 0) {
 		uint32_t first = (uint32_t)events->released & events->mask;
 
 		again = events_at(sched, bitmap_next_around(&events->waits_again, first));
@@ -101,7 +101,7 @@ void events_take(struct sched *sched, uint64_t event)
 	else
 		sched->events.next++;
 	place->state = SCHED_EVENT_GRANTED;
-	place->attempt = SCHED_MUTANT(6, place->attempt + 1, 1);
+	place->attempt++;
 	sched->events.outstanding++;
 	waiting_fell(sched);
 }
@@ -132,7 +132,7 @@ void events_again(struct sched *sched, uint64_t event)
 	events_place(sched, event)->state = SCHED_EVENT_AGAIN;
 	bitmap_set(&events->waits_again, event & events->mask);
 	events->again++;
-	events->outstanding -= SCHED_MUTANT(12, 1, 0);
+	events->outstanding--;
 	waiting_grew(sched);
 }
 

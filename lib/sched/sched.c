@@ -25,7 +25,7 @@ void sched_part(struct sched *sched, uint64_t event)
 {
 	const struct sched_event *place = events_place(sched, event);
 	struct sched_builder *builder = &sched->builders[place->builder];
-	uint32_t over = SCHED_MUTANT(13, SCHED_BLOCK_EVENTS | SCHED_BLOCK_WINDOW, 0);
+	uint32_t over = SCHED_BLOCK_EVENTS | SCHED_BLOCK_WINDOW;
 
 	credits_part(sched, builder, event);
 	rounds_leave(sched, place->round);
@@ -284,8 +284,7 @@ static enum sched_result check_done(const struct sched *sched, uint32_t builder,
 	same = builder == place->builder && slot == place->slot &&
 	       generation == place->generation && attempt == place->attempt;
 	if (!same)
-		return SCHED_MUTANT(11, SCHED_STALE,
-				    place->state == SCHED_EVENT_GRANTED ? SCHED_OK : SCHED_STALE);
+		return SCHED_STALE;
 	return place->state == SCHED_EVENT_GRANTED ? SCHED_OK : SCHED_DUPLICATE;
 }
 

@@ -20,7 +20,6 @@
 
 #include "sched/bitmap.h"
 #include "sched/carver.h"
-#include "sched/mutant.h"
 #include "sched/policy.h"
 #include "sched/sched.h"
 

@@ -1,46 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The invariants can fail: the scheduler compiled with a fault breaks the one that the fault is
-// about, and no other before it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+// The invariants can fail: the scheduler with a fault breaks the invariant that the fault is about,
+// and no other one before it.
+//
+// test-sched-mutant-NAME PATCH is linked with the mutant, test-sched-mutants PATCH... with the
+// scheduler as it is.
+#include "../mutant.h"
 #include "history.h"
-#include "sched/mutant.h"
 
 #define STEPS     2000u
 #define HISTORIES 400u
 
-unsigned sched_mutation;
-
-// The places of SCHED_MUTANT() in lib/sched.
-static const struct {
-	enum model_invariant invariant;
-	const char *fault;
-} mutants[] = {
-	[1] = { MODEL_TOKENS, "purged credits are not counted" },
-	[2] = { MODEL_TOKENS, "a credit survives its builder's session" },
-	[3] = { MODEL_SLOT_ONCE, "a credit is taken twice" },
-	[4] = { MODEL_SLOT_ONCE, "a granted slot stays in the free ones" },
-	[5] = { MODEL_EVENT_ORDER, "events that wait again wait for newer ones" },
-	[6] = { MODEL_EVENT_ORDER, "attempts are not counted up" },
-	[7] = { MODEL_GROUPS, "the group rule yields uncounted" },
-	[8] = { MODEL_GROUPS, "the group rule yields without waiting" },
-	[9] = { MODEL_NO_STALL, "a round does not end before it is full" },
-	[10] = { MODEL_NO_CONFLICT, "a builder has several positions in a round" },
-	[11] = { MODEL_EVENT_ORDER, "an older attempt finishes an event" },
-	[12] = { MODEL_QUIESCENT, "an event that waits again stays outstanding" },
-	[13] = { MODEL_NO_STALL, "a finished event leaves its builder blocked" },
-	[14] = { MODEL_NO_CONFLICT, "positions are given twice" },
+static const char *const invariants[] = {
+	[MODEL_TOKENS] = "tokens",
+	[MODEL_SLOT_ONCE] = "slot once",
+	[MODEL_EVENT_ORDER] = "event order",
+	[MODEL_GROUPS] = "groups",
+	[MODEL_NO_STALL] = "no stall",
+	[MODEL_QUIESCENT] = "quiescent",
+	[MODEL_NO_CONFLICT] = "no conflict",
+	[MODEL_POLICY] = "policy",
+	[MODEL_PACE] = "pace",
 };
-#define N_MUTANTS (sizeof(mutants) / sizeof(mutants[0]))
 
 static struct model model;
+static char **patches;
+static int n_patches;
+
+static enum model_invariant expected_invariant(const char *patch)
+{
+	char name[MUTANT_TEXT];
+
+	mutant_read(patch, "Caught by", name);
+	for (int i = MODEL_TOKENS; i <= MODEL_PACE; i++)
+		if (strcmp(invariants[i], name) == 0)
+			return (enum model_invariant)i;
+	fail_msg("%s: no invariant is named '%s'", patch, name);
+	return MODEL_HOLDS;
+}
 
 // Runs histories until one breaks an invariant; returns which, or MODEL_HOLDS.
 static enum model_invariant first_broken(void)
@@ -53,45 +51,48 @@ static enum model_invariant first_broken(void)
 	return MODEL_HOLDS;
 }
 
-static void mutants__none_is_whole(void **state)
+static void mutant__is_caught(void **state)
+{
+	enum model_invariant expected = expected_invariant(patches[0]), broken = first_broken();
+
+	(void)state;
+	if (broken != expected)
+		fail_msg("%s: %s is broken (%s); expected %s", patches[0],
+			 broken == MODEL_HOLDS ? "no invariant" : invariants[broken], model.message,
+			 invariants[expected]);
+	print_message("%s: %s\n", invariants[broken], model.message);
+}
+
+static void no_mutant__nothing_is_broken(void **state)
 {
 	(void)state;
-	sched_mutation = 0;
 	assert_int_equal(first_broken(), MODEL_HOLDS);
 }
 
-static void mutants__each_is_caught(void **state)
+static void no_mutant__every_numbered_invariant_has_a_mutant(void **state)
 {
-	(void)state;
-	for (sched_mutation = 1; sched_mutation < N_MUTANTS; sched_mutation++) {
-		enum model_invariant broken = first_broken();
+	bool found[MODEL_PACE + 1] = { false };
 
-		if (broken != mutants[sched_mutation].invariant)
-			fail_msg("%s: broke %d (%s), expected %d", mutants[sched_mutation].fault,
-				 (int)broken, model.message,
-				 (int)mutants[sched_mutation].invariant);
-	}
+	(void)state;
+	for (int i = 0; i < n_patches; i++)
+		found[expected_invariant(patches[i])] = true;
+	for (int i = MODEL_TOKENS; i <= MODEL_NO_CONFLICT; i++)
+		assert_true(found[i]);
 }
 
-static void mutants__every_invariant_has_one(void **state)
+int main(int argc, char **argv)
 {
-	(void)state;
-	for (int invariant = MODEL_TOKENS; invariant <= MODEL_NO_CONFLICT; invariant++) {
-		unsigned n = 0;
-
-		for (unsigned i = 1; i < N_MUTANTS; i++)
-			n += (int)mutants[i].invariant == invariant;
-		assert_true(n > 0);
-	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mutants__none_is_whole),
-		cmocka_unit_test(mutants__each_is_caught),
-		cmocka_unit_test(mutants__every_invariant_has_one),
+	const struct CMUnitTest mutant[] = {
+		cmocka_unit_test(mutant__is_caught),
+	};
+	const struct CMUnitTest no_mutant[] = {
+		cmocka_unit_test(no_mutant__nothing_is_broken),
+		cmocka_unit_test(no_mutant__every_numbered_invariant_has_a_mutant),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	patches = argv + 1;
+	n_patches = argc - 1;
+	if (n_patches == 1)
+		return cmocka_run_group_tests(mutant, NULL, NULL);
+	return cmocka_run_group_tests(no_mutant, NULL, NULL);
 }
