@@ -162,7 +162,7 @@ bool readout_serve_make(struct readout_roce *roce)
 		return false;
 	// Another one than that of the process before.
 	roce->rkey = (uint32_t)rte_rand_max(READOUT_KEYS << 8);
-	if (!region_register_as(&roce->regions, &region, roce->rkey))
+	if (!region_register(&roce->regions, &region, roce->rkey))
 		return false;
 	roce->responder = responder_create(&parameters);
 	return roce->responder != NULL;

@@ -74,15 +74,6 @@ bool cm_listen(struct cm *cm, uint16_t port)
 	return true;
 }
 
-bool cm_announce(struct cm *cm, uint16_t port, const struct queue_pair *qp)
-{
-	if (cm->n_announced == CM_PORTS_MOST)
-		return false;
-	cm->announced[cm->n_announced].port = port;
-	cm->announced[cm->n_announced++].qp = qp;
-	return true;
-}
-
 struct connection *cm_find(struct cm *cm, uint32_t id)
 {
 	uint32_t index = id & INDEX_MASK;
@@ -210,7 +201,6 @@ bool cm_connect_qp(struct connection *connection)
 		.local_psn = connection->local_psn,
 		.peer_psn = connection->peer_psn,
 		.path_mtu = connection->path_mtu,
-		.domain = connection->domain,
 		.partition_key = connection->partition_key,
 		.access = connection->access,
 		.timeout_code = connection->timeout_code,
@@ -285,7 +275,6 @@ bool cm_accept(struct cm *cm, uint32_t id, const struct cm_acceptance *acceptanc
 	    acceptance->private_size > CM_PRIVATE_SIZE)
 		return false;
 	connection->user = acceptance->user;
-	connection->domain = acceptance->domain;
 	connection->access = acceptance->access;
 	connection->qp = qp_open(cm->parameters.table, (enum roce_service)connection->service,
 				 QP_NUMBER_AUTO, now);
@@ -336,7 +325,6 @@ uint32_t cm_connect(struct cm *cm, const struct cm_destination *destination, uin
 	connection->path_mtu = destination->path_mtu;
 	connection->partition_key = ROCE_DEFAULT_P_KEY;
 	connection->user = destination->user;
-	connection->domain = destination->domain;
 	connection->access = destination->access;
 	connection->timeout_code = cm->parameters.timeout_code;
 	connection->retry_count = cm->parameters.retry_count;
@@ -383,30 +371,4 @@ const struct cm_counters *cm_counters(const struct cm *cm)
 uint32_t cm_open_connections(const struct cm *cm)
 {
 	return cm->n_open;
-}
-
-const char *cm_reason_name(unsigned reason)
-{
-	static const char *const names[] = {
-		[ROCE_CM_NO_QP] = "no_qp",
-		[ROCE_CM_NO_RESOURCES] = "no_resources",
-		[ROCE_CM_TIMEOUT] = "timeout",
-		[ROCE_CM_UNSUPPORTED] = "unsupported",
-		[ROCE_CM_INVALID_COMM_ID] = "invalid_comm_id",
-		[ROCE_CM_INVALID_COMM_INSTANCE] = "invalid_comm_instance",
-		[ROCE_CM_INVALID_SERVICE_ID] = "invalid_service_id",
-		[ROCE_CM_INVALID_TRANSPORT] = "invalid_transport",
-		[ROCE_CM_STALE_CONNECTION] = "stale_connection",
-		[ROCE_CM_INVALID_GID] = "invalid_gid",
-		[ROCE_CM_INVALID_MTU] = "invalid_mtu",
-		[ROCE_CM_INSUFFICIENT_RESOURCES] = "insufficient_resources",
-		[ROCE_CM_CONSUMER_DEFINED] = "consumer_defined",
-		[ROCE_CM_INVALID_RNR_RETRY] = "invalid_rnr_retry",
-		[ROCE_CM_DUPLICATE_COMM_ID] = "duplicate_comm_id",
-		[ROCE_CM_INVALID_CLASS_VERSION] = "invalid_class_version",
-	};
-
-	if (reason >= sizeof(names) / sizeof(names[0]) || names[reason] == NULL)
-		return "unknown";
-	return names[reason];
 }

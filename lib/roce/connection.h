@@ -67,7 +67,6 @@ struct cm_counters {
 	uint64_t restarted; // connections replaced by a REQ of a restarted peer
 	uint64_t timed_out;
 	uint64_t disconnected;
-	uint64_t services_told; // SIDR requests for ports of cm_announce()
 };
 
 enum cm_event_kind {
@@ -93,8 +92,7 @@ struct cm_event {
 };
 
 struct cm_acceptance {
-	void *user;      // of the connection and of its queue pair
-	uint32_t domain; // as for qp_connection
+	void *user; // of the connection and of its queue pair
 	uint8_t access;
 	uint8_t private_size;
 	const uint8_t *private_data;
@@ -106,7 +104,6 @@ struct cm_destination {
 	uint8_t service; // ROCE_RC or ROCE_UC
 	uint32_t path_mtu;
 	void *user;
-	uint32_t domain;
 	uint8_t access;
 	uint8_t private_size; // at most 56
 	const uint8_t *private_data;
@@ -126,9 +123,6 @@ void cm_destroy(struct cm *cm);
 // A port (of the RDMA_PS_TCP space) at which REQs are not refused. False if there are
 // CM_PORTS_MOST already.
 bool cm_listen(struct cm *cm, uint16_t port);
-
-// A port (of the RDMA_PS_UDP space) whose UD queue pair is told to whoever asks. The same.
-bool cm_announce(struct cm *cm, uint16_t port, const struct queue_pair *qp);
 
 // What came to QP 1 with a right ICRC: `payload` holds packet->payload_size bytes.
 void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
@@ -159,6 +153,3 @@ void cm_release(struct cm *cm, uint32_t id);
 
 const struct cm_counters *cm_counters(const struct cm *cm);
 uint32_t cm_open_connections(const struct cm *cm);
-
-// "consumer_defined", "no_resources", ...; "unknown" otherwise. Never NULL.
-const char *cm_reason_name(unsigned reason);

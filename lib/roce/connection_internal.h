@@ -40,7 +40,6 @@ struct connection {
 	uint32_t peer_psn;  // that the peer begins with, as we told it
 	uint32_t local_psn; // that we begin with, as the peer told us
 	uint32_t path_mtu;
-	uint32_t domain;
 	uint16_t partition_key;
 	uint8_t access;
 	uint8_t timeout_code, retry_count, rnr_retry;
@@ -75,11 +74,6 @@ struct cm {
 	uint32_t psn;                // of our datagrams
 	uint16_t ports[CM_PORTS_MOST];
 	unsigned n_ports;
-	struct {
-		uint16_t port;
-		const struct queue_pair *qp;
-	} announced[CM_PORTS_MOST];
-	unsigned n_announced;
 	struct cm_counters counters;
 };
 

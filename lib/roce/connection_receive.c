@@ -300,28 +300,17 @@ static void receive_drep(struct cm *cm, const struct heard *heard)
 	cm_end(cm, connection, CM_DISCONNECTED);
 }
 
-static void receive_sidr(struct cm *cm, const struct heard *heard)
+// evb offers no UD service: each request for one is refused, so that the peer need not time out.
+static void refuse_sidr(struct cm *cm, const struct heard *heard)
 {
-	uint64_t service_id = heard->message->sidr_req.service_id;
-	struct roce_cm rep = {
+	const struct roce_cm rep = {
 		.transaction = heard->message->transaction,
 		.attribute = ROCE_CM_SIDR_REP,
 		.local_id = heard->message->local_id,
-		.sidr_rep = { .service_id = service_id, .status = ROCE_CM_SIDR_NO_SERVICE },
+		.sidr_rep = { .service_id = heard->message->sidr_req.service_id,
+			      .status = ROCE_CM_SIDR_NO_SERVICE },
 	};
-	uint16_t port;
 
-	if (roce_cm_ip_service(service_id, &port) && service_id - port == ROCE_CM_SERVICE_UDP) {
-		for (unsigned i = 0; i < cm->n_announced; i++) {
-			if (cm->announced[i].port != port)
-				continue;
-			rep.sidr_rep.status = ROCE_CM_SIDR_VALID;
-			rep.sidr_rep.qpn = cm->announced[i].qp->qpn;
-			rep.sidr_rep.qkey = cm->announced[i].qp->qkey;
-			qp_count(&cm->counters.services_told, 1);
-			break;
-		}
-	}
 	cm_send_message(cm, heard->source, &rep);
 }
 
@@ -361,7 +350,7 @@ void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *
 		receive_drep(cm, &heard);
 		break;
 	case ROCE_CM_SIDR_REQ:
-		receive_sidr(cm, &heard);
+		refuse_sidr(cm, &heard);
 		break;
 	case ROCE_CM_SIDR_REP:
 		qp_count(&cm->counters.strangers, 1); // we do not ask

@@ -12,11 +12,9 @@
 
 enum stage {
 	STAGE_FREE,
-	STAGE_CALLING,  // our OPEN is to be answered
-	STAGE_STARTING, // our READY_TO_SEND is to be answered
-	STAGE_OPENED,   // the board's OPEN was answered
+	STAGE_OPENED, // the board's OPEN was acknowledged
 	STAGE_READY,
-	STAGE_LEAVING, // our CLOSE is to be answered
+	STAGE_LEAVING, // our CLOSE_QP waits for its acknowledgement
 	STAGE_ENDED,   // the caller is to release it
 };
 
@@ -30,8 +28,7 @@ struct board {
 	uint8_t stage; // enum stage
 	uint8_t tries;
 	uint8_t events; // not told, bits by enum feroce_event_kind
-	bool listed, refused;
-	uint32_t domain;
+	bool listed;
 	uint8_t access;
 	void *user;
 	uint64_t opened, deadline; // ns
@@ -146,14 +143,12 @@ static void answer(struct feroce *feroce, uint32_t ip, const struct feroce_cm *r
 	send_message(feroce, ip, request->port, &message);
 }
 
-// Sends the request that the stage asks for, and starts its timer.
-static void request(struct feroce *feroce, struct board *board, uint64_t now)
+// Sends CLOSE_QP, and starts the timer of its acknowledgement.
+static void send_close(struct feroce *feroce, struct board *board, uint64_t now)
 {
 	struct feroce_cm message = {
 		.info_valid = true,
-		.request = board->stage == STAGE_CALLING    ? FEROCE_OPEN_QP
-			   : board->stage == STAGE_STARTING ? FEROCE_READY_TO_SEND
-							    : FEROCE_CLOSE_QP,
+		.request = FEROCE_CLOSE_QP,
 		.local = board->own,
 		.remote = board->its,
 		.port = FEROCE_CM_UDP_PORT,
@@ -163,7 +158,7 @@ static void request(struct feroce *feroce, struct board *board, uint64_t now)
 	send_message(feroce, board->ip, board->port, &message);
 }
 
-// A new connection with a board at an address; NULL if a bound is reached.
+// Opens a queue pair for a board at an address. NULL if a bound is reached.
 static struct board *open_board(struct feroce *feroce, uint32_t ip, uint64_t now)
 {
 	uint32_t *bucket = bucket_of(feroce, ip), n = 0;
@@ -212,7 +207,6 @@ static void take_offer(struct board *board, const struct feroce_offer *offer)
 {
 	board->own.rkey = offer->rkey;
 	board->own.base_address = offer->base;
-	board->domain = offer->domain;
 	board->access = offer->access;
 	board->user = offer->user;
 }
@@ -225,7 +219,6 @@ static bool connect_board(struct feroce *feroce, struct board *board, const stru
 		.local_psn = board->own.psn,
 		.peer_psn = its->psn,
 		.path_mtu = feroce->parameters.path_mtu,
-		.domain = board->domain,
 		.partition_key = ROCE_DEFAULT_P_KEY,
 		.access = board->access,
 		.timeout_code = feroce->parameters.timeout_code,
@@ -251,8 +244,7 @@ static struct board *find_caller(struct feroce *feroce, uint32_t ip, uint32_t qp
 	for (; index != NONE; index = feroce->boards[index].chain) {
 		struct board *board = &feroce->boards[index];
 
-		if (board->ip == ip && board->its.qpn == qpn && board->stage != STAGE_ENDED &&
-		    board->stage != STAGE_CALLING)
+		if (board->ip == ip && board->its.qpn == qpn && board->stage != STAGE_ENDED)
 			return board;
 	}
 	return NULL;
@@ -378,7 +370,7 @@ static void receive_close(struct feroce *feroce, const struct feroce_cm *message
 {
 	struct board *board = find_named(feroce, message, ip);
 
-	if (board == NULL || board->stage == STAGE_CALLING) {
+	if (board == NULL) {
 		qp_count(&feroce->counters.strangers, 1);
 		answer(feroce, ip, message, FEROCE_NO_QP, NULL);
 		return;
@@ -394,35 +386,15 @@ static void receive_close(struct feroce *feroce, const struct feroce_cm *message
 	answer(feroce, ip, message, FEROCE_ACK, board);
 }
 
-// An answer to a request of ours.
-static void receive_answer(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip,
-			   uint64_t now)
+// The board's response to our CLOSE_QP. Whatever it is, the connection is over.
+static void receive_response(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip)
 {
 	struct board *board = find_named(feroce, message, ip);
-	bool yes = message->ack == FEROCE_ACK;
 
-	if (board != NULL && board->stage == STAGE_CALLING && message->request == FEROCE_OPEN_QP) {
-		if (yes && message->info_valid && connect_board(feroce, board, &message->local)) {
-			board->stage = STAGE_STARTING;
-			board->tries = feroce->parameters.retries;
-			qp_count(&feroce->counters.opened, 1);
-			tell(feroce, board, FEROCE_OPENED);
-			request(feroce, board, now);
-			return;
-		}
-	} else if (board != NULL && board->stage == STAGE_STARTING &&
-		   message->request == FEROCE_READY_TO_SEND) {
-		if (yes) {
-			become_ready(feroce, board);
-			return;
-		}
-	} else if (board == NULL || board->stage != STAGE_LEAVING ||
-		   message->request != FEROCE_CLOSE_QP) {
+	if (board == NULL || board->stage != STAGE_LEAVING || message->request != FEROCE_CLOSE_QP)
 		qp_count(&feroce->counters.strangers, 1);
-		return;
-	}
-	board->refused = board->stage != STAGE_LEAVING;
-	end(feroce, board);
+	else
+		end(feroce, board);
 }
 
 void feroce_receive(struct feroce *feroce, const uint8_t *bytes, size_t size, uint32_t source_ip,
@@ -436,7 +408,7 @@ void feroce_receive(struct feroce *feroce, const uint8_t *bytes, size_t size, ui
 		return;
 	}
 	if (message.ack_valid) {
-		receive_answer(feroce, &message, source_ip, now);
+		receive_response(feroce, &message, source_ip);
 		return;
 	}
 	switch (message.request) {
@@ -459,27 +431,27 @@ void feroce_receive(struct feroce *feroce, const uint8_t *bytes, size_t size, ui
 
 static void look_at(struct feroce *feroce, struct board *board, uint64_t now)
 {
-	bool opening = board->stage == STAGE_OPENED || board->stage == STAGE_STARTING;
+	bool opened = board->stage == STAGE_OPENED;
 
-	if (opening && is_used(board)) {
+	if (opened && is_used(board)) {
 		become_ready(feroce, board);
 		return;
 	}
-	if ((opening || board->stage == STAGE_READY) && board->qp->state == QP_ERROR) {
+	if ((opened || board->stage == STAGE_READY) && board->qp->state == QP_ERROR) {
 		feroce_hang_up(feroce, board->qp, now);
 		return;
 	}
 	if (board->stage == STAGE_FREE || board->stage == STAGE_READY ||
 	    board->stage == STAGE_ENDED || now < board->deadline)
 		return;
-	if (board->stage == STAGE_OPENED || board->tries == 0) {
+	if (opened || board->tries == 0) {
 		qp_count(&feroce->counters.timed_out, 1);
 		end(feroce, board);
 		return;
 	}
 	board->tries--;
 	qp_count(&feroce->counters.sent_again, 1);
-	request(feroce, board, now);
+	send_close(feroce, board, now);
 }
 
 bool feroce_poll(struct feroce *feroce, uint64_t now, struct feroce_datagram *datagram)
@@ -512,27 +484,11 @@ bool feroce_next_event(struct feroce *feroce, struct feroce_event *event)
 			.kind = (enum feroce_event_kind)__builtin_ctz(board->events),
 			.qp = board->qp,
 			.board = board->its,
-			.refused = board->refused,
 		};
 		board->events &= (uint8_t)(board->events - 1);
 		return true;
 	}
 	return false;
-}
-
-struct queue_pair *feroce_call(struct feroce *feroce, uint32_t ip, uint16_t port,
-			       const struct feroce_offer *offer, uint64_t now)
-{
-	struct board *board = open_board(feroce, ip, now);
-
-	if (board == NULL)
-		return NULL;
-	take_offer(board, offer);
-	board->port = port;
-	board->stage = STAGE_CALLING;
-	board->tries = feroce->parameters.retries;
-	request(feroce, board, now);
-	return board->qp;
 }
 
 void feroce_hang_up(struct feroce *feroce, struct queue_pair *qp, uint64_t now)
@@ -544,7 +500,7 @@ void feroce_hang_up(struct feroce *feroce, struct queue_pair *qp, uint64_t now)
 		return;
 	board->stage = STAGE_LEAVING;
 	board->tries = feroce->parameters.retries;
-	request(feroce, board, now);
+	send_close(feroce, board, now);
 }
 
 void feroce_release(struct feroce *feroce, struct queue_pair *qp)

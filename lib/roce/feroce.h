@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Connections with FERoCE readout boards, by the messages of wire/feroce_cm.h. Either side begins:
+// Connections with FERoCE readout boards, by the messages of wire/feroce_cm.h. The board begins;
+// evb is the passive side:
 //
-//   a board calls:  OPEN (its queue pair) -> ACK (ours); it may tell of its queue pair again by
-//                   SEND_QP_INFO -> ACK, and that it starts by READY_TO_SEND -> ACK
-//   we call:        feroce_call(): OPEN (ours) -> ACK (its); READY_TO_SEND -> ACK
-//   the end:        CLOSE_QP -> ACK, either way
+//   OPEN (with the board's queue pair) -> ACK (with ours)
+//   SEND_QP_INFO -> ACK                   optional: the board repeats or corrects its numbers
+//   READY_TO_SEND -> ACK                  optional: the board is about to send
+//   CLOSE_QP -> ACK                       either side ends the connection
 //
-// Answers that are lost are asked for again by repeating the request. A board that opens its queue
-// pair anew after its connection has been used has restarted: the old connection is CLOSED.
+// The side that sent a request repeats it until the ACK arrives. A board that opens the same queue
+// pair again after the connection was used has restarted: the old connection is CLOSED. A
+// connection whose queue pair is in state QP_ERROR is ended.
 //
-// A connection whose queue pair has come into error is ended.
+// A peer cannot take all resources: the number of queue pairs is bounded in total and per address,
+// and a queue pair that is not used within open_timeout is closed.
 //
-// What can be done to us is bounded: the number of queue pairs in all and of each address, and the
-// time until one is used.
-//
-// Threads: one, that of the queue pairs.
+// Thread: the one that owns the queue pairs.
 #pragma once
 
 #include "roce/qp_table.h"
@@ -28,18 +28,18 @@ struct feroce;
 struct feroce_offer {
 	uint64_t base;
 	uint32_t rkey;
-	uint32_t domain; // as for qp_connection
 	uint8_t access;
 	void *user; // of the queue pair
 };
 
-// Says whether a board that calls is taken, and what it gets. source_ip in host order.
+// Decides whether a board that sends OPEN is accepted (true), and fills its offer. source_ip is in
+// host order.
 typedef bool (*feroce_judge)(void *context, uint32_t source_ip, const struct feroce_qp *board,
 			     struct feroce_offer *offer);
 
 struct feroce_parameters {
 	struct qp_table *table; // outlives the manager
-	feroce_judge judge;     // NULL: boards that call are refused
+	feroce_judge judge;     // NULL: every OPEN is refused
 	void *judge_context;
 	uint32_t ip; // ours, host order
 	uint32_t path_mtu;
@@ -53,32 +53,31 @@ struct feroce_parameters {
 };
 
 enum feroce_event_kind {
-	FEROCE_OPENED, // by the board: connected, data may come
-	FEROCE_READY,  // it has said that data will come, or it came
-	FEROCE_CLOSED, // by either side, by a restart of the board or by timeout
+	FEROCE_OPENED, // the queue pair is connected: data may arrive
+	FEROCE_READY,  // READY_TO_SEND or the first packet has arrived
+	FEROCE_CLOSED, // by either side, by a restart of the board, or by a timeout
 };
 
 struct feroce_event {
 	enum feroce_event_kind kind;
 	struct queue_pair *qp;
 	struct feroce_qp board;
-	bool refused; // CLOSED: by the board, that we had called
 };
 
 struct feroce_counters {
 	uint64_t received;
-	uint64_t malformed; // no message, or one that is none of these
+	uint64_t malformed; // not a message, or not one of the requests above
 	uint64_t sent;
 	uint64_t sent_again;
 	uint64_t opened;
-	uint64_t again;     // requests that had been answered
-	uint64_t no_qp;     // boards refused for a bound
-	uint64_t refused;   // by the judge, or with numbers out of range
-	uint64_t strangers; // messages about queue pairs that are not the board's
+	uint64_t again;     // repeated requests
+	uint64_t no_qp;     // boards refused because a bound was reached
+	uint64_t refused;   // by the judge, or because a number was out of range
+	uint64_t strangers; // messages that name a queue pair which is not the board's
 	uint64_t restarted;
 	uint64_t timed_out;
 	uint64_t closed;
-	uint64_t dropped; // answers that there was no room for
+	uint64_t dropped; // responses not sent because the queue was full
 };
 
 struct feroce_datagram {
@@ -101,14 +100,10 @@ bool feroce_poll(struct feroce *feroce, uint64_t now, struct feroce_datagram *da
 // The next event; false if there is none. Each connection ends with CLOSED, then feroce_release().
 bool feroce_next_event(struct feroce *feroce, struct feroce_event *event);
 
-// Calls a board that listens at ip and port. NULL if there is no room.
-struct queue_pair *feroce_call(struct feroce *feroce, uint32_t ip, uint16_t port,
-			       const struct feroce_offer *offer, uint64_t now);
-
-// Ends a connection: CLOSED follows.
+// Begins the end of a connection: CLOSED follows.
 void feroce_hang_up(struct feroce *feroce, struct queue_pair *qp, uint64_t now);
 
-// The caller has nothing more to do with a CLOSED queue pair: its place is free again.
+// Closes a CLOSED queue pair. The caller must not use the pointer afterwards.
 void feroce_release(struct feroce *feroce, struct queue_pair *qp);
 
 const struct feroce_counters *feroce_counters(const struct feroce *feroce);

@@ -120,7 +120,6 @@ bool qp_connect(struct queue_pair *qp, const struct qp_connection *connection)
 	qp->peer_qpn = connection->peer_qpn;
 	qp->partition_key = connection->partition_key;
 	qp->path_mtu = (uint16_t)connection->path_mtu;
-	qp->domain = connection->domain;
 	qp->qkey = connection->qkey;
 	qp->access = connection->access;
 	qp->user = connection->user;

@@ -169,10 +169,9 @@ struct queue_pair {
 
 	// Second line: peer, answers.
 	struct qp_address peer __attribute__((aligned(QP_CACHE_LINE)));
-	uint64_t next_cnp; // ns: no CNP before
-	uint32_t domain;   // regions of another one are not for this queue pair
-	uint32_t qkey;     // UD
-	uint32_t index;    // in the table
+	uint64_t next_cnp;                        // ns: no CNP before
+	uint32_t qkey;                            // UD
+	uint32_t index;                           // in the table
 	uint16_t read_head, read_tail, read_next; // READs that are remembered; see responder_read.c
 	uint8_t responder_listed, requester_listed; // in the engines' lists
 	uint8_t completion_listed;
@@ -228,7 +227,6 @@ struct qp_connection {
 	uint32_t local_psn;     // the first that we send
 	uint32_t peer_psn;      // the first that the peer sends
 	uint32_t path_mtu;      // 256, 512, 1024, 2048 or 4096
-	uint32_t domain;        // of regions that the peer may use
 	uint32_t qkey;          // UD
 	uint16_t partition_key; // ROCE_DEFAULT_P_KEY
 	uint8_t access;         // QP_MAY_WRITE | QP_MAY_READ

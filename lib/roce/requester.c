@@ -203,8 +203,6 @@ bool requester_poll(struct requester *requester, uint64_t now, struct requester_
 	struct ring *active = &requester->active;
 	uint32_t n = active->tail - active->head;
 
-	if (now < requester->paused_until)
-		return false;
 	if (n > LOOK_AT_MOST)
 		n = LOOK_AT_MOST;
 	for (; n > 0; n--) {
@@ -251,9 +249,4 @@ void requester_set_rate(struct queue_pair *qp, uint64_t bytes_per_second)
 		bytes_per_second = SLOWEST_RATE;
 	qp->ns_per_byte =
 	    bytes_per_second == 0 ? 0 : ((uint64_t)NS_PER_SECOND << 32) / bytes_per_second;
-}
-
-void requester_pause(struct requester *requester, uint64_t until)
-{
-	requester->paused_until = until;
 }

@@ -87,7 +87,7 @@ bool requester_post(struct requester *requester, struct queue_pair *qp,
 		    const struct requester_message *message);
 
 // The next packet to send, of any queue pair in turn; false if there is none now. A call looks at a
-// bounded number of queue pairs. The pacing and the pause are looked at here.
+// bounded number of queue pairs. The pacing is applied here.
 bool requester_poll(struct requester *requester, uint64_t now, struct requester_packet *packet);
 
 // The same of one queue pair.
@@ -110,9 +110,6 @@ void requester_flush(struct requester *requester, struct queue_pair *qp);
 // Rate of a queue pair in bytes of payload and headers a second, from the next packet on; 0: no
 // limit. What a CNP makes of it is the caller's, which also counts it (counters.cnp_received).
 void requester_set_rate(struct queue_pair *qp, uint64_t bytes_per_second);
-
-// PFC: requester_poll() gives nothing before `until`; 0 ends a pause.
-void requester_pause(struct requester *requester, uint64_t until);
 
 // Unfinished messages of a queue pair.
 static inline uint32_t requester_unfinished(const struct queue_pair *qp)

@@ -32,7 +32,6 @@ struct requester {
 	struct requester_parameters parameters;
 	uint32_t mask; // of the rings
 	uint32_t ack_interval;
-	uint64_t paused_until;
 	struct work *works;      // [queue pair's index][depth]
 	struct ring active;      // queue pairs with unfinished messages
 	struct ring completions; // queue pairs with messages that are done and not told

@@ -250,8 +250,8 @@ static enum qp_drop check_write(const struct responder *responder, const struct 
 		return QP_DROP_LENGTH;
 	if (responder->parameters.regions == NULL || left == 0)
 		return QP_N_DROPS;
-	delivery->to = region_at(responder->parameters.regions, delivery->rkey, qp->domain,
-				 REGION_WRITE, delivery->address, left);
+	delivery->to = region_at(responder->parameters.regions, delivery->rkey, REGION_WRITE,
+				 delivery->address, left);
 	return delivery->to == NULL ? QP_DROP_ACCESS : QP_N_DROPS;
 }
 

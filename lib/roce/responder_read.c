@@ -50,8 +50,8 @@ static enum qp_drop judge(const struct responder *responder, const struct queue_
 	if (packet->payload_size != 0 || packet->pad != 0 || reth->length > LONGEST_READ ||
 	    count_packets(qp, reth->length) > MOST_PACKETS)
 		return QP_DROP_LENGTH;
-	if (reth->length != 0 && region_at(regions, reth->rkey, qp->domain, REGION_READ,
-					   reth->address, reth->length) == NULL)
+	if (reth->length != 0 &&
+	    region_at(regions, reth->rkey, REGION_READ, reth->address, reth->length) == NULL)
 		return QP_DROP_ACCESS;
 	return QP_N_DROPS;
 }
@@ -169,8 +169,8 @@ bool responder_read_response(struct responder *responder, struct queue_pair *qp,
 	size = read->end - read->done < qp->path_mtu ? read->end - read->done : qp->path_mtu;
 	reply->psn = roce_psn_add(read->first_psn, read->packet);
 	if (size > 0) {
-		reply->payload = region_at(responder->parameters.regions, read->rkey, qp->domain,
-					   REGION_READ, read->address + read->done, size);
+		reply->payload = region_at(responder->parameters.regions, read->rkey, REGION_READ,
+					   read->address + read->done, size);
 		if (reply->payload == NULL) {
 			responder_fail(qp, QP_SENT_ACCESS, reply->psn, reply);
 			return true;

@@ -78,11 +78,8 @@
 		.service = ROCE_##of_service,                              \
 		.headers_size = ROCE_BTH_SIZE + EXTENSIONS_SIZE(of_flags), \
 	},
-#define NAME(name, of_service, of_flags) [ROCE_##name] = #name,
 
 const struct roce_opcode_info roce_opcodes[256] = { OPCODES(INFO) };
-
-static const char *const opcode_names[256] = { OPCODES(NAME) };
 
 const uint32_t roce_rnr_ns[32] = {
 	655360000, 10000,    20000,    30000,     40000,     60000,     80000,     120000,
@@ -90,11 +87,6 @@ const uint32_t roce_rnr_ns[32] = {
 	2560000,   3840000,  5120000,  7680000,   10240000,  15360000,  20480000,  30720000,
 	40960000,  61440000, 81920000, 122880000, 163840000, 245760000, 327680000, 491520000,
 };
-
-const char *roce_opcode_name(uint8_t opcode)
-{
-	return opcode_names[opcode] ? opcode_names[opcode] : "unknown";
-}
 
 static uint32_t load_be24(const uint8_t *p)
 {
@@ -274,35 +266,6 @@ void roce_cnp_encode(uint8_t bytes[ROCE_CNP_SIZE], uint32_t destination_qpn)
 	};
 
 	roce_headers_encode(bytes, &packet);
-}
-
-const char *roce_syndrome_name(uint8_t syndrome)
-{
-	static const char *const naks[] = {
-		"nak_psn_sequence",       "nak_invalid_request",    "nak_remote_access",
-		"nak_remote_operational", "nak_invalid_rd_request",
-	};
-	unsigned value = roce_syndrome_value(syndrome);
-
-	switch (roce_syndrome_kind(syndrome)) {
-	case ROCE_SYNDROME_ACK:
-		return "ack";
-	case ROCE_SYNDROME_RNR:
-		return "rnr_nak";
-	case ROCE_SYNDROME_NAK:
-		return value < sizeof(naks) / sizeof(naks[0]) ? naks[value] : "unknown";
-	default:
-		return "unknown";
-	}
-}
-
-unsigned roce_rnr_code(uint64_t ns)
-{
-	for (unsigned code = 1; code < 32; code++) {
-		if (roce_rnr_ns[code] >= ns)
-			return code;
-	}
-	return 0;
 }
 
 unsigned roce_mtu_code(uint32_t bytes)

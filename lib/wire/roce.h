@@ -122,9 +122,6 @@ struct roce_opcode_info {
 // Indexed by opcode.
 extern const struct roce_opcode_info roce_opcodes[256];
 
-// "RC_SEND_FIRST"; "unknown" for an opcode that evb does not know. Never NULL.
-const char *roce_opcode_name(uint8_t opcode);
-
 struct roce_reth {
 	uint64_t address;
 	uint32_t rkey;
@@ -253,15 +250,9 @@ static inline uint8_t roce_rnr_syndrome(unsigned timer_code)
 	return (uint8_t)(ROCE_RNR_NAK | (timer_code & 0x1Fu));
 }
 
-// "ack", "rnr_nak", "nak_psn_sequence", ...; "unknown" otherwise. Never NULL.
-const char *roce_syndrome_name(uint8_t syndrome);
-
 // The wait that an RNR timer code 0..31 asks for, in nanoseconds: 10 us (1) to 491.52 ms (31) and
 // 655.36 ms (0).
 extern const uint32_t roce_rnr_ns[32];
-
-// The code of the shortest wait that is not shorter; 0 (the longest) beyond 491.52 ms.
-unsigned roce_rnr_code(uint64_t ns);
 
 // ACK timeouts and the like are 4.096 us * 2^code, code 0..31; in nanoseconds.
 static inline uint64_t roce_timeout_ns(unsigned code)

@@ -16,33 +16,32 @@
 
 // Where a message's parts lie, from its start behind the MAD header.
 static const struct layout {
-	const char *name;
 	uint8_t private_data; // up to the end
 	uint8_t info;         // 0: none
 	uint8_t info_size;    // offset of its size; 0: none
 	uint8_t info_shift;   // of the size in its byte
 	bool has_remote_id;
 } layouts[] = {
-	[ROCE_CM_REQ] = { .name = "REQ", .private_data = 140 },
-	[ROCE_CM_MRA] = { .name = "MRA", .private_data = 10, .has_remote_id = true },
-	[ROCE_CM_REJ] = { .name = "REJ",
-			  .private_data = 84,
+	[ROCE_CM_REQ] = { .private_data = 140 },
+	[ROCE_CM_MRA] = { .private_data = 10, .has_remote_id = true },
+	[ROCE_CM_REJ] = { .private_data = 84,
 			  .info = 12,
 			  .info_size = 9,
 			  .info_shift = 1,
 			  .has_remote_id = true },
-	[ROCE_CM_REP] = { .name = "REP", .private_data = 36, .has_remote_id = true },
-	[ROCE_CM_RTU] = { .name = "RTU", .private_data = 8, .has_remote_id = true },
-	[ROCE_CM_DREQ] = { .name = "DREQ", .private_data = 12, .has_remote_id = true },
-	[ROCE_CM_DREP] = { .name = "DREP", .private_data = 8, .has_remote_id = true },
-	[ROCE_CM_SIDR_REQ] = { .name = "SIDR_REQ", .private_data = 16 },
-	[ROCE_CM_SIDR_REP] = { .name = "SIDR_REP", .private_data = 96, .info = 24, .info_size = 5 },
+	[ROCE_CM_REP] = { .private_data = 36, .has_remote_id = true },
+	[ROCE_CM_RTU] = { .private_data = 8, .has_remote_id = true },
+	[ROCE_CM_DREQ] = { .private_data = 12, .has_remote_id = true },
+	[ROCE_CM_DREP] = { .private_data = 8, .has_remote_id = true },
+	[ROCE_CM_SIDR_REQ] = { .private_data = 16 },
+	[ROCE_CM_SIDR_REP] = { .private_data = 96, .info = 24, .info_size = 5 },
 };
 
 // NULL if the attribute is unknown.
 static const struct layout *layout_of(unsigned attribute)
 {
-	if (attribute >= sizeof(layouts) / sizeof(layouts[0]) || layouts[attribute].name == NULL)
+	if (attribute >= sizeof(layouts) / sizeof(layouts[0]) ||
+	    layouts[attribute].private_data == 0)
 		return NULL;
 	return &layouts[attribute];
 }
@@ -239,13 +238,6 @@ size_t roce_cm_private_room(enum roce_cm_attribute attribute)
 	return layout ? ROCE_CM_MAD_SIZE - HEADER_SIZE - layout->private_data : 0;
 }
 
-const char *roce_cm_name(enum roce_cm_attribute attribute)
-{
-	const struct layout *layout = layout_of(attribute);
-
-	return layout ? layout->name : "unknown";
-}
-
 enum wire_error roce_cm_decode(const uint8_t *mad, size_t length, struct roce_cm *message)
 {
 	const struct layout *layout;
@@ -348,11 +340,4 @@ void roce_cm_ipv4_store(uint8_t address[16], uint32_t ip)
 {
 	memset(address, 0, 12);
 	store_be32(address + 12, ip);
-}
-
-void roce_cm_gid_ipv4(uint8_t gid[16], uint32_t ip)
-{
-	roce_cm_ipv4_store(gid, ip);
-	gid[10] = 0xFF;
-	gid[11] = 0xFF;
 }

@@ -188,9 +188,6 @@ struct roce_cm {
 // The bytes of private data that a message has room for; 0 if the attribute is none of the above.
 size_t roce_cm_private_room(enum roce_cm_attribute attribute);
 
-// "REQ", ...; "unknown". Never NULL.
-const char *roce_cm_name(enum roce_cm_attribute attribute);
-
 // Decodes a MAD. Reserved bits are not looked at. Errors: TRUNCATED, BAD_VERSION (of MADs or of the
 // class), UNSUPPORTED (another class, method or attribute), BAD_LENGTH (additional information that
 // is longer than its field).
@@ -216,8 +213,6 @@ bool roce_cm_ip_service(uint64_t service_id, uint16_t *port);
 enum wire_error roce_cm_ip_decode(const uint8_t *private_data, size_t size, struct roce_cm_ip *ip);
 void roce_cm_ip_encode(uint8_t private_data[ROCE_CM_IP_SIZE], const struct roce_cm_ip *ip);
 
-// IPv4 addresses, host order, in 16 bytes: behind 12 zeros as struct roce_cm_ip has them, and as
-// GID
-// (::ffff:a.b.c.d), which is what paths have.
+// Stores an IPv4 address (host order) behind 12 zeros, as struct roce_cm_ip has it. (The GIDs of a
+// path have ::ffff:a.b.c.d instead.)
 void roce_cm_ipv4_store(uint8_t address[16], uint32_t ip);
-void roce_cm_gid_ipv4(uint8_t gid[16], uint32_t ip);

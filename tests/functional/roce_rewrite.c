@@ -65,7 +65,6 @@ static void add_extensions(cJSON *object, const struct roce_packet *packet)
 static void add_packet(cJSON *object, const struct roce_packet *packet)
 {
 	cJSON_AddNumberToObject(object, "opcode", packet->opcode);
-	cJSON_AddStringToObject(object, "name", roce_opcode_name(packet->opcode));
 	cJSON_AddNumberToObject(object, "service", packet->service);
 	cJSON_AddBoolToObject(object, "solicited", packet->solicited);
 	cJSON_AddBoolToObject(object, "migrated", packet->migrated);
@@ -148,7 +147,7 @@ static void add_cm(cJSON *parent, const uint8_t *mad, size_t size)
 		cJSON_AddStringToObject(object, "error", wire_reason(error));
 		return;
 	}
-	cJSON_AddStringToObject(object, "name", roce_cm_name(message.attribute));
+	cJSON_AddNumberToObject(object, "attribute", message.attribute);
 	add_u64(object, "transaction", message.transaction);
 	cJSON_AddNumberToObject(object, "local_id", message.local_id);
 	cJSON_AddNumberToObject(object, "remote_id", message.remote_id);

@@ -123,7 +123,8 @@ class Made:
     """A packet made at random, and what it says."""
 
     def __init__(self, scapy, rng, opcode, payload=None, qpn=None):
-        self.fields = {"opcode": opcode, "name": OPERATIONS[opcode][0]}
+        self.name = OPERATIONS[opcode][0]
+        self.fields = {"opcode": opcode}
         if payload is None:
             size = 0 if opcode in WITHOUT_PAYLOAD else rng.choice(
                 (0, 1, 2, 3, 4, rng.randrange(5, 300), 256, 1024, 4096))
@@ -243,7 +244,7 @@ def test_parsed_is_what_scapy_made():
         check(parsed["icrc_ok"], f"ICRC of {packet.frame.hex()}")
         found = {name: _value(parsed, name) for name in packet.fields}
         check_equal(found, packet.fields, "fields")
-        check_equal(written.hex(), packet.frame.hex(), f"{packet.fields['name']} written anew")
+        check_equal(written.hex(), packet.frame.hex(), f"{packet.name} written anew")
 
 
 def test_icrc_finds_each_damage():
@@ -298,7 +299,7 @@ def _check_cm(attribute, name, prefix, fields, change=lambda mad: mad):
         rows = tshark(judged.capture, [prefix + field for field in fields.values()])
     check_equal(len(rows), len(made), "packets that tshark read")
     for parsed, row in zip(judged.parsed, rows):
-        check_equal(parsed["cm"].get("name"), name, f"message {parsed['cm']}")
+        check_equal(parsed["cm"].get("attribute"), attribute, f"message {parsed['cm']}")
         for path, found in zip(fields, row):
             *parents, field = path
             place = parsed["cm"]

@@ -66,7 +66,8 @@ static void open_bench(struct bench *bench)
 	bench->peer = connection.peer;
 	FUZZ_CHECK(qp_table_create(&bench->table, QPS));
 	FUZZ_CHECK(region_table_create(&bench->regions, 1));
-	FUZZ_CHECK(region_register(&bench->regions, &region, &bench->rkey));
+	bench->rkey = 1;
+	FUZZ_CHECK(region_register(&bench->regions, &region, bench->rkey));
 	bench->responder = responder_create(&responding);
 	bench->requester = requester_create(&requesting);
 	FUZZ_CHECK(bench->responder && bench->requester);

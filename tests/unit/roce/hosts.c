@@ -11,7 +11,6 @@ static uint64_t seed;
 
 const struct cm_acceptance acceptance = {
 	.user = &passive,
-	.domain = 9,
 	.access = QP_MAY_WRITE,
 	.private_size = 7,
 	.private_data = (const uint8_t *)"welcome",
@@ -147,7 +146,6 @@ struct cm_destination destination(uint16_t port)
 		.service = ROCE_RC,
 		.path_mtu = 1024,
 		.user = &active,
-		.domain = 3,
 		.access = QP_MAY_READ,
 		.private_size = 5,
 		.private_data = (const uint8_t *)"hello",

@@ -81,7 +81,8 @@ static void open_side(struct pair *pair, unsigned which)
 	side->address = qp_address_ipv4(0x0A000001 + which);
 	assert_true(qp_table_create(&side->table, PAIR_QPS));
 	assert_true(region_table_create(&side->regions, 4));
-	assert_true(region_register(&side->regions, &region, &side->rkey));
+	side->rkey = 3 << 8 | 0x80;
+	assert_true(region_register(&side->regions, &region, side->rkey));
 	side->responder = responder_create(&responding);
 	side->requester = requester_create(&requesting);
 	assert_non_null(side->responder);

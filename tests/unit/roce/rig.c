@@ -19,7 +19,6 @@ static void make_region(struct rig *rig)
 	struct region region = {
 		.address = RIG_ADDRESS,
 		.length = RIG_MEMORY,
-		.domain = 5,
 		.access = REGION_READ | REGION_WRITE,
 	};
 
@@ -27,7 +26,8 @@ static void make_region(struct rig *rig)
 	rig->memory = rig->guarded + RIG_GUARD;
 	region.memory = rig->memory;
 	assert_true(region_table_create(&rig->regions, 8));
-	assert_true(region_register(&rig->regions, &region, &rig->rkey));
+	rig->rkey = 1 << 8 | 7;
+	assert_true(region_register(&rig->regions, &region, rig->rkey));
 }
 
 static void make_engines(struct rig *rig, const struct rig_options *options)
@@ -64,7 +64,6 @@ void rig_open(struct rig *rig, const struct rig_options *options)
 		.local_psn = RIG_LOCAL_PSN,
 		.peer_psn = options->peer_psn,
 		.path_mtu = RIG_MTU,
-		.domain = 5,
 		.qkey = RIG_QKEY,
 		.partition_key = ROCE_DEFAULT_P_KEY,
 		.access = options->access,

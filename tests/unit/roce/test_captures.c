@@ -207,10 +207,10 @@ static void compare(struct replay *replay, struct flow *flow, const struct respo
 	}
 	assert_true(flow->next < flow->n_answers);
 	heard = &replay->conversation.packets[flow->answers[flow->next]];
-	fail_msg("packet %zu: %s PSN %06x syndrome %02x MSN %u; ours %s PSN %06x %02x MSN %u",
-		 flow->answers[flow->next] + 1, roce_opcode_name(heard->packet.opcode),
-		 heard->packet.psn, heard->packet.aeth.syndrome, heard->packet.aeth.msn,
-		 roce_opcode_name(reply->opcode), reply->psn, reply->syndrome, reply->msn);
+	fail_msg("packet %zu: opcode %02x PSN %06x syndrome %02x MSN %u; ours %02x %06x %02x %u",
+		 flow->answers[flow->next] + 1, heard->packet.opcode, heard->packet.psn,
+		 heard->packet.aeth.syndrome, heard->packet.aeth.msn, reply->opcode, reply->psn,
+		 reply->syndrome, reply->msn);
 }
 
 // The real one had no receive buffer at this moment.
@@ -238,7 +238,7 @@ static void fill_memory(const struct replay *replay, const struct flow *flow,
 
 		if (!(data->packet.flags & ROCE_READ_RESPONSE) || offset >= read->reth.length)
 			continue;
-		to = region_at(&replay->regions, read->reth.rkey, 0, REGION_READ,
+		to = region_at(&replay->regions, read->reth.rkey, REGION_READ,
 			       read->reth.address + offset, data->packet.payload_size);
 		assert_non_null(to);
 		memcpy(to, data->payload, data->packet.payload_size);

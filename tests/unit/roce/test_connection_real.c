@@ -19,7 +19,7 @@ static size_t next_cm(const struct conversation *conversation, size_t from,
 		    message->attribute == attribute)
 			return i;
 	}
-	fail_msg("no %s", roce_cm_name(attribute));
+	fail_msg("no message with attribute 0x%x", attribute);
 	return 0;
 }
 

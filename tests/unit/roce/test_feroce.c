@@ -33,11 +33,9 @@ static bool judge(void *context, uint32_t source_ip, const struct feroce_qp *boa
 	assert_ptr_equal(context, &judged);
 	assert_int_equal(source_ip >> 8, BOARD_IP >> 8);
 	judged++;
-	*offer = (struct feroce_offer){ .base = 0x1000 + board->qpn,
-					.rkey = 0xABCD,
-					.domain = 7,
-					.access = QP_MAY_WRITE,
-					.user = &judged };
+	*offer = (struct feroce_offer){
+		.base = 0x1000 + board->qpn, .rkey = 0xABCD, .access = QP_MAY_WRITE, .user = &judged
+	};
 	return wanted;
 }
 
@@ -169,7 +167,6 @@ static void board_calls__open_info_ready_close(void **state)
 	assert_int_equal(event.qp->first_psn, ours.psn);
 	assert_int_equal(event.qp->expected_psn, 0);
 	assert_int_equal(event.qp->peer_qpn, 0x100);
-	assert_int_equal(event.qp->domain, 7);
 	assert_ptr_equal(event.qp->user, &judged);
 	other.psn = 0x777; // told later
 	give(FEROCE_SEND_QP_INFO, &other, &ours, BOARD_IP);
@@ -234,7 +231,6 @@ static void board_calls__silence_after_open_times_out(void **state)
 	now += 1;
 	expect_silence();
 	expect_event(FEROCE_CLOSED);
-	assert_false(event.refused);
 	feroce_release(feroce, event.qp);
 	assert_int_equal(table.n_open, 0);
 	assert_int_equal(feroce_counters(feroce)->timed_out, 1);
@@ -328,8 +324,6 @@ static void strangers__change_nothing(void **state)
 	assert_int_equal(event.qp->state, QP_READY);
 }
 
-static const struct feroce_offer offer = { .base = 0x4000, .rkey = 0x66, .access = QP_MAY_WRITE };
-
 // The board's answer to a request of ours.
 static void answer_as_board(uint8_t request, uint8_t ack, uint32_t our_qpn)
 {
@@ -348,39 +342,39 @@ static void answer_as_board(uint8_t request, uint8_t ack, uint32_t our_qpn)
 	feroce_receive(feroce, bytes, sizeof(bytes), BOARD_IP, now);
 }
 
-static void we_call__open_ready_hang_up(void **state)
+static void we_close__request_is_repeated_until_the_board_acknowledges(void **state)
 {
-	struct queue_pair *qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
-	struct feroce_cm message;
+	struct feroce_qp ours = open_board(&board);
 
 	(void)state;
-	assert_non_null(qp);
-	message = expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-	assert_int_equal(message.local.qpn, qp->qpn);
-	assert_int_equal(message.local.rkey, 0x66);
-	assert_int_equal(message.local.base_address, 0x4000);
+	feroce_hang_up(feroce, event.qp, now);
+	feroce_hang_up(feroce, event.qp, now);
+	expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
 	expect_silence();
 	now += TIMEOUT;
-	expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-	answer_as_board(FEROCE_OPEN_QP, FEROCE_ACK, qp->qpn);
-	expect_event(FEROCE_OPENED);
-	assert_ptr_equal(event.qp, qp);
-	assert_int_equal(qp->state, QP_READY);
-	assert_int_equal(qp->peer_qpn, board.qpn);
-	message = expect_message(FEROCE_READY_TO_SEND, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-	assert_memory_equal(&message.remote, &board, sizeof(board));
-	answer_as_board(FEROCE_READY_TO_SEND, FEROCE_ACK, qp->qpn);
-	expect_event(FEROCE_READY);
-	answer_as_board(FEROCE_READY_TO_SEND, FEROCE_ACK, qp->qpn); // again
+	expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
+	answer_as_board(FEROCE_OPEN_QP, FEROCE_ACK, ours.qpn); // not a response to this request
 	assert_int_equal(feroce_counters(feroce)->strangers, 1);
-	feroce_hang_up(feroce, qp, now);
-	feroce_hang_up(feroce, qp, now);
-	expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-	expect_silence();
-	answer_as_board(FEROCE_CLOSE_QP, FEROCE_ACK, qp->qpn);
+	expect_no_event();
+	answer_as_board(FEROCE_CLOSE_QP, FEROCE_ACK, ours.qpn);
 	expect_event(FEROCE_CLOSED);
-	assert_false(event.refused);
-	feroce_release(feroce, qp);
+	feroce_release(feroce, event.qp);
+	assert_int_equal(table.n_open, 0);
+}
+
+static void we_close__silent_board_times_out(void **state)
+{
+	(void)state;
+	open_board(&board);
+	feroce_hang_up(feroce, event.qp, now);
+	for (unsigned i = 0; i <= RETRIES; i++) {
+		expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
+		expect_silence();
+		now += TIMEOUT;
+	}
+	expect_silence();
+	expect_event(FEROCE_CLOSED);
+	feroce_release(feroce, event.qp);
 	assert_int_equal(table.n_open, 0);
 }
 
@@ -397,48 +391,12 @@ static void error__of_the_queue_pair_ends_the_connection(void **state)
 	expect_event(FEROCE_CLOSED);
 }
 
-static void we_call__board_has_no_queue_pair_or_is_silent(void **state)
-{
-	struct queue_pair *qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
-
-	(void)state;
-	expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-	answer_as_board(FEROCE_OPEN_QP, FEROCE_NO_QP, qp->qpn);
-	expect_event(FEROCE_CLOSED);
-	assert_true(event.refused);
-	feroce_release(feroce, qp);
-	qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
-	for (unsigned i = 0; i <= RETRIES; i++) {
-		expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-		expect_silence();
-		now += TIMEOUT;
-	}
-	expect_silence();
-	expect_event(FEROCE_CLOSED);
-	assert_false(event.refused);
-	feroce_release(feroce, qp);
-	assert_int_equal(table.n_open, 0);
-}
-
-static void we_call__board_sends_before_it_answers(void **state)
-{
-	struct queue_pair *qp = feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
-
-	(void)state;
-	expect_message(FEROCE_OPEN_QP, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-	answer_as_board(FEROCE_OPEN_QP, FEROCE_ACK, qp->qpn);
-	expect_message(FEROCE_READY_TO_SEND, FEROCE_NO_ACK, BOARD_IP, 0x4321);
-	expect_event(FEROCE_OPENED);
-	qp->expected_psn++;
-	expect_silence();
-	expect_event(FEROCE_READY);
-}
-
 static void garbage__does_no_harm(void **state)
 {
 	struct random random = random_fork(5, 5);
 	uint8_t bytes[FEROCE_CM_SIZE];
 	struct feroce_datagram datagram;
+	struct queue_pair *newest = NULL;
 
 	(void)state;
 	for (unsigned i = 0; i < 200000; i++) {
@@ -458,14 +416,16 @@ static void garbage__does_no_harm(void **state)
 			bytes[random_next(&random) % FEROCE_CM_SIZE] ^=
 			    (uint8_t)(1u << random_next(&random) % 8);
 		feroce_receive(feroce, bytes, sizeof(bytes), BOARD_IP, now);
-		if (i % 100 == 0)
-			feroce_call(feroce, BOARD_IP, 0x4321, &offer, now);
 		while (feroce_poll(feroce, now, &datagram))
 			;
 		while (feroce_next_event(feroce, &event)) {
+			if (event.kind == FEROCE_OPENED)
+				newest = event.qp;
 			if (event.kind == FEROCE_CLOSED)
 				feroce_release(feroce, event.qp);
 		}
+		if (i % 100 == 0 && newest != NULL)
+			feroce_hang_up(feroce, newest, now);
 		assert_true(table.n_open <= 4);
 		now += 100;
 	}
@@ -510,9 +470,8 @@ int main(void)
 		TEST(board_calls__refused),
 		TEST(board_calls__bounds),
 		TEST(strangers__change_nothing),
-		TEST(we_call__open_ready_hang_up),
-		TEST(we_call__board_has_no_queue_pair_or_is_silent),
-		TEST(we_call__board_sends_before_it_answers),
+		TEST(we_close__request_is_repeated_until_the_board_acknowledges),
+		TEST(we_close__silent_board_times_out),
 		TEST(error__of_the_queue_pair_ends_the_connection),
 		TEST(garbage__does_no_harm),
 		TEST(create__refuses_parameters_out_of_range),

@@ -92,22 +92,6 @@ static void flush__ends_what_is_unfinished(void **state)
 	expect_nothing();
 }
 
-static void pause__holds_everything(void **state)
-{
-	(void)state;
-	post(REQUESTER_SEND, 8, 1);
-	requester_pause(rig.requester, rig.now + 1000);
-	expect_nothing();
-	rig.now += 999;
-	expect_nothing();
-	rig.now += 1;
-	expect_sent(ROCE_RC_SEND_ONLY, 0, true);
-	post(REQUESTER_SEND, 8, 2);
-	requester_pause(rig.requester, rig.now + 1000);
-	requester_pause(rig.requester, 0);
-	expect_sent(ROCE_RC_SEND_ONLY, 1, true);
-}
-
 static void rate__paces_packets(void **state)
 {
 	uint64_t start = rig.now, bytes = 0;
@@ -208,7 +192,6 @@ int main(void)
 		TEST(unreliable__is_done_when_sent),
 		TEST(post__refuses_what_has_no_room_or_is_too_long),
 		TEST(flush__ends_what_is_unfinished),
-		TEST(pause__holds_everything),
 		TEST(rate__paces_packets),
 		TEST(rate__is_kept_by_a_late_caller),
 		TEST(turns__of_queue_pairs_with_work),

@@ -170,98 +170,50 @@ static void qp__connection_out_of_range_changes_nothing(void **state)
 	qp_table_destroy(&table);
 }
 
-static void region__keys_become_stale(void **state)
+static void region__is_found_by_its_rkey_alone(void **state)
 {
 	struct region_table table;
 	uint8_t memory[16];
-	const struct region region = { .memory = memory,
-				       .address = 0x1000,
-				       .length = 16,
-				       .domain = 3,
-				       .access = REGION_WRITE };
-	uint32_t rkey, other, old;
+	const struct region region = { .memory = memory, .address = 1, .length = 16 };
 
 	(void)state;
-	assert_true(region_table_create(&table, 2));
-	assert_true(region_register(&table, &region, &rkey));
-	assert_true(region_register(&table, &region, &other));
-	assert_false(region_register(&table, &region, &old));
-	assert_int_not_equal(rkey, other);
-	old = rkey;
-	for (unsigned i = 0; i < 255; i++) {
-		assert_true(region_renew(&table, &rkey));
-		assert_null(region_find(&table, old));
-		assert_non_null(region_find(&table, rkey));
-	}
-	assert_true(region_remove(&table, rkey));
-	assert_false(region_remove(&table, rkey));
-	assert_false(region_renew(&table, &rkey));
-	old = rkey;
-	assert_true(region_register(&table, &region, &rkey));
-	assert_int_equal(old >> 8, rkey >> 8); // the same place
-	assert_null(region_find(&table, old));
-	assert_ptr_equal(region_at(&table, rkey, 3, REGION_WRITE, 0x1000, 16), memory);
-	for (unsigned i = 0; i < 300; i++) {
-		old = rkey;
-		assert_true(region_remove(&table, rkey));
-		assert_true(region_register(&table, &region, &rkey));
-		assert_int_not_equal(rkey, old);
-	}
+	assert_true(region_table_create(&table, 4));
+	assert_true(region_register(&table, &region, 2 << 8 | 77));
+	assert_ptr_equal(region_at(&table, 2 << 8 | 77, 0, 1, 16), memory);
+	assert_null(region_find(&table, 2 << 8 | 78));
+	assert_null(region_find(&table, 1 << 8 | 77));
+	assert_null(region_find(&table, 4 << 8 | 77));
+	assert_false(region_register(&table, &region, 2 << 8 | 78)); // in use
+	assert_false(region_register(&table, &region, 4 << 8));      // beyond the table
 	region_table_destroy(&table);
 	assert_false(region_table_create(&table, 0));
 	assert_false(region_table_create(&table, REGION_MOST + 1));
 }
 
-static void region__has_the_key_that_is_wanted(void **state)
-{
-	struct region_table table;
-	uint8_t memory[16];
-	const struct region region = { .memory = memory, .address = 1, .length = 16 };
-	uint32_t rkey;
-
-	(void)state;
-	assert_true(region_table_create(&table, 4));
-	assert_true(region_register_as(&table, &region, 2 << 8 | 77));
-	assert_ptr_equal(region_at(&table, 2 << 8 | 77, 0, 0, 1, 16), memory);
-	assert_null(region_find(&table, 2 << 8 | 78));
-	assert_false(region_register_as(&table, &region, 2 << 8 | 78)); // taken
-	assert_false(region_register_as(&table, &region, 4 << 8));
-	for (unsigned i = 0; i < 3; i++) {
-		assert_true(region_register(&table, &region, &rkey));
-		assert_int_not_equal(rkey >> 8, 2);
-	}
-	assert_false(region_register(&table, &region, &rkey));
-	assert_true(region_remove(&table, 2 << 8 | 77));
-	assert_true(region_register(&table, &region, &rkey));
-	assert_int_equal(rkey, 2 << 8 | 78);
-	region_table_destroy(&table);
-}
-
-static void region__refuses_what_is_none(void **state)
+static void region__bounds_at_the_end_of_the_addresses(void **state)
 {
 	struct region_table table;
 	uint8_t memory[16];
 	const struct region good = { .memory = memory, .address = 0, .length = 16 };
 	struct region region = good;
-	uint32_t rkey;
 
 	(void)state;
-	assert_true(region_table_create(&table, 2));
+	assert_true(region_table_create(&table, 1));
 	region.memory = NULL;
-	assert_false(region_register(&table, &region, &rkey));
+	assert_false(region_register(&table, &region, 0));
 	region = good;
 	region.length = 0;
-	assert_false(region_register(&table, &region, &rkey));
+	assert_false(region_register(&table, &region, 0));
 	region = good;
 	region.address = UINT64_MAX - 15;
-	assert_false(region_register(&table, &region, &rkey));
+	assert_false(region_register(&table, &region, 0));
 	region.address = UINT64_MAX - 16;
-	assert_true(region_register(&table, &region, &rkey));
-	assert_ptr_equal(region_at(&table, rkey, 0, 0, UINT64_MAX - 1, 1), memory + 15);
-	assert_null(region_at(&table, rkey, 0, 0, UINT64_MAX, 1));
-	assert_null(region_at(&table, rkey, 0, 0, UINT64_MAX - 1, UINT64_MAX));
-	assert_null(region_at(&table, rkey, 0, 0, UINT64_MAX - 16, 17));
-	assert_null(region_at(&table, rkey, 0, REGION_READ, UINT64_MAX - 1, 1));
+	assert_true(region_register(&table, &region, 0));
+	assert_ptr_equal(region_at(&table, 0, 0, UINT64_MAX - 1, 1), memory + 15);
+	assert_null(region_at(&table, 0, 0, UINT64_MAX, 1));
+	assert_null(region_at(&table, 0, 0, UINT64_MAX - 1, UINT64_MAX));
+	assert_null(region_at(&table, 0, 0, UINT64_MAX - 16, 17));
+	assert_null(region_at(&table, 0, REGION_READ, UINT64_MAX - 1, 1));
 	region_table_destroy(&table);
 }
 
@@ -288,9 +240,8 @@ int main(void)
 		cmocka_unit_test(qp__numbers_of_two_sides_differ),
 		cmocka_unit_test(qp__wanted_numbers),
 		cmocka_unit_test(qp__connection_out_of_range_changes_nothing),
-		cmocka_unit_test(region__keys_become_stale),
-		cmocka_unit_test(region__has_the_key_that_is_wanted),
-		cmocka_unit_test(region__refuses_what_is_none),
+		cmocka_unit_test(region__is_found_by_its_rkey_alone),
+		cmocka_unit_test(region__bounds_at_the_end_of_the_addresses),
 		cmocka_unit_test(names__of_everything),
 	};
 

@@ -237,17 +237,10 @@ static void private_room__ends_where_the_mad_does(void **state)
 	static const struct {
 		enum roce_cm_attribute attribute;
 		size_t room;
-		const char *name;
 	} expected[] = {
-		{ ROCE_CM_REQ, 92, "REQ" },
-		{ ROCE_CM_MRA, 222, "MRA" },
-		{ ROCE_CM_REJ, 148, "REJ" },
-		{ ROCE_CM_REP, 196, "REP" },
-		{ ROCE_CM_RTU, 224, "RTU" },
-		{ ROCE_CM_DREQ, 220, "DREQ" },
-		{ ROCE_CM_DREP, 224, "DREP" },
-		{ ROCE_CM_SIDR_REQ, 216, "SIDR_REQ" },
-		{ ROCE_CM_SIDR_REP, 136, "SIDR_REP" },
+		{ ROCE_CM_REQ, 92 },   { ROCE_CM_MRA, 222 },      { ROCE_CM_REJ, 148 },
+		{ ROCE_CM_REP, 196 },  { ROCE_CM_RTU, 224 },      { ROCE_CM_DREQ, 220 },
+		{ ROCE_CM_DREP, 224 }, { ROCE_CM_SIDR_REQ, 216 }, { ROCE_CM_SIDR_REP, 136 },
 	};
 	struct bytes data = bytes_of_zeros(ROCE_CM_MAX_PRIVATE + 1);
 
@@ -260,7 +253,6 @@ static void private_room__ends_where_the_mad_does(void **state)
 					   .private_size = expected[i].room };
 
 		assert_int_equal(roce_cm_private_room(expected[i].attribute), expected[i].room);
-		assert_string_equal(roce_cm_name(expected[i].attribute), expected[i].name);
 		assert_int_equal(roce_cm_encode(mad.data, &message), WIRE_OK);
 		assert_int_equal(mad.data[ROCE_CM_MAD_SIZE - 1], 0x5A);
 		assert_memory_equal(mad.data + ROCE_CM_MAD_SIZE - expected[i].room, data.data,
@@ -270,8 +262,6 @@ static void private_room__ends_where_the_mad_does(void **state)
 		bytes_free(&mad);
 	}
 	assert_int_equal(roce_cm_private_room((enum roce_cm_attribute)0x19), 0);
-	assert_string_equal(roce_cm_name((enum roce_cm_attribute)0x0F), "unknown");
-	assert_string_equal(roce_cm_name((enum roce_cm_attribute)0x19), "unknown");
 	bytes_free(&data);
 }
 
@@ -394,7 +384,6 @@ static void ip__addresses_in_private_data(void **state)
 static void ip__services_and_gids(void **state)
 {
 	uint16_t port = 0;
-	uint8_t gid[16];
 
 	(void)state;
 	assert_true(roce_cm_ip_service(ROCE_CM_SERVICE_TCP | 7174, &port));
@@ -404,8 +393,6 @@ static void ip__services_and_gids(void **state)
 	assert_false(roce_cm_ip_service(0x1000000001060000, &port));
 	assert_false(roce_cm_ip_service(0x0000000002060000, &port));
 	assert_false(roce_cm_ip_service(7174, &port));
-	roce_cm_gid_ipv4(gid, 0x0A4D0001);
-	expect_hex(gid, sizeof(gid), "00000000000000000000ffff0a4d0001");
 }
 
 int main(void)
