@@ -159,9 +159,6 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 	if (control == PLAN_NONE)
 		return 0;
 	node = (int)plan_node_of(plan, control);
-	if (plan->n_rx > CONTROL_MAX_LINKS)
-		return fail(error, "ports: more than %u rx queues of a node of a cluster",
-			    CONTROL_MAX_LINKS);
 	appliance->control_pool =
 	    port_pool_create("control", plan->control_mbufs, PLAN_POOL_CACHE,
 			     control_role_frame_size(appliance->config), node);

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "builder/assembly.h"
+#include "builder/builder_role.h"
 #include "node/control_role.h"
 #include "port/eal.h"
 #include "port/port.h"
 #include "rdma/roce_port.h"
-#include "roce/connection.h"
 #include "source/source_set.h"
 #include "tx/block_packets.h"
 
@@ -49,47 +49,20 @@ static unsigned find_port(const struct config *config, const char *name)
 	return PLAN_NONE;
 }
 
-// Who reads must have been told what is there.
-static int check_roce_read(const struct plan *plan, char *error)
+// A builder polls a link from each producer of segments, and the control role one from each rx
+// role; both have room for a fixed number.
+static int check_links(const struct plan *plan, char *error)
 {
-	const struct config *config = plan->config;
-
-	if (config->transport.kind != CONFIG_TRANSPORT_ROCE ||
-	    config->roce.operation != CONFIG_OPERATION_READ)
-		return 0;
-	if (config->cluster.n_nodes == 0 || config->event_manager.mode != CONFIG_MODE_PULL ||
-	    config->roce.service != CONFIG_SERVICE_RC)
-		return fail(
-		    error, plan,
-		    "roce.operation: builders read from the readouts of a cluster, with "
-		    "event_manager.mode \"pull\" and roce.service \"rc\": set these, or this "
-		    "to \"send\"");
-	return 0;
-}
-
-// A node of a cluster: its readouts' queue pairs, and what peers find its builders by.
-static int check_roce_node(const struct plan *plan, char *error)
-{
-	const struct config *config = plan->config;
-	const struct config_roce *roce = &config->roce;
-
-	if (config->transport.kind != CONFIG_TRANSPORT_ROCE || config->cluster.n_nodes == 0)
-		return 0;
-	if (config->n_generators > 0 && roce->connection != CONFIG_CONNECTION_CM)
+	if (plan->config->n_builders > 0 && plan->n_producers > BUILDER_MAX_LINKS)
 		return fail(error, plan,
-			    "roce.connection: readouts of a cluster connect by RDMA CM: set it to "
-			    "\"cm\"");
-	if (config->n_generators > 0 && roce->service == CONFIG_SERVICE_UD)
+			    "ports: %u receive queues and readouts, a builder takes segments from "
+			    "at most %u: use fewer rx queues",
+			    plan->n_producers, BUILDER_MAX_LINKS);
+	if (plan->config->cluster.n_nodes > 0 && plan->n_rx > CONTROL_MAX_LINKS)
 		return fail(error, plan,
-			    "roce.service: an MFP of a readout of a cluster may be longer than one "
-			    "packet: set it to \"rc\"");
-	if (config->n_builders > 1 &&
-	    (roce->connection != CONFIG_CONNECTION_CM || config->n_builders > CM_PORTS_MOST ||
-	     roce->cm_service + config->n_builders - 1 > UINT16_MAX))
-		return fail(error, plan,
-			    "builders: %u, where RoCE is received peers find the %u of a node at "
-			    "most by RDMA CM, at cm_service and the ports behind it",
-			    config->n_builders, CM_PORTS_MOST);
+			    "ports: %u receive queues, a node of a system has at most "
+			    "%u",
+			    plan->n_rx, CONTROL_MAX_LINKS);
 	return 0;
 }
 
@@ -100,13 +73,6 @@ static int add_roles(struct plan *plan, char *error)
 	const struct config *config = plan->config;
 	struct config_role role;
 
-	if (config->transport.kind == CONFIG_TRANSPORT_ROCE &&
-	    config->sources.payload != CONFIG_PAYLOAD_MFP)
-		return fail(error, plan,
-			    "sources.payload: RoCE messages are MFPs, whose header names event and "
-			    "source: set it to \"mfp\"");
-	if (check_roce_node(plan, error) != 0 || check_roce_read(plan, error) != 0)
-		return -1;
 	for (unsigned i = 0; config_role(config, i, &role); i++) {
 		struct plan_role *to = &plan->roles[i];
 
@@ -132,7 +98,7 @@ static int add_roles(struct plan *plan, char *error)
 		    role.kind == CONFIG_ROLE_RX || role.kind == CONFIG_ROLE_READOUT;
 		plan->n_roles++;
 	}
-	return 0;
+	return check_links(plan, error);
 }
 
 unsigned plan_role_of(const struct plan *plan, enum config_role_kind kind, unsigned object)
@@ -300,29 +266,6 @@ static unsigned role_of_port(const struct plan *plan, unsigned port)
 	return PLAN_NONE;
 }
 
-// Queue pairs belong to one lcore, and peers must find them.
-static int check_roce(const struct plan *plan, unsigned index, char *error)
-{
-	const struct config_port *port = &plan->config->ports[index];
-	uint32_t path_mtu = roce_path_mtu(port->mtu);
-
-	if (plan->config->transport.kind != CONFIG_TRANSPORT_ROCE)
-		return 0;
-	if (port->rx_queues > 1)
-		return fail(error, plan,
-			    "ports[%u].rx_queues: %u, RoCE is received on one: set it to 1, and "
-			    "use more ports",
-			    index, port->rx_queues);
-	if (!port->has_address)
-		return fail(error, plan, "ports[%u].address: RoCE needs one, as 10.0.0.1/24",
-			    index);
-	if (path_mtu == 0 || plan->config->roce.path_mtu > path_mtu)
-		return fail(error, plan,
-			    "roce.path_mtu: the mtu %u of ports[%u] has room for %u and headers",
-			    port->mtu, index, path_mtu);
-	return 0;
-}
-
 static int plan_port(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_port *config = &plan->config->ports[index];
@@ -338,8 +281,6 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	if (config->rx_queues > port->profile.queues)
 		return fail(error, plan, "ports[%u].rx_queues: %u, profile %s has at most %u",
 			    index, config->rx_queues, config->profile, port->profile.queues);
-	if (check_roce(plan, index, error) != 0)
-		return -1;
 	port->n_rx_queues = (uint16_t)config->rx_queues;
 	assign_tx_queues(plan, index);
 	if (port->n_tx_queues > port->profile.queues)
@@ -366,47 +307,6 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	return 0;
 }
 
-// Whether another generator sends by RoCE on the same port: answers go to one.
-static int check_roce_generator(const struct plan *plan, unsigned index, char *error)
-{
-	const struct config *config = plan->config;
-	const struct config_generator *generator = &config->generators[index];
-
-	if (config->transport.kind != CONFIG_TRANSPORT_ROCE)
-		return generator->kind != CONFIG_GENERATOR_ROCE
-			   ? 0
-			   : fail(error, plan,
-				  "generators[%u].kind: messages of RoCE connections need "
-				  "transport.kind \"roce\"",
-				  index);
-	if (generator->kind == CONFIG_GENERATOR_PCAP)
-		return fail(error, plan,
-			    "generators[%u].kind: packets of a capture are sent as they are: set "
-			    "transport.kind to \"udp\", or the kind to \"roce\"",
-			    index);
-	for (unsigned i = 0; i < index; i++)
-		if (strcmp(config->generators[i].port, generator->port) == 0)
-			return fail(error, plan,
-				    "generators[%u].port: generator %s sends by RoCE on port %s "
-				    "already: make one of both, or use another port",
-				    index, config->generators[i].name, generator->port);
-	return 0;
-}
-
-// What a node of a system sends, it is told event by event.
-static int check_granted(const struct plan *plan, unsigned index, char *error)
-{
-	enum config_generator_kind kind = plan->config->generators[index].kind;
-
-	if (plan->config->cluster.n_nodes == 0 ||
-	    (kind != CONFIG_GENERATOR_PCAP && kind != CONFIG_GENERATOR_ROCE))
-		return 0;
-	return fail(error, plan,
-		    "generators[%u].kind: what is in a capture cannot be granted: a readout of a "
-		    "cluster needs another kind",
-		    index);
-}
-
 static int plan_generator(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_generator *config = &plan->config->generators[index];
@@ -416,8 +316,6 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	const struct profile *profile = &plan->ports[port].profile;
 	char cause[SOURCE_ERROR_SIZE];
 
-	if (check_granted(plan, index, error) != 0 || check_roce_generator(plan, index, error) != 0)
-		return -1;
 	if (config->kind != CONFIG_GENERATOR_PCAP && profile->needs_address &&
 	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
 		return fail(error, plan,
@@ -449,20 +347,14 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 }
 
 // A node of a cluster: its control frames.
-static int plan_control(struct plan *plan, char *error)
+static void plan_control(struct plan *plan)
 {
 	const struct config *config = plan->config;
 	const struct plan_port *port;
 
 	if (config->cluster.n_nodes == 0)
-		return 0;
+		return;
 	port = &plan->ports[config->cluster.nodes[config->cluster.self].port];
-	if (config->transport.kind == CONFIG_TRANSPORT_ETH && config->n_builders > 1)
-		return fail(
-		    error, plan,
-		    "transport.kind: behind an EtherType nothing tells the %u builders of a "
-		    "node apart: set it to \"udp\", or use one builder a node",
-		    config->n_builders);
 	plan->control_mbufs = 2048 + 2 * PLAN_POOL_CACHE + port->profile.tx_descriptors;
 	plan->control_bytes =
 	    port_pool_bytes(plan->control_mbufs, control_role_frame_size(config)) +
@@ -474,7 +366,6 @@ static int plan_control(struct plan *plan, char *error)
 	    (uint64_t)config->n_generators * 2 * PLAN_MAILBOX_DEPTH * sizeof(struct message);
 	plan->control_bytes += plan_offers(config) * sizeof(struct message);
 	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_CONTROL, 0), plan->control_bytes);
-	return 0;
 }
 
 static int plan_builders(struct plan *plan, char *error)
@@ -570,8 +461,9 @@ int plan_make(struct plan *plan, const struct config *config, char *error)
 	for (unsigned i = 0; i < config->n_generators; i++)
 		if (plan_generator(plan, i, error) != 0)
 			return -1;
-	if (plan_builders(plan, error) != 0 || plan_control(plan, error) != 0)
+	if (plan_builders(plan, error) != 0)
 		return -1;
+	plan_control(plan);
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		use_packets(plan, i, ROLE_BYTES);
 	return plan_memory(plan, error);

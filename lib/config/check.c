@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What lies between keys and no single key's range can say.
+// The rules that concern several keys, which no single key's range can state.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +64,25 @@ static int check_all_names(struct config_reader *reader, const struct config *co
 			   sizeof(config->writers[0]));
 }
 
+// At a mark of 1 nothing would ever be paused, at one of 0 nothing would ever go on.
+static int check_water_marks(struct config_reader *reader, const struct config_flow_control *flow,
+			     unsigned port)
+{
+	if (flow->high_water == 1)
+		return config_fail(
+		    config_at_element(reader, "ports", port, "flow_control.high_water"),
+		    "1 is not below full: the sender would never be paused");
+	if (flow->low_water == 0)
+		return config_fail(
+		    config_at_element(reader, "ports", port, "flow_control.low_water"),
+		    "0 is not above empty: a paused sender would never go on");
+	if (flow->low_water >= flow->high_water)
+		return config_fail(
+		    config_at_element(reader, "ports", port, "flow_control.low_water"),
+		    "%g is not below high_water, which is %g", flow->low_water, flow->high_water);
+	return 0;
+}
+
 static int check_ports(struct config_reader *reader, const struct config *config)
 {
 	for (unsigned i = 0; i < config->n_ports; i++) {
@@ -80,11 +99,8 @@ static int check_ports(struct config_reader *reader, const struct config *config
 		if (port->has_mac && (port->mac[0] & 1))
 			return config_fail(config_at_element(reader, "ports", i, "mac"),
 					   "is a multicast address, no port's own");
-		if (port->flow_control.low_water >= port->flow_control.high_water)
-			return config_fail(
-			    config_at_element(reader, "ports", i, "flow_control.low_water"),
-			    "%g is not below high_water, which is %g", port->flow_control.low_water,
-			    port->flow_control.high_water);
+		if (check_water_marks(reader, &port->flow_control, i))
+			return -1;
 	}
 	return 0;
 }
@@ -109,9 +125,9 @@ static int compare_ids(const void *a, const void *b)
 	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
 }
 
-static bool has_id(const uint16_t *ids, unsigned n_ids, uint16_t id)
+const uint16_t *config_find_id(const uint16_t *ids, unsigned n_ids, uint16_t id)
 {
-	return bsearch(&id, ids, n_ids, sizeof(id), compare_ids) != NULL;
+	return bsearch(&id, ids, n_ids, sizeof(id), compare_ids);
 }
 
 static int check_generator_ids(struct config_reader *reader, const struct config *config,
@@ -122,7 +138,7 @@ static int check_generator_ids(struct config_reader *reader, const struct config
 
 	for (unsigned j = 0; j < generator->n_ids; j++) {
 		uint16_t id = generator->ids[j];
-		if (!has_id(sources->ids, sources->n_ids, id))
+		if (!config_find_id(sources->ids, sources->n_ids, id))
 			return config_fail(config_at_element(reader, "generators", i, "ids"),
 					   "source id %u (0x%x) is not in sources.ids", id, id);
 	}
@@ -136,11 +152,11 @@ static int check_faults(struct config_reader *reader, const struct config *confi
 	const uint16_t *ids = generator->n_ids ? generator->ids : config->sources.ids;
 	unsigned n_ids = generator->n_ids ? generator->n_ids : config->sources.n_ids;
 
-	if (faults->has_silent_source && !has_id(ids, n_ids, faults->silent_source))
+	if (faults->has_silent_source && !config_find_id(ids, n_ids, faults->silent_source))
 		return config_fail(
 		    config_at_element(reader, "generators", i, "faults.silent_source"),
 		    "%u is no source of this generator", faults->silent_source);
-	if (faults->has_late_source && !has_id(ids, n_ids, faults->late_source))
+	if (faults->has_late_source && !config_find_id(ids, n_ids, faults->late_source))
 		return config_fail(config_at_element(reader, "generators", i, "faults.late_source"),
 				   "%u is no source of this generator", faults->late_source);
 	if (faults->has_late_source && faults->late_delay_ns == 0)

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What lies between the keys of RoCE v2.
-#include <stdio.h>
+// The rules of RoCE v2 that concern several keys.
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/internal.h"
+#include "roce/connection.h"
+#include "wire/roce.h"
 
 static struct config_reader *at_pair(struct config_reader *reader, unsigned index, const char *key)
 {
 	return config_at_element(reader, "roce.queue_pairs", index, key);
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
 }
 
 // Queue pairs lie in a table by the low bits of their numbers, so these must differ.
@@ -51,8 +47,7 @@ static int check_pairs(struct config_reader *reader, const struct config *config
 
 	for (unsigned i = 0; i < roce->n_queue_pairs; i++) {
 		const struct config_queue_pair *pair = &roce->queue_pairs[i];
-		if (pair->has_source && !bsearch(&pair->source, sources->ids, sources->n_ids,
-						 sizeof(pair->source), compare_ids))
+		if (pair->has_source && !config_find_id(sources->ids, sources->n_ids, pair->source))
 			return config_fail(at_pair(reader, i, "source"),
 					   "source id %u (0x%x) is not in sources.ids",
 					   pair->source, pair->source);
@@ -65,12 +60,10 @@ static int check_pairs(struct config_reader *reader, const struct config *config
 	return 0;
 }
 
-int config_check_roce(struct config_reader *reader, const struct config *config)
+static int check_queue_pairs(struct config_reader *reader, const struct config *config)
 {
 	const struct config_roce *roce = &config->roce;
 
-	if (roce->service == CONFIG_SERVICE_UD && roce->operation >= CONFIG_OPERATION_WRITE)
-		return config_fail(config_at(reader, "roce.operation"), "service ud can only send");
 	if (roce->n_queue_pairs == 0)
 		return 0;
 	if (roce->connection != CONFIG_CONNECTION_STATIC)
@@ -82,4 +75,109 @@ int config_check_roce(struct config_reader *reader, const struct config *config)
 	int result = check_pairs(reader, config, places);
 	free(places);
 	return result;
+}
+
+// One lcore owns all queue pairs of a port, and peers find them at the port's address.
+static int check_port(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_port *port = &config->ports[i];
+	uint32_t path_mtu = roce_path_mtu(port->mtu);
+
+	if (port->rx_queues > 1)
+		return config_fail(config_at_element(reader, "ports", i, "rx_queues"),
+				   "%u, RoCE is received on one: set it to 1, and use more ports",
+				   port->rx_queues);
+	if (!port->has_address)
+		return config_fail(config_at_element(reader, "ports", i, "address"),
+				   "RoCE needs one, as 10.0.0.1/24");
+	if (path_mtu == 0 || config->roce.path_mtu > path_mtu)
+		return config_fail(config_at(reader, "roce.path_mtu"),
+				   "the mtu %u of ports[%u] has room for %u and headers", port->mtu,
+				   i, path_mtu);
+	return 0;
+}
+
+// Responses that arrive on a port go to the one generator that sends on it.
+static int check_generator(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_generator *generator = &config->generators[i];
+
+	if (generator->kind == CONFIG_GENERATOR_PCAP)
+		return config_fail(config_at_element(reader, "generators", i, "kind"),
+				   "packets of a capture are sent as they are: set transport.kind "
+				   "to \"udp\", or the kind to \"roce\"");
+	for (unsigned j = 0; j < i; j++)
+		if (strcmp(config->generators[j].port, generator->port) == 0)
+			return config_fail(config_at_element(reader, "generators", i, "port"),
+					   "generator %s sends by RoCE on port %s already: make "
+					   "one of both, or use another port",
+					   config->generators[j].name, generator->port);
+	return 0;
+}
+
+// A builder can only read a block that its readout has announced through the event manager.
+static int check_read(struct config_reader *reader, const struct config *config)
+{
+	if (config->roce.operation != CONFIG_OPERATION_READ ||
+	    (config->cluster.n_nodes > 0 && config->event_manager.mode == CONFIG_MODE_PULL &&
+	     config->roce.service == CONFIG_SERVICE_RC))
+		return 0;
+	return config_fail(config_at(reader, "roce.operation"),
+			   "builders read from the readouts of a cluster, with event_manager.mode "
+			   "\"pull\" and roce.service \"rc\": set these, or this to \"send\"");
+}
+
+// A node of a system connects its readouts by RDMA CM, and its builders are found by it.
+static int check_node(struct config_reader *reader, const struct config *config)
+{
+	const struct config_roce *roce = &config->roce;
+
+	if (config->n_generators > 0 && roce->connection != CONFIG_CONNECTION_CM)
+		return config_fail(config_at(reader, "roce.connection"),
+				   "readouts of a cluster connect by RDMA CM: set it to \"cm\"");
+	if (config->n_generators > 0 && roce->service == CONFIG_SERVICE_UD)
+		return config_fail(config_at(reader, "roce.service"),
+				   "an MFP of a readout of a cluster may be longer than one "
+				   "packet: set it to \"rc\"");
+	if (config->n_builders > 1 &&
+	    (roce->connection != CONFIG_CONNECTION_CM || config->n_builders > CM_PORTS_MOST ||
+	     roce->cm_service + config->n_builders - 1 > UINT16_MAX))
+		return config_fail(config_at(reader, "builders"),
+				   "%u, where RoCE is received peers find the %u of a node at "
+				   "most by RDMA CM, at cm_service and the ports behind it",
+				   config->n_builders, CM_PORTS_MOST);
+	return 0;
+}
+
+static int check_transport(struct config_reader *reader, const struct config *config)
+{
+	if (config->sources.payload != CONFIG_PAYLOAD_MFP)
+		return config_fail(config_at(reader, "sources.payload"),
+				   "RoCE messages are MFPs, whose header names event and source: "
+				   "set it to \"mfp\"");
+	for (unsigned i = 0; i < config->n_ports; i++)
+		if (check_port(reader, config, i))
+			return -1;
+	for (unsigned i = 0; i < config->n_generators; i++)
+		if (check_generator(reader, config, i))
+			return -1;
+	return config->cluster.n_nodes > 0 ? check_node(reader, config) : 0;
+}
+
+int config_check_roce(struct config_reader *reader, const struct config *config)
+{
+	const struct config_roce *roce = &config->roce;
+
+	if (roce->service == CONFIG_SERVICE_UD && roce->operation >= CONFIG_OPERATION_WRITE)
+		return config_fail(config_at(reader, "roce.operation"), "service ud can only send");
+	if (check_queue_pairs(reader, config))
+		return -1;
+	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)
+		return check_transport(reader, config) || check_read(reader, config) ? -1 : 0;
+	for (unsigned i = 0; i < config->n_generators; i++)
+		if (config->generators[i].kind == CONFIG_GENERATOR_ROCE)
+			return config_fail(config_at_element(reader, "generators", i, "kind"),
+					   "messages of RoCE connections need transport.kind "
+					   "\"roce\"");
+	return 0;
 }

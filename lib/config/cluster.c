@@ -2,9 +2,10 @@
 // Copyright (c) 2026, the evb authors
 #include "config/cluster.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "wire/ctrl.h"
+#include "wire/net.h"
 
 static bool is_data_port(const struct config *config, uint16_t port)
 {
@@ -56,6 +57,19 @@ static int check_priorities(struct config_reader *reader, const struct config *n
 	return 0;
 }
 
+// Only what a readout can produce event by event can be granted.
+static int check_generators(struct config_reader *reader, const struct config *node)
+{
+	for (unsigned i = 0; i < node->n_generators; i++) {
+		enum config_generator_kind kind = node->generators[i].kind;
+		if (kind == CONFIG_GENERATOR_PCAP || kind == CONFIG_GENERATOR_ROCE)
+			return config_fail(config_at_element(reader, "generators", i, "kind"),
+					   "what is in a capture cannot be granted: a readout of a "
+					   "cluster needs another kind");
+	}
+	return 0;
+}
+
 // The node is reached at the first of its ports that has an address.
 static int add_address(struct config_reader *reader, const struct config *config,
 		       const struct config_cluster *cluster, struct config_cluster_node *node)
@@ -67,6 +81,11 @@ static int add_address(struct config_reader *reader, const struct config *config
 				   "none has an address, and a node of a system needs one");
 
 	const struct config_port *port = &config->ports[node->port];
+	if (config->cluster.n_nodes > 1 &&
+	    port->mtu < CTRL_MIN_MAX_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE)
+		return config_fail(config_at_element(reader, "ports", node->port, "mtu"),
+				   "%u, control messages of a system need at least %u", port->mtu,
+				   CTRL_MIN_MAX_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE);
 	for (unsigned i = 0; i < config->cluster.self; i++)
 		if (cluster->nodes[i].address == port->address)
 			return config_fail(
@@ -87,6 +106,11 @@ static int add_builders(struct config_reader *reader, const struct config *confi
 {
 	node->first_builder = cluster->n_builders;
 	node->n_builders = config->n_builders;
+	if (config->transport.kind == CONFIG_TRANSPORT_ETH && config->n_builders > 1)
+		return config_fail(config_at(reader, "transport.kind"),
+				   "behind an EtherType nothing tells the %u builders of a node "
+				   "apart: set it to \"udp\", or use one builder per node",
+				   config->n_builders);
 	if (cluster->n_builders + config->n_builders > EVB_MAX_SYSTEM_BUILDERS)
 		return config_fail(config_at(reader, "builders"),
 				   "more than %u builders in the whole system",
@@ -109,16 +133,11 @@ static int add_builders(struct config_reader *reader, const struct config *confi
 	return 0;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
-}
-
 static int own_source(struct config_reader *reader, const struct config *config, unsigned generator,
 		      uint16_t id, struct config_owners *owners)
 {
 	const struct config_sources *sources = &config->sources;
-	const uint16_t *found = bsearch(&id, sources->ids, sources->n_ids, sizeof(id), compare_ids);
+	const uint16_t *found = config_find_id(sources->ids, sources->n_ids, id);
 	uint16_t *owner = &owners->nodes[found - sources->ids];
 
 	if (*owner)
@@ -161,7 +180,8 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 		return config_fail(reader,
 				   "neither builders nor generators, and not the manager: there is "
 				   "nothing to do");
-	return check_priorities(reader, config) || add_address(reader, config, cluster, node) ||
+	return check_priorities(reader, config) || check_generators(reader, config) ||
+		       add_address(reader, config, cluster, node) ||
 		       add_builders(reader, config, cluster, node) ||
 		       add_sources(reader, config, cluster, node, owners)
 		   ? -1

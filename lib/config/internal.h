@@ -78,6 +78,9 @@ int config_read_ids(struct config_reader *reader, const struct config_key *key, 
 int config_check(struct config_reader *reader, struct config *config);
 int config_check_roce(struct config_reader *reader, const struct config *config);
 
+// Where an id lies in an ascending list; NULL if it is not there.
+const uint16_t *config_find_id(const uint16_t *ids, unsigned n_ids, uint16_t id);
+
 // Each sets the place that a message is about, PATH or LIST[INDEX].KEY, and returns the reader.
 // While a node is checked these are its own keys where it has them, else those of the file.
 struct config_reader *config_at(struct config_reader *reader, const char *path);

@@ -23,7 +23,7 @@ static const struct config_key flow_control_keys[] = {
 	{ .name = "low_water", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
 	  FIELD(config_flow_control, low_water), .standard = "0.6",
 	  .help = "Share in use below which it goes on." },
-	{ .name = "pause_time", WHOLE(COUNT), RANGE(1, 65535),
+	{ .name = "pause_time", WHOLE(COUNT), RANGE(2, 65535),
 	  FIELD(config_flow_control, pause_time), .standard = "65535",
 	  .help = "How long one frame pauses, in quanta of 512 bit times; it is sent again at half "
 		  "of it." },

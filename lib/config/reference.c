@@ -73,10 +73,13 @@ static const char preface[] =
     "- groups, with those of the writers, are at most 8; `source_map` comes with format `mdf`,\n"
     "  and `mdf` with payload `mfp`\n"
     "- where `lcores` is a list, no CPU is in it twice and each role is in it exactly once\n"
-    "- `low_water` of a port is below its `high_water`\n"
+    "- 0 < `low_water` < `high_water` < 1 on every port\n"
     "- RoCE: service `ud` can only send; `queue_pairs` come with connection `static`, their\n"
     "  sources are among `sources.ids`, their addresses are those of hosts, and their numbers\n"
     "  differ in the low bits, by which they lie in a table of `max_queue_pairs`\n"
+    "- transport `roce`: every port has an address, one receive queue, and an `mtu` with room for\n"
+    "  `path_mtu` and headers; at most one generator sends on a port, and none is of kind `pcap`;\n"
+    "  the payload is `mfp`; kind `roce` needs this transport\n"
     "\n"
     "Of a system every node is checked, whichever is started, and also:\n"
     "\n"
@@ -88,7 +91,12 @@ static const char preface[] =
     "  is that of one\n"
     "- `target_utilisation` is above 0 and `heartbeat_timeout` at least two heartbeats;\n"
     "  control messages have a UDP port and a priority that are not those of the data, and no\n"
-    "  port's flow control pauses their priority\n";
+    "  port's flow control pauses their priority; the node's port has an `mtu` of at least 1256\n"
+    "- generators are not of kind `pcap` or `roce`; with transport `eth` a node has one builder\n"
+    "- transport `roce`: readouts use connection `cm` and service `rc` or `uc`; a node with "
+    "several\n"
+    "  builders uses connection `cm` and has at most 16; operation `read` needs mode `pull` and\n"
+    "  service `rc`\n";
 
 static void write_list(FILE *page, const char *what, const struct config_key *key)
 {

@@ -154,25 +154,6 @@ static void refused__port(void **state)
 		     "x.json: ports[0].rx_queues: 2, profile pcap has at most 1");
 }
 
-#define ROCE      ", \"transport\": {\"kind\": \"roce\"}"
-#define ROCE_PORT "\"name\": \"p\", \"profile\": \"ring\""
-
-static void refused__roce_on_a_port_that_is_not_for_it(void **state)
-{
-	(void)state;
-	machine_make(4);
-	plan_refused("{\"ports\": [{" ROCE_PORT "}]," SOURCES ", " BUILDERS ROCE "}",
-		     "x.json: ports[0].address: RoCE needs one, as 10.0.0.1/24");
-	plan_refused("{\"ports\": [{" ROCE_PORT ", \"address\": \"10.0.0.1/24\", "
-		     "\"rx_queues\": 2}]," SOURCES ", " BUILDERS ROCE "}",
-		     "x.json: ports[0].rx_queues: 2, RoCE is received on one: set it to 1, and use "
-		     "more ports");
-	plan_refused(
-	    "{\"ports\": [{" ROCE_PORT ", \"address\": \"10.0.0.1/24\", "
-	    "\"mtu\": 1500}], \"roce\": {\"path_mtu\": 2048}, " SOURCES ", " BUILDERS ROCE "}",
-	    "x.json: roce.path_mtu: the mtu 1500 of ports[0] has room for 1024 and headers");
-}
-
 static void refused__too_many_senders_on_a_port(void **state)
 {
 	char text[4096];
@@ -195,6 +176,31 @@ static void refused__too_many_senders_on_a_port(void **state)
 	plan_free(plan_of(text));
 }
 
+// 6 ports with 16 queues each overflowed the arrays of links of the builder.
+static void refused__more_producers_than_a_builder_has_inputs(void **state)
+{
+	char text[4096];
+	size_t used;
+
+	(void)state;
+	machine_make(64);
+	for (unsigned last = 0; last < 2; last++) { // 64 queues, then 65
+		used = (size_t)snprintf(text, sizeof(text), "{\"ports\": [");
+		for (unsigned i = 0; i < 4 + last; i++)
+			used += (size_t)snprintf(text + used, sizeof(text) - used,
+						 "%s{\"name\": \"p%u\", \"profile\": \"ring\", "
+						 "\"rx_queues\": %u}",
+						 i > 0 ? "," : "", i, i < 4 ? 16 : 1);
+		snprintf(text + used, sizeof(text) - used, "]," SOURCES "," ONE_BUILDER "}");
+		if (last == 0)
+			plan_free(plan_of(text));
+		else
+			plan_refused(text, "x.json: ports: 65 receive queues and readouts, a "
+					   "builder takes segments from at most 64: use fewer rx "
+					   "queues");
+	}
+}
+
 static void refused__too_many_roles(void **state)
 {
 	char text[4096];
@@ -215,9 +221,9 @@ static void refused__too_many_roles_on_a_cpu(void **state)
 {
 	(void)state;
 	machine_make(1);
-	plan_refused("{\"ports\": [{\"name\": \"p\", \"profile\": \"ring\", \"rx_queues\": 16},"
-		     "{\"name\": \"q\", \"profile\": \"ring\", \"rx_queues\": 49}]," SOURCES
-		     "," ONE_BUILDER "}",
+	plan_refused("{\"ports\": [{\"name\": \"p\", \"profile\": \"ring\", \"rx_queues\": 30},"
+		     "{\"name\": \"q\", \"profile\": \"ring\", \"rx_queues\": 32}]," SOURCES
+		     "," BUILDERS ", \"writers\": [{\"name\": \"w\"}]}",
 		     "x.json: lcores[0].roles: more than 64 roles on CPU 0");
 }
 
@@ -251,8 +257,8 @@ int main(void)
 		cmocka_unit_test(memory__by_numa_node),
 		cmocka_unit_test(memory__limit_holds_without_hugepages),
 		cmocka_unit_test(refused__port),
-		cmocka_unit_test(refused__roce_on_a_port_that_is_not_for_it),
 		cmocka_unit_test(refused__too_many_senders_on_a_port),
+		cmocka_unit_test(refused__more_producers_than_a_builder_has_inputs),
 		cmocka_unit_test(refused__too_many_roles),
 		cmocka_unit_test(refused__too_many_roles_on_a_cpu),
 		cmocka_unit_test(refused__slots_that_hold_no_event),

@@ -57,6 +57,33 @@ static void addresses__are_there_and_differ(void **state)
 			      "x.json: nodes[1].ports: required, but missing");
 }
 
+static void port__has_room_for_control_messages(void **state)
+{
+	(void)state;
+	assert_system_refused("nodes[2].ports[0].mtu=1255",
+			      "x.json: nodes[2].ports[0].mtu: 1255, control messages of a system "
+			      "need at least 1256");
+	config_free(load_node("c", ALL("nodes[2].ports[0].mtu=1256")));
+}
+
+static void readouts__are_granted_events_one_by_one(void **state)
+{
+	(void)state;
+	assert_system_all_refused(
+	    ALL("nodes[1].generators[0].kind=pcap", "nodes[1].generators[0].file=x"),
+	    "x.json: nodes[1].generators[0].kind: what is in a capture cannot be granted: a "
+	    "readout of a cluster needs another kind");
+}
+
+static void builders__of_a_node_are_told_apart(void **state)
+{
+	(void)state;
+	assert_system_refused("transport.kind=eth",
+			      "x.json: node a: transport.kind: behind an EtherType nothing tells "
+			      "the 2 builders of a node apart: set it to \"udp\", or use one "
+			      "builder per node");
+}
+
 static void builders__are_at_most_1024(void **state)
 {
 	static char text[65536];
@@ -235,7 +262,7 @@ static void control__has_a_port_of_its_own(void **state)
 	config_free(
 	    load_node("a", ALL("event_manager.control_port=19524", "transport.udp_ports=2")));
 	config_free(load_node("a", ALL("event_manager.control_port=19523", "transport.kind=eth",
-				       "transport.udp_ports=2")));
+				       "transport.udp_ports=2", "builders=[{\"name\": \"b\"}]")));
 	assert_system_all_refused(
 	    ALL("event_manager.control_port=19523", "transport.kind=roce", "roce.udp_port=19523"),
 	    expected);
@@ -282,6 +309,9 @@ int main(void)
 		cmocka_unit_test(manager__is_exactly_one),
 		cmocka_unit_test(manager__needs_no_other_duty),
 		cmocka_unit_test(addresses__are_there_and_differ),
+		cmocka_unit_test(port__has_room_for_control_messages),
+		cmocka_unit_test(readouts__are_granted_events_one_by_one),
+		cmocka_unit_test(builders__of_a_node_are_told_apart),
 		cmocka_unit_test(builders__are_at_most_1024),
 		cmocka_unit_test(sources__are_each_of_one_generator),
 		cmocka_unit_test(sources__that_are_not_expected_need_no_generator),

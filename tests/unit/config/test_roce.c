@@ -10,7 +10,9 @@
 #define PAIR                                                                          \
 	"roce.queue_pairs[0]={\"source\": 1, \"local_qpn\": 17, \"remote_qpn\": 18, " \
 	"\"address\": \"10.0.0.9\"}"
-#define STATIC "roce.connection=static"
+#define STATIC  "roce.connection=static"
+#define ROCE    "transport.kind=roce"
+#define ADDRESS "ports[0].address=10.0.0.1/24"
 
 // Loads the small configuration with a written-out connection and another override.
 static struct config *load_pair(const char *override)
@@ -26,7 +28,7 @@ static struct config *load_pair(const char *override)
 
 static void transport__may_be_roce(void **state)
 {
-	struct config *config = load_with("transport.kind=roce");
+	struct config *config = load_node("a", ALL(ROCE, "nodes[1].ports[0].address=10.0.1.2"));
 
 	(void)state;
 	assert_int_equal(config->transport.kind, CONFIG_TRANSPORT_ROCE);
@@ -266,17 +268,17 @@ static void flow_control__holds_what_was_given(void **state)
 {
 	struct config *config = load_with(
 	    "ports[0]={\"name\": \"wire\", \"profile\": \"ring\", \"link_rate\": \"2.5Gb/s\","
-	    " \"flow_control\": {\"mode\": \"external\", \"priority\": 7, \"high_water\": 1,"
-	    " \"low_water\": 0, \"pause_time\": 1, \"cable\": 100000}}");
+	    " \"flow_control\": {\"mode\": \"external\", \"priority\": 7, \"high_water\": 0.9,"
+	    " \"low_water\": 0.1, \"pause_time\": 2, \"cable\": 100000}}");
 	const struct config_flow_control *control = &config->ports[0].flow_control;
 
 	(void)state;
 	assert_int_equal(config->ports[0].link_rate, 2500000000);
 	assert_int_equal(control->mode, CONFIG_FLOW_CONTROL_EXTERNAL);
 	assert_int_equal(control->priority, 7);
-	assert_true(control->high_water == 1);
-	assert_true(control->low_water == 0);
-	assert_int_equal(control->pause_time, 1);
+	assert_true(control->high_water == 0.9);
+	assert_true(control->low_water == 0.1);
+	assert_int_equal(control->pause_time, 2);
 	assert_int_equal(control->cable, 100000);
 	config_free(config);
 }
@@ -288,6 +290,14 @@ static void flow_control__wrong(void **state)
 	    "ports[0].flow_control.high_water=0.6",
 	    "x.json: ports[0].flow_control.low_water: 0.6 is not below high_water, which "
 	    "is 0.6");
+	assert_refused("ports[0].flow_control.high_water=1",
+		       "x.json: ports[0].flow_control.high_water: 1 is not below full: the sender "
+		       "would never be paused");
+	assert_refused("ports[0].flow_control.low_water=0",
+		       "x.json: ports[0].flow_control.low_water: 0 is not above empty: a paused "
+		       "sender would never go on");
+	assert_refused("ports[0].flow_control.pause_time=1",
+		       "x.json: ports[0].flow_control.pause_time: 1 is out of range 2..65535");
 	assert_refused("ports[0].flow_control.mode=on",
 		       "x.json: ports[0].flow_control.mode: \"on\" is none of auto, off, hw, "
 		       "external, soft");
@@ -295,6 +305,73 @@ static void flow_control__wrong(void **state)
 	    "ports[0].link_rate=25Gbit",
 	    "x.json: ports[0].link_rate: \"25Gbit\" has an unknown unit, allowed are b/s, "
 	    "kb/s, Mb/s, Gb/s, Tb/s");
+}
+
+static void port__is_fit_for_roce(void **state)
+{
+	(void)state;
+	assert_refused(ROCE, "x.json: ports[0].address: RoCE needs one, as 10.0.0.1/24");
+	assert_all_refused(ALL(ROCE, ADDRESS, "ports[0].rx_queues=2"),
+			   "x.json: ports[0].rx_queues: 2, RoCE is received on one: set it to 1, "
+			   "and use more ports");
+	assert_all_refused(ALL(ROCE, ADDRESS, "ports[0].mtu=1500", "roce.path_mtu=2048"),
+			   "x.json: roce.path_mtu: the mtu 1500 of ports[0] has room for 1024 and "
+			   "headers");
+}
+
+static void messages__are_mfps(void **state)
+{
+	(void)state;
+	assert_all_refused(ALL(ROCE, ADDRESS, "sources.payload=opaque"),
+			   "x.json: sources.payload: RoCE messages are MFPs, whose header names "
+			   "event and source: set it to \"mfp\"");
+}
+
+static void generator__sends_by_roce_alone_on_its_port(void **state)
+{
+	(void)state;
+	assert_all_refused(
+	    ALL(ROCE, ADDRESS, "generators[1]={\"name\": \"g1\", \"port\": \"wire\"}"),
+	    "x.json: generators[1].port: generator g0 sends by RoCE on port wire "
+	    "already: make one of both, or use another port");
+	assert_all_refused(ALL(ROCE, ADDRESS, "generators[0].kind=pcap", "generators[0].file=x"),
+			   "x.json: generators[0].kind: packets of a capture are sent as they are: "
+			   "set transport.kind to \"udp\", or the kind to \"roce\"");
+	assert_all_refused(ALL("generators[0].kind=roce", "generators[0].file=x"),
+			   "x.json: generators[0].kind: messages of RoCE connections need "
+			   "transport.kind \"roce\"");
+}
+
+static void read__needs_a_system_that_pulls(void **state)
+{
+	(void)state;
+	assert_all_refused(
+	    ALL(ROCE, ADDRESS, "roce.operation=read"),
+	    "x.json: roce.operation: builders read from the readouts of a cluster, "
+	    "with event_manager.mode \"pull\" and roce.service \"rc\": set these, or "
+	    "this to \"send\"");
+	assert_system_all_refused(
+	    ALL(ROCE, "roce.operation=read"),
+	    "x.json: node a: roce.operation: builders read from the readouts of a cluster, with "
+	    "event_manager.mode \"pull\" and roce.service \"rc\": set these, or this to \"send\"");
+	config_free(load_node("a", ALL(ROCE, "roce.operation=read", "event_manager.mode=pull",
+				       "nodes[1].ports[0].address=10.0.1.2")));
+}
+
+static void node__is_connected_by_the_manager_of_connections(void **state)
+{
+	(void)state;
+	assert_system_all_refused(ALL(ROCE, STATIC),
+				  "x.json: node a: roce.connection: readouts of a cluster connect "
+				  "by RDMA CM: set it to \"cm\"");
+	assert_system_all_refused(ALL(ROCE, "roce.service=ud"),
+				  "x.json: node a: roce.service: an MFP of a readout of a cluster "
+				  "may be longer than one packet: set it to \"rc\"");
+	assert_system_all_refused(
+	    ALL(ROCE, "roce.cm_service=65535",
+		"nodes[0].builders=[{\"name\": \"x\"}, {\"name\": \"y\"}]"),
+	    "x.json: nodes[0].builders: 2, where RoCE is received peers find the 16 of a node at "
+	    "most by RDMA CM, at cm_service and the ports behind it");
 }
 
 int main(void)
@@ -313,6 +390,11 @@ int main(void)
 		cmocka_unit_test(flow_control__defaults),
 		cmocka_unit_test(flow_control__holds_what_was_given),
 		cmocka_unit_test(flow_control__wrong),
+		cmocka_unit_test(port__is_fit_for_roce),
+		cmocka_unit_test(messages__are_mfps),
+		cmocka_unit_test(generator__sends_by_roce_alone_on_its_port),
+		cmocka_unit_test(read__needs_a_system_that_pulls),
+		cmocka_unit_test(node__is_connected_by_the_manager_of_connections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
