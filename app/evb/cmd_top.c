@@ -9,15 +9,15 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "client/sampler.h"
 #include "stop.h"
 #include "top/top.h"
-#include "web/monitor.h"
 
 #define LEAST_NS 100000000ull // of the interval
 #define MOST_NS  60000000000ull
 
 struct arguments {
-	const char *names[MONITOR_MAX_NODES];
+	const char *names[SAMPLER_MAX_NODES];
 	unsigned n_names;
 	uint64_t interval_ns;
 	bool ascii;
@@ -34,8 +34,8 @@ static const struct argp_option options[] = {
 
 static void add_name(struct arguments *arguments, const char *name, struct argp_state *state)
 {
-	if (arguments->n_names == MONITOR_MAX_NODES)
-		argp_error(state, "more than %d names", MONITOR_MAX_NODES);
+	if (arguments->n_names == SAMPLER_MAX_NODES)
+		argp_error(state, "more than %d names", SAMPLER_MAX_NODES);
 	else
 		arguments->names[arguments->n_names++] = name;
 }

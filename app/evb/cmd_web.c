@@ -17,7 +17,7 @@
 
 struct arguments {
 	const char *listen;
-	const char *names[MONITOR_MAX_NODES];
+	const char *names[SAMPLER_MAX_NODES];
 	unsigned n_names;
 	uint64_t interval_ns;
 };
@@ -40,8 +40,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->listen = argument;
 		return 0;
 	case 'n':
-		if (arguments->n_names == MONITOR_MAX_NODES)
-			argp_error(state, "more than %d names", MONITOR_MAX_NODES);
+		if (arguments->n_names == SAMPLER_MAX_NODES)
+			argp_error(state, "more than %d names", SAMPLER_MAX_NODES);
 		else
 			arguments->names[arguments->n_names++] = argument;
 		return 0;
@@ -71,7 +71,7 @@ static int serve(const struct arguments *arguments, const struct sockaddr_storag
 {
 	char error[WEB_ERROR_SIZE];
 	struct web_server *server = NULL;
-	struct monitor *monitor;
+	struct sampler *sampler;
 	sigset_t signals;
 	int number;
 
@@ -80,13 +80,13 @@ static int serve(const struct arguments *arguments, const struct sockaddr_storag
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
-	monitor = monitor_start(arguments->names, arguments->n_names,
+	sampler = sampler_start(arguments->names, arguments->n_names,
 				(unsigned)(arguments->interval_ns / 1000000), error);
-	if (monitor != NULL)
-		server = web_server_start(address, monitor, error);
+	if (sampler != NULL)
+		server = web_server_start(address, sampler, error);
 	if (server == NULL) {
 		fprintf(stderr, "evb web: %s\n", error);
-		monitor_stop(monitor);
+		sampler_stop(sampler);
 		return 1;
 	}
 	printf("http://%s/\n", web_server_address(server));
@@ -94,7 +94,7 @@ static int serve(const struct arguments *arguments, const struct sockaddr_storag
 	(void)sigwait(&signals, &number);
 	(void)sigprocmask(SIG_UNBLOCK, &signals, NULL);
 	web_server_stop(server);
-	monitor_stop(monitor);
+	sampler_stop(sampler);
 	return 0;
 }
 

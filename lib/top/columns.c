@@ -1,504 +1,273 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The columns of each table, and when a thing is badly off.
+// The columns of each table, and the limits beyond which an item is worth a look or has lost
+// something. Metrics have the names of the telemetry tables; a unit test looks each of them up.
 #include "top/table.h"
 
-#include <math.h>
-#include <stddef.h>
+#include <float.h>
 
-#define TOO_BUSY    0.95 // share of an lcore's time
-#define TOO_HELD    0.05
-#define TOO_FEW     0.1 // share of slots or buffers that are left
-#define TOO_FAR     16  // events that a source is behind the first
-#define BITS        8
-#define THOUSANDTHS 1000.0
-#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+#define TOO_BUSY 0.95 // share of an lcore's time
+#define TOO_HELD 0.05 // share of an lcore's time, backpressured
+#define TOO_FULL 0.9  // share of slots or buffers
+#define TOO_FAR  16   // events that a source is behind the first
 
-// A column of one field.
-#define VALUE(function, field)                                \
-	static double function(const struct table_line *line) \
-	{                                                     \
-		return table_value(line, field);              \
+// How a value is computed.
+#define VALUE(...)                         \
+	{                                  \
+		.metrics = { __VA_ARGS__ } \
 	}
-#define RATE(function, field)                                 \
-	static double function(const struct table_line *line) \
-	{                                                     \
-		return table_rate(line, field);               \
+#define RATE(...)                                        \
+	{                                                \
+		.metrics = { __VA_ARGS__ }, .rate = true \
 	}
-#define BIT_RATE(function, field)                             \
-	static double function(const struct table_line *line) \
-	{                                                     \
-		return table_rate(line, field) * BITS;        \
+#define BIT_RATE(bytes)                                        \
+	{                                                      \
+		.metrics = { bytes }, .rate = true, .scale = 8 \
+	}
+#define SHARE(part, whole)                           \
+	{                                            \
+		.metrics = { part }, .of = { whole } \
+	}
+#define USED(left, whole)                                                \
+	{                                                                \
+		.metrics = { left }, .of = { whole }, .complement = true \
+	}
+#define NOT(flag)                                       \
+	{                                               \
+		.metrics = { flag }, .complement = true \
+	}
+#define PERMILLE(metric)                             \
+	{                                            \
+		.metrics = { metric }, .scale = 1e-3 \
+	}
+#define BEHIND(...)                                        \
+	{                                                  \
+		.metrics = { __VA_ARGS__ }, .behind = true \
+	}
+#define OF_TIME(cycles)                                                                      \
+	{                                                                                    \
+		.metrics = { cycles },                                                       \
+		.of = { "busy_cycles", "idle_cycles", "backpressured_cycles" }, .rate = true \
 	}
 
-static const char *name(const struct table_line *line)
-{
-	return line->now->name;
-}
+#define TEXT(title_, width_, priority_, show_, ...)                                             \
+	{                                                                                       \
+		.title = title_, .width = width_, .priority = priority_, .show = TABLE_##show_, \
+		__VA_ARGS__                                                                     \
+	}
+#define FLEXIBLE .flexible = true
+// A number, or a bar with a second share.
+#define NUMBER(title_, width_, priority_, show_, ...)                                           \
+	{                                                                                       \
+		.title = title_, .width = width_, .priority = priority_, .show = TABLE_##show_, \
+		.measure = __VA_ARGS__                                                          \
+	}
 
-static const char *note(const struct table_line *line)
-{
-	return line->now->note;
-}
-
-static bool grows(double rate)
-{
-	return rate > 0; // NAN does not
-}
-
-static double known(double value)
-{
-	return isnan(value) ? 0 : value;
-}
-
-// What of all causes was dropped since the last sample.
-static double drop_rate(const struct table_line *line)
-{
-	if (line->before == NULL || line->seconds <= 0)
-		return (double)NAN;
-	return (line->now->drops - line->before->drops) / line->seconds;
-}
-
-// --- lcores --------------------------------------------------------------------------------------
-
-static double share_of_time(const struct table_line *line, unsigned field)
-{
-	double all = table_rate(line, LCORE_BUSY) + table_rate(line, LCORE_IDLE) +
-		     table_rate(line, LCORE_HELD);
-
-	return all > 0 ? table_rate(line, field) / all : (double)NAN;
-}
-
-static double lcore_busy(const struct table_line *line)
-{
-	return share_of_time(line, LCORE_BUSY);
-}
-
-static double lcore_held(const struct table_line *line)
-{
-	return share_of_time(line, LCORE_HELD);
-}
-
-static double lcore_idle(const struct table_line *line)
-{
-	return share_of_time(line, LCORE_IDLE);
-}
-
-VALUE(lcore_cpu, LCORE_CPU)
-RATE(lcore_sleeps, LCORE_SLEEPS)
-
-static unsigned lcore_severity(const struct table_line *line)
-{
-	return lcore_busy(line) > TOO_BUSY || lcore_held(line) > TOO_HELD;
-}
+// Events of a source that are decided: its block is whole, malformed or missing.
+#define SOURCE_EVENTS "blocks_whole", "blocks_malformed", "blocks_missing"
 
 static const struct table_column lcore_columns[] = {
-	{ "cpu", 3, false, 0, TABLE_COUNT, lcore_cpu, NULL, NULL },
-	{ "busy, backpress.", 16, false, 0, TABLE_BAR, lcore_busy, lcore_held, NULL },
-	{ "busy", 6, false, 0, TABLE_SHARE, lcore_busy, NULL, NULL },
-	{ "backp.", 6, false, 1, TABLE_SHARE, lcore_held, NULL, NULL },
-	{ "idle", 6, false, 3, TABLE_SHARE, lcore_idle, NULL, NULL },
-	{ "sleep/s", 7, false, 4, TABLE_COUNT, lcore_sleeps, NULL, NULL },
-	{ "roles", 20, true, 0, TABLE_TEXT, NULL, NULL, note },
+	NUMBER("cpu", 3, 0, COUNT, VALUE("cpu")),
+	NUMBER("busy, backpress.", 16, 0, BAR, OF_TIME("busy_cycles"),
+	       .second = OF_TIME("backpressured_cycles")),
+	NUMBER("busy", 6, 0, SHARE, OF_TIME("busy_cycles")),
+	NUMBER("backp.", 6, 1, SHARE, OF_TIME("backpressured_cycles")),
+	NUMBER("idle", 6, 3, SHARE, OF_TIME("idle_cycles")),
+	NUMBER("sleep/s", 7, 4, COUNT, RATE("sleeps")),
+	TEXT("roles", 20, 0, NOTE, FLEXIBLE),
 };
-
-// --- links ---------------------------------------------------------------------------------------
-
-static double link_fill(const struct table_line *line)
-{
-	return table_value(line, LINK_USED) / table_value(line, LINK_DEPTH);
-}
-
-static double link_highest(const struct table_line *line)
-{
-	return table_value(line, LINK_HIGHEST) / table_value(line, LINK_DEPTH);
-}
-
-RATE(link_rate, LINK_ENQUEUED)
-RATE(link_full, LINK_FULL)
-RATE(link_dropped, LINK_DROPPED)
-
-static const char *link_slow(const struct table_line *line)
-{
-	return grows(link_full(line)) || grows(link_dropped(line)) ? line->now->note : "-";
-}
-
-static unsigned link_severity(const struct table_line *line)
-{
-	return grows(link_dropped(line)) ? 2 : grows(link_full(line));
-}
 
 static const struct table_column link_columns[] = {
-	{ "link", 20, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "fill", 8, false, 1, TABLE_BAR, link_fill, NULL, NULL },
-	{ "high", 6, false, 4, TABLE_SHARE, link_highest, NULL, NULL },
-	{ "seg/s", 6, false, 0, TABLE_COUNT, link_rate, NULL, NULL },
-	{ "full/s", 6, false, 0, TABLE_COUNT, link_full, NULL, NULL },
-	{ "drop/s", 6, false, 2, TABLE_COUNT, link_dropped, NULL, NULL },
-	{ "slow", 14, false, 3, TABLE_TEXT, NULL, NULL, link_slow },
+	TEXT("link", 20, 0, NAME, FLEXIBLE),
+	NUMBER("fill", 8, 1, BAR, SHARE("used", "depth")),
+	NUMBER("high", 6, 4, SHARE, SHARE("highest", "depth")),
+	NUMBER("seg/s", 6, 0, COUNT, RATE("enqueued")),
+	NUMBER("full/s", 6, 0, COUNT, RATE("full")),
+	NUMBER("drop/s", 6, 2, COUNT, RATE("dropped")),
+	TEXT("slow", 14, 3, CULPRIT),
 };
-
-// --- builders ------------------------------------------------------------------------------------
-
-static double slots_used(const struct table_line *line)
-{
-	return 1 - table_value(line, BUILDER_FREE) / table_value(line, BUILDER_SLOTS);
-}
-
-static double builder_lost(const struct table_line *line)
-{
-	return table_rate(line, BUILDER_INCOMPLETE) + table_rate(line, BUILDER_DISCARDED);
-}
-
-RATE(builder_events, BUILDER_COMPLETE)
-BIT_RATE(builder_bits, BUILDER_BYTES)
-VALUE(builder_free, BUILDER_FREE)
-VALUE(builder_open, BUILDER_OPEN)
-VALUE(builder_held, BUILDER_HELD)
-
-static unsigned builder_severity(const struct table_line *line)
-{
-	if (grows(builder_lost(line)))
-		return 2;
-	return builder_free(line) < TOO_FEW * table_value(line, BUILDER_SLOTS);
-}
 
 static const struct table_column builder_columns[] = {
-	{ "builder", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "ev/s", 6, false, 0, TABLE_COUNT, builder_events, NULL, NULL },
-	{ "bit/s", 6, false, 1, TABLE_COUNT, builder_bits, NULL, NULL },
-	{ "lost/s", 6, false, 1, TABLE_COUNT, builder_lost, NULL, NULL },
-	{ "slots used", 10, false, 0, TABLE_BAR, slots_used, NULL, NULL },
-	{ "free", 5, false, 0, TABLE_COUNT, builder_free, NULL, NULL },
-	{ "open", 5, false, 2, TABLE_COUNT, builder_open, NULL, NULL },
-	{ "held", 5, false, 2, TABLE_COUNT, builder_held, NULL, NULL },
+	TEXT("builder", 10, 0, NAME, FLEXIBLE),
+	NUMBER("ev/s", 6, 0, COUNT, RATE("events_complete")),
+	NUMBER("bit/s", 6, 1, COUNT, BIT_RATE("bytes_built")),
+	NUMBER("lost/s", 6, 1, COUNT, RATE("events_incomplete", "events_discarded")),
+	NUMBER("slots used", 10, 0, BAR, USED("slots_free", "slots")),
+	NUMBER("free", 5, 0, COUNT, VALUE("slots_free")),
+	NUMBER("open", 5, 2, COUNT, VALUE("events_open")),
+	NUMBER("held", 5, 2, COUNT, VALUE("events_held")),
 };
-
-// --- consumers -----------------------------------------------------------------------------------
-
-VALUE(consumers_members, CONSUMERS_MEMBERS)
-VALUE(consumers_lag, CONSUMERS_LAG)
-RATE(consumers_delivered, CONSUMERS_DELIVERED)
-RATE(consumers_released, CONSUMERS_RELEASED)
-RATE(consumers_regained, CONSUMERS_REGAINED)
-
-static unsigned consumers_severity(const struct table_line *line)
-{
-	if (consumers_members(line) == 0 && consumers_lag(line) > 0)
-		return 2; // events wait for nobody
-	return grows(consumers_regained(line));
-}
 
 static const struct table_column consumers_columns[] = {
-	{ "consumers", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "members", 7, false, 1, TABLE_COUNT, consumers_members, NULL, NULL },
-	{ "lag", 6, false, 0, TABLE_COUNT, consumers_lag, NULL, NULL },
-	{ "taken/s", 7, false, 0, TABLE_COUNT, consumers_delivered, NULL, NULL },
-	{ "freed/s", 7, false, 1, TABLE_COUNT, consumers_released, NULL, NULL },
-	{ "back/s", 6, false, 2, TABLE_COUNT, consumers_regained, NULL, NULL },
+	TEXT("consumers", 10, 0, NAME, FLEXIBLE),
+	NUMBER("members", 7, 1, COUNT, VALUE("members")),
+	NUMBER("lag", 6, 0, COUNT, VALUE("lag")),
+	NUMBER("taken/s", 7, 0, COUNT, RATE("delivered")),
+	NUMBER("freed/s", 7, 1, COUNT, RATE("released")),
+	NUMBER("back/s", 6, 2, COUNT, RATE("regained")),
 };
-
-// --- sources -------------------------------------------------------------------------------------
-
-// Events for which a source has sent, or was given up.
-static double source_blocks(const struct table_line *line)
-{
-	return table_value(line, SOURCE_WHOLE) + table_value(line, SOURCE_MALFORMED) +
-	       table_value(line, SOURCE_MISSING);
-}
-
-static double source_leader(const struct table_line *lines, unsigned n)
-{
-	double most = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		most = fmax(most, known(source_blocks(&lines[i])));
-	return most;
-}
-
-static double source_lag(const struct table_line *line)
-{
-	return line->leader - source_blocks(line);
-}
-
-static double source_missing(const struct table_line *line)
-{
-	return table_rate(line, SOURCE_MISSING) + table_rate(line, SOURCE_MALFORMED);
-}
-
-static double source_lost(const struct table_line *line)
-{
-	return table_value(line, SOURCE_MISSING) + table_value(line, SOURCE_MALFORMED) +
-	       line->now->drops;
-}
-
-RATE(source_segments, SOURCE_SEGMENTS)
-BIT_RATE(source_bits, SOURCE_BYTES)
-
-static const char *source_cause(const struct table_line *line)
-{
-	return line->now->cause[0] != '\0' ? line->now->cause : "-";
-}
-
-static unsigned source_severity(const struct table_line *line)
-{
-	if (grows(source_missing(line)) || grows(drop_rate(line)))
-		return 2;
-	return source_lag(line) > TOO_FAR;
-}
-
-// What is lost counts most, then what is late, then what was lost before.
-static double source_badness(const struct table_line *line)
-{
-	return (known(source_missing(line)) + known(drop_rate(line))) * 1e12 +
-	       known(source_lag(line)) * 1e3 + log1p(known(source_lost(line)));
-}
 
 static const struct table_column source_columns[] = {
-	{ "source", 6, false, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "seg/s", 6, false, 1, TABLE_COUNT, source_segments, NULL, NULL },
-	{ "bit/s", 6, false, 0, TABLE_COUNT, source_bits, NULL, NULL },
-	{ "lag", 6, false, 0, TABLE_COUNT, source_lag, NULL, NULL },
-	{ "miss/s", 6, false, 0, TABLE_COUNT, source_missing, NULL, NULL },
-	{ "drop/s", 6, false, 0, TABLE_COUNT, drop_rate, NULL, NULL },
-	{ "lost", 6, false, 1, TABLE_COUNT, source_lost, NULL, NULL },
-	{ "mostly", 14, false, 3, TABLE_TEXT, NULL, NULL, source_cause },
-	{ "detector", 10, true, 2, TABLE_TEXT, NULL, NULL, note },
+	TEXT("source", 6, 0, NAME),
+	NUMBER("seg/s", 6, 1, COUNT, RATE("segments_placed")),
+	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("segments_placed_bytes")),
+	NUMBER("lag", 6, 0, COUNT, BEHIND(SOURCE_EVENTS)),
+	NUMBER("miss/s", 6, 0, COUNT, RATE("blocks_missing", "blocks_malformed")),
+	NUMBER("drop/s", 6, 0, COUNT, RATE(SAMPLE_DROPS)),
+	NUMBER("lost", 6, 1, COUNT, VALUE("blocks_missing", "blocks_malformed", SAMPLE_DROPS)),
+	TEXT("mostly", 14, 3, CAUSE),
+	TEXT("detector", 10, 2, NOTE, FLEXIBLE),
 };
-
-// --- ports ---------------------------------------------------------------------------------------
-
-static double pool_used(const struct table_line *line)
-{
-	return 1 - table_value(line, PORT_POOL_FREE) / table_value(line, PORT_POOL);
-}
-
-static double port_missed(const struct table_line *line)
-{
-	return known(table_rate(line, PORT_MISSED)) + known(table_rate(line, PORT_NO_BUFFER)) +
-	       known(table_rate(line, PORT_ERRORS));
-}
-
-RATE(port_rx, PORT_RX_PACKETS)
-BIT_RATE(port_rx_bits, PORT_RX_BYTES)
-RATE(port_tx, PORT_TX_PACKETS)
-BIT_RATE(port_tx_bits, PORT_TX_BYTES)
-RATE(port_paused, PORT_PAUSED)
-RATE(port_pausing, PORT_PAUSING)
-
-static const char *port_link(const struct table_line *line)
-{
-	return table_value(line, PORT_LINK_UP) == 0 ? "down" : "up";
-}
-
-static unsigned port_severity(const struct table_line *line)
-{
-	if (grows(port_missed(line)) || table_value(line, PORT_LINK_UP) == 0)
-		return 2;
-	return grows(port_paused(line)) || pool_used(line) > 1 - TOO_FEW;
-}
 
 static const struct table_column port_columns[] = {
-	{ "port", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "link", 4, false, 2, TABLE_TEXT, NULL, NULL, port_link },
-	{ "rx/s", 6, false, 0, TABLE_COUNT, port_rx, NULL, NULL },
-	{ "bit/s", 6, false, 1, TABLE_COUNT, port_rx_bits, NULL, NULL },
-	{ "miss/s", 6, false, 0, TABLE_COUNT, port_missed, NULL, NULL },
-	{ "tx/s", 6, false, 1, TABLE_COUNT, port_tx, NULL, NULL },
-	{ "bit/s", 6, false, 3, TABLE_COUNT, port_tx_bits, NULL, NULL },
-	{ "buffers", 8, false, 2, TABLE_BAR, pool_used, NULL, NULL },
-	{ "PFC<", 5, false, 3, TABLE_COUNT, port_paused, NULL, NULL },
-	{ "PFC>", 5, false, 3, TABLE_COUNT, port_pausing, NULL, NULL },
-	{ "device", 18, false, 5, TABLE_TEXT, NULL, NULL, note },
+	TEXT("port", 10, 0, NAME, FLEXIBLE),
+	TEXT("link", 4, 2, LINK, .measure = VALUE("link_up")),
+	NUMBER("rx/s", 6, 0, COUNT, RATE("rx_packets")),
+	NUMBER("bit/s", 6, 1, COUNT, BIT_RATE("rx_bytes")),
+	NUMBER("miss/s", 6, 0, COUNT, RATE("rx_missed", "rx_no_buffer", "rx_errors")),
+	NUMBER("tx/s", 6, 1, COUNT, RATE("tx_packets")),
+	NUMBER("bit/s", 6, 3, COUNT, BIT_RATE("tx_bytes")),
+	NUMBER("buffers", 8, 2, BAR, USED("pool_free", "pool_mbufs")),
+	NUMBER("PFC<", 5, 3, COUNT, RATE("xoff_received")),
+	NUMBER("PFC>", 5, 3, COUNT, RATE("xoff_sent")),
+	TEXT("device", 18, 5, NOTE),
 };
-
-// --- generators and writers ----------------------------------------------------------------------
-
-RATE(generator_events, GENERATOR_EVENTS)
-RATE(generator_packets, GENERATOR_PACKETS)
-BIT_RATE(generator_bits, GENERATOR_BYTES)
-RATE(generator_waits, GENERATOR_NO_BUFFER)
-
-static const char *generator_state(const struct table_line *line)
-{
-	return table_value(line, GENERATOR_FINISHED) == 1 ? "finished" : "sending";
-}
-
-static unsigned no_severity(const struct table_line *line)
-{
-	(void)line;
-	return 0;
-}
 
 static const struct table_column generator_columns[] = {
-	{ "generator", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "ev/s", 6, false, 0, TABLE_COUNT, generator_events, NULL, NULL },
-	{ "pkt/s", 6, false, 1, TABLE_COUNT, generator_packets, NULL, NULL },
-	{ "bit/s", 6, false, 0, TABLE_COUNT, generator_bits, NULL, NULL },
-	{ "wait/s", 6, false, 3, TABLE_COUNT, generator_waits, NULL, NULL },
-	{ "state", 8, false, 2, TABLE_TEXT, NULL, NULL, generator_state },
+	TEXT("generator", 10, 0, NAME, FLEXIBLE),
+	NUMBER("ev/s", 6, 0, COUNT, RATE("events")),
+	NUMBER("pkt/s", 6, 1, COUNT, RATE("packets")),
+	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("bytes")),
+	NUMBER("wait/s", 6, 3, COUNT, RATE("no_buffer")),
+	TEXT("state", 8, 2, NOTE),
 };
-
-RATE(writer_events, WRITER_EVENTS)
-BIT_RATE(writer_bits, WRITER_BYTES)
-VALUE(writer_files, WRITER_FILES)
-VALUE(writer_pauses, WRITER_PAUSES)
-VALUE(writer_refused, WRITER_REFUSED)
-VALUE(writer_failures, WRITER_FAILURES)
-
-static unsigned writer_severity(const struct table_line *line)
-{
-	if (writer_failures(line) > 0)
-		return 2;
-	return grows(table_rate(line, WRITER_PAUSES)) || grows(table_rate(line, WRITER_REFUSED));
-}
 
 static const struct table_column writer_columns[] = {
-	{ "writer", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "ev/s", 6, false, 0, TABLE_COUNT, writer_events, NULL, NULL },
-	{ "bit/s", 6, false, 0, TABLE_COUNT, writer_bits, NULL, NULL },
-	{ "files", 6, false, 1, TABLE_COUNT, writer_files, NULL, NULL },
-	{ "pauses", 6, false, 2, TABLE_COUNT, writer_pauses, NULL, NULL },
-	{ "refused", 7, false, 3, TABLE_COUNT, writer_refused, NULL, NULL },
-	{ "failed", 6, false, 1, TABLE_COUNT, writer_failures, NULL, NULL },
+	TEXT("writer", 10, 0, NAME, FLEXIBLE),
+	NUMBER("ev/s", 6, 0, COUNT, RATE("events")),
+	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("bytes")),
+	NUMBER("files", 6, 1, COUNT, VALUE("files")),
+	NUMBER("pauses", 6, 2, COUNT, VALUE("pauses")),
+	NUMBER("refused", 7, 3, COUNT, VALUE("refused")),
+	NUMBER("failed", 6, 1, COUNT, VALUE("failures")),
 };
-
-// --- scheduler -----------------------------------------------------------------------------------
-
-VALUE(scheduler_value, SCHEDULER_VALUE)
-RATE(scheduler_rate, SCHEDULER_VALUE)
 
 static const struct table_column scheduler_columns[] = {
-	{ "scheduler", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "value", 7, false, 0, TABLE_COUNT, scheduler_value, NULL, NULL },
-	{ "/s", 7, false, 0, TABLE_COUNT, scheduler_rate, NULL, NULL },
+	TEXT("scheduler", 10, 0, NAME, FLEXIBLE),
+	NUMBER("value", 7, 0, COUNT, VALUE(NULL)),
+	NUMBER("/s", 7, 0, COUNT, RATE(NULL)),
 };
-
-// --- the system ----------------------------------------------------------------------------------
-
-static double credits_used(const struct table_line *line)
-{
-	return 1 - table_value(line, CREDITS_FREE) / table_value(line, CREDITS_SLOTS);
-}
-
-static double credits_rate(const struct table_line *line)
-{
-	return table_value(line, CREDITS_RATE) / THOUSANDTHS;
-}
-
-static double credits_paused(const struct table_line *line)
-{
-	return table_value(line, CREDITS_PAUSED) / THOUSANDTHS;
-}
-
-VALUE(credits_free, CREDITS_FREE)
-VALUE(credits_granted, CREDITS_GRANTED)
-VALUE(credits_in_flight, CREDITS_IN_FLIGHT)
-RATE(credits_grants, CREDITS_GRANTS)
-VALUE(credits_oldest, CREDITS_OLDEST)
-
-static const char *credits_state(const struct table_line *line)
-{
-	if (table_value(line, CREDITS_EXCLUDED) > 0)
-		return "excluded";
-	return table_value(line, CREDITS_REGISTERED) > 0 ? "there" : "missing";
-}
-
-static unsigned credits_severity(const struct table_line *line)
-{
-	if (table_value(line, CREDITS_EXCLUDED) > 0 || table_value(line, CREDITS_REGISTERED) == 0)
-		return 2;
-	return credits_free(line) == 0 || credits_paused(line) > 0;
-}
 
 static const struct table_column credits_columns[] = {
-	{ "system", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "grant/s", 7, false, 0, TABLE_COUNT, credits_grants, NULL, NULL },
-	{ "slots used", 10, false, 0, TABLE_BAR, credits_used, NULL, NULL },
-	{ "credit", 6, false, 0, TABLE_COUNT, credits_free, NULL, NULL },
-	{ "flying", 6, false, 1, TABLE_COUNT, credits_granted, NULL, NULL },
-	{ "bytes", 5, false, 4, TABLE_COUNT, credits_in_flight, NULL, NULL },
-	{ "rate", 6, false, 2, TABLE_SHARE, credits_rate, NULL, NULL },
-	{ "paused", 6, false, 2, TABLE_SHARE, credits_paused, NULL, NULL },
-	{ "oldest", 6, false, 1, TABLE_TIME, credits_oldest, NULL, NULL },
-	{ "state", 8, false, 3, TABLE_TEXT, NULL, NULL, credits_state },
+	TEXT("system", 10, 0, NAME, FLEXIBLE),
+	NUMBER("grant/s", 7, 0, COUNT, RATE("grants")),
+	NUMBER("slots used", 10, 0, BAR, USED("free", "slots")),
+	NUMBER("credit", 6, 0, COUNT, VALUE("free")),
+	NUMBER("flying", 6, 1, COUNT, VALUE("granted")),
+	NUMBER("bytes", 5, 4, COUNT, VALUE("in_flight_bytes")),
+	NUMBER("rate", 6, 2, SHARE, PERMILLE("rate_permille")),
+	NUMBER("paused", 6, 2, SHARE, PERMILLE("paused_permille")),
+	NUMBER("oldest", 6, 1, TIME, VALUE("oldest_ns")),
+	TEXT("state", 8, 3, NOTE),
 };
-
-RATE(readout_events, READOUT_EVENTS)
-BIT_RATE(readout_bits, READOUT_BYTES)
-RATE(readout_pause, READOUT_PAUSE)
-RATE(readout_pace, READOUT_PACE)
-RATE(readout_full, READOUT_FULL)
-RATE(readout_throttled, READOUT_THROTTLED)
-RATE(readout_unreachable, READOUT_UNREACHABLE)
-
-static unsigned readout_severity(const struct table_line *line)
-{
-	if (grows(readout_unreachable(line)))
-		return 2;
-	return grows(readout_full(line)) || grows(readout_pause(line));
-}
 
 static const struct table_column readout_columns[] = {
-	{ "readout", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "ev/s", 6, false, 0, TABLE_COUNT, readout_events, NULL, NULL },
-	{ "bit/s", 6, false, 0, TABLE_COUNT, readout_bits, NULL, NULL },
-	{ "paused", 6, false, 1, TABLE_COUNT, readout_pause, NULL, NULL },
-	{ "paced", 6, false, 2, TABLE_COUNT, readout_pace, NULL, NULL },
-	{ "full/s", 6, false, 1, TABLE_COUNT, readout_full, NULL, NULL },
-	{ "thrott", 6, false, 2, TABLE_COUNT, readout_throttled, NULL, NULL },
-	{ "nobody", 6, false, 3, TABLE_COUNT, readout_unreachable, NULL, NULL },
+	TEXT("readout", 10, 0, NAME, FLEXIBLE),
+	NUMBER("ev/s", 6, 0, COUNT, RATE("events")),
+	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("payload_bytes")),
+	NUMBER("paused", 6, 1, COUNT, RATE("held_pause")),
+	NUMBER("paced", 6, 2, COUNT, RATE("held_pace")),
+	NUMBER("full/s", 6, 1, COUNT, RATE("full")),
+	NUMBER("thrott", 6, 2, COUNT, RATE("throttled")),
+	NUMBER("nobody", 6, 3, COUNT, RATE("unreachable")),
 };
-
-VALUE(roce_pairs, ROCE_PAIRS)
-RATE(roce_packets, ROCE_PACKETS)
-BIT_RATE(roce_bits, ROCE_BYTES)
-RATE(roce_messages, ROCE_MESSAGES)
-RATE(roce_acks, ROCE_ACKS)
-RATE(roce_rnr, ROCE_RNR)
-RATE(roce_cnps, ROCE_CNPS)
-RATE(roce_icrc, ROCE_ICRC)
-
-static unsigned roce_severity(const struct table_line *line)
-{
-	return grows(roce_icrc(line)) ? 2 : grows(roce_rnr(line)) || grows(roce_cnps(line));
-}
 
 static const struct table_column roce_columns[] = {
-	{ "RoCE", 10, true, 0, TABLE_TEXT, NULL, NULL, name },
-	{ "pairs", 5, false, 1, TABLE_COUNT, roce_pairs, NULL, NULL },
-	{ "pkt/s", 6, false, 0, TABLE_COUNT, roce_packets, NULL, NULL },
-	{ "bit/s", 6, false, 0, TABLE_COUNT, roce_bits, NULL, NULL },
-	{ "msg/s", 6, false, 2, TABLE_COUNT, roce_messages, NULL, NULL },
-	{ "ack/s", 6, false, 3, TABLE_COUNT, roce_acks, NULL, NULL },
-	{ "RNR/s", 6, false, 1, TABLE_COUNT, roce_rnr, NULL, NULL },
-	{ "CNP/s", 6, false, 2, TABLE_COUNT, roce_cnps, NULL, NULL },
-	{ "ICRC/s", 6, false, 1, TABLE_COUNT, roce_icrc, NULL, NULL },
+	TEXT("RoCE", 10, 0, NAME, FLEXIBLE),
+	NUMBER("pairs", 5, 1, COUNT, VALUE("queue_pairs")),
+	NUMBER("pkt/s", 6, 0, COUNT, RATE("packets")),
+	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("bytes")),
+	NUMBER("msg/s", 6, 2, COUNT, RATE("messages")),
+	NUMBER("ack/s", 6, 3, COUNT, RATE("acks_sent")),
+	NUMBER("RNR/s", 6, 1, COUNT, RATE("rnr_sent")),
+	NUMBER("CNP/s", 6, 2, COUNT, RATE("cnps_sent")),
+	NUMBER("ICRC/s", 6, 1, COUNT, RATE("icrc_errors")),
 };
 
+#define TABLE(columns_, ...)                                                                \
+	{                                                                                   \
+		.columns = columns_, .n_columns = sizeof(columns_) / sizeof((columns_)[0]), \
+		__VA_ARGS__                                                                 \
+	}
+
 const struct table tables[SAMPLE_N_GROUPS] = {
-	[SAMPLE_LCORES] = { "lcores", lcore_columns, COUNT_OF(lcore_columns), lcore_severity, NULL,
-			    NULL },
-	[SAMPLE_LINKS] = { "links", link_columns, COUNT_OF(link_columns), link_severity, link_full,
-			   NULL },
-	[SAMPLE_BUILDERS] = { "builders", builder_columns, COUNT_OF(builder_columns),
-			      builder_severity, NULL, NULL },
-	[SAMPLE_CONSUMERS] = { "consumers", consumers_columns, COUNT_OF(consumers_columns),
-			       consumers_severity, consumers_lag, NULL },
-	[SAMPLE_SOURCES] = { "sources, the worst first", source_columns, COUNT_OF(source_columns),
-			     source_severity, source_badness, source_leader },
-	[SAMPLE_PORTS] = { "ports", port_columns, COUNT_OF(port_columns), port_severity, NULL,
-			   NULL },
-	[SAMPLE_GENERATORS] = { "generators", generator_columns, COUNT_OF(generator_columns),
-				no_severity, NULL, NULL },
-	[SAMPLE_WRITERS] = { "writers", writer_columns, COUNT_OF(writer_columns), writer_severity,
-			     NULL, NULL },
-	[SAMPLE_CREDITS] = { "builders of the system", credits_columns, COUNT_OF(credits_columns),
-			     credits_severity, NULL, NULL },
-	[SAMPLE_READOUTS] = { "readouts", readout_columns, COUNT_OF(readout_columns),
-			      readout_severity, NULL, NULL },
-	[SAMPLE_ROCE] = { "RoCE", roce_columns, COUNT_OF(roce_columns), roce_severity, NULL, NULL },
-	[SAMPLE_SCHEDULER] = { "scheduler", scheduler_columns, COUNT_OF(scheduler_columns),
-			       no_severity, NULL, NULL },
+	[SAMPLE_LCORES] = TABLE(lcore_columns,
+		.rules = {
+			{ TABLE_LOOK, TOO_BUSY, OF_TIME("busy_cycles") },
+			{ TABLE_LOOK, TOO_HELD, OF_TIME("backpressured_cycles") },
+		}),
+	[SAMPLE_LINKS] = TABLE(link_columns,
+		.rules = {
+			{ TABLE_LOST, 0, RATE("dropped") },
+			{ TABLE_LOOK, 0, RATE("full") },
+		},
+		.badness = { RATE("full") }),
+	[SAMPLE_BUILDERS] = TABLE(builder_columns,
+		.rules = {
+			{ TABLE_LOST, 0, RATE("events_incomplete", "events_discarded") },
+			{ TABLE_LOOK, TOO_FULL, USED("slots_free", "slots") },
+		}),
+	[SAMPLE_CONSUMERS] = TABLE(consumers_columns,
+		.rules = {
+			// Events wait, and the group has no members: infinitely many per member.
+			{ TABLE_LOST, DBL_MAX, SHARE("lag", "members") },
+			{ TABLE_LOOK, 0, RATE("regained") },
+		},
+		.badness = { VALUE("lag") }),
+	[SAMPLE_SOURCES] = TABLE(source_columns,
+		.rules = {
+			{ TABLE_LOST, 0, RATE("blocks_missing", "blocks_malformed") },
+			{ TABLE_LOST, 0, RATE(SAMPLE_DROPS) },
+			{ TABLE_LOOK, TOO_FAR, BEHIND(SOURCE_EVENTS) },
+		},
+		.badness = {
+			RATE("blocks_missing", "blocks_malformed", SAMPLE_DROPS),
+			BEHIND(SOURCE_EVENTS),
+			VALUE("blocks_missing", "blocks_malformed", SAMPLE_DROPS),
+		}),
+	[SAMPLE_PORTS] = TABLE(port_columns,
+		.rules = {
+			{ TABLE_LOST, 0, RATE("rx_missed", "rx_no_buffer", "rx_errors") },
+			{ TABLE_LOST, 0, NOT("link_up") },
+			{ TABLE_LOOK, 0, RATE("xoff_received") },
+			{ TABLE_LOOK, TOO_FULL, USED("pool_free", "pool_mbufs") },
+		}),
+	[SAMPLE_GENERATORS] = TABLE(generator_columns),
+	[SAMPLE_WRITERS] = TABLE(writer_columns,
+		.rules = {
+			{ TABLE_LOST, 0, VALUE("failures") },
+			{ TABLE_LOOK, 0, RATE("pauses") },
+			{ TABLE_LOOK, 0, RATE("refused") },
+		}),
+	[SAMPLE_SCHEDULER] = TABLE(scheduler_columns),
+	[SAMPLE_CREDITS] = TABLE(credits_columns,
+		.rules = {
+			{ TABLE_LOST, 0, VALUE("excluded") },
+			{ TABLE_LOST, 0, NOT("registered") },
+			{ TABLE_LOOK, 0, NOT("free") },
+			{ TABLE_LOOK, 0, VALUE("paused_permille") },
+		}),
+	[SAMPLE_READOUTS] = TABLE(readout_columns,
+		.rules = {
+			{ TABLE_LOST, 0, RATE("unreachable") },
+			{ TABLE_LOOK, 0, RATE("full") },
+			{ TABLE_LOOK, 0, RATE("held_pause") },
+		}),
+	[SAMPLE_ROCE] = TABLE(roce_columns,
+		.rules = {
+			{ TABLE_LOST, 0, RATE("icrc_errors") },
+			{ TABLE_LOOK, 0, RATE("rnr_sent") },
+			{ TABLE_LOOK, 0, RATE("cnps_sent") },
+		}),
 };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/latency_window.h"
+
 struct model_node *model_node(struct model *model, const char *name)
 {
 	struct model_node **nodes, *node;
@@ -59,61 +61,71 @@ void model_free(struct model *model)
 
 double model_seconds(const struct model_node *node)
 {
-	return node->has_before ? (node->now.time_ms - node->before.time_ms) / 1e3 : 0;
+	return node->has_before ? (node->now.reading->time_ms - node->before.reading->time_ms) / 1e3
+				: 0;
 }
 
-double model_value(const struct model_node *node, unsigned key)
+double model_value(const struct model_node *node, const char *key)
 {
-	return node->has_now ? node->now.summary[key] : (double)NAN;
+	return node->has_now ? reading_number(node->now.reading, "summary", key) : (double)NAN;
 }
 
-double model_rate(const struct model_node *node, unsigned key)
+double model_rate(const struct model_node *node, const char *key)
 {
-	double seconds = model_seconds(node);
+	if (!node->has_before)
+		return (double)NAN;
+	return (model_value(node, key) - reading_number(node->before.reading, "summary", key)) /
+	       model_seconds(node);
+}
 
-	return seconds > 0 ? (node->now.summary[key] - node->before.summary[key]) / seconds
-			   : (double)NAN;
+double model_sum(const struct model_node *node, enum sample_group group, const char *metric)
+{
+	const struct sample_list *list = &node->now.groups[group];
+	double sum = 0;
+
+	for (unsigned i = 0; i < list->n; i++)
+		sum += sample_metric(&list->items[i], metric);
+	return sum;
+}
+
+double model_growth(const struct model_node *node, enum sample_group group,
+		    const struct sample_item *item, const char *metric)
+{
+	const struct sample_list *before = &node->before.groups[group];
+	unsigned index = (unsigned)(item - node->now.groups[group].items);
+	const struct sample_item *old =
+	    node->has_before ? sample_find(before, item->name, index) : NULL;
+
+	return old != NULL ? sample_metric(item, metric) - sample_metric(old, metric) : (double)NAN;
 }
 
 double model_latency(const struct model_node *node, double share)
 {
-	double ns = -1;
-
-	if (node->has_before)
-		ns = latency_window_quantile(&node->before.latency, &node->now.latency, share);
-	return ns >= 0 ? ns : (double)NAN;
+	return node->has_before ? latency_window_quantile(node->before.reading, node->now.reading,
+							  "latency_complete_ns", share)
+				: (double)NAN;
 }
 
 double model_completeness(const struct model_node *node)
 {
-	double complete = model_rate(node, SUMMARY_COMPLETE);
+	double complete = model_rate(node, "events_complete");
 	double all =
-	    complete + model_rate(node, SUMMARY_INCOMPLETE) + model_rate(node, SUMMARY_DISCARDED);
+	    complete + model_rate(node, "events_incomplete") + model_rate(node, "events_discarded");
 
 	return all > 0 ? complete / all : (double)NAN;
 }
 
 double model_losses(const struct model_node *node)
 {
-	return model_rate(node, SUMMARY_LOSSES) + model_rate(node, SUMMARY_MISSED) +
-	       model_rate(node, SUMMARY_INCOMPLETE) + model_rate(node, SUMMARY_DISCARDED);
-}
-
-double model_slots(const struct model_node *node)
-{
-	const struct sample_list *builders = &node->now.groups[SAMPLE_BUILDERS];
-	double slots = 0;
-
-	for (unsigned i = 0; i < builders->n; i++)
-		slots += builders->items[i].values[BUILDER_SLOTS];
-	return slots;
+	return model_rate(node, "loss_total") + model_rate(node, "packets_missed") +
+	       model_rate(node, "events_incomplete") + model_rate(node, "events_discarded");
 }
 
 double model_slots_used(const struct model_node *node)
 {
-	double slots = model_slots(node);
+	double slots = model_sum(node, SAMPLE_BUILDERS, "slots");
 
-	return slots > 0 ? 1 - model_value(node, SUMMARY_SLOTS_FREE) / slots : (double)NAN;
+	return slots > 0 ? 1 - model_value(node, "slots_free") / slots : (double)NAN;
 }
 
 double model_busiest(const struct model_node *node)
@@ -121,103 +133,84 @@ double model_busiest(const struct model_node *node)
 	const struct sample_list *lcores = &node->now.groups[SAMPLE_LCORES];
 	double most = (double)NAN;
 
-	for (unsigned i = 0; node->has_before && i < lcores->n; i++) {
-		const struct sample_item *now = &lcores->items[i];
-		const struct sample_item *before =
-		    sample_find(&node->before.groups[SAMPLE_LCORES], now->name, i);
-		double busy, idle;
+	for (unsigned i = 0; i < lcores->n; i++) {
+		const struct sample_item *lcore = &lcores->items[i];
+		double busy = model_growth(node, SAMPLE_LCORES, lcore, "busy_cycles") +
+			      model_growth(node, SAMPLE_LCORES, lcore, "backpressured_cycles");
+		double idle = model_growth(node, SAMPLE_LCORES, lcore, "idle_cycles");
 
-		if (before == NULL)
-			continue;
-		busy = now->values[LCORE_BUSY] + now->values[LCORE_HELD] -
-		       before->values[LCORE_BUSY] - before->values[LCORE_HELD];
-		idle = now->values[LCORE_IDLE] - before->values[LCORE_IDLE];
-		if (busy + idle > 0 && !(busy / (busy + idle) < most))
-			most = busy / (busy + idle);
+		if (busy + idle > 0)
+			most = fmax(most, busy / (busy + idle)); // NAN is less than a number
 	}
 	return most;
 }
 
 // --- samples -------------------------------------------------------------------------------------
 
-// Of all readouts, a second.
-static double readout_rate(const struct model_node *node, unsigned field)
+// Of all readouts, per second.
+static double readout_rate(const struct model_node *node, const char *metric)
 {
-	const struct sample_list *now = &node->now.groups[SAMPLE_READOUTS];
-	double sum = 0, seconds = model_seconds(node);
+	const struct sample_list *readouts = &node->now.groups[SAMPLE_READOUTS];
+	double sum = 0;
 
-	for (unsigned i = 0; i < now->n; i++) {
-		const struct sample_item *before =
-		    sample_find(&node->before.groups[SAMPLE_READOUTS], now->items[i].name, i);
+	for (unsigned i = 0; i < readouts->n; i++) {
+		double grown = model_growth(node, SAMPLE_READOUTS, &readouts->items[i], metric);
 
-		if (before != NULL && seconds > 0)
-			sum += (now->items[i].values[field] - before->values[field]) / seconds;
+		sum += isnan(grown) ? 0 : grown; // a new readout has no rate yet
 	}
-	return sum;
-}
-
-static bool builds(const struct model_node *node)
-{
-	return node->now.groups[SAMPLE_BUILDERS].n > 0;
+	return sum / model_seconds(node);
 }
 
 static void add_plots(struct model_node *node)
 {
-	bool reads_out = node->now.groups[SAMPLE_READOUTS].n > 0;
-	double events = model_rate(node, SUMMARY_SENT_EVENTS);
-	double bytes = model_rate(node, SUMMARY_SENT_BYTES);
 	double values[MODEL_N_PLOTS] = {
 		[MODEL_LATENCY] = model_latency(node, 0.99),
 		[MODEL_LOSSES] = model_losses(node),
 		[MODEL_SLOTS] = model_slots_used(node),
 	};
+	bool full = node->n_plots == MODEL_HISTORY;
+	unsigned last = full ? MODEL_HISTORY - 1 : node->n_plots++;
+	double events, bytes;
 
-	if (builds(node)) {
-		events = model_rate(node, SUMMARY_COMPLETE) + model_rate(node, SUMMARY_INCOMPLETE);
-		bytes = model_rate(node, SUMMARY_BUILT_BYTES);
-	} else if (reads_out) {
-		events = readout_rate(node, READOUT_EVENTS);
-		bytes = readout_rate(node, READOUT_BYTES);
+	if (node->now.groups[SAMPLE_BUILDERS].n > 0) {
+		events =
+		    model_rate(node, "events_complete") + model_rate(node, "events_incomplete");
+		bytes = model_rate(node, "bytes_built");
+	} else if (node->now.groups[SAMPLE_READOUTS].n > 0) {
+		events = readout_rate(node, "events");
+		bytes = readout_rate(node, "payload_bytes");
+	} else {
+		events = model_rate(node, "sent_events");
+		bytes = model_rate(node, "sent_bytes");
 	}
 	values[MODEL_EVENTS] = events;
 	values[MODEL_BITS] = bytes * 8;
-	if (!node->has_before)
-		return;
 	for (unsigned plot = 0; plot < MODEL_N_PLOTS; plot++) {
-		if (node->n_plots == MODEL_HISTORY)
-			memmove(node->plots[plot], node->plots[plot] + 1,
-				(MODEL_HISTORY - 1) * sizeof(double));
-		node->plots[plot][node->n_plots < MODEL_HISTORY ? node->n_plots
-								: MODEL_HISTORY - 1] = values[plot];
+		if (full)
+			memmove(node->plots[plot], node->plots[plot] + 1, last * sizeof(double));
+		node->plots[plot][last] = values[plot];
 	}
-	if (node->n_plots < MODEL_HISTORY)
-		node->n_plots++;
 }
 
-// Another run has the name now: its counters began anew.
-static bool is_another_run(const struct sample *before, const struct sample *now)
+void model_sample(struct model_node *node, struct reading *reading)
 {
-	return now->summary[SUMMARY_UPTIME] < before->summary[SUMMARY_UPTIME] ||
-	       now->summary[SUMMARY_RUN] != before->summary[SUMMARY_RUN] ||
-	       now->summary[SUMMARY_PACKETS] < before->summary[SUMMARY_PACKETS] ||
-	       now->summary[SUMMARY_COMPLETE] < before->summary[SUMMARY_COMPLETE];
-}
+	struct sample sample;
 
-void model_sample(struct model_node *node, struct sample *sample)
-{
 	node->up = true;
 	node->error[0] = '\0';
-	if (node->has_now && sample->time_ms <= node->now.time_ms) {
-		sample_free(sample);
+	if (node->has_now && reading->time_ms <= node->now.reading->time_ms)
+		return;
+	if (!sample_take(&sample, reading)) {
+		sample_free(&sample); // memory ran out: the next reading may find some
 		return;
 	}
 	sample_free(&node->before);
 	node->before = node->now;
-	node->now = *sample;
-	*sample = (struct sample){ 0 };
-	node->has_before = node->has_now && !is_another_run(&node->before, &node->now);
+	node->now = sample;
+	node->has_before = reading_follows(reading, node->before.reading);
 	node->has_now = true;
-	add_plots(node);
+	if (node->has_before)
+		add_plots(node);
 }
 
 void model_down(struct model_node *node, const char *error, const char *clock)

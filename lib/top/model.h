@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What is known of the appliances that are watched: of each the last two samples, and a history of
-// some figures. Pure.
+// The appliances that are shown: of each the latest two samples, and a history of some figures.
+// Figures that are not known are NAN. Pure.
 #pragma once
 
 #include "top/sample.h"
@@ -13,20 +13,20 @@
 #define MODEL_HISTORY    512 // samples
 
 enum model_plot {
-	MODEL_EVENTS,  // published events a second; sent ones where nothing is built
-	MODEL_BITS,    // of built events a second; of sent packets where nothing is built
-	MODEL_LATENCY, // ns that 99 % of the events since the last sample took at most
-	MODEL_LOSSES,  // packets, segments and events a second
-	MODEL_SLOTS,   // share that is in use
+	MODEL_EVENTS,  // published events/s; sent events/s where nothing is built
+	MODEL_BITS,    // bit/s of built events; of sent packets where nothing is built
+	MODEL_LATENCY, // ns that 99 % of the events since the sample before did not exceed
+	MODEL_LOSSES,  // packets, segments and events lost per second
+	MODEL_SLOTS,   // share of the slots in use
 	MODEL_N_PLOTS,
 };
 
 struct model_node {
 	char name[MODEL_NAME_SIZE];
 	bool up;
-	char error[MODEL_ERROR_SIZE];      // why it is not
-	char down_since[MODEL_CLOCK_SIZE]; // clock; empty: it never was up
-	bool has_now, has_before;          // samples
+	char error[MODEL_ERROR_SIZE];      // why the node is not up
+	char down_since[MODEL_CLOCK_SIZE]; // clock; empty: it has never been up
+	bool has_now, has_before;          // samples; `before` only if it is of the same run
 	struct sample now, before;
 	double plots[MODEL_N_PLOTS][MODEL_HISTORY]; // the oldest first
 	unsigned n_plots;
@@ -36,42 +36,46 @@ struct model {
 	struct model_node **nodes;
 	unsigned n_nodes, room;
 	char clock[MODEL_CLOCK_SIZE]; // "12:34:56"
-	unsigned interval_ms;         // between samples
 };
 
 // The node of this name, made if there is none. NULL if memory ran out.
 struct model_node *model_node(struct model *model, const char *name);
 
-// Takes a sample over, and the samples with it. One that is not newer is dropped.
-void model_sample(struct model_node *node, struct sample *sample);
+// The appliance responded with this reading; a reading that is not newer than the last is ignored.
+void model_sample(struct model_node *node, struct reading *reading);
 
-// The appliance does not answer.
+// The appliance does not respond.
 void model_down(struct model_node *node, const char *error, const char *clock);
 
-// Forgets the node.
+// Removes the node.
 void model_forget(struct model *model, unsigned index);
 void model_free(struct model *model);
 
-// Seconds between the last two samples; 0 if there are none.
+// Seconds between the latest two samples; 0 if there are no two.
 double model_seconds(const struct model_node *node);
 
-// Of the summary: the value, and its growth a second. NAN: unknown.
-double model_value(const struct model_node *node, unsigned key);
-double model_rate(const struct model_node *node, unsigned key);
+// A number of the appliance's summary (docs/metrics.md), and its growth per second.
+double model_value(const struct model_node *node, const char *key);
+double model_rate(const struct model_node *node, const char *key);
 
-// Time in ns that this share of the events since the last sample took at most; NAN: there were
-// none.
+// The sum of a metric over the items of a group; an unknown value makes the sum unknown.
+double model_sum(const struct model_node *node, enum sample_group group, const char *metric);
+
+// Growth of a metric of an item of `now` since the sample before; NAN: unknown.
+double model_growth(const struct model_node *node, enum sample_group group,
+		    const struct sample_item *item, const char *metric);
+
+// Time in ns that this share of the events since the sample before did not exceed; NAN: no events.
 double model_latency(const struct model_node *node, double share);
 
-// Of the events since the last sample, the share that was complete; NAN: there were none.
+// Share of the events since the sample before that were complete; NAN: no events.
 double model_completeness(const struct model_node *node);
 
-// Packets that ports missed, packets and segments dropped, and events not complete, a second.
+// Packets missed by ports, packets and segments dropped, and events not complete, per second.
 double model_losses(const struct model_node *node);
 
-// Share of all slots that are in use.
+// Share of all slots in use.
 double model_slots_used(const struct model_node *node);
-double model_slots(const struct model_node *node);
 
-// Largest share of an lcore's time that was not idle.
+// Share of the time that the busiest lcore was not idle.
 double model_busiest(const struct model_node *node);

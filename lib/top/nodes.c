@@ -37,7 +37,8 @@ static void format_cell(const struct model_node *node, size_t column, char text[
 	// What it did before it went down is no more.
 	switch (node->up || column == 0 ? column : N_COLUMNS) {
 	case 0:
-		snprintf(text, 24, "%s", node->up ? node->now.state : "DOWN");
+		snprintf(text, 24, "%s",
+			 node->up ? sample_text(&node->now, "info", "state") : "DOWN");
 		return;
 	case 1:
 		numbers_count(last_plot(node, MODEL_EVENTS), number);
@@ -184,19 +185,19 @@ static const char *const help[] = {
 	"c u o       builders of the system, readouts, RoCE",
 	"h n         history, all nodes",
 	"Tab, left, right   next or previous node",
-	"s r         sort by the next column, reverse; S: as it was",
-	"/           show only what contains a text: name, role, cause",
+	"s r         sort by the next column, reverse; S: the usual order",
+	"/           show only lines that contain a text: name, role, cause",
 	"arrows, PgUp, PgDn, Home, End   scroll",
-	"p space     hold the screen, go on",
+	"p space     hold the screen, resume",
 	"q           quit",
 	"",
 	"! something is lost, * worth a look, - not known.",
-	"Rates are those since the sample before.",
-	"backpressured (lcores): time in which a role could not go on, for",
-	"  what is behind it is full; links name the slow one.",
+	"Rates are averages since the sample before.",
+	"backpressured (lcores): time in which a role could not go on, since",
+	"  the link to its consumer was full; links name the slow consumer.",
 	"lag (sources): events behind the source that is furthest ahead.",
 	"lost (sources): blocks missing or malformed, segments dropped.",
-	"PFC< PFC>: pause frames that came, that were sent, a second.",
+	"PFC< PFC>: pause frames received and sent per second.",
 	"flying (system): events granted and not finished.",
 };
 

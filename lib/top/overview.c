@@ -88,9 +88,9 @@ static enum grid_style alarm(const struct model_node *node, bool bad)
 
 static void draw_completeness(struct grid *grid, const struct model_node *node, unsigned row)
 {
-	double lost = model_rate(node, SUMMARY_INCOMPLETE) + model_rate(node, SUMMARY_DISCARDED);
-	double dropped = model_rate(node, SUMMARY_LOSSES),
-	       missed = model_rate(node, SUMMARY_MISSED);
+	double lost = model_rate(node, "events_incomplete") + model_rate(node, "events_discarded");
+	double dropped = model_rate(node, "loss_total"),
+	       missed = model_rate(node, "packets_missed");
 	char text[NUMBERS_SIZE];
 	unsigned at;
 
@@ -107,7 +107,7 @@ static void draw_completeness(struct grid *grid, const struct model_node *node, 
 	numbers_count(missed, text);
 	at = pair(grid, row, at, missed > 0 ? "!missed/s" : "missed/s", text,
 		  alarm(node, missed > 0));
-	numbers_count(model_value(node, SUMMARY_LOSSES) + model_value(node, SUMMARY_MISSED), text);
+	numbers_count(model_value(node, "loss_total") + model_value(node, "packets_missed"), text);
 	at = pair(grid, row, at, "in all", text, GRID_PLAIN);
 	if (node->now.cause[0] != '\0')
 		(void)pair(grid, row, at, "mostly", node->now.cause, GRID_PLAIN);
@@ -115,7 +115,7 @@ static void draw_completeness(struct grid *grid, const struct model_node *node, 
 
 static void draw_latency(struct grid *grid, const struct model_node *node, unsigned row)
 {
-	double most = model_value(node, SUMMARY_LATENCY_MAX);
+	double most = model_value(node, "latency_complete_max_ns");
 	char text[NUMBERS_SIZE];
 	unsigned at;
 
@@ -133,15 +133,14 @@ static void draw_latency(struct grid *grid, const struct model_node *node, unsig
 
 static void draw_slots(struct grid *grid, const struct model_node *node, unsigned row)
 {
-	const struct sample_list *builders = &node->now.groups[SAMPLE_BUILDERS];
-	double slots = model_slots(node), free = model_value(node, SUMMARY_SLOTS_FREE), held = 0;
-	double open = model_value(node, SUMMARY_OPEN);
+	double slots = model_sum(node, SAMPLE_BUILDERS, "slots");
+	double held = model_sum(node, SAMPLE_BUILDERS, "events_held");
+	double free = model_value(node, "slots_free");
+	double open = model_value(node, "events_open");
 	char text[NUMBERS_SIZE], line[64];
 	bool few = free < 0.1 * slots;
 	unsigned at;
 
-	for (unsigned i = 0; i < builders->n; i++)
-		held += builders->items[i].values[BUILDER_HELD];
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "slots");
 	// Open events and those that wait for consumers.
 	grid_bar(grid, row, LABEL, PLOT_AT - LABEL - 2, open / slots, held / slots,
@@ -154,7 +153,7 @@ static void draw_slots(struct grid *grid, const struct model_node *node, unsigne
 	(void)pair(grid, row, at, "held by consumers", text, GRID_PLAIN);
 }
 
-// What the event manager tells; false if this node is not it.
+// The figures of the event manager; false if this node is not the event manager.
 static bool draw_manager(struct grid *grid, const struct model_node *node, unsigned row)
 {
 	static const struct {
@@ -165,30 +164,31 @@ static bool draw_manager(struct grid *grid, const struct model_node *node, unsig
 		{ "flying", "events_outstanding", false },
 		{ "waiting", "events_waiting", false },
 	};
-	const struct sample_list *now = &node->now.groups[SAMPLE_SCHEDULER];
-	const struct sample_list *before = &node->before.groups[SAMPLE_SCHEDULER];
+	const struct sample_list *list = &node->now.groups[SAMPLE_SCHEDULER];
+	const char *state = sample_text(&node->now, "sched", "state");
+	const char *scarce = sample_text(&node->now, "sched", "scarce");
 	char text[NUMBERS_SIZE];
 	unsigned at;
 
-	if (node->now.manager[0] == '\0')
+	if (state[0] == '\0')
 		return false;
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "manager");
-	at = grid_text(grid, row, LABEL, 12, GRID_BOLD, node->now.manager);
+	at = grid_text(grid, row, LABEL, 12, GRID_BOLD, state);
 	at = at < PLOT_AT - 2 ? PLOT_AT - 2 : at;
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-		const struct sample_item *item = sample_find(now, figures[i].key, 0);
-		const struct sample_item *old =
-		    node->has_before ? sample_find(before, figures[i].key, 0) : NULL;
-		double value = item != NULL ? item->values[0] : (double)NAN;
+		const struct sample_item *item = sample_find(list, figures[i].key, 0);
+		double value = (double)NAN;
 
-		if (figures[i].is_rate)
-			value = old != NULL ? (value - old->values[0]) / model_seconds(node)
-					    : (double)NAN;
+		if (item != NULL)
+			value = figures[i].is_rate
+				    ? model_growth(node, SAMPLE_SCHEDULER, item, NULL) /
+					  model_seconds(node)
+				    : sample_metric(item, NULL);
 		numbers_count(value, text);
 		at = pair(grid, row, at, figures[i].label, text, GRID_PLAIN);
 	}
-	if (node->now.scarce[0] != '\0' && strcmp(node->now.scarce, "none") != 0)
-		(void)pair(grid, row, at, "!scarce", node->now.scarce, alarm(node, true));
+	if (scarce[0] != '\0' && strcmp(scarce, "none") != 0)
+		(void)pair(grid, row, at, "!scarce", scarce, alarm(node, true));
 	return true;
 }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What is shown of an appliance at one moment, taken from a snapshot of its telemetry
-// (telemetry/snapshot.h). Pure. Numbers that the appliance does not tell are NAN.
+// The items of one reading (client/reading.h), sorted into groups: lcores, links, builders, ... A
+// metric of an item goes by the name that telemetry gives it (docs/metrics.md). Pure.
 #pragma once
 
 #include <stdbool.h>
 
-#include <cjson/cJSON.h>
+#include "client/reading.h"
 
-#include "web/latency_window.h"
+#define SAMPLE_NAME_SIZE  80
+#define SAMPLE_NOTE_SIZE  160
+#define SAMPLE_CAUSE_SIZE 32
 
-#define SAMPLE_NAME_SIZE   80
-#define SAMPLE_NOTE_SIZE   160
-#define SAMPLE_CAUSE_SIZE  32
-#define SAMPLE_MOST_FIELDS 12
+// In place of a metric's name: all counters segment_drop_CAUSE and packet_drop_CAUSE together.
+#define SAMPLE_DROPS "drops of all causes"
 
 enum sample_group {
 	SAMPLE_LCORES,
@@ -25,117 +25,21 @@ enum sample_group {
 	SAMPLE_PORTS,
 	SAMPLE_GENERATORS,
 	SAMPLE_WRITERS,
-	SAMPLE_SCHEDULER, // each number that the event manager tells
+	SAMPLE_SCHEDULER, // each number of the event manager is an item
 	SAMPLE_CREDITS,   // builders of the system, as the event manager knows them
 	SAMPLE_READOUTS,
 	SAMPLE_ROCE, // ports
 	SAMPLE_N_GROUPS,
 };
 
-// Of the summary.
-enum {
-	SUMMARY_UPTIME,
-	SUMMARY_RUN,
-	SUMMARY_COMPLETE,
-	SUMMARY_INCOMPLETE,
-	SUMMARY_DISCARDED,
-	SUMMARY_OPEN,
-	SUMMARY_BUILT_BYTES,
-	SUMMARY_LOSSES,
-	SUMMARY_MISSED,
-	SUMMARY_PACKETS,
-	SUMMARY_PACKET_BYTES,
-	SUMMARY_SLOTS_FREE,
-	SUMMARY_SENT_EVENTS,
-	SUMMARY_SENT_BYTES,
-	SUMMARY_SENT_PACKETS,
-	SUMMARY_LATENCY_MAX,
-	SUMMARY_N,
-};
-
-// Fields of the items of each group.
-enum { LCORE_CPU, LCORE_BUSY, LCORE_IDLE, LCORE_HELD, LCORE_SLEEPS, LCORE_RUNNING };
-enum { LINK_DEPTH, LINK_USED, LINK_HIGHEST, LINK_ENQUEUED, LINK_FULL, LINK_DROPPED, LINK_LOSSLESS };
-enum {
-	BUILDER_SLOTS,
-	BUILDER_FREE,
-	BUILDER_OPEN,
-	BUILDER_HELD,
-	BUILDER_COMPLETE,
-	BUILDER_INCOMPLETE,
-	BUILDER_DISCARDED,
-	BUILDER_BYTES,
-};
-enum {
-	CONSUMERS_MEMBERS,
-	CONSUMERS_LAG,
-	CONSUMERS_DELIVERED,
-	CONSUMERS_RELEASED,
-	CONSUMERS_REGAINED
-};
-enum { SOURCE_SEGMENTS, SOURCE_BYTES, SOURCE_WHOLE, SOURCE_MALFORMED, SOURCE_MISSING };
-enum {
-	PORT_RX_PACKETS,
-	PORT_RX_BYTES,
-	PORT_TX_PACKETS,
-	PORT_TX_BYTES,
-	PORT_MISSED,
-	PORT_NO_BUFFER,
-	PORT_ERRORS,
-	PORT_POOL,
-	PORT_POOL_FREE,
-	PORT_LINK_UP,
-	PORT_PAUSED,  // pause frames that came
-	PORT_PAUSING, // that were sent
-};
-enum {
-	GENERATOR_EVENTS,
-	GENERATOR_BYTES,
-	GENERATOR_PACKETS,
-	GENERATOR_NO_BUFFER,
-	GENERATOR_FINISHED
-};
-enum { WRITER_EVENTS, WRITER_BYTES, WRITER_FILES, WRITER_PAUSES, WRITER_FAILURES, WRITER_REFUSED };
-enum { SCHEDULER_VALUE };
-enum {
-	CREDITS_SLOTS,
-	CREDITS_FREE,
-	CREDITS_GRANTED,
-	CREDITS_IN_FLIGHT,
-	CREDITS_RATE,   // thousandths of that without congestion
-	CREDITS_PAUSED, // share of time, thousandths
-	CREDITS_GRANTS,
-	CREDITS_OLDEST,
-	CREDITS_REGISTERED,
-	CREDITS_EXCLUDED,
-};
-enum {
-	READOUT_EVENTS,
-	READOUT_BYTES,
-	READOUT_PAUSE,
-	READOUT_PACE,
-	READOUT_FULL,
-	READOUT_THROTTLED,
-	READOUT_UNREACHABLE,
-};
-enum {
-	ROCE_PAIRS,
-	ROCE_PACKETS,
-	ROCE_BYTES,
-	ROCE_MESSAGES,
-	ROCE_ACKS,
-	ROCE_RNR,
-	ROCE_CNPS,
-	ROCE_ICRC,
-
-};
-
 struct sample_item {
 	char name[SAMPLE_NAME_SIZE];
-	char note[SAMPLE_NOTE_SIZE];
-	double values[SAMPLE_MOST_FIELDS];
-	double drops;                  // segments, or packets, of all causes
-	char cause[SAMPLE_CAUSE_SIZE]; // of the most of them
+	char note[SAMPLE_NOTE_SIZE]; // lcores: roles; links: consumer; sources: detector; ports:
+				     // device; generators and builders of the system: state
+	const cJSON *object;           // whose members are the metrics, or the number itself
+	const cJSON *more;             // ports: counters of pause frames; else NULL
+	double drops;                  // of all causes; NAN: the item has no such counters
+	char cause[SAMPLE_CAUSE_SIZE]; // of most of them
 };
 
 struct sample_list {
@@ -144,20 +48,22 @@ struct sample_list {
 };
 
 struct sample {
-	double time_ms;
-	char state[16];
-	double summary[SUMMARY_N];
-	char cause[SAMPLE_CAUSE_SIZE];  // of the most drops
-	char manager[SAMPLE_NOTE_SIZE]; // state of the run, where this node is the event manager
-	char scarce[SAMPLE_NAME_SIZE];  // builder that is short of slots
-	struct latency_counts latency;
+	struct reading *reading;       // NULL: no sample
+	char cause[SAMPLE_CAUSE_SIZE]; // of most drops of the appliance
 	struct sample_list groups[SAMPLE_N_GROUPS];
 };
 
-// Returns false if memory ran out; to be freed also then.
-bool sample_take(struct sample *sample, const cJSON *snapshot, double time_ms);
+// Retains a reference to the reading. Returns false if memory ran out; to be freed also then.
+bool sample_take(struct sample *sample, struct reading *reading);
 void sample_free(struct sample *sample);
 
-// The item of this name, or NULL. `near`: where it probably is.
+// A text of the snapshot's part `part`, or of the first item of a group; "" if there is none.
+const char *sample_text(const struct sample *sample, const char *part, const char *key);
+
+// The item of this name, or NULL. `near`: its probable index.
 const struct sample_item *sample_find(const struct sample_list *list, const char *name,
 				      unsigned near);
+
+// The value of a metric; NAN if the appliance does not report it. metric: NULL for an item that is
+// itself a number.
+double sample_metric(const struct sample_item *item, const char *metric);

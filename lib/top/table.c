@@ -11,16 +11,69 @@
 #define MARK          2 // cells for the severity before a line
 #define LAST_PRIORITY 9
 
-double table_value(const struct table_line *line, unsigned field)
+// --- values --------------------------------------------------------------------------------------
+
+static double sum(const struct table_line *line, const char *const metrics[TABLE_MAX_METRICS],
+		  bool rate)
 {
-	return line->now->values[field];
+	double result = 0;
+	unsigned i = 0;
+
+	if (rate && (line->before == NULL || line->seconds <= 0))
+		return (double)NAN;
+	// An item that is itself a number has a metric without a name.
+	do {
+		double value = sample_metric(line->now, metrics[i]);
+
+		result += rate ? (value - sample_metric(line->before, metrics[i])) / line->seconds
+			       : value;
+	} while (++i < TABLE_MAX_METRICS && metrics[i] != NULL);
+	return result;
 }
 
-double table_rate(const struct table_line *line, unsigned field)
+static double measure(const struct table_line *line, const struct table_measure *of)
 {
-	if (line->before == NULL || line->seconds <= 0)
-		return (double)NAN;
-	return (line->now->values[field] - line->before->values[field]) / line->seconds;
+	double result = sum(line, of->metrics, of->rate);
+
+	if (of->of[0] != NULL)
+		result /= sum(line, of->of, of->rate);
+	if (of->complement)
+		result = 1 - result;
+	if (of->behind)
+		result = line->largest - result;
+	return of->scale != 0 ? result * of->scale : result;
+}
+
+// The text of a column, or NULL if it shows a number.
+static const char *text_of(const struct table_line *line, const struct table_column *column)
+{
+	switch (column->show) {
+	case TABLE_NAME:
+		return line->now->name;
+	case TABLE_NOTE:
+		return line->now->note;
+	case TABLE_CAUSE:
+		return line->now->cause[0] != '\0' ? line->now->cause : "-";
+	case TABLE_CULPRIT:
+		return line->severity != TABLE_WELL ? line->now->note : "-";
+	case TABLE_LINK:
+		return measure(line, &column->measure) == 0 ? "down" : "up";
+	default:
+		return NULL;
+	}
+}
+
+static enum table_severity judge(const struct table *table, const struct table_line *line)
+{
+	enum table_severity worst = TABLE_WELL;
+
+	for (unsigned i = 0; i < TABLE_MAX_RULES && table->rules[i].severity != TABLE_WELL; i++) {
+		const struct table_rule *rule = &table->rules[i];
+
+		if (rule->severity > worst && measure(line, &rule->measure) > rule->above)
+			worst = rule->severity;
+	}
+	return worst;
 }
 
 // --- lines ---------------------------------------------------------------------------------------
@@ -31,44 +84,46 @@ static bool passes(const struct sample_item *item, const char *filter)
 	       strcasestr(item->note, filter) != NULL || strcasestr(item->cause, filter) != NULL;
 }
 
-// What qsort() is to compare by. One thread draws.
-static const struct table *sorted_table;
-static const struct table_order *sorted_by;
-
-static double sort_key(const struct table_line *line)
+static void set_keys(const struct table *table, struct table_line *line,
+		     const struct table_order *order)
 {
 	const struct table_column *column;
+	const char *text;
 
-	if (sorted_by->column < 0)
-		return sorted_table->badness != NULL ? sorted_table->badness(line) : 0;
-	column = &sorted_table->columns[sorted_by->column];
-	return column->value != NULL ? column->value(line) : 0;
+	line->text = "";
+	if (order->column < 0) {
+		line->keys[0] = line->severity;
+		for (unsigned i = 0; i < TABLE_MAX_BADNESS && table->badness[i].metrics[0]; i++)
+			line->keys[1 + i] = measure(line, &table->badness[i]);
+		return;
+	}
+	column = &table->columns[order->column];
+	text = text_of(line, column);
+	if (text != NULL)
+		line->text = text;
+	else
+		line->keys[0] = measure(line, &column->measure);
 }
 
-static int compare_text(const struct table_line *a, const struct table_line *b)
+// The largest number first, unknown ones last.
+static int compare_numbers(double a, double b)
 {
-	const struct table_column *column;
-
-	if (sorted_by->column < 0)
-		return 0;
-	column = &sorted_table->columns[sorted_by->column];
-	return column->text != NULL ? strcmp(column->text(a), column->text(b)) : 0;
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return (a < b) - (a > b);
 }
 
-// The largest number first, text from A to Z, and else as the appliance lists them.
-static int compare(const void *left, const void *right)
+// For qsort_r(): by keys, then by text from A to Z, and else in the appliance's order.
+static int compare(const void *left, const void *right, void *order)
 {
 	const struct table_line *a = left, *b = right;
-	double of_a = sort_key(a), of_b = sort_key(b);
-	int result = (of_a < of_b) - (of_a > of_b);
+	int result = 0;
 
-	if (isnan(of_a) || isnan(of_b))
-		result = isnan(of_a) - isnan(of_b);
-	if (sorted_by->column < 0 && a->severity != b->severity)
-		result = a->severity < b->severity ? 1 : -1;
+	for (unsigned i = 0; i < TABLE_MAX_KEYS && result == 0; i++)
+		result = compare_numbers(a->keys[i], b->keys[i]);
 	if (result == 0)
-		result = compare_text(a, b);
-	if (sorted_by->reverse)
+		result = strcmp(a->text, b->text);
+	if (((const struct table_order *)order)->reverse)
 		result = -result;
 	return result != 0 ? result : (a->now > b->now) - (a->now < b->now);
 }
@@ -79,7 +134,6 @@ static struct table_line line_of(const struct model_node *node, enum sample_grou
 	const struct sample_item *item = &node->now.groups[group].items[index];
 
 	return (struct table_line){
-		.node = node,
 		.now = item,
 		.before = node->has_before
 			      ? sample_find(&node->before.groups[group], item->name, index)
@@ -88,18 +142,28 @@ static struct table_line line_of(const struct model_node *node, enum sample_grou
 	};
 }
 
-unsigned table_severity(const struct table *table, const struct model_node *node,
-			enum sample_group group)
+bool table_has_losses(const struct table *table, const struct model_node *node,
+		      enum sample_group group)
 {
-	unsigned worst = 0;
-
 	for (unsigned i = 0; i < node->now.groups[group].n; i++) {
 		const struct table_line line = line_of(node, group, i);
-		unsigned severity = table->severity(&line);
 
-		worst = severity > worst ? severity : worst;
+		if (judge(table, &line) == TABLE_LOST)
+			return true;
 	}
-	return worst;
+	return false;
+}
+
+// The largest value, over all lines, of what a rule compares.
+static double find_largest(const struct table *table, const struct table_line *lines, unsigned n)
+{
+	double largest = 0;
+
+	for (unsigned rule = 0; rule < TABLE_MAX_RULES; rule++)
+		for (unsigned i = 0; table->rules[rule].measure.behind && i < n; i++)
+			largest = fmax(largest,
+				       sum(&lines[i], table->rules[rule].measure.metrics, false));
+	return largest;
 }
 
 struct table_line *table_lines(const struct table *table, const struct model_node *node,
@@ -107,26 +171,24 @@ struct table_line *table_lines(const struct table *table, const struct model_nod
 			       unsigned *n)
 {
 	const struct sample_list *list = &node->now.groups[group];
-	struct table_line *lines = calloc(list->n > 0 ? list->n : 1, sizeof(*lines));
-	unsigned kept = 0;
-	double leader;
+	struct table_line *lines = calloc(list->n + 1u, sizeof(*lines));
+	struct table_order by = *order;
+	double largest;
 
 	*n = 0;
 	if (lines == NULL)
 		return NULL;
 	for (unsigned i = 0; i < list->n; i++)
 		lines[i] = line_of(node, group, i);
-	leader = table->leader != NULL ? table->leader(lines, list->n) : 0;
+	largest = find_largest(table, lines, list->n);
 	for (unsigned i = 0; i < list->n; i++) {
-		lines[i].leader = leader;
-		lines[i].severity = table->severity(&lines[i]);
+		lines[i].largest = largest;
+		lines[i].severity = judge(table, &lines[i]);
+		set_keys(table, &lines[i], order);
 		if (passes(lines[i].now, order->filter))
-			lines[kept++] = lines[i];
+			lines[(*n)++] = lines[i];
 	}
-	sorted_table = table;
-	sorted_by = order;
-	qsort(lines, kept, sizeof(*lines), compare);
-	*n = kept;
+	qsort_r(lines, *n, sizeof(*lines), compare, &by);
 	return lines;
 }
 
@@ -150,39 +212,38 @@ static unsigned fit(const struct table *table, unsigned width, bool *shown)
 	return 0;
 }
 
-static void format(const struct table_column *column, double value, char text[NUMBERS_SIZE])
-{
-	if (column->kind == TABLE_SHARE)
-		numbers_share(value, text);
-	else if (column->kind == TABLE_TIME)
-		numbers_time(value, text);
-	else
-		numbers_count(value, text);
-}
-
 static void draw_cell(struct grid *grid, const struct table_column *column,
 		      const struct table_line *line, unsigned row, unsigned at, unsigned width,
 		      enum grid_style style)
 {
-	char text[NUMBERS_SIZE];
+	const char *text = text_of(line, column);
+	double value = text == NULL ? measure(line, &column->measure) : 0;
+	char number[NUMBERS_SIZE];
 
-	if (column->kind == TABLE_TEXT) {
-		(void)grid_text(grid, row, at, width, style, column->text(line));
-	} else if (column->kind == TABLE_BAR) {
-		grid_bar(grid, row, at, width, column->value(line),
-			 column->second != NULL ? column->second(line) : 0,
-			 style == GRID_PLAIN ? GRID_GOOD : style);
-	} else {
-		format(column, column->value(line), text);
-		grid_right(grid, row, at, width, style, text);
+	if (text != NULL) {
+		(void)grid_text(grid, row, at, width, style, text);
+		return;
 	}
+	if (column->show == TABLE_BAR) {
+		grid_bar(grid, row, at, width, value,
+			 column->second.metrics[0] != NULL ? measure(line, &column->second) : 0,
+			 style == GRID_PLAIN ? GRID_GOOD : style);
+		return;
+	}
+	if (column->show == TABLE_SHARE)
+		numbers_share(value, number);
+	else if (column->show == TABLE_TIME)
+		numbers_time(value, number);
+	else
+		numbers_count(value, number);
+	grid_right(grid, row, at, width, style, number);
 }
 
-static enum grid_style style_of(unsigned severity, bool faded)
+static enum grid_style style_of(enum table_severity severity, bool faded)
 {
 	if (faded)
 		return GRID_DIM;
-	return severity == 2 ? GRID_BAD : severity == 1 ? GRID_WARN : GRID_PLAIN;
+	return severity == TABLE_LOST ? GRID_BAD : severity == TABLE_LOOK ? GRID_WARN : GRID_PLAIN;
 }
 
 static void draw_heading(struct grid *grid, const struct table_column *column, unsigned row,
@@ -190,7 +251,7 @@ static void draw_heading(struct grid *grid, const struct table_column *column, u
 {
 	enum grid_style style = sorted ? GRID_SORTED : GRID_HEAD;
 
-	if (column->kind == TABLE_TEXT || column->kind == TABLE_BAR)
+	if (column->show <= TABLE_LINK || column->show == TABLE_BAR)
 		(void)grid_text(grid, row, at, width, style, column->title);
 	else
 		grid_right(grid, row, at, width, style, column->title);
@@ -200,7 +261,7 @@ void table_draw(struct grid *grid, const struct table *table, const struct table
 		unsigned n, unsigned first, unsigned row, unsigned column, unsigned height,
 		unsigned width, const struct table_order *order, bool faded)
 {
-	bool shown[TABLE_MOST_COLUMNS] = { false };
+	bool shown[TABLE_MAX_COLUMNS] = { false };
 	unsigned left = fit(table, width, shown), at = column + MARK;
 
 	grid_fill(grid, row, column, width, ' ', GRID_HEAD);
@@ -219,8 +280,8 @@ void table_draw(struct grid *grid, const struct table *table, const struct table
 		at += cells + 1;
 	}
 	for (unsigned j = 0; j + 1 < height && first + j < n; j++)
-		if (lines[first + j].severity > 0)
+		if (lines[first + j].severity != TABLE_WELL)
 			grid_put(grid, row + 1 + j, column,
-				 lines[first + j].severity == 2 ? '!' : '*',
+				 lines[first + j].severity == TABLE_LOST ? '!' : '*',
 				 style_of(lines[first + j].severity, faded));
 }

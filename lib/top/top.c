@@ -4,19 +4,18 @@
 
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "client/sampler.h"
 #include "top/screen.h"
 #include "top/view.h"
-#include "web/monitor.h"
 
-#define WAIT_MS 100 // for a key, between two looks at what the monitor has
+#define WAIT_MS 100 // for a key, between two looks at the sampler
 
 struct top {
 	const struct top_options *options;
-	struct monitor *monitor;
+	struct sampler *sampler;
 	struct model model;
 	struct view view;
 	struct screen screen;
@@ -31,78 +30,28 @@ static void set_clock(struct model *model)
 		strftime(model->clock, sizeof(model->clock), "%H:%M:%S", &parts);
 }
 
-static double number(const cJSON *object, const char *key)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(value) ? value->valuedouble : 0;
-}
-
-static void take_sample(struct top *top, struct model_node *node)
-{
-	char *text = monitor_node(top->monitor, node->name);
-	cJSON *root = text != NULL ? cJSON_Parse(text) : NULL;
-	const cJSON *snapshot = cJSON_GetObjectItemCaseSensitive(root, "snapshot");
-	struct sample sample;
-
-	if (cJSON_IsObject(snapshot)) {
-		if (sample_take(&sample, snapshot, number(root, "time_ms")))
-			model_sample(node, &sample);
-		else
-			sample_free(&sample);
-	}
-	cJSON_Delete(root);
-	free(text);
-}
-
-static void take_node(struct top *top, const cJSON *status)
-{
-	const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(status, "name"));
-	const char *error = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(status, "error"));
-	struct model_node *node = name != NULL ? model_node(&top->model, name) : NULL;
-
-	if (node == NULL)
-		return; // out of memory: the next pass may have some
-	if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(status, "up")))
-		model_down(node, error != NULL ? error : "", top->model.clock);
-	else if (!node->has_now || number(status, "time_ms") > node->now.time_ms)
-		take_sample(top, node);
-	else
-		node->up = true;
-}
-
-static bool is_listed(const cJSON *nodes, const char *name)
-{
-	const cJSON *status;
-
-	cJSON_ArrayForEach(status, nodes)
-	{
-		const char *listed =
-		    cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(status, "name"));
-
-		if (listed != NULL && strcmp(listed, name) == 0)
-			return true;
-	}
-	return false;
-}
-
-// Takes over what the monitor has.
+// Brings the model up to date with the sampler.
 static void update(struct top *top)
 {
-	char *text = monitor_nodes(top->monitor);
-	cJSON *root = text != NULL ? cJSON_Parse(text) : NULL;
-	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes"), *status;
+	struct model *model = &top->model;
+	const struct sampler_node *sampled;
 
-	set_clock(&top->model);
-	cJSON_ArrayForEach(status, nodes)
-	{
-		take_node(top, status);
+	set_clock(model);
+	sampler_lock(top->sampler);
+	for (unsigned i = 0; (sampled = sampler_node(top->sampler, i)) != NULL; i++) {
+		struct model_node *node = model_node(model, sampled->name);
+
+		if (node == NULL)
+			continue; // memory ran out: the next pass may find some
+		if (sampled->up)
+			model_sample(node, sampled->reading);
+		else
+			model_down(node, sampled->error, model->clock);
 	}
-	for (unsigned i = top->model.n_nodes; cJSON_IsArray(nodes) && i-- > 0;)
-		if (!is_listed(nodes, top->model.nodes[i]->name))
-			model_forget(&top->model, i);
-	cJSON_Delete(root);
-	free(text);
+	for (unsigned i = model->n_nodes; i-- > 0;)
+		if (sampler_find(top->sampler, model->nodes[i]->name) == NULL)
+			model_forget(model, i);
+	sampler_unlock(top->sampler);
 }
 
 static void show(const struct top *top)
@@ -132,24 +81,25 @@ static void loop(struct top *top)
 
 int top_run(const struct top_options *options, char *error)
 {
-	char cause[MONITOR_ERROR_SIZE];
-	struct top top = { .options = options, .model.interval_ms = options->interval_ms };
+	char cause[SAMPLER_ERROR_SIZE] = "";
+	struct top top = { .options = options };
+	int result;
 
 	view_make(&top.view);
-	if (screen_open(&top.screen, options->in, options->out, options->ascii, options->colours,
-			cause) != 0) {
-		snprintf(error, TOP_ERROR_SIZE, "%s", cause);
-		return -1;
+	result = screen_open(&top.screen, options->in, options->out, options->ascii,
+			     options->colours, cause);
+	if (result == 0) {
+		top.sampler =
+		    sampler_start(options->names, options->n_names, options->interval_ms, cause);
+		if (top.sampler != NULL)
+			loop(&top);
+		else
+			result = -1;
+		screen_close();
+		sampler_stop(top.sampler);
+		model_free(&top.model);
 	}
-	top.monitor = monitor_start(options->names, options->n_names, options->interval_ms, cause);
-	if (top.monitor != NULL)
-		loop(&top);
-	screen_close();
-	monitor_stop(top.monitor);
-	model_free(&top.model);
-	if (top.monitor == NULL) {
+	if (result != 0)
 		snprintf(error, TOP_ERROR_SIZE, "%s", cause);
-		return -1;
-	}
-	return 0;
+	return result;
 }

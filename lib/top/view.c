@@ -79,11 +79,11 @@ static void draw_title(struct grid *grid, const struct view *view, const struct 
 	} else if (!node->has_now) {
 		snprintf(text, sizeof(text), " evb top  %s%s", node->name, nodes);
 	} else {
-		numbers_duration(node->now.summary[SUMMARY_UPTIME], duration);
-		if (!isnan(node->now.summary[SUMMARY_RUN]) && grid->columns >= NARROW)
-			snprintf(run, sizeof(run), "  run %.0f", node->now.summary[SUMMARY_RUN]);
+		numbers_duration(model_value(node, "uptime_seconds"), duration);
+		if (!isnan(model_value(node, "run_number")) && grid->columns >= NARROW)
+			snprintf(run, sizeof(run), "  run %.0f", model_value(node, "run_number"));
 		snprintf(text, sizeof(text), " evb top  %s%s%s  %s %s", node->name, nodes, run,
-			 node->up ? node->now.state : "DOWN", duration);
+			 node->up ? sample_text(&node->now, "info", "state") : "DOWN", duration);
 	}
 	at = grid_text(grid, 0, 0, grid->columns, GRID_TITLE, text);
 	if (view->paused)
@@ -114,7 +114,7 @@ static void draw_alerts(struct grid *grid, const struct model_node *node, unsign
 	size_t used = 0;
 
 	for (unsigned group = 0; group < SAMPLE_N_GROUPS; group++)
-		if (table_severity(&tables[group], node, (enum sample_group)group) == 2)
+		if (table_has_losses(&tables[group], node, (enum sample_group)group))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
 						 sections[VIEW_GROUPS + group].name);
 	if (used > 0 && column + used + 2 < grid->columns) {
@@ -169,9 +169,9 @@ static void draw_group(struct grid *grid, const struct view *view, const struct 
 		goto end;
 	snprintf(title, sizeof(title), "%s: %u, sorted by %s%s", draw_section_name(view->section),
 		 n,
-		 order.column >= 0        ? table->columns[order.column].title
-		 : table->badness != NULL ? "the worst"
-					  : "place",
+		 order.column >= 0                      ? table->columns[order.column].title
+		 : table->badness[0].metrics[0] != NULL ? "the worst"
+							: "place",
 		 order.reverse ? ", reversed" : "");
 	grid_rule(grid, row, 0, grid->columns, title);
 	// The last page is full.

@@ -27,7 +27,7 @@
 
 struct web_server {
 	struct MHD_Daemon *daemon;
-	struct monitor *monitor;
+	struct sampler *sampler;
 	bool loopback;
 	char address[WEB_ADDRESS_SIZE];
 };
@@ -104,7 +104,7 @@ static enum MHD_Result send_metrics(const struct web_server *server,
 		? OPENMETRICS_1_0
 		: OPENMETRICS_TEXT_0_0_4;
 	size_t size = 0;
-	char *text = monitor_metrics(server->monitor, format, &size);
+	char *text = api_metrics(server->sampler, format, &size);
 
 	return send_text(connection, openmetrics_media_type(format), text, size);
 }
@@ -129,11 +129,11 @@ static enum MHD_Result send_node(const struct web_server *server, struct MHD_Con
 	memcpy(name, path, length);
 	name[length] = '\0';
 	if (slash == NULL)
-		return send_json(connection, monitor_node(server->monitor, name));
+		return send_json(connection, api_node(server->sampler, name));
 	if (strcmp(slash, "/history") == 0)
 		return send_json(connection,
-				 monitor_history(server->monitor, name, read_since(connection)));
-	return send_json(connection, monitor_part(server->monitor, name, slash + 1));
+				 api_history(server->sampler, name, read_since(connection)));
+	return send_json(connection, api_part(server->sampler, name, slash + 1));
 }
 
 static enum MHD_Result route(const struct web_server *server, struct MHD_Connection *connection,
@@ -144,7 +144,7 @@ static enum MHD_Result route(const struct web_server *server, struct MHD_Connect
 	if (strcmp(url, "/metrics") == 0)
 		return send_metrics(server, connection);
 	if (strcmp(url, API_NODES) == 0)
-		return send_json(connection, monitor_nodes(server->monitor));
+		return send_json(connection, api_nodes(server->sampler));
 	if (strncmp(url, API_NODES "/", strlen(API_NODES "/")) == 0)
 		return send_node(server, connection, url + strlen(API_NODES "/"));
 	return send_json(connection, NULL);
@@ -231,7 +231,7 @@ static void print_address(struct web_server *server, const struct sockaddr_stora
 	}
 }
 
-struct web_server *web_server_start(const struct sockaddr_storage *address, struct monitor *monitor,
+struct web_server *web_server_start(const struct sockaddr_storage *address, struct sampler *sampler,
 				    char *error)
 {
 	// Not epoll: by that, libmicrohttpd 0.9.75 serves nobody for a while once more connections
@@ -244,7 +244,7 @@ struct web_server *web_server_start(const struct sockaddr_storage *address, stru
 		snprintf(error, WEB_ERROR_SIZE, "no memory");
 		return NULL;
 	}
-	server->monitor = monitor;
+	server->sampler = sampler;
 	server->loopback = is_loopback(address);
 	server->daemon = MHD_start_daemon(
 	    flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,

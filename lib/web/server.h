@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A small HTTP/1.1 server (libmicrohttpd) that shows what a monitor knows. It only reads: GET and
+// A small HTTP/1.1 server (libmicrohttpd) that shows what a sampler has. It only reads: GET and
 // HEAD, nothing else.
 //
 //   /                          one page, with all that it needs in it
@@ -18,7 +18,7 @@
 
 #include <sys/socket.h>
 
-#include "web/monitor.h"
+#include "web/api.h"
 
 #define WEB_ERROR_SIZE   384
 #define WEB_ADDRESS_SIZE 64
@@ -29,9 +29,9 @@ struct web_server;
 // with one line in error[WEB_ERROR_SIZE].
 int web_address_parse(const char *text, struct sockaddr_storage *address, char *error);
 
-// Starts threads that serve. The monitor has to outlive the server. Returns NULL with one line in
+// Starts threads that serve. The sampler has to outlive the server. Returns NULL with one line in
 // error[WEB_ERROR_SIZE].
-struct web_server *web_server_start(const struct sockaddr_storage *address, struct monitor *monitor,
+struct web_server *web_server_start(const struct sockaddr_storage *address, struct sampler *sampler,
 				    char *error);
 void web_server_stop(struct web_server *server);
 

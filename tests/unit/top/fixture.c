@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/latency_window.h"
+
 #define SOURCES    12
 #define FAULT      5      // second from which on something is wrong
 #define EVENTS     20000u // a second
@@ -270,12 +272,12 @@ cJSON *fixture_snapshot(unsigned second, bool system)
 
 void fixture_sample(struct model_node *node, unsigned second)
 {
-	cJSON *snapshot = fixture_snapshot(second, node->name[0] == 's');
-	struct sample sample;
+	struct reading *reading =
+	    reading_make(fixture_snapshot(second, node->name[0] == 's'), 1e12 + second * 1e3, 1);
 
-	assert_true(sample_take(&sample, snapshot, 1e12 + second * 1e3));
-	model_sample(node, &sample);
-	cJSON_Delete(snapshot);
+	assert_non_null(reading);
+	model_sample(node, reading);
+	reading_unref(reading);
 }
 
 struct model_node *fixture_node(struct model *model, const char *name, unsigned first,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Samples of snapshots, and figures of samples.
+// Samples of readings, and figures of samples.
 #include "fixture.h"
 
 #include <math.h>
@@ -17,28 +17,27 @@ static void assert_near(double value, double expected)
 static void sample_take__knows_all_groups(void **state)
 {
 	static const unsigned expected[SAMPLE_N_GROUPS] = { 2, 2, 2, 2, 12, 1, 1, 1, 3, 2, 1, 1 };
-	cJSON *snapshot = fixture_snapshot(3, true);
+	struct reading *reading = reading_make(fixture_snapshot(3, true), 1, 1);
 	struct sample sample;
 
 	(void)state;
-	assert_true(sample_take(&sample, snapshot, 1));
-	cJSON_Delete(snapshot);
+	assert_true(sample_take(&sample, reading));
+	reading_unref(reading);
 	for (unsigned group = 0; group < SAMPLE_N_GROUPS; group++)
 		assert_int_equal(sample.groups[group].n, expected[group]);
-	assert_string_equal(sample.state, "running");
+	assert_string_equal(sample_text(&sample, "info", "state"), "running");
 	assert_string_equal(sample.groups[SAMPLE_LCORES].items[1].note, "builder.b0 builder.b1");
 	assert_string_equal(sample.groups[SAMPLE_LINKS].items[0].name, "rx.wire > builder.b0");
 	assert_string_equal(sample.groups[SAMPLE_CONSUMERS].items[1].name, "b1/main");
 	assert_string_equal(sample.groups[SAMPLE_SOURCES].items[11].name, "0x000c");
 	assert_string_equal(sample.groups[SAMPLE_PORTS].items[0].note, "af_packet eth1");
-	assert_near(sample.groups[SAMPLE_PORTS].items[0].values[PORT_PAUSING], 45);
-	assert_near(sample.groups[SAMPLE_PORTS].items[0].values[PORT_PAUSED], 6);
+	assert_near(sample_metric(&sample.groups[SAMPLE_PORTS].items[0], "xoff_sent"), 45);
+	assert_near(sample_metric(&sample.groups[SAMPLE_PORTS].items[0], "xoff_received"), 6);
 	assert_string_equal(sample.groups[SAMPLE_SCHEDULER].items[2].name, "grants");
-	assert_string_equal(sample.manager, "running");
+	assert_string_equal(sample_text(&sample, "sched", "state"), "running");
 	assert_string_equal(sample.groups[SAMPLE_CREDITS].items[1].name, "b.b0");
-	assert_near(sample.groups[SAMPLE_ROCE].items[0].values[ROCE_PAIRS], 12);
-	assert_true(
-	    isnan(sample.groups[SAMPLE_GENERATORS].items[0].values[GENERATOR_FINISHED + 1]));
+	assert_near(sample_metric(&sample.groups[SAMPLE_ROCE].items[0], "queue_pairs"), 12);
+	assert_true(isnan(sample_metric(&sample.groups[SAMPLE_GENERATORS].items[0], "unknown")));
 	sample_free(&sample);
 }
 
@@ -59,15 +58,16 @@ static void sample_take__survives_anything(void **state)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct model model = { 0 };
 		struct model_node *node = model_node(&model, "n");
-		cJSON *snapshot = cJSON_Parse(texts[i]);
 
-		assert_non_null(snapshot);
 		for (unsigned second = 0; second < 3; second++) {
-			struct sample sample;
+			struct reading *reading =
+			    reading_make(cJSON_Parse(texts[i]), second * 1000.0 + 1, 1);
 
-			assert_true(sample_take(&sample, snapshot, second * 1000.0 + 1));
-			model_sample(node, &sample);
+			assert_non_null(reading->snapshot);
+			model_sample(node, reading);
+			reading_unref(reading);
 		}
+		assert_true(node->has_before);
 		for (unsigned section = 0; section < VIEW_N_SECTIONS; section++) {
 			struct view view;
 
@@ -75,7 +75,6 @@ static void sample_take__survives_anything(void **state)
 			view.section = section;
 			free(fixture_draw(&view, &model, 24, 80, false));
 		}
-		cJSON_Delete(snapshot);
 		model_free(&model);
 	}
 }
@@ -87,10 +86,10 @@ static void model__rates(void **state)
 
 	(void)state;
 	assert_near(model_seconds(node), 1);
-	assert_near(model_rate(node, SUMMARY_COMPLETE), 20000);
+	assert_near(model_rate(node, "events_complete"), 20000);
 	assert_near(model_completeness(node), 1);
 	assert_near(model_losses(node), 0);
-	assert_near(model_slots(node), 128);
+	assert_near(model_sum(node, SAMPLE_BUILDERS, "slots"), 128);
 	assert_near(model_slots_used(node), 1 - 100.0 / 128);
 	assert_near(model_busiest(node), 0.97);
 	assert_near(model_latency(node, 0.25), 98304); // between 64 and 128 binary us
@@ -108,10 +107,10 @@ static void model__of_one_sample_knows_no_rate(void **state)
 	struct model_node *node = fixture_node(&model, "n", 3, 3);
 
 	(void)state;
-	assert_true(isnan(model_rate(node, SUMMARY_COMPLETE)));
+	assert_true(isnan(model_rate(node, "events_complete")));
 	assert_true(isnan(model_latency(node, 0.5)));
 	assert_true(isnan(model_busiest(node)));
-	assert_near(model_value(node, SUMMARY_RUN), 42);
+	assert_near(model_value(node, "run_number"), 42);
 	assert_int_equal(node->n_plots, 0);
 	fixture_sample(node, 3); // the same again
 	assert_false(node->has_before);
@@ -122,14 +121,12 @@ static void model__of_another_run(void **state)
 {
 	struct model model = { 0 };
 	struct model_node *node = fixture_node(&model, "n", 8, 9);
-	cJSON *snapshot = fixture_snapshot(2, false);
-	struct sample sample;
+	struct reading *reading = reading_make(fixture_snapshot(2, false), 2e12, 1);
 
 	(void)state;
-	assert_true(sample_take(&sample, snapshot, 2e12));
-	cJSON_Delete(snapshot);
-	model_sample(node, &sample);
-	assert_true(isnan(model_rate(node, SUMMARY_COMPLETE))); // and not negative
+	model_sample(node, reading);
+	reading_unref(reading);
+	assert_true(isnan(model_rate(node, "events_complete"))); // and not negative
 	assert_int_equal(node->n_plots, 1);
 	model_free(&model);
 }

@@ -9,15 +9,17 @@
 
 #include <cmocka.h>
 
-#include "web/history.h"
+#include "client/history.h"
 
-static void add(struct history *history, double time_ms, const char *json)
+static void add(struct history *history, double time_ms, pid_t pid, const char *json)
 {
 	cJSON *snapshot = cJSON_Parse(json);
+	struct reading *reading;
 
 	assert_non_null(snapshot);
-	history_add(history, time_ms, snapshot);
-	cJSON_Delete(snapshot);
+	reading = reading_make(snapshot, time_ms, pid);
+	history_add(history, reading);
+	reading_unref(reading);
 }
 
 // Asserts what one column is, as JSON.
@@ -51,7 +53,7 @@ static void json__keeps_the_latest(void **state)
 	(void)state;
 	for (int i = 1; i <= 5; i++) {
 		snprintf(json, sizeof(json), "{\"summary\":{\"loss_total\":%d}}", 10 * i);
-		add(history, i * 1000, json);
+		add(history, i * 1000, 1, json);
 	}
 	assert_true(history_latest(history) == 5000);
 	assert_column(history, 0, "time_ms", "[3000,4000,5000]");
@@ -67,8 +69,8 @@ static void json__says_what_is_not_known(void **state)
 	struct history *history = history_create(3);
 
 	(void)state;
-	add(history, 1, "{\"summary\":{\"loss_total\":\"x\"}}");
-	add(history, 2, "{}");
+	add(history, 1, 1, "{\"summary\":{\"loss_total\":\"x\"}}");
+	add(history, 2, 1, "{}");
 	assert_column(history, 0, "loss_total", "[null,null]");
 	assert_column(history, 0, "complete_p50_ns", "[null,null]");
 	history_destroy(history);
@@ -88,11 +90,8 @@ static void latency__is_that_since_the_sample_before(void **state)
 	struct history *history = history_create(9);
 
 	(void)state;
-	for (int i = 0; i < 4; i++) {
-		if (i == 3)
-			history_restart(history);
-		add(history, i + 1, samples[i]);
-	}
+	for (int i = 0; i < 4; i++)
+		add(history, i + 1, i < 3 ? 1 : 2, samples[i]); // the last one is of another run
 	assert_column(history, 0, "complete_p50_ns", "[null,768,null,null]");
 	history_destroy(history);
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "base/units.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "helpers.h"
+#include <cmocka.h>
+
+#include "base/units.h"
 
 static void assert_parsed(enum units_kind kind, const char *text, uint64_t expected)
 {

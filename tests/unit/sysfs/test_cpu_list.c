@@ -2,9 +2,15 @@
 // Copyright (c) 2026, the evb authors
 //
 // Lists of CPUs, in and out.
-#include "fixture.h"
-
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
+
+#include "sysfs/cpu_list.h"
 
 static void assert_round(const char *text, const char *expected)
 {

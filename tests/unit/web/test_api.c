@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The monitor against stand-ins for telemetry sockets.
+// What the server shows, from a sampler of stand-ins for telemetry sockets.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "../telemetry/server.h"
-#include "web/monitor.h"
+#include "../client/server.h"
+#include "web/api.h"
 
 #define GREETING   "{\"version\":\"DPDK 22.11.11\",\"pid\":4711,\"max_output_len\":16384}"
 #define PATIENCE_S 20
@@ -48,32 +48,32 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct monitor *start(const char *const *names, unsigned n)
+static struct sampler *start(const char *const *names, unsigned n)
 {
-	char error[MONITOR_ERROR_SIZE] = "";
-	struct monitor *monitor = monitor_start(names, n, 100, error);
+	char error[SAMPLER_ERROR_SIZE] = "";
+	struct sampler *sampler = sampler_start(names, n, 100, error);
 
-	if (monitor == NULL)
+	if (sampler == NULL)
 		fail_msg("%s", error);
-	return monitor;
+	return sampler;
 }
 
-static char *ask_node(struct monitor *monitor, const char *name)
+static char *ask_node(struct sampler *sampler, const char *name)
 {
-	char *text = monitor_node(monitor, name);
+	char *text = api_node(sampler, name);
 
 	return text != NULL ? text : calloc(1, 1);
 }
 
 // Waits until what is known of a node has this part.
-static void await(struct monitor *monitor, const char *name, const char *part)
+static void await(struct sampler *sampler, const char *name, const char *part)
 {
 	const struct timespec pause = { .tv_nsec = 20000000 };
 	time_t end = time(NULL) + PATIENCE_S;
 	bool found = false;
 
 	while (!found) {
-		char *text = ask_node(monitor, name);
+		char *text = ask_node(sampler, name);
 
 		found = strstr(text, part) != NULL;
 		if (!found && time(NULL) > end)
@@ -93,98 +93,98 @@ static void assert_answer(char *text, const char *expected)
 static void node__is_asked(void **state)
 {
 	const char *const names[] = { "a" };
-	struct monitor *monitor;
+	struct sampler *sampler;
 	char *text;
 
 	(void)state;
 	server_start_answers("a", GREETING, answers);
-	monitor = start(names, 1);
-	await(monitor, "a", "\"snapshot\":{\"info\":{");
-	assert_answer(monitor_part(monitor, "a", "role"), "[{\"name\":\"rx\"}]");
-	assert_answer(monitor_part(monitor, "a", "summary"), "{\"loss_total\":3}");
-	assert_null(monitor_part(monitor, "a", "nothing"));
-	assert_null(monitor_part(monitor, "b", "role"));
-	assert_null(monitor_node(monitor, "b"));
-	assert_null(monitor_history(monitor, "b", 0));
-	text = monitor_history(monitor, "a", 0);
+	sampler = start(names, 1);
+	await(sampler, "a", "\"snapshot\":{\"info\":{");
+	assert_answer(api_part(sampler, "a", "role"), "[{\"name\":\"rx\"}]");
+	assert_answer(api_part(sampler, "a", "summary"), "{\"loss_total\":3}");
+	assert_null(api_part(sampler, "a", "nothing"));
+	assert_null(api_part(sampler, "b", "role"));
+	assert_null(api_node(sampler, "b"));
+	assert_null(api_history(sampler, "b", 0));
+	text = api_history(sampler, "a", 0);
 	assert_non_null(strstr(text, "\"loss_total\":[3"));
 	free(text);
-	text = monitor_nodes(monitor);
+	text = api_nodes(sampler);
 	assert_non_null(
 	    strstr(text, "{\"interval_ms\":100,\"nodes\":[{\"name\":\"a\",\"up\":true"));
 	free(text);
-	monitor_stop(monitor);
+	sampler_stop(sampler);
 }
 
 static void node__that_does_not_run(void **state)
 {
 	const char *const names[] = { "none" };
-	struct monitor *monitor = start(names, 1);
+	struct sampler *sampler = start(names, 1);
 
 	(void)state;
-	await(monitor, "none", "\"up\":false,\"error\":\"no appliance none is running");
-	await(monitor, "none", "\"snapshot\":null");
+	await(sampler, "none", "\"up\":false,\"error\":\"no appliance none is running");
+	await(sampler, "none", "\"snapshot\":null");
 	server_start_answers("none", GREETING, answers); // it comes later
-	await(monitor, "none", "\"up\":true,\"error\":\"\"");
-	monitor_stop(monitor);
+	await(sampler, "none", "\"up\":true,\"error\":\"\"");
+	sampler_stop(sampler);
 }
 
 static void node__whose_run_is_over(void **state)
 {
 	const char *const names[] = { "a" };
-	struct monitor *monitor;
+	struct sampler *sampler;
 
 	(void)state;
 	server_start_answers("a", GREETING, stopped);
-	monitor = start(names, 1);
-	await(monitor, "a", "the run is over");
-	monitor_stop(monitor);
+	sampler = start(names, 1);
+	await(sampler, "a", "the run is over");
+	sampler_stop(sampler);
 }
 
 static void nodes__are_found(void **state)
 {
-	struct monitor *monitor;
+	struct sampler *sampler;
 
 	(void)state;
 	server_start_answers("a", GREETING, answers);
 	server_leave_dead("dead");
-	monitor = start(NULL, 0);
-	await(monitor, "a", "\"up\":true");
+	sampler = start(NULL, 0);
+	await(sampler, "a", "\"up\":true");
 	server_start_answers("later", GREETING, answers);
-	await(monitor, "later", "\"up\":true");
-	assert_null(monitor_node(monitor, "dead"));
-	monitor_stop(monitor);
+	await(sampler, "later", "\"up\":true");
+	assert_null(api_node(sampler, "dead"));
+	sampler_stop(sampler);
 }
 
 static void metrics__are_fresh(void **state)
 {
 	const char *const names[] = { "a", "gone" };
-	struct monitor *monitor;
+	struct sampler *sampler;
 	size_t size = 0;
 	char *text;
 
 	(void)state;
 	server_start_answers("a", GREETING, answers);
-	monitor = start(names, 2);
-	text = monitor_metrics(monitor, OPENMETRICS_1_0, &size);
+	sampler = start(names, 2);
+	text = api_metrics(sampler, OPENMETRICS_1_0, &size);
 	assert_non_null(strstr(text, "evb_up{node=\"a\"} 1\nevb_up{node=\"gone\"} 0\n"));
 	assert_non_null(strstr(text, "evb_loss_total{node=\"a\"} 3\n"));
 	assert_int_equal(strlen(text), size);
 	free(text);
-	monitor_stop(monitor);
+	sampler_stop(sampler);
 }
 
 static void start__refuses_names_that_cannot_be(void **state)
 {
-	char error[MONITOR_ERROR_SIZE] = "", name[100];
+	char error[SAMPLER_ERROR_SIZE] = "", name[100];
 	const char *const names[] = { "a", name };
 
 	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_null(monitor_start(names, 2, 100, error));
+	assert_null(sampler_start(names, 2, 100, error));
 	assert_string_equal(error, "too many names, or one is too long");
-	monitor_stop(NULL);
+	sampler_stop(NULL);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

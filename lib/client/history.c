@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "web/history.h"
+#include "client/history.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "web/latency_window.h"
+#include "client/latency_window.h"
 
-// Numbers of the summary that are kept.
+// Numbers of the summary.
 static const char *const keys[] = {
 	"events_complete", "events_incomplete",      "events_discarded", "events_open",
 	"bytes_built",     "packets_received",       "packets_missed",   "loss_total",
@@ -39,8 +37,7 @@ struct sample {
 
 struct history {
 	unsigned most, n, next;
-	struct latency_counts latest[N_WINDOWS];
-	bool has_latest;
+	struct reading *latest; // NULL: none
 	struct sample samples[];
 };
 
@@ -56,12 +53,9 @@ struct history *history_create(unsigned samples)
 
 void history_destroy(struct history *history)
 {
+	if (history != NULL)
+		reading_unref(history->latest);
 	free(history);
-}
-
-void history_restart(struct history *history)
-{
-	history->has_latest = false;
 }
 
 static const struct sample *sample_at(const struct history *history, unsigned index)
@@ -70,29 +64,21 @@ static const struct sample *sample_at(const struct history *history, unsigned in
 		    ->samples[(history->next + history->most - history->n + index) % history->most];
 }
 
-void history_add(struct history *history, double time_ms, const cJSON *snapshot)
+void history_add(struct history *history, struct reading *reading)
 {
-	const cJSON *summary = cJSON_GetObjectItemCaseSensitive(snapshot, "summary");
 	struct sample *sample = &history->samples[history->next];
+	bool comparable = reading_follows(reading, history->latest);
 
-	sample->time_ms = time_ms;
-	for (size_t i = 0; i < N_KEYS; i++) {
-		const cJSON *value = cJSON_GetObjectItemCaseSensitive(summary, keys[i]);
-
-		sample->values[i] = cJSON_IsNumber(value) ? value->valuedouble : NAN;
-	}
-	for (size_t i = 0; i < N_WINDOWS; i++) {
-		struct latency_counts now;
-		double quantile = -1;
-
-		latency_counts_take(&now, snapshot, windows[i].histogram);
-		if (history->has_latest)
-			quantile =
-			    latency_window_quantile(&history->latest[i], &now, windows[i].share);
-		sample->values[N_KEYS + i] = quantile >= 0 ? quantile : NAN;
-		history->latest[i] = now;
-	}
-	history->has_latest = true;
+	sample->time_ms = reading->time_ms;
+	for (size_t i = 0; i < N_KEYS; i++)
+		sample->values[i] = reading_number(reading, "summary", keys[i]);
+	for (size_t i = 0; i < N_WINDOWS; i++)
+		sample->values[N_KEYS + i] =
+		    comparable ? latency_window_quantile(history->latest, reading,
+							 windows[i].histogram, windows[i].share)
+			       : (double)NAN;
+	reading_unref(history->latest);
+	history->latest = reading_ref(reading);
 	history->next = (history->next + 1) % history->most;
 	if (history->n < history->most)
 		history->n++;
