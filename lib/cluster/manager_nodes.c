@@ -235,9 +235,7 @@ void manager_say_member(struct cluster_manager *manager, unsigned node, enum ctr
 	};
 	uint8_t bytes[CTRL_MEMBER_SIZE];
 
-	manager_send(manager, node, bytes,
-		     type == CTRL_EXCLUDE ? ctrl_put_exclude(bytes, sizeof(bytes), &member)
-					  : ctrl_put_include(bytes, sizeof(bytes), &member));
+	manager_send(manager, node, bytes, ctrl_put_member(bytes, sizeof(bytes), type, &member));
 }
 
 // --- silence, return, departure ---

@@ -150,18 +150,17 @@ static void say_credits(struct cluster_node *node, unsigned builder)
 	uint8_t bytes[CTRL_CREDIT_LIST_SIZE(CREDITS_MOST)];
 
 	while (tokens->n_uncredited > 0) {
+		struct ctrl_credit_list list = { .builder = (uint16_t)builder };
 		struct ctrl_credit credits[CREDITS_MOST];
-		unsigned n = 0;
 
-		while (n < CREDITS_MOST && tokens->n_uncredited > 0) {
+		while (list.n < CREDITS_MOST && tokens->n_uncredited > 0) {
 			uint32_t token = tokens_next_credit(tokens);
 
-			credits[n].slot = token;
-			credits[n++].generation = tokens->tokens[token].generation;
+			credits[list.n].slot = token;
+			credits[list.n++].generation = tokens->tokens[token].generation;
 		}
-		node_tell_manager(
-		    node, bytes,
-		    ctrl_put_credit_list(bytes, sizeof(bytes), (uint16_t)builder, credits, n));
+		node_tell_manager(node, bytes,
+				  ctrl_put_credit_list(bytes, sizeof(bytes), &list, credits));
 	}
 }
 

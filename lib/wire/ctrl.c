@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-//
-// Frames and names; the records' coders are in ctrl_node.c and ctrl_event.c.
 #include "wire/ctrl.h"
 
 #include "wire/crc32c.h"
-#include "wire/ctrl_internal.h"
+
+#define RECORD_HEADER 4u // type and size
+
+// --- names ---
 
 static const char *const type_names[CTRL_N_TYPES] = {
 	[CTRL_REGISTER] = "register",
 	[CTRL_WELCOME] = "welcome",
 	[CTRL_BUILDER] = "builder",
-	[CTRL_CREDIT_RANGE] = "credit_range",
 	[CTRL_CREDIT_LIST] = "credit_list",
 	[CTRL_ANNOUNCE] = "announce",
 	[CTRL_GRANT] = "grant",
@@ -61,28 +61,100 @@ const char *ctrl_command_name(unsigned command)
 	return name_of(command_names, CTRL_N_COMMANDS, command);
 }
 
-static void header_decode(const uint8_t *bytes, struct ctrl_header *header)
+// --- the table's code: for each struct ctrl_X X_layout, X_encode(), X_decode() and X_check() ---
+
+static inline uint8_t load_le8(const uint8_t *p)
 {
-	header->flags = bytes[5];
-	header->node = load_le16(bytes + 8);
-	header->destination = load_le16(bytes + 10);
-	header->epoch = load_le32(bytes + 12);
-	header->session = load_le64(bytes + 16);
-	header->peer_session = load_le64(bytes + 24);
-	header->sequence = load_le32(bytes + 32);
-	header->acknowledgement = load_le32(bytes + 36);
-	header->acknowledgement_bits = load_le64(bytes + 40);
-	header->stamp = load_le32(bytes + 48);
-	header->echo = load_le32(bytes + 52);
-	header->echo_age = load_le32(bytes + 56);
-	header->window = load_le16(bytes + 60);
+	return *p;
 }
 
-static bool header_in_range(const struct ctrl_header *header)
+static inline void store_le8(uint8_t *p, uint8_t v)
 {
-	return header->node < CTRL_MAX_NODES && header->destination < CTRL_MAX_NODES &&
-	       header->session != 0 && header->window >= 1 && header->window <= CTRL_MAX_WINDOW;
+	*p = v;
 }
+
+// `size` bytes: the text, closed with at least one 0, and zeros behind it.
+static void put_text(uint8_t *bytes, const char *text, size_t size)
+{
+	size_t i = 0;
+
+	for (; i < size - 1 && text[i] != '\0'; i++)
+		bytes[i] = (uint8_t)text[i];
+	memset(bytes + i, 0, size - i);
+}
+
+static void get_text(const uint8_t *bytes, char *text, size_t size)
+{
+	size_t i = 0;
+
+	for (; i < size - 1 && bytes[i] != 0; i++)
+		text[i] = (char)(bytes[i] >= 0x20 && bytes[i] < 0x7F ? bytes[i] : '?');
+	memset(text + i, 0, size - i);
+}
+
+// The bytes as the table orders them, to check offsets and sizes against.
+#define CTRL_RECORD(name, size)          CTRL_PART(name, size) uint8_t type_and_size[RECORD_HEADER];
+#define CTRL_PART(name, size)            struct name##_layout {
+#define CTRL_FIELD(bits, at, name)       uint##bits##_t name;
+#define CTRL_RANGE(bits, at, name, a, b) CTRL_FIELD(bits, at, name)
+#define CTRL_TEXT(size, at, name)        char name[size];
+#define CTRL_ZERO(size, at)              uint8_t zero_##at[size];
+#define CTRL_SKIP(size, at)              uint8_t skip_##at[size];
+#define CTRL_MEMBER(declaration)
+#define CTRL_END(name) \
+	}              \
+	__attribute__((packed));
+#include "wire/ctrl_records.def"
+
+// Everything but type and size of a record.
+#define CTRL_RECORD(name, size) CTRL_PART(name, size)
+#define CTRL_PART(name, size)                                                          \
+	_Static_assert(sizeof(struct name##_layout) == (size), #name " has a gap");    \
+	static inline void name##_encode(uint8_t *bytes, const struct ctrl_##name *in) \
+	{                                                                              \
+		typedef struct name##_layout layout;
+#define PLACED(at, name)                 _Static_assert(offsetof(layout, name) == (at), #name);
+#define CTRL_FIELD(bits, at, name)       PLACED(at, name) store_le##bits(bytes + (at), in->name);
+#define CTRL_RANGE(bits, at, name, a, b) CTRL_FIELD(bits, at, name)
+#define CTRL_TEXT(size, at, name)        PLACED(at, name) put_text(bytes + (at), in->name, size);
+#define CTRL_ZERO(size, at)              PLACED(at, zero_##at) memset(bytes + (at), 0, size);
+#define CTRL_SKIP(size, at)              PLACED(at, skip_##at)
+#define CTRL_MEMBER(declaration)
+#define CTRL_END(name) }
+#include "wire/ctrl_records.def"
+
+#define CTRL_RECORD(name, size) CTRL_PART(name, size)
+#define CTRL_PART(name, size)                                                           \
+	static inline void name##_decode(const uint8_t *bytes, struct ctrl_##name *out) \
+	{
+#define CTRL_FIELD(bits, at, name)       out->name = load_le##bits(bytes + (at));
+#define CTRL_RANGE(bits, at, name, a, b) CTRL_FIELD(bits, at, name)
+#define CTRL_TEXT(size, at, name)        get_text(bytes + (at), out->name, size);
+#define CTRL_ZERO(size, at)
+#define CTRL_SKIP(size, at)
+#define CTRL_MEMBER(declaration)
+#define CTRL_END(name) }
+#include "wire/ctrl_records.def"
+
+#define CTRL_RECORD(name, size) CTRL_PART(name, size)
+#define CTRL_PART(name, size)                                                    \
+	static inline enum wire_error name##_check(const struct ctrl_##name *in) \
+	{                                                                        \
+		(void)in;
+#define CTRL_FIELD(bits, at, name)
+#define CTRL_RANGE(bits, at, name, a, b)                                        \
+	if ((uint64_t)in->name - (uint64_t)(a) > (uint64_t)(b) - (uint64_t)(a)) \
+		return WIRE_UNSUPPORTED;
+#define CTRL_TEXT(size, at, name)
+#define CTRL_ZERO(size, at)
+#define CTRL_SKIP(size, at)
+#define CTRL_MEMBER(declaration)
+#define CTRL_END(name)  \
+	return WIRE_OK; \
+	}
+#include "wire/ctrl_records.def"
+
+// --- frames ---
 
 enum wire_error ctrl_frame_decode(const uint8_t *bytes, size_t length, struct ctrl_frame *frame)
 {
@@ -104,8 +176,9 @@ enum wire_error ctrl_frame_decode(const uint8_t *bytes, size_t length, struct ct
 	if (crc32c(0, bytes, size - CTRL_CRC_SIZE) != load_le32(bytes + size - CTRL_CRC_SIZE))
 		return WIRE_BAD_CHECKSUM;
 	header_decode(bytes, &frame->header);
-	if (!header_in_range(&frame->header))
-		return WIRE_UNSUPPORTED;
+	error = header_check(&frame->header);
+	if (error)
+		return error;
 	for (size_t at = CTRL_HEADER_SIZE; at < size - CTRL_CRC_SIZE; at += record.size) {
 		error = ctrl_record_at(bytes + at, size - CTRL_CRC_SIZE - at, &record);
 		if (error)
@@ -122,21 +195,8 @@ size_t ctrl_frame_encode(uint8_t *bytes, const struct ctrl_header *header, size_
 
 	store_le32(bytes, CTRL_MAGIC);
 	bytes[4] = CTRL_VERSION;
-	bytes[5] = header->flags;
 	store_le16(bytes + 6, (uint16_t)(end + CTRL_CRC_SIZE));
-	store_le16(bytes + 8, header->node);
-	store_le16(bytes + 10, header->destination);
-	store_le32(bytes + 12, header->epoch);
-	store_le64(bytes + 16, header->session);
-	store_le64(bytes + 24, header->peer_session);
-	store_le32(bytes + 32, header->sequence);
-	store_le32(bytes + 36, header->acknowledgement);
-	store_le64(bytes + 40, header->acknowledgement_bits);
-	store_le32(bytes + 48, header->stamp);
-	store_le32(bytes + 52, header->echo);
-	store_le32(bytes + 56, header->echo_age);
-	store_le16(bytes + 60, header->window);
-	store_le16(bytes + 62, 0);
+	header_encode(bytes, header);
 	store_le32(bytes + end, crc32c(0, bytes, end));
 	return end + CTRL_CRC_SIZE;
 }
@@ -164,3 +224,251 @@ enum wire_error ctrl_record_at(const uint8_t *bytes, size_t length, struct ctrl_
 		return WIRE_BAD_ALIGNMENT;
 	return record->size > length ? WIRE_TRUNCATED : WIRE_OK;
 }
+
+// --- records ---
+
+// Begins a record with its type and size. False if it does not fit.
+static bool begin(uint8_t *bytes, size_t capacity, enum ctrl_type type, size_t size)
+{
+	if (size > capacity || size > UINT16_MAX)
+		return false;
+	store_le16(bytes, (uint16_t)type);
+	store_le16(bytes + 2, (uint16_t)size);
+	return true;
+}
+
+static enum wire_error expect(const struct ctrl_record *record, enum ctrl_type type, size_t size)
+{
+	if (record->type != type)
+		return WIRE_BAD_MAGIC;
+	return record->size < size ? WIRE_TRUNCATED : WIRE_OK;
+}
+
+// The coders of a record of a fixed size. `relation` is the error of fields of `in` that contradict
+// each other.
+#define CODERS(TYPE, name, SIZE, relation)                                                         \
+	size_t ctrl_put_##name(uint8_t *bytes, size_t capacity, const struct ctrl_##name *in)      \
+	{                                                                                          \
+		if ((relation) || name##_check(in) || !begin(bytes, capacity, TYPE, SIZE))         \
+			return 0;                                                                  \
+		name##_encode(bytes, in);                                                          \
+		return SIZE;                                                                       \
+	}                                                                                          \
+	enum wire_error ctrl_get_##name(const struct ctrl_record *record, struct ctrl_##name *out) \
+	{                                                                                          \
+		const struct ctrl_##name *in = out;                                                \
+		enum wire_error error = expect(record, TYPE, SIZE);                                \
+                                                                                                   \
+		if (error)                                                                         \
+			return error;                                                              \
+		name##_decode(record->bytes, out);                                                 \
+		error = (relation);                                                                \
+		return error ? error : name##_check(in);                                           \
+	}
+
+static enum wire_error announce_relation(const struct ctrl_announce *a)
+{
+	if (a->first_source > a->last_source)
+		return WIRE_BAD_SOURCE;
+	return a->begin > a->end ? WIRE_BAD_EVENT : WIRE_OK;
+}
+
+static enum wire_error grant_relation(const struct ctrl_grant *g)
+{
+	return g->position < g->n_positions ? WIRE_OK : WIRE_UNSUPPORTED;
+}
+
+CODERS(CTRL_REGISTER, register, CTRL_REGISTER_SIZE, WIRE_OK)
+CODERS(CTRL_WELCOME, welcome, CTRL_WELCOME_SIZE, WIRE_OK)
+CODERS(CTRL_BUILDER, builder, CTRL_BUILDER_SIZE, WIRE_OK)
+CODERS(CTRL_ANNOUNCE, announce, CTRL_ANNOUNCE_SIZE, announce_relation(in))
+CODERS(CTRL_GRANT, grant, CTRL_GRANT_SIZE, grant_relation(in))
+CODERS(CTRL_RELEASE, release, CTRL_RELEASE_SIZE, WIRE_OK)
+CODERS(CTRL_THROTTLE, throttle, CTRL_THROTTLE_SIZE, WIRE_OK)
+CODERS(CTRL_RUN_COMMAND, run_command, CTRL_RUN_COMMAND_SIZE, WIRE_OK)
+CODERS(CTRL_RUN_STATE, run_report, CTRL_RUN_REPORT_SIZE, WIRE_OK)
+CODERS(CTRL_BYE, bye, CTRL_BYE_SIZE, WIRE_OK)
+CODERS(CTRL_PROGRESS, progress, CTRL_PROGRESS_SIZE, WIRE_OK)
+
+size_t ctrl_put_member(uint8_t *bytes, size_t capacity, enum ctrl_type type,
+		       const struct ctrl_member *in)
+{
+	if (in->first_source > in->last_source || member_check(in) ||
+	    !begin(bytes, capacity, type, CTRL_MEMBER_SIZE))
+		return 0;
+	member_encode(bytes, in);
+	return CTRL_MEMBER_SIZE;
+}
+
+enum wire_error ctrl_get_member(const struct ctrl_record *record, struct ctrl_member *out)
+{
+	const enum ctrl_type type = record->type == CTRL_INCLUDE ? CTRL_INCLUDE : CTRL_EXCLUDE;
+	enum wire_error error = expect(record, type, CTRL_MEMBER_SIZE);
+
+	if (error)
+		return error;
+	member_decode(record->bytes, out);
+	return out->first_source > out->last_source ? WIRE_BAD_SOURCE : member_check(out);
+}
+
+// --- records with a mask ---
+
+static enum wire_error request_relation(const struct ctrl_request *r)
+{
+	return grant_relation(&r->grant) ? WIRE_UNSUPPORTED : grant_check(&r->grant);
+}
+
+size_t ctrl_put_request(uint8_t *bytes, size_t capacity, const struct ctrl_request *in)
+{
+	const size_t size = CTRL_REQUEST_SIZE((size_t)in->n_words);
+
+	if (request_relation(in) || request_check(in) ||
+	    !begin(bytes, capacity, CTRL_REQUEST, size))
+		return 0;
+	grant_encode(bytes, &in->grant);
+	request_encode(bytes, in);
+	if (in->n_words > 0)
+		memcpy(bytes + CTRL_REQUEST_SIZE(0), in->mask, 8 * (size_t)in->n_words);
+	return size;
+}
+
+enum wire_error ctrl_get_request(const struct ctrl_record *record, struct ctrl_request *out)
+{
+	enum wire_error error = expect(record, CTRL_REQUEST, CTRL_REQUEST_SIZE(0));
+
+	if (error)
+		return error;
+	grant_decode(record->bytes, &out->grant);
+	request_decode(record->bytes, out);
+	out->mask = record->bytes + CTRL_REQUEST_SIZE(0);
+	if (CTRL_REQUEST_SIZE((size_t)out->n_words) > record->size || request_check(out))
+		return WIRE_BAD_LENGTH;
+	return request_relation(out);
+}
+
+static unsigned count_bits(const uint8_t *mask, unsigned n_words)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < n_words; i++)
+		n += (unsigned)__builtin_popcountll(load_le64(mask + 8 * (size_t)i));
+	return n;
+}
+
+static enum wire_error done_relation(const struct ctrl_done *d)
+{
+	if (d->n_words > CTRL_MASK_WORDS || d->n_missing > CTRL_MAX_SOURCES)
+		return WIRE_BAD_LENGTH;
+	if (d->n_words > 0 && count_bits(d->missing, d->n_words) != d->n_missing)
+		return WIRE_BAD_SOURCE;
+	return WIRE_OK;
+}
+
+size_t ctrl_put_done(uint8_t *bytes, size_t capacity, const struct ctrl_done *in)
+{
+	const size_t size = CTRL_DONE_SIZE((size_t)in->n_words);
+
+	if (done_relation(in) || done_check(in) || !begin(bytes, capacity, CTRL_DONE, size))
+		return 0;
+	done_encode(bytes, in);
+	if (in->n_words > 0)
+		memcpy(bytes + CTRL_DONE_SIZE(0), in->missing, 8 * (size_t)in->n_words);
+	return size;
+}
+
+enum wire_error ctrl_get_done(const struct ctrl_record *record, struct ctrl_done *out)
+{
+	enum wire_error error = expect(record, CTRL_DONE, CTRL_DONE_SIZE(0));
+
+	if (error)
+		return error;
+	done_decode(record->bytes, out);
+	out->missing = record->bytes + CTRL_DONE_SIZE(0);
+	if (CTRL_DONE_SIZE((size_t)out->n_words) > record->size)
+		return WIRE_BAD_LENGTH;
+	error = done_relation(out);
+	return error ? error : done_check(out);
+}
+
+// --- records with a list ---
+
+size_t ctrl_put_heartbeat(uint8_t *bytes, size_t capacity, const struct ctrl_heartbeat *in)
+{
+	const size_t size = CTRL_HEARTBEAT_SIZE(in->n_ports);
+
+	if (in->n_ports > CTRL_MAX_PORTS || heartbeat_check(in) ||
+	    !begin(bytes, capacity, CTRL_HEARTBEAT, size))
+		return 0;
+	heartbeat_encode(bytes, in);
+	for (unsigned i = 0; i < in->n_ports; i++) {
+		if (port_check(&in->ports[i]))
+			return 0;
+		port_encode(bytes + CTRL_HEARTBEAT_SIZE(i), &in->ports[i]);
+	}
+	return size;
+}
+
+enum wire_error ctrl_get_heartbeat(const struct ctrl_record *record, struct ctrl_heartbeat *out)
+{
+	enum wire_error error = expect(record, CTRL_HEARTBEAT, CTRL_HEARTBEAT_SIZE(0));
+
+	if (error)
+		return error;
+	heartbeat_decode(record->bytes, out);
+	if (out->n_ports > CTRL_MAX_PORTS || CTRL_HEARTBEAT_SIZE(out->n_ports) > record->size)
+		return WIRE_BAD_LENGTH;
+	memset(out->ports, 0, sizeof(out->ports));
+	for (unsigned i = 0; i < out->n_ports; i++) {
+		port_decode(record->bytes + CTRL_HEARTBEAT_SIZE(i), &out->ports[i]);
+		if (port_check(&out->ports[i]))
+			return WIRE_UNSUPPORTED;
+	}
+	return heartbeat_check(out);
+}
+
+// The coders of a record with `least` or more entries behind it.
+#define LIST_CODERS(TYPE, name, SIZE, entry, least)                                                \
+	struct ctrl_##entry ctrl_##entry##_at(const struct ctrl_##name *list, unsigned index)      \
+	{                                                                                          \
+		struct ctrl_##entry out;                                                           \
+                                                                                                   \
+		entry##_decode(list->entries + (SIZE((size_t)index) - SIZE(0)), &out);             \
+		return out;                                                                        \
+	}                                                                                          \
+	size_t ctrl_put_##name(uint8_t *bytes, size_t capacity, const struct ctrl_##name *in,      \
+			       const struct ctrl_##entry *entries)                                 \
+	{                                                                                          \
+		const size_t size = SIZE((size_t)in->n);                                           \
+                                                                                                   \
+		if (in->n < (least) || name##_check(in) || !begin(bytes, capacity, TYPE, size))    \
+			return 0;                                                                  \
+		name##_encode(bytes, in);                                                          \
+		for (size_t i = 0; i < in->n; i++) {                                               \
+			if (entry##_check(&entries[i]))                                            \
+				return 0;                                                          \
+			entry##_encode(bytes + SIZE(i), &entries[i]);                              \
+		}                                                                                  \
+		return size;                                                                       \
+	}                                                                                          \
+	enum wire_error ctrl_get_##name(const struct ctrl_record *record, struct ctrl_##name *out) \
+	{                                                                                          \
+		enum wire_error error = expect(record, TYPE, SIZE(0));                             \
+                                                                                                   \
+		if (error)                                                                         \
+			return error;                                                              \
+		name##_decode(record->bytes, out);                                                 \
+		out->entries = record->bytes + SIZE(0);                                            \
+		if (out->n < (least) || SIZE((size_t)out->n) > record->size)                       \
+			return WIRE_BAD_LENGTH;                                                    \
+		for (unsigned i = 0; i < out->n; i++) {                                            \
+			const struct ctrl_##entry at = ctrl_##entry##_at(out, i);                  \
+                                                                                                   \
+			if (entry##_check(&at))                                                    \
+				return WIRE_UNSUPPORTED;                                           \
+		}                                                                                  \
+		return name##_check(out);                                                          \
+	}
+
+LIST_CODERS(CTRL_CREDIT_LIST, credit_list, CTRL_CREDIT_LIST_SIZE, credit, 1)
+LIST_CODERS(CTRL_ADOPT, adopt, CTRL_ADOPT_SIZE, held, 0)
+LIST_CODERS(CTRL_OFFER, offer, CTRL_OFFER_SIZE, block, 1)

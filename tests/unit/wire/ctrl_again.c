@@ -9,13 +9,24 @@
 #define MOST_BLOCKS  4093u
 
 // A case of a record that has no list.
-#define AGAIN(type, name, put)                                                    \
-	case type: {                                                              \
-		struct ctrl_##name out;                                           \
-		error = ctrl_get_##name(record, &out);                            \
-		*size = error ? 0 : ctrl_put_##put(bytes, CTRL_AGAIN_SIZE, &out); \
-		return error;                                                     \
+#define AGAIN(type, name)                                                          \
+	case type: {                                                               \
+		struct ctrl_##name out;                                            \
+		error = ctrl_get_##name(record, &out);                             \
+		*size = error ? 0 : ctrl_put_##name(bytes, CTRL_AGAIN_SIZE, &out); \
+		return error;                                                      \
 	}
+
+static enum wire_error member_again(const struct ctrl_record *record, uint8_t *bytes, size_t *size)
+{
+	struct ctrl_member member;
+	enum wire_error error = ctrl_get_member(record, &member);
+
+	if (error)
+		return error;
+	*size = ctrl_put_member(bytes, CTRL_AGAIN_SIZE, (enum ctrl_type)record->type, &member);
+	return WIRE_OK;
+}
 
 static enum wire_error credits_again(const struct ctrl_record *record, uint8_t *bytes, size_t *size)
 {
@@ -27,7 +38,7 @@ static enum wire_error credits_again(const struct ctrl_record *record, uint8_t *
 		return error;
 	for (unsigned i = 0; i < list.n; i++)
 		credits[i] = ctrl_credit_at(&list, i);
-	*size = ctrl_put_credit_list(bytes, CTRL_AGAIN_SIZE, list.builder, credits, list.n);
+	*size = ctrl_put_credit_list(bytes, CTRL_AGAIN_SIZE, &list, credits);
 	return WIRE_OK;
 }
 
@@ -66,23 +77,23 @@ enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_
 
 	*size = 0;
 	switch (record->type) {
-		AGAIN(CTRL_REGISTER, register, register)
-		AGAIN(CTRL_WELCOME, welcome, welcome)
-		AGAIN(CTRL_BUILDER, builder, builder)
-		AGAIN(CTRL_CREDIT_RANGE, credit_range, credit_range)
-		AGAIN(CTRL_ANNOUNCE, announce, announce)
-		AGAIN(CTRL_GRANT, grant, grant)
-		AGAIN(CTRL_REQUEST, request, request)
-		AGAIN(CTRL_DONE, done, done)
-		AGAIN(CTRL_RELEASE, release, release)
-		AGAIN(CTRL_HEARTBEAT, heartbeat, heartbeat)
-		AGAIN(CTRL_EXCLUDE, member, exclude)
-		AGAIN(CTRL_INCLUDE, member, include)
-		AGAIN(CTRL_THROTTLE, throttle, throttle)
-		AGAIN(CTRL_RUN_COMMAND, run_command, run_command)
-		AGAIN(CTRL_RUN_STATE, run_report, run_report)
-		AGAIN(CTRL_BYE, bye, bye)
-		AGAIN(CTRL_PROGRESS, progress, progress)
+		AGAIN(CTRL_REGISTER, register)
+		AGAIN(CTRL_WELCOME, welcome)
+		AGAIN(CTRL_BUILDER, builder)
+		AGAIN(CTRL_ANNOUNCE, announce)
+		AGAIN(CTRL_GRANT, grant)
+		AGAIN(CTRL_REQUEST, request)
+		AGAIN(CTRL_DONE, done)
+		AGAIN(CTRL_RELEASE, release)
+		AGAIN(CTRL_HEARTBEAT, heartbeat)
+		AGAIN(CTRL_THROTTLE, throttle)
+		AGAIN(CTRL_RUN_COMMAND, run_command)
+		AGAIN(CTRL_RUN_STATE, run_report)
+		AGAIN(CTRL_BYE, bye)
+		AGAIN(CTRL_PROGRESS, progress)
+	case CTRL_EXCLUDE:
+	case CTRL_INCLUDE:
+		return member_again(record, bytes, size);
 	case CTRL_CREDIT_LIST:
 		return credits_again(record, bytes, size);
 	case CTRL_ADOPT:

@@ -9,7 +9,7 @@
 
 #include "wire/ctrl.h"
 
-#define CTRL_N_SAMPLES (CTRL_N_TYPES - 1u)
+#define CTRL_N_SAMPLES (CTRL_N_TYPES - 2u) // there is no type 0 and no type 4
 
 struct ctrl_sample {
 	enum ctrl_type type;

@@ -123,6 +123,7 @@ static void crc32c__both_ways_and_in_pieces(void **state)
 static void frame_encode__the_worked_frame(void **state)
 {
 	static const struct ctrl_credit credits[] = { { 5, 9 }, { 6, 3 } };
+	const struct ctrl_credit_list list = { .builder = 1, .n = 2 };
 	const struct ctrl_done done = {
 		.builder = 1,
 		.outcome = CTRL_COMPLETE,
@@ -136,7 +137,7 @@ static void frame_encode__the_worked_frame(void **state)
 	uint8_t *records = bytes.data + CTRL_HEADER_SIZE;
 
 	(void)state;
-	assert_int_equal(ctrl_put_credit_list(records, 24, 1, credits, 2), 24);
+	assert_int_equal(ctrl_put_credit_list(records, 24, &list, credits), 24);
 	assert_int_equal(ctrl_put_done(records + 24, 48, &done), 48);
 	assert_int_equal(ctrl_frame_encode(bytes.data, &worked, 72), WORKED_SIZE);
 	expect_hex(bytes.data, bytes.size, WORKED_FRAME);

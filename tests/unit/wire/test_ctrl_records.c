@@ -84,6 +84,7 @@ static void records__no_encoder_writes_beyond_its_room(void **state)
 	struct bytes bytes = bytes_of_zeros(8);
 	const struct ctrl_register registration = { 0 };
 	const struct ctrl_bye bye = { .reason = CTRL_BYE_END };
+	const struct ctrl_credit_list list = { .n = 1 };
 	const struct ctrl_credit credit = { 0 };
 	const struct ctrl_grant grant = { .n_positions = 1 };
 	const struct ctrl_adopt adopt = { 0 };
@@ -91,7 +92,7 @@ static void records__no_encoder_writes_beyond_its_room(void **state)
 	(void)state;
 	assert_int_equal(ctrl_put_register(bytes.data, 8, &registration), 0);
 	assert_int_equal(ctrl_put_bye(bytes.data, 8, &bye), 0);
-	assert_int_equal(ctrl_put_credit_list(bytes.data, 8, 0, &credit, 1), 0);
+	assert_int_equal(ctrl_put_credit_list(bytes.data, 8, &list, &credit), 0);
 	assert_int_equal(ctrl_put_grant(bytes.data, 8, &grant), 0);
 	assert_int_equal(ctrl_put_adopt(bytes.data, 8, &adopt, NULL), 0);
 	bytes_free(&bytes);
@@ -167,10 +168,6 @@ static void get__what_is_out_of_range_is_refused(void **state)
 		{ CTRL_BUILDER, 4, 2, 63, 64, WIRE_UNSUPPORTED },
 		{ CTRL_BUILDER, 8, 4, 1, 0, WIRE_UNSUPPORTED },
 		{ CTRL_BUILDER, 8, 4, 65536, 65537, WIRE_UNSUPPORTED },
-		{ CTRL_CREDIT_RANGE, 4, 2, 63, 64, WIRE_UNSUPPORTED },
-		{ CTRL_CREDIT_RANGE, 8, 4, 65000, 65001, WIRE_UNSUPPORTED }, // + 536
-		{ CTRL_CREDIT_RANGE, 12, 4, 1, 0, WIRE_UNSUPPORTED },
-		{ CTRL_CREDIT_RANGE, 12, 4, 536, UINT32_MAX, WIRE_UNSUPPORTED },
 		{ CTRL_CREDIT_LIST, 4, 2, 0, 64, WIRE_UNSUPPORTED },
 		{ CTRL_CREDIT_LIST, 6, 2, 1, 0, WIRE_BAD_LENGTH },
 		{ CTRL_CREDIT_LIST, 6, 2, 2, 3, WIRE_BAD_LENGTH },
@@ -239,6 +236,14 @@ static void get__what_is_out_of_range_is_refused(void **state)
 	}
 }
 
+static size_t put_credits(uint16_t builder, uint16_t n, const struct ctrl_credit *credits)
+{
+	static uint8_t bytes[CTRL_AGAIN_SIZE];
+	const struct ctrl_credit_list list = { .builder = builder, .n = n };
+
+	return ctrl_put_credit_list(bytes, sizeof(bytes), &list, credits);
+}
+
 static void put__what_is_out_of_range_is_refused(void **state)
 {
 	static uint8_t bytes[CTRL_AGAIN_SIZE];
@@ -253,8 +258,6 @@ static void put__what_is_out_of_range_is_refused(void **state)
 	REFUSED(register, .n_sources = 4097);
 	REFUSED(welcome, .verdict = CTRL_N_VERDICTS);
 	REFUSED(builder, .slots = 0);
-	REFUSED(credit_range, .n_slots = 0);
-	REFUSED(credit_range, .n_slots = CTRL_MAX_SLOTS + 1);
 	REFUSED(announce, .begin = 2, .end = 1);
 	REFUSED(grant, .n_positions = 0);
 	REFUSED(request, .grant.n_positions = 1, .n_words = CTRL_MASK_WORDS + 1, .mask = mask);
@@ -266,20 +269,17 @@ static void put__what_is_out_of_range_is_refused(void **state)
 	REFUSED(bye, .reason = 0);
 	REFUSED(progress, .step = 0);
 #undef REFUSED
-	assert_int_equal(
-	    ctrl_put_credit_range(bytes, sizeof(bytes),
-				  &(const struct ctrl_credit_range){ .n_slots = CTRL_MAX_SLOTS }),
-	    CTRL_CREDIT_RANGE_SIZE);
 	assert_int_equal(ctrl_put_adopt(bytes, sizeof(bytes),
 					&(const struct ctrl_adopt){ .builder = CTRL_MAX_BUILDERS },
 					NULL),
 			 0);
-	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 0, credits, 1), 0);
-	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 0, credits, 0), 0);
-	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 64, &credits[1], 1), 0);
-	assert_int_equal(ctrl_put_credit_list(bytes, sizeof(bytes), 63, &credits[1], 1), 16);
-	assert_int_equal(ctrl_put_exclude(bytes, sizeof(bytes), &(const struct ctrl_member){ 0 }),
-			 0);
+	assert_int_equal(put_credits(0, 1, credits), 0);
+	assert_int_equal(put_credits(0, 0, credits), 0);
+	assert_int_equal(put_credits(64, 1, &credits[1]), 0);
+	assert_int_equal(put_credits(63, 1, &credits[1]), 16);
+	assert_int_equal(
+	    ctrl_put_member(bytes, sizeof(bytes), CTRL_EXCLUDE, &(const struct ctrl_member){ 0 }),
+	    0);
 	assert_int_equal(
 	    ctrl_put_adopt(bytes, sizeof(bytes), &(const struct ctrl_adopt){ .n = 1 }, held), 0);
 }
