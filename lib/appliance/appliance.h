@@ -22,6 +22,7 @@
 #include "pipeline/role.h"
 #include "port/eal.h"
 #include "port/port.h"
+#include "rdma/roce_handler.h"
 #include "source/source_set.h"
 
 #define APPLIANCE_ERROR_SIZE 2048
@@ -54,6 +55,7 @@ struct appliance {
 	// Where segments come by RoCE
 	struct rte_mempool *roce_pools[EVB_MAX_PORTS];
 	struct roce_port *roce_ports[EVB_MAX_PORTS];
+	struct roce_handler roce_handlers[EVB_MAX_PORTS]; // of the rx roles
 	struct roce_slots *roce_slots;
 	struct link *roce_responses[EVB_MAX_PORTS];    // to what sends on the port
 	struct placement placements[EVB_MAX_BUILDERS]; // of a node of a cluster

@@ -147,6 +147,23 @@ int roce_parts_make(struct appliance *appliance, char *error)
 	return make_response_links(appliance, error);
 }
 
+unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx_handler *handler)
+{
+	const struct config *config = appliance->config;
+	const struct roce_handler_parameters parameters = {
+		.port = appliance->roce_ports[port],
+		.responses = appliance->roce_responses[port],
+		.udp_port = config->roce.udp_port,
+		.takes_feroce = config->roce.connection == CONFIG_CONNECTION_FEROCE,
+		.in_cluster = config->cluster.n_nodes > 0,
+	};
+
+	if (parameters.port == NULL && parameters.responses == NULL)
+		return 0;
+	*handler = roce_handler_make(&appliance->roce_handlers[port], &parameters);
+	return 1;
+}
+
 struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
 			      const struct source_parameters *source, char *error)
 {

@@ -19,6 +19,7 @@
 #include "appliance/notices.h"
 #include "appliance/roce_parts.h"
 #include "builder/builder_role.h"
+#include "node/control_handler.h"
 #include "port/arp.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
@@ -230,33 +231,78 @@ static int make_links(struct appliance *appliance, char *error)
 	return 0;
 }
 
+// Where an rx role of a port finds segments. RoCE's come from its handler.
+static void set_transport(struct rx_parameters *parameters, const struct config *config,
+			  bool in_cluster)
+{
+	const struct config_transport *transport = &config->transport;
+
+	if (transport->kind == CONFIG_TRANSPORT_ETH)
+		parameters->ether_type = transport->ether_type;
+	if (transport->kind != CONFIG_TRANSPORT_UDP)
+		return;
+	parameters->builder_by_udp_port = in_cluster;
+	parameters->udp_port = transport->udp_port;
+	parameters->udp_ports = in_cluster ? (uint16_t)config->n_builders : transport->udp_ports;
+}
+
+static struct rx_addresses addresses_of(const struct port *port)
+{
+	struct rx_addresses addresses = {
+		.has_ip4 = port->config->has_address,
+		.has_ip6 = port->config->has_address6,
+		.ip4 = port->config->address,
+	};
+
+	memcpy(addresses.mac.bytes, port->mac, sizeof(addresses.mac.bytes));
+	memcpy(addresses.ip6, port->config->address6, sizeof(addresses.ip6));
+	return addresses;
+}
+
+static unsigned make_handlers(struct appliance *appliance, unsigned port, struct link *control,
+			      struct rx_handler *handlers)
+{
+	unsigned n = roce_make_handler(appliance, port, handlers);
+
+	if (control != NULL) {
+		handlers[n++] =
+		    control_frame_handler(control, appliance->config->event_manager.control_port);
+		handlers[n++] = control_arp_handler(control);
+	}
+	return n;
+}
+
 static struct role *make_rx(struct appliance *appliance, const struct plan_role *plan,
 			    struct link **links, struct link *control)
 {
+	const struct config *config = appliance->config;
 	struct port *port = &appliance->ports[plan->port];
+	struct rx_handler handlers[RX_MAX_HANDLERS];
 	struct rx_parameters parameters = {
 		.name = plan->name,
-		.config = appliance->config,
-		.port = port->config,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->queue,
 		.reply_queue = plan->tx_queue,
-		.checksums_in_hardware = port->checksums_in_hardware,
-		.partial_checksums = port->profile->partial_checksums,
-		.mac = port->mac,
+		.verify_checksums = port->config->verify_checksums,
+		.checksums = { .in_hardware = port->checksums_in_hardware,
+			       .may_be_partial = port->profile->partial_checksums },
+		.addresses = addresses_of(port),
+		.packing = config->sources.packing,
 		.sources = &appliance->sources,
 		.links = links,
-		.n_builders = appliance->config->n_builders,
-		.control = control,
+		.n_builders = config->n_builders,
+		.handlers = handlers,
+		.n_handlers = make_handlers(appliance, plan->port, control, handlers),
 		.flow_control = appliance_flow_control(appliance, plan->port),
-		.roce = appliance->roce_ports[plan->port],
-		.roce_responses = appliance->roce_responses[plan->port],
+		.data_priority = port->config->flow_control.priority,
 		.rings = (const struct evring *const *)appliance->rings,
+		.events_are_granted = cluster_grants(config),
 		.quiet_cycles = ns_to_cycles(QUIET_NS),
-		.drain_cycles = ns_to_cycles(appliance->config->events.drain_timeout_ns),
+		.drain_cycles = ns_to_cycles(config->events.drain_timeout_ns),
 		.numa_node = port->numa_node,
 	};
 
+	set_transport(&parameters, config, control != NULL);
 	return rx_role_create(&parameters);
 }
 

@@ -96,14 +96,6 @@ struct roce_port_qp {
 struct roce_port *roce_port_create(const struct roce_port_parameters *parameters, char *error);
 void roce_port_destroy(struct roce_port *port);
 
-// Whether datagrams to this UDP port are for roce_port_receive().
-static inline bool roce_port_is_for(const struct config *config, uint16_t udp_port)
-{
-	return udp_port == config->roce.udp_port ||
-	       (config->roce.connection == CONFIG_CONNECTION_FEROCE &&
-		udp_port == FEROCE_CM_UDP_PORT);
-}
-
 // Takes a datagram, of which header_bytes are contiguous at `bytes`, the whole is in the mbuf; now:
 // ns. header_bytes: all, or at least those of all headers, of the MFP too (ROCE_PORT_HEADERS). The
 // source of *segment and its event are filled, arrival and event_index are not.

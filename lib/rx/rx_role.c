@@ -6,44 +6,35 @@
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
-#include <rte_ip.h>
 #include <rte_malloc.h>
 
 #include "evring/evring.h"
 #include "packet/event_index.h"
 #include "packet/segment_mbuf.h"
-#include "wire/ejfat.h"
-#include "wire/net.h"
+#include "rx/segment_decode.h"
 
-// As many bytes as the headers of a segment can have: Ethernet with two VLAN tags, IPv4 with
-// options or IPv6, UDP; then LB and RE, or RoCE's.
-#define HEADER_BYTES ROCE_PORT_HEADERS
+#define OWN_HANDLERS 5
 
-#define LEAVE_NS 500000000u // that RoCE's peers get to answer our leave
+#define LEAVE_US 500000u // longest time for peers to respond when handlers leave
 
-#define OBSERVE_POLLS 16u // of which one looks how full links and slots are
-
-// Frames up to this size may end in padding: the shortest that Ethernet allows, with VLAN tags.
-#define PADDED_BYTES (NET_MIN_FRAME + 2 * NET_VLAN_SIZE)
+#define OBSERVE_POLLS 16u // fullness of links and slots is observed once in as many polls
 
 struct rx {
 	struct role role;
 	struct rx_parameters parameters;
 	struct divisor packing;
 	struct divisor builders;
-	uint16_t ether_type; // of segments, 0: they come in UDP
-	uint16_t udp_port, udp_ports;
-	uint16_t control_port; // 0: none
-	bool by_port;          // the UDP port names the builder
-	bool in_system;        // of nodes
-	bool granted;          // by an event manager is what comes
 	uint32_t polls;
-	double ns_per_tick;
 	uint64_t last_packet; // TSC
 	uint64_t drain_start; // TSC, 0: not draining
-	uint64_t leave_start; // TSC, 0: RoCE's peers have not been told
+	uint64_t leave_start; // TSC, 0: handlers have not been told to leave
+	uint64_t leave_cycles;
 
-	// Segments of this burst, by builder; links are rung once a burst.
+	struct rx_handler handlers[RX_MAX_HANDLERS + OWN_HANDLERS];
+	unsigned n_handlers;
+	bool handlers_send; // one of them has poll()
+
+	// Segments of this burst, by builder; each link is filled once per burst.
 	struct rte_mbuf *staged[EVB_MAX_BUILDERS][ROLE_BURST];
 	uint16_t n_staged[EVB_MAX_BUILDERS];
 	uint16_t touched[ROLE_BURST]; // builders that have staged segments
@@ -52,11 +43,6 @@ struct rx {
 	struct rx_counters counters __rte_cache_aligned;
 	struct rx_source_counters *source_counters;
 };
-
-static uint64_t to_ns(const struct rx *rx, uint64_t tsc)
-{
-	return (uint64_t)((double)tsc * rx->ns_per_tick);
-}
 
 static struct rx *rx_of(const struct role *role)
 {
@@ -76,167 +62,6 @@ static void drop_segment(struct rx *rx, struct rte_mbuf *mbuf, enum segment_caus
 	rte_pktmbuf_free(mbuf);
 }
 
-// Sends an answer that was made in place, or drops it: the asker asks again.
-static void reply(struct rx *rx, struct rte_mbuf *mbuf)
-{
-	const struct rx_parameters *p = &rx->parameters;
-
-	if (p->reply_queue < 0 ||
-	    rte_eth_tx_burst(p->port_id, (uint16_t)p->reply_queue, &mbuf, 1) == 0)
-		rte_pktmbuf_free(mbuf);
-}
-
-// Hands a packet to the control role, or drops it: what matters is sent again.
-static void give_to_control(struct rx *rx, struct rte_mbuf *mbuf)
-{
-	if (link_enqueue(rx->parameters.control, &mbuf, 1) == 1)
-		return;
-	counter_add(&rx->counters.control_dropped, 1);
-	rte_pktmbuf_free(mbuf);
-}
-
-// Hands an answer to an ARP request of this node on. False if it is none.
-static bool give_arp_reply(struct rx *rx, struct rte_mbuf *mbuf, const struct net_frame *frame)
-{
-	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	struct net_arp arp;
-
-	if (rx->parameters.control == NULL || mbuf->nb_segs != 1 ||
-	    mbuf->data_len < frame->l3_offset ||
-	    net_arp_decode(bytes + frame->l3_offset, mbuf->data_len - frame->l3_offset, &arp) !=
-		WIRE_OK ||
-	    arp.operation != 2)
-		return false;
-	give_to_control(rx, mbuf);
-	return true;
-}
-
-static bool take_pause(struct rx *rx, struct rte_mbuf *mbuf)
-{
-	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-
-	if (rx->parameters.flow_control == NULL || !flow_control_is_for(bytes, mbuf->data_len))
-		return false;
-	counter_add(&rx->counters.pause, 1);
-	flow_control_received(rx->parameters.flow_control, bytes, mbuf->data_len, rx->last_packet);
-	rte_pktmbuf_free(mbuf);
-	return true;
-}
-
-// What IPv6 neighbours ask. False, and the packet untouched, if it is not for the port's address.
-static bool answer_icmp6(struct rx *rx, uint8_t *bytes, uint32_t size,
-			 const struct net_frame *frame)
-{
-	const struct net_mac *mac = (const struct net_mac *)rx->parameters.mac;
-	const uint8_t *address = rx->parameters.port->address6;
-
-	if (net_neighbour_answer(bytes, frame, size, mac, address)) {
-		counter_add(&rx->counters.arp, 1);
-		return true;
-	}
-	if (net_icmp6_echo_answer(bytes, frame, size, mac, address)) {
-		counter_add(&rx->counters.icmp_echo, 1);
-		return true;
-	}
-	return false;
-}
-
-// Everything that is no segment.
-static void serve_other(struct rx *rx, struct rte_mbuf *mbuf, const struct net_frame *frame)
-{
-	const struct config_port *port = rx->parameters.port;
-	const struct net_mac *mac = (const struct net_mac *)rx->parameters.mac;
-	uint8_t *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
-	bool answerable = port->has_address && mbuf->nb_segs == 1;
-
-	if (frame->kind == NET_ARP_IP4) {
-		counter_add(&rx->counters.arp, 1);
-		if (give_arp_reply(rx, mbuf, frame))
-			return;
-		if (answerable && net_arp_answer(bytes, frame, mbuf->data_len, mac, port->address))
-			reply(rx, mbuf);
-		else
-			rte_pktmbuf_free(mbuf);
-		return;
-	}
-	if (frame->kind == NET_ICMP4 && answerable &&
-	    net_icmp_echo_answer(bytes, frame, mbuf->data_len, mac, port->address)) {
-		counter_add(&rx->counters.icmp_echo, 1);
-		reply(rx, mbuf);
-		return;
-	}
-	if (frame->kind == NET_ICMP6 && port->has_address6 && mbuf->nb_segs == 1 &&
-	    answer_icmp6(rx, bytes, mbuf->data_len, frame)) {
-		reply(rx, mbuf);
-		return;
-	}
-	if (take_pause(rx, mbuf))
-		return;
-	counter_add(&rx->counters.other, 1);
-	rte_pktmbuf_free(mbuf);
-}
-
-// The Internet checksum's sum over bytes of a packet, in the order of the wire. (DPDK's
-// rte_raw_cksum_mbuf() loses carries behind a buffer of odd length.)
-static uint16_t sum_bytes(const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length)
-{
-	bool odd = false;
-	uint32_t sum = 0;
-
-	for (; length > 0; mbuf = mbuf->next) {
-		uint32_t n;
-		uint16_t part;
-
-		if (offset >= mbuf->data_len) {
-			offset -= mbuf->data_len;
-			continue;
-		}
-		n = RTE_MIN(length, (uint32_t)mbuf->data_len - offset);
-		part = rte_raw_cksum(rte_pktmbuf_mtod_offset(mbuf, const void *, offset), n);
-		sum += odd ? rte_bswap16(part) : part;
-		sum = (sum & 0xFFFF) + (sum >> 16);
-		odd ^= n % 2 != 0;
-		length -= n;
-		offset = 0;
-	}
-	return rte_be_to_cpu_16((uint16_t)sum);
-}
-
-// In software, for ports whose hardware does not check.
-static bool udp_checksum_ok(const struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			    const struct net_frame *frame)
-{
-	uint16_t stated = load_be16(bytes + frame->l4_offset + 6);
-	uint32_t pseudo = net_udp_pseudo_sum(bytes, frame);
-	uint16_t unfinished = (uint16_t)~net_checksum_fold(pseudo);
-
-	if (stated == 0 && frame->kind == NET_UDP4)
-		return true;
-	// A sender on the same host hands over the pseudo header's sum for hardware to finish.
-	if (rx->parameters.partial_checksums && stated == unfinished)
-		return true;
-	pseudo += sum_bytes(mbuf, frame->l4_offset, NET_UDP_SIZE + frame->payload_size);
-	return net_checksum_fold(pseudo) == 0;
-}
-
-// PACKET_N_CAUSES if the checksums are right. What the hardware says nothing of is checked here.
-static enum packet_cause check_sums(const struct rx *rx, struct rte_mbuf *mbuf,
-				    const uint8_t *bytes, const struct net_frame *frame)
-{
-	uint64_t told = rx->parameters.checksums_in_hardware ? mbuf->ol_flags : 0;
-	uint64_t ip = told & RTE_MBUF_F_RX_IP_CKSUM_MASK;
-	uint64_t udp = told & RTE_MBUF_F_RX_L4_CKSUM_MASK;
-
-	if (ip == RTE_MBUF_F_RX_IP_CKSUM_BAD ||
-	    (ip == RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN && frame->kind == NET_UDP4 &&
-	     !net_ipv4_checksum_ok(bytes + frame->l3_offset)))
-		return PACKET_IP_CHECKSUM;
-	if (udp == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
-	    (udp == RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN && !udp_checksum_ok(rx, mbuf, bytes, frame)))
-		return PACKET_UDP_CHECKSUM;
-	return PACKET_N_CAUSES;
-}
-
 static void stage(struct rx *rx, struct rte_mbuf *mbuf, unsigned builder)
 {
 	if (rx->n_staged[builder] == 0)
@@ -244,36 +69,19 @@ static void stage(struct rx *rx, struct rte_mbuf *mbuf, unsigned builder)
 	rx->staged[builder][rx->n_staged[builder]++] = mbuf;
 }
 
-// Bytes of EJFAT headers and payload. Ethernet pads short frames, and where no IP header states a
-// length, only that of the block tells padding from payload.
-static uint32_t size_without_padding(const uint8_t *headers, uint32_t at_hand,
-				     const struct net_frame *frame)
+static void count_segment(struct rx *rx, const struct segment *segment)
 {
-	uint32_t start = ejfat_has_lb(headers, at_hand) ? EJFAT_LB_SIZE : 0;
-	struct ejfat_re re;
-
-	if (likely(frame->kind != NET_ETHER_PAYLOAD ||
-		   frame->payload_offset + frame->payload_size > PADDED_BYTES))
-		return frame->payload_size;
-	if (at_hand < start || ejfat_re_decode(headers + start, at_hand - start, &re) != WIRE_OK ||
-	    re.offset >= re.length)
-		return frame->payload_size;
-	return (uint32_t)RTE_MIN((uint64_t)frame->payload_size,
-				 (uint64_t)start + EJFAT_RE_SIZE + re.length - re.offset);
+	counter_add(&rx->counters.segments, 1);
+	counter_add(&rx->source_counters[segment->source].segments, 1);
 }
 
-// The EJFAT headers begin at the frame's payload. False as serve_bytes().
+// False if header_bytes were too few; nothing has been done then.
 static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
 			  uint32_t header_bytes, const struct net_frame *frame, bool all_at_hand)
 {
 	struct segment *segment = mbuf_segment(mbuf);
-	struct ejfat_segment decoded;
-	uint32_t start = frame->payload_offset;
-	uint32_t at_hand = RTE_MIN(header_bytes - start, frame->payload_size);
-	uint32_t size = size_without_padding(bytes + start, at_hand, frame);
 	enum wire_error error =
-	    ejfat_segment_decode(bytes + start, RTE_MIN(at_hand, size), size, &decoded);
-	uint16_t source;
+	    rx_segment_decode(bytes, header_bytes, frame, rx->parameters.sources, segment);
 
 	if (unlikely(error != WIRE_OK)) {
 		if (error == WIRE_TRUNCATED && !all_at_hand)
@@ -281,134 +89,132 @@ static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 		drop_segment(rx, mbuf, SEGMENT_MALFORMED);
 		return true;
 	}
-	source = rx->parameters.sources->index[decoded.re.data_id];
-	if (unlikely(source >= SOURCE_UNEXPECTED)) {
+	if (unlikely(segment->source >= SOURCE_UNEXPECTED)) {
 		drop_segment(rx, mbuf,
-			     source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
-						      : SEGMENT_UNEXPECTED_SOURCE);
+			     segment->source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
+							       : SEGMENT_UNEXPECTED_SOURCE);
 		return true;
 	}
-	segment->event_id = decoded.re.event_number;
 	segment->event_index = divide(segment->event_id, &rx->packing);
 	segment->arrival = rx->last_packet;
-	segment->offset = decoded.re.offset;
-	segment->size = decoded.payload_size;
-	segment->length = decoded.re.length;
-	segment->payload = (uint16_t)(start + decoded.payload_offset);
-	segment->source = source;
-	counter_add(&rx->counters.segments, 1);
-	counter_add(&rx->source_counters[source].segments, 1);
+	count_segment(rx, segment);
 	stage(rx, mbuf,
-	      rx->by_port ? (unsigned)(frame->destination_port - rx->udp_port)
-			  : (unsigned)remainder_of(segment->event_index, &rx->builders));
+	      rx->parameters.builder_by_udp_port
+		  ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
+		  : (unsigned)remainder_of(segment->event_index, &rx->builders));
 	return true;
 }
 
-static bool is_listened_to(const struct rx *rx, const struct net_frame *frame)
+static bool is_udp(const struct net_frame *frame)
 {
-	return (uint16_t)(frame->destination_port - rx->udp_port) < rx->udp_ports;
+	return frame->kind == NET_UDP4 || frame->kind == NET_UDP6;
 }
 
-static bool is_control(const struct rx *rx, const struct net_frame *frame, enum packet_cause cause)
+static bool carries_segment(const struct rx *rx, const struct net_frame *frame)
 {
-	return cause == PACKET_UNKNOWN_PORT && rx->control_port != 0 && frame->kind == NET_UDP4 &&
-	       frame->destination_port == rx->control_port;
+	if (likely(is_udp(frame)))
+		return (uint16_t)(frame->destination_port - rx->parameters.udp_port) <
+		       rx->parameters.udp_ports;
+	return frame->kind == NET_ETHER_PAYLOAD;
 }
 
-// A datagram's own checks: checksums and port. PACKET_N_CAUSES if it carries a segment.
-static enum packet_cause check_datagram(const struct rx *rx, struct rte_mbuf *mbuf,
-					const uint8_t *bytes, const struct net_frame *frame)
+static bool accepts(const struct rx_handler *handler, const struct net_frame *frame)
 {
-	enum packet_cause cause = PACKET_N_CAUSES;
-
-	if (rx->parameters.port->verify_checksums)
-		cause = check_sums(rx, mbuf, bytes, frame);
-	if (likely(cause == PACKET_N_CAUSES) &&
-	    unlikely(rx->ether_type != 0 || !is_listened_to(rx, frame)))
-		cause = PACKET_UNKNOWN_PORT;
-	return cause;
+	return (handler->kinds & RX_ACCEPTS(frame->kind)) != 0 &&
+	       (!is_udp(frame) || frame->destination_port == handler->udp_ports[0] ||
+		frame->destination_port == handler->udp_ports[1]);
 }
 
-static bool is_roce(const struct rx *rx, const struct net_frame *frame)
+static void reply(struct rx *rx, struct rte_mbuf *mbuf)
 {
-	return (frame->kind == NET_UDP4 || frame->kind == NET_UDP6) &&
-	       roce_port_is_for(rx->parameters.config, frame->destination_port);
+	const struct rx_parameters *p = &rx->parameters;
+
+	// A reply that the port does not accept is lost: the peer repeats its request.
+	if (p->reply_queue < 0 ||
+	    rte_eth_tx_burst(p->port_id, (uint16_t)p->reply_queue, &mbuf, 1) == 0)
+		rte_pktmbuf_free(mbuf);
 }
 
-// Answers to what this process sends by RoCE go to its source; connection messages may be for
-// either side. True if the packet was given away.
-static bool give_response(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			  uint32_t header_bytes, const struct net_frame *frame)
-{
-	const uint8_t *bth = bytes + frame->payload_offset;
-	bool all = rx->parameters.roce == NULL, both = false;
-
-	if (!all && header_bytes >= frame->payload_offset + ROCE_BTH_SIZE) {
-		uint32_t flags = roce_opcodes[bth[0]].flags;
-
-		uint32_t qpn = load_be32(bth + 4) & ROCE_24_BITS;
-
-		// In a system the number tells, else the kind.
-		all = rx->in_system ? (qpn & QP_NUMBER_SIDE) != 0
-				    : (flags & (ROCE_RESPONSE | ROCE_IS_CNP)) != 0;
-		both = !all && qpn == 1;
-	}
-	if (both) {
-		struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, mbuf->pool, 0, UINT32_MAX);
-
-		if (copy != NULL && link_enqueue(rx->parameters.roce_responses, &copy, 1) == 0)
-			rte_pktmbuf_free(copy); // it is sent again
-	}
-	if (!all)
-		return false;
-	counter_add(&rx->counters.roce, 1);
-	if (link_enqueue(rx->parameters.roce_responses, &mbuf, 1) == 0)
-		rte_pktmbuf_free(mbuf); // the same
-	return true;
-}
-
-// RoCE packets have a checksum of their own.
-static void serve_roce(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-		       uint32_t header_bytes, const struct net_frame *frame)
+static void stage_from_handler(struct rx *rx, struct rte_mbuf *mbuf)
 {
 	struct segment *segment = mbuf_segment(mbuf);
 
-	if (rx->parameters.roce_responses != NULL &&
-	    give_response(rx, mbuf, bytes, header_bytes, frame))
-		return;
-	switch (roce_port_receive(rx->parameters.roce, mbuf, bytes, header_bytes, frame,
-				  to_ns(rx, rx->last_packet), segment)) {
-	case ROCE_TAKEN:
-		counter_add(&rx->counters.roce, 1);
-		rte_pktmbuf_free(mbuf);
-		return;
-	case ROCE_MALFORMED:
-		drop_segment(rx, mbuf, SEGMENT_MALFORMED);
-		return;
-	case ROCE_UNKNOWN:
-		drop_segment(rx, mbuf, SEGMENT_UNKNOWN_SOURCE);
-		return;
-	case ROCE_UNEXPECTED:
-		drop_segment(rx, mbuf, SEGMENT_UNEXPECTED_SOURCE);
-		return;
-	case ROCE_SEGMENT:
-		break;
-	}
 	segment->event_index = divide(segment->event_id, &rx->packing);
 	segment->arrival = rx->last_packet;
-	counter_add(&rx->counters.segments, 1);
-	counter_add(&rx->source_counters[segment->source].segments, 1);
+	count_segment(rx, segment);
 	stage(rx, mbuf, segment->builder);
 }
 
-// Serves a packet of which header_bytes are at hand. False if those were too few to tell what it
-// is; nothing has been done then.
+// False if the handler did not accept the packet.
+static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct rx_packet *packet)
+{
+	enum rx_verdict verdict = handler->receive(handler->context, packet);
+
+	switch (verdict) {
+	case RX_NOT_MINE:
+		return false;
+	case RX_SEGMENT:
+		stage_from_handler(rx, packet->mbuf);
+		return true;
+	case RX_DROP_SEGMENT:
+		drop_segment(rx, packet->mbuf, packet->cause);
+		return true;
+	default:
+		break;
+	}
+	counter_add(RTE_PTR_ADD(&rx->counters, handler->counter), 1);
+	if (verdict == RX_REPLY)
+		reply(rx, packet->mbuf);
+	else if (verdict != RX_PASSED_ON)
+		rte_pktmbuf_free(packet->mbuf);
+	if (verdict == RX_NO_ROOM)
+		counter_add(&rx->counters.control_dropped, 1);
+	return true;
+}
+
+static enum packet_cause check_sums(const struct rx *rx, const struct rte_mbuf *mbuf,
+				    const uint8_t *bytes, const struct net_frame *frame)
+{
+	if (!rx->parameters.verify_checksums)
+		return PACKET_N_CAUSES;
+	return rx_check_sums(&rx->parameters.checksums, mbuf, bytes, frame);
+}
+
+// A datagram to a port that carries no segments.
+static void serve_datagram(struct rx *rx, struct rx_packet *packet)
+{
+	enum packet_cause cause = PACKET_N_CAUSES;
+	const struct rx_handler *handler = rx->handlers, *end = handler + rx->n_handlers;
+
+	while (handler < end && !accepts(handler, &packet->frame))
+		handler++;
+	if (handler == end || !handler->has_own_checksum)
+		cause = check_sums(rx, packet->mbuf, packet->bytes, &packet->frame);
+	if (cause == PACKET_N_CAUSES && handler < end && run_handler(rx, handler, packet))
+		return;
+	drop_packet(rx, packet->mbuf, cause == PACKET_N_CAUSES ? PACKET_UNKNOWN_PORT : cause);
+}
+
+// A frame that is neither a UDP datagram nor a segment.
+static void serve_other(struct rx *rx, struct rx_packet *packet)
+{
+	for (unsigned i = 0; i < rx->n_handlers; i++)
+		if (accepts(&rx->handlers[i], &packet->frame) &&
+		    run_handler(rx, &rx->handlers[i], packet))
+			return;
+	counter_add(&rx->counters.other, 1);
+	rte_pktmbuf_free(packet->mbuf);
+}
+
+// Serves a packet of which header_bytes are at hand. False if those were too few to see what it is;
+// nothing has been done then.
 static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
 			uint32_t header_bytes, bool all_at_hand)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
-	struct net_frame frame;
-	enum wire_error error = net_parse(bytes, header_bytes, length, rx->ether_type, &frame);
+	struct rx_packet packet;
+	enum wire_error error =
+	    net_parse(bytes, header_bytes, length, rx->parameters.ether_type, &packet.frame);
 	enum packet_cause cause;
 
 	if (unlikely(error != WIRE_OK)) {
@@ -419,29 +225,27 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 						      : PACKET_MALFORMED_FRAME);
 		return true;
 	}
-	if ((rx->parameters.roce != NULL || rx->parameters.roce_responses != NULL) &&
-	    is_roce(rx, &frame)) {
-		if (unlikely(!all_at_hand))
+	if (unlikely(!carries_segment(rx, &packet.frame))) {
+		if (!all_at_hand)
 			return false;
-		serve_roce(rx, mbuf, bytes, header_bytes, &frame);
+		packet.mbuf = mbuf;
+		packet.bytes = bytes;
+		packet.header_bytes = header_bytes;
+		packet.now = rx->last_packet;
+		if (is_udp(&packet.frame))
+			serve_datagram(rx, &packet);
+		else
+			serve_other(rx, &packet);
 		return true;
 	}
-	if (likely(frame.kind == NET_UDP4 || frame.kind == NET_UDP6)) {
-		cause = check_datagram(rx, mbuf, bytes, &frame);
+	if (likely(packet.frame.kind != NET_ETHER_PAYLOAD)) {
+		cause = check_sums(rx, mbuf, bytes, &packet.frame);
 		if (unlikely(cause != PACKET_N_CAUSES)) {
-			if (is_control(rx, &frame, cause)) {
-				counter_add(&rx->counters.control, 1);
-				give_to_control(rx, mbuf);
-				return true;
-			}
 			drop_packet(rx, mbuf, cause);
 			return true;
 		}
-	} else if (frame.kind != NET_ETHER_PAYLOAD) {
-		serve_other(rx, mbuf, &frame);
-		return true;
 	}
-	return serve_segment(rx, mbuf, bytes, header_bytes, &frame, all_at_hand);
+	return serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame, all_at_hand);
 }
 
 // Headers are nearly always in the packet's first buffer; where they are scattered over several,
@@ -450,8 +254,8 @@ static void serve(struct rx *rx, struct rte_mbuf *mbuf)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
-	uint32_t wanted = RTE_MIN(length, HEADER_BYTES);
-	uint8_t copy[HEADER_BYTES];
+	uint32_t wanted = RTE_MIN(length, RX_HEADER_BYTES);
+	uint8_t copy[RX_HEADER_BYTES];
 
 	counter_add(&rx->counters.bytes, length);
 	if (likely(serve_bytes(rx, mbuf, bytes, mbuf->data_len, mbuf->data_len >= wanted)))
@@ -499,7 +303,7 @@ static bool links_have_room(struct rx *rx)
 // Of a builder. Slots of events that are granted and not built are promised, and not what runs out.
 static uint64_t slots_in_use(const struct rx *rx, const struct evring *ring)
 {
-	return rx->granted ? evring_outstanding(ring) : evring_used(ring);
+	return rx->parameters.events_are_granted ? evring_outstanding(ring) : evring_used(ring);
 }
 
 // How full things are behind the port: the fullest link, and the builder with the fewest free
@@ -519,7 +323,7 @@ static void observe(struct rx *rx)
 		occupancy.links = RTE_MAX(occupancy.links, (uint32_t)links);
 		occupancy.slots = RTE_MAX(occupancy.slots, (uint32_t)slots);
 	}
-	flow_control_observe(p->flow_control, p->port->flow_control.priority, &occupancy);
+	flow_control_observe(p->flow_control, p->data_priority, &occupancy);
 }
 
 // Also, and above all, while links are full.
@@ -530,21 +334,33 @@ static void serve_flow_control(struct rx *rx, uint64_t now)
 	(void)flow_control_poll(rx->parameters.flow_control, now);
 }
 
-// Answers of the RoCE endpoint. What the port does not take is asked for again.
-static unsigned send_roce(struct rx *rx, uint64_t now)
+static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint64_t now)
 {
 	const struct rx_parameters *p = &rx->parameters;
 	struct rte_mbuf *mbufs[ROLE_BURST];
-	unsigned n = roce_port_poll(p->roce, to_ns(rx, now), mbufs, ROLE_BURST);
+	unsigned n = handler->poll(handler->context, now, mbufs, ROLE_BURST);
 	unsigned sent = 0;
 
 	if (n == 0)
 		return 0;
 	if (p->reply_queue >= 0)
 		sent = rte_eth_tx_burst(p->port_id, (uint16_t)p->reply_queue, mbufs, (uint16_t)n);
-	roce_port_sent(p->roce, sent, n - sent);
+	handler->sent(handler->context, sent, n - sent);
 	if (unlikely(sent < n))
 		rte_pktmbuf_free_bulk(mbufs + sent, n - sent);
+	return n;
+}
+
+// What handlers send of their own accord; returns how many packets.
+static unsigned poll_handlers(struct rx *rx, uint64_t now)
+{
+	unsigned n = 0;
+
+	if (likely(!rx->handlers_send))
+		return 0;
+	for (unsigned i = 0; i < rx->n_handlers; i++)
+		if (rx->handlers[i].poll != NULL)
+			n += send_from(rx, &rx->handlers[i], now);
 	return n;
 }
 
@@ -559,13 +375,12 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	if (unlikely(!links_have_room(rx))) {
 		role->backpressured = true;
 		rx->last_packet = now; // what waits behind a full link is not quiet
-		if (rx->parameters.roce != NULL)
-			(void)send_roce(rx, now);
+		(void)poll_handlers(rx, now);
 		return 0;
 	}
 	n = rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
 	if (n == 0)
-		return rx->parameters.roce != NULL ? send_roce(rx, now) : 0;
+		return poll_handlers(rx, now);
 	rx->last_packet = now;
 	counter_add(&rx->counters.packets, n);
 	for (unsigned i = 0; i < n; i++) {
@@ -574,20 +389,21 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 		serve(rx, mbufs[i]);
 	}
 	flush_staged(rx);
-	if (rx->parameters.roce != NULL)
-		(void)send_roce(rx, now);
+	(void)poll_handlers(rx, now);
 	return n;
 }
 
-// True when peers that connected have been told of the end, or do not answer.
+// True when all handlers have left, or their peers do not respond.
 static bool has_left(struct rx *rx, uint64_t now)
 {
-	if (rx->parameters.roce == NULL)
-		return true;
+	bool all = true;
+
 	if (rx->leave_start == 0)
 		rx->leave_start = now;
-	return roce_port_leave(rx->parameters.roce, to_ns(rx, now)) ||
-	       to_ns(rx, now - rx->leave_start) > LEAVE_NS;
+	for (unsigned i = 0; i < rx->n_handlers; i++)
+		if (rx->handlers[i].leave != NULL)
+			all &= rx->handlers[i].leave(rx->handlers[i].context, now);
+	return all || now - rx->leave_start > rx->leave_cycles;
 }
 
 static bool rx_drain(struct role *role, uint64_t now)
@@ -622,9 +438,35 @@ static const struct role_operations rx_operations = {
 	.fini = rx_fini,
 };
 
+static void add_handler(struct rx *rx, const struct rx_handler *handler)
+{
+	rx->handlers[rx->n_handlers++] = *handler;
+	rx->handlers_send |= handler->poll != NULL;
+}
+
+static void make_handlers(struct rx *rx, const struct rx_parameters *parameters)
+{
+	struct rx_addresses *addresses = &rx->parameters.addresses;
+	const struct rx_handler own[] = {
+		rx_arp_handler(addresses),
+		rx_icmp4_handler(addresses),
+		rx_neighbour_handler(addresses),
+		rx_icmp6_handler(addresses),
+	};
+
+	for (unsigned i = 0; i < parameters->n_handlers; i++)
+		add_handler(rx, &parameters->handlers[i]);
+	for (unsigned i = 0; i < RTE_DIM(own); i++)
+		add_handler(rx, &own[i]);
+	if (parameters->flow_control != NULL) {
+		const struct rx_handler pause = rx_pause_handler(parameters->flow_control);
+
+		add_handler(rx, &pause);
+	}
+}
+
 struct role *rx_role_create(const struct rx_parameters *parameters)
 {
-	const struct config_transport *transport = &parameters->config->transport;
 	struct rx *rx =
 	    rte_zmalloc_socket("rx", sizeof(*rx), RTE_CACHE_LINE_SIZE, parameters->numa_node);
 
@@ -640,21 +482,10 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->role.operations = &rx_operations;
 	snprintf(rx->role.name, sizeof(rx->role.name), "%s", parameters->name);
 	rx->parameters = *parameters;
-	rx->packing = divisor_make(parameters->config->sources.packing);
+	rx->packing = divisor_make(parameters->packing);
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
-	rx->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
-	rx->granted = parameters->config->cluster.n_nodes > 0 &&
-		      parameters->config->event_manager.mode != CONFIG_MODE_STATIC;
-	rx->in_system = parameters->config->cluster.n_nodes > 0;
-	if (transport->kind == CONFIG_TRANSPORT_ETH)
-		rx->ether_type = transport->ether_type;
-	rx->udp_port = transport->udp_port;
-	rx->udp_ports = transport->udp_ports;
-	if (parameters->control != NULL) {
-		rx->control_port = parameters->config->event_manager.control_port;
-		rx->by_port = transport->kind == CONFIG_TRANSPORT_UDP;
-		rx->udp_ports = (uint16_t)parameters->n_builders;
-	}
+	rx->leave_cycles = LEAVE_US * rte_get_tsc_hz() / US_PER_S;
+	make_handlers(rx, parameters);
 	return &rx->role;
 }
 

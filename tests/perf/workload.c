@@ -170,11 +170,12 @@ static void make_roles(struct bench *bench)
 {
 	const struct rx_parameters rx = {
 		.name = "rx",
-		.config = bench->config,
-		.port = &bench->config->ports[0],
 		.port_id = bench->port.id,
 		.reply_queue = -1,
-		.mac = bench->port.mac,
+		.verify_checksums = bench->config->ports[0].verify_checksums,
+		.udp_port = bench->config->transport.udp_port,
+		.udp_ports = bench->config->transport.udp_ports,
+		.packing = bench->config->sources.packing,
 		.sources = &bench->sources,
 		.links = &bench->link,
 		.n_builders = 1,

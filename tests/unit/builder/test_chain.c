@@ -109,11 +109,10 @@ static void make_receivers(struct chain *chain)
 {
 	struct rx_parameters rx = {
 		.name = "rx.in",
-		.config = chain->config,
-		.port = &chain->config->ports[1],
 		.port_id = chain->in.port.id,
 		.reply_queue = -1,
-		.mac = mac,
+		.verify_checksums = true,
+		.packing = chain->config->sources.packing,
 		.sources = chain->sources,
 		.links = chain->links,
 		.n_builders = BUILDERS,
@@ -121,6 +120,12 @@ static void make_receivers(struct chain *chain)
 		.drain_cycles = rte_get_tsc_hz(),
 	};
 
+	if (chain->config->transport.kind == CONFIG_TRANSPORT_ETH) {
+		rx.ether_type = chain->config->transport.ether_type;
+	} else {
+		rx.udp_port = chain->config->transport.udp_port;
+		rx.udp_ports = chain->config->transport.udp_ports;
+	}
 	for (unsigned i = 0; i < BUILDERS; i++) {
 		struct builder_parameters builder = {
 			.name = i == 0 ? "builder.b0" : "builder.b1",

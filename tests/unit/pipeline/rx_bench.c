@@ -20,6 +20,38 @@ void rx_restart(struct rx_bench *bench)
 	assert_string_equal(bench->role->operations->kind, "rx");
 }
 
+// As the appliance sets them for a configuration of one process.
+static void set_parameters(struct rx_bench *bench)
+{
+	const struct config_transport *transport = &bench->config->transport;
+	const struct config_port *port = &bench->config->ports[0];
+	struct rx_parameters *parameters = &bench->parameters;
+
+	*parameters = (struct rx_parameters){
+		.name = "rx.wire",
+		.port_id = bench->wire.port.id,
+		.reply_queue = 1,
+		.verify_checksums = port->verify_checksums,
+		.addresses = { .has_ip4 = port->has_address,
+			       .has_ip6 = port->has_address6,
+			       .ip4 = port->address },
+		.packing = bench->config->sources.packing,
+		.sources = bench->sources,
+		.links = bench->links,
+		.n_builders = RX_BUILDERS,
+		.quiet_cycles = 100,
+		.drain_cycles = 1000,
+	};
+	memcpy(parameters->addresses.mac.bytes, own_mac, sizeof(own_mac));
+	memcpy(parameters->addresses.ip6, port->address6, sizeof(port->address6));
+	if (transport->kind == CONFIG_TRANSPORT_ETH) {
+		parameters->ether_type = transport->ether_type;
+		return;
+	}
+	parameters->udp_port = transport->udp_port;
+	parameters->udp_ports = transport->udp_ports;
+}
+
 void rx_open(struct rx_bench *bench, const char *extra, const char *port_extra)
 {
 	char text[1024];
@@ -41,19 +73,7 @@ void rx_open(struct rx_bench *bench, const char *extra, const char *port_extra)
 		bench->links[i] =
 		    link_create("rx.wire", "builder", RX_DEPTH,
 				bench->config->links.policy == CONFIG_LINK_LOSSLESS, 0);
-	bench->parameters = (struct rx_parameters){
-		.name = "rx.wire",
-		.config = bench->config,
-		.port = &bench->config->ports[0],
-		.port_id = bench->wire.port.id,
-		.reply_queue = 1,
-		.mac = own_mac,
-		.sources = bench->sources,
-		.links = bench->links,
-		.n_builders = RX_BUILDERS,
-		.quiet_cycles = 100,
-		.drain_cycles = 1000,
-	};
+	set_parameters(bench);
 	bench->now = 1000;
 	rx_restart(bench);
 }

@@ -199,7 +199,7 @@ static void checksums__left_to_hardware_by_the_sender(void **state)
 	// As the kernel leaves it: the folded sum of the pseudo header, not complemented.
 	store_be16(frame.bytes + parsed.l4_offset + 6, (uint16_t)~net_checksum_fold(pseudo));
 	rx_refuse_packet(&bench, &frame, PACKET_UDP_CHECKSUM);
-	bench.parameters.partial_checksums = true;
+	bench.parameters.checksums.may_be_partial = true;
 	rx_restart(&bench);
 	bench.links[0]->counters.enqueued = bench.links[1]->counters.enqueued = 0;
 	rx_feed(&bench, &frame, frame.length);
@@ -248,7 +248,7 @@ static void checksums__verified_by_the_port(void **state)
 
 	(void)state;
 	rx_open(&bench, "", "");
-	bench.parameters.checksums_in_hardware = true;
+	bench.parameters.checksums.in_hardware = true;
 	rx_restart(&bench);
 	drops = rx_counters(&bench)->packet_drops;
 	frame_udp(&right, &sent);

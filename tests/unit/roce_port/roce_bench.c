@@ -78,25 +78,36 @@ static void make_role(struct roce_bench *bench)
 		.n_builders = BENCH_BUILDERS,
 		.pool = bench->answers,
 	};
+	const struct config_port *port = &bench->config->ports[0];
 	struct rx_parameters rx = {
 		.name = "rx.wire",
-		.config = bench->config,
-		.port = &bench->config->ports[0],
 		.port_id = bench->wire.port.id,
 		.reply_queue = 1,
-		.mac = own_mac,
+		.verify_checksums = true,
+		.addresses = { .has_ip4 = true, .has_ip6 = true, .ip4 = port->address },
+		.packing = bench->config->sources.packing,
 		.sources = bench->sources,
 		.links = bench->links,
 		.n_builders = BENCH_BUILDERS,
 		.quiet_cycles = 100,
 		.drain_cycles = 1000,
 	};
+	struct roce_handler_parameters parameters = {
+		.udp_port = bench->config->roce.udp_port,
+		.takes_feroce = bench->config->roce.connection == CONFIG_CONNECTION_FEROCE,
+	};
+	struct rx_handler handler;
 	char error[ROCE_PORT_ERROR_SIZE];
 
+	memcpy(rx.addresses.mac.bytes, own_mac, sizeof(own_mac));
+	memcpy(rx.addresses.ip6, port->address6, sizeof(port->address6));
 	bench->roce = roce_port_create(&roce, error);
 	if (bench->roce == NULL)
 		fail_msg("%s", error);
-	rx.roce = bench->roce;
+	parameters.port = bench->roce;
+	handler = roce_handler_make(&bench->handler, &parameters);
+	rx.handlers = &handler;
+	rx.n_handlers = 1;
 	bench->role = rx_role_create(&rx);
 	assert_non_null(bench->role);
 }

@@ -10,6 +10,7 @@
 
 #include "packet/segment_mbuf.h"
 #include "pipeline/link.h"
+#include "rdma/roce_handler.h"
 #include "rdma/roce_port.h"
 #include "rx/rx_role.h"
 
@@ -40,6 +41,7 @@ struct roce_bench {
 	struct roce_slots_of told[BENCH_BUILDERS]; // by the builders
 	struct rte_mempool *pool, *answers;
 	struct roce_port *roce;
+	struct roce_handler handler;
 	struct role *role;
 	uint64_t now; // TSC
 	uint32_t peer_ip;

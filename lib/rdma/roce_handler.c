@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "rdma/roce_handler.h"
+
+#include <rte_cycles.h>
+
+#include "packet/segment_mbuf.h"
+
+_Static_assert(ROCE_PORT_HEADERS <= RX_HEADER_BYTES, "the rx role shows all headers of RoCE");
+
+static uint64_t to_ns(const struct roce_handler *handler, uint64_t cycles)
+{
+	return (uint64_t)((double)cycles * handler->ns_per_cycle);
+}
+
+// Passes responses on to the sending role. A packet that its link does not take is lost; the peer
+// repeats it. True if the mbuf is no longer the caller's.
+static bool pass_response(struct roce_handler *handler, struct rx_packet *packet)
+{
+	const struct roce_handler_parameters *p = &handler->parameters;
+	const uint8_t *bth = packet->bytes + packet->frame.payload_offset;
+	bool for_sender = p->port == NULL, for_both = false;
+
+	if (!for_sender && packet->header_bytes >= packet->frame.payload_offset + ROCE_BTH_SIZE) {
+		uint32_t flags = roce_opcodes[bth[0]].flags;
+		uint32_t qpn = load_be32(bth + 4) & ROCE_24_BITS;
+
+		for_sender = p->in_cluster ? (qpn & QP_NUMBER_SIDE) != 0
+					   : (flags & (ROCE_RESPONSE | ROCE_IS_CNP)) != 0;
+		for_both = !for_sender && qpn == 1; // connection messages
+	}
+	if (for_both) {
+		struct rte_mbuf *copy =
+		    rte_pktmbuf_copy(packet->mbuf, packet->mbuf->pool, 0, UINT32_MAX);
+
+		if (copy != NULL && link_enqueue(p->responses, &copy, 1) == 0)
+			rte_pktmbuf_free(copy);
+	}
+	if (!for_sender)
+		return false;
+	if (link_enqueue(p->responses, &packet->mbuf, 1) == 0)
+		rte_pktmbuf_free(packet->mbuf);
+	return true;
+}
+
+static enum rx_verdict receive(void *context, struct rx_packet *packet)
+{
+	struct roce_handler *handler = context;
+
+	if (handler->parameters.responses != NULL && pass_response(handler, packet))
+		return RX_PASSED_ON;
+	switch (roce_port_receive(handler->parameters.port, packet->mbuf, packet->bytes,
+				  packet->header_bytes, &packet->frame, to_ns(handler, packet->now),
+				  mbuf_segment(packet->mbuf))) {
+	case ROCE_TAKEN:
+		return RX_FREE;
+	case ROCE_MALFORMED:
+		packet->cause = SEGMENT_MALFORMED;
+		return RX_DROP_SEGMENT;
+	case ROCE_UNKNOWN:
+		packet->cause = SEGMENT_UNKNOWN_SOURCE;
+		return RX_DROP_SEGMENT;
+	case ROCE_UNEXPECTED:
+		packet->cause = SEGMENT_UNEXPECTED_SOURCE;
+		return RX_DROP_SEGMENT;
+	case ROCE_SEGMENT:
+		break;
+	}
+	return RX_SEGMENT;
+}
+
+static unsigned poll(void *context, uint64_t now, struct rte_mbuf **mbufs, unsigned max)
+{
+	struct roce_handler *handler = context;
+
+	return roce_port_poll(handler->parameters.port, to_ns(handler, now), mbufs, max);
+}
+
+static void sent(void *context, unsigned n_sent, unsigned n_not_sent)
+{
+	struct roce_handler *handler = context;
+
+	roce_port_sent(handler->parameters.port, n_sent, n_not_sent);
+}
+
+static bool leave(void *context, uint64_t now)
+{
+	struct roce_handler *handler = context;
+
+	return roce_port_leave(handler->parameters.port, to_ns(handler, now));
+}
+
+struct rx_handler roce_handler_make(struct roce_handler *handler,
+				    const struct roce_handler_parameters *parameters)
+{
+	struct rx_handler made = {
+		.context = handler,
+		.kinds = RX_ACCEPTS(NET_UDP4) | RX_ACCEPTS(NET_UDP6),
+		.udp_ports = { parameters->udp_port, parameters->takes_feroce
+							 ? FEROCE_CM_UDP_PORT
+							 : parameters->udp_port },
+		.has_own_checksum = true,
+		.counter = offsetof(struct rx_counters, roce),
+		.receive = receive,
+	};
+
+	handler->parameters = *parameters;
+	handler->ns_per_cycle = 1e9 / (double)rte_get_tsc_hz();
+	if (parameters->port != NULL) {
+		made.poll = poll;
+		made.sent = sent;
+		made.leave = leave;
+	}
+	return made;
+}

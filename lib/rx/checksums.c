@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "rx/checksums.h"
+
+#include <rte_ip.h>
+
+// The sum over bytes of a packet as the Internet checksum takes it (RFC 1071), in host order.
+// offset + length <= packet length. (DPDK's rte_raw_cksum_mbuf() loses carries behind a part of odd
+// length.)
+static uint16_t sum_bytes(const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length)
+{
+	bool odd = false;
+	uint32_t sum = 0;
+
+	for (; length > 0; mbuf = mbuf->next) {
+		uint32_t n;
+		uint16_t part;
+
+		if (offset >= mbuf->data_len) {
+			offset -= mbuf->data_len;
+			continue;
+		}
+		n = RTE_MIN(length, (uint32_t)mbuf->data_len - offset);
+		part = rte_raw_cksum(rte_pktmbuf_mtod_offset(mbuf, const void *, offset), n);
+		sum += odd ? rte_bswap16(part) : part;
+		sum = (sum & 0xFFFF) + (sum >> 16);
+		odd ^= n % 2 != 0;
+		length -= n;
+		offset = 0;
+	}
+	return rte_be_to_cpu_16((uint16_t)sum);
+}
+
+bool rx_udp_checksum_ok(const struct rx_checksums *checksums, const struct rte_mbuf *mbuf,
+			const uint8_t *bytes, const struct net_frame *frame)
+{
+	uint16_t stated = load_be16(bytes + frame->l4_offset + 6);
+	uint32_t sum;
+
+	if (stated == 0 && frame->kind == NET_UDP4)
+		return true;
+	sum = net_udp_pseudo_sum(bytes, frame);
+	if (checksums->may_be_partial && (stated ^ net_checksum_fold(sum)) == UINT16_MAX)
+		return true;
+	sum += sum_bytes(mbuf, frame->l4_offset, NET_UDP_SIZE + frame->payload_size);
+	return net_checksum_fold(sum) == 0;
+}
