@@ -6,17 +6,17 @@
 #include <ctype.h>
 #include <errno.h>
 #include <linux/magic.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "sysfs/mounts.h"
+
 #define FILE_PREFIX "evb-"
 #define SHM_PATH    "/dev/shm"
-#define MOUNTS_PATH "/proc/mounts"
-#define MOUNT_LINE  4096
+#define MAX_MOUNTS  32
 
 static bool same_path(const struct evring_directories *directories, const char *path)
 {
@@ -56,19 +56,13 @@ static int by_page_size(const void *left, const void *right)
 
 static void add_hugepage_mounts(struct evring_directories *directories)
 {
-	FILE *mounts = setmntent(MOUNTS_PATH, "re");
-	char line[MOUNT_LINE];
-	struct mntent entry;
+	struct sysfs_mount mounts[MAX_MOUNTS];
+	unsigned n = sysfs_mounts("", "hugetlbfs", NULL, mounts, MAX_MOUNTS);
 
-	if (mounts == NULL)
-		return; // no /proc: as if there were no hugepages
-	while (getmntent_r(mounts, &entry, line, sizeof(line)) != NULL)
-		// Mounts that cannot be used, or that are hidden by another, are left out; one
-		// place stays for /dev/shm.
-		if (strcmp(entry.mnt_type, "hugetlbfs") == 0 &&
-		    directories->count < EVRING_MAX_DIRECTORIES - 1)
-			(void)add(directories, entry.mnt_dir);
-	endmntent(mounts);
+	// Mounts that are not usable, or hidden by another, are left out. One place is reserved for
+	// /dev/shm.
+	for (unsigned i = 0; i < n && directories->count < EVRING_MAX_DIRECTORIES - 1; i++)
+		(void)add(directories, mounts[i].path);
 	qsort(directories->list, directories->count, sizeof(directories->list[0]), by_page_size);
 }
 

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sysfs/file.h"
+
 #define FILE_MODE 0660
 
 uint64_t evring_owner(void)
@@ -82,29 +84,12 @@ static int reserve_name(struct evring_file *file, const struct evring_parameters
 	return rc;
 }
 
-// Memory that the machine can still give, in bytes; all there is if it would not tell.
-static uint64_t available_memory(void)
-{
-	FILE *file = fopen("/proc/meminfo", "re");
-	uint64_t available = UINT64_MAX;
-	uint64_t kibibytes;
-	char line[128];
-
-	if (file == NULL)
-		return available;
-	while (fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kibibytes) == 1)
-			available = kibibytes * 1024;
-	fclose(file);
-	return available;
-}
-
 // A tmpfs may be larger than the memory; filling that would end the wrong processes.
 static int check_room(const struct evring_file *file, const struct evring_directory *directory,
 		      uint64_t size, char *error)
 {
 	struct statfs file_system;
-	uint64_t room = available_memory();
+	uint64_t room = sysfs_meminfo("", "MemAvailable", UINT64_MAX);
 
 	if (directory->hugepages || fstatfs(file->file, &file_system) != 0)
 		return 0; // the reservation will tell

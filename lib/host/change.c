@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -13,11 +12,12 @@
 
 #include "evring/evring.h"
 #include "host/stages.h"
+#include "sysfs/mounts.h"
 
-#define ABSENT     "absent" // a directory that is not there
-#define EMPTY      "empty"  // one on which nothing is mounted
-#define MOUNT_LINE 4096
-#define SETTINGS   HOST_CHANGE_REMOVE_FOLDERS // the kinds before are settings
+#define ABSENT "absent" // a directory that is not there
+#define EMPTY  "empty"  // one on which nothing is mounted
+
+#define SETTINGS HOST_CHANGE_REMOVE_FOLDERS // the kinds before are settings
 
 static const char *const kind_names[] = {
 	[HOST_CHANGE_WRITE] = "write",
@@ -52,17 +52,17 @@ enum host_change_kind change_kind_of(const char *name)
 // --- files ---------------------------------------------------------------------------------------
 
 static bool whole_path(const struct host_system *system, const char *target,
-		       char path[SYSTEM_PATH_SIZE])
+		       char path[SYSFS_PATH_SIZE])
 {
-	return snprintf(path, SYSTEM_PATH_SIZE, "%s%s", system->root, target) < SYSTEM_PATH_SIZE;
+	return snprintf(path, SYSFS_PATH_SIZE, "%s%s", system->root, target) < SYSFS_PATH_SIZE;
 }
 
 static int get_file(const struct host_system *system, const char *target,
 		    char value[HOST_VALUE_SIZE])
 {
-	char text[SYSTEM_TEXT_SIZE];
+	char text[SYSFS_TEXT_SIZE];
 
-	if (!system_read(system, text, "%s", target))
+	if (!sysfs_read(system->root, text, "%s", target))
 		return -errno;
 	if (strlen(text) >= HOST_VALUE_SIZE)
 		return -E2BIG;
@@ -72,7 +72,7 @@ static int get_file(const struct host_system *system, const char *target,
 
 static int set_file(const struct host_system *system, const char *target, const char *value)
 {
-	char path[SYSTEM_PATH_SIZE];
+	char path[SYSFS_PATH_SIZE];
 	int file, result = 0;
 
 	if (!whole_path(system, target, path))
@@ -93,23 +93,14 @@ static int set_file(const struct host_system *system, const char *target, const 
 static void find_mount(const struct host_system *system, const char *target,
 		       char value[HOST_VALUE_SIZE])
 {
-	FILE *mounts = system_open(system, "/proc/mounts");
-	char line[MOUNT_LINE];
-	struct mntent entry;
+	struct sysfs_mount list[MOUNTS_MOST];
+	unsigned n = sysfs_mounts(system->root, "hugetlbfs", NULL, list, MOUNTS_MOST);
 
 	value[0] = '\0';
-	if (mounts == NULL)
-		return;
-	while (getmntent_r(mounts, &entry, line, sizeof(line)) != NULL) {
-		char *page = hasmntopt(&entry, "pagesize");
-
-		if (strcmp(entry.mnt_dir, target) != 0 || strcmp(entry.mnt_type, "hugetlbfs") != 0)
-			continue;
-		page = page != NULL ? page + strlen("pagesize=") : NULL;
-		snprintf(value, HOST_VALUE_SIZE, "%.*s", page != NULL ? (int)strcspn(page, ",") : 8,
-			 page != NULL ? page : "default");
-	}
-	fclose(mounts); // opened for reading: nothing can be lost
+	for (unsigned i = 0; i < n; i++)
+		if (strcmp(list[i].path, target) == 0)
+			snprintf(value, HOST_VALUE_SIZE, "%s",
+				 list[i].page_size[0] != '\0' ? list[i].page_size : "default");
 }
 
 static int get_mount(const struct host_system *system, const char *target,
@@ -117,7 +108,7 @@ static int get_mount(const struct host_system *system, const char *target,
 {
 	find_mount(system, target, value);
 	if (value[0] == '\0')
-		strcpy(value, system_exists(system, "%s", target) ? EMPTY : ABSENT);
+		strcpy(value, sysfs_exists(system->root, "%s", target) ? EMPTY : ABSENT);
 	return 0;
 }
 
@@ -131,7 +122,7 @@ static int unmount(const struct host_system *system, const char *path, const cha
 
 static int set_mount(const struct host_system *system, const char *target, const char *value)
 {
-	char path[SYSTEM_PATH_SIZE], options[32 + 16];
+	char path[SYSFS_PATH_SIZE], options[32 + 16];
 	int result;
 
 	if (!whole_path(system, target, path))
@@ -227,7 +218,7 @@ int change_set(const struct host_system *system, enum host_change_kind kind, con
 
 int change_remove(const struct host_system *system, enum host_change_kind kind, const char *target)
 {
-	char path[SYSTEM_PATH_SIZE], error[EVRING_ERROR_SIZE];
+	char path[SYSFS_PATH_SIZE], error[EVRING_ERROR_SIZE];
 
 	if (!whole_path(system, target, path))
 		return -ENAMETOOLONG;

@@ -13,36 +13,23 @@
 
 static void read_list(cpu_set_t *set, const struct host_system *system, const char *path)
 {
-	char text[SYSTEM_TEXT_SIZE];
+	char text[SYSFS_TEXT_SIZE];
 
 	CPU_ZERO(set);
-	if (system_read(system, text, "%s", path))
-		(void)cpu_list_parse(text, set); // what was understood
-}
-
-static void read_allowed(struct cpus_facts *facts, const struct host_system *system)
-{
-	FILE *file = system_open(system, "/proc/self/status");
-	char line[SYSTEM_TEXT_SIZE];
-
-	CPU_ZERO(&facts->allowed);
-	if (file == NULL)
-		return;
-	while (fgets(line, sizeof(line), file) != NULL)
-		if (strncmp(line, "Cpus_allowed_list:", 18) == 0)
-			(void)cpu_list_parse(line + 18 + strspn(line + 18, " \t"), &facts->allowed);
-	fclose(file); // opened for reading: nothing can be lost
+	if (sysfs_read(system->root, text, "%s", path))
+		(void)cpu_list_parse(text, set); // as much as was understood
 }
 
 static void read_governors(struct cpus_facts *facts, const struct host_system *system,
 			   const cpu_set_t *cpus)
 {
-	char text[SYSTEM_TEXT_SIZE];
+	char text[SYSFS_TEXT_SIZE];
 
 	CPU_ZERO(&facts->slow);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
 		if (!CPU_ISSET(cpu, cpus) ||
-		    !system_read(system, text, CPU_PATH "/cpu%d/cpufreq/scaling_governor", cpu) ||
+		    !sysfs_read(system->root, text, CPU_PATH "/cpu%d/cpufreq/scaling_governor",
+				cpu) ||
 		    strcmp(text, BEST_GOVERNOR) == 0)
 			continue;
 		CPU_SET(cpu, &facts->slow);
@@ -59,12 +46,15 @@ void cpus_of_plan(const struct plan *plan, cpu_set_t *set)
 
 void cpus_read(struct cpus_facts *facts, const struct host_system *system, const struct plan *plan)
 {
+	char text[SYSFS_TEXT_SIZE];
 	cpu_set_t used;
 
 	*facts = (struct cpus_facts){ 0 };
 	read_list(&facts->online, system, CPU_PATH "/online");
 	read_list(&facts->isolated, system, CPU_PATH "/isolated");
-	read_allowed(facts, system);
+	CPU_ZERO(&facts->allowed);
+	if (sysfs_field(system->root, "/proc/self/status", "Cpus_allowed_list:", text))
+		(void)cpu_list_parse(text, &facts->allowed); // as much as was understood
 	cpus_of_plan(plan, &used);
 	read_governors(facts, system, plan != NULL ? &used : &facts->online);
 }

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STAGE      "devices"
 #define STAGE_NUMA "NUMA"
@@ -56,17 +57,17 @@ static enum devices_kind kind_of(const struct plan *plan, unsigned index)
 
 static int read_numa_node(const struct host_system *system, const char *pci)
 {
-	// "-1" is no number to system_number().
-	return (int)system_number(system, (uint64_t)-1, PCI "/%s/numa_node", pci);
+	// "-1" is not a number to sysfs_number().
+	return (int)sysfs_number(system->root, (uint64_t)-1, PCI "/%s/numa_node", pci);
 }
 
 static void read_pci(struct devices_port *port, const struct host_system *system, const char *pci)
 {
-	port->exists = system_exists(system, PCI "/%s", pci);
-	if (!system_link_name(system, port->kernel_driver, sizeof(port->kernel_driver),
-			      PCI "/%s/driver", pci))
+	port->exists = sysfs_exists(system->root, PCI "/%s", pci);
+	if (!sysfs_link_name(system->root, port->kernel_driver, sizeof(port->kernel_driver),
+			     PCI "/%s/driver", pci))
 		port->kernel_driver[0] = '\0';
-	port->has_vfio = system_exists(system, VFIO);
+	port->has_vfio = sysfs_exists(system->root, VFIO);
 	port->numa_node = read_numa_node(system, pci);
 }
 
@@ -88,15 +89,15 @@ static void read_port(struct devices_port *port, const struct host_system *syste
 		read_pci(port, system, device);
 		break;
 	case DEVICES_TUN:
-		port->exists = system_exists(system, TUN);
-		port->usable = system_may_use(system, TUN);
+		port->exists = sysfs_exists(system->root, TUN);
+		port->usable = sysfs_access(system->root, TUN, R_OK | W_OK) == 0;
 		break;
 	case DEVICES_SOCKET:
-		port->exists = system_exists(system, "%s", device);
+		port->exists = sysfs_exists(system->root, "%s", device);
 		break;
 	case DEVICES_FILE:
-		port->exists = system_exists(system, "%s", device);
-		port->usable = system_may_read(system, device);
+		port->exists = sysfs_exists(system->root, "%s", device);
+		port->usable = sysfs_access(system->root, device, R_OK) == 0;
 		break;
 	case DEVICES_NONE:
 		break;

@@ -84,7 +84,7 @@ void drivers_scan(struct drivers_port *port, const char *driver, const struct co
 static void read_library(struct drivers_port *port, const struct host_system *system,
 			 const char *driver, const struct config_port *config)
 {
-	char path[SYSTEM_PATH_SIZE];
+	char path[SYSFS_PATH_SIZE];
 	struct stat status;
 	void *bytes;
 	int file;
@@ -132,10 +132,10 @@ static bool set_library(struct drivers_port *port, const struct host_system *sys
 	va_end(list);
 	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s.so.%s", name,
 		 library_version());
-	if (system_exists(system, "%s", port->library))
+	if (sysfs_exists(system->root, "%s", port->library))
 		return true;
 	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s.so", name);
-	return system_exists(system, "%s", port->library);
+	return sysfs_exists(system->root, "%s", port->library);
 }
 
 static void read_port(struct drivers_port *port, const struct host_system *system,
@@ -145,7 +145,7 @@ static void read_port(struct drivers_port *port, const struct host_system *syste
 	const char *last = strrchr(driver, '_');
 	int length = (int)(last != NULL ? (size_t)(last - driver) : strlen(driver));
 
-	port->looked = system_exists(system, DIRECTORY);
+	port->looked = sysfs_exists(system->root, DIRECTORY);
 	if (!port->looked)
 		return; // DPDK is linked into the program, or lies elsewhere
 	// One file may hold several drivers, net_virtio_user is in that of net_virtio; and

@@ -6,12 +6,14 @@
 
 #include "host/stages.h"
 
+const struct host_system host_system_here = { .root = "" };
+
 // What several stages look at. Large: not for the stack.
 struct facts {
 	struct mounts_facts mounts;
 	struct runtime_facts runtime;
 	struct runs_facts runs;
-	struct hugepages_facts hugepages;
+	struct hugepages hugepages;
 	struct cgroup_facts cgroup;
 	struct rights_facts rights;
 	struct cpus_facts cpus;
@@ -27,9 +29,9 @@ static void read_facts(struct facts *facts, const struct host_system *system,
 	mounts_read(&facts->mounts, system, plan);
 	runtime_read(&facts->runtime, system, plan);
 	runs_read(&facts->runs, system, &facts->mounts, plan);
-	hugepages_read(&facts->hugepages, system);
+	hugepages_take(&facts->hugepages, system->root);
 	facts->hugepages_suffice = hugepages_suffice(&facts->hugepages, plan);
-	cgroup_read(&facts->cgroup, system, facts->hugepages.default_page);
+	cgroup_read(&facts->cgroup, system->root, facts->hugepages.default_page);
 	rights_read(&facts->rights, system);
 	cpus_read(&facts->cpus, system, plan);
 	drivers_read(&facts->drivers, system, plan);

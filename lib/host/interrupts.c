@@ -14,9 +14,9 @@
 static bool read_set(cpu_set_t *set, const struct host_system *system, unsigned number,
 		     const char *file)
 {
-	char text[SYSTEM_TEXT_SIZE];
+	char text[SYSFS_TEXT_SIZE];
 
-	return system_read(system, text, "/proc/irq/%u/%s", number, file) &&
+	return sysfs_read(system->root, text, "/proc/irq/%u/%s", number, file) &&
 	       cpu_list_parse(text, set) && CPU_COUNT(set) > 0;
 }
 
@@ -47,13 +47,13 @@ static int by_number(const void *left, const void *right)
 void interrupts_read(struct interrupts_facts *facts, const struct host_system *system,
 		     const struct plan *plan)
 {
-	char path[SYSTEM_PATH_SIZE], text[SYSTEM_TEXT_SIZE];
+	char path[SYSFS_PATH_SIZE], text[SYSFS_TEXT_SIZE];
 	const struct dirent *entry;
 	cpu_set_t data;
 	DIR *stream;
 
 	*facts = (struct interrupts_facts){ 0 };
-	if (system_read(system, text, "/sys/devices/system/cpu/online"))
+	if (sysfs_read(system->root, text, "/sys/devices/system/cpu/online"))
 		(void)cpu_list_parse(text, &facts->online); // what was understood
 	cpus_of_plan(plan, &data);
 	if (CPU_COUNT(&data) == 0 ||

@@ -2,37 +2,15 @@
 // Copyright (c) 2026, the evb authors
 #include "host/stages.h"
 
-#include <mntent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define STAGE      "event rings"
-#define MOUNT_LINE 4096
-#define SHM        "/dev/shm"
-#define HUGEPAGES  "/dev/hugepages" // where it is mounted if nobody has
+#include "sysfs/mounts.h"
 
-// "2M" as in the option pagesize; 0 if it is none.
-static uint64_t parse_page(const char *text)
-{
-	char *end;
-	unsigned long long number = strtoull(text, &end, 10);
-
-	switch (*end) {
-	case 'K':
-	case 'k':
-		return number << 10;
-	case 'M':
-	case 'm':
-		return number << 20;
-	case 'G':
-	case 'g':
-		return number << 30;
-	default:
-		return number;
-	}
-}
+#define STAGE     "event rings"
+#define SHM       "/dev/shm"
+#define HUGEPAGES "/dev/hugepages" // where it is mounted if nobody has
 
 void mounts_page_name(uint64_t page, char text[16])
 {
@@ -44,69 +22,35 @@ void mounts_page_name(uint64_t page, char text[16])
 		snprintf(text, 16, "%u KiB", (unsigned)(page >> 10) & 0xfff);
 }
 
-static void add_mount(struct mounts_facts *facts, const struct host_system *system,
-		      const struct mntent *entry)
-{
-	struct mounts_hugetlbfs *mount = &facts->hugetlbfs[facts->n_hugetlbfs];
-	char *page = hasmntopt(entry, "pagesize");
-
-	if (facts->n_hugetlbfs == MOUNTS_MOST)
-		return;
-	snprintf(mount->path, sizeof(mount->path), "%s", entry->mnt_dir);
-	mount->page = page != NULL ? parse_page(page + strlen("pagesize=")) : facts->default_page;
-	mount->usable = system_may_use(system, mount->path);
-	facts->n_hugetlbfs++;
-}
-
-static void read_mounts(struct mounts_facts *facts, const struct host_system *system)
-{
-	FILE *mounts = system_open(system, "/proc/mounts");
-	char line[MOUNT_LINE];
-	struct mntent entry;
-
-	if (mounts == NULL)
-		return;
-	while (getmntent_r(mounts, &entry, line, sizeof(line)) != NULL)
-		if (strcmp(entry.mnt_type, "hugetlbfs") == 0)
-			add_mount(facts, system, &entry);
-	fclose(mounts); // opened for reading: nothing can be lost
-}
-
-static void read_memory(struct mounts_facts *facts, const struct host_system *system)
-{
-	FILE *file = system_open(system, "/proc/meminfo");
-	unsigned long long kib;
-	char line[128];
-
-	facts->available = NO_LIMIT;
-	if (file == NULL)
-		return;
-	while (fgets(line, sizeof(line), file) != NULL) {
-		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-			facts->available = kib << 10;
-		if (sscanf(line, "Hugepagesize: %llu kB", &kib) == 1)
-			facts->default_page = kib << 10;
-	}
-	fclose(file); // opened for reading: nothing can be lost
-}
-
 void mounts_read(struct mounts_facts *facts, const struct host_system *system,
 		 const struct plan *plan)
 {
 	const char *directory = plan != NULL ? plan->config->event_ring.directory : "";
+	struct sysfs_mount list[MOUNTS_MOST];
 	uint64_t size;
 
-	*facts = (struct mounts_facts){ 0 };
-	read_memory(facts, system);
-	read_mounts(facts, system);
-	facts->has_shm = system_room(system, SHM, &facts->shm_free, &facts->shm_size);
-	// A tmpfs without a limit says that it has nothing.
+	*facts = (struct mounts_facts){
+		.available = sysfs_meminfo(system->root, "MemAvailable", NO_LIMIT),
+		.default_page = sysfs_meminfo(system->root, "Hugepagesize", 0),
+		.n_hugetlbfs = sysfs_mounts(system->root, "hugetlbfs", NULL, list, MOUNTS_MOST),
+	};
+	for (unsigned i = 0; i < facts->n_hugetlbfs; i++) {
+		struct mounts_hugetlbfs *mount = &facts->hugetlbfs[i];
+
+		strcpy(mount->path, list[i].path);
+		mount->page = list[i].page_size[0] != '\0' ? sysfs_page_size(list[i].page_size)
+							   : facts->default_page;
+		mount->usable = sysfs_access(system->root, mount->path, R_OK | W_OK) == 0;
+	}
+	facts->has_shm = sysfs_room(system->root, SHM, &facts->shm_free, &facts->shm_size);
+	// A tmpfs without a limit reports a size of 0.
 	if (facts->shm_size == 0)
 		facts->shm_free = NO_LIMIT;
 	if (directory[0] == '\0')
 		return;
-	facts->directory_exists = system_room(system, directory, &facts->directory_free, &size);
-	facts->directory_usable = system_may_use(system, directory);
+	facts->directory_exists =
+	    sysfs_room(system->root, directory, &facts->directory_free, &size);
+	facts->directory_usable = sysfs_access(system->root, directory, R_OK | W_OK) == 0;
 	for (unsigned i = 0; i < facts->n_hugetlbfs; i++)
 		facts->directory_hugepages |= strcmp(facts->hugetlbfs[i].path, directory) == 0;
 }

@@ -51,35 +51,6 @@ bool rights_knows(const char *capability)
 
 // --- reading -------------------------------------------------------------------------------------
 
-static void read_capabilities(struct rights_facts *facts, const struct host_system *system)
-{
-	FILE *file = system_open(system, "/proc/self/status");
-	unsigned long long bits;
-	char line[256];
-
-	if (file == NULL)
-		return;
-	while (fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "CapEff: %llx", &bits) == 1)
-			facts->capabilities = bits;
-	fclose(file); // opened for reading: nothing can be lost
-}
-
-static void read_memlock(struct rights_facts *facts, const struct host_system *system)
-{
-	FILE *file = system_open(system, "/proc/self/limits");
-	unsigned long long bytes;
-	char line[256];
-
-	if (file == NULL)
-		return;
-	// Both the soft and the hard limit follow; a number is bytes, else it says "unlimited".
-	while (fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "Max locked memory %llu", &bytes) == 1)
-			facts->memlock = bytes;
-	fclose(file); // opened for reading: nothing can be lost
-}
-
 // Who may use bpf() hears that there is no such command; a seccomp filter does not look at it.
 static bool bpf_is_filtered(void)
 {
@@ -88,11 +59,16 @@ static bool bpf_is_filtered(void)
 
 void rights_read(struct rights_facts *facts, const struct host_system *system)
 {
+	char text[SYSFS_TEXT_SIZE];
 	ssize_t n;
 
 	*facts = (struct rights_facts){ .memlock = NO_LIMIT };
-	read_capabilities(facts, system);
-	read_memlock(facts, system);
+	if (sysfs_field(system->root, "/proc/self/status", "CapEff:", text))
+		facts->capabilities = strtoull(text, NULL, 16);
+	// The soft limit in bytes, or "unlimited", and the hard limit.
+	if (sysfs_field(system->root, "/proc/self/limits", "Max locked memory", text) &&
+	    text[0] >= '0' && text[0] <= '9')
+		facts->memlock = strtoull(text, NULL, 10);
 	if (system->root[0] == '\0' && (facts->capabilities & find("CAP_BPF", 7)) != 0)
 		facts->bpf_is_filtered = bpf_is_filtered();
 	n = readlink("/proc/self/exe", facts->program, sizeof(facts->program) - 1);
@@ -137,7 +113,7 @@ static void list_for_setcap(const char *wanted, char text[LIST_SIZE])
 
 static void describe(const struct rights_facts *facts, struct host_report *report)
 {
-	char text[SYSTEM_TEXT_SIZE / 8] = "";
+	char text[SYSFS_TEXT_SIZE / 8] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && used < sizeof(text); i++)

@@ -61,7 +61,7 @@ static bool is_old(const char *folder)
 
 static bool folder_is_dead(const char *folder)
 {
-	char path[SYSTEM_PATH_SIZE];
+	char path[SYSFS_PATH_SIZE];
 
 	if (snprintf(path, sizeof(path), "%s/" SOCKET, folder) >= (int)sizeof(path))
 		return false;
@@ -83,7 +83,7 @@ static unsigned for_dead_folders(const char *directory, void (*call)(const char 
 	if (stream == NULL)
 		return 0;
 	while ((entry = readdir(stream)) != NULL) {
-		char folder[SYSTEM_PATH_SIZE];
+		char folder[SYSFS_PATH_SIZE];
 
 		if (!is_folder_name(entry->d_name) ||
 		    snprintf(folder, sizeof(folder), "%s/%s", directory, entry->d_name) >=
@@ -101,7 +101,7 @@ static unsigned for_dead_folders(const char *directory, void (*call)(const char 
 static void read_folders(struct runs_facts *facts, const struct host_system *system,
 			 const struct plan *plan)
 {
-	char path[SYSTEM_PATH_SIZE];
+	char path[SYSFS_PATH_SIZE];
 	pid_t pid;
 
 	snprintf(facts->folders, sizeof(facts->folders), "%.*s/dpdk", HOST_TARGET_SIZE - 6,
@@ -151,7 +151,7 @@ static void judge_ring(struct runs_facts *facts, const char *directory, bool hug
 static void read_rings(struct runs_facts *facts, const struct host_system *system,
 		       const char *directory, bool hugepages, const struct plan *plan)
 {
-	char whole[SYSTEM_PATH_SIZE];
+	char whole[SYSFS_PATH_SIZE];
 	const struct dirent *entry;
 	DIR *stream;
 
@@ -161,7 +161,7 @@ static void read_rings(struct runs_facts *facts, const struct host_system *syste
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
-		char name[EVRING_NAME_SIZE], path[SYSTEM_PATH_SIZE];
+		char name[EVRING_NAME_SIZE], path[SYSFS_PATH_SIZE];
 		unsigned builder;
 		bool is_new;
 

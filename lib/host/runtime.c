@@ -14,6 +14,15 @@
 
 #define STAGE "folders"
 
+// Whether this process may make files in a folder: 0, or the reason as errno. ENOENT also where a
+// part of the path is not searchable.
+static int may_make_in(const struct host_system *system, const char *path)
+{
+	return sysfs_access(system->root, path, F_OK) == 0
+		   ? sysfs_access(system->root, path, W_OK | X_OK)
+		   : ENOENT;
+}
+
 // Whether this process may make what is missing of a folder below the directory.
 static void look(struct runtime_folder *folder, const struct host_system *system,
 		 const char *directory, const char *name)
@@ -24,8 +33,7 @@ static void look(struct runtime_folder *folder, const struct host_system *system
 	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= HOST_TARGET_SIZE)
 		return; // no path of a socket is as long: DPDK tells
 	memcpy(folder->path, path, strlen(path) + 1);
-	while ((folder->reason = system_may_make_in(system, path)) == ENOENT &&
-	       strlen(path) > shortest)
+	while ((folder->reason = may_make_in(system, path)) == ENOENT && strlen(path) > shortest)
 		*strrchr(path, '/') = '\0';
 	memcpy(folder->at, path, strlen(path) + 1);
 }

@@ -11,7 +11,9 @@
 #include "evring/evring.h"
 #include "host/report.h"
 #include "host/system.h"
+#include "sysfs/cgroup.h"
 #include "sysfs/cpu_list.h"
+#include "sysfs/hugepages.h"
 
 #define NO_LIMIT UINT64_MAX // bytes
 
@@ -67,10 +69,10 @@ void runtime_judge(const struct runtime_facts *facts, struct host_report *report
 // --- runs.c: other runs, alive and dead ----------------------------------------------------------
 
 struct runs_facts {
-	bool lives;                      // a run of the plan's name
-	pid_t pid;                       // its process, 0: not known
-	char lives_at[SYSTEM_PATH_SIZE]; // file that tells
-	char folders[HOST_TARGET_SIZE];  // directory of DPDK's run-time folders
+	bool lives;                     // a run of the plan's name
+	pid_t pid;                      // its process, 0: not known
+	char lives_at[SYSFS_PATH_SIZE]; // file that tells
+	char folders[HOST_TARGET_SIZE]; // directory of DPDK's run-time folders
 	unsigned dead_folders;
 	unsigned dead_rings; // files
 	uint64_t dead_bytes; // of event rings in ordinary memory ...
@@ -90,49 +92,15 @@ unsigned runs_remove_folders(const char *directory);
 
 // --- hugepages.c ---------------------------------------------------------------------------------
 
-#define HUGEPAGES_MOST_SIZES 4
-
-struct hugepages_size {
-	uint64_t page; // bytes
-	uint64_t reserved, free;
-};
-
-struct hugepages_node {
-	bool exists;
-	struct hugepages_size sizes[HUGEPAGES_MOST_SIZES]; // small ones first
-	unsigned n_sizes;
-};
-
-struct hugepages_facts {
-	bool has_nodes; // else the kernel is one without NUMA
-	struct hugepages_node nodes[PLAN_MAX_NODES];
-	uint64_t default_page; // bytes
-};
-
-void hugepages_read(struct hugepages_facts *facts, const struct host_system *system);
-
 // dead: bytes that dead runs hold.
-void hugepages_judge(const struct hugepages_facts *facts, uint64_t dead, const struct plan *plan,
+void hugepages_judge(const struct hugepages *facts, uint64_t dead, const struct plan *plan,
 		     struct host_report *report);
 
 // Whether the plan finds what it wants.
-bool hugepages_suffice(const struct hugepages_facts *facts, const struct plan *plan);
+bool hugepages_suffice(const struct hugepages *facts, const struct plan *plan);
 
 // --- cgroup.c ------------------------------------------------------------------------------------
 
-struct cgroup_limit {
-	uint64_t limit; // bytes; NO_LIMIT: none
-	uint64_t room;  // bytes of it that are left
-	char file[SYSTEM_PATH_SIZE];
-};
-
-struct cgroup_facts {
-	struct cgroup_limit memory;
-	struct cgroup_limit hugepages; // of the default page size
-};
-
-void cgroup_read(struct cgroup_facts *facts, const struct host_system *system,
-		 uint64_t default_page);
 void cgroup_judge(const struct cgroup_facts *facts, bool hugepages, const struct plan *plan,
 		  struct host_report *report);
 
@@ -141,7 +109,7 @@ void cgroup_judge(const struct cgroup_facts *facts, bool hugepages, const struct
 struct rights_facts {
 	uint64_t capabilities; // effective, bit i: capability i
 	uint64_t memlock;      // bytes; NO_LIMIT: none
-	char program[SYSTEM_PATH_SIZE];
+	char program[SYSFS_PATH_SIZE];
 	bool bpf_is_filtered; // bpf() is refused, whatever the capabilities are
 };
 

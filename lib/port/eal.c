@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "port/eal.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
+
+#include "sysfs/hugepages.h"
 
 #define MIB (1024u * 1024u)
 
@@ -37,60 +38,20 @@ uint64_t eal_memory(uint64_t bytes)
 	return bytes + bytes / 4 + 64 * MIB;
 }
 
-static void hugepage_directory(int numa_node, char *path, size_t size)
-{
-	if (numa_node >= 0)
-		snprintf(path, size, "/sys/devices/system/node/node%d/hugepages", numa_node);
-	else
-		snprintf(path, size, "/sys/kernel/mm/hugepages");
-}
-
-// A number of pages as the kernel tells it; 0 if it does not.
-static uint64_t read_pages(const char *directory, const char *entry, const char *what)
-{
-	unsigned long pages = 0;
-	char path[512];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s/%s", directory, entry, what);
-	file = fopen(path, "r");
-	if (file == NULL)
-		return 0;
-	if (fscanf(file, "%lu", &pages) != 1)
-		pages = 0;
-	fclose(file); // opened for reading: nothing can be lost
-	return pages;
-}
-
 uint64_t eal_free_hugepages(int numa_node)
 {
-	char directory[128];
-	uint64_t bytes = 0;
-	struct dirent *entry;
-	unsigned long kib;
-	DIR *sizes;
+	struct hugepages hugepages;
 
-	hugepage_directory(numa_node, directory, sizeof(directory));
-	sizes = opendir(directory);
-	// A kernel without NUMA has no nodes: node 0 is all there is.
-	if (sizes == NULL)
-		return numa_node == 0 ? eal_free_hugepages(-1) : 0;
-	while ((entry = readdir(sizes)) != NULL)
-		if (sscanf(entry->d_name, "hugepages-%lukB", &kib) == 1)
-			bytes +=
-			    read_pages(directory, entry->d_name, "free_hugepages") * kib * 1024;
-	closedir(sizes);
-	return bytes;
+	hugepages_take(&hugepages, "");
+	return hugepages_free(&hugepages, numa_node);
 }
 
 uint64_t eal_hugepages_to_reserve(int numa_node, uint64_t missing)
 {
-	const uint64_t page = 2 * MIB;
-	char directory[128];
+	struct hugepages hugepages;
 
-	hugepage_directory(numa_node, directory, sizeof(directory));
-	return read_pages(directory, "hugepages-2048kB", "nr_hugepages") +
-	       (missing + page - 1) / page;
+	hugepages_take(&hugepages, "");
+	return hugepages_to_reserve(&hugepages, (unsigned)numa_node, 2 * MIB, missing);
 }
 
 // "0@0,1@0,2@1": lcore 0 is the control thread, lcore 1 + i the worker on cpus[i].

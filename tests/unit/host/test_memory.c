@@ -20,10 +20,10 @@ static void write_node(const struct fixture *fixture, unsigned node, const char 
 
 static void judge_hugepages(struct fixture *fixture, uint64_t dead)
 {
-	struct hugepages_facts facts;
+	struct hugepages facts;
 
 	report_reset(fixture);
-	hugepages_read(&facts, &fixture->system);
+	hugepages_take(&facts, fixture->system.root);
 	hugepages_judge(&facts, dead, fixture->plan, &fixture->report);
 }
 
@@ -163,10 +163,10 @@ static void hugepages__without_any_files(void **state)
 static void hugepages__described_without_a_plan(void **state)
 {
 	struct fixture *fixture = *state;
-	struct hugepages_facts facts;
+	struct hugepages facts;
 
 	write_node(fixture, 0, "64\n", "60\n");
-	hugepages_read(&facts, &fixture->system);
+	hugepages_take(&facts, fixture->system.root);
 	hugepages_judge(&facts, 0, NULL, &fixture->report);
 	assert_finding(fixture, HOST_OK, "hugepages",
 		       "NUMA node 0: 64 pages of 2 MiB reserved, 60 free", NULL);
@@ -315,7 +315,7 @@ static void judge_cgroup(struct fixture *fixture, bool hugepages)
 	struct cgroup_facts facts;
 
 	report_reset(fixture);
-	cgroup_read(&facts, &fixture->system, 2 * MIB);
+	cgroup_read(&facts, fixture->system.root, 2 * MIB);
 	cgroup_judge(&facts, hugepages, fixture->plan, &fixture->report);
 }
 
