@@ -270,13 +270,15 @@ static cJSON *compose(const struct arguments *arguments, cJSON *ids)
 static int write_file(const struct arguments *arguments, cJSON *root)
 {
 	char error[SOURCE_ERROR_SIZE];
+	struct source_set_parameters parameters;
 	struct config *config;
 	struct source_set *set;
 	int status = 1;
 
 	if (compose_config(root, "gen", &arguments->overrides, &config) != 0)
 		return 1;
-	if (source_set_make(&set, config, &config->generators[0], NULL, error) != 0) {
+	parameters = config_source_set(config, &config->generators[0]);
+	if (source_set_make(&set, &parameters, NULL, error) != 0) {
 		fprintf(stderr, "evb: %s\n", error);
 		config_free(config);
 		return 1;

@@ -201,8 +201,7 @@ static cJSON *compose(const struct arguments *arguments, const struct capture_su
 	part = cJSON_AddObjectToObject(root, "sources");
 	cJSON_AddItemToObject(part, "ids", compose_ids(learned->source_ids, learned->n_sources));
 	cJSON_AddNumberToObject(part, "packing", learned->packing);
-	cJSON_AddStringToObject(part, "payload",
-				learned->payload == CONFIG_PAYLOAD_MFP ? "mfp" : "opaque");
+	cJSON_AddStringToObject(part, "payload", learned->has_mfps ? "mfp" : "opaque");
 
 	part = compose_element(root, "builders");
 	cJSON_AddStringToObject(part, "name", "b0");
@@ -235,7 +234,7 @@ static void print_learned(const struct capture_summary *learned, const char *pat
 		       learned->udp_ports[learned->n_udp_ports - 1]);
 	else
 		printf("EtherType 0x%04x, ", NET_TYPE_EVB);
-	if (learned->payload == CONFIG_PAYLOAD_MFP)
+	if (learned->has_mfps)
 		printf("MFPs of %u fragments\n", learned->packing);
 	else
 		printf("opaque blocks\n");

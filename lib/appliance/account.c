@@ -75,7 +75,7 @@ static void add_generator(struct account *account, const struct role *role,
 {
 	const struct sender_counters *sender;
 
-	if (generator->kind == CONFIG_GENERATOR_PCAP) {
+	if (generator->kind == GENERATOR_PCAP) {
 		sender = pcap_role_sender_counters(role);
 	} else {
 		sender = source_role_sender_counters(role);

@@ -26,7 +26,7 @@ static bool source_is_finished(const struct appliance *appliance, unsigned role)
 {
 	const struct plan_role *plan = &appliance->plan->roles[role];
 
-	return appliance->config->generators[plan->object].kind == CONFIG_GENERATOR_PCAP
+	return appliance->config->generators[plan->object].kind == GENERATOR_PCAP
 		   ? pcap_role_finished(appliance->roles[role])
 		   : source_role_finished(appliance->roles[role]);
 }
@@ -40,10 +40,9 @@ static bool sources_are_finished(const struct appliance *appliance)
 
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		if (plan->roles[i].kind == CONFIG_ROLE_SOURCE) {
-			enum config_generator_kind kind =
+			enum generator_kind kind =
 			    appliance->config->generators[plan->roles[i].object].kind;
-			bool captured =
-			    kind == CONFIG_GENERATOR_PCAP || kind == CONFIG_GENERATOR_ROCE;
+			bool captured = kind == GENERATOR_PCAP || kind == GENERATOR_ROCE;
 
 			if ((!captured && appliance->config->n_builders > 0) ||
 			    !source_is_finished(appliance, i))

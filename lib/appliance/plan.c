@@ -314,15 +314,16 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	unsigned port = find_port(plan->config, config->port);
 	const struct config_port *port_config = &plan->config->ports[port];
 	const struct profile *profile = &plan->ports[port].profile;
+	const struct source_set_parameters set = config_source_set(plan->config, config);
 	char cause[SOURCE_ERROR_SIZE];
 
-	if (config->kind != CONFIG_GENERATOR_PCAP && profile->needs_address &&
+	if (config->kind != GENERATOR_PCAP && profile->needs_address &&
 	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
 		return fail(error, plan,
 			    "generators[%u].port: port %s needs an `address` to send UDP from",
 			    index, port_config->name);
-	if (config->kind != CONFIG_GENERATOR_PCAP &&
-	    source_set_plan(plan->config, config, &generator->set_bytes, cause) != 0)
+	if (config->kind != GENERATOR_PCAP &&
+	    source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);
 	// A ring port passes the generator's own mbufs on, so they can also be in its ring and
 	// links.
@@ -331,9 +332,9 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 				2 * config->faults.reorder_window + mbufs_in_pipeline(plan);
 	// The set is not made yet: room for whole packets where one of its sources may need copies.
 	generator->buffer =
-	    config->size_law == CONFIG_SIZE_LHCB || config->kind == CONFIG_GENERATOR_PCAP
+	    config->sizes.law == SIZE_LHCB || config->kind == GENERATOR_PCAP
 		? port_buffer_size(profile, port_config->mtu)
-		: block_packets_buffer_size(config, NULL, port_config->mtu);
+		: block_packets_buffer_size(&config->faults, NULL, port_config->mtu);
 	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE) {
 		// Trailers are of that pool too, and connection messages.
 		generator->pool_mbufs *= 2;

@@ -166,15 +166,15 @@ static int make_generator(struct appliance *appliance, unsigned index, char *err
 {
 	const struct source_allocator allocator = { .allocate = allocate, .release = release };
 	const struct config_generator *config = &appliance->config->generators[index];
+	const struct source_set_parameters set = config_source_set(appliance->config, config);
 	const struct plan_generator *plan = &appliance->plan->generators[index];
 	struct rte_mempool **pools = appliance->generator_pools[index];
 	int node =
 	    (int)plan_node_of(appliance->plan, plan_role_of_generator(appliance->plan, index));
 	char name[RTE_MEMPOOL_NAMESIZE], cause[SOURCE_ERROR_SIZE];
 
-	if (config->kind != CONFIG_GENERATOR_PCAP &&
-	    source_set_make(&appliance->sets[index], appliance->config, config, &allocator,
-			    cause) != 0)
+	if (config->kind != GENERATOR_PCAP &&
+	    source_set_make(&appliance->sets[index], &set, &allocator, cause) != 0)
 		return fail(error, "generator %s: %s", config->name, cause);
 	snprintf(name, sizeof(name), "headers%u", index);
 	pools[0] = port_pool_create(name, plan->pool_mbufs, PLAN_POOL_CACHE, plan->buffer, node);
@@ -395,7 +395,7 @@ static struct role *make_source(struct appliance *appliance, const struct plan_r
 		.numa_node = port->numa_node,
 	};
 
-	if (generator->kind == CONFIG_GENERATOR_PCAP)
+	if (generator->kind == GENERATOR_PCAP)
 		return make_pcap_source(appliance, plan, error);
 	if (find_destination(port, generator, parameters.destination_mac, error) != 0)
 		return NULL;

@@ -148,7 +148,7 @@ static int check_generator_ids(struct config_reader *reader, const struct config
 static int check_faults(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const struct config_generator *generator = &config->generators[i];
-	const struct config_faults *faults = &generator->faults;
+	const struct faults *faults = &generator->faults;
 	const uint16_t *ids = generator->n_ids ? generator->ids : config->sources.ids;
 	unsigned n_ids = generator->n_ids ? generator->n_ids : config->sources.n_ids;
 
@@ -175,17 +175,17 @@ static int check_generator(struct config_reader *reader, const struct config *co
 	if (i_port == config->n_ports)
 		return config_fail(config_at_element(reader, "generators", i, "port"),
 				   "no port is called \"%s\"", generator->port);
-	if (generator->kind == CONFIG_GENERATOR_SYNTHETIC && generator->file[0])
+	if (generator->kind == GENERATOR_SYNTHETIC && generator->file[0])
 		return config_fail(config_at_element(reader, "generators", i, "file"),
 				   "kind synthetic reads no file");
-	if (generator->kind != CONFIG_GENERATOR_SYNTHETIC && !generator->file[0])
+	if (generator->kind != GENERATOR_SYNTHETIC && !generator->file[0])
 		return config_fail(config_at_element(reader, "generators", i, "file"),
 				   "is needed with this kind");
-	if (generator->size_law == CONFIG_SIZE_GAUSSIAN &&
-	    generator->size_mean > generator->size_maximum)
+	if (generator->sizes.law == SIZE_GAUSSIAN &&
+	    generator->sizes.mean > generator->sizes.maximum)
 		return config_fail(config_at_element(reader, "generators", i, "size.mean"),
-				   "%u is above maximum, which is %u", generator->size_mean,
-				   generator->size_maximum);
+				   "%u is above maximum, which is %u", generator->sizes.mean,
+				   generator->sizes.maximum);
 	return check_generator_ids(reader, config, i) || check_faults(reader, config, i) ? -1 : 0;
 }
 

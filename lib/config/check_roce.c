@@ -102,7 +102,7 @@ static int check_generator(struct config_reader *reader, const struct config *co
 {
 	const struct config_generator *generator = &config->generators[i];
 
-	if (generator->kind == CONFIG_GENERATOR_PCAP)
+	if (generator->kind == GENERATOR_PCAP)
 		return config_fail(config_at_element(reader, "generators", i, "kind"),
 				   "packets of a capture are sent as they are: set transport.kind "
 				   "to \"udp\", or the kind to \"roce\"");
@@ -175,7 +175,7 @@ int config_check_roce(struct config_reader *reader, const struct config *config)
 	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)
 		return check_transport(reader, config) || check_read(reader, config) ? -1 : 0;
 	for (unsigned i = 0; i < config->n_generators; i++)
-		if (config->generators[i].kind == CONFIG_GENERATOR_ROCE)
+		if (config->generators[i].kind == GENERATOR_ROCE)
 			return config_fail(config_at_element(reader, "generators", i, "kind"),
 					   "messages of RoCE connections need transport.kind "
 					   "\"roce\"");

@@ -61,8 +61,8 @@ static int check_priorities(struct config_reader *reader, const struct config *n
 static int check_generators(struct config_reader *reader, const struct config *node)
 {
 	for (unsigned i = 0; i < node->n_generators; i++) {
-		enum config_generator_kind kind = node->generators[i].kind;
-		if (kind == CONFIG_GENERATOR_PCAP || kind == CONFIG_GENERATOR_ROCE)
+		enum generator_kind kind = node->generators[i].kind;
+		if (kind == GENERATOR_PCAP || kind == GENERATOR_ROCE)
 			return config_fail(config_at_element(reader, "generators", i, "kind"),
 					   "what is in a capture cannot be granted: a readout of a "
 					   "cluster needs another kind");

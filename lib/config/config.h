@@ -20,10 +20,10 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "source/source_set.h"
 
 #define CONFIG_ERROR_SIZE  512
 #define CONFIG_MAX_OPTIONS 16
-#define CONFIG_MAX_REORDER 1024 // segments that a generator shuffles over
 #define CONFIG_MAX_GROUP   1023 // congestion group that a builder may be put in by number
 
 #define CONFIG_MAX_QUEUE_PAIRS 4096 // that are written out in the file
@@ -149,37 +149,10 @@ struct config_event_ring {
 	unsigned n_groups;
 };
 
-enum config_generator_kind {
-	CONFIG_GENERATOR_SYNTHETIC, // made up by a size law
-	CONFIG_GENERATOR_MDF,       // events of an MDF file, packed anew
-	CONFIG_GENERATOR_MFP,       // .mfp files
-	CONFIG_GENERATOR_PCAP,      // packets of a capture file
-	CONFIG_GENERATOR_ROCE,      // messages of a capture of RoCE
-};
-
-enum config_size_law {
-	CONFIG_SIZE_FIXED,
-	CONFIG_SIZE_GAUSSIAN,
-	CONFIG_SIZE_LHCB, // measured profile of each subdetector
-};
-
-// Faults on demand; each ratio is a probability a segment, 0 to 1.
-struct config_faults {
-	double loss;
-	double duplicate;
-	double corrupt;          // one byte of the payload is changed
-	uint32_t reorder_window; // segments are shuffled over this many, 0 or 1: none
-	bool has_silent_source;
-	uint16_t silent_source; // source id that never sends
-	bool has_late_source;
-	uint16_t late_source; // source id that sends late_delay_ns after the others
-	uint64_t late_delay_ns;
-};
-
 struct config_generator {
 	char name[EVB_NAME_SIZE];
 	char port[EVB_NAME_SIZE];
-	enum config_generator_kind kind;
+	enum generator_kind kind;
 	char file[EVB_PATH_SIZE];
 	uint16_t ids[EVB_MAX_SOURCES]; // sources that it stands for; none: all
 	unsigned n_ids;
@@ -187,17 +160,14 @@ struct config_generator {
 	double speed;         // pcap, roce: factor on the captured speed; 0: as fast as possible
 	uint64_t events;      // MFPs a source to send, then end of run; 0: no end
 	uint64_t first_event; // event id of the first fragment
-	enum config_size_law size_law;
-	uint32_t size_mean; // bytes of a fragment
-	uint32_t size_sigma;
-	uint32_t size_maximum;
+	struct fragment_sizes sizes;
 	uint32_t variants; // pre-filled MFPs a source
 	uint64_t seed;
 	uint32_t destination_address; // IPv4, host order
 	bool has_destination_mac;
 	uint8_t destination_mac[6];
 	bool load_balancer_header;
-	struct config_faults faults;
+	struct faults faults;
 };
 
 enum config_file_format {
@@ -490,6 +460,10 @@ struct config_role {
 // grants come in there. Returns false behind the last. Configured lcores hold each of these exactly
 // once.
 bool config_role(const struct config *config, unsigned index, struct config_role *role);
+
+// What the source set of a generator is made of; the pointers lead into the configuration.
+struct source_set_parameters config_source_set(const struct config *config,
+					       const struct config_generator *generator);
 
 // The JSON Schema (draft 2020-12) of the file, and the manual's table of all keys in Markdown,
 // made from the key table. The caller frees the string. NULL if memory ran out.

@@ -66,3 +66,23 @@ bool config_role(const struct config *config, unsigned index, struct config_role
 	}
 	return false;
 }
+
+struct source_set_parameters config_source_set(const struct config *config,
+					       const struct config_generator *generator)
+{
+	bool own_ids = generator->n_ids > 0;
+
+	return (struct source_set_parameters){
+		.name = generator->name,
+		.kind = generator->kind,
+		.file = generator->file,
+		.ids = own_ids ? generator->ids : config->sources.ids,
+		.n_ids = own_ids ? generator->n_ids : config->sources.n_ids,
+		.packing = config->sources.packing,
+		.run_number = config->run_number,
+		.sizes = generator->sizes,
+		.variants = generator->variants,
+		.seed = generator->seed,
+		.roce_port = config->roce.udp_port,
+	};
+}

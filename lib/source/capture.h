@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/source_set.h"
+#include "source/generator.h"
 
 struct capture;
 

@@ -153,7 +153,7 @@ static void note_packet(struct learning *learning, const struct capture_packet *
 static bool accepts_port(const struct learning *learning, const struct tally *port,
 			 const struct tally *busiest)
 {
-	if (learning->summary->payload == CONFIG_PAYLOAD_MFP)
+	if (learning->summary->has_mfps)
 		return port->confirmed && port->confirmed >= busiest->confirmed / BUSY_PORT_RATIO;
 	return port->segments && 2 * port->segments >= port->packets &&
 	       port->segments >= busiest->segments / BUSY_PORT_RATIO;
@@ -162,7 +162,7 @@ static bool accepts_port(const struct learning *learning, const struct tally *po
 static bool accepts_source(const struct learning *learning, const struct tally *source,
 			   const struct tally *busiest)
 {
-	if (learning->summary->payload == CONFIG_PAYLOAD_MFP)
+	if (learning->summary->has_mfps)
 		return source->confirmed;
 	return source->heads && source->heads >= busiest->heads / BUSY_ID_RATIO;
 }
@@ -275,9 +275,7 @@ static int first_reading(struct learning *learning, const char *path, char *erro
 		snprintf(summary->problem, sizeof(summary->problem), "%s",
 			 capture_problem(capture));
 	capture_close(capture);
-	summary->payload = learning->confirmed && 2 * learning->confirmed >= learning->heads
-			       ? CONFIG_PAYLOAD_MFP
-			       : CONFIG_PAYLOAD_OPAQUE;
+	summary->has_mfps = learning->confirmed && 2 * learning->confirmed >= learning->heads;
 	if (choose_ports(learning) || choose_sources(learning))
 		return out_of_memory(path, error);
 	if (summary->n_sources && (summary->n_udp_ports || summary->ether_type))
@@ -319,7 +317,7 @@ static int second_reading(struct learning *learning, const char *path, char *err
 	summary->events = result.events;
 	summary->largest_open = result.largest_open;
 	summary->largest_event = result.largest_event;
-	if (summary->payload == CONFIG_PAYLOAD_MFP)
+	if (summary->has_mfps)
 		summary->packing = choose_packing(learning);
 	else
 		summary->packing = result.step >= 1 && result.step <= MFP_MAX_FRAGMENTS

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/source_set.h"
+#include "source/generator.h"
 
 struct capture_summary {
 	uint64_t packets;
@@ -35,7 +35,7 @@ struct capture_summary {
 	uint16_t *source_ids; // n_sources, ascending
 	unsigned n_sources;
 
-	enum config_payload payload;
+	bool has_mfps;           // payloads are MFPs; else opaque
 	uint32_t packing;        // 1..65535
 	uint32_t largest_buffer; // bytes, of one source's buffer
 	uint64_t events;         // distinct event numbers

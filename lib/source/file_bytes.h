@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/source_set.h"
+#include "source/generator.h"
 
 // Reads the file; one byte of value 0, not counted in *size, is behind the last. The caller frees
 // *bytes. Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE].

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/source_set.h"
+#include "source/generator.h"
 #include "wire/mdf.h"
 
 struct mdf_cell {

@@ -100,23 +100,23 @@ static unsigned cycle_length(uint32_t n_events, uint32_t packing)
 
 // Sets the sources that are wanted, in ascending order; row_of[id] is the row's number + 1.
 static int choose(struct mdf_packer *packer, const uint32_t *row_of,
-		  const struct block_request *request, char *error)
+		  const struct source_set_parameters *parameters, char *error)
 {
 	const struct mdf_row *rows = packer->events->rows;
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < request->n_ids; i++) {
-		uint16_t id = request->ids[i];
+	for (unsigned i = 0; i < parameters->n_ids; i++) {
+		uint16_t id = parameters->ids[i];
 
 		if (!row_of[id]) {
 			snprintf(error, SOURCE_ERROR_SIZE, "%s: it has no source %u",
-				 request->generator->file, id);
+				 parameters->file, id);
 			return -1;
 		}
 		packer->ids[n] = id;
 		packer->rows[n++] = &rows[row_of[id] - 1];
 	}
-	for (unsigned id = 0; !request->n_ids && id < N_IDS; id++) {
+	for (unsigned id = 0; !parameters->n_ids && id < N_IDS; id++) {
 		if (!row_of[id])
 			continue;
 		packer->ids[n] = (uint16_t)id;
@@ -126,7 +126,8 @@ static int choose(struct mdf_packer *packer, const uint32_t *row_of,
 	return 0;
 }
 
-static int set_sources(struct mdf_packer *packer, const struct block_request *request, char *error)
+static int set_sources(struct mdf_packer *packer, const struct source_set_parameters *parameters,
+		       char *error)
 {
 	uint16_t *ids = malloc(packer->events->n_rows * sizeof(*ids));
 	uint32_t *row_of = calloc(N_IDS, sizeof(*row_of));
@@ -137,7 +138,7 @@ static int set_sources(struct mdf_packer *packer, const struct block_request *re
 	} else if (!mdf_sources_assign(packer->events, ids, error)) {
 		for (uint32_t i = 0; i < packer->events->n_rows; i++)
 			row_of[ids[i]] = i + 1;
-		result = choose(packer, row_of, request, error);
+		result = choose(packer, row_of, parameters, error);
 	}
 	free(ids);
 	free(row_of);
@@ -162,26 +163,26 @@ static struct mdf_packer *allocate_packer(uint32_t packing, size_t n_sources)
 }
 
 int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
-			   const struct block_request *request, char *error)
+			   const struct source_set_parameters *parameters, char *error)
 {
-	unsigned n_sources = request->n_ids ? request->n_ids : events->n_rows;
-	struct mdf_packer *packer = allocate_packer(request->packing, n_sources);
+	unsigned n_sources = parameters->n_ids ? parameters->n_ids : events->n_rows;
+	struct mdf_packer *packer = allocate_packer(parameters->packing, n_sources);
 
 	if (!packer) {
 		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
 		return -1;
 	}
 	packer->events = events;
-	packer->packing = request->packing;
+	packer->packing = parameters->packing;
 	packer->maker = (struct block_maker){
 		.ids = packer->ids,
-		.n_cycle = cycle_length(events->n_events, request->packing),
+		.n_cycle = cycle_length(events->n_events, parameters->packing),
 		.odin_source = -1,
 		.size = block_size,
 		.write = write_block,
 		.close = close_packer,
 	};
-	if (set_sources(packer, request, error)) {
+	if (set_sources(packer, parameters, error)) {
 		packer->events = NULL; // stay the caller's
 		close_packer(&packer->maker);
 		return -1;
@@ -190,13 +191,14 @@ int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events
 	return 0;
 }
 
-int mdf_packer_open(struct block_maker **maker, const struct block_request *request, char *error)
+int mdf_packer_open(struct block_maker **maker, const struct source_set_parameters *parameters,
+		    char *error)
 {
 	struct mdf_events *events;
 
-	if (mdf_events_load(&events, request->generator->file, error))
+	if (mdf_events_load(&events, parameters->file, error))
 		return -1;
-	if (mdf_packer_open_events(maker, events, request, error)) {
+	if (mdf_packer_open_events(maker, events, parameters, error)) {
 		mdf_events_free(events);
 		return -1;
 	}

@@ -18,10 +18,11 @@
 #include "source/block_maker.h"
 #include "source/mdf_events.h"
 
-// Makes the maker for kind mdf from generator->file. Returns 0, or -1 with one line in
+// Makes the maker for kind mdf from parameters->file. Returns 0, or -1 with one line in
 // error[SOURCE_ERROR_SIZE].
-int mdf_packer_open(struct block_maker **maker, const struct block_request *request, char *error);
+int mdf_packer_open(struct block_maker **maker, const struct source_set_parameters *parameters,
+		    char *error);
 
 // The same from events in memory, which belong to the maker if that succeeds.
 int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
-			   const struct block_request *request, char *error);
+			   const struct source_set_parameters *parameters, char *error);

@@ -138,21 +138,22 @@ static int compare_id(const void *key, const void *entry)
 }
 
 // Keeps the wanted sources' entries only.
-static int choose(struct mfp_file *file, const struct block_request *request, char *error)
+static int choose(struct mfp_file *file, const struct source_set_parameters *parameters,
+		  char *error)
 {
-	size_t n_cycle = file->maker.n_cycle, n_sources = request->n_ids;
+	size_t n_cycle = file->maker.n_cycle, n_sources = parameters->n_ids;
 	struct entry *chosen = malloc(n_sources * n_cycle * sizeof(*chosen));
 
 	if (!chosen)
 		return out_of_memory(file, error);
 	for (size_t i = 0; i < n_sources; i++) {
 		const struct entry *found =
-		    bsearch(&request->ids[i], file->entries, file->n_entries / n_cycle,
+		    bsearch(&parameters->ids[i], file->entries, file->n_entries / n_cycle,
 			    n_cycle * sizeof(*found), compare_id);
 
 		if (!found) {
 			snprintf(error, SOURCE_ERROR_SIZE, "%s: it has no source %u", file->name,
-				 request->ids[i]);
+				 parameters->ids[i]);
 			free(chosen);
 			return -1;
 		}
@@ -164,7 +165,8 @@ static int choose(struct mfp_file *file, const struct block_request *request, ch
 	return 0;
 }
 
-static int set_sources(struct mfp_file *file, const struct block_request *request, char *error)
+static int set_sources(struct mfp_file *file, const struct source_set_parameters *parameters,
+		       char *error)
 {
 	size_t n_cycle;
 
@@ -175,7 +177,7 @@ static int set_sources(struct mfp_file *file, const struct block_request *reques
 			return -1;
 	}
 	file->maker.n_cycle = (unsigned)n_cycle;
-	if (request->n_ids && choose(file, request, error))
+	if (parameters->n_ids && choose(file, parameters, error))
 		return -1;
 	file->maker.n_sources = (unsigned)(file->n_entries / n_cycle);
 	file->ids = malloc(file->maker.n_sources * sizeof(*file->ids));
@@ -218,7 +220,7 @@ static void close_file(struct block_maker *maker)
 }
 
 int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t size,
-			const struct block_request *request, char *error)
+			const struct source_set_parameters *parameters, char *error)
 {
 	struct mfp_file *file = calloc(1, sizeof(*file));
 
@@ -226,15 +228,15 @@ int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t
 		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
 		return -1;
 	}
-	file->name = request->generator->file;
-	file->packing = request->packing;
+	file->name = parameters->file;
+	file->packing = parameters->packing;
 	file->maker = (struct block_maker){
 		.odin_source = -1,
 		.size = block_size,
 		.write = write_block,
 		.close = close_file,
 	};
-	if (read_entries(file, bytes, size, error) || set_sources(file, request, error)) {
+	if (read_entries(file, bytes, size, error) || set_sources(file, parameters, error)) {
 		close_file(&file->maker);
 		return -1;
 	}
@@ -242,14 +244,15 @@ int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t
 	return 0;
 }
 
-int mfp_file_open(struct block_maker **maker, const struct block_request *request, char *error)
+int mfp_file_open(struct block_maker **maker, const struct source_set_parameters *parameters,
+		  char *error)
 {
 	uint8_t *bytes;
 	size_t size;
 
-	if (file_bytes_read(request->generator->file, &bytes, &size, error))
+	if (file_bytes_read(parameters->file, &bytes, &size, error))
 		return -1;
-	if (mfp_file_open_bytes(maker, bytes, size, request, error)) {
+	if (mfp_file_open_bytes(maker, bytes, size, parameters, error)) {
 		free(bytes);
 		return -1;
 	}

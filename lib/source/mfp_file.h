@@ -12,15 +12,16 @@
 
 #include "source/block_maker.h"
 
-// Makes the maker for kind mfp from generator->file: cycle position k holds the k-th MFP of each
-// source, as it stands in the file. All MFPs must have request->packing fragments. Returns 0, or -1
-// with one line in error[SOURCE_ERROR_SIZE].
-int mfp_file_open(struct block_maker **maker, const struct block_request *request, char *error);
+// Makes the maker for kind mfp from parameters->file: cycle position k holds the k-th MFP of each
+// source, as it stands in the file. All MFPs must have parameters->packing fragments. Returns 0, or
+// -1 with one line in error[SOURCE_ERROR_SIZE].
+int mfp_file_open(struct block_maker **maker, const struct source_set_parameters *parameters,
+		  char *error);
 
-// The same from bytes in memory, which must outlive the maker; generator->file names them in
+// The same from bytes in memory, which must outlive the maker; parameters->file names them in
 // messages.
 int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t size,
-			const struct block_request *request, char *error);
+			const struct source_set_parameters *parameters, char *error);
 
 // Writes a set's MFPs for n_positions event indices, 0 for one cycle, as they would be sent: event
 // ids from first_event on, ODIN patched where the set makes it up. A file of that name is replaced.

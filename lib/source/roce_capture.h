@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "source/source_set.h"
+#include "source/generator.h"
 
 // A SEND or WRITE.
 struct roce_message {

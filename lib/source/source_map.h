@@ -17,7 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/source_set.h"
+#include "base/limits.h"
+#include "source/generator.h"
 
 struct source_map_entry {
 	uint16_t id;

@@ -32,36 +32,27 @@ static void release(const struct source_allocator *allocator, void *memory)
 		free(memory);
 }
 
-static int open_maker(struct block_maker **maker, const struct config *config,
-		      const struct config_generator *generator, char *error)
+static int open_maker(struct block_maker **maker, const struct source_set_parameters *parameters,
+		      char *error)
 {
-	bool own = generator->n_ids > 0;
-	struct block_request request = {
-		.generator = generator,
-		.ids = own ? generator->ids : config->sources.ids,
-		.n_ids = own ? generator->n_ids : config->sources.n_ids,
-		.packing = config->sources.packing,
-		.run_number = config->run_number,
-	};
-
-	if (!request.packing || request.packing > MFP_MAX_FRAGMENTS) {
+	if (!parameters->packing || parameters->packing > MFP_MAX_FRAGMENTS) {
 		snprintf(error, SOURCE_ERROR_SIZE, "generator %s: packing %u is not in 1..%u",
-			 generator->name, request.packing, MFP_MAX_FRAGMENTS);
+			 parameters->name, parameters->packing, MFP_MAX_FRAGMENTS);
 		return -1;
 	}
-	switch (generator->kind) {
-	case CONFIG_GENERATOR_SYNTHETIC:
-		return synthetic_open(maker, &request, error);
-	case CONFIG_GENERATOR_MDF:
-		return mdf_packer_open(maker, &request, error);
-	case CONFIG_GENERATOR_MFP:
-		return mfp_file_open(maker, &request, error);
-	case CONFIG_GENERATOR_PCAP:
-	case CONFIG_GENERATOR_ROCE:
+	switch (parameters->kind) {
+	case GENERATOR_SYNTHETIC:
+		return synthetic_open(maker, parameters, error);
+	case GENERATOR_MDF:
+		return mdf_packer_open(maker, parameters, error);
+	case GENERATOR_MFP:
+		return mfp_file_open(maker, parameters, error);
+	case GENERATOR_PCAP:
+	case GENERATOR_ROCE:
 		break;
 	}
 	snprintf(error, SOURCE_ERROR_SIZE, "generator %s: its kind has no source set",
-		 generator->name);
+		 parameters->name);
 	return -1;
 }
 
@@ -136,12 +127,11 @@ static int fill(struct source_set *set, struct block_maker *maker, char *error)
 	return 0;
 }
 
-static int plan_script(const struct config *config, const struct config_generator *generator,
-		       uint64_t *bytes, char *error)
+static int plan_script(const struct source_set_parameters *parameters, uint64_t *bytes, char *error)
 {
 	struct roce_capture *script;
 
-	if (roce_capture_read(&script, generator->file, config->roce.udp_port, error))
+	if (roce_capture_read(&script, parameters->file, parameters->roce_port, error))
 		return -1;
 	*bytes = script->n_bytes + script->n_messages * sizeof(*script->messages);
 	roce_capture_free(script);
@@ -169,63 +159,55 @@ static int fill_script(struct source_set *set, char *error)
 	return 0;
 }
 
-static int make_script(struct source_set **set, const struct config *config,
-		       const struct config_generator *generator,
-		       const struct source_allocator *allocator, char *error)
+static int make_script(struct source_set *set, const struct source_set_parameters *parameters,
+		       char *error)
 {
-	struct source_set *made = calloc(1, sizeof(*made));
-
-	if (!made)
-		return out_of_memory(error, sizeof(*made));
-	if (allocator)
-		made->allocator = *allocator;
-	made->packing = config->sources.packing;
-	if (roce_capture_read(&made->script, generator->file, config->roce.udp_port, error) ||
-	    fill_script(made, error)) {
-		source_set_free(made);
-		return -1;
-	}
-	*set = made;
-	return 0;
+	return roce_capture_read(&set->script, parameters->file, parameters->roce_port, error) ||
+		       fill_script(set, error)
+		   ? -1
+		   : 0;
 }
 
-int source_set_plan(const struct config *config, const struct config_generator *generator,
-		    uint64_t *bytes, char *error)
+static int make_blocks(struct source_set *set, const struct source_set_parameters *parameters,
+		       char *error)
 {
 	struct block_maker *maker;
 	int result;
 
-	if (generator->kind == CONFIG_GENERATOR_ROCE)
-		return plan_script(config, generator, bytes, error);
-	if (open_maker(&maker, config, generator, error))
+	if (open_maker(&maker, parameters, error))
+		return -1;
+	result = fill(set, maker, error);
+	maker->close(maker);
+	return result;
+}
+
+int source_set_plan(const struct source_set_parameters *parameters, uint64_t *bytes, char *error)
+{
+	struct block_maker *maker;
+	int result;
+
+	if (parameters->kind == GENERATOR_ROCE)
+		return plan_script(parameters, bytes, error);
+	if (open_maker(&maker, parameters, error))
 		return -1;
 	result = measure(maker, NULL, bytes, error);
 	maker->close(maker);
 	return result;
 }
 
-int source_set_make(struct source_set **set, const struct config *config,
-		    const struct config_generator *generator,
+int source_set_make(struct source_set **set, const struct source_set_parameters *parameters,
 		    const struct source_allocator *allocator, char *error)
 {
-	struct source_set *made;
-	struct block_maker *maker;
+	struct source_set *made = calloc(1, sizeof(*made));
 	int result;
 
-	if (generator->kind == CONFIG_GENERATOR_ROCE)
-		return make_script(set, config, generator, allocator, error);
-	if (open_maker(&maker, config, generator, error))
-		return -1;
-	made = calloc(1, sizeof(*made));
-	if (made) {
-		if (allocator)
-			made->allocator = *allocator;
-		made->packing = config->sources.packing;
-		result = fill(made, maker, error);
-	} else {
-		result = out_of_memory(error, sizeof(*made));
-	}
-	maker->close(maker);
+	if (!made)
+		return out_of_memory(error, sizeof(*made));
+	if (allocator)
+		made->allocator = *allocator;
+	made->packing = parameters->packing;
+	result = parameters->kind == GENERATOR_ROCE ? make_script(made, parameters, error)
+						    : make_blocks(made, parameters, error);
 	if (result)
 		source_set_free(made);
 	else

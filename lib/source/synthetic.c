@@ -18,9 +18,7 @@
 
 struct synthetic {
 	struct block_maker maker;
-	const struct config_generator *generator;
-	uint32_t packing;
-	uint32_t run_number;
+	struct source_set_parameters parameters;
 	uint16_t *ids;
 	uint8_t *types;  // scratch, packing
 	uint16_t *sizes; // scratch, packing
@@ -40,19 +38,18 @@ static uint16_t clamp(double size, uint32_t maximum)
 	return size < maximum ? (uint16_t)lrint(size) : (uint16_t)maximum;
 }
 
-uint16_t synthetic_draw_size(const struct config_generator *generator, unsigned subdetector,
+uint16_t synthetic_draw_size(const struct fragment_sizes *sizes, unsigned subdetector,
 			     struct random *random)
 {
-	switch (generator->size_law) {
-	case CONFIG_SIZE_GAUSSIAN:
-		return clamp(generator->size_mean + generator->size_sigma * random_gaussian(random),
-			     generator->size_maximum);
-	case CONFIG_SIZE_LHCB:
+	switch (sizes->law) {
+	case SIZE_GAUSSIAN:
+		return clamp(sizes->mean + sizes->sigma * random_gaussian(random), sizes->maximum);
+	case SIZE_LHCB:
 		return lhcb_profile_size(lhcb_profile(subdetector), random_uniform(random));
-	case CONFIG_SIZE_FIXED:
+	case SIZE_FIXED:
 		break;
 	}
-	return clamp(generator->size_mean, UINT16_MAX);
+	return clamp(sizes->mean, UINT16_MAX);
 }
 
 // Draws the sizes of one block into the scratch arrays.
@@ -60,12 +57,12 @@ static void draw(struct synthetic *synthetic, unsigned cycle, unsigned source)
 {
 	uint16_t id = synthetic->ids[source];
 	bool odin = (int)source == synthetic->maker.odin_source;
-	struct random random = random_fork(synthetic->generator->seed, (uint64_t)cycle << 16 | id);
+	struct random random = random_fork(synthetic->parameters.seed, (uint64_t)cycle << 16 | id);
 
-	for (uint32_t i = 0; i < synthetic->packing; i++)
-		synthetic->sizes[i] =
-		    odin ? ODIN_SIZE
-			 : synthetic_draw_size(synthetic->generator, subdetector_of(id), &random);
+	for (uint32_t i = 0; i < synthetic->parameters.packing; i++)
+		synthetic->sizes[i] = odin ? ODIN_SIZE
+					   : synthetic_draw_size(&synthetic->parameters.sizes,
+								 subdetector_of(id), &random);
 }
 
 static size_t block_size(struct block_maker *maker, unsigned cycle, unsigned source, char *error)
@@ -74,18 +71,18 @@ static size_t block_size(struct block_maker *maker, unsigned cycle, unsigned sou
 	size_t size;
 
 	draw(synthetic, cycle, source);
-	size = mfp_encoded_size(synthetic->packing, synthetic->sizes, ALIGN_LOG2);
+	size = mfp_encoded_size(synthetic->parameters.packing, synthetic->sizes, ALIGN_LOG2);
 	if (!size)
 		snprintf(error, SOURCE_ERROR_SIZE,
 			 "generator %s: %u fragments are too large for one MFP",
-			 synthetic->generator->name, synthetic->packing);
+			 synthetic->parameters.name, synthetic->parameters.packing);
 	return size;
 }
 
 static void fill_fragments(const struct synthetic *synthetic, uint8_t *data, uint16_t id,
 			   uint8_t stream)
 {
-	for (uint32_t i = 0; i < synthetic->packing; i++) {
+	for (uint32_t i = 0; i < synthetic->parameters.packing; i++) {
 		size_t size = synthetic->sizes[i];
 		size_t padded = round_up(size, 1u << ALIGN_LOG2);
 
@@ -98,13 +95,13 @@ static void fill_fragments(const struct synthetic *synthetic, uint8_t *data, uin
 static void fill_odin(const struct synthetic *synthetic, uint8_t *bytes, size_t size,
 		      unsigned cycle)
 {
-	const struct odin odin = { .run = synthetic->run_number };
-	uint8_t *data = bytes + mfp_data_offset(synthetic->packing);
+	const struct odin odin = { .run = synthetic->parameters.run_number };
+	uint8_t *data = bytes + mfp_data_offset(synthetic->parameters.packing);
 
-	for (uint32_t i = 0; i < synthetic->packing; i++)
+	for (uint32_t i = 0; i < synthetic->parameters.packing; i++)
 		odin_encode(data + (size_t)i * ODIN_SIZE, &odin);
 	// cannot fail: every fragment is an ODIN fragment
-	(void)source_set_patch_odin(bytes, size, (uint64_t)cycle * synthetic->packing);
+	(void)source_set_patch_odin(bytes, size, (uint64_t)cycle * synthetic->parameters.packing);
 }
 
 static void write_block(struct block_maker *maker, unsigned cycle, unsigned source, uint8_t *bytes,
@@ -115,22 +112,23 @@ static void write_block(struct block_maker *maker, unsigned cycle, unsigned sour
 	bool odin = (int)source == maker->odin_source;
 	const struct lhcb_profile *profile = lhcb_profile(subdetector_of(id));
 	struct mfp_header header = {
-		.event_id = (uint64_t)cycle * synthetic->packing,
-		.n_fragments = (uint16_t)synthetic->packing,
+		.event_id = (uint64_t)cycle * synthetic->parameters.packing,
+		.n_fragments = (uint16_t)synthetic->parameters.packing,
 		.source_id = id,
 		.align_log2 = ALIGN_LOG2,
 		.version = odin ? ODIN_VERSION : profile->version,
 	};
 
 	draw(synthetic, cycle, source);
-	memset(synthetic->types, odin ? MFP_TYPE_ODIN : profile->type, synthetic->packing);
+	memset(synthetic->types, odin ? MFP_TYPE_ODIN : profile->type,
+	       synthetic->parameters.packing);
 	// cannot fail: the block has the size that mfp_encoded_size() asked for
 	(void)mfp_encode_header(bytes, size, &header, synthetic->types, synthetic->sizes);
 	if (odin)
 		fill_odin(synthetic, bytes, size, cycle);
 	else
-		fill_fragments(synthetic, bytes + mfp_data_offset(synthetic->packing), id,
-			       (uint8_t)cycle);
+		fill_fragments(synthetic, bytes + mfp_data_offset(synthetic->parameters.packing),
+			       id, (uint8_t)cycle);
 }
 
 static void close_synthetic(struct block_maker *maker)
@@ -143,20 +141,21 @@ static void close_synthetic(struct block_maker *maker)
 	free(synthetic);
 }
 
-int synthetic_open(struct block_maker **maker, const struct block_request *request, char *error)
+int synthetic_open(struct block_maker **maker, const struct source_set_parameters *parameters,
+		   char *error)
 {
 	struct synthetic *synthetic;
 
-	if (!request->n_ids) {
+	if (!parameters->n_ids) {
 		snprintf(error, SOURCE_ERROR_SIZE, "generator %s: there are no source ids",
-			 request->generator->name);
+			 parameters->name);
 		return -1;
 	}
 	synthetic = calloc(1, sizeof(*synthetic));
 	if (synthetic) {
-		synthetic->ids = malloc(request->n_ids * sizeof(*synthetic->ids));
-		synthetic->types = malloc(request->packing);
-		synthetic->sizes = malloc(request->packing * sizeof(*synthetic->sizes));
+		synthetic->ids = malloc(parameters->n_ids * sizeof(*synthetic->ids));
+		synthetic->types = malloc(parameters->packing);
+		synthetic->sizes = malloc(parameters->packing * sizeof(*synthetic->sizes));
 	}
 	if (!synthetic || !synthetic->ids || !synthetic->types || !synthetic->sizes) {
 		if (synthetic)
@@ -164,21 +163,18 @@ int synthetic_open(struct block_maker **maker, const struct block_request *reque
 		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
 		return -1;
 	}
-	memcpy(synthetic->ids, request->ids, request->n_ids * sizeof(*synthetic->ids));
-	synthetic->generator = request->generator;
-	synthetic->packing = request->packing;
-	synthetic->run_number = request->run_number;
+	memcpy(synthetic->ids, parameters->ids, parameters->n_ids * sizeof(*synthetic->ids));
+	synthetic->parameters = *parameters;
 	synthetic->maker = (struct block_maker){
 		.ids = synthetic->ids,
-		.n_sources = request->n_ids,
-		.n_cycle = request->generator->variants ? request->generator->variants : 1,
+		.n_sources = parameters->n_ids,
+		.n_cycle = parameters->variants ? parameters->variants : 1,
 		.odin_source = -1,
 		.size = block_size,
 		.write = write_block,
 		.close = close_synthetic,
 	};
-	if (request->generator->size_law == CONFIG_SIZE_LHCB &&
-	    subdetector_of(synthetic->ids[0]) == 0)
+	if (parameters->sizes.law == SIZE_LHCB && subdetector_of(synthetic->ids[0]) == 0)
 		synthetic->maker.odin_source = 0;
 	*maker = &synthetic->maker;
 	return 0;

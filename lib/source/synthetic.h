@@ -5,7 +5,7 @@
 //
 // Size laws: fixed (size_mean), gaussian (size_mean, size_sigma, clamped to 0..size_maximum), and
 // lhcb, which draws from the distribution measured for the source's subdetector (lhcb_profile.h).
-// All sizes, types and bytes follow from generator->seed, the source id and the variant.
+// All sizes, types and bytes follow from parameters->seed, the source id and the variant.
 //
 // Under law lhcb the lowest source id of subdetector 0 carries ODIN fragments (version 7): as made
 // they count events from 0; source_set_patch_odin() gives them the event ids of the moment.
@@ -14,11 +14,12 @@
 
 #include "source/block_maker.h"
 
-// Makes the maker for kind synthetic; its cycle is generator->variants long. Returns 0, or -1 with
+// Makes the maker for kind synthetic; its cycle is parameters->variants long. Returns 0, or -1 with
 // one line in error[SOURCE_ERROR_SIZE].
-int synthetic_open(struct block_maker **maker, const struct block_request *request, char *error);
+int synthetic_open(struct block_maker **maker, const struct source_set_parameters *parameters,
+		   char *error);
 
-// The size of one fragment by the generator's law. subdetector: 0..31, of law lhcb only.
+// Draws the size of one fragment, in bytes. subdetector: 0..31, of law lhcb only.
 struct random;
-uint16_t synthetic_draw_size(const struct config_generator *generator, unsigned subdetector,
+uint16_t synthetic_draw_size(const struct fragment_sizes *sizes, unsigned subdetector,
 			     struct random *random);

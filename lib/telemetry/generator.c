@@ -69,16 +69,16 @@ static const char *name_of_generator(const struct appliance *appliance, unsigned
 static void view_generator(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static const char *const kinds[] = {
-		[CONFIG_GENERATOR_SYNTHETIC] = "synthetic",
-		[CONFIG_GENERATOR_MDF] = "mdf",
-		[CONFIG_GENERATOR_MFP] = "mfp",
-		[CONFIG_GENERATOR_PCAP] = "pcap",
-		[CONFIG_GENERATOR_ROCE] = "roce",
+		[GENERATOR_SYNTHETIC] = "synthetic",
+		[GENERATOR_MDF] = "mdf",
+		[GENERATOR_MFP] = "mfp",
+		[GENERATOR_PCAP] = "pcap",
+		[GENERATOR_ROCE] = "roce",
 	};
 	static _Thread_local struct generator_view view;
 	const struct config_generator *generator = &appliance->config->generators[index];
 	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, index);
-	bool pcap = generator->kind == CONFIG_GENERATOR_PCAP;
+	bool pcap = generator->kind == GENERATOR_PCAP;
 
 	view = (struct generator_view){
 		.name = generator->name,

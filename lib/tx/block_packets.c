@@ -22,11 +22,11 @@ static uint32_t headers_size(const struct config *config, const struct config_ge
 	return generator->load_balancer_header ? size + EJFAT_LB_SIZE : size;
 }
 
-uint32_t block_packets_buffer_size(const struct config_generator *generator,
-				   const struct source_set *set, uint32_t mtu)
+uint32_t block_packets_buffer_size(const struct faults *faults, const struct source_set *set,
+				   uint32_t mtu)
 {
-	bool copies = generator->faults.corrupt > 0 || generator->faults.duplicate > 0 ||
-		      (set != NULL && set->odin_source >= 0);
+	bool copies =
+	    faults->corrupt > 0 || faults->duplicate > 0 || (set != NULL && set->odin_source >= 0);
 
 	return copies ? mtu + NET_ETH_SIZE : 128;
 }

@@ -54,8 +54,8 @@ struct packet_segment {
 
 // Room that the header mbufs need: the headers alone, or a whole packet where bytes must be
 // copied (faults, ODIN).
-uint32_t block_packets_buffer_size(const struct config_generator *generator,
-				   const struct source_set *set, uint32_t mtu);
+uint32_t block_packets_buffer_size(const struct faults *faults, const struct source_set *set,
+				   uint32_t mtu);
 
 // Control thread. False if memory ran out.
 bool block_packets_init(struct block_packets *packets,

@@ -23,7 +23,7 @@ static bool chance(struct sender *sender, double probability)
 }
 
 void sender_init(struct sender *sender, uint16_t port_id, uint16_t queue,
-		 struct rte_mempool *copies, const struct config_faults *faults, uint64_t seed)
+		 struct rte_mempool *copies, const struct faults *faults, uint64_t seed)
 {
 	memset(sender, 0, sizeof(*sender));
 	sender->port_id = port_id;
@@ -95,7 +95,7 @@ static struct rte_mbuf *corrupt(struct sender *sender, struct rte_mbuf *mbuf, ui
 
 void sender_put(struct sender *sender, struct rte_mbuf *mbuf, uint32_t payload, bool exact)
 {
-	const struct config_faults *faults = &sender->faults;
+	const struct faults *faults = &sender->faults;
 
 	if (exact) {
 		append(sender, mbuf);

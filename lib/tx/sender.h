@@ -26,19 +26,19 @@ struct sender_counters {
 struct sender {
 	uint16_t port_id, queue;
 	struct rte_mempool *copies; // for faults: mbufs with room for a packet
-	struct config_faults faults;
+	struct faults faults;
 	uint64_t random; // state
 	struct rte_mbuf *out[4 * ROLE_BURST];
 	unsigned n_out;
-	struct rte_mbuf *window[CONFIG_MAX_REORDER]; // reordering
-	uint64_t window_made[CONFIG_MAX_REORDER];    // serial number of each
+	struct rte_mbuf *window[FAULTS_MAX_REORDER]; // reordering
+	uint64_t window_made[FAULTS_MAX_REORDER];    // serial number of each
 	unsigned n_window;
 	uint64_t made, left; // serial numbers: made so far, highest that left
 	struct sender_counters counters __rte_cache_aligned;
 };
 
 void sender_init(struct sender *sender, uint16_t port_id, uint16_t queue,
-		 struct rte_mempool *copies, const struct config_faults *faults, uint64_t seed);
+		 struct rte_mempool *copies, const struct faults *faults, uint64_t seed);
 
 // Whether a poll may make `n` more packets (n <= ROLE_BURST).
 static inline bool sender_room(const struct sender *sender, unsigned n)

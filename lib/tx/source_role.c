@@ -232,7 +232,7 @@ static int index_of(const struct source_set *set, bool wanted, uint16_t id)
 struct role *source_role_create(const struct source_parameters *parameters)
 {
 	const struct config_generator *generator = parameters->generator;
-	const struct config_faults *faults = &generator->faults;
+	const struct faults *faults = &generator->faults;
 	const struct block_packets_parameters packets = {
 		.config = parameters->config,
 		.generator = generator,

@@ -29,8 +29,7 @@ static void make_blocks(struct block_maker *maker)
 // The first byte is the packing, the rest an MDF file.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct config_generator generator = { .file = "fuzz" };
-	struct block_request request = { .generator = &generator };
+	struct source_set_parameters parameters = { .file = "fuzz" };
 	struct mdf_events *events;
 	struct block_maker *maker;
 	char error[SOURCE_ERROR_SIZE];
@@ -38,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	request.packing = 1u + data[0];
+	parameters.packing = 1u + data[0];
 	copy = malloc(size);
 	if (!copy)
 		return 0;
@@ -47,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(copy);
 		return 0;
 	}
-	if (mdf_packer_open_events(&maker, events, &request, error)) {
+	if (mdf_packer_open_events(&maker, events, &parameters, error)) {
 		mdf_events_free(events);
 		return 0;
 	}

@@ -10,15 +10,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 // The first byte is the packing, the rest an .mfp file.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct config_generator generator = { .file = "fuzz" };
-	struct block_request request = { .generator = &generator };
+	struct source_set_parameters parameters = { .file = "fuzz" };
 	struct block_maker *maker;
 	char error[SOURCE_ERROR_SIZE];
 
 	if (!size)
 		return 0;
-	request.packing = 1u + data[0];
-	if (mfp_file_open_bytes(&maker, data + 1, size - 1, &request, error))
+	parameters.packing = 1u + data[0];
+	if (mfp_file_open_bytes(&maker, data + 1, size - 1, &parameters, error))
 		return 0;
 	for (unsigned i = 0; i < maker->n_cycle * maker->n_sources; i++) {
 		unsigned cycle = i / maker->n_sources, source = i % maker->n_sources;

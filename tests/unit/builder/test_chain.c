@@ -82,13 +82,14 @@ static void make_rings(struct chain *chain)
 static void make_source(struct chain *chain)
 {
 	const struct config_generator *generator = &chain->config->generators[0];
+	const struct source_set_parameters set = config_source_set(chain->config, generator);
 	char error[SOURCE_ERROR_SIZE];
 	struct source_parameters parameters;
 
-	if (source_set_make(&chain->set, chain->config, generator, NULL, error) != 0)
+	if (source_set_make(&chain->set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
-	chain->headers =
-	    testbed_pool("headers", 8191, block_packets_buffer_size(generator, chain->set, 400));
+	chain->headers = testbed_pool(
+	    "headers", 8191, block_packets_buffer_size(&generator->faults, chain->set, 400));
 	chain->payloads = testbed_pool("payloads", 8191, 0);
 	parameters = (struct source_parameters){
 		.name = "source.g",

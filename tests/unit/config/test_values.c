@@ -72,17 +72,17 @@ static void defaults__of_a_generator(void **state)
 	assert_int_equal(config->n_generators, 1);
 	assert_string_equal(generator->name, "g0");
 	assert_string_equal(generator->port, "wire");
-	assert_int_equal(generator->kind, CONFIG_GENERATOR_SYNTHETIC);
+	assert_int_equal(generator->kind, GENERATOR_SYNTHETIC);
 	assert_string_equal(generator->file, "");
 	assert_int_equal(generator->n_ids, 0);
 	assert_true(generator->rate == 0);
 	assert_true(generator->speed == 1);
 	assert_int_equal(generator->events, 0);
 	assert_int_equal(generator->first_event, 0);
-	assert_int_equal(generator->size_law, CONFIG_SIZE_FIXED);
-	assert_int_equal(generator->size_mean, 100);
-	assert_int_equal(generator->size_sigma, 20);
-	assert_int_equal(generator->size_maximum, 240);
+	assert_int_equal(generator->sizes.law, SIZE_FIXED);
+	assert_int_equal(generator->sizes.mean, 100);
+	assert_int_equal(generator->sizes.sigma, 20);
+	assert_int_equal(generator->sizes.maximum, 240);
 	assert_int_equal(generator->variants, 4);
 	assert_int_equal(generator->seed, 1);
 	assert_int_equal(generator->destination_address, 0x0a000001);
@@ -174,7 +174,7 @@ static void generator__holds_what_was_given(void **state)
 	const uint8_t mac[6] = { 2, 0, 0, 0, 0, 1 };
 
 	(void)state;
-	assert_int_equal(generator->kind, CONFIG_GENERATOR_PCAP);
+	assert_int_equal(generator->kind, GENERATOR_PCAP);
 	assert_string_equal(generator->file, "a b.pcap");
 	assert_int_equal(generator->n_ids, 2);
 	assert_int_equal(generator->ids[0], 2);
@@ -185,10 +185,10 @@ static void generator__holds_what_was_given(void **state)
 	assert_int_equal(generator->first_event, UINT64_MAX - 1);
 	assert_int_equal(generator->seed, 9007199254740993);
 	assert_int_equal(generator->variants, 64);
-	assert_int_equal(generator->size_law, CONFIG_SIZE_LHCB);
-	assert_int_equal(generator->size_mean, 1);
-	assert_int_equal(generator->size_sigma, 2);
-	assert_int_equal(generator->size_maximum, 65535);
+	assert_int_equal(generator->sizes.law, SIZE_LHCB);
+	assert_int_equal(generator->sizes.mean, 1);
+	assert_int_equal(generator->sizes.sigma, 2);
+	assert_int_equal(generator->sizes.maximum, 65535);
 	assert_int_equal(generator->destination_address, 0x0a000002);
 	assert_true(generator->has_destination_mac);
 	assert_memory_equal(generator->destination_mac, mac, 6);

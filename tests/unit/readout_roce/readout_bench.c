@@ -164,13 +164,14 @@ void readout_bench_restart(struct readout_bench *bench)
 
 void readout_bench_open(struct readout_bench *bench, const char *roce)
 {
+	struct source_set_parameters set;
 	char error[SOURCE_ERROR_SIZE];
 
 	memset(bench, 0, sizeof(*bench));
 	bench->config = parse(roce, "a");
 	testbed_open_port(&bench->wire, &bench->config->ports[0], 1, 1);
-	if (source_set_make(&bench->set, bench->config, &bench->config->generators[0], NULL,
-			    error) != 0)
+	set = config_source_set(bench->config, &bench->config->generators[0]);
+	if (source_set_make(&bench->set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
 	bench->headers = testbed_pool("headers", 4095, ROCE_PORT_BUFFER);
 	bench->payloads = testbed_pool("payloads", 4095, 0);

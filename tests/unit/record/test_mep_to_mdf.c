@@ -373,8 +373,7 @@ static uint8_t *build(struct block_maker *maker, unsigned cycle, size_t *size)
 // MDF -> MFPs of 1238 sources -> MEPs -> MDF: the same banks.
 static void round_trip(const char *directory, uint32_t packing)
 {
-	static struct config_generator generator;
-	struct block_request request = { .generator = &generator, .packing = packing };
+	struct source_set_parameters parameters = { .packing = packing };
 	char error[SOURCE_ERROR_SIZE] = "", data[PATH_SIZE], map_path[PATH_SIZE];
 	struct mep_to_mdf *converter;
 	struct block_maker *maker;
@@ -388,13 +387,12 @@ static void round_trip(const char *directory, uint32_t packing)
 	}
 	original = read_file(data, &original_size);
 	records = malloc(2 * original_size);
-	assert_true(strlen(data) < sizeof(generator.file));
-	strcpy(generator.file, data);
+	parameters.file = data;
 	assert_int_equal(mdf_sources_map(&map, data, error), 0);
 	path_in(map_path, directory, "map.json");
 	assert_int_equal(source_map_save(map, map_path, error), 0);
 	source_map_free(map);
-	assert_int_equal(mdf_packer_open(&maker, &request, error), 0);
+	assert_int_equal(mdf_packer_open(&maker, &parameters, error), 0);
 	assert_int_equal(maker->n_cycle, 10 / packing);
 	assert_int_equal(maker->n_sources, 1238);
 	converter = open_converter(map_path);

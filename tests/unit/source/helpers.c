@@ -9,53 +9,48 @@
 #include <string.h>
 #include <unistd.h>
 
-struct config *config_with(uint16_t first_id, unsigned n_ids, uint32_t packing)
+struct source_set_parameters parameters_with(uint16_t ids[MOST_IDS], uint16_t first_id,
+					     unsigned n_ids, uint32_t packing)
 {
-	struct config *config = calloc(1, sizeof(*config));
-
-	assert_non_null(config);
-	config->sources.n_ids = n_ids;
-	config->sources.packing = packing;
+	assert_true(n_ids <= MOST_IDS);
 	for (unsigned i = 0; i < n_ids; i++)
-		config->sources.ids[i] = (uint16_t)(first_id + i);
-	config->n_generators = 1;
-	snprintf(config->generators[0].name, sizeof(config->generators[0].name), "g");
-	return config;
+		ids[i] = (uint16_t)(first_id + i);
+	return (struct source_set_parameters){
+		.name = "g",
+		.ids = ids,
+		.n_ids = n_ids,
+		.packing = packing,
+	};
 }
 
-struct config *config_of_file(enum config_generator_kind kind, const char *path, uint32_t packing)
+struct source_set_parameters parameters_of_file(enum generator_kind kind, const char *path,
+						uint32_t packing)
 {
-	struct config *config = config_with(0, 0, packing);
-	struct config_generator *generator = &config->generators[0];
-
-	generator->kind = kind;
-	assert_true(strlen(path) < sizeof(generator->file));
-	strcpy(generator->file, path);
-	return config;
+	return (struct source_set_parameters){
+		.name = "g",
+		.kind = kind,
+		.file = path,
+		.packing = packing,
+	};
 }
 
-void config_done(struct config *config)
-{
-	free(config);
-}
-
-struct source_set *make_set(const struct config *config)
+struct source_set *make_set(const struct source_set_parameters *parameters)
 {
 	struct source_set *set = NULL;
 	char error[SOURCE_ERROR_SIZE] = "";
-	int result = source_set_make(&set, config, &config->generators[0], NULL, error);
+	int result = source_set_make(&set, parameters, NULL, error);
 
 	assert_string_equal(error, "");
 	assert_int_equal(result, 0);
 	return set;
 }
 
-void expect_refused(const struct config *config, const char *part)
+void expect_refused(const struct source_set_parameters *parameters, const char *part)
 {
 	struct source_set *set = NULL;
 	char error[SOURCE_ERROR_SIZE] = "";
 
-	assert_int_equal(source_set_make(&set, config, &config->generators[0], NULL, error), -1);
+	assert_int_equal(source_set_make(&set, parameters, NULL, error), -1);
 	if (!strstr(error, part))
 		fail_msg("\"%s\" is not in \"%s\"", part, error);
 }

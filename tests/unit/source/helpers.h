@@ -16,19 +16,21 @@
 
 #define PATH_SIZE 256
 
-// A configuration with one generator of these sources (NULL: none), the rest 0. cmocka frees
-// nothing: config_done().
-struct config *config_with(uint16_t first_id, unsigned n_ids, uint32_t packing);
-void config_done(struct config *config);
+#define MOST_IDS 8
 
-// A configuration whose generator of a file kind takes all sources of the file.
-struct config *config_of_file(enum config_generator_kind kind, const char *path, uint32_t packing);
+// Parameters of sources first_id, first_id + 1, ...; their ids are stored in `ids`.
+struct source_set_parameters parameters_with(uint16_t ids[MOST_IDS], uint16_t first_id,
+					     unsigned n_ids, uint32_t packing);
 
-// Makes the set of the configuration's first generator and expects that it works.
-struct source_set *make_set(const struct config *config);
+// Parameters of all sources of a file.
+struct source_set_parameters parameters_of_file(enum generator_kind kind, const char *path,
+						uint32_t packing);
+
+// Makes the set and expects that it works.
+struct source_set *make_set(const struct source_set_parameters *parameters);
 
 // Expects that it does not, with an error that holds `part`.
-void expect_refused(const struct config *config, const char *part);
+void expect_refused(const struct source_set_parameters *parameters, const char *part);
 
 // A new directory, and its removal with all files in it.
 void make_directory(char path[PATH_SIZE]);

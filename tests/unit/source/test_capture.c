@@ -239,7 +239,7 @@ static void capture_learn__mfps(void **state)
 	assert_int_equal(summary->n_sources, 2);
 	assert_int_equal(summary->source_ids[0], 7);
 	assert_int_equal(summary->source_ids[1], 9);
-	assert_int_equal(summary->payload, CONFIG_PAYLOAD_MFP);
+	assert_true(summary->has_mfps);
 	assert_int_equal(summary->packing, 4);
 	assert_int_equal(summary->largest_buffer, 272);
 	assert_int_equal(summary->events, 3);
@@ -288,7 +288,7 @@ static void capture_learn__opaque(void **state)
 	}
 	end(&writing);
 	summary = learn(&writing);
-	assert_int_equal(summary->payload, CONFIG_PAYLOAD_OPAQUE);
+	assert_false(summary->has_mfps);
 	assert_int_equal(summary->packing, 25);
 	assert_int_equal(summary->n_sources, 2);
 	assert_int_equal(summary->n_udp_ports, 1);
@@ -339,7 +339,7 @@ static void capture_learn__garbage_adds_nothing(void **state)
 	}
 	end(&writing);
 	summary = learn(&writing);
-	assert_int_equal(summary->payload, CONFIG_PAYLOAD_MFP);
+	assert_true(summary->has_mfps);
 	assert_int_equal(summary->n_udp_ports, 1);
 	assert_int_equal(summary->udp_ports[0], 19522);
 	assert_int_equal(summary->n_sources, 2);

@@ -220,14 +220,14 @@ static void mdf_packer__cycles_over_the_file(void **state)
 {
 	char directory[PATH_SIZE], path[PATH_SIZE];
 	struct source_set *set;
-	struct config *config;
+	struct source_set_parameters parameters;
 
 	(void)state;
 	make_directory(directory);
 	path_in(path, directory, "letters.mdf");
 	write_letters(path);
-	config = config_of_file(CONFIG_GENERATOR_MDF, path, 8);
-	set = make_set(config);
+	parameters = parameters_of_file(GENERATOR_MDF, path, 8);
+	set = make_set(&parameters);
 	assert_int_equal(set->n_cycle, 5); // lcm(20, 8) / 8
 	assert_int_equal(set->n_sources, 2);
 	assert_int_equal(set->odin_source, -1);
@@ -250,7 +250,6 @@ static void mdf_packer__cycles_over_the_file(void **state)
 			assert_int_equal(fragment.payload[0], 'a' + event);
 	}
 	source_set_free(set);
-	config_done(config);
 	remove_directory(directory);
 }
 
@@ -258,26 +257,26 @@ static void mdf_packer__takes_the_wanted_sources(void **state)
 {
 	char directory[PATH_SIZE], path[PATH_SIZE];
 	struct source_set *set;
-	struct config *config;
+	struct source_set_parameters parameters;
+	uint16_t id = 4098;
 
 	(void)state;
 	make_directory(directory);
 	path_in(path, directory, "letters.mdf");
 	write_letters(path);
-	config = config_of_file(CONFIG_GENERATOR_MDF, path, 1);
-	config->generators[0].n_ids = 1;
-	config->generators[0].ids[0] = 4098;
-	set = make_set(config);
+	parameters = parameters_of_file(GENERATOR_MDF, path, 1);
+	parameters.ids = &id;
+	parameters.n_ids = 1;
+	set = make_set(&parameters);
 	assert_int_equal(set->n_cycle, 20);
 	assert_int_equal(set->n_sources, 1);
 	assert_int_equal(set->ids[0], 4098);
 	assert_int_equal(set->blocks[3].bytes[mfp_data_offset(1)], 'd');
 	source_set_free(set);
-	config->generators[0].ids[0] = 4099;
-	expect_refused(config, "letters.mdf: it has no source 4099");
-	strcpy(config->generators[0].file, "/none");
-	expect_refused(config, "/none: No such file or directory");
-	config_done(config);
+	id = 4099;
+	expect_refused(&parameters, "letters.mdf: it has no source 4099");
+	parameters.file = "/none";
+	expect_refused(&parameters, "/none: No such file or directory");
 	remove_directory(directory);
 }
 
@@ -384,8 +383,9 @@ static void round_trip(const char *name, unsigned n_sources, size_t n_banks)
 	assert_string_equal(map->source, name);
 	assert_int_equal(map->n_entries, n_sources);
 	for (size_t p = 0; p < sizeof(packings) / sizeof(packings[0]); p++) {
-		struct config *config = config_of_file(CONFIG_GENERATOR_MDF, path, packings[p]);
-		struct source_set *set = make_set(config);
+		struct source_set_parameters parameters =
+		    parameters_of_file(GENERATOR_MDF, path, packings[p]);
+		struct source_set *set = make_set(&parameters);
 
 		assert_int_equal(set->n_sources, n_sources);
 		assert_int_equal(unpack(set, map, n_events, unpacked), n_banks);
@@ -395,7 +395,6 @@ static void round_trip(const char *name, unsigned n_sources, size_t n_banks)
 			assert_int_equal(original[i].bank.version, unpacked[i].bank.version);
 		}
 		source_set_free(set);
-		config_done(config);
 	}
 	source_map_free(map);
 	mdf_events_free(events);

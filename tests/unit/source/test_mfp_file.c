@@ -38,12 +38,12 @@ static void add_mfp(struct file *file, uint16_t source_id, uint64_t event_id, ui
 
 static void expect_error(const struct file *file, uint32_t packing, const char *expected)
 {
-	struct config_generator generator = { .file = "x.mfp" };
-	struct block_request request = { .generator = &generator, .packing = packing };
+	struct source_set_parameters parameters = { .file = "x.mfp", .packing = packing };
 	struct block_maker *maker;
 	char error[SOURCE_ERROR_SIZE] = "";
 
-	assert_int_equal(mfp_file_open_bytes(&maker, file->bytes, file->size, &request, error), -1);
+	assert_int_equal(mfp_file_open_bytes(&maker, file->bytes, file->size, &parameters, error),
+			 -1);
 	assert_string_equal(error, expected);
 }
 
@@ -51,8 +51,9 @@ static void mfp_file__sources_in_any_order(void **state)
 {
 	struct file file = { .size = 0 };
 	char directory[PATH_SIZE], path[PATH_SIZE];
-	struct config *config;
+	struct source_set_parameters parameters;
 	struct source_set *set;
+	uint16_t id = 20;
 
 	(void)state;
 	add_mfp(&file, 20, 100, 2, 'a');
@@ -63,8 +64,8 @@ static void mfp_file__sources_in_any_order(void **state)
 	make_directory(directory);
 	path_in(path, directory, "x.mfp");
 	write_file(path, file.bytes, file.size);
-	config = config_of_file(CONFIG_GENERATOR_MFP, path, 2);
-	set = make_set(config);
+	parameters = parameters_of_file(GENERATOR_MFP, path, 2);
+	set = make_set(&parameters);
 	assert_int_equal(set->n_sources, 2);
 	assert_int_equal(set->n_cycle, 2);
 	assert_int_equal(set->odin_source, -1);
@@ -77,16 +78,15 @@ static void mfp_file__sources_in_any_order(void **state)
 	assert_int_equal(source_set_block(set, 1, 1)->bytes[mfp_data_offset(2)], 'd');
 	source_set_free(set);
 
-	config->sources.n_ids = 1;
-	config->sources.ids[0] = 20;
-	set = make_set(config);
+	parameters.ids = &id;
+	parameters.n_ids = 1;
+	set = make_set(&parameters);
 	assert_int_equal(set->n_sources, 1);
 	assert_int_equal(source_set_block(set, 1, 0)->bytes[mfp_data_offset(2)], 'd');
 	source_set_free(set);
 
-	config->sources.ids[0] = 15;
-	expect_refused(config, "x.mfp: it has no source 15");
-	config_done(config);
+	id = 15;
+	expect_refused(&parameters, "x.mfp: it has no source 15");
 	remove_directory(directory);
 }
 
@@ -111,21 +111,21 @@ static void mfp_file__refuses_bad_files(void **state)
 
 static void mfp_file__written_as_sent(void **state)
 {
-	struct config *config = config_with(0, 2, 3);
+	uint16_t ids[MOST_IDS];
+	struct source_set_parameters parameters = parameters_with(ids, 0, 2, 3);
 	char directory[PATH_SIZE], path[PATH_SIZE], error[SOURCE_ERROR_SIZE];
 	struct source_set *made, *read;
 
 	(void)state;
 	make_directory(directory);
 	path_in(path, directory, "x.mfp");
-	config->generators[0].kind = CONFIG_GENERATOR_SYNTHETIC;
-	config->generators[0].size_law = CONFIG_SIZE_LHCB;
-	config->generators[0].variants = 2;
-	made = make_set(config);
+	parameters.kind = GENERATOR_SYNTHETIC;
+	parameters.sizes.law = SIZE_LHCB;
+	parameters.variants = 2;
+	made = make_set(&parameters);
 	assert_int_equal(mfp_file_write(path, made, 1000, 5, error), 0);
-	config_done(config);
-	config = config_of_file(CONFIG_GENERATOR_MFP, path, 3);
-	read = make_set(config);
+	parameters = parameters_of_file(GENERATOR_MFP, path, 3);
+	read = make_set(&parameters);
 	assert_int_equal(read->n_sources, 2);
 	assert_int_equal(read->n_cycle, 5);
 	for (unsigned position = 0; position < 5; position++) {
@@ -146,26 +146,25 @@ static void mfp_file__written_as_sent(void **state)
 	}
 	assert_int_equal(mfp_file_write(path, made, 0, 0, error), 0);
 	source_set_free(read);
-	read = make_set(config);
+	read = make_set(&parameters);
 	assert_int_equal(read->n_cycle, 2);
 	source_set_free(read);
 	source_set_free(made);
-	config_done(config);
 	remove_directory(directory);
 }
 
 static void mfp_file__write_tells_why_not(void **state)
 {
-	struct config *config = config_with(1, 1, 1);
+	uint16_t ids[MOST_IDS];
+	struct source_set_parameters parameters = parameters_with(ids, 1, 1, 1);
 	struct source_set *set;
 	char error[SOURCE_ERROR_SIZE];
 
 	(void)state;
-	set = make_set(config);
+	set = make_set(&parameters);
 	assert_int_equal(mfp_file_write("/nonexistent/x.mfp", set, 0, 1, error), -1);
 	assert_string_equal(error, "/nonexistent/x.mfp: No such file or directory");
 	source_set_free(set);
-	config_done(config);
 }
 
 int main(void)

@@ -386,18 +386,18 @@ static void set__of_a_generator(void **state)
 	struct source_set *set;
 	uint8_t bytes[LONGEST];
 	uint32_t size = make_mfp(bytes, 0, 9, 100);
-	struct config *config;
+	struct source_set_parameters parameters;
 	uint64_t planned;
 
 	(void)state;
 	begin();
 	put_message(0, bytes, size, 0);
 	end();
-	config = config_of_file(CONFIG_GENERATOR_ROCE, path, 3);
-	config->roce.udp_port = ROCE_UDP_PORT;
-	assert_int_equal(source_set_plan(config, &config->generators[0], &planned, error), 0);
+	parameters = parameters_of_file(GENERATOR_ROCE, path, 3);
+	parameters.roce_port = ROCE_UDP_PORT;
+	assert_int_equal(source_set_plan(&parameters, &planned, error), 0);
 	assert_true(planned >= size);
-	set = make_set(config);
+	set = make_set(&parameters);
 	assert_int_equal(set->n_sources, 1);
 	assert_int_equal(set->ids[0], 9);
 	assert_non_null(set->script);
@@ -405,8 +405,7 @@ static void set__of_a_generator(void **state)
 	source_set_free(set);
 	begin();
 	end();
-	expect_refused(config, "there are no RoCE packets");
-	config_done(config);
+	expect_refused(&parameters, "there are no RoCE packets");
 }
 
 static int start(void **state)

@@ -16,18 +16,17 @@
 
 #define DRAWS 200000
 
-static struct config *synthetic_config(uint16_t first_id, unsigned n_ids, uint32_t packing)
-{
-	struct config *config = config_with(first_id, n_ids, packing);
-	struct config_generator *generator = &config->generators[0];
+static uint16_t ids[MOST_IDS];
 
-	generator->kind = CONFIG_GENERATOR_SYNTHETIC;
-	generator->size_law = CONFIG_SIZE_FIXED;
-	generator->size_mean = 100;
-	generator->size_maximum = 65535;
-	generator->variants = 3;
-	generator->seed = 1;
-	return config;
+static struct source_set_parameters synthetic(uint16_t first_id, unsigned n_ids, uint32_t packing)
+{
+	struct source_set_parameters parameters = parameters_with(ids, first_id, n_ids, packing);
+
+	parameters.kind = GENERATOR_SYNTHETIC;
+	parameters.sizes = (struct fragment_sizes){ SIZE_FIXED, .mean = 100, .maximum = 65535 };
+	parameters.variants = 3;
+	parameters.seed = 1;
+	return parameters;
 }
 
 static struct mfp decode(const struct source_block *block)
@@ -41,8 +40,8 @@ static struct mfp decode(const struct source_block *block)
 
 static void synthetic__blocks_are_mfps(void **state)
 {
-	struct config *config = synthetic_config(0x1003, 4, 10);
-	struct source_set *set = make_set(config);
+	struct source_set_parameters parameters = synthetic(0x1003, 4, 10);
+	struct source_set *set = make_set(&parameters);
 	const uint8_t *expected = set->memory;
 
 	(void)state;
@@ -70,39 +69,37 @@ static void synthetic__blocks_are_mfps(void **state)
 		}
 	}
 	source_set_free(set);
-	config_done(config);
 }
 
 static void synthetic__variants_differ(void **state)
 {
-	struct config *config = synthetic_config(0x809, 1, 2);
-	struct source_set *set = make_set(config);
+	struct source_set_parameters parameters = synthetic(0x809, 1, 2);
+	struct source_set *set = make_set(&parameters);
 
 	(void)state;
 	assert_memory_not_equal(set->blocks[0].bytes + 32, set->blocks[1].bytes + 32, 200);
 	assert_memory_not_equal(set->blocks[1].bytes + 32, set->blocks[2].bytes + 32, 200);
 	source_set_free(set);
-	config->sources.packing = 100;
-	config->generators[0].size_law = CONFIG_SIZE_LHCB;
-	set = make_set(config);
+	parameters.packing = 100;
+	parameters.sizes.law = SIZE_LHCB;
+	set = make_set(&parameters);
 	// the arrays of sizes
 	assert_memory_not_equal(set->blocks[0].bytes + 120, set->blocks[1].bytes + 120, 200);
 	assert_memory_not_equal(set->blocks[1].bytes + 120, set->blocks[2].bytes + 120, 200);
 	source_set_free(set);
-	config_done(config);
 }
 
 static void synthetic__seed_decides(void **state)
 {
-	struct config *config = synthetic_config(0x800, 5, 20);
+	struct source_set_parameters parameters = synthetic(0x800, 5, 20);
 	struct source_set *one, *same, *other;
 
 	(void)state;
-	config->generators[0].size_law = CONFIG_SIZE_LHCB;
-	one = make_set(config);
-	same = make_set(config);
-	config->generators[0].seed = 2;
-	other = make_set(config);
+	parameters.sizes.law = SIZE_LHCB;
+	one = make_set(&parameters);
+	same = make_set(&parameters);
+	parameters.seed = 2;
+	other = make_set(&parameters);
 	assert_int_equal(one->bytes, same->bytes);
 	assert_memory_equal(one->memory, same->memory, one->bytes);
 	assert_true(other->bytes != one->bytes ||
@@ -110,22 +107,21 @@ static void synthetic__seed_decides(void **state)
 	source_set_free(one);
 	source_set_free(same);
 	source_set_free(other);
-	config_done(config);
 }
 
 // A source's data do not depend on which other sources there are.
 static void synthetic__source_alone_is_the_same(void **state)
 {
-	struct config *config = synthetic_config(0x800, 5, 20);
+	struct source_set_parameters parameters = synthetic(0x800, 5, 20);
 	struct source_set *all, *alone;
 
 	(void)state;
-	config->generators[0].size_law = CONFIG_SIZE_GAUSSIAN;
-	config->generators[0].size_sigma = 30;
-	all = make_set(config);
-	config->generators[0].n_ids = 1;
-	config->generators[0].ids[0] = 0x803;
-	alone = make_set(config);
+	parameters.sizes.law = SIZE_GAUSSIAN;
+	parameters.sizes.sigma = 30;
+	all = make_set(&parameters);
+	parameters.n_ids = 1;
+	ids[0] = 0x803;
+	alone = make_set(&parameters);
 	assert_int_equal(alone->n_sources, 1);
 	for (unsigned cycle = 0; cycle < 3; cycle++) {
 		const struct source_block *a = source_set_block(all, cycle, 3);
@@ -136,23 +132,21 @@ static void synthetic__source_alone_is_the_same(void **state)
 	}
 	source_set_free(all);
 	source_set_free(alone);
-	config_done(config);
 }
 
 static void synthetic__plan_is_what_is_made(void **state)
 {
-	struct config *config = synthetic_config(1, 7, 33);
+	struct source_set_parameters parameters = synthetic(1, 7, 33);
 	struct source_set *set;
 	char error[SOURCE_ERROR_SIZE];
 	uint64_t bytes;
 
 	(void)state;
-	config->generators[0].size_law = CONFIG_SIZE_LHCB;
-	set = make_set(config);
-	assert_int_equal(source_set_plan(config, &config->generators[0], &bytes, error), 0);
+	parameters.sizes.law = SIZE_LHCB;
+	set = make_set(&parameters);
+	assert_int_equal(source_set_plan(&parameters, &bytes, error), 0);
 	assert_int_equal(bytes, set->bytes);
 	source_set_free(set);
-	config_done(config);
 }
 
 static void *count_allocation(size_t size, size_t alignment, void *context)
@@ -178,47 +172,43 @@ static void *refuse_allocation(size_t size, size_t alignment, void *context)
 
 static void source_set__uses_the_allocator(void **state)
 {
-	struct config *config = synthetic_config(1, 2, 3);
+	struct source_set_parameters parameters = synthetic(1, 2, 3);
 	int calls = 0;
 	struct source_allocator allocator = { count_allocation, count_release, &calls };
 	struct source_set *set;
 	char error[SOURCE_ERROR_SIZE];
 
 	(void)state;
-	assert_int_equal(source_set_make(&set, config, &config->generators[0], &allocator, error),
-			 0);
+	assert_int_equal(source_set_make(&set, &parameters, &allocator, error), 0);
 	assert_int_equal(calls, 1);
 	source_set_free(set);
 	assert_int_equal(calls, 11);
 	allocator = (struct source_allocator){ .allocate = refuse_allocation };
-	assert_int_equal(source_set_make(&set, config, &config->generators[0], &allocator, error),
-			 -1);
+	assert_int_equal(source_set_make(&set, &parameters, &allocator, error), -1);
 	assert_string_equal(error, "no memory for 2304 bytes of generated blocks");
-	config_done(config);
 }
 
 static void source_set__refuses_what_cannot_be_made(void **state)
 {
-	struct config *config = synthetic_config(1, 0, 3);
+	struct source_set_parameters parameters = synthetic(1, 0, 3);
 
 	(void)state;
-	expect_refused(config, "generator g: there are no source ids");
-	config->sources.n_ids = 1;
-	config->sources.packing = 0;
-	expect_refused(config, "packing 0 is not in 1..65535");
-	config->sources.packing = 65536;
-	expect_refused(config, "packing 65536 is not in 1..65535");
-	config->sources.packing = 65535;
-	config->generators[0].size_mean = 65535;
-	config->generators[0].variants = 1;
-	expect_refused(config, "65535 fragments are too large for one MFP");
-	config->sources.packing = 1;
-	config->generators[0].kind = CONFIG_GENERATOR_PCAP;
-	expect_refused(config, "its kind has no source set");
-	config_done(config);
+	expect_refused(&parameters, "generator g: there are no source ids");
+	parameters.n_ids = 1;
+	parameters.packing = 0;
+	expect_refused(&parameters, "packing 0 is not in 1..65535");
+	parameters.packing = 65536;
+	expect_refused(&parameters, "packing 65536 is not in 1..65535");
+	parameters.packing = 65535;
+	parameters.sizes.mean = 65535;
+	parameters.variants = 1;
+	expect_refused(&parameters, "65535 fragments are too large for one MFP");
+	parameters.packing = 1;
+	parameters.kind = GENERATOR_PCAP;
+	expect_refused(&parameters, "its kind has no source set");
 }
 
-static void draw(const struct config_generator *generator, unsigned subdetector, double *mean,
+static void draw(const struct fragment_sizes *sizes, unsigned subdetector, double *mean,
 		 double *sigma, unsigned *smallest, unsigned *largest)
 {
 	struct random random = { 12345 };
@@ -227,7 +217,7 @@ static void draw(const struct config_generator *generator, unsigned subdetector,
 	*smallest = UINT16_MAX;
 	*largest = 0;
 	for (unsigned i = 0; i < DRAWS; i++) {
-		unsigned size = synthetic_draw_size(generator, subdetector, &random);
+		unsigned size = synthetic_draw_size(sizes, subdetector, &random);
 
 		sum += size;
 		squares += (double)size * size;
@@ -240,27 +230,26 @@ static void draw(const struct config_generator *generator, unsigned subdetector,
 
 static void size_law__fixed(void **state)
 {
-	struct config_generator generator = { .size_law = CONFIG_SIZE_FIXED, .size_mean = 217 };
+	struct fragment_sizes sizes = { .law = SIZE_FIXED, .mean = 217 };
 	double mean, sigma;
 	unsigned smallest, largest;
 
 	(void)state;
-	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	draw(&sizes, 0, &mean, &sigma, &smallest, &largest);
 	assert_int_equal(smallest, 217);
 	assert_int_equal(largest, 217);
 }
 
 static void size_law__gaussian(void **state)
 {
-	struct config_generator generator = { .size_law = CONFIG_SIZE_GAUSSIAN,
-					      .size_mean = 1000,
-					      .size_sigma = 100,
-					      .size_maximum = 65535 };
+	struct fragment_sizes sizes = {
+		.law = SIZE_GAUSSIAN, .mean = 1000, .sigma = 100, .maximum = 65535
+	};
 	double mean, sigma;
 	unsigned smallest, largest;
 
 	(void)state;
-	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	draw(&sizes, 0, &mean, &sigma, &smallest, &largest);
 	assert_true(fabs(mean - 1000) < 1);
 	assert_true(fabs(sigma - 100) < 1);
 	assert_in_range(smallest, 450, 650);
@@ -270,20 +259,19 @@ static void size_law__gaussian(void **state)
 // Clamped at 2 sigma as LSEB's: the mean falls by sigma * (pdf(2) - 2 * (1 - cdf(2))) = 0.17.
 static void size_law__gaussian_with_maximum(void **state)
 {
-	struct config_generator generator = { .size_law = CONFIG_SIZE_GAUSSIAN,
-					      .size_mean = 200,
-					      .size_sigma = 20,
-					      .size_maximum = 240 };
+	struct fragment_sizes sizes = {
+		.law = SIZE_GAUSSIAN, .mean = 200, .sigma = 20, .maximum = 240
+	};
 	double mean, sigma;
 	unsigned smallest, largest;
 
 	(void)state;
-	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	draw(&sizes, 0, &mean, &sigma, &smallest, &largest);
 	assert_true(fabs(mean - 199.83) < 0.15);
 	assert_true(fabs(sigma - 19.5) < 0.5);
 	assert_int_equal(largest, 240);
-	generator.size_mean = 10;
-	draw(&generator, 0, &mean, &sigma, &smallest, &largest);
+	sizes.mean = 10;
+	draw(&sizes, 0, &mean, &sigma, &smallest, &largest);
 	assert_int_equal(smallest, 0);
 }
 
@@ -298,13 +286,13 @@ static void size_law__lhcb(void **state)
 		{ 7, 64, 184, 40.35 },  { 11, 21, 468, 289.7 }, { 12, 22, 440, 255.2 },
 		{ 13, 13, 584, 113.2 },
 	};
-	struct config_generator generator = { .size_law = CONFIG_SIZE_LHCB };
+	struct fragment_sizes sizes = { .law = SIZE_LHCB };
 	double mean, sigma;
 	unsigned smallest, largest;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
-		draw(&generator, measured[i].subdetector, &mean, &sigma, &smallest, &largest);
+		draw(&sizes, measured[i].subdetector, &mean, &sigma, &smallest, &largest);
 		if (fabs(mean / measured[i].mean - 1) > 0.03)
 			fail_msg("subdetector %u: mean %f", measured[i].subdetector, mean);
 		assert_true(largest <= measured[i].maximum && largest > measured[i].maximum * 0.9);
@@ -314,13 +302,13 @@ static void size_law__lhcb(void **state)
 
 static void size_law__lhcb_keeps_empty_fragments(void **state)
 {
-	struct config_generator generator = { .size_law = CONFIG_SIZE_LHCB };
+	struct fragment_sizes sizes = { .law = SIZE_LHCB };
 	struct random random = { 7 };
 	unsigned empty = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < DRAWS; i++)
-		empty += !synthetic_draw_size(&generator, 9, &random);
+		empty += !synthetic_draw_size(&sizes, 9, &random);
 	assert_true(fabs((double)empty / DRAWS - 0.154) < 0.003); // 539 of 3500 are empty
 }
 
@@ -351,15 +339,15 @@ static struct odin odin_of(const struct mfp *mfp, unsigned number)
 
 static void synthetic__lhcb_has_an_odin(void **state)
 {
-	struct config *config = synthetic_config(0, 2, 4);
+	struct source_set_parameters parameters = synthetic(0, 2, 4);
 	struct source_set *set;
 	struct mfp mfp;
 	struct odin odin;
 
 	(void)state;
-	config->run_number = 4711;
-	config->generators[0].size_law = CONFIG_SIZE_LHCB;
-	set = make_set(config);
+	parameters.run_number = 4711;
+	parameters.sizes.law = SIZE_LHCB;
+	set = make_set(&parameters);
 	assert_int_equal(set->odin_source, 0);
 	mfp = decode(source_set_block(set, 2, 0));
 	assert_int_equal(mfp.header.version, 7);
@@ -369,17 +357,16 @@ static void synthetic__lhcb_has_an_odin(void **state)
 	mfp = decode(source_set_block(set, 2, 1));
 	assert_int_not_equal(mfp.types[0], MFP_TYPE_ODIN);
 	source_set_free(set);
-	config->sources.ids[0] = 0x800;
-	config->sources.ids[1] = 0x801;
-	set = make_set(config);
+	ids[0] = 0x800;
+	ids[1] = 0x801;
+	set = make_set(&parameters);
 	assert_int_equal(set->odin_source, -1);
 	source_set_free(set);
-	config_done(config);
 }
 
 static void source_set__patches_odin(void **state)
 {
-	struct config *config = synthetic_config(0, 1, 4);
+	struct source_set_parameters parameters = synthetic(0, 1, 4);
 	uint8_t copy[512];
 	struct source_set *set;
 	struct mfp mfp;
@@ -387,9 +374,9 @@ static void source_set__patches_odin(void **state)
 	uint32_t size;
 
 	(void)state;
-	config->run_number = 4711;
-	config->generators[0].size_law = CONFIG_SIZE_LHCB;
-	set = make_set(config);
+	parameters.run_number = 4711;
+	parameters.sizes.law = SIZE_LHCB;
+	set = make_set(&parameters);
 	size = set->blocks[0].size;
 	memcpy(copy, set->blocks[0].bytes, size);
 	assert_int_equal(source_set_patch_odin(copy, size, 3564000000 - 2), 4);
@@ -406,7 +393,6 @@ static void source_set__patches_odin(void **state)
 	assert_int_equal(odin.bunch, 0);
 	assert_int_equal(source_set_patch_odin(copy, size - 1, 0), 0);
 	source_set_free(set);
-	config_done(config);
 }
 
 int main(void)

@@ -126,8 +126,8 @@ struct test_appliance *test_appliance_make(void)
 	memset(test_port_missed, 0, sizeof(test_port_missed));
 	strcpy(test->config.name, "test");
 	test->config.run_number = 17;
-	test->config.generators[0].kind = CONFIG_GENERATOR_SYNTHETIC;
-	test->config.generators[1].kind = CONFIG_GENERATOR_PCAP;
+	test->config.generators[0].kind = GENERATOR_SYNTHETIC;
+	test->config.generators[1].kind = GENERATOR_PCAP;
 	test->plan.config = &test->config;
 	test->plan.n_roles = TEST_ROLES;
 	test->plan.n_rx = 2;

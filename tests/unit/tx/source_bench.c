@@ -18,6 +18,7 @@ void source_open(struct source_bench *bench, const char *generator, const char *
 {
 	char text[2048], error[SOURCE_ERROR_SIZE];
 	const struct config_generator *configured;
+	struct source_set_parameters set;
 
 	memset(bench, 0, sizeof(*bench));
 	snprintf(text, sizeof(text),
@@ -30,10 +31,11 @@ void source_open(struct source_bench *bench, const char *generator, const char *
 	bench->config = testbed_config(text);
 	configured = &bench->config->generators[0];
 	testbed_open_port(&bench->wire, &bench->config->ports[0], 1, 1);
-	if (source_set_make(&bench->set, bench->config, configured, NULL, error) != 0)
+	set = config_source_set(bench->config, configured);
+	if (source_set_make(&bench->set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
-	bench->headers =
-	    testbed_pool("headers", 2047, block_packets_buffer_size(configured, bench->set, 300));
+	bench->headers = testbed_pool(
+	    "headers", 2047, block_packets_buffer_size(&configured->faults, bench->set, 300));
 	bench->payloads = testbed_pool("payloads", 2047, 0);
 	bench->blocks = calloc(SOURCE_BLOCKS, sizeof(*bench->blocks));
 	assert_non_null(bench->blocks);

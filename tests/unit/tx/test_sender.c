@@ -20,8 +20,7 @@ struct sender_bench {
 	uint32_t made;
 };
 
-static void open_bench(struct sender_bench *bench, const struct config_faults *faults,
-		       uint32_t n_copies)
+static void open_bench(struct sender_bench *bench, const struct faults *faults, uint32_t n_copies)
 {
 	memset(bench, 0, sizeof(*bench));
 	bench->config = testbed_config("{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", "
@@ -125,7 +124,7 @@ static void put__without_faults_keeps_all_in_order(void **state)
 
 static void put__loses(void **state)
 {
-	struct config_faults faults = { .loss = 1 };
+	struct faults faults = { .loss = 1 };
 	struct arrival arrivals[DEPTH];
 	struct sender_bench bench;
 	unsigned sent = 0;
@@ -147,7 +146,7 @@ static void put__loses(void **state)
 
 static void put__duplicates(void **state)
 {
-	struct config_faults faults = { .duplicate = 1 };
+	struct faults faults = { .duplicate = 1 };
 	struct arrival arrivals[DEPTH];
 	struct sender_bench bench;
 
@@ -166,7 +165,7 @@ static void put__duplicates(void **state)
 
 static void put__without_buffers_for_copies_makes_no_faults(void **state)
 {
-	struct config_faults faults = { .duplicate = 1, .corrupt = 1 };
+	struct faults faults = { .duplicate = 1, .corrupt = 1 };
 	struct arrival arrivals[DEPTH];
 	struct rte_mbuf *held[63];
 	struct sender_bench bench;
@@ -188,7 +187,7 @@ static void put__without_buffers_for_copies_makes_no_faults(void **state)
 
 static void put__corrupts_one_bit_of_the_payload(void **state)
 {
-	struct config_faults faults = { .corrupt = 1 };
+	struct faults faults = { .corrupt = 1 };
 	struct arrival arrivals[DEPTH];
 	struct sender_bench bench;
 
@@ -208,7 +207,7 @@ static void put__corrupts_one_bit_of_the_payload(void **state)
 
 static void put__leaves_packets_without_payload_alone(void **state)
 {
-	struct config_faults faults = { .corrupt = 1 };
+	struct faults faults = { .corrupt = 1 };
 	struct frame frame = { .length = HEADERS };
 	struct sender_bench bench;
 
@@ -222,9 +221,7 @@ static void put__leaves_packets_without_payload_alone(void **state)
 
 static void put__exact_suffers_no_fault(void **state)
 {
-	struct config_faults faults = {
-		.loss = 1, .corrupt = 1, .duplicate = 1, .reorder_window = 64
-	};
+	struct faults faults = { .loss = 1, .corrupt = 1, .duplicate = 1, .reorder_window = 64 };
 	struct arrival arrivals[DEPTH];
 	struct sender_bench bench;
 
@@ -242,7 +239,7 @@ static void put__exact_suffers_no_fault(void **state)
 
 static void put__shuffles_over_a_window(void **state)
 {
-	struct config_faults faults = { .reorder_window = 32 };
+	struct faults faults = { .reorder_window = 32 };
 	struct arrival arrivals[DEPTH];
 	struct sender_bench bench;
 	bool seen[200] = { false };
@@ -276,7 +273,7 @@ static void put__shuffles_over_a_window(void **state)
 
 static void put__takes_the_largest_window(void **state)
 {
-	struct config_faults faults = { .reorder_window = CONFIG_MAX_REORDER };
+	struct faults faults = { .reorder_window = FAULTS_MAX_REORDER };
 	struct arrival arrivals[DEPTH];
 	struct sender_bench bench;
 	unsigned n = 0;
@@ -287,7 +284,7 @@ static void put__takes_the_largest_window(void **state)
 		put(&bench, 100);
 		n += collect(&bench, arrivals);
 	}
-	assert_int_equal(n, 1200 - CONFIG_MAX_REORDER);
+	assert_int_equal(n, 1200 - FAULTS_MAX_REORDER);
 	while (!sender_settle(&bench.sender))
 		n += collect(&bench, arrivals);
 	n += collect(&bench, arrivals);
@@ -324,7 +321,7 @@ static void flush__keeps_what_the_port_does_not_take(void **state)
 
 static void room__holds_two_for_each_packet(void **state)
 {
-	struct config_faults faults = { .duplicate = 1 };
+	struct faults faults = { .duplicate = 1 };
 	struct sender_bench bench;
 
 	(void)state;
