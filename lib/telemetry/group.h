@@ -70,6 +70,7 @@ extern const struct telemetry_group telemetry_roce;
 extern const struct telemetry_group telemetry_qp;
 extern const struct telemetry_group telemetry_sched;
 extern const struct telemetry_group telemetry_credits;
+extern const struct telemetry_group telemetry_control;
 
 // What a group can be asked.
 enum telemetry_verb { TELEMETRY_LIST, TELEMETRY_INFO, TELEMETRY_ALL, TELEMETRY_N_VERBS };
@@ -77,9 +78,6 @@ enum telemetry_verb { TELEMETRY_LIST, TELEMETRY_INFO, TELEMETRY_ALL, TELEMETRY_N
 // Its command, with a line of help for people.
 void telemetry_group_command(const struct telemetry_group *group, enum telemetry_verb verb,
 			     char command[TELEMETRY_MAX_COMMAND], char help[TELEMETRY_MAX_HELP]);
-// Its parameters, for people.
-const char *telemetry_group_parameters(const struct telemetry_group *group,
-				       enum telemetry_verb verb);
 
 // All of them, in the order of the manual, ended by NULL.
 extern const struct telemetry_group *const telemetry_groups[];
@@ -97,7 +95,21 @@ struct telemetry_whole {
 // Ended by a command of NULL.
 extern const struct telemetry_whole telemetry_wholes[];
 
-// Commands of another form, told of in docs/telemetry.md.
+// Where the metrics of a table are found in snapshots and in OpenMetrics: in the appliance as a
+// whole, in the things of a group, or in the nested dictionaries of those.
+struct telemetry_place {
+	char name[48];   // "summary", "builder", "builder/group"
+	char prefix[48]; // of names in OpenMetrics: "evb", "evb_builder", "evb_builder_group"
+	const struct metric *tables[TELEMETRY_MAX_TABLES];
+	const struct telemetry_whole *whole; // or
+	const struct telemetry_group *group;
+	bool nested;
+};
+
+// Place number `index`, in the order of the manual, without hidden ones. False behind the last.
+bool telemetry_place(unsigned index, struct telemetry_place *place);
+
+// Commands of another form, which docs/telemetry.md describes.
 struct telemetry_other {
 	const char *command;
 	const char *parameters; // for people, or NULL

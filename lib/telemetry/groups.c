@@ -3,12 +3,26 @@
 #include "telemetry/group.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const struct telemetry_group *const telemetry_groups[] = {
-	&telemetry_role,   &telemetry_link,  &telemetry_builder,   &telemetry_source,
-	&telemetry_port,   &telemetry_lcore, &telemetry_generator, &telemetry_readout,
-	&telemetry_writer, &telemetry_pfc,   &telemetry_xdp,       &telemetry_roce,
-	&telemetry_qp,     &telemetry_sched, &telemetry_credits,   NULL,
+	&telemetry_role,
+	&telemetry_link,
+	&telemetry_builder,
+	&telemetry_source,
+	&telemetry_port,
+	&telemetry_lcore,
+	&telemetry_generator,
+	&telemetry_readout,
+	&telemetry_writer,
+	&telemetry_pfc,
+	&telemetry_xdp,
+	&telemetry_roce,
+	&telemetry_qp,
+	&telemetry_sched,
+	&telemetry_credits,
+	&telemetry_control,
+	NULL,
 };
 
 const struct telemetry_other telemetry_others[] = {
@@ -54,10 +68,40 @@ void telemetry_group_command(const struct telemetry_group *group, enum telemetry
 			 group->things);
 }
 
-const char *telemetry_group_parameters(const struct telemetry_group *group,
-				       enum telemetry_verb verb)
+static void place_group(struct telemetry_place *place, const struct telemetry_group *group,
+			bool nested)
 {
-	if (verb == TELEMETRY_INFO)
-		return group->name_of != NULL ? ",NAME" : ",ID";
-	return "[,OFFSET[,COUNT]]";
+	place->group = group;
+	place->nested = nested;
+	snprintf(place->name, sizeof(place->name), "%s%s%s", group->name, nested ? "/" : "",
+		 nested ? group->nested : "");
+	snprintf(place->prefix, sizeof(place->prefix), "evb_%s%s%s", group->name, nested ? "_" : "",
+		 nested ? group->nested : "");
+	if (nested)
+		place->tables[0] = group->nested_table;
+	else
+		memcpy(place->tables, group->tables, sizeof(place->tables));
+}
+
+bool telemetry_place(unsigned index, struct telemetry_place *place)
+{
+	*place = (struct telemetry_place){ .prefix = "evb" };
+	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++) {
+		if (whole->hidden || index-- > 0)
+			continue;
+		place->whole = whole;
+		place->tables[0] = whole->table;
+		snprintf(place->name, sizeof(place->name), "%s", strrchr(whole->command, '/') + 1);
+		return true;
+	}
+	for (unsigned i = 0; telemetry_groups[i] != NULL; i++) {
+		unsigned n = telemetry_groups[i]->nested != NULL ? 2 : 1;
+
+		if (index < n) {
+			place_group(place, telemetry_groups[i], index == 1);
+			return true;
+		}
+		index -= n;
+	}
+	return false;
 }

@@ -8,17 +8,16 @@
 #include "packet/causes.h"
 
 static const struct unit {
-	const char *name;
 	const char *word; // in the names of metrics, with its underscore
 	const char *base;
 	double scale;
 } units[METRIC_N_UNITS] = {
-	[METRIC_UNIT_NONE] = { "", "", "", 1 },
-	[METRIC_UNIT_SECONDS] = { "s", "_seconds", "seconds", 1 },
-	[METRIC_UNIT_NS] = { "ns", "_ns", "seconds", 1e-9 },
-	[METRIC_UNIT_BYTES] = { "B", "_bytes", "bytes", 1 },
-	[METRIC_UNIT_CYCLES] = { "cycles", "_cycles", "cycles", 1 },
-	[METRIC_UNIT_MEGABITS] = { "Mb/s", "_megabits", "bytes_per_second", 125000 },
+	[METRIC_UNIT_NONE] = { "", "", 1 },
+	[METRIC_UNIT_SECONDS] = { "_seconds", "seconds", 1 },
+	[METRIC_UNIT_NS] = { "_ns", "seconds", 1e-9 },
+	[METRIC_UNIT_BYTES] = { "_bytes", "bytes", 1 },
+	[METRIC_UNIT_CYCLES] = { "_cycles", "cycles", 1 },
+	[METRIC_UNIT_MEGABITS] = { "_megabits", "bytes_per_second", 125000 },
 };
 
 const struct metric_quantile metric_quantiles[] = {
@@ -38,31 +37,37 @@ static const char *segment_cause(unsigned cause)
 const struct metric_causes metric_packet_causes = { PACKET_N_CAUSES, packet_cause };
 const struct metric_causes metric_segment_causes = { SEGMENT_N_CAUSES, segment_cause };
 
-const char *metric_kind_name(enum metric_kind kind)
+bool metric_is_info(const struct metric *metric)
 {
-	static const char *const names[METRIC_N_KINDS] = {
+	return !metric->hidden && !metric->label &&
+	       (metric->kind == METRIC_TEXT || metric->kind == METRIC_TEXTS ||
+		metric->kind == METRIC_NUMBER);
+}
+
+const char *metric_type(const struct metric *metric)
+{
+	static const char *const types[METRIC_N_KINDS] = {
 		[METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge",
-		[METRIC_NUMBER] = "number",   [METRIC_TEXT] = "text",
-		[METRIC_STATE] = "state",     [METRIC_TEXTS] = "texts",
-		[METRIC_CAUSES] = "counters", [METRIC_LATENCY] = "latency",
+		[METRIC_CAUSES] = "counter",  [METRIC_LATENCY] = "histogram",
+		[METRIC_STATE] = "stateset",
 	};
 
-	return names[kind];
+	return types[metric->kind];
 }
 
-const char *metric_unit_name(enum metric_unit unit)
+const char *metric_suffix(const struct metric *metric)
 {
-	return units[unit].name;
+	return metric->kind == METRIC_COUNTER || metric->kind == METRIC_CAUSES ? "_total" : "";
 }
 
-const char *metric_base_unit(enum metric_unit unit)
+const char *metric_base_unit(const struct metric *metric)
 {
-	return units[unit].base;
+	return units[metric->unit].base;
 }
 
-double metric_scale(enum metric_unit unit)
+double metric_scale(const struct metric *metric)
 {
-	return units[unit].scale;
+	return units[metric->unit].scale;
 }
 
 static bool cut_end(const char *text, size_t *length, const char *end)

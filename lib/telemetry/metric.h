@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A metric is one line of a table: name, kind, unit, place in memory and meaning of something that
-// telemetry tells. The tables are the one place where these stand; the answers on the telemetry
-// socket, OpenMetrics, the manual's page of metrics and the endpoint of DPDK's exporter are made
-// from them. A name, once released, is never changed.
+// A metric is one line of a table: name, kind, unit, place in memory and meaning of one value that
+// telemetry reports. The tables are the only place where these are written. The responses on the
+// telemetry socket, OpenMetrics, the manual's page of metrics and the endpoint of DPDK's exporter
+// are made from them. A released name is never changed.
 //
-// In OpenMetrics a metric has the name evb_THING_NAME, with the unit, in its base, at the end.
+// In OpenMetrics a metric is called evb_GROUP_NAME, with its base unit at the end.
 #pragma once
 
 #include <stdbool.h>
@@ -20,11 +20,11 @@
 enum metric_kind {
 	METRIC_COUNTER, // uint64_t that only grows
 	METRIC_GAUGE,   // uint64_t
-	METRIC_NUMBER,  // uint64_t that says which or where, not how much
-	METRIC_TEXT,    // const char *, 127 characters of it
+	METRIC_NUMBER,  // uint64_t that identifies or locates something
+	METRIC_TEXT,    // const char *, of which 127 characters are reported
 	METRIC_STATE,   // const char *, one of `words`
 	METRIC_TEXTS,   // struct metric_texts
-	METRIC_CAUSES,  // uint64_t[causes->n]: a counter NAME_CAUSE each
+	METRIC_CAUSES,  // uint64_t[causes->n]: counters NAME_CAUSE
 	METRIC_LATENCY, // struct histogram: gauges NAME_p50_ns, _p99_ns, _p999_ns, _max_ns
 	METRIC_N_KINDS
 };
@@ -35,7 +35,7 @@ enum metric_unit {
 	METRIC_UNIT_NS, // seconds in OpenMetrics
 	METRIC_UNIT_BYTES,
 	METRIC_UNIT_CYCLES,   // of the time stamp counter
-	METRIC_UNIT_MEGABITS, // a second; bytes a second in OpenMetrics
+	METRIC_UNIT_MEGABITS, // Mb/s; bytes/s in OpenMetrics
 	METRIC_N_UNITS
 };
 
@@ -44,7 +44,7 @@ struct metric_texts {
 	unsigned n;
 };
 
-// What is counted by cause.
+// Causes by which a metric is counted.
 struct metric_causes {
 	unsigned n;
 	const char *(*name)(unsigned cause);
@@ -59,11 +59,11 @@ struct metric {
 	enum metric_kind kind;
 	enum metric_unit unit;
 	size_t offset;
-	const char *help; // stands alone: one clause, without quotes and backslashes
+	const char *help; // one clause, without quotes and backslashes
 	const char *const *words;
 	const struct metric_causes *causes;
 	bool label;  // text or number: in OpenMetrics a label of all metrics of its thing
-	bool hidden; // not in OpenMetrics: something else tells it there
+	bool hidden; // not in OpenMetrics, where another metric has the same value
 };
 
 // Lines of a table whose fields are those of `struct structure`.
@@ -86,7 +86,7 @@ struct metric {
 // A text that is a label of all metrics of its thing.
 #define LABEL(name_, structure, field, help_) \
 	METRIC(METRIC_TEXT, name_, structure, field, NONE, help_, .label = true)
-// What is told twice, by the telemetry socket but not in OpenMetrics.
+// A value that another metric has, too: on the telemetry socket but not in OpenMetrics.
 #define AGAIN(kind_, name_, structure, field, unit_, help_) \
 	METRIC(kind_, name_, structure, field, unit_, help_, .hidden = true)
 
@@ -95,7 +95,7 @@ struct metric {
 		.name = name_, .kind = kind_, .unit = METRIC_UNIT_##unit_,                    \
 		.offset = offsetof(struct structure, field), .help = METRIC_REST(__VA_ARGS__) \
 	}
-// The help, and what else a line may say of its metric.
+// The help, and further members of struct metric.
 #define METRIC_REST(...) __VA_ARGS__
 
 struct metric_quantile {
@@ -103,20 +103,22 @@ struct metric_quantile {
 	double share;
 };
 
-// Those of METRIC_LATENCY, ended by a suffix of NULL; the maximum is share 1.
+// The quantiles of METRIC_LATENCY, ended by a suffix of NULL; the maximum has share 1.
 extern const struct metric_quantile metric_quantiles[];
 
-// "counter", "gauge", "number", "text", "state", "texts", "counters", "latency".
-const char *metric_kind_name(enum metric_kind kind);
+// Whether the metric says which thing it is, and not how much: in OpenMetrics a label of
+// PREFIX_info.
+bool metric_is_info(const struct metric *metric);
 
-// As the socket tells it: "", "s", "ns", "B", "cycles", "Mb/s".
-const char *metric_unit_name(enum metric_unit unit);
+// Type of the metric's family in OpenMetrics; NULL: the metric is a label.
+const char *metric_type(const struct metric *metric);
 
-// As OpenMetrics tells it, without a unit "".
-const char *metric_base_unit(enum metric_unit unit);
+// What the names of the samples of a counter have behind that of the family, "" for others.
+const char *metric_suffix(const struct metric *metric);
 
-// What a value of the socket is to be multiplied with to be in the base unit.
-double metric_scale(enum metric_unit unit);
+// Base unit in OpenMetrics, "" without a unit, and the factor from the value on the socket to it.
+const char *metric_base_unit(const struct metric *metric);
+double metric_scale(const struct metric *metric);
 
 // Name of the metric's family in OpenMetrics, without the _total of counters: the prefix, its name,
 // its base unit. The maximum of a latency is a family of its own, with `max` before the unit.

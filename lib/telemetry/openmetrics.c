@@ -24,6 +24,7 @@ struct writer {
 
 // A family is what one metric is called in all things of all nodes; its lines stay together.
 struct family {
+	const struct telemetry_place *place;
 	const char *name;
 	const char *type; // as OpenMetrics calls it
 	const char *unit; // "": none
@@ -31,13 +32,13 @@ struct family {
 	bool begun; // its header is written, for there is a sample
 };
 
-// One thing of one node, whose keys are a dictionary of the snapshot.
+// One thing of one node: a dictionary of its snapshot, or one that is nested in it. It is also the
+// position of next_thing(), which begins with zeros.
 struct thing {
-	const char *node;
-	const struct telemetry_group *group; // NULL: the appliance itself
-	const cJSON *keys;
-	const char *nested; // label of a nested dictionary, or NULL
-	const cJSON *nested_keys;
+	unsigned n_nodes;  // up to and with its own
+	const cJSON *keys; // NULL: before the first
+	unsigned n_nested; // up to and with this one
+	const cJSON *nested;
 };
 
 static void write_escaped(FILE *out, const char *text)
@@ -85,20 +86,27 @@ static void write_value_label(FILE *out, const char *name, const cJSON *value)
 	}
 }
 
-// Labels of every sample of a thing, without the closing brace.
-static void write_labels(FILE *out, const struct thing *thing)
+static const cJSON *value_of(const cJSON *keys, const char *key)
 {
-	write_label(out, "node", thing->node, true);
-	if (thing->group == NULL)
+	return cJSON_GetObjectItemCaseSensitive(keys, key);
+}
+
+// Labels of every sample of a thing, without the closing brace.
+static void write_labels(const struct writer *writer, const struct telemetry_place *place,
+			 const struct thing *thing)
+{
+	const struct telemetry_group *group = place->group;
+	FILE *out = writer->out;
+
+	write_label(out, "node", writer->nodes[thing->n_nodes - 1].name, true);
+	if (group == NULL)
 		return;
-	write_value_label(out, thing->group->name, thing->keys->child);
-	for (const struct metric *metric = thing->group->tables[0]; metric->name; metric++)
+	write_value_label(out, group->name, thing->keys->child);
+	for (const struct metric *metric = group->tables[0]; metric->name; metric++)
 		if (metric->label)
-			write_value_label(
-			    out, metric->name,
-			    cJSON_GetObjectItemCaseSensitive(thing->keys, metric->name));
-	if (thing->nested != NULL)
-		write_value_label(out, thing->nested, thing->nested_keys->child);
+			write_value_label(out, metric->name, value_of(thing->keys, metric->name));
+	if (place->nested)
+		write_value_label(out, group->nested, thing->nested->child);
 }
 
 static void write_number(FILE *out, double value)
@@ -138,18 +146,11 @@ static void write_sample(const struct writer *writer, struct family *family, con
 {
 	begin(writer, family);
 	fprintf(writer->out, "%s%s", family->name, suffix);
-	write_labels(writer->out, thing);
+	write_labels(writer, family->place, thing);
 	if (label != NULL)
 		write_label(writer->out, label, label_value, false);
 	fputs("} ", writer->out);
 	write_number(writer->out, value);
-}
-
-static const cJSON *number_of(const cJSON *keys, const char *key)
-{
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(keys, key);
-
-	return cJSON_IsNumber(value) ? value : NULL;
 }
 
 static void write_causes(const struct writer *writer, struct family *family,
@@ -162,38 +163,36 @@ static void write_causes(const struct writer *writer, struct family *family,
 		const cJSON *value;
 
 		snprintf(key, sizeof(key), "%s_%s", metric->name, cause);
-		value = number_of(keys, key);
-		if (value != NULL)
+		value = value_of(keys, key);
+		if (cJSON_IsNumber(value))
 			write_sample(writer, family, "_total", thing, "cause", cause,
 				     value->valuedouble);
 	}
 }
 
 static void write_states(const struct writer *writer, struct family *family,
-			 const struct thing *thing, const cJSON *value, const struct metric *metric)
+			 const struct thing *thing, const char *state, const char *const *words)
 {
-	if (!cJSON_IsString(value))
-		return;
-	for (unsigned i = 0; metric->words[i] != NULL; i++)
-		write_sample(writer, family, "", thing, family->name, metric->words[i],
-			     strcmp(metric->words[i], value->valuestring) == 0);
+	for (; *words != NULL; words++)
+		write_sample(writer, family, "", thing, family->name, *words,
+			     strcmp(*words, state) == 0);
 }
 
 static void write_histogram(const struct writer *writer, struct family *family,
 			    const struct thing *thing, const cJSON *histogram, double scale)
 {
-	const cJSON *count = number_of(histogram, "inf"), *sum = number_of(histogram, "sum");
+	const cJSON *count = value_of(histogram, "inf"), *sum = value_of(histogram, "sum");
 	char key[KEY_SIZE], bound[KEY_SIZE];
 
-	if (count == NULL || sum == NULL)
+	if (!cJSON_IsNumber(count) || !cJSON_IsNumber(sum))
 		return;
 	for (unsigned i = FIRST_BOUND_LOG2; i <= LAST_BOUND_LOG2; i++) {
 		const cJSON *value;
 
 		snprintf(key, sizeof(key), "le_%llu", 1ull << i);
 		snprintf(bound, sizeof(bound), "%.15g", (double)(1ull << i) * scale);
-		value = number_of(histogram, key);
-		if (value != NULL)
+		value = value_of(histogram, key);
+		if (cJSON_IsNumber(value))
 			write_sample(writer, family, "_bucket", thing, "le", bound,
 				     value->valuedouble);
 	}
@@ -202,241 +201,155 @@ static void write_histogram(const struct writer *writer, struct family *family,
 	write_sample(writer, family, "_sum", thing, NULL, NULL, sum->valuedouble * scale);
 }
 
+// A latency is a histogram and, as a family of its own, its maximum.
 static void write_latency(const struct writer *writer, struct family *family,
-			  const struct thing *thing, const cJSON *keys, const struct metric *metric,
-			  bool maximum)
+			  const struct thing *thing, const cJSON *keys, const struct metric *metric)
 {
-	double scale = metric_scale(metric->unit);
 	const cJSON *histogram, *value;
 	char key[KEY_SIZE];
 
 	snprintf(key, sizeof(key), "%s_ns", metric->name);
-	histogram = cJSON_GetObjectItemCaseSensitive(keys, key);
-	value = number_of(histogram, "max");
-	if (!maximum)
-		write_histogram(writer, family, thing, histogram, scale);
-	else if (value != NULL)
-		write_sample(writer, family, "", thing, NULL, NULL, value->valuedouble * scale);
+	histogram = value_of(keys, key);
+	value = value_of(histogram, "max");
+	if (strcmp(family->type, "histogram") == 0)
+		write_histogram(writer, family, thing, histogram, metric_scale(metric));
+	else if (cJSON_IsNumber(value))
+		write_sample(writer, family, "", thing, NULL, NULL,
+			     value->valuedouble * metric_scale(metric));
 }
 
-// What one metric is for one thing.
+// The samples of one metric of one thing.
 static void write_metric_of(const struct writer *writer, struct family *family,
-			    const struct thing *thing, const struct metric *metric, bool maximum)
+			    const struct thing *thing, const struct metric *metric)
 {
-	const cJSON *keys = thing->nested != NULL ? thing->nested_keys : thing->keys;
-	const cJSON *value = cJSON_GetObjectItemCaseSensitive(keys, metric->name);
+	const cJSON *keys = thing->nested != NULL ? thing->nested : thing->keys;
+	const cJSON *value = value_of(keys, metric->name);
 
-	switch (metric->kind) {
-	case METRIC_COUNTER:
-	case METRIC_GAUGE:
-		if (cJSON_IsNumber(value))
-			write_sample(writer, family, metric->kind == METRIC_COUNTER ? "_total" : "",
-				     thing, NULL, NULL,
-				     value->valuedouble * metric_scale(metric->unit));
-		break;
-	case METRIC_CAUSES:
+	if (metric->kind == METRIC_CAUSES)
 		write_causes(writer, family, thing, keys, metric);
-		break;
-	case METRIC_STATE:
-		write_states(writer, family, thing, value, metric);
-		break;
-	case METRIC_LATENCY:
-		write_latency(writer, family, thing, keys, metric, maximum);
-		break;
-	default:
-		break; // texts and numbers are labels
-	}
+	else if (metric->kind == METRIC_LATENCY)
+		write_latency(writer, family, thing, keys, metric);
+	else if (metric->kind == METRIC_STATE && cJSON_IsString(value))
+		write_states(writer, family, thing, value->valuestring, metric->words);
+	else if (metric->kind != METRIC_STATE && cJSON_IsNumber(value))
+		write_sample(writer, family, metric_suffix(metric), thing, NULL, NULL,
+			     value->valuedouble * metric_scale(metric));
 }
 
-typedef void (*thing_visitor)(void *context, const struct thing *thing);
-
-static void visit_nested(const struct thing *thing, thing_visitor visit, void *context)
-{
-	struct thing nested = *thing;
-	char key[KEY_SIZE];
-
-	nested.nested = thing->group->nested;
-	for (unsigned i = 0; i < thing->group->n_nested; i++) {
-		snprintf(key, sizeof(key), "%s_%u", nested.nested, i);
-		nested.nested_keys = cJSON_GetObjectItemCaseSensitive(thing->keys, key);
-		if (cJSON_IsObject(nested.nested_keys) && nested.nested_keys->child != NULL)
-			visit(context, &nested);
-	}
-}
-
-// Calls `visit` with each thing of a group in all nodes; nested: with each of its dictionaries.
-static void visit_group(const struct writer *writer, const struct telemetry_group *group,
-			bool nested, thing_visitor visit, void *context)
-{
-	for (unsigned i = 0; i < writer->n_nodes; i++) {
-		const cJSON *list =
-		    cJSON_GetObjectItemCaseSensitive(writer->nodes[i].snapshot, group->name);
-		const cJSON *keys;
-
-		cJSON_ArrayForEach(keys, list)
-		{
-			struct thing thing = { writer->nodes[i].name, group, keys, NULL, NULL };
-
-			if (keys->child == NULL)
-				continue;
-			if (nested)
-				visit_nested(&thing, visit, context);
-			else
-				visit(context, &thing);
-		}
-	}
-}
-
-static void visit_whole(const struct writer *writer, const struct telemetry_whole *whole,
-			thing_visitor visit, void *context)
-{
-	const char *key = strrchr(whole->command, '/') + 1;
-
-	for (unsigned i = 0; i < writer->n_nodes; i++) {
-		struct thing thing = { writer->nodes[i].name, NULL, NULL, NULL, NULL };
-
-		thing.keys = cJSON_GetObjectItemCaseSensitive(writer->nodes[i].snapshot, key);
-		if (thing.keys != NULL)
-			visit(context, &thing);
-	}
-}
-
-struct metric_context {
-	const struct writer *writer;
-	const struct metric *metric;
-	struct family *family;
-	bool maximum;
-};
-
-static void visit_metric(void *context, const struct thing *thing)
-{
-	const struct metric_context *to = context;
-
-	write_metric_of(to->writer, to->family, thing, to->metric, to->maximum);
-}
-
-// Where a metric is found: a group, its nested dictionaries, or the whole appliance.
-struct place {
-	const char *prefix;
-	const struct telemetry_whole *whole; // or
-	const struct telemetry_group *group;
-	bool nested;
-};
-
-static void visit_place(const struct writer *writer, const struct place *place, thing_visitor visit,
-			void *context)
+// The keys of the first thing of a place in a snapshot, NULL if there is none.
+static const cJSON *first_keys(const cJSON *snapshot, const struct telemetry_place *place)
 {
 	if (place->whole != NULL)
-		visit_whole(writer, place->whole, visit, context);
-	else
-		visit_group(writer, place->group, place->nested, visit, context);
+		return value_of(snapshot, place->name);
+	snapshot = value_of(snapshot, place->group->name);
+	return snapshot != NULL ? snapshot->child : NULL;
 }
 
-static void write_metric(const struct writer *writer, const struct place *place,
+static bool next_keys(const struct writer *writer, const struct telemetry_place *place,
+		      struct thing *thing)
+{
+	if (thing->keys != NULL)
+		thing->keys = place->group != NULL ? thing->keys->next : NULL;
+	while (thing->keys == NULL && thing->n_nodes < writer->n_nodes)
+		thing->keys = first_keys(writer->nodes[thing->n_nodes++].snapshot, place);
+	thing->n_nested = 0;
+	return thing->keys != NULL;
+}
+
+// The next dictionary that is nested in the thing at hand.
+static bool next_nested(const struct telemetry_group *group, struct thing *thing)
+{
+	char key[KEY_SIZE];
+
+	while (thing->keys != NULL && thing->n_nested < group->n_nested) {
+		snprintf(key, sizeof(key), "%s_%u", group->nested, thing->n_nested++);
+		thing->nested = value_of(thing->keys, key);
+		if (cJSON_IsObject(thing->nested) && thing->nested->child != NULL)
+			return true;
+	}
+	return false;
+}
+
+// Goes on to the next thing of a place, in all nodes. False behind the last.
+static bool next_thing(const struct writer *writer, const struct telemetry_place *place,
+		       struct thing *thing)
+{
+	if (place->nested && next_nested(place->group, thing))
+		return true;
+	while (next_keys(writer, place, thing))
+		if (thing->keys->child != NULL &&
+		    (!place->nested || next_nested(place->group, thing)))
+			return true;
+	return false;
+}
+
+static void write_metric(const struct writer *writer, const struct telemetry_place *place,
 			 const struct metric *metric, bool maximum)
 {
-	static const char *const types[METRIC_N_KINDS] = {
-		[METRIC_COUNTER] = "counter", [METRIC_GAUGE] = "gauge",
-		[METRIC_CAUSES] = "counter",  [METRIC_LATENCY] = "histogram",
-		[METRIC_STATE] = "stateset",
-	};
 	char name[METRIC_NAME_SIZE];
 	struct family family = {
+		.place = place,
 		.name = name,
-		.type = maximum ? "gauge" : types[metric->kind],
-		.unit = metric_base_unit(metric->unit),
+		.type = maximum ? "gauge" : metric_type(metric),
+		.unit = metric_base_unit(metric),
 		.help = metric->help,
 	};
-	struct metric_context context = { writer, metric, &family, maximum };
 
 	if (family.type == NULL || metric->hidden)
 		return;
 	metric_family(place->prefix, metric, maximum, name);
-	visit_place(writer, place, visit_metric, &context);
+	for (struct thing thing = { 0 }; next_thing(writer, place, &thing);)
+		write_metric_of(writer, &family, &thing, metric);
 }
-
-static bool is_info(const struct metric *metric)
-{
-	return !metric->hidden && !metric->label &&
-	       (metric->kind == METRIC_TEXT || metric->kind == METRIC_TEXTS ||
-		metric->kind == METRIC_NUMBER);
-}
-
-struct info_context {
-	const struct writer *writer;
-	const struct metric *table;
-	struct family *family;
-};
 
 // Texts and numbers of a thing as labels of one sample, which is 1.
-static void visit_info(void *context, const struct thing *thing)
+static void write_info(const struct writer *writer, const struct telemetry_place *place)
 {
-	const struct info_context *to = context;
-	FILE *out = to->writer->out;
-
-	begin(to->writer, to->family);
-	fprintf(out, "%s_info", to->family->name);
-	write_labels(out, thing);
-	for (const struct metric *metric = to->table; metric->name; metric++)
-		if (is_info(metric) && metric != to->table)
-			write_value_label(
-			    out, metric->name,
-			    cJSON_GetObjectItemCaseSensitive(thing->keys, metric->name));
-	fputs("} 1\n", out);
-}
-
-static void write_info(const struct writer *writer, const struct place *place,
-		       const struct metric *table)
-{
-	struct family family = { .name = place->prefix,
+	struct family family = { .place = place,
+				 .name = place->prefix,
 				 .type = "info",
 				 .unit = "",
 				 .help = "texts and numbers that tell which one it is" };
-	struct info_context context = { writer, table, &family };
-	bool any = false;
+	const struct metric *first = place->tables[0] + 1;
 
-	for (const struct metric *metric = table; metric->name != NULL; metric++)
-		any |= metric != table && is_info(metric);
-	if (any)
-		visit_place(writer, place, visit_info, &context);
-}
-
-static void write_table(const struct writer *writer, const struct place *place,
-			const struct metric *table)
-{
-	for (const struct metric *metric = table; metric->name != NULL; metric++) {
-		write_metric(writer, place, metric, false);
-		if (metric->kind == METRIC_LATENCY)
-			write_metric(writer, place, metric, true);
+	while (first->name != NULL && !metric_is_info(first))
+		first++;
+	if (first->name == NULL || place->nested)
+		return;
+	for (struct thing thing = { 0 }; next_thing(writer, place, &thing);) {
+		begin(writer, &family);
+		fprintf(writer->out, "%s_info", family.name);
+		write_labels(writer, place, &thing);
+		for (const struct metric *metric = first; metric->name != NULL; metric++)
+			if (metric_is_info(metric))
+				write_value_label(writer->out, metric->name,
+						  value_of(thing.keys, metric->name));
+		fputs("} 1\n", writer->out);
 	}
 }
 
-static void write_group(const struct writer *writer, const struct telemetry_group *group)
+static void write_place(const struct writer *writer, const struct telemetry_place *place)
 {
-	char prefix[METRIC_NAME_SIZE / 2], nested[METRIC_NAME_SIZE / 2];
-	struct place place = { .prefix = prefix, .group = group };
-
-	snprintf(prefix, sizeof(prefix), "evb_%s", group->name);
-	write_info(writer, &place, group->tables[0]);
-	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && group->tables[i] != NULL; i++)
-		write_table(writer, &place, group->tables[i]);
-	if (group->nested == NULL)
-		return;
-	snprintf(nested, sizeof(nested), "evb_%s_%s", group->name, group->nested);
-	place.prefix = nested;
-	place.nested = true;
-	write_table(writer, &place, group->nested_table);
+	write_info(writer, place);
+	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && place->tables[i] != NULL; i++)
+		for (const struct metric *m = place->tables[i]; m->name != NULL; m++) {
+			write_metric(writer, place, m, false);
+			if (m->kind == METRIC_LATENCY)
+				write_metric(writer, place, m, true);
+		}
 }
 
 static void write_up(const struct writer *writer)
 {
-	struct family family = { .name = "evb_up",
+	static const struct telemetry_place place;
+	struct family family = { .place = &place,
+				 .name = "evb_up",
 				 .type = "gauge",
 				 .unit = "",
 				 .help = "1 if the appliance answers, else 0" };
 
 	for (unsigned i = 0; i < writer->n_nodes; i++) {
-		struct thing thing = { .node = writer->nodes[i].name };
+		const struct thing thing = { .n_nodes = i + 1 };
 
 		write_sample(writer, &family, "", &thing, NULL, NULL,
 			     writer->nodes[i].snapshot != NULL);
@@ -447,18 +360,11 @@ void openmetrics_write(FILE *out, enum openmetrics_format format,
 		       const struct openmetrics_node *nodes, unsigned n)
 {
 	const struct writer writer = { out, format == OPENMETRICS_TEXT_0_0_4, nodes, n };
+	struct telemetry_place place;
 
 	write_up(&writer);
-	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++) {
-		struct place place = { .prefix = "evb", .whole = whole };
-
-		if (whole->hidden)
-			continue;
-		write_info(&writer, &place, whole->table);
-		write_table(&writer, &place, whole->table);
-	}
-	for (unsigned i = 0; telemetry_groups[i] != NULL; i++)
-		write_group(&writer, telemetry_groups[i]);
+	for (unsigned i = 0; telemetry_place(i, &place); i++)
+		write_place(&writer, &place);
 	if (format == OPENMETRICS_1_0)
 		fputs("# EOF\n", out);
 }

@@ -149,6 +149,11 @@ def test_what_is_told():
             cases.wait_for_more(system, 1000)
             with telemetry.Telemetry(f"{system.name}-ru0") as client:
                 readout = client.query("/evb/readout/info", "boards")
+                peers = [client.query("/evb/control/info", name)
+                         for name in client.query("/evb/control/list")]
+                check_equal(sum(peer["self"] for peer in peers), 1, f"nodes that are itself: {peers}")
+                check(all(peer["frames_received"] > 0 for peer in peers if not peer["self"]),
+                      f"nothing was received of a peer: {peers}")
                 pairs = [client.query("/evb/qp/info", name)
                          for name in client.query("/evb/qp/list")]
             with telemetry.Telemetry(f"{system.name}-bu1") as client:

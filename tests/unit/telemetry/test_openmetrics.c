@@ -202,6 +202,24 @@ static void nested__have_a_label_more(void **state)
 	free(text);
 }
 
+// What a node counts of the control protocol was shown nowhere.
+static void control__counts_by_peer(void **state)
+{
+	char *text = write_one(OPENMETRICS_1_0,
+			       "{\"control\":[{\"name\":\"a\",\"self\":1,\"arp_requests\":2,"
+			       "\"malformed_checksum\":3},{\"name\":\"b\",\"self\":0,"
+			       "\"retransmissions\":5,\"fenced\":6,\"bad_checksum\":7}]}");
+
+	(void)state;
+	assert_has(text, "evb_control_arp_requests_total{node=\"demo\",control=\"a\"} 2\n");
+	assert_has(text, "evb_control_malformed_total{node=\"demo\",control=\"a\","
+			 "cause=\"checksum\"} 3\n");
+	assert_has(text, "evb_control_retransmissions_total{node=\"demo\",control=\"b\"} 5\n");
+	assert_has(text, "evb_control_fenced_total{node=\"demo\",control=\"b\"} 6\n");
+	assert_has(text, "evb_control_bad_checksum_total{node=\"demo\",control=\"b\"} 7\n");
+	free(text);
+}
+
 static void units__are_base_units(void **state)
 {
 	char *text =
@@ -277,6 +295,7 @@ int main(void)
 		cmocka_unit_test(causes__are_a_label),
 		cmocka_unit_test(histograms__have_bounds_in_seconds),
 		cmocka_unit_test(nested__have_a_label_more),
+		cmocka_unit_test(control__counts_by_peer),
 		cmocka_unit_test(units__are_base_units),
 		cmocka_unit_test(labels__are_escaped),
 		cmocka_unit_test(families__go_over_all_nodes),

@@ -67,22 +67,11 @@ static void visit_tables(void (*visit)(void *context, const char *prefix,
 				       const struct metric *table),
 			 void *context)
 {
-	char prefix[KEY_SIZE];
+	struct telemetry_place place;
 
-	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++)
-		if (!whole->hidden)
-			visit(context, "evb", whole->table);
-	for (unsigned i = 0; telemetry_groups[i] != NULL; i++) {
-		const struct telemetry_group *group = telemetry_groups[i];
-
-		snprintf(prefix, sizeof(prefix), "evb_%s", group->name);
-		for (unsigned j = 0; j < TELEMETRY_MAX_TABLES && group->tables[j] != NULL; j++)
-			visit(context, prefix, group->tables[j]);
-		if (group->nested == NULL)
-			continue;
-		snprintf(prefix, sizeof(prefix), "evb_%s_%s", group->name, group->nested);
-		visit(context, prefix, group->nested_table);
-	}
+	for (unsigned i = 0; telemetry_place(i, &place); i++)
+		for (unsigned j = 0; j < TELEMETRY_MAX_TABLES && place.tables[j] != NULL; j++)
+			visit(context, place.prefix, place.tables[j]);
 }
 
 // What is known of the keys of one answer.

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The control protocol of a node of a system: its own port, and what it exchanged with each peer.
+#include "telemetry/group.h"
+
+#include "appliance/cluster_parts.h"
+#include "control/endpoint.h"
+
+struct node_view {
+	const char *name;
+	uint64_t self;
+};
+
+// Without WIRE_OK.
+static const char *name_of_error(unsigned error)
+{
+	static const char *const names[WIRE_N_ERRORS - 1] = {
+		[WIRE_TRUNCATED - 1] = "truncated",     [WIRE_BAD_MAGIC - 1] = "magic",
+		[WIRE_BAD_VERSION - 1] = "version",     [WIRE_BAD_LENGTH - 1] = "length",
+		[WIRE_BAD_ALIGNMENT - 1] = "alignment", [WIRE_BAD_CHECKSUM - 1] = "checksum",
+		[WIRE_BAD_SOURCE - 1] = "source",       [WIRE_BAD_EVENT - 1] = "event",
+		[WIRE_UNSUPPORTED - 1] = "unsupported", [WIRE_NO_ROOM - 1] = "no_room",
+	};
+
+	return names[error];
+}
+
+static const struct metric_causes wire_errors = { WIRE_N_ERRORS - 1, name_of_error };
+
+static const struct metric node_metrics[] = {
+	TEXT("name", node_view, name, "name of the node"),
+	GAUGE("self", node_view, self, NONE, "1 of this node, 0 of a peer"),
+	{ 0 },
+};
+
+// Of this node alone.
+static const struct metric port_metrics[] = {
+	COUNTER("datagrams", control_role_counters, frames, NONE,
+		"this node: control and ARP frames received"),
+	COUNTER("datagrams_malformed", control_role_counters, malformed, NONE,
+		"this node: frames received that are no control datagram of this system"),
+	COUNTER("datagrams_foreign", control_role_counters, foreign, NONE,
+		"this node: datagrams received from an address that no node has"),
+	COUNTER("datagrams_sent", control_role_counters, sent, NONE,
+		"this node: frames passed to the port"),
+	COUNTER("datagrams_not_sent", control_role_counters, not_sent, NONE,
+		"this node: frames without an mbuf or without room in the port; they are sent "
+		"again"),
+	COUNTER("datagrams_no_address", control_role_counters, no_address, NONE,
+		"this node: frames to a node whose Ethernet address is not known; they are sent "
+		"again"),
+	COUNTER("arp_requests", control_role_counters, arp_requests, NONE,
+		"this node: ARP requests sent"),
+	{ 0 },
+};
+
+static const struct metric total_metrics[] = {
+	CAUSES("malformed", control_totals, malformed[WIRE_TRUNCATED], wire_errors,
+	       "this node: datagrams that are no valid frame, by reason"),
+	COUNTER("unknown_node", control_totals, unknown_node, NONE,
+		"this node: frames whose sender is no peer"),
+	COUNTER("misdirected", control_totals, misdirected, NONE,
+		"this node: frames for another node"),
+	{ 0 },
+};
+
+static const struct metric peer_metrics[] = {
+	COUNTER("frames_sent", control_counters, frames_sent, NONE,
+		"frames sent to the peer, with retransmissions"),
+	COUNTER("frames_received", control_counters, frames_received, NONE,
+		"frames received from the peer; the sum of the next six"),
+	COUNTER("sequenced", control_counters, sequenced, NONE,
+		"frames with records that were new and in the window"),
+	COUNTER("unsequenced", control_counters, unsequenced, NONE,
+		"heartbeats and acknowledgements without records"),
+	COUNTER("duplicates", control_counters, duplicates, NONE,
+		"frames with records that had been received before"),
+	COUNTER("out_of_window", control_counters, out_of_window, NONE,
+		"frames with records beyond the window"),
+	COUNTER("foreign", control_counters, foreign, NONE,
+		"frames of another session than the current one"),
+	COUNTER("fenced", control_counters, fenced, NONE, "frames of a lower epoch"),
+	COUNTER("bad_checksum", control_counters, bad_checksum, NONE,
+		"frames with a wrong checksum that name the peer as sender"),
+	COUNTER("retransmissions", control_counters, retransmitted, NONE,
+		"frames sent to the peer again"),
+	COUNTER("records_sent", control_counters, records_sent, NONE,
+		"records queued for the peer"),
+	COUNTER("records_delivered", control_counters, records_delivered, NONE,
+		"records of the peer delivered in sequence"),
+	COUNTER("records_dropped", control_counters, records_dropped, NONE,
+		"records that were queued when the session ended"),
+	COUNTER("records_refused", control_counters, refused, NONE,
+		"records that the queue for the peer had no room for"),
+	COUNTER("lost", control_counters, lost, NONE,
+		"times that the peer was silent for heartbeat_timeout"),
+	COUNTER("restarts", control_counters, restarts, NONE,
+		"times that the peer began a new session"),
+	{ 0 },
+};
+
+static unsigned count_nodes(const struct appliance *appliance)
+{
+	return appliance->config->cluster.n_nodes;
+}
+
+static const char *name_of_node(const struct appliance *appliance, unsigned index)
+{
+	return appliance->config->cluster.nodes[index].name;
+}
+
+static void view_node(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct node_view view;
+	const struct role *control = appliance_control(appliance);
+	const struct control_endpoint *endpoint = control_role_endpoint(control);
+
+	view = (struct node_view){
+		.name = name_of_node(appliance, index),
+		.self = index == appliance->config->cluster.self,
+	};
+	bases[0] = &view;
+	if (view.self)
+		bases[1] = control_role_counters(control);
+	if (endpoint == NULL)
+		return; // the only node
+	if (view.self)
+		bases[2] = control_totals(endpoint);
+	else
+		bases[3] = control_counters(endpoint, index);
+}
+
+const struct telemetry_group telemetry_control = {
+	.name = "control",
+	.things = "nodes of the system",
+	.help = "A node of the system: what this node exchanged with it by the control protocol",
+	.note =
+	    "Keys with \"this node\" are in the response of the node itself only, the others in "
+	    "those of\nits peers.",
+	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics },
+	.count = count_nodes,
+	.name_of = name_of_node,
+	.view = view_node,
+};
