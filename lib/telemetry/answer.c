@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The results of rte_tel_data_add_*() are not looked at: they fail only if keys are too many, too
-// long or have wrong characters, and the tables are tested for that.
+// The results of rte_tel_data_add_*() are ignored: these functions fail only if keys are too many,
+// too long or have wrong characters, which the tests of the tables exclude.
 #include "telemetry/answer.h"
 
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static size_t text_bytes(const char *text)
 {
 	size_t bytes = 2;
 
-	// as JSON writes it: what is not printable becomes \uXXXX at most
+	// JSON writes an unprintable character as \uXXXX at most.
 	for (; *text != '\0'; text++)
 		bytes += (unsigned char)*text < ' ' ? 6 : *text == '"' || *text == '\\' ? 2 : 1;
 	return bytes;
@@ -51,7 +51,7 @@ static size_t add_part(struct rte_tel_data *data, const char *name, const char *
 	return add_number(data, key, value);
 }
 
-// Where memory is short, the answer comes without what is nested in it.
+// If memory is short, the response lacks the nested part.
 static size_t add_nested(struct rte_tel_data *data, const char *key, struct rte_tel_data *nested,
 			 size_t bytes)
 {
@@ -125,7 +125,7 @@ size_t telemetry_add_table(struct rte_tel_data *data, const struct metric *table
 	return bytes;
 }
 
-// A histogram's last part holds what is beyond its range, too, so its end is no bound.
+// The last bin of a histogram also holds the values beyond its range, so its end is no bound.
 static size_t add_bins(struct rte_tel_data *data, const struct histogram *histogram)
 {
 	uint64_t count = 0, bound = 1;
@@ -176,7 +176,7 @@ static size_t add_histograms(struct rte_tel_data *data, const struct metric *tab
 	return bytes;
 }
 
-// Dictionary NESTED_N of a thing.
+// Adds dictionary NESTED_N of a thing.
 static size_t add_nested_table(struct rte_tel_data *data, const struct telemetry_group *group,
 			       unsigned n, const void *base)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// From metric tables to DPDK's telemetry data. Telemetry threads.
+// Builds DPDK's telemetry data from metric tables. Telemetry threads.
 //
-// Functions that return a size return how many bytes they add to the answer, at most.
+// Functions that return a size return an upper bound of the bytes that they add to the response.
 #pragma once
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 // Adds the keys of a table, read from `base`, to a started dictionary.
 size_t telemetry_add_table(struct rte_tel_data *data, const struct metric *table, const void *base);
 
-// Adds all that is known of thing `index` to a started dictionary. histograms: latencies not only
-// as quantiles, but also as dictionaries NAME_ns.
+// Adds all metrics of thing `index` to a started dictionary. With histograms, latencies are added
+// as dictionaries NAME_ns beside their quantiles.
 size_t telemetry_add_thing(struct rte_tel_data *data, const struct appliance *appliance,
 			   const struct telemetry_group *group, unsigned index, bool histograms);
 
@@ -25,6 +25,6 @@ size_t telemetry_add_thing(struct rte_tel_data *data, const struct appliance *ap
 size_t telemetry_add_histogram(struct rte_tel_data *data, const char *name,
 			       const struct histogram *histogram);
 
-// Makes the answer {"error": ...}, the rest of which is like printf's.
+// Makes the response {"error": ...}; the text is formatted as by printf().
 void telemetry_set_error(struct rte_tel_data *data, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

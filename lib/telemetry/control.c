@@ -45,11 +45,9 @@ static const struct metric port_metrics[] = {
 	COUNTER("datagrams_sent", control_role_counters, sent, NONE,
 		"this node: frames passed to the port"),
 	COUNTER("datagrams_not_sent", control_role_counters, not_sent, NONE,
-		"this node: frames without an mbuf or without room in the port; they are sent "
-		"again"),
+		"this node: frames put off for want of an mbuf or of room in the port"),
 	COUNTER("datagrams_no_address", control_role_counters, no_address, NONE,
-		"this node: frames to a node whose Ethernet address is not known; they are sent "
-		"again"),
+		"this node: frames put off because the Ethernet address of the node is unknown"),
 	COUNTER("arp_requests", control_role_counters, arp_requests, NONE,
 		"this node: ARP requests sent"),
 	{ 0 },
@@ -135,9 +133,7 @@ const struct telemetry_group telemetry_control = {
 	.name = "control",
 	.things = "nodes of the system",
 	.help = "A node of the system: what this node exchanged with it by the control protocol",
-	.note =
-	    "Keys with \"this node\" are in the response of the node itself only, the others in "
-	    "those of\nits peers.",
+	.note = "Only this node has the keys with \"this node\", only peers have the others.",
 	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics },
 	.count = count_nodes,
 	.name_of = name_of_node,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the event manager knows of each builder of the system, of the node that is it.
+// The builders of the system as the event manager knows them, on its node.
 #include "telemetry/group.h"
 
 #include <stdio.h>
@@ -23,46 +23,36 @@ static const struct metric credits_metrics[] = {
 	TEXT("name", credits_view, name, "node and name of the builder"),
 	NUMBER("number", credits_view, number, "number of the builder in the system"),
 	NUMBER("group", credits_view, group, "congestion group of the builder"),
-	GAUGE("registered", credits_view, registered, NONE,
-	      "1 if the builder has registered, else 0"),
-	GAUGE("excluded", credits_view, excluded, NONE, "1 if the builder is excluded, else 0"),
-	GAUGE("paused", credits_view, paused, NONE,
-	      "1 while the builder gets no grants, for its port is paused, else 0"),
-	GAUGE("slots", credits_view, slots, NONE, "slots that the builder has registered"),
-	GAUGE("free", credits_view, free, NONE, "credits of the builder: slots known to be free"),
+	GAUGE("registered", credits_view, registered, NONE, "1 if registered"),
+	GAUGE("excluded", credits_view, excluded, NONE, "1 if excluded"),
+	GAUGE("paused", credits_view, paused, NONE, "1 while the builder's port is paused"),
+	GAUGE("slots", credits_view, slots, NONE, "slots registered by the builder"),
+	GAUGE("free", credits_view, free, NONE, "credits of the builder: slots known as free"),
 	GAUGE("granted", credits_view, granted, NONE, "events in flight to the builder"),
 	GAUGE("in_flight_bytes", credits_view, in_flight, BYTES,
-	      "events in flight to the builder, bytes on the wire as estimated"),
+	      "estimated bytes on the wire of the events in flight"),
 	GAUGE("window_bytes", credits_view, window, BYTES,
-	      "most bytes in flight to the builder, 0 if not limited"),
+	      "most bytes in flight, 0 if not limited"),
 	GAUGE("rate_bytes", credits_view, rate, BYTES,
-	      "rate of grants to the builder, bytes on the wire a second, 0 if not limited"),
+	      "rate of grants in bytes/s on the wire, 0 if not limited"),
 	GAUGE("rate_permille", credits_view, rate_share, NONE,
-	      "rate in thousandths of that without congestion"),
+	      "rate, in thousandths of the rate without congestion"),
 	GAUGE("paused_permille", credits_view, paused_share, NONE,
-	      "share of the last heartbeat in which the port was paused, in thousandths"),
+	      "share of the last heartbeat with a paused port, in thousandths"),
 	GAUGE("event_bytes", credits_view, mean_bytes, BYTES,
-	      "running mean of the size of the builder's events on the wire"),
+	      "running mean of an event's size on the wire"),
 	COUNTER("grants", credits_view, grants, NONE, "events granted to the builder"),
-	COUNTER("skips", credits_view, skips, NONE,
-		"round-robin only: turns of the builder without a grant"),
+	COUNTER("skips", credits_view, skips, NONE, "round-robin only: turns without a grant"),
 	GAUGE("oldest_event", credits_view, oldest_event, NONE,
-	      "number of the builder's oldest event in flight, 0 if there is none"),
+	      "number of the builder's oldest event in flight, or 0"),
 	GAUGE("oldest_ns", credits_view, oldest_ns, NS,
-	      "time since the builder's oldest event in flight was granted, 0 if there is none"),
+	      "time since the grant of the builder's oldest event in flight, or 0"),
 	{ 0 },
 };
 
-static const struct cluster_manager *manager_of(const struct appliance *appliance)
-{
-	const struct role *control = appliance_control(appliance);
-
-	return control != NULL ? control_role_manager(control) : NULL;
-}
-
 static unsigned count_credits(const struct appliance *appliance)
 {
-	return manager_of(appliance) != NULL ? appliance->config->cluster.n_builders : 0;
+	return telemetry_manager(appliance) != NULL ? appliance->config->cluster.n_builders : 0;
 }
 
 static const char *name_of_credits(const struct appliance *appliance, unsigned index)
@@ -79,7 +69,7 @@ static void view_credits(const struct appliance *appliance, unsigned index, tele
 {
 	static _Thread_local struct credits_view view;
 	const struct role *control = appliance_control(appliance);
-	const struct sched *sched = cluster_manager_sched(manager_of(appliance));
+	const struct sched *sched = cluster_manager_sched(telemetry_manager(appliance));
 	struct sched_builder_view builder = { .oldest_event = SCHED_NEVER };
 	uint64_t now = control_role_now(control);
 
@@ -115,7 +105,7 @@ const struct telemetry_group telemetry_credits = {
 	.name = "credits",
 	.things = "builders of the system",
 	.help = "A builder as the event manager knows it: credits, rate, pauses",
-	.note = "Only the node that is the event manager has them.",
+	.note = "On the node of the event manager only.",
 	.tables = { credits_metrics },
 	.count = count_credits,
 	.name_of = name_of_credits,

@@ -12,24 +12,23 @@ struct generator_view {
 
 static const struct metric generator_metrics[] = {
 	TEXT("name", generator_view, name, "name of the generator"),
-	TEXT("kind", generator_view, kind,
-	     "what the generator sends: synthetic, mdf, mfp, pcap or roce"),
+	TEXT("kind", generator_view, kind, "kind of generator: synthetic, mdf, mfp, pcap or roce"),
 	TEXT("port", generator_view, port, "port that the generator sends on"),
-	GAUGE("finished", generator_view, finished, NONE, "1 once all is sent, else 0"),
+	GAUGE("finished", generator_view, finished, NONE, "1 once everything is sent"),
 	{ 0 },
 };
 
 static const struct metric sender_metrics[] = {
-	COUNTER("packets", sender_counters, packets, NONE, "packets handed to the port"),
+	COUNTER("packets", sender_counters, packets, NONE, "packets passed to the port"),
 	COUNTER("bytes", sender_counters, bytes, BYTES,
-		"bytes of packets handed to the port, without FCS"),
-	COUNTER("lost", sender_counters, lost, NONE, "packets not sent, as a fault on demand"),
+		"bytes of packets passed to the port, without FCS"),
+	COUNTER("lost", sender_counters, lost, NONE, "fault on demand: packets not sent"),
 	COUNTER("duplicated", sender_counters, duplicated, NONE,
-		"packets sent twice, as a fault on demand"),
+		"fault on demand: packets sent twice"),
 	COUNTER("corrupted", sender_counters, corrupted, NONE,
-		"packets sent with a changed byte, as a fault on demand"),
+		"fault on demand: packets sent with a changed byte"),
 	COUNTER("reordered", sender_counters, reordered, NONE,
-		"packets sent after a later one, as a fault on demand"),
+		"fault on demand: packets sent after a later one"),
 	{ 0 },
 };
 
@@ -41,7 +40,7 @@ static const struct metric source_role_metrics[] = {
 	COUNTER("payload_bytes", source_counters, payload_bytes, BYTES,
 		"all but pcap: payload of the segments made"),
 	COUNTER("no_buffer", source_counters, no_buffer, NONE,
-		"all but pcap: polls that found no mbuf, for all were under way"),
+		"all but pcap: polls without a free mbuf"),
 	{ 0 },
 };
 
@@ -49,13 +48,13 @@ static const struct metric pcap_metrics[] = {
 	COUNTER("packets_read", pcap_counters, packets, NONE,
 		"pcap only: packets read from the capture"),
 	COUNTER("oversized", pcap_counters, oversized, NONE,
-		"pcap only: packets not sent, for they exceed the port's MTU"),
+		"pcap only: packets larger than the port's MTU, not sent"),
 	COUNTER("truncated", pcap_counters, truncated, NONE,
-		"pcap only: packets not sent, for the capture holds only their beginning"),
+		"pcap only: packets cut short in the capture, not sent"),
 	{ 0 },
 };
 
-// Those of a node of a system are readouts.
+// The generators of a node of a system are readouts, which have a group of their own.
 static unsigned count_generators(const struct appliance *appliance)
 {
 	return appliance->config->cluster.n_nodes == 0 ? appliance->config->n_generators : 0;

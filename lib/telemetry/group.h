@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The things that telemetry can be asked about, by group: roles, links, builders, ... A group has
-// three commands of its own:
+// A group describes all things of one kind: roles, links, builders, ... Each group has three
+// commands:
 //
-//   /evb/NAME/list[,OFFSET[,COUNT]]  what things there are
-//   /evb/NAME/info,THING             all that is known of one of them
-//   /evb/NAME/all[,OFFSET[,COUNT]]   the same of all from OFFSET on that fit into one answer
+//   /evb/NAME/list[,OFFSET[,COUNT]]  the names or numbers of its things
+//   /evb/NAME/info,THING             all metrics of one thing
+//   /evb/NAME/all[,OFFSET[,COUNT]]   all metrics of the things from OFFSET on that fit into one
+//                                    response
 //
-// A group is one file, NAME.c, with its tables and with the functions that find the
-// numbers, one declaration below and one line in groups.c. Everything else follows: the
-// commands, snapshots and what is made of them (evb web, OpenMetrics), docs/metrics.md, the
-// endpoint of DPDK's exporter.
+// A group is one file, NAME.c, with its tables and the functions that find the values, one
+// declaration below and one line in groups.c. The commands, snapshots and their users (evb web,
+// OpenMetrics), docs/metrics.md and the endpoint of DPDK's exporter follow from these.
 //
-// The functions are called by telemetry threads, while the appliance is started.
+// Telemetry threads call the functions while the appliance is started.
 #pragma once
 
 #include <stddef.h>
@@ -27,34 +27,33 @@
 #define TELEMETRY_MAX_COMMAND 56    // with the closing 0: DPDK's limit
 #define TELEMETRY_MAX_HELP    128   // with the closing 0: DPDK's limit
 
-// Where each table of an answer is to be read, NULL: the answer comes without that table.
+// The address of the values of each table; NULL: the response lacks this table.
 typedef const void *telemetry_bases[TELEMETRY_MAX_TABLES];
 
 struct telemetry_group {
-	const char *name;   // "role": of the commands, and of the label in OpenMetrics
+	const char *name;   // "role": in the commands, and the label in OpenMetrics
 	const char *things; // "roles", for people
-	const char *help;   // what /info tells, a clause
+	const char *help;   // of the command info, a clause
 	const char *note;   // for the manual's page, Markdown, or NULL
-	// The first metric of the first table is what the things are called.
+	// The first metric of the first table is the name or number of the thing.
 	const struct metric *tables[TELEMETRY_MAX_TABLES];
-	const char *nested; // dictionaries NESTED_0, NESTED_1, ... in each answer, or NULL
+	const char *nested; // dictionaries NESTED_0, NESTED_1, ... in each response, or NULL
 	const struct metric *nested_table;
-	unsigned n_nested; // most
+	unsigned n_nested; // largest number of them
 
-	// Whether there may be some later where there are none at the start; or NULL: it may not.
+	// Whether things can appear later if there are none at the start; NULL: they cannot.
 	bool (*comes_and_goes)(const struct appliance *appliance);
 	unsigned (*count)(const struct appliance *appliance);
-	// Exactly one of these says what thing `index` is called.
+	// The name or the number of thing `index`: exactly one of these is set.
 	const char *(*name_of)(const struct appliance *appliance, unsigned index);
 	unsigned (*number_of)(const struct appliance *appliance, unsigned index);
-	// Says where the tables are to be read: live counters where they lie, and a view that is
-	// filled for the answer and belongs to the calling thread.
+	// Sets the addresses of the values: live counters in their place, or a view that belongs
+	// to the calling thread and is filled for the response.
 	void (*view)(const struct appliance *appliance, unsigned index, telemetry_bases bases);
-	// Where nested dictionary n is to be read; NULL if there is none.
+	// The address of the values of nested dictionary n; NULL if there is none.
 	const void *(*view_nested)(const struct appliance *appliance, unsigned index, unsigned n);
 };
 
-// One file each, NAME.c.
 extern const struct telemetry_group telemetry_role;
 extern const struct telemetry_group telemetry_link;
 extern const struct telemetry_group telemetry_builder;
@@ -72,23 +71,22 @@ extern const struct telemetry_group telemetry_sched;
 extern const struct telemetry_group telemetry_credits;
 extern const struct telemetry_group telemetry_control;
 
-// What a group can be asked.
 enum telemetry_verb { TELEMETRY_LIST, TELEMETRY_INFO, TELEMETRY_ALL, TELEMETRY_N_VERBS };
 
-// Its command, with a line of help for people.
+// Writes the command of a group, and one line of help for people.
 void telemetry_group_command(const struct telemetry_group *group, enum telemetry_verb verb,
 			     char command[TELEMETRY_MAX_COMMAND], char help[TELEMETRY_MAX_HELP]);
 
-// All of them, in the order of the manual, ended by NULL.
+// All groups, in the order of the manual, ended by NULL.
 extern const struct telemetry_group *const telemetry_groups[];
 
-// What is told of the appliance as a whole: one command, one table.
+// A table of the appliance as a whole, with a command of its own.
 struct telemetry_whole {
 	const char *command;
 	const char *help; // a clause
 	const char *note; // for the manual's page, Markdown, or NULL
 	const struct metric *table;
-	bool hidden; // a part of another one: not in OpenMetrics
+	bool hidden; // part of another table: not in OpenMetrics
 	const void *(*view)(const struct appliance *appliance);
 };
 
@@ -123,6 +121,9 @@ extern const struct telemetry_other telemetry_others[];
 #define TELEMETRY_EAL_LCORE_LIST "/eal/lcore/list"
 #define TELEMETRY_EAL_LCORE_INFO "/eal/lcore/info"
 
-// The role of one kind that stands for object number `object` of the configuration.
+// The role of this kind for object number `object` of the configuration; NULL if there is none.
 const struct role *telemetry_find_role(const struct appliance *appliance,
 				       enum config_role_kind kind, unsigned object);
+
+// The event manager; NULL where it is on another node or there is none.
+const struct cluster_manager *telemetry_manager(const struct appliance *appliance);

@@ -37,12 +37,16 @@ const struct telemetry_other telemetry_others[] = {
 const struct role *telemetry_find_role(const struct appliance *appliance,
 				       enum config_role_kind kind, unsigned object)
 {
-	const struct plan *plan = appliance->plan;
+	unsigned index = plan_role_of(appliance->plan, kind, object);
 
-	for (unsigned i = 0; i < plan->n_roles; i++)
-		if (plan->roles[i].kind == kind && plan->roles[i].object == object)
-			return appliance->roles[i];
-	return NULL; // not in an appliance that has started
+	return index != PLAN_NONE ? appliance->roles[index] : NULL;
+}
+
+const struct cluster_manager *telemetry_manager(const struct appliance *appliance)
+{
+	const struct role *control = telemetry_find_role(appliance, CONFIG_ROLE_CONTROL, 0);
+
+	return control != NULL ? control_role_manager(control) : NULL;
 }
 
 void telemetry_group_command(const struct telemetry_group *group, enum telemetry_verb verb,
@@ -64,7 +68,7 @@ void telemetry_group_command(const struct telemetry_group *group, enum telemetry
 		snprintf(help, TELEMETRY_MAX_HELP, "%s", group->help);
 	else
 		snprintf(help, TELEMETRY_MAX_HELP,
-			 "What is known of the %s from OFFSET on, as many as fit into an answer",
+			 "All metrics of the %s from OFFSET on, as many as fit into a response",
 			 group->things);
 }
 

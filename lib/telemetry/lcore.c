@@ -8,24 +8,23 @@ struct lcore_view {
 };
 
 static const struct metric lcore_metrics[] = {
-	NUMBER("lcore", lcore_view, lcore, "DPDK's number of the lcore"),
+	NUMBER("lcore", lcore_view, lcore, "number in DPDK"),
 	NUMBER("cpu", lcore_view, cpu, "CPU that the lcore runs on"),
-	TEXTS("roles", lcore_view, roles, "roles of the lcore, in the order in which they run"),
+	TEXTS("roles", lcore_view, roles, "roles in the order in which they run"),
 	GAUGE("adaptive", lcore_view, adaptive, NONE,
-	      "1 if the lcore yields and sleeps when idle, 0 if it polls without end"),
-	GAUGE("running", lcore_view, running, NONE, "1 if the lcore runs, else 0"),
+	      "1 if an idle lcore yields and sleeps, 0 if it polls"),
+	GAUGE("running", lcore_view, running, NONE, "1 if the lcore runs"),
 	{ 0 },
 };
 
 static const struct metric lcore_counter_metrics[] = {
 	COUNTER("loops", lcore, counters.loops, NONE, "loops over all roles of the lcore"),
 	COUNTER("sleeps", lcore, counters.sleeps, NONE, "sleeps of an idle lcore"),
-	COUNTER("busy_cycles", lcore, counters.busy_cycles, CYCLES,
-		"cycles of loops that did something"),
+	COUNTER("busy_cycles", lcore, counters.busy_cycles, CYCLES, "cycles of loops with work"),
 	COUNTER("idle_cycles", lcore, counters.idle_cycles, CYCLES,
-		"cycles of loops that did nothing, sleeps included"),
+		"cycles of empty loops and sleeps"),
 	COUNTER("backpressured_cycles", lcore, counters.backpressured_cycles, CYCLES,
-		"cycles of loops that could not go on, for what is behind a role is full"),
+		"cycles of loops that waited for the next role"),
 	{ 0 },
 };
 
@@ -61,11 +60,10 @@ const struct telemetry_group telemetry_lcore = {
 	.name = "lcore",
 	.things = "lcores",
 	.help = "An lcore: roles, and how it spends its time",
-	.note = "`busy_cycles + idle_cycles + backpressured_cycles` is the time since the launch. "
-		"An lcore\n"
-		"whose share of busy time comes near 1 is the bottleneck; one that is "
-		"backpressured waits\n"
-		"for another.",
+	.note =
+	    "`busy_cycles + idle_cycles + backpressured_cycles` is the time since the launch. An "
+	    "lcore\n"
+	    "with a busy share near 1 is the bottleneck; a backpressured one waits for another.",
 	.tables = { lcore_metrics, lcore_counter_metrics },
 	.count = count_lcores,
 	.number_of = number_of_lcore,

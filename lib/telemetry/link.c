@@ -13,21 +13,21 @@ static const struct metric link_metrics[] = {
 	NUMBER("id", link_view, id, "number of the link"),
 	LABEL("producer", link_view, producer, "role that puts segments in"),
 	LABEL("consumer", link_view, consumer,
-	      "role that takes segments out: the slow one where the link is full"),
+	      "role that takes segments out: the slow role of a full link"),
 	GAUGE("lossless", link_view, lossless, NONE,
-	      "1 if the link holds its producer back when it is full, 0 if it drops"),
-	GAUGE("depth", link_view, depth, NONE, "entries that the link has room for"),
-	GAUGE("used", link_view, used, NONE, "entries in the link now"),
+	      "1 if a full link holds its producer back, 0 if it drops"),
+	GAUGE("depth", link_view, depth, NONE, "capacity in entries"),
+	GAUGE("used", link_view, used, NONE, "entries now"),
 	{ 0 },
 };
 
 static const struct metric link_counter_metrics[] = {
-	GAUGE("highest", link, counters.highest, NONE, "most entries seen in the link"),
-	COUNTER("enqueued", link, counters.enqueued, NONE, "segments put into the link"),
+	GAUGE("highest", link, counters.highest, NONE, "most entries seen"),
+	COUNTER("enqueued", link, counters.enqueued, NONE, "segments put in"),
 	COUNTER("full", link, counters.full, NONE,
-		"polls in which the producer found no room in the link"),
+		"polls in which the producer found the link full"),
 	COUNTER("dropped", link, counters.dropped, NONE,
-		"segments that did not fit into the link; also segment_drop_link_full"),
+		"segments that a full link dropped, also in segment_drop_link_full"),
 	{ 0 },
 };
 

@@ -11,7 +11,7 @@
 
 #define KEY_SIZE 256
 
-// Bounds of histograms, of those that the telemetry socket tells: 1 us to 69 s.
+// The bounds of histograms, a part of those on the telemetry socket: 1 us to 69 s.
 #define FIRST_BOUND_LOG2 10
 #define LAST_BOUND_LOG2  36
 
@@ -22,18 +22,18 @@ struct writer {
 	unsigned n_nodes;
 };
 
-// A family is what one metric is called in all things of all nodes; its lines stay together.
+// A family has the samples of one metric for all things of all nodes; its lines stay together.
 struct family {
 	const struct telemetry_place *place;
 	const char *name;
 	const char *type; // as OpenMetrics calls it
 	const char *unit; // "": none
 	const char *help;
-	bool begun; // its header is written, for there is a sample
+	bool begun; // its header has been written, with its first sample
 };
 
-// One thing of one node: a dictionary of its snapshot, or one that is nested in it. It is also the
-// position of next_thing(), which begins with zeros.
+// One thing of one node: a dictionary of its snapshot, or a dictionary that is nested in it. It is
+// also the position of next_thing(), which begins at a structure of zeros.
 struct thing {
 	unsigned n_nodes;  // up to and with its own
 	const cJSON *keys; // NULL: before the first
@@ -46,7 +46,7 @@ static void write_escaped(FILE *out, const char *text)
 	while (*text != '\0') {
 		size_t length = utf8_length(text);
 
-		if (length == 0) // not UTF-8: a file's name may be anything
+		if (length == 0) // not UTF-8, as the name of a file may be
 			fputc('?', out);
 		else if (*text == '\n')
 			fputs("\\n", out);
@@ -65,7 +65,7 @@ static void write_label(FILE *out, const char *name, const char *value, bool fir
 	fputc('"', out);
 }
 
-// A key's value as text: what it is, or a list joined by commas.
+// A value as a label; the elements of a list are joined by commas.
 static void write_value_label(FILE *out, const char *name, const cJSON *value)
 {
 	const cJSON *item;

@@ -3,10 +3,10 @@
 //
 // Snapshots of one or more appliances as text for Prometheus and the like: OpenMetrics 1.0,
 // https://github.com/OpenObservability/OpenMetrics/blob/main/specification/OpenMetrics.md, or the
-// older text format 0.0.4. docs/metrics.md lists what there is.
+// older text format 0.0.4. docs/metrics.md lists the metrics.
 //
-// The tables say what is told, a snapshot what the values are: keys of a snapshot that no table
-// has are left out, and metrics that it lacks, too.
+// The names come from the tables and the values from a snapshot. Keys that no table has are left
+// out, and so are metrics that the snapshot lacks.
 #pragma once
 
 #include <stdio.h>
@@ -20,10 +20,10 @@ enum openmetrics_format {
 
 struct openmetrics_node {
 	const char *name;      // of the appliance: label `node`
-	const cJSON *snapshot; // snapshot_take(); NULL: it does not answer
+	const cJSON *snapshot; // of snapshot_take(); NULL: the appliance does not respond
 };
 
-// Writes all metrics of all nodes. Whether that worked the caller learns from the stream.
+// Writes all metrics of all nodes. The caller checks the stream for errors.
 void openmetrics_write(FILE *out, enum openmetrics_format format,
 		       const struct openmetrics_node *nodes, unsigned n);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Flow control of the ports that have some.
+// Ports with flow control.
 #include "telemetry/group.h"
 
 #include <rte_cycles.h>
@@ -20,39 +20,39 @@ struct priority_view {
 	struct pause_counters counters;
 };
 
-// What is told of one priority: of that of the data, and of each.
-#define PAUSES(view, counters_of)                                                               \
-	GAUGE("paused", view, paused, NONE,                                                     \
-	      "soft only: 1 while the link partner wants nothing of the priority, else 0"),     \
-	    GAUGE("pausing", view, pausing, NONE,                                               \
-		  "soft only: 1 while the link partner was stopped and not let go on, else 0"), \
-	    COUNTER("xoff_sent", view, counters_of.xoff_sent, NONE,                             \
-		    "pause frames sent that stop the priority, repeated ones among them"),      \
-	    COUNTER("xon_sent", view, counters_of.xon_sent, NONE,                               \
-		    "pause frames sent that let the priority go on"),                           \
-	    COUNTER("xoff_received", view, counters_of.xoff_received, NONE,                     \
-		    "pause frames received that stop the priority"),                            \
-	    COUNTER("xon_received", view, counters_of.xon_received, NONE,                       \
-		    "pause frames received that let the priority go on"),                       \
-	    COUNTER("paused_ns", view, counters_of.paused_ns, NS,                               \
-		    "time in which the link partner stopped the priority here"),                \
-	    COUNTER("pausing_ns", view, counters_of.pausing_ns, NS,                             \
+// Metrics of one priority, for that of the data and for each.
+#define PAUSES(view, counters_of)                                                  \
+	GAUGE("paused", view, paused, NONE,                                        \
+	      "soft only: 1 while the link partner stops this port"),              \
+	    GAUGE("pausing", view, pausing, NONE,                                  \
+		  "soft only: 1 while this port stops the link partner"),          \
+	    COUNTER("xoff_sent", view, counters_of.xoff_sent, NONE,                \
+		    "pause frames sent that stop the priority, with repetitions"), \
+	    COUNTER("xon_sent", view, counters_of.xon_sent, NONE,                  \
+		    "pause frames sent that release the priority"),                \
+	    COUNTER("xoff_received", view, counters_of.xoff_received, NONE,        \
+		    "pause frames received that stop the priority"),               \
+	    COUNTER("xon_received", view, counters_of.xon_received, NONE,          \
+		    "pause frames received that release the priority"),            \
+	    COUNTER("paused_ns", view, counters_of.paused_ns, NS,                  \
+		    "time in which the link partner stopped this port"),           \
+	    COUNTER("pausing_ns", view, counters_of.pausing_ns, NS,                \
 		    "time in which the link partner was stopped")
 
 static const struct metric pfc_metrics[] = {
 	TEXT("name", pfc_view, name, "name of the port"),
-	TEXT("mode", pfc_view, mode, "who does flow control: off, hw, external or soft"),
-	TEXT("report", pfc_view, report, "what was chosen, and why"),
+	TEXT("mode", pfc_view, mode, "back-end: off, hw, external or soft"),
+	TEXT("report", pfc_view, report, "back-end that was chosen, with the reason"),
 	NUMBER("priority", pfc_view, priority, "priority of the data"),
 	PAUSES(pfc_view, priority_counters),
 	COUNTER("lapsed", pfc_view, priority_counters.lapsed, NONE,
-		"pauses of the link partner that ran out before they were renewed"),
+		"pauses of the link partner that expired before their renewal"),
 	COUNTER("malformed", pfc_view, counters.malformed, NONE,
-		"frames of MAC control that are no valid pause frame"),
+		"MAC control frames that are no valid pause frame"),
 	COUNTER("ignored", pfc_view, counters.ignored, NONE,
-		"valid pause frames of a kind, or for priorities, that are not spoken here"),
+		"valid pause frames of another kind or for other priorities"),
 	COUNTER("send_failed", pfc_view, counters.send_failed, NONE,
-		"pause frames that could not be sent at once"),
+		"pause frames that were sent late"),
 	{ 0 },
 };
 
@@ -62,7 +62,7 @@ static const struct metric priority_metrics[] = {
 	{ 0 },
 };
 
-// The port behind place `index` of those with flow control; n_ports if there is none.
+// Port number `index` among those with flow control; n_ports if there is none.
 static unsigned port_of(const struct appliance *appliance, unsigned index)
 {
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
@@ -107,7 +107,7 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 	bases[0] = &view;
 }
 
-// With soft the priorities that it holds, else all, for any may have been set up in the device.
+// Soft flow control handles the configured priority only; a device may handle any.
 static const void *view_priority(const struct appliance *appliance, unsigned index, unsigned n)
 {
 	static _Thread_local struct priority_view view;
@@ -128,11 +128,9 @@ const struct telemetry_group telemetry_pfc = {
 	.name = "pfc",
 	.things = "ports with flow control",
 	.help = "Flow control of a port: pauses sent and received",
-	.note =
-	    "Counters of the port are those of the priority of the data. Those of back-ends "
-	    "`hw` and `external`\n"
-	    "are the device's, as far as it counts them. With `soft` there are no priorities but "
-	    "the one that it holds.",
+	.note = "Counters of the port are those of the priority of the data. With `hw` and "
+		"`external` the\n"
+		"device counts, with `soft` evb does, for that priority only.",
 	.tables = { pfc_metrics },
 	.nested = "priority",
 	.nested_table = priority_metrics,

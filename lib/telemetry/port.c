@@ -19,36 +19,33 @@ struct port_view {
 
 static const struct metric port_metrics[] = {
 	TEXT("name", port_view, name, "name of the port"),
-	TEXT("profile", port_view, profile, "driver profile of the port, as configured"),
-	TEXT("driver", port_view, driver, "DPDK's name of the driver"),
-	TEXT("device", port_view, device, "device as configured, none where the driver takes none"),
-	TEXT("mac", port_view, mac, "Ethernet address of the port"),
-	NUMBER("id", port_view, id,
-	       "DPDK's number of the port, for /ethdev/info and /ethdev/xstats"),
+	TEXT("profile", port_view, profile, "driver profile as configured"),
+	TEXT("driver", port_view, driver, "driver in DPDK"),
+	TEXT("device", port_view, device, "device as configured, or none"),
+	TEXT("mac", port_view, mac, "Ethernet address"),
+	NUMBER("id", port_view, id, "DPDK's number, for /ethdev/info and /ethdev/xstats"),
 	NUMBER("numa_node", port_view, numa_node, "NUMA node of the port's memory"),
-	GAUGE("mtu_bytes", port_view, mtu, BYTES, "most payload behind the Ethernet header"),
-	GAUGE("rx_queues", port_view, rx_queues, NONE, "receive queues of the port"),
-	GAUGE("tx_queues", port_view, tx_queues, NONE, "transmit queues of the port"),
-	GAUGE("link_up", port_view, link_up, NONE, "1 if the port's link is up, else 0"),
-	GAUGE("link_megabits", port_view, link_megabits, MEGABITS,
-	      "speed of the port's link, 0 if unknown"),
-	GAUGE("pool_mbufs", port_view, pool_mbufs, NONE, "receive buffers of the port"),
+	GAUGE("mtu_bytes", port_view, mtu, BYTES, "largest payload of an Ethernet frame"),
+	GAUGE("rx_queues", port_view, rx_queues, NONE, "receive queues"),
+	GAUGE("tx_queues", port_view, tx_queues, NONE, "transmit queues"),
+	GAUGE("link_up", port_view, link_up, NONE, "1 if the link is up"),
+	GAUGE("link_megabits", port_view, link_megabits, MEGABITS, "link speed, 0 if unknown"),
+	GAUGE("pool_mbufs", port_view, pool_mbufs, NONE, "receive buffers"),
 	GAUGE("pool_free", port_view, pool_free, NONE,
-	      "receive buffers that are free, those in caches of lcores among them"),
-	GAUGE(
-	    "pool_free_lowest", port_view, pool_free_lowest, NONE,
-	    "fewest receive buffers that were free since the start, looked at ten times a second"),
+	      "free receive buffers, with those in caches of lcores"),
+	GAUGE("pool_free_lowest", port_view, pool_free_lowest, NONE,
+	      "fewest free receive buffers since the start, sampled at 10 Hz"),
 	COUNTER("rx_packets", port_view, rx_packets, NONE,
 		"packets received, as the driver counts"),
 	COUNTER("rx_bytes", port_view, rx_bytes, BYTES, "bytes received, as the driver counts"),
 	COUNTER("rx_missed", port_view, rx_missed, NONE,
 		"packets lost because no descriptor was free"),
 	COUNTER("rx_no_buffer", port_view, rx_no_buffer, NONE,
-		"receive buffers that the pool did not have"),
+		"packets for which the pool had no buffer"),
 	COUNTER("rx_errors", port_view, rx_errors, NONE, "packets received with errors"),
 	COUNTER("tx_packets", port_view, tx_packets, NONE, "packets sent, as the driver counts"),
 	COUNTER("tx_bytes", port_view, tx_bytes, BYTES, "bytes sent, as the driver counts"),
-	COUNTER("tx_errors", port_view, tx_errors, NONE, "packets that could not be sent"),
+	COUNTER("tx_errors", port_view, tx_errors, NONE, "packets that the driver failed to send"),
 	{ 0 },
 };
 
@@ -62,7 +59,7 @@ static const char *name_of_port(const struct appliance *appliance, unsigned inde
 	return appliance->ports[index].config->name;
 }
 
-// What the driver does not tell stays 0.
+// A counter that the driver does not have stays 0.
 static void add_driver_counters(struct port_view *view, uint16_t id)
 {
 	struct rte_eth_stats stats = { 0 };
@@ -113,11 +110,9 @@ const struct telemetry_group telemetry_port = {
 	.name = "port",
 	.things = "ports",
 	.help = "A port: device, buffers, and what its driver counts",
-	.note = "What a driver counts differs from driver to driver: those for packets in memory "
-		"count\n"
-		"no bytes, and not every one tells what it missed. `/ethdev/xstats,ID` has all "
-		"that it\n"
-		"knows.",
+	.note = "Drivers differ in what they count: drivers in memory count no bytes, and some do "
+		"not count\n"
+		"missed packets. `/ethdev/xstats,ID` has all counters of a driver.",
 	.tables = { port_metrics },
 	.count = count_ports,
 	.name_of = name_of_port,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Queue pairs of RoCE v2: those that the ports receive on, and those of generators.
+// Queue pairs of RoCE v2: those of receiving ports and those of generators.
 #include "telemetry/group.h"
 
 #include <arpa/inet.h>
@@ -43,28 +43,28 @@ const struct metric_causes metric_qp_drops = { QP_N_DROPS, name_of_drop };
 static const char *const state_words[] = { "free", "open", "ready", "error", NULL };
 
 static const struct metric qp_metrics[] = {
-	TEXT("name", qp_view, name, "port or generator, and number of the queue pair"),
+	TEXT("name", qp_view, name, "port or generator, and number"),
 	TEXT("service", qp_view, service, "transport service: rc, uc or ud"),
 	STATE("state", qp_view, state, state_words, "state of the queue pair"),
-	TEXT("cause", qp_view, cause, "what ended it, none while it is not in error"),
+	TEXT("cause", qp_view, cause, "reason of state error, else none"),
 	TEXT("peer", qp_view, peer, "address of the other end"),
 	NUMBER("qpn", qp_view, qpn, "number of the queue pair"),
-	NUMBER("peer_qpn", qp_view, peer_qpn, "number of the queue pair at the other end"),
+	NUMBER("peer_qpn", qp_view, peer_qpn, "number at the other end"),
 	GAUGE("path_mtu_bytes", qp_view, path_mtu, BYTES, "payload of a full packet"),
-	NUMBER("expected_psn", qp_view, expected_psn, "packet number that is to come next"),
-	NUMBER("next_psn", qp_view, next_psn, "packet number that is to be sent next"),
+	NUMBER("expected_psn", qp_view, expected_psn, "number of the next packet to receive"),
+	NUMBER("next_psn", qp_view, next_psn, "number of the next packet to send"),
 	NUMBER("msn", qp_view, msn, "messages received, modulo 2^24"),
-	ROCE_QP_METRICS(qp_view, counters, "of the queue pair"),
+	ROCE_QP_METRICS(qp_view, counters, ""),
 	{ 0 },
 };
 
-// Where the search for thing `index` stopped: the next one asked for is most often behind it.
+// Where the search for thing `index` stopped. The next search mostly goes on from there.
 struct place {
 	const struct appliance *appliance;
 	unsigned index, owner, at;
 };
 
-// What a generator of a node of a system sends by; NULL if it is none, or has no RoCE.
+// The RoCE part of a readout; NULL if the generator is no readout or does not send by RoCE.
 static const struct readout_roce *readout_of(const struct appliance *appliance, unsigned generator)
 {
 	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, generator);
@@ -72,7 +72,7 @@ static const struct readout_roce *readout_of(const struct appliance *appliance, 
 	return role != NULL ? readout_role_roce(role) : NULL;
 }
 
-// Owners: ports, then generators.
+// The number of places of an owner. Ports come first, then generators.
 static unsigned places_of(const struct appliance *appliance, unsigned owner)
 {
 	unsigned n_ports = appliance->config->n_ports;
@@ -108,7 +108,7 @@ static bool read_place(const struct appliance *appliance, const struct place *pl
 	return own != NULL && roce_qp_read(own, qp);
 }
 
-// Goes on from a place to the next queue pair at or behind it. False if there is none.
+// Moves `place` to the next queue pair at or behind it. False if there is none.
 static bool seek(const struct appliance *appliance, struct place *place, struct roce_port_qp *qp)
 {
 	unsigned n_owners = appliance->config->n_ports + appliance->config->n_generators;
@@ -120,7 +120,7 @@ static bool seek(const struct appliance *appliance, struct place *place, struct 
 	return false;
 }
 
-// Queue pair number `index`. False if it has gone since it was counted.
+// Finds queue pair number `index`. False if it has been closed since it was counted.
 static bool find(const struct appliance *appliance, unsigned index, struct place *found,
 		 struct roce_port_qp *qp)
 {
@@ -139,7 +139,7 @@ static bool find(const struct appliance *appliance, unsigned index, struct place
 	return false;
 }
 
-// Where RoCE is spoken, connections come and go.
+// With RoCE, connections are opened and closed during the run.
 static bool has_roce(const struct appliance *appliance)
 {
 	return appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE;
@@ -220,10 +220,9 @@ const struct telemetry_group telemetry_qp = {
 	.name = "qp",
 	.things = "RoCE queue pairs",
 	.help = "A RoCE queue pair: state, what came and what was answered, what was sent",
-	.note = "A queue pair is called by the port that receives on it, or the generator that "
-		"sends\n"
-		"on it, and its number: `wire/17`. It is gone with its connection; the sums in\n"
-		"`/evb/roce/info` keep what it counted.",
+	.note = "A queue pair is called by its port or generator and its number: `wire/17`. It "
+		"disappears with\n"
+		"its connection; the sums in `/evb/roce/info` retain its counts.",
 	.tables = { qp_metrics },
 	.comes_and_goes = has_roce,
 	.count = count_qps,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Generators of a node of a system: they send what is granted.
+// The generators of a node of a system, which send what the event manager grants.
 #include "telemetry/group.h"
 
 #include "node/readout_role.h"
@@ -17,51 +17,47 @@ static const struct metric readout_metrics[] = {
 };
 
 static const struct metric sent_metrics[] = {
-	COUNTER("events", readout_counters, events, NONE,
-		"events sent, each time that they were granted"),
+	COUNTER("events", readout_counters, events, NONE, "events sent, once per grant"),
 	COUNTER("blocks", readout_counters, blocks, NONE, "blocks (MFPs) sent"),
 	COUNTER("segments", readout_counters, segments, NONE, "segments made"),
 	COUNTER("payload_bytes", readout_counters, payload_bytes, BYTES,
 		"payload of the segments made"),
 	COUNTER("local_segments", readout_counters, local_segments, NONE,
-		"segments handed to builders of the same node"),
-	COUNTER("no_buffer", readout_counters, no_buffer, NONE,
-		"polls that found no mbuf, for all were under way"),
+		"segments for builders of the same node"),
+	COUNTER("no_buffer", readout_counters, no_buffer, NONE, "polls without a free mbuf"),
 	COUNTER("link_full", readout_counters, link_full, NONE,
-		"polls that found no room in the link to a builder of the same node"),
+		"polls without room in the link to a builder of the same node"),
 	COUNTER("held_pause", readout_counters, held_pause, NONE,
-		"polls in which a pause of the priority held back what was to be sent"),
+		"polls in which a pause held data back"),
 	COUNTER("held_pace", readout_counters, held_pace, NONE,
-		"polls in which the granted rate held back what was to be sent"),
+		"polls in which the granted rate held data back"),
 	COUNTER("unreachable", readout_counters, unreachable, NONE,
-		"events not sent, for the Ethernet address of their builder is not known"),
+		"events not sent because the Ethernet address of their builder is unknown"),
 	COUNTER("gone", readout_counters, gone, NONE,
-		"grants of events that were finished, or were never there"),
+		"grants of events that are finished or unknown"),
 	COUNTER("full", readout_counters, full, NONE,
-		"times that the buffer became full and nothing more was announced"),
+		"times that a full buffer stopped the announcements"),
 	COUNTER("throttled", readout_counters, throttled, NONE,
-		"polls in which the event manager wanted nothing new announced"),
+		"polls in which the event manager throttled announcements"),
 	{ 0 },
 };
 
-// Where it sends by RoCE.
+// Of readouts that send by RoCE.
 static const struct metric roce_metrics[] = {
 	GAUGE("builders_connected", readout_roce_counters, connected, NONE,
-	      "RoCE: builders of other nodes to which there is a connection"),
+	      "RoCE: connected builders of other nodes"),
 	COUNTER("connections_lost", readout_roce_counters, lost, NONE,
-		"RoCE: connections to builders that ended otherwise than by the readout"),
+		"RoCE: connections that the readout did not end itself"),
 	COUNTER("messages_completed", readout_roce_counters, completed, NONE,
-		"RoCE: messages that got through"),
-	COUNTER(
-	    "messages_failed", readout_roce_counters, failed, NONE,
-	    "RoCE: messages that their connection took with it; they are sent again if need be"),
-	COUNTER(
-	    "events_withdrawn", readout_roce_counters, withdrawn, NONE,
-	    "RoCE: events not sent, or not again, to a builder that does not build them any more"),
+		"RoCE: messages acknowledged"),
+	COUNTER("messages_failed", readout_roce_counters, failed, NONE,
+		"RoCE: messages lost with their connection"),
+	COUNTER("events_withdrawn", readout_roce_counters, withdrawn, NONE,
+		"RoCE: events withdrawn before they were sent to their builder"),
 	COUNTER("icrc_errors", readout_roce_counters, icrc_errors, NONE,
-		"RoCE: answers with a wrong ICRC"),
+		"RoCE: responses with a wrong ICRC"),
 	COUNTER("unknown_qp", readout_roce_counters, unknown_qp, NONE,
-		"RoCE: answers to a queue pair that is not there"),
+		"RoCE: responses to an unknown queue pair"),
 	COUNTER("cnps", readout_roce_counters, cnps, NONE, "RoCE: congestion notifications"),
 	{ 0 },
 };

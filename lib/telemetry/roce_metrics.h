@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Metrics of RoCE that are told of each queue pair and, summed, of each port. Internal to the
-// telemetry of lib/appliance.
+// Metrics of RoCE that each queue pair has and, summed, each port. Internal to lib/telemetry.
 #pragma once
 
 #include "rdma/roce_port.h"
@@ -11,44 +10,42 @@
 extern const struct metric_causes metric_naks;
 extern const struct metric_causes metric_qp_drops;
 
-// Lines of a table for a struct qp_counters; `whose`: text that ends each line's help.
-#define ROCE_QP_METRICS(structure, field, whose)                                                  \
-	COUNTER("packets", structure, field.packets, NONE, "request packets taken " whose),       \
-	    COUNTER("bytes", structure, field.bytes, BYTES, "payload of request packets " whose), \
-	    COUNTER("messages", structure, field.messages, NONE, "messages received " whose),     \
-	    AGAIN(METRIC_COUNTER, "duplicates", structure, field.drops[QP_DROP_DUPLICATE], NONE,  \
-		  "request packets that came again " whose),                                      \
-	    COUNTER("lost", structure, field.lost, NONE,                                          \
-		    "UC packets missing by their numbers " whose),                                \
-	    COUNTER("aborted", structure, field.aborted, NONE,                                    \
-		    "UC messages that were not finished " whose),                                 \
-	    COUNTER("acks_sent", structure, field.acks_sent, NONE, "ACKs sent " whose),           \
-	    CAUSES("nak_sent", structure, field.naks_sent, metric_naks, "NAKs sent " whose),      \
-	    COUNTER("rnr_sent", structure, field.rnr_sent, NONE,                                  \
-		    "RNR NAKs sent, for want of a slot " whose),                                  \
-	    COUNTER("cnps_sent", structure, field.cnp_sent, NONE,                                 \
-		    "congestion notifications sent " whose),                                      \
-	    COUNTER("icrc_errors", structure, field.icrc_errors, NONE,                            \
-		    "packets with a wrong ICRC " whose),                                          \
-	    COUNTER("sent_packets", structure, field.sent_packets, NONE,                          \
-		    "packets sent, repeated ones among them, " whose),                            \
-	    COUNTER("sent_bytes", structure, field.sent_bytes, BYTES,                             \
-		    "payload of packets sent " whose),                                            \
-	    COUNTER("sent_messages", structure, field.sent_messages, NONE,                        \
-		    "messages sent and acknowledged " whose),                                     \
-	    COUNTER("failed_messages", structure, field.failed_messages, NONE,                    \
-		    "messages that did not get through " whose),                                  \
-	    COUNTER("retransmissions", structure, field.retransmissions, NONE,                    \
-		    "packets sent again " whose),                                                 \
-	    COUNTER("timeouts", structure, field.timeouts, NONE,                                  \
-		    "waits for an ACK that ended without " whose),                                \
-	    COUNTER("acks_received", structure, field.acks_received, NONE,                        \
-		    "ACKs received " whose),                                                      \
-	    CAUSES("nak_received", structure, field.naks_received, metric_naks,                   \
-		   "NAKs received " whose),                                                       \
-	    COUNTER("rnr_received", structure, field.rnr_received, NONE,                          \
-		    "RNR NAKs received " whose),                                                  \
-	    COUNTER("cnps_received", structure, field.cnp_received, NONE,                         \
-		    "congestion notifications received " whose),                                  \
-	    CAUSES("drop", structure, field.drops, metric_qp_drops,                               \
-		   "packets not taken, by cause, " whose)
+// Lines of a table for a struct qp_counters; `whose` is the end of each line's help.
+#define ROCE_QP_METRICS(structure, field, whose)                                                   \
+	COUNTER("packets", structure, field.packets, NONE, "request packets accepted" whose),      \
+	    COUNTER("bytes", structure, field.bytes, BYTES, "payload of request packets" whose),   \
+	    COUNTER("messages", structure, field.messages, NONE, "messages received" whose),       \
+	    AGAIN(METRIC_COUNTER, "duplicates", structure, field.drops[QP_DROP_DUPLICATE], NONE,   \
+		  "repeated request packets" whose),                                               \
+	    COUNTER("lost", structure, field.lost, NONE,                                           \
+		    "missing UC packets, by their numbers" whose),                                 \
+	    COUNTER("aborted", structure, field.aborted, NONE, "UC messages not finished" whose),  \
+	    COUNTER("acks_sent", structure, field.acks_sent, NONE, "ACKs sent" whose),             \
+	    CAUSES("nak_sent", structure, field.naks_sent, metric_naks, "NAKs sent" whose),        \
+	    COUNTER("rnr_sent", structure, field.rnr_sent, NONE,                                   \
+		    "RNR NAKs sent for want of a slot" whose),                                     \
+	    COUNTER("cnps_sent", structure, field.cnp_sent, NONE,                                  \
+		    "congestion notifications sent" whose),                                        \
+	    COUNTER("icrc_errors", structure, field.icrc_errors, NONE,                             \
+		    "packets with a wrong ICRC" whose),                                            \
+	    COUNTER("sent_packets", structure, field.sent_packets, NONE,                           \
+		    "packets sent, with retransmissions" whose),                                   \
+	    COUNTER("sent_bytes", structure, field.sent_bytes, BYTES,                              \
+		    "payload of packets sent" whose),                                              \
+	    COUNTER("sent_messages", structure, field.sent_messages, NONE,                         \
+		    "messages sent and acknowledged" whose),                                       \
+	    COUNTER("failed_messages", structure, field.failed_messages, NONE,                     \
+		    "messages that failed" whose),                                                 \
+	    COUNTER("retransmissions", structure, field.retransmissions, NONE,                     \
+		    "packets sent again" whose),                                                   \
+	    COUNTER("timeouts", structure, field.timeouts, NONE,                                   \
+		    "timeouts of waits for an ACK" whose),                                         \
+	    COUNTER("acks_received", structure, field.acks_received, NONE, "ACKs received" whose), \
+	    CAUSES("nak_received", structure, field.naks_received, metric_naks,                    \
+		   "NAKs received" whose),                                                         \
+	    COUNTER("rnr_received", structure, field.rnr_received, NONE,                           \
+		    "RNR NAKs received" whose),                                                    \
+	    COUNTER("cnps_received", structure, field.cnp_received, NONE,                          \
+		    "congestion notifications received" whose),                                    \
+	    CAUSES("drop", structure, field.drops, metric_qp_drops,                                \
+		   "packets dropped by cause" whose)

@@ -11,39 +11,34 @@ struct role_view {
 
 static const struct metric role_metrics[] = {
 	TEXT("name", role_view, name, "name of the role, KIND.OBJECT"),
-	TEXT("kind", role_view, kind, "what the role does: rx, builder, source, writer, ..."),
+	TEXT("kind", role_view, kind, "kind of role: rx, builder, source, writer, ..."),
 	NUMBER("lcore", role_view, lcore, "lcore that the role runs on"),
 	NUMBER("cpu", role_view, cpu, "CPU of that lcore"),
-	GAUGE("drained", role_view, drained, NONE,
-	      "1 once the role has nothing left to do, else 0"),
+	GAUGE("drained", role_view, drained, NONE, "1 once the role has finished"),
 	{ 0 },
 };
 
 static const struct metric role_counter_metrics[] = {
-	COUNTER("polls", role_counters, polls, NONE, "calls of the role by its lcore"),
-	COUNTER("empty_polls", role_counters, empty_polls, NONE, "polls that found nothing to do"),
-	COUNTER("items", role_counters, items, NONE,
-		"packets, segments or events that the role dealt with"),
-	COUNTER("busy_cycles", role_counters, busy_cycles, CYCLES,
-		"cycles of polls that did something"),
-	COUNTER("idle_cycles", role_counters, idle_cycles, CYCLES,
-		"cycles of polls that found nothing to do"),
+	COUNTER("polls", role_counters, polls, NONE, "polls by the lcore"),
+	COUNTER("empty_polls", role_counters, empty_polls, NONE, "empty polls"),
+	COUNTER("items", role_counters, items, NONE, "packets, segments or events processed"),
+	COUNTER("busy_cycles", role_counters, busy_cycles, CYCLES, "cycles of polls with work"),
+	COUNTER("idle_cycles", role_counters, idle_cycles, CYCLES, "cycles of empty polls"),
 	COUNTER("backpressured_cycles", role_counters, backpressured_cycles, CYCLES,
-		"cycles of polls that could not go on, for what is behind the role is full"),
+		"cycles of polls that waited for the next role"),
 	{ 0 },
 };
 
 static const struct metric rx_metrics[] = {
 	COUNTER("packets_received", rx_counters, packets, NONE,
-		"rx only: packets taken from its queue"),
+		"rx only: packets received from its queue"),
 	COUNTER("packets_received_bytes", rx_counters, bytes, BYTES,
-		"rx only: bytes of packets taken from its queue, without FCS"),
+		"rx only: bytes of packets received, without FCS"),
 	COUNTER("packets_arp", rx_counters, arp, NONE,
-		"rx only: ARP packets, and IPv6 neighbour solicitations that were answered"),
+		"rx only: ARP packets, and IPv6 neighbour solicitations answered"),
 	COUNTER("packets_icmp_echo", rx_counters, icmp_echo, NONE,
-		"rx only: ICMP echo requests that were answered"),
-	COUNTER("packets_other", rx_counters, other, NONE,
-		"rx only: frames that evb does not speak"),
+		"rx only: ICMP echo requests answered"),
+	COUNTER("packets_other", rx_counters, other, NONE, "rx only: frames of other protocols"),
 	CAUSES("packet_drop", rx_counters, packet_drops, metric_packet_causes,
 	       "rx only: packets dropped, by cause"),
 	COUNTER("segments_received", rx_counters, segments, NONE,
@@ -86,10 +81,9 @@ const struct telemetry_group telemetry_role = {
 	.name = "role",
 	.things = "roles",
 	.help = "A role: place, time, and what an rx role received",
-	.note = "The time of a role is the time of its polls; sleeps belong to no role. What is "
-		"marked\n"
-		"\"rx only\" is missing from the answers of other roles. Builders, generators and\n"
-		"writers have groups of their own, below.",
+	.note = "The time of a role is the time of its polls, without sleeps. Other roles lack the "
+		"keys with\n"
+		"\"rx only\"; builders, generators and writers have groups of their own.",
 	.tables = { role_metrics, role_counter_metrics, rx_metrics },
 	.count = count_roles,
 	.name_of = name_of_role,

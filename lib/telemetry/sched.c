@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The event manager, of the node that is it.
+// The event manager, on its node.
 #include "telemetry/group.h"
 
 #include <stdio.h>
@@ -22,98 +22,81 @@ static const char *const run_states[] = { "idle",     "configured", "ready",  "r
 					  "draining", "stopped",    "failed", NULL };
 
 static const struct metric total_metrics[] = {
-	TEXT("node", sched_totals, node, "node that is the event manager"),
+	TEXT("node", sched_totals, node, "node of the event manager"),
 	STATE("state", sched_totals, state, run_states, "state of the run"),
 	NUMBER("run_number", sched_totals, run, "number of the run, 0 before the first"),
 	GAUGE("nodes", sched_totals, nodes, NONE, "nodes of the system"),
-	GAUGE("nodes_registered", sched_totals, registered, NONE, "nodes that are there"),
+	GAUGE("nodes_registered", sched_totals, registered, NONE, "nodes that have registered"),
 	GAUGE("events_announced", sched_totals, announced, NONE,
-	      "number of the event up to which all sources have announced"),
-	GAUGE("events_released", sched_totals, released, NONE,
-	      "number of the event up to which all are finished"),
+	      "events that all sources have announced, from event 0 on"),
+	GAUGE("events_released", sched_totals, released, NONE, "events finished, from event 0 on"),
 	GAUGE("events_outstanding", sched_totals, outstanding, NONE,
-	      "events that are granted and not finished"),
-	GAUGE("events_waiting", sched_totals, waiting, NONE,
-	      "events that are announced and not granted"),
+	      "events granted and not finished"),
+	GAUGE("events_waiting", sched_totals, waiting, NONE, "events announced and not granted"),
 	GAUGE("level", sched_totals, level, NONE,
-	      "bits 0 to 3: the waiting events have reached 25, 50, 75, 87.5 % of the queue"),
-	GAUGE("throttled", sched_totals, throttled, NONE,
-	      "1 while sources are to announce nothing new, else 0"),
-	COUNTER("events_complete", sched_totals, complete, NONE, "events built with all sources"),
-	COUNTER("events_incomplete", sched_totals, incomplete, NONE,
-		"events built with sources missing"),
+	      "bits 0 to 3: waiting events fill 25, 50, 75, 87.5 % of the queue"),
+	GAUGE("throttled", sched_totals, throttled, NONE, "1 while announcements are throttled"),
+	COUNTER("events_complete", sched_totals, complete, NONE, "events built complete"),
+	COUNTER("events_incomplete", sched_totals, incomplete, NONE, "events built incomplete"),
 	COUNTER("events_discarded", sched_totals, discarded, NONE,
-		"incomplete events that builders threw away"),
+		"incomplete events that builders discarded"),
 	COUNTER("blocks_missing", sched_totals, missing, NONE,
-		"sources that were missing in incomplete events"),
+		"sources missing in incomplete events"),
 	COUNTER("events_repeated", sched_totals, repeated, NONE,
-		"events built that consumers may have been handed before: they are flagged"),
+		"events built and flagged because consumers may already have them"),
 	GAUGE("builders_in_doubt", sched_totals, in_doubt, NONE,
-	      "silent nodes with events that may have been published"),
-	COUNTER("nodes_excluded", sched_totals, excluded, NONE,
-		"times that a silent node was excluded"),
-	COUNTER("records_stale", sched_totals, stale, NONE,
-		"records of attempts that no longer count"),
+	      "silent nodes whose events may have been published"),
+	COUNTER("nodes_excluded", sched_totals, excluded, NONE, "exclusions of silent nodes"),
+	COUNTER("records_stale", sched_totals, stale, NONE, "records of outdated attempts"),
 	COUNTER("grants_held", sched_totals, grants_held, NONE,
-		"polls without grants, for a node takes no more records"),
+		"polls without grants because a node's window is full"),
 	TEXT("scarce", sched_totals, scarce,
-	     "builder that has far fewer free slots than the others, none if there is no such"),
+	     "builder with far fewer free slots than the others, or none"),
 	{ 0 },
 };
 
 static const struct metric grant_metrics[] = {
-	COUNTER("grants", sched_counters, grants, NONE, "grants given"),
-	COUNTER("regrants", sched_counters, regrants, NONE,
-		"grants of events that had been granted before"),
+	COUNTER("grants", sched_counters, grants, NONE, "grants"),
+	COUNTER("regrants", sched_counters, regrants, NONE, "repeated grants of an event"),
 	COUNTER("requeued", sched_counters, requeued, NONE,
-		"events taken back from builders that were excluded or began anew"),
-	COUNTER("credits_taken", sched_counters, credits[SCHED_OK], NONE, "credits that counted"),
+		"events recovered from builders that were excluded or restarted"),
+	COUNTER("credits_taken", sched_counters, credits[SCHED_OK], NONE, "valid credits"),
 	COUNTER("credits_duplicate", sched_counters, credits[SCHED_DUPLICATE], NONE,
-		"credits refused, for they were known"),
-	COUNTER("credits_stale", sched_counters, credits[SCHED_STALE], NONE,
-		"credits refused, for newer ones were known"),
+		"duplicate credits"),
+	COUNTER("credits_stale", sched_counters, credits[SCHED_STALE], NONE, "outdated credits"),
 	COUNTER("credits_unknown", sched_counters, credits[SCHED_UNKNOWN], NONE,
-		"credits refused, for there is no such builder or slot"),
+		"credits of unknown builders or slots"),
 	COUNTER("credits_purged", sched_counters, purged_credits, NONE,
 		"credits lost with the session of their builder"),
 	COUNTER("skips", sched_counters, skips, NONE,
-		"round-robin only: turns that passed a builder without a credit"),
+		"round-robin only: turns of builders without a credit"),
 	COUNTER("relaxed", sched_counters, relaxed, NONE,
-		"grants for which the distance of congestion groups yielded"),
+		"grants with a reduced distance of congestion groups"),
 	COUNTER("relaxed_steps", sched_counters, relaxed_steps, NONE,
-		"steps by which the distance of congestion groups yielded"),
+		"steps by which that distance was reduced"),
 	COUNTER("strict_timeouts", sched_counters, strict_timeouts, NONE,
-		"strict round-robin only: turns that were given up"),
+		"strict round-robin only: turns given up"),
 	COUNTER("rounds", sched_counters, rounds, NONE, "rounds of sending begun"),
 	COUNTER("empty_positions", sched_counters, empty_positions, NONE,
-		"positions of rounds that no event took"),
-	COUNTER("pauses", sched_counters, pauses, NONE, "times that a builder's port was paused"),
+		"positions of rounds without an event"),
+	COUNTER("pauses", sched_counters, pauses, NONE, "pauses of builders' ports"),
 	COUNTER("cuts", sched_counters, cuts, NONE,
-		"times that a builder's rate was cut, for its port was congested"),
+		"cuts of a builder's rate because its port was congested"),
 	COUNTER("stalls_no_credit", sched_counters, stalls_no_credit, NONE,
-		"polls with events waiting in which no builder had a credit"),
+		"stalls, polls with events waiting, because no builder had a credit"),
 	COUNTER("stalls_blocked", sched_counters, stalls_blocked, NONE,
-		"polls with events waiting in which builders with credits were paused, or at their "
-		"rate or window"),
+		"stalls because builders with credits were paused or at their rate or window"),
 	COUNTER("stalls_group", sched_counters, stalls_group, NONE,
-		"polls with events waiting for the distance of groups or a strict turn"),
-	COUNTER("stalls_round", sched_counters, stalls_round, NONE,
-		"polls with events waiting for the next round"),
+		"stalls for the distance of groups or a strict turn"),
+	COUNTER("stalls_round", sched_counters, stalls_round, NONE, "stalls for the next round"),
 	COUNTER("stalls_window", sched_counters, stalls_window, NONE,
-		"polls with events waiting, for too many are unfinished"),
+		"stalls because too many events are unfinished"),
 	{ 0 },
 };
 
-static const struct cluster_manager *manager_of(const struct appliance *appliance)
-{
-	const struct role *control = appliance_control(appliance);
-
-	return control != NULL ? control_role_manager(control) : NULL;
-}
-
 static unsigned count_managers(const struct appliance *appliance)
 {
-	return manager_of(appliance) != NULL;
+	return telemetry_manager(appliance) != NULL;
 }
 
 static const char *name_of_manager(const struct appliance *appliance, unsigned index)
@@ -124,8 +107,8 @@ static const char *name_of_manager(const struct appliance *appliance, unsigned i
 	return cluster->nodes[cluster->manager].name;
 }
 
-// The builder with the smallest share of free slots, if it has less than half of what the others
-// have on average.
+// The builder with the smallest share of free slots, if that is less than half of the average of
+// the others; else the number of builders.
 static unsigned scarce_builder(const struct appliance *appliance, const struct sched *sched)
 {
 	const struct config_cluster *cluster = &appliance->config->cluster;
@@ -168,7 +151,7 @@ static void view_manager(const struct appliance *appliance, unsigned index, tele
 {
 	static _Thread_local struct sched_totals view;
 	static const struct sched_counters none;
-	const struct cluster_manager *manager = manager_of(appliance);
+	const struct cluster_manager *manager = telemetry_manager(appliance);
 	const struct sched *sched = cluster_manager_sched(manager);
 	struct cluster_manager_view totals;
 
@@ -206,7 +189,7 @@ const struct telemetry_group telemetry_sched = {
 	.name = "sched",
 	.things = "event managers",
 	.help = "The event manager: events, grants, and what they wait for",
-	.note = "Only the node that is the event manager has one.",
+	.note = "On the node of the event manager only.",
 	.tables = { total_metrics, grant_metrics },
 	.count = count_managers,
 	.name_of = name_of_manager,

@@ -12,19 +12,19 @@ struct source_view {
 static const struct metric source_metrics[] = {
 	NUMBER("id", source_view, id, "id of the source"),
 	COUNTER("segments_received", source_view, source.segments, NONE,
-		"segments of the source that rx recognised"),
+		"segments recognised by rx"),
 	COUNTER("segments_placed", source_view, source.placed, NONE,
-		"segments of the source copied to their slot"),
+		"segments copied to their slot"),
 	COUNTER("segments_placed_bytes", source_view, source.placed_bytes, BYTES,
-		"payload of the source's segments copied to their slot"),
+		"payload of the segments copied to their slot"),
 	CAUSES("segment_drop", source_view, source.drops, metric_segment_causes,
-	       "segments of the source dropped, by cause"),
+	       "segments dropped, by cause"),
 	COUNTER("blocks_whole", source_view, source.blocks, NONE,
-		"blocks (MFPs) of the source that arrived whole"),
+		"blocks (MFPs) that arrived whole"),
 	COUNTER("blocks_malformed", source_view, source.malformed, NONE,
-		"blocks of the source that arrived whole and are no valid MFP"),
+		"whole blocks that are no valid MFP"),
 	COUNTER("blocks_missing", source_view, source.missing, NONE,
-		"events closed without the source's block"),
+		"events closed without a whole block of the source"),
 	{ 0 },
 };
 
@@ -51,8 +51,9 @@ const struct telemetry_group telemetry_source = {
 	.name = "source",
 	.things = "expected sources",
 	.help = "A source: what came, and what is missing",
-	.note = "IDs are decimal. Segments of unknown and unexpected sources, and malformed ones,\n"
-		"belong to no source here.",
+	.note = "Ids are decimal. Segments that are malformed, or of unknown or unexpected "
+		"sources, are not\n"
+		"counted here.",
 	.tables = { source_metrics },
 	.count = count_sources,
 	.number_of = number_of_source,

@@ -13,14 +13,14 @@
 #include "telemetry/answer.h"
 #include "telemetry/group.h"
 
-#define PAGE_NUMBERS 512u // most entries of a list in one answer: DPDK's limit of an array
+#define PAGE_NUMBERS 512u // entries of a list in one response: DPDK's limit of an array
 #define PAGE_NAMES   128u // with names of 72 characters it stays below TELEMETRY_MAX_REPLY
 #define PAGE_THINGS  255u // of /all: DPDK's limit of a dictionary, less the count
 
 #define GROUP_COMMAND "/evb/%s/"
-#define FRAME_BYTES   96u // of an answer around its things, and of each thing around its keys
+#define FRAME_BYTES   96u // of a response around its things, and of each thing around its keys
 
-// Telemetry threads hold it for an answer; the control thread, to start and to stop.
+// Telemetry threads hold it while they make a response, the control thread to start and to stop.
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static const struct appliance *served; // NULL: none
 static bool registered;
@@ -30,7 +30,7 @@ static bool is_end(const char *parameters)
 	return parameters == NULL || parameters[0] == '\0';
 }
 
-// Reads a whole number up to 9 digits and moves behind it.
+// Reads a whole number of up to 9 digits and moves `text` behind it.
 static bool read_number(const char **text, unsigned *number)
 {
 	unsigned digits = 0;
@@ -79,7 +79,7 @@ static void answer_list(const struct appliance *appliance, const struct telemetr
 	}
 }
 
-// The index of the thing that the parameters name, or the count if there is none.
+// The index of the thing that the parameters name, or the number of things if there is none.
 static unsigned find(const struct appliance *appliance, const struct telemetry_group *group,
 		     const char *parameters)
 {
@@ -116,7 +116,7 @@ static void answer_info(const struct appliance *appliance, const struct telemetr
 	(void)telemetry_add_thing(data, appliance, group, index, false);
 }
 
-// Dictionaries NAME_INDEX, as many as fit, and how many there are in all.
+// As many dictionaries NAME_INDEX as fit, and the number of all things.
 static void answer_all(const struct appliance *appliance, const struct telemetry_group *group,
 		       const char *parameters, struct rte_tel_data *data)
 {
@@ -136,7 +136,7 @@ static void answer_all(const struct appliance *appliance, const struct telemetry
 		char key[RTE_TEL_MAX_STRING_LEN];
 
 		if (thing == NULL)
-			return; // memory is short: the answer ends here
+			return; // memory is short: the response ends here
 		rte_tel_data_start_dict(thing);
 		used += telemetry_add_thing(thing, appliance, group, i, true) + FRAME_BYTES;
 		snprintf(key, sizeof(key), "%s_%u", group->name, i);
@@ -190,7 +190,7 @@ static void add_cpuset(struct rte_tel_data *data, unsigned id)
 	rte_cpuset_t cpus = rte_lcore_cpuset(id);
 
 	if (list == NULL)
-		return; // memory is short: the answer comes without it
+		return; // memory is short: the response lacks the list
 	rte_tel_data_start_array(list, RTE_TEL_INT_VAL);
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, &cpus))
@@ -278,7 +278,7 @@ static void answer(const struct appliance *appliance, const char *command, const
 	}
 }
 
-// DPDK calls it for each of the commands, which it names.
+// DPDK calls this function for every command.
 static int on_command(const char *command, const char *parameters, struct rte_tel_data *data)
 {
 	pthread_rwlock_rdlock(&lock);
@@ -310,7 +310,7 @@ static bool may_have(const struct appliance *appliance, const struct telemetry_g
 	       (group->comes_and_goes != NULL && group->comes_and_goes(appliance));
 }
 
-// A group of which the appliance never has anything is not there.
+// A group without things is not registered, unless some can appear later.
 static int register_all(const struct appliance *appliance)
 {
 	int result = 0;

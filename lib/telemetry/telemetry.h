@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Telemetry: commands /evb/... on DPDK's own telemetry socket, so that dpdk-telemetry.py, Telegraf
-// and the Prometheus exporter of DPDK work as they are. docs/telemetry.md lists them all;
-// the tables of the groups (group.h) are where their keys come from.
+// Telemetry: commands /evb/... on DPDK's own telemetry socket, for dpdk-telemetry.py, Telegraf, the
+// Prometheus exporter of DPDK and evb's own clients. docs/telemetry.md lists them; their keys come
+// from the tables of the groups (group.h).
 //
-// DPDK 22.11 has no way to take a command back: after appliance_telemetry_stop() the commands stay
-// and answer {"state": "stopped"}.
+// DPDK 22.11 cannot remove a command: after appliance_telemetry_stop() the commands stay and
+// respond with {"state": "stopped"}.
 #pragma once
 
 #include "appliance/appliance.h"
@@ -16,6 +16,6 @@
 // them reads it.
 int appliance_telemetry_start(const struct appliance *appliance);
 
-// Control thread, before appliance_stop(). Waits for answers under way; nobody reads the appliance
-// any more when it returns. May be called without a start.
+// Control thread, before appliance_stop(). Waits for responses that are being made; when it
+// returns, no thread reads the appliance any more. It may be called without a start.
 void appliance_telemetry_stop(void);

@@ -10,21 +10,21 @@ struct writer_view {
 
 static const struct metric writer_metrics[] = {
 	TEXT("name", writer_view, name, "name of the writer"),
-	TEXT("group", writer_view, group, "group of consumers whose events it writes"),
+	TEXT("group", writer_view, group, "group of consumers that the writer belongs to"),
 	TEXT("directory", writer_view, directory, "directory of its files"),
 	TEXT("format", writer_view, format, "format of its files: mep or mdf"),
 	{ 0 },
 };
 
 static const struct metric writer_counter_metrics[] = {
-	COUNTER("events", writer_counters, events, NONE, "events in the writer's files"),
-	COUNTER("bytes", writer_counters, bytes, BYTES, "bytes in the writer's files"),
-	COUNTER("files", writer_counters, files, NONE, "files that were finished"),
+	COUNTER("events", writer_counters, events, NONE, "events written to files"),
+	COUNTER("bytes", writer_counters, bytes, BYTES, "bytes written to files"),
+	COUNTER("files", writer_counters, files, NONE, "files finished"),
 	COUNTER("refused", writer_counters, refused, NONE,
-		"events that have no form in the format of the files"),
+		"events that the file format cannot hold"),
 	COUNTER("pauses", writer_counters, pauses, NONE,
-		"times that the writer had to wait for room on the disk"),
-	COUNTER("failures", writer_counters, failures, NONE, "files that could not be finished"),
+		"times that the writer waited for room on the disk"),
+	COUNTER("failures", writer_counters, failures, NONE, "files that failed"),
 	{ 0 },
 };
 

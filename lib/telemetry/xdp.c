@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// AF_XDP ports that evb's BPF program steers: what became of the packets of their interfaces. What
-// is asked of single sources, and said to the program, is in port/xdp_telemetry.h.
+// AF_XDP ports that evb's BPF program steers, and the fates of the packets of their interfaces.
+// port/xdp_telemetry.h has the commands for single sources.
 #include "telemetry/group.h"
 
 #include "port/af_xdp.h"
@@ -17,7 +17,7 @@ static const struct metric xdp_metrics[] = {
 	TEXT("name", xdp_view, name, "name of the port"),
 	TEXT("mode", xdp_view, mode, "where the program runs: native, generic or offloaded"),
 	GAUGE("zero_copy", xdp_view, zero_copy, NONE,
-	      "1 if the interface writes into the buffers of the port, 0 if the kernel copies"),
+	      "1 if the interface writes into the port's buffers, 0 if the kernel copies"),
 	{ 0 },
 };
 
@@ -34,12 +34,11 @@ static const struct metric xdp_fates[] = {
 	FATE("too_long", STEER_TOO_LONG, "dropped: longer than the buffers of the port"),
 	FATE("no_socket", STEER_NO_SOCKET, "dropped: on a receive queue that evb does not read"),
 	COUNTER("ring_full_packets", xdp_counters, ring_full, NONE,
-		"packets given to the port that found no buffer: they are lost"),
+		"packets for the port that found no buffer and were lost"),
 	{ 0 },
 };
 
-// The steering behind place `index` of the ports that have one, and which port that is; NULL if
-// there is none.
+// The steering number `index`, and the port that it belongs to; NULL if there is none.
 static const struct xdp *find(const struct appliance *appliance, unsigned index, unsigned *port)
 {
 	for (unsigned i = 0; i < appliance->n_ports; i++) {
@@ -70,7 +69,7 @@ static const char *name_of_port(const struct appliance *appliance, unsigned inde
 	return appliance->ports[port].config->name;
 }
 
-// Without memory to read the counters in, the answer comes without them.
+// If memory for reading the counters is short, the response lacks them.
 static void view_port(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct xdp_counters counters;
@@ -91,9 +90,9 @@ const struct telemetry_group telemetry_xdp = {
 	.name = "xdp",
 	.things = "ports that are steered by XDP",
 	.help = "Steering of a port: mode, what became of the packets of its interface",
-	.note = "[ports.md](ports.md#looking-and-changing-while-it-runs) has the commands that ask "
-		"about\n"
-		"single sources and admit others, and the sum that must hold.",
+	.note = "[ports.md](ports.md#looking-and-changing-while-it-runs) has the commands for "
+		"single sources,\n"
+		"and the sum that holds.",
 	.tables = { xdp_metrics, xdp_fates },
 	.count = count_ports,
 	.name_of = name_of_port,
