@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,15 +30,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->node = argument;
 		return 0;
 	case 's':
-		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+		return arguments_override(&arguments->overrides, argument);
 	case 'S':
 		arguments->schema = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->config != NULL)
-			return ARGP_ERR_UNKNOWN;
-		arguments->config = argument;
-		return 0;
+		return arguments_only(&arguments->config, argument);
 	case ARGP_KEY_END:
 		if (arguments->config == NULL && !arguments->schema)
 			argp_error(state, "name a configuration, for example configs/demo.json");
@@ -78,8 +74,7 @@ int cmd_check(int argc, char **argv)
 	struct config *config;
 	struct plan *plan;
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	if (arguments.schema)
 		return print_schema();

@@ -4,7 +4,6 @@
 // evb ctl: commands a running appliance, or the system that it is a node of.
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +86,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->node = argument;
 		return 0;
 	case 's':
-		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+		return arguments_override(&arguments->overrides, argument);
 	case ARGP_KEY_ARG:
 		return take_argument(arguments, argument);
 	case ARGP_KEY_END:

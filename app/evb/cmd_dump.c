@@ -3,11 +3,10 @@
 //
 // evb dump: what is in files of events and captures, and whether it is sound.
 
-#include <argp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "arguments.h"
 #include "cmd.h"
 #include "dump_json.h"
 #include "dump_text.h"
@@ -48,16 +47,6 @@ static const struct argp_option OPTIONS[] = {
 	{ "event", 'e', "ID", 0, "look only at what belongs to this event id", 0 },
 	{ 0 },
 };
-
-static uint64_t parse_count(const char *text, struct argp_state *state, const char *option)
-{
-	char cause[UNITS_ERROR_SIZE];
-	uint64_t value = 0;
-
-	if (units_parse(UNITS_COUNT, text, &value, cause))
-		argp_error(state, "%s: %s", option, cause);
-	return value;
-}
 
 static enum inspect_payload parse_payload(const char *text, struct argp_state *state)
 {
@@ -102,11 +91,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		options->allow_gaps = true;
 		return 0;
 	case 'n':
-		options->limit = parse_count(value, state, "--limit");
+		options->limit = arguments_quantity(UNITS_COUNT, value, state, "--limit");
 		return 0;
 	case 'e':
 		options->one_event = true;
-		options->event_id = parse_count(value, state, "--event");
+		options->event_id = arguments_quantity(UNITS_COUNT, value, state, "--event");
 		return 0;
 	case ARGP_KEY_ARGS:
 		arguments->files = state->argv + state->next;
@@ -149,8 +138,8 @@ int cmd_dump(int argc, char **argv)
 	struct inspect_summary summary;
 	struct inspect *inspect;
 
-	argp_err_exit_status = 1;
-	argp_parse(&ARGP, argc, argv, 0, NULL, &arguments);
+	if (arguments_parse(&ARGP, argc, argv, &arguments) != 0)
+		return 1;
 	text.quiet = json.quiet = arguments.quiet;
 	text.hex = json.hex = arguments.hex;
 	json.sources = arguments.options.sources;

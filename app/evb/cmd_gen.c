@@ -2,11 +2,9 @@
 // Copyright (c) 2026, the evb authors
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compose.h"
 #include "source/mdf_sources.h"
@@ -123,7 +121,6 @@ static error_t parse_what(int key, char *argument, struct arguments *arguments)
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	char *end;
 
 	if (key >= KEY_PORT && key <= KEY_PORT + OPTION_TO_MAC) {
 		arguments->port[key - KEY_PORT] = argument;
@@ -134,15 +131,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->transport = "eth";
 		return 0;
 	case 'd':
-		arguments->session.duration = strtod(argument, &end);
-		if (*argument == '\0' || *end != '\0' || !(arguments->session.duration > 0))
-			argp_error(state, "--duration: \"%s\" is not a number above 0", argument);
+		arguments->session.duration = arguments_positive(argument, state, "--duration");
 		return 0;
 	case KEY_SUMMARY:
 		arguments->session.summary = argument;
 		return 0;
 	case 'S':
-		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+		return arguments_override(&arguments->overrides, argument);
 	case 'q':
 		arguments->session.quiet = true;
 		return 0;
@@ -165,19 +160,6 @@ static const struct argp argp = {
 	    "Stands for readout boards: sends MFPs in segments out of a port, or writes them to an "
 	    ".mfp file.",
 };
-
-// Numbers and quantities alike: the parser takes both as text.
-static void add_text(cJSON *object, const char *key, const char *text)
-{
-	if (text != NULL)
-		cJSON_AddStringToObject(object, key, text);
-}
-
-static void add_number(cJSON *object, const char *key, const char *text)
-{
-	if (text != NULL)
-		cJSON_AddItemToObject(object, key, compose_number(text));
-}
 
 // "1-8,0x1000" -> ["1-8", "0x1000"]
 static cJSON *list_of_ids(const char *text)
@@ -216,53 +198,42 @@ static cJSON *ids_of_mdf(const struct arguments *arguments)
 
 static cJSON *compose(const struct arguments *arguments, cJSON *ids)
 {
-	cJSON *root = cJSON_CreateObject(), *part, *generator;
 	const char *const *port = arguments->port;
-	char name[EVB_NAME_SIZE];
+	const char *profile = arguments->out != NULL ? "null" : port[OPTION_PROFILE];
+	const char *file = arguments->mdf != NULL ? arguments->mdf : arguments->mfp;
+	cJSON *root = compose_make("gen");
 
-	snprintf(name, sizeof(name), "gen-%d", (int)getpid());
-	cJSON_AddStringToObject(root, "name", name);
-	part = compose_element(root, "ports");
-	cJSON_AddStringToObject(part, "name", "wire");
-	cJSON_AddStringToObject(part, "profile",
-				arguments->out != NULL         ? "null"
-				: port[OPTION_PROFILE] != NULL ? port[OPTION_PROFILE]
-							       : "af_packet");
-	add_text(part, "device", arguments->out != NULL ? NULL : port[OPTION_DEVICE]);
-	add_text(part, "address", port[OPTION_ADDRESS]);
-	add_number(part, "mtu", port[OPTION_MTU]);
-	part = cJSON_AddObjectToObject(root, "transport");
-	cJSON_AddStringToObject(part, "kind",
-				arguments->transport != NULL ? arguments->transport : "udp");
-	add_number(part, "udp_port", arguments->udp_port);
-	part = cJSON_AddObjectToObject(root, "roce");
-	add_text(part, "service", arguments->service);
-	add_text(part, "operation", arguments->operation);
-	part = cJSON_AddObjectToObject(root, "sources");
-	cJSON_AddItemToObject(part, "ids", ids);
-	add_number(part, "packing", arguments->packing);
+	compose_text(root, "ports[0].name", "wire");
+	compose_text(root, "ports[0].profile", profile != NULL ? profile : "af_packet");
+	compose_text(root, "ports[0].device", arguments->out != NULL ? NULL : port[OPTION_DEVICE]);
+	compose_text(root, "ports[0].address", port[OPTION_ADDRESS]);
+	compose_quantity(root, "ports[0].mtu", port[OPTION_MTU]);
+	compose_text(root, "transport.kind",
+		     arguments->transport != NULL ? arguments->transport : "udp");
+	compose_quantity(root, "transport.udp_port", arguments->udp_port);
+	compose_text(root, "roce.service", arguments->service);
+	compose_text(root, "roce.operation", arguments->operation);
+	compose_set(root, "sources.ids", ids);
+	compose_quantity(root, "sources.packing", arguments->packing);
 
-	generator = compose_element(root, "generators");
-	cJSON_AddStringToObject(generator, "name", "gen");
-	cJSON_AddStringToObject(generator, "port", "wire");
-	cJSON_AddStringToObject(generator, "kind",
-				arguments->mdf != NULL   ? "mdf"
-				: arguments->mfp != NULL ? "mfp"
-							 : "synthetic");
-	add_text(generator, "file", arguments->mdf != NULL ? arguments->mdf : arguments->mfp);
-	add_number(generator, "rate", arguments->rate);
-	add_text(generator, "events", arguments->events);
-	add_text(generator, "first_event", arguments->first_event);
-	add_text(generator, "seed", arguments->seed);
-	part = cJSON_AddObjectToObject(generator, "destination");
-	add_text(part, "address", port[OPTION_TO]);
-	add_text(part, "mac", port[OPTION_TO_MAC]);
-	if (arguments->mdf == NULL && arguments->mfp == NULL) {
-		part = cJSON_AddObjectToObject(generator, "size");
-		add_text(part, "law", arguments->law);
-		add_number(part, "mean", arguments->mean);
-		add_number(part, "sigma", arguments->sigma);
-		add_number(part, "maximum", arguments->maximum);
+	compose_text(root, "generators[0].name", "gen");
+	compose_text(root, "generators[0].port", "wire");
+	compose_text(root, "generators[0].kind",
+		     arguments->mdf != NULL   ? "mdf"
+		     : arguments->mfp != NULL ? "mfp"
+					      : "synthetic");
+	compose_text(root, "generators[0].file", file);
+	compose_quantity(root, "generators[0].rate", arguments->rate);
+	compose_text(root, "generators[0].events", arguments->events);
+	compose_text(root, "generators[0].first_event", arguments->first_event);
+	compose_text(root, "generators[0].seed", arguments->seed);
+	compose_text(root, "generators[0].destination.address", port[OPTION_TO]);
+	compose_text(root, "generators[0].destination.mac", port[OPTION_TO_MAC]);
+	if (file == NULL) {
+		compose_text(root, "generators[0].size.law", arguments->law);
+		compose_quantity(root, "generators[0].size.mean", arguments->mean);
+		compose_quantity(root, "generators[0].size.sigma", arguments->sigma);
+		compose_quantity(root, "generators[0].size.maximum", arguments->maximum);
 	}
 	return root;
 }
@@ -301,8 +272,7 @@ int cmd_gen(int argc, char **argv)
 	struct arguments arguments = { .sources = "1-8" };
 	cJSON *ids;
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	ids = arguments.mdf != NULL ? ids_of_mdf(&arguments) : list_of_ids(arguments.sources);
 	if (ids == NULL)

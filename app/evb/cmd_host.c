@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->node = argument;
 		return 0;
 	case 's':
-		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+		return arguments_override(&arguments->overrides, argument);
 	case 'S':
 		arguments->state = argument;
 		return 0;
@@ -170,8 +169,7 @@ int cmd_host(int argc, char **argv)
 	struct plan *plan = NULL;
 	int status;
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	if (strcmp(arguments.verb, "restore") == 0)
 		return restore(&arguments);

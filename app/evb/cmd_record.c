@@ -3,7 +3,6 @@
 //
 // evb record: writes the built events of a running appliance into files.
 
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -12,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/units.h"
+#include "arguments.h"
 #include "cmd.h"
 #include "record/recorder.h"
 #include "record_port.h"
@@ -74,17 +73,6 @@ static const struct argp_option OPTIONS[] = {
 	{ 0 },
 };
 
-static uint64_t parse_quantity(enum units_kind kind, const char *text, struct argp_state *state,
-			       const char *option)
-{
-	char cause[UNITS_ERROR_SIZE];
-	uint64_t value = 0;
-
-	if (units_parse(kind, text, &value, cause))
-		argp_error(state, "%s: %s", option, cause);
-	return value;
-}
-
 static void parse_format(const char *text, struct argp_state *state,
 			 struct event_file_parameters *file)
 {
@@ -137,19 +125,20 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		file->prefix = value;
 		return 0;
 	case KEY_ROTATE_SIZE:
-		file->rotate_size = parse_quantity(UNITS_SIZE, value, state, "--rotate-size");
+		file->rotate_size = arguments_quantity(UNITS_SIZE, value, state, "--rotate-size");
 		return 0;
 	case KEY_ROTATE_TIME:
-		file->rotate_time_ns = parse_quantity(UNITS_TIME, value, state, "--rotate-time");
+		file->rotate_time_ns =
+		    arguments_quantity(UNITS_TIME, value, state, "--rotate-time");
 		return 0;
 	case KEY_SOURCE_MAP:
 		file->source_map = value;
 		return 0;
 	case KEY_SYNC:
-		file->sync_size = parse_quantity(UNITS_SIZE, value, state, "--sync");
+		file->sync_size = arguments_quantity(UNITS_SIZE, value, state, "--sync");
 		return 0;
 	case 'n':
-		arguments->events = parse_quantity(UNITS_COUNT, value, state, "--events");
+		arguments->events = arguments_quantity(UNITS_COUNT, value, state, "--events");
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "%s: not expected here", value);
@@ -305,8 +294,8 @@ int cmd_record(int argc, char **argv)
 
 	if (record_port_is_asked(argc, argv))
 		return record_port(argc, argv);
-	argp_err_exit_status = 1;
-	argp_parse(&ARGP, argc, argv, 0, NULL, &arguments);
+	if (arguments_parse(&ARGP, argc, argv, &arguments) != 0)
+		return 1;
 	stop_catch_signals();
 	if (recorder_open(&recorder, &arguments.parameters, error)) {
 		fprintf(stderr, "evb record: %s\n", error);

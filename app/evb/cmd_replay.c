@@ -2,14 +2,11 @@
 // Copyright (c) 2026, the evb authors
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "compose.h"
 #include "replay_roce.h"
-#include "replay_slots.h"
 #include "source/capture_learn.h"
 #include "wire/net.h"
 #include "wire/roce.h"
@@ -125,7 +122,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->session.summary = argument;
 		return 0;
 	case OPTION_SET:
-		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+		return arguments_override(&arguments->overrides, argument);
 	case OPTION_STRICT:
 		arguments->session.strict = true;
 		return 0;
@@ -133,10 +130,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->session.quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->roce.capture != NULL)
-			return ARGP_ERR_UNKNOWN;
-		arguments->roce.capture = argument;
-		return 0;
+		return arguments_only(&arguments->roce.capture, argument);
 	case ARGP_KEY_END:
 		check(arguments, state);
 		return 0;
@@ -156,68 +150,37 @@ static const struct argp argp = {
 	    "connections of their own: into files, or to another appliance.",
 };
 
-static cJSON *compose_transport(const struct capture_summary *learned)
-{
-	cJSON *transport = cJSON_CreateObject();
-
-	if (learned->n_udp_ports == 0) {
-		cJSON_AddStringToObject(transport, "kind", "eth");
-		return transport;
-	}
-	cJSON_AddNumberToObject(transport, "udp_port", learned->udp_ports[0]);
-	cJSON_AddNumberToObject(transport, "udp_ports",
-				learned->udp_ports[learned->n_udp_ports - 1] -
-				    learned->udp_ports[0] + 1);
-	return transport;
-}
-
 static void compose_writer(cJSON *root, const struct arguments *arguments)
 {
-	cJSON *part = compose_element(root, "writers");
-
-	cJSON_AddStringToObject(part, "name", "files");
-	cJSON_AddStringToObject(part, "directory", arguments->directory);
-	cJSON_AddStringToObject(part, "format", arguments->mdf ? "mdf" : "mep");
-	if (arguments->source_map != NULL)
-		cJSON_AddStringToObject(part, "source_map", arguments->source_map);
+	compose_text(root, "writers[0].name", "files");
+	compose_text(root, "writers[0].directory", arguments->directory);
+	compose_text(root, "writers[0].format", arguments->mdf ? "mdf" : "mep");
+	compose_text(root, "writers[0].source_map", arguments->source_map);
 }
 
 static cJSON *compose(const struct arguments *arguments, const struct capture_summary *learned)
 {
-	uint64_t slot_size =
-	    replay_slot_size(learned->largest_event, learned->n_sources, learned->packing);
 	uint32_t mtu = learned->largest_frame < 1500 ? 1500 : learned->largest_frame;
-	cJSON *root = cJSON_CreateObject(), *part;
-	char name[EVB_NAME_SIZE];
+	cJSON *root = compose_make("replay");
 
-	snprintf(name, sizeof(name), "replay-%d", (int)getpid());
-	cJSON_AddStringToObject(root, "name", name);
-	part = compose_element(root, "ports");
-	cJSON_AddStringToObject(part, "name", "wire");
-	cJSON_AddStringToObject(part, "profile", "ring");
-	cJSON_AddNumberToObject(part, "mtu", mtu);
-	cJSON_AddItemToObject(root, "transport", compose_transport(learned));
+	compose_text(root, "ports[0].name", "wire");
+	compose_text(root, "ports[0].profile", "ring");
+	compose_number(root, "ports[0].mtu", mtu);
+	if (learned->n_udp_ports == 0) {
+		compose_text(root, "transport.kind", "eth");
+	} else {
+		uint16_t first = learned->udp_ports[0];
 
-	part = cJSON_AddObjectToObject(root, "sources");
-	cJSON_AddItemToObject(part, "ids", compose_ids(learned->source_ids, learned->n_sources));
-	cJSON_AddNumberToObject(part, "packing", learned->packing);
-	cJSON_AddStringToObject(part, "payload", learned->has_mfps ? "mfp" : "opaque");
-
-	part = compose_element(root, "builders");
-	cJSON_AddStringToObject(part, "name", "b0");
-	cJSON_AddNumberToObject(part, "slots",
-				(double)replay_slots(learned->largest_open, slot_size));
-	cJSON_AddNumberToObject(part, "slot_size", (double)slot_size);
-	part = cJSON_AddObjectToObject(root, "events");
-	cJSON_AddStringToObject(part, "deadline", arguments->roce.deadline);
-
-	part = compose_element(root, "generators");
-	cJSON_AddStringToObject(part, "name", "capture");
-	cJSON_AddStringToObject(part, "port", "wire");
-	cJSON_AddStringToObject(part, "kind", "pcap");
-	cJSON_AddStringToObject(part, "file", arguments->roce.capture);
-	cJSON_AddNumberToObject(part, "speed", arguments->roce.speed);
-
+		compose_number(root, "transport.udp_port", first);
+		compose_number(root, "transport.udp_ports",
+			       learned->udp_ports[learned->n_udp_ports - 1] - first + 1);
+	}
+	compose_ids(root, learned->source_ids, learned->n_sources);
+	compose_number(root, "sources.packing", learned->packing);
+	compose_text(root, "sources.payload", learned->has_mfps ? "mfp" : "opaque");
+	replay_compose_builder(root, &arguments->roce, learned->largest_event,
+			       learned->largest_open, learned->n_sources, learned->packing);
+	replay_compose_generator(root, &arguments->roce, "pcap");
 	compose_writer(root, arguments);
 	return root;
 }
@@ -275,8 +238,7 @@ int cmd_replay(int argc, char **argv)
 	char error[SOURCE_ERROR_SIZE];
 	int status;
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	if (arguments.roce.to != NULL || roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT))
 		return replay_roce(&arguments);

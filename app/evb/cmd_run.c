@@ -2,7 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdlib.h>
 
 #include "load.h"
@@ -37,32 +36,23 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static double parse_positive(const char *text, struct argp_state *state, const char *what)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (*text == '\0' || *end != '\0' || !(value > 0) || value > 1e15)
-		argp_error(state, "%s: \"%s\" is not a number above 0", what, text);
-	return value;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
 	case 'd':
-		arguments->session.duration = parse_positive(argument, state, "--duration");
+		arguments->session.duration = arguments_positive(argument, state, "--duration");
 		return 0;
 	case 'n':
-		arguments->events = (unsigned long long)parse_positive(argument, state, "--events");
+		arguments->events =
+		    (unsigned long long)arguments_positive(argument, state, "--events");
 		return 0;
 	case 'N':
 		arguments->node = argument;
 		return 0;
 	case 's':
-		return overrides_add(&arguments->overrides, argument) == 0 ? 0 : EINVAL;
+		return arguments_override(&arguments->overrides, argument);
 	case 'o':
 		arguments->session.summary = argument;
 		return 0;
@@ -77,10 +67,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "--log: \"%s\" is neither text nor json", argument);
 		return 0;
 	case ARGP_KEY_ARG:
-		if (arguments->config != NULL)
-			return ARGP_ERR_UNKNOWN;
-		arguments->config = argument;
-		return 0;
+		return arguments_only(&arguments->config, argument);
 	case ARGP_KEY_END:
 		if (arguments->config == NULL)
 			argp_error(state, "name a configuration, for example configs/demo.json");
@@ -106,8 +93,7 @@ int cmd_run(int argc, char **argv)
 	struct plan *plan;
 	int status;
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	if (load(arguments.config, arguments.node, &arguments.overrides, &config, &plan) != 0)
 		return 1;

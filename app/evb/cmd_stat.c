@@ -4,7 +4,6 @@
 // evb stat: asks a running appliance, and prints the answers for people or programs.
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "arguments.h"
 #include "client/snapshot.h"
 #include "client/stat_client.h"
 #include "telemetry/openmetrics.h"
@@ -379,8 +379,7 @@ int cmd_stat(int argc, char **argv)
 	static struct arguments arguments;
 	int status;
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	status = arguments.list      ? list_running(arguments.json)
 		 : arguments.metrics ? print_metrics(&arguments)

@@ -4,22 +4,18 @@
 // evb top: a dashboard of running appliances on the terminal.
 #include "cmd.h"
 
-#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/units.h"
+#include "arguments.h"
 #include "client/sampler.h"
 #include "stop.h"
 #include "top/top.h"
 
-#define LEAST_NS 100000000ull // of the interval
-#define MOST_NS  60000000000ull
-
 struct arguments {
 	const char *names[SAMPLER_MAX_NODES];
 	unsigned n_names;
-	uint64_t interval_ns;
+	unsigned interval_ms;
 	bool ascii;
 	bool plain;
 };
@@ -43,14 +39,10 @@ static void add_name(struct arguments *arguments, const char *name, struct argp_
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	char error[UNITS_ERROR_SIZE];
 
 	switch (key) {
 	case 'i':
-		if (units_parse(UNITS_TIME, argument, &arguments->interval_ns, error) != 0)
-			argp_error(state, "--interval: %s", error);
-		else if (arguments->interval_ns < LEAST_NS || arguments->interval_ns > MOST_NS)
-			argp_error(state, "--interval: %s is out of range 100ms..1min", argument);
+		arguments->interval_ms = arguments_interval(argument, state);
 		return 0;
 	case 'a':
 		arguments->ascii = true;
@@ -79,16 +71,15 @@ static const struct argp argp = {
 
 int cmd_top(int argc, char **argv)
 {
-	struct arguments arguments = { .interval_ns = 1000000000 };
+	struct arguments arguments = { .interval_ms = 1000 };
 	char error[TOP_ERROR_SIZE];
 	struct top_options top = { .in = stdin, .out = stdout, .stop = &stop_signal };
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	top.names = arguments.names;
 	top.n_names = arguments.n_names;
-	top.interval_ms = (unsigned)(arguments.interval_ns / 1000000);
+	top.interval_ms = arguments.interval_ms;
 	top.ascii = arguments.ascii;
 	top.colours = !arguments.plain && getenv("NO_COLOR") == NULL;
 	stop_catch_signals();

@@ -4,22 +4,19 @@
 // evb web: a page with live plots of running appliances, and their metrics for Prometheus.
 #include "cmd.h"
 
-#include <argp.h>
 #include <signal.h>
 #include <stdio.h>
 
-#include "base/units.h"
+#include "arguments.h"
 #include "web/server.h"
 
 #define DEFAULT_LISTEN "127.0.0.1:8080"
-#define LEAST_NS       100000000ull // of the interval
-#define MOST_NS        60000000000ull
 
 struct arguments {
 	const char *listen;
 	const char *names[SAMPLER_MAX_NODES];
 	unsigned n_names;
-	uint64_t interval_ns;
+	unsigned interval_ms;
 };
 
 static const struct argp_option options[] = {
@@ -33,7 +30,6 @@ static const struct argp_option options[] = {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	char error[UNITS_ERROR_SIZE];
 
 	switch (key) {
 	case 'l':
@@ -46,10 +42,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			arguments->names[arguments->n_names++] = argument;
 		return 0;
 	case 'i':
-		if (units_parse(UNITS_TIME, argument, &arguments->interval_ns, error) != 0)
-			argp_error(state, "--interval: %s", error);
-		else if (arguments->interval_ns < LEAST_NS || arguments->interval_ns > MOST_NS)
-			argp_error(state, "--interval: %s is out of range 100ms..1min", argument);
+		arguments->interval_ms = arguments_interval(argument, state);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -80,8 +73,8 @@ static int serve(const struct arguments *arguments, const struct sockaddr_storag
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
-	sampler = sampler_start(arguments->names, arguments->n_names,
-				(unsigned)(arguments->interval_ns / 1000000), error);
+	sampler =
+	    sampler_start(arguments->names, arguments->n_names, arguments->interval_ms, error);
 	if (sampler != NULL)
 		server = web_server_start(address, sampler, error);
 	if (server == NULL) {
@@ -100,12 +93,11 @@ static int serve(const struct arguments *arguments, const struct sockaddr_storag
 
 int cmd_web(int argc, char **argv)
 {
-	struct arguments arguments = { .listen = DEFAULT_LISTEN, .interval_ns = 1000000000 };
+	struct arguments arguments = { .listen = DEFAULT_LISTEN, .interval_ms = 1000 };
 	struct sockaddr_storage address;
 	char error[WEB_ERROR_SIZE];
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	if (web_address_parse(arguments.listen, &address, error) != 0) {
 		fprintf(stderr, "evb web: --listen: %s\n", error);

@@ -2,36 +2,79 @@
 // Copyright (c) 2026, the evb authors
 #include "compose.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-cJSON *compose_ids(const uint16_t *ids, unsigned n_ids)
+cJSON *compose_make(const char *prefix)
+{
+	cJSON *root = cJSON_CreateObject();
+	char name[EVB_NAME_SIZE];
+
+	snprintf(name, sizeof(name), "%s-%d", prefix, (int)getpid());
+	compose_text(root, "name", name);
+	return root;
+}
+
+// The object behind a key, or the only element of the list.
+static cJSON *enter(cJSON *object, const char *key, bool list)
+{
+	cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	if (found == NULL && list) {
+		found = cJSON_AddArrayToObject(object, key);
+		cJSON_AddItemToArray(found, cJSON_CreateObject());
+	} else if (found == NULL) {
+		found = cJSON_AddObjectToObject(object, key);
+	}
+	return list ? cJSON_GetArrayItem(found, 0) : found;
+}
+
+void compose_set(cJSON *root, const char *path, cJSON *value)
+{
+	size_t length = strcspn(path, "[.");
+	bool list = path[length] == '[';
+	char key[64];
+
+	snprintf(key, sizeof(key), "%.*s", (int)length, path);
+	if (path[length] == '\0')
+		cJSON_AddItemToObject(root, key, value);
+	else
+		compose_set(enter(root, key, list), path + length + strlen(list ? "[0]." : "."),
+			    value);
+}
+
+void compose_text(cJSON *root, const char *path, const char *text)
+{
+	if (text != NULL)
+		compose_set(root, path, cJSON_CreateString(text));
+}
+
+void compose_number(cJSON *root, const char *path, double value)
+{
+	compose_set(root, path, cJSON_CreateNumber(value));
+}
+
+void compose_quantity(cJSON *root, const char *path, const char *text)
+{
+	char *end;
+	double value = text != NULL ? strtod(text, &end) : 0;
+
+	if (text != NULL && *text != '\0' && *end == '\0')
+		compose_number(root, path, value);
+	else
+		compose_text(root, path, text);
+}
+
+void compose_ids(cJSON *root, const uint16_t *ids, unsigned n_ids)
 {
 	cJSON *list = cJSON_CreateArray();
 
 	for (unsigned i = 0; i < n_ids; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateNumber(ids[i]));
-	return list;
-}
-
-cJSON *compose_number(const char *text)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	return *text != '\0' && *end == '\0' ? cJSON_CreateNumber(value) : cJSON_CreateString(text);
-}
-
-cJSON *compose_element(cJSON *root, const char *key)
-{
-	cJSON *list = cJSON_GetObjectItemCaseSensitive(root, key);
-	cJSON *element = cJSON_CreateObject();
-
-	if (list == NULL)
-		list = cJSON_AddArrayToObject(root, key);
-	cJSON_AddItemToArray(list, element);
-	return element;
+	compose_set(root, "sources.ids", list);
 }
 
 int compose_config(cJSON *root, const char *name, const struct overrides *overrides,

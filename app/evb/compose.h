@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Commands without a configuration file (gen, replay) compose one and go the same way from there:
-// the same parser, the same checks, the same plan.
+// Commands without a configuration file (gen, replay) compose a configuration, which then passes
+// the same parser, checks and plan as any other. A path names a key: "generators[0].size.law"; the
+// objects and lists on it are made, and lists have one element.
 #pragma once
 
 #include <stdint.h>
@@ -12,14 +13,16 @@
 #include "load.h"
 #include "session.h"
 
-// A list of source ids as the configuration takes it.
-cJSON *compose_ids(const uint16_t *ids, unsigned n_ids);
+// A configuration with a name for the appliance, PREFIX-PID.
+cJSON *compose_make(const char *prefix);
 
-// A number from text; what is none stays text, for the parser to refuse with reason.
-cJSON *compose_number(const char *text);
-
-// Adds an object to the list `key` of root, which is made if need be, and returns it.
-cJSON *compose_element(cJSON *root, const char *key);
+// Each sets a key. Of a text, NULL sets nothing; compose_quantity() sets a number where the text is
+// one, and otherwise the text, for the parser to refuse or to read as a quantity.
+void compose_set(cJSON *root, const char *path, cJSON *value); // takes ownership of the value
+void compose_text(cJSON *root, const char *path, const char *text);
+void compose_quantity(cJSON *root, const char *path, const char *text);
+void compose_number(cJSON *root, const char *path, double value);
+void compose_ids(cJSON *root, const uint16_t *ids, unsigned n_ids); // sources.ids
 
 // Parses the composed configuration; frees root. `name` stands for the file in messages. Prints
 // one line and returns -1 on failure. The caller frees the configuration with config_free().

@@ -2,21 +2,9 @@
 // Copyright (c) 2026, the evb authors
 #include "load.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "log.h"
-
-int overrides_add(struct overrides *overrides, const char *text)
-{
-	if (overrides->n == LOAD_MAX_OVERRIDES) {
-		fprintf(stderr, "evb: more than %d --set: put them into the file\n",
-			LOAD_MAX_OVERRIDES);
-		return -1;
-	}
-	overrides->list[overrides->n++] = text;
-	return 0;
-}
 
 int load_plan(const struct config *config, struct plan **plan)
 {

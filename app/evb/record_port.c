@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include <argp.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
+#include "arguments.h"
 #include "port/port_capture.h"
 #include "record_port.h"
 #include "stop.h"
@@ -37,17 +36,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t parse_quantity(enum units_kind kind, const char *text, struct argp_state *state,
-			       const char *option)
-{
-	char cause[UNITS_ERROR_SIZE];
-	uint64_t value = 0;
-
-	if (units_parse(kind, text, &value, cause) != 0)
-		argp_error(state, "%s: %s", option, cause);
-	return value;
-}
-
 static void copy_name(char *to, size_t size, const char *text, struct argp_state *state)
 {
 	if (strlen(text) >= size)
@@ -72,20 +60,22 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		copy_name(arguments->port.profile, sizeof(arguments->port.profile), text, state);
 		return 0;
 	case KEY_MTU:
-		mtu = parse_quantity(UNITS_SIZE, text, state, "--mtu");
+		mtu = arguments_quantity(UNITS_SIZE, text, state, "--mtu");
 		if (mtu < 64 || mtu > 65500)
 			argp_error(state, "--mtu: %s is out of range 64..65500", text);
 		arguments->port.mtu = (uint32_t)mtu;
 		return 0;
 	case KEY_LIMIT:
-		arguments->capture.limit_bytes = parse_quantity(UNITS_SIZE, text, state, "--limit");
+		arguments->capture.limit_bytes =
+		    arguments_quantity(UNITS_SIZE, text, state, "--limit");
 		return 0;
 	case 'n':
-		arguments->capture.packets = parse_quantity(UNITS_COUNT, text, state, "--packets");
+		arguments->capture.packets =
+		    arguments_quantity(UNITS_COUNT, text, state, "--packets");
 		return 0;
 	case 'd':
 		arguments->capture.duration_ns =
-		    parse_quantity(UNITS_TIME, text, state, "--duration");
+		    arguments_quantity(UNITS_TIME, text, state, "--duration");
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "%s: not expected here", text);
@@ -124,8 +114,7 @@ int record_port(int argc, char **argv)
 	struct port_capture_counters counters = { 0 };
 	char error[PORT_CAPTURE_ERROR_SIZE];
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
+	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
 		return 1;
 	snprintf(arguments.port.name, sizeof(arguments.port.name), "record-%d", (int)getpid());
 	arguments.capture.port = &arguments.port;

@@ -3,16 +3,18 @@
 #include "replay_roce.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "builder/assembly.h"
 #include "compose.h"
-#include "replay_slots.h"
 #include "wire/mep.h"
 
 #define OWN_ADDRESS "10.0.0.2" // of the port in memory
 #define PORT_MTU    9000       // of the same
+
+#define SPARE_SLOTS     64u // beyond twice the events that the capture has open at a time
+#define MOST_SLOTS      4096u
+#define RING_BYTES      (2048ull << 20) // at most, of all slots
+#define LEAST_SLOT_SIZE (64u << 10)
 
 static uint64_t count_mfps(const struct roce_capture *capture)
 {
@@ -40,39 +42,60 @@ void replay_roce_print(const struct roce_capture *capture, const char *path)
 		       (unsigned long long)lost);
 }
 
-static cJSON *compose_port(cJSON *root, const struct replay_roce *replay)
+static void compose_port(cJSON *root, const struct replay_roce *replay)
 {
-	cJSON *port = compose_element(root, "ports");
-
-	cJSON_AddStringToObject(port, "name", "wire");
+	compose_text(root, "ports[0].name", "wire");
 	if (replay->to == NULL) {
-		cJSON_AddStringToObject(port, "profile", "ring");
-		cJSON_AddStringToObject(port, "address", OWN_ADDRESS "/24");
-		cJSON_AddNumberToObject(port, "mtu", PORT_MTU);
-		return port;
+		compose_text(root, "ports[0].profile", "ring");
+		compose_text(root, "ports[0].address", OWN_ADDRESS "/24");
+		compose_number(root, "ports[0].mtu", PORT_MTU);
+		return;
 	}
-	cJSON_AddStringToObject(port, "profile",
-				replay->profile != NULL ? replay->profile : "af_packet");
-	cJSON_AddStringToObject(port, "device", replay->device);
-	cJSON_AddStringToObject(port, "address", replay->address);
-	if (replay->mtu != NULL)
-		cJSON_AddItemToObject(port, "mtu", compose_number(replay->mtu));
-	return port;
+	compose_text(root, "ports[0].profile",
+		     replay->profile != NULL ? replay->profile : "af_packet");
+	compose_text(root, "ports[0].device", replay->device);
+	compose_text(root, "ports[0].address", replay->address);
+	compose_quantity(root, "ports[0].mtu", replay->mtu);
 }
 
-static void compose_builders(cJSON *root, const struct roce_capture *capture,
-			     const struct replay_roce *replay)
+static uint64_t choose_slot_size(uint64_t largest_event, unsigned n_sources, uint32_t packing)
 {
-	uint64_t slot_size =
-	    replay_slot_size(capture->largest_event, capture->n_sources, capture->packing);
-	cJSON *part = compose_element(root, "builders");
+	uint64_t size = largest_event +
+			n_sources * (uint64_t)(MFP_HEADER_SIZE + MEP_DEFAULT_ALIGN) +
+			assembly_smallest_slot(n_sources, packing);
 
-	cJSON_AddStringToObject(part, "name", "b0");
-	cJSON_AddNumberToObject(part, "slots",
-				(double)replay_slots(capture->largest_open, slot_size));
-	cJSON_AddNumberToObject(part, "slot_size", (double)slot_size);
-	part = cJSON_AddObjectToObject(root, "events");
-	cJSON_AddStringToObject(part, "deadline", replay->deadline);
+	return size < LEAST_SLOT_SIZE ? LEAST_SLOT_SIZE : size;
+}
+
+static uint64_t choose_slots(uint64_t largest_open, uint64_t slot_size)
+{
+	uint64_t slots = 2 * largest_open + SPARE_SLOTS;
+
+	if (slots > MOST_SLOTS)
+		slots = MOST_SLOTS;
+	if (slots > RING_BYTES / slot_size)
+		slots = RING_BYTES / slot_size;
+	return slots > 0 ? slots : 1;
+}
+
+void replay_compose_builder(cJSON *root, const struct replay_roce *replay, uint64_t largest_event,
+			    uint64_t largest_open, unsigned n_sources, uint32_t packing)
+{
+	uint64_t slot_size = choose_slot_size(largest_event, n_sources, packing);
+
+	compose_text(root, "builders[0].name", "b0");
+	compose_number(root, "builders[0].slots", (double)choose_slots(largest_open, slot_size));
+	compose_number(root, "builders[0].slot_size", (double)slot_size);
+	compose_text(root, "events.deadline", replay->deadline);
+}
+
+void replay_compose_generator(cJSON *root, const struct replay_roce *replay, const char *kind)
+{
+	compose_text(root, "generators[0].name", "capture");
+	compose_text(root, "generators[0].port", "wire");
+	compose_text(root, "generators[0].kind", kind);
+	compose_text(root, "generators[0].file", replay->capture);
+	compose_number(root, "generators[0].speed", replay->speed);
 }
 
 // A table with room for both ends of each connection, and the numbers that were used lately.
@@ -89,8 +112,7 @@ cJSON *replay_roce_compose(const struct replay_roce *replay, const struct roce_c
 {
 	static const uint16_t no_source = 0;
 	bool has_sources = capture->n_sources > 0;
-	cJSON *root, *part;
-	char name[EVB_NAME_SIZE];
+	cJSON *root;
 
 	if (replay->to == NULL && !has_sources) {
 		fprintf(stderr,
@@ -99,30 +121,19 @@ cJSON *replay_roce_compose(const struct replay_roce *replay, const struct roce_c
 			replay->capture, (unsigned long long)capture->n_messages);
 		return NULL;
 	}
-	root = cJSON_CreateObject();
-	snprintf(name, sizeof(name), "replay-%d", (int)getpid());
-	cJSON_AddStringToObject(root, "name", name);
+	root = compose_make("replay");
 	compose_port(root, replay);
-	part = cJSON_AddObjectToObject(root, "transport");
-	cJSON_AddStringToObject(part, "kind", "roce");
-	part = cJSON_AddObjectToObject(root, "roce");
-	cJSON_AddNumberToObject(part, "max_queue_pairs", choose_queue_pairs(capture));
-	part = cJSON_AddObjectToObject(root, "sources");
-	cJSON_AddItemToObject(part, "ids",
-			      has_sources ? compose_ids(capture->source_ids, capture->n_sources)
-					  : compose_ids(&no_source, 1));
-	cJSON_AddNumberToObject(part, "packing", capture->packing);
+	compose_text(root, "transport.kind", "roce");
+	compose_number(root, "roce.max_queue_pairs", choose_queue_pairs(capture));
+	compose_ids(root, has_sources ? capture->source_ids : &no_source,
+		    has_sources ? capture->n_sources : 1);
+	compose_number(root, "sources.packing", capture->packing);
 	if (replay->to == NULL)
-		compose_builders(root, capture, replay);
-	part = compose_element(root, "generators");
-	cJSON_AddStringToObject(part, "name", "capture");
-	cJSON_AddStringToObject(part, "port", "wire");
-	cJSON_AddStringToObject(part, "kind", "roce");
-	cJSON_AddStringToObject(part, "file", replay->capture);
-	cJSON_AddNumberToObject(part, "speed", replay->speed);
-	part = cJSON_AddObjectToObject(part, "destination");
-	cJSON_AddStringToObject(part, "address", replay->to != NULL ? replay->to : OWN_ADDRESS);
-	if (replay->to_mac != NULL)
-		cJSON_AddStringToObject(part, "mac", replay->to_mac);
+		replay_compose_builder(root, replay, capture->largest_event, capture->largest_open,
+				       capture->n_sources, capture->packing);
+	replay_compose_generator(root, replay, "roce");
+	compose_text(root, "generators[0].destination.address",
+		     replay->to != NULL ? replay->to : OWN_ADDRESS);
+	compose_text(root, "generators[0].destination.mac", replay->to_mac);
 	return root;
 }

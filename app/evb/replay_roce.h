@@ -13,7 +13,7 @@ struct replay_roce {
 	const char *capture;
 	const char *deadline;
 	double speed;
-	// To another appliance: NULL where the events are built here
+	// To another appliance; NULL where the events are built here
 	const char *to, *to_mac;
 	const char *profile, *device, *address, *mtu;
 };
@@ -24,3 +24,10 @@ void replay_roce_print(const struct roce_capture *capture, const char *path);
 // A configuration, without writers, that sends the capture's messages. NULL after one line on
 // stderr.
 cJSON *replay_roce_compose(const struct replay_roce *replay, const struct roce_capture *capture);
+
+// What configurations for captures of all kinds share: a builder whose slots fit the largest event
+// (bytes) and the largest number of events that the capture has open at a time; and the generator
+// that sends the capture, of this kind.
+void replay_compose_builder(cJSON *root, const struct replay_roce *replay, uint64_t largest_event,
+			    uint64_t largest_open, unsigned n_sources, uint32_t packing);
+void replay_compose_generator(cJSON *root, const struct replay_roce *replay, const char *kind);

@@ -8,7 +8,7 @@
 
 const struct host_system host_system_here = { .root = "" };
 
-// What several stages look at. Large: not for the stack.
+// The facts of all stages. Large: not for the stack.
 struct facts {
 	struct mounts_facts mounts;
 	struct runtime_facts runtime;
@@ -38,140 +38,37 @@ static void read_facts(struct facts *facts, const struct host_system *system,
 	devices_read(&facts->devices, system, plan);
 }
 
-// --- the stages, causes first --------------------------------------------------------------------
-
-static void stage_folders(const struct facts *facts, const struct plan *plan,
-			  struct host_report *report)
+// Judges the stages, causes before their consequences. all: also what matters only to those who
+// ask, not to each run.
+static void judge(const struct facts *facts, const struct plan *plan, bool all,
+		  struct host_report *report)
 {
-	(void)plan;
 	runtime_judge(&facts->runtime, report);
-}
-
-static void stage_name(const struct facts *facts, const struct plan *plan,
-		       struct host_report *report)
-{
 	runs_judge_live(&facts->runs, plan, report);
-}
-
-static void stage_leftovers(const struct facts *facts, const struct plan *plan,
-			    struct host_report *report)
-{
-	(void)plan;
-	runs_judge_dead(&facts->runs, report);
-}
-
-static void stage_cpus(const struct facts *facts, const struct plan *plan,
-		       struct host_report *report)
-{
+	if (all)
+		runs_judge_dead(&facts->runs, report);
 	cpus_judge(&facts->cpus, plan, report);
-}
-
-static void stage_hugepages(const struct facts *facts, const struct plan *plan,
-			    struct host_report *report)
-{
 	hugepages_judge(&facts->hugepages, facts->runs.dead_hugepage_bytes, plan, report);
-}
-
-static void stage_event_rings(const struct facts *facts, const struct plan *plan,
-			      struct host_report *report)
-{
 	mounts_judge(&facts->mounts, facts->hugepages_suffice, plan, report);
-}
-
-static void stage_cgroup(const struct facts *facts, const struct plan *plan,
-			 struct host_report *report)
-{
 	cgroup_judge(&facts->cgroup, facts->hugepages_suffice, plan, report);
-}
-
-static void stage_drivers(const struct facts *facts, const struct plan *plan,
-			  struct host_report *report)
-{
 	drivers_judge(&facts->drivers, plan, report);
-}
-
-static void stage_devices(const struct facts *facts, const struct plan *plan,
-			  struct host_report *report)
-{
 	devices_judge(&facts->devices, &facts->drivers, plan, report);
-}
-
-static void stage_capabilities(const struct facts *facts, const struct plan *plan,
-			       struct host_report *report)
-{
 	rights_judge_capabilities(&facts->rights, plan, report);
-}
-
-static void stage_memlock(const struct facts *facts, const struct plan *plan,
-			  struct host_report *report)
-{
 	rights_judge_memlock(&facts->rights, facts->hugepages_suffice, plan, report);
-}
-
-static void stage_link(const struct facts *facts, const struct plan *plan,
-		       struct host_report *report)
-{
 	interfaces_judge_link(&facts->devices, plan, report);
-}
-
-static void stage_mtu(const struct facts *facts, const struct plan *plan,
-		      struct host_report *report)
-{
 	interfaces_judge_mtu(&facts->devices, plan, report);
-}
-
-static void stage_queues(const struct facts *facts, const struct plan *plan,
-			 struct host_report *report)
-{
 	interfaces_judge_queues(&facts->devices, plan, report);
-}
-
-static void stage_pfc(const struct facts *facts, const struct plan *plan,
-		      struct host_report *report)
-{
 	interfaces_judge_pfc(&facts->devices, plan, report);
-}
-
-static void stage_numa(const struct facts *facts, const struct plan *plan,
-		       struct host_report *report)
-{
 	devices_judge_numa(&facts->devices, plan, report);
-}
-
-static void stage_isolation(const struct facts *facts, const struct plan *plan,
-			    struct host_report *report)
-{
 	cpus_judge_isolation(&facts->cpus, plan, report);
+	if (all) {
+		cpus_judge_governor(&facts->cpus, plan, report);
+		interrupts_judge(&facts->interrupts, plan, report);
+	}
 }
 
-static void stage_governor(const struct facts *facts, const struct plan *plan,
-			   struct host_report *report)
-{
-	cpus_judge_governor(&facts->cpus, plan, report);
-}
-
-static void stage_interrupts(const struct facts *facts, const struct plan *plan,
-			     struct host_report *report)
-{
-	interrupts_judge(&facts->interrupts, plan, report);
-}
-
-static const struct stage {
-	void (*judge)(const struct facts *facts, const struct plan *plan,
-		      struct host_report *report);
-	bool at_run; // else it is for those who ask
-} stages[] = {
-	{ stage_folders, true },      { stage_name, true },      { stage_leftovers, false },
-	{ stage_cpus, true },         { stage_hugepages, true }, { stage_event_rings, true },
-	{ stage_cgroup, true },       { stage_drivers, true },   { stage_devices, true },
-	{ stage_capabilities, true }, { stage_memlock, true },   { stage_link, true },
-	{ stage_mtu, true },          { stage_queues, true },    { stage_pfc, true },
-	{ stage_numa, true },         { stage_isolation, true }, { stage_governor, false },
-	{ stage_interrupts, false },
-};
-
-void host_check(const struct host_system *system, const struct plan *plan,
-		struct host_report *report)
+static void examine(const struct host_system *system, const struct plan *plan, bool all,
+		    struct host_report *report)
 {
 	struct facts *facts = calloc(1, sizeof(*facts));
 
@@ -180,37 +77,27 @@ void host_check(const struct host_system *system, const struct plan *plan,
 		return;
 	}
 	read_facts(facts, system, plan);
-	interrupts_read(&facts->interrupts, system, plan);
-	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++)
-		stages[i].judge(facts, plan, report);
+	if (all)
+		interrupts_read(&facts->interrupts, system, plan);
+	judge(facts, plan, all, report);
 	free(facts);
 }
 
-static const struct host_finding *first_failure(const struct host_report *report)
+void host_check(const struct host_system *system, const struct plan *plan,
+		struct host_report *report)
 {
-	for (unsigned i = 0; i < report->n_findings; i++)
-		if (report->findings[i].verdict == HOST_FAIL)
-			return &report->findings[i];
-	return NULL;
+	examine(system, plan, true, report);
 }
 
 const struct host_finding *host_preflight(const struct host_system *system, const struct plan *plan,
 					  struct host_report *report)
 {
-	struct facts *facts = calloc(1, sizeof(*facts));
-	const struct host_finding *failure = NULL;
-
-	if (facts == NULL) {
-		report->out_of_memory = true;
-		return NULL;
-	}
-	read_facts(facts, system, plan);
-	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]) && failure == NULL; i++) {
-		if (!stages[i].at_run)
+	examine(system, plan, false, report);
+	for (unsigned i = 0; i < report->n_findings; i++) {
+		if (report->findings[i].verdict != HOST_FAIL)
 			continue;
-		stages[i].judge(facts, plan, report);
-		failure = first_failure(report);
+		report->n_findings = i + 1; // those behind it may be its consequences
+		return &report->findings[i];
 	}
-	free(facts);
-	return failure;
+	return NULL;
 }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Is this host ready for an appliance? A list of stages, each of which reads what it needs of the
-// system and judges it against the plan; in the order of causes, so that the first failure is not
-// the consequence of a later one. Nothing is changed here: prepare.h does that.
-//
-// Control thread; no DPDK is started for it.
+// Whether this host is ready for an appliance. Each stage reads what it needs of the system and
+// judges it against the plan, causes before their consequences. Nothing is changed here: prepare.h
+// does that. Control thread; DPDK need not be started.
 #pragma once
 
 #include "appliance/plan.h"
 #include "host/report.h"
 #include "host/system.h"
 
-// Looks at everything. plan: NULL, and the host is described without being judged.
+// Judges all stages. plan: NULL describes the host without a judgement.
 void host_check(const struct host_system *system, const struct plan *plan,
 		struct host_report *report);
 
-// Looks at what can stop a run, or spoil it, and ends with the first stage that fails. Takes a few
-// milliseconds. Returns the failure, or NULL if there is none.
+// Judges what can stop a run, or spoil it, in a few milliseconds. The report ends with the first
+// failure, which is returned; NULL if there is none.
 const struct host_finding *host_preflight(const struct host_system *system, const struct plan *plan,
 					  struct host_report *report);

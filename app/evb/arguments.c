@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "arguments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LEAST_INTERVAL_NS 100000000u
+#define MOST_INTERVAL_NS  60000000000u
+#define NS_PER_MS         1000000u
+
+int arguments_parse(const struct argp *argp, int argc, char **argv, void *arguments)
+{
+	argp_err_exit_status = 1;
+	return argp_parse(argp, argc, argv, 0, NULL, arguments) != 0;
+}
+
+uint64_t arguments_quantity(enum units_kind kind, const char *text, const struct argp_state *state,
+			    const char *option)
+{
+	char cause[UNITS_ERROR_SIZE];
+	uint64_t value = 0;
+
+	if (units_parse(kind, text, &value, cause) != 0)
+		argp_error(state, "%s: %s", option, cause);
+	return value;
+}
+
+double arguments_positive(const char *text, const struct argp_state *state, const char *option)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (*text == '\0' || *end != '\0' || !(value > 0) || value > 1e15)
+		argp_error(state, "%s: \"%s\" is not a number above 0", option, text);
+	return value;
+}
+
+unsigned arguments_interval(const char *text, const struct argp_state *state)
+{
+	uint64_t ns = arguments_quantity(UNITS_TIME, text, state, "--interval");
+
+	if (ns < LEAST_INTERVAL_NS || ns > MOST_INTERVAL_NS)
+		argp_error(state, "--interval: %s is out of range 100ms..1min", text);
+	return (unsigned)(ns / NS_PER_MS);
+}
+
+error_t arguments_override(struct overrides *overrides, const char *text)
+{
+	if (overrides->n == ARGUMENTS_MAX_OVERRIDES) {
+		fprintf(stderr, "evb: more than %d --set: put them into the file\n",
+			ARGUMENTS_MAX_OVERRIDES);
+		return EINVAL;
+	}
+	overrides->list[overrides->n++] = text;
+	return 0;
+}
+
+error_t arguments_only(const char **to, const char *text)
+{
+	if (*to != NULL)
+		return ARGP_ERR_UNKNOWN;
+	*to = text;
+	return 0;
+}
