@@ -26,24 +26,24 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "control/endpoint.h"
 
 #define CLUSTER_NONE 0xFFFFu
 
-// Sends records. Implemented by whoever carries the logic.
-struct cluster_post {
+// How the logic sends records: by an endpoint, see cluster_transport_of(), or by a test.
+struct cluster_transport {
 	void *context;
 
-	// Takes a record for a node, oneself included; it arrives once and in order as long as both
-	// live. If a node takes nothing for too long, what it was sent is dropped and it is treated
-	// as dead.
+	// Sends a record to a node, or to the node itself. The record arrives once and in order as
+	// long as both nodes live. A node that accepts nothing for too long, or has too much to
+	// accept, is given up: what waits for it is dropped, and CONTROL_LOST is reported.
 	void (*send)(void *context, unsigned node, const void *record, size_t size);
 
-	// Bytes of records of `size` that a node would take at once, without a queue.
-	size_t (*room)(void *context, unsigned node, size_t size);
-
-	// Begins anew with a node: what is queued for it is dropped.
-	void (*forget)(void *context, unsigned node);
+	// Bytes of records, of at most `largest` each, that can be sent to a node at once.
+	size_t (*room)(void *context, unsigned node, size_t largest);
 };
+
+struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint);
 
 // Readouts (nodes with generators) by their rank among the nodes, which is their place in the order
 // of sending.

@@ -10,9 +10,9 @@
 
 void manager_send(struct cluster_manager *manager, unsigned node, const void *record, size_t size)
 {
-	const struct cluster_post *post = &manager->parameters.post;
+	const struct cluster_transport *transport = &manager->parameters.transport;
 
-	post->send(post->context, node, record, size);
+	transport->send(transport->context, node, record, size);
 }
 
 bool manager_is_static(const struct cluster_manager *manager)

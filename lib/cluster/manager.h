@@ -20,7 +20,6 @@
 #pragma once
 
 #include "cluster/cluster.h"
-#include "control/endpoint.h"
 #include "sched/sched.h"
 
 #define CLUSTER_IN_DOUBT_NS 5000000000ull
@@ -31,7 +30,7 @@ struct cluster_manager;
 
 struct cluster_manager_parameters {
 	const struct config *config;
-	struct cluster_post post;
+	struct cluster_transport transport;
 	bool autostart; // the run starts when all nodes are there
 	uint64_t now;
 };

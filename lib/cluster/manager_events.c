@@ -45,7 +45,7 @@ void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_
 // How many grants every node would take now.
 static unsigned grants_room(const struct cluster_manager *manager)
 {
-	const struct cluster_post *post = &manager->parameters.post;
+	const struct cluster_transport *transport = &manager->parameters.transport;
 	size_t least = GRANTS_MOST * CTRL_GRANT_SIZE;
 
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
@@ -53,7 +53,7 @@ static unsigned grants_room(const struct cluster_manager *manager)
 
 		if (!manager_is_target(manager, i))
 			continue;
-		room = post->room(post->context, i, CTRL_GRANT_SIZE);
+		room = transport->room(transport->context, i, CTRL_GRANT_SIZE);
 		if (room < least)
 			least = room;
 	}
@@ -182,7 +182,7 @@ void manager_repeat_for(struct cluster_manager *manager, unsigned index, unsigne
 // Goes on with the next builder; false if the node takes no more now.
 static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 {
-	const struct cluster_post *post = &manager->parameters.post;
+	const struct cluster_transport *transport = &manager->parameters.transport;
 	struct manager_node *node = &manager->nodes[index];
 	const struct manager_builder *builder = &manager->builders[node->repeat_from];
 	uint8_t bytes[CTRL_GRANT_SIZE];
@@ -192,7 +192,7 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 
 		if (entry->state != ENTRY_GRANTED)
 			continue;
-		if (post->room(post->context, index, sizeof(bytes)) < sizeof(bytes))
+		if (transport->room(transport->context, index, sizeof(bytes)) < sizeof(bytes))
 			return false;
 		manager_send(manager, index, bytes,
 			     put_grant(manager, bytes, sizeof(bytes), index, node->repeat_from,

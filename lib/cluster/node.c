@@ -8,9 +8,9 @@
 
 void node_tell_manager(struct cluster_node *node, const void *record, size_t size)
 {
-	const struct cluster_post *post = &node->parameters.post;
+	const struct cluster_transport *transport = &node->parameters.transport;
 
-	post->send(post->context, node->cluster->manager, record, size);
+	transport->send(transport->context, node->cluster->manager, record, size);
 }
 
 // The state, unasked or as the answer to a command.

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "cluster/cluster.h"
-#include "control/endpoint.h"
 #include "packet/message.h"
 #include "packet/placement.h"
 
@@ -17,7 +16,7 @@ struct cluster_node;
 struct cluster_node_parameters {
 	const struct config *config;        // of this node
 	const struct placement *placements; // of its builders; NULL: none by RDMA
-	struct cluster_post post;
+	struct cluster_transport transport;
 	void *context;
 	// Messages to a local builder or readout; false if it has no room: the node comes again. A
 	// builder's mailbox has room for 4 messages a slot.

@@ -123,11 +123,11 @@ static void say_sent(struct cluster_node *node, const struct sending *sending)
 		.attempt = sending->attempt,
 		.run = node->run,
 	};
-	const struct cluster_post *post = &node->parameters.post;
+	const struct cluster_transport *transport = &node->parameters.transport;
 	uint8_t bytes[CTRL_PROGRESS_SIZE];
 
-	post->send(post->context, builder->node, bytes,
-		   ctrl_put_progress(bytes, sizeof(bytes), &progress));
+	transport->send(transport->context, builder->node, bytes,
+			ctrl_put_progress(bytes, sizeof(bytes), &progress));
 }
 
 static void take_sent(struct cluster_node *node, const struct message *message)
@@ -163,11 +163,11 @@ static void say_offer(struct cluster_node *node, const struct message *message)
 		.attempt = message->attempt,
 		.n = 1,
 	};
-	const struct cluster_post *post = &node->parameters.post;
+	const struct cluster_transport *transport = &node->parameters.transport;
 	uint8_t bytes[CTRL_OFFER_SIZE(1)];
 
-	post->send(post->context, builder->node, bytes,
-		   ctrl_put_offer(bytes, sizeof(bytes), &offer, &block));
+	transport->send(transport->context, builder->node, bytes,
+			ctrl_put_offer(bytes, sizeof(bytes), &offer, &block));
 }
 
 void cluster_node_readout_message(struct cluster_node *node, unsigned readout,

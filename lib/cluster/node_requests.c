@@ -43,7 +43,7 @@ static unsigned next_to_ask(const struct cluster_node *node, unsigned builder,
 static void request(struct cluster_node *node, unsigned builder, uint32_t index, unsigned rank)
 {
 	struct token *token = &node->builders[builder].tokens.tokens[index];
-	const struct cluster_post *post = &node->parameters.post;
+	const struct cluster_transport *transport = &node->parameters.transport;
 	const struct placement *placement = node_placement(node, builder);
 	const struct ctrl_request record = {
 		.grant = {
@@ -68,8 +68,8 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 
 	token->asked[rank / 64] |= UINT64_C(1) << rank % 64;
 	node->view.requests++;
-	post->send(post->context, node->readouts_of_all.nodes[rank], bytes,
-		   ctrl_put_request(bytes, sizeof(bytes), &record));
+	transport->send(transport->context, node->readouts_of_all.nodes[rank], bytes,
+			ctrl_put_request(bytes, sizeof(bytes), &record));
 }
 
 void node_builders_offer(struct cluster_node *node, unsigned from, const struct ctrl_offer *offer)

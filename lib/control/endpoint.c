@@ -12,6 +12,7 @@ struct control_parameters control_defaults(void)
 {
 	return (struct control_parameters){
 		.window = 16,
+		.queue_size = 64u << 10,
 		.frame_size = CTRL_DEFAULT_SIZE,
 		.heartbeat_interval = UINT64_C(100000000),
 		.heartbeat_timeout = UINT64_C(1000000000),
@@ -57,29 +58,14 @@ static size_t frame_stride(const struct control_parameters *parameters)
 	return round_up(records_capacity(parameters) + CTRL_OVERHEAD, FRAME_ALIGNMENT);
 }
 
-// Bytes of a peer's windows, both directions.
-static size_t frames_size(const struct control_parameters *parameters)
-{
-	return 2 * (size_t)ring_size(parameters) * frame_stride(parameters);
-}
-
-uint64_t control_memory(const struct control_parameters *parameters)
-{
-	const uint64_t ring = ring_size(parameters);
-
-	return sizeof(struct control_endpoint) + frame_stride(parameters) +
-	       parameters->n_peers *
-		   (sizeof(struct peer) + sizeof(uint64_t) + frames_size(parameters) +
-		    ring * (sizeof(struct sent_frame) + sizeof(uint16_t)));
-}
-
 // Why the list of peers is refused, NULL if it is not.
 static const char *check_peers(const struct control_parameters *parameters)
 {
 	bool seen[CTRL_MAX_NODES] = { false };
 
-	if (parameters->n_peers < 1 || parameters->n_peers >= CTRL_MAX_NODES || !parameters->peers)
-		return "n_peers is not 1 to 1023";
+	if (parameters->n_peers >= CTRL_MAX_NODES ||
+	    (parameters->n_peers > 0 && !parameters->peers))
+		return "n_peers is not 0 to 1023";
 	if (parameters->node >= CTRL_MAX_NODES)
 		return "node is not 0 to 1023";
 	seen[parameters->node] = true;
@@ -103,6 +89,9 @@ static const char *check_parameters(const struct control_parameters *parameters)
 		return "window is not 1 to 64 frames";
 	if (parameters->frame_size < CTRL_MIN_MAX_SIZE || parameters->frame_size > CTRL_MAX_SIZE)
 		return "frame_size is not 1228 to 65484 bytes";
+	if (parameters->queue_size < parameters->frame_size ||
+	    (parameters->queue_size & (parameters->queue_size - 1)) != 0)
+		return "queue_size is less than frame_size, or not a power of two";
 	if (parameters->session == 0)
 		return "session is 0";
 	if (parameters->heartbeat_interval == 0 ||
@@ -114,8 +103,7 @@ static const char *check_parameters(const struct control_parameters *parameters)
 	return check_peers(parameters);
 }
 
-static void begin_session(const struct control_endpoint *endpoint, struct peer *peer,
-			  uint64_t session)
+static void begin_session(struct peer *peer, uint64_t session)
 {
 	peer->session = session;
 	peer->peer_session = 0;
@@ -123,7 +111,7 @@ static void begin_session(const struct control_endpoint *endpoint, struct peer *
 	peer->lost = false;
 	peer->challenging = false;
 	peer->answer_session = 0;
-	control_drop_queue(endpoint, peer);
+	control_drop_queue(peer);
 }
 
 static void init_peer(struct control_endpoint *endpoint, unsigned index)
@@ -133,7 +121,7 @@ static void init_peer(struct control_endpoint *endpoint, unsigned index)
 
 	peer->node = parameters->peers[index];
 	endpoint->peer_of[peer->node] = (uint16_t)index;
-	begin_session(endpoint, peer, parameters->session);
+	begin_session(peer, parameters->session);
 	peer->rto = control_max(parameters->rto_min, parameters->rto_max / 8);
 	peer->answered_at = parameters->now;
 	peer->heard_at = parameters->now;
@@ -149,17 +137,18 @@ static bool allocate_peer(struct control_endpoint *endpoint, struct peer *peer)
 
 	peer->sent = calloc(ring, sizeof(*peer->sent));
 	peer->receive_sizes = calloc(ring, sizeof(*peer->receive_sizes));
-	peer->send_bytes = calloc(ring, endpoint->stride);
 	peer->receive_bytes = calloc(ring, endpoint->stride);
-	return peer->sent && peer->receive_sizes && peer->send_bytes && peer->receive_bytes;
+	return control_queue_make(&peer->queue, endpoint->parameters.queue_size) && peer->sent &&
+	       peer->receive_sizes && peer->receive_bytes;
 }
 
 static bool allocate(struct control_endpoint *endpoint)
 {
-	endpoint->due = calloc(endpoint->n_peers, sizeof(*endpoint->due));
-	endpoint->peers = calloc(endpoint->n_peers, sizeof(*endpoint->peers));
+	endpoint->due = calloc(endpoint->n_peers + 1, sizeof(*endpoint->due));
+	endpoint->peers = calloc(endpoint->n_peers + 1, sizeof(*endpoint->peers));
 	endpoint->scratch = calloc(1, endpoint->stride);
-	if (!endpoint->due || !endpoint->peers || !endpoint->scratch)
+	if (!control_queue_make(&endpoint->own, endpoint->parameters.queue_size) ||
+	    !endpoint->due || !endpoint->peers || !endpoint->scratch)
 		return false;
 	for (unsigned i = 0; i < endpoint->n_peers; i++)
 		if (!allocate_peer(endpoint, &endpoint->peers[i]))
@@ -188,6 +177,7 @@ struct control_endpoint *control_create(const struct control_parameters *paramet
 	endpoint->ring_mask = ring_size(parameters) - 1;
 	endpoint->n_peers = parameters->n_peers;
 	endpoint->epoch = parameters->epoch;
+	endpoint->now = parameters->now;
 	if (!allocate(endpoint)) {
 		control_destroy(endpoint);
 		return NULL;
@@ -208,11 +198,12 @@ void control_destroy(struct control_endpoint *endpoint)
 	for (unsigned i = 0; endpoint->peers && i < endpoint->n_peers; i++) {
 		free(endpoint->peers[i].sent);
 		free(endpoint->peers[i].receive_sizes);
-		free(endpoint->peers[i].send_bytes);
+		free(endpoint->peers[i].queue.bytes);
 		free(endpoint->peers[i].receive_bytes);
 	}
 	free(endpoint->due);
 	free(endpoint->peers);
+	free(endpoint->own.bytes);
 	free(endpoint->scratch);
 	free(endpoint);
 }
@@ -224,54 +215,35 @@ struct peer *control_peer(const struct control_endpoint *endpoint, unsigned node
 	return &endpoint->peers[endpoint->peer_of[node]];
 }
 
-void control_drop_queue(const struct control_endpoint *endpoint, struct peer *peer)
+void control_drop_queue(struct peer *peer)
 {
-	for (uint32_t i = peer->first; i != peer->end; i++) {
-		const struct sent_frame *frame = control_sent(endpoint, peer, i);
-
-		if (!frame->acknowledged)
-			control_count(&peer->counters.records_dropped, frame->n_records);
-	}
+	control_count(&peer->counters.records_dropped, peer->n_records);
+	peer->n_records = 0;
+	peer->queue.head = peer->queue.end;
+	peer->unsent = peer->queue.end;
+	peer->full_since = NEVER;
+	peer->given_up = false;
 	peer->first = (uint32_t)peer->session;
 	peer->next = peer->first;
-	peer->end = peer->first;
-}
-
-// A new frame at the end of the queue, NULL if the window is full.
-static struct sent_frame *append_frame(const struct control_endpoint *endpoint, struct peer *peer)
-{
-	struct sent_frame *frame;
-
-	if (peer->end - peer->first >= endpoint->parameters.window)
-		return NULL;
-	frame = control_sent(endpoint, peer, peer->end);
-	*frame = (struct sent_frame){ 0 };
-	peer->end++;
-	return frame;
 }
 
 bool control_send(struct control_endpoint *endpoint, unsigned node, const void *bytes, size_t size)
 {
 	struct peer *peer = control_peer(endpoint, node);
 	struct ctrl_record record;
-	struct sent_frame *frame = NULL;
 
-	if (!peer || size > endpoint->records_capacity || ctrl_record_at(bytes, size, &record) ||
+	if (size > endpoint->records_capacity || ctrl_record_at(bytes, size, &record) ||
 	    record.size != size)
 		return false;
-	if (peer->end != peer->next)
-		frame = control_sent(endpoint, peer, peer->end - 1);
-	if (!frame || frame->records_size + size > endpoint->records_capacity)
-		frame = append_frame(endpoint, peer);
-	if (!frame) {
+	if (node == endpoint->parameters.node)
+		return control_queue_put(&endpoint->own, bytes, (uint32_t)size);
+	if (!peer)
+		return false;
+	if (peer->given_up || !control_queue_put(&peer->queue, bytes, (uint32_t)size)) {
 		control_count(&peer->counters.refused, 1);
 		return false;
 	}
-	memcpy(control_send_bytes(endpoint, peer, peer->end - 1) + CTRL_HEADER_SIZE +
-		   frame->records_size,
-	       bytes, size);
-	frame->records_size += (uint32_t)size;
-	frame->n_records++;
+	peer->n_records++;
 	control_count(&peer->counters.records_sent, 1);
 	if (control_connected(peer) && !peer->lost)
 		control_set_due(endpoint, peer, 0);
@@ -281,18 +253,34 @@ bool control_send(struct control_endpoint *endpoint, unsigned node, const void *
 size_t control_room(const struct control_endpoint *endpoint, unsigned node, size_t largest)
 {
 	const struct peer *peer = control_peer(endpoint, node);
-	size_t n_free, left, room;
+	size_t room, waiting;
 
-	if (!peer || largest < 8 || largest > endpoint->records_capacity)
+	if (largest < 8 || largest > endpoint->records_capacity)
 		return 0;
-	// A frame takes records until there is less left than the largest.
-	n_free = endpoint->parameters.window - (peer->end - peer->first);
-	room = n_free * (endpoint->records_capacity - largest + 8);
-	if (peer->end == peer->next)
-		return room;
-	left =
-	    endpoint->records_capacity - control_sent(endpoint, peer, peer->end - 1)->records_size;
-	return left < largest ? room : room + left - largest + 8;
+	// What is sent to the node itself may cause more to be sent to it: half stays free for
+	// that.
+	if (node == endpoint->parameters.node)
+		return control_queue_used(&endpoint->own) * 2 < endpoint->own.size
+			   ? endpoint->own.size / 4
+			   : 0;
+	if (!peer)
+		return 0;
+	// A frame accepts records until less than the largest is left.
+	room = (endpoint->parameters.window - (peer->next - peer->first)) *
+	       (endpoint->records_capacity - largest + 8);
+	waiting = peer->queue.end - peer->unsent;
+	room = room > waiting ? room - waiting : 0;
+	return control_min(room, peer->queue.size - control_queue_used(&peer->queue));
+}
+
+void control_give_up(struct control_endpoint *endpoint, unsigned node)
+{
+	struct peer *peer = control_peer(endpoint, node);
+
+	if (!peer)
+		return;
+	peer->given_up = true;
+	control_set_due(endpoint, peer, 0);
 }
 
 bool control_set_heartbeat(struct control_endpoint *endpoint,
@@ -316,7 +304,7 @@ void control_forget(struct control_endpoint *endpoint, unsigned node)
 		return;
 	// A step of a generator that meets every number once (Knuth's MMIX).
 	session = peer->session * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	begin_session(endpoint, peer, session ? session : 1);
+	begin_session(peer, session ? session : 1);
 	peer->next_heartbeat = 0;
 	control_plan(endpoint, peer);
 }
@@ -343,7 +331,7 @@ bool control_state(const struct control_endpoint *endpoint, unsigned node, uint6
 	*state = (struct control_state){
 		.connected = control_connected(peer),
 		.lost = peer->lost,
-		.queued = peer->end - peer->first,
+		.queued = peer->n_records,
 		.attempts = peer->next == peer->first
 				? 0
 				: control_sent(endpoint, peer, peer->first)->transmissions,

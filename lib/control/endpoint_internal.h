@@ -4,13 +4,16 @@
 // What the parts of an endpoint share: endpoint.c (life, queueing), endpoint_receive.c,
 // endpoint_poll.c. Not for users of lib/control.
 //
-// Sequence numbers are compared modulo 2^32. Of the frames to a peer, those in [first, next) have
-// been sent and are not all acknowledged, those in [next, end) wait. Of the frames from a peer, all
-// before `expected` have been delivered; received_bits has bit i set if expected + 1 + i waits in
-// its place for what is missing before it.
+// Records for a peer wait in its queue until they are acknowledged. A frame is formed when it is
+// sent for the first time: it is a range of the queue, and stays the same when it is sent again.
+// Sequence numbers are compared modulo 2^32: the frames [first, next) have been sent and are not
+// all acknowledged; their records are the queue from its head to `unsent`. Of the frames from a
+// peer, all before `expected` have been delivered; received_bits has bit i set if frame
+// expected + 1 + i is stored until the missing frames before it have come.
 #pragma once
 
 #include "control/endpoint.h"
+#include "control/queue.h"
 
 #define NEVER            UINT64_MAX
 #define FAST_RETRANSMIT  3u // frames sent later and acknowledged before one counts as lost
@@ -22,6 +25,7 @@
 struct sent_frame {
 	uint64_t sent_at;
 	uint64_t due;          // when it is sent again
+	uint32_t position;     // of its first record in the queue
 	uint32_t records_size; // bytes
 	uint16_t n_records;
 	uint8_t transmissions;
@@ -57,9 +61,15 @@ struct peer {
 	uint64_t answered_at;
 
 	// Sending.
+	struct control_queue queue;
+	uint32_t unsent;    // position of the first record that has not been sent
+	uint64_t n_records; // that are not acknowledged, sent or not
+	uint64_t
+	    full_since; // since when the peer accepts nothing more, see control_plan(); or NEVER
+	uint32_t full_first; // `first` when that was last looked at
+	bool given_up;       // by control_give_up()
 	struct sent_frame *sent;
-	uint8_t *send_bytes;
-	uint32_t first, next, end;
+	uint32_t first, next;
 	uint32_t unsequenced; // number of the next unsequenced frame
 	uint16_t peer_window;
 
@@ -89,8 +99,10 @@ struct control_endpoint {
 	uint16_t peer_of[CTRL_MAX_NODES]; // index in peers, or NOT_A_PEER
 	uint64_t *due;                    // when each peer is to be served
 	uint64_t earliest;                // not later than any of them
+	uint64_t now;                     // of the last call that had it
 	struct peer *peers;
-	uint8_t *scratch; // for frames that are not stored
+	struct control_queue own; // records to the node itself
+	uint8_t *scratch;         // the frame that is being sent
 	uint8_t heartbeat[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
 	size_t heartbeat_size; // 0: no record
 };
@@ -135,12 +147,6 @@ static inline struct sent_frame *control_sent(const struct control_endpoint *end
 	return &peer->sent[sequence & endpoint->ring_mask];
 }
 
-static inline uint8_t *control_send_bytes(const struct control_endpoint *endpoint,
-					  const struct peer *peer, uint32_t sequence)
-{
-	return peer->send_bytes + (sequence & endpoint->ring_mask) * endpoint->stride;
-}
-
 static inline uint8_t *control_receive_bytes(const struct control_endpoint *endpoint,
 					     const struct peer *peer, uint32_t sequence)
 {
@@ -166,7 +172,8 @@ static inline void control_tell(const struct control_endpoint *endpoint, const s
 struct peer *control_peer(const struct control_endpoint *endpoint, unsigned node);
 
 // Drops what is queued, counted, and begins the sequence anew.
-void control_drop_queue(const struct control_endpoint *endpoint, struct peer *peer);
+void control_drop_queue(struct peer *peer);
 
-// Recomputes when the peer is to be served; to be called after any change.
-void control_plan(struct control_endpoint *endpoint, const struct peer *peer);
+// Recomputes when the peer is to be served, and whether it accepts more; to be called after any
+// change.
+void control_plan(struct control_endpoint *endpoint, struct peer *peer);

@@ -5,13 +5,14 @@
 #include "control/endpoint_internal.h"
 
 #define NS_MAX_AGE (UINT64_C(1000) * UINT32_MAX)
+#define OWN_MOST   256u // records to the node itself that one poll delivers
 
 static bool may_send_new(const struct control_endpoint *endpoint, const struct peer *peer)
 {
 	const uint32_t window =
 	    (uint32_t)control_min(endpoint->parameters.window, peer->peer_window);
 
-	return peer->next != peer->end && peer->next - peer->first < window;
+	return peer->unsent != peer->queue.end && peer->next - peer->first < window;
 }
 
 static uint64_t retransmission_due(const struct control_endpoint *endpoint, const struct peer *peer)
@@ -27,10 +28,33 @@ static uint64_t retransmission_due(const struct control_endpoint *endpoint, cons
 	return due;
 }
 
-void control_plan(struct control_endpoint *endpoint, const struct peer *peer)
+// A peer accepts nothing more while its window is full, or what waits fills it. Each
+// acknowledgement of the oldest frame is progress.
+static void watch_window(const struct control_endpoint *endpoint, struct peer *peer)
+{
+	if (control_room(endpoint, peer->node, CTRL_GRANT_SIZE) > 0)
+		peer->full_since = NEVER;
+	else if (peer->full_since == NEVER || peer->full_first != peer->first)
+		peer->full_since = endpoint->now;
+	peer->full_first = peer->first;
+}
+
+// When a peer that accepts nothing is given up.
+static uint64_t give_up_due(const struct control_endpoint *endpoint, const struct peer *peer)
+{
+	const uint64_t patience = endpoint->parameters.patience;
+
+	if (peer->given_up)
+		return 0;
+	return patience == 0 || peer->full_since == NEVER ? NEVER : peer->full_since + patience;
+}
+
+void control_plan(struct control_endpoint *endpoint, struct peer *peer)
 {
 	uint64_t due = peer->next_heartbeat;
 
+	watch_window(endpoint, peer);
+	due = control_min(due, give_up_due(endpoint, peer));
 	if (peer->answer_session != 0)
 		due = control_min(due, peer->answer_due);
 	if (control_connected(peer)) {
@@ -105,8 +129,9 @@ static bool transmit(struct control_endpoint *endpoint, struct peer *peer, uint3
 	struct sent_frame *frame = control_sent(endpoint, peer, sequence);
 	struct ctrl_header header = { .flags = CTRL_SEQUENCED, .sequence = sequence };
 
-	if (!emit_to_known(endpoint, peer, control_send_bytes(endpoint, peer, sequence), &header,
-			   frame->records_size, now))
+	control_queue_copy(&peer->queue, frame->position, endpoint->scratch + CTRL_HEADER_SIZE,
+			   frame->records_size);
+	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, frame->records_size, now))
 		return false;
 	control_count(&peer->counters.retransmitted, frame->transmissions > 0);
 	if (frame->transmissions < UINT8_MAX)
@@ -127,11 +152,34 @@ static bool retransmit(struct control_endpoint *endpoint, struct peer *peer, uin
 	return true;
 }
 
+// Forms the next frame of as many of the waiting records as fit.
+static const struct sent_frame *form_frame(const struct control_endpoint *endpoint,
+					   const struct peer *peer)
+{
+	struct sent_frame *frame = control_sent(endpoint, peer, peer->next);
+	uint32_t at = peer->unsent;
+
+	*frame = (struct sent_frame){ .position = at };
+	while (at != peer->queue.end) {
+		const uint32_t size = control_queue_record(&peer->queue, at);
+
+		if (frame->records_size + size > endpoint->records_capacity)
+			break;
+		frame->records_size += size;
+		frame->n_records++;
+		at += size;
+	}
+	return frame;
+}
+
 static bool send_new(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	while (may_send_new(endpoint, peer)) {
+		const struct sent_frame *frame = form_frame(endpoint, peer);
+
 		if (!transmit(endpoint, peer, peer->next, now))
 			return false;
+		peer->unsent += frame->records_size;
 		peer->next++;
 	}
 	return true;
@@ -205,9 +253,18 @@ static void find_silent(struct control_endpoint *endpoint, struct peer *peer, ui
 	control_tell(endpoint, peer, CONTROL_LOST);
 }
 
+static void give_up(struct control_endpoint *endpoint, struct peer *peer)
+{
+	control_forget(endpoint, peer->node);
+	control_count(&peer->counters.given_up, 1);
+	control_tell(endpoint, peer, CONTROL_LOST);
+}
+
 // All that is due for a peer; false if the user cannot send now.
 static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
+	if (give_up_due(endpoint, peer) <= now)
+		give_up(endpoint, peer);
 	find_silent(endpoint, peer, now);
 	if (control_connected(peer) && !peer->lost &&
 	    (!retransmit(endpoint, peer, now) || !send_new(endpoint, peer, now)))
@@ -221,10 +278,29 @@ static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t
 	       send_answer(endpoint, peer, now);
 }
 
+// Delivering may send more to the node itself: each record leaves the queue before.
+static void deliver_own(struct control_endpoint *endpoint)
+{
+	const struct control_handlers *handlers = &endpoint->parameters.handlers;
+	struct control_queue *own = &endpoint->own;
+
+	for (unsigned n = 0; n < OWN_MOST && own->head != own->end; n++) {
+		const uint32_t size = control_queue_record(own, own->head);
+		struct ctrl_record record;
+
+		control_queue_copy(own, own->head, endpoint->scratch, size);
+		own->head += size;
+		if (ctrl_record_at(endpoint->scratch, size, &record) == WIRE_OK)
+			handlers->deliver(handlers->context, endpoint->parameters.node, &record);
+	}
+}
+
 unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 {
 	unsigned n = 0, at = endpoint->cursor;
 
+	endpoint->now = now;
+	deliver_own(endpoint);
 	if (now < endpoint->earliest)
 		return 0;
 	endpoint->earliest = NEVER;
@@ -246,9 +322,4 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 		at = at + 1 < endpoint->n_peers ? at + 1 : 0;
 	}
 	return n;
-}
-
-uint64_t control_due(const struct control_endpoint *endpoint)
-{
-	return endpoint->earliest;
 }

@@ -110,11 +110,15 @@ struct newest {
 	uint32_t sequence;
 };
 
-static void acknowledge(struct sent_frame *frame, uint32_t sequence, struct newest *newest)
+static void acknowledge(const struct control_endpoint *endpoint, struct peer *peer,
+			uint32_t sequence, struct newest *newest)
 {
+	struct sent_frame *frame = control_sent(endpoint, peer, sequence);
+
 	if (frame->acknowledged)
 		return;
 	frame->acknowledged = true;
+	peer->n_records -= frame->n_records;
 	if (frame->transmissions == 1) {
 		newest->known = true;
 		newest->sent_at = control_max(newest->sent_at, frame->sent_at);
@@ -151,14 +155,16 @@ static void take_acknowledgement(const struct control_endpoint *endpoint, struct
 	if (control_before(acknowledged, peer->first) || control_before(peer->next, acknowledged))
 		return;
 	peer->peer_window = header->window;
-	for (; peer->first != acknowledged; peer->first++)
-		acknowledge(control_sent(endpoint, peer, peer->first), peer->first, &newest);
+	for (; peer->first != acknowledged; peer->first++) {
+		acknowledge(endpoint, peer, peer->first, &newest);
+		peer->queue.head += control_sent(endpoint, peer, peer->first)->records_size;
+	}
 	for (uint64_t bits = header->acknowledgement_bits; bits != 0; bits &= bits - 1) {
 		const uint32_t sequence = acknowledged + 1 + (uint32_t)__builtin_ctzll(bits);
 
 		if (!control_before(sequence, peer->next))
 			break;
-		acknowledge(control_sent(endpoint, peer, sequence), sequence, &newest);
+		acknowledge(endpoint, peer, sequence, &newest);
 	}
 	if (newest.known)
 		find_lost(endpoint, peer, &newest, now);
@@ -256,7 +262,7 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	const bool restarted = control_connected(peer);
 
 	if (restarted) {
-		control_drop_queue(endpoint, peer);
+		control_drop_queue(peer);
 		control_count(&peer->counters.restarts, 1);
 	}
 	peer->life++;
@@ -359,6 +365,7 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 	enum wire_error error = ctrl_frame_decode(datagram, size, &frame);
 	struct peer *peer;
 
+	endpoint->now = now;
 	if (error) {
 		peer = error == WIRE_BAD_CHECKSUM ? claimed_sender(endpoint, datagram, size) : NULL;
 		control_count(

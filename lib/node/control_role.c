@@ -10,14 +10,13 @@
 #include <rte_malloc.h>
 #include <rte_random.h>
 
-#include "cluster/post.h"
 #include "node/control_frames.h"
 
 #define NOTES_MOST  32u
 #define POLL_NS     20000u // between two looks at what is due, when nothing has come
 #define BEAT_PART   2u     // heartbeats' contents are renewed so often an interval
-#define OUTBOX_SIZE (256u << 10)
-#define PATIENCE_NS 5000000000ull // for a node that takes nothing
+#define QUEUE_SIZE  (256u << 10)
+#define PATIENCE_NS 5000000000ull // after which a node that accepts nothing is given up
 // Taking leave: the others' last words are acknowledged, and one's own heard.
 #define LEAVE_LEAST 100000000u
 #define LEAVE_MOST  1500000000u
@@ -29,9 +28,8 @@ struct control {
 	struct control_role_parameters parameters;
 	const struct config_cluster *cluster;
 	unsigned self;
-	struct control_endpoint *endpoint; // NULL: the only node
-	struct cluster_mail *mail;
-	struct cluster_post post; // by mail
+	struct control_endpoint *endpoint;
+	struct cluster_transport transport; // by the endpoint
 	struct cluster_node *node;
 	struct cluster_manager *manager; // NULL: on another node
 	double ns_per_tick;
@@ -87,25 +85,7 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 	cluster_node_record(control->node, peer, record, control->now);
 }
 
-static void deliver_own(void *context, const struct ctrl_record *record)
-{
-	struct control *control = context;
-
-	deliver(control, control->self, record);
-}
-
 static void on_event(void *context, unsigned peer, enum control_event event)
-{
-	struct control *control = context;
-
-	cluster_mail_event(control->mail, peer, event);
-	if (control->manager != NULL)
-		cluster_manager_event(control->manager, peer, event, control->now);
-	cluster_node_event(control->node, peer, event);
-}
-
-// A node that overflowed was forgotten: the mail has told its own part already.
-static void on_mail_event(void *context, unsigned peer, enum control_event event)
 {
 	struct control *control = context;
 
@@ -119,8 +99,8 @@ static void take_frame(struct control *control, const struct rte_mbuf *mbuf)
 	struct control_datagram datagram;
 
 	if (control_frames_take(&control->frames, mbuf, &datagram) &&
-	    (control->endpoint == NULL || control_receive(control->endpoint, datagram.bytes,
-							  datagram.size, control->now) != WIRE_OK))
+	    control_receive(control->endpoint, datagram.bytes, datagram.size, control->now) !=
+		WIRE_OK)
 		counter_add(&control->counters.malformed, 1);
 }
 
@@ -250,11 +230,11 @@ static void beat(struct control *control, bool at_once)
 	beat.events_open = view.tokens_used;
 	add_port(control, &beat);
 	control->beat_before = control->now;
-	if (control->endpoint != NULL)
-		(void)control_set_heartbeat(control->endpoint, &beat);
+	(void)control_set_heartbeat(control->endpoint, &beat);
 	size = ctrl_put_heartbeat(bytes, sizeof(bytes), &beat);
 	if (control->manager == NULL && at_once)
-		control->post.send(control->post.context, control->cluster->manager, bytes, size);
+		control->transport.send(control->transport.context, control->cluster->manager,
+					bytes, size);
 	if (control->manager != NULL && ctrl_record_at(bytes, size, &record) == WIRE_OK)
 		cluster_manager_record(control->manager, control->self, &record, control->now);
 }
@@ -298,9 +278,7 @@ static void work(struct control *control)
 		serve_command(control);
 		cluster_manager_poll(control->manager, control->now);
 	}
-	(void)cluster_mail_poll(control->mail, control->now);
-	if (control->endpoint != NULL)
-		(void)control_poll(control->endpoint, control->now);
+	(void)control_poll(control->endpoint, control->now);
 	if (cluster_node_ended(control->node, NULL))
 		atomic_store_explicit(&control->ended, true, memory_order_release);
 }
@@ -335,9 +313,8 @@ static bool is_heard(const struct control *control)
 	struct control_state state;
 
 	for (unsigned i = 0; i < control->cluster->n_nodes; i++)
-		if (i != control->self && control->endpoint != NULL &&
-		    control_state(control->endpoint, i, control->now, &state) && state.connected &&
-		    !state.lost && (state.queued > 0 || cluster_mail_waiting(control->mail, i) > 0))
+		if (control_state(control->endpoint, i, control->now, &state) && state.connected &&
+		    !state.lost && state.queued > 0)
 			return false;
 	return true;
 }
@@ -390,7 +367,6 @@ static void control_role_fini(struct role *role)
 
 	cluster_manager_destroy(control->manager);
 	cluster_node_destroy(control->node);
-	cluster_mail_destroy(control->mail);
 	control_destroy(control->endpoint);
 	rte_free(control);
 }
@@ -433,8 +409,6 @@ static bool make_endpoint(struct control *control, const char **reason)
 	for (unsigned i = 0; i < control->cluster->n_nodes; i++)
 		if (i != control->self)
 			peers[n++] = (uint16_t)i;
-	if (n == 0)
-		return true;
 	parameters.handlers = (struct control_handlers){
 		.context = control,
 		.deliver = deliver,
@@ -447,6 +421,8 @@ static bool make_endpoint(struct control *control, const char **reason)
 	parameters.epoch = control->cluster->manager == control->self ? new_epoch() : 0;
 	parameters.session = rte_rand() | 1;
 	parameters.window = CTRL_MAX_WINDOW;
+	parameters.queue_size = QUEUE_SIZE;
+	parameters.patience = PATIENCE_NS;
 	parameters.frame_size = mtu_of(control->parameters.config) - NET_IPV4_SIZE - NET_UDP_SIZE;
 	parameters.heartbeat_interval = config->heartbeat_ns;
 	parameters.heartbeat_timeout = config->heartbeat_timeout_ns;
@@ -458,16 +434,6 @@ static bool make_endpoint(struct control *control, const char **reason)
 static bool make_logic(struct control *control, char *error)
 {
 	const struct config *config = control->parameters.config;
-	const struct cluster_mail_parameters mail = {
-		.endpoint = control->endpoint,
-		.self = control->self,
-		.n_nodes = control->cluster->n_nodes,
-		.outbox_size = OUTBOX_SIZE,
-		.patience = PATIENCE_NS,
-		.context = control,
-		.deliver = deliver_own,
-		.event = on_mail_event,
-	};
 	struct cluster_node_parameters node = {
 		.config = config,
 		.placements = control->parameters.placements,
@@ -482,10 +448,8 @@ static bool make_logic(struct control *control, char *error)
 		.now = control->now,
 	};
 
-	control->mail = cluster_mail_create(&mail);
-	if (control->mail == NULL)
-		return false;
-	node.post = manager.post = control->post = cluster_mail_post(control->mail);
+	control->transport = cluster_transport_of(control->endpoint);
+	node.transport = manager.transport = control->transport;
 	control->node = cluster_node_create(&node);
 	if (control->node == NULL || control->cluster->manager != control->self)
 		return control->node != NULL;

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP        (200 * US) // shortest time between two polls of all
-#define OUTBOX_SIZE (256u << 10)
-#define PATIENCE    (5 * SECOND)
+#define STEP       (200 * US) // shortest time between two polls of all
+#define QUEUE_SIZE (256u << 10)
+#define PATIENCE   (5 * SECOND)
 
 bool farm_is_static(const struct farm *farm)
 {
@@ -153,18 +153,10 @@ static void on_deliver(void *context, unsigned peer, const struct ctrl_record *r
 	cluster_node_record(node->node, peer, record, node->farm->now);
 }
 
-static void on_own(void *context, const struct ctrl_record *record)
-{
-	struct farm_node *node = context;
-
-	on_deliver(node, node->number, record);
-}
-
 static void on_event(void *context, unsigned peer, enum control_event event)
 {
 	struct farm_node *node = context;
 
-	cluster_mail_event(node->mail, peer, event);
 	if (node->manager != NULL) {
 		node->farm->n_lost += event == CONTROL_LOST;
 		cluster_manager_event(node->manager, peer, event, node->farm->now);
@@ -182,7 +174,7 @@ static bool to_readout(void *context, unsigned readout, const struct message *me
 	return sim_readout_message(context, readout, message);
 }
 
-// The manager's post: what it grants is noted on its way.
+// The transport of the manager: what it grants is recorded on the way.
 static void manager_sends(void *context, unsigned to, const void *record, size_t size)
 {
 	struct farm_node *node = context;
@@ -210,13 +202,6 @@ static size_t manager_room(void *context, unsigned to, size_t size)
 	return node->wire.room(node->wire.context, to, size);
 }
 
-static void manager_forgets(void *context, unsigned peer)
-{
-	const struct farm_node *node = context;
-
-	node->wire.forget(node->wire.context, peer);
-}
-
 static void make_endpoint(struct farm_node *node)
 {
 	struct farm *farm = node->farm;
@@ -236,6 +221,9 @@ static void make_endpoint(struct farm_node *node)
 	parameters.epoch = node->number == farm->manager ? ++farm->epoch : 0;
 	parameters.heartbeat_interval = config->heartbeat_ns;
 	parameters.heartbeat_timeout = config->heartbeat_timeout_ns;
+	parameters.patience = PATIENCE;
+	parameters.queue_size =
+	    farm->options.queue_size > 0 ? farm->options.queue_size : QUEUE_SIZE;
 	if (farm->options.window > 0)
 		parameters.window = farm->options.window;
 	parameters.now = farm->now;
@@ -247,13 +235,13 @@ static void make_manager(struct farm_node *node)
 {
 	const struct cluster_manager_parameters parameters = {
 		.config = node->farm->configs[node->number],
-		.post = { node, manager_sends, manager_room, manager_forgets },
+		.transport = { node, manager_sends, manager_room },
 		.autostart = !node->farm->options.by_hand,
 		.now = node->farm->now,
 	};
 	char error[CLUSTER_ERROR_SIZE];
 
-	node->wire = cluster_mail_post(node->mail);
+	node->wire = cluster_transport_of(node->endpoint);
 	node->manager = cluster_manager_create(&parameters, error);
 	if (node->manager == NULL)
 		fail_msg("%s", error);
@@ -263,16 +251,6 @@ void farm_start(struct farm *farm, unsigned number)
 {
 	struct farm_node *node = &farm->nodes[number];
 	const struct config *config = farm->configs[number];
-	struct cluster_mail_parameters mail = {
-		.self = number,
-		.n_nodes = farm->n_nodes,
-		.outbox_size =
-		    farm->options.outbox_size > 0 ? farm->options.outbox_size : OUTBOX_SIZE,
-		.patience = PATIENCE,
-		.context = node,
-		.deliver = on_own,
-		.event = on_event,
-	};
 	struct cluster_node_parameters parameters = {
 		.config = config,
 		.context = node,
@@ -287,10 +265,7 @@ void farm_start(struct farm *farm, unsigned number)
 	node->leaving = node->connected_self = false;
 	node->next_beat = 0;
 	make_endpoint(node);
-	mail.endpoint = node->endpoint;
-	node->mail = cluster_mail_create(&mail);
-	assert_non_null(node->mail);
-	parameters.post = cluster_mail_post(node->mail);
+	parameters.transport = cluster_transport_of(node->endpoint);
 	node->node = cluster_node_create(&parameters);
 	assert_non_null(node->node);
 	if (number == farm->manager)
@@ -319,16 +294,16 @@ void farm_kill(struct farm *farm, unsigned number)
 
 	if (!node->alive)
 		return;
-	farm->n_forgotten += cluster_mail_forgotten(node->mail);
+	for (unsigned i = 0; i < farm->n_nodes; i++)
+		if (i != number)
+			farm->n_forgotten += control_counters(node->endpoint, i)->given_up;
 	note_end(farm, node);
 	node->alive = false;
 	cluster_manager_destroy(node->manager);
 	cluster_node_destroy(node->node);
-	cluster_mail_destroy(node->mail);
 	control_destroy(node->endpoint);
 	node->manager = NULL;
 	node->node = NULL;
-	node->mail = NULL;
 	node->endpoint = NULL;
 }
 
@@ -401,7 +376,6 @@ static void poll_node(struct farm_node *node)
 	for (unsigned i = 0; i < config->n_generators; i++)
 		sim_readout_poll(node, i);
 	beat(node);
-	(void)cluster_mail_poll(node->mail, node->farm->now);
 	cluster_node_poll(node->node, node->farm->now);
 	if (node->manager != NULL)
 		cluster_manager_poll(node->manager, node->farm->now);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A farm that exists only in the test: the nodes of a cluster, each with its control endpoint, its
-// mail and the logic of lib/cluster, over a network that loses, doubles, reorders and cuts
-// datagrams; and what stands for builders and readouts. Everything that happens depends on the seed
-// alone.
+// A farm that exists only in the test: the nodes of a cluster, each with its control endpoint and
+// the logic of lib/cluster, over a network that loses, duplicates, reorders and cuts datagrams; and
+// what stands for builders and readouts. Everything that happens depends on the seed alone.
 //
 // What must hold in every history is checked as it happens (farm_truth.c). The first thing that
 // does not is kept in farm.broken, and the history goes on to its end.
@@ -21,7 +20,6 @@
 #include "base/random.h"
 #include "cluster/manager.h"
 #include "cluster/node.h"
-#include "cluster/post.h"
 
 #define FARM_NODES    9u
 #define FARM_BUILDERS 8u // of all nodes
@@ -44,14 +42,14 @@ struct farm_options {
 	uint32_t source_buffer;          // 0: 64
 	double rate;                     // events a second, 0: 500
 	double loss, duplicate;
-	uint64_t delay_max; // 0: 1 ms
-	double refusal;     // of an expected event by its builder
-	uint64_t deadline;  // of an event, 0: 3 s
-	double lazy;        // chance that a mailbox is not looked into in a step, 0: 0.3
-	double slow;        // factor on the time that the last builder takes, 0: 1
-	uint16_t window;    // frames of an endpoint, 0: 16
-	size_t outbox_size; // 0: 256 KiB
-	bool by_hand;       // the run does not start by itself
+	uint64_t delay_max;  // 0: 1 ms
+	double refusal;      // of an expected event by its builder
+	uint64_t deadline;   // of an event, 0: 3 s
+	double lazy;         // chance that a mailbox is not looked into in a step, 0: 0.3
+	double slow;         // factor on the time that the last builder takes, 0: 1
+	uint16_t window;     // frames of an endpoint, 0: 16
+	uint32_t queue_size; // of an endpoint, 0: 256 KiB
+	bool by_hand;        // the run does not start by itself
 };
 
 // --- what is in a process ---
@@ -114,10 +112,9 @@ struct farm_node {
 	bool alive;
 	unsigned life;
 	struct control_endpoint *endpoint;
-	struct cluster_mail *mail;
 	struct cluster_node *node;
 	struct cluster_manager *manager;
-	struct cluster_post wire; // of the manager, behind what the test sees of it
+	struct cluster_transport wire; // of the manager, behind what the test sees of it
 	struct sim_builder builders[FARM_LOCAL];
 	struct sim_readout readouts[FARM_LOCAL];
 	enum ctrl_run_state state;

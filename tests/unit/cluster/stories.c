@@ -260,7 +260,7 @@ const struct story stories[] = {
 	{ "outboxes are small",
 	  nothing_happens,
 	  NEVER,
-	  { .loss = 0.02, .outbox_size = 768, .window = 1, .rate = 1000 } },
+	  { .loss = 0.02, .queue_size = 2048, .window = 1, .rate = 1000 } },
 	{ "sources end by themselves", nothing_happens, ALWAYS, { .events = 300 } },
 	{ "a builder is killed and back", builder_is_killed_and_back, SPLIT, { .loss = 0.02 } },
 	{ "a builder is killed", builder_is_killed, SPLIT, { .loss = 0.02 } },

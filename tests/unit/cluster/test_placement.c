@@ -70,12 +70,6 @@ static size_t room(void *context, unsigned node, size_t size)
 	return 64 * size;
 }
 
-static void forget(void *context, unsigned node)
-{
-	(void)context;
-	(void)node;
-}
-
 static bool to_builder(void *context, unsigned builder, const struct message *message)
 {
 	(void)context;
@@ -137,7 +131,7 @@ static void open_pair(const char *mode, bool placed)
 	pair.now = 1000000000;
 	for (unsigned i = 0; i < 2; i++) {
 		struct cluster_node_parameters parameters = {
-			.post = { &numbers[i], say, room, forget },
+			.transport = { &numbers[i], say, room },
 			.placements = placed && i == B ? placements : NULL,
 			.to_builder = to_builder,
 			.to_readout = to_readout,
@@ -149,7 +143,7 @@ static void open_pair(const char *mode, bool placed)
 		assert_non_null(pair.nodes[i]);
 	}
 	manager.config = pair.configs[A];
-	manager.post = (struct cluster_post){ &numbers[A], say, room, forget };
+	manager.transport = (struct cluster_transport){ &numbers[A], say, room };
 	manager.now = pair.now;
 	pair.manager = cluster_manager_create(&manager, error);
 	assert_non_null(pair.manager);

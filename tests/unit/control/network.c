@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "network.h"
 
+#include "control/endpoint_internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,7 +249,7 @@ static uint64_t next_time(const struct network *network)
 		next = network->first->arrival;
 	for (unsigned i = 0; i < network->options.n_stations; i++) {
 		const struct station *station = &network->stations[i];
-		const uint64_t due = station->dead ? UINT64_MAX : control_due(station->endpoint);
+		const uint64_t due = station->dead ? UINT64_MAX : station->endpoint->earliest;
 
 		if (due < next)
 			next = due;
