@@ -222,31 +222,91 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	return control_role_create(&parameters, error);
 }
 
+// The place of this node among those that have generators.
+static uint32_t rank_of(const struct config_cluster *cluster)
+{
+	uint32_t rank = 0;
+
+	for (unsigned i = 0; i < cluster->self; i++)
+		rank += cluster->nodes[i].n_sources > 0;
+	return rank;
+}
+
+static void list_builders(const struct config *config, struct link **links,
+			  struct readout_builder *builders)
+{
+	const struct config_cluster *cluster = &config->cluster;
+
+	for (unsigned i = 0; i < cluster->n_builders; i++) {
+		const struct config_cluster_builder *builder = &cluster->builders[i];
+
+		builders[i] = (struct readout_builder){
+			.link = builder->node == cluster->self ? links[builder->index] : NULL,
+			.node = builder->node,
+			.address = cluster->nodes[builder->node].address,
+			.udp_port = (uint16_t)(config->transport.udp_port + builder->index),
+		};
+	}
+}
+
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links)
 {
+	const struct config *config = appliance->config;
+	const struct config_event_manager *manager = &config->event_manager;
+	const struct config_cluster_node *self = &config->cluster.nodes[config->cluster.self];
+	const struct config_generator *generator = &config->generators[plan->object];
 	const struct port *port = &appliance->ports[plan->port];
-	const struct readout_parameters parameters = {
+	bool timed = manager->shaping == CONFIG_SHAPING_TIMED_SHIFT;
+	struct readout_builder builders[EVB_MAX_SYSTEM_BUILDERS];
+	const struct readout_roce_parameters roce = {
 		.name = plan->name,
-		.config = appliance->config,
-		.generator = &appliance->config->generators[plan->object],
-		.set = appliance->sets[plan->object],
+		.config = config,
+		.port = plan->port,
+		.neighbours = &appliance->neighbours,
+		.responses = appliance->roce_responses[plan->port],
+	};
+	struct readout_parameters parameters = {
+		.name = plan->name,
+		.packets = generator_packets(appliance, plan),
 		.sources = &appliance->sources,
+		.builders = builders,
+		.n_builders = config->cluster.n_builders,
+		.n_nodes = config->cluster.n_nodes,
+		.rank = rank_of(&config->cluster),
+		.is_static = manager->mode == CONFIG_MODE_STATIC,
+		.source_buffer = manager->source_buffer,
+		.phase_ns = timed ? manager->send_window_ns + manager->idle_window_ns : 0,
+		.pace = {
+			.n_sources = appliance->sets[plan->object]->n_sources,
+			.node_sources = self->n_sources,
+			.system_sources = config->cluster.n_sources,
+			.paced = manager->shaping != CONFIG_SHAPING_NONE,
+			.timed = timed,
+			.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE
+					? config->idle.sleep_ns
+					: 0,
+		},
+		.events = generator->events,
+		.rate = generator->rate,
+		.faults = &generator->faults,
+		.seed = generator->seed,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
-		.mac = port->mac,
-		.mtu = port->config->mtu,
-		.headers = appliance->generator_pools[plan->object][0],
-		.payloads = appliance->generator_pools[plan->object][1],
-		.links = links,
+		.tagged = self->tagged,
 		.neighbours = &appliance->neighbours,
 		.flow_control = appliance_flow_control(appliance, plan->port),
-		.port = plan->port,
-		.roce_responses = appliance->roce_responses[plan->port],
+		.data_priority = manager->data_priority,
+		.roce = roce.responses != NULL ? &roce : NULL,
 		.from_control = &appliance->readout_mail[plan->object][0],
 		.to_control = &appliance->readout_mail[plan->object][1],
 		.numa_node = port->numa_node,
 	};
 
+	// Each builder has a port of its own.
+	parameters.packets.address = self->address;
+	parameters.packets.udp_ports = 1;
+	parameters.packets.dscp = manager->data_dscp;
+	list_builders(config, links, builders);
 	return readout_role_create(&parameters);
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "appliance/appliance.h"
+#include "tx/block_packets.h"
 
 // Whether an event manager grants the events of this configuration.
 bool cluster_grants(const struct config *config);
@@ -21,6 +22,10 @@ struct flow_control *appliance_flow_control(struct appliance *appliance, unsigne
 // Pools, links and mailboxes of a node; nothing where there is no cluster. As above.
 int cluster_parts_make(struct appliance *appliance, char *error);
 void cluster_parts_free(struct appliance *appliance);
+
+// The packets of a generator; outside systems of nodes, which have their own addresses and ports.
+struct block_packets_parameters generator_packets(const struct appliance *appliance,
+						  const struct plan_role *plan);
 
 struct role *cluster_make_control(struct appliance *appliance, const struct plan_role *plan,
 				  char *error);

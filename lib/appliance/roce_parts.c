@@ -3,6 +3,7 @@
 #include "appliance/roce_parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_errno.h>
 #include <rte_random.h>
@@ -165,14 +166,22 @@ unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx
 }
 
 struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
-			      const struct source_parameters *source, char *error)
+			      const uint8_t destination_mac[6], char *error)
 {
-	const struct roce_source_parameters parameters = {
-		.source = source,
+	const struct port *port = &appliance->ports[plan->port];
+	struct roce_source_parameters parameters = {
+		.name = plan->name,
+		.config = appliance->config,
+		.generator = &appliance->config->generators[plan->object],
+		.packets = generator_packets(appliance, plan),
+		.port_id = port->id,
+		.queue = (uint16_t)plan->tx_queue,
 		.responses = appliance->roce_responses[plan->port],
 		.flow_control = appliance_flow_control(appliance, plan->port),
+		.numa_node = port->numa_node,
 	};
 
+	memcpy(parameters.destination_mac, destination_mac, sizeof(parameters.destination_mac));
 	return roce_source_role_create(&parameters, error);
 }
 

@@ -5,14 +5,14 @@
 #pragma once
 
 #include "appliance/appliance.h"
-#include "tx/source_role.h"
+#include "tx/block_packets.h"
 
 // Nothing where segments do not come by RoCE. Returns 0, or -1 with one line in
 // error[APPLIANCE_ERROR_SIZE].
 int roce_parts_make(struct appliance *appliance, char *error);
 // The source role of a generator that sends by RoCE. NULL with one line in error.
 struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
-			      const struct source_parameters *source, char *error);
+			      const uint8_t destination_mac[6], char *error);
 // Makes the RoCE handler of the rx roles of a port; returns their number, 0 or 1.
 unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx_handler *handler);
 // Where the slots of the builders lie for RDMA; NULL where that is not asked for: no RoCE, or no

@@ -358,13 +358,40 @@ static int find_destination(const struct port *port, const struct config_generat
 	return 0;
 }
 
+struct block_packets_parameters generator_packets(const struct appliance *appliance,
+						  const struct plan_role *plan)
+{
+	const struct config *config = appliance->config;
+	const struct config_generator *generator = &config->generators[plan->object];
+	const struct port *port = &appliance->ports[plan->port];
+
+	return (struct block_packets_parameters){
+		.set = appliance->sets[plan->object],
+		.first_event = generator->first_event,
+		.mac = port->mac,
+		.address = port->config->address,
+		.mtu = port->config->mtu,
+		.ethernet = config->transport.kind != CONFIG_TRANSPORT_UDP,
+		.ether_type = config->transport.ether_type,
+		.load_balancer_header = generator->load_balancer_header,
+		.mfps = config->sources.payload == CONFIG_PAYLOAD_MFP,
+		.udp_ports = config->transport.udp_ports,
+		.headers = appliance->generator_pools[plan->object][0],
+		.payloads = appliance->generator_pools[plan->object][1],
+	};
+}
+
 static struct role *make_pcap_source(struct appliance *appliance, const struct plan_role *plan,
 				     char *error)
 {
 	const struct port *port = &appliance->ports[plan->port];
+	const struct config_generator *generator = &appliance->config->generators[plan->object];
 	struct pcap_parameters parameters = {
 		.name = plan->name,
-		.generator = &appliance->config->generators[plan->object],
+		.file = generator->file,
+		.speed = generator->speed,
+		.faults = &generator->faults,
+		.seed = generator->seed,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
 		.mtu = port->config->mtu,
@@ -382,25 +409,26 @@ static struct role *make_source(struct appliance *appliance, const struct plan_r
 	const struct port *port = &appliance->ports[plan->port];
 	struct source_parameters parameters = {
 		.name = plan->name,
-		.config = appliance->config,
-		.generator = generator,
-		.set = appliance->sets[plan->object],
+		.packets = generator_packets(appliance, plan),
+		.to = {
+			.address = generator->destination_address,
+			.udp_port = appliance->config->transport.udp_port,
+		},
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
-		.mac = port->mac,
-		.address = port->config->address,
-		.mtu = port->config->mtu,
-		.headers = appliance->generator_pools[plan->object][0],
-		.payloads = appliance->generator_pools[plan->object][1],
+		.events = generator->events,
+		.rate = generator->rate,
+		.faults = &generator->faults,
+		.seed = generator->seed,
 		.numa_node = port->numa_node,
 	};
 
 	if (generator->kind == GENERATOR_PCAP)
 		return make_pcap_source(appliance, plan, error);
-	if (find_destination(port, generator, parameters.destination_mac, error) != 0)
+	if (find_destination(port, generator, parameters.to.mac, error) != 0)
 		return NULL;
 	if (appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE)
-		return roce_make_source(appliance, plan, &parameters, error);
+		return roce_make_source(appliance, plan, parameters.to.mac, error);
 	return source_role_create(&parameters);
 }
 

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The readout role: a generator's sources in a node of a cluster. It announces which events are
-// there, at most source_buffer ahead of what has been released, and sends them where the event
-// manager grants them, in the order of the linear shift and not faster than granted. A block is
-// held until its event is released; it lies in the source set, so holding costs nothing here.
+// The readout role: the sources of one generator in a node of a system. It announces which events
+// it has, at most source_buffer events ahead of the events that are released, and sends them as the
+// event manager grants them, in the order of the linear shift and not faster than granted. The
+// blocks of an event stay available until the event is released; they lie in the source set, so
+// this takes no memory here.
 //
 // Within a round, in phase n this node sends the event at position (n + rank) mod n_positions: no
-// two nodes send to one builder in the same phase, as long as they are in step.
+// two nodes send to one builder in the same phase while the nodes are in step.
 //
-// In static mode it sends event e to builder (e mod builders) without being granted, node x
-// beginning x events further within each round of as many events as builders.
+// In static mode the role sends event e to builder (e mod builders) without a grant. Node x begins
+// x events later within each round, which has as many events as there are builders.
 //
-// Segments for a builder of the same process go to it over a link, without a port. To others they
-// go by UDP, behind an EtherType, or as RoCE messages (readout_roce.h), by the same order and pace.
+// Segments for a builder of the same process go to it over a link. Segments for other builders
+// leave the port in UDP datagrams, behind an EtherType, or as RoCE messages (readout_roce.h), in
+// the same order and at the same rate.
 #pragma once
 
-#include "config/config.h"
+#include "pacing/readout_pace.h"
 #include "packet/mailbox.h"
 #include "packet/neighbours.h"
 #include "packet/source_table.h"
@@ -24,25 +26,41 @@
 #include "pipeline/role.h"
 #include "port/flow_control.h"
 #include "rdma/readout_roce.h"
-#include "source/source_set.h"
+#include "tx/block_packets.h"
 #include "tx/sender.h"
+
+// A builder of the system.
+struct readout_builder {
+	struct link *link; // to a builder of this process; NULL: the builder is on another node
+	unsigned node;     // the next three are those of a builder on another node
+	uint32_t address;  // IPv4 of the node, host order
+	uint16_t udp_port;
+};
 
 struct readout_parameters {
 	const char *name;
-	const struct config *config;
-	const struct config_generator *generator;
-	const struct source_set *set; // outlives the role
+	struct block_packets_parameters packets;
 	const struct source_table *sources;
+	const struct readout_builder *builders; // [n_builders], by number in the system; copied
+	unsigned n_builders;
+	unsigned n_nodes; // of the system
+	uint32_t rank;    // of this node among the nodes that have generators
+	bool is_static;   // nobody grants
+	uint32_t source_buffer;
+	uint64_t phase_ns;                   // of a timed shift; 0: phases have no clock
+	struct readout_pace_parameters pace; // n_builders, mtu and ticks_per_second are filled in
+	uint64_t events;                     // to send; 0: no end
+	double rate;                         // events/s that are produced; 0: no limit
+	const struct faults *faults;
+	uint64_t seed; // of the faults
 	uint16_t port_id;
-	uint16_t queue;     // tx queue of this lcore
-	const uint8_t *mac; // 6 bytes, of the port
-	uint32_t mtu;
-	struct rte_mempool *headers, *payloads; // as for block_packets
-	struct link **links;                    // one a local builder
+	uint16_t queue; // tx queue of this lcore
+	bool tagged;    // frames of the port have a VLAN tag
 	const struct neighbours *neighbours;
 	struct flow_control *flow_control; // of the port; NULL: none
-	unsigned port;                     // index
-	struct link *roce_responses;       // from the rx role of the port; NULL: not by RoCE
+	unsigned data_priority;            // 802.1p, that pauses are obeyed for
+	// NULL: not by RoCE. Its packets and sender are filled in.
+	const struct readout_roce_parameters *roce;
 	struct mailbox *from_control, *to_control;
 	int numa_node;
 };
@@ -53,21 +71,21 @@ struct readout_counters {
 	uint64_t blocks;
 	uint64_t segments;
 	uint64_t payload_bytes;
-	uint64_t local_segments; // of them: to builders of this process
-	uint64_t no_buffer;      // polls that found no mbuf
-	uint64_t link_full;      // polls that found no room in a local builder's link
-	uint64_t held_pause;     // polls that a pause of the priority held back
-	uint64_t held_pace;      // polls that the granted rate held back
-	uint64_t unreachable;    // segments not sent: the node's MAC address is not known
-	uint64_t gone;           // grants of events that were released, or were never there
-	uint64_t full;           // times that the buffer became full: nothing more is announced
-	uint64_t throttled;      // polls in which the manager wanted nothing more announced
+	uint64_t local_segments; // segments to builders of this process
+	uint64_t no_buffer;      // polls that found no free mbuf
+	uint64_t link_full;      // polls that found no room in the link of a local builder
+	uint64_t held_pause;     // polls held back by a pause of the priority
+	uint64_t held_pace;      // polls held back by the granted rate
+	uint64_t unreachable;    // events not sent: the MAC address of the node is not known
+	uint64_t gone;           // grants of events that are released or were never announced
+	uint64_t full;           // times that the buffer became full, so that announcing stopped
+	uint64_t throttled;      // polls in which the manager had stopped the announcing
 };
 
 // Control thread. NULL if memory ran out.
 struct role *readout_role_create(const struct readout_parameters *parameters);
 
-// NULL where it does not send by RoCE.
+// NULL where the role does not send by RoCE.
 const struct readout_roce *readout_role_roce(const struct role *role);
 
 const struct readout_counters *readout_role_counters(const struct role *role);

@@ -1,69 +1,90 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// How fast a readout sends. The rate of a grant is this node's share of the builder's link, were
-// all nodes to send to that builder at once. They do where there is nothing for another builder;
-// where there is something for several, the order of the linear shift spreads them, and so each may
-// go faster by as much. What waits here tells how many builders that are, since grants go to all
-// nodes alike. So the sum of what comes to a builder stays at its link's rate, without a word
-// between the nodes.
+// The rate at which a readout sends.
 //
-// What waits is not always spread evenly: after a pause of one builder many events for the others
-// come first, and then those for all. Therefore each builder has a lane, a bucket of this node's
-// share of its link: the next event for it begins when the lane has room again, however fast the
-// one before was sent.
+// The rate of a grant is the share that this node has of the builder's link if all nodes send to
+// that builder at once. They do so where they have events for one builder only. Where they have
+// events for several builders, the order of the linear shift spreads the nodes over the builders,
+// and each node may send faster by the number of builders. All nodes receive the same grants, so
+// the grants that wait here state that number, and the rates of all nodes add up to the rate of the
+// builder's link without messages between the nodes. A node never sends faster than a link.
 //
-// By the clock (timed shift) one node at a time sends to a builder, and grants say the link's rate.
+// The grants that wait are not always spread evenly: after a pause of one builder, many events for
+// the other builders come first, and then those for all. Therefore each builder has a flow, a token
+// bucket with this node's share of the builder's link: the next event for the builder begins when
+// its bucket has room again, however fast the previous event was sent.
 //
-// Pure: time is ticks that the caller gives, as the pacer's. Threads: one, the readout's.
+// With timed shift, one node at a time sends to a builder, and the rate of a grant is that of the
+// link.
+//
+// Pure: the caller passes the time, in ticks (pacer.h). Threads: one, the readout's.
 #pragma once
 
-#include "config/config.h"
 #include "pacing/pacer.h"
 
-struct readout_pace {
-	struct pacer pacer;
-	struct pacer *lanes; // by builder
-	uint32_t *waiting;   // grants, by builder
-	unsigned n_waiting;  // builders with some
-	unsigned n_builders, most_fan, self;
-	unsigned n_sources, n_of_node; // of the readout, and of all readouts of the node
-	const struct config_cluster_builder *builders;
-	bool paces, timed;
-	uint64_t burst_ns;
-	uint32_t least_burst; // bytes
-
-	// The event under way
-	unsigned builder;
-	uint64_t rate;  // as granted, bytes a second, 0: any
-	unsigned fan;   // builders that the pacer's rate was made for
-	bool held;      // its lane has had no room yet
-	uint64_t began; // when it had
-	uint64_t bytes; // sent since
+struct readout_pace_parameters {
+	unsigned n_builders;     // of the system
+	unsigned n_sources;      // of this readout, >= 1
+	unsigned node_sources;   // of all readouts of this node
+	unsigned system_sources; // of all nodes
+	bool paced;              // false: rates of grants are ignored
+	bool timed;              // timed shift
+	uint64_t sleep_ns;       // longest sleep of the lcore; 0: it never sleeps
+	uint32_t mtu;            // bytes; at least two packets may leave at once
+	uint64_t ticks_per_second;
 };
 
-// Of a node's readout with so many sources (>= 1), which sends packets up to `mtu`. False if memory
-// ran out.
-bool readout_pace_make(struct readout_pace *pace, const struct config *config, unsigned n_sources,
-		       uint32_t mtu, uint64_t ticks_per_second, uint64_t now);
+struct readout_flow; // to one builder
+
+struct readout_pace {
+	struct readout_pace_parameters parameters;
+	struct pacer pacer;
+	struct readout_flow *flows; // [n_builders]
+	unsigned n_waiting;         // builders with grants that wait
+	unsigned most_fan;          // builders whose shares make up a whole link
+	uint64_t burst_ns;
+
+	// The current event
+	struct readout_flow *flow; // of its builder; NULL: no event yet
+	uint64_t rate;             // as granted, bytes/s; 0: unlimited
+	unsigned fan;              // builders that the rate of the pacer is made for
+	bool held;                 // the bucket of its flow has had no room yet
+	uint64_t began;            // ticks when the bucket had room
+	uint64_t bytes;            // sent since
+};
+
+struct readout_flow {
+	struct pacer pacer;
+	uint32_t waiting; // grants
+	bool is_local;
+};
+
+// False if memory ran out.
+bool readout_pace_make(struct readout_pace *pace, const struct readout_pace_parameters *parameters,
+		       uint64_t now);
 void readout_pace_free(struct readout_pace *pace);
+
+// Declares a builder of this node: its data crosses no link and is not paced.
+void readout_pace_set_local(struct readout_pace *pace, unsigned builder);
 
 // A grant waits.
 void readout_pace_add(struct readout_pace *pace, unsigned builder);
 
-// A grant that waited is sent from now on.
+// A grant that waited is sent from now on. rate: bytes/s, 0: unlimited.
 void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t rate, uint64_t now);
 
-// Nothing waits any more.
+// No grant waits any more.
 void readout_pace_clear(struct readout_pace *pace);
 
-// To be called after grants were added: the event under way may be sent faster, or not as fast.
+// To be called after grants were added: adapts the rate of the current event.
 void readout_pace_adapt(struct readout_pace *pace, uint64_t now);
 
+// Whether a packet may leave now.
 static inline bool readout_pace_ready(struct readout_pace *pace, uint64_t now)
 {
 	if (pace->held) {
-		if (!pacer_ready(&pace->lanes[pace->builder], now))
+		if (!pacer_ready(&pace->flow->pacer, now))
 			return false;
 		pace->held = false;
 		pace->began = now;
@@ -71,7 +92,7 @@ static inline bool readout_pace_ready(struct readout_pace *pace, uint64_t now)
 	return pacer_ready(&pace->pacer, now);
 }
 
-// A packet leaves, of so many bytes on the wire.
+// A packet of so many bytes on the wire leaves.
 static inline void readout_pace_take(struct readout_pace *pace, uint32_t bytes, uint64_t now)
 {
 	pace->bytes += bytes;

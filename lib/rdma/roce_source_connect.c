@@ -140,8 +140,8 @@ void roce_source_poll_cm(struct roce_source *source, uint64_t now)
 		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 		size_t size = roce_headers_encode(headers, &datagram.header);
 		struct rte_mbuf *mbuf =
-		    roce_frame_make(source->parameters.headers, &source->lanes[0].way, headers,
-				    size, datagram.mad, sizeof(datagram.mad));
+		    roce_frame_make(source->parameters.packets.headers, &source->lanes[0].way,
+				    headers, size, datagram.mad, sizeof(datagram.mad));
 
 		if (mbuf == NULL)
 			break; // it is sent again
@@ -183,14 +183,15 @@ bool roce_source_connect_statically(struct roce_source *source, char *error)
 
 		for (unsigned j = 0; j < source->config->n_queue_pairs && pair == NULL; j++)
 			if (source->config->queue_pairs[j].has_source &&
-			    source->config->queue_pairs[j].source == source->parameters.set->ids[i])
+			    source->config->queue_pairs[j].source ==
+				source->parameters.packets.set->ids[i])
 				pair = &source->config->queue_pairs[j];
 		if (pair == NULL || !connect_statically(source, &source->lanes[i], pair)) {
 			snprintf(error, ROCE_SOURCE_ERROR_SIZE,
 				 "roce.queue_pairs: source %u has no queue pair, or one whose "
 				 "number's place is taken: give it one, or set roce.connection to "
 				 "\"cm\"",
-				 source->parameters.set->ids[i]);
+				 source->parameters.packets.set->ids[i]);
 			return false;
 		}
 	}

@@ -51,7 +51,7 @@ enum roce_source_state {
 
 struct roce_source {
 	struct role role;
-	struct source_parameters parameters;
+	struct roce_source_parameters parameters;
 	const struct config_roce *config;
 	struct link *responses;
 	struct flow_control *flow_control;

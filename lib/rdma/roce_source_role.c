@@ -381,7 +381,7 @@ static bool make_engines(struct roce_source *source)
 	const struct roce_client_parameters client = {
 		.config = config,
 		.table = &source->table,
-		.address = source->parameters.address,
+		.address = source->parameters.packets.address,
 		.path_mtu = source->path_mtu,
 		.max_reads = 1,
 	};
@@ -395,13 +395,14 @@ static bool make_engines(struct roce_source *source)
 
 static void make_lane(struct roce_source *source, unsigned index)
 {
-	const struct source_parameters *p = &source->parameters;
+	const struct roce_source_parameters *p = &source->parameters;
 	struct lane *lane = &source->lanes[index];
-	struct mfp_header header = { .event_id = MFP_END_OF_RUN, .source_id = p->set->ids[index] };
+	struct mfp_header header = { .event_id = MFP_END_OF_RUN,
+				     .source_id = p->packets.set->ids[index] };
 
-	memcpy(lane->way.own_mac, p->mac, sizeof(lane->way.own_mac));
+	memcpy(lane->way.own_mac, p->packets.mac, sizeof(lane->way.own_mac));
 	memcpy(lane->way.peer_mac, p->destination_mac, sizeof(lane->way.peer_mac));
-	lane->way.own = qp_address_ipv4(p->address);
+	lane->way.own = qp_address_ipv4(p->packets.address);
 	lane->way.peer = qp_address_ipv4(p->generator->destination_address);
 	lane->way.source_port = (uint16_t)(FIRST_PORT + index % SOURCE_PORTS);
 	(void)mfp_encode_header(lane->end, sizeof(lane->end), &header, NULL, NULL);
@@ -409,25 +410,14 @@ static void make_lane(struct roce_source *source, unsigned index)
 
 static bool make_parts(struct roce_source *source)
 {
-	const struct source_parameters *p = &source->parameters;
-	const struct block_packets_parameters packets = {
-		.config = p->config,
-		.generator = p->generator,
-		.set = p->set,
-		.mac = p->mac,
-		.address = p->address,
-		.mtu = p->mtu,
-		.udp_ports = 1,
-		.headers = p->headers,
-		.payloads = p->payloads,
-	};
+	const struct roce_source_parameters *p = &source->parameters;
 	uint64_t rate = p->config->ports[source->port].link_rate / 8;
 	const char *why;
 
-	sender_init(&source->sender, p->port_id, p->queue, p->headers, &p->generator->faults,
-		    p->generator->seed);
+	sender_init(&source->sender, p->port_id, p->queue, p->packets.headers,
+		    &p->generator->faults, p->generator->seed);
 	source->lanes = calloc(source->n_lanes, sizeof(*source->lanes));
-	if (source->lanes == NULL || !block_packets_init(&source->packets, &packets) ||
+	if (source->lanes == NULL || !block_packets_init(&source->packets, &p->packets) ||
 	    !qp_table_create(&source->table, RTE_MAX(2u, rte_align32pow2(2 * source->n_lanes))) ||
 	    dcqcn_init(&source->dcqcn, &dcqcn_defaults, rate != 0 ? rate : DEFAULT_RATE,
 		       rte_get_tsc_hz(), &why) != 0)
@@ -448,7 +438,7 @@ static unsigned find_port(const struct config *config, const char *name)
 
 struct role *roce_source_role_create(const struct roce_source_parameters *parameters, char *error)
 {
-	const struct source_parameters *p = parameters->source;
+	const struct roce_source_parameters *p = parameters;
 	double hz = (double)rte_get_tsc_hz();
 	struct roce_source *source =
 	    rte_zmalloc_socket("source", sizeof(*source), RTE_CACHE_LINE_SIZE, p->numa_node);
@@ -460,16 +450,16 @@ struct role *roce_source_role_create(const struct roce_source_parameters *parame
 	snprintf(source->role.name, sizeof(source->role.name), "%s", p->name);
 	source->parameters = *p;
 	source->config = &p->config->roce;
-	source->responses = parameters->responses;
-	source->flow_control = parameters->flow_control;
+	source->responses = p->responses;
+	source->flow_control = p->flow_control;
 	source->port = find_port(p->config, p->generator->port);
-	source->n_lanes = p->set->n_sources;
-	source->script = p->set->script;
+	source->n_lanes = p->packets.set->n_sources;
+	source->script = p->packets.set->script;
 	source->last_event = p->generator->events > 0 ? p->generator->events : UINT64_MAX;
 	source->cycles_per_event = p->generator->rate > 0 ? hz / p->generator->rate : 0;
 	source->ns_per_tick = 1e9 / hz;
-	source->path_mtu =
-	    source->config->path_mtu != 0 ? source->config->path_mtu : roce_path_mtu(p->mtu);
+	source->path_mtu = source->config->path_mtu != 0 ? source->config->path_mtu
+							 : roce_path_mtu(p->packets.mtu);
 	if (!make_parts(source) ||
 	    (source->cm == NULL && !roce_source_connect_statically(source, error))) {
 		roce_source_fini(&source->role);

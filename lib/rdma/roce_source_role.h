@@ -25,9 +25,16 @@
 #define ROCE_SOURCE_ERROR_SIZE 256
 
 struct roce_source_parameters {
-	const struct source_parameters *source; // the same as of a source role; copied
-	struct link *responses;                 // from the rx role
-	struct flow_control *flow_control;      // of the port; NULL: none
+	const char *name;
+	const struct config *config;
+	const struct config_generator *generator;
+	struct block_packets_parameters packets;
+	uint8_t destination_mac[6];
+	uint16_t port_id;
+	uint16_t queue;                    // tx queue of this lcore
+	struct link *responses;            // from the rx role
+	struct flow_control *flow_control; // of the port; NULL: none
+	int numa_node;
 };
 
 // Written by the role's lcore, read by telemetry.

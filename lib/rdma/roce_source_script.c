@@ -9,7 +9,7 @@
 struct source_block roce_source_script_block(const struct roce_source *source, uint64_t message)
 {
 	const struct roce_message *at = &source->script->messages[message];
-	const uint8_t *bytes = source->parameters.set->memory;
+	const uint8_t *bytes = source->parameters.packets.set->memory;
 
 	return (struct source_block){ .bytes = bytes + at->at, .size = at->size };
 }

@@ -11,15 +11,14 @@
 #include "wire/net.h"
 
 #define ODIN_SCRATCH 65536u // bytes: largest ODIN block that is made afresh for each event
-#define SOURCE_PORT  49152u // first UDP source port: one a source, so that switches balance load
+// First UDP source port. Each source has its own, so that switches spread the flows.
+#define SOURCE_PORT 49152u
 
-static uint32_t headers_size(const struct config *config, const struct config_generator *generator)
+static uint32_t headers_size(const struct block_packets_parameters *parameters)
 {
-	uint32_t size = NET_ETH_SIZE + EJFAT_RE_SIZE;
-
-	if (config->transport.kind == CONFIG_TRANSPORT_UDP)
-		size += NET_IPV4_SIZE + NET_UDP_SIZE;
-	return generator->load_balancer_header ? size + EJFAT_LB_SIZE : size;
+	return NET_ETH_SIZE + EJFAT_RE_SIZE +
+	       (parameters->ethernet ? 0 : NET_IPV4_SIZE + NET_UDP_SIZE) +
+	       (parameters->load_balancer_header ? EJFAT_LB_SIZE : 0);
 }
 
 uint32_t block_packets_buffer_size(const struct faults *faults, const struct source_set *set,
@@ -37,8 +36,8 @@ static void make_prototype(struct block_packets *packets)
 	struct net_mac from, to = { { 0 } };
 
 	memcpy(from.bytes, p->mac, sizeof(from.bytes));
-	net_eth_encode(packets->prototype, &to, &from, 0, p->config->transport.ether_type);
-	packets->headers_size = headers_size(p->config, p->generator);
+	net_eth_encode(packets->prototype, &to, &from, 0, p->ether_type);
+	packets->headers_size = headers_size(p);
 	packets->re_offset = packets->headers_size - EJFAT_RE_SIZE;
 	packets->segment_size = p->mtu + NET_ETH_SIZE - packets->headers_size;
 }
@@ -98,7 +97,7 @@ static void write_udp(const struct block_packets *packets, uint8_t *bytes, unsig
 	net_udp4_encode(bytes, &udp, (uint16_t)(packets->headers_size - NET_HEADERS_SIZE + size));
 }
 
-// A packet's header mbuf.
+// The header mbuf of a packet.
 static struct rte_mbuf *make_headers(const struct block_packets *packets, unsigned source,
 				     const struct ejfat_re *re, uint32_t size,
 				     const struct packet_destination *to)
@@ -111,11 +110,11 @@ static struct rte_mbuf *make_headers(const struct block_packets *packets, unsign
 		return NULL;
 	bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	memcpy(bytes, packets->prototype, packets->headers_size);
-	if (p->config->transport.kind == CONFIG_TRANSPORT_UDP)
-		write_udp(packets, bytes, source, size, to);
-	else
+	if (p->ethernet)
 		memcpy(bytes, to->mac, sizeof(to->mac));
-	if (p->generator->load_balancer_header) {
+	else
+		write_udp(packets, bytes, source, size, to);
+	if (p->load_balancer_header) {
 		struct ejfat_lb lb = { .tick = re->event_number,
 				       .entropy = (uint16_t)source,
 				       .version = 2 };
@@ -134,8 +133,8 @@ static void nothing_to_free(void *address, void *context)
 	(void)context;
 }
 
-// The reference counter that DPDK wants lies in the mbuf's own private area: a common one would be
-// fought over by the lcores that free.
+// DPDK requires a reference counter. It lies in the private area of the mbuf: lcores that free
+// mbufs would contend for a counter shared by several.
 struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *bytes,
 				       uint32_t size)
 {
@@ -159,7 +158,7 @@ struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *
 	return mbuf;
 }
 
-// Chains a pointer to bytes of the set behind the headers.
+// Chains an mbuf that points to bytes of the set behind the headers.
 static bool attach_payload(const struct block_packets *packets, struct rte_mbuf *mbuf,
 			   const uint8_t *bytes, uint32_t size)
 {
@@ -204,9 +203,8 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 		return NULL;
 	if (block->bytes == packets->odin_block)
 		copied = size;
-	else if (at->offset == 0 && size >= MFP_HEADER_SIZE &&
-		 p->config->sources.payload == CONFIG_PAYLOAD_MFP)
-		copied = MFP_HEADER_SIZE; // the event id in it is the event's own
+	else if (at->offset == 0 && size >= MFP_HEADER_SIZE && p->mfps)
+		copied = MFP_HEADER_SIZE; // the event id is written into it
 	if (copied > 0) {
 		made = append_bytes(mbuf, bytes, copied);
 		if (made && at->offset == 0)

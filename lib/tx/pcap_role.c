@@ -31,7 +31,7 @@ static struct pcap *pcap_of(const struct role *role)
 
 static bool is_due(struct pcap *pcap, uint64_t now)
 {
-	double speed = pcap->parameters.generator->speed;
+	double speed = pcap->parameters.speed;
 
 	if (speed <= 0)
 		return true;
@@ -39,13 +39,13 @@ static bool is_due(struct pcap *pcap, uint64_t now)
 		pcap->start = now;
 		pcap->first_ns = pcap->next.time_ns;
 	}
-	// Packets that a capture holds out of the order of time are due at once.
+	// A packet that is older than the first one of the capture is due at once.
 	return pcap->next.time_ns <= pcap->first_ns ||
 	       (double)(now - pcap->start) * speed >=
 		   (double)(pcap->next.time_ns - pcap->first_ns) * pcap->cycles_per_ns;
 }
 
-// Whether the packet at hand can be sent at all; counts it if not.
+// Whether the current packet can be sent; counts it if not.
 static bool is_sendable(struct pcap *pcap)
 {
 	const struct capture_packet *packet = &pcap->next;
@@ -61,7 +61,7 @@ static bool is_sendable(struct pcap *pcap)
 	return true;
 }
 
-// Takes the next packet that can be sent to hand; false at the end.
+// Makes the next packet that can be sent the current one; false at the end of the capture.
 static bool have_packet(struct pcap *pcap)
 {
 	while (!pcap->has_next && !pcap->at_end) {
@@ -144,7 +144,7 @@ struct role *pcap_role_create(const struct pcap_parameters *parameters, char *er
 		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
 		return NULL;
 	}
-	if (capture_open(&pcap->capture, parameters->generator->file, error) != 0) {
+	if (capture_open(&pcap->capture, parameters->file, error) != 0) {
 		rte_free(pcap);
 		return NULL;
 	}
@@ -153,7 +153,7 @@ struct role *pcap_role_create(const struct pcap_parameters *parameters, char *er
 	pcap->parameters = *parameters;
 	pcap->cycles_per_ns = (double)rte_get_tsc_hz() * 1e-9;
 	sender_init(&pcap->sender, parameters->port_id, parameters->queue, parameters->buffers,
-		    &parameters->generator->faults, parameters->generator->seed);
+		    parameters->faults, parameters->seed);
 	return &pcap->role;
 }
 

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The pcap source role: sends the packets of a capture file out of a port as they are, at captured
-// speed, scaled, or as fast as the port takes them, with faults on demand. It reads the file on
-// its lcore: it is a tool for replaying, not for line rate.
+// The pcap source role sends the packets of a capture file out of a port unchanged: at the captured
+// times, at these times scaled, or as fast as the port accepts them, with the configured faults. It
+// reads the file on its lcore, so it is a tool for replaying and not for line rate.
 #pragma once
 
-#include "config/config.h"
 #include "pipeline/role.h"
 #include "source/capture.h"
 #include "tx/sender.h"
 
 struct pcap_parameters {
 	const char *name;
-	const struct config_generator *generator;
+	const char *file;
+	double speed; // factor on the captured speed; 0: as fast as possible
+	const struct faults *faults;
+	uint64_t seed; // of the faults
 	uint16_t port_id;
 	uint16_t queue;
-	uint32_t mtu;                // larger packets are not sent, and counted
+	uint32_t mtu;                // larger packets are counted and not sent
 	struct rte_mempool *buffers; // mbufs with room for a packet
 	int numa_node;
 };

@@ -6,7 +6,7 @@
 
 #include <rte_ethdev.h>
 
-// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): one addition and two multiplications a number.
+// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): one addition and two multiplications per number.
 static uint64_t next_random(struct sender *sender)
 {
 	uint64_t z = (sender->random += 0x9E3779B97F4A7C15ull);
@@ -48,7 +48,8 @@ static void leave(struct sender *sender, struct rte_mbuf *mbuf, uint64_t serial)
 	append(sender, mbuf);
 }
 
-// Through the window: a packet takes a random place, and the one that stood there leaves.
+// Reordering: the packet takes a random place in the window, and the packet that had the place
+// leaves.
 static void shuffle(struct sender *sender, struct rte_mbuf *mbuf)
 {
 	unsigned place;
@@ -69,7 +70,8 @@ static void shuffle(struct sender *sender, struct rte_mbuf *mbuf)
 	sender->window_made[place] = sender->made;
 }
 
-// Flips one bit of a byte behind `payload`. The payload may be shared memory: work on a copy.
+// Flips one bit of a byte from offset `payload` on. The payload may be shared memory, so the fault
+// is made in a copy.
 static struct rte_mbuf *corrupt(struct sender *sender, struct rte_mbuf *mbuf, uint32_t payload)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, sender->copies, 0, UINT32_MAX);
@@ -140,7 +142,7 @@ unsigned sender_flush(struct sender *sender)
 	for (unsigned i = 0; i < n; i++)
 		bytes += rte_pktmbuf_pkt_len(sender->out[i]);
 	sent = rte_eth_tx_burst(sender->port_id, sender->queue, sender->out, (uint16_t)n);
-	// The driver owns what it took: the rest still tells its length.
+	// The driver owns the mbufs that it accepted: only the others may be read.
 	for (unsigned i = sent; i < n; i++)
 		bytes -= rte_pktmbuf_pkt_len(sender->out[i]);
 	counter_add(&sender->counters.packets, sent);

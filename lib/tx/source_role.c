@@ -11,11 +11,11 @@
 #include "rdma/roce_source_role.h"
 #include "tx/block_packets.h"
 
-#define LATE_EVENTS 65536u // events that the late source may be behind, a power of two
+#define LATE_EVENTS 65536u // events that the late source may lag behind, a power of two
 
 enum source_state {
 	STATE_EVENTS,     // sending events
-	STATE_SETTLE,     // all sent; the late source and the reorder window are not empty yet
+	STATE_SETTLE,     // the late source or the reorder window still has packets
 	STATE_END_OF_RUN, // sending the end-of-run blocks
 	STATE_FINISHED,
 };
@@ -26,15 +26,14 @@ struct source {
 	struct sender sender;
 	enum source_state state;
 	bool stopping;
-	struct packet_segment cursor, late;
-	int silent_source, late_source; // indices into the set, -1: none
-	uint64_t last_event;            // index of the first event not to be sent
+	struct packet_segment cursor, late; // next segments of the sources in time, and of the late
+	int silent_source, late_source;     // indices into the set, -1: none
+	uint64_t end;                       // index of the first event not to be sent
 	struct block_packets packets;
-	struct packet_destination to;
 	uint64_t start;          // TSC of the first event
 	double cycles_per_event; // of the rate, 0: as fast as possible
-	uint64_t late_cycles;
-	uint64_t *sent_at; // [LATE_EVENTS] TSC of each event, if a source is late
+	uint64_t late_cycles;    // from sending an event to sending the late source's block
+	uint64_t *sent_at;       // [LATE_EVENTS] TSC of each event; NULL if no source is late
 	atomic_bool finished;
 	struct source_counters counters __rte_cache_aligned;
 };
@@ -44,13 +43,13 @@ static struct source *source_of(const struct role *role)
 	return RTE_PTR_SUB(role, offsetof(struct source, role));
 }
 
-// Sends the segment at the cursor and moves it; false if mbufs are short.
+// Sends the segment at the cursor and moves the cursor; false if no mbuf is free.
 static bool send_segment(struct source *source, struct packet_segment *cursor)
 {
 	struct source_block block = block_packets_find(&source->packets, cursor);
 	uint32_t size = RTE_MIN(block.size - cursor->offset, source->packets.segment_size);
 	struct rte_mbuf *mbuf =
-	    block_packets_make(&source->packets, cursor, &block, size, &source->to);
+	    block_packets_make(&source->packets, cursor, &block, size, &source->parameters.to);
 
 	if (mbuf == NULL) {
 		counter_add(&source->counters.no_buffer, 1);
@@ -79,13 +78,13 @@ static bool is_due(const struct source *source, uint64_t now)
 	       (double)(now - source->start) >= (double)event * source->cycles_per_event;
 }
 
-// One step of the sources that send in time; false if there is nothing to do now.
+// Sends one segment of the sources that are in time; false if none is due.
 static bool step_in_time(struct source *source, uint64_t now)
 {
 	struct packet_segment *cursor = &source->cursor;
 
 	if (cursor->source == 0 && cursor->offset == 0) {
-		if (cursor->event >= source->last_event || source->stopping || !is_due(source, now))
+		if (cursor->event >= source->end || source->stopping || !is_due(source, now))
 			return false;
 		if (source->sent_at != NULL)
 			source->sent_at[cursor->event % LATE_EVENTS] = now;
@@ -93,9 +92,10 @@ static bool step_in_time(struct source *source, uint64_t now)
 	while ((int)cursor->source == source->silent_source ||
 	       (int)cursor->source == source->late_source)
 		cursor->source++;
-	if (cursor->source < source->parameters.set->n_sources && !send_segment(source, cursor))
+	if (cursor->source < source->parameters.packets.set->n_sources &&
+	    !send_segment(source, cursor))
 		return false;
-	if (cursor->source >= source->parameters.set->n_sources) {
+	if (cursor->source >= source->parameters.packets.set->n_sources) {
 		cursor->source = 0;
 		cursor->event++;
 		counter_add(&source->counters.events, 1);
@@ -103,7 +103,7 @@ static bool step_in_time(struct source *source, uint64_t now)
 	return true;
 }
 
-// One step of the late source.
+// Sends one segment of the late source; false if none is due.
 static bool step_late(struct source *source, uint64_t now)
 {
 	struct packet_segment *late = &source->late;
@@ -120,19 +120,19 @@ static bool step_late(struct source *source, uint64_t now)
 	return true;
 }
 
-// The end-of-run block of one source: an MFP without fragments.
+// Sends the end-of-run block of one source; false if all are sent or no mbuf is free.
 static bool step_end_of_run(struct source *source)
 {
 	unsigned index = source->cursor.source;
 	struct rte_mbuf *mbuf;
 
-	if (index >= source->parameters.set->n_sources)
+	if (index >= source->parameters.packets.set->n_sources)
 		return false;
 	if ((int)index == source->silent_source) {
 		source->cursor.source++;
 		return true;
 	}
-	mbuf = block_packets_make_end(&source->packets, index, &source->to);
+	mbuf = block_packets_make_end(&source->packets, index, &source->parameters.to);
 	if (mbuf == NULL)
 		return false;
 	sender_put(&source->sender, mbuf, source->packets.headers_size, true);
@@ -145,7 +145,7 @@ static bool events_are_done(const struct source *source)
 	const struct packet_segment *cursor = &source->cursor;
 
 	return cursor->source == 0 && cursor->offset == 0 &&
-	       (source->stopping || cursor->event >= source->last_event);
+	       (source->stopping || cursor->event >= source->end);
 }
 
 static void next_state(struct source *source)
@@ -161,7 +161,7 @@ static void next_state(struct source *source)
 			source->state = STATE_END_OF_RUN;
 		break;
 	case STATE_END_OF_RUN:
-		if (source->cursor.source >= source->parameters.set->n_sources &&
+		if (source->cursor.source >= source->parameters.packets.set->n_sources &&
 		    source->sender.n_out == 0) {
 			source->state = STATE_FINISHED;
 			atomic_store_explicit(&source->finished, true, memory_order_release);
@@ -231,19 +231,8 @@ static int index_of(const struct source_set *set, bool wanted, uint16_t id)
 
 struct role *source_role_create(const struct source_parameters *parameters)
 {
-	const struct config_generator *generator = parameters->generator;
-	const struct faults *faults = &generator->faults;
-	const struct block_packets_parameters packets = {
-		.config = parameters->config,
-		.generator = generator,
-		.set = parameters->set,
-		.mac = parameters->mac,
-		.address = parameters->address,
-		.mtu = parameters->mtu,
-		.udp_ports = parameters->config->transport.udp_ports,
-		.headers = parameters->headers,
-		.payloads = parameters->payloads,
-	};
+	const struct source_set *set = parameters->packets.set;
+	const struct faults *faults = parameters->faults;
 	double hz = (double)rte_get_tsc_hz();
 	struct source *source = rte_zmalloc_socket("source", sizeof(*source), RTE_CACHE_LINE_SIZE,
 						   parameters->numa_node);
@@ -253,23 +242,16 @@ struct role *source_role_create(const struct source_parameters *parameters)
 	source->role.operations = &source_operations;
 	snprintf(source->role.name, sizeof(source->role.name), "%s", parameters->name);
 	source->parameters = *parameters;
-	sender_init(&source->sender, parameters->port_id, parameters->queue, parameters->headers,
-		    faults, generator->seed);
-	source->silent_source =
-	    index_of(parameters->set, faults->has_silent_source, faults->silent_source);
-	source->late_source =
-	    index_of(parameters->set, faults->has_late_source, faults->late_source);
-	source->last_event = generator->events > 0 ? generator->events : UINT64_MAX;
-	source->cycles_per_event = generator->rate > 0 ? hz / generator->rate : 0;
+	sender_init(&source->sender, parameters->port_id, parameters->queue,
+		    parameters->packets.headers, faults, parameters->seed);
+	source->silent_source = index_of(set, faults->has_silent_source, faults->silent_source);
+	source->late_source = index_of(set, faults->has_late_source, faults->late_source);
+	source->end = parameters->events > 0 ? parameters->events : UINT64_MAX;
+	source->cycles_per_event = parameters->rate > 0 ? hz / parameters->rate : 0;
 	source->late_cycles = (uint64_t)((double)faults->late_delay_ns * 1e-9 * hz);
-	source->to = (struct packet_destination){
-		.address = generator->destination_address,
-		.udp_port = parameters->config->transport.udp_port,
-	};
-	memcpy(source->to.mac, parameters->destination_mac, sizeof(source->to.mac));
 	if (source->late_source >= 0)
 		source->sent_at = rte_zmalloc("source", LATE_EVENTS * sizeof(*source->sent_at), 0);
-	if (!block_packets_init(&source->packets, &packets) ||
+	if (!block_packets_init(&source->packets, &parameters->packets) ||
 	    (source->late_source >= 0 && source->sent_at == NULL)) {
 		source_fini(&source->role);
 		return NULL;

@@ -93,14 +93,28 @@ static void make_source(struct chain *chain)
 	chain->payloads = testbed_pool("payloads", 8191, 0);
 	parameters = (struct source_parameters){
 		.name = "source.g",
-		.config = chain->config,
-		.generator = generator,
-		.set = chain->set,
+		.packets = {
+			.set = chain->set,
+			.first_event = generator->first_event,
+			.mac = mac,
+			.mtu = 400,
+			.ethernet = chain->config->transport.kind == CONFIG_TRANSPORT_ETH,
+			.ether_type = chain->config->transport.ether_type,
+			.load_balancer_header = generator->load_balancer_header,
+			.mfps = true,
+			.udp_ports = chain->config->transport.udp_ports,
+			.headers = chain->headers,
+			.payloads = chain->payloads,
+		},
+		.to = {
+			.address = generator->destination_address,
+			.udp_port = chain->config->transport.udp_port,
+		},
 		.port_id = chain->out.port.id,
-		.mac = mac,
-		.mtu = 400,
-		.headers = chain->headers,
-		.payloads = chain->payloads,
+		.events = generator->events,
+		.rate = generator->rate,
+		.faults = &generator->faults,
+		.seed = generator->seed,
 	};
 	chain->source = source_role_create(&parameters);
 	assert_non_null(chain->source);

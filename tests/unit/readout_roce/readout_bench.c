@@ -123,12 +123,12 @@ static void make_peers(struct readout_bench *bench, const char *roce)
 static void make_packets(struct readout_bench *bench)
 {
 	const struct block_packets_parameters parameters = {
-		.config = bench->config,
-		.generator = &bench->config->generators[0],
 		.set = bench->set,
 		.mac = own_mac,
 		.address = bench->config->ports[0].address,
 		.mtu = 1500,
+		.ethernet = true,
+		.mfps = true,
 		.udp_ports = 1,
 		.headers = bench->headers,
 		.payloads = bench->payloads,

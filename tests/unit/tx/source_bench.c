@@ -41,16 +41,30 @@ void source_open(struct source_bench *bench, const char *generator, const char *
 	assert_non_null(bench->blocks);
 	bench->parameters = (struct source_parameters){
 		.name = "source.g",
-		.config = bench->config,
-		.generator = configured,
-		.set = bench->set,
+		.packets = {
+			.set = bench->set,
+			.first_event = configured->first_event,
+			.mac = mac,
+			.address = bench->config->ports[0].address,
+			.mtu = 300,
+			.ethernet = bench->config->transport.kind == CONFIG_TRANSPORT_ETH,
+			.ether_type = bench->config->transport.ether_type,
+			.load_balancer_header = configured->load_balancer_header,
+			.mfps = bench->config->sources.payload == CONFIG_PAYLOAD_MFP,
+			.udp_ports = bench->config->transport.udp_ports,
+			.headers = bench->headers,
+			.payloads = bench->payloads,
+		},
+		.to = {
+			.mac = { 2, 0, 0, 0, 0, 9 },
+			.address = configured->destination_address,
+			.udp_port = bench->config->transport.udp_port,
+		},
 		.port_id = bench->wire.port.id,
-		.mac = mac,
-		.address = bench->config->ports[0].address,
-		.destination_mac = { 2, 0, 0, 0, 0, 9 },
-		.mtu = 300,
-		.headers = bench->headers,
-		.payloads = bench->payloads,
+		.events = configured->events,
+		.rate = configured->rate,
+		.faults = &configured->faults,
+		.seed = configured->seed,
 	};
 	bench->role = source_role_create(&bench->parameters);
 	assert_non_null(bench->role);

@@ -60,6 +60,7 @@ static void open_bench(struct pcap_bench *bench, const struct captured *packets,
 		       const char *generator)
 {
 	char text[1024], error[SOURCE_ERROR_SIZE];
+	const struct config_generator *configured;
 
 	memset(bench, 0, sizeof(*bench));
 	snprintf(bench->path, sizeof(bench->path), "%s/in.pcap", testbed_directory());
@@ -72,11 +73,15 @@ static void open_bench(struct pcap_bench *bench, const struct captured *packets,
 		 "\"file\": \"%s\"%s}]}",
 		 bench->path, generator);
 	bench->config = testbed_config(text);
+	configured = &bench->config->generators[0];
 	testbed_open_port(&bench->wire, &bench->config->ports[0], 1, 1);
 	bench->pool = testbed_pool("pcap", 511, port_buffer_size(&bench->wire.profile, MTU));
 	bench->parameters = (struct pcap_parameters){
 		.name = "source.g",
-		.generator = &bench->config->generators[0],
+		.file = configured->file,
+		.speed = configured->speed,
+		.faults = &configured->faults,
+		.seed = configured->seed,
 		.port_id = bench->wire.port.id,
 		.mtu = MTU,
 		.buffers = bench->pool,
@@ -274,8 +279,7 @@ static void faults__befall_captured_packets_too(void **state)
 
 static void create__without_its_file(void **state)
 {
-	struct config_generator generator = { .file = "/nowhere/x.pcap" };
-	struct pcap_parameters parameters = { .name = "source.g", .generator = &generator };
+	struct pcap_parameters parameters = { .name = "source.g", .file = "/nowhere/x.pcap" };
 	char error[SOURCE_ERROR_SIZE];
 
 	(void)state;
