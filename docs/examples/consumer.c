@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A consumer of built events: joins a group of a running evb, looks at every event that it gets and
-// prints a line a second. Several may run at once; each event goes to one of them.
+// A consumer of built events: it joins a group of a running evb, checks every event that it
+// receives, and prints one line per second. Several may run at once; each event goes to one of
+// them.
 //
 //     cc consumer.c $(pkg-config --cflags --libs evb-reader) -o consumer
 //     ./consumer NAME [GROUP]
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
 	while (rc >= 0 && !stop) {
 		rc = evb_reader_next(reader, &event, 200);
 		if (rc == 1) {
-			// The event is read where it lies; here is the place for the real work.
+			// The event is read in place; a real consumer processes it here.
 			wrong += !is_mep(&event);
 			incomplete += (event.flags & EVB_EVENT_INCOMPLETE) != 0;
 			evb_reader_release(reader, &event);

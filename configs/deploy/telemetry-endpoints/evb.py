@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Endpoint for DPDK's dpdk-telemetry-exporter.py (usertools of DPDK 23.11 and later): everything
-that a running evb tells, as docs/metrics.md lists it, with `dpdk_` before each name.
+"""Endpoint for DPDK's dpdk-telemetry-exporter.py (usertools of DPDK 23.11 and later): all metrics
+of a running evb, as docs/metrics.md lists them, with `dpdk_` before each name.
 
     dpdk-telemetry-exporter.py -s /run/dpdk/evb-NAME/dpdk_telemetry.v2 -e evb
 
 The exporter looks for endpoints in /usr/share/dpdk/telemetry-endpoints and
-/usr/local/share/dpdk/telemetry-endpoints, or where -p says. It calls info() for what there is and
+/usr/local/share/dpdk/telemetry-endpoints, or where -p says. It calls info() for the names and
 metrics() for the values.
 """
 
 import json
 import os
 
-# The build makes it of evb's own tables. Of groups, by place: the key that names a thing, keys that
-# are labels, and keys of its info. Of metrics: place, key, name, type, scale, labels or words,
-# description.
+# The build makes this file from evb's own tables. It has for each group, by place: the key that
+# names a thing, the keys that are labels, and the keys of its info; and for each metric: place, key,
+# name, type, scale, labels or words, description.
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "evb", "metrics.json")
 PREFIX = "evb_"  # of names; the exporter puts it there itself
 
