@@ -65,7 +65,13 @@ int config_match_keys(struct config_reader *reader, const struct config_object *
 int config_read_key(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		    void *base);
 
-// Reads a single value.
+// Reads the elements of a list, in order, and stores their number.
+typedef int (*config_element_reader)(struct config_reader *reader, const struct config_key *key,
+				     const cJSON *element, void *elements, unsigned index);
+int config_read_elements(struct config_reader *reader, const struct config_key *key,
+			 const cJSON *json, config_element_reader read_element, void *base);
+
+// Reads a value that is neither an object nor a list of objects.
 int config_read_value(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		      void *base);
 

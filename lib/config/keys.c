@@ -9,11 +9,11 @@
 static const struct config_key memory_keys[] = {
 	{ .name = "kind", WORDS("auto", "hugepages", "shm"), FIELD(config_memory, kind),
 	  .standard = "auto",
-	  .help = "auto takes hugepages where they are there and suffice; hugepages refuses to "
-		  "start without; shm never uses them." },
+	  .help = "auto uses hugepages if enough are free; hugepages refuses to start "
+		  "otherwise; shm never uses them." },
 	{ .name = "limit", WHOLE(SIZE), RANGE(0, 64 * TIB), FIELD(config_memory, limit),
 	  .standard = "0",
-	  .help = "Most memory that packet pools may take without hugepages; 0: as planned." },
+	  .help = "Largest packet pools without hugepages; 0: as planned." },
 };
 static OBJECT(memory, memory_keys);
 
@@ -26,53 +26,52 @@ static OBJECT(source_map, source_map_keys);
 static const struct config_key source_keys[] = {
 	{ .name = "ids", .type = CONFIG_TYPE_OWN_IDS, .object = &source_map,
 	  ELEMENTS(config_sources, ids), RANGE(1, EVB_MAX_SOURCES), .required = true,
-	  .help = "All sources that are listened to: a list of ids (2049, \"0x801\") and ranges "
+	  .help = "All known sources: a list of ids (2049, \"0x801\") and ranges "
 		  "(\"0x801-0x840\"), or {\"source_map\": FILE} for those of a source map." },
 	{ .name = "expected", .type = CONFIG_TYPE_EXPECTED, ELEMENTS(config_sources, expected),
 	  RANGE(1, EVB_MAX_SOURCES),
-	  .help = "Those among ids that take part in this run: an event is complete when it has "
-		  "them all. Without it: all." },
+	  .help = "The sources of a complete event in this run. Without it: all." },
 	{ .name = "packing", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_sources, packing),
 	  .standard = "1",
-	  .help = "Consecutive events whose fragments a source packs into one MFP." },
+	  .help = "Consecutive events per MFP." },
 	{ .name = "payload", WORDS("mfp", "opaque"), FIELD(config_sources, payload),
 	  .standard = "mfp",
-	  .help = "mfp: blocks are validated as MFPs when whole; opaque: any bytes." },
+	  .help = "mfp: whole blocks are validated as MFPs; opaque: any bytes." },
 };
 static OBJECT(sources, source_keys);
 
 // No product overflows: 2^16 slots of 2^36 bytes in 2^6 builders are 2^58 bytes.
 static const struct config_key builder_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_builder, name), .required = true,
-	  .help = "What roles, event ring and telemetry call the builder." },
+	  .help = "Name of the builder in roles, event ring and telemetry." },
 	{ .name = "slots", WHOLE(COUNT), RANGE(1, 65536), FIELD(config_builder, slots),
 	  .standard = "64",
-	  .help = "Receive buffers: events that are being built or read at one time." },
+	  .help = "Receive buffers: events under construction or read at one time." },
 	{ .name = "slot_size", WHOLE(SIZE), RANGE(4 * KIB, 4 * GIB),
 	  FIELD(config_builder, slot_size), .standard = "4MiB",
-	  .help = "Size of a slot: room for one built event (MEP)." },
+	  .help = "Size of a slot, which holds one built event (MEP)." },
 	{ .name = "group", WHOLE(COUNT), RANGE(0, CONFIG_MAX_GROUP), OR_AUTO(CONFIG_AUTO),
 	  FIELD(config_builder, group), .standard = "0",
-	  .help = "Congestion group, such as a leaf switch: what shares a bottleneck; auto: a group "
-		  "of its own." },
+	  .help = "Congestion group: builders behind one bottleneck, such as a leaf switch; "
+		  "auto: a group of its own." },
 	{ .name = "weight", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_builder, weight),
 	  .standard = "1",
-	  .help = "Share of the events under policy weighted." },
+	  .help = "Share of the events with policy weighted." },
 };
 static OBJECT(builder, builder_keys);
 
 static const struct config_key event_keys[] = {
 	{ .name = "deadline", WHOLE(TIME), RANGE(MICROSECOND, HOUR),
 	  FIELD(config_events, deadline_ns), .standard = "100ms",
-	  .help = "How long an event waits for missing data, from its first segment." },
+	  .help = "Longest wait of an event for missing data, from its first segment on." },
 	{ .name = "on_incomplete", WORDS("flag", "discard"), FIELD(config_events, on_incomplete),
 	  .standard = "flag",
-	  .help = "flag publishes an event that misses sources, flagged, with error MFPs in their "
-		  "place; discard counts and forgets it." },
+	  .help = "Of events with missing sources: flag publishes them, flagged, with error "
+		  "MFPs; discard counts and discards them." },
 	{ .name = "on_no_slot", WORDS("wait", "drop"), FIELD(config_events, on_no_slot),
 	  .standard = "wait",
-	  .help = "Where no slot is free: wait takes no more segments until one is released; drop "
-		  "counts and drops the segment." },
+	  .help = "Without a free slot: wait holds segments back until one is released; "
+		  "drop counts and drops them." },
 	{ .name = "drain_timeout", WHOLE(TIME), RANGE(0, HOUR),
 	  FIELD(config_events, drain_timeout_ns), .standard = "2s",
 	  .help = "Longest time from the stop to the flush of unfinished events." },
@@ -81,54 +80,54 @@ static OBJECT(events, event_keys);
 
 static const struct config_key event_ring_keys[] = {
 	{ .name = "directory", TEXT_OR_EMPTY, FIELD(config_event_ring, directory),
-	  .help = "Where the event ring's files lie; empty: chosen by memory.kind." },
+	  .help = "Directory of the event ring's files; empty: chosen by memory.kind." },
 	{ .name = "groups", .type = CONFIG_TYPE_NAMES, ELEMENTS(config_event_ring, groups),
 	  RANGE(0, EVB_MAX_GROUPS), .standard = "[]",
-	  .help = "Consumer groups that are there from the start: events are kept for them until "
-		  "a member comes. Those of the writers are added." },
+	  .help = "Consumer groups for which events are retained from the start, in "
+		  "addition to those of writers." },
 };
 static OBJECT(event_ring, event_ring_keys);
 
 static const struct config_key writer_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_writer, name), .required = true,
-	  .help = "What roles and telemetry call the writer." },
+	  .help = "Name of the writer in roles and telemetry." },
 	{ .name = "group", NAME, FIELD(config_writer, group),
-	  .help = "Consumer group that it reads as; writers of one group share the events. "
+	  .help = "Consumer group of the writer; writers of one group share the events. "
 		  "Without it: the writer's name." },
 	{ .name = "directory", TEXT, FIELD(config_writer, directory), .standard = ".",
-	  .help = "Where the files are written." },
+	  .help = "Directory of the files." },
 	{ .name = "prefix", NAME, FIELD(config_writer, prefix), .standard = "events",
-	  .help = "How the files' names begin." },
+	  .help = "First part of the files' names." },
 	{ .name = "format", WORDS("mep", "mdf"), FIELD(config_writer, format), .standard = "mep",
-	  .help = "mep: built events as in memory; mdf: one record an event." },
+	  .help = "mep: built events as in memory; mdf: one record per event." },
 	{ .name = "rotate_size", WHOLE(SIZE), RANGE(0, 64 * TIB),
 	  FIELD(config_writer, rotate_size), .standard = "1GiB",
-	  .help = "Size at which the next file is begun; 0: never." },
+	  .help = "File size at which the next file begins; 0: never." },
 	{ .name = "rotate_time", WHOLE(TIME), RANGE(0, 8760 * HOUR),
 	  FIELD(config_writer, rotate_time_ns), .standard = "0",
-	  .help = "Age at which the next file is begun; 0: never." },
+	  .help = "File age at which the next file begins; 0: never." },
 	{ .name = "source_map", TEXT_OR_EMPTY, FIELD(config_writer, source_map),
-	  .help = "Of format mdf: the source map that restores the source ids of banks." },
+	  .help = "Format mdf: the source map that restores the source ids of banks." },
 };
 static OBJECT(writer, writer_keys);
 
 static const struct config_key lcore_keys[] = {
 	{ .name = "cpu", WHOLE(COUNT), RANGE(0, 1023), FIELD(config_lcore, cpu), .required = true,
-	  .help = "The CPU that the lcore runs on." },
+	  .help = "CPU of the lcore." },
 	{ .name = "roles", .type = CONFIG_TYPE_ROLES, ELEMENTS(config_lcore, roles),
 	  RANGE(1, EVB_MAX_ROLES), .required = true,
-	  .help = "Its roles, polled in this order: rx.PORT (rx.PORT.QUEUE where a port has several "
-		  "queues; only where there are builders), builder.NAME, source.GENERATOR, "
-		  "writer.NAME. Of a node of a system also control, rx.PORT in any case, and "
-		  "readout.GENERATOR for source.GENERATOR." },
+	  .help = "Its roles, polled in this order: rx.PORT (rx.PORT.QUEUE if the port has "
+		  "several queues; only with builders), builder.NAME, source.GENERATOR, "
+		  "writer.NAME. On a node of a system also control, always rx.PORT, and "
+		  "readout.GENERATOR instead of source.GENERATOR." },
 };
 static OBJECT(lcore, lcore_keys);
 
 static const struct config_key idle_keys[] = {
 	{ .name = "policy", WORDS("adaptive", "poll"), FIELD(config_idle, policy),
 	  .standard = "adaptive",
-	  .help = "adaptive yields and then sleeps while there is nothing to do; poll never does, "
-		  "for lcores that own their CPU." },
+	  .help = "adaptive yields and then sleeps without work; poll never does, for "
+		  "lcores that own their CPU." },
 	{ .name = "yields", WHOLE(COUNT), RANGE(0, 1000000), FIELD(config_idle, yields),
 	  .standard = "100",
 	  .help = "Empty polls that yield before the first sleep." },
@@ -141,17 +140,18 @@ static OBJECT(idle, idle_keys);
 static const struct config_key link_keys[] = {
 	{ .name = "depth", WHOLE(COUNT), RANGE(64, 1048576), .power_of_two = true,
 	  FIELD(config_links, depth), .standard = "4096",
-	  .help = "Entries of a link, a power of two." },
+	  .help = "Entries of a link." },
 	{ .name = "policy", WORDS("lossless", "drop"), FIELD(config_links, policy),
 	  .standard = "lossless",
-	  .help = "At a full link: lossless, the producer stops taking input; drop, counted." },
+	  .help = "With a full link: lossless stops the producer's input; drop counts and "
+		  "drops." },
 };
 static OBJECT(links, link_keys);
 
 // What a file says, and a node of it may say for itself.
 #define MEMORY                                                                           \
 	.name = "memory", NESTED(memory), FIELD(config, memory), .is_local = true,       \
-	.help = "Where packet buffers and slots lie."
+	.help = "Memory of packet buffers and slots."
 #define PORTS                                                                            \
 	.name = "ports", LIST(config_port_object), ELEMENTS(config, ports),              \
 	RANGE(1, EVB_MAX_PORTS), .help = "The network ports."
@@ -164,7 +164,7 @@ static OBJECT(links, link_keys);
 	.is_local = true, .help = "The shared memory in which consumers read built events."
 #define GENERATORS                                                                       \
 	.name = "generators", LIST(config_generator_object), ELEMENTS(config, generators), \
-	RANGE(0, EVB_MAX_GENERATORS), .help = "What stands for readout boards."
+	RANGE(0, EVB_MAX_GENERATORS), .help = "Substitutes for readout boards."
 #define WRITERS                                                                          \
 	.name = "writers", LIST(writer), ELEMENTS(config, writers),                      \
 	RANGE(0, EVB_MAX_WRITERS), .is_local = true, .help = "Writers of files."
@@ -172,23 +172,24 @@ static OBJECT(links, link_keys);
 	.name = "lcores", .type = CONFIG_TYPE_LIST_OR_AUTO, .object = &lcore,            \
 	ELEMENTS(config, lcores), RANGE(1, EVB_MAX_CPUS), .standard = "auto",         \
 	.is_local = true,                                                                \
-	.help = "Which role runs where; auto places them on the CPUs that the process may use."
+	.help = "The CPU of each role; auto distributes them over the CPUs of the " \
+		"process."
 #define IDLE                                                                             \
 	.name = "idle", NESTED(idle), FIELD(config, idle), .is_local = true,             \
-	.help = "What an lcore does without work."
+	.help = "Behaviour of an lcore without work."
 #define LINKS                                                                            \
 	.name = "links", NESTED(links), FIELD(config, links), .is_local = true,          \
 	.help = "The links between roles."
 #define ROCE                                                                             \
 	.name = "roce", NESTED(config_roce_object), FIELD(config, roce),                 \
-	.help = "RoCE v2, of transport kind roce."
+	.help = "RoCE v2, for transport kind roce."
 
 static const struct config_key node_keys[] = {
 	{ .name = "name", NAME, FIELD(config_cluster_node, name), .required = true,
-	  .help = "What --node calls the node; its appliance is called SYSTEM-NODE." },
+	  .help = "Name of the node, for --node; its appliance is called SYSTEM-NODE." },
 	{ .name = "manager", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_cluster_node, manager),
 	  .standard = "false",
-	  .help = "Whether the event manager runs here, as on exactly one node." },
+	  .help = "Whether the event manager runs here. It runs on exactly one node." },
 	{ MEMORY, .as_root = true },
 	{ PORTS, .as_root = true },
 	{ BUILDERS, .as_root = true },
@@ -204,21 +205,21 @@ OBJECT(config_node_object, node_keys);
 
 static const struct config_key root_keys[] = {
 	{ .name = "$schema", .type = CONFIG_TYPE_IGNORED, .is_local = true,
-	  .help = "For editors: where schema.json lies." },
+	  .help = "For editors: the path of schema.json." },
 	{ .name = "name", NAME, FIELD(config, name), .standard = "evb",
-	  .help = "Name of the appliance or system: event ring and telemetry go by it." },
+	  .help = "Name of the appliance or system, in event rings and telemetry." },
 	{ .name = "run_number", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(config, run_number),
 	  .standard = "1",
-	  .help = "The run that is written into the data." },
+	  .help = "Run number in the data." },
 	{ MEMORY },
 	{ PORTS, .required = true, .unless = "nodes" },
 	{ .name = "transport", NESTED(config_transport_object), FIELD(config, transport),
-	  .help = "How segments travel." },
+	  .help = "Transport of the segments." },
 	{ .name = "sources", NESTED(sources), FIELD(config, sources), .required = true,
 	  .help = "The sources of data." },
 	{ BUILDERS },
 	{ .name = "events", NESTED(events), FIELD(config, events),
-	  .help = "What happens to events that are late or do not fit." },
+	  .help = "Treatment of late events and full builders." },
 	{ EVENT_RING },
 	{ GENERATORS },
 	{ WRITERS },
@@ -228,10 +229,9 @@ static const struct config_key root_keys[] = {
 	{ ROCE },
 	{ .name = "nodes", .type = CONFIG_TYPE_NODES, .object = &config_node_object,
 	  RANGE(1, EVB_MAX_NODES),
-	  .help = "The nodes of a system that builds events over a network; each is started with "
-		  "--node NAME." },
+	  .help = "The nodes of a system, each started with --node NAME." },
 	{ .name = "event_manager", NESTED(config_event_manager_object),
 	  FIELD(config, event_manager), .needs = "nodes",
-	  .help = "How a system assigns events to builders and shapes the traffic." },
+	  .help = "Assignment of events to builders, and traffic shaping." },
 };
 OBJECT(config_root, root_keys);

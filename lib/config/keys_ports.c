@@ -11,63 +11,64 @@
 static const struct config_key flow_control_keys[] = {
 	{ .name = "mode", WORDS("auto", "off", "hw", "external", "soft"),
 	  FIELD(config_flow_control, mode), .standard = "off",
-	  .help = "hw: the device pauses and obeys; external: kernel or switch are set up for it, "
-		  "it is counted only; soft: evb builds and parses the frames; auto: the first of "
-		  "these that the port can do." },
+	  .help = "hw: the device pauses and obeys; external: kernel or switch do, evb only "
+		  "counts; soft: evb builds and parses the frames; auto: the first of these "
+		  "that the port supports." },
 	{ .name = "priority", WHOLE(COUNT), RANGE(0, 7), FIELD(config_flow_control, priority),
 	  .standard = "3",
-	  .help = "The 802.1p priority that is paused: that of the data." },
+	  .help = "The paused 802.1p priority: that of the data." },
 	{ .name = "high_water", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
 	  FIELD(config_flow_control, high_water), .standard = "0.8",
-	  .help = "Share of slots, links or packet pool in use from which on the sender pauses." },
+	  .help = "Used share of slots, links or packet pool above which the sender is "
+		  "paused." },
 	{ .name = "low_water", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
 	  FIELD(config_flow_control, low_water), .standard = "0.6",
-	  .help = "Share in use below which it goes on." },
+	  .help = "Used share below which the sender goes on." },
 	{ .name = "pause_time", WHOLE(COUNT), RANGE(2, 65535),
 	  FIELD(config_flow_control, pause_time), .standard = "65535",
-	  .help = "How long one frame pauses, in quanta of 512 bit times; it is sent again at half "
-		  "of it." },
+	  .help = "Duration of one pause in quanta of 512 bit times; it is renewed after "
+		  "half of it." },
 	{ .name = "cable", WHOLE(COUNT), RANGE(0, 100000), FIELD(config_flow_control, cable),
 	  .standard = "100",
-	  .help = "Metres to the other end of the link, for the headroom." },
+	  .help = "Length of the link in metres, for the headroom." },
 };
 static OBJECT(flow_control, flow_control_keys);
 
 static const struct config_key port_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_port, name), .required = true,
-	  .help = "What other keys, roles and telemetry call the port." },
+	  .help = "Name of the port in other keys, roles and telemetry." },
 	{ .name = "profile", TEXT, FIELD(config_port, profile), .required = true,
-	  .help = "The driver profile: a name in pmd-config/, or the path of a profile file." },
+	  .help = "Driver profile: a name in pmd-config/, or the path of a file." },
 	{ .name = "device", TEXT_OR_EMPTY, FIELD(config_port, device),
-	  .help = "What the driver opens: a kernel interface, a memif socket, a PCI address, a "
-		  "capture file; as the profile says." },
+	  .help = "Device of the driver: kernel interface, memif socket, PCI address or "
+		  "capture file, as the profile requires." },
 	{ .name = "options", .type = CONFIG_TYPE_OPTIONS, ELEMENTS(config_port, options),
 	  RANGE(0, CONFIG_MAX_OPTIONS),
-	  .help = "Device arguments for the driver beside the profile's, as name and value." },
+	  .help = "Device arguments in addition to those of the profile." },
 	{ .name = "mtu", WHOLE(SIZE), RANGE(64, 65500), FIELD(config_port, mtu),
 	  .standard = "1500",
-	  .help = "Bytes of a packet behind the Ethernet header." },
+	  .help = "Largest payload of an Ethernet frame." },
 	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(config_port, address),
 	  .presence = offsetof(struct config_port, has_address),
 	  .prefix = offsetof(struct config_port, prefix_length),
-	  .help = "IPv4 address of the port, such as \"10.0.0.1/24\" (without a prefix: /32); ARP "
-		  "and ICMP echo are answered for it." },
+	  .help = "IPv4 address of the port, such as \"10.0.0.1/24\" (/32 without a "
+		  "prefix), with responses to ARP and ICMP echo." },
 	{ .name = "address6", .type = CONFIG_TYPE_IPV6, FIELD(config_port, address6),
 	  .presence = offsetof(struct config_port, has_address6),
-	  .help = "IPv6 address of the port, such as \"fd00::1\"; neighbour solicitations and "
-		  "ICMPv6 echo are answered for it. RoCE connections are taken at it." },
+	  .help = "IPv6 address of the port, such as \"fd00::1\", with responses to "
+		  "neighbour solicitations and ICMPv6 echo; RoCE accepts connections to it." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(config_port, mac),
 	  .presence = offsetof(struct config_port, has_mac),
-	  .help = "Ethernet address to set; without it the device keeps its own." },
+	  .help = "Ethernet address to set; without it that of the device." },
 	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(config_port, vlan),
 	  .presence = offsetof(struct config_port, has_vlan),
-	  .help = "VLAN whose 802.1Q tag all frames get that the port sends, with the 802.1p "
-		  "priority of data (flow_control.priority) or of control messages in it; 0: a tag "
-		  "for the priority alone. Without it frames have no tag. What comes in may be "
-		  "tagged or not." },
+	  .help = "VLAN of the 802.1Q tag of sent frames, which also has the 802.1p "
+		  "priority of data (flow_control.priority) or control messages; 0: "
+		  "priority only. Without it frames are sent untagged. Received frames may "
+		  "be tagged or not." },
 	{ .name = "rx_queues", WHOLE(COUNT), RANGE(1, 64), FIELD(config_port, rx_queues),
 	  .standard = "1",
-	  .help = "Receive queues, each with a role of its own." },
+	  .help = "Receive queues, each with its own role." },
 	{ .name = "rx_descriptors", WHOLE(COUNT), RANGE(0, 32768),
 	  FIELD(config_port, rx_descriptors), .standard = "0",
 	  .help = "Descriptors of a receive queue; 0: the profile's." },
@@ -76,31 +77,31 @@ static const struct config_key port_keys[] = {
 	  .help = "Descriptors of a transmit queue; 0: the profile's." },
 	{ .name = "link_timeout", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_port, link_timeout_ns),
 	  .standard = "5s",
-	  .help = "Longest wait for the link at the start." },
+	  .help = "Longest wait for the link at start." },
 	{ .name = "verify_checksums", .type = CONFIG_TYPE_BOOLEAN,
 	  FIELD(config_port, verify_checksums), .standard = "true",
-	  .help = "Whether IP and UDP checksums are verified and wrong packets dropped." },
+	  .help = "Whether packets with wrong IP or UDP checksums are dropped." },
 	{ .name = "link_rate", WHOLE(BIT_RATE), RANGE(0, 10 * TERABIT),
 	  FIELD(config_port, link_rate), .standard = "0",
-	  .help = "Rate of the link, which pacing goes by; 0: what the device says." },
+	  .help = "Link rate for pacing; 0: that of the device." },
 	{ .name = "flow_control", NESTED(flow_control), FIELD(config_port, flow_control),
-	  .help = "Priority flow control (802.1Qbb): pausing the sender before packets are lost." },
+	  .help = "Priority flow control (802.1Qbb), which pauses the sender before packets "
+		  "are lost." },
 };
 OBJECT(config_port_object, port_keys);
 
 static const struct config_key transport_keys[] = {
 	{ .name = "kind", WORDS("udp", "eth", "roce"), FIELD(config_transport, kind),
 	  .standard = "udp",
-	  .help = "How segments travel: in UDP datagrams, right behind an EtherType, or by RoCE "
-		  "v2." },
+	  .help = "UDP datagrams, frames with an EtherType of their own, or RoCE v2." },
 	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_transport, udp_port),
 	  .standard = "19522",
-	  .help = "First UDP port that is listened to." },
+	  .help = "First UDP port of the data." },
 	{ .name = "udp_ports", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_transport, udp_ports),
 	  .standard = "1",
-	  .help = "How many UDP ports are listened to." },
+	  .help = "Number of UDP ports of the data." },
 	{ .name = "ether_type", WHOLE(COUNT), RANGE(0x600, 0xffff),
 	  FIELD(config_transport, ether_type), .standard = "0x88B5",
-	  .help = "The EtherType of kind eth." },
+	  .help = "EtherType of kind eth." },
 };
 OBJECT(config_transport_object, transport_keys);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Walks a JSON tree along the key table.
+// Reads a JSON tree by the key tables.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void config_path_leave(struct config_reader *reader, size_t length)
 	reader->path[length] = '\0';
 }
 
-// What is wrong with a key of the file for one of its nodes: which node that is.
+// The name of the node that is being checked, where the path is one of the whole file.
 static void name_node(const struct config_reader *reader, char text[EVB_NAME_SIZE + 8])
 {
 	text[0] = '\0';
@@ -85,9 +85,9 @@ static unsigned smallest(unsigned a, unsigned b, unsigned c)
 	return least < c ? least : c;
 }
 
-#define NEAR_MAXIMUM 32 // longer keys are not looked for
+#define NEAR_MAXIMUM 32 // characters; no similar key is searched for a longer one
 
-// Levenshtein's distance: how many characters must be put in, taken out or changed.
+// The Levenshtein distance: insertions, deletions and replacements of characters that make b of a.
 static unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned row[NEAR_MAXIMUM + 1];
@@ -111,7 +111,7 @@ static int fail_unknown_key(struct config_reader *reader, const struct config_ob
 			    const char *name)
 {
 	const char *nearest = NULL;
-	unsigned nearest_distance = 4; // what is further away is no misspelling
+	unsigned nearest_distance = 4; // a larger distance is no misspelling
 
 	config_path_key(reader, name);
 	if (strlen(name) > NEAR_MAXIMUM)
@@ -157,21 +157,19 @@ int config_match_keys(struct config_reader *reader, const struct config_object *
 	return 0;
 }
 
-static int read_list(struct config_reader *reader, const struct config_key *key, const cJSON *json,
-		     void *base)
+int config_read_elements(struct config_reader *reader, const struct config_key *key,
+			 const cJSON *json, config_element_reader read_element, void *base)
 {
+	char *at = (char *)base + key->offset;
 	unsigned n_elements = 0;
 	const cJSON *element;
 
-	if (!cJSON_IsArray(json))
-		return config_fail_type(reader, "a list of objects", json);
 	cJSON_ArrayForEach(element, json)
 	{
 		if (n_elements == key->maximum)
 			return config_fail(reader, "more than %u elements", (unsigned)key->maximum);
 		size_t length = config_path_index(reader, n_elements);
-		if (config_read_object(reader, key->object, element,
-				       (char *)base + key->offset + n_elements * key->width))
+		if (read_element(reader, key, element, at, n_elements))
 			return -1;
 		config_path_leave(reader, length);
 		n_elements++;
@@ -182,22 +180,38 @@ static int read_list(struct config_reader *reader, const struct config_key *key,
 	return 0;
 }
 
+static int read_object_element(struct config_reader *reader, const struct config_key *key,
+			       const cJSON *element, void *elements, unsigned index)
+{
+	return config_read_object(reader, key->object, element,
+				  (char *)elements + index * key->width);
+}
+
+static int read_list(struct config_reader *reader, const struct config_key *key, const cJSON *json,
+		     void *base)
+{
+	bool may_be_auto = key->type == CONFIG_TYPE_LIST_OR_AUTO;
+
+	if (may_be_auto && cJSON_IsString(json) && strcmp(json->valuestring, "auto") == 0)
+		return 0;
+	if (!cJSON_IsArray(json))
+		return config_fail_type(
+		    reader, may_be_auto ? "\"auto\" or a list of objects" : "a list of objects",
+		    json);
+	return config_read_elements(reader, key, json, read_object_element, base);
+}
+
 static int read_present(struct config_reader *reader, const struct config_key *key,
 			const cJSON *item, void *base)
 {
 	switch (key->type) {
 	case CONFIG_TYPE_OBJECT:
 		return config_read_object(reader, key->object, item, (char *)base + key->offset);
-	case CONFIG_TYPE_LIST_OR_AUTO:
-		if (cJSON_IsString(item) && strcmp(item->valuestring, "auto") == 0)
-			return 0;
-		if (!cJSON_IsArray(item))
-			return config_fail_type(reader, "\"auto\" or a list of objects", item);
-		return read_list(reader, key, item, base);
 	case CONFIG_TYPE_LIST:
+	case CONFIG_TYPE_LIST_OR_AUTO:
 		return read_list(reader, key, item, base);
 	case CONFIG_TYPE_NODES:
-		return 0; // config_read_nodes() does it
+		return 0; // config_read_nodes() reads them
 	default:
 		return config_read_value(reader, key, item, base);
 	}
@@ -224,7 +238,7 @@ int config_read_key(struct config_reader *reader, const struct config_key *key, 
 	return key->standard ? read_standard(reader, key, base) : 0;
 }
 
-// Whether a key has to be there, or must not, for what else there is.
+// Checks that required keys are present, and that keys of others are not present without them.
 static int check_presence(struct config_reader *reader, const struct config_object *object,
 			  const struct config_key *key, const cJSON **items, bool is_present)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Reads single values: numbers, quantities, words, names, addresses, options.
+// Reads values: numbers, quantities, words, names, addresses, options.
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "config/internal.h"
+
+#define NUMBER "%.15g" // of a JSON number in messages
 
 static void *field(const struct config_key *key, void *base)
 {
@@ -38,22 +40,9 @@ static int read_boolean(struct config_reader *reader, const struct config_key *k
 	return 0;
 }
 
-struct shown_number {
-	char text[40];
-};
-
-static struct shown_number show_number(double number)
-{
-	struct shown_number shown;
-
-	snprintf(shown.text, sizeof(shown.text), "%.15g", number);
-	return shown;
-}
-
 static int fail_range(struct config_reader *reader, const struct config_key *key, const cJSON *item)
 {
 	char minimum[UNITS_TEXT_SIZE], maximum[UNITS_TEXT_SIZE], hint[64] = "";
-	struct shown_number number = show_number(item->valuedouble);
 
 	units_format(key->units, key->minimum, minimum);
 	units_format(key->units, key->maximum, maximum);
@@ -63,8 +52,8 @@ static int fail_range(struct config_reader *reader, const struct config_key *key
 	if (key->units == UNITS_TIME)
 		snprintf(hint, sizeof(hint), " (a number without a unit is in %s)",
 			 units_base(key->units));
-	return config_fail(reader, "%s is out of range %s..%s%s", number.text, minimum, maximum,
-			   hint);
+	return config_fail(reader, NUMBER " is out of range %s..%s%s", item->valuedouble, minimum,
+			   maximum, hint);
 }
 
 static int read_exact_number(struct config_reader *reader, const struct config_key *key,
@@ -82,25 +71,15 @@ static int read_exact_number(struct config_reader *reader, const struct config_k
 				   CONFIG_EXACT_MAXIMUM);
 	}
 	if (number != floor(number))
-		return config_fail(reader, "%s is not a whole number", show_number(number).text);
+		return config_fail(reader, NUMBER " is not a whole number", number);
 	*value = (uint64_t)number;
 	return 0;
 }
 
+// The lowest bytes come first: evb runs on little-endian machines only (wire/wire.h).
 static void store_whole(const struct config_key *key, uint64_t value, void *base)
 {
-	uint8_t value8 = (uint8_t)value;
-	uint16_t value16 = (uint16_t)value;
-	uint32_t value32 = (uint32_t)value;
-	const void *sized = &value;
-
-	if (key->width == sizeof(value8))
-		sized = &value8;
-	else if (key->width == sizeof(value16))
-		sized = &value16;
-	else if (key->width == sizeof(value32))
-		sized = &value32;
-	memcpy(field(key, base), sized, key->width);
+	memcpy(field(key, base), &value, key->width);
 }
 
 static int fail_whole_type(struct config_reader *reader, const struct config_key *key,
@@ -183,9 +162,9 @@ static int read_word(struct config_reader *reader, const struct config_key *key,
 	return config_fail(reader, "%s is none of %s", quote(item->valuestring).text, known);
 }
 
-// Reads a name, also as an element of a list; those of roles have points in them.
-static int read_name(struct config_reader *reader, const struct config_key *key, const cJSON *item,
-		     char *name)
+// Reads a name or an element of a list of names. Names of roles may contain points.
+static int read_name_to(struct config_reader *reader, const struct config_key *key,
+			const cJSON *item, char *name)
 {
 	bool is_role = key->type == CONFIG_TYPE_ROLES;
 	bool is_list = is_role || key->type == CONFIG_TYPE_NAMES;
@@ -210,32 +189,31 @@ static int read_name(struct config_reader *reader, const struct config_key *key,
 	return 0;
 }
 
+static int read_name_element(struct config_reader *reader, const struct config_key *key,
+			     const cJSON *item, void *elements, unsigned index)
+{
+	char(*names)[EVB_NAME_SIZE] = elements;
+
+	if (read_name_to(reader, key, item, names[index]))
+		return -1;
+	for (unsigned i = 0; i < index; i++)
+		if (strcmp(names[i], names[index]) == 0)
+			return config_fail(reader, "\"%s\" is given twice", names[i]);
+	return 0;
+}
+
 static int read_names(struct config_reader *reader, const struct config_key *key, const cJSON *json,
 		      void *base)
 {
-	char(*names)[EVB_NAME_SIZE] = field(key, base);
-	unsigned n_names = 0;
-	const cJSON *item;
-
 	if (!cJSON_IsArray(json))
 		return config_fail_type(reader, "a list of names", json);
-	cJSON_ArrayForEach(item, json)
-	{
-		if (n_names == key->maximum)
-			return config_fail(reader, "more than %u elements", (unsigned)key->maximum);
-		size_t length = config_path_index(reader, n_names);
-		if (read_name(reader, key, item, names[n_names]))
-			return -1;
-		for (unsigned i = 0; i < n_names; i++)
-			if (strcmp(names[i], names[n_names]) == 0)
-				return config_fail(reader, "\"%s\" is given twice", names[i]);
-		config_path_leave(reader, length);
-		n_names++;
-	}
-	if (n_names < key->minimum)
-		return config_fail(reader, "at least one element is needed");
-	store_count(key, n_names, base);
-	return 0;
+	return config_read_elements(reader, key, json, read_name_element, base);
+}
+
+static int read_name(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		     void *base)
+{
+	return read_name_to(reader, key, item, field(key, base));
 }
 
 static bool has_control_character(const char *text)
@@ -246,8 +224,8 @@ static bool has_control_character(const char *text)
 	return false;
 }
 
-static int read_text(struct config_reader *reader, const struct config_key *key, const cJSON *item,
-		     char *target)
+static int read_text_to(struct config_reader *reader, const struct config_key *key,
+			const cJSON *item, char *target)
 {
 	if (!cJSON_IsString(item))
 		return config_fail_type(reader, "a string", item);
@@ -262,6 +240,12 @@ static int read_text(struct config_reader *reader, const struct config_key *key,
 				   quote(item->valuestring).text);
 	memcpy(target, item->valuestring, length + 1);
 	return 0;
+}
+
+static int read_text(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		     void *base)
+{
+	return read_text_to(reader, key, item, field(key, base));
 }
 
 static int fail_ipv4(struct config_reader *reader, const struct config_key *key, const char *text)
@@ -348,7 +332,7 @@ static int read_mac(struct config_reader *reader, const struct config_key *key, 
 	return 0;
 }
 
-// One option: its value is a string, or a whole number, which drivers take as digits.
+// Reads an option. Its value is a string, or a whole number, which drivers receive as digits.
 static int read_option(struct config_reader *reader, const cJSON *item,
 		       struct config_option *option)
 {
@@ -358,14 +342,14 @@ static int read_option(struct config_reader *reader, const cJSON *item,
 						     .maximum = EVB_PATH_SIZE - 1 };
 	cJSON name = { .type = cJSON_String, .valuestring = item->string };
 
-	if (read_name(reader, &name_key, &name, option->name))
+	if (read_name_to(reader, &name_key, &name, option->name))
 		return -1;
 	if (!cJSON_IsNumber(item))
-		return read_text(reader, &value_key, item, option->value);
+		return read_text_to(reader, &value_key, item, option->value);
 	double number = item->valuedouble;
 	if (number != floor(number) || fabs(number) > (double)CONFIG_EXACT_MAXIMUM)
-		return config_fail(reader, "%s is not a whole number, write it as a string",
-				   show_number(number).text);
+		return config_fail(reader, NUMBER " is not a whole number, write it as a string",
+				   number);
 	snprintf(option->value, sizeof(option->value), "%" PRId64, (int64_t)number);
 	return 0;
 }
@@ -396,45 +380,37 @@ static int read_options(struct config_reader *reader, const struct config_key *k
 	return 0;
 }
 
+static int read_ignored(struct config_reader *reader, const struct config_key *key,
+			const cJSON *item, void *base)
+{
+	(void)key;
+	(void)base;
+	return cJSON_IsString(item) ? 0 : config_fail_type(reader, "a string", item);
+}
+
 int config_read_value(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		      void *base)
 {
-	switch (key->type) {
-	case CONFIG_TYPE_BOOLEAN:
-		return read_boolean(reader, key, item, base);
-	case CONFIG_TYPE_WHOLE:
-		return read_whole(reader, key, item, base);
-	case CONFIG_TYPE_REAL:
-		return read_real(reader, key, item, base);
-	case CONFIG_TYPE_WORD:
-		return read_word(reader, key, item, base);
-	case CONFIG_TYPE_NAME:
-		return read_name(reader, key, item, field(key, base));
-	case CONFIG_TYPE_TEXT:
-		return read_text(reader, key, item, field(key, base));
-	case CONFIG_TYPE_IPV4:
-		return read_ipv4(reader, key, item, base);
-	case CONFIG_TYPE_IPV6:
-	case CONFIG_TYPE_IP:
-		return read_ip(reader, key, item, base);
-	case CONFIG_TYPE_MAC:
-		return read_mac(reader, key, item, base);
-	case CONFIG_TYPE_IDS:
-	case CONFIG_TYPE_OWN_IDS:
-	case CONFIG_TYPE_EXPECTED:
-		return config_read_ids(reader, key, item, base);
-	case CONFIG_TYPE_NAMES:
-	case CONFIG_TYPE_ROLES:
-		return read_names(reader, key, item, base);
-	case CONFIG_TYPE_OPTIONS:
-		return read_options(reader, key, item, base);
-	case CONFIG_TYPE_IGNORED:
-		return cJSON_IsString(item) ? 0 : config_fail_type(reader, "a string", item);
-	case CONFIG_TYPE_OBJECT:
-	case CONFIG_TYPE_LIST:
-	case CONFIG_TYPE_LIST_OR_AUTO:
-	case CONFIG_TYPE_NODES:
-		break;
-	}
-	return config_fail(reader, "cannot be read");
+	static int (*const readers[])(struct config_reader *, const struct config_key *,
+				      const cJSON *, void *) = {
+		[CONFIG_TYPE_BOOLEAN] = read_boolean,
+		[CONFIG_TYPE_WHOLE] = read_whole,
+		[CONFIG_TYPE_REAL] = read_real,
+		[CONFIG_TYPE_WORD] = read_word,
+		[CONFIG_TYPE_NAME] = read_name,
+		[CONFIG_TYPE_TEXT] = read_text,
+		[CONFIG_TYPE_IPV4] = read_ipv4,
+		[CONFIG_TYPE_IPV6] = read_ip,
+		[CONFIG_TYPE_IP] = read_ip,
+		[CONFIG_TYPE_MAC] = read_mac,
+		[CONFIG_TYPE_IDS] = config_read_ids,
+		[CONFIG_TYPE_OWN_IDS] = config_read_ids,
+		[CONFIG_TYPE_EXPECTED] = config_read_ids,
+		[CONFIG_TYPE_NAMES] = read_names,
+		[CONFIG_TYPE_ROLES] = read_names,
+		[CONFIG_TYPE_OPTIONS] = read_options,
+		[CONFIG_TYPE_IGNORED] = read_ignored,
+	};
+
+	return readers[key->type](reader, key, item, base);
 }
