@@ -14,8 +14,8 @@ import json
 import os
 
 # The build makes this file from evb's own tables. It has for each group, by place: the key that
-# names a thing, the keys that are labels, and the keys of its info; and for each metric: place, key,
-# name, type, scale, labels or words, description.
+# names a thing, the keys that are labels, and the keys of its info. It has for each metric: place,
+# key, name, type, scale, labels or words, description.
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "evb", "metrics.json")
 PREFIX = "evb_"  # of names; the exporter puts it there itself
 
