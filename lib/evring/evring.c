@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The builder's side. What the builder needs to know of its slots lies in its own memory; from
-// shared memory it reads only claim words and counters, so no reader can lead it astray.
+// The builder's side. The builder's state of its slots lies in its own memory. From shared memory
+// the builder reads only claim words and counters, so that a faulty reader cannot corrupt it.
 #include "evring.h"
 #include "evring_file.h"
 #include "evring_members.h"
@@ -12,31 +12,31 @@
 #include <string.h>
 #include <unistd.h>
 
-// Slots that one call of evring_reclaim() looks at, at most.
+// Slots that one call of evring_reclaim() examines, at most.
 #define RECLAIM_STEPS 128u
 
 struct evring {
 	struct evring_view view; // constant after create
 	struct evring_file file; // control thread
 	bool hugepages;          // constant
-	uint64_t deaths_told;    // control thread
+	uint64_t deaths_seen;    // control thread: those reported by evring_reap() so far
 
 	uint64_t head;                  // builder: number published
 	_Atomic uint64_t n_outstanding; // builder: published and not reclaimed
 	_Atomic uint64_t n_used;        // builder: slots that are not free
 
-	// Outstanding slots, oldest first: a doubly linked list over slot numbers, closed by the
-	// number `n_slots`. holders[slot]: the groups that the event was published to. builder
+	// Outstanding slots, the oldest first: a doubly linked list of slot numbers whose head is
+	// the number `n_slots`. holders[slot]: the groups to which the event was published. builder
 	uint32_t *next;
 	uint32_t *previous;
 	uint8_t *holders;
 
-	// The search for slots that were released. It runs through the list from old to new, over
-	// several calls if need be, and starts anew when the counters of releases say that
-	// something has happened since it last started. builder
-	uint32_t search_at;       // slot to look at next; n_slots: no search under way
-	uint64_t search_releases; // what the counters said when it started
-	uint64_t unclaimed;       // events published to no group: as good as released
+	// The search for released slots. It walks through the list from the oldest to the newest
+	// slot, over several calls if necessary. A new search starts when the sum of the release
+	// counters has changed since the last search started. builder
+	uint32_t search_at;       // slot to examine next; n_slots: no search is active
+	uint64_t search_releases; // sum of the counters when the search started
+	uint64_t unclaimed;       // events published to no group: their slots are free at once
 };
 
 static int check_parameters(const struct evring_parameters *parameters, char *error)
@@ -107,7 +107,7 @@ static void fill_header(struct evring *ring, const struct evring_parameters *par
 
 	evring_view_set(&ring->view, ring->file.file, ring->file.memory, plan);
 	for (unsigned i = 0; i < parameters->n_groups; i++)
-		// There is room: their number was checked.
+		// There is room: check_parameters() has checked the number.
 		(void)evring_group_enter(&ring->view, parameters->groups[i], true);
 }
 
@@ -142,7 +142,7 @@ static bool directory_serves(const struct evring_directory *directory,
 	return directory->hugepages == (parameters->memory == EVRING_HUGEPAGES);
 }
 
-// Tries one directory after the other as long as it is only the memory that is missing.
+// Tries the directories in turn until one has enough memory.
 static int make_file(struct evring *ring, const struct evring_parameters *parameters, char *error)
 {
 	struct evring_directories directories;
@@ -206,7 +206,7 @@ int evring_create(struct evring **ring, const struct evring_parameters *paramete
 
 void evring_end(struct evring *ring)
 {
-	// After everything that was published: who sees the end sees all events.
+	// Release: a reader that sees the end also sees all published events.
 	atomic_store_explicit(&ring->view.header->state, EVRING_ENDED, memory_order_release);
 }
 
@@ -249,13 +249,13 @@ void evring_begin(struct evring *ring, uint32_t slot)
 {
 	assert(slot < ring->view.n_slots);
 	atomic_store_explicit(&ring->view.descriptors[slot].filled, 0, memory_order_relaxed);
-	// No write into the slot may be seen before the 0: a spy that sees new bytes and then reads
-	// `filled` must find it changed. Pairs with the fence in evb_ring_is_intact().
+	// No write into the slot may become visible before the 0: a spy that sees new bytes and
+	// then reads `filled` must find it changed. Pairs with the fence in evb_ring_is_intact().
 	atomic_thread_fence(memory_order_release);
 }
 
 // Marks the slot READY for every active group. Returns these groups.
-static uint32_t hand_to_groups(struct evring *ring, uint32_t slot, uint64_t sequence)
+static uint32_t mark_ready(struct evring *ring, uint32_t slot, uint64_t sequence)
 {
 	struct evring_header *header = ring->view.header;
 	_Atomic uint64_t *claims = ring->view.descriptors[slot].claims;
@@ -266,8 +266,9 @@ static uint32_t hand_to_groups(struct evring *ring, uint32_t slot, uint64_t sequ
 	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++)
 		if ((groups >> g & 1) != 0)
 			atomic_store_explicit(&claims[g], ready, memory_order_relaxed);
-	// Pairs with the fence in dissolve(): a group that goes at this moment either finds the
-	// word or is found gone here.
+	// Pairs with the fence in dissolve() of evring_members.c: where a group is dissolved at
+	// this moment, either dissolve() sees the READY word, or this function sees that the group
+	// is gone.
 	atomic_thread_fence(memory_order_seq_cst);
 	gone = groups & ~atomic_load_explicit(&header->active_groups, memory_order_relaxed);
 	for (unsigned g = 0; gone != 0 && g < EVRING_MAX_GROUPS; g++)
@@ -298,15 +299,15 @@ void evring_publish(struct evring *ring, uint32_t slot, const struct evring_even
 	assert(event->length <= view->slot_size);
 
 	descriptor->event = *event;
-	groups = hand_to_groups(ring, slot, sequence);
+	groups = mark_ready(ring, slot, sequence);
 	atomic_store_explicit(&view->queue[sequence & (view->queue_size - 1)],
 			      evring_entry(sequence, slot), memory_order_relaxed);
-	// Release: a spy that reads this value and finds it again after reading has seen the slot
+	// Release: a spy that reads this value before and after it reads the slot has seen the slot
 	// and the descriptor of this event and of no other.
 	atomic_store_explicit(&descriptor->filled, sequence + 1, memory_order_release);
 	ring->head = sequence + 1;
-	// Release: whoever sees the new head sees the slot, the descriptor, the claim words and the
-	// queue entry. This is the moment of publication.
+	// Release: a reader that sees the new head sees the slot, the descriptor, the claim words
+	// and the queue entry. This store publishes the event.
 	atomic_store_explicit(&view->header->head, ring->head, memory_order_release);
 
 	ring->holders[slot] = (uint8_t)groups;
@@ -317,7 +318,8 @@ void evring_publish(struct evring *ring, uint32_t slot, const struct evring_even
 			      memory_order_relaxed);
 }
 
-// Changes whenever a slot may have become free. Acquire: pairs with the counting after a release.
+// A sum that changes whenever a slot may have become free. Acquire: pairs with the increments after
+// a release.
 static uint64_t count_releases(const struct evring *ring)
 {
 	uint64_t sum = ring->unclaimed;
@@ -336,7 +338,7 @@ static bool is_free(const struct evring *ring, uint32_t slot)
 	const struct evring_descriptor *descriptor = &ring->view.descriptors[slot];
 
 	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++)
-		// Acquire: the member has read the slot for the last time before it released it.
+		// Acquire: the member finished reading the slot before it released the slot.
 		if ((ring->holders[slot] >> g & 1) != 0 &&
 		    evring_claim_state(atomic_load_explicit(&descriptor->claims[g],
 							    memory_order_acquire)) != EVRING_IDLE)
@@ -382,12 +384,12 @@ unsigned evring_reclaim(struct evring *ring, uint32_t *slots, unsigned max)
 
 unsigned evring_reap(struct evring *ring)
 {
-	const uint64_t told = ring->deaths_told;
+	const uint64_t seen = ring->deaths_seen;
 
-	(void)evring_bury_members(&ring->view, -1); // counted in `deaths`, with those of readers
+	(void)evring_bury_members(&ring->view, -1); // `deaths` counts also those that readers bury
 	evring_dissolve_groups(&ring->view);
-	ring->deaths_told = atomic_load_explicit(&ring->view.header->deaths, memory_order_relaxed);
-	return (unsigned)(ring->deaths_told - told);
+	ring->deaths_seen = atomic_load_explicit(&ring->view.header->deaths, memory_order_relaxed);
+	return (unsigned)(ring->deaths_seen - seen);
 }
 
 uint64_t evring_outstanding(const struct evring *ring)
@@ -416,7 +418,7 @@ bool evring_group(const struct evring *ring, unsigned index, struct evring_group
 	group = &header->groups[index];
 	if (atomic_load_explicit(&group->use, memory_order_acquire) != EVRING_GROUP_USED)
 		return false;
-	// The cursor first: it never passes the head.
+	// The cursor is read first, so that the head is not below it.
 	cursor = atomic_load_explicit(&group->cursor, memory_order_acquire);
 	head = atomic_load_explicit(&header->head, memory_order_acquire);
 	memset(state, 0, sizeof(*state));

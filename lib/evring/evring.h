@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The event ring, the appliance's side: slots in shared memory that a builder fills in place, and
-// the publication of filled slots to consumers (evb_reader.h is their side, evring_layout.h the
-// memory that both share).
+// The event ring, on the appliance's side: slots in shared memory that a builder fills in place,
+// and the publication of filled slots to consumers. evb_reader.h is the consumers' side;
+// evring_layout.h describes the memory that both sides share.
 //
-// Threads: evring_create(), evring_destroy(), evring_reap(), evring_list_*() belong to the control
-// thread; evring_publish() and evring_reclaim() to the one builder that owns the ring, and may run
-// beside evring_reap() and beside all readers. No function but create/destroy/clean allocates or
-// makes a system call, save evring_reap().
+// Threads: evring_create(), evring_destroy(), evring_end(), evring_reap() and evring_clean() belong
+// to the control thread. evring_begin(), evring_publish(), evring_reclaim() and evring_set_used()
+// belong to the one builder that owns the ring; they run beside evring_reap() and beside all
+// readers, and they neither allocate nor make system calls. Any thread may call the others.
 //
-// Liveness does not rest on process ids: the owner and each member hold a lock (fcntl, open file
-// description) on a byte of the ring file, which the kernel drops when the process dies, also
-// across PID namespaces. A child made by fork() shares these locks until it calls exec() or exits.
+// Whether a process lives does not depend on process ids: the owner and each member hold a lock
+// (fcntl, open file description) on one byte of the ring file. The kernel drops the lock when the
+// process dies, also across PID namespaces. A child made by fork() shares the locks until it calls
+// exec() or exits.
 #pragma once
 
 #include <stdbool.h>
@@ -47,7 +48,7 @@ struct evring_parameters {
 	unsigned n_groups;
 };
 
-// What is told of a published event; times in CLOCK_MONOTONIC nanoseconds.
+// The description of a published event; times are nanoseconds of CLOCK_MONOTONIC.
 struct evring_event {
 	uint64_t event_id;
 	uint64_t length; // bytes from the slot's start
@@ -58,17 +59,17 @@ struct evring_event {
 	uint16_t n_missing;
 };
 
-// Makes the ring file, <directory>/evb-<name>.<builder>, all its memory reserved, after removing
-// what a dead run of the same name left. The file's mode is 0660: members of a group must be able
-// to write it, so they need the user or the group of the process that makes it. Refuses (EEXIST)
-// while a live run holds the name, ENOSPC if memory or hugepages do not suffice. Returns 0 or a
-// negative errno, with one line in error[EVRING_ERROR_SIZE].
+// Makes the ring file, <directory>/evb-<name>.<builder>, and reserves all its memory; removes the
+// files of a dead run of the same name before. The file's mode is 0660: members of a group write to
+// the file, so they need the user or the group of the process that makes it. Returns 0, -EEXIST
+// while a live run has the name, -ENOSPC if memory or hugepages do not suffice, or another negative
+// errno, with one line in error[EVRING_ERROR_SIZE].
 int evring_create(struct evring **ring, const struct evring_parameters *parameters, char *error);
 
-// Marks the run as ended: readers get what is left, then -EPIPE.
+// Marks the run as ended: readers get the remaining events, then -EPIPE.
 void evring_end(struct evring *ring);
 
-// Unmaps and removes the file. Readers that still map it keep their memory.
+// Unmaps and removes the file. Readers that have mapped it can still read their mapping.
 void evring_destroy(struct evring *ring);
 
 // The file's path, and whether it lies on hugepages.
@@ -80,43 +81,43 @@ uint8_t *evring_slot(const struct evring *ring, uint32_t slot);
 uint64_t evring_slot_size(const struct evring *ring);
 uint32_t evring_slots(const struct evring *ring);
 
-// Says that the builder starts to write into a slot: spies that look at it learn of the overrun.
-// Call before the first byte is written.
+// Marks a slot as being written, so that spies that read it detect the overrun. To be called before
+// the first byte is written.
 void evring_begin(struct evring *ring, uint32_t slot);
 
 // Publishes a filled slot to all groups and spies. The slot belongs to the ring until
 // evring_reclaim() names it.
 void evring_publish(struct evring *ring, uint32_t slot, const struct evring_event *event);
 
-// Collects slots that every group has released; at most max (>= 1). The work is bounded and cheap
-// when nothing was released. Returns how many.
+// Collects at most max (>= 1) slots that every group has released. The work is bounded, and small
+// if nothing was released. Returns the number of slots.
 unsigned evring_reclaim(struct evring *ring, uint32_t *slots, unsigned max);
 
-// Finds dead members and gives their events back to their groups; dissolves groups made by
-// readers when their last member is gone. To be called about 10 times a second.
-// Returns how many members had died since the last call.
+// Finds dead members and returns their events to their groups; dissolves groups that readers made
+// and that have no member left. To be called about 10 times per second. Makes system calls.
+// Returns the number of members that have died since the last call.
 unsigned evring_reap(struct evring *ring);
 
 // Events published and not yet released by all groups.
 uint64_t evring_outstanding(const struct evring *ring);
 
-// Slots that are not free, those of events under construction among them, as the builder has said
-// last: for flow control. evring_used(): any thread.
+// The number of slots that are not free, including those of events under construction, as the
+// builder last set it: for flow control. evring_used(): any thread.
 void evring_set_used(struct evring *ring, uint64_t used);
 uint64_t evring_used(const struct evring *ring);
 
-// For telemetry: one group's state. Returns false if index has no group.
+// The state of one group, for telemetry. Returns false if there is no group of this index.
 struct evring_group_state {
 	char name[EVRING_NAME_SIZE];
 	bool persistent; // named by the configuration
 	uint32_t members;
 	uint64_t delivered; // events claimed by members
 	uint64_t released;  // events released
-	uint64_t regained;  // events taken back from dead members
+	uint64_t regained;  // events of dead members that were returned to the group
 	uint64_t lag;       // events published and not yet claimed
 };
 bool evring_group(const struct evring *ring, unsigned index, struct evring_group_state *state);
 
-// Removes the ring files of dead runs of `name` (NULL: of all names); a live run's are left alone.
-// Returns how many files were removed, or a negative errno.
+// Removes the ring files of dead runs of `name` (NULL: of all names), and none of a live run.
+// Returns the number of removed files, or a negative errno.
 int evring_clean(const char *name, const char *directory, char *error);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Where ring files may lie: the hugetlbfs mounts of this machine, smallest pages first, then
-// /dev/shm; or one directory that the user names.
+// The directories of ring files: the hugetlbfs mounts of this machine, the smallest pages first,
+// then /dev/shm; or one directory that the user names.
 #pragma once
 
 #include "evring.h"
@@ -21,8 +21,8 @@ struct evring_directories {
 	unsigned count;
 };
 
-// Lists them. `directory`: the user's, or NULL for all. Returns 0 or a negative errno with one
-// line in error[EVRING_ERROR_SIZE]. Without `directory` an empty list is possible.
+// Lists the directories. directory: the only one, or NULL. Returns 0, or a negative errno with one
+// line in error[EVRING_ERROR_SIZE]. Where directory is NULL, the list may be empty.
 int evring_directories_find(struct evring_directories *directories, const char *directory,
 			    char *error);
 
@@ -32,5 +32,5 @@ int evring_directories_find(struct evring_directories *directories, const char *
 bool evring_directory_path(char *path, const struct evring_directory *directory, const char *name,
 			   unsigned builder, const char *suffix);
 
-// Takes a file name apart. Returns false if it is no ring file's. name[EVRING_NAME_SIZE].
+// Splits the name of a ring file; name[EVRING_NAME_SIZE]. Returns false if it is another file.
 bool evring_directory_parse(const char *file_name, char *name, unsigned *builder, bool *is_new);

@@ -63,7 +63,7 @@ static int open_new(struct evring_file *file, char *error)
 	return rc;
 }
 
-// From here until evring_file_show(), the locked file under the new name keeps others off.
+// From here until evring_file_show(), the locked file under the new name reserves the name.
 static int reserve_name(struct evring_file *file, const struct evring_parameters *parameters,
 			const struct evring_directories *searched, char *error)
 {
@@ -92,8 +92,8 @@ static int check_room(const struct evring_file *file, const struct evring_direct
 	uint64_t room = sysfs_meminfo("", "MemAvailable", UINT64_MAX);
 
 	if (directory->hugepages || fstatfs(file->file, &file_system) != 0)
-		return 0; // the reservation will tell
-	// A tmpfs without a limit says that it has 0 blocks.
+		return 0; // populate() finds out
+	// A tmpfs without a limit reports 0 blocks.
 	if (file_system.f_blocks != 0) {
 		const uint64_t unused =
 		    (uint64_t)file_system.f_bavail * (uint64_t)file_system.f_bsize;
@@ -107,22 +107,22 @@ static int check_room(const struct evring_file *file, const struct evring_direct
 	return -ENOSPC;
 }
 
-// Makes the kernel give all pages now.
+// Makes the kernel allocate all pages now.
 static int populate(struct evring_file *file, const struct evring_directory *directory,
 		    uint64_t size)
 {
 	bool touched;
 	int rc;
 
-	// Large pages where the tmpfs gives them on request; else this changes nothing.
+	// Large pages, where the tmpfs supports them on request; otherwise without effect.
 	if (!directory->hugepages)
 		(void)madvise(file->memory, size, MADV_HUGEPAGE);
 	do
 		rc = madvise(file->memory, size, MADV_POPULATE_WRITE);
 	while (rc != 0 && errno == EINTR);
 	touched = rc == 0;
-	// EFAULT is the kernel's word for a page that it could not give; EINVAL is that of one
-	// which does not know the request (before Linux 5.14).
+	// EFAULT: the kernel could not allocate a page. EINVAL: the kernel does not know the
+	// request (before Linux 5.14).
 	if (rc != 0 && errno != EINVAL)
 		return errno == EFAULT || errno == ENOMEM ? -ENOSPC : -errno;
 	do
@@ -190,7 +190,7 @@ int evring_file_show(struct evring_file *file, const struct evring_directory *di
 {
 	struct evring_directories directories = { .list = { *directory }, .count = 1 };
 	struct evring_directory_locks locks;
-	// Somebody who lists the directory while a file changes its name may find it under neither.
+	// A process that lists the directory while a file is renamed may find neither name.
 	int rc = evring_directories_lock(&locks, &directories, error);
 
 	if (rc != 0)
@@ -205,7 +205,7 @@ int evring_file_show(struct evring_file *file, const struct evring_directory *di
 	return rc;
 }
 
-// Somebody may have removed our file by hand, and another run may have the name by now.
+// The file may have been removed by hand, and another run may have its name by now.
 static bool is_ours(const struct evring_file *file, const char *path)
 {
 	struct stat ours, there;

@@ -1,29 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The memory of a ring file, shared by the appliance and all readers of one machine:
+// The memory of a ring file, which the appliance and all readers on one machine share:
 //
 //   header | groups[8] | members[64] | queue[] | descriptors[] | ... page ... | slots[]
-//   '------------------- control area: readers of a group write here -------'   read-only to all
+//   '------------------- control area: readers of a group write here -------'   read-only to
+//   readers
 //
-// How an event travels. The builder fills a slot, writes its descriptor, marks it READY(sequence)
-// for every group that is active, enters {sequence, slot} in the queue and raises `head`. A member
-// of a group looks at the queue entry at its group's `cursor`, changes the slot's claim word from
-// READY to CLAIMED (compare and swap: one member wins), and moves the cursor on. Releasing changes
-// CLAIMED to IDLE. A slot whose claim words are all IDLE belongs to the builder again.
+// The path of an event. The builder fills a slot and writes the slot's descriptor. It stores
+// READY(sequence) in the claim word of every active group, enters {sequence, slot} in the queue,
+// and increments `head`. A member of a group reads the queue entry at its group's `cursor`, changes
+// the slot's claim word from READY to CLAIMED by compare-and-swap, so that exactly one member gets
+// the event, and advances the cursor. To release the event, the member changes CLAIMED to IDLE. A
+// slot whose claim words are all IDLE belongs to the builder again.
 //
-// What makes it survive a death at any instruction: the state of an event is one word, so each
-// step either happened or did not; the cursor is only a hint that everybody may move over an entry
-// that is READY no more; and whose a CLAIMED word is stands in the word, so that it can be given
-// back (RETURNED) when the kernel has dropped the lock of a dead member.
+// The protocol is safe against the death of a process between any two instructions:
+//   - The state of an event in a group is one word, so that each step has either happened or not.
+//   - The cursor is only a hint: any member may advance it past an entry that is no longer READY.
+//   - A CLAIMED word contains the member that holds it. When the kernel has dropped the lock of a
+//     dead member, its words are changed to RETURNED, and other members claim these events.
 //
-// Who writes what stands at each field:
+// The comment of each field names its only writer:
 //   create   evring_create(), before the file gets its name; constant from then on
 //   owner    the appliance's control thread
 //   builder  the appliance's thread that owns the ring
 //   member   any member of the group
-//   reaper   whoever holds the lock of the dead member's byte: the appliance or a member
-//   table    whoever holds the lock EVRING_LOCK_TABLE: the appliance or a reader that joins
+//   reaper   the process that holds the lock of a dead member: the appliance or another member
+//   table    the process that holds EVRING_LOCK_TABLE: the appliance, or a reader that joins
 #pragma once
 
 #include "evring.h"
@@ -37,9 +40,9 @@
 #define EVRING_CACHE_LINE     64
 #define EVRING_MAX_BUILDERS   65536u
 
-// Locks (F_OFD_SETLK, exclusive, one byte each, far beyond the file's end). The place of the
-// owner's lock and the magic at offset 0 are the same in every layout version: by them any version
-// tells a dead run's file from a live one's.
+// Locks: F_OFD_SETLK of fcntl(2), exclusive, one byte each, far beyond the end of the file. The
+// byte of the owner's lock, and the magic at offset 0, are the same in every layout version, so
+// that each version can distinguish the files of dead runs from those of live runs.
 #define EVRING_LOCK_OWNER     ((int64_t)1 << 40)
 #define EVRING_LOCK_TABLE     (EVRING_LOCK_OWNER + 1)
 #define EVRING_LOCK_MEMBER(m) (EVRING_LOCK_OWNER + 2 + (int64_t)(m))
@@ -58,20 +61,20 @@ struct evring_group_area {
 	_Atomic uint32_t use;        // table: enum evring_group_use
 	uint32_t persistent;         // table: 1 if the configuration names the group
 	char name[EVRING_NAME_SIZE]; // table
-	// Sequence of the next event that nobody has looked at. Never moves back.
+	// Sequence of the first event that no member has examined yet. It never decreases.
 	alignas(EVRING_CACHE_LINE) _Atomic uint64_t cursor;   // member
 	_Atomic uint64_t delivered;                           // member: events claimed
 	alignas(EVRING_CACHE_LINE) _Atomic uint64_t released; // member: events released
-	// Counts the occasions on which events may have become RETURNED or IDLE otherwise than by a
-	// release: members then look for returned events, the builder for free slots.
+	// Incremented after events may have become RETURNED, or IDLE without a release. A change
+	// makes members search for returned events, and the builder for free slots.
 	_Atomic uint64_t returns;  // reaper, table
-	_Atomic uint64_t regained; // reaper: events taken back from dead members
+	_Atomic uint64_t regained; // reaper: events of dead members that became RETURNED
 };
 
 // A member's word: generation << 16 | group << 8 | 1 while the entry is in use.
 struct evring_member_area {
-	_Atomic uint32_t word; // the holder of EVRING_LOCK_MEMBER, no one else
-	uint32_t pid;          // same; for people
+	_Atomic uint32_t word; // written only by the holder of the lock EVRING_LOCK_MEMBER
+	uint32_t pid;          // the same; for people
 };
 
 struct evring_header {
@@ -96,7 +99,7 @@ struct evring_header {
 	_Atomic uint32_t active_groups;                    // table: bit g: group g gets events
 	_Atomic uint64_t deaths;                           // reaper: members that died
 
-	// Sequence of the next event to publish, that is the number published.
+	// Sequence of the next event to publish, which is the number of published events.
 	alignas(EVRING_CACHE_LINE) _Atomic uint64_t head; // builder
 
 	struct evring_group_area groups[EVRING_MAX_GROUPS];
@@ -110,7 +113,7 @@ struct evring_descriptor {
 	// sequence + 1 of the event that the slot holds; 0 while the builder writes into the slot.
 	_Atomic uint64_t filled;   // builder
 	struct evring_event event; // builder
-	// What each group has to do with the event.
+	// The state of the event in each group: claim words, see below.
 	alignas(EVRING_CACHE_LINE) _Atomic uint64_t claims[EVRING_MAX_GROUPS];
 	// IDLE -> READY builder; READY -> IDLE builder, table (the group is dissolved);
 	// READY, RETURNED -> CLAIMED and CLAIMED -> IDLE member; CLAIMED -> RETURNED reaper
@@ -123,8 +126,8 @@ static_assert(EVRING_MAX_SLOTS <= 1u << EVRING_ENTRY_SLOT_BITS, "a queue entry h
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2, "words shared between processes must be lock-free");
 
 // Claim word: sequence (its low 40 bits) << 24 | member << 16 | generation (12 bits) << 4 | state.
-// IDLE is the word 0. Sequences are compared modulo 2^40: at a million events a second, a word
-// would have to stand for 12 days to be taken for another.
+// IDLE is the word 0. Sequences are compared modulo 2^40: at 1 M events/s, a word would have to
+// remain unchanged for 12 days to be mistaken for that of a later event.
 enum evring_claim {
 	EVRING_IDLE = 0,
 	EVRING_READY = 1,
@@ -147,7 +150,7 @@ static inline enum evring_claim evring_claim_state(uint64_t word)
 	return (enum evring_claim)(word & 0xf);
 }
 
-// The low 40 bits.
+// The sequence, modulo 2^40.
 static inline uint64_t evring_claim_sequence(uint64_t word)
 {
 	return word >> 24;

@@ -16,7 +16,7 @@ static struct flock one_byte(int64_t byte, short type)
 		.l_whence = SEEK_SET,
 		.l_start = byte,
 		.l_len = 1,
-		.l_pid = 0, // as F_OFD_... demand
+		.l_pid = 0, // required by F_OFD_SETLK
 	};
 }
 
@@ -45,8 +45,8 @@ void evring_lock_drop(int file, int64_t byte)
 {
 	struct flock lock = one_byte(byte, F_UNLCK);
 
-	// Unlocking a byte of an open file cannot fail but for want of kernel memory, and then the
-	// lock goes with the descriptor.
+	// Unlocking a byte of an open file can only fail for lack of kernel memory; the lock is
+	// then dropped when the descriptor is closed.
 	(void)fcntl(file, F_OFD_SETLK, &lock);
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Locks on single bytes of a ring file (EVRING_LOCK_... in evring_layout.h). A lock belongs to the
-// open file description: two of one process exclude each other, a copy of the descriptor (dup,
-// fork) shares it, and the kernel drops it when the last copy is gone, however the process ended.
+// Locks on single bytes of a ring file (EVRING_LOCK_... in evring_layout.h). A lock belongs to an
+// open file description: two descriptions in one process exclude each other, a copy of a descriptor
+// (dup, fork) shares its locks, and the kernel drops them when the last copy is closed, also when
+// the process dies.
 #pragma once
 
 #include <stdbool.h>
@@ -13,11 +14,11 @@
 // The descriptor must be open for writing.
 int evring_lock_take(int file, int64_t byte);
 
-// As evring_lock_take(), but tries for about a second.
+// As evring_lock_take(), but tries for about 1 s.
 int evring_lock_wait(int file, int64_t byte);
 
 void evring_lock_drop(int file, int64_t byte);
 
-// Whether another description holds the lock. True also if the kernel would not tell: nobody is
-// declared dead on an error.
+// Whether another description holds the lock. Also true if the kernel returns an error: an error
+// must not make a live process count as dead.
 bool evring_lock_is_held(int file, int64_t byte);

@@ -31,10 +31,10 @@ unsigned evring_group_members(const struct evring_view *view, unsigned group)
 	return members;
 }
 
-// Changes every claim of one member from CLAIMED to RETURNED.
-// Only for a member that can claim and release no more: the caller, or a dead one whose lock the
-// caller holds. So the words do not change under our hands; the compare-and-swap costs nothing and
-// keeps a damaged ring from getting worse.
+// Changes every claim of one member from CLAIMED to RETURNED, for a member that can no longer claim
+// or release: the caller itself, or a dead member whose lock the caller holds. Therefore no other
+// process changes these words; the compare-and-swap only prevents further damage to a ring that is
+// damaged already.
 static uint64_t give_up_claims(struct evring_view *view, unsigned group, unsigned member,
 			       unsigned generation)
 {
@@ -56,7 +56,7 @@ static uint64_t give_up_claims(struct evring_view *view, unsigned group, unsigne
 	return changed;
 }
 
-// The caller holds the lock of the entry, so whoever used it is dead.
+// The caller holds the lock of the entry, so the process that used it is dead.
 static void bury(struct evring_view *view, unsigned member, uint32_t word)
 {
 	const unsigned group = evring_member_group(word) % EVRING_MAX_GROUPS;
@@ -65,8 +65,8 @@ static void bury(struct evring_view *view, unsigned member, uint32_t word)
 	    give_up_claims(view, group, member, evring_member_generation(word));
 
 	atomic_fetch_add_explicit(&area->regained, regained, memory_order_relaxed);
-	// Also when nothing was found: the dead one may have gone between its last release and
-	// the counting of it, or it may have been a reaper itself that had not counted yet.
+	// Also when no claim was found: the member may have died between its last release and the
+	// counting of that release, or as a reaper before it counted.
 	atomic_fetch_add_explicit(&area->returns, 1, memory_order_release);
 	atomic_fetch_add_explicit(&view->header->deaths, 1, memory_order_relaxed);
 	atomic_store_explicit(&view->header->members[member].word,
@@ -86,7 +86,7 @@ unsigned evring_bury_members(struct evring_view *view, int self)
 		    !evring_member_used(atomic_load_explicit(entry, memory_order_acquire)) ||
 		    evring_lock_take(view->file, EVRING_LOCK_MEMBER(i)) != 0)
 			continue;
-		// Read again: it may have left, or been buried, just before we got the lock.
+		// Read again: the member may have left, or been buried, before the lock was taken.
 		word = atomic_load_explicit(entry, memory_order_acquire);
 		if (evring_member_used(word)) {
 			bury(view, i, word);
@@ -125,8 +125,8 @@ static int make_group(struct evring_view *view, const char *name, bool persisten
 	memset(group->name, 0, sizeof(group->name));
 	memcpy(group->name, name, strnlen(name, EVRING_NAME_SIZE - 1));
 	group->persistent = persistent;
-	// The sum of `released` and `returns` must not come back to an earlier value: the builder
-	// takes an unchanged sum for "nothing happened".
+	// The sum of `released` and `returns` must never return to an earlier value: an unchanged
+	// sum means to the builder that nothing was released.
 	atomic_fetch_add(&group->returns, atomic_exchange(&group->released, 0));
 	atomic_store(&group->delivered, 0);
 	atomic_store(&group->regained, 0);
@@ -142,14 +142,14 @@ int evring_group_enter(struct evring_view *view, const char *name, bool persiste
 
 	if (g < 0)
 		g = make_group(view, name, persistent);
-	// Also for a group that was there: who made it may have died before this line.
+	// Also for an existing group: its maker may have died before this line.
 	if (g >= 0)
 		atomic_fetch_or(&view->header->active_groups, 1u << g);
 	return g;
 }
 
-// Takes a free entry of the table of members: the lock first, then the entry, so that a used entry
-// without a lock is always a dead member's.
+// Takes a free entry of the table of members. The lock is taken before the entry is marked as used,
+// so that a used entry without a lock always belongs to a dead member.
 static int enter_member(struct evring_view *view, unsigned group,
 			struct evring_membership *membership)
 {
@@ -186,7 +186,7 @@ int evring_join(struct evring_view *view, const char *group, struct evring_membe
 			     strerror(-rc));
 		return rc == -EAGAIN ? -EBUSY : rc;
 	}
-	(void)evring_bury_members(view, -1); // the number does not matter, the room it makes does
+	(void)evring_bury_members(view, -1); // frees entries; their number does not matter
 	rc = evring_group_enter(view, group, false);
 	if (rc < 0) {
 		evring_error(error, "no room for group %s: there are %d already", group,
@@ -218,8 +218,9 @@ static void dissolve(struct evring_view *view, unsigned g)
 	struct evring_group_area *group = &view->header->groups[g];
 
 	atomic_fetch_and(&view->header->active_groups, ~(1u << g));
-	// Pairs with the fence in evring_publish(): either the builder sees that the group is gone
-	// after it has written READY, and takes the word back itself, or we see the word here.
+	// Pairs with the fence in mark_ready() of evring.c: either the builder sees, after it
+	// has written READY, that the group is gone, and clears the word itself; or this function
+	// sees the word and clears it.
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t slot = 0; slot < view->n_slots; slot++)
 		atomic_store_explicit(&view->descriptors[slot].claims[g], 0, memory_order_release);
@@ -229,7 +230,7 @@ static void dissolve(struct evring_view *view, unsigned g)
 
 void evring_dissolve_groups(struct evring_view *view)
 {
-	// Somebody may be joining: then the next call will do.
+	// A reader may be joining: then the next call dissolves the group.
 	if (evring_lock_take(view->file, EVRING_LOCK_TABLE) != 0)
 		return;
 	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++) {

@@ -39,7 +39,7 @@ int evring_directories_lock(struct evring_directory_locks *locks,
 		int rc;
 
 		if (file < 0)
-			continue; // we cannot list it, so we cannot have files in it either
+			continue; // not readable for this user, so it has no files of this user
 		rc = lock_directory(file);
 		if (rc != 0) {
 			evring_error(error, "%s: cannot be locked: %s", path, strerror(-rc));

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A ring file as one process sees it: where its areas lie and how large they are. Sizes are copied
-// out of the header when the file is opened and checked; nothing later trusts shared memory for
-// the bounds of an access.
+// A ring file as one process sees it: the addresses and sizes of its areas. The sizes are copied
+// from the header when the file is opened and checked; no later access takes its bounds from shared
+// memory.
 #pragma once
 
 #include "evring_layout.h"
 
 struct evring_view {
-	int file; // descriptor; holds the process's locks
+	int file; // descriptor; the locks of this process belong to it
 	struct evring_header *header;
 	_Atomic uint64_t *queue;
 	struct evring_descriptor *descriptors;
@@ -17,12 +17,12 @@ struct evring_view {
 	uint32_t n_slots;
 	uint64_t queue_size; // entries
 	uint64_t slot_size;  // bytes
-	size_t control_size; // bytes; the slots begin there in the file
+	size_t control_size; // bytes; offset of the slots in the file
 	size_t file_size;    // bytes
 };
 
-// Sizes and offsets of a ring of `slots` slots in a file system of the given page size. They stand
-// in a header that has nothing else in it. Returns false if the ring is too large for any file.
+// Computes sizes and offsets of a ring in a file system of the given page size, and stores them in
+// an otherwise empty header. Returns false if the ring is too large for a file.
 bool evring_layout_plan(struct evring_header *plan, uint32_t slots, uint64_t slot_size,
 			uint64_t page_size);
 
@@ -30,12 +30,12 @@ bool evring_layout_plan(struct evring_header *plan, uint32_t slots, uint64_t slo
 // error[EVRING_ERROR_SIZE].
 int evring_layout_check(const struct evring_header *header, uint64_t file_size, char *error);
 
-// Maps an open ring file whose header was checked. `writable` is about the control area, the slots
-// are mapped read-only. Returns 0 or a negative errno. The view takes the descriptor.
+// Maps an open ring file whose header was checked: the control area read-only or writable, the
+// slots read-only. On success the view owns the descriptor. Returns 0 or a negative errno.
 int evring_view_map(struct evring_view *view, int file, const struct evring_header *header,
 		    bool writable);
 
-// Sets the view's pointers for a file that lies at `memory` as a whole.
+// Sets the view's pointers for a file that is mapped at `memory` as a whole.
 void evring_view_set(struct evring_view *view, int file, void *memory,
 		     const struct evring_header *header);
 

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #define DEFAULT_GROUP "main"
-#define POLL_NS       50000     // between two looks while waiting
-#define CHECK_NS      100000000 // between two questions to the kernel about who lives
+#define POLL_NS       50000     // between two polls while waiting
+#define CHECK_NS      100000000 // between two checks for dead processes
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
 
@@ -22,7 +22,7 @@ static_assert(EVB_EVENT_FLUSHED == 4 && EVB_EVENT_REPEATED == 8,
 struct evb_reader {
 	struct evb_ring *rings;
 	unsigned n_rings;
-	unsigned turn; // ring to look at first
+	unsigned turn; // ring to poll first
 	uint64_t checked_ns;
 	struct evb_reader_counters counters;
 	char error[EVRING_ERROR_SIZE];
@@ -42,8 +42,8 @@ static int set_error(struct evb_reader *reader, int error, const char *text)
 	return error;
 }
 
-// Opens one ring of the appliance in the first directory that has it alive. If none has, the error
-// is that of the last file found.
+// Opens one ring of the appliance in the first directory with a live ring. If there is none, the
+// error is that of the last file found.
 static int open_ring(struct evb_reader *reader, struct evb_ring *ring, const char *name,
 		     unsigned builder, const struct evring_directories *directories, bool writable)
 {
@@ -169,11 +169,11 @@ int evb_reader_open(struct evb_reader **reader, const char *name,
 	if (rc != 0)
 		close_rings(new_reader);
 	else
-		new_reader->error[0] = 0; // of directories that were searched in vain
+		new_reader->error[0] = 0; // errors of directories without the ring do not matter
 	return rc;
 }
 
-static bool look(struct evb_reader *reader, struct evb_event *event)
+static bool poll_rings(struct evb_reader *reader, struct evb_event *event)
 {
 	for (unsigned i = 0; i < reader->n_rings; i++) {
 		const unsigned index = reader->turn;
@@ -199,20 +199,21 @@ static bool all_over(struct evb_reader *reader)
 	bool over = true;
 
 	for (unsigned i = 0; i < reader->n_rings; i++) {
-		evb_ring_note_end(&reader->rings[i]);
+		evb_ring_check_end(&reader->rings[i]);
 		over = over && reader->rings[i].over;
 	}
 	return over;
 }
 
-// Nothing was found. Returns 1 if a look after all found an event, -EPIPE at the end, else 0.
+// Called when no ring had an event. Returns 1 with an event that was found after all, -EPIPE at the
+// end of the run, otherwise 0.
 static int look_for_end(struct evb_reader *reader, struct evb_event *event, uint64_t now)
 {
 	if (!all_over(reader))
 		return 0;
-	// All that will ever be published is there, and events of dead members come back now.
+	// No event will be published any more; those of dead members are returned now.
 	check_living(reader, now);
-	if (look(reader, event))
+	if (poll_rings(reader, event))
 		return 1;
 	return set_error(reader, -EPIPE, "the run is over");
 }
@@ -226,7 +227,7 @@ int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int time
 	if (reader->n_rings == 0)
 		return set_error(reader, -EPIPE, "the reader is not open");
 	for (;;) {
-		if (look(reader, event))
+		if (poll_rings(reader, event))
 			return 1;
 		now = now_ns();
 		if (begin == 0)

@@ -44,7 +44,7 @@ int evb_ring_join(struct evb_ring *ring, const char *group, char *error)
 {
 	const int rc = evring_join(&ring->view, group, &ring->membership, error);
 
-	// One search at the beginning: there may be returned events that nobody was there to take.
+	// One search at the start: events may have been returned while the group had no member.
 	ring->searching = true;
 	ring->search_at = 0;
 	ring->search_returns = 0;
@@ -98,7 +98,7 @@ static uint64_t my_claim(const struct evb_ring *ring, uint64_t sequence)
 				 ring->membership.generation);
 }
 
-// Tries to change a claim word to "mine". Acquire: the event is read after.
+// Tries to change a claim word to CLAIMED by this member. Acquire: the event is read afterwards.
 static bool claim(const struct evb_ring *ring, uint32_t slot, uint64_t from)
 {
 	_Atomic uint64_t *word = &ring->view.descriptors[slot].claims[ring->membership.group];
@@ -108,19 +108,19 @@ static bool claim(const struct evb_ring *ring, uint32_t slot, uint64_t from)
 						       memory_order_acq_rel, memory_order_relaxed);
 }
 
-static void hand_out(const struct evb_ring *ring, uint32_t slot, struct evb_event *event)
+static void deliver(const struct evb_ring *ring, uint32_t slot, struct evb_event *event)
 {
 	const struct evring_descriptor *descriptor = &ring->view.descriptors[slot];
 	const uint64_t filled = atomic_load_explicit(&descriptor->filled, memory_order_relaxed);
 
-	// The slot is ours: nothing in the descriptor changes.
+	// This member holds the slot, so the descriptor does not change.
 	fill_event(ring, slot, filled - 1, &descriptor->event, event);
 	atomic_fetch_add_explicit(&my_group(ring)->delivered, 1, memory_order_relaxed);
 }
 
 static bool next_returned(struct evb_ring *ring, struct evb_event *event)
 {
-	// Acquire: the words that were changed before the counter are seen.
+	// Acquire: claim words that were changed before the counter are visible.
 	const uint64_t returns =
 	    atomic_load_explicit(&my_group(ring)->returns, memory_order_acquire);
 
@@ -138,7 +138,7 @@ static bool next_returned(struct evb_ring *ring, struct evb_event *event)
 		    memory_order_relaxed);
 
 		if (evring_claim_state(word) == EVRING_RETURNED && claim(ring, slot, word)) {
-			hand_out(ring, slot, event);
+			deliver(ring, slot, event);
 			return true;
 		}
 	}
@@ -146,9 +146,10 @@ static bool next_returned(struct evb_ring *ring, struct evb_event *event)
 	return false;
 }
 
-// Where the cursor goes from an entry that is READY no more. An entry that was overwritten lies
-// more than the queue's length back; all between it and the oldest entry are as old, and none of
-// them can still be READY, since each READY event has a slot of its own.
+// The next position of the cursor behind an entry that is no longer READY. If the entry was
+// overwritten, the cursor is more than the queue's length behind the head, and moves to the oldest
+// entry of the queue: no event before that entry is READY, since each READY event has its own slot
+// and the queue has at least as many entries as there are slots.
 static uint64_t cursor_after(const struct evb_ring *ring, uint64_t cursor, uint64_t head,
 			     bool overwritten)
 {
@@ -164,7 +165,7 @@ static bool next_ready(struct evb_ring *ring, struct evb_event *event)
 	uint64_t cursor = atomic_load_explicit(&group->cursor, memory_order_acquire);
 
 	for (;;) {
-		// Acquire: everything up to the head is seen, claim words and queue included.
+		// Acquire: all data up to the head is visible, claim words and queue included.
 		const uint64_t head =
 		    atomic_load_explicit(&view->header->head, memory_order_acquire);
 		uint64_t entry, after;
@@ -180,20 +181,22 @@ static bool next_ready(struct evb_ring *ring, struct evb_event *event)
 		won =
 		    is_current && claim(ring, slot, evring_claim_word(EVRING_READY, cursor, 0, 0));
 
-		// Won or not, the entry is READY no more (or never was: the group was not active
-		// then), and whoever took it may have died before moving the cursor.
+		// In both cases the entry is no longer READY (or it never was, because the group
+		// was not active then). The member that claimed it may have died before it advanced
+		// the cursor.
 		after = cursor_after(ring, cursor, head, !is_current);
 		if (atomic_compare_exchange_strong_explicit(
 			&group->cursor, &cursor, after, memory_order_acq_rel, memory_order_acquire))
 			cursor = after;
 		if (won) {
-			hand_out(ring, slot, event);
+			deliver(ring, slot, event);
 			return true;
 		}
 	}
 }
 
-// Reads a descriptor beside the builder. Returns false if another event is in the slot, or none.
+// Reads a descriptor while the builder may write it. Returns false if the slot has another event,
+// or none.
 static bool peek(const struct evb_ring *ring, uint32_t slot, uint64_t sequence,
 		 struct evring_event *copy)
 {
@@ -202,7 +205,7 @@ static bool peek(const struct evb_ring *ring, uint32_t slot, uint64_t sequence,
 	if (atomic_load_explicit(&descriptor->filled, memory_order_acquire) != sequence + 1)
 		return false;
 	*copy = descriptor->event;
-	// What was copied was read before `filled` is read again.
+	// The copy is complete before `filled` is read again.
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&descriptor->filled, memory_order_relaxed) == sequence + 1;
 }
@@ -229,7 +232,8 @@ static bool next_seen(struct evb_ring *ring, struct evb_event *event,
 			fill_event(ring, slot, ring->next++, &copy, event);
 			return true;
 		}
-		// Overtaken: on to the newest event, which will stay longest.
+		// The builder has overwritten the event: continue with the newest one, which will
+		// remain longest.
 		after = head - 1 > ring->next ? head - 1 : ring->next + 1;
 		counters->overruns += after - ring->next;
 		ring->next = after;
@@ -262,12 +266,12 @@ int evb_ring_release(struct evb_ring *ring, const struct evb_event *event)
 
 	if (!ring->is_member || event->slot >= ring->view.n_slots)
 		return -EINVAL;
-	// Release: the builder writes into the slot only after we have read it.
+	// Release: the builder writes into the slot only after this member has read it.
 	if (!atomic_compare_exchange_strong_explicit(
 		&ring->view.descriptors[event->slot].claims[ring->membership.group], &word, 0,
 		memory_order_release, memory_order_relaxed))
 		return -EINVAL;
-	// After the word: a builder that sees the count finds the word.
+	// Counted after the word is changed, so that a builder that sees the count sees the word.
 	atomic_fetch_add_explicit(&my_group(ring)->released, 1, memory_order_release);
 	return 0;
 }
@@ -276,17 +280,16 @@ bool evb_ring_is_intact(const struct evb_ring *ring, const struct evb_event *eve
 {
 	if (event->slot >= ring->view.n_slots)
 		return false;
-	// What the caller has read of the slot was read before `filled` is: if the builder had
-	// begun to write by then, we see its 0 or a later event's number. Pairs with
-	// evring_begin().
+	// The caller's reads of the slot precede the read of `filled`: if the builder had begun to
+	// write by then, `filled` is 0 or the number of a later event. Pairs with evring_begin().
 	atomic_thread_fence(memory_order_acquire);
 	return atomic_load_explicit(&ring->view.descriptors[event->slot].filled,
 				    memory_order_relaxed) == event->sequence + 1;
 }
 
-void evb_ring_note_end(struct evb_ring *ring)
+void evb_ring_check_end(struct evb_ring *ring)
 {
-	// Acquire: whoever sees the end sees every event.
+	// Acquire: a reader that sees the end sees every event.
 	if (atomic_load_explicit(&ring->view.header->state, memory_order_acquire) == EVRING_ENDED)
 		ring->over = true;
 }
@@ -296,6 +299,6 @@ void evb_ring_check_living(struct evb_ring *ring)
 	if (!ring->over && !evring_lock_is_held(ring->view.file, EVRING_LOCK_OWNER))
 		ring->over = true;
 	if (ring->is_member)
-		// The number does not matter: what they held is found by the next look.
+		// The number does not matter: the next search finds their events.
 		(void)evring_bury_members(&ring->view, (int)ring->membership.member);
 }

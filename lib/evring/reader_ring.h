@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// One ring as one reader uses it: as a member of a group, or as a spy.
+// One ring as one reader uses it, as a member of a group or as a spy. One thread.
 #pragma once
 
 #include "evb_reader.h"
@@ -9,31 +9,31 @@
 
 struct evb_ring {
 	struct evring_view view;
-	bool is_member; // else a spy
+	bool is_member; // false: a spy
 	struct evring_membership membership;
 
-	// Member: the search for events of dead members. It runs once through all slots whenever
-	// the group's counter `returns` has changed since the last search began.
+	// Member: the search for events of dead members. One search walks through all slots; a new
+	// search starts when the group's counter `returns` has changed since the last one started.
 	bool searching;
 	uint32_t search_at;
 	uint64_t search_returns;
 
-	uint64_t next; // spy: sequence to look at next
+	uint64_t next; // spy: sequence of the next event to read
 
-	bool over; // the run has ended, or its process is dead; what is published is all there is
+	bool over; // the run has ended, or its process is dead: no event will be published
 };
 
 // Opens and checks a ring file. Returns 0 or a negative errno (see evb_reader_open()), with one
 // line in error[EVRING_ERROR_SIZE].
 int evb_ring_open(struct evb_ring *ring, const char *path, bool writable, char *error);
 
-// Makes the ring's reader a member of a group, or a spy.
+// Makes the reader a member of a group, or a spy.
 int evb_ring_join(struct evb_ring *ring, const char *group, char *error);
 void evb_ring_spy(struct evb_ring *ring);
 
 void evb_ring_close(struct evb_ring *ring);
 
-// Gets the next event, if there is one. Counts it.
+// Gets the next event and counts it. Returns false if there is none.
 bool evb_ring_next(struct evb_ring *ring, struct evb_event *event,
 		   struct evb_reader_counters *counters);
 
@@ -42,8 +42,9 @@ int evb_ring_release(struct evb_ring *ring, const struct evb_event *event);
 
 bool evb_ring_is_intact(const struct evb_ring *ring, const struct evb_event *event);
 
-// Notes whether the run has ended, from shared memory.
-void evb_ring_note_end(struct evb_ring *ring);
+// Sets `over` if shared memory states that the run has ended.
+void evb_ring_check_end(struct evb_ring *ring);
 
-// Asks the kernel whether the appliance lives, and buries dead members. Some system calls.
+// Sets `over` if the kernel reports that the appliance is dead; buries dead members. Makes system
+// calls.
 void evb_ring_check_living(struct evb_ring *ring);
