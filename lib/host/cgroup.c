@@ -5,11 +5,6 @@
 #define STAGE   "cgroup"
 #define PROGRAM ((uint64_t)96 << 20) // bytes of memory for evb and its libraries
 
-static unsigned long long mib(uint64_t bytes)
-{
-	return (bytes + (1u << 20) - 1) >> 20;
-}
-
 static uint64_t wanted_hugepages(const struct plan *plan)
 {
 	uint64_t bytes = 0;

@@ -14,8 +14,8 @@
 #include "host/stages.h"
 #include "sysfs/mounts.h"
 
-#define ABSENT "absent" // a directory that is not there
-#define EMPTY  "empty"  // one on which nothing is mounted
+#define ABSENT "absent" // the directory does not exist
+#define EMPTY  "empty"  // nothing is mounted on the directory
 
 #define SETTINGS HOST_CHANGE_REMOVE_FOLDERS // the kinds before are settings
 
@@ -89,7 +89,8 @@ static int set_file(const struct host_system *system, const char *target, const 
 
 // --- mounts --------------------------------------------------------------------------------------
 
-// "2M": the page size of the hugetlbfs that is mounted there last; empty: there is none.
+// The page size, "2M", of the hugetlbfs that was mounted last on the target; "" without such a
+// mount.
 static void find_mount(const struct host_system *system, const char *target,
 		       char value[HOST_VALUE_SIZE])
 {

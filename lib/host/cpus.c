@@ -59,7 +59,7 @@ void cpus_read(struct cpus_facts *facts, const struct host_system *system, const
 	read_governors(facts, system, plan != NULL ? &used : &facts->online);
 }
 
-// Those of `set` that are not in `without`.
+// The CPUs of `set` that are not in `without`.
 static void subtract(cpu_set_t *result, const cpu_set_t *set, const cpu_set_t *without)
 {
 	cpu_set_t both;

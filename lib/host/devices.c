@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Whether what a port is on is there, and can be used by its driver.
+// Whether the device of each port exists, and can be used by the port's driver.
 #include "host/stages.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static enum devices_kind kind_of(const struct plan *plan, unsigned index)
 	if (strcmp(profile->driver, "net_af_packet") == 0 ||
 	    strcmp(profile->driver, "net_af_xdp") == 0)
 		return DEVICES_INTERFACE;
-	// The server of a memif makes the socket, the client finds it.
+	// The server of a memif makes the socket; for the client it must exist.
 	if (strcmp(profile->driver, "net_memif") == 0)
 		return strcmp(devices_argument(plan, index, "role", "client"), "server") != 0 &&
 			       strcmp(devices_argument(plan, index, "socket-abstract", "yes"),
@@ -189,7 +189,7 @@ static void judge_others(const struct devices_port *port, const char *name, cons
 	}
 }
 
-// A card was configured, and what is given is no card.
+// The driver needs a network card, and the device of the port is not one.
 static void judge_address(const struct drivers_port *driver, const struct plan *plan,
 			  unsigned index, struct host_report *report)
 {

@@ -49,8 +49,8 @@ static bool read_description(struct drivers_port *port, const char *driver, cons
 	return is_its;
 }
 
-// An argument that a driver knows stands in its file as a whole string. That it stands at the end
-// of another one, as linkers like to have it, is not held against it.
+// A driver's file contains each argument that the driver knows as a string, which may be the end of
+// another string, since linkers merge strings.
 static bool knows(const struct drivers_port *port, const uint8_t *bytes, size_t size,
 		  const char *name)
 {
@@ -71,7 +71,7 @@ void drivers_scan(struct drivers_port *port, const char *driver, const struct co
 		const uint8_t *text = (const uint8_t *)at + strlen(DESCRIPTION);
 		size_t left = (size_t)(end - text);
 
-		// It ends with a zero, unless the file is broken.
+		// The description ends with a zero, unless the file is damaged.
 		if (memchr(text, 0, left) == NULL ||
 		    read_description(port, driver, (const char *)text))
 			break;
@@ -96,7 +96,7 @@ static void read_library(struct drivers_port *port, const struct host_system *sy
 		return;
 	port->installed = true;
 	for (unsigned i = 0; i < CONFIG_MAX_OPTIONS; i++)
-		port->knows[i] = true; // what cannot be read is believed
+		port->knows[i] = true; // without a readable file, DPDK checks the option
 	if (fstat(file, &status) == 0 && status.st_size > 0) {
 		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
 		if (bytes != MAP_FAILED) {
@@ -110,7 +110,7 @@ static void read_library(struct drivers_port *port, const struct host_system *sy
 static bool set_library(struct drivers_port *port, const struct host_system *system,
 			const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// DPDK names the folder for the version of its libraries, "pmds-23.0".
+// DPDK names the folder after the version of its libraries, "pmds-23.0".
 static const char *library_version(void)
 {
 	const char *dash = strrchr(DIRECTORY, '-');
@@ -118,9 +118,9 @@ static const char *library_version(void)
 	return dash != NULL ? dash + 1 : "";
 }
 
-// Whether the file of this name, without its "librte_" and ".so", is there. The plain name is that
-// of the development package; where that is not installed, as in a container, the version is behind
-// it.
+// Whether the file of a driver exists; name: without "librte_" and ".so". The development package
+// has a file without a version; where that package is not installed, as in a container, the version
+// follows the name.
 static bool set_library(struct drivers_port *port, const struct host_system *system,
 			const char *format, ...)
 {
@@ -148,8 +148,8 @@ static void read_port(struct drivers_port *port, const struct host_system *syste
 	port->looked = sysfs_exists(system->root, DIRECTORY);
 	if (!port->looked)
 		return; // DPDK is linked into the program, or lies elsewhere
-	// One file may hold several drivers, net_virtio_user is in that of net_virtio; and
-	// mlx5_eth is in that of net_mlx5. The name that was tried last is the one that is missed.
+	// One file may contain several drivers: net_virtio_user is in the file of net_virtio, and
+	// mlx5_eth in that of net_mlx5. The last name that was tried is reported as missing.
 	if (!set_library(port, system, "%.*s", length, driver) &&
 	    !set_library(port, system, "net_%.*s", length, driver) &&
 	    strncmp(driver, "net_", 4) == 0)
@@ -165,7 +165,7 @@ void drivers_read(struct drivers_facts *facts, const struct host_system *system,
 		read_port(&facts->ports[i], system, plan, i);
 }
 
-// Debian's package of a driver's file: "librte-net-af-xdp23", "librte-net-mlx5-23".
+// The name of the Debian package with a driver's file: "librte-net-af-xdp23", "librte-net-mlx5-23".
 static void package_name(const char *library, char *text, size_t size)
 {
 	const char *name = strrchr(library, '/'), *version = strrchr(DIRECTORY, '-');
@@ -176,7 +176,7 @@ static void package_name(const char *library, char *text, size_t size)
 	name = name != NULL ? name + 1 : library;
 	digit = length > 0 && isdigit((unsigned char)name[length - 1]);
 	if (version != NULL)
-		(void)sscanf(version, "-%u", &number); // 0 if it is another layout
+		(void)sscanf(version, "-%u", &number); // 0 if the name has another form
 	snprintf(text, size, "%.*s%s%u", length, name, digit ? "-" : "", number);
 	for (char *c = text; *c != '\0'; c++)
 		if (*c == '_')

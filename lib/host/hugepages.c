@@ -59,8 +59,7 @@ static void judge_node(const struct hugepages *facts, unsigned index, uint64_t d
 			 (unsigned long long)(dead >> 20));
 	finding = report_add(report, insists ? HOST_FAIL : HOST_WARN, STAGE,
 			     "NUMA node %u has %llu MiB of free hugepages%s, %llu MiB are wanted%s",
-			     index, (unsigned long long)(free >> 20), held,
-			     (unsigned long long)((wanted + (1u << 20) - 1) >> 20),
+			     index, (unsigned long long)(free >> 20), held, mib(wanted),
 			     insists ? "" : ": ordinary memory is used, which is slower");
 	// A machine without any reserved hugepages does without them on purpose.
 	finding->quiet = !insists && hugepages_reserved(facts, (int)index) == 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// How the kernel's network interfaces are set, that ports are on.
+// The settings of the kernel's network interfaces that ports use.
 #include "host/stages.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #define STAGE_QUEUES "queues"
 #define STAGE_PFC    "PFC"
 
-// An interface of the kernel that is there.
+// The interface of a port, if it exists.
 static const struct host_link *link_of(const struct devices_facts *facts, unsigned port)
 {
 	const struct devices_port *at = &facts->ports[port];
@@ -101,7 +101,7 @@ void interfaces_judge_mtu(const struct devices_facts *facts, const struct plan *
 			judge_mtu(link_of(facts, i), plan, i, report);
 }
 
-// Packets of a queue without a socket do not come to an AF_XDP port.
+// An AF_XDP port does not receive the packets of a queue without a socket.
 static void judge_channels(const struct host_link *link, const struct plan *plan, unsigned index,
 			   struct host_report *report)
 {
@@ -120,7 +120,7 @@ static void judge_channels(const struct host_link *link, const struct plan *plan
 		finding = report_add(report, HOST_WARN, STAGE_QUEUES,
 				     "port %s: interface %s has %u rx queues, of which %u are read",
 				     port->name, port->device, has, wanted);
-	finding->quiet = true; // the port tells it when it starts
+	finding->quiet = true; // the port reports it when it starts
 	report_remedy(finding, "as root: ethtool -L %s %s %u, or set ports[%u].rx_queues to %u",
 		      port->device, kind, wanted, index, has);
 	report_change(report, HOST_CHANGE_CHANNELS, STAGE_QUEUES, port->device, "%s %u", kind,

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define STAGE "interrupts"
-#define SHOWN 6 // by number
+#define SHOWN 6 // interrupts listed in a finding
 
 static bool read_set(cpu_set_t *set, const struct host_system *system, unsigned number,
 		     const char *file)
@@ -54,7 +54,7 @@ void interrupts_read(struct interrupts_facts *facts, const struct host_system *s
 
 	*facts = (struct interrupts_facts){ 0 };
 	if (sysfs_read(system->root, text, "/sys/devices/system/cpu/online"))
-		(void)cpu_list_parse(text, &facts->online); // what was understood
+		(void)cpu_list_parse(text, &facts->online); // as much as was understood
 	cpus_of_plan(plan, &data);
 	if (CPU_COUNT(&data) == 0 ||
 	    snprintf(path, sizeof(path), "%s/proc/irq", system->root) >= (int)sizeof(path))
@@ -66,7 +66,7 @@ void interrupts_read(struct interrupts_facts *facts, const struct host_system *s
 		if (isdigit((unsigned char)entry->d_name[0]))
 			look(facts, system, (unsigned)strtoul(entry->d_name, NULL, 10), &data);
 	closedir(stream);
-	// The number is the first member.
+	// The number is the first member of an element.
 	qsort(facts->list, facts->n, sizeof(facts->list[0]), by_number);
 }
 

@@ -21,7 +21,7 @@ static int ask(const char *interface, unsigned long request, struct ifreq *answe
 
 	if (control < 0)
 		return -errno;
-	// A name that is cut would be another's.
+	// A truncated name could be that of another interface.
 	if (snprintf(answer->ifr_name, sizeof(answer->ifr_name), "%s", interface) >=
 	    (int)sizeof(answer->ifr_name))
 		result = -ENODEV;
@@ -50,7 +50,7 @@ static void read_driver(const char *interface, struct host_link *link)
 		snprintf(link->bus, sizeof(link->bus), "%s", info.bus_info);
 }
 
-// Flags tell of a carrier only some time after it came.
+// The flags show a carrier only some time after the link has come up.
 static bool has_carrier(const char *interface, const struct ifreq *flags)
 {
 	struct ethtool_value value = { .cmd = ETHTOOL_GLINK };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A network interface of the kernel: what it says of it, and setting that. Control thread.
+// Reading and setting the properties of a network interface of the kernel, by ioctl and ethtool.
+// Control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +10,7 @@
 
 #define HOST_LINK_NAME_SIZE 32
 
-// Some drivers have queues that receive and send, others have them apart.
+// Some drivers have combined queues that receive and send, others have separate ones.
 struct host_channels {
 	uint32_t combined, most_combined;
 	uint32_t rx, most_rx;
@@ -24,15 +25,15 @@ struct host_link {
 	bool has_channels;
 	struct host_channels channels;
 	bool has_rings;
-	uint32_t rx_ring, most_rx_ring; // descriptors a queue
+	uint32_t rx_ring, most_rx_ring; // descriptors per queue
 	bool has_pfc;
 	uint8_t pfc; // bit i: priority i is paused by PFC
 };
 
-// False if there is no such interface. `context` is not used.
+// Returns false if there is no such interface. `context` is not used.
 bool host_link_read(const char *interface, struct host_link *link, void *context);
 
-// Queues that receive.
+// The number of queues that receive.
 uint32_t host_link_queues(const struct host_link *link);
 
 // Each returns 0 or a negative errno.

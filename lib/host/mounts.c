@@ -10,7 +10,7 @@
 
 #define STAGE     "event rings"
 #define SHM       "/dev/shm"
-#define HUGEPAGES "/dev/hugepages" // where it is mounted if nobody has
+#define HUGEPAGES "/dev/hugepages" // mount point, if there is no hugetlbfs yet
 
 void mounts_page_name(uint64_t page, char text[16])
 {
@@ -55,11 +55,6 @@ void mounts_read(struct mounts_facts *facts, const struct host_system *system,
 		facts->directory_hugepages |= strcmp(facts->hugetlbfs[i].path, directory) == 0;
 }
 
-static unsigned long long mib(uint64_t bytes)
-{
-	return (bytes + (1u << 20) - 1) >> 20;
-}
-
 static void judge_directory(const struct mounts_facts *facts, const struct plan *plan,
 			    struct host_report *report)
 {
@@ -102,7 +97,7 @@ static void add_mount_change(const struct mounts_facts *facts, struct host_repor
 		      mib(facts->default_page));
 }
 
-// Hugepages are there, and no file system through which processes share them.
+// There are hugepages, but no file system through which processes could share them.
 static void judge_missing_mount(const struct mounts_facts *facts, enum host_verdict verdict,
 				struct host_report *report)
 {

@@ -8,7 +8,7 @@
 
 #define FIRST_ROOM 32
 
-// Makes room for one more in a growing array. Returns the array, or NULL with the old one intact.
+// Makes room for one more element. Returns the array, or NULL with the old array intact.
 static void *grow(void *list, unsigned n, unsigned *room, size_t size)
 {
 	unsigned larger = *room > 0 ? 2 * *room : FIRST_ROOM;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What was found of a host, line by line, and what could be changed about it.
+// The findings about a host, one line each, and the changes that would improve it.
 #pragma once
 
 #include <stdbool.h>
@@ -14,19 +14,19 @@
 
 enum host_verdict {
 	HOST_OK,
-	HOST_WARN, // it runs, but not as well as it could
-	HOST_FAIL, // it would not run
+	HOST_WARN, // the appliance runs, but not as well as it could
+	HOST_FAIL, // the appliance would not run
 };
 
 struct host_finding {
 	enum host_verdict verdict;
-	const char *stage;             // what was looked at, "hugepages"
-	char text[HOST_TEXT_SIZE];     // what is the matter, and where
+	const char *stage;             // subject, "hugepages"
+	char text[HOST_TEXT_SIZE];     // what is wrong, and where
 	char remedy[HOST_REMEDY_SIZE]; // what to do about it; empty: nothing
-	bool quiet;                    // a warning that is for those who ask, not for each run
+	bool quiet;                    // a warning of evb host check, not of each run
 };
 
-// Settings have a value, as text, that can be read, set, and set back. Leftovers can be removed.
+// Settings have a value, as text, that can be read, set and restored. Leftovers can be removed.
 enum host_change_kind {
 	HOST_CHANGE_WRITE, // the content of a file under /sys or /proc
 	HOST_CHANGE_MOUNT, // a hugetlbfs at a directory: "absent", "empty" or its page size, "2M"
@@ -43,20 +43,20 @@ struct host_change {
 	enum host_change_kind kind;
 	const char *stage;
 	char target[HOST_TARGET_SIZE]; // file, directory or interface
-	char value[HOST_VALUE_SIZE];   // that it is to have
+	char value[HOST_VALUE_SIZE];   // wanted value
 };
 
 // To be zeroed before the first use.
 struct host_report {
 	struct host_finding *findings;
 	unsigned n_findings, findings_room;
-	struct host_change *changes; // what evb host prepare would do, in this order
+	struct host_change *changes; // that evb host prepare would make, in this order
 	unsigned n_changes, changes_room;
-	bool out_of_memory; // something is missing here
+	bool out_of_memory; // the report is not complete
 };
 
-// Adds a finding, and returns it; its remedy is still empty. Where memory ran out, a finding that
-// leads nowhere.
+// Adds a finding without a remedy, and returns it. If memory runs out, the returned finding is not
+// part of the report.
 struct host_finding *report_add(struct host_report *report, enum host_verdict verdict,
 				const char *stage, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -64,7 +64,7 @@ struct host_finding *report_add(struct host_report *report, enum host_verdict ve
 void report_remedy(struct host_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-// Adds a change of the stage's.
+// Adds a change that belongs to a stage.
 void report_change(struct host_report *report, enum host_change_kind kind, const char *stage,
 		   const char *target, const char *format, ...)
     __attribute__((format(printf, 5, 6)));

@@ -19,7 +19,8 @@
 
 #define BIT(capability) ((uint64_t)1 << (capability))
 
-// Those that drivers ask for. CAP_SYS_ADMIN is what kernels before 5.8 had for the last two.
+// The capabilities that drivers need. Kernels before 5.8 had CAP_SYS_ADMIN in place of CAP_BPF and
+// CAP_PERFMON.
 static const struct {
 	const char *name;
 	uint64_t any_of;
@@ -35,7 +36,7 @@ static const struct {
 	{ "CAP_SYS_RAWIO", BIT(CAP_SYS_RAWIO) },
 };
 
-// The capabilities of which one suffices for this name; 0: it is not known.
+// The capabilities of which one suffices for this name; 0: the name is unknown.
 static uint64_t find(const char *name, size_t length)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -51,7 +52,8 @@ bool rights_knows(const char *capability)
 
 // --- reading -------------------------------------------------------------------------------------
 
-// Who may use bpf() hears that there is no such command; a seccomp filter does not look at it.
+// For a command that does not exist, bpf(2) returns EINVAL to a process that may use it; a seccomp
+// filter returns EPERM for any command.
 static bool bpf_is_filtered(void)
 {
 	return syscall(__NR_bpf, INT_MAX, NULL, 0) != 0 && errno == EPERM;
@@ -77,8 +79,8 @@ void rights_read(struct rights_facts *facts, const struct host_system *system)
 
 // --- capabilities --------------------------------------------------------------------------------
 
-// Names that a driver's list has and the process has not, as a list for people. Locked memory is
-// the other stage's matter.
+// Lists for people the capabilities that a driver needs and the process lacks. Locked memory
+// belongs to another stage.
 static unsigned list_missing(const struct rights_facts *facts, const char *wanted, char *text)
 {
 	unsigned n = 0;
@@ -101,7 +103,7 @@ static unsigned list_missing(const struct rights_facts *facts, const char *wante
 	return n;
 }
 
-// "cap_net_raw,cap_net_admin", as setcap wants it.
+// Formats capabilities for setcap(8): "cap_net_raw,cap_net_admin".
 static void list_for_setcap(const char *wanted, char text[LIST_SIZE])
 {
 	size_t n = 0;
@@ -172,7 +174,7 @@ void rights_judge_capabilities(const struct rights_facts *facts, const struct pl
 
 // --- locked memory -------------------------------------------------------------------------------
 
-// Memory that a port's driver has the kernel lock for this process.
+// Bytes of memory that the kernel locks for this process on behalf of a port's driver.
 static uint64_t locked_bytes(const struct plan *plan, unsigned index)
 {
 	const struct plan_port *port = &plan->ports[index];
@@ -180,7 +182,7 @@ static uint64_t locked_bytes(const struct plan *plan, unsigned index)
 	    port->n_rx_queues > port->n_tx_queues ? port->n_rx_queues : port->n_tx_queues;
 
 	if (strcmp(port->profile.driver, "net_af_packet") == 0) {
-		// Each pair of queues has a ring to receive and one to send.
+		// Each pair of queues has a ring for receiving and a ring for sending.
 		uint64_t frames =
 		    strtoull(devices_argument(plan, index, "framecnt", "512"), NULL, 0);
 		uint64_t size = strtoull(devices_argument(plan, index, "framesz", "2048"), NULL, 0);
@@ -188,7 +190,7 @@ static uint64_t locked_bytes(const struct plan *plan, unsigned index)
 		return pairs * 2 * frames * size;
 	}
 	if (strcmp(port->profile.driver, "net_af_xdp") == 0)
-		return (uint64_t)port->pool_mbufs * PAGE; // each is a page
+		return (uint64_t)port->pool_mbufs * PAGE; // one page per mbuf
 	return 0;
 }
 
@@ -203,7 +205,7 @@ void rights_judge_memlock(const struct rights_facts *facts, bool hugepages, cons
 		wanted += locked_bytes(plan, i);
 		pci |= profile_is_pci(&plan->ports[i].profile, &plan->config->ports[i]);
 	}
-	// A card that writes into memory has it locked by VFIO, or by RDMA.
+	// VFIO or RDMA locks the memory into which a card writes.
 	for (unsigned i = 0; pci && i < plan->n_nodes; i++)
 		wanted += hugepages ? plan->nodes[i].hugepage_bytes : plan->nodes[i].packet_bytes;
 	if (facts->memlock == NO_LIMIT || (facts->capabilities & BIT(CAP_IPC_LOCK)) != 0) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Other runs: one that lives under the name of the plan, and what dead ones left. Event rings are
-// judged by their locks, as lib/evring does, run-time folders by whether anybody answers in them.
+// Other runs: a live run with the name of the plan, and the leftovers of dead runs. Whether an
+// event ring is live depends on its lock, as in lib/evring; a run-time folder is live if a process
+// listens to its socket.
 #include "host/stages.h"
 
 #include <dirent.h>
@@ -25,11 +26,11 @@
 #define STAGE_DEAD    "leftovers"
 #define FOLDER_PREFIX "evb-"
 #define SOCKET        "dpdk_telemetry.v2"
-#define NEW_FOLDER_S  60 // a process that starts has a folder before it answers
+#define NEW_FOLDER_S  60 // a process makes its folder some time before it listens
 
 // --- reading -------------------------------------------------------------------------------------
 
-// Who listens to a socket: its process, 0 if nobody does, -1 if that cannot be found out.
+// The process that listens to a socket; 0: none, -1: unknown.
 static pid_t listener(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -73,7 +74,7 @@ static bool is_folder_name(const char *name)
 	return strncmp(name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0;
 }
 
-// Calls for each dead folder of a directory; returns how many there are.
+// Calls a function for each folder of a dead run. Returns the number of these folders.
 static unsigned for_dead_folders(const char *directory, void (*call)(const char *folder))
 {
 	DIR *stream = opendir(directory);
@@ -128,7 +129,7 @@ static void judge_ring(struct runs_facts *facts, const char *directory, bool hug
 	unsigned n = facts->n_dead_in;
 	struct stat status;
 
-	// Another user's cannot be judged, and is not ours to remove.
+	// A folder of another user cannot be judged, nor removed.
 	if (file < 0)
 		return;
 	if (evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
@@ -253,7 +254,7 @@ void runs_judge_dead(const struct runs_facts *facts, struct host_report *report)
 
 // --- removing ------------------------------------------------------------------------------------
 
-// Of DPDK's own files only.
+// Removes only files that DPDK made.
 static bool is_dpdk_file(const char *name)
 {
 	static const char *const begins[] = { "dpdk_telemetry", "config",    "fbarray_",
@@ -274,9 +275,9 @@ static void remove_folder(const char *folder)
 		return;
 	while ((entry = readdir(stream)) != NULL)
 		if (is_dpdk_file(entry->d_name))
-			(void)unlinkat(dirfd(stream), entry->d_name, 0); // rmdir() tells
+			(void)unlinkat(dirfd(stream), entry->d_name, 0); // rmdir() fails then
 	closedir(stream);
-	(void)rmdir(folder); // not if something else is in it
+	(void)rmdir(folder); // fails if the folder has other files
 }
 
 unsigned runs_remove_folders(const char *directory)

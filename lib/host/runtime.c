@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Where the sockets of a run are to lie: DPDK's folder and that of the control socket, both below
-// one directory. DPDK makes two levels of its own, but not that directory.
+// The directories of a run's sockets: DPDK's folder and that of the control socket, both below one
+// directory. DPDK makes two levels of folders itself, but not that directory.
 #include "host/stages.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int may_make_in(const struct host_system *system, const char *path)
 		   : ENOENT;
 }
 
-// Whether this process may make what is missing of a folder below the directory.
+// Whether this process may make the missing part of a folder below the directory.
 static void look(struct runtime_folder *folder, const struct host_system *system,
 		 const char *directory, const char *name)
 {
@@ -31,7 +31,7 @@ static void look(struct runtime_folder *folder, const struct host_system *system
 	size_t shortest = strlen(directory);
 
 	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= HOST_TARGET_SIZE)
-		return; // no path of a socket is as long: DPDK tells
+		return; // the path is too long for a socket: DPDK reports that
 	memcpy(folder->path, path, strlen(path) + 1);
 	while ((folder->reason = may_make_in(system, path)) == ENOENT && strlen(path) > shortest)
 		*strrchr(path, '/') = '\0';
@@ -70,8 +70,8 @@ static struct host_finding *judge(const struct runtime_facts *facts,
 	return finding;
 }
 
-// DPDK does not start without its folder. Without the other one the run cannot be commanded, which
-// it says itself.
+// DPDK does not start without its folder. Without the folder of the control socket the run cannot
+// be commanded, and reports that itself.
 void runtime_judge(const struct runtime_facts *facts, struct host_report *report)
 {
 	if (facts->telemetry.reason != 0)

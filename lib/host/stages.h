@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The stages of host_check(). Each is two steps: X_read() collects facts, and X_judge() makes
-// findings of them, without a look at the system. The plan may be NULL in both.
+// The stages of host_check(). Each has two steps: X_read() collects facts of the system, and
+// X_judge() derives findings from the facts alone. The plan may be NULL in both: then the facts are
+// described without a judgement.
 #pragma once
 
 #include <sys/types.h>
@@ -17,14 +18,20 @@
 
 #define NO_LIMIT UINT64_MAX // bytes
 
-// --- mounts.c: where event rings can lie ---------------------------------------------------------
+// MiB of so many bytes, rounded up.
+static inline unsigned long long mib(uint64_t bytes)
+{
+	return (bytes + (1u << 20) - 1) >> 20;
+}
+
+// --- mounts.c: file systems for event rings ------------------------------------------------------
 
 #define MOUNTS_MOST 8
 
 struct mounts_hugetlbfs {
 	char path[HOST_TARGET_SIZE];
-	uint64_t page; // bytes; 0: not told
-	bool usable;   // by this process
+	uint64_t page; // bytes; 0: unknown
+	bool usable;   // this process may read and write it
 };
 
 struct mounts_facts {
@@ -33,7 +40,7 @@ struct mounts_facts {
 	uint64_t default_page; // of hugepages, bytes
 	bool has_shm;
 	uint64_t shm_free, shm_size;
-	uint64_t available; // memory, as the kernel estimates it
+	uint64_t available; // bytes of memory, as the kernel estimates
 	// event_ring.directory, where the plan names one
 	bool directory_exists, directory_usable, directory_hugepages;
 	uint64_t directory_free;
@@ -42,19 +49,19 @@ struct mounts_facts {
 void mounts_read(struct mounts_facts *facts, const struct host_system *system,
 		 const struct plan *plan);
 
-// hugepages: whether enough are free for the plan.
+// hugepages: enough are free for the plan.
 void mounts_judge(const struct mounts_facts *facts, bool hugepages, const struct plan *plan,
 		  struct host_report *report);
 
-// "2 MiB", of a page.
+// Formats the size of a page: "2 MiB".
 void mounts_page_name(uint64_t page, char text[16]);
 
-// --- runtime.c: where sockets lie ----------------------------------------------------------------
+// --- runtime.c: directories of the sockets -------------------------------------------------------
 
 struct runtime_folder {
 	char path[HOST_TARGET_SIZE];
-	char at[HOST_TARGET_SIZE]; // what forbids it: the folder, or one above
-	int reason;                // as errno; 0: it is there, or can be made
+	char at[HOST_TARGET_SIZE]; // the folder that forbids access: this one, or one above
+	int reason;                // errno; 0: the folder exists or can be made
 };
 
 struct runtime_facts {
@@ -66,12 +73,12 @@ void runtime_read(struct runtime_facts *facts, const struct host_system *system,
 		  const struct plan *plan);
 void runtime_judge(const struct runtime_facts *facts, struct host_report *report);
 
-// --- runs.c: other runs, alive and dead ----------------------------------------------------------
+// --- runs.c: other runs, live and dead -----------------------------------------------------------
 
 struct runs_facts {
-	bool lives;                     // a run of the plan's name
-	pid_t pid;                      // its process, 0: not known
-	char lives_at[SYSFS_PATH_SIZE]; // file that tells
+	bool lives;                     // a run of the plan's name is live
+	pid_t pid;                      // its process; 0: unknown
+	char lives_at[SYSFS_PATH_SIZE]; // file that shows it
 	char folders[HOST_TARGET_SIZE]; // directory of DPDK's run-time folders
 	unsigned dead_folders;
 	unsigned dead_rings; // files
@@ -87,16 +94,16 @@ void runs_judge_live(const struct runs_facts *facts, const struct plan *plan,
 		     struct host_report *report);
 void runs_judge_dead(const struct runs_facts *facts, struct host_report *report);
 
-// Removes the run-time folders of dead runs from a directory of them. Returns how many.
+// Removes the run-time folders of dead runs from their directory. Returns the number of folders.
 unsigned runs_remove_folders(const char *directory);
 
 // --- hugepages.c ---------------------------------------------------------------------------------
 
-// dead: bytes that dead runs hold.
+// dead: bytes of hugepages that dead runs hold.
 void hugepages_judge(const struct hugepages *facts, uint64_t dead, const struct plan *plan,
 		     struct host_report *report);
 
-// Whether the plan finds what it wants.
+// Whether enough hugepages are free for the plan.
 bool hugepages_suffice(const struct hugepages *facts, const struct plan *plan);
 
 // --- cgroup.c ------------------------------------------------------------------------------------
@@ -110,7 +117,7 @@ struct rights_facts {
 	uint64_t capabilities; // effective, bit i: capability i
 	uint64_t memlock;      // bytes; NO_LIMIT: none
 	char program[SYSFS_PATH_SIZE];
-	bool bpf_is_filtered; // bpf() is refused, whatever the capabilities are
+	bool bpf_is_filtered; // bpf() is refused in spite of the capabilities
 };
 
 void rights_read(struct rights_facts *facts, const struct host_system *system);
@@ -119,15 +126,15 @@ void rights_judge_capabilities(const struct rights_facts *facts, const struct pl
 void rights_judge_memlock(const struct rights_facts *facts, bool hugepages, const struct plan *plan,
 			  struct host_report *report);
 
-// Whether the name, "CAP_NET_RAW", is known.
+// Whether a name such as "CAP_NET_RAW" is known.
 bool rights_knows(const char *capability);
 
 // --- cpus.c --------------------------------------------------------------------------------------
 
 struct cpus_facts {
 	cpu_set_t online, allowed, isolated;
-	cpu_set_t slow;                     // whose governor is not "performance"
-	char governor[HOST_LINK_NAME_SIZE]; // of one of them
+	cpu_set_t slow;                     // CPUs whose governor is not "performance"
+	char governor[HOST_LINK_NAME_SIZE]; // the governor of one of them
 };
 
 void cpus_read(struct cpus_facts *facts, const struct host_system *system, const struct plan *plan);
@@ -138,7 +145,7 @@ void cpus_judge_isolation(const struct cpus_facts *facts, const struct plan *pla
 void cpus_judge_governor(const struct cpus_facts *facts, const struct plan *plan,
 			 struct host_report *report);
 
-// CPUs of the lcores.
+// The CPUs of the plan's lcores; none without a plan.
 void cpus_of_plan(const struct plan *plan, cpu_set_t *set);
 
 // --- interrupts.c --------------------------------------------------------------------------------
@@ -147,10 +154,10 @@ void cpus_of_plan(const struct plan *plan, cpu_set_t *set);
 
 struct interrupts_facts {
 	cpu_set_t online;
-	unsigned n; // that now go to CPUs of lcores
+	unsigned n; // interrupts that CPUs of lcores serve now
 	struct {
 		unsigned number;
-		cpu_set_t wanted; // CPUs that it may go to
+		cpu_set_t wanted; // CPUs that shall serve it
 	} list[INTERRUPTS_MOST];
 };
 
@@ -159,17 +166,17 @@ void interrupts_read(struct interrupts_facts *facts, const struct host_system *s
 void interrupts_judge(const struct interrupts_facts *facts, const struct plan *plan,
 		      struct host_report *report);
 
-// --- drivers.c: DPDK's drivers, as their files tell ----------------------------------------------
+// --- drivers.c: DPDK's drivers, from their files -------------------------------------------------
 
 #define DRIVERS_TEXT_SIZE 512
 
 struct drivers_port {
-	bool looked; // there is a folder of drivers
+	bool looked; // the folder of drivers exists
 	bool installed;
 	char library[HOST_TARGET_SIZE];
 	char parameters[DRIVERS_TEXT_SIZE];     // as the driver lists them
-	char kernel_drivers[DRIVERS_TEXT_SIZE]; // one of which a PCI device must have; empty: none
-	bool knows[CONFIG_MAX_OPTIONS];         // the port's options
+	char kernel_drivers[DRIVERS_TEXT_SIZE]; // a PCI device needs one of these; empty: any
+	bool knows[CONFIG_MAX_OPTIONS];         // option i of the port is a parameter
 };
 
 struct drivers_facts {
@@ -181,29 +188,29 @@ void drivers_read(struct drivers_facts *facts, const struct host_system *system,
 void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
 		   struct host_report *report);
 
-// Looks through the bytes of a driver's file. Pure.
+// Searches the bytes of a driver's file for its description. Pure.
 void drivers_scan(struct drivers_port *port, const char *driver, const struct config_port *config,
 		  const uint8_t *bytes, size_t size);
 
-// --- devices.c, interfaces.c: what ports are on --------------------------------------------------
+// --- devices.c, interfaces.c: the devices of ports -----------------------------------------------
 
 enum devices_kind {
-	DEVICES_NONE, // made up by DPDK
+	DEVICES_NONE, // DPDK needs no device
 	DEVICES_INTERFACE,
 	DEVICES_PCI,
 	DEVICES_TUN,
-	DEVICES_SOCKET, // that another process makes
+	DEVICES_SOCKET, // made by another process
 	DEVICES_FILE,
 };
 
 struct devices_port {
 	enum devices_kind kind;
-	bool exists; // interface, device, file, or the socket of the other side
-	bool usable; // file, or /dev/net/tun: by this process
+	bool exists; // the interface, device, file or socket
+	bool usable; // file or /dev/net/tun: this process may access it
 	struct host_link link;
-	char kernel_driver[HOST_LINK_NAME_SIZE]; // that has the PCI device; empty: none
+	char kernel_driver[HOST_LINK_NAME_SIZE]; // of the PCI device; empty: none
 	bool has_vfio;
-	int numa_node; // -1: not told
+	int numa_node; // -1: unknown
 };
 
 struct devices_facts {

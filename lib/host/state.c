@@ -16,7 +16,7 @@
 
 #include "host/change.h"
 
-#define LARGEST   (1 << 20) // of a file
+#define LARGEST   (1 << 20) // bytes of a state file
 #define PATH_SIZE 512
 
 static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -96,7 +96,7 @@ static const char *text_of(const cJSON *item, const char *key)
 	return text != NULL ? text : "";
 }
 
-// Files are written as root on the word of this one: only where evb itself would write.
+// evb writes, as root, to files that the state file names: only to those that it changes itself.
 static bool is_sound(enum host_change_kind kind, const char *target)
 {
 	if (kind >= HOST_N_CHANGE_KINDS || !change_is_setting(kind) || target[0] == '\0' ||
@@ -155,7 +155,7 @@ static int read_file(struct state *state, int file, const char *path, char *erro
 	return result;
 }
 
-// Of two that prepare or restore at once, the second is refused.
+// Of two processes that prepare or restore at the same time, the second is refused.
 static int take_lock(struct state *state, const char *path, char *error)
 {
 	char directory[PATH_SIZE];
@@ -201,7 +201,7 @@ static char *to_text(const struct state *state)
 		const struct state_entry *entry = &state->entries[i];
 		cJSON *item = cJSON_CreateObject();
 
-		// What memory ran out for is missed in the text, or there is none.
+		// If memory runs out, cJSON_Print() returns NULL or an incomplete list.
 		(void)cJSON_AddStringToObject(item, "kind", change_kind_name(entry->kind));
 		(void)cJSON_AddStringToObject(item, "target", entry->target);
 		(void)cJSON_AddStringToObject(item, "before", entry->before);
@@ -240,7 +240,7 @@ int state_save(const struct state *state, const char *path, char *error)
 		if (unlink(path) != 0 && errno != ENOENT)
 			return fail(error, "%s: %s", path, strerror(errno));
 		if (split(path, directory))
-			(void)rmdir(directory); // not if anything else is in it
+			(void)rmdir(directory); // fails if the directory has other files
 		return 0;
 	}
 	text = to_text(state);
