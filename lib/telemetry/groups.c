@@ -30,7 +30,7 @@ const struct telemetry_other telemetry_others[] = {
 	  "Histograms of the latency of a builder, or of all together" },
 	{ TELEMETRY_EAL_LCORE_LIST, NULL, "Numbers of DPDK's lcores, the main one included" },
 	{ TELEMETRY_EAL_LCORE_INFO, ",ID",
-	  "An lcore: CPUs and cycles, as newer releases of DPDK answer" },
+	  "An lcore: CPUs and cycles, in the form of newer releases of DPDK" },
 	{ 0 },
 };
 
