@@ -159,9 +159,8 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 	if (control == PLAN_NONE)
 		return 0;
 	node = (int)plan_node_of(plan, control);
-	appliance->control_pool =
-	    port_pool_create("control", plan->control_mbufs, PLAN_POOL_CACHE,
-			     control_role_frame_size(appliance->config), node);
+	appliance->control_pool = port_pool_create("control", plan->control_mbufs, PLAN_POOL_CACHE,
+						   plan->control_buffer, node);
 	if (appliance->control_pool == NULL)
 		return fail(error, "no memory for the pool of %u control frames (%s)",
 			    plan->control_mbufs, rte_strerror(rte_errno));
@@ -198,27 +197,54 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 				  char *error)
 {
 	const struct config *config = appliance->config;
+	const struct config_event_manager *manager = &config->event_manager;
+	const struct config_cluster *cluster = &config->cluster;
 	const struct port *port = &appliance->ports[plan->port];
+	uint32_t addresses[EVB_MAX_NODES];
 	const struct control_role_parameters parameters = {
 		.name = plan->name,
-		.config = config,
+		.n_nodes = cluster->n_nodes,
+		.self = cluster->self,
+		.manager_node = cluster->manager,
+		.manager_name = cluster->nodes[cluster->manager].name,
+		.addresses = addresses,
+		.control_port = manager->control_port,
+		.control_dscp = manager->control_dscp,
+		.heartbeat_ns = manager->heartbeat_ns,
+		.heartbeat_timeout_ns = manager->heartbeat_timeout_ns,
+		.node = {
+			.config = config,
+			.placements = roce_placements(appliance),
+		},
+		.manager = {
+			.config = config,
+			.autostart = manager->start == CONFIG_START_AUTO,
+		},
+		.drain_ns = config->events.drain_timeout_ns,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
 		.mac = port->mac,
+		.mtu = port->config->mtu,
 		.pool = appliance->control_pool,
+		.flow_control = appliance_flow_control(appliance, plan->port),
+		.data_priority = manager->data_priority,
+		.neighbours = &appliance->neighbours,
 		.links = appliance->control_links,
 		.n_links = appliance->n_control_links,
 		.builder_mail = appliance->builder_mail,
+		.n_builders = config->n_builders,
 		.readout_mail = appliance->readout_mail,
-		.neighbours = &appliance->neighbours,
-		.placements = roce_placements(appliance),
+		.n_readouts = config->n_generators,
 		.offers = appliance->offers.ring != NULL ? &appliance->offers : NULL,
 		.slots = cluster_grants(config) ? appliance->roce_slots : NULL,
-		.flow_control = appliance_flow_control(appliance, plan->port),
-		.drain_ns = config->events.drain_timeout_ns,
 		.numa_node = port->numa_node,
 	};
 
+	for (unsigned i = 0; i < cluster->n_nodes; i++) {
+		addresses[i] = cluster->nodes[i].address;
+		if (cluster->nodes[i].has_mac)
+			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
+	}
 	return control_role_create(&parameters, error);
 }
 

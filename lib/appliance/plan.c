@@ -357,9 +357,10 @@ static void plan_control(struct plan *plan)
 		return;
 	port = &plan->ports[config->cluster.nodes[config->cluster.self].port];
 	plan->control_mbufs = 2048 + 2 * PLAN_POOL_CACHE + port->profile.tx_descriptors;
-	plan->control_bytes =
-	    port_pool_bytes(plan->control_mbufs, control_role_frame_size(config)) +
-	    (uint64_t)plan->n_rx * PLAN_CONTROL_DEPTH * 2 * sizeof(void *);
+	plan->control_buffer =
+	    control_role_frame_size(config->cluster.nodes[config->cluster.self].mtu);
+	plan->control_bytes = port_pool_bytes(plan->control_mbufs, plan->control_buffer) +
+			      (uint64_t)plan->n_rx * PLAN_CONTROL_DEPTH * 2 * sizeof(void *);
 	for (unsigned i = 0; i < config->n_builders; i++)
 		plan->control_bytes +=
 		    16ull * config->builders[i].slots * sizeof(struct message) * 2;

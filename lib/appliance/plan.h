@@ -79,6 +79,7 @@ struct plan {
 	unsigned n_rx;           // rx roles
 	unsigned n_producers;    // of segments: rx roles and readouts; each has a link a builder
 	uint32_t control_mbufs;  // of a node of a cluster: its pool of control frames
+	uint32_t control_buffer; // bytes of room of each
 	uint64_t control_bytes;  // of it, its links and mailboxes
 	uint64_t packet_bytes;   // DPDK's memory: pools, links, pre-filled blocks, roles
 	uint64_t ring_bytes;     // event rings

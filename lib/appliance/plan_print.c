@@ -152,7 +152,7 @@ static void print_control(const struct plan *plan, FILE *out)
 			fprintf(out, "  %s -> control, %u entries, drop\n", plan->roles[i].name,
 				PLAN_CONTROL_DEPTH);
 	fprintf(out, "  pool of %u mbufs of %u bytes; with links and mailboxes ",
-		plan->control_mbufs, control_role_frame_size(plan->config));
+		plan->control_mbufs, plan->control_buffer);
 	print_bytes(out, plan->control_bytes);
 	fprintf(out, "\n");
 }

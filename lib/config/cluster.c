@@ -53,6 +53,13 @@ static int check_priorities(struct config_reader *reader, const struct config *n
 			    config_at_element(reader, "ports", i, "flow_control.priority"),
 			    "%u is that of control messages, which must not be paused",
 			    control->priority);
+		if (control->mode != CONFIG_FLOW_CONTROL_OFF &&
+		    control->priority != node->event_manager.data_priority)
+			return config_fail(
+			    config_at_element(reader, "ports", i, "flow_control.priority"),
+			    "%u is not event_manager.data_priority, which is %u: pauses of the "
+			    "data would be neither obeyed nor reported",
+			    control->priority, node->event_manager.data_priority);
 	}
 	return 0;
 }

@@ -8,6 +8,16 @@
 
 #define ARP_NS 100000000u // between two requests for the same node
 
+void control_frames_init(struct control_frames *frames,
+			 const struct control_role_parameters *parameters,
+			 struct control_role_counters *counters)
+{
+	frames->parameters = parameters;
+	frames->counters = counters;
+	memcpy(frames->addresses, parameters->addresses,
+	       parameters->n_nodes * sizeof(*frames->addresses));
+}
+
 // --- sending ---
 
 static void send_mbuf(struct control_frames *frames, struct rte_mbuf *mbuf)
@@ -22,20 +32,19 @@ static void send_mbuf(struct control_frames *frames, struct rte_mbuf *mbuf)
 	rte_pktmbuf_free(mbuf);
 }
 
-static void ask_for(struct control_frames *frames, unsigned node, uint64_t now)
+static void request_address(struct control_frames *frames, unsigned node, uint64_t now)
 {
-	const struct config_cluster *cluster = frames->cluster;
 	struct net_arp arp = {
 		.operation = 1,
-		.sender_ip = cluster->nodes[cluster->self].address,
-		.target_ip = cluster->nodes[node].address,
+		.sender_ip = frames->addresses[frames->parameters->self],
+		.target_ip = frames->addresses[node],
 	};
 	struct rte_mbuf *mbuf;
 	char *frame;
 
-	if (frames->arp_at[node] != 0 && now - frames->arp_at[node] < ARP_NS)
+	if (frames->requested_at[node] != 0 && now - frames->requested_at[node] < ARP_NS)
 		return;
-	frames->arp_at[node] = now;
+	frames->requested_at[node] = now;
 	mbuf = rte_pktmbuf_alloc(frames->parameters->pool);
 	if (mbuf == NULL)
 		return;
@@ -46,38 +55,37 @@ static void ask_for(struct control_frames *frames, unsigned node, uint64_t now)
 	send_mbuf(frames, mbuf);
 }
 
-void control_frames_ask(struct control_frames *frames, uint64_t now)
+void control_frames_request_addresses(struct control_frames *frames, uint64_t now)
 {
+	const struct control_role_parameters *p = frames->parameters;
 	uint8_t mac[6];
 
-	for (unsigned i = 0; i < frames->cluster->n_nodes; i++)
-		if (i != frames->cluster->self &&
-		    !neighbours_get(frames->parameters->neighbours, i, mac))
-			ask_for(frames, i, now);
+	for (unsigned i = 0; i < p->n_nodes; i++)
+		if (i != p->self && !neighbours_get(p->neighbours, i, mac))
+			request_address(frames, i, now);
 }
 
 bool control_frames_send(struct control_frames *frames, unsigned node, const uint8_t *bytes,
 			 size_t size, uint64_t now)
 {
-	const struct config_event_manager *config = &frames->parameters->config->event_manager;
-	const struct config_cluster *cluster = frames->cluster;
+	const struct control_role_parameters *p = frames->parameters;
 	struct net_udp4 udp = {
-		.source_ip = cluster->nodes[cluster->self].address,
-		.destination_ip = cluster->nodes[node].address,
-		.source_port = config->control_port,
-		.destination_port = config->control_port,
-		.dscp_ecn = (uint8_t)(config->control_dscp << 2),
+		.source_ip = frames->addresses[p->self],
+		.destination_ip = frames->addresses[node],
+		.source_port = p->control_port,
+		.destination_port = p->control_port,
+		.dscp_ecn = (uint8_t)(p->control_dscp << 2),
 	};
 	struct rte_mbuf *mbuf;
 	uint8_t *frame;
 
-	if (!neighbours_get(frames->parameters->neighbours, node, udp.destination_mac.bytes)) {
+	if (!neighbours_get(p->neighbours, node, udp.destination_mac.bytes)) {
 		counter_add(&frames->counters->no_address, 1);
-		ask_for(frames, node, now);
-		return true; // it is sent again
+		request_address(frames, node, now);
+		return true; // the endpoint sends the datagram again
 	}
-	memcpy(udp.source_mac.bytes, frames->parameters->mac, sizeof(udp.source_mac.bytes));
-	mbuf = rte_pktmbuf_alloc(frames->parameters->pool);
+	memcpy(udp.source_mac.bytes, p->mac, sizeof(udp.source_mac.bytes));
+	mbuf = rte_pktmbuf_alloc(p->pool);
 	if (mbuf == NULL) {
 		counter_add(&frames->counters->not_sent, 1);
 		return false;
@@ -95,15 +103,16 @@ bool control_frames_send(struct control_frames *frames, unsigned node, const uin
 
 // --- receiving ---
 
-static unsigned node_of_address(const struct config_cluster *cluster, uint32_t address)
+// The node that has an address; CLUSTER_NONE if that is this node or none.
+static unsigned other_node_of(const struct control_frames *frames, uint32_t address)
 {
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		if (cluster->nodes[i].address == address)
+	for (unsigned i = 0; i < frames->parameters->n_nodes; i++)
+		if (frames->addresses[i] == address && i != frames->parameters->self)
 			return i;
 	return CLUSTER_NONE;
 }
 
-static void take_arp(struct control_frames *frames, const uint8_t *bytes, size_t length,
+static void read_arp(struct control_frames *frames, const uint8_t *bytes, size_t length,
 		     const struct net_frame *frame)
 {
 	struct net_arp arp;
@@ -112,22 +121,22 @@ static void take_arp(struct control_frames *frames, const uint8_t *bytes, size_t
 	if (length < frame->l3_offset ||
 	    net_arp_decode(bytes + frame->l3_offset, length - frame->l3_offset, &arp) != WIRE_OK)
 		return;
-	node = node_of_address(frames->cluster, arp.sender_ip);
-	if (node != CLUSTER_NONE && node != frames->cluster->self)
+	node = other_node_of(frames, arp.sender_ip);
+	if (node != CLUSTER_NONE)
 		neighbours_set(frames->parameters->neighbours, node, arp.sender_mac.bytes);
 }
 
-static bool take_datagram(struct control_frames *frames, const uint8_t *bytes, size_t length,
+static bool read_datagram(struct control_frames *frames, const uint8_t *bytes, size_t length,
 			  const struct net_frame *frame, struct control_datagram *datagram)
 {
 	const uint8_t *ip = bytes + frame->l3_offset;
-	unsigned node = node_of_address(frames->cluster, load_be32(ip + 12));
+	unsigned node = other_node_of(frames, load_be32(ip + 12));
 
-	if (node == CLUSTER_NONE || node == frames->cluster->self) {
+	if (node == CLUSTER_NONE) {
 		counter_add(&frames->counters->foreign, 1);
 		return false;
 	}
-	// A node that came back may have another address than ARP told before.
+	// A node that came back may have another MAC address than before.
 	neighbours_set(frames->parameters->neighbours, node, bytes + 6);
 	if (frame->payload_offset + frame->payload_size > length) {
 		counter_add(&frames->counters->malformed, 1);
@@ -137,8 +146,8 @@ static bool take_datagram(struct control_frames *frames, const uint8_t *bytes, s
 	return true;
 }
 
-bool control_frames_take(struct control_frames *frames, const struct rte_mbuf *mbuf,
-			 struct control_datagram *datagram)
+bool control_frames_receive(struct control_frames *frames, const struct rte_mbuf *mbuf,
+			    struct control_datagram *datagram)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
 	const uint8_t *bytes = NULL;
@@ -153,7 +162,7 @@ bool control_frames_take(struct control_frames *frames, const struct rte_mbuf *m
 		return false;
 	}
 	if (frame.kind == NET_UDP4)
-		return take_datagram(frames, bytes, length, &frame, datagram);
-	take_arp(frames, bytes, length, &frame);
+		return read_datagram(frames, bytes, length, &frame, datagram);
+	read_arp(frames, bytes, length, &frame);
 	return false;
 }

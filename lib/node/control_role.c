@@ -3,62 +3,20 @@
 #include "node/control_role.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 #include <rte_random.h>
 
-#include "node/control_frames.h"
+#include "node/control_internal.h"
 
-#define NOTES_MOST  32u
-#define POLL_NS     20000u // between two looks at what is due, when nothing has come
-#define BEAT_PART   2u     // heartbeats' contents are renewed so often an interval
+#define POLL_NS     20000u // between two polls of the logic while nothing arrives
 #define QUEUE_SIZE  (256u << 10)
 #define PATIENCE_NS 5000000000ull // after which a node that accepts nothing is given up
-// Taking leave: the others' last words are acknowledged, and one's own heard.
+// Bounds of the time in which a node that leaves waits for acknowledgements and for the last
+// records of the other nodes, ns.
 #define LEAVE_LEAST 100000000u
 #define LEAVE_MOST  1500000000u
-
-enum command_step { COMMAND_NONE, COMMAND_ASKED, COMMAND_ANSWERED };
-
-struct control {
-	struct role role;
-	struct control_role_parameters parameters;
-	const struct config_cluster *cluster;
-	unsigned self;
-	struct control_endpoint *endpoint;
-	struct cluster_transport transport; // by the endpoint
-	struct cluster_node *node;
-	struct cluster_manager *manager; // NULL: on another node
-	double ns_per_tick;
-	uint64_t start_tsc, start_ns;
-	uint64_t now; // ns
-	uint64_t next_poll, next_beat;
-	uint64_t paused_before, beat_before; // of the port's flow control, ns
-	bool pausing;                        // as the manager was told last
-	bool connected_self, drain_asked;
-	uint64_t drain_since, left_at; // ns, 0: not
-	atomic_bool ended;
-
-	// A command of the control thread.
-	struct {
-		atomic_int step; // enum command_step
-		enum cluster_command command;
-		unsigned node;
-		int result;
-		char error[CLUSTER_ERROR_SIZE];
-	} command;
-
-	struct control_frames frames;
-	struct control_role_counters counters __rte_cache_aligned;
-};
-
-static struct control *control_of(const struct role *role)
-{
-	return RTE_PTR_SUB(role, offsetof(struct control, role));
-}
 
 static uint64_t to_ns(const struct control *control, uint64_t tsc)
 {
@@ -66,9 +24,13 @@ static uint64_t to_ns(const struct control *control, uint64_t tsc)
 	       (uint64_t)((double)(tsc - control->start_tsc) * control->ns_per_tick);
 }
 
-// --- datagrams and records ---
+static void set_now(struct control *control, uint64_t tsc)
+{
+	control->now = RTE_MAX(control->now, to_ns(control, tsc));
+}
 
-// Called by the endpoint for each frame that is due.
+// --- the endpoint ---
+
 static bool emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)
 {
 	struct control *control = context;
@@ -94,17 +56,19 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 	cluster_node_event(control->node, peer, event);
 }
 
-static void take_frame(struct control *control, const struct rte_mbuf *mbuf)
+// --- polls ---
+
+static void receive_frame(struct control *control, const struct rte_mbuf *mbuf)
 {
 	struct control_datagram datagram;
 
-	if (control_frames_take(&control->frames, mbuf, &datagram) &&
+	if (control_frames_receive(&control->frames, mbuf, &datagram) &&
 	    control_receive(control->endpoint, datagram.bytes, datagram.size, control->now) !=
 		WIRE_OK)
 		counter_add(&control->counters.malformed, 1);
 }
 
-static unsigned take_frames(struct control *control)
+static unsigned receive_frames(struct control *control)
 {
 	struct rte_mbuf *mbufs[ROLE_BURST];
 	unsigned done = 0;
@@ -113,169 +77,25 @@ static unsigned take_frames(struct control *control)
 		unsigned n = link_dequeue(control->parameters.links[i], mbufs, ROLE_BURST);
 
 		for (unsigned j = 0; j < n; j++)
-			take_frame(control, mbufs[j]);
+			receive_frame(control, mbufs[j]);
 		rte_pktmbuf_free_bulk(mbufs, n);
 		done += n;
 	}
 	return done;
 }
 
-// --- messages ---
-
-static bool to_builder(void *context, unsigned builder, const struct message *message)
+static void poll_logic(struct control *control)
 {
-	struct control *control = context;
+	const struct control_role_parameters *p = &control->parameters;
 
-	if (message->kind == MESSAGE_EXPECT && control->parameters.slots != NULL)
-		roce_slots_expect(control->parameters.slots, builder, message->event);
-	return mailbox_put(&control->parameters.builder_mail[builder][0], message);
-}
-
-static bool to_readout(void *context, unsigned readout, const struct message *message)
-{
-	struct control *control = context;
-
-	return mailbox_put(&control->parameters.readout_mail[readout][0], message);
-}
-
-static bool to_port(void *context, const struct message *message)
-{
-	struct control *control = context;
-
-	return mailbox_put(control->parameters.offers, message);
-}
-
-static unsigned take_messages(struct control *control)
-{
-	const struct config *config = control->parameters.config;
-	struct message messages[NOTES_MOST];
-	unsigned done = 0;
-
-	for (unsigned i = 0; i < config->n_builders; i++) {
-		unsigned n =
-		    mailbox_take(&control->parameters.builder_mail[i][1], messages, NOTES_MOST);
-
-		for (unsigned j = 0; j < n; j++)
-			cluster_node_builder_message(control->node, i, &messages[j]);
-		done += n;
-	}
-	for (unsigned i = 0; i < config->n_generators; i++) {
-		unsigned n =
-		    mailbox_take(&control->parameters.readout_mail[i][1], messages, NOTES_MOST);
-
-		for (unsigned j = 0; j < n; j++)
-			cluster_node_readout_message(control->node, i, &messages[j]);
-		done += n;
-	}
-	return done;
-}
-
-// --- what is due ---
-
-static uint64_t wall_clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now); // vDSO, no system call
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-// Whether the link partner is kept from sending now. Devices do not tell: of theirs it is whether
-// they did since the last heartbeat.
-static bool is_pausing(const struct control *control, uint64_t paused_ns)
-{
-	const struct flow_control *fc = control->parameters.flow_control;
-
-	if (fc->mode != FLOW_CONTROL_SOFT)
-		return paused_ns > 0;
-	return flow_control_holding(fc, control->parameters.config->event_manager.data_priority);
-}
-
-static void add_port(struct control *control, struct ctrl_heartbeat *beat)
-{
-	struct flow_control *fc = control->parameters.flow_control;
-	unsigned priority = control->parameters.config->event_manager.data_priority;
-	struct pause_counters counters;
-	uint64_t passed = control->now - control->beat_before, paused;
-
-	if (fc == NULL)
-		return;
-	flow_control_priority_counters(fc, priority, &counters);
-	paused = counters.pausing_ns - control->paused_before;
-	control->paused_before = counters.pausing_ns;
-	control->pausing = is_pausing(control, paused);
-	beat->n_ports = 1;
-	beat->ports[0] = (struct ctrl_port){
-		.pause_frames = counters.xoff_received,
-		.pausing = control->pausing ? (uint8_t)(1u << priority) : 0,
-	};
-	if (passed > 0)
-		beat->ports[0].paused_share =
-		    (uint16_t)RTE_MIN(paused * CTRL_FULL_SHARE / passed, (uint64_t)CTRL_FULL_SHARE);
-}
-
-// Renews what heartbeats say; `at_once`: the manager is told without waiting for the next.
-static void beat(struct control *control, bool at_once)
-{
-	struct cluster_node_view view;
-	struct ctrl_heartbeat beat = { .time = wall_clock_ns() };
-	uint8_t bytes[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
-	struct ctrl_record record;
-	size_t size;
-
-	cluster_node_view(control->node, &view);
-	beat.run = view.run;
-	beat.run_state = (uint8_t)view.state;
-	beat.slots_free = view.tokens_free;
-	beat.events_open = view.tokens_used;
-	add_port(control, &beat);
-	control->beat_before = control->now;
-	(void)control_set_heartbeat(control->endpoint, &beat);
-	size = ctrl_put_heartbeat(bytes, sizeof(bytes), &beat);
-	if (control->manager == NULL && at_once)
-		control->transport.send(control->transport.context, control->cluster->manager,
-					bytes, size);
-	if (control->manager != NULL && ctrl_record_at(bytes, size, &record) == WIRE_OK)
-		cluster_manager_record(control->manager, control->self, &record, control->now);
-}
-
-// Grants go on or cease when the port's state changes, not with the next heartbeat.
-static bool port_changed(const struct control *control)
-{
-	const struct flow_control *fc = control->parameters.flow_control;
-
-	return fc != NULL && fc->mode == FLOW_CONTROL_SOFT &&
-	       is_pausing(control, 0) != control->pausing;
-}
-
-static void serve_command(struct control *control)
-{
-	if (atomic_load_explicit(&control->command.step, memory_order_acquire) != COMMAND_ASKED)
-		return;
-	control->command.result =
-	    cluster_manager_command(control->manager, control->command.command,
-				    control->command.node, control->now, control->command.error);
-	atomic_store_explicit(&control->command.step, COMMAND_ANSWERED, memory_order_release);
-}
-
-static void work(struct control *control)
-{
-	uint64_t interval = control->parameters.config->event_manager.heartbeat_ns;
-
-	if (!control->connected_self && control->cluster->manager == control->self) {
+	if (!control->connected_self && p->manager_node == p->self) {
 		control->connected_self = true;
-		cluster_node_event(control->node, control->self, CONTROL_CONNECTED);
+		cluster_node_event(control->node, p->self, CONTROL_CONNECTED);
 	}
-	if (port_changed(control))
-		beat(control, true);
-	if (control->now >= control->next_beat) {
-		control->next_beat = control->now + interval / BEAT_PART;
-		beat(control, false);
-		control_frames_ask(&control->frames, control->now);
-	}
+	control_heartbeat_poll(control);
 	cluster_node_poll(control->node, control->now);
 	if (control->manager != NULL) {
-		serve_command(control);
+		control_serve_command(control);
 		cluster_manager_poll(control->manager, control->now);
 	}
 	(void)control_poll(control->endpoint, control->now);
@@ -288,38 +108,40 @@ static unsigned control_role_poll(struct role *role, uint64_t now)
 	struct control *control = control_of(role);
 	unsigned done;
 
-	control->now = RTE_MAX(control->now, to_ns(control, now));
-	done = take_frames(control);
-	done += take_messages(control);
+	set_now(control, now);
+	done = receive_frames(control);
+	done += control_take_messages(control);
 	if (done == 0 && control->now < control->next_poll)
 		return 0;
 	control->next_poll = control->now + POLL_NS;
-	work(control);
+	poll_logic(control);
 	return done;
 }
 
-// Before an idle lcore sleeps, too.
+// Also called before an idle lcore sleeps.
 static void control_role_housekeep(struct role *role, uint64_t now)
 {
 	struct control *control = control_of(role);
 
-	control->now = RTE_MAX(control->now, to_ns(control, now));
-	work(control);
+	set_now(control, now);
+	poll_logic(control);
 }
 
-// Whether all that are there have what was sent to them.
-static bool is_heard(const struct control *control)
+// --- drain ---
+
+// Whether each node that is present has acknowledged all records.
+static bool all_is_acknowledged(const struct control *control)
 {
 	struct control_state state;
 
-	for (unsigned i = 0; i < control->cluster->n_nodes; i++)
+	for (unsigned i = 0; i < control->parameters.n_nodes; i++)
 		if (control_state(control->endpoint, i, control->now, &state) && state.connected &&
 		    !state.lost && state.queued > 0)
 			return false;
 	return true;
 }
 
-// Whether this node has said its last, and been heard; or the time for that is up.
+// Whether this node has left the system, or the time for that is over.
 static bool has_left(struct control *control)
 {
 	bool ended = atomic_load_explicit(&control->ended, memory_order_relaxed);
@@ -327,24 +149,24 @@ static bool has_left(struct control *control)
 
 	if (!ended)
 		cluster_node_leave(control->node);
-	if (control->left_at == 0)
-		control->left_at = control->now;
-	passed = control->now - control->left_at;
-	return passed > LEAVE_MOST || (passed > LEAVE_LEAST && is_heard(control) &&
+	if (control->leaving_since == 0)
+		control->leaving_since = control->now;
+	passed = control->now - control->leaving_since;
+	return passed > LEAVE_MOST || (passed > LEAVE_LEAST && all_is_acknowledged(control) &&
 				       (ended || cluster_node_left(control->node)));
 }
 
-// The manager's own node: lets the run come to its end, and ends it when the time is up.
+// On the manager's node: drains the run, and stops it when the time for that is over.
 static bool run_is_over(struct control *control)
 {
 	char error[CLUSTER_ERROR_SIZE];
 
 	if (control->manager == NULL || atomic_load_explicit(&control->ended, memory_order_relaxed))
 		return true;
-	if (!control->drain_asked)
+	if (!control->drain_requested)
 		(void)cluster_manager_command(control->manager, CLUSTER_DRAIN, 0, control->now,
 					      error);
-	control->drain_asked = true;
+	control->drain_requested = true;
 	if (control->now - control->drain_since < control->parameters.drain_ns)
 		return false;
 	(void)cluster_manager_command(control->manager, CLUSTER_STOP, 0, control->now, error);
@@ -358,7 +180,7 @@ static bool control_role_drain(struct role *role, uint64_t now)
 	(void)control_role_poll(role, now);
 	if (control->drain_since == 0)
 		control->drain_since = control->now;
-	return (control->left_at != 0 || run_is_over(control)) && has_left(control);
+	return (control->leaving_since != 0 || run_is_over(control)) && has_left(control);
 }
 
 static void control_role_fini(struct role *role)
@@ -381,33 +203,32 @@ static const struct role_operations control_operations = {
 
 // --- creation ---
 
-static uint32_t mtu_of(const struct config *config)
+static uint32_t used_mtu(uint32_t mtu)
 {
-	const struct config_cluster *cluster = &config->cluster;
-
-	return RTE_MIN(config->ports[cluster->nodes[cluster->self].port].mtu, CONTROL_MTU_MOST);
+	return RTE_MIN(mtu, CONTROL_MTU_MOST);
 }
 
-uint32_t control_role_frame_size(const struct config *config)
+uint32_t control_role_frame_size(uint32_t mtu)
 {
-	return mtu_of(config) + NET_ETH_SIZE;
+	return used_mtu(mtu) + NET_ETH_SIZE;
 }
 
-// Epochs grow with the time at which a manager starts, so that a stale one is known as such.
+// Epochs grow with the time at which a manager starts, so that the epoch of an earlier manager is
+// recognised as old.
 static uint32_t new_epoch(void)
 {
-	return (uint32_t)(wall_clock_ns() / 100000000u);
+	return (uint32_t)(control_wall_clock_ns() / 100000000u);
 }
 
 static bool make_endpoint(struct control *control, const char **reason)
 {
-	const struct config_event_manager *config = &control->parameters.config->event_manager;
+	const struct control_role_parameters *p = &control->parameters;
 	struct control_parameters parameters = control_defaults();
 	uint16_t peers[EVB_MAX_NODES];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < control->cluster->n_nodes; i++)
-		if (i != control->self)
+	for (unsigned i = 0; i < p->n_nodes; i++)
+		if (i != p->self)
 			peers[n++] = (uint16_t)i;
 	parameters.handlers = (struct control_handlers){
 		.context = control,
@@ -417,15 +238,15 @@ static bool make_endpoint(struct control *control, const char **reason)
 	};
 	parameters.peers = peers;
 	parameters.n_peers = n;
-	parameters.node = (uint16_t)control->self;
-	parameters.epoch = control->cluster->manager == control->self ? new_epoch() : 0;
+	parameters.node = (uint16_t)p->self;
+	parameters.epoch = p->manager_node == p->self ? new_epoch() : 0;
 	parameters.session = rte_rand() | 1;
 	parameters.window = CTRL_MAX_WINDOW;
 	parameters.queue_size = QUEUE_SIZE;
 	parameters.patience = PATIENCE_NS;
-	parameters.frame_size = mtu_of(control->parameters.config) - NET_IPV4_SIZE - NET_UDP_SIZE;
-	parameters.heartbeat_interval = config->heartbeat_ns;
-	parameters.heartbeat_timeout = config->heartbeat_timeout_ns;
+	parameters.frame_size = used_mtu(p->mtu) - NET_IPV4_SIZE - NET_UDP_SIZE;
+	parameters.heartbeat_interval = p->heartbeat_ns;
+	parameters.heartbeat_timeout = p->heartbeat_timeout_ns;
 	parameters.now = control->now;
 	control->endpoint = control_create(&parameters, reason);
 	return control->endpoint != NULL;
@@ -433,36 +254,35 @@ static bool make_endpoint(struct control *control, const char **reason)
 
 static bool make_logic(struct control *control, char *error)
 {
-	const struct config *config = control->parameters.config;
-	struct cluster_node_parameters node = {
-		.config = config,
-		.placements = control->parameters.placements,
-		.context = control,
-		.to_builder = to_builder,
-		.to_readout = to_readout,
-		.to_port = control->parameters.offers != NULL ? to_port : NULL,
-	};
-	struct cluster_manager_parameters manager = {
-		.config = config,
-		.autostart = config->event_manager.start == CONFIG_START_AUTO,
-		.now = control->now,
-	};
+	const struct control_role_parameters *p = &control->parameters;
+	struct cluster_node_parameters node = p->node;
+	struct cluster_manager_parameters manager = p->manager;
 
 	control->transport = cluster_transport_of(control->endpoint);
 	node.transport = manager.transport = control->transport;
+	manager.now = control->now;
+	control_set_mailboxes(control, &node);
 	control->node = cluster_node_create(&node);
-	if (control->node == NULL || control->cluster->manager != control->self)
+	if (control->node == NULL || p->manager_node != p->self)
 		return control->node != NULL;
 	control->manager = cluster_manager_create(&manager, error);
 	return control->manager != NULL;
 }
 
+static bool make_parts(struct control *control, char *error)
+{
+	const char *reason = "out of memory";
+
+	if (make_endpoint(control, &reason))
+		return make_logic(control, error);
+	snprintf(error, CONTROL_ERROR_SIZE, "role %s: %s", control->parameters.name, reason);
+	return false;
+}
+
 struct role *control_role_create(const struct control_role_parameters *parameters, char *error)
 {
-	const struct config_cluster *cluster = &parameters->config->cluster;
 	struct control *control = rte_zmalloc_socket("control", sizeof(*control),
 						     RTE_CACHE_LINE_SIZE, parameters->numa_node);
-	const char *reason = "out of memory";
 
 	snprintf(error, CONTROL_ERROR_SIZE, "role %s: out of memory", parameters->name);
 	if (control == NULL)
@@ -470,31 +290,19 @@ struct role *control_role_create(const struct control_role_parameters *parameter
 	control->role.operations = &control_operations;
 	snprintf(control->role.name, sizeof(control->role.name), "%s", parameters->name);
 	control->parameters = *parameters;
-	control->cluster = cluster;
-	control->self = cluster->self;
-	control->frames.parameters = &control->parameters;
-	control->frames.cluster = cluster;
-	control->frames.counters = &control->counters;
+	control_frames_init(&control->frames, &control->parameters, &control->counters);
 	control->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
 	control->start_tsc = rte_rdtsc();
 	control->start_ns = 1;
 	control->now = control->start_ns;
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		if (cluster->nodes[i].has_mac)
-			neighbours_set(parameters->neighbours, i, cluster->nodes[i].mac);
-	if (!make_endpoint(control, &reason)) {
-		snprintf(error, CONTROL_ERROR_SIZE, "role %s: %s", parameters->name, reason);
-		control_role_fini(&control->role);
-		return NULL;
-	}
-	if (!make_logic(control, error)) {
+	if (!make_parts(control, error)) {
 		control_role_fini(&control->role);
 		return NULL;
 	}
 	return &control->role;
 }
 
-// --- for others ---
+// --- for other threads ---
 
 const struct control_role_counters *control_role_counters(const struct role *role)
 {
@@ -509,40 +317,6 @@ bool control_role_ended(const struct role *role, const char **why)
 	if (!atomic_load_explicit(&control->ended, memory_order_acquire))
 		return false;
 	return cluster_node_ended(control->node, why);
-}
-
-int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error)
-{
-	struct control *control = control_of(role);
-
-	if (control->manager == NULL) {
-		snprintf(error, CONTROL_ERROR_SIZE,
-			 "this node is not the event manager: ask node %s",
-			 control->cluster->nodes[control->cluster->manager].name);
-		return -1;
-	}
-	if (atomic_load_explicit(&control->command.step, memory_order_acquire) == COMMAND_ASKED) {
-		snprintf(error, CONTROL_ERROR_SIZE,
-			 "the event manager has not answered the last command yet");
-		return -1;
-	}
-	control->command.command = command;
-	control->command.node = node;
-	atomic_store_explicit(&control->command.step, COMMAND_ASKED, memory_order_release);
-	return 0;
-}
-
-enum control_role_answer control_role_answer(struct role *role, char *error)
-{
-	struct control *control = control_of(role);
-
-	if (atomic_load_explicit(&control->command.step, memory_order_acquire) != COMMAND_ANSWERED)
-		return CONTROL_ROLE_WAITS;
-	atomic_store_explicit(&control->command.step, COMMAND_NONE, memory_order_relaxed);
-	if (control->command.result == 0)
-		return CONTROL_ROLE_DONE;
-	snprintf(error, CONTROL_ERROR_SIZE, "%s", control->command.error);
-	return CONTROL_ROLE_REFUSED;
 }
 
 uint64_t control_role_now(const struct role *role)

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The control role of a cluster's node: carries the logic of lib/cluster on the data plane. It
-// takes control frames from the rx roles, sends its own out of the node's port, finds the MAC
-// addresses of the other nodes, and passes notes between that logic and the local builders and
-// readouts.
+// The control role of a node of a system. It connects the logic of lib/cluster to the data plane:
+// it receives control frames from the rx roles (control_handler.h), sends its own out of the port
+// of the node, finds the MAC addresses of the other nodes, and passes messages between that logic
+// and the builders and readouts of the node.
 //
-// It ends by itself when the manager stops the run. Asked to drain before that it leaves: what its
-// builders hold is given back; the manager's own node lets the whole run drain first.
+// The role ends when the manager stops the run. If it is drained before that, the node leaves the
+// system: the events of its builders that are not published are given back. The node of the manager
+// first lets the whole run drain.
 #pragma once
 
 #include "cluster/manager.h"
@@ -24,61 +25,77 @@
 
 struct control_role_parameters {
 	const char *name;
-	const struct config *config;
+	// The system
+	unsigned n_nodes;
+	unsigned self;             // number of this node
+	unsigned manager_node;     // number of the manager's node
+	const char *manager_name;  // name of that node, for messages; outlives the role
+	const uint32_t *addresses; // [n_nodes] IPv4, host order; copied
+	uint16_t control_port;     // UDP
+	uint8_t control_dscp;
+	uint64_t heartbeat_ns, heartbeat_timeout_ns;
+	// The logic; transport, context, functions and `now` are filled in.
+	struct cluster_node_parameters node;
+	struct cluster_manager_parameters manager; // used on the manager's node
+	uint64_t drain_ns;                         // longest drain of the run
+	// The port of the node
 	uint16_t port_id;
-	uint16_t queue;           // tx queue of this lcore
-	const uint8_t *mac;       // 6 bytes, of the port
-	struct rte_mempool *pool; // mbufs with room for a frame of control_role_frame_size()
-	struct link **links;      // from each rx role
+	uint16_t queue;     // tx queue of this lcore
+	const uint8_t *mac; // 6 bytes
+	uint32_t mtu;
+	struct rte_mempool *pool;          // mbufs of control_role_frame_size() bytes of room
+	struct flow_control *flow_control; // NULL: none
+	unsigned data_priority;            // 802.1p, whose pauses heartbeats report
+	struct neighbours *neighbours;     // outlives the role
+	// The other roles of the node
+	struct link **links; // from each rx role
 	unsigned n_links;
-	struct mailbox (*builder_mail)[2];  // one a builder: to it, from it
-	struct mailbox (*readout_mail)[2];  // one a generator: to it, from it
-	struct neighbours *neighbours;      // outlives the role
-	const struct placement *placements; // of the builders; NULL: none by RDMA
-	struct mailbox *offers;             // to their port; NULL: nothing is read by RDMA
-	struct roce_slots *slots;           // of the builders; NULL: no RoCE
-	struct flow_control *flow_control;  // of the port; NULL: none
-	uint64_t drain_ns;                  // longest drain of the run
+	struct mailbox (*builder_mail)[2]; // [n_builders]: to the builder, from it
+	unsigned n_builders;
+	struct mailbox (*readout_mail)[2]; // [n_readouts]: to the readout, from it
+	unsigned n_readouts;
+	struct mailbox *offers;   // to the port of the builders; NULL: nothing is read by RDMA
+	struct roce_slots *slots; // of the builders; NULL: no RoCE
 	int numa_node;
 };
 
 // Written by the role's lcore, read by telemetry.
 struct control_role_counters {
-	uint64_t frames;     // control datagrams taken
-	uint64_t malformed;  // frames that are no control datagram of this system
-	uint64_t foreign;    // from an address that no node has
-	uint64_t sent;       // frames handed to the port
-	uint64_t not_sent;   // no mbuf, or the port was full: sent again
-	uint64_t no_address; // frames for a node whose MAC address is not known yet
+	uint64_t frames;     // received
+	uint64_t malformed;  // received frames that are not control datagrams of this system
+	uint64_t foreign;    // received frames from an address that no node has
+	uint64_t sent;       // passed to the port
+	uint64_t not_sent;   // no mbuf was free, or the port was full; they are sent again
+	uint64_t no_address; // not sent: the MAC address of the node is not known yet
 	uint64_t arp_requests;
 };
 
-// Bytes of Ethernet frame that its mbufs must have room for.
-uint32_t control_role_frame_size(const struct config *config);
+// Bytes of room that its mbufs need: an Ethernet frame on a port of this MTU.
+uint32_t control_role_frame_size(uint32_t mtu);
 
 // Control thread. NULL with one line in error[CONTROL_ERROR_SIZE].
 struct role *control_role_create(const struct control_role_parameters *parameters, char *error);
 
 const struct control_role_counters *control_role_counters(const struct role *role);
 
-// Whether the run was stopped by the manager, or the manager refused this node: *why is one line
-// then, else NULL. Any thread.
+// Whether the manager stopped the run or refused this node. *why is then one line if it refused the
+// node, else NULL. Any thread.
 bool control_role_ended(const struct role *role, const char **why);
 
-// Hands a command to the manager, which must be on this node and is not waited for. Control thread.
-// Returns 0, or -1 with one line in error[CONTROL_ERROR_SIZE].
+// Passes a command to the manager, which must be on this node, without waiting for the response.
+// Control thread. Returns 0, or -1 with one line in error[CONTROL_ERROR_SIZE].
 int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error);
 
 enum control_role_answer {
-	CONTROL_ROLE_WAITS, // no answer yet
+	CONTROL_ROLE_WAITS, // no response yet
 	CONTROL_ROLE_DONE,
-	CONTROL_ROLE_REFUSED, // one line in error[CONTROL_ERROR_SIZE] says why
+	CONTROL_ROLE_REFUSED, // error[CONTROL_ERROR_SIZE] holds one line with the reason
 };
 
-// The answer to the last command, once. Who no longer wants it need not fetch it. Control thread.
+// The response to the last command. It is returned once, and need not be fetched. Control thread.
 enum control_role_answer control_role_answer(struct role *role, char *error);
 
-// Its clock, ns, which times in the views below are of. Any thread.
+// The clock of the role, in ns: that of the times in the views below. Any thread.
 uint64_t control_role_now(const struct role *role);
 
 // For telemetry, any thread; the manager is NULL on other nodes.

@@ -101,6 +101,8 @@ CROSS_CHECKS = [
     r"event_manager\.control_port: \d+ is the UDP port of the data$",
     r"event_manager\.control_priority: \d is that of the data, which may be paused$",
     r"flow_control\.priority: \d is that of control messages, which must not be paused$",
+    r"flow_control\.priority: \d is not event_manager\.data_priority, which is \d: pauses of "
+    r"the data would be neither obeyed nor reported$",
 ]
 
 SMALL = {

@@ -282,6 +282,20 @@ static void control__has_a_priority_that_is_never_paused(void **state)
 	config_free(load_node("a", ALL("nodes[1].ports[1].flow_control.priority=6")));
 }
 
+// Readouts, control role and manager look at event_manager.data_priority, the port at its own key.
+static void data__has_one_priority(void **state)
+{
+	(void)state;
+	assert_system_refused(
+	    "nodes[1].ports[1].flow_control={\"mode\": \"soft\", \"priority\": 4}",
+	    "x.json: nodes[1].ports[1].flow_control.priority: 4 is not "
+	    "event_manager.data_priority, "
+	    "which is 3: pauses of the data would be neither obeyed nor reported");
+	config_free(load_node(
+	    "a", ALL("nodes[1].ports[1].flow_control={\"mode\": \"soft\", \"priority\": 4}",
+		     "event_manager.data_priority=4")));
+}
+
 static void builder__group_and_weight(void **state)
 {
 	struct config *config =
@@ -321,6 +335,7 @@ int main(void)
 		cmocka_unit_test(event_manager__wrong),
 		cmocka_unit_test(control__has_a_port_of_its_own),
 		cmocka_unit_test(control__has_a_priority_that_is_never_paused),
+		cmocka_unit_test(data__has_one_priority),
 		cmocka_unit_test(builder__group_and_weight),
 	};
 

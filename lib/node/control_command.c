@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include <stdio.h>
+
+#include "node/control_internal.h"
+
+static int step_of(const struct control *control)
+{
+	return atomic_load_explicit(&control->command.step, memory_order_acquire);
+}
+
+static void set_step(struct control *control, enum command_step step)
+{
+	atomic_store_explicit(&control->command.step, step, memory_order_release);
+}
+
+void control_serve_command(struct control *control)
+{
+	if (step_of(control) != COMMAND_REQUESTED)
+		return;
+	control->command.result =
+	    cluster_manager_command(control->manager, control->command.command,
+				    control->command.node, control->now, control->command.error);
+	set_step(control, COMMAND_FINISHED);
+}
+
+int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error)
+{
+	struct control *control = control_of(role);
+
+	if (control->manager == NULL) {
+		snprintf(error, CONTROL_ERROR_SIZE,
+			 "this node is not the event manager: ask node %s",
+			 control->parameters.manager_name);
+		return -1;
+	}
+	if (step_of(control) == COMMAND_REQUESTED) {
+		snprintf(error, CONTROL_ERROR_SIZE,
+			 "the event manager has not answered the last command yet");
+		return -1;
+	}
+	control->command.command = command;
+	control->command.node = node;
+	set_step(control, COMMAND_REQUESTED);
+	return 0;
+}
+
+enum control_role_answer control_role_answer(struct role *role, char *error)
+{
+	struct control *control = control_of(role);
+
+	if (step_of(control) != COMMAND_FINISHED)
+		return CONTROL_ROLE_WAITS;
+	set_step(control, COMMAND_NONE);
+	if (control->command.result == 0)
+		return CONTROL_ROLE_DONE;
+	snprintf(error, CONTROL_ERROR_SIZE, "%s", control->command.error);
+	return CONTROL_ROLE_REFUSED;
+}

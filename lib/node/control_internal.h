@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The state that the files of the control role share: control_role.c (polls, drain, creation),
+// control_mailboxes.c (builders and readouts), control_heartbeat.c (heartbeats and pauses of the
+// port), control_command.c (commands of the operator) and control_frames.c (frames and addresses).
+#pragma once
+
+#include "node/control_frames.h"
+#include "node/control_role.h"
+
+enum command_step { COMMAND_NONE, COMMAND_REQUESTED, COMMAND_FINISHED };
+
+struct control {
+	struct role role;
+	struct control_role_parameters parameters;
+	struct control_endpoint *endpoint;
+	struct cluster_transport transport; // by the endpoint
+	struct cluster_node *node;
+	struct cluster_manager *manager; // NULL: on another node
+	double ns_per_tick;
+	uint64_t start_tsc, start_ns;
+	uint64_t now; // ns
+	uint64_t next_poll, next_beat;
+	uint64_t paused_before;              // ns that the port had paused its partner at the last
+	uint64_t beat_before;                // heartbeat, and the time of that heartbeat
+	bool pausing;                        // as last reported to the manager
+	bool connected_self;                 // the manager's node is connected to itself
+	bool drain_requested;                // of the run
+	uint64_t drain_since, leaving_since; // ns, 0: not
+	atomic_bool ended;
+
+	// A command. The control thread owns the fields except between COMMAND_REQUESTED and
+	// COMMAND_FINISHED, when the role does.
+	struct {
+		atomic_int step; // enum command_step
+		enum cluster_command command;
+		unsigned node;
+		int result;
+		char error[CLUSTER_ERROR_SIZE];
+	} command;
+
+	struct control_frames frames;
+	struct control_role_counters counters __rte_cache_aligned;
+};
+
+static inline struct control *control_of(const struct role *role)
+{
+	return RTE_PTR_SUB(role, offsetof(struct control, role));
+}
+
+// --- control_mailboxes.c ---
+
+// Sets the functions by which the logic sends messages to builders, readouts and the port.
+void control_set_mailboxes(struct control *control, struct cluster_node_parameters *node);
+
+// Passes the messages of builders and readouts to the logic; returns their number.
+unsigned control_take_messages(struct control *control);
+
+// --- control_heartbeat.c ---
+
+// CLOCK_REALTIME, ns.
+uint64_t control_wall_clock_ns(void);
+
+// Renews the contents of heartbeats where that is due or the port began or ended a pause.
+void control_heartbeat_poll(struct control *control);
+
+// --- control_command.c ---
+
+// Executes the command that waits.
+void control_serve_command(struct control *control);
