@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The subcommands of evb: argument parsing and printing, the work is in lib/. argv[0] is the
-// subcommand's name. Each returns the exit status: 0 done, 1 refused or failed, 2 losses.
+// The subcommands of evb: they parse arguments and print; lib/ does the work. argv[0] is the name
+// of the subcommand. Each returns the exit status: 0 done, 1 refused or failed, 2 losses.
 #pragma once
 
 int cmd_check(int argc, char **argv);

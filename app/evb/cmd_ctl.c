@@ -17,7 +17,7 @@ struct arguments {
 	const char *target; // configuration or socket
 	const char *command;
 	const char *about; // node to exclude or include
-	const char *node;  // whom to ask
+	const char *node;  // that receives the command
 	struct overrides overrides;
 	bool json;
 };
@@ -26,7 +26,7 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "print the answer as it came", 0 },
 	{ "node", 'N', "NAME", 0, "whom to ask, of a system of nodes; the event manager's without",
 	  0 },
-	{ "set", 's', "PATH=VALUE", 0, "override a key of CONFIG, as `evb run` was told", 0 },
+	{ "set", 's', "PATH=VALUE", 0, "override a key of CONFIG, as `evb run` was given", 0 },
 	{ 0 },
 };
 
@@ -233,7 +233,7 @@ static void print_status(const cJSON *answer)
 
 // --- asking ---
 
-// The socket behind the target; says so and returns -1 if there is none to be found.
+// Finds the socket of the target. Returns 0, or -1 after one line on stderr.
 static int find_socket(const struct arguments *arguments, char path[CONTROL_SOCKET_PATH_SIZE])
 {
 	const char *node = arguments->node != NULL ? arguments->node : CONFIG_MANAGER_NODE;

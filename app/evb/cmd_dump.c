@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// evb dump: what is in files of events and captures, and whether it is sound.
+// evb dump: shows and verifies files of events and captures.
 
 #include <stdlib.h>
 #include <string.h>

@@ -72,7 +72,7 @@ static const struct argp argp = {
 
 // --- printing ------------------------------------------------------------------------------------
 
-// Colours for a terminal that has them.
+// The escape sequence of a verdict's colour, or of its end; "" without a terminal.
 static const char *colour(enum host_verdict verdict, bool begin)
 {
 	static const char *const colours[] = { "\033[32m", "\033[33m", "\033[1;31m" };
@@ -100,7 +100,7 @@ static void print_report(const struct host_report *report, const struct argument
 	printf("%s: %u failure%s, %u warning%s", failures == 0 ? "ready" : "not ready", failures,
 	       failures == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
 	if (report->n_changes > 0)
-		printf("; of these, evb host prepare%s%s%s%s can mend some",
+		printf("; of these, evb host prepare%s%s%s%s can fix some",
 		       arguments->config != NULL ? " " : "",
 		       arguments->config != NULL ? arguments->config : "",
 		       arguments->node != NULL ? " --node " : "",

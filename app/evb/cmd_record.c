@@ -35,10 +35,10 @@ enum record_key {
 
 struct record_arguments {
 	struct recorder_parameters parameters;
-	uint64_t events; // to write, 0: all
+	uint64_t events; // to write; 0: all
 };
 
-// What is shown while it runs.
+// The state of the progress line.
 struct record_view {
 	bool terminal;
 	bool line; // the progress line is on the terminal
@@ -232,7 +232,7 @@ static void show_progress(struct record_view *view, const struct recorder *recor
 	view->shown_ns = now;
 }
 
-// Records until it is told to stop or nothing is left. Returns 0, or -1 with the error told.
+// Records until a signal arrives or no event is left. Returns 0, or -1 after one line on stderr.
 static int record(struct recorder *recorder, const struct record_arguments *arguments,
 		  struct record_view *view)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// evb stat: asks a running appliance, and prints the answers for people or programs.
+// evb stat: sends requests to a running appliance, and prints the responses for people or programs.
 #include "cmd.h"
 
 #include <stdbool.h>
@@ -101,7 +101,7 @@ static bool ends_with(const char *text, const char *end)
 	return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-// A value in the unit that its key names, as people read it; "" if the number says it all.
+// A large value in the unit that its key names, for people; "" if the number itself is readable.
 static void format_approximately(const char *key, double value, char text[NUMBER_SIZE])
 {
 	static const char *const times[] = { "ns", "us", "ms", "s" };
@@ -118,7 +118,7 @@ static void format_approximately(const char *key, double value, char text[NUMBER
 	snprintf(text, NUMBER_SIZE, "%.4g %s", value, is_time ? times[i] : sizes[i]);
 }
 
-// Keys that say nothing to people while they are 0.
+// Keys that are left out while they are 0.
 static bool is_left_out(const cJSON *item)
 {
 	static const char *const prefixes[] = { "packet_drop_", "segment_drop_", "sent_",
@@ -137,7 +137,7 @@ static const cJSON *next_shown(const cJSON *item)
 	return item;
 }
 
-// Whether two keys are of different groups: their first words, in the singular, differ.
+// Whether two keys belong to different groups: their first words, in the singular, differ.
 static bool are_apart(const char *a, const char *b)
 {
 	size_t n = strcspn(a, "_"), m = strcspn(b, "_");
@@ -183,7 +183,7 @@ static void print_member(const cJSON *item, int indent, int width)
 	}
 }
 
-// The summary in paragraphs: one for each group of keys, one for all that stand alone.
+// The summary in paragraphs: one per group of keys, and one for all keys without a group.
 static void print_paragraphs(const cJSON *object, int width)
 {
 	const cJSON *before = NULL, *item = next_shown(object->child), *after;
@@ -241,7 +241,7 @@ static void print_answer(const cJSON *value)
 	}
 }
 
-// The answer's value, or NULL after one line that says why there is none.
+// The value of the response; NULL after one line on stderr with the reason.
 static const cJSON *find_value(const cJSON *root, const char *request)
 {
 	const cJSON *value = root != NULL ? root->child : NULL;
@@ -307,7 +307,7 @@ static int list_running(bool json)
 	return 0;
 }
 
-// Names of the appliances that are meant: those given, or all that run.
+// The names of the appliances: those given, or all that run.
 static unsigned find_names(const struct arguments *arguments, const char **names)
 {
 	static char running[MOST_RUNNING][STAT_CLIENT_NAME_SIZE];
@@ -335,7 +335,7 @@ static cJSON *take_snapshot(const char *name)
 	return snapshot;
 }
 
-// An appliance that does not answer is in the output, as one that is not up.
+// The output also has the appliances that do not respond, as not up.
 static int print_metrics(const struct arguments *arguments)
 {
 	static const char *names[MOST_RUNNING];

@@ -59,7 +59,7 @@ static const struct argp argp = {
 	       "server that asks for them.",
 };
 
-// Serves until a signal comes; a second one kills.
+// Serves until a signal arrives; a second one kills the process.
 static int serve(const struct arguments *arguments, const struct sockaddr_storage *address)
 {
 	char error[WEB_ERROR_SIZE];
@@ -68,7 +68,7 @@ static int serve(const struct arguments *arguments, const struct sockaddr_storag
 	sigset_t signals;
 	int number;
 
-	// The threads inherit the mask: this one takes the signals.
+	// The other threads inherit the mask: this thread receives the signals.
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// `evb dump --json` for programs: one JSON object a line, each with "kind": file, mep, mfp, mdf,
+// `evb dump --json` for programs: one JSON object per line, each with "kind": file, mep, mfp, mdf,
 // packet, problem, and at the end summary.
 #pragma once
 
@@ -17,7 +17,7 @@ struct dump_json {
 	bool hex;   // payloads of fragments and banks, as hexadecimal digits
 	bool sources;
 	bool fragments;
-	// the event being printed, its list of sources, and the list to which fragments go
+	// The event being printed, its list of sources, and the list that receives fragments.
 	cJSON *event, *source_list, *fragment_list;
 	bool failed; // memory ran out: the output is not complete
 };

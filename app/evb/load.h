@@ -8,8 +8,8 @@
 #include "arguments.h"
 #include "config/config.h"
 
-// Loads and plans; on failure prints one line to stderr and returns -1. The caller frees the plan
-// with free() and the configuration with config_free(). `node`: see config_load(), or NULL.
+// Loads and plans a configuration. Returns 0, or -1 after one line on stderr. The caller frees the
+// plan with free() and the configuration with config_free(). `node`: see config_load(), or NULL.
 int load(const char *path, const char *node, const struct overrides *overrides,
 	 struct config **config, struct plan **plan);
 

@@ -72,7 +72,7 @@ void log_value(enum log_level level, const char *message, const char *name, cJSO
 	if (value != NULL)
 		cJSON_AddItemToObject(line, name, value);
 	text = cJSON_PrintUnformatted(line);
-	// Without memory the message is still worth more than its form.
+	// If memory runs out, the message is printed without its form.
 	fprintf(stderr, "%s\n", text != NULL ? text : message);
 	free(text);
 	cJSON_Delete(line);
@@ -100,7 +100,7 @@ void log_refusal(const char *line)
 		fprintf(stderr, "%s\n", line);
 }
 
-// DPDK writes a message at a time, nearly always a whole line.
+// DPDK writes one message at a time, which is nearly always a whole line.
 static ssize_t write_dpdk(void *cookie, const char *text, size_t size)
 {
 	size_t length = size;

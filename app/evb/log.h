@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What `evb run` says besides its account: lines of text for people, or one JSON object a line for
-// what collects logs. Goes to standard error. Any thread.
+// The messages of `evb run` besides its account: lines of text for people, or one JSON object per
+// line for collectors of logs. They go to standard error. Any thread.
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -11,29 +11,30 @@
 #include "config/config.h"
 
 enum log_level {
-	LOG_LEVEL_INFO,    // as text these are for standard output: the caller prints them
+	LOG_LEVEL_INFO,    // as text, the caller prints these to standard output
 	LOG_LEVEL_NOTICE,  // an operator should see it
-	LOG_LEVEL_WARNING, // it goes on, but not as it should
-	LOG_LEVEL_ERROR,   // it does not go on
+	LOG_LEVEL_WARNING, // the appliance continues, but not as it should
+	LOG_LEVEL_ERROR,   // the appliance does not continue
 };
 
-// "text" or "json". Returns false if the name is neither. Text without this call.
+// Chooses the form, "text" or "json". Returns false for another name. Without this call: text.
 bool log_choose(const char *name);
 
-// Whether JSON lines were chosen: then nothing else may be printed.
+// Whether JSON lines were chosen: then no other output is allowed.
 bool log_is_json(void);
 
-// From here on JSON lines name the appliance, and its node if the configuration describes several.
+// JSON lines after this call contain the appliance's name, and that of its node if there are
+// several.
 void log_name(const struct config *config);
 
-// One line. As text it stands behind "evb: ".
+// Writes one line. As text it begins with "evb: ".
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// One line that says itself where it comes from: as text it stands as it is.
+// Writes one line that names its origin itself: as text it has no prefix.
 void log_refusal(const char *line);
 
-// One line with a value besides, of which the name is no other field's. JSON only. Takes the value.
+// Writes one line with an additional field. JSON only. Takes ownership of the value.
 void log_value(enum log_level level, const char *message, const char *name, cJSON *value);
 
-// DPDK's own messages become lines, too, if JSON was chosen. Before DPDK is started.
+// Turns DPDK's own messages into lines if JSON was chosen. To be called before DPDK is started.
 void log_take_dpdk(void);

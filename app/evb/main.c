@@ -8,7 +8,7 @@
 #define PREFIX 4 // "evb "
 
 struct command {
-	char name[16]; // as argument parsers are to show it
+	char name[16]; // as argument parsers show it
 	int (*run)(int argc, char **argv);
 	const char *help;
 };

@@ -16,15 +16,16 @@ static bool has_changes(const struct host_report *report, const char *stage)
 	return false;
 }
 
-static void tell_warning(const struct host_finding *finding)
+static void log_warning(const struct host_finding *finding)
 {
 	log_line(LOG_LEVEL_WARNING, "%s%s%s", finding->text, finding->remedy[0] != '\0' ? ": " : "",
 		 finding->remedy);
 }
 
-// `evb host prepare CONFIG` mends it, if there is a file; commands that make one up name none.
-static void tell_failure(const struct host_finding *finding, const struct host_report *report,
-			 const struct config *config)
+// `evb host prepare CONFIG` can fix it if the configuration is a file; that of gen and replay is
+// not.
+static void log_failure(const struct host_finding *finding, const struct host_report *report,
+			const struct config *config)
 {
 	const struct config_cluster *cluster = &config->cluster;
 	bool can_prepare = has_changes(report, finding->stage) && access(config->path, R_OK) == 0;
@@ -46,10 +47,10 @@ bool preflight(const struct plan *plan)
 
 		if (finding->verdict != HOST_WARN || finding->quiet || failure != NULL)
 			continue;
-		tell_warning(finding);
+		log_warning(finding);
 	}
 	if (failure != NULL)
-		tell_failure(failure, &report, plan->config);
+		log_failure(failure, &report, plan->config);
 	host_report_free(&report);
 	return failure == NULL;
 }

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-// True if the arguments ask for a capture of a port.
+// Whether the arguments have the option --pcap.
 bool record_port_is_asked(int argc, char **argv);
 
 // As a subcommand; see cmd.h.

@@ -98,7 +98,7 @@ void replay_compose_generator(cJSON *root, const struct replay_roce *replay, con
 	compose_number(root, "generators[0].speed", replay->speed);
 }
 
-// A table with room for both ends of each connection, and the numbers that were used lately.
+// The table must have room for both ends of each connection, and for recently used numbers.
 static unsigned choose_queue_pairs(const struct roce_capture *capture)
 {
 	unsigned n = 1024;

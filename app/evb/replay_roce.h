@@ -18,7 +18,7 @@ struct replay_roce {
 	const char *profile, *device, *address, *mtu;
 };
 
-// One line of what is in the capture.
+// Prints one line about the content of the capture.
 void replay_roce_print(const struct roce_capture *capture, const char *path);
 
 // A configuration, without writers, that sends the capture's messages. NULL after one line on

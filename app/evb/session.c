@@ -16,7 +16,7 @@
 #include "stop.h"
 #include "telemetry/telemetry.h"
 
-#define WATCH_MS 100 // between two looks at the appliance, at most
+#define WATCH_MS 100 // between two checks of the appliance, at most
 
 static void print_notice(void *context, const char *line)
 {
@@ -36,7 +36,7 @@ static void print_rate(const char *prefix, const char *suffix, double value, con
 	printf("%s%.3g %s%s%s", prefix, value, scales[scale], unit, suffix);
 }
 
-// What is shown each second on a terminal: rates since the last time.
+// The progress line on a terminal: rates since the previous line, 1 s before.
 static void print_progress(const struct appliance *appliance, const struct account *now,
 			   const struct account *before)
 {
@@ -89,7 +89,7 @@ static void print_built(const struct account *a)
 	       (double)a->complete.maximum * 1e-3);
 }
 
-// A generator that sends a capture does not know of events.
+// A generator that sends a capture does not count events.
 static void print_sent(const struct account *a)
 {
 	printf("sent     ");
@@ -117,7 +117,7 @@ static void print_written(const struct account *a)
 	printf("\n");
 }
 
-// The last words, for what collects logs.
+// The final account, for collectors of logs.
 static void log_account(const struct appliance *appliance)
 {
 	char *text = account_summary(appliance);
@@ -126,7 +126,7 @@ static void log_account(const struct appliance *appliance)
 	free(text);
 }
 
-// The last words, for people.
+// The final account, for people.
 static void print_account(const struct appliance *appliance, const struct account *a)
 {
 	printf("\nappliance %s, run %u: %.2f s\n", appliance->config->name,
@@ -169,7 +169,7 @@ static bool time_is_up(const struct appliance *appliance, const struct session_o
 	return options->duration > 0 && appliance_seconds(appliance) >= options->duration;
 }
 
-// Until the run ends by itself, the time is up or a signal comes.
+// Waits until the run ends by itself, the duration is over or a signal arrives.
 static void watch(struct appliance *appliance, const struct session_options *options,
 		  struct account *now, struct account *before)
 {
@@ -232,7 +232,7 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 	return status;
 }
 
-// Asked before the run, so that its account is not lost behind it.
+// Checked before the run, so that its account is not lost afterwards.
 static bool is_writable(const char *path)
 {
 	FILE *file = fopen(path, "a");
@@ -245,7 +245,7 @@ static bool is_writable(const char *path)
 	return true;
 }
 
-// Its lcores' counters have cache lines of their own, which calloc() would not give them.
+// The counters of the lcores have cache lines of their own: calloc() does not align them.
 static struct appliance *make_appliance(void)
 {
 	size_t alignment = _Alignof(struct appliance);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A session: an appliance run from the command line, from its start over the progress line and the
-// signals to the final account. `evb run`, `gen` and `replay` differ only in their configuration.
+// A session: an appliance that is run from the command line, with progress line, signals and final
+// account. `evb run`, `gen` and `replay` differ only in their configuration.
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +10,7 @@
 #include "appliance/plan.h"
 
 struct session_options {
-	double duration;     // seconds; 0: until the run ends or a signal comes
+	double duration;     // seconds; 0: until the run ends or a signal arrives
 	const char *summary; // file for the account as JSON; NULL: none
 	bool strict;         // exit status 2 if anything was lost
 	bool quiet;          // no plan, no progress

@@ -6,7 +6,7 @@
 
 volatile sig_atomic_t stop_signal;
 
-// The one that came and the other: whichever comes next kills.
+// After the first signal, SIGINT and SIGTERM kill the process.
 static void on_signal(int number)
 {
 	stop_signal = number;
@@ -18,14 +18,14 @@ void stop_catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 
-	// None of these can fail: the signals exist and may be caught.
+	// These calls cannot fail: the signals exist and can be caught.
 	sigemptyset(&action.sa_mask);
 	sigaddset(&action.sa_mask, SIGINT);
 	sigaddset(&action.sa_mask, SIGTERM);
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
-	// A limit on file sizes is to be an error of write(), not the end of the program.
+	// A limit on file sizes shall be an error of write(), and not end the program.
 	(void)signal(SIGXFSZ, SIG_IGN);
-	// So is a peer that left: DPDK's virtio_user writes to the socket of one that may be gone.
+	// The same for a closed socket: DPDK's virtio_user writes to a peer that may have ended.
 	(void)signal(SIGPIPE, SIG_IGN);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The signals that end a command: the first SIGINT or SIGTERM asks it to finish, a second one
-// kills it.
+// The signals that end a command: after the first SIGINT or SIGTERM it finishes, a second one kills
+// it.
 #pragma once
 
 #include <signal.h>
 
-// 0, or the number of the signal that came.
+// 0, or the number of the received signal.
 extern volatile sig_atomic_t stop_signal;
 
 void stop_catch_signals(void);

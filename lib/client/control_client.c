@@ -63,7 +63,7 @@ static int connect_to(const char *path, char *error)
 	return -1;
 }
 
-// The answer as text, to be freed; NULL with an error.
+// Returns the text of the response, to be freed; NULL with an error.
 static char *exchange(int client, const cJSON *request, char *error)
 {
 	char *text = cJSON_PrintUnformatted(request);
@@ -73,7 +73,8 @@ static char *exchange(int client, const cJSON *request, char *error)
 	if (text == NULL || answer == NULL) {
 		(void)fail(error, "out of memory");
 	} else {
-		// Who is not welcome is told so before he asks: a failure to send says nothing yet.
+		// The appliance refuses a user without permission before it reads the request: then
+		// send() fails, and the response has the reason.
 		(void)send(client, text, strlen(text), MSG_NOSIGNAL);
 		length = recv(client, answer, CONTROL_SOCKET_ANSWER_SIZE, 0);
 		if (length < 0 && errno == EAGAIN)
@@ -92,7 +93,7 @@ static char *exchange(int client, const cJSON *request, char *error)
 	return answer;
 }
 
-// Frees the answer unless it is a good one.
+// Returns the response if the request was accepted; otherwise frees it and sets the error.
 static cJSON *judge(cJSON *answer, char *error)
 {
 	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(answer, "error");

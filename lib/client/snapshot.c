@@ -11,7 +11,7 @@
 #define BEGIN "/evb/"
 #define END   "/all"
 
-#define PAGES_MOST 65536u // of one group: an appliance that answers without end is no appliance
+#define PAGES_MOST 65536u // of one group: the loop must end even if the responses make no sense
 
 static cJSON *fail(char *error, const char *who, const char *request, const char *what)
 {
@@ -20,7 +20,7 @@ static cJSON *fail(char *error, const char *who, const char *request, const char
 	return NULL;
 }
 
-// The answer's value, of the type, taken out of the answer.
+// Requests a value and detaches it from the response; NULL with an error if it has another type.
 static cJSON *ask(struct stat_client *client, const char *request, bool array, char *error)
 {
 	char *text = stat_client_ask(client, request, error);
@@ -38,7 +38,7 @@ static cJSON *ask(struct stat_client *client, const char *request, bool array, c
 	return fail(error, stat_client_name(client), request, "not the answer of an evb");
 }
 
-// Moves the things of a page to the list. Returns how many, or -1 if the appliance has stopped.
+// Moves the things of a page to the list. Returns their number, or -1 if the appliance has stopped.
 static int take_things(cJSON *list, cJSON *page, unsigned *count)
 {
 	const cJSON *number = cJSON_GetObjectItemCaseSensitive(page, "count");
@@ -58,7 +58,7 @@ static int take_things(cJSON *list, cJSON *page, unsigned *count)
 	return n;
 }
 
-// All things of one group. A thing that does not fit into any answer is left out.
+// Requests all things of one group. A thing that does not fit into any response is left out.
 static cJSON *take_group(struct stat_client *client, const char *command, char *error)
 {
 	char request[STAT_CLIENT_REQUEST_SIZE];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Everything that a running appliance tells, taken in one pass over its telemetry socket:
+// A snapshot of all telemetry of a running appliance, taken in one pass over its telemetry socket:
 //
 //   { "info": {...}, "summary": {...}, "role": [{...}, ...], "link": [{...}, ...], ... }
 //
-// A group of things is whatever the appliance has a command /evb/GROUP/all for: it becomes an array
-// of dictionaries, in the appliance's order, the first key of which names the thing.
+// Each command /evb/GROUP/all of the appliance makes a group: an array of dictionaries in the
+// appliance's order. The first key of a dictionary names the thing that it describes.
 #pragma once
 
 #include <cjson/cJSON.h>

@@ -17,12 +17,12 @@
 
 #include "client/runtime_directory.h"
 
-#define PREFIX        "evb-" // of DPDK's folder of an appliance
+#define PREFIX        "evb-" // DPDK's folder of an appliance is PREFIX NAME
 #define PATIENCE_MS   5000u
 #define GREETING_SIZE 1024
-#define REPLY_LEAST   16384u // DPDK's, whatever a greeting says
+#define REPLY_LEAST   16384u // bytes: DPDK's buffer has at least this size
 #define REPLY_MOST    (64u << 20)
-#define NAMED_MOST    8 // appliances that an error lists
+#define NAMED_MOST    8 // appliances that an error message lists
 
 struct stat_client {
 	int socket;
@@ -73,13 +73,14 @@ static int is_ours(const struct dirent *entry)
 	return strncmp(entry->d_name, PREFIX, strlen(PREFIX)) == 0;
 }
 
-// A socket that nobody listens to is what a killed run left.
+// Whether a process listens to the socket: a run that was killed leaves a socket without a
+// listener.
 static int runs(const char *name)
 {
 	int socket_fd = connect_to(name, PATIENCE_MS);
 
 	if (socket_fd < 0)
-		return socket_fd == -EAGAIN; // its queue is full: it is there, and busy
+		return socket_fd == -EAGAIN; // the queue of a busy listener is full
 	close(socket_fd);
 	return 1;
 }
@@ -127,7 +128,7 @@ static int find_only(char name[STAT_CLIENT_NAME_SIZE], char *error)
 		    n > NAMED_MOST || used >= sizeof(text) ? " ..." : "");
 }
 
-// Length of a message, without the 0 that is put behind it; -1 with an error.
+// Receives a message and appends a 0. Returns its length without the 0, or -1 with an error.
 static ssize_t receive(const struct stat_client *client, char *buffer, size_t size, char *error)
 {
 	ssize_t length = recv(client->socket, buffer, size - 1, MSG_TRUNC);

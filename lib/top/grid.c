@@ -64,12 +64,12 @@ void grid_right(struct grid *grid, unsigned row, unsigned column, unsigned width
 
 	if (length < width)
 		column += width - length;
-	(void)grid_text(grid, row, column, width, style, text); // where it ends is known
+	(void)grid_text(grid, row, column, width, style, text);
 }
 
 static double within(double value)
 {
-	return value > 0 ? fmin(value, 1) : 0; // NAN is nothing
+	return value > 0 ? fmin(value, 1) : 0; // NAN counts as 0
 }
 
 void grid_bar(struct grid *grid, unsigned row, unsigned column, unsigned width, double first,
@@ -78,7 +78,7 @@ void grid_bar(struct grid *grid, unsigned row, unsigned column, unsigned width, 
 	unsigned full = (unsigned)lround(within(first) * width);
 	unsigned marked = (unsigned)lround(within(within(first) + within(second)) * width);
 
-	// What is there at all is shown.
+	// A share above 0 gets at least one cell.
 	if (full == 0 && first > 0.001 && width > 0)
 		full = 1;
 	if (marked <= full && second > 0.001 && full < width)
@@ -93,10 +93,10 @@ void grid_bar(struct grid *grid, unsigned row, unsigned column, unsigned width, 
 	}
 }
 
-// The part of a bar of `eighths` that lies in one row.
+// The character for the part of a bar that lies in one row, in eighths of a row.
 static uint32_t bar_piece(const struct grid *grid, int eighths)
 {
-	static const char steps[] = " ._-=+*%#"; // as dense as they are high
+	static const char steps[] = " ._-=+*%#"; // the denser, the higher
 
 	if (eighths <= 0)
 		return ' ';
@@ -118,19 +118,13 @@ void grid_chart(struct grid *grid, unsigned row, unsigned column, unsigned heigh
 			continue;
 		eighths =
 		    most > 0 ? (int)lround(within(value / most) * (double)(height * EIGHTHS)) : 0;
-		// Nothing is blank but nothing.
+		// A value above 0 is never blank.
 		if (eighths == 0)
 			eighths = value > 0;
 		for (unsigned line = 0; line < height; line++)
 			grid_put(grid, row + height - 1 - line, column + width - shown + i,
 				 bar_piece(grid, eighths - (int)(line * EIGHTHS)), style);
 	}
-}
-
-void grid_sparkline(struct grid *grid, unsigned row, unsigned column, unsigned width,
-		    const double *values, unsigned n, double most, enum grid_style style)
-{
-	grid_chart(grid, row, column, 1, width, values, n, most, style);
 }
 
 void grid_rule(struct grid *grid, unsigned row, unsigned column, unsigned width, const char *title)

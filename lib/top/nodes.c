@@ -34,7 +34,7 @@ static void format_cell(const struct model_node *node, size_t column, char text[
 {
 	char number[NUMBERS_SIZE] = "-";
 
-	// What it did before it went down is no more.
+	// The figures of a node that is down are old.
 	switch (node->up || column == 0 ? column : N_COLUMNS) {
 	case 0:
 		snprintf(text, 24, "%s",
@@ -89,9 +89,9 @@ static void draw_node_line(struct grid *grid, const struct model_node *node, boo
 		at += node_columns[i].width + 1;
 	}
 	if (grid->columns > at + 8)
-		grid_sparkline(grid, row, at, grid->columns - at - 1, node->plots[MODEL_EVENTS],
-			       node->n_plots,
-			       draw_greatest(node->plots[MODEL_EVENTS], node->n_plots), GRID_PLOT);
+		grid_chart(grid, row, at, 1, grid->columns - at - 1, node->plots[MODEL_EVENTS],
+			   node->n_plots, draw_greatest(node->plots[MODEL_EVENTS], node->n_plots),
+			   GRID_PLOT);
 }
 
 unsigned draw_nodes(struct grid *grid, const struct view *view, const struct model *model,
@@ -103,7 +103,7 @@ unsigned draw_nodes(struct grid *grid, const struct view *view, const struct mod
 		return 0;
 	if (lines > model->n_nodes)
 		lines = model->n_nodes;
-	// The one that is shown is always among them.
+	// The shown node is always among the lines.
 	if (view->node >= lines)
 		first = view->node - lines + 1;
 	if (first + lines > model->n_nodes)

@@ -9,7 +9,7 @@
 
 #define UNKNOWN "-"
 
-// Three digits, as long as there is a point to them.
+// Three significant digits, for values below 1000.
 static void three_digits(double value, const char *unit, char text[NUMBERS_SIZE])
 {
 	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

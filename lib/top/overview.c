@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The overview: headline, and as much of each table as there is room for.
+// The overview: the headline, and as many lines of each table as fit.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define LABEL      9   // cells before a figure
 #define PLOT_AT    22  // where sparklines begin
-#define WIDE       120 // from here on panels stand side by side
+#define WIDE       120 // columns; a wider screen has two columns of panels
 #define LEAST_PLOT 8
 #define PLOT_ROWS  4 // of the history below the tables
 #define MORE       7 // cells for "+123:5"
@@ -28,7 +28,7 @@ void draw_rate(double value, const char *unit, char text[24])
 			 (number[length] >= '0' && number[length] <= '9');
 	     length++)
 		;
-	// The letter belongs to the unit.
+	// The letter of the scale is part of the unit.
 	snprintf(text, 24, "%.*s %s%s", (int)length, number, number + length, unit);
 }
 
@@ -54,8 +54,8 @@ static void draw_plot(struct grid *grid, const struct model_node *node, enum mod
 			  : draw_greatest(node->plots[plot] + node->n_plots - shown, shown);
 
 	if (width >= LEAST_PLOT)
-		grid_sparkline(grid, row, column, width, node->plots[plot], node->n_plots, most,
-			       node->up ? style : GRID_DIM);
+		grid_chart(grid, row, column, 1, width, node->plots[plot], node->n_plots, most,
+			   node->up ? style : GRID_DIM);
 }
 
 static void draw_figure(struct grid *grid, const struct model_node *node, unsigned row,
@@ -67,7 +67,7 @@ static void draw_figure(struct grid *grid, const struct model_node *node, unsign
 	draw_plot(grid, node, plot, row, PLOT_AT, GRID_PLOT);
 }
 
-// "label value" pairs in a row; what does not fit is left out.
+// Draws "label value"; a pair that does not fit is left out. Returns the column behind it.
 static unsigned pair(struct grid *grid, unsigned row, unsigned at, const char *label,
 		     const char *value, enum grid_style style)
 {
@@ -142,7 +142,7 @@ static void draw_slots(struct grid *grid, const struct model_node *node, unsigne
 	unsigned at;
 
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "slots");
-	// Open events and those that wait for consumers.
+	// The bar shows open events, and events that wait for consumers.
 	grid_bar(grid, row, LABEL, PLOT_AT - LABEL - 2, open / slots, held / slots,
 		 node->up ? GRID_GOOD : GRID_DIM);
 	snprintf(line, sizeof(line), "%s%.0f of %.0f free", few ? "!" : "", free, slots);
@@ -228,7 +228,7 @@ struct panel {
 	unsigned given;
 };
 
-// In the order in which they are worth the room, with the rows that they get first.
+// The panels in the order of their importance, with the rows that they get first.
 static const struct {
 	enum sample_group group;
 	unsigned rows;
@@ -239,7 +239,7 @@ static const struct {
 	{ SAMPLE_WRITERS, 2 },  { SAMPLE_GENERATORS, 2 }, { SAMPLE_SCHEDULER, 0 },
 };
 
-// Every `step`th of those that the node has, from number `first` on.
+// Every `step`th of the panels that the node has, from number `first` on.
 static unsigned list_panels(const struct model_node *node, struct panel *panels, unsigned first,
 			    unsigned step)
 {
@@ -248,7 +248,7 @@ static unsigned list_panels(const struct model_node *node, struct panel *panels,
 	for (unsigned i = 0; i < PANELS; i++) {
 		unsigned lines = node->now.groups[worth[i].group].n;
 
-		// What the event manager counts is many; its headline is among the others.
+		// The many numbers of the event manager have a section and a headline only.
 		if (worth[i].rows == 0)
 			continue;
 		if (lines > 0 && seen++ % step == first)
@@ -270,7 +270,7 @@ static unsigned first_rows(enum sample_group group)
 	return 0;
 }
 
-// What they get first, then a row at a time to those that want more.
+// Each panel gets its first rows; then those that need more get one more row in turn.
 static void share_rows(struct panel *panels, unsigned n, unsigned rows)
 {
 	bool more = true;
@@ -302,7 +302,7 @@ static void draw_panel(struct grid *grid, const struct view *view, const struct 
 
 	if (lines == NULL)
 		return;
-	// That there is more must be seen, and how to get there.
+	// The heading shows the number of hidden lines, and the key of their section.
 	if (n > shown && width > MORE) {
 		grid_fill(grid, row, column + width - MORE, MORE, ' ', GRID_HEAD);
 		snprintf(more, sizeof(more), "+%u:%c", n - shown,
@@ -314,7 +314,7 @@ static void draw_panel(struct grid *grid, const struct view *view, const struct 
 	free(lines);
 }
 
-// Returns how many rows it took.
+// Returns the number of rows used.
 static unsigned draw_column(struct grid *grid, const struct view *view,
 			    const struct model_node *node, unsigned first, unsigned step,
 			    unsigned row, unsigned height, unsigned column, unsigned width)
@@ -347,7 +347,7 @@ void draw_overview(struct grid *grid, const struct view *view, const struct mode
 	} else {
 		used = draw_column(grid, view, node, 0, 1, row, height, 0, grid->columns);
 	}
-	// Room that nobody wants is for the history.
+	// The history gets the remaining rows.
 	if (height > used + 1)
 		draw_history(grid, node, row + used + 1, height - used - 1, PLOT_ROWS);
 }

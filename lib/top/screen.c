@@ -17,7 +17,7 @@ static SCREEN *terminal;
 static attr_t attributes[GRID_N_STYLES];
 static short pairs[GRID_N_STYLES];
 
-// Without colours, attributes alone tell styles apart.
+// Without colours, only the attributes distinguish styles.
 static void choose_styles(bool colours)
 {
 	static const struct {
@@ -44,7 +44,8 @@ static void choose_styles(bool colours)
 		if (!colours || styles[style].colour < 0)
 			continue;
 		pairs[style] = (short)(style + 1);
-		(void)init_pair(pairs[style], styles[style].colour, -1); // else uncoloured
+		(void)init_pair(pairs[style], styles[style].colour,
+				-1); // without the pair: no colour
 	}
 	if (!colours)
 		attributes[GRID_BAD] = A_REVERSE;
@@ -57,14 +58,14 @@ int screen_open(struct screen *screen, FILE *in, FILE *out, bool ascii, bool col
 			 "needs a terminal; for scripts there is evb stat");
 		return -1;
 	}
-	(void)setlocale(LC_ALL, ""); // else ASCII
+	(void)setlocale(LC_ALL, ""); // if it fails, the code set is ASCII
 	terminal = newterm(NULL, out, in);
 	if (terminal == NULL) {
 		snprintf(error, SCREEN_ERROR_SIZE,
 			 "this terminal is not known: set TERM, for example to xterm or vt100");
 		return -1;
 	}
-	(void)set_term(terminal); // what was before was none
+	(void)set_term(terminal); // there was no terminal before
 	screen->unicode = !ascii && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	choose_styles(colours);
 	// These cannot fail on a terminal that was just opened.
@@ -98,10 +99,10 @@ void screen_show(const struct grid *grid)
 
 			if (setcchar(&shown, text, attributes[cell->style], pairs[cell->style],
 				     NULL) == OK)
-				// The last cell says that there is no next one.
+				// In the last cell it fails to advance, which does not matter.
 				(void)mvadd_wch((int)row, (int)column, &shown);
 		}
-	(void)refresh(); // a terminal that is gone shows nothing
+	(void)refresh(); // it fails only if the terminal is gone
 }
 
 static uint32_t translate(wint_t key)
@@ -130,7 +131,7 @@ static uint32_t translate(wint_t key)
 	case KEY_ENTER:
 		return '\n';
 	default:
-		return SCREEN_NO_KEY; // KEY_RESIZE among them
+		return SCREEN_NO_KEY; // also for KEY_RESIZE
 	}
 }
 

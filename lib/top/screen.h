@@ -13,19 +13,19 @@
 
 struct screen {
 	unsigned rows, columns;
-	bool unicode; // it shows more than ASCII
+	bool unicode; // characters beyond ASCII are shown
 };
 
-// Takes the terminal over that both files are. colours: where it has them. Returns 0, or -1 with
-// one line in error[SCREEN_ERROR_SIZE].
+// Takes over the terminal of the two files. colours: use them if the terminal has any. Returns 0,
+// or -1 with one line in error[SCREEN_ERROR_SIZE].
 int screen_open(struct screen *screen, FILE *in, FILE *out, bool ascii, bool colours, char *error);
 
-// Gives the terminal back as it was.
+// Restores the terminal.
 void screen_close(void);
 
 // Shows a grid of the screen's size.
 void screen_show(const struct grid *grid);
 
-// Waits for a key: a character, or one of enum view_key; SCREEN_NO_KEY if none came in time. The
-// screen's size is the present one afterwards.
+// Waits for a key: a character, or one of enum view_key; SCREEN_NO_KEY after wait_ms without a key.
+// Updates the screen's size.
 uint32_t screen_key(struct screen *screen, unsigned wait_ms);

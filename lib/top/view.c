@@ -11,7 +11,7 @@
 #include "top/numbers.h"
 
 #define NODES_SHOWN 8  // in the overview
-#define NARROW      60 // below, only what matters most
+#define NARROW      60 // columns; a narrower screen has a shorter title
 
 static const struct {
 	const char *name;
@@ -93,7 +93,7 @@ static void draw_title(struct grid *grid, const struct view *view, const struct 
 			   GRID_TITLE, model->clock);
 }
 
-// Why nothing new comes.
+// The reason why the node has no new samples.
 static bool draw_alarm(struct grid *grid, const struct model_node *node, unsigned row)
 {
 	char text[MODEL_ERROR_SIZE + 64];
@@ -106,7 +106,7 @@ static bool draw_alarm(struct grid *grid, const struct model_node *node, unsigne
 	return true;
 }
 
-// Sections in which something is lost, also if they are not on the screen.
+// The names of all sections in which something is lost.
 static void draw_alerts(struct grid *grid, const struct model_node *node, unsigned row,
 			unsigned column)
 {

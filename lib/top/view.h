@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What of the model is on the screen, how it is drawn, and what keys do about it. Pure.
+// Which part of the model the screen shows, how it is drawn, and the effect of keys. Pure.
 #pragma once
 
 #include "top/grid.h"
@@ -19,7 +19,7 @@ enum view_section {
 	VIEW_N_SECTIONS,
 };
 
-// Keys beside characters.
+// Keys other than characters.
 enum view_key {
 	VIEW_KEY_UP = 0x110000, // above all of Unicode
 	VIEW_KEY_DOWN,
@@ -35,24 +35,24 @@ enum view_key {
 
 struct view {
 	unsigned section;
-	unsigned node; // that is shown
+	unsigned node; // index of the shown node
 	unsigned scroll;
 	struct {
-		int column; // that is sorted by, -1: the worst first
+		int column; // to sort by; -1: the worst first
 		bool reverse;
 	} order[VIEW_N_SECTIONS];
 	char filter[VIEW_FILTER_SIZE];
-	bool typing; // the filter
+	bool typing; // keys are characters of the filter
 	bool help;
-	bool paused; // the screen stands still
+	bool paused; // the model is not updated
 	bool quit;
 };
 
-// As it begins.
+// Sets the initial view.
 void view_make(struct view *view);
 
-// One key: a character, or one of enum view_key. `height`: rows of the screen, for pages.
+// Handles a key: a character, or one of enum view_key. height: rows of the screen.
 void view_key(struct view *view, const struct model *model, uint32_t key, unsigned height);
 
-// Draws all of it on a blank grid.
+// Draws the whole screen on a blank grid.
 void view_draw(struct grid *grid, const struct view *view, const struct model *model);

@@ -34,10 +34,10 @@ struct web_server {
 
 static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
-	(void)MHD_add_response_header(response, name, value); // fails only without memory
+	(void)MHD_add_response_header(response, name, value); // fails only if memory runs out
 }
 
-// Takes the response over. NULL: memory ran out, the connection ends.
+// Takes ownership of the response. NULL: memory ran out, and the connection is closed.
 static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
 				     const char *type, struct MHD_Response *response)
 {
@@ -63,7 +63,7 @@ static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned
 static enum MHD_Result send_constant(struct MHD_Connection *connection, unsigned status,
 				     const char *type, const char *text, size_t size)
 {
-	// The cast away of const: persistent memory is only read.
+	// The cast removes const: libmicrohttpd only reads persistent memory.
 	return send_response(
 	    connection, status, type,
 	    MHD_create_response_from_buffer(size, (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT));
@@ -75,7 +75,7 @@ static enum MHD_Result send_line(struct MHD_Connection *connection, unsigned sta
 	return send_constant(connection, status, TYPE_TEXT, line, strlen(line));
 }
 
-// Takes the text over; NULL is what is not there.
+// Takes ownership of the text; NULL is sent as 404.
 static enum MHD_Result send_text(struct MHD_Connection *connection, const char *type, char *text,
 				 size_t size)
 {
@@ -177,7 +177,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-// libmicrohttpd calls it once for the head of a request, and again when all of it is there.
+// libmicrohttpd calls this function for the head of a request, and again for the complete request.
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *body,
 				  size_t *body_size, void **state)
@@ -234,8 +234,8 @@ static void print_address(struct web_server *server, const struct sockaddr_stora
 struct web_server *web_server_start(const struct sockaddr_storage *address, struct sampler *sampler,
 				    char *error)
 {
-	// Not epoll: by that, libmicrohttpd 0.9.75 serves nobody for a while once more connections
-	// than it may have were waiting.
+	// Not epoll: with it, libmicrohttpd 0.9.75 stops serving for a while after more connections
+	// than the limit were waiting.
 	unsigned flags = MHD_USE_POLL_INTERNAL_THREAD |
 			 (address->ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
 	struct web_server *server = calloc(1, sizeof(*server));

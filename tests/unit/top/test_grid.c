@@ -54,13 +54,13 @@ static void grid_sparkline__shows_the_latest(void **state)
 
 	(void)state;
 	assert_true(grid_make(&grid, 4, 6, true));
-	grid_sparkline(&grid, 0, 0, 6, values, 8, 8, GRID_PLOT);
-	grid_sparkline(&grid, 1, 0, 6, values, 2, 8, GRID_PLOT);
-	grid_sparkline(&grid, 2, 0, 6, values, 8, 0, GRID_PLOT);
+	grid_chart(&grid, 0, 0, 1, 6, values, 8, 8, GRID_PLOT);
+	grid_chart(&grid, 1, 0, 1, 6, values, 2, 8, GRID_PLOT);
+	grid_chart(&grid, 2, 0, 1, 6, values, 8, 0, GRID_PLOT);
 	assert_screen(&grid, " .=# .\n    .#\n ... .\n\n");
 	grid_free(&grid);
 	assert_true(grid_make(&grid, 1, 6, false));
-	grid_sparkline(&grid, 0, 0, 6, values, 8, 8, GRID_PLOT);
+	grid_chart(&grid, 0, 0, 1, 6, values, 8, 8, GRID_PLOT);
 	assert_screen(&grid, " ▁▄█ ▁\n");
 	grid_free(&grid);
 }
