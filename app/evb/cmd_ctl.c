@@ -212,26 +212,26 @@ static void print_node(const cJSON *node)
 	       number_of(node, "withdrawn"));
 }
 
-static void print_status(const cJSON *answer)
+static void print_status(const cJSON *response)
 {
-	const cJSON *events = cJSON_GetObjectItemCaseSensitive(answer, "events");
-	const cJSON *node = cJSON_GetObjectItemCaseSensitive(answer, "node");
-	const cJSON *system = cJSON_GetObjectItemCaseSensitive(answer, "system");
+	const cJSON *events = cJSON_GetObjectItemCaseSensitive(response, "events");
+	const cJSON *node = cJSON_GetObjectItemCaseSensitive(response, "node");
+	const cJSON *system = cJSON_GetObjectItemCaseSensitive(response, "system");
 
-	printf("%s: %s, run %.0f\n", text_of(answer, "name"), text_of(answer, "state"),
-	       number_of(answer, "run"));
+	printf("%s: %s, run %.0f\n", text_of(response, "name"), text_of(response, "state"),
+	       number_of(response, "run"));
 	if (node != NULL)
 		print_node(node);
 	printf("here     %.0f events complete, %.0f incomplete, %.0f discarded, %.0f open; %.0f "
 	       "segments lost\n",
 	       number_of(events, "complete"), number_of(events, "incomplete"),
 	       number_of(events, "discarded"), number_of(events, "open"),
-	       number_of(answer, "lost_segments"));
+	       number_of(response, "lost_segments"));
 	if (system != NULL)
 		print_system(system, text_of(node, "name"));
 }
 
-// --- asking ---
+// --- requests ---
 
 // Finds the socket of the target. Returns 0, or -1 after one line on stderr.
 static int find_socket(const struct arguments *arguments, char path[CONTROL_SOCKET_PATH_SIZE])
@@ -275,14 +275,14 @@ static cJSON *make_request(const struct arguments *arguments)
 	return NULL;
 }
 
-static void print_answer(const struct arguments *arguments, const cJSON *answer)
+static void print_response(const struct arguments *arguments, const cJSON *response)
 {
-	char *text = arguments->json ? cJSON_PrintUnformatted(answer) : NULL;
+	char *text = arguments->json ? cJSON_PrintUnformatted(response) : NULL;
 
 	if (text != NULL)
 		printf("%s\n", text);
 	else if (strcmp(arguments->command, "status") == 0)
-		print_status(answer);
+		print_status(response);
 	cJSON_free(text);
 }
 
@@ -290,21 +290,21 @@ int cmd_ctl(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
 	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE] = "out of memory";
-	cJSON *request, *answer;
+	cJSON *request, *response;
 
 	argp_err_exit_status = 1;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0 ||
 	    find_socket(&arguments, path) != 0)
 		return 1;
 	request = make_request(&arguments);
-	answer = request != NULL ? control_client_ask(path, request, error) : NULL;
+	response = request != NULL ? control_client_request(path, request, error) : NULL;
 	cJSON_Delete(request);
-	if (answer == NULL) {
+	if (response == NULL) {
 		fprintf(stderr, "evb ctl: %s\n", error);
 		return 1;
 	}
-	print_answer(&arguments, answer);
-	cJSON_Delete(answer);
+	print_response(&arguments, response);
+	cJSON_Delete(response);
 	if (fflush(stdout) != 0) {
 		fprintf(stderr, "evb ctl: the output is not complete\n");
 		return 1;

@@ -219,7 +219,7 @@ static void print_object(const cJSON *object, int indent)
 		print_member(item, indent, width);
 }
 
-static void print_answer(const cJSON *value)
+static void print_response(const cJSON *value)
 {
 	if (cJSON_IsObject(value) && strcmp(value->string, SUMMARY) == 0) {
 		print_paragraphs(value, key_width(value));
@@ -261,28 +261,29 @@ static const cJSON *find_value(const cJSON *root, const char *request)
 	return value;
 }
 
-static int ask(struct stat_client *client, const char *request, const struct arguments *arguments)
+static int request_one(struct stat_client *client, const char *request,
+		       const struct arguments *arguments)
 {
 	char error[STAT_CLIENT_ERROR_SIZE];
-	char *answer = stat_client_ask(client, request, error);
+	char *response = stat_client_request(client, request, error);
 	const cJSON *value;
 	cJSON *root;
 
-	if (answer == NULL) {
+	if (response == NULL) {
 		fprintf(stderr, "evb stat: %s: %s\n", request, error);
 		return 1;
 	}
-	root = cJSON_Parse(answer);
+	root = cJSON_Parse(response);
 	value = find_value(root, request);
 	if (arguments->json) {
-		printf("%s\n", answer);
+		printf("%s\n", response);
 	} else if (value != NULL) {
 		if (arguments->n_requests > 1)
 			printf("%s\n", request);
-		print_answer(value);
+		print_response(value);
 	}
 	cJSON_Delete(root);
-	free(answer);
+	free(response);
 	return value != NULL ? 0 : 1;
 }
 
@@ -355,7 +356,7 @@ static int print_metrics(const struct arguments *arguments)
 	return status;
 }
 
-static int ask_all(const struct arguments *arguments)
+static int request_all(const struct arguments *arguments)
 {
 	const char *name = arguments->n_names > 0 ? arguments->names[0] : NULL;
 	char error[STAT_CLIENT_ERROR_SIZE];
@@ -367,9 +368,9 @@ static int ask_all(const struct arguments *arguments)
 		return 1;
 	}
 	if (arguments->n_requests == 0)
-		status = ask(client, SUMMARY, arguments);
+		status = request_one(client, SUMMARY, arguments);
 	for (int i = 0; i < arguments->n_requests; i++)
-		status |= ask(client, arguments->requests[i], arguments);
+		status |= request_one(client, arguments->requests[i], arguments);
 	stat_client_close(client);
 	return status;
 }
@@ -383,7 +384,7 @@ int cmd_stat(int argc, char **argv)
 		return 1;
 	status = arguments.list      ? list_running(arguments.json)
 		 : arguments.metrics ? print_metrics(&arguments)
-				     : ask_all(&arguments);
+				     : request_all(&arguments);
 	if (fflush(stdout) != 0) {
 		fprintf(stderr, "evb stat: the output is not complete\n");
 		return 1;

@@ -79,7 +79,7 @@ cJSON *control_answer_error(const char *format, ...)
 static bool send_answer(int client, cJSON *answer)
 {
 	char *text = answer != NULL ? cJSON_PrintUnformatted(answer) : NULL;
-	bool sent = text != NULL && strlen(text) <= CONTROL_SOCKET_ANSWER_SIZE &&
+	bool sent = text != NULL && strlen(text) <= CONTROL_SOCKET_RESPONSE_SIZE &&
 		    send(client, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 
 	cJSON_free(text);

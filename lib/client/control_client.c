@@ -67,16 +67,16 @@ static int connect_to(const char *path, char *error)
 static char *exchange(int client, const cJSON *request, char *error)
 {
 	char *text = cJSON_PrintUnformatted(request);
-	char *answer = malloc(CONTROL_SOCKET_ANSWER_SIZE + 1);
+	char *response = malloc(CONTROL_SOCKET_RESPONSE_SIZE + 1);
 	ssize_t length = -1;
 
-	if (text == NULL || answer == NULL) {
+	if (text == NULL || response == NULL) {
 		(void)fail(error, "out of memory");
 	} else {
 		// The appliance refuses a user without permission before it reads the request: then
 		// send() fails, and the response has the reason.
 		(void)send(client, text, strlen(text), MSG_NOSIGNAL);
-		length = recv(client, answer, CONTROL_SOCKET_ANSWER_SIZE, 0);
+		length = recv(client, response, CONTROL_SOCKET_RESPONSE_SIZE, 0);
 		if (length < 0 && errno == EAGAIN)
 			(void)fail(error, "the appliance did not answer in %d s", PATIENCE_S);
 		else if (length < 0)
@@ -86,41 +86,41 @@ static char *exchange(int client, const cJSON *request, char *error)
 	}
 	cJSON_free(text);
 	if (length <= 0) {
-		free(answer);
+		free(response);
 		return NULL;
 	}
-	answer[length] = '\0';
-	return answer;
+	response[length] = '\0';
+	return response;
 }
 
 // Returns the response if the request was accepted; otherwise frees it and sets the error.
-static cJSON *judge(cJSON *answer, char *error)
+static cJSON *judge(cJSON *response, char *error)
 {
-	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(answer, "error");
+	const cJSON *reason = cJSON_GetObjectItemCaseSensitive(response, "error");
 
-	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "ok")))
-		return answer;
+	if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(response, "ok")))
+		return response;
 	if (cJSON_IsString(reason))
 		(void)fail(error, "%s", reason->valuestring);
 	else
 		(void)fail(error, "the answer is not understood: is this the control socket of an "
 				  "appliance?");
-	cJSON_Delete(answer);
+	cJSON_Delete(response);
 	return NULL;
 }
 
-cJSON *control_client_ask(const char *path, const cJSON *request, char *error)
+cJSON *control_client_request(const char *path, const cJSON *request, char *error)
 {
 	int client = connect_to(path, error);
-	cJSON *answer = NULL;
+	cJSON *response = NULL;
 	char *text;
 
 	if (client < 0)
 		return NULL;
 	text = exchange(client, request, error);
 	if (text != NULL)
-		answer = judge(cJSON_Parse(text), error);
+		response = judge(cJSON_Parse(text), error);
 	free(text);
 	close(client);
-	return answer;
+	return response;
 }

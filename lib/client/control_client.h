@@ -14,7 +14,7 @@
 #include <cjson/cJSON.h>
 
 #define CONTROL_SOCKET_REQUEST_SIZE 4096u        // bytes, the largest request
-#define CONTROL_SOCKET_ANSWER_SIZE  (128u << 10) // bytes, the largest response
+#define CONTROL_SOCKET_RESPONSE_SIZE  (128u << 10) // bytes, the largest response
 #define CONTROL_SOCKET_PATH_SIZE    108          // of struct sockaddr_un
 #define CONTROL_SOCKET_ERROR_SIZE   384
 
@@ -26,4 +26,4 @@ int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], c
 // response, an object whose "ok" is true, which the caller frees; or NULL with one line in
 // error[CONTROL_SOCKET_ERROR_SIZE]. Where the appliance refuses the request, the line is the
 // appliance's.
-cJSON *control_client_ask(const char *path, const cJSON *request, char *error);
+cJSON *control_client_request(const char *path, const cJSON *request, char *error);

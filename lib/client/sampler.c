@@ -3,6 +3,7 @@
 #include "client/sampler.h"
 
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #define PATIENCE_MS  1000u // with one appliance: the others wait meanwhile
 #define RETRY_MS     5000  // after a request that got no response in time
-#define DISCOVERY_MS 3000  // between two searches for new appliances
+#define DISCOVERY_MS 3000  // at most, between two searches for new appliances
 
 // A node with what only the sampler's thread uses.
 struct target {
@@ -124,7 +125,8 @@ static void discover(struct sampler *sampler)
 	double now = clock_ms(CLOCK_MONOTONIC);
 	unsigned n;
 
-	if (!sampler->all || now < sampler->discovered_ms + DISCOVERY_MS)
+	if (!sampler->all ||
+	    now < sampler->discovered_ms + fmin(DISCOVERY_MS, 3.0 * sampler->interval_ms))
 		return;
 	sampler->discovered_ms = now;
 	n = stat_client_running(names, SAMPLER_MAX_NODES);

@@ -21,9 +21,10 @@ static cJSON *fail(char *error, const char *who, const char *request, const char
 }
 
 // Requests a value and detaches it from the response; NULL with an error if it has another type.
-static cJSON *ask(struct stat_client *client, const char *request, bool array, char *error)
+static cJSON *request_value(struct stat_client *client, const char *request, bool array,
+			    char *error)
 {
-	char *text = stat_client_ask(client, request, error);
+	char *text = stat_client_request(client, request, error);
 	cJSON *root, *value;
 
 	if (text == NULL)
@@ -68,7 +69,7 @@ static cJSON *take_group(struct stat_client *client, const char *command, char *
 
 	for (unsigned i = 0; offset < count && i < PAGES_MOST; i++) {
 		snprintf(request, sizeof(request), "%s,%u", command, offset);
-		page = ask(client, request, false, error);
+		page = request_value(client, request, false, error);
 		n = page != NULL ? take_things(list, page, &count) : -1;
 		if (n < 0) {
 			if (page != NULL)
@@ -117,9 +118,9 @@ static int take_groups(struct stat_client *client, const cJSON *commands, cJSON 
 
 cJSON *snapshot_take(struct stat_client *client, char *error)
 {
-	cJSON *commands = ask(client, "/", true, error);
-	cJSON *info = commands != NULL ? ask(client, "/evb/info", false, error) : NULL;
-	cJSON *summary = info != NULL ? ask(client, "/evb/summary", false, error) : NULL;
+	cJSON *commands = request_value(client, "/", true, error);
+	cJSON *info = commands != NULL ? request_value(client, "/evb/info", false, error) : NULL;
+	cJSON *summary = info != NULL ? request_value(client, "/evb/summary", false, error) : NULL;
 	cJSON *snapshot = cJSON_CreateObject();
 	int result = -1;
 

@@ -233,7 +233,7 @@ pid_t stat_client_pid(const struct stat_client *client)
 	return client->pid;
 }
 
-char *stat_client_ask(struct stat_client *client, const char *request, char *error)
+char *stat_client_request(struct stat_client *client, const char *request, char *error)
 {
 	size_t length = strlen(request);
 	char *reply;

@@ -30,7 +30,7 @@ pid_t stat_client_pid(const struct stat_client *client);
 // Sends "/COMMAND" or "/COMMAND,PARAMETERS". Returns the text of the response, a JSON object with
 // the one member /COMMAND, to be freed by the caller; or NULL with one line in
 // error[STAT_CLIENT_ERROR_SIZE].
-char *stat_client_ask(struct stat_client *client, const char *request, char *error);
+char *stat_client_request(struct stat_client *client, const char *request, char *error);
 
 // Finds the running appliances: writes up to `most` names, sorted, and returns the number of all.
 unsigned stat_client_running(char (*names)[STAT_CLIENT_NAME_SIZE], unsigned most);

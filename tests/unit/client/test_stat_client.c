@@ -68,10 +68,10 @@ static void ask__returns_the_answer_as_it_came(void **state)
 	client = open_client("demo");
 	assert_string_equal(stat_client_name(client), "demo");
 	assert_int_equal(stat_client_pid(client), 4711);
-	answer = stat_client_ask(client, "/evb/summary", error);
+	answer = stat_client_request(client, "/evb/summary", error);
 	assert_string_equal(answer, "{\"/evb/summary\":\"/evb/summary\"}");
 	free(answer);
-	answer = stat_client_ask(client, "/evb/role/info,rx.wire", error);
+	answer = stat_client_request(client, "/evb/role/info,rx.wire", error);
 	assert_string_equal(answer, "{\"/evb/role/info\":\"/evb/role/info,rx.wire\"}");
 	free(answer);
 	stat_client_close(client);
@@ -86,15 +86,15 @@ static void ask__refuses_what_is_no_command(void **state)
 	(void)state;
 	server_start("demo", GREETING, NULL);
 	client = open_client("demo");
-	assert_null(stat_client_ask(client, "summary", error));
+	assert_null(stat_client_request(client, "summary", error));
 	assert_string_equal(error, "a command begins with / and has at most 1023 characters");
-	assert_null(stat_client_ask(client, "", error));
+	assert_null(stat_client_request(client, "", error));
 	memset(request, 'x', sizeof(request) - 1);
 	request[0] = '/';
 	request[STAT_CLIENT_REQUEST_SIZE] = '\0';
-	assert_null(stat_client_ask(client, request, error));
+	assert_null(stat_client_request(client, request, error));
 	request[STAT_CLIENT_REQUEST_SIZE - 1] = '\0';
-	answer = stat_client_ask(client, request, error);
+	answer = stat_client_request(client, request, error);
 	assert_non_null(answer);
 	assert_int_equal(strlen(answer), 2 * (STAT_CLIENT_REQUEST_SIZE - 1) + 7);
 	free(answer);
@@ -114,12 +114,12 @@ static void ask__takes_the_longest_answer_and_no_longer(void **state)
 	server_start("longest", GREETING, longest);
 	server_start("longer", GREETING, longer);
 	client = open_client("longest");
-	answer = stat_client_ask(client, "/a", error);
+	answer = stat_client_request(client, "/a", error);
 	assert_string_equal(answer, longest);
 	free(answer);
 	stat_client_close(client);
 	client = open_client("longer");
-	assert_null(stat_client_ask(client, "/a", error));
+	assert_null(stat_client_request(client, "/a", error));
 	assert_string_equal(error, "appliance longer: an answer of 16385 bytes is too long");
 	stat_client_close(client);
 }
