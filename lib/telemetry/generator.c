@@ -14,42 +14,39 @@ static const struct metric generator_metrics[] = {
 	TEXT("name", generator_view, name, "name of the generator"),
 	TEXT("kind", generator_view, kind, "kind of generator: synthetic, mdf, mfp, pcap or roce"),
 	TEXT("port", generator_view, port, "port that the generator sends on"),
-	GAUGE("finished", generator_view, finished, NONE, "1 once everything is sent"),
+	GAUGE("finished", generator_view, finished, "1 once everything is sent"),
 	{ 0 },
 };
 
 static const struct metric sender_metrics[] = {
-	COUNTER("packets", sender_counters, packets, NONE, "packets passed to the port"),
-	COUNTER("bytes", sender_counters, bytes, BYTES,
+	COUNTER("packets", sender_counters, packets, "packets passed to the port"),
+	COUNTER("bytes", sender_counters, bytes,
 		"bytes of packets passed to the port, without FCS"),
-	COUNTER("lost", sender_counters, lost, NONE, "fault on demand: packets not sent"),
-	COUNTER("duplicated", sender_counters, duplicated, NONE,
-		"fault on demand: packets sent twice"),
-	COUNTER("corrupted", sender_counters, corrupted, NONE,
+	COUNTER("lost", sender_counters, lost, "fault on demand: packets not sent"),
+	COUNTER("duplicated", sender_counters, duplicated, "fault on demand: packets sent twice"),
+	COUNTER("corrupted", sender_counters, corrupted,
 		"fault on demand: packets sent with a changed byte"),
-	COUNTER("reordered", sender_counters, reordered, NONE,
+	COUNTER("reordered", sender_counters, reordered,
 		"fault on demand: packets sent after a later one"),
 	{ 0 },
 };
 
 static const struct metric source_role_metrics[] = {
-	COUNTER("events", source_counters, events, NONE,
+	COUNTER("events", source_counters, events,
 		"all but pcap: events sent by all sources of the generator"),
-	COUNTER("blocks", source_counters, blocks, NONE, "all but pcap: blocks (MFPs) sent"),
-	COUNTER("segments", source_counters, segments, NONE, "all but pcap: segments made"),
-	COUNTER("payload_bytes", source_counters, payload_bytes, BYTES,
+	COUNTER("blocks", source_counters, blocks, "all but pcap: blocks (MFPs) sent"),
+	COUNTER("segments", source_counters, segments, "all but pcap: segments made"),
+	COUNTER("payload_bytes", source_counters, payload_bytes,
 		"all but pcap: payload of the segments made"),
-	COUNTER("no_buffer", source_counters, no_buffer, NONE,
-		"all but pcap: polls without a free mbuf"),
+	COUNTER("no_buffer", source_counters, no_buffer, "all but pcap: polls without a free mbuf"),
 	{ 0 },
 };
 
 static const struct metric pcap_metrics[] = {
-	COUNTER("packets_read", pcap_counters, packets, NONE,
-		"pcap only: packets read from the capture"),
-	COUNTER("oversized", pcap_counters, oversized, NONE,
+	COUNTER("packets_read", pcap_counters, packets, "pcap only: packets read from the capture"),
+	COUNTER("oversized", pcap_counters, oversized,
 		"pcap only: packets larger than the port's MTU, not sent"),
-	COUNTER("truncated", pcap_counters, truncated, NONE,
+	COUNTER("truncated", pcap_counters, truncated,
 		"pcap only: packets cut short in the capture, not sent"),
 	{ 0 },
 };

@@ -11,19 +11,18 @@ static const struct metric lcore_metrics[] = {
 	NUMBER("lcore", lcore_view, lcore, "number in DPDK"),
 	NUMBER("cpu", lcore_view, cpu, "CPU that the lcore runs on"),
 	TEXTS("roles", lcore_view, roles, "roles in the order in which they run"),
-	GAUGE("adaptive", lcore_view, adaptive, NONE,
+	GAUGE("adaptive", lcore_view, adaptive,
 	      "1 if an idle lcore yields and sleeps, 0 if it polls"),
-	GAUGE("running", lcore_view, running, NONE, "1 if the lcore runs"),
+	GAUGE("running", lcore_view, running, "1 if the lcore runs"),
 	{ 0 },
 };
 
 static const struct metric lcore_counter_metrics[] = {
-	COUNTER("loops", lcore, counters.loops, NONE, "loops over all roles of the lcore"),
-	COUNTER("sleeps", lcore, counters.sleeps, NONE, "sleeps of an idle lcore"),
-	COUNTER("busy_cycles", lcore, counters.busy_cycles, CYCLES, "cycles of loops with work"),
-	COUNTER("idle_cycles", lcore, counters.idle_cycles, CYCLES,
-		"cycles of empty loops and sleeps"),
-	COUNTER("backpressured_cycles", lcore, counters.backpressured_cycles, CYCLES,
+	COUNTER("loops", lcore, counters.loops, "loops over all roles of the lcore"),
+	COUNTER("sleeps", lcore, counters.sleeps, "sleeps of an idle lcore"),
+	COUNTER("busy_cycles", lcore, counters.busy_cycles, "cycles of loops with work"),
+	COUNTER("idle_cycles", lcore, counters.idle_cycles, "cycles of empty loops and sleeps"),
+	COUNTER("backpressured_cycles", lcore, counters.backpressured_cycles,
 		"cycles of loops that waited for the next role"),
 	{ 0 },
 };

@@ -14,19 +14,18 @@ static const struct metric link_metrics[] = {
 	LABEL("producer", link_view, producer, "role that puts segments in"),
 	LABEL("consumer", link_view, consumer,
 	      "role that takes segments out: the slow role of a full link"),
-	GAUGE("lossless", link_view, lossless, NONE,
+	GAUGE("lossless", link_view, lossless,
 	      "1 if a full link holds its producer back, 0 if it drops"),
-	GAUGE("depth", link_view, depth, NONE, "capacity in entries"),
-	GAUGE("used", link_view, used, NONE, "entries now"),
+	GAUGE("depth", link_view, depth, "capacity in entries"),
+	GAUGE("used", link_view, used, "entries now"),
 	{ 0 },
 };
 
 static const struct metric link_counter_metrics[] = {
-	GAUGE("highest", link, counters.highest, NONE, "most entries seen"),
-	COUNTER("enqueued", link, counters.enqueued, NONE, "segments put in"),
-	COUNTER("full", link, counters.full, NONE,
-		"polls in which the producer found the link full"),
-	COUNTER("dropped", link, counters.dropped, NONE,
+	GAUGE("highest", link, counters.highest, "most entries seen"),
+	COUNTER("enqueued", link, counters.enqueued, "segments put in"),
+	COUNTER("full", link, counters.full, "polls in which the producer found the link full"),
+	COUNTER("dropped", link, counters.dropped,
 		"segments that a full link dropped, also in segment_drop_link_full"),
 	{ 0 },
 };

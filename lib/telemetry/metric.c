@@ -8,16 +8,16 @@
 #include "packet/causes.h"
 
 static const struct unit {
-	const char *word; // in the names of metrics, with its underscore
-	const char *base;
-	double scale;
-} units[METRIC_N_UNITS] = {
-	[METRIC_UNIT_NONE] = { "", "", 1 },
-	[METRIC_UNIT_SECONDS] = { "_seconds", "seconds", 1 },
-	[METRIC_UNIT_NS] = { "_ns", "seconds", 1e-9 },
-	[METRIC_UNIT_BYTES] = { "_bytes", "bytes", 1 },
-	[METRIC_UNIT_CYCLES] = { "_cycles", "cycles", 1 },
-	[METRIC_UNIT_MEGABITS] = { "_megabits", "bytes_per_second", 125000 },
+	const char *word; // in the names of metrics
+	const char *base; // in OpenMetrics
+	double scale;     // from the one to the other
+} units[] = {
+	{ "seconds", "seconds", 1 },
+	{ "ns", "seconds", 1e-9 },
+	{ "bytes", "bytes", 1 },
+	{ "cycles", "cycles", 1 },
+	{ "megabits", "bytes_per_second", 125000 },
+	{ "", "", 1 },
 };
 
 const struct metric_quantile metric_quantiles[] = {
@@ -60,14 +60,36 @@ const char *metric_suffix(const struct metric *metric)
 	return metric->kind == METRIC_COUNTER || metric->kind == METRIC_CAUSES ? "_total" : "";
 }
 
+// Whether a word stands in a name between underscores or the ends.
+static bool has_word(const char *name, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *at = name; (at = strstr(at, word)) != NULL; at += length)
+		if ((at == name || at[-1] == '_') && (at[length] == '\0' || at[length] == '_'))
+			return true;
+	return false;
+}
+
+static const struct unit *unit_of(const struct metric *metric)
+{
+	const struct unit *unit = units;
+
+	while (unit->word[0] != '\0' &&
+	       !(metric->kind == METRIC_LATENCY ? strcmp(unit->word, "ns") == 0
+						: has_word(metric->name, unit->word)))
+		unit++;
+	return unit;
+}
+
 const char *metric_base_unit(const struct metric *metric)
 {
-	return units[metric->unit].base;
+	return unit_of(metric)->base;
 }
 
 double metric_scale(const struct metric *metric)
 {
-	return units[metric->unit].scale;
+	return unit_of(metric)->scale;
 }
 
 static bool cut_end(const char *text, size_t *length, const char *end)
@@ -87,21 +109,20 @@ static size_t bare_name(const char **name, const char *word)
 	size_t length = strlen(*name), n = strlen(word);
 
 	(void)cut_end(*name, &length, "_total");
-	if (n == 0 || cut_end(*name, &length, word))
+	if (n == 0 || !cut_end(*name, &length, word)) {
+		if (n > 0 && length > n && memcmp(*name, word, n) == 0 && (*name)[n] == '_') {
+			*name += n + 1;
+			length -= n + 1;
+		}
 		return length;
-	if (length == n - 1 && memcmp(*name, word + 1, n - 1) == 0)
-		return 0;
-	if (length > n && memcmp(*name, word + 1, n - 1) == 0 && (*name)[n - 1] == '_') {
-		*name += n;
-		length -= n;
 	}
-	return length;
+	return length > 0 ? length - 1 : 0; // without the underscore
 }
 
 void metric_family(const char *prefix, const struct metric *metric, bool maximum,
 		   char name[METRIC_NAME_SIZE])
 {
-	const struct unit *unit = &units[metric->unit];
+	const struct unit *unit = unit_of(metric);
 	const char *bare = metric->name;
 	size_t length = bare_name(&bare, unit->word);
 

@@ -29,16 +29,6 @@ enum metric_kind {
 	METRIC_N_KINDS
 };
 
-enum metric_unit {
-	METRIC_UNIT_NONE, // a count, or 1 for yes and 0 for no
-	METRIC_UNIT_SECONDS,
-	METRIC_UNIT_NS, // seconds in OpenMetrics
-	METRIC_UNIT_BYTES,
-	METRIC_UNIT_CYCLES,   // of the time stamp counter
-	METRIC_UNIT_MEGABITS, // Mb/s; bytes/s in OpenMetrics
-	METRIC_N_UNITS
-};
-
 struct metric_texts {
 	const char *texts[LCORE_MAX_ROLES];
 	unsigned n;
@@ -53,11 +43,12 @@ struct metric_causes {
 extern const struct metric_causes metric_packet_causes;
 extern const struct metric_causes metric_segment_causes;
 
-// A table ends with a name of NULL.
+// A table ends with a name of NULL. The name contains the unit: seconds, ns, bytes, cycles (of the
+// time stamp counter) or megabits (Mb/s). A metric without such a word is a count, or 1 for yes and
+// 0 for no.
 struct metric {
 	const char *name;
 	enum metric_kind kind;
-	enum metric_unit unit;
 	size_t offset;
 	const char *help; // one clause, without quotes and backslashes
 	const char *const *words;
@@ -67,32 +58,26 @@ struct metric {
 };
 
 // Lines of a table whose fields are those of `struct structure`.
-#define COUNTER(name_, structure, field, unit_, help_) \
-	METRIC(METRIC_COUNTER, name_, structure, field, unit_, help_)
-#define GAUGE(name_, structure, field, unit_, help_) \
-	METRIC(METRIC_GAUGE, name_, structure, field, unit_, help_)
-#define NUMBER(name_, structure, field, help_) \
-	METRIC(METRIC_NUMBER, name_, structure, field, NONE, help_)
-#define TEXT(name_, structure, field, help_) \
-	METRIC(METRIC_TEXT, name_, structure, field, NONE, help_)
-#define TEXTS(name_, structure, field, help_) \
-	METRIC(METRIC_TEXTS, name_, structure, field, NONE, help_)
-#define LATENCY(name_, structure, field, help_) \
-	METRIC(METRIC_LATENCY, name_, structure, field, NS, help_)
+#define COUNTER(name_, structure, field, help_) METRIC(COUNTER, name_, structure, field, help_)
+#define GAUGE(name_, structure, field, help_)   METRIC(GAUGE, name_, structure, field, help_)
+#define NUMBER(name_, structure, field, help_)  METRIC(NUMBER, name_, structure, field, help_)
+#define TEXT(name_, structure, field, help_)    METRIC(TEXT, name_, structure, field, help_)
+#define TEXTS(name_, structure, field, help_)   METRIC(TEXTS, name_, structure, field, help_)
+#define LATENCY(name_, structure, field, help_) METRIC(LATENCY, name_, structure, field, help_)
 #define STATE(name_, structure, field, words_, help_) \
-	METRIC(METRIC_STATE, name_, structure, field, NONE, help_, .words = words_)
+	METRIC(STATE, name_, structure, field, help_, .words = words_)
 #define CAUSES(name_, structure, field, causes_, help_) \
-	METRIC(METRIC_CAUSES, name_, structure, field, NONE, help_, .causes = &(causes_))
+	METRIC(CAUSES, name_, structure, field, help_, .causes = &(causes_))
 // A text that is a label of all metrics of its thing.
 #define LABEL(name_, structure, field, help_) \
-	METRIC(METRIC_TEXT, name_, structure, field, NONE, help_, .label = true)
+	METRIC(TEXT, name_, structure, field, help_, .label = true)
 // A value that another metric has, too: on the telemetry socket but not in OpenMetrics.
-#define AGAIN(kind_, name_, structure, field, unit_, help_) \
-	METRIC(kind_, name_, structure, field, unit_, help_, .hidden = true)
+#define AGAIN(kind_, name_, structure, field, help_) \
+	METRIC(kind_, name_, structure, field, help_, .hidden = true)
 
-#define METRIC(kind_, name_, structure, field, unit_, ...)                                    \
+#define METRIC(kind_, name_, structure, field, ...)                                           \
 	{                                                                                     \
-		.name = name_, .kind = kind_, .unit = METRIC_UNIT_##unit_,                    \
+		.name = name_, .kind = METRIC_##kind_,                                        \
 		.offset = offsetof(struct structure, field), .help = METRIC_REST(__VA_ARGS__) \
 	}
 // The help, and further members of struct metric.

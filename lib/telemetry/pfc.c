@@ -21,22 +21,21 @@ struct priority_view {
 };
 
 // Metrics of one priority, for that of the data and for each.
-#define PAUSES(view, counters_of)                                                  \
-	GAUGE("paused", view, paused, NONE,                                        \
-	      "soft only: 1 while the link partner stops this port"),              \
-	    GAUGE("pausing", view, pausing, NONE,                                  \
-		  "soft only: 1 while this port stops the link partner"),          \
-	    COUNTER("xoff_sent", view, counters_of.xoff_sent, NONE,                \
-		    "pause frames sent that stop the priority, with repetitions"), \
-	    COUNTER("xon_sent", view, counters_of.xon_sent, NONE,                  \
-		    "pause frames sent that release the priority"),                \
-	    COUNTER("xoff_received", view, counters_of.xoff_received, NONE,        \
-		    "pause frames received that stop the priority"),               \
-	    COUNTER("xon_received", view, counters_of.xon_received, NONE,          \
-		    "pause frames received that release the priority"),            \
-	    COUNTER("paused_ns", view, counters_of.paused_ns, NS,                  \
-		    "time in which the link partner stopped this port"),           \
-	    COUNTER("pausing_ns", view, counters_of.pausing_ns, NS,                \
+#define PAUSES(view, counters_of)                                                             \
+	GAUGE("paused", view, paused, "soft only: 1 while the link partner stops this port"), \
+	    GAUGE("pausing", view, pausing,                                                   \
+		  "soft only: 1 while this port stops the link partner"),                     \
+	    COUNTER("xoff_sent", view, counters_of.xoff_sent,                                 \
+		    "pause frames sent that stop the priority, with repetitions"),            \
+	    COUNTER("xon_sent", view, counters_of.xon_sent,                                   \
+		    "pause frames sent that release the priority"),                           \
+	    COUNTER("xoff_received", view, counters_of.xoff_received,                         \
+		    "pause frames received that stop the priority"),                          \
+	    COUNTER("xon_received", view, counters_of.xon_received,                           \
+		    "pause frames received that release the priority"),                       \
+	    COUNTER("paused_ns", view, counters_of.paused_ns,                                 \
+		    "time in which the link partner stopped this port"),                      \
+	    COUNTER("pausing_ns", view, counters_of.pausing_ns,                               \
 		    "time in which the link partner was stopped")
 
 static const struct metric pfc_metrics[] = {
@@ -45,14 +44,13 @@ static const struct metric pfc_metrics[] = {
 	TEXT("report", pfc_view, report, "back-end that was chosen, with the reason"),
 	NUMBER("priority", pfc_view, priority, "priority of the data"),
 	PAUSES(pfc_view, priority_counters),
-	COUNTER("lapsed", pfc_view, priority_counters.lapsed, NONE,
+	COUNTER("lapsed", pfc_view, priority_counters.lapsed,
 		"pauses of the link partner that expired before their renewal"),
-	COUNTER("malformed", pfc_view, counters.malformed, NONE,
+	COUNTER("malformed", pfc_view, counters.malformed,
 		"MAC control frames that are no valid pause frame"),
-	COUNTER("ignored", pfc_view, counters.ignored, NONE,
+	COUNTER("ignored", pfc_view, counters.ignored,
 		"valid pause frames of another kind or for other priorities"),
-	COUNTER("send_failed", pfc_view, counters.send_failed, NONE,
-		"pause frames that were sent late"),
+	COUNTER("send_failed", pfc_view, counters.send_failed, "pause frames that were sent late"),
 	{ 0 },
 };
 

@@ -50,7 +50,7 @@ static const struct metric qp_metrics[] = {
 	TEXT("peer", qp_view, peer, "address of the other end"),
 	NUMBER("qpn", qp_view, qpn, "number of the queue pair"),
 	NUMBER("peer_qpn", qp_view, peer_qpn, "number at the other end"),
-	GAUGE("path_mtu_bytes", qp_view, path_mtu, BYTES, "payload of a full packet"),
+	GAUGE("path_mtu_bytes", qp_view, path_mtu, "payload of a full packet"),
 	NUMBER("expected_psn", qp_view, expected_psn, "number of the next packet to receive"),
 	NUMBER("next_psn", qp_view, next_psn, "number of the next packet to send"),
 	NUMBER("msn", qp_view, msn, "messages received, modulo 2^24"),

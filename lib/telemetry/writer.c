@@ -17,14 +17,13 @@ static const struct metric writer_metrics[] = {
 };
 
 static const struct metric writer_counter_metrics[] = {
-	COUNTER("events", writer_counters, events, NONE, "events written to files"),
-	COUNTER("bytes", writer_counters, bytes, BYTES, "bytes written to files"),
-	COUNTER("files", writer_counters, files, NONE, "files finished"),
-	COUNTER("refused", writer_counters, refused, NONE,
-		"events that the file format cannot hold"),
-	COUNTER("pauses", writer_counters, pauses, NONE,
+	COUNTER("events", writer_counters, events, "events written to files"),
+	COUNTER("bytes", writer_counters, bytes, "bytes written to files"),
+	COUNTER("files", writer_counters, files, "files finished"),
+	COUNTER("refused", writer_counters, refused, "events that the file format cannot hold"),
+	COUNTER("pauses", writer_counters, pauses,
 		"times that the writer waited for room on the disk"),
-	COUNTER("failures", writer_counters, failures, NONE, "files that failed"),
+	COUNTER("failures", writer_counters, failures, "files that failed"),
 	{ 0 },
 };
 

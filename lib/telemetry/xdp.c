@@ -16,15 +16,14 @@ struct xdp_view {
 static const struct metric xdp_metrics[] = {
 	TEXT("name", xdp_view, name, "name of the port"),
 	TEXT("mode", xdp_view, mode, "where the program runs: native, generic or offloaded"),
-	GAUGE("zero_copy", xdp_view, zero_copy, NONE,
+	GAUGE("zero_copy", xdp_view, zero_copy,
 	      "1 if the interface writes into the port's buffers, 0 if the kernel copies"),
 	{ 0 },
 };
 
-#define FATE(key, cause, help_)                                                               \
-	COUNTER(key "_packets", xdp_counters, causes[cause].packets, NONE, "packets " help_), \
-	    COUNTER(key "_bytes", xdp_counters, causes[cause].bytes, BYTES,                   \
-		    "bytes of packets " help_)
+#define FATE(key, cause, help_)                                                         \
+	COUNTER(key "_packets", xdp_counters, causes[cause].packets, "packets " help_), \
+	    COUNTER(key "_bytes", xdp_counters, causes[cause].bytes, "bytes of packets " help_)
 
 static const struct metric xdp_fates[] = {
 	FATE("passed", STEER_PASSED, "left to the kernel"),
@@ -33,7 +32,7 @@ static const struct metric xdp_fates[] = {
 	FATE("unknown_address", STEER_UNKNOWN_ADDRESS, "dropped: the address is not admitted"),
 	FATE("too_long", STEER_TOO_LONG, "dropped: longer than the buffers of the port"),
 	FATE("no_socket", STEER_NO_SOCKET, "dropped: on a receive queue that evb does not read"),
-	COUNTER("ring_full_packets", xdp_counters, ring_full, NONE,
+	COUNTER("ring_full_packets", xdp_counters, ring_full,
 		"packets for the port that found no buffer and were lost"),
 	{ 0 },
 };
