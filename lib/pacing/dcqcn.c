@@ -7,11 +7,11 @@
 #define ONE           DCQCN_ONE
 #define ONE_BITS      30
 #define NS_PER_SECOND 1000000000u
-#define MEGABIT       125000u // bytes
+#define MEGABIT       125000u // per second, in bytes
 #define MOST_STEPS    64u     // in one call
 #define LINE_LIMIT    (1ull << 44)
 #define LARGEST_GD    30u
-#define FEWEST_TICKS  1000000u // a second
+#define FEWEST_TICKS  1000000u // per second
 
 const struct dcqcn_parameters dcqcn_defaults = {
 	.time_reset_ns = 300000,
@@ -84,7 +84,7 @@ void dcqcn_flow_init(const struct dcqcn *dcqcn, struct dcqcn_flow *flow)
 	*flow = (struct dcqcn_flow){
 		.rate = dcqcn->line_rate,
 		.target = dcqcn->line_rate,
-		.told = dcqcn->line_rate,
+		.reported = dcqcn->line_rate,
 	};
 }
 
@@ -134,12 +134,13 @@ static void increase(const struct dcqcn *dcqcn, struct dcqcn_flow *flow)
 		flow->target += p->additive_rate;
 	if (flow->target > dcqcn->line_rate)
 		flow->target = dcqcn->line_rate;
-	flow->rate = (flow->rate + flow->target + 1) / 2; // up, or it would never get there
+	flow->rate =
+	    (flow->rate + flow->target + 1) / 2; // rounded up, or it would never reach the target
 	if (flow->rate >= dcqcn->line_rate && !flow->cnp_waits)
 		flow->limited = false;
 }
 
-// One step, the earliest that is due; false if none is.
+// Does the earliest step that is due; false if none is.
 static bool step(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint64_t now)
 {
 	uint64_t reduce_at = flow->cnp_waits ? flow->reduce_at : UINT64_MAX;
@@ -196,8 +197,8 @@ void dcqcn_sent(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint32_t byt
 bool dcqcn_poll(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint64_t now)
 {
 	advance(dcqcn, flow, now);
-	if (flow->rate == flow->told)
+	if (flow->rate == flow->reported)
 		return false;
-	flow->told = flow->rate;
+	flow->reported = flow->rate;
 	return true;
 }

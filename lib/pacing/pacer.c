@@ -9,7 +9,7 @@ typedef unsigned __int128 wide;
 // A full_at that is never reached.
 #define NEVER (~(wide)0)
 
-// Rounded up: rather too slow than too fast.
+// Rounded up, so that the rate is never exceeded.
 static uint64_t byte_ticks(uint64_t ticks_per_second, uint64_t rate)
 {
 	wide ticks;
@@ -20,7 +20,7 @@ static uint64_t byte_ticks(uint64_t ticks_per_second, uint64_t rate)
 	return ticks < UINT64_MAX ? (uint64_t)ticks : UINT64_MAX;
 }
 
-// How long these bytes take, and `part` / 2^64 of one more.
+// The time that these bytes and `part` / 2^64 of one more take.
 static wide time_of(uint64_t bytes, uint64_t part, uint64_t ticks)
 {
 	return (wide)bytes * ticks + (((wide)part * ticks) >> 64);
@@ -37,16 +37,16 @@ static void use_rate(struct pacer *pacer, uint64_t rate)
 	pacer->byte_ticks = byte_ticks(pacer->ticks_per_second, rate);
 	pacer->depth = (wide)pacer->byte_ticks * pacer->burst;
 	if (pacer->depth == 0)
-		pacer->depth = 1; // unlimited: there is always room
+		pacer->depth = 1; // unlimited: the bucket always has room
 }
 
-// Notes how many bytes are missing in the bucket.
-static void note_missing(struct pacer *pacer, uint64_t now)
+// Stores how many bytes are missing in the bucket.
+static void store_missing(struct pacer *pacer, uint64_t now)
 {
 	wide time = (wide)now << FRACTION_BITS, missing;
 
 	if (pacer->rate == 0)
-		return; // noted when it was stopped
+		return; // stored when the rate was set to 0
 	pacer->missing = 0;
 	pacer->missing_part = 0;
 	if (pacer->byte_ticks == 0 || pacer->full_at <= time)
@@ -65,7 +65,7 @@ void pacer_init(struct pacer *pacer, uint64_t ticks_per_second, uint64_t rate, u
 
 void pacer_set(struct pacer *pacer, uint64_t rate, uint32_t burst, uint64_t now)
 {
-	note_missing(pacer, now);
+	store_missing(pacer, now);
 	pacer->burst = burst;
 	use_rate(pacer, rate);
 	if (rate != 0)

@@ -9,7 +9,7 @@ bool send_queue_make(struct send_queue *queue, uint32_t size, uint32_t rank, uin
 {
 	*queue = (struct send_queue){ .size = size, .rank = rank, .phase_ticks = phase_ticks };
 	queue->waiting = calloc(size, sizeof(*queue->waiting));
-	// As many positions as a grant can name.
+	// A grant has 16 bits for its position.
 	queue->positions = calloc(UINT16_MAX + 1u, sizeof(*queue->positions));
 	return queue->waiting != NULL && queue->positions != NULL;
 }
@@ -42,7 +42,7 @@ static void pop(struct send_queue *queue)
 	queue->n--;
 }
 
-// Takes what waits of the round under way.
+// Moves the grants of the current round that wait to their positions.
 static void collect(struct send_queue *queue)
 {
 	while (queue->n > 0 && front(queue)->round == queue->round &&
@@ -50,7 +50,7 @@ static void collect(struct send_queue *queue)
 		struct message *position = &queue->positions[front(queue)->position];
 
 		if (position->kind != 0)
-			return; // granted again within the round: after the one before
+			return; // granted twice in the round: sent after the first one
 		*position = *front(queue);
 		queue->in_round++;
 		pop(queue);
@@ -66,7 +66,7 @@ static void begin_round(struct send_queue *queue, uint64_t now)
 	queue->phase = 0;
 	queue->phase_start = now;
 	collect(queue);
-	// By the clock, and where positions are builders that ask, all of them count.
+	// With a clock, and where positions are builders that request, all positions count.
 	queue->first = queue->rank % (queue->phase_ticks != 0 || requested ? queue->n_positions
 									   : queue->in_round);
 }
@@ -77,7 +77,8 @@ static void next_phase(struct send_queue *queue)
 	queue->phase_start += queue->phase_ticks;
 }
 
-// Positions are 64 bytes each, phases some tens: empty ones are passed over at once.
+// Finds the grant of the next phase that has one. A round has some tens of positions of 64 bytes,
+// so a scan is cheap.
 static bool take_phase(struct send_queue *queue, uint64_t now, struct message *grant)
 {
 	while (queue->phase < queue->n_positions) {
@@ -117,9 +118,9 @@ bool send_queue_next(struct send_queue *queue, uint64_t now, struct message *gra
 		if (take_phase(queue, now, grant))
 			return true;
 		if (queue->phase < queue->n_positions)
-			return false; // not time yet
+			return false; // the phase has not begun
 		if (queue->in_round > 0)
-			queue->phase = 0; // came late: sent now
+			queue->phase = 0; // late grants are sent now
 		else
 			queue->n_positions = 0;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Reading of capture files, pcap or pcapng, of Ethernet frames.
+// Reads capture files of Ethernet frames, in pcap or pcapng format (libpcap).
 //
 // Threads: a capture belongs to one thread.
 #pragma once
@@ -15,20 +15,21 @@ struct capture;
 
 struct capture_packet {
 	const uint8_t *bytes; // until the next call for this capture
-	uint32_t captured;    // bytes at hand
+	uint32_t captured;    // bytes in the capture
 	uint32_t length;      // bytes of the frame on the wire, without FCS
 	uint64_t time_ns;     // since 1970
 };
 
-// Opens a capture. Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE]: no capture file, or
-// another link type than Ethernet.
+// Opens a capture. Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE]: the file is not a
+// capture, or its link type is not Ethernet.
 int capture_open(struct capture **capture, const char *path, char *error);
 
-// The next packet. False behind the last one, or where the file cannot be read further.
+// Reads the next packet. False at the end of the file, or if the file cannot be read further.
 bool capture_next(struct capture *capture, struct capture_packet *packet);
 
-// Why capture_next() said false before the end of the file (a last packet cut short, as a capture
-// leaves that was killed; or corruption), in one line; NULL if it did not.
+// The reason, in one line, why capture_next() returned false before the end of the file: the file
+// is corrupt, or its last packet is incomplete because the capturing process was killed. NULL if
+// the end was reached.
 const char *capture_problem(const struct capture *capture);
 
 void capture_close(struct capture *capture);

@@ -20,34 +20,34 @@
 #define BUSY_PORT_RATIO 100
 #define BUSY_ID_RATIO   8
 
-// A port's or a source's counters.
+// Counters of a port or a source.
 struct tally {
-	uint64_t packets;   // ports only: all
-	uint64_t segments;  // plausible
-	uint64_t heads;     // at offset 0
+	uint64_t packets;   // of a port: all
+	uint64_t segments;  // plausible ones
+	uint64_t heads;     // segments at offset 0
 	uint64_t confirmed; // heads that hold a matching MFP header
 };
 
-// What is known of a source's buffers' lengths.
+// Lengths of the buffers of a source.
 struct lengths {
 	uint64_t last_event;
-	uint32_t last;      // stated by the segment before
-	uint32_t confirmed; // largest one
+	uint32_t last;      // stated by the previous segment
+	uint32_t confirmed; // the largest that is confirmed
 };
 
 struct learning {
 	struct capture_summary *summary;
-	struct tally *ports;     // N_PORTS + 1
-	struct tally *sources;   // N_IDS
-	struct lengths *lengths; // N_IDS
-	uint64_t *packings;      // by number of fragments: confirmed heads
-	uint64_t heads, confirmed;
-	uint32_t *index_of; // source id -> index into summary->source_ids + 1, 0: none
-	bool *port_of;      // N_PORTS + 1: accepted?
 	struct open_events *open;
+	uint64_t heads, confirmed;
+	struct tally ports[N_PORTS + 1];
+	struct tally sources[N_IDS];
+	struct lengths lengths[N_IDS];
+	uint64_t packings[MFP_MAX_FRAGMENTS + 1]; // by number of fragments: confirmed heads
+	uint32_t index_of[N_IDS];      // by source id: index into summary->source_ids + 1, 0: none
+	bool is_accepted[N_PORTS + 1]; // by port
 };
 
-// A packet as seen by the learner.
+// What a packet shows.
 struct sight {
 	uint32_t port; // NO_PORT: neither UDP nor EtherType NET_TYPE_EVB
 	bool plausible;
@@ -86,7 +86,7 @@ static struct sight look(const struct capture_packet *packet)
 	return sight;
 }
 
-// Whether the segment opens a buffer that is an MFP; its number of fragments then.
+// Whether the segment begins a buffer that is an MFP; *n_fragments is then set.
 static bool confirm(const struct sight *sight, uint16_t *n_fragments)
 {
 	struct mfp_header header;
@@ -100,9 +100,9 @@ static bool confirm(const struct sight *sight, uint16_t *n_fragments)
 	return true;
 }
 
-// A length counts if an MFP header, a whole buffer in one segment, or two segments in a row say it,
-// lest one corrupted packet makes buffers of gigabytes.
-static void note_length(struct lengths *lengths, const struct sight *sight, bool confirmed)
+// A length is confirmed by an MFP header, by a whole buffer in one segment, or by two segments in a
+// row that state it. Otherwise one corrupted packet could demand buffers of gigabytes.
+static void add_length(struct lengths *lengths, const struct sight *sight, bool confirmed)
 {
 	const struct ejfat_re *re = &sight->segment.re;
 	bool repeated = lengths->last == re->length && lengths->last_event == re->event_number;
@@ -114,7 +114,7 @@ static void note_length(struct lengths *lengths, const struct sight *sight, bool
 	lengths->last_event = re->event_number;
 }
 
-static void note_packet(struct learning *learning, const struct capture_packet *packet)
+static void add_packet(struct learning *learning, const struct capture_packet *packet)
 {
 	struct capture_summary *summary = learning->summary;
 	struct sight sight = look(packet);
@@ -136,7 +136,7 @@ static void note_packet(struct learning *learning, const struct capture_packet *
 	port->segments++;
 	source->segments++;
 	confirmed = confirm(&sight, &n_fragments);
-	note_length(&learning->lengths[sight.segment.re.data_id], &sight, confirmed);
+	add_length(&learning->lengths[sight.segment.re.data_id], &sight, confirmed);
 	if (sight.segment.re.offset)
 		return;
 	source->heads++;
@@ -183,34 +183,27 @@ static struct tally find_busiest(const struct tally *tallies, size_t n)
 	return busiest;
 }
 
-static int choose_ports(struct learning *learning)
+static void choose_ports(struct learning *learning)
 {
 	struct capture_summary *summary = learning->summary;
 	struct tally busiest = find_busiest(learning->ports, N_PORTS + 1);
 
-	summary->udp_ports = malloc(N_PORTS * sizeof(*summary->udp_ports));
-	if (!summary->udp_ports)
-		return -1;
 	for (uint32_t port = 0; port <= N_PORTS; port++) {
 		if (!accepts_port(learning, &learning->ports[port], &busiest))
 			continue;
-		learning->port_of[port] = true;
+		learning->is_accepted[port] = true;
 		if (port == ETHERNET)
 			summary->ether_type = true;
 		else
 			summary->udp_ports[summary->n_udp_ports++] = (uint16_t)port;
 	}
-	return 0;
 }
 
-static int choose_sources(struct learning *learning)
+static void choose_sources(struct learning *learning)
 {
 	struct capture_summary *summary = learning->summary;
 	struct tally busiest = find_busiest(learning->sources, N_IDS);
 
-	summary->source_ids = malloc(N_IDS * sizeof(*summary->source_ids));
-	if (!summary->source_ids)
-		return -1;
 	for (uint32_t id = 0; id < N_IDS; id++) {
 		if (!accepts_source(learning, &learning->sources[id], &busiest))
 			continue;
@@ -219,7 +212,6 @@ static int choose_sources(struct learning *learning)
 		if (learning->lengths[id].confirmed > summary->largest_buffer)
 			summary->largest_buffer = learning->lengths[id].confirmed;
 	}
-	return 0;
 }
 
 static uint32_t choose_packing(const struct learning *learning)
@@ -233,14 +225,14 @@ static uint32_t choose_packing(const struct learning *learning)
 	return packing;
 }
 
-// Second reading: only what belongs to the ports and sources that were accepted.
-static int note_segment(struct learning *learning, const struct capture_packet *packet)
+// Second reading: adds a segment that belongs to an accepted port and an accepted source.
+static int add_segment(struct learning *learning, const struct capture_packet *packet)
 {
 	struct capture_summary *summary = learning->summary;
 	struct sight sight = look(packet);
 	uint32_t index;
 
-	if (!sight.plausible || !learning->port_of[sight.port])
+	if (!sight.plausible || !learning->is_accepted[sight.port])
 		return 0;
 	index = learning->index_of[sight.segment.re.data_id];
 	if (!index ||
@@ -270,14 +262,14 @@ static int first_reading(struct learning *learning, const char *path, char *erro
 	if (capture_open(&capture, path, error))
 		return -1;
 	while (capture_next(capture, &packet))
-		note_packet(learning, &packet);
+		add_packet(learning, &packet);
 	if (capture_problem(capture))
 		snprintf(summary->problem, sizeof(summary->problem), "%s",
 			 capture_problem(capture));
 	capture_close(capture);
 	summary->has_mfps = learning->confirmed && 2 * learning->confirmed >= learning->heads;
-	if (choose_ports(learning) || choose_sources(learning))
-		return out_of_memory(path, error);
+	choose_ports(learning);
+	choose_sources(learning);
 	if (summary->n_sources && (summary->n_udp_ports || summary->ether_type))
 		return 0;
 	snprintf(error, SOURCE_ERROR_SIZE,
@@ -289,7 +281,7 @@ static int first_reading(struct learning *learning, const char *path, char *erro
 
 static uint64_t find_slot_size(const struct capture_summary *summary)
 {
-	// a buffer that is no MFP gets an MFP header in front
+	// A buffer that is not an MFP gets an MFP header in front.
 	uint64_t each = mfp_error_size(summary->packing) + MFP_HEADER_SIZE + MEP_DEFAULT_ALIGN;
 
 	return mep_header_size(summary->n_sources, MEP_DEFAULT_ALIGN) + summary->largest_event +
@@ -310,7 +302,7 @@ static int second_reading(struct learning *learning, const char *path, char *err
 	if (capture_open(&capture, path, error))
 		return -1;
 	while (!failed && capture_next(capture, &packet))
-		failed = note_segment(learning, &packet);
+		failed = add_segment(learning, &packet);
 	capture_close(capture);
 	if (failed || open_events_finish(learning->open, &result))
 		return out_of_memory(path, error);
@@ -327,52 +319,29 @@ static int second_reading(struct learning *learning, const char *path, char *err
 	return 0;
 }
 
-static bool allocate_learning(struct learning *learning)
-{
-	learning->summary = calloc(1, sizeof(*learning->summary));
-	learning->ports = calloc(N_PORTS + 1, sizeof(*learning->ports));
-	learning->sources = calloc(N_IDS, sizeof(*learning->sources));
-	learning->lengths = calloc(N_IDS, sizeof(*learning->lengths));
-	learning->packings = calloc(MFP_MAX_FRAGMENTS + 1, sizeof(*learning->packings));
-	learning->index_of = calloc(N_IDS, sizeof(*learning->index_of));
-	learning->port_of = calloc(N_PORTS + 1, sizeof(*learning->port_of));
-	return learning->summary && learning->ports && learning->sources && learning->lengths &&
-	       learning->packings && learning->index_of && learning->port_of;
-}
-
-static void free_learning(struct learning *learning)
-{
-	free(learning->ports);
-	free(learning->sources);
-	free(learning->lengths);
-	free(learning->packings);
-	free(learning->index_of);
-	free(learning->port_of);
-	open_events_free(learning->open);
-}
-
 int capture_learn(struct capture_summary **summary, const char *path, char *error)
 {
-	struct learning learning = { 0 };
+	struct learning *learning = calloc(1, sizeof(*learning));
+	struct capture_summary *made = calloc(1, sizeof(*made));
 	int result = -1;
 
-	if (!allocate_learning(&learning))
+	if (!learning || !made) {
 		(void)out_of_memory(path, error);
-	else if (!first_reading(&learning, path, error))
-		result = second_reading(&learning, path, error);
-	free_learning(&learning);
+	} else {
+		learning->summary = made;
+		if (!first_reading(learning, path, error))
+			result = second_reading(learning, path, error);
+		open_events_free(learning->open);
+	}
+	free(learning);
 	if (result)
-		capture_summary_free(learning.summary);
+		capture_summary_free(made);
 	else
-		*summary = learning.summary;
+		*summary = made;
 	return result;
 }
 
 void capture_summary_free(struct capture_summary *summary)
 {
-	if (!summary)
-		return;
-	free(summary->udp_ports);
-	free(summary->source_ids);
 	free(summary);
 }

@@ -28,7 +28,6 @@ static int read_all(FILE *file, uint8_t **bytes, size_t *size)
 		free(buffer);
 		return reason;
 	}
-	buffer[*size] = 0;
 	*bytes = buffer;
 	return 0;
 }

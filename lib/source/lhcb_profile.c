@@ -4,7 +4,7 @@
 #include "source/lhcb_profile.h"
 
 #define N_SUBDETECTORS 32
-#define EVEN_POINTS    32 // of the quantiles; the others are in the tail
+#define EVEN_POINTS    32 // evenly spaced quantiles; the others are in the tail
 
 // Printed by measure_profile.py.
 static const struct lhcb_profile profiles[] = {

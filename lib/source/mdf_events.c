@@ -8,7 +8,7 @@
 
 #include "source/file_bytes.h"
 
-// Cells while their rows are not known yet.
+// A cell whose row is not known yet.
 struct found {
 	struct mdf_cell cell;
 	uint16_t occurrence;
@@ -216,7 +216,7 @@ int mdf_events_parse(struct mdf_events **events, uint8_t *bytes, size_t size, co
 		result = make_rows(&reading);
 	free(reading.found);
 	if (result) {
-		reading.events->bytes = NULL; // stays the caller's
+		reading.events->bytes = NULL; // the caller owns it
 		mdf_events_free(reading.events);
 	} else {
 		*events = reading.events;

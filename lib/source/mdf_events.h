@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A whole MDF file in memory, seen as a table: one row for every kind of bank that occurs in it,
-// one column for every event.
+// A whole MDF file in memory, as a table with one row per kind of bank and one column per event.
 //
-// A row's key is (bank type, bank source id, occurrence): the last one counts banks of the same
-// type and source id within an event, in their order. Rows are in ascending order of the key.
+// The key of a row is (bank type, bank source id, occurrence). The occurrence counts banks of the
+// same type and source id within an event, in their order. Rows are in ascending order of the key.
 //
 // Threads: made and freed by one thread, read-only in between.
 #pragma once
@@ -23,7 +22,7 @@ struct mdf_cell {
 
 struct mdf_row {
 	const struct mdf_cell
-	    *cells; // in ascending order of events; those without a bank have none
+	    *cells; // in ascending order of events; an event without such a bank has no cell
 	uint32_t n_cells;
 	uint16_t bank_source_id;
 	uint16_t occurrence; // 0 for the first such bank of an event
@@ -41,14 +40,14 @@ struct mdf_events {
 	size_t n_cells;
 };
 
-// Reads and checks the file: every record, its checksum if it states one, and every bank. Refused
-// are files without events, records of anything but uncompressed banks, and banks of one row with
-// different versions, which MFPs cannot carry. Returns 0, or -1 with one line in
+// Reads and checks the file: every record, its checksum if it has one, and every bank. The function
+// refuses files without events, records of anything but uncompressed banks, and banks of one row
+// with different versions, which MFPs cannot carry. Returns 0, or -1 with one line in
 // error[SOURCE_ERROR_SIZE] that names the file and the byte offset.
 int mdf_events_load(struct mdf_events **events, const char *path, char *error);
 
-// The same from bytes in memory of malloc(), which belong to the events if that succeeds and stay
-// the caller's if not; `name` stands for the file in messages.
+// The same from bytes that were allocated by malloc(). The events own the bytes if the function
+// succeeds; otherwise the caller does. `name` names the file in messages.
 int mdf_events_parse(struct mdf_events **events, uint8_t *bytes, size_t size, const char *name,
 		     char *error);
 

@@ -24,7 +24,7 @@ struct mdf_packer {
 	const uint8_t **payloads;    // scratch, packing
 };
 
-// Looks up the banks of one block in the file and sets the scratch arrays.
+// Finds the banks of one block in the file and fills the scratch arrays.
 static void gather(struct mdf_packer *packer, unsigned cycle, unsigned source)
 {
 	static const uint8_t nothing;
@@ -67,7 +67,7 @@ static void write_block(struct block_maker *maker, unsigned cycle, unsigned sour
 	};
 
 	gather(packer, cycle, source);
-	// cannot fail: the block has the size that mfp_encoded_size() asked for
+	// Cannot fail: the block has the size that mfp_encoded_size() returned.
 	(void)mfp_encode(bytes, size, &header, packer->types, packer->sizes, packer->payloads);
 }
 
@@ -84,7 +84,7 @@ static void close_packer(struct block_maker *maker)
 	free(packer);
 }
 
-// Positions of a cycle that covers the events a whole number of times: lcm(E, p) / p.
+// The number of positions of a cycle that covers the events a whole number of times: lcm(E, p) / p.
 static unsigned cycle_length(uint32_t n_events, uint32_t packing)
 {
 	uint32_t a = n_events, b = packing;
@@ -98,7 +98,7 @@ static unsigned cycle_length(uint32_t n_events, uint32_t packing)
 	return n_events / a;
 }
 
-// Sets the sources that are wanted, in ascending order; row_of[id] is the row's number + 1.
+// Selects the wanted sources, in ascending order. row_of[id] is the index of the row + 1.
 static int choose(struct mdf_packer *packer, const uint32_t *row_of,
 		  const struct source_set_parameters *parameters, char *error)
 {
@@ -183,7 +183,7 @@ int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events
 		.close = close_packer,
 	};
 	if (set_sources(packer, parameters, error)) {
-		packer->events = NULL; // stay the caller's
+		packer->events = NULL; // the caller owns them
 		close_packer(&packer->maker);
 		return -1;
 	}

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Events of an MDF file, packed anew as the MFPs of its sources.
+// Packs the events of an MDF file into the MFPs of sources.
 //
-// One source for each (bank type, bank source id, occurrence within the event) of the file. Its
-// fragments are the banks' payloads, byte for byte, their type is the bank type and the MFP's
-// version the bank version. In an event without such a bank the source sends a fragment of type 92
-// (FragmentMissing) and size 0, so that the way back to banks is exact.
+// The file has one source for each (bank type, bank source id, occurrence within the event). The
+// fragments of a source are the payloads of its banks, byte for byte; the type of a fragment is the
+// bank type, and the version of the MFP is the bank version. In an event without such a bank the
+// source sends a fragment of type 92 (FragmentMissing) and size 0, so that the banks can be
+// restored exactly.
 //
 // With E events in the file and packing p, fragment i of the MFPs at cycle position k holds event
-// (k * p + i) mod E of the file; the cycle covers the file a whole number of times, lcm(E, p) / p
-// positions. Fragments are padded to 4 bytes.
+// (k * p + i) mod E of the file. The cycle covers the file a whole number of times; it has
+// lcm(E, p) / p positions. Fragments are padded to 4 bytes.
 //
-// The sources' ids: mdf_sources.h.
+// mdf_sources.h states the ids of the sources.
 #pragma once
 
 #include "source/block_maker.h"
@@ -23,6 +24,7 @@
 int mdf_packer_open(struct block_maker **maker, const struct source_set_parameters *parameters,
 		    char *error);
 
-// The same from events in memory, which belong to the maker if that succeeds.
+// The same from events in memory. The maker owns the events if the function succeeds; otherwise the
+// caller does.
 int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
 			   const struct source_set_parameters *parameters, char *error);

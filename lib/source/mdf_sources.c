@@ -15,7 +15,7 @@
 #define FIRST_RESERVED 16u                 // subdetector
 #define N_SUBDETECTORS 32u
 
-// By bank type; a reserved code for those that no subdetector sends.
+// The subdetector that sends banks of a type; a reserved one if none does.
 static unsigned subdetector_of_type(uint8_t type)
 {
 	switch (type) {

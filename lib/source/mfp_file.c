@@ -21,7 +21,7 @@ struct entry {
 struct mfp_file {
 	struct block_maker maker;
 	const char *name;
-	uint8_t *owned; // bytes of the file, NULL if somebody else's
+	uint8_t *owned; // bytes of the file; NULL if the caller owns them
 	uint32_t packing;
 	uint16_t *ids;
 	struct entry *entries; // by source id, then in the order of the file
@@ -93,7 +93,7 @@ static int by_source(const void *left, const void *right)
 	return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-// How many entries from `start` on are of one source.
+// The number of entries from `start` on that belong to one source.
 static size_t run_length(const struct mfp_file *file, size_t start)
 {
 	uint16_t id = file->entries[start].header.source_id;
@@ -104,7 +104,7 @@ static size_t run_length(const struct mfp_file *file, size_t start)
 	return end - start;
 }
 
-// Checks that the source whose n_cycle entries begin at `start` goes with the first one.
+// Checks that the source whose n_cycle entries begin at `start` has the events of the first source.
 static int check_source(const struct mfp_file *file, size_t start, size_t n_cycle, char *error)
 {
 	const struct entry *first = file->entries, *entries = &file->entries[start];
@@ -137,7 +137,7 @@ static int compare_id(const void *key, const void *entry)
 	return (id > other) - (id < other);
 }
 
-// Keeps the wanted sources' entries only.
+// Drops the entries of sources that are not wanted.
 static int choose(struct mfp_file *file, const struct source_set_parameters *parameters,
 		  char *error)
 {

@@ -3,8 +3,8 @@
 //
 // .mfp files: MFPs of one or more sources, one behind the other with nothing between them.
 //
-// In such a file the k-th MFP of every source is of the same event id, and every source has as
-// many. The order of the sources is free. End-of-run MFPs (event id 2^64-1) are passed over.
+// In such a file the k-th MFPs of all sources have the same event id, and all sources have the same
+// number of MFPs. The order of the sources is free. End-of-run MFPs (event id 2^64-1) are skipped.
 #pragma once
 
 #include <stddef.h>

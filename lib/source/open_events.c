@@ -10,12 +10,12 @@
 #include "base/random.h"
 
 #define FIRST_CAPACITY 256u // events; a power of two
-#define NOT_THERE      UINT32_MAX
+#define ABSENT         UINT32_MAX
 #define BITS           8u
 
 struct event {
 	uint64_t number;
-	uint64_t first, last; // place of its segments in the stream
+	uint64_t first, last; // places of its first and last segment in the stream
 	uint64_t bytes;
 };
 
@@ -29,13 +29,13 @@ struct open_events {
 	uint64_t n_segments;
 };
 
-// The place in the table where the number is, or would be.
+// The place of the number in the table, or the free place where it belongs.
 static uint32_t *find(const struct open_events *events, uint64_t number)
 {
 	uint32_t mask = 2 * events->capacity - 1;
 	uint32_t place = (uint32_t)random_mix(number) & mask;
 
-	while (events->table[place] != NOT_THERE &&
+	while (events->table[place] != ABSENT &&
 	       events->events[events->table[place]].number != number)
 		place = (place + 1) & mask;
 	return &events->table[place];
@@ -92,7 +92,7 @@ int open_events_add(struct open_events *events, uint64_t event_number, unsigned 
 	if (events->n_events == events->capacity && grow(events, 2 * events->capacity))
 		return -1;
 	place = find(events, event_number);
-	if (*place == NOT_THERE) {
+	if (*place == ABSENT) {
 		*place = events->n_events;
 		events->events[events->n_events] =
 		    (struct event){ .number = event_number, .first = events->n_segments };
@@ -115,7 +115,7 @@ static int ascending(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-// first[] and last[] ascending: each event opens at a first and closes behind a last.
+// first[] and last[] are ascending. An event opens at a first place and closes behind a last place.
 static uint64_t largest_open(const uint64_t *first, const uint64_t *last, size_t n)
 {
 	uint64_t largest = 0;

@@ -3,6 +3,7 @@
 
 #include "source/roce_capture.h"
 
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,26 @@
 #include "wire/icrc.h"
 #include "wire/mfp.h"
 
-#define BUCKETS    4096u // of connections, a power of two
-#define NO_STREAM  UINT32_MAX
 #define FIRST_TURN ((uint64_t)1 << 32) // so that numbers before the first are not negative
-#define LOOK_AT    10000u              // packets of a file whose kind is asked for
+#define LOOK_AT    10000u              // packets by which the kind of a file is recognised
+
+// What makes a connection different from others. It has no padding: compared by memcmp().
+struct stream_key {
+	uint8_t source[16], destination[16];
+	uint32_t qpn, source_qpn, service;
+};
+
+struct known_stream {
+	struct stream_key key;
+	uint32_t index;  // into roce_capture.streams
+	uint64_t newest; // largest packet number so far; numbers go on where PSNs wrap
+};
 
 struct reader {
 	struct roce_reading reading;
 	uint16_t udp_port;
-	uint32_t buckets[BUCKETS]; // index of a stream
-	uint32_t *chain;           // of streams: the next one
-	uint64_t *newest;          // of streams: largest packet number so far, counted on
-	unsigned stream_room;
-	size_t record_room, bytes_room;
+	void *streams; // of tsearch(): struct known_stream
+	size_t stream_room, record_room, bytes_room;
 };
 
 enum sight { SIGHT_NOTHING, SIGHT_CUT, SIGHT_DAMAGED, SIGHT_OTHER, SIGHT_REQUEST };
@@ -55,27 +63,31 @@ static enum sight look(const struct capture_packet *packet, uint16_t udp_port,
 		   : SIGHT_OTHER;
 }
 
-static void read_addresses(const uint8_t *frame, const struct net_frame *parsed,
-			   struct roce_stream *stream)
+static struct stream_key key_of(const uint8_t *frame, const struct net_frame *parsed,
+				const struct roce_packet *packet)
 {
+	struct stream_key key = {
+		.qpn = packet->destination_qpn,
+		.source_qpn = packet->service == ROCE_UD ? packet->deth.source_qpn : 0,
+		.service = packet->service,
+	};
 	const uint8_t *ip = frame + parsed->l3_offset;
 
 	if (parsed->kind == NET_UDP6) {
-		memcpy(stream->source, ip + 8, sizeof(stream->source));
-		memcpy(stream->destination, ip + 24, sizeof(stream->destination));
-		return;
+		memcpy(key.source, ip + 8, sizeof(key.source));
+		memcpy(key.destination, ip + 24, sizeof(key.destination));
+		return key;
 	}
-	stream->source[10] = stream->source[11] = 0xFF;
-	stream->destination[10] = stream->destination[11] = 0xFF;
-	memcpy(stream->source + 12, ip + 12, 4);
-	memcpy(stream->destination + 12, ip + 16, 4);
+	key.source[10] = key.source[11] = 0xFF;
+	key.destination[10] = key.destination[11] = 0xFF;
+	memcpy(key.source + 12, ip + 12, 4);
+	memcpy(key.destination + 12, ip + 16, 4);
+	return key;
 }
 
-static bool is_same(const struct roce_stream *a, const struct roce_stream *b)
+static int by_key(const void *left, const void *right)
 {
-	return a->qpn == b->qpn && a->source_qpn == b->source_qpn && a->service == b->service &&
-	       memcmp(a->source, b->source, sizeof(a->source)) == 0 &&
-	       memcmp(a->destination, b->destination, sizeof(a->destination)) == 0;
+	return memcmp(left, right, sizeof(struct stream_key));
 }
 
 static bool grow(void *pointer, size_t *room, size_t needed, size_t each)
@@ -96,69 +108,58 @@ static bool grow(void *pointer, size_t *room, size_t needed, size_t each)
 	return true;
 }
 
-static bool grow_streams(struct reader *reader)
+static struct known_stream *add_stream(struct reader *reader, const struct stream_key *key,
+				       uint32_t first_psn)
 {
 	struct roce_capture *capture = reader->reading.capture;
-	unsigned wanted = reader->stream_room > 0 ? 2 * reader->stream_room : 64;
-	struct roce_stream *streams;
-	uint32_t *chain;
-	uint64_t *newest;
+	struct known_stream *known = malloc(sizeof(*known));
+	struct roce_stream *stream;
 
-	if (capture->n_streams < reader->stream_room)
-		return true;
-	streams = realloc(capture->streams, wanted * sizeof(*streams));
-	if (streams != NULL)
-		capture->streams = streams;
-	chain = realloc(reader->chain, wanted * sizeof(*chain));
-	if (chain != NULL)
-		reader->chain = chain;
-	newest = realloc(reader->newest, wanted * sizeof(*newest));
-	if (newest != NULL)
-		reader->newest = newest;
-	if (streams == NULL || chain == NULL || newest == NULL)
-		return false;
-	reader->stream_room = wanted;
-	return true;
-}
-
-// The stream of a packet, made if it is the first. NO_STREAM: no memory.
-static uint32_t find_stream(struct reader *reader, const uint8_t *frame,
-			    const struct net_frame *parsed, const struct roce_packet *packet)
-{
-	struct roce_capture *capture = reader->reading.capture;
-	struct roce_stream wanted = {
-		.qpn = packet->destination_qpn,
-		.source_qpn = packet->service == ROCE_UD ? packet->deth.source_qpn : 0,
-		.first_psn = packet->psn,
-		.service = packet->service,
+	if (known == NULL || !grow(&capture->streams, &reader->stream_room, capture->n_streams + 1u,
+				   sizeof(*capture->streams))) {
+		free(known);
+		return NULL;
+	}
+	*known = (struct known_stream){ *key, capture->n_streams, FIRST_TURN + first_psn };
+	if (tsearch(known, &reader->streams, by_key) == NULL) {
+		free(known);
+		return NULL;
+	}
+	stream = &capture->streams[capture->n_streams++];
+	*stream = (struct roce_stream){
+		.qpn = key->qpn,
+		.source_qpn = key->source_qpn,
+		.first_psn = first_psn,
+		.service = (uint8_t)key->service,
 	};
-	uint32_t *bucket = &reader->buckets[wanted.qpn % BUCKETS];
-
-	read_addresses(frame, parsed, &wanted);
-	for (uint32_t i = *bucket; i != NO_STREAM; i = reader->chain[i])
-		if (is_same(&capture->streams[i], &wanted))
-			return i;
-	if (!grow_streams(reader))
-		return NO_STREAM;
-	capture->streams[capture->n_streams] = wanted;
-	reader->chain[capture->n_streams] = *bucket;
-	reader->newest[capture->n_streams] = FIRST_TURN + packet->psn;
-	*bucket = capture->n_streams;
-	return capture->n_streams++;
+	memcpy(stream->source, key->source, sizeof(stream->source));
+	memcpy(stream->destination, key->destination, sizeof(stream->destination));
+	return known;
 }
 
-// Numbers count on where the packet's wrap. Datagrams need no order but that of the capture.
-static uint64_t number_of(struct reader *reader, uint32_t stream, const struct roce_packet *packet)
+// The stream of a packet, made if the packet is its first. NULL if memory ran out.
+static struct known_stream *find_stream(struct reader *reader, const uint8_t *frame,
+					const struct net_frame *parsed,
+					const struct roce_packet *packet)
 {
-	uint64_t *newest = &reader->newest[stream];
-	int32_t ahead = roce_psn_diff(packet->psn, (uint32_t)*newest & ROCE_24_BITS);
+	struct stream_key key = key_of(frame, parsed, packet);
+	struct known_stream **found = tfind(&key, &reader->streams, by_key);
+
+	return found != NULL ? *found : add_stream(reader, &key, packet->psn);
+}
+
+// The number of a packet: its PSN, which goes on where PSNs wrap. Datagrams keep the order of the
+// capture.
+static uint64_t number_of(struct known_stream *stream, const struct roce_packet *packet)
+{
+	int32_t ahead = roce_psn_diff(packet->psn, (uint32_t)stream->newest & ROCE_24_BITS);
 	uint64_t number;
 
 	if (packet->service == ROCE_UD)
-		return ++*newest;
-	number = (uint64_t)((int64_t)*newest + ahead);
-	if (number > *newest)
-		*newest = number;
+		return ++stream->newest;
+	number = (uint64_t)((int64_t)stream->newest + ahead);
+	if (number > stream->newest)
+		stream->newest = number;
 	return number;
 }
 
@@ -166,18 +167,18 @@ static bool add_record(struct reader *reader, const struct capture_packet *captu
 		       const struct net_frame *frame, const struct roce_packet *packet)
 {
 	struct roce_reading *reading = &reader->reading;
-	uint32_t stream = find_stream(reader, captured->bytes, frame, packet);
+	struct known_stream *stream = find_stream(reader, captured->bytes, frame, packet);
 	const uint8_t *payload = captured->bytes + frame->payload_offset + packet->payload_offset;
 
-	if (stream == NO_STREAM ||
+	if (stream == NULL ||
 	    !grow(&reading->records, &reader->record_room, reading->n_records + 1,
 		  sizeof(*reading->records)) ||
 	    !grow(&reading->bytes, &reader->bytes_room, reading->n_bytes + packet->payload_size, 1))
 		return false;
 	reading->records[reading->n_records] = (struct roce_record){
-		.stream = stream,
+		.stream = stream->index,
 		.flags = packet->flags,
-		.number = number_of(reader, stream, packet),
+		.number = number_of(stream, packet),
 		.order = reading->n_records,
 		.time_ns = captured->time_ns,
 		.at = reading->n_bytes,
@@ -193,7 +194,7 @@ static bool add_record(struct reader *reader, const struct capture_packet *captu
 	return true;
 }
 
-static bool take_packet(struct reader *reader, const struct capture_packet *packet)
+static bool read_packet(struct reader *reader, const struct capture_packet *packet)
 {
 	struct roce_capture *capture = reader->reading.capture;
 	struct roce_packet roce;
@@ -235,14 +236,14 @@ static int read_packets(struct reader *reader, const char *path, char *error)
 	if (capture_open(&capture, path, error))
 		return -1;
 	while (done && capture_next(capture, &packet))
-		done = take_packet(reader, &packet);
+		done = read_packet(reader, &packet);
 	if (done && capture_problem(capture))
 		snprintf(into->problem, sizeof(into->problem), "%s", capture_problem(capture));
 	capture_close(capture);
 	return done ? 0 : out_of_memory(path, error);
 }
 
-// Why there is nothing to be sent.
+// Writes the reason why the capture has no message.
 static int explain(const struct roce_capture *capture, const char *path, uint16_t udp_port,
 		   char *error)
 {
@@ -290,8 +291,6 @@ int roce_capture_read(struct roce_capture **capture, const char *path, uint16_t 
 	}
 	reader->reading.capture = made;
 	reader->udp_port = udp_port;
-	for (unsigned i = 0; i < BUCKETS; i++)
-		reader->buckets[i] = NO_STREAM;
 	if (read_packets(reader, path, error) == 0) {
 		if (!roce_capture_assemble(&reader->reading))
 			(void)out_of_memory(path, error);
@@ -300,8 +299,7 @@ int roce_capture_read(struct roce_capture **capture, const char *path, uint16_t 
 	}
 	free(reader->reading.records);
 	free(reader->reading.bytes);
-	free(reader->chain);
-	free(reader->newest);
+	tdestroy(reader->streams, free);
 	free(reader);
 	if (result == 0)
 		*capture = made;
@@ -317,7 +315,6 @@ void roce_capture_free(struct roce_capture *capture)
 	free(capture->streams);
 	free(capture->messages);
 	free(capture->bytes);
-	free(capture->source_ids);
 	free(capture);
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Captures of RoCE v2: what requesters sent, put together to messages, so that it can be sent again
-// over other connections.
+// Captures of RoCE v2: the messages that requesters sent, so that they can be sent again over other
+// connections.
 //
-// A connection is what goes from one address to one queue pair of another. Its SENDs and WRITEs are
-// put in the order of their packet numbers, and of a packet that is there more than once the first
-// counts: what was lost on the wire and sent again is whole. A message of which the capture lacks a
-// packet is left out. READs, atomics, answers and connection messages are passed over, and so are
-// packets with a wrong ICRC and those that the capture holds the beginning of.
+// A connection is all traffic from one address to one queue pair of another address. The packets of
+// its SENDs and WRITEs are sorted by packet number; of packets with the same number the first
+// counts, so that a message is whole if a packet was lost on the wire and sent again. A message
+// that lacks a packet is left out. READs, atomics, responses and connection messages are skipped,
+// and so are packets with a wrong ICRC and packets of which the capture has only the first bytes.
 //
-// A queue pair number that two connections of one capture used, one after the other, is taken for
-// one connection.
+// If two connections of one capture used the same queue pair number, one after the other, they
+// count as one connection.
 //
 // Threads: made and freed by one thread; read-only in between.
 #pragma once
@@ -24,8 +24,8 @@
 // A SEND or WRITE.
 struct roce_message {
 	uint64_t time_ns; // of its first packet, since that of the capture's first message
-	uint64_t at;      // of its bytes in roce_capture.bytes, a multiple of 64
-	uint64_t offset;  // WRITE: of its address behind the lowest of the connection
+	uint64_t at;      // offset of its bytes in roce_capture.bytes, a multiple of 64
+	uint64_t offset;  // WRITE: of its address from the lowest address of the connection
 	uint32_t size;
 	uint32_t immediate;
 	bool is_write, has_immediate, solicited;
@@ -38,10 +38,10 @@ struct roce_stream {
 	uint32_t first_psn;
 	uint8_t service;                    // enum roce_service: RC, UC or UD
 	uint16_t source_id;                 // of its first MFP
-	bool is_mixed;                      // other MFPs of it have another source id
+	bool is_mixed;                      // some MFPs have another source id
 	uint64_t mfps;                      // messages that are an MFP
 	uint64_t first_message, n_messages; // in roce_capture.messages
-	uint64_t lost_messages;             // not whole
+	uint64_t lost_messages;             // messages that are not whole
 };
 
 struct roce_capture {
@@ -53,22 +53,22 @@ struct roce_capture {
 	uint64_t n_bytes;
 
 	uint64_t packets;  // of the capture
-	uint64_t requests; // SEND and WRITE packets taken
-	uint64_t repeated; // the same again
-	uint64_t others; // RoCE packets that are none: answers, READs, atomics, connection messages
-	uint64_t damaged; // RoCE packets with a wrong ICRC
-	uint64_t cut;     // RoCE packets of which the capture holds the first bytes only
+	uint64_t requests; // SEND and WRITE packets
+	uint64_t repeated; // requests with the number of an earlier one
+	uint64_t others;   // other RoCE packets: responses, READs, atomics, connection messages
+	uint64_t damaged;  // RoCE packets with a wrong ICRC
+	uint64_t cut;      // RoCE packets of which the capture has only the first bytes
 
-	// Of the messages that are MFPs, ends of run left out.
-	uint16_t *source_ids; // n_sources, ascending
+	// Of the messages that are MFPs, except end-of-run MFPs
+	uint16_t source_ids[65536]; // n_sources, ascending
 	unsigned n_sources;
 	uint32_t packing;       // most frequent number of fragments; 1 if there is none
 	uint64_t events;        // distinct event ids
-	uint64_t largest_open;  // most events between their first and last MFP at a time
-	uint64_t largest_event; // bytes, sum of an event's MFPs
+	uint64_t largest_open;  // largest number of events between their first and last MFP
+	uint64_t largest_event; // bytes, sum of the MFPs of one event
 	uint32_t largest_message;
 
-	// Why reading stopped before the file's end; "": it did not.
+	// The reason why reading stopped before the end of the file; "": it did not.
 	char problem[SOURCE_ERROR_SIZE];
 };
 
@@ -79,6 +79,6 @@ int roce_capture_read(struct roce_capture **capture, const char *path, uint16_t 
 
 void roce_capture_free(struct roce_capture *capture);
 
-// Whether the file is a capture that holds a SEND or WRITE packet with a right ICRC; looks at its
-// first packets.
+// Whether the file is a capture with a SEND or WRITE packet of correct ICRC among its first
+// packets.
 bool roce_capture_is(const char *path, uint16_t udp_port);

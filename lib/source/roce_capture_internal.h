@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of RoCE captures share: roce_capture.c (packets) and roce_capture_messages.c (what
-// they amount to).
+// Shared by roce_capture.c, which reads the packets of a capture, and roce_capture_messages.c,
+// which puts them together to messages.
 #pragma once
 
 #include <stddef.h>
@@ -14,7 +14,7 @@
 struct roce_record {
 	uint32_t stream;
 	uint32_t flags;  // of its opcode
-	uint64_t number; // PSN, counted on where it wraps
+	uint64_t number; // PSN; goes on where PSNs wrap
 	uint64_t order;  // in the capture
 	uint64_t time_ns;
 	uint64_t at; // of its payload in roce_reading.bytes
@@ -32,5 +32,5 @@ struct roce_reading {
 	size_t n_bytes;
 };
 
-// Puts the packets together to messages, and learns what these are. False if memory ran out.
+// Puts the packets together to messages and learns which of them are MFPs. False if memory ran out.
 bool roce_capture_assemble(struct roce_reading *reading);

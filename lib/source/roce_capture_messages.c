@@ -11,11 +11,11 @@
 #define ALIGNMENT 64u // of a message's bytes
 #define N_IDS     65536u
 
-// What is learnt of MFPs.
+// What the MFPs among the messages show.
 struct learning {
 	struct roce_capture *capture;
-	uint32_t *index_of; // by source id: index into source_ids + 1
-	uint64_t *packings; // by number of fragments
+	uint32_t index_of[N_IDS];                 // by source id: index into source_ids + 1
+	uint64_t packings[MFP_MAX_FRAGMENTS + 1]; // by number of fragments: MFPs
 };
 
 static int compare(const void *a, const void *b)
@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-// Of packets that are there more than once the first remains.
+// Of packets with the same number the first one in the capture remains.
 static void drop_repeated(struct roce_reading *reading)
 {
 	size_t n = 0;
@@ -46,7 +46,8 @@ static void drop_repeated(struct roce_reading *reading)
 	reading->n_records = n;
 }
 
-// How many records from `first` on are a whole message, which has `size` bytes; 0: none is.
+// The number of records from `first` on that make up a whole message, and its size in bytes; 0 if
+// they do not.
 static size_t measure(const struct roce_reading *reading, size_t first, uint64_t *size)
 {
 	const struct roce_record *begin = &reading->records[first];
@@ -111,7 +112,7 @@ static bool find_messages(struct roce_reading *reading)
 {
 	struct roce_capture *capture = reading->capture;
 	size_t begins = count_begins(reading);
-	bool inside = false; // of a message that is lost
+	bool inside = false; // a message that is not whole
 
 	capture->messages = calloc(begins + 1, sizeof(*capture->messages));
 	capture->bytes = aligned_alloc(ALIGNMENT, round_up(reading->n_bytes, ALIGNMENT) +
@@ -134,8 +135,8 @@ static bool find_messages(struct roce_reading *reading)
 	return true;
 }
 
-// Times from the first message on, which never go back within a stream; addresses from the lowest
-// on.
+// Makes times relative to the first message, never decreasing within a stream, and addresses
+// relative to the lowest of the stream.
 static void make_relative(struct roce_capture *capture)
 {
 	uint64_t first = UINT64_MAX;
@@ -161,7 +162,7 @@ static void make_relative(struct roce_capture *capture)
 	}
 }
 
-// The header of a message that is an MFP.
+// Whether a message is an MFP; *header is then set.
 static bool is_mfp(const struct roce_capture *capture, const struct roce_message *message,
 		   struct mfp_header *header)
 {
@@ -169,8 +170,8 @@ static bool is_mfp(const struct roce_capture *capture, const struct roce_message
 	       header->packet_size == message->size;
 }
 
-static void note_mfp(struct learning *learning, struct roce_stream *stream,
-		     const struct mfp_header *header)
+static void add_mfp(struct learning *learning, struct roce_stream *stream,
+		    const struct mfp_header *header)
 {
 	if (stream->mfps++ == 0)
 		stream->source_id = header->source_id;
@@ -180,13 +181,10 @@ static void note_mfp(struct learning *learning, struct roce_stream *stream,
 		learning->packings[header->n_fragments]++;
 }
 
-static bool list_sources(struct learning *learning)
+static void list_sources(struct learning *learning)
 {
 	struct roce_capture *capture = learning->capture;
 
-	capture->source_ids = malloc(N_IDS * sizeof(*capture->source_ids));
-	if (capture->source_ids == NULL)
-		return false;
 	for (unsigned id = 0; id < N_IDS; id++) {
 		if (learning->index_of[id] == 0)
 			continue;
@@ -197,7 +195,6 @@ static bool list_sources(struct learning *learning)
 	for (unsigned n = 1; n <= MFP_MAX_FRAGMENTS; n++)
 		if (learning->packings[n] > learning->packings[capture->packing])
 			capture->packing = n;
-	return true;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -209,7 +206,7 @@ static int compare_times(const void *a, const void *b)
 	return (*x)->at < (*y)->at ? -1 : 1;
 }
 
-// Events, in the order of time.
+// Counts the events, in the order of time.
 static bool count_events(struct learning *learning)
 {
 	struct roce_capture *capture = learning->capture;
@@ -237,27 +234,29 @@ static bool count_events(struct learning *learning)
 	return done;
 }
 
+static void add_mfps(struct learning *learning, struct roce_stream *stream)
+{
+	const struct roce_message *messages = &learning->capture->messages[stream->first_message];
+	struct mfp_header header;
+
+	for (uint64_t i = 0; i < stream->n_messages; i++)
+		if (is_mfp(learning->capture, &messages[i], &header))
+			add_mfp(learning, stream, &header);
+}
+
 static bool learn(struct roce_capture *capture)
 {
-	struct learning learning = {
-		.capture = capture,
-		.index_of = calloc(N_IDS, sizeof(*learning.index_of)),
-		.packings = calloc(MFP_MAX_FRAGMENTS + 1, sizeof(*learning.packings)),
-	};
-	bool done = learning.index_of != NULL && learning.packings != NULL;
+	struct learning *learning = calloc(1, sizeof(*learning));
+	bool done;
 
-	for (unsigned i = 0; done && i < capture->n_streams; i++) {
-		struct roce_stream *stream = &capture->streams[i];
-		const struct roce_message *messages = &capture->messages[stream->first_message];
-		struct mfp_header header;
-
-		for (uint64_t j = 0; j < stream->n_messages; j++)
-			if (is_mfp(capture, &messages[j], &header))
-				note_mfp(&learning, stream, &header);
-	}
-	done = done && list_sources(&learning) && count_events(&learning);
-	free(learning.index_of);
-	free(learning.packings);
+	if (learning == NULL)
+		return false;
+	learning->capture = capture;
+	for (unsigned i = 0; i < capture->n_streams; i++)
+		add_mfps(learning, &capture->streams[i]);
+	list_sources(learning);
+	done = count_events(learning);
+	free(learning);
 	return done;
 }
 

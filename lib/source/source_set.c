@@ -56,7 +56,8 @@ static int open_maker(struct block_maker **maker, const struct source_set_parame
 	return -1;
 }
 
-// Sums the blocks' sizes, each rounded up to the alignment, and stores them where sizes is given.
+// Adds up the sizes of the blocks, each rounded up to the alignment. Stores them in `sizes` if that
+// is not NULL.
 static int measure(struct block_maker *maker, uint32_t *sizes, uint64_t *bytes, char *error)
 {
 	*bytes = 0;
@@ -138,7 +139,7 @@ static int plan_script(const struct source_set_parameters *parameters, uint64_t 
 	return 0;
 }
 
-// The messages' bytes move to where packets can point to them.
+// Moves the bytes of the messages to memory that packets can point to.
 static int fill_script(struct source_set *set, char *error)
 {
 	struct roce_capture *script = set->script;

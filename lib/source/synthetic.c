@@ -100,7 +100,7 @@ static void fill_odin(const struct synthetic *synthetic, uint8_t *bytes, size_t 
 
 	for (uint32_t i = 0; i < synthetic->parameters.packing; i++)
 		odin_encode(data + (size_t)i * ODIN_SIZE, &odin);
-	// cannot fail: every fragment is an ODIN fragment
+	// Cannot fail: every fragment is an ODIN fragment.
 	(void)source_set_patch_odin(bytes, size, (uint64_t)cycle * synthetic->parameters.packing);
 }
 
@@ -122,7 +122,7 @@ static void write_block(struct block_maker *maker, unsigned cycle, unsigned sour
 	draw(synthetic, cycle, source);
 	memset(synthetic->types, odin ? MFP_TYPE_ODIN : profile->type,
 	       synthetic->parameters.packing);
-	// cannot fail: the block has the size that mfp_encoded_size() asked for
+	// Cannot fail: the block has the size that mfp_encoded_size() returned.
 	(void)mfp_encode_header(bytes, size, &header, synthetic->types, synthetic->sizes);
 	if (odin)
 		fill_odin(synthetic, bytes, size, cycle);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Made-up sources: fragments of drawn sizes, filled with a pattern that can be verified.
+// Synthetic sources: fragments of drawn sizes, filled with a pattern that can be verified
+// (pattern.h).
 //
-// Size laws: fixed (size_mean), gaussian (size_mean, size_sigma, clamped to 0..size_maximum), and
-// lhcb, which draws from the distribution measured for the source's subdetector (lhcb_profile.h).
-// All sizes, types and bytes follow from parameters->seed, the source id and the variant.
+// Size laws: fixed (mean), gaussian (mean, sigma, limited to 0..maximum), and lhcb, which draws
+// from the distribution measured for the subdetector of the source (lhcb_profile.h). All sizes,
+// types and bytes follow from the seed, the source id and the variant.
 //
-// Under law lhcb the lowest source id of subdetector 0 carries ODIN fragments (version 7): as made
-// they count events from 0; source_set_patch_odin() gives them the event ids of the moment.
-// Fragments are padded to 4 bytes.
+// With law lhcb the lowest source id of subdetector 0 has ODIN fragments (version 7). They count
+// events from 0; source_set_patch_odin() writes the current event ids. Fragments are padded to 4
+// bytes.
 #pragma once
 
 #include "source/block_maker.h"

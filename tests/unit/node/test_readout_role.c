@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The readout role on a ring port: one builder on another node, grants by mailbox.
+#include "testbed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_ethdev.h>
+
+#include "node/readout_role.h"
+#include "wire/ctrl.h"
+#include "wire/net.h"
+
+#define MTU    300u
+#define RATE   100000000u // bytes/s, of a grant
+#define STEP   500u       // ticks between two polls
+#define EVENTS 50u
+
+struct bench {
+	struct config *config;
+	struct testbed_port wire;
+	struct source_set *set;
+	struct source_table *sources;
+	struct rte_mempool *headers, *payloads;
+	struct neighbours *neighbours;
+	struct mailbox to, from; // the readout
+	struct role *role;
+	uint64_t start, now, last; // last: when the last packet left
+	uint64_t n_packets, n_bytes;
+};
+
+static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 9 };
+
+static void make_role(struct bench *bench, bool tagged)
+{
+	const struct config_generator *generator = &bench->config->generators[0];
+	const struct readout_builder builder = { .node = 1,
+						 .address = 0x0a000002,
+						 .udp_port = 19522 };
+	const struct readout_parameters parameters = {
+		.name = "readout.g",
+		.packets = {
+			.set = bench->set,
+			.mac = mac,
+			.address = 0x0a000001,
+			.mtu = MTU,
+			.mfps = true,
+			.udp_ports = 1,
+			.headers = bench->headers,
+			.payloads = bench->payloads,
+		},
+		.sources = bench->sources,
+		.builders = &builder,
+		.n_builders = 1,
+		.n_nodes = 2,
+		.source_buffer = 2 * EVENTS,
+		.pace = {
+			.n_sources = bench->set->n_sources,
+			.node_sources = bench->set->n_sources,
+			.system_sources = bench->set->n_sources,
+			.paced = true,
+		},
+		.faults = &generator->faults,
+		.port_id = bench->wire.port.id,
+		.tagged = tagged,
+		.neighbours = bench->neighbours,
+		.from_control = &bench->to,
+		.to_control = &bench->from,
+	};
+
+	bench->role = readout_role_create(&parameters);
+	assert_non_null(bench->role);
+	bench->start = bench->now = bench->last = rte_rdtsc();
+}
+
+static void bench_open(struct bench *bench, bool tagged)
+{
+	struct source_set_parameters set;
+	char error[SOURCE_ERROR_SIZE];
+
+	memset(bench, 0, sizeof(*bench));
+	bench->config = testbed_config(
+	    "{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", \"mtu\": 300}],"
+	    "\"sources\": {\"ids\": [\"1-4\"], \"packing\": 3}, \"builders\": [{\"name\": \"b\"}],"
+	    "\"generators\": [{\"name\": \"g\", \"port\": \"wire\", \"variants\": 2}]}");
+	testbed_open_port(&bench->wire, &bench->config->ports[0], 1, 1);
+	set = config_source_set(bench->config, &bench->config->generators[0]);
+	if (source_set_make(&bench->set, &set, NULL, error) != 0)
+		fail_msg("%s", error);
+	bench->headers = testbed_pool("headers", 1023, 256);
+	bench->payloads = testbed_pool("payloads", 1023, 0);
+	bench->sources = calloc(1, sizeof(*bench->sources));
+	bench->neighbours = calloc(1, sizeof(*bench->neighbours));
+	assert_true(bench->sources != NULL && bench->neighbours != NULL);
+	source_table_make(bench->sources, &bench->config->sources);
+	assert_true(mailbox_make(&bench->to, "to_readout", 256, 0));
+	assert_true(mailbox_make(&bench->from, "from_readout", 256, 0));
+	make_role(bench, tagged);
+}
+
+static void bench_close(struct bench *bench)
+{
+	bench->role->operations->fini(bench->role);
+	mailbox_free(&bench->to);
+	mailbox_free(&bench->from);
+	port_close(&bench->wire.port);
+	assert_int_equal(rte_mempool_in_use_count(bench->headers), 0);
+	assert_int_equal(rte_mempool_in_use_count(bench->payloads), 0);
+	rte_mempool_free(bench->headers);
+	rte_mempool_free(bench->payloads);
+	source_set_free(bench->set);
+	free(bench->sources);
+	free(bench->neighbours);
+	config_free(bench->config);
+}
+
+static void put(struct bench *bench, struct message message)
+{
+	assert_true(mailbox_put(&bench->to, &message));
+}
+
+static void grant(struct bench *bench, uint64_t event)
+{
+	put(bench, (struct message){
+		       .kind = MESSAGE_SEND, .event = event, .bytes = RATE, .n_positions = 1 });
+}
+
+// Polls for so many ticks, and takes the packets from the port.
+static void run(struct bench *bench, uint64_t ticks)
+{
+	struct rte_mbuf *mbufs[64];
+
+	for (uint64_t end = bench->now + ticks; bench->now < end; bench->now += STEP) {
+		unsigned n;
+
+		role_poll(bench->role, bench->now);
+		n = rte_eth_rx_burst(bench->wire.port.id, 0, mbufs, 64);
+		for (unsigned i = 0; i < n; i++) {
+			bench->n_bytes += rte_pktmbuf_pkt_len(mbufs[i]);
+			rte_pktmbuf_free(mbufs[i]);
+		}
+		bench->n_packets += n;
+		bench->last = n > 0 ? bench->now : bench->last;
+	}
+}
+
+static void begin_run(struct bench *bench)
+{
+	put(bench, (struct message){ .kind = MESSAGE_RUN, .run = 1, .state = CTRL_RUNNING });
+	run(bench, STEP);
+}
+
+// Sends EVENTS events; returns the bytes that the granted rate gives in the time that this took.
+static double send_all(bool tagged, uint64_t *n_packets)
+{
+	struct bench bench;
+	double bytes;
+
+	bench_open(&bench, tagged);
+	neighbours_set(bench.neighbours, 1, mac);
+	begin_run(&bench);
+	for (unsigned i = 0; i < EVENTS; i++)
+		grant(&bench, i);
+	run(&bench, rte_get_tsc_hz() / 250);
+	assert_int_equal(readout_role_counters(bench.role)->events, EVENTS);
+	assert_int_equal(readout_role_counters(bench.role)->blocks, 4 * EVENTS);
+	assert_int_equal(readout_role_counters(bench.role)->segments, bench.n_packets);
+	bytes = (double)(bench.last - bench.start) / (double)rte_get_tsc_hz() * RATE;
+	assert_true(bytes + 3 * MTU > (double)bench.n_bytes);
+	*n_packets = bench.n_packets;
+	bench_close(&bench);
+	return bytes;
+}
+
+static void pace__counts_the_vlan_tag(void **state)
+{
+	uint64_t n_packets;
+	double untagged = send_all(false, &n_packets), tagged = send_all(true, &n_packets);
+
+	(void)state;
+	assert_true(tagged - untagged > (double)(n_packets * NET_VLAN_SIZE) - MTU);
+	assert_true(tagged - untagged < (double)(n_packets * NET_VLAN_SIZE) + MTU);
+}
+
+static void grant__of_what_is_finished_or_was_never_announced(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_open(&bench, false);
+	neighbours_set(bench.neighbours, 1, mac);
+	begin_run(&bench);
+	put(&bench, (struct message){ .kind = MESSAGE_RELEASE, .event = 2 });
+	grant(&bench, 1);
+	grant(&bench, 1000000);
+	run(&bench, 10 * STEP);
+	assert_int_equal(readout_role_counters(bench.role)->gone, 2);
+	assert_int_equal(bench.n_packets, 0);
+	bench_close(&bench);
+}
+
+// The MAC address of the builder's node is not known: the event is given up after a while.
+static void grant__for_a_node_without_an_address(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_open(&bench, false);
+	begin_run(&bench);
+	grant(&bench, 0);
+	run(&bench, 10 * STEP);
+	assert_int_equal(readout_role_counters(bench.role)->unreachable, 0);
+	bench.now += rte_get_tsc_hz() / 4;
+	run(&bench, 10 * STEP);
+	assert_int_equal(readout_role_counters(bench.role)->unreachable, 1);
+	assert_int_equal(readout_role_counters(bench.role)->events, 1);
+	assert_int_equal(bench.n_packets, 0);
+	bench_close(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pace__counts_the_vlan_tag),
+		cmocka_unit_test(grant__of_what_is_finished_or_was_never_announced),
+		cmocka_unit_test(grant__for_a_node_without_an_address),
+	};
+
+	return cmocka_run_group_tests_name("readout_role", tests, testbed_start, testbed_stop);
+}
