@@ -31,7 +31,7 @@ static const struct argp_option OPTIONS[] = {
 	{ "fragments", 'f', NULL, 0, "list fragments and banks, too", 0 },
 	{ "banks", 0, NULL, OPTION_ALIAS, NULL, 0 },
 	{ "hex", KEY_HEX, NULL, 0, "show payloads, too", 0 },
-	{ "json", 'j', NULL, 0, "one JSON object a line", 0 },
+	{ "json", 'j', NULL, 0, "one JSON object per line", 0 },
 	{ "quiet", 'q', NULL, 0, "only problems and the summary", 0 },
 	{ "verify", 'v', NULL, 0,
 	  "check not only structure but checksums, generated payloads, and that event ids of MEPs "

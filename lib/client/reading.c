@@ -41,7 +41,7 @@ double reading_number(const struct reading *reading, const char *part, const cha
 
 bool reading_follows(const struct reading *now, const struct reading *before)
 {
-	// Numbers that the appliance does not report do not tell two runs apart.
+	// A number that the appliance does not report cannot distinguish two runs.
 	return before != NULL && now->pid == before->pid && now->time_ms > before->time_ms &&
 	       !islessgreater(reading_number(now, "summary", "run_number"),
 			      reading_number(before, "summary", "run_number")) &&

@@ -66,7 +66,7 @@ static void judge_mtu(const struct host_link *link, const struct plan *plan, uns
 				     "port %s: mtu is %u, that of interface %s is %u", port->name,
 				     port->mtu, port->device, link->mtu);
 		report_remedy(finding,
-			      "as root: ip link set dev %s mtu %u (and on the whole way there), or "
+			      "as root: ip link set dev %s mtu %u (and on the whole path), or "
 			      "set ports[%u].mtu to %u",
 			      port->device, port->mtu, index, link->mtu);
 		report_change(report, HOST_CHANGE_MTU, STAGE_MTU, port->device, "%u", port->mtu);
@@ -177,11 +177,11 @@ static void judge_pfc(const struct host_link *link, const struct config_port *po
 		report_add(report, HOST_OK, STAGE_PFC, "port %s: interface %s %s", port->name,
 			   port->device,
 			   link->has_pfc ? "does not pause the data's priority"
-					 : "tells nothing of PFC");
+					 : "does not report PFC");
 	} else if (!link->has_pfc) {
 		finding = report_add(report, HOST_WARN, STAGE_PFC,
 				     "port %s: flow control is external, and the driver of "
-				     "interface %s tells nothing of PFC",
+				     "interface %s does not report PFC",
 				     port->name, port->device);
 		report_remedy(finding, "set it up with the vendor's tool and at the switch, or set "
 				       "flow_control.mode to \"soft\" or \"off\"");

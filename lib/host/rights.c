@@ -45,11 +45,6 @@ static uint64_t find(const char *name, size_t length)
 	return 0;
 }
 
-bool rights_knows(const char *capability)
-{
-	return find(capability, strlen(capability)) != 0;
-}
-
 // --- reading -------------------------------------------------------------------------------------
 
 // For a command that does not exist, bpf(2) returns EINVAL to a process that may use it; a seccomp

@@ -126,9 +126,6 @@ void rights_judge_capabilities(const struct rights_facts *facts, const struct pl
 void rights_judge_memlock(const struct rights_facts *facts, bool hugepages, const struct plan *plan,
 			  struct host_report *report);
 
-// Whether a name such as "CAP_NET_RAW" is known.
-bool rights_knows(const char *capability);
-
 // --- cpus.c --------------------------------------------------------------------------------------
 
 struct cpus_facts {

@@ -9,10 +9,6 @@
 // The shown node; NULL: there is none.
 const struct model_node *draw_node(const struct view *view, const struct model *model);
 
-// The most important figures, in at most `height` rows. Returns the number of rows used.
-unsigned draw_headline(struct grid *grid, const struct model_node *node, unsigned row,
-		       unsigned height);
-
 // The overview, in rows `row` to row + height - 1.
 void draw_overview(struct grid *grid, const struct view *view, const struct model_node *node,
 		   unsigned row, unsigned height);
@@ -33,6 +29,5 @@ double draw_greatest(const double *values, unsigned n);
 // "12.3 Gb/s": a rate with its unit.
 void draw_rate(double value, const char *unit, char text[24]);
 
-// The name of a section, and the key that shows it.
-const char *draw_section_name(unsigned section);
+// The key that shows a section.
 char draw_section_key(unsigned section);

@@ -192,8 +192,9 @@ static bool draw_manager(struct grid *grid, const struct model_node *node, unsig
 	return true;
 }
 
-unsigned draw_headline(struct grid *grid, const struct model_node *node, unsigned row,
-		       unsigned height)
+// The most important figures, in at most `height` rows. Returns the number of rows used.
+static unsigned draw_headline(struct grid *grid, const struct model_node *node, unsigned row,
+			      unsigned height)
 {
 	bool builds = node->now.groups[SAMPLE_BUILDERS].n > 0;
 	const double *events = node->plots[MODEL_EVENTS], *bits = node->plots[MODEL_BITS];

@@ -34,11 +34,6 @@ static const struct {
 	[VIEW_NODES] = { "nodes", 'n' },
 };
 
-const char *draw_section_name(unsigned section)
-{
-	return sections[section].name;
-}
-
 char draw_section_key(unsigned section)
 {
 	return sections[section].key;
@@ -167,8 +162,7 @@ static void draw_group(struct grid *grid, const struct view *view, const struct 
 
 	if (lines == NULL || height < 2)
 		goto end;
-	snprintf(title, sizeof(title), "%s: %u, sorted by %s%s", draw_section_name(view->section),
-		 n,
+	snprintf(title, sizeof(title), "%s: %u, sorted by %s%s", sections[view->section].name, n,
 		 order.column >= 0                      ? table->columns[order.column].title
 		 : table->badness[0].metrics[0] != NULL ? "the worst"
 							: "place",
