@@ -172,66 +172,188 @@ static int check(const struct sched_parameters *parameters, char *error)
 	return ret == 0 ? check_rates(parameters, error) : ret;
 }
 
-// `sched` is where the carver's memory begins, or a stand-in when measuring.
-static void layout(struct sched *sched, struct carver *carver,
-		   const struct sched_parameters *parameters)
+// Memory, all zero. It is written here, so that no page is missing later. Where memory is missing,
+// the result is NULL, and so is the last of sched->allocations.
+static void *allocate(struct sched *sched, size_t n, size_t size)
 {
-	// The scheduler itself comes first.
-	carve(carver, 1, sizeof(*sched));
-	sched->parameters = *parameters;
-	sched->parameters.builders = NULL;
-	sched->builders = carve(carver, parameters->n_builders, sizeof(*sched->builders));
-	sources_layout(sched, carver);
-	events_layout(sched, carver);
-	credits_layout(sched, carver, parameters->builders);
-	candidates_layout(sched, carver, parameters->builders);
-	rounds_layout(sched, carver);
-	timers_layout(sched, carver);
-	if (carver->memory != NULL)
-		pace_layout(sched, parameters->builders);
+	size_t bytes = (n * size + SCHED_ALIGNMENT - 1) & ~(size_t)(SCHED_ALIGNMENT - 1);
+	void *memory = NULL;
+
+	if (sched->n_allocations == 0 || sched->allocations[sched->n_allocations - 1] != NULL)
+		memory = aligned_alloc(SCHED_ALIGNMENT, bytes);
+	if (memory != NULL)
+		memset(memory, 0, bytes);
+	sched->allocations[sched->n_allocations++] = memory;
+	return memory;
 }
 
-static size_t measure(const struct sched_parameters *parameters)
+// Sorts builders by group: gives each group a number in the order of their first builders, each
+// builder a rank, and each group's selector its ranks. Returns the number of groups.
+static uint32_t sort_builders(struct sched *sched, const struct sched_builder_parameters *builders)
 {
-	struct carver carver = { NULL, 0 };
-	struct sched sched;
+	struct sched_candidates *candidates = &sched->candidates;
+	uint32_t numbers[SCHED_MAX_BUILDERS], n_groups = 0, rank = 0;
 
-	memset(&sched, 0, sizeof(sched));
-	layout(&sched, &carver, parameters);
-	return carver.used;
+	memset(numbers, 0xFF, sizeof(numbers));
+	for (uint32_t i = 0; i < sched->parameters.n_builders; i++) {
+		uint32_t *number = &numbers[candidates->distance > 0 ? builders[i].group : 0];
+
+		if (*number == SCHED_NONE)
+			*number = n_groups++;
+		sched->builders[i].group = *number;
+	}
+	for (uint32_t group = 0; group < n_groups; group++) {
+		candidates->groups[group].selector.first = rank;
+		for (uint32_t i = 0; i < sched->parameters.n_builders; i++)
+			if (sched->builders[i].group == group) {
+				candidates->by_rank[rank] = (uint16_t)i;
+				sched->builders[i].rank = rank++;
+			}
+		candidates->groups[group].selector.end = rank;
+	}
+	return n_groups;
 }
 
-uint64_t sched_memory(const struct sched_parameters *parameters)
+static uint32_t rule_distance(const struct sched_parameters *parameters)
 {
-	char error[SCHED_ERROR_SIZE];
+	uint32_t others = count_groups(parameters) - 1;
 
-	return check(parameters, error) == 0 ? measure(parameters) : 0;
+	if (parameters->mode == SCHED_STATIC)
+		return 0;
+	if (parameters->distance != SCHED_DISTANCE_AUTO)
+		return parameters->distance;
+	return others < parameters->n_sources ? others : parameters->n_sources;
 }
 
-int sched_create(struct sched **sched, const struct sched_parameters *parameters, char *error)
+static void start_candidates(struct sched *sched, const struct sched_builder_parameters *builders,
+			     uint64_t *nodes, struct share *shares)
 {
-	struct carver carver = { NULL, 0 };
+	const struct sched_parameters *parameters = &sched->parameters;
+	struct sched_candidates *candidates = &sched->candidates;
+
+	candidates->policy = policy_of(parameters->policy);
+	candidates->distance = rule_distance(parameters);
+	candidates->waits_since = SCHED_NEVER;
+	candidates->n_groups = sort_builders(sched, builders);
+	for (uint32_t i = 0; i < candidates->n_groups; i++) {
+		struct selector *selector = &candidates->groups[i].selector;
+		uint32_t first = selector->first, n = selector->end - first;
+
+		selector_start(selector, &candidates->ready, first, selector->end, nodes, shares,
+			       parameters->seed + i + 1);
+		nodes += 2 * ranking_leaves(n);
+		shares += n;
+	}
+	selector_start(&candidates->fresh, &candidates->fresh_ready, 0, candidates->n_groups, nodes,
+		       shares, parameters->seed);
+}
+
+static void start_builders(struct sched *sched, const struct sched_builder_parameters *builders,
+			   struct sched_slot *slots)
+{
+	for (uint32_t i = 0; i < sched->parameters.n_builders; i++) {
+		struct sched_builder *builder = &sched->builders[i];
+
+		builder->blocks = SCHED_BLOCK_ABSENT | SCHED_BLOCK_CREDIT;
+		builder->weight = builders[i].weight;
+		builder->slots = slots;
+		builder->most_slots = builders[i].slots;
+		builder->first_free = SCHED_NONE;
+		builder->oldest = SCHED_NONE;
+		builder->newest = SCHED_NONE;
+		pace_start(sched, builder, &builders[i]);
+		slots += builders[i].slots;
+	}
+}
+
+static void start_rounds(struct sched *sched)
+{
+	const struct sched_parameters *parameters = &sched->parameters;
+	struct sched_rounds *rounds = &sched->rounds;
+
+	rounds->used = parameters->shaping != SCHED_ALL_AT_ONCE;
+	rounds->n_positions = 1;
+	if (rounds->used)
+		rounds->n_positions = parameters->n_builders > parameters->n_sources
+					  ? parameters->n_builders
+					  : parameters->n_sources;
+	if (parameters->shaping == SCHED_TIMED_SHIFT)
+		rounds->phase_ns = parameters->send_window_ns + parameters->idle_window_ns;
+}
+
+static void start_events(struct sched *sched)
+{
+	uint64_t first = sched->parameters.first_event;
+
+	sched->events.mask = sched->parameters.unfinished - 1;
+	sched->events.released = first;
+	sched->events.next = first;
+	sched->events.frontier = first;
+	for (uint32_t i = 0; i < sched->parameters.n_sources; i++) {
+		sched->announced[i] = first;
+		ranking_put(&sched->sources, i, first);
+	}
+}
+
+// Returns whether there is memory for all.
+static bool start(struct sched *sched, const struct sched_builder_parameters *builders)
+{
+	uint32_t n_builders = sched->parameters.n_builders, n_sources = sched->parameters.n_sources;
+	uint64_t *nodes = allocate(sched, 8 * (size_t)n_builders, sizeof(*nodes));
+	uint64_t *source_nodes = allocate(sched, 4 * (size_t)n_sources, sizeof(*nodes));
+	uint64_t *throttled_nodes = allocate(sched, 4 * (size_t)n_builders, sizeof(*nodes));
+	struct share *shares = allocate(sched, 2 * (size_t)n_builders, sizeof(*shares));
+	struct sched_slot *slots;
+	size_t n_slots = 0;
+
+	for (uint32_t i = 0; i < n_builders; i++)
+		n_slots += builders[i].slots;
+	slots = allocate(sched, n_slots, sizeof(*slots));
+	sched->builders = allocate(sched, n_builders, sizeof(*sched->builders));
+	sched->candidates.groups = allocate(sched, n_builders, sizeof(struct sched_group));
+	sched->announced = allocate(sched, n_sources, sizeof(*sched->announced));
+	sched->rounds.members = allocate(sched, n_builders, sizeof(*sched->rounds.members));
+	sched->events.places =
+	    allocate(sched, sched->parameters.unfinished, sizeof(*sched->events.places));
+	if (sched->events.places == NULL)
+		return false;
+	ranking_start(&sched->sources, source_nodes, n_sources);
+	ranking_start(&sched->throttled, throttled_nodes, n_builders);
+	start_rounds(sched);
+	start_builders(sched, builders, slots);
+	start_candidates(sched, builders, nodes, shares);
+	start_events(sched);
+	return true;
+}
+
+int sched_create(struct sched **created, const struct sched_parameters *parameters, char *error)
+{
 	int ret = check(parameters, error);
-	size_t size;
+	struct sched *sched;
 
 	if (ret != 0)
 		return ret;
-	size = measure(parameters);
-	carver.memory = aligned_alloc(CARVER_ALIGNMENT, size);
-	if (carver.memory == NULL) {
+	sched = aligned_alloc(SCHED_ALIGNMENT, (sizeof(*sched) + SCHED_ALIGNMENT - 1) &
+						   ~(size_t)(SCHED_ALIGNMENT - 1));
+	if (sched != NULL)
+		*sched = (struct sched){ .parameters = *parameters };
+	if (sched == NULL || !start(sched, parameters->builders)) {
+		sched_destroy(sched);
 		snprintf(error, SCHED_ERROR_SIZE,
-			 "no memory for the scheduler's %zu bytes; fewer slots, builders or "
-			 "unfinished events take less",
-			 size);
+			 "no memory for the scheduler; fewer slots, builders or unfinished events "
+			 "take less");
 		return -ENOMEM;
 	}
-	memset(carver.memory, 0, size);
-	*sched = (struct sched *)carver.memory;
-	layout(*sched, &carver, parameters);
+	sched->parameters.builders = NULL; // the caller's, until here
+	*created = sched;
 	return 0;
 }
 
 void sched_destroy(struct sched *sched)
 {
+	if (sched == NULL)
+		return;
+	for (unsigned i = 0; i < sched->n_allocations; i++)
+		free(sched->allocations[i]);
 	free(sched);
 }

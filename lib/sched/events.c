@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Events live in a ring of places, from the oldest unfinished one on. Places from `next` on are
-// new, save those of adopted events; those below are granted, wait again or are finished.
+// Events live in a ring of places, from the oldest unfinished event on. Places from `next` on are
+// new, except those of adopted events; those below are granted, wait again or are finished.
 #include "sched/sched_internal.h"
-
-void events_layout(struct sched *sched, struct carver *carver)
-{
-	struct sched_events *events = &sched->events;
-	uint32_t n = sched->parameters.unfinished;
-
-	events->places = carve(carver, n, sizeof(*events->places));
-	bitmap_layout(&events->waits_again, carver, n);
-	events->mask = n - 1;
-	events->released = sched->parameters.first_event;
-	events->next = sched->parameters.first_event;
-	events->frontier = sched->parameters.first_event;
-}
 
 // Eighths of the queue at each level.
 static const uint32_t levels[] = { 2, 4, 6, 7 };
 
-// Whether the waiting events are at least so many sixteenths of the queue, at most 16.
+// Whether the waiting events are at least this many sixteenths of the queue, at most 16.
 static bool reached(const struct sched *sched, uint32_t sixteenths)
 {
 	uint64_t waiting = events_waiting(sched), queue = sched->parameters.queue;
@@ -68,9 +55,9 @@ uint64_t events_next(struct sched *sched)
 	uint64_t again = SCHED_NEVER;
 
 	if (events->again > 0) {
-		uint32_t first = (uint32_t)events->released & events->mask;
-
-		again = events_at(sched, bitmap_next_around(&events->waits_again, first));
+		while (events_place(sched, events->first_again)->state != SCHED_EVENT_AGAIN)
+			events->first_again++;
+		again = events->first_again;
 		if (again < events->next)
 			return again;
 	}
@@ -85,19 +72,12 @@ uint64_t events_next(struct sched *sched)
 	return events->next;
 }
 
-// An event that waits again does so no longer.
-static void stop_waiting(struct sched *sched, uint64_t event)
-{
-	bitmap_clear(&sched->events.waits_again, event & sched->events.mask);
-	sched->events.again--;
-}
-
 void events_take(struct sched *sched, uint64_t event)
 {
 	struct sched_event *place = events_place(sched, event);
 
 	if (place->state == SCHED_EVENT_AGAIN)
-		stop_waiting(sched, event);
+		sched->events.again--;
 	else
 		sched->events.next++;
 	place->state = SCHED_EVENT_GRANTED;
@@ -106,11 +86,11 @@ void events_take(struct sched *sched, uint64_t event)
 	waiting_fell(sched);
 }
 
-// An event that is new or waits again takes another state without a grant.
+// An event that is new or waits again changes its state without a grant.
 static void pass_over(struct sched *sched, uint64_t event)
 {
 	if (events_place(sched, event)->state == SCHED_EVENT_AGAIN) {
-		stop_waiting(sched, event);
+		sched->events.again--;
 		return;
 	}
 	events_announced(sched, event + 1);
@@ -130,7 +110,8 @@ void events_again(struct sched *sched, uint64_t event)
 	struct sched_events *events = &sched->events;
 
 	events_place(sched, event)->state = SCHED_EVENT_AGAIN;
-	bitmap_set(&events->waits_again, event & events->mask);
+	if (events->again == 0 || event < events->first_again)
+		events->first_again = event;
 	events->again++;
 	events->outstanding--;
 	waiting_grew(sched);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// How fast a builder's link is filled. The token bucket is kept as the time at which it has room
-// again: a grant moves it by the time that the event takes at the rate, and it never lies further
-// back than `burst_ns`. The rate is the link's, times the utilisation wanted, times a share that
-// congestion cuts and calm restores: time restores it, for as long as no report tells of more.
+// How fast a builder's link is filled. The token bucket is stored as the time at which it has room
+// again: a grant advances this time by what the event takes at the rate, and it is never further in
+// the past than `burst_ns`. The rate is the link's, times the target utilisation, times a share.
+// Congestion cuts the share, and time restores it for as long as no report of congestion arrives.
 #include "sched/sched_internal.h"
 
 #define LONGEST_NS 1e15 // that one event can take: 11 days
@@ -22,16 +22,13 @@ static void set_share(const struct sched *sched, struct sched_builder *builder, 
 	builder->ns_per_byte = 1e9 / rate;
 }
 
-void pace_layout(struct sched *sched, const struct sched_builder_parameters *builders)
+void pace_start(struct sched *sched, struct sched_builder *builder,
+		const struct sched_builder_parameters *parameters)
 {
-	for (uint32_t i = 0; i < sched->parameters.n_builders; i++) {
-		struct sched_builder *builder = &sched->builders[i];
-
-		builder->link_rate = builders[i].link_rate;
-		builder->window = builders[i].window;
-		builder->mean_16 = 16 * (uint64_t)sched->parameters.event_bytes;
-		set_share(sched, builder, 1);
-	}
+	builder->link_rate = parameters->link_rate;
+	builder->window = parameters->window;
+	builder->mean_16 = 16 * (uint64_t)sched->parameters.event_bytes;
+	set_share(sched, builder, 1);
 }
 
 static void recover(const struct sched *sched, struct sched_builder *builder)
@@ -45,12 +42,17 @@ static void recover(const struct sched *sched, struct sched_builder *builder)
 	set_share(sched, builder, share < 1 ? share : 1);
 }
 
-uint32_t pace_window(const struct sched_builder *builder)
+uint32_t pace_in_flight(const struct sched *sched, const struct sched_builder *builder)
 {
-	if (builder->window == 0 || builder->granted == 0 ||
-	    builder->in_flight + pace_estimate(builder) <= builder->window)
-		return 0;
-	return SCHED_BLOCK_WINDOW;
+	uint32_t credits = sched->parameters.credits, blocks = 0;
+
+	if (credits > 0 && builder->granted >= credits)
+		blocks |= SCHED_BLOCK_EVENTS;
+	// One event is always allowed.
+	if (builder->window > 0 && builder->granted > 0 &&
+	    builder->in_flight + pace_estimate(builder) > builder->window)
+		blocks |= SCHED_BLOCK_WINDOW;
+	return blocks;
 }
 
 uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes)
@@ -61,7 +63,7 @@ uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64
 	uint64_t whole;
 
 	if (builder->link_rate == 0)
-		return pace_window(builder);
+		return 0;
 	if (builder->share < 1 && builder->calm)
 		recover(sched, builder);
 	if (builder->next_ns < earliest) {
@@ -75,12 +77,23 @@ uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64
 	builder->next_ns += whole;
 	builder->next_fraction = cost - (double)whole;
 	if (builder->next_ns <= sched->now)
-		return pace_window(builder);
-	timers_add(sched, (uint32_t)(builder - sched->builders));
-	return SCHED_BLOCK_RATE | pace_window(builder);
+		return 0;
+	ranking_put(&sched->throttled, (uint32_t)(builder - sched->builders), builder->next_ns);
+	return SCHED_BLOCK_RATE;
 }
 
-// The first event tells more than the guess before.
+void pace_refill(struct sched *sched)
+{
+	while (ranking_least(&sched->throttled) <= sched->now) {
+		uint32_t index = ranking_first(&sched->throttled);
+		struct sched_builder *builder = &sched->builders[index];
+
+		ranking_put(&sched->throttled, index, RANKING_OUT);
+		candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_RATE);
+	}
+}
+
+// The size of the first event replaces the configured one.
 void pace_built(struct sched_builder *builder, uint64_t bytes)
 {
 	uint64_t most = UINT64_MAX / 32;
@@ -109,8 +122,8 @@ static void cut(struct sched *sched, struct sched_builder *builder)
 	set_share(sched, builder, share > parameters->floor ? share : parameters->floor);
 }
 
-// What a report tells that is not known yet. A pause was answered when it began: that it lasts, or
-// did until now, is no reason to cut again.
+// Whether a report is a reason to cut. A pause cut the rate when it began: that the pause lasts, or
+// lasted until now, is no reason to cut again.
 static bool is_congested(const struct sched_parameters *parameters, const struct sched_port *port,
 			 bool was_paused)
 {
@@ -139,5 +152,5 @@ void pace_port_state(struct sched *sched, struct sched_builder *builder,
 	else if (builder->share < 1)
 		recover(sched, builder);
 	builder->calm = !congested;
-	candidates_block(sched, builder, blocks);
+	candidates_update(sched, builder, blocks);
 }

@@ -1,84 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Policies: which of a set of items is next. The items are the builders of a group, or the groups;
-// those that can be granted are in the set. Every operation takes a time that does not depend on
-// the number of items.
+// Policies: which item of a set is next. The items are the builders of a congestion group, or the
+// groups. A selector holds the state of one such set.
 //
 // Threads: a selector belongs to one thread.
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/random.h"
-#include "sched/bitmap.h"
-#include "sched/carver.h"
-#include "sched/key_lists.h"
+#include "sched/ranking.h"
+#include "sched/sched.h"
+#include "sched/set.h"
 
-struct policy_in_turn {
-	struct bitmap in;
-	uint32_t cursor; // first item that has not had its turn
-	uint64_t turns;  // times the cursor has come around
-	uint64_t skips;  // items passed without taking their turn
-};
-
-struct policy_weighted {
-	struct key_lists ticks;
-	uint64_t now;
-	uint64_t *time; // of each item
-	uint64_t *turn; // how much of it a turn takes
-	struct bitmap in;
-};
-
-struct policy_random {
-	struct random random;
-	uint32_t n;      // items in the set
-	uint32_t *items; // those
-	uint32_t *place; // of each item among them
+// Of the policy `weighted`, per item.
+struct share {
+	uint64_t time; // at which the item's next turn is due
+	uint32_t turn; // time that a turn takes: inversely proportional to the weight
+	uint32_t weight;
 };
 
 struct selector {
-	uint32_t n_items;
-	union {
-		struct policy_in_turn in_turn;
-		struct key_lists occupancy; // the key is the policy's
-		struct policy_weighted weighted;
-		struct policy_random random;
-	};
+	struct set *in;      // members; may be shared with other selectors
+	uint32_t first, end; // the items are the numbers from first to end - 1
+	// round-robin
+	uint32_t cursor; // the first item that has not had its turn
+	uint64_t turns;  // how often the cursor has come around
+	// occupancy, weighted: keys of the members, by number - first
+	struct ranking ranking;
+	uint64_t now;         // occupancy: changes of keys so far; weighted: time
+	struct share *shares; // weighted
+	struct random random; // random
 };
 
+// A function that a policy does not need is NULL.
 struct policy {
-	// Takes memory, all zero, for items whose keys are at most most_key.
-	void (*layout)(struct selector *selector, struct carver *carver, uint32_t most_key);
-	// Makes the set empty; `seed` differs between selectors.
-	void (*start)(struct selector *selector, uint64_t seed);
-	// An item that is not in the set enters it, one that is in leaves it, has another key.
-	void (*enter)(struct selector *selector, uint32_t item, uint32_t key);
-	void (*leave)(struct selector *selector, uint32_t item);
-	void (*rekey)(struct selector *selector, uint32_t item, uint32_t key);
-	// The next item of a set that is not empty; it has had its turn.
-	uint32_t (*choose)(struct selector *selector);
-	// An item has had its turn by another rule; it need not be in the set.
+	// An item has become a member, or the number that the policy looks at has changed: with
+	// `occupancy` the free slots, with `weighted` the weight, at least 1.
+	void (*rank)(struct selector *selector, uint32_t item, uint32_t number);
+	// The next member of a set that is not empty.
+	uint32_t (*next)(struct selector *selector);
+	// An item, which need not be a member, has had its turn.
 	void (*passed)(struct selector *selector, uint32_t item);
 };
 
-// Keys have no meaning.
-extern const struct policy policy_round_robin;
-// The key is the number of free slots; 0 is a key like any other.
-extern const struct policy policy_occupancy;
-// The key is the weight, at least 1.
-extern const struct policy policy_weighted;
-// Keys have no meaning.
-extern const struct policy policy_random;
+const struct policy *policy_of(enum sched_policy policy);
 
-// The highest key in a set that is not empty.
-static inline uint32_t policy_occupancy_top(const struct selector *selector)
+// Starts an empty set. `nodes` is memory for the ranking, `shares` has one per item.
+void selector_start(struct selector *selector, struct set *in, uint32_t first, uint32_t end,
+		    uint64_t *nodes, struct share *shares, uint64_t seed);
+
+static inline void selector_enter(const struct policy *policy, struct selector *selector,
+				  uint32_t item, uint32_t number)
 {
-	return bitmap_last(&selector->occupancy.keys);
+	set_add(selector->in, item);
+	if (policy->rank != NULL)
+		policy->rank(selector, item, number);
 }
 
-// How often it has been an item's turn, whether it took it or was skipped.
-static inline uint64_t policy_in_turn_count(const struct selector *selector, uint32_t item)
+static inline void selector_leave(const struct policy *policy, struct selector *selector,
+				  uint32_t item)
 {
-	return selector->in_turn.turns + (item < selector->in_turn.cursor);
+	set_remove(selector->in, item);
+	if (policy->rank != NULL)
+		ranking_put(&selector->ranking, item - selector->first, RANKING_OUT);
+}
+
+static inline void selector_passed(const struct policy *policy, struct selector *selector,
+				   uint32_t item)
+{
+	if (policy->passed != NULL)
+		policy->passed(selector, item);
+}
+
+// With `occupancy`: the most free slots of any member of a set that is not empty.
+uint32_t selector_most_free(const struct selector *selector);
+
+// With `round-robin`: how often an item's turn has come, whether it was used or skipped.
+static inline uint64_t selector_turns(const struct selector *selector, uint32_t item)
+{
+	return selector->turns + (item < selector->cursor);
 }

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A round has n_positions positions and as many phases. Positions are taken one after the other, by
-// distinct builders, as events and credits come; a round ends when it is full, or earlier if only
-// builders that have a position could be granted. On the clock a round begins at a multiple of the
-// phase's length; it takes positions until then, and the next one is prepared once it has begun.
+// A round has n_positions positions and as many phases. Distinct builders get its positions one
+// after the other, as events and credits arrive. A round ends when it is full, or earlier if only
+// builders that have a position could be granted. With the timed shift a round begins at a multiple
+// of the phase's length: positions are given until then, and those of the next round once it has
+// begun.
 #include "sched/sched_internal.h"
-
-void rounds_layout(struct sched *sched, struct carver *carver)
-{
-	const struct sched_parameters *parameters = &sched->parameters;
-	struct sched_rounds *rounds = &sched->rounds;
-
-	rounds->used = parameters->shaping != SCHED_ALL_AT_ONCE;
-	rounds->n_positions = 1;
-	if (rounds->used)
-		rounds->n_positions = parameters->n_builders > parameters->n_sources
-					  ? parameters->n_builders
-					  : parameters->n_sources;
-	if (parameters->shaping == SCHED_TIMED_SHIFT)
-		rounds->phase_ns = parameters->send_window_ns + parameters->idle_window_ns;
-	rounds->members = carve(carver, rounds->n_positions, sizeof(*rounds->members));
-}
 
 static bool may_begin(const struct sched *sched)
 {
@@ -43,7 +28,7 @@ bool rounds_advance(struct sched *sched)
 	for (uint32_t i = 0; i < rounds->n_members; i++) {
 		struct sched_builder *builder = &sched->builders[rounds->members[i]];
 
-		candidates_block(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_ROUND);
+		candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_ROUND);
 	}
 	rounds->open = true;
 	rounds->n_members = 0;
@@ -70,7 +55,7 @@ bool rounds_ready(struct sched *sched)
 	return rounds_advance(sched);
 }
 
-bool rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *grant)
+uint32_t rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *grant)
 {
 	struct sched_rounds *rounds = &sched->rounds;
 
@@ -79,7 +64,7 @@ bool rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *gran
 	if (!rounds->used) {
 		grant->round = sched->counters.grants;
 		grant->position = 0;
-		return false;
+		return 0;
 	}
 	if (rounds->position == 0) {
 		rounds->number = sched->counters.rounds++;
@@ -92,7 +77,7 @@ bool rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *gran
 	rounds->position++;
 	rounds->outstanding++;
 	rounds->members[rounds->n_members++] = builder;
-	return true;
+	return SCHED_BLOCK_ROUND;
 }
 
 void rounds_leave(struct sched *sched, uint64_t round)

@@ -2,76 +2,117 @@
 // Copyright (c) 2026, the evb authors
 #include "sched/sched_internal.h"
 
-void sched_advance_clock(struct sched *sched, uint64_t now)
+static void advance_clock(struct sched *sched, uint64_t now)
 {
 	if (now > sched->now)
 		sched->now = now;
 }
 
-bool sched_is_registered(const struct sched *sched, uint32_t builder)
+static bool is_registered(const struct sched *sched, uint32_t builder)
 {
 	return builder < sched->parameters.n_builders &&
 	       (sched->builders[builder].blocks & SCHED_BLOCK_ABSENT) == 0;
 }
 
-uint32_t sched_events_block(const struct sched *sched, const struct sched_builder *builder)
-{
-	uint32_t credits = sched->parameters.credits;
+// --- slots and events in flight ---
 
-	return credits > 0 && builder->granted >= credits ? SCHED_BLOCK_EVENTS : 0;
+// A free slot of a builder that has one becomes granted.
+static uint32_t take_slot(struct sched_builder *builder)
+{
+	uint32_t slot = builder->first_free;
+
+	builder->slots[slot].state = SCHED_SLOT_GRANTED;
+	builder->first_free = builder->slots[slot].next_free;
+	builder->free--;
+	return slot;
 }
 
-void sched_part(struct sched *sched, uint64_t event)
+// The blocks of a builder after a change of its events in flight or its free slots.
+static uint32_t blocks_now(const struct sched *sched, const struct sched_builder *builder)
 {
-	const struct sched_event *place = events_place(sched, event);
-	struct sched_builder *builder = &sched->builders[place->builder];
-	uint32_t over = SCHED_BLOCK_EVENTS | SCHED_BLOCK_WINDOW;
+	uint32_t blocks = builder->blocks;
 
-	credits_part(sched, builder, event);
-	rounds_leave(sched, place->round);
-	candidates_block(sched, builder,
-			 (builder->blocks & ~over) | sched_events_block(sched, builder) |
-			     pace_window(builder));
+	blocks &= ~(uint32_t)(SCHED_BLOCKS_FLIGHT | SCHED_BLOCK_CREDIT);
+	return blocks | (builder->free == 0 ? SCHED_BLOCK_CREDIT : 0) |
+	       pace_in_flight(sched, builder);
 }
 
-void sched_join(struct sched *sched, struct sched_builder *builder, uint64_t event, uint32_t slot)
+// An event is in flight to a builder, in a slot that is granted: it becomes the newest of them.
+static void join(struct sched *sched, struct sched_builder *builder, uint64_t event, uint32_t slot)
 {
 	struct sched_event *place = events_place(sched, event);
+	uint32_t index = event & sched->events.mask;
 
 	place->builder = (uint32_t)(builder - sched->builders);
 	place->slot = slot;
 	place->generation = builder->slots[slot].generation;
 	place->bytes = pace_estimate(builder);
 	place->granted_ns = sched->now;
-	credits_join(sched, builder, event);
+	place->next = SCHED_NONE;
+	place->previous = builder->newest;
+	if (builder->newest != SCHED_NONE)
+		sched->events.places[builder->newest].next = index;
+	else
+		builder->oldest = index;
+	builder->newest = index;
+	builder->granted++;
+	builder->in_flight += place->bytes;
 }
 
+// An event is not in flight any more; its slot is used.
+static void part(struct sched *sched, uint64_t event)
+{
+	const struct sched_event *place = events_place(sched, event);
+	struct sched_builder *builder = &sched->builders[place->builder];
+
+	if (place->previous != SCHED_NONE)
+		sched->events.places[place->previous].next = place->next;
+	else
+		builder->oldest = place->next;
+	if (place->next != SCHED_NONE)
+		sched->events.places[place->next].previous = place->previous;
+	else
+		builder->newest = place->previous;
+	builder->granted--;
+	builder->in_flight -= place->bytes;
+	builder->slots[place->slot].state = SCHED_SLOT_USED;
+	rounds_leave(sched, place->round);
+	candidates_update(sched, builder, blocks_now(sched, builder));
+}
+
+// A builder loses its events in flight, which wait again, and its slots.
 static void purge(struct sched *sched, struct sched_builder *builder)
 {
 	while (builder->oldest != SCHED_NONE) {
 		uint64_t event = events_at(sched, builder->oldest);
 
-		sched_part(sched, event);
+		part(sched, event);
 		events_again(sched, event);
 		sched->counters.requeued++;
 	}
-	credits_purge(sched, builder);
+	for (uint32_t i = 0; i < builder->n_slots; i++)
+		builder->slots[i].state = SCHED_SLOT_UNKNOWN;
+	sched->counters.purged_credits += builder->free;
+	builder->free = 0;
+	builder->first_free = SCHED_NONE;
 	builder->n_slots = 0;
-	candidates_block(sched, builder, builder->blocks | SCHED_BLOCK_ABSENT);
+	candidates_update(sched, builder, blocks_now(sched, builder) | SCHED_BLOCK_ABSENT);
 }
+
+// --- builders ---
 
 enum sched_result sched_register(struct sched *sched, uint32_t index, uint64_t session,
 				 uint32_t n_slots, uint64_t now)
 {
 	struct sched_builder *builder;
 
-	sched_advance_clock(sched, now);
+	advance_clock(sched, now);
 	if (index >= sched->parameters.n_builders)
 		return SCHED_UNKNOWN;
 	builder = &sched->builders[index];
 	if (n_slots == 0 || n_slots > builder->most_slots)
 		return SCHED_UNKNOWN;
-	if (sched_is_registered(sched, index)) {
+	if (is_registered(sched, index)) {
 		if (session == builder->session)
 			return SCHED_DUPLICATE;
 		purge(sched, builder);
@@ -79,7 +120,7 @@ enum sched_result sched_register(struct sched *sched, uint32_t index, uint64_t s
 	builder->session = session;
 	builder->n_slots = n_slots;
 	sched->counters.registrations++;
-	candidates_block(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_ABSENT);
+	candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_ABSENT);
 	return SCHED_OK;
 }
 
@@ -87,13 +128,12 @@ void sched_exclude(struct sched *sched, uint32_t index, uint64_t now)
 {
 	struct sched_builder *builder;
 
-	sched_advance_clock(sched, now);
+	advance_clock(sched, now);
 	if (index >= sched->parameters.n_builders)
 		return;
 	builder = &sched->builders[index];
-	bitmap_clear(&sched->candidates.included, index);
-	candidates_block(sched, builder, builder->blocks | SCHED_BLOCK_EXCLUDED);
-	if (sched_is_registered(sched, index))
+	candidates_update(sched, builder, builder->blocks | SCHED_BLOCK_EXCLUDED);
+	if (is_registered(sched, index))
 		purge(sched, builder);
 }
 
@@ -101,12 +141,34 @@ void sched_include(struct sched *sched, uint32_t index, uint64_t now)
 {
 	struct sched_builder *builder;
 
-	sched_advance_clock(sched, now);
+	advance_clock(sched, now);
 	if (index >= sched->parameters.n_builders)
 		return;
 	builder = &sched->builders[index];
-	bitmap_set(&sched->candidates.included, index);
-	candidates_block(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_EXCLUDED);
+	candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_EXCLUDED);
+}
+
+static enum sched_result take_credit(struct sched *sched, struct sched_builder *builder,
+				     uint32_t index, uint32_t generation)
+{
+	struct sched_slot *slot;
+
+	if (index >= builder->n_slots)
+		return SCHED_UNKNOWN;
+	slot = &builder->slots[index];
+	if (slot->state != SCHED_SLOT_UNKNOWN) {
+		if (generation == slot->generation)
+			return SCHED_DUPLICATE;
+		if (slot->state != SCHED_SLOT_USED || (int32_t)(generation - slot->generation) < 0)
+			return SCHED_STALE;
+	}
+	slot->state = SCHED_SLOT_FREE;
+	slot->generation = generation;
+	slot->next_free = builder->first_free;
+	builder->first_free = index;
+	builder->free++;
+	candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_CREDIT);
+	return SCHED_OK;
 }
 
 enum sched_result sched_credit(struct sched *sched, uint32_t builder, uint32_t slot,
@@ -114,47 +176,70 @@ enum sched_result sched_credit(struct sched *sched, uint32_t builder, uint32_t s
 {
 	enum sched_result result = SCHED_UNKNOWN;
 
-	sched_advance_clock(sched, now);
-	if (sched_is_registered(sched, builder))
-		result = credits_take(sched, &sched->builders[builder], slot, generation);
+	advance_clock(sched, now);
+	if (is_registered(sched, builder))
+		result = take_credit(sched, &sched->builders[builder], slot, generation);
 	sched->counters.credits[result]++;
 	return result;
 }
 
-// Some sources have announced more, or fewer sources need to.
-static void sources_changed(struct sched *sched)
+void sched_port_state(struct sched *sched, uint32_t builder, const struct sched_port *port,
+		      uint64_t now)
 {
-	uint64_t least = sources_least(sched);
+	advance_clock(sched, now);
+	if (builder < sched->parameters.n_builders)
+		pace_port_state(sched, &sched->builders[builder], port);
+}
 
-	if (least != SCHED_NEVER)
-		events_announced(sched, least);
+// --- sources ---
+
+// The key of an included source is what it has announced; an excluded one is out of the ranking.
+static void rank_source(struct sched *sched, uint32_t source, uint64_t key)
+{
+	ranking_put(&sched->sources, source, key);
+	if (ranking_least(&sched->sources) != RANKING_OUT)
+		events_announced(sched, ranking_least(&sched->sources));
+}
+
+static enum sched_result announce(struct sched *sched, uint32_t source, uint64_t up_to)
+{
+	if (source >= sched->parameters.n_sources || up_to > INT64_MAX)
+		return SCHED_UNKNOWN;
+	if (up_to == sched->announced[source])
+		return SCHED_DUPLICATE;
+	if (up_to < sched->announced[source])
+		return SCHED_STALE;
+	sched->announced[source] = up_to;
+	if (ranking_key(&sched->sources, source) != RANKING_OUT)
+		rank_source(sched, source, up_to);
+	return SCHED_OK;
 }
 
 enum sched_result sched_announce(struct sched *sched, uint32_t source, uint64_t up_to, uint64_t now)
 {
 	enum sched_result result;
 
-	sched_advance_clock(sched, now);
-	result = sources_announce(sched, source, up_to);
+	advance_clock(sched, now);
+	result = announce(sched, source, up_to);
 	sched->counters.announcements[result]++;
-	if (result == SCHED_OK)
-		sources_changed(sched);
 	return result;
 }
 
 void sched_exclude_source(struct sched *sched, uint32_t source, uint64_t now)
 {
-	sched_advance_clock(sched, now);
-	sources_exclude(sched, source, true);
-	sources_changed(sched);
+	advance_clock(sched, now);
+	if (source < sched->parameters.n_sources)
+		rank_source(sched, source, RANKING_OUT);
 }
 
 void sched_include_source(struct sched *sched, uint32_t source, uint64_t now)
 {
-	sched_advance_clock(sched, now);
-	sources_exclude(sched, source, false);
-	sources_changed(sched);
+	advance_clock(sched, now);
+	if (source < sched->parameters.n_sources)
+		rank_source(sched, source, sched->announced[source]);
 }
+
+// --- grants ---
 
 static void grant(struct sched *sched, uint64_t event, struct sched_builder *builder,
 		  struct sched_grant *out)
@@ -163,12 +248,9 @@ static void grant(struct sched *sched, uint64_t event, struct sched_builder *bui
 	uint32_t index = (uint32_t)(builder - sched->builders), blocks;
 
 	events_take(sched, event);
-	sched_join(sched, builder, event, credits_grant(sched, builder));
-	blocks = builder->blocks | sched_events_block(sched, builder) |
-		 pace_granted(sched, builder, place->bytes);
-	if (rounds_take(sched, index, out))
-		blocks |= SCHED_BLOCK_ROUND;
-	candidates_block(sched, builder, blocks);
+	join(sched, builder, event, take_slot(builder));
+	blocks = pace_granted(sched, builder, place->bytes) | rounds_take(sched, index, out);
+	candidates_update(sched, builder, blocks | blocks_now(sched, builder));
 	out->relaxed = candidates_used(sched, builder->group);
 	out->event = event;
 	out->rate_bytes_per_second = builder->rate;
@@ -197,7 +279,7 @@ static void count_stall(struct sched *sched, enum candidates_verdict verdict)
 		sched->counters.stalls_no_credit++;
 }
 
-// The builder for an event, after the rounds that it takes to begin.
+// The builder for an event, after the rounds that have to begin for it.
 static enum candidates_verdict choose(struct sched *sched, uint64_t event,
 				      struct sched_builder **builder)
 {
@@ -215,74 +297,45 @@ unsigned sched_poll(struct sched *sched, uint64_t now, struct sched_grant *grant
 {
 	unsigned n = 0;
 
-	sched_advance_clock(sched, now);
-	for (uint32_t expired = timers_expired(sched); expired != SCHED_NONE;
-	     expired = timers_expired(sched))
-		candidates_block(sched, &sched->builders[expired],
-				 sched->builders[expired].blocks & ~(uint32_t)SCHED_BLOCK_RATE);
-	sched->more = false;
-	if (sched->paused)
-		return 0;
-	while (n < max) {
+	advance_clock(sched, now);
+	pace_refill(sched);
+	while (n < max && !sched->paused) {
 		struct sched_builder *builder;
 		enum candidates_verdict verdict;
 		uint64_t event = events_next(sched);
 
 		if (event == SCHED_NEVER) {
 			sched->counters.stalls_window += events_waiting(sched) > 0;
-			return n;
+			break;
 		}
 		verdict = choose(sched, event, &builder);
 		if (verdict != CANDIDATES_FOUND) {
 			count_stall(sched, verdict);
-			return n;
+			break;
 		}
 		grant(sched, event, builder, &grants[n++]);
 	}
-	sched->more = true;
 	return n;
 }
 
-uint64_t sched_wake(const struct sched *sched)
+void sched_set_paused(struct sched *sched, bool paused)
 {
-	const struct sched_timers *timers = &sched->timers;
-	const struct sched_rounds *rounds = &sched->rounds;
-	uint64_t since = sched->candidates.waits_since, wake = SCHED_NEVER, end;
-
-	if (sched->paused || events_waiting(sched) == 0)
-		return SCHED_NEVER;
-	if (sched->more)
-		return sched->now;
-	if (timers->n > 0)
-		wake = sched->builders[timers->heap[0]].next_ns;
-	end = since + sched->parameters.relax_after_ns;
-	if (since != SCHED_NEVER && end > sched->now && end < wake)
-		wake = end;
-	// A round that has members ends when it starts.
-	if (rounds->phase_ns > 0 && rounds->n_members > 0 && rounds->starts_ns > sched->now &&
-	    rounds->starts_ns < wake)
-		wake = rounds->starts_ns;
-	return wake;
+	sched->paused = paused;
 }
 
-static enum sched_result check_done(const struct sched *sched, uint32_t builder, uint64_t event,
+static enum sched_result check_done(struct sched *sched, uint32_t builder, uint64_t event,
 				    uint32_t slot, uint32_t generation, uint32_t attempt)
 {
-	const struct sched_events *events = &sched->events;
-	const struct sched_event *place;
-	bool same;
+	const struct sched_event *place = events_place(sched, event);
+	bool same = builder == place->builder && slot == place->slot &&
+		    generation == place->generation && attempt == place->attempt;
 
-	if (!sched_is_registered(sched, builder))
+	if (!is_registered(sched, builder))
 		return SCHED_UNKNOWN;
-	if (event < events->released)
+	if (event < sched->events.released)
 		return SCHED_DUPLICATE;
-	if (event - events->released > events->mask)
+	if (event - sched->events.released > sched->events.mask || place->state == SCHED_EVENT_NEW)
 		return SCHED_UNKNOWN;
-	place = &events->places[event & events->mask];
-	if (place->state == SCHED_EVENT_NEW)
-		return SCHED_UNKNOWN;
-	same = builder == place->builder && slot == place->slot &&
-	       generation == place->generation && attempt == place->attempt;
 	if (!same)
 		return SCHED_STALE;
 	return place->state == SCHED_EVENT_GRANTED ? SCHED_OK : SCHED_DUPLICATE;
@@ -294,8 +347,9 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 {
 	uint32_t most = sched->parameters.max_attempts;
 	enum sched_result result;
+	bool failed = outcome == SCHED_FAILED, given_up = failed && most > 0 && attempt >= most;
 
-	sched_advance_clock(sched, now);
+	advance_clock(sched, now);
 	result = outcome < SCHED_N_OUTCOMES
 		     ? check_done(sched, builder, event, slot, generation, attempt)
 		     : SCHED_UNKNOWN;
@@ -303,37 +357,159 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 	if (result != SCHED_OK)
 		return result;
 	sched->counters.outcomes[outcome]++;
-	if (outcome != SCHED_FAILED)
+	sched->counters.given_up += given_up;
+	if (!failed)
 		pace_built(&sched->builders[builder], bytes);
-	sched_part(sched, event);
-	if (outcome != SCHED_FAILED) {
-		events_finish(sched, event);
-	} else if (most > 0 && attempt >= most) {
-		events_finish(sched, event);
-		sched->counters.given_up++;
-	} else {
+	part(sched, event);
+	if (failed && !given_up)
 		events_again(sched, event);
-	}
+	else
+		events_finish(sched, event);
 	return result;
 }
 
-void sched_port_state(struct sched *sched, uint32_t builder, const struct sched_port *port,
-		      uint64_t now)
+// --- takeover from another manager ---
+
+// The grant of an event that has been adopted is void.
+static void supersede(struct sched *sched, uint64_t event)
 {
-	sched_advance_clock(sched, now);
-	if (builder < sched->parameters.n_builders)
-		pace_port_state(sched, &sched->builders[builder], port);
+	part(sched, event);
+	sched->counters.superseded++;
 }
 
-void sched_set_paused(struct sched *sched, bool paused)
+static enum sched_result adopt_built(struct sched *sched, uint64_t event)
 {
-	sched->paused = paused;
+	const struct sched_event *place = events_place(sched, event);
+
+	if (place->state == SCHED_EVENT_FINISHED)
+		return SCHED_DUPLICATE;
+	if (place->state == SCHED_EVENT_GRANTED)
+		supersede(sched, event);
+	events_finish(sched, event);
+	sched->counters.adopted_built++;
+	return SCHED_OK;
 }
 
-uint32_t sched_static_builder(const struct sched *sched, uint64_t event)
+static enum sched_result adopt_open(struct sched *sched, uint64_t event,
+				    struct sched_builder *builder, uint32_t slot,
+				    uint32_t generation, uint32_t attempt)
 {
-	uint32_t first = (uint32_t)(event % sched->parameters.n_builders);
-	uint32_t builder = bitmap_next_around(&sched->candidates.included, first);
+	struct sched_event *place = events_place(sched, event);
+	struct sched_slot *held = &builder->slots[slot];
+	bool granted = place->state == SCHED_EVENT_GRANTED;
 
-	return builder != BITMAP_NONE ? builder : SCHED_MAX_BUILDERS;
+	if (granted && attempt == place->attempt && slot == place->slot &&
+	    builder == &sched->builders[place->builder] && generation == place->generation)
+		return SCHED_DUPLICATE;
+	if (place->state == SCHED_EVENT_FINISHED || held->state != SCHED_SLOT_UNKNOWN ||
+	    attempt < place->attempt || (attempt == place->attempt && granted))
+		return SCHED_STALE;
+	if (granted)
+		supersede(sched, event);
+	else
+		events_adopt(sched, event);
+	place->attempt = attempt;
+	place->round = SCHED_NEVER;
+	held->state = SCHED_SLOT_GRANTED;
+	held->generation = generation;
+	join(sched, builder, event, slot);
+	candidates_update(sched, builder, blocks_now(sched, builder));
+	sched->counters.adopted++;
+	return SCHED_OK;
+}
+
+enum sched_result sched_adopt(struct sched *sched, uint64_t event, uint32_t builder, uint32_t slot,
+			      uint32_t generation, uint32_t attempt, enum sched_adopted what,
+			      uint64_t now)
+{
+	advance_clock(sched, now);
+	if (!is_registered(sched, builder) || event > INT64_MAX - 1)
+		return SCHED_UNKNOWN;
+	if (event < sched->events.released)
+		return what == SCHED_ADOPT_BUILT ? SCHED_DUPLICATE : SCHED_STALE;
+	if (event - sched->events.released > sched->events.mask)
+		return SCHED_UNKNOWN;
+	if (what == SCHED_ADOPT_BUILT)
+		return adopt_built(sched, event);
+	if (slot >= sched->builders[builder].n_slots)
+		return SCHED_UNKNOWN;
+	return adopt_open(sched, event, &sched->builders[builder], slot, generation, attempt);
+}
+
+// --- what a scheduler reports ---
+
+uint64_t sched_released(const struct sched *sched)
+{
+	return sched->events.released;
+}
+
+uint64_t sched_announced(const struct sched *sched)
+{
+	return sched->events.frontier;
+}
+
+uint64_t sched_outstanding(const struct sched *sched)
+{
+	return sched->events.outstanding;
+}
+
+uint64_t sched_waiting(const struct sched *sched)
+{
+	return events_waiting(sched);
+}
+
+uint32_t sched_level(const struct sched *sched)
+{
+	return sched->events.level;
+}
+
+bool sched_throttled(const struct sched *sched)
+{
+	return sched->events.throttled;
+}
+
+const struct sched_counters *sched_counters(const struct sched *sched)
+{
+	return &sched->counters;
+}
+
+// Turns of a builder within its group, and of a group that has no other builder, without a grant.
+static uint64_t skips_of(const struct sched *sched, const struct sched_builder *builder)
+{
+	const struct sched_candidates *candidates = &sched->candidates;
+	const struct selector *selector = &candidates->groups[builder->group].selector;
+	uint64_t skips = selector_turns(selector, builder->rank) - builder->grants;
+
+	if (candidates->n_groups > 1 && selector->end - selector->first == 1)
+		skips += selector_turns(&candidates->fresh, builder->group) - builder->grants;
+	return skips;
+}
+
+void sched_view(const struct sched *sched, uint32_t index, struct sched_builder_view *view)
+{
+	const struct sched_builder *builder = &sched->builders[index];
+
+	*view = (struct sched_builder_view){
+		.registered = (builder->blocks & SCHED_BLOCK_ABSENT) == 0,
+		.excluded = (builder->blocks & SCHED_BLOCK_EXCLUDED) != 0,
+		.paused = (builder->blocks & SCHED_BLOCK_PAUSED) != 0,
+		.session = builder->session,
+		.slots = builder->n_slots,
+		.free = builder->free,
+		.granted = builder->granted,
+		.in_flight_bytes = builder->in_flight,
+		.window = builder->window,
+		.rate = builder->rate,
+		.rate_share = builder->share,
+		.paused_share = builder->paused_share,
+		.mean_bytes = pace_estimate(builder),
+		.grants = builder->grants,
+		.oldest_event = SCHED_NEVER,
+	};
+	if (sched->parameters.policy == SCHED_ROUND_ROBIN && sched->parameters.mode != SCHED_STATIC)
+		view->skips = skips_of(sched, builder);
+	if (builder->oldest != SCHED_NONE) {
+		view->oldest_event = events_at(sched, builder->oldest);
+		view->oldest_since = sched->events.places[builder->oldest].granted_ns;
+	}
 }

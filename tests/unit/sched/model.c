@@ -23,6 +23,42 @@ struct model_event *model_event(struct model *model, uint64_t event)
 	return &model->events[event - model->first];
 }
 
+static uint32_t rule_distance(const struct model *model)
+{
+	const struct sched_parameters *parameters = &model->parameters;
+	uint32_t others = 0;
+
+	if (parameters->mode == SCHED_STATIC || parameters->distance != SCHED_DISTANCE_AUTO)
+		return parameters->mode == SCHED_STATIC ? 0 : parameters->distance;
+	for (uint32_t i = 1; i < parameters->n_builders; i++) {
+		bool first = true;
+
+		for (uint32_t j = 0; j < i; j++)
+			first &= model->builder_parameters[j].group !=
+				 model->builder_parameters[i].group;
+		others += first;
+	}
+	return others < parameters->n_sources ? others : parameters->n_sources;
+}
+
+static uint32_t positions_of_a_round(const struct sched_parameters *parameters)
+{
+	if (parameters->shaping == SCHED_ALL_AT_ONCE)
+		return 1;
+	return parameters->n_builders > parameters->n_sources ? parameters->n_builders
+							      : parameters->n_sources;
+}
+
+uint32_t model_static_builder(const struct model *model, uint64_t event)
+{
+	uint32_t n = model->parameters.n_builders;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (!model->builders[(event + i) % n].excluded)
+			return (uint32_t)((event + i) % n);
+	return SCHED_MAX_BUILDERS;
+}
+
 void model_begin(struct model *model, uint64_t released)
 {
 	const struct sched_parameters *parameters = &model->parameters;
@@ -30,8 +66,8 @@ void model_begin(struct model *model, uint64_t released)
 	model->released = released;
 	model->frontier = released;
 	model->paused = false;
-	model->distance = sched_distance(model->sched);
-	model->n_positions = sched_n_positions(model->sched);
+	model->distance = rule_distance(model);
+	model->n_positions = positions_of_a_round(parameters);
 	model->n_groups_used = 0;
 	model->waits_since = SCHED_NEVER;
 	model->may_wait_since = SCHED_NEVER;

@@ -126,6 +126,9 @@ enum sched_result model_done(struct model *model, uint32_t builder, uint64_t eve
 			     uint32_t generation, uint32_t attempt, enum sched_outcome outcome,
 			     uint64_t bytes);
 
+// The static mode's builder of an event; SCHED_MAX_BUILDERS if all builders are excluded.
+uint32_t model_static_builder(const struct model *model, uint64_t event);
+
 // A grant was made: is it right?
 void model_grant(struct model *model, const struct sched_grant *grant);
 // A poll ended before it was full: had it to?

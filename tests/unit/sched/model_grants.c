@@ -165,7 +165,7 @@ static bool ends_wait(const struct model *model, double slack)
 // The static mode.
 static bool formula_holds_up(const struct model *model)
 {
-	uint32_t builder = sched_static_builder(model->sched, lowest_waiting(model));
+	uint32_t builder = model_static_builder(model, lowest_waiting(model));
 
 	if (!is_able(model, builder, BUCKET_TOLERANCE))
 		return true;
@@ -196,7 +196,7 @@ void model_send_round(struct model *model)
 		bool busy[MODEL_BUILDERS] = { false };
 
 		for (uint32_t source = 0; source < sources; source++) {
-			uint32_t position = sched_send_order(source, phase, n);
+			uint32_t position = (source + phase) % n;
 
 			if (!model->taken[position])
 				continue;
@@ -303,7 +303,7 @@ static void check_policy(struct model *model, const struct sched_grant *grant)
 	uint32_t able = 0;
 
 	if (model->parameters.mode == SCHED_STATIC) {
-		if (grant->builder != sched_static_builder(model->sched, grant->event))
+		if (grant->builder != model_static_builder(model, grant->event))
 			model_break(model, MODEL_POLICY, "event %ju is not for builder %u",
 				    (uintmax_t)grant->event, grant->builder);
 		return;
