@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Makes the manual's pictures, X.svg, from the texts beside this script: X.dot by graphviz, X.sequence
-and X.stages here; each says in its first lines how it is written.
+"""Makes the manual's pictures, X.svg, from the texts beside this script: X.dot with graphviz, X.sequence
+and X.stages without it. The first lines of each text explain its form.
 
-    make.py           makes those that are not up to date
-    make.py --check   says which are not, exit status 1
+    make.py           makes the pictures that are not up to date
+    make.py --check   lists them, exit status 1
 
-An SVG names the SHA-256 of its text, so whether it is up to date can be told without graphviz."""
+An SVG contains the SHA-256 of its text, so the check needs no graphviz."""
 
 import glob
 import hashlib
