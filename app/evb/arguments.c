@@ -3,6 +3,7 @@
 #include "arguments.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,7 +47,7 @@ unsigned arguments_interval(const char *text, const struct argp_state *state)
 	return (unsigned)(ns / NS_PER_MS);
 }
 
-error_t arguments_override(struct overrides *overrides, const char *text)
+static error_t add_override(struct overrides *overrides, const char *text)
 {
 	if (overrides->n == ARGUMENTS_MAX_OVERRIDES) {
 		fprintf(stderr, "evb: more than %d --set: put them into the file\n",
@@ -57,10 +58,47 @@ error_t arguments_override(struct overrides *overrides, const char *text)
 	return 0;
 }
 
-error_t arguments_only(const char **to, const char *text)
+static error_t store(const struct arguments_field *field, void *to, const char *text,
+		     const char *option, const struct argp_state *state)
 {
-	if (*to != NULL)
-		return ARGP_ERR_UNKNOWN;
-	*to = text;
-	return 0;
+	static const enum units_kind units[] = {
+		[ARGUMENTS_COUNT] = UNITS_COUNT,
+		[ARGUMENTS_SIZE] = UNITS_SIZE,
+		[ARGUMENTS_TIME] = UNITS_TIME,
+	};
+
+	switch (field->kind) {
+	case ARGUMENTS_TEXT:
+		*(const char **)to = text;
+		return 0;
+	case ARGUMENTS_FLAG:
+		*(bool *)to = true;
+		return 0;
+	case ARGUMENTS_OVERRIDE:
+		return add_override(to, text);
+	case ARGUMENTS_POSITIVE:
+		*(double *)to = arguments_positive(text, state, option);
+		return 0;
+	default:
+		*(uint64_t *)to = arguments_quantity(units[field->kind], text, state, option);
+		return 0;
+	}
+}
+
+error_t arguments_store(const struct arguments_field *fields, const struct argp_option *options,
+			int key, const char *argument, const struct argp_state *state)
+{
+	char name[32] = "";
+
+	for (; options->key != 0 || options->name != NULL || options->doc != NULL; options++)
+		if (options->key == key && options->name != NULL)
+			snprintf(name, sizeof(name), "--%s", options->name);
+	for (; fields->kind != ARGUMENTS_END; fields++) {
+		void *to = (char *)state->input + fields->offset;
+
+		// A field for an argument is free until it has one.
+		if (fields->key == key && (key != ARGP_KEY_ARG || *(const char **)to == NULL))
+			return store(fields, to, argument, name, state);
+	}
+	return ARGP_ERR_UNKNOWN;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <argp.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/units.h"
@@ -31,8 +32,23 @@ double arguments_positive(const char *text, const struct argp_state *state, cons
 // The interval between two readings of an appliance in ms, 100ms to 1min.
 unsigned arguments_interval(const char *text, const struct argp_state *state);
 
-// Adds a --set option. Returns 0, or EINVAL with one line on stderr if there are too many.
-error_t arguments_override(struct overrides *overrides, const char *text);
+// Where an option or argument is stored. A table of them ends with ARGUMENTS_END.
+struct arguments_field {
+	int key; // of the option; ARGP_KEY_ARG: the next argument
+	enum arguments_kind {
+		ARGUMENTS_END,
+		ARGUMENTS_TEXT,     // const char *
+		ARGUMENTS_FLAG,     // bool: set
+		ARGUMENTS_POSITIVE, // double
+		ARGUMENTS_COUNT,    // uint64_t
+		ARGUMENTS_SIZE,     // uint64_t, bytes
+		ARGUMENTS_TIME,     // uint64_t, ns
+		ARGUMENTS_OVERRIDE, // struct overrides
+	} kind;
+	size_t offset; // in the structure state->input
+};
 
-// Stores an argument where there is none yet; otherwise it is one too many.
-error_t arguments_only(const char **to, const char *text);
+// Stores an option or argument. Arguments fill the fields of ARGP_KEY_ARG in turn. options: for
+// their names in messages. Returns 0, EINVAL, or ARGP_ERR_UNKNOWN if no field is for it.
+error_t arguments_store(const struct arguments_field *fields, const struct argp_option *options,
+			int key, const char *argument, const struct argp_state *state);

@@ -21,27 +21,25 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+static const struct arguments_field fields[] = {
+	{ 'N', ARGUMENTS_TEXT, offsetof(struct arguments, node) },
+	{ 's', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
+	{ 'S', ARGUMENTS_FLAG, offsetof(struct arguments, schema) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, config) },
+	{ 0 },
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
-	case 'N':
-		arguments->node = argument;
-		return 0;
-	case 's':
-		return arguments_override(&arguments->overrides, argument);
-	case 'S':
-		arguments->schema = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return arguments_only(&arguments->config, argument);
 	case ARGP_KEY_END:
 		if (arguments->config == NULL && !arguments->schema)
 			argp_error(state, "name a configuration, for example configs/demo.json");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, options, key, argument, state);
 	}
 }
 

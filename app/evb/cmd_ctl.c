@@ -46,19 +46,6 @@ static bool is_command(const char *command)
 	return false;
 }
 
-static error_t take_argument(struct arguments *arguments, char *argument)
-{
-	if (arguments->target == NULL)
-		arguments->target = argument;
-	else if (arguments->command == NULL)
-		arguments->command = argument;
-	else if (arguments->about == NULL)
-		arguments->about = argument;
-	else
-		return ARGP_ERR_UNKNOWN;
-	return 0;
-}
-
 static void check_arguments(const struct arguments *arguments, struct argp_state *state)
 {
 	const char *command = arguments->command;
@@ -74,26 +61,26 @@ static void check_arguments(const struct arguments *arguments, struct argp_state
 			   arguments->about);
 }
 
+static const struct arguments_field fields[] = {
+	{ 'j', ARGUMENTS_FLAG, offsetof(struct arguments, json) },
+	{ 'N', ARGUMENTS_TEXT, offsetof(struct arguments, node) },
+	{ 's', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, target) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, command) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, about) },
+	{ 0 },
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
-	case 'j':
-		arguments->json = true;
-		return 0;
-	case 'N':
-		arguments->node = argument;
-		return 0;
-	case 's':
-		return arguments_override(&arguments->overrides, argument);
-	case ARGP_KEY_ARG:
-		return take_argument(arguments, argument);
 	case ARGP_KEY_END:
 		check_arguments(arguments, state);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, options, key, argument, state);
 	}
 }
 

@@ -59,6 +59,15 @@ static enum inspect_payload parse_payload(const char *text, struct argp_state *s
 	return INSPECT_PAYLOAD_AUTO;
 }
 
+static const struct arguments_field fields[] = {
+	{ 'j', ARGUMENTS_FLAG, offsetof(struct dump_arguments, json) },
+	{ 'q', ARGUMENTS_FLAG, offsetof(struct dump_arguments, quiet) },
+	{ 'v', ARGUMENTS_FLAG, offsetof(struct dump_arguments, options.verify) },
+	{ KEY_ALLOW_GAPS, ARGUMENTS_FLAG, offsetof(struct dump_arguments, options.allow_gaps) },
+	{ 'n', ARGUMENTS_COUNT, offsetof(struct dump_arguments, options.limit) },
+	{ 0 },
+};
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct dump_arguments *arguments = state->input;
@@ -75,23 +84,8 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		options->sources = true;
 		options->fragments = true;
 		return 0;
-	case 'j':
-		arguments->json = true;
-		return 0;
-	case 'q':
-		arguments->quiet = true;
-		return 0;
-	case 'v':
-		options->verify = true;
-		return 0;
 	case KEY_PAYLOAD:
 		options->payload = parse_payload(value, state);
-		return 0;
-	case KEY_ALLOW_GAPS:
-		options->allow_gaps = true;
-		return 0;
-	case 'n':
-		options->limit = arguments_quantity(UNITS_COUNT, value, state, "--limit");
 		return 0;
 	case 'e':
 		options->one_event = true;
@@ -105,7 +99,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		argp_error(state, "which files?");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, OPTIONS, key, value, state);
 	}
 }
 

@@ -90,56 +90,49 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static error_t parse_what(int key, char *argument, struct arguments *arguments)
-{
-	const char **to = key == 's'               ? &arguments->sources
-			  : key == 'p'             ? &arguments->packing
-			  : key == 'l'             ? &arguments->law
-			  : key == 'm'             ? &arguments->mean
-			  : key == KEY_SIGMA       ? &arguments->sigma
-			  : key == KEY_MAXIMUM     ? &arguments->maximum
-			  : key == KEY_MDF         ? &arguments->mdf
-			  : key == KEY_MFP         ? &arguments->mfp
-			  : key == KEY_MAP         ? &arguments->map
-			  : key == KEY_FIRST_EVENT ? &arguments->first_event
-			  : key == KEY_SEED        ? &arguments->seed
-			  : key == KEY_UDP_PORT    ? &arguments->udp_port
-			  : key == KEY_TRANSPORT   ? &arguments->transport
-			  : key == KEY_SERVICE     ? &arguments->service
-			  : key == KEY_OPERATION   ? &arguments->operation
-			  : key == 'o'             ? &arguments->out
-			  : key == 'r'             ? &arguments->rate
-			  : key == 'n'             ? &arguments->events
-						   : NULL;
-
-	if (to == NULL)
-		return ARGP_ERR_UNKNOWN;
-	*to = argument;
-	return 0;
-}
+static const struct arguments_field fields[] = {
+	{ KEY_PORT + OPTION_PROFILE, ARGUMENTS_TEXT,
+	  offsetof(struct arguments, port[OPTION_PROFILE]) },
+	{ KEY_PORT + OPTION_DEVICE, ARGUMENTS_TEXT,
+	  offsetof(struct arguments, port[OPTION_DEVICE]) },
+	{ KEY_PORT + OPTION_ADDRESS, ARGUMENTS_TEXT,
+	  offsetof(struct arguments, port[OPTION_ADDRESS]) },
+	{ KEY_PORT + OPTION_MTU, ARGUMENTS_TEXT, offsetof(struct arguments, port[OPTION_MTU]) },
+	{ KEY_PORT + OPTION_TO, ARGUMENTS_TEXT, offsetof(struct arguments, port[OPTION_TO]) },
+	{ KEY_PORT + OPTION_TO_MAC, ARGUMENTS_TEXT,
+	  offsetof(struct arguments, port[OPTION_TO_MAC]) },
+	{ 's', ARGUMENTS_TEXT, offsetof(struct arguments, sources) },
+	{ 'p', ARGUMENTS_TEXT, offsetof(struct arguments, packing) },
+	{ 'l', ARGUMENTS_TEXT, offsetof(struct arguments, law) },
+	{ 'm', ARGUMENTS_TEXT, offsetof(struct arguments, mean) },
+	{ KEY_SIGMA, ARGUMENTS_TEXT, offsetof(struct arguments, sigma) },
+	{ KEY_MAXIMUM, ARGUMENTS_TEXT, offsetof(struct arguments, maximum) },
+	{ KEY_MDF, ARGUMENTS_TEXT, offsetof(struct arguments, mdf) },
+	{ KEY_MFP, ARGUMENTS_TEXT, offsetof(struct arguments, mfp) },
+	{ KEY_MAP, ARGUMENTS_TEXT, offsetof(struct arguments, map) },
+	{ KEY_FIRST_EVENT, ARGUMENTS_TEXT, offsetof(struct arguments, first_event) },
+	{ KEY_SEED, ARGUMENTS_TEXT, offsetof(struct arguments, seed) },
+	{ KEY_UDP_PORT, ARGUMENTS_TEXT, offsetof(struct arguments, udp_port) },
+	{ KEY_TRANSPORT, ARGUMENTS_TEXT, offsetof(struct arguments, transport) },
+	{ KEY_SERVICE, ARGUMENTS_TEXT, offsetof(struct arguments, service) },
+	{ KEY_OPERATION, ARGUMENTS_TEXT, offsetof(struct arguments, operation) },
+	{ 'o', ARGUMENTS_TEXT, offsetof(struct arguments, out) },
+	{ 'r', ARGUMENTS_TEXT, offsetof(struct arguments, rate) },
+	{ 'n', ARGUMENTS_TEXT, offsetof(struct arguments, events) },
+	{ 'd', ARGUMENTS_POSITIVE, offsetof(struct arguments, session.duration) },
+	{ KEY_SUMMARY, ARGUMENTS_TEXT, offsetof(struct arguments, session.summary) },
+	{ 'S', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
+	{ 'q', ARGUMENTS_FLAG, offsetof(struct arguments, session.quiet) },
+	{ 0 },
+};
 
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
-	if (key >= KEY_PORT && key <= KEY_PORT + OPTION_TO_MAC) {
-		arguments->port[key - KEY_PORT] = argument;
-		return 0;
-	}
 	switch (key) {
 	case KEY_ETHER:
 		arguments->transport = "eth";
-		return 0;
-	case 'd':
-		arguments->session.duration = arguments_positive(argument, state, "--duration");
-		return 0;
-	case KEY_SUMMARY:
-		arguments->session.summary = argument;
-		return 0;
-	case 'S':
-		return arguments_override(&arguments->overrides, argument);
-	case 'q':
-		arguments->session.quiet = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "\"%s\" is not an option", argument);
@@ -149,7 +142,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "name a --device to send from, or a file with --out");
 		return 0;
 	default:
-		return parse_what(key, argument, arguments);
+		return arguments_store(fields, options, key, argument, state);
 	}
 }
 

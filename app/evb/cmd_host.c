@@ -28,27 +28,20 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+static const struct arguments_field fields[] = {
+	{ 'N', ARGUMENTS_TEXT, offsetof(struct arguments, node) },
+	{ 's', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
+	{ 'S', ARGUMENTS_TEXT, offsetof(struct arguments, state) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, verb) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, config) },
+	{ 0 },
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
-	case 'N':
-		arguments->node = argument;
-		return 0;
-	case 's':
-		return arguments_override(&arguments->overrides, argument);
-	case 'S':
-		arguments->state = argument;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (arguments->verb == NULL)
-			arguments->verb = argument;
-		else if (arguments->config == NULL)
-			arguments->config = argument;
-		else
-			return ARGP_ERR_UNKNOWN;
-		return 0;
 	case ARGP_KEY_END:
 		if (arguments->verb == NULL || (strcmp(arguments->verb, "check") != 0 &&
 						strcmp(arguments->verb, "prepare") != 0 &&
@@ -56,7 +49,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "say what to do: check, prepare or restore");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, options, key, argument, state);
 	}
 }
 

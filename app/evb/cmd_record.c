@@ -96,6 +96,24 @@ static void check_arguments(struct argp_state *state, const struct record_argume
 		argp_error(state, "a spy is in no group: --group or --spy");
 }
 
+static const struct arguments_field fields[] = {
+	{ 'r', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.appliance) },
+	{ 'o', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.file.directory) },
+	{ 'g', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.reader.group) },
+	{ KEY_RING_DIRECTORY, ARGUMENTS_TEXT,
+	  offsetof(struct record_arguments, parameters.reader.directory) },
+	{ 'p', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.file.prefix) },
+	{ KEY_ROTATE_SIZE, ARGUMENTS_SIZE,
+	  offsetof(struct record_arguments, parameters.file.rotate_size) },
+	{ KEY_ROTATE_TIME, ARGUMENTS_TIME,
+	  offsetof(struct record_arguments, parameters.file.rotate_time_ns) },
+	{ KEY_SOURCE_MAP, ARGUMENTS_TEXT,
+	  offsetof(struct record_arguments, parameters.file.source_map) },
+	{ KEY_SYNC, ARGUMENTS_SIZE, offsetof(struct record_arguments, parameters.file.sync_size) },
+	{ 'n', ARGUMENTS_COUNT, offsetof(struct record_arguments, events) },
+	{ 0 },
+};
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
 	struct record_arguments *arguments = state->input;
@@ -103,42 +121,11 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 	struct event_file_parameters *file = &arguments->parameters.file;
 
 	switch (key) {
-	case 'r':
-		arguments->parameters.appliance = value;
-		return 0;
-	case 'o':
-		file->directory = value;
-		return 0;
-	case 'g':
-		reader->group = value;
-		return 0;
 	case KEY_SPY:
 		reader->mode = EVB_READER_SPY;
 		return 0;
-	case KEY_RING_DIRECTORY:
-		reader->directory = value;
-		return 0;
 	case 'f':
 		parse_format(value, state, file);
-		return 0;
-	case 'p':
-		file->prefix = value;
-		return 0;
-	case KEY_ROTATE_SIZE:
-		file->rotate_size = arguments_quantity(UNITS_SIZE, value, state, "--rotate-size");
-		return 0;
-	case KEY_ROTATE_TIME:
-		file->rotate_time_ns =
-		    arguments_quantity(UNITS_TIME, value, state, "--rotate-time");
-		return 0;
-	case KEY_SOURCE_MAP:
-		file->source_map = value;
-		return 0;
-	case KEY_SYNC:
-		file->sync_size = arguments_quantity(UNITS_SIZE, value, state, "--sync");
-		return 0;
-	case 'n':
-		arguments->events = arguments_quantity(UNITS_COUNT, value, state, "--events");
 		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "%s: not expected here", value);
@@ -147,7 +134,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 		check_arguments(state, arguments);
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, OPTIONS, key, value, state);
 	}
 }
 

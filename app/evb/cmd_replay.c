@@ -61,22 +61,6 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static error_t parse_roce(int key, const char *argument, struct replay_roce *roce)
-{
-	const char **to = key == OPTION_TO        ? &roce->to
-			  : key == OPTION_TO_MAC  ? &roce->to_mac
-			  : key == OPTION_PROFILE ? &roce->profile
-			  : key == OPTION_DEVICE  ? &roce->device
-			  : key == OPTION_ADDRESS ? &roce->address
-			  : key == OPTION_MTU     ? &roce->mtu
-						  : NULL;
-
-	if (to == NULL)
-		return ARGP_ERR_UNKNOWN;
-	*to = argument;
-	return 0;
-}
-
 static void check(const struct arguments *arguments, const struct argp_state *state)
 {
 	const struct replay_roce *roce = &arguments->roce;
@@ -95,47 +79,41 @@ static void check(const struct arguments *arguments, const struct argp_state *st
 				  "--out only");
 }
 
+static const struct arguments_field fields[] = {
+	{ 'o', ARGUMENTS_TEXT, offsetof(struct arguments, directory) },
+	{ OPTION_MDF, ARGUMENTS_FLAG, offsetof(struct arguments, mdf) },
+	{ OPTION_SOURCE_MAP, ARGUMENTS_TEXT, offsetof(struct arguments, source_map) },
+	{ OPTION_DEADLINE, ARGUMENTS_TEXT, offsetof(struct arguments, roce.deadline) },
+	{ OPTION_SUMMARY, ARGUMENTS_TEXT, offsetof(struct arguments, session.summary) },
+	{ OPTION_SET, ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
+	{ OPTION_STRICT, ARGUMENTS_FLAG, offsetof(struct arguments, session.strict) },
+	{ 'q', ARGUMENTS_FLAG, offsetof(struct arguments, session.quiet) },
+	{ OPTION_TO, ARGUMENTS_TEXT, offsetof(struct arguments, roce.to) },
+	{ OPTION_TO_MAC, ARGUMENTS_TEXT, offsetof(struct arguments, roce.to_mac) },
+	{ OPTION_PROFILE, ARGUMENTS_TEXT, offsetof(struct arguments, roce.profile) },
+	{ OPTION_DEVICE, ARGUMENTS_TEXT, offsetof(struct arguments, roce.device) },
+	{ OPTION_ADDRESS, ARGUMENTS_TEXT, offsetof(struct arguments, roce.address) },
+	{ OPTION_MTU, ARGUMENTS_TEXT, offsetof(struct arguments, roce.mtu) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, roce.capture) },
+	{ 0 },
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	char *end;
 
 	switch (key) {
-	case 'o':
-		arguments->directory = argument;
-		return 0;
-	case OPTION_MDF:
-		arguments->mdf = true;
-		return 0;
-	case OPTION_SOURCE_MAP:
-		arguments->source_map = argument;
-		return 0;
 	case OPTION_SPEED:
 		arguments->roce.speed = strtod(argument, &end);
 		if (*argument == '\0' || *end != '\0' || !(arguments->roce.speed >= 0))
 			argp_error(state, "--speed: \"%s\" is no factor", argument);
 		return 0;
-	case OPTION_DEADLINE:
-		arguments->roce.deadline = argument;
-		return 0;
-	case OPTION_SUMMARY:
-		arguments->session.summary = argument;
-		return 0;
-	case OPTION_SET:
-		return arguments_override(&arguments->overrides, argument);
-	case OPTION_STRICT:
-		arguments->session.strict = true;
-		return 0;
-	case 'q':
-		arguments->session.quiet = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		return arguments_only(&arguments->roce.capture, argument);
 	case ARGP_KEY_END:
 		check(arguments, state);
 		return 0;
 	default:
-		return parse_roce(key, argument, &arguments->roce);
+		return arguments_store(fields, options, key, argument, state);
 	}
 }
 

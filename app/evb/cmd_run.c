@@ -36,44 +36,36 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+static const struct arguments_field fields[] = {
+	{ 'd', ARGUMENTS_POSITIVE, offsetof(struct arguments, session.duration) },
+	{ 'N', ARGUMENTS_TEXT, offsetof(struct arguments, node) },
+	{ 's', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
+	{ 'o', ARGUMENTS_TEXT, offsetof(struct arguments, session.summary) },
+	{ OPTION_STRICT, ARGUMENTS_FLAG, offsetof(struct arguments, session.strict) },
+	{ 'q', ARGUMENTS_FLAG, offsetof(struct arguments, session.quiet) },
+	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, config) },
+	{ 0 },
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
 	switch (key) {
-	case 'd':
-		arguments->session.duration = arguments_positive(argument, state, "--duration");
-		return 0;
 	case 'n':
 		arguments->events =
 		    (unsigned long long)arguments_positive(argument, state, "--events");
-		return 0;
-	case 'N':
-		arguments->node = argument;
-		return 0;
-	case 's':
-		return arguments_override(&arguments->overrides, argument);
-	case 'o':
-		arguments->session.summary = argument;
-		return 0;
-	case OPTION_STRICT:
-		arguments->session.strict = true;
-		return 0;
-	case 'q':
-		arguments->session.quiet = true;
 		return 0;
 	case OPTION_LOG:
 		if (!log_choose(argument))
 			argp_error(state, "--log: \"%s\" is neither text nor json", argument);
 		return 0;
-	case ARGP_KEY_ARG:
-		return arguments_only(&arguments->config, argument);
 	case ARGP_KEY_END:
 		if (arguments->config == NULL)
 			argp_error(state, "name a configuration, for example configs/demo.json");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, options, key, argument, state);
 	}
 }
 

@@ -45,6 +45,12 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+static const struct arguments_field fields[] = {
+	{ 'j', ARGUMENTS_FLAG, offsetof(struct arguments, json) },
+	{ 'l', ARGUMENTS_FLAG, offsetof(struct arguments, list) },
+	{ 0 },
+};
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
@@ -55,12 +61,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			argp_error(state, "more than %d names", MOST_RUNNING);
 		else
 			arguments->names[arguments->n_names++] = argument;
-		return 0;
-	case 'j':
-		arguments->json = true;
-		return 0;
-	case 'l':
-		arguments->list = true;
 		return 0;
 	case KEY_OPENMETRICS:
 	case KEY_PROMETHEUS:
@@ -79,7 +79,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		arguments->n_requests = state->argc - state->next;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, options, key, argument, state);
 	}
 }
 

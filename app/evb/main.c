@@ -32,7 +32,8 @@ static void print_help(FILE *out)
 	fprintf(out, "usage: evb COMMAND [ARGUMENT]...\n\n");
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		fprintf(out, "  %-8s %s\n", commands[i].name + PREFIX, commands[i].help);
-	fprintf(out, "\nevb COMMAND --help explains a command; evb --version prints the version.\n");
+	fprintf(out,
+		"\nevb COMMAND --help explains a command; evb --version prints the version.\n");
 }
 
 static struct command *find(const char *name)

@@ -44,15 +44,20 @@ static void copy_name(char *to, size_t size, const char *text, struct argp_state
 		strcpy(to, text);
 }
 
+static const struct arguments_field fields[] = {
+	{ KEY_PCAP, ARGUMENTS_TEXT, offsetof(struct arguments, capture.path) },
+	{ KEY_LIMIT, ARGUMENTS_SIZE, offsetof(struct arguments, capture.limit_bytes) },
+	{ 'n', ARGUMENTS_COUNT, offsetof(struct arguments, capture.packets) },
+	{ 'd', ARGUMENTS_TIME, offsetof(struct arguments, capture.duration_ns) },
+	{ 0 },
+};
+
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	uint64_t mtu;
 
 	switch (key) {
-	case KEY_PCAP:
-		arguments->capture.path = text;
-		return 0;
 	case KEY_DEVICE:
 		copy_name(arguments->port.device, sizeof(arguments->port.device), text, state);
 		return 0;
@@ -65,18 +70,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "--mtu: %s is out of range 64..65500", text);
 		arguments->port.mtu = (uint32_t)mtu;
 		return 0;
-	case KEY_LIMIT:
-		arguments->capture.limit_bytes =
-		    arguments_quantity(UNITS_SIZE, text, state, "--limit");
-		return 0;
-	case 'n':
-		arguments->capture.packets =
-		    arguments_quantity(UNITS_COUNT, text, state, "--packets");
-		return 0;
-	case 'd':
-		arguments->capture.duration_ns =
-		    arguments_quantity(UNITS_TIME, text, state, "--duration");
-		return 0;
 	case ARGP_KEY_ARG:
 		argp_error(state, "%s: not expected here", text);
 		return 0;
@@ -85,7 +78,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 			argp_error(state, "name the --device to capture at");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return arguments_store(fields, options, key, text, state);
 	}
 }
 
