@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What is known of the appliances: asked of evb web again and again, kept, and made into rates.
+// The state of the appliances, requested from evb web at every interval, and the rates derived from it.
 "use strict";
 
 const MOST_SAMPLES = 900;
-const WINDOW_MS = 6000; // over which rates of things are taken
+const WINDOW_MS = 6000; // over which rates of things are averaged
 const PATIENCE_MS = 8000;
 
 const store = {
   interval: 1000,
-  reached: null, // whether evb web answers; null: not asked yet
-  nodes: [], // as /api/nodes tells
+  reached: null, // whether evb web responds; null: no request yet
+  nodes: [], // the list of /api/nodes
   selected: null,
   histories: new Map(), // name -> {column: [...]}
   snapshots: [], // of the selected node: {time, keys}, the oldest first
-  last: null, // /api/nodes/NAME of the selected one
+  last: null, // /api/nodes/NAME of the selected node
 };
 
 async function ask(path) {
@@ -46,7 +46,7 @@ function select(name) {
   store.last = null;
 }
 
-// One look at everything. Throws if evb web does not answer.
+// Requests the whole state once. Throws if evb web does not respond.
 async function refresh() {
   const { interval_ms: interval, nodes } = await ask("api/nodes");
   store.interval = interval;
@@ -85,7 +85,7 @@ function column(name, scale = 1, node = store.selected) {
     [time, history[name][i] === null ? null : history[name][i] * scale]);
 }
 
-// Rate a second of a counter. Unknown where it went back (another run) and after a gap.
+// Rate per second of a counter. Unknown where the counter decreased (another run) and after a gap.
 function rate(name, scale = 1, node = store.selected) {
   const points = column(name, scale, node);
   return points.map(([time, value], i) => {
@@ -102,7 +102,7 @@ function latest(points) {
   return points.length ? points[points.length - 1][1] : null;
 }
 
-// How much a counter grew within the last `ms`.
+// The growth of a counter within the last `ms`.
 function growth(name, ms) {
   const points = column(name);
   const end = points.length ? points[points.length - 1][0] : 0;
@@ -115,7 +115,7 @@ function growth(name, ms) {
 
 // --- things -----------------------------------------------------------------------------------
 
-// Things of a group: {now, before, seconds}, by what they are called, for rates of their counters.
+// Things of a group by their name, {now, before, seconds}, for the rates of their counters.
 function things(group) {
   const list = store.snapshots;
   const now = list[list.length - 1], then = list[0];

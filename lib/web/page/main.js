@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Asks, draws, and asks again.
+// Requests the state and draws it, at every interval.
 
 const RANGES = [["1 min", 60e3], ["5 min", 300e3], ["15 min", 900e3]];
 
@@ -60,7 +60,7 @@ function identity() {
   h("span", { title: info.configuration }, info.configuration.split("/").pop()));
 }
 
-// One button for each appliance, where there are several.
+// One button per appliance, if there are several.
 function nodeList() {
   if (store.nodes.length < 2)
     return h("div", {});

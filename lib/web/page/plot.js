@@ -7,7 +7,8 @@ function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-// Makes the canvas as fine as the screen; returns its context and its size in CSS pixels.
+// Sets the resolution of the canvas to that of the screen; returns its context and its size in CSS
+// pixels.
 function prepare(canvas) {
   const scale = window.devicePixelRatio || 1;
   const width = canvas.clientWidth, height = canvas.clientHeight;
@@ -21,7 +22,7 @@ function prepare(canvas) {
   return { context, width, height };
 }
 
-// Runs of points that are known, from each of which a line can be drawn.
+// Sequences of known points, each of which is drawn as one line.
 function runs(points, gap) {
   const list = [];
   let run = null;
@@ -79,7 +80,7 @@ function sparkline(canvas, points, name, range) {
     (value) => height - 2 - value / most * (height - 5), height, 5 * store.interval + 2000);
 }
 
-// Round values between which the grid lines lie.
+// Round values for the grid lines.
 function steps(most) {
   const raw = most / 4, size = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * size).find((value) => value >= raw);
@@ -94,11 +95,11 @@ function timeText(time, seconds) {
     hour: "2-digit", minute: "2-digit", second: seconds ? "2-digit" : undefined, hour12: false });
 }
 
-const LEAST_SPAN = 10e3; // ms of the time axis, while there is little to show
+const LEAST_SPAN = 10e3; // ms of the time axis, at least
 const cursor = { time: null }; // shared by all plots
 
 class Plot {
-  // series: [{label, color, fill?, points()}]; format: of the values; log: whether the axis is.
+  // series: [{label, color, fill?, points()}]; format: of the values; log: a logarithmic axis.
   constructor(title, format, series, log = false) {
     Object.assign(this, { title, format, series, log });
     this.canvas = h("canvas");

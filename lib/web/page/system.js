@@ -9,7 +9,7 @@ function fact(name, value, tone = "") {
     h("span", { class: `value ${tone}` }, value));
 }
 
-// What the event manager knows to be wrong: add(how bad, text) for each.
+// The problems that the event manager reports: add(severity, text) for each.
 function systemIssues(add) {
   const [manager] = things("sched"), credits = things("credits");
   const named = (list) => list.map(({ name }) => name).join(", ");
@@ -90,7 +90,7 @@ function readoutPanel() {
     ["port", "left"], ["events"], ["payload"], ["held by", "left"], ["buffer full"]], rows)) : null;
 }
 
-// A counter of nanoseconds as a share of the time.
+// The growth of a counter of nanoseconds as a share of the time.
 function shareOf(value) {
   return value === null ? show("percent", null) : show("percent", value / 1e9);
 }
@@ -132,7 +132,7 @@ function rocePanel() {
   rows)) : null;
 }
 
-// Those in trouble first.
+// Things with problems come first.
 function queuePairPanel() {
   const list = things("qp").sort((a, b) =>
     (b.keys.state === "error") - (a.keys.state === "error"));

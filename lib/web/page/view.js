@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The page's parts, made anew from what is known, and patched into the document.
+// The parts of the page: they are made from the present state, and the document is changed to match.
 
 const PLAIN = new Set(["class", "title", "aria-pressed"]);
 
@@ -20,7 +20,7 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Makes `to` like `from` with few changes, so that what is under the pointer stays.
+// Changes `to` to match `from` in few steps, so that the element under the pointer stays.
 function patch(to, from) {
   for (const { name } of [...to.attributes])
     if (name !== "style" && name !== "id" && !from.hasAttribute(name))
@@ -69,16 +69,16 @@ function table(columns, rows) {
       h("td", { class: columns[i][1] ?? "" }, cell))))));
 }
 
-// --- what is wrong ------------------------------------------------------------------------------
+// --- problems -----------------------------------------------------------------------------------
 
 const RECENT_MS = 30000;
 
-// Words about how the appliance does: [how bad, text].
+// The problems of the appliance: [severity, text].
 function issues(last) {
   const list = [], { summary } = last.snapshot;
   const grown = (key) => growth(key, RECENT_MS);
   const add = (bad, text) => list.push([bad, text]);
-  // Causes come first, what follows from them behind.
+  // Causes come before their consequences.
   for (const { keys, name } of things("port"))
     if (!keys.link_up)
       add("bad", `the link of port ${name} is down`);
@@ -136,7 +136,7 @@ function completeness() {
   return complete + other > 0 ? complete / (complete + other) : null;
 }
 
-// Of a few samples, so that the number can be read.
+// Averaged over a few samples, so that the number is readable.
 function recent(points) {
   const known = points.slice(-3).map(([, value]) => value).filter((value) => value !== null);
   return known.length ? sum(known) / known.length : null;
@@ -185,7 +185,7 @@ function tiles(last) {
 
 // --- losses -------------------------------------------------------------------------------------
 
-// The summary as a thing, with its rates.
+// The summary in the form of a thing, for its rates.
 function things0(part) {
   const list = store.snapshots, now = list[list.length - 1], then = list[0];
   return now ? { keys: now.keys[part], before: then.keys[part],
@@ -222,8 +222,8 @@ function lossPanel() {
 
 // --- sources ------------------------------------------------------------------------------------
 
-// Sources with how they do, the worst first. A source lags by the blocks that the best source has
-// delivered, or that were given up, and it has not.
+// Sources with their figures, the worst first. The lag of a source is the number of its delivered or
+// missing blocks below that of the source that is furthest ahead.
 function sources() {
   const list = things("source");
   const seen = ({ keys }) => (keys.blocks_whole ?? 0) + (keys.blocks_missing ?? 0);
@@ -368,7 +368,7 @@ function simplePanel(group, title, columns) {
 const SHOWN = new Set(["info", "summary", "role", "link", "builder", "source", "port", "lcore",
   "generator", "writer", "sched", "credits", "readout", "pfc", "xdp", "roce", "qp"]);
 
-// Groups that this page does not know: their numbers as they are.
+// Groups that this page does not know: their plain numbers.
 function otherPanels() {
   const keys = store.last?.snapshot ?? {};
   return Object.keys(keys).filter((group) => !SHOWN.has(group) && Array.isArray(keys[group]) &&
@@ -383,7 +383,7 @@ function otherPanels() {
   });
 }
 
-// Two columns, and what goes below them.
+// Two columns, and the parts below them.
 function columns() {
   return [
     [creditsPanel(), sourcePanel(), linkPanel(), portPanel(), xdpPanel(), pfcPanel(), rocePanel(),
