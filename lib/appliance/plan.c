@@ -368,6 +368,8 @@ static void plan_control(struct plan *plan)
 	    (uint64_t)config->n_generators * 2 * PLAN_MAILBOX_DEPTH * sizeof(struct message);
 	plan->control_bytes += plan_offers(config) * sizeof(struct message);
 	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_CONTROL, 0), plan->control_bytes);
+	plan->endpoint_bytes = control_role_memory(config->cluster.nodes[config->cluster.self].mtu,
+						   config->cluster.n_nodes);
 }
 
 static int plan_builders(struct plan *plan, char *error)

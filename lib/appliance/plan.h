@@ -83,7 +83,10 @@ struct plan {
 	uint64_t control_bytes;  // of it, its links and mailboxes
 	uint64_t packet_bytes;   // DPDK's memory: pools, links, pre-filled blocks, roles
 	uint64_t ring_bytes;     // event rings
+	// Ordinary memory, in bytes.
 	uint64_t assembly_bytes; // state of the builders beside the slots
+	uint64_t
+	    endpoint_bytes; // of a node of a cluster: queues and windows of the control protocol
 	struct plan_node nodes[PLAN_MAX_NODES];
 	unsigned n_nodes;       // highest node in use + 1
 	bool hugepages_suffice; // on every node

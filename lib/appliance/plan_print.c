@@ -172,14 +172,29 @@ static const char *use_of_hugepages(const struct plan *plan)
 
 static void print_memory(const struct plan *plan, FILE *out)
 {
-	fprintf(out, "\nmemory\n  packets  ");
-	print_bytes(out, plan->packet_bytes);
-	fprintf(out, "\n  slots    ");
-	print_bytes(out, plan->ring_bytes);
-	fprintf(out, "\n  builders ");
-	print_bytes(out, plan->assembly_bytes);
-	fprintf(out, "\n  in all   ");
-	print_bytes(out, plan->packet_bytes + plan->ring_bytes + plan->assembly_bytes);
+	const struct {
+		const char *name;
+		uint64_t bytes;
+		bool always;
+	} parts[] = {
+		{ "packets", plan->packet_bytes, true },
+		{ "slots", plan->ring_bytes, true },
+		{ "builders", plan->assembly_bytes, true },
+		{ "control", plan->endpoint_bytes, false },
+	};
+	uint64_t sum = 0;
+
+	fprintf(out, "\nmemory\n");
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		sum += parts[i].bytes;
+		if (!parts[i].always && parts[i].bytes == 0)
+			continue;
+		fprintf(out, "  %-8s ", parts[i].name);
+		print_bytes(out, parts[i].bytes);
+		fprintf(out, "\n");
+	}
+	fprintf(out, "  in all   ");
+	print_bytes(out, sum);
 	fprintf(out, ", hugepages are %s\n", use_of_hugepages(plan));
 	for (unsigned i = 0; i < plan->n_nodes; i++) {
 		const struct plan_node *node = &plan->nodes[i];

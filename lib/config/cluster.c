@@ -88,8 +88,7 @@ static int add_address(struct config_reader *reader, const struct config *config
 				   "none has an address, and a node of a system needs one");
 
 	const struct config_port *port = &config->ports[node->port];
-	if (config->cluster.n_nodes > 1 &&
-	    port->mtu < CTRL_MIN_MAX_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE)
+	if (port->mtu < CTRL_MIN_MAX_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE)
 		return config_fail(config_at_element(reader, "ports", node->port, "mtu"),
 				   "%u, control messages of a system need at least %u", port->mtu,
 				   CTRL_MIN_MAX_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE);

@@ -58,6 +58,16 @@ static size_t frame_stride(const struct control_parameters *parameters)
 	return round_up(records_capacity(parameters) + CTRL_OVERHEAD, FRAME_ALIGNMENT);
 }
 
+uint64_t control_memory(const struct control_parameters *parameters)
+{
+	const uint64_t ring = ring_size(parameters), stride = frame_stride(parameters);
+	const uint64_t peer = sizeof(struct peer) + sizeof(uint64_t) + parameters->queue_size +
+			      ring * (sizeof(struct sent_frame) + sizeof(uint16_t) + stride);
+
+	return sizeof(struct control_endpoint) + parameters->queue_size + stride +
+	       parameters->n_peers * peer;
+}
+
 // Why the list of peers is refused, NULL if it is not.
 static const char *check_peers(const struct control_parameters *parameters)
 {

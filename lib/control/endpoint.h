@@ -132,6 +132,10 @@ struct control_state {
 	uint64_t heard_ago; // time since the last frame of its session
 };
 
+// Bytes that control_create() allocates; of the parameters n_peers, window, queue_size and
+// frame_size count.
+uint64_t control_memory(const struct control_parameters *parameters);
+
 // NULL if memory ran out or a parameter is outside its range; *reason (may be NULL) is then one
 // line that says which.
 struct control_endpoint *control_create(const struct control_parameters *parameters,

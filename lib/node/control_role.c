@@ -220,10 +220,28 @@ static uint32_t new_epoch(void)
 	return (uint32_t)(control_wall_clock_ns() / 100000000u);
 }
 
+static struct control_parameters endpoint_sizes(uint32_t mtu, unsigned n_nodes)
+{
+	struct control_parameters parameters = control_defaults();
+
+	parameters.n_peers = n_nodes - 1;
+	parameters.window = CTRL_MAX_WINDOW;
+	parameters.queue_size = QUEUE_SIZE;
+	parameters.frame_size = used_mtu(mtu) - NET_IPV4_SIZE - NET_UDP_SIZE;
+	return parameters;
+}
+
+uint64_t control_role_memory(uint32_t mtu, unsigned n_nodes)
+{
+	const struct control_parameters parameters = endpoint_sizes(mtu, n_nodes);
+
+	return control_memory(&parameters);
+}
+
 static bool make_endpoint(struct control *control, const char **reason)
 {
 	const struct control_role_parameters *p = &control->parameters;
-	struct control_parameters parameters = control_defaults();
+	struct control_parameters parameters = endpoint_sizes(p->mtu, p->n_nodes);
 	uint16_t peers[EVB_MAX_NODES];
 	unsigned n = 0;
 
@@ -237,14 +255,10 @@ static bool make_endpoint(struct control *control, const char **reason)
 		.emit = emit,
 	};
 	parameters.peers = peers;
-	parameters.n_peers = n;
 	parameters.node = (uint16_t)p->self;
 	parameters.epoch = p->manager_node == p->self ? new_epoch() : 0;
 	parameters.session = rte_rand() | 1;
-	parameters.window = CTRL_MAX_WINDOW;
-	parameters.queue_size = QUEUE_SIZE;
 	parameters.patience = PATIENCE_NS;
-	parameters.frame_size = used_mtu(p->mtu) - NET_IPV4_SIZE - NET_UDP_SIZE;
 	parameters.heartbeat_interval = p->heartbeat_ns;
 	parameters.heartbeat_timeout = p->heartbeat_timeout_ns;
 	parameters.now = control->now;

@@ -73,6 +73,9 @@ struct control_role_counters {
 // Bytes of room that its mbufs need: an Ethernet frame on a port of this MTU.
 uint32_t control_role_frame_size(uint32_t mtu);
 
+// Bytes of ordinary memory for the endpoint of one of n_nodes nodes, with the MTU of its port.
+uint64_t control_role_memory(uint32_t mtu, unsigned n_nodes);
+
 // Control thread. NULL with one line in error[CONTROL_ERROR_SIZE].
 struct role *control_role_create(const struct control_role_parameters *parameters, char *error);
 

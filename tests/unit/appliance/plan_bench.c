@@ -68,19 +68,24 @@ void machine_set_hugepages(unsigned node, uint64_t bytes)
 	free_hugepages[node] = bytes;
 }
 
-static struct config *parse(const char *text)
+static struct config *parse(const char *text, const char *node)
 {
 	char error[CONFIG_ERROR_SIZE];
 	struct config *config;
 
-	if (config_parse(&config, text, strlen(text), "x.json", NULL, 0, error) != 0)
+	if (config_parse_node(&config, text, strlen(text), "x.json", node, NULL, 0, error) != 0)
 		fail_msg("%s", error);
 	return config;
 }
 
 struct plan *plan_of(const char *text)
 {
-	struct config *config = parse(text);
+	return plan_of_node(text, NULL);
+}
+
+struct plan *plan_of_node(const char *text, const char *node)
+{
+	struct config *config = parse(text, node);
 	struct plan *plan = malloc(sizeof(*plan));
 	char error[PLAN_ERROR_SIZE];
 
@@ -98,7 +103,7 @@ void plan_free(struct plan *plan)
 
 void plan_refused(const char *text, const char *expected)
 {
-	struct config *config = parse(text);
+	struct config *config = parse(text, NULL);
 	struct plan *plan = malloc(sizeof(*plan));
 	char error[PLAN_ERROR_SIZE] = "";
 

@@ -32,6 +32,7 @@ void machine_set_hugepages(unsigned node, uint64_t bytes);
 
 // The plan of a configuration, or the failure of the test with its error.
 struct plan *plan_of(const char *text);
+struct plan *plan_of_node(const char *text, const char *node);
 void plan_free(struct plan *plan);
 // Asserts that it is refused in these words. The configuration is called "x.json" in them.
 void plan_refused(const char *text, const char *expected);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "builder/assembly.h"
+#include "node/control_role.h"
 #include "pipeline/role.h"
 #include "port/port.h"
 
@@ -73,6 +74,28 @@ static void memory__of_a_generator(void **state)
 			     port_pool_bytes(plan->generators[0].pool_mbufs, 0));
 	plan_free(plan);
 	plan_free(shuffling);
+}
+
+static const char two_nodes[] =
+    "{\"sources\": {\"ids\": [\"1-8\"]}, \"nodes\": ["
+    "{\"name\": \"a\", \"manager\": true, \"builders\": [{\"name\": \"b\"}], \"ports\": "
+    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.1\"}]},"
+    "{\"name\": \"c\", \"generators\": [{\"name\": \"g\", \"port\": \"p\"}], \"ports\": "
+    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.2\"}]}]%s}";
+
+// The plan left out the state of the control protocol.
+static void memory__of_a_node(void **state)
+{
+	struct plan *plan;
+	char text[1024];
+
+	(void)state;
+	machine_make(2);
+	snprintf(text, sizeof(text), two_nodes, "");
+	plan = plan_of_node(text, "a");
+	assert_int_equal(plan->endpoint_bytes, control_role_memory(1500, 2));
+	assert_in_range(plan->endpoint_bytes, 2 * (256 << 10), 2 * MIB);
+	plan_free(plan);
 }
 
 static void memory__by_numa_node(void **state)
@@ -254,6 +277,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory__is_the_sum_of_its_parts),
 		cmocka_unit_test(memory__of_a_generator),
+		cmocka_unit_test(memory__of_a_node),
 		cmocka_unit_test(memory__by_numa_node),
 		cmocka_unit_test(memory__limit_holds_without_hugepages),
 		cmocka_unit_test(refused__port),
