@@ -24,6 +24,7 @@ RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         libbpf1 \
         libcjson1 \
+        libisal2 \
         libmicrohttpd12 \
         libncursesw6 \
         libnuma1 \

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// CRC-32 of IEEE 802.3: polynomial 0x04C11DB7, bits reflected (0xEDB88320), as Ethernet, zlib and
-// RoCE's ICRC have it. A state is the remainder as it stands between two bytes, so without the
-// complements at the beginning and end of a message: those are 0xFFFFFFFF before its first byte,
-// and ~state behind its last.
+// The two CRCs of the formats, computed by ISA-L, which chooses the processor's fastest
+// instructions at run time. Both are reflected, with all ones as start value and final complement.
 //
-// Runs on carry-less multiplication where the CPU has it, else on zlib; found out at run time.
+// Any thread.
 #pragma once
 
-#include "wire/wire.h"
+#include <stddef.h>
+#include <stdint.h>
 
-#define CRC_INITIAL   0xFFFFFFFFu
-#define CRC_HEAD_SIZE 64u
+#include <isa-l/crc.h>
 
-// Continues a state over bytes; any size, 0 too.
-uint32_t crc_add(uint32_t state, const uint8_t *bytes, size_t size);
+#define CRC_INITIAL 0xFFFFFFFFu // state before the first byte
 
-// The same over CRC_HEAD_SIZE bytes that lie elsewhere, then over bytes.
-uint32_t crc_add_behind(uint32_t state, const uint8_t head[CRC_HEAD_SIZE], const uint8_t *bytes,
-			size_t size);
+// CRC-32 of IEEE 802.3 (polynomial 0x04C11DB7), as in Ethernet, zlib and RoCE's ICRC. Returns the
+// state behind `size` bytes (0 is allowed), given the state in front of them. The CRC of a message
+// is the complement of the state behind its last byte: of "123456789" it is 0xCBF43926.
+static inline uint32_t crc_add(uint32_t state, const uint8_t *bytes, size_t size)
+{
+	return ~crc32_gzip_refl(~state, bytes, size);
+}
 
-// What crc_add() does on a CPU without carry-less multiplication.
-uint32_t crc_add_portable(uint32_t state, const uint8_t *bytes, size_t size);
+// CRC-32C (Castagnoli, polynomial 0x1EDC6F41), as in iSCSI (RFC 3720) and SCTP. `crc` is 0, or the
+// CRC of the bytes in front of these. `size` is below 2 GiB. Of "123456789" it is 0xE3069283.
+static inline uint32_t crc32c(uint32_t crc, const void *bytes, size_t size)
+{
+	// The library only reads the bytes, although its parameter is not const.
+	return ~crc32_iscsi((unsigned char *)(uintptr_t)bytes, (int)size, ~crc);
+}

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/ctrl.h"
 
-#include "wire/crc32c.h"
+#include "wire/crc.h"
 
 #define RECORD_HEADER 4u // type and size
 

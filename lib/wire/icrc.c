@@ -2,12 +2,11 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/icrc.h"
 
-#define BEHIND_ONES           0xDEBB20E3u // CRC state behind 8 bytes of ones
-#define MIN_UDP_SIZE          (ROCE_BTH_SIZE + ROCE_ICRC_SIZE)
-#define IPV6_MASK             0x0FFFFFFFu // traffic class and flow label
-#define MAX_IPV4_SIZE         60u
-#define MAX_MASKED            (MAX_IPV4_SIZE + NET_UDP_SIZE + ROCE_BTH_SIZE)
-#define HEADERS_SIZE(ip_size) ((ip_size) + NET_UDP_SIZE + ROCE_BTH_SIZE)
+#define BEHIND_ONES   0xDEBB20E3u // CRC state behind 8 bytes of ones
+#define MIN_UDP_SIZE  (ROCE_BTH_SIZE + ROCE_ICRC_SIZE)
+#define IPV6_MASK     0x0FFFFFFFu // traffic class and flow label
+#define MAX_IPV4_SIZE 60u
+#define MAX_MASKED    (MAX_IPV4_SIZE + NET_UDP_SIZE + ROCE_BTH_SIZE)
 
 // Ones in the place of what may change under way. `ip` is a copy.
 static void mask(uint8_t *ip, size_t ip_size)
@@ -31,8 +30,7 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-// Packets that end within the head (ACKs), and IPv4 options that reach beyond it.
-static uint32_t begin_in_parts(const uint8_t *ip, size_t ip_size, size_t size)
+uint32_t icrc_begin(const uint8_t *ip, size_t ip_size, size_t size)
 {
 	uint8_t masked[MAX_MASKED];
 	size_t n = smaller(size, sizeof(masked));
@@ -40,17 +38,6 @@ static uint32_t begin_in_parts(const uint8_t *ip, size_t ip_size, size_t size)
 	memcpy(masked, ip, n);
 	mask(masked, ip_size);
 	return crc_add(crc_add(BEHIND_ONES, masked, n), ip + n, size - n);
-}
-
-uint32_t icrc_begin(const uint8_t *ip, size_t ip_size, size_t size)
-{
-	uint8_t head[CRC_HEAD_SIZE];
-
-	if (size < CRC_HEAD_SIZE || HEADERS_SIZE(ip_size) > CRC_HEAD_SIZE)
-		return begin_in_parts(ip, ip_size, size);
-	memcpy(head, ip, CRC_HEAD_SIZE);
-	mask(head, ip_size);
-	return crc_add_behind(BEHIND_ONES, head, ip + CRC_HEAD_SIZE, size - CRC_HEAD_SIZE);
 }
 
 bool icrc_verify(const uint8_t *frame, const struct net_frame *parsed)

@@ -9,7 +9,7 @@
 #include "../unit/wire/ctrl_again.h"
 
 #include "control/endpoint.h"
-#include "wire/crc32c.h"
+#include "wire/crc.h"
 
 #define MS UINT64_C(1000000)
 

@@ -71,7 +71,6 @@ def run_wire(bench):
                       ("headers of a RoCE packet", "roce_headers_ns_per_packet"),
                       ("ICRC of an ACK", "roce_ack_icrc_ns_per_packet"),
                       ("ICRC of a packet of 4 KB, a byte", "roce_icrc_ns_per_byte"),
-                      ("the same by zlib, a byte", "zlib_crc_ns_per_byte"),
                       ("copy of 4 KB (bound), a byte", "copy_ns_per_byte")):
         table.add(name, [{"cost": one[key]} for one in found["wire"]], missing=missing.get("wire"))
     return [table]

@@ -131,14 +131,6 @@ static unsigned append_icrc(struct workshop *shop)
 	return N_FRAMES;
 }
 
-static unsigned crc_portable(struct workshop *shop)
-{
-	for (unsigned i = 0; i < N_ROCE; i++)
-		shop->sum +=
-		    crc_add_portable(CRC_INITIAL, shop->roce[i] + ROCE_HEADERS, ROCE_MAX_PATH_MTU);
-	return N_ROCE * ROCE_MAX_PATH_MTU;
-}
-
 static unsigned copy_payload(struct workshop *shop)
 {
 	for (unsigned i = 0; i < N_ROCE; i++) {
@@ -161,7 +153,6 @@ static const struct {
 	{ "roce_headers_ns_per_packet", parse_roce_frames },
 	{ "roce_ack_icrc_ns_per_packet", append_icrc },
 	{ "roce_icrc_ns_per_byte", verify_icrc },
-	{ "zlib_crc_ns_per_byte", crc_portable },
 	{ "copy_ns_per_byte", copy_payload },
 };
 

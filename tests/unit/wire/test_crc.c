@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "wire/crc_fold.h"
+#include "wire/crc.h"
 
 #define SIZES 1200u // of messages tried one by one: all paths, several rounds of each
 
@@ -35,7 +35,6 @@ static void crc__known_values(void **state)
 
 	(void)state;
 	assert_int_equal(~crc_add(CRC_INITIAL, digits, 9), 0xCBF43926);
-	assert_int_equal(~crc_add_portable(CRC_INITIAL, digits, 9), 0xCBF43926);
 	assert_int_equal(crc_add(CRC_INITIAL, ones, sizeof(ones)), 0xDEBB20E3);
 }
 
@@ -50,7 +49,6 @@ static void crc__every_size(void **state)
 		uint32_t expected = by_zlib(0x12345678, bytes.data, size);
 
 		assert_int_equal(crc_add(0x12345678, bytes.data, size), expected);
-		assert_int_equal(crc_add_portable(0x12345678, bytes.data, size), expected);
 		bytes_free(&bytes);
 	}
 	bytes_free(&all);
@@ -88,79 +86,10 @@ static void crc__in_pieces(void **state)
 	bytes_free(&all);
 }
 
-static void crc__behind_a_head(void **state)
-{
-	struct bytes head = noise(CRC_HEAD_SIZE), all = noise(SIZES);
-
-	(void)state;
-	for (size_t size = 0; size < SIZES; size++) {
-		struct bytes bytes = bytes_copy(all.data, size);
-		uint32_t expected = by_zlib(CRC_INITIAL, head.data, CRC_HEAD_SIZE);
-
-		expected = by_zlib(expected, bytes.data, size);
-		assert_int_equal(crc_add_behind(CRC_INITIAL, head.data, bytes.data, size),
-				 expected);
-		bytes_free(&bytes);
-	}
-	bytes_free(&head);
-	bytes_free(&all);
-}
-
-// A way to do it, over a head and bytes in another place.
-static void expect_way(uint32_t (*way)(uint32_t state, const uint8_t *head, const uint8_t *bytes,
-				       size_t size),
-		       size_t least)
-{
-	struct bytes all = noise(CRC_HEAD_SIZE + SIZES);
-	struct bytes head = bytes_copy(all.data, CRC_HEAD_SIZE);
-
-	for (size_t size = least; size < SIZES; size++) {
-		const size_t whole = CRC_HEAD_SIZE + size;
-		struct bytes bytes = bytes_copy(all.data, whole);
-		struct bytes rest = bytes_copy(all.data + CRC_HEAD_SIZE, size);
-		uint32_t expected = by_zlib(0x89ABCDEF, all.data, whole);
-
-		assert_int_equal(way(0x89ABCDEF, bytes.data, bytes.data + CRC_HEAD_SIZE, size),
-				 expected);
-		assert_int_equal(way(0x89ABCDEF, head.data, rest.data, size), expected);
-		bytes_free(&bytes);
-		bytes_free(&rest);
-	}
-	bytes_free(&all);
-	bytes_free(&head);
-}
-
-static void fold__by_128_bits(void **state)
-{
-	struct bytes all = noise(SIZES);
-
-	(void)state;
-	if (!crc_has_clmul())
-		skip();
-	expect_way(crc_fold, 0);
-	for (size_t size = CRC_MIN_SHORT; size < SIZES; size++) {
-		struct bytes bytes = bytes_copy(all.data, size);
-
-		assert_int_equal(crc_fold_short(0x89ABCDEF, bytes.data, size),
-				 by_zlib(0x89ABCDEF, bytes.data, size));
-		bytes_free(&bytes);
-	}
-	bytes_free(&all);
-}
-
-static void fold__by_512_bits(void **state)
-{
-	(void)state;
-	if (!crc_has_wide_clmul())
-		skip();
-	expect_way(crc_fold_wide, CRC_MIN_WIDE);
-}
-
 static void crc__nothing_at_all(void **state)
 {
 	(void)state;
 	assert_int_equal(crc_add(0x12345678, NULL, 0), 0x12345678);
-	assert_int_equal(crc_add_portable(0x12345678, NULL, 0), 0x12345678);
 }
 
 int main(void)
@@ -168,8 +97,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(crc__known_values),    cmocka_unit_test(crc__every_size),
 		cmocka_unit_test(crc__every_alignment), cmocka_unit_test(crc__in_pieces),
-		cmocka_unit_test(crc__behind_a_head),   cmocka_unit_test(fold__by_128_bits),
-		cmocka_unit_test(fold__by_512_bits),    cmocka_unit_test(crc__nothing_at_all),
+		cmocka_unit_test(crc__nothing_at_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
