@@ -7,6 +7,7 @@ import os
 import re
 import sys
 
+LONGEST_FUNCTION = 60  # lines between its braces
 LONGEST_FILE = 700  # lines: what can be read in one sitting; tables made by a program may be longer
 
 SOURCE = r"(\.([ch]|py|sh)|(^|/)(meson\.build|meson_options\.txt|Dockerfile)|^dev|^\.ci/run)$"
@@ -34,6 +35,18 @@ RULES = [
 STRINGS_AND_COMMENTS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|//.*")
 
 
+def long_functions(lines):
+    """Yields (line number, why) of each function that is too long to be seen at once."""
+    begin = None
+    for number, line in enumerate(lines, 1):
+        if line == "{":
+            begin = number
+        elif line == "}" and begin:
+            if number - begin - 1 > LONGEST_FUNCTION:
+                yield begin, f"a function of {number - begin - 1} lines; {LONGEST_FUNCTION} at most"
+            begin = None
+
+
 def violations(path, lines):
     """Yields (line number, why) of each rule that a file breaks."""
     if re.search(SOURCE, path):
@@ -41,6 +54,8 @@ def violations(path, lines):
             yield 1, "no SPDX-License-Identifier: BSD-3-Clause in the first three lines"
         if len(lines) > LONGEST_FILE and "# --- tables" not in lines:
             yield len(lines), f"more than {LONGEST_FILE} lines; one idea a file"
+    if re.search(r"^(lib|app)/.*\.c$", path):
+        yield from long_functions(lines)
     rules = [rule for rule in RULES if re.search(rule.paths, path)]
     for number, line in enumerate(lines, 1):
         texts = {"line": line, "code": STRINGS_AND_COMMENTS.sub("", line)}
