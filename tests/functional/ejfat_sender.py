@@ -19,6 +19,7 @@ import struct
 import sys
 import time
 
+import evbtest
 import frames
 
 IP_UDP_SIZE = frames.IPV4_SIZE + frames.UDP_SIZE
@@ -104,10 +105,19 @@ def cut(source, event, block, payload_size):
 
 
 class Pace:
-    """Holds a loop to `rate` steps a second, looking at the clock every 16 steps."""
+    """Holds a loop to `rate` steps/s, looking at the clock every 16 steps.
 
-    def __init__(self, rate):
+    With `taken`, a function that returns how many packets the receiver has taken from its port, at
+    most WINDOW steps are ahead of the receiver: its rings hold them while it has no CPU, however
+    long that is.
+    """
+
+    WINDOW = 1024
+
+    def __init__(self, rate, taken=None):
         self._rate = rate
+        self._taken = taken
+        self._before = taken() if taken else 0
         self._start = time.monotonic()
         self.steps = 0
 
@@ -117,6 +127,12 @@ class Pace:
             ahead = self._start + self.steps / self._rate - time.monotonic()
             if ahead > 0:
                 time.sleep(ahead)
+        if self._taken and self.steps % (self.WINDOW // 2) == 0:
+            end = time.monotonic() + evbtest.PATIENCE_S
+            while self.steps - (self._taken() - self._before) > self.WINDOW // 2:
+                evbtest.check(time.monotonic() < end, f"{self.steps} packets sent, and the "
+                              f"receiver has taken {self._taken() - self._before}")
+                time.sleep(0.005)
 
 
 class Plan:
@@ -240,9 +256,9 @@ class Plan:
             frame = framer.frame(b"".join(self.datagram_parts(segment)))
             yield frames.DAMAGES[damage](frame) if damage else frame
 
-    def send(self, udp_socket, rate):
-        """Sends what is not damaged through a connected socket, `rate` packets a second."""
-        pace = Pace(rate)
+    def send(self, udp_socket, rate, taken=None):
+        """Sends what is not damaged through a connected socket, `rate` packets/s; see Pace."""
+        pace = Pace(rate, taken)
         for segment, damage in self.all_packets():
             if not damage:
                 udp_socket.sendmsg(self.datagram_parts(segment))

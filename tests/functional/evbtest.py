@@ -81,6 +81,13 @@ def _run_one(name, function):
     return 0
 
 
+def _use_own_runtime_directory():
+    """Appliances of other tests, which run at the same time, are not seen here, nor ours there."""
+    directory = tempfile.mkdtemp(prefix="evb-runtime-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    os.environ["RUNTIME_DIRECTORY"] = directory
+
+
 def main():
     """Runs the caller's test functions, or those named on the command line, and exits."""
     module = inspect.getmodule(inspect.stack()[1].frame)
@@ -89,6 +96,7 @@ def main():
     unknown = [name for name in names if name not in tests]
     if unknown:
         sys.exit(f"no such test: {', '.join(unknown)}; there are: {', '.join(tests)}")
+    _use_own_runtime_directory()
     # A runner that gives up on us sends SIGTERM: leave through the clean-up.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     outcomes = [_run_one(name, tests[name]) for name in names]
@@ -324,6 +332,16 @@ class Process:
             check(self.running(), f"ended before {what}: {self.describe()}")
             check(time.monotonic() < end, f"not in {timeout} s: {what}: {self.describe()}")
             time.sleep(0.05)
+
+    def suspend(self):
+        """Stops it (SIGSTOP), and returns when all its threads stand still."""
+        self.signal(signal.SIGSTOP)
+        self.wait_until(lambda: all(state == "T" for state in self._states()), "it has stopped")
+
+    def _states(self):
+        for path in glob.glob(f"/proc/{self.pid}/task/*/stat"):
+            with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+                yield file.read().rpartition(")")[2].split()[0]
 
     def signal(self, number):
         self._popen.send_signal(number)

@@ -11,7 +11,9 @@ import appliance
 import evbtest
 from evbtest import check, check_equal
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+# As in a login: the folder of sockets is what the user and the machine make it.
+_OWN_FOLDER = ("env", "-u", "RUNTIME_DIRECTORY")
+NOBODY = (*_OWN_FOLDER, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 _VARIABLE = r"\.\.\.|\bNAME\b"
 
 
@@ -63,7 +65,7 @@ def private_mounts(work):
         holder.wait_for_line("ready")
     except evbtest.Failure as failure:
         evbtest.skip(f"no private mounts here: {failure}")
-    return ("nsenter", f"--mount=/proc/{holder.pid}/ns/mnt")
+    return (*_OWN_FOLDER, "nsenter", f"--mount=/proc/{holder.pid}/ns/mnt")
 
 
 def findings(process, verdict):

@@ -12,6 +12,7 @@ import evbtest
 import frames
 import judge
 import network
+import telemetry
 from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1009)
@@ -48,7 +49,8 @@ def run_over_veth(mtu, size, events, packing, checksum_offload=False, load_balan
         check_equal(network.ping(net.host, network.EVB_ADDRESS, count=1, size=mtu - 28), 1,
                     "pings of the MTU's size answered")
         with net.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-            sent = plan.send(ejfat_sender.connect(udp, network.EVB_ADDRESS), RATE)
+            sent = plan.send(ejfat_sender.connect(udp, network.EVB_ADDRESS), RATE,
+                             telemetry.taken(evb.name))
         summary = evb.end()
         evbtest.check_identities(summary)
         check_equal(evbtest.drops(summary), {}, "drops")
@@ -114,7 +116,7 @@ def test_losses_in_the_kernel():
         port["options"] = {"framecnt": "1024"}
         evb = work.run(appliance.builder(work, port, stream), namespace=net.evb)
         frame = framer(net, destination_port=9).frame(b"nothing that evb listens to")
-        evb.signal(signal.SIGSTOP)
+        evb.suspend()
         with raw_socket(net) as raw:
             for _ in range(count):
                 raw.send(frame)

@@ -189,7 +189,7 @@ def test_events_beside_the_kernel():
         plan = ejfat_sender.Plan(stream, end_of_run=False)
         evb = start(work, net, appliance.builder(work, port(net), stream))
         transfer = TcpTransfer(work, net)
-        sender = threading.Thread(target=plan.send, args=(udp_to_evb(work, net), RATE))
+        sender = threading.Thread(target=plan.send, args=(udp_to_evb(work, net), RATE, telemetry.taken(evb.name)))
         sender.start()
         check_equal(network.ping(net.host, KERNEL_ADDRESS, count=5), 5, "pings of the kernel")
         check_equal(network.ping(net.host, network.EVB_ADDRESS, count=5), 5, "pings of evb")
@@ -216,7 +216,7 @@ def test_faster_than_it_can_receive():
         evb = start(work, net, appliance.builder(work, port(net), stream, writers=[]))
         transfer = TcpTransfer(work, net)
         udp = udp_to_evb(work, net)
-        evb.signal(signal.SIGSTOP)  # the buffers that the driver gave the kernel run out
+        evb.suspend()  # the buffers that the driver gave the kernel run out
         for segment, _ in plan.packets[:4000]:
             udp.sendmsg(plan.datagram_parts(segment))
         check_equal(network.ping(net.host, KERNEL_ADDRESS, count=3), 3, "pings of the kernel")
@@ -275,7 +275,7 @@ def test_without_hugepages():
         plan = ejfat_sender.Plan(stream)
         evb = start(work, net, appliance.builder(work, port(net), stream,
                                                  memory={"kind": "shm"}))
-        plan.send(udp_to_evb(work, net), RATE)
+        plan.send(udp_to_evb(work, net), RATE, telemetry.taken(evb.name))
         summary = evb.end()
         evbtest.check_identities(summary)
         judge.check_files(work.path("events"), plan.expected())
@@ -291,7 +291,7 @@ def test_generic_mode():
         stream = ejfat_sender.Stream(SOURCES, 100, 10, (0, 400))
         plan = ejfat_sender.Plan(stream, end_of_run=False)
         evb = start(work, net, appliance.builder(work, port(net, device=device), stream))
-        plan.send(udp_to_evb(work, net), RATE)
+        plan.send(udp_to_evb(work, net), RATE, telemetry.taken(evb.name))
         found = settled(evb, plan.good)
         summary = drained(evb, stream, work, plan.expected())
         check_sums(found, summary)
@@ -364,7 +364,7 @@ def test_strangers():
         plan = ejfat_sender.Plan(stream, end_of_run=False)
         plan.inject("unknown_source", count, stranger=STRANGER)
         evb = start(work, net, appliance.builder(work, port(net), stream))
-        plan.send(udp_to_evb(work, net), RATE)
+        plan.send(udp_to_evb(work, net), RATE, telemetry.taken(evb.name))
         found = settled(evb, plan.good)
         with telemetry.Telemetry(evb.name) as client:
             strangers = client.query("/evb/xdp/strangers", "wire")
@@ -443,7 +443,7 @@ def test_largest_mtu():
         evb = start(work, net, appliance.builder(work, port(net, LARGEST_MTU), stream))
         check_equal(network.ping(net.host, network.EVB_ADDRESS, 1, LARGEST_MTU - 28), 1,
                     "pings of the MTU's size")
-        plan.send(udp_to_evb(work, net), RATE)
+        plan.send(udp_to_evb(work, net), RATE, telemetry.taken(evb.name))
         found = settled(evb, plan.good)
         summary = drained(evb, stream, work, plan.expected())
         check_equal(dropped(found), {}, "drops of the steering")
@@ -512,7 +512,7 @@ def test_taken_interface():
         check_equal(second.status, 1, "status of the second")
         check("interface veth-b: another evb receives from it" in second.errors(),
               second.describe())
-        plan.send(udp_to_evb(work, net), RATE)
+        plan.send(udp_to_evb(work, net), RATE, telemetry.taken(evb.name))
         evbtest.check_identities(evb.end())
         judge.check_files(work.path("events"), plan.expected())
 
