@@ -40,7 +40,7 @@ struct appliance {
 	struct eal_state eal;
 	_Atomic enum appliance_state state;
 	uint64_t start_tsc; // when the lcores were launched
-	uint64_t stop_tsc;  // when the last role had drained; 0 before
+	_Atomic uint64_t stop_tsc; // when the last role had drained; 0 before
 	struct source_table sources;
 	struct port ports[EVB_MAX_PORTS];
 	unsigned n_ports; // that are open

@@ -181,7 +181,7 @@ bool appliance_drain(struct appliance *appliance)
 	drained &= drain_kind(appliance, CONFIG_ROLE_READOUT, seconds);
 	drained &= drain_kind(appliance, CONFIG_ROLE_RX, seconds + 1);
 	drained &= drain_kind(appliance, CONFIG_ROLE_BUILDER, seconds);
-	appliance->stop_tsc = rte_rdtsc();
+	atomic_store(&appliance->stop_tsc, rte_rdtsc());
 	for (unsigned i = 0; i < appliance->config->n_builders; i++)
 		evring_end(appliance->rings[i]); // also where a builder gave up
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
@@ -195,7 +195,8 @@ bool appliance_drain(struct appliance *appliance)
 
 double appliance_seconds(const struct appliance *appliance)
 {
-	uint64_t end = appliance->stop_tsc != 0 ? appliance->stop_tsc : rte_rdtsc();
+	uint64_t stop = atomic_load(&appliance->stop_tsc);
+	uint64_t end = stop != 0 ? stop : rte_rdtsc();
 
 	if (appliance->start_tsc == 0)
 		return 0;

@@ -133,7 +133,7 @@ static size_t add_bins(struct rte_tel_data *data, const struct histogram *histog
 	size_t bytes = 0;
 
 	for (unsigned bin = 0; bin < HISTOGRAM_BINS; bin++) {
-		count += histogram->bins[bin];
+		count += counter_read(&histogram->bins[bin]);
 		if (histogram_bin_end(bin) != bound || bin == HISTOGRAM_BINS - 1)
 			continue;
 		snprintf(key, sizeof(key), "le_%llu", (unsigned long long)bound);
@@ -142,8 +142,8 @@ static size_t add_bins(struct rte_tel_data *data, const struct histogram *histog
 	}
 	bytes += add_number(data, "inf", count);
 	bytes += add_number(data, "count", count);
-	bytes += add_number(data, "sum", histogram->sum);
-	return bytes + add_number(data, "max", histogram->maximum);
+	bytes += add_number(data, "sum", counter_read(&histogram->sum));
+	return bytes + add_number(data, "max", counter_read(&histogram->maximum));
 }
 
 size_t telemetry_add_histogram(struct rte_tel_data *data, const char *name,
