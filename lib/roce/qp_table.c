@@ -130,6 +130,7 @@ bool qp_connect(struct queue_pair *qp, const struct qp_connection *connection)
 	qp->end_psn = connection->local_psn;
 	qp->post_psn = connection->local_psn;
 	qp->asked_psn = connection->local_psn;
+	qp->window = UINT32_MAX;
 	qp->timeout_code = connection->timeout_code;
 	qp->retry_count = connection->retry_count;
 	qp->retries = connection->retry_count;

@@ -186,18 +186,19 @@ struct queue_pair {
 	uint32_t asked_psn; // behind the newest that asked for an ACK, since we went back
 	// Messages by serial number, place in the ring by its low bits:
 	// reaped <= done <= current <= posted.
-	uint32_t reaped;              // completions before it were told
-	uint32_t done;                // oldest not completed
-	uint32_t current;             // that next_psn belongs to, or posted
-	uint32_t posted;              // next free number
-	uint32_t since_ack_request;   // packets
-	uint16_t reads_out;           // READs sent and not answered
+	uint32_t reaped;            // completions before it were told
+	uint32_t done;              // oldest not completed
+	uint32_t current;           // that next_psn belongs to, or posted
+	uint32_t posted;            // next free number
+	uint32_t since_ack_request; // packets
+	uint32_t window;    // packets that may be unacknowledged, if fewer than the requester's
+	uint16_t reads_out; // READs sent and not answered
 	uint8_t retries, rnr_retries; // left
 	uint8_t recovering;           // went back once for a missing response: not again
-	uint8_t waits_rnr;
-	uint8_t timeout_code;    // of the ACK timeout; 0: none
-	uint8_t retry_count;     // 0..7
-	uint8_t rnr_retry_count; // 7: for ever
+	uint8_t waits_rnr;            // for the time that an RNR NAK stated
+	uint8_t timeout_code;         // of the ACK timeout; 0: none
+	uint8_t retry_count;          // 0..7
+	uint8_t rnr_retry_count;      // 7: for ever
 	uint8_t max_reads;
 	uint64_t deadline;    // ns of the ACK timeout; UINT64_MAX: not running
 	uint64_t resume;      // ns: nothing is sent before (RNR)

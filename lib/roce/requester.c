@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #define MOST_DEPTH    65536u
-#define MOST_WINDOW   65536u
 #define MOST_PACKETS  (1u << 22) // of a message: PSNs are compared modulo 2^24
 #define MOST_PSNS     (1u << 23) // of all that are unfinished
 #define MOST_LENGTH   (1u << 31) // of a message, by the standard

@@ -29,6 +29,8 @@ static void note_progress(struct queue_pair *qp, uint64_t now)
 	qp->rnr_retries = qp->rnr_retry_count;
 	qp->recovering = 0;
 	qp->waits_rnr = 0;
+	if (qp->window < MOST_WINDOW)
+		qp->window *= 2;
 	qp->deadline = UINT64_MAX;
 	if (roce_psn_diff(qp->asked_psn, qp->first_psn) > 0 && qp->timeout_code != 0)
 		qp->deadline = now + roce_timeout_ns(qp->timeout_code);
@@ -105,6 +107,9 @@ void requester_time_out(struct requester *requester, struct queue_pair *qp)
 	retry(requester, qp);
 }
 
+// The receiver has no room for the message at first_psn. It drops everything that follows, so that
+// a full window would be sent in vain at each attempt: the next attempt is one packet, and from
+// then on the window doubles with each acknowledgement.
 static void wait_for_receiver(struct requester *requester, struct queue_pair *qp, uint8_t syndrome,
 			      uint64_t now)
 {
@@ -117,6 +122,7 @@ static void wait_for_receiver(struct requester *requester, struct queue_pair *qp
 		qp->rnr_retries--;
 	}
 	go_back(requester, qp, qp->first_psn);
+	qp->window = 1;
 	qp->resume = now + roce_rnr_ns[roce_syndrome_value(syndrome)];
 	qp->waits_rnr = 1;
 	qp->deadline = UINT64_MAX; // anew with the next packet

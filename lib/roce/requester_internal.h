@@ -23,6 +23,8 @@ struct work {
 	bool has_immediate, solicited;
 };
 
+#define MOST_WINDOW 65536u
+
 struct ring {
 	uint32_t *indices; // of queue pairs
 	uint32_t head, tail;

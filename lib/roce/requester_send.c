@@ -39,13 +39,22 @@ static uint8_t opcode_of(const struct queue_pair *qp, const struct work *work, u
 		     immediate + service_bases[qp->service]);
 }
 
-// Whether the next packet may go now, as far as the peer is concerned.
+// Packets that may still be sent before one is acknowledged.
+static int32_t room_in_window(const struct requester *requester, const struct queue_pair *qp)
+{
+	uint32_t most = requester->parameters.window;
+
+	return (int32_t)(qp->window < most ? qp->window : most) -
+	       roce_psn_diff(qp->next_psn, qp->first_psn);
+}
+
+// Whether the acknowledgements of the peer permit the next packet.
 static bool is_open(const struct requester *requester, const struct queue_pair *qp,
 		    const struct work *work)
 {
 	if (qp->service != ROCE_RC)
 		return true;
-	if (roce_psn_diff(qp->next_psn, qp->first_psn) >= (int32_t)requester->parameters.window)
+	if (room_in_window(requester, qp) <= 0)
 		return false;
 	return work->operation != REQUESTER_READ || qp->reads_out < qp->max_reads;
 }
@@ -73,7 +82,8 @@ static bool asks_for_ack(const struct requester *requester, struct queue_pair *q
 {
 	if (qp->service != ROCE_RC)
 		return false;
-	if (!(place & ROCE_END) && ++qp->since_ack_request < requester->ack_interval)
+	if (!(place & ROCE_END) && ++qp->since_ack_request < requester->ack_interval &&
+	    room_in_window(requester, qp) > 1)
 		return false;
 	qp->since_ack_request = 0;
 	return true;

@@ -326,8 +326,10 @@ static void rnr__waits_as_long_as_it_is_told(void **state)
 		expect_nothing();
 		rig.now += 1;
 		expect_sent(ROCE_RC_SEND_ONLY, 0, true);
-		expect_sent(ROCE_RC_SEND_ONLY, 1, true);
+		expect_nothing(); // the rest only once this one is acknowledged
 	}
+	acknowledge(0);
+	expect_sent(ROCE_RC_SEND_ONLY, 1, true);
 	acknowledge(1);
 	expect_completion(1, QP_NO_CAUSE);
 	expect_completion(2, QP_NO_CAUSE);
@@ -381,6 +383,24 @@ static void rnr__limit(void **state)
 	assert_int_equal(rig.qp->cause, QP_RNR_EXCEEDED);
 }
 
+static void rnr__window_doubles_with_each_acknowledgement(void **state)
+{
+	uint32_t number = 0, size = 1;
+
+	(void)state;
+	post(REQUESTER_SEND, 100 * RIG_MTU, 1);
+	assert_true(requester_poll(rig.requester, rig.now, &sent));
+	assert_int_equal(answer(roce_rnr_syndrome(1), 0), REQUESTER_TAKEN);
+	rig.now += 10000;
+	for (; size <= 32; size *= 2) {
+		for (uint32_t i = 0; i < size; i++, number++)
+			expect_sent(number == 0 ? ROCE_RC_SEND_FIRST : ROCE_RC_SEND_MIDDLE, number,
+				    i + 1 == size); // else the window would wait for the timeout
+		expect_nothing();
+		acknowledge(number - 1);
+	}
+}
+
 static void rnr__in_the_middle_resumes_there(void **state)
 {
 	(void)state;
@@ -389,8 +409,10 @@ static void rnr__in_the_middle_resumes_there(void **state)
 		assert_true(requester_poll(rig.requester, rig.now, &sent));
 	assert_int_equal(answer(roce_rnr_syndrome(1), 2), REQUESTER_TAKEN);
 	rig.now += 10000;
-	expect_sent(ROCE_RC_SEND_MIDDLE, 2, false);
+	expect_sent(ROCE_RC_SEND_MIDDLE, 2, true);
 	assert_int_equal(sent.offset, 2 * RIG_MTU);
+	expect_nothing();
+	acknowledge(2);
 	expect_sent(ROCE_RC_SEND_LAST, 3, true);
 }
 
@@ -416,6 +438,7 @@ int main(void)
 		TEST(rnr__no_timeout_while_it_waits),
 		TEST(rnr__wait_ends_when_the_peer_has_it_after_all),
 		TEST(rnr__limit),
+		TEST(rnr__window_doubles_with_each_acknowledgement),
 		TEST(rnr__in_the_middle_resumes_there),
 	};
 

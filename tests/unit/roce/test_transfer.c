@@ -194,6 +194,33 @@ static void transfer__at_changing_rates(void **state)
 	pair_close(&pair);
 }
 
+// A receiver that is rarely ready must not have the sender repeat all that it may have outstanding
+// each time.
+static void transfer__to_a_receiver_that_is_rarely_ready(void **state)
+{
+	struct pair_options options = lossless;
+
+	(void)state;
+	options.not_ready = 0.9;
+	all_kinds();
+	for (unsigned j = 0; j < MOST; j++)
+		flows[j].n = 500;
+	pair_open(&pair, &options, flows, MOST);
+	pair_run(&pair);
+	for (unsigned j = 0; j < 4; j++) {
+		const struct qp_counters *sent = &flows[j].qp->counters;
+		uint64_t first_time = sent->sent_packets - sent->retransmissions;
+
+		print_message("flow %u: %lu packets, %lu of them repeated, %lu RNR NAKs\n", j,
+			      (unsigned long)sent->sent_packets,
+			      (unsigned long)sent->retransmissions,
+			      (unsigned long)sent->rnr_received);
+		assert_true(sent->rnr_received > 8 * 500);
+		assert_true(sent->retransmissions <= sent->rnr_received + 2 * first_time);
+	}
+	pair_close(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +228,7 @@ int main(void)
 		cmocka_unit_test(transfer__with_loss),
 		cmocka_unit_test(transfer__under_all_conditions),
 		cmocka_unit_test(transfer__at_changing_rates),
+		cmocka_unit_test(transfer__to_a_receiver_that_is_rarely_ready),
 	};
 
 	return cmocka_run_group_tests_name("transfer", tests, NULL, NULL);
