@@ -6,7 +6,7 @@
 
 #include "builder/builder_role.h"
 #include "node/readout_role.h"
-#include "rdma/roce_source_role.h"
+#include "rdma/source_roles.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
 #include "tx/pcap_role.h"
@@ -78,12 +78,12 @@ static void add_generator(struct account *account, const struct role *role,
 	if (generator->kind == GENERATOR_PCAP) {
 		sender = pcap_role_sender_counters(role);
 	} else {
-		sender = source_role_sender_counters(role);
-		account->sent.events += counter_read(&source_role_counters(role)->events);
+		sender = any_source_sender_counters(role);
+		account->sent.events += counter_read(&any_source_counters(role)->events);
 	}
 	if (roce_source_role_is(role))
 		account->sent.unacknowledged +=
-		    counter_read(&roce_source_role_counters(role)->failed_messages);
+		    counter_read(&roce_source_role_counters(role)->failed);
 	add_sender(account, sender);
 }
 

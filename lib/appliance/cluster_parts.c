@@ -275,6 +275,22 @@ static void list_builders(const struct config *config, struct link **links,
 	}
 }
 
+static void list_destinations(const struct config_cluster *cluster,
+			      struct readout_destination *destinations)
+{
+	for (unsigned i = 0; i < cluster->n_builders; i++) {
+		const struct config_cluster_builder *builder = &cluster->builders[i];
+
+		destinations[i] = (struct readout_destination){
+			.is_local = builder->node == cluster->self,
+			.node = (uint16_t)builder->node,
+			.index = (uint16_t)builder->index,
+			.address = cluster->nodes[builder->node].address,
+			.slots = builder->slots,
+		};
+	}
+}
+
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links)
 {
@@ -285,10 +301,14 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 	const struct port *port = &appliance->ports[plan->port];
 	bool timed = manager->shaping == CONFIG_SHAPING_TIMED_SHIFT;
 	struct readout_builder builders[EVB_MAX_SYSTEM_BUILDERS];
+	struct readout_destination destinations[EVB_MAX_SYSTEM_BUILDERS];
 	const struct readout_roce_parameters roce = {
-		.name = plan->name,
-		.config = config,
-		.port = plan->port,
+		.settings = &config->roce,
+		.builders = destinations,
+		.n_builders = config->cluster.n_builders,
+		.link_rate = port->config->link_rate,
+		.unfinished = cluster_unfinished(config),
+		.holds_until_release = manager->mode != CONFIG_MODE_STATIC,
 		.neighbours = &appliance->neighbours,
 		.responses = appliance->roce_responses[plan->port],
 	};
@@ -334,5 +354,6 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 	parameters.packets.udp_ports = 1;
 	parameters.packets.dscp = manager->data_dscp;
 	list_builders(config, links, builders);
+	list_destinations(&config->cluster, destinations);
 	return readout_role_create(&parameters);
 }

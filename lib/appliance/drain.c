@@ -14,8 +14,8 @@
 #include "appliance/notices.h"
 #include "appliance/run_control.h"
 #include "builder/builder_role.h"
+#include "rdma/source_roles.h"
 #include "tx/pcap_role.h"
-#include "tx/source_role.h"
 
 #define STEP_MS         1
 #define WRITER_SECONDS  60 // that writers get to finish: a full disk may be given room
@@ -28,7 +28,7 @@ static bool source_is_finished(const struct appliance *appliance, unsigned role)
 
 	return appliance->config->generators[plan->object].kind == GENERATOR_PCAP
 		   ? pcap_role_finished(appliance->roles[role])
-		   : source_role_finished(appliance->roles[role]);
+		   : any_source_finished(appliance->roles[role]);
 }
 
 // Generators end by themselves when they have sent their events. Where builders wait for

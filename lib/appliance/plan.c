@@ -121,7 +121,7 @@ uint32_t plan_offers(const struct config *config)
 	uint64_t n = 64;
 
 	if (config->transport.kind != CONFIG_TRANSPORT_ROCE || config->n_builders == 0 ||
-	    config->cluster.n_nodes == 0 || config->roce.operation != CONFIG_OPERATION_READ)
+	    config->cluster.n_nodes == 0 || config->roce.operation != ROCE_OPERATION_READ)
 		return 0;
 	for (unsigned i = 0; i < config->n_builders; i++)
 		n += config->builders[i].slots * config->cluster.n_sources;

@@ -155,7 +155,7 @@ unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx
 		.port = appliance->roce_ports[port],
 		.responses = appliance->roce_responses[port],
 		.udp_port = config->roce.udp_port,
-		.takes_feroce = config->roce.connection == CONFIG_CONNECTION_FEROCE,
+		.takes_feroce = config->roce.connection == ROCE_CONNECTION_FEROCE,
 		.in_cluster = config->cluster.n_nodes > 0,
 	};
 
@@ -168,16 +168,24 @@ unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx
 struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
 			      const uint8_t destination_mac[6], char *error)
 {
+	const struct config_generator *generator = &appliance->config->generators[plan->object];
 	const struct port *port = &appliance->ports[plan->port];
 	struct roce_source_parameters parameters = {
 		.name = plan->name,
-		.config = appliance->config,
-		.generator = &appliance->config->generators[plan->object],
+		.settings = &appliance->config->roce,
 		.packets = generator_packets(appliance, plan),
+		.destination = generator->destination_address,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
+		.link_rate = port->config->link_rate,
 		.responses = appliance->roce_responses[plan->port],
 		.flow_control = appliance_flow_control(appliance, plan->port),
+		.data_priority = port->config->flow_control.priority,
+		.events = generator->events,
+		.rate = generator->rate,
+		.speed = generator->speed,
+		.faults = &generator->faults,
+		.seed = generator->seed,
 		.numa_node = port->numa_node,
 	};
 

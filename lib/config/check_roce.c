@@ -15,8 +15,8 @@ static struct config_reader *at_pair(struct config_reader *reader, unsigned inde
 }
 
 // Queue pairs lie in a table by the low bits of their numbers, so these must differ.
-static int check_place(struct config_reader *reader, const struct config_roce *roce, unsigned index,
-		       uint16_t *places)
+static int check_place(struct config_reader *reader, const struct roce_settings *roce,
+		       unsigned index, uint16_t *places)
 {
 	uint32_t qpn = roce->queue_pairs[index].local_qpn;
 	uint16_t *place = &places[qpn & (roce->max_queue_pairs - 1)];
@@ -43,10 +43,10 @@ static bool is_host(const uint8_t address[16])
 static int check_pairs(struct config_reader *reader, const struct config *config, uint16_t *places)
 {
 	const struct config_sources *sources = &config->sources;
-	const struct config_roce *roce = &config->roce;
+	const struct roce_settings *roce = &config->roce;
 
 	for (unsigned i = 0; i < roce->n_queue_pairs; i++) {
-		const struct config_queue_pair *pair = &roce->queue_pairs[i];
+		const struct roce_static_pair *pair = &roce->queue_pairs[i];
 		if (pair->has_source && !config_find_id(sources->ids, sources->n_ids, pair->source))
 			return config_fail(at_pair(reader, i, "source"),
 					   "source id %u (0x%x) is not in sources.ids",
@@ -62,11 +62,11 @@ static int check_pairs(struct config_reader *reader, const struct config *config
 
 static int check_queue_pairs(struct config_reader *reader, const struct config *config)
 {
-	const struct config_roce *roce = &config->roce;
+	const struct roce_settings *roce = &config->roce;
 
 	if (roce->n_queue_pairs == 0)
 		return 0;
-	if (roce->connection != CONFIG_CONNECTION_STATIC)
+	if (roce->connection != ROCE_CONNECTION_STATIC)
 		return config_fail(config_at(reader, "roce.queue_pairs"),
 				   "is of use with connection static only");
 	uint16_t *places = calloc(roce->max_queue_pairs, sizeof(*places));
@@ -118,9 +118,9 @@ static int check_generator(struct config_reader *reader, const struct config *co
 // A builder can only read a block that its readout has announced through the event manager.
 static int check_read(struct config_reader *reader, const struct config *config)
 {
-	if (config->roce.operation != CONFIG_OPERATION_READ ||
+	if (config->roce.operation != ROCE_OPERATION_READ ||
 	    (config->cluster.n_nodes > 0 && config->event_manager.mode == CONFIG_MODE_PULL &&
-	     config->roce.service == CONFIG_SERVICE_RC))
+	     config->roce.service == ROCE_RC))
 		return 0;
 	return config_fail(config_at(reader, "roce.operation"),
 			   "builders read from the readouts of a cluster, with event_manager.mode "
@@ -130,17 +130,17 @@ static int check_read(struct config_reader *reader, const struct config *config)
 // A node of a system connects its readouts by RDMA CM, and its builders are found by it.
 static int check_node(struct config_reader *reader, const struct config *config)
 {
-	const struct config_roce *roce = &config->roce;
+	const struct roce_settings *roce = &config->roce;
 
-	if (config->n_generators > 0 && roce->connection != CONFIG_CONNECTION_CM)
+	if (config->n_generators > 0 && roce->connection != ROCE_CONNECTION_CM)
 		return config_fail(config_at(reader, "roce.connection"),
 				   "readouts of a cluster connect by RDMA CM: set it to \"cm\"");
-	if (config->n_generators > 0 && roce->service == CONFIG_SERVICE_UD)
+	if (config->n_generators > 0 && roce->service == ROCE_UD)
 		return config_fail(config_at(reader, "roce.service"),
 				   "an MFP of a readout of a cluster may be longer than one "
 				   "packet: set it to \"rc\"");
 	if (config->n_builders > 1 &&
-	    (roce->connection != CONFIG_CONNECTION_CM || config->n_builders > CM_PORTS_MOST ||
+	    (roce->connection != ROCE_CONNECTION_CM || config->n_builders > CM_PORTS_MOST ||
 	     roce->cm_service + config->n_builders - 1 > UINT16_MAX))
 		return config_fail(config_at(reader, "builders"),
 				   "%u, where RoCE is received peers find the %u of a node at "
@@ -166,9 +166,9 @@ static int check_transport(struct config_reader *reader, const struct config *co
 
 int config_check_roce(struct config_reader *reader, const struct config *config)
 {
-	const struct config_roce *roce = &config->roce;
+	const struct roce_settings *roce = &config->roce;
 
-	if (roce->service == CONFIG_SERVICE_UD && roce->operation >= CONFIG_OPERATION_WRITE)
+	if (roce->service == ROCE_UD && roce->operation >= ROCE_OPERATION_WRITE)
 		return config_fail(config_at(reader, "roce.operation"), "service ud can only send");
 	if (check_queue_pairs(reader, config))
 		return -1;

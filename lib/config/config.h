@@ -20,13 +20,12 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "roce/settings.h"
 #include "source/source_set.h"
 
 #define CONFIG_ERROR_SIZE  512
 #define CONFIG_MAX_OPTIONS 16
 #define CONFIG_MAX_GROUP   1023 // congestion group that a builder may be put in by number
-
-#define CONFIG_MAX_QUEUE_PAIRS 4096 // that are written out in the file
 
 #define CONFIG_MANAGER_NODE "*" // in the place of a node's name
 
@@ -94,7 +93,7 @@ struct config_port {
 enum config_transport_kind {
 	CONFIG_TRANSPORT_UDP,  // EJFAT segments in UDP datagrams
 	CONFIG_TRANSPORT_ETH,  // the same behind an EtherType
-	CONFIG_TRANSPORT_ROCE, // RoCE v2, see struct config_roce
+	CONFIG_TRANSPORT_ROCE, // RoCE v2, see struct roce_settings
 };
 
 struct config_transport {
@@ -282,72 +281,6 @@ struct config_event_manager {
 	uint8_t data_priority; // 802.1p
 };
 
-enum config_icrc {
-	CONFIG_ICRC_VERIFY,
-	CONFIG_ICRC_SAMPLE, // one in sample_one_in
-	CONFIG_ICRC_IGNORE,
-};
-
-// Transport service of a queue pair.
-enum config_service {
-	CONFIG_SERVICE_RC,
-	CONFIG_SERVICE_UC,
-	CONFIG_SERVICE_UD,
-};
-
-enum config_operation {
-	CONFIG_OPERATION_SEND,
-	CONFIG_OPERATION_SEND_IMM,
-	CONFIG_OPERATION_WRITE,
-	CONFIG_OPERATION_WRITE_IMM,
-	CONFIG_OPERATION_READ, // builders read
-};
-
-enum config_connection {
-	CONFIG_CONNECTION_STATIC, // as queue_pairs says
-	CONFIG_CONNECTION_CM,     // RDMA CM over queue pair 1
-	CONFIG_CONNECTION_FEROCE, // the manager of FERoCE boards, over UDP
-};
-
-// A connection that is written out in the file.
-struct config_queue_pair {
-	uint16_t source; // id of the one that sends on it; without it any may
-	bool has_source;
-	enum config_service service;
-	uint32_t local_qpn, local_psn; // 24 bits
-	uint32_t remote_qpn, remote_psn;
-	uint8_t address[16]; // of the other end; IPv4 as ::ffff:a.b.c.d
-	bool has_mac;
-	uint8_t mac[6]; // that answers go to; without it where packets come from
-	uint32_t rkey;  // of the region that WRITE goes to, as are the next two
-	uint64_t virtual_address;
-	uint64_t size; // bytes; 0: no region
-};
-
-struct config_roce {
-	uint16_t udp_port;
-	enum config_icrc icrc;
-	uint32_t sample_one_in;
-	enum config_service service;
-	enum config_operation operation; // of readout nodes
-	uint32_t path_mtu;               // 256 to 4096, power of two; 0: the largest in the port's
-	enum config_connection connection;
-	uint16_t cm_service;      // port number that RDMA CM listens to
-	uint32_t max_queue_pairs; // power of two
-	uint32_t ack_every;       // packets of which one is acknowledged at least
-	uint32_t window;          // packets in flight a queue pair
-	uint8_t timeout;          // 4.096 us * 2^timeout
-	uint8_t retry_count;
-	uint8_t rnr_retry; // 7: without end
-	uint8_t rnr_timer; // as coded in the AETH
-	uint64_t cnp_interval_ns;
-	bool dcqcn;
-	uint32_t q_key;
-	uint16_t partition_key;
-	struct config_queue_pair queue_pairs[CONFIG_MAX_QUEUE_PAIRS];
-	unsigned n_queue_pairs;
-};
-
 // A node as all the others know it.
 struct config_cluster_node {
 	char name[EVB_NAME_SIZE];
@@ -412,7 +345,7 @@ struct config {
 	unsigned n_lcores; // 0: placed automatically
 	struct config_idle idle;
 	struct config_links links;
-	struct config_roce roce;
+	struct roce_settings roce;
 	struct config_event_manager event_manager; // of use in a cluster only
 	struct config_cluster cluster;
 };

@@ -96,14 +96,13 @@ static const struct role_operations readout_operations = {
 static bool make_roce(struct readout *readout)
 {
 	struct readout_roce_parameters parameters;
-	char error[READOUT_ROCE_ERROR_SIZE];
 
 	if (readout->parameters.roce == NULL)
 		return true;
 	parameters = *readout->parameters.roce;
 	parameters.packets = &readout->packets;
 	parameters.sender = &readout->sender;
-	readout->roce = readout_roce_create(&parameters, error);
+	readout->roce = readout_roce_create(&parameters);
 	return readout->roce != NULL;
 }
 

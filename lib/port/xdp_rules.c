@@ -34,7 +34,7 @@ void xdp_rules_make(struct xdp_rules *rules, const struct config *config,
 		break;
 	case CONFIG_TRANSPORT_ROCE:
 		add_ports(rules, config->roce.udp_port, 1, false);
-		if (config->roce.connection == CONFIG_CONNECTION_FEROCE)
+		if (config->roce.connection == ROCE_CONNECTION_FEROCE)
 			add_ports(rules, FEROCE_CM_UDP_PORT, 1, false);
 		break;
 	}

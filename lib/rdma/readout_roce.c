@@ -2,184 +2,142 @@
 // Copyright (c) 2026, the evb authors
 #include "rdma/readout_roce.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
+#include "base/counter.h"
 #include "rdma/readout_roce_internal.h"
-#include "rdma/roce_answers.h"
-#include "rdma/roce_packets.h"
 
 #define HOLD_NS      2000000u    // without a packet, and the next event's turn comes
 #define PATIENCE_NS  500000000u  // for acknowledgements, at the end
 #define LEAVE_NS     1000000000u // for that and the end of the connections
 #define DEPTH_LEAST  64u         // messages posted to a queue pair
 #define DEPTH_MOST   4096u
-#define DEFAULT_RATE 12500000000u // bytes/s of a link whose rate is not known: 100 Gb/s
+#define FIRST_PORT   49152u
+#define SOURCE_PORTS 16384u
 
-// --- receiving ---
+// --- what the sender asks and reports ---
 
-static void take_cnp(struct readout_roce *roce, struct queue_pair *qp, uint64_t tsc)
+static bool resolve(void *context, struct roce_flow *flow)
 {
-	counter_add(&roce->counters.cnps, 1);
-	qp_count(&qp->counters.cnp_received, 1);
-	if (roce->config->dcqcn)
-		dcqcn_cnp(&roce->dcqcn, &readout_lane_of(qp)->flow, tsc);
+	const struct readout_roce *roce = context;
+
+	return neighbours_get(roce->parameters.neighbours, readout_queue_of(roce, flow)->node,
+			      flow->handle.peer_mac);
 }
 
-static void take_packet(struct readout_roce *roce, const struct roce_answer *answer, uint64_t now,
-			uint64_t tsc)
+struct roce_block readout_block(const struct readout_roce *roce, const struct packet_segment *at)
 {
-	struct queue_pair *qp = qp_find(&roce->table, answer->packet.destination_qpn);
-	struct requester_data data;
+	struct block_packets *packets = roce->parameters.packets;
+	struct source_block block = block_packets_find(packets, at);
 
-	if (qp == NULL || readout_lane_of(qp) == NULL)
-		counter_add(&roce->counters.unknown_qp, 1);
-	else if ((answer->packet.flags & ROCE_REQUEST) != 0 && roce->responder != NULL)
-		readout_serve(roce, qp, &answer->packet, &answer->peer, now);
-	else if ((answer->packet.flags & ROCE_IS_CNP) != 0)
-		take_cnp(roce, qp, tsc);
-	else
-		(void)requester_receive(roce->requester, qp, &answer->packet, &answer->peer, now,
-					&data); // of a SEND or WRITE: no data
+	return (struct roce_block){
+		.block = block,
+		.event_id = block_packets_event_id(packets, at->event),
+		.is_temporary = block.bytes == packets->odin_block,
+	};
 }
 
-static void take_answer(struct readout_roce *roce, const struct rte_mbuf *mbuf, uint64_t now,
-			uint64_t tsc)
+static struct roce_block find_block(void *context, const struct roce_flow *flow, uint64_t message)
 {
-	struct roce_answer answer;
+	const struct packet_segment at = { .event = message >> 16,
+					   .source = (unsigned)(message & 0xFFFF) };
 
-	switch (roce_answer_take(mbuf, roce->config->icrc != CONFIG_ICRC_IGNORE, &answer)) {
-	case ROCE_ANSWER_NONE:
-		break;
-	case ROCE_ANSWER_BAD_ICRC:
-		counter_add(&roce->counters.icrc_errors, 1);
-		break;
-	case ROCE_ANSWER_PACKET:
-		take_packet(roce, &answer, now, tsc);
-		break;
-	case ROCE_ANSWER_MANAGEMENT:
-		readout_connect_receive(roce, &answer.packet, answer.payload, &answer.peer, now);
-		break;
-	}
+	(void)flow;
+	return readout_block(context, &at);
 }
 
-void readout_take_completions(struct readout_roce *roce)
+static void connected(void *context, struct roce_flow *flow)
 {
-	struct requester_completion completion;
-
-	while (requester_completion(roce->requester, &completion)) {
-		if (completion.user == READOUT_ALIVE)
-			continue;
-		if (completion.cause != QP_NO_CAUSE) {
-			counter_add(&roce->counters.failed, 1);
-			continue; // its connection ends: what was posted waits again
-		}
-		counter_add(&roce->counters.completed, 1);
-		readout_queue_done(roce, readout_lane_of(completion.qp));
-		readout_queue_post(roce, readout_lane_of(completion.qp));
-	}
+	readout_queue_post(context, readout_queue_of(context, flow));
 }
 
-static void set_rates(struct readout_roce *roce, uint64_t tsc)
+static void ended(void *context, struct roce_flow *flow, bool was_connected)
 {
-	for (unsigned i = 0; roce->config->dcqcn && i < roce->n_lanes; i++) {
-		struct readout_lane *lane = &roce->lanes[i];
-
-		if (lane->qp != NULL && lane->flow.limited &&
-		    dcqcn_poll(&roce->dcqcn, &lane->flow, tsc))
-			requester_set_rate(lane->qp, lane->flow.limited ? lane->flow.rate : 0);
-	}
+	if (was_connected)
+		readout_queue_rewind(context, readout_queue_of(context, flow));
 }
 
-static uint64_t to_ns(const struct readout_roce *roce, uint64_t tsc)
+static void completed(void *context, struct roce_flow *flow, uint64_t message, bool failed)
 {
-	return (uint64_t)((double)tsc * roce->ns_per_tick);
+	struct readout_queue *queue = readout_queue_of(context, flow);
+
+	(void)message; // messages of a flow are completed in the order of its queue
+	if (failed)
+		return; // the connection ends, and the queue is rewound
+	readout_queue_done(context, queue);
+	readout_queue_post(context, queue);
 }
 
-unsigned readout_roce_poll(struct readout_roce *roce, uint64_t tsc)
-{
-	struct rte_mbuf *mbufs[ROLE_BURST];
-	unsigned n = link_dequeue(roce->parameters.responses, mbufs, ROLE_BURST);
-	uint64_t now = to_ns(roce, tsc);
+static const struct roce_sender_operations operations = {
+	.resolve = resolve,
+	.find_block = find_block,
+	.connected = connected,
+	.ended = ended,
+	.completed = completed,
+};
 
-	for (unsigned i = 0; i < n; i++)
-		take_answer(roce, mbufs[i], now, tsc);
-	rte_pktmbuf_free_bulk(mbufs, n);
-	readout_connect_poll(roce, now);
-	readout_take_completions(roce);
-	set_rates(roce, tsc);
-	return n;
+static const struct roce_sender_operations serving_operations = {
+	.resolve = resolve,
+	.find_block = find_block,
+	.connected = connected,
+	.ended = ended,
+	.completed = completed,
+	.request = readout_serve,
+};
+
+unsigned readout_roce_poll(struct readout_roce *roce, uint64_t now)
+{
+	return roce_sender_poll(&roce->sender, now);
 }
 
 // --- sending ---
 
-struct rte_mbuf *readout_roce_next(struct readout_roce *roce, uint64_t tsc, uint32_t *payload)
+struct rte_mbuf *readout_roce_next(struct readout_roce *roce, uint64_t now, uint32_t *payload)
 {
-	static const struct source_block nothing;
-	struct block_packets *packets = roce->parameters.packets;
-	struct requester_packet packet;
-	struct packet_segment at;
-	struct source_block block;
-	struct readout_lane *lane;
+	struct roce_outgoing outgoing;
 
-	if (!requester_poll(roce->requester, to_ns(roce, tsc), &packet))
+	if (!roce_sender_next(&roce->sender, now, &outgoing))
 		return roce->responder != NULL ? readout_serve_next(roce, payload) : NULL;
-	lane = readout_lane_of(packet.qp);
-	if (!packet.again)
-		lane->left_at = tsc;
-	*payload = packet.size;
-	if (packet.user == READOUT_ALIVE)
-		return roce_packets_make(&packets->parameters, &lane->way, &packet, &nothing, 0,
-					 false);
-	at = (struct packet_segment){ .event = packet.user >> 16,
-				      .source = (unsigned)(packet.user & 0xFFFF) };
-	block = block_packets_find(packets, &at);
-	if (roce->config->dcqcn)
-		dcqcn_sent(&roce->dcqcn, &lane->flow, packet.size, tsc);
-	// Without an mbuf it is as if it had been lost.
-	return roce_packets_make(&packets->parameters, &lane->way, &packet, &block,
-				 block_packets_event_id(packets, at.event),
-				 block.bytes == packets->odin_block);
+	if (!outgoing.again)
+		readout_queue_of(roce, outgoing.flow)->left_at = now;
+	*payload = outgoing.size;
+	return outgoing.mbuf;
 }
 
 bool readout_roce_is_sent(const struct readout_roce *roce, unsigned builder, uint64_t now)
 {
-	const struct readout_lane *lane = &roce->lanes[builder];
+	const struct readout_queue *queue = &roce->queues[builder];
+	const struct queue_pair *qp = queue->flow->qp;
 
-	return lane->qp == NULL || lane->qp->state != QP_READY ||
-	       (lane->next == lane->tail && lane->qp->current == lane->qp->posted) ||
-	       now - lane->left_at > roce->hold_ticks;
+	return qp == NULL || qp->state != QP_READY ||
+	       (queue->next == queue->tail && qp->current == qp->posted) ||
+	       now - queue->left_at > roce->hold_ticks;
 }
 
 bool readout_roce_is_connected(const struct readout_roce *roce)
 {
-	for (unsigned i = 0; i < roce->n_lanes; i++)
-		if (!roce->lanes[i].local && roce->lanes[i].qp == NULL)
-			return false;
-	return true;
-}
-
-static bool is_quiet(const struct readout_roce *roce)
-{
-	for (unsigned i = 0; i < roce->n_lanes; i++)
-		if (roce->lanes[i].qp != NULL && requester_unfinished(roce->lanes[i].qp) > 0)
+	for (unsigned i = 0; i < roce->n_builders; i++)
+		if (!roce->queues[i].is_local && roce->queues[i].flow->qp == NULL)
 			return false;
 	return true;
 }
 
 bool readout_roce_leave(struct readout_roce *roce, uint64_t tsc)
 {
-	uint64_t now = to_ns(roce, tsc);
+	struct roce_sender *sender = &roce->sender;
+	uint64_t now = roce_sender_ns(sender, tsc);
 
 	if (roce->leave_since == 0)
 		roce->leave_since = now;
-	if (!roce->leaving && (is_quiet(roce) || now - roce->leave_since > PATIENCE_NS))
-		readout_connect_leave(roce, now);
-	return roce->leaving &&
-	       (roce->counters.connected == 0 || now - roce->leave_since > LEAVE_NS);
+	if (!sender->leaving &&
+	    (roce_sender_is_idle(sender) || now - roce->leave_since > PATIENCE_NS))
+		roce_sender_leave(sender, now);
+	return sender->leaving &&
+	       (roce->counters.sender.connected == 0 || now - roce->leave_since > LEAVE_NS);
 }
 
 // --- creation ---
@@ -188,74 +146,78 @@ void readout_roce_destroy(struct readout_roce *roce)
 {
 	if (roce == NULL)
 		return;
-	cm_destroy(roce->cm);
-	requester_destroy(roce->requester);
+	roce_sender_fini(&roce->sender);
 	responder_destroy(roce->responder);
 	region_table_destroy(&roce->regions);
-	qp_table_destroy(&roce->table);
-	readout_queue_free(roce);
+	readout_queues_free(roce);
 	rte_free(roce);
 }
 
-static bool make_requester(struct readout_roce *roce)
+static void make_flow(struct readout_roce *roce, unsigned builder)
 {
-	const struct config_roce *config = roce->config;
-	uint32_t depth = rte_align32pow2(2 * roce->n_sources);
-	const struct requester_parameters parameters = {
-		.table = &roce->table,
-		.depth = RTE_MIN(RTE_MAX(depth, DEPTH_LEAST), DEPTH_MOST),
-		.window = RTE_MAX(config->window, 2u),
-		.ack_interval = RTE_MAX(config->window / 2, 1u),
-		.burst = ROLE_BURST,
-	};
+	const struct readout_roce_parameters *p = &roce->parameters;
+	const struct block_packets_parameters *packets = &p->packets->parameters;
+	const struct readout_destination *to = &p->builders[builder];
+	struct roce_flow *flow = roce->queues[builder].flow;
 
-	roce->requester = requester_create(&parameters);
-	return roce->requester != NULL;
+	flow->wanted = !to->is_local;
+	flow->service = p->settings->service == ROCE_UC ? ROCE_UC : ROCE_RC;
+	flow->cm_port = (uint16_t)(p->settings->cm_service + to->index);
+	flow->handle = (struct roce_address_handle){
+		.own = qp_address_ipv4(packets->address),
+		.peer = qp_address_ipv4(to->address),
+		.source_port = (uint16_t)(FIRST_PORT + builder % SOURCE_PORTS),
+		.dscp = packets->dscp,
+	};
+	memcpy(flow->handle.own_mac, packets->mac, sizeof(flow->handle.own_mac));
 }
 
 static bool make_parts(struct readout_roce *roce)
 {
-	const struct config *config = roce->parameters.config;
-	uint64_t rate = config->ports[roce->parameters.port].link_rate / 8;
-	const char *why;
+	const struct readout_roce_parameters *p = &roce->parameters;
+	const struct block_packets_parameters *packets = &p->packets->parameters;
+	bool reads = p->settings->operation == ROCE_OPERATION_READ;
+	uint32_t depth = rte_align32pow2(2 * roce->n_sources);
+	const struct roce_sender_parameters sender = {
+		.settings = p->settings,
+		.operations = reads ? &serving_operations : &operations,
+		.context = roce,
+		.sender = p->sender,
+		.responses = p->responses,
+		.counters = &roce->counters.sender,
+		.pools = { .headers = packets->headers, .payloads = packets->payloads },
+		.n_flows = p->n_builders,
+		.depth = RTE_MIN(RTE_MAX(depth, DEPTH_LEAST), DEPTH_MOST),
+		.address = packets->address,
+		.mtu = packets->mtu,
+		.link_rate = p->link_rate,
+		.max_reads = reads ? READOUT_READS : 0,
+		.shares_port = true,
+		.tests_idle = true,
+	};
 
-	if (!qp_table_create(&roce->table,
-			     RTE_MAX(2u, rte_align32pow2(2 * (uint32_t)roce->n_lanes))))
+	if (!roce_sender_init(&roce->sender, &sender) || !readout_queues_make(roce))
 		return false;
-	roce->table.fixed_mask = roce->table.fixed = QP_NUMBER_SIDE;
-	return readout_queue_make(roce) &&
-	       dcqcn_init(&roce->dcqcn, &dcqcn_defaults, rate != 0 ? rate : DEFAULT_RATE,
-			  rte_get_tsc_hz(), &why) == 0 &&
-	       make_requester(roce) &&
-	       (config->roce.operation != CONFIG_OPERATION_READ || readout_serve_make(roce)) &&
-	       readout_connect_make(roce);
+	for (unsigned i = 0; i < roce->n_builders; i++)
+		make_flow(roce, i);
+	return !reads || readout_serve_make(roce);
 }
 
-struct readout_roce *readout_roce_create(const struct readout_roce_parameters *parameters,
-					 char *error)
+struct readout_roce *readout_roce_create(const struct readout_roce_parameters *parameters)
 {
-	const struct config *config = parameters->config;
-	double hz = (double)rte_get_tsc_hz();
 	struct readout_roce *roce = rte_zmalloc("readout_roce", sizeof(*roce), RTE_CACHE_LINE_SIZE);
 
-	snprintf(error, READOUT_ROCE_ERROR_SIZE, "role %s: no memory for its queue pairs",
-		 parameters->name);
 	if (roce == NULL)
 		return NULL;
 	roce->parameters = *parameters;
-	roce->config = &config->roce;
-	roce->n_lanes = config->cluster.n_builders;
+	roce->n_builders = parameters->n_builders;
 	roce->n_sources = parameters->packets->parameters.set->n_sources;
-	roce->held = config->event_manager.mode != CONFIG_MODE_STATIC;
-	roce->ns_per_tick = 1e9 / hz;
-	roce->hold_ticks = (uint64_t)(HOLD_NS * hz * 1e-9);
-	roce->path_mtu = config->roce.path_mtu != 0
-			     ? config->roce.path_mtu
-			     : roce_path_mtu(parameters->packets->parameters.mtu);
+	roce->hold_ticks = (uint64_t)(HOLD_NS * 1e-9 * (double)rte_get_tsc_hz());
 	if (!make_parts(roce)) {
 		readout_roce_destroy(roce);
 		return NULL;
 	}
+	roce->parameters.builders = NULL;
 	return roce;
 }
 
@@ -271,5 +233,5 @@ const struct readout_roce_counters *readout_roce_counters(const struct readout_r
 
 const struct queue_pair *readout_roce_qp(const struct readout_roce *roce, unsigned index)
 {
-	return roce->lanes[index].qp;
+	return roce->queues[index].flow->qp;
 }

@@ -1,95 +1,97 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// How a readout sends by RoCE: a queue pair to each builder of the other nodes, connected by RDMA
-// CM and connected anew whenever it is lost. An event for a builder is a message a source, SEND or
-// WRITE, posted in the order of the grants; a WRITE goes to where the grant says, or, without that,
-// where the connection says.
+// How a readout sends by RoCE: one flow (roce_sender.h) to each builder of the other nodes. An
+// event for a builder is one message per source, SEND or WRITE, posted in the order of the grants.
+// A WRITE goes to the address that the grant names, or, if it names none, to the region that the
+// builder offered when it accepted the connection.
 //
-// A message that its connection took with it is posted again on the next one, from the first that
-// was not acknowledged, unless the event has been granted to another builder or is finished.
-// Nothing is copied for that: blocks are held until their event is released.
+// When a connection ends, the messages that were not acknowledged are posted again on the next one,
+// unless the event has been granted to another builder or is finished. Nothing is copied for that:
+// the blocks stay until their event is released.
 //
-// With roce.operation `read` it posts nothing: builders read the blocks that they were offered.
+// With roce.operation `read` nothing is posted: the blocks are offered to the builders, which read
+// them.
 //
-// What comes for its queue pairs it gets from the rx role of the port.
-//
-// Threads: one, the readout's; the counters and queue pairs may be read by others at any time.
+// Thread: the readout's lcore. The counters and queue pairs may be read by any thread.
 #pragma once
 
-#include "config/config.h"
 #include "packet/message.h"
 #include "packet/neighbours.h"
-#include "pipeline/link.h"
-#include "roce/queue_pair.h"
+#include "rdma/roce_sender.h"
 #include "tx/block_packets.h"
-#include "tx/sender.h"
-
-#define READOUT_ROCE_ERROR_SIZE 256
 
 struct readout_roce;
 
+// A builder of the system.
+struct readout_destination {
+	bool is_local;    // of this node: nothing is sent to it by RoCE
+	uint16_t node;    // index of its node
+	uint16_t index;   // of the builder, among those of its node
+	uint32_t address; // IPv4 of its node, host order
+	uint32_t slots;
+};
+
 struct readout_roce_parameters {
-	const char *name; // of the role
-	const struct config *config;
-	unsigned port;                 // index
-	struct block_packets *packets; // the readout's, as are the next two
+	const struct roce_settings *settings;
+	const struct readout_destination *builders; // [n_builders], used by create() only
+	unsigned n_builders;
+	struct block_packets *packets; // the readout's, as is the sender
 	struct sender *sender;
 	const struct neighbours *neighbours;
-	struct link *responses; // from the rx role of the port
+	struct link *responses;   // from the rx role of the port
+	uint64_t link_rate;       // bit/s; 0: unknown
+	uint64_t unfinished;      // events that can be granted and not released, a power of two
+	bool holds_until_release; // events count until they are released
 };
 
 // Written by the role's lcore, read by telemetry.
 struct readout_roce_counters {
-	uint64_t connected;   // builders, now
-	uint64_t lost;        // connections that were, and ended otherwise than by us
-	uint64_t completed;   // messages acknowledged, or sent where nobody acknowledges
-	uint64_t failed;      // messages that their connection took with it
-	uint64_t withdrawn;   // events not sent, or not again, to the builder that had them before
-	uint64_t icrc_errors; // of responses
-	uint64_t unknown_qp;
-	uint64_t cnps;
+	struct roce_sender_counters sender;
+	uint64_t
+	    withdrawn; // events not sent, or not sent again, to the builder that had them before
 };
 
-// Control thread. NULL with one line in error[READOUT_ROCE_ERROR_SIZE].
-struct readout_roce *readout_roce_create(const struct readout_roce_parameters *parameters,
-					 char *error);
+// Control thread. NULL if memory ran out.
+struct readout_roce *readout_roce_create(const struct readout_roce_parameters *parameters);
 void readout_roce_destroy(struct readout_roce *roce);
 
-// Takes what has come, keeps the connections up; connection messages go to the sender. now: TSC.
+// Takes what has arrived and looks after the connections, whose messages go to the sender. now:
+// TSC. Returns how many packets arrived.
 unsigned readout_roce_poll(struct readout_roce *roce, uint64_t now);
 
-// An event has been granted: what was granted of it before counts no more.
+// An event has been granted: earlier grants of it are void.
 void readout_roce_granted(struct readout_roce *roce, const struct message *grant);
-// Events below are finished.
+// All events below this one are finished.
 void readout_roce_released(struct readout_roce *roce, uint64_t event);
-// What has been granted counts no more: the run is over, or another one begins.
+// All grants are void: the run is over, or another one begins.
 void readout_roce_forget(struct readout_roce *roce);
 
-// Puts the blocks of a granted event behind what waits for its builder on another node. False if
-// too much waits. What does not count any more is taken and not sent.
+// Queues the blocks of a granted event for its builder on another node. False if the queue is full.
+// A void grant is accepted and not sent.
 bool readout_roce_post(struct readout_roce *roce, const struct message *grant);
 
-// The next packet of any builder's, with so many bytes of payload; NULL if there is none that may
-// leave, or mbufs are short.
+// The next packet to any builder, and its bytes of payload; NULL if none may leave, or mbufs are
+// short.
 struct rte_mbuf *readout_roce_next(struct readout_roce *roce, uint64_t now, uint32_t *payload);
 
-// Whether builders read; the rest of what is granted is then not posted, but offered.
+// Whether the builders read: then granted events are not posted but offered.
 bool readout_roce_is_read(const struct readout_roce *roce);
-// Where a block of a held event lies for them: address, size and rkey of the message.
+// Fills address, size and rkey of the message that offers a block of a retained event.
 void readout_roce_place(const struct readout_roce *roce, uint64_t event, unsigned source,
 			struct message *message);
 
-// Whether the event that was posted last to a builder need not be waited for: all has left once,
-// or there is no connection, or nothing new has left for a while.
+// Whether the readout may go on to the next event after the one that was posted last to a builder:
+// all of it has left once, or the builder is not connected, or nothing new has left for a while.
 bool readout_roce_is_sent(const struct readout_roce *roce, unsigned builder, uint64_t now);
 
-// Whether there is a connection to each builder of other nodes.
+// Whether each builder of the other nodes is connected.
 bool readout_roce_is_connected(const struct readout_roce *roce);
 
-// Ends the connections once all is acknowledged, or patience ends; to be called until true.
+// Ends the connections once all messages are acknowledged, or a time limit is over. To be called
+// until it returns true.
 bool readout_roce_leave(struct readout_roce *roce, uint64_t now);
 
 const struct readout_roce_counters *readout_roce_counters(const struct readout_roce *roce);
-// The queue pair to builder `index` of the system, for telemetry; NULL if there is none.
+// The queue pair to builder `index` of the system, for telemetry; NULL if it is not connected.
 const struct queue_pair *readout_roce_qp(const struct readout_roce *roce, unsigned index);

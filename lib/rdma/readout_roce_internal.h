@@ -1,128 +1,98 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of a readout's RoCE share: readout_roce.c (messages and packets),
-// readout_roce_queue.c (which events wait for which builder) and readout_roce_connect.c (how its
-// queue pairs are connected).
+// What the files of a readout's RoCE share: readout_roce.c (its flows and packets),
+// readout_roce_queue.c (which events wait for which builder) and readout_roce_serve.c (blocks that
+// builders read).
 #pragma once
 
-#include "pacing/dcqcn.h"
 #include "rdma/readout_roce.h"
-#include "rdma/roce_frame.h"
-#include "roce/connection.h"
-#include "roce/requester.h"
 #include "roce/responder.h"
 
-#define READOUT_ALIVE UINT64_MAX // user of a message without bytes: is the builder there?
-#define READOUT_READS 16u        // of a builder, outstanding
-#define READOUT_KEYS  1024u      // of which one is in use
+#define READOUT_READS 16u   // that a builder may have outstanding
+#define READOUT_KEYS  1024u // rkeys that a process chooses its one from
 
-// An event that waits for a builder, or is under way to it.
-struct lane_event {
+// An event that waits for a builder, or is being sent to it.
+struct queued_event {
 	uint64_t event;
-	uint64_t address; // as granted; rkey 0: as the connection says
-	uint32_t rkey;
+	uint64_t address; // as granted; only if rkey is not 0
+	uint32_t rkey;    // 0: the region that the builder offered
 	uint16_t attempt;
-	uint16_t posted, done; // sources whose message was posted, is acknowledged
+	uint16_t posted, done; // sources whose message was posted, was acknowledged
 };
 
-// The way to a builder. Its events by serial number, place in the ring by the low bits:
+// The events for one builder by serial number; the low bits are the place in the ring:
 // head <= next <= tail.
-struct readout_lane {
-	struct lane_event *events;
+struct readout_queue {
+	struct queued_event *events;
 	uint32_t mask;
-	uint32_t head;         // oldest that is not acknowledged
-	uint32_t next;         // of which not all is posted
-	uint32_t tail;         // next free number
-	uint16_t builder;      // system-wide number
-	bool local;            // of this node: not by RoCE
-	struct queue_pair *qp; // NULL: not connected
-	uint32_t connection;   // of RDMA CM, 0: not asked for
-	uint64_t retry_at;     // ns: not asked for again before
-	uint64_t alive_at;     // ns: then the builder is asked whether it is there
-	uint32_t rkey;         // the connection's, as is the next
-	uint64_t address;
-	uint64_t left_at; // TSC: a packet left last for the first time
-	struct roce_way way;
-	struct dcqcn_flow flow;
+	uint32_t head; // oldest that is not acknowledged
+	uint32_t next; // oldest of which not all messages are posted
+	uint32_t tail; // next free number
+	uint16_t builder, node;
+	bool is_local;    // of this node: not by RoCE
+	uint64_t left_at; // TSC when a packet left for the first time, of the last one
+	struct roce_flow *flow;
 };
 
-// What an event was granted last.
+// The last grant of an event.
 struct latest_grant {
 	uint64_t event;
 	uint16_t builder, attempt;
 	bool valid;
-	bool waits; // for that builder, or is under way to it
+	bool waits; // the event is in the queue of that builder
 };
 
 struct readout_roce {
+	struct roce_sender sender;
 	struct readout_roce_parameters parameters;
-	const struct config_roce *config;
-	struct qp_table table;
-	struct requester *requester;
 	struct responder *responder; // NULL: builders do not read
 	struct region_table regions;
 	uint32_t rkey;
 	unsigned source_shift, block_shift; // of addresses
-	struct cm *cm;
-	struct dcqcn dcqcn;
-	struct readout_lane *lanes; // by builder of the system
-	unsigned n_lanes, n_connecting, first_to_connect;
-	unsigned n_sources;
+	struct readout_queue *queues;       // [n_builders] of the system
+	unsigned n_builders, n_sources;
 	struct latest_grant *latest; // by the low bits of the event
 	uint64_t latest_mask;
 	uint64_t released;
-	bool held; // events count until they are released
-	bool leaving;
 	uint64_t leave_since; // ns
-	uint64_t next_look;   // ns: connections are left alone before
-	double ns_per_tick;
-	uint64_t hold_ticks; // that an event is waited for without a packet leaving
-	uint32_t path_mtu;
+	uint64_t hold_ticks;  // readout_roce_is_sent() waits so long without a packet
 	struct readout_roce_counters counters __rte_cache_aligned;
 };
 
-static inline struct readout_lane *readout_lane_of(const struct queue_pair *qp)
+static inline struct readout_queue *readout_queue_of(const struct readout_roce *roce,
+						     const struct roce_flow *flow)
 {
-	return qp->user;
+	return &roce->queues[flow - roce->sender.flows];
 }
 
-static inline struct lane_event *lane_event_at(const struct readout_lane *lane, uint32_t serial)
+static inline struct queued_event *queued_event_at(const struct readout_queue *queue,
+						   uint32_t serial)
 {
-	return &lane->events[serial & lane->mask];
+	return &queue->events[serial & queue->mask];
 }
+
+// readout_roce.c
+
+// The block of an event, as a message.
+struct roce_block readout_block(const struct readout_roce *roce, const struct packet_segment *at);
 
 // readout_roce_queue.c
 
-bool readout_queue_make(struct readout_roce *roce);
-void readout_queue_free(struct readout_roce *roce);
-// Posts what waits, as far as its queue pair has room.
-void readout_queue_post(struct readout_roce *roce, struct readout_lane *lane);
-// A message of the oldest event of a lane is acknowledged.
-void readout_queue_done(struct readout_roce *roce, struct readout_lane *lane);
-// The connection is gone: what was posted and not acknowledged waits again.
-void readout_queue_rewind(struct readout_roce *roce, struct readout_lane *lane);
-
-// readout_roce_connect.c
-
-bool readout_connect_make(struct readout_roce *roce);
-// Asks for connections, answers, takes what has become of them. now: ns.
-void readout_connect_poll(struct readout_roce *roce, uint64_t now);
-// What has come to QP 1.
-void readout_connect_receive(struct readout_roce *roce, const struct roce_packet *packet,
-			     const uint8_t *mad, const struct qp_address *peer, uint64_t now);
-void readout_connect_leave(struct readout_roce *roce, uint64_t now);
+bool readout_queues_make(struct readout_roce *roce);
+void readout_queues_free(struct readout_roce *roce);
+// Posts the messages that wait, until the flow has no room.
+void readout_queue_post(struct readout_roce *roce, struct readout_queue *queue);
+// A message of the oldest event of the queue was acknowledged.
+void readout_queue_done(struct readout_roce *roce, struct readout_queue *queue);
+// The connection is gone: messages that were not acknowledged wait again.
+void readout_queue_rewind(struct readout_roce *roce, struct readout_queue *queue);
 
 // readout_roce_serve.c
 
 bool readout_serve_make(struct readout_roce *roce);
 // A request of a builder.
-void readout_serve(struct readout_roce *roce, struct queue_pair *qp,
-		   const struct roce_packet *packet, const struct qp_address *peer, uint64_t now);
-// The next response, of so many bytes of payload; NULL if there is none, or mbufs are short.
+void readout_serve(void *context, struct queue_pair *qp, const struct roce_packet *packet,
+		   const struct qp_address *peer, uint64_t now);
+// The next response, and its bytes of payload; NULL if none is due, or mbufs are short.
 struct rte_mbuf *readout_serve_next(struct readout_roce *roce, uint32_t *payload);
-
-// readout_roce.c
-
-// Takes what messages have become.
-void readout_take_completions(struct readout_roce *roce);

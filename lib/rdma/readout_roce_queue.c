@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Which events wait for which builder, and which of them still count.
+// Which events wait for which builder, and which grants are still valid: the last one of each
+// event.
 #include <stdlib.h>
 #include <string.h>
 
 #include <rte_common.h>
 
-#include "cluster/cluster.h"
+#include "base/counter.h"
 #include "rdma/readout_roce_internal.h"
 
-#define MARGIN 16u // events of a lane that are given up and not taken out yet
+#define MARGIN 16u // events of a queue that are void and not yet taken out
 
 static struct latest_grant *latest_of(const struct readout_roce *roce, uint64_t event)
 {
@@ -24,59 +25,59 @@ static bool is_latest(const struct latest_grant *latest, uint64_t event, uint16_
 	       latest->attempt == attempt;
 }
 
-static bool counts(const struct readout_roce *roce, const struct readout_lane *lane,
-		   const struct lane_event *event)
+static bool counts(const struct readout_roce *roce, const struct readout_queue *queue,
+		   const struct queued_event *event)
 {
-	return is_latest(latest_of(roce, event->event), event->event, lane->builder,
+	return is_latest(latest_of(roce, event->event), event->event, queue->builder,
 			 event->attempt) &&
-	       (!roce->held || event->event >= roce->released);
+	       (!roce->parameters.holds_until_release || event->event >= roce->released);
 }
 
-// An event of a lane ends, one way or another.
-static void leave(struct readout_roce *roce, const struct readout_lane *lane,
-		  const struct lane_event *event)
+// An event leaves the queue, sent or not.
+static void leave(struct readout_roce *roce, const struct readout_queue *queue,
+		  const struct queued_event *event)
 {
 	struct latest_grant *latest = latest_of(roce, event->event);
 
-	if (is_latest(latest, event->event, lane->builder, event->attempt))
+	if (is_latest(latest, event->event, queue->builder, event->attempt))
 		latest->waits = false;
 }
 
-static void advance(struct readout_roce *roce, struct readout_lane *lane)
+static void advance(struct readout_roce *roce, struct readout_queue *queue)
 {
-	while (lane->head != lane->next) {
-		const struct lane_event *event = lane_event_at(lane, lane->head);
+	while (queue->head != queue->next) {
+		const struct queued_event *event = queued_event_at(queue, queue->head);
 
 		if (event->done < roce->n_sources)
 			return;
-		leave(roce, lane, event);
-		lane->head++;
+		leave(roce, queue, event);
+		queue->head++;
 	}
 }
 
-// Takes out what waits, from a serial number on, and does not count any more.
-static void purge(struct readout_roce *roce, struct readout_lane *lane, uint32_t from)
+// Removes the void events from a serial number on.
+static void purge(struct readout_roce *roce, struct readout_queue *queue, uint32_t from)
 {
 	uint32_t to = from;
 
-	for (uint32_t i = from; i != lane->tail; i++) {
-		const struct lane_event event = *lane_event_at(lane, i);
+	for (uint32_t i = from; i != queue->tail; i++) {
+		const struct queued_event event = *queued_event_at(queue, i);
 
-		if (counts(roce, lane, &event)) {
-			*lane_event_at(lane, to++) = event;
+		if (counts(roce, queue, &event)) {
+			*queued_event_at(queue, to++) = event;
 			continue;
 		}
-		leave(roce, lane, &event);
+		leave(roce, queue, &event);
 		counter_add(&roce->counters.withdrawn, 1);
 	}
-	lane->tail = to;
+	queue->tail = to;
 }
 
-// Of what waits the first may have begun.
-static uint32_t first_untouched(const struct readout_lane *lane)
+// The first event of which no message was posted.
+static uint32_t first_untouched(const struct readout_queue *queue)
 {
-	return lane->next +
-	       (lane->next != lane->tail && lane_event_at(lane, lane->next)->posted > 0);
+	return queue->next +
+	       (queue->next != queue->tail && queued_event_at(queue, queue->next)->posted > 0);
 }
 
 void readout_roce_granted(struct readout_roce *roce, const struct message *grant)
@@ -85,7 +86,7 @@ void readout_roce_granted(struct readout_roce *roce, const struct message *grant
 
 	if (is_latest(latest, grant->event, grant->builder, grant->attempt))
 		return;
-	// A builder that asks late for what another has been granted since.
+	// A late request of a builder for an event that another one has been granted since.
 	if ((grant->flags & MESSAGE_REQUESTED) != 0 && latest->valid &&
 	    latest->event == grant->event && grant->attempt < latest->attempt)
 		return;
@@ -106,13 +107,13 @@ void readout_roce_forget(struct readout_roce *roce)
 {
 	roce->released = 0;
 	memset(roce->latest, 0, (roce->latest_mask + 1) * sizeof(*roce->latest));
-	for (unsigned i = 0; i < roce->n_lanes; i++)
-		purge(roce, &roce->lanes[i], first_untouched(&roce->lanes[i]));
+	for (unsigned i = 0; i < roce->n_builders; i++)
+		purge(roce, &roce->queues[i], first_untouched(&roce->queues[i]));
 }
 
 bool readout_roce_post(struct readout_roce *roce, const struct message *grant)
 {
-	struct readout_lane *lane = &roce->lanes[grant->builder];
+	struct readout_queue *queue = &roce->queues[grant->builder];
 	struct latest_grant *latest = latest_of(roce, grant->event);
 
 	if (!is_latest(latest, grant->event, grant->builder, grant->attempt)) {
@@ -121,106 +122,103 @@ bool readout_roce_post(struct readout_roce *roce, const struct message *grant)
 	}
 	if (latest->waits)
 		return true; // the grant was repeated
-	if (lane->tail - lane->head > lane->mask)
-		purge(roce, lane, first_untouched(lane));
-	if (lane->tail - lane->head > lane->mask)
+	if (queue->tail - queue->head > queue->mask)
+		purge(roce, queue, first_untouched(queue));
+	if (queue->tail - queue->head > queue->mask)
 		return false;
-	*lane_event_at(lane, lane->tail++) = (struct lane_event){
+	*queued_event_at(queue, queue->tail++) = (struct queued_event){
 		.event = grant->event,
 		.attempt = grant->attempt,
 		.address = grant->address,
 		.rkey = grant->rkey,
 	};
 	latest->waits = true;
-	readout_queue_post(roce, lane);
+	readout_queue_post(roce, queue);
 	return true;
 }
 
-static bool post_message(struct readout_roce *roce, const struct readout_lane *lane,
-			 const struct lane_event *event)
+static bool post_message(struct readout_roce *roce, const struct readout_queue *queue,
+			 const struct queued_event *event)
 {
-	enum config_operation operation = roce->config->operation;
 	const struct packet_segment at = { .event = event->event, .source = event->posted };
-	const struct requester_message message = {
-		.user = event->event << 16 | event->posted,
-		.address = event->rkey != 0 ? event->address : lane->address,
-		.rkey = event->rkey != 0 ? event->rkey : lane->rkey,
-		.length = block_packets_find(roce->parameters.packets, &at).size,
-		.immediate = (uint32_t)event->event,
-		.operation =
-		    operation == CONFIG_OPERATION_WRITE || operation == CONFIG_OPERATION_WRITE_IMM
-			? REQUESTER_WRITE
-			: REQUESTER_SEND,
-		.has_immediate = operation == CONFIG_OPERATION_SEND_IMM ||
-				 operation == CONFIG_OPERATION_WRITE_IMM,
-	};
+	struct requester_message message =
+	    roce_sender_message(&roce->sender, queue->flow, event->event << 16 | event->posted,
+				block_packets_find(roce->parameters.packets, &at).size);
 
-	return requester_post(roce->requester, lane->qp, &message);
+	message.immediate = (uint32_t)event->event;
+	if (event->rkey != 0) {
+		message.address = event->address;
+		message.rkey = event->rkey;
+	}
+	return roce_sender_post(&roce->sender, queue->flow, &message);
 }
 
-void readout_queue_post(struct readout_roce *roce, struct readout_lane *lane)
+void readout_queue_post(struct readout_roce *roce, struct readout_queue *queue)
 {
-	while (lane->qp != NULL && lane->next != lane->tail) {
-		struct lane_event *event = lane_event_at(lane, lane->next);
+	while (queue->flow->qp != NULL && queue->next != queue->tail) {
+		struct queued_event *event = queued_event_at(queue, queue->next);
 
-		if (event->posted == event->done && !counts(roce, lane, event)) {
+		if (event->posted == event->done && !counts(roce, queue, event)) {
 			event->posted = event->done = (uint16_t)roce->n_sources;
 			counter_add(&roce->counters.withdrawn, 1);
 		}
 		for (; event->posted < roce->n_sources; event->posted++)
-			if (!post_message(roce, lane, event))
+			if (!post_message(roce, queue, event))
 				return;
-		lane->next++;
+		queue->next++;
 	}
-	advance(roce, lane);
+	advance(roce, queue);
 }
 
-void readout_queue_done(struct readout_roce *roce, struct readout_lane *lane)
+void readout_queue_done(struct readout_roce *roce, struct readout_queue *queue)
 {
-	advance(roce, lane); // past those that were given up
-	lane_event_at(lane, lane->head)->done++;
-	advance(roce, lane);
+	advance(roce, queue); // past those that were given up
+	queued_event_at(queue, queue->head)->done++;
+	advance(roce, queue);
 }
 
-void readout_queue_rewind(struct readout_roce *roce, struct readout_lane *lane)
+void readout_queue_rewind(struct readout_roce *roce, struct readout_queue *queue)
 {
-	for (uint32_t i = lane->head; i != lane->tail; i++)
-		lane_event_at(lane, i)->posted = lane_event_at(lane, i)->done;
-	lane->next = lane->head;
-	purge(roce, lane, lane->head);
+	for (uint32_t i = queue->head; i != queue->tail; i++)
+		queued_event_at(queue, i)->posted = queued_event_at(queue, i)->done;
+	queue->next = queue->head;
+	purge(roce, queue, queue->head);
 }
 
-// As many as a builder can have been granted, and as wait to be taken out.
-static bool make_lane(struct readout_roce *roce, unsigned builder)
+// Room for as many events as the builder can have been granted, and as many that are void and not
+// yet taken out.
+static bool make_queue(struct readout_roce *roce, unsigned builder)
 {
-	const struct config_cluster *cluster = &roce->parameters.config->cluster;
-	struct readout_lane *lane = &roce->lanes[builder];
-	uint32_t size = rte_align32pow2(2 * cluster->builders[builder].slots + MARGIN);
+	const struct readout_destination *to = &roce->parameters.builders[builder];
+	struct readout_queue *queue = &roce->queues[builder];
+	uint32_t size = rte_align32pow2(2 * to->slots + MARGIN);
 
-	lane->builder = (uint16_t)builder;
-	lane->local = cluster->builders[builder].node == cluster->self;
-	lane->events = calloc(size, sizeof(*lane->events));
-	lane->mask = size - 1;
-	return lane->events != NULL;
+	queue->builder = (uint16_t)builder;
+	queue->node = to->node;
+	queue->is_local = to->is_local;
+	queue->flow = &roce->sender.flows[builder];
+	queue->events = calloc(size, sizeof(*queue->events));
+	queue->mask = size - 1;
+	return queue->events != NULL;
 }
 
-bool readout_queue_make(struct readout_roce *roce)
+bool readout_queues_make(struct readout_roce *roce)
 {
-	roce->latest_mask = cluster_unfinished(roce->parameters.config) - 1;
+	roce->latest_mask = roce->parameters.unfinished - 1;
 	roce->latest = calloc(roce->latest_mask + 1, sizeof(*roce->latest));
-	roce->lanes = calloc(roce->n_lanes, sizeof(*roce->lanes));
-	if (roce->latest == NULL || roce->lanes == NULL)
+	roce->queues = calloc(roce->n_builders, sizeof(*roce->queues));
+	if (roce->latest == NULL || roce->queues == NULL)
 		return false;
-	for (unsigned i = 0; i < roce->n_lanes; i++)
-		if (!make_lane(roce, i))
+	for (unsigned i = 0; i < roce->n_builders; i++)
+		if (!make_queue(roce, i))
 			return false;
 	return true;
 }
 
-void readout_queue_free(struct readout_roce *roce)
+void readout_queues_free(struct readout_roce *roce)
 {
-	for (unsigned i = 0; roce->lanes != NULL && i < roce->n_lanes; i++)
-		free(roce->lanes[i].events);
-	free(roce->lanes);
+	for (unsigned i = 0; roce->queues != NULL && i < roce->n_builders; i++)
+		free(roce->queues[i].events);
+	free(roce->queues);
 	free(roce->latest);
 }

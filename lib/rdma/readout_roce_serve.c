@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Pull by RDMA READ: builders read blocks out of what the readout holds. All blocks of all events
-// that are held lie in one region of addresses, each at a place of its own; the bytes come from the
-// source set.
+// Pull by RDMA READ: builders read the blocks that the readout retains. All blocks of all retained
+// events lie in one region of virtual addresses, each in a place of its own; the bytes come from
+// the source set.
 #include <stdlib.h>
 
 #include <rte_random.h>
@@ -13,7 +13,7 @@
 
 #define FIRST_ADDRESS (UINT64_C(1) << 40)
 
-// Region, by the bits of an address from the lowest: byte, source, event.
+// An address consists of byte, source and event, from the lowest bits on.
 static uint64_t size_of_region(const struct readout_roce *roce)
 {
 	return (roce->latest_mask + 1) << (roce->source_shift + roce->block_shift);
@@ -30,8 +30,7 @@ void readout_roce_place(const struct readout_roce *roce, uint64_t event, unsigne
 	message->rkey = roce->rkey;
 }
 
-// The block that lies at an address of the region: of the events that are held the one with these
-// low bits.
+// The block at an address of the region, of the retained event that has these low bits.
 static struct packet_segment block_at(const struct readout_roce *roce, uint64_t address)
 {
 	uint64_t at = address - FIRST_ADDRESS;
@@ -63,56 +62,54 @@ static struct roce_packet header_of(const struct responder_reply *reply)
 	return header;
 }
 
-static struct rte_mbuf *make_response(struct readout_roce *roce,
-				      const struct responder_reply *reply)
+static struct rte_mbuf *make_data(const struct readout_roce *roce,
+				  const struct responder_reply *reply)
 {
-	struct block_packets *packets = roce->parameters.packets;
-	const struct readout_lane *lane = readout_lane_of(reply->qp);
-	// The region's memory is its addresses.
+	// The region has no memory: its pointers are its addresses.
 	struct packet_segment at = block_at(roce, (uint64_t)(uintptr_t)reply->payload);
-	struct source_block block = block_packets_find(packets, &at);
+	struct roce_block block = readout_block(roce, &at);
+	uint32_t rest = block.block.size > at.offset ? block.block.size - at.offset : 0;
 	const struct requester_packet packet = {
 		.qp = reply->qp,
 		.offset = at.offset,
-		.size = RTE_MIN(reply->payload_size,
-				block.size > at.offset ? block.size - at.offset : 0),
+		.size = reply->payload_size,
 		.header = header_of(reply),
 	};
 
-	if (packet.size != reply->payload_size)
-		return NULL; // beyond the block: the reader may not know its length
-	return roce_packets_make(&packets->parameters, &lane->way, &packet, &block,
-				 block_packets_event_id(packets, at.event),
-				 block.bytes == packets->odin_block);
+	if (reply->payload_size > rest)
+		return NULL; // beyond the block, whose length the reader may not know
+	return roce_packets_make(&roce->sender.parameters.pools, &roce_flow_of(reply->qp)->handle,
+				 &packet, &block);
 }
 
-static struct rte_mbuf *make_answer(const struct readout_roce *roce,
-				    const struct responder_reply *reply)
+static struct rte_mbuf *make_acknowledgement(const struct readout_roce *roce,
+					     const struct responder_reply *reply)
 {
 	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 	size_t size = responder_reply_encode(reply, headers);
 
-	return roce_frame_make(roce->parameters.packets->parameters.headers,
-			       &readout_lane_of(reply->qp)->way, headers, size, NULL, 0);
+	return roce_frame_make(roce->sender.parameters.pools.headers,
+			       &roce_flow_of(reply->qp)->handle, headers, size, NULL, 0);
 }
 
-void readout_serve(struct readout_roce *roce, struct queue_pair *qp,
-		   const struct roce_packet *packet, const struct qp_address *peer, uint64_t now)
+void readout_serve(void *context, struct queue_pair *qp, const struct roce_packet *packet,
+		   const struct qp_address *peer, uint64_t now)
 {
 	const struct responder_arrival arrival = { .source = *peer };
+	struct readout_roce *roce = context;
 	struct responder_delivery delivery;
 	struct responder_reply reply, refusal;
 	struct rte_mbuf *mbuf = NULL;
 
 	if (responder_check(roce->responder, qp, packet, &arrival, now, &delivery, &reply) ==
 	    RESPONDER_DELIVER) {
-		// Nobody sends here.
+		// A builder may read, but not send.
 		refusal = reply;
 		responder_refuse(roce->responder, qp, &delivery, RESPONDER_INVALID, &refusal);
 		reply = refusal;
 	}
 	if (reply.send && sender_room(roce->parameters.sender, 1))
-		mbuf = make_answer(roce, &reply);
+		mbuf = make_acknowledgement(roce, &reply);
 	if (mbuf != NULL)
 		sender_put(roce->parameters.sender, mbuf, 0, true);
 }
@@ -124,8 +121,8 @@ struct rte_mbuf *readout_serve_next(struct readout_roce *roce, uint32_t *payload
 	while (responder_poll(roce->responder, &reply)) {
 		*payload = reply.payload_size;
 		if (reply.send)
-			return reply.payload != NULL ? make_response(roce, &reply)
-						     : make_answer(roce, &reply);
+			return reply.payload != NULL ? make_data(roce, &reply)
+						     : make_acknowledgement(roce, &reply);
 	}
 	return NULL;
 }
@@ -142,7 +139,7 @@ static uint32_t largest_block(const struct source_set *set)
 bool readout_serve_make(struct readout_roce *roce)
 {
 	const struct responder_parameters parameters = {
-		.table = &roce->table,
+		.table = &roce->sender.table,
 		.regions = &roce->regions,
 		.largest_message = 1,
 		.ack_every = 1,
@@ -160,7 +157,7 @@ bool readout_serve_make(struct readout_roce *roce)
 	region.length = size_of_region(roce);
 	if (!region_table_create(&roce->regions, READOUT_KEYS))
 		return false;
-	// Another one than that of the process before.
+	// The rkey differs from that of the previous process.
 	roce->rkey = (uint32_t)rte_rand_max(READOUT_KEYS << 8);
 	if (!region_register(&roce->regions, &region, roce->rkey))
 		return false;

@@ -73,14 +73,9 @@ static void make_region(const struct roce_port *port, struct roce_peer *peer, un
 
 // --- static queue pairs ---
 
-static bool open_static(struct roce_port *port, const struct config_queue_pair *config, char *error)
+static bool open_static(struct roce_port *port, const struct roce_static_pair *config, char *error)
 {
-	static const enum roce_service services[] = {
-		[CONFIG_SERVICE_RC] = ROCE_RC,
-		[CONFIG_SERVICE_UC] = ROCE_UC,
-		[CONFIG_SERVICE_UD] = ROCE_UD,
-	};
-	const struct config_roce *roce = port->config;
+	const struct roce_settings *roce = port->config;
 	struct roce_peer *peer = take_peer(port);
 	struct qp_connection connection = {
 		.peer_qpn = config->remote_qpn,
@@ -96,8 +91,7 @@ static bool open_static(struct roce_port *port, const struct config_queue_pair *
 		.max_reads = 1,
 		.user = peer,
 	};
-	struct queue_pair *qp =
-	    qp_open(&port->table, services[config->service], config->local_qpn, 0);
+	struct queue_pair *qp = qp_open(&port->table, config->service, config->local_qpn, 0);
 
 	memcpy(connection.peer.bytes, config->address, sizeof(connection.peer.bytes));
 	if (peer == NULL || qp == NULL || !qp_connect(qp, &connection)) {
@@ -115,20 +109,22 @@ static bool open_static(struct roce_port *port, const struct config_queue_pair *
 
 // --- RDMA CM ---
 
-static struct roce_way *way_to(struct roce_port *port, const struct qp_address *peer)
+static struct roce_address_handle *handle_slot(struct roce_port *port,
+					       const struct qp_address *peer)
 {
 	uint64_t mixed = load_le64(peer->bytes) ^ load_le64(peer->bytes + 8);
 
 	mixed *= 0x9E3779B97F4A7C15; // of the golden ratio
-	return &port->ways[mixed >> 32 & (ROCE_WAYS - 1)];
+	return &port->handles[mixed >> 32 & (ROCE_HANDLES - 1)];
 }
 
 // NULL if another peer was heard since: whoever waits asks again.
-static const struct roce_way *find_way(struct roce_port *port, const struct qp_address *peer)
+static const struct roce_address_handle *find_handle(struct roce_port *port,
+						     const struct qp_address *peer)
 {
-	const struct roce_way *way = way_to(port, peer);
+	const struct roce_address_handle *handle = handle_slot(port, peer);
 
-	return way->source_port != 0 && qp_address_is(&way->peer, peer) ? way : NULL;
+	return handle->source_port != 0 && qp_address_is(&handle->peer, peer) ? handle : NULL;
 }
 
 // What a peer that writes has to know is private data of our REP, 16 bytes, big-endian:
@@ -190,12 +186,12 @@ static unsigned node_of(const struct roce_port *port, const struct qp_address *p
 static void begin_reading(struct roce_port *port, const struct cm_event *event)
 {
 	struct roce_peer *peer = roce_peer_of(event->qp);
-	const struct roce_way *way = find_way(port, &event->peer);
+	const struct roce_address_handle *handle = find_handle(port, &event->peer);
 	unsigned node = node_of(port, &event->peer);
 
-	if (way == NULL || node == port->parameters.config->cluster.n_nodes)
+	if (handle == NULL || node == port->parameters.config->cluster.n_nodes)
 		return; // not heard of: it cannot be asked
-	peer->way = *way;
+	peer->handle = *handle;
 	roce_reader_connected(port->reader, node, peer->builder, event->qp);
 }
 
@@ -256,7 +252,7 @@ void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
 	struct roce_packet message = *packet;
 
 	message.payload_size = size; // a MAD is not larger
-	roce_learn_way(port, way_to(port, source), bytes, frame, source, 1);
+	roce_learn_handle(port, handle_slot(port, source), bytes, frame, source, 1);
 	cm_receive(port->cm, &message, rte_pktmbuf_read(mbuf, offset, size, copy), source, now);
 	serve_cm_events(port, now);
 	port->next_look = now;
@@ -267,13 +263,13 @@ static void poll_cm(struct roce_port *port, uint64_t now)
 	struct cm_datagram datagram;
 
 	while (port->n_pending < ROCE_PENDING_MOST && cm_poll(port->cm, now, &datagram)) {
-		const struct roce_way *way = find_way(port, &datagram.peer);
+		const struct roce_address_handle *handle = find_handle(port, &datagram.peer);
 		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 		size_t size = roce_headers_encode(headers, &datagram.header);
 
-		roce_keep(port, way == NULL
+		roce_keep(port, handle == NULL
 				    ? NULL
-				    : roce_frame_make(port->parameters.pool, way, headers, size,
+				    : roce_frame_make(port->parameters.pool, handle, headers, size,
 						      datagram.mad, sizeof(datagram.mad)));
 	}
 	serve_cm_events(port, now);
@@ -329,7 +325,7 @@ void roce_connect_board(struct roce_port *port, const struct rte_mbuf *mbuf, con
 {
 	if (port->feroce == NULL || mbuf->nb_segs != 1 || frame->kind != NET_UDP4)
 		return;
-	roce_learn_way(port, way_to(port, source), bytes, frame, source, 1);
+	roce_learn_handle(port, handle_slot(port, source), bytes, frame, source, 1);
 	feroce_receive(port->feroce, bytes + frame->payload_offset, frame->payload_size,
 		       load_be32(source->bytes + 12), now);
 	serve_feroce_events(port);
@@ -340,22 +336,22 @@ static struct rte_mbuf *make_board_message(struct roce_port *port,
 					   const struct feroce_datagram *datagram)
 {
 	const struct qp_address to = qp_address_ipv4(datagram->ip);
-	const struct roce_way *way = find_way(port, &to);
+	const struct roce_address_handle *handle = find_handle(port, &to);
 	struct net_udp4 udp = {
 		.source_ip = port->parameters.port->address,
 		.destination_ip = datagram->ip,
 		.source_port = FEROCE_CM_UDP_PORT,
 		.destination_port = datagram->port,
-		.vlan_tci = way != NULL ? way->vlan_tci : 0,
+		.vlan_tci = handle != NULL ? handle->vlan_tci : 0,
 	};
-	struct rte_mbuf *mbuf = way != NULL ? rte_pktmbuf_alloc(port->parameters.pool) : NULL;
+	struct rte_mbuf *mbuf = handle != NULL ? rte_pktmbuf_alloc(port->parameters.pool) : NULL;
 	uint8_t *bytes;
 	size_t size;
 
 	if (mbuf == NULL)
 		return NULL;
-	memcpy(udp.source_mac.bytes, way->own_mac, sizeof(udp.source_mac.bytes));
-	memcpy(udp.destination_mac.bytes, way->peer_mac, sizeof(udp.destination_mac.bytes));
+	memcpy(udp.source_mac.bytes, handle->own_mac, sizeof(udp.source_mac.bytes));
+	memcpy(udp.destination_mac.bytes, handle->peer_mac, sizeof(udp.destination_mac.bytes));
 	bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	size = net_udp4_encode(bytes, &udp, sizeof(datagram->bytes));
 	memcpy(bytes + size, datagram->bytes, sizeof(datagram->bytes));
@@ -410,7 +406,7 @@ bool roce_connect_any(const struct roce_port *port)
 
 static bool make_cm(struct roce_port *port)
 {
-	const struct config_roce *roce = port->config;
+	const struct roce_settings *roce = port->config;
 	const uint32_t n = port->table.mask + 1;
 	struct cm_parameters parameters = {
 		.table = &port->table,
@@ -446,7 +442,7 @@ static bool make_cm(struct roce_port *port)
 
 static bool make_feroce(struct roce_port *port)
 {
-	const struct config_roce *roce = port->config;
+	const struct roce_settings *roce = port->config;
 	const struct feroce_parameters parameters = {
 		.table = &port->table,
 		.judge = judge_board,
@@ -482,10 +478,10 @@ static bool make_peers(struct roce_port *port)
 
 bool roce_connect_create(struct roce_port *port, char *error)
 {
-	const struct config_roce *roce = port->config;
+	const struct roce_settings *roce = port->config;
 
-	if (!make_peers(port) || (roce->connection == CONFIG_CONNECTION_CM && !make_cm(port)) ||
-	    (roce->connection == CONFIG_CONNECTION_FEROCE && !make_feroce(port)))
+	if (!make_peers(port) || (roce->connection == ROCE_CONNECTION_CM && !make_cm(port)) ||
+	    (roce->connection == ROCE_CONNECTION_FEROCE && !make_feroce(port)))
 		return false;
 	for (unsigned i = 0; i < roce->n_queue_pairs; i++)
 		if (!open_static(port, &roce->queue_pairs[i], error))

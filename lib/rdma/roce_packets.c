@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "tx/block_packets.h"
 #include "wire/icrc.h"
 #include "wire/mfp.h"
 #include "wire/net.h"
@@ -31,21 +32,22 @@ static struct rte_mbuf *make_trailer(struct rte_mempool *pool, uint32_t pad, uin
 	return mbuf;
 }
 
-struct rte_mbuf *roce_packets_make(const struct block_packets_parameters *parameters,
-				   const struct roce_way *way,
+struct rte_mbuf *roce_packets_make(const struct roce_pools *pools,
+				   const struct roce_address_handle *handle,
 				   const struct requester_packet *packet,
-				   const struct source_block *block, uint64_t event_id, bool copies)
+				   const struct roce_block *message)
 {
-	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(parameters->headers);
+	const uint8_t *content = message->block.bytes + packet->offset;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pools->headers);
 	struct rte_mbuf *tail = mbuf, *payload = NULL, *trailer;
-	uint32_t pad = -packet->size & 3u, front = (uint32_t)roce_frame_headers_size(way);
+	uint32_t pad = -packet->size & 3u, front = (uint32_t)roce_frame_headers_size(handle);
 	uint32_t copied = 0, headers, state;
 	struct roce_packet header = packet->header;
 	uint8_t *bytes;
 
 	if (mbuf == NULL)
 		return NULL;
-	if (copies)
+	if (message->is_temporary)
 		copied = packet->size;
 	else if (packet->offset == 0 && packet->size >= MFP_HEADER_SIZE)
 		copied = MFP_HEADER_SIZE; // the event id in it is the event's own
@@ -54,25 +56,25 @@ struct rte_mbuf *roce_packets_make(const struct block_packets_parameters *parame
 	if (front + ROCE_MAX_HEADERS_SIZE + copied > rte_pktmbuf_tailroom(mbuf))
 		goto failed;
 	headers = front + (uint32_t)roce_headers_encode(bytes + front, &header);
-	roce_frame_headers(bytes, way, headers - front + packet->size + pad + ROCE_ICRC_SIZE);
+	roce_frame_headers(bytes, handle, headers - front + packet->size + pad + ROCE_ICRC_SIZE);
 	if (copied > 0)
-		memcpy(bytes + headers, block->bytes + packet->offset, copied);
+		memcpy(bytes + headers, content, copied);
 	if (copied > 0 && packet->offset == 0)
-		mfp_patch_event_id(bytes + headers, event_id);
+		mfp_patch_event_id(bytes + headers, message->event_id);
 	mbuf->data_len = (uint16_t)(headers + copied);
 	mbuf->pkt_len = mbuf->data_len;
 	state = icrc_begin(bytes + NET_ETH_SIZE, front - NET_ETH_SIZE - NET_UDP_SIZE,
 			   headers + copied - NET_ETH_SIZE);
 	if (copied < packet->size) {
-		const uint8_t *from = block->bytes + packet->offset + copied;
+		const uint8_t *from = content + copied;
 
-		payload = block_packets_payload(parameters->payloads, from, packet->size - copied);
+		payload = block_packets_payload(pools->payloads, from, packet->size - copied);
 		if (payload == NULL)
 			goto failed;
 		state = crc_add(state, from, packet->size - copied);
 		append(mbuf, &tail, payload);
 	}
-	trailer = make_trailer(parameters->headers, pad, state);
+	trailer = make_trailer(pools->headers, pad, state);
 	if (trailer == NULL)
 		goto failed;
 	append(mbuf, &tail, trailer);

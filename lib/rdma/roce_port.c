@@ -16,19 +16,20 @@
 
 // --- what leaves ---
 
-void roce_learn_way(const struct roce_port *port, struct roce_way *way, const uint8_t *bytes,
-		    const struct net_frame *frame, const struct qp_address *source, uint32_t number)
+void roce_learn_handle(const struct roce_port *port, struct roce_address_handle *handle,
+		       const uint8_t *bytes, const struct net_frame *frame,
+		       const struct qp_address *source, uint32_t number)
 {
 	if (bytes[6] & 1)
 		return;
-	memcpy(way->own_mac, port->parameters.mac, sizeof(way->own_mac));
-	memcpy(way->peer_mac, bytes + 6, sizeof(way->peer_mac));
-	way->peer = *source;
-	way->vlan_tci = frame->vlan_tci;
-	way->own = port->own4;
+	memcpy(handle->own_mac, port->parameters.mac, sizeof(handle->own_mac));
+	memcpy(handle->peer_mac, bytes + 6, sizeof(handle->peer_mac));
+	handle->peer = *source;
+	handle->vlan_tci = frame->vlan_tci;
+	handle->own = port->own4;
 	if (frame->kind == NET_UDP6)
-		memcpy(way->own.bytes, bytes + frame->l3_offset + 24, sizeof(way->own.bytes));
-	way->source_port = (uint16_t)(FIRST_PORT + number % SOURCE_PORTS);
+		memcpy(handle->own.bytes, bytes + frame->l3_offset + 24, sizeof(handle->own.bytes));
+	handle->source_port = (uint16_t)(FIRST_PORT + number % SOURCE_PORTS);
 }
 
 void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf)
@@ -44,21 +45,21 @@ void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf)
 }
 
 // No answer of ours has a payload: READs are refused.
-static void send(struct roce_port *port, const struct roce_way *way, const uint8_t *headers,
-		 size_t size)
+static void send(struct roce_port *port, const struct roce_address_handle *handle,
+		 const uint8_t *headers, size_t size)
 {
-	roce_keep(port, way->source_port == 0
-			    ? NULL
-			    : roce_frame_make(port->parameters.pool, way, headers, size, NULL, 0));
+	roce_keep(port, handle->source_port == 0 ? NULL
+						 : roce_frame_make(port->parameters.pool, handle,
+								   headers, size, NULL, 0));
 }
 
 void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply)
 {
-	const struct roce_way *way = &roce_peer_of(reply->qp)->way;
+	const struct roce_address_handle *handle = &roce_peer_of(reply->qp)->handle;
 	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 	size_t size = responder_reply_encode(reply, headers);
 
-	send(port, way, headers, size);
+	send(port, handle, headers, size);
 }
 
 void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
@@ -66,7 +67,7 @@ void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
 	uint8_t headers[ROCE_CNP_SIZE];
 
 	roce_cnp_encode(headers, qp->peer_qpn);
-	send(port, &roce_peer_of(qp)->way, headers, sizeof(headers));
+	send(port, &roce_peer_of(qp)->handle, headers, sizeof(headers));
 }
 
 // What has been offered is asked for.
@@ -82,7 +83,7 @@ static void poll_reader(struct roce_port *port, uint64_t now)
 	       roce_reader_poll(port->reader, now, &packet)) {
 		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 
-		send(port, &roce_peer_of(packet.qp)->way, headers,
+		send(port, &roce_peer_of(packet.qp)->handle, headers,
 		     roce_headers_encode(headers, &packet.header));
 	}
 }
@@ -138,7 +139,7 @@ static uint64_t largest_message(const struct config *config)
 
 static bool make_engines(struct roce_port *port, char *error)
 {
-	const struct config_roce *roce = port->config;
+	const struct roce_settings *roce = port->config;
 	const struct responder_parameters responder = {
 		.table = &port->table,
 		.cnp_interval = roce->cnp_interval_ns,
@@ -169,7 +170,7 @@ static bool make_engines(struct roce_port *port, char *error)
 
 struct roce_port *roce_port_create(const struct roce_port_parameters *parameters, char *error)
 {
-	const struct config_roce *roce = &parameters->config->roce;
+	const struct roce_settings *roce = &parameters->config->roce;
 	struct roce_port *port = calloc(1, sizeof(*port));
 
 	snprintf(error, ROCE_PORT_ERROR_SIZE, "ports: no memory for the queue pairs of port %s",

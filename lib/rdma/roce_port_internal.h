@@ -12,20 +12,20 @@
 
 #define ROCE_PENDING_MOST 64u
 #define ROCE_READS        16u  // of a peer, outstanding
-#define ROCE_WAYS         256u // of peers that sent connection messages, a power of two
+#define ROCE_HANDLES      256u // of peers that sent connection messages, a power of two
 
 // What belongs to a queue pair beside the engines' state: its `user`.
 struct roce_peer {
-	struct roce_way way; // source_port 0: not known
-	uint32_t rkey;       // of its region; 0: none
-	uint64_t address;    // of the region
-	uint64_t size;       // of the region
-	uint64_t slot_size;  // it consists of slots of so many bytes
-	uint64_t slot_mask;  // of the address within a slot
-	uint16_t builder;    // that the connection is for, in a system of nodes
-	uint32_t connection; // of RDMA CM, 0: none
+	struct roce_address_handle handle; // source_port 0: not known
+	uint32_t rkey;                     // of its region; 0: none
+	uint64_t address;                  // of the region
+	uint64_t size;                     // of the region
+	uint64_t slot_size;                // it consists of slots of so many bytes
+	uint64_t slot_mask;                // of the address within a slot
+	uint16_t builder;                  // that the connection is for, in a system of nodes
+	uint32_t connection;               // of RDMA CM, 0: none
 	// As queue_pairs says
-	const struct config_queue_pair *config; // NULL: it is not of there
+	const struct roce_static_pair *config; // NULL: it is not of there
 	// The message under way
 	bool is_mfp;
 	uint64_t event_id;
@@ -37,15 +37,16 @@ struct roce_peer {
 
 struct roce_port {
 	struct roce_port_parameters parameters;
-	const struct config_roce *config;
+	const struct roce_settings *config;
 	struct qp_table table;
 	struct responder *responder;
 	struct roce_reader *reader; // NULL: nothing is read
 	struct cm *cm;              // NULL: not used
 	struct feroce *feroce;      // the same
 	struct roce_peer *peers, *free_peers;
-	struct roce_peer *offered;       // to the next FERoCE board
-	struct roce_way ways[ROCE_WAYS]; // by the address of the peer, who was heard last
+	struct roce_peer *offered; // to the next FERoCE board
+	struct roce_address_handle
+	    handles[ROCE_HANDLES]; // by the address of the peer, who was heard last
 	struct divisor packing, builders;
 	struct qp_address own4;
 	uint64_t largest_message;
@@ -75,9 +76,9 @@ void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp);
 
 // Answers go back the way that a packet came, unless it says that it came from a group.
 // `number` chooses the UDP port.
-void roce_learn_way(const struct roce_port *port, struct roce_way *way, const uint8_t *bytes,
-		    const struct net_frame *frame, const struct qp_address *source,
-		    uint32_t number);
+void roce_learn_handle(const struct roce_port *port, struct roce_address_handle *handle,
+		       const uint8_t *bytes, const struct net_frame *frame,
+		       const struct qp_address *source, uint32_t number);
 
 // roce_connect.c
 

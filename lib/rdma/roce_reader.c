@@ -254,7 +254,7 @@ void roce_reader_destroy(struct roce_reader *reader)
 
 static bool make_requester(struct roce_reader *reader)
 {
-	const struct config_roce *roce = &reader->parameters.config->roce;
+	const struct roce_settings *roce = &reader->parameters.config->roce;
 	const struct requester_parameters parameters = {
 		.table = reader->parameters.table,
 		.depth = DEPTH,

@@ -49,9 +49,9 @@ static bool icrc_is_right(const struct datagram *datagram)
 
 static bool check_icrc(struct roce_port *port, const struct datagram *datagram)
 {
-	if (port->config->icrc == CONFIG_ICRC_IGNORE)
+	if (port->config->icrc == ROCE_ICRC_IGNORE)
 		return true;
-	if (port->config->icrc == CONFIG_ICRC_SAMPLE) {
+	if (port->config->icrc == ROCE_ICRC_SAMPLE) {
 		if (port->sample-- > 0)
 			return true;
 		port->sample = port->config->sample_one_in - 1;
@@ -219,19 +219,20 @@ static enum roce_result take_response(struct roce_port *port, struct queue_pair 
 	return ROCE_SEGMENT;
 }
 
-static bool is_known(const struct roce_way *way, const struct datagram *datagram)
+static bool is_known(const struct roce_address_handle *handle, const struct datagram *datagram)
 {
-	return way->source_port != 0 && way->vlan_tci == datagram->frame->vlan_tci &&
-	       memcmp(way->peer_mac, datagram->bytes + 6, 6) == 0;
+	return handle->source_port != 0 && handle->vlan_tci == datagram->frame->vlan_tci &&
+	       memcmp(handle->peer_mac, datagram->bytes + 6, 6) == 0;
 }
 
 // Answers go where packets come from, or where the configuration says.
-static void learn_way(const struct roce_port *port, struct roce_peer *peer,
-		      const struct datagram *datagram, uint32_t qpn)
+static void learn_handle(const struct roce_port *port, struct roce_peer *peer,
+			 const struct datagram *datagram, uint32_t qpn)
 {
-	roce_learn_way(port, &peer->way, datagram->bytes, datagram->frame, &datagram->source, qpn);
+	roce_learn_handle(port, &peer->handle, datagram->bytes, datagram->frame, &datagram->source,
+			  qpn);
 	if (peer->config != NULL && peer->config->has_mac)
-		memcpy(peer->way.peer_mac, peer->config->mac, sizeof(peer->way.peer_mac));
+		memcpy(peer->handle.peer_mac, peer->config->mac, sizeof(peer->handle.peer_mac));
 }
 
 static enum roce_result dispatch(struct roce_port *port, const struct roce_packet *packet,
@@ -253,8 +254,8 @@ static enum roce_result dispatch(struct roce_port *port, const struct roce_packe
 		counter_add(&port->counters.unknown_qp, 1);
 		return ROCE_TAKEN;
 	}
-	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->way, datagram))
-		learn_way(port, peer, datagram, qp->qpn);
+	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->handle, datagram))
+		learn_handle(port, peer, datagram, qp->qpn);
 	result = port->reader != NULL && (packet->flags & ROCE_RESPONSE) != 0
 		     ? take_response(port, qp, packet, datagram, segment)
 		     : serve_request(port, qp, packet, datagram, segment);

@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "telemetry/group.h"
 
+#include "rdma/source_roles.h"
 #include "tx/pcap_role.h"
-#include "tx/source_role.h"
 
 struct generator_view {
 	const char *name, *kind, *port;
@@ -80,14 +80,14 @@ static void view_generator(const struct appliance *appliance, unsigned index, te
 		.name = generator->name,
 		.kind = kinds[generator->kind],
 		.port = generator->port,
-		.finished = pcap ? pcap_role_finished(role) : source_role_finished(role),
+		.finished = pcap ? pcap_role_finished(role) : any_source_finished(role),
 	};
 	bases[0] = &view;
-	bases[1] = pcap ? pcap_role_sender_counters(role) : source_role_sender_counters(role);
+	bases[1] = pcap ? pcap_role_sender_counters(role) : any_source_sender_counters(role);
 	if (pcap)
 		bases[3] = pcap_role_counters(role);
 	else
-		bases[2] = source_role_counters(role);
+		bases[2] = any_source_counters(role);
 }
 
 const struct telemetry_group telemetry_generator = {

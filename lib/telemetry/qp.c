@@ -192,9 +192,9 @@ static void print_peer(const struct qp_address *peer, char text[INET6_ADDRSTRLEN
 
 static void view_qp(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
-	static const char *const services[] = { "none", "rc", "uc", "ud", "none" };
+	static const char *const services[] = { "rc", "uc", "ud", "none" };
 	static _Thread_local struct qp_view view;
-	struct roce_port_qp qp = { 0 };
+	struct roce_port_qp qp = { .service = ROCE_CONGESTION }; // "none"
 	struct place place;
 
 	snprintf(view.name_text, sizeof(view.name_text), "gone");

@@ -42,21 +42,21 @@ static const struct metric sent_metrics[] = {
 
 // Of readouts that send by RoCE.
 static const struct metric roce_metrics[] = {
-	GAUGE("builders_connected", readout_roce_counters, connected,
+	GAUGE("builders_connected", readout_roce_counters, sender.connected,
 	      "RoCE: connected builders of other nodes"),
-	COUNTER("connections_lost", readout_roce_counters, lost,
+	COUNTER("connections_lost", readout_roce_counters, sender.lost,
 		"RoCE: connections that the readout did not end itself"),
-	COUNTER("messages_completed", readout_roce_counters, completed,
+	COUNTER("messages_completed", readout_roce_counters, sender.completed,
 		"RoCE: messages acknowledged"),
-	COUNTER("messages_failed", readout_roce_counters, failed,
+	COUNTER("messages_failed", readout_roce_counters, sender.failed,
 		"RoCE: messages lost with their connection"),
 	COUNTER("events_withdrawn", readout_roce_counters, withdrawn,
 		"RoCE: events withdrawn before they were sent to their builder"),
-	COUNTER("icrc_errors", readout_roce_counters, icrc_errors,
+	COUNTER("icrc_errors", readout_roce_counters, sender.icrc_errors,
 		"RoCE: responses with a wrong ICRC"),
-	COUNTER("unknown_qp", readout_roce_counters, unknown_qp,
+	COUNTER("unknown_qp", readout_roce_counters, sender.unknown_qp,
 		"RoCE: responses to an unknown queue pair"),
-	COUNTER("cnps", readout_roce_counters, cnps, "RoCE: congestion notifications"),
+	COUNTER("cnps", readout_roce_counters, sender.cnps, "RoCE: congestion notifications"),
 	{ 0 },
 };
 

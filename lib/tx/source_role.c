@@ -8,7 +8,6 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
-#include "rdma/roce_source_role.h"
 #include "tx/block_packets.h"
 
 #define LATE_EVENTS 65536u // events that the late source may lag behind, a power of two
@@ -261,19 +260,15 @@ struct role *source_role_create(const struct source_parameters *parameters)
 
 const struct source_counters *source_role_counters(const struct role *role)
 {
-	return roce_source_role_is(role) ? roce_source_role_source_counters(role)
-					 : &source_of(role)->counters;
+	return &source_of(role)->counters;
 }
 
 const struct sender_counters *source_role_sender_counters(const struct role *role)
 {
-	return roce_source_role_is(role) ? roce_source_role_sender_counters(role)
-					 : &source_of(role)->sender.counters;
+	return &source_of(role)->sender.counters;
 }
 
 bool source_role_finished(const struct role *role)
 {
-	return roce_source_role_is(role)
-		   ? roce_source_role_finished(role)
-		   : atomic_load_explicit(&source_of(role)->finished, memory_order_acquire);
+	return atomic_load_explicit(&source_of(role)->finished, memory_order_acquire);
 }

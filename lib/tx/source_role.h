@@ -35,8 +35,6 @@ struct source_counters {
 	uint64_t no_buffer; // polls that found no free mbuf
 };
 
-// The functions below take the RoCE variant of the role, roce_source_role.h, too.
-
 // Control thread. NULL if memory ran out.
 struct role *source_role_create(const struct source_parameters *parameters);
 

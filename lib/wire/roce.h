@@ -82,7 +82,6 @@ enum roce_opcode {
 
 // Transport services that evb speaks. Each service's opcodes are service's base + operation.
 enum roce_service {
-	ROCE_NO_SERVICE, // an opcode that evb does not know
 	ROCE_RC,         // reliable connection
 	ROCE_UC,         // unreliable connection
 	ROCE_UD,         // unreliable datagram

@@ -63,7 +63,7 @@ static void node__may_have_each_key_of_its_own(void **state)
 	assert_int_equal(config->idle.yields, 7);
 	assert_int_equal(config->links.depth, 128);
 	assert_int_equal(config->links.policy, CONFIG_LINK_LOSSLESS);
-	assert_int_equal(config->roce.icrc, CONFIG_ICRC_VERIFY);
+	assert_int_equal(config->roce.icrc, ROCE_ICRC_VERIFY);
 	assert_int_equal(config->roce.window, 7);
 	assert_int_equal(config->n_lcores, 0);
 	config_free(config);

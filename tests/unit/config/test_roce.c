@@ -38,16 +38,16 @@ static void transport__may_be_roce(void **state)
 static void roce__defaults(void **state)
 {
 	struct config *config = load_with("name=evb");
-	const struct config_roce *roce = &config->roce;
+	const struct roce_settings *roce = &config->roce;
 
 	(void)state;
 	assert_int_equal(roce->udp_port, 4791);
-	assert_int_equal(roce->icrc, CONFIG_ICRC_VERIFY);
+	assert_int_equal(roce->icrc, ROCE_ICRC_VERIFY);
 	assert_int_equal(roce->sample_one_in, 64);
-	assert_int_equal(roce->service, CONFIG_SERVICE_RC);
-	assert_int_equal(roce->operation, CONFIG_OPERATION_SEND);
+	assert_int_equal(roce->service, ROCE_RC);
+	assert_int_equal(roce->operation, ROCE_OPERATION_SEND);
 	assert_int_equal(roce->path_mtu, 0);
-	assert_int_equal(roce->connection, CONFIG_CONNECTION_CM);
+	assert_int_equal(roce->connection, ROCE_CONNECTION_CM);
 	assert_int_equal(roce->cm_service, 19523);
 	assert_int_equal(roce->max_queue_pairs, 1024);
 	assert_int_equal(roce->ack_every, 16);
@@ -74,16 +74,16 @@ static void roce__holds_what_was_given(void **state)
 	    " \"timeout\": 31, \"retry_count\": 1, \"rnr_retry\": 2, \"rnr_timer\": 30,"
 	    " \"cnp_interval\": \"4us\", \"dcqcn\": false, \"q_key\": \"0xffffffff\","
 	    " \"partition_key\": \"0x8001\"}");
-	const struct config_roce *roce = &config->roce;
+	const struct roce_settings *roce = &config->roce;
 
 	(void)state;
 	assert_int_equal(roce->udp_port, 1);
-	assert_int_equal(roce->icrc, CONFIG_ICRC_SAMPLE);
+	assert_int_equal(roce->icrc, ROCE_ICRC_SAMPLE);
 	assert_int_equal(roce->sample_one_in, 8);
-	assert_int_equal(roce->service, CONFIG_SERVICE_UC);
-	assert_int_equal(roce->operation, CONFIG_OPERATION_WRITE_IMM);
+	assert_int_equal(roce->service, ROCE_UC);
+	assert_int_equal(roce->operation, ROCE_OPERATION_WRITE_IMM);
 	assert_int_equal(roce->path_mtu, 4096);
-	assert_int_equal(roce->connection, CONFIG_CONNECTION_FEROCE);
+	assert_int_equal(roce->connection, ROCE_CONNECTION_FEROCE);
 	assert_int_equal(roce->cm_service, 2);
 	assert_int_equal(roce->max_queue_pairs, 65536);
 	assert_int_equal(roce->ack_every, 3);
@@ -102,13 +102,13 @@ static void roce__holds_what_was_given(void **state)
 static void queue_pair__defaults(void **state)
 {
 	struct config *config = load_pair("name=evb");
-	const struct config_queue_pair *pair = &config->roce.queue_pairs[0];
+	const struct roce_static_pair *pair = &config->roce.queue_pairs[0];
 
 	(void)state;
 	assert_int_equal(config->roce.n_queue_pairs, 1);
 	assert_true(pair->has_source);
 	assert_int_equal(pair->source, 1);
-	assert_int_equal(pair->service, CONFIG_SERVICE_RC);
+	assert_int_equal(pair->service, ROCE_RC);
 	assert_int_equal(pair->local_qpn, 17);
 	assert_int_equal(pair->local_psn, 0);
 	assert_int_equal(pair->remote_qpn, 18);
@@ -130,13 +130,13 @@ static void queue_pair__holds_what_was_given(void **state)
 		      " \"address\": \"192.168.0.1\", \"mac\": \"02:00:00:00:00:09\","
 		      " \"rkey\": \"0xffffffff\", \"virtual_address\": \"0xffffffffffffffff\","
 		      " \"size\": \"4GiB\"}");
-	const struct config_queue_pair *pair = &config->roce.queue_pairs[1];
+	const struct roce_static_pair *pair = &config->roce.queue_pairs[1];
 	const uint8_t mac[6] = { 2, 0, 0, 0, 0, 9 };
 
 	(void)state;
 	assert_int_equal(config->roce.n_queue_pairs, 2);
 	assert_int_equal(pair->source, 8);
-	assert_int_equal(pair->service, CONFIG_SERVICE_UC);
+	assert_int_equal(pair->service, ROCE_UC);
 	assert_int_equal(pair->local_qpn, 0xffffff);
 	assert_int_equal(pair->local_psn, 0xfffffe);
 	assert_int_equal(pair->remote_qpn, 2);
@@ -155,7 +155,7 @@ static void queue_pair__without_a_source_over_ipv6(void **state)
 	struct config *config =
 	    load_pair("roce.queue_pairs[0]={\"local_qpn\": 17, \"remote_qpn\": 18, "
 		      "\"address\": \"fd00::1:2\"}");
-	const struct config_queue_pair *pair = &config->roce.queue_pairs[0];
+	const struct roce_static_pair *pair = &config->roce.queue_pairs[0];
 
 	(void)state;
 	assert_false(pair->has_source);

@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
+#include "cluster/cluster.h"
 #include "wire/net.h"
 
 #define STEPS_PER_MS 20u
@@ -26,7 +27,7 @@ static struct config *parse(const char *roce, const char *node)
 		 "{\"name\": \"bench\", \"sources\": {\"ids\": [\"1-3\"], \"packing\": %u},"
 		 "\"transport\": {\"kind\": \"roce\"},"
 		 "\"roce\": {\"path_mtu\": 256, \"max_queue_pairs\": 64%s},"
-		 "\"event_manager\": {\"source_buffer\": 128},"
+		 "\"event_manager\": {\"source_buffer\": 128%s},"
 		 "\"nodes\": ["
 		 "{\"name\": \"a\", \"manager\": true, \"ports\": [{\"name\": \"wire\","
 		 "\"profile\": \"ring\", \"address\": \"10.77.0.1/24\", \"rx_descriptors\": 512}],"
@@ -38,8 +39,8 @@ static struct config *parse(const char *roce, const char *node)
 		 "\"address\": \"10.77.0.3/24\"}],"
 		 "\"builders\": [{\"name\": \"b0\", \"slots\": %u, \"slot_size\": %u},"
 		 "{\"name\": \"b1\", \"slots\": %u, \"slot_size\": %u}]}]}",
-		 BENCH_PACKING, roce, BENCH_SLOTS, BENCH_SLOT, BENCH_SLOTS, BENCH_SLOT, BENCH_SLOTS,
-		 BENCH_SLOT);
+		 BENCH_PACKING, roce, strstr(roce, "read") != NULL ? ", \"mode\": \"pull\"" : "",
+		 BENCH_SLOTS, BENCH_SLOT, BENCH_SLOTS, BENCH_SLOT, BENCH_SLOTS, BENCH_SLOT);
 	if (config_parse_node(&config, text, strlen(text), "bench", node, NULL, 0, error) != 0)
 		fail_msg("%s", error);
 	return config;
@@ -62,7 +63,7 @@ static uint64_t ns(const struct readout_bench *bench)
 
 static bool reads(const struct readout_bench *bench)
 {
-	return bench->config->roce.operation == CONFIG_OPERATION_READ;
+	return bench->config->roce.operation == ROCE_OPERATION_READ;
 }
 
 void readout_bench_revive(struct readout_bench *bench, unsigned index)
@@ -141,19 +142,29 @@ static void make_packets(struct readout_bench *bench)
 
 static void make_roce(struct readout_bench *bench)
 {
+	const struct config_cluster *cluster = &bench->config->cluster;
+	struct readout_destination builders[BENCH_BUILDERS];
 	const struct readout_roce_parameters parameters = {
-		.name = "readout.boards",
-		.config = bench->config,
+		.settings = &bench->config->roce,
+		.builders = builders,
+		.n_builders = BENCH_BUILDERS,
 		.packets = &bench->packets,
 		.sender = &bench->sender,
 		.neighbours = &bench->neighbours,
 		.responses = bench->responses,
+		.unfinished = cluster_unfinished(bench->config),
+		.holds_until_release = true,
 	};
-	char error[READOUT_ROCE_ERROR_SIZE];
 
-	bench->roce = readout_roce_create(&parameters, error);
-	if (bench->roce == NULL)
-		fail_msg("%s", error);
+	for (unsigned i = 0; i < BENCH_BUILDERS; i++)
+		builders[i] = (struct readout_destination){
+			.node = (uint16_t)cluster->builders[i].node,
+			.index = (uint16_t)cluster->builders[i].index,
+			.address = cluster->nodes[cluster->builders[i].node].address,
+			.slots = cluster->builders[i].slots,
+		};
+	bench->roce = readout_roce_create(&parameters);
+	assert_non_null(bench->roce);
 }
 
 void readout_bench_restart(struct readout_bench *bench)
@@ -190,7 +201,7 @@ void readout_bench_open(struct readout_bench *bench, const char *roce)
 	make_peers(bench, roce);
 	make_roce(bench);
 	readout_bench_run(bench, CONNECT_MS);
-	assert_int_equal(readout_bench_counters(bench)->connected, BENCH_BUILDERS);
+	assert_int_equal(readout_bench_counters(bench)->sender.connected, BENCH_BUILDERS);
 }
 
 void readout_bench_close(struct readout_bench *bench)

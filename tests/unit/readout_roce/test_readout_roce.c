@@ -19,8 +19,8 @@ static void events__arrive_whole(const char *roce)
 	readout_bench_run(&bench, 2);
 	for (uint64_t event = 0; event < 60; event++)
 		readout_bench_expect(&bench, event, event % BENCH_BUILDERS);
-	assert_int_equal(readout_bench_counters(&bench)->completed, 60 * BENCH_SOURCES);
-	assert_int_equal(readout_bench_counters(&bench)->lost, 0);
+	assert_int_equal(readout_bench_counters(&bench)->sender.completed, 60 * BENCH_SOURCES);
+	assert_int_equal(readout_bench_counters(&bench)->sender.lost, 0);
 	readout_bench_close(&bench);
 }
 
@@ -57,7 +57,7 @@ static void loss__is_repaired(void **state)
 	readout_bench_run(&bench, 2000);
 	for (uint64_t event = 0; event < 90; event++)
 		readout_bench_expect(&bench, event, event % BENCH_BUILDERS);
-	assert_int_equal(readout_bench_counters(&bench)->lost, 0);
+	assert_int_equal(readout_bench_counters(&bench)->sender.lost, 0);
 	for (unsigned i = 0; i < BENCH_BUILDERS; i++)
 		assert_true(readout_roce_qp(bench.roce, i)->counters.retransmissions > 0);
 	readout_bench_close(&bench);
@@ -100,12 +100,12 @@ static void builder_back__is_connected_and_gets_what_it_has_not(void **state)
 	for (uint64_t event = 1; event < 4; event++)
 		assert_true(readout_bench_grant(&bench, event, 0, 0));
 	readout_bench_run(&bench, FAILURE);
-	assert_int_equal(readout_bench_counters(&bench)->connected, BENCH_BUILDERS - 1);
-	assert_int_equal(readout_bench_counters(&bench)->lost, 1);
-	assert_int_equal(readout_bench_counters(&bench)->failed, 3 * BENCH_SOURCES);
+	assert_int_equal(readout_bench_counters(&bench)->sender.connected, BENCH_BUILDERS - 1);
+	assert_int_equal(readout_bench_counters(&bench)->sender.lost, 1);
+	assert_int_equal(readout_bench_counters(&bench)->sender.failed, 3 * BENCH_SOURCES);
 	readout_bench_revive(&bench, 0);
 	readout_bench_run(&bench, FAILURE);
-	assert_int_equal(readout_bench_counters(&bench)->connected, BENCH_BUILDERS);
+	assert_int_equal(readout_bench_counters(&bench)->sender.connected, BENCH_BUILDERS);
 	for (uint64_t event = 0; event < 4; event++)
 		readout_bench_expect(&bench, event, 0);
 	readout_bench_close(&bench);
@@ -119,9 +119,9 @@ static void builder_back__is_connected_although_idle(void **state)
 	readout_bench_kill(&bench, 1);
 	readout_bench_revive(&bench, 1);
 	readout_bench_run(&bench, FAILURE);
-	assert_int_equal(readout_bench_counters(&bench)->lost, 2);
-	assert_int_equal(readout_bench_counters(&bench)->failed, 0);
-	assert_int_equal(readout_bench_counters(&bench)->connected, BENCH_BUILDERS);
+	assert_int_equal(readout_bench_counters(&bench)->sender.lost, 2);
+	assert_int_equal(readout_bench_counters(&bench)->sender.failed, 0);
+	assert_int_equal(readout_bench_counters(&bench)->sender.connected, BENCH_BUILDERS);
 	assert_true(readout_bench_grant(&bench, 0, 1, 0));
 	readout_bench_run(&bench, 3);
 	readout_bench_expect(&bench, 0, 1);

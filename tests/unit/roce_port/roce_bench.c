@@ -94,7 +94,7 @@ static void make_role(struct roce_bench *bench)
 	};
 	struct roce_handler_parameters parameters = {
 		.udp_port = bench->config->roce.udp_port,
-		.takes_feroce = bench->config->roce.connection == CONFIG_CONNECTION_FEROCE,
+		.takes_feroce = bench->config->roce.connection == ROCE_CONNECTION_FEROCE,
 	};
 	struct rx_handler handler;
 	char error[ROCE_PORT_ERROR_SIZE];

@@ -74,7 +74,17 @@ bool roce_source_role_is(const struct role *role)
 	return counters_of(role)->is_roce;
 }
 
-const struct roce_source_counters *roce_source_role_counters(const struct role *role)
+const struct source_counters *roce_source_role_source_counters(const struct role *role)
+{
+	return source_role_counters(role);
+}
+
+const struct sender_counters *roce_source_role_sender_counters(const struct role *role)
+{
+	return source_role_sender_counters(role);
+}
+
+const struct roce_sender_counters *roce_source_role_counters(const struct role *role)
 {
 	return &counters_of(role)->roce;
 }

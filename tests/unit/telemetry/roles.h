@@ -30,7 +30,7 @@ struct test_counters {
 	uint32_t open, free;
 	struct source_counters source;
 	bool is_roce; // a generator that sends by RoCE
-	struct roce_source_counters roce;
+	struct roce_sender_counters roce;
 	struct readout_counters readout;
 	struct pcap_counters pcap;
 	struct sender_counters sender;

@@ -163,9 +163,9 @@ static void take__sums_generators_of_all_kinds(void **state)
 	test->counters[SYNTHETIC].sender = (struct sender_counters){ 100, 1000, 1, 2, 3, 4 };
 	test->counters[PCAP].source.events = 999; // a pcap role has none
 	test->counters[PCAP].sender = (struct sender_counters){ 5, 50, 10, 20, 30, 40 };
-	test->counters[PCAP].roce.failed_messages = 999; // nor these
+	test->counters[PCAP].roce.failed = 999; // nor these
 	test->counters[SYNTHETIC].is_roce = true;
-	test->counters[SYNTHETIC].roce.failed_messages = 8;
+	test->counters[SYNTHETIC].roce.failed = 8;
 	account = take(test);
 	assert_int_equal(account.sent.unacknowledged, 8);
 	assert_int_equal(account.sent.events, 7);

@@ -95,7 +95,7 @@ static void roce__its_port_and_the_managers(void **state)
 	rules = rules_of(&port);
 	assert_int_equal(rules.n_ranges, 1);
 	assert_range(&rules.ranges[0], 4791, 1, 0);
-	config->roce.connection = CONFIG_CONNECTION_FEROCE;
+	config->roce.connection = ROCE_CONNECTION_FEROCE;
 	rules = rules_of(&port);
 	assert_int_equal(rules.n_ranges, 2);
 	assert_range(&rules.ranges[1], 0x4321, 1, 0);

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The RoCE sender: one queue pair per flow, connected to a peer, and the messages that its user
+// posts to them. Its users are the generator (roce_source_role.h) and the readout of a system of
+// nodes (readout_roce.h), which decide what is sent to whom and when.
+//
+// A flow is connected by RDMA CM, and again RETRY_NS after its connection ended, or once by a pair
+// of the configuration. Packets leave at the rate that DCQCN permits. Responses and connection
+// messages arrive through a link from the rx role of the port.
+//
+// Thread: the user's lcore. The counters and queue pairs may be read by any thread.
+#pragma once
+
+#include "pacing/dcqcn.h"
+#include "pipeline/link.h"
+#include "rdma/roce_frame.h"
+#include "rdma/roce_packets.h"
+#include "roce/connection.h"
+#include "roce/requester.h"
+#include "roce/settings.h"
+#include "tx/sender.h"
+
+// The connection of a flow; the user sets the first three fields before the first poll.
+struct roce_flow {
+	bool wanted;         // connect it by RDMA CM whenever it is not connected
+	uint8_t service;     // enum roce_service
+	uint16_t cm_port;    // of the peer
+	uint32_t connection; // of RDMA CM, 0: none
+	// Also set by the user, here or in resolve().
+	struct roce_address_handle handle;
+	struct queue_pair *qp; // NULL: not connected
+	uint64_t address;      // of the region that the peer offered, as are the next two
+	uint64_t size;         // 0: no region
+	uint32_t rkey;
+	uint64_t retry_at; // ns: no connection attempt before
+	uint64_t alive_at; // ns: time of the next message that tests an idle connection
+	struct dcqcn_flow rate;
+};
+
+// Written by the user's lcore, read by telemetry.
+struct roce_sender_counters {
+	uint64_t connected; // flows, now
+	uint64_t lost;      // connections that ended other than by us
+	uint64_t completed; // messages that were acknowledged, or sent where no ACK exists
+	uint64_t failed;    // messages whose connection ended before their acknowledgement
+	uint64_t icrc_errors;
+	uint64_t unknown_qp;
+	uint64_t cnps;
+};
+
+// What the user does. `context` is its own.
+struct roce_sender_operations {
+	// Fills the handle of a flow. False if its peer's MAC is not known yet. NULL: handles
+	// stand.
+	bool (*resolve)(void *context, struct roce_flow *flow);
+	struct roce_block (*find_block)(void *context, const struct roce_flow *flow,
+					uint64_t message);
+	void (*connected)(void *context, struct roce_flow *flow);
+	// The connection ended, or was refused: flow->qp is NULL from now on.
+	void (*ended)(void *context, struct roce_flow *flow, bool was_connected);
+	// A message was acknowledged, or failed with its connection.
+	void (*completed)(void *context, struct roce_flow *flow, uint64_t message, bool failed);
+	// A request arrived from the peer. NULL: requests are dropped and counted.
+	void (*request)(void *context, struct queue_pair *qp, const struct roce_packet *packet,
+			const struct qp_address *peer, uint64_t now);
+};
+
+struct roce_sender_parameters {
+	const struct roce_settings *settings;
+	const struct roce_sender_operations *operations;
+	void *context;
+	struct sender *sender;  // the user's: connection messages leave through it
+	struct link *responses; // from the rx role of the port
+	struct roce_sender_counters *counters;
+	struct roce_pools pools;
+	unsigned n_flows;
+	uint32_t depth;     // messages posted to a flow, a power of two
+	uint32_t address;   // IPv4 of the port, host order
+	uint32_t mtu;       // of the port
+	uint64_t link_rate; // bit/s; 0: unknown
+	uint8_t max_reads;  // READs that a peer may have outstanding; 0: peers may not read
+	bool shares_port;   // a receiver on the same port has queue pairs, too
+	bool tests_idle;    // idle RC connections are tested by empty WRITEs
+};
+
+struct roce_sender {
+	struct roce_sender_parameters parameters;
+	struct qp_table table;
+	struct requester *requester;
+	struct cm *cm; // NULL: flows are connected statically
+	struct dcqcn dcqcn;
+	struct roce_flow *flows; // [n_flows]
+	unsigned n_connecting, first_to_connect;
+	uint32_t path_mtu;
+	uint64_t next_look; // ns: connections need no attention before
+	double ns_per_tick;
+	bool connects; // false: ended flows are not connected again
+	bool leaving;
+};
+
+// A packet that is to be sent.
+struct roce_outgoing {
+	struct rte_mbuf *mbuf; // NULL: mbufs are short, the packet counts as lost
+	struct roce_flow *flow;
+	uint64_t message;
+	uint32_t size; // bytes of payload
+	bool again;    // sent before
+};
+
+// Control thread. False if memory ran out; roce_sender_fini() is to be called even then.
+bool roce_sender_init(struct roce_sender *sender, const struct roce_sender_parameters *parameters);
+void roce_sender_fini(struct roce_sender *sender);
+
+static inline struct roce_flow *roce_flow_of(const struct queue_pair *qp)
+{
+	return qp->user;
+}
+
+static inline uint64_t roce_sender_ns(const struct roce_sender *sender, uint64_t tsc)
+{
+	return (uint64_t)((double)tsc * sender->ns_per_tick);
+}
+
+// Takes what has arrived, looks after the connections and rates; returns how many packets arrived.
+unsigned roce_sender_poll(struct roce_sender *sender, uint64_t tsc);
+
+// Reports the messages that are completed to the user. roce_sender_poll() does it, too.
+void roce_sender_complete(struct roce_sender *sender);
+
+// A message of the configured operation to the region of the flow's peer. `user` names it, and may
+// be any number but UINT64_MAX; its lower half is the immediate data.
+struct requester_message roce_sender_message(const struct roce_sender *sender,
+					     const struct roce_flow *flow, uint64_t user,
+					     uint32_t length);
+
+// False if the flow is not connected or has no room.
+bool roce_sender_post(struct roce_sender *sender, struct roce_flow *flow,
+		      struct requester_message *message);
+
+// The next packet of any flow; false if none may leave now.
+bool roce_sender_next(struct roce_sender *sender, uint64_t tsc, struct roce_outgoing *outgoing);
+
+// Messages of all flows that are posted and not acknowledged.
+bool roce_sender_is_idle(const struct roce_sender *sender);
+
+// Connects a flow as the configuration says. False if a number is out of range or in use.
+bool roce_sender_connect_statically(struct roce_sender *sender, struct roce_flow *flow,
+				    const struct roce_static_pair *pair);
+
+// Begins the end of all connections: counters.connected becomes 0.
+void roce_sender_leave(struct roce_sender *sender, uint64_t now);
+
+// roce_sender_connect.c, for roce_sender.c
+
+bool roce_sender_make_cm(struct roce_sender *sender);
+void roce_sender_poll_cm(struct roce_sender *sender, uint64_t now);
+void roce_sender_receive_cm(struct roce_sender *sender, const struct roce_packet *packet,
+			    const uint8_t *mad, const struct qp_address *peer, uint64_t now);
