@@ -17,6 +17,7 @@
 
 #include "config/config.h"
 #include "rdma/roce_port.h"
+#include "rdma/roce_sender.h"
 #include "rdma/roce_source_role.h"
 #include "testbed.h"
 
