@@ -7,8 +7,8 @@
 // The state of the bucket is the time at which it will be full again. So nothing has to be updated
 // regularly, and only a change of the rate needs a division. A take is permitted while the bucket
 // holds anything, and may leave a debt that the next take waits for: a packet may be larger than
-// the burst, and in the long run the rate is kept. In any time t, fewer than burst + rate * t bytes
-// are taken, plus the last take.
+// the burst, and in the long run the rate is exact. In any time t, fewer than burst + rate * t
+// bytes are taken, plus the last take.
 //
 // Threads: one owner.
 #pragma once

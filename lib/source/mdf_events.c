@@ -8,19 +8,10 @@
 
 #include "source/file_bytes.h"
 
-// A cell whose row is not known yet.
-struct found {
-	struct mdf_cell cell;
-	uint16_t occurrence;
-};
-
 struct reading {
 	const char *name;
 	char *error;
 	struct mdf_events *events;
-	struct found *found;
-	size_t n_found;
-	size_t capacity;
 };
 
 static int refuse(const struct reading *reading, size_t offset, const char *what)
@@ -38,17 +29,19 @@ static int out_of_memory(const struct reading *reading)
 
 static int add_bank(struct reading *reading, const struct mdf_bank *bank)
 {
-	if (reading->n_found == reading->capacity) {
-		size_t capacity = reading->capacity ? 2 * reading->capacity : 1024;
-		struct found *grown = realloc(reading->found, capacity * sizeof(*grown));
+	struct mdf_events *events = reading->events;
+
+	if (events->n_cells == events->capacity) {
+		size_t capacity = events->capacity ? 2 * events->capacity : 1024;
+		struct mdf_cell *grown = realloc(events->cells, capacity * sizeof(*grown));
 
 		if (!grown)
 			return out_of_memory(reading);
-		reading->found = grown;
-		reading->capacity = capacity;
+		events->cells = grown;
+		events->capacity = capacity;
 	}
-	reading->found[reading->n_found++] =
-	    (struct found){ .cell = { .event = reading->events->n_events, .bank = *bank } };
+	events->cells[events->n_cells++] =
+	    (struct mdf_cell){ .event = events->n_events, .bank = *bank };
 	return 0;
 }
 
@@ -96,7 +89,7 @@ static int read_records(struct reading *reading)
 		events->n_events++;
 		offset += header.size;
 	}
-	return reading->n_found ? 0 : refuse(reading, 0, "there are no banks");
+	return events->n_cells ? 0 : refuse(reading, 0, "there are no banks");
 }
 
 static int compare(uint64_t a, uint64_t b)
@@ -112,8 +105,7 @@ static uint32_t bank_key(const struct mdf_bank *bank)
 // By bank type and source id, then by event, then by place in the file.
 static int by_place(const void *left, const void *right)
 {
-	const struct mdf_cell *a = &((const struct found *)left)->cell;
-	const struct mdf_cell *b = &((const struct found *)right)->cell;
+	const struct mdf_cell *a = left, *b = right;
 	int order = compare(bank_key(&a->bank), bank_key(&b->bank));
 
 	if (!order)
@@ -121,33 +113,35 @@ static int by_place(const void *left, const void *right)
 	return order ? order : compare((uintptr_t)a->bank.payload, (uintptr_t)b->bank.payload);
 }
 
-static uint64_t row_key(const struct found *found)
+static uint64_t row_key(const struct mdf_cell *cell)
 {
-	return (uint64_t)bank_key(&found->cell.bank) << 16 | found->occurrence;
+	return (uint64_t)bank_key(&cell->bank) << 16 | cell->occurrence;
 }
 
 static int by_row(const void *left, const void *right)
 {
-	const struct found *a = left, *b = right;
+	const struct mdf_cell *a = left, *b = right;
 	int order = compare(row_key(a), row_key(b));
 
-	return order ? order : compare(a->cell.event, b->cell.event);
+	return order ? order : compare(a->event, b->event);
 }
 
-static int count_occurrences(struct reading *reading)
+// Counts the occurrences and sorts the cells by row and event.
+static int sort_cells(const struct reading *reading)
 {
-	qsort(reading->found, reading->n_found, sizeof(*reading->found), by_place);
-	for (size_t i = 1; i < reading->n_found; i++) {
-		struct found *before = &reading->found[i - 1], *now = &reading->found[i];
+	struct mdf_cell *cells = reading->events->cells;
+	size_t n = reading->events->n_cells;
 
-		if (bank_key(&before->cell.bank) != bank_key(&now->cell.bank) ||
-		    before->cell.event != now->cell.event)
+	qsort(cells, n, sizeof(*cells), by_place);
+	for (size_t i = 1; i < n; i++) {
+		if (bank_key(&cells[i - 1].bank) != bank_key(&cells[i].bank) ||
+		    cells[i - 1].event != cells[i].event)
 			continue;
-		if (before->occurrence == UINT16_MAX)
+		if (cells[i - 1].occurrence == UINT16_MAX)
 			return refuse(reading, 0, "too many banks of one type and source id");
-		now->occurrence = before->occurrence + 1;
+		cells[i].occurrence = cells[i - 1].occurrence + 1;
 	}
-	qsort(reading->found, reading->n_found, sizeof(*reading->found), by_row);
+	qsort(cells, n, sizeof(*cells), by_row);
 	return 0;
 }
 
@@ -165,33 +159,29 @@ static int extend_row(const struct reading *reading, struct mdf_row *row,
 	return -1;
 }
 
-static int make_rows(struct reading *reading)
+static int make_rows(const struct reading *reading)
 {
 	struct mdf_events *events = reading->events;
+	const struct mdf_cell *cells = events->cells;
 	size_t n_rows = 1;
 
-	for (size_t i = 1; i < reading->n_found; i++)
-		n_rows += row_key(&reading->found[i]) != row_key(&reading->found[i - 1]);
+	for (size_t i = 1; i < events->n_cells; i++)
+		n_rows += row_key(&cells[i]) != row_key(&cells[i - 1]);
 	events->rows = calloc(n_rows, sizeof(*events->rows));
-	events->cells = malloc(reading->n_found * sizeof(*events->cells));
-	if (!events->rows || !events->cells)
+	if (!events->rows)
 		return out_of_memory(reading);
-	for (size_t i = 0; i < reading->n_found; i++) {
-		const struct found *found = &reading->found[i];
-
-		events->cells[i] = found->cell;
-		if (!i || row_key(found) != row_key(found - 1))
+	for (size_t i = 0; i < events->n_cells; i++) {
+		if (!i || row_key(&cells[i]) != row_key(&cells[i - 1]))
 			events->rows[events->n_rows++] = (struct mdf_row){
-				.cells = &events->cells[i],
-				.bank_source_id = found->cell.bank.source_id,
-				.occurrence = found->occurrence,
-				.bank_type = found->cell.bank.type,
-				.version = found->cell.bank.version,
+				.cells = &cells[i],
+				.bank_source_id = cells[i].bank.source_id,
+				.occurrence = cells[i].occurrence,
+				.bank_type = cells[i].bank.type,
+				.version = cells[i].bank.version,
 			};
-		if (extend_row(reading, &events->rows[events->n_rows - 1], &found->cell))
+		if (extend_row(reading, &events->rows[events->n_rows - 1], &cells[i]))
 			return -1;
 	}
-	events->n_cells = reading->n_found;
 	return 0;
 }
 
@@ -211,10 +201,9 @@ int mdf_events_parse(struct mdf_events **events, uint8_t *bytes, size_t size, co
 	reading.events->size = size;
 	result = read_records(&reading);
 	if (!result)
-		result = count_occurrences(&reading);
+		result = sort_cells(&reading);
 	if (!result)
 		result = make_rows(&reading);
-	free(reading.found);
 	if (result) {
 		reading.events->bytes = NULL; // the caller owns it
 		mdf_events_free(reading.events);

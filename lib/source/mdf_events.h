@@ -16,7 +16,8 @@
 #include "wire/mdf.h"
 
 struct mdf_cell {
-	uint32_t event; // 0 for the first of the file
+	uint32_t event;      // 0 for the first of the file
+	uint16_t occurrence; // 0 for the first such bank of an event
 	struct mdf_bank bank;
 };
 
@@ -37,7 +38,7 @@ struct mdf_events {
 	uint32_t n_rows;
 	struct mdf_row *rows;
 	struct mdf_cell *cells; // of all rows
-	size_t n_cells;
+	size_t n_cells, capacity;
 };
 
 // Reads and checks the file: every record, its checksum if it has one, and every bank. The function

@@ -27,6 +27,7 @@ struct mfp_file {
 	struct entry *entries; // by source id, then in the order of the file
 	size_t n_entries;
 	size_t capacity;
+	size_t n_cycle; // MFPs of each source
 };
 
 static int refuse(const struct mfp_file *file, size_t offset, const char *what, char *error)
@@ -141,7 +142,7 @@ static int compare_id(const void *key, const void *entry)
 static int choose(struct mfp_file *file, const struct source_set_parameters *parameters,
 		  char *error)
 {
-	size_t n_cycle = file->maker.n_cycle, n_sources = parameters->n_ids;
+	size_t n_cycle = file->n_cycle, n_sources = parameters->n_ids;
 	struct entry *chosen = malloc(n_sources * n_cycle * sizeof(*chosen));
 
 	if (!chosen)
@@ -176,6 +177,7 @@ static int set_sources(struct mfp_file *file, const struct source_set_parameters
 		if (check_source(file, start, n_cycle, error))
 			return -1;
 	}
+	file->n_cycle = n_cycle;
 	file->maker.n_cycle = (unsigned)n_cycle;
 	if (parameters->n_ids && choose(file, parameters, error))
 		return -1;
@@ -194,7 +196,7 @@ static const struct entry *entry_at(const struct block_maker *maker, unsigned cy
 {
 	const struct mfp_file *file = (const struct mfp_file *)maker;
 
-	return &file->entries[(size_t)source * maker->n_cycle + cycle];
+	return &file->entries[source * file->n_cycle + cycle];
 }
 
 static size_t block_size(struct block_maker *maker, unsigned cycle, unsigned source, char *error)

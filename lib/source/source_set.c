@@ -32,8 +32,8 @@ static void release(const struct source_allocator *allocator, void *memory)
 		free(memory);
 }
 
-static int open_maker(struct block_maker **maker, const struct source_set_parameters *parameters,
-		      char *error)
+static int open_kind(struct block_maker **maker, const struct source_set_parameters *parameters,
+		     char *error)
 {
 	if (!parameters->packing || parameters->packing > MFP_MAX_FRAGMENTS) {
 		snprintf(error, SOURCE_ERROR_SIZE, "generator %s: packing %u is not in 1..%u",
@@ -54,6 +54,17 @@ static int open_maker(struct block_maker **maker, const struct source_set_parame
 	snprintf(error, SOURCE_ERROR_SIZE, "generator %s: its kind has no source set",
 		 parameters->name);
 	return -1;
+}
+
+// A cycle may be much longer than the run: positions that are never sent are not made.
+static int open_maker(struct block_maker **maker, const struct source_set_parameters *parameters,
+		      char *error)
+{
+	if (open_kind(maker, parameters, error))
+		return -1;
+	if (parameters->events && (*maker)->n_cycle > parameters->events)
+		(*maker)->n_cycle = (unsigned)parameters->events;
+	return 0;
 }
 
 // Adds up the sizes of the blocks, each rounded up to the alignment. Stores them in `sizes` if that

@@ -22,6 +22,7 @@ struct source_set_parameters {
 	unsigned n_ids;      // 0: all sources of the file
 	uint32_t packing;    // events per MFP, 1..MFP_MAX_FRAGMENTS
 	uint32_t run_number; // in ODIN fragments
+	uint64_t events;     // MFPs per source that will be sent; 0: no end
 	// Kind synthetic
 	struct fragment_sizes sizes;
 	uint32_t variants; // positions of the cycle
@@ -49,7 +50,7 @@ struct roce_capture;
 struct source_set {
 	uint16_t *ids; // n_sources, ascending
 	unsigned n_sources;
-	unsigned n_cycle; // positions of the cycle
+	unsigned n_cycle; // positions of the cycle; no more than events are sent
 	int odin_source;  // index of the source whose ODIN fragments are synthetic, or -1: none
 	uint32_t packing; // events per MFP
 	struct source_block *blocks; // [n_cycle][n_sources]

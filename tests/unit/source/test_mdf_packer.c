@@ -253,6 +253,28 @@ static void mdf_packer__cycles_over_the_file(void **state)
 	remove_directory(directory);
 }
 
+// A cycle covers the file a whole number of times, which may be far more than is ever sent.
+static void mdf_packer__makes_no_more_than_is_sent(void **state)
+{
+	struct source_set_parameters parameters;
+	char directory[PATH_SIZE], path[PATH_SIZE];
+	struct source_set *set;
+
+	(void)state;
+	make_directory(directory);
+	path_in(path, directory, "letters.mdf");
+	write_letters(path);
+	parameters = parameters_of_file(GENERATOR_MDF, path, 19);
+	set = make_set(&parameters);
+	assert_int_equal(set->n_cycle, 20); // lcm(20, 19) / 19
+	source_set_free(set);
+	parameters.events = 3;
+	set = make_set(&parameters);
+	assert_int_equal(set->n_cycle, 3);
+	source_set_free(set);
+	remove_directory(directory);
+}
+
 static void mdf_packer__takes_the_wanted_sources(void **state)
 {
 	char directory[PATH_SIZE], path[PATH_SIZE];
@@ -422,6 +444,7 @@ int main(void)
 		cmocka_unit_test(mdf_events__refuses_bad_files),
 		cmocka_unit_test(mdf_sources__ids),
 		cmocka_unit_test(mdf_packer__cycles_over_the_file),
+		cmocka_unit_test(mdf_packer__makes_no_more_than_is_sent),
 		cmocka_unit_test(mdf_packer__takes_the_wanted_sources),
 		cmocka_unit_test(mdf_packer__round_trip_of_simulated_events),
 		cmocka_unit_test(mdf_packer__round_trip_of_real_events),

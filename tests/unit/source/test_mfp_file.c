@@ -78,6 +78,13 @@ static void mfp_file__sources_in_any_order(void **state)
 	assert_int_equal(source_set_block(set, 1, 1)->bytes[mfp_data_offset(2)], 'd');
 	source_set_free(set);
 
+	parameters.events = 1;
+	set = make_set(&parameters);
+	assert_int_equal(set->n_cycle, 1);
+	assert_int_equal(source_set_block(set, 0, 1)->bytes[mfp_data_offset(2)], 'a');
+	source_set_free(set);
+
+	parameters.events = 0;
 	parameters.ids = &id;
 	parameters.n_ids = 1;
 	set = make_set(&parameters);
