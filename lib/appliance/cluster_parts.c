@@ -259,7 +259,8 @@ static uint32_t rank_of(const struct config_cluster *cluster)
 }
 
 static void list_builders(const struct config *config, struct link **links,
-			  struct readout_builder *builders)
+			  struct readout_builder *builders,
+			  struct readout_destination *destinations)
 {
 	const struct config_cluster *cluster = &config->cluster;
 
@@ -272,15 +273,6 @@ static void list_builders(const struct config *config, struct link **links,
 			.address = cluster->nodes[builder->node].address,
 			.udp_port = (uint16_t)(config->transport.udp_port + builder->index),
 		};
-	}
-}
-
-static void list_destinations(const struct config_cluster *cluster,
-			      struct readout_destination *destinations)
-{
-	for (unsigned i = 0; i < cluster->n_builders; i++) {
-		const struct config_cluster_builder *builder = &cluster->builders[i];
-
 		destinations[i] = (struct readout_destination){
 			.is_local = builder->node == cluster->self,
 			.node = (uint16_t)builder->node,
@@ -349,11 +341,9 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.numa_node = port->numa_node,
 	};
 
-	// Each builder has a port of its own.
 	parameters.packets.address = self->address;
-	parameters.packets.udp_ports = 1;
+	parameters.packets.udp_ports = 1; // each builder has its own
 	parameters.packets.dscp = manager->data_dscp;
-	list_builders(config, links, builders);
-	list_destinations(&config->cluster, destinations);
+	list_builders(config, links, builders, destinations);
 	return readout_role_create(&parameters);
 }
