@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Counters that one thread writes and any thread reads, without a lock: relaxed accesses keep each
-// value whole and cost no more than plain ones. Sums over several counters may differ by what
-// happens between the reads; they are exact when the writers are at rest.
+// Counters that one thread writes and any thread reads, without a lock: relaxed atomic accesses are
+// never torn and cost no more than plain ones. A sum over several counters is exact only when the
+// writers are idle, since counters may change between the reads.
 #pragma once
 
 #include <stdint.h>

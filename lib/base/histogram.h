@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A histogram of times in nanoseconds: powers of two, each in 8 equal parts, so every figure read
-// off is at most 12.5 % too high. 0 to 2^40 ns (18 minutes); larger values count in the last part.
+// A histogram of times in nanoseconds. Each power of two is divided into 8 equal bins, so that a
+// quantile is at most 12.5 % too high. The range is 0 to 2^40 ns (18 minutes); larger values count
+// in the last bin.
 //
-// One thread writes; any thread may read at the same time and sees each part whole.
+// One thread writes; any thread may read at the same time, and no bin is torn.
 #pragma once
 
 #include <stdint.h>
@@ -42,14 +43,14 @@ static inline void histogram_add(struct histogram *histogram, uint64_t ns)
 		__atomic_store_n(&histogram->maximum, ns, __ATOMIC_RELAXED);
 }
 
-// The first value that no longer belongs to the bin. bin < HISTOGRAM_BINS.
+// The first value above the bin. bin < HISTOGRAM_BINS.
 uint64_t histogram_bin_end(unsigned bin);
 
-// Adds all of `from` to `to`, which is the caller's own.
+// Adds all of `from` to `to`, which only the calling thread uses.
 void histogram_merge(struct histogram *to, const struct histogram *from);
 
 uint64_t histogram_count(const struct histogram *histogram);
 
-// The smallest bin end that at least `share` (0 to 1) of the values lie below; never more than the
-// maximum seen; 0 if empty.
+// The smallest bin end below which at least `share` (0 to 1) of the values lie, but at most the
+// maximum value; 0 if the histogram is empty.
 uint64_t histogram_quantile(const struct histogram *histogram, double share);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The largest sizes that evb is built for. Arrays are sized by them, the configuration is checked
-// against them, and the manual's reference of the keys states them.
+// The largest sizes that evb supports. Arrays have these sizes, the configuration is checked
+// against them, and the reference of the keys in the manual states them.
 #pragma once
 
 #define EVB_NAME_SIZE 32  // bytes of a name with the closing 0; names are [A-Za-z0-9_-]

@@ -27,7 +27,7 @@ static inline uint64_t random_next(struct random *random)
 	return random_mix(random->state);
 }
 
-// A generator of its own for one purpose, named by any number.
+// A separate generator for each purpose; a purpose is any number.
 static inline struct random random_fork(uint64_t seed, uint64_t purpose)
 {
 	return (struct random){ random_mix(seed + random_mix(purpose)) };

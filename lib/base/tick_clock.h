@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// From the processor's tick counter to CLOCK_MONOTONIC nanoseconds, so that a consumer in another
-// process can compare times. Each lcore has its own, and sets it anew now and then.
+// Converts the processor's tick counter to CLOCK_MONOTONIC nanoseconds, so that consumers in other
+// processes can compare times. Each lcore has its own clock and renews it from time to time.
 #pragma once
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #define TICK_MOMENT_TRIES 4
 
-// One moment, told by both.
+// One moment on both clocks.
 struct tick_moment {
 	uint64_t ticks;
 	uint64_t ns; // CLOCK_MONOTONIC
@@ -29,8 +29,9 @@ static inline uint64_t tick_clock_monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// This moment. Of some tries the one that took least time: whoever is interrupted between the two
-// clocks sees them apart by as much, and an error of 1 us in 20 ms is one of 50 us a second later.
+// Reads both clocks, several times, and returns the reading that took the least time: an interrupt
+// between the two clocks would show up as a difference between them, and an error of 1 us over
+// 20 ms would grow to 50 us after one second.
 static inline struct tick_moment tick_moment_read(uint64_t (*read_ticks)(void))
 {
 	struct tick_moment best = { 0 };
@@ -49,7 +50,7 @@ static inline struct tick_moment tick_moment_read(uint64_t (*read_ticks)(void))
 	return best;
 }
 
-// The counter's rate between two moments; 0 if no time is between them.
+// The counter's rate between two moments, in ticks/s; 0 if no time passed between them.
 static inline uint64_t tick_moments_rate(struct tick_moment from, struct tick_moment to)
 {
 	return to.ns > from.ns ? (uint64_t)((__uint128_t)(to.ticks - from.ticks) * 1000000000u /
@@ -65,9 +66,9 @@ static inline void tick_clock_set(struct tick_clock *clock, struct tick_moment m
 	clock->ns_per_tick = (1000000000ull << 32) / ticks_per_second;
 }
 
-// Anchors the clock anew, and takes the rate from what passed since it was anchored last: the
-// stated one is off by some tenths of a percent in virtual machines. A rate that differs by more
-// than 1 % is not believed (a machine that was suspended).
+// Moves the anchor to `moment` and measures the rate since the previous anchor: in virtual machines
+// the stated rate is wrong by some tenths of a percent. A measured rate that differs by more than
+// 1 % is ignored, as the machine may have been suspended.
 static inline void tick_clock_renew(struct tick_clock *clock, struct tick_moment moment)
 {
 	uint64_t passed = moment.ticks - clock->anchor.ticks;

@@ -18,7 +18,7 @@ struct units_family {
 	uint64_t multipliers[MAX_SUFFIXES];
 };
 
-// Suffixes ascend, so that units_format() finds the largest that fits last.
+// The multipliers ascend: the last suffix that fits is the largest, as units_format() needs.
 static const struct units_family families[] = {
 	[UNITS_COUNT] = { "", "", { NULL }, { 0 } },
 	[UNITS_TIME] = { "nanoseconds",
@@ -30,17 +30,17 @@ static const struct units_family families[] = {
 			 { "B", "kB", "KB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB", NULL },
 			 { 1, 1000, 1000, 1ULL << 10, 1000000, 1ULL << 20, 1000000000, 1ULL << 30,
 			   1000000000000, 1ULL << 40 } },
-	[UNITS_BIT_RATE] = { "bits a second",
+	[UNITS_BIT_RATE] = { "bits per second",
 			     "25Gb/s",
 			     { "b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", NULL },
 			     { 1, 1000, 1000000, 1000000000, 1000000000000 } },
-	[UNITS_FREQUENCY] = { "a second",
+	[UNITS_FREQUENCY] = { "per second",
 			      "10kHz",
 			      { "Hz", "kHz", "MHz", "GHz", NULL },
 			      { 1, 1000, 1000000, 1000000000 } },
 };
 
-// A quantity taken apart: mantissa / 10^decimals * multiplier.
+// A parsed quantity: mantissa / 10^decimals * multiplier.
 struct quantity {
 	uint64_t mantissa;
 	unsigned decimals;
@@ -67,7 +67,7 @@ static int fail_suffix(const struct units_family *family, const char *text, char
 	return -1;
 }
 
-// Takes digits into the mantissa; NULL if that overflows.
+// Appends digits to the mantissa. Returns the text after them, or NULL on overflow.
 static const char *take_digits(const char *text, uint64_t *mantissa, unsigned *n_digits)
 {
 	for (*n_digits = 0; *text >= '0' && *text <= '9'; text++, ++*n_digits)

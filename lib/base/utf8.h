@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Which bytes are text in UTF-8.
+// Checks text in UTF-8 (RFC 3629).
 #pragma once
 
 #include <stddef.h>
 
-// Bytes of the character that a text begins with; 0 if it is none. Of the end of the text, too.
+// Bytes of the first character of a text; 0 at the end of the text and for invalid bytes.
 size_t utf8_length(const char *text);

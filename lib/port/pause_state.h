@@ -27,7 +27,7 @@ struct pause_parameters {
 	uint8_t priorities; // bit i: priority i is flow-controlled: is held, and stops when asked
 	bool use_pause;     // speak 802.3x PAUSE, which stops all priorities, in the place of PFC
 	uint32_t high_water, low_water; // occupancies, 0 < low_water < high_water < PAUSE_FULL
-	uint16_t quanta;                // pause time, 2 .. PFC_MAX_QUANTA
+	uint16_t quanta;                // pause time, 2 to 65535
 	uint64_t bits_per_second;       // of the link; 0: unknown, PAUSE_RATE_ASSUMED is taken
 	uint64_t ticks_per_second;      // >= 1000
 };

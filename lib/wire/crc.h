@@ -12,18 +12,17 @@
 
 #include <isa-l/crc.h>
 
-#define CRC_INITIAL 0xFFFFFFFFu // state before the first byte
-
 // CRC-32 of IEEE 802.3 (polynomial 0x04C11DB7), as in Ethernet, zlib and RoCE's ICRC. Returns the
-// state behind `size` bytes (0 is allowed), given the state in front of them. The CRC of a message
-// is the complement of the state behind its last byte: of "123456789" it is 0xCBF43926.
+// state after `size` bytes (0 is allowed), given the state before them, which is 0xFFFFFFFF at the
+// beginning of a message. The CRC of a message is the complement of the state after its last byte;
+// that of "123456789" is 0xCBF43926.
 static inline uint32_t crc_add(uint32_t state, const uint8_t *bytes, size_t size)
 {
 	return ~crc32_gzip_refl(~state, bytes, size);
 }
 
 // CRC-32C (Castagnoli, polynomial 0x1EDC6F41), as in iSCSI (RFC 3720) and SCTP. `crc` is 0, or the
-// CRC of the bytes in front of these. `size` is below 2 GiB. Of "123456789" it is 0xE3069283.
+// CRC of the preceding bytes. `size` is below 2 GiB. The CRC of "123456789" is 0xE3069283.
 static inline uint32_t crc32c(uint32_t crc, const void *bytes, size_t size)
 {
 	// The library only reads the bytes, although its parameter is not const.

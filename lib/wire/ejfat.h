@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// EJFAT segmentation (big endian): how one MFP (or any block of bytes) is carried in UDP
-// datagrams, or directly behind an EtherType.
+// EJFAT segmentation (big endian): an MFP, or any block of bytes, is carried in UDP datagrams or in
+// Ethernet frames of an EtherType of its own.
 //
 //   LB header, 16 B, optional on receive (a load balancer strips it):
 //     'L' 'B' | u8 version 2 or 3 | u8 next protocol 1
@@ -10,7 +10,7 @@
 //   RE header, 20 B:
 //     u8 version << 4 = 0x10 | u8 0 | u16 data id (= source id) | u32 buffer offset
 //     | u32 buffer length (whole MFP) | u64 event number
-//   then the bytes of the MFP at that offset.
+//   then the bytes of the MFP from that offset on.
 #pragma once
 
 #include "wire/wire.h"
@@ -18,7 +18,6 @@
 #define EJFAT_LB_SIZE    16u
 #define EJFAT_RE_SIZE    20u
 #define EJFAT_RE_VERSION 1
-#define EJFAT_LB_PORT    19522 // UDP destination port by convention
 
 struct ejfat_lb {
 	uint64_t tick;
@@ -34,7 +33,7 @@ struct ejfat_re {
 	uint16_t data_id;
 };
 
-// A decoded segment: its header and where its payload lies.
+// A decoded segment: its header and the position of its payload.
 struct ejfat_segment {
 	struct ejfat_re re;
 	uint32_t payload_offset; // from the decoded bytes' start
@@ -43,16 +42,18 @@ struct ejfat_segment {
 
 // True if the bytes begin with an LB header's magic.
 bool ejfat_has_lb(const uint8_t *bytes, size_t length);
-// Errors: TRUNCATED, BAD_MAGIC, BAD_VERSION (or another next protocol than 1).
+
+// Errors: TRUNCATED, BAD_MAGIC, BAD_VERSION (also for a next protocol other than 1).
 enum wire_error ejfat_lb_decode(const uint8_t *bytes, size_t length, struct ejfat_lb *lb);
 void ejfat_lb_encode(uint8_t bytes[EJFAT_LB_SIZE], const struct ejfat_lb *lb);
 
-// Reserved bits are not looked at. Errors: TRUNCATED, BAD_VERSION.
+// Ignores the reserved bits. Errors: TRUNCATED, BAD_VERSION.
 enum wire_error ejfat_re_decode(const uint8_t *bytes, size_t length, struct ejfat_re *re);
 void ejfat_re_encode(uint8_t bytes[EJFAT_RE_SIZE], const struct ejfat_re *re);
 
-// Decodes a datagram's headers, with or without LB header. `header_bytes` of its `length` bytes are
-// at hand contiguously (>= 36 or all of them). Checks that the payload is not empty and lies inside
-// the buffer: offset + payload <= length of the buffer. Errors: TRUNCATED, BAD_VERSION, BAD_LENGTH.
+// Decodes a datagram's headers, with or without LB header. The first `header_bytes` of its `length`
+// bytes are contiguous (at least 36, or all of them). Checks that the payload is not empty and lies
+// inside the buffer: offset + payload <= length of the buffer. Errors: TRUNCATED, BAD_VERSION,
+// BAD_LENGTH.
 enum wire_error ejfat_segment_decode(const uint8_t *bytes, size_t header_bytes, size_t length,
 				     struct ejfat_segment *segment);

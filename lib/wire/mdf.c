@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/mdf.h"
 
-#define CHECKSUM_START 16u // the sizes and the checksum itself are left out
+#define CHECKSUM_START 16u // the checksum covers neither the sizes nor itself
 
 uint32_t mdf_checksum(const uint8_t *record, size_t size)
 {

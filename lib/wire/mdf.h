@@ -10,7 +10,7 @@
 //  bank: u16 0xCBCB | u16 payload + 8 in bytes, no padding | u8 type | u8 version | u16 source id
 //        | payload, zero padded to 4
 //
-// checksum = Jenkins one-at-a-time over bytes [16, record size) taken as signed chars.
+// checksum = Jenkins one-at-a-time hash over bytes [16, record size), read as signed chars.
 #pragma once
 
 #include "wire/wire.h"
@@ -21,7 +21,6 @@
 #define MDF_MAX_BANK_PAYLOAD (65535u - MDF_BANK_HEADER_SIZE)
 #define MDF_HEADER_VERSION   0x37 // version 3, 7 words of subheader
 #define MDF_TYPE_BANKS       1
-#define MDF_TYPE_MEP         2
 #define ODIN_SIZE            40u
 #define ODIN_BUNCH_MASK      0xFFF // of misc
 
@@ -45,7 +44,7 @@ struct mdf_bank {
 	uint8_t version;
 };
 
-// The ODIN bank, version 7 (40 bytes payload).
+// The ODIN bank, version 7 (payload of 40 bytes).
 struct odin {
 	uint64_t gps_us;
 	uint64_t event_id;
@@ -65,11 +64,12 @@ uint32_t mdf_checksum(const uint8_t *record, size_t size);
 // Errors: TRUNCATED, BAD_LENGTH, BAD_VERSION, UNSUPPORTED (compressed).
 enum wire_error mdf_decode(const uint8_t *bytes, size_t length, struct mdf_header *header);
 
-// BAD_CHECKSUM if the record states a checksum (not 0) that is not that of its bytes.
+// BAD_CHECKSUM if the record has a checksum (not 0) that differs from the one of its bytes.
 enum wire_error mdf_verify(const uint8_t *record, const struct mdf_header *header);
 
-// Walks the banks. Start with *offset = MDF_HEADER_SIZE. Returns WIRE_OK with *done = true behind
-// the last bank. Errors: TRUNCATED, BAD_MAGIC, BAD_LENGTH; *offset is then where the bad bank lies.
+// Reads one bank after the other. Start with *offset = MDF_HEADER_SIZE. Returns WIRE_OK with *done
+// = true after the last bank. Errors: TRUNCATED, BAD_MAGIC, BAD_LENGTH; *offset is then that of the
+// bad bank.
 enum wire_error mdf_next_bank(const uint8_t *record, const struct mdf_header *header,
 			      size_t *offset, struct mdf_bank *bank, bool *done);
 
@@ -79,15 +79,15 @@ static inline size_t mdf_bank_size(size_t payload)
 	return MDF_BANK_HEADER_SIZE + round_up(payload, 4);
 }
 
-// Appends a bank, padding zeroed, at *offset and moves it. Errors: NO_ROOM, BAD_LENGTH.
+// Writes a bank, its padding zeroed, at *offset, and advances *offset. Errors: NO_ROOM, BAD_LENGTH.
 enum wire_error mdf_append_bank(uint8_t *record, size_t capacity, size_t *offset,
 				const struct mdf_bank *bank);
 
-// Writes the header in front of banks that end at `header->size`; header_version and checksum are
-// set here and returned in it. Errors: NO_ROOM, BAD_LENGTH, UNSUPPORTED (compression).
+// Writes the header of a record whose banks end at `header->size`. Sets header->header_version and
+// header->checksum. Errors: NO_ROOM, BAD_LENGTH, UNSUPPORTED (compression).
 enum wire_error mdf_encode_header(uint8_t *record, size_t capacity, struct mdf_header *header);
 
 // Errors: TRUNCATED.
 enum wire_error odin_decode(const uint8_t *payload, size_t size, struct odin *odin);
-// Writes ODIN_SIZE bytes; the other bits of misc are 0.
+// Writes ODIN_SIZE bytes; the remaining bits of misc are 0.
 void odin_encode(uint8_t payload[ODIN_SIZE], const struct odin *odin);

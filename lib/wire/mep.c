@@ -3,7 +3,7 @@
 #include "wire/mep.h"
 
 #define FIXED_SIZE 8u // magic, n MFPs, packet size
-#define WORD       4u // offsets and the packet size count these
+#define WORD       4u // bytes, the unit of offsets and packet size
 
 static size_t offsets_at(unsigned n_mfps)
 {
@@ -60,7 +60,7 @@ const uint8_t *mep_mfp_bytes(const struct mep *mep, unsigned index, size_t *room
 	return mep->bytes + offset;
 }
 
-// Moves values[root] down to where it belongs in the heap of n values.
+// Moves values[root] down to its place in the heap of n values.
 static void sift_down(uint64_t *values, size_t root, size_t n)
 {
 	uint64_t value = values[root];
@@ -76,7 +76,7 @@ static void sift_down(uint64_t *values, size_t root, size_t n)
 	values[root] = value;
 }
 
-// A heap sort, because qsort() may allocate.
+// Heap sort: qsort() may allocate memory.
 static void sort(uint64_t *values, size_t n)
 {
 	for (size_t root = n / 2; root-- > 0;)
@@ -90,7 +90,7 @@ static void sort(uint64_t *values, size_t n)
 	}
 }
 
-// Extents are start << 32 | end, in words, so that they sort by their start.
+// An extent is start << 32 | end, in words: sorting the numbers sorts the extents by start.
 static enum wire_error check_extents(uint64_t *extents, size_t n)
 {
 	sort(extents, n);
@@ -113,7 +113,7 @@ static enum wire_error check_source_ids(const struct mep *mep, uint64_t *scratch
 	return WIRE_OK;
 }
 
-// What all MFPs of a MEP have in common.
+// The values that all MFPs of a MEP share.
 struct common {
 	uint64_t event_id;
 	uint16_t n_fragments; // 0: only opaque blocks so far

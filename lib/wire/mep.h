@@ -8,10 +8,10 @@
 //   4 u32 packet size in 32-bit words, header and all padding included
 //   8 u16 source ids[n], padded to an even count
 //     u32 offsets[n] in 32-bit words from the MEP's start
-//     header padded to mfp_align (default 8 bytes); every MFP starts at a multiple of it
+//     header padded to mfp_align (default 8 bytes); every MFP starts at a multiple of mfp_align
 //
-// All MFPs have the same first event id and the same number of fragments. Source ids may stand in
-// any order, and the MFPs too, with gaps between them.
+// All MFPs have the same first event id and the same number of fragments. The source ids may be in
+// any order, and so may the MFPs, which may have gaps between them.
 #pragma once
 
 #include "wire/mfp.h"
@@ -21,7 +21,7 @@
 #define MEP_DEFAULT_ALIGN 8u // bytes
 #define MEP_MAX_MFPS      65535u
 
-// A checked MEP; the pointers lead into the decoded bytes.
+// A checked MEP; the pointers point into the decoded bytes and live as long as those.
 struct mep {
 	const uint8_t *bytes;
 	size_t size; // bytes
@@ -33,26 +33,26 @@ struct mep {
 // Bytes of the header of n MFPs, padded to mfp_align (a power of two >= 4).
 size_t mep_header_size(unsigned n_mfps, unsigned mfp_align);
 
-// Decodes and checks the header: magic, that `length` holds the packet size, that every offset
-// lies behind the header and leaves room for an MFP header. Does not look at the MFPs. Errors:
+// Decodes and checks the header: the magic; that `length` is at least the packet size; that every
+// offset lies after the header and leaves room for an MFP header. Does not read the MFPs. Errors:
 // TRUNCATED, BAD_MAGIC, BAD_LENGTH, BAD_ALIGNMENT (an offset).
 enum wire_error mep_decode(const uint8_t *bytes, size_t length, struct mep *mep);
 
-// Of a checked MEP, index < n_mfps.
+// The source id of MFP `index` < n_mfps of a checked MEP.
 uint16_t mep_source_id(const struct mep *mep, unsigned index);
 
-// The bytes of MFP `index` < n_mfps and how many there can be at most (up to the MEP's end).
+// The first byte of MFP `index` < n_mfps; *room is the number of bytes from there to the MEP's end.
 const uint8_t *mep_mfp_bytes(const struct mep *mep, unsigned index, size_t *room);
 
-// Checks the whole MEP: each MFP decodes (opaque ones by their header only), lies inside, does not
-// overlap another, carries the source id of the table, which names each source once; all have one
-// event id, and all that have fragments have the same number of them. `scratch` holds n_mfps
-// entries and is overwritten. Errors: mfp_decode()'s, BAD_SOURCE, BAD_EVENT, BAD_ALIGNMENT
-// (overlap).
+// Checks the whole MEP. Each MFP must decode (of an opaque MFP only the header is decoded), lie
+// inside the MEP, overlap no other MFP, and have the source id that the table gives for it. The
+// table must contain each source id once. All MFPs must have the same event id, and all MFPs with
+// fragments the same number of fragments. `scratch` has n_mfps entries, which are overwritten.
+// Errors: mfp_decode()'s, BAD_SOURCE, BAD_EVENT, BAD_ALIGNMENT (overlap).
 enum wire_error mep_check(const struct mep *mep, uint64_t *scratch);
 
-// Writes the header. offsets in 32-bit words, total_words likewise. What lies between the header
-// and the first MFP, as far as the capacity goes, is zeroed. The capacity may end before the MFPs.
+// Writes the header; the offsets and total_words are in 32-bit words. Zeroes the bytes between the
+// header and the first MFP that lie within the capacity, which may end before the MFPs.
 // Errors: NO_ROOM, BAD_LENGTH (too many MFPs).
 enum wire_error mep_encode_header(uint8_t *bytes, size_t capacity, unsigned n_mfps,
 				  const uint16_t *source_ids, const uint32_t *offsets,

@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/mfp.h"
 
-// So many padded sizes, each at most 2^MFP_MAX_ALIGN, sum to less than 2^32: a 32-bit accumulator,
-// with which the compiler makes a vector loop of twice the width, does not overflow.
+// The sum of this many padded sizes, each at most 2^MFP_MAX_ALIGN, is less than 2^32. So a 32-bit
+// accumulator does not overflow, with which the compiler's vector loop is twice as wide.
 #define SIZES_PER_BLOCK 32768u
 
 static uint32_t padded_size(uint16_t size, uint32_t align)
@@ -11,7 +11,7 @@ static uint32_t padded_size(uint16_t size, uint32_t align)
 	return (size + align - 1) & ~(align - 1);
 }
 
-// Sum of n little-endian sizes at any address, each rounded up.
+// The sum of n little-endian sizes, each rounded up. They may be unaligned.
 static uint64_t padded_sum(const uint8_t *sizes, uint32_t n, unsigned align_log2)
 {
 	const uint32_t align = UINT32_C(1) << align_log2;
@@ -93,7 +93,7 @@ size_t mfp_encoded_size(unsigned n_fragments, const uint16_t *sizes, unsigned al
 	return size > UINT32_MAX ? 0 : (size_t)size;
 }
 
-// The fixed bytes, then the types. Returns where the sizes belong.
+// Writes the fixed bytes. Returns the position of the array of sizes.
 static uint8_t *write_head(uint8_t *bytes, const struct mfp_header *header)
 {
 	store_le16(bytes, MFP_MAGIC);
@@ -106,7 +106,7 @@ static uint8_t *write_head(uint8_t *bytes, const struct mfp_header *header)
 	return bytes + MFP_HEADER_SIZE + round_up(header->n_fragments, 4);
 }
 
-// The last bytes of the arrays of types and sizes may be padding.
+// Zeroes the padding after the types and the padding after the sizes.
 static void clear_array_padding(uint8_t *bytes, unsigned n_fragments)
 {
 	uint8_t *types_end = bytes + MFP_HEADER_SIZE + n_fragments;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// MFP, multi-fragment packet: the fragments of consecutive events from one source, as one block.
+// MFP, multi-fragment packet: the fragments that one source has for consecutive events.
 // Format of LHCb Run 3 (EDMS 2100937), little endian, packed:
 //
 //   0 u16 magic 0x40CE       | 2 u16 n fragments | 4 u32 packet size in bytes, header included
 //   8 u64 event id of the first fragment; fragment i has event id + i; 2^64-1: end of run
 //  16 u16 source id = subdetector (5 bits) << 11 | number (11 bits)
-//  18 u8 align, log2: each fragment is padded to 2^align bytes, the last too
+//  18 u8 align, log2: each fragment, also the last, is padded to 2^align bytes
 //  19 u8 version of the fragments
 //  20 u8 types[n], padded to 4 bytes | u16 sizes[n] in bytes without padding, the array padded to
 //     4 bytes | the fragments
 //
 // A block of payload kind `opaque` (ours) travels in built events as an MFP with n = 0 whose bytes
-// follow the 20-byte header: mfp_decode_header() accepts it, mfp_decode() refuses it as BAD_LENGTH
-// (but not an MFP with n = 0 and nothing behind its header, as may end a run).
+// follow the 20-byte header. mfp_decode_header() accepts such an MFP; mfp_decode() refuses it with
+// BAD_LENGTH, and accepts n = 0 only if nothing follows the header (an end of run may look so).
 #pragma once
 
 #include "wire/wire.h"
@@ -23,9 +23,9 @@
 #define MFP_HEADER_SIZE   20u
 #define MFP_END_OF_RUN    UINT64_MAX
 #define MFP_MAX_FRAGMENTS 65535u
-#define MFP_MAX_ALIGN     16u // log2; larger alignments make no sense for fragments <= 65535 bytes
+#define MFP_MAX_ALIGN     16u // log2; no fragment is larger than 65535 bytes
 
-// Fragment types that evb itself writes or looks at (formats.md lists the others).
+// Fragment types that evb itself writes or interprets (docs/formats.md lists the others).
 enum mfp_type {
 	MFP_TYPE_DAQ = 15,
 	MFP_TYPE_ODIN = 16,
@@ -43,7 +43,7 @@ struct mfp_header {
 	uint8_t version;
 };
 
-// A checked MFP; the pointers lead into the bytes that were decoded and live as long as those.
+// A checked MFP; the pointers point into the decoded bytes and live as long as those.
 struct mfp {
 	struct mfp_header header;
 	const uint8_t *types; // n_fragments
@@ -58,14 +58,14 @@ struct mfp_fragment {
 	uint8_t type;
 };
 
-// Where the first fragment starts: 20 + pad4(n) + pad4(2 n).
+// Offset of the first fragment: 20 + pad4(n) + pad4(2 n) bytes.
 static inline size_t mfp_data_offset(unsigned n_fragments)
 {
 	return MFP_HEADER_SIZE + round_up(n_fragments, 4) + round_up(2 * (size_t)n_fragments, 4);
 }
 
-// Decodes the 20 fixed bytes and checks magic, alignment and that packet_size >= 20. Looks at
-// nothing behind them. Errors: TRUNCATED, BAD_MAGIC, BAD_ALIGNMENT, BAD_LENGTH.
+// Decodes the 20 fixed bytes and checks the magic, the alignment and that packet_size >= 20. Reads
+// nothing after them. Errors: TRUNCATED, BAD_MAGIC, BAD_ALIGNMENT, BAD_LENGTH.
 enum wire_error mfp_decode_header(const uint8_t *bytes, size_t length, struct mfp_header *header);
 
 // Decodes a whole MFP: the header, that `length` >= packet size, and that the padded fragment
@@ -73,23 +73,23 @@ enum wire_error mfp_decode_header(const uint8_t *bytes, size_t length, struct mf
 // Errors: those of mfp_decode_header().
 enum wire_error mfp_decode(const uint8_t *bytes, size_t length, struct mfp *mfp);
 
-// Walks the fragments of a checked MFP. Start with *index = 0 and *offset = 0; returns false after
-// the last fragment.
+// Reads one fragment of a checked MFP after the other. Start with *index = 0 and *offset = 0;
+// returns false after the last fragment.
 bool mfp_next_fragment(const struct mfp *mfp, unsigned *index, size_t *offset,
 		       struct mfp_fragment *fragment);
 
-// Bytes that an MFP of these fragment sizes needs; 0 if it would not fit in 32 bits, or n or the
-// alignment is beyond its maximum.
+// Bytes of an MFP with these fragment sizes; 0 if that number does not fit in 32 bits, or if n or
+// the alignment exceeds its maximum.
 size_t mfp_encoded_size(unsigned n_fragments, const uint16_t *sizes, unsigned align_log2);
 
-// Writes header, types and sizes; the caller then writes the fragments at mfp_data_offset(), each
-// at the padded end of the one before. header->packet_size is computed here and returned in it; the
-// capacity must hold all of it.
+// Writes header, types and sizes, and sets header->packet_size, which the capacity must hold. The
+// caller then writes the first fragment at mfp_data_offset() and each other one after the padding
+// of its predecessor.
 // Errors: NO_ROOM, BAD_ALIGNMENT, BAD_LENGTH.
 enum wire_error mfp_encode_header(uint8_t *bytes, size_t capacity, struct mfp_header *header,
 				  const uint8_t *types, const uint16_t *sizes);
 
-// Writes a whole MFP, padding zeroed; payloads[i] holds sizes[i] bytes. Errors: as
+// Writes a whole MFP, its padding zeroed; payloads[i] holds sizes[i] bytes. Errors: those of
 // mfp_encode_header().
 enum wire_error mfp_encode(uint8_t *bytes, size_t capacity, struct mfp_header *header,
 			   const uint8_t *types, const uint16_t *sizes,
@@ -101,8 +101,8 @@ static inline size_t mfp_error_size(unsigned n_fragments)
 	return mfp_data_offset(n_fragments);
 }
 
-// Writes an MFP of n fragments of size 0 and of one (error) type, which stands for a source's
-// missing or malformed data. Errors: NO_ROOM, BAD_LENGTH (too many fragments).
+// Writes an MFP of n fragments of size 0, all of the same (error) type. A builder puts it in the
+// place of a source's missing or malformed data. Errors: NO_ROOM, BAD_LENGTH (too many fragments).
 enum wire_error mfp_encode_error(uint8_t *bytes, size_t capacity, uint64_t event_id,
 				 uint16_t source_id, unsigned n_fragments, uint8_t type);
 

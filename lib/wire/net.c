@@ -4,7 +4,7 @@
 
 #define MAX_VLAN_TAGS 2
 
-// The first byte of an IPv4 header: version 4, 5 to 15 words of header.
+// The first byte of an IPv4 header: version 4, header of 5 to 15 words.
 #define IPV4_FIRST_MIN 0x45
 #define IPV4_FIRST_MAX 0x4F
 #define IPV6_FRAGMENT  44     // next header
@@ -32,7 +32,7 @@ static enum wire_error skip_vlan_tags(const uint8_t *frame, size_t header_bytes,
 	return WIRE_OK;
 }
 
-// `room` is what the IP header says lies behind it.
+// `room`: bytes after the IP header, from its length field.
 static enum wire_error parse_udp(const uint8_t *frame, size_t header_bytes, size_t room,
 				 enum net_kind kind, struct net_frame *out)
 {
@@ -117,7 +117,7 @@ static enum wire_error parse_arp(const uint8_t *frame, size_t header_bytes, stru
 		return error;
 	if (error == WIRE_OK)
 		out->kind = NET_ARP_IP4;
-	return WIRE_OK; // ARP for other networks is none of ours, but well-formed
+	return WIRE_OK; // a well-formed ARP frame for other networks is NET_OTHER
 }
 
 enum wire_error net_parse(const uint8_t *frame, size_t header_bytes, size_t length,

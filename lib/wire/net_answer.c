@@ -6,7 +6,7 @@
 #define ARP_REQUEST           1
 #define ARP_REPLY             2
 
-#define ICMP_SIZE         8u // of an echo message, without its data
+#define ICMP_SIZE         8u // bytes of an echo message without its data
 #define ICMP_ECHO_REQUEST 8
 #define ICMP_ECHO_REPLY   0
 
@@ -14,15 +14,15 @@
 #define ICMP6_ECHO_REPLY   129
 #define ICMP6_SOLICIT      135
 #define ICMP6_ADVERTISE    136
-#define ICMP6_OF_SENDER    1           // option: Ethernet address of who asks
-#define ICMP6_OF_TARGET    2           // of who answers
-#define ICMP6_FLAGS        0x60000000u // solicited, overrides what was known
-#define SOLICIT_SIZE       32u         // with that option
-#define HOP_LIMIT          255         // of neighbours: no router has passed it on
+#define ICMP6_OF_SENDER    1           // option: Ethernet address of the sender
+#define ICMP6_OF_TARGET    2           // option: Ethernet address of the target
+#define ICMP6_FLAGS        0x60000000u // solicited, override (RFC 4861 section 4.4)
+#define SOLICIT_SIZE       32u         // bytes with the option of the sender
+#define HOP_LIMIT          255         // so no router has forwarded the message
 
 static const struct net_mac broadcast = { { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF } };
 
-// Nobody can be answered at such an address.
+// No reply can be sent to a group address.
 static bool is_group_address(const uint8_t *mac)
 {
 	return mac[0] & 1;
@@ -92,7 +92,7 @@ bool net_icmp_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_t
 			  const struct net_mac *mac, uint32_t ip)
 {
 	uint8_t *header = frame + parsed->l3_offset, *icmp = frame + parsed->l4_offset;
-	uint32_t asker, checksum;
+	uint32_t sender, checksum;
 
 	if (parsed->kind != NET_ICMP4 || parsed->payload_size < ICMP_SIZE ||
 	    length < parsed->l4_offset + (size_t)parsed->payload_size)
@@ -100,20 +100,20 @@ bool net_icmp_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_t
 	if (icmp[0] != ICMP_ECHO_REQUEST || icmp[1] != 0 || load_be32(header + 16) != ip ||
 	    is_group_address(frame + 6))
 		return false;
-	asker = load_be32(header + 12);
+	sender = load_be32(header + 12);
 	memcpy(frame, frame + 6, 6);
 	memcpy(frame + 6, mac->bytes, 6);
 	store_be32(header + 12, ip);
-	store_be32(header + 16, asker);
+	store_be32(header + 16, sender);
 	icmp[0] = ICMP_ECHO_REPLY;
-	// RFC 1624: the sum of the message fell by the type's 8 in the high byte. A wrong checksum
-	// stays wrong, for the asker to see.
+	// RFC 1624: the sum of the message decreases by 8 in the high byte, as the type changes
+	// from 8 to 0. A wrong checksum stays wrong, so that the sender notices it.
 	checksum = load_be16(icmp + 2) + (ICMP_ECHO_REQUEST << 8);
 	store_be16(icmp + 2, (uint16_t)(checksum + (checksum >> 16)));
 	return true;
 }
 
-// The sum of an ICMPv6 message with its pseudo header; a right one folds to 0.
+// The sum of an ICMPv6 message with its pseudo header; that of a correct message folds to 0.
 static uint32_t sum_icmp6(const uint8_t *ip, const uint8_t *icmp, uint32_t size)
 {
 	uint32_t sum = net_checksum_add(size + NET_PROTO_ICMP6, ip + 8, 32);
@@ -121,9 +121,9 @@ static uint32_t sum_icmp6(const uint8_t *ip, const uint8_t *icmp, uint32_t size)
 	return net_checksum_add(sum, icmp, size);
 }
 
-// An ICMPv6 message of a type, to be answered, all of it at hand.
-static bool asks_icmp6(const uint8_t *frame, const struct net_frame *parsed, size_t length,
-		       uint8_t type, uint32_t size)
+// True if the frame is a complete ICMPv6 message of this type and least size, with a reply address.
+static bool is_icmp6_request(const uint8_t *frame, const struct net_frame *parsed, size_t length,
+			     uint8_t type, uint32_t size)
 {
 	const uint8_t *icmp = frame + parsed->l4_offset;
 
@@ -132,7 +132,7 @@ static bool asks_icmp6(const uint8_t *frame, const struct net_frame *parsed, siz
 	       icmp[1] == 0 && !is_group_address(frame + 6);
 }
 
-// Back to who asked, as `ip`.
+// Addresses the frame to its sender, from `ip`.
 static void turn_round(uint8_t *frame, uint8_t *header, const struct net_mac *mac,
 		       const uint8_t ip[16])
 {
@@ -148,12 +148,12 @@ bool net_icmp6_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_
 	uint8_t *header = frame + parsed->l3_offset, *icmp = frame + parsed->l4_offset;
 	uint32_t checksum;
 
-	if (!asks_icmp6(frame, parsed, length, ICMP6_ECHO_REQUEST, ICMP_SIZE) ||
+	if (!is_icmp6_request(frame, parsed, length, ICMP6_ECHO_REQUEST, ICMP_SIZE) ||
 	    memcmp(header + 24, ip, 16) != 0)
 		return false;
 	turn_round(frame, header, mac, ip);
 	icmp[0] = ICMP6_ECHO_REPLY;
-	// As above; the type rose by one, and the addresses' sum is what it was.
+	// As above: the type increases by 1, and the sum of the addresses stays the same.
 	checksum = load_be16(icmp + 2) + (uint32_t)(0xFFFF - (1u << 8));
 	store_be16(icmp + 2, (uint16_t)(checksum + (checksum >> 16)));
 	return true;
@@ -162,23 +162,23 @@ bool net_icmp6_echo_answer(uint8_t *frame, const struct net_frame *parsed, size_
 bool net_neighbour_answer(uint8_t *frame, const struct net_frame *parsed, size_t length,
 			  const struct net_mac *mac, const uint8_t ip[16])
 {
-	static const uint8_t nobody[16];
+	static const uint8_t unspecified[16];
 	uint8_t *header = frame + parsed->l3_offset, *icmp = frame + parsed->l4_offset;
 
-	if (!asks_icmp6(frame, parsed, length, ICMP6_SOLICIT, SOLICIT_SIZE) ||
+	if (!is_icmp6_request(frame, parsed, length, ICMP6_SOLICIT, SOLICIT_SIZE) ||
 	    header[7] != HOP_LIMIT || memcmp(icmp + 8, ip, 16) != 0 ||
 	    icmp[24] != ICMP6_OF_SENDER || icmp[25] != 1 || is_group_address(icmp + 26) ||
-	    header[8] == 0xFF || memcmp(header + 8, nobody, sizeof(nobody)) == 0 ||
+	    header[8] == 0xFF || memcmp(header + 8, unspecified, sizeof(unspecified)) == 0 ||
 	    net_checksum_fold(sum_icmp6(header, icmp, parsed->payload_size)) != 0)
 		return false;
 	turn_round(frame, header, mac, ip);
-	memcpy(frame, icmp + 26, 6); // who asks says where
+	memcpy(frame, icmp + 26, 6); // the address in the option
 	icmp[0] = ICMP6_ADVERTISE;
 	store_be32(icmp + 4, ICMP6_FLAGS);
 	icmp[24] = ICMP6_OF_TARGET;
 	memcpy(icmp + 26, mac->bytes, 6);
 	store_be16(icmp + 2, 0);
-	// Other options stay as they were.
+	// Other options stay unchanged.
 	store_be16(icmp + 2, net_checksum_fold(sum_icmp6(header, icmp, parsed->payload_size)));
 	return true;
 }

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/net.h"
 
-// One's complement sum of all 16-bit words in 16 bits.
+// The one's complement sum of the 16-bit words of a number, in 16 bits.
 static uint16_t fold(uint64_t sum)
 {
 	sum = (sum & UINT32_MAX) + (sum >> 32);
@@ -12,8 +12,8 @@ static uint16_t fold(uint64_t sum)
 
 uint32_t net_checksum_add(uint32_t sum, const uint8_t *bytes, size_t length)
 {
-	// RFC 1071: the sum does not depend on the byte order, only its result does; so add words
-	// of 32 bits as they lie in memory and swap once.
+	// RFC 1071 section 2(B): a sum of byte-swapped words is the byte-swapped sum. So 32-bit
+	// words are added in the byte order of the machine and the result is swapped once.
 	uint64_t words = 0;
 	size_t i;
 
@@ -36,8 +36,8 @@ uint16_t net_checksum_fold(uint32_t sum)
 bool net_ipv4_checksum_ok(const uint8_t *ipv4_header)
 {
 	size_t size = 4 * (size_t)(ipv4_header[0] & 0x0F);
-	// Without options, which is nearly always: no loop. A right header sums up to all ones,
-	// whatever the byte order.
+	// A header without options, the usual case, needs no loop. The sum of a correct header is
+	// all ones in either byte order.
 	uint64_t sum = (uint64_t)load_le32(ipv4_header) + load_le32(ipv4_header + 4) +
 		       load_le32(ipv4_header + 8) + load_le32(ipv4_header + 12) +
 		       load_le32(ipv4_header + 16);

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/net.h"
 
-#define IPV4_FIRST         0x45 // version 4, 5 words of header
+#define IPV4_FIRST         0x45 // version 4, header of 5 words
 #define IPV4_DONT_FRAGMENT 0x4000
 #define IPV4_TTL           64
 

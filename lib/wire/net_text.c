@@ -6,35 +6,7 @@
 
 #define MAX_PREFIX_LENGTH 32u
 
-// -1 if it is none.
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-bool net_mac_parse(const char *text, struct net_mac *mac)
-{
-	for (unsigned i = 0; i < sizeof(mac->bytes); i++) {
-		int high = hex_digit(text[0]);
-		int low = high < 0 ? -1 : hex_digit(text[1]);
-
-		if (low < 0)
-			return false;
-		mac->bytes[i] = (uint8_t)(high << 4 | low);
-		text += 2;
-		if (i + 1 < sizeof(mac->bytes) && *text++ != ':')
-			return false;
-	}
-	return *text == '\0';
-}
-
-// One or two decimal digits, nothing else.
+// Accepts one or two decimal digits and nothing else.
 static bool parse_prefix_length(const char *text, unsigned *prefix_length)
 {
 	unsigned value = 0;

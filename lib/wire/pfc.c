@@ -12,8 +12,6 @@
 #define TIMES_AT      (VECTOR_AT + 2)
 #define PFC_END       (TIMES_AT + 2 * PFC_PRIORITIES)
 
-#define NS_PER_SECOND 1000000000u
-
 const struct net_mac pfc_group_address = { { 0x01, 0x80, 0xC2, 0x00, 0x00, 0x01 } };
 
 static bool is_to(const uint8_t *frame, const struct net_mac *address)
@@ -80,20 +78,4 @@ void pfc_encode(uint8_t frame[PFC_FRAME_SIZE], const struct pfc_frame *content)
 	for (unsigned i = 0; i < PFC_PRIORITIES; i++)
 		if (content->priorities >> i & 1)
 			store_be16(frame + TIMES_AT + 2 * i, content->quanta[i]);
-}
-
-uint64_t pfc_quanta_to_ns(uint16_t quanta, uint64_t bits_per_second)
-{
-	// At most 2^16 * 2^9 * 10^9 < 2^55.
-	uint64_t bits = (uint64_t)quanta * PFC_QUANTUM_BITS * NS_PER_SECOND;
-
-	return bits / bits_per_second + (bits % bits_per_second != 0);
-}
-
-uint16_t pfc_ns_to_quanta(uint64_t ns, uint64_t bits_per_second)
-{
-	const uint64_t unit = (uint64_t)PFC_QUANTUM_BITS * NS_PER_SECOND;
-	__uint128_t quanta = ((__uint128_t)ns * bits_per_second + unit - 1) / unit;
-
-	return quanta < PFC_MAX_QUANTA ? (uint16_t)quanta : PFC_MAX_QUANTA;
 }

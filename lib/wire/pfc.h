@@ -9,7 +9,7 @@
 //     PAUSE: 0x0001 | u16 time
 //   zeros up to 60 bytes (the FCS not counted)
 //
-// A time is a number of quanta of 512 bit times of the link; 0 lets the sender go on.
+// A time is a number of quanta of 512 bit times of the link; 0 lets the sender continue.
 #pragma once
 
 #include "wire/net.h"
@@ -18,38 +18,31 @@
 #define PFC_PRIORITIES       8u
 #define PFC_TYPE_MAC_CONTROL 0x8808
 #define PFC_QUANTUM_BITS     512u
-#define PFC_MAX_QUANTA       0xFFFFu
 
-// Where such frames go.
+// The destination address of these frames.
 extern const struct net_mac pfc_group_address;
 
 struct pfc_frame {
 	struct net_mac source;
 	bool is_pause;                   // 802.3x: one time for all priorities
-	uint8_t priorities;              // bit i: time of priority i is given; of PAUSE all are
+	uint8_t priorities;              // bit i: quanta[i] is given; PAUSE: 0xFF
 	uint16_t quanta[PFC_PRIORITIES]; // 0 for priorities that are not given
 };
 
-// True if the first `length` bytes of a frame are those of an untagged MAC control frame. What it
-// says of a frame is enough to keep it from the parser of data frames.
+// True if the first `length` bytes of a frame are those of an untagged MAC control frame, which the
+// parser of data frames must not receive.
 static inline bool pfc_is_mac_control(const uint8_t *frame, size_t length)
 {
 	return length >= NET_ETH_SIZE && load_be16(frame + 12) == PFC_TYPE_MAC_CONTROL;
 }
 
-// Decodes a frame of `length` bytes, contiguous, with or without padding. PFC goes to the group
-// address alone; PAUSE may go to the receiver's own address, too (own: NULL, not looked at).
-// Reserved bits and padding are not looked at. Errors: TRUNCATED; BAD_MAGIC (no MAC control frame,
-// or to another address); UNSUPPORTED (another opcode). *out is unspecified then.
+// Decodes a contiguous frame of `length` bytes, with or without padding. The destination of PFC is
+// the group address; that of PAUSE may also be the receiver's own address (`own`; NULL: any).
+// Ignores reserved bits and padding. Errors: TRUNCATED; BAD_MAGIC (no MAC control frame, or another
+// destination); UNSUPPORTED (another opcode). *out is then unspecified.
 enum wire_error pfc_decode(const uint8_t *frame, size_t length, const struct net_mac *own,
 			   struct pfc_frame *out);
 
-// Writes a whole frame. Times of priorities that are not given are written as 0; PAUSE takes its
-// time from quanta[0].
+// Writes a whole frame. The times of priorities that are not given are written as 0; the time of
+// PAUSE is quanta[0].
 void pfc_encode(uint8_t frame[PFC_FRAME_SIZE], const struct pfc_frame *content);
-
-// How long a number of quanta lasts, rounded up. bits_per_second >= 1.
-uint64_t pfc_quanta_to_ns(uint16_t quanta, uint64_t bits_per_second);
-
-// The least number of quanta that lasts so long, or the most that a frame can state.
-uint16_t pfc_ns_to_quanta(uint64_t ns, uint64_t bits_per_second);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What all wire formats share: the reasons for which a decoder refuses bytes, and byte-wise access
-// to unaligned little- and big-endian numbers.
+// Common parts of all wire formats: the reasons for which a decoder refuses bytes, and access to
+// unaligned little- and big-endian numbers.
 //
-// Every function of lib/wire is pure: it reads and writes only the bytes that it is given, keeps
-// no state, allocates nothing, and may be called from any thread.
+// Every function of lib/wire is pure: it reads and writes only the bytes that it is given, has no
+// state, allocates no memory, and may be called from any thread.
 #pragma once
 
 #include <stdbool.h>
@@ -13,24 +13,24 @@
 #include <stdint.h>
 #include <string.h>
 
-// Why a decoder refused. WIRE_OK is 0; the names are given by wire_reason().
+// Why a decoder refused bytes. wire_reason() returns the names.
 enum wire_error {
 	WIRE_OK = 0,
 	WIRE_TRUNCATED,     // fewer bytes than the format's headers or its own length field need
-	WIRE_BAD_MAGIC,     // the constant that opens the format is not there
+	WIRE_BAD_MAGIC,     // the bytes do not begin with the constant of the format
 	WIRE_BAD_VERSION,   // a version that this decoder does not know
 	WIRE_BAD_LENGTH,    // a length field contradicts another one or the format's limits
 	WIRE_BAD_ALIGNMENT, // an alignment or offset that the format does not allow
 	WIRE_BAD_CHECKSUM,  // the checksum does not match the bytes
 	WIRE_BAD_SOURCE,    // source ids that contradict each other
 	WIRE_BAD_EVENT,     // event ids that contradict each other
-	WIRE_UNSUPPORTED,   // legal, but not something that evb handles (IP fragments, compression)
+	WIRE_UNSUPPORTED,   // legal, but not supported by evb (IP fragments, compression)
 	WIRE_NO_ROOM,       // an encoder's output does not fit in the given capacity
 	WIRE_N_ERRORS
 };
 
-// A short lower-case name with underscores, "truncated" for WIRE_TRUNCATED; "ok" for WIRE_OK;
-// "unknown" outside the range. Never NULL.
+// A short lower-case name: "truncated" for WIRE_TRUNCATED, "ok" for WIRE_OK, "unknown" for numbers
+// outside the range. Never NULL.
 const char *wire_reason(enum wire_error error);
 
 static inline uint16_t load_le16(const void *p)

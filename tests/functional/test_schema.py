@@ -34,7 +34,7 @@ CROSS_CHECKS = [
     r'"[^"]*" is out of range ',
     r'"[^"]*" is too large$',
     r'"[^"]*" has too many digits$',
-    r'"[^"]*" is not a whole number of (nanoseconds|bytes|bits a second)$',
+    r'"[^"]*" is not a whole number of (nanoseconds|bytes|bits per second)$',
     r"\d+ is not a power of two$",
     # source ids
     r"source id \d+ \(0x[0-9a-f]+\) is given twice$",

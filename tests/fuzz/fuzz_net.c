@@ -149,14 +149,11 @@ static void check_icmp6_answers(const uint8_t *data, size_t size, const struct n
 static void check_text(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_allocate(size + 1, 1);
-	struct net_mac mac;
 	uint32_t ip;
 	unsigned prefix_length;
 
 	if (size > 0)
 		memcpy(text, data, size);
-	if (net_mac_parse(text, &mac))
-		FUZZ_CHECK(strlen(text) == 17);
 	if (net_ipv4_parse(text, &ip, &prefix_length))
 		FUZZ_CHECK(prefix_length <= 32);
 	free(text);

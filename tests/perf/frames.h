@@ -11,7 +11,7 @@
 
 // Ethernet, IPv4, UDP and RE header.
 #define FRAME_HEADERS (NET_HEADERS_SIZE + EJFAT_RE_SIZE)
-#define FRAME_PORT    EJFAT_LB_PORT
+#define FRAME_PORT    19522
 
 // An MFP of `packing` fragments of `size` bytes each; *length is its size. Event id 0, to be
 // patched by mfp_patch_event_id(). The caller frees it. Ends the program if it cannot be made.

@@ -120,7 +120,7 @@ static void units_parse__refuses_fractions_of_the_base_unit(void **state)
 	assert_unparsed(UNITS_TIME, "1.5", "\"1.5\" is not a whole number of nanoseconds");
 	assert_unparsed(UNITS_SIZE, "0.1KiB", "\"0.1KiB\" is not a whole number of bytes");
 	assert_unparsed(UNITS_BIT_RATE, "0.5b/s",
-			"\"0.5b/s\" is not a whole number of bits a second");
+			"\"0.5b/s\" is not a whole number of bits per second");
 }
 
 static void units_parse__tells_the_units_allowed(void **state)

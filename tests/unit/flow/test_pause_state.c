@@ -384,7 +384,7 @@ static void rate__slow_links_and_fast_counters(void **state)
 	parameters.ticks_per_second = 5000000000;
 	parameters.bits_per_second = 1; // taken as 1 Mb/s
 	pause_state_init(&s, &parameters);
-	give(&s, 0, 8, PFC_MAX_QUANTA);
+	give(&s, 0, 8, UINT16_MAX);
 	assert_true(pause_state_paused(&s, 3, 65535ull * 2560000 - 1));
 	assert_false(pause_state_paused(&s, 3, 65535ull * 2560000));
 }

@@ -150,7 +150,7 @@ void frame_udp(struct frame *frame, const struct frame_segment *segment)
 		.source_ip = FRAME_SOURCE_IP,
 		.destination_ip = FRAME_DESTINATION_IP,
 		.source_port = 1234,
-		.destination_port = segment->port != 0 ? segment->port : EJFAT_LB_PORT,
+		.destination_port = segment->port != 0 ? segment->port : 19522,
 		.vlan_tci = segment->vlan_tci,
 	};
 	uint32_t headers = EJFAT_RE_SIZE + (segment->load_balancer_header ? EJFAT_LB_SIZE : 0);

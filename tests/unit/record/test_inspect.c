@@ -345,7 +345,7 @@ static size_t make_frame(uint8_t *frame, uint32_t offset, uint32_t size)
 	const struct net_udp4 header = { .source_ip = 0x0a000001,
 					 .destination_ip = 0x0a000002,
 					 .source_port = 5000,
-					 .destination_port = EJFAT_LB_PORT };
+					 .destination_port = 19522 };
 	const struct ejfat_re re = {
 		.event_number = 7, .offset = offset, .length = 4000, .data_id = 0x1001
 	};

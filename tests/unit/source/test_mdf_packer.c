@@ -153,7 +153,7 @@ static void mdf_events__refuses_bad_files(void **state)
 	expect_parse_error(builder, "memory: at byte 60: bad_checksum");
 	memset(builder->bytes + first + 12, 0, 4); // states no checksum
 	expect_parse_error(builder, "memory: at byte 108: bad_magic");
-	builder->bytes[first + 18] = MDF_TYPE_MEP;
+	builder->bytes[first + 18] = 2; // data type of MEPs
 	expect_parse_error(
 	    builder, "memory: at byte 60: a record of something else than uncompressed banks");
 	builder->size--;

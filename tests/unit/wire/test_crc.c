@@ -6,7 +6,8 @@
 
 #include "wire/crc.h"
 
-#define SIZES 1200u // of messages tried one by one: all paths, several rounds of each
+#define CRC_INITIAL 0xFFFFFFFFu // the state before the first byte of a message
+#define SIZES       1200u       // of messages tried one by one: all paths, several rounds of each
 
 // Bytes without a pattern that a CRC could fall for, the same in every run.
 static struct bytes noise(size_t size)

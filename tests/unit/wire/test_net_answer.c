@@ -358,43 +358,6 @@ static void icmp_echo_answer__to_nothing_else(void **state)
 	expect_no_echo(FRAME_UDP4, 46, SELF);
 }
 
-static void mac_parse__accepts(void **state)
-{
-	struct net_mac mac;
-
-	(void)state;
-	assert_true(net_mac_parse("02:00:00:00:00:01", &mac));
-	assert_memory_equal(mac.bytes, asker_mac.bytes, 6);
-	assert_true(net_mac_parse("Aa:bB:cF:09:90:fF", &mac));
-	expect_hex(mac.bytes, 6, "aabbcf0990ff");
-}
-
-static void mac_parse__refuses(void **state)
-{
-	static const char *const texts[] = {
-		"",
-		"02",
-		"02:",
-		"02:00:00:00:00",
-		"02:00:00:00:00:",
-		"02:00:00:00:00:0",
-		"02:00:00:00:00:0g",
-		"02:00:00:00:00:001",
-		"02:00:00:00:00:01:",
-		"02:00:00:00:00:01 ",
-		" 02:00:00:00:00:01",
-		"02-00-00-00-00-01",
-		"2:0:0:0:0:1",
-		"020000000001",
-		"+2:00:00:00:00:01",
-	};
-	struct net_mac mac;
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		assert_false(net_mac_parse(texts[i], &mac));
-}
-
 static void ipv4_parse__accepts(void **state)
 {
 	static const struct {
@@ -561,8 +524,6 @@ int main(void)
 		cmocka_unit_test(icmp_echo_answer__as_scapy_does),
 		cmocka_unit_test(icmp_echo_answer__checksum_is_always_right),
 		cmocka_unit_test(icmp_echo_answer__to_nothing_else),
-		cmocka_unit_test(mac_parse__accepts),
-		cmocka_unit_test(mac_parse__refuses),
 		cmocka_unit_test(ipv4_parse__accepts),
 		cmocka_unit_test(ipv4_parse__refuses),
 		cmocka_unit_test(neighbour_answer__as_scapy_does),

@@ -197,33 +197,6 @@ static void mac_control__by_its_type(void **state)
 	bytes_free(&bytes);
 }
 
-static void quanta__at_common_rates(void **state)
-{
-	(void)state;
-	assert_int_equal(pfc_quanta_to_ns(1, 1000000000), 512);
-	assert_int_equal(pfc_quanta_to_ns(10, 10000000000), 512);
-	assert_int_equal(pfc_quanta_to_ns(100, 25000000000), 2048);
-	assert_int_equal(pfc_quanta_to_ns(0xFFFF, 100000000000), 335540); // 335539.2
-	assert_int_equal(pfc_quanta_to_ns(0, 1), 0);
-	assert_int_equal(pfc_quanta_to_ns(0xFFFF, 1), 65535ull * 512 * 1000000000);
-}
-
-static void quanta__last_at_least_as_long(void **state)
-{
-	(void)state;
-	assert_int_equal(pfc_ns_to_quanta(0, 10000000000), 0);
-	assert_int_equal(pfc_ns_to_quanta(512, 10000000000), 10);
-	assert_int_equal(pfc_ns_to_quanta(513, 10000000000), 11);
-	assert_int_equal(pfc_ns_to_quanta(1, 10000000000), 1);
-	assert_int_equal(pfc_ns_to_quanta(335539, 100000000000), 0xFFFF);
-	assert_int_equal(pfc_ns_to_quanta(335540, 100000000000), 0xFFFF);
-	assert_int_equal(pfc_ns_to_quanta(UINT64_MAX, UINT64_MAX), 0xFFFF);
-	for (uint32_t quanta = 1; quanta <= 0xFFFF; quanta += 77)
-		assert_in_range(
-		    pfc_ns_to_quanta(pfc_quanta_to_ns((uint16_t)quanta, 25000000000), 25000000000),
-		    quanta, quanta + 1);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,8 +212,6 @@ int main(void)
 		cmocka_unit_test(decode__refuses_what_is_something_else),
 		cmocka_unit_test(decode__truncated),
 		cmocka_unit_test(mac_control__by_its_type),
-		cmocka_unit_test(quanta__at_common_rates),
-		cmocka_unit_test(quanta__last_at_least_as_long),
 	};
 
 	return cmocka_run_group_tests_name("pfc", tests, NULL, NULL);
