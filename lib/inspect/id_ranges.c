@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Index of the first range that ends at or behind `id`, or directly in front of it.
+// Index of the first range that ends at id - 1 or later.
 static size_t find(const struct id_ranges *ranges, uint64_t id)
 {
 	size_t low = 0, high = ranges->n;

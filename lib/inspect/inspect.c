@@ -16,10 +16,10 @@
 #include "source/pattern.h"
 
 #define TEXT_SIZE 256
-// Gaps that are told one by one for each source; behind them only their sum is.
-#define GAPS_TOLD 10
-// A shorter payload says too little to vote on.
-#define MINIMUM_VOTER 8 // bytes: the seed word alone tells a generated fragment
+// Gaps per source that are reported individually; of further gaps only the number is.
+#define GAPS_REPORTED 10
+// Bytes of payload from which a fragment can be recognised as generated: its seed word.
+#define MINIMUM_VOTER 8
 
 static const char *const KIND_NAMES[] = {
 	[INSPECT_UNKNOWN] = "unknown", [INSPECT_MEP] = "mep",         [INSPECT_MFP] = "mfp",
@@ -61,8 +61,8 @@ void inspect_close(struct inspect *inspect)
 	free(inspect);
 }
 
-void inspect_tell(struct inspect *inspect, uint64_t offset, uint64_t packet, enum wire_error reason,
-		  const char *format, ...)
+void inspect_report(struct inspect *inspect, uint64_t offset, uint64_t packet,
+		    enum wire_error reason, const char *format, ...)
 {
 	char text[TEXT_SIZE];
 	struct inspect_problem problem = {
@@ -91,23 +91,23 @@ bool inspect_wanted(const struct inspect *inspect, bool has_id, uint64_t first, 
 	return has_id && id >= first && (id - first < n || id == first);
 }
 
-void inspect_note_ids(struct inspect *inspect, unsigned list, uint64_t offset, uint64_t first,
-		      uint64_t n)
+void inspect_add_ids(struct inspect *inspect, unsigned list, uint64_t offset, uint64_t first,
+		     uint64_t n)
 {
 	uint64_t repeated;
 
 	if (!inspect->options.verify || !n || first == MFP_END_OF_RUN)
 		return;
 	if (id_ranges_add(&inspect->ids[list], first, n, &repeated)) {
-		inspect_tell(inspect, offset, 0, WIRE_OK, "out of memory for event ids");
+		inspect_report(inspect, offset, 0, WIRE_OK, "out of memory for event ids");
 		return;
 	}
 	if (!repeated)
 		return;
 	inspect->summary.repeated_event_ids += repeated;
-	inspect_tell(inspect, offset, 0, WIRE_BAD_EVENT,
-		     "%" PRIu64 " of the event ids %" PRIu64 "..%" PRIu64 " were there before",
-		     repeated, first, first + n - 1);
+	inspect_report(inspect, offset, 0, WIRE_BAD_EVENT,
+		       "%" PRIu64 " of the event ids %" PRIu64 "..%" PRIu64 " were there before",
+		       repeated, first, first + n - 1);
 }
 
 void inspect_vote(struct inspect_vote *vote, uint8_t type, const uint8_t *payload, uint16_t size,
@@ -164,7 +164,7 @@ static void look(struct inspect *inspect)
 	inspect->file.kind = kind_of_content(inspect->bytes, inspect->file.size);
 	if (inspect->file.kind == INSPECT_UNKNOWN)
 		inspect->file.kind = kind_of_name(inspect->file.path);
-	inspect->n_looked_at = 0;
+	inspect->n_visited = 0;
 	inspect->summary.bytes += inspect->file.size;
 	if (inspect->visitor.file)
 		inspect->visitor.file(inspect->visitor.context, &inspect->file);
@@ -182,8 +182,8 @@ static void look(struct inspect *inspect)
 		inspect_capture_file(inspect);
 		break;
 	case INSPECT_UNKNOWN:
-		inspect_tell(inspect, 0, 0, WIRE_BAD_MAGIC,
-			     "neither MEP, MFP, MDF, pcap nor pcapng");
+		inspect_report(inspect, 0, 0, WIRE_BAD_MAGIC,
+			       "neither MEP, MFP, MDF, pcap nor pcapng");
 		break;
 	}
 }
@@ -232,15 +232,15 @@ int inspect_read(struct inspect *inspect, const char *path, char *error)
 	return 0;
 }
 
-static void tell_gap(struct inspect *inspect, unsigned list, uint64_t first, uint64_t last)
+static void report_gap(struct inspect *inspect, unsigned list, uint64_t first, uint64_t last)
 {
 	if (list == INSPECT_MEP_IDS)
-		inspect_tell(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
-			     "event ids %" PRIu64 "..%" PRIu64 " are missing", first, last);
+		inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
+			       "event ids %" PRIu64 "..%" PRIu64 " are missing", first, last);
 	else
-		inspect_tell(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
-			     "source 0x%04x: event ids %" PRIu64 "..%" PRIu64 " are missing", list,
-			     first, last);
+		inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
+			       "source 0x%04x: event ids %" PRIu64 "..%" PRIu64 " are missing",
+			       list, first, last);
 }
 
 static void judge_gaps(struct inspect *inspect, unsigned list)
@@ -251,12 +251,12 @@ static void judge_gaps(struct inspect *inspect, unsigned list)
 		uint64_t first = ids->ranges[i - 1].last + 1, last = ids->ranges[i].first - 1;
 
 		inspect->summary.missing_event_ids += last - first + 1;
-		if (!inspect->options.allow_gaps && i <= GAPS_TOLD)
-			tell_gap(inspect, list, first, last);
+		if (!inspect->options.allow_gaps && i <= GAPS_REPORTED)
+			report_gap(inspect, list, first, last);
 	}
-	if (!inspect->options.allow_gaps && ids->n > GAPS_TOLD + 1)
-		inspect_tell(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
-			     "and %zu gaps more of event ids", ids->n - GAPS_TOLD - 1);
+	if (!inspect->options.allow_gaps && ids->n > GAPS_REPORTED + 1)
+		inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
+			       "and %zu gaps more of event ids", ids->n - GAPS_REPORTED - 1);
 }
 
 void inspect_finish(struct inspect *inspect, struct inspect_summary *summary)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Captures: segments in UDP datagrams or behind their own EtherType.
+// Captures: segments in UDP datagrams or in frames of their own EtherType.
 
 #include <inttypes.h>
 #include <pcap/pcap.h>
 
 #include "inspect/inspect_internal.h"
 
-// UDP port of RoCE v2 (IANA). Its headers can look like those of a segment.
+// UDP port of RoCE v2 (IANA), whose headers can look like those of a segment.
 #define ROCE_PORT 4791
 
 static void decode_segment(struct inspect_packet *packet)
@@ -36,23 +36,23 @@ static void verify(struct inspect *inspect, const struct inspect_packet *packet)
 	bool udp = !packet->reason && (frame->kind == NET_UDP4 || frame->kind == NET_UDP6);
 
 	if (packet->captured < packet->length) {
-		inspect_tell(inspect, 0, packet->number, WIRE_TRUNCATED,
-			     "the capture holds %u of the packet's %u bytes", packet->captured,
-			     packet->length);
+		inspect_report(inspect, 0, packet->number, WIRE_TRUNCATED,
+			       "the capture holds %u of the packet's %u bytes", packet->captured,
+			       packet->length);
 		return;
 	}
 	if (packet->reason) {
-		inspect_tell(inspect, 0, packet->number, packet->reason, "malformed frame");
+		inspect_report(inspect, 0, packet->number, packet->reason, "malformed frame");
 		return;
 	}
 	if (udp && frame->kind == NET_UDP4 &&
 	    !net_ipv4_checksum_ok(packet->bytes + frame->l3_offset))
-		inspect_tell(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "IPv4 checksum");
+		inspect_report(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "IPv4 checksum");
 	if (udp && !net_udp_checksum_ok(packet->bytes, frame))
-		inspect_tell(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "UDP checksum");
+		inspect_report(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "UDP checksum");
 	if (frame->kind == NET_ETHER_PAYLOAD && !packet->is_segment)
-		inspect_tell(inspect, 0, packet->number, WIRE_BAD_LENGTH,
-			     "EtherType of segments, but no segment");
+		inspect_report(inspect, 0, packet->number, WIRE_BAD_LENGTH,
+			       "EtherType of segments, but no segment");
 }
 
 static void visit(struct inspect *inspect, struct inspect_packet *packet)
@@ -65,7 +65,7 @@ static void visit(struct inspect *inspect, struct inspect_packet *packet)
 		decode_segment(packet);
 	if (!inspect_wanted(inspect, packet->is_segment, packet->segment.re.event_number, 1))
 		return;
-	inspect->n_looked_at++;
+	inspect->n_visited++;
 	inspect->summary.packets++;
 	inspect->summary.segments += packet->is_segment;
 	if (visitor->packet)
@@ -97,8 +97,8 @@ static void read_packets(struct inspect *inspect, pcap_t *capture)
 		visit(inspect, &packet);
 	}
 	if (got == PCAP_ERROR)
-		inspect_tell(inspect, inspect->file.size, number + 1, WIRE_TRUNCATED, "%s",
-			     pcap_geterr(capture));
+		inspect_report(inspect, inspect->file.size, number + 1, WIRE_TRUNCATED, "%s",
+			       pcap_geterr(capture));
 }
 
 void inspect_capture_file(struct inspect *inspect)
@@ -108,13 +108,13 @@ void inspect_capture_file(struct inspect *inspect)
 	    inspect->file.path, PCAP_TSTAMP_PRECISION_NANO, cause);
 
 	if (!capture) {
-		inspect_tell(inspect, 0, 0, WIRE_BAD_LENGTH, "%s", cause);
+		inspect_report(inspect, 0, 0, WIRE_BAD_LENGTH, "%s", cause);
 		return;
 	}
 	if (pcap_datalink(capture) == DLT_EN10MB)
 		read_packets(inspect, capture);
 	else
-		inspect_tell(inspect, 0, 0, WIRE_UNSUPPORTED, "link type %s, expected Ethernet",
-			     pcap_datalink_val_to_name(pcap_datalink(capture)) ?: "unknown");
+		inspect_report(inspect, 0, 0, WIRE_UNSUPPORTED, "link type %s, expected Ethernet",
+			       pcap_datalink_val_to_name(pcap_datalink(capture)) ?: "unknown");
 	pcap_close(capture);
 }

@@ -16,7 +16,7 @@ static bool is_status(const struct mdf_bank *bank)
 	return bank->type == MFP_TYPE_DAQ && bank->version == MDF_VERSION_DAQ_STATUS;
 }
 
-// First pass over the banks of a record: whether they are sound, and what they say of the event.
+// First pass over the banks of a record: checks them and collects the properties of the event.
 static enum wire_error summarise(struct inspect *inspect, const uint8_t *record,
 				 struct inspect_event *event, struct inspect_vote *vote)
 {
@@ -60,7 +60,7 @@ static void visit_banks(struct inspect *inspect, const uint8_t *record,
 	bool done = false;
 
 	while (!mdf_next_bank(record, &event->mdf, &offset, &bank, &done) && !done) {
-		struct inspect_fragment told = {
+		struct inspect_fragment visited = {
 			.has_event_id = event->has_event_id,
 			.event_id = event->event_id,
 			.source_id = bank.source_id,
@@ -72,13 +72,14 @@ static void visit_banks(struct inspect *inspect, const uint8_t *record,
 
 		inspect->summary.banks++;
 		if (inspect->options.fragments && visitor->fragment)
-			visitor->fragment(visitor->context, &told);
+			visitor->fragment(visitor->context, &visited);
 		if (payload_wrong(inspect, &bank))
-			inspect_tell(inspect, (uint64_t)(bank.payload - inspect->bytes), 0, WIRE_OK,
-				     "record %" PRIu64
-				     ": payload of bank type %u source 0x%04x is not what was "
-				     "generated",
-				     event->index, bank.type, bank.source_id);
+			inspect_report(inspect, (uint64_t)(bank.payload - inspect->bytes), 0,
+				       WIRE_OK,
+				       "record %" PRIu64
+				       ": payload of bank type %u source 0x%04x is not what was "
+				       "generated",
+				       event->index, bank.type, bank.source_id);
 	}
 }
 
@@ -101,19 +102,19 @@ static void visit_record(struct inspect *inspect, const struct mdf_header *heade
 	inspect_decide(inspect, &vote);
 	if (!inspect_wanted(inspect, event.has_event_id, event.event_id, 1))
 		return;
-	inspect->n_looked_at++;
+	inspect->n_visited++;
 	inspect->summary.records++;
 	if (visitor->event)
 		visitor->event(visitor->context, &event);
 	if (reason)
-		inspect_tell(inspect, offset, 0, reason,
-			     "record %" PRIu64 ": bank %u is wrong, the others are not looked at",
-			     index, event.n_sources);
+		inspect_report(inspect, offset, 0, reason,
+			       "record %" PRIu64 ": bank %u is wrong, the others are not looked at",
+			       index, event.n_sources);
 	visit_banks(inspect, record, &event);
 	if (inspect->options.verify && mdf_verify(record, header))
-		inspect_tell(inspect, offset, 0, WIRE_BAD_CHECKSUM,
-			     "record %" PRIu64 ": checksum is 0x%08x, its bytes give 0x%08x", index,
-			     header->checksum, mdf_checksum(record, header->size));
+		inspect_report(inspect, offset, 0, WIRE_BAD_CHECKSUM,
+			       "record %" PRIu64 ": checksum is 0x%08x, its bytes give 0x%08x",
+			       index, header->checksum, mdf_checksum(record, header->size));
 	if (visitor->event_end)
 		visitor->event_end(visitor->context);
 }
@@ -142,10 +143,10 @@ void inspect_mdf_file(struct inspect *inspect)
 		if (reason) {
 			uint64_t next = next_record(inspect, offset + RECORD_STEP);
 
-			inspect_tell(inspect, offset, 0, reason,
-				     "record %" PRIu64 " is not a record of banks, %" PRIu64
-				     " bytes skipped",
-				     index, next - offset);
+			inspect_report(inspect, offset, 0, reason,
+				       "record %" PRIu64 " is not a record of banks, %" PRIu64
+				       " bytes skipped",
+				       index, next - offset);
 			offset = next;
 		} else {
 			visit_record(inspect, &header, offset, index);

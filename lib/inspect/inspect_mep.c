@@ -20,7 +20,7 @@ static void visit_fragments(struct inspect *inspect, const struct mfp *mfp)
 	if (!inspect->options.fragments || !inspect->visitor.fragment)
 		return;
 	while (mfp_next_fragment(mfp, &index, &offset, &fragment)) {
-		struct inspect_fragment told = {
+		struct inspect_fragment visited = {
 			.has_event_id = true,
 			.event_id = fragment.event_id,
 			.source_id = mfp->header.source_id,
@@ -30,7 +30,7 @@ static void visit_fragments(struct inspect *inspect, const struct mfp *mfp)
 			.payload = fragment.payload,
 		};
 
-		inspect->visitor.fragment(inspect->visitor.context, &told);
+		inspect->visitor.fragment(inspect->visitor.context, &visited);
 	}
 }
 
@@ -61,13 +61,13 @@ static void check_payload(struct inspect *inspect, const struct mfp *mfp, uint64
 	inspect->summary.generated += mfp->header.n_fragments;
 	wrong = pattern_check_mfp(mfp);
 	if (wrong)
-		inspect_tell(inspect, offset, 0, WIRE_OK,
-			     "source 0x%04x, events from %" PRIu64
-			     ": payload of %u fragments is not what was generated",
-			     mfp->header.source_id, mfp->header.event_id, wrong);
+		inspect_report(inspect, offset, 0, WIRE_OK,
+			       "source 0x%04x, events from %" PRIu64
+			       ": payload of %u fragments is not what was generated",
+			       mfp->header.source_id, mfp->header.event_id, wrong);
 }
 
-// Decodes MFP `i` of a checked MEP. An opaque one has no fragments.
+// Decodes MFP `i` of a checked MEP. An opaque MFP has no fragments.
 static void decode_checked(const struct mep *mep, unsigned i, struct mfp *mfp,
 			   const uint8_t **bytes)
 {
@@ -126,17 +126,17 @@ static void visit_mep(struct inspect *inspect, const struct mep *mep, uint64_t o
 		.size = mep->size,
 		.n_sources = mep->n_mfps,
 	};
-	// An opaque event has one id, and no fragments to count it by.
+	// An opaque event has one id, although it has no fragments.
 	uint64_t n_ids;
 
 	summarise_mep(inspect, mep, &event);
 	n_ids = event.n_events ? event.n_events : 1;
 	if (!inspect_wanted(inspect, event.has_event_id, event.event_id, n_ids))
 		return;
-	inspect->n_looked_at++;
+	inspect->n_visited++;
 	inspect->summary.meps++;
 	if (event.has_event_id)
-		inspect_note_ids(inspect, INSPECT_MEP_IDS, offset, event.event_id, n_ids);
+		inspect_add_ids(inspect, INSPECT_MEP_IDS, offset, event.event_id, n_ids);
 	if (visitor->event)
 		visitor->event(visitor->context, &event);
 	for (unsigned i = 0; i < mep->n_mfps; i++) {
@@ -152,7 +152,7 @@ static void visit_mep(struct inspect *inspect, const struct mep *mep, uint64_t o
 		visitor->event_end(visitor->context);
 }
 
-// The next offset at which a MEP's header is sound, or the file's end.
+// The next offset of a valid MEP header, or the file's end.
 static uint64_t next_mep(const struct inspect *inspect, uint64_t offset)
 {
 	struct mep mep;
@@ -167,7 +167,8 @@ static uint64_t next_mep(const struct inspect *inspect, uint64_t offset)
 	return inspect->file.size;
 }
 
-// A damaged MEP's own length is believed if it leads to the end or to another MEP.
+// Where reading continues after a damaged MEP: after its own length if the file ends or another MEP
+// begins there, else at the next valid header.
 static uint64_t behind_damage(const struct inspect *inspect, uint64_t offset, size_t size)
 {
 	uint64_t end = offset + size;
@@ -192,10 +193,10 @@ void inspect_mep_file(struct inspect *inspect)
 		if (reason) {
 			uint64_t next = behind_damage(inspect, offset, in_header ? 0 : mep.size);
 
-			inspect_tell(inspect, offset, 0, reason,
-				     "MEP %" PRIu64 ": %s is wrong, %" PRIu64 " bytes skipped",
-				     index, in_header ? "its header" : "one of its MFPs",
-				     next - offset);
+			inspect_report(inspect, offset, 0, reason,
+				       "MEP %" PRIu64 ": %s is wrong, %" PRIu64 " bytes skipped",
+				       index, in_header ? "its header" : "one of its MFPs",
+				       next - offset);
 			offset = next;
 		} else {
 			visit_mep(inspect, &mep, offset, index);
@@ -227,13 +228,13 @@ static void visit_mfp(struct inspect *inspect, const struct mfp *mfp, uint64_t o
 
 	if (!inspect_wanted(inspect, true, header->event_id, n_ids))
 		return;
-	inspect->n_looked_at++;
+	inspect->n_visited++;
 	if (inspect->options.verify && inspect->payload == INSPECT_PAYLOAD_AUTO) {
 		vote_mfp(&vote, mfp);
 		inspect_decide(inspect, &vote);
 	}
 	count_mfp(inspect, mfp);
-	inspect_note_ids(inspect, header->source_id, offset, header->event_id, n_ids);
+	inspect_add_ids(inspect, header->source_id, offset, header->event_id, n_ids);
 	if (visitor->event)
 		visitor->event(visitor->context, &event);
 	visit_fragments(inspect, mfp);
@@ -242,7 +243,7 @@ static void visit_mfp(struct inspect *inspect, const struct mfp *mfp, uint64_t o
 		visitor->event_end(visitor->context);
 }
 
-// As mfp_decode(), but opaque blocks pass, without fragments.
+// Like mfp_decode(), but accepts opaque MFPs, as MFPs without fragments.
 static enum wire_error decode_mfp(const uint8_t *bytes, uint64_t length, struct mfp *mfp)
 {
 	enum wire_error reason;
@@ -280,9 +281,9 @@ void inspect_mfp_file(struct inspect *inspect)
 		if (reason) {
 			uint64_t next = next_mfp(inspect, offset + 1);
 
-			inspect_tell(inspect, offset, 0, reason,
-				     "MFP %" PRIu64 " is wrong, %" PRIu64 " bytes skipped", index,
-				     next - offset);
+			inspect_report(inspect, offset, 0, reason,
+				       "MFP %" PRIu64 " is wrong, %" PRIu64 " bytes skipped", index,
+				       next - offset);
 			offset = next;
 		} else {
 			visit_mfp(inspect, &mfp, offset, index);
