@@ -77,7 +77,7 @@ static void parse_format(const char *text, struct argp_state *state,
 			 struct event_file_parameters *file)
 {
 	if (!strcmp(text, "mdf"))
-		file->format = CONFIG_FILE_MDF;
+		file->format = FILE_FORMAT_MDF;
 	else if (strcmp(text, "mep"))
 		argp_error(state, "--format is mep or mdf, not %s", text);
 }
@@ -90,7 +90,7 @@ static void check_arguments(struct argp_state *state, const struct record_argume
 		argp_error(state, "--ring says which appliance");
 	if (!parameters->file.directory)
 		argp_error(state, "--out says where to");
-	if (parameters->file.source_map && parameters->file.format != CONFIG_FILE_MDF)
+	if (parameters->file.source_map && parameters->file.format != FILE_FORMAT_MDF)
 		argp_error(state, "--source-map goes with --format mdf");
 	if (parameters->reader.mode == EVB_READER_SPY && parameters->reader.group)
 		argp_error(state, "a spy is in no group: --group or --spy");
@@ -258,7 +258,7 @@ static void print_account(const struct recorder_counters *counters, bool spy)
 		printf(", waited %" PRIu64 " times for the disk", counters->file.pauses);
 	if (spy)
 		printf(", missed %" PRIu64, counters->reader.overruns + counters->overwritten);
-	else if (counters->kept)
+	else if (counters->pending)
 		printf(", 1 MEP given back to the group as it could not be written");
 	printf("\n");
 }

@@ -435,12 +435,23 @@ static struct role *make_source(struct appliance *appliance, const struct plan_r
 static struct role *make_writer(struct appliance *appliance, const struct plan_role *plan,
 				char *error)
 {
+	const struct config *config = appliance->config;
+	const struct config_writer *writer = &config->writers[plan->object];
 	struct writer_parameters parameters = {
 		.name = plan->name,
-		.config = appliance->config,
-		.writer = &appliance->config->writers[plan->object],
-		.notify = notice_of_file,
-		.notify_context = appliance,
+		.appliance = config->name,
+		.ring_directory = config->event_ring.directory,
+		.group = writer->group,
+		.file = {
+			.directory = writer->directory,
+			.prefix = writer->prefix,
+			.format = writer->format,
+			.rotate_size = writer->rotate_size,
+			.rotate_time_ns = writer->rotate_time_ns,
+			.source_map = writer->source_map,
+			.notify = notice_of_file,
+			.notify_context = appliance,
+		},
 	};
 
 	return writer_role_create(&parameters, error);

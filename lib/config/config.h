@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "record/file_name.h"
 #include "roce/settings.h"
 #include "source/source_set.h"
 
@@ -169,17 +170,12 @@ struct config_generator {
 	struct faults faults;
 };
 
-enum config_file_format {
-	CONFIG_FILE_MEP,
-	CONFIG_FILE_MDF,
-};
-
 struct config_writer {
 	char name[EVB_NAME_SIZE];
 	char group[EVB_NAME_SIZE];
 	char directory[EVB_PATH_SIZE];
 	char prefix[EVB_NAME_SIZE];
-	enum config_file_format format;
+	enum file_format format;
 	uint64_t rotate_size;           // bytes, 0: never
 	uint64_t rotate_time_ns;        // 0: never
 	char source_map[EVB_PATH_SIZE]; // mdf: restores bank source ids, see source_map.h

@@ -3,7 +3,6 @@
 
 #include "record/event_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,15 +24,15 @@ struct event_file {
 	char directory_path[EVB_PATH_SIZE];
 	int directory;
 	struct gather gather;
-	struct mep_pack pack;         // format mep
-	struct mep_to_mdf *converter; // format mdf
-	struct file_name next;        // whose sequence is tried first for the next file
-	bool numbered;                // next.sequence counts on from the files of next.run
+	struct mep_pack pack;         // used for format mep
+	struct mep_to_mdf *converter; // format mdf, else NULL
+	struct file_name next;        // the first name that is tried for the next file
+	bool numbered;                // next.sequence is above those of all files of next.run
 	struct part_file part;        // valid while `open`
 	bool open;
 	uint64_t opened_ns;
-	int paused;                      // negative errno of the cause, 0: not paused
-	struct event_identity *in_doubt; // events of recovered files that may come again
+	int paused;                      // negative errno that stopped writing, 0: not paused
+	struct event_identity *in_doubt; // last events of recovered files; may arrive again
 	size_t n_in_doubt;
 	struct event_file_counters counters;
 	char path[PATH_SIZE];
@@ -68,15 +67,15 @@ static void on_recovered(void *context, const struct recovered *recovered)
 {
 	struct event_file *file = context;
 	struct event_file_notice notice = {
-		.kind = recovered->kept ? EVENT_FILE_RECOVERED : EVENT_FILE_REMOVED,
-		.bytes = recovered->kept,
+		.kind = recovered->size ? EVENT_FILE_RECOVERED : EVENT_FILE_REMOVED,
+		.bytes = recovered->size,
 		.cut = recovered->cut,
 	};
 	struct event_identity *more;
 
 	set_path(file, &recovered->name);
 	if (recovered->error) {
-		fail(file, recovered->step, recovered->error, recovered->kept);
+		fail(file, recovered->step, recovered->error, recovered->size);
 		return;
 	}
 	notify(file, notice);
@@ -84,7 +83,7 @@ static void on_recovered(void *context, const struct recovered *recovered)
 		return;
 	more = realloc(file->in_doubt, (file->n_in_doubt + 1) * sizeof(*more));
 	if (!more)
-		return; // the event would be written twice, which is better than not at all
+		return; // the event may then be written twice, which is better than losing it
 	file->in_doubt = more;
 	file->in_doubt[file->n_in_doubt++] = recovered->last;
 }
@@ -124,14 +123,14 @@ static int set_up(struct event_file *file, const struct event_file_parameters *p
 	file->parameters = *parameters;
 	file->parameters.directory = file->directory_path;
 	file->parameters.prefix = file->next.prefix;
-	file->parameters.source_map = NULL; // read below, once
+	file->parameters.source_map = NULL; // used only below; the string is the caller's
 	strcpy(file->next.prefix, parameters->prefix);
 	file->next.format = parameters->format;
 	if (gather_init(&file->gather)) {
 		snprintf(error, EVENT_FILE_ERROR_SIZE, "out of memory");
 		return -1;
 	}
-	if (parameters->format == CONFIG_FILE_MDF &&
+	if (parameters->format == FILE_FORMAT_MDF &&
 	    mep_to_mdf_open(&file->converter, parameters->source_map, error, EVENT_FILE_ERROR_SIZE))
 		return -1;
 	if (open_directory(file, parameters->directory, error))
@@ -163,29 +162,13 @@ int event_file_open(struct event_file **file, const struct event_file_parameters
 	return 0;
 }
 
-// The number behind the highest of the run, so that the order of names is that of writing.
-static uint32_t number_behind_last(const struct event_file *file, uint32_t run)
+static void count_sequence(void *context, const struct file_name *name, enum file_name_stage stage)
 {
-	int copy = openat(file->directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *listing = copy < 0 ? NULL : fdopendir(copy);
-	uint32_t next = 0;
-	struct dirent *entry;
+	struct file_name *next = context;
 
-	if (!listing) {
-		if (copy >= 0)
-			close(copy);
-		return 0; // part_file_create() finds a free one all the same
-	}
-	while ((entry = readdir(listing))) {
-		struct file_name name;
-		enum file_name_stage stage;
-
-		if (file_name_parse(entry->d_name, file->next.prefix, &name, &stage) &&
-		    name.run == run && name.sequence >= next)
-			next = name.sequence + 1;
-	}
-	closedir(listing);
-	return next;
+	(void)stage;
+	if (name->run == next->run && name->sequence >= next->sequence)
+		next->sequence = name->sequence + 1;
 }
 
 static int open_next(struct event_file *file, uint32_t run, uint64_t now_ns)
@@ -194,7 +177,11 @@ static int open_next(struct event_file *file, uint32_t run, uint64_t now_ns)
 
 	if (!file->numbered || file->next.run != run) {
 		file->next.run = run;
-		file->next.sequence = number_behind_last(file, run);
+		file->next.sequence = 0;
+		// Continues after the highest number of the run, so that names sort in the order of
+		// writing. Without a listing part_file_create() still finds a free number.
+		(void)file_name_list(file->directory, file->next.prefix, count_sequence,
+				     &file->next);
 		file->numbered = true;
 	}
 	set_path(file, &file->next);
@@ -232,7 +219,7 @@ static void finish(struct event_file *file)
 						 .events = file->part.whole.events });
 }
 
-// Reads and checks the event; *size: the bytes that it will take in the file.
+// Reads and checks the event, and sets *size to its bytes in the file.
 static int prepare(struct event_file *file, const struct evb_event *event, uint64_t *size)
 {
 	struct mep_to_mdf_event built = {
@@ -359,7 +346,7 @@ int event_file_write(struct event_file *file, const struct evb_event *event, uin
 	if (error)
 		return error;
 	error = store(file, event, size, now_ns);
-	// The file has reached a limit of the file system or process: the next one has room.
+	// The file has reached a size limit of the file system or the process: start a new one.
 	if (error == -EFBIG && file->open && file->part.whole.events) {
 		finish(file);
 		error = prepare(file, event, &size);

@@ -4,14 +4,17 @@
 #include "record/file_name.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const EXTENSIONS[] = {
-	[CONFIG_FILE_MEP] = "mep",
-	[CONFIG_FILE_MDF] = "mdf",
+	[FILE_FORMAT_MEP] = "mep",
+	[FILE_FORMAT_MDF] = "mdf",
 };
 static const char *const STAGES[][2] = {
 	[FILE_NAME_WHOLE] = { "", "" },
@@ -64,15 +67,15 @@ static bool skip(const char **text, const char *expected)
 	return true;
 }
 
-// The format and stage that make exactly this text of the numbers, if any do.
+// Finds the format and the stage for which the name is exactly this text.
 static bool match(const char *text, struct file_name *name, enum file_name_stage *stage)
 {
 	char formatted[FILE_NAME_SIZE];
 
 	for (int i = FILE_NAME_WHOLE; i <= FILE_NAME_JOURNAL; i++) {
-		for (int j = CONFIG_FILE_MEP; j <= CONFIG_FILE_MDF; j++) {
+		for (int j = FILE_FORMAT_MEP; j <= FILE_FORMAT_MDF; j++) {
 			*stage = (enum file_name_stage)i;
-			name->format = (enum config_file_format)j;
+			name->format = (enum file_format)j;
 			file_name_format(name, *stage, formatted);
 			if (!strcmp(text, formatted))
 				return true;
@@ -90,7 +93,34 @@ bool file_name_parse(const char *text, const char *prefix, struct file_name *nam
 	if (!file_name_prefix_ok(prefix))
 		return false;
 	strcpy(name->prefix, prefix);
-	skip(&rest, "."); // whether it has to be there, match() finds out
+	skip(&rest, "."); // match() checks whether the stage has the dot
 	return skip(&rest, prefix) && skip(&rest, "-run") && parse_number(&rest, &name->run) &&
 	       skip(&rest, "-") && parse_number(&rest, &name->sequence) && match(text, name, stage);
+}
+
+int file_name_list(int directory, const char *prefix,
+		   void (*found)(void *context, const struct file_name *name,
+				 enum file_name_stage stage),
+		   void *context)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *listing = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!listing) {
+		int error = -errno;
+
+		if (copy >= 0)
+			close(copy);
+		return error;
+	}
+	while ((entry = readdir(listing))) {
+		struct file_name name;
+		enum file_name_stage stage;
+
+		if (file_name_parse(entry->d_name, prefix, &name, &stage))
+			found(context, &name, stage);
+	}
+	closedir(listing);
+	return 0;
 }

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Names of event files: PREFIX-runRRRRRR-SSSS.mep (or .mdf), run and sequence in decimal with at
-// least six and four digits. A file that is not whole yet is called .NAME.part, and has a
-// .NAME.journal beside it.
+// Names of event files: PREFIX-runRRRRRR-SSSS.mep (or .mdf), with the run in at least six and the
+// sequence in at least four decimal digits. A file that is still being written is named .NAME.part
+// and has a journal .NAME.journal.
 //
-// Pure functions, for any thread.
+// Any thread.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "base/limits.h"
 
-#define FILE_NAME_SIZE 96 // of any of the three, with the closing 0
+#define FILE_NAME_SIZE 96 // bytes of a name of any stage, with the closing 0
+
+enum file_format {
+	FILE_FORMAT_MEP,
+	FILE_FORMAT_MDF,
+};
 
 struct file_name {
 	char prefix[EVB_NAME_SIZE];
 	uint32_t run;
 	uint32_t sequence;
-	enum config_file_format format;
+	enum file_format format;
 };
 
 enum file_name_stage {
@@ -34,6 +39,13 @@ bool file_name_prefix_ok(const char *prefix);
 void file_name_format(const struct file_name *name, enum file_name_stage stage,
 		      char text[FILE_NAME_SIZE]);
 
-// Reads a name of any stage that file_name_format() could have written for this prefix.
+// Parses a name of any stage. False unless file_name_format() would write this text for the prefix.
 bool file_name_parse(const char *text, const char *prefix, struct file_name *name,
 		     enum file_name_stage *stage);
+
+// Calls `found` for each name of the prefix in an open directory. A file that is renamed meanwhile
+// may be listed under its old name, its new name, both or none. Returns 0 or a negative errno.
+int file_name_list(int directory, const char *prefix,
+		   void (*found)(void *context, const struct file_name *name,
+				 enum file_name_stage stage),
+		   void *context);

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #define INITIAL_CAPACITY (1024u * 1024u)
-// Below this size a copy costs less than one more piece for the kernel to look at.
+// Bytes. Copying a smaller piece is cheaper than one more piece in the system call.
 #define MINIMUM_PIECE 4096u
 
 int gather_init(struct gather *gather)
@@ -35,7 +35,7 @@ void gather_start(struct gather *gather, int file, uint64_t position)
 	gather->n_pieces = 0;
 }
 
-// Drops the first `written` bytes of the pieces; returns how many pieces are done.
+// Skips the first `written` bytes of the pieces; returns the number of complete pieces skipped.
 static unsigned advance(struct iovec *pieces, unsigned n_pieces, size_t written)
 {
 	unsigned done = 0;
@@ -80,7 +80,7 @@ static void add_piece(struct gather *gather, const uint8_t *bytes, size_t size)
 		last->iov_len += size;
 		return;
 	}
-	// iovec is shared by reading and writing, hence its pointer is not const.
+	// The pointer of an iovec is not const because reading uses the same structure.
 	gather->pieces[gather->n_pieces++] =
 	    (struct iovec){ .iov_base = (void *)(uintptr_t)bytes, .iov_len = size };
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The bytes of one event on their way into a file: small pieces are gathered in a buffer, large
-// ones are written from where they lie, both with few system calls.
+// Writes the pieces of an event to a file with few system calls: copies small pieces to a buffer,
+// and writes large pieces from the caller's memory.
 //
-// Pieces that are not copied must stay as they are until gather_flush() or a later call has
-// returned an error. A gather belongs to one thread. It allocates only when one reservation is
-// larger than all before.
+// The caller must not change a piece before gather_flush() has returned. Only one thread uses a
+// gather. It allocates memory only for a reservation that is larger than all earlier ones.
 #pragma once
 
 #include <stddef.h>
@@ -29,15 +28,16 @@ struct gather {
 int gather_init(struct gather *gather);
 void gather_fini(struct gather *gather);
 
-// Forgets what is gathered; what follows is written to `file` from `position` on.
+// Discards pieces that are not written yet. Later pieces go to `file`, from `position` on.
 void gather_start(struct gather *gather, int file, uint64_t position);
 
-// Room for `size` contiguous bytes, which the caller fills before the next call and which are part
-// of the file from now on. On failure returns NULL with a negative errno in *error.
+// Appends `size` contiguous bytes, which the caller fills before its next call. On failure returns
+// NULL with a negative errno in *error.
 uint8_t *gather_reserve(struct gather *gather, size_t size, int *error);
 
-// Appends bytes, copied if they are few. Returns 0 or a negative errno of the file.
+// Appends bytes; a small piece is copied, a large one is not. Returns 0 or a negative errno of the
+// file.
 int gather_append(struct gather *gather, const uint8_t *bytes, size_t size);
 
-// Writes what is left. Returns 0 or a negative errno of the file.
+// Writes all pieces that are not written yet. Returns 0 or a negative errno of the file.
 int gather_flush(struct gather *gather);

@@ -37,7 +37,7 @@ bool event_identity_equal(const struct event_identity *a, const struct event_ide
 	       a->run_number == b->run_number && a->builder == b->builder;
 }
 
-// The kernel's name of this boot; empty if it does not say.
+// The kernel's id of this boot; empty if it cannot be read.
 static void read_boot_id(char boot_id[BOOT_ID_SIZE])
 {
 	int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The journal of a file that is being written: how many of its bytes are whole events, and which
-// event was the last. It is updated after the event's bytes and before the event is released, in
-// one write of a few bytes to one page, which no kill can tear. So, after a kill, what lies behind
-// `size` was not released and comes again; and of what lies in front of it only the last event may
-// not have been released.
+// The journal of a file that is being written: the size of the whole events in the file, and the
+// identity of the last one. The writer updates it after it has written an event's bytes and before
+// it releases the event. The update is one write of a few bytes to one page, so a kill of the
+// process cannot leave half of it. After a kill, the bytes after `size` belong to an event that was
+// not released, which the ring delivers again. All events before `size` were released, except
+// possibly the last one.
 //
-// A journal is good for as long as the machine runs: after a crash of the machine nothing says that
-// journal and file reached the disk in the same state.
+// A journal is valid until the machine reboots: after a crash of the machine, journal and file may
+// have reached the disk in different states.
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 
 #include "evring/evb_reader.h"
 
-// What tells an event from all others on this machine until it boots again.
+// Identifies an event among all events of this machine since its last boot.
 struct event_identity {
 	uint64_t event_id;
 	uint64_t sequence;
@@ -27,8 +28,8 @@ struct event_identity {
 };
 
 struct journal_entry {
-	uint64_t size; // bytes of whole events in the file
-	uint64_t events;
+	uint64_t size;   // bytes of whole events in the file
+	uint64_t events; // whole events in the file
 	struct event_identity last;
 };
 
@@ -38,5 +39,5 @@ bool event_identity_equal(const struct event_identity *a, const struct event_ide
 // Writes the entry into the open journal file. Returns 0 or a negative errno.
 int journal_write(int file, const struct journal_entry *entry);
 
-// Reads it. False if there is none that is whole and of this boot of the machine.
+// Reads the entry. False if it is incomplete or was written before the last boot of the machine.
 bool journal_read(int file, struct journal_entry *entry);

@@ -28,7 +28,7 @@ void mep_order_fini(struct mep_order *order)
 	*order = (struct mep_order){ 0 };
 }
 
-// One pass of a radix sort over eight bits of the keys. (qsort() would allocate.)
+// One pass of a radix sort over eight bits of the keys. (qsort() may allocate memory.)
 static void sort_pass(const uint32_t *from, uint32_t *to, unsigned n, unsigned shift)
 {
 	unsigned starts[257] = { 0 };

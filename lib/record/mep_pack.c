@@ -54,7 +54,7 @@ static enum wire_error lay_out(struct mep_pack *pack, uint64_t *size)
 		pack->sizes[i] = header.packet_size;
 		end += round_up(header.packet_size, MEP_DEFAULT_ALIGN);
 	}
-	// MFPs that overlap in the slot can be more than a MEP's length field can say.
+	// MFPs that overlap in the built MEP can exceed the length field of the packed MEP.
 	if (end / 4 > UINT32_MAX)
 		return WIRE_BAD_LENGTH;
 	pack->words = (uint32_t)(end / 4);

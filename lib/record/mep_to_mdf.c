@@ -12,10 +12,7 @@
 #include "record/mfp_usable.h"
 #include "source/source_map.h"
 
-// Subheader version 3 of 7 words: what all readers of today's files expect.
-#define HEADER_VERSION 0x37
-
-// How far one MFP has been read.
+// The position up to which an MFP has been converted.
 struct cursor {
 	struct mfp mfp;
 	unsigned index;
@@ -28,7 +25,7 @@ struct mep_to_mdf {
 	struct mep_order order;
 	uint64_t *scratch;
 	struct cursor *cursors; // in source order
-	uint16_t *missing;      // ids of sources that sent nothing usable
+	uint16_t *missing;      // ids of sources that sent no usable data
 	unsigned capacity;      // entries of the three arrays above
 	unsigned n_cursors;
 	unsigned n_missing;
@@ -112,7 +109,7 @@ static size_t head_size(const struct mep_to_mdf *converter)
 	return MDF_HEADER_SIZE + (converter->flags ? mdf_bank_size(status_size(converter)) : 0);
 }
 
-// Takes up one MFP; adds the bytes of its banks to *total.
+// Sets up the cursor of one MFP and adds the bytes of its banks to *total.
 static int add_mfp(struct mep_to_mdf *converter, const struct mep *mep, unsigned position,
 		   uint64_t *total, char *error, size_t error_size)
 {
@@ -236,7 +233,6 @@ void mep_to_mdf_next(struct mep_to_mdf *converter, uint8_t *record)
 {
 	struct mdf_header header = {
 		.size = (uint32_t)mep_to_mdf_next_size(converter),
-		.header_version = HEADER_VERSION,
 		.data_type = MDF_TYPE_BANKS,
 		.mask = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX },
 		.run = converter->run_number,
@@ -262,9 +258,9 @@ void mep_to_mdf_next(struct mep_to_mdf *converter, uint8_t *record)
 		};
 		if (bank.type == MFP_TYPE_ODIN)
 			take_odin(&header, &bank);
-		// Cannot fail: the record has the room that mep_to_mdf_next_size() counted.
+		// Cannot fail: the record has the size that mep_to_mdf_next_size() returned.
 		mdf_append_bank(record, header.size, &offset, &bank);
 	}
-	mdf_encode_header(record, header.size, &header); // nor can this, for the same reason
+	mdf_encode_header(record, header.size, &header); // cannot fail either
 	converter->next_event++;
 }

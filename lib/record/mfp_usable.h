@@ -4,8 +4,8 @@
 
 #include "wire/mfp.h"
 
-// True if all fragments are of type 92 (missing) or 95 (malformed) and empty: an MFP that a builder
-// put in the place of a source's, or one of a source that has nothing for any of these events.
+// True if all fragments are empty and of type 92 (missing) or 95 (malformed). A builder puts such
+// an MFP in the place of missing data; a source without data for these events may also send one.
 static inline bool mfp_nothing_usable(const struct mfp *mfp)
 {
 	for (unsigned i = 0; i < mfp->header.n_fragments; i++) {

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// The kernel is asked to start writing after this many bytes, so that the sync at the end of a file
-// is short and consumers do not wait for it.
+// Bytes after which the kernel is requested to start writing to the disk. It keeps the sync at the
+// end of a file short, during which no events are written.
 #define WRITE_BACK_SIZE (16u * 1024u * 1024u)
 
 #define PERMISSIONS 0644
@@ -21,7 +21,7 @@ static void remove_stage(int directory, const struct file_name *name, enum file_
 	char text[FILE_NAME_SIZE];
 
 	file_name_format(name, stage, text);
-	unlinkat(directory, text, 0); // that it is gone is all that is wanted
+	unlinkat(directory, text, 0); // an error is ignored: the file may be missing
 }
 
 // Creates and locks. -EEXIST: the number is taken.
@@ -36,7 +36,7 @@ static int create_locked(int directory, const struct file_name *name)
 	file = openat(directory, part, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, PERMISSIONS);
 	if (file < 0)
 		return -errno;
-	// Between the two calls somebody who recovers leftovers may have taken it for one.
+	// Before the lock, another process may have removed the file as a leftover.
 	if (flock(file, LOCK_EX | LOCK_NB) || fstat(file, &status) || !status.st_nlink) {
 		close(file);
 		return -EEXIST;
@@ -110,7 +110,7 @@ int part_file_commit(struct part_file *part, uint64_t size, const struct event_i
 		return error;
 	part->whole = entry;
 	if (size - part->written_back >= WRITE_BACK_SIZE) {
-		// A hint: whether the kernel takes it changes nothing but the time of the sync.
+		// A hint; if the kernel ignores it, only the later sync takes longer.
 		sync_file_range(part->file, (off_t)part->written_back,
 				(off_t)(size - part->written_back), SYNC_FILE_RANGE_WRITE);
 		part->written_back = size;
@@ -125,7 +125,7 @@ void part_file_cut(struct part_file *part)
 		return;
 }
 
-// Renames without ever replacing a file, also where the file system knows no such rename.
+// Renames without replacing a file, also on file systems without RENAME_NOREPLACE.
 static int rename_exclusively(int directory, const char *from, const char *to)
 {
 	if (!renameat2(directory, from, directory, to, RENAME_NOREPLACE))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// One event file from its first byte to its final name: created under a temporary name with a
-// number that nobody else has, locked (flock) for as long as its writer lives, with its journal
-// beside it; synced and renamed when whole. Nothing that exists is ever overwritten.
+// An event file while it is written. It is created with its journal, under a temporary name with a
+// number that no other file has. The writer holds a lock (flock) on it until it closes the file or
+// dies. The finished file is synced and renamed. An existing file is never overwritten.
 //
-// A part file belongs to one thread.
+// Only one thread uses a part file.
 #pragma once
 
 #include "record/file_name.h"
@@ -13,34 +13,34 @@
 
 struct part_file {
 	struct file_name name;
-	int directory; // the caller's
+	int directory; // the caller's descriptor
 	int file;
 	int journal;
-	struct journal_entry whole; // what the file holds
-	uint64_t written_back;      // bytes that the kernel was told to write to the disk
+	struct journal_entry whole; // the whole events in the file
+	uint64_t written_back;      // bytes that the kernel was requested to write to the disk
 	uint64_t synced;            // bytes that are known to be on the disk
 };
 
-// Creates the next file: name->sequence is the first number that is tried and becomes the one that
-// is taken. Returns 0 or a negative errno, with nothing left behind.
+// Creates the next file, with the first free number from name->sequence on, to which name->sequence
+// is then set. Returns 0 or a negative errno; after an error, no file is left.
 int part_file_create(struct part_file *part, int directory, struct file_name *name);
 
-// Says that the file now holds `size` bytes of whole events, the last of them `last`. `sync_size`:
-// bytes after which the data is forced to disk first, 0: never. Returns 0 or a negative errno;
-// the file then holds what it held before.
+// Records in the journal that the file has `size` bytes of whole events, of which `last` is the
+// last. Syncs the file first after every `sync_size` bytes (0: never). Returns 0 or a negative
+// errno; after an error, the event does not count as written.
 int part_file_commit(struct part_file *part, uint64_t size, const struct event_identity *last,
 		     uint64_t sync_size);
 
-// Cuts off what lies behind the last whole event.
+// Cuts off the bytes after the last whole event.
 void part_file_cut(struct part_file *part);
 
-// Syncs the file, gives it its final name (the next free one should that be taken: part->name has
-// it then) and closes it. Returns 0; or a negative errno, and *step says what failed: the file is
-// then closed, and keeps its temporary name if it could not be cut, synced or renamed.
+// Syncs, renames and closes the file. If the final name exists, the next free number is used; then
+// part->name is the new name. Returns 0, or a negative errno with the failed step in *step: the
+// file is closed, and has its temporary name still if it could not be cut, synced or renamed.
 int part_file_finish(struct part_file *part, const char **step);
 
-// Closes and removes a file, which holds no whole event.
+// Closes and removes a file that has no whole event.
 void part_file_discard(struct part_file *part);
 
-// Syncs and renames alone, for files that somebody else began.
+// Only syncs and renames a file: the last steps for the file of a killed writer.
 int part_file_publish(int directory, int file, struct file_name *name, const char **step);

@@ -11,10 +11,10 @@
 struct recorder {
 	struct evb_reader *reader;
 	struct event_file *file;
-	struct evb_event event; // valid while `kept`
-	bool kept;
+	struct evb_event event; // valid while `pending`: could not be written yet
+	bool pending;
 	bool spy;
-	uint8_t *copy; // spy: of the event, as the ring may overwrite it at any time
+	uint8_t *copy; // spy: a copy of the event, which the ring may overwrite at any time
 	size_t copy_capacity;
 	uint64_t overwritten;
 	const char *error;
@@ -46,7 +46,7 @@ int recorder_open(struct recorder **recorder, const struct recorder_parameters *
 	return 0;
 }
 
-// Copies the event out of the ring. Returns 1, 0 if it was overwritten meanwhile, -ENOMEM.
+// Copies the event from the ring. Returns 1; 0 if it was overwritten meanwhile; -ENOMEM.
 static int copy_event(struct recorder *recorder)
 {
 	struct evb_event *event = &recorder->event;
@@ -70,7 +70,7 @@ static int copy_event(struct recorder *recorder)
 	return 1;
 }
 
-// Gets the next event into recorder->event; returns as evb_reader_next().
+// Reads the next event into recorder->event; returns the results of evb_reader_next().
 static int next_event(struct recorder *recorder, int timeout_ms)
 {
 	int result = evb_reader_next(recorder->reader, &recorder->event, timeout_ms);
@@ -84,19 +84,19 @@ static int next_event(struct recorder *recorder, int timeout_ms)
 
 int recorder_poll(struct recorder *recorder, int timeout_ms, uint64_t now_ns)
 {
-	int result = recorder->kept ? 1 : next_event(recorder, timeout_ms);
+	int result = recorder->pending ? 1 : next_event(recorder, timeout_ms);
 
 	if (result != 1) {
 		event_file_tick(recorder->file, now_ns);
 		return result;
 	}
-	recorder->kept = true;
+	recorder->pending = true;
 	result = event_file_write(recorder->file, &recorder->event, now_ns);
 	if (result) {
 		recorder->error = event_file_error(recorder->file);
 		return result;
 	}
-	recorder->kept = false;
+	recorder->pending = false;
 	if (!recorder->spy && evb_reader_release(recorder->reader, &recorder->event)) {
 		recorder->error = evb_reader_error(recorder->reader);
 		return -EINVAL;
@@ -110,7 +110,7 @@ struct recorder_counters recorder_counters(const struct recorder *recorder)
 		.file = event_file_counters(recorder->file),
 		.reader = evb_reader_counters(recorder->reader),
 		.overwritten = recorder->overwritten,
-		.kept = recorder->kept,
+		.pending = recorder->pending,
 	};
 }
 
@@ -131,7 +131,7 @@ int recorder_close(struct recorder *recorder)
 	if (!recorder)
 		return 0;
 	result = event_file_close(recorder->file);
-	// An event that could not be written goes back to the group.
+	// This returns an event that could not be written to its group.
 	evb_reader_close(recorder->reader);
 	free(recorder->copy);
 	free(recorder);

@@ -3,7 +3,6 @@
 
 #include "record/recovery.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@ static size_t whole_record(const uint8_t *bytes, size_t size)
 	return mdf_decode(bytes, size, &header) || mdf_verify(bytes, &header) ? 0 : header.size;
 }
 
-int recovery_whole_prefix(const uint8_t *bytes, uint64_t size, enum config_file_format format,
+int recovery_whole_prefix(const uint8_t *bytes, uint64_t size, enum file_format format,
 			  uint64_t *whole)
 {
 	uint64_t *scratch = malloc(MEP_MAX_MFPS * sizeof(*scratch));
@@ -40,7 +39,7 @@ int recovery_whole_prefix(const uint8_t *bytes, uint64_t size, enum config_file_
 	if (!scratch)
 		return -ENOMEM;
 	do {
-		step = format == CONFIG_FILE_MEP ? whole_mep(bytes + *whole, size - *whole, scratch)
+		step = format == FILE_FORMAT_MEP ? whole_mep(bytes + *whole, size - *whole, scratch)
 						 : whole_record(bytes + *whole, size - *whole);
 		*whole += step;
 	} while (step);
@@ -48,7 +47,7 @@ int recovery_whole_prefix(const uint8_t *bytes, uint64_t size, enum config_file_
 	return 0;
 }
 
-static int scan(int file, uint64_t size, enum config_file_format format, uint64_t *whole)
+static int scan(int file, uint64_t size, enum file_format format, uint64_t *whole)
 {
 	void *bytes;
 	int error;
@@ -79,7 +78,7 @@ static bool read_journal(int directory, const struct file_name *name, struct jou
 	return good;
 }
 
-// Opens and locks a leftover. -EWOULDBLOCK: it belongs to somebody, or is gone.
+// Opens and locks a leftover. -EWOULDBLOCK: a living process has locked it, or it no longer exists.
 static int open_leftover(int directory, const char *part, struct stat *status)
 {
 	struct stat named;
@@ -96,13 +95,13 @@ static int open_leftover(int directory, const char *part, struct stat *status)
 	return file;
 }
 
-// The journal goes first: when the file is gone, a new writer may take the name.
+// Removes the journal first: once the file is removed, a new writer may use the name.
 static int remove_both(int directory, const struct file_name *name)
 {
 	char text[FILE_NAME_SIZE];
 
 	file_name_format(name, FILE_NAME_JOURNAL, text);
-	unlinkat(directory, text, 0); // there need not be one
+	unlinkat(directory, text, 0); // the journal may be missing
 	file_name_format(name, FILE_NAME_PART, text);
 	return unlinkat(directory, text, 0) ? -errno : 0;
 }
@@ -114,26 +113,26 @@ static int recover_locked(int directory, int file, uint64_t size, struct recover
 
 	recovered->step = "check";
 	if (read_journal(directory, &recovered->name, &entry) && entry.size <= size) {
-		recovered->kept = entry.size;
+		recovered->size = entry.size;
 		recovered->in_doubt = entry.events > 0;
 		recovered->last = entry.last;
 	} else {
-		error = scan(file, size, recovered->name.format, &recovered->kept);
+		error = scan(file, size, recovered->name.format, &recovered->size);
 	}
 	if (error)
 		return error;
-	recovered->cut = size - recovered->kept;
-	if (!recovered->kept) {
+	recovered->cut = size - recovered->size;
+	if (!recovered->size) {
 		recovered->step = "remove";
 		return remove_both(directory, &recovered->name);
 	}
 	recovered->step = "truncate";
-	if (recovered->cut && ftruncate(file, (off_t)recovered->kept))
+	if (recovered->cut && ftruncate(file, (off_t)recovered->size))
 		return -errno;
 	return part_file_publish(directory, file, &recovered->name, &recovered->step);
 }
 
-// Returns false if there is nothing to tell.
+// Returns false if the file is no leftover, and nothing was done.
 static bool recover(int directory, struct recovered *recovered)
 {
 	char part[FILE_NAME_SIZE];
@@ -152,7 +151,7 @@ static bool recover(int directory, struct recovered *recovered)
 	return true;
 }
 
-// A journal whose file has its final name already: the writer was killed between the two steps.
+// Removes a journal without its part file: the writer was killed after it renamed the file.
 static void remove_orphan(int directory, const struct file_name *name)
 {
 	char text[FILE_NAME_SIZE];
@@ -161,36 +160,31 @@ static void remove_orphan(int directory, const struct file_name *name)
 	if (!faccessat(directory, text, F_OK, AT_SYMLINK_NOFOLLOW))
 		return;
 	file_name_format(name, FILE_NAME_JOURNAL, text);
-	unlinkat(directory, text, 0); // its writer may have done it in the meantime
+	unlinkat(directory, text, 0); // its writer may have removed it meanwhile
+}
+
+// What recovery_run() passes through file_name_list().
+struct run {
+	int directory;
+	void (*found)(void *context, const struct recovered *recovered);
+	void *context;
+};
+
+static void visit(void *context, const struct file_name *name, enum file_name_stage stage)
+{
+	const struct run *run = context;
+	struct recovered recovered = { .name = *name };
+
+	if (stage == FILE_NAME_JOURNAL)
+		remove_orphan(run->directory, name);
+	else if (stage == FILE_NAME_PART && recover(run->directory, &recovered))
+		run->found(run->context, &recovered);
 }
 
 int recovery_run(int directory, const char *prefix,
 		 void (*found)(void *context, const struct recovered *recovered), void *context)
 {
-	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *listing = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
+	struct run run = { directory, found, context };
 
-	if (!listing) {
-		int error = -errno;
-
-		if (copy >= 0)
-			close(copy);
-		return error;
-	}
-	// Names that are renamed meanwhile may be listed or not, old or new: parts that are gone
-	// are passed over, and final names are not looked at.
-	while ((entry = readdir(listing))) {
-		struct recovered recovered = { 0 };
-		enum file_name_stage stage;
-
-		if (!file_name_parse(entry->d_name, prefix, &recovered.name, &stage))
-			continue;
-		if (stage == FILE_NAME_JOURNAL)
-			remove_orphan(directory, &recovered.name);
-		else if (stage == FILE_NAME_PART && recover(directory, &recovered))
-			found(context, &recovered);
-	}
-	closedir(listing);
-	return 0;
+	return file_name_list(directory, prefix, visit, &run);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What a writer that was killed left behind: files under temporary names that nobody has locked.
-// Each is cut to its last whole event and gets its final name; one without a whole event is
-// removed. A file of the same boot of the machine is cut where its journal says; of another boot,
-// where the format says (MEPs: every MFP checked; MDF: records, checksums checked).
+// Recovery of leftovers, which are files that a killed writer left: they have temporary names, and
+// no process has locked them. A leftover is cut after its last whole event and gets its final name;
+// a leftover without a whole event is removed. If the writer ran since the last boot of the
+// machine, the journal gives the size of the whole events; otherwise a scan of the file does (every
+// MFP of a MEP, and the checksum of every MDF record, is checked).
 #pragma once
 
 #include "record/file_name.h"
@@ -12,20 +13,20 @@
 
 struct recovered {
 	struct file_name name; // the final one, unless it was removed or error is set
-	uint64_t kept;         // bytes; 0: the file was removed
-	uint64_t cut;          // bytes
-	int error;             // 0, or a negative errno: the file stays as it was
-	const char *step;      // what failed
-	// The event that may not have been released although the file holds it.
-	bool in_doubt;
+	uint64_t size;         // bytes of whole events; 0: the file was removed
+	uint64_t cut;          // bytes cut off after them
+	int error;             // 0, or a negative errno: the file is unchanged
+	const char *step;      // the step that failed, if `error` is set
+	bool in_doubt;         // `last` is in the file, but may not have been released
 	struct event_identity last;
 };
 
-// Recovers all leftovers of the prefix in the directory, calling `found` for each. Files that a
-// living process holds are left alone. Returns 0 or a negative errno of reading the directory.
+// Recovers all leftovers of the prefix in the directory and calls `found` for each. Does not touch
+// files that a living process has locked. Returns 0 or a negative errno of reading the directory.
 int recovery_run(int directory, const char *prefix,
 		 void (*found)(void *context, const struct recovered *recovered), void *context);
 
-// Bytes of the whole events with which a file's content begins. Returns 0 or a negative errno.
-int recovery_whole_prefix(const uint8_t *bytes, uint64_t size, enum config_file_format format,
+// Sets *whole to the size of the whole events at the beginning of a file's content. Returns 0 or a
+// negative errno.
+int recovery_whole_prefix(const uint8_t *bytes, uint64_t size, enum file_format format,
 			  uint64_t *whole);

@@ -10,18 +10,18 @@
 #include "base/tick_clock.h"
 #include "evring/evb_reader.h"
 
-#define EVENTS_A_POLL 4          // writing is long: let the lcore's other roles have their turn
-#define RETRY_NS      100000000u // pause after a failed write
-#define TICK_NS       1000000000u
+#define EVENTS_PER_POLL 4          // a write takes long, and other roles of the lcore must run
+#define RETRY_NS        100000000u // pause after a failed write
+#define TICK_NS         1000000000u
 
 struct writer {
 	struct role role;
 	struct evb_reader *reader;
 	struct event_file *file;
-	struct evb_event event; // not written yet
+	struct evb_event event; // valid if has_event: taken from the ring, not written yet
 	bool has_event;
-	uint64_t retry_ns; // CLOCK_MONOTONIC: not before; 0: at once
-	uint64_t tick_ns;
+	uint64_t retry_ns; // CLOCK_MONOTONIC of the next try to write; 0: at once
+	uint64_t tick_ns;  // CLOCK_MONOTONIC of the last event_file_tick()
 	struct writer_counters counters __rte_cache_aligned;
 };
 
@@ -42,7 +42,7 @@ static void publish_counters(struct writer *writer)
 	__atomic_store_n(&to->failures, file.failures, __ATOMIC_RELAXED);
 }
 
-// Writes the event at hand and releases it; false if it has to be tried again.
+// Writes writer->event and releases it; false if the write must be repeated later.
 static bool write_event(struct writer *writer, uint64_t now_ns)
 {
 	int result = event_file_write(writer->file, &writer->event, now_ns);
@@ -55,12 +55,12 @@ static bool write_event(struct writer *writer, uint64_t now_ns)
 		counter_add(&writer->counters.refused, 1);
 	writer->retry_ns = 0;
 	writer->has_event = false;
-	// It is held by this reader, so it cannot be refused.
+	// Cannot fail: this reader holds the event.
 	(void)evb_reader_release(writer->reader, &writer->event);
 	return true;
 }
 
-// How many events were written; *over is set when the run has ended and all are.
+// Returns the number of events written; sets *over if the run has ended and all are written.
 static unsigned work(struct writer *writer, bool *over)
 {
 	uint64_t now_ns = tick_clock_monotonic_ns();
@@ -72,7 +72,7 @@ static unsigned work(struct writer *writer, bool *over)
 		writer->role.backpressured = true;
 		return 0;
 	}
-	for (; n < EVENTS_A_POLL; n++) {
+	for (; n < EVENTS_PER_POLL; n++) {
 		if (!writer->has_event) {
 			result = evb_reader_next(writer->reader, &writer->event, 0);
 			if (result != 1)
@@ -116,7 +116,7 @@ static void finish_file(struct writer *writer)
 	if (writer->file == NULL)
 		return;
 	publish_counters(writer);
-	// A file that could not be finished has been told by a notice.
+	// A notice has reported why the file could not be finished.
 	if (event_file_close(writer->file) != 0)
 		counter_add(&writer->counters.failures, 1);
 	else if (writer->counters.events > 0)
@@ -155,22 +155,11 @@ static const struct role_operations writer_operations = {
 
 struct role *writer_role_create(const struct writer_parameters *parameters, char *error)
 {
-	const struct config_writer *config = parameters->writer;
-	const char *directory = parameters->config->event_ring.directory;
+	const char *directory = parameters->ring_directory;
 	struct evb_reader_options options = {
 		.mode = EVB_READER_GROUP,
-		.group = config->group,
+		.group = parameters->group,
 		.directory = directory[0] != '\0' ? directory : NULL,
-	};
-	struct event_file_parameters file = {
-		.directory = config->directory,
-		.prefix = config->prefix,
-		.format = config->format,
-		.rotate_size = config->rotate_size,
-		.rotate_time_ns = config->rotate_time_ns,
-		.source_map = config->source_map,
-		.notify = parameters->notify,
-		.notify_context = parameters->notify_context,
 	};
 	struct writer *writer = NULL;
 
@@ -181,11 +170,11 @@ struct role *writer_role_create(const struct writer_parameters *parameters, char
 	memset(writer, 0, sizeof(*writer));
 	writer->role.operations = &writer_operations;
 	snprintf(writer->role.name, sizeof(writer->role.name), "%s", parameters->name);
-	if (event_file_open(&writer->file, &file, error) != 0) {
+	if (event_file_open(&writer->file, &parameters->file, error) != 0) {
 		free(writer);
 		return NULL;
 	}
-	if (evb_reader_open(&writer->reader, parameters->config->name, &options) != 0) {
+	if (evb_reader_open(&writer->reader, parameters->appliance, &options) != 0) {
 		snprintf(error, EVENT_FILE_ERROR_SIZE, "%s",
 			 writer->reader != NULL ? evb_reader_error(writer->reader)
 						: "out of memory");

@@ -46,7 +46,7 @@ static void view_writer(const struct appliance *appliance, unsigned index, telem
 		.name = writer->name,
 		.group = writer->group,
 		.directory = writer->directory,
-		.format = writer->format == CONFIG_FILE_MDF ? "mdf" : "mep",
+		.format = writer->format == FILE_FORMAT_MDF ? "mdf" : "mep",
 	};
 	bases[0] = &view;
 	bases[1] = writer_role_counters(telemetry_find_role(appliance, CONFIG_ROLE_WRITER, index));

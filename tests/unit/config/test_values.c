@@ -105,7 +105,7 @@ static void defaults__of_a_writer(void **state)
 	assert_string_equal(writer->group, "disk");
 	assert_string_equal(writer->directory, ".");
 	assert_string_equal(writer->prefix, "events");
-	assert_int_equal(writer->format, CONFIG_FILE_MEP);
+	assert_int_equal(writer->format, FILE_FORMAT_MEP);
 	assert_int_equal(writer->rotate_size, 1 << 30);
 	assert_int_equal(writer->rotate_time_ns, 0);
 	assert_string_equal(writer->source_map, "");
@@ -217,7 +217,7 @@ static void writer__holds_what_was_given(void **state)
 	assert_string_equal(writer->group, "keep");
 	assert_string_equal(writer->directory, "/data");
 	assert_string_equal(writer->prefix, "run");
-	assert_int_equal(writer->format, CONFIG_FILE_MDF);
+	assert_int_equal(writer->format, FILE_FORMAT_MDF);
 	assert_int_equal(writer->rotate_size, 4000000000);
 	assert_int_equal(writer->rotate_time_ns, 600000000000);
 	assert_string_equal(writer->source_map, "map.json");

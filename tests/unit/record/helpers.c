@@ -235,7 +235,7 @@ struct event_file_parameters make_parameters(const char *directory, struct accou
 	return (struct event_file_parameters){
 		.directory = directory,
 		.prefix = "t",
-		.format = CONFIG_FILE_MEP,
+		.format = FILE_FORMAT_MEP,
 		.notify = account ? note : NULL,
 		.notify_context = account,
 	};

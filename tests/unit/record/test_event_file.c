@@ -203,7 +203,7 @@ static void event_file__open_says_what_is_wrong(void **state)
 	write_file(path, "", 0);
 	expect_no_open(parameters, "Not a directory");
 	parameters.directory = *state;
-	parameters.format = CONFIG_FILE_MDF;
+	parameters.format = FILE_FORMAT_MDF;
 	parameters.source_map = "/no/map.json";
 	expect_no_open(parameters, "/no/map.json");
 }

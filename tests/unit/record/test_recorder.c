@@ -133,11 +133,11 @@ static void recorder__keeps_an_event_until_there_is_room(void **state)
 	assert_int_equal(recorder_poll(recorder, 0, 0), -EAGAIN);
 	assert_int_equal(recorder_poll(recorder, 0, 0), -EAGAIN);
 	limit_files(RLIM_INFINITY);
-	assert_int_equal(recorder_counters(recorder).kept, 1);
+	assert_int_equal(recorder_counters(recorder).pending, 1);
 	assert_int_equal(evring_reclaim(ring, slots, SLOTS), 0);
 	assert_int_equal(recorder_poll(recorder, 0, 0), 1);
 	assert_int_equal(recorder_poll(recorder, 0, 0), 1);
-	assert_int_equal(recorder_counters(recorder).kept, 0);
+	assert_int_equal(recorder_counters(recorder).pending, 0);
 	assert_int_equal(evring_reclaim(ring, slots, SLOTS), 2);
 	assert_int_equal(recorder_close(recorder), 0);
 	expect_events(*state, WHOLE, 0, 2);
