@@ -41,6 +41,14 @@ void file_name_format(const struct file_name *name, enum file_name_stage stage,
 		 name->run, name->sequence, EXTENSIONS[name->format], STAGES[stage][1]);
 }
 
+int file_name_remove(int directory, const struct file_name *name, enum file_name_stage stage)
+{
+	char text[FILE_NAME_SIZE];
+
+	file_name_format(name, stage, text);
+	return unlinkat(directory, text, 0) ? -errno : 0;
+}
+
 static bool parse_number(const char **text, uint32_t *number)
 {
 	unsigned long value;

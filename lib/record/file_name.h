@@ -39,6 +39,9 @@ bool file_name_prefix_ok(const char *prefix);
 void file_name_format(const struct file_name *name, enum file_name_stage stage,
 		      char text[FILE_NAME_SIZE]);
 
+// Removes the file of this name and stage from an open directory. Returns 0 or a negative errno.
+int file_name_remove(int directory, const struct file_name *name, enum file_name_stage stage);
+
 // Parses a name of any stage. False unless file_name_format() would write this text for the prefix.
 bool file_name_parse(const char *text, const char *prefix, struct file_name *name,
 		     enum file_name_stage *stage);

@@ -16,12 +16,11 @@
 
 #define PERMISSIONS 0644
 
-static void remove_stage(int directory, const struct file_name *name, enum file_name_stage stage)
+// Errors are ignored: the files may be missing.
+static void remove_both(int directory, const struct file_name *name)
 {
-	char text[FILE_NAME_SIZE];
-
-	file_name_format(name, stage, text);
-	unlinkat(directory, text, 0); // an error is ignored: the file may be missing
+	(void)file_name_remove(directory, name, FILE_NAME_JOURNAL);
+	(void)file_name_remove(directory, name, FILE_NAME_PART);
 }
 
 // Creates and locks. -EEXIST: the number is taken.
@@ -76,8 +75,7 @@ int part_file_create(struct part_file *part, int directory, struct file_name *na
 		return file;
 	journal = create_journal(directory, name);
 	if (journal < 0) {
-		remove_stage(directory, name, FILE_NAME_JOURNAL);
-		remove_stage(directory, name, FILE_NAME_PART);
+		remove_both(directory, name);
 		close(file);
 		return journal;
 	}
@@ -156,7 +154,7 @@ int part_file_publish(int directory, int file, struct file_name *name, const cha
 	}
 	if (error)
 		return error;
-	remove_stage(directory, &old, FILE_NAME_JOURNAL);
+	(void)file_name_remove(directory, &old, FILE_NAME_JOURNAL);
 	*step = "sync of the directory";
 	return fsync(directory) ? -errno : 0;
 }
@@ -178,8 +176,7 @@ int part_file_finish(struct part_file *part, const char **step)
 
 void part_file_discard(struct part_file *part)
 {
-	remove_stage(part->directory, &part->name, FILE_NAME_JOURNAL);
-	remove_stage(part->directory, &part->name, FILE_NAME_PART);
+	remove_both(part->directory, &part->name);
 	close(part->journal);
 	close(part->file);
 	part->file = -1;

@@ -98,12 +98,8 @@ static int open_leftover(int directory, const char *part, struct stat *status)
 // Removes the journal first: once the file is removed, a new writer may use the name.
 static int remove_both(int directory, const struct file_name *name)
 {
-	char text[FILE_NAME_SIZE];
-
-	file_name_format(name, FILE_NAME_JOURNAL, text);
-	unlinkat(directory, text, 0); // the journal may be missing
-	file_name_format(name, FILE_NAME_PART, text);
-	return unlinkat(directory, text, 0) ? -errno : 0;
+	(void)file_name_remove(directory, name, FILE_NAME_JOURNAL); // it may be missing
+	return file_name_remove(directory, name, FILE_NAME_PART);
 }
 
 static int recover_locked(int directory, int file, uint64_t size, struct recovered *recovered)
@@ -159,8 +155,7 @@ static void remove_orphan(int directory, const struct file_name *name)
 	file_name_format(name, FILE_NAME_PART, text);
 	if (!faccessat(directory, text, F_OK, AT_SYMLINK_NOFOLLOW))
 		return;
-	file_name_format(name, FILE_NAME_JOURNAL, text);
-	unlinkat(directory, text, 0); // its writer may have removed it meanwhile
+	(void)file_name_remove(directory, name, FILE_NAME_JOURNAL); // its writer may be faster
 }
 
 // What recovery_run() passes through file_name_list().

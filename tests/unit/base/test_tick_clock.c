@@ -62,7 +62,7 @@ static void renew__does_not_believe_a_jump(void **state)
 	assert_int_equal(tick_clock_duration_ns(&clock, 1000), 1000);
 }
 
-// The rate is kept to 32 bits of fraction: below 1 us an hour at 2.6 GHz.
+// The rate has 32 bits of fraction: the error is below 1 us per hour at 2.6 GHz.
 static void duration__does_not_drift(void **state)
 {
 	const uint64_t hz = 2600000000ull;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the tests of lib/record and lib/inspect share: a directory of the test's own, MEPs as
-// builders leave them in slots, and an account of what an event file told.
+// Shared by the tests of lib/record and lib/inspect: a directory per test, MEPs as builders leave
+// them in slots, and an account of the notices of an event file.
 #pragma once
 
 #include <setjmp.h>
@@ -54,7 +54,7 @@ size_t make_mep(uint8_t *bytes, size_t capacity, unsigned n, const uint8_t *cons
 // The event of a ring.
 struct evb_event make_event(const uint8_t *mep, size_t size, uint64_t event_id);
 
-// What an event file told.
+// The notices of an event file.
 struct account {
 	unsigned n;
 	struct {

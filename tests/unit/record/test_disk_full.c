@@ -37,7 +37,7 @@ static void event_file__pauses_and_resumes(void **state)
 	assert_int_equal(write_event(file, 0, 0), -EAGAIN);
 	assert_int_equal(write_event(file, 0, 0), -EAGAIN);
 	limit_files(RLIM_INFINITY);
-	assert_int_equal(account.n, 1); // told once
+	assert_int_equal(account.n, 1); // reported once
 	assert_int_equal(account.notices[0].kind, EVENT_FILE_PAUSED);
 	assert_non_null(strstr(account.notices[0].cause, "t-run000077-0000.mep: File too large"));
 	assert_int_equal(event_file_counters(file).pauses, 1);

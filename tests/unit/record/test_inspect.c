@@ -16,7 +16,7 @@
 #define ROOM       (EVENTS * MEP_ROOM)
 #define FRAME_ROOM 9216u
 
-// What an inspection told.
+// The problems and visits that an inspection reported.
 struct verdict {
 	struct inspect_summary summary;
 	enum inspect_kind kind;
@@ -302,7 +302,7 @@ static void inspect__mdf_file(void **state)
 	assert_int_equal(verdict.summary.banks, FRAGMENTS * MEP_SOURCES);
 	assert_int_equal(verdict.summary.generated, FRAGMENTS * MEP_SOURCES);
 
-	bytes[second + 37] ^= 1; // the run number: only the checksum tells
+	bytes[second + 37] ^= 1; // the run number: only the checksum detects the change
 	verdict = judge_bytes(*state, "x", bytes, size, VERIFY);
 	assert_int_equal(verdict.problems, 1);
 	assert_int_equal(verdict.offset, second);
@@ -413,7 +413,7 @@ static void inspect__what_is_nothing(void **state)
 	assert_int_equal(verdict.problems, 1);
 	assert_int_equal(verdict.reason, WIRE_BAD_MAGIC);
 	assert_int_equal(judge_bytes(*state, "x", (const uint8_t *)"", 0, VERIFY).problems, 1);
-	// The name says what the content does not.
+	// The name gives the kind if the content does not.
 	verdict = judge_bytes(*state, "x.mep", (const uint8_t *)"hello", 5, VERIFY);
 	assert_int_equal(verdict.kind, INSPECT_MEP);
 	assert_int_equal(verdict.reason, WIRE_TRUNCATED);

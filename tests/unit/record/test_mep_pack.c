@@ -14,7 +14,7 @@
 
 #define MANY_SOURCES 1500u
 
-// Packs `bytes` into a file and returns what is in it.
+// Packs `bytes` into a file and returns the content of the file.
 static uint8_t *pack_through_file(const char *directory, const uint8_t *bytes, size_t length,
 				  size_t *size)
 {
@@ -107,7 +107,7 @@ static void mep_pack__refuses_what_is_no_mep(void **state)
 	assert_int_equal(reason, WIRE_TRUNCATED);
 	assert_int_equal(mep_pack_prepare(&pack, slot, length - 4, &size, &reason), -EBADMSG);
 	assert_int_equal(reason, WIRE_TRUNCATED);
-	// An MFP that says that it is larger than the MEP.
+	// The size field of the MFP exceeds the MEP.
 	store_le32(slot + mep_header_size(MEP_SOURCES, MEP_DEFAULT_ALIGN) + 4, 1u << 30);
 	assert_int_equal(mep_pack_prepare(&pack, slot, length, &size, &reason), -EBADMSG);
 	assert_int_equal(reason, WIRE_TRUNCATED);

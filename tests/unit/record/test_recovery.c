@@ -46,7 +46,7 @@ static void append(const char *directory, const char *name, const void *bytes, s
 	fclose(file);
 }
 
-// Opens and closes without writing; what was recovered is in the account.
+// Opens and closes without writing; the account has the recovered files.
 static void recover(const char *directory, struct account *account)
 {
 	struct event_file_parameters parameters = make_parameters(directory, account);
@@ -102,7 +102,7 @@ static void recovery__without_journal_keeps_whole_events(void **state)
 	assert_int_equal(account.notices[0].cut, size - 1);
 }
 
-// After a crash of the machine the journal may say more or less than the file has.
+// After a crash of the machine the size in the journal may be larger or smaller than the file.
 static void recovery__does_not_believe_a_journal_of_another_boot(void **state)
 {
 	struct account account = { 0 };
@@ -214,7 +214,7 @@ static void recovery__takes_only_the_very_event_for_the_last(void **state)
 	assert_int_equal(event_file_close(file), 0);
 }
 
-// Writes events and says so, until it is killed.
+// Writes events and reports each, until it is killed.
 static pid_t start_writer(const char *directory, int say)
 {
 	pid_t child = fork();

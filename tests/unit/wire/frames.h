@@ -53,7 +53,8 @@
 #define FRAME_PONG_OF_ZEROS \
 	"02000000000102000000000208004500001c00090000400166d60a0000020a0000010000ffff00000000"
 
-// who has fd00::2, the answer, and one that looks whether the address is free; "hello"
+// neighbour discovery of fd00::2: solicitation, advertisement, check whether the address is free;
+// echo of "hello"
 #define TO_ITS_GROUP "3333ff00000202000000000186dd"
 #define TO_ASKER     "02000000000102000000000286dd"
 #define GROUP_OF_2   "ff0200000000000000000001ff000002"

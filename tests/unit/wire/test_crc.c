@@ -39,7 +39,8 @@ static void crc__known_values(void **state)
 	assert_int_equal(crc_add(CRC_INITIAL, ones, sizeof(ones)), 0xDEBB20E3);
 }
 
-// In allocations of exactly their size: a sanitizer sees what is read beyond.
+// The allocations have exactly the size of the bytes, so that a sanitizer detects reads beyond
+// them.
 static void crc__every_size(void **state)
 {
 	struct bytes all = noise(SIZES);

@@ -203,7 +203,7 @@ static void verify__any_changed_byte_is_seen(void **state)
 	bytes_free(&bytes);
 }
 
-// What the walk says of the first bank with one byte set.
+// The result of reading the first bank after one byte was changed.
 static enum wire_error walk_with(size_t at, uint8_t value)
 {
 	struct bytes bytes = bytes_from_hex(record);

@@ -6,7 +6,7 @@
 
 #include "wire/mdf.h"
 
-// Encodes the record anew from what is decoded and expects the same bytes.
+// Decodes the record, encodes it again and expects the same bytes.
 static unsigned expect_identity(const uint8_t *bytes, const struct mdf_header *header)
 {
 	struct bytes again = bytes_of_zeros(header->size);

@@ -63,7 +63,7 @@ static enum wire_error check(const struct bytes *bytes)
 	return mep_check(&mep, scratch);
 }
 
-// What checking says of the vector with one byte set.
+// The result of checking the vector after one byte was changed.
 static enum wire_error check_with(size_t at, uint8_t value)
 {
 	struct bytes bytes = bytes_from_hex(vector);

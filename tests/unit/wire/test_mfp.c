@@ -46,7 +46,7 @@ static enum wire_error decode(const struct bytes *bytes)
 	return mfp_decode(bytes->data, bytes->size, &mfp);
 }
 
-// What decoding says of the vector with one byte set.
+// The result of decoding the vector after one byte was changed.
 static enum wire_error decode_with(size_t at, uint8_t value)
 {
 	struct bytes bytes = bytes_from_hex(vector);
@@ -319,7 +319,7 @@ static void patch_event_id__changes_nothing_else(void **state)
 	bytes_free(&before);
 }
 
-// Encodes from what was decoded, with the pointers into the decoded bytes.
+// Encodes a decoded MFP, whose pointers point into the decoded bytes.
 static struct bytes encode_again(const struct mfp *mfp)
 {
 	const unsigned n = mfp->header.n_fragments;

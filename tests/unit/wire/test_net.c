@@ -14,7 +14,7 @@ static enum wire_error parse(const char *hex, struct net_frame *frame)
 	return error;
 }
 
-// What parsing says of a frame with one byte set.
+// The result of parsing a frame after one byte was changed.
 static enum wire_error parse_with(const char *hex, size_t at, uint8_t value)
 {
 	struct bytes bytes = bytes_from_hex(hex);

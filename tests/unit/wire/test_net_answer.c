@@ -244,7 +244,7 @@ static void arp_answer__keeps_the_tag(void **state)
 	bytes_free(&bytes);
 }
 
-// Tries to answer as node `own`, an address.
+// Tries to reply as the host with the address `own`.
 typedef bool (*attempt)(const struct bytes *bytes, const struct net_frame *frame, const void *own);
 
 // With one bit of a byte changed.
