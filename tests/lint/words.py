@@ -54,8 +54,7 @@ NAMES = {
     r"\w*islands?\w*": "out-of-order ranges",
 }
 
-WORD_RULES = [(re.compile(rf"\b{p}\b" if p[0] not in "(" else rf"{p}\b", re.IGNORECASE), w)
-              for p, w in WORDS.items()]
+WORD_RULES = [(re.compile(rf"\b(?:{p})\b", re.IGNORECASE), w) for p, w in WORDS.items()]
 NAME_RULES = [(re.compile(rf"\b{p}"), w) for p, w in NAMES.items()]
 
 STRINGS = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
