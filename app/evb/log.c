@@ -36,7 +36,7 @@ bool log_is_json(void)
 
 void log_name(const struct config *config)
 {
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 
 	snprintf(appliance_name, sizeof(appliance_name), "%s", config->name);
 	if (cluster->n_nodes > 0)

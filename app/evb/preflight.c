@@ -27,7 +27,7 @@ static void log_warning(const struct host_finding *finding)
 static void log_failure(const struct host_finding *finding, const struct host_report *report,
 			const struct config *config)
 {
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 	bool can_prepare = has_changes(report, finding->stage) && access(config->path, R_OK) == 0;
 	bool has_nodes = can_prepare && cluster->n_nodes > 0;
 

@@ -10,6 +10,7 @@
 #include <rte_errno.h>
 
 #include "appliance/roce_parts.h"
+#include "config/cluster_parameters.h"
 #include "node/readout_role.h"
 
 static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -26,7 +27,7 @@ static int fail(char *error, const char *format, ...)
 
 bool cluster_grants(const struct config *config)
 {
-	return config->cluster.n_nodes > 0 && config->event_manager.mode != CONFIG_MODE_STATIC;
+	return config->cluster.n_nodes > 0 && config->event_manager.mode != SCHED_STATIC;
 }
 
 // --- flow control ---
@@ -198,7 +199,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 {
 	const struct config *config = appliance->config;
 	const struct config_event_manager *manager = &config->event_manager;
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 	const struct port *port = &appliance->ports[plan->port];
 	uint32_t addresses[EVB_MAX_NODES];
 	const struct control_role_parameters parameters = {
@@ -213,13 +214,11 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.heartbeat_ns = manager->heartbeat_ns,
 		.heartbeat_timeout_ns = manager->heartbeat_timeout_ns,
 		.node = {
-			.config = config,
+			.cluster = config_cluster_parameters(config),
+			.n_readouts = config->n_generators,
 			.placements = roce_placements(appliance),
 		},
-		.manager = {
-			.config = config,
-			.autostart = manager->start == CONFIG_START_AUTO,
-		},
+		.manager = config_manager_parameters(config),
 		.drain_ns = config->events.drain_timeout_ns,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
@@ -249,7 +248,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 }
 
 // The place of this node among those that have generators.
-static uint32_t rank_of(const struct config_cluster *cluster)
+static uint32_t rank_of(const struct cluster_system *cluster)
 {
 	uint32_t rank = 0;
 
@@ -262,10 +261,10 @@ static void list_builders(const struct config *config, struct link **links,
 			  struct readout_builder *builders,
 			  struct readout_destination *destinations)
 {
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 
 	for (unsigned i = 0; i < cluster->n_builders; i++) {
-		const struct config_cluster_builder *builder = &cluster->builders[i];
+		const struct cluster_system_builder *builder = &cluster->builders[i];
 
 		builders[i] = (struct readout_builder){
 			.link = builder->node == cluster->self ? links[builder->index] : NULL,
@@ -288,10 +287,10 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 {
 	const struct config *config = appliance->config;
 	const struct config_event_manager *manager = &config->event_manager;
-	const struct config_cluster_node *self = &config->cluster.nodes[config->cluster.self];
+	const struct cluster_system_node *self = &config->cluster.nodes[config->cluster.self];
 	const struct config_generator *generator = &config->generators[plan->object];
 	const struct port *port = &appliance->ports[plan->port];
-	bool timed = manager->shaping == CONFIG_SHAPING_TIMED_SHIFT;
+	bool timed = manager->shaping == SCHED_TIMED_SHIFT;
 	struct readout_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	struct readout_destination destinations[EVB_MAX_SYSTEM_BUILDERS];
 	const struct readout_roce_parameters roce = {
@@ -299,8 +298,8 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.builders = destinations,
 		.n_builders = config->cluster.n_builders,
 		.link_rate = port->config->link_rate,
-		.unfinished = cluster_unfinished(config),
-		.holds_until_release = manager->mode != CONFIG_MODE_STATIC,
+		.unfinished = cluster_unfinished(manager->source_buffer),
+		.holds_until_release = manager->mode != SCHED_STATIC,
 		.neighbours = &appliance->neighbours,
 		.responses = appliance->roce_responses[plan->port],
 	};
@@ -312,14 +311,14 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.n_builders = config->cluster.n_builders,
 		.n_nodes = config->cluster.n_nodes,
 		.rank = rank_of(&config->cluster),
-		.is_static = manager->mode == CONFIG_MODE_STATIC,
+		.is_static = manager->mode == SCHED_STATIC,
 		.source_buffer = manager->source_buffer,
 		.phase_ns = timed ? manager->send_window_ns + manager->idle_window_ns : 0,
 		.pace = {
 			.n_sources = appliance->sets[plan->object]->n_sources,
 			.node_sources = self->n_sources,
 			.system_sources = config->cluster.n_sources,
-			.paced = manager->shaping != CONFIG_SHAPING_NONE,
+			.paced = manager->shaping != SCHED_ALL_AT_ONCE,
 			.timed = timed,
 			.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE
 					? config->idle.sleep_ns

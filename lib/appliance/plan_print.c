@@ -4,6 +4,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/on_wire.h"
+#include "config/cluster_parameters.h"
 #include "node/control_role.h"
 #include "port/headroom.h"
 #include "port/pause_state.h"
@@ -213,7 +214,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 
 static void print_node(const struct config *config, unsigned index, FILE *out)
 {
-	const struct config_cluster_node *node = &config->cluster.nodes[index];
+	const struct cluster_system_node *node = &config->cluster.nodes[index];
 
 	fprintf(out, "  %c %-12s %u.%u.%u.%u", index == config->cluster.self ? '*' : ' ',
 		node->name, node->address >> 24, node->address >> 16 & 255,
@@ -230,7 +231,7 @@ static void print_node(const struct config *config, unsigned index, FILE *out)
 	fprintf(out, "\n");
 }
 
-static uint64_t link_rate_of(const struct config_cluster *cluster, unsigned builder)
+static uint64_t link_rate_of(const struct cluster_system *cluster, unsigned builder)
 {
 	return cluster->nodes[cluster->builders[builder].node].link_rate;
 }
@@ -238,11 +239,12 @@ static uint64_t link_rate_of(const struct config_cluster *cluster, unsigned buil
 // What grants let pass to builders, by the rate of their links.
 static void print_pacing(const struct config *config, FILE *out)
 {
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 	double target = config->event_manager.target_utilisation;
+	const struct on_wire_parameters parameters = config_on_wire_parameters(config);
 	struct on_wire wire;
 
-	on_wire_make(&wire, config);
+	on_wire_make(&wire, &parameters);
 	for (unsigned i = 0, next; i < cluster->n_builders; i = next) {
 		double rate = (double)link_rate_of(cluster, i) * 1e-6;
 
@@ -287,13 +289,13 @@ static void print_event_manager(const struct config *config, FILE *out)
 		fprintf(out,
 			"  note: fewer MFPs than that: event_manager.source_buffer limits what "
 			"is in flight\n");
-	if (manager->mode != CONFIG_MODE_STATIC)
+	if (manager->mode != SCHED_STATIC)
 		print_pacing(config, out);
 }
 
 static void print_system(const struct plan *plan, FILE *out)
 {
-	const struct config_cluster *cluster = &plan->config->cluster;
+	const struct cluster_system *cluster = &plan->config->cluster;
 
 	fprintf(out, "\nsystem of %u node%s, configuration %016llx\n", cluster->n_nodes,
 		cluster->n_nodes == 1 ? "" : "s", (unsigned long long)cluster->hash);

@@ -65,7 +65,7 @@ static void place_slots(struct appliance *appliance)
 // Peers connect to the node's address.
 static struct mailbox *offers_of(struct appliance *appliance, unsigned port)
 {
-	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 
 	return appliance->offers.ring != NULL && cluster->nodes[cluster->self].port == port
 		   ? &appliance->offers
@@ -137,7 +137,9 @@ int roce_parts_make(struct appliance *appliance, char *error)
 	    roce_slots_create(appliance->config->n_builders, ask_builder, appliance);
 	if (appliance->roce_slots == NULL ||
 	    (cluster_grants(appliance->config) &&
-	     !roce_slots_granted(appliance->roce_slots, cluster_unfinished(appliance->config)))) {
+	     !roce_slots_granted(
+		 appliance->roce_slots,
+		 cluster_unfinished(appliance->config->event_manager.source_buffer)))) {
 		snprintf(error, APPLIANCE_ERROR_SIZE, "no memory for the account of slots");
 		return -1;
 	}

@@ -63,7 +63,7 @@ static cJSON *command_alone(struct run_control *control, const char *name,
 }
 
 // The number of the node that a command is about. NULL, or the answer that there is none.
-static cJSON *find_node(const struct config_cluster *cluster, const char *name,
+static cJSON *find_node(const struct cluster_system *cluster, const char *name,
 			enum cluster_command command, const cJSON *wanted, unsigned *node)
 {
 	*node = 0;

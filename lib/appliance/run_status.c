@@ -79,7 +79,7 @@ static bool add_account(cJSON *to, const struct appliance *appliance)
 
 static bool add_node(cJSON *to, const struct appliance *appliance)
 {
-	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 	cJSON *node = cJSON_AddObjectToObject(to, "node");
 	struct cluster_node_view view;
 
@@ -97,7 +97,7 @@ static bool add_node(cJSON *to, const struct appliance *appliance)
 	       add(node, "tokens_used", view.tokens_used);
 }
 
-static bool add_member(cJSON *list, const struct config_cluster_node *node,
+static bool add_member(cJSON *list, const struct cluster_system_node *node,
 		       const struct cluster_node_state *state)
 {
 	cJSON *member = cJSON_CreateObject();
@@ -118,7 +118,7 @@ static bool add_member(cJSON *list, const struct config_cluster_node *node,
 
 static bool add_members(cJSON *to, const struct appliance *appliance)
 {
-	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 	const struct cluster_manager *manager = control_role_manager(appliance_control(appliance));
 	cJSON *list = cJSON_AddArrayToObject(to, "nodes");
 	bool added = list != NULL;

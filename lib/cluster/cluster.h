@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A cluster: the nodes that together form one event builder. This part is the logic behind the
-// control protocol, pure: node.h is what every node does, manager.h what the event manager's node
-// does beside. Records come in and go out through a post, time is given; there is no DPDK, no
-// socket and no clock in it. The control role (control_role.h) carries it on the data plane, the
-// tests over a simulated network.
+// A cluster is the set of nodes that together form one event builder. This room holds the logic
+// behind the control protocol: node.h for every node, manager.h for the event manager, which one
+// of the nodes has in addition. The logic is pure: the caller passes in records and the time, and
+// records leave by a transport. There is no DPDK, no socket and no clock in it. The control role
+// (node/control_role.h) runs it on the data plane, the tests run it over a simulated network.
 //
-// The way of an event (modes push and pull):
+// The steps of an event (modes push and pull):
 //
-//   readout  ANNOUNCE ->  manager   the event is there
-//   manager  GRANT    ->  builder   it gets a slot (token) and waits for the data
+//   readout  ANNOUNCE ->  manager   the readouts have the event
+//   manager  GRANT    ->  builder   it reserves a slot (token) and waits for the data
 //   manager  GRANT    ->  readouts  (push) they send;   builder REQUEST -> readouts (pull)
-//   builder  DONE     ->  manager   it is built, and held
-//   manager  PROGRESS ->  builder   publish it; or withdraw it, it was granted again elsewhere
+//   builder  DONE     ->  manager   the event is built; the builder holds it
+//   manager  PROGRESS ->  builder   publish it; or withdraw it, another builder was granted it
 //   builder  PROGRESS ->  manager   published: consumers have it
-//   manager  RELEASE  ->  readouts  they may forget it
-//   builder  CREDIT   ->  manager   consumers gave the slot back
+//   manager  RELEASE  ->  readouts  they may discard it
+//   builder  CREDIT   ->  manager   consumers returned the slot
 //
 // Events are indices: event id / packing.
 #pragma once
@@ -25,10 +25,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "cluster/system.h"
 #include "control/endpoint.h"
+#include "sched/sched.h"
 
 #define CLUSTER_NONE 0xFFFFu
+
+// What node and manager share of the configuration.
+struct cluster_parameters {
+	const struct cluster_system *system; // outlives both
+	enum sched_mode mode;
+	enum sched_shaping shaping;
+	uint32_t source_buffer;  // events that a source holds until they are released
+	uint32_t parallel_sends; // sources that send for one event at once
+};
 
 // How the logic sends records: by an endpoint, see cluster_transport_of(), or by a test.
 struct cluster_transport {
@@ -45,8 +55,8 @@ struct cluster_transport {
 
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint);
 
-// Readouts (nodes with generators) by their rank among the nodes, which is their place in the order
-// of sending.
+// Readout nodes (nodes with generators) by their rank, which is their place in the order of
+// sending: their order among the nodes.
 struct cluster_readouts {
 	uint16_t of_node[EVB_MAX_NODES]; // rank, or CLUSTER_NONE
 	uint16_t nodes[EVB_MAX_NODES];   // by rank
@@ -54,11 +64,11 @@ struct cluster_readouts {
 };
 
 static inline void cluster_readouts_make(struct cluster_readouts *readouts,
-					 const struct config_cluster *cluster)
+					 const struct cluster_system *system)
 {
 	readouts->n = 0;
-	for (unsigned i = 0; i < cluster->n_nodes; i++) {
-		bool sends = cluster->nodes[i].n_sources > 0;
+	for (unsigned i = 0; i < system->n_nodes; i++) {
+		bool sends = system->nodes[i].n_sources > 0;
 
 		readouts->of_node[i] = sends ? (uint16_t)readouts->n : CLUSTER_NONE;
 		if (sends)
@@ -66,35 +76,35 @@ static inline void cluster_readouts_make(struct cluster_readouts *readouts,
 	}
 }
 
-// Events from the oldest unfinished to the newest granted, at most: a power of two. What sources
-// hold bounds how far grants may run ahead of what is finished.
-static inline uint32_t cluster_unfinished(const struct config *config)
+// The most events from the oldest unfinished to the newest granted: a power of two. Grants may run
+// ahead of what is finished by as many events as sources hold.
+static inline uint32_t cluster_unfinished(uint32_t source_buffer)
 {
 	uint32_t n = 16;
 
-	while (n < 2 * config->event_manager.source_buffer)
+	while (n < 2 * source_buffer)
 		n *= 2;
 	return n;
 }
 
-// Slots of a builder that it keeps for events whose data is faster than their grant. The others are
-// promised to the manager as tokens: whoever holds a token finds a slot.
+// Slots of a builder that it reserves for events whose data arrives before their grant. The others
+// are promised to the manager as tokens, so that the holder of a token finds a slot.
 static inline uint32_t cluster_spare(uint32_t slots)
 {
 	return slots >= 8 ? slots / 8 : slots > 1;
 }
 
-// What a node may send to a builder on another node, of the rate for all that do: as its sources
-// are of all that are not the builder's node's own. By the clock it is all, for one sends at a
-// time.
-static inline uint32_t cluster_share(const struct config *config, unsigned builder, unsigned sender,
-				     uint32_t rate_kbps)
+// The rate at which node `sender` may send to a builder on node `to`, of the rate for all senders
+// together: the share of its sources in those of all nodes but `to`. With timed shift one node
+// sends at a time, at the whole rate.
+static inline uint32_t cluster_share(const struct cluster_parameters *parameters, unsigned to,
+				     unsigned sender, uint32_t rate_kbps)
 {
-	const struct config_cluster *cluster = &config->cluster;
-	uint64_t all = cluster->n_sources - cluster->nodes[builder].n_sources;
-	uint64_t own = cluster->nodes[sender].n_sources, share;
+	const struct cluster_system *system = parameters->system;
+	uint64_t all = system->n_sources - system->nodes[to].n_sources;
+	uint64_t own = system->nodes[sender].n_sources, share;
 
-	if (own >= all || config->event_manager.shaping == CONFIG_SHAPING_TIMED_SHIFT)
+	if (own >= all || parameters->shaping == SCHED_TIMED_SHIFT)
 		return rate_kbps;
 	share = rate_kbps * own / all;
 	return share > 0 || rate_kbps == 0 ? (uint32_t)share : 1;

@@ -17,7 +17,7 @@ void manager_send(struct cluster_manager *manager, unsigned node, const void *re
 
 bool manager_is_static(const struct cluster_manager *manager)
 {
-	return manager->parameters.config->event_manager.mode == CONFIG_MODE_STATIC;
+	return manager->parameters.cluster.mode == SCHED_STATIC;
 }
 
 bool manager_is_target(const struct cluster_manager *manager, unsigned node)
@@ -32,7 +32,7 @@ bool manager_is_ready(const struct cluster_manager *manager)
 
 static bool make_builders(struct cluster_manager *manager)
 {
-	const struct config_cluster *cluster = manager->cluster;
+	const struct cluster_system *cluster = manager->cluster;
 
 	manager->builders = calloc(cluster->n_builders, sizeof(*manager->builders));
 	for (unsigned i = 0; manager->builders != NULL && i < cluster->n_builders; i++) {
@@ -49,7 +49,7 @@ static bool make_builders(struct cluster_manager *manager)
 struct cluster_manager *cluster_manager_create(const struct cluster_manager_parameters *parameters,
 					       char *error)
 {
-	const struct config_cluster *cluster = &parameters->config->cluster;
+	const struct cluster_system *cluster = parameters->cluster.system;
 	struct cluster_manager *manager = calloc(1, sizeof(*manager));
 	struct sched *trial;
 
@@ -62,7 +62,7 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	manager->command_start = parameters->autostart;
 	manager->end = UINT64_MAX;
 	cluster_readouts_make(&manager->readouts, cluster);
-	on_wire_make(&manager->on_wire, manager->parameters.config);
+	on_wire_make(&manager->on_wire, &parameters->wire);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
 	if (manager->nodes == NULL || !make_builders(manager) || !manager_make_suspects(manager)) {
 		cluster_manager_destroy(manager);

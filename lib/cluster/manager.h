@@ -20,7 +20,7 @@
 #pragma once
 
 #include "cluster/cluster.h"
-#include "sched/sched.h"
+#include "cluster/on_wire.h"
 
 #define CLUSTER_IN_DOUBT_NS 5000000000ull
 #define CLUSTER_SETTLE_NS   5000000000ull
@@ -29,7 +29,16 @@
 struct cluster_manager;
 
 struct cluster_manager_parameters {
-	const struct config *config;
+	struct cluster_parameters cluster;
+	struct on_wire_parameters wire; // for the bytes that the scheduler counts
+	// Without what the manager itself fills in: mode, shaping, parallel_sends, builders,
+	// numbers of builders and sources, first event, unfinished.
+	struct sched_parameters sched;
+	uint64_t window;        // bytes in flight to one builder's port, 0: not limited
+	uint64_t deadline_ns;   // longest wait of a builder for the data of an event
+	uint32_t run_number;    // 0: 1 is used
+	unsigned data_priority; // 802.1p, of the data
+	bool waits_for_sources; // no grants while a source is silent; else events go on without it
 	struct cluster_transport transport;
 	bool autostart; // the run starts when all nodes are there
 	uint64_t now;

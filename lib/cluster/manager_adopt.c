@@ -157,7 +157,7 @@ void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uin
 void manager_adopt(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
 		   uint64_t now)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[from];
+	const struct cluster_system_node *at = &manager->cluster->nodes[from];
 	struct ctrl_adopt said;
 	unsigned builder;
 

@@ -13,7 +13,7 @@
 
 bool manager_make_suspects(struct cluster_manager *manager)
 {
-	manager->n_suspects = cluster_unfinished(manager->parameters.config);
+	manager->n_suspects = cluster_unfinished(manager->parameters.cluster.source_buffer);
 	manager->suspects = calloc(manager->n_suspects, sizeof(*manager->suspects));
 	return manager->suspects != NULL;
 }
@@ -33,7 +33,7 @@ bool manager_is_suspect(const struct cluster_manager *manager, uint64_t event)
 
 static bool in_doubt(const struct cluster_manager *manager, unsigned node)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		const struct manager_builder *builder = &manager->builders[at->first_builder + i];
@@ -46,7 +46,7 @@ static bool in_doubt(const struct cluster_manager *manager, unsigned node)
 
 bool manager_is_reporting(const struct cluster_manager *manager, unsigned node)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	for (unsigned i = 0; i < at->n_builders; i++)
 		if (manager->builders[at->first_builder + i].reporting)
@@ -86,7 +86,7 @@ static void expel(struct cluster_manager *manager, unsigned index, uint64_t know
 void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uint64_t known_from,
 			     uint64_t now)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	manager->nodes[node].doubt_until = 0;
 	for (unsigned i = 0; i < at->n_builders; i++)
@@ -96,7 +96,7 @@ void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uin
 
 void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[index];
+	const struct cluster_system_node *at = &manager->cluster->nodes[index];
 	struct manager_node *node = &manager->nodes[index];
 
 	for (unsigned i = 0; i < at->n_builders; i++) {
@@ -111,7 +111,7 @@ void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t n
 
 void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint64_t now)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	manager->nodes[node].doubt_until = 0;
 	for (unsigned i = 0; i < at->n_builders; i++) {
@@ -122,7 +122,7 @@ void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint
 
 void manager_enter(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
-	const struct config_cluster_builder *at = &manager->cluster->builders[index];
+	const struct cluster_system_builder *at = &manager->cluster->builders[index];
 	uint32_t slots = manager->builders[index].slots;
 
 	sched_include(manager->sched, index, now);

@@ -14,7 +14,7 @@ struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, u
 // The system-wide number of a node's builder, or CLUSTER_NONE.
 static unsigned builder_of(const struct cluster_manager *manager, unsigned node, unsigned index)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	return index < at->n_builders ? at->first_builder + index : CLUSTER_NONE;
 }
@@ -22,7 +22,7 @@ static unsigned builder_of(const struct cluster_manager *manager, unsigned node,
 void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		      const struct entry *entry, enum ctrl_step step)
 {
-	const struct config_cluster_builder *at = &manager->cluster->builders[builder];
+	const struct cluster_system_builder *at = &manager->cluster->builders[builder];
 	const struct ctrl_progress progress = {
 		.event = entry->event,
 		.slot = token,
@@ -65,7 +65,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 			unsigned to, unsigned index, uint32_t token, const struct entry *entry,
 			const struct sched_grant *grant)
 {
-	const struct config_cluster_builder *builder = &manager->cluster->builders[index];
+	const struct cluster_system_builder *builder = &manager->cluster->builders[index];
 	const struct placement *placement = &manager->builders[index].placement;
 	struct ctrl_grant record = {
 		.event = entry->event,
@@ -73,7 +73,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		.generation = entry->generation,
 		.rate_kbps = to == builder->node
 				 ? entry->rate_kbps
-				 : cluster_share(manager->parameters.config, builder->node, to,
+				 : cluster_share(&manager->parameters.cluster, builder->node, to,
 						 entry->rate_kbps),
 		.run = manager->run,
 		.node = (uint16_t)builder->node,
@@ -90,7 +90,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		record.round = (uint32_t)grant->round;
 		record.position = (uint16_t)grant->position;
 		record.n_positions = (uint16_t)grant->n_positions;
-		if (manager->parameters.config->event_manager.barrier)
+		if (manager->parameters.sched.barrier)
 			record.flags |= CTRL_BARRIER;
 	}
 	return ctrl_put_grant(bytes, capacity, &record);
@@ -98,7 +98,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 
 static bool pushes(const struct cluster_manager *manager)
 {
-	return manager->parameters.config->event_manager.mode == CONFIG_MODE_PUSH;
+	return manager->parameters.cluster.mode == SCHED_PUSH;
 }
 
 static void say_grant(struct cluster_manager *manager, const struct sched_grant *grant,
@@ -135,7 +135,7 @@ static double data_share(const struct cluster_manager *manager, unsigned builder
 // what grants leave of the link is for that.
 static uint32_t rate_of(const struct cluster_manager *manager, const struct sched_grant *grant)
 {
-	double target = manager->parameters.config->event_manager.target_utilisation;
+	double target = manager->parameters.sched.target_utilisation;
 	double rate = (double)grant->rate_bytes_per_second / 125 * (1 + target) / (2 * target) *
 		      data_share(manager, grant->builder);
 
@@ -221,7 +221,7 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 		   enum sched_outcome outcome, uint64_t now)
 {
 	struct entry *entry = manager_entry(manager, builder, token);
-	const struct config_cluster *cluster = manager->cluster;
+	const struct cluster_system *cluster = manager->cluster;
 	uint64_t bytes = on_wire_bytes(&manager->on_wire, entry->bytes,
 				       cluster->nodes[cluster->builders[builder].node].n_sources);
 

@@ -81,7 +81,7 @@ struct adopted {
 
 struct cluster_manager {
 	struct cluster_manager_parameters parameters;
-	const struct config_cluster *cluster;
+	const struct cluster_system *cluster;
 	struct cluster_readouts readouts;
 	struct on_wire on_wire; // the scheduler counts its bytes
 	struct sched *sched;    // NULL until the nodes are known

@@ -33,7 +33,7 @@ static void repeat_grants(struct cluster_manager *manager, unsigned node)
 // What was sent to its builders while it was away is lost: it is sent again.
 static void repeat_data(struct cluster_manager *manager, unsigned node)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[node];
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	for (unsigned i = 0; i < manager->readouts.n; i++)
 		manager_repeat_for(manager, manager->readouts.nodes[i], at->first_builder,
@@ -70,7 +70,7 @@ static void keep_excluded(const struct cluster_manager *manager, struct manager_
 void manager_register(struct cluster_manager *manager, unsigned from,
 		      const struct ctrl_record *record, uint64_t now)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[from];
+	const struct cluster_system_node *at = &manager->cluster->nodes[from];
 	struct manager_node *node = &manager->nodes[from];
 	struct ctrl_register said;
 
@@ -131,18 +131,12 @@ bool manager_all_registered(const struct cluster_manager *manager, bool or_due)
 
 // --- sources ---
 
-static bool pauses_for_sources(const struct cluster_manager *manager)
-{
-	return manager->parameters.config->event_manager.on_source_silent ==
-	       CONFIG_SOURCE_SILENT_PAUSE;
-}
-
 static bool source_takes_part(const struct cluster_manager *manager,
 			      const struct manager_node *node)
 {
 	if (node->operator_excluded || node->left)
 		return false;
-	if (pauses_for_sources(manager) || manager->run == 0)
+	if (manager->parameters.waits_for_sources || manager->run == 0)
 		return true;
 	return node->registered && !node->lost && node->begun;
 }
@@ -164,7 +158,7 @@ void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64
 
 bool manager_waits_for_source(const struct cluster_manager *manager)
 {
-	if (!pauses_for_sources(manager))
+	if (!manager->parameters.waits_for_sources)
 		return false;
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		const struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
@@ -201,8 +195,8 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record, uint64_t now)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[from];
-	unsigned priority = manager->parameters.config->event_manager.data_priority;
+	const struct cluster_system_node *at = &manager->cluster->nodes[from];
+	unsigned priority = manager->parameters.data_priority;
 	struct ctrl_heartbeat said;
 
 	if (ctrl_get_heartbeat(record, &said) != WIRE_OK)
@@ -267,7 +261,7 @@ static void node_back(struct cluster_manager *manager, unsigned index, uint64_t 
 // Another process, or one that begins anew: what the one before held is gone, or it will say so.
 static void node_restarted(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
-	const struct config_cluster_node *at = &manager->cluster->nodes[index];
+	const struct cluster_system_node *at = &manager->cluster->nodes[index];
 	struct manager_node *node = &manager->nodes[index];
 
 	node->lost = node->registered = node->begun = false;

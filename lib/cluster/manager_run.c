@@ -153,13 +153,13 @@ static bool static_is_over(struct cluster_manager *manager, uint64_t now)
 {
 	if (manager->quiet_since == 0)
 		manager->quiet_since = now;
-	return now - manager->quiet_since > 2 * manager->parameters.config->events.deadline_ns;
+	return now - manager->quiet_since > 2 * manager->parameters.deadline_ns;
 }
 
 static void start_run(struct cluster_manager *manager)
 {
 	manager->command_start = false;
-	manager->run = manager->parameters.config->run_number;
+	manager->run = manager->parameters.run_number;
 	if (manager->run == 0)
 		manager->run = 1; // 0 stands for none
 	manager->state = CTRL_RUNNING;

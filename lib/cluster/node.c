@@ -39,7 +39,7 @@ static void say_released(struct cluster_node *node)
 // Behind it, what a manager that restarted begins with.
 static void say_register(struct cluster_node *node)
 {
-	const struct config_cluster_node *self = &node->cluster->nodes[node_self(node)];
+	const struct cluster_system_node *self = &node->cluster->nodes[node_self(node)];
 	struct ctrl_register record = {
 		.config_hash = node->cluster->hash,
 		.run = node->run,
@@ -77,9 +77,9 @@ struct cluster_node *cluster_node_create(const struct cluster_node_parameters *p
 	if (node == NULL)
 		return NULL;
 	node->parameters = *parameters;
-	node->cluster = &parameters->config->cluster;
-	node->n_builders = parameters->config->n_builders;
-	node->n_readouts = parameters->config->n_generators;
+	node->cluster = parameters->cluster.system;
+	node->n_builders = node->cluster->nodes[node_self(node)].n_builders;
+	node->n_readouts = parameters->n_readouts;
 	node->state = CTRL_CONFIGURED;
 	cluster_readouts_make(&node->readouts_of_all, node->cluster);
 	// Nobody has been heard yet: CONTROL_CONNECTED says who is there to be asked.
@@ -138,7 +138,8 @@ static void begin_run(struct cluster_node *node, const struct ctrl_run_command *
 	node->announce_due = true;
 	// Whoever built here before was granted nothing beyond.
 	if (command->run == node->welcomed_run)
-		node->known_from = node->released + cluster_unfinished(node->parameters.config);
+		node->known_from =
+		    node->released + cluster_unfinished(node->parameters.cluster.source_buffer);
 	node_readouts_start(node);
 }
 
@@ -212,7 +213,7 @@ static void take_grant(struct cluster_node *node, const struct ctrl_record *reco
 		return;
 	if (grant.node == node_self(node))
 		node_builders_grant(node, &grant);
-	if (node->n_readouts > 0 && node->parameters.config->event_manager.mode == CONFIG_MODE_PUSH)
+	if (node->n_readouts > 0 && node->parameters.cluster.mode == SCHED_PUSH)
 		node_readouts_send(node, &grant, false);
 }
 

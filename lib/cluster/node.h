@@ -14,7 +14,8 @@
 struct cluster_node;
 
 struct cluster_node_parameters {
-	const struct config *config;        // of this node
+	struct cluster_parameters cluster;
+	unsigned n_readouts;                // local
 	const struct placement *placements; // of its builders; NULL: none by RDMA
 	struct cluster_transport transport;
 	void *context;

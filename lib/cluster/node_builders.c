@@ -9,10 +9,10 @@
 static bool make_builder(const struct cluster_node *node, unsigned index)
 {
 	struct node_builder *builder = &node->builders[index];
-	uint32_t slots = node->parameters.config->builders[index].slots;
+	uint32_t slots = node_builder_of(node, index)->slots;
 
 	// Events finish nearly in order; those that are not leave the list a little later.
-	builder->finished_size = 2 * cluster_unfinished(node->parameters.config);
+	builder->finished_size = 2 * cluster_unfinished(node->parameters.cluster.source_buffer);
 	builder->finished = calloc(builder->finished_size, sizeof(*builder->finished));
 	builder->early_size = cluster_spare(slots);
 	builder->early = calloc(builder->early_size + 1, sizeof(*builder->early));
@@ -134,7 +134,7 @@ void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *gra
 	tokens_grant(tokens, grant->slot, grant->event, grant->attempt);
 	token->rate_kbps = grant->rate_kbps;
 	// Data that comes before an event that was given up is forgotten goes with that.
-	token->asks = node->parameters.config->event_manager.mode == CONFIG_MODE_PULL ||
+	token->asks = node->parameters.cluster.mode == SCHED_PULL ||
 		      tokens_find(tokens, grant->event) != grant->slot;
 	node->builders[grant->builder].asks |= token->asks;
 	expect(node, grant->builder, grant->event);

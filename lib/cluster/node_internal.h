@@ -55,7 +55,7 @@ struct sending {
 
 struct cluster_node {
 	struct cluster_node_parameters parameters;
-	const struct config_cluster *cluster;
+	const struct cluster_system *cluster;
 	struct cluster_readouts readouts_of_all;
 	unsigned n_builders, n_readouts; // local
 	struct node_builder *builders;
@@ -91,7 +91,15 @@ static inline unsigned node_self(const struct cluster_node *node)
 	return node->cluster->self;
 }
 
-// Of a local builder's slots.
+static inline const struct cluster_system_builder *node_builder_of(const struct cluster_node *node,
+								   unsigned builder)
+{
+	unsigned first = node->cluster->nodes[node_self(node)].first_builder;
+
+	return &node->cluster->builders[first + builder];
+}
+
+// The placement of a local builder's slots.
 static inline const struct placement *node_placement(const struct cluster_node *node,
 						     unsigned builder)
 {

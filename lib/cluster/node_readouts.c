@@ -10,7 +10,7 @@ bool node_readouts_make(struct cluster_node *node)
 {
 	node->readouts = calloc(node->n_readouts + 1, sizeof(*node->readouts));
 	// All unfinished events, each granted or asked for once more.
-	node->sends_size = 2 * cluster_unfinished(node->parameters.config);
+	node->sends_size = 2 * cluster_unfinished(node->parameters.cluster.source_buffer);
 	node->sendings = calloc(node->sends_size, sizeof(*node->sendings));
 	if (node->readouts == NULL || node->sendings == NULL)
 		return false;
@@ -79,7 +79,7 @@ static void put_send(struct cluster_node *node, unsigned index, const struct mes
 
 void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested)
 {
-	const struct config_cluster *cluster = node->cluster;
+	const struct cluster_system *cluster = node->cluster;
 	struct message message = {
 		.kind = MESSAGE_SEND,
 		.event = grant->event,
@@ -115,7 +115,7 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 // All local readouts have sent an event that a builder asked for.
 static void say_sent(struct cluster_node *node, const struct sending *sending)
 {
-	const struct config_cluster_builder *builder = &node->cluster->builders[sending->builder];
+	const struct cluster_system_builder *builder = &node->cluster->builders[sending->builder];
 	const struct ctrl_progress progress = {
 		.step = CTRL_STEP_SENT,
 		.event = sending->event,
@@ -149,7 +149,7 @@ static void take_sent(struct cluster_node *node, const struct message *message)
 // A block of an event that a builder asked for may be read.
 static void say_offer(struct cluster_node *node, const struct message *message)
 {
-	const struct config_cluster_builder *builder = &node->cluster->builders[message->builder];
+	const struct cluster_system_builder *builder = &node->cluster->builders[message->builder];
 	const struct ctrl_block block = {
 		.address = message->address,
 		.length = message->size,
@@ -242,7 +242,7 @@ static void tell_readout(struct cluster_node *node, unsigned index)
 
 static void announce(struct cluster_node *node, uint64_t end, bool ended)
 {
-	const struct config_cluster_node *self = &node->cluster->nodes[node_self(node)];
+	const struct cluster_system_node *self = &node->cluster->nodes[node_self(node)];
 	const uint16_t *ids = &node->cluster->source_ids[self->first_source];
 	const struct ctrl_announce record = {
 		.begin = node->released < end ? node->released : end,

@@ -125,7 +125,7 @@ void node_builders_report(struct cluster_node *node)
 		struct tokens *tokens = &node->builders[i].tokens;
 		const struct placement *placement = node_placement(node, i);
 		const struct ctrl_builder record = {
-			.slot_size = node->parameters.config->builders[i].slot_size,
+			.slot_size = node_builder_of(node, i)->slot_size,
 			.slots = tokens->n,
 			.generation = 1,
 			.builder = (uint16_t)i,

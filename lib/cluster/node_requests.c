@@ -24,7 +24,7 @@ void node_builders_ask_again(struct cluster_node *node, unsigned rank)
 static unsigned next_to_ask(const struct cluster_node *node, unsigned builder,
 			    const struct token *token)
 {
-	unsigned most = node->parameters.config->event_manager.parallel_sends;
+	unsigned most = node->parameters.cluster.parallel_sends;
 	unsigned n = node->readouts_of_all.n, sending = 0;
 	unsigned first = node->cluster->nodes[node_self(node)].first_builder + builder;
 
@@ -50,7 +50,7 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 			.event = token->event,
 			.slot = index,
 			.generation = token->generation,
-			.rate_kbps = cluster_share(node->parameters.config, node_self(node),
+			.rate_kbps = cluster_share(&node->parameters.cluster, node_self(node),
 						   node->readouts_of_all.nodes[rank],
 						   token->rate_kbps),
 			.run = node->run,

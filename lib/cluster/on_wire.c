@@ -8,69 +8,67 @@
 #include "wire/net.h"
 #include "wire/roce.h"
 
-static uint32_t headers_of(const struct config *config, bool load_balancer)
+static uint32_t headers_of(const struct on_wire_parameters *parameters, bool load_balancer)
 {
 	uint32_t size = EJFAT_RE_SIZE;
 
-	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)
+	if (parameters->transport == ON_WIRE_ROCE)
 		return NET_IPV4_SIZE + NET_UDP_SIZE + ROCE_BTH_SIZE + ROCE_ICRC_SIZE;
-	if (config->transport.kind != CONFIG_TRANSPORT_ETH)
+	if (parameters->transport == ON_WIRE_UDP)
 		size += NET_IPV4_SIZE + NET_UDP_SIZE;
 	return load_balancer ? size + EJFAT_LB_SIZE : size;
 }
 
-static uint32_t payload_of(const struct config *config, uint32_t mtu, uint32_t headers)
+static uint32_t payload_of(const struct on_wire_parameters *parameters, uint32_t mtu,
+			   uint32_t headers)
 {
 	uint32_t payload = mtu > headers ? mtu - headers : 1;
 
-	if (config->transport.kind != CONFIG_TRANSPORT_ROCE)
+	if (parameters->transport != ON_WIRE_ROCE)
 		return payload;
-	if (config->roce.path_mtu != 0)
-		return config->roce.path_mtu;
+	if (parameters->path_mtu != 0)
+		return parameters->path_mtu;
 	return roce_path_mtu(mtu) != 0 ? roce_path_mtu(mtu) : payload;
 }
 
-// Where events are few each message is a frame: the grant, that the event counts, that it is
-// released, an acknowledgement; where builders ask, also that each node has sent.
-static uint32_t control_of(const struct config *config)
+// While events are few, each message has a frame of its own: the grant, PROGRESS, the release and
+// an acknowledgement; in pull also the PROGRESS of each node that has sent.
+static uint32_t control_of(const struct on_wire_parameters *parameters)
 {
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *system = parameters->system;
 	const uint32_t frame =
 	    NET_ETH_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE + CTRL_OVERHEAD + NET_ETH_BESIDE;
 	uint32_t n_senders = 0;
 
-	if (config->event_manager.mode == CONFIG_MODE_STATIC)
+	if (parameters->mode == SCHED_STATIC)
 		return 0;
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		n_senders += cluster->nodes[i].n_sources > 0;
-	if (config->event_manager.mode != CONFIG_MODE_PULL)
-		n_senders = 0;
+	for (unsigned i = 0; i < system->n_nodes && parameters->mode == SCHED_PULL; i++)
+		n_senders += system->nodes[i].n_sources > 0;
 	return 4 * frame + CTRL_GRANT_SIZE + CTRL_PROGRESS_SIZE + CTRL_RELEASE_SIZE +
 	       n_senders * (frame + CTRL_PROGRESS_SIZE);
 }
 
-void on_wire_make(struct on_wire *wire, const struct config *config)
+void on_wire_make(struct on_wire *wire, const struct on_wire_parameters *parameters)
 {
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *system = parameters->system;
 	bool load_balancer = false, tagged = false;
 	uint32_t mtu = UINT32_MAX, headers;
 
-	for (unsigned i = 0; i < cluster->n_nodes; i++) {
-		const struct config_cluster_node *node = &cluster->nodes[i];
+	for (unsigned i = 0; i < system->n_nodes; i++) {
+		const struct cluster_system_node *node = &system->nodes[i];
 
-		// Without generators boards send, which no node stands for.
-		if (node->mtu < mtu && (node->n_sources > 0 || cluster->n_sources == 0))
+		// In a system without generators boards send, which no node stands for.
+		if (node->mtu < mtu && (node->n_sources > 0 || system->n_sources == 0))
 			mtu = node->mtu;
 		load_balancer |= node->load_balancer;
 		tagged |= node->tagged;
 	}
-	headers = headers_of(config, load_balancer);
+	headers = headers_of(parameters, load_balancer);
 	*wire = (struct on_wire){
-		.n_sources =
-		    cluster->n_sources > 0 ? cluster->n_sources : config->sources.n_expected,
-		.payload = payload_of(config, mtu, headers),
+		.n_sources = system->n_sources > 0 ? system->n_sources : parameters->n_expected,
+		.payload = payload_of(parameters, mtu, headers),
 		.overhead = NET_ETH_SIZE + (tagged ? NET_VLAN_SIZE : 0) + headers + NET_ETH_BESIDE,
-		.control = control_of(config),
+		.control = control_of(parameters),
 	};
 }
 

@@ -1,27 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What events take of the links of their builders. The scheduler and the rates in grants count
-// these bytes, and not those of the built event: the headers of each segment, and what Ethernet
-// needs for each frame beside, are a twentieth of the link at an MTU of 1500; control messages to
-// the builder, of events of 20 kB, are a thirtieth. Pure.
+// The bytes that an event uses on the link of its builder. The scheduler and the rates in grants
+// count these bytes, and not the size of the built event: at an MTU of 1500 the headers of each
+// segment and the gap between frames use a twentieth of the link; for events of 20 kB the control
+// messages to the builder use a thirtieth. Pure functions.
 #pragma once
 
-#include "config/config.h"
+#include "cluster/system.h"
+#include "sched/sched.h"
+
+enum on_wire_transport { ON_WIRE_ETH, ON_WIRE_UDP, ON_WIRE_ROCE };
+
+struct on_wire_parameters {
+	const struct cluster_system *system;
+	enum on_wire_transport transport;
+	uint32_t path_mtu;   // RoCE, bytes; 0: the largest that the MTU allows
+	uint32_t n_expected; // sources, where no node has a generator
+	enum sched_mode mode;
+};
 
 struct on_wire {
 	uint32_t n_sources;
 	uint32_t payload;  // of a full segment, bytes
 	uint32_t overhead; // of each segment, bytes
-	uint32_t control;  // messages of an event to its builder, bytes, at most
+	uint32_t control;  // control messages about an event to its builder, bytes, at most
 };
 
-// Of a system. Where MTUs differ the smallest among the nodes that send counts.
-void on_wire_make(struct on_wire *wire, const struct config *config);
+// If the MTUs of the nodes that send differ, the smallest is used.
+void on_wire_make(struct on_wire *wire, const struct on_wire_parameters *parameters);
 
-// Bytes on the wire to a builder, of an event of `bytes` of MEP. Those sources that are on the
-// builder's own node, `n_local`, send nothing over its link. Blocks are taken to be equally large.
+// Bytes on the wire to a builder for a MEP of `bytes` bytes. The `n_local` sources on the builder's
+// own node send nothing over its link. All blocks are assumed to have the same size.
 uint64_t on_wire_bytes(const struct on_wire *wire, uint64_t bytes, uint32_t n_local);
 
-// Bytes of data, of as many on the wire, in full segments.
+// The share of data in the bytes on the wire, 0 to 1, for full segments.
 double on_wire_efficiency(const struct on_wire *wire);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "base/limits.h"
 
 #define TOKEN_NONE      UINT32_MAX
 #define TOKEN_ASK_WORDS (EVB_MAX_NODES / 64)

@@ -79,7 +79,7 @@ static int check_generators(struct config_reader *reader, const struct config *n
 
 // The node is reached at the first of its ports that has an address.
 static int add_address(struct config_reader *reader, const struct config *config,
-		       const struct config_cluster *cluster, struct config_cluster_node *node)
+		       const struct cluster_system *cluster, struct cluster_system_node *node)
 {
 	while (node->port < config->n_ports && !config->ports[node->port].has_address)
 		node->port++;
@@ -108,7 +108,7 @@ static int add_address(struct config_reader *reader, const struct config *config
 }
 
 static int add_builders(struct config_reader *reader, const struct config *config,
-			struct config_cluster *cluster, struct config_cluster_node *node)
+			struct cluster_system *cluster, struct cluster_system_node *node)
 {
 	node->first_builder = cluster->n_builders;
 	node->n_builders = config->n_builders;
@@ -124,8 +124,8 @@ static int add_builders(struct config_reader *reader, const struct config *confi
 	for (unsigned i = 0; i < config->n_builders; i++) {
 		const struct config_builder *from = &config->builders[i];
 		unsigned number = cluster->n_builders++;
-		struct config_cluster_builder *to = &cluster->builders[number];
-		*to = (struct config_cluster_builder){
+		struct cluster_system_builder *to = &cluster->builders[number];
+		*to = (struct cluster_system_builder){
 			.node = config->cluster.self,
 			.index = i,
 			.slots = from->slots,
@@ -155,7 +155,7 @@ static int own_source(struct config_reader *reader, const struct config *config,
 }
 
 static int add_sources(struct config_reader *reader, const struct config *config,
-		       struct config_cluster *cluster, struct config_cluster_node *node,
+		       struct cluster_system *cluster, struct cluster_system_node *node,
 		       struct config_owners *owners)
 {
 	const struct config_sources *sources = &config->sources;
@@ -178,9 +178,9 @@ static int add_sources(struct config_reader *reader, const struct config *config
 }
 
 int config_cluster_add(struct config_reader *reader, const struct config *config,
-		       struct config_cluster *cluster, struct config_owners *owners)
+		       struct cluster_system *cluster, struct config_owners *owners)
 {
-	struct config_cluster_node *node = &cluster->nodes[config->cluster.self];
+	struct cluster_system_node *node = &cluster->nodes[config->cluster.self];
 
 	if (config->n_builders == 0 && config->n_generators == 0 && !node->manager)
 		return config_fail(reader,
@@ -195,7 +195,7 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 }
 
 int config_check_cluster(struct config_reader *reader, const struct config_sources *sources,
-			 const struct config_cluster *cluster, const struct config_owners *owners)
+			 const struct cluster_system *cluster, const struct config_owners *owners)
 {
 	if (cluster->n_builders == 0)
 		return config_fail(reader, "none of them has a builder");

@@ -17,8 +17,8 @@ int config_check_event_manager(struct config_reader *reader, const struct config
 
 // Adds a node that is checked by itself to what is known of all.
 int config_cluster_add(struct config_reader *reader, const struct config *node,
-		       struct config_cluster *cluster, struct config_owners *owners);
+		       struct cluster_system *cluster, struct config_owners *owners);
 
 // Checks the system when all nodes were added.
 int config_check_cluster(struct config_reader *reader, const struct config_sources *sources,
-			 const struct config_cluster *cluster, const struct config_owners *owners);
+			 const struct cluster_system *cluster, const struct config_owners *owners);

@@ -20,8 +20,10 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "cluster/system.h"
 #include "record/file_name.h"
 #include "roce/settings.h"
+#include "sched/sched.h"
 #include "source/source_set.h"
 
 #define CONFIG_ERROR_SIZE  512
@@ -208,27 +210,6 @@ struct config_links {
 	enum config_link_policy policy;
 };
 
-// Who says which builder builds an event.
-enum config_mode {
-	CONFIG_MODE_STATIC, // a formula of the event id; no messages
-	CONFIG_MODE_PUSH,   // the manager grants, sources send
-	CONFIG_MODE_PULL,   // the manager grants, the builder asks each source
-};
-
-enum config_policy {
-	CONFIG_POLICY_ROUND_ROBIN,
-	CONFIG_POLICY_OCCUPANCY, // most free slots
-	CONFIG_POLICY_WEIGHTED,  // round-robin by weight
-	CONFIG_POLICY_RANDOM,
-};
-
-enum config_shaping {
-	CONFIG_SHAPING_NONE,
-	CONFIG_SHAPING_LINEAR_SHIFT,
-	CONFIG_SHAPING_TIMED_SHIFT,
-	CONFIG_SHAPING_CREDIT_WINDOW,
-};
-
 // How full the queue of waiting events is when the sources are told to throttle.
 enum config_throttle_level {
 	CONFIG_THROTTLE_NONE, // never
@@ -250,13 +231,13 @@ enum config_start {
 };
 
 struct config_event_manager {
-	enum config_mode mode;
+	enum sched_mode mode;
 	enum config_start start;
-	enum config_policy policy;
+	enum sched_policy policy;
 	bool strict; // round-robin waits for the builder whose turn it is instead of skipping it
 	uint32_t distance; // grants within which no congestion group comes again; or CONFIG_AUTO
 	uint64_t relax_after_ns;
-	enum config_shaping shaping;
+	enum sched_shaping shaping;
 	bool barrier;              // linear-shift: a phase begins when all have ended the last
 	uint32_t parallel_sends;   // sources that send for one event at once
 	uint32_t credits;          // events in flight a builder, 0: all its slots
@@ -275,48 +256,6 @@ struct config_event_manager {
 	uint8_t control_priority; // 802.1p
 	uint8_t data_dscp;
 	uint8_t data_priority; // 802.1p
-};
-
-// A node as all the others know it.
-struct config_cluster_node {
-	char name[EVB_NAME_SIZE];
-	bool manager;
-	unsigned port;    // index, among the node's, of the first that has an address
-	uint32_t address; // IPv4 of that port, host order
-	uint8_t prefix_length;
-	bool has_mac;
-	uint8_t mac[6];         // of that port; without it ARP asks
-	uint64_t link_rate;     // of that port, bits a second, 0: unknown
-	uint32_t mtu;           // of that port
-	bool tagged;            // frames of that port have a VLAN tag
-	bool load_balancer;     // its generators send that header
-	unsigned first_builder; // its builders, in config_cluster.builders
-	unsigned n_builders;    // 0: a readout node, or just the manager
-	unsigned first_source;  // what its generators stand for, in config_cluster.source_ids
-	unsigned n_sources;     // 0: a builder node, or just the manager
-};
-
-// A builder by its number in the system: in the order of nodes, then of the node's builders.
-struct config_cluster_builder {
-	char name[EVB_NAME_SIZE];
-	unsigned node;
-	unsigned index; // among the node's
-	uint32_t slots;
-	uint64_t slot_size;
-	uint32_t group; // CONFIG_MAX_GROUP + 1 + its number where the file says "auto"
-	uint16_t weight;
-};
-
-struct config_cluster {
-	unsigned n_nodes; // 0: no node of a system
-	unsigned self;
-	unsigned manager;
-	uint64_t hash; // of what all nodes must agree on, see hash.c
-	struct config_cluster_node nodes[EVB_MAX_NODES];
-	struct config_cluster_builder builders[EVB_MAX_SYSTEM_BUILDERS];
-	unsigned n_builders;
-	uint16_t source_ids[EVB_MAX_SOURCES]; // in the order of nodes; ascending in each
-	unsigned n_sources; // 0: no node has a generator; else each expected source is there
 };
 
 struct config {
@@ -343,7 +282,7 @@ struct config {
 	struct config_links links;
 	struct roce_settings roce;
 	struct config_event_manager event_manager; // of use in a cluster only
-	struct config_cluster cluster;
+	struct cluster_system cluster;
 };
 
 // Loads, overrides and validates. `overrides` are "path=value" strings ("builders[0].slots=16",

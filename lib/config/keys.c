@@ -185,9 +185,9 @@ static OBJECT(links, link_keys);
 	.help = "RoCE v2, for transport kind roce."
 
 static const struct config_key node_keys[] = {
-	{ .name = "name", NAME, FIELD(config_cluster_node, name), .required = true,
+	{ .name = "name", NAME, FIELD(cluster_system_node, name), .required = true,
 	  .help = "Name of the node, for --node; its appliance is called SYSTEM-NODE." },
-	{ .name = "manager", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_cluster_node, manager),
+	{ .name = "manager", .type = CONFIG_TYPE_BOOLEAN, FIELD(cluster_system_node, manager),
 	  .standard = "false",
 	  .help = "Whether the event manager runs here. It runs on exactly one node." },
 	{ MEMORY, .as_root = true },

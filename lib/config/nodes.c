@@ -19,7 +19,7 @@ struct system {
 
 // Name and manager of a node.
 static int read_head(struct config_reader *reader, const cJSON *json,
-		     struct config_cluster_node *node)
+		     struct cluster_system_node *node)
 {
 	const cJSON *items[CONFIG_KEYS_MAXIMUM];
 
@@ -41,10 +41,10 @@ static int read_head(struct config_reader *reader, const cJSON *json,
 	return 0;
 }
 
-static int check_head(struct config_reader *reader, const struct config_cluster *cluster,
+static int check_head(struct config_reader *reader, const struct cluster_system *cluster,
 		      unsigned index)
 {
-	const struct config_cluster_node *nodes = cluster->nodes;
+	const struct cluster_system_node *nodes = cluster->nodes;
 
 	for (unsigned i = 0; i < index; i++) {
 		if (strcmp(nodes[i].name, nodes[index].name) == 0) {
@@ -62,7 +62,7 @@ static int check_head(struct config_reader *reader, const struct config_cluster 
 
 static int read_heads(struct config_reader *reader, struct system *system)
 {
-	struct config_cluster *cluster = &system->common->cluster;
+	struct cluster_system *cluster = &system->common->cluster;
 	bool has_manager = false;
 	const cJSON *json;
 
@@ -160,7 +160,7 @@ static int read_node(struct config_reader *reader, struct system *system, unsign
 	return 0;
 }
 
-static int fail_choice(struct config_reader *reader, const struct config_cluster *cluster,
+static int fail_choice(struct config_reader *reader, const struct cluster_system *cluster,
 		       const char *name)
 {
 	char names[160] = "";
@@ -181,7 +181,7 @@ static int fail_choice(struct config_reader *reader, const struct config_cluster
 }
 
 // The number of the node that is asked for; that of none if there is no such node.
-static unsigned choose(const struct config_cluster *cluster, const char *name)
+static unsigned choose(const struct cluster_system *cluster, const char *name)
 {
 	unsigned index = 0;
 
@@ -197,7 +197,7 @@ static unsigned choose(const struct config_cluster *cluster, const char *name)
 static int read_all(struct config_reader *reader, struct system *system, const char *name,
 		    struct config *config)
 {
-	struct config_cluster *cluster = &system->common->cluster;
+	struct cluster_system *cluster = &system->common->cluster;
 
 	if (read_heads(reader, system) || config_check_event_manager(reader, system->common))
 		return -1;

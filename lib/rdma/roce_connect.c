@@ -171,7 +171,7 @@ static void end_close(struct roce_port *port)
 // The node of this address; n_nodes if it is none's.
 static unsigned node_of(const struct roce_port *port, const struct qp_address *peer)
 {
-	const struct config_cluster *cluster = &port->parameters.config->cluster;
+	const struct cluster_system *cluster = &port->parameters.config->cluster;
 	unsigned node = 0;
 
 	for (; node < cluster->n_nodes; node++) {

@@ -57,7 +57,7 @@ static unsigned count_credits(const struct appliance *appliance)
 static const char *name_of_credits(const struct appliance *appliance, unsigned index)
 {
 	static _Thread_local char name[2 * EVB_NAME_SIZE];
-	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 
 	snprintf(name, sizeof(name), "%s.%s", cluster->nodes[cluster->builders[index].node].name,
 		 cluster->builders[index].name);

@@ -98,7 +98,7 @@ static unsigned count_managers(const struct appliance *appliance)
 
 static const char *name_of_manager(const struct appliance *appliance, unsigned index)
 {
-	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 
 	(void)index;
 	return cluster->nodes[cluster->manager].name;
@@ -108,7 +108,7 @@ static const char *name_of_manager(const struct appliance *appliance, unsigned i
 // the others; else the number of builders.
 static unsigned scarce_builder(const struct appliance *appliance, const struct sched *sched)
 {
-	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 	unsigned scarce = cluster->n_builders, n = 0;
 	double least = 2, sum = 0;
 
@@ -133,9 +133,9 @@ static unsigned scarce_builder(const struct appliance *appliance, const struct s
 static void name_scarce(const struct appliance *appliance, const struct sched *sched,
 			struct sched_totals *view)
 {
-	const struct config_cluster *cluster = &appliance->config->cluster;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 	unsigned scarce = scarce_builder(appliance, sched);
-	const struct config_cluster_builder *builder = &cluster->builders[scarce];
+	const struct cluster_system_builder *builder = &cluster->builders[scarce];
 
 	if (scarce == cluster->n_builders)
 		return;

@@ -12,7 +12,7 @@
 
 bool farm_is_static(const struct farm *farm)
 {
-	return farm->configs[0]->event_manager.mode == CONFIG_MODE_STATIC;
+	return farm->configs[0]->event_manager.mode == SCHED_STATIC;
 }
 
 bool farm_chance(struct farm *farm, double probability)
@@ -233,14 +233,13 @@ static void make_endpoint(struct farm_node *node)
 
 static void make_manager(struct farm_node *node)
 {
-	const struct cluster_manager_parameters parameters = {
-		.config = node->farm->configs[node->number],
-		.transport = { node, manager_sends, manager_room },
-		.autostart = !node->farm->options.by_hand,
-		.now = node->farm->now,
-	};
+	struct cluster_manager_parameters parameters =
+	    config_manager_parameters(node->farm->configs[node->number]);
 	char error[CLUSTER_ERROR_SIZE];
 
+	parameters.transport = (struct cluster_transport){ node, manager_sends, manager_room };
+	parameters.autostart = !node->farm->options.by_hand;
+	parameters.now = node->farm->now;
 	node->wire = cluster_transport_of(node->endpoint);
 	node->manager = cluster_manager_create(&parameters, error);
 	if (node->manager == NULL)
@@ -252,7 +251,8 @@ void farm_start(struct farm *farm, unsigned number)
 	struct farm_node *node = &farm->nodes[number];
 	const struct config *config = farm->configs[number];
 	struct cluster_node_parameters parameters = {
-		.config = config,
+		.cluster = config_cluster_parameters(config),
+		.n_readouts = config->n_generators,
 		.context = node,
 		.to_builder = to_builder,
 		.to_readout = to_readout,
@@ -440,7 +440,7 @@ bool farm_await(struct farm *farm, enum ctrl_run_state state, uint64_t limit)
 	return farm_view(farm).state == state;
 }
 
-const struct config_cluster_builder *farm_builder(const struct farm *farm, unsigned builder)
+const struct cluster_system_builder *farm_builder(const struct farm *farm, unsigned builder)
 {
 	return &farm->configs[0]->cluster.builders[builder];
 }

@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "cluster/manager.h"
 #include "cluster/node.h"
+#include "config/cluster_parameters.h"
 
 #define FARM_NODES    9u
 #define FARM_BUILDERS 8u // of all nodes
@@ -215,7 +216,7 @@ uint64_t farm_below(struct farm *farm, uint64_t n);
 void farm_broken(struct farm *farm, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Node, and number in it, of a builder of the system.
-const struct config_cluster_builder *farm_builder(const struct farm *farm, unsigned builder);
+const struct cluster_system_builder *farm_builder(const struct farm *farm, unsigned builder);
 
 // --- farm_network.c ---
 

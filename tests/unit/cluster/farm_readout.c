@@ -8,7 +8,7 @@
 void sim_readout_open(struct farm_node *node, unsigned index)
 {
 	const struct farm *farm = node->farm;
-	const struct config_cluster *cluster = &farm->configs[node->number]->cluster;
+	const struct cluster_system *cluster = &farm->configs[node->number]->cluster;
 
 	node->readouts[index] = (struct sim_readout){
 		.source = cluster->nodes[node->number].first_source + index,

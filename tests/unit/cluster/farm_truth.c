@@ -105,7 +105,7 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 void truth_published_statically(struct farm_node *node, unsigned index, const struct sim_slot *slot)
 {
 	struct farm *farm = node->farm;
-	const struct config_cluster *cluster = &farm->configs[0]->cluster;
+	const struct cluster_system *cluster = &farm->configs[0]->cluster;
 	unsigned builder = cluster->nodes[node->number].first_builder + index;
 	struct truth *truth = truth_of(farm, slot->event);
 
@@ -118,7 +118,7 @@ void truth_published_statically(struct farm_node *node, unsigned index, const st
 
 static void heard_of(struct farm *farm, unsigned node, unsigned index, uint64_t event)
 {
-	const struct config_cluster_node *at = &farm->configs[0]->cluster.nodes[node];
+	const struct cluster_system_node *at = &farm->configs[0]->cluster.nodes[node];
 	struct truth *truth = truth_of(farm, event);
 
 	if (index < at->n_builders && truth->publisher == at->first_builder + index)
@@ -276,7 +276,8 @@ static void note_beginning(struct farm *farm)
 	    cluster_manager_sched(manager->manager) == NULL)
 		return;
 	farm->began = farm->epoch;
-	for (uint64_t event = farm_view(farm).released + cluster_unfinished(farm->configs[0]);
+	for (uint64_t event = farm_view(farm).released +
+			      cluster_unfinished(farm->configs[0]->event_manager.source_buffer);
 	     event < FARM_EVENTS; event++)
 		farm->truth[event].beyond |= farm->truth[event].granted != 0;
 }

@@ -10,6 +10,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/on_wire.h"
+#include "config/cluster_parameters.h"
 #include "wire/mep.h"
 
 // Ethernet 14, preamble, FCS and gap 24, IPv4 and UDP 28, RE 20.
@@ -35,6 +36,20 @@ static struct config *system_of_four(void)
 	return config;
 }
 
+static void make(struct on_wire *wire, const struct config *config)
+{
+	const struct on_wire_parameters parameters = config_on_wire_parameters(config);
+
+	on_wire_make(wire, &parameters);
+}
+
+static uint32_t share(const struct config *config, unsigned to, unsigned sender, uint32_t rate)
+{
+	const struct cluster_parameters parameters = config_cluster_parameters(config);
+
+	return cluster_share(&parameters, to, sender, rate);
+}
+
 static uint64_t mep_of(uint64_t block)
 {
 	return mep_header_size(4, MEP_DEFAULT_ALIGN) + 4 * block;
@@ -46,7 +61,7 @@ static void bytes__count_each_segment(void **state)
 	struct on_wire wire;
 
 	(void)state;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(8952), 0), 4 * (8952 + OVERHEAD));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(8953), 0), 4 * (8953 + 2 * OVERHEAD));
@@ -59,7 +74,7 @@ static void bytes__of_the_own_node_are_not_counted(void **state)
 	struct on_wire wire;
 
 	(void)state;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 1), 3 * (1000 + OVERHEAD));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 4), 0);
 	free(config);
@@ -72,7 +87,7 @@ static void bytes__go_by_the_smallest_mtu_of_those_that_send(void **state)
 
 	(void)state;
 	config->cluster.nodes[3].mtu = 1500;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1453), 0), 4 * (1453 + 2 * OVERHEAD));
 	free(config);
 }
@@ -84,14 +99,14 @@ static void bytes__with_other_headers(void **state)
 
 	(void)state;
 	config->transport.kind = CONFIG_TRANSPORT_ETH;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD - 28));
 	config->cluster.nodes[2].load_balancer = true;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD - 28 + 16));
 	// A VLAN tag takes of the link, not of the MTU.
 	config->cluster.nodes[2].tagged = true;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(9000 - 20 - 16), 0),
 			 4 * (9000 - 20 - 16 + OVERHEAD - 28 + 16 + 4));
 	free(config);
@@ -106,7 +121,7 @@ static void bytes__where_boards_send(void **state)
 	config->cluster.n_sources = 0;
 	for (unsigned i = 0; i < 5; i++)
 		config->cluster.nodes[i].n_sources = 0;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1453), 0), 4 * (1453 + 2 * OVERHEAD));
 	free(config);
 }
@@ -118,12 +133,12 @@ static void bytes__of_control_messages(void **state)
 	struct on_wire wire;
 
 	(void)state;
-	config->event_manager.mode = CONFIG_MODE_PUSH;
-	on_wire_make(&wire, config);
+	config->event_manager.mode = SCHED_PUSH;
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0),
 			 4 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16);
-	config->event_manager.mode = CONFIG_MODE_PULL;
-	on_wire_make(&wire, config);
+	config->event_manager.mode = SCHED_PULL;
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 1),
 			 3 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16 + 4 * (FRAME + 32));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 4), 0);
@@ -137,7 +152,7 @@ static void bytes__of_nothing(void **state)
 	struct on_wire wire;
 
 	(void)state;
-	on_wire_make(&wire, config);
+	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, 0, 0), 0);
 	assert_int_equal(on_wire_bytes(&wire, 5, 0), 0);
 	free(config);
@@ -149,19 +164,19 @@ static void share__goes_by_the_sources_of_a_node(void **state)
 	struct config *config = system_of_four();
 
 	(void)state;
-	config->event_manager.shaping = CONFIG_SHAPING_LINEAR_SHIFT;
+	config->event_manager.shaping = SCHED_LINEAR_SHIFT;
 	config->cluster.nodes[4].n_sources = 5;
 	config->cluster.n_sources = 8;
-	assert_int_equal(cluster_share(config, 0, 1, 8000), 1000);
-	assert_int_equal(cluster_share(config, 0, 4, 8000), 5000);
+	assert_int_equal(share(config, 0, 1, 8000), 1000);
+	assert_int_equal(share(config, 0, 4, 8000), 5000);
 	// The builder's own node sends nothing over its link.
-	assert_int_equal(cluster_share(config, 4, 1, 9000), 3000);
-	assert_int_equal(cluster_share(config, 3, 4, 7000), 5000);
-	assert_int_equal(cluster_share(config, 0, 1, 0), 0); // any
-	assert_int_equal(cluster_share(config, 0, 1, 3), 1);
-	assert_int_equal(cluster_share(config, 0, 4, UINT32_MAX), UINT64_C(5) * UINT32_MAX / 8);
-	config->event_manager.shaping = CONFIG_SHAPING_TIMED_SHIFT;
-	assert_int_equal(cluster_share(config, 0, 1, 8000), 8000);
+	assert_int_equal(share(config, 4, 1, 9000), 3000);
+	assert_int_equal(share(config, 3, 4, 7000), 5000);
+	assert_int_equal(share(config, 0, 1, 0), 0); // any
+	assert_int_equal(share(config, 0, 1, 3), 1);
+	assert_int_equal(share(config, 0, 4, UINT32_MAX), UINT64_C(5) * UINT32_MAX / 8);
+	config->event_manager.shaping = SCHED_TIMED_SHIFT;
+	assert_int_equal(share(config, 0, 1, 8000), 8000);
 	free(config);
 }
 

@@ -16,6 +16,7 @@
 
 #include "cluster/manager.h"
 #include "cluster/node.h"
+#include "config/cluster_parameters.h"
 
 #define A        0u
 #define B        1u
@@ -124,7 +125,7 @@ static const struct placement placements[] = {
 static void open_pair(const char *mode, bool placed)
 {
 	static unsigned numbers[2] = { A, B };
-	struct cluster_manager_parameters manager = { .autostart = true };
+	struct cluster_manager_parameters manager;
 	char error[CLUSTER_ERROR_SIZE];
 
 	memset(&pair, 0, sizeof(pair));
@@ -138,11 +139,14 @@ static void open_pair(const char *mode, bool placed)
 			.to_port = to_port,
 		};
 
-		parameters.config = pair.configs[i] = parse(mode, i == A ? "a" : "b");
+		pair.configs[i] = parse(mode, i == A ? "a" : "b");
+		parameters.cluster = config_cluster_parameters(pair.configs[i]);
+		parameters.n_readouts = pair.configs[i]->n_generators;
 		pair.nodes[i] = cluster_node_create(&parameters);
 		assert_non_null(pair.nodes[i]);
 	}
-	manager.config = pair.configs[A];
+	manager = config_manager_parameters(pair.configs[A]);
+	manager.autostart = true;
 	manager.transport = (struct cluster_transport){ &numbers[A], say, room };
 	manager.now = pair.now;
 	pair.manager = cluster_manager_create(&manager, error);

@@ -153,13 +153,13 @@ static void event_manager__defaults(void **state)
 	const struct config_event_manager *manager = &config->event_manager;
 
 	(void)state;
-	assert_int_equal(manager->mode, CONFIG_MODE_PUSH);
+	assert_int_equal(manager->mode, SCHED_PUSH);
 	assert_int_equal(manager->start, CONFIG_START_AUTO);
-	assert_int_equal(manager->policy, CONFIG_POLICY_ROUND_ROBIN);
+	assert_int_equal(manager->policy, SCHED_ROUND_ROBIN);
 	assert_false(manager->strict);
 	assert_int_equal(manager->distance, CONFIG_AUTO);
 	assert_int_equal(manager->relax_after_ns, 100000);
-	assert_int_equal(manager->shaping, CONFIG_SHAPING_LINEAR_SHIFT);
+	assert_int_equal(manager->shaping, SCHED_LINEAR_SHIFT);
 	assert_false(manager->barrier);
 	assert_int_equal(manager->parallel_sends, 4);
 	assert_int_equal(manager->credits, 0);
@@ -197,13 +197,13 @@ static void event_manager__holds_what_was_given(void **state)
 	const struct config_event_manager *manager = &config->event_manager;
 
 	(void)state;
-	assert_int_equal(manager->mode, CONFIG_MODE_PULL);
+	assert_int_equal(manager->mode, SCHED_PULL);
 	assert_int_equal(manager->start, CONFIG_START_MANUAL);
-	assert_int_equal(manager->policy, CONFIG_POLICY_WEIGHTED);
+	assert_int_equal(manager->policy, SCHED_WEIGHTED);
 	assert_true(manager->strict);
 	assert_int_equal(manager->distance, 3);
 	assert_int_equal(manager->relax_after_ns, 1000000);
-	assert_int_equal(manager->shaping, CONFIG_SHAPING_CREDIT_WINDOW);
+	assert_int_equal(manager->shaping, SCHED_CREDIT_WINDOW);
 	assert_true(manager->barrier);
 	assert_int_equal(manager->parallel_sends, 65535);
 	assert_int_equal(manager->credits, 12);

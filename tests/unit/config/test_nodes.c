@@ -89,7 +89,7 @@ static void cluster__knows_addresses(void **state)
 {
 	const uint8_t mac[6] = { 2, 0, 0, 0, 0, 2 };
 	struct config *config = load_node("a", NULL);
-	const struct config_cluster_node *nodes = config->cluster.nodes;
+	const struct cluster_system_node *nodes = config->cluster.nodes;
 
 	(void)state;
 	assert_string_equal(nodes[0].name, "a");
@@ -113,7 +113,7 @@ static void cluster__knows_addresses(void **state)
 static void cluster__numbers_builders_through_the_nodes(void **state)
 {
 	struct config *config = load_node("b", NULL);
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 
 	(void)state;
 	assert_int_equal(cluster->n_builders, 3);
@@ -142,7 +142,7 @@ static void cluster__lists_sources_by_node(void **state)
 	struct config *config = load_node(
 	    "c", ALL("nodes[0].generators[0].ids=[3, 1]", "nodes[1].generators[0].ids=[4]",
 		     "nodes[1].generators[1]={\"name\": \"g1\", \"port\": \"in\", \"ids\": [2]}"));
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 
 	(void)state;
 	assert_int_equal(cluster->n_sources, 4);

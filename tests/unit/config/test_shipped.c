@@ -98,7 +98,7 @@ static void folded_system__is_valid(void **state)
 static void assert_system(const char *name, unsigned n_readout, unsigned n_builders)
 {
 	struct config *config = load_shipped(name, "manager");
-	const struct config_cluster *cluster = &config->cluster;
+	const struct cluster_system *cluster = &config->cluster;
 	unsigned n_nodes = 1 + n_readout + n_builders;
 
 	assert_int_equal(cluster->n_nodes, n_nodes);

@@ -142,7 +142,7 @@ static void make_packets(struct readout_bench *bench)
 
 static void make_roce(struct readout_bench *bench)
 {
-	const struct config_cluster *cluster = &bench->config->cluster;
+	const struct cluster_system *cluster = &bench->config->cluster;
 	struct readout_destination builders[BENCH_BUILDERS];
 	const struct readout_roce_parameters parameters = {
 		.settings = &bench->config->roce,
