@@ -120,7 +120,7 @@ static void print_builders(const struct plan *plan, FILE *out)
 	fprintf(out, "  an event: %u sources, packing %u, deadline %.3f ms, incomplete ones %s\n",
 		config->sources.n_expected, config->sources.packing,
 		(double)config->events.deadline_ns * 1e-6,
-		config->events.on_incomplete == CONFIG_INCOMPLETE_FLAG ? "flagged" : "discarded");
+		config->events.on_incomplete == INCOMPLETE_FLAG ? "flagged" : "discarded");
 }
 
 static void print_links_of(const struct plan *plan, enum config_role_kind producer,

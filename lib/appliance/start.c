@@ -308,18 +308,24 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 
 static struct role *make_builder(struct appliance *appliance, const struct plan_role *plan)
 {
+	const struct config *config = appliance->config;
 	struct link *links[BUILDER_MAX_LINKS];
 	struct builder_parameters parameters = {
 		.name = plan->name,
-		.config = appliance->config,
-		.builder = plan->object,
+		.packing = config->sources.packing,
+		.payload = config->sources.payload,
+		.on_incomplete = config->events.on_incomplete,
+		.on_no_slot = config->events.on_no_slot,
+		.deadline_ns = config->events.deadline_ns,
+		.spare = cluster_spare(config->builders[plan->object].slots),
 		.ring = appliance->rings[plan->object],
 		.sources = &appliance->sources,
 		.links = links,
 		.numa_node = (int)appliance->plan->lcores[plan->lcore].numa_node,
 	};
-	unsigned n_builders = appliance->config->n_builders;
+	unsigned n_builders = config->n_builders;
 
+	// The plan has refused more producers than BUILDER_MAX_LINKS.
 	for (unsigned i = plan->object; i < appliance->n_links; i += n_builders)
 		links[parameters.n_links++] = appliance->links[i];
 	if (cluster_grants(appliance->config)) {
@@ -374,7 +380,7 @@ struct block_packets_parameters generator_packets(const struct appliance *applia
 		.ethernet = config->transport.kind != CONFIG_TRANSPORT_UDP,
 		.ether_type = config->transport.ether_type,
 		.load_balancer_header = generator->load_balancer_header,
-		.mfps = config->sources.payload == CONFIG_PAYLOAD_MFP,
+		.mfps = config->sources.payload == PAYLOAD_MFP,
 		.udp_ports = config->transport.udp_ports,
 		.headers = appliance->generator_pools[plan->object][0],
 		.payloads = appliance->generator_pools[plan->object][1],

@@ -6,16 +6,16 @@
 
 #include "wire/mfp.h"
 
-#define RECLAIM_MOST 64u // slots collected in one call
-#define CLOSE_MOST   16u // events closed by deadline in one housekeeping
-#define ISLAND_MOST  (1u << 18)
-#define ISLAND_LEAST 4096u
+#define RECLAIM_MOST  64u // slots collected in one call
+#define CLOSE_MOST    16u // events closed by deadline in one housekeeping
+#define RANGES_IN_ALL (1u << 18)
+#define RANGES_LEAST  4096u
 
-static uint32_t island_count(uint32_t slots, unsigned n_sources)
+static uint32_t range_count(uint32_t slots, unsigned n_sources)
 {
 	uint64_t n = (uint64_t)slots * n_sources;
 
-	return n > ISLAND_MOST ? ISLAND_MOST : n < ISLAND_LEAST ? ISLAND_LEAST : (uint32_t)n;
+	return n > RANGES_IN_ALL ? RANGES_IN_ALL : n < RANGES_LEAST ? RANGES_LEAST : (uint32_t)n;
 }
 
 static uint32_t bucket_count(uint32_t slots)
@@ -32,7 +32,7 @@ uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
 	return sizeof(struct assembly) + sizeof(struct assembly_latency) +
 	       ((uint64_t)slots + 1) * (sizeof(struct event) + sizeof(uint32_t)) +
 	       ((uint64_t)slots + 1) * n_sources * sizeof(struct part) + END_MEMORY +
-	       (uint64_t)island_count(slots, n_sources) * sizeof(struct island) +
+	       (uint64_t)range_count(slots, n_sources) * sizeof(struct range) +
 	       (uint64_t)bucket_count(slots) * sizeof(uint32_t) + CLOSED_SIZE * sizeof(uint64_t) +
 	       (uint64_t)n_sources * (sizeof(uint32_t) + sizeof(struct assembly_source_counters));
 }
@@ -61,8 +61,7 @@ static bool allocate(struct assembly *assembly)
 	    assembly->buckets == NULL || assembly->closed == NULL || assembly->free_slots == NULL ||
 	    assembly->offsets == NULL || assembly->source_counters == NULL ||
 	    assembly->latency == NULL ||
-	    !island_pool_make(&assembly->pool,
-			      island_count(assembly->n_slots, assembly->n_sources)))
+	    !range_pool_make(&assembly->pool, range_count(assembly->n_slots, assembly->n_sources)))
 		return false;
 	memset(assembly->buckets, 0xFF, n_buckets * sizeof(*assembly->buckets)); // NO_EVENT
 	assembly->bucket_mask = n_buckets - 1;
@@ -111,7 +110,7 @@ void assembly_destroy(struct assembly *assembly)
 	free(assembly->offsets);
 	free(assembly->source_counters);
 	free(assembly->latency);
-	island_pool_free(&assembly->pool);
+	range_pool_free(&assembly->pool);
 	held_free(assembly);
 	free(assembly);
 }
@@ -139,7 +138,7 @@ static uint8_t *refuse(struct assembly *assembly, const struct segment *segment,
 // Bytes in front of the payload in the room of a block: opaque ones get an MFP header.
 static uint32_t block_prefix(const struct assembly *assembly)
 {
-	return assembly->parameters.payload == CONFIG_PAYLOAD_OPAQUE ? MFP_HEADER_SIZE : 0;
+	return assembly->parameters.payload == PAYLOAD_OPAQUE ? MFP_HEADER_SIZE : 0;
 }
 
 // Gives a block its room. False if it does not fit beside the reserve for the sources to come.
@@ -174,12 +173,12 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 			enum segment_cause *cause)
 {
 	static const enum segment_cause causes[] = {
-		[ISLANDS_DUPLICATE] = SEGMENT_DUPLICATE,
-		[ISLANDS_OVERLAPPING] = SEGMENT_OVERLAPPING,
-		[ISLANDS_FULL] = SEGMENT_REORDER_LIMIT,
+		[RANGES_DUPLICATE] = SEGMENT_DUPLICATE,
+		[RANGES_OVERLAPPING] = SEGMENT_OVERLAPPING,
+		[RANGES_FULL] = SEGMENT_REORDER_LIMIT,
 	};
 	struct event *event = event_find(assembly, segment->event_id, segment->event_index);
-	enum island_result result;
+	enum range_result result;
 	struct part *part;
 
 	if (event == NULL) {
@@ -208,7 +207,7 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 		return refuse(assembly, segment, SEGMENT_OVERSIZED, cause);
 	result = received_insert(&assembly->pool, &part->received, segment->offset,
 				 segment->offset + segment->size);
-	if (result != ISLANDS_NEW)
+	if (result != RANGES_NEW)
 		return refuse(assembly, segment, causes[result], cause);
 	if (segment->event_id != MFP_END_OF_RUN)
 		assembly->last_placed = now - assembly->waited;
@@ -260,11 +259,11 @@ static void complete_block(struct assembly *assembly, struct event *event, struc
 		frame_opaque(assembly, event, source, room, part->length);
 	else
 		n_fragments = validate(assembly, event, source, room, part->length);
-	part->received.islands = PART_WHOLE + n_fragments;
+	part->received.ranges = PART_WHOLE + n_fragments;
 	event->n_whole++;
 	count(&assembly->counters.blocks_whole, 1);
 	count(&assembly->source_counters[source].blocks, 1);
-	if (part->received.islands == PART_MALFORMED) {
+	if (part->received.ranges == PART_MALFORMED) {
 		event->n_malformed++;
 		count(&assembly->counters.blocks_malformed, 1);
 		count(&assembly->source_counters[source].malformed, 1);
@@ -290,7 +289,7 @@ bool assembly_commit(struct assembly *assembly, const struct segment *segment)
 	if (part->received.prefix != part->length)
 		return false;
 	if (is_end_of_run(event)) {
-		part->received.islands = PART_WHOLE;
+		part->received.ranges = PART_WHOLE;
 		event->n_whole++;
 	} else {
 		complete_block(assembly, event, part, segment->source);

@@ -23,9 +23,9 @@
 
 #include "base/histogram.h"
 #include "base/tick_clock.h"
-#include "config/config.h"
 #include "evring/evring.h"
 #include "packet/causes.h"
+#include "packet/event_rules.h"
 #include "packet/segment.h"
 #include "packet/source_table.h"
 
@@ -35,8 +35,8 @@ struct assembly_parameters {
 	struct evring *ring;                // slots; outlives the assembly
 	const struct source_table *sources; // outlives the assembly
 	uint32_t packing;                   // most fragments of an MFP
-	enum config_payload payload;
-	enum config_on_incomplete on_incomplete;
+	enum payload_kind payload;
+	enum on_incomplete on_incomplete;
 	uint64_t deadline; // ticks from an event's first segment
 	uint64_t ticks_per_second;
 	struct tick_moment start; // of the creation

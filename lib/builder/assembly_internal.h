@@ -6,7 +6,7 @@
 #pragma once
 
 #include "builder/assembly.h"
-#include "builder/islands.h"
+#include "builder/ranges.h"
 #include "wire/mep.h"
 #include "wire/mfp.h"
 
@@ -21,18 +21,18 @@ struct part {
 	struct received received;
 };
 
-// States of a part whose block is whole, in received.islands: its fragments + PART_WHOLE.
+// States of a part whose block is whole, in received.ranges: its fragments + PART_WHOLE.
 #define PART_WHOLE     0x80000000u
 #define PART_MALFORMED 0xFFFFFFFFu
 
 static inline bool part_is_whole(const struct part *part)
 {
-	return part->received.islands >= PART_WHOLE;
+	return part->received.ranges >= PART_WHOLE;
 }
 
 static inline bool part_is_valid(const struct part *part)
 {
-	return part_is_whole(part) && part->received.islands != PART_MALFORMED;
+	return part_is_whole(part) && part->received.ranges != PART_MALFORMED;
 }
 
 // The end of run is assembled like an event, but needs no slot: it must get through when all are
@@ -90,7 +90,7 @@ struct assembly {
 	struct event *events; // [n_slots + 1], the last for the end of run
 	struct part *parts;   // [n_slots + 1][n_sources]
 	uint8_t *end_memory;  // where the bytes of end-of-run blocks go
-	struct island_pool pool;
+	struct range_pool pool;
 
 	uint32_t *buckets; // by event index & bucket_mask
 	uint32_t bucket_mask;
@@ -158,7 +158,7 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 
 // Closes an event: publishes or discards it, as the configuration says. The event is open.
 void event_close(struct assembly *assembly, struct event *event, uint64_t now);
-// Gives back the islands of blocks that are not whole, and counts these as missing; returns how
+// Gives back the ranges of blocks that are not whole, and counts these as missing; returns how
 // many.
 uint32_t event_settle_missing(struct assembly *assembly, struct event *event);
 

@@ -8,7 +8,6 @@
 #include <rte_malloc.h>
 #include <rte_memcpy.h>
 
-#include "cluster/cluster.h"
 #include "packet/segment_mbuf.h"
 
 #define RATE_MEASURE_US 20000
@@ -75,7 +74,7 @@ static bool should_wait(const struct builder *builder, const struct input *input
 	const struct builder_parameters *p = &builder->parameters;
 	unsigned n_others_blocked = builder->n_blocked - input->blocked;
 
-	if (p->config->events.on_no_slot != CONFIG_NO_SLOT_WAIT)
+	if (p->on_no_slot != NO_SLOT_WAIT)
 		return false;
 	return evring_outstanding(p->ring) > 0 ||
 	       (!builder->draining && n_others_blocked + 1 < p->n_links);
@@ -167,7 +166,7 @@ static void tell_control(struct builder *builder, enum message_kind kind, uint64
 
 static void serve_message(struct builder *builder, const struct message *message, uint64_t now)
 {
-	uint64_t id = message->event * builder->parameters.config->sources.packing;
+	uint64_t id = message->event * builder->parameters.packing;
 
 	switch (message->kind) {
 	case MESSAGE_EXPECT:
@@ -322,23 +321,25 @@ static uint64_t ticks_per_second(void)
 
 struct role *builder_role_create(const struct builder_parameters *parameters)
 {
-	const struct config *config = parameters->config;
 	uint64_t hz = ticks_per_second();
 	struct assembly_parameters assembly_parameters = {
 		.ring = parameters->ring,
 		.sources = parameters->sources,
-		.packing = config->sources.packing,
-		.payload = config->sources.payload,
-		.on_incomplete = config->events.on_incomplete,
-		.deadline = (uint64_t)((double)config->events.deadline_ns * 1e-9 * (double)hz),
+		.packing = parameters->packing,
+		.payload = parameters->payload,
+		.on_incomplete = parameters->on_incomplete,
+		.deadline = (uint64_t)((double)parameters->deadline_ns * 1e-9 * (double)hz),
 		.ticks_per_second = hz,
 		.start = tick_moment_read(rte_rdtsc),
 		.granted = parameters->from_control != NULL,
-		.spare = cluster_spare(config->builders[parameters->builder].slots),
+		.spare = parameters->spare,
 	};
-	struct builder *builder = rte_zmalloc_socket("builder", sizeof(*builder),
-						     RTE_CACHE_LINE_SIZE, parameters->numa_node);
+	struct builder *builder;
 
+	if (parameters->n_links < 1 || parameters->n_links > BUILDER_MAX_LINKS)
+		return NULL;
+	builder = rte_zmalloc_socket("builder", sizeof(*builder), RTE_CACHE_LINE_SIZE,
+				     parameters->numa_node);
 	if (builder == NULL)
 		return NULL;
 	assembly_parameters.patience = RTE_MAX(PATIENCE * assembly_parameters.deadline, hz);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The builder role: takes segments from its links, copies each payload once, to its place in a
-// slot, and frees the mbuf at once. Drains by emptying the links and closing what is open.
+// The builder role takes segments from its links, copies each payload once, to its place in a slot,
+// and frees the mbuf at once. It drains by emptying the links and closing the events that are open.
 //
-// Where an event manager grants events, it opens an event when it is told to expect it, holds what
-// is built until it is told to publish it, and says which slots have come back (cluster/note.h).
+// Where an event manager grants events, the role opens an event when the control role sends
+// MESSAGE_EXPECT, holds the built event until MESSAGE_PUBLISH, and reports which slots consumers
+// have released (packet/message.h).
 //
-// Where no slot is free and the configuration says wait, a link whose next segment needs one is
-// left alone, and with it its rx role is held back, while consumers hold slots or other links may
-// bring what the open events miss.
+// If no slot is free and on_no_slot is NO_SLOT_WAIT, the role takes nothing from a link whose next
+// segment needs a slot, while consumers hold slots or other links may deliver what the open events
+// miss. This holds back the rx role that feeds the link.
 #pragma once
 
 #include "builder/assembly.h"
@@ -19,20 +20,24 @@
 
 struct builder_parameters {
 	const char *name;
-	const struct config *config;
-	unsigned builder;                   // index into config->builders
 	struct evring *ring;                // outlives the role
 	const struct source_table *sources; // outlives the role
 	struct link **links;                // from each rx role
 	unsigned n_links;                   // 1 to BUILDER_MAX_LINKS
-	// Where an event manager grants events: notes from and to the control role. Else NULL.
+	uint32_t packing;                   // consecutive events per MFP
+	enum payload_kind payload;
+	enum on_incomplete on_incomplete;
+	enum on_no_slot on_no_slot;
+	uint64_t deadline_ns; // of an event, from its first segment
+	// Where an event manager grants events: messages from and to the control role. Else NULL.
 	struct mailbox *from_control, *to_control;
+	uint32_t spare; // with them: slots for events whose data arrives before their grant
 	int numa_node;
 };
 
 #define BUILDER_MAX_LINKS 64
 
-// Control thread. NULL if memory ran out.
+// Control thread. NULL if memory ran out, or if n_links is out of range.
 struct role *builder_role_create(const struct builder_parameters *parameters);
 
 const struct assembly *builder_role_assembly(const struct role *role);

@@ -17,17 +17,17 @@ static uint32_t settle_fragments(struct assembly *assembly, struct event *event)
 	uint32_t packing = assembly->parameters.packing, right = event->n_fragments;
 
 	// An opaque block has no fragments; what stands for one has, to be told from it.
-	if (n_valid == 0 || assembly->parameters.payload == CONFIG_PAYLOAD_OPAQUE)
+	if (n_valid == 0 || assembly->parameters.payload == PAYLOAD_OPAQUE)
 		return packing;
 	if (event->n_agreeing == n_valid)
 		return right;
 	for (uint32_t i = 0; i < assembly->n_sources; i++)
-		if (parts[i].received.islands == PART_WHOLE + packing)
+		if (parts[i].received.ranges == PART_WHOLE + packing)
 			right = packing;
 	for (uint32_t i = 0; i < assembly->n_sources; i++) {
-		if (!part_is_valid(&parts[i]) || parts[i].received.islands == PART_WHOLE + right)
+		if (!part_is_valid(&parts[i]) || parts[i].received.ranges == PART_WHOLE + right)
 			continue;
-		parts[i].received.islands = PART_MALFORMED;
+		parts[i].received.ranges = PART_MALFORMED;
 		event->n_malformed++;
 		count(&assembly->counters.blocks_malformed, 1);
 		count(&assembly->source_counters[i].malformed, 1);
@@ -40,7 +40,7 @@ static void stand_in(struct assembly *assembly, struct event *event, uint8_t *sl
 		     uint32_t n_fragments)
 {
 	struct part *part = &event_parts(assembly, event)[i];
-	bool malformed = part->received.islands == PART_MALFORMED;
+	bool malformed = part->received.ranges == PART_MALFORMED;
 
 	if (part->room == 0) {
 		part->room = (uint32_t)(event->used / ROOM_UNIT);
@@ -60,7 +60,7 @@ uint32_t event_settle_missing(struct assembly *assembly, struct event *event)
 	for (uint32_t i = 0; i < assembly->n_sources; i++) {
 		if (part_is_whole(&parts[i]))
 			continue;
-		islands_release(&assembly->pool, &parts[i].received);
+		ranges_release(&assembly->pool, &parts[i].received);
 		n_missing++;
 		if (!is_end_of_run(event))
 			count(&assembly->source_counters[i].missing, 1);
@@ -128,7 +128,7 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 	complete = n_missing == 0 && event->n_malformed == 0;
 	if (!complete && assembly->flushing)
 		count(&assembly->counters.events_flushed, 1);
-	if (!complete && assembly->parameters.on_incomplete == CONFIG_INCOMPLETE_DISCARD) {
+	if (!complete && assembly->parameters.on_incomplete == INCOMPLETE_DISCARD) {
 		count(&assembly->counters.events_discarded, 1);
 		if (assembly->parameters.granted)
 			held_add(assembly, event, ASSEMBLY_NO_SLOT, n_missing + event->n_malformed,

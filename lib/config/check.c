@@ -212,7 +212,7 @@ static int check_writer(struct config_reader *reader, struct config *config, uns
 	if (config->n_builders == 0)
 		return config_fail(config_at_element(reader, "writers", i, "name"),
 				   "without builders there is nothing to write");
-	if (writer->format == FILE_FORMAT_MDF && config->sources.payload == CONFIG_PAYLOAD_OPAQUE)
+	if (writer->format == FILE_FORMAT_MDF && config->sources.payload == PAYLOAD_OPAQUE)
 		return config_fail(config_at_element(reader, "writers", i, "format"),
 				   "mdf has no form for sources.payload \"opaque\"; mep has");
 	if (writer->format != FILE_FORMAT_MDF && writer->source_map[0])

@@ -151,7 +151,7 @@ static int check_node(struct config_reader *reader, const struct config *config)
 
 static int check_transport(struct config_reader *reader, const struct config *config)
 {
-	if (config->sources.payload != CONFIG_PAYLOAD_MFP)
+	if (config->sources.payload != PAYLOAD_MFP)
 		return config_fail(config_at(reader, "sources.payload"),
 				   "RoCE messages are MFPs, whose header names event and source: "
 				   "set it to \"mfp\"");

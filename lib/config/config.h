@@ -21,6 +21,7 @@
 
 #include "base/limits.h"
 #include "cluster/system.h"
+#include "packet/event_rules.h"
 #include "record/file_name.h"
 #include "roce/settings.h"
 #include "sched/sched.h"
@@ -106,18 +107,13 @@ struct config_transport {
 	uint16_t ether_type;
 };
 
-enum config_payload {
-	CONFIG_PAYLOAD_MFP,    // blocks are MFPs and are validated when whole
-	CONFIG_PAYLOAD_OPAQUE, // any bytes
-};
-
 struct config_sources {
 	uint16_t ids[EVB_MAX_SOURCES]; // ascending, no duplicates
 	unsigned n_ids;
 	bool expected[EVB_MAX_SOURCES]; // by index into ids: part of this run?
 	unsigned n_expected;
 	uint32_t packing; // consecutive events in an MFP
-	enum config_payload payload;
+	enum payload_kind payload;
 };
 
 struct config_builder {
@@ -128,20 +124,10 @@ struct config_builder {
 	uint16_t weight;    // of policy weighted
 };
 
-enum config_on_incomplete {
-	CONFIG_INCOMPLETE_FLAG,    // publish, flagged, error MFPs in the place of what is missing
-	CONFIG_INCOMPLETE_DISCARD, // count and forget
-};
-
-enum config_on_no_slot {
-	CONFIG_NO_SLOT_WAIT, // stop taking segments until consumers release a slot
-	CONFIG_NO_SLOT_DROP, // drop the segment, counted
-};
-
 struct config_events {
 	uint64_t deadline_ns; // from an event's first segment
-	enum config_on_incomplete on_incomplete;
-	enum config_on_no_slot on_no_slot;
+	enum on_incomplete on_incomplete;
+	enum on_no_slot on_no_slot;
 	uint64_t drain_timeout_ns; // longest time from the stop to the flush of unfinished events
 };
 
@@ -210,15 +196,6 @@ struct config_links {
 	enum config_link_policy policy;
 };
 
-// How full the queue of waiting events is when the sources are told to throttle.
-enum config_throttle_level {
-	CONFIG_THROTTLE_NONE, // never
-	CONFIG_THROTTLE_25,
-	CONFIG_THROTTLE_50,
-	CONFIG_THROTTLE_75,
-	CONFIG_THROTTLE_87_5,
-};
-
 enum config_on_source_silent {
 	CONFIG_SOURCE_SILENT_CONTINUE, // events go on without it, incomplete
 	CONFIG_SOURCE_SILENT_PAUSE,    // no grants until it is back
@@ -246,7 +223,7 @@ struct config_event_manager {
 	double target_utilisation; // of a builder port's link rate, above 0
 	uint64_t window;           // bytes in flight a builder port, 0: not limited
 	uint32_t queue;            // events that wait for a grant, power of two
-	enum config_throttle_level throttle_level;
+	enum sched_throttle throttle_level;
 	uint64_t heartbeat_ns;         // between two
 	uint64_t heartbeat_timeout_ns; // at least twice as long
 	enum config_on_source_silent on_source_silent;

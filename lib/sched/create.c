@@ -30,7 +30,7 @@ struct sched_parameters sched_defaults(void)
 		.congested_fill = 0.5,
 		.queue = 4096,
 		.unfinished = 16384,
-		.throttle_level = 3,
+		.throttle_level = SCHED_THROTTLE_75,
 	};
 }
 
@@ -119,8 +119,9 @@ static int check_rules(const struct sched_parameters *parameters, char *error)
 	    parameters->idle_window_ns > LONGEST_PHASE_NS)
 		return out_of_range(error, "idle_window_ns", parameters->idle_window_ns, 0,
 				    LONGEST_PHASE_NS);
-	if (parameters->throttle_level > 4)
-		return out_of_range(error, "throttle_level", parameters->throttle_level, 0, 4);
+	if (parameters->throttle_level > SCHED_THROTTLE_87_5)
+		return out_of_range(error, "throttle_level", parameters->throttle_level,
+				    SCHED_THROTTLE_NEVER, SCHED_THROTTLE_87_5);
 	return 0;
 }
 

@@ -71,6 +71,15 @@ enum sched_shaping {
 	SCHED_CREDIT_WINDOW, // rounds, with `credits` and `parallel_sends`
 };
 
+// How full the queue of waiting events is when the sources are to hold back.
+enum sched_throttle {
+	SCHED_THROTTLE_NEVER,
+	SCHED_THROTTLE_25, // percent of `queue`
+	SCHED_THROTTLE_50,
+	SCHED_THROTTLE_75,
+	SCHED_THROTTLE_87_5,
+};
+
 struct sched_builder_parameters {
 	uint32_t slots;     // largest number that it may register, 1 to SCHED_MAX_SLOTS
 	uint32_t group;     // congestion group, below SCHED_MAX_BUILDERS
@@ -117,8 +126,8 @@ struct sched_parameters {
 	// Events from the oldest unfinished to the newest granted, at most; a power of two. It
 	// bounds what sources must store.
 	uint32_t unfinished;
-	uint32_t throttle_level; // 1 to 4: 25, 50, 75, 87.5 % of queue; 0: never throttle
-	uint32_t max_attempts;   // an event is given up when this attempt fails; 0: never
+	enum sched_throttle throttle_level;
+	uint32_t max_attempts; // an event is given up when this attempt fails; 0: never
 	uint64_t first_event;
 	uint64_t seed; // of the random policy
 };

@@ -262,8 +262,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	sources->n_expected = SOURCES;
 	parameters.ring = ring;
 	parameters.sources = sources;
-	parameters.payload = ring->opaque ? CONFIG_PAYLOAD_OPAQUE : CONFIG_PAYLOAD_MFP;
-	parameters.on_incomplete = data[0] & 2 ? CONFIG_INCOMPLETE_DISCARD : CONFIG_INCOMPLETE_FLAG;
+	parameters.payload = ring->opaque ? PAYLOAD_OPAQUE : PAYLOAD_MFP;
+	parameters.on_incomplete = data[0] & 2 ? INCOMPLETE_DISCARD : INCOMPLETE_FLAG;
 	assembly = assembly_create(&parameters);
 	FUZZ_CHECK(assembly != NULL);
 	for (size_t at = 1; at + OP_SIZE <= size; at += OP_SIZE) {

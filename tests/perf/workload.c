@@ -182,7 +182,11 @@ static void make_roles(struct bench *bench)
 	};
 	const struct builder_parameters builder = {
 		.name = "builder",
-		.config = bench->config,
+		.packing = bench->config->sources.packing,
+		.payload = bench->config->sources.payload,
+		.on_incomplete = bench->config->events.on_incomplete,
+		.on_no_slot = bench->config->events.on_no_slot,
+		.deadline_ns = bench->config->events.deadline_ns,
 		.ring = bench->ring,
 		.sources = &bench->sources,
 		.links = &bench->link,

@@ -4,7 +4,7 @@
 // What becomes of each segment: placed, or refused for exactly one cause and without effect.
 #include "workbench.h"
 
-#include "builder/islands.h"
+#include "builder/ranges.h"
 #include "wire/mfp.h"
 
 static void open_standard(struct workbench *bench)
@@ -211,7 +211,7 @@ static void size__up_to_what_is_left_of_the_slot(void **state)
 	struct block block;
 
 	(void)state;
-	options.payload = CONFIG_PAYLOAD_OPAQUE;
+	options.payload = PAYLOAD_OPAQUE;
 	workbench_open(&bench, &options);
 	block = block_random(0, 8, most + 1);
 	assert_int_equal(workbench_send(&bench, 0, 8, &block, 0, 10), SEGMENT_OVERSIZED);
@@ -252,16 +252,16 @@ static void pieces__of_a_block_are_limited(void **state)
 	struct block block = block_random(0, 8, 2000);
 
 	(void)state;
-	options.payload = CONFIG_PAYLOAD_OPAQUE;
+	options.payload = PAYLOAD_OPAQUE;
 	options.n_sources = 1;
 	workbench_open(&bench, &options);
-	for (uint32_t i = 0; i < ISLANDS_MOST; i++)
+	for (uint32_t i = 0; i < RANGES_MOST; i++)
 		workbench_place(&bench, 0, 8, &block, 2 * i + 1, 1);
-	assert_int_equal(workbench_send(&bench, 0, 8, &block, 2 * ISLANDS_MOST + 1, 1),
+	assert_int_equal(workbench_send(&bench, 0, 8, &block, 2 * RANGES_MOST + 1, 1),
 			 SEGMENT_REORDER_LIMIT);
-	for (uint32_t i = 0; i < ISLANDS_MOST; i++)
+	for (uint32_t i = 0; i < RANGES_MOST; i++)
 		workbench_place(&bench, 0, 8, &block, 2 * i, 1);
-	workbench_place(&bench, 0, 8, &block, 2 * ISLANDS_MOST, 2000);
+	workbench_place(&bench, 0, 8, &block, 2 * RANGES_MOST, 2000);
 	{
 		struct evb_event event = workbench_take(&bench);
 
@@ -293,12 +293,12 @@ static void late__after_the_event_was_built(void **state)
 
 static void late__after_the_deadline(void **state)
 {
-	for (int kind = CONFIG_INCOMPLETE_FLAG; kind <= CONFIG_INCOMPLETE_DISCARD; kind++) {
+	for (int kind = INCOMPLETE_FLAG; kind <= INCOMPLETE_DISCARD; kind++) {
 		struct workbench_options options = workbench_standard;
 		struct workbench bench;
 		struct block block;
 
-		options.on_incomplete = (enum config_on_incomplete)kind;
+		options.on_incomplete = (enum on_incomplete)kind;
 		workbench_open(&bench, &options);
 		workbench_send_mfp(&bench, 0, 8, 4);
 		workbench_wait(&bench, WORKBENCH_DEADLINE);
@@ -316,7 +316,7 @@ static const struct workbench_options one_byte_events = {
 	.packing = 1,
 	.slots = 8,
 	.slot_size = 4096,
-	.payload = CONFIG_PAYLOAD_OPAQUE,
+	.payload = PAYLOAD_OPAQUE,
 	.without_consumer = true,
 };
 

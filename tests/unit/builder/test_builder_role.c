@@ -76,7 +76,12 @@ static void open_bench_for(struct role_bench *bench, const char *events, bool gr
 	bench->pool = testbed_pool("builder", 4095, 1024);
 	parameters = (struct builder_parameters){
 		.name = "builder.b",
-		.config = bench->config,
+		.packing = bench->config->sources.packing,
+		.payload = bench->config->sources.payload,
+		.on_incomplete = bench->config->events.on_incomplete,
+		.on_no_slot = bench->config->events.on_no_slot,
+		.deadline_ns = bench->config->events.deadline_ns,
+		.spare = 1,
 		.ring = bench->ring,
 		.sources = bench->sources,
 		.links = bench->links,
@@ -617,9 +622,35 @@ static void fini__frees_what_waits(void **state)
 	close_bench(&bench);
 }
 
+static void create__refuses_links_out_of_range(void **state)
+{
+	static struct link *links[BUILDER_MAX_LINKS + 1];
+	struct builder_parameters parameters;
+	struct role_bench bench;
+
+	(void)state;
+	open_bench(&bench, "");
+	for (unsigned i = 0; i < BUILDER_MAX_LINKS + 1; i++)
+		links[i] = bench.links[0];
+	parameters = (struct builder_parameters){
+		.name = "builder.many",
+		.packing = 2,
+		.payload = PAYLOAD_OPAQUE,
+		.deadline_ns = 10000000,
+		.ring = bench.ring,
+		.sources = bench.sources,
+		.links = links,
+	};
+	assert_null(builder_role_create(&parameters));
+	parameters.n_links = BUILDER_MAX_LINKS + 1;
+	assert_null(builder_role_create(&parameters));
+	close_bench(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(create__refuses_links_out_of_range),
 		cmocka_unit_test(poll__places_payloads_from_any_number_of_buffers),
 		cmocka_unit_test(poll__serves_the_links_in_turn),
 		cmocka_unit_test(no_slot__waits_for_the_consumer),

@@ -144,7 +144,11 @@ static void make_receivers(struct chain *chain)
 	for (unsigned i = 0; i < BUILDERS; i++) {
 		struct builder_parameters builder = {
 			.name = i == 0 ? "builder.b0" : "builder.b1",
-			.config = chain->config,
+			.packing = chain->config->sources.packing,
+			.payload = chain->config->sources.payload,
+			.on_incomplete = chain->config->events.on_incomplete,
+			.on_no_slot = chain->config->events.on_no_slot,
+			.deadline_ns = chain->config->events.deadline_ns,
 			.ring = chain->rings[i],
 			.sources = chain->sources,
 			.links = &chain->links[i],

@@ -107,7 +107,7 @@ static void end_of_run__of_one_source_alone_is_none(void **state)
 	struct workbench bench;
 
 	(void)state;
-	options.on_incomplete = CONFIG_INCOMPLETE_DISCARD;
+	options.on_incomplete = INCOMPLETE_DISCARD;
 	workbench_open(&bench, &options);
 	workbench_send_end(&bench, 0);
 	for (uint64_t id = 0; id < 400; id += 4) {
@@ -153,7 +153,7 @@ static void end_of_run__block_of_any_bytes_in_pieces(void **state)
 	struct block block = block_random(0, 0, 100000);
 
 	(void)state;
-	options.payload = CONFIG_PAYLOAD_OPAQUE;
+	options.payload = PAYLOAD_OPAQUE;
 	options.n_sources = 1;
 	workbench_open(&bench, &options);
 	workbench_place(&bench, 0, MFP_END_OF_RUN, &block, 60000, 40000);
@@ -255,7 +255,7 @@ static void flush__discards_where_configured(void **state)
 	struct workbench bench;
 
 	(void)state;
-	options.on_incomplete = CONFIG_INCOMPLETE_DISCARD;
+	options.on_incomplete = INCOMPLETE_DISCARD;
 	workbench_open(&bench, &options);
 	workbench_send_mfp(&bench, 1, 8, 4);
 	assembly_flush(bench.assembly, bench.now);

@@ -4,8 +4,8 @@
 // What is published of an event, and when: complete, at its deadline, at the end of the run.
 #include "workbench.h"
 
-static void open_with(struct workbench *bench, enum config_payload payload,
-		      enum config_on_incomplete on_incomplete)
+static void open_with(struct workbench *bench, enum payload_kind payload,
+		      enum on_incomplete on_incomplete)
 {
 	struct workbench_options options = workbench_standard;
 
@@ -17,7 +17,7 @@ static void open_with(struct workbench *bench, enum config_payload payload,
 
 static void open_flagging(struct workbench *bench)
 {
-	open_with(bench, CONFIG_PAYLOAD_MFP, CONFIG_INCOMPLETE_FLAG);
+	open_with(bench, PAYLOAD_MFP, INCOMPLETE_FLAG);
 }
 
 static void deadline__flags_what_is_missing(void **state)
@@ -62,7 +62,7 @@ static void deadline__flags_what_is_not_whole(void **state)
 	workbench_send_mfp(&bench, 0, 8, 4);
 	block_free(&block);
 	block = block_mfp(&bench, 2, 8, 4);
-	workbench_place(&bench, 2, 8, &block, 20, 10); // an island, to be given back
+	workbench_place(&bench, 2, 8, &block, 20, 10); // an range, to be given back
 	block_free(&block);
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
 	event = workbench_take(&bench);
@@ -82,7 +82,7 @@ static void deadline__gives_the_pieces_back(void **state)
 	struct block block = block_random(0, 0, 100);
 
 	(void)state;
-	open_with(&bench, CONFIG_PAYLOAD_OPAQUE, CONFIG_INCOMPLETE_DISCARD);
+	open_with(&bench, PAYLOAD_OPAQUE, INCOMPLETE_DISCARD);
 	for (uint64_t id = 0; id < 40000; id += 4) {
 		workbench_place(&bench, 1, id, &block, 10, 5);
 		workbench_place(&bench, 1, id, &block, 20, 5);
@@ -139,7 +139,7 @@ static void deadline__discards_where_configured(void **state)
 	struct workbench bench;
 
 	(void)state;
-	open_with(&bench, CONFIG_PAYLOAD_MFP, CONFIG_INCOMPLETE_DISCARD);
+	open_with(&bench, PAYLOAD_MFP, INCOMPLETE_DISCARD);
 	workbench_send_mfp(&bench, 0, 8, 4);
 	workbench_send_mfp(&bench, 0, 12, 4);
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
@@ -218,7 +218,7 @@ static void opaque__blocks_of_all_sizes(void **state)
 	struct workbench bench;
 
 	(void)state;
-	options.payload = CONFIG_PAYLOAD_OPAQUE;
+	options.payload = PAYLOAD_OPAQUE;
 	options.slot_size = 1 << 20;
 	workbench_open(&bench, &options);
 	for (unsigned k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
@@ -249,7 +249,7 @@ static void opaque__missing_is_told_from_data(void **state)
 	struct workbench bench;
 
 	(void)state;
-	open_with(&bench, CONFIG_PAYLOAD_OPAQUE, CONFIG_INCOMPLETE_FLAG);
+	open_with(&bench, PAYLOAD_OPAQUE, INCOMPLETE_FLAG);
 	workbench_place(&bench, 0, 8, &block, 0, 10);
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
 	event = workbench_take(&bench);

@@ -6,7 +6,7 @@
 
 #define N_SOURCES 3u
 
-static void open_bench(struct workbench *bench, enum config_on_incomplete on_incomplete)
+static void open_bench(struct workbench *bench, enum on_incomplete on_incomplete)
 {
 	struct workbench_options options = workbench_standard;
 
@@ -61,7 +61,7 @@ static void publish__hands_out_what_was_held(void **state)
 	struct workbench bench;
 
 	(void)state;
-	open_bench(&bench, CONFIG_INCOMPLETE_FLAG);
+	open_bench(&bench, INCOMPLETE_FLAG);
 	take_no_news(&bench);
 	expect(&bench, 100);
 	send_all(&bench, 100);
@@ -89,7 +89,7 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 	struct workbench bench;
 
 	(void)state;
-	open_bench(&bench, CONFIG_INCOMPLETE_FLAG);
+	open_bench(&bench, INCOMPLETE_FLAG);
 	expect(&bench, 100);
 	send_all(&bench, 100);
 	news = take_built(&bench, 100);
@@ -122,7 +122,7 @@ static void built__says_how_many_sources_are_missing(void **state)
 	struct workbench bench;
 
 	(void)state;
-	open_bench(&bench, CONFIG_INCOMPLETE_FLAG);
+	open_bench(&bench, INCOMPLETE_FLAG);
 	expect(&bench, 100);
 	workbench_send_mfp(&bench, 0, 100, 4);
 	workbench_place(&bench, 1, 100, &garbage, 0, garbage.length);
@@ -144,7 +144,7 @@ static void discarded__is_told_before_its_slot_is(void **state)
 	struct workbench bench;
 
 	(void)state;
-	open_bench(&bench, CONFIG_INCOMPLETE_DISCARD);
+	open_bench(&bench, INCOMPLETE_DISCARD);
 	expect(&bench, 100);
 	workbench_send_mfp(&bench, 0, 100, 4);
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
@@ -162,7 +162,7 @@ static void forget__is_told_before_what_comes_after(void **state)
 	struct workbench bench;
 
 	(void)state;
-	open_bench(&bench, CONFIG_INCOMPLETE_DISCARD);
+	open_bench(&bench, INCOMPLETE_DISCARD);
 	expect(&bench, 100);
 	workbench_send_mfp(&bench, 0, 100, 4);
 	assert_true(assembly_forget(bench.assembly, 100, 25));
@@ -192,7 +192,7 @@ static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 	struct block block;
 
 	(void)state;
-	open_bench(&bench, CONFIG_INCOMPLETE_DISCARD);
+	open_bench(&bench, INCOMPLETE_DISCARD);
 	block = block_mfp(&bench, 0, 104, 4);
 	send_all(&bench, 100);
 	news = take_built(&bench, 100);

@@ -8,8 +8,8 @@
 
 #include "wire/mfp.h"
 
-static void open_with(struct workbench *bench, enum config_payload payload,
-		      enum config_on_incomplete on_incomplete)
+static void open_with(struct workbench *bench, enum payload_kind payload,
+		      enum on_incomplete on_incomplete)
 {
 	struct workbench_options options = workbench_standard;
 
@@ -21,7 +21,7 @@ static void open_with(struct workbench *bench, enum config_payload payload,
 
 static void open_flagging(struct workbench *bench)
 {
-	open_with(bench, CONFIG_PAYLOAD_MFP, CONFIG_INCOMPLETE_FLAG);
+	open_with(bench, PAYLOAD_MFP, INCOMPLETE_FLAG);
 }
 
 // Sends all three sources' MFPs of event 8, that of source 1 changed; one event is then there.
@@ -178,7 +178,7 @@ static void malformed__is_discarded_where_configured(void **state)
 	struct block block;
 
 	(void)state;
-	open_with(&bench, CONFIG_PAYLOAD_MFP, CONFIG_INCOMPLETE_DISCARD);
+	open_with(&bench, PAYLOAD_MFP, INCOMPLETE_DISCARD);
 	block = block_mfp(&bench, 1, 9, 4);
 	workbench_send_mfp(&bench, 0, 8, 4);
 	workbench_send_mfp(&bench, 2, 8, 4);

@@ -168,7 +168,7 @@ static void overtaken__of_several_that_with_fewest_sources(void **state)
 	struct workbench bench;
 
 	(void)state;
-	options.on_incomplete = CONFIG_INCOMPLETE_DISCARD;
+	options.on_incomplete = INCOMPLETE_DISCARD;
 	workbench_open(&bench, &options);
 	workbench_send_mfp(&bench, 0, 0, 4);
 	workbench_send_mfp(&bench, 1, 0, 4);

@@ -254,7 +254,7 @@ struct evb_event workbench_take(struct workbench *bench)
 	assert_int_equal(mep_check(&mep, scratch), WIRE_OK);
 	assert_int_equal(event.n_sources, bench->options.n_sources);
 	// The slot of a discarded event is not painted anew.
-	if (bench->options.on_incomplete == CONFIG_INCOMPLETE_FLAG)
+	if (bench->options.on_incomplete == INCOMPLETE_FLAG)
 		assert_true(is_canary(evring_slot(bench->ring, event.slot) + event.length,
 				      bench->options.slot_size - event.length));
 	assert_int_equal((event.flags & EVB_EVENT_INCOMPLETE) != 0, event.n_missing > 0);
@@ -314,7 +314,7 @@ void workbench_assert_content(const struct workbench *bench, const struct evb_ev
 			      unsigned source, enum workbench_content content,
 			      const struct block *block, unsigned n)
 {
-	bool opaque = bench->options.payload == CONFIG_PAYLOAD_OPAQUE;
+	bool opaque = bench->options.payload == PAYLOAD_OPAQUE;
 	const uint8_t *bytes;
 	struct mep mep;
 	size_t room;

@@ -30,8 +30,8 @@ struct workbench_options {
 	uint32_t packing;
 	uint32_t slots;
 	uint64_t slot_size;
-	enum config_payload payload;
-	enum config_on_incomplete on_incomplete;
+	enum payload_kind payload;
+	enum on_incomplete on_incomplete;
 	bool without_consumer; // slots come back at once
 	bool granted;          // events are granted, `spare` slots may be taken before
 	uint32_t spare;

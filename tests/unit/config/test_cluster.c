@@ -168,7 +168,7 @@ static void event_manager__defaults(void **state)
 	assert_true(manager->target_utilisation == 0.9);
 	assert_int_equal(manager->window, 0);
 	assert_int_equal(manager->queue, 65536);
-	assert_int_equal(manager->throttle_level, CONFIG_THROTTLE_75);
+	assert_int_equal(manager->throttle_level, SCHED_THROTTLE_75);
 	assert_int_equal(manager->heartbeat_ns, 20000000);
 	assert_int_equal(manager->heartbeat_timeout_ns, 200000000);
 	assert_int_equal(manager->on_source_silent, CONFIG_SOURCE_SILENT_CONTINUE);
@@ -212,7 +212,7 @@ static void event_manager__holds_what_was_given(void **state)
 	assert_true(manager->target_utilisation == 0.5);
 	assert_int_equal(manager->window, 8 << 20);
 	assert_int_equal(manager->queue, 1048576);
-	assert_int_equal(manager->throttle_level, CONFIG_THROTTLE_87_5);
+	assert_int_equal(manager->throttle_level, SCHED_THROTTLE_87_5);
 	assert_int_equal(manager->heartbeat_ns, 1000000);
 	assert_int_equal(manager->heartbeat_timeout_ns, 2000000);
 	assert_int_equal(manager->on_source_silent, CONFIG_SOURCE_SILENT_PAUSE);

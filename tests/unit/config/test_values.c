@@ -21,10 +21,10 @@ static void defaults__are_as_the_manual_says(void **state)
 	assert_int_equal(config->transport.udp_ports, 1);
 	assert_int_equal(config->transport.ether_type, 0x88b5);
 	assert_int_equal(config->sources.packing, 1);
-	assert_int_equal(config->sources.payload, CONFIG_PAYLOAD_MFP);
+	assert_int_equal(config->sources.payload, PAYLOAD_MFP);
 	assert_int_equal(config->events.deadline_ns, 100000000);
-	assert_int_equal(config->events.on_incomplete, CONFIG_INCOMPLETE_FLAG);
-	assert_int_equal(config->events.on_no_slot, CONFIG_NO_SLOT_WAIT);
+	assert_int_equal(config->events.on_incomplete, INCOMPLETE_FLAG);
+	assert_int_equal(config->events.on_no_slot, NO_SLOT_WAIT);
 	assert_int_equal(config->events.drain_timeout_ns, 2000000000);
 	assert_string_equal(config->event_ring.directory, "");
 	assert_int_equal(config->event_ring.n_groups, 0);
@@ -277,11 +277,11 @@ static void words__become_their_constants(void **state)
 	assert_int_equal(config->transport.ether_type, 0x88b6);
 	config_free(config);
 	config = load_with("events={\"on_incomplete\": \"discard\", \"on_no_slot\": \"drop\"}");
-	assert_int_equal(config->events.on_incomplete, CONFIG_INCOMPLETE_DISCARD);
-	assert_int_equal(config->events.on_no_slot, CONFIG_NO_SLOT_DROP);
+	assert_int_equal(config->events.on_incomplete, INCOMPLETE_DISCARD);
+	assert_int_equal(config->events.on_no_slot, NO_SLOT_DROP);
 	config_free(config);
 	config = load_with("sources.payload=opaque");
-	assert_int_equal(config->sources.payload, CONFIG_PAYLOAD_OPAQUE);
+	assert_int_equal(config->sources.payload, PAYLOAD_OPAQUE);
 	config_free(config);
 	config = load_with("idle={\"policy\": \"poll\", \"sleep\": \"10ms\", \"yields\": 0}");
 	assert_int_equal(config->idle.policy, CONFIG_IDLE_POLL);

@@ -152,7 +152,7 @@ static void make_roce(struct readout_bench *bench)
 		.sender = &bench->sender,
 		.neighbours = &bench->neighbours,
 		.responses = bench->responses,
-		.unfinished = cluster_unfinished(bench->config),
+		.unfinished = cluster_unfinished(bench->config->event_manager.source_buffer),
 		.holds_until_release = true,
 	};
 

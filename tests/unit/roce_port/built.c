@@ -60,8 +60,11 @@ void built_open(struct built *built, struct roce_bench *bench)
 	for (unsigned i = 0; i < BENCH_BUILDERS; i++) {
 		const struct builder_parameters parameters = {
 			.name = i == 0 ? "builder.b0" : "builder.b1",
-			.config = bench->config,
-			.builder = i,
+			.packing = bench->config->sources.packing,
+			.payload = bench->config->sources.payload,
+			.on_incomplete = bench->config->events.on_incomplete,
+			.on_no_slot = bench->config->events.on_no_slot,
+			.deadline_ns = bench->config->events.deadline_ns,
 			.ring = built->rings[i],
 			.sources = bench->sources,
 			.links = &bench->links[i],

@@ -50,7 +50,7 @@ void source_open(struct source_bench *bench, const char *generator, const char *
 			.ethernet = bench->config->transport.kind == CONFIG_TRANSPORT_ETH,
 			.ether_type = bench->config->transport.ether_type,
 			.load_balancer_header = configured->load_balancer_header,
-			.mfps = bench->config->sources.payload == CONFIG_PAYLOAD_MFP,
+			.mfps = bench->config->sources.payload == PAYLOAD_MFP,
 			.udp_ports = bench->config->transport.udp_ports,
 			.headers = bench->headers,
 			.payloads = bench->payloads,
