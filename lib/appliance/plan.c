@@ -13,11 +13,18 @@
 #include "port/eal.h"
 #include "port/port.h"
 #include "rdma/roce_port.h"
+#include "roce/requester.h"
+#include "roce/responder.h"
+#include "sched/sched.h"
 #include "source/source_set.h"
 #include "tx/block_packets.h"
 
-#define OFFERS_MOST (1u << 18)    // waiting for the port of the builders
-#define ROLE_BYTES  (256u * 1024) // of DPDK's memory for a role's own state, generously
+#define OFFERS_MOST (1u << 18) // waiting for the port of the builders
+// Messages posted to a queue pair by generators and readers. Readouts post two per source, up to
+// the second number.
+#define ROCE_DEPTH      64u
+#define ROCE_DEPTH_MOST 4096u
+#define ROLE_BYTES      (256u * 1024) // of DPDK's memory for a role's own state, generously
 
 static int fail(char *error, const struct plan *plan, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -372,6 +379,61 @@ static void plan_control(struct plan *plan)
 						   config->cluster.n_nodes);
 }
 
+// The scheduler of the event manager. Grants run ahead of what is finished by at most what sources
+// hold, see cluster_unfinished().
+static void plan_sched(struct plan *plan)
+{
+	static struct sched_builder_parameters builders[EVB_MAX_SYSTEM_BUILDERS];
+	const struct config *config = plan->config;
+	struct sched_parameters parameters = {
+		.builders = builders,
+		.n_builders = config->cluster.n_builders,
+		.unfinished =
+		    RTE_MAX(16u, rte_align32pow2(2 * config->event_manager.source_buffer)),
+	};
+
+	if (config->cluster.n_nodes == 0 || config->cluster.manager != config->cluster.self)
+		return;
+	for (unsigned i = 0; i < config->cluster.n_builders; i++)
+		builders[i].slots = config->cluster.builders[i].slots;
+	for (unsigned i = 0; i < config->cluster.n_nodes; i++)
+		parameters.n_sources += config->cluster.nodes[i].n_sources > 0;
+	plan->sched_bytes = sched_memory(&parameters);
+}
+
+// Queue pairs that send, each with `depth` messages.
+static void use_senders(struct plan *plan, uint32_t n_flows, uint32_t depth)
+{
+	uint32_t n_qps = RTE_MAX(2u, rte_align32pow2(2 * n_flows));
+
+	plan->roce_bytes += qp_table_memory(n_qps) + requester_memory(n_qps, depth);
+}
+
+// Queue pairs of ports and of generators, which have one for each peer.
+static void plan_roce(struct plan *plan)
+{
+	const struct config *config = plan->config;
+	uint32_t n_qps = RTE_MAX(config->roce.max_queue_pairs, 2u);
+	bool in_system = config->cluster.n_nodes > 0;
+
+	for (unsigned i = 0; i < config->n_ports; i++) {
+		if (plan->ports[i].roce_mbufs == 0 || config->n_builders == 0)
+			continue;
+		plan->roce_bytes += qp_table_memory(n_qps) + responder_memory(n_qps, 1);
+		if (plan_offers(config) > 0)
+			plan->roce_bytes += requester_memory(n_qps, ROCE_DEPTH);
+	}
+	for (unsigned i = 0; i < config->n_generators && plan->ports[0].roce_mbufs > 0; i++) {
+		const struct config_generator *generator = &config->generators[i];
+		uint32_t n_sources =
+		    generator->n_ids > 0 ? generator->n_ids : config->sources.n_ids;
+		uint32_t depth = RTE_MIN(rte_align32pow2(2 * n_sources), ROCE_DEPTH_MOST);
+
+		use_senders(plan, in_system ? config->cluster.n_builders : n_sources,
+			    in_system ? RTE_MAX(depth, ROCE_DEPTH) : ROCE_DEPTH);
+	}
+}
+
 static int plan_builders(struct plan *plan, char *error)
 {
 	const struct config *config = plan->config;
@@ -468,6 +530,8 @@ int plan_make(struct plan *plan, const struct config *config, char *error)
 	if (plan_builders(plan, error) != 0)
 		return -1;
 	plan_control(plan);
+	plan_sched(plan);
+	plan_roce(plan);
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		use_packets(plan, i, ROLE_BYTES);
 	return plan_memory(plan, error);

@@ -85,8 +85,9 @@ struct plan {
 	uint64_t ring_bytes;     // event rings
 	// Ordinary memory, in bytes.
 	uint64_t assembly_bytes; // state of the builders beside the slots
-	uint64_t
-	    endpoint_bytes; // of a node of a cluster: queues and windows of the control protocol
+	uint64_t endpoint_bytes; // of a node of a cluster: the control protocol
+	uint64_t sched_bytes;    // of the node of the event manager: its scheduler
+	uint64_t roce_bytes;     // queue pairs, with what they send, receive and repeat
 	struct plan_node nodes[PLAN_MAX_NODES];
 	unsigned n_nodes;       // highest node in use + 1
 	bool hugepages_suffice; // on every node

@@ -182,6 +182,8 @@ static void print_memory(const struct plan *plan, FILE *out)
 		{ "slots", plan->ring_bytes, true },
 		{ "builders", plan->assembly_bytes, true },
 		{ "control", plan->endpoint_bytes, false },
+		{ "manager", plan->sched_bytes, false },
+		{ "RoCE", plan->roce_bytes, false },
 	};
 	uint64_t sum = 0;
 

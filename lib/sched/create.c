@@ -327,6 +327,21 @@ static bool start(struct sched *sched, const struct sched_builder_parameters *bu
 	return true;
 }
 
+uint64_t sched_memory(const struct sched_parameters *parameters)
+{
+	const uint64_t n_builders = parameters->n_builders, n_sources = parameters->n_sources;
+	uint64_t n_slots = 0;
+
+	for (uint32_t i = 0; i < n_builders; i++)
+		n_slots += parameters->builders[i].slots;
+	return sizeof(struct sched) + n_slots * sizeof(struct sched_slot) +
+	       n_builders * (12 * sizeof(uint64_t) + 2 * sizeof(struct share) +
+			     sizeof(struct sched_builder) + sizeof(struct sched_group) +
+			     sizeof(*((struct sched *)NULL)->rounds.members)) +
+	       n_sources * (4 * sizeof(uint64_t) + sizeof(*((struct sched *)NULL)->announced)) +
+	       parameters->unfinished * (uint64_t)sizeof(*((struct sched *)NULL)->events.places);
+}
+
 int sched_create(struct sched **created, const struct sched_parameters *parameters, char *error)
 {
 	int ret = check(parameters, error);

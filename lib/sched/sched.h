@@ -232,6 +232,10 @@ struct sched_builder_view {
 	uint64_t oldest_since; // when the oldest event was granted
 };
 
+// Bytes that sched_create() allocates; of the parameters the builders with their slots, n_sources
+// and unfinished count.
+uint64_t sched_memory(const struct sched_parameters *parameters);
+
 // Returns 0, -EINVAL for a wrong parameter or -ENOMEM, with one line in error[SCHED_ERROR_SIZE].
 int sched_create(struct sched **sched, const struct sched_parameters *parameters, char *error);
 void sched_destroy(struct sched *sched);

@@ -10,6 +10,8 @@
 #include "node/control_role.h"
 #include "pipeline/role.h"
 #include "port/port.h"
+#include "roce/requester.h"
+#include "roce/responder.h"
 
 static const char small[] =
     "{\"ports\": [{\"name\": \"p\", \"profile\": \"af_packet\", \"device\": \"eth0\","
@@ -95,6 +97,16 @@ static void memory__of_a_node(void **state)
 	plan = plan_of_node(text, "a");
 	assert_int_equal(plan->endpoint_bytes, control_role_memory(1500, 2));
 	assert_in_range(plan->endpoint_bytes, 2 * (256 << 10), 2 * MIB);
+	assert_in_range(plan->sched_bytes, 1024, MIB); // on the node of the manager
+	assert_int_equal(plan->roce_bytes, 0);
+	plan_free(plan);
+	snprintf(text, sizeof(text), two_nodes, ", \"transport\": {\"kind\": \"roce\"}");
+	plan = plan_of_node(text, "a");
+	assert_int_equal(plan->roce_bytes, qp_table_memory(1024) + responder_memory(1024, 1));
+	plan_free(plan);
+	plan = plan_of_node(text, "c"); // a queue pair to one builder, 8 sources
+	assert_int_equal(plan->roce_bytes, qp_table_memory(2) + requester_memory(2, 64));
+	assert_int_equal(plan->sched_bytes, 0);
 	plan_free(plan);
 }
 
