@@ -13,7 +13,7 @@
 #include "stop.h"
 
 struct arguments {
-	struct config_port port;
+	struct port_settings port;
 	struct port_capture_parameters capture;
 };
 

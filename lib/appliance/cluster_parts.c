@@ -34,22 +34,15 @@ bool cluster_grants(const struct config *config)
 
 struct flow_control *appliance_flow_control(struct appliance *appliance, unsigned port)
 {
-	return appliance->config->ports[port].flow_control.mode != CONFIG_FLOW_CONTROL_OFF
+	return appliance->config->ports[port].flow_control.mode != FLOW_CONTROL_OFF
 		   ? &appliance->flow_controls[port]
 		   : NULL;
 }
 
 static int open_flow_control(struct appliance *appliance, unsigned index, char *error)
 {
-	static const enum flow_control_mode modes[] = {
-		[CONFIG_FLOW_CONTROL_AUTO] = FLOW_CONTROL_AUTO,
-		[CONFIG_FLOW_CONTROL_OFF] = FLOW_CONTROL_OFF,
-		[CONFIG_FLOW_CONTROL_HW] = FLOW_CONTROL_HW,
-		[CONFIG_FLOW_CONTROL_EXTERNAL] = FLOW_CONTROL_EXTERNAL,
-		[CONFIG_FLOW_CONTROL_SOFT] = FLOW_CONTROL_SOFT,
-	};
-	const struct config_port *config = &appliance->config->ports[index];
-	const struct config_flow_control *wanted = &config->flow_control;
+	const struct port_settings *config = &appliance->config->ports[index];
+	const struct flow_control_settings *wanted = &config->flow_control;
 	const struct port *port = &appliance->ports[index];
 	unsigned rx = plan_role_of(appliance->plan, CONFIG_ROLE_RX, index);
 	struct flow_control_parameters parameters = {
@@ -57,7 +50,7 @@ static int open_flow_control(struct appliance *appliance, unsigned index, char *
 		.port_id = port->id,
 		.tx_queue = rx != PLAN_NONE ? appliance->plan->roles[rx].tx_queue : -1,
 		.numa_node = port->numa_node,
-		.mode = modes[wanted->mode],
+		.mode = wanted->mode,
 		.pause = {
 			.priorities = (uint8_t)(1u << wanted->priority),
 			.high_water = (uint32_t)(wanted->high_water * PAUSE_FULL),

@@ -226,9 +226,9 @@ static void drop_empty_lcores(struct plan *plan)
 // One tx queue for each lcore that sends on the port, shared by its roles.
 static void assign_tx_queues(struct plan *plan, unsigned port)
 {
-	const struct config_port *config = &plan->config->ports[port];
+	const struct port_settings *config = &plan->config->ports[port];
 	// rx answers ARP and ICMP echo, and sends pause frames.
-	bool answers = config->has_address || config->flow_control.mode != CONFIG_FLOW_CONTROL_OFF;
+	bool answers = config->has_address || config->flow_control.mode != FLOW_CONTROL_OFF;
 	int queues[EVB_MAX_CPUS];
 	int n = 0;
 
@@ -275,7 +275,7 @@ static unsigned role_of_port(const struct plan *plan, unsigned port)
 
 static int plan_port(struct plan *plan, unsigned index, char *error)
 {
-	const struct config_port *config = &plan->config->ports[index];
+	const struct port_settings *config = &plan->config->ports[index];
 	struct plan_port *port = &plan->ports[index];
 	char cause[PROFILE_ERROR_SIZE];
 	bool loops;
@@ -319,7 +319,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	const struct config_generator *config = &plan->config->generators[index];
 	struct plan_generator *generator = &plan->generators[index];
 	unsigned port = find_port(plan->config, config->port);
-	const struct config_port *port_config = &plan->config->ports[port];
+	const struct port_settings *port_config = &plan->config->ports[port];
 	const struct profile *profile = &plan->ports[port].profile;
 	const struct source_set_parameters set = config_source_set(plan->config, config);
 	char cause[SOURCE_ERROR_SIZE];
@@ -467,7 +467,7 @@ static int plan_memory(struct plan *plan, char *error)
 {
 	uint64_t limit = plan->config->memory.limit;
 
-	plan->hugepages_suffice = plan->config->memory.kind != CONFIG_MEMORY_SHM;
+	plan->hugepages_suffice = plan->config->memory.kind != MEMORY_SHM;
 	for (unsigned i = 0; i < plan->n_lcores; i++)
 		if (plan->lcores[i].numa_node >= plan->n_nodes)
 			plan->n_nodes = plan->lcores[i].numa_node + 1;
@@ -494,7 +494,7 @@ int plan_check_machine(const struct plan *plan, char *error)
 	for (unsigned i = 0; i < plan->n_nodes; i++) {
 		const struct plan_node *node = &plan->nodes[i];
 
-		if (plan->config->memory.kind != CONFIG_MEMORY_HUGEPAGES ||
+		if (plan->config->memory.kind != MEMORY_HUGEPAGES ||
 		    node->free_hugepage_bytes >= node->hugepage_bytes)
 			continue;
 		return fail(

@@ -35,16 +35,16 @@ static void print_lcores(const struct plan *plan, FILE *out)
 }
 
 // The room above the high-water mark that pausing the sender in time takes.
-static void print_flow_control(const struct config *config, const struct config_port *port,
+static void print_flow_control(const struct config *config, const struct port_settings *port,
 			       FILE *out)
 {
 	static const char *const modes[] = {
-		[CONFIG_FLOW_CONTROL_AUTO] = "auto",
-		[CONFIG_FLOW_CONTROL_HW] = "hw",
-		[CONFIG_FLOW_CONTROL_EXTERNAL] = "external",
-		[CONFIG_FLOW_CONTROL_SOFT] = "soft",
+		[FLOW_CONTROL_AUTO] = "auto",
+		[FLOW_CONTROL_HW] = "hw",
+		[FLOW_CONTROL_EXTERNAL] = "external",
+		[FLOW_CONTROL_SOFT] = "soft",
 	};
-	const struct config_flow_control *flow = &port->flow_control;
+	const struct flow_control_settings *flow = &port->flow_control;
 	struct headroom_parameters parameters = {
 		.bits_per_second = port->link_rate > 0 ? port->link_rate : PAUSE_RATE_ASSUMED,
 		.cable_metres = flow->cable,
@@ -53,9 +53,9 @@ static void print_flow_control(const struct config *config, const struct config_
 	};
 	struct headroom headroom;
 
-	if (flow->mode == CONFIG_FLOW_CONTROL_OFF)
+	if (flow->mode == FLOW_CONTROL_OFF)
 		return;
-	if (flow->mode == CONFIG_FLOW_CONTROL_SOFT || flow->mode == CONFIG_FLOW_CONTROL_AUTO)
+	if (flow->mode == FLOW_CONTROL_SOFT || flow->mode == FLOW_CONTROL_AUTO)
 		parameters.poll_ns =
 		    config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0;
 	headroom_compute(&parameters, &headroom);
@@ -73,7 +73,7 @@ static void print_ports(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "\nports\n");
 	for (unsigned i = 0; i < plan->config->n_ports; i++) {
-		const struct config_port *config = &plan->config->ports[i];
+		const struct port_settings *config = &plan->config->ports[i];
 		const struct plan_port *port = &plan->ports[i];
 
 		fprintf(out, "  %-12s %s (%s)%s%s, mtu %u, %u rx and %u tx queues\n", config->name,
@@ -161,11 +161,11 @@ static void print_control(const struct plan *plan, FILE *out)
 static const char *use_of_hugepages(const struct plan *plan)
 {
 	switch (plan->config->memory.kind) {
-	case CONFIG_MEMORY_SHM:
+	case MEMORY_SHM:
 		return "not used";
-	case CONFIG_MEMORY_HUGEPAGES:
+	case MEMORY_HUGEPAGES:
 		return plan->hugepages_suffice ? "used" : "too few";
-	case CONFIG_MEMORY_AUTO:
+	case MEMORY_AUTO:
 		break;
 	}
 	return plan->hugepages_suffice ? "used" : "too few, ordinary memory is used";

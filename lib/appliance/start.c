@@ -18,6 +18,7 @@
 #include "appliance/cluster_parts.h"
 #include "appliance/notices.h"
 #include "appliance/roce_parts.h"
+#include "appliance/traffic.h"
 #include "builder/builder_role.h"
 #include "node/control_handler.h"
 #include "port/arp.h"
@@ -63,7 +64,7 @@ static int start_eal(struct appliance *appliance, char *error)
 	for (unsigned i = 0; i < plan->n_lcores; i++)
 		cpus[i] = plan->lcores[i].cpu;
 	for (unsigned i = 0; i < appliance->config->n_ports; i++) {
-		const struct config_port *port = &appliance->config->ports[i];
+		const struct port_settings *port = &appliance->config->ports[i];
 		const struct profile *profile = &plan->ports[i].profile;
 
 		if (!profile_is_pci(profile, port))
@@ -76,12 +77,15 @@ static int start_eal(struct appliance *appliance, char *error)
 
 static int open_ports(struct appliance *appliance, char *error)
 {
+	struct port_traffic traffic;
+
+	traffic_make(&traffic, appliance->config);
 	for (unsigned i = 0; i < appliance->config->n_ports; i++) {
 		const struct plan_port *plan = &appliance->plan->ports[i];
 		struct port_parameters parameters = {
 			.config = &appliance->config->ports[i],
 			.profile = &plan->profile,
-			.appliance = appliance->config,
+			.traffic = &traffic,
 			.n_rx_queues = plan->n_rx_queues,
 			.n_tx_queues = plan->n_tx_queues,
 			.pool_mbufs = plan->pool_mbufs,
@@ -100,9 +104,9 @@ static int open_ports(struct appliance *appliance, char *error)
 static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 {
 	static const enum evring_memory memory[] = {
-		[CONFIG_MEMORY_AUTO] = EVRING_AUTO,
-		[CONFIG_MEMORY_HUGEPAGES] = EVRING_HUGEPAGES,
-		[CONFIG_MEMORY_SHM] = EVRING_SHM,
+		[MEMORY_AUTO] = EVRING_AUTO,
+		[MEMORY_HUGEPAGES] = EVRING_HUGEPAGES,
+		[MEMORY_SHM] = EVRING_SHM,
 	};
 	const struct config *config = appliance->config;
 	const char *directory = config->event_ring.directory;
@@ -231,21 +235,6 @@ static int make_links(struct appliance *appliance, char *error)
 	return 0;
 }
 
-// Where an rx role of a port finds segments. RoCE's come from its handler.
-static void set_transport(struct rx_parameters *parameters, const struct config *config,
-			  bool in_cluster)
-{
-	const struct config_transport *transport = &config->transport;
-
-	if (transport->kind == CONFIG_TRANSPORT_ETH)
-		parameters->ether_type = transport->ether_type;
-	if (transport->kind != CONFIG_TRANSPORT_UDP)
-		return;
-	parameters->builder_by_udp_port = in_cluster;
-	parameters->udp_port = transport->udp_port;
-	parameters->udp_ports = in_cluster ? (uint16_t)config->n_builders : transport->udp_ports;
-}
-
 static struct rx_addresses addresses_of(const struct port *port)
 {
 	struct rx_addresses addresses = {
@@ -278,6 +267,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 	const struct config *config = appliance->config;
 	struct port *port = &appliance->ports[plan->port];
 	struct rx_handler handlers[RX_MAX_HANDLERS];
+	struct port_udp_range segments = traffic_segment_ports(config);
 	struct rx_parameters parameters = {
 		.name = plan->name,
 		.port_id = port->id,
@@ -287,6 +277,12 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.checksums = { .in_hardware = port->checksums_in_hardware,
 			       .may_be_partial = port->profile->partial_checksums },
 		.addresses = addresses_of(port),
+		.ether_type = config->transport.kind == CONFIG_TRANSPORT_ETH
+				  ? config->transport.ether_type
+				  : 0,
+		.udp_port = segments.first,
+		.udp_ports = segments.count,
+		.builder_by_udp_port = control != NULL,
 		.packing = config->sources.packing,
 		.sources = &appliance->sources,
 		.links = links,
@@ -302,7 +298,6 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.numa_node = port->numa_node,
 	};
 
-	set_transport(&parameters, config, control != NULL);
 	return rx_role_create(&parameters);
 }
 
@@ -533,7 +528,8 @@ int appliance_start(struct appliance *appliance, const struct plan *plan, char *
 	appliance->plan = plan;
 	appliance->config = plan->config;
 	atomic_store(&appliance->state, APPLIANCE_STARTING);
-	source_table_make(&appliance->sources, &plan->config->sources);
+	source_table_make(&appliance->sources, plan->config->sources.ids,
+			  plan->config->sources.expected, plan->config->sources.n_ids);
 	if (plan_check_machine(plan, error) != 0 || start_eal(appliance, error) != 0 ||
 	    open_ports(appliance, error) != 0 || flow_controls_open(appliance, error) != 0 ||
 	    make_rings(appliance, error) != 0 || make_generators(appliance, error) != 0 ||

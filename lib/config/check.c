@@ -65,7 +65,7 @@ static int check_all_names(struct config_reader *reader, const struct config *co
 }
 
 // At a mark of 1 nothing would ever be paused, at one of 0 nothing would ever go on.
-static int check_water_marks(struct config_reader *reader, const struct config_flow_control *flow,
+static int check_water_marks(struct config_reader *reader, const struct flow_control_settings *flow,
 			     unsigned port)
 {
 	if (flow->high_water == 1)
@@ -86,7 +86,7 @@ static int check_water_marks(struct config_reader *reader, const struct config_f
 static int check_ports(struct config_reader *reader, const struct config *config)
 {
 	for (unsigned i = 0; i < config->n_ports; i++) {
-		const struct config_port *port = &config->ports[i];
+		const struct port_settings *port = &config->ports[i];
 		unsigned first = port->address >> 24;
 		if (port->has_address && (first == 0 || first >= 224))
 			return config_fail(config_at_element(reader, "ports", i, "address"),

@@ -80,7 +80,7 @@ static int check_queue_pairs(struct config_reader *reader, const struct config *
 // One lcore owns all queue pairs of a port, and peers find them at the port's address.
 static int check_port(struct config_reader *reader, const struct config *config, unsigned i)
 {
-	const struct config_port *port = &config->ports[i];
+	const struct port_settings *port = &config->ports[i];
 	uint32_t path_mtu = roce_path_mtu(port->mtu);
 
 	if (port->rx_queues > 1)

@@ -46,14 +46,14 @@ int config_check_event_manager(struct config_reader *reader, const struct config
 static int check_priorities(struct config_reader *reader, const struct config *node)
 {
 	for (unsigned i = 0; i < node->n_ports; i++) {
-		const struct config_flow_control *control = &node->ports[i].flow_control;
-		if (control->mode != CONFIG_FLOW_CONTROL_OFF &&
+		const struct flow_control_settings *control = &node->ports[i].flow_control;
+		if (control->mode != FLOW_CONTROL_OFF &&
 		    control->priority == node->event_manager.control_priority)
 			return config_fail(
 			    config_at_element(reader, "ports", i, "flow_control.priority"),
 			    "%u is that of control messages, which must not be paused",
 			    control->priority);
-		if (control->mode != CONFIG_FLOW_CONTROL_OFF &&
+		if (control->mode != FLOW_CONTROL_OFF &&
 		    control->priority != node->event_manager.data_priority)
 			return config_fail(
 			    config_at_element(reader, "ports", i, "flow_control.priority"),
@@ -87,7 +87,7 @@ static int add_address(struct config_reader *reader, const struct config *config
 		return config_fail(config_at(reader, "ports"),
 				   "none has an address, and a node of a system needs one");
 
-	const struct config_port *port = &config->ports[node->port];
+	const struct port_settings *port = &config->ports[node->port];
 	if (port->mtu < CTRL_MIN_MAX_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE)
 		return config_fail(config_at_element(reader, "ports", node->port, "mtu"),
 				   "%u, control messages of a system need at least %u", port->mtu,

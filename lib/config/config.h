@@ -20,78 +20,25 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "base/memory_kind.h"
 #include "cluster/system.h"
 #include "packet/event_rules.h"
+#include "port/settings.h"
 #include "record/file_name.h"
 #include "roce/settings.h"
 #include "sched/sched.h"
 #include "source/source_set.h"
 
-#define CONFIG_ERROR_SIZE  512
-#define CONFIG_MAX_OPTIONS 16
-#define CONFIG_MAX_GROUP   1023 // congestion group that a builder may be put in by number
+#define CONFIG_ERROR_SIZE 512
+#define CONFIG_MAX_GROUP  1023 // congestion group that a builder may be put in by number
 
 #define CONFIG_MANAGER_NODE "*" // in the place of a node's name
 
 #define CONFIG_AUTO UINT32_MAX // what a number holds for which the file says "auto"
 
-enum config_memory_kind {
-	CONFIG_MEMORY_AUTO,      // hugepages where they are there and suffice
-	CONFIG_MEMORY_HUGEPAGES, // refuse to start without
-	CONFIG_MEMORY_SHM,       // never use hugepages
-};
-
 struct config_memory {
-	enum config_memory_kind kind;
+	enum memory_kind kind;
 	uint64_t limit; // bytes that packet pools may take without hugepages, 0: as planned
-};
-
-// A free "name": "value" pair given through to the driver as a device argument.
-struct config_option {
-	char name[EVB_NAME_SIZE];
-	char value[EVB_PATH_SIZE];
-};
-
-enum config_flow_control_mode {
-	CONFIG_FLOW_CONTROL_AUTO, // the first of the three below that the port can do
-	CONFIG_FLOW_CONTROL_OFF,
-	CONFIG_FLOW_CONTROL_HW,       // the device sends and obeys, set through DPDK
-	CONFIG_FLOW_CONTROL_EXTERNAL, // kernel or switch are set up for it; only counted here
-	CONFIG_FLOW_CONTROL_SOFT,     // frames are built and parsed here
-};
-
-struct config_flow_control {
-	enum config_flow_control_mode mode;
-	uint8_t priority;    // 802.1p, of the data
-	double high_water;   // share of slots, links or pool in use from which on the sender pauses
-	double low_water;    // share below which it may go on
-	uint16_t pause_time; // quanta of 512 bit times
-	uint32_t cable;      // metres to the other end, for the headroom
-};
-
-struct config_port {
-	char name[EVB_NAME_SIZE];
-	char profile[EVB_PATH_SIZE]; // of pmd-config/, or the path of a profile file
-	char device[EVB_PATH_SIZE];  // kernel interface, memif socket, PCI address, capture file
-	struct config_option options[CONFIG_MAX_OPTIONS]; // device arguments beside the profile's
-	unsigned n_options;
-	uint32_t mtu; // bytes of payload behind the Ethernet header
-	bool has_address;
-	uint32_t address; // IPv4, host order; answers ARP and ICMP echo for it
-	uint8_t prefix_length;
-	bool has_address6;
-	uint8_t address6[16]; // answers neighbour solicitations and ICMPv6 echo for it
-	bool has_mac;
-	uint8_t mac[6];
-	bool has_vlan; // what is sent gets a tag
-	uint16_t vlan; // 0: the tag says the priority only
-	uint32_t rx_queues;
-	uint32_t rx_descriptors; // 0: the profile's
-	uint32_t tx_descriptors; // 0: the profile's
-	uint64_t link_timeout_ns;
-	bool verify_checksums;
-	uint64_t link_rate; // bits a second, 0: as the device says
-	struct config_flow_control flow_control;
 };
 
 enum config_transport_kind {
@@ -241,7 +188,7 @@ struct config {
 				  // "SYSTEM-NODE" of a node
 	uint32_t run_number;
 	struct config_memory memory;
-	struct config_port ports[EVB_MAX_PORTS];
+	struct port_settings ports[EVB_MAX_PORTS];
 	unsigned n_ports;
 	struct config_transport transport;
 	struct config_sources sources;

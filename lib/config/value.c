@@ -334,7 +334,7 @@ static int read_mac(struct config_reader *reader, const struct config_key *key, 
 
 // Reads an option. Its value is a string, or a whole number, which drivers receive as digits.
 static int read_option(struct config_reader *reader, const cJSON *item,
-		       struct config_option *option)
+		       struct port_option *option)
 {
 	static const struct config_key name_key = { .type = CONFIG_TYPE_NAME,
 						    .maximum = EVB_NAME_SIZE - 1 };
@@ -357,7 +357,7 @@ static int read_option(struct config_reader *reader, const cJSON *item,
 static int read_options(struct config_reader *reader, const struct config_key *key,
 			const cJSON *json, void *base)
 {
-	struct config_option *options = field(key, base);
+	struct port_option *options = field(key, base);
 	unsigned n_options = 0;
 	const cJSON *item;
 

@@ -17,7 +17,7 @@
 const char *devices_argument(const struct plan *plan, unsigned port, const char *name,
 			     const char *otherwise)
 {
-	const struct config_port *config = &plan->config->ports[port];
+	const struct port_settings *config = &plan->config->ports[port];
 	const struct profile *profile = &plan->ports[port].profile;
 
 	for (unsigned i = 0; i < config->n_options; i++)
@@ -34,7 +34,7 @@ const char *devices_argument(const struct plan *plan, unsigned port, const char 
 static enum devices_kind kind_of(const struct plan *plan, unsigned index)
 {
 	const struct profile *profile = &plan->ports[index].profile;
-	const struct config_port *config = &plan->config->ports[index];
+	const struct port_settings *config = &plan->config->ports[index];
 
 	if (profile_is_pci(profile, config))
 		return DEVICES_PCI;
@@ -193,7 +193,7 @@ static void judge_others(const struct devices_port *port, const char *name, cons
 static void judge_address(const struct drivers_port *driver, const struct plan *plan,
 			  unsigned index, struct host_report *report)
 {
-	const struct config_port *config = &plan->config->ports[index];
+	const struct port_settings *config = &plan->config->ports[index];
 	struct host_finding *finding;
 
 	if (plan->ports[index].profile.device_argument[0] != '\0') {
@@ -221,7 +221,7 @@ void devices_judge(const struct devices_facts *facts, const struct drivers_facts
 
 	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
 		const struct devices_port *port = &facts->ports[i];
-		const struct config_port *config = &plan->config->ports[i];
+		const struct port_settings *config = &plan->config->ports[i];
 
 		switch (port->kind) {
 		case DEVICES_PCI:

@@ -61,7 +61,7 @@ static bool knows(const struct drivers_port *port, const uint8_t *bytes, size_t 
 	       find(bytes, size, name, strlen(name) + 1) != NULL;
 }
 
-void drivers_scan(struct drivers_port *port, const char *driver, const struct config_port *config,
+void drivers_scan(struct drivers_port *port, const char *driver, const struct port_settings *config,
 		  const uint8_t *bytes, size_t size)
 {
 	const uint8_t *end = bytes + size;
@@ -82,7 +82,7 @@ void drivers_scan(struct drivers_port *port, const char *driver, const struct co
 }
 
 static void read_library(struct drivers_port *port, const struct host_system *system,
-			 const char *driver, const struct config_port *config)
+			 const char *driver, const struct port_settings *config)
 {
 	char path[SYSFS_PATH_SIZE];
 	struct stat status;
@@ -95,7 +95,7 @@ static void read_library(struct drivers_port *port, const struct host_system *sy
 	if (file < 0)
 		return;
 	port->installed = true;
-	for (unsigned i = 0; i < CONFIG_MAX_OPTIONS; i++)
+	for (unsigned i = 0; i < PORT_MAX_OPTIONS; i++)
 		port->knows[i] = true; // without a readable file, DPDK checks the option
 	if (fstat(file, &status) == 0 && status.st_size > 0) {
 		bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
@@ -186,7 +186,7 @@ static void package_name(const char *library, char *text, size_t size)
 static void judge_options(const struct drivers_port *port, const struct plan *plan, unsigned index,
 			  struct host_report *report)
 {
-	const struct config_port *config = &plan->config->ports[index];
+	const struct port_settings *config = &plan->config->ports[index];
 
 	for (unsigned i = 0; i < config->n_options; i++) {
 		struct host_finding *finding;

@@ -10,7 +10,7 @@ _Static_assert(PLAN_MAX_NODES <= HUGEPAGES_MAX_NODES, "each node of a plan is re
 
 bool hugepages_suffice(const struct hugepages *facts, const struct plan *plan)
 {
-	if (plan == NULL || plan->config->memory.kind == CONFIG_MEMORY_SHM)
+	if (plan == NULL || plan->config->memory.kind == MEMORY_SHM)
 		return false;
 	for (unsigned i = 0; i < plan->n_nodes; i++)
 		if (hugepages_free(facts, (int)i) < plan->nodes[i].hugepage_bytes)
@@ -44,7 +44,7 @@ static void judge_node(const struct hugepages *facts, unsigned index, uint64_t d
 {
 	uint64_t wanted = plan->nodes[index].hugepage_bytes;
 	uint64_t free = hugepages_free(facts, (int)index), pages;
-	bool insists = plan->config->memory.kind == CONFIG_MEMORY_HUGEPAGES;
+	bool insists = plan->config->memory.kind == MEMORY_HUGEPAGES;
 	struct host_finding *finding;
 	char file[HOST_TARGET_SIZE], held[64] = "";
 
@@ -77,7 +77,7 @@ void hugepages_judge(const struct hugepages *facts, uint64_t dead, const struct 
 {
 	if (plan == NULL)
 		describe(facts, report);
-	else if (plan->config->memory.kind == CONFIG_MEMORY_SHM)
+	else if (plan->config->memory.kind == MEMORY_SHM)
 		report_add(report, HOST_OK, STAGE, "not used (memory.kind is shm)");
 	else
 		for (unsigned i = 0; i < plan->n_nodes; i++)

@@ -29,7 +29,7 @@ void interfaces_judge_link(const struct devices_facts *facts, const struct plan 
 			   struct host_report *report)
 {
 	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
-		const struct config_port *port = &plan->config->ports[i];
+		const struct port_settings *port = &plan->config->ports[i];
 		const struct host_link *link = link_of(facts, i);
 		struct host_finding *finding;
 
@@ -57,7 +57,7 @@ void interfaces_judge_link(const struct devices_facts *facts, const struct plan 
 static void judge_mtu(const struct host_link *link, const struct plan *plan, unsigned index,
 		      struct host_report *report)
 {
-	const struct config_port *port = &plan->config->ports[index];
+	const struct port_settings *port = &plan->config->ports[index];
 	uint32_t most = plan->ports[index].profile.maximum_mtu;
 	struct host_finding *finding;
 
@@ -105,7 +105,7 @@ void interfaces_judge_mtu(const struct devices_facts *facts, const struct plan *
 static void judge_channels(const struct host_link *link, const struct plan *plan, unsigned index,
 			   struct host_report *report)
 {
-	const struct config_port *port = &plan->config->ports[index];
+	const struct port_settings *port = &plan->config->ports[index];
 	uint32_t has = host_link_queues(link), wanted = plan->ports[index].n_rx_queues;
 	const char *kind = link->channels.combined > 0 ? "combined" : "rx";
 	struct host_finding *finding;
@@ -127,7 +127,7 @@ static void judge_channels(const struct host_link *link, const struct plan *plan
 		      wanted);
 }
 
-static void judge_ring(const struct host_link *link, const struct config_port *port,
+static void judge_ring(const struct host_link *link, const struct port_settings *port,
 		       struct host_report *report)
 {
 	struct host_finding *finding;
@@ -163,10 +163,10 @@ void interfaces_judge_queues(const struct devices_facts *facts, const struct pla
 	}
 }
 
-static void judge_pfc(const struct host_link *link, const struct config_port *port,
+static void judge_pfc(const struct host_link *link, const struct port_settings *port,
 		      struct host_report *report)
 {
-	bool wanted = port->flow_control.mode == CONFIG_FLOW_CONTROL_EXTERNAL;
+	bool wanted = port->flow_control.mode == FLOW_CONTROL_EXTERNAL;
 	unsigned priority = port->flow_control.priority;
 	struct host_finding *finding;
 
@@ -201,9 +201,9 @@ void interfaces_judge_pfc(const struct devices_facts *facts, const struct plan *
 			  struct host_report *report)
 {
 	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
-		const struct config_port *port = &plan->config->ports[i];
+		const struct port_settings *port = &plan->config->ports[i];
 
-		if (link_of(facts, i) != NULL && port->flow_control.mode != CONFIG_FLOW_CONTROL_OFF)
+		if (link_of(facts, i) != NULL && port->flow_control.mode != FLOW_CONTROL_OFF)
 			judge_pfc(link_of(facts, i), port, report);
 	}
 }

@@ -180,13 +180,13 @@ void mounts_judge(const struct mounts_facts *facts, bool hugepages, const struct
 		judge_directory(facts, plan, report);
 		return;
 	}
-	if (plan->config->memory.kind == CONFIG_MEMORY_HUGEPAGES && mount == NULL) {
+	if (plan->config->memory.kind == MEMORY_HUGEPAGES && mount == NULL) {
 		judge_missing_mount(facts, HOST_FAIL, report);
 		return;
 	}
-	if (plan->config->memory.kind == CONFIG_MEMORY_AUTO && hugepages && mount == NULL)
+	if (plan->config->memory.kind == MEMORY_AUTO && hugepages && mount == NULL)
 		judge_missing_mount(facts, HOST_WARN, report);
-	if (plan->config->memory.kind == CONFIG_MEMORY_HUGEPAGES || (hugepages && mount != NULL))
+	if (plan->config->memory.kind == MEMORY_HUGEPAGES || (hugepages && mount != NULL))
 		report_add(report, HOST_OK, STAGE, "%s, %llu MiB", mount->path,
 			   mib(plan->ring_bytes));
 	else

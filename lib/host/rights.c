@@ -120,7 +120,7 @@ static void describe(const struct rights_facts *facts, struct host_report *repor
 	report_add(report, HOST_OK, STAGE_CAPABILITIES, "%s", used > 0 ? text : "none");
 }
 
-static void judge_bpf(const struct config_port *port, const struct profile *profile,
+static void judge_bpf(const struct port_settings *port, const struct profile *profile,
 		      struct host_report *report)
 {
 	struct host_finding *finding =

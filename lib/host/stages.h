@@ -173,7 +173,7 @@ struct drivers_port {
 	char library[HOST_TARGET_SIZE];
 	char parameters[DRIVERS_TEXT_SIZE];     // as the driver lists them
 	char kernel_drivers[DRIVERS_TEXT_SIZE]; // a PCI device needs one of these; empty: any
-	bool knows[CONFIG_MAX_OPTIONS];         // option i of the port is a parameter
+	bool knows[PORT_MAX_OPTIONS];         // option i of the port is a parameter
 };
 
 struct drivers_facts {
@@ -186,7 +186,7 @@ void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
 		   struct host_report *report);
 
 // Searches the bytes of a driver's file for its description. Pure.
-void drivers_scan(struct drivers_port *port, const char *driver, const struct config_port *config,
+void drivers_scan(struct drivers_port *port, const char *driver, const struct port_settings *config,
 		  const uint8_t *bytes, size_t size);
 
 // --- devices.c, interfaces.c: the devices of ports -----------------------------------------------

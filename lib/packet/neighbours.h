@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "base/limits.h"
 
 struct neighbours {
 	_Atomic uint64_t macs[EVB_MAX_NODES]; // 0: not known

@@ -4,14 +4,15 @@
 
 #include <string.h>
 
-void source_table_make(struct source_table *table, const struct config_sources *sources)
+void source_table_make(struct source_table *table, const uint16_t *ids, const bool *expected,
+		       unsigned n)
 {
 	memset(table, 0, sizeof(*table));
 	memset(table->index, 0xFF, sizeof(table->index)); // SOURCE_UNKNOWN
-	for (unsigned i = 0; i < sources->n_ids; i++) {
-		uint16_t id = sources->ids[i];
+	for (unsigned i = 0; i < n; i++) {
+		uint16_t id = ids[i];
 
-		if (!sources->expected[i]) {
+		if (!expected[i]) {
 			table->index[id] = SOURCE_UNEXPECTED;
 			continue;
 		}

@@ -7,9 +7,10 @@
 // Made by the control thread before the roles start; read-only from then on.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "base/limits.h"
 
 #define SOURCE_UNKNOWN    0xFFFFu // id not configured
 #define SOURCE_UNEXPECTED 0xFFFEu // configured, not part of this run
@@ -20,4 +21,7 @@ struct source_table {
 	unsigned n_expected;
 };
 
-void source_table_make(struct source_table *table, const struct config_sources *sources);
+// `ids`: the n configured source ids, in ascending order; expected[i]: whether ids[i] is part of
+// this run. n <= EVB_MAX_SOURCES.
+void source_table_make(struct source_table *table, const uint16_t *ids, const bool *expected,
+		       unsigned n);

@@ -47,7 +47,7 @@ uint32_t af_xdp_headroom(void)
 	return XDP_PACKET_HEADROOM;
 }
 
-static bool has_own_program(const struct config_port *config)
+static bool has_own_program(const struct port_settings *config)
 {
 	for (unsigned i = 0; i < config->n_options; i++)
 		if (strcmp(config->options[i].name, "xdp_prog") == 0)
@@ -55,7 +55,7 @@ static bool has_own_program(const struct config_port *config)
 	return false;
 }
 
-int af_xdp_prepare(struct port *port, const struct config *appliance, char *error)
+int af_xdp_prepare(struct port *port, const struct port_traffic *traffic, char *error)
 {
 	char cause[XDP_ERROR_SIZE];
 
@@ -71,7 +71,7 @@ int af_xdp_prepare(struct port *port, const struct config *appliance, char *erro
 		return fail(port, error, "out of memory");
 	if (has_own_program(port->config))
 		return 0;
-	if (appliance == NULL)
+	if (traffic == NULL)
 		return fail(port, error,
 			    "profile %s takes event traffic only, which needs a configuration: use "
 			    "profile af_packet",
@@ -198,18 +198,21 @@ static int add_callbacks(struct port *port, char *error)
 	return 0;
 }
 
-int af_xdp_start(struct port *port, const struct config *appliance, char *error)
+int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *error)
 {
 	struct xdp *xdp = port->af_xdp->xdp;
 	char cause[XDP_ERROR_SIZE];
-	struct xdp_rules rules;
+	struct xdp_rules rules = {
+		.traffic = traffic,
+		.largest_frame =
+		    port_buffer_size(port->profile, port->config->mtu) - af_xdp_headroom(),
+	};
 
 	if (add_callbacks(port, error) != 0)
 		return -1;
 	if (xdp == NULL)
 		return 0;
-	xdp_rules_make(&rules, appliance, port->config,
-		       port_buffer_size(port->profile, port->config->mtu) - af_xdp_headroom());
+	xdp_rules_add_addresses(&rules, port->config);
 	if (xdp_steer(xdp, &rules, cause) != 0)
 		return fail(port, error, "%s", cause);
 	xdp_telemetry_add(port->config->name, xdp);

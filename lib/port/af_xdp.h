@@ -21,7 +21,7 @@ uint32_t af_xdp_headroom(void);
 
 // Before the device is made: sets port->af_xdp. A port whose options name an `xdp_prog` of their
 // own is not steered. Returns 0, or -1 with one line in error[PORT_ERROR_SIZE].
-int af_xdp_prepare(struct port *port, const struct config *appliance, char *error);
+int af_xdp_prepare(struct port *port, const struct port_traffic *traffic, char *error);
 
 // The object file for the driver's argument xdp_prog; NULL: none.
 const char *af_xdp_program_path(const struct port *port);
@@ -37,7 +37,7 @@ int af_xdp_check_pool(const struct port *port, char *error);
 void af_xdp_explain(const struct port *port, char *error);
 
 // Once the queues are there: steering begins. Returns as af_xdp_prepare().
-int af_xdp_start(struct port *port, const struct config *appliance, char *error);
+int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *error);
 
 // Whether the kernel, and not evb, answers for the port's address.
 bool af_xdp_kernel_answers(const struct port *port);

@@ -115,9 +115,9 @@ static void add_all(struct arguments *arguments, const struct eal_parameters *pa
 
 static bool use_hugepages(const struct eal_parameters *parameters)
 {
-	if (parameters->kind == CONFIG_MEMORY_SHM)
+	if (parameters->kind == MEMORY_SHM)
 		return false;
-	return parameters->kind == CONFIG_MEMORY_HUGEPAGES ||
+	return parameters->kind == MEMORY_HUGEPAGES ||
 	       eal_free_hugepages(-1) >= eal_memory(parameters->memory);
 }
 

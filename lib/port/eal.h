@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "base/memory_kind.h"
 
 #define EAL_ERROR_SIZE    2048
 #define EAL_MAX_ARGUMENTS 64
@@ -19,7 +19,7 @@ struct eal_parameters {
 	const uint32_t *cpus; // of the worker lcores, in order; the control thread shares the first
 	unsigned n_cpus;
 	uint64_t memory; // bytes that packet pools, rings and roles need
-	enum config_memory_kind kind;
+	enum memory_kind kind;
 	const char *const
 	    *pci; // PCI devices that may be probed, port_pci_device(); none: no PCI at all
 	unsigned n_pci;

@@ -19,17 +19,9 @@
 
 #include "port/pause_device.h"
 #include "port/pause_state.h"
+#include "port/settings.h"
 
 #define FLOW_CONTROL_TEXT_SIZE 512
-
-enum flow_control_mode {
-	FLOW_CONTROL_AUTO,
-	FLOW_CONTROL_OFF,
-	FLOW_CONTROL_HW,
-	FLOW_CONTROL_EXTERNAL,
-	FLOW_CONTROL_SOFT,
-	FLOW_CONTROL_N_MODES
-};
 
 struct flow_control_parameters {
 	const char *port_name; // in messages

@@ -123,11 +123,11 @@ static int create_ring_port(struct port *port, uint32_t depth, char *error)
 
 // The profile's arguments and the configuration's options, which replace those of the same name,
 // each followed by a comma. Returns the text's length, `size` or more if it was cut.
-static size_t append_arguments(const struct profile *profile, const struct config_port *config,
+static size_t append_arguments(const struct profile *profile, const struct port_settings *config,
 			       char *text, size_t size, size_t used)
 {
 	for (unsigned i = 0; i < profile->n_arguments && used < size; i++) {
-		const struct config_option *argument = &profile->arguments[i];
+		const struct port_option *argument = &profile->arguments[i];
 		bool replaced = false;
 
 		for (unsigned j = 0; j < config->n_options; j++)
@@ -169,7 +169,7 @@ static void device_arguments(const struct port *port, char *text, size_t size)
 	drop_last_comma(text, size, used);
 }
 
-void port_pci_device(const struct profile *profile, const struct config_port *config, char *text,
+void port_pci_device(const struct profile *profile, const struct port_settings *config, char *text,
 		     size_t size)
 {
 	size_t used = (size_t)snprintf(text, size, "%s,", config->device);
@@ -203,7 +203,7 @@ static int check_device(const struct port *port, char *error)
 	return 0;
 }
 
-static int create_device(struct port *port, const struct config *appliance, char *error)
+static int create_device(struct port *port, const struct port_traffic *traffic, char *error)
 {
 	char name[RTE_DEV_NAME_MAX_LEN], arguments[1024];
 	int result;
@@ -220,7 +220,7 @@ static int create_device(struct port *port, const struct config *appliance, char
 	}
 	if (check_device(port, error) != 0)
 		return -1;
-	if (af_xdp_is_driver(port->profile) && af_xdp_prepare(port, appliance, error) != 0)
+	if (af_xdp_is_driver(port->profile) && af_xdp_prepare(port, traffic, error) != 0)
 		return -1;
 	device_name(port, name);
 	device_arguments(port, arguments, sizeof(arguments));
@@ -267,7 +267,7 @@ static void set_offloads(struct port *port, const struct rte_eth_dev_info *info,
 
 static int configure(struct port *port, char *error)
 {
-	const struct config_port *config = port->config;
+	const struct port_settings *config = port->config;
 	struct rte_eth_conf conf = { .rxmode.mtu = config->mtu };
 	uint16_t n_rxd, n_txd;
 	struct rte_eth_dev_info info;
@@ -355,9 +355,9 @@ static void find_mac(struct port *port)
 		memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 }
 
-static int tag_frames(struct port *port, const struct config *appliance, char *error)
+static int tag_frames(struct port *port, const struct port_traffic *traffic, char *error)
 {
-	vlan_tagger_make(&port->vlan, port->config, appliance);
+	vlan_tagger_make(&port->vlan, port->config, traffic);
 	if (port->config->has_vlan && port->af_xdp != NULL)
 		return fail(error, port,
 			    "vlan is not for AF_XDP, whose kernel answers ARP: use af_packet, or "
@@ -384,7 +384,7 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 	};
 	if ((strcmp(profile->driver, "net_ring") == 0
 		 ? create_ring_port(port, depth, error)
-		 : create_device(port, parameters->appliance, error)) != 0)
+		 : create_device(port, parameters->traffic, error)) != 0)
 		return -1;
 	port->numa_node = rte_eth_dev_socket_id(port->id);
 	if (port->numa_node < 0)
@@ -404,9 +404,9 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 		af_xdp_explain(port, error);
 		return -1;
 	}
-	if (port->af_xdp != NULL && af_xdp_start(port, parameters->appliance, error) != 0)
+	if (port->af_xdp != NULL && af_xdp_start(port, parameters->traffic, error) != 0)
 		return -1;
-	if (tag_frames(port, parameters->appliance, error) != 0 || start(port, error) != 0)
+	if (tag_frames(port, parameters->traffic, error) != 0 || start(port, error) != 0)
 		return -1;
 	find_mac(port);
 	if (strcmp(profile->driver, "net_af_packet") == 0)

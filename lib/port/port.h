@@ -11,7 +11,6 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "config/config.h"
 #include "port/packet_drops.h"
 #include "port/profile.h"
 #include "port/vlan.h"
@@ -23,13 +22,13 @@
 struct af_xdp;
 
 struct port_parameters {
-	const struct config_port *config;
+	const struct port_settings *config;
 	const struct profile *profile;
-	const struct config *appliance; // says what event traffic is; NULL: nobody does
-	uint16_t n_rx_queues;           // >= 1
-	uint16_t n_tx_queues;           // >= 1
-	uint32_t pool_mbufs;            // of the receive pool
-	uint32_t pool_cache;            // mbufs kept by each lcore
+	const struct port_traffic *traffic; // NULL: not known
+	uint16_t n_rx_queues;               // >= 1
+	uint16_t n_tx_queues;               // >= 1
+	uint32_t pool_mbufs;                // of the receive pool
+	uint32_t pool_cache;                // mbufs kept by each lcore
 };
 
 struct port {
@@ -40,7 +39,7 @@ struct port {
 	bool checksums_in_hardware;
 	struct rte_mempool *pool;                // receive buffers
 	struct rte_ring *rings[PORT_MAX_QUEUES]; // of a ring port, by rx queue
-	const struct config_port *config;
+	const struct port_settings *config;
 	const struct profile *profile;
 	struct packet_drops packet_drops;
 	struct af_xdp *af_xdp;   // of an AF_XDP port, else NULL
@@ -67,7 +66,7 @@ void port_pool_touch(struct rte_mempool *pool);
 
 // What the EAL is to probe for a port on a PCI device, "0000:3b:00.0,argument=value": its address
 // with the device arguments of profile and configuration.
-void port_pci_device(const struct profile *profile, const struct config_port *config, char *text,
+void port_pci_device(const struct profile *profile, const struct port_settings *config, char *text,
 		     size_t size);
 
 // Creates, configures and starts the port, and waits for its link as long as the configuration

@@ -40,7 +40,7 @@ static int fail(char *error, const char *what, const char *why)
 
 static int open_port(struct capturing *capturing, char *error)
 {
-	const struct config_port *config = capturing->parameters->port;
+	const struct port_settings *config = capturing->parameters->port;
 	uint32_t descriptors = config->rx_descriptors != 0 ? config->rx_descriptors
 							   : capturing->profile.rx_descriptors;
 	uint32_t mbufs = descriptors + SPARE;
@@ -60,7 +60,7 @@ static int open_port(struct capturing *capturing, char *error)
 		.cpus = &cpu,
 		.n_cpus = 0,
 		.memory = port_pool_bytes(mbufs, buffer) + port_pool_bytes(SPARE, copy),
-		.kind = CONFIG_MEMORY_AUTO,
+		.kind = MEMORY_AUTO,
 	};
 	struct eal_state state;
 

@@ -8,12 +8,12 @@
 #include <signal.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "port/settings.h"
 
 #define PORT_CAPTURE_ERROR_SIZE 2048
 
 struct port_capture_parameters {
-	const struct config_port *port;
+	const struct port_settings *port;
 	const char *path;    // of the file, made anew under a temporary name and renamed when whole
 	const char *comment; // of the file; NULL: one that names the port
 	uint64_t packets;    // to capture, 0: no end

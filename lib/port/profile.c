@@ -38,7 +38,7 @@ static void read_arguments(struct profile *profile, const cJSON *arguments)
 
 	cJSON_ArrayForEach(item, arguments)
 	{
-		struct config_option *argument = &profile->arguments[profile->n_arguments];
+		struct port_option *argument = &profile->arguments[profile->n_arguments];
 
 		if (!cJSON_IsString(item) || profile->n_arguments == PROFILE_MAX_ARGUMENTS)
 			continue;
@@ -65,8 +65,8 @@ static void read_capabilities(struct profile *profile, const cJSON *list)
 	}
 }
 
-static int read_profile(struct profile *profile, const cJSON *root, const struct config_port *port,
-			char *error)
+static int read_profile(struct profile *profile, const cJSON *root,
+			const struct port_settings *port, char *error)
 {
 	bool jumbo = port->mtu > 1500;
 	const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(root, "arguments");
@@ -126,7 +126,7 @@ static char *read_file(const char *path, char *error)
 	return text;
 }
 
-static int load_text(struct profile *profile, const char *text, const struct config_port *port,
+static int load_text(struct profile *profile, const char *text, const struct port_settings *port,
 		     char *error)
 {
 	cJSON *root = cJSON_Parse(text);
@@ -139,7 +139,7 @@ static int load_text(struct profile *profile, const char *text, const struct con
 	return result;
 }
 
-int profile_load(struct profile *profile, const struct config_port *port, char *error)
+int profile_load(struct profile *profile, const struct port_settings *port, char *error)
 {
 	char known[PROFILE_ERROR_SIZE / 2] = "";
 
@@ -161,7 +161,7 @@ int profile_load(struct profile *profile, const struct config_port *port, char *
 		    "there is none of this name: name a file with its path, or one of:", known);
 }
 
-bool profile_is_pci(const struct profile *profile, const struct config_port *port)
+bool profile_is_pci(const struct profile *profile, const struct port_settings *port)
 {
 	unsigned domain, bus, device, function;
 

@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "port/settings.h"
 
 #define PROFILE_MAX_ARGUMENTS 16
 #define PROFILE_ERROR_SIZE    512
@@ -50,7 +50,7 @@ struct profile {
 	bool mtu_is_free;
 	bool partial_checksums;
 	bool needs_address;
-	struct config_option arguments[PROFILE_MAX_ARGUMENTS]; // for the port's MTU
+	struct port_option arguments[PROFILE_MAX_ARGUMENTS]; // for the port's MTU
 	unsigned n_arguments;
 	char capabilities[EVB_PATH_SIZE]; // separated by spaces
 };
@@ -64,7 +64,7 @@ extern const struct profile_text profile_texts[];
 
 // Loads the profile that a port names, as it applies to the port's MTU. Returns 0, or -1 with one
 // line in error[PROFILE_ERROR_SIZE].
-int profile_load(struct profile *profile, const struct config_port *port, char *error);
+int profile_load(struct profile *profile, const struct port_settings *port, char *error);
 
 // Whether the driver needs a PCI bus (an argument of the form 0000:00:00.0 as device).
-bool profile_is_pci(const struct profile *profile, const struct config_port *port);
+bool profile_is_pci(const struct profile *profile, const struct port_settings *port);

@@ -12,15 +12,15 @@
 
 #define PRIORITY_SHIFT 13
 
-void vlan_tagger_make(struct vlan_tagger *tagger, const struct config_port *port,
-		      const struct config *appliance)
+void vlan_tagger_make(struct vlan_tagger *tagger, const struct port_settings *port,
+		      const struct port_traffic *traffic)
 {
 	unsigned data = port->flow_control.priority, control = data;
 
 	*tagger = (struct vlan_tagger){ 0 };
-	if (appliance != NULL) {
-		control = appliance->event_manager.control_priority;
-		tagger->control_dscp = appliance->event_manager.control_dscp;
+	if (traffic != NULL) {
+		control = traffic->control_priority;
+		tagger->control_dscp = traffic->control_dscp;
 	}
 	tagger->data_tci = (uint16_t)(data << PRIORITY_SHIFT | port->vlan);
 	tagger->control_tci = (uint16_t)(control << PRIORITY_SHIFT | port->vlan);

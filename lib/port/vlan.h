@@ -11,7 +11,7 @@
 
 #include <rte_mbuf.h>
 
-#include "config/config.h"
+#include "port/settings.h"
 
 #define VLAN_MAX_QUEUES 64
 
@@ -22,9 +22,9 @@ struct vlan_tagger {
 	const void *callbacks[VLAN_MAX_QUEUES];
 };
 
-// `appliance` says which DSCP and priority control messages have; NULL: there are none.
-void vlan_tagger_make(struct vlan_tagger *tagger, const struct config_port *port,
-		      const struct config *appliance);
+// `traffic` states which DSCP and priority control messages have; NULL: there are none.
+void vlan_tagger_make(struct vlan_tagger *tagger, const struct port_settings *port,
+		      const struct port_traffic *traffic);
 
 // Tags one frame, if that is due and its first buffer has headroom for it.
 void vlan_tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf);

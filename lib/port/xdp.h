@@ -24,21 +24,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "port/settings.h"
 #include "xdp/evb_steer.h"
 
 #define XDP_ERROR_SIZE  512
 #define XDP_REPORT_SIZE 256
 
-// What is event traffic, and whose is admitted.
+// What a port receives.
 struct xdp_rules {
-	struct steer_range ranges[STEER_MAX_RANGES]; // of UDP ports
-	unsigned n_ranges;
-	uint16_t ether_type;    // of segments, 0: none
+	const struct port_traffic *traffic; // all its sources are admitted, from any address
 	uint32_t own_address;   // IPv4, host order, 0: none; ARP and ICMP echo for it are evb's
 	uint32_t largest_frame; // bytes that the port's buffers have room for
-	const uint16_t *ids;    // of sources
-	unsigned n_ids;
 };
 
 struct xdp_counters {
@@ -51,11 +47,9 @@ struct xdp;
 // Whether this evb was built with it.
 bool xdp_is_available(void);
 
-// From the configuration: UDP ports or EtherType of its transport, the control port of a cluster,
-// all configured source ids. No address is listed, so all are admitted. The rules point into the
-// configuration.
-void xdp_rules_make(struct xdp_rules *rules, const struct config *config,
-		    const struct config_port *port, uint32_t largest_frame);
+// Adds the port's own addresses, except those that the kernel has on the interface: for these the
+// kernel answers.
+void xdp_rules_add_addresses(struct xdp_rules *rules, const struct port_settings *port);
 
 // "passed", "redirected", "unknown_source", "unknown_address", "too_long", "no_socket": part of
 // the telemetry interface, never renamed.

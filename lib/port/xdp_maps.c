@@ -12,6 +12,8 @@
 
 #include <bpf/bpf.h>
 
+_Static_assert(PORT_MAX_UDP_RANGES <= STEER_MAX_RANGES, "all ranges fit the settings");
+
 static const uint32_t only = 0; // key of the settings
 
 // A source's counters begin at 0 on every CPU. Returns 0, or a negative errno.
@@ -29,19 +31,24 @@ static int add_source(const struct xdp *xdp, uint32_t id)
 
 int xdp_maps_fill(struct xdp *xdp, const struct xdp_rules *rules)
 {
+	const struct port_traffic *traffic = rules->traffic;
 	struct steer_settings *set = &xdp->settings;
 
 	*set = (struct steer_settings){
 		.active = 1,
 		.own_address = htonl(rules->own_address),
 		.largest_frame = rules->largest_frame,
-		.ether_type = rules->ether_type,
-		.n_ranges = rules->n_ranges,
+		.ether_type = traffic->ether_type,
+		.n_ranges = traffic->n_ranges,
 	};
-	for (unsigned i = 0; i < rules->n_ranges; i++)
-		set->ranges[i] = rules->ranges[i];
-	for (unsigned i = 0; i < rules->n_ids; i++) {
-		int result = add_source(xdp, rules->ids[i]);
+	for (unsigned i = 0; i < traffic->n_ranges; i++)
+		set->ranges[i] = (struct steer_range){
+			.first = traffic->ranges[i].first,
+			.count = traffic->ranges[i].count,
+			.segments = traffic->ranges[i].segments,
+		};
+	for (unsigned i = 0; i < traffic->n_ids; i++) {
+		int result = add_source(xdp, traffic->ids[i]);
 
 		if (result != 0)
 			return result;

@@ -37,7 +37,7 @@ struct roce_port;
 
 struct roce_port_parameters {
 	const struct config *config;
-	const struct config_port *port;
+	const struct port_settings *port;
 	const uint8_t *mac; // 6 bytes, of the port
 	const struct source_table *sources;
 	struct roce_slots *slots; // of the builders

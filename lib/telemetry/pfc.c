@@ -64,7 +64,7 @@ static const struct metric priority_metrics[] = {
 static unsigned port_of(const struct appliance *appliance, unsigned index)
 {
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
-		if (appliance->config->ports[i].flow_control.mode != CONFIG_FLOW_CONTROL_OFF &&
+		if (appliance->config->ports[i].flow_control.mode != FLOW_CONTROL_OFF &&
 		    index-- == 0)
 			return i;
 	return appliance->config->n_ports;

@@ -20,7 +20,7 @@ bool perf_start_eal(const struct perf_list *cpus, uint64_t memory)
 		.cpus = cpus->values,
 		.n_cpus = cpus->n,
 		.memory = memory,
-		.kind = CONFIG_MEMORY_AUTO,
+		.kind = MEMORY_AUTO,
 	};
 	struct eal_state state;
 

@@ -106,27 +106,28 @@ static int run(void *argument)
 }
 
 // What an AF_XDP port takes: segments of the senders among the tools.
-static const struct config *event_traffic(void)
+static const struct port_traffic *event_traffic(void)
 {
-	static struct config config = {
-		.transport = { .kind = CONFIG_TRANSPORT_UDP,
-			       .udp_port = FRAME_PORT,
-			       .udp_ports = 1 },
+	static uint16_t ids[EVB_MAX_SOURCES];
+	static const struct port_traffic traffic = {
+		.ranges = { { .first = FRAME_PORT, .count = 1, .segments = true } },
+		.n_ranges = 1,
+		.ids = ids,
+		.n_ids = EVB_MAX_SOURCES,
 	};
 
 	for (unsigned i = 0; i < EVB_MAX_SOURCES; i++)
-		config.sources.ids[i] = (uint16_t)(1 + i);
-	config.sources.n_ids = EVB_MAX_SOURCES;
-	return &config;
+		ids[i] = (uint16_t)(1 + i);
+	return &traffic;
 }
 
-static void open_port(struct receiver *receiver, const struct config_port *config)
+static void open_port(struct receiver *receiver, const struct port_settings *config)
 {
 	static struct profile profile;
 	struct port_parameters parameters = {
 		.config = config,
 		.profile = &profile,
-		.appliance = event_traffic(),
+		.traffic = event_traffic(),
 		.n_rx_queues = 1,
 		.n_tx_queues = 1,
 		.pool_mbufs = POOL_MBUFS,
@@ -158,18 +159,18 @@ static void print_result(const struct receiver *receiver, bool hugepages)
 	perf_print(result);
 }
 
-static void set_option(struct config_port *config, const char *text)
+static void set_option(struct port_settings *config, const char *text)
 {
-	struct config_option *option = &config->options[config->n_options++];
+	struct port_option *option = &config->options[config->n_options++];
 	const char *equals = strchr(text, '=');
 
-	if (equals == NULL || config->n_options == CONFIG_MAX_OPTIONS)
+	if (equals == NULL || config->n_options == PORT_MAX_OPTIONS)
 		perf_fail("--option: \"%s\" is not NAME=VALUE", text);
 	snprintf(option->name, sizeof(option->name), "%.*s", (int)(equals - text), text);
 	snprintf(option->value, sizeof(option->value), "%s", equals + 1);
 }
 
-static void parse(int argc, char **argv, struct config_port *config, struct receiver *receiver,
+static void parse(int argc, char **argv, struct port_settings *config, struct receiver *receiver,
 		  struct perf_list *cpus)
 {
 	static const struct option options[] = {
@@ -207,7 +208,7 @@ static void parse(int argc, char **argv, struct config_port *config, struct rece
 int main(int argc, char **argv)
 {
 	static struct receiver receiver = { .seconds = 0.3, .warmup = 0.05 };
-	static struct config_port config = { .name = "wire", .profile = "ring", .mtu = 9000 };
+	static struct port_settings config = { .name = "wire", .profile = "ring", .mtu = 9000 };
 	struct perf_list cpus = { .n = 1 };
 	bool hugepages;
 

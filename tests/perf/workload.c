@@ -113,7 +113,8 @@ static void make_config(struct bench *bench)
 	    getpid(), w->sources, SLOTS, slot, bench->directory);
 	if (config_parse(&bench->config, text, strlen(text), "workload", NULL, 0, error) != 0)
 		perf_fail("%s", error);
-	source_table_make(&bench->sources, &bench->config->sources);
+	source_table_make(&bench->sources, bench->config->sources.ids,
+			  bench->config->sources.expected, bench->config->sources.n_ids);
 }
 
 static void start_eal(const struct bench *bench)
@@ -124,7 +125,7 @@ static void start_eal(const struct bench *bench)
 		.cpus = &cpu,
 		.n_cpus = 1,
 		.memory = 32 << 20,
-		.kind = CONFIG_MEMORY_SHM,
+		.kind = MEMORY_SHM,
 	};
 	char error[EAL_ERROR_SIZE];
 	struct eal_state state;

@@ -69,7 +69,8 @@ static void open_bench_for(struct role_bench *bench, const char *events, bool gr
 	bench->config = testbed_config(text);
 	bench->sources = calloc(1, sizeof(*bench->sources));
 	assert_non_null(bench->sources);
-	source_table_make(bench->sources, &bench->config->sources);
+	source_table_make(bench->sources, bench->config->sources.ids,
+			  bench->config->sources.expected, bench->config->sources.n_ids);
 	open_ring(bench);
 	for (unsigned i = 0; i < 2; i++)
 		bench->links[i] = link_create("rx", "builder.b", 256, true, 0);

@@ -185,7 +185,8 @@ static void open_chain(struct chain *chain, const char *transport, const char *g
 	chain->tapped = calloc(EVENTS, sizeof(*chain->tapped));
 	assert_non_null(chain->sources);
 	assert_non_null(chain->tapped);
-	source_table_make(chain->sources, &chain->config->sources);
+	source_table_make(chain->sources, chain->config->sources.ids,
+			  chain->config->sources.expected, chain->config->sources.n_ids);
 	testbed_open_port(&chain->out, &chain->config->ports[0], 1, 1);
 	testbed_open_port(&chain->in, &chain->config->ports[1], 1, 1);
 	make_rings(chain);

@@ -52,7 +52,7 @@ static void node__may_have_each_key_of_its_own(void **state)
 		"nodes[0].lcores=auto", "nodes[1].lcores=auto", "nodes[2].lcores=auto"));
 
 	(void)state;
-	assert_int_equal(config->memory.kind, CONFIG_MEMORY_HUGEPAGES);
+	assert_int_equal(config->memory.kind, MEMORY_HUGEPAGES);
 	assert_int_equal(config->memory.limit, 0);
 	assert_string_equal(config->event_ring.directory, "");
 	assert_int_equal(config->event_ring.n_groups, 2);

@@ -251,11 +251,11 @@ static void roce__wrong(void **state)
 static void flow_control__defaults(void **state)
 {
 	struct config *config = load_with("name=evb");
-	const struct config_flow_control *control = &config->ports[0].flow_control;
+	const struct flow_control_settings *control = &config->ports[0].flow_control;
 
 	(void)state;
 	assert_int_equal(config->ports[0].link_rate, 0);
-	assert_int_equal(control->mode, CONFIG_FLOW_CONTROL_OFF);
+	assert_int_equal(control->mode, FLOW_CONTROL_OFF);
 	assert_int_equal(control->priority, 3);
 	assert_true(control->high_water == 0.8);
 	assert_true(control->low_water == 0.6);
@@ -270,11 +270,11 @@ static void flow_control__holds_what_was_given(void **state)
 	    "ports[0]={\"name\": \"wire\", \"profile\": \"ring\", \"link_rate\": \"2.5Gb/s\","
 	    " \"flow_control\": {\"mode\": \"external\", \"priority\": 7, \"high_water\": 0.9,"
 	    " \"low_water\": 0.1, \"pause_time\": 2, \"cable\": 100000}}");
-	const struct config_flow_control *control = &config->ports[0].flow_control;
+	const struct flow_control_settings *control = &config->ports[0].flow_control;
 
 	(void)state;
 	assert_int_equal(config->ports[0].link_rate, 2500000000);
-	assert_int_equal(control->mode, CONFIG_FLOW_CONTROL_EXTERNAL);
+	assert_int_equal(control->mode, FLOW_CONTROL_EXTERNAL);
 	assert_int_equal(control->priority, 7);
 	assert_true(control->high_water == 0.9);
 	assert_true(control->low_water == 0.1);

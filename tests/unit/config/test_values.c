@@ -14,7 +14,7 @@ static void defaults__are_as_the_manual_says(void **state)
 	assert_string_equal(config->path, "x.json");
 	assert_string_equal(config->name, "evb");
 	assert_int_equal(config->run_number, 1);
-	assert_int_equal(config->memory.kind, CONFIG_MEMORY_AUTO);
+	assert_int_equal(config->memory.kind, MEMORY_AUTO);
 	assert_int_equal(config->memory.limit, 0);
 	assert_int_equal(config->transport.kind, CONFIG_TRANSPORT_UDP);
 	assert_int_equal(config->transport.udp_port, 19522);
@@ -41,7 +41,7 @@ static void defaults__are_as_the_manual_says(void **state)
 static void defaults__of_a_port_and_a_builder(void **state)
 {
 	struct config *config = load_with("name=evb");
-	const struct config_port *port = &config->ports[0];
+	const struct port_settings *port = &config->ports[0];
 
 	(void)state;
 	assert_int_equal(config->n_ports, 1);
@@ -122,7 +122,7 @@ static void port__holds_what_was_given(void **state)
 	    " \"mtu\": \"9kB\", \"address\": \"192.168.7.9/20\", \"mac\": \"02:aB:00:00:10:fF\","
 	    " \"rx_queues\": 4, \"rx_descriptors\": 1024, \"tx_descriptors\": \"512\","
 	    " \"link_timeout\": \"250ms\", \"verify_checksums\": false}");
-	const struct config_port *port = &config->ports[0];
+	const struct port_settings *port = &config->ports[0];
 	const uint8_t mac[6] = { 0x02, 0xab, 0x00, 0x00, 0x10, 0xff };
 
 	(void)state;
@@ -269,7 +269,7 @@ static void words__become_their_constants(void **state)
 
 	(void)state;
 	config = load_with("memory={\"kind\": \"shm\", \"limit\": \"8MB\"}");
-	assert_int_equal(config->memory.kind, CONFIG_MEMORY_SHM);
+	assert_int_equal(config->memory.kind, MEMORY_SHM);
 	assert_int_equal(config->memory.limit, 8000000);
 	config_free(config);
 	config = load_with("transport={\"kind\": \"eth\", \"ether_type\": \"0x88b6\"}");

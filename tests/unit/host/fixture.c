@@ -71,7 +71,7 @@ int fixture_end(void **state)
 void fixture_port(struct fixture *fixture, const char *driver, const char *device, uint32_t mtu)
 {
 	unsigned index = fixture->config->n_ports++;
-	struct config_port *config = &fixture->config->ports[index];
+	struct port_settings *config = &fixture->config->ports[index];
 	struct plan_port *port = &fixture->plan->ports[index];
 
 	snprintf(config->name, sizeof(config->name), "p%u", index);

@@ -44,7 +44,7 @@ static void hugepages__too_few_where_they_are_demanded(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	write_node(fixture, 0, "64\n", "59\n");
 	judge_hugepages(fixture, 0);
 	assert_finding(fixture, HOST_FAIL, "hugepages",
@@ -76,7 +76,7 @@ static void hugepages__of_each_node(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	fixture->plan->n_nodes = 2;
 	fixture->plan->nodes[1].hugepage_bytes = 200 * MIB;
 	write_node(fixture, 0, "512\n", "512\n"); // plenty in all, and none of it on node 1
@@ -107,7 +107,7 @@ static void hugepages__of_a_kernel_without_numa(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	tree_write(fixture, ALL "nr_hugepages", "0\n");
 	tree_write(fixture, ALL "free_hugepages", "0\n");
 	judge_hugepages(fixture, 0);
@@ -119,7 +119,7 @@ static void hugepages__of_another_default_size(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	tree_write(fixture, "/proc/meminfo", "MemTotal: 1 kB\nHugepagesize:       32768 kB\n");
 	tree_write(fixture,
 		   "/sys/devices/system/node/node0/hugepages/hugepages-32768kB/nr_hugepages", "1");
@@ -144,7 +144,7 @@ static void hugepages__not_used(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_SHM;
+	fixture->config->memory.kind = MEMORY_SHM;
 	write_node(fixture, 0, "0\n", "0\n");
 	judge_hugepages(fixture, 0);
 	assert_counts(fixture, 1, 0, 0, 0);
@@ -154,7 +154,7 @@ static void hugepages__without_any_files(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	judge_hugepages(fixture, 0);
 	// There is nothing that could be written.
 	assert_counts(fixture, 0, 0, 1, 0);
@@ -218,7 +218,7 @@ static void mounts__missing_where_hugepages_are_demanded(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	judge_mounts(fixture, &roomy, true);
 	assert_finding(fixture, HOST_FAIL, "event rings", "no hugetlbfs is mounted",
 		       "mount -t hugetlbfs -o pagesize=2M nodev /dev/hugepages");
@@ -246,7 +246,7 @@ static void mounts__of_somebody_else(void **state)
 
 	facts.n_hugetlbfs = 1;
 	strcpy(facts.hugetlbfs[0].path, "/dev/hugepages");
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	judge_mounts(fixture, &facts, true);
 	assert_finding(fixture, HOST_FAIL, "event rings", "may not be written", "chown ");
 	facts.hugetlbfs[0].usable = true;
@@ -260,7 +260,7 @@ static void shm__too_small(void **state)
 	struct fixture *fixture = *state;
 	struct mounts_facts facts = roomy;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_SHM;
+	fixture->config->memory.kind = MEMORY_SHM;
 	facts.shm_free = 15 * MIB;
 	facts.shm_size = 64 * MIB;
 	judge_mounts(fixture, &facts, false);
@@ -303,7 +303,7 @@ static void mounts__not_wanted_without_builders(void **state)
 	struct fixture *fixture = *state;
 
 	fixture->config->n_builders = 0;
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	judge_mounts(fixture, &roomy, true);
 	assert_counts(fixture, 1, 0, 0, 0);
 }

@@ -48,7 +48,7 @@ static int make(void **state)
 
 static void add_option(struct fixture *fixture, const char *name)
 {
-	struct config_port *port = &fixture->config->ports[0];
+	struct port_settings *port = &fixture->config->ports[0];
 
 	snprintf(port->options[port->n_options].name, sizeof(port->options[0].name), "%s", name);
 	strcpy(port->options[port->n_options].value, "1");
@@ -68,7 +68,7 @@ static void judge_drivers(struct fixture *fixture)
 
 static void drivers_scan__finds_the_right_description(void **state)
 {
-	struct config_port config = { .n_options = 0 };
+	struct port_settings config = { .n_options = 0 };
 	struct drivers_port port = { 0 };
 
 	(void)state;
@@ -85,7 +85,7 @@ static void drivers_scan__of_broken_files(void **state)
 		"PMD_INFO_STRING= {\"name\": \"net_x\", \"params\": [1]}",
 		"PMD_INFO_STRING= {{{",
 	};
-	struct config_port config = { .n_options = 1, .options[0] = { "opt", "1" } };
+	struct port_settings config = { .n_options = 1, .options[0] = { "opt", "1" } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -415,7 +415,7 @@ static void pfc__that_is_left_to_the_kernel(void **state)
 	struct fixture *fixture = *state;
 
 	fixture_port(fixture, "net_af_packet", "eth1", 1500);
-	fixture->config->ports[0].flow_control.mode = CONFIG_FLOW_CONTROL_EXTERNAL;
+	fixture->config->ports[0].flow_control.mode = FLOW_CONTROL_EXTERNAL;
 	fixture->config->ports[0].flow_control.priority = 3;
 	judge_interfaces(fixture);
 	assert_finding(fixture, HOST_WARN, "PFC", "does not report PFC", "soft");
@@ -428,10 +428,10 @@ static void pfc__that_is_left_to_the_kernel(void **state)
 	judge_interfaces(fixture);
 	assert_counts(fixture, 4, 0, 0, 0);
 	interface.pfc = 0;
-	fixture->config->ports[0].flow_control.mode = CONFIG_FLOW_CONTROL_AUTO;
+	fixture->config->ports[0].flow_control.mode = FLOW_CONTROL_AUTO;
 	judge_interfaces(fixture);
 	assert_counts(fixture, 4, 0, 0, 0);
-	fixture->config->ports[0].flow_control.mode = CONFIG_FLOW_CONTROL_OFF;
+	fixture->config->ports[0].flow_control.mode = FLOW_CONTROL_OFF;
 	judge_interfaces(fixture);
 	assert_counts(fixture, 3, 0, 0, 0);
 }
@@ -569,8 +569,8 @@ static void memlock__of_packet_rings(void **state)
 
 	fixture_port(fixture, "net_af_packet", "eth1", 1500);
 	fixture->plan->ports[0].profile.n_arguments = 2;
-	fixture->plan->ports[0].profile.arguments[0] = (struct config_option){ "framesz", "2048" };
-	fixture->plan->ports[0].profile.arguments[1] = (struct config_option){ "framecnt", "8192" };
+	fixture->plan->ports[0].profile.arguments[0] = (struct port_option){ "framesz", "2048" };
+	fixture->plan->ports[0].profile.arguments[1] = (struct port_option){ "framecnt", "8192" };
 	make_process(fixture, "0", "8388608");
 	judge_rights(fixture);
 	assert_finding(fixture, HOST_FAIL, "memlock",

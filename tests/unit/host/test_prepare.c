@@ -236,7 +236,7 @@ static void check__prepare_and_check_again(void **state)
 {
 	struct fixture *fixture = *state;
 
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	fixture->config->n_builders = 0;
 	tree_write(fixture, FREE, "3\n");
 	tree_write(fixture, "/sys/devices/system/cpu/online", "0-3\n");
@@ -266,7 +266,7 @@ static void preflight__stops_at_the_first_cause(void **state)
 	const struct host_finding *failure;
 
 	// No CPU, too few hugepages, no mount.
-	fixture->config->memory.kind = CONFIG_MEMORY_HUGEPAGES;
+	fixture->config->memory.kind = MEMORY_HUGEPAGES;
 	tree_write(fixture, FREE, "3\n");
 	tree_write(fixture, "/sys/devices/system/cpu/online", "0\n");
 	tree_write(fixture, "/proc/self/status", "Cpus_allowed_list:\t0\n");

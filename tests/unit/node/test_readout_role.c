@@ -95,7 +95,8 @@ static void bench_open(struct bench *bench, bool tagged)
 	bench->sources = calloc(1, sizeof(*bench->sources));
 	bench->neighbours = calloc(1, sizeof(*bench->neighbours));
 	assert_true(bench->sources != NULL && bench->neighbours != NULL);
-	source_table_make(bench->sources, &bench->config->sources);
+	source_table_make(bench->sources, bench->config->sources.ids,
+			  bench->config->sources.expected, bench->config->sources.n_ids);
 	assert_true(mailbox_make(&bench->to, "to_readout", 256, 0));
 	assert_true(mailbox_make(&bench->from, "from_readout", 256, 0));
 	make_role(bench, tagged);

@@ -16,21 +16,15 @@
 
 static void table__numbers_the_expected_sources(void **state)
 {
-	struct config_sources *sources = calloc(1, sizeof(*sources));
-	struct source_table *table = calloc(1, sizeof(*table));
 	static const uint16_t ids[] = { 0, 7, 8, 0x0801, 65535 };
+	static const bool expected[] = { true, true, false, true, true };
+	struct source_table *table = calloc(1, sizeof(*table));
 	unsigned n_unknown = 0;
 
 	(void)state;
-	assert_non_null(sources);
 	assert_non_null(table);
-	for (unsigned i = 0; i < 5; i++) {
-		sources->ids[i] = ids[i];
-		sources->expected[i] = i != 2;
-	}
-	sources->n_ids = 5;
 	for (unsigned round = 0; round < 2; round++) { // and again over an old table
-		source_table_make(table, sources);
+		source_table_make(table, ids, expected, 5);
 		assert_int_equal(table->n_expected, 4);
 		assert_int_equal(table->index[0], 0);
 		assert_int_equal(table->index[7], 1);
@@ -45,27 +39,24 @@ static void table__numbers_the_expected_sources(void **state)
 	for (unsigned id = 0; id < 65536; id++)
 		n_unknown += table->index[id] == SOURCE_UNKNOWN;
 	assert_int_equal(n_unknown, 65536 - 5);
-	free(sources);
 	free(table);
 }
 
 static void table__of_the_most_sources(void **state)
 {
-	struct config_sources *sources = calloc(1, sizeof(*sources));
+	static uint16_t ids[EVB_MAX_SOURCES];
+	static bool expected[EVB_MAX_SOURCES];
 	struct source_table *table = calloc(1, sizeof(*table));
 
 	(void)state;
-	assert_non_null(sources);
 	assert_non_null(table);
 	for (unsigned i = 0; i < EVB_MAX_SOURCES; i++) {
-		sources->ids[i] = (uint16_t)(16 * i + 1);
-		sources->expected[i] = true;
+		ids[i] = (uint16_t)(16 * i + 1);
+		expected[i] = true;
 	}
-	sources->n_ids = EVB_MAX_SOURCES;
-	source_table_make(table, sources);
+	source_table_make(table, ids, expected, EVB_MAX_SOURCES);
 	assert_int_equal(table->n_expected, EVB_MAX_SOURCES);
 	assert_int_equal(table->index[16 * (EVB_MAX_SOURCES - 1) + 1], EVB_MAX_SOURCES - 1);
-	free(sources);
 	free(table);
 }
 

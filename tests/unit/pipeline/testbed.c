@@ -91,7 +91,7 @@ struct config *testbed_config(const char *text)
 	return config;
 }
 
-void testbed_open_port(struct testbed_port *port, const struct config_port *config,
+void testbed_open_port(struct testbed_port *port, const struct port_settings *config,
 		       uint16_t n_rx_queues, uint16_t n_tx_queues)
 {
 	struct port_parameters parameters = {

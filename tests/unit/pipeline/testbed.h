@@ -34,7 +34,7 @@ struct testbed_port {
 	struct profile profile;
 	struct port port;
 };
-void testbed_open_port(struct testbed_port *port, const struct config_port *config,
+void testbed_open_port(struct testbed_port *port, const struct port_settings *config,
 		       uint16_t n_rx_queues, uint16_t n_tx_queues);
 
 // A pool of `n` mbufs with room for `room` bytes, no cache, so that rte_mempool_avail_count()

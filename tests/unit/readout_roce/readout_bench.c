@@ -192,7 +192,8 @@ void readout_bench_open(struct readout_bench *bench, const char *roce)
 	bench->sources = calloc(1, sizeof(*bench->sources));
 	bench->arrivals = calloc(BENCH_BUILDERS, sizeof(*bench->arrivals));
 	assert_true(bench->sources != NULL && bench->arrivals != NULL && bench->responses != NULL);
-	source_table_make(bench->sources, &bench->config->sources);
+	source_table_make(bench->sources, bench->config->sources.ids,
+			  bench->config->sources.expected, bench->config->sources.n_ids);
 	bench->free_slots = 1u << 20;
 	bench->slots = roce_slots_create(2, ask_builder, bench);
 	assert_non_null(bench->slots);

@@ -78,7 +78,7 @@ static void make_role(struct roce_bench *bench)
 		.n_builders = BENCH_BUILDERS,
 		.pool = bench->answers,
 	};
-	const struct config_port *port = &bench->config->ports[0];
+	const struct port_settings *port = &bench->config->ports[0];
 	struct rx_parameters rx = {
 		.name = "rx.wire",
 		.port_id = bench->wire.port.id,
@@ -126,7 +126,8 @@ void roce_bench_open_with(struct roce_bench *bench, const char *roce, const char
 	bench->answers = testbed_pool("answers", 1023, ROCE_PORT_BUFFER);
 	bench->sources = calloc(1, sizeof(*bench->sources));
 	assert_non_null(bench->sources);
-	source_table_make(bench->sources, &bench->config->sources);
+	source_table_make(bench->sources, bench->config->sources.ids,
+			  bench->config->sources.expected, bench->config->sources.n_ids);
 	for (unsigned i = 0; i < BENCH_BUILDERS; i++)
 		bench->links[i] = link_create("rx.wire", "builder", BENCH_DEPTH, true, 0);
 	for (unsigned i = 0; i < BENCH_BUILDERS; i++)

@@ -24,7 +24,7 @@ void rx_restart(struct rx_bench *bench)
 static void set_parameters(struct rx_bench *bench)
 {
 	const struct config_transport *transport = &bench->config->transport;
-	const struct config_port *port = &bench->config->ports[0];
+	const struct port_settings *port = &bench->config->ports[0];
 	struct rx_parameters *parameters = &bench->parameters;
 
 	*parameters = (struct rx_parameters){
@@ -68,7 +68,8 @@ void rx_open(struct rx_bench *bench, const char *extra, const char *port_extra)
 	bench->pool = testbed_pool("rx", 2047, 2048);
 	bench->sources = calloc(1, sizeof(*bench->sources));
 	assert_non_null(bench->sources);
-	source_table_make(bench->sources, &bench->config->sources);
+	source_table_make(bench->sources, bench->config->sources.ids,
+			  bench->config->sources.expected, bench->config->sources.n_ids);
 	for (unsigned i = 0; i < RX_BUILDERS; i++)
 		bench->links[i] =
 		    link_create("rx.wire", "builder", RX_DEPTH,

@@ -10,9 +10,10 @@
 #include "wire/net.h"
 #include "wire/pfc.h"
 
-#define DATA_DSCP    26
-#define CONTROL_DSCP 48
-#define PAYLOAD      100u
+#define DATA_DSCP        26
+#define CONTROL_DSCP     48
+#define CONTROL_PRIORITY 6
+#define PAYLOAD          100u
 
 struct vlan_bench {
 	struct config *config;
@@ -23,6 +24,9 @@ struct vlan_bench {
 static void open_bench(struct vlan_bench *bench, const char *keys)
 {
 	char text[512], error[PORT_ERROR_SIZE];
+	// As a configuration has them by default.
+	static const struct port_traffic traffic = { .control_priority = CONTROL_PRIORITY,
+						     .control_dscp = CONTROL_DSCP };
 	struct port_parameters parameters = { .n_rx_queues = 1,
 					      .n_tx_queues = 2,
 					      .pool_mbufs = 64 };
@@ -35,7 +39,7 @@ static void open_bench(struct vlan_bench *bench, const char *keys)
 	bench->config = testbed_config(text);
 	bench->pool = testbed_pool("vlan", 127, 256);
 	parameters.config = &bench->config->ports[0];
-	parameters.appliance = bench->config;
+	parameters.traffic = &traffic;
 	parameters.profile = &bench->port.profile;
 	assert_int_equal(profile_load(&bench->port.profile, parameters.config, error), 0);
 	if (port_open(&bench->port.port, &parameters, error) != 0)

@@ -67,6 +67,8 @@ static void need_bpf(void)
 	skip();
 }
 
+static const struct port_traffic no_traffic;
+
 static uint32_t attached_program(void)
 {
 	uint32_t id = 0;
@@ -103,15 +105,18 @@ static int close_steering(void **state)
 static int open_default(void **state)
 {
 	static const uint16_t ids[] = { 1, SOURCE, 0xffff };
-	struct xdp_rules rules = {
-		.ranges = { { .first = PORT, .count = 2, .segments = 1 },
+	static const struct port_traffic traffic = {
+		.ranges = { { .first = PORT, .count = 2, .segments = true },
 			    { .first = 4791, .count = 1 } },
 		.n_ranges = 2,
 		.ether_type = NET_TYPE_EVB,
-		.own_address = OWN,
-		.largest_frame = LARGEST,
 		.ids = ids,
 		.n_ids = 3,
+	};
+	struct xdp_rules rules = {
+		.traffic = &traffic,
+		.own_address = OWN,
+		.largest_frame = LARGEST,
 	};
 
 	(void)state;
@@ -335,7 +340,7 @@ static void ether_types(void **state)
 
 static void ether_types__where_none_carries_segments(void **state)
 {
-	const struct xdp_rules rules = { .largest_frame = LARGEST };
+	const struct xdp_rules rules = { .traffic = &no_traffic, .largest_frame = LARGEST };
 	struct frame frame = ethernet_frame(0, 0); // a length, which may be 0
 
 	(void)state;
@@ -467,7 +472,7 @@ static void frames__cut_off_anywhere(void **state)
 
 static void steer__takes_only_what_the_driver_opened(void **state)
 {
-	const struct xdp_rules rules = { .largest_frame = LARGEST };
+	const struct xdp_rules rules = { .traffic = &no_traffic, .largest_frame = LARGEST };
 	int of_another_port = socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0);
 
 	(void)state;
@@ -556,7 +561,7 @@ static void prepare__of_no_interface(void **state)
 
 static void steer__without_a_driver(void **state)
 {
-	const struct xdp_rules rules = { .largest_frame = LARGEST };
+	const struct xdp_rules rules = { .traffic = &no_traffic, .largest_frame = LARGEST };
 	char error[XDP_ERROR_SIZE];
 
 	(void)state;

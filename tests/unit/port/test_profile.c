@@ -16,7 +16,7 @@
 
 static struct profile load(const char *name, uint32_t mtu)
 {
-	struct config_port port = { .mtu = mtu };
+	struct port_settings port = { .mtu = mtu };
 	char error[PROFILE_ERROR_SIZE];
 	struct profile profile;
 
@@ -29,7 +29,7 @@ static struct profile load(const char *name, uint32_t mtu)
 
 static void assert_refused(const char *name, const char *expected)
 {
-	struct config_port port = { .mtu = 1500 };
+	struct port_settings port = { .mtu = 1500 };
 	char error[PROFILE_ERROR_SIZE];
 	struct profile profile;
 
@@ -239,7 +239,7 @@ static void file__with_more_than_there_is_room_for(void **state)
 
 static void pci__by_the_form_of_the_device(void **state)
 {
-	struct config_port port = { .mtu = 1500 };
+	struct port_settings port = { .mtu = 1500 };
 	struct profile profile = { .driver = "net_mlx5" };
 
 	(void)state;

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The settings of a port, as the configuration states them (`ports`). Without DPDK, so that the
+// configuration can include it.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/limits.h"
+
+#define PORT_MAX_OPTIONS 16
+
+// A "name": "value" pair that is passed to the driver as a device argument.
+struct port_option {
+	char name[EVB_NAME_SIZE];
+	char value[EVB_PATH_SIZE];
+};
+
+// The back-end of flow control (port/flow_control.h).
+enum flow_control_mode {
+	FLOW_CONTROL_AUTO, // the first of hw, external and soft that the port can do
+	FLOW_CONTROL_OFF,
+	FLOW_CONTROL_HW,       // the device sends and obeys frames, set up through DPDK
+	FLOW_CONTROL_EXTERNAL, // the kernel or the switch does; evb only reads its counters
+	FLOW_CONTROL_SOFT,     // evb builds and obeys the frames
+	FLOW_CONTROL_N_MODES
+};
+
+struct flow_control_settings {
+	enum flow_control_mode mode;
+	uint8_t priority;    // 802.1p, of the data
+	double high_water;   // share of slots, links or pool in use from which on the sender pauses
+	double low_water;    // share below which it may go on
+	uint16_t pause_time; // quanta of 512 bit times
+	uint32_t cable;      // metres to the other end, for the headroom
+};
+
+struct port_settings {
+	char name[EVB_NAME_SIZE];
+	char profile[EVB_PATH_SIZE]; // name of a profile in pmd-config/, or path of a profile file
+	char device[EVB_PATH_SIZE];  // kernel interface, memif socket, PCI address, capture file
+	struct port_option options[PORT_MAX_OPTIONS]; // device arguments beside the profile's
+	unsigned n_options;
+	uint32_t mtu; // bytes behind the Ethernet header
+	bool has_address;
+	uint32_t address; // IPv4, host order; the port answers ARP and ICMP echo for it
+	uint8_t prefix_length;
+	bool has_address6;
+	uint8_t address6[16]; // the port answers neighbour solicitations and ICMPv6 echo for it
+	bool has_mac;
+	uint8_t mac[6];
+	bool has_vlan; // sent frames get a tag
+	uint16_t vlan; // 0: the tag states the priority only
+	uint32_t rx_queues;
+	uint32_t rx_descriptors; // per queue, 0: the profile's
+	uint32_t tx_descriptors; // per queue, 0: the profile's
+	uint64_t link_timeout_ns;
+	bool verify_checksums;
+	uint64_t link_rate; // bits/s, 0: the device is asked
+	struct flow_control_settings flow_control;
+};
+
+#define PORT_MAX_UDP_RANGES 4
+
+struct port_udp_range {
+	uint16_t first; // UDP destination port
+	uint16_t count;
+	bool segments; // EJFAT segments: they carry a source id
+};
+
+// The event traffic that a port receives and sends.
+struct port_traffic {
+	struct port_udp_range ranges[PORT_MAX_UDP_RANGES];
+	unsigned n_ranges;
+	uint16_t ether_type; // of segments, 0: none
+	const uint16_t *ids; // of the configured sources
+	unsigned n_ids;
+	uint8_t control_priority, control_dscp; // of the control protocol's frames
+};
