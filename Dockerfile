@@ -27,6 +27,7 @@ RUN apt-get update \
         libisal2 \
         libmicrohttpd12 \
         libncursesw6 \
+        libmnl0 \
         libnuma1 \
         libpcap0.8 \
         librte-bus-pci23 \

@@ -293,6 +293,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.data_priority = port->config->flow_control.priority,
 		.rings = (const struct evring *const *)appliance->rings,
 		.events_are_granted = cluster_grants(config),
+		.pool = port->pool,
 		.quiet_cycles = ns_to_cycles(QUIET_NS),
 		.drain_cycles = ns_to_cycles(config->events.drain_timeout_ns),
 		.numa_node = port->numa_node,

@@ -19,8 +19,8 @@
 #include "port/xdp_telemetry.h"
 
 struct af_xdp {
-	struct xdp *xdp;                                                // NULL: not steered by evb
-	const struct rte_eth_rxtx_callback *callbacks[PORT_MAX_QUEUES]; // by tx queue
+	struct xdp *xdp;               // NULL: not steered by evb
+	struct tx_callbacks callbacks; // join_buffers()
 };
 
 static int fail(const struct port *port, char *error, const char *format, ...)
@@ -187,17 +187,6 @@ static uint16_t join_buffers(uint16_t port_id, uint16_t queue, struct rte_mbuf *
 	return n;
 }
 
-static int add_callbacks(struct port *port, char *error)
-{
-	for (uint16_t q = 0; q < port->n_tx_queues; q++) {
-		port->af_xdp->callbacks[q] =
-		    rte_eth_add_tx_callback(port->id, q, join_buffers, port);
-		if (port->af_xdp->callbacks[q] == NULL)
-			return fail(port, error, "out of memory");
-	}
-	return 0;
-}
-
 int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *error)
 {
 	struct xdp *xdp = port->af_xdp->xdp;
@@ -208,8 +197,9 @@ int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *er
 		    port_buffer_size(port->profile, port->config->mtu) - af_xdp_headroom(),
 	};
 
-	if (add_callbacks(port, error) != 0)
-		return -1;
+	if (!tx_callbacks_add(&port->af_xdp->callbacks, port->id, port->n_tx_queues, join_buffers,
+			      port))
+		return fail(port, error, "out of memory");
 	if (xdp == NULL)
 		return 0;
 	xdp_rules_add_addresses(&rules, port->config);
@@ -246,9 +236,7 @@ void af_xdp_close(struct port *port)
 	if (port->af_xdp->xdp != NULL)
 		xdp_telemetry_remove(port->af_xdp->xdp);
 	xdp_close(port->af_xdp->xdp);
-	for (uint16_t q = 0; q < RTE_DIM(port->af_xdp->callbacks); q++)
-		if (port->af_xdp->callbacks[q] != NULL)
-			(void)rte_eth_remove_tx_callback(port->id, q, port->af_xdp->callbacks[q]);
+	tx_callbacks_remove(&port->af_xdp->callbacks);
 	free(port->af_xdp);
 	port->af_xdp = NULL;
 }

@@ -2,114 +2,75 @@
 // Copyright (c) 2026, the evb authors
 #include "port/dcb.h"
 
+#include <limits.h>
 #include <linux/dcbnl.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
-#define ANSWER_SIZE    8192
-#define ANSWER_SECONDS 1 // the kernel answers at once
+#include <libmnl/libmnl.h>
 
-struct bytes {
-	const uint8_t *at;
-	size_t left;
-};
-
-// Takes the next attribute; false at the end, or where a length makes no sense.
-static bool next_attribute(struct bytes *from, uint16_t *type, struct bytes *value)
-{
-	struct rtattr header;
-	size_t whole;
-
-	if (from->left < sizeof(header))
-		return false;
-	memcpy(&header, from->at, sizeof(header));
-	if (header.rta_len < sizeof(header) || header.rta_len > from->left)
-		return false;
-	*type = header.rta_type & NLA_TYPE_MASK;
-	*value = (struct bytes){ from->at + sizeof(header), header.rta_len - sizeof(header) };
-	whole = RTA_ALIGN(header.rta_len);
-	if (whole > from->left)
-		whole = from->left;
-	from->at += whole;
-	from->left -= whole;
-	return true;
-}
-
-static bool find_attribute(struct bytes in, uint16_t wanted, struct bytes *value)
-{
-	uint16_t type;
-
-	while (next_attribute(&in, &type, value))
-		if (type == wanted)
-			return true;
-	return false;
-}
+#define MESSAGE_SIZE  8192
+#define REPLY_SECONDS 1 // the kernel replies at once
+#define ALIGNED       __attribute__((aligned(NLMSG_ALIGNTO)))
 
 bool dcb_pfc_decode(const void *bytes, size_t size, struct dcb_pfc *pfc)
 {
-	const size_t headers = NLMSG_HDRLEN + sizeof(struct dcbmsg);
-	struct nlmsghdr header;
-	struct bytes rest, ieee, value;
+	const struct nlmsghdr *header = bytes;
+	const struct nlattr *outer, *inner;
 	struct ieee_pfc content;
 
-	if (size < headers)
+	// libmnl rounds the length up to whole words, which must not go beyond the bytes.
+	if (size > INT_MAX || !mnl_nlmsg_ok(header, (int)size) ||
+	    header->nlmsg_type != RTM_GETDCB || header->nlmsg_len % NLMSG_ALIGNTO != 0)
 		return false;
-	memcpy(&header, bytes, sizeof(header));
-	if (header.nlmsg_type != RTM_GETDCB || header.nlmsg_len < headers ||
-	    header.nlmsg_len > size)
-		return false;
-	rest = (struct bytes){ (const uint8_t *)bytes + headers, header.nlmsg_len - headers };
-	if (!find_attribute(rest, DCB_ATTR_IEEE, &ieee) ||
-	    !find_attribute(ieee, DCB_ATTR_IEEE_PFC, &value) || value.left < sizeof(content))
-		return false;
-	memcpy(&content, value.at, sizeof(content));
-	pfc->enabled = content.pfc_en;
-	for (unsigned i = 0; i < DCB_PRIORITIES; i++) {
-		pfc->sent[i] = content.requests[i];
-		pfc->received[i] = content.indications[i];
+	mnl_attr_for_each(outer, header, sizeof(struct dcbmsg))
+	{
+		if (mnl_attr_get_type(outer) != DCB_ATTR_IEEE)
+			continue;
+		mnl_attr_for_each_nested(inner, outer)
+		{
+			if (mnl_attr_get_type(inner) != DCB_ATTR_IEEE_PFC ||
+			    mnl_attr_get_payload_len(inner) < sizeof(content))
+				continue;
+			memcpy(&content, mnl_attr_get_payload(inner), sizeof(content));
+			pfc->enabled = content.pfc_en;
+			memcpy(pfc->sent, content.requests, sizeof(pfc->sent));
+			memcpy(pfc->received, content.indications, sizeof(pfc->received));
+			return true;
+		}
 	}
-	return true;
+	return false;
 }
 
-static bool ask(int socket, const char *interface)
+static bool request_pfc(struct mnl_socket *channel, const char *interface)
 {
-	struct {
-		struct nlmsghdr header;
-		struct dcbmsg message;
-		struct rtattr attribute;
-		char name[DCB_NAME_SIZE];
-	} request = {
-		.header = {
-			.nlmsg_type = RTM_GETDCB,
-			.nlmsg_flags = NLM_F_REQUEST,
-		},
-		.message = { .dcb_family = AF_UNSPEC, .cmd = DCB_CMD_IEEE_GET },
-		.attribute = { .rta_type = DCB_ATTR_IFNAME },
-	};
-	size_t length = strnlen(interface, sizeof(request.name) - 1);
+	const struct timeval patience = { .tv_sec = REPLY_SECONDS };
+	char bytes[MESSAGE_SIZE] ALIGNED;
+	struct nlmsghdr *request = mnl_nlmsg_put_header(bytes);
+	struct dcbmsg *message;
 
-	memcpy(request.name, interface, length);
-	request.attribute.rta_len = (uint16_t)RTA_LENGTH(length + 1);
-	request.header.nlmsg_len = (uint32_t)(sizeof(request) - sizeof(request.name) + length + 1);
-	return send(socket, &request, request.header.nlmsg_len, 0) ==
-	       (ssize_t)request.header.nlmsg_len;
+	request->nlmsg_type = RTM_GETDCB;
+	request->nlmsg_flags = NLM_F_REQUEST;
+	message = mnl_nlmsg_put_extra_header(request, sizeof(*message));
+	message->cmd = DCB_CMD_IEEE_GET;
+	return mnl_attr_put_strz_check(request, sizeof(bytes), DCB_ATTR_IFNAME, interface) &&
+	       setsockopt(mnl_socket_get_fd(channel), SOL_SOCKET, SO_RCVTIMEO, &patience,
+			  sizeof(patience)) == 0 &&
+	       mnl_socket_sendto(channel, request, request->nlmsg_len) >= 0;
 }
 
 bool dcb_pfc_get(const char *interface, struct dcb_pfc *pfc)
 {
-	const struct timeval patience = { .tv_sec = ANSWER_SECONDS };
-	int channel = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	uint8_t answer[ANSWER_SIZE];
+	struct mnl_socket *channel = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
+	char reply[MESSAGE_SIZE] ALIGNED;
 	ssize_t size = -1;
 
-	if (channel < 0)
+	if (channel == NULL)
 		return false;
-	if (setsockopt(channel, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
-	    ask(channel, interface))
-		size = recv(channel, answer, sizeof(answer), 0);
-	close(channel);
-	return size > 0 && dcb_pfc_decode(answer, (size_t)size, pfc);
+	if (request_pfc(channel, interface))
+		size = mnl_socket_recvfrom(channel, reply, sizeof(reply));
+	(void)mnl_socket_close(channel); // nothing can be lost
+	return size > 0 && dcb_pfc_decode(reply, (size_t)size, pfc);
 }

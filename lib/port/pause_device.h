@@ -8,6 +8,8 @@
 // Threads: open, read: control thread; the counters: any.
 #pragma once
 
+#include <net/if.h>
+
 #include "port/dcb.h"
 #include "port/interface_stats.h"
 #include "port/pause_state.h"
@@ -38,9 +40,9 @@ enum pause_device_source {
 struct pause_device {
 	enum pause_device_source source;
 	uint16_t port_id;
-	char interface[DCB_NAME_SIZE]; // the kernel's, empty: none
-	bool kernel_knows;             // PFC of the interface
-	uint8_t kernel_priorities;     // with PFC switched on there, as of open
+	char interface[IF_NAMESIZE]; // the kernel's, empty: none
+	bool kernel_knows;           // PFC of the interface
+	uint8_t kernel_priorities;   // with PFC switched on there, as of open
 	struct interface_stats ethtool;
 	unsigned n_statistics;
 	struct {

@@ -426,7 +426,7 @@ static void free_ring(struct rte_ring *ring)
 uint64_t port_missed(const struct port *port)
 {
 	struct rte_eth_stats stats;
-	uint64_t kernel = atomic_load_explicit(&port->kernel_drops, memory_order_relaxed);
+	uint64_t kernel = port_kernel_drops(port);
 
 	if (rte_eth_stats_get(port->id, &stats) != 0)
 		return kernel;

@@ -5,6 +5,7 @@
 // follows from it (mbuf size), offloads, link. Control thread.
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -76,6 +77,12 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 // Packets that the port lost before evb saw them: by the device, for want of a buffer, or in the
 // kernel. Any thread; as of the last port_watch() for the kernel's.
 uint64_t port_missed(const struct port *port);
+
+// The kernel's part of it, which the driver's own counters leave out.
+static inline uint64_t port_kernel_drops(const struct port *port)
+{
+	return atomic_load_explicit(&port->kernel_drops, memory_order_relaxed);
+}
 
 // Collects what drivers do not count themselves, and how few buffers are free. To be called now and
 // then.

@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-#include <rte_ethdev.h>
-#include <rte_malloc.h>
-
 #include "wire/net.h"
 #include "wire/pfc.h"
 
@@ -75,27 +72,10 @@ static uint16_t tag_burst(uint16_t port_id, uint16_t queue, struct rte_mbuf **mb
 
 bool vlan_install(struct vlan_tagger *tagger, uint16_t port_id, uint16_t n_queues)
 {
-	tagger->port_id = port_id;
-	for (uint16_t queue = 0; queue < n_queues && queue < VLAN_MAX_QUEUES; queue++) {
-		tagger->callbacks[queue] =
-		    rte_eth_add_tx_callback(port_id, queue, tag_burst, tagger);
-		if (tagger->callbacks[queue] == NULL)
-			return false;
-		tagger->n_queues++;
-	}
-	return true;
+	return tx_callbacks_add(&tagger->callbacks, port_id, n_queues, tag_burst, tagger);
 }
 
 void vlan_remove(struct vlan_tagger *tagger)
 {
-	for (uint16_t queue = 0; queue < tagger->n_queues; queue++) {
-		union {
-			const void *kept;
-			void *freed;
-		} callback = { .kept = tagger->callbacks[queue] };
-
-		(void)rte_eth_remove_tx_callback(tagger->port_id, queue, callback.kept);
-		rte_free(callback.freed);
-	}
-	tagger->n_queues = 0;
+	tx_callbacks_remove(&tagger->callbacks);
 }

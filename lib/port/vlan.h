@@ -12,14 +12,12 @@
 #include <rte_mbuf.h>
 
 #include "port/settings.h"
-
-#define VLAN_MAX_QUEUES 64
+#include "port/tx_callbacks.h"
 
 struct vlan_tagger {
 	uint16_t data_tci, control_tci; // tags: priority << 13 | VLAN
 	uint8_t control_dscp;
-	uint16_t port_id, n_queues; // that it is installed on
-	const void *callbacks[VLAN_MAX_QUEUES];
+	struct tx_callbacks callbacks; // of the port that it is installed on
 };
 
 // `traffic` states which DSCP and priority control messages have; NULL: there are none.
@@ -29,8 +27,8 @@ void vlan_tagger_make(struct vlan_tagger *tagger, const struct port_settings *po
 // Tags one frame, if that is due and its first buffer has headroom for it.
 void vlan_tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf);
 
-// Has a port tag all that it sends on its first n_queues queues, at most VLAN_MAX_QUEUES, by
-// callbacks, which cost other ports nothing. False if memory ran out (rte_errno).
+// Has a port tag all that it sends on its first n_queues queues, at most TX_CALLBACKS_MAX_QUEUES.
+// False if memory ran out (rte_errno).
 bool vlan_install(struct vlan_tagger *tagger, uint16_t port_id, uint16_t n_queues);
 
 // Takes them out again; nothing is being sent.

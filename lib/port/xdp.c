@@ -102,10 +102,18 @@ static int remove_leftover(const struct xdp *xdp, char *error)
 			return 0;
 		return fail(xdp, error, "another evb receives from it (XDP program %u)", id);
 	}
+	if (name[0] == '\0')
+		return fail(
+		    xdp, error,
+		    "an XDP program is attached to it, number %u, whose name only a process "
+		    "with CAP_SYS_ADMIN can read: another evb receives from it, or one that "
+		    "was killed left it, or it is another program's; end its owner, or: ip "
+		    "link set dev %s xdp off",
+		    id, xdp->interface);
 	return fail(xdp, error,
-		    "XDP program %u%s%s is attached to it: end whose it is, or: ip link set dev %s "
+		    "XDP program %u %s is attached to it: end its owner, or: ip link set dev %s "
 		    "xdp off",
-		    id, name[0] != '\0' ? " " : "", name, xdp->interface);
+		    id, name, xdp->interface);
 }
 
 int xdp_prepare(struct xdp **out, const char *port, const char *interface, char *error)
@@ -271,16 +279,21 @@ void xdp_explain(const struct xdp *xdp, char *text)
 {
 	uint32_t mtu = interface_mtu(xdp->interface);
 	struct evb_steer *program = evb_steer__open_and_load();
+	uint32_t attached = 0;
 	int result;
 
 	if (program == NULL) {
 		(void)fail(xdp, text, REFUSED, strerror(errno));
 		return;
 	}
-	result = bpf_xdp_attach(xdp->index, bpf_program__fd(program->progs.evb_steer),
-				XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
-	if (result == 0)
-		result = bpf_xdp_detach(xdp->index, 0, NULL);
+	// Where the driver came as far as its sockets, its copy of the program is still attached.
+	result = bpf_xdp_query_id(xdp->index, 0, &attached);
+	if (result == 0 && attached == 0) {
+		result = bpf_xdp_attach(xdp->index, bpf_program__fd(program->progs.evb_steer),
+					XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+		if (result == 0)
+			result = bpf_xdp_detach(xdp->index, 0, NULL);
+	}
 	evb_steer__destroy(program);
 	if (result != 0)
 		(void)fail(xdp, text,

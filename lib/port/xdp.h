@@ -33,7 +33,9 @@
 // What a port receives.
 struct xdp_rules {
 	const struct port_traffic *traffic; // all its sources are admitted, from any address
-	uint32_t own_address;   // IPv4, host order, 0: none; ARP and ICMP echo for it are evb's
+	uint32_t own_address;  // IPv4, host order, 0: none; ARP and ICMP for it are evb's
+	bool has_own_address6; // neighbour discovery and ICMPv6 for it are evb's
+	uint8_t own_address6[16];
 	uint32_t largest_frame; // bytes that the port's buffers have room for
 };
 

@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -53,24 +54,49 @@ unsigned interface_rx_queues(const char *interface)
 	return queues > 0 ? queues : 1;
 }
 
-bool interface_has_address(const char *interface, uint32_t address)
+// An IPv4 address may have a label, which stands in the place of the name: "eth0:label".
+static bool is_on(const struct ifaddrs *entry, const char *interface)
+{
+	size_t length = strlen(interface);
+
+	return strncmp(entry->ifa_name, interface, length) == 0 &&
+	       (entry->ifa_name[length] == '\0' || entry->ifa_name[length] == ':');
+}
+
+// Whether an entry is that address, `size` bytes in the order of the wire.
+static bool has_bytes(const struct sockaddr *entry, int family, const void *address, size_t size)
+{
+	size_t offset = family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
+					  : offsetof(struct sockaddr_in6, sin6_addr);
+
+	return entry != NULL && entry->sa_family == family &&
+	       memcmp((const uint8_t *)entry + offset, address, size) == 0;
+}
+
+static bool has_address(const char *interface, int family, const void *address, size_t size)
 {
 	struct ifaddrs *list;
 	bool found = false;
 
 	if (getifaddrs(&list) != 0)
 		return false;
-	for (const struct ifaddrs *entry = list; entry != NULL && !found; entry = entry->ifa_next) {
-		struct sockaddr_in own;
-
-		if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != AF_INET ||
-		    strcmp(entry->ifa_name, interface) != 0)
-			continue;
-		memcpy(&own, entry->ifa_addr, sizeof(own));
-		found = ntohl(own.sin_addr.s_addr) == address;
-	}
+	for (const struct ifaddrs *entry = list; entry != NULL && !found; entry = entry->ifa_next)
+		found =
+		    is_on(entry, interface) && has_bytes(entry->ifa_addr, family, address, size);
 	freeifaddrs(list);
 	return found;
+}
+
+bool interface_has_address(const char *interface, uint32_t address)
+{
+	const uint32_t wire = htonl(address);
+
+	return has_address(interface, AF_INET, &wire, sizeof(wire));
+}
+
+bool interface_has_address6(const char *interface, const uint8_t address[16])
+{
+	return has_address(interface, AF_INET6, address, 16);
 }
 
 bool interface_neighbour(const char *interface, uint32_t address, uint8_t mac[6])

@@ -13,8 +13,9 @@ uint32_t interface_mtu(const char *interface);
 // Its receive queues; 1 where the driver does not tell.
 unsigned interface_rx_queues(const char *interface);
 
-// Whether the kernel has this IPv4 address (host order) on it.
+// Whether the kernel has this address on it: IPv4 in host order, IPv6 as on the wire.
 bool interface_has_address(const char *interface, uint32_t address);
+bool interface_has_address6(const char *interface, const uint8_t address[16]);
 
 // The Ethernet address of an IPv4 neighbour (host order) on it, as the kernel's ARP finds it:
 // false if nobody answered yet. The first call makes the kernel ask.

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/if_xdp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include <bpf/bpf.h>
@@ -41,6 +42,8 @@ int xdp_maps_fill(struct xdp *xdp, const struct xdp_rules *rules)
 		.ether_type = traffic->ether_type,
 		.n_ranges = traffic->n_ranges,
 	};
+	set->has_own_address6 = rules->has_own_address6;
+	memcpy(set->own_address6, rules->own_address6, sizeof(set->own_address6));
 	for (unsigned i = 0; i < traffic->n_ranges; i++)
 		set->ranges[i] = (struct steer_range){
 			.first = traffic->ranges[i].first,

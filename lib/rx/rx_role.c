@@ -8,9 +8,9 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
-#include "evring/evring.h"
 #include "packet/event_index.h"
 #include "packet/segment_mbuf.h"
+#include "rx/pressure.h"
 #include "rx/segment_decode.h"
 
 #define OWN_HANDLERS 5
@@ -25,9 +25,10 @@ struct rx {
 	struct divisor packing;
 	struct divisor builders;
 	uint32_t polls;
-	uint64_t last_packet; // TSC
-	uint64_t drain_start; // TSC, 0: not draining
-	uint64_t leave_start; // TSC, 0: handlers have not been told to leave
+	struct rx_pressure pressure; // where this role owns the port's flow control
+	uint64_t last_packet;        // TSC
+	uint64_t drain_start;        // TSC, 0: not draining
+	uint64_t leave_start;        // TSC, 0: handlers have not been told to leave
 	uint64_t leave_cycles;
 
 	struct rx_handler handlers[RX_MAX_HANDLERS + OWN_HANDLERS];
@@ -300,38 +301,17 @@ static bool links_have_room(struct rx *rx)
 	return true;
 }
 
-// Of a builder. Slots of events that are granted and not built are promised, and not what runs out.
-static uint64_t slots_in_use(const struct rx *rx, const struct evring *ring)
-{
-	return rx->parameters.events_are_granted ? evring_outstanding(ring) : evring_used(ring);
-}
-
-// How full things are behind the port: the fullest link, and the builder with the fewest free
-// slots.
-static void observe(struct rx *rx)
-{
-	const struct rx_parameters *p = &rx->parameters;
-	struct pause_occupancy occupancy = { 0 };
-
-	for (unsigned i = 0; i < p->n_builders; i++) {
-		const struct link *link = p->links[i];
-		uint64_t links = (uint64_t)rte_ring_count(link->ring) * PAUSE_FULL / link->depth;
-		uint64_t slots =
-		    RTE_MIN(slots_in_use(rx, p->rings[i]) * PAUSE_FULL / evring_slots(p->rings[i]),
-			    (uint64_t)PAUSE_FULL);
-
-		occupancy.links = RTE_MAX(occupancy.links, (uint32_t)links);
-		occupancy.slots = RTE_MAX(occupancy.slots, (uint32_t)slots);
-	}
-	flow_control_observe(p->flow_control, p->data_priority, &occupancy);
-}
-
 // Also, and above all, while links are full.
 static void serve_flow_control(struct rx *rx, uint64_t now)
 {
-	if (++rx->polls % OBSERVE_POLLS == 0)
-		observe(rx);
-	(void)flow_control_poll(rx->parameters.flow_control, now);
+	const struct rx_pressure *pressure = &rx->pressure;
+	struct pause_occupancy occupancy;
+
+	if (++rx->polls % OBSERVE_POLLS == 0) {
+		rx_pressure_observe(pressure, &occupancy);
+		flow_control_observe(pressure->flow_control, pressure->priority, &occupancy);
+	}
+	(void)flow_control_poll(pressure->flow_control, now);
 }
 
 static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint64_t now)
@@ -406,6 +386,23 @@ static bool has_left(struct rx *rx, uint64_t now)
 	return all || now - rx->leave_start > rx->leave_cycles;
 }
 
+static bool holds_the_peer(const struct rx *rx)
+{
+	const struct rx_parameters *p = &rx->parameters;
+
+	return p->flow_control != NULL && flow_control_holding(p->flow_control, p->data_priority);
+}
+
+// Lets a peer that we hold go on, once nothing is received any more: whatever it sends from then on
+// is lost. True also if the frame could not be sent for too long.
+static bool has_released(struct rx *rx, uint64_t now)
+{
+	const struct rx_parameters *p = &rx->parameters;
+
+	return p->flow_control == NULL || flow_control_release(p->flow_control, now) ||
+	       now - rx->drain_start > p->drain_cycles + rx->leave_cycles;
+}
+
 static bool rx_drain(struct role *role, uint64_t now)
 {
 	struct rx *rx = rx_of(role);
@@ -415,12 +412,12 @@ static bool rx_drain(struct role *role, uint64_t now)
 		rx->last_packet = now;
 	}
 	rx_poll(role, now);
-	if (rx->parameters.flow_control != NULL)
-		(void)flow_control_release(rx->parameters.flow_control, now);
+	if (holds_the_peer(rx))
+		rx->last_packet = now; // what waits behind a pause of ours is still to come
 	if (rx->leave_start == 0 && now - rx->last_packet <= rx->parameters.quiet_cycles &&
 	    now - rx->drain_start <= rx->parameters.drain_cycles)
 		return false;
-	return has_left(rx, now);
+	return has_left(rx, now) && has_released(rx, now);
 }
 
 static void rx_fini(struct role *role)
@@ -465,6 +462,20 @@ static void make_handlers(struct rx *rx, const struct rx_parameters *parameters)
 	}
 }
 
+static void make_pressure(struct rx *rx, const struct rx_parameters *parameters)
+{
+	rx->pressure = (struct rx_pressure){
+		.flow_control = parameters->flow_control,
+		.priority = parameters->data_priority,
+		.links = parameters->links,
+		.rings = parameters->rings,
+		.n_builders = parameters->n_builders,
+		.events_are_granted = parameters->events_are_granted,
+		.pool = parameters->pool,
+	};
+	rx_pressure_make(&rx->pressure);
+}
+
 struct role *rx_role_create(const struct rx_parameters *parameters)
 {
 	struct rx *rx =
@@ -486,6 +497,8 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	rx->leave_cycles = LEAVE_US * rte_get_tsc_hz() / US_PER_S;
 	make_handlers(rx, parameters);
+	if (parameters->flow_control != NULL)
+		make_pressure(rx, parameters);
 	return &rx->role;
 }
 

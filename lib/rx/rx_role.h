@@ -47,9 +47,11 @@ struct rx_parameters {
 	unsigned n_handlers;               // at most RX_MAX_HANDLERS
 
 	struct flow_control *flow_control; // of the port, if this role is its owner; else NULL
-	uint8_t data_priority;             // that flow control stops
-	const struct evring *const *rings; // of the builders; only read where flow_control is set
+	// Only where flow_control is set:
+	uint8_t data_priority;             // that it stops
+	const struct evring *const *rings; // of the builders
 	bool events_are_granted;           // by an event manager
+	const struct rte_mempool *pool;    // receive buffers of the port
 
 	uint64_t quiet_cycles; // without packets before a drain ends
 	uint64_t drain_cycles; // longest drain

@@ -58,18 +58,18 @@ static const char *name_of_port(const struct appliance *appliance, unsigned inde
 }
 
 // A counter that the driver does not have stays 0.
-static void add_driver_counters(struct port_view *view, uint16_t id)
+static void add_driver_counters(struct port_view *view, const struct port *port)
 {
 	struct rte_eth_stats stats = { 0 };
 	struct rte_eth_link link = { 0 };
 
-	(void)rte_eth_stats_get(id, &stats);
-	(void)rte_eth_link_get_nowait(id, &link);
+	(void)rte_eth_stats_get(port->id, &stats);
+	(void)rte_eth_link_get_nowait(port->id, &link);
 	view->link_up = link.link_status == RTE_ETH_LINK_UP;
 	view->link_megabits = link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN ? 0 : link.link_speed;
 	view->rx_packets = stats.ipackets;
 	view->rx_bytes = stats.ibytes;
-	view->rx_missed = stats.imissed;
+	view->rx_missed = stats.imissed + port_kernel_drops(port);
 	view->rx_errors = stats.ierrors;
 	view->rx_no_buffer = stats.rx_nombuf;
 	view->tx_packets = stats.opackets;
@@ -100,7 +100,7 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 	};
 	snprintf(view.mac_text, sizeof(view.mac_text), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0],
 		 mac[1], mac[2], mac[3], mac[4], mac[5]);
-	add_driver_counters(&view, port->id);
+	add_driver_counters(&view, port);
 	bases[0] = &view;
 }
 

@@ -15,6 +15,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <stdbool.h>
 
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -24,6 +25,8 @@
 #define ETHER_MAC_CONTROL 0x8808 // pause frames: for evb's flow control, the kernel ignores them
 #define IP_OFFSET_MASK    0x1FFF // of a fragment, in units of 8 bytes
 #define VLAN_TAGS         2
+
+#define NEIGHBOUR_SOLICITATION 135
 
 #define EJFAT_LB_SIZE    16
 #define EJFAT_RE_VERSION 1
@@ -85,6 +88,13 @@ struct arp_ipv4 {
 	__u8 sender_ip[4];
 	__u8 target_mac[ETH_ALEN];
 	__u8 target_ip[4];
+};
+
+struct neighbour_solicitation { // RFC 4861, section 4.3
+	__u8 type, code;
+	__be16 checksum;
+	__u32 reserved;
+	__u8 target[16];
 };
 
 struct ejfat_re_head {
@@ -215,11 +225,38 @@ static __always_inline int steer_ipv4(struct packet *packet, void *header)
 	return pass(packet);
 }
 
+static __always_inline bool is_own6(const struct packet *packet, const void *address)
+{
+	const __u32 *own = packet->settings->own_address6;
+	__u32 words[4];
+
+	__builtin_memcpy(words, address, sizeof(words));
+	return packet->settings->has_own_address6 && words[0] == own[0] && words[1] == own[1] &&
+	       words[2] == own[2] && words[3] == own[3];
+}
+
+// Solicitations go to a multicast address, which may be the kernel's, too: their target decides.
+static __always_inline int steer_icmp6(const struct packet *packet, const struct ipv6hdr *ip,
+				       void *header)
+{
+	const struct neighbour_solicitation *message = header;
+
+	if (is_own6(packet, &ip->daddr) ||
+	    ((void *)(message + 1) <= packet->end && message->type == NEIGHBOUR_SOLICITATION &&
+	     is_own6(packet, message->target)))
+		return redirect(packet, NULL);
+	return pass(packet);
+}
+
 static __always_inline int steer_ipv6(const struct packet *packet, void *header)
 {
 	const struct ipv6hdr *ip = header;
 
-	if ((void *)(ip + 1) > packet->end || ip->nexthdr != IPPROTO_UDP)
+	if ((void *)(ip + 1) > packet->end)
+		return pass(packet);
+	if (ip->nexthdr == IPPROTO_ICMPV6)
+		return steer_icmp6(packet, ip, header + sizeof(*ip));
+	if (ip->nexthdr != IPPROTO_UDP)
 		return pass(packet);
 	return steer_udp(packet, header + sizeof(*ip));
 }

@@ -41,9 +41,11 @@ struct steer_range {
 struct steer_settings {
 	__u32 active;
 	__u32 check_addresses;
-	__u32 own_address;   // evb answers ARP and ICMP echo for it; 0: the kernel does
-	__u32 largest_frame; // bytes, without FCS
-	__u32 ether_type;    // that carries segments; 0: none
+	__u32 own_address; // evb answers ARP and ICMP echo for it; 0: the kernel does
+	__u32 has_own_address6;
+	__u32 own_address6[4]; // evb answers neighbour solicitations and ICMPv6 echo for it
+	__u32 largest_frame;   // bytes, without FCS
+	__u32 ether_type;      // that carries segments; 0: none
 	__u32 n_ranges;
 	struct steer_range ranges[STEER_MAX_RANGES];
 };

@@ -4,8 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
 
 #include "port/xdp.h"
 #include "port/xdp_interface.h"
@@ -34,6 +40,67 @@ static void address__is_the_kernels_if_it_has_it(void **state)
 	assert_int_equal(own_address_of(&port), 0);
 }
 
+static void address6__is_the_kernels_if_it_has_it(void **state)
+{
+	struct port_settings port = { .device = "lo", .has_address6 = true };
+	struct xdp_rules rules = { 0 };
+
+	(void)state;
+	port.address6[15] = 1; // ::1
+	if (!interface_has_address6("lo", port.address6))
+		skip(); // no loopback address: a namespace without networks, or without IPv6
+	xdp_rules_add_addresses(&rules, &port);
+	assert_false(rules.has_own_address6);
+	port.address6[15] = 2;
+	xdp_rules_add_addresses(&rules, &port);
+	assert_true(rules.has_own_address6);
+	assert_memory_equal(rules.own_address6, port.address6, 16);
+}
+
+// getifaddrs() gives an IPv4 address with a label that label in the place of the interface's name.
+static struct sockaddr_in labelled = { .sin_family = AF_INET };
+static char label[IF_NAMESIZE];
+static struct ifaddrs entry = { .ifa_name = label, .ifa_addr = (struct sockaddr *)&labelled };
+
+int __wrap_getifaddrs(struct ifaddrs **list);
+int __real_getifaddrs(struct ifaddrs **list);
+void __wrap_freeifaddrs(struct ifaddrs *list);
+void __real_freeifaddrs(struct ifaddrs *list);
+
+int __wrap_getifaddrs(struct ifaddrs **list)
+{
+	if (label[0] == '\0')
+		return __real_getifaddrs(list);
+	*list = &entry;
+	return 0;
+}
+
+void __wrap_freeifaddrs(struct ifaddrs *list)
+{
+	if (list != &entry)
+		__real_freeifaddrs(list);
+}
+
+static bool has_labelled(const char *text)
+{
+	bool found;
+
+	snprintf(label, sizeof(label), "%s", text);
+	labelled.sin_addr.s_addr = htonl(LOOPBACK + 5);
+	found = interface_has_address("eth1", LOOPBACK + 5);
+	label[0] = '\0';
+	return found;
+}
+
+static void address__with_a_label_is_the_kernels(void **state)
+{
+	(void)state;
+	assert_true(has_labelled("eth1"));
+	assert_true(has_labelled("eth1:daq"));
+	assert_false(has_labelled("eth10"));
+	assert_false(has_labelled("eth"));
+}
+
 static void interface__that_is_not_there(void **state)
 {
 	uint8_t mac[6];
@@ -60,6 +127,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(address__is_the_kernels_if_it_has_it),
+		cmocka_unit_test(address6__is_the_kernels_if_it_has_it),
+		cmocka_unit_test(address__with_a_label_is_the_kernels),
 		cmocka_unit_test(interface__that_is_not_there),
 		cmocka_unit_test(causes__have_names),
 	};

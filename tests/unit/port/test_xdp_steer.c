@@ -19,10 +19,12 @@
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf_common.h>
+#include <linux/capability.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "port/xdp_internal.h"
@@ -68,6 +70,7 @@ static void need_bpf(void)
 }
 
 static const struct port_traffic no_traffic;
+static const uint8_t own6[16] = { 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2 };
 
 static uint32_t attached_program(void)
 {
@@ -116,10 +119,12 @@ static int open_default(void **state)
 	struct xdp_rules rules = {
 		.traffic = &traffic,
 		.own_address = OWN,
+		.has_own_address6 = true,
 		.largest_frame = LARGEST,
 	};
 
 	(void)state;
+	memcpy(rules.own_address6, own6, sizeof(own6));
 	if (unable == NULL)
 		open_steering(&rules);
 	return 0;
@@ -303,6 +308,30 @@ static void ipv6__by_its_port(void **state)
 	frame = ipv6_frame(22, NET_PROTO_UDP);
 	assert_fate(&frame, STEER_PASSED);
 	frame = ipv6_frame(PORT, 58);
+	assert_fate(&frame, STEER_PASSED);
+}
+
+// Echo requests to the own address, and solicitations for it that go to a multicast address.
+static void icmp6__of_the_own_address_is_redirected(void **state)
+{
+	static const uint8_t group[16] = { 0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, 0, 0, 2 };
+	struct frame frame = ipv6_frame(PORT, NET_PROTO_ICMP6);
+	uint8_t *ip = frame.bytes + NET_ETH_SIZE, *message = ip + NET_IPV6_SIZE;
+
+	(void)state;
+	need_bpf();
+	memcpy(ip + 24, own6, sizeof(own6));
+	message[0] = 128; // echo request
+	assert_fate(&frame, STEER_REDIRECTED);
+	memcpy(ip + 24, group, sizeof(group));
+	assert_fate(&frame, STEER_PASSED);
+	message[0] = 135; // neighbour solicitation
+	memcpy(message + 8, own6, sizeof(own6));
+	assert_fate(&frame, STEER_REDIRECTED);
+	message[23] ^= 1;
+	assert_fate(&frame, STEER_PASSED);
+	message[23] ^= 1;
+	frame.length = NET_ETH_SIZE + NET_IPV6_SIZE + 23;
 	assert_fate(&frame, STEER_PASSED);
 }
 
@@ -541,7 +570,7 @@ static void prepare__leaves_programs_of_others(void **state)
 	assert_int_equal(bpf_xdp_attach(index, other, 0, NULL), 0);
 	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), -1);
 	snprintf(expected, sizeof(expected),
-		 "interface lo: XDP program %u firewall is attached to it: end whose it is, or: ip "
+		 "interface lo: XDP program %u firewall is attached to it: end its owner, or: ip "
 		 "link set dev lo xdp off",
 		 attached_program());
 	assert_string_equal(error, expected);
@@ -584,6 +613,42 @@ static void explain__tells_what_was_refused(void **state)
 	assert_int_equal(attached_program(), 0);
 }
 
+// The queue is another socket's: the driver failed after it had attached its copy.
+static void explain__of_a_socket_that_was_refused(void **state)
+{
+	char error[XDP_ERROR_SIZE];
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), 0);
+	fake_driver_open(&driver, xdp_program_path(xdp), (int)if_nametoindex("lo"));
+	xdp_explain(xdp, error);
+	assert_non_null(strstr(error, "it takes the BPF program, so the socket was refused"));
+}
+
+// CAP_SYS_ADMIN is not among the capabilities that the driver needs.
+static void prepare__without_the_right_to_read_names(void **state)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct all[2], fewer[2];
+	char error[XDP_ERROR_SIZE];
+	struct xdp *second;
+	int result;
+
+	(void)state;
+	need_bpf();
+	assert_int_equal(syscall(SYS_capget, &header, all), 0);
+	memcpy(fewer, all, sizeof(fewer));
+	fewer[0].effective &= ~(1u << CAP_SYS_ADMIN);
+	assert_int_equal(syscall(SYS_capset, &header, fewer), 0);
+	result = xdp_prepare(&second, "wire", "lo", error);
+	assert_int_equal(syscall(SYS_capset, &header, all), 0);
+	assert_int_equal(result, -1);
+	assert_non_null(strstr(error, "whose name only a process with CAP_SYS_ADMIN can read"));
+	assert_non_null(strstr(error, "one that was killed left it"));
+	xdp_close(second);
+}
+
 #define STEERED(test) cmocka_unit_test_setup_teardown(test, open_default, close_steering)
 #define ALONE(test)   cmocka_unit_test_teardown(test, close_steering)
 
@@ -599,6 +664,7 @@ int main(void)
 		STEERED(ip__with_options_is_looked_behind),
 		STEERED(icmp__to_the_own_address_is_redirected),
 		STEERED(ipv6__by_its_port),
+		STEERED(icmp6__of_the_own_address_is_redirected),
 		STEERED(arp__of_the_own_address_is_redirected),
 		STEERED(ether_types),
 		ALONE(ether_types__where_none_carries_segments),
@@ -615,6 +681,8 @@ int main(void)
 		ALONE(prepare__leaves_programs_of_others),
 		ALONE(prepare__of_no_interface),
 		ALONE(steer__without_a_driver),
+		ALONE(explain__of_a_socket_that_was_refused),
+		STEERED(prepare__without_the_right_to_read_names),
 		ALONE(explain__tells_what_was_refused),
 	};
 

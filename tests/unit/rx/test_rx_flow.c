@@ -5,9 +5,12 @@
 #include "rx_bench.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_ethdev.h>
+
+#include "evring/evring.h"
 
 static void send_events(struct rx_bench *bench, unsigned first, unsigned n)
 {
@@ -291,6 +294,183 @@ static void drain__waits_for_a_full_link(void **state)
 	rx_close(&bench);
 }
 
+// A bench whose port has soft flow control of priority 3: XOFF above 80 %, XON below 60 %.
+struct flow_bench {
+	struct rx_bench rx;
+	struct evring *rings[RX_BUILDERS];
+	struct flow_control *flow_control;
+};
+
+#define FLOW_SLOTS 100u
+
+static void make_flow_rings(struct flow_bench *bench)
+{
+	static const char *const group = "main";
+	char error[EVRING_ERROR_SIZE];
+
+	for (unsigned i = 0; i < RX_BUILDERS; i++) {
+		const struct evring_parameters parameters = {
+			.name = "rx-flow",
+			.directory = testbed_directory(),
+			.builder = i,
+			.n_builders = RX_BUILDERS,
+			.slots = FLOW_SLOTS,
+			.slot_size = 4096,
+			.groups = &group,
+			.n_groups = 1,
+		};
+
+		if (evring_create(&bench->rings[i], &parameters, error) != 0)
+			fail_msg("%s", error);
+	}
+}
+
+static void open_flow(struct flow_bench *bench)
+{
+	struct flow_control_parameters parameters = {
+		.port_name = "wire",
+		.tx_queue = 1,
+		.mode = FLOW_CONTROL_SOFT,
+		.pause = {
+			.priorities = 1u << 3,
+			.high_water = PAUSE_FULL / 10 * 8,
+			.low_water = PAUSE_FULL / 10 * 6,
+			.quanta = 65535,
+			.bits_per_second = 10000000000ull,
+			.ticks_per_second = 1000000000ull,
+		},
+	};
+	char error[FLOW_CONTROL_TEXT_SIZE];
+
+	rx_open(&bench->rx, "", "");
+	make_flow_rings(bench);
+	parameters.port_id = bench->rx.wire.port.id;
+	bench->flow_control = aligned_alloc(PAUSE_CACHE_LINE, sizeof(*bench->flow_control));
+	assert_non_null(bench->flow_control);
+	if (flow_control_open(bench->flow_control, &parameters, error) != 0)
+		fail_msg("%s", error);
+	bench->rx.parameters.flow_control = bench->flow_control;
+	bench->rx.parameters.data_priority = 3;
+	bench->rx.parameters.rings = (const struct evring *const *)bench->rings;
+	bench->rx.parameters.pool = bench->rx.pool;
+	rx_restart(&bench->rx);
+}
+
+static struct pause_counters counters_of(const struct flow_bench *bench)
+{
+	struct pause_counters counters;
+
+	flow_control_priority_counters(bench->flow_control, 3, &counters);
+	return counters;
+}
+
+static void drop_frames(const struct flow_bench *bench)
+{
+	struct rte_mbuf *mbufs[ROLE_BURST];
+	uint16_t n;
+
+	while ((n = rte_eth_rx_burst(bench->rx.wire.port.id, 1, mbufs, ROLE_BURST)) > 0)
+		rte_pktmbuf_free_bulk(mbufs, n);
+}
+
+static void close_flow(struct flow_bench *bench)
+{
+	drop_frames(bench);
+	rx_close(&bench->rx);
+	flow_control_close(bench->flow_control);
+	free(bench->flow_control);
+	for (unsigned i = 0; i < RX_BUILDERS; i++)
+		evring_destroy(bench->rings[i]);
+}
+
+static void poll_often(struct flow_bench *bench, uint64_t now)
+{
+	for (unsigned i = 0; i < 64; i++)
+		role_poll(bench->rx.role, now);
+}
+
+static void pause__by_slots_links_and_pool(void **state)
+{
+	struct rte_mbuf *mbufs[2000];
+	struct flow_bench bench;
+
+	(void)state;
+	open_flow(&bench);
+	poll_often(&bench, 1);
+	assert_int_equal(counters_of(&bench).xoff_sent, 0);
+	evring_set_used(bench.rings[1], FLOW_SLOTS * 9 / 10);
+	poll_often(&bench, 2);
+	assert_int_equal(counters_of(&bench).xoff_sent, 1);
+	evring_set_used(bench.rings[1], 0);
+	poll_often(&bench, 3);
+	assert_int_equal(counters_of(&bench).xon_sent, 1);
+	send_events(&bench.rx, 1, 1);
+	for (unsigned i = 0; i < RX_DEPTH * 9 / 10; i++)
+		send_events(&bench.rx, 1, 1);
+	poll_often(&bench, 4);
+	assert_int_equal(counters_of(&bench).xoff_sent, 2);
+	rte_pktmbuf_free_bulk(mbufs, link_dequeue(bench.rx.links[1], mbufs, RX_DEPTH));
+	poll_often(&bench, 5);
+	assert_int_equal(counters_of(&bench).xon_sent, 2);
+	// Nothing but the receive buffers runs out.
+	assert_int_equal(rte_pktmbuf_alloc_bulk(bench.rx.pool, mbufs, 1800), 0);
+	poll_often(&bench, 6);
+	assert_int_equal(counters_of(&bench).xoff_sent, 3);
+	rte_pktmbuf_free_bulk(mbufs, 1800);
+	poll_often(&bench, 7);
+	assert_int_equal(counters_of(&bench).xon_sent, 3);
+	close_flow(&bench);
+}
+
+// The peer is held as long as there is no room, and is let go once, when nothing is received any
+// more.
+static void drain__releases_the_peer_once_at_the_end(void **state)
+{
+	struct flow_bench bench;
+	struct role *role;
+	uint64_t now;
+
+	(void)state;
+	open_flow(&bench);
+	role = bench.rx.role;
+	evring_set_used(bench.rings[0], FLOW_SLOTS);
+	poll_often(&bench, 1);
+	assert_int_equal(counters_of(&bench).xoff_sent, 1);
+	for (now = 5000; now <= 6000; now += 5)
+		assert_false(role->operations->drain(role, now));
+	assert_int_equal(counters_of(&bench).xoff_sent, 1);
+	assert_int_equal(counters_of(&bench).xon_sent, 0);
+	assert_true(role->operations->drain(role, now));
+	assert_int_equal(counters_of(&bench).xoff_sent, 1);
+	assert_int_equal(counters_of(&bench).xon_sent, 1);
+	close_flow(&bench);
+}
+
+// A peer that we stop is not quiet: its packets come when there is room again.
+static void drain__waits_for_a_peer_that_is_held(void **state)
+{
+	struct flow_bench bench;
+	struct role *role;
+
+	(void)state;
+	open_flow(&bench);
+	role = bench.rx.role;
+	evring_set_used(bench.rings[0], FLOW_SLOTS);
+	poll_often(&bench, 1);
+	assert_false(role->operations->drain(role, 5000));
+	assert_false(role->operations->drain(role, 5500));
+	evring_set_used(bench.rings[0], 0);
+	for (unsigned i = 0; i < 20; i++)
+		assert_false(role->operations->drain(role, 5501));
+	assert_int_equal(counters_of(&bench).xon_sent, 1);
+	send_events(&bench.rx, 0, 1);
+	assert_false(role->operations->drain(role, 5600));
+	assert_int_equal(rx_counters(&bench.rx)->segments, 1);
+	assert_true(role->operations->drain(role, 5701));
+	assert_int_equal(counters_of(&bench).xon_sent, 1);
+	close_flow(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -305,6 +485,9 @@ int main(void)
 		cmocka_unit_test(drain__ends_when_the_port_is_quiet),
 		cmocka_unit_test(drain__ends_though_the_port_is_never_quiet),
 		cmocka_unit_test(drain__waits_for_a_full_link),
+		cmocka_unit_test(pause__by_slots_links_and_pool),
+		cmocka_unit_test(drain__releases_the_peer_once_at_the_end),
+		cmocka_unit_test(drain__waits_for_a_peer_that_is_held),
 	};
 
 	return cmocka_run_group_tests_name("rx_flow", tests, testbed_start, testbed_stop);

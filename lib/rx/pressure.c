@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "rx/pressure.h"
+
+#include <rte_mempool.h>
+
+// With those in the caches of lcores: to look into each cache would cost more than it tells.
+static uint32_t buffers_in_use(const struct rte_mempool *pool)
+{
+	unsigned available = rte_mempool_get_ops(pool->ops_index)->get_count(pool);
+
+	return pool->size - RTE_MIN(available, pool->size);
+}
+
+void rx_pressure_make(struct rx_pressure *pressure)
+{
+	uint32_t in_use = buffers_in_use(pressure->pool);
+
+	// A device that holds the whole pool leaves nothing to measure.
+	pressure->pool_base = RTE_MIN(in_use, pressure->pool->size - 1);
+	pressure->pool_scale = pause_share_scale(pressure->pool->size - pressure->pool_base);
+	if (pressure->n_builders > 0)
+		pressure->link_scale = pause_share_scale(pressure->links[0]->depth); // all equal
+	for (unsigned i = 0; i < pressure->n_builders; i++)
+		pressure->slot_scales[i] = pause_share_scale(evring_slots(pressure->rings[i]));
+}
+
+// Slots of events that are granted and not built are promised, and are not a shortage.
+static uint64_t slots_in_use(const struct rx_pressure *pressure, const struct evring *ring)
+{
+	return pressure->events_are_granted ? evring_outstanding(ring) : evring_used(ring);
+}
+
+void rx_pressure_observe(const struct rx_pressure *pressure, struct pause_occupancy *occupancy)
+{
+	uint32_t in_use = buffers_in_use(pressure->pool);
+
+	*occupancy = (struct pause_occupancy){
+		.pool = pause_share(in_use - RTE_MIN(in_use, pressure->pool_base),
+				    pressure->pool_scale),
+	};
+	for (unsigned i = 0; i < pressure->n_builders; i++) {
+		uint32_t links =
+		    pause_share(rte_ring_count(pressure->links[i]->ring), pressure->link_scale);
+		uint32_t slots = pause_share(slots_in_use(pressure, pressure->rings[i]),
+					     pressure->slot_scales[i]);
+
+		occupancy->links = RTE_MAX(occupancy->links, links);
+		occupancy->slots = RTE_MAX(occupancy->slots, slots);
+	}
+}
