@@ -20,6 +20,7 @@
 
 #include "base/random.h"
 #include "builder/builder_role.h"
+#include "config/config.h"
 #include "frames.h"
 #include "perf_tool.h"
 #include "port/eal.h"
