@@ -16,7 +16,7 @@ enum packet_cause {
 	PACKET_MALFORMED_FRAME, // lengths of Ethernet, IP or UDP headers contradict the frame
 	PACKET_IP_CHECKSUM,
 	PACKET_UDP_CHECKSUM,
-	PACKET_IP_FRAGMENT,  // fragmented datagrams are not reassembled: mend the path's MTU
+	PACKET_IP_FRAGMENT,  // fragmented datagrams are not reassembled: fix the path's MTU
 	PACKET_UNKNOWN_PORT, // UDP to a port that is not listened to
 	PACKET_N_CAUSES
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A mailbox: a ring of messages (cluster/message.h), copied by value, from one producing role to
+// A mailbox: a ring of messages (packet/message.h), copied by value, from one producing role to
 // one consuming role of the same process. Single producer, single consumer; no lock.
 #pragma once
 
@@ -33,7 +33,8 @@ static inline void mailbox_free(struct mailbox *mailbox)
 	mailbox->ring = NULL;
 }
 
-// Producer only. False if the mailbox is full: the producer keeps the message and comes again.
+// Producer only. False if the mailbox is full: the producer retains the message and tries again
+// later.
 static inline bool mailbox_put(struct mailbox *mailbox, const struct message *message)
 {
 	struct message copy = *message; // rte_ring does not promise to leave it alone

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Messages: what the control role of a node and its builders and readouts tell each other, by
-// value, through mailboxes (pipeline/mailbox.h).
+// Messages between the control role of a node and its builders and readouts, passed by value
+// through mailboxes (packet/mailbox.h).
 #pragma once
 
 #include <stdint.h>
@@ -16,23 +16,23 @@ enum message_kind {
 	MESSAGE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes,
 		       // slot, n_missing
 	MESSAGE_PUBLISHED, // consumers have it: event
-	MESSAGE_FREED,   // the event's slot is free again, or it had none; answers MESSAGE_DISCARD,
-			 // too
-	MESSAGE_REFUSED, // there is no slot for an expected event; or no event that is to be
-			 // published
+	MESSAGE_FREED,     // the event's slot is free again, or it had none; also the response to
+			   // MESSAGE_DISCARD
+	MESSAGE_REFUSED,   // there is no slot for an expected event; or no event that is to be
+			   // published
 	// to a readout
 	// send an event: event, builder, attempt, round, position, n_positions, rate; address, size
 	// and rkey, where RDMA WRITE is to put it
 	MESSAGE_SEND,
 	MESSAGE_RELEASE, // events below `event` are finished: their MFPs may go
 	// state (enum ctrl_run_state), run number, event. The first of a run is its start: event is
-	// the first that this readout has. Draining: event is the end: what is there from it on
-	// goes, what is missing before it is still announced, and then comes MESSAGE_LAST.
+	// the first that this readout has. Draining: event is the end: the readout drops the MFPs
+	// from it on, still announces those before it, and then sends MESSAGE_LAST.
 	MESSAGE_RUN,
 	MESSAGE_THROTTLE, // state: 1: announce nothing new; 0: go on
 	// from a readout
-	MESSAGE_ANNOUNCE, // events below `event` are there; flags MESSAGE_LAST: no more will come
-	MESSAGE_SENT,     // an event has been sent, or is not there: event, builder, attempt
+	MESSAGE_ANNOUNCE, // events below `event` are present; flags MESSAGE_LAST: no more will come
+	MESSAGE_SENT,     // an event has been sent, or is missing: event, builder, attempt
 	// a block of it may be read: event, builder, attempt, source, address, size, rkey
 	MESSAGE_OFFER,
 	// to a builder's port
@@ -42,7 +42,7 @@ enum message_kind {
 
 #define MESSAGE_LAST      1u // of MESSAGE_ANNOUNCE
 #define MESSAGE_DISCARDED 2u // of MESSAGE_BUILT: incomplete, and given up as configured
-#define MESSAGE_REQUESTED 4u // of MESSAGE_SEND: a builder asked for it: answer MESSAGE_SENT
+#define MESSAGE_REQUESTED 4u // of MESSAGE_SEND: a builder requested it: respond with MESSAGE_SENT
 #define MESSAGE_REPEATED  8u // of MESSAGE_PUBLISH: the event may have been handed out before
 
 struct message {
@@ -53,7 +53,7 @@ struct message {
 	uint32_t
 	    slot; // MESSAGE_BUILT: where it lies; MESSAGE_PUBLISH and MESSAGE_DISCARD say the same
 	uint16_t kind;    // enum message_kind
-	uint16_t flags;   // NOTE_...
+	uint16_t flags;   // MESSAGE_LAST, ...
 	uint16_t builder; // system-wide number
 	uint16_t attempt;
 	union {

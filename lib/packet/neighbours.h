@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The MAC addresses of a cluster's nodes, as ARP or the configuration tells them.
+// The MAC addresses of the nodes of a cluster, from ARP or from the configuration.
 // Threads: the control role writes; readouts read.
 #pragma once
 

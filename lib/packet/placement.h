@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Where a builder's slots lie for peers that WRITE by RDMA: what the manager is told in BUILDER,
-// grants and requests carry, and the builder's port checks each packet against. The addresses are
-// names; where in its slot a block lies the builder decides.
+// Where the slots of a builder lie for peers that WRITE by RDMA. The builder reports it to the
+// manager in BUILDER, grants and requests carry it, and the port of the builder checks each packet
+// against it. The addresses are only names: the builder decides where in its slot a block lies.
 #pragma once
 
 #include <stdint.h>

@@ -20,8 +20,8 @@ static bool is_drained(const struct role *role)
 	return atomic_load_explicit(&role->drained, memory_order_relaxed);
 }
 
-// Lets one role work and accounts the time. *now is moved on, so that the clock is read once a
-// role.
+// Lets one role work and accounts its time. *now is set to the time at which the role ended, so
+// that the clock is read once per role.
 static enum regime run_role(struct role *role, uint64_t *now)
 {
 	uint64_t start = *now, cycles;
@@ -64,8 +64,8 @@ static void housekeep(struct lcore *lcore)
 	}
 }
 
-// Nothing was done: give the CPU away. A busy poll on a shared CPU costs the others a whole
-// scheduler slice, a thousand times what a yield does.
+// No role had anything to do: let other threads have the CPU. A busy poll on a shared CPU costs the
+// others a whole scheduler slice, a thousand times what a yield does.
 static void idle(struct lcore *lcore, unsigned empty_loops)
 {
 	struct timespec pause = { .tv_nsec = (long)lcore->sleep_ns };

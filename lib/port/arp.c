@@ -58,7 +58,7 @@ static bool listen_once(const struct port *port, uint32_t address, uint8_t *mac)
 int arp_resolve(const struct port *port, uint32_t own_address, uint32_t address, uint8_t *mac)
 {
 	uint64_t limit_ms = port->config->link_timeout_ns / 1000000;
-	// The kernel takes the answers to its own address, so it has to ask, too.
+	// The kernel receives the replies to its own address, so it has to send the requests, too.
 	bool by_kernel = af_xdp_kernel_answers(port);
 
 	for (uint64_t ms = 0; ms <= limit_ms; ms++) {

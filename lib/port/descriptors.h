@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The descriptors that this process has open: DPDK keeps those of its drivers to itself, but what
-// a driver opened is what was not there before. Control thread.
+// The descriptors that this process has open. DPDK does not report those of its drivers; they are
+// the descriptors that are open after the driver started and were not before. Control thread.
 #pragma once
 
 #include <stdbool.h>

@@ -21,7 +21,7 @@ static const char *const mode_names[FLOW_CONTROL_N_MODES] = {
 	[FLOW_CONTROL_SOFT] = "soft",
 };
 
-// What DPDK does not tell of drivers whose NICs stand in the way of frames that software builds.
+// Drivers whose NICs drop or retain pause frames of software, which DPDK does not report.
 static const struct {
 	const char *driver, *remark;
 } remarks[] = {
@@ -60,7 +60,7 @@ static void say(struct line *line, const char *format, ...)
 		line->used += RTE_MIN((size_t)n, room - 1);
 }
 
-// Bits a second, 0 if the port does not tell.
+// Bits/s, 0 if the port does not report it.
 static uint64_t ask_rate(const struct flow_control *fc)
 {
 	struct rte_eth_link link = { 0 };

@@ -49,7 +49,7 @@ struct flow_control {
 	struct flow_control_parameters parameters;
 	enum flow_control_mode mode;         // never AUTO once open
 	_Atomic uint64_t bits_per_second;    // of the link, 0: unknown, PAUSE_RATE_ASSUMED is taken
-	char report[FLOW_CONTROL_TEXT_SIZE]; // one line: what was chosen, and why
+	char report[FLOW_CONTROL_TEXT_SIZE]; // one line: the back-end that was chosen, and why
 	struct rte_mempool *pool;            // soft: frames
 	struct pause_device device;          // hw, external: counters
 	_Atomic uint64_t malformed, send_failed;
@@ -116,7 +116,7 @@ unsigned flow_control_poll(struct flow_control *fc, uint64_t now);
 bool flow_control_release(struct flow_control *fc, uint64_t now);
 
 // Counters of a priority since open: soft's own, as of the owner's last poll; of hw and external
-// the device's, as of the last watch and as far as it counts them.
+// the device's, as of the last watch; those that the device lacks are 0.
 void flow_control_priority_counters(const struct flow_control *fc, unsigned priority,
 				    struct pause_counters *counters);
 

@@ -17,9 +17,9 @@ struct headroom_parameters {
 
 // Bytes.
 struct headroom {
-	uint64_t cable;    // on the way, both ways
+	uint64_t cable;    // in flight on the cable, in both directions
 	uint64_t frames;   // begun before the frame got through: one at either end
-	uint64_t response; // sent while the peer takes the frame in
+	uint64_t response; // sent while the peer processes the frame
 	uint64_t poll;     // received before the receiver looks again
 	uint64_t total;
 };

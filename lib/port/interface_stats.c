@@ -88,7 +88,7 @@ int interface_stats_read(struct interface_stats *stats, const char *interface)
 	} * query;
 	int result;
 
-	// The kernel writes as many as there are now, whatever room it is told of.
+	// The kernel writes all statistics that it has now, whatever room the request states.
 	if (count(interface) != stats->n)
 		return -1;
 	query = calloc(1, sizeof(*query) + size);

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#define PACKET_DROPS_MOST 64 // sockets of one port, one a queue
+#define PACKET_DROPS_MOST 64 // sockets of one port, one per queue
 
 struct packet_drops {
 	int sockets[PACKET_DROPS_MOST]; // the driver's, not ours to close

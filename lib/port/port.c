@@ -304,7 +304,7 @@ static int configure(struct port *port, char *error)
 	return 0;
 }
 
-// A link that stays down is told, but does not stop the start: a peer may come later (memif).
+// A link that stays down does not stop the start: a peer may come later (memif).
 static void wait_for_link(const struct port *port)
 {
 	struct rte_eth_link link = { 0 };

@@ -29,7 +29,7 @@ struct port_parameters {
 	uint16_t n_rx_queues;               // >= 1
 	uint16_t n_tx_queues;               // >= 1
 	uint32_t pool_mbufs;                // of the receive pool
-	uint32_t pool_cache;                // mbufs kept by each lcore
+	uint32_t pool_cache;                // mbufs that each lcore may hold
 };
 
 struct port {
@@ -62,7 +62,7 @@ uint64_t port_pool_bytes(uint32_t mbufs, uint32_t buffer);
 struct rte_mempool *port_pool_create(const char *name, uint32_t mbufs, uint32_t cache,
 				     uint32_t buffer, int numa_node);
 
-// Writes to every page of a pool: what is there is there from now on.
+// Writes to every page of a pool, so that no page fault happens later.
 void port_pool_touch(struct rte_mempool *pool);
 
 // What the EAL is to probe for a port on a PCI device, "0000:3b:00.0,argument=value": its address

@@ -28,7 +28,7 @@ struct port_capture_counters {
 };
 
 // Starts the EAL, opens the port, captures, and ends both again: once in a process. Returns 0, or
-// -1 with one line in error[PORT_CAPTURE_ERROR_SIZE]; what was captured before an error of the
-// file is kept under the temporary name.
+// -1 with one line in error[PORT_CAPTURE_ERROR_SIZE]; packets that were captured before an error
+// of the file stay under the temporary name.
 int port_capture(const struct port_capture_parameters *parameters,
 		 struct port_capture_counters *counters, char *error);

@@ -45,10 +45,10 @@ struct port_settings {
 	unsigned n_options;
 	uint32_t mtu; // bytes behind the Ethernet header
 	bool has_address;
-	uint32_t address; // IPv4, host order; the port answers ARP and ICMP echo for it
+	uint32_t address; // IPv4, host order; the port replies to ARP and ICMP echo for it
 	uint8_t prefix_length;
 	bool has_address6;
-	uint8_t address6[16]; // the port answers neighbour solicitations and ICMPv6 echo for it
+	uint8_t address6[16]; // the same for neighbour solicitations and ICMPv6 echo
 	bool has_mac;
 	uint8_t mac[6];
 	bool has_vlan; // sent frames get a tag

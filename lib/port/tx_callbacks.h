@@ -19,7 +19,7 @@ struct tx_callbacks {
 };
 
 // Adds `function` to the first n_queues queues, at most TX_CALLBACKS_MAX_QUEUES. False if memory
-// ran out (rte_errno); tx_callbacks_remove() undoes what was done.
+// ran out (rte_errno); tx_callbacks_remove() removes those that were added.
 bool tx_callbacks_add(struct tx_callbacks *callbacks, uint16_t port_id, uint16_t n_queues,
 		      rte_tx_callback_fn function, void *context);
 

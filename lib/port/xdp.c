@@ -45,7 +45,7 @@ static int fail(const struct xdp *xdp, char *error, const char *format, ...)
 	return -1;
 }
 
-// libbpf would tell its errors on the standard error output.
+// libbpf would print its errors on the standard error output.
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list list)
 {
 	(void)level;
@@ -286,7 +286,8 @@ void xdp_explain(const struct xdp *xdp, char *text)
 		(void)fail(xdp, text, REFUSED, strerror(errno));
 		return;
 	}
-	// Where the driver came as far as its sockets, its copy of the program is still attached.
+	// If the driver failed after it had attached its copy of the program, that is still
+	// attached.
 	result = bpf_xdp_query_id(xdp->index, 0, &attached);
 	if (result == 0 && attached == 0) {
 		result = bpf_xdp_attach(xdp->index, bpf_program__fd(program->progs.evb_steer),

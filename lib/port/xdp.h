@@ -6,17 +6,18 @@
 // everything else stays the kernel's.
 //
 // How DPDK's driver comes to use it: the driver (22.11) loads an object file, attaches what it
-// finds there and puts its sockets into the map xsks_map. It attaches in a way that outlives the
-// process, so it is given a copy of the program that does nothing (its settings are all zero), and
-// once its sockets are there
+// finds there and puts its sockets into the map xsks_map. The attachment outlives the process, so
+// the driver gets a copy of the program that does nothing (its settings are all zero), and once its
+// sockets are open
 //
 //   xdp_prepare()  makes the copy, before the device
 //   xdp_steer()    takes the driver's map over into a program of our own, detaches the copy, and
 //                  attaches ours by a BPF link
 //
 // The link is held open by this process alone and nothing is pinned: however the process ends, the
-// kernel detaches the program. What a process that was killed between the two steps left attached
-// is recognised and removed by the next xdp_prepare().
+// kernel detaches the program. A process that is killed between the two steps leaves its copy
+// attached; the next xdp_prepare() recognises and removes it, if it may read the names of programs
+// (CAP_SYS_ADMIN).
 //
 // Threads: prepare, steer, explain and close: control thread. Everything else: any.
 #pragma once

@@ -19,7 +19,7 @@ struct xdp {
 	int index; // of the interface
 	int object_file;
 	char object_path[32];
-	struct descriptors before; // what was open before the driver opened its own
+	struct descriptors before; // open before the driver opened its own
 	int sockets[STEER_MAX_QUEUES];
 	unsigned n_sockets;
 	int driver_map; // the driver's xsks_map, its own to close; -1: not found yet

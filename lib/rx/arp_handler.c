@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "rx/own_handlers.h"
 
-// All ARP packets end here, answered or not.
+// All ARP packets end here, whether they get a reply or not.
 static enum rx_verdict receive(void *context, struct rx_packet *packet)
 {
 	const struct rx_addresses *own = context;

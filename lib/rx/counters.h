@@ -12,8 +12,8 @@
 struct rx_counters {
 	uint64_t packets;
 	uint64_t bytes;           // of all packets, without FCS
-	uint64_t arp;             // ARP packets, and neighbour solicitations that were answered
-	uint64_t icmp_echo;       // echo requests, over IPv4 and IPv6, that were answered
+	uint64_t arp;             // ARP packets, and neighbour solicitations that got a reply
+	uint64_t icmp_echo;       // echo requests, over IPv4 and IPv6, that got a reply
 	uint64_t control;         // frames for the control role
 	uint64_t control_dropped; // of these and of ARP replies: lost because its link was full
 	uint64_t pause;           // pause frames of flow control

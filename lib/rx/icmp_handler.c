@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// ICMP echo over IPv4 and IPv6, and neighbour discovery. Packets that need no answer of ours are
+// ICMP echo over IPv4 and IPv6, and neighbour discovery. Packets that need no reply are
 // left to the next handler, and count as other.
 #include "rx/own_handlers.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The handlers that every rx role has: it answers ARP, neighbour discovery and ICMP echo for the
+// The handlers that every rx role has: it replies to ARP, neighbour discovery and ICMP echo for the
 // port's own addresses, so that a kernel host can send to the port; and it passes pause frames to
 // the port's flow control.
 #pragma once
@@ -9,7 +9,7 @@
 #include "port/flow_control.h"
 #include "rx/handler.h"
 
-// The addresses for which a port answers.
+// The addresses for which a port replies.
 struct rx_addresses {
 	struct net_mac mac;
 	bool has_ip4, has_ip6;

@@ -28,7 +28,7 @@ struct rx {
 	struct rx_pressure pressure; // where this role owns the port's flow control
 	uint64_t last_packet;        // TSC
 	uint64_t drain_start;        // TSC, 0: not draining
-	uint64_t leave_start;        // TSC, 0: handlers have not been told to leave
+	uint64_t leave_start;        // TSC, 0: handlers do not leave yet
 	uint64_t leave_cycles;
 
 	struct rx_handler handlers[RX_MAX_HANDLERS + OWN_HANDLERS];
