@@ -64,7 +64,8 @@ static int check_all_names(struct config_reader *reader, const struct config *co
 			   sizeof(config->writers[0]));
 }
 
-// At a mark of 1 nothing would ever be paused, at one of 0 nothing would ever go on.
+// With a high mark of 1 the sender would never be paused; with a low mark of 0 it would never
+// resume.
 static int check_water_marks(struct config_reader *reader, const struct flow_control_settings *flow,
 			     unsigned port)
 {
@@ -232,7 +233,8 @@ static void expect_all(struct config_sources *sources)
 	sources->n_expected = sources->n_ids;
 }
 
-// Where a role was placed first; false if nowhere before lcore i, role j.
+// Finds the lcore that already contains the role. Searches the roles before number j_end of lcore
+// i_end; returns false if none of them is the role.
 static bool placed_before(const struct config *config, const char *role, unsigned i_end,
 			  unsigned j_end, unsigned *lcore)
 {

@@ -14,7 +14,7 @@ static struct config_reader *at_pair(struct config_reader *reader, unsigned inde
 	return config_at_element(reader, "roce.queue_pairs", index, key);
 }
 
-// Queue pairs lie in a table by the low bits of their numbers, so these must differ.
+// The low bits of a queue pair's number are its index in a table, so no two may have the same.
 static int check_place(struct config_reader *reader, const struct roce_settings *roce,
 		       unsigned index, uint16_t *places)
 {
@@ -127,7 +127,7 @@ static int check_read(struct config_reader *reader, const struct config *config)
 			   "\"pull\" and roce.service \"rc\": set these, or this to \"send\"");
 }
 
-// A node of a system connects its readouts by RDMA CM, and its builders are found by it.
+// In a node of a system, readouts connect by RDMA CM, and peers find its builders by RDMA CM.
 static int check_node(struct config_reader *reader, const struct config *config)
 {
 	const struct roce_settings *roce = &config->roce;

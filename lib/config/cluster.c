@@ -64,7 +64,7 @@ static int check_priorities(struct config_reader *reader, const struct config *n
 	return 0;
 }
 
-// Only what a readout can produce event by event can be granted.
+// The event manager grants single events, and a readout cannot select one event of a capture.
 static int check_generators(struct config_reader *reader, const struct config *node)
 {
 	for (unsigned i = 0; i < node->n_generators; i++) {
@@ -77,7 +77,7 @@ static int check_generators(struct config_reader *reader, const struct config *n
 	return 0;
 }
 
-// The node is reached at the first of its ports that has an address.
+// Peers send to the node at its first port that has an address.
 static int add_address(struct config_reader *reader, const struct config *config,
 		       const struct cluster_system *cluster, struct cluster_system_node *node)
 {

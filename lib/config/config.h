@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The configuration of one appliance: one JSON file (RFC 8259) becomes one validated struct.
+// The configuration of one appliance. config_load() reads a JSON file (RFC 8259) into one validated
+// struct config.
 //
-// A file may describe a whole system of nodes, each of which is an appliance: all of them read the
-// same file, each names itself, and gets its own struct, in which `cluster` describes them all.
+// A file may describe a system of several nodes. Each node is an appliance. All nodes read the same
+// file; each is started with its own name and gets its own struct config, whose member `cluster`
+// describes all nodes.
 //
-// The tables in keys*.c are the one place where a key's name, type, unit, range, default
-// and meaning stand; parser, JSON Schema, manual page and error messages are made from them.
+// The tables in keys*.c define the name, type, unit, range, default and meaning of each key, and
+// nothing else does. The parser, the JSON Schema, the manual page and the error messages are
+// derived from them.
 //
-// Units: times in nanoseconds, sizes in bytes, rates in bits/s or events/s as named. In the file a
+// Units: times are in nanoseconds, sizes in bytes, rates in bits/s or events/s. In the file a
 // quantity is a JSON number in that unit, or a string with a suffix: "100us", "64MiB", "25Gb/s".
 //
 // A loaded configuration is read-only and may be read by any thread.
@@ -30,34 +33,34 @@
 #include "source/source_set.h"
 
 #define CONFIG_ERROR_SIZE 512
-#define CONFIG_MAX_GROUP  1023 // congestion group that a builder may be put in by number
+#define CONFIG_MAX_GROUP  1023 // largest number of a congestion group
 
-#define CONFIG_MANAGER_NODE "*" // in the place of a node's name
+#define CONFIG_MANAGER_NODE "*" // instead of a node's name: the node of the event manager
 
-#define CONFIG_AUTO UINT32_MAX // what a number holds for which the file says "auto"
+#define CONFIG_AUTO UINT32_MAX // value of a number for which the file contains "auto"
 
 struct config_memory {
 	enum memory_kind kind;
-	uint64_t limit; // bytes that packet pools may take without hugepages, 0: as planned
+	uint64_t limit; // largest size of packet pools without hugepages, bytes; 0: as planned
 };
 
 enum config_transport_kind {
 	CONFIG_TRANSPORT_UDP,  // EJFAT segments in UDP datagrams
-	CONFIG_TRANSPORT_ETH,  // the same behind an EtherType
+	CONFIG_TRANSPORT_ETH,  // EJFAT segments in Ethernet frames with an EtherType of their own
 	CONFIG_TRANSPORT_ROCE, // RoCE v2, see struct roce_settings
 };
 
 struct config_transport {
 	enum config_transport_kind kind;
-	uint16_t udp_port;  // first of the range that is listened to
-	uint16_t udp_ports; // how many
+	uint16_t udp_port;  // first destination port of the received range
+	uint16_t udp_ports; // number of ports in the range
 	uint16_t ether_type;
 };
 
 struct config_sources {
 	uint16_t ids[EVB_MAX_SOURCES]; // ascending, no duplicates
 	unsigned n_ids;
-	bool expected[EVB_MAX_SOURCES]; // by index into ids: part of this run?
+	bool expected[EVB_MAX_SOURCES]; // by index into ids: the source is part of this run
 	unsigned n_expected;
 	uint32_t packing; // consecutive events in an MFP
 	enum payload_kind payload;
@@ -67,19 +70,19 @@ struct config_builder {
 	char name[EVB_NAME_SIZE];
 	uint32_t slots;
 	uint64_t slot_size; // bytes
-	uint32_t group;     // congestion group; CONFIG_AUTO: one of its own
-	uint16_t weight;    // of policy weighted
+	uint32_t group;     // congestion group; CONFIG_AUTO: a group of its own
+	uint16_t weight;    // share of the events, for the policy `weighted`
 };
 
 struct config_events {
 	uint64_t deadline_ns; // from an event's first segment
 	enum on_incomplete on_incomplete;
 	enum on_no_slot on_no_slot;
-	uint64_t drain_timeout_ns; // longest time from the stop to the flush of unfinished events
+	uint64_t drain_timeout_ns; // from the stop until unfinished events are flushed, at most
 };
 
 struct config_event_ring {
-	char directory[EVB_PATH_SIZE]; // empty: chosen by memory.kind
+	char directory[EVB_PATH_SIZE]; // empty: memory.kind determines it
 	char groups[EVB_MAX_GROUPS][EVB_NAME_SIZE];
 	unsigned n_groups;
 };
@@ -89,14 +92,14 @@ struct config_generator {
 	char port[EVB_NAME_SIZE];
 	enum generator_kind kind;
 	char file[EVB_PATH_SIZE];
-	uint16_t ids[EVB_MAX_SOURCES]; // sources that it stands for; none: all
-	unsigned n_ids;
-	double rate;          // events (MEPs) a second; 0: as fast as possible
+	uint16_t ids[EVB_MAX_SOURCES]; // sources that the generator simulates
+	unsigned n_ids;                // 0: all sources
+	double rate;                   // events (MEPs) per second; 0: as fast as possible
 	double speed;         // pcap, roce: factor on the captured speed; 0: as fast as possible
-	uint64_t events;      // MFPs a source to send, then end of run; 0: no end
+	uint64_t events;      // MFPs per source, then the run ends; 0: no end
 	uint64_t first_event; // event id of the first fragment
 	struct fragment_sizes sizes;
-	uint32_t variants; // pre-filled MFPs a source
+	uint32_t variants; // pre-filled MFPs per source
 	uint64_t seed;
 	uint32_t destination_address; // IPv4, host order
 	bool has_destination_mac;
@@ -111,9 +114,9 @@ struct config_writer {
 	char directory[EVB_PATH_SIZE];
 	char prefix[EVB_NAME_SIZE];
 	enum file_format format;
-	uint64_t rotate_size;           // bytes, 0: never
-	uint64_t rotate_time_ns;        // 0: never
-	char source_map[EVB_PATH_SIZE]; // mdf: restores bank source ids, see source_map.h
+	uint64_t rotate_size;           // a file of this size ends, bytes; 0: no limit
+	uint64_t rotate_time_ns;        // a file ends so long after its first event; 0: no limit
+	char source_map[EVB_PATH_SIZE]; // mdf: maps the ids back to those of banks, source_map.h
 };
 
 struct config_lcore {
@@ -129,52 +132,52 @@ enum config_idle_policy {
 
 struct config_idle {
 	enum config_idle_policy policy;
-	uint32_t yields;   // empty polls that yield before the first sleep
-	uint64_t sleep_ns; // of each sleep then
+	uint32_t yields;   // adaptive: empty polls that yield the CPU before the first sleep
+	uint64_t sleep_ns; // adaptive: duration of each sleep after these
 };
 
 enum config_link_policy {
-	CONFIG_LINK_LOSSLESS, // the producer stops taking input
-	CONFIG_LINK_DROP,     // counted
+	CONFIG_LINK_LOSSLESS, // a producer with a full link stops receiving
+	CONFIG_LINK_DROP,     // a producer with a full link drops the segment and counts the drop
 };
 
 struct config_links {
-	uint32_t depth; // power of two
+	uint32_t depth; // segments per link, power of two
 	enum config_link_policy policy;
 };
 
 enum config_on_source_silent {
-	CONFIG_SOURCE_SILENT_CONTINUE, // events go on without it, incomplete
-	CONFIG_SOURCE_SILENT_PAUSE,    // no grants until it is back
+	CONFIG_SOURCE_SILENT_CONTINUE, // events are granted, and are incomplete without the source
+	CONFIG_SOURCE_SILENT_PAUSE,    // no event is granted until the source sends again
 };
 
 // When the run starts.
 enum config_start {
-	CONFIG_START_AUTO,   // all nodes are there
-	CONFIG_START_MANUAL, // and the operator says so
+	CONFIG_START_AUTO,   // when all nodes are connected
+	CONFIG_START_MANUAL, // at the operator's command, after all nodes are connected
 };
 
 struct config_event_manager {
 	enum sched_mode mode;
 	enum config_start start;
 	enum sched_policy policy;
-	bool strict; // round-robin waits for the builder whose turn it is instead of skipping it
-	uint32_t distance; // grants within which no congestion group comes again; or CONFIG_AUTO
-	uint64_t relax_after_ns;
+	bool strict;       // round-robin waits for a builder without credit instead of skipping it
+	uint32_t distance; // grants between two to the same congestion group; or CONFIG_AUTO
+	uint64_t relax_after_ns; // waiting time after which the distance is reduced by one
 	enum sched_shaping shaping;
-	bool barrier;              // linear-shift: a phase begins when all have ended the last
-	uint32_t parallel_sends;   // sources that send for one event at once
-	uint32_t credits;          // events in flight a builder, 0: all its slots
-	uint64_t send_window_ns;   // timed-shift
-	uint64_t idle_window_ns;   // timed-shift
-	double target_utilisation; // of a builder port's link rate, above 0
-	uint64_t window;           // bytes in flight a builder port, 0: not limited
+	bool barrier; // linear-shift: a phase begins when all sources have ended the previous one
+	uint32_t parallel_sends;   // sources that send for one event at the same time
+	uint32_t credits;          // events in flight per builder; 0: the number of its slots
+	uint64_t send_window_ns;   // timed-shift: time in which a source sends
+	uint64_t idle_window_ns;   // timed-shift: pause between two send windows
+	double target_utilisation; // fraction of the link rate of a builder's port, above 0
+	uint64_t window;           // bytes in flight per builder port; 0: no limit
 	uint32_t queue;            // events that wait for a grant, power of two
 	enum sched_throttle throttle_level;
-	uint64_t heartbeat_ns;         // between two
-	uint64_t heartbeat_timeout_ns; // at least twice as long
+	uint64_t heartbeat_ns;         // interval of heartbeats
+	uint64_t heartbeat_timeout_ns; // at least 2 * heartbeat_ns
 	enum config_on_source_silent on_source_silent;
-	uint32_t source_buffer; // MFPs that a source holds until they are released
+	uint32_t source_buffer; // MFPs that a source stores until their events are released
 	uint16_t control_port;  // UDP
 	uint8_t control_dscp;
 	uint8_t control_priority; // 802.1p
@@ -184,8 +187,8 @@ struct config_event_manager {
 
 struct config {
 	char path[EVB_PATH_SIZE]; // of the file, for messages
-	char name[EVB_NAME_SIZE]; // of the appliance: event ring and telemetry go by it;
-				  // "SYSTEM-NODE" of a node
+	char name[EVB_NAME_SIZE]; // of the appliance, its event ring and its telemetry;
+				  // for a node of a system: "SYSTEM-NODE"
 	uint32_t run_number;
 	struct config_memory memory;
 	struct port_settings ports[EVB_MAX_PORTS];
@@ -201,26 +204,26 @@ struct config {
 	struct config_writer writers[EVB_MAX_WRITERS];
 	unsigned n_writers;
 	struct config_lcore lcores[EVB_MAX_CPUS];
-	unsigned n_lcores; // 0: placed automatically
+	unsigned n_lcores; // 0: the plan places the roles
 	struct config_idle idle;
 	struct config_links links;
 	struct roce_settings roce;
-	struct config_event_manager event_manager; // of use in a cluster only
+	struct config_event_manager event_manager; // used in a cluster only
 	struct cluster_system cluster;
 };
 
-// Loads, overrides and validates. `overrides` are "path=value" strings ("builders[0].slots=16",
-// "transport.kind=eth"; the value is JSON, or a bare string), applied before validation. `node` is
-// the name of the node to load of a file that describes several; NULL for other files, allowed
-// where there is just one node; CONFIG_MANAGER_NODE for the event manager's, allowed for all files.
-// All nodes of the file are validated, whichever is loaded.
+// Loads the file, applies the overrides and validates the result. `overrides` are "path=value"
+// strings ("builders[0].slots=16", "transport.kind=eth"; the value is JSON, or a bare string).
+// `node` is the name of the node to load from a file that describes several nodes. NULL is allowed
+// for files without nodes or with one node. CONFIG_MANAGER_NODE is allowed for all files and
+// selects the event manager's node. All nodes of the file are validated, whichever is loaded.
 // Returns 0, or -1 with one line in error[CONFIG_ERROR_SIZE]: "FILE: PATH: what is wrong".
-// On success *config is to be freed with config_free().
+// On success the caller frees *config with config_free().
 int config_load(struct config **config, const char *path, const char *node,
 		const char *const *overrides, unsigned n_overrides, char *error);
 
-// The same from text in memory; `name` stands for the file in messages. config_parse() is without
-// a node.
+// As config_load(), from text in memory. Messages contain `name` instead of the file's path.
+// config_parse() is config_parse_node() with node NULL.
 int config_parse_node(struct config **config, const char *text, size_t length, const char *name,
 		      const char *node, const char *const *overrides, unsigned n_overrides,
 		      char *error);
@@ -241,23 +244,27 @@ enum config_role_kind {
 struct config_role {
 	char name[EVB_NAME_SIZE + 16];
 	enum config_role_kind kind;
-	unsigned object; // index into the generators, ports, builders or writers; 0 of control
+	unsigned object; // index into the generators, ports, builders or writers; control: 0
 	unsigned queue;  // rx only
 };
 
-// Role number `index` of the appliance, in the order of the data's way: "source.GENERATOR"; where
-// there are builders "rx.PORT" of each port, or "rx.PORT.QUEUE" where it has several rx queues;
-// "builder.NAME"; "writer.NAME". A node of a system has "control" before all of these,
-// "readout.GENERATOR" in the place of "source.GENERATOR", and "rx.PORT" also without builders, for
-// grants come in there. Returns false behind the last. Configured lcores hold each of these exactly
-// once.
+// Fills *role with role number `index` of the appliance. Returns false if index is too large.
+// Configured lcores contain each role exactly once. The order is that of the data flow:
+//
+//   control              only in a node of a system
+//   source.GENERATOR     per generator; in a node of a system it is "readout.GENERATOR"
+//   rx.PORT              per port, where there are builders, in a node of a system (which receives
+//                        grants), and for RoCE (which receives acknowledgements);
+//                        "rx.PORT.QUEUE" per queue of a port with several rx queues
+//   builder.NAME         per builder
+//   writer.NAME          per writer
 bool config_role(const struct config *config, unsigned index, struct config_role *role);
 
-// What the source set of a generator is made of; the pointers lead into the configuration.
+// The parameters of a generator's source set. Their pointers lead into the configuration.
 struct source_set_parameters config_source_set(const struct config *config,
 					       const struct config_generator *generator);
 
-// The JSON Schema (draft 2020-12) of the file, and the manual's table of all keys in Markdown,
-// made from the key table. The caller frees the string. NULL if memory ran out.
+// The JSON Schema (draft 2020-12) of the file, and the manual's page of all keys in Markdown. Both
+// are derived from the key tables. The caller frees the string. NULL if memory ran out.
 char *config_schema(void);
 char *config_reference(void);

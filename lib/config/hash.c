@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The hash by which nodes find out whether they were started with the same configuration. It covers
-// the file with its overrides, save for the keys that concern a node alone (is_local in the key
-// table: memory, lcores, idle, links, event_ring, writers), and the source ids, which may be those
-// of a source map. The order of keys and the white space do not matter.
+// Nodes compare this hash to detect that they were started with different configurations. It covers
+// the file with its overrides, except for the keys that concern one node alone (is_local in the key
+// tables: memory, lcores, idle, links, event_ring, writers). It also covers the source ids, because
+// they may come from a source map. The order of keys and the white space do not change the hash.
 #include <string.h>
 
 #include "config/internal.h"
@@ -31,7 +31,7 @@ static bool is_local(const struct config_object *object, const char *name)
 
 static uint64_t hash_value(const cJSON *item, const struct config_object *object);
 
-// The sum does not depend on the order of the members.
+// Members are added, because a sum does not depend on their order.
 static uint64_t hash_members(const cJSON *json, const struct config_object *object)
 {
 	uint64_t sum = 0;
@@ -49,7 +49,7 @@ static uint64_t hash_members(const cJSON *json, const struct config_object *obje
 	return sum;
 }
 
-// object: of whose keys the item, or each of its elements, is made; NULL if that does not matter.
+// `object` describes the keys of the item, or of each of its elements. NULL if none is local.
 static uint64_t hash_value(const cJSON *item, const struct config_object *object)
 {
 	uint64_t hash = FNV_OFFSET, part;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of lib/config share and nobody else needs.
+// Declarations that the files of lib/config share. Internal to lib/config.
 #pragma once
 
 #include <stddef.h>
@@ -18,54 +18,57 @@
 // Largest whole number that a JSON number, read as a double, holds without losing digits.
 #define CONFIG_EXACT_MAXIMUM ((1ULL << 53) - 1)
 
-// Where the parser stands; carried along for messages.
+// The place that the parser has reached. Messages contain it.
 struct config_reader {
 	const char *file;
 	char *error; // CONFIG_ERROR_SIZE
 	char path[192];
-	const cJSON *node;     // that is being read or checked, NULL: none
-	unsigned node_index;   // in the list of nodes
-	const char *node_name; // empty until it is known
+	const cJSON *node;     // the node that is being read or checked; NULL: none
+	unsigned node_index;   // index of this node in the list of nodes
+	const char *node_name; // empty until the name was read
 };
 
-// Each goes one step down and returns what config_path_leave() takes to come back.
+// Each of the first two appends one step to the path. config_path_leave() removes the step; its
+// argument is the value that they returned.
 size_t config_path_key(struct config_reader *reader, const char *key);
 size_t config_path_index(struct config_reader *reader, unsigned index);
 void config_path_leave(struct config_reader *reader, size_t length);
 
-// Writes "FILE: PATH: what" and returns -1, so that callers can return it.
+// Writes the message "FILE: PATH: TEXT" and returns -1, so that callers can return the result.
 __attribute__((format(printf, 2, 3))) int config_fail(struct config_reader *reader,
 						      const char *format, ...);
 
-// "expected WHAT, found ..." from the type of the item.
+// As config_fail(), with the text "expected WHAT, found ...", which names the type of the item.
 int config_fail_type(struct config_reader *reader, const char *expected, const cJSON *item);
 
 // Reads a whole file of at most CONFIG_FILE_MAXIMUM bytes. The caller frees the text.
 char *config_read_file(struct config_reader *reader, const char *path, size_t *length);
 
-// Parses JSON; a syntax error is told with line and column. The caller deletes the tree.
+// Parses JSON. Returns NULL after config_fail(); the message of a syntax error has line and column.
+// The caller deletes the tree.
 cJSON *config_read_json(struct config_reader *reader, const char *text, size_t length);
 
-// JSON, or a bare string if it is none. NULL if it looks like JSON (begins as a list, an object or
-// a string does) but is broken, or memory ran out.
+// Parses the text as JSON; a text that is not JSON becomes a string. Returns NULL if memory ran
+// out, or if the text begins like a list, an object or a string but is not valid JSON.
 cJSON *config_read_bare(const char *text);
 
-// Applies "path=value" to the tree.
+// Applies an override, "path=value", to the tree.
 int config_override(struct config_reader *reader, cJSON *root, const char *text);
 
-// Reads an object by its keys into the struct at base; json NULL: all keys are absent.
+// Reads all keys of an object into the struct at base. json NULL: all keys are absent.
 int config_read_object(struct config_reader *reader, const struct config_object *object,
 		       const cJSON *json, void *base);
 
-// Sorts the members of an object by key: items[i] is that of object->keys[i], NULL if it is absent.
+// Sorts the members of an object by key: items[i] is the member with the name of object->keys[i],
+// or NULL if the key is absent.
 int config_match_keys(struct config_reader *reader, const struct config_object *object,
 		      const cJSON *json, const cJSON *items[CONFIG_KEYS_MAXIMUM]);
 
-// Reads one key, given (item) or absent (NULL).
+// Reads one key. item NULL: the key is absent.
 int config_read_key(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		    void *base);
 
-// Reads the elements of a list, in order, and stores their number.
+// Reads the elements of a list, in order, and stores their number in the key's `count`.
 typedef int (*config_element_reader)(struct config_reader *reader, const struct config_key *key,
 				     const cJSON *element, void *elements, unsigned index);
 int config_read_elements(struct config_reader *reader, const struct config_key *key,
@@ -75,28 +78,29 @@ int config_read_elements(struct config_reader *reader, const struct config_key *
 int config_read_value(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		      void *base);
 
-// Reads a list of source ids, of any of the three types.
+// Reads a list of source ids: CONFIG_TYPE_IDS, CONFIG_TYPE_OWN_IDS or CONFIG_TYPE_EXPECTED.
 int config_read_ids(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		    void *base);
 
-// What lies between keys: names that must exist, sums, what excludes what. Completes what follows
-// from other keys (the groups of writers).
+// Checks the rules between keys: names that must exist, sums, keys that exclude each other.
+// config_check() also sets the members that follow from other keys (the groups of writers).
 int config_check(struct config_reader *reader, struct config *config);
 int config_check_roce(struct config_reader *reader, const struct config *config);
 
-// Where an id lies in an ascending list; NULL if it is not there.
+// Finds an id in an ascending list. NULL if the list does not contain it.
 const uint16_t *config_find_id(const uint16_t *ids, unsigned n_ids, uint16_t id);
 
-// Each sets the place that a message is about, PATH or LIST[INDEX].KEY, and returns the reader.
-// While a node is checked these are its own keys where it has them, else those of the file.
+// Each sets the path of the next message, PATH or LIST[INDEX].KEY, and returns the reader. While a
+// node is checked, the path names the node's own key if the node has it, else the file's key.
 struct config_reader *config_at(struct config_reader *reader, const char *path);
 struct config_reader *config_at_element(struct config_reader *reader, const char *list,
 					unsigned index, const char *key);
 
-// Goes through the nodes of a system: reads and checks each on top of what the file says for all,
-// which is in *config, and the system as a whole. *config becomes that of the node called `name`.
+// Reads and checks all nodes of a system, and then the system as a whole. At the call *config has
+// the keys that the file contains for all nodes; after it *config is that of the node `name`
+// (config_load()).
 int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const char *name,
 		      struct config *config);
 
-// The same for all nodes of a system, however the file is laid out.
+// The hash is equal for all nodes that were started with the same configuration (hash.c).
 uint64_t config_hash(const cJSON *root, const struct config_sources *sources);

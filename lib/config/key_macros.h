@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The words in which the tables of keys*.c are written.
+// Macros for the tables in keys*.c.
 #pragma once
 
 #include "config/keys.h"
@@ -21,12 +21,12 @@
 	_Static_assert(sizeof(keys_) / sizeof(keys_[0]) <= CONFIG_KEYS_MAXIMUM, "")
 #define RANGE(minimum_, maximum_) .minimum = (minimum_), .maximum = (maximum_)
 #define NAME                      .type = CONFIG_TYPE_NAME, RANGE(1, EVB_NAME_SIZE - 1)
-// Names from which names of roles are made ("builder.NAME"), which must fit too.
+// A name that becomes part of a role's name ("builder.NAME"), which must also fit EVB_NAME_SIZE.
 #define ROLE_NAME     .type = CONFIG_TYPE_NAME, RANGE(1, EVB_NAME_SIZE - sizeof("builder."))
 #define TEXT          .type = CONFIG_TYPE_TEXT, RANGE(1, EVB_PATH_SIZE - 1)
 #define TEXT_OR_EMPTY .type = CONFIG_TYPE_TEXT, RANGE(0, EVB_PATH_SIZE - 1), .standard = ""
 #define WHOLE(unit)   .type = CONFIG_TYPE_WHOLE, .units = UNITS_##unit
-// The word "auto" stands for a value of its own.
+// The key also accepts the word "auto", which is stored as this value.
 #define OR_AUTO(value) .or_auto = true, .automatic = (value)
 #define WORDS(...)                                               \
 	.type = CONFIG_TYPE_WORD, .words = (const char *const[]) \

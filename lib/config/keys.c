@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Keys of the file itself and of what is in no other keys*.c.
+// Keys of the file itself, of a node, and of all objects that have no keys*.c of their own.
 #include "config/key_macros.h"
 
 // clang-format off
@@ -40,7 +40,7 @@ static const struct config_key source_keys[] = {
 };
 static OBJECT(sources, source_keys);
 
-// No product overflows: 2^16 slots of 2^36 bytes in 2^6 builders are 2^58 bytes.
+// The ranges are such that no product overflows 64 bits: 2^6 builders have at most 2^16 slots each.
 static const struct config_key builder_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_builder, name), .required = true,
 	  .help = "Name of the builder in roles, event ring and telemetry." },
@@ -148,7 +148,7 @@ static const struct config_key link_keys[] = {
 };
 static OBJECT(links, link_keys);
 
-// What a file says, and a node of it may say for itself.
+// Keys of the file that a node may also have, and then replace the file's.
 #define MEMORY                                                                           \
 	.name = "memory", NESTED(memory), FIELD(config, memory), .is_local = true,       \
 	.help = "Memory of packet buffers and slots."

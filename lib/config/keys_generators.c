@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Keys of what stands for readout boards.
+// Keys of generators, which simulate readout boards.
 #include "config/key_macros.h"
 
 // clang-format off

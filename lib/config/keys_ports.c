@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Keys of ports and of how segments travel.
+// Keys of ports and of the transport of segments.
 #include "config/key_macros.h"
 
 // clang-format off

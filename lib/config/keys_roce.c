@@ -5,7 +5,7 @@
 #include "config/key_macros.h"
 
 #define MAXIMUM_24_BITS 0xffffff
-#define FIRST_QPN       2 // 0 and 1 are for management
+#define FIRST_QPN       2 // InfiniBand reserves queue pairs 0 and 1 for management
 
 // clang-format off
 

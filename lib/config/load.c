@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// From text to the JSON tree to the struct.
+// Parses the text into a JSON tree, and reads the tree into the struct.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@ static int fail_syntax(struct config_reader *reader, const char *text, size_t le
 	return config_fail(reader, "line %u, column %u: %s", line, column, what);
 }
 
-// A null character would end strings early, so none may come in, written out or escaped.
+// A null character would end a string early, so the text may contain none, neither literally nor
+// escaped.
 static int refuse_null(struct config_reader *reader, const char *text, size_t length)
 {
 	const char *null = memchr(text, '\0', length);
@@ -42,8 +43,8 @@ static size_t skip_space(const char *text, size_t length, size_t from)
 	return from;
 }
 
-// cJSON tells one character too late where a key was expected: behind '{' or ',', what can begin no
-// value is to blame itself.
+// cJSON reports the character after the wrong one where it expected a key, that is after '{' or
+// ','. If that character cannot begin a value, it is the wrong one itself.
 static size_t correct_place(const char *text, size_t length, size_t where)
 {
 	size_t before = where > 0 ? where - 1 : 0;
@@ -89,7 +90,8 @@ cJSON *config_read_json(struct config_reader *reader, const char *text, size_t l
 
 	if (refuse(reader, text, length))
 		return NULL;
-	// An error at the very end is told to be at the last character, so a space is put there.
+	// cJSON reports an error at the end of the text at the last character. The appended space
+	// is this character.
 	char *spaced = malloc(length + 1);
 	if (!spaced) {
 		config_fail(reader, "out of memory");
@@ -124,7 +126,7 @@ static int apply_overrides(struct config_reader *reader, cJSON *root, const char
 	return 0;
 }
 
-// From the tree to the struct, of the node that is asked for where there are several.
+// Reads the tree into the struct. `node` selects a node where the file has several.
 static int read_tree(struct config_reader *reader, const cJSON *root, const char *node,
 		     struct config *config)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A file for a whole system: the nodes in it. What the file says for all stands in a struct config
-// of its own; for each node this is copied, the node's own keys are put in the place of the file's,
-// and the outcome is checked as any appliance's.
+// Reads the nodes of a file that describes a system. One struct config has the keys that the file
+// contains for all nodes. For each node it is copied, the node's own keys replace those of the
+// file, and the result is checked like any other appliance's configuration.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 
 struct system {
 	const cJSON *nodes;
-	struct config *common; // what the file says for all; its cluster grows node by node
-	struct config *node;   // the one at hand
+	struct config *common; // keys that the file contains for all nodes; also has the cluster,
+			       // to which the nodes are added one after the other
+	struct config *node;   // configuration of the node that is being read
 	struct config_owners *owners;
 };
 
@@ -91,7 +92,7 @@ static int read_heads(struct config_reader *reader, struct system *system)
 	return 0;
 }
 
-// Takes back what the file says for a key.
+// Clears the value that the file contains for a key.
 static void clear(const struct config_key *key, struct config *config)
 {
 	size_t n_elements = key->count ? key->maximum : 1;
@@ -180,7 +181,7 @@ static int fail_choice(struct config_reader *reader, const struct cluster_system
 	return config_fail(reader, "choose one with --node: %s", names);
 }
 
-// The number of the node that is asked for; that of none if there is no such node.
+// Returns the number of the node called `name`, or n_nodes if there is no such node.
 static unsigned choose(const struct cluster_system *cluster, const char *name)
 {
 	unsigned index = 0;
@@ -210,7 +211,7 @@ static int read_all(struct config_reader *reader, struct system *system, const c
 	}
 	if (config_check_cluster(reader, &system->node->sources, cluster, system->owners))
 		return -1;
-	// Whoever names no node, or a wrong one, is told so when all are known to be right.
+	// A missing or wrong name of a node is reported only after all nodes have been checked.
 	if (chosen == cluster->n_nodes)
 		return fail_choice(reader, cluster, name);
 	config->cluster = *cluster;

@@ -14,9 +14,9 @@
 #define STEP_SIZE 64
 
 struct step {
-	char key[STEP_SIZE]; // empty: an index
+	char key[STEP_SIZE]; // empty: the step is an index
 	unsigned index;
-	size_t end; // of the path up to and with this step, as it stands in the override
+	size_t end; // length of the path up to the end of this step, in the override's text
 };
 
 struct override {
@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static int fail(const struct override *ove
 	return -1;
 }
 
-// How the path up to step n_steps is written, for messages.
+// The text of the path's first n_steps steps, for messages.
 static struct quoted prefix(const struct override *override, unsigned n_steps)
 {
 	char text[QUOTE_MAXIMUM + 8];
@@ -77,7 +77,7 @@ static int parse_key(struct override *override, const char **path, struct step *
 	return 0;
 }
 
-// Takes the path apart and returns what follows the '='; NULL if there is no path.
+// Splits the path into steps and returns the text after the '='. NULL if the path is not valid.
 static const char *parse_path(struct override *override)
 {
 	const char *path = override->text;
@@ -106,7 +106,7 @@ cJSON *config_read_bare(const char *text)
 	const char *end = NULL;
 	cJSON *value = cJSON_ParseWithOpts(text, &end, true);
 
-	// A number that would lose digits as a double stays text, which keeps them.
+	// cJSON stores numbers as doubles: a number that would lose digits stays text.
 	if (cJSON_IsNumber(value) && fabs(value->valuedouble) > (double)CONFIG_EXACT_MAXIMUM) {
 		cJSON_Delete(value);
 		value = NULL;
@@ -116,7 +116,7 @@ cJSON *config_read_bare(const char *text)
 	return cJSON_CreateString(text);
 }
 
-// Puts the value where the step points to; the value belongs to the tree then, or is deleted.
+// Stores the value at the step. The tree becomes the owner of the value; on failure it is deleted.
 static int put(const struct override *override, cJSON *parent, unsigned i_step, cJSON *value)
 {
 	const struct step *step = &override->steps[i_step];
@@ -136,7 +136,7 @@ static int put(const struct override *override, cJSON *parent, unsigned i_step, 
 	return fail(override, "out of memory");
 }
 
-// Checks that the step can be taken from the parent.
+// Checks that the parent is an object for a key, or a list that is long enough for an index.
 static int check_step(const struct override *override, const cJSON *parent, unsigned i_step)
 {
 	const struct step *step = &override->steps[i_step];
@@ -155,7 +155,8 @@ static int check_step(const struct override *override, const cJSON *parent, unsi
 	return 0;
 }
 
-// The item that the step points to; made, as what the next step needs, if it is missing.
+// Returns the item at the step. A missing item is created, as an object or a list depending on the
+// next step.
 static cJSON *descend(const struct override *override, cJSON *parent, unsigned i_step)
 {
 	const struct step *step = &override->steps[i_step];

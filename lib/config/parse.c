@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Reads a JSON tree by the key tables.
+// Reads a JSON tree as the key tables define it.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void config_path_leave(struct config_reader *reader, size_t length)
 	reader->path[length] = '\0';
 }
 
-// The name of the node that is being checked, where the path is one of the whole file.
+// Writes "node NAME: " if a node is being checked and the path names a key of the whole file.
 static void name_node(const struct config_reader *reader, char text[EVB_NAME_SIZE + 8])
 {
 	text[0] = '\0';
@@ -85,9 +85,10 @@ static unsigned smallest(unsigned a, unsigned b, unsigned c)
 	return least < c ? least : c;
 }
 
-#define NEAR_MAXIMUM 32 // characters; no similar key is searched for a longer one
+#define NEAR_MAXIMUM 32 // characters of the longest unknown key for which a similar one is searched
 
-// The Levenshtein distance: insertions, deletions and replacements of characters that make b of a.
+// The Levenshtein distance: the number of insertions, deletions and replacements of characters that
+// turn a into b.
 static unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned row[NEAR_MAXIMUM + 1];
@@ -238,7 +239,7 @@ int config_read_key(struct config_reader *reader, const struct config_key *key, 
 	return key->standard ? read_standard(reader, key, base) : 0;
 }
 
-// Checks that required keys are present, and that keys of others are not present without them.
+// Checks that required keys are present, and that no key is present without the key that it needs.
 static int check_presence(struct config_reader *reader, const struct config_object *object,
 			  const struct config_key *key, const cJSON **items, bool is_present)
 {

@@ -138,7 +138,7 @@ static void write_number(FILE *page, const struct config_key *key)
 		key->power_of_two ? ", power of two" : "");
 }
 
-// What a value of this type is, where that does not depend on the key.
+// Describes the values of a type, if the description does not depend on the key.
 static const char *type_text(enum config_type type)
 {
 	static const char *const texts[] = {
@@ -193,7 +193,7 @@ static void write_key(FILE *page, const struct config_key *key)
 	fprintf(page, " | %s |\n", key->help);
 }
 
-// The keys of a node that replace those of the file.
+// Lists the keys of a node that replace those of the file.
 static void write_own_keys(FILE *page, const struct config_object *object)
 {
 	const char *separator = "\nA node may replace";

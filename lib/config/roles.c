@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-// Names are "KIND.OBJECT"; the key table limits those of objects so that they fit.
+// The name is "KIND.OBJECT". The key tables limit the names of objects, so that it fits.
 static void make_role(struct config_role *role, enum config_role_kind kind, unsigned object,
 		      const char *name)
 {
@@ -34,7 +34,8 @@ static void make_rx(struct config_role *role, const struct config *config, unsig
 bool config_role(const struct config *config, unsigned index, struct config_role *role)
 {
 	bool is_node = config->cluster.n_nodes > 0;
-	// Grants come in on nodes without builders, acknowledgements where RoCE is sent.
+	// A node without builders receives grants; an appliance that sends RoCE receives
+	// acknowledgements.
 	bool receives =
 	    is_node || config->n_builders > 0 || config->transport.kind == CONFIG_TRANSPORT_ROCE;
 

@@ -13,12 +13,12 @@
 #define PATTERN_COUNT     "([0-9]+|0[xX][0-9A-Fa-f]+)"
 #define PATTERN_OCTET     "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 #define PATTERN_IPV4      PATTERN_OCTET "(\\." PATTERN_OCTET "){3}"
-#define PATTERN_IPV6      "[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*" // not each that matches is one
+#define PATTERN_IPV6      "[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*" // also matches some invalid addresses
 #define PATTERN_MAC       "^[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}$"
 #define PATTERN_PRINTABLE "^[^\\u0000-\\u001f\\u007f]*$"
 
-// cJSON's functions accept NULL in the place of what could not be made: if memory runs out, parts
-// of the schema are left out, and nothing worse.
+// cJSON's functions accept NULL, which others return if memory ran out. Parts of the schema are
+// missing then; nothing worse happens.
 
 static cJSON *schema_of_object(const struct config_object *object);
 
@@ -48,7 +48,7 @@ static cJSON *any_of(cJSON *one, cJSON *other)
 	return schema;
 }
 
-// Written out, since cJSON prints large numbers in 15 digits.
+// Adds the number as text, because cJSON prints at most 15 digits of large numbers.
 static void add_bound(cJSON *schema, const char *name, int64_t value)
 {
 	char digits[24];
@@ -247,7 +247,7 @@ static cJSON *schema_of_value(const struct config_key *key)
 	return typed("string");
 }
 
-// The same as the key of this name of the file.
+// Refers to the schema of the file's key of this name.
 static cJSON *reference_to_root(const struct config_key *key)
 {
 	cJSON *schema = cJSON_CreateObject();
@@ -286,7 +286,7 @@ static cJSON *requiring(const char *name)
 	return schema;
 }
 
-// What a key has to do with another one of its object.
+// Adds the relations between a key and another key of the same object.
 static void describe_dependence(cJSON *schema, const struct config_key *key)
 {
 	if (key->required && key->unless) {
@@ -328,7 +328,7 @@ static cJSON *schema_of_object(const struct config_object *object)
 	return schema;
 }
 
-// cJSON indents by tabs and puts one behind each colon; in JSON files spaces are usual.
+// cJSON indents with tabs and writes a tab after each colon. JSON files usually have spaces.
 static char *with_spaces(const char *printed)
 {
 	size_t n_tabs = 0;

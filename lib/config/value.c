@@ -11,7 +11,7 @@
 
 #include "config/internal.h"
 
-#define NUMBER "%.15g" // of a JSON number in messages
+#define NUMBER "%.15g" // format of a JSON number in messages
 
 static void *field(const struct config_key *key, void *base)
 {
@@ -162,7 +162,7 @@ static int read_word(struct config_reader *reader, const struct config_key *key,
 	return config_fail(reader, "%s is none of %s", quote(item->valuestring).text, known);
 }
 
-// Reads a name or an element of a list of names. Names of roles may contain points.
+// Reads a name, or an element of a list of names. Names of roles may contain points.
 static int read_name_to(struct config_reader *reader, const struct config_key *key,
 			const cJSON *item, char *name)
 {
@@ -333,8 +333,7 @@ static int read_mac(struct config_reader *reader, const struct config_key *key, 
 }
 
 // Reads an option. Its value is a string, or a whole number, which drivers receive as digits.
-static int read_option(struct config_reader *reader, const cJSON *item,
-		       struct port_option *option)
+static int read_option(struct config_reader *reader, const cJSON *item, struct port_option *option)
 {
 	static const struct config_key name_key = { .type = CONFIG_TYPE_NAME,
 						    .maximum = EVB_NAME_SIZE - 1 };
