@@ -6,8 +6,8 @@
 
 #include "wire/mfp.h"
 
-#define RECLAIM_MOST  64u // slots collected in one call
-#define CLOSE_MOST    16u // events closed by deadline in one housekeeping
+#define RECLAIM_MOST  64u // slots, collected in one call
+#define CLOSE_MOST    16u // events, closed by deadline in one housekeeping
 #define RANGES_IN_ALL (1u << 18)
 #define RANGES_LEAST  4096u
 
@@ -93,7 +93,7 @@ struct assembly *assembly_create(const struct assembly_parameters *parameters)
 	}
 	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
 		slot_free(assembly, slot);
-	assembly->held.n_news = assembly->held.n_ungranted = 0;
+	assembly->held.n_reports = assembly->held.n_ungranted = 0;
 	return assembly;
 }
 
@@ -135,13 +135,14 @@ static uint8_t *refuse(struct assembly *assembly, const struct segment *segment,
 	return NULL;
 }
 
-// Bytes in front of the payload in the room of a block: opaque ones get an MFP header.
+// Bytes before the payload in the room of a block: evb adds an MFP header to an opaque block.
 static uint32_t block_prefix(const struct assembly *assembly)
 {
 	return assembly->parameters.payload == PAYLOAD_OPAQUE ? MFP_HEADER_SIZE : 0;
 }
 
-// Gives a block its room. False if it does not fit beside the reserve for the sources to come.
+// Allocates the room of a block in the slot. False if the block does not fit, since the error MFPs
+// of the sources that have not started yet must still fit after it.
 static bool give_room(struct assembly *assembly, struct event *event, struct part *part,
 		      uint32_t length)
 {
@@ -149,9 +150,10 @@ static bool give_room(struct assembly *assembly, struct event *event, struct par
 	uint64_t reserve = (assembly->n_sources - event->n_started - 1) * assembly->error_size;
 
 	if (size < assembly->error_size)
-		size = assembly->error_size; // it may have to hold one
+		size = assembly->error_size; // the room may have to hold an error MFP
 	if (is_end_of_run(event))
-		size = ROOM_UNIT; // not used, but it says that the block has begun
+		size = ROOM_UNIT; // holds no bytes: a room that is not 0 means that the block has
+				  // begun
 	else if (event->used + size + reserve > assembly->slot_size)
 		return false;
 	part->room = (uint32_t)(event->used / ROOM_UNIT);
@@ -218,8 +220,8 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 	return room_of(assembly, event, part) + block_prefix(assembly) + segment->offset;
 }
 
-// How many fragments a whole block has, or PART_MALFORMED - PART_WHOLE if it is no MFP of this
-// source and event.
+// Returns the number of fragments of a whole block, or PART_MALFORMED - PART_WHOLE if the block is
+// not an MFP of this source and event.
 static uint32_t validate(const struct assembly *assembly, const struct event *event,
 			 uint32_t source, const uint8_t *bytes, uint32_t length)
 {
@@ -234,7 +236,7 @@ static uint32_t validate(const struct assembly *assembly, const struct event *ev
 	return mfp.header.n_fragments;
 }
 
-// Opaque blocks travel as an MFP header with n = 0 and the bytes behind it.
+// Writes the MFP header of an opaque block: its number of fragments is 0, and the bytes follow it.
 static void frame_opaque(const struct assembly *assembly, const struct event *event,
 			 uint32_t source, uint8_t *room, uint32_t length)
 {
@@ -310,8 +312,8 @@ uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now)
 	for (unsigned i = 0; i < n; i++) {
 		const struct event *event = &assembly->events[slots[i]];
 
-		// `now` may have been read before the event's first segment came: a caller on
-		// another lcore than rx reads it once for many segments.
+		// The event's first segment may have arrived after `now` was read: rx may run on
+		// another lcore, and the caller reads the time once for many segments.
 		histogram_add(&assembly->latency->released,
 			      now > event->first
 				  ? tick_clock_duration_ns(&assembly->clock, now - event->first)
@@ -321,8 +323,8 @@ uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now)
 	return assembly->n_free;
 }
 
-// Whether a deadline has passed since a moment of the assembly's own time. That moment may lie
-// ahead: a wait before it is told only by the housekeeping after it.
+// Whether a deadline has passed since a moment of the assembly's own time. That moment may be later
+// than now: the assembly learns of a wait only in the housekeeping after the wait.
 static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t deadline,
 		    uint64_t now)
 {
@@ -331,15 +333,16 @@ static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t de
 	return age >= (int64_t)deadline;
 }
 
-// The end-of-run blocks of some sources are missing: the run has ended all the same once the
-// others have been silent for a deadline; a source that ends alone does not end the run.
-static bool must_go_on(const struct assembly *assembly, const struct event *event, uint64_t now)
+// Whether the end-of-run event must stay open. A source that ends alone does not end the run. If
+// the end-of-run blocks of some sources are missing, the run ends when no source has sent data for
+// a deadline.
+static bool must_stay_open(const struct assembly *assembly, const struct event *event, uint64_t now)
 {
 	return is_end_of_run(event) &&
 	       !is_over(assembly, assembly->last_placed, assembly->parameters.deadline, now);
 }
 
-// Granted events for which nothing has come at all.
+// Closes granted events of which no segment has arrived for too long.
 static void close_unstarted(struct assembly *assembly, uint64_t now)
 {
 	for (unsigned i = 0; i < CLOSE_MOST && assembly->expected.oldest != NO_EVENT; i++) {
@@ -358,7 +361,7 @@ static void close_overdue(struct assembly *assembly, uint64_t now)
 
 		if (!is_over(assembly, event->opened, assembly->parameters.deadline, now))
 			return;
-		if (must_go_on(assembly, event, now))
+		if (must_stay_open(assembly, event, now))
 			event_postpone(assembly, event, now);
 		else
 			event_close(assembly, event, now);

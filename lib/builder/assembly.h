@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Assembly of events in slots: pure logic over the memory of one event ring, no DPDK, no clock of
-// its own. Segments go in, in any order; built events are published on the ring.
+// The assembly builds events in the slots of one event ring, from segments that arrive in any
+// order, and publishes the built events on the ring. It uses no DPDK and reads no clock.
 //
 // For each segment the caller
-//   1. asks assembly_admit() where its payload belongs, or why it is refused;
-//   2. copies the payload there, the only copy that evb makes of it;
-//   3. tells assembly_commit(), which completes the block and says whether the event is complete;
-//   4. if so, has it published by assembly_complete().
+//   1. calls assembly_admit(), which returns the address for the payload, or a cause of refusal;
+//   2. copies the payload to that address: evb makes no other copy of it;
+//   3. calls assembly_commit(), which returns whether the event is complete now;
+//   4. if it is complete, calls assembly_complete(), which publishes the event.
 //
-// A slot while its event is being built: room for the MEP header, then the blocks' rooms, each a
-// multiple of 8 bytes, in the order in which the first segment of each block came. Space for the
-// error MFPs of sources that have not come yet stays reserved, so an event can always be closed.
+// While an event is built, its slot begins with space for the MEP header. The rooms of the blocks
+// follow, in the order in which the first segments of the blocks arrived; the size of each room is
+// a multiple of 8 bytes. Space for the error MFPs of all sources that have not started is reserved,
+// so an event can be closed at any time.
 //
-// Times are ticks of any steady counter, given by the caller as `now`; see assembly_parameters.
-// Threads: one, the builder's. The counters may be read by others at any time.
+// Times are ticks of a counter that never goes back; the caller passes the current time as `now`.
+// Threads: the builder's thread calls all functions, unless stated otherwise. Any thread may read
+// the counters.
 #pragma once
 
 #include <stdbool.h>
@@ -37,18 +39,18 @@ struct assembly_parameters {
 	uint32_t packing;                   // most fragments of an MFP
 	enum payload_kind payload;
 	enum on_incomplete on_incomplete;
-	uint64_t deadline; // ticks from an event's first segment
+	uint64_t deadline; // ticks after an event's first segment
 	uint64_t ticks_per_second;
-	struct tick_moment start; // of the creation
-	// Events are granted by an event manager (assembly_held.c); else the next two mean nothing.
+	struct tick_moment start; // time of the creation
+	// An event manager grants the events (assembly_held.c). If false, the next two are ignored.
 	bool granted;
-	uint32_t spare;    // slots that events may take whose grant has not come yet
+	uint32_t spare;    // slots for events whose data arrives before their grant
 	uint64_t patience; // ticks that a granted event waits for its first segment
 };
 
-// Sum over the sources, and per source below. One writer: the builder.
+// Sums over all sources. Writer: the builder's thread.
 struct assembly_counters {
-	uint64_t segments; // seen
+	uint64_t segments; // received
 	uint64_t placed;
 	uint64_t placed_bytes;
 	uint64_t drops[SEGMENT_N_CAUSES]; // the causes that the builder counts
@@ -56,14 +58,14 @@ struct assembly_counters {
 	uint64_t events_complete;
 	uint64_t events_incomplete; // published with flags
 	uint64_t events_discarded;  // incomplete, not published
-	uint64_t events_flushed;    // of the two before: closed by the end of the run
-	uint64_t events_overtaken;  // of the same two: closed early, see assembly_admit()
-	uint64_t events_withdrawn;  // of the first two, held and then not published
-	uint64_t events_repeated;   // of the first two, published as possibly repeated
-	uint64_t bytes_built;       // of published MEPs
-	uint64_t blocks_whole;      // of events; end-of-run blocks are not counted as blocks
-	uint64_t blocks_malformed;  // whole, but no valid MFP
-	uint64_t blocks_missing;    // of closed events, malformed ones not included
+	uint64_t events_flushed;    // incomplete or discarded: closed by the end of the run
+	uint64_t events_overtaken;  // incomplete or discarded: closed early, see assembly_admit()
+	uint64_t events_withdrawn;  // complete or incomplete: held and then not published
+	uint64_t events_repeated;   // complete or incomplete: published as possibly repeated
+	uint64_t bytes_built;       // bytes of published MEPs
+	uint64_t blocks_whole;      // all bytes have arrived; without the blocks of the end of run
+	uint64_t blocks_malformed;  // whole, but not a valid MFP
+	uint64_t blocks_missing;    // not whole when the event was closed
 	// End-of-run events. Opened = complete + incomplete + discarded + ends of run + open.
 	uint64_t ends_of_run;
 };
@@ -73,101 +75,109 @@ struct assembly_source_counters {
 	uint64_t placed;
 	uint64_t placed_bytes;
 	uint64_t blocks;    // whole
-	uint64_t malformed; // whole, but no valid MFP
-	uint64_t missing;   // events closed without it
+	uint64_t malformed; // whole, but not a valid MFP
+	uint64_t missing;   // events that were closed before the block was whole
 	uint64_t drops[SEGMENT_N_CAUSES];
 };
 
 struct assembly_latency {
 	struct histogram complete; // first segment to completion
-	struct histogram released; // first segment to the slot's return from all consumers
+	struct histogram released; // first segment to the release by all consumers
 };
 
-// Bytes that the assembly allocates beside the ring, for the plan.
+// Bytes that the assembly allocates in addition to the ring. Any thread.
 uint64_t assembly_memory(uint32_t slots, unsigned n_sources);
 
-// Smallest slot that can hold an event of n sources, all missing. Control thread.
+// Bytes of the smallest slot that can hold an event of n sources, all of them missing. Any thread.
 uint64_t assembly_smallest_slot(unsigned n_sources, uint32_t packing);
 
 // Control thread. NULL if memory ran out or the slots are smaller than assembly_smallest_slot().
 struct assembly *assembly_create(const struct assembly_parameters *parameters);
 void assembly_destroy(struct assembly *assembly);
 
-// Where the segment's `size` bytes of payload are to be copied. NULL if it is refused: *cause then
-// says why, and it has been counted, except for SEGMENT_NO_SLOT: the caller may wait and come
-// again, or count it with assembly_refuse().
+// Returns the address to which the caller copies the segment's `size` bytes of payload. Returns
+// NULL if the segment is refused, and stores the reason in *cause. The refusal has been counted
+// then, except for SEGMENT_NO_SLOT: the caller may try again later, or count it with
+// assembly_refuse().
 //
-// When a new event finds no free slot and consumers hold none either, so that waiting would not
-// help, an open event that later ones have overtaken (one opened after it is already complete) is
-// closed before its deadline: sources send in order, so what it misses is lost, or it was opened by
-// a packet that names a wrong event. Not so with granted events: those have a slot.
+// If no slot is free for a new event and consumers hold no slot, waiting would not help. Then an
+// overtaken event is closed before its deadline: an open event that is older than a complete one.
+// Sources send in order, so the missing data of this event is lost, or a packet with a wrong event
+// id opened it. Granted events are not closed so, since a grant comes with a slot.
 uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
 			enum segment_cause *cause);
 
-// Counts a segment as refused for a cause.
+// Counts a segment as refused, under the cause.
 void assembly_refuse(struct assembly *assembly, const struct segment *segment,
 		     enum segment_cause cause);
 
-// The payload of the segment admitted last is in its place. Returns true if its event is complete.
+// The caller has copied the payload of the segment that was admitted last. Returns true if the
+// segment's event is complete.
 bool assembly_commit(struct assembly *assembly, const struct segment *segment);
 
-// Publishes the event that the segment committed last made complete; `now` counts as the time of
-// its completion.
+// Publishes the event that the last assembly_commit() reported as complete. `now` becomes the time
+// of its completion.
 void assembly_complete(struct assembly *assembly, uint64_t now);
 
-// Collects released slots, and closes events whose deadline has passed. Bounded work. `waited` is
-// how many ticks the caller has been unable to take segments for want of a slot since the last
-// call: they do not count towards deadlines.
+// Collects released slots, and closes events whose deadline has passed. The work is bounded.
+// `waited`: the ticks since the last call during which the caller waited for a free slot. They do
+// not count towards deadlines.
 void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited);
 
-// Some times a second, from the same thread: the times that consumers are told follow
-// CLOCK_MONOTONIC.
+// Adjusts the clock with which ticks become CLOCK_MONOTONIC times for consumers. To be called
+// several times per second.
 void assembly_renew_clock(struct assembly *assembly, struct tick_moment moment);
 
-// Collects released slots; returns how many are free.
+// Collects released slots. Returns the number of free slots.
 uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now);
 
-// Closes all open events as the end of the run does.
+// Closes all open events, for the end of the run.
 void assembly_flush(struct assembly *assembly, uint64_t now);
 
-// True once the end-of-run blocks of all sources have come, or of some, while the others have been
-// silent for a deadline.
+// Whether the run has ended: the end-of-run blocks of all sources have arrived, or those of some
+// sources, and then no source has sent data for a deadline.
 bool assembly_end_of_run(const struct assembly *assembly);
 
-// --- Events that an event manager grants: built events are held until the manager has counted
-// them, so that an event that was granted again elsewhere is not handed out twice. ---
+// --- granted events ------------------------------------------------------------------------------
+//
+// If an event manager grants the events, a built event is held until the manager has counted it.
+// So an event that was granted again to another builder is not published twice.
 
-// What became of an event: it is ready, and keeps its slot until assembly_publish() or
-// assembly_withdraw(); or its slot came back.
-struct assembly_news {
+// A report on an event. freed is false: the event is built, and holds its slot until
+// assembly_publish() or assembly_withdraw(). freed is true: its slot is free again.
+struct assembly_report {
 	uint64_t index;
-	uint64_t bytes;     // of an event that is ready
-	uint32_t slot;      // of one that is ready; ASSEMBLY_NO_SLOT: discarded as configured
-	uint16_t n_missing; // of one that is ready: sources that are missing or malformed
+	// The next three are set for a built event only.
+	uint64_t bytes;
+	uint32_t slot;      // ASSEMBLY_NO_SLOT: the event is incomplete and has been discarded
+	uint16_t n_missing; // sources that are missing or malformed
 	bool freed;
 };
 
 #define ASSEMBLY_NO_SLOT UINT32_MAX
 
-// Opens a granted event before its first segment. True if it is open or held already; false if no
-// slot is free.
+// Opens a granted event before its first segment arrives. Returns true also if the event is open or
+// held already; false if no slot is free.
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now);
 
-// Takes up to max of the news since the last call, in their order; returns how many.
-unsigned assembly_take_news(struct assembly *assembly, struct assembly_news *news, unsigned max);
+// Removes up to `most` of the waiting reports, the oldest first, and stores them in `reports`.
+// Returns their number.
+unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report *reports,
+			       unsigned most);
 
-// Publishes a held event, `repeated` if it may have been published before, elsewhere. False if the
-// slot does not hold this event.
+// Publishes a held event. `repeated`: another builder may have published it before. Returns false
+// if the slot does not hold this event.
 bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated);
 
-// Gives a held event up. False if the slot does not hold this event.
+// Drops a held event and frees its slot. Returns false if the slot does not hold this event.
 bool assembly_withdraw(struct assembly *assembly, uint32_t slot, uint64_t index);
 
-// Gives up an event, open or held, that is built elsewhere. False if it is neither.
+// Drops an open or held event, because another builder builds it. Returns false if the event is
+// neither open nor held.
 bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index);
 
 const struct assembly_counters *assembly_counters(const struct assembly *assembly);
-// One entry an expected source.
+// One entry per expected source.
 const struct assembly_source_counters *assembly_source_counters(const struct assembly *assembly);
 const struct assembly_latency *assembly_latency(const struct assembly *assembly);
 uint32_t assembly_open_events(const struct assembly *assembly);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Events that an event manager grants. A granted event has its slot from the grant on; when it is
-// built it is held until the manager has counted it, and only then handed to consumers. So an event
-// that was granted again, because this node was thought dead, is handed out once.
+// Events that an event manager grants. The grant reserves the slot of an event. The built event is
+// held until the manager has counted it, and is published only then. The manager may grant an event
+// again because it took this node for dead; thanks to the hold the event is still published once.
 //
-// Nothing here is done for each segment.
+// No function of this file runs per segment.
 #include "builder/assembly_internal.h"
 
 #include <stdlib.h>
@@ -17,20 +17,20 @@ bool held_make(struct assembly *assembly)
 	struct held *held = &assembly->held;
 	size_t n = assembly->n_slots;
 
-	// Each slot's event is ready and then gone, and may have been so before; discarded ones
-	// have no slot.
-	held->news_size = (uint32_t)(4 * n);
+	// Two reports per event: built, and freed. Twice as many as the slots need, because a slot
+	// can be used again before its reports are taken, and discarded events hold no slot.
+	held->reports_size = (uint32_t)(4 * n);
 	held->descriptions = calloc(n, sizeof(*held->descriptions));
 	held->is_held = calloc(n, sizeof(*held->is_held));
-	held->news = calloc(held->news_size, sizeof(*held->news));
-	return held->descriptions != NULL && held->is_held != NULL && held->news != NULL;
+	held->reports = calloc(held->reports_size, sizeof(*held->reports));
+	return held->descriptions != NULL && held->is_held != NULL && held->reports != NULL;
 }
 
 void held_free(struct assembly *assembly)
 {
 	free(assembly->held.descriptions);
 	free(assembly->held.is_held);
-	free(assembly->held.news);
+	free(assembly->held.reports);
 }
 
 bool held_may_open(const struct assembly *assembly)
@@ -38,18 +38,19 @@ bool held_may_open(const struct assembly *assembly)
 	return assembly->held.n_ungranted < assembly->parameters.spare;
 }
 
-// Where nobody takes them, there is nobody to be told.
-static void add_news(struct held *held, const struct assembly_news *news)
+// Drops the report if the queue is full: this happens only where nobody takes reports.
+static void add_report(struct held *held, const struct assembly_report *report)
 {
-	if (held->n_news < held->news_size)
-		held->news[(held->news_head + held->n_news++) % held->news_size] = *news;
+	if (held->n_reports < held->reports_size)
+		held->reports[(held->reports_head + held->n_reports++) % held->reports_size] =
+		    *report;
 }
 
 void held_add(struct assembly *assembly, const struct event *event, uint32_t slot,
 	      uint32_t n_missing, const struct evring_event *description)
 {
 	struct held *held = &assembly->held;
-	const struct assembly_news news = {
+	const struct assembly_report report = {
 		.index = event->index,
 		.bytes = event->used,
 		.slot = slot,
@@ -60,17 +61,17 @@ void held_add(struct assembly *assembly, const struct event *event, uint32_t slo
 		held->descriptions[slot] = *description;
 		held->is_held[slot] = true;
 	}
-	add_news(held, &news);
+	add_report(held, &report);
 }
 
-void held_note_freed(struct assembly *assembly, uint64_t index)
+void held_report_freed(struct assembly *assembly, uint64_t index)
 {
-	const struct assembly_news news = { .index = index, .freed = true };
+	const struct assembly_report report = { .index = index, .freed = true };
 
-	add_news(&assembly->held, &news);
+	add_report(&assembly->held, &report);
 }
 
-// The held event of this index, or NULL.
+// Returns the held event with this index, or NULL.
 static struct event *find_held(const struct assembly *assembly, uint64_t index)
 {
 	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
@@ -95,21 +96,22 @@ bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uin
 	return event_expect(assembly, id, index, now) != NULL;
 }
 
-unsigned assembly_take_news(struct assembly *assembly, struct assembly_news *news, unsigned max)
+unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report *reports,
+			       unsigned most)
 {
 	struct held *held = &assembly->held;
 	unsigned n = 0;
 
-	while (n < max && held->n_news > 0) {
-		news[n++] = held->news[held->news_head];
-		held->news_head = (held->news_head + 1) % held->news_size;
-		held->n_news--;
+	while (n < most && held->n_reports > 0) {
+		reports[n++] = held->reports[held->reports_head];
+		held->reports_head = (held->reports_head + 1) % held->reports_size;
+		held->n_reports--;
 	}
 	return n;
 }
 
-// False if the slot does not hold this event.
-static bool let_go(struct assembly *assembly, uint32_t slot, uint64_t index)
+// Ends the hold of an event. Returns false if the slot does not hold this event.
+static bool end_hold(struct assembly *assembly, uint32_t slot, uint64_t index)
 {
 	struct held *held = &assembly->held;
 
@@ -124,7 +126,7 @@ bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, 
 {
 	struct evring_event *description;
 
-	if (!let_go(assembly, slot, index))
+	if (!end_hold(assembly, slot, index))
 		return false;
 	description = &assembly->held.descriptions[slot];
 	if (repeated) {
@@ -138,26 +140,27 @@ bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, 
 
 bool assembly_withdraw(struct assembly *assembly, uint32_t slot, uint64_t index)
 {
-	if (!let_go(assembly, slot, index))
+	if (!end_hold(assembly, slot, index))
 		return false;
 	count(&assembly->counters.events_withdrawn, 1);
 	slot_free(assembly, slot);
 	return true;
 }
 
-// Takes a slot's event out of what is still to be told.
-static void untell(struct assembly *assembly, uint32_t slot)
+// Removes the waiting report that the event of this slot is built.
+static void remove_report(struct assembly *assembly, uint32_t slot)
 {
 	struct held *held = &assembly->held;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < held->n_news; i++) {
-		struct assembly_news news = held->news[(held->news_head + i) % held->news_size];
+	for (uint32_t i = 0; i < held->n_reports; i++) {
+		struct assembly_report report =
+		    held->reports[(held->reports_head + i) % held->reports_size];
 
-		if (news.freed || news.slot != slot)
-			held->news[(held->news_head + n++) % held->news_size] = news;
+		if (report.freed || report.slot != slot)
+			held->reports[(held->reports_head + n++) % held->reports_size] = report;
 	}
-	held->n_news = n;
+	held->n_reports = n;
 }
 
 bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index)
@@ -174,6 +177,6 @@ bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index)
 	event = find_held(assembly, index);
 	if (event == NULL)
 		return false;
-	untell(assembly, event_slot(assembly, event));
+	remove_report(assembly, event_slot(assembly, event));
 	return assembly_withdraw(assembly, event_slot(assembly, event), index);
 }

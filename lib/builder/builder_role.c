@@ -11,13 +11,14 @@
 #include "packet/segment_mbuf.h"
 
 #define RATE_MEASURE_US 20000
-#define CLOCK_RENEWALS  16   // a second
-#define NOTES_MOST      16u  // handled in one poll, each way
-#define GRANT_MS        100u // that data waits for its grant, less than a heartbeat's timeout
-#define PATIENCE        10u // deadlines that a granted event waits for its first segment, at least 1 s
+#define CLOCK_RENEWALS  16   // per second
+#define MESSAGES_MOST   16u  // handled in one poll, in each direction
+#define GRANT_MS        100u // longest wait of data for its grant; less than a heartbeat timeout
+#define PATIENCE        10u  // deadlines that a granted event waits for a segment, at least 1 s
 
-// A link, and the segments taken from it that are not placed yet. Some are left only while it is
-// blocked: its next segment waits for a slot.
+// A link, and the segments that were taken from it and are not placed yet. Between two polls there
+// are such segments only while the input is blocked, which means that its next segment waits for a
+// slot.
 struct input {
 	struct link *link;
 	struct rte_mbuf *taken[ROLE_BURST];
@@ -30,14 +31,14 @@ struct builder {
 	struct builder_parameters parameters;
 	struct input inputs[BUILDER_MAX_LINKS];
 	struct assembly *assembly;
-	unsigned next_input;      // served first, so that each gets its turn
-	unsigned n_blocked;       // inputs
-	bool draining;            // nobody feeds the links any more
+	unsigned next_input;      // the input that is served next, in turn
+	unsigned n_blocked;       // blocked inputs
+	bool draining;            // no role puts segments into the links any more
 	uint64_t wait_start;      // TSC, 0: not waiting for consumers
 	uint64_t waited;          // TSC cycles since the last housekeeping
 	uint64_t clock_renewed;   // TSC
 	uint64_t clock_period;    // TSC cycles between renewals
-	uint64_t ungranted_since; // TSC, data has waited for its grant and none has come; 0: no
+	uint64_t ungranted_since; // TSC since when data waits for its grant; 0: no data waits
 	atomic_bool end_of_run;
 };
 
@@ -67,8 +68,8 @@ static void copy_payload(uint8_t *to, const struct rte_mbuf *mbuf, const struct 
 	}
 }
 
-// Waiting for a slot helps if consumers hold some, or if other links may bring what the open events
-// miss: sources that come over different links need not be in step.
+// Waiting for a slot helps if consumers hold slots, or if other links may deliver the blocks that
+// open events miss: sources on different links may be at different events.
 static bool should_wait(const struct builder *builder, const struct input *input)
 {
 	const struct builder_parameters *p = &builder->parameters;
@@ -80,9 +81,10 @@ static bool should_wait(const struct builder *builder, const struct input *input
 	       (!builder->draining && n_others_blocked + 1 < p->n_links);
 }
 
-// An event that is granted has a slot. Where data comes before its grant, and more of it than may
-// take a slot without, the grant is on the way; or it will never come, as what was on the way to a
-// builder that died meets the one that takes its place.
+// A granted event has a slot, so data without a slot has arrived before its grant, and the spare
+// slots for such data are used up. Usually the grant arrives soon, and waiting helps. It never
+// arrives for data that was sent to a dead builder and reaches the builder that replaces it: so the
+// wait is limited.
 static bool should_wait_for_grant(struct builder *builder, uint64_t now)
 {
 	if (builder->ungranted_since == 0)
@@ -91,7 +93,7 @@ static bool should_wait_for_grant(struct builder *builder, uint64_t now)
 	       now - builder->ungranted_since < rte_get_tsc_hz() / 1000 * GRANT_MS;
 }
 
-// False if it has to wait for a slot.
+// Places one segment, or counts it as refused. Returns false if the segment must wait for a slot.
 static bool place(struct builder *builder, const struct input *input, struct rte_mbuf *mbuf,
 		  uint64_t now)
 {
@@ -118,8 +120,8 @@ static bool place(struct builder *builder, const struct input *input, struct rte
 	return true;
 }
 
-// While it is consumers that are waited for, deadlines stand still.
-static void keep_waited(struct builder *builder, uint64_t now)
+// Measures the time during which an input waits for consumers: deadlines stand still then.
+static void account_wait(struct builder *builder, uint64_t now)
 {
 	bool waits = builder->n_blocked > 0 && evring_outstanding(builder->parameters.ring) > 0;
 
@@ -128,7 +130,8 @@ static void keep_waited(struct builder *builder, uint64_t now)
 	builder->wait_start = waits ? now : 0;
 }
 
-// Places what was taken from a link; returns how many. Stops where it has to wait.
+// Places or refuses the segments that were taken from a link, up to the first one that must wait.
+// Returns the number of these segments.
 static unsigned place_taken(struct builder *builder, struct input *input, uint64_t now)
 {
 	unsigned first = input->at;
@@ -156,12 +159,12 @@ static unsigned serve_input(struct builder *builder, struct input *input, uint64
 	return input->n_taken > 0 ? place_taken(builder, input, now) : 0;
 }
 
-static void tell_control(struct builder *builder, enum message_kind kind, uint64_t event)
+// There is room for the message: serve_control() has checked it.
+static void send_to_control(struct builder *builder, enum message_kind kind, uint64_t event)
 {
 	const struct message message = { .kind = (uint16_t)kind, .event = event };
 
-	(void)mailbox_put(builder->parameters.to_control,
-			  &message); // its caller saw that there is room
+	(void)mailbox_put(builder->parameters.to_control, &message);
 }
 
 static void serve_message(struct builder *builder, const struct message *message, uint64_t now)
@@ -172,56 +175,56 @@ static void serve_message(struct builder *builder, const struct message *message
 	case MESSAGE_EXPECT:
 		builder->ungranted_since = 0;
 		if (!assembly_expect(builder->assembly, id, message->event, now))
-			tell_control(builder, MESSAGE_REFUSED, message->event);
+			send_to_control(builder, MESSAGE_REFUSED, message->event);
 		break;
 	case MESSAGE_PUBLISH:
-		// What is not held any more is granted again.
-		tell_control(builder,
-			     assembly_publish(builder->assembly, message->slot, message->event,
-					      (message->flags & MESSAGE_REPEATED) != 0)
-				 ? MESSAGE_PUBLISHED
-				 : MESSAGE_REFUSED,
-			     message->event);
+		// If the event is not held any more, the manager grants it again.
+		send_to_control(builder,
+				assembly_publish(builder->assembly, message->slot, message->event,
+						 (message->flags & MESSAGE_REPEATED) != 0)
+				    ? MESSAGE_PUBLISHED
+				    : MESSAGE_REFUSED,
+				message->event);
 		break;
 	case MESSAGE_DISCARD:
-		// Its slot comes back by itself, unless there is none.
+		// If the event has a slot, assembly_forget() reports it as freed.
 		if (!assembly_forget(builder->assembly, id, message->event))
-			tell_control(builder, MESSAGE_FREED, message->event);
+			send_to_control(builder, MESSAGE_FREED, message->event);
 		break;
 	default:
 		break;
 	}
 }
 
-static void tell_news(struct builder *builder, unsigned most)
+static void send_reports(struct builder *builder, unsigned most)
 {
-	struct assembly_news news[NOTES_MOST];
-	unsigned n = assembly_take_news(builder->assembly, news, most);
+	struct assembly_report reports[MESSAGES_MOST];
+	unsigned n = assembly_take_reports(builder->assembly, reports, most);
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct message message = {
-			.kind = news[i].freed ? MESSAGE_FREED : MESSAGE_BUILT,
-			.event = news[i].index,
-			.bytes = news[i].bytes,
-			.slot = news[i].slot,
-			.n_missing = news[i].n_missing,
-			.flags = news[i].slot == ASSEMBLY_NO_SLOT ? MESSAGE_DISCARDED : 0,
+			.kind = reports[i].freed ? MESSAGE_FREED : MESSAGE_BUILT,
+			.event = reports[i].index,
+			.bytes = reports[i].bytes,
+			.slot = reports[i].slot,
+			.n_missing = reports[i].n_missing,
+			.flags = reports[i].slot == ASSEMBLY_NO_SLOT ? MESSAGE_DISCARDED : 0,
 		};
 
 		(void)mailbox_put(builder->parameters.to_control, &message);
 	}
 }
 
-// What the event manager's side wants, and what it is told. Returns how many messages were served.
+// Exchanges messages with the control role. Returns the number of messages that were served.
 static unsigned serve_control(struct builder *builder, uint64_t now)
 {
 	struct mailbox *out = builder->parameters.to_control;
-	struct message messages[NOTES_MOST];
+	struct message messages[MESSAGES_MOST];
 	unsigned n = 0;
 
-	tell_news(builder, RTE_MIN(mailbox_room(out), NOTES_MOST));
-	if (mailbox_room(out) >= NOTES_MOST)
-		n = mailbox_take(builder->parameters.from_control, messages, NOTES_MOST);
+	send_reports(builder, RTE_MIN(mailbox_room(out), MESSAGES_MOST));
+	if (mailbox_room(out) >= MESSAGES_MOST)
+		n = mailbox_take(builder->parameters.from_control, messages, MESSAGES_MOST);
 	for (unsigned i = 0; i < n; i++)
 		serve_message(builder, &messages[i], now);
 	return n;
@@ -243,7 +246,7 @@ static unsigned builder_poll(struct role *role, uint64_t now)
 	}
 	if (unlikely(builder->n_blocked > 0 || builder->wait_start != 0)) {
 		role->backpressured = builder->n_blocked > 0;
-		keep_waited(builder, now);
+		account_wait(builder, now);
 	}
 	evring_set_used(builder->parameters.ring, evring_slots(builder->parameters.ring) -
 						      assembly_free_slots(builder->assembly));
@@ -264,17 +267,18 @@ static void builder_housekeep(struct role *role, uint64_t now)
 		atomic_store_explicit(&builder->end_of_run, true, memory_order_release);
 }
 
-// What is held at the end was not published in time: others build it.
-static void give_up_held(struct builder *builder)
+// Withdraws the events that are still held at the end: the manager has not published them in time,
+// so other builders build them.
+static void withdraw_held(struct builder *builder)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 
-	while (assembly_take_news(builder->assembly, &news, 1) > 0)
-		if (!news.freed)
-			(void)assembly_withdraw(builder->assembly, news.slot, news.index);
+	while (assembly_take_reports(builder->assembly, &report, 1) > 0)
+		if (!report.freed)
+			(void)assembly_withdraw(builder->assembly, report.slot, report.index);
 }
 
-// Nobody feeds the links any more when the drain is asked for.
+// The control thread requests the drain only after the roles that feed the links have stopped.
 static bool builder_drain(struct role *role, uint64_t now)
 {
 	struct builder *builder = builder_of(role);
@@ -284,7 +288,7 @@ static bool builder_drain(struct role *role, uint64_t now)
 		return false;
 	assembly_flush(builder->assembly, now);
 	if (builder->parameters.from_control != NULL)
-		give_up_held(builder);
+		withdraw_held(builder);
 	evring_end(builder->parameters.ring);
 	return true;
 }
@@ -310,7 +314,8 @@ static const struct role_operations builder_operations = {
 	.fini = builder_fini,
 };
 
-// As measured: what the processor states is off by some tenths of a percent in virtual machines.
+// Measures the rate of the TSC: in virtual machines the stated rate is wrong by some tenths of a
+// percent.
 static uint64_t ticks_per_second(void)
 {
 	struct tick_moment start = tick_moment_read(rte_rdtsc);

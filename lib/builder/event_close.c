@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What becomes of an event when it is complete, or when its time is up.
+// Closes an event when it is complete or its deadline has passed: publishes, holds or discards it.
 #include "builder/assembly_internal.h"
 
 #include "evring/evb_reader.h"
 #include "wire/mfp.h"
 
-// How many fragments the event's MFPs have. MFPs of one event must agree: where they do not, those
-// with the configured packing are right; where none has it (the last MFPs of a run are shorter),
-// those that agree with the first that came.
+// Returns the number of fragments per MFP of this event. All MFPs of an event must have the same
+// number. If they differ, the MFPs with the configured packing are right; if no MFP has the
+// configured packing (the last MFPs of a run are shorter), those with as many fragments as the
+// first valid MFP are right. The other MFPs become malformed.
 static uint32_t settle_fragments(struct assembly *assembly, struct event *event)
 {
 	struct part *parts = event_parts(assembly, event);
 	uint32_t n_valid = event->n_whole - event->n_malformed;
 	uint32_t packing = assembly->parameters.packing, right = event->n_fragments;
 
-	// An opaque block has no fragments; what stands for one has, to be told from it.
+	// An opaque block has no fragments. An error MFP in its place has `packing` fragments, so
+	// that a consumer can distinguish the two.
 	if (n_valid == 0 || assembly->parameters.payload == PAYLOAD_OPAQUE)
 		return packing;
 	if (event->n_agreeing == n_valid)
@@ -35,9 +37,10 @@ static uint32_t settle_fragments(struct assembly *assembly, struct event *event)
 	return right;
 }
 
-// Writes an error MFP for source i, in its own room if it has one, else in the reserve.
-static void stand_in(struct assembly *assembly, struct event *event, uint8_t *slot, uint32_t i,
-		     uint32_t n_fragments)
+// Writes an error MFP for source i: into the room of its block, or into the reserved space if the
+// block has no room.
+static void write_error_mfp(struct assembly *assembly, struct event *event, uint8_t *slot,
+			    uint32_t i, uint32_t n_fragments)
 {
 	struct part *part = &event_parts(assembly, event)[i];
 	bool malformed = part->received.ranges == PART_MALFORMED;
@@ -46,7 +49,8 @@ static void stand_in(struct assembly *assembly, struct event *event, uint8_t *sl
 		part->room = (uint32_t)(event->used / ROOM_UNIT);
 		event->used += assembly->error_size;
 	}
-	// The reserve and every room hold an error MFP of `packing` fragments, and n <= packing.
+	// The error MFP fits: every room and the reserved space per source have at least error_size
+	// bytes, and n_fragments <= packing.
 	mfp_encode_error(slot + (uint64_t)part->room * ROOM_UNIT, assembly->error_size, event->id,
 			 assembly->parameters.sources->ids[i], n_fragments,
 			 malformed ? MFP_TYPE_FRAGMENT_MALFORMED : MFP_TYPE_FRAGMENT_MISSING);
@@ -94,7 +98,7 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 	}
 	for (uint32_t i = 0; i < assembly->n_sources; i++) {
 		if (n_bad > 0 && !part_is_valid(&parts[i]))
-			stand_in(assembly, event, memory, i, n_fragments);
+			write_error_mfp(assembly, event, memory, i, n_fragments);
 		assembly->offsets[i] = parts[i].room * (ROOM_UNIT / 4);
 	}
 	mep_encode_header(memory, assembly->slot_size, assembly->n_sources,

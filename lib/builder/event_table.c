@@ -4,7 +4,7 @@
 
 #include "wire/mfp.h"
 
-#define OVERTAKEN_LOOK 16u // oldest events among which one is chosen
+#define OVERTAKEN_LOOK 16u // number of oldest events among which one is chosen
 
 static uint32_t *bucket_of(const struct assembly *assembly, uint64_t index)
 {
@@ -77,7 +77,7 @@ static uint32_t take_slot(struct assembly *assembly)
 	return slot;
 }
 
-// Opens the event that `model` describes, in a slot.
+// Opens an event in a slot, as a copy of `model`.
 static struct event *open_in(struct assembly *assembly, uint32_t slot, const struct event *model,
 			     uint64_t now)
 {
@@ -103,7 +103,8 @@ struct event *event_open(struct assembly *assembly, const struct segment *first,
 		.id = first->event_id,
 		.index = first->event_index,
 		.first = first->arrival,
-		// Room 0 means none, so that of the end of run begins behind a unit too.
+		// Room 0 means that there is no room. So the first room of the end of run, which
+		// has no header, begins after one unit.
 		.used = ends ? ROOM_UNIT : assembly->header_size,
 	};
 
@@ -129,7 +130,7 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 	if (assembly->n_free == 0)
 		return NULL;
 	if (*closed == id + 1)
-		*closed = 0; // it is granted once more
+		*closed = 0; // the event is granted again
 	return open_in(assembly, take_slot(assembly), &model, now);
 }
 
@@ -172,7 +173,7 @@ void slot_free(struct assembly *assembly, uint32_t slot)
 	assembly->n_free++;
 	assembly->held.n_ungranted -= !assembly->events[slot].granted;
 	if (assembly->parameters.granted)
-		held_note_freed(assembly, assembly->events[slot].index);
+		held_report_freed(assembly, assembly->events[slot].index);
 }
 
 void event_close_overtaken(struct assembly *assembly, uint64_t now)
@@ -183,7 +184,7 @@ void event_close_overtaken(struct assembly *assembly, uint64_t now)
 	for (unsigned i = 0; i < OVERTAKEN_LOOK && at != NO_EVENT; i++) {
 		struct event *event = &assembly->events[at];
 
-		// It has not been overtaken, nor have the younger ones that follow.
+		// Neither this event nor the newer ones behind it have been overtaken.
 		if (event->serial >= assembly->newest_complete)
 			break;
 		if (!is_end_of_run(event) &&

@@ -27,7 +27,7 @@ static void give_back(struct range_pool *pool, uint32_t range)
 	pool->free = range;
 }
 
-// The first range has come to touch the prefix: it becomes part of it.
+// If the first range begins at the end of the prefix, makes it part of the prefix.
 static void absorb_first(struct range_pool *pool, struct received *received)
 {
 	uint32_t first = received->ranges;
@@ -39,7 +39,8 @@ static void absorb_first(struct range_pool *pool, struct received *received)
 	give_back(pool, first);
 }
 
-// Bytes in the gap between the ranges *link of `before` (or the prefix) and `after`.
+// Adds the bytes [begin, end), which lie in the gap between the range `before` and the range
+// `after`. RANGES_NONE as `before` stands for the prefix.
 static enum range_result fill_gap(struct range_pool *pool, struct received *received,
 				  uint32_t before, uint32_t after, uint32_t begin, uint32_t end)
 {

@@ -1,52 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Which bytes of a block have come. In order, that is one number, the prefix; what arrives ahead
-// of it is kept as a sorted list of separate pieces, ranges, from a common pool.
+// Records which bytes of a block have arrived. The bytes from the start of the block up to the
+// first gap are one number, the prefix. The bytes behind that gap are a sorted list of separate
+// ranges, which are allocated from a common pool.
+//
+// Threads: one per pool.
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RANGES_NONE 0u   // no list; also the pool's entry 0, which is never used
-#define RANGES_MOST 256u // most ranges that a segment is compared with: bounds its work
+#define RANGES_NONE 0u   // no range; entry 0 of the pool is never used
+#define RANGES_MOST 256u // most ranges with which one segment is compared: bounds its work
 
 struct range {
-	uint32_t begin; // bytes, in the block
-	uint32_t end;   // first byte behind it
-	uint32_t next;  // index in the pool, RANGES_NONE at the end
+	uint32_t begin; // offset of the first byte in the block
+	uint32_t end;   // offset behind the last byte
+	uint32_t next;  // index in the pool, RANGES_NONE at the end of the list
 };
 
 struct range_pool {
 	struct range *ranges;
-	uint32_t free; // head of the free list
+	uint32_t free; // first range of the list of free ranges
 };
 
 struct received {
-	uint32_t prefix; // bytes that have come without a gap from the block's start
-	uint32_t ranges; // first range; all begin behind prefix
+	uint32_t prefix; // bytes that have arrived from the block's start without a gap
+	uint32_t ranges; // first range; all ranges begin behind the prefix
 };
 
 enum range_result {
-	RANGES_NEW,         // none of the bytes had come; they are noted now
-	RANGES_DUPLICATE,   // all had come
-	RANGES_OVERLAPPING, // some had come
-	RANGES_FULL,        // too many ranges in front, or the pool is empty; nothing is noted
+	RANGES_NEW,         // none of the bytes had arrived; they are recorded now
+	RANGES_DUPLICATE,   // all bytes had arrived
+	RANGES_OVERLAPPING, // some bytes had arrived; nothing is recorded
+	RANGES_FULL,        // too many ranges precede it, or the pool is empty; nothing is recorded
 };
 
-// n >= 1 ranges. False if memory ran out.
+// Makes a pool of n >= 1 ranges. Returns false if memory ran out.
 bool range_pool_make(struct range_pool *pool, uint32_t n);
 void range_pool_free(struct range_pool *pool);
 
-// Notes the bytes [begin, end), end > begin, of which some do not continue the prefix.
+// Records the bytes [begin, end), end > begin: the general case of received_insert().
 enum range_result ranges_insert(struct range_pool *pool, struct received *received, uint32_t begin,
 				uint32_t end);
 
-// Gives a list back to the pool.
+// Returns all ranges of a block to the pool.
 void ranges_release(struct range_pool *pool, struct received *received);
 
-// Notes the bytes [begin, end); in order without ranges, which is nearly always, it is one
-// comparison and one addition.
+// Records the bytes [begin, end), end > begin. Nearly always the segments arrive in order and there
+// are no ranges: then only the prefix grows.
 static inline enum range_result received_insert(struct range_pool *pool, struct received *received,
 						uint32_t begin, uint32_t end)
 {

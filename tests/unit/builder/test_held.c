@@ -27,56 +27,56 @@ static void send_all(struct workbench *bench, uint64_t event_id)
 		workbench_send_mfp(bench, i, event_id, 4);
 }
 
-// The next news is that an event is ready.
-static struct assembly_news take_built(struct workbench *bench, uint64_t event_id)
+// The next report is that this event is built.
+static struct assembly_report take_built(struct workbench *bench, uint64_t event_id)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 
-	assert_int_equal(assembly_take_news(bench->assembly, &news, 1), 1);
-	assert_false(news.freed);
-	assert_int_equal(news.index, event_id / 4);
-	return news;
+	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 1);
+	assert_false(report.freed);
+	assert_int_equal(report.index, event_id / 4);
+	return report;
 }
 
-// The next is that its slot came back.
+// The next report is that the slot of this event is free again.
 static void take_freed(struct workbench *bench, uint64_t event_id)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 
-	assert_int_equal(assembly_take_news(bench->assembly, &news, 1), 1);
-	assert_true(news.freed);
-	assert_int_equal(news.index, event_id / 4);
+	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 1);
+	assert_true(report.freed);
+	assert_int_equal(report.index, event_id / 4);
 }
 
-static void take_no_news(struct workbench *bench)
+static void take_no_report(struct workbench *bench)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 
-	assert_int_equal(assembly_take_news(bench->assembly, &news, 1), 0);
+	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 0);
 }
 
 static void publish__hands_out_what_was_held(void **state)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 	struct workbench bench;
 
 	(void)state;
 	open_bench(&bench, INCOMPLETE_FLAG);
-	take_no_news(&bench);
+	take_no_report(&bench);
 	expect(&bench, 100);
 	send_all(&bench, 100);
 	workbench_take_none(&bench);
-	news = take_built(&bench, 100);
-	assert_int_equal(news.n_missing, 0);
-	assert_true(news.bytes > 0);
-	assert_false(assembly_publish(bench.assembly, news.slot, news.index + 1, false));
-	assert_false(assembly_publish(bench.assembly, news.slot + 1, news.index, false));
-	assert_false(assembly_publish(bench.assembly, UINT32_MAX, news.index, false));
-	assert_true(assembly_publish(bench.assembly, news.slot, news.index, false));
-	assert_false(assembly_publish(bench.assembly, news.slot, news.index, false));
+	report = take_built(&bench, 100);
+	assert_int_equal(report.n_missing, 0);
+	assert_true(report.bytes > 0);
+	assert_false(assembly_publish(bench.assembly, report.slot, report.index + 1, false));
+	assert_false(assembly_publish(bench.assembly, report.slot + 1, report.index, false));
+	assert_false(assembly_publish(bench.assembly, UINT32_MAX, report.index, false));
+	assert_true(assembly_publish(bench.assembly, report.slot, report.index, false));
+	assert_false(assembly_publish(bench.assembly, report.slot, report.index, false));
 	workbench_take_complete(&bench, 100, 4);
 	assert_int_equal(counters_of(&bench)->events_repeated, 0);
-	take_no_news(&bench);
+	take_no_report(&bench);
 	workbench_wait(&bench, 1);
 	take_freed(&bench, 100);
 	workbench_close(&bench);
@@ -84,7 +84,7 @@ static void publish__hands_out_what_was_held(void **state)
 
 static void publish__says_that_an_event_may_be_repeated(void **state)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 	struct evb_event event;
 	struct workbench bench;
 
@@ -92,8 +92,8 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 	open_bench(&bench, INCOMPLETE_FLAG);
 	expect(&bench, 100);
 	send_all(&bench, 100);
-	news = take_built(&bench, 100);
-	assert_true(assembly_publish(bench.assembly, news.slot, news.index, true));
+	report = take_built(&bench, 100);
+	assert_true(assembly_publish(bench.assembly, report.slot, report.index, true));
 	event = workbench_take(&bench);
 	assert_int_equal(event.flags, EVB_EVENT_REPEATED);
 	workbench_release(&bench, &event);
@@ -103,10 +103,10 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 		expect(&bench, 200);
 		send_all(&bench, 200);
 		workbench_wait(&bench, 1);
-		while (assembly_take_news(bench.assembly, &news, 1) == 1)
-			if (!news.freed)
-				assert_true(
-				    assembly_publish(bench.assembly, news.slot, news.index, false));
+		while (assembly_take_reports(bench.assembly, &report, 1) == 1)
+			if (!report.freed)
+				assert_true(assembly_publish(bench.assembly, report.slot,
+							     report.index, false));
 		event = workbench_take(&bench);
 		assert_int_equal(event.flags, 0);
 		workbench_release(&bench, &event);
@@ -117,7 +117,7 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 static void built__says_how_many_sources_are_missing(void **state)
 {
 	struct block garbage = block_random(1, 100, 60);
-	struct assembly_news news;
+	struct assembly_report report;
 	struct evb_event event;
 	struct workbench bench;
 
@@ -127,9 +127,9 @@ static void built__says_how_many_sources_are_missing(void **state)
 	workbench_send_mfp(&bench, 0, 100, 4);
 	workbench_place(&bench, 1, 100, &garbage, 0, garbage.length);
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
-	news = take_built(&bench, 100);
-	assert_int_equal(news.n_missing, 2);
-	assert_true(assembly_publish(bench.assembly, news.slot, news.index, true));
+	report = take_built(&bench, 100);
+	assert_int_equal(report.n_missing, 2);
+	assert_true(assembly_publish(bench.assembly, report.slot, report.index, true));
 	event = workbench_take(&bench);
 	assert_int_equal(event.flags,
 			 EVB_EVENT_INCOMPLETE | EVB_EVENT_MALFORMED | EVB_EVENT_REPEATED);
@@ -140,7 +140,7 @@ static void built__says_how_many_sources_are_missing(void **state)
 
 static void discarded__is_told_before_its_slot_is(void **state)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 	struct workbench bench;
 
 	(void)state;
@@ -148,11 +148,11 @@ static void discarded__is_told_before_its_slot_is(void **state)
 	expect(&bench, 100);
 	workbench_send_mfp(&bench, 0, 100, 4);
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
-	news = take_built(&bench, 100);
-	assert_int_equal(news.slot, ASSEMBLY_NO_SLOT);
-	assert_int_equal(news.n_missing, 2);
+	report = take_built(&bench, 100);
+	assert_int_equal(report.slot, ASSEMBLY_NO_SLOT);
+	assert_int_equal(report.n_missing, 2);
 	take_freed(&bench, 100);
-	take_no_news(&bench);
+	take_no_report(&bench);
 	workbench_close(&bench);
 }
 
@@ -175,7 +175,7 @@ static void forget__is_told_before_what_comes_after(void **state)
 	send_all(&bench, 104);
 	assert_true(assembly_forget(bench.assembly, 104, 26));
 	take_freed(&bench, 104);
-	take_no_news(&bench);
+	take_no_report(&bench);
 	assert_false(assembly_forget(bench.assembly, 104, 26));
 	assert_true(assembly_forget(bench.assembly, 100, 25));
 	take_freed(&bench, 100);
@@ -187,7 +187,7 @@ static void forget__is_told_before_what_comes_after(void **state)
 // free.
 static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 {
-	struct assembly_news news;
+	struct assembly_report report;
 	struct workbench bench;
 	struct block block;
 
@@ -195,7 +195,7 @@ static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 	open_bench(&bench, INCOMPLETE_DISCARD);
 	block = block_mfp(&bench, 0, 104, 4);
 	send_all(&bench, 100);
-	news = take_built(&bench, 100);
+	report = take_built(&bench, 100);
 	assert_int_equal(workbench_send(&bench, 0, 104, &block, 0, 10), SEGMENT_NO_SLOT);
 	expect(&bench, 100); // held, and granted now
 	assert_int_equal(workbench_send(&bench, 0, 104, &block, 0, 10), PLACED);
@@ -210,7 +210,7 @@ static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 	send_all(&bench, 116);
 	assert_true(assembly_withdraw(bench.assembly, take_built(&bench, 116).slot, 29));
 	take_freed(&bench, 116);
-	assert_true(assembly_withdraw(bench.assembly, news.slot, news.index));
+	assert_true(assembly_withdraw(bench.assembly, report.slot, report.index));
 	assert_true(assembly_forget(bench.assembly, 108, 27));
 	block_free(&block);
 	workbench_close(&bench);
