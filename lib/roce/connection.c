@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define MOST_CONNECTIONS 65536u
-#define INDEX_MASK       0xFFFFu // of an id; above it is what changes from use to use
+#define INDEX_MASK       0xFFFFu // low bits of an id; the bits above change with each use
 #define REQ_PRIVATE      (92u - ROCE_CM_IP_SIZE)
 
 static bool parameters_are_valid(const struct cm_parameters *p)
@@ -97,7 +97,7 @@ uint32_t cm_first_of_peer(const struct cm *cm, const struct qp_address *peer)
 	return *bucket_of(cm, peer);
 }
 
-// Whether a peer may have one more.
+// Whether a peer may open one more connection.
 static bool is_within_bounds(const struct cm *cm, const struct qp_address *peer)
 {
 	uint32_t n = 0, n_half_open = 0;
@@ -127,7 +127,7 @@ struct connection *cm_open_connection(struct cm *cm, const struct qp_address *pe
 	id = connection->id + INDEX_MASK + 1;
 	listed = connection->listed;
 	cm->free = connection->chain;
-	// An id is never 0, which says that there is none.
+	// An id is never 0: cm_connect() returns 0 for a failure.
 	*connection = (struct connection){
 		.id = id <= INDEX_MASK ? id + INDEX_MASK + 1 : id,
 		.chain = *bucket,
@@ -163,7 +163,7 @@ void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage st
 	cm->n_half_open += cm_is_half_open(connection);
 }
 
-void cm_tell(struct cm *cm, struct connection *connection, enum cm_event_kind event)
+void cm_report(struct cm *cm, struct connection *connection, enum cm_event_kind event)
 {
 	connection->events |= (uint8_t)(1u << event);
 	if (connection->listed)
@@ -183,14 +183,14 @@ void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind eve
 		return;
 	}
 	cm_set_stage(cm, connection, CM_STAGE_ENDED);
-	cm_tell(cm, connection, event);
+	cm_report(cm, connection, event);
 }
 
 void cm_establish(struct cm *cm, struct connection *connection)
 {
 	cm_set_stage(cm, connection, CM_STAGE_ESTABLISHED);
 	qp_count(&cm->counters.established, 1);
-	cm_tell(cm, connection, CM_ESTABLISHED);
+	cm_report(cm, connection, CM_ESTABLISHED);
 }
 
 bool cm_connect_qp(struct connection *connection)
@@ -245,14 +245,14 @@ bool cm_next_event(struct cm *cm, struct cm_event *event)
 	return false;
 }
 
-static void keep_private(struct connection *connection, const uint8_t *data, uint8_t size)
+static void store_private(struct connection *connection, const uint8_t *data, uint8_t size)
 {
 	connection->own_size = size;
 	if (size > 0)
 		memcpy(connection->own_private, data, size);
 }
 
-// What a REJ of the REQ of a connection has to name.
+// Sends a REJ for the REQ that opened a connection.
 static void refuse(struct cm *cm, struct connection *connection, enum roce_cm_reason reason,
 		   const uint8_t *private_data, uint8_t private_size)
 {
@@ -283,7 +283,7 @@ bool cm_accept(struct cm *cm, uint32_t id, const struct cm_acceptance *acceptanc
 		cm_end(cm, connection, CM_FAILED);
 		return false;
 	}
-	keep_private(connection, acceptance->private_data, acceptance->private_size);
+	store_private(connection, acceptance->private_data, acceptance->private_size);
 	cm_set_stage(cm, connection, CM_STAGE_ACCEPTED);
 	connection->tries = cm->parameters.retries;
 	cm_send(cm, connection, now);
@@ -332,8 +332,8 @@ uint32_t cm_connect(struct cm *cm, const struct cm_destination *destination, uin
 	connection->reads_in = cm->parameters.max_reads;
 	connection->reads_out = cm->parameters.max_reads;
 	connection->tries = cm->parameters.retries;
-	keep_private(connection, destination->private_data, destination->private_size);
-	cm_set_stage(cm, connection, CM_STAGE_ASKING);
+	store_private(connection, destination->private_data, destination->private_size);
+	cm_set_stage(cm, connection, CM_STAGE_CONNECTING);
 	cm_send(cm, connection, now);
 	return connection->id;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the connection manager share: connection.c (the table and the caller's side),
-// connection_receive.c (what peers say), connection_send.c (what is said to them, timeouts).
+// Definitions shared by the files of the connection manager: connection.c (the table and the
+// functions for the caller), connection_receive.c (messages from peers), connection_send.c
+// (messages to peers, timeouts).
 #pragma once
 
 #include "roce/connection.h"
@@ -13,37 +14,37 @@
 
 enum cm_stage {
 	CM_STAGE_FREE,
-	CM_STAGE_REQUESTED, // passive: the caller is to answer
-	CM_STAGE_ACCEPTED,  // passive: REP sent, RTU is to come
-	CM_STAGE_ASKING,    // active: REQ sent, REP is to come
+	CM_STAGE_REQUESTED,  // passive: waits for cm_accept() or cm_refuse()
+	CM_STAGE_ACCEPTED,   // passive: REP sent, waits for the RTU
+	CM_STAGE_CONNECTING, // active: REQ sent, waits for the REP
 	CM_STAGE_ESTABLISHED,
-	CM_STAGE_LEAVING, // DREQ sent, DREP is to come
-	CM_STAGE_ENDED,   // the caller is to release it
+	CM_STAGE_LEAVING, // DREQ sent, waits for the DREP
+	CM_STAGE_ENDED,   // waits for cm_release()
 };
 
 struct connection {
-	uint32_t id;        // ours, as the peer names the connection
+	uint32_t id;        // ours; the peer names the connection by it
 	uint32_t remote_id; // the peer's
-	uint32_t chain;     // next connection of the same bucket of peers, or free one
+	uint32_t chain;     // next connection of the same bucket of peers, or of the free list
 	uint8_t stage;      // enum cm_stage
-	uint8_t tries;      // left of the message that waits for an answer
-	uint8_t events;     // not told, bits by enum cm_event_kind
-	bool listed;        // for events
+	uint8_t tries;      // retransmissions left of the message that waits for a response
+	uint8_t events;     // not yet reported: bits by enum cm_event_kind
+	bool listed;        // in the list of connections with events
 	bool active;
 	uint8_t service;
 	uint16_t port;
 	uint16_t reason;
-	uint64_t deadline; // ns, of what is to come
+	uint64_t deadline; // ns, for the message that the stage waits for
 	uint64_t transaction;
 	struct qp_address peer;
 	uint32_t peer_qpn;
-	uint32_t peer_psn;  // that the peer begins with, as we told it
-	uint32_t local_psn; // that we begin with, as the peer told us
+	uint32_t peer_psn;  // first PSN of the peer; we chose it
+	uint32_t local_psn; // our first PSN; the peer chose it
 	uint32_t path_mtu;
 	uint16_t partition_key;
 	uint8_t access;
 	uint8_t timeout_code, retry_count, rnr_retry;
-	uint8_t reads_in, reads_out; // that the peer may have outstanding, and we
+	uint8_t reads_in, reads_out; // READs that the peer, and that we, may have outstanding
 	bool flow_control;
 	struct queue_pair *qp;
 	void *user;
@@ -61,11 +62,11 @@ struct cm {
 	struct cm_parameters parameters;
 	uint64_t seed;
 	struct connection *connections;
-	uint32_t free;     // first free one
-	uint32_t *buckets; // first connection of the peers of a bucket
+	uint32_t free;     // first free connection
+	uint32_t *buckets; // first connection of each bucket of peers
 	uint32_t bucket_mask;
 	uint32_t n_open, n_half_open;
-	uint32_t scan; // where the search for timeouts goes on
+	uint32_t scan; // where the search for timeouts continues
 	uint32_t *listed;
 	uint32_t list_head, list_tail; // not wrapped
 	uint32_t list_mask;
@@ -77,7 +78,7 @@ struct cm {
 	struct cm_counters counters;
 };
 
-// Ours that a peer is to talk to.
+// Our address of the peer's IP version.
 static inline const struct qp_address *cm_own_address(const struct cm *cm,
 						      const struct qp_address *peer)
 {
@@ -89,34 +90,35 @@ static inline const struct qp_address *cm_own_address(const struct cm *cm,
 
 static inline bool cm_is_half_open(const struct connection *connection)
 {
-	return connection->stage >= CM_STAGE_REQUESTED && connection->stage <= CM_STAGE_ASKING;
+	return connection->stage >= CM_STAGE_REQUESTED && connection->stage <= CM_STAGE_CONNECTING;
 }
 
 // connection.c
 
-// The connection of this id; NULL if there is none.
+// The connection with this id; NULL if there is none.
 struct connection *cm_find(struct cm *cm, uint32_t id);
-// First connection of the bucket that a peer belongs to.
+// The first connection of the bucket that a peer belongs to.
 uint32_t cm_first_of_peer(const struct cm *cm, const struct qp_address *peer);
-// A new connection to a peer, with its id; NULL if a bound is reached.
+// Opens a connection to a peer and gives it an id. NULL if a bound is reached.
 struct connection *cm_open_connection(struct cm *cm, const struct qp_address *peer);
 void cm_forget(struct cm *cm, struct connection *connection);
 void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage stage);
-void cm_tell(struct cm *cm, struct connection *connection, enum cm_event_kind event);
-// The connection is over; the caller is told why, if it knows of the connection at all.
+void cm_report(struct cm *cm, struct connection *connection, enum cm_event_kind event);
+// Ends the connection. The event is reported only if the caller knows of the connection.
 void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind event);
 void cm_establish(struct cm *cm, struct connection *connection);
-// Connects the queue pair by what is known of the peer. False if that is out of range.
+// Connects the queue pair with the parameters that the peer sent. False if one of them is out of
+// range.
 bool cm_connect_qp(struct connection *connection);
 
 // connection_send.c
 
-// Sends the message that the stage asks for (REQ, REP, DREQ), and starts its timer.
+// Sends the message of the current stage (REQ, REP or DREQ) and starts its timer.
 void cm_send(struct cm *cm, struct connection *connection, uint64_t now);
-// Sends a message of an established connection that needs no answer: RTU or DREP.
+// Sends a message that needs no response: RTU or DREP.
 void cm_send_short(struct cm *cm, const struct qp_address *peer, enum roce_cm_attribute attribute,
 		   uint64_t transaction, uint32_t local_id, uint32_t remote_id);
-// Refuses what a peer sent.
+// Sends a REJ for a message of a peer.
 void cm_send_rej(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message,
 		 uint32_t local_id, enum roce_cm_reason reason, const uint8_t *private_data,
 		 size_t private_size);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What peers say. Everything is checked before anything is changed; what does not come from the
-// peer of the connection that it names is not for it.
+// Messages from peers. A message is checked completely before any state changes. A message that
+// does not come from the peer of the connection that it names does not affect that connection.
 #include "roce/connection_internal.h"
 
-#define LONGEST_MRA 60000000000u // ns that a peer may have us wait
+#define LONGEST_MRA 60000000000u // ns; a peer cannot delay the timeout by more
 
-struct heard {
+struct received_message {
 	const struct roce_cm *message;
 	const struct qp_address *source;
 	uint64_t now;
@@ -24,59 +24,62 @@ static bool is_listened_to(const struct cm *cm, uint64_t service_id, uint16_t *p
 	return false;
 }
 
-// Addresses of the private data: the last 4 or all 16 bytes are those of the packet.
-static bool are_addresses_right(const struct cm *cm, const struct heard *heard)
+// Compares the addresses in the private data with those of the packet: the last 4 bytes for IPv4,
+// all 16 for IPv6.
+static bool are_addresses_right(const struct cm *cm, const struct received_message *received)
 {
-	const struct roce_cm_path *path = &heard->message->req.primary;
-	const struct qp_address *own = cm_own_address(cm, heard->source);
+	const struct roce_cm_path *path = &received->message->req.primary;
+	const struct qp_address *own = cm_own_address(cm, received->source);
 	struct roce_cm_ip ip;
 	unsigned skip;
 
-	if (roce_cm_ip_decode(heard->message->private_data, heard->message->private_size, &ip) !=
-	    WIRE_OK)
+	if (roce_cm_ip_decode(received->message->private_data, received->message->private_size,
+			      &ip) != WIRE_OK)
 		return false;
 	skip = ip.version == 4 ? 12 : 0;
 	return (load_le64(own->bytes) | load_le64(own->bytes + 8)) != 0 &&
-	       memcmp(path->local_gid, heard->source->bytes, 16) == 0 &&
+	       memcmp(path->local_gid, received->source->bytes, 16) == 0 &&
 	       memcmp(path->remote_gid, own->bytes, 16) == 0 &&
-	       memcmp(ip.source + skip, heard->source->bytes + skip, 16 - skip) == 0 &&
+	       memcmp(ip.source + skip, received->source->bytes + skip, 16 - skip) == 0 &&
 	       memcmp(ip.destination + skip, own->bytes + skip, 16 - skip) == 0;
 }
 
-// What speaks against a REQ; 0 if nothing.
-static unsigned judge(const struct cm *cm, const struct heard *heard, uint16_t *port)
+// The reason to refuse a REQ; 0 if there is none.
+static unsigned judge(const struct cm *cm, const struct received_message *received, uint16_t *port)
 {
-	const struct roce_cm_req *req = &heard->message->req;
+	const struct roce_cm_req *req = &received->message->req;
 	uint32_t mtu = roce_mtu_bytes(req->path_mtu);
 
 	if (!is_listened_to(cm, req->service_id, port))
 		return ROCE_CM_INVALID_SERVICE_ID;
 	if (req->transport != ROCE_CM_RC && req->transport != ROCE_CM_UC)
 		return ROCE_CM_INVALID_TRANSPORT;
-	if (!are_addresses_right(cm, heard))
+	if (!are_addresses_right(cm, received))
 		return ROCE_CM_INVALID_GID;
 	if (mtu == 0 || mtu > cm->parameters.path_mtu)
 		return ROCE_CM_INVALID_MTU;
 	return 0;
 }
 
-// The connection that a REQ is about again, or that its peer must have forgotten.
-static struct connection *find_other(struct cm *cm, const struct heard *heard, bool *same)
+// Finds a connection that conflicts with a REQ: either the REQ is a repetition (*same is true), or
+// the peer has forgotten the connection.
+static struct connection *find_other(struct cm *cm, const struct received_message *received,
+				     bool *same)
 {
-	const struct roce_cm *message = heard->message;
-	uint32_t index = cm_first_of_peer(cm, heard->source);
+	const struct roce_cm *message = received->message;
+	uint32_t index = cm_first_of_peer(cm, received->source);
 
 	for (; index != CM_NONE; index = cm->connections[index].chain) {
 		struct connection *connection = &cm->connections[index];
 
-		if (!qp_address_is(&connection->peer, heard->source) ||
+		if (!qp_address_is(&connection->peer, received->source) ||
 		    connection->stage == CM_STAGE_ENDED)
 			continue;
 		*same = !connection->active && connection->remote_id == message->local_id &&
 			connection->peer_qpn == message->req.qpn &&
 			connection->local_psn == message->req.starting_psn;
 		if (*same ||
-		    (connection->stage != CM_STAGE_ASKING &&
+		    (connection->stage != CM_STAGE_CONNECTING &&
 		     (connection->peer_qpn == message->req.qpn ||
 		      (!connection->active && connection->remote_id == message->local_id))))
 			return connection;
@@ -84,9 +87,10 @@ static struct connection *find_other(struct cm *cm, const struct heard *heard, b
 	return NULL;
 }
 
-static void refuse(struct cm *cm, const struct heard *heard, enum roce_cm_reason reason)
+static void refuse(struct cm *cm, const struct received_message *received,
+		   enum roce_cm_reason reason)
 {
-	cm_send_rej(cm, heard->source, heard->message, 0, reason, NULL, 0);
+	cm_send_rej(cm, received->source, received->message, 0, reason, NULL, 0);
 	qp_count(&cm->counters.refused, 1);
 }
 
@@ -95,24 +99,24 @@ static uint8_t least(uint8_t a, uint8_t b)
 	return a < b ? a : b;
 }
 
-static void keep_private(struct connection *connection, const uint8_t *data, size_t size)
+static void store_private(struct connection *connection, const uint8_t *data, size_t size)
 {
 	connection->peer_size = (uint8_t)(size < CM_PRIVATE_SIZE ? size : CM_PRIVATE_SIZE);
 	memcpy(connection->peer_private, data, connection->peer_size);
 }
 
-static void open_requested(struct cm *cm, const struct heard *heard, uint16_t port)
+static void open_requested(struct cm *cm, const struct received_message *received, uint16_t port)
 {
-	const struct roce_cm_req *req = &heard->message->req;
-	struct connection *connection = cm_open_connection(cm, heard->source);
+	const struct roce_cm_req *req = &received->message->req;
+	struct connection *connection = cm_open_connection(cm, received->source);
 
 	if (connection == NULL) {
 		qp_count(&cm->counters.no_resources, 1);
-		refuse(cm, heard, ROCE_CM_NO_RESOURCES);
+		refuse(cm, received, ROCE_CM_NO_RESOURCES);
 		return;
 	}
-	connection->remote_id = heard->message->local_id;
-	connection->transaction = heard->message->transaction;
+	connection->remote_id = received->message->local_id;
+	connection->transaction = received->message->transaction;
 	connection->service = req->transport == ROCE_CM_UC ? ROCE_UC : ROCE_RC;
 	connection->port = port;
 	connection->peer_qpn = req->qpn;
@@ -125,30 +129,30 @@ static void open_requested(struct cm *cm, const struct heard *heard, uint16_t po
 	connection->reads_in = least(req->initiator_depth, cm->parameters.max_reads);
 	connection->reads_out = least(req->responder_resources, cm->parameters.max_reads);
 	connection->flow_control = req->flow_control;
-	keep_private(connection, heard->message->private_data + ROCE_CM_IP_SIZE,
-		     heard->message->private_size - ROCE_CM_IP_SIZE);
-	connection->deadline = heard->now + cm->parameters.accept_timeout;
+	store_private(connection, received->message->private_data + ROCE_CM_IP_SIZE,
+		      received->message->private_size - ROCE_CM_IP_SIZE);
+	connection->deadline = received->now + cm->parameters.accept_timeout;
 	cm_set_stage(cm, connection, CM_STAGE_REQUESTED);
-	cm_tell(cm, connection, CM_REQUESTED);
+	cm_report(cm, connection, CM_REQUESTED);
 }
 
-static void receive_req(struct cm *cm, const struct heard *heard)
+static void receive_req(struct cm *cm, const struct received_message *received)
 {
 	uint16_t port;
-	unsigned reason = judge(cm, heard, &port);
+	unsigned reason = judge(cm, received, &port);
 	struct connection *other;
 	bool same;
 
 	if (reason != 0) {
 		qp_count(&cm->counters.requests, 1);
-		refuse(cm, heard, (enum roce_cm_reason)reason);
+		refuse(cm, received, (enum roce_cm_reason)reason);
 		return;
 	}
-	other = find_other(cm, heard, &same);
+	other = find_other(cm, received, &same);
 	if (other != NULL && same) {
 		qp_count(&cm->counters.duplicates, 1);
 		if (other->stage == CM_STAGE_ACCEPTED)
-			cm_send(cm, other, heard->now); // the REP was lost
+			cm_send(cm, other, received->now); // the REP was lost
 		return;
 	}
 	qp_count(&cm->counters.requests, 1);
@@ -156,17 +160,17 @@ static void receive_req(struct cm *cm, const struct heard *heard)
 		qp_count(&cm->counters.restarted, 1);
 		cm_end(cm, other, cm_is_half_open(other) ? CM_FAILED : CM_DISCONNECTED);
 	}
-	open_requested(cm, heard, port);
+	open_requested(cm, received, port);
 }
 
 // The connection that a message names, if it comes from its peer.
-static struct connection *find_named(struct cm *cm, const struct heard *heard)
+static struct connection *find_named(struct cm *cm, const struct received_message *received)
 {
-	struct connection *connection = cm_find(cm, heard->message->remote_id);
+	struct connection *connection = cm_find(cm, received->message->remote_id);
 
-	if (connection == NULL || !qp_address_is(&connection->peer, heard->source))
+	if (connection == NULL || !qp_address_is(&connection->peer, received->source))
 		return NULL;
-	if (connection->remote_id != 0 && connection->remote_id != heard->message->local_id)
+	if (connection->remote_id != 0 && connection->remote_id != received->message->local_id)
 		return NULL;
 	return connection;
 }
@@ -178,9 +182,10 @@ static void send_rtu(struct cm *cm, const struct connection *connection,
 		      connection->remote_id);
 }
 
-static void take_rep(struct cm *cm, struct connection *connection, const struct heard *heard)
+static void take_rep(struct cm *cm, struct connection *connection,
+		     const struct received_message *received)
 {
-	const struct roce_cm *message = heard->message;
+	const struct roce_cm *message = received->message;
 	const struct roce_cm_rep *rep = &message->rep;
 
 	connection->remote_id = message->local_id;
@@ -189,9 +194,9 @@ static void take_rep(struct cm *cm, struct connection *connection, const struct 
 	connection->reads_in = least(connection->reads_in, rep->initiator_depth);
 	connection->reads_out = least(connection->reads_out, rep->responder_resources);
 	connection->rnr_retry = rep->rnr_retry_count;
-	keep_private(connection, message->private_data, message->private_size);
+	store_private(connection, message->private_data, message->private_size);
 	if (!cm_connect_qp(connection)) {
-		refuse(cm, heard, ROCE_CM_UNSUPPORTED);
+		refuse(cm, received, ROCE_CM_UNSUPPORTED);
 		cm_end(cm, connection, CM_FAILED);
 		return;
 	}
@@ -199,25 +204,25 @@ static void take_rep(struct cm *cm, struct connection *connection, const struct 
 	send_rtu(cm, connection, message);
 }
 
-static void receive_rep(struct cm *cm, const struct heard *heard)
+static void receive_rep(struct cm *cm, const struct received_message *received)
 {
-	struct connection *connection = find_named(cm, heard);
+	struct connection *connection = find_named(cm, received);
 
 	if (connection == NULL || !connection->active) {
 		qp_count(&cm->counters.strangers, 1);
-		refuse(cm, heard, ROCE_CM_INVALID_COMM_ID);
-	} else if (connection->stage == CM_STAGE_ASKING) {
-		take_rep(cm, connection, heard);
+		refuse(cm, received, ROCE_CM_INVALID_COMM_ID);
+	} else if (connection->stage == CM_STAGE_CONNECTING) {
+		take_rep(cm, connection, received);
 	} else {
 		qp_count(&cm->counters.duplicates, 1);
 		if (connection->stage == CM_STAGE_ESTABLISHED)
-			send_rtu(cm, connection, heard->message); // the first was lost
+			send_rtu(cm, connection, received->message); // the first was lost
 	}
 }
 
-static void receive_rtu(struct cm *cm, const struct heard *heard)
+static void receive_rtu(struct cm *cm, const struct received_message *received)
 {
-	struct connection *connection = find_named(cm, heard);
+	struct connection *connection = find_named(cm, received);
 
 	if (connection == NULL || connection->active)
 		qp_count(&cm->counters.strangers, 1);
@@ -227,51 +232,53 @@ static void receive_rtu(struct cm *cm, const struct heard *heard)
 		qp_count(&cm->counters.duplicates, 1);
 }
 
-static void receive_rej(struct cm *cm, const struct heard *heard)
+static void receive_rej(struct cm *cm, const struct received_message *received)
 {
-	struct connection *connection = cm_find(cm, heard->message->remote_id);
+	struct connection *connection = cm_find(cm, received->message->remote_id);
 
-	// A peer that has not made a connection of our REQ has no id for it.
-	if (connection == NULL || !qp_address_is(&connection->peer, heard->source) ||
-	    (!connection->active && connection->remote_id != heard->message->local_id)) {
+	// A peer that refused our REQ has no id for the connection.
+	if (connection == NULL || !qp_address_is(&connection->peer, received->source) ||
+	    (!connection->active && connection->remote_id != received->message->local_id)) {
 		qp_count(&cm->counters.strangers, 1);
 		return;
 	}
 	if (!cm_is_half_open(connection)) {
-		// Only a peer that never heard of the connection, or gave it up, says so now.
+		// Only a peer that does not know the connection, or has given it up, sends a REJ
+		// now.
 		if (connection->stage == CM_STAGE_ESTABLISHED)
 			cm_end(cm, connection, CM_DISCONNECTED);
 		return;
 	}
-	connection->reason = heard->message->rej.reason;
-	keep_private(connection, heard->message->private_data, heard->message->private_size);
+	connection->reason = received->message->rej.reason;
+	store_private(connection, received->message->private_data, received->message->private_size);
 	cm_end(cm, connection, connection->active ? CM_REFUSED : CM_FAILED);
 }
 
-static void receive_mra(struct cm *cm, const struct heard *heard)
+static void receive_mra(struct cm *cm, const struct received_message *received)
 {
-	struct connection *connection = cm_find(cm, heard->message->remote_id);
-	uint64_t wait = roce_timeout_ns(heard->message->mra.service_timeout);
+	struct connection *connection = cm_find(cm, received->message->remote_id);
+	uint64_t wait = roce_timeout_ns(received->message->mra.service_timeout);
 
-	if (connection == NULL || !qp_address_is(&connection->peer, heard->source)) {
+	if (connection == NULL || !qp_address_is(&connection->peer, received->source)) {
 		qp_count(&cm->counters.strangers, 1);
 		return;
 	}
-	if (connection->stage != CM_STAGE_ASKING && connection->stage != CM_STAGE_ACCEPTED)
+	if (connection->stage != CM_STAGE_CONNECTING && connection->stage != CM_STAGE_ACCEPTED)
 		return;
-	connection->deadline = heard->now + (wait < LONGEST_MRA ? wait : LONGEST_MRA);
+	connection->deadline = received->now + (wait < LONGEST_MRA ? wait : LONGEST_MRA);
 }
 
-static void receive_dreq(struct cm *cm, const struct heard *heard)
+static void receive_dreq(struct cm *cm, const struct received_message *received)
 {
-	const struct roce_cm *message = heard->message;
-	struct connection *connection = find_named(cm, heard);
+	const struct roce_cm *message = received->message;
+	struct connection *connection = find_named(cm, received);
 
 	if (connection != NULL && connection->qp != NULL &&
 	    connection->qp->qpn != message->dreq.remote_qpn)
 		connection = NULL;
-	// Answered even if unknown: the DREP to an earlier one may have been lost.
-	cm_send_short(cm, heard->source, ROCE_CM_DREP, message->transaction, message->remote_id,
+	// Each DREQ gets a DREP, even for an unknown connection: an earlier DREP may have been
+	// lost.
+	cm_send_short(cm, received->source, ROCE_CM_DREP, message->transaction, message->remote_id,
 		      message->local_id);
 	if (connection == NULL) {
 		qp_count(&cm->counters.strangers, 1);
@@ -288,9 +295,9 @@ static void receive_dreq(struct cm *cm, const struct heard *heard)
 	}
 }
 
-static void receive_drep(struct cm *cm, const struct heard *heard)
+static void receive_drep(struct cm *cm, const struct received_message *received)
 {
-	struct connection *connection = find_named(cm, heard);
+	struct connection *connection = find_named(cm, received);
 
 	if (connection == NULL || connection->stage != CM_STAGE_LEAVING) {
 		qp_count(&cm->counters.strangers, 1);
@@ -300,25 +307,26 @@ static void receive_drep(struct cm *cm, const struct heard *heard)
 	cm_end(cm, connection, CM_DISCONNECTED);
 }
 
-// evb offers no UD service: each request for one is refused, so that the peer need not time out.
-static void refuse_sidr(struct cm *cm, const struct heard *heard)
+// evb offers no UD service. Each request for one is refused, so that the peer does not wait for its
+// timeout.
+static void refuse_sidr(struct cm *cm, const struct received_message *received)
 {
 	const struct roce_cm rep = {
-		.transaction = heard->message->transaction,
+		.transaction = received->message->transaction,
 		.attribute = ROCE_CM_SIDR_REP,
-		.local_id = heard->message->local_id,
-		.sidr_rep = { .service_id = heard->message->sidr_req.service_id,
+		.local_id = received->message->local_id,
+		.sidr_rep = { .service_id = received->message->sidr_req.service_id,
 			      .status = ROCE_CM_SIDR_NO_SERVICE },
 	};
 
-	cm_send_message(cm, heard->source, &rep);
+	cm_send_message(cm, received->source, &rep);
 }
 
 void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
 		const struct qp_address *source, uint64_t now)
 {
 	struct roce_cm message;
-	const struct heard heard = { &message, source, now };
+	const struct received_message received = { &message, source, now };
 
 	qp_count(&cm->counters.received, 1);
 	if (packet->opcode != ROCE_UD_SEND_ONLY || packet->deth.qkey != ROCE_CM_QKEY ||
@@ -329,31 +337,31 @@ void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *
 	}
 	switch (message.attribute) {
 	case ROCE_CM_REQ:
-		receive_req(cm, &heard);
+		receive_req(cm, &received);
 		break;
 	case ROCE_CM_MRA:
-		receive_mra(cm, &heard);
+		receive_mra(cm, &received);
 		break;
 	case ROCE_CM_REJ:
-		receive_rej(cm, &heard);
+		receive_rej(cm, &received);
 		break;
 	case ROCE_CM_REP:
-		receive_rep(cm, &heard);
+		receive_rep(cm, &received);
 		break;
 	case ROCE_CM_RTU:
-		receive_rtu(cm, &heard);
+		receive_rtu(cm, &received);
 		break;
 	case ROCE_CM_DREQ:
-		receive_dreq(cm, &heard);
+		receive_dreq(cm, &received);
 		break;
 	case ROCE_CM_DREP:
-		receive_drep(cm, &heard);
+		receive_drep(cm, &received);
 		break;
 	case ROCE_CM_SIDR_REQ:
-		refuse_sidr(cm, &heard);
+		refuse_sidr(cm, &received);
 		break;
 	case ROCE_CM_SIDR_REP:
-		qp_count(&cm->counters.strangers, 1); // we do not ask
+		qp_count(&cm->counters.strangers, 1); // we send no SIDR_REQ
 		break;
 	}
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What is said to peers, and what is done when they do not answer.
+// Messages to peers, and the timeouts of their responses.
 #include "roce/connection_internal.h"
 
-#define LOOK_AT_MOST     64u // connections in one call
+#define LOOK_AT_MOST     64u // connections checked per call
 #define HOP_LIMIT        64u
-#define TARGET_ACK_DELAY 15u // 134 ms, as rxe has it
+#define TARGET_ACK_DELAY 15u // 134 ms, the value of Linux's rxe
 #define MOST_CM_RETRIES  15u
 
 void cm_send_message(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message)
@@ -57,7 +57,7 @@ void cm_send_rej(struct cm *cm, const struct qp_address *peer, const struct roce
 	cm_send_message(cm, peer, &rej);
 }
 
-// The code of the shortest timeout that is not shorter.
+// The code of the shortest timeout that is at least ns.
 static uint8_t timeout_code(uint64_t ns)
 {
 	unsigned code = 0;
@@ -67,7 +67,8 @@ static uint8_t timeout_code(uint64_t ns)
 	return (uint8_t)code;
 }
 
-// Address as the IP header of private data has it: an IPv4 address behind zeros.
+// Stores an address in the form of the IP header in private data: 12 zero bytes precede an IPv4
+// address.
 static void store_ip(uint8_t to[16], const struct qp_address *address)
 {
 	memcpy(to, address->bytes, 16);
@@ -163,7 +164,7 @@ static void send_dreq(struct cm *cm, const struct connection *connection)
 void cm_send(struct cm *cm, struct connection *connection, uint64_t now)
 {
 	connection->deadline = now + cm->parameters.response_timeout;
-	if (connection->stage == CM_STAGE_ASKING)
+	if (connection->stage == CM_STAGE_CONNECTING)
 		send_req(cm, connection);
 	else if (connection->stage == CM_STAGE_ACCEPTED)
 		send_rep(cm, connection);
@@ -171,7 +172,7 @@ void cm_send(struct cm *cm, struct connection *connection, uint64_t now)
 		send_dreq(cm, connection);
 }
 
-// We give up; a peer that we know a connection of is told.
+// Gives the connection up. The peer is notified if it has sent a REQ.
 static void give_up(struct cm *cm, struct connection *connection)
 {
 	const struct roce_cm about = {
@@ -193,7 +194,7 @@ static void look_at(struct cm *cm, struct connection *connection, uint64_t now)
 {
 	bool waits = cm_is_half_open(connection) || connection->stage == CM_STAGE_LEAVING;
 
-	// The RTU was lost, but the peer has sent already.
+	// The RTU was lost, but the peer has sent data already.
 	if (connection->stage == CM_STAGE_ACCEPTED &&
 	    connection->qp->expected_psn != connection->peer_psn) {
 		cm_establish(cm, connection);

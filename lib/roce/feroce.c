@@ -8,17 +8,17 @@
 
 #define NONE         UINT32_MAX
 #define OUT_SIZE     64u // messages that wait to be sent, a power of two
-#define LOOK_AT_MOST 64u // boards in one call
+#define LOOK_AT_MOST 64u // boards checked per call
 
 enum stage {
 	STAGE_FREE,
 	STAGE_OPENED, // the board's OPEN was acknowledged
 	STAGE_READY,
 	STAGE_LEAVING, // our CLOSE_QP waits for its acknowledgement
-	STAGE_ENDED,   // the caller is to release it
+	STAGE_ENDED,   // waits for feroce_release()
 };
 
-// A connection, in the place of its queue pair.
+// A connection; it has the same index as its queue pair.
 struct board {
 	struct queue_pair *qp;
 	struct feroce_qp own, its;
@@ -27,7 +27,7 @@ struct board {
 	uint16_t port;
 	uint8_t stage; // enum stage
 	uint8_t tries;
-	uint8_t events; // not told, bits by enum feroce_event_kind
+	uint8_t events; // not yet reported: bits by enum feroce_event_kind
 	bool listed;
 	uint8_t access;
 	void *user;
@@ -41,7 +41,7 @@ struct feroce {
 	uint32_t *buckets;    // by IP address
 	uint32_t mask;        // of boards and buckets
 	uint32_t n_boards;
-	uint32_t scan; // where the search for timeouts goes on
+	uint32_t scan; // where the search for timeouts continues
 	uint32_t *listed;
 	uint32_t list_head, list_tail; // not wrapped
 	struct feroce_datagram out[OUT_SIZE];
@@ -92,7 +92,7 @@ static uint32_t *bucket_of(const struct feroce *feroce, uint32_t ip)
 	return &feroce->buckets[seed_mix(ip + feroce->parameters.seed) & feroce->mask];
 }
 
-static void tell(struct feroce *feroce, struct board *board, enum feroce_event_kind event)
+static void report(struct feroce *feroce, struct board *board, enum feroce_event_kind event)
 {
 	board->events |= (uint8_t)(1u << event);
 	if (board->listed)
@@ -108,7 +108,7 @@ static void end(struct feroce *feroce, struct board *board)
 	qp_fail(board->qp, QP_CLOSED);
 	board->stage = STAGE_ENDED;
 	qp_count(&feroce->counters.closed, 1);
-	tell(feroce, board, FEROCE_CLOSED);
+	report(feroce, board, FEROCE_CLOSED);
 }
 
 static void send_message(struct feroce *feroce, uint32_t ip, uint16_t port,
@@ -126,9 +126,9 @@ static void send_message(struct feroce *feroce, uint32_t ip, uint16_t port,
 	feroce->out_tail++;
 }
 
-// Answers a request with the two queue pairs as it has them, seen from here.
-static void answer(struct feroce *feroce, uint32_t ip, const struct feroce_cm *request,
-		   enum feroce_ack ack, const struct board *board)
+// Responds to a request with the numbers of the two queue pairs, ours as local.
+static void respond(struct feroce *feroce, uint32_t ip, const struct feroce_cm *request,
+		    enum feroce_ack ack, const struct board *board)
 {
 	struct feroce_cm message = {
 		.info_valid = true,
@@ -236,7 +236,7 @@ static bool is_used(const struct board *board)
 	return board->qp->expected_psn != board->its.psn;
 }
 
-// The connection with a queue pair of a board that has called.
+// The connection with this queue pair of the board at an IP address.
 static struct board *find_caller(struct feroce *feroce, uint32_t ip, uint32_t qpn)
 {
 	uint32_t index = *bucket_of(feroce, ip);
@@ -250,7 +250,7 @@ static struct board *find_caller(struct feroce *feroce, uint32_t ip, uint32_t qp
 	return NULL;
 }
 
-// The connection that a message is about, by our queue pair in it.
+// The connection that a message names by our queue pair number.
 static struct board *find_named(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip)
 {
 	struct board *board = &feroce->boards[message->remote.qpn & feroce->mask];
@@ -260,7 +260,8 @@ static struct board *find_named(struct feroce *feroce, const struct feroce_cm *m
 	return board;
 }
 
-// A restarted board opens the same queue pair, with the same first PSN, but ours has gone on.
+// Whether an OPEN repeats an earlier one. A restarted board opens the same queue pair with the same
+// first PSN, but our expected PSN has advanced.
 static bool is_repetition(const struct feroce *feroce, const struct board *board,
 			  const struct feroce_cm *message, uint64_t now)
 {
@@ -278,13 +279,13 @@ static void open_for_caller(struct feroce *feroce, const struct feroce_cm *messa
 	    !feroce->parameters.judge(feroce->parameters.judge_context, ip, &message->local,
 				      &offer)) {
 		qp_count(&feroce->counters.refused, 1);
-		answer(feroce, ip, message, FEROCE_NAK, NULL);
+		respond(feroce, ip, message, FEROCE_NAK, NULL);
 		return;
 	}
 	board = open_board(feroce, ip, now);
 	if (board == NULL) {
 		qp_count(&feroce->counters.no_qp, 1);
-		answer(feroce, ip, message, FEROCE_NO_QP, NULL);
+		respond(feroce, ip, message, FEROCE_NO_QP, NULL);
 		return;
 	}
 	take_offer(board, &offer);
@@ -292,14 +293,14 @@ static void open_for_caller(struct feroce *feroce, const struct feroce_cm *messa
 	if (!connect_board(feroce, board, &message->local)) {
 		forget(feroce, board);
 		qp_count(&feroce->counters.refused, 1);
-		answer(feroce, ip, message, FEROCE_NAK, NULL);
+		respond(feroce, ip, message, FEROCE_NAK, NULL);
 		return;
 	}
 	board->stage = STAGE_OPENED;
 	board->deadline = now + feroce->parameters.open_timeout;
 	qp_count(&feroce->counters.opened, 1);
-	tell(feroce, board, FEROCE_OPENED);
-	answer(feroce, ip, message, FEROCE_ACK, board);
+	report(feroce, board, FEROCE_OPENED);
+	respond(feroce, ip, message, FEROCE_ACK, board);
 }
 
 static void receive_open(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip,
@@ -309,12 +310,12 @@ static void receive_open(struct feroce *feroce, const struct feroce_cm *message,
 
 	if (!message->info_valid || (message->local.ip != 0 && message->local.ip != ip)) {
 		qp_count(&feroce->counters.refused, 1);
-		answer(feroce, ip, message, FEROCE_NAK, NULL);
+		respond(feroce, ip, message, FEROCE_NAK, NULL);
 		return;
 	}
 	if (board != NULL && is_repetition(feroce, board, message, now)) {
 		qp_count(&feroce->counters.again, 1);
-		answer(feroce, ip, message, FEROCE_ACK, board);
+		respond(feroce, ip, message, FEROCE_ACK, board);
 		return;
 	}
 	if (board != NULL) {
@@ -324,7 +325,8 @@ static void receive_open(struct feroce *feroce, const struct feroce_cm *message,
 	open_for_caller(feroce, message, ip, now);
 }
 
-// The board tells of its queue pair, as OPEN does; it may tell another PSN until it is used.
+// The board sends the numbers of its queue pair, as in OPEN. They may change until the queue pair
+// is used.
 static void receive_info(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip)
 {
 	struct board *board = find_named(feroce, message, ip);
@@ -333,21 +335,21 @@ static void receive_info(struct feroce *feroce, const struct feroce_cm *message,
 	    (is_used(board) &&
 	     (message->local.qpn != board->its.qpn || message->local.psn != board->its.psn))) {
 		qp_count(&feroce->counters.strangers, 1);
-		answer(feroce, ip, message, board == NULL ? FEROCE_NO_QP : FEROCE_NAK, NULL);
+		respond(feroce, ip, message, board == NULL ? FEROCE_NO_QP : FEROCE_NAK, NULL);
 		return;
 	}
 	if (!is_used(board) && !connect_board(feroce, board, &message->local)) {
 		qp_count(&feroce->counters.refused, 1);
-		answer(feroce, ip, message, FEROCE_NAK, NULL);
+		respond(feroce, ip, message, FEROCE_NAK, NULL);
 		return;
 	}
-	answer(feroce, ip, message, FEROCE_ACK, board);
+	respond(feroce, ip, message, FEROCE_ACK, board);
 }
 
 static void become_ready(struct feroce *feroce, struct board *board)
 {
 	board->stage = STAGE_READY;
-	tell(feroce, board, FEROCE_READY);
+	report(feroce, board, FEROCE_READY);
 }
 
 static void receive_ready(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip)
@@ -356,14 +358,14 @@ static void receive_ready(struct feroce *feroce, const struct feroce_cm *message
 
 	if (board == NULL || (board->stage != STAGE_OPENED && board->stage != STAGE_READY)) {
 		qp_count(&feroce->counters.strangers, 1);
-		answer(feroce, ip, message, FEROCE_NO_QP, NULL);
+		respond(feroce, ip, message, FEROCE_NO_QP, NULL);
 		return;
 	}
 	if (board->stage == STAGE_OPENED)
 		become_ready(feroce, board);
 	else
 		qp_count(&feroce->counters.again, 1);
-	answer(feroce, ip, message, FEROCE_ACK, board);
+	respond(feroce, ip, message, FEROCE_ACK, board);
 }
 
 static void receive_close(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip)
@@ -372,21 +374,21 @@ static void receive_close(struct feroce *feroce, const struct feroce_cm *message
 
 	if (board == NULL) {
 		qp_count(&feroce->counters.strangers, 1);
-		answer(feroce, ip, message, FEROCE_NO_QP, NULL);
+		respond(feroce, ip, message, FEROCE_NO_QP, NULL);
 		return;
 	}
 	if (board->its.qpn != message->local.qpn) {
 		qp_count(&feroce->counters.strangers, 1);
-		answer(feroce, ip, message, FEROCE_NAK, board);
+		respond(feroce, ip, message, FEROCE_NAK, board);
 		return;
 	}
 	if (board->stage == STAGE_ENDED)
 		qp_count(&feroce->counters.again, 1);
 	end(feroce, board);
-	answer(feroce, ip, message, FEROCE_ACK, board);
+	respond(feroce, ip, message, FEROCE_ACK, board);
 }
 
-// The board's response to our CLOSE_QP. Whatever it is, the connection is over.
+// The board's response to our CLOSE_QP. Both ACK and NAK end the connection.
 static void receive_response(struct feroce *feroce, const struct feroce_cm *message, uint32_t ip)
 {
 	struct board *board = find_named(feroce, message, ip);

@@ -43,13 +43,13 @@ struct feroce_parameters {
 	void *judge_context;
 	uint32_t ip; // ours, host order
 	uint32_t path_mtu;
-	uint32_t boards;           // queue pairs at most
-	uint32_t boards_of_peer;   // of one IP address at most
+	uint32_t boards;           // largest number of queue pairs
+	uint32_t boards_of_peer;   // largest number per IP address
 	uint64_t open_timeout;     // ns from OPEN to READY_TO_SEND or the first packet
 	uint64_t response_timeout; // ns until a request of ours is sent again
-	uint64_t seed;             // of first PSNs
-	uint8_t retries;           // of requests of ours
-	uint8_t timeout_code, retry_count, rnr_retry; // as for qp_connection
+	uint64_t seed;             // for first PSNs
+	uint8_t retries;           // retransmissions of our requests
+	uint8_t timeout_code, retry_count, rnr_retry; // as in struct qp_connection
 };
 
 enum feroce_event_kind {
@@ -94,7 +94,8 @@ void feroce_destroy(struct feroce *feroce);
 void feroce_receive(struct feroce *feroce, const uint8_t *bytes, size_t size, uint32_t source_ip,
 		    uint64_t now);
 
-// The next datagram to send; false if there is none. Finds what has timed out. Bounded work.
+// The next datagram to send; false if there is none. Also finds connections that have timed out.
+// Bounded work per call.
 bool feroce_poll(struct feroce *feroce, uint64_t now, struct feroce_datagram *datagram);
 
 // The next event; false if there is none. Each connection ends with CLOSED, then feroce_release().

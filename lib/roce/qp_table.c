@@ -32,7 +32,7 @@ void qp_table_destroy(struct qp_table *table)
 	*table = (struct qp_table){ 0 };
 }
 
-// The number of a free place when it is used again: another one in the upper bits.
+// The next number of a free place: the low bits stay, the upper bits change.
 static uint32_t next_number(const struct qp_table *table, const struct queue_pair *qp)
 {
 	uint32_t qpn = (qp->qpn + table->mask + 1) & ROCE_24_BITS & ~table->fixed_mask;
@@ -60,7 +60,7 @@ static struct queue_pair *find_place(struct qp_table *table, uint32_t qpn)
 	return NULL;
 }
 
-// Clears all but what the engines' lists and the table say of the place.
+// Clears all fields except those that belong to the table and to the lists of the engines.
 static void clear(struct queue_pair *qp)
 {
 	struct queue_pair empty = {
@@ -129,7 +129,7 @@ bool qp_connect(struct queue_pair *qp, const struct qp_connection *connection)
 	qp->next_psn = connection->local_psn;
 	qp->end_psn = connection->local_psn;
 	qp->post_psn = connection->local_psn;
-	qp->asked_psn = connection->local_psn;
+	qp->ack_requested_psn = connection->local_psn;
 	qp->window = UINT32_MAX;
 	qp->timeout_code = connection->timeout_code;
 	qp->retry_count = connection->retry_count;

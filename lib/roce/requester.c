@@ -5,17 +5,17 @@
 #include <stdlib.h>
 
 #define MOST_DEPTH    65536u
-#define MOST_PACKETS  (1u << 22) // of a message: PSNs are compared modulo 2^24
-#define MOST_PSNS     (1u << 23) // of all that are unfinished
-#define MOST_LENGTH   (1u << 31) // of a message, by the standard
-#define LOOK_AT_MOST  32u        // queue pairs in one call
-#define SLOWEST_RATE  1000u      // bytes a second: what fits the fixed point
+#define MOST_PACKETS  (1u << 22) // per message: PSNs are compared modulo 2^24
+#define MOST_PSNS     (1u << 23) // of all unfinished messages
+#define MOST_LENGTH   (1u << 31) // bytes per message, by the standard
+#define LOOK_AT_MOST  32u        // queue pairs checked per call
+#define SLOWEST_RATE  1000u      // bytes/s; slower rates do not fit the fixed-point number
 #define NS_PER_SECOND 1000000000u
 
 uint64_t requester_memory(uint32_t n_qps, uint32_t depth)
 {
 	return sizeof(struct requester) +
-	       (uint64_t)n_qps * (depth * sizeof(struct work) + 2 * sizeof(uint32_t));
+	       (uint64_t)n_qps * (depth * sizeof(struct work_request) + 2 * sizeof(uint32_t));
 }
 
 static bool parameters_are_valid(const struct requester_parameters *p)
@@ -29,10 +29,11 @@ static bool allocate(struct requester *requester)
 {
 	size_t n_qps = (size_t)requester->mask + 1;
 
-	requester->works = calloc(n_qps * requester->parameters.depth, sizeof(*requester->works));
+	requester->requests =
+	    calloc(n_qps * requester->parameters.depth, sizeof(*requester->requests));
 	requester->active.indices = calloc(n_qps, sizeof(uint32_t));
 	requester->completions.indices = calloc(n_qps, sizeof(uint32_t));
-	return requester->works != NULL && requester->active.indices != NULL &&
+	return requester->requests != NULL && requester->active.indices != NULL &&
 	       requester->completions.indices != NULL;
 }
 
@@ -47,7 +48,8 @@ struct requester *requester_create(const struct requester_parameters *parameters
 		return NULL;
 	requester->parameters = *parameters;
 	requester->mask = parameters->table->mask;
-	// A window that ends between two requests for an ACK would wait for the timeout.
+	// If the window ended between two requests for an ACK, the requester would wait for the
+	// timeout.
 	requester->ack_interval = parameters->ack_interval < parameters->window / 2
 				      ? parameters->ack_interval
 				      : parameters->window / 2;
@@ -62,7 +64,7 @@ void requester_destroy(struct requester *requester)
 {
 	if (requester == NULL)
 		return;
-	free(requester->works);
+	free(requester->requests);
 	free(requester->active.indices);
 	free(requester->completions.indices);
 	free(requester);
@@ -116,7 +118,7 @@ bool requester_post(struct requester *requester, struct queue_pair *qp,
 	if (message->length > MOST_LENGTH || packets > MOST_PACKETS ||
 	    ((qp->post_psn - qp->first_psn) & ROCE_24_BITS) + packets > MOST_PSNS)
 		return false;
-	*work_of(requester, qp, qp->posted) = (struct work){
+	*request_at(requester, qp, qp->posted) = (struct work_request){
 		.user = message->user,
 		.address = message->address,
 		.length = message->length,
@@ -141,11 +143,11 @@ bool requester_post(struct requester *requester, struct queue_pair *qp,
 
 void requester_finish(struct requester *requester, struct queue_pair *qp, enum qp_cause cause)
 {
-	struct work *work = work_of(requester, qp, qp->done);
+	struct work_request *request = request_at(requester, qp, qp->done);
 
-	work->cause = (uint8_t)cause;
-	if (work->operation == REQUESTER_READ && qp->done != qp->current)
-		qp->reads_out--; // its request was sent, after the last time that we went back
+	request->cause = (uint8_t)cause;
+	if (request->operation == REQUESTER_READ && qp->done != qp->current)
+		qp->reads_out--; // its request has been sent since the last go-back
 	qp->done++;
 	qp_count(cause == QP_NO_CAUSE ? &qp->counters.sent_messages : &qp->counters.failed_messages,
 		 1);
@@ -161,7 +163,7 @@ static void forget_all(struct queue_pair *qp)
 	qp->first_psn = qp->post_psn;
 	qp->next_psn = qp->post_psn;
 	qp->end_psn = qp->post_psn;
-	qp->asked_psn = qp->post_psn;
+	qp->ack_requested_psn = qp->post_psn;
 	qp->reads_out = 0;
 	qp->deadline = UINT64_MAX;
 }
@@ -172,7 +174,7 @@ void requester_fail(struct requester *requester, struct queue_pair *qp, uint32_t
 	qp->state = QP_ERROR;
 	qp->cause = (uint8_t)cause;
 	while (qp->done != qp->posted) {
-		bool guilty = work_has(work_of(requester, qp, qp->done), psn);
+		bool guilty = request_has(request_at(requester, qp, qp->done), psn);
 
 		requester_finish(requester, qp, guilty ? cause : QP_CLOSED);
 	}
@@ -186,7 +188,8 @@ void requester_flush(struct requester *requester, struct queue_pair *qp)
 	forget_all(qp);
 }
 
-// Ends the turn of the first active queue pair; without unfinished messages it is no longer active.
+// Ends the turn of the first active queue pair. A queue pair without unfinished messages leaves the
+// ring.
 static void next_turn(struct requester *requester, struct queue_pair *qp)
 {
 	requester->turn = 0;
@@ -222,20 +225,20 @@ bool requester_completion(struct requester *requester, struct requester_completi
 
 	while (completions->head != completions->tail) {
 		struct queue_pair *qp = front(requester, completions);
-		const struct work *work;
+		const struct work_request *request;
 
 		if (qp->reaped == qp->done) {
 			qp->completion_listed = 0;
 			completions->head++;
 			continue;
 		}
-		work = work_of(requester, qp, qp->reaped++);
+		request = request_at(requester, qp, qp->reaped++);
 		*completion = (struct requester_completion){
 			.qp = qp,
-			.user = work->user,
-			.length = work->length,
-			.operation = work->operation,
-			.cause = work->cause,
+			.user = request->user,
+			.length = request->length,
+			.operation = request->operation,
+			.cause = request->cause,
 		};
 		return true;
 	}

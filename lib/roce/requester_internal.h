@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the requester share: requester.c (messages, turns, completions),
-// requester_send.c (packets), requester_answer.c (responses, timeouts).
+// Definitions shared by the files of the requester: requester.c (messages, turns, completions),
+// requester_send.c (packets), requester_receive.c (responses, timeouts).
 #pragma once
 
 #include "roce/requester.h"
 
-// A message that was posted. It has the PSNs from first_psn on, `packets` of them; a READ has those
-// of its responses.
-struct work {
+// A posted message. It has `packets` PSNs from first_psn on; the PSNs of a READ are those of its
+// responses.
+struct work_request {
 	uint64_t user;
 	uint64_t address;
 	uint32_t length;
@@ -34,35 +34,36 @@ struct requester {
 	struct requester_parameters parameters;
 	uint32_t mask; // of the rings
 	uint32_t ack_interval;
-	struct work *works;      // [queue pair's index][depth]
-	struct ring active;      // queue pairs with unfinished messages
-	struct ring completions; // queue pairs with messages that are done and not told
-	uint32_t turn;           // packets that the first active one has sent in a row
+	struct work_request *requests; // [queue pair's index][depth]
+	struct ring active;            // queue pairs with unfinished messages
+	struct ring completions;       // queue pairs with completions not reported
+	uint32_t turn; // packets that the first active queue pair has sent in its turn
 };
 
-static inline struct work *work_of(const struct requester *requester, const struct queue_pair *qp,
-				   uint32_t serial)
+static inline struct work_request *request_at(const struct requester *requester,
+					      const struct queue_pair *qp, uint32_t serial)
 {
 	uint32_t depth = requester->parameters.depth;
 
-	return &requester->works[(size_t)qp->index * depth + (serial & (depth - 1))];
+	return &requester->requests[(size_t)qp->index * depth + (serial & (depth - 1))];
 }
 
-static inline bool work_has(const struct work *work, uint32_t psn)
+static inline bool request_has(const struct work_request *request, uint32_t psn)
 {
-	return ((psn - work->first_psn) & ROCE_24_BITS) < work->packets;
+	return ((psn - request->first_psn) & ROCE_24_BITS) < request->packets;
 }
 
 // requester.c
 
-// The oldest unfinished message is done.
+// Completes the oldest unfinished message.
 void requester_finish(struct requester *requester, struct queue_pair *qp, enum qp_cause cause);
 
-// Ends the connection: the message with this PSN for a cause, the others because of it.
+// Ends the connection. The message with this PSN completes with the cause, the others with
+// QP_CLOSED.
 void requester_fail(struct requester *requester, struct queue_pair *qp, uint32_t psn,
 		    enum qp_cause cause);
 
-// requester_answer.c
+// requester_receive.c
 
-// The ACK timeout has passed: goes back, or gives up.
+// Handles an ACK timeout: sends again, or fails the queue pair if no retry is left.
 void requester_time_out(struct requester *requester, struct queue_pair *qp);

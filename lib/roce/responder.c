@@ -69,7 +69,7 @@ void responder_acknowledge(struct queue_pair *qp, uint8_t syndrome, uint32_t psn
 	reply->psn = psn;
 	reply->msn = qp->msn;
 	reply->send = true;
-	qp->owed = 0; // an answer answers for all before it
+	qp->owed = 0; // a response acknowledges all before it
 	switch (syndrome) {
 	case ROCE_NAK_PSN_SEQUENCE:
 		qp_count(&qp->counters.naks_sent[QP_NAK_SEQUENCE], 1);
@@ -91,8 +91,8 @@ void responder_acknowledge(struct queue_pair *qp, uint8_t syndrome, uint32_t psn
 	}
 }
 
-// A NAK that does not end the connection; READ responses that are in front of it go first. What
-// follows in the meantime is dropped without another.
+// Sends a NAK that does not end the connection, after the pending READ responses. Packets that
+// follow it are dropped without another NAK.
 static void refuse_for_now(struct responder *responder, struct queue_pair *qp, uint8_t syndrome,
 			   uint32_t psn, struct responder_reply *reply)
 {
@@ -106,7 +106,7 @@ static void refuse_for_now(struct responder *responder, struct queue_pair *qp, u
 	responder_list(responder, qp);
 }
 
-// An ACK for all up to psn: now, or with others later.
+// Acknowledges all packets up to psn: now, or later together with others.
 static void owe_ack(struct responder *responder, struct queue_pair *qp, uint32_t psn,
 		    struct responder_reply *reply)
 {
@@ -136,7 +136,7 @@ void responder_fail(struct queue_pair *qp, enum qp_cause cause, uint32_t psn,
 	responder_acknowledge(qp, syndromes[cause], psn, reply);
 }
 
-// Ends an RC connection because of a packet that must not be.
+// Ends an RC connection because of an invalid packet.
 static enum responder_verdict fail(struct queue_pair *qp, enum qp_drop drop, uint32_t psn,
 				   struct responder_reply *reply)
 {
@@ -144,7 +144,7 @@ static enum responder_verdict fail(struct queue_pair *qp, enum qp_drop drop, uin
 	return responder_drop(qp, drop);
 }
 
-// An RC packet that is not the expected one.
+// Handles an RC packet whose PSN is not the expected one.
 static enum responder_verdict unexpected(struct responder *responder, struct queue_pair *qp,
 					 const struct roce_packet *packet, int32_t ahead,
 					 struct responder_reply *reply)
@@ -162,7 +162,7 @@ static enum responder_verdict unexpected(struct responder *responder, struct que
 	return responder_drop(qp, QP_DROP_DUPLICATE);
 }
 
-// UC: what is left of the message is of no use.
+// UC: the rest of the message is useless.
 static void lose_message(struct queue_pair *qp)
 {
 	if (qp->receiving != 0) {
@@ -173,8 +173,8 @@ static void lose_message(struct queue_pair *qp)
 	qp->silent = 1;
 }
 
-// What UC does with packets by their PSN. True if the packet may be taken. A PSN that went by is a
-// copy or late, and of no use; but a message that begins there is taken: its sender began anew.
+// Applies the PSN rules of UC. True if the packet may be accepted. A PSN before the expected one is
+// a copy or late, and is dropped, unless a message begins there: its sender has restarted.
 static bool follow_gaps(struct queue_pair *qp, const struct roce_packet *packet)
 {
 	int32_t ahead = roce_psn_diff(packet->psn, qp->expected_psn);
@@ -221,14 +221,14 @@ static bool is_well_sized(const struct queue_pair *qp, const struct roce_packet 
 	}
 }
 
-// A WRITE's packets add up to the length that it announced.
+// Whether the packet fits the length that its WRITE announced.
 static bool write_adds_up(const struct roce_packet *packet, uint32_t left)
 {
 	return packet->flags & ROCE_END ? packet->payload_size == left
 					: packet->payload_size < left;
 }
 
-// Fills the delivery of a WRITE's packet. QP_N_DROPS if there is nothing against it.
+// Fills the delivery of a packet of a WRITE. QP_N_DROPS if the packet passes all checks.
 static enum qp_drop check_write(const struct responder *responder, const struct queue_pair *qp,
 				const struct roce_packet *packet,
 				struct responder_delivery *delivery)
@@ -255,7 +255,7 @@ static enum qp_drop check_write(const struct responder *responder, const struct 
 	return delivery->to == NULL ? QP_DROP_ACCESS : QP_N_DROPS;
 }
 
-// Checks a SEND or WRITE that comes in its turn. QP_N_DROPS if there is nothing against it.
+// Checks a SEND or WRITE with the expected PSN. QP_N_DROPS if it passes.
 static enum qp_drop check_message(const struct responder *responder, const struct queue_pair *qp,
 				  const struct roce_packet *packet,
 				  struct responder_delivery *delivery)
@@ -351,7 +351,7 @@ static enum responder_verdict check_ud(const struct responder *responder, struct
 	return RESPONDER_DELIVER;
 }
 
-// What must be right whatever the packet asks for. QP_N_DROPS if it is.
+// Checks that apply to every request. QP_N_DROPS if the packet passes.
 static enum qp_drop admit(const struct queue_pair *qp, const struct roce_packet *packet,
 			  const struct responder_arrival *arrival)
 {
@@ -386,7 +386,7 @@ enum responder_verdict responder_check(struct responder *responder, struct queue
 	*reply = (struct responder_reply){ .qp = qp };
 	if (__builtin_expect(drop != QP_N_DROPS, 0))
 		return responder_drop(qp, drop);
-	// A datagram does not say which queue pair of its sender notifications are for: none.
+	// A datagram does not name a queue pair that could receive a notification, so none is sent.
 	if (arrival->congested && qp->service != ROCE_UD)
 		reply->cnp = responder_wants_cnp(responder, qp, now);
 	switch (qp->service) {
@@ -457,9 +457,9 @@ void responder_refuse(struct responder *responder, struct queue_pair *qp,
 	}
 }
 
-// What the queue pair has to send; false if nothing.
-static bool next_answer(struct responder *responder, struct queue_pair *qp,
-			struct responder_reply *reply)
+// The next response that the queue pair must send; false if there is none.
+static bool next_response(struct responder *responder, struct queue_pair *qp,
+			  struct responder_reply *reply)
 {
 	if (qp->state != QP_READY)
 		return false;
@@ -485,7 +485,7 @@ bool responder_poll(struct responder *responder, struct responder_reply *reply)
 
 		*reply = (struct responder_reply){ .qp = qp };
 		qp->responder_listed = 0;
-		if (!next_answer(responder, qp, reply))
+		if (!next_response(responder, qp, reply))
 			continue;
 		if (has_pending_reads(qp) || qp->owed_nak != 0 || qp->owed != 0)
 			responder_list(responder, qp);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the responder share: responder.c (requests and their answers) and
+// Definitions shared by the files of the responder: responder.c (requests and their responses) and
 // responder_read.c (READs).
 #pragma once
 
 #include "roce/responder.h"
 
-// A READ that was taken, remembered to be served again. The queue pair's read_head .. read_tail - 1
-// are remembered, of which those from read_next on may be unanswered.
+// A READ that was accepted, remembered in case it is requested again. The queue pair remembers
+// READs read_head .. read_tail - 1; those from read_next on may have responses to send.
 struct remembered_read {
 	uint64_t address;
 	uint32_t length;
@@ -16,12 +16,12 @@ struct remembered_read {
 	uint32_t first_psn;
 	uint32_t packets; // of its responses
 	uint32_t msn;
-	// What is still to be sent: bytes [done, end) from response `packet` on.
+	// The part that is not sent: bytes [done, end), beginning with response `packet`.
 	uint32_t done, end;
 	uint32_t packet;
 	bool pending;
-	bool answered; // in full, once: what is pending is for a request that came again
-	bool begun;    // the next one is MIDDLE or LAST
+	bool responded; // all responses were sent once; if pending, for a repeated request
+	bool begun;     // the next response is MIDDLE or LAST
 };
 
 struct responder {
@@ -37,10 +37,10 @@ static inline bool has_pending_reads(const struct queue_pair *qp)
 	return qp->read_next != qp->read_tail;
 }
 
-// Has responder_poll() look at the queue pair.
+// Adds the queue pair to the list that responder_poll() works on.
 void responder_list(struct responder *responder, struct queue_pair *qp);
 
-// Makes the reply an ACK, NAK or RNR NAK, by the syndrome.
+// Makes the reply an ACK, NAK or RNR NAK, depending on the syndrome.
 void responder_acknowledge(struct queue_pair *qp, uint8_t syndrome, uint32_t psn,
 			   struct responder_reply *reply);
 
@@ -51,22 +51,22 @@ static inline enum responder_verdict responder_drop(struct queue_pair *qp, enum 
 	return RESPONDER_DROPPED;
 }
 
-// Answers with a fatal NAK: the queue pair is in error.
+// Sends a fatal NAK; the queue pair goes to QP_ERROR.
 void responder_fail(struct queue_pair *qp, enum qp_cause cause, uint32_t psn,
 		    struct responder_reply *reply);
 
 // responder_read.c
 
-// A READ request with the expected PSN.
+// Handles a READ request with the expected PSN.
 enum responder_verdict responder_read(struct responder *responder, struct queue_pair *qp,
 				      const struct roce_packet *packet,
 				      struct responder_reply *reply);
 
-// A READ request that was taken before: has it, or the part that is asked for, served again.
+// Handles a repeated READ request: sends the READ, or the requested part of it, again.
 enum responder_verdict responder_read_again(struct responder *responder, struct queue_pair *qp,
 					    const struct roce_packet *packet);
 
-// The next response to the oldest unanswered READ, or the NAK if its region is gone. False if none
-// is unanswered.
+// The next response to the oldest READ that has responses to send, or a NAK if its region no longer
+// exists. False if there is none.
 bool responder_read_response(struct responder *responder, struct queue_pair *qp,
 			     struct responder_reply *reply);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// READ requests: taken at once, answered packet by packet when responder_poll() asks, in the order
-// of their PSNs.
+// READ requests. A request is accepted at once; responder_poll() fetches its responses packet by
+// packet, in the order of their PSNs.
 #include "roce/responder_internal.h"
 
 #define LONGEST_READ (1u << 31) // bytes, by the standard
-#define MOST_PACKETS (1u << 22) // of its responses: PSNs are compared modulo 2^24
+#define MOST_PACKETS (1u << 22) // responses per READ: PSNs are compared modulo 2^24
 
 static struct remembered_read *read_of(const struct responder *responder,
 				       const struct queue_pair *qp, uint16_t number)
@@ -28,7 +28,7 @@ static bool is_full(const struct responder *responder, const struct queue_pair *
 	return (uint16_t)(qp->read_tail - qp->read_head) == responder->parameters.max_reads;
 }
 
-// Forgets the oldest READ: that there is another one says that the peer has its answer.
+// Forgets the oldest READ: the peer sends another one, so it has received this response.
 static void forget_oldest(struct queue_pair *qp)
 {
 	if (qp->read_next == qp->read_head)
@@ -36,7 +36,7 @@ static void forget_oldest(struct queue_pair *qp)
 	qp->read_head++;
 }
 
-// What is wrong with a new READ; QP_N_DROPS if nothing.
+// The reason to refuse a new READ; QP_N_DROPS if there is none.
 static enum qp_drop judge(const struct responder *responder, const struct queue_pair *qp,
 			  const struct roce_packet *packet)
 {
@@ -45,8 +45,8 @@ static enum qp_drop judge(const struct responder *responder, const struct queue_
 
 	if (!(qp->access & QP_MAY_READ) || regions == NULL)
 		return QP_DROP_UNSUPPORTED;
-	if (is_full(responder, qp) && !read_of(responder, qp, qp->read_head)->answered)
-		return QP_DROP_SEQUENCE; // more at once than were agreed upon
+	if (is_full(responder, qp) && !read_of(responder, qp, qp->read_head)->responded)
+		return QP_DROP_SEQUENCE; // more READs outstanding than agreed
 	if (packet->payload_size != 0 || packet->pad != 0 || reth->length > LONGEST_READ ||
 	    count_packets(qp, reth->length) > MOST_PACKETS)
 		return QP_DROP_LENGTH;
@@ -68,7 +68,8 @@ enum responder_verdict responder_read(struct responder *responder, struct queue_
 			       packet->psn, reply);
 		return responder_drop(qp, drop);
 	}
-	// A READ's first response answers for all before it, but only if it is the next answer.
+	// The first response of a READ acknowledges all before it, but only if it is the next
+	// response.
 	if (qp->owed != 0 && !has_pending_reads(qp))
 		responder_acknowledge(qp, ROCE_ACK_NO_CREDITS, qp->owed_psn, reply);
 	if (is_full(responder, qp))
@@ -93,7 +94,7 @@ enum responder_verdict responder_read(struct responder *responder, struct queue_
 	return RESPONDER_SERVED;
 }
 
-// The READ that a PSN belongs to, in *number; false if it is not remembered.
+// Finds the READ that a PSN belongs to; false if it is not remembered.
 static bool find_read(const struct responder *responder, const struct queue_pair *qp, uint32_t psn,
 		      uint16_t *number)
 {
@@ -140,7 +141,7 @@ enum responder_verdict responder_read_again(struct responder *responder, struct 
 	return RESPONDER_SERVED;
 }
 
-// Opcode of the next response.
+// The opcode of the next response.
 static uint8_t next_opcode(const struct queue_pair *qp, const struct remembered_read *read)
 {
 	bool last = read->end - read->done <= qp->path_mtu;
@@ -150,7 +151,7 @@ static uint8_t next_opcode(const struct queue_pair *qp, const struct remembered_
 	return last ? ROCE_RC_READ_RESPONSE_ONLY : ROCE_RC_READ_RESPONSE_FIRST;
 }
 
-static void skip_answered(const struct responder *responder, struct queue_pair *qp)
+static void skip_responded(const struct responder *responder, struct queue_pair *qp)
 {
 	while (has_pending_reads(qp) && !read_of(responder, qp, qp->read_next)->pending)
 		qp->read_next++;
@@ -162,7 +163,7 @@ bool responder_read_response(struct responder *responder, struct queue_pair *qp,
 	struct remembered_read *read;
 	uint32_t size;
 
-	skip_answered(responder, qp);
+	skip_responded(responder, qp);
 	if (!has_pending_reads(qp))
 		return false;
 	read = read_of(responder, qp, qp->read_next);
@@ -185,9 +186,9 @@ bool responder_read_response(struct responder *responder, struct queue_pair *qp,
 	read->packet++;
 	read->begun = true;
 	read->pending = read->done != read->end;
-	read->answered |= !read->pending;
+	read->responded |= !read->pending;
 	qp_count(&qp->counters.read_packets, 1);
 	qp_count(&qp->counters.read_bytes, size);
-	skip_answered(responder, qp);
+	skip_responded(responder, qp);
 	return true;
 }

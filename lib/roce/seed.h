@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Numbers that a peer cannot guess from those before only as far as the seed is unknown: first PSNs
-// and communication ids, which must differ from those of the last start. Splitmix64 (Steele, Lea,
-// Flood 2014).
+// Random numbers for first PSNs and communication ids: they must differ from those of the last
+// start, and a peer that does not know the seed cannot predict them. Splitmix64 (Steele, Lea, Flood
+// 2014); not cryptographic.
 #pragma once
 
 #include <stdint.h>

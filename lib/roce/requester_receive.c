@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the peer answers, and what is done when it does not.
+// Responses of the peer, and the timeouts when they do not arrive.
 #include "roce/requester_internal.h"
 
 #define FOR_EVER 7u // rnr_retry_count
 
-// Sends again from a PSN on that is outstanding.
+// Sends everything again, beginning with an outstanding PSN.
 static void go_back(const struct requester *requester, struct queue_pair *qp, uint32_t psn)
 {
 	uint32_t serial = qp->done;
 
 	qp->reads_out = 0;
-	while (serial != qp->posted && !work_has(work_of(requester, qp, serial), psn)) {
-		qp->reads_out += work_of(requester, qp, serial)->operation == REQUESTER_READ;
+	while (serial != qp->posted && !request_has(request_at(requester, qp, serial), psn)) {
+		qp->reads_out += request_at(requester, qp, serial)->operation == REQUESTER_READ;
 		serial++;
 	}
 	qp->current = serial;
 	qp->next_psn = psn;
-	qp->asked_psn = psn;
+	qp->ack_requested_psn = psn;
 	qp->since_ack_request = 0;
 }
 
-// The peer has got on: everything up to first_psn is its.
-static void note_progress(struct queue_pair *qp, uint64_t now)
+// The peer has acknowledged everything before first_psn.
+static void record_progress(struct queue_pair *qp, uint64_t now)
 {
 	qp->retries = qp->retry_count;
 	qp->rnr_retries = qp->rnr_retry_count;
@@ -32,25 +32,25 @@ static void note_progress(struct queue_pair *qp, uint64_t now)
 	if (qp->window < MOST_WINDOW)
 		qp->window *= 2;
 	qp->deadline = UINT64_MAX;
-	if (roce_psn_diff(qp->asked_psn, qp->first_psn) > 0 && qp->timeout_code != 0)
+	if (roce_psn_diff(qp->ack_requested_psn, qp->first_psn) > 0 && qp->timeout_code != 0)
 		qp->deadline = now + roce_timeout_ns(qp->timeout_code);
 	if (roce_psn_diff(qp->next_psn, qp->first_psn) < 0) {
-		qp->next_psn = qp->first_psn; // we had gone back for what it has
+		qp->next_psn = qp->first_psn; // went back too far: the peer has these packets
 		qp->current = qp->done;
 	}
 }
 
-// Everything before `psn` is acknowledged, as far as no unanswered READ is in front of it. True if
-// all of it is.
+// The peer has acknowledged everything before `psn`; a READ is complete only with its response.
+// Completes messages up to the first outstanding READ. True if this reaches `psn`.
 static bool advance(struct requester *requester, struct queue_pair *qp, uint32_t psn, uint64_t now)
 {
 	uint32_t before = qp->first_psn;
 
 	while (qp->done != qp->posted && roce_psn_diff(psn, qp->first_psn) > 0) {
-		const struct work *work = work_of(requester, qp, qp->done);
-		uint32_t end = roce_psn_add(work->first_psn, work->packets);
+		const struct work_request *request = request_at(requester, qp, qp->done);
+		uint32_t end = roce_psn_add(request->first_psn, request->packets);
 
-		if (work->operation == REQUESTER_READ)
+		if (request->operation == REQUESTER_READ)
 			break;
 		if (roce_psn_diff(psn, end) < 0) {
 			qp->first_psn = psn;
@@ -60,13 +60,13 @@ static bool advance(struct requester *requester, struct queue_pair *qp, uint32_t
 		requester_finish(requester, qp, QP_NO_CAUSE);
 	}
 	if (qp->first_psn != before)
-		note_progress(qp, now);
+		record_progress(qp, now);
 	return roce_psn_diff(psn, qp->first_psn) <= 0;
 }
 
-// An answer to what follows an unanswered READ: its response was lost. Asked for again once; if it
-// gets lost again, the timeout does it.
-static void note_implied_nak(const struct requester *requester, struct queue_pair *qp)
+// A response beyond an outstanding READ means that the READ response was lost. The READ is
+// requested again once; if the response is lost again, the timeout handles it.
+static void handle_implied_nak(const struct requester *requester, struct queue_pair *qp)
 {
 	if (qp->recovering)
 		return;
@@ -107,9 +107,9 @@ void requester_time_out(struct requester *requester, struct queue_pair *qp)
 	retry(requester, qp);
 }
 
-// The receiver has no room for the message at first_psn. It drops everything that follows, so that
-// a full window would be sent in vain at each attempt: the next attempt is one packet, and from
-// then on the window doubles with each acknowledgement.
+// The receiver has no room for the message at first_psn, and drops everything that follows it. A
+// full window would be wasted at each attempt: the next attempt is one packet, and the window
+// doubles with each acknowledgement after it.
 static void wait_for_receiver(struct requester *requester, struct queue_pair *qp, uint8_t syndrome,
 			      uint64_t now)
 {
@@ -125,7 +125,7 @@ static void wait_for_receiver(struct requester *requester, struct queue_pair *qp
 	qp->window = 1;
 	qp->resume = now + roce_rnr_ns[roce_syndrome_value(syndrome)];
 	qp->waits_rnr = 1;
-	qp->deadline = UINT64_MAX; // anew with the next packet
+	qp->deadline = UINT64_MAX; // the next packet starts it again
 }
 
 static enum requester_verdict take_nak(struct requester *requester, struct queue_pair *qp,
@@ -142,7 +142,7 @@ static enum requester_verdict take_nak(struct requester *requester, struct queue
 		return drop(qp, QP_DROP_RESPONSE);
 	qp_count(&qp->counters.naks_received[kind], 1);
 	if (kind == QP_NAK_SEQUENCE && qp->waits_rnr)
-		return take(qp); // by what followed the packet that has to wait
+		return take(qp); // caused by packets behind the one that waits
 	if (kind == QP_NAK_SEQUENCE)
 		retry(requester, qp);
 	else
@@ -159,18 +159,18 @@ static enum requester_verdict take_acknowledge(struct requester *requester, stru
 	switch (roce_syndrome_kind(syndrome)) {
 	case ROCE_SYNDROME_ACK:
 		if (!advance(requester, qp, roce_psn_add(psn, 1), now))
-			note_implied_nak(requester, qp);
+			handle_implied_nak(requester, qp);
 		qp_count(&qp->counters.acks_received, 1);
 		return take(qp);
 	case ROCE_SYNDROME_RNR:
 		if (advance(requester, qp, psn, now))
 			wait_for_receiver(requester, qp, syndrome, now);
 		else
-			note_implied_nak(requester, qp);
+			handle_implied_nak(requester, qp);
 		return take(qp);
 	case ROCE_SYNDROME_NAK:
 		if (!advance(requester, qp, psn, now) && syndrome == ROCE_NAK_PSN_SEQUENCE) {
-			note_implied_nak(requester, qp);
+			handle_implied_nak(requester, qp);
 			qp_count(&qp->counters.naks_received[QP_NAK_SEQUENCE], 1);
 			return take(qp);
 		}
@@ -180,13 +180,13 @@ static enum requester_verdict take_acknowledge(struct requester *requester, stru
 	}
 }
 
-// Whether a READ response is what its place in the READ asks for. Peers begin one that was asked
-// for again from its middle with FIRST or with MIDDLE.
-static bool is_right_response(const struct queue_pair *qp, const struct work *work,
+// Whether a READ response has the size and the end flag of its place in the READ. When a READ is
+// requested again from its middle, peers begin the responses with FIRST or with MIDDLE.
+static bool is_right_response(const struct queue_pair *qp, const struct work_request *request,
 			      const struct roce_packet *packet, uint32_t number)
 {
-	uint32_t left = work->length - number * qp->path_mtu;
-	bool last = number + 1 == work->packets;
+	uint32_t left = request->length - number * qp->path_mtu;
+	bool last = number + 1 == request->packets;
 
 	if (packet->flags & ROCE_HAS_AETH &&
 	    roce_syndrome_kind(packet->aeth.syndrome) != ROCE_SYNDROME_ACK)
@@ -199,34 +199,34 @@ static enum requester_verdict take_data(struct requester *requester, struct queu
 					const struct roce_packet *packet, uint64_t now,
 					struct requester_data *data)
 {
-	const struct work *work;
+	const struct work_request *request;
 	uint32_t number;
 
 	advance(requester, qp, packet->psn, now);
-	work = work_of(requester, qp, qp->done);
+	request = request_at(requester, qp, qp->done);
 	if (packet->psn != qp->first_psn) {
-		note_implied_nak(requester, qp);
+		handle_implied_nak(requester, qp);
 		return drop(qp, QP_DROP_RESPONSE);
 	}
-	number = (packet->psn - work->first_psn) & ROCE_24_BITS;
-	if (work->operation != REQUESTER_READ || !is_right_response(qp, work, packet, number))
+	number = (packet->psn - request->first_psn) & ROCE_24_BITS;
+	if (request->operation != REQUESTER_READ || !is_right_response(qp, request, packet, number))
 		return drop(qp, QP_DROP_RESPONSE);
 	*data = (struct requester_data){
-		.user = work->user,
+		.user = request->user,
 		.offset = number * qp->path_mtu,
 		.size = packet->payload_size,
 	};
 	qp->first_psn = roce_psn_add(packet->psn, 1);
-	if (number + 1 == work->packets)
+	if (number + 1 == request->packets)
 		requester_finish(requester, qp, QP_NO_CAUSE);
-	note_progress(qp, now);
+	record_progress(qp, now);
 	qp_count(&qp->counters.responses, 1);
 	qp_count(&qp->counters.data_packets, 1);
 	qp_count(&qp->counters.data_bytes, packet->payload_size);
 	return REQUESTER_DATA;
 }
 
-// What must be right whatever the packet answers. QP_N_DROPS if it is.
+// Checks that apply to every response. QP_N_DROPS if the packet passes.
 static enum qp_drop admit(const struct queue_pair *qp, const struct roce_packet *packet,
 			  const struct qp_address *source)
 {
@@ -258,5 +258,5 @@ enum requester_verdict requester_receive(struct requester *requester, struct que
 		return take_acknowledge(requester, qp, packet, now);
 	if (packet->flags & ROCE_READ_RESPONSE)
 		return take_data(requester, qp, packet, now, data);
-	return drop(qp, QP_DROP_RESPONSE); // the result of an atomic
+	return drop(qp, QP_DROP_RESPONSE); // the response to an atomic
 }
