@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A cluster is the set of nodes that together form one event builder. This room holds the logic
-// behind the control protocol: node.h for every node, manager.h for the event manager, which one
-// of the nodes has in addition. The logic is pure: the caller passes in records and the time, and
-// records leave by a transport. There is no DPDK, no socket and no clock in it. The control role
-// (node/control_role.h) runs it on the data plane, the tests run it over a simulated network.
+// A cluster is the set of nodes that together form one event builder. This directory holds the
+// logic of the control protocol: node.h for every node, and manager.h for the event manager, which
+// runs on one of the nodes in addition. The logic is pure: the caller passes in records and the
+// time, and the logic sends records by a transport. It uses no DPDK, no socket and no clock. The
+// control role (node/control_role.h) runs it on the data plane; the tests run it over a simulated
+// network.
 //
 // The steps of an event (modes push and pull):
 //
-//   readout  ANNOUNCE ->  manager   the readouts have the event
-//   manager  GRANT    ->  builder   it reserves a slot (token) and waits for the data
-//   manager  GRANT    ->  readouts  (push) they send;   builder REQUEST -> readouts (pull)
+//   readout  ANNOUNCE ->  manager   the readout has the event
+//   manager  GRANT    ->  builder   the builder reserves a slot (token) and waits for the data
+//   manager  GRANT    ->  readouts  (push) the readouts send the data
+//   builder  REQUEST  ->  readouts  (pull) the readouts send the data
 //   builder  DONE     ->  manager   the event is built; the builder holds it
-//   manager  PROGRESS ->  builder   publish it; or withdraw it, another builder was granted it
-//   builder  PROGRESS ->  manager   published: consumers have it
-//   manager  RELEASE  ->  readouts  they may discard it
-//   builder  CREDIT   ->  manager   consumers returned the slot
+//   manager  PROGRESS ->  builder   PUBLISH; or WITHDRAW, if another builder has the grant now
+//   builder  PROGRESS ->  manager   PUBLISHED: consumers have the event
+//   manager  RELEASE  ->  readouts  the readouts may discard the data
+//   builder  CREDIT   ->  manager   consumers have returned the slot
 //
-// Events are indices: event id / packing.
+// An event is named by its index, which is event id / packing.
 #pragma once
 
 #include <stdbool.h>
@@ -31,35 +33,36 @@
 
 #define CLUSTER_NONE 0xFFFFu
 
-// What node and manager share of the configuration.
+// The part of the configuration that the node and the manager both use.
 struct cluster_parameters {
-	const struct cluster_system *system; // outlives both
+	const struct cluster_system *system; // the caller's; outlives node and manager
 	enum sched_mode mode;
 	enum sched_shaping shaping;
 	uint32_t source_buffer;  // events that a source holds until they are released
 	uint32_t parallel_sends; // sources that send for one event at once
 };
 
-// How the logic sends records: by an endpoint, see cluster_transport_of(), or by a test.
+// How the logic sends records. cluster_transport_of() returns a transport over an endpoint; tests
+// have their own.
 struct cluster_transport {
 	void *context;
 
-	// Sends a record to a node, or to the node itself. The record arrives once and in order as
-	// long as both nodes live. A node that accepts nothing for too long, or has too much to
-	// accept, is given up: what waits for it is dropped, and CONTROL_LOST is reported.
+	// Sends a record to a node, which may be the sender's own. The record arrives once and in
+	// order as long as neither node restarts. A node that accepts nothing for too long, or
+	// whose queue is full, is given up: its queue is dropped, and CONTROL_LOST is reported.
 	void (*send)(void *context, unsigned node, const void *record, size_t size);
 
-	// Bytes of records, of at most `largest` each, that can be sent to a node at once.
+	// Bytes of records that can be sent to a node now; no record is larger than `largest`.
 	size_t (*room)(void *context, unsigned node, size_t largest);
 };
 
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint);
 
-// Readout nodes (nodes with generators) by their rank, which is their place in the order of
-// sending: their order among the nodes.
+// The readout nodes (nodes with generators). The rank of a readout node is its position among them
+// in the order of node numbers; it is also its position in the order of sending.
 struct cluster_readouts {
 	uint16_t of_node[EVB_MAX_NODES]; // rank, or CLUSTER_NONE
-	uint16_t nodes[EVB_MAX_NODES];   // by rank
+	uint16_t nodes[EVB_MAX_NODES];   // node number of each rank
 	unsigned n;
 };
 
@@ -76,8 +79,9 @@ static inline void cluster_readouts_make(struct cluster_readouts *readouts,
 	}
 }
 
-// The most events from the oldest unfinished to the newest granted: a power of two. Grants may run
-// ahead of what is finished by as many events as sources hold.
+// The largest number of events from the oldest unfinished to the newest granted, a power of two. It
+// is at least 2 * source_buffer: grants run ahead of the finished events by at most the number of
+// events that sources hold.
 static inline uint32_t cluster_unfinished(uint32_t source_buffer)
 {
 	uint32_t n = 16;
@@ -87,16 +91,16 @@ static inline uint32_t cluster_unfinished(uint32_t source_buffer)
 	return n;
 }
 
-// Slots of a builder that it reserves for events whose data arrives before their grant. The others
-// are promised to the manager as tokens, so that the holder of a token finds a slot.
+// Slots that a builder reserves for events whose data arrives before their grant. It offers all
+// other slots to the manager as tokens, so there is a free slot for each granted event.
 static inline uint32_t cluster_spare(uint32_t slots)
 {
 	return slots >= 8 ? slots / 8 : slots > 1;
 }
 
-// The rate at which node `sender` may send to a builder on node `to`, of the rate for all senders
-// together: the share of its sources in those of all nodes but `to`. With timed shift one node
-// sends at a time, at the whole rate.
+// The rate, kbit/s, at which node `sender` may send to a builder on node `to`, if all senders
+// together may send at rate_kbps: its share is the number of its sources, divided by the number of
+// sources of all nodes except `to`. With timed shift one node sends at a time, at the whole rate.
 static inline uint32_t cluster_share(const struct cluster_parameters *parameters, unsigned to,
 				     unsigned sender, uint32_t rate_kbps)
 {

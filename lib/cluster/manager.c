@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The manager's life: who hears which record, what each poll does, what is seen from outside.
+// Creation of the manager, dispatch of records, poll and views.
 #include "cluster/manager_internal.h"
 
 #include <stdio.h>
@@ -64,11 +64,12 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	cluster_readouts_make(&manager->readouts, cluster);
 	on_wire_make(&manager->on_wire, &parameters->wire);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
-	if (manager->nodes == NULL || !make_builders(manager) || !manager_make_suspects(manager)) {
+	if (manager->nodes == NULL || !make_builders(manager) ||
+	    !manager_make_maybe_published(manager)) {
 		cluster_manager_destroy(manager);
 		return NULL;
 	}
-	// What is wrong with the configuration is told now, not when the nodes are there.
+	// This scheduler only checks the parameters, so that an error is reported at the start.
 	trial = manager_make_sched(manager, 0, error);
 	if (trial == NULL) {
 		cluster_manager_destroy(manager);
@@ -86,7 +87,7 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 		free(manager->builders[i].entries);
 	sched_destroy(manager->sched);
 	free(manager->adopted);
-	free(manager->suspects);
+	free(manager->maybe_published);
 	free(manager->builders);
 	free(manager->nodes);
 	free(manager);
@@ -97,72 +98,73 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 static void take_builder(struct cluster_manager *manager, unsigned from,
 			 const struct ctrl_record *record)
 {
-	struct ctrl_builder said;
+	struct ctrl_builder received;
 	struct manager_builder *builder;
 
-	if (ctrl_get_builder(record, &said) != WIRE_OK ||
-	    said.builder >= manager->cluster->nodes[from].n_builders)
+	if (ctrl_get_builder(record, &received) != WIRE_OK ||
+	    received.builder >= manager->cluster->nodes[from].n_builders)
 		return;
-	builder = &manager->builders[manager->cluster->nodes[from].first_builder + said.builder];
-	builder->slots = said.slots;
+	builder =
+	    &manager->builders[manager->cluster->nodes[from].first_builder + received.builder];
+	builder->slots = received.slots;
 	builder->placement = (struct placement){
-		.address = said.address,
-		.stride = said.stride,
-		.slot_size = said.slot_size,
-		.slots = said.slots,
-		.rkey = said.address != 0 ? said.rkey : 0,
+		.address = received.address,
+		.stride = received.stride,
+		.slot_size = received.slot_size,
+		.slots = received.slots,
+		.rkey = received.address != 0 ? received.rkey : 0,
 	};
 }
 
 static void take_credits(struct cluster_manager *manager, unsigned from,
 			 const struct ctrl_record *record, uint64_t now)
 {
-	struct ctrl_credit_list said;
+	struct ctrl_credit_list received;
 	unsigned builder;
 
-	if (ctrl_get_credit_list(record, &said) != WIRE_OK ||
-	    said.builder >= manager->cluster->nodes[from].n_builders)
+	if (ctrl_get_credit_list(record, &received) != WIRE_OK ||
+	    received.builder >= manager->cluster->nodes[from].n_builders)
 		return;
-	builder = manager->cluster->nodes[from].first_builder + said.builder;
-	for (unsigned i = 0; i < said.n; i++) {
-		struct ctrl_credit credit = ctrl_credit_at(&said, i);
+	builder = manager->cluster->nodes[from].first_builder + received.builder;
+	for (unsigned i = 0; i < received.n; i++) {
+		struct ctrl_credit credit = ctrl_credit_at(&received, i);
 
 		sched_credit(manager->sched, builder, credit.slot, credit.generation, now);
 	}
 }
 
-// What a node knows as released before there is a scheduler.
+// A node reports which events it knows as released. The scheduler is later created from this.
 static void take_release(struct cluster_manager *manager, unsigned from,
 			 const struct ctrl_record *record)
 {
-	struct ctrl_release said;
+	struct ctrl_release received;
 
-	if (ctrl_get_release(record, &said) == WIRE_OK && said.run == manager->run)
-		manager->nodes[from].released = said.event;
+	if (ctrl_get_release(record, &received) == WIRE_OK && received.run == manager->run)
+		manager->nodes[from].released = received.event;
 }
 
 static void take_done(struct cluster_manager *manager, unsigned from,
 		      const struct ctrl_record *record, uint64_t now)
 {
-	struct ctrl_done said;
+	struct ctrl_done received;
 
-	if (ctrl_get_done(record, &said) != WIRE_OK || said.run != manager->run ||
+	if (ctrl_get_done(record, &received) != WIRE_OK || received.run != manager->run ||
 	    manager->sched == NULL)
 		return;
 	if (manager->adopting)
-		manager_keep_done(manager, from, &said);
+		manager_store_done(manager, from, &received);
 	else
-		manager_done(manager, from, &said, now);
+		manager_done(manager, from, &received, now);
 }
 
 static void take_progress(struct cluster_manager *manager, unsigned from,
 			  const struct ctrl_record *record, uint64_t now)
 {
-	struct ctrl_progress said;
+	struct ctrl_progress received;
 
-	if (ctrl_get_progress(record, &said) == WIRE_OK && said.run == manager->run &&
-	    said.step == CTRL_STEP_PUBLISHED)
-		manager_published(manager, from, &said, now);
+	if (ctrl_get_progress(record, &received) == WIRE_OK && received.run == manager->run &&
+	    received.step == CTRL_STEP_PUBLISHED)
+		manager_published(manager, from, &received, now);
 }
 
 void cluster_manager_record(struct cluster_manager *manager, unsigned from,
@@ -177,7 +179,7 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 		manager_register(manager, from, record, now);
 		return;
 	}
-	// Of a node that the operator has just excluded what it has published counts.
+	// Events that a node published shortly before its exclusion count too.
 	if (record->type == CTRL_PROGRESS && (node->registered || node->operator_excluded))
 		take_progress(manager, from, record, now);
 	if (record->type == CTRL_ADOPT && (node->registered || node->operator_excluded))
@@ -221,7 +223,7 @@ void cluster_manager_poll(struct cluster_manager *manager, uint64_t now)
 		manager_begin(manager, now);
 		return;
 	}
-	manager_end_doubts(manager, now);
+	manager_end_in_doubt(manager, now);
 	if (manager->adopting) {
 		manager_end_adoption(manager, now);
 		return;
@@ -248,7 +250,7 @@ void cluster_manager_view(const struct cluster_manager *manager, struct cluster_
 	view->n_nodes = manager->cluster->n_nodes;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
 		view->n_registered += manager->nodes[i].registered && !manager->nodes[i].lost;
-		view->in_doubt += manager->nodes[i].doubt_until != 0;
+		view->in_doubt += manager->nodes[i].in_doubt_until != 0;
 	}
 	if (manager->sched == NULL)
 		return;

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the event manager's node does: it admits nodes, feeds the scheduler (lib/sched) with what
-// they say, hands out its grants, settles what is built, and leads the run. See cluster.h.
+// The event manager. It admits nodes to the run, passes their reports to the scheduler (lib/sched),
+// sends the scheduler's grants to the nodes, decides for each built event whether it is published,
+// and controls the run. See cluster.h.
 //
-// A node that falls silent, or begins anew, gets nothing new. The unfinished events of its builders
-// are granted to others, except while one of them is in doubt: told to publish, and no answer yet.
-// Then all wait until the node is heard again, or has said what it holds, or IN_DOUBT_NS have
-// passed. A node that was silent registers anew, and says what it holds. What is granted again
-// though its builder may have published it is told to consumers (EVB_EVENT_REPEATED).
+// A node that falls silent, or whose process restarts, gets no new grants. Its builders' unfinished
+// events are granted to other builders, except while the node is in doubt: the manager has ordered
+// a builder of the node to publish an event (PUBLISH), and the builder has not confirmed it yet
+// (PUBLISHED). Then all events of this builder wait until one of three things happens: frames
+// arrive from the node again, the node reports the events that it holds, or CLUSTER_IN_DOUBT_NS
+// pass. A node that was silent registers again and reports the events that it holds. If an event is
+// granted again although a builder may have published it, consumers see EVB_EVENT_REPEATED.
 //
-// A manager that starts lets nodes register until all are there, or, where a run goes on that
-// another has led, until SETTLE_NS after the first: only then it makes its scheduler, from what
-// they hold and know as released. So a restarted manager goes on where the last one was. Nodes that
-// the operator has excluded say so.
+// When a manager starts, it lets the nodes register until all are registered. If a run of an
+// earlier manager process continues, it waits at most CLUSTER_SETTLE_NS after the first
+// registration. Then it creates its scheduler from the events that the nodes hold and the events
+// that they know as released. So a restarted manager continues the run of its predecessor. A node
+// that the operator has excluded reports this when it registers.
 //
-// Threads: one, the control role's. cluster_manager_view() and the scheduler's views may be read
-// by others at any time.
+// Threads: only the control role calls these functions. Any thread may call cluster_manager_view()
+// and the view functions of the scheduler at any time.
 #pragma once
 
 #include "cluster/cluster.h"
@@ -31,35 +35,37 @@ struct cluster_manager;
 struct cluster_manager_parameters {
 	struct cluster_parameters cluster;
 	struct on_wire_parameters wire; // for the bytes that the scheduler counts
-	// Without what the manager itself fills in: mode, shaping, parallel_sends, builders,
-	// numbers of builders and sources, first event, unfinished.
+	// The manager itself sets mode, shaping, parallel_sends, burst_ns, builders, n_builders,
+	// n_sources, first_event and unfinished.
 	struct sched_parameters sched;
-	uint64_t window;        // bytes in flight to one builder's port, 0: not limited
-	uint64_t deadline_ns;   // longest wait of a builder for the data of an event
-	uint32_t run_number;    // 0: 1 is used
-	unsigned data_priority; // 802.1p, of the data
-	bool waits_for_sources; // no grants while a source is silent; else events go on without it
+	uint64_t window;        // bytes in flight to one builder's port; 0: no limit
+	uint64_t deadline_ns;   // longest time that a builder waits for the data of an event
+	uint32_t run_number;    // 0 means run 1
+	unsigned data_priority; // 802.1p priority of the data, 0 to 7
+	bool waits_for_sources; // no grants while a source is silent; false: it is left out
 	struct cluster_transport transport;
-	bool autostart; // the run starts when all nodes are there
+	bool autostart; // the run starts when all nodes are registered
 	uint64_t now;
 };
 
 struct cluster_manager_view {
 	enum ctrl_run_state state;
 	uint32_t run;
-	unsigned n_nodes, n_registered; // and are heard of
+	unsigned n_nodes, n_registered; // n_registered: registered and not lost
 	uint64_t released;
 	uint64_t announced;
 	uint64_t outstanding;
 	uint64_t waiting;
-	uint64_t end;                             // of the run, once it drains; UINT64_MAX before
-	uint64_t complete, incomplete, discarded; // events, as builders say
-	uint64_t missing;                         // sources, of incomplete events
-	uint64_t repeated;    // of complete and incomplete: may have been handed out before
-	uint64_t in_doubt;    // builders whose events wait
-	uint64_t excluded;    // times that a node was
-	uint64_t stale;       // records of attempts that no longer count
-	uint64_t grants_held; // polls that could grant nothing because a node takes no records
+	uint64_t end;        // the run ends before this event; UINT64_MAX until it drains
+	uint64_t complete;   // events that builders published with the data of all sources
+	uint64_t incomplete; // events that builders published without the data of some source
+	uint64_t discarded;  // events that builders discarded
+	uint64_t missing;    // sources that were missing in incomplete events, summed
+	uint64_t repeated;   // events of complete and incomplete that were possibly published twice
+	uint64_t in_doubt;   // nodes that are in doubt now
+	uint64_t excluded;   // times that a silent node was excluded
+	uint64_t stale;      // records about attempts that are no longer valid
+	uint64_t grants_held; // polls without grants because the queue to a node was full
 	uint32_t level;       // sched_level()
 	bool throttled;
 };
@@ -67,42 +73,43 @@ struct cluster_manager_view {
 struct cluster_node_state {
 	bool registered;
 	bool lost;
-	bool excluded; // by the operator
+	bool excluded; // the operator has excluded it
 	uint64_t slots_free;
 	enum ctrl_run_state state;
 };
 
-// NULL if memory ran out, or the scheduler cannot be made: one line in error[CLUSTER_ERROR_SIZE].
+// Returns NULL if memory ran out or the scheduler refuses the parameters; error[CLUSTER_ERROR_SIZE]
+// then holds one line.
 struct cluster_manager *cluster_manager_create(const struct cluster_manager_parameters *parameters,
 					       char *error);
 void cluster_manager_destroy(struct cluster_manager *manager);
 
-// A record from a node, oneself included, and what happened to a peer.
+// Handles a record from a node (also from the manager's own node), or an event of a connection.
 void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 			    const struct ctrl_record *record, uint64_t now);
 void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum control_event event,
 			   uint64_t now);
 
-// To be called often.
+// The caller calls this in every turn of its loop.
 void cluster_manager_poll(struct cluster_manager *manager, uint64_t now);
 
 enum cluster_command {
 	CLUSTER_START,
 	CLUSTER_PAUSE,
 	CLUSTER_RESUME,
-	CLUSTER_DRAIN, // builds what the sources have, then stops
-	CLUSTER_STOP,  // at once
+	CLUSTER_DRAIN, // builds all events that the sources have announced, then stops
+	CLUSTER_STOP,  // stops at once
 	CLUSTER_EXCLUDE,
 	CLUSTER_INCLUDE,
 };
 
-// Run control. `node` is for exclude and include. Returns 0, or -1 with one line in
-// error[CLUSTER_ERROR_SIZE] that says why not.
+// Executes a command of the operator. Only CLUSTER_EXCLUDE and CLUSTER_INCLUDE use `node`. Returns
+// 0, or -1 and the reason as one line in error[CLUSTER_ERROR_SIZE].
 int cluster_manager_command(struct cluster_manager *manager, enum cluster_command command,
 			    unsigned node, uint64_t now, char *error);
 
 void cluster_manager_view(const struct cluster_manager *manager, struct cluster_manager_view *view);
 void cluster_manager_node(const struct cluster_manager *manager, unsigned node,
 			  struct cluster_node_state *state);
-// NULL until nodes have registered.
+// NULL until the nodes have registered.
 const struct sched *cluster_manager_sched(const struct cluster_manager *manager);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What builders hold that the manager does not know of: all of it where the manager has restarted,
-// that of one builder where its node registers anew.
+// Adoption of events that builders hold and that this manager did not grant. After a restart of the
+// manager all builders report such events, after a new registration of a node its builders do.
 #include "cluster/manager_internal.h"
 
 #include <stdlib.h>
 
-// --- what is said ---
+// --- storing the reports ---
 
-static void keep(struct cluster_manager *manager, const struct adopted *adopted)
+static void store(struct cluster_manager *manager, const struct adopted *adopted)
 {
 	if (manager->n_adopted == manager->adopted_size) {
 		unsigned size = manager->adopted_size * 2 + 64;
@@ -23,7 +23,8 @@ static void keep(struct cluster_manager *manager, const struct adopted *adopted)
 	manager->adopted[manager->n_adopted++] = *adopted;
 }
 
-void manager_keep_done(struct cluster_manager *manager, unsigned from, const struct ctrl_done *done)
+void manager_store_done(struct cluster_manager *manager, unsigned from,
+			const struct ctrl_done *done)
 {
 	unsigned builder = manager->cluster->nodes[from].first_builder + done->builder;
 
@@ -38,19 +39,19 @@ void manager_keep_done(struct cluster_manager *manager, unsigned from, const str
 	}
 }
 
-// --- what becomes of it ---
+// --- adopting the events ---
 
 static void withdraw(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		     struct entry *entry)
 {
 	manager->view.stale++;
-	manager_say_step(manager, builder, token, entry, CTRL_STEP_WITHDRAW);
+	manager_send_step(manager, builder, token, entry, CTRL_STEP_WITHDRAW);
 	if (entry->state == ENTRY_SETTLED)
 		manager->builders[builder].n_settled--;
 	entry->state = ENTRY_NONE;
 }
 
-// Whether an event is granted; `*builder` and `*token` are then the place.
+// Whether an event is granted to a builder now; if so, writes the builder and the token.
 static bool find_granted(struct cluster_manager *manager, uint64_t event, unsigned *builder,
 			 uint32_t *token)
 {
@@ -67,7 +68,8 @@ static bool find_granted(struct cluster_manager *manager, uint64_t event, unsign
 	return false;
 }
 
-// An event was published that another builder may be about to build.
+// A builder reports an event that it has published. The event may have been granted to another
+// builder meanwhile; that grant is then withdrawn.
 static void adopt_built(struct cluster_manager *manager, const struct adopted *adopted,
 			uint64_t now)
 {
@@ -108,7 +110,7 @@ static void adopt_open(struct cluster_manager *manager, const struct adopted *ad
 			     &adopted->done, now);
 }
 
-// What a builder has published counts at once.
+// The events that a builder has published are adopted at once.
 static void take_published(struct cluster_manager *manager, unsigned builder, uint64_t now)
 {
 	unsigned n = 0;
@@ -145,7 +147,7 @@ void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uin
 
 	if (manager->n_adopted == 0)
 		return;
-	// What is published stays so, whatever becomes of its builder.
+	// A published event stays published even if its builder does not take part again.
 	manager_enter(manager, builder, now);
 	take_published(manager, builder, now);
 	for (unsigned i = 0; i < manager->n_adopted; i++)
@@ -158,37 +160,37 @@ void manager_adopt(struct cluster_manager *manager, unsigned from, const struct 
 		   uint64_t now)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[from];
-	struct ctrl_adopt said;
+	struct ctrl_adopt received;
 	unsigned builder;
 
-	if (ctrl_get_adopt(record, &said) != WIRE_OK || said.builder >= at->n_builders)
+	if (ctrl_get_adopt(record, &received) != WIRE_OK || received.builder >= at->n_builders)
 		return;
-	builder = at->first_builder + said.builder;
+	builder = at->first_builder + received.builder;
 	if (manager->sched == NULL || !manager->builders[builder].reporting)
 		return;
-	// A process that has just begun says that it holds nothing, and in no run.
-	for (unsigned i = 0; said.run == manager->run && i < said.n; i++) {
+	// A process that has just started reports no events, and run 0.
+	for (unsigned i = 0; received.run == manager->run && i < received.n; i++) {
 		const struct adopted adopted = {
-			.held = ctrl_held_at(&said, i),
+			.held = ctrl_held_at(&received, i),
 			.builder = (uint16_t)builder,
 		};
 
-		keep(manager, &adopted);
+		store(manager, &adopted);
 	}
-	if ((said.flags & CTRL_LAST) == 0)
+	if ((received.flags & CTRL_LAST) == 0)
 		return;
 	manager_readmit(manager, builder, now);
 	take_published(manager, builder, now);
 	if (!manager->adopting)
 		take_held(manager, builder, now);
-	// It was excluded while it was about to report.
+	// The node was excluded while its builder was reporting.
 	if (!manager->nodes[from].registered)
 		manager_suspend(manager, from, now);
 }
 
-// --- the scheduler's beginning ---
+// --- creating and starting the scheduler ---
 
-// Whether every builder that is there has said what it holds.
+// Whether every builder of a registered node has reported the events that it holds.
 static bool all_adopted(const struct cluster_manager *manager)
 {
 	for (unsigned i = 0; i < manager->cluster->n_builders; i++)
@@ -198,7 +200,7 @@ static bool all_adopted(const struct cluster_manager *manager)
 	return true;
 }
 
-// What any node knows as released has been finished.
+// The highest release that a node knows. All events below it are finished.
 static uint64_t newest_released(const struct cluster_manager *manager)
 {
 	uint64_t newest = 0;
@@ -209,7 +211,8 @@ static uint64_t newest_released(const struct cluster_manager *manager)
 	return newest;
 }
 
-// Whether all nodes that are in the run have said where they are.
+// Whether each registered node of a run has reported its run state and, if it is a source, the
+// events that it has.
 static bool all_begun(const struct cluster_manager *manager)
 {
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
@@ -246,19 +249,21 @@ static void make_scheduler(struct cluster_manager *manager, uint64_t now)
 			manager_welcome(manager, i);
 }
 
-// Waits for the nodes, but not for ever where a run goes on that another manager has led, nor for
-// those that the operator gives up: any of them may hold what has to be known.
+// Waits for all nodes, because each of them may hold events that the scheduler has to know. After
+// CLUSTER_SETTLE_NS it no longer waits for nodes that the operator has excluded, and, if a run of
+// an earlier manager continues, for none.
 void manager_begin(struct cluster_manager *manager, uint64_t now)
 {
-	bool settled = manager->heard && now - manager->first_heard > CLUSTER_SETTLE_NS;
+	bool settled =
+	    manager->any_registered && now - manager->first_registered > CLUSTER_SETTLE_NS;
 	bool all = manager_all_registered(manager, settled) && all_begun(manager);
 
-	if (manager->heard && manager->state != CTRL_FAILED &&
+	if (manager->any_registered && manager->state != CTRL_FAILED &&
 	    (all || (settled && manager->run != 0)))
 		make_scheduler(manager, now);
 }
 
-// Of two claims the later attempt is the right one.
+// If two builders report the same event, the later attempt is the valid one.
 static int by_attempt(const void *left, const void *right)
 {
 	const struct adopted *a = left, *b = right;
@@ -279,7 +284,7 @@ void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
 {
 	if (!all_adopted(manager) && now - manager->adopting_since < CLUSTER_SETTLE_NS)
 		return;
-	manager_suspect_untold(manager);
+	manager_mark_unreported(manager);
 	take_all_held(manager, now);
 	manager->adopting = false;
 	manager_take_over(manager);

@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Doubt. What a builder holds when its node falls silent, begins anew or goes stays its own while
-// one of its events is in doubt: told to publish, and no answer yet. Where that does not end, or
-// nobody is left who knows, the event is granted again, and suspected: it may be handed out twice,
-// and consumers are told so.
+// Nodes that are in doubt. When a node falls silent, restarts or leaves, a builder of it may have
+// an event for which the manager has sent PUBLISH and not yet received PUBLISHED: only the builder
+// knows whether consumers have this event. While there is such an event, the node's builders retain
+// all their events. If the node does not report within this time, or its process is gone, the
+// events are granted again; each such event is then marked as possibly published, and consumers see
+// EVB_EVENT_REPEATED.
 #include "cluster/manager_internal.h"
 
 #include <stdlib.h>
 
-// --- events that may have been handed out before ---
+// --- events that are possibly published ---
 
-bool manager_make_suspects(struct cluster_manager *manager)
+bool manager_make_maybe_published(struct cluster_manager *manager)
 {
-	manager->n_suspects = cluster_unfinished(manager->parameters.cluster.source_buffer);
-	manager->suspects = calloc(manager->n_suspects, sizeof(*manager->suspects));
-	return manager->suspects != NULL;
+	manager->n_maybe_published = cluster_unfinished(manager->parameters.cluster.source_buffer);
+	manager->maybe_published =
+	    calloc(manager->n_maybe_published, sizeof(*manager->maybe_published));
+	return manager->maybe_published != NULL;
 }
 
-// Events that are not finished are fewer than there are entries.
-static void suspect(struct cluster_manager *manager, uint64_t event)
+// The table has more entries than there can be unfinished events, so no two of them share one.
+static void mark(struct cluster_manager *manager, uint64_t event)
 {
-	manager->suspects[event & (manager->n_suspects - 1)] = event + 1;
+	manager->maybe_published[event & (manager->n_maybe_published - 1)] = event + 1;
 }
 
-bool manager_is_suspect(const struct cluster_manager *manager, uint64_t event)
+bool manager_maybe_published(const struct cluster_manager *manager, uint64_t event)
 {
-	return manager->suspects[event & (manager->n_suspects - 1)] == event + 1;
+	return manager->maybe_published[event & (manager->n_maybe_published - 1)] == event + 1;
 }
 
-// --- builders whose events wait ---
+// --- nodes that are in doubt ---
 
 static bool in_doubt(const struct cluster_manager *manager, unsigned node)
 {
@@ -62,8 +65,8 @@ static void hold_port(struct cluster_manager *manager, unsigned builder, bool he
 		sched_port_state(manager->sched, builder, &port, now);
 }
 
-// A builder loses its events to others. Of those from `known_from` on it is known which of them it
-// has published.
+// Frees the events of a builder for other builders. For events from `known_from` on it is known
+// whether the builder has published them.
 static void expel(struct cluster_manager *manager, unsigned index, uint64_t known_from,
 		  uint64_t now)
 {
@@ -73,7 +76,7 @@ static void expel(struct cluster_manager *manager, unsigned index, uint64_t know
 		struct entry *entry = &builder->entries[i];
 
 		if (entry->state == ENTRY_SETTLED && entry->event < known_from)
-			suspect(manager, entry->event);
+			mark(manager, entry->event);
 		entry->state = ENTRY_NONE;
 	}
 	builder->n_settled = 0;
@@ -88,7 +91,7 @@ void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uin
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
-	manager->nodes[node].doubt_until = 0;
+	manager->nodes[node].in_doubt_until = 0;
 	for (unsigned i = 0; i < at->n_builders; i++)
 		if (manager->builders[at->first_builder + i].suspended)
 			expel(manager, at->first_builder + i, known_from, now);
@@ -105,15 +108,15 @@ void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t n
 	}
 	if (!in_doubt(manager, index))
 		manager_expel_suspended(manager, index, 0, now);
-	else if (node->doubt_until == 0)
-		node->doubt_until = now + CLUSTER_IN_DOUBT_NS;
+	else if (node->in_doubt_until == 0)
+		node->in_doubt_until = now + CLUSTER_IN_DOUBT_NS;
 }
 
 void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint64_t now)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
-	manager->nodes[node].doubt_until = 0;
+	manager->nodes[node].in_doubt_until = 0;
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		manager->builders[at->first_builder + i].suspended = false;
 		hold_port(manager, at->first_builder + i, false, now);
@@ -136,54 +139,55 @@ void manager_readmit(struct cluster_manager *manager, unsigned index, uint64_t n
 
 	expel(manager, index, manager->nodes[node].known_from, now);
 	if (!in_doubt(manager, node))
-		manager->nodes[node].doubt_until = 0;
+		manager->nodes[node].in_doubt_until = 0;
 	manager->builders[index].reporting = false;
 	manager_enter(manager, index, now);
 }
 
-void manager_say_silent(struct cluster_manager *manager, unsigned node)
+void manager_exclude_silent(struct cluster_manager *manager, unsigned node)
 {
 	if (!manager->nodes[node].registered || manager_is_reporting(manager, node) ||
 	    manager->cluster->nodes[node].n_builders == 0)
 		return;
 	manager->view.excluded++;
-	manager_say_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
+	manager_send_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
 }
 
-void manager_end_doubts(struct cluster_manager *manager, uint64_t now)
+void manager_end_in_doubt(struct cluster_manager *manager, uint64_t now)
 {
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
 		struct manager_node *node = &manager->nodes[i];
 
-		if (node->doubt_until == 0 || (now < node->doubt_until && in_doubt(manager, i)))
+		if (node->in_doubt_until == 0 ||
+		    (now < node->in_doubt_until && in_doubt(manager, i)))
 			continue;
 		manager_expel_suspended(manager, i, UINT64_MAX, now);
-		manager_say_silent(manager, i);
+		manager_exclude_silent(manager, i);
 	}
 }
 
 // --- a manager that restarted ---
 
-// From which event on a node's builders have told all.
-static uint64_t told_from(const struct cluster_manager *manager, unsigned index)
+// The first event from which on a node's builders have reported all that they published.
+static uint64_t reported_from(const struct cluster_manager *manager, unsigned index)
 {
 	const struct manager_node *node = &manager->nodes[index];
-	bool told =
+	bool reported =
 	    node->registered && node->run == manager->run && !manager_is_reporting(manager, index);
 
-	return told ? node->known_from : UINT64_MAX;
+	return reported ? node->known_from : UINT64_MAX;
 }
 
-void manager_suspect_untold(struct cluster_manager *manager)
+void manager_mark_unreported(struct cluster_manager *manager)
 {
 	uint64_t event = sched_released(manager->sched), end = event;
 
 	for (unsigned i = 0; i < manager->cluster->n_nodes && manager->run != 0; i++)
-		if (manager->cluster->nodes[i].n_builders > 0 && told_from(manager, i) > end)
-			end = told_from(manager, i);
-	// No manager grants further ahead.
-	if (end - event > manager->n_suspects)
-		end = event + manager->n_suspects;
+		if (manager->cluster->nodes[i].n_builders > 0 && reported_from(manager, i) > end)
+			end = reported_from(manager, i);
+	// A manager never grants events beyond this limit.
+	if (end - event > manager->n_maybe_published)
+		end = event + manager->n_maybe_published;
 	for (; event < end; event++)
-		suspect(manager, event);
+		mark(manager, event);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The way of events through the manager: granted, done, settled, published, released.
+// The steps of an event in the manager: granted, done, settled, published, released.
 #include "cluster/manager_internal.h"
 
 struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token)
@@ -19,8 +19,8 @@ static unsigned builder_of(const struct cluster_manager *manager, unsigned node,
 	return index < at->n_builders ? at->first_builder + index : CLUSTER_NONE;
 }
 
-void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
-		      const struct entry *entry, enum ctrl_step step)
+void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
+		       const struct entry *entry, enum ctrl_step step)
 {
 	const struct cluster_system_builder *at = &manager->cluster->builders[builder];
 	const struct ctrl_progress progress = {
@@ -31,7 +31,7 @@ void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_
 		.builder = (uint16_t)at->index,
 		.attempt = entry->attempt,
 		.step = (uint16_t)step,
-		.flags = step == CTRL_STEP_PUBLISH && manager_is_suspect(manager, entry->event)
+		.flags = step == CTRL_STEP_PUBLISH && manager_maybe_published(manager, entry->event)
 			     ? CTRL_REPEATED
 			     : 0,
 	};
@@ -42,7 +42,7 @@ void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_
 
 // --- grants ---
 
-// How many grants every node would take now.
+// How many grants can be sent now: each node's queue has room for so many.
 static unsigned grants_room(const struct cluster_manager *manager)
 {
 	const struct cluster_transport *transport = &manager->parameters.transport;
@@ -60,7 +60,8 @@ static unsigned grants_room(const struct cluster_manager *manager)
 	return (unsigned)(least / CTRL_GRANT_SIZE);
 }
 
-// For node `to`: the builder's hears the rate of its link, one that sends its share of that.
+// Encodes a grant for node `to`. The builder's node gets the rate of its link, a sending node its
+// share of this rate.
 static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, size_t capacity,
 			unsigned to, unsigned index, uint32_t token, const struct entry *entry,
 			const struct sched_grant *grant)
@@ -101,13 +102,13 @@ static bool pushes(const struct cluster_manager *manager)
 	return manager->parameters.cluster.mode == SCHED_PUSH;
 }
 
-static void say_grant(struct cluster_manager *manager, const struct sched_grant *grant,
-		      const struct entry *entry)
+static void send_grant(struct cluster_manager *manager, const struct sched_grant *grant,
+		       const struct entry *entry)
 {
 	unsigned to = manager->cluster->builders[grant->builder].node;
 	uint8_t bytes[CTRL_GRANT_SIZE];
 
-	// The builder first, so that it is ready when data comes.
+	// The builder gets its grant first, so that it is ready when the data arrives.
 	manager_send(manager, to, bytes,
 		     put_grant(manager, bytes, sizeof(bytes), to, grant->builder, grant->slot,
 			       entry, grant));
@@ -121,7 +122,8 @@ static void say_grant(struct cluster_manager *manager, const struct sched_grant 
 	}
 }
 
-// What control messages leave of what the builder's events take of its link.
+// The share of data, 0 to 1, in the bytes of the builder's events on its link; the rest are control
+// messages.
 static double data_share(const struct cluster_manager *manager, unsigned builder)
 {
 	struct sched_builder_view view;
@@ -131,8 +133,8 @@ static double data_share(const struct cluster_manager *manager, unsigned builder
 	return (double)view.mean_bytes > 2 * control ? 1 - control / (double)view.mean_bytes : 0.5;
 }
 
-// At which all nodes together may send to the builder, kbit/s. Who was late may catch up: half of
-// what grants leave of the link is for that.
+// The rate at which all nodes together may send to the builder, kbit/s. Half of the link's
+// capacity above the target utilisation is added, so that delayed senders can catch up.
 static uint32_t rate_of(const struct cluster_manager *manager, const struct sched_grant *grant)
 {
 	double target = manager->parameters.sched.target_utilisation;
@@ -164,7 +166,7 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 			.attempt = (uint16_t)grants[i].attempt,
 			.state = ENTRY_GRANTED,
 		};
-		say_grant(manager, &grants[i], entry);
+		send_grant(manager, &grants[i], entry);
 	}
 }
 
@@ -179,7 +181,8 @@ void manager_repeat_for(struct cluster_manager *manager, unsigned index, unsigne
 	node->repeat_token = 0;
 }
 
-// Goes on with the next builder; false if the node takes no more now.
+// Repeats the grants of the builder repeat_from and advances to the next builder. False if the
+// node's queue is full; the next poll continues.
 static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 {
 	const struct cluster_transport *transport = &manager->parameters.transport;
@@ -215,7 +218,7 @@ void manager_repeat(struct cluster_manager *manager)
 	}
 }
 
-// --- what becomes of them ---
+// --- granted events ---
 
 static void finish(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		   enum sched_outcome outcome, uint64_t now)
@@ -256,7 +259,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 
 		manager->view.stale++;
 		if (done->outcome == CTRL_COMPLETE || done->outcome == CTRL_INCOMPLETE)
-			manager_say_step(manager, builder, done->slot, &stale, CTRL_STEP_WITHDRAW);
+			manager_send_step(manager, builder, done->slot, &stale, CTRL_STEP_WITHDRAW);
 		return;
 	}
 	entry->bytes = done->bytes;
@@ -268,7 +271,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		if (entry->state != ENTRY_SETTLED)
 			manager->builders[builder].n_settled++;
 		entry->state = ENTRY_SETTLED;
-		manager_say_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
+		manager_send_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
 		break;
 	case CTRL_DISCARDED:
 		manager->view.discarded++;
@@ -298,20 +301,20 @@ void manager_published(struct cluster_manager *manager, unsigned node,
 	manager->view.incomplete += incomplete;
 	manager->view.complete += !incomplete;
 	manager->view.missing += entry->n_missing;
-	manager->view.repeated += manager_is_suspect(manager, entry->event);
+	manager->view.repeated += manager_maybe_published(manager, entry->event);
 	finish(manager, builder, progress->slot, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE,
 	       now);
 }
 
-void manager_say_release(struct cluster_manager *manager, unsigned node)
+void manager_send_release(struct cluster_manager *manager, unsigned node)
 {
 	uint64_t released = sched_released(manager->sched);
 	const struct ctrl_release record = { .event = released, .run = manager->run };
 	uint8_t bytes[CTRL_RELEASE_SIZE];
 
-	if (manager->nodes[node].told_release == released)
+	if (manager->nodes[node].release_sent == released)
 		return;
-	manager->nodes[node].told_release = released;
+	manager->nodes[node].release_sent = released;
 	manager_send(manager, node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
 }
 
@@ -319,5 +322,5 @@ void manager_release(struct cluster_manager *manager)
 {
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager_is_target(manager, i))
-			manager_say_release(manager, i);
+			manager_send_release(manager, i);
 }

@@ -1,77 +1,83 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the manager share: manager.c (its life, who hears which record),
-// manager_nodes.c (nodes come, fall silent and go), manager_doubt.c (builders whose
-// events wait, and events that may be handed out twice), manager_adopt.c (what builders hold that
-// the manager does not know of), manager_events.c (grants and what becomes of them), manager_run.c
-// (run control), manager_sched.c (making the scheduler).
+// Declarations that the files of the manager share:
+//   manager.c         creation, dispatch of records, poll, views
+//   manager_nodes.c   registration, silence and departure of nodes
+//   manager_doubt.c   nodes that are in doubt, and events that are possibly published twice
+//   manager_adopt.c   events that builders hold and that this manager did not grant
+//   manager_events.c  the steps of an event from its grant to its release
+//   manager_run.c     run control
+//   manager_sched.c   creation of the scheduler
 #pragma once
 
 #include "cluster/manager.h"
 #include "cluster/on_wire.h"
 #include "packet/placement.h"
 
-#define GRANTS_MOST 64u // in one poll
+#define GRANTS_MOST 64u // grants in one poll
 
 enum entry_state {
 	ENTRY_NONE,
 	ENTRY_GRANTED,
-	ENTRY_SETTLED, // told to publish
+	ENTRY_SETTLED, // the manager has sent PUBLISH
 };
 
-// What the manager thinks of a builder's token.
+// The manager's record of one token of a builder.
 struct entry {
 	uint64_t event;
 	uint64_t bytes;
 	uint32_t generation;
 	uint32_t rate_kbps;
 	uint16_t attempt;
-	uint16_t n_missing; // sources, once it is settled
+	uint16_t n_missing; // sources without data; valid in ENTRY_SETTLED
 	uint8_t state;      // enum entry_state
 	uint8_t outcome;    // enum ctrl_outcome
 };
 
 struct manager_builder {
-	struct entry *entries; // by token
-	uint32_t n;
-	uint32_t n_settled;
-	uint32_t slots; // as it says, as is the next
-	struct placement placement;
-	bool suspended; // it gets nothing new, and keeps what it has until its node's doubt ends
-	bool reporting; // its node has registered, and has not said all that it holds
+	struct entry *entries;      // indexed by token
+	uint32_t n;                 // number of entries
+	uint32_t n_settled;         // entries in ENTRY_SETTLED
+	uint32_t slots;             // as the builder reports
+	struct placement placement; // as the builder reports
+	bool suspended; // it gets no new grants; it retains its events while its node is in doubt
+	bool reporting; // its node has registered; the builder has not yet reported all its events
 };
 
 struct manager_node {
 	bool registered;
-	bool welcome_due; // it registered before there was a scheduler
-	bool lost;        // silent
-	bool left;        // it said BYE
+	bool welcome_due; // it registered before the scheduler existed
+	bool lost;        // it is silent
+	bool left;        // it sent BYE
 	bool operator_excluded;
-	bool exclude_due;     // by the operator, once it is known who has what
-	bool commanded;       // the operator has excluded or included it in this manager's life
-	uint64_t doubt_until; // 0: none of its events is in doubt
+	bool exclude_due;        // the operator's exclusion waits until manager_is_ready()
+	bool commanded;          // this manager has executed an exclude or include of it
+	uint64_t in_doubt_until; // end of the time in doubt; 0: the node is not in doubt
 	uint64_t registrations;
-	// Events from here on: whether its builders have published them is known to its process.
+	// For events from this one on, the node's process knows whether its builders have published
+	// them. Earlier events were built by an earlier process of the node.
 	uint64_t known_from;
 	enum ctrl_run_state state;
 	uint32_t slots_free;
-	// What it was told
-	uint64_t told_release;
-	int told_throttle; // -1: not known
-	// As a source
-	uint32_t run;      // it was in when it registered
-	bool stated;       // it has said in which state
-	uint64_t released; // as it knows it
+	// The values that were sent to the node last
+	uint64_t release_sent;
+	int throttle_sent; // -1: not known
+	// The node as a source
+	uint32_t run;      // its run when it registered
+	bool stated;       // it has reported its run state
+	uint64_t released; // as it reported when it registered
 	uint64_t end;      // as announced
-	bool ended;        // no event of `end` or above will come
-	bool begun;        // it has said, or been told, with which event it begins
+	bool ended;        // the source ends before event `end`
+	bool begun;        // the first event that it sends is fixed
 	bool source_excluded;
-	// Grants of these builders, [from, end), are still to be repeated for it.
+	// The grants of the builders [repeat_from, repeat_end) are to be repeated for this node,
+	// for builder repeat_from those of the tokens from repeat_token on.
 	unsigned repeat_from, repeat_end;
-	uint32_t repeat_token; // of the first: from here on
+	uint32_t repeat_token;
 };
 
+// An event that a builder reported in ADOPT.
 struct adopted {
 	struct ctrl_held held;
 	uint16_t builder; // system-wide
@@ -83,21 +89,23 @@ struct cluster_manager {
 	struct cluster_manager_parameters parameters;
 	const struct cluster_system *cluster;
 	struct cluster_readouts readouts;
-	struct on_wire on_wire; // the scheduler counts its bytes
+	struct on_wire on_wire; // the bytes on the link, which the scheduler counts
 	struct sched *sched;    // NULL until the nodes are known
 	struct manager_node *nodes;
-	struct manager_builder *builders; // by system-wide number
-	struct adopted *adopted;          // while builders still say what they hold
+	struct manager_builder *builders; // indexed by system-wide number
+	struct adopted *adopted;          // stored until all builders have reported
 	unsigned n_adopted, adopted_size;
-	uint64_t *suspects; // event + 1, by event modulo their number, a power of two
-	uint64_t n_suspects;
-	uint64_t first_heard; // time of the first registration
-	bool heard;
-	bool adopting; // no grants yet
+	// Events that are possibly published, each as event + 1 at index event modulo
+	// n_maybe_published, which is a power of two.
+	uint64_t *maybe_published;
+	uint64_t n_maybe_published;
+	uint64_t first_registered; // time of the first registration
+	bool any_registered;       // a node has registered
+	bool adopting;             // the builders still report; there are no grants yet
 	uint64_t adopting_since;
-	bool command_start; // asked for, and not all nodes are there yet
-	uint32_t request;
-	uint64_t quiet_since; // static mode: all has been sent
+	bool command_start;   // the run is to start once all nodes are registered
+	uint32_t request;     // number of the latest run command
+	uint64_t quiet_since; // static mode: time at which all sources had ended; 0: not yet
 	enum ctrl_run_state state;
 	uint32_t run; // 0: none
 	uint64_t end;
@@ -107,9 +115,9 @@ struct cluster_manager {
 // manager.c
 void manager_send(struct cluster_manager *manager, unsigned node, const void *record, size_t size);
 bool manager_is_static(const struct cluster_manager *manager);
-// Whether a node takes what is sent to all.
+// Whether a record for all nodes is sent to this node: it is registered and not lost.
 bool manager_is_target(const struct cluster_manager *manager, unsigned node);
-// Whether it is known who has what.
+// Whether the scheduler exists and all builders have reported the events that they hold.
 bool manager_is_ready(const struct cluster_manager *manager);
 
 // manager_nodes.c
@@ -120,53 +128,57 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record, uint64_t now);
 void manager_bye(struct cluster_manager *manager, unsigned from, uint64_t now);
-// Welcomes a node and tells it what goes on.
+// Sends WELCOME and the present state of the run.
 void manager_welcome(struct cluster_manager *manager, unsigned node);
-// Whether all nodes are there that are not excluded, or about to be.
+// Whether all nodes are registered, except those that the operator has excluded and, with `or_due`,
+// those whose exclusion is due.
 bool manager_all_registered(const struct cluster_manager *manager, bool or_due);
-// Tells the scheduler whether a source takes part.
+// Includes the node's source in the scheduler, or excludes it.
 void manager_sync_source(struct cluster_manager *manager, unsigned node, uint64_t now);
-// Whether grants wait for a source to come back, as configured.
+// Whether grants wait for a silent source; false unless waits_for_sources is set.
 bool manager_waits_for_source(const struct cluster_manager *manager);
-void manager_say_member(struct cluster_manager *manager, unsigned node, enum ctrl_type type,
-			enum ctrl_reason reason);
+void manager_send_member(struct cluster_manager *manager, unsigned node, enum ctrl_type type,
+			 enum ctrl_reason reason);
 
 // manager_doubt.c
-bool manager_make_suspects(struct cluster_manager *manager);
-// Whether an event that is not finished may have been handed out before.
-bool manager_is_suspect(const struct cluster_manager *manager, uint64_t event);
-// Suspects what builders may have published that no process which is there knows of: a manager
-// before this one knew it.
-void manager_suspect_untold(struct cluster_manager *manager);
-// Whether a builder of the node has not said all that it holds.
+bool manager_make_maybe_published(struct cluster_manager *manager);
+// Whether a builder may have published an unfinished event before.
+bool manager_maybe_published(const struct cluster_manager *manager, uint64_t event);
+// Marks the events that builders may have published under an earlier manager although no running
+// process can report it: they are possibly published.
+void manager_mark_unreported(struct cluster_manager *manager);
+// Whether a builder of the node has not yet reported all events that it holds.
 bool manager_is_reporting(const struct cluster_manager *manager, unsigned node);
-// The builders of a node get nothing new; what they have goes to others as soon as that is safe.
+// The builders of a node get no new grants. Their events are granted to other builders: at once if
+// none of them is in doubt, else when the time in doubt ends.
 void manager_suspend(struct cluster_manager *manager, unsigned node, uint64_t now);
-// What they have goes to others now. Of events from `known_from` on it is known what they have
-// published.
+// Grants the events of the node's suspended builders to other builders. Events below `known_from`
+// that were ordered to be published are marked as possibly published; for the others it is known.
 void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uint64_t known_from,
 			     uint64_t now);
-// The node is heard again in the same session: it goes on where it was.
+// Frames arrive from the node again in the same session: its builders continue with their events.
 void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint64_t now);
-// A node that registered before it was silent hears that it is out, behind what was said before,
-// and registers anew.
-void manager_say_silent(struct cluster_manager *manager, unsigned node);
-// The scheduler knows a builder.
+// Sends EXCLUDE with the reason SILENT to a node that was registered, behind the records that wait
+// for it. The node then registers again.
+void manager_exclude_silent(struct cluster_manager *manager, unsigned node);
+// Includes a builder in the scheduler and registers it there.
 void manager_enter(struct cluster_manager *manager, unsigned builder, uint64_t now);
-// A builder has said what it holds: it takes part.
+// A builder has reported all events that it holds: it may get grants.
 void manager_readmit(struct cluster_manager *manager, unsigned builder, uint64_t now);
-void manager_end_doubts(struct cluster_manager *manager, uint64_t now);
+// Ends the time in doubt of each node for which it is over.
+void manager_end_in_doubt(struct cluster_manager *manager, uint64_t now);
 
 // manager_adopt.c
 void manager_adopt(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
 		   uint64_t now);
-// A builder says that an event is ready before it is known who has what.
-void manager_keep_done(struct cluster_manager *manager, unsigned from,
-		       const struct ctrl_done *done);
-// What a builder has said so far to hold is void.
+// Stores a DONE that arrives before all builders have reported the events that they hold.
+void manager_store_done(struct cluster_manager *manager, unsigned from,
+			const struct ctrl_done *done);
+// Drops the events that a builder has reported so far, except the published ones, which count.
 void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uint64_t now);
-// The scheduler's beginning: made once the nodes are there, started once they have said all.
+// Creates the scheduler once the nodes have registered.
 void manager_begin(struct cluster_manager *manager, uint64_t now);
+// Starts the scheduler once the builders have reported the events that they hold.
 void manager_end_adoption(struct cluster_manager *manager, uint64_t now);
 
 // manager_sched.c
@@ -175,11 +187,11 @@ struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t
 
 // manager_events.c
 struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token);
-void manager_say_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
-		      const struct entry *entry, enum ctrl_step step);
+void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
+		       const struct entry *entry, enum ctrl_step step);
 void manager_grant(struct cluster_manager *manager, uint64_t now);
-// Repeats grants of builders [from, end) for a readout node, which may have missed them, or whose
-// data was lost.
+// Orders that the grants of builders [from, end) are sent to a readout node again: the node may not
+// have received them, or the data that it sent for them is lost.
 void manager_repeat_for(struct cluster_manager *manager, unsigned node, unsigned from,
 			unsigned end);
 void manager_repeat(struct cluster_manager *manager);
@@ -187,21 +199,21 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		  uint64_t now);
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now);
-// Tells a node, or all, which events are finished: readouts forget them, builders forget having
-// built.
-void manager_say_release(struct cluster_manager *manager, unsigned node);
+// Send RELEASE to a node, or to all: events below are finished. Readouts free their data, builders
+// drop their records of them.
+void manager_send_release(struct cluster_manager *manager, unsigned node);
 void manager_release(struct cluster_manager *manager);
 
 // manager_run.c
-// Tells a node that has registered what goes on.
+// Sends the state of the run to a node that has registered.
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node);
-// A node says in which state the run is that it knows.
+// Handles a node's report of its run state.
 void manager_run_state(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record);
-// The state that the nodes know becomes that of all.
+// Brings all nodes into the run state that the manager has learned from the nodes' reports.
 void manager_take_over(struct cluster_manager *manager);
-// Starts the run once all is there, and ends it once all is built.
+// Starts the run once all nodes are registered, and ends it once all events are built.
 void manager_lead(struct cluster_manager *manager, uint64_t now);
 void manager_throttle(struct cluster_manager *manager);
-// The operator's exclusions that had to wait.
+// Executes the operator's exclusions that had to wait until manager_is_ready().
 void manager_exclude_due(struct cluster_manager *manager, uint64_t now);

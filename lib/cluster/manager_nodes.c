@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Nodes come, fall silent, come back and go. manager_doubt.c has what then becomes of the events of
-// their builders.
+// Registration, silence, return and departure of nodes. manager_doubt.c decides what happens then
+// with the events of their builders.
 #include "cluster/manager_internal.h"
 
 #include <stdio.h>
 
-// --- coming ---
+// --- registration ---
 
-static void say_welcome(struct cluster_manager *manager, unsigned node, enum ctrl_verdict verdict,
-			const char *text)
+static void send_welcome(struct cluster_manager *manager, unsigned node, enum ctrl_verdict verdict,
+			 const char *text)
 {
 	struct ctrl_welcome welcome = {
 		.config_hash = manager->cluster->hash,
@@ -24,13 +24,14 @@ static void say_welcome(struct cluster_manager *manager, unsigned node, enum ctr
 	manager_send(manager, node, bytes, ctrl_put_welcome(bytes, sizeof(bytes), &welcome));
 }
 
-// A readout node may have missed grants: it gets them again.
+// A readout node may not have received some grants: all are sent to it again.
 static void repeat_grants(struct cluster_manager *manager, unsigned node)
 {
 	manager_repeat_for(manager, node, 0, manager->cluster->n_builders);
 }
 
-// What was sent to its builders while it was away is lost: it is sent again.
+// The data that was sent to the node's builders while the node was silent is lost: the readouts get
+// the grants of these builders again, and send the data again.
 static void repeat_data(struct cluster_manager *manager, unsigned node)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[node];
@@ -43,13 +44,13 @@ static void repeat_data(struct cluster_manager *manager, unsigned node)
 void manager_welcome(struct cluster_manager *manager, unsigned node)
 {
 	manager->nodes[node].welcome_due = false;
-	say_welcome(manager, node, CTRL_ACCEPTED, "welcome");
+	send_welcome(manager, node, CTRL_ACCEPTED, "welcome");
 	manager_bring_into_line(manager, node);
 	if (manager->nodes[node].run == manager->run)
 		repeat_grants(manager, node);
 }
 
-// A run goes on under a manager that restarted.
+// A restarted manager learns the number of the run that continues.
 static void learn_run(struct cluster_manager *manager, uint32_t run)
 {
 	if (run == 0 || manager->run != 0 || manager->sched != NULL)
@@ -59,9 +60,9 @@ static void learn_run(struct cluster_manager *manager, uint32_t run)
 	manager->command_start = false;
 }
 
-// By the operator, as the manager before this one was told. Before all is known, what it has
-// published is to be heard.
-static void keep_excluded(const struct cluster_manager *manager, struct manager_node *node)
+// The operator excluded the node under an earlier manager. The exclusion waits until
+// manager_is_ready(), because the node has to report first what it has published.
+static void restore_excluded(const struct cluster_manager *manager, struct manager_node *node)
 {
 	node->exclude_due = !manager_is_ready(manager);
 	node->operator_excluded = !node->exclude_due;
@@ -72,32 +73,32 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[from];
 	struct manager_node *node = &manager->nodes[from];
-	struct ctrl_register said;
+	struct ctrl_register received;
 
-	if (ctrl_get_register(record, &said) != WIRE_OK)
+	if (ctrl_get_register(record, &received) != WIRE_OK)
 		return;
-	if (said.config_hash != manager->cluster->hash) {
-		say_welcome(manager, from, CTRL_REFUSED_CONFIG,
-			    "its configuration is not the manager's");
-		return;
-	}
-	if ((said.flags & CTRL_EXCLUDED) != 0 && !node->operator_excluded && node->commanded) {
-		// It has missed that it was included.
-		manager_say_member(manager, from, CTRL_INCLUDE, CTRL_REASON_OPERATOR);
+	if (received.config_hash != manager->cluster->hash) {
+		send_welcome(manager, from, CTRL_REFUSED_CONFIG,
+			     "its configuration is not the manager's");
 		return;
 	}
-	if ((said.flags & CTRL_EXCLUDED) != 0 && !node->operator_excluded)
-		keep_excluded(manager, node);
+	if ((received.flags & CTRL_EXCLUDED) != 0 && !node->operator_excluded && node->commanded) {
+		// The node did not receive its INCLUDE.
+		manager_send_member(manager, from, CTRL_INCLUDE, CTRL_REASON_OPERATOR);
+		return;
+	}
+	if ((received.flags & CTRL_EXCLUDED) != 0 && !node->operator_excluded)
+		restore_excluded(manager, node);
 	if (node->operator_excluded) {
-		say_welcome(manager, from, CTRL_REFUSED_NOT_NOW, "it is excluded");
+		send_welcome(manager, from, CTRL_REFUSED_NOT_NOW, "it is excluded");
 		if (manager->state == CTRL_STOPPED)
 			manager_bring_into_line(manager, from);
 		return;
 	}
-	if (!manager->heard)
-		manager->first_heard = now;
-	manager->heard = true;
-	learn_run(manager, said.run);
+	if (!manager->any_registered)
+		manager->first_registered = now;
+	manager->any_registered = true;
+	learn_run(manager, received.run);
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		manager_drop_adopted(manager, at->first_builder + i, now);
 		manager->builders[at->first_builder + i].reporting = true;
@@ -106,13 +107,14 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->registered = true;
 	node->left = false;
 	node->registrations++;
-	node->run = said.run;
-	node->known_from = said.run == manager->run && said.run != 0 ? said.known_from : UINT64_MAX;
+	node->run = received.run;
+	node->known_from =
+	    received.run == manager->run && received.run != 0 ? received.known_from : UINT64_MAX;
 	node->stated = node->begun = node->ended = false;
-	node->told_release = 0;
-	node->told_throttle = -1;
+	node->release_sent = 0;
+	node->throttle_sent = -1;
 	manager_sync_source(manager, from, now);
-	// All that register together are welcomed together.
+	// Before the scheduler exists, WELCOME waits: the node is then in the run from its start.
 	node->welcome_due = manager->sched == NULL;
 	if (!node->welcome_due)
 		manager_welcome(manager, from);
@@ -174,15 +176,15 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[from];
-	struct ctrl_announce said;
+	struct ctrl_announce received;
 	unsigned rank = manager->readouts.of_node[from];
 
-	if (rank == CLUSTER_NONE || ctrl_get_announce(record, &said) != WIRE_OK ||
-	    said.run != manager->run)
+	if (rank == CLUSTER_NONE || ctrl_get_announce(record, &received) != WIRE_OK ||
+	    received.run != manager->run)
 		return;
-	// What comes behind the end of the run is not built.
-	node->end = said.end < manager->end ? said.end : manager->end;
-	node->ended = (said.flags & CTRL_END_OF_RUN) != 0;
+	// Events behind the end of the run are not built.
+	node->end = received.end < manager->end ? received.end : manager->end;
+	node->ended = (received.flags & CTRL_END_OF_RUN) != 0;
 	node->begun = true;
 	if (manager->sched == NULL)
 		return;
@@ -190,25 +192,26 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 	manager_sync_source(manager, from, now);
 }
 
-// --- signs of life ---
+// --- heartbeats ---
 
 void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record, uint64_t now)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[from];
 	unsigned priority = manager->parameters.data_priority;
-	struct ctrl_heartbeat said;
+	struct ctrl_heartbeat received;
 
-	if (ctrl_get_heartbeat(record, &said) != WIRE_OK)
+	if (ctrl_get_heartbeat(record, &received) != WIRE_OK)
 		return;
-	manager->nodes[from].state = said.run_state;
-	manager->nodes[from].slots_free = said.slots_free;
-	if (said.n_ports == 0 || manager->sched == NULL || manager->nodes[from].doubt_until != 0)
+	manager->nodes[from].state = received.run_state;
+	manager->nodes[from].slots_free = received.slots_free;
+	if (received.n_ports == 0 || manager->sched == NULL ||
+	    manager->nodes[from].in_doubt_until != 0)
 		return;
 	for (unsigned i = 0; i < at->n_builders; i++) {
-		const struct ctrl_port *port = &said.ports[0];
+		const struct ctrl_port *port = &received.ports[0];
 		const struct sched_port state = {
-			// Pausing its own partner means that what it receives is too much.
+			// The port sends pause frames because more arrives than it can receive.
 			.paused = (port->pausing >> priority & 1) != 0,
 			.paused_share = (double)port->paused_share / CTRL_FULL_SHARE,
 			.occupancy = (double)port->occupancy / CTRL_FULL_SHARE,
@@ -219,8 +222,8 @@ void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 	}
 }
 
-void manager_say_member(struct cluster_manager *manager, unsigned node, enum ctrl_type type,
-			enum ctrl_reason reason)
+void manager_send_member(struct cluster_manager *manager, unsigned node, enum ctrl_type type,
+			 enum ctrl_reason reason)
 {
 	const struct ctrl_member member = {
 		.node = (uint16_t)node,
@@ -238,16 +241,17 @@ static void node_lost(struct cluster_manager *manager, unsigned node, uint64_t n
 {
 	manager->nodes[node].lost = true;
 	manager_suspend(manager, node, now);
-	if (manager->nodes[node].doubt_until == 0)
-		manager_say_silent(manager, node);
+	if (manager->nodes[node].in_doubt_until == 0)
+		manager_exclude_silent(manager, node);
 	manager_sync_source(manager, node, now);
 }
 
 static void node_back(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
-	bool goes_on = node->registered && !manager_is_reporting(manager, index) &&
-		       (node->doubt_until != 0 || manager->cluster->nodes[index].n_builders == 0);
+	bool goes_on =
+	    node->registered && !manager_is_reporting(manager, index) &&
+	    (node->in_doubt_until != 0 || manager->cluster->nodes[index].n_builders == 0);
 
 	node->lost = false;
 	if (goes_on) {
@@ -258,7 +262,8 @@ static void node_back(struct cluster_manager *manager, unsigned index, uint64_t 
 	manager_sync_source(manager, index, now);
 }
 
-// Another process, or one that begins anew: what the one before held is gone, or it will say so.
+// The peer began a new session. Either it is a new process, and the events of the old one are gone,
+// or it is the same process, which will report the events that it holds.
 static void node_restarted(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[index];
@@ -277,7 +282,7 @@ void manager_bye(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
 
-	// It has published what it was told to.
+	// Before BYE the node has published all events for which it received PUBLISH.
 	node->registered = false;
 	node->left = true;
 	manager_suspend(manager, index, now);

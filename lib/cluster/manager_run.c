@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Run control: the manager leads all nodes from one state to the next.
+// Run control: the manager brings all nodes from one run state to the next.
 #include <stdio.h>
 
 #include "cluster/manager_internal.h"
 
-static void say_command(struct cluster_manager *manager, unsigned node, enum ctrl_command command,
-			uint64_t event)
+static void send_command(struct cluster_manager *manager, unsigned node, enum ctrl_command command,
+			 uint64_t event)
 {
 	const struct ctrl_run_command record = {
 		.config_hash = manager->cluster->hash,
@@ -18,13 +18,13 @@ static void say_command(struct cluster_manager *manager, unsigned node, enum ctr
 	};
 	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
 
-	// A process that comes into the run knows nothing of what was before.
+	// A process that joins a run knows nothing about the events before.
 	if (command == CTRL_START && manager->nodes[node].run != manager->run)
 		manager->nodes[node].known_from = event;
 	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
 }
 
-// The first event that a source which comes now shall have: the newest that any has announced.
+// The first event of a source that joins now: the end of the events that any source has announced.
 static uint64_t newest_event(const struct cluster_manager *manager)
 {
 	uint64_t newest = manager->sched != NULL ? sched_announced(manager->sched) : 0;
@@ -37,21 +37,21 @@ static uint64_t newest_event(const struct cluster_manager *manager)
 
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node)
 {
-	// At once: the next manager may have to hear it from this node.
+	// The node needs the release at once: a restarted manager may depend on this node's report.
 	if (manager->sched != NULL)
-		manager_say_release(manager, node);
+		manager_send_release(manager, node);
 	if (manager->state == CTRL_RUNNING || manager->state == CTRL_PAUSED ||
 	    manager->state == CTRL_DRAINING)
-		say_command(manager, node, CTRL_START, newest_event(manager));
+		send_command(manager, node, CTRL_START, newest_event(manager));
 	if (manager->state == CTRL_PAUSED)
-		say_command(manager, node, CTRL_PAUSE, 0);
+		send_command(manager, node, CTRL_PAUSE, 0);
 	if (manager->state == CTRL_DRAINING && manager->end != UINT64_MAX)
-		say_command(manager, node, CTRL_DRAIN, manager->end);
+		send_command(manager, node, CTRL_DRAIN, manager->end);
 	if (manager->state == CTRL_STOPPED)
-		say_command(manager, node, CTRL_STOP, 0);
+		send_command(manager, node, CTRL_STOP, 0);
 }
 
-// How far a run is in a state.
+// The order of the run states: a run moves only to a higher number, except when a pause ends.
 static unsigned progress_of(enum ctrl_run_state state)
 {
 	switch (state) {
@@ -71,16 +71,17 @@ static unsigned progress_of(enum ctrl_run_state state)
 void manager_run_state(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record)
 {
-	struct ctrl_run_report said;
+	struct ctrl_run_report received;
 
-	if (ctrl_get_run_report(record, &said) != WIRE_OK)
+	if (ctrl_get_run_report(record, &received) != WIRE_OK)
 		return;
-	manager->nodes[from].state = said.state;
+	manager->nodes[from].state = received.state;
 	manager->nodes[from].stated = true;
-	// A command of the manager before may have reached some nodes only.
-	if ((manager->sched == NULL || manager->adopting) && said.run == manager->run &&
-	    manager->run != 0 && progress_of(said.state) > progress_of(manager->state))
-		manager->state = said.state;
+	// A command of the earlier manager may have reached only some nodes: the most advanced
+	// state counts.
+	if ((manager->sched == NULL || manager->adopting) && received.run == manager->run &&
+	    manager->run != 0 && progress_of(received.state) > progress_of(manager->state))
+		manager->state = received.state;
 }
 
 // --- run control ---
@@ -90,7 +91,7 @@ static void command_all(struct cluster_manager *manager, enum ctrl_command comma
 	manager->request++;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager->nodes[i].registered || manager->nodes[i].operator_excluded)
-			say_command(manager, i, command, event);
+			send_command(manager, i, command, event);
 }
 
 static void start_drain(struct cluster_manager *manager)
@@ -127,7 +128,7 @@ void manager_take_over(struct cluster_manager *manager)
 	}
 }
 
-// Whether every source that takes part has ended.
+// Whether every source that takes part in the run has ended.
 static bool sources_ended(const struct cluster_manager *manager)
 {
 	unsigned n = 0;
@@ -135,7 +136,7 @@ static bool sources_ended(const struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		const struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
 
-		// Who has just come is about to announce.
+		// The node has just joined and has not announced its events yet.
 		if (manager_is_target(manager, manager->readouts.nodes[i]) && !node->begun)
 			return false;
 		if (node->source_excluded)
@@ -144,11 +145,12 @@ static bool sources_ended(const struct cluster_manager *manager)
 			return false;
 		n++;
 	}
-	// Where none is left, a run that drains has no more to wait for.
+	// If no source is left, a draining run has nothing to wait for.
 	return n > 0 || manager->state == CTRL_DRAINING;
 }
 
-// What was sent without being granted has arrived once the longest wait for data has passed.
+// In static mode nobody reports the last events. They have arrived, or never will, when twice the
+// longest wait for data has passed since all sources ended.
 static bool static_is_over(struct cluster_manager *manager, uint64_t now)
 {
 	if (manager->quiet_since == 0)
@@ -161,7 +163,7 @@ static void start_run(struct cluster_manager *manager)
 	manager->command_start = false;
 	manager->run = manager->parameters.run_number;
 	if (manager->run == 0)
-		manager->run = 1; // 0 stands for none
+		manager->run = 1; // 0 means that there is no run
 	manager->state = CTRL_RUNNING;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		manager->nodes[i].begun = manager->nodes[i].registered;
@@ -199,10 +201,10 @@ void manager_throttle(struct cluster_manager *manager)
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		unsigned node = manager->readouts.nodes[i];
 
-		if (manager->nodes[node].told_throttle == throttled ||
+		if (manager->nodes[node].throttle_sent == throttled ||
 		    !manager_is_target(manager, node))
 			continue;
-		manager->nodes[node].told_throttle = throttled;
+		manager->nodes[node].throttle_sent = throttled;
 		manager_send(manager, node, bytes, size);
 	}
 }
@@ -221,14 +223,14 @@ static void exclude(struct cluster_manager *manager, unsigned index, uint64_t no
 	node->exclude_due = node->registered = node->begun = false;
 	manager_suspend(manager, index, now);
 	manager_sync_source(manager, index, now);
-	manager_say_member(manager, index, CTRL_EXCLUDE, CTRL_REASON_OPERATOR);
+	manager_send_member(manager, index, CTRL_EXCLUDE, CTRL_REASON_OPERATOR);
 }
 
 static void include(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	manager->nodes[index].operator_excluded = false;
 	manager_sync_source(manager, index, now);
-	manager_say_member(manager, index, CTRL_INCLUDE, CTRL_REASON_OPERATOR);
+	manager_send_member(manager, index, CTRL_INCLUDE, CTRL_REASON_OPERATOR);
 }
 
 void manager_exclude_due(struct cluster_manager *manager, uint64_t now)
@@ -256,7 +258,7 @@ static int command_member(struct cluster_manager *manager, bool included, unsign
 	else if (manager_is_ready(manager))
 		exclude(manager, index, now);
 	else
-		node->exclude_due = true; // what it holds is to be known before
+		node->exclude_due = true; // it has to report the events that it holds first
 	return 0;
 }
 

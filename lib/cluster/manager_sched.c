@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Makes the scheduler from the parameters and the system.
+// Creates the scheduler from the manager's parameters and the system.
 #include "cluster/manager_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-// How long the manager may be delayed without a loss of rate. Events that are granted after a delay
-// stay in the sources until they may be sent, so this loads no link.
+// The longest delay of the manager that costs no rate: after it, the grants of this time are sent
+// at once. The sources still send at the granted rates, so no link is overloaded.
 #define BURST_NS 5000000u
 
-// The congestion groups that builders name, numbered from 0 without gaps.
+// The builder's congestion group, renumbered so that the groups in use have the numbers from 0
+// without gaps.
 static uint32_t dense_group(const struct cluster_system *cluster, unsigned builder)
 {
 	uint32_t group = 0;
@@ -60,7 +61,8 @@ struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t
 	parameters.burst_ns = BURST_NS;
 	parameters.builders = builders;
 	parameters.n_builders = cluster->n_builders;
-	parameters.n_sources = manager->readouts.n > 0 ? manager->readouts.n : 1; // static
+	// In static mode no node may have a source; the scheduler needs at least one.
+	parameters.n_sources = manager->readouts.n > 0 ? manager->readouts.n : 1;
 	parameters.first_event = first_event;
 	parameters.unfinished = cluster_unfinished(shared->source_buffer);
 	if (builders == NULL || sched_create(&sched, &parameters, cause) != 0)

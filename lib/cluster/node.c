@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void node_tell_manager(struct cluster_node *node, const void *record, size_t size)
+void node_send_to_manager(struct cluster_node *node, const void *record, size_t size)
 {
 	const struct cluster_transport *transport = &node->parameters.transport;
 
 	transport->send(transport->context, node->cluster->manager, record, size);
 }
 
-// The state, unasked or as the answer to a command.
-static void say_state(struct cluster_node *node, const struct ctrl_run_command *command)
+// Reports the run state: as the response to a command, or without one (NULL).
+static void send_state(struct cluster_node *node, const struct ctrl_run_command *command)
 {
 	const struct ctrl_run_report record = {
 		.config_hash = node->cluster->hash,
@@ -25,19 +25,19 @@ static void say_state(struct cluster_node *node, const struct ctrl_run_command *
 	};
 	uint8_t bytes[CTRL_RUN_REPORT_SIZE];
 
-	node_tell_manager(node, bytes, ctrl_put_run_report(bytes, sizeof(bytes), &record));
+	node_send_to_manager(node, bytes, ctrl_put_run_report(bytes, sizeof(bytes), &record));
 }
 
-static void say_released(struct cluster_node *node)
+static void send_released(struct cluster_node *node)
 {
 	const struct ctrl_release record = { .event = node->released, .run = node->run };
 	uint8_t bytes[CTRL_RELEASE_SIZE];
 
-	node_tell_manager(node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
+	node_send_to_manager(node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
 }
 
-// Behind it, what a manager that restarted begins with.
-static void say_register(struct cluster_node *node)
+// Sends REGISTER and, behind it, the records from which a restarted manager learns the run.
+static void send_register(struct cluster_node *node)
 {
 	const struct cluster_system_node *self = &node->cluster->nodes[node_self(node)];
 	struct ctrl_register record = {
@@ -62,12 +62,12 @@ static void say_register(struct cluster_node *node)
 		 self->name);
 	node->registered = false;
 	node->registering = true;
-	node_tell_manager(node, bytes, ctrl_put_register(bytes, sizeof(bytes), &record));
+	node_send_to_manager(node, bytes, ctrl_put_register(bytes, sizeof(bytes), &record));
 	if (node->run == 0)
 		return;
-	say_released(node);
+	send_released(node);
 	node_readouts_announce(node);
-	say_state(node, NULL);
+	send_state(node, NULL);
 }
 
 struct cluster_node *cluster_node_create(const struct cluster_node_parameters *parameters)
@@ -82,7 +82,7 @@ struct cluster_node *cluster_node_create(const struct cluster_node_parameters *p
 	node->n_readouts = parameters->n_readouts;
 	node->state = CTRL_CONFIGURED;
 	cluster_readouts_make(&node->readouts_of_all, node->cluster);
-	// Nobody has been heard yet: CONTROL_CONNECTED says who is there to be asked.
+	// No readout is connected yet: CONTROL_CONNECTED reports each one.
 	for (unsigned rank = 0; rank < node->readouts_of_all.n; rank++)
 		if (node->readouts_of_all.nodes[rank] != node_self(node))
 			node->lost[rank / 64] |= UINT64_C(1) << rank % 64;
@@ -111,7 +111,7 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 	node->registering = false;
 	if (welcome.verdict == CTRL_REFUSED_NOT_NOW) {
 		node->excluded = node->operator_excluded = true;
-		return; // INCLUDE will say when
+		return; // the manager sends INCLUDE later
 	}
 	if (welcome.verdict != CTRL_ACCEPTED) {
 		snprintf(node->why, sizeof(node->why), "the event manager refuses this node: %s",
@@ -136,14 +136,14 @@ static void begin_run(struct cluster_node *node, const struct ctrl_run_command *
 	node->start_event = node->announced = command->event;
 	node->announced_end = false;
 	node->announce_due = true;
-	// Whoever built here before was granted nothing beyond.
+	// An earlier process of this node got no grants beyond this event.
 	if (command->run == node->welcomed_run)
 		node->known_from =
 		    node->released + cluster_unfinished(node->parameters.cluster.source_buffer);
 	node_readouts_start(node);
 }
 
-// A start of the run that goes on already ends a pause, no more.
+// START of the present run only ends a pause.
 static void take_command(struct cluster_node *node, const struct ctrl_record *record)
 {
 	static const enum ctrl_run_state states[] = {
@@ -160,18 +160,18 @@ static void take_command(struct cluster_node *node, const struct ctrl_record *re
 		return;
 	if (command.command != CTRL_START && command.command != CTRL_STOP &&
 	    command.run != node->run)
-		return; // of a run that this node is not in
+		return; // this node is not in that run
 	if (command.command == CTRL_START && command.run != node->run)
 		begin_run(node, &command);
 	if (command.command == CTRL_DRAIN)
 		node->end_event = command.event;
 	node->state = states[command.command];
-	node_readouts_tell_run(node);
+	node_readouts_send_run(node);
 	if (node->state == CTRL_STOPPED) {
 		node->ended = true;
 		node_builders_withdraw(node);
 	}
-	say_state(node, &command);
+	send_state(node, &command);
 }
 
 static void take_member(struct cluster_node *node, const struct ctrl_record *record)
@@ -183,7 +183,7 @@ static void take_member(struct cluster_node *node, const struct ctrl_record *rec
 		return;
 	if (record->type == CTRL_INCLUDE) {
 		node->operator_excluded = false;
-		say_register(node);
+		send_register(node);
 		return;
 	}
 	node_builders_withdraw(node);
@@ -192,7 +192,7 @@ static void take_member(struct cluster_node *node, const struct ctrl_record *rec
 	if (member.reason == CTRL_REASON_OPERATOR)
 		node->operator_excluded = true; // until the operator includes it again
 	else
-		say_register(node);
+		send_register(node);
 }
 
 static void take_release(struct cluster_node *node, const struct ctrl_record *record)
@@ -281,22 +281,22 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 
 		if (event == CONTROL_LOST)
 			node->lost[rank / 64] |= bit;
-		else if (event != CONTROL_EPOCH) // which may come before it is connected
+		else if (event != CONTROL_EPOCH) // may be reported before the peer is connected
 			node->lost[rank / 64] &= ~bit;
 		if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED ||
 		    event == CONTROL_BACK)
-			node_builders_ask_again(node, rank);
+			node_builders_request_again(node, rank);
 	}
 	if (peer != node->cluster->manager)
 		return;
-	// A manager that restarted knows nothing: it is told all again.
+	// A restarted manager knows nothing: it gets all reports again.
 	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
-		say_register(node);
+		send_register(node);
 }
 
-// Good-bye is said once all that is to be published has been, and a manager that is about to ask
-// has heard of it.
-static void say_bye(struct cluster_node *node)
+// Sends BYE once no event is about to be published, and after the report that a manager which has
+// just accepted this node waits for.
+static void send_bye(struct cluster_node *node)
 {
 	const struct ctrl_bye bye = { .reason = CTRL_BYE_END, .text = "stopped" };
 	uint8_t bytes[CTRL_BYE_SIZE];
@@ -306,7 +306,7 @@ static void say_bye(struct cluster_node *node)
 	if (node->report_due)
 		node_builders_report(node);
 	node->left = true;
-	node_tell_manager(node, bytes, ctrl_put_bye(bytes, sizeof(bytes), &bye));
+	node_send_to_manager(node, bytes, ctrl_put_bye(bytes, sizeof(bytes), &bye));
 }
 
 void cluster_node_poll(struct cluster_node *node, uint64_t now)
@@ -314,7 +314,7 @@ void cluster_node_poll(struct cluster_node *node, uint64_t now)
 	(void)now;
 	node_readouts_poll(node);
 	if (node->leaving)
-		say_bye(node);
+		send_bye(node);
 	else if (node->registered)
 		node_builders_poll(node);
 }
@@ -326,7 +326,7 @@ void cluster_node_leave(struct cluster_node *node)
 	node->leaving = true;
 	node->registered = false;
 	node_builders_withdraw(node);
-	say_bye(node);
+	send_bye(node);
 }
 
 bool cluster_node_left(const struct cluster_node *node)

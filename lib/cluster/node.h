@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What every node of a cluster does in the control protocol: it registers with the manager, keeps
-// the tokens of its builders, says what its readouts have, and passes grants on. See cluster.h.
+// The logic of one node in the control protocol: it registers with the manager, manages the tokens
+// of its builders, announces the events that its readouts have, and passes grants to its builders
+// and readouts. Every node of a cluster runs it. See cluster.h.
 //
-// Threads: one, the control role's. cluster_node_view() may be called by others at any time.
+// Threads: only the control role calls these functions. Any thread may call cluster_node_view() at
+// any time.
 #pragma once
 
 #include "cluster/cluster.h"
@@ -15,66 +17,69 @@ struct cluster_node;
 
 struct cluster_node_parameters {
 	struct cluster_parameters cluster;
-	unsigned n_readouts;                // local
-	const struct placement *placements; // of its builders; NULL: none by RDMA
+	unsigned n_readouts;                // readouts of this node
+	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
 	struct cluster_transport transport;
 	void *context;
-	// Messages to a local builder or readout; false if it has no room: the node comes again. A
-	// builder's mailbox has room for 4 messages a slot.
+	// Send a message to a builder or readout of this node. They return false if its mailbox is
+	// full. The node then tries again for a readout; a builder's mailbox must have room for 4
+	// messages per slot, which is enough for all messages.
 	bool (*to_builder)(void *context, unsigned builder, const struct message *message);
 	bool (*to_readout)(void *context, unsigned readout, const struct message *message);
-	// To the builders' port, which reads what is offered; NULL: nothing is read. What it has no
-	// room for is not read.
+	// Orders the builders' port to read (RDMA READ) a block that a source offers. It returns
+	// false if the port's mailbox is full; the block is then not read. NULL: no RDMA READ.
 	bool (*to_port)(void *context, const struct message *message);
 };
 
-// For telemetry; each a relaxed snapshot.
+// Values for telemetry. Each is read on its own: they need not be of the same moment.
 struct cluster_node_view {
 	enum ctrl_run_state state;
 	uint32_t run;
 	bool registered;
 	bool excluded;
-	uint64_t announced; // events below: there
-	uint64_t released;  // events below: finished
-	uint64_t grants;    // received, for own builders
-	uint64_t sends;     // grants and requests for own readouts
-	uint64_t requests;  // sent (pull)
-	uint64_t built;     // DONE said
-	uint64_t published;
-	uint64_t withdrawn; // events that were built or begun here and given up
-	uint64_t unknown;   // records and messages that name what is not, or no longer, here
-	uint64_t throttled; // times that the manager said stop
+	uint64_t announced; // the node's readouts have all events below this one
+	uint64_t released;  // all events below this one are finished
+	uint64_t grants;    // grants received for the node's builders
+	uint64_t sends;     // grants and requests passed to the node's readouts
+	uint64_t requests;  // requests sent to readouts
+	uint64_t built;     // events that builders of the node have built
+	uint64_t published; // events that builders of the node have published
+	uint64_t withdrawn; // granted or built events that were given up
+	uint64_t unknown; // records and messages that name an event or slot not, or no longer, here
+	uint64_t throttled; // THROTTLE records that stopped the sources
 	uint32_t tokens_free;
 	uint32_t tokens_used;
 };
 
-// NULL if memory ran out.
+// Returns NULL if memory ran out.
 struct cluster_node *cluster_node_create(const struct cluster_node_parameters *parameters);
 void cluster_node_destroy(struct cluster_node *node);
 
-// A record from a node; from oneself too.
+// Handles a record from a node, which may be this node itself.
 void cluster_node_record(struct cluster_node *node, unsigned from, const struct ctrl_record *record,
 			 uint64_t now);
 
-// Something happened to a peer. For oneself: CONTROL_CONNECTED, once, before anything else.
+// Handles an event of the connection to a node. For this node itself the caller reports
+// CONTROL_CONNECTED once, before it calls any other of these functions.
 void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_event event);
 
-// A message of a local builder or readout.
+// Handle a message from a builder or readout of this node.
 void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
 				  const struct message *message);
 void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
 				  const struct message *message);
 
-// To be called often: sends credits, announcements and requests.
+// Sends credits, announcements and requests. The caller calls this in every turn of its loop.
 void cluster_node_poll(struct cluster_node *node, uint64_t now);
 
-// This node goes: what its builders hold unpublished is given up, what they were told to publish is
-// published, and then the manager is told. It is to be polled until that has been done.
+// Begins to leave the cluster. Events for which PUBLISH has been received are still published, all
+// other events of the builders are given up; then BYE is sent. The caller goes on polling until
+// cluster_node_left() returns true.
 void cluster_node_leave(struct cluster_node *node);
 bool cluster_node_left(const struct cluster_node *node);
 
-// Whether the run has been stopped by the manager, or refused this node: *why (may be NULL) is then
-// one line, NULL after a stop in order.
+// Whether the manager has stopped the run or refused this node. *why (`why` may be NULL) is then
+// the reason of the refusal as one line, or NULL after a stop.
 bool cluster_node_ended(const struct cluster_node *node, const char **why);
 
 void cluster_node_view(const struct cluster_node *node, struct cluster_node_view *view);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The builders' side of a node: tokens, and the way of each event from its grant to its release.
+// The builders of a node: their tokens, and the steps of each event from its grant to its release.
 #include "cluster/node_internal.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@ static bool make_builder(const struct cluster_node *node, unsigned index)
 	struct node_builder *builder = &node->builders[index];
 	uint32_t slots = node_builder_of(node, index)->slots;
 
-	// Events finish nearly in order; those that are not leave the list a little later.
+	// Events are released nearly in this order; an event out of order leaves the list a little
+	// later, hence the factor of 2.
 	builder->finished_size = 2 * cluster_unfinished(node->parameters.cluster.source_buffer);
 	builder->finished = calloc(builder->finished_size, sizeof(*builder->finished));
 	builder->early_size = cluster_spare(slots);
@@ -41,8 +42,8 @@ void node_builders_free(struct cluster_node *node)
 	free(node->builders);
 }
 
-static void tell_builder(struct cluster_node *node, unsigned builder, enum message_kind kind,
-			 unsigned flags, const struct token *token)
+static void send_to_builder(struct cluster_node *node, unsigned builder, enum message_kind kind,
+			    unsigned flags, const struct token *token)
 {
 	const struct message message = {
 		.kind = (uint16_t)kind,
@@ -53,7 +54,7 @@ static void tell_builder(struct cluster_node *node, unsigned builder, enum messa
 		.run = node->run,
 	};
 
-	// Its mailbox has room for all messages that tokens can cause.
+	// The mailbox has room for all messages that tokens can cause, so this is not expected.
 	if (!node->parameters.to_builder(node->parameters.context, builder, &message))
 		node->view.unknown++;
 }
@@ -70,10 +71,10 @@ static void make_built(struct cluster_node *node, unsigned builder, uint32_t ind
 	token->n_missing = n_missing;
 	token->state = TOKEN_BUILT;
 	node->view.built++;
-	node_say_done(node, builder, index);
+	node_send_done(node, builder, index);
 }
 
-// Where the event is ready already, that is said at once.
+// If the event of a new grant is complete already, DONE is sent at once.
 static void use_early(struct cluster_node *node, unsigned index, uint32_t token)
 {
 	struct node_builder *builder = &node->builders[index];
@@ -90,21 +91,23 @@ static void use_early(struct cluster_node *node, unsigned index, uint32_t token)
 	}
 }
 
-// Tells the builder of a granted event, unless it has to forget it before.
+// Sends MESSAGE_EXPECT for a granted event. This waits while the builder still holds an earlier
+// attempt of the same event.
 static void expect(struct cluster_node *node, unsigned builder, uint64_t event)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
 	uint32_t index = tokens_find(tokens, event);
 	struct token *token = &tokens->tokens[index];
 
-	if (index == TOKEN_NONE || token->state != TOKEN_GRANTED || token->told)
+	if (index == TOKEN_NONE || token->state != TOKEN_GRANTED || token->expected)
 		return;
-	token->told = true;
-	tell_builder(node, builder, MESSAGE_EXPECT, 0, token);
+	token->expected = true;
+	send_to_builder(node, builder, MESSAGE_EXPECT, 0, token);
 	use_early(node, builder, index);
 }
 
-// A token's slot is free. Its event may have been granted again.
+// Releases a token whose slot is free. If its event has been granted again, the builder may now
+// expect it.
 static void release(struct cluster_node *node, unsigned builder, uint32_t index)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
@@ -125,7 +128,7 @@ void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *gra
 	}
 	tokens = &node->builders[grant->builder].tokens;
 	token = grant->slot < tokens->n ? &tokens->tokens[grant->slot] : NULL;
-	// Repeated for this node's readouts, it is known here.
+	// A grant that is repeated for this node's readouts is counted as unknown here.
 	if (token == NULL || token->state != TOKEN_FREE || token->generation != grant->generation) {
 		node->view.unknown++;
 		return;
@@ -133,10 +136,11 @@ void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *gra
 	node->view.grants++;
 	tokens_grant(tokens, grant->slot, grant->event, grant->attempt);
 	token->rate_kbps = grant->rate_kbps;
-	// Data that comes before an event that was given up is forgotten goes with that.
-	token->asks = node->parameters.cluster.mode == SCHED_PULL ||
-		      tokens_find(tokens, grant->event) != grant->slot;
-	node->builders[grant->builder].asks |= token->asks;
+	// If the builder still holds an earlier attempt of this event, it discards the data that
+	// arrives before it has freed that attempt. The data is then requested from the readouts.
+	token->requests = node->parameters.cluster.mode == SCHED_PULL ||
+			  tokens_find(tokens, grant->event) != grant->slot;
+	node->builders[grant->builder].requests |= token->requests;
 	expect(node, grant->builder, grant->event);
 }
 
@@ -161,16 +165,16 @@ static void remember_finished(struct cluster_node *node, struct node_builder *bu
 	    };
 }
 
-// An event that is built without a grant.
+// Orders the builder to discard an event that it built without a grant.
 static void discard_ungranted(struct cluster_node *node, unsigned builder, uint64_t event,
 			      uint32_t slot)
 {
 	const struct token unknown = { .event = event, .slot = slot };
 
-	tell_builder(node, builder, MESSAGE_DISCARD, 0, &unknown);
+	send_to_builder(node, builder, MESSAGE_DISCARD, 0, &unknown);
 }
 
-// Those below an event.
+// Discards the early events below an event.
 static void drop_early(struct cluster_node *node, unsigned index, uint64_t below)
 {
 	struct node_builder *builder = &node->builders[index];
@@ -207,11 +211,11 @@ static void withdraw(struct cluster_node *node, unsigned builder, uint32_t index
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
 	node->view.withdrawn++;
-	if (!token->told) {
+	if (!token->expected) {
 		tokens_release(&node->builders[builder].tokens, index);
 		return;
 	}
-	tell_builder(node, builder, MESSAGE_DISCARD, 0, token);
+	send_to_builder(node, builder, MESSAGE_DISCARD, 0, token);
 	token->state = TOKEN_WITHDRAWN;
 }
 
@@ -249,7 +253,7 @@ static void take_sent(struct cluster_node *node, unsigned builder, unsigned from
 
 	if (index != TOKEN_NONE && tokens->tokens[index].attempt == p->attempt &&
 	    rank != CLUSTER_NONE)
-		tokens->tokens[index].answered[rank / 64] |= UINT64_C(1) << rank % 64;
+		tokens->tokens[index].responded[rank / 64] |= UINT64_C(1) << rank % 64;
 }
 
 void node_builders_progress(struct cluster_node *node, unsigned from,
@@ -259,7 +263,7 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	struct token *token;
 
 	if (progress->step == CTRL_STEP_PUBLISHED)
-		return; // for the manager, on this node too
+		return; // only for the manager, which may run on this node
 	if (progress->builder >= node->n_builders) {
 		node->view.unknown++;
 		return;
@@ -278,8 +282,9 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	}
 	if (progress->step == CTRL_STEP_PUBLISH && token->state == TOKEN_BUILT) {
 		token->state = TOKEN_SETTLED;
-		tell_builder(node, progress->builder, MESSAGE_PUBLISH,
-			     (progress->flags & CTRL_REPEATED) != 0 ? MESSAGE_REPEATED : 0, token);
+		send_to_builder(node, progress->builder, MESSAGE_PUBLISH,
+				(progress->flags & CTRL_REPEATED) != 0 ? MESSAGE_REPEATED : 0,
+				token);
 	} else if (progress->step == CTRL_STEP_WITHDRAW &&
 		   (token->state == TOKEN_BUILT || token->state == TOKEN_GRANTED)) {
 		withdraw(node, progress->builder, progress->slot);
@@ -288,9 +293,10 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 	}
 }
 
-// --- messages of a builder ---
+// --- messages from a builder ---
 
-// Data can overtake the grant: a complete event waits for it until it is released.
+// The data can arrive before the grant: a complete event then waits for the grant until the event
+// is released.
 static void take_ungranted(struct cluster_node *node, unsigned index, const struct message *message)
 {
 	struct node_builder *builder = &node->builders[index];
@@ -315,7 +321,7 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
 	if (token->state != TOKEN_GRANTED) {
-		// Withdrawn in the meantime, or built once more from data that came again.
+		// The event was withdrawn meanwhile, or built again from repeated data.
 		if ((message->flags & MESSAGE_DISCARDED) == 0) {
 			token->stale++;
 			discard_ungranted(node, builder, message->event, message->slot);
@@ -328,7 +334,7 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 	}
 	token->n_missing = message->n_missing;
 	token->state = TOKEN_WITHDRAWN; // its slot is free; MESSAGE_FREED follows
-	node_say_outcome(node, builder, index, CTRL_DISCARDED);
+	node_send_outcome(node, builder, index, CTRL_DISCARDED);
 }
 
 static void take_refused(struct cluster_node *node, unsigned builder, uint32_t index)
@@ -337,7 +343,7 @@ static void take_refused(struct cluster_node *node, unsigned builder, uint32_t i
 
 	if (tokens->tokens[index].state == TOKEN_GRANTED ||
 	    tokens->tokens[index].state == TOKEN_SETTLED)
-		node_say_outcome(node, builder, index, CTRL_UNBUILT);
+		node_send_outcome(node, builder, index, CTRL_UNBUILT);
 	release(node, builder, index);
 }
 
@@ -350,7 +356,7 @@ static void take_freed(struct cluster_node *node, unsigned builder, uint32_t ind
 		token->stale--;
 	else if (token->state == TOKEN_PUBLISHED || token->state == TOKEN_WITHDRAWN)
 		release(node, builder, index);
-	// Else it is the slot of an event that was given up before it was granted again here.
+	// Otherwise the slot belongs to an attempt that was given up before the present grant.
 }
 
 void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
@@ -374,7 +380,7 @@ void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
 		tokens->tokens[index].state = TOKEN_PUBLISHED;
 		node->view.published++;
 		remember_finished(node, &node->builders[builder], index);
-		node_say_published(node, builder, index);
+		node_send_published(node, builder, index);
 		break;
 	case MESSAGE_REFUSED:
 		take_refused(node, builder, index);

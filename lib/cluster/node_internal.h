@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the node share: node.c (registration, run state), node_builders.c (the way of
-// events through its builders), node_report.c (what the manager is told of them), node_requests.c
-// (pull), node_readouts.c (announcements, sends).
+// Declarations that the files of the node share:
+//   node.c           registration and run state
+//   node_builders.c  the steps of an event in the node's builders
+//   node_report.c    records to the manager about the builders
+//   node_requests.c  requests to readouts, and the blocks that they offer
+//   node_readouts.c  announcements, and orders to the node's readouts
 #pragma once
 
 #include "cluster/node.h"
 #include "cluster/tokens.h"
 
-// An event that was built here, and its token's generation at that time.
+// An event that a builder of this node has published, with the token's generation at that time.
 struct finished {
 	uint64_t event;
 	uint32_t token;
@@ -17,7 +20,7 @@ struct finished {
 	uint16_t attempt;
 };
 
-// An event that is ready before its grant has come: data can be faster.
+// An event that is complete before its grant arrives, because the data was faster.
 struct early {
 	uint64_t event;
 	uint64_t bytes;
@@ -26,62 +29,64 @@ struct early {
 
 struct node_builder {
 	struct tokens tokens;
-	struct finished *finished; // published and not released; first in, first out
+	struct finished *finished; // events published and not yet released; FIFO
 	unsigned finished_size, finished_head, n_finished;
 	struct early *early;
 	unsigned early_size, n_early;
-	uint32_t pull_next; // token at which the search for one to ask for goes on
-	bool asks;          // a token may
+	uint32_t pull_next; // token at which the next search for due requests begins
+	bool requests;      // requests may be due
 };
 
 struct node_readout {
 	uint64_t announced;
 	bool ended;
-	bool told_start; // MESSAGE_RUN of the run's start has gone
-	bool told_run;   // MESSAGE_RUN of the present state has gone
-	uint64_t told_release;
-	bool told_throttle;
-	struct message *sends; // for which its mailbox had no room: first in, first out
+	bool start_sent;       // MESSAGE_RUN for the start of the run has been sent
+	bool run_sent;         // MESSAGE_RUN with the present state has been sent
+	uint64_t release_sent; // value that was sent last; so is throttle_sent
+	bool throttle_sent;
+	struct message *sends; // orders that wait for room in the readout's mailbox; FIFO
 	unsigned sends_head, n_sends;
 };
 
-// A requested event that readouts are sending: answered when all local ones have sent.
+// A requested event that this node's readouts are sending. When all of them have sent it, the
+// builder gets PROGRESS (SENT).
 struct sending {
 	uint64_t event;
-	uint16_t builder; // system-wide
+	uint16_t builder; // system-wide number
 	uint16_t attempt;
-	uint16_t left; // local readouts
+	uint16_t left; // readouts of this node that have not sent it yet
 };
 
 struct cluster_node {
 	struct cluster_node_parameters parameters;
 	const struct cluster_system *cluster;
 	struct cluster_readouts readouts_of_all;
-	unsigned n_builders, n_readouts; // local
+	unsigned n_builders, n_readouts; // of this node
 	struct node_builder *builders;
 	struct node_readout *readouts;
 
-	bool registering; // REGISTER has gone, WELCOME has not come
+	bool registering; // REGISTER has been sent, WELCOME has not arrived yet
 	bool registered, excluded, leaving, left, ended;
-	bool operator_excluded; // as the manager has said last
+	bool operator_excluded; // as the manager reported last
 	bool announce_due;
-	bool report_due;               // welcomed: BUILDER, ADOPT, DONE of what is built
-	char why[CTRL_TEXT_SIZE + 40]; // the manager's refusal; empty: none
+	bool report_due;               // BUILDER, ADOPT and DONE are due after WELCOME
+	char why[CTRL_TEXT_SIZE + 40]; // reason of the manager's refusal; empty: not refused
 	enum ctrl_run_state state;
-	uint32_t run;          // 0: none
-	uint32_t welcomed_run; // that was going on when the manager accepted this node
-	uint64_t start_event;  // first of the run here
-	uint64_t known_from;   // events that its builders had before this process: all below
-	uint64_t end_event;    // of a run that drains
-	uint64_t announced;    // said to the manager
+	uint32_t run;          // 0: no run
+	uint32_t welcomed_run; // the manager's run when it accepted this node
+	uint64_t start_event;  // the first event of the run for this node
+	uint64_t known_from;   // all events that earlier processes of this node built are below
+	uint64_t end_event;    // end of a draining run
+	uint64_t announced;    // as sent to the manager; so is announced_end
 	bool announced_end;
 	uint64_t released;
 	bool throttled;
-	uint64_t lost[TOKEN_ASK_WORDS]; // readouts, by rank, that are not there to be asked
+	// Bit set of the readouts, by rank, that are not connected.
+	uint64_t lost[TOKEN_READOUT_WORDS];
 
 	struct sending *sendings;
 	unsigned n_sendings;
-	unsigned sends_size; // of sendings, and of each readout's sends
+	unsigned sends_size; // capacity of sendings and of each readout's sends
 
 	struct cluster_node_view view;
 };
@@ -99,7 +104,7 @@ static inline const struct cluster_system_builder *node_builder_of(const struct 
 	return &node->cluster->builders[first + builder];
 }
 
-// The placement of a local builder's slots.
+// The placement of the slots of a builder of this node.
 static inline const struct placement *node_placement(const struct cluster_node *node,
 						     unsigned builder)
 {
@@ -108,49 +113,49 @@ static inline const struct placement *node_placement(const struct cluster_node *
 	return node->parameters.placements != NULL ? &node->parameters.placements[builder] : &none;
 }
 
-void node_tell_manager(struct cluster_node *node, const void *record, size_t size);
+void node_send_to_manager(struct cluster_node *node, const void *record, size_t size);
 
 // node_builders.c
 bool node_builders_make(struct cluster_node *node);
 void node_builders_free(struct cluster_node *node);
-// A grant to a local builder.
+// Handles a grant to a builder of this node.
 void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant);
 void node_builders_progress(struct cluster_node *node, unsigned from,
 			    const struct ctrl_progress *progress);
-// All that is not settled is given up.
+// Gives up all events for which PUBLISH has not been received.
 void node_builders_withdraw(struct cluster_node *node);
-// Whether an event is about to be published.
+// Whether an event is about to be published: PUBLISH has been received for it.
 bool node_builders_are_settled(const struct cluster_node *node);
 void node_builders_released(struct cluster_node *node);
 
-// A source says where its blocks of an event lie.
+// Handles an OFFER: a source reports the addresses of its blocks of an event.
 void node_builders_offer(struct cluster_node *node, unsigned from, const struct ctrl_offer *offer);
 
 // node_report.c
-void node_say_outcome(struct cluster_node *node, unsigned builder, uint32_t token,
-		      enum ctrl_outcome outcome);
-// It is built.
-void node_say_done(struct cluster_node *node, unsigned builder, uint32_t token);
-void node_say_published(struct cluster_node *node, unsigned builder, uint32_t token);
-// All that its builders hold, to a manager that has just accepted it.
+void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t token,
+		       enum ctrl_outcome outcome);
+// Sends DONE for an event that is built.
+void node_send_done(struct cluster_node *node, unsigned builder, uint32_t token);
+void node_send_published(struct cluster_node *node, unsigned builder, uint32_t token);
+// Reports all events that the builders hold to a manager that has just accepted this node.
 void node_builders_report(struct cluster_node *node);
 void node_builders_poll(struct cluster_node *node);
 
 // node_requests.c
-void node_say_requests(struct cluster_node *node, unsigned builder);
-// A readout has begun anew, and does not know what it was asked for; or it was cut off, and what it
-// has sent since is lost.
-void node_builders_ask_again(struct cluster_node *node, unsigned rank);
+void node_send_requests(struct cluster_node *node, unsigned builder);
+// The events that were requested from a readout and not sent by it are requested again: it has
+// restarted and does not know the requests, or it was disconnected and its data is lost.
+void node_builders_request_again(struct cluster_node *node, unsigned rank);
 
 // node_readouts.c
 bool node_readouts_make(struct cluster_node *node);
 void node_readouts_free(struct cluster_node *node);
-// A grant (push) or a request (pull) for what the local readouts hold.
+// Orders the node's readouts to send the data of an event: for a grant (push) or a request (pull).
 void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested);
-// Says what the readouts have, behind REGISTER: a manager that restarted begins from there.
+// Announces the readouts' events behind REGISTER: a restarted manager begins with them.
 void node_readouts_announce(struct cluster_node *node);
 // A run begins.
 void node_readouts_start(struct cluster_node *node);
-// Its state has changed.
-void node_readouts_tell_run(struct cluster_node *node);
+// The state of the run has changed.
+void node_readouts_send_run(struct cluster_node *node);
 void node_readouts_poll(struct cluster_node *node);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The readouts' side of a node: what they have is announced, what is granted or asked for is sent.
+// The readouts of a node: their events are announced, and they get orders to send the data of
+// granted or requested events.
 #include "cluster/node_internal.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 bool node_readouts_make(struct cluster_node *node)
 {
 	node->readouts = calloc(node->n_readouts + 1, sizeof(*node->readouts));
-	// All unfinished events, each granted or asked for once more.
+	// Room for all unfinished events, each granted or requested twice.
 	node->sends_size = 2 * cluster_unfinished(node->parameters.cluster.source_buffer);
 	node->sendings = calloc(node->sends_size, sizeof(*node->sendings));
 	if (node->readouts == NULL || node->sendings == NULL)
@@ -34,8 +35,7 @@ void node_readouts_free(struct cluster_node *node)
 
 // --- sending ---
 
-static bool note_sending(struct cluster_node *node, const struct ctrl_grant *grant,
-			 unsigned builder)
+static bool add_sending(struct cluster_node *node, const struct ctrl_grant *grant, unsigned builder)
 {
 	if (node->n_sendings == node->sends_size)
 		return false;
@@ -48,7 +48,8 @@ static bool note_sending(struct cluster_node *node, const struct ctrl_grant *gra
 	return true;
 }
 
-static bool tell(const struct cluster_node *node, unsigned readout, const struct message *message)
+static bool send_to_readout(const struct cluster_node *node, unsigned readout,
+			    const struct message *message)
 {
 	return node->parameters.to_readout(node->parameters.context, readout, message);
 }
@@ -57,18 +58,19 @@ static void flush_sends(struct cluster_node *node, unsigned index)
 {
 	struct node_readout *readout = &node->readouts[index];
 
-	while (readout->n_sends > 0 && tell(node, index, &readout->sends[readout->sends_head])) {
+	while (readout->n_sends > 0 &&
+	       send_to_readout(node, index, &readout->sends[readout->sends_head])) {
 		readout->sends_head = (readout->sends_head + 1) % node->sends_size;
 		readout->n_sends--;
 	}
 }
 
-// Sends keep their order; the first waits where its readout's mailbox has no room.
+// Sends an order to a readout; if the mailbox is full, the order waits. Orders stay in sequence.
 static void put_send(struct cluster_node *node, unsigned index, const struct message *message)
 {
 	struct node_readout *readout = &node->readouts[index];
 
-	if (readout->n_sends == 0 && tell(node, index, message))
+	if (readout->n_sends == 0 && send_to_readout(node, index, message))
 		return;
 	if (readout->n_sends == node->sends_size) {
 		node->view.unknown++;
@@ -103,7 +105,7 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 		return;
 	}
 	message.builder = (uint16_t)(cluster->nodes[grant->node].first_builder + grant->builder);
-	if (requested && !note_sending(node, grant, message.builder)) {
+	if (requested && !add_sending(node, grant, message.builder)) {
 		node->view.unknown++;
 		return;
 	}
@@ -112,8 +114,8 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 		put_send(node, i, &message);
 }
 
-// All local readouts have sent an event that a builder asked for.
-static void say_sent(struct cluster_node *node, const struct sending *sending)
+// All readouts of this node have sent an event that a builder requested.
+static void send_sent(struct cluster_node *node, const struct sending *sending)
 {
 	const struct cluster_system_builder *builder = &node->cluster->builders[sending->builder];
 	const struct ctrl_progress progress = {
@@ -140,14 +142,14 @@ static void take_sent(struct cluster_node *node, const struct message *message)
 			continue;
 		if (--sending->left > 0)
 			return;
-		say_sent(node, sending);
+		send_sent(node, sending);
 		*sending = node->sendings[--node->n_sendings];
 		return;
 	}
 }
 
-// A block of an event that a builder asked for may be read.
-static void say_offer(struct cluster_node *node, const struct message *message)
+// A readout reports that a block of an event is ready to be read; the builder gets an OFFER.
+static void send_offer(struct cluster_node *node, const struct message *message)
 {
 	const struct cluster_system_builder *builder = &node->cluster->builders[message->builder];
 	const struct ctrl_block block = {
@@ -178,28 +180,28 @@ void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
 	if (message->kind == MESSAGE_SENT)
 		take_sent(node, message);
 	if (message->kind == MESSAGE_OFFER)
-		say_offer(node, message);
+		send_offer(node, message);
 	if (message->kind != MESSAGE_ANNOUNCE || message->run != node->run)
 		return;
 	at->announced = message->event;
 	at->ended = (message->flags & MESSAGE_LAST) != 0;
 }
 
-// --- what they are told, and what they have ---
+// --- messages to the readouts, and announcements ---
 
 void node_readouts_start(struct cluster_node *node)
 {
 	for (unsigned i = 0; i < node->n_readouts; i++) {
 		node->readouts[i].announced = node->start_event;
 		node->readouts[i].ended = false;
-		node->readouts[i].told_start = false;
+		node->readouts[i].start_sent = false;
 	}
 }
 
-void node_readouts_tell_run(struct cluster_node *node)
+void node_readouts_send_run(struct cluster_node *node)
 {
 	for (unsigned i = 0; i < node->n_readouts; i++) {
-		node->readouts[i].told_run = false;
+		node->readouts[i].run_sent = false;
 		if (node->state == CTRL_STOPPED)
 			node->readouts[i].n_sends = 0;
 	}
@@ -207,8 +209,8 @@ void node_readouts_tell_run(struct cluster_node *node)
 		node->n_sendings = 0;
 }
 
-// Readouts are told of each run's start, whatever became of it since.
-static void tell_run(struct cluster_node *node, unsigned index)
+// A readout gets the start of each run first, even if the run has changed its state since.
+static void send_run(struct cluster_node *node, unsigned index)
 {
 	struct node_readout *readout = &node->readouts[index];
 	struct message message = { .kind = MESSAGE_RUN,
@@ -216,27 +218,27 @@ static void tell_run(struct cluster_node *node, unsigned index)
 				   .run = node->run,
 				   .event = node->start_event };
 
-	if (!readout->told_start && node->run != 0)
-		readout->told_start = tell(node, index, &message);
-	if (readout->told_run || !readout->told_start)
+	if (!readout->start_sent && node->run != 0)
+		readout->start_sent = send_to_readout(node, index, &message);
+	if (readout->run_sent || !readout->start_sent)
 		return;
 	message.state = (uint16_t)node->state;
 	if (node->state == CTRL_DRAINING)
 		message.event = node->end_event;
-	readout->told_run = tell(node, index, &message);
+	readout->run_sent = send_to_readout(node, index, &message);
 }
 
-static void tell_readout(struct cluster_node *node, unsigned index)
+static void update_readout(struct cluster_node *node, unsigned index)
 {
 	struct node_readout *readout = &node->readouts[index];
 	struct message release = { .kind = MESSAGE_RELEASE, .event = node->released };
 	struct message throttle = { .kind = MESSAGE_THROTTLE, .state = node->throttled };
 
-	tell_run(node, index);
-	if (readout->told_release != node->released && tell(node, index, &release))
-		readout->told_release = node->released;
-	if (readout->told_throttle != node->throttled && tell(node, index, &throttle))
-		readout->told_throttle = node->throttled;
+	send_run(node, index);
+	if (readout->release_sent != node->released && send_to_readout(node, index, &release))
+		readout->release_sent = node->released;
+	if (readout->throttle_sent != node->throttled && send_to_readout(node, index, &throttle))
+		readout->throttle_sent = node->throttled;
 	flush_sends(node, index);
 }
 
@@ -257,7 +259,7 @@ static void announce(struct cluster_node *node, uint64_t end, bool ended)
 	node->announced = end;
 	node->announced_end = ended;
 	node->announce_due = false;
-	node_tell_manager(node, bytes, ctrl_put_announce(bytes, sizeof(bytes), &record));
+	node_send_to_manager(node, bytes, ctrl_put_announce(bytes, sizeof(bytes), &record));
 }
 
 void node_readouts_announce(struct cluster_node *node)
@@ -274,7 +276,7 @@ void node_readouts_poll(struct cluster_node *node)
 	if (node->n_readouts == 0)
 		return;
 	for (unsigned i = 0; i < node->n_readouts; i++) {
-		tell_readout(node, i);
+		update_readout(node, i);
 		if (node->readouts[i].announced < end)
 			end = node->readouts[i].announced;
 		ended &= node->readouts[i].ended;

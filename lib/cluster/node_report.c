@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the manager is told of a node's builders: how far events are, which tokens are free, and, to
-// a manager that does not know, all that they hold.
+// Records to the manager about a node's builders: the steps of their events, their free tokens,
+// and, after a registration, all events that they hold.
 #include "cluster/node_internal.h"
 
-#define CREDITS_MOST 128u // in one record
+#define CREDITS_MOST 128u // in one record; so is ADOPTS_MOST
 #define ADOPTS_MOST  48u
 
-void node_say_outcome(struct cluster_node *node, unsigned builder, uint32_t index,
-		      enum ctrl_outcome outcome)
+void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t index,
+		       enum ctrl_outcome outcome)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 	const struct ctrl_done done = {
@@ -25,18 +25,18 @@ void node_say_outcome(struct cluster_node *node, unsigned builder, uint32_t inde
 	};
 	uint8_t bytes[CTRL_DONE_SIZE(0)];
 
-	node_tell_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
+	node_send_to_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
 }
 
-void node_say_done(struct cluster_node *node, unsigned builder, uint32_t index)
+void node_send_done(struct cluster_node *node, unsigned builder, uint32_t index)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 
-	node_say_outcome(node, builder, index,
-			 token->n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE);
+	node_send_outcome(node, builder, index,
+			  token->n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE);
 }
 
-void node_say_published(struct cluster_node *node, unsigned builder, uint32_t index)
+void node_send_published(struct cluster_node *node, unsigned builder, uint32_t index)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 	const struct ctrl_progress progress = {
@@ -50,10 +50,10 @@ void node_say_published(struct cluster_node *node, unsigned builder, uint32_t in
 	};
 	uint8_t bytes[CTRL_PROGRESS_SIZE];
 
-	node_tell_manager(node, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
+	node_send_to_manager(node, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
 }
 
-// --- what a manager that does not know this builder is told ---
+// --- the report after a registration ---
 
 struct adopt_list {
 	struct cluster_node *node;
@@ -72,8 +72,8 @@ static void send_adopts(struct adopt_list *list, bool last)
 	};
 	uint8_t bytes[CTRL_ADOPT_SIZE(ADOPTS_MOST)];
 
-	node_tell_manager(list->node, bytes,
-			  ctrl_put_adopt(bytes, sizeof(bytes), &adopt, list->held));
+	node_send_to_manager(list->node, bytes,
+			     ctrl_put_adopt(bytes, sizeof(bytes), &adopt, list->held));
 	list->n = 0;
 }
 
@@ -84,7 +84,7 @@ static void add_adopt(struct adopt_list *list, const struct ctrl_held *held)
 	list->held[list->n++] = *held;
 }
 
-static void say_adopts(struct cluster_node *node, unsigned index)
+static void report_held(struct cluster_node *node, unsigned index)
 {
 	struct node_builder *builder = &node->builders[index];
 	struct adopt_list list = { .node = node, .builder = index };
@@ -135,16 +135,16 @@ void node_builders_report(struct cluster_node *node)
 		};
 		uint8_t bytes[CTRL_BUILDER_SIZE];
 
-		node_tell_manager(node, bytes, ctrl_put_builder(bytes, sizeof(bytes), &record));
-		say_adopts(node, i);
+		node_send_to_manager(node, bytes, ctrl_put_builder(bytes, sizeof(bytes), &record));
+		report_held(node, i);
 		for (uint32_t j = 0; j < tokens->n; j++)
 			if (tokens->tokens[j].state == TOKEN_BUILT)
-				node_say_done(node, i, j);
+				node_send_done(node, i, j);
 		tokens_uncredit(tokens);
 	}
 }
 
-static void say_credits(struct cluster_node *node, unsigned builder)
+static void send_credits(struct cluster_node *node, unsigned builder)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
 	uint8_t bytes[CTRL_CREDIT_LIST_SIZE(CREDITS_MOST)];
@@ -159,21 +159,21 @@ static void say_credits(struct cluster_node *node, unsigned builder)
 			credits[list.n].slot = token;
 			credits[list.n++].generation = tokens->tokens[token].generation;
 		}
-		node_tell_manager(node, bytes,
-				  ctrl_put_credit_list(bytes, sizeof(bytes), &list, credits));
+		node_send_to_manager(node, bytes,
+				     ctrl_put_credit_list(bytes, sizeof(bytes), &list, credits));
 	}
 }
 
 void node_builders_poll(struct cluster_node *node)
 {
-	// What is about to be published counts once it is.
+	// The report waits until no event is about to be published.
 	if (node->report_due && node_builders_are_settled(node))
 		return;
 	if (node->report_due)
 		node_builders_report(node);
 	for (unsigned i = 0; i < node->n_builders; i++) {
-		say_credits(node, i);
-		if (node->builders[i].asks)
-			node_say_requests(node, i);
+		send_credits(node, i);
+		if (node->builders[i].requests)
+			node_send_requests(node, i);
 	}
 }

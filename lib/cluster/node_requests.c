@@ -1,40 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Each builder asks the readouts: in pull for the events that it was granted, in push for those
-// that it was granted while it was still giving them up.
+// A builder requests the data of its events from the readouts. In pull mode it does so for each
+// granted event. In push mode it does so only for an event that was granted again while the builder
+// still held an earlier attempt, because the pushed data may have been discarded.
 #include "cluster/node_internal.h"
 
-#define REQUESTS_MOST 64u // in one poll
+#define REQUESTS_MOST 64u // of one builder in one poll
 
-void node_builders_ask_again(struct cluster_node *node, unsigned rank)
+void node_builders_request_again(struct cluster_node *node, unsigned rank)
 {
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		struct tokens *tokens = &node->builders[i].tokens;
 
 		for (uint32_t j = 0; j < tokens->n; j++)
-			tokens->tokens[j].asked[rank / 64] &=
-			    tokens->tokens[j].answered[rank / 64] | ~(UINT64_C(1) << rank % 64);
+			tokens->tokens[j].requested[rank / 64] &=
+			    tokens->tokens[j].responded[rank / 64] | ~(UINT64_C(1) << rank % 64);
 	}
 }
 
-// The next readout to be asked for an event, in an order that begins elsewhere for each builder, or
-// CLUSTER_NONE: there is none, or enough are sending. Those that are lost are asked when they are
-// back.
-static unsigned next_to_ask(const struct cluster_node *node, unsigned builder,
-			    const struct token *token)
+// The rank of the readout from which an event is to be requested next. Each builder begins with
+// another readout. CLUSTER_NONE: all requests are sent, or as many readouts are sending as
+// parallel_sends allows. A lost readout gets its requests when it is connected again.
+static unsigned next_to_request(const struct cluster_node *node, unsigned builder,
+				const struct token *token)
 {
 	unsigned most = node->parameters.cluster.parallel_sends;
 	unsigned n = node->readouts_of_all.n, sending = 0;
 	unsigned first = node->cluster->nodes[node_self(node)].first_builder + builder;
 
-	for (unsigned i = 0; i < TOKEN_ASK_WORDS; i++)
-		sending += (unsigned)__builtin_popcountll(token->asked[i] & ~token->answered[i] &
-							  ~node->lost[i]);
+	for (unsigned i = 0; i < TOKEN_READOUT_WORDS; i++)
+		sending += (unsigned)__builtin_popcountll(token->requested[i] &
+							  ~token->responded[i] & ~node->lost[i]);
 	for (unsigned i = 0; i < n && sending < most; i++) {
 		unsigned rank = (first + i) % n;
 
-		if (((token->asked[rank / 64] | node->lost[rank / 64]) >> rank % 64 & 1) == 0)
+		if (((token->requested[rank / 64] | node->lost[rank / 64]) >> rank % 64 & 1) == 0)
 			return rank;
 	}
 	return CLUSTER_NONE;
@@ -66,7 +67,7 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 	};
 	uint8_t bytes[CTRL_REQUEST_SIZE(0)];
 
-	token->asked[rank / 64] |= UINT64_C(1) << rank % 64;
+	token->requested[rank / 64] |= UINT64_C(1) << rank % 64;
 	node->view.requests++;
 	transport->send(transport->context, node->readouts_of_all.nodes[rank], bytes,
 			ctrl_put_request(bytes, sizeof(bytes), &record));
@@ -106,19 +107,20 @@ void node_builders_offer(struct cluster_node *node, unsigned from, const struct 
 	}
 }
 
-void node_say_requests(struct cluster_node *node, unsigned index)
+void node_send_requests(struct cluster_node *node, unsigned index)
 {
 	struct node_builder *builder = &node->builders[index];
 	unsigned left = REQUESTS_MOST;
 
-	builder->asks = false;
+	builder->requests = false;
 	for (uint32_t i = 0; i < builder->tokens.n && left > 0; i++) {
 		uint32_t at = (builder->pull_next + i) % builder->tokens.n;
 		const struct token *token = &builder->tokens.tokens[at];
 
-		builder->asks |= token->state == TOKEN_GRANTED && token->asks;
-		while (token->state == TOKEN_GRANTED && token->told && token->asks && left > 0) {
-			unsigned rank = next_to_ask(node, index, token);
+		builder->requests |= token->state == TOKEN_GRANTED && token->requests;
+		while (token->state == TOKEN_GRANTED && token->expected && token->requests &&
+		       left > 0) {
+			unsigned rank = next_to_request(node, index, token);
 
 			if (rank == CLUSTER_NONE)
 				break;
@@ -126,6 +128,6 @@ void node_say_requests(struct cluster_node *node, unsigned index)
 			left--;
 		}
 	}
-	builder->asks |= left == 0; // the others were not looked at
+	builder->requests |= left == 0; // the remaining tokens were not examined
 	builder->pull_next = (builder->pull_next + 1) % builder->tokens.n;
 }

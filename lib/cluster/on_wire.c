@@ -31,8 +31,8 @@ static uint32_t payload_of(const struct on_wire_parameters *parameters, uint32_t
 	return roce_path_mtu(mtu) != 0 ? roce_path_mtu(mtu) : payload;
 }
 
-// While events are few, each message has a frame of its own: the grant, PROGRESS, the release and
-// an acknowledgement; in pull also the PROGRESS of each node that has sent.
+// At low event rates each control message has its own frame: GRANT, PROGRESS, RELEASE and an
+// acknowledgement; in pull mode also the PROGRESS of each node that has sent data.
 static uint32_t control_of(const struct on_wire_parameters *parameters)
 {
 	const struct cluster_system *system = parameters->system;
@@ -57,7 +57,7 @@ void on_wire_make(struct on_wire *wire, const struct on_wire_parameters *paramet
 	for (unsigned i = 0; i < system->n_nodes; i++) {
 		const struct cluster_system_node *node = &system->nodes[i];
 
-		// In a system without generators boards send, which no node stands for.
+		// In a system without generators the senders are boards, which are not nodes.
 		if (node->mtu < mtu && (node->n_sources > 0 || system->n_sources == 0))
 			mtu = node->mtu;
 		load_balancer |= node->load_balancer;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The bytes that an event uses on the link of its builder. The scheduler and the rates in grants
-// count these bytes, and not the size of the built event: at an MTU of 1500 the headers of each
-// segment and the gap between frames use a twentieth of the link; for events of 20 kB the control
-// messages to the builder use a thirtieth. Pure functions.
+// The number of bytes that an event uses on the link of its builder. The scheduler and the rates in
+// grants count these bytes, not the size of the built event: at an MTU of 1500 bytes the headers of
+// each segment and the gap between frames use 1/20 of the link; for events of 20 kB the control
+// messages to the builder use 1/30. The functions are pure.
 #pragma once
 
 #include "cluster/system.h"
@@ -16,15 +16,15 @@ struct on_wire_parameters {
 	const struct cluster_system *system;
 	enum on_wire_transport transport;
 	uint32_t path_mtu;   // RoCE, bytes; 0: the largest that the MTU allows
-	uint32_t n_expected; // sources, where no node has a generator
+	uint32_t n_expected; // number of sources if no node has a generator
 	enum sched_mode mode;
 };
 
 struct on_wire {
 	uint32_t n_sources;
-	uint32_t payload;  // of a full segment, bytes
-	uint32_t overhead; // of each segment, bytes
-	uint32_t control;  // control messages about an event to its builder, bytes, at most
+	uint32_t payload;  // payload of a full segment, bytes
+	uint32_t overhead; // headers and gap of each segment, bytes
+	uint32_t control;  // upper bound for the control messages about one event, bytes
 };
 
 // If the MTUs of the nodes that send differ, the smallest is used.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The nodes and builders of a system, as every node of it knows them. The configuration is read
-// into these structs; nothing changes them while the program runs.
+// The nodes and builders of a system. Every node has the same description, except for `self`. It is
+// read from the configuration and does not change while the program runs.
 #pragma once
 
 #include <stdbool.h>
@@ -14,39 +14,40 @@ struct cluster_system_node {
 	char name[EVB_NAME_SIZE];
 	bool manager;
 	unsigned port;    // index of the node's first port that has an address
-	uint32_t address; // IPv4 of that port, host order
+	uint32_t address; // IPv4 address of that port, host byte order
 	uint8_t prefix_length;
 	bool has_mac;
-	uint8_t mac[6];         // of that port; without it ARP finds it
-	uint64_t link_rate;     // of that port, bit/s, 0: unknown
-	uint32_t mtu;           // of that port
+	uint8_t mac[6];         // of that port; valid if has_mac, else found by ARP
+	uint64_t link_rate;     // of that port, bit/s; 0: unknown
+	uint32_t mtu;           // of that port, bytes
 	bool tagged;            // frames of that port have a VLAN tag
-	bool load_balancer;     // its generators send that header
-	unsigned first_builder; // its builders, in cluster_system.builders
+	bool load_balancer;     // its generators send the EJFAT load balancer header
+	unsigned first_builder; // index of its first builder in cluster_system.builders
 	unsigned n_builders;    // 0: a readout node, or only the manager
-	unsigned first_source;  // the sources of its generators, in cluster_system.source_ids
+	unsigned first_source;  // index of its first source in cluster_system.source_ids
 	unsigned n_sources;     // 0: a builder node, or only the manager
 };
 
-// A builder by its number in the system: in the order of nodes, then of the node's builders.
+// A builder. Its index in cluster_system.builders is its system-wide number: builders are ordered
+// by node, then by their index in the node.
 struct cluster_system_builder {
 	char name[EVB_NAME_SIZE];
 	unsigned node;
-	unsigned index; // among the node's
+	unsigned index; // of the builder in its node
 	uint32_t slots;
 	uint64_t slot_size; // bytes
-	uint32_t group;     // congestion group; "auto" in the file gives each its own number
+	uint32_t group;     // congestion group; with "auto" each builder has its own
 	uint16_t weight;
 };
 
 struct cluster_system {
 	unsigned n_nodes; // 0: the appliance is not a node of a system
-	unsigned self;
-	unsigned manager;
-	uint64_t hash; // of all that the nodes must agree on
+	unsigned self;    // number of this node
+	unsigned manager; // node number
+	uint64_t hash;    // of the settings that must be equal on all nodes
 	struct cluster_system_node nodes[EVB_MAX_NODES];
 	struct cluster_system_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	unsigned n_builders;
-	uint16_t source_ids[EVB_MAX_SOURCES]; // in the order of nodes; ascending in each
-	unsigned n_sources; // 0: no node has a generator; else each expected source has one
+	uint16_t source_ids[EVB_MAX_SOURCES]; // ordered by node, then ascending
+	unsigned n_sources; // 0: no node has a generator; else each expected source has a generator
 };

@@ -59,7 +59,7 @@ void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_
 	uint32_t *link = &tokens->buckets[event & tokens->mask];
 
 	if (!at->credited)
-		leave_credits(tokens, token); // a manager knew it from before
+		leave_credits(tokens, token); // the grant is based on a credit sent earlier
 	*at = (struct token){
 		.event = event,
 		.attempt = attempt,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The tokens of one builder: what it has promised the event manager. A token is a slot's name in
-// the control protocol; which of the ring's slots an event really lies in, the builder decides when
-// the data comes, save for RDMA WRITE. There are fewer tokens than slots, see cluster_spare().
+// The tokens of one builder. A token is the builder's promise to the event manager of one free slot
+// for an event; the control protocol names it by a number. Which slot of the ring the event uses is
+// decided by the builder when the data arrives, except with RDMA WRITE, where slot and token have
+// the same number. There are fewer tokens than slots, see cluster_spare().
 #pragma once
 
 #include <stdbool.h>
@@ -11,62 +12,63 @@
 
 #include "base/limits.h"
 
-#define TOKEN_NONE      UINT32_MAX
-#define TOKEN_ASK_WORDS (EVB_MAX_NODES / 64)
+#define TOKEN_NONE          UINT32_MAX
+#define TOKEN_READOUT_WORDS (EVB_MAX_NODES / 64)
 
 enum token_state {
-	TOKEN_FREE,      // credited, or about to be
-	TOKEN_GRANTED,   // its event is awaited or under construction
-	TOKEN_BUILT,     // held by the builder; DONE has been said
-	TOKEN_SETTLED,   // the manager has said publish
-	TOKEN_PUBLISHED, // consumers have it
-	TOKEN_WITHDRAWN, // given up; the builder has been told
+	TOKEN_FREE,      // its credit has been sent to the manager, or is about to be
+	TOKEN_GRANTED,   // the builder waits for the data of its event, or builds it
+	TOKEN_BUILT,     // the builder holds the built event; DONE has been sent
+	TOKEN_SETTLED,   // PUBLISH has been received
+	TOKEN_PUBLISHED, // consumers have the event
+	TOKEN_WITHDRAWN, // the event is given up; the builder has not freed the slot yet
 };
 
 struct token {
 	uint64_t event;
 	uint64_t bytes;
-	uint32_t generation; // counted up each time that it becomes free
-	uint32_t slot;       // of the ring, from TOKEN_BUILT on
-	uint32_t chain;      // next of the same bucket
-	uint32_t rate_kbps;  // of its grant, handed on in requests
+	uint32_t generation; // incremented each time that the token becomes free
+	uint32_t slot;       // slot of the ring; valid from TOKEN_BUILT on
+	uint32_t chain;      // next token of the same bucket, or TOKEN_NONE
+	uint32_t rate_kbps;  // from the grant; requests carry it
 	uint16_t attempt;
-	uint8_t state; // enum token_state
-	bool told;     // to the builder: an event that it has to forget before is expected later
-	uint16_t n_missing; // sources, from TOKEN_BUILT on
-	uint8_t stale;      // slots with data of the event that came again, and are being freed
-	bool credited;      // free, and the manager has been told
-	bool asks; // for its event's data: in pull, and where that may have been thrown away
-	// Pull: readouts, by rank, that were asked, and that have sent
-	uint64_t asked[TOKEN_ASK_WORDS], answered[TOKEN_ASK_WORDS];
+	uint8_t state;      // enum token_state
+	bool expected;      // MESSAGE_EXPECT has been sent to the builder
+	uint16_t n_missing; // sources without data; valid from TOKEN_BUILT on
+	uint8_t stale;      // slots with repeated data of the event that are being freed
+	bool credited;      // the token's credit has been sent to the manager
+	bool requests;      // the builder requests the event's data, see node_requests.c
+	// Bit sets of the readouts, by rank, to which a request was sent, and which have sent the
+	// data
+	uint64_t requested[TOKEN_READOUT_WORDS], responded[TOKEN_READOUT_WORDS];
 };
 
 struct tokens {
 	struct token *tokens;
 	uint32_t n;
-	uint32_t *buckets; // by event
+	uint32_t *buckets; // first token of each bucket of events, or TOKEN_NONE
 	uint32_t mask;
-	// Free tokens of which the manager has not been told: first in, first out.
+	// Free tokens whose credit has not been sent to the manager; FIFO.
 	uint32_t *uncredited;
 	uint32_t uncredited_head, n_uncredited;
 	uint32_t n_free;
 };
 
-// All free, of generation 1 and uncredited. False if memory ran out.
+// Makes n tokens, all free, of generation 1 and uncredited. Returns false if memory ran out.
 bool tokens_make(struct tokens *tokens, uint32_t n);
 void tokens_free(struct tokens *tokens);
 
-// The token of an event that is not free, the one granted first of several, or TOKEN_NONE.
+// The token that is granted to an event, or TOKEN_NONE. If several are, the first granted one.
 uint32_t tokens_find(const struct tokens *tokens, uint64_t event);
 
-// A free token is granted to an event.
+// Grants a free token to an event.
 void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_t attempt);
 
-// A token becomes free, with the next generation.
+// Frees a token and increments its generation.
 void tokens_release(struct tokens *tokens, uint32_t token);
 
-// The manager is to be told of all free tokens again.
+// Marks all free tokens as uncredited, so that their credits are sent to the manager again.
 void tokens_uncredit(struct tokens *tokens);
 
-// Takes the next free token that the manager is to be told of, or TOKEN_NONE.
+// Returns the next uncredited token and marks it as credited; TOKEN_NONE if there is none.
 uint32_t tokens_next_credit(struct tokens *tokens);
