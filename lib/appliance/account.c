@@ -109,7 +109,7 @@ static void add_writer(struct account *account, const struct role *role)
 	account->written.failures += counter_read(&writer->failures);
 }
 
-// Where nobody receives, what arrives is not missed.
+// Without rx roles nothing is received on purpose, so packets that arrive are not losses.
 static void add_ports(struct account *account, const struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->n_ports && appliance->plan->n_rx > 0; i++)
@@ -126,7 +126,7 @@ void account_take(const struct appliance *appliance, struct account *account)
 		const struct role *role = appliance->roles[i];
 
 		if (role == NULL)
-			continue; // the start failed before it was made
+			continue; // the start failed before this role was created
 		switch (plan->roles[i].kind) {
 		case CONFIG_ROLE_RX:
 			add_rx(account, role);

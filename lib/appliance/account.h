@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The account: all counters of an appliance, summed over its roles, as telemetry, the progress
-// line, the summary and the final words show them. docs/packets.md has the identities.
+// The account: all counters of an appliance, summed over its roles. Telemetry, the progress line,
+// the summary and the final account show it. docs/packets.md explains the identities between the
+// sums.
 //
-// Any thread, while the appliance is started. While it runs, the sums are taken counter by counter
-// and may be off by what happens in between; at rest they are exact.
+// Any thread, between appliance_start() and appliance_stop(). Counters are read one after the
+// other, so that an identity may be off by a few packets while the appliance runs. When all roles
+// have drained, the sums are exact.
 #pragma once
 
 #include <stdbool.h>
@@ -22,21 +24,21 @@ struct account {
 	struct {
 		uint64_t received, bytes, arp, icmp_echo, control, pause, roce, other;
 		uint64_t drops[PACKET_N_CAUSES];
-		uint64_t missed; // by the ports themselves, before evb saw them (port_missed())
+		uint64_t missed; // lost by the ports before evb received them (port_missed())
 	} packets;
-	// segments.received = placed + sum of drops + those in links
+	// segments.received = placed + sum of drops + segments in links
 	struct {
 		uint64_t received, placed, placed_bytes;
-		uint64_t local; // of received: from readouts of the same process
+		uint64_t local; // part of `received`: from readouts of the same process
 		uint64_t drops[SEGMENT_N_CAUSES];
 	} segments;
 	// events.opened = complete + incomplete + discarded + ends_of_run + open
 	struct {
 		uint64_t opened, complete, incomplete, discarded, flushed, overtaken, ends_of_run;
-		uint64_t open; // now
-		// Of complete and incomplete: built elsewhere, not published here.
-		uint64_t withdrawn;
-		uint64_t repeated; // of the same two: published, perhaps elsewhere too
+		uint64_t open; // at the time of reading
+		// Parts of complete + incomplete:
+		uint64_t withdrawn; // another node built the event, so it was not published here
+		uint64_t repeated;  // published here, and possibly on another node, too
 	} events;
 	struct {
 		uint64_t whole, malformed, missing;
@@ -45,10 +47,10 @@ struct account {
 	uint64_t free_slots;
 	struct histogram complete; // first segment to completion, ns
 	struct histogram released; // first segment to release, ns
-	// what this process' generators sent
+	// Sent by the generators of this process.
 	struct {
 		uint64_t events, packets, bytes, lost, duplicated, corrupted, reordered;
-		uint64_t unacknowledged; // RoCE messages that did not get through
+		uint64_t unacknowledged; // RoCE messages that the peer never acknowledged
 	} sent;
 	struct {
 		uint64_t events, bytes, files, refused, failures;
@@ -57,29 +59,29 @@ struct account {
 
 struct account_source {
 	uint16_t id;
-	uint64_t segments; // that rx recognised
+	uint64_t segments; // received, with this source id
 	uint64_t placed;
 	uint64_t placed_bytes;
 	uint64_t drops[SEGMENT_N_CAUSES];
-	uint64_t blocks;    // whole
-	uint64_t malformed; // of them no valid MFP
-	uint64_t missing;   // events closed without it
+	uint64_t blocks;    // whole blocks
+	uint64_t malformed; // whole blocks that are not valid MFPs
+	uint64_t missing;   // events closed without a block of this source
 };
 
-// *account is large: not for small stacks.
+// *account is large: do not put it on a small stack.
 void account_take(const struct appliance *appliance, struct account *account);
 
-// The source of index < appliance->sources.n_expected.
+// The counters of expected source number `index`, less than appliance->sources.n_expected.
 void account_take_source(const struct appliance *appliance, unsigned index,
 			 struct account_source *source);
 
-// Sum of all drop causes, of segments and packets; what the ports missed is not in it.
+// Sum over all drop causes of segments and packets. It does not include packets.missed.
 uint64_t account_losses(const struct account *account);
 
-// Whether anything was lost: a drop, a packet that a port missed, an event that is not complete, or
-// one that is not in the file it should be in.
+// Whether anything was lost: a segment or packet was dropped, a port missed a packet, an event is
+// not complete, or an event was not written to its file.
 bool account_has_losses(const struct account *account);
 
-// The account as JSON text, as `evb run --summary` writes it; the caller frees it. NULL if memory
-// ran out. `losses` in it is account_has_losses().
+// The account as JSON text, for `evb run --summary`. The caller frees it. NULL if memory ran out.
+// Its key `losses` is account_has_losses().
 char *account_summary(const struct appliance *appliance);

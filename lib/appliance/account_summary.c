@@ -14,7 +14,7 @@ struct summary {
 	bool failed; // memory ran out
 };
 
-// Counts are whole up to 2^53, cJSON's numbers being doubles.
+// cJSON stores numbers as doubles, which are exact up to 2^53.
 static void add_number(struct summary *summary, cJSON *to, const char *name, double value)
 {
 	summary->failed |= cJSON_AddNumberToObject(to, name, value) == NULL;
@@ -41,7 +41,7 @@ static cJSON *add_list(struct summary *summary, cJSON *to, const char *name)
 	return list;
 }
 
-// A new member of a list.
+// Appends an object to a list and returns it.
 static cJSON *add_member(struct summary *summary, cJSON *list)
 {
 	cJSON *object = cJSON_CreateObject();
@@ -145,7 +145,7 @@ static void add_sources(struct summary *summary, cJSON *root)
 	}
 }
 
-// The share of each kind of time.
+// Adds the shares of idle, busy and backpressured time.
 static void add_lcore(struct summary *summary, cJSON *list, const struct lcore *lcore)
 {
 	cJSON *member = add_member(summary, list), *roles;
@@ -155,7 +155,7 @@ static void add_lcore(struct summary *summary, cJSON *list, const struct lcore *
 	double all = idle + busy + backpressured;
 
 	if (all == 0)
-		all = 1; // never ran: three zeros
+		all = 1; // the lcore never ran: all shares are 0
 	add_count(summary, member, "cpu", lcore->cpu);
 	roles = add_list(summary, member, "roles");
 	for (unsigned i = 0; i < lcore->n_roles; i++) {

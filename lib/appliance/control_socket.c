@@ -15,18 +15,18 @@
 #include <unistd.h>
 
 #define BACKLOG     8
-#define ACCEPT_MOST 4 // in one round
+#define ACCEPT_MOST 4 // clients that one call of control_socket_serve() accepts
 #define MODE        0660
-#define BUSY_MS     1 // between two looks for an answer that comes later
+#define BUSY_MS     1 // between two calls of the handler's finish()
 #define NOBODY      CONTROL_SOCKET_CLIENTS
 
 struct control_socket {
 	struct control_socket_handler handler;
 	int listener;
 	int clients[CONTROL_SOCKET_CLIENTS]; // sockets, -1: none
-	unsigned asking;                     // whose request is under way, if `busy`; or NOBODY
-	bool busy;
-	struct stat made; // of the file, to unlink no other
+	unsigned asking;  // if `busy`: client of the current request; NOBODY: it has left
+	bool busy;        // a request has begun and not finished
+	struct stat made; // identifies the socket's file, so that no other file is unlinked
 	char path[CONTROL_SOCKET_PATH_SIZE];
 	char request[CONTROL_SOCKET_REQUEST_SIZE];
 };
@@ -43,47 +43,45 @@ static int fail(char *error, const char *format, ...)
 	return -1;
 }
 
-// --- where it is ---
+// --- responses ---
 
-// --- answers ---
-
-cJSON *control_answer_done(void)
+cJSON *control_response_done(void)
 {
-	cJSON *answer = cJSON_CreateObject();
+	cJSON *response = cJSON_CreateObject();
 
-	if (cJSON_AddTrueToObject(answer, "ok") == NULL) {
-		cJSON_Delete(answer);
+	if (cJSON_AddTrueToObject(response, "ok") == NULL) {
+		cJSON_Delete(response);
 		return NULL;
 	}
-	return answer;
+	return response;
 }
 
-cJSON *control_answer_error(const char *format, ...)
+cJSON *control_response_error(const char *format, ...)
 {
-	cJSON *answer = cJSON_CreateObject();
+	cJSON *response = cJSON_CreateObject();
 	char text[CONTROL_SOCKET_ERROR_SIZE];
 	va_list list;
 
 	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
-	if (cJSON_AddFalseToObject(answer, "ok") == NULL ||
-	    cJSON_AddStringToObject(answer, "error", text) == NULL) {
-		cJSON_Delete(answer);
+	if (cJSON_AddFalseToObject(response, "ok") == NULL ||
+	    cJSON_AddStringToObject(response, "error", text) == NULL) {
+		cJSON_Delete(response);
 		return NULL;
 	}
-	return answer;
+	return response;
 }
 
-// Frees the answer. False if the client does not take it.
-static bool send_answer(int client, cJSON *answer)
+// Sends a response and frees it. False if the client does not accept it at once.
+static bool send_response(int client, cJSON *response)
 {
-	char *text = answer != NULL ? cJSON_PrintUnformatted(answer) : NULL;
+	char *text = response != NULL ? cJSON_PrintUnformatted(response) : NULL;
 	bool sent = text != NULL && strlen(text) <= CONTROL_SOCKET_RESPONSE_SIZE &&
 		    send(client, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 
 	cJSON_free(text);
-	cJSON_Delete(answer);
+	cJSON_Delete(response);
 	return sent;
 }
 
@@ -97,9 +95,9 @@ static void hang_up(struct control_socket *control, unsigned client)
 		control->asking = NOBODY;
 }
 
-static void answer_client(struct control_socket *control, unsigned client, cJSON *answer)
+static void respond_to(struct control_socket *control, unsigned client, cJSON *response)
 {
-	if (!send_answer(control->clients[client], answer))
+	if (!send_response(control->clients[client], response))
 		hang_up(control, client);
 }
 
@@ -112,7 +110,7 @@ static bool is_welcome(int client)
 	       (peer.uid == 0 || peer.uid == geteuid());
 }
 
-// False if there is nobody to be accepted.
+// Accepts or refuses one client. False if no client waits.
 static bool accept_client(struct control_socket *control)
 {
 	int client = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -121,17 +119,17 @@ static bool accept_client(struct control_socket *control)
 	if (client < 0)
 		return false;
 	if (!is_welcome(client)) {
-		(void)send_answer(
-		    client, control_answer_error("only root and the user as whom the appliance "
-						 "runs may ask"));
+		(void)send_response(
+		    client, control_response_error("only root and the user as whom the appliance "
+						   "runs may ask"));
 		close(client);
 		return true;
 	}
 	while (i < CONTROL_SOCKET_CLIENTS && control->clients[i] >= 0)
 		i++;
 	if (i == CONTROL_SOCKET_CLIENTS) {
-		(void)send_answer(client, control_answer_error("it has %d clients already",
-							       CONTROL_SOCKET_CLIENTS));
+		(void)send_response(client, control_response_error("it has %d clients already",
+								   CONTROL_SOCKET_CLIENTS));
 		close(client);
 		return true;
 	}
@@ -143,18 +141,18 @@ static void take_request(struct control_socket *control, unsigned client, size_t
 {
 	cJSON *request = cJSON_ParseWithLength(control->request, length);
 	bool later = false;
-	cJSON *answer;
+	cJSON *response;
 
 	if (cJSON_IsObject(request))
-		answer = control->handler.begin(control->handler.context, request, &later);
+		response = control->handler.begin(control->handler.context, request, &later);
 	else
-		answer = control_answer_error("a request is a JSON object");
+		response = control_response_error("a request is a JSON object");
 	cJSON_Delete(request);
 	if (later) {
 		control->busy = true;
 		control->asking = client;
 	} else {
-		answer_client(control, client, answer);
+		respond_to(control, client, response);
 	}
 }
 
@@ -168,25 +166,25 @@ static void read_client(struct control_socket *control, unsigned client)
 	if (length <= 0)
 		hang_up(control, client);
 	else if ((size_t)length > sizeof(control->request))
-		answer_client(control, client,
-			      control_answer_error("a request has at most %u bytes",
-						   CONTROL_SOCKET_REQUEST_SIZE));
+		respond_to(control, client,
+			   control_response_error("a request has at most %u bytes",
+						  CONTROL_SOCKET_REQUEST_SIZE));
 	else
 		take_request(control, client, (size_t)length);
 }
 
-// The request under way: others wait for it.
+// Sends the response to the current request if the handler has finished it. Other requests wait.
 static void finish_request(struct control_socket *control)
 {
-	cJSON *answer = control->handler.finish(control->handler.context);
+	cJSON *response = control->handler.finish(control->handler.context);
 
-	if (answer == NULL)
+	if (response == NULL)
 		return;
 	control->busy = false;
 	if (control->asking != NOBODY)
-		answer_client(control, control->asking, answer);
+		respond_to(control, control->asking, response);
 	else
-		cJSON_Delete(answer);
+		cJSON_Delete(response);
 	control->asking = NOBODY;
 }
 
@@ -194,7 +192,7 @@ static void wait_ms(unsigned ms)
 {
 	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
 
-	(void)nanosleep(&pause, NULL); // a signal is a reason to go on
+	(void)nanosleep(&pause, NULL); // a signal ends the wait early
 }
 
 void control_socket_serve(struct control_socket *control, unsigned ms)
@@ -220,14 +218,14 @@ void control_socket_serve(struct control_socket *control, unsigned ms)
 	for (unsigned i = 0; i < ACCEPT_MOST; i++)
 		if (!accept_client(control)) {
 			if (i == 0)
-				wait_ms(ms); // out of descriptors, perhaps: not in a hurry then
+				wait_ms(ms); // no descriptor may be free: do not poll in a loop
 			break;
 		}
 }
 
-// --- its life ---
+// --- opening and closing ---
 
-// The folder must be one that nobody else can put something into.
+// Makes the folder. It must belong to root or this user, so that nobody else can replace the file.
 static int make_folder(const char *path, char *error)
 {
 	char folder[CONTROL_SOCKET_PATH_SIZE];
@@ -251,7 +249,7 @@ static int make_folder(const char *path, char *error)
 	return 0;
 }
 
-// Whether somebody listens there; what a killed run left is removed.
+// Whether a process listens at the address. Removes the file that a killed process left.
 static bool is_in_use(const struct sockaddr_un *address)
 {
 	int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -263,7 +261,7 @@ static bool is_in_use(const struct sockaddr_un *address)
 	       errno == ECONNREFUSED;
 	close(probe);
 	if (dead)
-		(void)unlink(address->sun_path); // bind() will tell
+		(void)unlink(address->sun_path); // if this fails, bind() reports it
 	return !dead;
 }
 
@@ -282,7 +280,7 @@ static int listen_at(struct control_socket *control, char *error)
 		if (is_in_use(&address) || bind(control->listener, to, sizeof(address)) != 0)
 			return fail(error, "%s is in use by another process", control->path);
 	}
-	// Until listen() nobody can connect.
+	// No client can connect before listen(), so the file's mode is set in time.
 	if (stat(control->path, &control->made) != 0 || chmod(control->path, MODE) != 0 ||
 	    listen(control->listener, BACKLOG) != 0)
 		return fail(error, "%s: %s", control->path, strerror(errno));

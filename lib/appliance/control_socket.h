@@ -5,10 +5,11 @@
 // is and what its messages are. The server responds to root and to the user as whom the appliance
 // runs, and to nobody else, whatever the mode of the socket's file.
 //
-// Nobody is waited for: who does not take an answer is hung up on. All is bounded: clients, sizes,
-// one request under way.
+// The server never waits for a client: it closes the connection of a client that does not accept a
+// response. The number of clients and the sizes of requests and responses are limited. The handler
+// works on one request at a time.
 //
-// Threads: one, the control thread.
+// Threads: control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -22,27 +23,27 @@
 
 struct control_socket;
 
-// Answers are objects of the caller of these; NULL stands for "out of memory" where it is not said
-// otherwise.
+// Carries out requests. The server becomes the owner of the responses, which are JSON objects.
 struct control_socket_handler {
 	void *context;
-	// Takes a request, an object. Returns the answer; or NULL after it has set *later: it comes
-	// from finish().
+	// Begins a request, a JSON object. Returns the response. Returns NULL if it set *later:
+	// finish() returns the response later; or else if memory ran out.
 	cJSON *(*begin)(void *context, const cJSON *request, bool *later);
-	// Called a thousand times a second at most. NULL: not yet.
+	// Called at most 1000 times/s after *later was set, until it returns the response. NULL:
+	// the response is not ready.
 	cJSON *(*finish)(void *context);
 };
 
-// Listens there; makes the folder if it is missing. NULL with one line in
+// Listens at `path`, and makes the folder of the path if it is missing. NULL with one line in
 // error[CONTROL_SOCKET_ERROR_SIZE].
 struct control_socket *control_socket_open(const char *path,
 					   const struct control_socket_handler *handler,
 					   char *error);
 void control_socket_close(struct control_socket *control);
 
-// Serves whoever asks; waits for that up to `ms` milliseconds, less if a signal comes.
+// Waits at most `ms` milliseconds for requests, less if a signal arrives, and serves them.
 void control_socket_serve(struct control_socket *control, unsigned ms);
 
-// {"ok": true}, and {"ok": false, "error": ...}. NULL if memory ran out.
-cJSON *control_answer_done(void);
-cJSON *control_answer_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+// The responses {"ok": true} and {"ok": false, "error": TEXT}. NULL if memory ran out.
+cJSON *control_response_done(void);
+cJSON *control_response_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -18,9 +18,9 @@
 #include "tx/pcap_role.h"
 
 #define STEP_MS         1
-#define WRITER_SECONDS  60 // that writers get to finish: a full disk may be given room
+#define WRITER_SECONDS  60 // time for writers to finish, in which space on a full disk can be freed
 #define RECLAIM_AT_ONCE 64
-#define LEAVE_SECONDS   2 // beside the run's drain, for a node of a cluster to take its leave
+#define LEAVE_SECONDS   2 // additional time in which a node leaves its cluster
 
 static bool source_is_finished(const struct appliance *appliance, unsigned role)
 {
@@ -31,8 +31,9 @@ static bool source_is_finished(const struct appliance *appliance, unsigned role)
 		   : any_source_finished(appliance->roles[role]);
 }
 
-// Generators end by themselves when they have sent their events. Where builders wait for
-// end-of-run blocks, those say when the run is over; captures need not hold any.
+// Whether all generators have finished, so that the run is over. Where there are builders, only
+// generators that send captures count: the others send end-of-run blocks, which end the run at the
+// builders; captures may have none.
 static bool sources_are_finished(const struct appliance *appliance)
 {
 	const struct plan *plan = appliance->plan;
@@ -53,7 +54,7 @@ static bool sources_are_finished(const struct appliance *appliance)
 	return any;
 }
 
-// Whether the event manager has ended the run, or will not have this node.
+// Whether the event manager has ended the run or refused this node.
 static bool cluster_is_over(struct appliance *appliance)
 {
 	const struct role *control = appliance_control(appliance);
@@ -95,7 +96,7 @@ bool appliance_watch(struct appliance *appliance)
 	return sources_are_finished(appliance);
 }
 
-// Asks all roles of a kind for their drain and waits for it. Returns false when the time is up.
+// Makes all roles of a kind drain and waits for them. False if the time was too short.
 static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, double seconds)
 {
 	const struct plan *plan = appliance->plan;
@@ -116,7 +117,7 @@ static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, 
 		if (waits_for == NULL)
 			return true;
 		for (unsigned i = 0; i < appliance->config->n_builders; i++)
-			(void)evring_reap(appliance->rings[i]); // told by appliance_watch()
+			(void)evring_reap(appliance->rings[i]); // without the notice here
 		run_control_serve(appliance, STEP_MS);
 	} while (rte_rdtsc() < end);
 	notice(appliance, "%s did not finish within %.1f s: what it holds is given up", waits_for,
@@ -131,8 +132,8 @@ static void stop_lcores(struct appliance *appliance)
 	rte_eal_mp_wait_lcore();
 }
 
-// Consumers in other processes get a while to take what was published. The builders' lcores have
-// stopped, so the rings are the control thread's now.
+// Waits until consumers in other processes have released all published events. The builders' lcores
+// have stopped, so the control thread is the producer of the rings now.
 static bool wait_for_consumers(struct appliance *appliance, double seconds)
 {
 	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
@@ -156,7 +157,7 @@ static bool wait_for_consumers(struct appliance *appliance, double seconds)
 	return false;
 }
 
-// What a peer has not fetched yet from a port that sources sent on would be lost with the port.
+// Waits before ports are closed: a packet that the peer has not fetched from the port is lost then.
 static void linger(const struct appliance *appliance)
 {
 	const struct plan *plan = appliance->plan;
@@ -183,7 +184,7 @@ bool appliance_drain(struct appliance *appliance)
 	drained &= drain_kind(appliance, CONFIG_ROLE_BUILDER, seconds);
 	atomic_store(&appliance->stop_tsc, rte_rdtsc());
 	for (unsigned i = 0; i < appliance->config->n_builders; i++)
-		evring_end(appliance->rings[i]); // also where a builder gave up
+		evring_end(appliance->rings[i]); // also if a builder did not drain in time
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
 	stop_lcores(appliance);
 	for (unsigned i = 0; i < appliance->n_ports; i++)

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Notices: lines that an operator should see, from wherever in the appliance, to the one place that
-// prints them.
+// Notices: lines that an operator should see. All parts of the appliance pass them to
+// appliance.notice, which prints them.
 #pragma once
 
 #include "appliance/appliance.h"
 #include "record/event_file.h"
 
-// At most 511 characters are told. Any thread but the lcores of rx, builder and source roles.
+// Passes on one line, cut to 511 characters. Any thread except the lcores of rx, builder and source
+// roles.
 void notice(const struct appliance *appliance, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

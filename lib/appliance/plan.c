@@ -19,12 +19,12 @@
 #include "source/source_set.h"
 #include "tx/block_packets.h"
 
-#define OFFERS_MOST (1u << 18) // waiting for the port of the builders
-// Messages posted to a queue pair by generators and readers. Readouts post two per source, up to
-// the second number.
+#define OFFERS_MOST (1u << 18) // largest depth of the mailbox of blocks that builders read
+// Work requests that generators and readers post to a queue pair at most. A readout posts two per
+// source, and at most ROCE_DEPTH_MOST.
 #define ROCE_DEPTH      64u
 #define ROCE_DEPTH_MOST 4096u
-#define ROLE_BYTES      (256u * 1024) // of DPDK's memory for a role's own state, generously
+#define ROLE_BYTES      (256u * 1024) // upper limit of a role's own state in DPDK's memory
 
 static int fail(char *error, const struct plan *plan, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -56,8 +56,8 @@ static unsigned find_port(const struct config *config, const char *name)
 	return PLAN_NONE;
 }
 
-// A builder polls a link from each producer of segments, and the control role one from each rx
-// role; both have room for a fixed number.
+// Each builder polls one link per producer of segments, and the control role one per rx role. Both
+// roles have room for a fixed number of links.
 static int check_links(const struct plan *plan, char *error)
 {
 	if (plan->config->n_builders > 0 && plan->n_producers > BUILDER_MAX_LINKS)
@@ -73,8 +73,8 @@ static int check_links(const struct plan *plan, char *error)
 	return 0;
 }
 
-// In the order of the data's way, which is also the order in which an lcore that has several runs
-// them.
+// Adds the roles in the order of the data flow. An lcore with several roles polls them in this
+// order.
 static int add_roles(struct plan *plan, char *error)
 {
 	const struct config *config = plan->config;
@@ -152,9 +152,10 @@ static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
 	return 0;
 }
 
-// One CPU: all roles on it. Two: what sends and receives on one, what builds and writes on the
-// other. More: one role each, behind the first CPU, which is left to the control thread while
-// there are enough; where they do not suffice, they are dealt round.
+// Places the roles on the available CPUs. One CPU runs all roles. With two CPUs the first runs the
+// roles that send and receive, the second the builders and writers. With more, the first CPU is
+// left to the control thread if each role still gets a CPU of its own. If there are fewer CPUs than
+// roles, the roles are assigned to them in turn.
 static int place_automatically(struct plan *plan, char *error)
 {
 	unsigned first, share;
@@ -182,7 +183,7 @@ static int place_automatically(struct plan *plan, char *error)
 	return 0;
 }
 
-// The configuration has been checked: each role is there exactly once.
+// config_check() has ensured that the lcores contain each role exactly once.
 static int place_as_configured(struct plan *plan, char *error)
 {
 	const struct config *config = plan->config;
@@ -206,7 +207,7 @@ static unsigned node_of_cpu(uint32_t cpu)
 	return node >= 0 && node < PLAN_MAX_NODES ? (unsigned)node : 0;
 }
 
-// Lcores without roles are not started.
+// Removes lcores without roles, so that they are not started.
 static void drop_empty_lcores(struct plan *plan)
 {
 	unsigned n = 0;
@@ -223,11 +224,11 @@ static void drop_empty_lcores(struct plan *plan)
 	plan->n_lcores = n;
 }
 
-// One tx queue for each lcore that sends on the port, shared by its roles.
+// Assigns one tx queue to each lcore that sends on the port. The lcore's roles share it.
 static void assign_tx_queues(struct plan *plan, unsigned port)
 {
 	const struct port_settings *config = &plan->config->ports[port];
-	// rx answers ARP and ICMP echo, and sends pause frames.
+	// An rx role replies to ARP and ICMP echo, and sends pause frames.
 	bool answers = config->has_address || config->flow_control.mode != FLOW_CONTROL_OFF;
 	int queues[EVB_MAX_CPUS];
 	int n = 0;
@@ -251,7 +252,7 @@ static uint32_t descriptors(uint32_t configured, uint32_t of_profile)
 	return configured != 0 ? configured : of_profile;
 }
 
-// Mbufs that can be under way between a port and the slots: links, bursts, lcores' caches.
+// The most mbufs between a port and the slots: in links, in bursts and in the caches of lcores.
 static uint32_t mbufs_in_pipeline(const struct plan *plan)
 {
 	return (plan->config->links.depth + 4 * ROLE_BURST) * plan->config->n_builders +
@@ -259,7 +260,7 @@ static uint32_t mbufs_in_pipeline(const struct plan *plan)
 	       (PLAN_POOL_CACHE * 3 / 2 + 4 * ROLE_BURST) * (plan->n_lcores + 1);
 }
 
-// Memory of DPDK's that a role's lcore works on.
+// Counts DPDK memory that is allocated on the NUMA node of a role.
 static void use_packets(struct plan *plan, unsigned role, uint64_t bytes)
 {
 	plan->nodes[role != PLAN_NONE ? plan_node_of(plan, role) : 0].packet_bytes += bytes;
@@ -296,7 +297,7 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 			    "put the roles that send on fewer lcores",
 			    index, port->n_tx_queues, config->profile, port->profile.queues);
 	port->buffer = port_buffer_size(&port->profile, config->mtu);
-	loops = strcmp(port->profile.driver, "net_ring") == 0; // its mbufs are the sender's
+	loops = strcmp(port->profile.driver, "net_ring") == 0; // it receives the sender's mbufs
 	port->pool_mbufs = loops
 			       ? 4 * PLAN_POOL_CACHE
 			       : port->n_rx_queues * descriptors(config->rx_descriptors,
@@ -332,18 +333,19 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	if (config->kind != GENERATOR_PCAP &&
 	    source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);
-	// A ring port passes the generator's own mbufs on, so they can also be in its ring and
-	// links.
+	// A ring port passes on the generator's own mbufs, so its ring and the links behind it can
+	// contain them, too.
 	generator->pool_mbufs = descriptors(port_config->tx_descriptors, profile->tx_descriptors) +
 				descriptors(port_config->rx_descriptors, profile->rx_descriptors) +
 				2 * config->faults.reorder_window + mbufs_in_pipeline(plan);
-	// The set is not made yet: room for whole packets where one of its sources may need copies.
+	// The source set does not exist yet. Header mbufs get room for whole packets if one of the
+	// set's sources may need copies.
 	generator->buffer =
 	    config->sizes.law == SIZE_LHCB || config->kind == GENERATOR_PCAP
 		? port_buffer_size(profile, port_config->mtu)
 		: block_packets_buffer_size(&config->faults, NULL, port_config->mtu);
 	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE) {
-		// Trailers are of that pool too, and connection messages.
+		// The pool of headers also provides trailers and connection messages.
 		generator->pool_mbufs *= 2;
 		generator->buffer = RTE_MAX(generator->buffer, ROCE_PORT_BUFFER);
 	}
@@ -354,7 +356,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	return 0;
 }
 
-// A node of a cluster: its control frames.
+// Plans the control protocol's memory of a node of a cluster.
 static void plan_control(struct plan *plan)
 {
 	const struct config *config = plan->config;
@@ -379,8 +381,8 @@ static void plan_control(struct plan *plan)
 						   config->cluster.n_nodes);
 }
 
-// The scheduler of the event manager. Grants run ahead of what is finished by at most what sources
-// hold, see cluster_unfinished().
+// Plans the scheduler's memory of the event manager. The number of granted events that are not
+// finished is limited by the buffers of the sources, see cluster_unfinished().
 static void plan_sched(struct plan *plan)
 {
 	static struct sched_builder_parameters builders[EVB_MAX_SYSTEM_BUILDERS];
@@ -401,7 +403,7 @@ static void plan_sched(struct plan *plan)
 	plan->sched_bytes = sched_memory(&parameters);
 }
 
-// Queue pairs that send, each with `depth` messages.
+// Counts the memory of queue pairs for `n_flows` senders, each with `depth` work requests.
 static void use_senders(struct plan *plan, uint32_t n_flows, uint32_t depth)
 {
 	uint32_t n_qps = RTE_MAX(2u, rte_align32pow2(2 * n_flows));
@@ -409,7 +411,7 @@ static void use_senders(struct plan *plan, uint32_t n_flows, uint32_t depth)
 	plan->roce_bytes += qp_table_memory(n_qps) + requester_memory(n_qps, depth);
 }
 
-// Queue pairs of ports and of generators, which have one for each peer.
+// Plans the memory of the queue pairs of ports, and of generators, which have one per peer.
 static void plan_roce(struct plan *plan)
 {
 	const struct config *config = plan->config;
@@ -462,7 +464,7 @@ static int plan_builders(struct plan *plan, char *error)
 	return 0;
 }
 
-// Sums up, and says whether hugepages suffice; without them the configured limit holds.
+// Computes the sums and whether hugepages suffice. Without hugepages checks the configured limit.
 static int plan_memory(struct plan *plan, char *error)
 {
 	uint64_t limit = plan->config->memory.limit;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The plan: everything that follows from a configuration before anything is started: which role
-// runs on which lcore, which links and queues join them, how large pools, slots and memory are.
-// `evb check` prints it; the appliance is built from it, so nothing else decides.
+// The plan: all decisions that follow from a configuration before anything is started. It assigns
+// roles to lcores, links and queues to roles, and computes the sizes of pools and of all memory.
+// `evb check` prints the plan, and the appliance is built from it alone.
 //
-// plan_make() validates the topology: every role has an lcore, every queue one user, every link one
-// producer and one consumer, slots hold an event of all sources. Control thread; no DPDK is
-// started for it.
+// plan_make() validates the topology: every role has an lcore, every queue has one user, every link
+// has one producer and one consumer, every slot has room for an event of all sources. Control
+// thread; the EAL need not be started.
 #pragma once
 
 #include <stdbool.h>
@@ -22,50 +22,50 @@
 #define PLAN_MAX_ROLES     256
 #define PLAN_MAX_NODES     8
 #define PLAN_NONE          UINT32_MAX
-#define PLAN_POOL_CACHE    256   // mbufs that each lcore keeps of each pool
-#define PLAN_ROCE_MBUFS    1024u // RoCE answers under way
-#define PLAN_CONTROL_DEPTH 1024u // control frames on the way from an rx role
-#define PLAN_MAILBOX_DEPTH 8192u // notes to and from a readout
+#define PLAN_POOL_CACHE    256   // mbufs of each pool that an lcore may cache
+#define PLAN_ROCE_MBUFS    1024u // mbufs of the pool of RoCE responses
+#define PLAN_CONTROL_DEPTH 1024u // control frames in a link from an rx role to the control role
+#define PLAN_MAILBOX_DEPTH 8192u // messages in a mailbox of a readout
 
 struct plan_role {
-	char name[ROLE_NAME_SIZE]; // these four as in struct config_role
+	char name[ROLE_NAME_SIZE]; // name, kind, object and queue: as in struct config_role
 	enum config_role_kind kind;
 	unsigned object;
 	unsigned queue;
 	unsigned port;  // rx, source, readout, control: index of the port; else PLAN_NONE
 	unsigned lcore; // index into lcores
-	int tx_queue;   // rx (answers) and source: on the port, -1: none
+	int tx_queue;   // queue of `port` on which the role sends; -1: the role sends nothing
 };
 
 struct plan_lcore {
 	uint32_t cpu;
-	unsigned numa_node;            // of the CPU; 0 where the machine does not say
-	unsigned roles[EVB_MAX_ROLES]; // indices into roles, in the order in which they run
+	unsigned numa_node;            // of the CPU; 0 if the machine does not report it
+	unsigned roles[EVB_MAX_ROLES]; // indices into plan.roles, in the order of polling
 	unsigned n_roles;
 };
 
 struct plan_port {
 	struct profile profile;
 	uint16_t n_rx_queues, n_tx_queues;
-	uint32_t buffer; // bytes of packet in an mbuf
-	uint32_t pool_mbufs;
-	uint32_t roce_mbufs; // of its pool of answers; 0: no RoCE
-	uint64_t pool_bytes; // of both pools
+	uint32_t buffer;     // packet bytes for which an mbuf has room
+	uint32_t pool_mbufs; // mbufs of the receive pool
+	uint32_t roce_mbufs; // mbufs of the pool of RoCE responses; 0: no RoCE
+	uint64_t pool_bytes; // size of both pools
 };
 
 struct plan_generator {
-	uint32_t pool_mbufs; // of each of its two pools
-	uint32_t buffer;     // bytes of packet in a header mbuf
-	uint64_t pool_bytes; // of both
-	uint64_t set_bytes;  // of its pre-filled blocks
+	uint32_t pool_mbufs; // mbufs of each of the two pools (headers, payloads)
+	uint32_t buffer;     // packet bytes for which a header mbuf has room
+	uint64_t pool_bytes; // size of both pools
+	uint64_t set_bytes;  // size of the pre-filled blocks
 };
 
-// What is wanted of a NUMA node, and what it has now.
+// The memory that a NUMA node must have, and its free hugepages.
 struct plan_node {
-	uint64_t packet_bytes;   // pools, links, pre-filled blocks: DPDK's memory
-	uint64_t ring_bytes;     // event rings of the builders on the node
-	uint64_t hugepage_bytes; // for both, with room for the allocator
-	uint64_t free_hugepage_bytes;
+	uint64_t packet_bytes;        // DPDK's memory: pools, links, pre-filled blocks
+	uint64_t ring_bytes;          // event rings of the builders on the node
+	uint64_t hugepage_bytes;      // hugepages for both, with room for the allocator
+	uint64_t free_hugepage_bytes; // when the plan was made
 };
 
 struct plan {
@@ -76,31 +76,37 @@ struct plan {
 	unsigned n_lcores;
 	struct plan_port ports[EVB_MAX_PORTS];
 	struct plan_generator generators[EVB_MAX_GENERATORS];
-	unsigned n_rx;           // rx roles
-	unsigned n_producers;    // of segments: rx roles and readouts; each has a link a builder
-	uint32_t control_mbufs;  // of a node of a cluster: its pool of control frames
-	uint32_t control_buffer; // bytes of room of each
-	uint64_t control_bytes;  // of it, its links and mailboxes
-	uint64_t packet_bytes;   // DPDK's memory: pools, links, pre-filled blocks, roles
-	uint64_t ring_bytes;     // event rings
+	unsigned n_rx;        // number of rx roles
+	unsigned n_producers; // of segments: rx roles and readouts; each has one link per builder
+
+	// DPDK's memory.
+	uint32_t control_mbufs;  // in a node of a cluster: mbufs of the pool of control frames
+	uint32_t control_buffer; // bytes for which each of these mbufs has room
+	uint64_t control_bytes;  // size of this pool and of the control links and mailboxes
+	uint64_t packet_bytes;   // size of all pools, links, pre-filled blocks and roles
+
+	uint64_t ring_bytes; // size of the event rings
+
 	// Ordinary memory, in bytes.
-	uint64_t assembly_bytes; // state of the builders beside the slots
-	uint64_t endpoint_bytes; // of a node of a cluster: the control protocol
-	uint64_t sched_bytes;    // of the node of the event manager: its scheduler
-	uint64_t roce_bytes;     // queue pairs, with what they send, receive and repeat
+	uint64_t assembly_bytes; // state of the builders besides the slots
+	uint64_t endpoint_bytes; // in a node of a cluster: state of the control protocol
+	uint64_t sched_bytes;    // in the node of the event manager: the scheduler
+	uint64_t roce_bytes;     // queue pairs and their work requests
+
 	struct plan_node nodes[PLAN_MAX_NODES];
-	unsigned n_nodes;       // highest node in use + 1
-	bool hugepages_suffice; // on every node
+	unsigned n_nodes;       // highest number of a NUMA node in use + 1
+	bool hugepages_suffice; // on every NUMA node
 };
 
-// Returns 0, or -1 with one line in error[PLAN_ERROR_SIZE]. *plan is large: not for the stack.
+// Makes the plan. Returns 0, or -1 with one line in error[PLAN_ERROR_SIZE]. *plan is large: do not
+// put it on the stack.
 int plan_make(struct plan *plan, const struct config *config, char *error);
 
-// Whether this machine, now, has what the configuration insists on. Returns 0, or -1 with one line
-// in error[PLAN_ERROR_SIZE].
+// Checks that this machine now has the resources that the configuration requires. Returns 0, or -1
+// with one line in error[PLAN_ERROR_SIZE].
 int plan_check_machine(const struct plan *plan, char *error);
 
-// Writes the whole plan for people.
+// Prints the whole plan as text for people.
 void plan_print(const struct plan *plan, FILE *out);
 
 // The role of this name, or PLAN_NONE.
@@ -109,11 +115,11 @@ unsigned plan_find_role(const struct plan *plan, const char *name);
 // The role of this kind for this object (and queue 0), or PLAN_NONE.
 unsigned plan_role_of(const struct plan *plan, enum config_role_kind kind, unsigned object);
 
-// The role that sends for a generator.
+// The role that sends for a generator, a source or a readout.
 unsigned plan_role_of_generator(const struct plan *plan, unsigned generator);
 
-// Depth of the mailbox for blocks that builders are to read by RDMA; 0: they do not.
+// Depth of the mailbox of blocks that builders read by RDMA; 0: builders do not read.
 uint32_t plan_offers(const struct config *config);
 
-// NUMA node of the lcore of a role.
+// The NUMA node of a role's lcore.
 unsigned plan_node_of(const struct plan *plan, unsigned role);

@@ -34,7 +34,8 @@ static void print_lcores(const struct plan *plan, FILE *out)
 	}
 }
 
-// The room above the high-water mark that pausing the sender in time takes.
+// Prints the headroom: the room that must be free above the high-water mark, so that nothing is
+// lost until the sender has stopped.
 static void print_flow_control(const struct config *config, const struct port_settings *port,
 			       FILE *out)
 {
@@ -144,7 +145,7 @@ static void print_links(const struct plan *plan, FILE *out)
 	print_links_of(plan, CONFIG_ROLE_READOUT, is_lossless ? "" : ", lossless", out);
 }
 
-// Of a node of a system.
+// Prints the control protocol's part of a node of a system.
 static void print_control(const struct plan *plan, FILE *out)
 {
 	fprintf(out, "\ncontrol messages\n");
@@ -238,7 +239,7 @@ static uint64_t link_rate_of(const struct cluster_system *cluster, unsigned buil
 	return cluster->nodes[cluster->builders[builder].node].link_rate;
 }
 
-// What grants let pass to builders, by the rate of their links.
+// Prints the data rate that grants allow per builder, by the rates of the builders' links.
 static void print_pacing(const struct config *config, FILE *out)
 {
 	const struct cluster_system *cluster = &config->cluster;

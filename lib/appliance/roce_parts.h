@@ -7,16 +7,16 @@
 #include "appliance/appliance.h"
 #include "tx/block_packets.h"
 
-// Nothing where segments do not come by RoCE. Returns 0, or -1 with one line in
-// error[APPLIANCE_ERROR_SIZE].
+// Makes the RoCE endpoints. Does nothing with other transports than RoCE. Returns 0, or -1 with one
+// line in error[APPLIANCE_ERROR_SIZE].
 int roce_parts_make(struct appliance *appliance, char *error);
-// The source role of a generator that sends by RoCE. NULL with one line in error.
+// Creates the source role of a generator that sends by RoCE. NULL with one line in error.
 struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
 			      const uint8_t destination_mac[6], char *error);
 // Makes the RoCE handler of the rx roles of a port; returns their number, 0 or 1.
 unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx_handler *handler);
-// Where the slots of the builders lie for RDMA; NULL where that is not asked for: no RoCE, or no
-// system of nodes.
+// The RDMA addresses and keys of the builders' slots, by builder. NULL without RoCE or without a
+// system of nodes, where no peer needs them.
 const struct placement *roce_placements(const struct appliance *appliance);
-void roce_ports_free(struct appliance *appliance); // before the ports are closed
-void roce_pools_free(struct appliance *appliance); // after
+void roce_ports_free(struct appliance *appliance); // to be called before the ports are closed
+void roce_pools_free(struct appliance *appliance); // to be called after the ports are closed

@@ -13,13 +13,13 @@
 #include "appliance/control_socket.h"
 #include "appliance/run_status.h"
 
-#define PATIENCE_S 2 // for the event manager
+#define PATIENCE_S 2 // longest time for the event manager to respond
 
 struct run_control {
 	struct appliance *appliance;
 	struct control_socket *socket;
 	bool asked_for_end;
-	uint64_t asked_at; // TSC, of the command under way
+	uint64_t asked_at; // TSC at the begin of the current command
 };
 
 static const struct {
@@ -50,19 +50,21 @@ static bool is_over(const struct run_control *control)
 	       atomic_load_explicit(&role->drained, memory_order_acquire);
 }
 
-// An appliance on its own runs from its start on; the only command is to end.
+// Without an event manager the run begins with the start; the only commands are those that end it.
 static cJSON *command_alone(struct run_control *control, const char *name,
 			    enum cluster_command command)
 {
 	if (command != CLUSTER_DRAIN && command != CLUSTER_STOP)
-		return control_answer_error("%s: there is no event manager, this appliance runs on "
-					    "its own: it can be drained",
-					    name);
+		return control_response_error(
+		    "%s: there is no event manager, this appliance runs on "
+		    "its own: it can be drained",
+		    name);
 	control->asked_for_end = true;
-	return control_answer_done();
+	return control_response_done();
 }
 
-// The number of the node that a command is about. NULL, or the answer that there is none.
+// Finds the node that the command is for: *node is its number, or 0 for commands that are for no
+// node. Returns NULL, or an error response.
 static cJSON *find_node(const struct cluster_system *cluster, const char *name,
 			enum cluster_command command, const cJSON *wanted, unsigned *node)
 {
@@ -70,13 +72,13 @@ static cJSON *find_node(const struct cluster_system *cluster, const char *name,
 	if (command != CLUSTER_EXCLUDE && command != CLUSTER_INCLUDE)
 		return NULL;
 	if (!cJSON_IsString(wanted))
-		return control_answer_error("%s: which node?", name);
+		return control_response_error("%s: which node?", name);
 	while (*node < cluster->n_nodes &&
 	       strcmp(cluster->nodes[*node].name, wanted->valuestring) != 0)
 		(*node)++;
 	if (*node == cluster->n_nodes)
-		return control_answer_error("%s: there is no node \"%.64s\"", name,
-					    wanted->valuestring);
+		return control_response_error("%s: there is no node \"%.64s\"", name,
+					      wanted->valuestring);
 	return NULL;
 }
 
@@ -86,15 +88,15 @@ static cJSON *command_system(struct run_control *control, const char *name,
 	struct role *role = appliance_control(control->appliance);
 	char error[CONTROL_ERROR_SIZE];
 	unsigned node;
-	cJSON *answer =
+	cJSON *response =
 	    find_node(&control->appliance->config->cluster, name, command, wanted, &node);
 
-	if (answer != NULL)
-		return answer;
+	if (response != NULL)
+		return response;
 	if (is_over(control))
-		return control_answer_error("%s: the run is over", name);
+		return control_response_error("%s: the run is over", name);
 	if (control_role_ask(role, command, node, error) != 0)
-		return control_answer_error("%s: %s", name, error);
+		return control_response_error("%s: %s", name, error);
 	control->asked_at = rte_rdtsc();
 	*later = true;
 	return NULL;
@@ -108,11 +110,11 @@ static cJSON *begin(void *context, const cJSON *request, bool *later)
 	enum cluster_command command;
 
 	if (!cJSON_IsString(name))
-		return control_answer_error("a request names its \"command\"");
+		return control_response_error("a request names its \"command\"");
 	if (strcmp(name->valuestring, "status") == 0)
 		return run_status(control->appliance);
 	if (!find_command(name->valuestring, &command))
-		return control_answer_error("there is no command \"%.64s\"", name->valuestring);
+		return control_response_error("there is no command \"%.64s\"", name->valuestring);
 	return appliance_control(control->appliance) == NULL
 		   ? command_alone(control, name->valuestring, command)
 		   : command_system(control, name->valuestring, command, node, later);
@@ -126,16 +128,16 @@ static cJSON *finish(void *context)
 
 	switch (control_role_answer(appliance_control(control->appliance), error)) {
 	case CONTROL_ROLE_DONE:
-		return control_answer_done();
+		return control_response_done();
 	case CONTROL_ROLE_REFUSED:
-		return control_answer_error("%s", error);
+		return control_response_error("%s", error);
 	case CONTROL_ROLE_WAITS:
 		break;
 	}
 	if (is_over(control))
-		return control_answer_error("the run is over");
+		return control_response_error("the run is over");
 	if (waited > PATIENCE_S * rte_get_tsc_hz())
-		return control_answer_error("the event manager does not answer");
+		return control_response_error("the event manager does not answer");
 	return NULL;
 }
 
@@ -179,7 +181,7 @@ void run_control_serve(struct appliance *appliance, unsigned ms)
 	if (appliance->run_control != NULL)
 		control_socket_serve(appliance->run_control->socket, ms);
 	else
-		(void)nanosleep(&pause, NULL); // a signal is a reason to go on
+		(void)nanosleep(&pause, NULL); // a signal ends the wait early
 }
 
 bool run_control_asks_for_end(const struct appliance *appliance)

@@ -10,7 +10,7 @@
 #include "appliance/control_socket.h"
 #include "wire/ctrl.h"
 
-// Counts are whole up to 2^53, cJSON's numbers being doubles.
+// cJSON stores numbers as doubles, which are exact up to 2^53.
 static bool add(cJSON *to, const char *name, uint64_t value)
 {
 	return cJSON_AddNumberToObject(to, name, (double)value) != NULL;
@@ -41,7 +41,7 @@ static enum ctrl_run_state state_alone(const struct appliance *appliance)
 	return CTRL_STOPPED;
 }
 
-// A node is in the state in which the event manager has put it, unless it is about to leave.
+// The event manager determines the state of a node, except while the node leaves the system.
 static enum ctrl_run_state state_of(const struct appliance *appliance)
 {
 	const struct role *control = appliance_control(appliance);
@@ -132,7 +132,7 @@ static bool add_members(cJSON *to, const struct appliance *appliance)
 	return added;
 }
 
-// What becomes of grants; in mode static there are none.
+// Adds the counters of grants. In mode static no event is granted.
 static bool add_grants(cJSON *system, const struct cluster_manager_view *view)
 {
 	return add(system, "released", view->released) &&
@@ -166,15 +166,16 @@ cJSON *run_status(const struct appliance *appliance)
 {
 	const struct config *config = appliance->config;
 	const struct role *control = appliance_control(appliance);
-	cJSON *answer = control_answer_done();
+	cJSON *response = control_response_done();
 
-	if (answer != NULL && add_text(answer, "name", config->name) &&
-	    add(answer, "run", config->run_number) && add(answer, "pid", (uint64_t)getpid()) &&
-	    add_text(answer, "state", ctrl_run_state_name(state_of(appliance))) &&
-	    add_account(answer, appliance) && (control == NULL || add_node(answer, appliance)) &&
+	if (response != NULL && add_text(response, "name", config->name) &&
+	    add(response, "run", config->run_number) && add(response, "pid", (uint64_t)getpid()) &&
+	    add_text(response, "state", ctrl_run_state_name(state_of(appliance))) &&
+	    add_account(response, appliance) &&
+	    (control == NULL || add_node(response, appliance)) &&
 	    (control == NULL || control_role_manager(control) == NULL ||
-	     add_system(answer, appliance)))
-		return answer;
-	cJSON_Delete(answer);
+	     add_system(response, appliance)))
+		return response;
+	cJSON_Delete(response);
 	return NULL;
 }

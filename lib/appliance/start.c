@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Building an appliance from its plan, in one straight list of steps, and taking it apart again in
-// the reverse order.
+// Builds an appliance from its plan, step by step, and frees its parts in the reverse order.
 #include "appliance/appliance.h"
 
 #include <numa.h>
@@ -27,7 +26,7 @@
 #include "tx/pcap_role.h"
 #include "tx/source_role.h"
 
-#define QUIET_NS 50000000u // without packets before a port counts as drained
+#define QUIET_NS 50000000u // time without packets after which a port counts as drained
 
 static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -133,13 +132,12 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 	return 0;
 }
 
-// Slots lie on the NUMA node of the builder that fills them: the ring touches all its memory when
-// it is made.
+// Creates the event rings. The slots must be on the NUMA node of the builder that fills them. The
+// ring writes to all its pages when it is created, so the preferred NUMA node is set before that.
 static int make_rings(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
-	// Where there is one node there is nothing to choose, and a container may not be allowed
-	// to.
+	// With one NUMA node there is no choice, and a container may not be allowed to set it.
 	bool choose = numa_available() >= 0 && numa_max_node() > 0;
 	int result = 0;
 
@@ -198,7 +196,7 @@ static int make_generators(struct appliance *appliance, char *error)
 	return 0;
 }
 
-// A link from a producer of segments to each builder.
+// Creates the links from a producer of segments to all builders.
 static int make_links_of(struct appliance *appliance, unsigned producer, char *error)
 {
 	const struct config *config = appliance->config;
@@ -208,7 +206,7 @@ static int make_links_of(struct appliance *appliance, unsigned producer, char *e
 		unsigned builder = plan_role_of(plan, CONFIG_ROLE_BUILDER, i);
 		struct link *link = link_create(
 		    plan->roles[producer].name, plan->roles[builder].name, config->links.depth,
-		    // What is sent within the process is not lost within it.
+		    // Segments from a readout of the same process are never dropped.
 		    config->links.policy == CONFIG_LINK_LOSSLESS ||
 			plan->roles[producer].kind == CONFIG_ROLE_READOUT,
 		    (int)plan_node_of(plan, builder));
@@ -331,7 +329,8 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 	return builder_role_create(&parameters);
 }
 
-// In memory there is nobody to ask for a MAC address, and none is needed.
+// Whether the port ends in this process or in a file: no peer can report its MAC address, and none
+// is needed.
 static bool is_in_memory(const struct profile *profile)
 {
 	return strcmp(profile->driver, "net_ring") == 0 ||
@@ -511,7 +510,7 @@ static int launch(struct appliance *appliance, char *error)
 	for (unsigned i = 0; i < plan->n_lcores; i++) {
 		struct lcore *lcore = &appliance->lcores[i];
 
-		lcore->id = i + 1; // 0 is the control thread's
+		lcore->id = i + 1; // lcore 0 is the control thread
 		lcore->cpu = plan->lcores[i].cpu;
 		lcore->adaptive = idle->policy == CONFIG_IDLE_ADAPTIVE;
 		lcore->yields = idle->yields;
@@ -557,7 +556,7 @@ void appliance_stop(struct appliance *appliance)
 	cluster_parts_free(appliance);
 	roce_ports_free(appliance);
 	flow_controls_stop(appliance);
-	// Ports give their last mbufs back before the generators' pools go.
+	// Ports return their last mbufs to the pools of generators, so these pools are freed later.
 	for (unsigned i = appliance->n_ports; i-- > 0;)
 		port_close(&appliance->ports[i]);
 	flow_controls_close(appliance);

@@ -41,7 +41,7 @@ struct bench {
 static cJSON *begin(void *context, const cJSON *request, bool *later)
 {
 	struct bench *bench = context;
-	cJSON *answer;
+	cJSON *response;
 
 	bench->asked++;
 	if (bench->is_slow) {
@@ -49,17 +49,17 @@ static cJSON *begin(void *context, const cJSON *request, bool *later)
 		return NULL;
 	}
 	if (cJSON_GetObjectItemCaseSensitive(request, "refuse") != NULL)
-		return control_answer_error("refused %d", 7);
-	answer = control_answer_done();
-	cJSON_AddItemToObject(answer, "request", cJSON_Duplicate(request, true));
-	return answer;
+		return control_response_error("refused %d", 7);
+	response = control_response_done();
+	cJSON_AddItemToObject(response, "request", cJSON_Duplicate(request, true));
+	return response;
 }
 
 static cJSON *finish(void *context)
 {
 	struct bench *bench = context;
 
-	return ++bench->looked % 3 == 0 ? control_answer_done() : NULL;
+	return ++bench->looked % 3 == 0 ? control_response_done() : NULL;
 }
 
 static void *serve(void *context)
@@ -107,10 +107,10 @@ static void close_bench(struct bench *bench)
 static cJSON *ask(const struct bench *bench, const char *text, char *error)
 {
 	cJSON *request = cJSON_Parse(text);
-	cJSON *answer = control_client_request(bench->path, request, error);
+	cJSON *response = control_client_request(bench->path, request, error);
 
 	cJSON_Delete(request);
-	return answer;
+	return response;
 }
 
 static int connect_client(const struct bench *bench)
@@ -127,14 +127,14 @@ static int connect_client(const struct bench *bench)
 // Sends bytes as one message and expects this answer.
 static void assert_answer(int client, const void *bytes, size_t size, const char *expected)
 {
-	char answer[1024];
+	char response[1024];
 	ssize_t length;
 
 	assert_int_equal(send(client, bytes, size, 0), size);
-	length = recv(client, answer, sizeof(answer) - 1, 0);
+	length = recv(client, response, sizeof(response) - 1, 0);
 	assert_true(length > 0);
-	answer[length] = '\0';
-	assert_string_equal(answer, expected);
+	response[length] = '\0';
+	assert_string_equal(response, expected);
 }
 
 static void request__is_answered(void **state)
@@ -149,13 +149,13 @@ static void request__is_answered(void **state)
 	assert_int_equal(stat(bench.path, &found), 0);
 	assert_int_equal(found.st_mode & 07777, 0660);
 	for (unsigned i = 0; i < 3 * CONTROL_SOCKET_CLIENTS; i++) { // clients that leave are gone
-		cJSON *answer = ask(&bench, "{\"a\": [1, 2]}", error);
+		cJSON *response = ask(&bench, "{\"a\": [1, 2]}", error);
 
-		assert_non_null(answer);
-		text = cJSON_PrintUnformatted(answer);
+		assert_non_null(response);
+		text = cJSON_PrintUnformatted(response);
 		assert_string_equal(text, "{\"ok\":true,\"request\":{\"a\":[1,2]}}");
 		free(text);
-		cJSON_Delete(answer);
+		cJSON_Delete(response);
 	}
 	assert_null(ask(&bench, "{\"refuse\": 1}", error));
 	assert_string_equal(error, "refused 7");
@@ -166,23 +166,23 @@ static void request__may_be_answered_later(void **state)
 {
 	char error[CONTROL_SOCKET_ERROR_SIZE];
 	struct bench bench;
-	cJSON *answer;
+	cJSON *response;
 	int gone;
 
 	(void)state;
 	open_bench(&bench);
 	bench.is_slow = true;
-	answer = ask(&bench, "{}", error);
-	assert_non_null(answer);
-	cJSON_Delete(answer);
+	response = ask(&bench, "{}", error);
+	assert_non_null(response);
+	cJSON_Delete(response);
 	assert_int_equal(bench.looked, 3);
 	// A client that does not wait for its answer is none of the next one's business.
 	gone = connect_client(&bench);
 	assert_int_equal(send(gone, "{}", 2, 0), 2);
 	close(gone);
-	answer = ask(&bench, "{}", error);
-	assert_non_null(answer);
-	cJSON_Delete(answer);
+	response = ask(&bench, "{}", error);
+	assert_non_null(response);
+	cJSON_Delete(response);
 	assert_int_equal(bench.asked, 3);
 	close_bench(&bench);
 }
@@ -218,7 +218,7 @@ static void clients__are_bounded(void **state)
 	int clients[CONTROL_SOCKET_CLIENTS];
 	char error[CONTROL_SOCKET_ERROR_SIZE];
 	struct bench bench;
-	cJSON *answer;
+	cJSON *response;
 
 	(void)state;
 	open_bench(&bench);
@@ -233,13 +233,13 @@ static void clients__are_bounded(void **state)
 	}
 	// Their places are free once the server has seen them go.
 	for (unsigned i = 0; i < 1000; i++) {
-		answer = ask(&bench, "{}", error);
-		if (answer != NULL)
+		response = ask(&bench, "{}", error);
+		if (response != NULL)
 			break;
 		usleep(1000);
 	}
-	assert_non_null(answer);
-	cJSON_Delete(answer);
+	assert_non_null(response);
+	cJSON_Delete(response);
 	close_bench(&bench);
 }
 
@@ -248,7 +248,7 @@ static void client__that_takes_no_answers_is_hung_up_on(void **state)
 {
 	char request[2048], error[CONTROL_SOCKET_ERROR_SIZE];
 	struct bench bench;
-	cJSON *answer;
+	cJSON *response;
 	int client;
 
 	(void)state;
@@ -261,9 +261,9 @@ static void client__that_takes_no_answers_is_hung_up_on(void **state)
 	while (send(client, request, sizeof(request), MSG_NOSIGNAL) >= 0)
 		;
 	assert_true(errno == EPIPE || errno == ECONNRESET);
-	answer = ask(&bench, "{}", error);
-	assert_non_null(answer);
-	cJSON_Delete(answer);
+	response = ask(&bench, "{}", error);
+	assert_non_null(response);
+	cJSON_Delete(response);
 	close(client);
 	close_bench(&bench);
 }
@@ -271,15 +271,15 @@ static void client__that_takes_no_answers_is_hung_up_on(void **state)
 // In a child process: becomes somebody else and asks. The exit status tells.
 static void ask_as_nobody(const struct bench *bench)
 {
-	char answer[256] = "";
+	char response[256] = "";
 	int client;
 
 	if (setgroups(0, NULL) != 0 || setgid(NOBODY_ID) != 0 || setuid(NOBODY_ID) != 0)
 		_exit(2);
 	client = connect_client(bench);
-	if (recv(client, answer, sizeof(answer) - 1, 0) <= 0)
+	if (recv(client, response, sizeof(response) - 1, 0) <= 0)
 		_exit(3);
-	_exit(strstr(answer, "only root and the user") != NULL ? 0 : 4);
+	_exit(strstr(response, "only root and the user") != NULL ? 0 : 4);
 }
 
 static void other_users__are_refused(void **state)
