@@ -72,16 +72,28 @@ static struct mailbox *offers_of(struct appliance *appliance, unsigned port)
 		   : NULL;
 }
 
+static uint64_t smallest_slot(const struct config *config)
+{
+	uint64_t size = UINT64_MAX;
+
+	for (unsigned i = 0; i < config->n_builders; i++)
+		size = RTE_MIN(size, config->builders[i].slot_size);
+	return size;
+}
+
 static int make_endpoint(struct appliance *appliance, unsigned index, char *error)
 {
 	struct port *port = &appliance->ports[index];
 	struct roce_port_parameters parameters = {
-		.config = appliance->config,
+		.settings = &appliance->config->roce,
+		.system = &appliance->config->cluster,
 		.port = port->config,
 		.mac = port->mac,
 		.sources = &appliance->sources,
 		.slots = appliance->roce_slots,
 		.n_builders = appliance->config->n_builders,
+		.smallest_slot = smallest_slot(appliance->config),
+		.packing = appliance->config->sources.packing,
 		.placements = roce_placements(appliance),
 		.offers = offers_of(appliance, index),
 		.numa_node = port->numa_node,

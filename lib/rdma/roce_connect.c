@@ -171,7 +171,7 @@ static void end_close(struct roce_port *port)
 // The node of this address; n_nodes if it is none's.
 static unsigned node_of(const struct roce_port *port, const struct qp_address *peer)
 {
-	const struct cluster_system *cluster = &port->parameters.config->cluster;
+	const struct cluster_system *cluster = port->parameters.system;
 	unsigned node = 0;
 
 	for (; node < cluster->n_nodes; node++) {
@@ -189,7 +189,7 @@ static void begin_reading(struct roce_port *port, const struct cm_event *event)
 	const struct roce_address_handle *handle = find_handle(port, &event->peer);
 	unsigned node = node_of(port, &event->peer);
 
-	if (handle == NULL || node == port->parameters.config->cluster.n_nodes)
+	if (handle == NULL || node == port->parameters.system->n_nodes)
 		return; // not heard of: it cannot be asked
 	peer->handle = *handle;
 	roce_reader_connected(port->reader, node, peer->builder, event->qp);
@@ -199,7 +199,7 @@ static void end_reading(struct roce_port *port, const struct cm_event *event)
 {
 	unsigned node = node_of(port, &event->peer);
 
-	if (node < port->parameters.config->cluster.n_nodes)
+	if (node < port->parameters.system->n_nodes)
 		roce_reader_gone(port->reader, node, roce_peer_of(event->qp)->builder, event->qp);
 }
 

@@ -127,16 +127,6 @@ bool roce_port_leave(struct roce_port *port, uint64_t now)
 
 // --- creation ---
 
-// A slot of the smallest builder.
-static uint64_t largest_message(const struct config *config)
-{
-	uint64_t size = LARGEST_MESSAGE;
-
-	for (unsigned i = 0; i < config->n_builders; i++)
-		size = RTE_MIN(size, config->builders[i].slot_size);
-	return size;
-}
-
 static bool make_engines(struct roce_port *port, char *error)
 {
 	const struct roce_settings *roce = port->config;
@@ -150,9 +140,14 @@ static bool make_engines(struct roce_port *port, char *error)
 	};
 
 	const struct roce_reader_parameters reader = {
-		.config = port->parameters.config,
+		.settings = roce,
 		.table = &port->table,
 		.sources = port->parameters.sources,
+		.placements = port->parameters.placements,
+		.n_builders = port->parameters.n_builders,
+		.n_nodes = port->parameters.system->n_nodes,
+		.n_sources = port->parameters.system->n_sources,
+		.packing = port->parameters.packing,
 	};
 
 	if (!qp_table_create(&port->table, RTE_MAX(roce->max_queue_pairs, 2u)))
@@ -170,7 +165,7 @@ static bool make_engines(struct roce_port *port, char *error)
 
 struct roce_port *roce_port_create(const struct roce_port_parameters *parameters, char *error)
 {
-	const struct roce_settings *roce = &parameters->config->roce;
+	const struct roce_settings *roce = parameters->settings;
 	struct roce_port *port = calloc(1, sizeof(*port));
 
 	snprintf(error, ROCE_PORT_ERROR_SIZE, "ports: no memory for the queue pairs of port %s",
@@ -179,10 +174,10 @@ struct roce_port *roce_port_create(const struct roce_port_parameters *parameters
 		return NULL;
 	port->parameters = *parameters;
 	port->config = roce;
-	port->packing = divisor_make(parameters->config->sources.packing);
+	port->packing = divisor_make(parameters->packing);
 	port->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	port->own4 = qp_address_ipv4(parameters->port->address);
-	port->largest_message = largest_message(parameters->config);
+	port->largest_message = RTE_MIN((uint64_t)LARGEST_MESSAGE, parameters->smallest_slot);
 	port->path_mtu =
 	    roce->path_mtu != 0 ? roce->path_mtu : roce_path_mtu(parameters->port->mtu);
 	if (!make_engines(port, error)) {

@@ -18,11 +18,12 @@
 // Threads: the rx role's lcore; the counters may be read by others at any time.
 #pragma once
 
-#include "config/config.h"
+#include "cluster/system.h"
 #include "packet/mailbox.h"
 #include "packet/placement.h"
 #include "packet/segment.h"
 #include "packet/source_table.h"
+#include "port/settings.h"
 #include "rdma/roce_frame.h"
 #include "rdma/roce_reader.h"
 #include "rdma/roce_slots.h"
@@ -36,12 +37,15 @@
 struct roce_port;
 
 struct roce_port_parameters {
-	const struct config *config;
+	const struct roce_settings *settings;
+	const struct cluster_system *system; // whose nodes connect; without nodes: no system
 	const struct port_settings *port;
 	const uint8_t *mac; // 6 bytes, of the port
 	const struct source_table *sources;
 	struct roce_slots *slots; // of the builders
 	unsigned n_builders;
+	uint64_t smallest_slot; // bytes, of the builder with the smallest slots
+	uint32_t packing;       // consecutive events in an MFP
 	// In a system of nodes: where the builders' slots lie; a connection is for one builder, the
 	// one whose number was added to cm_service. Else NULL: the event says which builder it is
 	// for.

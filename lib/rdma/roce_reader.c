@@ -160,7 +160,7 @@ void roce_reader_offer(struct roce_reader *reader, const struct message *message
 	struct block *block;
 
 	if (index == NONE || source >= SOURCE_UNEXPECTED || message->size < MFP_HEADER_SIZE ||
-	    message->size > reader->parameters.config->builders[message->builder].slot_size) {
+	    message->size > reader->parameters.placements[message->builder].slot_size) {
 		counter_add(&reader->counters.no_room, 1);
 		return;
 	}
@@ -254,7 +254,7 @@ void roce_reader_destroy(struct roce_reader *reader)
 
 static bool make_requester(struct roce_reader *reader)
 {
-	const struct roce_settings *roce = &reader->parameters.config->roce;
+	const struct roce_settings *roce = reader->parameters.settings;
 	const struct requester_parameters parameters = {
 		.table = reader->parameters.table,
 		.depth = DEPTH,
@@ -268,18 +268,18 @@ static bool make_requester(struct roce_reader *reader)
 }
 
 // Each token's event can be offered as a whole, and once more by a source that is back.
-static uint32_t count_blocks(const struct config *config)
+static uint32_t count_blocks(const struct roce_reader_parameters *parameters)
 {
 	uint64_t n = 0;
 
-	for (unsigned i = 0; i < config->n_builders; i++)
-		n += 2ull * config->builders[i].slots * config->cluster.n_sources;
+	for (unsigned i = 0; i < parameters->n_builders; i++)
+		n += 2ull * parameters->placements[i].slots * parameters->n_sources;
 	return (uint32_t)RTE_MIN(n, (uint64_t)READS_MOST);
 }
 
 static bool make_blocks(struct roce_reader *reader)
 {
-	reader->n_blocks = count_blocks(reader->parameters.config);
+	reader->n_blocks = count_blocks(&reader->parameters);
 	reader->blocks = calloc(reader->n_blocks + 1, sizeof(*reader->blocks));
 	reader->lanes = calloc(reader->n_lanes, sizeof(*reader->lanes));
 	reader->free = NONE;
@@ -299,9 +299,9 @@ struct roce_reader *roce_reader_create(const struct roce_reader_parameters *para
 	if (reader == NULL)
 		return NULL;
 	reader->parameters = *parameters;
-	reader->n_builders = parameters->config->n_builders;
-	reader->packing = divisor_make(parameters->config->sources.packing);
-	reader->n_lanes = parameters->config->cluster.n_nodes * reader->n_builders;
+	reader->n_builders = parameters->n_builders;
+	reader->packing = divisor_make(parameters->packing);
+	reader->n_lanes = parameters->n_nodes * reader->n_builders;
 	if (!make_requester(reader) || !make_blocks(reader)) {
 		roce_reader_destroy(reader);
 		return NULL;

@@ -12,18 +12,24 @@
 // Threads: one, that of the queue pairs; the counters may be read by others at any time.
 #pragma once
 
-#include "config/config.h"
 #include "packet/message.h"
+#include "packet/placement.h"
 #include "packet/segment.h"
 #include "packet/source_table.h"
 #include "roce/requester.h"
+#include "roce/settings.h"
 
 struct roce_reader;
 
 struct roce_reader_parameters {
-	const struct config *config; // of the node
-	struct qp_table *table;      // outlives the reader
+	const struct roce_settings *settings;
+	struct qp_table *table; // outlives the reader
 	const struct source_table *sources;
+	const struct placement *placements; // one per builder of this node; outlive the reader
+	unsigned n_builders;
+	unsigned n_nodes;   // of the system
+	unsigned n_sources; // of the system
+	uint32_t packing;   // consecutive events in an MFP
 };
 
 struct roce_reader_counters {

@@ -70,7 +70,10 @@ void readout_bench_revive(struct readout_bench *bench, unsigned index)
 {
 	struct bench_peer *peer = &bench->peers[index];
 	const struct roce_port_parameters parameters = {
-		.config = peer->config,
+		.settings = &peer->config->roce,
+		.system = &peer->config->cluster,
+		.smallest_slot = peer->config->builders[0].slot_size,
+		.packing = peer->config->sources.packing,
 		.port = &peer->config->ports[0],
 		.mac = peer_macs[index],
 		.sources = bench->sources,

@@ -68,7 +68,10 @@ static struct roce_slots_of ask_builder(void *context, unsigned builder)
 static void make_peer(void)
 {
 	const struct roce_port_parameters parameters = {
-		.config = bench.peer_config,
+		.settings = &bench.peer_config->roce,
+		.system = &bench.peer_config->cluster,
+		.smallest_slot = bench.peer_config->builders[0].slot_size,
+		.packing = bench.peer_config->sources.packing,
 		.port = &bench.peer_config->ports[0],
 		.mac = peer_mac,
 		.sources = bench.sources,

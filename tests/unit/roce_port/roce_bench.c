@@ -70,7 +70,10 @@ static struct roce_slots_of ask_builder(void *context, unsigned builder)
 static void make_role(struct roce_bench *bench)
 {
 	struct roce_port_parameters roce = {
-		.config = bench->config,
+		.settings = &bench->config->roce,
+		.system = &bench->config->cluster,
+		.smallest_slot = bench->config->builders[0].slot_size,
+		.packing = bench->config->sources.packing,
 		.port = &bench->config->ports[0],
 		.mac = own_mac,
 		.sources = bench->sources,
