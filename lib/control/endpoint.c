@@ -22,23 +22,6 @@ struct control_parameters control_defaults(void)
 	};
 }
 
-const char *control_event_name(enum control_event event)
-{
-	switch (event) {
-	case CONTROL_CONNECTED:
-		return "connected";
-	case CONTROL_RESTARTED:
-		return "restarted";
-	case CONTROL_LOST:
-		return "lost";
-	case CONTROL_BACK:
-		return "back";
-	case CONTROL_EPOCH:
-		return "epoch";
-	}
-	return "unknown";
-}
-
 static unsigned ring_size(const struct control_parameters *parameters)
 {
 	unsigned size = 1;
@@ -317,18 +300,6 @@ void control_forget(struct control_endpoint *endpoint, unsigned node)
 	begin_session(peer, session ? session : 1);
 	peer->next_heartbeat = 0;
 	control_plan(endpoint, peer);
-}
-
-uint32_t control_set_epoch(struct control_endpoint *endpoint, uint32_t epoch)
-{
-	if (epoch > endpoint->epoch)
-		endpoint->epoch = epoch;
-	return endpoint->epoch;
-}
-
-uint32_t control_epoch(const struct control_endpoint *endpoint)
-{
-	return endpoint->epoch;
 }
 
 bool control_state(const struct control_endpoint *endpoint, unsigned node, uint64_t now,

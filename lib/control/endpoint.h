@@ -47,11 +47,8 @@ enum control_event {
 	CONTROL_RESTARTED,     // a new session of the peer; what was queued has been dropped
 	CONTROL_LOST,          // nothing received for heartbeat_timeout, or the peer was given up
 	CONTROL_BACK,          // received from again, in the same session
-	CONTROL_EPOCH,         // the peer knows a higher epoch, now also control_epoch()
+	CONTROL_EPOCH,         // the peer knows a higher epoch, which is taken over
 };
-
-// "connected", "restarted", ...; "unknown" outside the range. Never NULL.
-const char *control_event_name(enum control_event event);
 
 struct control_handlers {
 	void *context;
@@ -178,10 +175,6 @@ void control_forget(struct control_endpoint *endpoint, unsigned peer);
 // The peer is given up by the next control_poll(). For a caller that cannot do without a record
 // that control_send() refused.
 void control_give_up(struct control_endpoint *endpoint, unsigned peer);
-
-// Raises the epoch; a lower one than the present is ignored. Returns the epoch.
-uint32_t control_set_epoch(struct control_endpoint *endpoint, uint32_t epoch);
-uint32_t control_epoch(const struct control_endpoint *endpoint);
 
 // False if there is no such peer.
 bool control_state(const struct control_endpoint *endpoint, unsigned peer, uint64_t now,

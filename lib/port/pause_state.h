@@ -136,14 +136,6 @@ static inline bool pause_state_paused(const struct pause_state *state, unsigned 
 					  memory_order_relaxed);
 }
 
-// Whether the peer is being held by us now. Any thread.
-static inline bool pause_state_pausing(const struct pause_state *state, unsigned priority,
-				       uint64_t now)
-{
-	return now < atomic_load_explicit(&state->senders[priority % PFC_PRIORITIES].pausing_until,
-					  memory_order_relaxed);
-}
-
 // Whether XOFF was sent and XON was not, though the peer may go on where XOFF came late again. Any
 // thread.
 static inline bool pause_state_holding(const struct pause_state *state, unsigned priority)

@@ -54,11 +54,6 @@ static int say_nothing(enum libbpf_print_level level, const char *format, va_lis
 	return 0;
 }
 
-bool xdp_is_available(void)
-{
-	return true;
-}
-
 // --- the copy for the driver ---------------------------------------------------------------------
 
 static int write_object(struct xdp *xdp, char *error)

@@ -47,16 +47,9 @@ struct xdp_counters {
 
 struct xdp;
 
-// Whether this evb was built with it.
-bool xdp_is_available(void);
-
 // Adds the port's own addresses, except those that the kernel has on the interface: for these the
 // kernel answers.
 void xdp_rules_add_addresses(struct xdp_rules *rules, const struct port_settings *port);
-
-// "passed", "redirected", "unknown_source", "unknown_address", "too_long", "no_socket": part of
-// the telemetry interface, never renamed.
-const char *xdp_cause_name(enum steer_cause cause);
 
 // Prepares the interface. Returns 0, or -1 with one line in error[XDP_ERROR_SIZE].
 int xdp_prepare(struct xdp **xdp, const char *port, const char *interface, char *error);

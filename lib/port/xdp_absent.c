@@ -8,11 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-bool xdp_is_available(void)
-{
-	return false;
-}
-
 int xdp_prepare(struct xdp **xdp, const char *port, const char *interface, char *error)
 {
 	(void)port;

@@ -15,17 +15,3 @@ void xdp_rules_add_addresses(struct xdp_rules *rules, const struct port_settings
 		memcpy(rules->own_address6, port->address6, sizeof(rules->own_address6));
 	}
 }
-
-const char *xdp_cause_name(enum steer_cause cause)
-{
-	static const char *const names[STEER_N_CAUSES] = {
-		[STEER_PASSED] = "passed",
-		[STEER_REDIRECTED] = "redirected",
-		[STEER_UNKNOWN_SOURCE] = "unknown_source",
-		[STEER_UNKNOWN_ADDRESS] = "unknown_address",
-		[STEER_TOO_LONG] = "too_long",
-		[STEER_NO_SOCKET] = "no_socket",
-	};
-
-	return cause < STEER_N_CAUSES ? names[cause] : "unknown";
-}

@@ -9,8 +9,6 @@
 
 #include "roce/queue_pair.h"
 
-#define ROCE_FRAME_HEADERS 66u // bytes at most: Ethernet, VLAN, IPv6, UDP
-
 // The way to a peer.
 struct roce_address_handle {
 	uint8_t own_mac[6], peer_mac[6];

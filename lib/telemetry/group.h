@@ -22,7 +22,6 @@
 #include "telemetry/metric.h"
 
 #define TELEMETRY_MAX_TABLES  4
-#define TELEMETRY_MAX_KEYS    256   // of a dictionary: DPDK's limit
 #define TELEMETRY_MAX_REPLY   16384 // bytes: DPDK leaves out what does not fit
 #define TELEMETRY_MAX_COMMAND 56    // with the closing 0: DPDK's limit
 #define TELEMETRY_MAX_HELP    128   // with the closing 0: DPDK's limit

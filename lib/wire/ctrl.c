@@ -8,37 +8,10 @@
 
 // --- names ---
 
-static const char *const type_names[CTRL_N_TYPES] = {
-	[CTRL_REGISTER] = "register",
-	[CTRL_WELCOME] = "welcome",
-	[CTRL_BUILDER] = "builder",
-	[CTRL_CREDIT_LIST] = "credit_list",
-	[CTRL_ANNOUNCE] = "announce",
-	[CTRL_GRANT] = "grant",
-	[CTRL_REQUEST] = "request",
-	[CTRL_DONE] = "done",
-	[CTRL_RELEASE] = "release",
-	[CTRL_HEARTBEAT] = "heartbeat",
-	[CTRL_EXCLUDE] = "exclude",
-	[CTRL_INCLUDE] = "include",
-	[CTRL_THROTTLE] = "throttle",
-	[CTRL_RUN_COMMAND] = "run_command",
-	[CTRL_RUN_STATE] = "run_state",
-	[CTRL_ADOPT] = "adopt",
-	[CTRL_BYE] = "bye",
-	[CTRL_PROGRESS] = "progress",
-	[CTRL_OFFER] = "offer",
-};
-
 static const char *const run_state_names[CTRL_N_RUN_STATES] = {
 	[CTRL_IDLE] = "idle",     [CTRL_CONFIGURED] = "configured", [CTRL_RUNNING] = "running",
 	[CTRL_PAUSED] = "paused", [CTRL_DRAINING] = "draining",     [CTRL_STOPPED] = "stopped",
 	[CTRL_FAILED] = "failed", [CTRL_READY] = "ready",
-};
-
-static const char *const command_names[CTRL_N_COMMANDS] = {
-	[CTRL_CONFIGURE] = "configure", [CTRL_START] = "start", [CTRL_PAUSE] = "pause",
-	[CTRL_RESUME] = "resume",       [CTRL_DRAIN] = "drain", [CTRL_STOP] = "stop",
 };
 
 static const char *name_of(const char *const *names, unsigned n, unsigned number)
@@ -46,19 +19,9 @@ static const char *name_of(const char *const *names, unsigned n, unsigned number
 	return number < n && names[number] ? names[number] : "unknown";
 }
 
-const char *ctrl_type_name(unsigned type)
-{
-	return name_of(type_names, CTRL_N_TYPES, type);
-}
-
 const char *ctrl_run_state_name(unsigned state)
 {
 	return name_of(run_state_names, CTRL_N_RUN_STATES, state);
-}
-
-const char *ctrl_command_name(unsigned command)
-{
-	return name_of(command_names, CTRL_N_COMMANDS, command);
 }
 
 // --- the table's code: for each struct ctrl_X X_layout, X_encode(), X_decode() and X_check() ---

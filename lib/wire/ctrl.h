@@ -33,7 +33,6 @@
 #define CTRL_MIN_MAX_SIZE 1228u  // bytes; every node accepts frames of this size
 #define CTRL_MAX_SIZE     65484u // bytes of a frame: 8 n + 4, in a UDP datagram over IPv4
 #define CTRL_DEFAULT_SIZE 1468u  // bytes; fits an MTU of 1500
-#define CTRL_PORT         19521  // UDP destination port by default
 
 #define CTRL_MAX_NODES    1024u
 #define CTRL_MAX_BUILDERS 64u   // of a node
@@ -180,12 +179,8 @@ enum ctrl_progress_flag {
 	CTRL_REPEATED = 1, // PUBLISH: the event may have been published before
 };
 
-// "register", "welcome", ...; "unknown" outside the range. Never NULL.
-const char *ctrl_type_name(unsigned type);
 // "idle", "configured", ...
 const char *ctrl_run_state_name(unsigned state);
-// "configure", "start", ...
-const char *ctrl_command_name(unsigned command);
 
 // --- the structs: ctrl_header, and one for each record and each entry of a list ---
 
@@ -294,15 +289,3 @@ enum wire_error ctrl_get_member(const struct ctrl_record *record, struct ctrl_me
 CTRL_LIST_CODERS(credit_list, credit);
 CTRL_LIST_CODERS(adopt, held);
 CTRL_LIST_CODERS(offer, block);
-
-// Is the bit of a source's index set in a mask of n words? Bits beyond the mask are not.
-static inline bool ctrl_mask_bit(const uint8_t *mask, unsigned n_words, unsigned index)
-{
-	return index / 64 < n_words && (load_le64(mask + index / 64 * 8) >> index % 64 & 1) != 0;
-}
-
-// Sets it in a mask of which CTRL_MASK_WORDS words are zeroed memory. index < CTRL_MAX_SOURCES.
-static inline void ctrl_mask_set(uint8_t *mask, unsigned index)
-{
-	mask[index / 8] |= (uint8_t)(1u << index % 8);
-}

@@ -31,11 +31,8 @@
 #define ROCE_IETH_SIZE        4u
 #define ROCE_ICRC_SIZE        4u
 #define ROCE_CNP_SIZE         28u // BTH and reserved bytes, without ICRC
-#define ROCE_ACK_SIZE         (ROCE_BTH_SIZE + ROCE_AETH_SIZE)
 #define ROCE_MAX_HEADERS_SIZE (ROCE_BTH_SIZE + ROCE_ATOMIC_SIZE) // of any opcode
-#define ROCE_GRH_SIZE         40u // what a UD receive buffer holds before the payload
 #define ROCE_DEFAULT_P_KEY    0xFFFF
-#define ROCE_MAX_PATH_MTU     4096u
 #define ROCE_24_BITS          0xFFFFFFu
 
 // BTH opcodes: the transport service in the upper three bits, the operation in the lower five.

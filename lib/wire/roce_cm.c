@@ -335,9 +335,3 @@ void roce_cm_ip_encode(uint8_t private_data[ROCE_CM_IP_SIZE], const struct roce_
 	memcpy(private_data + 4, ip->source, sizeof(ip->source));
 	memcpy(private_data + 20, ip->destination, sizeof(ip->destination));
 }
-
-void roce_cm_ipv4_store(uint8_t address[16], uint32_t ip)
-{
-	memset(address, 0, 12);
-	store_be32(address + 12, ip);
-}

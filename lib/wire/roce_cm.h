@@ -29,11 +29,9 @@
 #define ROCE_CM_MAD_SIZE    256u
 #define ROCE_CM_QPN         1u
 #define ROCE_CM_QKEY        0x80010000u
-#define ROCE_CM_MAX_PRIVATE 224u
 #define ROCE_CM_INFO_SIZE   72u // additional information of REJ and SIDR_REP
 #define ROCE_CM_IP_SIZE     36u
 #define ROCE_CM_SERVICE_TCP 0x01060000u // service id of RDMA_PS_TCP: | port
-#define ROCE_CM_SERVICE_UDP 0x01110000u // of RDMA_PS_UDP
 #define ROCE_CM_NO_LID      0xFFFFu     // what RoCE has for LIDs
 
 enum roce_cm_attribute {
@@ -212,7 +210,3 @@ bool roce_cm_ip_service(uint64_t service_id, uint16_t *port);
 // header, or neither IPv4 nor IPv6).
 enum wire_error roce_cm_ip_decode(const uint8_t *private_data, size_t size, struct roce_cm_ip *ip);
 void roce_cm_ip_encode(uint8_t private_data[ROCE_CM_IP_SIZE], const struct roce_cm_ip *ip);
-
-// Stores an IPv4 address (host order) behind 12 zeros, as struct roce_cm_ip has it. (The GIDs of a
-// path have ::ffff:a.b.c.d instead.)
-void roce_cm_ipv4_store(uint8_t address[16], uint32_t ip);

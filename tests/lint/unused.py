@@ -26,7 +26,7 @@ def c_files(*tops):
     for top in tops:
         for folder, _, names in os.walk(top):
             for name in names:
-                if name.endswith((".c", ".h", ".py")):
+                if name.endswith((".c", ".h", ".def", ".py")):
                     yield os.path.join(folder, name)
 
 

@@ -15,16 +15,17 @@
 #include "wire/mdf.h"
 #include "wire/mfp.h"
 
-#define N_FRAMES      256u
-#define FRAME_STRIDE  128u
-#define PAYLOAD       8952u
-#define N_FRAGMENTS   1000u
-#define FRAGMENT_SIZE 200u
-#define CHECKSUMMED   16384u // bytes
-#define N_ROCE        4u     // packets of the largest path MTU
-#define ROCE_HEADERS  (NET_HEADERS_SIZE + ROCE_BTH_SIZE)
-#define ROCE_FRAME    (ROCE_HEADERS + ROCE_MAX_PATH_MTU + ROCE_ICRC_SIZE)
-#define ACK_FRAME     (ROCE_HEADERS + ROCE_AETH_SIZE + ROCE_ICRC_SIZE)
+#define N_FRAMES          256u
+#define FRAME_STRIDE      128u
+#define PAYLOAD           8952u
+#define N_FRAGMENTS       1000u
+#define FRAGMENT_SIZE     200u
+#define CHECKSUMMED       16384u // bytes
+#define N_ROCE            4u     // packets of the largest path MTU
+#define ROCE_HEADERS      (NET_HEADERS_SIZE + ROCE_BTH_SIZE)
+#define ROCE_MAX_PATH_MTU 4096u
+#define ROCE_FRAME        (ROCE_HEADERS + ROCE_MAX_PATH_MTU + ROCE_ICRC_SIZE)
+#define ACK_FRAME         (ROCE_HEADERS + ROCE_AETH_SIZE + ROCE_ICRC_SIZE)
 
 struct workshop {
 	uint8_t frames[N_FRAMES * FRAME_STRIDE];

@@ -188,17 +188,6 @@ static void create__refuses_with_a_reason(void **state)
 	control_destroy(NULL);
 }
 
-static void event_name__all_have_one(void **state)
-{
-	(void)state;
-	assert_string_equal(control_event_name(CONTROL_CONNECTED), "connected");
-	assert_string_equal(control_event_name(CONTROL_RESTARTED), "restarted");
-	assert_string_equal(control_event_name(CONTROL_LOST), "lost");
-	assert_string_equal(control_event_name(CONTROL_BACK), "back");
-	assert_string_equal(control_event_name(CONTROL_EPOCH), "epoch");
-	assert_string_equal(control_event_name((enum control_event)0), "unknown");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,7 +196,6 @@ int main(void)
 		cmocka_unit_test(poll__goes_on_where_it_was_refused),
 		cmocka_unit_test(poll__no_peer_starves),
 		cmocka_unit_test(create__refuses_with_a_reason),
-		cmocka_unit_test(event_name__all_have_one),
 	};
 
 	return cmocka_run_group_tests_name("endpoint_create", tests, NULL, NULL);

@@ -4,6 +4,8 @@
 // What endpoints do when a peer falls silent, comes back, restarts, or belongs to another epoch.
 #include "pair.h"
 
+#include "control/endpoint_internal.h"
+
 static void heartbeat__old_ones_are_not_delivered(void **state)
 {
 	struct network_options options = pair_options();
@@ -307,8 +309,7 @@ static void epoch__a_lower_one_is_fenced_and_learns_it(void **state)
 	(void)state;
 	options.parameters.epoch = 7;
 	pair_open(&network, &options);
-	assert_int_equal(control_set_epoch(network.stations[1].endpoint, 9), 9);
-	assert_int_equal(control_set_epoch(network.stations[1].endpoint, 8), 9);
+	network.stations[1].endpoint->epoch = 9;
 	pair_send(&network, 1, 64);
 	network_run(&network, DELAY + 10 * US);
 	network_run(&network, 60 * US);
@@ -317,7 +318,7 @@ static void epoch__a_lower_one_is_fenced_and_learns_it(void **state)
 	network_run(&network, 20 * MS);
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_EPOCH], 1);
 	assert_int_equal(network.stations[1].links[0].events[CONTROL_EPOCH], 0);
-	assert_int_equal(control_epoch(network.stations[0].endpoint), 9);
+	assert_int_equal(network.stations[0].endpoint->epoch, 9);
 	assert_int_equal(network.stations[1].delivered, 1); // sent again, in the new epoch
 	network_expect_all_delivered(&network);
 	network_expect_sums(&network);
@@ -336,7 +337,7 @@ static void epoch__zero_is_not_fenced(void **state)
 	network_run(&network, 150 * MS);
 	assert_true(network_state(&network, 1, 0).connected);
 	assert_int_equal(network_counters(&network, 1, 0)->fenced, 0);
-	assert_int_equal(control_epoch(network.stations[0].endpoint), 5);
+	assert_int_equal(network.stations[0].endpoint->epoch, 5);
 	network_close(&network);
 }
 
@@ -353,7 +354,7 @@ static void epoch__a_stale_manager_is_told(void **state)
 	network_run(&network, 200 * MS);
 	pair_cut(&network, true);
 	network.cut[0][2] = network.cut[2][0] = true;
-	control_set_epoch(network.stations[2].endpoint, 4);
+	network.stations[2].endpoint->epoch = 4;
 	network_run(&network, 3 * SECOND);
 	pair_send(&network, 3, 64);
 	assert_int_equal(network.stations[1].links[2].events[CONTROL_EPOCH], 1);
@@ -361,7 +362,7 @@ static void epoch__a_stale_manager_is_told(void **state)
 	network_run(&network, 105 * MS);
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_EPOCH], 1);
 	assert_true(network_counters(&network, 1, 0)->fenced >= 1);
-	assert_int_equal(control_epoch(network.stations[0].endpoint), 4);
+	assert_int_equal(network.stations[0].endpoint->epoch, 4);
 	network_close(&network);
 }
 

@@ -114,15 +114,6 @@ static void interface__that_is_not_there(void **state)
 	assert_false(interface_neighbour("no-such-if", LOOPBACK, mac));
 }
 
-static void causes__have_names(void **state)
-{
-	(void)state;
-	for (unsigned cause = 0; cause < STEER_N_CAUSES; cause++)
-		assert_string_not_equal(xdp_cause_name(cause), "unknown");
-	assert_string_equal(xdp_cause_name(STEER_N_CAUSES), "unknown");
-	assert_string_equal(xdp_cause_name(STEER_TOO_LONG), "too_long");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -130,7 +121,7 @@ int main(void)
 		cmocka_unit_test(address6__is_the_kernels_if_it_has_it),
 		cmocka_unit_test(address__with_a_label_is_the_kernels),
 		cmocka_unit_test(interface__that_is_not_there),
-		cmocka_unit_test(causes__have_names),
+
 	};
 
 	return cmocka_run_group_tests_name("xdp rules", tests, NULL, NULL);

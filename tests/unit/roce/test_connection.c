@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define SERVICE_UDP 0x01110000u // service id of RDMA_PS_UDP: | port
+
 static void connect__both_know_all_of_each_other(void **state)
 {
 	const struct queue_pair *a, *b;
@@ -347,7 +349,7 @@ static void sidr__is_refused(void **state)
 		.attribute = ROCE_CM_SIDR_REQ,
 		.local_id = 77,
 		.transaction = 5,
-		.sidr_req = { .service_id = ROCE_CM_SERVICE_UDP | 7174 },
+		.sidr_req = { .service_id = SERVICE_UDP | 7174 },
 	};
 	struct cm_datagram datagram, response;
 	struct roce_cm message;
@@ -361,7 +363,7 @@ static void sidr__is_refused(void **state)
 	message = message_of(&response);
 	assert_int_equal(message.local_id, 77);
 	assert_int_equal(message.transaction, 5);
-	assert_int_equal(message.sidr_rep.service_id, ROCE_CM_SERVICE_UDP | 7174);
+	assert_int_equal(message.sidr_rep.service_id, SERVICE_UDP | 7174);
 	assert_int_equal(message.sidr_rep.status, ROCE_CM_SIDR_NO_SERVICE);
 }
 

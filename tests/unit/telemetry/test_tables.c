@@ -18,6 +18,7 @@
 #include "telemetry/group.h"
 #include "telemetry/reference.h"
 
+#define MAX_KEYS    256 // of a dictionary: the limit of DPDK
 #define KEY_SIZE    128 // DPDK's limit of keys and texts, with the closing 0
 #define NUMBER_MOST 20  // digits of 2^64 - 1
 #define TEXT_MOST   (KEY_SIZE + 1)
@@ -76,7 +77,7 @@ static void visit_tables(void (*visit)(void *context, const char *prefix,
 
 // What is known of the keys of one answer.
 struct keys {
-	char names[TELEMETRY_MAX_KEYS][KEY_SIZE];
+	char names[MAX_KEYS][KEY_SIZE];
 	unsigned n;
 	size_t bytes; // of the longest answer
 };
@@ -94,7 +95,7 @@ static void check_key(void *context, const struct metric *metric, const char *ke
 	for (unsigned i = 0; i < keys->n; i++)
 		if (strcmp(keys->names[i], key) == 0)
 			fail_msg("%s is twice in one answer", key);
-	assert_in_range(keys->n, 0, TELEMETRY_MAX_KEYS - 1);
+	assert_in_range(keys->n, 0, MAX_KEYS - 1);
 	strcpy(keys->names[keys->n++], key);
 	keys->bytes += strlen(key) + value + strlen("\"\":,");
 	if (metric->kind == METRIC_LATENCY && strstr(key, "_max_ns") != NULL) // its histogram

@@ -107,3 +107,10 @@ struct bytes shared_file(const char *name)
 	fclose(file);
 	return bytes;
 }
+
+void bytes_store_ipv4(uint8_t address[16], uint32_t ip)
+{
+	memset(address, 0, 12);
+	for (unsigned i = 0; i < 4; i++)
+		address[12 + i] = (uint8_t)(ip >> (24 - 8 * i));
+}

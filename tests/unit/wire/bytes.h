@@ -41,3 +41,6 @@ void each_truncation(const struct bytes *bytes, bytes_user use);
 
 // Reads a file of the shared data; skips the test if it is not there.
 struct bytes shared_file(const char *name);
+
+// An IPv4 address (host order) behind 12 zeros, as the IP header of RDMA CM's private data has it.
+void bytes_store_ipv4(uint8_t address[16], uint32_t ip);

