@@ -9,7 +9,7 @@
 #define LATENCY_WINDOW_BOUNDS 40 // le_1 ... le_549755813888, bounds of 2^i ns
 
 // The time in ns that a `share` (0 to 1) of the events between two readings did not exceed, over
-// the histograms `key` of all builders. Events are taken as spread evenly between two bounds, and
-// the result is not above the longest latency since the start. NAN: there were no events.
+// the histograms `key` of all builders. Events are assumed to be spread evenly between two bounds,
+// and the result is not above the longest latency since the start. NAN: there were no events.
 double latency_window_quantile(const struct reading *before, const struct reading *now,
 			       const char *key, double share);

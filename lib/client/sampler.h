@@ -24,7 +24,7 @@ struct sampler;
 // An appliance. Written by the sampler's thread, with the lock; readers hold the lock.
 struct sampler_node {
 	char name[STAT_CLIENT_NAME_SIZE];
-	bool up;                            // the latest request was answered
+	bool up;                            // the latest request got a response
 	char error[STAT_CLIENT_ERROR_SIZE]; // why it is not up
 	struct reading *reading;            // the latest; NULL: none yet
 	struct history *history;

@@ -8,13 +8,12 @@
 // reader opens all rings of NAME and serves their events in turn.
 //
 // There are two modes:
-//   group  Each event is delivered to exactly one member of the group. The slot of the event
-//   returns
-//          to the builder when every group has released it. If a member dies, by whatever cause,
-//          its unreleased events return to the group, and other members get them.
-//   spy    The reader sees the newest events that it can, holds nothing back, and maps everything
-//          read-only. An event may be overwritten while the spy reads it: evb_event_intact()
-//          reports that afterwards.
+// - Group: each event is delivered to exactly one member of the group. The slot of the event
+//   returns to the builder when every group has released it. If a member dies, for any reason, its
+//   unreleased events return to the group, and other members get them.
+// - Spy: the reader gets the newest events that it can, never delays the builder, and maps all
+//   memory read-only. An event may be overwritten while the spy reads it: evb_event_intact()
+//   reports that afterwards.
 //
 // Threads: a reader is used by one thread at a time. Several readers may live in one process.
 // Errors: functions return a negative errno value; evb_reader_error() then describes the error.
@@ -48,9 +47,9 @@ struct evb_reader_options {
 
 // Flags of an event.
 #define EVB_EVENT_INCOMPLETE 0x1u // sources are missing; their places hold error MFPs (type 92)
-#define EVB_EVENT_MALFORMED \
-	0x2u                   // of the missing sources, some sent bytes that are no MFP (type 95)
-#define EVB_EVENT_FLUSHED 0x4u // incomplete because the run ended before the deadline
+// Some of the missing sources sent bytes that are not a valid MFP (type 95).
+#define EVB_EVENT_MALFORMED 0x2u
+#define EVB_EVENT_FLUSHED   0x4u // incomplete because the run ended before the deadline
 // In a system of several nodes: another builder may have published the event before, or may publish
 // it later, because the node that knew its state died or was cut off from the network. At most one
 // publication of an event is without this flag.

@@ -4,8 +4,9 @@
 // The memory of a ring file, which the appliance and all readers on one machine share:
 //
 //   header | groups[8] | members[64] | queue[] | descriptors[] | ... page ... | slots[]
-//   '------------------- control area: readers of a group write here -------'   read-only to
-//   readers
+//   '------------------- control area -----------------------------------'
+//
+// Members of groups write to the control area. The slots are read-only for all readers.
 //
 // The path of an event. The builder fills a slot and writes the slot's descriptor. It stores
 // READY(sequence) in the claim word of every active group, enters {sequence, slot} in the queue,

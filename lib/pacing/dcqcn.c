@@ -140,7 +140,7 @@ static void increase(const struct dcqcn *dcqcn, struct dcqcn_flow *flow)
 		flow->limited = false;
 }
 
-// Does the earliest step that is due; false if none is.
+// Does the earliest step that is due. Returns false if no step is due.
 static bool step(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint64_t now)
 {
 	uint64_t reduce_at = flow->cnp_waits ? flow->reduce_at : UINT64_MAX;

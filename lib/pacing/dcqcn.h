@@ -15,7 +15,7 @@
 //   max(T, B) < threshold:  rate = (rate + target) / 2                   fast recovery
 //   min(T, B) > threshold:  target += hyper_rate, then the same          hyper increase
 //   else:                   target += additive_rate, then the same       additive increase
-// A flow that is back at the rate of the link starts anew.
+// When the rate of a flow is again that of the link, the flow returns to its initial state.
 //
 // Threads: one owner per flow.
 #pragma once
@@ -25,7 +25,7 @@
 
 #define DCQCN_ONE (1u << 30) // 1 in fixed point
 
-// In parentheses the names of NVIDIA's firmware, with its defaults.
+// The names in parentheses are those of NVIDIA's firmware; the values are its defaults.
 struct dcqcn_parameters {
 	uint64_t time_reset_ns;  // (RPG_TIME_RESET) 300 us
 	uint64_t byte_reset;     // (RPG_BYTE_RESET) 32767 bytes
@@ -80,6 +80,6 @@ void dcqcn_cnp(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint64_t now)
 // The flow sent so many bytes. Cheap while the flow is not limited.
 void dcqcn_sent(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint32_t bytes, uint64_t now);
 
-// Does the steps by time that are due, at most 64; as the two functions above do. True if the rate
-// changed since the last poll. Cheap while the flow is not limited.
+// Does the steps by time that are due, at most 64; the two functions above do them as well. Returns
+// true if the rate has changed since the last poll. Cheap while the flow is not limited.
 bool dcqcn_poll(const struct dcqcn *dcqcn, struct dcqcn_flow *flow, uint64_t now);

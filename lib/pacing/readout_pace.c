@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-// The burst is what the rate gives between two polls, and some packets at least.
+// The burst is the number of bytes that the rate permits between two polls, but at least some
+// packets.
 #define BURST_NS      20000u
 #define BURST_PACKETS 2u
 #define BURST_MOST    (1u << 20)
@@ -17,7 +18,7 @@ bool readout_pace_make(struct readout_pace *pace, const struct readout_pace_para
 		.flows = calloc(parameters->n_builders, sizeof(*pace->flows)),
 		.most_fan = (parameters->system_sources + parameters->node_sources - 1) /
 			    parameters->node_sources,
-		// An lcore that sleeps polls late by as much.
+		// The time between two polls also contains a sleep of the lcore.
 		.burst_ns = BURST_NS + parameters->sleep_ns * 3 / 2,
 	};
 	pacer_init(&pace->pacer, parameters->ticks_per_second, PACER_UNLIMITED, BURST_MOST, now);
@@ -52,7 +53,8 @@ void readout_pace_clear(struct readout_pace *pace)
 	pace->n_waiting = 0;
 }
 
-// Builders that this node has data for, but not more than have shares that make up a whole link.
+// The number of builders for which this node has data, limited to the number of builders whose
+// shares make up a whole link.
 static unsigned fan_of(const struct readout_pace *pace)
 {
 	unsigned n = pace->n_waiting + (pace->flow->waiting == 0);
@@ -62,8 +64,8 @@ static unsigned fan_of(const struct readout_pace *pace)
 	return n < pace->most_fan ? n : pace->most_fan;
 }
 
-// The rate of this readout for so many shares of a link, in bytes/s. Rounded up to whole shares, a
-// node would send faster than a link.
+// The rate of this readout for this number of shares of a link, in bytes/s. It is limited by the
+// rate of the link: most_fan is rounded up, so that many shares may exceed a link.
 static uint64_t rate_of(const struct readout_pace *pace, unsigned shares)
 {
 	const struct readout_pace_parameters *p = &pace->parameters;
@@ -75,7 +77,8 @@ static uint64_t rate_of(const struct readout_pace *pace, unsigned shares)
 	return (node < link ? node : link) * p->n_sources / p->node_sources;
 }
 
-// The pacer of several flows may be late by as much as each of them.
+// The burst of a pacer grows with the number of shares, since every flow may be late by its own
+// burst.
 static void set_pacer(const struct readout_pace *pace, struct pacer *pacer, unsigned shares,
 		      uint64_t now)
 {
@@ -96,7 +99,8 @@ static void set_rate(struct readout_pace *pace, uint64_t now)
 	set_pacer(pace, &pace->pacer, pace->fan, now);
 }
 
-// Takes the bytes of the previous event from the bucket of its flow, as of the time it began.
+// Takes the bytes of the previous event from the bucket of its flow, as if they were sent when the
+// event began.
 static void settle(struct readout_pace *pace)
 {
 	uint32_t bytes = pace->bytes < UINT32_MAX ? (uint32_t)pace->bytes : UINT32_MAX;

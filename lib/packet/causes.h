@@ -6,7 +6,8 @@
 //   packets received  = arp + icmp_echo + other + each packet cause + segments received
 //   segments received = segments placed + each segment cause
 //
-// docs/packets.md has the picture. The names are part of the telemetry interface: never renamed.
+// docs/packets.md shows these sums in a picture. The names are part of the telemetry interface and
+// never change.
 #pragma once
 
 #include <stdint.h>
@@ -17,7 +18,7 @@ enum packet_cause {
 	PACKET_IP_CHECKSUM,
 	PACKET_UDP_CHECKSUM,
 	PACKET_IP_FRAGMENT,  // fragmented datagrams are not reassembled: fix the path's MTU
-	PACKET_UNKNOWN_PORT, // UDP to a port that is not listened to
+	PACKET_UNKNOWN_PORT, // UDP to a port on which evb does not listen
 	PACKET_N_CAUSES
 };
 
@@ -26,8 +27,8 @@ enum segment_cause {
 	// counted by the rx role
 	SEGMENT_MALFORMED,         // RE or LB header wrong, or the payload exceeds its block
 	SEGMENT_UNKNOWN_SOURCE,    // a source id that the configuration does not have
-	SEGMENT_UNEXPECTED_SOURCE, // a configured source that is not of this run, or queue pair
-	SEGMENT_LINK_FULL,         // drop link to a builder that is too slow
+	SEGMENT_UNEXPECTED_SOURCE, // a configured source that is not of this run or queue pair
+	SEGMENT_LINK_FULL,         // dropped, as the link to a slow builder was full
 	// counted by the builder
 	SEGMENT_NO_SLOT,         // no free slot for a new event
 	SEGMENT_LATE,            // its event was already built, discarded or flushed

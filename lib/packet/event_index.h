@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Event index = event id / packing, and remainders, without a division on the hot path.
+// Computes event indices (event id / packing) and remainders without a division on the hot path.
 #pragma once
 
 #include <stdint.h>

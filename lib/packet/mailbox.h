@@ -37,7 +37,7 @@ static inline void mailbox_free(struct mailbox *mailbox)
 // later.
 static inline bool mailbox_put(struct mailbox *mailbox, const struct message *message)
 {
-	struct message copy = *message; // rte_ring does not promise to leave it alone
+	struct message copy = *message; // rte_ring requires a pointer to data that is not const
 
 	return rte_ring_sp_enqueue_elem(mailbox->ring, &copy, sizeof(copy)) == 0;
 }

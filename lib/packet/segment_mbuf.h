@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The rx role parses a packet once and leaves the result in the mbuf's private area, so that
-// nobody parses it again.
+// The rx role parses each packet and stores the result in the private area of the mbuf, so that no
+// other role parses the packet again.
 #pragma once
 
 #include <rte_mbuf.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Which source ids a run expects, and their dense numbering: the expected sources, in ascending
-// order of id, are 0 to n_expected - 1. Every per-source array goes by that index.
+// The source ids that a run expects. Each expected source has an index, 0 to n_expected - 1 in
+// ascending order of the ids. All arrays with one entry per source use this index.
 //
 // Made by the control thread before the roles start; read-only from then on.
 #pragma once
@@ -12,8 +12,8 @@
 
 #include "base/limits.h"
 
-#define SOURCE_UNKNOWN    0xFFFFu // id not configured
-#define SOURCE_UNEXPECTED 0xFFFEu // configured, not part of this run
+#define SOURCE_UNKNOWN    0xFFFFu // the id is not configured
+#define SOURCE_UNEXPECTED 0xFFFEu // the id is configured, but not part of this run
 
 struct source_table {
 	uint16_t index[65536];         // by source id: index, SOURCE_UNKNOWN or SOURCE_UNEXPECTED

@@ -20,8 +20,8 @@ static bool is_drained(const struct role *role)
 	return atomic_load_explicit(&role->drained, memory_order_relaxed);
 }
 
-// Lets one role work and accounts its time. *now is set to the time at which the role ended, so
-// that the clock is read once per role.
+// Calls one role and adds its time to its counters. *now is set to the time at which the role
+// returned, so that the clock is read once per role.
 static enum regime run_role(struct role *role, uint64_t *now)
 {
 	uint64_t start = *now, cycles;
@@ -53,7 +53,7 @@ static enum regime run_role(struct role *role, uint64_t *now)
 	return REGIME_IDLE;
 }
 
-// A drained role has given up what it worked with: it is not called again.
+// Calls the housekeeping of all roles, except drained ones, which have released their resources.
 static void housekeep(struct lcore *lcore)
 {
 	for (unsigned i = 0; i < lcore->n_roles; i++) {
@@ -64,8 +64,9 @@ static void housekeep(struct lcore *lcore)
 	}
 }
 
-// No role had anything to do: let other threads have the CPU. A busy poll on a shared CPU costs the
-// others a whole scheduler slice, a thousand times what a yield does.
+// No role had anything to do: gives the CPU to other threads if the idle policy is adaptive. A busy
+// poll on a shared CPU costs the other threads a whole time slice of the kernel's scheduler, about
+// a thousand times the cost of a yield.
 static void idle(struct lcore *lcore, unsigned empty_loops)
 {
 	struct timespec pause = { .tv_nsec = (long)lcore->sleep_ns };
@@ -95,10 +96,10 @@ int lcore_run(void *argument)
 		enum regime regime = REGIME_IDLE;
 
 		for (unsigned i = 0; i < lcore->n_roles; i++) {
-			enum regime one = run_role(lcore->roles[i], &now);
+			enum regime of_role = run_role(lcore->roles[i], &now);
 
-			if (one > regime)
-				regime = one;
+			if (of_role > regime)
+				regime = of_role;
 		}
 		if (++loops % LCORE_HOUSEKEEP == 0)
 			housekeep(lcore);

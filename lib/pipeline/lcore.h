@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The one loop that every lcore runs over the array of its roles. The loop, not the role, does the
-// stop flag, housekeeping, idle policy and the accounting of time.
+// The loop that every lcore runs over the array of its roles. The loop, and not the roles, handles
+// the stop flag, the intervals of housekeeping, the idle policy and the accounting of time.
 #pragma once
 
 #include <stdatomic.h>
@@ -20,12 +20,12 @@ struct lcore {
 	unsigned n_roles;
 	unsigned id;     // DPDK's lcore number
 	unsigned cpu;    // on which it runs
-	bool adaptive;   // idle policy: yield, then sleep; else poll without end
+	bool adaptive;   // idle policy: yield, then sleep; false: always poll
 	uint32_t yields; // empty loops in a row before the first sleep
 	uint64_t sleep_ns;
 	atomic_bool stop; // control thread: writes; lcore: reads
 
-	// Written by the lcore, read by telemetry.
+	// Writer: the lcore; readers: any thread.
 	struct {
 		uint64_t loops;
 		uint64_t idle_cycles; // loops that did nothing, sleeps included

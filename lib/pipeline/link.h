@@ -4,8 +4,9 @@
 // A link: a ring of mbuf pointers from one producing role to one consuming role, without lock or
 // atomic read-modify-write (single producer, single consumer).
 //
-// A lossless link makes its producer look at link_room() before it takes input; a drop link lets
-// it go on, and the producer counts what did not fit under the cause link_full.
+// The producer of a lossless link calls link_room() first, and takes no input while the link is
+// full. The producer of a drop link always takes input, and counts the segments that did not fit
+// under the cause link_full.
 #pragma once
 
 #include <stdbool.h>
@@ -19,18 +20,17 @@
 
 struct link {
 	struct rte_ring *ring;
-	const char
-	    *producer; // role names, for telemetry: the consumer of a full link is the slow one
-	const char *consumer;
+	// Role names, for telemetry. If the link is full, its consumer is the slow role.
+	const char *producer, *consumer;
 	bool lossless;
 	uint32_t depth; // entries
 
-	// Producer's lcore writes, telemetry reads.
+	// Writer: the producer's lcore; readers: any thread.
 	struct {
 		uint64_t enqueued;
 		uint64_t dropped; // drop links only
 		uint64_t full;    // polls in which the producer found no room
-		uint64_t highest; // most entries seen
+		uint64_t highest; // largest number of entries so far
 	} __rte_cache_aligned counters;
 };
 
@@ -42,7 +42,7 @@ struct link *link_create(const char *producer, const char *consumer, uint32_t de
 // Frees the link and the mbufs that are left in it. NULL is allowed. Control thread.
 void link_destroy(struct link *link);
 
-// Whether `n` more entries fit; if not it is counted. Producer only.
+// Whether `n` more entries fit. If they do not fit, increments `full`. Producer only.
 static inline bool link_room(struct link *link, unsigned n)
 {
 	if (likely(rte_ring_free_count(link->ring) >= n))
@@ -51,7 +51,7 @@ static inline bool link_room(struct link *link, unsigned n)
 	return false;
 }
 
-// Puts up to n mbufs in and returns how many went. Producer only.
+// Puts up to n mbufs into the link. Returns the number of mbufs that fitted. Producer only.
 static inline unsigned link_enqueue(struct link *link, struct rte_mbuf **mbufs, unsigned n)
 {
 	unsigned room;
@@ -64,7 +64,7 @@ static inline unsigned link_enqueue(struct link *link, struct rte_mbuf **mbufs, 
 	return done;
 }
 
-// Takes up to n mbufs out. Consumer only.
+// Takes up to n mbufs out of the link. Returns their number. Consumer only.
 static inline unsigned link_dequeue(struct link *link, struct rte_mbuf **mbufs, unsigned n)
 {
 	return rte_ring_sc_dequeue_burst(link->ring, (void **)mbufs, n, NULL);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A role is a unit of work that polls: rx, builder, source, writer. Nothing in a role knows on
-// which lcore it runs or with which others: one lcore runs an array of them to completion
-// ("fused"), or each has an lcore of its own.
+// A role is a unit of work that polls: rx, builder, source, writer. A role does not know on which
+// lcore it runs, or which other roles run there: one lcore may run an array of roles ("fused"), or
+// each role may have its own lcore.
 //
 // A role's constructor (rx_role_create(), builder_role_create(), ...) runs on the control thread,
-// may allocate and may fail; its `fini` mirrors it, also on the control thread. Everything between
-// runs on the role's lcore, and does not lock, allocate, log or make a system call, save where the
-// role's own header says so (the writer).
+// may allocate and may fail; its `fini` mirrors it, also on the control thread. All other functions
+// run on the role's lcore, and do not lock, allocate, log or make a system call, except where the
+// role's own header states it (the writer).
 #pragma once
 
 #include <stdatomic.h>
@@ -27,22 +27,22 @@ struct role;
 struct role_operations {
 	const char *kind; // "rx", "builder", "source", "writer"
 
-	// Does a bounded piece of work and returns how many items it did. If it could not go on
-	// because something behind it is full, it sets role->backpressured.
+	// Does a bounded piece of work and returns the number of items that it processed. Sets
+	// role->backpressured if it had to stop because the next link or ring is full.
 	unsigned (*poll)(struct role *role, uint64_t now);
 
-	// Every 256 loops, or before an idle lcore sleeps: deadlines, credits, statistics. May be
-	// NULL.
+	// Called every 256 loops, and before an idle lcore sleeps: for deadlines, credits and
+	// statistics. May be NULL.
 	void (*housekeep)(struct role *role, uint64_t now);
 
-	// In the place of poll once the control thread asked for the drain: returns true when
-	// nothing is left to do. Of the role only `fini` is called then.
+	// Called instead of poll after the control thread has requested the drain. Returns true
+	// when nothing is left to do; after that, only `fini` of the role is called.
 	bool (*drain)(struct role *role, uint64_t now);
 
 	void (*fini)(struct role *role);
 };
 
-// Time accounting. Written by the role's lcore alone; read by the telemetry thread.
+// Time accounting. Writer: the role's lcore; readers: any thread.
 struct role_counters {
 	uint64_t idle_cycles;          // polls that found nothing to do
 	uint64_t busy_cycles;          // polls that did something

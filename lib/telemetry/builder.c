@@ -58,7 +58,7 @@ static const struct metric assembly_metrics[] = {
 	COUNTER("blocks_whole", assembly_counters, blocks_whole,
 		"blocks (MFPs) that arrived whole"),
 	COUNTER("blocks_malformed", assembly_counters, blocks_malformed,
-		"whole blocks that are no valid MFP"),
+		"whole blocks that are not a valid MFP"),
 	COUNTER("blocks_missing", assembly_counters, blocks_missing,
 		"blocks incomplete when their event was closed"),
 	COUNTER("bytes_built", assembly_counters, bytes_built, "bytes of published events (MEPs)"),

@@ -55,7 +55,7 @@ static const struct metric port_metrics[] = {
 
 static const struct metric total_metrics[] = {
 	CAUSES("malformed", control_totals, malformed[WIRE_TRUNCATED], wire_errors,
-	       "this node: datagrams that are no valid frame, by reason"),
+	       "this node: datagrams that are not a valid frame, by reason"),
 	COUNTER("unknown_node", control_totals, unknown_node,
 		"this node: frames whose sender is no peer"),
 	COUNTER("misdirected", control_totals, misdirected, "this node: frames for another node"),

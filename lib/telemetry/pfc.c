@@ -47,7 +47,7 @@ static const struct metric pfc_metrics[] = {
 	COUNTER("lapsed", pfc_view, priority_counters.lapsed,
 		"pauses of the link partner that expired before their renewal"),
 	COUNTER("malformed", pfc_view, counters.malformed,
-		"MAC control frames that are no valid pause frame"),
+		"MAC control frames that are not a valid pause frame"),
 	COUNTER("ignored", pfc_view, counters.ignored,
 		"valid pause frames of another kind or for other priorities"),
 	COUNTER("send_failed", pfc_view, counters.send_failed, "pause frames that were sent late"),

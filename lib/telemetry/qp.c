@@ -219,7 +219,7 @@ static void view_qp(const struct appliance *appliance, unsigned index, telemetry
 const struct telemetry_group telemetry_qp = {
 	.name = "qp",
 	.things = "RoCE queue pairs",
-	.help = "A RoCE queue pair: state, what came and what was answered, what was sent",
+	.help = "A RoCE queue pair: its state, and counts of received and sent packets",
 	.note = "A queue pair is called by its port or generator and its number: `wire/17`. It "
 		"disappears with\n"
 		"its connection; the sums in `/evb/roce/info` retain its counts.",

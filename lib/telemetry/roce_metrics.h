@@ -22,7 +22,7 @@ extern const struct metric_causes metric_qp_drops;
 	    COUNTER("acks_sent", structure, field.acks_sent, "ACKs sent" whose),                  \
 	    CAUSES("nak_sent", structure, field.naks_sent, metric_naks, "NAKs sent" whose),       \
 	    COUNTER("rnr_sent", structure, field.rnr_sent,                                        \
-		    "RNR NAKs sent for want of a slot" whose),                                    \
+		    "RNR NAKs sent because no slot was free" whose),                              \
 	    COUNTER("cnps_sent", structure, field.cnp_sent,                                       \
 		    "congestion notifications sent" whose),                                       \
 	    COUNTER("icrc_errors", structure, field.icrc_errors,                                  \

@@ -19,7 +19,7 @@ static const struct metric source_metrics[] = {
 	       "segments dropped, by cause"),
 	COUNTER("blocks_whole", source_view, source.blocks, "blocks (MFPs) that arrived whole"),
 	COUNTER("blocks_malformed", source_view, source.malformed,
-		"whole blocks that are no valid MFP"),
+		"whole blocks that are not a valid MFP"),
 	COUNTER("blocks_missing", source_view, source.missing,
 		"events closed without a whole block of the source"),
 	{ 0 },
