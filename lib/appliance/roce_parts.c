@@ -18,13 +18,13 @@
 #define FIRST_ADDRESS   0x10000u
 
 // What the builder says by its counters. Roles run by the time that it is asked.
-static struct roce_slots_of ask_builder(void *context, unsigned builder)
+static struct roce_slots_state ask_builder(void *context, unsigned builder)
 {
 	const struct appliance *appliance = context;
 	const struct role *role =
 	    appliance->roles[plan_role_of(appliance->plan, CONFIG_ROLE_BUILDER, builder)];
 	const struct assembly *assembly = builder_role_assembly(role);
-	struct roce_slots_of told;
+	struct roce_slots_state told;
 
 	// A builder takes a slot before it counts the event.
 	told.opened = counter_read(&assembly_counters(assembly)->events_opened);

@@ -11,15 +11,15 @@
 #include "base/counter.h"
 #include "rdma/readout_roce_internal.h"
 
-#define HOLD_NS      2000000u    // without a packet, and the next event's turn comes
-#define PATIENCE_NS  500000000u  // for acknowledgements, at the end
-#define LEAVE_NS     1000000000u // for that and the end of the connections
-#define DEPTH_LEAST  64u         // messages posted to a queue pair
+#define HOLD_NS      2000000u    // ns without a packet until the next event may follow
+#define PATIENCE_NS  500000000u  // ns to wait for acknowledgements at the end
+#define LEAVE_NS     1000000000u // ns for acknowledgements and the end of the connections
+#define DEPTH_LEAST  64u         // fewest and most messages posted per queue pair
 #define DEPTH_MOST   4096u
 #define FIRST_PORT   49152u
 #define SOURCE_PORTS 16384u
 
-// --- what the sender asks and reports ---
+// --- callbacks of the sender ---
 
 static bool resolve(void *context, struct roce_flow *flow)
 {

@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of a readout's RoCE share: readout_roce.c (its flows and packets),
-// readout_roce_queue.c (which events wait for which builder) and readout_roce_serve.c (blocks that
-// builders read).
+// Definitions shared by readout_roce.c (flows and packets), readout_roce_queue.c (events that wait
+// for builders) and readout_roce_serve.c (blocks that builders read).
 #pragma once
 
 #include "rdma/readout_roce.h"
 #include "roce/responder.h"
 
-#define READOUT_READS 16u   // that a builder may have outstanding
-#define READOUT_KEYS  1024u // rkeys that a process chooses its one from
+#define READOUT_READS 16u   // largest number of READs outstanding per builder
+#define READOUT_KEYS  1024u // number of rkeys; a process chooses one of them
 
 // An event that waits for a builder, or is being sent to it.
 struct queued_event {
 	uint64_t event;
-	uint64_t address; // as granted; only if rkey is not 0
+	uint64_t address; // from the grant; only if rkey is not 0
 	uint32_t rkey;    // 0: the region that the builder offered
 	uint16_t attempt;
-	uint16_t posted, done; // sources whose message was posted, was acknowledged
+	uint16_t posted, done; // number of messages posted, and acknowledged; one per source
 };
 
-// The events for one builder by serial number; the low bits are the place in the ring:
-// head <= next <= tail.
+// The events for one builder, by serial number. The low bits are the index in the ring: head <=
+// next <= tail.
 struct readout_queue {
 	struct queued_event *events;
 	uint32_t mask;
-	uint32_t head; // oldest that is not acknowledged
-	uint32_t next; // oldest of which not all messages are posted
-	uint32_t tail; // next free number
+	uint32_t head; // oldest event that is not acknowledged
+	uint32_t next; // oldest event with messages to post
+	uint32_t tail; // serial number of the next event added
 	uint16_t builder, node;
-	bool is_local;    // of this node: not by RoCE
-	uint64_t left_at; // TSC when a packet left for the first time, of the last one
+	bool is_local;    // on this node: nothing is sent to it by RoCE
+	uint64_t left_at; // TSC when the last packet that is no retransmission was sent
 	struct roce_flow *flow;
 };
 
@@ -56,7 +55,7 @@ struct readout_roce {
 	uint64_t latest_mask;
 	uint64_t released;
 	uint64_t leave_since; // ns
-	uint64_t hold_ticks;  // readout_roce_is_sent() waits so long without a packet
+	uint64_t hold_ticks;  // TSC cycles; see HOLD_NS
 	struct readout_roce_counters counters __rte_cache_aligned;
 };
 
@@ -74,25 +73,25 @@ static inline struct queued_event *queued_event_at(const struct readout_queue *q
 
 // readout_roce.c
 
-// The block of an event, as a message.
+// The block of an event and source, as a message.
 struct roce_block readout_block(const struct readout_roce *roce, const struct packet_segment *at);
 
 // readout_roce_queue.c
 
 bool readout_queues_make(struct readout_roce *roce);
 void readout_queues_free(struct readout_roce *roce);
-// Posts the messages that wait, until the flow has no room.
+// Posts waiting messages until the flow has no room.
 void readout_queue_post(struct readout_roce *roce, struct readout_queue *queue);
-// A message of the oldest event of the queue was acknowledged.
+// Counts an acknowledged message of the oldest event of the queue.
 void readout_queue_done(struct readout_roce *roce, struct readout_queue *queue);
-// The connection is gone: messages that were not acknowledged wait again.
+// Handles a lost connection: messages that were not acknowledged wait again.
 void readout_queue_rewind(struct readout_roce *roce, struct readout_queue *queue);
 
 // readout_roce_serve.c
 
 bool readout_serve_make(struct readout_roce *roce);
-// A request of a builder.
+// Handles a request packet of a builder.
 void readout_serve(void *context, struct queue_pair *qp, const struct roce_packet *packet,
 		   const struct qp_address *peer, uint64_t now);
-// The next response, and its bytes of payload; NULL if none is due, or mbufs are short.
+// The next response; *payload is its size without headers. NULL if none is due, or no mbuf is free.
 struct rte_mbuf *readout_serve_next(struct readout_roce *roce, uint32_t *payload);

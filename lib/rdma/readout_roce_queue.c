@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Which events wait for which builder, and which grants are still valid: the last one of each
-// event.
+// The queues of events that wait for builders. Only the last grant of each event is valid.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "base/counter.h"
 #include "rdma/readout_roce_internal.h"
 
-#define MARGIN 16u // events of a queue that are void and not yet taken out
+#define MARGIN 16u // extra room for void events that are not removed yet
 
 static struct latest_grant *latest_of(const struct readout_roce *roce, uint64_t event)
 {
@@ -33,7 +32,7 @@ static bool counts(const struct readout_roce *roce, const struct readout_queue *
 	       (!roce->parameters.holds_until_release || event->event >= roce->released);
 }
 
-// An event leaves the queue, sent or not.
+// Updates the last grant when an event leaves the queue, sent or not.
 static void leave(struct readout_roce *roce, const struct readout_queue *queue,
 		  const struct queued_event *event)
 {
@@ -55,7 +54,7 @@ static void advance(struct readout_roce *roce, struct readout_queue *queue)
 	}
 }
 
-// Removes the void events from a serial number on.
+// Removes the void events, beginning at a serial number.
 static void purge(struct readout_roce *roce, struct readout_queue *queue, uint32_t from)
 {
 	uint32_t to = from;
@@ -73,7 +72,7 @@ static void purge(struct readout_roce *roce, struct readout_queue *queue, uint32
 	queue->tail = to;
 }
 
-// The first event of which no message was posted.
+// The serial number of the first event without a posted message.
 static uint32_t first_untouched(const struct readout_queue *queue)
 {
 	return queue->next +
@@ -86,7 +85,7 @@ void readout_roce_granted(struct readout_roce *roce, const struct message *grant
 
 	if (is_latest(latest, grant->event, grant->builder, grant->attempt))
 		return;
-	// A late request of a builder for an event that another one has been granted since.
+	// A late request of a builder: the event has been granted to another builder since.
 	if ((grant->flags & MESSAGE_REQUESTED) != 0 && latest->valid &&
 	    latest->event == grant->event && grant->attempt < latest->attempt)
 		return;
@@ -172,7 +171,7 @@ void readout_queue_post(struct readout_roce *roce, struct readout_queue *queue)
 
 void readout_queue_done(struct readout_roce *roce, struct readout_queue *queue)
 {
-	advance(roce, queue); // past those that were given up
+	advance(roce, queue); // past the withdrawn events
 	queued_event_at(queue, queue->head)->done++;
 	advance(roce, queue);
 }
@@ -185,8 +184,8 @@ void readout_queue_rewind(struct readout_roce *roce, struct readout_queue *queue
 	purge(roce, queue, queue->head);
 }
 
-// Room for as many events as the builder can have been granted, and as many that are void and not
-// yet taken out.
+// Makes room for all events that the builder can have been granted, and for as many void events
+// that are not removed yet.
 static bool make_queue(struct readout_roce *roce, unsigned builder)
 {
 	const struct readout_destination *to = &roce->parameters.builders[builder];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Pull by RDMA READ: builders read the blocks that the readout retains. All blocks of all retained
-// events lie in one region of virtual addresses, each in a place of its own; the bytes come from
+// Pull by RDMA READ: builders read the blocks that the readout retains. One region of virtual
+// addresses contains all blocks of all retained events, each at its own offset; the bytes come from
 // the source set.
 #include <stdlib.h>
 
@@ -30,7 +30,8 @@ void readout_roce_place(const struct readout_roce *roce, uint64_t event, unsigne
 	message->rkey = roce->rkey;
 }
 
-// The block at an address of the region, of the retained event that has these low bits.
+// The block at an address of the region. The address has the low bits of the event; exactly one
+// retained event has these bits.
 static struct packet_segment block_at(const struct readout_roce *roce, uint64_t address)
 {
 	uint64_t at = address - FIRST_ADDRESS;
@@ -65,7 +66,7 @@ static struct roce_packet header_of(const struct responder_reply *reply)
 static struct rte_mbuf *make_data(const struct readout_roce *roce,
 				  const struct responder_reply *reply)
 {
-	// The region has no memory: its pointers are its addresses.
+	// The region has no memory behind it: its pointers equal its virtual addresses.
 	struct packet_segment at = block_at(roce, (uint64_t)(uintptr_t)reply->payload);
 	struct roce_block block = readout_block(roce, &at);
 	uint32_t rest = block.block.size > at.offset ? block.block.size - at.offset : 0;
@@ -77,7 +78,7 @@ static struct rte_mbuf *make_data(const struct readout_roce *roce,
 	};
 
 	if (reply->payload_size > rest)
-		return NULL; // beyond the block, whose length the reader may not know
+		return NULL; // beyond the end of the block; the reader may not know its length
 	return roce_packets_make(&roce->sender.parameters.pools, &roce_flow_of(reply->qp)->handle,
 				 &packet, &block);
 }
@@ -103,7 +104,7 @@ void readout_serve(void *context, struct queue_pair *qp, const struct roce_packe
 
 	if (responder_check(roce->responder, qp, packet, &arrival, now, &delivery, &reply) ==
 	    RESPONDER_DELIVER) {
-		// A builder may read, but not send.
+		// A builder may read, but must not send.
 		refusal = reply;
 		responder_refuse(roce->responder, qp, &delivery, RESPONDER_INVALID, &refusal);
 		reply = refusal;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// How queue pairs come and go: by the configuration, by RDMA CM, by the manager of FERoCE boards.
+// Opens and closes queue pairs: static ones from the configuration, and those of RDMA CM and of
+// FERoCE boards.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +11,17 @@
 
 #include "rdma/roce_port_internal.h"
 
-#define RESPONSE_NS      250000000u // of connection messages
+#define RESPONSE_NS      250000000u // ns until a connection message is sent again
 #define ACCEPT_NS        1000000000u
 #define OPEN_NS          10000000000u
 #define CM_RETRIES       15
 #define HALF_OPEN        256u
 #define HALF_OPEN_OF_ONE 16u
-#define BASE_ADDRESS     0x10000u // of the regions that connections are offered: any but 0
-#define LOOK_NS          500000u  // between two looks for timeouts
+#define BASE_ADDRESS \
+	0x10000u        // virtual address of the regions offered to peers: any number except 0
+#define LOOK_NS 500000u // ns between two searches for timeouts
 
-// --- what a queue pair has of its own ---
+// --- peers: the data of a queue pair outside lib/roce ---
 
 static struct roce_peer *take_peer(struct roce_port *port)
 {
@@ -48,8 +50,9 @@ static void set_region(struct roce_peer *peer, uint32_t rkey, uint64_t address, 
 	peer->slot_mask = UINT64_MAX;
 }
 
-// In a system of nodes the slots of the builder. Else the same for every connection but for its
-// key: no slot lies behind the address.
+// Sets the region that a peer may write. In a system of nodes it consists of the slots of the
+// builder. Otherwise its address is the same for every connection and only the key differs: no
+// memory lies behind it.
 static void make_region(const struct roce_port *port, struct roce_peer *peer, unsigned builder)
 {
 	uint32_t rkey;
@@ -114,11 +117,12 @@ static struct roce_address_handle *handle_slot(struct roce_port *port,
 {
 	uint64_t mixed = load_le64(peer->bytes) ^ load_le64(peer->bytes + 8);
 
-	mixed *= 0x9E3779B97F4A7C15; // of the golden ratio
+	mixed *= 0x9E3779B97F4A7C15; // 2^64 divided by the golden ratio
 	return &port->handles[mixed >> 32 & (ROCE_HANDLES - 1)];
 }
 
-// NULL if another peer was heard since: whoever waits asks again.
+// The address handle of a peer. NULL if another peer has replaced it since: the connection message
+// is lost, and its sender repeats it.
 static const struct roce_address_handle *find_handle(struct roce_port *port,
 						     const struct qp_address *peer)
 {
@@ -127,8 +131,9 @@ static const struct roce_address_handle *find_handle(struct roce_port *port,
 	return handle->source_port != 0 && qp_address_is(&handle->peer, peer) ? handle : NULL;
 }
 
-// What a peer that writes has to know is private data of our REP, 16 bytes, big-endian:
-// u64 virtual address | u32 rkey | u32 bytes; in a system of nodes of the builder's first slot.
+// The private data of our REP offers the region to a peer that writes: 16 bytes, big-endian, u64
+// virtual address | u32 rkey | u32 bytes. In a system of nodes this is the first slot of the
+// builder.
 static void accept_peer(struct roce_port *port, const struct cm_event *event, uint64_t now)
 {
 	struct roce_peer *peer = take_peer(port);
@@ -149,10 +154,12 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 	store_be64(offer, peer->address);
 	store_be32(offer + 8, peer->rkey);
 	store_be32(offer + 12, (uint32_t)RTE_MIN(peer->slot_size, (uint64_t)UINT32_MAX));
-	(void)cm_accept(port->cm, event->id, &acceptance, now); // else an event tells of the end
+	(void)cm_accept(port->cm, event->id, &acceptance,
+			now); // if it fails, an event reports the end
 }
 
-// The counters of a queue pair outlive it. What follows frees it.
+// Adds the counters of a queue pair to port->closed. The caller closes the queue pair between
+// begin_close() and end_close(); telemetry reads again if it was interrupted.
 static void begin_close(struct roce_port *port, const struct queue_pair *qp)
 {
 	const uint64_t *from = (const uint64_t *)&qp->counters;
@@ -168,7 +175,7 @@ static void end_close(struct roce_port *port)
 	atomic_fetch_add_explicit(&port->changes, 1, memory_order_release);
 }
 
-// The node of this address; n_nodes if it is none's.
+// The index of the node with this address; n_nodes if there is none.
 static unsigned node_of(const struct roce_port *port, const struct qp_address *peer)
 {
 	const struct cluster_system *cluster = port->parameters.system;
@@ -190,7 +197,7 @@ static void begin_reading(struct roce_port *port, const struct cm_event *event)
 	unsigned node = node_of(port, &event->peer);
 
 	if (handle == NULL || node == port->parameters.system->n_nodes)
-		return; // not heard of: it cannot be asked
+		return; // unknown peer: it cannot be read from
 	peer->handle = *handle;
 	roce_reader_connected(port->reader, node, peer->builder, event->qp);
 }
@@ -274,12 +281,12 @@ static void poll_cm(struct roce_port *port, uint64_t now)
 	}
 	serve_cm_events(port, now);
 	if (port->n_pending == ROCE_PENDING_MOST)
-		port->next_look = now; // there may be more
+		port->next_look = now; // more messages may wait
 }
 
 // --- FERoCE boards ---
 
-// What is offered to a board that is not taken then is offered to the next one.
+// Fills the offer to a board. If the board is not accepted, the next board gets the same offer.
 static bool judge_board(void *context, uint32_t source_ip, const struct feroce_qp *board,
 			struct feroce_offer *offer)
 {
@@ -370,7 +377,7 @@ static void poll_feroce(struct roce_port *port, uint64_t now)
 		port->next_look = now;
 }
 
-// --- all of them ---
+// --- all connections ---
 
 void roce_connect_poll(struct roce_port *port, uint64_t now)
 {
@@ -392,7 +399,8 @@ void roce_connect_leave(struct roce_port *port, uint64_t now)
 		if (qp->state == QP_FREE || peer == NULL)
 			continue;
 		if (peer->connection != 0)
-			(void)cm_disconnect(port->cm, peer->connection, now); // or it has ended
+			(void)cm_disconnect(port->cm, peer->connection,
+					    now); // fails if it has ended
 		else if (port->feroce != NULL)
 			feroce_hang_up(port->feroce, qp, now);
 	}
@@ -464,7 +472,7 @@ static bool make_feroce(struct roce_port *port)
 	return port->feroce != NULL;
 }
 
-// One peer a queue pair, and one that is offered.
+// One peer per queue pair, and one for the offer.
 static bool make_peers(struct roce_port *port)
 {
 	port->n_peers = port->table.mask + 2;

@@ -13,8 +13,8 @@ static uint64_t to_ns(const struct roce_handler *handler, uint64_t cycles)
 	return (uint64_t)((double)cycles * handler->ns_per_cycle);
 }
 
-// Passes responses on to the sending role. A packet that its link does not take is lost; the peer
-// repeats it. True if the mbuf is no longer the caller's.
+// Passes responses on to the sending role. If the link is full, the packet is lost and the peer
+// repeats it. True if the caller no longer owns the mbuf.
 static bool pass_response(struct roce_handler *handler, struct rx_packet *packet)
 {
 	const struct roce_handler_parameters *p = &handler->parameters;

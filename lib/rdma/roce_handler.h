@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// RoCE as a handler of the rx role (rx/handler.h): passes packets to the endpoint of the port
-// (roce_port.h), and responses to what this process itself sends by RoCE to the role that sends.
+// RoCE as a handler of the rx role (rx/handler.h). It passes packets to the endpoint of the port
+// (roce_port.h). Responses to packets that this process sends by RoCE go to the sending role.
 #pragma once
 
 #include "pipeline/link.h"
@@ -10,13 +10,13 @@
 #include "rx/handler.h"
 
 struct roce_handler_parameters {
-	struct roce_port
-	    *port; // of the port, whose owner the rx role is; NULL: nothing is received
+	struct roce_port *port; // endpoint of the port, owned by the rx role; NULL: this port
+				// receives no data by RoCE
 	struct link *responses; // to the role that sends by RoCE on the port; NULL: none
 	uint16_t udp_port;      // RoCE's
-	bool takes_feroce;      // also the port of FERoCE's connection messages
-	// In a cluster the queue pair number of a packet states whether it is for the sending role
-	// (QP_NUMBER_SIDE), else its opcode.
+	bool takes_feroce;      // also accept the UDP port of FERoCE's connection messages
+	// Which packets are for the sending role: in a cluster those whose queue pair number has
+	// QP_NUMBER_SIDE set, otherwise all with the opcode of a response or CNP.
 	bool in_cluster;
 };
 

@@ -17,7 +17,7 @@ static void append(struct rte_mbuf *head, struct rte_mbuf **tail, struct rte_mbu
 	head->pkt_len += next->data_len;
 }
 
-// Padding and ICRC.
+// Makes the mbuf with padding and ICRC.
 static struct rte_mbuf *make_trailer(struct rte_mempool *pool, uint32_t pad, uint32_t state)
 {
 	static const uint8_t zeros[4];
@@ -50,7 +50,7 @@ struct rte_mbuf *roce_packets_make(const struct roce_pools *pools,
 	if (message->is_temporary)
 		copied = packet->size;
 	else if (packet->offset == 0 && packet->size >= MFP_HEADER_SIZE)
-		copied = MFP_HEADER_SIZE; // the event id in it is the event's own
+		copied = MFP_HEADER_SIZE; // each event has its own id in the header
 	header.pad = (uint8_t)pad;
 	bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
 	if (front + ROCE_MAX_HEADERS_SIZE + copied > rte_pktmbuf_tailroom(mbuf))

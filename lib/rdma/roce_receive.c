@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Packets of queue pairs: from datagrams to segments, and to answers.
+// Receives the packets of queue pairs, and turns datagrams into segments and responses.
 #include <string.h>
 
 #include <rte_branch_prediction.h>
@@ -11,10 +11,11 @@
 #include "wire/icrc.h"
 #include "wire/mfp.h"
 
-#define PIECES_MOST         32u // of a packet whose ICRC is verified: headers, buffers
+#define PIECES_MOST \
+	32u // largest number of pieces of a packet whose ICRC is verified: headers and buffers
 #define ROCE_MANAGEMENT_QPN 1u
 
-// A datagram on its way through this file.
+// A received datagram, passed between the functions of this file.
 struct datagram {
 	struct rte_mbuf *mbuf;
 	const uint8_t *bytes; // from Ethernet on
@@ -24,7 +25,7 @@ struct datagram {
 	uint64_t now;
 };
 
-// The headers are at hand in one piece; all that is behind them lies in the packet's buffers.
+// Verifies the ICRC. The headers are contiguous; the rest of the packet is in its buffers.
 static bool icrc_is_right(const struct datagram *datagram)
 {
 	struct icrc_piece pieces[PIECES_MOST] = { { datagram->bytes, datagram->header_bytes } };
@@ -76,14 +77,15 @@ static uint16_t builder_of(const struct roce_port *port, const struct roce_peer 
 	return (uint16_t)remainder_of(divide(peer->event_id, &port->packing), &port->builders);
 }
 
-// Whether the queue pair is for another source.
+// Whether the configuration reserves the queue pair for another source.
 static bool is_foreign(const struct roce_peer *peer, uint16_t source_id)
 {
 	return peer->config != NULL && peer->config->has_source &&
 	       peer->config->source != source_id;
 }
 
-// The first packet of a message says what it is. A WRITE says, too, how long it will be.
+// Reads the MFP header in the first packet of a message. The length of a WRITE must be the length
+// of its MFP.
 static void begin_message(const struct roce_port *port, struct roce_peer *peer,
 			  const struct responder_delivery *delivery, const uint8_t *payload,
 			  uint32_t at_hand)
@@ -101,7 +103,7 @@ static void begin_message(const struct roce_port *port, struct roce_peer *peer,
 	peer->is_mfp = !delivery->is_write || delivery->dma_length == peer->length;
 }
 
-// Whether a packet of a message is where its MFP header says; the last one ends the MFP.
+// Whether a packet fits the length in the MFP header of its message; the last packet ends the MFP.
 static bool fits(const struct roce_peer *peer, const struct responder_delivery *delivery)
 {
 	uint32_t left;
@@ -112,8 +114,8 @@ static bool fits(const struct roce_peer *peer, const struct responder_delivery *
 	return delivery->ends ? delivery->size == left : delivery->size < left;
 }
 
-// Whether the builder of a message that begins has a slot for it. Others than RC could not say it
-// again: there the builder decides. Ends of runs need none.
+// Whether the builder has a slot for the message that begins. Without RC the sender cannot repeat
+// the message, so it is always admitted and the builder decides. Ends of runs need no slot.
 static bool has_slot(const struct roce_port *port, const struct queue_pair *qp,
 		     const struct roce_peer *peer, uint64_t now)
 {
@@ -139,7 +141,7 @@ static bool may_write(const struct roce_peer *peer, const struct responder_deliv
 	       (at & peer->slot_mask) <= peer->slot_size - delivery->size;
 }
 
-// A packet that the queue pair has found right.
+// Delivers a packet that passed the checks of the queue pair, or refuses it.
 static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
 				const struct responder_delivery *delivery, const uint8_t *payload,
 				uint32_t at_hand, uint64_t now, struct responder_reply *reply,
@@ -188,20 +190,20 @@ static enum roce_result serve_request(struct roce_port *port, struct queue_pair 
 	uint32_t payload = frame->payload_offset + packet->payload_offset;
 	uint32_t at_hand = datagram->header_bytes > payload ? datagram->header_bytes - payload : 0;
 	struct responder_delivery delivery;
-	struct responder_reply reply, answer = { .send = false };
+	struct responder_reply reply, response = { .send = false };
 	enum roce_result result = ROCE_TAKEN;
 
 	if (responder_check(port->responder, qp, packet, &arrival, datagram->now, &delivery,
 			    &reply) == RESPONDER_DELIVER)
 		result = deliver(port, qp, &delivery, datagram->bytes + payload, at_hand,
-				 datagram->now, &answer, segment);
+				 datagram->now, &response, segment);
 	segment->payload = (uint16_t)payload;
 	if (unlikely(reply.cnp))
 		roce_keep_cnp(port, qp);
 	if (unlikely(reply.send))
 		roce_keep_reply(port, &reply);
-	if (answer.send)
-		roce_keep_reply(port, &answer);
+	if (response.send)
+		roce_keep_reply(port, &response);
 	return result;
 }
 
@@ -225,7 +227,8 @@ static bool is_known(const struct roce_address_handle *handle, const struct data
 	       memcmp(handle->peer_mac, datagram->bytes + 6, 6) == 0;
 }
 
-// Answers go where packets come from, or where the configuration says.
+// Sets the address handle for responses: the sender of the packet, or the MAC address in the
+// configuration.
 static void learn_handle(const struct roce_port *port, struct roce_peer *peer,
 			 const struct datagram *datagram, uint32_t qpn)
 {

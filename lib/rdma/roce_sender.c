@@ -11,10 +11,10 @@
 #include "wire/net.h"
 #include "wire/roce_cm.h"
 
-#define IDLE_TEST     UINT64_MAX   // name of the message that tests an idle connection
-#define IDLE_TEST_NS  200000000u   // between two of them
-#define MAD_ATTRIBUTE 16u          // bytes, in a MAD: which message it is
-#define DEFAULT_RATE  12500000000u // bytes/s of a link whose rate is not known: 100 Gb/s
+#define IDLE_TEST     UINT64_MAX   // identifies the message that tests an idle connection
+#define IDLE_TEST_NS  200000000u   // ns between two such messages
+#define MAD_ATTRIBUTE 16u          // offset of the message type in a MAD, bytes
+#define DEFAULT_RATE  12500000000u // bytes/s if the rate of the link is unknown: 100 Gb/s
 
 // --- receiving ---
 
@@ -43,7 +43,8 @@ static void take_packet(struct roce_sender *sender, const struct roce_packet *pa
 		(void)requester_receive(sender->requester, qp, packet, peer, now, &data);
 }
 
-// A request for a connection is for the receiver of the port, if the port has one.
+// Whether a connection message is for this sender. Connection requests are for the receiver of the
+// port, if it has one.
 static bool is_for_sender(const struct roce_packet *packet, const uint8_t *mad)
 {
 	return packet->payload_size >= MAD_ATTRIBUTE + 2 &&
@@ -103,8 +104,9 @@ static void set_rates(struct roce_sender *sender, uint64_t tsc)
 	}
 }
 
-// A queue pair on which nothing is outstanding does not notice that its peer is gone. The message
-// is a WRITE of zero bytes: the peer acknowledges it and does nothing.
+// Tests idle connections: a queue pair without outstanding messages does not detect that its peer
+// is gone. The test message is a WRITE of zero bytes, which the peer acknowledges without an
+// effect.
 static void test_idle(struct roce_sender *sender, uint64_t now)
 {
 	const struct requester_message message = { .user = IDLE_TEST,

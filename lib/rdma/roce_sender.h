@@ -2,14 +2,14 @@
 // Copyright (c) 2026, the evb authors
 //
 // The RoCE sender: one queue pair per flow, connected to a peer, and the messages that its user
-// posts to them. Its users are the generator (roce_source_role.h) and the readout of a system of
-// nodes (readout_roce.h), which decide what is sent to whom and when.
+// posts to the flows. Its users are the generator (roce_source_role.h) and the readout of a system
+// of nodes (readout_roce.h). They decide what is sent to whom and when.
 //
-// A flow is connected by RDMA CM, and again RETRY_NS after its connection ended, or once by a pair
-// of the configuration. Packets leave at the rate that DCQCN permits. Responses and connection
-// messages arrive through a link from the rx role of the port.
+// A flow is connected by RDMA CM, and connected again RETRY_NS after its connection ended; or it is
+// connected once by an entry of `roce.queue_pairs`. Packets are sent at the rate that DCQCN
+// permits. Responses and connection messages arrive through a link from the rx role of the port.
 //
-// Thread: the user's lcore. The counters and queue pairs may be read by any thread.
+// Thread: the user's lcore. Any thread may read the counters and queue pairs.
 #pragma once
 
 #include "pacing/dcqcn.h"
@@ -26,42 +26,42 @@ struct roce_flow {
 	bool wanted;         // connect it by RDMA CM whenever it is not connected
 	uint8_t service;     // enum roce_service
 	uint16_t cm_port;    // of the peer
-	uint32_t connection; // of RDMA CM, 0: none
+	uint32_t connection; // id in RDMA CM; 0: none
 	// Also set by the user, here or in resolve().
 	struct roce_address_handle handle;
 	struct queue_pair *qp; // NULL: not connected
-	uint64_t address;      // of the region that the peer offered, as are the next two
-	uint64_t size;         // 0: no region
+	uint64_t address;      // virtual address of the region that the peer offered
+	uint64_t size;         // bytes of the region; 0: no region
 	uint32_t rkey;
-	uint64_t retry_at; // ns: no connection attempt before
-	uint64_t alive_at; // ns: time of the next message that tests an idle connection
+	uint64_t retry_at; // ns; no connection attempt before
+	uint64_t alive_at; // ns; time of the next message that tests an idle connection
 	struct dcqcn_flow rate;
 };
 
 // Written by the user's lcore, read by telemetry.
 struct roce_sender_counters {
-	uint64_t connected; // flows, now
-	uint64_t lost;      // connections that ended other than by us
-	uint64_t completed; // messages that were acknowledged, or sent where no ACK exists
+	uint64_t connected; // number of connected flows now
+	uint64_t lost;      // connections that we did not end
+	uint64_t completed; // messages acknowledged, or sent without RC
 	uint64_t failed;    // messages whose connection ended before their acknowledgement
 	uint64_t icrc_errors;
 	uint64_t unknown_qp;
 	uint64_t cnps;
 };
 
-// What the user does. `context` is its own.
+// Callbacks of the user; `context` is its own.
 struct roce_sender_operations {
-	// Fills the handle of a flow. False if its peer's MAC is not known yet. NULL: handles
-	// stand.
+	// Fills the address handle of a flow. False if the MAC address of its peer is unknown yet.
+	// NULL: the handles do not change.
 	bool (*resolve)(void *context, struct roce_flow *flow);
 	struct roce_block (*find_block)(void *context, const struct roce_flow *flow,
 					uint64_t message);
 	void (*connected)(void *context, struct roce_flow *flow);
-	// The connection ended, or was refused: flow->qp is NULL from now on.
+	// The connection ended or was refused; flow->qp is NULL.
 	void (*ended)(void *context, struct roce_flow *flow, bool was_connected);
-	// A message was acknowledged, or failed with its connection.
+	// A message was acknowledged, or its connection ended first (failed).
 	void (*completed)(void *context, struct roce_flow *flow, uint64_t message, bool failed);
-	// A request arrived from the peer. NULL: requests are dropped and counted.
+	// Handles a request from the peer. NULL: requests are dropped and counted.
 	void (*request)(void *context, struct queue_pair *qp, const struct roce_packet *packet,
 			const struct qp_address *peer, uint64_t now);
 };
@@ -70,17 +70,17 @@ struct roce_sender_parameters {
 	const struct roce_settings *settings;
 	const struct roce_sender_operations *operations;
 	void *context;
-	struct sender *sender;  // the user's: connection messages leave through it
+	struct sender *sender;  // the user's; connection messages are sent through it
 	struct link *responses; // from the rx role of the port
 	struct roce_sender_counters *counters;
 	struct roce_pools pools;
 	unsigned n_flows;
-	uint32_t depth;     // messages posted to a flow, a power of two
+	uint32_t depth;     // largest number of messages posted per flow, a power of two
 	uint32_t address;   // IPv4 of the port, host order
 	uint32_t mtu;       // of the port
 	uint64_t link_rate; // bit/s; 0: unknown
-	uint8_t max_reads;  // READs that a peer may have outstanding; 0: peers may not read
-	bool shares_port;   // a receiver on the same port has queue pairs, too
+	uint8_t max_reads;  // largest number of READs outstanding per peer; 0: peers may not read
+	bool shares_port;   // a receiver on the same port also has queue pairs
 	bool tests_idle;    // idle RC connections are tested by empty WRITEs
 };
 
@@ -93,22 +93,22 @@ struct roce_sender {
 	struct roce_flow *flows; // [n_flows]
 	unsigned n_connecting, first_to_connect;
 	uint32_t path_mtu;
-	uint64_t next_look; // ns: connections need no attention before
+	uint64_t next_look; // ns; connections are not polled before
 	double ns_per_tick;
 	bool connects; // false: ended flows are not connected again
 	bool leaving;
 };
 
-// A packet that is to be sent.
+// A packet to send.
 struct roce_outgoing {
-	struct rte_mbuf *mbuf; // NULL: mbufs are short, the packet counts as lost
+	struct rte_mbuf *mbuf; // NULL: no mbuf was free; the packet counts as lost
 	struct roce_flow *flow;
 	uint64_t message;
 	uint32_t size; // bytes of payload
-	bool again;    // sent before
+	bool again;    // retransmission
 };
 
-// Control thread. False if memory ran out; roce_sender_fini() is to be called even then.
+// Control thread. False if memory ran out; call roce_sender_fini() even then.
 bool roce_sender_init(struct roce_sender *sender, const struct roce_sender_parameters *parameters);
 void roce_sender_fini(struct roce_sender *sender);
 
@@ -122,33 +122,35 @@ static inline uint64_t roce_sender_ns(const struct roce_sender *sender, uint64_t
 	return (uint64_t)((double)tsc * sender->ns_per_tick);
 }
 
-// Takes what has arrived, looks after the connections and rates; returns how many packets arrived.
+// Handles received packets, and maintains connections and rates. Returns the number of received
+// packets.
 unsigned roce_sender_poll(struct roce_sender *sender, uint64_t tsc);
 
-// Reports the messages that are completed to the user. roce_sender_poll() does it, too.
+// Reports completed messages to the user. roce_sender_poll() does this, too.
 void roce_sender_complete(struct roce_sender *sender);
 
-// A message of the configured operation to the region of the flow's peer. `user` names it, and may
-// be any number but UINT64_MAX; its lower half is the immediate data.
+// Makes a message of the configured operation to the region of the flow's peer. `user` identifies
+// it: any number except UINT64_MAX. Its lower half is the immediate data.
 struct requester_message roce_sender_message(const struct roce_sender *sender,
 					     const struct roce_flow *flow, uint64_t user,
 					     uint32_t length);
 
-// False if the flow is not connected or has no room.
+// Posts a message. False if the flow is not connected or has no room.
 bool roce_sender_post(struct roce_sender *sender, struct roce_flow *flow,
 		      struct requester_message *message);
 
-// The next packet of any flow; false if none may leave now.
+// The next packet of any flow; false if none may be sent now.
 bool roce_sender_next(struct roce_sender *sender, uint64_t tsc, struct roce_outgoing *outgoing);
 
-// Messages of all flows that are posted and not acknowledged.
+// Whether no flow has a posted message that is not acknowledged.
 bool roce_sender_is_idle(const struct roce_sender *sender);
 
-// Connects a flow as the configuration says. False if a number is out of range or in use.
+// Connects a flow with the numbers of the configuration. False if a number is out of range or in
+// use.
 bool roce_sender_connect_statically(struct roce_sender *sender, struct roce_flow *flow,
 				    const struct roce_static_pair *pair);
 
-// Begins the end of all connections: counters.connected becomes 0.
+// Begins the end of all connections; when they have ended, counters.connected is 0.
 void roce_sender_leave(struct roce_sender *sender, uint64_t now);
 
 // roce_sender_connect.c, for roce_sender.c

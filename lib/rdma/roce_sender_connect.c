@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// How the flows of a sender are connected.
+// Connects the flows of a sender, and ends their connections.
 #include <rte_random.h>
 
 #include "pipeline/role.h"
 #include "rdma/roce_sender.h"
 
-#define CONNECTING_MOST 16u        // flows that are being connected at one time
-#define RETRY_NS        100000000u // after a connection has ended
-#define LOOK_NS         500000u    // between two searches for timeouts
-#define RESPONSE_NS     200000000u // to a connection message
+#define CONNECTING_MOST 16u        // flows being connected at the same time
+#define RETRY_NS        100000000u // ns after a connection has ended
+#define LOOK_NS         500000u    // ns between two searches for timeouts
+#define RESPONSE_NS     200000000u // ns until a connection message is sent again
 #define RETRIES         7
 #define OFFER_SIZE      16u // bytes of private data: address, rkey and size of a region
 
@@ -64,7 +64,7 @@ static bool request_connection(struct roce_sender *sender, struct roce_flow *flo
 	return flow->connection != 0;
 }
 
-// In turn: peers that do not respond must not keep others waiting.
+// Requests connections for the flows in turn: peers that do not respond must not delay others.
 static void request_connections(struct roce_sender *sender, uint64_t now)
 {
 	unsigned n = sender->parameters.n_flows, first = sender->first_to_connect;
@@ -105,7 +105,8 @@ static void take_established(struct roce_sender *sender, const struct cm_event *
 	p->operations->connected(p->context, flow);
 }
 
-// Messages that were acknowledged before the end are completed, the others failed.
+// Handles the end of a connection. Messages that were acknowledged before are completed, the others
+// fail.
 static void take_end(struct roce_sender *sender, const struct cm_event *event, uint64_t now)
 {
 	const struct roce_sender_parameters *p = &sender->parameters;
@@ -116,7 +117,7 @@ static void take_end(struct roce_sender *sender, const struct cm_event *event, u
 		requester_flush(sender->requester, flow->qp);
 		roce_sender_complete(sender);
 		flow->qp = NULL;
-		counter_add(&p->counters->connected, UINT64_MAX); // one less
+		counter_add(&p->counters->connected, UINT64_MAX); // decrements it
 	} else {
 		sender->n_connecting--;
 	}
@@ -156,7 +157,7 @@ void roce_sender_receive_cm(struct roce_sender *sender, const struct roce_packet
 	sender->next_look = now;
 }
 
-// Connection messages to a node leave with the handle of any flow to it.
+// The flow whose address handle a connection message to a peer uses: any flow to that peer.
 static struct roce_flow *flow_to(const struct roce_sender *sender, const struct qp_address *peer)
 {
 	for (unsigned i = 0; i < sender->parameters.n_flows; i++)

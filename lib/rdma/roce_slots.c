@@ -6,45 +6,46 @@
 #include <string.h>
 
 #define LINE      64u
-#define SETTLE_NS 1000000000u // after which no event is on its way any more
-#define STEP_NS   10000000u   // that one look counts at most: the process may have stood still
-#define GRANT_NS  100000000u  // that a grant is waited for
-#define OPEN_NS   5000000u    // after which an event that was let in has its slot
-#define FAR       65536u      // events from the newest: the number may be wrong
-#define FAR_MOST  64u         // messages in a row that are as far: it is not
+#define SETTLE_NS 1000000000u // ns after the last admission, when all admitted events are opened
+#define STEP_NS   10000000u   // ns; most time counted per call: the process may have been stopped
+#define GRANT_NS  100000000u  // ns to wait for a grant
+#define OPEN_NS   5000000u    // ns until an admitted event is opened and has its slot
+#define FAR       65536u      // events from the newest; beyond it the number may be wrong
+#define FAR_MOST  64u         // so many far messages in a row: the numbers are right
 
-// Of a builder. An event is on its way from its being counted in `admitted` to its being opened.
+// The admissions of a builder. An event is in flight from its admission (counted in `admitted`)
+// until the builder opens it.
 struct admitted {
-	_Atomic uint64_t newest;   // index + 1 of an event let in, 0: none
+	_Atomic uint64_t newest;   // index + 1 of the newest admitted event; 0: none
 	_Atomic uint64_t admitted; // events
-	_Atomic int64_t settled;   // opened - admitted when all had arrived
-	_Atomic uint64_t looked;   // ns: last time that it was asked for room
-	_Atomic uint64_t waited;   // ns since one was let in
-	_Atomic uint64_t far; // index + 1 of the event far from the newest that was let in last
-	_Atomic uint32_t far_ones; // messages of such events in a row
+	_Atomic int64_t settled;   // opened - admitted when no event was in flight
+	_Atomic uint64_t looked;   // ns; time of the last request for room
+	_Atomic uint64_t waited;   // ns since the last admission
+	_Atomic uint64_t far; // index + 1 of the last admitted event that is far from the newest
+	_Atomic uint32_t far_messages; // messages of far events in a row
 	atomic_bool ended;
-	// Where events are granted
-	_Atomic uint64_t *known;   // index + 1 of events that have a slot, or were let in
-	_Atomic uint64_t early_at; // ns: since then ...
-	_Atomic uint32_t early;    // ... so many were let in without a grant
+	// Only where events are granted
+	_Atomic uint64_t *known;   // index + 1 of events that have a slot or were admitted
+	_Atomic uint64_t early_at; // ns; start of the interval of `early`
+	_Atomic uint32_t early;    // events admitted without a grant in this interval
 } __attribute__((aligned(LINE)));
 
 struct roce_slots {
-	roce_slots_ask ask;
+	roce_slots_query query;
 	void *context;
 	struct admitted *of;
 	unsigned n_builders;
 	uint64_t mask; // of `known`; 0: events are not granted
 };
 
-struct roce_slots *roce_slots_create(unsigned n_builders, roce_slots_ask ask, void *context)
+struct roce_slots *roce_slots_create(unsigned n_builders, roce_slots_query query, void *context)
 {
 	size_t size = (n_builders > 0 ? n_builders : 1) * sizeof(struct admitted);
 	struct roce_slots *slots = calloc(1, sizeof(*slots));
 
 	if (slots == NULL)
 		return NULL;
-	slots->ask = ask;
+	slots->query = query;
 	slots->context = context;
 	slots->n_builders = n_builders;
 	slots->of = aligned_alloc(LINE, size);
@@ -83,7 +84,7 @@ void roce_slots_expect(struct roce_slots *slots, unsigned builder, uint64_t inde
 			      memory_order_relaxed);
 }
 
-// How long none has been let in.
+// Updates and returns the time in ns since the last admission.
 static uint64_t wait(struct admitted *of, uint64_t now)
 {
 	uint64_t step = now - atomic_load_explicit(&of->looked, memory_order_relaxed);
@@ -98,21 +99,21 @@ static uint64_t wait(struct admitted *of, uint64_t now)
 static bool has_room(struct roce_slots *slots, unsigned builder, uint64_t now)
 {
 	struct admitted *of = &slots->of[builder];
-	const struct roce_slots_of told = slots->ask(slots->context, builder);
+	const struct roce_slots_state state = slots->query(slots->context, builder);
 	int64_t ahead =
-	    (int64_t)(atomic_load_explicit(&of->admitted, memory_order_relaxed) - told.opened);
-	int64_t on_their_way = ahead + atomic_load_explicit(&of->settled, memory_order_relaxed);
+	    (int64_t)(atomic_load_explicit(&of->admitted, memory_order_relaxed) - state.opened);
+	int64_t in_flight = ahead + atomic_load_explicit(&of->settled, memory_order_relaxed);
 
-	// Fewer than none: some were opened that had not been the newest.
-	if (wait(of, now) > SETTLE_NS || on_their_way < 0) {
+	// Negative: the builder opened events that were not the newest when they arrived.
+	if (wait(of, now) > SETTLE_NS || in_flight < 0) {
 		atomic_store_explicit(&of->settled, -ahead, memory_order_relaxed);
-		on_their_way = 0;
+		in_flight = 0;
 	}
-	return (int64_t)told.free > on_their_way;
+	return (int64_t)state.free > in_flight;
 }
 
-// An event is counted by the one port that makes it the newest.
-static void let_in(struct admitted *of, uint64_t newest, uint64_t index)
+// Makes an event the newest one. Only the port that succeeds counts it.
+static void admit_newest(struct admitted *of, uint64_t newest, uint64_t index)
 {
 	while (newest <= index) {
 		if (!atomic_compare_exchange_weak_explicit(&of->newest, &newest, index + 1,
@@ -125,8 +126,8 @@ static void let_in(struct admitted *of, uint64_t newest, uint64_t index)
 	}
 }
 
-// An event whose grant has not come yet. Those that were let in a moment ago may not be counted as
-// opened yet.
+// Admits an event before its grant arrives. The free slots may still include those of events
+// admitted a moment ago, so these are subtracted.
 static bool admit_early(struct roce_slots *slots, unsigned builder, uint64_t index, uint64_t now)
 {
 	struct admitted *of = &slots->of[builder];
@@ -136,7 +137,7 @@ static bool admit_early(struct roce_slots *slots, unsigned builder, uint64_t ind
 		atomic_store_explicit(&of->early_at, now, memory_order_relaxed);
 		early = 0;
 	}
-	if (wait(of, now) <= GRANT_NS && slots->ask(slots->context, builder).free <= early)
+	if (wait(of, now) <= GRANT_NS && slots->query(slots->context, builder).free <= early)
 		return false;
 	atomic_store_explicit(&of->early, early + 1, memory_order_relaxed);
 	atomic_store_explicit(&of->waited, 0, memory_order_relaxed);
@@ -149,18 +150,18 @@ static bool is_far(uint64_t newest, uint64_t index)
 	return newest != 0 && (index > newest ? index - newest : newest - index) > FAR;
 }
 
-// A message of an event that is far from the others. It needs a slot of its own.
+// Admits a message of an event that is far from the newest. The event needs a slot of its own.
 static bool admit_far(struct roce_slots *slots, unsigned builder, uint64_t index, bool always,
 		      uint64_t now)
 {
 	struct admitted *of = &slots->of[builder];
-	bool there = atomic_load_explicit(&of->far, memory_order_relaxed) == index + 1;
+	bool is_admitted = atomic_load_explicit(&of->far, memory_order_relaxed) == index + 1;
 
-	if (!there && !has_room(slots, builder, now) && !always)
+	if (!is_admitted && !has_room(slots, builder, now) && !always)
 		return false;
-	if (atomic_fetch_add_explicit(&of->far_ones, 1, memory_order_relaxed) + 1 >= FAR_MOST)
+	if (atomic_fetch_add_explicit(&of->far_messages, 1, memory_order_relaxed) + 1 >= FAR_MOST)
 		atomic_store_explicit(&of->newest, index + 1, memory_order_relaxed);
-	if (!there) {
+	if (!is_admitted) {
 		atomic_store_explicit(&of->far, index + 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&of->admitted, 1, memory_order_relaxed);
 	}
@@ -179,13 +180,13 @@ bool roce_slots_admit(struct roce_slots *slots, unsigned builder, uint64_t index
 		       admit_early(slots, builder, index, now) || always;
 	if (is_far(newest, index))
 		return admit_far(slots, builder, index, always, now);
-	if (atomic_load_explicit(&of->far_ones, memory_order_relaxed) != 0)
-		atomic_store_explicit(&of->far_ones, 0, memory_order_relaxed);
+	if (atomic_load_explicit(&of->far_messages, memory_order_relaxed) != 0)
+		atomic_store_explicit(&of->far_messages, 0, memory_order_relaxed);
 	if (index < newest)
 		return true;
 	if (!has_room(slots, builder, now) && !always)
 		return false;
-	let_in(of, newest, index);
+	admit_newest(of, newest, index);
 	return true;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the files of the RoCE source role share: roce_source_role.c (events and states) and
-// roce_source_script.c (the messages of a capture).
+// Definitions shared by roce_source_role.c (events and states) and roce_source_script.c (the
+// messages of a capture).
 #pragma once
 
 #include "rdma/roce_sender.h"
@@ -10,14 +10,14 @@
 #include "source/roce_capture.h"
 #include "wire/mfp.h"
 
-#define END_MESSAGE   UINT64_MAX // name of an end-of-run message
-#define REFUSALS_MOST 3u         // of one connection, for the messages of a script
+#define END_MESSAGE   UINT64_MAX // identifies an end-of-run message
+#define REFUSALS_MOST 3u // refused connection attempts of a script's stream until it is given up
 
-// What one source of the set has beside its flow, which has the same index.
+// The data of a source of the set; its flow has the same index.
 struct source_flow {
 	uint8_t end[MFP_HEADER_SIZE]; // the end-of-run block
-	// Of a script
-	uint64_t next; // message of its stream
+	// Only with a script
+	uint64_t next; // index of the next message of its stream
 	unsigned refusals;
 	bool is_given_up; // it is not connected again
 };
@@ -42,8 +42,8 @@ struct roce_source {
 	unsigned n_sources, n_given_up;
 	enum roce_source_state state;
 	bool stopping;
-	uint64_t event;  // index; of a script: messages posted or passed over
-	unsigned source; // whose turn it is
+	uint64_t event;  // index; with a script: messages posted or skipped
+	unsigned source; // index of the next source to post
 	uint64_t last_event;
 	uint64_t start; // TSC
 	double cycles_per_event;
@@ -60,12 +60,12 @@ bool roce_source_post(struct roce_source *source, unsigned index,
 
 // roce_source_script.c
 
-// The bytes of a message by its name, the index in the capture.
+// The bytes of a message; `message` is its index in the capture.
 struct source_block roce_source_script_block(const struct roce_source *source, uint64_t message);
-// Posts the messages that are due, each connection's in their order; returns how many.
+// Posts the messages that are due, in the order of each connection. Returns how many.
 unsigned roce_source_post_script(struct roce_source *source, uint64_t tsc);
-// Whether all have been posted.
+// Whether all messages have been posted.
 bool roce_source_script_is_sent(const struct roce_source *source);
-// Whether the configuration's queue pairs can stand for the streams: one source per stream. False
-// with one line in error[ROCE_SOURCE_ERROR_SIZE].
+// Whether the queue pairs of the configuration can replace the streams: each stream must have one
+// source. False with one line in error[ROCE_SOURCE_ERROR_SIZE].
 bool roce_source_script_check(const struct roce_source *source, char *error);

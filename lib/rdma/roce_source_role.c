@@ -12,10 +12,10 @@
 #include "base/counter.h"
 #include "rdma/roce_source_internal.h"
 
-#define DEPTH        64u // messages posted to a flow
+#define DEPTH        64u // largest number of messages posted per flow
 #define FIRST_PORT   49152u
 #define SOURCE_PORTS 16384u
-#define LEAVE_NS     1000000000u // to disconnect
+#define LEAVE_NS     1000000000u // ns to disconnect
 
 static struct roce_source *source_of(const struct role *role)
 {
@@ -27,7 +27,7 @@ static unsigned index_of(const struct roce_source *source, const struct roce_flo
 	return (unsigned)(flow - source->roce.flows);
 }
 
-// --- what the sender asks and reports ---
+// --- callbacks of the sender ---
 
 static struct roce_block find_block(void *context, const struct roce_flow *flow, uint64_t message)
 {
@@ -38,9 +38,10 @@ static struct roce_block find_block(void *context, const struct roce_flow *flow,
 
 	if (source->script != NULL) {
 		found.block = roce_source_script_block(source, message);
-		found.event_id = found.block.size >= MFP_HEADER_SIZE
-				     ? load_le64(found.block.bytes + 8) // it keeps its own
-				     : 0;
+		found.event_id =
+		    found.block.size >= MFP_HEADER_SIZE
+			? load_le64(found.block.bytes + 8) // its event id does not change
+			: 0;
 	} else if (message == END_MESSAGE) {
 		found.block = (struct source_block){ .bytes = source->sources[index].end,
 						     .size = MFP_HEADER_SIZE };
@@ -115,7 +116,7 @@ static bool is_due(const struct roce_source *source, uint64_t tsc)
 	       (double)(tsc - source->start) >= (double)source->event * source->cycles_per_event;
 }
 
-// Posts what is due, event by event; returns how many messages.
+// Posts the messages that are due, event by event; returns how many.
 static unsigned post_events(struct roce_source *source, uint64_t tsc)
 {
 	unsigned n = 0;
@@ -182,7 +183,7 @@ static void finish(struct roce_source *source)
 	atomic_store_explicit(&source->finished, true, memory_order_release);
 }
 
-// Ended flows are not connected again once the last messages are posted: nothing would be sent.
+// When the last messages are posted, ended flows are not connected again: nothing would be sent.
 static void set_state(struct roce_source *source, enum roce_source_state state)
 {
 	source->state = state;
@@ -280,7 +281,8 @@ static const struct role_operations roce_source_operations = {
 
 // --- creation ---
 
-// The connections of a script keep their service where RDMA CM knows it.
+// The service of a flow. The connections of a script use the captured service if RDMA CM supports
+// it.
 static uint8_t service_of(const struct roce_source *source, unsigned index)
 {
 	if (source->script == NULL)
@@ -344,7 +346,7 @@ static const struct roce_static_pair *find_pair(const struct roce_settings *sett
 	return NULL;
 }
 
-// Connects all flows as queue_pairs says. False with one line in error.
+// Connects all flows with the numbers of `roce.queue_pairs`. False with one line in error.
 static bool connect_statically(struct roce_source *source, char *error)
 {
 	const struct roce_source_parameters *p = &source->parameters;

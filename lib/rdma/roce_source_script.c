@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A source whose set has a script: sends what the connections of a capture sent, each over a queue
-// pair of its own. Messages keep their bounds, order, operation and immediate data; the numbers of
-// queue pairs and packets, keys and addresses are those of the new connections.
+// A source with a script: it sends the messages of each captured connection over a queue pair of
+// its own. Messages keep their bounds, order, operation and immediate data. Queue pair numbers,
+// PSNs, keys and addresses are those of the new connections.
 #include <stdio.h>
 
 #include "base/counter.h"
@@ -47,8 +47,8 @@ static bool is_due(const struct roce_source *source, const struct roce_message *
 				 (double)message->time_ns;
 }
 
-// Whether a message can never be sent: its connection has ended for good, or it is too long for a
-// datagram.
+// Whether a message can never be sent: its connection has ended permanently, or it is too long for
+// a datagram.
 static bool is_hopeless(const struct roce_source *source, unsigned index,
 			const struct roce_message *message)
 {
@@ -60,8 +60,9 @@ static bool is_hopeless(const struct roce_source *source, unsigned index,
 			      (qp->service == ROCE_UD && message->size > source->roce.path_mtu));
 }
 
-// A WRITE goes to the same offset from the start of the new region as it had from the lowest
-// address of the captured ones, if that lies inside. If the peer offers no region, it is a SEND.
+// Posts a message of the script. A WRITE goes to the offset in the new region that it had from the
+// lowest address of the captured WRITEs, if that lies inside the region. If the peer offers no
+// region, the message is a SEND.
 static bool post_message(struct roce_source *source, unsigned index, uint64_t message)
 {
 	const struct roce_message *at = &source->script->messages[message];
@@ -81,7 +82,7 @@ static bool post_message(struct roce_source *source, unsigned index, uint64_t me
 	return roce_source_post(source, index, &posted);
 }
 
-// Posts the next message of a connection, or passes it over if it cannot be sent. False if none is
+// Posts the next message of a connection, or skips it if it can never be sent. False if none is
 // due.
 static bool post_next(struct roce_source *source, unsigned index, uint64_t tsc)
 {

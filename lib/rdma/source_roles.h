@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the appliance and telemetry read of a source role, whether it sends by RoCE or not.
-// Any thread.
+// Common access to both source roles, with and without RoCE, for the appliance and telemetry. Any
+// thread may call it.
 #pragma once
 
 #include "rdma/roce_source_role.h"

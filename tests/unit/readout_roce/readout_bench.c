@@ -46,12 +46,12 @@ static struct config *parse(const char *roce, const char *node)
 	return config;
 }
 
-static struct roce_slots_of ask_builder(void *context, unsigned builder)
+static struct roce_slots_state ask_builder(void *context, unsigned builder)
 {
 	const struct readout_bench *bench = context;
 
 	(void)builder;
-	return (struct roce_slots_of){ .free = bench->free_slots };
+	return (struct roce_slots_state){ .free = bench->free_slots };
 }
 
 // --- peers ---

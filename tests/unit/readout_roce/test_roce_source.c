@@ -58,11 +58,11 @@ static struct config *configuration(const char *address)
 	return testbed_config(text);
 }
 
-static struct roce_slots_of ask_builder(void *context, unsigned builder)
+static struct roce_slots_state ask_builder(void *context, unsigned builder)
 {
 	(void)context;
 	(void)builder;
-	return (struct roce_slots_of){ .free = 1u << 20 };
+	return (struct roce_slots_state){ .free = 1u << 20 };
 }
 
 static void make_peer(void)

@@ -43,7 +43,7 @@ static void tell(struct built *built)
 	for (unsigned i = 0; i < BENCH_BUILDERS; i++) {
 		const struct assembly *assembly = assembly_of(built, i);
 
-		built->bench->told[i] = (struct roce_slots_of){
+		built->bench->told[i] = (struct roce_slots_state){
 			.free = built->holds ? 0 : assembly_free_slots(assembly),
 			.opened = assembly_counters(assembly)->events_opened,
 		};

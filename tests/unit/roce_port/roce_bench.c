@@ -60,7 +60,7 @@ static void make_configuration(struct roce_bench *bench, const char *roce, const
 	bench->config = testbed_config(text);
 }
 
-static struct roce_slots_of ask_builder(void *context, unsigned builder)
+static struct roce_slots_state ask_builder(void *context, unsigned builder)
 {
 	const struct roce_bench *bench = context;
 

@@ -38,7 +38,7 @@ struct roce_bench {
 	struct source_table *sources;
 	struct link *links[BENCH_BUILDERS];
 	struct roce_slots *slots;
-	struct roce_slots_of told[BENCH_BUILDERS]; // by the builders
+	struct roce_slots_state told[BENCH_BUILDERS]; // by the builders
 	struct rte_mempool *pool, *answers;
 	struct roce_port *roce;
 	struct roce_handler handler;

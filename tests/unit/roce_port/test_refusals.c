@@ -196,7 +196,7 @@ static void no_slot__has_the_peer_wait(void **state)
 
 	(void)state;
 	roce_bench_open(&bench, "");
-	bench.told[0] = (struct roce_slots_of){ .free = 1, .opened = 0 };
+	bench.told[0] = (struct roce_slots_state){ .free = 1, .opened = 0 };
 	roce_bench_mfp(mfp, 500, 0, 1); // takes the slot
 	roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
 	roce_bench_take_mfp(&bench, mfp, 500);
@@ -205,7 +205,7 @@ static void no_slot__has_the_peer_wait(void **state)
 		uint32_t again = psn;
 
 		if (i > 0) // the builder has opened it by now
-			bench.told[0] = (struct roce_slots_of){ .free = 0, .opened = 1 };
+			bench.told[0] = (struct roce_slots_state){ .free = 0, .opened = 1 };
 		roce_bench_mfp(mfp, SIZE, 8, 1); // a new one of builder 0
 		roce_bench_send(&bench, &rc_send, mfp, SIZE, &again);
 		roce_bench_expect_answer(&bench, BENCH_RC, ROCE_RNR_NAK | 12, psn);
@@ -233,7 +233,7 @@ static void no_slot__is_for_new_events_of_the_builder(void **state)
 	roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
 	roce_bench_take_mfp(&bench, mfp, 500);
 	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, BENCH_PSN);
-	bench.told[0] = (struct roce_slots_of){ .free = 0, .opened = 1 };
+	bench.told[0] = (struct roce_slots_state){ .free = 0, .opened = 1 };
 	// Another builder's, one that may be open, the end of the run.
 	for (unsigned i = 0; i < 3; i++) {
 		static const uint64_t ids[] = { 20, 8, UINT64_MAX };

@@ -18,9 +18,9 @@
 #define EVENTS 20000u
 #define WAY    512u // events between the port and the builder, at most
 
-static struct roce_slots_of told[2];
+static struct roce_slots_state told[2];
 
-static struct roce_slots_of ask(void *context, unsigned builder)
+static struct roce_slots_state ask(void *context, unsigned builder)
 {
 	assert_ptr_equal(context, told);
 	return told[builder];
@@ -49,9 +49,9 @@ static void admit__as_many_new_events_as_slots_are_free(void **state)
 	assert_true(roce_slots_admit(slots, 0, 12, false, 1)); // it is behind
 	assert_true(roce_slots_admit(slots, 0, 5, false, 1));
 	assert_true(roce_slots_admit(slots, 1, 13, false, 1)); // another builder
-	told[0] = (struct roce_slots_of){ .free = 1, .opened = 2 };
+	told[0] = (struct roce_slots_state){ .free = 1, .opened = 2 };
 	assert_false(roce_slots_admit(slots, 0, 13, false, 1));
-	told[0] = (struct roce_slots_of){ .free = 0, .opened = 3 };
+	told[0] = (struct roce_slots_state){ .free = 0, .opened = 3 };
 	assert_false(roce_slots_admit(slots, 0, 13, false, 1));
 	told[0].free = 1;
 	assert_true(roce_slots_admit(slots, 0, 13, false, 1));
@@ -89,7 +89,7 @@ static void admit__does_not_follow_a_wrong_number(void **state)
 	assert_false(roce_slots_admit(slots, 0, 9, false, 1));
 	assert_false(roce_slots_admit(slots, 0, wrong + 1, false, 1));
 	assert_true(roce_slots_admit(slots, 0, wrong, false, 1));
-	told[0] = (struct roce_slots_of){ .free = 3, .opened = 3 };
+	told[0] = (struct roce_slots_state){ .free = 3, .opened = 3 };
 	for (uint64_t i = 0; i < 200; i++) {
 		assert_true(roce_slots_admit(slots, 0, 2 * wrong + i, false, 1));
 		told[0].opened++;
