@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// An endpoint's life, the queueing of records, and what is known of a peer.
+// Creation of an endpoint, queueing of records, and the state of a peer.
 #include "control/endpoint_internal.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ uint64_t control_memory(const struct control_parameters *parameters)
 	       parameters->n_peers * peer;
 }
 
-// Why the list of peers is refused, NULL if it is not.
+// Returns the reason why the list of peers is refused, or NULL if it is correct.
 static const char *check_peers(const struct control_parameters *parameters)
 {
 	bool seen[CTRL_MAX_NODES] = { false };
@@ -103,7 +103,7 @@ static void begin_session(struct peer *peer, uint64_t session)
 	peer->life++;
 	peer->lost = false;
 	peer->challenging = false;
-	peer->answer_session = 0;
+	peer->response_session = 0;
 	control_drop_queue(peer);
 }
 
@@ -116,9 +116,9 @@ static void init_peer(struct control_endpoint *endpoint, unsigned index)
 	endpoint->peer_of[peer->node] = (uint16_t)index;
 	begin_session(peer, parameters->session);
 	peer->rto = control_max(parameters->rto_min, parameters->rto_max / 8);
-	peer->answered_at = parameters->now;
-	peer->heard_at = parameters->now;
-	// Not all heartbeats at once.
+	peer->responded_at = parameters->now;
+	peer->received_at = parameters->now;
+	// The heartbeats to the peers are spread over the interval.
 	peer->next_heartbeat =
 	    parameters->now + parameters->heartbeat_interval * index / parameters->n_peers;
 	control_plan(endpoint, peer);
@@ -250,8 +250,8 @@ size_t control_room(const struct control_endpoint *endpoint, unsigned node, size
 
 	if (largest < 8 || largest > endpoint->records_capacity)
 		return 0;
-	// What is sent to the node itself may cause more to be sent to it: half stays free for
-	// that.
+	// A record to the node itself may cause further records to it: half of the queue stays free
+	// for those.
 	if (node == endpoint->parameters.node)
 		return control_queue_used(&endpoint->own) * 2 < endpoint->own.size
 			   ? endpoint->own.size / 4
@@ -295,7 +295,8 @@ void control_forget(struct control_endpoint *endpoint, unsigned node)
 
 	if (!peer)
 		return;
-	// A step of a generator that meets every number once (Knuth's MMIX).
+	// The next number of a linear congruential generator with period 2^64 (Knuth's MMIX), so
+	// the session differs from all earlier ones.
 	session = peer->session * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	begin_session(peer, session ? session : 1);
 	peer->next_heartbeat = 0;
@@ -318,7 +319,7 @@ bool control_state(const struct control_endpoint *endpoint, unsigned node, uint6
 				: control_sent(endpoint, peer, peer->first)->transmissions,
 		.rtt = peer->rtt,
 		.rto = peer->rto,
-		.heard_ago = now - peer->heard_at,
+		.received_ago = now - peer->received_at,
 	};
 	return true;
 }

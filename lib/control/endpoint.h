@@ -43,25 +43,26 @@
 struct control_endpoint;
 
 enum control_event {
-	CONTROL_CONNECTED = 1, // the peer's first session is known; what was queued goes out
-	CONTROL_RESTARTED,     // a new session of the peer; what was queued has been dropped
+	CONTROL_CONNECTED = 1, // the peer's first session is known; its queue is sent from now on
+	CONTROL_RESTARTED,     // the peer began a new session; its queue has been dropped
 	CONTROL_LOST,          // nothing received for heartbeat_timeout, or the peer was given up
-	CONTROL_BACK,          // received from again, in the same session
-	CONTROL_EPOCH,         // the peer knows a higher epoch, which is taken over
+	CONTROL_BACK,          // frames arrive from a lost peer again, in the same session
+	CONTROL_EPOCH,         // the peer sent a higher epoch, which the endpoint has adopted
 };
 
 struct control_handlers {
 	void *context;
 
-	// A record from a peer. HEARTBEAT comes outside of the sequence, may be missing, but is
-	// never older than the one before. Its bytes live until the handler returns.
+	// Receives a record from a peer. HEARTBEAT is not part of the sequence: one may be missing,
+	// but none is older than the one before. The bytes are valid until the handler returns.
 	void (*deliver)(void *context, unsigned peer, const struct ctrl_record *record);
 
-	// Something happened to a peer.
+	// Receives an event of a peer.
 	void (*event)(void *context, unsigned peer, enum control_event event);
 
-	// Sends a frame to a peer. The bytes live until the handler returns. False if it cannot be
-	// sent now: control_poll() then returns and tries again when it is called again.
+	// Sends a frame to a peer. The bytes are valid until the handler returns. It returns false
+	// if the frame cannot be sent now: control_poll() then returns, and its next call tries
+	// again.
 	bool (*emit)(void *context, unsigned peer, const uint8_t *bytes, size_t size);
 };
 
@@ -69,19 +70,19 @@ struct control_parameters {
 	struct control_handlers handlers;
 	const uint16_t *peers; // node numbers < CTRL_MAX_NODES, each once, not `node`
 	unsigned n_peers;      // 0 to CTRL_MAX_NODES - 1
-	uint16_t node;         // own
+	uint16_t node;         // number of the endpoint's own node
 	uint16_t window;       // frames for each peer and direction, 1 to CTRL_MAX_WINDOW
-	uint32_t queue_size;   // bytes of records that wait or are not acknowledged, for each peer;
-			       // a power of two, at least frame_size
+	uint32_t queue_size;   // bytes of unacknowledged records per peer; a power of two
 	uint32_t epoch;        // 0: learned from the peers
-	uint64_t session;      // random, not 0, another one in each life
-	uint32_t frame_size;   // bytes, CTRL_MIN_MAX_SIZE to CTRL_MAX_SIZE, rounded down to 8 n + 4
+	uint64_t session;      // random, not 0, new for each endpoint that is created
+	// Bytes, CTRL_MIN_MAX_SIZE to CTRL_MAX_SIZE, rounded down to 8 n + 4. At most queue_size.
+	uint32_t frame_size;
 	uint64_t heartbeat_interval;
 	uint64_t heartbeat_timeout; // > heartbeat_interval
 	uint64_t ack_delay;         // longest time that an acknowledgement is delayed
 	uint64_t rto_min;           // bounds of the retransmission timeout, > ack_delay
 	uint64_t rto_max;
-	uint64_t patience; // after which a peer that accepts nothing is given up; 0: never
+	uint64_t patience; // time after which a peer that accepts nothing is given up; 0: never
 	uint64_t now;
 };
 
@@ -92,78 +93,79 @@ struct control_parameters control_defaults(void);
 // Counters of one peer since creation. The endpoint's thread writes them.
 // frames_received = sequenced + unsequenced + duplicates + out_of_window + foreign + fenced.
 struct control_counters {
-	uint64_t frames_sent; // retransmitted ones included
+	uint64_t frames_sent; // including retransmitted frames
 	uint64_t frames_received;
 	uint64_t sequenced;     // accepted into the sequence
 	uint64_t unsequenced;   // heartbeats, acknowledgements, responses
-	uint64_t duplicates;    // of sequenced frames
-	uint64_t out_of_window; // sequenced, beyond what there is room for
-	uint64_t foreign;       // from a session, or for one, that is not the current one
-	uint64_t fenced;        // of a lower epoch
-	uint64_t bad_checksum;  // frames that name the peer as sender; not counted above
+	uint64_t duplicates;    // sequenced frames received before
+	uint64_t out_of_window; // sequenced frames beyond the window
+	uint64_t foreign;       // the session of the sender or of the receiver is not the current
+	uint64_t fenced;        // the epoch is lower than the endpoint's
+	uint64_t bad_checksum;  // frames that name the peer as sender; not in frames_received
 	uint64_t retransmitted;
 	uint64_t records_sent;      // accepted by control_send()
 	uint64_t records_delivered; // in sequence
 	uint64_t records_dropped;   // were queued when the session ended
-	uint64_t refused;           // by control_send() for want of room
-	uint64_t lost;              // times that the peer was reported as such for its silence
-	uint64_t given_up;          // times that the peer was, see control_give_up()
-	uint64_t restarts;          // of the peer
+	uint64_t refused;           // by control_send() because the queue was full
+	uint64_t lost;              // times that the silent peer was reported as CONTROL_LOST
+	uint64_t given_up;          // times that the peer was given up, see control_give_up()
+	uint64_t restarts;          // new sessions of the peer
 };
 
-// Counters of the endpoint for datagrams that belong to no peer.
+// Counters of datagrams that belong to no peer.
 struct control_totals {
 	uint64_t malformed[WIRE_N_ERRORS]; // by reason
-	uint64_t unknown_node;             // of no peer
-	uint64_t misdirected;              // for another node
+	uint64_t unknown_node;             // the sender is not a peer
+	uint64_t misdirected;              // the destination is another node
 };
 
-// What is known of a peer now.
+// The present state of a peer.
 struct control_state {
 	bool connected; // its session is known
 	bool lost;
-	uint64_t queued;    // records that are not acknowledged yet, sent or not
-	unsigned attempts;  // times that the oldest frame was sent; rises if none gets through
-	uint64_t rtt;       // smoothed; 0: not measured yet
-	uint64_t rto;       // retransmission timeout
-	uint64_t heard_ago; // time since the last frame of its session
+	uint64_t queued;       // records that are not acknowledged yet, sent or not
+	unsigned attempts;     // times that the oldest frame was sent; rises if no frame arrives
+	uint64_t rtt;          // smoothed; 0: not measured yet
+	uint64_t rto;          // retransmission timeout
+	uint64_t received_ago; // time since the last frame of its session
 };
 
 // Bytes that control_create() allocates; of the parameters n_peers, window, queue_size and
 // frame_size count.
 uint64_t control_memory(const struct control_parameters *parameters);
 
-// NULL if memory ran out or a parameter is outside its range; *reason (may be NULL) is then one
-// line that says which.
+// Returns NULL if memory ran out or a parameter is outside its range; *reason (`reason` may be
+// NULL) is then one line that names the cause.
 struct control_endpoint *control_create(const struct control_parameters *parameters,
 					const char **reason);
 void control_destroy(struct control_endpoint *endpoint);
 
-// Queues a whole record (of ctrl_put_...()) for a peer or the node itself; the next control_poll()
-// sends it if the peer's window has room. False if the queue is full or the peer about to be given
-// up, there is no such peer, or the record is malformed or longer than a frame. May be called
-// before the peer is connected.
+// Queues a whole record (made by ctrl_put_...()) for a peer or the node itself; the next
+// control_poll() sends it if the peer's window has room. Returns false if the queue is full, the
+// peer is about to be given up, there is no such peer, or the record is malformed or longer than a
+// frame. May be called before the peer is connected.
 bool control_send(struct control_endpoint *endpoint, unsigned peer, const void *record,
 		  size_t size);
 
-// Bytes of records that the next control_poll() sends to a peer without waiting for an
-// acknowledgement, if `largest` is the size of the largest record, at most frame_size -
-// CTRL_OVERHEAD; it may be more, never less. 0: the window is full.
+// A lower bound for the bytes of records that the next control_poll() sends to a peer without
+// waiting for an acknowledgement. `largest` is the size of the largest record, 8 to frame_size -
+// CTRL_OVERHEAD bytes. 0: the window is full.
 size_t control_room(const struct control_endpoint *endpoint, unsigned peer, size_t largest);
 
-// Takes a datagram. Calls deliver() and event(). WIRE_OK, or why it is malformed; a wrong node,
-// session, epoch or sequence number is no error, only counted.
+// Processes a datagram that has arrived; calls deliver() and event(). Returns WIRE_OK, or the
+// reason why the datagram is malformed. A wrong node, session, epoch or sequence number is not an
+// error; it is only counted.
 enum wire_error control_receive(struct control_endpoint *endpoint, const void *datagram,
 				size_t size, uint64_t now);
 
-// Delivers records to the node itself, and emits what is due: new records, retransmissions,
-// acknowledgements, responses, heartbeats. Reports peers that have fallen silent. Returns the
-// number of frames that it emitted. When nothing is due it costs two comparisons, else one number
-// per peer is read.
+// Delivers the records to the node itself, and emits the frames that are due: new records,
+// retransmissions, acknowledgements, responses and heartbeats. Reports peers that have fallen
+// silent. Returns the number of frames that it emitted. If nothing is due, it makes two
+// comparisons; otherwise it reads one number per peer.
 unsigned control_poll(struct control_endpoint *endpoint, uint64_t now);
 
 // Sets the content of the next heartbeats. Before the first call heartbeats are frames without a
-// record. False if a field of `heartbeat` is outside its range.
+// record. Returns false if a field of `heartbeat` is outside its range.
 bool control_set_heartbeat(struct control_endpoint *endpoint,
 			   const struct ctrl_heartbeat *heartbeat);
 
@@ -172,8 +174,8 @@ bool control_set_heartbeat(struct control_endpoint *endpoint,
 // peer responds.
 void control_forget(struct control_endpoint *endpoint, unsigned peer);
 
-// The peer is given up by the next control_poll(). For a caller that cannot do without a record
-// that control_send() refused.
+// The next control_poll() gives the peer up. A caller uses this when control_send() refused a
+// record that must not be missing.
 void control_give_up(struct control_endpoint *endpoint, unsigned peer);
 
 // False if there is no such peer.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the parts of an endpoint share: endpoint.c (life, queueing), endpoint_receive.c,
-// endpoint_poll.c. Not for users of lib/control.
+// Declarations that the files of an endpoint share: endpoint.c (creation, queueing),
+// endpoint_receive.c and endpoint_poll.c. Users of lib/control do not include this header.
 //
 // Records for a peer wait in its queue until they are acknowledged. A frame is formed when it is
 // sent for the first time: it is a range of the queue, and stays the same when it is sent again.
@@ -16,16 +16,16 @@
 #include "control/queue.h"
 
 #define NEVER            UINT64_MAX
-#define FAST_RETRANSMIT  3u // frames sent later and acknowledged before one counts as lost
-#define MAX_BACKOFF      6u // doublings of the retransmission timeout
+#define FAST_RETRANSMIT  3u // a frame is lost once the third frame after it is acknowledged
+#define MAX_BACKOFF      6u // doublings of the retransmission timeout, at most
 #define NS_IN_US         1000u
 #define NOT_A_PEER       UINT16_MAX
 #define ACK_EVERY_FRAMES 2u
 
 struct sent_frame {
 	uint64_t sent_at;
-	uint64_t due;          // when it is sent again
-	uint32_t position;     // of its first record in the queue
+	uint64_t due;          // time at which it is sent again
+	uint32_t position;     // position of its first record in the queue
 	uint32_t records_size; // bytes
 	uint16_t n_records;
 	uint8_t transmissions;
@@ -36,38 +36,38 @@ struct peer {
 	struct control_counters counters;
 	uint16_t node;
 	bool lost;
-	uint32_t life;         // counts the changes of either session
-	uint64_t session;      // own, towards this peer
-	uint64_t peer_session; // 0: not known
-	uint64_t heard_at;
+	uint32_t life;         // incremented with each change of either session
+	uint64_t session;      // the endpoint's session with this peer
+	uint64_t peer_session; // the peer's session; 0: not known
+	uint64_t received_at;
 	uint64_t next_heartbeat;
 
-	// What was heard last of the peer's session, to be echoed.
+	// The newest stamp of the peer's session. The next frames to the peer echo it.
 	bool has_stamp;
 	uint32_t stamp;
-	uint64_t stamp_heard_at;
+	uint64_t stamp_received_at;
 
-	// A session that we do not know has to echo a stamp from now on before it is believed.
+	// A frame of an unknown session is accepted only if it echoes the stamp `challenge` or a
+	// later one. This proves that the session is alive.
 	bool challenging;
 	uint32_t challenge;
 	uint64_t challenged_session;
 	uint64_t challenged_at;
 
-	// A frame owed to a session that is not peer_session; answer_session 0: none.
-	uint64_t answer_session;
-	uint32_t answer_stamp;
-	uint64_t answer_heard_at;
-	uint64_t answer_due;
-	uint64_t answered_at;
+	// A response that is due to a session other than peer_session; response_session 0: none.
+	uint64_t response_session;
+	uint32_t response_stamp;
+	uint64_t response_received_at;
+	uint64_t response_due;
+	uint64_t responded_at;
 
 	// Sending.
 	struct control_queue queue;
-	uint32_t unsent;    // position of the first record that has not been sent
-	uint64_t n_records; // that are not acknowledged, sent or not
-	uint64_t
-	    full_since; // since when the peer accepts nothing more, see control_plan(); or NEVER
-	uint32_t full_first; // `first` when that was last looked at
-	bool given_up;       // by control_give_up()
+	uint32_t unsent;     // position of the first record that has not been sent
+	uint64_t n_records;  // unacknowledged records, sent or not
+	uint64_t full_since; // time since which the peer accepts nothing; NEVER: it accepts
+	uint32_t full_first; // value of `first` when full_since was last examined
+	bool given_up;       // the next poll gives the peer up
 	struct sent_frame *sent;
 	uint32_t first, next;
 	uint32_t unsequenced; // number of the next unsequenced frame
@@ -94,17 +94,17 @@ struct control_endpoint {
 	size_t stride;           // bytes from one stored frame to the next
 	uint32_t ring_mask;      // of the stored frames; ring size is the window or more
 	unsigned n_peers;
-	unsigned cursor; // peer to be served first
+	unsigned cursor; // index of the peer that the next poll serves first
 	uint32_t epoch;
 	uint16_t peer_of[CTRL_MAX_NODES]; // index in peers, or NOT_A_PEER
-	uint64_t *due;                    // when each peer is to be served
-	uint64_t earliest;                // not later than any of them
-	uint64_t now;                     // of the last call that had it
+	uint64_t *due;                    // time at which each peer is to be served
+	uint64_t earliest;                // not later than any entry of `due`
+	uint64_t now;                     // the latest time that the caller passed in
 	struct peer *peers;
 	struct control_queue own; // records to the node itself
 	uint8_t *scratch;         // the frame that is being sent
 	uint8_t heartbeat[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
-	size_t heartbeat_size; // 0: no record
+	size_t heartbeat_size; // 0: heartbeats have no record
 };
 
 static inline void control_count(uint64_t *counter, uint64_t n)
@@ -122,13 +122,13 @@ static inline uint64_t control_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-// Is a before b, modulo 2^32?
+// Whether a is before b, modulo 2^32.
 static inline bool control_before(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) < 0;
 }
 
-// Never 0, which stands for none.
+// The stamp of a time, us modulo 2^32. It is never 0, because 0 means that there is no stamp.
 static inline uint32_t control_stamp(uint64_t now)
 {
 	const uint32_t stamp = (uint32_t)(now / NS_IN_US);
@@ -160,8 +160,8 @@ static inline void control_set_due(struct control_endpoint *endpoint, const stru
 	endpoint->earliest = control_min(endpoint->earliest, due);
 }
 
-static inline void control_tell(const struct control_endpoint *endpoint, const struct peer *peer,
-				enum control_event event)
+static inline void control_report(const struct control_endpoint *endpoint, const struct peer *peer,
+				  enum control_event event)
 {
 	const struct control_handlers *handlers = &endpoint->parameters.handlers;
 
@@ -171,9 +171,9 @@ static inline void control_tell(const struct control_endpoint *endpoint, const s
 // NULL if there is no such peer.
 struct peer *control_peer(const struct control_endpoint *endpoint, unsigned node);
 
-// Drops what is queued, counted, and begins the sequence anew.
+// Drops the peer's queue, counts its records as dropped, and begins a new sequence.
 void control_drop_queue(struct peer *peer);
 
-// Recomputes when the peer is to be served, and whether it accepts more; to be called after any
-// change.
+// Recomputes the time at which the peer is to be served, and whether the peer accepts records. It
+// is called after each change of the peer.
 void control_plan(struct control_endpoint *endpoint, struct peer *peer);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What an endpoint sends, and when.
+// The sending side of an endpoint: which frames are due, and when.
 #include "control/endpoint_internal.h"
 
 #define NS_MAX_AGE (UINT64_C(1000) * UINT32_MAX)
-#define OWN_MOST   256u // records to the node itself that one poll delivers
+#define OWN_MOST   256u // records to the node itself that one poll delivers, at most
 
 static bool may_send_new(const struct control_endpoint *endpoint, const struct peer *peer)
 {
@@ -28,8 +28,8 @@ static uint64_t retransmission_due(const struct control_endpoint *endpoint, cons
 	return due;
 }
 
-// A peer accepts nothing more while its window is full, or what waits fills it. Each
-// acknowledgement of the oldest frame is progress.
+// A peer accepts nothing while its window is full, or the waiting records would fill it. When the
+// oldest frame is acknowledged, the time starts again.
 static void watch_window(const struct control_endpoint *endpoint, struct peer *peer)
 {
 	if (control_room(endpoint, peer->node, CTRL_GRANT_SIZE) > 0)
@@ -39,7 +39,7 @@ static void watch_window(const struct control_endpoint *endpoint, struct peer *p
 	peer->full_first = peer->first;
 }
 
-// When a peer that accepts nothing is given up.
+// The time at which the peer is given up, or NEVER.
 static uint64_t give_up_due(const struct control_endpoint *endpoint, const struct peer *peer)
 {
 	const uint64_t patience = endpoint->parameters.patience;
@@ -55,13 +55,13 @@ void control_plan(struct control_endpoint *endpoint, struct peer *peer)
 
 	watch_window(endpoint, peer);
 	due = control_min(due, give_up_due(endpoint, peer));
-	if (peer->answer_session != 0)
-		due = control_min(due, peer->answer_due);
+	if (peer->response_session != 0)
+		due = control_min(due, peer->response_due);
 	if (control_connected(peer)) {
 		due = control_min(due, peer->ack_due);
 		if (!peer->lost) {
-			due = control_min(due,
-					  peer->heard_at + endpoint->parameters.heartbeat_timeout);
+			due = control_min(due, peer->received_at +
+						   endpoint->parameters.heartbeat_timeout);
 			due = control_min(due, retransmission_due(endpoint, peer));
 			if (may_send_new(endpoint, peer))
 				due = 0;
@@ -70,7 +70,7 @@ void control_plan(struct control_endpoint *endpoint, struct peer *peer)
 	control_set_due(endpoint, peer, due);
 }
 
-// How long to wait for an acknowledgement, after so many transmissions.
+// The time to wait for an acknowledgement after the given number of transmissions.
 static uint64_t timeout(const struct control_endpoint *endpoint, const struct peer *peer,
 			unsigned transmissions)
 {
@@ -105,7 +105,7 @@ static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *
 	return true;
 }
 
-// The same to the session that is known; the frame carries the acknowledgement that is owed.
+// As emit(), to the known session of the peer. The frame also carries the acknowledgement.
 static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
 			  struct ctrl_header *header, size_t records_size, uint64_t now)
 {
@@ -114,7 +114,7 @@ static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer, 
 		header->acknowledgement = peer->expected;
 		header->acknowledgement_bits = peer->received_bits;
 		header->echo = peer->stamp;
-		header->echo_age = age_us(peer->stamp_heard_at, now);
+		header->echo_age = age_us(peer->stamp_received_at, now);
 	}
 	if (!emit(endpoint, peer, bytes, header, records_size, now))
 		return false;
@@ -152,7 +152,7 @@ static bool retransmit(struct control_endpoint *endpoint, struct peer *peer, uin
 	return true;
 }
 
-// Forms the next frame of as many of the waiting records as fit.
+// Forms the next frame from as many of the waiting records as fit.
 static const struct sent_frame *form_frame(const struct control_endpoint *endpoint,
 					   const struct peer *peer)
 {
@@ -185,7 +185,7 @@ static bool send_new(struct control_endpoint *endpoint, struct peer *peer, uint6
 	return true;
 }
 
-// A heartbeat asks for an answer if it is not certain that the peer is alive.
+// A heartbeat requests a response if the peer is not connected or is lost.
 static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	const bool ask = !control_connected(peer) || peer->lost;
@@ -223,44 +223,44 @@ static bool send_acknowledgement(struct control_endpoint *endpoint, struct peer 
 	return true;
 }
 
-// An answer to a session that is not, or not yet, the peer's.
-static bool send_answer(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+// Sends a response to a session that is not, or not yet, accepted as the peer's.
+static bool send_response(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	struct ctrl_header header = {
 		.flags = peer->challenging ? CTRL_ASK : 0,
 		.sequence = peer->unsequenced,
-		.peer_session = peer->answer_session,
-		.acknowledgement = (uint32_t)peer->answer_session, // its first frame
-		.echo = peer->answer_stamp,
-		.echo_age = age_us(peer->answer_heard_at, now),
+		.peer_session = peer->response_session,
+		.acknowledgement = (uint32_t)peer->response_session, // its first frame
+		.echo = peer->response_stamp,
+		.echo_age = age_us(peer->response_received_at, now),
 	};
 
 	if (!emit(endpoint, peer, endpoint->scratch, &header, 0, now))
 		return false;
 	peer->unsequenced++;
-	peer->answer_session = 0;
-	peer->answered_at = now;
+	peer->response_session = 0;
+	peer->responded_at = now;
 	return true;
 }
 
 static void find_silent(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	if (!control_connected(peer) || peer->lost ||
-	    now - peer->heard_at < endpoint->parameters.heartbeat_timeout)
+	    now - peer->received_at < endpoint->parameters.heartbeat_timeout)
 		return;
 	peer->lost = true;
 	control_count(&peer->counters.lost, 1);
-	control_tell(endpoint, peer, CONTROL_LOST);
+	control_report(endpoint, peer, CONTROL_LOST);
 }
 
 static void give_up(struct control_endpoint *endpoint, struct peer *peer)
 {
 	control_forget(endpoint, peer->node);
 	control_count(&peer->counters.given_up, 1);
-	control_tell(endpoint, peer, CONTROL_LOST);
+	control_report(endpoint, peer, CONTROL_LOST);
 }
 
-// All that is due for a peer; false if the user cannot send now.
+// Sends all frames that are due to a peer. Returns false if the user cannot send now.
 static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	if (give_up_due(endpoint, peer) <= now)
@@ -274,11 +274,12 @@ static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t
 	if (control_connected(peer) && peer->ack_due <= now &&
 	    !send_acknowledgement(endpoint, peer, now))
 		return false;
-	return peer->answer_session == 0 || peer->answer_due > now ||
-	       send_answer(endpoint, peer, now);
+	return peer->response_session == 0 || peer->response_due > now ||
+	       send_response(endpoint, peer, now);
 }
 
-// Delivering may send more to the node itself: each record leaves the queue before.
+// The handler may queue further records for the node itself, so each record leaves the queue before
+// it is delivered.
 static void deliver_own(struct control_endpoint *endpoint)
 {
 	const struct control_handlers *handlers = &endpoint->parameters.handlers;
@@ -314,7 +315,7 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 			n += (unsigned)(peer->counters.frames_sent - before);
 			control_plan(endpoint, peer);
 			if (!served) {
-				endpoint->cursor = at; // what was refused stays due
+				endpoint->cursor = at; // this peer is served first next time
 				return n;
 			}
 		}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What a datagram does to an endpoint.
+// The receiving side of an endpoint: processing of a datagram.
 #include "control/endpoint_internal.h"
 
 static void acknowledge_at(struct peer *peer, uint64_t when)
@@ -9,7 +9,7 @@ static void acknowledge_at(struct peer *peer, uint64_t when)
 	peer->ack_due = control_min(peer->ack_due, when);
 }
 
-// Gives the records of a frame to the user; false if the session ended meanwhile, by the user.
+// Delivers the records of a frame. Returns false if the user ended the session in a handler.
 static bool deliver(struct control_endpoint *endpoint, struct peer *peer,
 		    const struct ctrl_frame *frame)
 {
@@ -28,7 +28,7 @@ static bool deliver(struct control_endpoint *endpoint, struct peer *peer,
 	return peer->life == life;
 }
 
-// The frame is the expected one; so are those that waited for it.
+// Delivers the expected frame, and the stored frames that follow it without a gap.
 static void deliver_in_order(struct control_endpoint *endpoint, struct peer *peer,
 			     const struct ctrl_frame *frame)
 {
@@ -75,7 +75,7 @@ static void take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
 		deliver_in_order(endpoint, peer, frame);
 		return;
 	}
-	// What is out of order is acknowledged at once: the sender learns what is missing.
+	// A frame out of order is acknowledged at once, so that the sender learns which is missing.
 	acknowledge_at(peer, now);
 	if (control_before(frame->header.sequence, peer->expected) ||
 	    (ahead < endpoint->parameters.window && peer->received_bits >> (ahead - 1) & 1)) {
@@ -89,7 +89,7 @@ static void take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
 	}
 }
 
-// A heartbeat that is older than the last one is not delivered.
+// An unsequenced frame that is older than the newest one is not delivered.
 static void take_unsequenced(struct control_endpoint *endpoint, struct peer *peer,
 			     const struct ctrl_frame *frame)
 {
@@ -103,7 +103,7 @@ static void take_unsequenced(struct control_endpoint *endpoint, struct peer *pee
 	deliver(endpoint, peer, frame);
 }
 
-// What an acknowledgement says of one frame. Of those that were sent once, the one sent last.
+// The newest frame that an acknowledgement confirms, of the frames that were sent only once.
 struct newest {
 	bool known;
 	uint64_t sent_at;
@@ -126,7 +126,8 @@ static void acknowledge(const struct control_endpoint *endpoint, struct peer *pe
 	}
 }
 
-// Frames that were overtaken by acknowledged ones are sent again without waiting for the timeout.
+// A frame counts as lost if frames that were sent after it are acknowledged. It is sent again
+// without waiting for the timeout.
 static void find_lost(const struct control_endpoint *endpoint, const struct peer *peer,
 		      const struct newest *newest, uint64_t now)
 {
@@ -151,7 +152,7 @@ static void take_acknowledgement(const struct control_endpoint *endpoint, struct
 	const uint32_t acknowledged = header->acknowledgement;
 	struct newest newest = { 0 };
 
-	// An older one than we have, or of frames never sent.
+	// The acknowledgement is older than a previous one, or names frames that were never sent.
 	if (control_before(acknowledged, peer->first) || control_before(peer->next, acknowledged))
 		return;
 	peer->peer_window = header->window;
@@ -193,7 +194,7 @@ static void measure_round_trip(const struct control_endpoint *endpoint, struct p
 	peer->rto = control_min(control_max(peer->rto, parameters->rto_min), parameters->rto_max);
 }
 
-// Only of frames that are newer than all before: the others say nothing of now.
+// Uses the stamp and the echo only of a frame that is newer than all before.
 static void take_stamp(const struct control_endpoint *endpoint, struct peer *peer,
 		       const struct ctrl_header *header, uint64_t now)
 {
@@ -201,11 +202,11 @@ static void take_stamp(const struct control_endpoint *endpoint, struct peer *pee
 		return;
 	peer->has_stamp = true;
 	peer->stamp = header->stamp;
-	peer->stamp_heard_at = now;
+	peer->stamp_received_at = now;
 	measure_round_trip(endpoint, peer, header, now);
 }
 
-// The peer is heard again: what it has not acknowledged is sent again at once.
+// Frames arrive from a lost peer again: the unacknowledged frames are sent again at once.
 static void come_back(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	peer->lost = false;
@@ -216,11 +217,11 @@ static void come_back(const struct control_endpoint *endpoint, struct peer *peer
 		if (frame->transmissions > 1)
 			frame->transmissions = 1;
 	}
-	control_tell(endpoint, peer, CONTROL_BACK);
+	control_report(endpoint, peer, CONTROL_BACK);
 }
 
-// A frame of a session that is not the one we know, or not known to be alive: it has to echo a
-// stamp that we send now.
+// Begins a challenge for a session that is not known, or not known to be alive: its frames must
+// echo a stamp that is sent from now on.
 static void challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t session,
 		      uint64_t now)
 {
@@ -234,17 +235,17 @@ static void challenge(const struct control_endpoint *endpoint, struct peer *peer
 	peer->challenged_at = now;
 }
 
-static void owe_answer(const struct control_endpoint *endpoint, struct peer *peer,
-		       const struct ctrl_header *header, uint64_t now)
+static void owe_response(const struct control_endpoint *endpoint, struct peer *peer,
+			 const struct ctrl_header *header, uint64_t now)
 {
 	if (header->session == peer->peer_session) {
 		acknowledge_at(peer, now);
 		return;
 	}
-	peer->answer_session = header->session;
-	peer->answer_stamp = header->stamp;
-	peer->answer_heard_at = now;
-	peer->answer_due = control_max(now, peer->answered_at + endpoint->parameters.ack_delay);
+	peer->response_session = header->session;
+	peer->response_stamp = header->stamp;
+	peer->response_received_at = now;
+	peer->response_due = control_max(now, peer->responded_at + endpoint->parameters.ack_delay);
 }
 
 static bool passes_challenge(const struct peer *peer, const struct ctrl_header *header,
@@ -255,7 +256,7 @@ static bool passes_challenge(const struct peer *peer, const struct ctrl_header *
 	       !control_before(control_stamp(now), header->echo);
 }
 
-// Takes the session as the peer's, unless the user ends it at once.
+// Accepts the session as the peer's. The user may end it at once in the handler.
 static void connect(struct control_endpoint *endpoint, struct peer *peer,
 		    const struct ctrl_header *header)
 {
@@ -270,15 +271,15 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	peer->peer_window = header->window;
 	peer->lost = false;
 	peer->challenging = false;
-	if (peer->answer_session == header->session)
-		peer->answer_session = 0;
+	if (peer->response_session == header->session)
+		peer->response_session = 0;
 	peer->has_stamp = false;
 	peer->has_unsequenced = false;
 	peer->expected = (uint32_t)header->session;
 	peer->received_bits = 0;
 	peer->n_unacknowledged = 0;
 	peer->ack_due = NEVER;
-	control_tell(endpoint, peer, restarted ? CONTROL_RESTARTED : CONTROL_CONNECTED);
+	control_report(endpoint, peer, restarted ? CONTROL_RESTARTED : CONTROL_CONNECTED);
 }
 
 static bool is_current(const struct peer *peer, const struct ctrl_header *header)
@@ -286,8 +287,9 @@ static bool is_current(const struct peer *peer, const struct ctrl_header *header
 	return header->session == peer->peer_session && header->peer_session == peer->session;
 }
 
-// The frame is not of the peer's present session, or not meant for ours. It is answered, so that
-// the peer learns what it has to know; if it proves that its session is alive, that is taken over.
+// Processes a frame whose sender's or receiver's session is not the present one. If the frame
+// passes the challenge, its session is accepted; otherwise a response is sent, from which the peer
+// learns the present session and the stamp to echo.
 static void take_foreign(struct control_endpoint *endpoint, struct peer *peer,
 			 const struct ctrl_header *header, uint64_t now)
 {
@@ -298,7 +300,7 @@ static void take_foreign(struct control_endpoint *endpoint, struct peer *peer,
 		}
 		challenge(endpoint, peer, header->session, now);
 	}
-	owe_answer(endpoint, peer, header, now);
+	owe_response(endpoint, peer, header, now);
 }
 
 static bool fenced(struct control_endpoint *endpoint, struct peer *peer,
@@ -306,22 +308,23 @@ static bool fenced(struct control_endpoint *endpoint, struct peer *peer,
 {
 	if (header->epoch != 0 && header->epoch < endpoint->epoch) {
 		control_count(&peer->counters.fenced, 1);
-		owe_answer(endpoint, peer, header, now);
+		owe_response(endpoint, peer, header, now);
 		return true;
 	}
 	if (header->epoch > endpoint->epoch) {
 		endpoint->epoch = header->epoch;
-		peer->next_heartbeat = now; // it may have fenced what we said last
-		control_tell(endpoint, peer, CONTROL_EPOCH);
+		peer->next_heartbeat = now; // the peer may have fenced the last one
+		control_report(endpoint, peer, CONTROL_EPOCH);
 	}
 	return false;
 }
 
-// What a frame of the present session says of what we sent, and that the peer is there.
+// Processes the header of a frame of the present session: its stamp and its acknowledgement. The
+// peer is alive.
 static void take_header(struct control_endpoint *endpoint, struct peer *peer,
 			const struct ctrl_header *header, uint64_t now)
 {
-	peer->heard_at = now;
+	peer->received_at = now;
 	take_stamp(endpoint, peer, header, now);
 	take_acknowledgement(endpoint, peer, header, now);
 	if (header->flags & CTRL_ASK)
@@ -342,7 +345,7 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 		take_foreign(endpoint, peer, header, now);
 	if (is_current(peer, header))
 		take_header(endpoint, peer, header, now);
-	// The user may have ended the session when told of it.
+	// The user may have ended the session in a handler.
 	if (!is_current(peer, header))
 		control_count(&peer->counters.foreign, 1);
 	else if (header->flags & CTRL_SEQUENCED)
@@ -351,7 +354,7 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 		take_unsequenced(endpoint, peer, frame);
 }
 
-// Of a datagram that cannot be trusted, the peer that it claims to be from; NULL if none.
+// The peer that a damaged datagram names as its sender, or NULL.
 static struct peer *claimed_sender(const struct control_endpoint *endpoint, const uint8_t *bytes,
 				   size_t size)
 {

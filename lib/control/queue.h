@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // A queue of records: a ring of bytes that holds whole records in order. Positions count bytes
-// modulo 2^32 and are multiples of 8, as is the size of a record, so that the first 8 bytes of a
-// record never wrap. The reader chooses how much it frees, and when.
+// modulo 2^32. Positions and the sizes of records are multiples of 8, so the first 8 bytes of a
+// record never wrap. The reader frees records by advancing `head`.
 #pragma once
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct control_queue {
 	uint32_t end;  // position behind the newest record
 };
 
-// False if memory ran out.
+// Allocates a queue. Returns false if memory ran out.
 static inline bool control_queue_make(struct control_queue *queue, uint32_t size)
 {
 	*queue = (struct control_queue){ .bytes = malloc(size), .size = size };
@@ -29,7 +29,7 @@ static inline uint32_t control_queue_used(const struct control_queue *queue)
 	return queue->end - queue->head;
 }
 
-// False if there is no room.
+// Appends a record. Returns false if there is no room.
 static inline bool control_queue_put(struct control_queue *queue, const void *record, uint32_t size)
 {
 	const uint32_t at = queue->end & (queue->size - 1);
