@@ -10,7 +10,7 @@
 #define FECN          0x80u
 #define BECN          0x40u
 #define ACK_REQUEST   0x80u
-#define PORT_OVERHEAD 80u // of a port's MTU, for headers and ICRC
+#define PORT_OVERHEAD 80u // bytes of a port's MTU for headers and ICRC
 #define HAS_EXTENSIONS                                                                           \
 	(ROCE_HAS_DETH | ROCE_HAS_RETH | ROCE_HAS_ATOMIC | ROCE_HAS_AETH | ROCE_HAS_ATOMIC_ACK | \
 	 ROCE_HAS_IMM | ROCE_HAS_IETH)

@@ -31,7 +31,7 @@
 #define ROCE_IETH_SIZE        4u
 #define ROCE_ICRC_SIZE        4u
 #define ROCE_CNP_SIZE         28u // BTH and reserved bytes, without ICRC
-#define ROCE_MAX_HEADERS_SIZE (ROCE_BTH_SIZE + ROCE_ATOMIC_SIZE) // of any opcode
+#define ROCE_MAX_HEADERS_SIZE (ROCE_BTH_SIZE + ROCE_ATOMIC_SIZE) // largest of any opcode
 #define ROCE_DEFAULT_P_KEY    0xFFFF
 #define ROCE_24_BITS          0xFFFFFFu
 
@@ -77,29 +77,29 @@ enum roce_opcode {
 	ROCE_CNP = 0x81,
 };
 
-// Transport services that evb speaks. Each service's opcodes are service's base + operation.
+// Transport services that evb supports. The opcode of a service is its base plus the operation.
 enum roce_service {
 	ROCE_RC,         // reliable connection
 	ROCE_UC,         // unreliable connection
 	ROCE_UD,         // unreliable datagram
 	ROCE_CONGESTION, // CNP
 };
-#define ROCE_UC_BASE 0x20u // added to an RC opcode of SEND or WRITE gives UC's
+#define ROCE_UC_BASE 0x20u // added to an RC opcode of SEND or WRITE, gives the UC opcode
 #define ROCE_UD_BASE 0x60u
 
-// What an opcode means.
-#define ROCE_BEGIN          (1u << 0) // FIRST or ONLY: a message, or a READ's response, begins
-#define ROCE_END            (1u << 1) // LAST or ONLY: it ends; MIDDLE has neither
+// Properties of an opcode.
+#define ROCE_BEGIN          (1u << 0) // FIRST or ONLY: a message or the response to a READ begins
+#define ROCE_END            (1u << 1) // LAST or ONLY: it ends; MIDDLE has neither flag
 #define ROCE_SEND           (1u << 2)
 #define ROCE_WRITE          (1u << 3)
 #define ROCE_READ_REQUEST   (1u << 4)
 #define ROCE_READ_RESPONSE  (1u << 5)
-#define ROCE_ACKNOWLEDGE    (1u << 6) // ACK, NAK, RNR NAK by syndrome
+#define ROCE_ACKNOWLEDGE    (1u << 6) // ACK, NAK or RNR NAK, depending on the syndrome
 #define ROCE_ATOMIC         (1u << 7) // the request
 #define ROCE_ATOMIC_RESULT  (1u << 8)
 #define ROCE_REQUEST        (1u << 9)  // requester to responder
 #define ROCE_RESPONSE       (1u << 10) // responder to requester
-#define ROCE_HAS_PAYLOAD    (1u << 11) // may have one; the others have none
+#define ROCE_HAS_PAYLOAD    (1u << 11) // may have a payload; the other opcodes have none
 #define ROCE_HAS_DETH       (1u << 12)
 #define ROCE_HAS_RETH       (1u << 13)
 #define ROCE_HAS_ATOMIC     (1u << 14)
@@ -112,7 +112,7 @@ enum roce_service {
 struct roce_opcode_info {
 	uint32_t flags;       // ROCE_* above; 0 if evb does not know the opcode
 	uint8_t service;      // enum roce_service
-	uint8_t headers_size; // BTH and all behind it that is not payload
+	uint8_t headers_size; // bytes from the BTH up to the payload
 };
 
 // Indexed by opcode.
@@ -141,8 +141,8 @@ struct roce_atomic {
 	uint32_t rkey;
 };
 
-// A packet, all numbers in host order. Of the extension headers only those are meaningful that
-// `flags` name; the others are left as they were.
+// A packet, with all numbers in host order. Only the extension headers that `flags` name are valid;
+// roce_parse() does not write the others.
 struct roce_packet {
 	uint32_t flags;           // of the opcode
 	uint32_t psn;             // 24 bits
@@ -152,10 +152,10 @@ struct roce_packet {
 	uint8_t service; // enum roce_service
 	uint8_t pad;     // 0..3 bytes between payload and ICRC
 	bool solicited;
-	bool migrated; // either way is right: hardware sets it, rxe does not
+	bool migrated; // both values are valid: hardware sets it, Linux's rxe does not
 	bool ack_request;
 	bool fecn, becn;
-	uint16_t payload_offset; // from the BTH's start: the size of all headers
+	uint16_t payload_offset; // from the start of the BTH: the size of all headers
 	uint32_t payload_size;   // bytes, without padding and ICRC
 	struct roce_reth reth;
 	struct roce_aeth aeth;
@@ -166,25 +166,26 @@ struct roce_packet {
 	uint64_t atomic_result;
 };
 
-// Parses what lies behind UDP, `length` bytes from BTH to ICRC, of which the first `header_bytes`
-// are at hand contiguously. Checks that headers, padding and ICRC fit, nothing else: the ICRC is
-// icrc.h's, the rest the queue pair's. Reserved bits are not looked at. Errors: TRUNCATED,
+// Parses the payload of a UDP datagram: `length` bytes from BTH to ICRC, of which the first
+// `header_bytes` are contiguous. Checks only that headers, padding and ICRC fit; icrc.h checks the
+// ICRC, and the queue pair checks the rest. Reserved bits are ignored. Errors: TRUNCATED,
 // BAD_VERSION, UNSUPPORTED (an opcode that evb does not know), BAD_LENGTH (no room for the padding
 // that the BTH states, or payload where the opcode has none); *out is then unspecified.
-// header_bytes <= length; ROCE_MAX_HEADERS_SIZE, or all, are enough.
+// header_bytes <= length; it must be at least ROCE_MAX_HEADERS_SIZE or equal to length.
 enum wire_error roce_parse(const uint8_t *bytes, size_t header_bytes, size_t length,
 			   struct roce_packet *out);
 
-// True if the padding is what the payload's size asks for: total length a multiple of 4, padding no
-// longer than needed for it.
+// True if the padding is right for the payload: the total length is a multiple of 4, and the
+// padding is not longer than needed.
 static inline bool roce_pad_ok(const struct roce_packet *packet)
 {
 	return packet->pad == (-packet->payload_size & 3u);
 }
 
-// Writers. Each returns the size that it wrote, for the next one's place. Reserved bits are 0.
+// Encoders. Each returns the size that it wrote; the next header follows there. Reserved bits are
+// 0.
 
-// Opcode, bits, keys, QP and PSN of the packet: no derived field is needed.
+// Writes opcode, bits, keys, QP and PSN of the packet; no derived field is needed.
 size_t roce_bth_encode(uint8_t bytes[ROCE_BTH_SIZE], const struct roce_packet *packet);
 size_t roce_deth_encode(uint8_t bytes[ROCE_DETH_SIZE], const struct roce_deth *deth);
 size_t roce_reth_encode(uint8_t bytes[ROCE_RETH_SIZE], const struct roce_reth *reth);
@@ -192,12 +193,12 @@ size_t roce_atomic_encode(uint8_t bytes[ROCE_ATOMIC_SIZE], const struct roce_ato
 size_t roce_aeth_encode(uint8_t bytes[ROCE_AETH_SIZE], const struct roce_aeth *aeth);
 size_t roce_imm_encode(uint8_t bytes[ROCE_IMM_SIZE], uint32_t immediate);
 
-// BTH and all extension headers that the opcode has (flags, service, payload_offset and
-// payload_size of the packet are not looked at): the opcode's headers_size, at most
+// Writes BTH and all extension headers of the opcode. Flags, service, payload_offset and
+// payload_size of the packet are ignored. Returns the opcode's headers_size, at most
 // ROCE_MAX_HEADERS_SIZE; 0 if evb does not know the opcode.
 size_t roce_headers_encode(uint8_t *bytes, const struct roce_packet *packet);
 
-// A CNP to the QP of the peer that sent what was marked; the ICRC follows (icrc_append).
+// Writes a CNP to the QP of the peer that sent the marked packet; the ICRC follows (icrc_append).
 void roce_cnp_encode(uint8_t bytes[ROCE_CNP_SIZE], uint32_t destination_qpn);
 
 // Sequence numbers count modulo 2^24.
@@ -212,8 +213,8 @@ static inline int32_t roce_psn_diff(uint32_t a, uint32_t b)
 	return (int32_t)((a - b) << 8) >> 8;
 }
 
-// AETH syndrome: its kind in the upper three bits; below it credits of an ACK, the timer code of an
-// RNR NAK, the cause of a NAK.
+// AETH syndrome. The upper three bits are its kind. The bits below are the credits of an ACK, the
+// timer code of an RNR NAK, or the cause of a NAK.
 enum roce_syndrome_kind {
 	ROCE_SYNDROME_ACK = 0,
 	ROCE_SYNDROME_RNR = 1,
@@ -230,7 +231,7 @@ enum roce_syndrome {
 	ROCE_NAK_INVALID_RD_REQUEST = 0x64,
 };
 
-// May be no enumerated kind: such a response is to be dropped.
+// The result may be a kind outside the enum: such a response must be dropped.
 static inline unsigned roce_syndrome_kind(uint8_t syndrome)
 {
 	return syndrome >> 5;
@@ -246,18 +247,19 @@ static inline uint8_t roce_rnr_syndrome(unsigned timer_code)
 	return (uint8_t)(ROCE_RNR_NAK | (timer_code & 0x1Fu));
 }
 
-// The wait that an RNR timer code 0..31 asks for, in nanoseconds: 10 us (1) to 491.52 ms (31) and
-// 655.36 ms (0).
+// The wait time of an RNR timer code 0..31, in nanoseconds: 10 us (1) to 491.52 ms (31) and 655.36
+// ms (0).
 extern const uint32_t roce_rnr_ns[32];
 
-// ACK timeouts and the like are 4.096 us * 2^code, code 0..31; in nanoseconds.
+// The time of a timeout code, in nanoseconds: 4.096 us * 2^code, code 0..31. Used for ACK timeouts
+// and by connection management.
 static inline uint64_t roce_timeout_ns(unsigned code)
 {
 	return (uint64_t)4096 << (code & 31u);
 }
 
-// Path MTUs have codes 1..5: 256, 512, 1024, 2048, 4096 bytes.
-// Bytes of a code; 0 if it is none.
+// Path MTUs have codes 1..5: 256, 512, 1024, 2048, 4096 bytes. Returns the bytes of a code; 0 if
+// the code is invalid.
 static inline uint32_t roce_mtu_bytes(unsigned code)
 {
 	return code >= 1 && code <= 5 ? 128u << code : 0;
@@ -266,6 +268,6 @@ static inline uint32_t roce_mtu_bytes(unsigned code)
 // The code of the largest path MTU of at most `bytes`; 0 below 256.
 unsigned roce_mtu_code(uint32_t bytes);
 
-// The largest path MTU, in bytes, whose packets fit in a port's MTU with all headers (rxe's rule:
-// 80 bytes less); 0 if none does.
+// The largest path MTU, in bytes, whose packets fit in a port's MTU with all headers (the rule of
+// Linux's rxe: 80 bytes less); 0 if none fits.
 uint32_t roce_path_mtu(uint32_t port_mtu);

@@ -11,15 +11,15 @@
 #define PRIMARY_PATH   52u
 #define ALTERNATE_PATH 96u
 
-#define IP_SERVICES      0x0000000001000000u // of any protocol and port
+#define IP_SERVICES      0x0000000001000000u // service ids with any protocol and port
 #define IP_SERVICES_MASK 0xFFFFFFFFFF000000u
 
-// Where a message's parts lie, from its start behind the MAD header.
+// Offsets of the parts of a message, from its start after the MAD header.
 static const struct layout {
-	uint8_t private_data; // up to the end
+	uint8_t private_data; // private data, up to the end of the MAD
 	uint8_t info;         // 0: none
-	uint8_t info_size;    // offset of its size; 0: none
-	uint8_t info_shift;   // of the size in its byte
+	uint8_t info_size;    // offset of the byte with its size; 0: none
+	uint8_t info_shift;   // shift of the size in this byte
 	bool has_remote_id;
 } layouts[] = {
 	[ROCE_CM_REQ] = { .private_data = 140 },
@@ -51,7 +51,7 @@ static uint32_t load_upper24(const uint8_t *p)
 	return load_be32(p) >> 8;
 }
 
-// The byte behind them is 0 until something else is stored there.
+// Also sets the byte after the number to 0; a field in that byte is stored later.
 static void store_upper24(uint8_t *p, uint32_t v)
 {
 	store_be32(p, v << 8);
