@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Which builder is granted next, by policy and group rule. A builder without blocks is ready. A
-// group is recent if it was used within the last `distance` grants, else fresh. The ready builders
-// of a group are in its selector. A group with ready builders is in the selector of fresh groups
-// or, if it is recent, in the set recent_ready, at the number of its last grant.
+// The choice of the builder for the next grant, by policy and group rule. A builder without blocks
+// is ready. A group is recent if one of its builders got one of the last `distance` grants, else
+// fresh. The ready builders of a group are in the group's selector. A group with ready builders is
+// in the selector of fresh groups or, if it is recent, in the set recent_ready, at the number of
+// its last grant.
 //
 // Instructions per grant, with 4, 64 and 1024 builders (valgrind, tests/perf/sched_cost):
 //
@@ -14,11 +15,11 @@
 //   occupancy                                437  492  544   443  801  6570
 //   weighted                                 427  475  491   415  831  7554
 //
-// So sets and rankings stay. The strict turn and the static mode scan: they pass only builders that
-// are not live.
+// For this reason sets and rankings are used. Only the strict turn and the static mode scan the
+// builders: they skip only builders that are not live.
 #include "sched/sched_internal.h"
 
-#define RING (SET_SIZE - 1) // mask of the numbers of grants in `used` and recent_ready
+#define RING (SET_SIZE - 1) // mask for the number of a grant in `used` and recent_ready
 
 static bool is_recent(const struct sched_candidates *candidates, const struct sched_group *group)
 {
@@ -35,8 +36,8 @@ static void rank_builder(struct sched *sched, struct sched_group *group,
 		       by_slots ? builder->free : builder->weight);
 }
 
-// The number of a group's ready builders, their ranking, or whether the group is recent has
-// changed. A single group needs no place.
+// Puts a group into the sets to which it belongs. It is called when the number of the group's ready
+// builders, their ranking, or the group's being recent has changed. A single group is in no set.
 static void place_group(struct sched *sched, const struct sched_group *group)
 {
 	struct sched_candidates *candidates = &sched->candidates;
@@ -113,8 +114,7 @@ void candidates_update(struct sched *sched, struct sched_builder *builder, uint3
 		place_group(sched, group);
 }
 
-// A recent group becomes fresh, or the other way round: its builders count, or not, among those of
-// fresh groups.
+// A group becomes fresh (change 1) or recent (change -1): updates the numbers of fresh groups.
 static void freshness_changed(struct sched_candidates *candidates, const struct sched_group *group,
 			      int change)
 {
@@ -140,7 +140,7 @@ uint32_t candidates_used(struct sched *sched, uint32_t index)
 	} else {
 		freshness_changed(candidates, group, -1);
 	}
-	// The rule waits once, not again for each grant, while a group is blocked.
+	// While a fresh group is blocked, the rule waits only once, and not again for each grant.
 	if (steps == 0 || sched->parameters.strict)
 		candidates->waits_since = SCHED_NEVER;
 	candidates->grants = number;
@@ -167,7 +167,7 @@ static bool has_waited(struct sched *sched)
 	return sched->now - candidates->waits_since >= sched->parameters.relax_after_ns;
 }
 
-// The next member of a selector, by the policy.
+// Returns the next member of a selector, by the policy, and ends its turn.
 static uint32_t take_turn(struct sched *sched, struct selector *selector)
 {
 	const struct policy *policy = sched->candidates.policy;
@@ -197,7 +197,7 @@ static enum candidates_verdict choose_by_policy(struct sched *sched, struct sche
 	bool recent_ready = !set_is_empty(&candidates->recent_ready);
 
 	if (candidates->n_groups == 1 && group->n_ready > 0) {
-		// The only group.
+		// There is only one group, and it has ready builders.
 	} else if (!set_is_empty(&candidates->fresh_ready)) {
 		group += take_turn(sched, &candidates->fresh);
 	} else if (candidates->n_fresh[CANDIDATES_HELD] > 0) {
@@ -254,7 +254,8 @@ static struct sched_builder *turn_of(struct sched *sched)
 	return builder;
 }
 
-// The live builder whose turn it is, and no other one until that turn has lasted long enough.
+// Chooses the live builder whose turn it is. Another builder is chosen only after the turn has
+// lasted for relax_after_ns.
 static enum candidates_verdict choose_strictly(struct sched *sched, struct sched_builder **builder)
 {
 	struct sched_candidates *candidates = &sched->candidates;
@@ -283,7 +284,8 @@ static enum candidates_verdict choose_strictly(struct sched *sched, struct sched
 	return verdict;
 }
 
-// The static mode: event mod builders, or the next builder that is not excluded.
+// The static mode: chooses the builder with the number event mod n_builders, or the next builder
+// that is not excluded.
 static enum candidates_verdict choose_by_formula(struct sched *sched, uint64_t event,
 						 struct sched_builder **builder)
 {

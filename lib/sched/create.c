@@ -173,8 +173,8 @@ static int check(const struct sched_parameters *parameters, char *error)
 	return ret == 0 ? check_rates(parameters, error) : ret;
 }
 
-// Memory, all zero. It is written here, so that no page is missing later. Where memory is missing,
-// the result is NULL, and so is the last of sched->allocations.
+// Allocates memory that is all zero. It is written here, so that no page fault occurs later.
+// Returns NULL if memory ran out here or in an earlier call.
 static void *allocate(struct sched *sched, size_t n, size_t size)
 {
 	size_t bytes = (n * size + SCHED_ALIGNMENT - 1) & ~(size_t)(SCHED_ALIGNMENT - 1);
@@ -188,8 +188,9 @@ static void *allocate(struct sched *sched, size_t n, size_t size)
 	return memory;
 }
 
-// Sorts builders by group: gives each group a number in the order of their first builders, each
-// builder a rank, and each group's selector its ranks. Returns the number of groups.
+// Sorts the builders by group: numbers the groups in the order of their first builders, and sets
+// the rank of each builder and the range of ranks of each group's selector. Returns the number of
+// groups.
 static uint32_t sort_builders(struct sched *sched, const struct sched_builder_parameters *builders)
 {
 	struct sched_candidates *candidates = &sched->candidates;
@@ -296,7 +297,7 @@ static void start_events(struct sched *sched)
 	}
 }
 
-// Returns whether there is memory for all.
+// Allocates and initialises all parts. Returns false if memory ran out.
 static bool start(struct sched *sched, const struct sched_builder_parameters *builders)
 {
 	uint32_t n_builders = sched->parameters.n_builders, n_sources = sched->parameters.n_sources;
@@ -360,7 +361,7 @@ int sched_create(struct sched **created, const struct sched_parameters *paramete
 			 "take less");
 		return -ENOMEM;
 	}
-	sched->parameters.builders = NULL; // the caller's, until here
+	sched->parameters.builders = NULL; // the array is the caller's, who may now free it
 	*created = sched;
 	return 0;
 }

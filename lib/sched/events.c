@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Events live in a ring of places, from the oldest unfinished event on. Places from `next` on are
-// new, except those of adopted events; those below are granted, wait again or are finished.
+// The events are stored in a ring of places, from the oldest unfinished event on. Events below
+// `next` are granted, wait again or are finished. Events from `next` on are new, except for adopted
+// events.
 #include "sched/sched_internal.h"
 
-// Eighths of the queue at each level.
+// Number of waiting events at each level, in eighths of `queue`.
 static const uint32_t levels[] = { 2, 4, 6, 7 };
 
-// Whether the waiting events are at least this many sixteenths of the queue, at most 16.
+// Whether the number of waiting events is at least sixteenths/16 of `queue`, or at least `queue`.
 static bool reached(const struct sched *sched, uint32_t sixteenths)
 {
 	uint64_t waiting = events_waiting(sched), queue = sched->parameters.queue;
@@ -65,7 +66,7 @@ uint64_t events_next(struct sched *sched)
 		events->next++;
 		events->ahead--;
 	}
-	// An event that was adopted and waits again may lie beyond the next new one.
+	// An adopted event that waits again may be behind the next new event.
 	if (events->next == events->frontier || events->next > again ||
 	    events->next - events->released > events->mask)
 		return again;
@@ -86,7 +87,8 @@ void events_take(struct sched *sched, uint64_t event)
 	waiting_fell(sched);
 }
 
-// An event that is new or waits again changes its state without a grant.
+// Updates the counters for an event that is new or waits again, and that gets its next state
+// without a grant.
 static void pass_over(struct sched *sched, uint64_t event)
 {
 	if (events_place(sched, event)->state == SCHED_EVENT_AGAIN) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// How fast a builder's link is filled. The token bucket is stored as the time at which it has room
-// again: a grant advances this time by what the event takes at the rate, and it is never further in
-// the past than `burst_ns`. The rate is the link's, times the target utilisation, times a share.
-// Congestion cuts the share, and time restores it for as long as no report of congestion arrives.
+// The rate at which a builder gets grants. The token bucket is stored as the time next_ns at which
+// it has room again: a grant advances this time by the event's size divided by the rate, and it is
+// never further in the past than `burst_ns`. The rate is the rate of the link, times the target
+// utilisation, times a share. A report of congestion reduces the share; the share rises again with
+// time as long as the last report had no congestion.
 #include "sched/sched_internal.h"
 
-#define LONGEST_NS 1e15 // that one event can take: 11 days
+#define LONGEST_NS 1e15 // upper limit for the time of one event: 11 days
 
 static void set_share(const struct sched *sched, struct sched_builder *builder, double share)
 {
@@ -93,7 +94,7 @@ void pace_refill(struct sched *sched)
 	}
 }
 
-// The size of the first event replaces the configured one.
+// The size of the first built event replaces the configured size.
 void pace_built(struct sched_builder *builder, uint64_t bytes)
 {
 	uint64_t most = UINT64_MAX / 32;
@@ -122,8 +123,8 @@ static void cut(struct sched *sched, struct sched_builder *builder)
 	set_share(sched, builder, share > parameters->floor ? share : parameters->floor);
 }
 
-// Whether a report is a reason to cut. A pause cut the rate when it began: that the pause lasts, or
-// lasted until now, is no reason to cut again.
+// Whether a report is a reason to cut the rate. The rate was cut when a pause began, so the rest of
+// the same pause is no reason to cut again.
 static bool is_congested(const struct sched_parameters *parameters, const struct sched_port *port,
 			 bool was_paused)
 {

@@ -21,10 +21,10 @@ static void passed_in_turn(struct selector *selector, uint32_t item)
 
 // --- occupancy ---
 
-// The key holds, from the highest bits on, what is missing from the largest number of free slots;
-// the count of changes, so that of equal items the one that has had its number for longest comes
-// first; and the item. When the count overflows, after 2^37 changes, equal items change their order
-// once.
+// The key has three fields, from the highest bits on: SCHED_MAX_SLOTS minus the number of free
+// slots; the count of changes at the item's last change, so that of equal items the item whose
+// number has not changed for the longest time comes first; and the item. When the count overflows,
+// after 2^37 changes, equal items change their order once.
 #define ITEM_BITS   10 // SET_SIZE
 #define CHANGE_BITS 37
 #define FREE_SHIFT  (ITEM_BITS + CHANGE_BITS)
@@ -52,14 +52,14 @@ uint32_t selector_most_free(const struct selector *selector)
 
 // --- weighted ---
 
-// Each item has a time of its own, which a turn advances by an amount inversely proportional to the
-// item's weight. The item with the earliest time is next. The selector's time is the latest one at
-// which a turn began.
+// Each item has its own virtual time. A turn advances it by an amount that is inversely
+// proportional to the item's weight. The item with the earliest time is next. The selector's time
+// is the latest time at which a turn began.
 #define TURN      (UINT64_C(1) << 20) // at weight 1
 #define MOST_LATE (2 * TURN)
 
-// An item that returns retains its time, within limits: it does not make up for all turns that it
-// has missed, and does not wait for more than one turn.
+// An item that becomes a member again retains its time within limits, so that it does not get all
+// turns that it has missed, and does not wait for more than one turn.
 static void limit_time(const struct selector *selector, struct share *share)
 {
 	uint64_t earliest = selector->now - TURN - share->turn;
@@ -104,7 +104,7 @@ static void passed_by_weight(struct selector *selector, uint32_t item)
 
 // --- random ---
 
-// The first member at or after an item that is drawn.
+// Draws an item at random, and returns the first member at or after it.
 static uint32_t next_at_random(struct selector *selector)
 {
 	uint64_t n = selector->end - selector->first, drawn = random_next(&selector->random) >> 32;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Which of a set of items has the smallest key: a tournament tree. An inner node holds the smaller
-// key of its two children. A change of a key takes at most log2(items) steps, and ends early where
-// the smallest key of a subtree stays the same.
+// A tournament tree: it finds the item with the smallest key in a set. An inner node holds the
+// smaller key of its two children. A change of a key takes at most log2(items) steps, and ends
+// early if the smallest key of a subtree stays the same.
 #pragma once
 
 #include <stdint.h>
@@ -24,7 +24,7 @@ static inline uint32_t ranking_leaves(uint32_t n_items)
 	return leaves;
 }
 
-// Starts without items. `nodes` has room for 2 * ranking_leaves(n_items) keys.
+// Starts a ranking without items. `nodes` has room for 2 * ranking_leaves(n_items) keys.
 static inline void ranking_start(struct ranking *ranking, uint64_t *nodes, uint32_t n_items)
 {
 	ranking->leaves = ranking_leaves(n_items);
@@ -55,7 +55,7 @@ static inline void ranking_put(struct ranking *ranking, uint32_t item, uint64_t 
 	}
 }
 
-// RANKING_OUT if the set is empty.
+// The smallest key, or RANKING_OUT if the set is empty.
 static inline uint64_t ranking_least(const struct ranking *ranking)
 {
 	return ranking->least[1];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A round has n_positions positions and as many phases. Distinct builders get its positions one
-// after the other, as events and credits arrive. A round ends when it is full, or earlier if only
-// builders that have a position could be granted. With the timed shift a round begins at a multiple
-// of the phase's length: positions are given until then, and those of the next round once it has
-// begun.
+// Rounds. A round has n_positions positions and the same number of phases. As events and credits
+// arrive, builders get its positions one after the other, each builder at most one. A round ends
+// when all its positions are used, or earlier if only builders that already have a position could
+// get a grant. With the timed shift, phase 0 of a round begins at a multiple of the phase's length.
+// The positions of the round are given before this time; after it, the positions of the next round
+// are given.
 #include "sched/sched_internal.h"
 
 static bool may_begin(const struct sched *sched)

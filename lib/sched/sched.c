@@ -16,7 +16,7 @@ static bool is_registered(const struct sched *sched, uint32_t builder)
 
 // --- slots and events in flight ---
 
-// A free slot of a builder that has one becomes granted.
+// Marks a free slot of the builder as granted and returns it. The builder has a free slot.
 static uint32_t take_slot(struct sched_builder *builder)
 {
 	uint32_t slot = builder->first_free;
@@ -27,7 +27,7 @@ static uint32_t take_slot(struct sched_builder *builder)
 	return slot;
 }
 
-// The blocks of a builder after a change of its events in flight or its free slots.
+// Returns the blocks of a builder after a change of its events in flight or its free slots.
 static uint32_t blocks_now(const struct sched *sched, const struct sched_builder *builder)
 {
 	uint32_t blocks = builder->blocks;
@@ -37,7 +37,7 @@ static uint32_t blocks_now(const struct sched *sched, const struct sched_builder
 	       pace_in_flight(sched, builder);
 }
 
-// An event is in flight to a builder, in a slot that is granted: it becomes the newest of them.
+// Appends an event to the builder's list of events in flight; its slot is in the state granted.
 static void join(struct sched *sched, struct sched_builder *builder, uint64_t event, uint32_t slot)
 {
 	struct sched_event *place = events_place(sched, event);
@@ -59,7 +59,7 @@ static void join(struct sched *sched, struct sched_builder *builder, uint64_t ev
 	builder->in_flight += place->bytes;
 }
 
-// An event is not in flight any more; its slot is used.
+// Removes an event from its builder's list of events in flight; its slot becomes used.
 static void part(struct sched *sched, uint64_t event)
 {
 	const struct sched_event *place = events_place(sched, event);
@@ -80,7 +80,7 @@ static void part(struct sched *sched, uint64_t event)
 	candidates_update(sched, builder, blocks_now(sched, builder));
 }
 
-// A builder loses its events in flight, which wait again, and its slots.
+// Ends a builder's session: its events in flight wait again, and its slots become unknown.
 static void purge(struct sched *sched, struct sched_builder *builder)
 {
 	while (builder->oldest != SCHED_NONE) {
@@ -193,7 +193,8 @@ void sched_port_state(struct sched *sched, uint32_t builder, const struct sched_
 
 // --- sources ---
 
-// The key of an included source is what it has announced; an excluded one is out of the ranking.
+// Sets the key of a source in the ranking: the event below which it has announced all events, or
+// RANKING_OUT for an excluded source.
 static void rank_source(struct sched *sched, uint32_t source, uint64_t key)
 {
 	ranking_put(&sched->sources, source, key);
@@ -279,7 +280,7 @@ static void count_stall(struct sched *sched, enum candidates_verdict verdict)
 		sched->counters.stalls_no_credit++;
 }
 
-// The builder for an event, after the rounds that have to begin for it.
+// Chooses the builder for an event. Begins the next round if that is necessary and possible.
 static enum candidates_verdict choose(struct sched *sched, uint64_t event,
 				      struct sched_builder **builder)
 {
@@ -370,7 +371,7 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 
 // --- takeover from another manager ---
 
-// The grant of an event that has been adopted is void.
+// The adopted grant of an event is replaced by another builder's claim.
 static void supersede(struct sched *sched, uint64_t event)
 {
 	part(sched, event);
@@ -436,7 +437,7 @@ enum sched_result sched_adopt(struct sched *sched, uint64_t event, uint32_t buil
 	return adopt_open(sched, event, &sched->builders[builder], slot, generation, attempt);
 }
 
-// --- what a scheduler reports ---
+// --- views ---
 
 uint64_t sched_released(const struct sched *sched)
 {
@@ -473,7 +474,8 @@ const struct sched_counters *sched_counters(const struct sched *sched)
 	return &sched->counters;
 }
 
-// Turns of a builder within its group, and of a group that has no other builder, without a grant.
+// The number of the builder's turns without a grant: turns in its group and, if it is the only
+// builder of its group, turns of the group.
 static uint64_t skips_of(const struct sched *sched, const struct sched_builder *builder)
 {
 	const struct sched_candidates *candidates = &sched->candidates;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the parts of the scheduler share. The functions of a part begin with its name:
+// Declarations that the parts of the scheduler share. The names of a part's functions begin with
+// the name of the part:
 //
-//   events      events from the oldest unfinished one on, and which of them is next
-//   candidates  which builder is granted next, by policy and group rule
+//   events      the events from the oldest unfinished one on; choice of the next event
+//   candidates  choice of the next builder, by policy and group rule
 //   rounds      positions and phases of a round
 //   pace        rates, bytes in flight, port state
-//   sched       the calls of sched.h, which join the parts
+//   sched       the functions of sched.h, which connect the parts
 #pragma once
 
 #include <stdbool.h>
@@ -22,14 +23,15 @@
 #define SCHED_ALIGNMENT   64u // a cache line
 #define SCHED_ALLOCATIONS 12u
 
-// Why a builder cannot be granted. A builder without blocks is ready.
+// The reasons (blocks) why a builder cannot get a grant. A builder without blocks is ready; a
+// builder that is registered and not excluded is live.
 enum sched_block {
 	SCHED_BLOCK_ABSENT = 1 << 0,   // not registered
 	SCHED_BLOCK_EXCLUDED = 1 << 1, // by sched_exclude()
 	SCHED_BLOCK_CREDIT = 1 << 2,   // no slot is free
 	SCHED_BLOCK_PAUSED = 1 << 3,   // its port is paused
 	SCHED_BLOCK_EVENTS = 1 << 4,   // `credits` events are in flight
-	SCHED_BLOCK_WINDOW = 1 << 5,   // the next event would exceed the bytes in flight
+	SCHED_BLOCK_WINDOW = 1 << 5,   // the next event would exceed `window` bytes in flight
 	SCHED_BLOCK_RATE = 1 << 6,     // its token bucket is empty
 	SCHED_BLOCK_ROUND = 1 << 7,    // it has a position in this round
 };
@@ -40,112 +42,115 @@ enum sched_slot_state {
 	SCHED_SLOT_UNKNOWN, // not credited in this session
 	SCHED_SLOT_FREE,
 	SCHED_SLOT_GRANTED,
-	SCHED_SLOT_USED, // its event is done; the next credit must be newer
+	SCHED_SLOT_USED, // its event is done; the next credit must have a newer generation
 };
 
 struct sched_slot {
-	uint32_t generation; // the last one that was credited
-	uint32_t next_free;
+	uint32_t generation; // generation of the last credit
+	uint32_t next_free;  // next slot of the list of free slots; SCHED_NONE: the last one
 	enum sched_slot_state state;
 };
 
 enum sched_event_state {
-	SCHED_EVENT_NEW, // never granted
-	SCHED_EVENT_AGAIN,
+	SCHED_EVENT_NEW,   // never granted
+	SCHED_EVENT_AGAIN, // waits for its next attempt
 	SCHED_EVENT_GRANTED,
 	SCHED_EVENT_FINISHED,
 };
 
-// The last grant of an event, if it has been granted.
+// An event of the ring, with its last grant if it has been granted.
 struct sched_event {
 	enum sched_event_state state;
 	uint32_t attempt;
 	uint32_t builder;
 	uint32_t slot;
 	uint32_t generation;
-	uint32_t next; // places of the events granted to the same builder after and before
+	// The list of the events in flight to one builder, by the time of their grants: places in
+	// the ring, or SCHED_NONE.
+	uint32_t next;
 	uint32_t previous;
 	uint64_t round;
-	uint64_t bytes; // estimated
+	uint64_t bytes; // estimated size
 	uint64_t granted_ns;
 } __attribute__((aligned(SCHED_ALIGNMENT)));
 
 struct sched_builder {
 	uint32_t blocks; // enum sched_block
 	uint32_t group;
-	uint32_t rank; // number in the order of groups: the builders of a group are adjacent
+	uint32_t rank; // number of the builder, counted group by group
 	uint32_t weight;
-	// slots and events in flight
+	// Slots, and events in flight
 	struct sched_slot *slots;
-	uint32_t first_free; // slot; SCHED_NONE: none
-	uint32_t most_slots;
-	uint32_t n_slots; // registered
-	uint32_t free;
-	uint32_t ranked; // number of free slots when it was ranked by occupancy
-	uint32_t granted;
-	uint32_t oldest; // place of the first event that is granted and not done; SCHED_NONE
-	uint32_t newest;
+	uint32_t first_free; // a free slot, or SCHED_NONE
+	uint32_t most_slots; // largest number of slots that it may register
+	uint32_t n_slots;    // number of slots that it has registered
+	uint32_t free;       // number of free slots
+	uint32_t ranked;     // number of free slots when it was ranked by occupancy
+	uint32_t granted;    // number of events in flight
+	uint32_t oldest;     // place of the oldest event in flight, or SCHED_NONE
+	uint32_t newest;     // place of the newest event in flight, or SCHED_NONE
 	uint64_t session;
 	uint64_t grants;
-	// pace
-	uint64_t link_rate;   // bytes/s
-	uint64_t window;      // bytes
+	// Rates, see pace.c
+	uint64_t link_rate;   // bytes/s; 0: no limit
+	uint64_t window;      // bytes; 0: no limit
 	uint64_t in_flight;   // bytes
-	bool sized;           // it has built an event
-	uint64_t mean_16;     // bytes, times 16
-	uint64_t next_ns;     // the token bucket has room again
-	double next_fraction; // of a ns, beyond next_ns
+	bool sized;           // mean_16 is from built events, not from event_bytes
+	uint64_t mean_16;     // running mean of the event size, in 1/16 bytes
+	uint64_t next_ns;     // time at which the token bucket has room again
+	double next_fraction; // fraction of a ns, to be added to next_ns
 	double ns_per_byte;
-	uint64_t rate; // bytes/s, as cut; 0: not limited
-	double share;  // of its rate, as cut
-	double paused_share;
-	uint64_t cut_at;
-	uint64_t stepped_at;
-	bool was_cut;
-	bool calm; // by the last report
+	uint64_t rate;       // bytes/s, after cuts; 0: no limit
+	double share;        // share of the rate after cuts, 0 to 1
+	double paused_share; // from the last report
+	uint64_t cut_at;     // time of the last cut
+	uint64_t stepped_at; // time from which the next step of recovery counts
+	bool was_cut;        // cut_at is valid
+	bool calm;           // the last report had no congestion
 };
 
 enum candidates_kind {
-	CANDIDATES_CREDIT, // live, with a free slot
-	CANDIDATES_HELD,   // would be ready in the next round
+	CANDIDATES_CREDIT, // live builders with a free slot
+	CANDIDATES_HELD,   // builders that would be ready in the next round
 	CANDIDATES_KINDS
 };
 
 struct sched_group {
-	struct selector selector; // ready builders, by rank
-	uint32_t weight;          // sum of its live builders'
+	struct selector selector; // the ready builders, by rank
+	uint32_t weight;          // sum of the weights of the live builders
 	uint32_t n_ready;
-	uint32_t n[CANDIDATES_KINDS]; // builders of each kind
+	uint32_t n[CANDIDATES_KINDS]; // number of builders of each kind
 	uint64_t last;                // number of its last grant; 0: none
 };
 
 struct sched_candidates {
 	const struct policy *policy;
-	struct sched_group *groups; // without a group rule a single one
+	struct sched_group *groups; // without a group rule, all builders are in one group
 	uint32_t n_groups;
 	uint32_t distance;
-	uint64_t grants;                    // number of the last one
-	uint32_t n[CANDIDATES_KINDS];       // builders of each kind
-	uint32_t n_fresh[CANDIDATES_KINDS]; // fresh groups with builders of each kind
-	uint64_t waits_since;               // for the group rule or a strict turn; SCHED_NEVER
-	struct selector fresh;              // fresh groups with ready builders
-	struct set fresh_ready;             // the same
-	struct set ready;                   // ranks of ready builders
-	struct set recent_ready;            // numbers of grants, modulo SET_SIZE
-	uint16_t used[SET_SIZE];            // groups of the last grants, by these numbers
-	uint16_t by_rank[SCHED_MAX_BUILDERS];
+	uint64_t grants;                    // number of the last grant; the first grant is 1
+	uint32_t n[CANDIDATES_KINDS];       // number of builders of each kind
+	uint32_t n_fresh[CANDIDATES_KINDS]; // number of fresh groups with builders of each kind
+	uint64_t
+	    waits_since; // start of the wait of the group rule or a strict turn, or SCHED_NEVER
+	struct selector fresh;   // the fresh groups with ready builders
+	struct set fresh_ready;  // the members of `fresh`
+	struct set ready;        // the members of all groups' selectors: ranks of ready builders
+	struct set recent_ready; // recent groups with ready builders: last grant modulo SET_SIZE
+	uint16_t used[SET_SIZE]; // group of each of the last grants, by its number modulo SET_SIZE
+	uint16_t by_rank[SCHED_MAX_BUILDERS]; // builder of each rank
 };
 
 struct sched_events {
-	struct sched_event *places;
-	uint32_t mask;
-	uint64_t released;
-	uint64_t next;        // the first event that was never granted, except for `ahead`
-	uint64_t frontier;    // all events below are announced
-	uint64_t ahead;       // adopted events from `next` on
-	uint64_t again;       // events that wait again
-	uint64_t first_again; // none of them is below
-	uint64_t outstanding;
+	struct sched_event *places; // a ring
+	uint32_t mask;              // number of places - 1
+	uint64_t released;          // all events below are finished
+	uint64_t next;              // no event below is new
+	uint64_t frontier;          // all events below are announced
+	uint64_t ahead;             // number of events from `next` on that were adopted
+	uint64_t again;             // number of events that wait again
+	uint64_t first_again;       // no event below waits again; valid if again > 0
+	uint64_t outstanding;       // number of events in flight
 	uint32_t level;
 	bool throttled;
 };
@@ -154,14 +159,14 @@ struct sched_rounds {
 	bool used;
 	bool open; // a round has begun
 	uint32_t n_positions;
-	uint32_t position; // the next
-	uint64_t number;   // of the current round
-	uint64_t starts_ns;
-	uint64_t ends_ns;
-	uint64_t phase_ns;
-	uint32_t outstanding; // events of the current round
+	uint32_t position;    // the next free position
+	uint64_t number;      // number of the current round
+	uint64_t starts_ns;   // timed shift: time at which phase 0 begins
+	uint64_t ends_ns;     // timed shift: time at which the last phase ends
+	uint64_t phase_ns;    // timed shift: length of a phase; else 0
+	uint32_t outstanding; // number of events of the current round that are in flight
 	uint32_t n_members;
-	uint32_t *members; // builders with a position
+	uint32_t *members; // builders with a position in the current round
 };
 
 struct sched {
@@ -169,8 +174,8 @@ struct sched {
 	uint64_t now;
 	bool paused;
 	struct sched_builder *builders;
-	uint64_t *announced;      // by each source: all events below
-	struct ranking sources;   // the same, of included sources
+	uint64_t *announced;      // of each source: it has announced all events below
+	struct ranking sources;   // included sources, by `announced`
 	struct ranking throttled; // builders whose token bucket is empty, by next_ns
 	struct sched_events events;
 	struct sched_candidates candidates;
@@ -191,13 +196,13 @@ static inline uint64_t events_waiting(const struct sched *sched)
 
 	return events->frontier - events->next - events->ahead + events->again;
 }
-// All events below are announced.
+// All events below `frontier` are announced.
 void events_announced(struct sched *sched, uint64_t frontier);
-// The event to be granted next; SCHED_NEVER if none waits or `unfinished` is reached.
+// The event that is granted next; SCHED_NEVER if no event waits or `unfinished` is reached.
 uint64_t events_next(struct sched *sched);
 // The event that events_next() returned is granted.
 void events_take(struct sched *sched, uint64_t event);
-// An event that is not granted belongs to a grant of an earlier manager.
+// An event that is not granted is adopted from an earlier manager, and is in flight.
 void events_adopt(struct sched *sched, uint64_t event);
 // A granted event waits again.
 void events_again(struct sched *sched, uint64_t event);
@@ -206,44 +211,46 @@ void events_finish(struct sched *sched, uint64_t event);
 // The event at a place of the ring.
 uint64_t events_at(const struct sched *sched, uint32_t place);
 
-// candidates: the blocks of a builder become these, and its number of free slots may have changed.
+// candidates: sets the blocks of a builder, whose number of free slots may also have changed.
 void candidates_update(struct sched *sched, struct sched_builder *builder, uint32_t blocks);
-// A group has been granted an event. Returns by how many steps that broke the group rule.
+// A builder of a group gets a grant. Returns the number of grants by which this is too early for
+// the group rule; 0: the rule is observed.
 uint32_t candidates_used(struct sched *sched, uint32_t group);
 
 enum candidates_verdict {
 	CANDIDATES_FOUND,
 	CANDIDATES_NEXT_ROUND, // a builder would be ready in the next round
-	CANDIDATES_WAIT,       // for the group rule, or a builder's turn
+	CANDIDATES_WAIT,       // the group rule or a strict turn waits
 	CANDIDATES_BLOCKED,    // the builders with credits are blocked
 	CANDIDATES_NO_CREDIT,
 };
 enum candidates_verdict candidates_choose(struct sched *sched, uint64_t event,
 					  struct sched_builder **builder);
 
-// rounds: whether the round has a position left; begins a round if the last one is full.
+// rounds: returns whether the round has a free position; if it is full, begins the next round.
 bool rounds_ready(struct sched *sched);
-// Ends the current round before it is full, and begins the next. False: it cannot begin yet.
+// Ends the current round, even before it is full, and begins the next. Returns false if the next
+// round cannot begin yet.
 bool rounds_advance(struct sched *sched);
-// A builder gets the next position. Returns its block.
+// A builder gets the next position. Returns the builder's block.
 uint32_t rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *grant);
-// An event of a round is not outstanding any more.
+// An event of a round is no longer in flight.
 void rounds_leave(struct sched *sched, uint64_t round);
 
-// pace: bytes that an event is expected to have.
+// pace: the expected size of a builder's next event, bytes.
 static inline uint64_t pace_estimate(const struct sched_builder *builder)
 {
 	return builder->mean_16 / 16;
 }
 void pace_start(struct sched *sched, struct sched_builder *builder,
 		const struct sched_builder_parameters *parameters);
-// An event is granted. Returns the block by its rate.
+// A builder gets a grant for an event of this size. Returns SCHED_BLOCK_RATE or 0.
 uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes);
-// The blocks by events and bytes in flight, as they are now.
+// Returns the blocks SCHED_BLOCK_EVENTS and SCHED_BLOCK_WINDOW that hold now.
 uint32_t pace_in_flight(const struct sched *sched, const struct sched_builder *builder);
 // A builder has built an event of this size.
 void pace_built(struct sched_builder *builder, uint64_t bytes);
 void pace_port_state(struct sched *sched, struct sched_builder *builder,
 		     const struct sched_port *port);
-// Builders whose token bucket has room again lose their block.
+// Removes SCHED_BLOCK_RATE from the builders whose token bucket has room again.
 void pace_refill(struct sched *sched);

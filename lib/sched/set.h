@@ -11,7 +11,7 @@
 #define SET_SIZE 1024u
 #define SET_NONE UINT32_MAX
 
-// All zero: the empty set.
+// A set whose bytes are all zero is empty.
 struct set {
 	uint64_t summary;
 	uint64_t words[SET_SIZE / 64];
