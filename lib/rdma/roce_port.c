@@ -11,10 +11,10 @@
 
 #define SOURCE_PORTS    16384u
 #define FIRST_PORT      49152u
-#define LARGEST_MESSAGE (1u << 31) // of the standard
-#define MOST_TRIES      100u       // to sum while connections end
+#define LARGEST_MESSAGE (1u << 31) // bytes, by the standard
+#define MOST_TRIES      100u       // attempts to sum the counters while connections end
 
-// --- what leaves ---
+// --- sending ---
 
 void roce_learn_handle(const struct roce_port *port, struct roce_address_handle *handle,
 		       const uint8_t *bytes, const struct net_frame *frame,
@@ -44,7 +44,7 @@ void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf)
 	}
 }
 
-// No answer of ours has a payload: READs are refused.
+// Sends a packet without payload. Our responses have none, because READs are refused.
 static void send(struct roce_port *port, const struct roce_address_handle *handle,
 		 const uint8_t *headers, size_t size)
 {
@@ -70,7 +70,7 @@ void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
 	send(port, &roce_peer_of(qp)->handle, headers, sizeof(headers));
 }
 
-// What has been offered is asked for.
+// Takes the offers of blocks, and sends READ requests for them.
 static void poll_reader(struct roce_port *port, uint64_t now)
 {
 	struct message messages[ROLE_BURST];

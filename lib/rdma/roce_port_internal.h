@@ -76,8 +76,8 @@ void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf);
 void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply);
 void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp);
 
-// Fills an address handle for responses to a packet: its addresses exchanged, and our own addresses
-// where the packet was sent to a group. `number` chooses the UDP source port.
+// Fills an address handle for responses to a packet with the addresses of the packet. A packet
+// whose source MAC is a group address is ignored. `number` chooses the UDP source port.
 void roce_learn_handle(const struct roce_port *port, struct roce_address_handle *handle,
 		       const uint8_t *bytes, const struct net_frame *frame,
 		       const struct qp_address *source, uint32_t number);

@@ -8,29 +8,29 @@
 #include "pipeline/role.h"
 #include "wire/mfp.h"
 
-#define DEPTH      64u // READs posted to a queue pair
+#define DEPTH      64u // largest number of READs posted per queue pair
 #define READS_MOST (1u << 20)
 #define NONE       UINT32_MAX
 
-// A block that is to be read.
+// A block to read.
 struct block {
 	uint64_t event;    // index
-	uint64_t event_id; // by its header
+	uint64_t event_id; // from its MFP header
 	uint64_t address;
 	uint32_t rkey;
 	uint32_t length;
-	uint32_t next;   // of its lane, or free
+	uint32_t next;   // next block of the same `lane`, or of the free list
 	uint16_t source; // index
 	uint16_t lane;
 	uint16_t id; // of the source
-	bool is_mfp; // as offered, by its header
+	bool is_mfp; // its header matches the offer
 };
 
-// The blocks of a node for a builder, first in, first out; of them the first are posted.
+// The blocks of one node for one builder, first in, first out. The blocks before `next` are posted.
 struct lane {
 	struct queue_pair *qp; // NULL: not connected
-	uint32_t head, tail;   // blocks, NONE
-	uint32_t next;         // first that is not posted, NONE
+	uint32_t head, tail;   // blocks; NONE: empty
+	uint32_t next;         // first block that is not posted, or NONE
 };
 
 struct roce_reader {
@@ -83,7 +83,7 @@ static void post(struct roce_reader *reader, struct lane *lane)
 	}
 }
 
-// What was offered by a key that the source does not honour.
+// Removes the offers with an rkey that the source does not accept.
 static void forget(struct roce_reader *reader, struct lane *lane, uint32_t rkey)
 {
 	uint32_t index = lane->head;
@@ -123,11 +123,11 @@ static void complete(struct roce_reader *reader)
 			break;
 		case QP_RECEIVED_ACCESS:
 		case QP_RECEIVED_INVALID:
-			lane->qp = NULL; // in error
+			lane->qp = NULL; // the queue pair is in error
 			forget(reader, lane, reader->blocks[completion.user].rkey);
 			break;
 		default:
-			break; // asked for again on the next connection
+			break; // read again on the next connection
 		}
 	}
 }
@@ -191,11 +191,11 @@ bool roce_reader_poll(struct roce_reader *reader, uint64_t now, struct requester
 {
 	bool found = requester_poll(reader->requester, now, packet);
 
-	complete(reader); // of those that were given up
+	complete(reader); // completes messages that requester_poll() has failed
 	return found;
 }
 
-// The block's own header must say what was offered.
+// Checks that the MFP header of a block matches the offer.
 static void check_block(const struct roce_reader *reader, struct block *block,
 			const uint8_t *payload, uint32_t at_hand)
 {
@@ -267,7 +267,8 @@ static bool make_requester(struct roce_reader *reader)
 	return reader->requester != NULL;
 }
 
-// Each token's event can be offered as a whole, and once more by a source that is back.
+// Room for all blocks of the events that hold a slot, twice: a source that has restarted offers its
+// blocks again.
 static uint32_t count_blocks(const struct roce_reader_parameters *parameters)
 {
 	uint64_t n = 0;
