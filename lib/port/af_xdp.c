@@ -19,8 +19,8 @@
 #include "port/xdp_telemetry.h"
 
 struct af_xdp {
-	struct xdp *xdp;               // NULL: not steered by evb
-	struct tx_callbacks callbacks; // join_buffers()
+	struct xdp *xdp;               // NULL: evb does not steer the port
+	struct tx_callbacks callbacks; // that call join_buffers()
 };
 
 static int fail(const struct port *port, char *error, const char *format, ...)
@@ -88,8 +88,9 @@ const char *af_xdp_program_path(const struct port *port)
 		   : NULL;
 }
 
-// DPDK spreads mbufs over memory channels by making them longer. The driver and the kernel need
-// them side by side, a page each: that is rte_pktmbuf_pool_create() with a flag that it lacks.
+// The driver and the kernel need mbufs of one page each, without gaps. By default DPDK makes mbufs
+// longer to spread them over memory channels. RTE_MEMPOOL_F_NO_SPREAD prevents this, but
+// rte_pktmbuf_pool_create() does not accept the flag, so this function repeats its steps.
 struct rte_mempool *af_xdp_pool_create(const char *name, uint32_t mbufs, uint32_t cache,
 				       uint32_t buffer, int numa_node)
 {
@@ -115,7 +116,7 @@ struct rte_mempool *af_xdp_pool_create(const char *name, uint32_t mbufs, uint32_
 		rte_errno = -result;
 		return NULL;
 	}
-	(void)rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL); // the result is their number
+	(void)rte_mempool_obj_iter(pool, rte_pktmbuf_init, NULL); // returns the number of mbufs
 	port_pool_touch(pool);
 	return pool;
 }
@@ -126,8 +127,8 @@ int af_xdp_check_pool(const struct port *port, char *error)
 	size_t object = pool->header_size + pool->elt_size + pool->trailer_size;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	// The driver takes the pool for one array of equal chunks, the kernel no chunk above a
-	// page.
+	// The driver uses the pool as one array of equal chunks. The kernel accepts no chunk that
+	// is larger than a page.
 	if (pool->nb_mem_chunks != 1)
 		return fail(port, error, "its mbufs lie in %u pieces of memory instead of one",
 			    pool->nb_mem_chunks);
@@ -148,7 +149,7 @@ void af_xdp_explain(const struct port *port, char *error)
 	(void)fail(port, error, "%s", cause);
 }
 
-// A packet in one piece, in an mbuf of the port's: the driver sends it without another copy.
+// Copies a packet into one mbuf of the port's pool, which the driver sends without another copy.
 static struct rte_mbuf *in_one_piece(const struct port *port, const struct rte_mbuf *packet)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_alloc(port->pool);
@@ -164,8 +165,9 @@ static struct rte_mbuf *in_one_piece(const struct port *port, const struct rte_m
 	return copy;
 }
 
-// Of each tx burst; the lcore that sends. The driver would send what lies behind the first of
-// several buffers. Without mbufs it sends fewer, and the sender tries again.
+// Replaces packets of several buffers in a tx burst, because the driver sends such packets wrong:
+// it reads behind the end of the first buffer. The sending lcore calls it per burst. If the pool is
+// empty, the burst is cut before this packet, and the sender tries the rest again.
 static uint16_t join_buffers(uint16_t port_id, uint16_t queue, struct rte_mbuf **packets,
 			     uint16_t n, void *context)
 {
@@ -211,7 +213,7 @@ int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *er
 	return 0;
 }
 
-bool af_xdp_kernel_answers(const struct port *port)
+bool af_xdp_kernel_replies(const struct port *port)
 {
 	return af_xdp_steering(port) != NULL &&
 	       interface_has_address(port->config->device, port->config->address);

@@ -27,7 +27,7 @@ static void ask(const struct port *port, uint32_t own_address, uint32_t address)
 		rte_pktmbuf_free(mbuf);
 }
 
-static bool is_answer(const struct rte_mbuf *mbuf, uint32_t address, uint8_t *mac)
+static bool is_reply(const struct rte_mbuf *mbuf, uint32_t address, uint8_t *mac)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	struct net_frame frame;
@@ -50,7 +50,7 @@ static bool listen_once(const struct port *port, uint32_t address, uint8_t *mac)
 	bool found = false;
 
 	for (uint16_t i = 0; i < n; i++)
-		found = found || is_answer(mbufs[i], address, mac);
+		found = found || is_reply(mbufs[i], address, mac);
 	rte_pktmbuf_free_bulk(mbufs, n);
 	return found;
 }
@@ -59,7 +59,7 @@ int arp_resolve(const struct port *port, uint32_t own_address, uint32_t address,
 {
 	uint64_t limit_ms = port->config->link_timeout_ns / 1000000;
 	// The kernel receives the replies to its own address, so it has to send the requests, too.
-	bool by_kernel = af_xdp_kernel_answers(port);
+	bool by_kernel = af_xdp_kernel_replies(port);
 
 	for (uint64_t ms = 0; ms <= limit_ms; ms++) {
 		bool due = ms % ASK_EVERY_MS == 0;

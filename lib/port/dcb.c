@@ -71,6 +71,6 @@ bool dcb_pfc_get(const char *interface, struct dcb_pfc *pfc)
 		return false;
 	if (request_pfc(channel, interface))
 		size = mnl_socket_recvfrom(channel, reply, sizeof(reply));
-	(void)mnl_socket_close(channel); // nothing can be lost
+	(void)mnl_socket_close(channel); // a failure has no effect here
 	return size > 0 && dcb_pfc_decode(reply, (size_t)size, pfc);
 }

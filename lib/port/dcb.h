@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the kernel knows of priority-based flow control on a network interface (IEEE 802.1Qaz; as
-// `dcb pfc show dev X` prints it), read over rtnetlink. Control thread.
+// The kernel's settings and counters of priority-based flow control (PFC) of a network interface
+// (IEEE 802.1Qaz), read over rtnetlink. `dcb pfc show dev X` prints the same. Control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -17,9 +17,9 @@ struct dcb_pfc {
 	uint64_t received[DCB_PRIORITIES];
 };
 
-// False if the kernel or the driver of the interface knows nothing of it.
+// False if the kernel or the interface's driver does not support PFC.
 bool dcb_pfc_get(const char *interface, struct dcb_pfc *pfc);
 
-// Decodes one netlink message of `size` bytes; false if it holds no PFC attribute. Pure. `bytes` is
-// aligned as struct nlmsghdr.
+// Decodes one netlink message of `size` bytes. `bytes` is aligned as struct nlmsghdr. False if the
+// message has no PFC attribute. Pure.
 bool dcb_pfc_decode(const void *bytes, size_t size, struct dcb_pfc *pfc);

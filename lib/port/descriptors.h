@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The descriptors that this process has open. DPDK does not report those of its drivers; they are
-// the descriptors that are open after the driver started and were not before. Control thread.
+// Lists the open file descriptors of this process. DPDK does not report the descriptors of its
+// drivers; evb finds them by comparing the lists before and after a driver is started. Control
+// thread.
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +13,8 @@ struct descriptors {
 	unsigned n;
 };
 
-// Lists what is open now. Returns 0, or -1 if /proc or memory is missing. An empty list of before
-// (all zeros) is freed like any other.
+// Lists the descriptors that are open now. Returns 0, or -1 if /proc is not mounted or memory ran
+// out. A list of all zeros is empty; descriptors_free() accepts it.
 int descriptors_list(struct descriptors *descriptors);
 
 bool descriptors_has(const struct descriptors *descriptors, int descriptor);

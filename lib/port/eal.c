@@ -16,7 +16,7 @@
 
 #define MIB (1024u * 1024u)
 
-static bool started; // control thread
+static bool started; // control thread only
 
 struct arguments {
 	char storage[EAL_MAX_ARGUMENTS][EAL_DEVICE_SIZE];
@@ -98,13 +98,14 @@ static void add_all(struct arguments *arguments, const struct eal_parameters *pa
 	snprintf(text, sizeof(text), "--file-prefix=evb-%s", parameters->name);
 	add(arguments, text);
 	add(arguments, "--iova-mode=va");
-	// EAL and telemetry warn of what is as it should be: page sizes not used, an interface of
-	// old. For types that exist already the last pattern holds, for later ones the first.
+	// The EAL and telemetry log harmless warnings, for example of page sizes that are not used.
+	// For log types that exist already the last matching pattern applies, for types that are
+	// registered later the first.
 	add(arguments, "--log-level=lib.telemetry:error");
 	add(arguments, "--log-level=*:warning");
 	add(arguments, "--log-level=lib.eal:error");
-	// Without this the EAL probes every network card of the machine, also the one that it is
-	// administered by.
+	// Without this argument the EAL probes all network cards of the machine, also the one over
+	// which the machine is administered.
 	if (parameters->n_pci == 0)
 		add(arguments, "--no-pci");
 	for (unsigned i = 0; i < parameters->n_pci; i++) {
@@ -126,7 +127,7 @@ static bool cpus_are_allowed(const struct eal_parameters *parameters, char *erro
 	cpu_set_t allowed;
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-		return true; // the EAL will tell
+		return true; // the EAL reports the error
 	for (unsigned i = 0; i < parameters->n_cpus; i++) {
 		if (CPU_ISSET(parameters->cpus[i], &allowed))
 			continue;
@@ -147,7 +148,7 @@ int eal_start(const struct eal_parameters *parameters, struct eal_state *state, 
 
 	if (!cpus_are_allowed(parameters, error))
 		return -1;
-	// An empty one makes DPDK look for its runtime directory in /.
+	// If the variable is empty, DPDK looks for its runtime directory in /.
 	if (runtime != NULL && runtime[0] == '\0')
 		unsetenv("XDG_RUNTIME_DIR");
 	state->hugepages = use_hugepages(parameters);
@@ -171,10 +172,10 @@ void eal_stop(void)
 	if (!started)
 		return;
 	snprintf(directory, sizeof(directory), "%s", rte_eal_get_runtime_dir());
-	// The process ends next; there is nothing to do about a failure.
+	// The process ends next, so a failure needs no reaction.
 	(void)rte_eal_cleanup();
-	// DPDK leaves a folder behind for every name that was ever run.
+	// DPDK does not remove its runtime directory, which has the appliance's name.
 	snprintf(socket_path, sizeof(socket_path), "%s/dpdk_telemetry.v2", directory);
 	(void)unlink(socket_path);
-	(void)rmdir(directory); // not if another process of the name has files in it
+	(void)rmdir(directory); // fails if another process of this name has files in it
 }

@@ -11,8 +11,8 @@
 #include "port/port.h"
 
 #define FRAME_ROOM   64u  // bytes in the mbufs of frames
-#define FRAMES_MORE  63u  // than the tx queue holds back
-#define QUEUE_UNTOLD 512u // descriptors of a tx queue that does not tell
+#define FRAMES_MORE  63u  // mbufs in addition to those that the tx queue may hold
+#define QUEUE_UNTOLD 512u // assumed descriptors of a tx queue whose driver does not report them
 #define BITS_PER_MEG 1000000ull
 
 static const char *const mode_names[FLOW_CONTROL_N_MODES] = {
@@ -21,7 +21,7 @@ static const char *const mode_names[FLOW_CONTROL_N_MODES] = {
 	[FLOW_CONTROL_SOFT] = "soft",
 };
 
-// Drivers whose NICs drop or retain pause frames of software, which DPDK does not report.
+// Drivers whose NICs do not send pause frames that software built. DPDK does not report this.
 static const struct {
 	const char *driver, *remark;
 } remarks[] = {
@@ -39,7 +39,7 @@ const char *flow_control_mode_name(enum flow_control_mode mode)
 	return (unsigned)mode < FLOW_CONTROL_N_MODES ? mode_names[mode] : "unknown";
 }
 
-// One line, as much of it as there is room for.
+// A line of text, which is cut if it does not fit.
 struct line {
 	char *text;
 	size_t used;
@@ -97,7 +97,7 @@ static const char *protocol(const struct flow_control *fc)
 	return fc->parameters.pause.use_pause ? "802.3x PAUSE" : "PFC";
 }
 
-// As many mbufs as the tx queue may hold back, and some to go on with.
+// The number of mbufs of the pool of frames: a tx queue may hold as many as it has descriptors.
 static uint32_t frames_needed(const struct flow_control_parameters *p)
 {
 	struct rte_eth_txq_info info;
@@ -149,7 +149,7 @@ static bool use_hw(struct flow_control *fc, struct line *report)
 	return true;
 }
 
-// All of the priorities are switched on in the kernel.
+// Whether PFC is switched on in the kernel for all configured priorities.
 static bool is_external(const struct flow_control *fc)
 {
 	uint8_t wanted = fc->parameters.pause.priorities;
@@ -206,7 +206,7 @@ static int choose(struct flow_control *fc, struct line *report, struct line *err
 		say(report, "asked for; ");
 		if (use_hw(fc, report))
 			return 0;
-		// The report holds the reason.
+		// The report contains the reason.
 		say(error, "%s", fc->report + strlen("asked for; "));
 		return -1;
 	case FLOW_CONTROL_EXTERNAL:

@@ -27,7 +27,7 @@ static void priorities_off(uint16_t port_id, uint8_t priorities)
 	for (uint8_t i = 0; i < PFC_PRIORITIES; i++) {
 		struct rte_eth_pfc_conf off = { .fc.mode = RTE_ETH_FC_NONE, .priority = i };
 
-		// Nothing can be done about a NIC that refuses; closing the port resets it.
+		// If the NIC refuses, closing the port resets it.
 		if (priorities >> i & 1)
 			(void)rte_eth_dev_priority_flow_ctrl_set(port_id, &off);
 	}

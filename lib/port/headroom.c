@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The sum is that of the PFC annex of IEEE 802.1Q (its "buffer requirements"), with the delays of
-// interfaces left out, which the response time covers.
+// The sum follows the "buffer requirements" in the PFC annex of IEEE 802.1Q. It has no separate
+// delays of interfaces, because the response time includes them.
 #include "port/headroom.h"
 
 #include <stddef.h>
@@ -12,8 +12,8 @@
 #define GIGABIT       1000000000ull
 #define NS_PER_SECOND 1000000000ull
 
-// IEEE 802.3 31B.3.7, in quanta of 512 bit times, as listed in SONiC
-// (cfgmgr/buffer_headroom_mellanox.lua). A speed between two takes the higher one's.
+// Response times of IEEE 802.3 31B.3.7, in quanta of 512 bit times, as listed in SONiC
+// (cfgmgr/buffer_headroom_mellanox.lua). A speed that is not in the table uses the next higher one.
 static const struct {
 	uint64_t bits_per_second;
 	uint32_t quanta;
@@ -36,7 +36,7 @@ uint64_t headroom_response_ns(uint64_t bits_per_second)
 	return (bits * NS_PER_SECOND + bits_per_second - 1) / bits_per_second;
 }
 
-// What arrives in so long a time, rounded up.
+// The bytes that arrive within a time, rounded up.
 static uint64_t bytes_in(uint64_t ns, uint64_t bits_per_second)
 {
 	const uint64_t unit = 8 * NS_PER_SECOND;

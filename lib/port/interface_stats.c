@@ -29,7 +29,7 @@ static int ask(const char *interface, void *command)
 	return result;
 }
 
-// How many statistics there are now.
+// The present number of statistics.
 static uint32_t count(const char *interface)
 {
 	struct {
@@ -88,7 +88,8 @@ int interface_stats_read(struct interface_stats *stats, const char *interface)
 	} * query;
 	int result;
 
-	// The kernel writes all statistics that it has now, whatever room the request states.
+	// The kernel writes all its present statistics, and ignores the room that the request
+	// states.
 	if (count(interface) != stats->n)
 		return -1;
 	query = calloc(1, sizeof(*query) + size);

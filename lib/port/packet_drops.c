@@ -26,10 +26,10 @@ void packet_drops_find(struct packet_drops *drops, const char *interface)
 
 	drops->n_sockets = 0;
 	if (open_files == NULL)
-		return; // without /proc the losses are not known
+		return; // without /proc these losses are not counted
 	while (index != 0 && (entry = readdir(open_files)) != NULL) {
 		int descriptor =
-		    atoi(entry->d_name); // "." and ".." give 0, which is no such socket
+		    atoi(entry->d_name); // "." and ".." become 0, which is no packet socket
 
 		if (drops->n_sockets < PACKET_DROPS_MOST && is_bound_to(descriptor, index))
 			drops->sockets[drops->n_sockets++] = descriptor;

@@ -8,7 +8,7 @@
 
 #define NS_PER_US 1000u
 
-// The kernel's interface that the port is one with, or stands on; empty if none.
+// Finds the kernel's interface of the port, or the one below the port; empty if there is none.
 static void find_interface(struct pause_device *device)
 {
 	struct rte_eth_dev_info info;
@@ -41,7 +41,7 @@ static void find_xstats(struct pause_device *device)
 		return;
 	names = calloc((size_t)n, sizeof(*names));
 	if (names == NULL)
-		return; // then they are not counted
+		return; // these counters stay 0
 	if (rte_eth_xstats_get_names(device->port_id, names, (unsigned)n) == n)
 		for (int i = 0; i < n; i++)
 			add_statistic(device, names[i].name, (uint64_t)i);

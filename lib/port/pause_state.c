@@ -3,9 +3,9 @@
 #include "port/pause_state.h"
 
 #define NS_PER_SECOND 1000000000u
-#define SLOWEST_LINK  1000000u // bit/s: a quantum's ticks fit in 32.32 bits
-#define FEWEST_TICKS  1000u    // a second
-#define LEAST_QUANTA  2u       // half of it is not 0
+#define SLOWEST_LINK  1000000u // bits/s, so that the ticks of a quantum fit in 32.32 bits
+#define FEWEST_TICKS  1000u    // ticks/s
+#define LEAST_QUANTA  2u       // so that half the pause time is not 0
 
 _Static_assert(sizeof(((struct pause_state *)0)->paused_until) == PAUSE_CACHE_LINE,
 	       "the deadlines have a cache line of their own");
@@ -20,7 +20,7 @@ static void set(_Atomic uint64_t *value, uint64_t to)
 	atomic_store_explicit(value, to, memory_order_relaxed);
 }
 
-// For what one lcore alone adds to.
+// Adds to a counter that only one lcore writes.
 static void add_own(_Atomic uint64_t *value, uint64_t n)
 {
 	set(value, load(value) + n);
@@ -65,7 +65,7 @@ void pause_state_set_rate(struct pause_state *state, uint64_t bits_per_second)
 	set(&state->quantum_ticks, (uint64_t)(bit_ticks * PFC_QUANTUM_BITS / rate));
 }
 
-// Rounded up, so that 1 quantum is some time on any machine.
+// Rounds up, so that 1 quantum is at least one tick on any machine.
 static uint64_t quanta_to_ticks(const struct pause_state *state, uint16_t quanta)
 {
 	unsigned __int128 ticks = (unsigned __int128)load(&state->quantum_ticks) * quanta;
@@ -99,7 +99,7 @@ static enum due what_is_due(const struct pause_parameters *p, const struct pause
 	return now >= sender->renew_at ? XOFF : NOTHING;
 }
 
-// PAUSE knows no priorities: all are held together, by the fullest.
+// 802.3x PAUSE has no priorities: the fullest one determines the pause of all.
 static bool pause_due(const struct pause_state *state, uint64_t now, struct pfc_frame *frame)
 {
 	const struct pause_parameters *p = &state->parameters;
@@ -200,7 +200,7 @@ void pause_state_received(struct pause_state *state, uint64_t now, const struct 
 	}
 }
 
-// How much of the time from `since` to `now` lies before a deadline.
+// The part of the time from `since` to `now` that is before the deadline.
 static uint64_t part_before(uint64_t deadline, uint64_t since, uint64_t now)
 {
 	uint64_t end = deadline < now ? deadline : now;

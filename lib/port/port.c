@@ -52,8 +52,8 @@ uint64_t port_pool_bytes(uint32_t mbufs, uint32_t buffer)
 	return mbufs * RTE_ALIGN_CEIL(element, (uint64_t)RTE_CACHE_LINE_SIZE);
 }
 
-// The first write to a page is a page fault: have them all now, not on the hot path, and let the
-// resident size be what it will be.
+// The first write to a page causes a page fault. Writing to all pages at the start avoids these
+// faults on the hot path, and makes the resident size final.
 static void touch(struct rte_mempool *pool, void *context, void *object, unsigned index)
 {
 	struct rte_mbuf *mbuf = object;
@@ -66,7 +66,7 @@ static void touch(struct rte_mempool *pool, void *context, void *object, unsigne
 
 void port_pool_touch(struct rte_mempool *pool)
 {
-	(void)rte_mempool_obj_iter(pool, touch, NULL); // its result is the number of mbufs
+	(void)rte_mempool_obj_iter(pool, touch, NULL); // returns the number of mbufs
 }
 
 struct rte_mempool *port_pool_create(const char *name, uint32_t mbufs, uint32_t cache,
@@ -81,16 +81,16 @@ struct rte_mempool *port_pool_create(const char *name, uint32_t mbufs, uint32_t 
 	return pool;
 }
 
-// Of a device that DPDK makes up itself: the name that it knows it by.
+// The name of a virtual device in DPDK.
 static void device_name(const struct port *port, char name[RTE_DEV_NAME_MAX_LEN])
 {
 	snprintf(name, RTE_DEV_NAME_MAX_LEN, "%s_%s", port->profile->driver, port->config->name);
 }
 
-// The ring port: what queue q sends, queue q mod n_rx receives.
+// Creates a port in memory: packets sent on tx queue q are received on rx queue q mod n_rx.
 static int create_ring_port(struct port *port, uint32_t depth, char *error)
 {
-	static unsigned serial; // ring names are short and global: port names would not fit
+	static unsigned serial; // names of rings are global and too short for names of ports
 	struct rte_ring **rx = port->rings, *tx[PORT_MAX_QUEUES];
 	bool shared = port->n_tx_queues > port->n_rx_queues;
 	char name[RTE_RING_NAMESIZE];
@@ -121,8 +121,9 @@ static int create_ring_port(struct port *port, uint32_t depth, char *error)
 	return 0;
 }
 
-// The profile's arguments and the configuration's options, which replace those of the same name,
-// each followed by a comma. Returns the text's length, `size` or more if it was cut.
+// Appends the profile's arguments and the settings' options, each followed by a comma. An option
+// replaces the argument of the same name. Returns the length of the text; if it is `size` or more,
+// the text was cut.
 static size_t append_arguments(const struct profile *profile, const struct port_settings *config,
 			       char *text, size_t size, size_t used)
 {
@@ -178,7 +179,8 @@ void port_pci_device(const struct profile *profile, const struct port_settings *
 	drop_last_comma(text, size, used);
 }
 
-// The commonest reasons for a driver to refuse, asked before DPDK says "Operation not permitted".
+// Checks the most frequent causes of a driver's failure, for which DPDK would only report
+// "Operation not permitted".
 static int check_device(const struct port *port, char *error)
 {
 	const char *driver = port->profile->driver, *device = port->config->device;
@@ -278,7 +280,7 @@ static int configure(struct port *port, char *error)
 	if (check_limits(port, &info, error) != 0)
 		return -1;
 	set_offloads(port, &info, &conf);
-	// Some drivers state a small largest frame and yet pass what fits in their buffers.
+	// Some drivers report a small largest frame, but pass all frames that fit in their buffers.
 	if (port->profile->mtu_is_free &&
 	    config->mtu + RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN > info.max_rx_pktlen)
 		conf.rxmode.mtu = RTE_MIN(config->mtu, (uint32_t)DEFAULT_MTU);
@@ -304,7 +306,7 @@ static int configure(struct port *port, char *error)
 	return 0;
 }
 
-// A link that stays down does not stop the start: a peer may come later (memif).
+// The start continues if the link stays down, because a peer may be started later (memif).
 static void wait_for_link(const struct port *port)
 {
 	struct rte_eth_link link = { 0 };
@@ -337,7 +339,7 @@ static int start(struct port *port, char *error)
 	result = rte_eth_dev_start(port->id);
 	if (result != 0)
 		return fail(error, port, "cannot be started (%s)", rte_strerror(-result));
-	// Not all drivers can, and those that cannot receive everything anyhow.
+	// Drivers that do not support it receive all packets anyway.
 	(void)rte_eth_promiscuous_enable(port->id);
 	wait_for_link(port);
 	return 0;
@@ -459,7 +461,7 @@ void port_close(struct port *port)
 
 	af_xdp_close(port);
 	if (port->id != RTE_MAX_ETHPORTS) {
-		// Nothing can be done about a port that does not stop; it is closed all the same.
+		// A port that does not stop is closed nevertheless.
 		(void)rte_eth_dev_stop(port->id);
 		vlan_remove(&port->vlan);
 		(void)rte_eth_dev_close(port->id);

@@ -20,16 +20,16 @@
 #define BURST      32
 #define IDLE_US    50
 #define POOL_CACHE 256u
-#define SPARE      1024u // mbufs beyond the descriptors
+#define SPARE      1024u // mbufs in addition to the descriptors
 
 struct capturing {
 	const struct port_capture_parameters *parameters;
 	struct port_capture_counters *counters;
 	struct profile profile;
 	struct port port;
-	struct rte_mempool *copies; // packets with their pcapng block
+	struct rte_mempool *copies; // mbufs for packets in their pcapng blocks
 	rte_pcapng_t *file;
-	uint64_t end_tsc; // 0: none
+	uint64_t end_tsc; // 0: no limit
 };
 
 static int fail(char *error, const char *what, const char *why)
@@ -82,7 +82,7 @@ static int open_file(struct capturing *capturing, const char *path, char *error)
 
 	if (descriptor < 0)
 		return fail(error, path, strerror(errno));
-	(void)uname(&system); // the file says less without it
+	(void)uname(&system); // if it fails, the file lacks the system's name
 	snprintf(comment, sizeof(comment), "captured at port %s (%s %s)", p->port->name,
 		 p->port->profile, p->port->device);
 	capturing->file = rte_pcapng_fdopen(descriptor, system.release, system.machine, "evb",
@@ -133,8 +133,8 @@ static int write_burst(struct capturing *capturing, struct rte_mbuf **mbufs, uns
 	return 0;
 }
 
-// DPDK takes its anchor between counter and time of day when the first packet is stamped, and
-// cannot stamp what came before it: spend a packet on it, stamped ahead.
+// DPDK relates the TSC to the time of day when it converts the first timestamp, and cannot convert
+// earlier timestamps correctly. So a dummy packet with a later timestamp is converted first.
 static void anchor_clock(struct capturing *capturing)
 {
 	struct rte_mbuf *dummy = rte_pktmbuf_alloc(capturing->port.pool), *copy;

@@ -104,7 +104,7 @@ static int read_profile(struct profile *profile, const cJSON *root,
 	return 0;
 }
 
-// The text of a profile file; the caller frees it.
+// Reads a profile file. The caller frees the text.
 static char *read_file(const char *path, char *error)
 {
 	FILE *file = fopen(path, "r");
@@ -122,7 +122,7 @@ static char *read_file(const char *path, char *error)
 	} else {
 		fail(error, path, "out of memory", "");
 	}
-	fclose(file); // opened for reading: nothing can be lost
+	fclose(file); // the file was only read, so no data can be lost
 	return text;
 }
 

@@ -43,12 +43,12 @@ struct port_settings {
 	char device[EVB_PATH_SIZE];  // kernel interface, memif socket, PCI address, capture file
 	struct port_option options[PORT_MAX_OPTIONS]; // device arguments beside the profile's
 	unsigned n_options;
-	uint32_t mtu; // bytes behind the Ethernet header
+	uint32_t mtu; // bytes after the Ethernet header
 	bool has_address;
 	uint32_t address; // IPv4, host order; the port replies to ARP and ICMP echo for it
 	uint8_t prefix_length;
 	bool has_address6;
-	uint8_t address6[16]; // the same for neighbour solicitations and ICMPv6 echo
+	uint8_t address6[16]; // IPv6; the port replies to neighbour solicitations and ICMPv6 echo
 	bool has_mac;
 	uint8_t mac[6];
 	bool has_vlan; // sent frames get a tag
@@ -58,7 +58,7 @@ struct port_settings {
 	uint32_t tx_descriptors; // per queue, 0: the profile's
 	uint64_t link_timeout_ns;
 	bool verify_checksums;
-	uint64_t link_rate; // bits/s, 0: the device is asked
+	uint64_t link_rate; // bits/s; 0: the device reports it
 	struct flow_control_settings flow_control;
 };
 

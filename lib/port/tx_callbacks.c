@@ -20,7 +20,7 @@ bool tx_callbacks_add(struct tx_callbacks *callbacks, uint16_t port_id, uint16_t
 void tx_callbacks_remove(struct tx_callbacks *callbacks)
 {
 	for (uint16_t queue = 0; queue < callbacks->n_queues; queue++) {
-		// DPDK leaves it to the caller to free what it declares constant.
+		// The caller frees the callback, though DPDK declares it constant.
 		union {
 			const struct rte_eth_rxtx_callback *removed;
 			void *memory;

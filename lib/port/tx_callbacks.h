@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A function that a port calls with each burst that it sends, on all its tx queues. Ports without
-// one pay nothing. Control thread.
+// A callback that DPDK calls with each burst that a port sends, on all its tx queues. Ports without
+// a callback have no overhead. Control thread.
 #pragma once
 
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 
 #define TX_CALLBACKS_MAX_QUEUES 64
 
-// All zero: none.
+// A structure of all zeros has no callbacks.
 struct tx_callbacks {
 	uint16_t port_id, n_queues;
 	const struct rte_eth_rxtx_callback *list[TX_CALLBACKS_MAX_QUEUES]; // by tx queue
@@ -23,5 +23,5 @@ struct tx_callbacks {
 bool tx_callbacks_add(struct tx_callbacks *callbacks, uint16_t port_id, uint16_t n_queues,
 		      rte_tx_callback_fn function, void *context);
 
-// Removes and frees them. Nothing is being sent.
+// Removes and frees the callbacks. No lcore is sending.
 void tx_callbacks_remove(struct tx_callbacks *callbacks);

@@ -23,7 +23,8 @@ void vlan_tagger_make(struct vlan_tagger *tagger, const struct port_settings *po
 	tagger->control_tci = (uint16_t)(control << PRIORITY_SHIFT | port->vlan);
 }
 
-// Of what is no IP, as ARP, nothing waits behind data either.
+// Whether a frame gets the data's priority. Frames other than IP, such as ARP, get the priority of
+// control messages, so that they do not wait for data.
 static bool is_data(const struct vlan_tagger *tagger, uint16_t type, const uint8_t *l3)
 {
 	switch (type) {
@@ -59,7 +60,8 @@ void vlan_tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf)
 					      : tagger->control_tci);
 }
 
-// What the driver does not take now comes again, and is tagged by then.
+// A frame that the driver does not accept now is passed again later. It has its tag then, and gets
+// no second one.
 static uint16_t tag_burst(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t n,
 			  void *context)
 {

@@ -19,14 +19,14 @@
 
 #include "port/xdp_interface.h"
 
-// Made by bpftool.
+// bpftool generates this header.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-qual"
 #include "evb_steer.skel.h"
 #pragma GCC diagnostic pop
 
 #define PROGRAM_NAME "evb_steer"
-#define MAP_NAME     "xsks_map" // which DPDK's driver looks for
+#define MAP_NAME     "xsks_map" // the name that DPDK's driver requires
 #define REFUSED                                                                       \
 	"the kernel refused the BPF program (%s): it needs CAP_BPF, CAP_PERFMON and " \
 	"CAP_NET_ADMIN, and Linux 5.18"
@@ -45,7 +45,7 @@ static int fail(const struct xdp *xdp, char *error, const char *format, ...)
 	return -1;
 }
 
-// libbpf would print its errors on the standard error output.
+// Replaces libbpf's function that prints errors on the standard error output.
 static int say_nothing(enum libbpf_print_level level, const char *format, va_list list)
 {
 	(void)level;
@@ -68,12 +68,12 @@ static int write_object(struct xdp *xdp, char *error)
 	return 0;
 }
 
-// The name of a program that the kernel knows by this number; empty if it does not tell.
+// The name of the program with this id; empty if the process may not read it.
 static void name_program(uint32_t id, char name[BPF_OBJ_NAME_LEN])
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t size = sizeof(info);
-	int program = bpf_prog_get_fd_by_id(id); // for CAP_SYS_ADMIN only
+	int program = bpf_prog_get_fd_by_id(id); // needs CAP_SYS_ADMIN
 
 	name[0] = '\0';
 	if (program < 0)
@@ -83,7 +83,8 @@ static void name_program(uint32_t id, char name[BPF_OBJ_NAME_LEN])
 	close(program);
 }
 
-// Only a process that was killed while it started leaves a program of this name that no link holds.
+// Removes the driver's copy that a process left attached because it was killed during its start. It
+// has the name of evb's program, and no BPF link.
 static int remove_leftover(const struct xdp *xdp, char *error)
 {
 	char name[BPF_OBJ_NAME_LEN];
@@ -142,7 +143,7 @@ const char *xdp_program_path(const struct xdp *xdp)
 	return xdp->object_path;
 }
 
-// --- the take-over -------------------------------------------------------------------------------
+// --- replacing the driver's copy -----------------------------------------------------------------
 
 static bool is_socket_of_xdp(int descriptor)
 {
@@ -159,7 +160,7 @@ static bool is_map_of_sockets(int descriptor)
 	uint32_t size = sizeof(info);
 	char path[32], target[32] = "";
 
-	// The kernel tells of programs, too, and in another form.
+	// The kernel also lists programs there, in another form.
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
 	return readlink(path, target, sizeof(target) - 1) > 0 &&
 	       strcmp(target, "anon_inode:bpf-map") == 0 &&
@@ -167,7 +168,7 @@ static bool is_map_of_sockets(int descriptor)
 	       info.type == BPF_MAP_TYPE_XSKMAP && strcmp(info.name, MAP_NAME) == 0;
 }
 
-// The driver's sockets and its map are among what it opened.
+// Finds the driver's sockets and its map among the descriptors that the driver opened.
 static int find_what_the_driver_opened(struct xdp *xdp, char *error)
 {
 	struct descriptors now;
@@ -259,7 +260,7 @@ void xdp_close(struct xdp *xdp)
 {
 	if (xdp == NULL)
 		return;
-	(void)bpf_link__destroy(xdp->link); // NULL is allowed; the kernel detaches at last
+	(void)bpf_link__destroy(xdp->link); // NULL is allowed; if it fails, the kernel detaches
 	evb_steer__destroy(xdp->program);   // NULL is allowed
 	descriptors_free(&xdp->before);
 	if (xdp->object_file >= 0)
@@ -268,7 +269,7 @@ void xdp_close(struct xdp *xdp)
 	free(xdp);
 }
 
-// --- what it tells -------------------------------------------------------------------------------
+// --- reports -------------------------------------------------------------------------------------
 
 void xdp_explain(const struct xdp *xdp, char *text)
 {
@@ -281,7 +282,7 @@ void xdp_explain(const struct xdp *xdp, char *text)
 		(void)fail(xdp, text, REFUSED, strerror(errno));
 		return;
 	}
-	// If the driver failed after it had attached its copy of the program, that is still
+	// If the driver failed after it had attached its copy of the program, this copy is still
 	// attached.
 	result = bpf_xdp_query_id(xdp->index, 0, &attached);
 	if (result == 0 && attached == 0) {

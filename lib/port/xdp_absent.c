@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// In the place of xdp.c and xdp_maps.c where evb is built without libbpf, clang or bpftool.
-// xdp_prepare() gives no steering, so nothing else is ever called with one.
+// Replaces xdp.c and xdp_maps.c if evb is built without libbpf, clang or bpftool. xdp_prepare()
+// always fails here, so the other functions are never called with a steering.
 #include "port/xdp.h"
 
 #include <errno.h>

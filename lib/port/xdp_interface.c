@@ -23,38 +23,38 @@ static int control_socket(void)
 	return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
-static int ask(const char *interface, unsigned long request, struct ifreq *answer)
+static int ask(const char *interface, unsigned long request, struct ifreq *ifr)
 {
 	int result, control = control_socket();
 
 	if (control < 0)
 		return -1;
-	snprintf(answer->ifr_name, sizeof(answer->ifr_name), "%s", interface);
-	result = ioctl(control, request, answer);
+	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", interface);
+	result = ioctl(control, request, ifr);
 	close(control);
 	return result;
 }
 
 uint32_t interface_mtu(const char *interface)
 {
-	struct ifreq answer = { 0 };
+	struct ifreq ifr = { 0 };
 
-	return ask(interface, SIOCGIFMTU, &answer) == 0 ? (uint32_t)answer.ifr_mtu : 0;
+	return ask(interface, SIOCGIFMTU, &ifr) == 0 ? (uint32_t)ifr.ifr_mtu : 0;
 }
 
 unsigned interface_rx_queues(const char *interface)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ifreq answer = { .ifr_data = (void *)&channels };
+	struct ifreq ifr = { .ifr_data = (void *)&channels };
 	unsigned queues;
 
-	if (ask(interface, SIOCETHTOOL, &answer) != 0)
+	if (ask(interface, SIOCETHTOOL, &ifr) != 0)
 		return 1;
 	queues = channels.combined_count + channels.rx_count;
 	return queues > 0 ? queues : 1;
 }
 
-// An IPv4 address may have a label, which stands in the place of the name: "eth0:label".
+// The entry of an IPv4 address may have a label instead of the interface's name: "eth0:label".
 static bool is_on(const struct ifaddrs *entry, const char *interface)
 {
 	size_t length = strlen(interface);
@@ -63,7 +63,7 @@ static bool is_on(const struct ifaddrs *entry, const char *interface)
 	       (entry->ifa_name[length] == '\0' || entry->ifa_name[length] == ':');
 }
 
-// Whether an entry is that address, `size` bytes in the order of the wire.
+// Whether an entry is this address. `address` has `size` bytes in wire order.
 static bool has_bytes(const struct sockaddr *entry, int family, const void *address, size_t size)
 {
 	size_t offset = family == AF_INET ? offsetof(struct sockaddr_in, sin_addr)
@@ -117,7 +117,7 @@ bool interface_neighbour(const char *interface, uint32_t address, uint8_t mac[6]
 	found = ioctl(control, SIOCGARP, &entry) == 0 && (entry.arp_flags & ATF_COM) != 0;
 	if (found)
 		memcpy(mac, entry.arp_ha.sa_data, 6);
-	else // the datagram itself does not matter: sending one makes the kernel ask
+	else // sending any datagram makes the kernel send an ARP request
 		(void)sendto(control, "", 0, MSG_DONTWAIT, (const struct sockaddr *)&to,
 			     sizeof(to));
 	close(control);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Inside the steering: xdp.c attaches and detaches, xdp_maps.c reads and writes the maps.
+// Internal to the steering: xdp.c attaches and detaches the program, xdp_maps.c reads and writes
+// its maps.
 #pragma once
 
 #include <net/if.h>
@@ -19,10 +20,10 @@ struct xdp {
 	int index; // of the interface
 	int object_file;
 	char object_path[32];
-	struct descriptors before; // open before the driver opened its own
+	struct descriptors before; // descriptors that were open before the driver opened its own
 	int sockets[STEER_MAX_QUEUES];
 	unsigned n_sockets;
-	int driver_map; // the driver's xsks_map, its own to close; -1: not found yet
+	int driver_map; // the driver's xsks_map, which the driver closes; -1: not found yet
 	struct evb_steer *program;
 	struct bpf_link *link;
 	char report[XDP_REPORT_SIZE];
@@ -30,7 +31,7 @@ struct xdp {
 	// Descriptors of the maps, -1 before xdp_steer().
 	int settings_map, sources_map, addresses_map, causes_map, strangers_map;
 	unsigned n_cpus;
-	pthread_mutex_t lock; // of what follows: live changes come from several threads
+	pthread_mutex_t lock; // protects the next two, which several threads may change
 	struct steer_settings settings;
 	unsigned n_addresses;
 };

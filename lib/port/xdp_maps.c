@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The maps of the program: a system call each, which the kernel makes atomic an element.
+// Reads and writes the maps of the program. Each access is a system call, which is atomic per
+// element of a map.
 #include "port/xdp_internal.h"
 
 #include <arpa/inet.h>
@@ -15,9 +16,9 @@
 
 _Static_assert(PORT_MAX_UDP_RANGES <= STEER_MAX_RANGES, "all ranges fit the settings");
 
-static const uint32_t only = 0; // key of the settings
+static const uint32_t only = 0; // the only key of the map of settings
 
-// A source's counters begin at 0 on every CPU. Returns 0, or a negative errno.
+// Adds a source, whose counters begin at 0 on every CPU. Returns 0, or a negative errno.
 static int add_source(const struct xdp *xdp, uint32_t id)
 {
 	struct steer_counter *zeros = calloc(xdp->n_cpus, sizeof(*zeros));
@@ -71,7 +72,8 @@ int xdp_refuse_source(struct xdp *xdp, uint16_t id)
 	return bpf_map_delete_elem(xdp->sources_map, &key) == 0 ? 0 : -errno;
 }
 
-// With the lock. The list is looked at only where it is not empty.
+// Sets whether the program checks addresses; it must not while the list is empty. The caller holds
+// the lock.
 static int set_check_addresses(struct xdp *xdp, bool check)
 {
 	xdp->settings.check_addresses = check;
@@ -107,7 +109,7 @@ int xdp_refuse_address(struct xdp *xdp, uint32_t address)
 	return result;
 }
 
-// Sums over the CPUs.
+// Computes the sum of a counter over all CPUs.
 static bool read_counter(const struct xdp *xdp, int map, uint32_t key, struct steer_counter *sum)
 {
 	struct steer_counter *each = calloc(xdp->n_cpus, sizeof(*each));
@@ -122,7 +124,7 @@ static bool read_counter(const struct xdp *xdp, int map, uint32_t key, struct st
 	return found;
 }
 
-// What DPDK's driver leaves out of its count of missed packets.
+// Packets lost because a ring was full, which DPDK's driver does not count as missed.
 static uint64_t ring_full(const struct xdp *xdp)
 {
 	uint64_t sum = 0;
@@ -156,7 +158,7 @@ uint64_t xdp_missed(const struct xdp *xdp)
 {
 	struct steer_counter too_long, no_socket;
 
-	(void)read_counter(xdp, xdp->causes_map, STEER_TOO_LONG, &too_long); // else 0
+	(void)read_counter(xdp, xdp->causes_map, STEER_TOO_LONG, &too_long); // stays 0 on failure
 	(void)read_counter(xdp, xdp->causes_map, STEER_NO_SOCKET, &no_socket);
 	return too_long.packets + no_socket.packets + ring_full(xdp);
 }

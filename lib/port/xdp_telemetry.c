@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The results of rte_tel_data_add_*() are not looked at: they fail only if keys are too many, too
-// long or have wrong characters.
+// The results of rte_tel_data_add_*() are ignored: these functions fail only if there are too many
+// keys, or a key is too long or has wrong characters.
 #include "port/xdp_telemetry.h"
 
 #include <errno.h>
@@ -19,10 +19,10 @@
 
 struct steered_port {
 	char name[EVB_NAME_SIZE];
-	struct xdp *xdp; // NULL: free
+	struct xdp *xdp; // NULL: the entry is not in use
 };
 
-// Answers are made with the lock held: a port cannot be closed meanwhile.
+// Held while a response is composed, so that the port is not closed meanwhile.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct steered_port ports[EVB_MAX_PORTS];
 
@@ -34,7 +34,7 @@ static struct xdp *find(const char *name)
 	return NULL;
 }
 
-static int answer_error(struct rte_tel_data *data, const char *what)
+static int respond_error(struct rte_tel_data *data, const char *what)
 {
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_string(data, "error", what);
@@ -48,9 +48,9 @@ static int describe_source(struct xdp *xdp, const char *rest, struct rte_tel_dat
 	struct steer_counter counter;
 
 	if (rest[0] == '\0' || *end != '\0' || id > UINT16_MAX)
-		return answer_error(data, "the parameters are PORT,ID with ID 0 to 65535");
+		return respond_error(data, "the parameters are PORT,ID with ID 0 to 65535");
 	if (!xdp_source_counter(xdp, (uint16_t)id, &counter))
-		return answer_error(data, "this source is not admitted");
+		return respond_error(data, "this source is not admitted");
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_u64(data, "redirected_packets", counter.packets);
 	rte_tel_data_add_dict_u64(data, "redirected_bytes", counter.bytes);
@@ -65,7 +65,7 @@ static void add_stranger(struct rte_tel_data *data, unsigned index,
 	char text[RTE_TEL_MAX_STRING_LEN];
 
 	if (nested == NULL)
-		return; // memory is short: the answer comes without it
+		return; // memory ran out: the response lacks this entry
 	rte_tel_data_start_dict(nested);
 	snprintf(text, sizeof(text), "%u.%u.%u.%u", ip >> 24, ip >> 16 & 255, ip >> 8 & 255,
 		 ip & 255);
@@ -104,15 +104,15 @@ static int change(struct xdp *xdp, const char *who, struct rte_tel_data *data, b
 		unsigned long id = strtoul(who, &end, 0);
 
 		if (who[0] == '\0' || *end != '\0' || id > UINT16_MAX)
-			return answer_error(
+			return respond_error(
 			    data, "the parameters are PORT,WHO: a source id or an IPv4 address");
 		result = admit ? xdp_admit_source(xdp, (uint16_t)id)
 			       : xdp_refuse_source(xdp, (uint16_t)id);
 	}
 	if (result == -EEXIST || result == -ENOENT)
-		return answer_error(data, admit ? "admitted already" : "not admitted");
+		return respond_error(data, admit ? "admitted already" : "not admitted");
 	if (result != 0)
-		return answer_error(data, strerror(-result));
+		return respond_error(data, strerror(-result));
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_u64(data, "changed", 1);
 	return 0;
@@ -130,7 +130,7 @@ static int refuse(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
 
 static const struct verb {
 	const char *command, *help;
-	int (*answer)(struct xdp *xdp, const char *rest, struct rte_tel_data *data);
+	int (*respond)(struct xdp *xdp, const char *rest, struct rte_tel_data *data);
 } verbs[] = {
 	{ "/evb/xdp/source", "Counters of an admitted source. Parameters: PORT,ID",
 	  describe_source },
@@ -141,8 +141,8 @@ static const struct verb {
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
 
-// "PORT" or "PORT,REST".
-static int answer_verb(const char *command, const char *parameters, struct rte_tel_data *data)
+// Responds to a command. `parameters` are "PORT" or "PORT,REST".
+static int respond(const char *command, const char *parameters, struct rte_tel_data *data)
 {
 	char text[PARAMETERS_SIZE], *rest = text;
 	const struct verb *verb = verbs;
@@ -150,23 +150,23 @@ static int answer_verb(const char *command, const char *parameters, struct rte_t
 	int result;
 
 	while (strcmp(verb->command, command) != 0)
-		verb++; // DPDK calls for those that were registered
+		verb++; // ends: DPDK calls this function only for registered commands
 	snprintf(text, sizeof(text), "%s", parameters != NULL ? parameters : "");
 	(void)strsep(&rest, ",");
 	pthread_mutex_lock(&lock);
 	xdp = find(text);
-	result = xdp != NULL ? verb->answer(xdp, rest != NULL ? rest : "", data)
-			     : answer_error(data, "no port of this name is steered: see "
-						  "/evb/xdp/list");
+	result = xdp != NULL ? verb->respond(xdp, rest != NULL ? rest : "", data)
+			     : respond_error(data, "no port of this name is steered: see "
+						   "/evb/xdp/list");
 	pthread_mutex_unlock(&lock);
 	return result;
 }
 
-// Without them the port runs all the same.
+// A failure is ignored: the port also runs without these commands.
 static void register_commands(void)
 {
 	for (unsigned i = 0; i < N_VERBS; i++)
-		(void)rte_telemetry_register_cmd(verbs[i].command, answer_verb, verbs[i].help);
+		(void)rte_telemetry_register_cmd(verbs[i].command, respond, verbs[i].help);
 }
 
 void xdp_telemetry_add(const char *port, struct xdp *xdp)

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The steering of AF_XDP ports on DPDK's telemetry socket: who sends, and who may. What became of
-// the packets is told by the group of telemetry/xdp.c. docs/ports.md has the keys.
+// Commands on DPDK's telemetry socket for the steering of AF_XDP ports: which senders are admitted,
+// and what they sent. The counters of the port are in telemetry/xdp.c. docs/ports.md has the keys.
 //
 //   /evb/xdp/source,PORT,ID         counters of an admitted source
-//   /evb/xdp/strangers,PORT         who was refused lately
-//   /evb/xdp/admit,PORT,WHO         live changes: WHO is the id of a source, or an IPv4 address
-//   /evb/xdp/refuse,PORT,WHO
+//   /evb/xdp/strangers,PORT         senders that were refused most recently
+//   /evb/xdp/admit,PORT,WHO         admits or refuses WHO, which is the id of a source or an IPv4
+//   /evb/xdp/refuse,PORT,WHO        address, while the port runs
 //
-// Control thread; telemetry threads answer.
+// The control thread calls the functions below; telemetry threads respond to the commands.
 #pragma once
 
 #include "port/xdp.h"
 
-// The commands are registered with the first port. `port` is copied.
+// Adds a port; the first call registers the commands. `port` is copied.
 void xdp_telemetry_add(const char *port, struct xdp *xdp);
 
-// No answer uses it any more when this returns.
+// Removes a port. After the return no telemetry thread uses `xdp`.
 void xdp_telemetry_remove(const struct xdp *xdp);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// ICMP echo over IPv4 and IPv6, and neighbour discovery. Packets that need no reply are
-// left to the next handler, and count as other.
+// Replies to ICMP echo over IPv4 and IPv6, and to neighbour discovery. Packets that need no reply
+// go to the next handler, and count as `other`.
 #include "rx/own_handlers.h"
 
 static enum rx_verdict receive4(void *context, struct rx_packet *packet)

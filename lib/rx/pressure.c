@@ -4,7 +4,8 @@
 
 #include <rte_mempool.h>
 
-// With those in the caches of lcores: to look into each cache would cost more than it tells.
+// Buffers in use. Free buffers in the caches of lcores count as used, because it would take too
+// long to read every cache.
 static uint32_t buffers_in_use(const struct rte_mempool *pool)
 {
 	unsigned available = rte_mempool_get_ops(pool->ops_index)->get_count(pool);
@@ -16,7 +17,7 @@ void rx_pressure_make(struct rx_pressure *pressure)
 {
 	uint32_t in_use = buffers_in_use(pressure->pool);
 
-	// A device that holds the whole pool leaves nothing to measure.
+	// The scale needs a capacity of at least 1, also if the device holds the whole pool.
 	pressure->pool_base = RTE_MIN(in_use, pressure->pool->size - 1);
 	pressure->pool_scale = pause_share_scale(pressure->pool->size - pressure->pool_base);
 	if (pressure->n_builders > 0)
@@ -25,7 +26,8 @@ void rx_pressure_make(struct rx_pressure *pressure)
 		pressure->slot_scales[i] = pause_share_scale(evring_slots(pressure->rings[i]));
 }
 
-// Slots of events that are granted and not built are promised, and are not a shortage.
+// Slots in use. If events are granted, slots that are reserved for granted events do not count,
+// because the event manager limits their number.
 static uint64_t slots_in_use(const struct rx_pressure *pressure, const struct evring *ring)
 {
 	return pressure->events_are_granted ? evring_outstanding(ring) : evring_used(ring);

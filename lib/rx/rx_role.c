@@ -17,7 +17,7 @@
 
 #define LEAVE_US 500000u // longest time for peers to respond when handlers leave
 
-#define OBSERVE_POLLS 16u // fullness of links and slots is observed once in as many polls
+#define OBSERVE_POLLS 16u // polls between two observations of links and slots
 
 struct rx {
 	struct role role;
@@ -25,7 +25,7 @@ struct rx {
 	struct divisor packing;
 	struct divisor builders;
 	uint32_t polls;
-	struct rx_pressure pressure; // where this role owns the port's flow control
+	struct rx_pressure pressure; // used if this role owns the port's flow control
 	uint64_t last_packet;        // TSC
 	uint64_t drain_start;        // TSC, 0: not draining
 	uint64_t leave_start;        // TSC, 0: handlers do not leave yet
@@ -207,8 +207,8 @@ static void serve_other(struct rx *rx, struct rx_packet *packet)
 	rte_pktmbuf_free(packet->mbuf);
 }
 
-// Serves a packet of which header_bytes are at hand. False if those were too few to see what it is;
-// nothing has been done then.
+// Serves a packet of which header_bytes are contiguous at `bytes`. False if these are too few to
+// classify the packet; nothing has been done then.
 static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
 			uint32_t header_bytes, bool all_at_hand)
 {
@@ -249,8 +249,8 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 	return serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame, all_at_hand);
 }
 
-// Headers are nearly always in the packet's first buffer; where they are scattered over several,
-// they are looked at in a copy.
+// Headers are nearly always in the packet's first buffer. If they are distributed over several
+// buffers, a copy of them is read.
 static void serve(struct rx *rx, struct rte_mbuf *mbuf)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
@@ -262,10 +262,11 @@ static void serve(struct rx *rx, struct rte_mbuf *mbuf)
 	if (likely(serve_bytes(rx, mbuf, bytes, mbuf->data_len, mbuf->data_len >= wanted)))
 		return;
 	bytes = rte_pktmbuf_read(mbuf, 0, wanted, copy);
-	(void)serve_bytes(rx, mbuf, bytes, wanted, true); // everything is at hand now
+	(void)serve_bytes(rx, mbuf, bytes, wanted, true); // now there are enough bytes
 }
 
-// What a link did not take. A lossless link has room for a whole burst: poll() looked.
+// Drops the segments that a link did not accept. This never happens to a lossless link: poll()
+// checks before that it has room for a whole burst.
 static void drop_overflow(struct rx *rx, struct link *link, struct rte_mbuf **mbufs, unsigned n)
 {
 	counter_add(&rx->counters.segment_drops[SEGMENT_LINK_FULL], n);
@@ -301,7 +302,8 @@ static bool links_have_room(struct rx *rx)
 	return true;
 }
 
-// Also, and above all, while links are full.
+// Reports occupancies and sends pause frames. It is also called while links are full, when pause
+// frames matter most.
 static void serve_flow_control(struct rx *rx, uint64_t now)
 {
 	const struct rx_pressure *pressure = &rx->pressure;
@@ -331,7 +333,7 @@ static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint6
 	return n;
 }
 
-// What handlers send of their own accord; returns how many packets.
+// Sends the packets of the handlers' poll() functions. Returns their number.
 static unsigned poll_handlers(struct rx *rx, uint64_t now)
 {
 	unsigned n = 0;
@@ -354,7 +356,7 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 		serve_flow_control(rx, now);
 	if (unlikely(!links_have_room(rx))) {
 		role->backpressured = true;
-		rx->last_packet = now; // what waits behind a full link is not quiet
+		rx->last_packet = now; // packets may wait in the port, so it is not quiet
 		(void)poll_handlers(rx, now);
 		return 0;
 	}
@@ -373,7 +375,7 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	return n;
 }
 
-// True when all handlers have left, or their peers do not respond.
+// Whether all handlers have left, or their peers did not respond in time.
 static bool has_left(struct rx *rx, uint64_t now)
 {
 	bool all = true;
@@ -393,8 +395,8 @@ static bool holds_the_peer(const struct rx *rx)
 	return p->flow_control != NULL && flow_control_holding(p->flow_control, p->data_priority);
 }
 
-// Lets a peer that we hold go on, once nothing is received any more: whatever it sends from then on
-// is lost. True also if the frame could not be sent for too long.
+// Resumes a peer that evb has paused, after the last packet was received; what the peer sends later
+// is lost. Also returns true if the frame could not be sent in time.
 static bool has_released(struct rx *rx, uint64_t now)
 {
 	const struct rx_parameters *p = &rx->parameters;
@@ -413,7 +415,7 @@ static bool rx_drain(struct role *role, uint64_t now)
 	}
 	rx_poll(role, now);
 	if (holds_the_peer(rx))
-		rx->last_packet = now; // what waits behind a pause of ours is still to come
+		rx->last_packet = now; // a paused peer may still have packets to send
 	if (rx->leave_start == 0 && now - rx->last_packet <= rx->parameters.quiet_cycles &&
 	    now - rx->drain_start <= rx->parameters.drain_cycles)
 		return false;
