@@ -114,7 +114,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->release_sent = 0;
 	node->throttle_sent = -1;
 	manager_sync_source(manager, from, now);
-	// Before the scheduler exists, WELCOME waits: the node is then in the run from its start.
+	// WELCOME waits until the scheduler exists, so that all nodes get it together.
 	node->welcome_due = manager->sched == NULL;
 	if (!node->welcome_due)
 		manager_welcome(manager, from);

@@ -149,8 +149,8 @@ static bool sources_ended(const struct cluster_manager *manager)
 	return n > 0 || manager->state == CTRL_DRAINING;
 }
 
-// In static mode nobody reports the last events. They have arrived, or never will, when twice the
-// longest wait for data has passed since all sources ended.
+// In static mode the data is sent without grants. All of it has arrived when twice the longest wait
+// for data has passed since the sources ended.
 static bool static_is_over(struct cluster_manager *manager, uint64_t now)
 {
 	if (manager->quiet_since == 0)

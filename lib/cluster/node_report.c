@@ -5,8 +5,8 @@
 // and, after a registration, all events that they hold.
 #include "cluster/node_internal.h"
 
-#define CREDITS_MOST 128u // in one record; so is ADOPTS_MOST
-#define ADOPTS_MOST  48u
+#define CREDITS_MOST 128u // credits in one record
+#define ADOPTS_MOST  48u  // events in one record
 
 void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t index,
 		       enum ctrl_outcome outcome)

@@ -6,7 +6,7 @@
 // still held an earlier attempt, because the pushed data may have been discarded.
 #include "cluster/node_internal.h"
 
-#define REQUESTS_MOST 64u // of one builder in one poll
+#define REQUESTS_MOST 64u // requests of one builder in one poll
 
 void node_builders_request_again(struct cluster_node *node, unsigned rank)
 {

@@ -16,8 +16,9 @@
 //   reported as CONTROL_LOST. Nothing is dropped then: if the peer comes back in the same session
 //   (CONTROL_BACK), the sequence continues. A caller that does not want this calls
 //   control_forget().
-// - A peer that accepts nothing for `patience`, although records wait for it, or on which the
-//   caller calls control_give_up(), is given up: as control_forget(), and CONTROL_LOST is reported.
+// - A peer is given up if it accepts nothing for `patience` although records wait for it, or if the
+//   caller calls control_give_up(). Then control_forget() is applied to it, and CONTROL_LOST is
+//   reported.
 // - A frame of a lower epoch than the endpoint's is fenced: it is counted and the response carries
 //   the endpoint's epoch; it has no other effect. The endpoint adopts a higher epoch:
 //   CONTROL_EPOCH.
@@ -27,11 +28,13 @@
 // Peers are named by their node number. The caller maps addresses to nodes, and checks that a
 // datagram came from the right address.
 //
-// Times are nanoseconds of any steady clock; `now` never goes back. The caller passes all datagrams
-// that have arrived to control_receive() before it calls control_poll(), so that after a stall no
-// peer seems silent that was not. One thread calls all functions; other threads may read the
-// counters at any time. The handlers deliver() and event() may call every function but
-// control_receive(), control_poll() and control_destroy(); emit() may call none.
+// Times are nanoseconds of any steady clock; `now` never decreases. The caller passes all datagrams
+// that have arrived to control_receive() before it calls control_poll(): otherwise, after a delay
+// of the caller, a peer could be reported as silent although its frames have arrived.
+//
+// Threads: one thread calls all functions; other threads may read the counters at any time. The
+// handlers deliver() and event() may call every function except control_receive(), control_poll()
+// and control_destroy(); emit() may call none.
 #pragma once
 
 #include <stdbool.h>
@@ -130,8 +133,8 @@ struct control_state {
 	uint64_t received_ago; // time since the last frame of its session
 };
 
-// Bytes that control_create() allocates; of the parameters n_peers, window, queue_size and
-// frame_size count.
+// The bytes that control_create() allocates. They depend on n_peers, window, queue_size and
+// frame_size.
 uint64_t control_memory(const struct control_parameters *parameters);
 
 // Returns NULL if memory ran out or a parameter is outside its range; *reason (`reason` may be
