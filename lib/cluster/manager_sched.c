@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// The longest delay of the manager that costs no rate: after it, the grants of this time are sent
-// at once. The sources still send at the granted rates, so no link is overloaded.
+// The longest delay of the manager that costs no rate: after the delay the missed grants are sent
+// at once. The events stay in the sources until they may be sent, so no link is overloaded.
 #define BURST_NS 5000000u
 
 // The builder's congestion group, renumbered so that the groups in use have the numbers from 0
