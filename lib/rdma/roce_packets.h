@@ -14,7 +14,7 @@
 
 struct roce_pools {
 	struct rte_mempool *headers;  // mbufs with room for the headers or for a copied packet
-	struct rte_mempool *payloads; // mbufs that point into blocks, without buffer
+	struct rte_mempool *payloads; // mbufs without buffer, which point into blocks
 };
 
 // The content of a message.

@@ -38,7 +38,7 @@ struct roce_port;
 
 struct roce_port_parameters {
 	const struct roce_settings *settings;
-	const struct cluster_system *system; // its nodes connect; it may have none
+	const struct cluster_system *system; // the nodes that connect; may be empty
 	const struct port_settings *port;
 	const uint8_t *mac; // 6 bytes, of the port
 	const struct source_table *sources;

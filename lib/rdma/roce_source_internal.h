@@ -66,6 +66,6 @@ struct source_block roce_source_script_block(const struct roce_source *source, u
 unsigned roce_source_post_script(struct roce_source *source, uint64_t tsc);
 // Whether all messages have been posted.
 bool roce_source_script_is_sent(const struct roce_source *source);
-// Whether the queue pairs of the configuration can replace the streams: each stream must have one
-// source. False with one line in error[ROCE_SOURCE_ERROR_SIZE].
+// Whether the queue pairs of the configuration can carry the captured streams: each stream must
+// have exactly one source. False with one line in error[ROCE_SOURCE_ERROR_SIZE].
 bool roce_source_script_check(const struct roce_source *source, char *error);

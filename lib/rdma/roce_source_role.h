@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The source role that sends by RoCE. It replaces readout boards with one queue pair each: every
+// The source role that sends by RoCE. It simulates readout boards with one queue pair each: every
 // source of its set is one flow (roce_sender.h), connected by RDMA CM or with the numbers of the
 // configuration. Each block, an MFP, is one message: SEND or WRITE, with or without immediate (the
 // low 32 bits of the event index). The role sends event by event, at a rate or as fast as the

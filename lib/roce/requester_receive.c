@@ -142,7 +142,7 @@ static enum requester_verdict take_nak(struct requester *requester, struct queue
 		return drop(qp, QP_DROP_RESPONSE);
 	qp_count(&qp->counters.naks_received[kind], 1);
 	if (kind == QP_NAK_SEQUENCE && qp->waits_rnr)
-		return take(qp); // caused by packets behind the one that waits
+		return take(qp); // caused by packets after the one that the receiver refused
 	if (kind == QP_NAK_SEQUENCE)
 		retry(requester, qp);
 	else
