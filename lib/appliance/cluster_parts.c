@@ -91,7 +91,7 @@ void flow_controls_close(struct appliance *appliance)
 			flow_control_close(&appliance->flow_controls[i]);
 }
 
-// --- the node's own ---
+// --- parts of a node ---
 
 struct role *appliance_control(const struct appliance *appliance)
 {
@@ -116,7 +116,7 @@ static int make_mail(struct mailbox mail[2], const char *kind, unsigned index, u
 	return 0;
 }
 
-// Where builders read: each slot's event is offered block by block.
+// Makes the mailbox of offered blocks, if builders read: each block of an event is offered.
 static int make_offers(struct appliance *appliance, int node, char *error)
 {
 	uint32_t depth = plan_offers(appliance->config);
@@ -131,7 +131,7 @@ static int make_mailboxes(struct appliance *appliance, int node, char *error)
 {
 	const struct config *config = appliance->config;
 
-	// Each token can cause a few notes: a full mailbox cannot happen.
+	// Each token causes only a few messages, so that the mailbox is never full.
 	for (unsigned i = 0; i < config->n_builders; i++)
 		if (make_mail(appliance->builder_mail[i], "builder", i,
 			      rte_align32pow2(8 * config->builders[i].slots + 64), node,
@@ -240,7 +240,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	return control_role_create(&parameters, error);
 }
 
-// The place of this node among those that have generators.
+// The rank of this node among the nodes that have generators.
 static uint32_t rank_of(const struct cluster_system *cluster)
 {
 	uint32_t rank = 0;
@@ -334,7 +334,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 	};
 
 	parameters.packets.address = self->address;
-	parameters.packets.udp_ports = 1; // each builder has its own
+	parameters.packets.udp_ports = 1; // each builder has a UDP port of its own
 	parameters.packets.dscp = manager->data_dscp;
 	list_builders(config, links, builders, destinations);
 	return readout_role_create(&parameters);

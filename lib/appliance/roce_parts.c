@@ -14,10 +14,11 @@
 #include "rdma/roce_port.h"
 #include "rdma/roce_source_role.h"
 
-#define RESPONSES_DEPTH 4096u // answers on their way from an rx role
+#define RESPONSES_DEPTH 4096u // RoCE responses in the link from an rx role to a generator
 #define FIRST_ADDRESS   0x10000u
 
-// What the builder says by its counters. Roles run by the time that it is asked.
+// Reads the state of a builder's slots from its counters. It is called only after the roles were
+// started.
 static struct roce_slots_state ask_builder(void *context, unsigned builder)
 {
 	const struct appliance *appliance = context;
@@ -26,7 +27,7 @@ static struct roce_slots_state ask_builder(void *context, unsigned builder)
 	const struct assembly *assembly = builder_role_assembly(role);
 	struct roce_slots_state told;
 
-	// A builder takes a slot before it counts the event.
+	// A builder takes a slot before it counts the event, so the counter is read first.
 	told.opened = counter_read(&assembly_counters(assembly)->events_opened);
 	atomic_thread_fence(memory_order_acquire);
 	told.free = assembly_free_slots(assembly);
@@ -42,8 +43,9 @@ const struct placement *roce_placements(const struct appliance *appliance)
 		   : NULL;
 }
 
-// Addresses and keys differ from those of the process before; a slot does not touch the next, so
-// that what goes beyond it is seen.
+// Chooses the RDMA addresses and keys of the slots. Keys are random, so that they differ from those
+// of a previous process. There is a gap between two slots, so that an access beyond the end of a
+// slot is detected.
 static void place_slots(struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
@@ -62,7 +64,8 @@ static void place_slots(struct appliance *appliance)
 	}
 }
 
-// Peers connect to the node's address.
+// The mailbox of offered blocks, for the port that has the node's address; NULL for other ports.
+// Peers connect to this port.
 static struct mailbox *offers_of(struct appliance *appliance, unsigned port)
 {
 	const struct cluster_system *cluster = &appliance->config->cluster;
@@ -115,7 +118,7 @@ static int make_endpoint(struct appliance *appliance, unsigned index, char *erro
 	return appliance->roce_ports[index] != NULL ? 0 : -1;
 }
 
-// From the rx role of each port on which a generator sends.
+// Makes the links from the rx role of each port to the generator that sends on this port.
 static int make_response_links(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Steers what an interface receives, before the kernel's network stack sees it: event traffic of
-// admitted sources goes to the AF_XDP socket of its rx queue, event traffic of others is dropped,
-// and everything else passes to the kernel, which goes on answering ssh, ping and ARP.
+// Steers the packets that an interface receives, before the kernel's network stack processes them.
+// Event traffic of admitted sources is redirected to the AF_XDP socket of its rx queue, event
+// traffic of other sources is dropped, and all other packets pass to the kernel, so that ssh, ping
+// and ARP still work.
 //
-// A packet can only go to the socket of the queue that it came in on: the kernel refuses any other
-// (xsk_rcv_check()), so it is the NIC that spreads sources over queues.
+// A packet can only be redirected to the socket of the queue on which it was received; the kernel
+// refuses other sockets (xsk_rcv_check()). So the NIC distributes the sources over the queues.
 //
-// A segment whose headers are wrong is not judged here: evb counts it under its exact cause.
+// A segment with wrong headers is redirected, too: evb counts it with its exact cause.
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/in.h>
@@ -22,8 +23,8 @@
 
 #include "evb_steer.h"
 
-#define ETHER_MAC_CONTROL 0x8808 // pause frames: for evb's flow control, the kernel ignores them
-#define IP_OFFSET_MASK    0x1FFF // of a fragment, in units of 8 bytes
+#define ETHER_MAC_CONTROL 0x8808 // pause frames, for evb's flow control; the kernel ignores them
+#define IP_OFFSET_MASK    0x1FFF // offset of a fragment, in units of 8 bytes
 #define VLAN_TAGS         2
 
 #define NEIGHBOUR_SOLICITATION 135
@@ -107,7 +108,7 @@ struct packet {
 	struct xdp_md *context;
 	const struct steer_settings *settings;
 	void *end;
-	__u64 length;  // bytes, of which all up to `end` are at hand
+	__u64 length;  // bytes of the packet; the program can read those up to `end`
 	__u32 address; // IPv4 source, or 0
 };
 
@@ -146,7 +147,7 @@ static __always_inline int refuse(const struct packet *packet, __u32 cause, __u3
 	return drop(packet, cause);
 }
 
-// To evb; `counter` is that of its source, or NULL.
+// Redirects the packet to evb. `counter` is the counter of its source, or NULL.
 static __always_inline int redirect(const struct packet *packet, struct steer_counter *counter)
 {
 	__u32 queue = packet->context->rx_queue_index;
@@ -204,8 +205,8 @@ static __always_inline int steer_udp(const struct packet *packet, void *header)
 			       : redirect(packet, NULL);
 }
 
-// Of a datagram in fragments only the first tells its port; evb counts that one, and the kernel
-// forgets the others.
+// Only the first fragment of a datagram contains the UDP port. evb receives and counts this
+// fragment; the kernel receives the others and discards them after a timeout.
 static __always_inline int steer_ipv4(struct packet *packet, void *header)
 {
 	const struct iphdr *ip = header;
@@ -235,7 +236,8 @@ static __always_inline bool is_own6(const struct packet *packet, const void *add
 	       words[2] == own[2] && words[3] == own[3];
 }
 
-// Solicitations go to a multicast address, which may be the kernel's, too: their target decides.
+// Neighbour solicitations are sent to a multicast address, which the kernel may use, too. So their
+// target address determines the receiver.
 static __always_inline int steer_icmp6(const struct packet *packet, const struct ipv6hdr *ip,
 				       void *header)
 {

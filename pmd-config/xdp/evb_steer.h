@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What evb and its BPF program (evb_steer.bpf.c) share: maps, their keys and values.
+// The maps that evb shares with its BPF program (evb_steer.bpf.c), with their keys and values:
 //
-//   xsks_map   AF_XDP sockets by rx queue: the name by which DPDK's af_xdp driver knows it
-//   settings   what is event traffic; all zero: nothing is, and everything passes to the kernel
-//   sources    admitted source ids, with their counters a CPU
-//   addresses  admitted IPv4 source addresses, if any are given
-//   causes     counters of every packet a CPU, by what became of it
-//   strangers  who was refused lately
+//   xsks_map   AF_XDP sockets by rx queue; DPDK's af_xdp driver requires this name
+//   settings   definition of event traffic; all zero: all packets pass to the kernel
+//   sources    admitted source ids, with their counters per CPU
+//   addresses  admitted IPv4 source addresses; used if check_addresses is set
+//   causes     counters of all packets per CPU, by enum steer_cause
+//   strangers  senders that were refused most recently
 //
-// Addresses are in network byte order here, everything else in the machine's.
+// Addresses are in network byte order, all other numbers in the machine's byte order.
 #pragma once
 
 #include <linux/types.h>
@@ -21,10 +21,10 @@
 #define STEER_MAX_ADDRESSES 4096
 #define STEER_MAX_STRANGERS 64
 
-// What became of a packet. Each counts exactly once.
+// What the program did with a packet, and why. Each packet counts exactly once.
 enum steer_cause {
-	STEER_PASSED,          // to the kernel: it is none of evb's
-	STEER_REDIRECTED,      // to evb's socket, which may have no room: it counts that itself
+	STEER_PASSED,          // passed to the kernel: it is not event traffic
+	STEER_REDIRECTED,      // redirected to evb's socket, which counts the packets it loses
 	STEER_UNKNOWN_SOURCE,  // dropped: a source id that is not admitted
 	STEER_UNKNOWN_ADDRESS, // dropped: an IP address that is not admitted
 	STEER_TOO_LONG,        // dropped: does not fit the socket's buffers
@@ -41,11 +41,11 @@ struct steer_range {
 struct steer_settings {
 	__u32 active;
 	__u32 check_addresses;
-	__u32 own_address; // evb answers ARP and ICMP echo for it; 0: the kernel does
+	__u32 own_address; // evb replies to ARP and ICMP echo for it; 0: none
 	__u32 has_own_address6;
-	__u32 own_address6[4]; // evb answers neighbour solicitations and ICMPv6 echo for it
+	__u32 own_address6[4]; // evb replies to neighbour solicitations and ICMPv6 echo for it
 	__u32 largest_frame;   // bytes, without FCS
-	__u32 ether_type;      // that carries segments; 0: none
+	__u32 ether_type;      // EtherType of segments; 0: none
 	__u32 n_ranges;
 	struct steer_range ranges[STEER_MAX_RANGES];
 };
@@ -57,7 +57,7 @@ struct steer_counter {
 
 struct steer_stranger {
 	__u32 address; // 0: not IPv4
-	__u32 id;      // STEER_NO_ID: the address alone was enough
+	__u32 id;      // source id; STEER_NO_ID: refused by its address
 };
 
 #define STEER_NO_ID 0xFFFFFFFFu
