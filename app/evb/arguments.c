@@ -96,7 +96,7 @@ error_t arguments_store(const struct arguments_field *fields, const struct argp_
 	for (; fields->kind != ARGUMENTS_END; fields++) {
 		void *to = (char *)state->input + fields->offset;
 
-		// A field for an argument is free until it has one.
+		// An argument goes to the first field that has no argument yet.
 		if (fields->key == key && (key != ARGP_KEY_ARG || *(const char **)to == NULL))
 			return store(fields, to, argument, name, state);
 	}

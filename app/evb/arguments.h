@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// What the argument parsers of the commands share. A value that is refused ends the program with
-// one line, as argp_error() does.
+// Functions that the argument parsers of the commands share. If a value is not valid, they print
+// one line and end the program, as argp_error() does.
 #pragma once
 
 #include <argp.h>
@@ -22,14 +22,15 @@ struct overrides {
 // Runs the parser. Returns 0, or the exit status of the command.
 int arguments_parse(const struct argp *argp, int argc, char **argv, void *arguments);
 
-// A quantity with or without a unit; option: "--limit", for the message.
+// Reads a quantity with or without a unit. `option` is the option's name for the message, as in
+// "--limit".
 uint64_t arguments_quantity(enum units_kind kind, const char *text, const struct argp_state *state,
 			    const char *option);
 
-// A number above 0, at most 1e15.
+// Reads a number above 0, at most 1e15.
 double arguments_positive(const char *text, const struct argp_state *state, const char *option);
 
-// The interval between two readings of an appliance in ms, 100ms to 1min.
+// Reads the interval between two readings of an appliance, 100ms to 1min. Returns it in ms.
 unsigned arguments_interval(const char *text, const struct argp_state *state);
 
 // Where an option or argument is stored. A table of them ends with ARGUMENTS_END.
@@ -48,7 +49,7 @@ struct arguments_field {
 	size_t offset; // in the structure state->input
 };
 
-// Stores an option or argument. Arguments fill the fields of ARGP_KEY_ARG in turn. options: for
-// their names in messages. Returns 0, EINVAL, or ARGP_ERR_UNKNOWN if no field is for it.
+// Stores an option or argument. Arguments fill the fields of ARGP_KEY_ARG in turn. `options` has
+// the names of the options for messages. Returns 0, EINVAL, or ARGP_ERR_UNKNOWN if it has no field.
 error_t arguments_store(const struct arguments_field *fields, const struct argp_option *options,
 			int key, const char *argument, const struct argp_state *state);

@@ -17,7 +17,7 @@ struct arguments {
 	const char *target; // configuration or socket
 	const char *command;
 	const char *about; // node to exclude or include
-	const char *node;  // that receives the command
+	const char *node;  // node that receives the command
 	struct overrides overrides;
 	bool json;
 };
@@ -95,7 +95,7 @@ static const struct argp argp = {
 	       "refused; one line then says why.",
 };
 
-// --- what the status says ---
+// --- printing the status ---
 
 static const char *text_of(const cJSON *object, const char *name)
 {

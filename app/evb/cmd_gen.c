@@ -167,7 +167,7 @@ static cJSON *list_of_ids(const char *text)
 	return list;
 }
 
-// The sources of an MDF file; NULL after one line on stderr.
+// Reads the source ids of an MDF file. NULL after one line on stderr.
 static cJSON *ids_of_mdf(const struct arguments *arguments)
 {
 	char error[SOURCE_ERROR_SIZE];

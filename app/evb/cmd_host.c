@@ -111,7 +111,7 @@ static void print_change(void *context, enum prepare_outcome outcome, const char
 	       colour(verdicts[outcome], false), line);
 }
 
-// --- doing ---------------------------------------------------------------------------------------
+// --- commands ------------------------------------------------------------------------------------
 
 static int check(const struct plan *plan, const struct arguments *arguments)
 {

@@ -18,7 +18,7 @@ cJSON *compose_make(const char *prefix)
 	return root;
 }
 
-// The object behind a key, or the only element of the list.
+// Returns the object of a key, or the only element of the key's list. Creates it if it is missing.
 static cJSON *enter(cJSON *object, const char *key, bool list)
 {
 	cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);

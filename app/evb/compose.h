@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Commands without a configuration file (gen, replay) compose a configuration, which then passes
-// the same parser, checks and plan as any other. A path names a key: "generators[0].size.law"; the
-// objects and lists on it are made, and lists have one element.
+// the same parser, checks and plan as any other. A path names a key: "generators[0].size.law". The
+// objects and lists of the path are created if they are missing; lists have one element.
 #pragma once
 
 #include <stdint.h>
@@ -13,22 +13,23 @@
 #include "load.h"
 #include "session.h"
 
-// A configuration with a name for the appliance, PREFIX-PID.
+// Creates a configuration in which the appliance's name is PREFIX-PID.
 cJSON *compose_make(const char *prefix);
 
-// Each sets a key. Of a text, NULL sets nothing; compose_quantity() sets a number where the text is
-// one, and otherwise the text, for the parser to refuse or to read as a quantity.
+// Each sets a key. If the text is NULL, the key is not set. compose_quantity() sets a number if the
+// text is a number, and else the text itself, which the parser reads as a quantity or refuses.
 void compose_set(cJSON *root, const char *path, cJSON *value); // takes ownership of the value
 void compose_text(cJSON *root, const char *path, const char *text);
 void compose_quantity(cJSON *root, const char *path, const char *text);
 void compose_number(cJSON *root, const char *path, double value);
 void compose_ids(cJSON *root, const uint16_t *ids, unsigned n_ids); // sources.ids
 
-// Parses the composed configuration; frees root. `name` stands for the file in messages. Prints
-// one line and returns -1 on failure. The caller frees the configuration with config_free().
+// Parses the composed configuration and frees root. Messages contain `name` instead of a file's
+// path. Prints one line and returns -1 on failure. The caller frees the configuration with
+// config_free().
 int compose_config(cJSON *root, const char *name, const struct overrides *overrides,
 		   struct config **config);
 
-// The same, and runs it. Returns the exit status.
+// Parses the composed configuration, frees root, and runs the appliance. Returns the exit status.
 int compose_run(cJSON *root, const char *name, const struct overrides *overrides,
 		const struct session_options *options);

@@ -8,7 +8,7 @@
 
 #define DIGITS_SIZE 24 // of a 64-bit number, with the closing 0
 
-// cJSON keeps numbers as doubles; event ids have 64 bits.
+// Adds a number as text, because cJSON stores numbers as doubles and event ids have 64 bits.
 static void add_number(cJSON *object, const char *name, uint64_t value)
 {
 	char digits[DIGITS_SIZE];

@@ -72,7 +72,7 @@ void log_value(enum log_level level, const char *message, const char *name, cJSO
 	if (value != NULL)
 		cJSON_AddItemToObject(line, name, value);
 	text = cJSON_PrintUnformatted(line);
-	// If memory runs out, the message is printed without its form.
+	// If memory ran out, the message is printed as plain text.
 	fprintf(stderr, "%s\n", text != NULL ? text : message);
 	free(text);
 	cJSON_Delete(line);
@@ -122,7 +122,7 @@ void log_take_dpdk(void)
 		return;
 	stream = fopencookie(NULL, "w", functions);
 	if (stream == NULL)
-		return; // DPDK's messages stay text
+		return; // if it fails, DPDK's messages stay plain text
 	setvbuf(stream, NULL, _IOLBF, 0);
 	(void)rte_openlog_stream(stream); // cannot fail
 }

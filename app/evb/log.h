@@ -13,8 +13,8 @@
 enum log_level {
 	LOG_LEVEL_INFO,    // as text, the caller prints these to standard output
 	LOG_LEVEL_NOTICE,  // an operator should see it
-	LOG_LEVEL_WARNING, // the appliance continues, but not as it should
-	LOG_LEVEL_ERROR,   // the appliance does not continue
+	LOG_LEVEL_WARNING, // the appliance continues with a problem
+	LOG_LEVEL_ERROR,   // the appliance ends
 };
 
 // Chooses the form, "text" or "json". Returns false for another name. Without this call: text.

@@ -8,7 +8,7 @@
 #define PREFIX 4 // "evb "
 
 struct command {
-	char name[16]; // as argument parsers show it
+	char name[16]; // as argument parsers print it
 	int (*run)(int argc, char **argv);
 	const char *help;
 };
@@ -44,7 +44,7 @@ static struct command *find(const char *name)
 	return NULL;
 }
 
-// "evb help COMMAND" is "evb COMMAND --help".
+// Runs "evb help COMMAND" as "evb COMMAND --help".
 static int help_with(struct command *command)
 {
 	static char option[] = "--help";

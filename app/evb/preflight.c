@@ -22,8 +22,8 @@ static void log_warning(const struct host_finding *finding)
 		 finding->remedy);
 }
 
-// `evb host prepare CONFIG` can fix it if the configuration is a file; that of gen and replay is
-// not.
+// `evb host prepare CONFIG` can fix the failure if the configuration is a file; gen and replay have
+// no file.
 static void log_failure(const struct host_finding *finding, const struct host_report *report,
 			const struct config *config)
 {

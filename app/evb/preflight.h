@@ -8,6 +8,6 @@
 
 #include "appliance/plan.h"
 
-// Logs the warnings, or the first failure, in one line each. Returns whether the plan can be run
-// here.
+// Checks the host. Logs one line per warning, or one line for the first failure. Returns whether
+// this host can run the plan.
 bool preflight(const struct plan *plan);

@@ -9,11 +9,11 @@
 #include "wire/mep.h"
 
 #define OWN_ADDRESS "10.0.0.2" // of the port in memory
-#define PORT_MTU    9000       // of the same
+#define PORT_MTU    9000       // of the port in memory
 
-#define SPARE_SLOTS     64u // beyond twice the events that the capture has open at a time
+#define SPARE_SLOTS     64u // in addition to twice the number of simultaneously open events
 #define MOST_SLOTS      4096u
-#define RING_BYTES      (2048ull << 20) // at most, of all slots
+#define RING_BYTES      (2048ull << 20) // largest size of all slots together
 #define LEAST_SLOT_SIZE (64u << 10)
 
 static uint64_t count_mfps(const struct roce_capture *capture)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// `evb replay` of captures of RoCE: the messages of the captured connections are sent again, over
-// connections that replay makes itself, to another appliance or to builders in the same process.
+// `evb replay` for captures of RoCE. It sends the messages of the captured connections again, over
+// new connections, to another appliance or to builders in the same process.
 #pragma once
 
 #include <cjson/cJSON.h>
@@ -13,7 +13,7 @@ struct replay_roce {
 	const char *capture;
 	const char *deadline;
 	double speed;
-	// To another appliance; NULL where the events are built here
+	// IP and MAC address of another appliance; NULL: this process builds the events.
 	const char *to, *to_mac;
 	const char *profile, *device, *address, *mtu;
 };
@@ -21,13 +21,14 @@ struct replay_roce {
 // Prints one line about the content of the capture.
 void replay_roce_print(const struct roce_capture *capture, const char *path);
 
-// A configuration, without writers, that sends the capture's messages. NULL after one line on
-// stderr.
+// Creates a configuration, without writers, that sends the capture's messages. NULL after one line
+// on stderr.
 cJSON *replay_roce_compose(const struct replay_roce *replay, const struct roce_capture *capture);
 
-// What configurations for captures of all kinds share: a builder whose slots fit the largest event
-// (bytes) and the largest number of events that the capture has open at a time; and the generator
-// that sends the capture, of this kind.
+// Adds the parts that configurations for captures of all kinds have: a builder, whose slots have
+// room for the largest event (bytes) and whose number of slots is enough for the largest number of
+// events that are open at the same time in the capture; and a generator of this kind, which sends
+// the capture.
 void replay_compose_builder(cJSON *root, const struct replay_roce *replay, uint64_t largest_event,
 			    uint64_t largest_open, unsigned n_sources, uint32_t packing);
 void replay_compose_generator(cJSON *root, const struct replay_roce *replay, const char *kind);

@@ -16,5 +16,5 @@ struct session_options {
 	bool quiet;          // no plan, no progress
 };
 
-// Runs the plan. Returns the exit status: 0 clean, 1 refused, 2 losses and strict.
+// Runs the plan. Returns the exit status: 0 success, 1 refused or failed, 2 losses with `strict`.
 int session_run(const struct plan *plan, const struct session_options *options);

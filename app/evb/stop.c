@@ -24,8 +24,9 @@ void stop_catch_signals(void)
 	sigaddset(&action.sa_mask, SIGTERM);
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
-	// A limit on file sizes shall be an error of write(), and not end the program.
+	// At the limit of file sizes write() shall fail, and the program shall not be killed.
 	(void)signal(SIGXFSZ, SIG_IGN);
-	// The same for a closed socket: DPDK's virtio_user writes to a peer that may have ended.
+	// Writing to a closed socket shall fail, too: the peer of DPDK's virtio_user may have
+	// ended.
 	(void)signal(SIGPIPE, SIG_IGN);
 }

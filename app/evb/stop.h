@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The signals that end a command: after the first SIGINT or SIGTERM it finishes, a second one kills
-// it.
+// The signals that end a command. After the first SIGINT or SIGTERM the command finishes its work;
+// a second signal kills the process.
 #pragma once
 
 #include <signal.h>
