@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// `evb record --pcap FILE`: captures what a port receives.
+// `evb record --pcap FILE`: captures the packets that a port receives.
 #pragma once
 
 #include <stdbool.h>

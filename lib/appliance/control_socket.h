@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The server's side of an appliance's control socket; client/control_client.h says where the socket
-// is and what its messages are. The server responds to root and to the user as whom the appliance
-// runs, and to nobody else, whatever the mode of the socket's file.
+// The server's side of an appliance's control socket. client/control_client.h describes the path of
+// the socket and its messages. The server responds only to root and to the user as whom the
+// appliance runs, whatever the mode of the socket's file.
 //
 // The server never waits for a client: it closes the connection of a client that does not accept a
 // response. The number of clients and the sizes of requests and responses are limited. The handler

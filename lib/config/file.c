@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Reads files. The fuzz target has a config_read_file() of its own, so this stands alone.
+// Reads files. The fuzz target replaces config_read_file(), so this function has its own file.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include "config/internal.h"
 
-#define MAX_STEPS 8 // deeper than any key lies
+#define MAX_STEPS 8 // more than the path of any key has
 #define STEP_SIZE 64
 
 struct step {

@@ -4,9 +4,9 @@
 
 #include <rte_ip.h>
 
-// The sum over bytes of a packet as the Internet checksum takes it (RFC 1071), in host order.
-// offset + length <= packet length. (DPDK's rte_raw_cksum_mbuf() loses carries behind a part of odd
-// length.)
+// Computes the sum of the Internet checksum (RFC 1071) over bytes of a packet, in host order.
+// offset + length <= packet length. DPDK's rte_raw_cksum_mbuf() is not used, because it loses
+// carries after a buffer of odd length.
 static uint16_t sum_bytes(const struct rte_mbuf *mbuf, uint32_t offset, uint32_t length)
 {
 	bool odd = false;

@@ -13,17 +13,18 @@
 
 struct rx_checksums {
 	bool in_hardware; // the port's offloads verify IP and UDP checksums
-	// A sender on this host may leave the UDP checksum to hardware: the field then holds the
-	// sum of the pseudo header, and nothing of the datagram is verified.
+	// A sender on this host may leave the UDP checksum to hardware. The field then contains
+	// only the sum of the pseudo header, so that the datagram itself cannot be verified.
 	bool may_be_partial;
 };
 
-// In software. `bytes`: the packet's headers, contiguous, as net_parse() parsed them.
+// Verifies the UDP checksum in software. `bytes`: the packet's headers, contiguous, as net_parse()
+// parsed them.
 bool rx_udp_checksum_ok(const struct rx_checksums *checksums, const struct rte_mbuf *mbuf,
 			const uint8_t *bytes, const struct net_frame *frame);
 
-// The verdict over a UDP datagram: PACKET_N_CAUSES if its checksums are right. Those on which the
-// port reports nothing are computed.
+// Verifies the IP and UDP checksums of a UDP datagram. Returns PACKET_N_CAUSES if they are right.
+// Checksums that the port did not verify are computed.
 static inline enum packet_cause rx_check_sums(const struct rx_checksums *checksums,
 					      const struct rte_mbuf *mbuf, const uint8_t *bytes,
 					      const struct net_frame *frame)

@@ -49,28 +49,28 @@ enum rx_verdict {
 struct rx_handler {
 	void *context;
 
-	// The packets it is called for: a bit per enum net_kind, RX_ACCEPTS(). Of the UDP kinds
-	// only those to one of its two ports, which may be the same.
+	// The kinds of packets that the handler gets: one bit per enum net_kind, RX_ACCEPTS(). It
+	// gets UDP datagrams only to these two ports, which may be equal.
 	uint32_t kinds;
 	uint16_t udp_ports[2];
-	// Of the UDP kinds: the protocol has its own checksum, so rx leaves those of IP and UDP
-	// unchecked.
+	// For UDP datagrams: the protocol has a checksum of its own, so rx does not check those of
+	// IP and UDP.
 	bool has_own_checksum;
-	// offsetof() in struct rx_counters: where packets count for which the verdict is neither
-	// RX_NOT_MINE nor one of a segment.
+	// The offset in struct rx_counters of the counter for packets whose verdict is neither
+	// RX_NOT_MINE nor RX_SEGMENT nor RX_DROP_SEGMENT.
 	size_t counter;
 
 	enum rx_verdict (*receive)(void *context, struct rx_packet *packet);
 
-	// The rest is optional: NULL where the handler sends nothing of its own accord.
+	// The rest is optional: NULL if the handler sends only replies.
 
 	// Fills at most `max` packets that are due and returns how many. Called after each burst,
 	// and in polls that receive nothing. rx sends them on its reply queue.
 	unsigned (*poll)(void *context, uint64_t now, struct rte_mbuf **mbufs, unsigned max);
 	// Reports how many packets of the last poll() the port accepted; rx frees the others.
 	void (*sent)(void *context, unsigned sent, unsigned not_sent);
-	// Closes what is open with peers, while polls go on. Called until it returns true, or for
-	// at most 0.5 s, when the role has drained.
+	// Closes the connections with peers; poll() is still called. When the role drains, leave()
+	// is called until it returns true, for at most 0.5 s.
 	bool (*leave)(void *context, uint64_t now);
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The handlers that every rx role has: it replies to ARP, neighbour discovery and ICMP echo for the
-// port's own addresses, so that a kernel host can send to the port; and it passes pause frames to
-// the port's flow control.
+// The handlers that every rx role has. They reply to ARP, neighbour discovery and ICMP echo for the
+// port's own addresses, so that a kernel host can send to the port, and pass pause frames to the
+// port's flow control.
 #pragma once
 
 #include "port/flow_control.h"
@@ -22,5 +22,5 @@ struct rx_handler rx_arp_handler(struct rx_addresses *addresses);
 struct rx_handler rx_icmp4_handler(struct rx_addresses *addresses);
 struct rx_handler rx_icmp6_handler(struct rx_addresses *addresses);
 struct rx_handler rx_neighbour_handler(struct rx_addresses *addresses);
-// Only for the owner of a flow control.
+// Only for the rx role that owns the port's flow control.
 struct rx_handler rx_pause_handler(struct flow_control *flow_control);

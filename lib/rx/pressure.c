@@ -26,8 +26,8 @@ void rx_pressure_make(struct rx_pressure *pressure)
 		pressure->slot_scales[i] = pause_share_scale(evring_slots(pressure->rings[i]));
 }
 
-// Slots in use. If events are granted, slots that are reserved for granted events do not count,
-// because the event manager limits their number.
+// Slots in use. If events are granted, only the slots of published events count: the event manager
+// has reserved the other slots in use for events that it granted.
 static uint64_t slots_in_use(const struct rx_pressure *pressure, const struct evring *ring)
 {
 	return pressure->events_are_granted ? evring_outstanding(ring) : evring_used(ring);

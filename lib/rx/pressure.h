@@ -15,9 +15,9 @@ struct rx_pressure {
 	struct link *const *links;
 	const struct evring *const *rings;
 	unsigned n_builders;
-	bool events_are_granted; // granted slots are promised: they do not count as free
+	bool events_are_granted; // slots reserved for granted events do not count as used
 	const struct rte_mempool *pool;
-	uint32_t pool_base; // buffers in use without traffic: those that the device holds
+	uint32_t pool_base; // buffers that are in use without traffic, because the device has them
 	uint64_t link_scale, pool_scale; // pause_share_scale()
 	uint64_t slot_scales[EVB_MAX_BUILDERS];
 };

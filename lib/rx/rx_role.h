@@ -48,13 +48,13 @@ struct rx_parameters {
 
 	struct flow_control *flow_control; // of the port, if this role is its owner; else NULL
 	// Only where flow_control is set:
-	uint8_t data_priority;             // that it stops
+	uint8_t data_priority;             // 802.1p priority that the flow control pauses
 	const struct evring *const *rings; // of the builders
-	bool events_are_granted;           // by an event manager
+	bool events_are_granted;           // an event manager grants the events
 	const struct rte_mempool *pool;    // receive buffers of the port
 
-	uint64_t quiet_cycles; // without packets before a drain ends
-	uint64_t drain_cycles; // longest drain
+	uint64_t quiet_cycles; // time without packets after which a drain ends
+	uint64_t drain_cycles; // longest time of a drain
 	int numa_node;
 };
 
