@@ -130,6 +130,9 @@ static void stop_lcores(struct appliance *appliance)
 	for (unsigned i = 0; i < appliance->plan->n_lcores; i++)
 		atomic_store(&appliance->lcores[i].stop, true);
 	rte_eal_mp_wait_lcore();
+	// What an lcore wrote before its last store to `running` is visible from here on.
+	for (unsigned i = 0; i < appliance->plan->n_lcores; i++)
+		(void)atomic_load(&appliance->lcores[i].running);
 }
 
 // Waits until consumers in other processes have released all published events. The builders' lcores

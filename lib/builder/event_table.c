@@ -66,13 +66,19 @@ static void unlink_order(struct assembly *assembly, struct event *event)
 		order->newest = event->older;
 }
 
+// Telemetry reads these gauges while the builder's lcore, the only writer, changes them.
+static void add_to_gauge(uint32_t *gauge, int32_t n)
+{
+	__atomic_store_n(gauge, *gauge + (uint32_t)n, __ATOMIC_RELAXED);
+}
+
 static uint32_t take_slot(struct assembly *assembly)
 {
 	uint32_t slot = assembly->free_slots[assembly->free_head];
 
 	if (++assembly->free_head == assembly->n_slots)
 		assembly->free_head = 0;
-	assembly->n_free--;
+	add_to_gauge(&assembly->n_free, -1);
 	evring_begin(assembly->parameters.ring, slot);
 	return slot;
 }
@@ -90,7 +96,7 @@ static struct event *open_in(struct assembly *assembly, uint32_t slot, const str
 	*bucket = slot;
 	append_newest(assembly, event, now);
 	memset(event_parts(assembly, event), 0, assembly->n_sources * sizeof(struct part));
-	assembly->n_open++;
+	add_to_gauge(&assembly->n_open, 1);
 	assembly->held.n_ungranted += !event->granted && !is_end_of_run(event);
 	count(&assembly->counters.events_opened, 1);
 	return event;
@@ -152,7 +158,7 @@ void event_remove(struct assembly *assembly, struct event *event)
 		link = &assembly->events[*link].chain;
 	*link = event->chain;
 	unlink_order(assembly, event);
-	assembly->n_open--;
+	add_to_gauge(&assembly->n_open, -1);
 	if (!is_end_of_run(event))
 		assembly->closed[event->index % CLOSED_SIZE] = event->id + 1;
 }
@@ -170,7 +176,7 @@ void slot_free(struct assembly *assembly, uint32_t slot)
 	if (at >= assembly->n_slots)
 		at -= assembly->n_slots;
 	assembly->free_slots[at] = slot;
-	assembly->n_free++;
+	add_to_gauge(&assembly->n_free, 1);
 	assembly->held.n_ungranted -= !assembly->events[slot].granted;
 	if (assembly->parameters.granted)
 		held_report_freed(assembly, assembly->events[slot].index);
