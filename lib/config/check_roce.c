@@ -102,7 +102,8 @@ static int check_generator(struct config_reader *reader, const struct config *co
 {
 	const struct config_generator *generator = &config->generators[i];
 
-	if (generator->kind == GENERATOR_PCAP)
+	// In a system captures cannot be granted, whatever the transport: config_cluster_add().
+	if (generator->kind == GENERATOR_PCAP && reader->node == NULL)
 		return config_fail(config_at_element(reader, "generators", i, "kind"),
 				   "packets of a capture are sent as they are: set transport.kind "
 				   "to \"udp\", or the kind to \"roce\"");

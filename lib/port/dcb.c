@@ -18,7 +18,7 @@
 bool dcb_pfc_decode(const void *bytes, size_t size, struct dcb_pfc *pfc)
 {
 	const struct nlmsghdr *header = bytes;
-	const struct nlattr *outer, *inner;
+	struct nlattr *outer, *inner;
 	struct ieee_pfc content;
 
 	// libmnl rounds the length up to whole words, which must not go beyond the bytes.

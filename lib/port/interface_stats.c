@@ -32,14 +32,15 @@ static int ask(const char *interface, void *command)
 // The present number of statistics.
 static uint32_t count(const char *interface)
 {
-	struct {
-		struct ethtool_sset_info info;
-		uint32_t n;
-	} query = { .info = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_STATS } };
+	// The structure ends in an array, of which the kernel fills one element.
+	uint64_t bytes[(sizeof(struct ethtool_sset_info) + sizeof(uint32_t) + 7) / 8] = { 0 };
+	struct ethtool_sset_info *query = (struct ethtool_sset_info *)bytes;
 
-	if (ask(interface, &query) != 0 || query.info.sset_mask == 0 || query.n > MOST_STATS)
+	query->cmd = ETHTOOL_GSSET_INFO;
+	query->sset_mask = 1ull << ETH_SS_STATS;
+	if (ask(interface, query) != 0 || query->sset_mask == 0 || query->data[0] > MOST_STATS)
 		return 0;
-	return query.n;
+	return query->data[0];
 }
 
 static int read_names(struct interface_stats *stats, const char *interface)

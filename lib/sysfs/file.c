@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 // A path that does not fit becomes "", which names no file.
-static void under_root(const char *root, char path[SYSFS_PATH_SIZE], const char *format,
-		       va_list list)
+__attribute__((format(printf, 3, 0))) static void under_root(const char *root,
+							     char path[SYSFS_PATH_SIZE],
+							     const char *format, va_list list)
 {
 	int n = snprintf(path, SYSFS_PATH_SIZE, "%s", root);
 

@@ -47,7 +47,7 @@
 
 enum ctrl_flag {
 	CTRL_SEQUENCED = 1, // has its place in the sequence; is sent until it is acknowledged
-	CTRL_ASK = 2,       // requests a frame at once: is the session that I know of alive?
+	CTRL_ASK = 2,       // requests one frame at once, to learn whether the peer's session is alive
 };
 
 enum ctrl_type {

@@ -8,7 +8,7 @@
 #define MAX_IPV4_SIZE 60u
 #define MAX_MASKED    (MAX_IPV4_SIZE + NET_UDP_SIZE + ROCE_BTH_SIZE)
 
-// Ones in the place of what may change under way. `ip` is a copy.
+// Sets the fields that routers may change to ones. `ip` is a copy of the packet's headers.
 static void mask(uint8_t *ip, size_t ip_size)
 {
 	uint8_t *udp = ip + ip_size, *bth = udp + NET_UDP_SIZE;

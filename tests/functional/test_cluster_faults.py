@@ -172,7 +172,7 @@ def manager_killed(mode):
         trial.until(lambda: trial.injector.epoch("b0") > epoch, "b0 has taken it over")
         trial.more()
         check_equal(trial.own("b0", "withdrawn"), 0, "events that b0 built for nothing")
-        check(len(trial.life("b0").events()) >= len(before) + held, "events of b0")
+        trial.until(lambda: len(trial.life("b0").events()) >= len(before) + held, "events of b0")
         verdict, _ = trial.finish()
     verdict.check_exact()
 

@@ -279,7 +279,7 @@ def test_tshark_reads_what_is_written():
         for name, found in zip(TSHARK_FIELDS, row):
             if name in packet.fields and found is not None:
                 compared.add(name)
-                check_equal(found, int(packet.fields[name]), f"{packet.fields['name']}: {name}")
+                check_equal(found, int(packet.fields[name]), f"opcode {packet.fields['opcode']}: {name}")
     check_equal(set(TSHARK_FIELDS) - compared, set(), "fields that tshark never showed")
 
 
