@@ -268,8 +268,8 @@ static void values__of_another_kind_are_left_out(void **state)
 		"[]",
 		"{\"summary\":[],\"info\":7,\"role\":{},\"link\":[1,{}]}",
 		"{\"summary\":{\"loss_total\":\"x\",\"slots_free\":null},\"info\":{\"state\":1}}",
-		"{\"builder\":[{\"name\":{},\"latency_complete_ns\":5,\"group_0\":[],\"group_1\":{}"
-		"}]}",
+		("{\"builder\":[{\"name\":{},\"latency_complete_ns\":5,\"group_0\":[],"
+		 "\"group_1\":{}}]}"),
 	};
 
 	(void)state;

@@ -49,8 +49,8 @@ static void sample_take__survives_anything(void **state)
 		"null",
 		"{\"summary\": 7, \"lcore\": {\"a\": 1}, \"source\": [1, null, {}, {\"id\": -5}]}",
 		"{\"lcore\": [{\"cpu\": \"x\", \"roles\": [1, {}]}], \"port\": [[]]}",
-		"{\"builder\": [{\"group_0\": 5, \"group_1\": {}}], \"sched\": [1, [2, [3, [4, "
-		"[5]]]]]}",
+		("{\"builder\": [{\"group_0\": 5, \"group_1\": {}}],"
+		 " \"sched\": [1, [2, [3, [4, [5]]]]]}"),
 		"{\"source\": [{\"id\": 1e300, \"segment_drop_x\": \"y\"}], \"info\": []}",
 	};
 
