@@ -13,10 +13,10 @@
 
 #include <cjson/cJSON.h>
 
-#define CONTROL_SOCKET_REQUEST_SIZE 4096u        // bytes, the largest request
-#define CONTROL_SOCKET_RESPONSE_SIZE  (128u << 10) // bytes, the largest response
-#define CONTROL_SOCKET_PATH_SIZE    108          // of struct sockaddr_un
-#define CONTROL_SOCKET_ERROR_SIZE   384
+#define CONTROL_SOCKET_REQUEST_SIZE  4096u        // bytes, the largest request
+#define CONTROL_SOCKET_RESPONSE_SIZE (128u << 10) // bytes, the largest response
+#define CONTROL_SOCKET_PATH_SIZE     108          // of struct sockaddr_un
+#define CONTROL_SOCKET_ERROR_SIZE    384
 
 // Writes the path of an appliance's socket. Any thread. Returns 0, or -1 with one line in
 // error[CONTROL_SOCKET_ERROR_SIZE].

@@ -173,7 +173,7 @@ struct drivers_port {
 	char library[HOST_TARGET_SIZE];
 	char parameters[DRIVERS_TEXT_SIZE];     // as the driver lists them
 	char kernel_drivers[DRIVERS_TEXT_SIZE]; // a PCI device needs one of these; empty: any
-	bool knows[PORT_MAX_OPTIONS];         // option i of the port is a parameter
+	bool knows[PORT_MAX_OPTIONS];           // option i of the port is a parameter
 };
 
 struct drivers_facts {

@@ -47,7 +47,7 @@
 
 enum ctrl_flag {
 	CTRL_SEQUENCED = 1, // has its place in the sequence; is sent until it is acknowledged
-	CTRL_ASK = 2,       // requests one frame at once, to learn whether the peer's session is alive
+	CTRL_ASK = 2, // requests one frame at once, to learn whether the peer's session is alive
 };
 
 enum ctrl_type {

@@ -136,7 +136,8 @@ static int open_bench(void **state)
 	bench.responses = link_create("rx.wire", "source.g", 1024, false, 0);
 	bench.sources = calloc(1, sizeof(*bench.sources));
 	assert_true(bench.sources != NULL && bench.responses != NULL);
-	source_table_make(bench.sources, bench.config->sources.ids, bench.config->sources.expected, bench.config->sources.n_ids);
+	source_table_make(bench.sources, bench.config->sources.ids, bench.config->sources.expected,
+			  bench.config->sources.n_ids);
 	bench.slots = roce_slots_create(1, ask_builder, NULL);
 	assert_non_null(bench.slots);
 	make_peer();
