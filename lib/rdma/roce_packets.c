@@ -37,7 +37,8 @@ struct rte_mbuf *roce_packets_make(const struct roce_pools *pools,
 				   const struct requester_packet *packet,
 				   const struct roce_block *message)
 {
-	const uint8_t *content = message->block.bytes + packet->offset;
+	// A request without payload has no block.
+	const uint8_t *content = packet->size > 0 ? message->block.bytes + packet->offset : NULL;
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pools->headers);
 	struct rte_mbuf *tail = mbuf, *payload = NULL, *trailer;
 	uint32_t pad = -packet->size & 3u, front = (uint32_t)roce_frame_headers_size(handle);
