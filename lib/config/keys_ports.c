@@ -51,15 +51,15 @@ static const struct config_key port_keys[] = {
 	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(port_settings, address),
 	  .presence = offsetof(struct port_settings, has_address),
 	  .prefix = offsetof(struct port_settings, prefix_length),
-	  .help = "IPv4 address of the port, such as \"10.0.0.1/24\" (/32 without a "
+	  .help = "Address of the port, such as \"10.0.0.1/24\" (/32 without a "
 		  "prefix), with responses to ARP and ICMP echo." },
 	{ .name = "address6", .type = CONFIG_TYPE_IPV6, FIELD(port_settings, address6),
 	  .presence = offsetof(struct port_settings, has_address6),
-	  .help = "IPv6 address of the port, such as \"fd00::1\", with responses to "
+	  .help = "Address of the port, such as \"fd00::1\", with responses to "
 		  "neighbour solicitations and ICMPv6 echo; RoCE accepts connections to it." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(port_settings, mac),
 	  .presence = offsetof(struct port_settings, has_mac),
-	  .help = "Ethernet address to set; without it that of the device." },
+	  .help = "Address to set; without it that of the device." },
 	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(port_settings, vlan),
 	  .presence = offsetof(struct port_settings, has_vlan),
 	  .help = "VLAN of the 802.1Q tag of sent frames, which also has the 802.1p "

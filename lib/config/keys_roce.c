@@ -34,7 +34,7 @@ static const struct config_key queue_pair_keys[] = {
 	  .help = "Address of the other end; generators send to destination.address." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(roce_static_pair, mac),
 	  .presence = offsetof(struct roce_static_pair, has_mac),
-	  .help = "Ethernet address for responses; without it the sender's." },
+	  .help = "Address for responses; without it the sender's." },
 	{ .name = "rkey", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(roce_static_pair, rkey),
 	  .standard = "0",
 	  .help = "Key of the memory region for WRITE." },

@@ -62,9 +62,10 @@ static const char preface[] =
     "\n"
     "Whole numbers may be strings, in decimal or, after `0x`, in hexadecimal; numbers above 2^53 - "
     "1\n"
-    "must be, since JSON numbers lose digits there. A name has the characters `A-Z a-z 0-9 _ -`. "
-    "Paths\n"
-    "are relative to the directory in which evb is started.\n"
+    "must be, since JSON numbers lose digits there. In the tables below a range without *number* "
+    "and\n"
+    "without a unit is one of whole numbers. A name(N) has at most N characters, which are\n"
+    "`A-Z a-z 0-9 _ -`. Paths are relative to the directory in which evb is started.\n"
     "\n"
     "Beyond the ranges below, these rules are checked:\n"
     "\n"
@@ -82,6 +83,7 @@ static const char preface[] =
     "  payload `mfp`\n"
     "- a list of `lcores` has each CPU at most once and each role exactly once\n"
     "- 0 < `low_water` < `high_water` < 1 on every port\n"
+    "- at most 64 receive queues and generators of the node send segments to a builder\n"
     "- RoCE: service `ud` can only send; `queue_pairs` need connection `static`, their sources are "
     "among\n"
     "  `sources.ids`, their addresses are those of hosts, and their numbers differ in the low "
@@ -101,10 +103,10 @@ static const char preface[] =
     "builders\n"
     "- every source belongs to at most one generator, every expected source to one if there are "
     "any\n"
-    "- `target_utilisation` is above 0 and `heartbeat_timeout` at least two heartbeats; UDP port "
-    "and\n"
-    "  priority of control messages are not those of the data, flow control does not pause that\n"
-    "  priority, and the `mtu` of the node's port is at least 1256\n"
+    "- `target_utilisation` is above 0 and `heartbeat_timeout` at least two heartbeats; flow "
+    "control\n"
+    "  pauses `data_priority`; UDP port and priority of control messages are others than those of\n"
+    "  the data; the `mtu` of the node's port is at least 1256\n"
     "- generators are not of kind `pcap` or `roce`; with transport `eth` a node has one builder\n"
     "- transport `roce`: readouts use connection `cm` and service `rc` or `uc`; several builders "
     "on a node\n"
@@ -123,26 +125,20 @@ static void write_list(FILE *page, const char *what, const struct config_key *ke
 
 static void write_number(FILE *page, const struct config_key *key)
 {
-	static const char *const kinds[] = {
-		[UNITS_COUNT] = "whole number",  [UNITS_TIME] = "time",
-		[UNITS_SIZE] = "size",           [UNITS_BIT_RATE] = "bit rate",
-		[UNITS_FREQUENCY] = "frequency",
-	};
 	bool is_real = key->type == CONFIG_TYPE_REAL && key->units == UNITS_COUNT;
 	char minimum[UNITS_TEXT_SIZE], maximum[UNITS_TEXT_SIZE];
 
 	units_format(key->units, key->minimum, minimum);
 	units_format(key->units, key->maximum, maximum);
-	fprintf(page, "%s%s %s..%s%s", key->or_auto ? "`auto`, or " : "",
-		is_real ? "number" : kinds[key->units], minimum, maximum,
-		key->power_of_two ? ", power of two" : "");
+	fprintf(page, "%s%s%s..%s%s", key->or_auto ? "`auto`, or " : "", is_real ? "number " : "",
+		minimum, maximum, key->power_of_two ? ", power of two" : "");
 }
 
 // Describes the values of a type, if the description does not depend on the key.
 static const char *type_text(enum config_type type)
 {
 	static const char *const texts[] = {
-		[CONFIG_TYPE_BOOLEAN] = "`true`, `false`",
+		[CONFIG_TYPE_BOOLEAN] = "boolean",
 		[CONFIG_TYPE_TEXT] = "string",
 		[CONFIG_TYPE_IPV4] = "IPv4 address",
 		[CONFIG_TYPE_IPV6] = "IPv6 address",
@@ -168,7 +164,7 @@ static void write_value(FILE *page, const struct config_key *key)
 		for (unsigned i = 0; key->words[i]; i++)
 			fprintf(page, "%s`%s`", i ? ", " : "", key->words[i]);
 	else if (key->type == CONFIG_TYPE_NAME)
-		fprintf(page, "name of up to %u characters", (unsigned)key->maximum);
+		fprintf(page, "name(%u)", (unsigned)key->maximum);
 	else if (key->type == CONFIG_TYPE_OPTIONS)
 		fprintf(page, "object of up to %u strings or whole numbers",
 			(unsigned)key->maximum);

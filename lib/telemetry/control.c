@@ -36,29 +36,25 @@ static const struct metric node_metrics[] = {
 
 // Of this node alone.
 static const struct metric port_metrics[] = {
-	COUNTER("datagrams", control_role_counters, frames,
-		"this node: control and ARP frames received"),
+	COUNTER("datagrams", control_role_counters, frames, "control and ARP frames received"),
 	COUNTER("datagrams_malformed", control_role_counters, malformed,
-		"this node: frames received that are no control datagram of this system"),
+		"frames received that are no control datagram of this system"),
 	COUNTER("datagrams_foreign", control_role_counters, foreign,
-		"this node: datagrams received from an address that no node has"),
-	COUNTER("datagrams_sent", control_role_counters, sent,
-		"this node: frames passed to the port"),
+		"datagrams received from an address that no node has"),
+	COUNTER("datagrams_sent", control_role_counters, sent, "frames passed to the port"),
 	COUNTER("datagrams_not_sent", control_role_counters, not_sent,
-		"this node: frames put off for want of an mbuf or of room in the port"),
+		"frames put off for want of an mbuf or of room in the port"),
 	COUNTER("datagrams_no_address", control_role_counters, no_address,
-		"this node: frames put off because the Ethernet address of the node is unknown"),
-	COUNTER("arp_requests", control_role_counters, arp_requests,
-		"this node: ARP requests sent"),
+		"frames put off because the Ethernet address of the node is unknown"),
+	COUNTER("arp_requests", control_role_counters, arp_requests, "ARP requests sent"),
 	{ 0 },
 };
 
 static const struct metric total_metrics[] = {
 	CAUSES("malformed", control_totals, malformed[WIRE_TRUNCATED], wire_errors,
-	       "this node: datagrams that are not a valid frame, by reason"),
-	COUNTER("unknown_node", control_totals, unknown_node,
-		"this node: frames whose sender is no peer"),
-	COUNTER("misdirected", control_totals, misdirected, "this node: frames for another node"),
+	       "datagrams that are not a valid frame, by reason"),
+	COUNTER("unknown_node", control_totals, unknown_node, "frames whose sender is no peer"),
+	COUNTER("misdirected", control_totals, misdirected, "frames for another node"),
 	{ 0 },
 };
 
@@ -130,7 +126,7 @@ const struct telemetry_group telemetry_control = {
 	.name = "control",
 	.things = "nodes of the system",
 	.help = "A node of the system: what this node exchanged with it by the control protocol",
-	.note = "Only this node has the keys with \"this node\", only peers have the others.",
+	.note = "Only this node has `datagrams` to `misdirected`, only peers have the others.",
 	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics },
 	.count = count_nodes,
 	.name_of = name_of_node,

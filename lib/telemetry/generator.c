@@ -32,22 +32,20 @@ static const struct metric sender_metrics[] = {
 };
 
 static const struct metric source_role_metrics[] = {
-	COUNTER("events", source_counters, events,
-		"all but pcap: events sent by all sources of the generator"),
-	COUNTER("blocks", source_counters, blocks, "all but pcap: blocks (MFPs) sent"),
-	COUNTER("segments", source_counters, segments, "all but pcap: segments made"),
-	COUNTER("payload_bytes", source_counters, payload_bytes,
-		"all but pcap: payload of the segments made"),
-	COUNTER("no_buffer", source_counters, no_buffer, "all but pcap: polls without a free mbuf"),
+	COUNTER("events", source_counters, events, "events sent by all its sources"),
+	COUNTER("blocks", source_counters, blocks, "blocks (MFPs) sent"),
+	COUNTER("segments", source_counters, segments, "segments made"),
+	COUNTER("payload_bytes", source_counters, payload_bytes, "payload of the segments made"),
+	COUNTER("no_buffer", source_counters, no_buffer, "polls without a free mbuf"),
 	{ 0 },
 };
 
 static const struct metric pcap_metrics[] = {
-	COUNTER("packets_read", pcap_counters, packets, "pcap only: packets read from the capture"),
+	COUNTER("packets_read", pcap_counters, packets, "packets read from the capture"),
 	COUNTER("oversized", pcap_counters, oversized,
-		"pcap only: packets larger than the port's MTU, not sent"),
+		"packets larger than the port's MTU, not sent"),
 	COUNTER("truncated", pcap_counters, truncated,
-		"pcap only: packets cut short in the capture, not sent"),
+		"packets cut short in the capture, not sent"),
 	{ 0 },
 };
 
@@ -94,6 +92,9 @@ const struct telemetry_group telemetry_generator = {
 	.name = "generator",
 	.things = "generators",
 	.help = "A generator: what it sent",
+	.note =
+	    "Only kind `pcap` has `packets_read`, `oversized` and `truncated`; it lacks `events` "
+	    "and the four\nkeys behind it.",
 	.tables = { generator_metrics, sender_metrics, source_role_metrics, pcap_metrics },
 	.count = count_generators,
 	.name_of = name_of_generator,

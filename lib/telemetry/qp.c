@@ -54,7 +54,7 @@ static const struct metric qp_metrics[] = {
 	NUMBER("expected_psn", qp_view, expected_psn, "number of the next packet to receive"),
 	NUMBER("next_psn", qp_view, next_psn, "number of the next packet to send"),
 	NUMBER("msn", qp_view, msn, "messages received, modulo 2^24"),
-	ROCE_QP_METRICS(qp_view, counters, ""),
+	ROCE_QP_METRICS(qp_view, counters),
 	{ 0 },
 };
 

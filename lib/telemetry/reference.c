@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "telemetry/group.h"
 
@@ -15,19 +16,28 @@ static const char preface[] =
     "[monitoring.md](monitoring.md) how to watch the values, [packets.md](packets.md) which sums\n"
     "hold. This page is generated from the tables from which evb makes its responses.\n"
     "\n"
-    "- **key**: the name on the telemetry socket and in `evb stat`. It contains the unit; a key\n"
-    "  without a unit is a count, or 1 for yes and 0 for no. `_CAUSE` stands for one key for each\n"
-    "  [cause](telemetry.md#causes), `_QUANTILE` for `p50_ns`, `p99_ns`, `p999_ns` and `max_ns`:\n"
-    "  half of the events, 99 %, 99.9 % and all took at most that long. The first three are up to\n"
-    "  12.5 % too high, the maximum is exact.\n"
-    "- **OpenMetrics**: the name in `evb stat --openmetrics`, `evb web` and, behind `dpdk_`, in\n"
-    "  DPDK's exporter, in seconds or bytes. A name in `_total` is a counter, which only grows "
-    "from\n"
-    "  the start of the run on; other names are gauges, unless the table says otherwise. Every\n"
-    "  metric has the label `node`, the name of the appliance, and those of its thing. A dash:\n"
-    "  another metric has the value. A text has at most 127 characters.\n"
+    "A **key** is the name on the telemetry socket and in `evb stat`. It contains the unit; a key\n"
+    "without a unit is a count, or 1 for yes and 0 for no. `_CAUSE` stands for one key for each\n"
+    "[cause](telemetry.md#causes), `_QUANTILE` for `p50_ns`, `p99_ns`, `p999_ns` and `max_ns`:\n"
+    "half of the events, 99 %, 99.9 % and all took at most that long. The first three are up to\n"
+    "12.5 % too high, the maximum is exact. Released names never change.\n"
     "\n"
-    "Released names never change.\n";
+    "**OpenMetrics** (`evb stat --openmetrics`, `evb web`; DPDK's exporter with `dpdk_` before "
+    "each\n"
+    "name) has the prefix of the section before the key, and seconds and bytes as units:\n"
+    "\n"
+    "| key in the section `evb_port_` | in OpenMetrics |\n"
+    "|---|---|\n"
+    "| the first | a label of every metric of the section, with the group's name: `port` |\n"
+    "| `link_up` | the gauge `evb_port_link_up` |\n"
+    "| `rx_missed[_total]` | the counter `evb_port_rx_missed_total`, which only grows during a "
+    "run |\n"
+    "| `x_CAUSE` | the counter `evb_port_x_total` with the label `cause` |\n"
+    "| `{driver}` | the label `driver` of the metric `evb_port_info` |\n"
+    "| a key and a name | a metric of this name |\n"
+    "| a key in brackets | none: another metric has the value |\n"
+    "\n"
+    "Every metric has the label `node`, the name of the appliance.\n";
 
 static const char *key_suffix(const struct metric *metric)
 {
@@ -36,45 +46,87 @@ static const char *key_suffix(const struct metric *metric)
 						: "";
 }
 
-// What the metric is in OpenMetrics. thing: the label that it is, of the first metric of a group.
-static void write_exposed(FILE *page, const char *prefix, const char *thing,
-			  const struct metric *metric)
+// Writes the key, and its name in OpenMetrics if that is not the prefix and the key.
+// thing: whether the metric is the name or number of a thing.
+static void write_key(FILE *file, const char *prefix, bool thing, const struct metric *metric)
 {
-	char name[METRIC_NAME_SIZE], maximum[METRIC_NAME_SIZE];
+	char name[METRIC_NAME_SIZE], maximum[METRIC_NAME_SIZE], usual[2 * METRIC_NAME_SIZE];
+	const char *suffix = metric_suffix(metric), *key = metric->name;
 
 	metric_family(prefix, metric, false, name);
 	metric_family(prefix, metric, true, maximum);
+	snprintf(usual, sizeof(usual), "%s_%s", prefix, key);
 	if (metric->hidden)
-		fputs("-", page);
-	else if (thing != NULL || metric->label)
-		fprintf(page, "label `%s`", thing != NULL ? thing : metric->name);
+		fprintf(file, "(`%s%s`)", key, key_suffix(metric));
+	else if (thing)
+		fprintf(file, "`%s`", key);
+	else if (metric->label)
+		fprintf(file, "`%s`, a label", key);
 	else if (metric_is_info(metric))
-		fprintf(page, "%s `%s_info{%s}`", metric->kind == METRIC_NUMBER ? "number" : "text",
-			prefix, metric->name);
+		fprintf(file, "`{%s}`", key);
 	else if (metric->kind == METRIC_CAUSES)
-		fprintf(page, "`%s_total{cause}`", name);
+		fprintf(file, "`%s_CAUSE`", key);
 	else if (metric->kind == METRIC_STATE)
-		fprintf(page, "state `%s{%s}`", name, name);
+		fprintf(file, "`%s`, `%s{%s}`", key, name, name);
 	else if (metric->kind == METRIC_LATENCY)
-		fprintf(page, "histogram `%s`, `%s`", name, maximum);
+		fprintf(file, "`%s_QUANTILE`, histogram `%s`, `%s`", key, name, maximum);
+	else if (strcmp(name, usual) != 0)
+		fprintf(file, "`%s`, `%s%s`", key, name, suffix);
 	else
-		fprintf(page, "`%s%s`", name, metric_suffix(metric));
+		fprintf(file, suffix[0] != '\0' ? "`%s[%s]`" : "`%s`", key, suffix);
 }
 
-static void write_head(FILE *page)
+// The earlier section that describes the same metric; NULL if there is none. tables: those of the
+// section of the metric.
+static const char *described_in(const struct metric *const *tables, const struct metric *metric)
 {
-	fputs("| key | OpenMetrics | meaning |\n|---|---|---|\n", page);
+	struct telemetry_place place;
+
+	for (unsigned i = 0; telemetry_place(i, &place) && place.tables[0] != tables[0]; i++)
+		for (unsigned j = 0; j < TELEMETRY_MAX_TABLES && place.tables[j] != NULL; j++)
+			for (const struct metric *other = place.tables[j]; other->name; other++)
+				if (strcmp(other->name, metric->name) == 0 &&
+				    strcmp(other->help, metric->help) == 0 &&
+				    (metric->hidden || !other->hidden))
+					return place.whole != NULL ? place.whole->command
+								   : place.group->things;
+	return NULL;
 }
 
-// thing: the label that the first metric is, or NULL.
-static void write_table(FILE *page, const char *prefix, const char *thing,
-			const struct metric *table)
+// A row for each metric that no earlier section describes, and the keys of the others.
+// thing: whether the first metric of the first table is the name or number of a thing.
+static void write_tables(FILE *page, const char *prefix, bool thing,
+			 const struct metric *const tables[TELEMETRY_MAX_TABLES])
 {
-	for (const struct metric *metric = table; metric->name != NULL; metric++) {
-		fprintf(page, "| `%s%s` | ", metric->name, key_suffix(metric));
-		write_exposed(page, prefix, metric == table ? thing : NULL, metric);
-		fprintf(page, " | %s |\n", metric->help);
-	}
+	const char *head = "| key | meaning |\n|---|---|\n", *said = NULL, *section;
+	char *list = NULL;
+	size_t size;
+	FILE *others = open_memstream(&list, &size);
+
+	if (others == NULL)
+		return;
+	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && tables[i] != NULL; i++)
+		for (const struct metric *metric = tables[i]; metric->name != NULL; metric++) {
+			bool named = thing && metric == tables[0];
+
+			section = named ? NULL : described_in(tables, metric);
+			if (section == NULL) {
+				fprintf(page, "%s| ", head);
+				head = "";
+				write_key(page, prefix, named, metric);
+				fprintf(page, " | %s |\n", metric->help);
+				continue;
+			}
+			if (said == NULL || strcmp(section, said) != 0)
+				fprintf(others, "%sAs in \"%c%s\":", said == NULL ? "\n" : ".\n",
+					toupper((unsigned char)section[0]), section + 1);
+			fprintf(others, "%s `%s%s`", said == section ? "," : "", metric->name,
+				key_suffix(metric));
+			said = section;
+		}
+	fclose(others);
+	fprintf(page, "%s%s", list, said != NULL ? ".\n" : "");
+	free(list);
 }
 
 static void write_note(FILE *page, const char *note)
@@ -85,37 +137,29 @@ static void write_note(FILE *page, const char *note)
 
 static void write_whole(FILE *page, const struct telemetry_whole *whole)
 {
-	fprintf(page, "\n## `%s`\n\n%s.", whole->command, whole->help);
-	if (!whole->hidden) {
-		fputs("\n\n", page);
-		write_head(page);
-		write_table(page, "evb", NULL, whole->table);
-	} else {
-		fputs(" Keys:", page);
-		for (const struct metric *metric = whole->table; metric->name != NULL; metric++)
-			fprintf(page, " `%s%s`", metric->name, key_suffix(metric));
-		fputs(", as above.\n", page);
-	}
+	const struct metric *const tables[TELEMETRY_MAX_TABLES] = { whole->table };
+
+	fprintf(page, "\n## `%s`\n\n%s.%s\n", whole->command, whole->help,
+		whole->hidden ? "" : " Prefix `evb_`.\n");
+	write_tables(page, "evb", false, tables);
 	write_note(page, whole->note);
 }
 
 static void write_group(FILE *page, const struct telemetry_group *group)
 {
+	const struct metric *const nested[TELEMETRY_MAX_TABLES] = { group->nested_table };
 	char prefix[METRIC_NAME_SIZE / 2];
 
-	fprintf(page, "\n## %c%s\n\n`/evb/%s/...`: %c%s.\n\n",
-		toupper((unsigned char)group->things[0]), group->things + 1, group->name,
-		tolower((unsigned char)group->help[0]), group->help + 1);
-	write_head(page);
 	snprintf(prefix, sizeof(prefix), "evb_%s", group->name);
-	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && group->tables[i] != NULL; i++)
-		write_table(page, prefix, i == 0 ? group->name : NULL, group->tables[i]);
+	fprintf(page, "\n## %c%s\n\n`/evb/%s/...`, prefix `%s_`. %s.\n\n",
+		toupper((unsigned char)group->things[0]), group->things + 1, group->name, prefix,
+		group->help);
+	write_tables(page, prefix, true, group->tables);
 	if (group->nested != NULL) {
-		fprintf(page, "\nEach of `%s_0`, `%s_1`, ... has\n\n", group->nested,
-			group->nested);
-		write_head(page);
 		snprintf(prefix, sizeof(prefix), "evb_%s_%s", group->name, group->nested);
-		write_table(page, prefix, group->nested, group->nested_table);
+		fprintf(page, "\nEach of `%s_0`, `%s_1`, ... (prefix `%s_`) has\n\n", group->nested,
+			group->nested, prefix);
+		write_tables(page, prefix, true, nested);
 	}
 	write_note(page, group->note);
 }

@@ -53,7 +53,7 @@ static const struct metric roce_metrics[] = {
 		"connections closed because the peer was silent"),
 	COUNTER("cm_disconnected", roce_view, cm.disconnected, "connections ended"),
 	COUNTER("cm_malformed", roce_view, cm.malformed, "invalid connection messages"),
-	ROCE_QP_METRICS(roce_view, sums, ", all queue pairs"),
+	ROCE_QP_METRICS(roce_view, sums),
 	{ 0 },
 };
 
@@ -104,9 +104,9 @@ const struct telemetry_group telemetry_roce = {
 	.name = "roce",
 	.things = "ports that receive RoCE",
 	.help = "RoCE of a port: packets, connections, all its queue pairs together",
-	.note = "`datagrams` is the sum of the other keys that begin so. Sums over all queue pairs "
-		"include\n"
-		"closed ones.",
+	.note = "`datagrams` is the sum of the other keys that begin so. The keys from "
+		"`packets` on\n"
+		"are sums over all queue pairs, closed ones included.",
 	.tables = { roce_metrics },
 	.count = count_endpoints,
 	.name_of = name_of_endpoint,

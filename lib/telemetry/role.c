@@ -30,21 +30,20 @@ static const struct metric role_counter_metrics[] = {
 };
 
 static const struct metric rx_metrics[] = {
-	COUNTER("packets_received", rx_counters, packets,
-		"rx only: packets received from its queue"),
+	COUNTER("packets_received", rx_counters, packets, "packets received"),
 	COUNTER("packets_received_bytes", rx_counters, bytes,
-		"rx only: bytes of packets received, without FCS"),
+		"bytes of packets received, without FCS"),
 	COUNTER("packets_arp", rx_counters, arp,
-		"rx only: ARP packets, and IPv6 neighbour solicitations to which evb replied"),
+		"ARP packets, and IPv6 neighbour solicitations to which evb replied"),
 	COUNTER("packets_icmp_echo", rx_counters, icmp_echo,
-		"rx only: ICMP echo requests to which evb replied"),
-	COUNTER("packets_other", rx_counters, other, "rx only: frames of other protocols"),
+		"ICMP echo requests to which evb replied"),
+	COUNTER("packets_other", rx_counters, other, "frames of other protocols"),
 	CAUSES("packet_drop", rx_counters, packet_drops, metric_packet_causes,
-	       "rx only: packets dropped, by cause"),
+	       "packets dropped, by cause"),
 	COUNTER("segments_received", rx_counters, segments,
-		"rx only: segments recognised among the packets"),
+		"segments recognised among the packets"),
 	CAUSES("segment_drop", rx_counters, segment_drops, metric_segment_causes,
-	       "rx only: segments dropped, by cause"),
+	       "segments dropped, by cause"),
 	{ 0 },
 };
 
@@ -81,9 +80,10 @@ const struct telemetry_group telemetry_role = {
 	.name = "role",
 	.things = "roles",
 	.help = "A role: place, time, and what an rx role received",
-	.note = "The time of a role is the time of its polls, without sleeps. Other roles lack the "
-		"keys with\n"
-		"\"rx only\"; builders, generators and writers have groups of their own.",
+	.note =
+	    "The time of a role is the time of its polls, without sleeps. Only rx roles have the "
+	    "keys of\n"
+	    "packets and segments.",
 	.tables = { role_metrics, role_counter_metrics, rx_metrics },
 	.count = count_roles,
 	.name_of = name_of_role,
