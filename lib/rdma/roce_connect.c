@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Opens and closes queue pairs: static ones from the configuration, and those of RDMA CM and of
-// FERoCE boards.
+// Opens and closes queue pairs: static ones from the configuration, and those of the connection
+// manager.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +110,7 @@ static bool open_static(struct roce_port *port, const struct roce_static_pair *c
 	return true;
 }
 
-// --- RDMA CM ---
+// --- the connection manager ---
 
 static struct roce_address_handle *handle_slot(struct roce_port *port,
 					       const struct qp_address *peer)
@@ -138,7 +138,7 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 {
 	struct roce_peer *peer = take_peer(port);
 	uint8_t offer[16];
-	const struct cm_acceptance acceptance = {
+	struct cm_acceptance acceptance = {
 		.user = peer,
 		.access = QP_MAY_WRITE,
 		.private_size = sizeof(offer),
@@ -146,7 +146,7 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 	};
 
 	if (peer == NULL) {
-		(void)cm_refuse(port->cm, event->id, ROCE_CM_NO_RESOURCES, NULL, 0);
+		(void)cm_refuse(port->cm, event->id, ROCE_CM_NO_RESOURCES);
 		return;
 	}
 	peer->connection = event->id;
@@ -154,6 +154,8 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 	store_be64(offer, peer->address);
 	store_be32(offer + 8, peer->rkey);
 	store_be32(offer + 12, (uint32_t)RTE_MIN(peer->slot_size, (uint64_t)UINT32_MAX));
+	acceptance.address = peer->address;
+	acceptance.rkey = peer->rkey;
 	(void)cm_accept(port->cm, event->id, &acceptance,
 			now); // if it fails, an event reports the end
 }
@@ -230,8 +232,7 @@ static void serve_cm_events(struct roce_port *port, uint64_t now)
 		switch (event.kind) {
 		case CM_REQUESTED:
 			if (port->leaving)
-				(void)cm_refuse(port->cm, event.id, ROCE_CM_CONSUMER_DEFINED, NULL,
-						0);
+				(void)cm_refuse(port->cm, event.id, ROCE_CM_CONSUMER_DEFINED);
 			else
 				accept_peer(port, &event, now);
 			break;
@@ -265,93 +266,31 @@ void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
 	port->next_look = now;
 }
 
-static void poll_cm(struct roce_port *port, uint64_t now)
-{
-	struct cm_datagram datagram;
-
-	while (port->n_pending < ROCE_PENDING_MOST && cm_poll(port->cm, now, &datagram)) {
-		const struct roce_address_handle *handle = find_handle(port, &datagram.peer);
-		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
-		size_t size = roce_headers_encode(headers, &datagram.header);
-
-		roce_keep(port, handle == NULL
-				    ? NULL
-				    : roce_frame_make(port->parameters.pool, handle, headers, size,
-						      datagram.mad, sizeof(datagram.mad)));
-	}
-	serve_cm_events(port, now);
-	if (port->n_pending == ROCE_PENDING_MOST)
-		port->next_look = now; // more messages may wait
-}
-
-// --- FERoCE boards ---
-
-// Fills the offer to a board. If the board is not accepted, the next board gets the same offer.
-static bool judge_board(void *context, uint32_t source_ip, const struct feroce_qp *board,
-			struct feroce_offer *offer)
-{
-	struct roce_port *port = context;
-
-	(void)source_ip;
-	(void)board;
-	if (port->offered == NULL)
-		port->offered = take_peer(port);
-	if (port->offered == NULL || port->leaving)
-		return false;
-	make_region(port, port->offered, 0);
-	*offer = (struct feroce_offer){
-		.base = port->offered->address,
-		.rkey = port->offered->rkey,
-		.access = QP_MAY_WRITE,
-		.user = port->offered,
-	};
-	return true;
-}
-
-static void serve_feroce_events(struct roce_port *port)
-{
-	struct feroce_event event;
-
-	while (feroce_next_event(port->feroce, &event)) {
-		struct roce_peer *peer = roce_peer_of(event.qp);
-
-		if (event.kind == FEROCE_OPENED && peer == port->offered)
-			port->offered = NULL;
-		if (event.kind == FEROCE_CLOSED) {
-			begin_close(port, event.qp);
-			feroce_release(port->feroce, event.qp);
-			end_close(port);
-			give_back(port, peer);
-		}
-	}
-}
-
 void roce_connect_board(struct roce_port *port, const struct rte_mbuf *mbuf, const uint8_t *bytes,
 			const struct net_frame *frame, const struct qp_address *source,
 			uint64_t now)
 {
-	if (port->feroce == NULL || mbuf->nb_segs != 1 || frame->kind != NET_UDP4)
+	if (port->config->connection != ROCE_CONNECTION_FEROCE || mbuf->nb_segs != 1 ||
+	    frame->kind != NET_UDP4)
 		return;
 	roce_learn_handle(port, handle_slot(port, source), bytes, frame, source, 1);
-	feroce_receive(port->feroce, bytes + frame->payload_offset, frame->payload_size,
-		       load_be32(source->bytes + 12), now);
-	serve_feroce_events(port);
+	cm_receive_board(port->cm, bytes + frame->payload_offset, frame->payload_size, source, now);
+	serve_cm_events(port, now);
 	port->next_look = now;
 }
 
-static struct rte_mbuf *make_board_message(struct roce_port *port,
-					   const struct feroce_datagram *datagram)
+static struct rte_mbuf *make_board_message(const struct roce_port *port,
+					   const struct roce_address_handle *handle,
+					   const struct cm_datagram *datagram)
 {
-	const struct qp_address to = qp_address_ipv4(datagram->ip);
-	const struct roce_address_handle *handle = find_handle(port, &to);
 	struct net_udp4 udp = {
-		.source_ip = port->parameters.port->address,
-		.destination_ip = datagram->ip,
+		.source_ip = load_be32(handle->own.bytes + 12),
+		.destination_ip = load_be32(handle->peer.bytes + 12),
 		.source_port = FEROCE_CM_UDP_PORT,
 		.destination_port = datagram->port,
-		.vlan_tci = handle != NULL ? handle->vlan_tci : 0,
+		.vlan_tci = handle->vlan_tci,
 	};
-	struct rte_mbuf *mbuf = handle != NULL ? rte_pktmbuf_alloc(port->parameters.pool) : NULL;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->parameters.pool);
 	uint8_t *bytes;
 	size_t size;
 
@@ -360,34 +299,39 @@ static struct rte_mbuf *make_board_message(struct roce_port *port,
 	memcpy(udp.source_mac.bytes, handle->own_mac, sizeof(udp.source_mac.bytes));
 	memcpy(udp.destination_mac.bytes, handle->peer_mac, sizeof(udp.destination_mac.bytes));
 	bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
-	size = net_udp4_encode(bytes, &udp, sizeof(datagram->bytes));
-	memcpy(bytes + size, datagram->bytes, sizeof(datagram->bytes));
-	rte_pktmbuf_append(mbuf, (uint16_t)(size + sizeof(datagram->bytes)));
+	size = net_udp4_encode(bytes, &udp, sizeof(datagram->board));
+	memcpy(bytes + size, datagram->board, sizeof(datagram->board));
+	rte_pktmbuf_append(mbuf, (uint16_t)(size + sizeof(datagram->board)));
 	return mbuf;
 }
 
-static void poll_feroce(struct roce_port *port, uint64_t now)
+// NULL if the address of the peer is not known anymore, or no mbuf is free.
+static struct rte_mbuf *make_message(struct roce_port *port, const struct cm_datagram *datagram)
 {
-	struct feroce_datagram datagram;
+	const struct roce_address_handle *handle = find_handle(port, &datagram->peer);
+	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 
-	while (port->n_pending < ROCE_PENDING_MOST && feroce_poll(port->feroce, now, &datagram))
-		roce_keep(port, make_board_message(port, &datagram));
-	serve_feroce_events(port);
-	if (port->n_pending == ROCE_PENDING_MOST)
-		port->next_look = now;
+	if (handle == NULL)
+		return NULL;
+	if (datagram->port != 0)
+		return make_board_message(port, handle, datagram);
+	return roce_frame_make(port->parameters.pool, handle, headers,
+			       roce_headers_encode(headers, &datagram->header), datagram->mad,
+			       sizeof(datagram->mad));
 }
-
-// --- all connections ---
 
 void roce_connect_poll(struct roce_port *port, uint64_t now)
 {
-	if (now < port->next_look)
+	struct cm_datagram datagram;
+
+	if (port->cm == NULL || now < port->next_look)
 		return;
 	port->next_look = now + LOOK_NS;
-	if (port->cm != NULL)
-		poll_cm(port, now);
-	if (port->feroce != NULL)
-		poll_feroce(port, now);
+	while (port->n_pending < ROCE_PENDING_MOST && cm_poll(port->cm, now, &datagram))
+		roce_keep(port, make_message(port, &datagram));
+	serve_cm_events(port, now);
+	if (port->n_pending == ROCE_PENDING_MOST)
+		port->next_look = now; // more messages may wait
 }
 
 void roce_connect_leave(struct roce_port *port, uint64_t now)
@@ -396,26 +340,22 @@ void roce_connect_leave(struct roce_port *port, uint64_t now)
 		struct queue_pair *qp = &port->table.qps[i];
 		const struct roce_peer *peer = roce_peer_of(qp);
 
-		if (qp->state == QP_FREE || peer == NULL)
-			continue;
-		if (peer->connection != 0)
+		if (qp->state != QP_FREE && peer != NULL && peer->connection != 0)
 			(void)cm_disconnect(port->cm, peer->connection,
 					    now); // fails if it has ended
-		else if (port->feroce != NULL)
-			feroce_hang_up(port->feroce, qp, now);
 	}
 }
 
 bool roce_connect_any(const struct roce_port *port)
 {
-	return (port->cm != NULL && cm_open_connections(port->cm) > 0) ||
-	       (port->feroce != NULL && port->table.n_open > 0);
+	return port->cm != NULL && cm_open_connections(port->cm) > 0;
 }
 
 static bool make_cm(struct roce_port *port)
 {
 	const struct roce_settings *roce = port->config;
 	const uint32_t n = port->table.mask + 1;
+	bool of_boards = roce->connection == ROCE_CONNECTION_FEROCE;
 	struct cm_parameters parameters = {
 		.table = &port->table,
 		.address = port->own4,
@@ -423,11 +363,17 @@ static bool make_cm(struct roce_port *port)
 		.seed = rte_rand(),
 		.response_timeout = RESPONSE_NS,
 		.accept_timeout = ACCEPT_NS,
+		.open_timeout = OPEN_NS,
 		.connections = n,
-		.half_open = RTE_MIN(n, HALF_OPEN),
-		.half_open_of_peer = HALF_OPEN_OF_ONE,
+		.half_open = of_boards ? n : RTE_MIN(n, HALF_OPEN),
+		.half_open_of_peer = of_boards ? n : HALF_OPEN_OF_ONE,
 		.of_peer = n,
 		.path_mtu = port->path_mtu,
+		.port = roce->cm_service,
+		.n_ports = of_boards ? 0
+			   : port->parameters.placements != NULL
+			       ? (uint16_t)RTE_MAX(port->parameters.n_builders, 1u)
+			       : 1,
 		.retries = CM_RETRIES,
 		.timeout_code = roce->timeout,
 		.retry_count = roce->retry_count,
@@ -439,40 +385,10 @@ static bool make_cm(struct roce_port *port)
 		memcpy(parameters.address6.bytes, port->parameters.port->address6,
 		       sizeof(parameters.address6.bytes));
 	port->cm = cm_create(&parameters);
-	if (port->cm == NULL || !cm_listen(port->cm, roce->cm_service))
-		return false;
-	for (unsigned i = 1; port->parameters.placements != NULL && i < port->parameters.n_builders;
-	     i++)
-		if (!cm_listen(port->cm, (uint16_t)(roce->cm_service + i)))
-			return false;
-	return true;
+	return port->cm != NULL;
 }
 
-static bool make_feroce(struct roce_port *port)
-{
-	const struct roce_settings *roce = port->config;
-	const struct feroce_parameters parameters = {
-		.table = &port->table,
-		.judge = judge_board,
-		.judge_context = port,
-		.ip = port->parameters.port->address,
-		.path_mtu = port->path_mtu,
-		.boards = port->table.mask + 1,
-		.boards_of_peer = port->table.mask + 1,
-		.open_timeout = OPEN_NS,
-		.response_timeout = RESPONSE_NS,
-		.seed = rte_rand(),
-		.retries = CM_RETRIES,
-		.timeout_code = roce->timeout,
-		.retry_count = roce->retry_count,
-		.rnr_retry = roce->rnr_retry,
-	};
-
-	port->feroce = feroce_create(&parameters);
-	return port->feroce != NULL;
-}
-
-// One peer per queue pair, and one for the offer.
+// One peer per queue pair, and one for a connection that is requested when all are open.
 static bool make_peers(struct roce_port *port)
 {
 	port->n_peers = port->table.mask + 2;
@@ -488,8 +404,7 @@ bool roce_connect_create(struct roce_port *port, char *error)
 {
 	const struct roce_settings *roce = port->config;
 
-	if (!make_peers(port) || (roce->connection == ROCE_CONNECTION_CM && !make_cm(port)) ||
-	    (roce->connection == ROCE_CONNECTION_FEROCE && !make_feroce(port)))
+	if (!make_peers(port) || (roce->connection != ROCE_CONNECTION_STATIC && !make_cm(port)))
 		return false;
 	for (unsigned i = 0; i < roce->n_queue_pairs; i++)
 		if (!open_static(port, &roce->queue_pairs[i], error))
@@ -499,7 +414,6 @@ bool roce_connect_create(struct roce_port *port, char *error)
 
 void roce_connect_destroy(struct roce_port *port)
 {
-	feroce_destroy(port->feroce);
 	cm_destroy(port->cm);
 	free(port->peers);
 }

@@ -28,7 +28,6 @@
 #include "rdma/roce_reader.h"
 #include "rdma/roce_slots.h"
 #include "roce/connection.h"
-#include "roce/feroce.h"
 #include "roce/responder.h"
 #include "wire/net.h"
 
@@ -124,9 +123,9 @@ bool roce_port_leave(struct roce_port *port, uint64_t now);
 // NULL if no blocks are read.
 const struct roce_reader_counters *roce_port_reader_counters(const struct roce_port *port);
 const struct roce_port_counters *roce_port_counters(const struct roce_port *port);
-// NULL if connections are not made by RDMA CM.
+// NULL if all connections are static.
 const struct cm_counters *roce_port_cm_counters(const struct roce_port *port);
-// The number of open queue pairs: connections of RDMA CM or of FERoCE boards, and static ones.
+// The number of open queue pairs, static ones included.
 unsigned roce_port_open_qps(const struct roce_port *port);
 // Sums the counters of all queue pairs, including closed ones.
 void roce_port_totals(const struct roce_port *port, struct qp_counters *sums);

@@ -24,7 +24,7 @@ struct roce_peer {
 	uint64_t slot_size;                // bytes per slot of the region
 	uint64_t slot_mask;                // mask of the offset in a slot
 	uint16_t builder;    // index of the connection's builder, in a system of nodes
-	uint32_t connection; // id in RDMA CM; 0: none
+	uint32_t connection; // id in the connection manager; 0: none
 	// From the configuration
 	const struct roce_static_pair *config; // NULL: not in `roce.queue_pairs`
 	// The message in progress
@@ -43,9 +43,7 @@ struct roce_port {
 	struct responder *responder;
 	struct roce_reader *reader; // NULL: builders do not read
 	struct cm *cm;              // NULL: not used
-	struct feroce *feroce;      // the same
 	struct roce_peer *peers, *free_peers;
-	struct roce_peer *offered; // offer for the next FERoCE board
 	struct roce_address_handle
 	    handles[ROCE_HANDLES]; // by a hash of the peer's address; the last peer stays
 	struct divisor packing, builders;
@@ -54,7 +52,7 @@ struct roce_port {
 	uint32_t path_mtu;
 	uint32_t n_peers;
 	uint32_t sample;    // packets until the next ICRC is verified
-	uint64_t next_look; // ns; the managers are not polled before
+	uint64_t next_look; // ns; the manager is not polled before
 	bool leaving;
 	atomic_uint changes;       // odd while counters move from a queue pair to `closed`
 	struct qp_counters closed; // sums of closed queue pairs
@@ -84,11 +82,11 @@ void roce_learn_handle(const struct roce_port *port, struct roce_address_handle 
 
 // roce_connect.c
 
-// Creates the managers and opens the static queue pairs. False with one line in error.
+// Creates the manager and opens the static queue pairs. False with one line in error.
 bool roce_connect_create(struct roce_port *port, char *error);
 void roce_connect_destroy(struct roce_port *port);
 
-// Handles a packet to QP 1; only if port->cm is not NULL.
+// Handles a packet to QP 1; only if connections are made by RDMA CM.
 void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
 			  const struct roce_packet *packet, const uint8_t *bytes,
 			  const struct net_frame *frame, const struct qp_address *source,
@@ -99,7 +97,7 @@ void roce_connect_board(struct roce_port *port, const struct rte_mbuf *mbuf, con
 			uint64_t now);
 // Sends connection messages that are due, and handles timeouts and events.
 void roce_connect_poll(struct roce_port *port, uint64_t now);
-// Begins the end of all connections that the managers opened.
+// Begins the end of all connections that the manager opened.
 void roce_connect_leave(struct roce_port *port, uint64_t now);
 // Whether any of these connections is left.
 bool roce_connect_any(const struct roce_port *port);

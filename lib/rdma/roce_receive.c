@@ -245,7 +245,8 @@ static enum roce_result dispatch(struct roce_port *port, const struct roce_packe
 	struct roce_peer *peer;
 	enum roce_result result;
 
-	if (packet->destination_qpn == ROCE_MANAGEMENT_QPN && port->cm != NULL) {
+	if (packet->destination_qpn == ROCE_MANAGEMENT_QPN &&
+	    port->config->connection == ROCE_CONNECTION_CM) {
 		roce_connect_receive(port, datagram->mbuf, packet, datagram->bytes, datagram->frame,
 				     &datagram->source, datagram->now);
 		counter_add(&port->counters.taken, 1);

@@ -135,7 +135,7 @@ static void serve_events(struct roce_sender *sender, uint64_t now)
 	while (cm_next_event(sender->cm, &event)) {
 		switch (event.kind) {
 		case CM_REQUESTED: // a sender accepts no connections
-			(void)cm_refuse(sender->cm, event.id, ROCE_CM_CONSUMER_DEFINED, NULL, 0);
+			(void)cm_refuse(sender->cm, event.id, ROCE_CM_CONSUMER_DEFINED);
 			break;
 		case CM_ESTABLISHED:
 			take_established(sender, &event);

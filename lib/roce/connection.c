@@ -66,14 +66,6 @@ void cm_destroy(struct cm *cm)
 	free(cm);
 }
 
-bool cm_listen(struct cm *cm, uint16_t port)
-{
-	if (cm->n_ports == CM_PORTS_MOST)
-		return false;
-	cm->ports[cm->n_ports++] = port;
-	return true;
-}
-
 struct connection *cm_find(struct cm *cm, uint32_t id)
 {
 	uint32_t index = id & INDEX_MASK;
@@ -135,6 +127,12 @@ struct connection *cm_open_connection(struct cm *cm, const struct qp_address *pe
 		.listed = listed,
 		.peer_psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS,
 		.transaction = seed_next(&cm->seed),
+		.partition_key = ROCE_DEFAULT_P_KEY,
+		.timeout_code = cm->parameters.timeout_code,
+		.retry_count = cm->parameters.retry_count,
+		.rnr_retry = cm->parameters.rnr_retry,
+		.reads_in = cm->parameters.max_reads,
+		.reads_out = cm->parameters.max_reads,
 	};
 	*bucket = index;
 	cm->n_open++;
@@ -184,6 +182,12 @@ void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind eve
 	}
 	cm_set_stage(cm, connection, CM_STAGE_ENDED);
 	cm_report(cm, connection, event);
+}
+
+void cm_replace(struct cm *cm, struct connection *connection)
+{
+	qp_count(&cm->counters.restarted, 1);
+	cm_end(cm, connection, cm_is_half_open(connection) ? CM_FAILED : CM_DISCONNECTED);
 }
 
 void cm_establish(struct cm *cm, struct connection *connection)
@@ -252,18 +256,13 @@ static void store_private(struct connection *connection, const uint8_t *data, ui
 		memcpy(connection->own_private, data, size);
 }
 
-// Sends a REJ for the REQ that opened a connection.
-static void refuse(struct cm *cm, struct connection *connection, enum roce_cm_reason reason,
-		   const uint8_t *private_data, uint8_t private_size)
+// Refuses the peer that requested a connection.
+static void refuse(struct cm *cm, const struct connection *connection, enum roce_cm_reason reason)
 {
-	const struct roce_cm req = {
-		.transaction = connection->transaction,
-		.attribute = ROCE_CM_REQ,
-		.local_id = connection->remote_id,
-	};
-
-	cm_send_rej(cm, &connection->peer, &req, connection->id, reason, private_data,
-		    private_size);
+	if (connection->is_board)
+		cm_refuse_board(cm, connection, reason);
+	else
+		cm_refuse_request(cm, connection, reason);
 	qp_count(&cm->counters.refused, 1);
 }
 
@@ -279,25 +278,31 @@ bool cm_accept(struct cm *cm, uint32_t id, const struct cm_acceptance *acceptanc
 	connection->qp = qp_open(cm->parameters.table, (enum roce_service)connection->service,
 				 QP_NUMBER_AUTO, now);
 	if (connection->qp == NULL || !cm_connect_qp(connection)) {
-		refuse(cm, connection, ROCE_CM_NO_QP, NULL, 0);
+		refuse(cm, connection, ROCE_CM_NO_QP);
 		cm_end(cm, connection, CM_FAILED);
 		return false;
 	}
 	store_private(connection, acceptance->private_data, acceptance->private_size);
+	connection->own_board = (struct feroce_qp){
+		.base_address = acceptance->address,
+		.rkey = acceptance->rkey,
+		.ip = load_be32(cm->parameters.address.bytes + 12),
+		.qpn = connection->qp->qpn,
+		.psn = connection->local_psn,
+	};
 	cm_set_stage(cm, connection, CM_STAGE_ACCEPTED);
 	connection->tries = cm->parameters.retries;
 	cm_send(cm, connection, now);
 	return true;
 }
 
-bool cm_refuse(struct cm *cm, uint32_t id, enum roce_cm_reason reason, const uint8_t *private_data,
-	       uint8_t private_size)
+bool cm_refuse(struct cm *cm, uint32_t id, enum roce_cm_reason reason)
 {
 	struct connection *connection = cm_find(cm, id);
 
 	if (connection == NULL || connection->stage != CM_STAGE_REQUESTED)
 		return false;
-	refuse(cm, connection, reason, private_data, private_size);
+	refuse(cm, connection, reason);
 	cm_forget(cm, connection);
 	return true;
 }
@@ -323,14 +328,8 @@ uint32_t cm_connect(struct cm *cm, const struct cm_destination *destination, uin
 	connection->service = destination->service;
 	connection->port = destination->port;
 	connection->path_mtu = destination->path_mtu;
-	connection->partition_key = ROCE_DEFAULT_P_KEY;
 	connection->user = destination->user;
 	connection->access = destination->access;
-	connection->timeout_code = cm->parameters.timeout_code;
-	connection->retry_count = cm->parameters.retry_count;
-	connection->rnr_retry = cm->parameters.rnr_retry;
-	connection->reads_in = cm->parameters.max_reads;
-	connection->reads_out = cm->parameters.max_reads;
 	connection->tries = cm->parameters.retries;
 	store_private(connection, destination->private_data, destination->private_size);
 	cm_set_stage(cm, connection, CM_STAGE_CONNECTING);

@@ -5,12 +5,22 @@
 // handles the messages that arrive on QP 1, and opens, refuses and ends RC and UC connections. A
 // program that uses librdmacm connects to evb unmodified, and evb connects to it.
 //
-//   passive: listen; event REQUESTED; cm_accept() or cm_refuse(); event ESTABLISHED or FAILED
+//   passive: event REQUESTED; cm_accept() or cm_refuse(); event ESTABLISHED or FAILED
 //   active:  cm_connect(); event ESTABLISHED, REFUSED or FAILED
 //   both:    cm_disconnect(), or event DISCONNECTED; then cm_release()
 //
 // If the RTU of a peer is lost, the connection is established when its queue pair receives the
 // first packet. A connection whose queue pair is in state QP_ERROR is ended.
+//
+// FERoCE readout boards connect by the messages of wire/feroce_cm.h. The board begins:
+//
+//   OPEN (with the board's queue pair) -> ACK (with ours)
+//   SEND_QP_INFO -> ACK                   optional: the board repeats or corrects its numbers
+//   READY_TO_SEND -> ACK                  optional: the board is about to send
+//   CLOSE_QP -> ACK                       either side ends the connection
+//
+// The side that sent a request repeats it until the ACK arrives. OPEN is the event REQUESTED;
+// READY_TO_SEND or the first packet is ESTABLISHED.
 //
 // Every connection that an event or cm_connect() has reported ends with one of REFUSED, FAILED and
 // DISCONNECTED, followed by cm_release() from the caller. Until then its queue pair stays open, in
@@ -20,11 +30,13 @@
 // peer, and half-open connections time out. A REQ beyond these bounds gets a REJ with the reason
 // "no resources". A REQ that uses the QPN of an existing connection of the same peer comes from a
 // peer that has restarted: the old connection is DISCONNECTED, and the new one is opened as usual.
+// The same holds for an OPEN if the old connection was used.
 //
 // Thread: the one that owns the queue pairs.
 #pragma once
 
 #include "roce/qp_table.h"
+#include "wire/feroce_cm.h"
 #include "wire/roce_cm.h"
 
 #define CM_PRIVATE_SIZE 196u // largest private data of an event or an acceptance, bytes
@@ -40,13 +52,17 @@ struct cm_parameters {
 	uint64_t seed; // for communication ids and first PSNs; must differ at each start
 	uint64_t response_timeout; // ns until a message is sent again
 	uint64_t accept_timeout;   // ns within which the caller must respond to REQUESTED
+	uint64_t open_timeout;     // ns from the OPEN of a board to READY_TO_SEND or a packet
 	uint32_t connections;      // largest number, 1..65536
 	uint32_t half_open;        // largest number that is not established
 	uint32_t half_open_of_peer;
 	uint32_t of_peer;  // largest number per peer address
-	uint32_t path_mtu; // largest that our port supports, bytes
-	uint8_t retries;   // retransmissions per message
-	// Active side: the REQ proposes these values; see struct qp_connection.
+	uint32_t path_mtu; // largest that our port supports, bytes; boards use it
+	// REQs for `n_ports` ports of the RDMA_PS_TCP space are accepted, beginning with `port`;
+	// those for other ports are refused.
+	uint16_t port, n_ports;
+	uint8_t retries; // retransmissions per message
+	// Active side and boards: the values of the connection; see struct qp_connection.
 	uint8_t timeout_code;
 	uint8_t retry_count;
 	uint8_t rnr_retry;
@@ -55,11 +71,11 @@ struct cm_parameters {
 };
 
 struct cm_counters {
-	uint64_t received;  // MADs
+	uint64_t received;  // MADs and messages of boards
 	uint64_t malformed; // unknown message types, or fields out of range
 	uint64_t sent;
 	uint64_t sent_again;
-	uint64_t requests; // REQs, duplicates not included
+	uint64_t requests; // REQs and OPENs, duplicates not included
 	uint64_t duplicates;
 	uint64_t strangers; // messages that name no connection of ours, or come from another peer
 	uint64_t dropped;   // messages not sent: the queue was full
@@ -86,7 +102,7 @@ struct cm_event {
 	void *user;            // of cm_accept() or cm_connect()
 	struct qp_address peer;
 	uint32_t peer_qpn;
-	uint16_t port;        // that the peer requested
+	uint16_t port;        // that the peer requested; a board: the UDP port that it listens to
 	uint8_t service;      // enum roce_service: RC or UC
 	uint16_t reason;      // enum roce_cm_reason; REFUSED
 	uint8_t private_size; // private data of the peer's application
@@ -94,7 +110,9 @@ struct cm_event {
 };
 
 struct cm_acceptance {
-	void *user; // of the connection and of its queue pair
+	void *user;       // of the connection and of its queue pair
+	uint64_t address; // of the region that a board may write
+	uint32_t rkey;    // of the region; 0: the board sends only SENDs
 	uint8_t access;
 	uint8_t private_size;
 	const uint8_t *private_data;
@@ -112,24 +130,28 @@ struct cm_destination {
 };
 
 // A datagram for QP 1 of a peer: the encoded header (roce_headers_encode()), then the MAD, then the
-// ICRC.
+// ICRC. Or one for a board, from our port FEROCE_CM_UDP_PORT to its `port`.
 struct cm_datagram {
 	struct qp_address peer;
+	uint16_t port; // 0: a MAD for QP 1
 	struct roce_packet header;
-	uint8_t mad[ROCE_CM_MAD_SIZE];
+	union {
+		uint8_t mad[ROCE_CM_MAD_SIZE];
+		uint8_t board[FEROCE_CM_SIZE];
+	};
 };
 
 // NULL if memory ran out or a parameter is out of its range.
 struct cm *cm_create(const struct cm_parameters *parameters);
 void cm_destroy(struct cm *cm);
 
-// Accepts REQs for a port of the RDMA_PS_TCP space; REQs for other ports are refused. Returns false
-// if CM_PORTS_MOST ports are registered already.
-bool cm_listen(struct cm *cm, uint16_t port);
-
 // Handles a packet for QP 1 whose ICRC is right. `payload` holds packet->payload_size bytes.
 void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
 		const struct qp_address *source, uint64_t now);
+
+// Handles a datagram of an IPv4 address to UDP port FEROCE_CM_UDP_PORT.
+void cm_receive_board(struct cm *cm, const uint8_t *bytes, size_t size,
+		      const struct qp_address *source, uint64_t now);
 
 // The next datagram to send; false if there is none. Also finds connections that have timed out and
 // queue pairs in error: call it several times per response_timeout. Bounded work per call.
@@ -140,17 +162,16 @@ bool cm_next_event(struct cm *cm, struct cm_event *event);
 
 // These two respond to event REQUESTED. cm_accept() opens and connects the queue pair; the peer may
 // send before event ESTABLISHED. It returns false if the connection is no longer in that state, or
-// if no queue pair is free (a REJ is sent then).
+// if no queue pair is free (the peer is refused then).
 bool cm_accept(struct cm *cm, uint32_t id, const struct cm_acceptance *acceptance, uint64_t now);
-bool cm_refuse(struct cm *cm, uint32_t id, enum roce_cm_reason reason, const uint8_t *private_data,
-	       uint8_t private_size);
+bool cm_refuse(struct cm *cm, uint32_t id, enum roce_cm_reason reason);
 
 // Opens a queue pair and sends a REQ to the peer. Returns the id of the connection; 0 if a bound is
 // reached or a parameter is invalid.
 uint32_t cm_connect(struct cm *cm, const struct cm_destination *destination, uint64_t now);
 
-// Ends an established connection: sends DREQ until a DREP arrives or the retries are used up. Event
-// DISCONNECTED follows.
+// Ends an established connection: sends DREQ or CLOSE_QP until the response arrives or the retries
+// are used up. Event DISCONNECTED follows.
 bool cm_disconnect(struct cm *cm, uint32_t id, uint64_t now);
 
 // Closes the queue pair and frees the connection. The caller must not use either afterwards.

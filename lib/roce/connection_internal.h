@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Definitions shared by the files of the connection manager: connection.c (the table and the
-// functions for the caller), connection_receive.c (messages from peers), connection_send.c
-// (messages to peers, timeouts).
+// functions for the caller), connection_receive.c (MADs from peers), connection_send.c (MADs to
+// peers, timeouts) and connection_board.c (messages from and to FERoCE boards).
 #pragma once
 
 #include "roce/connection.h"
@@ -15,10 +15,10 @@
 enum cm_stage {
 	CM_STAGE_FREE,
 	CM_STAGE_REQUESTED,  // passive: waits for cm_accept() or cm_refuse()
-	CM_STAGE_ACCEPTED,   // passive: REP sent, waits for the RTU
+	CM_STAGE_ACCEPTED,   // passive: REP sent, waits for the RTU; a board: for READY_TO_SEND
 	CM_STAGE_CONNECTING, // active: REQ sent, waits for the REP
 	CM_STAGE_ESTABLISHED,
-	CM_STAGE_LEAVING, // DREQ sent, waits for the DREP
+	CM_STAGE_LEAVING, // DREQ or CLOSE_QP sent, waits for the response
 	CM_STAGE_ENDED,   // waits for cm_release()
 };
 
@@ -31,6 +31,7 @@ struct connection {
 	uint8_t events;     // not yet reported: bits by enum cm_event_kind
 	bool listed;        // in the list of connections with events
 	bool active;
+	bool is_board;
 	uint8_t service;
 	uint16_t port;
 	uint16_t reason;
@@ -38,24 +39,20 @@ struct connection {
 	uint64_t transaction;
 	struct qp_address peer;
 	uint32_t peer_qpn;
-	uint32_t peer_psn;  // first PSN of the peer; we chose it
-	uint32_t local_psn; // our first PSN; the peer chose it
+	uint32_t peer_psn;  // first PSN of the peer; we chose it, a board its own
+	uint32_t local_psn; // our first PSN; the peer chose it, for a board we
 	uint32_t path_mtu;
 	uint16_t partition_key;
 	uint8_t access;
 	uint8_t timeout_code, retry_count, rnr_retry;
 	uint8_t reads_in, reads_out; // READs that the peer, and that we, may have outstanding
 	bool flow_control;
+	struct feroce_qp own_board, board; // the two queue pairs as a board's messages name them
 	struct queue_pair *qp;
 	void *user;
 	uint8_t own_size, peer_size;
 	uint8_t own_private[CM_PRIVATE_SIZE]; // of our REQ or REP
 	uint8_t peer_private[CM_PRIVATE_SIZE];
-};
-
-struct outgoing {
-	struct qp_address peer;
-	uint8_t mad[ROCE_CM_MAD_SIZE];
 };
 
 struct cm {
@@ -70,11 +67,9 @@ struct cm {
 	uint32_t *listed;
 	uint32_t list_head, list_tail; // not wrapped
 	uint32_t list_mask;
-	struct outgoing out[CM_OUT_SIZE];
+	struct cm_datagram out[CM_OUT_SIZE];
 	uint32_t out_head, out_tail; // not wrapped
 	uint32_t psn;                // of our datagrams
-	uint16_t ports[CM_PORTS_MOST];
-	unsigned n_ports;
 	struct cm_counters counters;
 };
 
@@ -93,6 +88,12 @@ static inline bool cm_is_half_open(const struct connection *connection)
 	return connection->stage >= CM_STAGE_REQUESTED && connection->stage <= CM_STAGE_CONNECTING;
 }
 
+// Whether the queue pair has received a packet.
+static inline bool cm_is_used(const struct connection *connection)
+{
+	return connection->qp != NULL && connection->qp->expected_psn != connection->peer_psn;
+}
+
 // connection.c
 
 // The connection with this id; NULL if there is none.
@@ -106,6 +107,8 @@ void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage st
 void cm_report(struct cm *cm, struct connection *connection, enum cm_event_kind event);
 // Ends the connection. The event is reported only if the caller knows of the connection.
 void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind event);
+// Ends a connection that its peer has replaced.
+void cm_replace(struct cm *cm, struct connection *connection);
 void cm_establish(struct cm *cm, struct connection *connection);
 // Connects the queue pair with the parameters that the peer sent. False if one of them is out of
 // range.
@@ -113,14 +116,27 @@ bool cm_connect_qp(struct connection *connection);
 
 // connection_send.c
 
-// Sends the message of the current stage (REQ, REP or DREQ) and starts its timer.
+// Sends the message of the current stage (REQ, REP or DREQ; a board: ACK or CLOSE_QP) and starts
+// its timer.
 void cm_send(struct cm *cm, struct connection *connection, uint64_t now);
 // Sends a message that needs no response: RTU or DREP.
 void cm_send_short(struct cm *cm, const struct qp_address *peer, enum roce_cm_attribute attribute,
 		   uint64_t transaction, uint32_t local_id, uint32_t remote_id);
 // Sends a REJ for a message of a peer.
 void cm_send_rej(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message,
-		 uint32_t local_id, enum roce_cm_reason reason, const uint8_t *private_data,
-		 size_t private_size);
+		 uint32_t local_id, enum roce_cm_reason reason);
+// Sends a REJ for the message that the peer of a half-open connection waits for.
+void cm_refuse_request(struct cm *cm, const struct connection *connection,
+		       enum roce_cm_reason reason);
 // Sends any message.
 void cm_send_message(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message);
+// The place of the next datagram to a peer; cm->out_tail++ sends it. NULL if the queue is full.
+struct cm_datagram *cm_next_datagram(struct cm *cm, const struct qp_address *peer);
+
+// connection_board.c
+
+// cm_send() for a board.
+void cm_send_board(struct cm *cm, struct connection *connection, uint64_t now);
+// Refuses the OPEN of a board.
+void cm_refuse_board(struct cm *cm, const struct connection *connection,
+		     enum roce_cm_reason reason);

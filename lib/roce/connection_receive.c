@@ -17,11 +17,7 @@ static bool is_listened_to(const struct cm *cm, uint64_t service_id, uint16_t *p
 {
 	if (!roce_cm_ip_service(service_id, port) || service_id - *port != ROCE_CM_SERVICE_TCP)
 		return false;
-	for (unsigned i = 0; i < cm->n_ports; i++) {
-		if (cm->ports[i] == *port)
-			return true;
-	}
-	return false;
+	return *port - (unsigned)cm->parameters.port < cm->parameters.n_ports;
 }
 
 // Compares the addresses in the private data with those of the packet: the last 4 bytes for IPv4,
@@ -90,7 +86,7 @@ static struct connection *find_other(struct cm *cm, const struct received_messag
 static void refuse(struct cm *cm, const struct received_message *received,
 		   enum roce_cm_reason reason)
 {
-	cm_send_rej(cm, received->source, received->message, 0, reason, NULL, 0);
+	cm_send_rej(cm, received->source, received->message, 0, reason);
 	qp_count(&cm->counters.refused, 1);
 }
 
@@ -156,10 +152,8 @@ static void receive_req(struct cm *cm, const struct received_message *received)
 		return;
 	}
 	qp_count(&cm->counters.requests, 1);
-	if (other != NULL) {
-		qp_count(&cm->counters.restarted, 1);
-		cm_end(cm, other, cm_is_half_open(other) ? CM_FAILED : CM_DISCONNECTED);
-	}
+	if (other != NULL)
+		cm_replace(cm, other);
 	open_requested(cm, received, port);
 }
 

@@ -9,18 +9,36 @@
 #define TARGET_ACK_DELAY 15u // 134 ms, the value of Linux's rxe
 #define MOST_CM_RETRIES  15u
 
-void cm_send_message(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message)
+struct cm_datagram *cm_next_datagram(struct cm *cm, const struct qp_address *peer)
 {
-	struct outgoing *outgoing;
+	struct cm_datagram *datagram = &cm->out[cm->out_tail % CM_OUT_SIZE];
 
 	if (cm->out_tail - cm->out_head == CM_OUT_SIZE) {
 		qp_count(&cm->counters.dropped, 1);
-		return;
+		return NULL;
 	}
-	outgoing = &cm->out[cm->out_tail % CM_OUT_SIZE];
-	if (roce_cm_encode(outgoing->mad, message) != WIRE_OK)
+	*datagram = (struct cm_datagram){ .peer = *peer };
+	return datagram;
+}
+
+void cm_send_message(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message)
+{
+	struct cm_datagram *datagram = cm_next_datagram(cm, peer);
+
+	if (datagram == NULL || roce_cm_encode(datagram->mad, message) != WIRE_OK)
 		return;
-	outgoing->peer = *peer;
+	datagram->header = (struct roce_packet){
+		.opcode = ROCE_UD_SEND_ONLY,
+		.flags = roce_opcodes[ROCE_UD_SEND_ONLY].flags,
+		.service = ROCE_UD,
+		.psn = cm->psn,
+		.destination_qpn = ROCE_CM_QPN,
+		.partition_key = ROCE_DEFAULT_P_KEY,
+		.payload_offset = roce_opcodes[ROCE_UD_SEND_ONLY].headers_size,
+		.payload_size = ROCE_CM_MAD_SIZE,
+		.deth = { .qkey = ROCE_CM_QKEY, .source_qpn = ROCE_CM_QPN },
+	};
+	cm->psn = roce_psn_add(cm->psn, 1);
 	cm->out_tail++;
 }
 
@@ -38,8 +56,7 @@ void cm_send_short(struct cm *cm, const struct qp_address *peer, enum roce_cm_at
 }
 
 void cm_send_rej(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message,
-		 uint32_t local_id, enum roce_cm_reason reason, const uint8_t *private_data,
-		 size_t private_size)
+		 uint32_t local_id, enum roce_cm_reason reason)
 {
 	const struct roce_cm rej = {
 		.transaction = message->transaction,
@@ -50,11 +67,21 @@ void cm_send_rej(struct cm *cm, const struct qp_address *peer, const struct roce
 			 .subject = message->attribute == ROCE_CM_REQ   ? ROCE_CM_ABOUT_REQ
 				    : message->attribute == ROCE_CM_REP ? ROCE_CM_ABOUT_REP
 									: ROCE_CM_ABOUT_OTHER },
-		.private_data = private_data,
-		.private_size = private_size,
 	};
 
 	cm_send_message(cm, peer, &rej);
+}
+
+void cm_refuse_request(struct cm *cm, const struct connection *connection,
+		       enum roce_cm_reason reason)
+{
+	const struct roce_cm about = {
+		.transaction = connection->transaction,
+		.attribute = connection->stage == CM_STAGE_ACCEPTED ? ROCE_CM_REP : ROCE_CM_REQ,
+		.local_id = connection->remote_id,
+	};
+
+	cm_send_rej(cm, &connection->peer, &about, connection->id, reason);
 }
 
 // The code of the shortest timeout that is at least ns.
@@ -164,7 +191,9 @@ static void send_dreq(struct cm *cm, const struct connection *connection)
 void cm_send(struct cm *cm, struct connection *connection, uint64_t now)
 {
 	connection->deadline = now + cm->parameters.response_timeout;
-	if (connection->stage == CM_STAGE_CONNECTING)
+	if (connection->is_board)
+		cm_send_board(cm, connection, now);
+	else if (connection->stage == CM_STAGE_CONNECTING)
 		send_req(cm, connection);
 	else if (connection->stage == CM_STAGE_ACCEPTED)
 		send_rep(cm, connection);
@@ -175,17 +204,12 @@ void cm_send(struct cm *cm, struct connection *connection, uint64_t now)
 // Gives the connection up. The peer is notified if it has sent a REQ.
 static void give_up(struct cm *cm, struct connection *connection)
 {
-	const struct roce_cm about = {
-		.transaction = connection->transaction,
-		.attribute = connection->stage == CM_STAGE_ACCEPTED ? ROCE_CM_REP : ROCE_CM_REQ,
-		.local_id = connection->remote_id,
-	};
 	bool was_leaving = connection->stage == CM_STAGE_LEAVING;
 
 	qp_count(&cm->counters.timed_out, 1);
-	if (connection->stage == CM_STAGE_REQUESTED || connection->stage == CM_STAGE_ACCEPTED)
-		cm_send_rej(cm, &connection->peer, &about, connection->id, ROCE_CM_TIMEOUT, NULL,
-			    0);
+	if (!connection->is_board &&
+	    (connection->stage == CM_STAGE_REQUESTED || connection->stage == CM_STAGE_ACCEPTED))
+		cm_refuse_request(cm, connection, ROCE_CM_TIMEOUT);
 	connection->reason = ROCE_CM_TIMEOUT;
 	cm_end(cm, connection, was_leaving ? CM_DISCONNECTED : CM_FAILED);
 }
@@ -193,20 +217,21 @@ static void give_up(struct cm *cm, struct connection *connection)
 static void look_at(struct cm *cm, struct connection *connection, uint64_t now)
 {
 	bool waits = cm_is_half_open(connection) || connection->stage == CM_STAGE_LEAVING;
+	bool is_opened = connection->stage == CM_STAGE_ACCEPTED && connection->is_board;
 
 	// The RTU was lost, but the peer has sent data already.
-	if (connection->stage == CM_STAGE_ACCEPTED &&
-	    connection->qp->expected_psn != connection->peer_psn) {
+	if (connection->stage == CM_STAGE_ACCEPTED && cm_is_used(connection)) {
 		cm_establish(cm, connection);
 		return;
 	}
-	if (connection->stage == CM_STAGE_ESTABLISHED && connection->qp->state == QP_ERROR) {
+	if ((connection->stage == CM_STAGE_ESTABLISHED || is_opened) &&
+	    connection->qp->state == QP_ERROR) {
 		cm_disconnect(cm, connection->id, now);
 		return;
 	}
 	if (!waits || now < connection->deadline)
 		return;
-	if (connection->stage == CM_STAGE_REQUESTED || connection->tries == 0) {
+	if (connection->stage == CM_STAGE_REQUESTED || is_opened || connection->tries == 0) {
 		give_up(cm, connection);
 		return;
 	}
@@ -227,27 +252,11 @@ static void find_timeouts(struct cm *cm, uint64_t now)
 
 bool cm_poll(struct cm *cm, uint64_t now, struct cm_datagram *datagram)
 {
-	const struct outgoing *outgoing;
-
 	if (cm->out_head == cm->out_tail)
 		find_timeouts(cm, now);
 	if (cm->out_head == cm->out_tail)
 		return false;
-	outgoing = &cm->out[cm->out_head++ % CM_OUT_SIZE];
-	datagram->peer = outgoing->peer;
-	memcpy(datagram->mad, outgoing->mad, sizeof(datagram->mad));
-	datagram->header = (struct roce_packet){
-		.opcode = ROCE_UD_SEND_ONLY,
-		.flags = roce_opcodes[ROCE_UD_SEND_ONLY].flags,
-		.service = ROCE_UD,
-		.psn = cm->psn,
-		.destination_qpn = ROCE_CM_QPN,
-		.partition_key = ROCE_DEFAULT_P_KEY,
-		.payload_offset = roce_opcodes[ROCE_UD_SEND_ONLY].headers_size,
-		.payload_size = ROCE_CM_MAD_SIZE,
-		.deth = { .qkey = ROCE_CM_QKEY, .source_qpn = ROCE_CM_QPN },
-	};
-	cm->psn = roce_psn_add(cm->psn, 1);
+	*datagram = cm->out[cm->out_head++ % CM_OUT_SIZE];
 	qp_count(&cm->counters.sent, 1);
 	return true;
 }

@@ -37,8 +37,8 @@ static inline bool roce_operation_has_immediate(enum roce_operation operation)
 // How queue pairs are connected.
 enum roce_connection_method {
 	ROCE_CONNECTION_STATIC, // by `queue_pairs` of the configuration
-	ROCE_CONNECTION_CM,     // RDMA CM over queue pair 1 (connection.h)
-	ROCE_CONNECTION_FEROCE, // the messages of FERoCE boards over UDP (feroce.h)
+	ROCE_CONNECTION_CM,     // RDMA CM over queue pair 1
+	ROCE_CONNECTION_FEROCE, // the messages of FERoCE boards over UDP (connection.h)
 };
 
 // A connection whose numbers are all in the configuration.

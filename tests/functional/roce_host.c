@@ -322,6 +322,8 @@ static bool make_engines(struct host *host, uint16_t port)
 		.half_open_of_peer = QUEUE_PAIRS,
 		.of_peer = QUEUE_PAIRS,
 		.path_mtu = PATH_MTU,
+		.port = port,
+		.n_ports = 1,
 		.retries = 15,
 		.timeout_code = TIMEOUT_CODE,
 		.retry_count = 7,
@@ -336,8 +338,7 @@ static bool make_engines(struct host *host, uint16_t port)
 	host->responder = responder_create(&responder);
 	host->requester = requester_create(&requester);
 	host->cm = cm_create(&cm);
-	return host->responder != NULL && host->requester != NULL && host->cm != NULL &&
-	       cm_listen(host->cm, port);
+	return host->responder != NULL && host->requester != NULL && host->cm != NULL;
 }
 
 struct host *host_open(const char *device, uint32_t address, uint16_t port,

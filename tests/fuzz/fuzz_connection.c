@@ -11,7 +11,6 @@
 #include "fuzz.h"
 
 #include "roce/connection.h"
-#include "roce/feroce.h"
 
 #define IP      0x0A4D0002u
 #define PORT    7174
@@ -21,21 +20,11 @@
 struct bench {
 	struct qp_table table;
 	struct cm *cm;
-	struct feroce *feroce;
-	uint32_t newest;       // connection
-	struct queue_pair *qp; // of a board
+	uint32_t newest;     // connection
+	uint32_t newest_qpn; // of its queue pair
 	uint64_t now;
 	unsigned told, ended; // connections
 };
-
-static bool judge(void *context, uint32_t source_ip, const struct feroce_qp *board,
-		  struct feroce_offer *offer)
-{
-	(void)context;
-	(void)board;
-	*offer = (struct feroce_offer){ .rkey = 1, .access = QP_MAY_WRITE };
-	return source_ip % 4 != 3;
-}
 
 static void open_bench(struct bench *bench)
 {
@@ -49,29 +38,21 @@ static void open_bench(struct bench *bench)
 					     .half_open_of_peer = 2,
 					     .of_peer = 3,
 					     .path_mtu = 4096,
+					     .port = PORT,
+					     .n_ports = 1,
+					     .open_timeout = TIMEOUT,
 					     .retries = 1,
 					     .max_reads = 2 };
-	const struct feroce_parameters of_feroce = { .table = &bench->table,
-						     .judge = judge,
-						     .ip = IP,
-						     .path_mtu = 1024,
-						     .boards = BOUND,
-						     .boards_of_peer = 3,
-						     .open_timeout = TIMEOUT,
-						     .response_timeout = TIMEOUT,
-						     .retries = 1 };
 
 	FUZZ_CHECK(qp_table_create(&bench->table, 16));
 	bench->cm = cm_create(&of_cm);
-	bench->feroce = feroce_create(&of_feroce);
-	FUZZ_CHECK(bench->cm && bench->feroce && cm_listen(bench->cm, PORT));
+	FUZZ_CHECK(bench->cm);
 	bench->now = 1;
 }
 
 static void close_bench(struct bench *bench)
 {
 	cm_destroy(bench->cm);
-	feroce_destroy(bench->feroce);
 	qp_table_destroy(&bench->table);
 	free(bench);
 }
@@ -79,7 +60,6 @@ static void close_bench(struct bench *bench)
 static void answer_events(struct bench *bench, uint8_t what)
 {
 	const struct cm_acceptance acceptance = { .access = QP_MAY_WRITE };
-	struct feroce_event board;
 	struct cm_event event;
 
 	while (cm_next_event(bench->cm, &event)) {
@@ -89,33 +69,31 @@ static void answer_events(struct bench *bench, uint8_t what)
 				bench->told +=
 				    cm_accept(bench->cm, event.id, &acceptance, bench->now);
 			else
-				cm_refuse(bench->cm, event.id, ROCE_CM_CONSUMER_DEFINED, NULL, 0);
+				cm_refuse(bench->cm, event.id, ROCE_CM_CONSUMER_DEFINED);
 		} else if (event.kind >= CM_REFUSED) {
 			bench->ended += event.qp != NULL;
 			FUZZ_CHECK(event.qp == NULL || event.qp->state == QP_ERROR);
 			cm_release(bench->cm, event.id);
 		}
 	}
-	while (feroce_next_event(bench->feroce, &board)) {
-		bench->qp = board.qp;
-		if (board.kind == FEROCE_CLOSED) {
-			feroce_release(bench->feroce, board.qp);
-			bench->qp = NULL;
-		}
-	}
 }
 
 static void collect(struct bench *bench)
 {
-	struct feroce_datagram board;
 	struct cm_datagram datagram;
 	struct feroce_cm told;
 	struct roce_cm message;
 
-	while (cm_poll(bench->cm, bench->now, &datagram))
-		FUZZ_CHECK(roce_cm_decode(datagram.mad, sizeof(datagram.mad), &message) == WIRE_OK);
-	while (feroce_poll(bench->feroce, bench->now, &board))
-		FUZZ_CHECK(feroce_cm_decode(board.bytes, sizeof(board.bytes), &told) == WIRE_OK);
+	while (cm_poll(bench->cm, bench->now, &datagram)) {
+		if (datagram.port == 0) {
+			FUZZ_CHECK(roce_cm_decode(datagram.mad, sizeof(datagram.mad), &message) ==
+				   WIRE_OK);
+			continue;
+		}
+		FUZZ_CHECK(feroce_cm_decode(datagram.board, sizeof(datagram.board), &told) ==
+			   WIRE_OK);
+		bench->newest_qpn = told.local.qpn;
+	}
 }
 
 static void give(struct bench *bench, uint8_t what, uint8_t *bytes, size_t size)
@@ -129,9 +107,9 @@ static void give(struct bench *bench, uint8_t what, uint8_t *bytes, size_t size)
 	};
 
 	if (what & 0x80) {
-		if (what & 4 && bench->qp != NULL && size >= 29)
-			store_be32(bytes + 25, bench->qp->qpn);
-		feroce_receive(bench->feroce, bytes, size, ip, bench->now);
+		if (what & 4 && size >= 29)
+			store_be32(bytes + 25, bench->newest_qpn);
+		cm_receive_board(bench->cm, bytes, size, &source, bench->now);
 		return;
 	}
 	if (what & 4 && size >= 32)
@@ -151,8 +129,6 @@ static void leave(struct bench *bench)
 	bench->told += id != 0;
 	if (id != 0)
 		bench->newest = id;
-	if (bench->qp != NULL)
-		feroce_hang_up(bench->feroce, bench->qp, bench->now);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -181,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (what & 0x20)
 			leave(bench);
 		FUZZ_CHECK(cm_open_connections(bench->cm) <= BOUND);
-		FUZZ_CHECK(bench->table.n_open <= 2 * BOUND);
+		FUZZ_CHECK(bench->table.n_open <= BOUND);
 		FUZZ_CHECK(bench->told >= bench->ended);
 	}
 	// Nothing that is not established stays for ever.

@@ -32,6 +32,7 @@ static struct cm_parameters parameters_of(struct host *host, uint32_t ip)
 		.half_open_of_peer = 4,
 		.of_peer = 12,
 		.path_mtu = 4096,
+		.port = PORT,
 		.retries = RETRIES,
 		.timeout_code = 14,
 		.retry_count = 7,
@@ -40,12 +41,13 @@ static struct cm_parameters parameters_of(struct host *host, uint32_t ip)
 	};
 }
 
-void open_host(struct host *host, uint32_t ip)
+void open_host(struct host *host, uint32_t ip, uint16_t n_ports)
 {
 	struct cm_parameters parameters;
 
 	memset(host, 0, sizeof(*host));
 	parameters = parameters_of(host, ip);
+	parameters.n_ports = n_ports;
 	assert_true(qp_table_create(&host->table, 64));
 	host->cm = cm_create(&parameters);
 	assert_non_null(host->cm);
@@ -55,9 +57,8 @@ int open_hosts(void **state)
 {
 	(void)state;
 	now = 1000000000;
-	open_host(&passive, 0x0A4D0002);
-	open_host(&active, 0x0A4D0001);
-	assert_true(cm_listen(passive.cm, PORT));
+	open_host(&passive, 0x0A4D0002, 1);
+	open_host(&active, 0x0A4D0001, 0);
 	return 0;
 }
 

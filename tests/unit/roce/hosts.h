@@ -26,7 +26,7 @@ extern struct host passive, active;
 extern uint64_t now;
 extern const struct cm_acceptance acceptance; // that the passive one accepts with
 
-void open_host(struct host *host, uint32_t ip);
+void open_host(struct host *host, uint32_t ip, uint16_t n_ports);
 int open_hosts(void **state);
 int close_hosts(void **state);
 // What a datagram says. It must cross the wire as bytes.

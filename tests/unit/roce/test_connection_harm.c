@@ -16,7 +16,7 @@ static void restart__of_the_peer(void **state)
 	old = passive.event.qp->qpn;
 	cm_destroy(active.cm);
 	qp_table_destroy(&active.table);
-	open_host(&active, 0x0A4D0001);
+	open_host(&active, 0x0A4D0001, 0);
 	connect_active();
 	exchange(NULL, 0);
 	expect_event(&passive, CM_DISCONNECTED);
@@ -42,7 +42,7 @@ static void restart__of_us(void **state)
 	establish(ids);
 	cm_destroy(passive.cm);
 	qp_table_destroy(&passive.table);
-	open_host(&passive, 0x0A4D0002);
+	open_host(&passive, 0x0A4D0002, 0);
 	assert_true(cm_disconnect(active.cm, ids[0], now));
 	dreq = expect_message(&active, ROCE_CM_DREQ);
 	deliver(&passive, &active, &dreq);

@@ -88,7 +88,7 @@ static void real__rping_is_refused_where_nobody_listens(void **state)
 	(void)state;
 	cm_destroy(passive.cm);
 	qp_table_destroy(&passive.table);
-	open_host(&passive, 0x0A4D0002);
+	open_host(&passive, 0x0A4D0002, 0);
 	at = next_cm(&conversation, 0, ROCE_CM_REQ, &real);
 	give_real(&conversation, at, 0, 0);
 	answer = expect_message(&passive, ROCE_CM_REJ);

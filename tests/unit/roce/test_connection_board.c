@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "roce/feroce.h"
+#include "roce/connection.h"
 
 #define OUR_IP   0x0A4D0002u
 #define BOARD_IP 0x0A4D0010u
@@ -21,57 +21,44 @@
 #define RETRIES  2u
 
 static struct qp_table table;
-static struct feroce *feroce;
-static struct feroce_event event;
+static struct cm *cm;
+static struct cm_event event;
 static uint64_t now;
-static unsigned judged;
 static bool wanted;
 
-static bool judge(void *context, uint32_t source_ip, const struct feroce_qp *board,
-		  struct feroce_offer *offer)
-{
-	assert_ptr_equal(context, &judged);
-	assert_int_equal(source_ip >> 8, BOARD_IP >> 8);
-	judged++;
-	*offer = (struct feroce_offer){
-		.base = 0x1000 + board->qpn, .rkey = 0xABCD, .access = QP_MAY_WRITE, .user = &judged
-	};
-	return wanted;
-}
+static const struct cm_parameters parameters = {
+	.table = &table,
+	.address = { { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0x0A, 0x4D, 0, 2 } },
+	.path_mtu = 4096,
+	.connections = 8,
+	.of_peer = 4,
+	.half_open = 8,
+	.half_open_of_peer = 4,
+	.open_timeout = PATIENCE,
+	.accept_timeout = TIMEOUT,
+	.response_timeout = TIMEOUT,
+	.seed = 3,
+	.retries = RETRIES,
+	.timeout_code = 14,
+	.retry_count = 7,
+	.rnr_retry = 7,
+};
 
 static int open_manager(void **state)
 {
-	const struct feroce_parameters parameters = {
-		.table = &table,
-		.judge = judge,
-		.judge_context = &judged,
-		.ip = OUR_IP,
-		.path_mtu = 4096,
-		.boards = 8,
-		.boards_of_peer = 4,
-		.open_timeout = PATIENCE,
-		.response_timeout = TIMEOUT,
-		.seed = 3,
-		.retries = RETRIES,
-		.timeout_code = 14,
-		.retry_count = 7,
-		.rnr_retry = 7,
-	};
-
 	(void)state;
 	now = 1000000000;
-	judged = 0;
 	wanted = true;
 	assert_true(qp_table_create(&table, 16));
-	feroce = feroce_create(&parameters);
-	assert_non_null(feroce);
+	cm = cm_create(&parameters);
+	assert_non_null(cm);
 	return 0;
 }
 
 static int close_manager(void **state)
 {
 	(void)state;
-	feroce_destroy(feroce);
+	cm_destroy(cm);
 	qp_table_destroy(&table);
 	return 0;
 }
@@ -79,6 +66,13 @@ static int close_manager(void **state)
 static const struct feroce_qp board = {
 	.base_address = 0x9000, .rkey = 0x55, .ip = BOARD_IP, .qpn = 0x100, .psn = 0
 };
+
+static void receive(const uint8_t *bytes, size_t size, uint32_t ip)
+{
+	const struct qp_address source = qp_address_ipv4(ip);
+
+	cm_receive_board(cm, bytes, size, &source, now);
+}
 
 static void give(uint8_t request, const struct feroce_qp *local, const struct feroce_qp *remote,
 		 uint32_t ip)
@@ -93,18 +87,19 @@ static void give(uint8_t request, const struct feroce_qp *local, const struct fe
 	uint8_t bytes[FEROCE_CM_SIZE];
 
 	feroce_cm_encode(bytes, &message);
-	feroce_receive(feroce, bytes, sizeof(bytes), ip, now);
+	receive(bytes, sizeof(bytes), ip);
 }
 
 static struct feroce_cm expect_message(uint8_t request, uint8_t ack, uint32_t ip, uint16_t port)
 {
-	struct feroce_datagram datagram;
+	const struct qp_address peer = qp_address_ipv4(ip);
+	struct cm_datagram datagram;
 	struct feroce_cm message;
 
-	assert_true(feroce_poll(feroce, now, &datagram));
-	assert_int_equal(datagram.ip, ip);
+	assert_true(cm_poll(cm, now, &datagram));
+	assert_true(qp_address_is(&datagram.peer, &peer));
 	assert_int_equal(datagram.port, port);
-	assert_int_equal(feroce_cm_decode(datagram.bytes, sizeof(datagram.bytes), &message),
+	assert_int_equal(feroce_cm_decode(datagram.board, sizeof(datagram.board), &message),
 			 WIRE_OK);
 	assert_int_equal(message.request, request);
 	assert_int_equal(message.ack_valid, ack != FEROCE_NO_ACK);
@@ -120,31 +115,54 @@ static struct feroce_cm expect_answer(uint8_t request, uint8_t ack)
 
 static void expect_silence(void)
 {
-	struct feroce_datagram datagram;
+	struct cm_datagram datagram;
 
-	assert_false(feroce_poll(feroce, now, &datagram));
+	assert_false(cm_poll(cm, now, &datagram));
 }
 
-static void expect_event(enum feroce_event_kind kind)
+static void expect_event(enum cm_event_kind kind)
 {
-	assert_true(feroce_next_event(feroce, &event));
+	assert_true(cm_next_event(cm, &event));
 	assert_int_equal(event.kind, kind);
 }
 
 static void expect_no_event(void)
 {
-	assert_false(feroce_next_event(feroce, &event));
+	assert_false(cm_next_event(cm, &event));
+}
+
+// The caller responds to the request that an event reports.
+static void respond(void)
+{
+	struct cm_acceptance acceptance = {
+		.rkey = 0xABCD,
+		.access = QP_MAY_WRITE,
+		.user = &wanted,
+	};
+
+	expect_event(CM_REQUESTED);
+	acceptance.address = 0x1000 + event.peer_qpn;
+	if (wanted)
+		assert_true(cm_accept(cm, event.id, &acceptance, now));
+	else
+		assert_true(cm_refuse(cm, event.id, ROCE_CM_CONSUMER_DEFINED));
+}
+
+// The queue pair that ours is, by the number in a response.
+static struct queue_pair *qp_of(const struct feroce_qp *ours)
+{
+	struct queue_pair *qp = qp_find(&table, ours->qpn);
+
+	assert_non_null(qp);
+	return qp;
 }
 
 // Opens the board's queue pair; returns ours as the answer has it.
 static struct feroce_qp open_board(const struct feroce_qp *its)
 {
-	struct feroce_cm answer;
-
 	give(FEROCE_OPEN_QP, its, NULL, BOARD_IP);
-	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
-	expect_event(FEROCE_OPENED);
-	return answer.local;
+	respond();
+	return expect_answer(FEROCE_OPEN_QP, FEROCE_ACK).local;
 }
 
 static void board_calls__open_info_ready_close(void **state)
@@ -152,40 +170,45 @@ static void board_calls__open_info_ready_close(void **state)
 	struct feroce_qp ours;
 	struct feroce_cm answer;
 	struct feroce_qp other = board;
+	const struct queue_pair *qp;
 
 	(void)state;
 	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP); // repeated before the caller responds
+	expect_silence();
+	respond();
+	assert_int_equal(event.peer_qpn, board.qpn);
 	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
 	ours = answer.local;
+	qp = qp_of(&ours);
 	assert_int_equal(ours.ip, OUR_IP);
 	assert_int_equal(ours.rkey, 0xABCD);
 	assert_int_equal(ours.base_address, 0x1100);
 	assert_memory_equal(&answer.remote, &board, sizeof(board));
-	expect_event(FEROCE_OPENED);
-	assert_int_equal(event.qp->qpn, ours.qpn);
-	assert_int_equal(event.qp->state, QP_READY);
-	assert_int_equal(event.qp->first_psn, ours.psn);
-	assert_int_equal(event.qp->expected_psn, 0);
-	assert_int_equal(event.qp->peer_qpn, 0x100);
-	assert_ptr_equal(event.qp->user, &judged);
+	expect_no_event();
+	assert_int_equal(qp->state, QP_READY);
+	assert_int_equal(qp->first_psn, ours.psn);
+	assert_int_equal(qp->expected_psn, 0);
+	assert_int_equal(qp->peer_qpn, 0x100);
+	assert_ptr_equal(qp->user, &wanted);
 	other.psn = 0x777; // told later
 	give(FEROCE_SEND_QP_INFO, &other, &ours, BOARD_IP);
 	expect_answer(FEROCE_SEND_QP_INFO, FEROCE_ACK);
-	assert_int_equal(event.qp->expected_psn, 0x777);
+	assert_int_equal(qp->expected_psn, 0x777);
 	give(FEROCE_READY_TO_SEND, &other, &ours, BOARD_IP);
 	expect_answer(FEROCE_READY_TO_SEND, FEROCE_ACK);
-	expect_event(FEROCE_READY);
+	expect_event(CM_ESTABLISHED);
 	give(FEROCE_READY_TO_SEND, &other, &ours, BOARD_IP);
 	expect_answer(FEROCE_READY_TO_SEND, FEROCE_ACK);
 	expect_no_event();
 	give(FEROCE_CLOSE_QP, &other, &ours, BOARD_IP);
 	expect_answer(FEROCE_CLOSE_QP, FEROCE_ACK);
-	expect_event(FEROCE_CLOSED);
+	expect_event(CM_DISCONNECTED);
 	assert_int_equal(event.qp->state, QP_ERROR);
 	give(FEROCE_CLOSE_QP, &other, &ours, BOARD_IP); // the answer was lost
 	expect_answer(FEROCE_CLOSE_QP, FEROCE_ACK);
 	expect_no_event();
-	feroce_release(feroce, event.qp);
+	cm_release(cm, event.id);
 	assert_int_equal(table.n_open, 0);
 	give(FEROCE_CLOSE_QP, &other, &ours, BOARD_IP);
 	expect_answer(FEROCE_CLOSE_QP, FEROCE_NO_QP);
@@ -204,18 +227,18 @@ static void board_calls__repeated_open_gets_the_same_answer(void **state)
 		assert_memory_equal(&answer.local, &ours, sizeof(ours));
 	}
 	expect_no_event();
-	assert_int_equal(judged, 1);
 	assert_int_equal(table.n_open, 1);
-	assert_int_equal(feroce_counters(feroce)->again, 3);
+	assert_int_equal(cm_counters(cm)->duplicates, 3);
 }
 
 static void board_calls__first_packet_says_that_it_is_ready(void **state)
 {
+	struct feroce_qp ours = open_board(&board);
+
 	(void)state;
-	open_board(&board);
-	event.qp->expected_psn = 1;
+	qp_of(&ours)->expected_psn = 1;
 	expect_silence();
-	expect_event(FEROCE_READY);
+	expect_event(CM_ESTABLISHED);
 	now += 10 * PATIENCE;
 	expect_silence();
 	expect_no_event();
@@ -230,10 +253,10 @@ static void board_calls__silence_after_open_times_out(void **state)
 	expect_no_event();
 	now += 1;
 	expect_silence();
-	expect_event(FEROCE_CLOSED);
-	feroce_release(feroce, event.qp);
+	expect_event(CM_FAILED);
+	cm_release(cm, event.id);
 	assert_int_equal(table.n_open, 0);
-	assert_int_equal(feroce_counters(feroce)->timed_out, 1);
+	assert_int_equal(cm_counters(cm)->timed_out, 1);
 }
 
 static void board_calls__after_its_restart(void **state)
@@ -242,19 +265,19 @@ static void board_calls__after_its_restart(void **state)
 	struct feroce_cm answer;
 
 	(void)state;
-	event.qp->expected_psn = 1000; // it has been used
+	qp_of(&ours)->expected_psn = 1000; // it has been used
 	expect_silence();
-	expect_event(FEROCE_READY);
+	expect_event(CM_ESTABLISHED);
 	now += PATIENCE;
 	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+	expect_event(CM_DISCONNECTED);
+	assert_int_equal(event.qp->qpn, ours.qpn);
+	cm_release(cm, event.id);
+	respond();
 	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
 	assert_int_not_equal(answer.local.qpn, ours.qpn);
-	expect_event(FEROCE_CLOSED);
-	assert_int_equal(event.qp->qpn, ours.qpn);
-	feroce_release(feroce, event.qp);
-	expect_event(FEROCE_OPENED);
-	assert_int_equal(event.qp->expected_psn, 0);
-	assert_int_equal(feroce_counters(feroce)->restarted, 1);
+	assert_int_equal(qp_of(&answer.local)->expected_psn, 0);
+	assert_int_equal(cm_counters(cm)->restarted, 1);
 	assert_int_equal(table.n_open, 1);
 }
 
@@ -265,6 +288,7 @@ static void board_calls__refused(void **state)
 	(void)state;
 	wanted = false;
 	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+	respond();
 	expect_answer(FEROCE_OPEN_QP, FEROCE_NAK);
 	wanted = true;
 	wrong.ip++; // not whom it comes from
@@ -272,7 +296,7 @@ static void board_calls__refused(void **state)
 	expect_answer(FEROCE_OPEN_QP, FEROCE_NAK);
 	assert_int_equal(table.n_open, 0);
 	expect_no_event();
-	assert_int_equal(feroce_counters(feroce)->refused, 2);
+	assert_int_equal(cm_counters(cm)->refused, 2);
 }
 
 static void board_calls__bounds(void **state)
@@ -283,16 +307,20 @@ static void board_calls__bounds(void **state)
 	for (unsigned i = 0; i < 10; i++) {
 		its.qpn = 0x100 + i;
 		give(FEROCE_OPEN_QP, &its, NULL, BOARD_IP);
+		if (i < 4)
+			respond();
 		expect_answer(FEROCE_OPEN_QP, i < 4 ? FEROCE_ACK : FEROCE_NO_QP);
 	}
 	for (uint32_t i = 1; i < 10; i++) {
 		its.ip = BOARD_IP + i;
 		give(FEROCE_OPEN_QP, &its, NULL, BOARD_IP + i);
+		if (i <= 4)
+			respond();
 		expect_message(FEROCE_OPEN_QP, i <= 4 ? FEROCE_ACK : FEROCE_NO_QP, BOARD_IP + i,
 			       PORT);
 	}
 	assert_int_equal(table.n_open, 8);
-	assert_int_equal(feroce_counters(feroce)->no_qp, 6 + 5);
+	assert_int_equal(cm_counters(cm)->no_resources, 6 + 5);
 }
 
 static void strangers__change_nothing(void **state)
@@ -311,17 +339,17 @@ static void strangers__change_nothing(void **state)
 	its.qpn++;
 	give(FEROCE_CLOSE_QP, &its, &ours, BOARD_IP);
 	expect_answer(FEROCE_CLOSE_QP, FEROCE_NAK);
-	event.qp->expected_psn = 5; // used: its numbers stand
+	qp_of(&ours)->expected_psn = 5; // used: its numbers stand
 	give(FEROCE_SEND_QP_INFO, &its, &ours, BOARD_IP);
 	expect_answer(FEROCE_SEND_QP_INFO, FEROCE_NAK);
-	assert_int_equal(feroce_counters(feroce)->strangers, 5);
+	assert_int_equal(cm_counters(cm)->strangers, 5);
 	give(FEROCE_NO_REQUEST, &board, &ours, BOARD_IP);
 	give(5, &board, &ours, BOARD_IP);
-	feroce_receive(feroce, bytes, FEROCE_CM_SIZE - 1, BOARD_IP, now);
-	feroce_receive(feroce, bytes, FEROCE_CM_SIZE + 1, BOARD_IP, now);
-	feroce_receive(feroce, bytes, 0, BOARD_IP, now);
-	assert_int_equal(feroce_counters(feroce)->malformed, 5);
-	assert_int_equal(event.qp->state, QP_READY);
+	receive(bytes, FEROCE_CM_SIZE - 1, BOARD_IP);
+	receive(bytes, FEROCE_CM_SIZE + 1, BOARD_IP);
+	receive(bytes, 0, BOARD_IP);
+	assert_int_equal(cm_counters(cm)->malformed, 5);
+	assert_int_equal(qp_of(&ours)->state, QP_READY);
 }
 
 // The board's answer to a request of ours.
@@ -339,7 +367,7 @@ static void answer_as_board(uint8_t request, uint8_t ack, uint32_t our_qpn)
 	uint8_t bytes[FEROCE_CM_SIZE];
 
 	feroce_cm_encode(bytes, &message);
-	feroce_receive(feroce, bytes, sizeof(bytes), BOARD_IP, now);
+	receive(bytes, sizeof(bytes), BOARD_IP);
 }
 
 static void we_close__request_is_repeated_until_the_board_acknowledges(void **state)
@@ -347,18 +375,18 @@ static void we_close__request_is_repeated_until_the_board_acknowledges(void **st
 	struct feroce_qp ours = open_board(&board);
 
 	(void)state;
-	feroce_hang_up(feroce, event.qp, now);
-	feroce_hang_up(feroce, event.qp, now);
+	assert_true(cm_disconnect(cm, event.id, now));
+	assert_false(cm_disconnect(cm, event.id, now));
 	expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
 	expect_silence();
 	now += TIMEOUT;
 	expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
 	answer_as_board(FEROCE_OPEN_QP, FEROCE_ACK, ours.qpn); // not a response to this request
-	assert_int_equal(feroce_counters(feroce)->strangers, 1);
+	assert_int_equal(cm_counters(cm)->strangers, 1);
 	expect_no_event();
 	answer_as_board(FEROCE_CLOSE_QP, FEROCE_ACK, ours.qpn);
-	expect_event(FEROCE_CLOSED);
-	feroce_release(feroce, event.qp);
+	expect_event(CM_DISCONNECTED);
+	cm_release(cm, event.id);
 	assert_int_equal(table.n_open, 0);
 }
 
@@ -366,15 +394,15 @@ static void we_close__silent_board_times_out(void **state)
 {
 	(void)state;
 	open_board(&board);
-	feroce_hang_up(feroce, event.qp, now);
+	assert_true(cm_disconnect(cm, event.id, now));
 	for (unsigned i = 0; i <= RETRIES; i++) {
 		expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
 		expect_silence();
 		now += TIMEOUT;
 	}
 	expect_silence();
-	expect_event(FEROCE_CLOSED);
-	feroce_release(feroce, event.qp);
+	expect_event(CM_DISCONNECTED);
+	cm_release(cm, event.id);
 	assert_int_equal(table.n_open, 0);
 }
 
@@ -384,19 +412,19 @@ static void error__of_the_queue_pair_ends_the_connection(void **state)
 	struct feroce_cm message;
 
 	(void)state;
-	event.qp->state = QP_ERROR;
+	qp_of(&ours)->state = QP_ERROR;
 	message = expect_message(FEROCE_CLOSE_QP, FEROCE_NO_ACK, BOARD_IP, PORT);
 	assert_int_equal(message.local.qpn, ours.qpn);
 	answer_as_board(FEROCE_CLOSE_QP, FEROCE_ACK, ours.qpn);
-	expect_event(FEROCE_CLOSED);
+	expect_event(CM_DISCONNECTED);
 }
 
 static void garbage__does_no_harm(void **state)
 {
 	struct random random = random_fork(5, 5);
 	uint8_t bytes[FEROCE_CM_SIZE];
-	struct feroce_datagram datagram;
-	struct queue_pair *newest = NULL;
+	struct cm_datagram datagram;
+	uint32_t newest = 0, ended = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < 200000; i++) {
@@ -415,46 +443,25 @@ static void garbage__does_no_harm(void **state)
 		for (unsigned j = random_next(&random) % 4; j > 0; j--)
 			bytes[random_next(&random) % FEROCE_CM_SIZE] ^=
 			    (uint8_t)(1u << random_next(&random) % 8);
-		feroce_receive(feroce, bytes, sizeof(bytes), BOARD_IP, now);
-		while (feroce_poll(feroce, now, &datagram))
+		receive(bytes, sizeof(bytes), BOARD_IP);
+		while (cm_poll(cm, now, &datagram))
 			;
-		while (feroce_next_event(feroce, &event)) {
-			if (event.kind == FEROCE_OPENED)
-				newest = event.qp;
-			if (event.kind == FEROCE_CLOSED)
-				feroce_release(feroce, event.qp);
+		while (cm_next_event(cm, &event)) {
+			if (event.kind == CM_REQUESTED) {
+				newest = event.id;
+				cm_accept(cm, newest, &(struct cm_acceptance){ 0 }, now);
+			} else if (event.kind >= CM_REFUSED) {
+				cm_release(cm, event.id);
+				ended++;
+			}
 		}
-		if (i % 100 == 0 && newest != NULL)
-			feroce_hang_up(feroce, newest, now);
+		if (i % 100 == 0)
+			cm_disconnect(cm, newest, now);
 		assert_true(table.n_open <= 4);
 		now += 100;
 	}
-	assert_true(feroce_counters(feroce)->opened > 100);
-	assert_true(feroce_counters(feroce)->closed > 100);
-}
-
-static void create__refuses_parameters_out_of_range(void **state)
-{
-	const struct feroce_parameters good = { .table = &table,
-						.path_mtu = 1024,
-						.boards = 1,
-						.boards_of_peer = 1,
-						.open_timeout = 1,
-						.response_timeout = 1 };
-	struct feroce_parameters bad[7];
-
-	(void)state;
-	for (unsigned i = 0; i < 7; i++)
-		bad[i] = good;
-	bad[0].table = NULL;
-	bad[1].path_mtu = 1500;
-	bad[2].path_mtu = 0;
-	bad[3].boards = 0;
-	bad[4].boards_of_peer = 0;
-	bad[5].open_timeout = 0;
-	bad[6].retry_count = 8;
-	for (unsigned i = 0; i < 7; i++)
-		assert_null(feroce_create(&bad[i]));
+	assert_true(cm_counters(cm)->requests > 100);
+	assert_true(ended > 100);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_manager, close_manager)
@@ -474,8 +481,7 @@ int main(void)
 		TEST(we_close__silent_board_times_out),
 		TEST(error__of_the_queue_pair_ends_the_connection),
 		TEST(garbage__does_no_harm),
-		TEST(create__refuses_parameters_out_of_range),
 	};
 
-	return cmocka_run_group_tests_name("feroce", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("connection_board", tests, NULL, NULL);
 }
