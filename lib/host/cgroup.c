@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "host/stages.h"
 
-#define STAGE   "cgroup"
+#include "sysfs/cgroup.h"
+
 #define PROGRAM ((uint64_t)96 << 20) // bytes of memory for evb and its libraries
 
 static uint64_t wanted_hugepages(const struct plan *plan)
@@ -14,62 +15,58 @@ static uint64_t wanted_hugepages(const struct plan *plan)
 	return bytes;
 }
 
-static void judge_hugepages(const struct cgroup_limit *limit, const struct plan *plan,
-			    struct host_report *report)
+static void judge_hugepages(const struct cgroup_limit *limit, struct check *check)
 {
-	uint64_t wanted = wanted_hugepages(plan);
-	struct host_finding *finding;
+	uint64_t wanted = wanted_hugepages(check->plan);
 
-	if (limit->limit == NO_LIMIT || wanted <= limit->room)
-		return;
-	finding = report_add(report, HOST_FAIL, STAGE,
-			     "%s leaves %llu MiB of hugepages, %llu MiB are wanted: the kernel "
-			     "would kill evb (SIGBUS)",
-			     limit->file, mib(limit->room), mib(wanted));
-	report_remedy(finding, "raise that limit (Kubernetes: limits: hugepages-2Mi), or set "
-			       "memory.kind to \"shm\"");
+	if (limit->limit != NO_LIMIT && wanted > limit->room)
+		report_add(check->report, HOST_FAIL,
+			   "%s leaves %llu MiB of hugepages, %llu MiB are wanted: the kernel would "
+			   "kill evb (SIGBUS)" REMEDY "raise that limit (Kubernetes: limits: "
+			   "hugepages-2Mi), or set memory.kind to \"shm\"",
+			   limit->file, mib(limit->room), mib(wanted));
 }
 
-static void judge_memory(const struct cgroup_limit *limit, bool hugepages, const struct plan *plan,
-			 struct host_report *report)
+static void judge_memory(const struct cgroup_limit *limit, struct check *check)
 {
-	uint64_t wanted = plan->assembly_bytes + PROGRAM + (hugepages ? 0 : wanted_hugepages(plan));
-	struct host_finding *finding;
+	const char *other = check->hugepages_suffice ? "" : " or hugepages";
+	uint64_t wanted = check->plan->assembly_bytes + PROGRAM +
+			  (check->hugepages_suffice ? 0 : wanted_hugepages(check->plan));
 
 	if (limit->limit == NO_LIMIT || wanted <= limit->room)
 		return;
 	if (wanted > limit->limit)
-		finding = report_add(report, HOST_FAIL, STAGE,
-				     "%s allows %llu MiB of memory, %llu MiB are wanted: the "
-				     "kernel would kill evb (out of memory)",
-				     limit->file, mib(limit->limit), mib(wanted));
+		report_add(check->report, HOST_FAIL,
+			   "%s allows %llu MiB of memory, %llu MiB are wanted: the kernel would "
+			   "kill evb (out of memory)" REMEDY
+			   "raise that limit (a container: --memory), or use fewer slots%s",
+			   limit->file, mib(limit->limit), mib(wanted), other);
 	else
-		finding = report_add(report, HOST_WARN, STAGE,
-				     "%s leaves %llu of %llu MiB of memory, %llu MiB are wanted",
-				     limit->file, mib(limit->room), mib(limit->limit), mib(wanted));
-	report_remedy(finding, "raise that limit (a container: --memory), or use fewer slots%s",
-		      hugepages ? "" : " or hugepages");
+		report_add(check->report, HOST_WARN,
+			   "%s leaves %llu of %llu MiB of memory, %llu MiB are wanted" REMEDY
+			   "raise that limit (a container: --memory), or use fewer slots%s",
+			   limit->file, mib(limit->room), mib(limit->limit), mib(wanted), other);
 }
 
-void cgroup_judge(const struct cgroup_facts *facts, bool hugepages, const struct plan *plan,
-		  struct host_report *report)
+static void describe(const struct cgroup_limit *limit, const char *of, struct check *check)
 {
-	const struct cgroup_limit *memory = &facts->memory, *pages = &facts->hugepages;
-	unsigned before = report->n_findings;
+	if (limit->limit != NO_LIMIT)
+		report_add(check->report, HOST_OK, "%s leaves %llu of %llu MiB of %s", limit->file,
+			   mib(limit->room), mib(limit->limit), of);
+}
 
-	if (plan != NULL) {
-		if (hugepages)
-			judge_hugepages(pages, plan, report);
-		judge_memory(memory, hugepages, plan, report);
-		if (report->n_findings > before)
-			return;
-	}
-	if (memory->limit != NO_LIMIT)
-		report_add(report, HOST_OK, STAGE, "%s leaves %llu of %llu MiB of memory",
-			   memory->file, mib(memory->room), mib(memory->limit));
-	if (pages->limit != NO_LIMIT)
-		report_add(report, HOST_OK, STAGE, "%s leaves %llu of %llu MiB of hugepages",
-			   pages->file, mib(pages->room), mib(pages->limit));
-	if (memory->limit == NO_LIMIT && pages->limit == NO_LIMIT)
-		report_add(report, HOST_OK, STAGE, "no limit of memory or hugepages");
+void cgroup_judge(struct check *check)
+{
+	unsigned before = check->report->n_findings;
+	struct cgroup_facts facts;
+
+	cgroup_read(&facts, check->system->root, check->hugepages.default_page);
+	if (check->plan != NULL && check->hugepages_suffice)
+		judge_hugepages(&facts.hugepages, check);
+	if (check->plan != NULL)
+		judge_memory(&facts.memory, check);
+	if (check->report->n_findings > before)
+		return;
+	describe(&facts.memory, "memory", check);
+	describe(&facts.hugepages, "hugepages", check);
 }

@@ -148,8 +148,7 @@ static int get_link(const struct host_system *system, enum host_change_kind kind
 	struct host_link link = { 0 };
 	bool combined;
 
-	if (!(system->read_link != NULL ? system->read_link : host_link_read)(target, &link,
-									      system->context))
+	if (!system->read_link(target, &link))
 		return -ENODEV;
 	combined = link.channels.combined > 0;
 	switch (kind) {

@@ -8,11 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STAGE      "devices"
-#define STAGE_NUMA "NUMA"
-#define PCI        "/sys/bus/pci/devices"
-#define TUN        "/dev/net/tun"
-#define VFIO       "/dev/vfio/vfio"
+#define PCI  "/sys/bus/pci/devices"
+#define TUN  "/dev/net/tun"
+#define VFIO "/dev/vfio/vfio"
 
 const char *devices_argument(const struct plan *plan, unsigned port, const char *name,
 			     const char *otherwise)
@@ -61,40 +59,32 @@ static int read_numa_node(const struct host_system *system, const char *pci)
 	return (int)sysfs_number(system->root, (uint64_t)-1, PCI "/%s/numa_node", pci);
 }
 
-static void read_pci(struct devices_port *port, const struct host_system *system, const char *pci)
+static void read_port(struct devices_port *port, const struct check *check, unsigned index)
 {
-	port->exists = sysfs_exists(system->root, PCI "/%s", pci);
-	if (!sysfs_link_name(system->root, port->kernel_driver, sizeof(port->kernel_driver),
-			     PCI "/%s/driver", pci))
-		port->kernel_driver[0] = '\0';
-	port->has_vfio = sysfs_exists(system->root, VFIO);
-	port->numa_node = read_numa_node(system, pci);
-}
+	const char *device = check->plan->config->ports[index].device;
+	const struct host_system *system = check->system;
 
-static void read_port(struct devices_port *port, const struct host_system *system,
-		      const struct plan *plan, unsigned index)
-{
-	const char *device = plan->config->ports[index].device;
-
-	port->kind = kind_of(plan, index);
+	port->kind = kind_of(check->plan, index);
 	port->numa_node = -1;
 	switch (port->kind) {
 	case DEVICES_INTERFACE:
-		port->exists = (system->read_link != NULL ? system->read_link : host_link_read)(
-		    device, &port->link, system->context);
+		port->exists = system->read_link(device, &port->link);
 		if (port->exists && port->link.bus[0] != '\0')
 			port->numa_node = read_numa_node(system, port->link.bus);
 		break;
 	case DEVICES_PCI:
-		read_pci(port, system, device);
+		port->exists = sysfs_exists(system->root, PCI "/%s", device);
+		if (!sysfs_link_name(system->root, port->kernel_driver, sizeof(port->kernel_driver),
+				     PCI "/%s/driver", device))
+			port->kernel_driver[0] = '\0';
+		port->has_vfio = sysfs_exists(system->root, VFIO);
+		port->numa_node = read_numa_node(system, device);
 		break;
 	case DEVICES_TUN:
 		port->exists = sysfs_exists(system->root, TUN);
 		port->usable = sysfs_access(system->root, TUN, R_OK | W_OK) == 0;
 		break;
 	case DEVICES_SOCKET:
-		port->exists = sysfs_exists(system->root, "%s", device);
-		break;
 	case DEVICES_FILE:
 		port->exists = sysfs_exists(system->root, "%s", device);
 		port->usable = sysfs_access(system->root, device, R_OK) == 0;
@@ -104,172 +94,130 @@ static void read_port(struct devices_port *port, const struct host_system *syste
 	}
 }
 
-void devices_read(struct devices_facts *facts, const struct host_system *system,
-		  const struct plan *plan)
+void devices_read(struct check *check)
 {
-	*facts = (struct devices_facts){ 0 };
-	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++)
-		read_port(&facts->ports[i], system, plan, i);
+	for (unsigned i = 0; check->plan != NULL && i < check->plan->config->n_ports; i++)
+		read_port(&check->devices[i], check, i);
 }
 
 // --- judging -------------------------------------------------------------------------------------
 
-static void judge_pci(const struct devices_port *port, const struct drivers_port *driver,
-		      const char *name, const char *device, struct host_report *report)
+static void judge_pci(struct check *check, unsigned index)
 {
-	const char *wanted = driver->kernel_drivers;
-	struct host_finding *finding;
+	const struct devices_port *port = &check->devices[index];
+	const char *name = check->plan->config->ports[index].name;
+	const char *device = check->plan->config->ports[index].device;
+	const char *wanted = check->drivers[index].kernel_drivers;
+	const char *has = port->kernel_driver[0] != '\0' ? port->kernel_driver : "none";
+	bool is_wrong = wanted[0] != '\0' && (port->kernel_driver[0] == '\0' ||
+					      strstr(wanted, port->kernel_driver) == NULL);
 
-	if (!port->exists) {
-		finding = report_add(report, HOST_FAIL, STAGE, "port %s: there is no PCI device %s",
-				     name, device);
-		report_remedy(finding, "`lspci -D` and `dpdk-devbind.py --status` list them");
-	} else if (wanted[0] != '\0' && (port->kernel_driver[0] == '\0' ||
-					 strstr(wanted, port->kernel_driver) == NULL)) {
-		bool vfio = strstr(wanted, "vfio-pci") != NULL;
-
-		finding = report_add(report, HOST_FAIL, STAGE,
-				     "port %s: PCI device %s has kernel driver %s, DPDK's needs %s",
-				     name, device,
-				     port->kernel_driver[0] != '\0' ? port->kernel_driver : "none",
-				     vfio ? "vfio-pci" : wanted + strspn(wanted, "* "));
-		report_remedy(finding,
-			      vfio ? "as root, if nothing else uses it: modprobe vfio-pci && "
-				     "dpdk-devbind.py --bind=vfio-pci %s"
-				   : "as root: dpdk-devbind.py --unbind %s, and load the drivers "
-				     "named",
-			      device);
-	} else if (strcmp(port->kernel_driver, "vfio-pci") == 0 && !port->has_vfio) {
-		finding = report_add(report, HOST_FAIL, STAGE, "port %s: there is no " VFIO, name);
-		report_remedy(finding, "as root: modprobe vfio-pci (a container: --device "
-				       "/dev/vfio)");
-	} else {
-		report_add(report, HOST_OK, STAGE, "port %s: PCI device %s, kernel driver %s", name,
+	if (!port->exists)
+		report_add(check->report, HOST_FAIL,
+			   "port %s: there is no PCI device %s" REMEDY
+			   "`lspci -D` and `dpdk-devbind.py --status` list them",
+			   name, device);
+	else if (is_wrong && strstr(wanted, "vfio-pci") != NULL)
+		report_add(
+		    check->report, HOST_FAIL,
+		    "port %s: PCI device %s has kernel driver %s, DPDK's needs vfio-pci" REMEDY
+		    "as root, if nothing else uses it: modprobe vfio-pci && "
+		    "dpdk-devbind.py --bind=vfio-pci %s",
+		    name, device, has, device);
+	else if (is_wrong)
+		report_add(check->report, HOST_FAIL,
+			   "port %s: PCI device %s has kernel driver %s, DPDK's needs %s" REMEDY
+			   "as root: dpdk-devbind.py --unbind %s, and load the drivers named",
+			   name, device, has, wanted + strspn(wanted, "* "), device);
+	else if (strcmp(port->kernel_driver, "vfio-pci") == 0 && !port->has_vfio)
+		report_add(check->report, HOST_FAIL,
+			   "port %s: there is no " VFIO REMEDY
+			   "as root: modprobe vfio-pci (a container: --device /dev/vfio)",
+			   name);
+	else
+		report_add(check->report, HOST_OK, "port %s: PCI device %s, kernel driver %s", name,
 			   device, port->kernel_driver);
-	}
-}
-
-static void judge_interface(const struct devices_port *port, const char *name, const char *device,
-			    struct host_report *report)
-{
-	struct host_finding *finding;
-
-	if (port->exists) {
-		report_add(report, HOST_OK, STAGE, "port %s: interface %s%s%s", name, device,
-			   port->link.driver[0] != '\0' ? ", driver " : "", port->link.driver);
-		return;
-	}
-	finding = report_add(report, HOST_FAIL, STAGE,
-			     "port %s: there is no network interface \"%s\" here", name, device);
-	report_remedy(finding, "`ip link` lists them (a container or namespace sees only its own)");
-}
-
-static void judge_others(const struct devices_port *port, const char *name, const char *device,
-			 struct host_report *report)
-{
-	struct host_finding *finding;
-
-	if (port->kind == DEVICES_SOCKET && !port->exists) {
-		finding = report_add(report, HOST_FAIL, STAGE,
-				     "port %s: there is no memif server at %s", name, device);
-		report_remedy(finding, "start the other side first, or make this one the server: "
-				       "\"options\": {\"role\": \"server\"}");
-	} else if (port->kind == DEVICES_FILE && !port->usable) {
-		finding = report_add(report, HOST_FAIL, STAGE, "port %s: capture file %s %s", name,
-				     device, port->exists ? "may not be read" : "is not there");
-		report_remedy(finding, "give `device` the path of a pcap file");
-	} else if (port->kind == DEVICES_TUN && !port->usable) {
-		finding =
-		    report_add(report, HOST_FAIL, STAGE, "port %s: " TUN " %s", name,
-			       port->exists ? "may not be used by this user" : "is not there");
-		report_remedy(finding, port->exists
-					   ? "run it as root, or: chmod a+rw " TUN
-					   : "as root: modprobe tun (a container: --device " TUN
-					     ")");
-	}
 }
 
 // The driver needs a network card, and the device of the port is not one.
-static void judge_address(const struct drivers_port *driver, const struct plan *plan,
-			  unsigned index, struct host_report *report)
+static void judge_address(struct check *check, unsigned index)
 {
-	const struct port_settings *config = &plan->config->ports[index];
-	struct host_finding *finding;
+	const struct profile *profile = &check->plan->ports[index].profile;
+	const struct port_settings *config = &check->plan->config->ports[index];
 
-	if (plan->ports[index].profile.device_argument[0] != '\0') {
-		if (config->device[0] != '\0' ||
-		    strcmp(plan->ports[index].profile.driver, "net_tap") == 0)
-			return;
-		finding = report_add(report, HOST_FAIL, STAGE,
-				     "port %s: profile %s needs a `device` (its %s)", config->name,
-				     config->profile, plan->ports[index].profile.device_argument);
-		report_remedy(finding, "set ports[%u].device", index);
-	} else if (driver->kernel_drivers[0] != '\0') {
-		finding = report_add(report, HOST_FAIL, STAGE,
-				     "port %s: profile %s needs the PCI address of a card as "
-				     "`device`, \"%s\" is none",
-				     config->name, config->profile, config->device);
-		report_remedy(finding, "write it as 0000:3b:00.0; `dpdk-devbind.py --status` lists "
-				       "them");
-	}
+	if (profile->device_argument[0] != '\0' && config->device[0] == '\0')
+		report_add(check->report, HOST_FAIL,
+			   "port %s: profile %s needs a `device` (its %s)" REMEDY
+			   "set ports[%u].device",
+			   config->name, config->profile, profile->device_argument, index);
+	else if (profile->device_argument[0] == '\0' &&
+		 check->drivers[index].kernel_drivers[0] != '\0')
+		report_add(check->report, HOST_FAIL,
+			   "port %s: profile %s needs the PCI address of a card as `device`, "
+			   "\"%s\" is none" REMEDY
+			   "write it as 0000:3b:00.0; `dpdk-devbind.py --status` lists them",
+			   config->name, config->profile, config->device);
 }
 
-void devices_judge(const struct devices_facts *facts, const struct drivers_facts *drivers,
-		   const struct plan *plan, struct host_report *report)
+static void judge_others(struct check *check, unsigned index)
 {
-	unsigned before = report->n_findings;
+	const struct devices_port *port = &check->devices[index];
+	const char *name = check->plan->config->ports[index].name;
+	const char *device = check->plan->config->ports[index].device;
 
-	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
-		const struct devices_port *port = &facts->ports[i];
-		const struct port_settings *config = &plan->config->ports[i];
+	if (port->kind == DEVICES_INTERFACE && port->exists)
+		report_add(check->report, HOST_OK, "port %s: interface %s%s%s", name, device,
+			   port->link.driver[0] != '\0' ? ", driver " : "", port->link.driver);
+	else if (port->kind == DEVICES_INTERFACE)
+		report_add(check->report, HOST_FAIL,
+			   "port %s: there is no network interface \"%s\" here" REMEDY
+			   "`ip link` lists them (a container or namespace sees only its own)",
+			   name, device);
+	else if (port->kind == DEVICES_SOCKET && !port->exists)
+		report_add(check->report, HOST_FAIL,
+			   "port %s: there is no memif server at %s" REMEDY
+			   "start the other side first, or make this one the server: "
+			   "\"options\": {\"role\": \"server\"}",
+			   name, device);
+	else if (port->kind == DEVICES_FILE && !port->usable)
+		report_add(check->report, HOST_FAIL,
+			   "port %s: capture file %s %s" REMEDY
+			   "give `device` the path of a pcap file",
+			   name, device, port->exists ? "may not be read" : "is not there");
+	else if (port->kind == DEVICES_TUN && !port->usable)
+		report_add(check->report, HOST_FAIL, "port %s: " TUN " %s" REMEDY "%s", name,
+			   port->exists ? "may not be used by this user" : "is not there",
+			   port->exists ? "run it as root, or: chmod a+rw " TUN
+					: "as root: modprobe tun (a container: --device " TUN ")");
+}
 
-		switch (port->kind) {
-		case DEVICES_PCI:
-			judge_pci(port, &drivers->ports[i], config->name, config->device, report);
-			break;
-		case DEVICES_INTERFACE:
-			judge_interface(port, config->name, config->device, report);
-			break;
-		case DEVICES_NONE:
-			judge_address(&drivers->ports[i], plan, i, report);
-			break;
-		case DEVICES_TUN:
-		case DEVICES_SOCKET:
-		case DEVICES_FILE:
-			judge_others(port, config->name, config->device, report);
-			break;
-		}
-	}
-	if (plan != NULL && report->n_findings == before)
-		report_add(report, HOST_OK, STAGE, "ports that need none, or have it");
+void devices_judge(struct check *check, unsigned index)
+{
+	if (check->devices[index].kind == DEVICES_PCI)
+		judge_pci(check, index);
+	else if (check->devices[index].kind == DEVICES_NONE)
+		judge_address(check, index);
+	else
+		judge_others(check, index);
 }
 
 // --- NUMA ----------------------------------------------------------------------------------------
 
-void devices_judge_numa(const struct devices_facts *facts, const struct plan *plan,
-			struct host_report *report)
+void devices_judge_numa(struct check *check)
 {
-	unsigned before = report->n_findings;
+	const struct plan *plan = check->plan;
 
-	for (unsigned i = 0; plan != NULL && i < plan->n_roles; i++) {
+	for (unsigned i = 0; i < plan->n_roles; i++) {
 		const struct plan_role *role = &plan->roles[i];
 		const struct plan_lcore *lcore = &plan->lcores[role->lcore];
-		struct host_finding *finding;
-		int node;
+		int node = role->port != PLAN_NONE ? check->devices[role->port].numa_node : -1;
 
-		if (role->port == PLAN_NONE)
-			continue;
-		node = facts->ports[role->port].numa_node;
-		if (node < 0 || (unsigned)node == lcore->numa_node)
-			continue;
-		finding = report_add(report, HOST_WARN, STAGE_NUMA,
-				     "%s runs on CPU %u of NUMA node %u, port %s is on node %d",
-				     role->name, lcore->cpu, lcore->numa_node,
-				     plan->config->ports[role->port].name, node);
-		report_remedy(
-		    finding, "give it a CPU of /sys/devices/system/node/node%d/cpulist in `lcores`",
-		    node);
+		if (node >= 0 && (unsigned)node != lcore->numa_node)
+			report_add(check->report, HOST_WARN,
+				   "%s runs on CPU %u of NUMA node %u, port %s is on node %d" REMEDY
+				   "give it a CPU of /sys/devices/system/node/node%d/cpulist in "
+				   "`lcores`",
+				   role->name, lcore->cpu, lcore->numa_node,
+				   plan->config->ports[role->port].name, node, node);
 	}
-	if (plan != NULL && report->n_findings == before)
-		report_add(report, HOST_OK, STAGE_NUMA, "lcores are on the nodes of their ports");
 }

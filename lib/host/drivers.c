@@ -7,7 +7,6 @@
 
 #include <ctype.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +16,6 @@
 #include <cjson/cJSON.h>
 #include <rte_config.h>
 
-#define STAGE       "drivers"
 #define DIRECTORY   RTE_EAL_PMD_PATH
 #define DESCRIPTION "PMD_INFO_STRING= "
 
@@ -26,24 +24,24 @@ static const char *find(const uint8_t *bytes, size_t size, const char *text, siz
 	return memmem(bytes, size, text, length);
 }
 
-static void copy(char *to, size_t size, const cJSON *item)
+// "" if there is no such text.
+static const char *text_of(const cJSON *root, const char *key)
 {
-	if (cJSON_IsString(item))
-		snprintf(to, size, "%s", item->valuestring);
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, key));
+
+	return text != NULL ? text : "";
 }
 
 // Returns whether the description is of this driver.
 static bool read_description(struct drivers_port *port, const char *driver, const char *text)
 {
 	cJSON *root = cJSON_Parse(text);
-	const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "name");
-	bool is_its = cJSON_IsString(name) && strcmp(name->valuestring, driver) == 0;
+	bool is_its = strcmp(text_of(root, "name"), driver) == 0;
 
 	if (is_its) {
-		copy(port->parameters, sizeof(port->parameters),
-		     cJSON_GetObjectItemCaseSensitive(root, "params"));
-		copy(port->kernel_drivers, sizeof(port->kernel_drivers),
-		     cJSON_GetObjectItemCaseSensitive(root, "kmod"));
+		snprintf(port->parameters, sizeof(port->parameters), "%s", text_of(root, "params"));
+		snprintf(port->kernel_drivers, sizeof(port->kernel_drivers), "%s",
+			 text_of(root, "kmod"));
 	}
 	cJSON_Delete(root);
 	return is_its;
@@ -107,9 +105,6 @@ static void read_library(struct drivers_port *port, const struct host_system *sy
 	close(file);
 }
 
-static bool set_library(struct drivers_port *port, const struct host_system *system,
-			const char *format, ...) __attribute__((format(printf, 3, 4)));
-
 // DPDK names the folder after the version of its libraries, "pmds-23.0".
 static const char *library_version(void)
 {
@@ -118,51 +113,43 @@ static const char *library_version(void)
 	return dash != NULL ? dash + 1 : "";
 }
 
-// Whether the file of a driver exists; name: without "librte_" and ".so". The development package
-// has a file without a version; where that package is not installed, as in a container, the version
-// follows the name.
+// Whether the file of a driver exists; name: of `length` characters, without "librte_" and ".so".
+// The development package has a file without a version; where that package is not installed, as in
+// a container, the version follows the name.
 static bool set_library(struct drivers_port *port, const struct host_system *system,
-			const char *format, ...)
+			const char *prefix, const char *name, int length)
 {
-	char name[2 * EVB_NAME_SIZE];
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(name, sizeof(name), format, list);
-	va_end(list);
-	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s.so.%s", name,
-		 library_version());
+	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s%.*s.so.%s", prefix,
+		 length, name, library_version());
 	if (sysfs_exists(system->root, "%s", port->library))
 		return true;
-	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s.so", name);
+	snprintf(port->library, sizeof(port->library), DIRECTORY "/librte_%s%.*s.so", prefix,
+		 length, name);
 	return sysfs_exists(system->root, "%s", port->library);
 }
 
-static void read_port(struct drivers_port *port, const struct host_system *system,
-		      const struct plan *plan, unsigned index)
+static void read_port(struct drivers_port *port, const struct check *check, unsigned index)
 {
-	const char *driver = plan->ports[index].profile.driver;
+	const char *driver = check->plan->ports[index].profile.driver;
 	const char *last = strrchr(driver, '_');
-	int length = (int)(last != NULL ? (size_t)(last - driver) : strlen(driver));
+	int all = (int)strlen(driver), length = last != NULL ? (int)(last - driver) : all;
 
-	port->looked = sysfs_exists(system->root, DIRECTORY);
+	port->looked = sysfs_exists(check->system->root, DIRECTORY);
 	if (!port->looked)
 		return; // DPDK is linked into the program, or lies elsewhere
 	// One file may contain several drivers: net_virtio_user is in the file of net_virtio, and
 	// mlx5_eth in that of net_mlx5. The last name that was tried is reported as missing.
-	if (!set_library(port, system, "%.*s", length, driver) &&
-	    !set_library(port, system, "net_%.*s", length, driver) &&
+	if (!set_library(port, check->system, "", driver, length) &&
+	    !set_library(port, check->system, "net_", driver, length) &&
 	    strncmp(driver, "net_", 4) == 0)
-		(void)set_library(port, system, "%s", driver);
-	read_library(port, system, driver, &plan->config->ports[index]);
+		(void)set_library(port, check->system, "", driver, all);
+	read_library(port, check->system, driver, &check->plan->config->ports[index]);
 }
 
-void drivers_read(struct drivers_facts *facts, const struct host_system *system,
-		  const struct plan *plan)
+void drivers_read(struct check *check)
 {
-	*facts = (struct drivers_facts){ 0 };
-	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++)
-		read_port(&facts->ports[i], system, plan, i);
+	for (unsigned i = 0; check->plan != NULL && i < check->plan->config->n_ports; i++)
+		read_port(&check->drivers[i], check, i);
 }
 
 // The name of the Debian package with a driver's file: "librte-net-af-xdp23", "librte-net-mlx5-23".
@@ -183,50 +170,27 @@ static void package_name(const char *library, char *text, size_t size)
 			*c = '-';
 }
 
-static void judge_options(const struct drivers_port *port, const struct plan *plan, unsigned index,
-			  struct host_report *report)
+void drivers_judge(struct check *check, unsigned index)
 {
-	const struct port_settings *config = &plan->config->ports[index];
-
-	for (unsigned i = 0; i < config->n_options; i++) {
-		struct host_finding *finding;
-
-		if (port->knows[i])
-			continue;
-		finding =
-		    report_add(report, HOST_FAIL, STAGE,
-			       "ports[%u].options.%s: driver %s knows no such argument", index,
-			       config->options[i].name, plan->ports[index].profile.driver);
-		if (port->parameters[0] != '\0')
-			report_remedy(finding, "it knows %.300s", port->parameters);
-		else
-			report_remedy(finding, "DPDK's guide of the driver lists them");
-	}
-}
-
-void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
-		   struct host_report *report)
-{
-	unsigned before = report->n_findings;
+	const struct port_settings *config = &check->plan->config->ports[index];
+	const char *driver = check->plan->ports[index].profile.driver;
+	const struct drivers_port *port = &check->drivers[index];
+	bool lists = port->parameters[0] != '\0';
 	char package[2 * EVB_NAME_SIZE];
 
-	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
-		const struct drivers_port *port = &facts->ports[i];
-		const char *driver = plan->ports[i].profile.driver;
-		struct host_finding *finding;
-
-		if (!port->looked)
-			continue;
-		if (port->installed) {
-			judge_options(port, plan, i, report);
-			continue;
-		}
+	if (port->looked && !port->installed) {
 		package_name(port->library, package, sizeof(package));
-		finding = report_add(report, HOST_FAIL, STAGE,
-				     "port %s: DPDK's driver %s is not installed, there is no %s",
-				     plan->config->ports[i].name, driver, port->library);
-		report_remedy(finding, "as root: apt-get install %s", package);
+		report_add(check->report, HOST_FAIL,
+			   "port %s: DPDK's driver %s is not installed, there is no %s" REMEDY
+			   "as root: apt-get install %s",
+			   config->name, driver, port->library, package);
 	}
-	if (plan != NULL && report->n_findings == before)
-		report_add(report, HOST_OK, STAGE, "installed, and know the options given");
+	for (unsigned i = 0; port->installed && i < config->n_options; i++)
+		if (!port->knows[i])
+			report_add(check->report, HOST_FAIL,
+				   "ports[%u].options.%s: driver %s knows no such argument" REMEDY
+				   "%s%.300s",
+				   index, config->options[i].name, driver,
+				   lists ? "it knows " : "DPDK's guide of the driver lists them",
+				   port->parameters);
 }

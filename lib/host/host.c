@@ -6,81 +6,77 @@
 
 #include "host/stages.h"
 
-const struct host_system host_system_here = { .root = "" };
+const struct host_system host_system_here = { .root = "", .read_link = host_link_read };
 
-// The facts of all stages. Large: not for the stack.
-struct facts {
-	struct mounts_facts mounts;
-	struct runtime_facts runtime;
-	struct runs_facts runs;
-	struct hugepages hugepages;
-	struct cgroup_facts cgroup;
-	struct rights_facts rights;
-	struct cpus_facts cpus;
-	struct interrupts_facts interrupts;
-	struct drivers_facts drivers;
-	struct devices_facts devices;
-	bool hugepages_suffice;
+const struct stage host_stages[] = {
+	{ "folders", .describe = runtime_judge, .judge = runtime_judge },
+	{ "name", .read = runs_read, .judge = runs_judge_live },
+	{ "leftovers", .asked = true, .describe = runs_judge_dead, .judge = runs_judge_dead,
+	  .fine = "none" },
+	{ "CPUs", .describe = cpus_judge, .judge = cpus_judge },
+	{ "hugepages", .read = hugepages_read, .describe = hugepages_describe,
+	  .judge = hugepages_judge },
+	{ "event rings", .read = mounts_read, .describe = mounts_describe, .judge = mounts_judge },
+	{ "cgroup", .describe = cgroup_judge, .judge = cgroup_judge,
+	  .fine = "no limit of memory or hugepages" },
+	{ "drivers", .read = drivers_read, .judge_port = drivers_judge,
+	  .fine = "installed, and know the options given" },
+	{ "devices", .read = devices_read, .judge_port = devices_judge,
+	  .fine = "ports that need none, or have it" },
+	{ "capabilities", .read = rights_read, .describe = rights_describe,
+	  .judge_port = rights_judge_capabilities, .fine = "all that the drivers need" },
+	{ "memlock", .describe = rights_judge_memlock, .judge = rights_judge_memlock },
+	{ "link", .judge_port = interfaces_judge_link },
+	{ "MTU", .judge_port = interfaces_judge_mtu },
+	{ "queues", .judge_port = interfaces_judge_queues },
+	{ "PFC", .judge_port = interfaces_judge_pfc },
+	{ "NUMA", .judge = devices_judge_numa, .fine = "lcores are on the nodes of their ports" },
+	{ "isolation", .describe = cpus_judge_isolation, .judge = cpus_judge_isolation },
+	{ "governor", .asked = true, .describe = cpus_judge_governor, .judge = cpus_judge_governor,
+	  .fine = "no CPU is slowed down by one" },
+	{ "interrupts", .asked = true, .judge = interrupts_judge,
+	  .fine = "none goes to the lcores' CPUs" },
+	{ 0 },
 };
 
-static void read_facts(struct facts *facts, const struct host_system *system,
-		       const struct plan *plan)
+void stage_judge(const struct stage *stage, struct check *check)
 {
-	mounts_read(&facts->mounts, system, plan);
-	runtime_read(&facts->runtime, system, plan);
-	runs_read(&facts->runs, system, &facts->mounts, plan);
-	hugepages_take(&facts->hugepages, system->root);
-	facts->hugepages_suffice = hugepages_suffice(&facts->hugepages, plan);
-	cgroup_read(&facts->cgroup, system->root, facts->hugepages.default_page);
-	rights_read(&facts->rights, system);
-	cpus_read(&facts->cpus, system, plan);
-	drivers_read(&facts->drivers, system, plan);
-	devices_read(&facts->devices, system, plan);
-}
+	void (*judge)(struct check *) = check->plan != NULL ? stage->judge : stage->describe;
+	unsigned before = check->report->n_findings;
 
-// Judges the stages, causes before their consequences. all: also what matters only to those who
-// ask, not to each run.
-static void judge(const struct facts *facts, const struct plan *plan, bool all,
-		  struct host_report *report)
-{
-	runtime_judge(&facts->runtime, report);
-	runs_judge_live(&facts->runs, plan, report);
-	if (all)
-		runs_judge_dead(&facts->runs, report);
-	cpus_judge(&facts->cpus, plan, report);
-	hugepages_judge(&facts->hugepages, facts->runs.dead_hugepage_bytes, plan, report);
-	mounts_judge(&facts->mounts, facts->hugepages_suffice, plan, report);
-	cgroup_judge(&facts->cgroup, facts->hugepages_suffice, plan, report);
-	drivers_judge(&facts->drivers, plan, report);
-	devices_judge(&facts->devices, &facts->drivers, plan, report);
-	rights_judge_capabilities(&facts->rights, plan, report);
-	rights_judge_memlock(&facts->rights, facts->hugepages_suffice, plan, report);
-	interfaces_judge_link(&facts->devices, plan, report);
-	interfaces_judge_mtu(&facts->devices, plan, report);
-	interfaces_judge_queues(&facts->devices, plan, report);
-	interfaces_judge_pfc(&facts->devices, plan, report);
-	devices_judge_numa(&facts->devices, plan, report);
-	cpus_judge_isolation(&facts->cpus, plan, report);
-	if (all) {
-		cpus_judge_governor(&facts->cpus, plan, report);
-		interrupts_judge(&facts->interrupts, plan, report);
-	}
+	check->report->stage = stage->name;
+	if (judge != NULL)
+		judge(check);
+	else if (check->plan == NULL)
+		return;
+	for (unsigned i = 0;
+	     check->plan != NULL && stage->judge_port != NULL && i < check->plan->config->n_ports;
+	     i++)
+		stage->judge_port(check, i);
+	if (stage->fine != NULL && check->report->n_findings == before)
+		report_add(check->report, HOST_OK, "%s", stage->fine);
 }
 
 static void examine(const struct host_system *system, const struct plan *plan, bool all,
 		    struct host_report *report)
 {
-	struct facts *facts = calloc(1, sizeof(*facts));
+	struct check *check = calloc(1, sizeof(*check));
 
-	if (facts == NULL) {
+	if (check == NULL) {
 		report->out_of_memory = true;
 		return;
 	}
-	read_facts(facts, system, plan);
-	if (all)
-		interrupts_read(&facts->interrupts, system, plan);
-	judge(facts, plan, all, report);
-	free(facts);
+	check->system = system;
+	check->plan = plan;
+	check->report = report;
+	for (const struct stage *stage = host_stages; stage->name != NULL; stage++) {
+		if (stage->asked && !all)
+			continue;
+		if (stage->read != NULL)
+			stage->read(check);
+		stage_judge(stage, check);
+	}
+	free(check);
 }
 
 void host_check(const struct host_system *system, const struct plan *plan,

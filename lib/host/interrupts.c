@@ -6,110 +6,99 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define STAGE "interrupts"
-#define SHOWN 6 // interrupts listed in a finding
+#define MOST  256 // interrupts that are looked at
+#define SHOWN 6   // interrupts listed in a finding
 
-static bool read_set(cpu_set_t *set, const struct host_system *system, unsigned number,
-		     const char *file)
+// An interrupt that CPUs of lcores serve now.
+struct interrupt {
+	unsigned number;
+	cpu_set_t wanted; // CPUs that shall serve it
+};
+
+static bool read_set(cpu_set_t *set, const struct check *check, unsigned number, const char *file)
 {
 	char text[SYSFS_TEXT_SIZE];
 
-	return sysfs_read(system->root, text, "/proc/irq/%u/%s", number, file) &&
+	return sysfs_read(check->system->root, text, "/proc/irq/%u/%s", number, file) &&
 	       cpu_list_parse(text, set) && CPU_COUNT(set) > 0;
 }
 
-static void look(struct interrupts_facts *facts, const struct host_system *system, unsigned number,
-		 const cpu_set_t *data)
+// Whether CPUs of lcores serve the interrupt.
+static bool is_on_lcore(struct interrupt *interrupt, const struct check *check,
+			const cpu_set_t *data)
 {
-	cpu_set_t wanted, effective, both;
+	cpu_set_t effective;
 
-	if (facts->n == INTERRUPTS_MOST || !read_set(&wanted, system, number, "smp_affinity_list"))
-		return;
-	if (!read_set(&effective, system, number, "effective_affinity_list"))
-		effective = wanted;
-	CPU_AND(&both, &effective, data);
-	if (CPU_COUNT(&both) == 0)
-		return;
-	facts->list[facts->n].number = number;
-	facts->list[facts->n].wanted = wanted;
-	facts->n++;
+	if (!read_set(&interrupt->wanted, check, interrupt->number, "smp_affinity_list"))
+		return false;
+	if (!read_set(&effective, check, interrupt->number, "effective_affinity_list"))
+		effective = interrupt->wanted;
+	CPU_AND(&effective, &effective, data);
+	return CPU_COUNT(&effective) > 0;
 }
 
 static int by_number(const void *left, const void *right)
 {
-	const unsigned *a = left, *b = right;
+	const struct interrupt *a = left, *b = right;
 
-	return (*a > *b) - (*a < *b);
+	return (a->number > b->number) - (a->number < b->number);
 }
 
-void interrupts_read(struct interrupts_facts *facts, const struct host_system *system,
-		     const struct plan *plan)
+static unsigned find(struct interrupt list[MOST], const struct check *check, const cpu_set_t *data)
 {
-	char path[SYSFS_PATH_SIZE], text[SYSFS_TEXT_SIZE];
+	char path[SYSFS_PATH_SIZE];
 	const struct dirent *entry;
-	cpu_set_t data;
+	unsigned n = 0;
 	DIR *stream;
 
-	*facts = (struct interrupts_facts){ 0 };
-	if (sysfs_read(system->root, text, "/sys/devices/system/cpu/online"))
-		(void)cpu_list_parse(text, &facts->online); // as much as was understood
-	cpus_of_plan(plan, &data);
-	if (CPU_COUNT(&data) == 0 ||
-	    snprintf(path, sizeof(path), "%s/proc/irq", system->root) >= (int)sizeof(path))
-		return;
+	if (snprintf(path, sizeof(path), "%s/proc/irq", check->system->root) >= (int)sizeof(path))
+		return 0;
 	stream = opendir(path);
 	if (stream == NULL)
-		return;
-	while ((entry = readdir(stream)) != NULL)
-		if (isdigit((unsigned char)entry->d_name[0]))
-			look(facts, system, (unsigned)strtoul(entry->d_name, NULL, 10), &data);
+		return 0;
+	while (n < MOST && (entry = readdir(stream)) != NULL) {
+		list[n].number = (unsigned)strtoul(entry->d_name, NULL, 10);
+		if (isdigit((unsigned char)entry->d_name[0]) && is_on_lcore(&list[n], check, data))
+			n++;
+	}
 	closedir(stream);
-	// The number is the first member of an element.
-	qsort(facts->list, facts->n, sizeof(facts->list[0]), by_number);
+	qsort(list, n, sizeof(list[0]), by_number);
+	return n;
 }
 
-void interrupts_judge(const struct interrupts_facts *facts, const struct plan *plan,
-		      struct host_report *report)
+void interrupts_judge(struct check *check)
 {
 	char list[128] = "", text[CPU_LIST_SIZE], path[64], more[32] = "";
-	struct host_finding *finding;
-	cpu_set_t data, both, others;
+	cpu_set_t data = cpus_of_plan(check->plan), online = cpus_listed(check, "online");
+	cpu_set_t others = cpus_without(&online, &data);
+	struct interrupt found[MOST];
+	unsigned n = find(found, check, &data);
 	size_t used = 0;
 
-	if (plan == NULL)
-		return;
-	cpus_of_plan(plan, &data);
-	CPU_AND(&both, &facts->online, &data);
-	CPU_XOR(&others, &facts->online, &both);
 	if (CPU_COUNT(&others) == 0) {
-		report_add(report, HOST_OK, STAGE, "every CPU has an lcore: there is no other one");
+		report_add(check->report, HOST_OK, "every CPU has an lcore: there is no other one");
 		return;
 	}
-	if (facts->n == 0) {
-		report_add(report, HOST_OK, STAGE, "none goes to the lcores' CPUs");
+	if (n == 0)
 		return;
-	}
-	for (unsigned i = 0; i < facts->n && i < SHOWN; i++)
+	for (unsigned i = 0; i < n && i < SHOWN; i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%u",
-					 i > 0 ? ", " : "", facts->list[i].number);
-	if (facts->n > SHOWN)
-		snprintf(more, sizeof(more), " and %u more", facts->n - SHOWN);
+					 i > 0 ? ", " : "", found[i].number);
+	if (n > SHOWN)
+		snprintf(more, sizeof(more), " and %u more", n - SHOWN);
 	cpu_list_format(&others, text);
-	finding = report_add(report, HOST_WARN, STAGE, "IRQ %s%s go%s to CPUs of lcores", list,
-			     more, facts->n == 1 ? "es" : "");
-	report_remedy(finding,
-		      "stop irqbalance, and as root, for each: echo %s > "
-		      "/proc/irq/N/smp_affinity_list",
-		      text);
-	for (unsigned i = 0; i < facts->n; i++) {
+	report_add(check->report, HOST_WARN,
+		   "IRQ %s%s go%s to CPUs of lcores" REMEDY
+		   "stop irqbalance, and as root, for each: echo %s > "
+		   "/proc/irq/N/smp_affinity_list",
+		   list, more, n == 1 ? "es" : "", text);
+	for (unsigned i = 0; i < n; i++) {
 		cpu_set_t keep;
 
-		CPU_AND(&keep, &facts->list[i].wanted, &others);
+		CPU_AND(&keep, &found[i].wanted, &others);
 		cpu_list_format(CPU_COUNT(&keep) > 0 ? &keep : &others, text);
-		snprintf(path, sizeof(path), "/proc/irq/%u/smp_affinity_list",
-			 facts->list[i].number);
-		report_change(report, HOST_CHANGE_WRITE, STAGE, path, "%s", text);
+		snprintf(path, sizeof(path), "/proc/irq/%u/smp_affinity_list", found[i].number);
+		report_change(check->report, HOST_CHANGE_WRITE, path, "%s", text);
 	}
 }

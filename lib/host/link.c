@@ -67,20 +67,17 @@ static void read_queues(const char *interface, struct host_link *link)
 
 	link->has_channels = ask_driver(interface, &channels) == 0;
 	link->channels.combined = channels.combined_count;
-	link->channels.most_combined = channels.max_combined;
 	link->channels.rx = channels.rx_count;
-	link->channels.most_rx = channels.max_rx;
 	link->has_rings = ask_driver(interface, &rings) == 0 && rings.rx_max_pending > 0;
 	link->rx_ring = rings.rx_pending;
 	link->most_rx_ring = rings.rx_max_pending;
 }
 
-bool host_link_read(const char *interface, struct host_link *link, void *context)
+bool host_link_read(const char *interface, struct host_link *link)
 {
 	struct ifreq answer = { 0 };
 	struct dcb_pfc pfc;
 
-	(void)context;
 	*link = (struct host_link){ 0 };
 	if (ask(interface, SIOCGIFFLAGS, &answer) != 0)
 		return false;

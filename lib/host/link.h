@@ -12,8 +12,7 @@
 
 // Some drivers have combined queues that receive and send, others have separate ones.
 struct host_channels {
-	uint32_t combined, most_combined;
-	uint32_t rx, most_rx;
+	uint32_t combined, rx;
 };
 
 struct host_link {
@@ -30,8 +29,8 @@ struct host_link {
 	uint8_t pfc; // bit i: priority i is paused by PFC
 };
 
-// Returns false if there is no such interface. `context` is not used.
-bool host_link_read(const char *interface, struct host_link *link, void *context);
+// Returns false if there is no such interface.
+bool host_link_read(const char *interface, struct host_link *link);
 
 // The number of queues that receive.
 uint32_t host_link_queues(const struct host_link *link);

@@ -56,37 +56,13 @@ static void remove_leftovers(struct job *job, const struct host_change *change)
 			    n == 1 ? "" : "s", change->target);
 }
 
-// Records a change before it is made, so that a crash between the two does not lose the value
-// before. Returns 0, or -1 with an error.
-static int record(struct job *job, const struct host_change *change, const char *before)
-{
-	struct state_entry *entry = state_find(&job->state, change->kind, change->target);
-
-	if (entry != NULL)
-		snprintf(entry->after, sizeof(entry->after), "%s", change->value);
-	else if (state_add(&job->state, change->kind, change->target, before, change->value) ==
-		 NULL) {
-		snprintf(job->error, STATE_ERROR_SIZE, "out of memory");
-		return -1;
-	}
-	return state_save(&job->state, job->state_path, job->error);
-}
-
-static void forget(struct job *job, const struct host_change *change)
-{
-	const struct state_entry *entry = state_find(&job->state, change->kind, change->target);
-
-	if (entry != NULL)
-		state_remove(&job->state, (unsigned)(entry - job->state.entries));
-}
-
 // Returns 0, or -1 with an error.
 static int make(struct job *job, const struct host_change *change)
 {
 	char before[HOST_VALUE_SIZE], after[HOST_VALUE_SIZE], name[LINE_SIZE / 2];
-	struct state_entry *entry;
+	bool is_new = state_find(&job->state, change->kind, change->target) == NULL;
 	int result = change_get(job->system, change->kind, change->target, before);
-	bool is_new;
+	cJSON *entry;
 
 	name_setting(change->kind, change->target, name, sizeof(name));
 	if (result == 0 && strcmp(before, change->value) == 0)
@@ -95,17 +71,22 @@ static int make(struct job *job, const struct host_change *change)
 		notify_line(job, PREPARE_FAILED, "%s: %s", name, strerror(-result));
 		return 0;
 	}
-	is_new = state_find(&job->state, change->kind, change->target) == NULL;
-	if (record(job, change, before) != 0)
+	// The change is recorded before it is made, so that a crash between the two does not lose
+	// the value before.
+	entry = state_record(&job->state, change->kind, change->target, before, change->value);
+	if (entry == NULL) {
+		snprintf(job->error, STATE_ERROR_SIZE, "out of memory");
+		return -1;
+	}
+	if (state_save(&job->state, job->state_path, job->error) != 0)
 		return -1;
 	result = change_set(job->system, change->kind, change->target, change->value);
 	if (change_get(job->system, change->kind, change->target, after) != 0)
 		snprintf(after, sizeof(after), "%s", change->value);
-	entry = state_find(&job->state, change->kind, change->target);
-	if (entry != NULL)
-		snprintf(entry->after, sizeof(entry->after), "%s", after);
 	if (is_new && strcmp(before, after) == 0)
-		forget(job, change);
+		state_remove(&job->state, entry);
+	else
+		(void)state_record(&job->state, change->kind, change->target, before, after);
 	if (result != 0)
 		notify_line(job, PREPARE_FAILED, "%s: %s to %s: %s", name, before, change->value,
 			    strerror(-result));
@@ -117,16 +98,19 @@ static int make(struct job *job, const struct host_change *change)
 	return state_save(&job->state, job->state_path, job->error);
 }
 
+// Returns as host_prepare().
+static int finish(struct job *job, int result)
+{
+	if (result == 0)
+		result = state_save(&job->state, job->state_path, job->error);
+	state_close(&job->state);
+	return result == 0 ? job->failed : -1;
+}
+
 int host_prepare(const struct host_system *system, const struct host_report *report,
 		 const char *state_path, prepare_report *notify, void *context, char *error)
 {
-	struct job job = {
-		.system = system,
-		.state_path = state_path,
-		.report = notify,
-		.context = context,
-		.error = error,
-	};
+	struct job job = { system, state_path, { 0 }, notify, context, 0, error };
 	int result = 0;
 
 	if (report->n_changes == 0)
@@ -140,64 +124,57 @@ int host_prepare(const struct host_system *system, const struct host_report *rep
 		else
 			remove_leftovers(&job, change);
 	}
-	if (result == 0)
-		result = state_save(&job.state, state_path, error);
-	state_close(&job.state);
-	return result == 0 ? job.failed : -1;
+	return finish(&job, result);
 }
 
 // Returns whether the entry is settled, so that it can be forgotten.
-static bool put_back(struct job *job, const struct state_entry *entry)
+static bool put_back(struct job *job, const cJSON *entry)
 {
+	enum host_change_kind kind = change_kind_of(state_text(entry, "kind"));
+	const char *target = state_text(entry, "target");
+	const char *before = state_text(entry, "before"), *after = state_text(entry, "after");
 	char now[HOST_VALUE_SIZE], name[LINE_SIZE / 2];
-	int result = change_get(job->system, entry->kind, entry->target, now);
+	int result = change_get(job->system, kind, target, now);
 
-	name_setting(entry->kind, entry->target, name, sizeof(name));
+	name_setting(kind, target, name, sizeof(name));
 	if (result == -ENODEV || result == -ENOENT) {
 		notify_line(job, PREPARE_LEFT, "%s: is gone", name);
 		return true;
 	}
-	if (result == 0 && strcmp(now, entry->before) == 0)
+	if (result == 0 && strcmp(now, before) == 0)
 		return true;
-	if (result == 0 && strcmp(now, entry->after) != 0) {
+	if (result == 0 && strcmp(now, after) != 0) {
 		notify_line(job, PREPARE_LEFT, "%s: is %s by now, left alone (was %s, set to %s)",
-			    name, now, entry->before, entry->after);
+			    name, now, before, after);
 		return true;
 	}
 	if (result == 0)
-		result = change_set(job->system, entry->kind, entry->target, entry->before);
+		result = change_set(job->system, kind, target, before);
 	if (result != 0) {
-		notify_line(job, PREPARE_FAILED, "%s: back to %s: %s", name, entry->before,
+		notify_line(job, PREPARE_FAILED, "%s: back to %s: %s", name, before,
 			    strerror(-result));
 		return false;
 	}
-	if (change_get(job->system, entry->kind, entry->target, now) == 0 &&
-	    strcmp(now, entry->before) != 0) {
-		notify_line(job, PREPARE_FAILED, "%s: back to %s, the kernel has %s", name,
-			    entry->before, now);
+	if (change_get(job->system, kind, target, now) == 0 && strcmp(now, before) != 0) {
+		notify_line(job, PREPARE_FAILED, "%s: back to %s, the kernel has %s", name, before,
+			    now);
 		return false;
 	}
-	notify_line(job, PREPARE_DONE, "%s: back to %s", name, entry->before);
+	notify_line(job, PREPARE_DONE, "%s: back to %s", name, before);
 	return true;
 }
 
 int host_restore(const struct host_system *system, const char *state_path, prepare_report *notify,
 		 void *context, char *error)
 {
-	struct job job = {
-		.system = system,
-		.state_path = state_path,
-		.report = notify,
-		.context = context,
-		.error = error,
-	};
+	struct job job = { system, state_path, { 0 }, notify, context, 0, error };
 	int result = state_open(&job.state, state_path, error);
 
-	for (unsigned i = job.state.n; result == 0 && i-- > 0;)
-		if (put_back(&job, &job.state.entries[i]))
-			state_remove(&job.state, i);
-	if (result == 0)
-		result = state_save(&job.state, state_path, error);
-	state_close(&job.state);
-	return result == 0 ? job.failed : -1;
+	for (int i = cJSON_GetArraySize(job.state.changes); result == 0 && i-- > 0;) {
+		cJSON *entry = cJSON_GetArrayItem(job.state.changes, i);
+
+		if (put_back(&job, entry))
+			state_remove(&job.state, entry);
+	}
+	return finish(&job, result);
 }

@@ -5,59 +5,43 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define FIRST_ROOM 32
-
-// Makes room for one more element. Returns the array, or NULL with the old array intact.
-static void *grow(void *list, unsigned n, unsigned *room, size_t size)
+// Makes room for one more element; the room is a power of two. Returns the array, or NULL with the
+// old array intact.
+static void *grow(void *list, unsigned n, size_t size)
 {
-	unsigned larger = *room > 0 ? 2 * *room : FIRST_ROOM;
-	void *grown;
-
-	if (n < *room)
-		return list;
-	grown = realloc(list, larger * size);
-	if (grown != NULL)
-		*room = larger;
-	return grown;
+	return (n & (n - 1)) == 0 ? realloc(list, (n > 0 ? 2 * n : 1) * size) : list;
 }
 
 struct host_finding *report_add(struct host_report *report, enum host_verdict verdict,
-				const char *stage, const char *format, ...)
+				const char *format, ...)
 {
 	static _Thread_local struct host_finding nowhere;
-	struct host_finding *findings =
-	    grow(report->findings, report->n_findings, &report->findings_room, sizeof(*findings));
 	struct host_finding *finding = &nowhere;
+	struct host_finding *findings =
+	    grow(report->findings, report->n_findings, sizeof(*finding));
+	char text[HOST_TEXT_SIZE + HOST_REMEDY_SIZE], *remedy = text;
 	va_list list;
 
 	if (findings != NULL) {
 		report->findings = findings;
 		finding = &findings[report->n_findings++];
-	} else {
-		report->out_of_memory = true;
 	}
-	*finding = (struct host_finding){ .verdict = verdict, .stage = stage };
+	report->out_of_memory |= findings == NULL;
 	va_start(list, format);
-	vsnprintf(finding->text, sizeof(finding->text), format, list);
+	vsnprintf(text, sizeof(text), format, list);
 	va_end(list);
+	*finding = (struct host_finding){ .verdict = verdict, .stage = report->stage };
+	snprintf(finding->text, sizeof(finding->text), "%s", strsep(&remedy, REMEDY));
+	snprintf(finding->remedy, sizeof(finding->remedy), "%s", remedy != NULL ? remedy : "");
 	return finding;
 }
 
-void report_remedy(struct host_finding *finding, const char *format, ...)
+void report_change(struct host_report *report, enum host_change_kind kind, const char *target,
+		   const char *format, ...)
 {
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(finding->remedy, sizeof(finding->remedy), format, list);
-	va_end(list);
-}
-
-void report_change(struct host_report *report, enum host_change_kind kind, const char *stage,
-		   const char *target, const char *format, ...)
-{
-	struct host_change *changes =
-	    grow(report->changes, report->n_changes, &report->changes_room, sizeof(*changes));
+	struct host_change *changes = grow(report->changes, report->n_changes, sizeof(*changes));
 	struct host_change *change;
 	va_list list;
 
@@ -67,7 +51,7 @@ void report_change(struct host_report *report, enum host_change_kind kind, const
 	}
 	report->changes = changes;
 	change = &changes[report->n_changes++];
-	*change = (struct host_change){ .kind = kind, .stage = stage };
+	*change = (struct host_change){ .kind = kind, .stage = report->stage };
 	snprintf(change->target, sizeof(change->target), "%s", target);
 	va_start(list, format);
 	vsnprintf(change->value, sizeof(change->value), format, list);

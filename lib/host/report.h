@@ -48,26 +48,24 @@ struct host_change {
 
 // To be zeroed before the first use.
 struct host_report {
+	const char *stage; // of the findings and changes that are added
 	struct host_finding *findings;
-	unsigned n_findings, findings_room;
+	unsigned n_findings;
 	struct host_change *changes; // that evb host prepare would make, in this order
-	unsigned n_changes, changes_room;
+	unsigned n_changes;
 	bool out_of_memory; // the report is not complete
 };
 
-// Adds a finding without a remedy, and returns it. If memory runs out, the returned finding is not
-// part of the report.
+// In the format of a finding, it separates the text from the remedy.
+#define REMEDY "\036"
+
+// Adds a finding and returns it. If memory runs out, the returned finding is not part of the
+// report.
 struct host_finding *report_add(struct host_report *report, enum host_verdict verdict,
-				const char *stage, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+				const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-void report_remedy(struct host_finding *finding, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-// Adds a change that belongs to a stage.
-void report_change(struct host_report *report, enum host_change_kind kind, const char *stage,
-		   const char *target, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+void report_change(struct host_report *report, enum host_change_kind kind, const char *target,
+		   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 unsigned report_count(const struct host_report *report, enum host_verdict verdict);
 

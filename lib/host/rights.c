@@ -12,10 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define STAGE_CAPABILITIES "capabilities"
-#define STAGE_MEMLOCK      "memlock"
-#define LIST_SIZE          160
-#define PAGE               4096u
+#define LIST_SIZE 160
+#define PAGE      4096u
 
 #define BIT(capability) ((uint64_t)1 << (capability))
 
@@ -54,22 +52,16 @@ static bool bpf_is_filtered(void)
 	return syscall(__NR_bpf, INT_MAX, NULL, 0) != 0 && errno == EPERM;
 }
 
-void rights_read(struct rights_facts *facts, const struct host_system *system)
+void rights_read(struct check *check)
 {
+	struct rights_facts *facts = &check->rights;
 	char text[SYSFS_TEXT_SIZE];
-	ssize_t n;
 
-	*facts = (struct rights_facts){ .memlock = NO_LIMIT };
-	if (sysfs_field(system->root, "/proc/self/status", "CapEff:", text))
+	if (sysfs_field(check->system->root, "/proc/self/status", "CapEff:", text))
 		facts->capabilities = strtoull(text, NULL, 16);
-	// The soft limit in bytes, or "unlimited", and the hard limit.
-	if (sysfs_field(system->root, "/proc/self/limits", "Max locked memory", text) &&
-	    text[0] >= '0' && text[0] <= '9')
-		facts->memlock = strtoull(text, NULL, 10);
-	if (system->root[0] == '\0' && (facts->capabilities & find("CAP_BPF", 7)) != 0)
-		facts->bpf_is_filtered = bpf_is_filtered();
-	n = readlink("/proc/self/exe", facts->program, sizeof(facts->program) - 1);
-	facts->program[n > 0 ? n : 0] = '\0';
+	facts->bpf_is_filtered = check->system->root[0] == '\0' &&
+				 (facts->capabilities & find("CAP_BPF", 7)) != 0 &&
+				 bpf_is_filtered();
 }
 
 // --- capabilities --------------------------------------------------------------------------------
@@ -108,63 +100,42 @@ static void list_for_setcap(const char *wanted, char text[LIST_SIZE])
 	text[n] = '\0';
 }
 
-static void describe(const struct rights_facts *facts, struct host_report *report)
+void rights_describe(struct check *check)
 {
 	char text[SYSFS_TEXT_SIZE / 8] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && used < sizeof(text); i++)
-		if ((facts->capabilities & known[i].any_of) != 0)
+		if ((check->rights.capabilities & known[i].any_of) != 0)
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
 						 used > 0 ? " " : "", known[i].name);
-	report_add(report, HOST_OK, STAGE_CAPABILITIES, "%s", used > 0 ? text : "none");
+	report_add(check->report, HOST_OK, "%s", used > 0 ? text : "none");
 }
 
-static void judge_bpf(const struct port_settings *port, const struct profile *profile,
-		      struct host_report *report)
+void rights_judge_capabilities(struct check *check, unsigned index)
 {
-	struct host_finding *finding =
-	    report_add(report, HOST_FAIL, STAGE_CAPABILITIES,
-		       "port %s: driver %s needs bpf(), which this process may not call although "
-		       "it has CAP_BPF",
-		       port->name, profile->driver);
+	const struct profile *profile = &check->plan->ports[index].profile;
+	const char *name = check->plan->config->ports[index].name;
+	char missing[LIST_SIZE], setcap[LIST_SIZE], program[SYSFS_PATH_SIZE];
+	ssize_t n;
 
-	report_remedy(finding, "a container: --security-opt seccomp=unconfined, or a seccomp "
-			       "profile that lets bpf() through");
-}
-
-void rights_judge_capabilities(const struct rights_facts *facts, const struct plan *plan,
-			       struct host_report *report)
-{
-	bool any = false;
-
-	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
-		const struct profile *profile = &plan->ports[i].profile;
-		char missing[LIST_SIZE], setcap[LIST_SIZE];
-		struct host_finding *finding;
-
-		if (list_missing(facts, profile->capabilities, missing) == 0) {
-			if (facts->bpf_is_filtered &&
-			    strstr(profile->capabilities, "CAP_BPF") != NULL) {
-				any = true;
-				judge_bpf(&plan->config->ports[i], profile, report);
-			}
-			continue;
-		}
-		any = true;
+	if (list_missing(&check->rights, profile->capabilities, missing) > 0) {
 		list_for_setcap(profile->capabilities, setcap);
-		finding = report_add(report, HOST_FAIL, STAGE_CAPABILITIES,
-				     "port %s: driver %s needs %s, which this process lacks",
-				     plan->config->ports[i].name, profile->driver, missing);
-		report_remedy(finding,
-			      "run it as root, or: setcap %s+ep %s (a container: "
-			      "--cap-add)",
-			      setcap, facts->program[0] != '\0' ? facts->program : "evb");
+		n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+		program[n > 0 ? n : 0] = '\0';
+		report_add(check->report, HOST_FAIL,
+			   "port %s: driver %s needs %s, which this process lacks" REMEDY
+			   "run it as root, or: setcap %s+ep %s (a container: --cap-add)",
+			   name, profile->driver, missing, setcap, n > 0 ? program : "evb");
+	} else if (check->rights.bpf_is_filtered &&
+		   strstr(profile->capabilities, "CAP_BPF") != NULL) {
+		report_add(check->report, HOST_FAIL,
+			   "port %s: driver %s needs bpf(), which this process may not call "
+			   "although it has CAP_BPF" REMEDY
+			   "a container: --security-opt seccomp=unconfined, or a seccomp profile "
+			   "that lets bpf() through",
+			   name, profile->driver);
 	}
-	if (plan == NULL)
-		describe(facts, report);
-	else if (!any)
-		report_add(report, HOST_OK, STAGE_CAPABILITIES, "all that the drivers need");
 }
 
 // --- locked memory -------------------------------------------------------------------------------
@@ -189,34 +160,35 @@ static uint64_t locked_bytes(const struct plan *plan, unsigned index)
 	return 0;
 }
 
-void rights_judge_memlock(const struct rights_facts *facts, bool hugepages, const struct plan *plan,
-			  struct host_report *report)
+void rights_judge_memlock(struct check *check)
 {
-	uint64_t wanted = 0;
+	const struct plan *plan = check->plan;
+	uint64_t wanted = 0, limit = NO_LIMIT;
+	char text[SYSFS_TEXT_SIZE];
 	bool pci = false;
-	struct host_finding *finding;
 
+	// The soft limit in bytes, or "unlimited", and the hard limit.
+	if (sysfs_field(check->system->root, "/proc/self/limits", "Max locked memory", text) &&
+	    text[0] >= '0' && text[0] <= '9')
+		limit = strtoull(text, NULL, 10);
 	for (unsigned i = 0; plan != NULL && i < plan->config->n_ports; i++) {
 		wanted += locked_bytes(plan, i);
 		pci |= profile_is_pci(&plan->ports[i].profile, &plan->config->ports[i]);
 	}
 	// VFIO or RDMA locks the memory into which a card writes.
 	for (unsigned i = 0; pci && i < plan->n_nodes; i++)
-		wanted += hugepages ? plan->nodes[i].hugepage_bytes : plan->nodes[i].packet_bytes;
-	if (facts->memlock == NO_LIMIT || (facts->capabilities & BIT(CAP_IPC_LOCK)) != 0) {
-		report_add(report, HOST_OK, STAGE_MEMLOCK, "no limit of locked memory%s",
-			   facts->memlock == NO_LIMIT ? "" : " (CAP_IPC_LOCK)");
-	} else if (wanted <= facts->memlock) {
-		report_add(
-		    report, HOST_OK, STAGE_MEMLOCK, "%llu MiB may be locked, %llu MiB are wanted",
-		    (unsigned long long)(facts->memlock >> 20), (unsigned long long)(wanted >> 20));
-	} else {
-		finding = report_add(report, HOST_FAIL, STAGE_MEMLOCK,
-				     "the ports lock %llu MiB of memory, this process may lock "
-				     "%llu MiB",
-				     (unsigned long long)(wanted >> 20),
-				     (unsigned long long)(facts->memlock >> 20));
-		report_remedy(finding, "ulimit -l unlimited (systemd: LimitMEMLOCK=infinity, a "
-				       "container: --ulimit memlock=-1), or CAP_IPC_LOCK");
-	}
+		wanted += check->hugepages_suffice ? plan->nodes[i].hugepage_bytes
+						   : plan->nodes[i].packet_bytes;
+	if (limit == NO_LIMIT || (check->rights.capabilities & BIT(CAP_IPC_LOCK)) != 0)
+		report_add(check->report, HOST_OK, "no limit of locked memory%s",
+			   limit == NO_LIMIT ? "" : " (CAP_IPC_LOCK)");
+	else if (wanted <= limit)
+		report_add(check->report, HOST_OK, "%llu MiB may be locked, %llu MiB are wanted",
+			   (unsigned long long)(limit >> 20), (unsigned long long)(wanted >> 20));
+	else
+		report_add(check->report, HOST_FAIL,
+			   "the ports lock %llu MiB of memory, this process may lock %llu "
+			   "MiB" REMEDY "ulimit -l unlimited (systemd: LimitMEMLOCK=infinity, a "
+			   "container: --ulimit memlock=-1), or CAP_IPC_LOCK",
+			   (unsigned long long)(wanted >> 20), (unsigned long long)(limit >> 20));
 }

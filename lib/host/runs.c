@@ -21,9 +21,9 @@
 #include "evring/evring_directory.h"
 #include "evring/evring_layout.h"
 #include "evring/evring_lock.h"
+#include "sysfs/mounts.h"
 
-#define STAGE_LIVE    "name"
-#define STAGE_DEAD    "leftovers"
+#define SHM           "/dev/shm"
 #define FOLDER_PREFIX "evb-"
 #define SOCKET        "dpdk_telemetry.v2"
 #define NEW_FOLDER_S  60 // a process makes its folder some time before it listens
@@ -69,11 +69,6 @@ static bool folder_is_dead(const char *folder)
 	return listener(path) == 0 && (access(path, F_OK) == 0 || is_old(folder));
 }
 
-static bool is_folder_name(const char *name)
-{
-	return strncmp(name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) == 0;
-}
-
 // Calls a function for each folder of a dead run. Returns the number of these folders.
 static unsigned for_dead_folders(const char *directory, void (*call)(const char *folder))
 {
@@ -86,7 +81,7 @@ static unsigned for_dead_folders(const char *directory, void (*call)(const char 
 	while ((entry = readdir(stream)) != NULL) {
 		char folder[SYSFS_PATH_SIZE];
 
-		if (!is_folder_name(entry->d_name) ||
+		if (strncmp(entry->d_name, FOLDER_PREFIX, strlen(FOLDER_PREFIX)) != 0 ||
 		    snprintf(folder, sizeof(folder), "%s/%s", directory, entry->d_name) >=
 			(int)sizeof(folder) ||
 		    !folder_is_dead(folder))
@@ -99,20 +94,19 @@ static unsigned for_dead_folders(const char *directory, void (*call)(const char 
 	return n;
 }
 
-static void read_folders(struct runs_facts *facts, const struct host_system *system,
-			 const struct plan *plan)
+static void read_folders(struct check *check)
 {
+	struct runs_facts *facts = &check->runs;
 	char path[SYSFS_PATH_SIZE];
 	pid_t pid;
 
 	snprintf(facts->folders, sizeof(facts->folders), "%.*s/dpdk", HOST_TARGET_SIZE - 6,
 		 runtime_directory());
-	snprintf(path, sizeof(path), "%s%s", system->root, facts->folders);
+	snprintf(path, sizeof(path), "%s%s", check->system->root, facts->folders);
 	facts->dead_folders = for_dead_folders(path, NULL);
-	if (plan == NULL)
-		return;
-	if (snprintf(path, sizeof(path), "%s%s/" FOLDER_PREFIX "%s/" SOCKET, system->root,
-		     facts->folders, plan->config->name) >= (int)sizeof(path))
+	if (check->plan == NULL ||
+	    snprintf(path, sizeof(path), "%s%s/" FOLDER_PREFIX "%s/" SOCKET, check->system->root,
+		     facts->folders, check->plan->config->name) >= (int)sizeof(path))
 		return;
 	pid = listener(path);
 	if (pid > 0) {
@@ -122,10 +116,11 @@ static void read_folders(struct runs_facts *facts, const struct host_system *sys
 	}
 }
 
-static void judge_ring(struct runs_facts *facts, const char *directory, bool hugepages,
-		       const char *path, bool is_plans)
+static void read_ring(struct check *check, const char *directory, bool hugepages, const char *path,
+		      bool is_plans)
 {
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	struct runs_facts *facts = &check->runs;
 	unsigned n = facts->n_dead_in;
 	struct stat status;
 
@@ -149,14 +144,14 @@ static void judge_ring(struct runs_facts *facts, const char *directory, bool hug
 	close(file);
 }
 
-static void read_rings(struct runs_facts *facts, const struct host_system *system,
-		       const char *directory, bool hugepages, const struct plan *plan)
+static void read_rings(struct check *check, const char *directory, bool hugepages)
 {
 	char whole[SYSFS_PATH_SIZE];
 	const struct dirent *entry;
 	DIR *stream;
 
-	if (snprintf(whole, sizeof(whole), "%s%s", system->root, directory) >= (int)sizeof(whole))
+	if (snprintf(whole, sizeof(whole), "%s%s", check->system->root, directory) >=
+	    (int)sizeof(whole))
 		return;
 	stream = opendir(whole);
 	if (stream == NULL)
@@ -166,90 +161,73 @@ static void read_rings(struct runs_facts *facts, const struct host_system *syste
 		unsigned builder;
 		bool is_new;
 
-		if (!evring_directory_parse(entry->d_name, name, &builder, &is_new) ||
-		    snprintf(path, sizeof(path), "%s/%s", whole, entry->d_name) >=
-			(int)sizeof(path))
-			continue;
-		judge_ring(facts, directory, hugepages, path,
-			   plan != NULL && strcmp(plan->config->name, name) == 0);
+		if (evring_directory_parse(entry->d_name, name, &builder, &is_new) &&
+		    snprintf(path, sizeof(path), "%s/%s", whole, entry->d_name) < (int)sizeof(path))
+			read_ring(check, directory, hugepages, path,
+				  check->plan != NULL &&
+				      strcmp(check->plan->config->name, name) == 0);
 	}
 	closedir(stream);
 }
 
-void runs_read(struct runs_facts *facts, const struct host_system *system,
-	       const struct mounts_facts *mounts, const struct plan *plan)
+void runs_read(struct check *check)
 {
-	*facts = (struct runs_facts){ 0 };
-	read_folders(facts, system, plan);
-	for (unsigned i = 0; i < mounts->n_hugetlbfs; i++)
-		read_rings(facts, system, mounts->hugetlbfs[i].path, true, plan);
-	read_rings(facts, system, "/dev/shm", false, plan);
-	if (plan != NULL && plan->config->event_ring.directory[0] != '\0')
-		read_rings(facts, system, plan->config->event_ring.directory,
-			   mounts->directory_hugepages, plan);
+	const char *directory =
+	    check->plan != NULL ? check->plan->config->event_ring.directory : "";
+	bool seen = directory[0] == '\0' || strcmp(directory, SHM) == 0;
+	struct sysfs_mount list[MOUNTS_MOST];
+	unsigned n = sysfs_mounts(check->system->root, "hugetlbfs", NULL, list, MOUNTS_MOST);
+
+	read_folders(check);
+	for (unsigned i = 0; i < n; i++) {
+		read_rings(check, list[i].path, true);
+		seen |= strcmp(directory, list[i].path) == 0;
+	}
+	read_rings(check, SHM, false);
+	if (!seen)
+		read_rings(check, directory, false);
 }
 
 // --- judging -------------------------------------------------------------------------------------
 
-void runs_judge_live(const struct runs_facts *facts, const struct plan *plan,
-		     struct host_report *report)
+void runs_judge_live(struct check *check)
 {
-	struct host_finding *finding;
+	const char *name = check->plan->config->name;
 	char process[32] = "";
 
-	if (plan == NULL)
-		return;
-	if (!facts->lives) {
-		report_add(report, HOST_OK, STAGE_LIVE, "no other run is called %s",
-			   plan->config->name);
-		return;
-	}
-	if (facts->pid > 0)
-		snprintf(process, sizeof(process), "process %d, ", (int)facts->pid);
-	finding = report_add(report, HOST_FAIL, STAGE_LIVE, "an appliance %s runs already (%s%s)",
-			     plan->config->name, process, facts->lives_at);
-	report_remedy(finding, "stop it, or give this one another `name` (--set name=...)");
+	if (check->runs.pid > 0)
+		snprintf(process, sizeof(process), "process %d, ", (int)check->runs.pid);
+	if (check->runs.lives)
+		report_add(check->report, HOST_FAIL,
+			   "an appliance %s runs already (%s%s)" REMEDY
+			   "stop it, or give this one another `name` (--set name=...)",
+			   name, process, check->runs.lives_at);
+	else
+		report_add(check->report, HOST_OK, "no other run is called %s", name);
 }
 
-static void judge_dead_rings(const struct runs_facts *facts, struct host_report *report)
+void runs_judge_dead(struct check *check)
 {
-	struct host_finding *finding;
+	const struct runs_facts *facts = &check->runs;
 
-	if (facts->dead_rings == 0)
-		return;
-	finding = report_add(report, HOST_WARN, STAGE_DEAD,
-			     "%u event ring%s of dead runs in %s%s, %llu MiB of hugepages and %llu "
-			     "MiB of memory",
-			     facts->dead_rings, facts->dead_rings == 1 ? "" : "s",
-			     facts->dead_in[0], facts->n_dead_in > 1 ? " and elsewhere" : "",
-			     (unsigned long long)(facts->dead_hugepage_bytes >> 20),
-			     (unsigned long long)(facts->dead_bytes >> 20));
-	report_remedy(finding, "evb host prepare removes them");
+	if (facts->dead_rings > 0)
+		report_add(check->report, HOST_WARN,
+			   "%u event ring%s of dead runs in %s%s, %llu MiB of hugepages and %llu "
+			   "MiB of memory" REMEDY "evb host prepare removes them",
+			   facts->dead_rings, facts->dead_rings == 1 ? "" : "s", facts->dead_in[0],
+			   facts->n_dead_in > 1 ? " and elsewhere" : "",
+			   (unsigned long long)(facts->dead_hugepage_bytes >> 20),
+			   (unsigned long long)(facts->dead_bytes >> 20));
 	for (unsigned i = 0; i < facts->n_dead_in; i++)
-		report_change(report, HOST_CHANGE_REMOVE_EVENT_RINGS, STAGE_DEAD, facts->dead_in[i],
+		report_change(check->report, HOST_CHANGE_REMOVE_EVENT_RINGS, facts->dead_in[i],
 			      "%s", "");
-}
-
-static void judge_dead_folders(const struct runs_facts *facts, struct host_report *report)
-{
-	struct host_finding *finding;
-
 	if (facts->dead_folders == 0)
 		return;
-	finding =
-	    report_add(report, HOST_WARN, STAGE_DEAD,
-		       "%u run-time folder%s of dead runs in %s; they do no harm",
-		       facts->dead_folders, facts->dead_folders == 1 ? "" : "s", facts->folders);
-	report_remedy(finding, "evb host prepare removes them");
-	report_change(report, HOST_CHANGE_REMOVE_FOLDERS, STAGE_DEAD, facts->folders, "%s", "");
-}
-
-void runs_judge_dead(const struct runs_facts *facts, struct host_report *report)
-{
-	judge_dead_rings(facts, report);
-	judge_dead_folders(facts, report);
-	if (facts->dead_rings == 0 && facts->dead_folders == 0)
-		report_add(report, HOST_OK, STAGE_DEAD, "none");
+	report_add(check->report, HOST_WARN,
+		   "%u run-time folder%s of dead runs in %s; they do no harm" REMEDY
+		   "evb host prepare removes them",
+		   facts->dead_folders, facts->dead_folders == 1 ? "" : "s", facts->folders);
+	report_change(check->report, HOST_CHANGE_REMOVE_FOLDERS, facts->folders, "%s", "");
 }
 
 // --- removing ------------------------------------------------------------------------------------

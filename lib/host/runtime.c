@@ -12,7 +12,11 @@
 
 #include "client/runtime_directory.h"
 
-#define STAGE "folders"
+struct folder {
+	char path[HOST_TARGET_SIZE];
+	char at[HOST_TARGET_SIZE]; // the folder that forbids access: this one, or one above
+	int reason;                // errno; 0: the folder exists or can be made
+};
 
 // Whether this process may make files in a folder: 0, or the reason as errno. ENOENT also where a
 // part of the path is not searchable.
@@ -24,61 +28,53 @@ static int may_make_in(const struct host_system *system, const char *path)
 }
 
 // Whether this process may make the missing part of a folder below the directory.
-static void look(struct runtime_folder *folder, const struct host_system *system,
-		 const char *directory, const char *name)
+static struct folder look(const struct host_system *system, const char *name)
 {
 	char path[2 * HOST_TARGET_SIZE];
-	size_t shortest = strlen(directory);
+	size_t shortest = strlen(runtime_directory());
+	struct folder folder = { .reason = 0 };
 
-	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= HOST_TARGET_SIZE)
-		return; // the path is too long for a socket: DPDK reports that
-	memcpy(folder->path, path, strlen(path) + 1);
-	while ((folder->reason = may_make_in(system, path)) == ENOENT && strlen(path) > shortest)
+	if (snprintf(path, sizeof(path), "%s/%s", runtime_directory(), name) >= HOST_TARGET_SIZE)
+		return folder; // the path is too long for a socket: DPDK reports that
+	memcpy(folder.path, path, strlen(path) + 1);
+	while ((folder.reason = may_make_in(system, path)) == ENOENT && strlen(path) > shortest)
 		*strrchr(path, '/') = '\0';
-	memcpy(folder->at, path, strlen(path) + 1);
+	memcpy(folder.at, path, strlen(path) + 1);
+	return folder;
 }
 
-void runtime_read(struct runtime_facts *facts, const struct host_system *system,
-		  const struct plan *plan)
+#define NOT_MADE "the folder %s for sockets cannot be made: %s: %s" REMEDY
+
+static struct host_finding *add(struct check *check, enum host_verdict verdict,
+				const struct folder *folder)
 {
-	char name[EVB_NAME_SIZE + 16];
-
-	*facts = (struct runtime_facts){ 0 };
-	snprintf(facts->directory, sizeof(facts->directory), "%s", runtime_directory());
-	snprintf(name, sizeof(name), "dpdk/evb-%s", plan != NULL ? plan->config->name : "NAME");
-	look(&facts->telemetry, system, facts->directory, name);
-	look(&facts->control, system, facts->directory, "evb");
-}
-
-static struct host_finding *judge(const struct runtime_facts *facts,
-				  const struct runtime_folder *folder, enum host_verdict verdict,
-				  struct host_report *report)
-{
-	struct host_finding *finding =
-	    report_add(report, verdict, STAGE, "the folder %s for sockets cannot be made: %s: %s",
-		       folder->path, folder->at, strerror(folder->reason));
-
 	if (getuid() == 0)
-		report_remedy(finding,
-			      "make %s writable (a container: --tmpfs /run), or set "
-			      "RUNTIME_DIRECTORY to a folder that is",
-			      facts->directory);
-	else
-		report_remedy(finding,
-			      "set XDG_RUNTIME_DIR to a folder of this user, such as /run/user/%u",
-			      (unsigned)getuid());
-	return finding;
+		return report_add(check->report, verdict,
+				  NOT_MADE "make %s writable (a container: --tmpfs /run), or set "
+					   "RUNTIME_DIRECTORY to a folder that is",
+				  folder->path, folder->at, strerror(folder->reason),
+				  runtime_directory());
+	return report_add(check->report, verdict,
+			  NOT_MADE
+			  "set XDG_RUNTIME_DIR to a folder of this user, such as /run/user/%u",
+			  folder->path, folder->at, strerror(folder->reason), (unsigned)getuid());
 }
 
 // DPDK does not start without its folder. Without the folder of the control socket the run cannot
 // be commanded, and reports that itself.
-void runtime_judge(const struct runtime_facts *facts, struct host_report *report)
+void runtime_judge(struct check *check)
 {
-	if (facts->telemetry.reason != 0)
-		judge(facts, &facts->telemetry, HOST_FAIL, report);
-	else if (facts->control.reason != 0)
-		judge(facts, &facts->control, HOST_WARN, report)->quiet = true;
+	struct folder telemetry, control = look(check->system, "evb");
+	char name[EVB_NAME_SIZE + 16];
+
+	snprintf(name, sizeof(name), "dpdk/evb-%s",
+		 check->plan != NULL ? check->plan->config->name : "NAME");
+	telemetry = look(check->system, name);
+	if (telemetry.reason != 0)
+		add(check, HOST_FAIL, &telemetry);
+	else if (control.reason != 0)
+		add(check, HOST_WARN, &control)->quiet = true;
 	else
-		report_add(report, HOST_OK, STAGE, "sockets lie in %s/dpdk and %s/evb",
-			   facts->directory, facts->directory);
+		report_add(check->report, HOST_OK, "sockets lie in %s/dpdk and %s/evb",
+			   runtime_directory(), runtime_directory());
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The stages of host_check(). Each has two steps: X_read() collects facts of the system, and
-// X_judge() derives findings from the facts alone. The plan may be NULL in both: then the facts are
-// described without a judgement.
+// The stages of host_check(). Each reads facts of the system and derives findings from them. Facts
+// that several stages or functions use are in struct check.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +11,6 @@
 #include "evring/evring.h"
 #include "host/report.h"
 #include "host/system.h"
-#include "sysfs/cgroup.h"
 #include "sysfs/cpu_list.h"
 #include "sysfs/hugepages.h"
 
@@ -24,7 +22,7 @@ static inline unsigned long long mib(uint64_t bytes)
 	return (bytes + (1u << 20) - 1) >> 20;
 }
 
-// --- mounts.c: file systems for event rings ------------------------------------------------------
+// --- facts ---------------------------------------------------------------------------------------
 
 #define MOUNTS_MOST 8
 
@@ -34,6 +32,7 @@ struct mounts_hugetlbfs {
 	bool usable;   // this process may read and write it
 };
 
+// File systems for event rings.
 struct mounts_facts {
 	struct mounts_hugetlbfs hugetlbfs[MOUNTS_MOST];
 	unsigned n_hugetlbfs;
@@ -46,35 +45,7 @@ struct mounts_facts {
 	uint64_t directory_free;
 };
 
-void mounts_read(struct mounts_facts *facts, const struct host_system *system,
-		 const struct plan *plan);
-
-// hugepages: enough are free for the plan.
-void mounts_judge(const struct mounts_facts *facts, bool hugepages, const struct plan *plan,
-		  struct host_report *report);
-
-// Formats the size of a page: "2 MiB".
-void mounts_page_name(uint64_t page, char text[16]);
-
-// --- runtime.c: directories of the sockets -------------------------------------------------------
-
-struct runtime_folder {
-	char path[HOST_TARGET_SIZE];
-	char at[HOST_TARGET_SIZE]; // the folder that forbids access: this one, or one above
-	int reason;                // errno; 0: the folder exists or can be made
-};
-
-struct runtime_facts {
-	char directory[HOST_TARGET_SIZE];
-	struct runtime_folder telemetry, control;
-};
-
-void runtime_read(struct runtime_facts *facts, const struct host_system *system,
-		  const struct plan *plan);
-void runtime_judge(const struct runtime_facts *facts, struct host_report *report);
-
-// --- runs.c: other runs, live and dead -----------------------------------------------------------
-
+// Other runs, live and dead.
 struct runs_facts {
 	bool lives;                     // a run of the plan's name is live
 	pid_t pid;                      // its process; 0: unknown
@@ -88,85 +59,14 @@ struct runs_facts {
 	unsigned n_dead_in;
 };
 
-void runs_read(struct runs_facts *facts, const struct host_system *system,
-	       const struct mounts_facts *mounts, const struct plan *plan);
-void runs_judge_live(const struct runs_facts *facts, const struct plan *plan,
-		     struct host_report *report);
-void runs_judge_dead(const struct runs_facts *facts, struct host_report *report);
-
-// Removes the run-time folders of dead runs from their directory. Returns the number of folders.
-unsigned runs_remove_folders(const char *directory);
-
-// --- hugepages.c ---------------------------------------------------------------------------------
-
-// dead: bytes of hugepages that dead runs hold.
-void hugepages_judge(const struct hugepages *facts, uint64_t dead, const struct plan *plan,
-		     struct host_report *report);
-
-// Whether enough hugepages are free for the plan.
-bool hugepages_suffice(const struct hugepages *facts, const struct plan *plan);
-
-// --- cgroup.c ------------------------------------------------------------------------------------
-
-void cgroup_judge(const struct cgroup_facts *facts, bool hugepages, const struct plan *plan,
-		  struct host_report *report);
-
-// --- rights.c: capabilities and locked memory ----------------------------------------------------
-
 struct rights_facts {
 	uint64_t capabilities; // effective, bit i: capability i
-	uint64_t memlock;      // bytes; NO_LIMIT: none
-	char program[SYSFS_PATH_SIZE];
-	bool bpf_is_filtered; // bpf() is refused in spite of the capabilities
+	bool bpf_is_filtered;  // bpf() is refused in spite of the capabilities
 };
-
-void rights_read(struct rights_facts *facts, const struct host_system *system);
-void rights_judge_capabilities(const struct rights_facts *facts, const struct plan *plan,
-			       struct host_report *report);
-void rights_judge_memlock(const struct rights_facts *facts, bool hugepages, const struct plan *plan,
-			  struct host_report *report);
-
-// --- cpus.c --------------------------------------------------------------------------------------
-
-struct cpus_facts {
-	cpu_set_t online, allowed, isolated;
-	cpu_set_t slow;                     // CPUs whose governor is not "performance"
-	char governor[HOST_LINK_NAME_SIZE]; // the governor of one of them
-};
-
-void cpus_read(struct cpus_facts *facts, const struct host_system *system, const struct plan *plan);
-void cpus_judge(const struct cpus_facts *facts, const struct plan *plan,
-		struct host_report *report);
-void cpus_judge_isolation(const struct cpus_facts *facts, const struct plan *plan,
-			  struct host_report *report);
-void cpus_judge_governor(const struct cpus_facts *facts, const struct plan *plan,
-			 struct host_report *report);
-
-// The CPUs of the plan's lcores; none without a plan.
-void cpus_of_plan(const struct plan *plan, cpu_set_t *set);
-
-// --- interrupts.c --------------------------------------------------------------------------------
-
-#define INTERRUPTS_MOST 256
-
-struct interrupts_facts {
-	cpu_set_t online;
-	unsigned n; // interrupts that CPUs of lcores serve now
-	struct {
-		unsigned number;
-		cpu_set_t wanted; // CPUs that shall serve it
-	} list[INTERRUPTS_MOST];
-};
-
-void interrupts_read(struct interrupts_facts *facts, const struct host_system *system,
-		     const struct plan *plan);
-void interrupts_judge(const struct interrupts_facts *facts, const struct plan *plan,
-		      struct host_report *report);
-
-// --- drivers.c: DPDK's drivers, from their files -------------------------------------------------
 
 #define DRIVERS_TEXT_SIZE 512
 
+// DPDK's driver of a port, from the driver's file.
 struct drivers_port {
 	bool looked; // the folder of drivers exists
 	bool installed;
@@ -175,21 +75,6 @@ struct drivers_port {
 	char kernel_drivers[DRIVERS_TEXT_SIZE]; // a PCI device needs one of these; empty: any
 	bool knows[PORT_MAX_OPTIONS];           // option i of the port is a parameter
 };
-
-struct drivers_facts {
-	struct drivers_port ports[EVB_MAX_PORTS];
-};
-
-void drivers_read(struct drivers_facts *facts, const struct host_system *system,
-		  const struct plan *plan);
-void drivers_judge(const struct drivers_facts *facts, const struct plan *plan,
-		   struct host_report *report);
-
-// Searches the bytes of a driver's file for its description. Pure.
-void drivers_scan(struct drivers_port *port, const char *driver, const struct port_settings *config,
-		  const uint8_t *bytes, size_t size);
-
-// --- devices.c, interfaces.c: the devices of ports -----------------------------------------------
 
 enum devices_kind {
 	DEVICES_NONE, // DPDK needs no device
@@ -210,26 +95,90 @@ struct devices_port {
 	int numa_node; // -1: unknown
 };
 
-struct devices_facts {
-	struct devices_port ports[EVB_MAX_PORTS];
+// Large: not for the stack.
+struct check {
+	const struct host_system *system;
+	const struct plan *plan; // NULL: the host is described without a judgement
+	struct host_report *report;
+	struct mounts_facts mounts;
+	struct runs_facts runs;
+	struct hugepages hugepages;
+	bool hugepages_suffice; // enough are free for the plan
+	struct rights_facts rights;
+	struct drivers_port drivers[EVB_MAX_PORTS];
+	struct devices_port devices[EVB_MAX_PORTS];
 };
 
-void devices_read(struct devices_facts *facts, const struct host_system *system,
-		  const struct plan *plan);
-void devices_judge(const struct devices_facts *facts, const struct drivers_facts *drivers,
-		   const struct plan *plan, struct host_report *report);
-void devices_judge_numa(const struct devices_facts *facts, const struct plan *plan,
-			struct host_report *report);
-void interfaces_judge_link(const struct devices_facts *facts, const struct plan *plan,
-			   struct host_report *report);
-void interfaces_judge_mtu(const struct devices_facts *facts, const struct plan *plan,
-			  struct host_report *report);
-void interfaces_judge_queues(const struct devices_facts *facts, const struct plan *plan,
-			     struct host_report *report);
-void interfaces_judge_pfc(const struct devices_facts *facts, const struct plan *plan,
-			  struct host_report *report);
+// --- stages --------------------------------------------------------------------------------------
 
+struct stage {
+	const char *name;
+	bool asked; // matters only to those who ask, not to each run
+	void (*read)(struct check *check);
+	void (*describe)(struct check *check);                  // without a plan
+	void (*judge)(struct check *check);                     // with one,
+	void (*judge_port)(struct check *check, unsigned port); // and for each of its ports
+	const char *fine;                                       // reported if nothing else is
+};
+
+// Causes before their consequences, ended by a name of NULL.
+extern const struct stage host_stages[];
+
+// Adds the findings of a stage whose facts have been read.
+void stage_judge(const struct stage *stage, struct check *check);
+
+void runtime_judge(struct check *check);
+
+void runs_read(struct check *check);
+void runs_judge_live(struct check *check);
+void runs_judge_dead(struct check *check);
+// Removes the run-time folders of dead runs from their directory. Returns the number of folders.
+unsigned runs_remove_folders(const char *directory);
+
+void cpus_judge(struct check *check);
+void cpus_judge_isolation(struct check *check);
+void cpus_judge_governor(struct check *check);
+// The CPUs of the plan's lcores; none without a plan.
+cpu_set_t cpus_of_plan(const struct plan *plan);
+// The CPUs of `set` that are not in `without`.
+cpu_set_t cpus_without(const cpu_set_t *set, const cpu_set_t *without);
+// The list in a file of /sys/devices/system/cpu.
+cpu_set_t cpus_listed(const struct check *check, const char *file);
+
+void hugepages_read(struct check *check);
+void hugepages_describe(struct check *check);
+void hugepages_judge(struct check *check);
+
+void mounts_read(struct check *check);
+void mounts_describe(struct check *check);
+void mounts_judge(struct check *check);
+// Formats the size of a page: "2 MiB".
+void mounts_page_name(uint64_t page, char text[16]);
+
+void cgroup_judge(struct check *check);
+
+void drivers_read(struct check *check);
+void drivers_judge(struct check *check, unsigned port);
+// Searches the bytes of a driver's file for its description. Pure.
+void drivers_scan(struct drivers_port *port, const char *driver, const struct port_settings *config,
+		  const uint8_t *bytes, size_t size);
+
+void devices_read(struct check *check);
+void devices_judge(struct check *check, unsigned port);
+void devices_judge_numa(struct check *check);
 // The value of a driver's argument for a port: the configuration's, else the profile's, else
 // `otherwise`.
 const char *devices_argument(const struct plan *plan, unsigned port, const char *name,
 			     const char *otherwise);
+
+void rights_read(struct check *check);
+void rights_describe(struct check *check);
+void rights_judge_capabilities(struct check *check, unsigned port);
+void rights_judge_memlock(struct check *check);
+
+void interfaces_judge_link(struct check *check, unsigned port);
+void interfaces_judge_mtu(struct check *check, unsigned port);
+void interfaces_judge_queues(struct check *check, unsigned port);
+void interfaces_judge_pfc(struct check *check, unsigned port);
+
+void interrupts_judge(struct check *check);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cjson/cJSON.h>
 
 #include "host/change.h"
 
@@ -31,70 +30,65 @@ static int fail(char *error, const char *format, ...)
 	return -1;
 }
 
-static bool split(const char *path, char directory[PATH_SIZE])
+static bool directory_of(const char *path, char directory[PATH_SIZE])
 {
-	char *last;
+	char copy[PATH_SIZE];
 
-	if (snprintf(directory, PATH_SIZE, "%s", path) >= PATH_SIZE - 8)
+	if (snprintf(copy, sizeof(copy), "%s", path) >= PATH_SIZE - 8)
 		return false;
-	last = strrchr(directory, '/');
-	if (last == NULL)
-		strcpy(directory, ".");
-	else if (last == directory)
-		directory[1] = '\0';
-	else
-		*last = '\0';
+	strcpy(directory, dirname(copy));
 	return true;
 }
 
 // --- entries -------------------------------------------------------------------------------------
 
-struct state_entry *state_find(const struct state *state, enum host_change_kind kind,
-			       const char *target)
+const char *state_text(const cJSON *entry, const char *key)
 {
-	for (unsigned i = 0; i < state->n; i++)
-		if (state->entries[i].kind == kind && strcmp(state->entries[i].target, target) == 0)
-			return &state->entries[i];
-	return NULL;
-}
-
-struct state_entry *state_add(struct state *state, enum host_change_kind kind, const char *target,
-			      const char *before, const char *after)
-{
-	struct state_entry *entry;
-
-	if (state->n == state->room) {
-		unsigned room = state->room > 0 ? 2 * state->room : 16;
-
-		entry = realloc(state->entries, room * sizeof(*entry));
-		if (entry == NULL)
-			return NULL;
-		state->entries = entry;
-		state->room = room;
-	}
-	entry = &state->entries[state->n++];
-	*entry = (struct state_entry){ .kind = kind };
-	snprintf(entry->target, sizeof(entry->target), "%s", target);
-	snprintf(entry->before, sizeof(entry->before), "%s", before);
-	snprintf(entry->after, sizeof(entry->after), "%s", after);
-	return entry;
-}
-
-void state_remove(struct state *state, unsigned index)
-{
-	state->n--;
-	memmove(&state->entries[index], &state->entries[index + 1],
-		(state->n - index) * sizeof(state->entries[0]));
-}
-
-// --- reading -------------------------------------------------------------------------------------
-
-static const char *text_of(const cJSON *item, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, key));
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(entry, key));
 
 	return text != NULL ? text : "";
 }
+
+cJSON *state_find(const struct state *state, enum host_change_kind kind, const char *target)
+{
+	cJSON *entry;
+
+	cJSON_ArrayForEach(entry, state->changes)
+	{
+		if (change_kind_of(state_text(entry, "kind")) == kind &&
+		    strcmp(state_text(entry, "target"), target) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
+cJSON *state_record(struct state *state, enum host_change_kind kind, const char *target,
+		    const char *before, const char *after)
+{
+	cJSON *entry = state_find(state, kind, target);
+
+	if (entry != NULL) {
+		(void)cJSON_ReplaceItemInObjectCaseSensitive(entry, "after",
+							     cJSON_CreateString(after));
+		return entry;
+	}
+	entry = cJSON_CreateObject();
+	if (cJSON_AddStringToObject(entry, "kind", change_kind_name(kind)) != NULL &&
+	    cJSON_AddStringToObject(entry, "target", target) != NULL &&
+	    cJSON_AddStringToObject(entry, "before", before) != NULL &&
+	    cJSON_AddStringToObject(entry, "after", after) != NULL &&
+	    cJSON_AddItemToArray(state->changes, entry))
+		return entry;
+	cJSON_Delete(entry);
+	return NULL;
+}
+
+void state_remove(struct state *state, cJSON *entry)
+{
+	cJSON_Delete(cJSON_DetachItemViaPointer(state->changes, entry));
+}
+
+// --- reading -------------------------------------------------------------------------------------
 
 // evb writes, as root, to files that the state file names: only to those that it changes itself.
 static bool is_sound(enum host_change_kind kind, const char *target)
@@ -109,22 +103,17 @@ static bool is_sound(enum host_change_kind kind, const char *target)
 	return strchr(target, '/') == NULL;
 }
 
-static int read_entries(struct state *state, const cJSON *root, const char *path, char *error)
+static bool are_sound(const cJSON *changes)
 {
-	const cJSON *item;
+	const cJSON *entry;
 
-	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(root, "changes"))
+	cJSON_ArrayForEach(entry, changes)
 	{
-		enum host_change_kind kind = change_kind_of(text_of(item, "kind"));
-		const char *target = text_of(item, "target");
-
-		if (!is_sound(kind, target))
-			return fail(error, "%s: is not as evb wrote it; remove it by hand", path);
-		if (state_add(state, kind, target, text_of(item, "before"),
-			      text_of(item, "after")) == NULL)
-			return fail(error, "out of memory");
+		if (!is_sound(change_kind_of(state_text(entry, "kind")),
+			      state_text(entry, "target")))
+			return false;
 	}
-	return 0;
+	return cJSON_IsArray(changes);
 }
 
 static int read_file(struct state *state, int file, const char *path, char *error)
@@ -133,7 +122,6 @@ static int read_file(struct state *state, int file, const char *path, char *erro
 	cJSON *root = NULL;
 	char *text;
 	ssize_t n;
-	int result;
 
 	if (fstat(file, &status) != 0)
 		return fail(error, "%s: %s", path, strerror(errno));
@@ -148,11 +136,12 @@ static int read_file(struct state *state, int file, const char *path, char *erro
 	if (n > 0)
 		root = cJSON_ParseWithLength(text, (size_t)n);
 	free(text);
-	if (root == NULL)
-		return fail(error, "%s: is not as evb wrote it; remove it by hand", path);
-	result = read_entries(state, root, path, error);
+	cJSON_Delete(state->changes);
+	state->changes = cJSON_DetachItemFromObjectCaseSensitive(root, "changes");
 	cJSON_Delete(root);
-	return result;
+	return are_sound(state->changes)
+		   ? 0
+		   : fail(error, "%s: is not as evb wrote it; remove it by hand", path);
 }
 
 // Of two processes that prepare or restore at the same time, the second is refused.
@@ -160,7 +149,7 @@ static int take_lock(struct state *state, const char *path, char *error)
 {
 	char directory[PATH_SIZE];
 
-	if (!split(path, directory))
+	if (!directory_of(path, directory))
 		return fail(error, "%s: %s", path, strerror(ENAMETOOLONG));
 	if (mkdir(directory, 0755) != 0 && errno != EEXIST)
 		return fail(error, "%s cannot be made: %s: be root, or name another --state file",
@@ -181,6 +170,7 @@ int state_open(struct state *state, const char *path, char *error)
 
 	if (take_lock(state, path, error) != 0)
 		return -1;
+	state->changes = cJSON_CreateArray();
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (file < 0)
 		return errno == ENOENT ? 0 : fail(error, "%s: %s", path, strerror(errno));
@@ -190,28 +180,6 @@ int state_open(struct state *state, const char *path, char *error)
 }
 
 // --- writing -------------------------------------------------------------------------------------
-
-static char *to_text(const struct state *state)
-{
-	cJSON *root = cJSON_CreateObject();
-	cJSON *list = cJSON_AddArrayToObject(root, "changes");
-	char *text;
-
-	for (unsigned i = 0; i < state->n; i++) {
-		const struct state_entry *entry = &state->entries[i];
-		cJSON *item = cJSON_CreateObject();
-
-		// If memory runs out, cJSON_Print() returns NULL or an incomplete list.
-		(void)cJSON_AddStringToObject(item, "kind", change_kind_name(entry->kind));
-		(void)cJSON_AddStringToObject(item, "target", entry->target);
-		(void)cJSON_AddStringToObject(item, "before", entry->before);
-		(void)cJSON_AddStringToObject(item, "after", entry->after);
-		(void)cJSON_AddItemToArray(list, item);
-	}
-	text = cJSON_Print(root);
-	cJSON_Delete(root);
-	return text;
-}
 
 static int write_text(const char *path, const char *text, char *error)
 {
@@ -233,17 +201,21 @@ static int write_text(const char *path, const char *text, char *error)
 int state_save(const struct state *state, const char *path, char *error)
 {
 	char directory[PATH_SIZE];
+	cJSON *root;
 	char *text;
 	int result;
 
-	if (state->n == 0) {
+	if (cJSON_GetArraySize(state->changes) == 0) {
 		if (unlink(path) != 0 && errno != ENOENT)
 			return fail(error, "%s: %s", path, strerror(errno));
-		if (split(path, directory))
+		if (directory_of(path, directory))
 			(void)rmdir(directory); // fails if the directory has other files
 		return 0;
 	}
-	text = to_text(state);
+	root = cJSON_CreateObject();
+	text = cJSON_AddItemReferenceToObject(root, "changes", state->changes) ? cJSON_Print(root)
+									       : NULL;
+	cJSON_Delete(root);
 	if (text == NULL)
 		return fail(error, "out of memory");
 	result = write_text(path, text, error);
@@ -255,6 +227,6 @@ void state_close(struct state *state)
 {
 	if (state->lock > 0)
 		close(state->lock);
-	free(state->entries);
+	cJSON_Delete(state->changes);
 	*state = (struct state){ 0 };
 }

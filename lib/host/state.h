@@ -6,22 +6,18 @@
 // not survive a boot either. Control thread.
 #pragma once
 
+#include <cjson/cJSON.h>
+
 #include "host/report.h"
 
 #define STATE_FILE       "/run/evb/host-state.json"
 #define STATE_ERROR_SIZE 768
 
-struct state_entry {
-	enum host_change_kind kind;
-	char target[HOST_TARGET_SIZE];
-	char before[HOST_VALUE_SIZE]; // value before the first change
-	char after[HOST_VALUE_SIZE];  // value after the last
-};
-
 // To be zeroed before the first use.
 struct state {
-	struct state_entry *entries; // in the order in which they were made
-	unsigned n, room;
+	// An array of {"kind": ..., "target": ..., "before": ..., "after": ...}, in the order in
+	// which the changes were made: the value before the first change, and after the last.
+	cJSON *changes;
 	int lock; // on the file's directory; 0: not locked
 };
 
@@ -30,13 +26,16 @@ struct state {
 int state_open(struct state *state, const char *path, char *error);
 
 // The entry of a setting, or NULL.
-struct state_entry *state_find(const struct state *state, enum host_change_kind kind,
-			       const char *target);
+cJSON *state_find(const struct state *state, enum host_change_kind kind, const char *target);
 
-// Adds an entry; NULL if memory ran out.
-struct state_entry *state_add(struct state *state, enum host_change_kind kind, const char *target,
-			      const char *before, const char *after);
-void state_remove(struct state *state, unsigned index);
+// A text of an entry.
+const char *state_text(const cJSON *entry, const char *key);
+
+// Adds the entry of a setting that has none yet, or sets its value after the last change. Returns
+// the entry, or NULL if memory ran out.
+cJSON *state_record(struct state *state, enum host_change_kind kind, const char *target,
+		    const char *before, const char *after);
+void state_remove(struct state *state, cJSON *entry);
 
 // Replaces the file by rename(2), or removes the file and its folder if there are no entries.
 // Returns as state_open().

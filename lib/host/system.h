@@ -9,10 +9,8 @@
 
 struct host_system {
 	const char *root; // of the paths in sysfs/file.h: "" is this system
-
-	// Reads what the files do not contain; NULL: host_link_read().
-	bool (*read_link)(const char *interface, struct host_link *link, void *context);
-	void *context;
+	// Reads what the files do not contain, as host_link_read().
+	bool (*read_link)(const char *interface, struct host_link *link);
 };
 
 // This system.

@@ -43,7 +43,10 @@ int fixture_make(void **state)
 	fixture->plan = plan;
 	strcpy(fixture->root, "/tmp/evb-host-XXXXXX");
 	assert_non_null(mkdtemp(fixture->root));
-	fixture->system.root = fixture->root;
+	fixture->system =
+	    (struct host_system){ .root = fixture->root, .read_link = host_link_read };
+	fixture->check = calloc(1, sizeof(*fixture->check));
+	assert_non_null(fixture->check);
 	*state = fixture;
 	return 0;
 }
@@ -62,6 +65,7 @@ int fixture_end(void **state)
 
 	assert_int_equal(nftw(fixture->root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 	host_report_free(&fixture->report);
+	free(fixture->check);
 	free(fixture->plan);
 	free(fixture->config);
 	free(fixture);
@@ -213,4 +217,32 @@ void assert_change(const struct fixture *fixture, enum host_change_kind kind, co
 void report_reset(struct fixture *fixture)
 {
 	host_report_free(&fixture->report);
+	memset(fixture->check, 0, sizeof(*fixture->check));
+}
+
+static const struct stage *stage_of(struct fixture *fixture, const char *name)
+{
+	const struct stage *stage = host_stages;
+
+	fixture->check->system = &fixture->system;
+	fixture->check->plan = fixture->plan;
+	fixture->check->report = &fixture->report;
+	while (stage->name != NULL && strcmp(stage->name, name) != 0)
+		stage++;
+	assert_non_null(stage->name);
+	return stage;
+}
+
+void judge_stage(struct fixture *fixture, const char *name)
+{
+	const struct stage *stage = stage_of(fixture, name);
+
+	if (stage->read != NULL)
+		stage->read(fixture->check);
+	stage_judge(stage, fixture->check);
+}
+
+void judge_facts(struct fixture *fixture, const char *name)
+{
+	stage_judge(stage_of(fixture, name), fixture->check);
 }

@@ -22,6 +22,7 @@ struct fixture {
 	char root[64];     // folder of the tree
 	struct host_system system;
 	struct host_report report;
+	struct check *check; // of the plan, the system and the report
 };
 
 int fixture_make(void **state);
@@ -51,5 +52,9 @@ void assert_counts(const struct fixture *fixture, unsigned ok, unsigned warn, un
 void assert_change(const struct fixture *fixture, enum host_change_kind kind, const char *target,
 		   const char *value);
 
-// Forgets the report.
+// Forgets the report and the facts.
 void report_reset(struct fixture *fixture);
+
+// Adds the findings of a stage: with the facts that it reads, or with those of fixture->check.
+void judge_stage(struct fixture *fixture, const char *name);
+void judge_facts(struct fixture *fixture, const char *name);

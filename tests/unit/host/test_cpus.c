@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-#define CPUS "/sys/devices/system/cpu/"
+#define CPUS            "/sys/devices/system/cpu/"
+#define MOST_INTERRUPTS 256 // that are looked at
 
 static void make_machine(const struct fixture *fixture, const char *online, const char *allowed,
 			 const char *isolated)
@@ -22,13 +23,10 @@ static void make_machine(const struct fixture *fixture, const char *online, cons
 
 static void judge(struct fixture *fixture)
 {
-	struct cpus_facts facts;
-
 	report_reset(fixture);
-	cpus_read(&facts, &fixture->system, fixture->plan);
-	cpus_judge(&facts, fixture->plan, &fixture->report);
-	cpus_judge_isolation(&facts, fixture->plan, &fixture->report);
-	cpus_judge_governor(&facts, fixture->plan, &fixture->report);
+	judge_stage(fixture, "CPUs");
+	judge_stage(fixture, "isolation");
+	judge_stage(fixture, "governor");
 }
 
 static void cpus__of_lcores(void **state)
@@ -110,11 +108,8 @@ static void write_interrupt(const struct fixture *fixture, unsigned number, cons
 
 static void judge_interrupts(struct fixture *fixture)
 {
-	struct interrupts_facts facts;
-
 	report_reset(fixture);
-	interrupts_read(&facts, &fixture->system, fixture->plan);
-	interrupts_judge(&facts, fixture->plan, &fixture->report);
+	judge_stage(fixture, "interrupts");
 }
 
 static void interrupts__that_go_to_lcores(void **state)
@@ -151,11 +146,11 @@ static void interrupts__without_end(void **state)
 	struct fixture *fixture = *state;
 
 	tree_write(fixture, CPUS "online", "0-3\n");
-	for (unsigned i = 0; i < INTERRUPTS_MOST + 5; i++)
+	for (unsigned i = 0; i < MOST_INTERRUPTS + 5; i++)
 		write_interrupt(fixture, 1000 + i, "0\n", "0\n");
 	judge_interrupts(fixture);
 	assert_finding(fixture, HOST_WARN, "interrupts", "and 250 more", NULL);
-	assert_counts(fixture, 0, 1, 0, INTERRUPTS_MOST);
+	assert_counts(fixture, 0, 1, 0, MOST_INTERRUPTS);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make, fixture_end)

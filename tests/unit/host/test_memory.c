@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NODE0 "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/"
@@ -20,11 +21,9 @@ static void write_node(const struct fixture *fixture, unsigned node, const char 
 
 static void judge_hugepages(struct fixture *fixture, uint64_t dead)
 {
-	struct hugepages facts;
-
 	report_reset(fixture);
-	hugepages_take(&facts, fixture->system.root);
-	hugepages_judge(&facts, dead, fixture->plan, &fixture->report);
+	fixture->check->runs.dead_hugepage_bytes = dead;
+	judge_stage(fixture, "hugepages");
 }
 
 // --- hugepages -----------------------------------------------------------------------------------
@@ -163,11 +162,11 @@ static void hugepages__without_any_files(void **state)
 static void hugepages__described_without_a_plan(void **state)
 {
 	struct fixture *fixture = *state;
-	struct hugepages facts;
 
 	write_node(fixture, 0, "64\n", "60\n");
-	hugepages_take(&facts, fixture->system.root);
-	hugepages_judge(&facts, 0, NULL, &fixture->report);
+	free(fixture->plan);
+	fixture->plan = NULL;
+	judge_hugepages(fixture, 0);
 	assert_finding(fixture, HOST_OK, "hugepages",
 		       "NUMA node 0: 64 pages of 2 MiB reserved, 60 free", NULL);
 }
@@ -177,7 +176,9 @@ static void hugepages__described_without_a_plan(void **state)
 static void judge_mounts(struct fixture *fixture, const struct mounts_facts *facts, bool hugepages)
 {
 	report_reset(fixture);
-	mounts_judge(facts, hugepages, fixture->plan, &fixture->report);
+	fixture->check->mounts = *facts;
+	fixture->check->hugepages_suffice = hugepages;
+	judge_facts(fixture, "event rings");
 }
 
 static const struct mounts_facts roomy = {
@@ -191,7 +192,7 @@ static const struct mounts_facts roomy = {
 static void mounts_read__finds_hugetlbfs(void **state)
 {
 	struct fixture *fixture = *state;
-	struct mounts_facts facts;
+	const struct mounts_facts *facts = &fixture->check->mounts;
 
 	tree_write(fixture, "/proc/meminfo", "MemAvailable: 1024 kB\nHugepagesize: 2048 kB\n");
 	tree_write(fixture, "/proc/mounts",
@@ -201,17 +202,17 @@ static void mounts_read__finds_hugetlbfs(void **state)
 		   "nodev /mnt/plain hugetlbfs rw,relatime 0 0\n");
 	tree_folder(fixture, "/dev/hugepages");
 	tree_folder(fixture, "/dev/shm");
-	mounts_read(&facts, &fixture->system, fixture->plan);
-	assert_int_equal(facts.n_hugetlbfs, 3);
-	assert_string_equal(facts.hugetlbfs[0].path, "/dev/hugepages");
-	assert_int_equal(facts.hugetlbfs[0].page, 2 * MIB);
-	assert_true(facts.hugetlbfs[0].usable);
-	assert_string_equal(facts.hugetlbfs[1].path, "/mnt/huge 1G");
-	assert_int_equal(facts.hugetlbfs[1].page, 1024 * MIB);
-	assert_false(facts.hugetlbfs[1].usable); // hidden by something else
-	assert_int_equal(facts.hugetlbfs[2].page, 2 * MIB);
-	assert_true(facts.has_shm);
-	assert_int_equal(facts.available, MIB);
+	judge_stage(fixture, "event rings");
+	assert_int_equal(facts->n_hugetlbfs, 3);
+	assert_string_equal(facts->hugetlbfs[0].path, "/dev/hugepages");
+	assert_int_equal(facts->hugetlbfs[0].page, 2 * MIB);
+	assert_true(facts->hugetlbfs[0].usable);
+	assert_string_equal(facts->hugetlbfs[1].path, "/mnt/huge 1G");
+	assert_int_equal(facts->hugetlbfs[1].page, 1024 * MIB);
+	assert_false(facts->hugetlbfs[1].usable); // hidden by something else
+	assert_int_equal(facts->hugetlbfs[2].page, 2 * MIB);
+	assert_true(facts->has_shm);
+	assert_int_equal(facts->available, MIB);
 }
 
 static void mounts__missing_where_hugepages_are_demanded(void **state)
@@ -312,11 +313,10 @@ static void mounts__not_wanted_without_builders(void **state)
 
 static void judge_cgroup(struct fixture *fixture, bool hugepages)
 {
-	struct cgroup_facts facts;
-
 	report_reset(fixture);
-	cgroup_read(&facts, fixture->system.root, 2 * MIB);
-	cgroup_judge(&facts, hugepages, fixture->plan, &fixture->report);
+	fixture->check->hugepages.default_page = 2 * MIB;
+	fixture->check->hugepages_suffice = hugepages;
+	judge_facts(fixture, "cgroup");
 }
 
 static void cgroup__none(void **state)

@@ -18,9 +18,8 @@
 static struct host_link interface; // as the test has it
 static bool interface_exists;
 
-static bool read_link(const char *name, struct host_link *link, void *context)
+static bool read_link(const char *name, struct host_link *link)
 {
-	(void)context;
 	assert_string_equal(name, "eth1");
 	*link = interface;
 	return interface_exists;
@@ -57,13 +56,8 @@ static void add_option(struct fixture *fixture, const char *name)
 
 static void judge_drivers(struct fixture *fixture)
 {
-	struct drivers_facts *facts = malloc(sizeof(*facts));
-
-	assert_non_null(facts);
 	report_reset(fixture);
-	drivers_read(facts, &fixture->system, fixture->plan);
-	drivers_judge(facts, fixture->plan, &fixture->report);
-	free(facts);
+	judge_stage(fixture, "drivers");
 }
 
 static void drivers_scan__finds_the_right_description(void **state)
@@ -165,18 +159,10 @@ static void drivers__without_the_development_package(void **state)
 
 static void judge_devices(struct fixture *fixture, const char *kernel_drivers)
 {
-	struct drivers_facts *drivers = calloc(1, sizeof(*drivers));
-	struct devices_facts *facts = malloc(sizeof(*facts));
-
-	assert_non_null(drivers);
-	assert_non_null(facts);
 	report_reset(fixture);
-	strcpy(drivers->ports[0].kernel_drivers, kernel_drivers);
-	devices_read(facts, &fixture->system, fixture->plan);
-	devices_judge(facts, drivers, fixture->plan, &fixture->report);
-	devices_judge_numa(facts, fixture->plan, &fixture->report);
-	free(facts);
-	free(drivers);
+	strcpy(fixture->check->drivers[0].kernel_drivers, kernel_drivers);
+	judge_stage(fixture, "devices");
+	judge_facts(fixture, "NUMA");
 }
 
 static void devices__interface(void **state)
@@ -301,16 +287,13 @@ static void devices__far_from_their_lcores(void **state)
 
 static void judge_interfaces(struct fixture *fixture)
 {
-	struct devices_facts *facts = malloc(sizeof(*facts));
-
-	assert_non_null(facts);
 	report_reset(fixture);
-	devices_read(facts, &fixture->system, fixture->plan);
-	interfaces_judge_link(facts, fixture->plan, &fixture->report);
-	interfaces_judge_mtu(facts, fixture->plan, &fixture->report);
-	interfaces_judge_queues(facts, fixture->plan, &fixture->report);
-	interfaces_judge_pfc(facts, fixture->plan, &fixture->report);
-	free(facts);
+	judge_stage(fixture, "devices");
+	host_report_free(&fixture->report);
+	judge_facts(fixture, "link");
+	judge_facts(fixture, "MTU");
+	judge_facts(fixture, "queues");
+	judge_facts(fixture, "PFC");
 }
 
 static void interfaces__as_they_should_be(void **state)
@@ -380,13 +363,13 @@ static void queues__of_af_xdp(void **state)
 
 	fixture_port(fixture, "net_af_xdp", "eth1", 1500);
 	interface.has_channels = true;
-	interface.channels = (struct host_channels){ .combined = 4, .most_combined = 8 };
+	interface.channels = (struct host_channels){ .combined = 4 };
 	judge_interfaces(fixture);
 	assert_finding(fixture, HOST_WARN, "queues", "has 4 rx queues, of which 1 are read",
 		       "ethtool -L eth1 combined 1");
 	assert_change(fixture, HOST_CHANGE_CHANNELS, "eth1", "combined 1");
 	fixture->plan->ports[0].n_rx_queues = 8;
-	interface.channels = (struct host_channels){ .rx = 4, .most_rx = 8 };
+	interface.channels = (struct host_channels){ .rx = 4 };
 	judge_interfaces(fixture);
 	assert_finding(fixture, HOST_FAIL, "queues", "8 rx queues asked for, interface eth1 has 4",
 		       "ethtool -L eth1 rx 8");
@@ -454,12 +437,9 @@ static void make_process(const struct fixture *fixture, const char *capabilities
 
 static void judge_rights(struct fixture *fixture)
 {
-	struct rights_facts facts;
-
 	report_reset(fixture);
-	rights_read(&facts, &fixture->system);
-	rights_judge_capabilities(&facts, fixture->plan, &fixture->report);
-	rights_judge_memlock(&facts, false, fixture->plan, &fixture->report);
+	judge_stage(fixture, "capabilities");
+	judge_facts(fixture, "memlock");
 }
 
 static void capabilities__that_are_missing(void **state)
@@ -500,14 +480,13 @@ static void capabilities__that_stand_for_others(void **state)
 static void capabilities__that_a_filter_takes_away(void **state)
 {
 	struct fixture *fixture = *state;
-	struct rights_facts facts;
 
 	fixture_port(fixture, "net_af_xdp", "eth1", 1500);
 	strcpy(fixture->plan->ports[0].profile.capabilities, "CAP_BPF CAP_NET_RAW");
 	make_process(fixture, "0000008000002000", "unlimited");
-	rights_read(&facts, &fixture->system);
-	facts.bpf_is_filtered = true;
-	rights_judge_capabilities(&facts, fixture->plan, &fixture->report);
+	fixture->check->rights =
+	    (struct rights_facts){ .capabilities = 0x8000002000, .bpf_is_filtered = true };
+	judge_facts(fixture, "capabilities");
 	assert_finding(fixture, HOST_FAIL, "capabilities",
 		       "port p0: driver net_af_xdp needs bpf(), which this process may not call",
 		       "seccomp=unconfined");
@@ -515,13 +494,14 @@ static void capabilities__that_a_filter_takes_away(void **state)
 	// Who does not need it is not hindered.
 	strcpy(fixture->plan->ports[0].profile.capabilities, "CAP_NET_RAW");
 	report_reset(fixture);
-	rights_judge_capabilities(&facts, fixture->plan, &fixture->report);
+	fixture->check->rights =
+	    (struct rights_facts){ .capabilities = 0x8000002000, .bpf_is_filtered = true };
+	judge_facts(fixture, "capabilities");
 	assert_counts(fixture, 1, 0, 0, 0);
 }
 
 static void capabilities__in_profiles_are_known(void **state)
 {
-	const struct rights_facts all = { .capabilities = UINT64_MAX };
 	struct fixture *fixture = *state;
 	const char *folder = PMD_CONFIG;
 	DIR *stream = opendir(folder);
@@ -530,7 +510,10 @@ static void capabilities__in_profiles_are_known(void **state)
 
 	assert_non_null(stream);
 	// The description of a process with all capabilities lists those that are known.
-	rights_judge_capabilities(&all, NULL, &fixture->report);
+	free(fixture->plan);
+	fixture->plan = NULL;
+	fixture->check->rights.capabilities = UINT64_MAX;
+	judge_facts(fixture, "capabilities");
 	assert_int_equal(fixture->report.n_findings, 1);
 	while ((entry = readdir(stream)) != NULL) {
 		char path[512], *text;

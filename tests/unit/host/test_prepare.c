@@ -79,7 +79,7 @@ static int make(void **state)
 
 static void add(struct fixture *fixture, const char *file, const char *value)
 {
-	report_change(&fixture->report, HOST_CHANGE_WRITE, "stage", file, "%s", value);
+	report_change(&fixture->report, HOST_CHANGE_WRITE, file, "%s", value);
 }
 
 static void prepare__and_restore(void **state)

@@ -34,19 +34,10 @@ static void whole(const struct fixture *fixture, const char *path, char text[256
 
 static void judge(struct fixture *fixture)
 {
-	struct mounts_facts *mounts = calloc(1, sizeof(*mounts));
-	struct runs_facts *facts = malloc(sizeof(*facts));
-
-	assert_non_null(mounts);
-	assert_non_null(facts);
 	report_reset(fixture);
-	mounts->n_hugetlbfs = 1;
-	strcpy(mounts->hugetlbfs[0].path, "/dev/hugepages");
-	runs_read(facts, &fixture->system, mounts, fixture->plan);
-	runs_judge_live(facts, fixture->plan, &fixture->report);
-	runs_judge_dead(facts, &fixture->report);
-	free(facts);
-	free(mounts);
+	tree_write(fixture, "/proc/mounts", "nodev /dev/hugepages hugetlbfs rw 0 0\n");
+	judge_stage(fixture, "name");
+	judge_facts(fixture, "leftovers");
 }
 
 // A socket that somebody listens to, or that nobody listens to any more.
@@ -134,6 +125,23 @@ static void runs__dead_with_rings(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+// The directory of the configuration may be one that is looked through anyway.
+static void runs__dead_rings_count_once(void **state)
+{
+	struct fixture *fixture = *state;
+
+	tree_write(fixture, RING, "ring");
+	tree_write(fixture, "/mnt/rings/evb-third.0", "ring");
+	strcpy(fixture->config->event_ring.directory, "/dev/hugepages");
+	judge(fixture);
+	assert_finding(fixture, HOST_WARN, "leftovers", "1 event ring of dead runs in", NULL);
+	assert_counts(fixture, 1, 1, 0, 1);
+	strcpy(fixture->config->event_ring.directory, "/mnt/rings");
+	judge(fixture);
+	assert_finding(fixture, HOST_WARN, "leftovers", "2 event rings of dead runs in", NULL);
+	assert_counts(fixture, 1, 1, 0, 2);
+}
+
 static void runs__dead_with_folders(void **state)
 {
 	struct fixture *fixture = *state;
@@ -182,6 +190,7 @@ int main(void)
 		TEST(runs__alive_by_their_socket),
 		TEST(runs__alive_by_their_ring),
 		TEST(runs__dead_with_rings),
+		TEST(runs__dead_rings_count_once),
 		TEST(runs__dead_with_folders),
 		TEST(runs__dead_with_files_of_somebody_else),
 	};

@@ -15,11 +15,8 @@ static int make(void **state)
 
 static void judge(struct fixture *fixture)
 {
-	struct runtime_facts facts;
-
 	report_reset(fixture);
-	runtime_read(&facts, &fixture->system, fixture->plan);
-	runtime_judge(&facts, &fixture->report);
+	judge_stage(fixture, "folders");
 }
 
 static void folders__are_made_when_needed(void **state)
