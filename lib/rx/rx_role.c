@@ -405,15 +405,25 @@ static bool has_released(struct rx *rx, uint64_t now)
 	       now - rx->drain_start > p->drain_cycles + rx->leave_cycles;
 }
 
+// Packets but those of the control protocol, which the nodes of a system never stop sending.
+static uint64_t packets_of_events(const struct rx *rx)
+{
+	return rx->counters.packets - rx->counters.control - rx->counters.arp;
+}
+
 static bool rx_drain(struct role *role, uint64_t now)
 {
 	struct rx *rx = rx_of(role);
+	uint64_t packets = rx->counters.packets, of_events = packets_of_events(rx);
+	uint64_t last_packet = rx->last_packet;
 
 	if (rx->drain_start == 0) {
 		rx->drain_start = now;
-		rx->last_packet = now;
+		last_packet = rx->last_packet = now;
 	}
 	rx_poll(role, now);
+	if (rx->counters.packets > packets && packets_of_events(rx) == of_events)
+		rx->last_packet = last_packet;
 	if (holds_the_peer(rx))
 		rx->last_packet = now; // a paused peer may still have packets to send
 	if (rx->leave_start == 0 && now - rx->last_packet <= rx->parameters.quiet_cycles &&

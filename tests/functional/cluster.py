@@ -24,6 +24,18 @@ def shipped(name):
     return configuration
 
 
+def frugal(configuration):
+    """The same with short rings at its af_packet ports: at the start of each node the kernel clears
+    300 MB of the shipped rings, which hold what a 10 Gb/s link brings in 30 ms."""
+    result = copy.deepcopy(configuration)
+    for node in result["nodes"]:
+        for port in node["ports"]:
+            if port["profile"] == "af_packet":
+                frames = 4096 if port.get("mtu", 1500) <= 1500 else 28 * 64
+                port.setdefault("options", {}).setdefault("framecnt", frames)
+    return result
+
+
 def only_nodes(configuration, *names):
     """The same system without its other nodes, and their sources."""
     result = copy.deepcopy(configuration)
@@ -48,7 +60,7 @@ class System:
         self.processes = {}
         self._work = work
         self._launcher = launcher
-        self._file = work.write("system.json", configuration)
+        self._file = work.write("system.json", frugal(configuration))
         self._stack = contextlib.ExitStack()
         self._starts = 0
         self.bridge = None

@@ -271,6 +271,29 @@ static void drain__ends_though_the_port_is_never_quiet(void **state)
 	rx_close(&bench);
 }
 
+// Nodes of a system are never silent: their heartbeats, and ARP, do not keep one from leaving.
+static void drain__does_not_wait_for_silence_of_control(void **state)
+{
+	struct rx_bench bench;
+	struct frame frame;
+	struct role *role;
+
+	(void)state;
+	rx_open(&bench, "", "");
+	role = bench.role;
+	frame_from_hex(&frame, ARP_REQUEST);
+	send_events(&bench, 0, 1);
+	for (uint64_t now = 5000; now <= 5100; now += 50) {
+		frame_send(&frame, bench.pool, frame.length, bench.wire.port.id, 0);
+		assert_false(role->operations->drain(role, now));
+	}
+	frame_send(&frame, bench.pool, frame.length, bench.wire.port.id, 0);
+	assert_true(role->operations->drain(role, 5101));
+	assert_int_equal(rx_counters(&bench)->packets, 5);
+	assert_int_equal(rx_counters(&bench)->arp, 4);
+	rx_close(&bench);
+}
+
 // What waits behind a full link is not quiet.
 static void drain__waits_for_a_full_link(void **state)
 {
@@ -484,6 +507,7 @@ int main(void)
 		cmocka_unit_test(answers__are_dropped_when_the_port_is_full),
 		cmocka_unit_test(drain__ends_when_the_port_is_quiet),
 		cmocka_unit_test(drain__ends_though_the_port_is_never_quiet),
+		cmocka_unit_test(drain__does_not_wait_for_silence_of_control),
 		cmocka_unit_test(drain__waits_for_a_full_link),
 		cmocka_unit_test(pause__by_slots_links_and_pool),
 		cmocka_unit_test(drain__releases_the_peer_once_at_the_end),
