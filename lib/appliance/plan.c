@@ -9,13 +9,13 @@
 
 #include "builder/assembly.h"
 #include "builder/builder_role.h"
+#include "config/cluster_parameters.h"
 #include "node/control_role.h"
 #include "port/eal.h"
 #include "port/port.h"
 #include "rdma/roce_port.h"
 #include "roce/requester.h"
 #include "roce/responder.h"
-#include "sched/sched.h"
 #include "source/source_set.h"
 #include "tx/block_packets.h"
 
@@ -381,26 +381,14 @@ static void plan_control(struct plan *plan)
 						   config->cluster.n_nodes);
 }
 
-// Plans the scheduler's memory of the event manager. The number of granted events that are not
-// finished is limited by the buffers of the sources, see cluster_unfinished().
-static void plan_sched(struct plan *plan)
+// Plans the event manager's memory.
+static void plan_manager(struct plan *plan)
 {
-	static struct sched_builder_parameters builders[EVB_MAX_SYSTEM_BUILDERS];
 	const struct config *config = plan->config;
-	struct sched_parameters parameters = {
-		.builders = builders,
-		.n_builders = config->cluster.n_builders,
-		.unfinished =
-		    RTE_MAX(16u, rte_align32pow2(2 * config->event_manager.source_buffer)),
-	};
+	const struct cluster_manager_parameters manager = config_manager_parameters(config);
 
-	if (config->cluster.n_nodes == 0 || config->cluster.manager != config->cluster.self)
-		return;
-	for (unsigned i = 0; i < config->cluster.n_builders; i++)
-		builders[i].slots = config->cluster.builders[i].slots;
-	for (unsigned i = 0; i < config->cluster.n_nodes; i++)
-		parameters.n_sources += config->cluster.nodes[i].n_sources > 0;
-	plan->sched_bytes = sched_memory(&parameters);
+	if (config->cluster.n_nodes > 0 && config->cluster.manager == config->cluster.self)
+		plan->sched_bytes = cluster_manager_sched_memory(&manager);
 }
 
 // Counts the memory of queue pairs for `n_flows` senders, each with `depth` work requests.
@@ -532,7 +520,7 @@ int plan_make(struct plan *plan, const struct config *config, char *error)
 	if (plan_builders(plan, error) != 0)
 		return -1;
 	plan_control(plan);
-	plan_sched(plan);
+	plan_manager(plan);
 	plan_roce(plan);
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		use_packets(plan, i, ROLE_BYTES);

@@ -46,14 +46,11 @@ static bool make_builders(struct cluster_manager *manager)
 	return manager->builders != NULL;
 }
 
-struct cluster_manager *cluster_manager_create(const struct cluster_manager_parameters *parameters,
-					       char *error)
+struct cluster_manager *cluster_manager_create(const struct cluster_manager_parameters *parameters)
 {
 	const struct cluster_system *cluster = parameters->cluster.system;
 	struct cluster_manager *manager = calloc(1, sizeof(*manager));
-	struct sched *trial;
 
-	snprintf(error, CLUSTER_ERROR_SIZE, "event manager: out of memory");
 	if (manager == NULL)
 		return NULL;
 	manager->parameters = *parameters;
@@ -69,13 +66,6 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 		cluster_manager_destroy(manager);
 		return NULL;
 	}
-	// This scheduler only checks the parameters, so that an error is reported at the start.
-	trial = manager_make_sched(manager, 0, error);
-	if (trial == NULL) {
-		cluster_manager_destroy(manager);
-		return NULL;
-	}
-	sched_destroy(trial);
 	return manager;
 }
 

@@ -78,10 +78,15 @@ struct cluster_node_state {
 	enum ctrl_run_state state;
 };
 
-// Returns NULL if memory ran out or the scheduler refuses the parameters; error[CLUSTER_ERROR_SIZE]
-// then holds one line.
-struct cluster_manager *cluster_manager_create(const struct cluster_manager_parameters *parameters,
-					       char *error);
+// Checks the parameters, except `transport`. Returns 0, or -1 with one line in
+// error[SCHED_ERROR_SIZE].
+int cluster_manager_check(const struct cluster_manager_parameters *parameters, char *error);
+
+// Bytes that the scheduler takes.
+uint64_t cluster_manager_sched_memory(const struct cluster_manager_parameters *parameters);
+
+// The parameters have passed cluster_manager_check(). Returns NULL if memory ran out.
+struct cluster_manager *cluster_manager_create(const struct cluster_manager_parameters *parameters);
 void cluster_manager_destroy(struct cluster_manager *manager);
 
 // Handles a record from a node (also from the manager's own node), or an event of a connection.

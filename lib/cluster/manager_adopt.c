@@ -228,9 +228,7 @@ static bool all_begun(const struct cluster_manager *manager)
 
 static void make_scheduler(struct cluster_manager *manager, uint64_t now)
 {
-	char error[CLUSTER_ERROR_SIZE];
-
-	manager->sched = manager_make_sched(manager, newest_released(manager), error);
+	manager->sched = manager_make_sched(manager, newest_released(manager));
 	if (manager->sched == NULL) {
 		manager->state = CTRL_FAILED;
 		return;

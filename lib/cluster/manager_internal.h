@@ -182,8 +182,8 @@ void manager_begin(struct cluster_manager *manager, uint64_t now);
 void manager_end_adoption(struct cluster_manager *manager, uint64_t now);
 
 // manager_sched.c
-struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t first_event,
-				 char *error);
+// NULL if memory ran out.
+struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t first_event);
 
 // manager_events.c
 struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "config/cluster_parameters.h"
 #include "wire/ctrl.h"
 #include "wire/net.h"
 
@@ -195,8 +196,12 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 }
 
 int config_check_cluster(struct config_reader *reader, const struct config_sources *sources,
-			 const struct cluster_system *cluster, const struct config_owners *owners)
+			 const struct config *system, const struct config_owners *owners)
 {
+	const struct cluster_manager_parameters manager = config_manager_parameters(system);
+	const struct cluster_system *cluster = &system->cluster;
+	char cause[SCHED_ERROR_SIZE];
+
 	if (cluster->n_builders == 0)
 		return config_fail(reader, "none of them has a builder");
 	for (unsigned i = 0; cluster->n_sources > 0 && i < sources->n_ids; i++)
@@ -204,5 +209,7 @@ int config_check_cluster(struct config_reader *reader, const struct config_sourc
 			return config_fail(reader,
 					   "no generator of theirs stands for source id %u (0x%x)",
 					   sources->ids[i], sources->ids[i]);
+	if (cluster_manager_check(&manager, cause))
+		return config_fail(config_at(reader, "event_manager"), "%s", cause);
 	return 0;
 }

@@ -20,5 +20,6 @@ int config_cluster_add(struct config_reader *reader, const struct config *node,
 		       struct cluster_system *cluster, struct config_owners *owners);
 
 // Checks the system. To be called after all nodes were added.
+// `system` has the keys that the file contains for all nodes, and the cluster.
 int config_check_cluster(struct config_reader *reader, const struct config_sources *sources,
-			 const struct cluster_system *cluster, const struct config_owners *owners);
+			 const struct config *system, const struct config_owners *owners);

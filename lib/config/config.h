@@ -264,7 +264,8 @@ bool config_role(const struct config *config, unsigned index, struct config_role
 struct source_set_parameters config_source_set(const struct config *config,
 					       const struct config_generator *generator);
 
-// The JSON Schema (draft 2020-12) of the file, and the manual's page of all keys in Markdown. Both
-// are derived from the key tables. The caller frees the string. NULL if memory ran out.
+// The JSON Schema (draft 2020-12) of the file, and tables of all keys in Markdown, which are the
+// second part of docs/configuration.md. Both are derived from the key tables. The caller frees the
+// string. NULL if memory ran out.
 char *config_schema(void);
 char *config_reference(void);

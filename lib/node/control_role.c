@@ -266,7 +266,7 @@ static bool make_endpoint(struct control *control, const char **reason)
 	return control->endpoint != NULL;
 }
 
-static bool make_logic(struct control *control, char *error)
+static bool make_logic(struct control *control)
 {
 	const struct control_role_parameters *p = &control->parameters;
 	struct cluster_node_parameters node = p->node;
@@ -279,7 +279,7 @@ static bool make_logic(struct control *control, char *error)
 	control->node = cluster_node_create(&node);
 	if (control->node == NULL || p->manager_node != p->self)
 		return control->node != NULL;
-	control->manager = cluster_manager_create(&manager, error);
+	control->manager = cluster_manager_create(&manager);
 	return control->manager != NULL;
 }
 
@@ -288,7 +288,7 @@ static bool make_parts(struct control *control, char *error)
 	const char *reason = "out of memory";
 
 	if (make_endpoint(control, &reason))
-		return make_logic(control, error);
+		return make_logic(control);
 	snprintf(error, CONTROL_ERROR_SIZE, "role %s: %s", control->parameters.name, reason);
 	return false;
 }

@@ -148,7 +148,7 @@ static int check_rates(const struct sched_parameters *parameters, char *error)
 	return 0;
 }
 
-static int check(const struct sched_parameters *parameters, char *error)
+int sched_check(const struct sched_parameters *parameters, char *error)
 {
 	uint32_t unfinished = parameters->unfinished;
 	int ret;
@@ -345,7 +345,7 @@ uint64_t sched_memory(const struct sched_parameters *parameters)
 
 int sched_create(struct sched **created, const struct sched_parameters *parameters, char *error)
 {
-	int ret = check(parameters, error);
+	int ret = sched_check(parameters, error);
 	struct sched *sched;
 
 	if (ret != 0)

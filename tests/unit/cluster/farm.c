@@ -235,15 +235,13 @@ static void make_manager(struct farm_node *node)
 {
 	struct cluster_manager_parameters parameters =
 	    config_manager_parameters(node->farm->configs[node->number]);
-	char error[CLUSTER_ERROR_SIZE];
 
 	parameters.transport = (struct cluster_transport){ node, manager_sends, manager_room };
 	parameters.autostart = !node->farm->options.by_hand;
 	parameters.now = node->farm->now;
 	node->wire = cluster_transport_of(node->endpoint);
-	node->manager = cluster_manager_create(&parameters, error);
-	if (node->manager == NULL)
-		fail_msg("%s", error);
+	node->manager = cluster_manager_create(&parameters);
+	assert_non_null(node->manager);
 }
 
 void farm_start(struct farm *farm, unsigned number)

@@ -126,7 +126,6 @@ static void open_pair(const char *mode, bool placed)
 {
 	static unsigned numbers[2] = { A, B };
 	struct cluster_manager_parameters manager;
-	char error[CLUSTER_ERROR_SIZE];
 
 	memset(&pair, 0, sizeof(pair));
 	pair.now = 1000000000;
@@ -149,7 +148,7 @@ static void open_pair(const char *mode, bool placed)
 	manager.autostart = true;
 	manager.transport = (struct cluster_transport){ &numbers[A], say, room };
 	manager.now = pair.now;
-	pair.manager = cluster_manager_create(&manager, error);
+	pair.manager = cluster_manager_create(&manager);
 	assert_non_null(pair.manager);
 	cluster_manager_event(pair.manager, B, CONTROL_CONNECTED, pair.now);
 	cluster_node_event(pair.nodes[A], A, CONTROL_CONNECTED);

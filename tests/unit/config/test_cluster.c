@@ -185,8 +185,8 @@ static void event_manager__holds_what_was_given(void **state)
 {
 	struct config *config = load_node(
 	    "b", ALL("event_manager={\"mode\": \"pull\", \"start\": \"manual\", \"policy\": "
-		     "\"weighted\", \"strict\": true,"
-		     " \"distance\": 3, \"relax_after\": \"1ms\", \"shaping\": \"credit-window\","
+		     "\"weighted\", \"strict\": false,"
+		     " \"distance\": 1, \"relax_after\": \"1ms\", \"shaping\": \"credit-window\","
 		     " \"barrier\": true, \"parallel_sends\": 65535, \"credits\": 12,"
 		     " \"send_window\": \"2ms\", \"idle_window\": 0, \"target_utilisation\": 0.5,"
 		     " \"window\": \"8MiB\", \"queue\": 1048576, \"throttle_level\": \"87.5%\","
@@ -200,8 +200,8 @@ static void event_manager__holds_what_was_given(void **state)
 	assert_int_equal(manager->mode, SCHED_PULL);
 	assert_int_equal(manager->start, CONFIG_START_MANUAL);
 	assert_int_equal(manager->policy, SCHED_WEIGHTED);
-	assert_true(manager->strict);
-	assert_int_equal(manager->distance, 3);
+	assert_false(manager->strict);
+	assert_int_equal(manager->distance, 1);
 	assert_int_equal(manager->relax_after_ns, 1000000);
 	assert_int_equal(manager->shaping, SCHED_CREDIT_WINDOW);
 	assert_true(manager->barrier);
@@ -248,6 +248,27 @@ static void event_manager__wrong(void **state)
 	    "found a boolean");
 	assert_system_refused("event_manager.distance=1024",
 			      "x.json: event_manager.distance: 1024 is out of range 0..1023");
+}
+
+// The scheduler itself judges these (sched_check()).
+static void event_manager__refused_by_the_scheduler(void **state)
+{
+	(void)state;
+	assert_system_all_refused(ALL("event_manager.strict=true", "event_manager.policy=weighted"),
+				  "x.json: event_manager: strict is for the policy round-robin in "
+				  "the modes push and pull");
+	assert_system_all_refused(ALL("event_manager.strict=true", "event_manager.mode=static"),
+				  "x.json: event_manager: strict is for the policy round-robin in "
+				  "the modes push and pull");
+	config_free(load_node("b", ALL("event_manager.strict=true")));
+	assert_system_all_refused(ALL("event_manager.barrier=true", "event_manager.shaping=none"),
+				  "x.json: event_manager: barrier needs rounds; expected a shaping "
+				  "other than none");
+	assert_system_refused("event_manager.distance=2",
+			      "x.json: event_manager: distance is 2 with 2 congestion groups; "
+			      "expected less than the number of groups, or automatic");
+	config_free(load_node("b", ALL("event_manager.distance=1")));
+	config_free(load_node("b", ALL("event_manager.distance=2", "builders[1].group=1")));
 }
 
 static void control__has_a_port_of_its_own(void **state)
@@ -333,6 +354,7 @@ int main(void)
 		cmocka_unit_test(event_manager__defaults),
 		cmocka_unit_test(event_manager__holds_what_was_given),
 		cmocka_unit_test(event_manager__wrong),
+		cmocka_unit_test(event_manager__refused_by_the_scheduler),
 		cmocka_unit_test(control__has_a_port_of_its_own),
 		cmocka_unit_test(control__has_a_priority_that_is_never_paused),
 		cmocka_unit_test(data__has_one_priority),
