@@ -9,8 +9,8 @@
 static const struct config_key memory_keys[] = {
 	{ .name = "kind", WORDS("auto", "hugepages", "shm"), FIELD(config_memory, kind),
 	  .standard = "auto",
-	  .help = "auto uses hugepages if enough are free; hugepages refuses to start "
-		  "otherwise; shm never uses them." },
+	  .help = "auto uses hugepages if enough are free; with hugepages evb does not start "
+		  "without them; shm never uses them." },
 	{ .name = "limit", WHOLE(SIZE), RANGE(0, 64 * TIB), FIELD(config_memory, limit),
 	  .standard = "0",
 	  .help = "Largest packet pools without hugepages; 0: as planned." },
@@ -66,8 +66,8 @@ static const struct config_key event_keys[] = {
 	  .help = "Longest wait of an event for missing data, from its first segment on." },
 	{ .name = "on_incomplete", WORDS("flag", "discard"), FIELD(config_events, on_incomplete),
 	  .standard = "flag",
-	  .help = "Of events with missing sources: flag publishes them, flagged, with error "
-		  "MFPs; discard counts and discards them." },
+	  .help = "Events with missing sources: flag publishes them with flags and error MFPs; "
+		  "discard counts and discards them." },
 	{ .name = "on_no_slot", WORDS("wait", "drop"), FIELD(config_events, on_no_slot),
 	  .standard = "wait",
 	  .help = "Without a free slot: wait holds segments back until one is released; "

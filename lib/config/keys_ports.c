@@ -23,7 +23,7 @@ static const struct config_key flow_control_keys[] = {
 		  "paused." },
 	{ .name = "low_water", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
 	  FIELD(flow_control_settings, low_water), .standard = "0.6",
-	  .help = "Used share below which the sender goes on." },
+	  .help = "Used share below which the sender may continue." },
 	{ .name = "pause_time", WHOLE(COUNT), RANGE(2, 65535),
 	  FIELD(flow_control_settings, pause_time), .standard = "65535",
 	  .help = "Duration of one pause in quanta of 512 bit times; it is renewed after "

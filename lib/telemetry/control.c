@@ -30,7 +30,7 @@ static const struct metric_causes wire_errors = { WIRE_N_ERRORS - 1, name_of_err
 
 static const struct metric node_metrics[] = {
 	TEXT("name", node_view, name, "name of the node"),
-	GAUGE("self", node_view, self, "1 of this node, 0 of a peer"),
+	GAUGE("self", node_view, self, "1 for this node, 0 for a peer"),
 	{ 0 },
 };
 
@@ -43,9 +43,9 @@ static const struct metric port_metrics[] = {
 		"datagrams received from an address that no node has"),
 	COUNTER("datagrams_sent", control_role_counters, sent, "frames passed to the port"),
 	COUNTER("datagrams_not_sent", control_role_counters, not_sent,
-		"frames put off for want of an mbuf or of room in the port"),
+		"frames delayed because no mbuf or no room in the port was free"),
 	COUNTER("datagrams_no_address", control_role_counters, no_address,
-		"frames put off because the Ethernet address of the node is unknown"),
+		"frames delayed because the Ethernet address of the node is unknown"),
 	COUNTER("arp_requests", control_role_counters, arp_requests, "ARP requests sent"),
 	{ 0 },
 };
@@ -60,7 +60,7 @@ static const struct metric total_metrics[] = {
 
 static const struct metric peer_metrics[] = {
 	COUNTER("frames_sent", control_counters, frames_sent,
-		"frames sent to the peer, with retransmissions"),
+		"frames sent to the peer, retransmissions included"),
 	COUNTER("frames_received", control_counters, frames_received,
 		"frames received from the peer; the sum of the next six"),
 	COUNTER("sequenced", control_counters, sequenced,
@@ -84,7 +84,7 @@ static const struct metric peer_metrics[] = {
 	COUNTER("records_dropped", control_counters, records_dropped,
 		"records that were queued when the session ended"),
 	COUNTER("records_refused", control_counters, refused,
-		"records that the queue for the peer had no room for"),
+		"records refused because the queue for the peer was full"),
 	COUNTER("lost", control_counters, lost,
 		"times that the peer was silent for heartbeat_timeout"),
 	COUNTER("restarts", control_counters, restarts, "times that the peer began a new session"),

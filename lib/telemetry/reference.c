@@ -18,7 +18,7 @@ static const char preface[] =
     "\n"
     "A **key** is the name on the telemetry socket and in `evb stat`. It contains the unit; a key\n"
     "without a unit is a count, or 1 for yes and 0 for no. `_CAUSE` stands for one key for each\n"
-    "[cause](telemetry.md#causes), `_QUANTILE` for `p50_ns`, `p99_ns`, `p999_ns` and `max_ns`:\n"
+    "[cause](packets.md#causes), `_QUANTILE` for `p50_ns`, `p99_ns`, `p999_ns` and `max_ns`:\n"
     "half of the events, 99 %, 99.9 % and all took at most that long. The first three are up to\n"
     "12.5 % too high, the maximum is exact. Released names never change.\n"
     "\n"

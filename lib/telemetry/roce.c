@@ -105,7 +105,7 @@ const struct telemetry_group telemetry_roce = {
 	.name = "roce",
 	.things = "ports that receive RoCE",
 	.help = "RoCE of a port: packets, connections, all its queue pairs together",
-	.note = "`datagrams` is the sum of the other keys that begin so. The keys from "
+	.note = "`datagrams` is the sum of the keys `datagrams_...`. The keys from "
 		"`packets` on\n"
 		"are sums over all queue pairs, closed ones included.",
 	.tables = { roce_metrics },

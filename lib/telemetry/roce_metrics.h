@@ -26,7 +26,7 @@ extern const struct metric_causes metric_qp_drops;
 	    COUNTER("cnps_sent", structure, field.cnp_sent, "congestion notifications sent"),     \
 	    COUNTER("icrc_errors", structure, field.icrc_errors, "packets with a wrong ICRC"),    \
 	    COUNTER("sent_packets", structure, field.sent_packets,                                \
-		    "packets sent, with retransmissions"),                                        \
+		    "packets sent, retransmissions included"),                                    \
 	    COUNTER("sent_bytes", structure, field.sent_bytes, "payload of packets sent"),        \
 	    COUNTER("sent_messages", structure, field.sent_messages,                              \
 		    "messages sent and acknowledged"),                                            \

@@ -47,7 +47,7 @@ static void view_source(const struct appliance *appliance, unsigned index, telem
 const struct telemetry_group telemetry_source = {
 	.name = "source",
 	.things = "expected sources",
-	.help = "A source: what came, and what is missing",
+	.help = "A source: what arrived, and what is missing",
 	.note = "Ids are decimal. Segments that are malformed, or of unknown or unexpected "
 		"sources, are not\n"
 		"counted here.",

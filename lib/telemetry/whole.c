@@ -68,7 +68,7 @@ static const struct metric summary_metrics[] = {
 	CAUSES("segment_drop", summary_view, account.segments.drops, metric_segment_causes,
 	       "segments dropped, by cause"),
 	COUNTER("events_opened", summary_view, account.events.opened,
-		"events that got a slot, with ends of run"),
+		"events that got a slot, ends of run included"),
 	COUNTER("events_complete", summary_view, account.events.complete,
 		"events published with the blocks of all sources"),
 	COUNTER("events_incomplete", summary_view, account.events.incomplete,
