@@ -26,7 +26,8 @@
 #include "tx/pcap_role.h"
 #include "tx/source_role.h"
 
-#define QUIET_NS 50000000u // time without packets after which a port counts as drained
+#define QUIET_NS      50000000u // time without packets after which a port counts as drained
+#define SLOW_YIELD_NS 200000u   // only a thread that used its time slice takes the CPU for so long
 
 static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -514,6 +515,7 @@ static int launch(struct appliance *appliance, char *error)
 		lcore->cpu = plan->lcores[i].cpu;
 		lcore->adaptive = idle->policy == CONFIG_IDLE_ADAPTIVE;
 		lcore->yields = idle->yields;
+		lcore->slow_yield = ns_to_cycles(SLOW_YIELD_NS);
 		lcore->sleep_ns = idle->sleep_ns;
 		for (unsigned j = 0; j < plan->lcores[i].n_roles; j++)
 			lcore->roles[lcore->n_roles++] = appliance->roles[plan->lcores[i].roles[j]];

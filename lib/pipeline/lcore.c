@@ -9,6 +9,8 @@
 #include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
+#define WARY 1000 // times without work, after a slow yield, in which the lcore sleeps at once
+
 enum regime {
 	REGIME_IDLE,
 	REGIME_BACKPRESSURED,
@@ -64,19 +66,30 @@ static void housekeep(struct lcore *lcore)
 	}
 }
 
+struct idleness {
+	unsigned empty_loops; // in a row
+	unsigned wary;        // sleeps in the place of yields that are left
+};
+
 // No role had anything to do: gives the CPU to other threads if the idle policy is adaptive. A busy
 // poll on a shared CPU costs the other threads a whole time slice of the kernel's scheduler, about
-// a thousand times the cost of a yield.
-static void idle(struct lcore *lcore, unsigned empty_loops)
+// a thousand times the cost of a yield. Where another thread wants the whole CPU, a yield costs
+// this one a time slice, and a sleep does not: the kernel wakes who slept before the slice ends.
+static void idle(struct lcore *lcore, struct idleness *idleness, uint64_t now)
 {
 	struct timespec pause = { .tv_nsec = (long)lcore->sleep_ns };
 
+	idleness->empty_loops++;
 	if (!lcore->adaptive)
 		return;
-	if (empty_loops <= lcore->yields) {
+	if (idleness->empty_loops <= lcore->yields && idleness->wary == 0) {
 		sched_yield();
+		if (rte_rdtsc() - now > lcore->slow_yield)
+			idleness->wary = WARY;
 		return;
 	}
+	if (idleness->wary > 0)
+		idleness->wary--;
 	housekeep(lcore);
 	nanosleep(&pause, NULL);
 	counter_add(&lcore->counters.sleeps, 1);
@@ -85,7 +98,8 @@ static void idle(struct lcore *lcore, unsigned empty_loops)
 int lcore_run(void *argument)
 {
 	struct lcore *lcore = argument;
-	unsigned empty_loops = 0, loops = 0;
+	struct idleness idleness = { 0 };
+	unsigned loops = 0;
 	uint64_t now, start;
 
 	// The default slack of 50 us would double each sleep.
@@ -103,12 +117,10 @@ int lcore_run(void *argument)
 		}
 		if (++loops % LCORE_HOUSEKEEP == 0)
 			housekeep(lcore);
-		if (regime == REGIME_BUSY) {
-			empty_loops = 0;
-		} else {
-			empty_loops++;
-			idle(lcore, empty_loops);
-		}
+		if (regime == REGIME_BUSY)
+			idleness.empty_loops = 0;
+		else
+			idle(lcore, &idleness, now);
 		now = rte_rdtsc();
 		counter_add(&lcore->counters.loops, 1);
 		counter_add(regime == REGIME_BUSY            ? &lcore->counters.busy_cycles

@@ -18,10 +18,11 @@ struct lcore {
 	// Written by the control thread before the launch.
 	struct role *roles[LCORE_MAX_ROLES];
 	unsigned n_roles;
-	unsigned id;     // DPDK's lcore number
-	unsigned cpu;    // on which it runs
-	bool adaptive;   // idle policy: yield, then sleep; false: always poll
-	uint32_t yields; // empty loops in a row before the first sleep
+	unsigned id;         // DPDK's lcore number
+	unsigned cpu;        // on which it runs
+	bool adaptive;       // idle policy: yield, then sleep; false: always poll
+	uint32_t yields;     // empty loops in a row before the first sleep
+	uint64_t slow_yield; // TSC cycles: a yield that takes longer shows that the CPU is wanted
 	uint64_t sleep_ns;
 	atomic_bool stop; // control thread: writes; lcore: reads
 

@@ -91,6 +91,7 @@ static struct stage *make_stage(unsigned n_puppets)
 	assert_non_null(stage);
 	memset(stage, 0, sizeof(*stage));
 	stage->lcore.n_roles = n_puppets;
+	stage->lcore.slow_yield = UINT64_MAX;
 	for (unsigned i = 0; i < n_puppets; i++) {
 		stage->puppets[i].lcore = &stage->lcore;
 		stage->puppets[i].works_every = 1;
@@ -226,6 +227,25 @@ static void idle__yields_then_sleeps(void **state)
 	free(stage);
 }
 
+// Beside a thread that never sleeps a yield costs a time slice of the kernel, again and again.
+static void idle__after_a_slow_yield_it_sleeps(void **state)
+{
+	struct stage *stage = make_stage(1);
+
+	(void)state;
+	stage->lcore.adaptive = true;
+	stage->lcore.yields = 20;
+	stage->lcore.slow_yield = 0;
+	stage->lcore.sleep_ns = 1000;
+	stage->puppets[0].items = 1;
+	stage->puppets[0].works_every = 10;
+	stage->puppets[0].stop_after = 1200;
+	run(stage);
+	// 1080 times without work: a yield, 1000 sleeps, a yield, the rest.
+	assert_int_equal(stage->lcore.counters.sleeps, 1080 - 2);
+	free(stage);
+}
+
 static void idle__work_begins_the_count_anew(void **state)
 {
 	struct stage *stage = make_stage(1);
@@ -297,6 +317,7 @@ int main(void)
 		cmocka_unit_test(loop__accounts_all_time),
 		cmocka_unit_test(housekeeping__comes_every_256_loops),
 		cmocka_unit_test(idle__yields_then_sleeps),
+		cmocka_unit_test(idle__after_a_slow_yield_it_sleeps),
 		cmocka_unit_test(idle__work_begins_the_count_anew),
 		cmocka_unit_test(idle__poll_policy_never_sleeps),
 		cmocka_unit_test(drain__takes_the_place_of_poll_until_done),
