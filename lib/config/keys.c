@@ -61,9 +61,10 @@ static const struct config_key builder_keys[] = {
 static OBJECT(builder, builder_keys);
 
 static const struct config_key event_keys[] = {
-	{ .name = "deadline", WHOLE(TIME), RANGE(MICROSECOND, HOUR),
-	  FIELD(config_events, deadline_ns), .standard = "100ms",
-	  .help = "Longest wait of an event for missing data, from its first segment on." },
+	{ .name = "deadline", WHOLE(TIME), RANGE(MICROSECOND, HOUR), OR_AUTO(0),
+	  FIELD(config_events, deadline_ns), .standard = "auto",
+	  .help = "Longest wait of an event for missing data, from its first segment on; auto: "
+		  "100ms, in a system heartbeat_timeout + 100ms." },
 	{ .name = "on_incomplete", WORDS("flag", "discard"), FIELD(config_events, on_incomplete),
 	  .standard = "flag",
 	  .help = "Events with missing sources: flag publishes them with flags and error MFPs; "

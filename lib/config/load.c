@@ -8,6 +8,8 @@
 
 #include "config/internal.h"
 
+#define DEADLINE_NS 100000000ull // of events, where the file says "auto"
+
 static int fail_syntax(struct config_reader *reader, const char *text, size_t length, size_t where,
 		       const char *what)
 {
@@ -126,6 +128,13 @@ static int apply_overrides(struct config_reader *reader, cJSON *root, const char
 	return 0;
 }
 
+// In a system an event waits for a node that nothing was heard of, until that counts as dead, and
+// for what the node sends once it is back.
+static uint64_t default_deadline(const struct config *config, bool is_system)
+{
+	return is_system ? config->event_manager.heartbeat_timeout_ns + DEADLINE_NS : DEADLINE_NS;
+}
+
 // Reads the tree into the struct. `node` selects a node where the file has several.
 static int read_tree(struct config_reader *reader, const cJSON *root, const char *node,
 		     struct config *config)
@@ -134,6 +143,8 @@ static int read_tree(struct config_reader *reader, const cJSON *root, const char
 		return -1;
 
 	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes");
+	if (config->events.deadline_ns == 0)
+		config->events.deadline_ns = default_deadline(config, nodes != NULL);
 	if (nodes) {
 		config->cluster.hash = config_hash(root, &config->sources);
 		return config_read_nodes(reader, nodes, node, config);

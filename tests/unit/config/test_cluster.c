@@ -171,6 +171,7 @@ static void event_manager__defaults(void **state)
 	assert_int_equal(manager->throttle_level, SCHED_THROTTLE_75);
 	assert_int_equal(manager->heartbeat_ns, 20000000);
 	assert_int_equal(manager->heartbeat_timeout_ns, 200000000);
+	assert_int_equal(config->events.deadline_ns, 300000000);
 	assert_int_equal(manager->on_source_silent, CONFIG_SOURCE_SILENT_CONTINUE);
 	assert_int_equal(manager->source_buffer, 256);
 	assert_int_equal(manager->control_port, 19521);

@@ -76,8 +76,8 @@ static void types__of_values(void **state)
 	assert_refused("builders[0].slots=true",
 		       "x.json: builders[0].slots: expected a whole number, found a boolean");
 	assert_refused("events.deadline=[]",
-		       "x.json: events.deadline: expected a whole number or a string with a unit, "
-		       "found a list");
+		       "x.json: events.deadline: expected \"auto\" or a whole number or a string "
+		       "with a unit, found a list");
 	assert_refused(
 	    "generators[0].rate=null",
 	    "x.json: generators[0].rate: expected a number or a string with a unit, found "
