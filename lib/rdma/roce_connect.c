@@ -160,23 +160,6 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 			now); // if it fails, an event reports the end
 }
 
-// Adds the counters of a queue pair to port->closed. The caller closes the queue pair between
-// begin_close() and end_close(); telemetry reads again if it was interrupted.
-static void begin_close(struct roce_port *port, const struct queue_pair *qp)
-{
-	const uint64_t *from = (const uint64_t *)&qp->counters;
-	uint64_t *to = (uint64_t *)&port->closed;
-
-	atomic_fetch_add_explicit(&port->changes, 1, memory_order_acq_rel);
-	for (unsigned i = 0; i < sizeof(port->closed) / sizeof(*to); i++)
-		qp_count(&to[i], from[i]);
-}
-
-static void end_close(struct roce_port *port)
-{
-	atomic_fetch_add_explicit(&port->changes, 1, memory_order_release);
-}
-
 // The index of the node with this address; n_nodes if there is none.
 static unsigned node_of(const struct roce_port *port, const struct qp_address *peer)
 {
@@ -212,19 +195,33 @@ static void end_reading(struct roce_port *port, const struct cm_event *event)
 		roce_reader_gone(port->reader, node, roce_peer_of(event->qp)->builder, event->qp);
 }
 
+// Adds the counters of a queue pair to port->closed and closes it. Telemetry reads again if it was
+// interrupted.
+static void close_connection(struct roce_port *port, const struct cm_event *event)
+{
+	const uint64_t *from = (const uint64_t *)&event->qp->counters;
+	uint64_t *to = (uint64_t *)&port->closed;
+
+	atomic_fetch_add_explicit(&port->changes, 1, memory_order_acq_rel);
+	for (unsigned i = 0; i < sizeof(port->closed) / sizeof(*to); i++)
+		qp_count(&to[i], from[i]);
+	cm_release(port->cm, event->id);
+	atomic_fetch_add_explicit(&port->changes, 1, memory_order_release);
+}
+
 static void end_connection(struct roce_port *port, const struct cm_event *event)
 {
-	if (event->qp != NULL && port->reader != NULL)
-		end_reading(port, event);
-	if (event->qp != NULL)
-		begin_close(port, event->qp);
-	cm_release(port->cm, event->id);
-	if (event->qp != NULL)
-		end_close(port);
+	if (event->qp == NULL) {
+		cm_release(port->cm, event->id);
+	} else {
+		if (port->reader != NULL)
+			end_reading(port, event);
+		close_connection(port, event);
+	}
 	give_back(port, event->user);
 }
 
-static void serve_cm_events(struct roce_port *port, uint64_t now)
+static void serve_events(struct roce_port *port, uint64_t now)
 {
 	struct cm_event event;
 
@@ -249,33 +246,32 @@ static void serve_cm_events(struct roce_port *port, uint64_t now)
 	}
 }
 
-void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
-			  const struct roce_packet *packet, const uint8_t *bytes,
-			  const struct net_frame *frame, const struct qp_address *source,
+void roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
+			  const struct roce_packet *packet, const struct qp_address *source,
 			  uint64_t now)
 {
-	uint32_t offset = frame->payload_offset + packet->payload_offset;
+	uint32_t offset = in->frame.payload_offset + packet->payload_offset;
 	uint32_t size = RTE_MIN(packet->payload_size, ROCE_CM_MAD_SIZE);
 	uint8_t copy[ROCE_CM_MAD_SIZE];
 	struct roce_packet message = *packet;
 
 	message.payload_size = size; // a MAD is not larger
-	roce_learn_handle(port, handle_slot(port, source), bytes, frame, source, 1);
-	cm_receive(port->cm, &message, rte_pktmbuf_read(mbuf, offset, size, copy), source, now);
-	serve_cm_events(port, now);
+	roce_learn_handle(port, handle_slot(port, source), in, source, 1);
+	cm_receive(port->cm, &message, rte_pktmbuf_read(in->mbuf, offset, size, copy), source, now);
+	serve_events(port, now);
 	port->next_look = now;
 }
 
-void roce_connect_board(struct roce_port *port, const struct rte_mbuf *mbuf, const uint8_t *bytes,
-			const struct net_frame *frame, const struct qp_address *source,
-			uint64_t now)
+void roce_connect_board(struct roce_port *port, const struct rx_packet *in,
+			const struct qp_address *source, uint64_t now)
 {
-	if (port->config->connection != ROCE_CONNECTION_FEROCE || mbuf->nb_segs != 1 ||
-	    frame->kind != NET_UDP4)
+	if (port->config->connection != ROCE_CONNECTION_FEROCE || in->mbuf->nb_segs != 1 ||
+	    in->frame.kind != NET_UDP4)
 		return;
-	roce_learn_handle(port, handle_slot(port, source), bytes, frame, source, 1);
-	cm_receive_board(port->cm, bytes + frame->payload_offset, frame->payload_size, source, now);
-	serve_cm_events(port, now);
+	roce_learn_handle(port, handle_slot(port, source), in, source, 1);
+	cm_receive_board(port->cm, in->bytes + in->frame.payload_offset, in->frame.payload_size,
+			 source, now);
+	serve_events(port, now);
 	port->next_look = now;
 }
 
@@ -328,8 +324,8 @@ void roce_connect_poll(struct roce_port *port, uint64_t now)
 		return;
 	port->next_look = now + LOOK_NS;
 	while (port->n_pending < ROCE_PENDING_MOST && cm_poll(port->cm, now, &datagram))
-		roce_keep(port, make_message(port, &datagram));
-	serve_cm_events(port, now);
+		roce_enqueue(port, make_message(port, &datagram));
+	serve_events(port, now);
 	if (port->n_pending == ROCE_PENDING_MOST)
 		port->next_look = now; // more messages may wait
 }

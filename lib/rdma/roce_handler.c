@@ -4,10 +4,6 @@
 
 #include <rte_cycles.h>
 
-#include "packet/segment_mbuf.h"
-
-_Static_assert(ROCE_PORT_HEADERS <= RX_HEADER_BYTES, "the rx role shows all headers of RoCE");
-
 static uint64_t to_ns(const struct roce_handler *handler, uint64_t cycles)
 {
 	return (uint64_t)((double)cycles * handler->ns_per_cycle);
@@ -49,24 +45,7 @@ static enum rx_verdict receive(void *context, struct rx_packet *packet)
 
 	if (handler->parameters.responses != NULL && pass_response(handler, packet))
 		return RX_PASSED_ON;
-	switch (roce_port_receive(handler->parameters.port, packet->mbuf, packet->bytes,
-				  packet->header_bytes, &packet->frame, to_ns(handler, packet->now),
-				  mbuf_segment(packet->mbuf))) {
-	case ROCE_TAKEN:
-		return RX_FREE;
-	case ROCE_MALFORMED:
-		packet->cause = SEGMENT_MALFORMED;
-		return RX_DROP_SEGMENT;
-	case ROCE_UNKNOWN:
-		packet->cause = SEGMENT_UNKNOWN_SOURCE;
-		return RX_DROP_SEGMENT;
-	case ROCE_UNEXPECTED:
-		packet->cause = SEGMENT_UNEXPECTED_SOURCE;
-		return RX_DROP_SEGMENT;
-	case ROCE_SEGMENT:
-		break;
-	}
-	return RX_SEGMENT;
+	return roce_port_receive(handler->parameters.port, packet, to_ns(handler, packet->now));
 }
 
 static unsigned poll(void *context, uint64_t now, struct rte_mbuf **mbufs, unsigned max)

@@ -17,22 +17,24 @@
 // --- sending ---
 
 void roce_learn_handle(const struct roce_port *port, struct roce_address_handle *handle,
-		       const uint8_t *bytes, const struct net_frame *frame,
-		       const struct qp_address *source, uint32_t number)
+		       const struct rx_packet *in, const struct qp_address *source, uint32_t number)
 {
+	const uint8_t *bytes = in->bytes;
+
 	if (bytes[6] & 1)
 		return;
 	memcpy(handle->own_mac, port->parameters.mac, sizeof(handle->own_mac));
 	memcpy(handle->peer_mac, bytes + 6, sizeof(handle->peer_mac));
 	handle->peer = *source;
-	handle->vlan_tci = frame->vlan_tci;
+	handle->vlan_tci = in->frame.vlan_tci;
 	handle->own = port->own4;
-	if (frame->kind == NET_UDP6)
-		memcpy(handle->own.bytes, bytes + frame->l3_offset + 24, sizeof(handle->own.bytes));
+	if (in->frame.kind == NET_UDP6)
+		memcpy(handle->own.bytes, bytes + in->frame.l3_offset + 24,
+		       sizeof(handle->own.bytes));
 	handle->source_port = (uint16_t)(FIRST_PORT + number % SOURCE_PORTS);
 }
 
-void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf)
+void roce_enqueue(struct roce_port *port, struct rte_mbuf *mbuf)
 {
 	if (mbuf == NULL) {
 		counter_add(&port->counters.not_sent, 1);
@@ -48,12 +50,12 @@ void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf)
 static void send(struct roce_port *port, const struct roce_address_handle *handle,
 		 const uint8_t *headers, size_t size)
 {
-	roce_keep(port, handle->source_port == 0 ? NULL
-						 : roce_frame_make(port->parameters.pool, handle,
-								   headers, size, NULL, 0));
+	roce_enqueue(port, handle->source_port == 0 ? NULL
+						    : roce_frame_make(port->parameters.pool, handle,
+								      headers, size, NULL, 0));
 }
 
-void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply)
+void roce_enqueue_reply(struct roce_port *port, const struct responder_reply *reply)
 {
 	const struct roce_address_handle *handle = &roce_peer_of(reply->qp)->handle;
 	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
@@ -62,7 +64,7 @@ void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply
 	send(port, handle, headers, size);
 }
 
-void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp)
+void roce_enqueue_cnp(struct roce_port *port, const struct queue_pair *qp)
 {
 	uint8_t headers[ROCE_CNP_SIZE];
 
@@ -95,9 +97,9 @@ unsigned roce_port_poll(struct roce_port *port, uint64_t now, struct rte_mbuf **
 
 	while (port->n_pending < ROCE_PENDING_MOST && responder_poll(port->responder, &reply)) {
 		if (reply.send)
-			roce_keep_reply(port, &reply);
+			roce_enqueue_reply(port, &reply);
 		if (reply.cnp)
-			roce_keep_cnp(port, reply.qp);
+			roce_enqueue_cnp(port, reply.qp);
 	}
 	roce_connect_poll(port, now);
 	if (port->reader != NULL)
@@ -257,27 +259,7 @@ void roce_port_totals(const struct roce_port *port, struct qp_counters *sums)
 	}
 }
 
-bool roce_qp_read(const struct queue_pair *qp, struct roce_port_qp *out)
+const struct queue_pair *roce_port_qp(const struct roce_port *port, unsigned index)
 {
-	if (qp->state == QP_FREE)
-		return false;
-	*out = (struct roce_port_qp){
-		.qpn = qp->qpn,
-		.peer_qpn = qp->peer_qpn,
-		.state = qp->state,
-		.service = qp->service,
-		.cause = qp->cause,
-		.expected_psn = qp->expected_psn,
-		.next_psn = qp->next_psn,
-		.msn = qp->msn,
-		.path_mtu = qp->path_mtu,
-		.peer = qp->peer,
-		.counters = qp->counters,
-	};
-	return true;
-}
-
-bool roce_port_qp(const struct roce_port *port, unsigned index, struct roce_port_qp *out)
-{
-	return roce_qp_read(&port->table.qps[index], out);
+	return &port->table.qps[index];
 }

@@ -29,7 +29,7 @@
 #include "rdma/roce_slots.h"
 #include "roce/connection.h"
 #include "roce/responder.h"
-#include "wire/net.h"
+#include "rx/handler.h"
 
 #define ROCE_PORT_ERROR_SIZE 256
 
@@ -56,19 +56,6 @@ struct roce_port_parameters {
 
 #define ROCE_PORT_BUFFER 512u
 
-// Largest size of the headers of a datagram: Ethernet with two VLAN tags, IPv4 with options, UDP,
-// BTH, RETH, immediate, MFP header.
-#define ROCE_PORT_HEADERS 142u
-
-// The result for a packet.
-enum roce_result {
-	ROCE_TAKEN,     // handled, or dropped and counted: the caller frees it
-	ROCE_SEGMENT,   // *segment is filled
-	ROCE_MALFORMED, // data that is no MFP; the caller counts a malformed segment
-	ROCE_UNKNOWN,   // a source id that the configuration does not have
-	ROCE_UNEXPECTED // a configured source that is not part of this run
-};
-
 // roce_port_receive() counts every packet under exactly one of: malformed, icrc_errors, unknown_qp,
 // taken, data.
 struct roce_port_counters {
@@ -83,30 +70,12 @@ struct roce_port_counters {
 	uint64_t not_sent; // no mbuf, unknown address, or port full; the peer repeats
 };
 
-// A queue pair, for telemetry; a relaxed snapshot.
-struct roce_port_qp {
-	uint32_t qpn, peer_qpn;
-	uint8_t state, service, cause;
-	uint32_t expected_psn; // next PSN that the peer sends
-	uint32_t next_psn;     // next PSN that we send, if we send
-	uint32_t msn;
-	uint16_t path_mtu;
-	struct qp_address peer;
-	struct qp_counters counters;
-};
-
 // Control thread. NULL with one line in error[ROCE_PORT_ERROR_SIZE].
 struct roce_port *roce_port_create(const struct roce_port_parameters *parameters, char *error);
 void roce_port_destroy(struct roce_port *port);
 
-// Handles a datagram. The mbuf contains all of it; its first header_bytes bytes are contiguous at
-// `bytes`. header_bytes covers the whole datagram, or at least all headers including the MFP header
-// (ROCE_PORT_HEADERS). `now` is in ns. With ROCE_SEGMENT, *segment is filled except arrival and
-// event_index.
-enum roce_result roce_port_receive(struct roce_port *port, struct rte_mbuf *mbuf,
-				   const uint8_t *bytes, uint32_t header_bytes,
-				   const struct net_frame *frame, uint64_t now,
-				   struct segment *segment);
+// Handles a datagram; `now` is in ns. RX_FREE: it is handled, or dropped and counted.
+enum rx_verdict roce_port_receive(struct roce_port *port, struct rx_packet *packet, uint64_t now);
 
 // Fills at most `max` frames to send: responses and connection messages. Returns how many. Call it
 // after each burst, and regularly without one.
@@ -129,8 +98,6 @@ const struct cm_counters *roce_port_cm_counters(const struct roce_port *port);
 unsigned roce_port_open_qps(const struct roce_port *port);
 // Sums the counters of all queue pairs, including closed ones.
 void roce_port_totals(const struct roce_port *port, struct qp_counters *sums);
-// The queue pair at `index` < roce_port_qps(); false if there is none.
-bool roce_port_qp(const struct roce_port *port, unsigned index, struct roce_port_qp *qp);
+// The queue pair at `index` < roce_port_qps(), in any state.
+const struct queue_pair *roce_port_qp(const struct roce_port *port, unsigned index);
 unsigned roce_port_qps(const struct roce_port *port);
-// The same for any queue pair; false if it is free.
-bool roce_qp_read(const struct queue_pair *qp, struct roce_port_qp *out);

@@ -70,15 +70,15 @@ static inline struct roce_peer *roce_peer_of(const struct queue_pair *qp)
 
 // Stores a frame until the next poll. NULL, because no mbuf was free or the peer's address is
 // unknown, is counted as not sent.
-void roce_keep(struct roce_port *port, struct rte_mbuf *mbuf);
-void roce_keep_reply(struct roce_port *port, const struct responder_reply *reply);
-void roce_keep_cnp(struct roce_port *port, const struct queue_pair *qp);
+void roce_enqueue(struct roce_port *port, struct rte_mbuf *mbuf);
+void roce_enqueue_reply(struct roce_port *port, const struct responder_reply *reply);
+void roce_enqueue_cnp(struct roce_port *port, const struct queue_pair *qp);
 
 // Fills an address handle for responses to a packet with the addresses of the packet. A packet
 // whose source MAC is a group address is ignored. `number` chooses the UDP source port.
 void roce_learn_handle(const struct roce_port *port, struct roce_address_handle *handle,
-		       const uint8_t *bytes, const struct net_frame *frame,
-		       const struct qp_address *source, uint32_t number);
+		       const struct rx_packet *in, const struct qp_address *source,
+		       uint32_t number);
 
 // roce_connect.c
 
@@ -87,14 +87,12 @@ bool roce_connect_create(struct roce_port *port, char *error);
 void roce_connect_destroy(struct roce_port *port);
 
 // Handles a packet to QP 1; only if connections are made by RDMA CM.
-void roce_connect_receive(struct roce_port *port, const struct rte_mbuf *mbuf,
-			  const struct roce_packet *packet, const uint8_t *bytes,
-			  const struct net_frame *frame, const struct qp_address *source,
+void roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
+			  const struct roce_packet *packet, const struct qp_address *source,
 			  uint64_t now);
 // Handles a datagram to the UDP port of the messages of FERoCE boards.
-void roce_connect_board(struct roce_port *port, const struct rte_mbuf *mbuf, const uint8_t *bytes,
-			const struct net_frame *frame, const struct qp_address *source,
-			uint64_t now);
+void roce_connect_board(struct roce_port *port, const struct rx_packet *in,
+			const struct qp_address *source, uint64_t now);
 // Sends connection messages that are due, and handles timeouts and events.
 void roce_connect_poll(struct roce_port *port, uint64_t now);
 // Begins the end of all connections that the manager opened.

@@ -19,15 +19,15 @@ struct block {
 	uint64_t address;
 	uint32_t rkey;
 	uint32_t length;
-	uint32_t next;   // next block of the same `lane`, or of the free list
+	uint32_t next;   // next block of the same `flow`, or of the free list
 	uint16_t source; // index
-	uint16_t lane;
+	uint16_t flow;
 	uint16_t id; // of the source
 	bool is_mfp; // its header matches the offer
 };
 
 // The blocks of one node for one builder, first in, first out. The blocks before `next` are posted.
-struct lane {
+struct flow {
 	struct queue_pair *qp; // NULL: not connected
 	uint32_t head, tail;   // blocks; NONE: empty
 	uint32_t next;         // first block that is not posted, or NONE
@@ -38,15 +38,15 @@ struct roce_reader {
 	struct requester *requester;
 	struct block *blocks;
 	uint32_t n_blocks, free;
-	struct lane *lanes; // [node][builder]
-	unsigned n_lanes, n_builders;
+	struct flow *flows; // [node][builder]
+	unsigned n_flows, n_builders;
 	struct divisor packing;
 	struct roce_reader_counters counters;
 };
 
-static struct lane *lane_of(const struct roce_reader *reader, unsigned node, unsigned builder)
+static struct flow *flow_of(const struct roce_reader *reader, unsigned node, unsigned builder)
 {
-	return &reader->lanes[node * reader->n_builders + builder];
+	return &reader->flows[node * reader->n_builders + builder];
 }
 
 static void give_back(struct roce_reader *reader, uint32_t index)
@@ -55,40 +55,40 @@ static void give_back(struct roce_reader *reader, uint32_t index)
 	reader->free = index;
 }
 
-static void drop_head(struct roce_reader *reader, struct lane *lane)
+static void drop_head(struct roce_reader *reader, struct flow *flow)
 {
-	uint32_t head = lane->head;
+	uint32_t head = flow->head;
 
-	lane->head = reader->blocks[head].next;
-	if (lane->head == NONE)
-		lane->tail = NONE;
+	flow->head = reader->blocks[head].next;
+	if (flow->head == NONE)
+		flow->tail = NONE;
 	give_back(reader, head);
 }
 
-static void post(struct roce_reader *reader, struct lane *lane)
+static void post(struct roce_reader *reader, struct flow *flow)
 {
-	while (lane->qp != NULL && lane->next != NONE) {
-		const struct block *block = &reader->blocks[lane->next];
+	while (flow->qp != NULL && flow->next != NONE) {
+		const struct block *block = &reader->blocks[flow->next];
 		const struct requester_message message = {
-			.user = lane->next,
+			.user = flow->next,
 			.address = block->address,
 			.rkey = block->rkey,
 			.length = block->length,
 			.operation = REQUESTER_READ,
 		};
 
-		if (!requester_post(reader->requester, lane->qp, &message))
+		if (!requester_post(reader->requester, flow->qp, &message))
 			return;
-		lane->next = block->next;
+		flow->next = block->next;
 	}
 }
 
 // Removes the offers with an rkey that the source does not accept.
-static void forget(struct roce_reader *reader, struct lane *lane, uint32_t rkey)
+static void forget(struct roce_reader *reader, struct flow *flow, uint32_t rkey)
 {
-	uint32_t index = lane->head;
+	uint32_t index = flow->head;
 
-	lane->head = lane->tail = NONE;
+	flow->head = flow->tail = NONE;
 	while (index != NONE) {
 		uint32_t next = reader->blocks[index].next;
 
@@ -97,15 +97,15 @@ static void forget(struct roce_reader *reader, struct lane *lane, uint32_t rkey)
 			counter_add(&reader->counters.forgotten, 1);
 		} else {
 			reader->blocks[index].next = NONE;
-			if (lane->tail == NONE)
-				lane->head = index;
+			if (flow->tail == NONE)
+				flow->head = index;
 			else
-				reader->blocks[lane->tail].next = index;
-			lane->tail = index;
+				reader->blocks[flow->tail].next = index;
+			flow->tail = index;
 		}
 		index = next;
 	}
-	lane->next = lane->head;
+	flow->next = flow->head;
 }
 
 static void complete(struct roce_reader *reader)
@@ -113,18 +113,18 @@ static void complete(struct roce_reader *reader)
 	struct requester_completion completion;
 
 	while (requester_completion(reader->requester, &completion)) {
-		struct lane *lane = &reader->lanes[reader->blocks[completion.user].lane];
+		struct flow *flow = &reader->flows[reader->blocks[completion.user].flow];
 
 		switch (completion.cause) {
 		case QP_NO_CAUSE:
 			counter_add(&reader->counters.blocks, 1);
-			drop_head(reader, lane);
-			post(reader, lane);
+			drop_head(reader, flow);
+			post(reader, flow);
 			break;
 		case QP_RECEIVED_ACCESS:
 		case QP_RECEIVED_INVALID:
-			lane->qp = NULL; // the queue pair is in error
-			forget(reader, lane, reader->blocks[completion.user].rkey);
+			flow->qp = NULL; // the queue pair is in error
+			forget(reader, flow, reader->blocks[completion.user].rkey);
 			break;
 		default:
 			break; // read again on the next connection
@@ -135,26 +135,26 @@ static void complete(struct roce_reader *reader)
 void roce_reader_connected(struct roce_reader *reader, unsigned node, unsigned builder,
 			   struct queue_pair *qp)
 {
-	struct lane *lane = lane_of(reader, node, builder);
+	struct flow *flow = flow_of(reader, node, builder);
 
-	if (lane->qp != NULL)
-		requester_flush(reader->requester, lane->qp);
+	if (flow->qp != NULL)
+		requester_flush(reader->requester, flow->qp);
 	complete(reader);
-	lane->qp = qp;
-	lane->next = lane->head;
-	post(reader, lane);
+	flow->qp = qp;
+	flow->next = flow->head;
+	post(reader, flow);
 }
 
 void roce_reader_gone(struct roce_reader *reader, unsigned node, unsigned builder,
 		      const struct queue_pair *qp)
 {
-	if (lane_of(reader, node, builder)->qp == qp)
+	if (flow_of(reader, node, builder)->qp == qp)
 		roce_reader_connected(reader, node, builder, NULL);
 }
 
 void roce_reader_offer(struct roce_reader *reader, const struct message *message)
 {
-	struct lane *lane = lane_of(reader, message->node, message->builder);
+	struct flow *flow = flow_of(reader, message->node, message->builder);
 	uint32_t index = reader->free;
 	uint16_t source = reader->parameters.sources->index[message->source];
 	struct block *block;
@@ -175,16 +175,16 @@ void roce_reader_offer(struct roce_reader *reader, const struct message *message
 		.next = NONE,
 		.source = source,
 		.id = message->source,
-		.lane = (uint16_t)(lane - reader->lanes),
+		.flow = (uint16_t)(flow - reader->flows),
 	};
-	if (lane->tail == NONE)
-		lane->head = index;
+	if (flow->tail == NONE)
+		flow->head = index;
 	else
-		reader->blocks[lane->tail].next = index;
-	lane->tail = index;
-	if (lane->next == NONE)
-		lane->next = index;
-	post(reader, lane);
+		reader->blocks[flow->tail].next = index;
+	flow->tail = index;
+	if (flow->next == NONE)
+		flow->next = index;
+	post(reader, flow);
 }
 
 bool roce_reader_poll(struct roce_reader *reader, uint64_t now, struct requester_packet *packet)
@@ -209,14 +209,13 @@ static void check_block(const struct roce_reader *reader, struct block *block,
 			load_le16(payload + 16) == block->id;
 }
 
-enum roce_reader_verdict roce_reader_receive(struct roce_reader *reader, struct queue_pair *qp,
-					     const struct roce_packet *packet,
-					     const struct qp_address *peer, uint64_t now,
-					     const uint8_t *payload, uint32_t at_hand,
-					     struct segment *segment)
+bool roce_reader_receive(struct roce_reader *reader, struct queue_pair *qp,
+			 const struct roce_packet *packet, const struct qp_address *peer,
+			 uint64_t now, const uint8_t *payload, uint32_t at_hand,
+			 struct segment *segment)
 {
-	enum roce_reader_verdict verdict = ROCE_READER_TAKEN;
 	struct requester_data data;
+	bool is_segment = false;
 
 	if (requester_receive(reader->requester, qp, packet, peer, now, &data) == REQUESTER_DATA) {
 		struct block *block = &reader->blocks[data.user];
@@ -230,16 +229,16 @@ enum roce_reader_verdict roce_reader_receive(struct roce_reader *reader, struct 
 				.size = data.size,
 				.length = block->length,
 				.source = block->source,
-				.builder = (uint16_t)(block->lane % reader->n_builders),
+				.builder = (uint16_t)(block->flow % reader->n_builders),
 			};
 			counter_add(&reader->counters.segments, 1);
-			verdict = ROCE_READER_SEGMENT;
+			is_segment = true;
 		} else {
 			counter_add(&reader->counters.malformed, 1);
 		}
 	}
 	complete(reader);
-	return verdict;
+	return is_segment;
 }
 
 void roce_reader_destroy(struct roce_reader *reader)
@@ -248,7 +247,7 @@ void roce_reader_destroy(struct roce_reader *reader)
 		return;
 	requester_destroy(reader->requester);
 	free(reader->blocks);
-	free(reader->lanes);
+	free(reader->flows);
 	free(reader);
 }
 
@@ -282,14 +281,14 @@ static bool make_blocks(struct roce_reader *reader)
 {
 	reader->n_blocks = count_blocks(&reader->parameters);
 	reader->blocks = calloc(reader->n_blocks + 1, sizeof(*reader->blocks));
-	reader->lanes = calloc(reader->n_lanes, sizeof(*reader->lanes));
+	reader->flows = calloc(reader->n_flows, sizeof(*reader->flows));
 	reader->free = NONE;
-	if (reader->blocks == NULL || reader->lanes == NULL)
+	if (reader->blocks == NULL || reader->flows == NULL)
 		return false;
 	for (uint32_t i = reader->n_blocks; i-- > 0;)
 		give_back(reader, i);
-	for (unsigned i = 0; i < reader->n_lanes; i++)
-		reader->lanes[i].head = reader->lanes[i].tail = reader->lanes[i].next = NONE;
+	for (unsigned i = 0; i < reader->n_flows; i++)
+		reader->flows[i].head = reader->flows[i].tail = reader->flows[i].next = NONE;
 	return true;
 }
 
@@ -302,7 +301,7 @@ struct roce_reader *roce_reader_create(const struct roce_reader_parameters *para
 	reader->parameters = *parameters;
 	reader->n_builders = parameters->n_builders;
 	reader->packing = divisor_make(parameters->packing);
-	reader->n_lanes = parameters->n_nodes * reader->n_builders;
+	reader->n_flows = parameters->n_nodes * reader->n_builders;
 	if (!make_requester(reader) || !make_blocks(reader)) {
 		roce_reader_destroy(reader);
 		return NULL;

@@ -41,11 +41,6 @@ struct roce_reader_counters {
 	uint64_t malformed; // segments of blocks that differ from their offer
 };
 
-enum roce_reader_verdict {
-	ROCE_READER_TAKEN,  // accepted, or dropped and counted by the queue pair
-	ROCE_READER_SEGMENT // *segment is filled except arrival, event_index and payload
-};
-
 // NULL if memory ran out.
 struct roce_reader *roce_reader_create(const struct roce_reader_parameters *parameters);
 void roce_reader_destroy(struct roce_reader *reader);
@@ -65,10 +60,10 @@ void roce_reader_offer(struct roce_reader *reader, const struct message *message
 bool roce_reader_poll(struct roce_reader *reader, uint64_t now, struct requester_packet *packet);
 
 // Handles a response packet; the first at_hand bytes of its payload are contiguous at `payload`.
-enum roce_reader_verdict roce_reader_receive(struct roce_reader *reader, struct queue_pair *qp,
-					     const struct roce_packet *packet,
-					     const struct qp_address *peer, uint64_t now,
-					     const uint8_t *payload, uint32_t at_hand,
-					     struct segment *segment);
+// True: it has data, and *segment is filled except arrival, event_index and payload.
+bool roce_reader_receive(struct roce_reader *reader, struct queue_pair *qp,
+			 const struct roce_packet *packet, const struct qp_address *peer,
+			 uint64_t now, const uint8_t *payload, uint32_t at_hand,
+			 struct segment *segment);
 
 const struct roce_reader_counters *roce_reader_counters(const struct roce_reader *reader);

@@ -6,6 +6,7 @@
 
 #include <rte_branch_prediction.h>
 
+#include "packet/segment_mbuf.h"
 #include "pipeline/role.h"
 #include "rdma/roce_port_internal.h"
 #include "wire/icrc.h"
@@ -13,28 +14,25 @@
 
 #define PIECES_MOST \
 	32u // largest number of pieces of a packet whose ICRC is verified: headers and buffers
-#define ROCE_MANAGEMENT_QPN 1u
 
 // A received datagram, passed between the functions of this file.
 struct datagram {
-	struct rte_mbuf *mbuf;
-	const uint8_t *bytes; // from Ethernet on
-	uint32_t header_bytes;
-	const struct net_frame *frame;
+	struct rx_packet *in;
 	struct qp_address source;
-	uint64_t now;
+	uint64_t now; // ns
 };
 
 // Verifies the ICRC. The headers are contiguous; the rest of the packet is in its buffers.
 static bool icrc_is_right(const struct datagram *datagram)
 {
-	struct icrc_piece pieces[PIECES_MOST] = { { datagram->bytes, datagram->header_bytes } };
-	uint32_t skip = datagram->header_bytes;
+	struct icrc_piece pieces[PIECES_MOST] = { { datagram->in->bytes,
+						    datagram->in->header_bytes } };
+	uint32_t skip = datagram->in->header_bytes;
 	unsigned n = 1;
 
-	if (datagram->mbuf->nb_segs == 1)
-		return icrc_verify(datagram->bytes, datagram->frame);
-	for (const struct rte_mbuf *mbuf = datagram->mbuf; mbuf != NULL; mbuf = mbuf->next) {
+	if (datagram->in->mbuf->nb_segs == 1)
+		return icrc_verify(datagram->in->bytes, &datagram->in->frame);
+	for (const struct rte_mbuf *mbuf = datagram->in->mbuf; mbuf != NULL; mbuf = mbuf->next) {
 		if (skip >= mbuf->data_len) {
 			skip -= mbuf->data_len;
 			continue;
@@ -45,7 +43,7 @@ static bool icrc_is_right(const struct datagram *datagram)
 		pieces[n++].size = mbuf->data_len - skip;
 		skip = 0;
 	}
-	return icrc_verify_pieces(pieces, n, datagram->frame);
+	return icrc_verify_pieces(pieces, n, &datagram->in->frame);
 }
 
 static bool check_icrc(struct roce_port *port, const struct datagram *datagram)
@@ -141,90 +139,108 @@ static bool may_write(const struct roce_peer *peer, const struct responder_deliv
 	       (at & peer->slot_mask) <= peer->slot_size - delivery->size;
 }
 
-// Delivers a packet that passed the checks of the queue pair, or refuses it.
-static enum roce_result deliver(struct roce_port *port, struct queue_pair *qp,
-				const struct responder_delivery *delivery, const uint8_t *payload,
-				uint32_t at_hand, uint64_t now, struct responder_reply *reply,
-				struct segment *segment)
+static enum rx_verdict drop_segment(const struct datagram *datagram, enum segment_cause cause)
 {
+	datagram->in->cause = cause;
+	return RX_DROP_SEGMENT;
+}
+
+// Bytes of the payload that are contiguous.
+static uint32_t bytes_at_hand(const struct datagram *datagram, uint32_t payload)
+{
+	uint32_t header_bytes = datagram->in->header_bytes;
+
+	return header_bytes > payload ? header_bytes - payload : 0;
+}
+
+// Delivers a packet that passed the checks of the queue pair, or refuses it. Its payload begins at
+// offset `payload` of the datagram.
+static enum rx_verdict deliver(struct roce_port *port, struct queue_pair *qp,
+			       const struct responder_delivery *delivery,
+			       const struct datagram *datagram, uint32_t payload,
+			       struct responder_reply *reply)
+{
+	struct segment *segment = mbuf_segment(datagram->in->mbuf);
 	struct roce_peer *peer = roce_peer_of(qp);
 
 	if (delivery->is_write && delivery->size > 0 && !may_write(peer, delivery)) {
 		responder_refuse(port->responder, qp, delivery, RESPONDER_NO_ACCESS, reply);
-		return ROCE_TAKEN;
+		return RX_FREE;
 	}
 	if (delivery->begins) {
-		begin_message(port, peer, delivery, payload, at_hand);
-		if (unlikely(!has_slot(port, qp, peer, now))) {
+		begin_message(port, peer, delivery, datagram->in->bytes + payload,
+			      bytes_at_hand(datagram, payload));
+		if (unlikely(!has_slot(port, qp, peer, datagram->now))) {
 			counter_add(&port->counters.rnr, 1);
 			responder_refuse(port->responder, qp, delivery, RESPONDER_NO_RESOURCE,
 					 reply);
-			return ROCE_TAKEN;
+			return RX_FREE;
 		}
 	}
 	responder_accept(port->responder, qp, delivery, reply);
 	if (delivery->size == 0)
-		return ROCE_TAKEN;
+		return RX_FREE;
 	if (unlikely(!fits(peer, delivery)))
-		return ROCE_MALFORMED;
+		return drop_segment(datagram, SEGMENT_MALFORMED);
 	if (unlikely(peer->source >= SOURCE_UNEXPECTED))
-		return peer->source == SOURCE_UNKNOWN ? ROCE_UNKNOWN : ROCE_UNEXPECTED;
+		return drop_segment(datagram, peer->source == SOURCE_UNKNOWN
+						  ? SEGMENT_UNKNOWN_SOURCE
+						  : SEGMENT_UNEXPECTED_SOURCE);
+	segment->payload = (uint16_t)payload;
 	segment->event_id = peer->event_id;
 	segment->offset = delivery->offset;
 	segment->size = delivery->size;
 	segment->length = peer->length;
 	segment->source = peer->source;
 	segment->builder = peer->to;
-	return ROCE_SEGMENT;
+	return RX_SEGMENT;
 }
 
-static enum roce_result serve_request(struct roce_port *port, struct queue_pair *qp,
-				      const struct roce_packet *packet,
-				      const struct datagram *datagram, struct segment *segment)
+static enum rx_verdict serve_request(struct roce_port *port, struct queue_pair *qp,
+				     const struct roce_packet *packet,
+				     const struct datagram *datagram)
 {
-	const struct net_frame *frame = datagram->frame;
+	const struct net_frame *frame = &datagram->in->frame;
 	const struct responder_arrival arrival = {
 		.source = datagram->source,
 		.congested = (frame->dscp_ecn & 3) == 3,
 	};
-	uint32_t payload = frame->payload_offset + packet->payload_offset;
-	uint32_t at_hand = datagram->header_bytes > payload ? datagram->header_bytes - payload : 0;
 	struct responder_delivery delivery;
 	struct responder_reply reply, response = { .send = false };
-	enum roce_result result = ROCE_TAKEN;
+	enum rx_verdict verdict = RX_FREE;
 
 	if (responder_check(port->responder, qp, packet, &arrival, datagram->now, &delivery,
 			    &reply) == RESPONDER_DELIVER)
-		result = deliver(port, qp, &delivery, datagram->bytes + payload, at_hand,
-				 datagram->now, &response, segment);
-	segment->payload = (uint16_t)payload;
+		verdict = deliver(port, qp, &delivery, datagram,
+				  frame->payload_offset + packet->payload_offset, &response);
 	if (unlikely(reply.cnp))
-		roce_keep_cnp(port, qp);
+		roce_enqueue_cnp(port, qp);
 	if (unlikely(reply.send))
-		roce_keep_reply(port, &reply);
+		roce_enqueue_reply(port, &reply);
 	if (response.send)
-		roce_keep_reply(port, &response);
-	return result;
+		roce_enqueue_reply(port, &response);
+	return verdict;
 }
 
-static enum roce_result take_response(struct roce_port *port, struct queue_pair *qp,
-				      const struct roce_packet *packet,
-				      const struct datagram *datagram, struct segment *segment)
+static enum rx_verdict take_response(struct roce_port *port, struct queue_pair *qp,
+				     const struct roce_packet *packet,
+				     const struct datagram *datagram)
 {
-	uint32_t payload = datagram->frame->payload_offset + packet->payload_offset;
-	uint32_t at_hand = datagram->header_bytes > payload ? datagram->header_bytes - payload : 0;
+	struct segment *segment = mbuf_segment(datagram->in->mbuf);
+	uint32_t payload = datagram->in->frame.payload_offset + packet->payload_offset;
 
-	if (roce_reader_receive(port->reader, qp, packet, &datagram->source, datagram->now,
-				datagram->bytes + payload, at_hand, segment) != ROCE_READER_SEGMENT)
-		return ROCE_TAKEN;
+	if (!roce_reader_receive(port->reader, qp, packet, &datagram->source, datagram->now,
+				 datagram->in->bytes + payload, bytes_at_hand(datagram, payload),
+				 segment))
+		return RX_FREE;
 	segment->payload = (uint16_t)payload;
-	return ROCE_SEGMENT;
+	return RX_SEGMENT;
 }
 
 static bool is_known(const struct roce_address_handle *handle, const struct datagram *datagram)
 {
-	return handle->source_port != 0 && handle->vlan_tci == datagram->frame->vlan_tci &&
-	       memcmp(handle->peer_mac, datagram->bytes + 6, 6) == 0;
+	return handle->source_port != 0 && handle->vlan_tci == datagram->in->frame.vlan_tci &&
+	       memcmp(handle->peer_mac, datagram->in->bytes + 6, 6) == 0;
 }
 
 // Sets the address handle for responses: the sender of the packet, or the MAC address in the
@@ -232,77 +248,69 @@ static bool is_known(const struct roce_address_handle *handle, const struct data
 static void learn_handle(const struct roce_port *port, struct roce_peer *peer,
 			 const struct datagram *datagram, uint32_t qpn)
 {
-	roce_learn_handle(port, &peer->handle, datagram->bytes, datagram->frame, &datagram->source,
-			  qpn);
+	roce_learn_handle(port, &peer->handle, datagram->in, &datagram->source, qpn);
 	if (peer->config != NULL && peer->config->has_mac)
 		memcpy(peer->handle.peer_mac, peer->config->mac, sizeof(peer->handle.peer_mac));
 }
 
-static enum roce_result dispatch(struct roce_port *port, const struct roce_packet *packet,
-				 const struct datagram *datagram, struct segment *segment)
+static enum rx_verdict dispatch(struct roce_port *port, const struct roce_packet *packet,
+				const struct datagram *datagram)
 {
 	struct queue_pair *qp;
 	struct roce_peer *peer;
-	enum roce_result result;
+	enum rx_verdict verdict;
 
-	if (packet->destination_qpn == ROCE_MANAGEMENT_QPN &&
+	if (packet->destination_qpn == ROCE_CM_QPN &&
 	    port->config->connection == ROCE_CONNECTION_CM) {
-		roce_connect_receive(port, datagram->mbuf, packet, datagram->bytes, datagram->frame,
-				     &datagram->source, datagram->now);
+		roce_connect_receive(port, datagram->in, packet, &datagram->source, datagram->now);
 		counter_add(&port->counters.taken, 1);
-		return ROCE_TAKEN;
+		return RX_FREE;
 	}
 	qp = qp_find(&port->table, packet->destination_qpn);
 	peer = qp != NULL ? roce_peer_of(qp) : NULL;
 	if (unlikely(peer == NULL)) {
 		counter_add(&port->counters.unknown_qp, 1);
-		return ROCE_TAKEN;
+		return RX_FREE;
 	}
 	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->handle, datagram))
 		learn_handle(port, peer, datagram, qp->qpn);
-	result = port->reader != NULL && (packet->flags & ROCE_RESPONSE) != 0
-		     ? take_response(port, qp, packet, datagram, segment)
-		     : serve_request(port, qp, packet, datagram, segment);
-	counter_add(result == ROCE_TAKEN ? &port->counters.taken : &port->counters.data, 1);
-	return result;
+	verdict = port->reader != NULL && (packet->flags & ROCE_RESPONSE) != 0
+		      ? take_response(port, qp, packet, datagram)
+		      : serve_request(port, qp, packet, datagram);
+	counter_add(verdict == RX_FREE ? &port->counters.taken : &port->counters.data, 1);
+	return verdict;
 }
 
-enum roce_result roce_port_receive(struct roce_port *port, struct rte_mbuf *mbuf,
-				   const uint8_t *bytes, uint32_t header_bytes,
-				   const struct net_frame *frame, uint64_t now,
-				   struct segment *segment)
+enum rx_verdict roce_port_receive(struct roce_port *port, struct rx_packet *in, uint64_t now)
 {
+	const struct net_frame *frame = &in->frame;
 	const struct datagram datagram = {
-		.mbuf = mbuf,
-		.bytes = bytes,
-		.header_bytes = header_bytes,
-		.frame = frame,
-		.source = source_of(bytes, frame),
+		.in = in,
+		.source = source_of(in->bytes, frame),
 		.now = now,
 	};
-	uint32_t at_hand =
-	    header_bytes > frame->payload_offset ? header_bytes - frame->payload_offset : 0;
+	uint32_t at_hand = bytes_at_hand(&datagram, frame->payload_offset);
 	struct roce_packet packet;
 	struct queue_pair *qp;
 
 	counter_add(&port->counters.packets, 1);
 	if (frame->destination_port != port->config->udp_port) {
-		roce_connect_board(port, mbuf, bytes, frame, &datagram.source, now);
+		roce_connect_board(port, in, &datagram.source, now);
 		counter_add(&port->counters.taken, 1);
-		return ROCE_TAKEN;
+		return RX_FREE;
 	}
-	if (unlikely(roce_parse(bytes + frame->payload_offset,
+	if (unlikely(roce_parse(in->bytes + frame->payload_offset,
 				RTE_MIN(at_hand, frame->payload_size), frame->payload_size,
 				&packet) != WIRE_OK)) {
 		counter_add(&port->counters.malformed, 1);
-		return ROCE_TAKEN;
+		return RX_FREE;
 	}
 	if (unlikely(!check_icrc(port, &datagram))) {
 		counter_add(&port->counters.icrc_errors, 1);
 		qp = qp_find(&port->table, packet.destination_qpn);
 		if (qp != NULL)
 			qp_count(&qp->counters.icrc_errors, 1);
-		return ROCE_TAKEN;
+		return RX_FREE;
 	}
-	return dispatch(port, &packet, &datagram, segment);
+	return dispatch(port, &packet, &datagram);
 }

@@ -91,25 +91,28 @@ static unsigned places_of(const struct appliance *appliance, unsigned owner)
 }
 
 static bool read_place(const struct appliance *appliance, const struct place *place,
-		       struct roce_port_qp *qp)
+		       struct queue_pair *qp)
 {
 	unsigned n_ports = appliance->config->n_ports;
 	const struct readout_roce *readout;
 	const struct queue_pair *own;
 
 	if (place->owner < n_ports)
-		return roce_port_qp(appliance->roce_ports[place->owner], place->at, qp);
-	readout = readout_of(appliance, place->owner - n_ports);
-	own = readout != NULL
-		  ? readout_roce_qp(readout, place->at)
-		  : roce_source_role_qp(
-			telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports),
-			place->at);
-	return own != NULL && roce_qp_read(own, qp);
+		own = roce_port_qp(appliance->roce_ports[place->owner], place->at);
+	else if ((readout = readout_of(appliance, place->owner - n_ports)) != NULL)
+		own = readout_roce_qp(readout, place->at);
+	else
+		own = roce_source_role_qp(
+		    telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports),
+		    place->at);
+	if (own == NULL || own->state == QP_FREE)
+		return false;
+	*qp = *own;
+	return true;
 }
 
 // Moves `place` to the next queue pair at or behind it. False if there is none.
-static bool seek(const struct appliance *appliance, struct place *place, struct roce_port_qp *qp)
+static bool seek(const struct appliance *appliance, struct place *place, struct queue_pair *qp)
 {
 	unsigned n_owners = appliance->config->n_ports + appliance->config->n_generators;
 
@@ -122,7 +125,7 @@ static bool seek(const struct appliance *appliance, struct place *place, struct 
 
 // Finds queue pair number `index`. False if it has been closed since it was counted.
 static bool find(const struct appliance *appliance, unsigned index, struct place *found,
-		 struct roce_port_qp *qp)
+		 struct queue_pair *qp)
 {
 	static _Thread_local struct place last;
 
@@ -148,7 +151,7 @@ static bool has_roce(const struct appliance *appliance)
 static unsigned count_qps(const struct appliance *appliance)
 {
 	struct place place = { 0 };
-	struct roce_port_qp qp;
+	struct queue_pair qp;
 	unsigned n = 0;
 
 	for (; seek(appliance, &place, &qp); place.at++)
@@ -157,7 +160,7 @@ static unsigned count_qps(const struct appliance *appliance)
 }
 
 static void print_name(const struct appliance *appliance, const struct place *place,
-		       const struct roce_port_qp *qp, char name[NAME_SIZE])
+		       const struct queue_pair *qp, char name[NAME_SIZE])
 {
 	const struct config *config = appliance->config;
 
@@ -172,7 +175,7 @@ static const char *name_of_qp(const struct appliance *appliance, unsigned index)
 {
 	static _Thread_local char name[NAME_SIZE];
 	struct place place;
-	struct roce_port_qp qp;
+	struct queue_pair qp;
 
 	if (!find(appliance, index, &place, &qp))
 		return "gone";
@@ -194,7 +197,7 @@ static void view_qp(const struct appliance *appliance, unsigned index, telemetry
 {
 	static const char *const services[] = { "rc", "uc", "ud", "none" };
 	static _Thread_local struct qp_view view;
-	struct roce_port_qp qp = { .service = ROCE_CONGESTION }; // "none"
+	struct queue_pair qp = { .service = ROCE_CONGESTION }; // "none"
 	struct place place;
 
 	snprintf(view.name_text, sizeof(view.name_text), "gone");

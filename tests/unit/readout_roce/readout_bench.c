@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 
 #include "cluster/cluster.h"
+#include "packet/segment_mbuf.h"
 #include "wire/net.h"
 
 #define STEPS_PER_MS 20u
@@ -272,26 +273,25 @@ static void take_segment(struct readout_bench *bench, const struct bench_peer *p
 static void deliver(struct readout_bench *bench, const struct rte_mbuf *mbuf)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, bench->copies, 0, UINT32_MAX);
+	struct rx_packet in = { .mbuf = copy };
 	const uint8_t *bytes;
-	struct net_frame frame;
-	struct segment segment;
 
 	assert_non_null(copy);
-	bytes = rte_pktmbuf_mtod(copy, const uint8_t *);
-	assert_int_equal(net_parse(bytes, copy->data_len, copy->data_len, 0, &frame), WIRE_OK);
+	bytes = in.bytes = rte_pktmbuf_mtod(copy, const uint8_t *);
+	in.header_bytes = copy->data_len;
+	assert_int_equal(net_parse(bytes, copy->data_len, copy->data_len, 0, &in.frame), WIRE_OK);
 	for (unsigned i = 0; i < BENCH_PEERS; i++) {
 		struct bench_peer *peer = &bench->peers[i];
-		enum roce_result result;
+		enum rx_verdict verdict;
 
-		if (load_be32(bytes + frame.l3_offset + 16) != peer->config->ports[0].address ||
+		if (load_be32(bytes + in.frame.l3_offset + 16) != peer->config->ports[0].address ||
 		    peer->port == NULL)
 			continue;
 		assert_memory_equal(bytes, peer_macs[i], 6);
-		result = roce_port_receive(peer->port, copy, bytes, copy->data_len, &frame,
-					   ns(bench), &segment);
-		assert_true(result == ROCE_TAKEN || result == ROCE_SEGMENT);
-		if (result == ROCE_SEGMENT)
-			take_segment(bench, peer, &segment, bytes);
+		verdict = roce_port_receive(peer->port, &in, ns(bench));
+		assert_true(verdict == RX_FREE || verdict == RX_SEGMENT);
+		if (verdict == RX_SEGMENT)
+			take_segment(bench, peer, mbuf_segment(copy), bytes);
 	}
 	rte_pktmbuf_free(copy);
 }

@@ -175,14 +175,14 @@ static uint64_t ns(void)
 static void deliver(const struct rte_mbuf *mbuf)
 {
 	struct rte_mbuf *copy = rte_pktmbuf_copy(mbuf, bench.copies, 0, UINT32_MAX);
-	const uint8_t *bytes;
-	struct net_frame frame;
-	struct segment segment;
+	struct rx_packet in = { .mbuf = copy };
 
 	assert_non_null(copy);
-	bytes = rte_pktmbuf_mtod(copy, const uint8_t *);
-	assert_int_equal(net_parse(bytes, copy->data_len, copy->data_len, 0, &frame), WIRE_OK);
-	(void)roce_port_receive(bench.peer, copy, bytes, copy->data_len, &frame, ns(), &segment);
+	in.bytes = rte_pktmbuf_mtod(copy, const uint8_t *);
+	in.header_bytes = copy->data_len;
+	assert_int_equal(net_parse(in.bytes, copy->data_len, copy->data_len, 0, &in.frame),
+			 WIRE_OK);
+	(void)roce_port_receive(bench.peer, &in, ns());
 	rte_pktmbuf_free(copy);
 }
 

@@ -124,11 +124,12 @@ static void begin_message(struct lane *lane, uint32_t psn)
 	flood_make_mfp(lane);
 }
 
-bool flood_find_qp(const struct lane *lane, struct roce_port_qp *qp)
+bool flood_find_qp(const struct lane *lane, struct queue_pair *qp)
 {
 	uint32_t place = lane->qpn & (roce_port_qps(flood.bench.roce) - 1);
 
-	return lane->qpn != 0 && roce_port_qp(flood.bench.roce, place, qp) && qp->qpn == lane->qpn;
+	*qp = *roce_port_qp(flood.bench.roce, place);
+	return lane->qpn != 0 && qp->state != QP_FREE && qp->qpn == lane->qpn;
 }
 
 static unsigned packets_of(const struct lane *lane)
@@ -152,7 +153,7 @@ static uint8_t opcode_of(const struct lane *lane, bool begins, bool ends)
 }
 
 // The packet of a lane's message that the endpoint expects.
-static void send_next(struct lane *lane, const struct roce_port_qp *qp)
+static void send_next(struct lane *lane, const struct queue_pair *qp)
 {
 	int32_t at = roce_psn_diff(qp->expected_psn, lane->first_psn);
 	struct roce_packet packet = {
@@ -180,7 +181,7 @@ static void send_next(struct lane *lane, const struct roce_port_qp *qp)
 }
 
 // What an MFP's sender never sends, to a queue pair that is there.
-static void send_other(const struct lane *lane, const struct roce_port_qp *qp)
+static void send_other(const struct lane *lane, const struct queue_pair *qp)
 {
 	static const uint8_t opcodes[] = {
 		ROCE_RC_READ_REQUEST,       ROCE_RC_FETCH_ADD,
@@ -343,7 +344,7 @@ void flood_take_answers(void)
 }
 
 // Has lanes connected that are not.
-static void connect_lane(unsigned number, const struct roce_port_qp *qp)
+static void connect_lane(unsigned number, const struct queue_pair *qp)
 {
 	struct lane *lane = &flood.lanes[number];
 
@@ -360,7 +361,7 @@ static void connect_lane(unsigned number, const struct roce_port_qp *qp)
 void flood_step(unsigned number)
 {
 	struct lane *lane = &flood.lanes[number];
-	struct roce_port_qp qp;
+	struct queue_pair qp;
 	bool is_there = flood_find_qp(lane, &qp);
 
 	// Now and then the consumer is slow, and slots are scarce.

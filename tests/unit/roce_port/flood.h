@@ -57,7 +57,7 @@ void flood_pass_time(unsigned us);
 // The MFP of the lane's source and event, whose bytes follow from these.
 void flood_make_mfp(struct lane *lane);
 // The queue pair of the endpoint that the lane sends to. False if it is not there.
-bool flood_find_qp(const struct lane *lane, struct roce_port_qp *qp);
+bool flood_find_qp(const struct lane *lane, struct queue_pair *qp);
 
 // Makes lanes that are not connected, or as the configuration of the bench has them; and the
 // manager of connections.

@@ -420,13 +420,12 @@ void roce_bench_expect_silence(struct roce_bench *bench)
 	assert_false(roce_bench_answer(bench, &packet, NULL));
 }
 
-struct roce_port_qp roce_bench_qp(const struct roce_bench *bench, uint32_t qpn)
+struct queue_pair roce_bench_qp(const struct roce_bench *bench, uint32_t qpn)
 {
-	struct roce_port_qp qp = { 0 };
-	bool found = false;
+	const struct queue_pair *qp =
+	    roce_port_qp(bench->roce, qpn & (roce_port_qps(bench->roce) - 1));
 
-	for (unsigned i = 0; i < roce_port_qps(bench->roce) && !found; i++)
-		found = roce_port_qp(bench->roce, i, &qp) && qp.qpn == qpn;
-	assert_true(found);
-	return qp;
+	assert_int_equal(qp->qpn, qpn);
+	assert_int_not_equal(qp->state, QP_FREE);
+	return *qp;
 }

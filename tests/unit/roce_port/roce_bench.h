@@ -100,7 +100,7 @@ void roce_bench_expect_answer(struct roce_bench *bench, uint32_t qpn, uint8_t sy
 void roce_bench_expect_silence(struct roce_bench *bench);
 
 // The queue pair of a number; the test fails if there is none.
-struct roce_port_qp roce_bench_qp(const struct roce_bench *bench, uint32_t qpn);
+struct queue_pair roce_bench_qp(const struct roce_bench *bench, uint32_t qpn);
 
 static inline const struct roce_port_counters *roce_of(const struct roce_bench *bench)
 {

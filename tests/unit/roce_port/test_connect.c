@@ -137,18 +137,17 @@ static void say(struct roce_bench *bench, enum roce_cm_attribute attribute, uint
 	feed_message(bench, &message);
 }
 
-static struct roce_port_qp qp_of(const struct roce_bench *bench, const struct offer *offer)
+static struct queue_pair qp_of(const struct roce_bench *bench, const struct offer *offer)
 {
 	return roce_bench_qp(bench, offer->qpn);
 }
 
 static unsigned queue_pairs(const struct roce_bench *bench)
 {
-	struct roce_port_qp qp;
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < roce_port_qps(bench->roce); i++)
-		n += roce_port_qp(bench->roce, i, &qp);
+		n += roce_port_qp(bench->roce, i)->state != QP_FREE;
 	return n;
 }
 

@@ -28,7 +28,7 @@ static void send_sizes(struct roce_bench *bench, const struct bench_message *mes
 					  1025, 2047, 2048, 2049, 5001, 16384 };
 	uint32_t psn = BENCH_PSN, last;
 	uint64_t packets = 0, bytes = 0;
-	struct roce_port_qp qp;
+	struct queue_pair qp;
 
 	for (unsigned i = 0; i < RTE_DIM(sizes); i++) {
 		roce_bench_mfp(mfp, sizes[i], 4 * i, (uint16_t)(1 + i % 7));

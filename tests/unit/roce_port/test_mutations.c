@@ -106,7 +106,7 @@ static void expect_calm(void)
 		behind = 0;
 		for (unsigned i = 0; i < FLOOD_SOURCES; i++) {
 			struct lane *lane = &flood.lanes[i];
-			struct roce_port_qp qp;
+			struct queue_pair qp;
 			bool done =
 			    flood_find_qp(lane, &qp) && lane->size > 0 &&
 			    lane->event >= flood.calm_from + (CALM_EVENTS + 2) * FLOOD_PACKING;

@@ -31,7 +31,7 @@ static void refuse_write(const struct bench_message *message, uint32_t size, uns
 	struct roce_bench bench;
 	uint32_t psn = BENCH_PSN;
 	struct rte_mbuf *mbuf;
-	struct roce_port_qp qp;
+	struct queue_pair qp;
 
 	roce_bench_open(&bench, "");
 	roce_bench_mfp(mfp, size, 0, 1);
