@@ -2,20 +2,22 @@
 // Copyright (c) 2026, the evb authors
 #include "arguments.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#define MOST_OPTIONS      48
+#define FIRST_KEY         256 // of options without a letter: above all letters
 #define LEAST_INTERVAL_NS 100000000u
 #define MOST_INTERVAL_NS  60000000000u
 #define NS_PER_MS         1000000u
 
-int arguments_parse(const struct argp *argp, int argc, char **argv, void *arguments)
-{
-	argp_err_exit_status = 1;
-	return argp_parse(argp, argc, argv, 0, NULL, arguments) != 0;
-}
+struct parsing {
+	const struct arguments_command *command;
+	void *arguments;
+};
 
 uint64_t arguments_quantity(enum units_kind kind, const char *text, const struct argp_state *state,
 			    const char *option)
@@ -28,7 +30,22 @@ uint64_t arguments_quantity(enum units_kind kind, const char *text, const struct
 	return value;
 }
 
-double arguments_positive(const char *text, const struct argp_state *state, const char *option)
+void arguments_add_name(const char **names, unsigned *n_names, unsigned most, const char *name,
+			const struct argp_state *state)
+{
+	if (*n_names == most)
+		argp_error(state, "more than %u names", most);
+	else
+		names[(*n_names)++] = name;
+}
+
+void arguments_refuse(void *arguments, const char *text, const struct argp_state *state)
+{
+	(void)arguments;
+	argp_error(state, "%s: not expected here", text);
+}
+
+static double read_positive(const char *text, const struct argp_state *state, const char *option)
 {
 	char *end;
 	double value = strtod(text, &end);
@@ -38,12 +55,12 @@ double arguments_positive(const char *text, const struct argp_state *state, cons
 	return value;
 }
 
-unsigned arguments_interval(const char *text, const struct argp_state *state)
+static unsigned read_interval(const char *text, const struct argp_state *state, const char *option)
 {
-	uint64_t ns = arguments_quantity(UNITS_TIME, text, state, "--interval");
+	uint64_t ns = arguments_quantity(UNITS_TIME, text, state, option);
 
 	if (ns < LEAST_INTERVAL_NS || ns > MOST_INTERVAL_NS)
-		argp_error(state, "--interval: %s is out of range 100ms..1min", text);
+		argp_error(state, "%s: %s is out of range 100ms..1min", option, text);
 	return (unsigned)(ns / NS_PER_MS);
 }
 
@@ -58,47 +75,106 @@ static error_t add_override(struct overrides *overrides, const char *text)
 	return 0;
 }
 
-static error_t store(const struct arguments_field *field, void *to, const char *text,
-		     const char *option, const struct argp_state *state)
+static error_t store(const struct arguments_option *option, void *arguments, const char *text,
+		     const struct argp_state *state)
 {
 	static const enum units_kind units[] = {
 		[ARGUMENTS_COUNT] = UNITS_COUNT,
 		[ARGUMENTS_SIZE] = UNITS_SIZE,
 		[ARGUMENTS_TIME] = UNITS_TIME,
 	};
+	void *to = (char *)arguments + option->offset;
+	char name[32];
 
-	switch (field->kind) {
+	snprintf(name, sizeof(name), "--%s", option->name != NULL ? option->name : "");
+	switch (option->kind) {
 	case ARGUMENTS_TEXT:
 		*(const char **)to = text;
 		return 0;
 	case ARGUMENTS_FLAG:
 		*(bool *)to = true;
 		return 0;
+	case ARGUMENTS_POSITIVE:
+		*(double *)to = read_positive(text, state, name);
+		return 0;
+	case ARGUMENTS_INTERVAL:
+		*(unsigned *)to = read_interval(text, state, name);
+		return 0;
 	case ARGUMENTS_OVERRIDE:
 		return add_override(to, text);
-	case ARGUMENTS_POSITIVE:
-		*(double *)to = arguments_positive(text, state, option);
+	case ARGUMENTS_TAKE:
+		option->take(arguments, text, state);
 		return 0;
 	default:
-		*(uint64_t *)to = arguments_quantity(units[field->kind], text, state, option);
+		*(uint64_t *)to = arguments_quantity(units[option->kind], text, state, name);
 		return 0;
 	}
 }
 
-error_t arguments_store(const struct arguments_field *fields, const struct argp_option *options,
-			int key, const char *argument, const struct argp_state *state)
+static bool is_end(const struct arguments_option *option)
 {
-	char name[32] = "";
+	return option->kind == ARGUMENTS_NONE && option->help == NULL;
+}
 
-	for (; options->key != 0 || options->name != NULL || options->doc != NULL; options++)
-		if (options->key == key && options->name != NULL)
-			snprintf(name, sizeof(name), "--%s", options->name);
-	for (; fields->kind != ARGUMENTS_END; fields++) {
-		void *to = (char *)state->input + fields->offset;
+// The key by which argp names the option; 0: a title or an alias.
+static int key_of(const struct arguments_command *command, const struct arguments_option *option)
+{
+	if (option->kind <= ARGUMENTS_ALIAS)
+		return 0;
+	if (option->name == NULL)
+		return option->kind == ARGUMENTS_REST ? ARGP_KEY_ARGS : ARGP_KEY_ARG;
+	return option->letter != 0 ? option->letter : FIRST_KEY + (int)(option - command->options);
+}
 
-		// An argument goes to the first field that has no argument yet.
-		if (fields->key == key && (key != ARGP_KEY_ARG || *(const char **)to == NULL))
-			return store(fields, to, argument, name, state);
+// Whether an argument was stored in its row already. Other kinds take any number of them.
+static bool is_filled(const struct arguments_option *option, const void *arguments)
+{
+	return option->kind == ARGUMENTS_TEXT &&
+	       *(const char *const *)((const char *)arguments + option->offset) != NULL;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	const struct parsing *parsing = state->input;
+	const struct arguments_command *command = parsing->command;
+
+	if (key == ARGP_KEY_END && command->check != NULL)
+		command->check(parsing->arguments, state);
+	for (const struct arguments_option *option = command->options; !is_end(option); option++) {
+		if (option->kind <= ARGUMENTS_ALIAS || key_of(command, option) != key ||
+		    (key == ARGP_KEY_ARG && is_filled(option, parsing->arguments)))
+			continue;
+		if (key != ARGP_KEY_ARGS)
+			return store(option, parsing->arguments, text, state);
+		*(struct arguments_rest *)((char *)parsing->arguments + option->offset) =
+		    (struct arguments_rest){ state->argv + state->next, state->argc - state->next };
+		return 0;
 	}
 	return ARGP_ERR_UNKNOWN;
+}
+
+int arguments_parse(const struct arguments_command *command, int argc, char **argv, void *arguments)
+{
+	struct argp_option options[MOST_OPTIONS] = { 0 };
+	const struct argp argp = { .options = options,
+				   .parser = parse,
+				   .args_doc = command->arguments,
+				   .doc = command->help };
+	struct parsing parsing = { command, arguments };
+	unsigned n = 0;
+
+	for (const struct arguments_option *option = command->options; !is_end(option); option++) {
+		if (option->name == NULL && option->kind != ARGUMENTS_NONE)
+			continue;
+		assert(n + 1 < MOST_OPTIONS);
+		options[n++] = (struct argp_option){
+			.name = option->name,
+			.key = key_of(command, option),
+			.arg = option->value,
+			.flags = option->kind == ARGUMENTS_ALIAS ? OPTION_ALIAS : 0,
+			.doc = option->help,
+		};
+	}
+	argp_err_exit_status = 1;
+	return argp_parse(&argp, argc, argv, 0, NULL, &parsing) != 0;
 }

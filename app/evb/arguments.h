@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Functions that the argument parsers of the commands share. If a value is not valid, they print
-// one line and end the program, as argp_error() does.
+// The options and arguments of a command, as one table of their names, their meaning and where
+// their values are stored. If a value is not valid, the parser prints one line and ends the
+// program, as argp_error() does.
 #pragma once
 
 #include <argp.h>
@@ -19,37 +20,61 @@ struct overrides {
 	unsigned n;
 };
 
-// Runs the parser. Returns 0, or the exit status of the command.
-int arguments_parse(const struct argp *argp, int argc, char **argv, void *arguments);
+// Arguments that are not options.
+struct arguments_rest {
+	char **list;
+	int n;
+};
+
+struct arguments_option {
+	const char *name;  // NULL: an argument that is not an option, or the title of a group
+	int letter;        // the short form; 0: none
+	const char *value; // the name of the option's value; NULL: the option has none
+	enum arguments_kind {
+		ARGUMENTS_NONE,     // a title; the end of the table if `help` is NULL, too
+		ARGUMENTS_ALIAS,    // another name of the option before it
+		ARGUMENTS_TEXT,     // const char *
+		ARGUMENTS_FLAG,     // bool: set
+		ARGUMENTS_POSITIVE, // double, above 0, at most 1e15
+		ARGUMENTS_COUNT,    // uint64_t
+		ARGUMENTS_SIZE,     // uint64_t, bytes
+		ARGUMENTS_TIME,     // uint64_t, ns
+		ARGUMENTS_INTERVAL, // unsigned, ms: between two readings, 100ms to 1min
+		ARGUMENTS_OVERRIDE, // struct overrides
+		ARGUMENTS_REST,     // struct arguments_rest, of all arguments
+		ARGUMENTS_TAKE,     // calls take()
+	} kind;
+	size_t offset; // of the value in the command's arguments
+	void (*take)(void *arguments, const char *text, const struct argp_state *state);
+	const char *help;
+};
+
+// The parts of a table's rows that say where a value goes: a member of the command's `struct
+// arguments`, or a function. ARGUMENT() is a whole row; several such rows are filled in turn.
+#define INTO(kind_, member)     ARGUMENTS_##kind_, offsetof(struct arguments, member), NULL
+#define TAKE(function)          ARGUMENTS_TAKE, 0, function
+#define ARGUMENT(kind_, member) NULL, 0, NULL, INTO(kind_, member), NULL
+
+struct arguments_command {
+	const struct arguments_option *options; // ended by a row of zeros
+	const char *arguments;                  // for --help; NULL: none
+	const char *help;                       // what the command does
+	// Checks the arguments after all have been stored; NULL: nothing to check.
+	void (*check)(const void *arguments, const struct argp_state *state);
+};
+
+// Stores the arguments. Returns 0, or the exit status of the command.
+int arguments_parse(const struct arguments_command *command, int argc, char **argv,
+		    void *arguments);
 
 // Reads a quantity with or without a unit. `option` is the option's name for the message, as in
 // "--limit".
 uint64_t arguments_quantity(enum units_kind kind, const char *text, const struct argp_state *state,
 			    const char *option);
 
-// Reads a number above 0, at most 1e15.
-double arguments_positive(const char *text, const struct argp_state *state, const char *option);
+// Appends a name to a list of `most` names.
+void arguments_add_name(const char **names, unsigned *n_names, unsigned most, const char *name,
+			const struct argp_state *state);
 
-// Reads the interval between two readings of an appliance, 100ms to 1min. Returns it in ms.
-unsigned arguments_interval(const char *text, const struct argp_state *state);
-
-// Where an option or argument is stored. A table of them ends with ARGUMENTS_END.
-struct arguments_field {
-	int key; // of the option; ARGP_KEY_ARG: the next argument
-	enum arguments_kind {
-		ARGUMENTS_END,
-		ARGUMENTS_TEXT,     // const char *
-		ARGUMENTS_FLAG,     // bool: set
-		ARGUMENTS_POSITIVE, // double
-		ARGUMENTS_COUNT,    // uint64_t
-		ARGUMENTS_SIZE,     // uint64_t, bytes
-		ARGUMENTS_TIME,     // uint64_t, ns
-		ARGUMENTS_OVERRIDE, // struct overrides
-	} kind;
-	size_t offset; // in the structure state->input
-};
-
-// Stores an option or argument. Arguments fill the fields of ARGP_KEY_ARG in turn. `options` has
-// the names of the options for messages. Returns 0, EINVAL, or ARGP_ERR_UNKNOWN if it has no field.
-error_t arguments_store(const struct arguments_field *fields, const struct argp_option *options,
-			int key, const char *argument, const struct argp_state *state);
+// For ARGUMENTS_TAKE: refuses an argument that is not an option.
+void arguments_refuse(void *arguments, const char *text, const struct argp_state *state);

@@ -14,43 +14,32 @@ struct arguments {
 	bool schema;
 };
 
-static const struct argp_option options[] = {
-	{ "node", 'N', "NAME", 0, "which node, of a configuration that describes several", 0 },
-	{ "set", 's', "PATH=VALUE", 0, "override a key, as in builders[0].slots=16", 0 },
-	{ "schema", 'S', NULL, 0, "print the JSON Schema of the configuration instead", 0 },
+static const struct arguments_option options[] = {
+	{ "node", 'N', "NAME", INTO(TEXT, node),
+	  "which node, of a configuration that describes several" },
+	{ "set", 's', "PATH=VALUE", INTO(OVERRIDE, overrides),
+	  "override a key, as in builders[0].slots=16" },
+	{ "schema", 'S', NULL, INTO(FLAG, schema),
+	  "print the JSON Schema of the configuration instead" },
+	{ ARGUMENT(TEXT, config) },
 	{ 0 },
 };
 
-static const struct arguments_field fields[] = {
-	{ 'N', ARGUMENTS_TEXT, offsetof(struct arguments, node) },
-	{ 's', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
-	{ 'S', ARGUMENTS_FLAG, offsetof(struct arguments, schema) },
-	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, config) },
-	{ 0 },
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
+static void check(const void *from, const struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	const struct arguments *arguments = from;
 
-	switch (key) {
-	case ARGP_KEY_END:
-		if (arguments->config == NULL && !arguments->schema)
-			argp_error(state, "name a configuration, for example configs/demo.json");
-		return 0;
-	default:
-		return arguments_store(fields, options, key, argument, state);
-	}
+	if (arguments->config == NULL && !arguments->schema)
+		argp_error(state, "name a configuration, for example configs/demo.json");
 }
 
-static const struct argp argp = {
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "CONFIG",
-	.doc = "Checks a configuration and prints the plan that follows from it: lcores, roles, "
-	       "links, "
-	       "ports, slots, memory. Starts nothing.\vExit status: 0 it can be run, 1 it cannot; "
-	       "one line then says why.",
+	.check = check,
+	.arguments = "CONFIG",
+	.help = "Checks a configuration and prints the plan that follows from it: lcores, roles, "
+		"links, ports, slots, memory. Starts nothing.\vExit status: 0 it can be run, 1 it "
+		"cannot; one line then says why.",
 };
 
 static int print_schema(void)
@@ -72,7 +61,7 @@ int cmd_check(int argc, char **argv)
 	struct config *config;
 	struct plan *plan;
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	if (arguments.schema)
 		return print_schema();

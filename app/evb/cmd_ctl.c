@@ -22,11 +22,15 @@ struct arguments {
 	bool json;
 };
 
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "print the answer as it came", 0 },
-	{ "node", 'N', "NAME", 0, "whom to ask, of a system of nodes; the event manager's without",
-	  0 },
-	{ "set", 's', "PATH=VALUE", 0, "override a key of CONFIG, as `evb run` was given", 0 },
+static const struct arguments_option options[] = {
+	{ "json", 'j', NULL, INTO(FLAG, json), "print the answer as it came" },
+	{ "node", 'N', "NAME", INTO(TEXT, node),
+	  "whom to ask, of a system of nodes; the event manager's without" },
+	{ "set", 's', "PATH=VALUE", INTO(OVERRIDE, overrides),
+	  "override a key of CONFIG, as `evb run` was given" },
+	{ ARGUMENT(TEXT, target) },
+	{ ARGUMENT(TEXT, command) },
+	{ ARGUMENT(TEXT, about) },
 	{ 0 },
 };
 
@@ -46,8 +50,9 @@ static bool is_command(const char *command)
 	return false;
 }
 
-static void check_arguments(const struct arguments *arguments, struct argp_state *state)
+static void check_arguments(const void *from, const struct argp_state *state)
 {
+	const struct arguments *arguments = from;
 	const char *command = arguments->command;
 
 	if (command == NULL)
@@ -61,38 +66,15 @@ static void check_arguments(const struct arguments *arguments, struct argp_state
 			   arguments->about);
 }
 
-static const struct arguments_field fields[] = {
-	{ 'j', ARGUMENTS_FLAG, offsetof(struct arguments, json) },
-	{ 'N', ARGUMENTS_TEXT, offsetof(struct arguments, node) },
-	{ 's', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
-	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, target) },
-	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, command) },
-	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, about) },
-	{ 0 },
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-
-	switch (key) {
-	case ARGP_KEY_END:
-		check_arguments(arguments, state);
-		return 0;
-	default:
-		return arguments_store(fields, options, key, argument, state);
-	}
-}
-
-static const struct argp argp = {
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "CONFIG|SOCKET status|start|pause|resume|drain|stop\n"
-		    "CONFIG|SOCKET exclude|include NODE",
-	.doc = "Commands the run of a system of nodes, or drains an appliance on its own; status "
-	       "shows the state. The appliance has to run on this machine."
-	       "\vCommands but status say nothing when they are done. Exit status: 0 done, 1 "
-	       "refused; one line then says why.",
+	.check = check_arguments,
+	.arguments = "CONFIG|SOCKET status|start|pause|resume|drain|stop\n"
+		     "CONFIG|SOCKET exclude|include NODE",
+	.help = "Commands the run of a system of nodes, or drains an appliance on its own; status "
+		"shows the state. The appliance has to run on this machine."
+		"\vCommands but status say nothing when they are done. Exit status: 0 done, 1 "
+		"refused; one line then says why.",
 };
 
 // --- printing the status ---
@@ -279,8 +261,7 @@ int cmd_ctl(int argc, char **argv)
 	char path[CONTROL_SOCKET_PATH_SIZE], error[CONTROL_SOCKET_ERROR_SIZE] = "out of memory";
 	cJSON *request, *response;
 
-	argp_err_exit_status = 1;
-	if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0 ||
+	if (arguments_parse(&command, argc, argv, &arguments) != 0 ||
 	    find_socket(&arguments, path) != 0)
 		return 1;
 	request = make_request(&arguments);

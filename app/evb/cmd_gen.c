@@ -11,145 +11,87 @@
 #include "source/mfp_file.h"
 
 struct arguments {
-	const char *port[6]; // profile, device, address, mtu, destination address and MAC
-	const char *udp_port, *packing, *law, *mean, *sigma, *maximum, *rate, *events, *first_event;
-	const char *seed, *mdf, *mfp, *map, *out;
-	const char *sources;
+	const char *profile, *device, *address, *mtu, *to, *to_mac, *udp_port;
 	const char *transport, *service, *operation;
+	const char *sources, *packing, *law, *mean, *sigma, *maximum, *rate, *events, *first_event;
+	const char *seed, *mdf, *mfp, *map, *out;
 	struct overrides overrides;
 	struct session_options session;
 };
 
-enum {
-	OPTION_PROFILE,
-	OPTION_DEVICE,
-	OPTION_ADDRESS,
-	OPTION_MTU,
-	OPTION_TO,
-	OPTION_TO_MAC,
-};
-
-enum {
-	KEY_PORT = 256, // + the options above
-	KEY_UDP_PORT = 300,
-	KEY_ETHER,
-	KEY_TRANSPORT,
-	KEY_SERVICE,
-	KEY_OPERATION,
-	KEY_SIGMA,
-	KEY_MAXIMUM,
-	KEY_FIRST_EVENT,
-	KEY_SEED,
-	KEY_MDF,
-	KEY_MFP,
-	KEY_MAP,
-	KEY_SUMMARY,
-};
-
-static const struct argp_option options[] = {
-	{ NULL, 0, NULL, 0, "Where to", 1 },
-	{ "profile", KEY_PORT + OPTION_PROFILE, "NAME", 0, "driver profile (default af_packet)",
-	  1 },
-	{ "device", KEY_PORT + OPTION_DEVICE, "NAME", 0, "interface, memif socket, PCI address",
-	  1 },
-	{ "address", KEY_PORT + OPTION_ADDRESS, "ADDRESS/PREFIX", 0, "to send from", 1 },
-	{ "mtu", KEY_PORT + OPTION_MTU, "BYTES", 0, "of the path (default 1500)", 1 },
-	{ "to", KEY_PORT + OPTION_TO, "ADDRESS", 0, "receiver", 1 },
-	{ "to-mac", KEY_PORT + OPTION_TO_MAC, "MAC", 0, "receiver's, instead of asking by ARP", 1 },
-	{ "udp-port", KEY_UDP_PORT, "PORT", 0, "receiver's (default 19522)", 1 },
-	{ "transport", KEY_TRANSPORT, "KIND", 0,
-	  "udp (default), eth (right behind an EtherType) or roce (RDMA, connected by RDMA CM)",
-	  1 },
-	{ "ether", KEY_ETHER, NULL, 0, "the same as --transport eth", 1 },
-	{ "service", KEY_SERVICE, "SERVICE", 0, "of roce: rc (default) or uc", 1 },
-	{ "operation", KEY_OPERATION, "OPERATION", 0,
-	  "of roce: send (default), send_imm, write or write_imm", 1 },
-	{ "out", 'o', "FILE.mfp", 0, "write the MFPs to a file instead of sending them", 1 },
-	{ NULL, 0, NULL, 0, "What", 2 },
-	{ "sources", 's', "IDS", 0, "source ids and ranges, as in 1-8,0x1000 (default 1-8)", 2 },
-	{ "packing", 'p', "N", 0, "events in an MFP (default 1)", 2 },
-	{ "law", 'l', "LAW", 0, "fragment sizes: fixed, gaussian or lhcb", 2 },
-	{ "mean", 'm', "BYTES", 0, "of a fragment (default 100)", 2 },
-	{ "sigma", KEY_SIGMA, "BYTES", 0, "of law gaussian (default 20)", 2 },
-	{ "maximum", KEY_MAXIMUM, "BYTES", 0, "of law gaussian (default 240)", 2 },
-	{ "mdf", KEY_MDF, "FILE", 0, "events of an MDF file, one source a bank", 2 },
-	{ "source-map", KEY_MAP, "FILE", 0, "where to write which source stands for which bank",
-	  2 },
-	{ "mfp", KEY_MFP, "FILE", 0, "MFPs of a file; name its --sources and --packing", 2 },
-	{ "first-event", KEY_FIRST_EVENT, "ID", 0, "event id of the first fragment (default 0)",
-	  2 },
-	{ "seed", KEY_SEED, "N", 0, "of sizes and contents", 2 },
-	{ NULL, 0, NULL, 0, "How much", 3 },
-	{ "rate", 'r', "EVENTS", 0, "MFPs a source and second (default: as fast as it goes)", 3 },
-	{ "events", 'n', "N", 0, "MFPs a source, then the end of run (default: until stopped)", 3 },
-	{ "duration", 'd', "SECONDS", 0, "stop after this time", 3 },
-	{ "summary", KEY_SUMMARY, "FILE", 0, "write the final account as JSON", 3 },
-	{ "set", 'S', "PATH=VALUE", 0,
-	  "override a key of the composed configuration, as in generators[0].faults.loss=0.01", 3 },
-	{ "quiet", 'q', NULL, 0, "show only the final account", 3 },
-	{ 0 },
-};
-
-static const struct arguments_field fields[] = {
-	{ KEY_PORT + OPTION_PROFILE, ARGUMENTS_TEXT,
-	  offsetof(struct arguments, port[OPTION_PROFILE]) },
-	{ KEY_PORT + OPTION_DEVICE, ARGUMENTS_TEXT,
-	  offsetof(struct arguments, port[OPTION_DEVICE]) },
-	{ KEY_PORT + OPTION_ADDRESS, ARGUMENTS_TEXT,
-	  offsetof(struct arguments, port[OPTION_ADDRESS]) },
-	{ KEY_PORT + OPTION_MTU, ARGUMENTS_TEXT, offsetof(struct arguments, port[OPTION_MTU]) },
-	{ KEY_PORT + OPTION_TO, ARGUMENTS_TEXT, offsetof(struct arguments, port[OPTION_TO]) },
-	{ KEY_PORT + OPTION_TO_MAC, ARGUMENTS_TEXT,
-	  offsetof(struct arguments, port[OPTION_TO_MAC]) },
-	{ 's', ARGUMENTS_TEXT, offsetof(struct arguments, sources) },
-	{ 'p', ARGUMENTS_TEXT, offsetof(struct arguments, packing) },
-	{ 'l', ARGUMENTS_TEXT, offsetof(struct arguments, law) },
-	{ 'm', ARGUMENTS_TEXT, offsetof(struct arguments, mean) },
-	{ KEY_SIGMA, ARGUMENTS_TEXT, offsetof(struct arguments, sigma) },
-	{ KEY_MAXIMUM, ARGUMENTS_TEXT, offsetof(struct arguments, maximum) },
-	{ KEY_MDF, ARGUMENTS_TEXT, offsetof(struct arguments, mdf) },
-	{ KEY_MFP, ARGUMENTS_TEXT, offsetof(struct arguments, mfp) },
-	{ KEY_MAP, ARGUMENTS_TEXT, offsetof(struct arguments, map) },
-	{ KEY_FIRST_EVENT, ARGUMENTS_TEXT, offsetof(struct arguments, first_event) },
-	{ KEY_SEED, ARGUMENTS_TEXT, offsetof(struct arguments, seed) },
-	{ KEY_UDP_PORT, ARGUMENTS_TEXT, offsetof(struct arguments, udp_port) },
-	{ KEY_TRANSPORT, ARGUMENTS_TEXT, offsetof(struct arguments, transport) },
-	{ KEY_SERVICE, ARGUMENTS_TEXT, offsetof(struct arguments, service) },
-	{ KEY_OPERATION, ARGUMENTS_TEXT, offsetof(struct arguments, operation) },
-	{ 'o', ARGUMENTS_TEXT, offsetof(struct arguments, out) },
-	{ 'r', ARGUMENTS_TEXT, offsetof(struct arguments, rate) },
-	{ 'n', ARGUMENTS_TEXT, offsetof(struct arguments, events) },
-	{ 'd', ARGUMENTS_POSITIVE, offsetof(struct arguments, session.duration) },
-	{ KEY_SUMMARY, ARGUMENTS_TEXT, offsetof(struct arguments, session.summary) },
-	{ 'S', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
-	{ 'q', ARGUMENTS_FLAG, offsetof(struct arguments, session.quiet) },
-	{ 0 },
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
+static void take_ether(void *to, const char *text, const struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct arguments *arguments = to;
 
-	switch (key) {
-	case KEY_ETHER:
-		arguments->transport = "eth";
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "\"%s\" is not an option", argument);
-		return EINVAL;
-	case ARGP_KEY_END:
-		if (arguments->out == NULL && arguments->port[OPTION_DEVICE] == NULL)
-			argp_error(state, "name a --device to send from, or a file with --out");
-		return 0;
-	default:
-		return arguments_store(fields, options, key, argument, state);
-	}
+	(void)text;
+	(void)state;
+	arguments->transport = "eth";
 }
 
-static const struct argp argp = {
+static void refuse(void *arguments, const char *text, const struct argp_state *state)
+{
+	(void)arguments;
+	argp_error(state, "\"%s\" is not an option", text);
+}
+
+static const struct arguments_option options[] = {
+	{ .help = "Where to" },
+	{ "profile", 0, "NAME", INTO(TEXT, profile), "driver profile (default af_packet)" },
+	{ "device", 0, "NAME", INTO(TEXT, device), "interface, memif socket, PCI address" },
+	{ "address", 0, "ADDRESS/PREFIX", INTO(TEXT, address), "to send from" },
+	{ "mtu", 0, "BYTES", INTO(TEXT, mtu), "of the path (default 1500)" },
+	{ "to", 0, "ADDRESS", INTO(TEXT, to), "receiver" },
+	{ "to-mac", 0, "MAC", INTO(TEXT, to_mac), "receiver's, instead of asking by ARP" },
+	{ "udp-port", 0, "PORT", INTO(TEXT, udp_port), "receiver's (default 19522)" },
+	{ "transport", 0, "KIND", INTO(TEXT, transport),
+	  "udp (default), eth (right behind an EtherType) or roce (RDMA, connected by RDMA CM)" },
+	{ "ether", 0, NULL, TAKE(take_ether), "the same as --transport eth" },
+	{ "service", 0, "SERVICE", INTO(TEXT, service), "of roce: rc (default) or uc" },
+	{ "operation", 0, "OPERATION", INTO(TEXT, operation),
+	  "of roce: send (default), send_imm, write or write_imm" },
+	{ "out", 'o', "FILE.mfp", INTO(TEXT, out),
+	  "write the MFPs to a file instead of sending them" },
+	{ .help = "What" },
+	{ "sources", 's', "IDS", INTO(TEXT, sources),
+	  "source ids and ranges, as in 1-8,0x1000 (default 1-8)" },
+	{ "packing", 'p', "N", INTO(TEXT, packing), "events in an MFP (default 1)" },
+	{ "law", 'l', "LAW", INTO(TEXT, law), "fragment sizes: fixed, gaussian or lhcb" },
+	{ "mean", 'm', "BYTES", INTO(TEXT, mean), "of a fragment (default 100)" },
+	{ "sigma", 0, "BYTES", INTO(TEXT, sigma), "of law gaussian (default 20)" },
+	{ "maximum", 0, "BYTES", INTO(TEXT, maximum), "of law gaussian (default 240)" },
+	{ "mdf", 0, "FILE", INTO(TEXT, mdf), "events of an MDF file, one source a bank" },
+	{ "source-map", 0, "FILE", INTO(TEXT, map),
+	  "where to write which source stands for which bank" },
+	{ "mfp", 0, "FILE", INTO(TEXT, mfp), "MFPs of a file; name its --sources and --packing" },
+	{ "first-event", 0, "ID", INTO(TEXT, first_event),
+	  "event id of the first fragment (default 0)" },
+	{ "seed", 0, "N", INTO(TEXT, seed), "of sizes and contents" },
+	{ .help = "How much" },
+	{ "rate", 'r', "EVENTS", INTO(TEXT, rate),
+	  "MFPs a source and second (default: as fast as it goes)" },
+	{ "events", 'n', "N", INTO(TEXT, events),
+	  "MFPs a source, then the end of run (default: until stopped)" },
+	{ "duration", 'd', "SECONDS", INTO(POSITIVE, session.duration), "stop after this time" },
+	{ "summary", 0, "FILE", INTO(TEXT, session.summary), "write the final account as JSON" },
+	{ "set", 'S', "PATH=VALUE", INTO(OVERRIDE, overrides),
+	  "override a key of the composed configuration, as in generators[0].faults.loss=0.01" },
+	{ "quiet", 'q', NULL, INTO(FLAG, session.quiet), "show only the final account" },
+	{ NULL, 0, NULL, TAKE(refuse), NULL },
+	{ 0 },
+};
+
+static void check(const void *from, const struct argp_state *state)
+{
+	const struct arguments *arguments = from;
+
+	if (arguments->out == NULL && arguments->device == NULL)
+		argp_error(state, "name a --device to send from, or a file with --out");
+}
+
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.doc =
+	.check = check,
+	.help =
 	    "Stands for readout boards: sends MFPs in segments out of a port, or writes them to an "
 	    ".mfp file.",
 };
@@ -191,16 +133,15 @@ static cJSON *ids_of_mdf(const struct arguments *arguments)
 
 static cJSON *compose(const struct arguments *arguments, cJSON *ids)
 {
-	const char *const *port = arguments->port;
-	const char *profile = arguments->out != NULL ? "null" : port[OPTION_PROFILE];
+	const char *profile = arguments->out != NULL ? "null" : arguments->profile;
 	const char *file = arguments->mdf != NULL ? arguments->mdf : arguments->mfp;
 	cJSON *root = compose_make("gen");
 
 	compose_text(root, "ports[0].name", "wire");
 	compose_text(root, "ports[0].profile", profile != NULL ? profile : "af_packet");
-	compose_text(root, "ports[0].device", arguments->out != NULL ? NULL : port[OPTION_DEVICE]);
-	compose_text(root, "ports[0].address", port[OPTION_ADDRESS]);
-	compose_quantity(root, "ports[0].mtu", port[OPTION_MTU]);
+	compose_text(root, "ports[0].device", arguments->out != NULL ? NULL : arguments->device);
+	compose_text(root, "ports[0].address", arguments->address);
+	compose_quantity(root, "ports[0].mtu", arguments->mtu);
 	compose_text(root, "transport.kind",
 		     arguments->transport != NULL ? arguments->transport : "udp");
 	compose_quantity(root, "transport.udp_port", arguments->udp_port);
@@ -220,8 +161,8 @@ static cJSON *compose(const struct arguments *arguments, cJSON *ids)
 	compose_text(root, "generators[0].events", arguments->events);
 	compose_text(root, "generators[0].first_event", arguments->first_event);
 	compose_text(root, "generators[0].seed", arguments->seed);
-	compose_text(root, "generators[0].destination.address", port[OPTION_TO]);
-	compose_text(root, "generators[0].destination.mac", port[OPTION_TO_MAC]);
+	compose_text(root, "generators[0].destination.address", arguments->to);
+	compose_text(root, "generators[0].destination.mac", arguments->to_mac);
 	if (file == NULL) {
 		compose_text(root, "generators[0].size.law", arguments->law);
 		compose_quantity(root, "generators[0].size.mean", arguments->mean);
@@ -265,7 +206,7 @@ int cmd_gen(int argc, char **argv)
 	struct arguments arguments = { .sources = "1-8" };
 	cJSON *ids;
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	ids = arguments.mdf != NULL ? ids_of_mdf(&arguments) : list_of_ids(arguments.sources);
 	if (ids == NULL)

@@ -21,46 +21,36 @@ struct arguments {
 	struct overrides overrides;
 };
 
-static const struct argp_option options[] = {
-	{ "node", 'N', "NAME", 0, "which node, of a configuration that describes several", 0 },
-	{ "set", 's', "PATH=VALUE", 0, "override a key, as in builders[0].slots=16", 0 },
-	{ "state", 'S', "FILE", 0, "what was changed (default " STATE_FILE ")", 0 },
+static const struct arguments_option options[] = {
+	{ "node", 'N', "NAME", INTO(TEXT, node),
+	  "which node, of a configuration that describes several" },
+	{ "set", 's', "PATH=VALUE", INTO(OVERRIDE, overrides),
+	  "override a key, as in builders[0].slots=16" },
+	{ "state", 'S', "FILE", INTO(TEXT, state), "what was changed (default " STATE_FILE ")" },
+	{ ARGUMENT(TEXT, verb) },
+	{ ARGUMENT(TEXT, config) },
 	{ 0 },
 };
 
-static const struct arguments_field fields[] = {
-	{ 'N', ARGUMENTS_TEXT, offsetof(struct arguments, node) },
-	{ 's', ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
-	{ 'S', ARGUMENTS_TEXT, offsetof(struct arguments, state) },
-	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, verb) },
-	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, config) },
-	{ 0 },
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
+static void check_arguments(const void *from, const struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	const struct arguments *arguments = from;
 
-	switch (key) {
-	case ARGP_KEY_END:
-		if (arguments->verb == NULL || (strcmp(arguments->verb, "check") != 0 &&
-						strcmp(arguments->verb, "prepare") != 0 &&
-						strcmp(arguments->verb, "restore") != 0))
-			argp_error(state, "say what to do: check, prepare or restore");
-		return 0;
-	default:
-		return arguments_store(fields, options, key, argument, state);
-	}
+	if (arguments->verb == NULL ||
+	    (strcmp(arguments->verb, "check") != 0 && strcmp(arguments->verb, "prepare") != 0 &&
+	     strcmp(arguments->verb, "restore") != 0))
+		argp_error(state, "say what to do: check, prepare or restore");
 }
 
-static const struct argp argp = {
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "check [CONFIG]\nprepare [CONFIG]\nrestore",
-	.doc = "Looks whether this host is ready for an appliance, one line for each thing that "
-	       "matters, with what to do about it. `check` changes nothing; `prepare` makes the "
-	       "changes that it can, and notes them; `restore` puts everything back.\vExit status: "
-	       "0 ready, also with warnings; 1 not ready, or something could not be changed.",
+	.check = check_arguments,
+	.arguments = "check [CONFIG]\nprepare [CONFIG]\nrestore",
+	.help =
+	    "Looks whether this host is ready for an appliance, one line for each thing that "
+	    "matters, with what to do about it. `check` changes nothing; `prepare` makes the "
+	    "changes that it can, and notes them; `restore` puts everything back.\vExit status: "
+	    "0 ready, also with warnings; 1 not ready, or something could not be changed.",
 };
 
 // --- printing ------------------------------------------------------------------------------------
@@ -162,7 +152,7 @@ int cmd_host(int argc, char **argv)
 	struct plan *plan = NULL;
 	int status;
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	if (strcmp(arguments.verb, "restore") == 0)
 		return restore(&arguments);

@@ -24,16 +24,7 @@
 #define DEFAULT_SIZE   (UINT64_C(4) << 30)
 #define MEGABYTE       1e6
 
-enum record_key {
-	KEY_RING_DIRECTORY = 0x100,
-	KEY_ROTATE_SIZE,
-	KEY_ROTATE_TIME,
-	KEY_SOURCE_MAP,
-	KEY_SPY,
-	KEY_SYNC,
-};
-
-struct record_arguments {
+struct arguments {
 	struct recorder_parameters parameters;
 	uint64_t events; // to write; 0: all
 };
@@ -46,44 +37,56 @@ struct record_view {
 	struct event_file_counters shown;
 };
 
-static const struct argp_option OPTIONS[] = {
-	{ "ring", 'r', "NAME", 0, "the appliance whose events are recorded", 0 },
-	{ "out", 'o', "DIR", 0, "where files are written; made if it does not exist", 0 },
-	{ "group", 'g', "GROUP", 0,
-	  "join this group: each event goes to one of its members, and waits for it (default: "
-	  "main)",
-	  0 },
-	{ "spy", KEY_SPY, NULL, 0,
-	  "record what can be seen, without holding the appliance back; events may be missed", 0 },
-	{ "format", 'f', "mep|mdf", 0, "format of the files (default: mep)", 0 },
-	{ "prefix", 'p', "NAME", 0, "first part of the files' names (default: " DEFAULT_PREFIX ")",
-	  0 },
-	{ "rotate-size", KEY_ROTATE_SIZE, "SIZE", 0,
-	  "begin a new file rather than exceed this size, 0: never (default: 4GiB)", 0 },
-	{ "rotate-time", KEY_ROTATE_TIME, "TIME", 0,
-	  "begin a new file when one has been open for so long, 0: never (default)", 0 },
-	{ "source-map", KEY_SOURCE_MAP, "FILE", 0,
-	  "mdf: give banks back the source ids that they had before they were packed", 0 },
-	{ "sync", KEY_SYNC, "SIZE", 0,
-	  "force data to the disk whenever so much was written (default: at the end of a file)",
-	  0 },
-	{ "events", 'n', "N", 0, "end after N built events", 0 },
-	{ "ring-directory", KEY_RING_DIRECTORY, "DIR", 0,
-	  "where the event rings are (default: hugetlbfs mounts and /dev/shm are searched)", 0 },
-	{ 0 },
-};
-
-static void parse_format(const char *text, struct argp_state *state,
-			 struct event_file_parameters *file)
+static void take_format(void *to, const char *text, const struct argp_state *state)
 {
+	struct arguments *arguments = to;
+
 	if (!strcmp(text, "mdf"))
-		file->format = FILE_FORMAT_MDF;
+		arguments->parameters.file.format = FILE_FORMAT_MDF;
 	else if (strcmp(text, "mep"))
 		argp_error(state, "--format is mep or mdf, not %s", text);
 }
 
-static void check_arguments(struct argp_state *state, const struct record_arguments *arguments)
+static void take_spy(void *to, const char *text, const struct argp_state *state)
 {
+	struct arguments *arguments = to;
+
+	(void)text;
+	(void)state;
+	arguments->parameters.reader.mode = EVB_READER_SPY;
+}
+
+static const struct arguments_option options[] = {
+	{ "ring", 'r', "NAME", INTO(TEXT, parameters.appliance),
+	  "the appliance whose events are recorded" },
+	{ "out", 'o', "DIR", INTO(TEXT, parameters.file.directory),
+	  "where files are written; made if it does not exist" },
+	{ "group", 'g', "GROUP", INTO(TEXT, parameters.reader.group),
+	  "join this group: each event goes to one of its members, and waits for it (default: "
+	  "main)" },
+	{ "spy", 0, NULL, TAKE(take_spy),
+	  "record what can be seen, without holding the appliance back; events may be missed" },
+	{ "format", 'f', "mep|mdf", TAKE(take_format), "format of the files (default: mep)" },
+	{ "prefix", 'p', "NAME", INTO(TEXT, parameters.file.prefix),
+	  "first part of the files' names (default: " DEFAULT_PREFIX ")" },
+	{ "rotate-size", 0, "SIZE", INTO(SIZE, parameters.file.rotate_size),
+	  "begin a new file rather than exceed this size, 0: never (default: 4GiB)" },
+	{ "rotate-time", 0, "TIME", INTO(TIME, parameters.file.rotate_time_ns),
+	  "begin a new file when one has been open for so long, 0: never (default)" },
+	{ "source-map", 0, "FILE", INTO(TEXT, parameters.file.source_map),
+	  "mdf: give banks back the source ids that they had before they were packed" },
+	{ "sync", 0, "SIZE", INTO(SIZE, parameters.file.sync_size),
+	  "force data to the disk whenever so much was written (default: at the end of a file)" },
+	{ "events", 'n', "N", INTO(COUNT, events), "end after N built events" },
+	{ "ring-directory", 0, "DIR", INTO(TEXT, parameters.reader.directory),
+	  "where the event rings are (default: hugetlbfs mounts and /dev/shm are searched)" },
+	{ NULL, 0, NULL, TAKE(arguments_refuse), NULL },
+	{ 0 },
+};
+
+static void check(const void *from, const struct argp_state *state)
+{
+	const struct arguments *arguments = from;
 	const struct recorder_parameters *parameters = &arguments->parameters;
 
 	if (!parameters->appliance)
@@ -96,59 +99,18 @@ static void check_arguments(struct argp_state *state, const struct record_argume
 		argp_error(state, "a spy is in no group: --group or --spy");
 }
 
-static const struct arguments_field fields[] = {
-	{ 'r', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.appliance) },
-	{ 'o', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.file.directory) },
-	{ 'g', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.reader.group) },
-	{ KEY_RING_DIRECTORY, ARGUMENTS_TEXT,
-	  offsetof(struct record_arguments, parameters.reader.directory) },
-	{ 'p', ARGUMENTS_TEXT, offsetof(struct record_arguments, parameters.file.prefix) },
-	{ KEY_ROTATE_SIZE, ARGUMENTS_SIZE,
-	  offsetof(struct record_arguments, parameters.file.rotate_size) },
-	{ KEY_ROTATE_TIME, ARGUMENTS_TIME,
-	  offsetof(struct record_arguments, parameters.file.rotate_time_ns) },
-	{ KEY_SOURCE_MAP, ARGUMENTS_TEXT,
-	  offsetof(struct record_arguments, parameters.file.source_map) },
-	{ KEY_SYNC, ARGUMENTS_SIZE, offsetof(struct record_arguments, parameters.file.sync_size) },
-	{ 'n', ARGUMENTS_COUNT, offsetof(struct record_arguments, events) },
-	{ 0 },
-};
-
-static error_t parse_option(int key, char *value, struct argp_state *state)
-{
-	struct record_arguments *arguments = state->input;
-	struct evb_reader_options *reader = &arguments->parameters.reader;
-	struct event_file_parameters *file = &arguments->parameters.file;
-
-	switch (key) {
-	case KEY_SPY:
-		reader->mode = EVB_READER_SPY;
-		return 0;
-	case 'f':
-		parse_format(value, state, file);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "%s: not expected here", value);
-		return 0;
-	case ARGP_KEY_END:
-		check_arguments(state, arguments);
-		return 0;
-	default:
-		return arguments_store(fields, OPTIONS, key, value, state);
-	}
-}
-
-static const struct argp ARGP = {
-	.options = OPTIONS,
-	.parser = parse_option,
-	.args_doc = "--ring NAME --out DIR",
-	.doc = "Writes the built events of a running appliance into files."
-	       " With --pcap FILE it captures what a port receives instead: evb record --pcap FILE "
-	       "--help."
-	       "\vSIZE and TIME take units: 64MiB, 1GB, 60s. Files are written under a hidden "
-	       "temporary name and renamed when whole. If the disk is full, recording waits until "
-	       "there is room. SIGINT and SIGTERM end the file and the program; a second one kills "
-	       "it.",
+static const struct arguments_command command = {
+	.options = options,
+	.check = check,
+	.arguments = "--ring NAME --out DIR",
+	.help =
+	    "Writes the built events of a running appliance into files."
+	    " With --pcap FILE it captures what a port receives instead: evb record --pcap "
+	    "FILE --help."
+	    "\vSIZE and TIME take units: 64MiB, 1GB, 60s. Files are written under a hidden "
+	    "temporary name and renamed when whole. If the disk is full, recording waits until "
+	    "there is room. SIGINT and SIGTERM end the file and the program; a second one kills "
+	    "it.",
 };
 
 static uint64_t clock_ns(void)
@@ -220,7 +182,7 @@ static void show_progress(struct record_view *view, const struct recorder *recor
 }
 
 // Records until a signal arrives or no event is left. Returns 0, or -1 after one line on stderr.
-static int record(struct recorder *recorder, const struct record_arguments *arguments,
+static int record(struct recorder *recorder, const struct arguments *arguments,
 		  struct record_view *view)
 {
 	const struct timespec pause_time = { .tv_nsec = PAUSE_NS };
@@ -267,7 +229,7 @@ int cmd_record(int argc, char **argv)
 {
 	char error[EVENT_FILE_ERROR_SIZE];
 	struct record_view view = { .terminal = isatty(STDERR_FILENO) };
-	struct record_arguments arguments = {
+	struct arguments arguments = {
 		.parameters.file = {
 			.prefix = DEFAULT_PREFIX,
 			.rotate_size = DEFAULT_SIZE,
@@ -281,7 +243,7 @@ int cmd_record(int argc, char **argv)
 
 	if (record_port_is_asked(argc, argv))
 		return record_port(argc, argv);
-	if (arguments_parse(&ARGP, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	stop_catch_signals();
 	if (recorder_open(&recorder, &arguments.parameters, error)) {

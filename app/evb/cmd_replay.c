@@ -22,47 +22,44 @@ struct arguments {
 	struct session_options session;
 };
 
-enum {
-	OPTION_MDF = 256,
-	OPTION_DEADLINE,
-	OPTION_SPEED,
-	OPTION_SOURCE_MAP,
-	OPTION_SUMMARY,
-	OPTION_SET,
-	OPTION_STRICT,
-	OPTION_TO,
-	OPTION_TO_MAC,
-	OPTION_PROFILE,
-	OPTION_DEVICE,
-	OPTION_ADDRESS,
-	OPTION_MTU,
-};
+static void take_speed(void *to, const char *text, const struct argp_state *state)
+{
+	struct arguments *arguments = to;
+	char *end;
 
-static const struct argp_option options[] = {
-	{ "out", 'o', "DIRECTORY", 0, "where the event files go", 0 },
-	{ "mdf", OPTION_MDF, NULL, 0, "write .mdf files instead of .mep", 0 },
-	{ "source-map", OPTION_SOURCE_MAP, "FILE", 0, "give banks their own source ids back", 0 },
-	{ "speed", OPTION_SPEED, "FACTOR", 0, "of the captured speed; default: as fast as it goes",
-	  0 },
-	{ "deadline", OPTION_DEADLINE, "TIME", 0,
-	  "how long an event waits for missing data (default " DEADLINE_DEFAULT ")", 0 },
-	{ "summary", OPTION_SUMMARY, "FILE", 0, "write the final account as JSON", 0 },
-	{ "set", OPTION_SET, "PATH=VALUE", 0, "override a key of the composed configuration", 0 },
-	{ "strict", OPTION_STRICT, NULL, 0, "exit with 2 if anything was lost", 0 },
-	{ "quiet", 'q', NULL, 0, "show only the final account", 0 },
-	{ NULL, 0, NULL, 0, "Captures of RoCE, to another appliance instead of --out", 1 },
-	{ "to", OPTION_TO, "ADDRESS", 0, "receiver: connects by RDMA CM, and sends the messages",
-	  1 },
-	{ "to-mac", OPTION_TO_MAC, "MAC", 0, "receiver's, instead of asking by ARP", 1 },
-	{ "profile", OPTION_PROFILE, "NAME", 0, "driver profile (default af_packet)", 1 },
-	{ "device", OPTION_DEVICE, "NAME", 0, "interface, PCI address", 1 },
-	{ "address", OPTION_ADDRESS, "ADDRESS/PREFIX", 0, "to send from", 1 },
-	{ "mtu", OPTION_MTU, "BYTES", 0, "of the path (default 1500)", 1 },
+	arguments->roce.speed = strtod(text, &end);
+	if (*text == '\0' || *end != '\0' || !(arguments->roce.speed >= 0))
+		argp_error(state, "--speed: \"%s\" is no factor", text);
+}
+
+static const struct arguments_option options[] = {
+	{ "out", 'o', "DIRECTORY", INTO(TEXT, directory), "where the event files go" },
+	{ "mdf", 0, NULL, INTO(FLAG, mdf), "write .mdf files instead of .mep" },
+	{ "source-map", 0, "FILE", INTO(TEXT, source_map), "give banks their own source ids back" },
+	{ "speed", 0, "FACTOR", TAKE(take_speed),
+	  "of the captured speed; default: as fast as it goes" },
+	{ "deadline", 0, "TIME", INTO(TEXT, roce.deadline),
+	  "how long an event waits for missing data (default " DEADLINE_DEFAULT ")" },
+	{ "summary", 0, "FILE", INTO(TEXT, session.summary), "write the final account as JSON" },
+	{ "set", 0, "PATH=VALUE", INTO(OVERRIDE, overrides),
+	  "override a key of the composed configuration" },
+	{ "strict", 0, NULL, INTO(FLAG, session.strict), "exit with 2 if anything was lost" },
+	{ "quiet", 'q', NULL, INTO(FLAG, session.quiet), "show only the final account" },
+	{ .help = "Captures of RoCE, to another appliance instead of --out" },
+	{ "to", 0, "ADDRESS", INTO(TEXT, roce.to),
+	  "receiver: connects by RDMA CM, and sends the messages" },
+	{ "to-mac", 0, "MAC", INTO(TEXT, roce.to_mac), "receiver's, instead of asking by ARP" },
+	{ "profile", 0, "NAME", INTO(TEXT, roce.profile), "driver profile (default af_packet)" },
+	{ "device", 0, "NAME", INTO(TEXT, roce.device), "interface, PCI address" },
+	{ "address", 0, "ADDRESS/PREFIX", INTO(TEXT, roce.address), "to send from" },
+	{ "mtu", 0, "BYTES", INTO(TEXT, roce.mtu), "of the path (default 1500)" },
+	{ ARGUMENT(TEXT, roce.capture) },
 	{ 0 },
 };
 
-static void check(const struct arguments *arguments, const struct argp_state *state)
+static void check(const void *from, const struct argp_state *state)
 {
+	const struct arguments *arguments = from;
 	const struct replay_roce *roce = &arguments->roce;
 
 	if (roce->capture == NULL || (arguments->directory == NULL) == (roce->to == NULL))
@@ -79,49 +76,11 @@ static void check(const struct arguments *arguments, const struct argp_state *st
 				  "--out only");
 }
 
-static const struct arguments_field fields[] = {
-	{ 'o', ARGUMENTS_TEXT, offsetof(struct arguments, directory) },
-	{ OPTION_MDF, ARGUMENTS_FLAG, offsetof(struct arguments, mdf) },
-	{ OPTION_SOURCE_MAP, ARGUMENTS_TEXT, offsetof(struct arguments, source_map) },
-	{ OPTION_DEADLINE, ARGUMENTS_TEXT, offsetof(struct arguments, roce.deadline) },
-	{ OPTION_SUMMARY, ARGUMENTS_TEXT, offsetof(struct arguments, session.summary) },
-	{ OPTION_SET, ARGUMENTS_OVERRIDE, offsetof(struct arguments, overrides) },
-	{ OPTION_STRICT, ARGUMENTS_FLAG, offsetof(struct arguments, session.strict) },
-	{ 'q', ARGUMENTS_FLAG, offsetof(struct arguments, session.quiet) },
-	{ OPTION_TO, ARGUMENTS_TEXT, offsetof(struct arguments, roce.to) },
-	{ OPTION_TO_MAC, ARGUMENTS_TEXT, offsetof(struct arguments, roce.to_mac) },
-	{ OPTION_PROFILE, ARGUMENTS_TEXT, offsetof(struct arguments, roce.profile) },
-	{ OPTION_DEVICE, ARGUMENTS_TEXT, offsetof(struct arguments, roce.device) },
-	{ OPTION_ADDRESS, ARGUMENTS_TEXT, offsetof(struct arguments, roce.address) },
-	{ OPTION_MTU, ARGUMENTS_TEXT, offsetof(struct arguments, roce.mtu) },
-	{ ARGP_KEY_ARG, ARGUMENTS_TEXT, offsetof(struct arguments, roce.capture) },
-	{ 0 },
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-	char *end;
-
-	switch (key) {
-	case OPTION_SPEED:
-		arguments->roce.speed = strtod(argument, &end);
-		if (*argument == '\0' || *end != '\0' || !(arguments->roce.speed >= 0))
-			argp_error(state, "--speed: \"%s\" is no factor", argument);
-		return 0;
-	case ARGP_KEY_END:
-		check(arguments, state);
-		return 0;
-	default:
-		return arguments_store(fields, options, key, argument, state);
-	}
-}
-
-static const struct argp argp = {
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "CAPTURE",
-	.doc =
+	.check = check,
+	.arguments = "CAPTURE",
+	.help =
 	    "Builds events from a pcap or pcapng file, without a configuration: a first pass over "
 	    "the capture learns ports, sources and packing, the second builds. Incomplete events "
 	    "are written too, flagged. Of a capture of RoCE the messages are sent again, over "
@@ -216,7 +175,7 @@ int cmd_replay(int argc, char **argv)
 	char error[SOURCE_ERROR_SIZE];
 	int status;
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	if (arguments.roce.to != NULL || roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT))
 		return replay_roce(&arguments);

@@ -20,78 +20,55 @@
 #define MOST_RUNNING 1024
 #define NUMBER_SIZE  32
 
-enum key { KEY_OPENMETRICS = 0x100, KEY_PROMETHEUS };
-
 struct arguments {
 	const char *names[MOST_RUNNING];
 	unsigned n_names;
 	bool json;
 	bool list;
-	bool metrics;
-	enum openmetrics_format format;
-	char **requests;
-	int n_requests;
+	bool openmetrics;
+	bool prometheus;
+	struct arguments_rest requests;
 };
 
-static const struct argp_option options[] = {
-	{ "name", 'n', "NAME", 0, "the appliance that is meant, where several run", 0 },
-	{ "json", 'j', NULL, 0, "print answers as they come", 0 },
-	{ "list", 'l', NULL, 0, "list the appliances that run", 0 },
-	{ "openmetrics", KEY_OPENMETRICS, NULL, 0,
-	  "print all metrics of the appliances named, or of all that run, as OpenMetrics 1.0", 0 },
-	{ "prometheus", KEY_PROMETHEUS, NULL, 0,
-	  "the same in Prometheus' text format, as for the textfile collector of node_exporter",
-	  0 },
-	{ 0 },
-};
-
-static const struct arguments_field fields[] = {
-	{ 'j', ARGUMENTS_FLAG, offsetof(struct arguments, json) },
-	{ 'l', ARGUMENTS_FLAG, offsetof(struct arguments, list) },
-	{ 0 },
-};
-
-static error_t parse(int key, char *argument, struct argp_state *state)
+static void add_name(void *to, const char *name, const struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct arguments *arguments = to;
 
-	switch (key) {
-	case 'n':
-		if (arguments->n_names == MOST_RUNNING)
-			argp_error(state, "more than %d names", MOST_RUNNING);
-		else
-			arguments->names[arguments->n_names++] = argument;
-		return 0;
-	case KEY_OPENMETRICS:
-	case KEY_PROMETHEUS:
-		arguments->metrics = true;
-		arguments->format =
-		    key == KEY_OPENMETRICS ? OPENMETRICS_1_0 : OPENMETRICS_TEXT_0_0_4;
-		return 0;
-	case ARGP_KEY_END:
-		if (arguments->metrics && arguments->n_requests > 0)
-			argp_error(state, "metrics are of all commands: name none");
-		else if (!arguments->metrics && arguments->n_names > 1)
-			argp_error(state, "several names need --openmetrics or --prometheus");
-		return 0;
-	case ARGP_KEY_ARGS:
-		arguments->requests = state->argv + state->next;
-		arguments->n_requests = state->argc - state->next;
-		return 0;
-	default:
-		return arguments_store(fields, options, key, argument, state);
-	}
+	arguments_add_name(arguments->names, &arguments->n_names, MOST_RUNNING, name, state);
 }
 
-static const struct argp argp = {
+static const struct arguments_option options[] = {
+	{ "name", 'n', "NAME", TAKE(add_name), "the appliance that is meant, where several run" },
+	{ "json", 'j', NULL, INTO(FLAG, json), "print answers as they come" },
+	{ "list", 'l', NULL, INTO(FLAG, list), "list the appliances that run" },
+	{ "openmetrics", 0, NULL, INTO(FLAG, openmetrics),
+	  "print all metrics of the appliances named, or of all that run, as OpenMetrics 1.0" },
+	{ "prometheus", 0, NULL, INTO(FLAG, prometheus),
+	  "the same in Prometheus' text format, as for the textfile collector of node_exporter" },
+	{ ARGUMENT(REST, requests) },
+	{ 0 },
+};
+
+static void check(const void *from, const struct argp_state *state)
+{
+	const struct arguments *arguments = from;
+	bool metrics = arguments->openmetrics || arguments->prometheus;
+
+	if (metrics && arguments->requests.n > 0)
+		argp_error(state, "metrics are of all commands: name none");
+	else if (!metrics && arguments->n_names > 1)
+		argp_error(state, "several names need --openmetrics or --prometheus");
+}
+
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "[/COMMAND[,PARAMETERS]]...",
-	.doc = "Asks a running appliance for its counters. Without a command: " SUMMARY "."
-	       "\vExamples: evb stat; evb stat /evb/builder/list; evb stat /evb/builder/info,b0; "
-	       "evb stat --json /evb/drops; evb stat --openmetrics --name ru1 --name bu1. The "
-	       "command / lists all commands, docs/telemetry.md explains them. Exit status: 0 "
-	       "answered, 1 not.",
+	.check = check,
+	.arguments = "[/COMMAND[,PARAMETERS]]...",
+	.help = "Asks a running appliance for its counters. Without a command: " SUMMARY "."
+		"\vExamples: evb stat; evb stat /evb/builder/list; evb stat /evb/builder/info,b0; "
+		"evb stat --json /evb/drops; evb stat --openmetrics --name ru1 --name bu1. The "
+		"command / lists all commands, docs/telemetry.md explains them. Exit status: 0 "
+		"answered, 1 not.",
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -278,7 +255,7 @@ static int request_one(struct stat_client *client, const char *request,
 	if (arguments->json) {
 		printf("%s\n", response);
 	} else if (value != NULL) {
-		if (arguments->n_requests > 1)
+		if (arguments->requests.n > 1)
 			printf("%s\n", request);
 		print_response(value);
 	}
@@ -350,7 +327,8 @@ static int print_metrics(const struct arguments *arguments)
 		nodes[i] = (struct openmetrics_node){ names[i], snapshots[i] };
 		status |= snapshots[i] == NULL;
 	}
-	openmetrics_write(stdout, arguments->format, nodes, n);
+	openmetrics_write(stdout, arguments->prometheus ? OPENMETRICS_TEXT_0_0_4 : OPENMETRICS_1_0,
+			  nodes, n);
 	for (unsigned i = 0; i < n; i++)
 		cJSON_Delete(snapshots[i]);
 	return status;
@@ -367,10 +345,10 @@ static int request_all(const struct arguments *arguments)
 		fprintf(stderr, "evb stat: %s\n", error);
 		return 1;
 	}
-	if (arguments->n_requests == 0)
+	if (arguments->requests.n == 0)
 		status = request_one(client, SUMMARY, arguments);
-	for (int i = 0; i < arguments->n_requests; i++)
-		status |= request_one(client, arguments->requests[i], arguments);
+	for (int i = 0; i < arguments->requests.n; i++)
+		status |= request_one(client, arguments->requests.list[i], arguments);
 	stat_client_close(client);
 	return status;
 }
@@ -380,11 +358,14 @@ int cmd_stat(int argc, char **argv)
 	static struct arguments arguments;
 	int status;
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
-	status = arguments.list      ? list_running(arguments.json)
-		 : arguments.metrics ? print_metrics(&arguments)
-				     : request_all(&arguments);
+	if (arguments.list)
+		status = list_running(arguments.json);
+	else if (arguments.openmetrics || arguments.prometheus)
+		status = print_metrics(&arguments);
+	else
+		status = request_all(&arguments);
 	if (fflush(stdout) != 0) {
 		fprintf(stderr, "evb stat: the output is not complete\n");
 		return 1;

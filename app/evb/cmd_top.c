@@ -20,50 +20,27 @@ struct arguments {
 	bool plain;
 };
 
-static const struct argp_option options[] = {
-	{ "name", 'n', "NAME", 0, "an appliance to show; the same as NAME alone", 0 },
-	{ "interval", 'i', "TIME", 0, "between two looks at an appliance, 1s by default", 0 },
-	{ "ascii", 'a', NULL, 0, "draw with ASCII characters only", 0 },
-	{ "plain", 'p', NULL, 0, "no colours", 0 },
+static void add_name(void *to, const char *name, const struct argp_state *state)
+{
+	struct arguments *arguments = to;
+
+	arguments_add_name(arguments->names, &arguments->n_names, SAMPLER_MAX_NODES, name, state);
+}
+
+static const struct arguments_option options[] = {
+	{ "name", 'n', "NAME", TAKE(add_name), "an appliance to show; the same as NAME alone" },
+	{ "interval", 'i', "TIME", INTO(INTERVAL, interval_ms),
+	  "between two looks at an appliance, 1s by default" },
+	{ "ascii", 'a', NULL, INTO(FLAG, ascii), "draw with ASCII characters only" },
+	{ "plain", 'p', NULL, INTO(FLAG, plain), "no colours" },
+	{ NULL, 0, NULL, TAKE(add_name), NULL },
 	{ 0 },
 };
 
-static void add_name(struct arguments *arguments, const char *name, struct argp_state *state)
-{
-	if (arguments->n_names == SAMPLER_MAX_NODES)
-		argp_error(state, "more than %d names", SAMPLER_MAX_NODES);
-	else
-		arguments->names[arguments->n_names++] = name;
-}
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-
-	switch (key) {
-	case 'i':
-		arguments->interval_ms = arguments_interval(argument, state);
-		return 0;
-	case 'a':
-		arguments->ascii = true;
-		return 0;
-	case 'p':
-		arguments->plain = true;
-		return 0;
-	case 'n':
-	case ARGP_KEY_ARG:
-		add_name(arguments, argument, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "[NAME...]",
-	.doc =
+	.arguments = "[NAME...]",
+	.help =
 	    "Shows running appliances on the terminal: those named, or all that run here. Nothing "
 	    "can be changed by it.\vKeys: ? lists them, q ends. Without colours where the "
 	    "environment has NO_COLOR.",
@@ -75,7 +52,7 @@ int cmd_top(int argc, char **argv)
 	char error[TOP_ERROR_SIZE];
 	struct top_options top = { .in = stdin, .out = stdout, .stop = &stop_signal };
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	top.names = arguments.names;
 	top.n_names = arguments.n_names;

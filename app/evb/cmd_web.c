@@ -19,44 +19,30 @@ struct arguments {
 	unsigned interval_ms;
 };
 
-static const struct argp_option options[] = {
-	{ "listen", 'l', "ADDRESS:PORT", 0, "where to serve, " DEFAULT_LISTEN " by default", 0 },
-	{ "name", 'n', "NAME", 0, "an appliance to show; may be repeated; all that run by default",
-	  0 },
-	{ "interval", 'i', "TIME", 0, "between two looks at an appliance, 1s by default", 0 },
+static void add_name(void *to, const char *name, const struct argp_state *state)
+{
+	struct arguments *arguments = to;
+
+	arguments_add_name(arguments->names, &arguments->n_names, SAMPLER_MAX_NODES, name, state);
+}
+
+static const struct arguments_option options[] = {
+	{ "listen", 'l', "ADDRESS:PORT", INTO(TEXT, listen),
+	  "where to serve, " DEFAULT_LISTEN " by default" },
+	{ "name", 'n', "NAME", TAKE(add_name),
+	  "an appliance to show; may be repeated; all that run by default" },
+	{ "interval", 'i', "TIME", INTO(INTERVAL, interval_ms),
+	  "between two looks at an appliance, 1s by default" },
 	{ 0 },
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-
-	switch (key) {
-	case 'l':
-		arguments->listen = argument;
-		return 0;
-	case 'n':
-		if (arguments->n_names == SAMPLER_MAX_NODES)
-			argp_error(state, "more than %d names", SAMPLER_MAX_NODES);
-		else
-			arguments->names[arguments->n_names++] = argument;
-		return 0;
-	case 'i':
-		arguments->interval_ms = arguments_interval(argument, state);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp argp = {
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.doc = "Serves a page with live plots of running appliances; /metrics is for Prometheus, "
-	       "/api/nodes has the same data as JSON. Nobody can change anything by it."
-	       "\vWhoever reaches the address can read all of it: there are no passwords. On "
-	       "another machine, use ssh -L 8080:localhost:8080 HOST, or serve it behind a web "
-	       "server that asks for them.",
+	.help = "Serves a page with live plots of running appliances; /metrics is for Prometheus, "
+		"/api/nodes has the same data as JSON. Nobody can change anything by it."
+		"\vWhoever reaches the address can read all of it: there are no passwords. On "
+		"another machine, use ssh -L 8080:localhost:8080 HOST, or serve it behind a web "
+		"server that asks for them.",
 };
 
 // Serves until a signal arrives; a second one kills the process.
@@ -97,7 +83,7 @@ int cmd_web(int argc, char **argv)
 	struct sockaddr_storage address;
 	char error[WEB_ERROR_SIZE];
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	if (web_address_parse(arguments.listen, &address, error) != 0) {
 		fprintf(stderr, "evb web: --listen: %s\n", error);

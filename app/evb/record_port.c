@@ -17,26 +17,7 @@ struct arguments {
 	struct port_capture_parameters capture;
 };
 
-enum {
-	KEY_PCAP = 256,
-	KEY_PROFILE,
-	KEY_DEVICE,
-	KEY_MTU,
-	KEY_LIMIT,
-};
-
-static const struct argp_option options[] = {
-	{ "pcap", KEY_PCAP, "FILE", 0, "the pcapng file", 0 },
-	{ "device", KEY_DEVICE, "NAME", 0, "interface, memif socket, PCI address", 0 },
-	{ "profile", KEY_PROFILE, "NAME", 0, "driver profile (default: af_packet)", 0 },
-	{ "mtu", KEY_MTU, "SIZE", 0, "of the path (default: 1500)", 0 },
-	{ "packets", 'n', "N", 0, "end after so many packets", 0 },
-	{ "duration", 'd', "TIME", 0, "end after this time", 0 },
-	{ "limit", KEY_LIMIT, "SIZE", 0, "end after so many bytes", 0 },
-	{ 0 },
-};
-
-static void copy_name(char *to, size_t size, const char *text, struct argp_state *state)
+static void copy_name(char *to, size_t size, const char *text, const struct argp_state *state)
 {
 	if (strlen(text) >= size)
 		argp_error(state, "\"%s\" is longer than %zu characters", text, size - 1);
@@ -44,50 +25,56 @@ static void copy_name(char *to, size_t size, const char *text, struct argp_state
 		strcpy(to, text);
 }
 
-static const struct arguments_field fields[] = {
-	{ KEY_PCAP, ARGUMENTS_TEXT, offsetof(struct arguments, capture.path) },
-	{ KEY_LIMIT, ARGUMENTS_SIZE, offsetof(struct arguments, capture.limit_bytes) },
-	{ 'n', ARGUMENTS_COUNT, offsetof(struct arguments, capture.packets) },
-	{ 'd', ARGUMENTS_TIME, offsetof(struct arguments, capture.duration_ns) },
+static void take_device(void *to, const char *text, const struct argp_state *state)
+{
+	struct arguments *arguments = to;
+
+	copy_name(arguments->port.device, sizeof(arguments->port.device), text, state);
+}
+
+static void take_profile(void *to, const char *text, const struct argp_state *state)
+{
+	struct arguments *arguments = to;
+
+	copy_name(arguments->port.profile, sizeof(arguments->port.profile), text, state);
+}
+
+static void take_mtu(void *to, const char *text, const struct argp_state *state)
+{
+	struct arguments *arguments = to;
+	uint64_t mtu = arguments_quantity(UNITS_SIZE, text, state, "--mtu");
+
+	if (mtu < 64 || mtu > 65500)
+		argp_error(state, "--mtu: %s is out of range 64..65500", text);
+	arguments->port.mtu = (uint32_t)mtu;
+}
+
+static const struct arguments_option options[] = {
+	{ "pcap", 0, "FILE", INTO(TEXT, capture.path), "the pcapng file" },
+	{ "device", 0, "NAME", TAKE(take_device), "interface, memif socket, PCI address" },
+	{ "profile", 0, "NAME", TAKE(take_profile), "driver profile (default: af_packet)" },
+	{ "mtu", 0, "SIZE", TAKE(take_mtu), "of the path (default: 1500)" },
+	{ "packets", 'n', "N", INTO(COUNT, capture.packets), "end after so many packets" },
+	{ "duration", 'd', "TIME", INTO(TIME, capture.duration_ns), "end after this time" },
+	{ "limit", 0, "SIZE", INTO(SIZE, capture.limit_bytes), "end after so many bytes" },
+	{ NULL, 0, NULL, TAKE(arguments_refuse), NULL },
 	{ 0 },
 };
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static void check(const void *from, const struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
-	uint64_t mtu;
+	const struct arguments *arguments = from;
 
-	switch (key) {
-	case KEY_DEVICE:
-		copy_name(arguments->port.device, sizeof(arguments->port.device), text, state);
-		return 0;
-	case KEY_PROFILE:
-		copy_name(arguments->port.profile, sizeof(arguments->port.profile), text, state);
-		return 0;
-	case KEY_MTU:
-		mtu = arguments_quantity(UNITS_SIZE, text, state, "--mtu");
-		if (mtu < 64 || mtu > 65500)
-			argp_error(state, "--mtu: %s is out of range 64..65500", text);
-		arguments->port.mtu = (uint32_t)mtu;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "%s: not expected here", text);
-		return 0;
-	case ARGP_KEY_END:
-		if (arguments->port.device[0] == '\0')
-			argp_error(state, "name the --device to capture at");
-		return 0;
-	default:
-		return arguments_store(fields, options, key, text, state);
-	}
+	if (arguments->port.device[0] == '\0')
+		argp_error(state, "name the --device to capture at");
 }
 
-static const struct argp argp = {
+static const struct arguments_command command = {
 	.options = options,
-	.parser = parse,
-	.args_doc = "--pcap FILE --device NAME",
-	.doc = "Writes the packets that a port receives to a pcapng file, until a limit, SIGINT or "
-	       "SIGTERM. TIME and SIZE take units: 10s, 1GiB.",
+	.check = check,
+	.arguments = "--pcap FILE --device NAME",
+	.help = "Writes the packets that a port receives to a pcapng file, until a limit, SIGINT "
+		"or SIGTERM. TIME and SIZE take units: 10s, 1GiB.",
 };
 
 bool record_port_is_asked(int argc, char **argv)
@@ -107,7 +94,7 @@ int record_port(int argc, char **argv)
 	struct port_capture_counters counters = { 0 };
 	char error[PORT_CAPTURE_ERROR_SIZE];
 
-	if (arguments_parse(&argp, argc, argv, &arguments) != 0)
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	snprintf(arguments.port.name, sizeof(arguments.port.name), "record-%d", (int)getpid());
 	arguments.capture.port = &arguments.port;
