@@ -9,36 +9,6 @@
 
 #include "telemetry/group.h"
 
-static const char preface[] =
-    "# Metrics\n"
-    "\n"
-    "Every value that a running evb reports. [telemetry.md](telemetry.md) describes the commands,\n"
-    "[monitoring.md](monitoring.md) how to watch the values, [packets.md](packets.md) which sums\n"
-    "hold. This page is generated from the tables from which evb makes its responses.\n"
-    "\n"
-    "A **key** is the name on the telemetry socket and in `evb stat`. It contains the unit; a key\n"
-    "without a unit is a count, or 1 for yes and 0 for no. `_CAUSE` stands for one key for each\n"
-    "[cause](packets.md#causes), `_QUANTILE` for `p50_ns`, `p99_ns`, `p999_ns` and `max_ns`:\n"
-    "half of the events, 99 %, 99.9 % and all took at most that long. The first three are up to\n"
-    "12.5 % too high, the maximum is exact. Released names never change.\n"
-    "\n"
-    "**OpenMetrics** (`evb stat --openmetrics`, `evb web`; DPDK's exporter with `dpdk_` before "
-    "each\n"
-    "name) has the prefix of the section before the key, and seconds and bytes as units:\n"
-    "\n"
-    "| key in the section `evb_port_` | in OpenMetrics |\n"
-    "|---|---|\n"
-    "| the first | a label of every metric of the section, with the group's name: `port` |\n"
-    "| `link_up` | the gauge `evb_port_link_up` |\n"
-    "| `rx_missed[_total]` | the counter `evb_port_rx_missed_total`, which only grows during a "
-    "run |\n"
-    "| `x_CAUSE` | the counter `evb_port_x_total` with the label `cause` |\n"
-    "| `{driver}` | the label `driver` of the metric `evb_port_info` |\n"
-    "| a key and a name | a metric of this name |\n"
-    "| a key in brackets | none: another metric has the value |\n"
-    "\n"
-    "Every metric has the label `node`, the name of the appliance.\n";
-
 static const char *key_suffix(const struct metric *metric)
 {
 	return metric->kind == METRIC_CAUSES    ? "_CAUSE"
@@ -139,8 +109,8 @@ static void write_whole(FILE *page, const struct telemetry_whole *whole)
 {
 	const struct metric *const tables[TELEMETRY_MAX_TABLES] = { whole->table };
 
-	fprintf(page, "\n## `%s`\n\n%s.%s\n", whole->command, whole->help,
-		whole->hidden ? "" : " Prefix `evb_`.\n");
+	fprintf(page, "%s## `%s`\n\n%s.%s\n", whole == telemetry_wholes ? "" : "\n", whole->command,
+		whole->help, whole->hidden ? "" : " Prefix `evb_`.\n");
 	write_tables(page, "evb", false, tables);
 	write_note(page, whole->note);
 }
@@ -172,7 +142,6 @@ char *telemetry_reference(void)
 
 	if (page == NULL)
 		return NULL;
-	fputs(preface, page);
 	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++)
 		write_whole(page, whole);
 	for (unsigned i = 0; telemetry_groups[i] != NULL; i++)

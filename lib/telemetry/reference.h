@@ -4,7 +4,8 @@
 // The metric tables for the manual, and for the endpoint file of DPDK's exporter. Control thread.
 #pragma once
 
-// The text of docs/metrics.md. The caller frees it; NULL if memory ran out.
+// The sections of docs/metrics.md, from /evb/info on. The caller frees the text; NULL if memory ran
+// out.
 char *telemetry_reference(void);
 
 // The tables as JSON, which configs/deploy/telemetry-endpoints/evb.py reads:

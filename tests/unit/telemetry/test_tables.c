@@ -318,10 +318,11 @@ static char *read_page(const char *name)
 static void page__is_shipped(void **state)
 {
 	char *page = read_page("docs/metrics.md"), *expected = telemetry_reference();
+	const char *tables = strstr(page, "## `/evb/info`\n");
 
 	(void)state;
 	assert_non_null(expected);
-	if (strcmp(page, expected) != 0)
+	if (tables == NULL || strcmp(tables, expected) != 0)
 		fail_msg("docs/metrics.md is not what metrics_dump prints: make it anew");
 	free(expected);
 	free(page);
