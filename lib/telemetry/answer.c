@@ -42,6 +42,29 @@ static size_t add_number(struct rte_tel_data *data, const char *key, uint64_t va
 	return bytes;
 }
 
+uint64_t telemetry_number(const struct metric *metric, const void *base)
+{
+	const void *at = (const char *)base + metric->offset;
+
+	switch (metric->size) {
+	case sizeof(uint8_t):
+		return __atomic_load_n((const uint8_t *)at, __ATOMIC_RELAXED);
+	case sizeof(uint16_t):
+		return __atomic_load_n((const uint16_t *)at, __ATOMIC_RELAXED);
+	case sizeof(uint32_t):
+		return __atomic_load_n((const uint32_t *)at, __ATOMIC_RELAXED);
+	default:
+		return counter_read(at);
+	}
+}
+
+const char *telemetry_text(const struct metric *metric, const void *base)
+{
+	const char *at = (const char *)base + metric->offset;
+
+	return metric->size > sizeof(at) ? at : *(const char *const *)(const void *)at;
+}
+
 static size_t add_part(struct rte_tel_data *data, const char *name, const char *part,
 		       uint64_t value)
 {
@@ -99,12 +122,14 @@ static size_t add_quantiles(struct rte_tel_data *data, const char *name,
 	return bytes;
 }
 
-static size_t add_metric(struct rte_tel_data *data, const struct metric *metric, const void *at)
+static size_t add_metric(struct rte_tel_data *data, const struct metric *metric, const void *base)
 {
+	const void *at = (const char *)base + metric->offset;
+
 	switch (metric->kind) {
 	case METRIC_TEXT:
 	case METRIC_STATE:
-		return add_text(data, metric->name, *(const char *const *)at);
+		return add_text(data, metric->name, telemetry_text(metric, base));
 	case METRIC_TEXTS:
 		return add_texts(data, metric->name, at);
 	case METRIC_CAUSES:
@@ -112,7 +137,7 @@ static size_t add_metric(struct rte_tel_data *data, const struct metric *metric,
 	case METRIC_LATENCY:
 		return add_quantiles(data, metric->name, at);
 	default:
-		return add_number(data, metric->name, counter_read(at));
+		return add_number(data, metric->name, telemetry_number(metric, base));
 	}
 }
 
@@ -121,7 +146,7 @@ size_t telemetry_add_table(struct rte_tel_data *data, const struct metric *table
 	size_t bytes = 0;
 
 	for (; table->name != NULL; table++)
-		bytes += add_metric(data, table, (const char *)base + table->offset);
+		bytes += add_metric(data, table, base);
 	return bytes;
 }
 
@@ -195,10 +220,11 @@ static size_t add_nested_table(struct rte_tel_data *data, const struct telemetry
 size_t telemetry_add_thing(struct rte_tel_data *data, const struct appliance *appliance,
 			   const struct telemetry_group *group, unsigned index, bool histograms)
 {
-	telemetry_bases bases = { NULL };
+	telemetry_bases bases;
 	size_t bytes = 0;
 
-	group->view(appliance, index, bases);
+	if (!telemetry_view(group, appliance, index, bases))
+		return 0;
 	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && group->tables[i] != NULL; i++) {
 		if (bases[i] == NULL)
 			continue;

@@ -25,6 +25,10 @@ size_t telemetry_add_thing(struct rte_tel_data *data, const struct appliance *ap
 size_t telemetry_add_histogram(struct rte_tel_data *data, const char *name,
 			       const struct histogram *histogram);
 
+// The value of a number or a text, where `base` is the address of its structure.
+uint64_t telemetry_number(const struct metric *metric, const void *base);
+const char *telemetry_text(const struct metric *metric, const void *base);
+
 // Makes the response {"error": ...}; the text is formatted as by printf().
 void telemetry_set_error(struct rte_tel_data *data, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

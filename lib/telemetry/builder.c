@@ -10,12 +10,6 @@ struct builder_view {
 	uint64_t hugepages, slots, slot_bytes, slots_free, events_open, events_held;
 };
 
-struct consumers_view {
-	struct evring_group_state state;
-	const char *name;
-	uint64_t configured, members;
-};
-
 static const struct metric builder_metrics[] = {
 	TEXT("name", builder_view, name, "name of the builder"),
 	TEXT("ring", builder_view, ring, "file of the event ring"),
@@ -74,14 +68,14 @@ static const struct metric latency_metrics[] = {
 };
 
 static const struct metric consumers_metrics[] = {
-	TEXT("name", consumers_view, name, "name of the group of consumers"),
-	GAUGE("configured", consumers_view, configured,
+	TEXT("name", evring_group_state, name, "name of the group of consumers"),
+	GAUGE("configured", evring_group_state, persistent,
 	      "1 if configured, 0 if a consumer made the group"),
-	GAUGE("members", consumers_view, members, "consumers in the group"),
-	GAUGE("lag", consumers_view, state.lag, "events published and not yet delivered"),
-	COUNTER("delivered", consumers_view, state.delivered, "events delivered to members"),
-	COUNTER("released", consumers_view, state.released, "events released by members"),
-	COUNTER("regained", consumers_view, state.regained,
+	GAUGE("members", evring_group_state, members, "consumers in the group"),
+	GAUGE("lag", evring_group_state, lag, "events published and not yet delivered"),
+	COUNTER("delivered", evring_group_state, delivered, "events delivered to members"),
+	COUNTER("released", evring_group_state, released, "events released by members"),
+	COUNTER("regained", evring_group_state, regained,
 		"events recovered from members that died"),
 	{ 0 },
 };
@@ -89,11 +83,6 @@ static const struct metric consumers_metrics[] = {
 static unsigned count_builders(const struct appliance *appliance)
 {
 	return appliance->config->n_builders;
-}
-
-static const char *name_of_builder(const struct appliance *appliance, unsigned index)
-{
-	return appliance->config->builders[index].name;
 }
 
 static void view_builder(const struct appliance *appliance, unsigned index, telemetry_bases bases)
@@ -120,14 +109,9 @@ static void view_builder(const struct appliance *appliance, unsigned index, tele
 
 static const void *view_consumers(const struct appliance *appliance, unsigned index, unsigned n)
 {
-	static _Thread_local struct consumers_view view;
+	static _Thread_local struct evring_group_state state;
 
-	if (!evring_group(appliance->rings[index], n, &view.state))
-		return NULL;
-	view.name = view.state.name;
-	view.configured = view.state.persistent;
-	view.members = view.state.members;
-	return &view;
+	return evring_group(appliance->rings[index], n, &state) ? &state : NULL;
 }
 
 const struct telemetry_group telemetry_builder = {
@@ -142,7 +126,6 @@ const struct telemetry_group telemetry_builder = {
 	.nested_table = consumers_metrics,
 	.n_nested = EVRING_MAX_GROUPS,
 	.count = count_builders,
-	.name_of = name_of_builder,
 	.view = view_builder,
 	.view_nested = view_consumers,
 };

@@ -96,11 +96,6 @@ static unsigned count_nodes(const struct appliance *appliance)
 	return appliance->config->cluster.n_nodes;
 }
 
-static const char *name_of_node(const struct appliance *appliance, unsigned index)
-{
-	return appliance->config->cluster.nodes[index].name;
-}
-
 static void view_node(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct node_view view;
@@ -108,7 +103,7 @@ static void view_node(const struct appliance *appliance, unsigned index, telemet
 	const struct control_endpoint *endpoint = control_role_endpoint(control);
 
 	view = (struct node_view){
-		.name = name_of_node(appliance, index),
+		.name = appliance->config->cluster.nodes[index].name,
 		.self = index == appliance->config->cluster.self,
 	};
 	bases[0] = &view;
@@ -129,6 +124,5 @@ const struct telemetry_group telemetry_control = {
 	.note = "Only this node has `datagrams` to `misdirected`, only peers have the others.",
 	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics },
 	.count = count_nodes,
-	.name_of = name_of_node,
 	.view = view_node,
 };

@@ -13,35 +13,35 @@
 
 struct credits_view {
 	const char *name;
-	uint64_t number, group, registered, excluded, paused;
-	uint64_t slots, free, granted, in_flight, window, rate, rate_share, paused_share,
-	    mean_bytes;
-	uint64_t grants, skips, oldest_event, oldest_ns;
+	uint64_t number, group, rate_share, paused_share, oldest_event, oldest_ns;
+	struct sched_builder_view builder;
+	char name_text[2 * EVB_NAME_SIZE];
 };
 
 static const struct metric credits_metrics[] = {
 	TEXT("name", credits_view, name, "node and name of the builder"),
 	NUMBER("number", credits_view, number, "number of the builder in the system"),
 	NUMBER("group", credits_view, group, "congestion group of the builder"),
-	GAUGE("registered", credits_view, registered, "1 if registered"),
-	GAUGE("excluded", credits_view, excluded, "1 if excluded"),
-	GAUGE("paused", credits_view, paused, "1 while the builder's port is paused"),
-	GAUGE("slots", credits_view, slots, "slots registered by the builder"),
-	GAUGE("free", credits_view, free, "credits of the builder: slots known as free"),
-	GAUGE("granted", credits_view, granted, "events in flight to the builder"),
-	GAUGE("in_flight_bytes", credits_view, in_flight,
+	GAUGE("registered", credits_view, builder.registered, "1 if registered"),
+	GAUGE("excluded", credits_view, builder.excluded, "1 if excluded"),
+	GAUGE("paused", credits_view, builder.paused, "1 while the builder's port is paused"),
+	GAUGE("slots", credits_view, builder.slots, "slots registered by the builder"),
+	GAUGE("free", credits_view, builder.free, "credits of the builder: slots known as free"),
+	GAUGE("granted", credits_view, builder.granted, "events in flight to the builder"),
+	GAUGE("in_flight_bytes", credits_view, builder.in_flight_bytes,
 	      "estimated bytes on the wire of the events in flight"),
-	GAUGE("window_bytes", credits_view, window, "most bytes in flight, 0 if not limited"),
-	GAUGE("rate_bytes", credits_view, rate,
+	GAUGE("window_bytes", credits_view, builder.window,
+	      "most bytes in flight, 0 if not limited"),
+	GAUGE("rate_bytes", credits_view, builder.rate,
 	      "rate of grants in bytes/s on the wire, 0 if not limited"),
 	GAUGE("rate_permille", credits_view, rate_share,
 	      "rate, in thousandths of the rate without congestion"),
 	GAUGE("paused_permille", credits_view, paused_share,
 	      "share of the last heartbeat with a paused port, in thousandths"),
-	GAUGE("event_bytes", credits_view, mean_bytes,
+	GAUGE("event_bytes", credits_view, builder.mean_bytes,
 	      "running mean of an event's size on the wire"),
-	COUNTER("grants", credits_view, grants, "events granted to the builder"),
-	COUNTER("skips", credits_view, skips, "round-robin only: turns without a grant"),
+	COUNTER("grants", credits_view, builder.grants, "events granted to the builder"),
+	COUNTER("skips", credits_view, builder.skips, "round-robin only: turns without a grant"),
 	GAUGE("oldest_event", credits_view, oldest_event,
 	      "number of the builder's oldest event in flight, or 0"),
 	GAUGE("oldest_ns", credits_view, oldest_ns,
@@ -54,48 +54,29 @@ static unsigned count_credits(const struct appliance *appliance)
 	return telemetry_manager(appliance) != NULL ? appliance->config->cluster.n_builders : 0;
 }
 
-static const char *name_of_credits(const struct appliance *appliance, unsigned index)
-{
-	static _Thread_local char name[2 * EVB_NAME_SIZE];
-	const struct cluster_system *cluster = &appliance->config->cluster;
-
-	snprintf(name, sizeof(name), "%s.%s", cluster->nodes[cluster->builders[index].node].name,
-		 cluster->builders[index].name);
-	return name;
-}
-
 static void view_credits(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct credits_view view;
-	const struct role *control = appliance_control(appliance);
+	const struct cluster_system *cluster = &appliance->config->cluster;
 	const struct sched *sched = cluster_manager_sched(telemetry_manager(appliance));
-	struct sched_builder_view builder = { .oldest_event = SCHED_NEVER };
-	uint64_t now = control_role_now(control);
+	uint64_t now = control_role_now(appliance_control(appliance));
+	struct sched_builder_view *builder = &view.builder;
 
-	if (sched != NULL)
-		sched_view(sched, index, &builder);
 	view = (struct credits_view){
-		.name = name_of_credits(appliance, index),
+		.name = view.name_text,
 		.number = index,
-		.group = appliance->config->cluster.builders[index].group,
-		.registered = builder.registered,
-		.excluded = builder.excluded,
-		.paused = builder.paused,
-		.slots = builder.slots,
-		.free = builder.free,
-		.granted = builder.granted,
-		.in_flight = builder.in_flight_bytes,
-		.window = builder.window,
-		.rate = builder.rate,
-		.rate_share = (uint64_t)(builder.rate_share * THOUSANDTHS),
-		.paused_share = (uint64_t)(builder.paused_share * THOUSANDTHS),
-		.mean_bytes = builder.mean_bytes,
-		.grants = builder.grants,
-		.skips = builder.skips,
+		.group = cluster->builders[index].group,
+		.builder.oldest_event = SCHED_NEVER,
 	};
-	if (builder.oldest_event != SCHED_NEVER) {
-		view.oldest_event = builder.oldest_event;
-		view.oldest_ns = now > builder.oldest_since ? now - builder.oldest_since : 0;
+	snprintf(view.name_text, sizeof(view.name_text), "%s.%s",
+		 cluster->nodes[cluster->builders[index].node].name, cluster->builders[index].name);
+	if (sched != NULL)
+		sched_view(sched, index, builder);
+	view.rate_share = (uint64_t)(builder->rate_share * THOUSANDTHS);
+	view.paused_share = (uint64_t)(builder->paused_share * THOUSANDTHS);
+	if (builder->oldest_event != SCHED_NEVER) {
+		view.oldest_event = builder->oldest_event;
+		view.oldest_ns = now > builder->oldest_since ? now - builder->oldest_since : 0;
 	}
 	bases[0] = &view;
 }
@@ -107,6 +88,5 @@ const struct telemetry_group telemetry_credits = {
 	.note = "On the node of the event manager only.",
 	.tables = { credits_metrics },
 	.count = count_credits,
-	.name_of = name_of_credits,
 	.view = view_credits,
 };

@@ -55,11 +55,6 @@ static unsigned count_generators(const struct appliance *appliance)
 	return appliance->config->cluster.n_nodes == 0 ? appliance->config->n_generators : 0;
 }
 
-static const char *name_of_generator(const struct appliance *appliance, unsigned index)
-{
-	return appliance->config->generators[index].name;
-}
-
 static void view_generator(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static const char *const kinds[] = {
@@ -97,6 +92,5 @@ const struct telemetry_group telemetry_generator = {
 	    "and the four\nkeys behind it.",
 	.tables = { generator_metrics, sender_metrics, source_role_metrics, pcap_metrics },
 	.count = count_generators,
-	.name_of = name_of_generator,
 	.view = view_generator,
 };

@@ -22,6 +22,7 @@
 #include "telemetry/metric.h"
 
 #define TELEMETRY_MAX_TABLES  4
+#define TELEMETRY_MAX_METRICS 96    // of a place
 #define TELEMETRY_MAX_REPLY   16384 // bytes: DPDK leaves out what does not fit
 #define TELEMETRY_MAX_COMMAND 56    // with the closing 0: DPDK's limit
 #define TELEMETRY_MAX_HELP    128   // with the closing 0: DPDK's limit
@@ -42,12 +43,11 @@ struct telemetry_group {
 
 	// Whether things can appear later if there are none at the start; NULL: they cannot.
 	bool (*comes_and_goes)(const struct appliance *appliance);
+	// NULL: view() finds things up to that number.
 	unsigned (*count)(const struct appliance *appliance);
-	// The name or the number of thing `index`: exactly one of these is set.
-	const char *(*name_of)(const struct appliance *appliance, unsigned index);
-	unsigned (*number_of)(const struct appliance *appliance, unsigned index);
 	// Sets the addresses of the values: live counters in their place, or a view that belongs
-	// to the calling thread and is filled for the response.
+	// to the calling thread and is filled for the response. bases[0] stays NULL if there is no
+	// such thing, or no longer.
 	void (*view)(const struct appliance *appliance, unsigned index, telemetry_bases bases);
 	// The address of the values of nested dictionary n; NULL if there is none.
 	const void *(*view_nested)(const struct appliance *appliance, unsigned index, unsigned n);
@@ -71,6 +71,15 @@ extern const struct telemetry_group telemetry_credits;
 extern const struct telemetry_group telemetry_control;
 
 enum telemetry_verb { TELEMETRY_LIST, TELEMETRY_INFO, TELEMETRY_ALL, TELEMETRY_N_VERBS };
+
+// The number of the group's things, and the addresses of the values of thing `index`; false if
+// there is none.
+unsigned telemetry_count(const struct telemetry_group *group, const struct appliance *appliance);
+bool telemetry_view(const struct telemetry_group *group, const struct appliance *appliance,
+		    unsigned index, telemetry_bases bases);
+
+// Whether the names of things are texts; else they are numbers.
+bool telemetry_has_names(const struct telemetry_group *group);
 
 // Writes the command of a group, and one line of help for people.
 void telemetry_group_command(const struct telemetry_group *group, enum telemetry_verb verb,
@@ -97,8 +106,8 @@ extern const struct telemetry_whole telemetry_wholes[];
 struct telemetry_place {
 	char name[48];   // "summary", "builder", "builder/group"
 	char prefix[48]; // of names in OpenMetrics: "evb", "evb_builder", "evb_builder_group"
-	const struct metric *tables[TELEMETRY_MAX_TABLES];
-	const struct telemetry_whole *whole; // or
+	const struct metric *metrics[TELEMETRY_MAX_METRICS + 1]; // ended by NULL
+	const struct telemetry_whole *whole;                     // or
 	const struct telemetry_group *group;
 	bool nested;
 };

@@ -49,6 +49,31 @@ const struct cluster_manager *telemetry_manager(const struct appliance *applianc
 	return control != NULL ? control_role_manager(control) : NULL;
 }
 
+bool telemetry_view(const struct telemetry_group *group, const struct appliance *appliance,
+		    unsigned index, telemetry_bases bases)
+{
+	memset(bases, 0, sizeof(telemetry_bases));
+	group->view(appliance, index, bases);
+	return bases[0] != NULL;
+}
+
+unsigned telemetry_count(const struct telemetry_group *group, const struct appliance *appliance)
+{
+	telemetry_bases bases;
+	unsigned n = 0;
+
+	if (group->count != NULL)
+		return group->count(appliance);
+	while (telemetry_view(group, appliance, n, bases))
+		n++;
+	return n;
+}
+
+bool telemetry_has_names(const struct telemetry_group *group)
+{
+	return group->tables[0]->kind == METRIC_TEXT;
+}
+
 void telemetry_group_command(const struct telemetry_group *group, enum telemetry_verb verb,
 			     char command[TELEMETRY_MAX_COMMAND], char help[TELEMETRY_MAX_HELP])
 {
@@ -57,7 +82,7 @@ void telemetry_group_command(const struct telemetry_group *group, enum telemetry
 		[TELEMETRY_INFO] = "info",
 		[TELEMETRY_ALL] = "all",
 	};
-	const char *called = group->name_of != NULL ? "Names" : "Numbers";
+	const char *called = telemetry_has_names(group) ? "Names" : "Numbers";
 
 	snprintf(command, TELEMETRY_MAX_COMMAND, "/evb/%s/%s", group->name, verbs[verb]);
 	if (verb == TELEMETRY_LIST)
@@ -72,6 +97,16 @@ void telemetry_group_command(const struct telemetry_group *group, enum telemetry
 			 group->things);
 }
 
+static void add_metrics(struct telemetry_place *place, const struct metric *table)
+{
+	unsigned n = 0;
+
+	while (place->metrics[n] != NULL)
+		n++;
+	for (; table->name != NULL && n < TELEMETRY_MAX_METRICS; table++)
+		place->metrics[n++] = table;
+}
+
 static void place_group(struct telemetry_place *place, const struct telemetry_group *group,
 			bool nested)
 {
@@ -82,9 +117,9 @@ static void place_group(struct telemetry_place *place, const struct telemetry_gr
 	snprintf(place->prefix, sizeof(place->prefix), "evb_%s%s%s", group->name, nested ? "_" : "",
 		 nested ? group->nested : "");
 	if (nested)
-		place->tables[0] = group->nested_table;
-	else
-		memcpy(place->tables, group->tables, sizeof(place->tables));
+		add_metrics(place, group->nested_table);
+	for (unsigned i = 0; !nested && i < TELEMETRY_MAX_TABLES && group->tables[i] != NULL; i++)
+		add_metrics(place, group->tables[i]);
 }
 
 bool telemetry_place(unsigned index, struct telemetry_place *place)
@@ -94,7 +129,7 @@ bool telemetry_place(unsigned index, struct telemetry_place *place)
 		if (whole->hidden || index-- > 0)
 			continue;
 		place->whole = whole;
-		place->tables[0] = whole->table;
+		add_metrics(place, whole->table);
 		snprintf(place->name, sizeof(place->name), "%s", strrchr(whole->command, '/') + 1);
 		return true;
 	}

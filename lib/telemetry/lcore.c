@@ -2,22 +2,24 @@
 // Copyright (c) 2026, the evb authors
 #include "telemetry/group.h"
 
-struct lcore_view {
-	uint64_t lcore, cpu, adaptive, running;
-	struct metric_texts roles;
-};
-
 static const struct metric lcore_metrics[] = {
-	NUMBER("lcore", lcore_view, lcore, "number in DPDK"),
-	NUMBER("cpu", lcore_view, cpu, "CPU that the lcore runs on"),
-	TEXTS("roles", lcore_view, roles, "roles in the order in which they run"),
-	GAUGE("adaptive", lcore_view, adaptive,
-	      "1 if an idle lcore yields and sleeps, 0 if it polls"),
-	GAUGE("running", lcore_view, running, "1 if the lcore runs"),
+	NUMBER("lcore", lcore, id, "number in DPDK"),
+	NUMBER("cpu", lcore, cpu, "CPU that the lcore runs on"),
 	{ 0 },
 };
 
-static const struct metric lcore_counter_metrics[] = {
+struct roles_view {
+	struct metric_texts roles;
+};
+
+static const struct metric roles_metrics[] = {
+	TEXTS("roles", roles_view, roles, "roles in the order in which they run"),
+	{ 0 },
+};
+
+static const struct metric state_metrics[] = {
+	GAUGE("adaptive", lcore, adaptive, "1 if an idle lcore yields and sleeps, 0 if it polls"),
+	GAUGE("running", lcore, running, "1 if the lcore runs"),
 	COUNTER("loops", lcore, counters.loops, "loops over all roles of the lcore"),
 	COUNTER("sleeps", lcore, counters.sleeps, "sleeps of an idle lcore"),
 	COUNTER("busy_cycles", lcore, counters.busy_cycles, "cycles of loops with work"),
@@ -32,27 +34,16 @@ static unsigned count_lcores(const struct appliance *appliance)
 	return appliance->plan->n_lcores;
 }
 
-static unsigned number_of_lcore(const struct appliance *appliance, unsigned index)
-{
-	return appliance->lcores[index].id;
-}
-
 static void view_lcore(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
-	static _Thread_local struct lcore_view view;
+	static _Thread_local struct roles_view view;
 	const struct lcore *lcore = &appliance->lcores[index];
 
-	view = (struct lcore_view){
-		.lcore = lcore->id,
-		.cpu = lcore->cpu,
-		.adaptive = lcore->adaptive,
-		.running = atomic_load(&lcore->running),
-		.roles.n = lcore->n_roles,
-	};
+	view.roles.n = lcore->n_roles;
 	for (unsigned i = 0; i < lcore->n_roles; i++)
 		view.roles.texts[i] = lcore->roles[i]->name;
-	bases[0] = &view;
-	bases[1] = lcore;
+	bases[0] = bases[2] = lcore;
+	bases[1] = &view;
 }
 
 const struct telemetry_group telemetry_lcore = {
@@ -63,8 +54,7 @@ const struct telemetry_group telemetry_lcore = {
 	    "`busy_cycles + idle_cycles + backpressured_cycles` is the time since the launch. An "
 	    "lcore\n"
 	    "with a busy share near 1 is the bottleneck; a backpressured one waits for another.",
-	.tables = { lcore_metrics, lcore_counter_metrics },
+	.tables = { lcore_metrics, roles_metrics, state_metrics },
 	.count = count_lcores,
-	.number_of = number_of_lcore,
 	.view = view_lcore,
 };

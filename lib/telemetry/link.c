@@ -5,23 +5,30 @@
 #include "pipeline/link.h"
 
 struct link_view {
-	const char *producer, *consumer;
-	uint64_t id, lossless, depth, used;
+	uint64_t id, used;
+};
+
+static const struct metric id_metrics[] = {
+	NUMBER("id", link_view, id, "number of the link"),
+	{ 0 },
 };
 
 static const struct metric link_metrics[] = {
-	NUMBER("id", link_view, id, "number of the link"),
-	LABEL("producer", link_view, producer, "role that puts segments in"),
-	LABEL("consumer", link_view, consumer,
+	LABEL("producer", link, producer, "role that puts segments in"),
+	LABEL("consumer", link, consumer,
 	      "role that takes segments out: the slow role of a full link"),
-	GAUGE("lossless", link_view, lossless,
+	GAUGE("lossless", link, lossless,
 	      "1 if a full link holds its producer back, 0 if it drops"),
-	GAUGE("depth", link_view, depth, "capacity in entries"),
+	GAUGE("depth", link, depth, "capacity in entries"),
+	{ 0 },
+};
+
+static const struct metric used_metrics[] = {
 	GAUGE("used", link_view, used, "entries now"),
 	{ 0 },
 };
 
-static const struct metric link_counter_metrics[] = {
+static const struct metric counter_metrics[] = {
 	GAUGE("highest", link, counters.highest, "most entries seen"),
 	COUNTER("enqueued", link, counters.enqueued, "segments put in"),
 	COUNTER("full", link, counters.full, "polls in which the producer found the link full"),
@@ -35,27 +42,14 @@ static unsigned count_links(const struct appliance *appliance)
 	return appliance->n_links;
 }
 
-static unsigned number_of_link(const struct appliance *appliance, unsigned index)
-{
-	(void)appliance;
-	return index;
-}
-
 static void view_link(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct link_view view;
 	const struct link *link = appliance->links[index];
 
-	view = (struct link_view){
-		.producer = link->producer,
-		.consumer = link->consumer,
-		.id = index,
-		.lossless = link->lossless,
-		.depth = link->depth,
-		.used = rte_ring_count(link->ring),
-	};
-	bases[0] = &view;
-	bases[1] = link;
+	view = (struct link_view){ index, rte_ring_count(link->ring) };
+	bases[0] = bases[2] = &view;
+	bases[1] = bases[3] = link;
 }
 
 const struct telemetry_group telemetry_link = {
@@ -63,8 +57,7 @@ const struct telemetry_group telemetry_link = {
 	.things = "links",
 	.help = "A link: its ends, and how full it is",
 	.note = "Where `full` grows, the consumer is too slow.",
-	.tables = { link_metrics, link_counter_metrics },
+	.tables = { id_metrics, link_metrics, used_metrics, counter_metrics },
 	.count = count_links,
-	.number_of = number_of_link,
 	.view = view_link,
 };

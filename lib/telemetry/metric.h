@@ -17,11 +17,12 @@
 
 #define METRIC_NAME_SIZE 128
 
+// A number is an unsigned integer or a bool of any size.
 enum metric_kind {
-	METRIC_COUNTER, // uint64_t that only grows
-	METRIC_GAUGE,   // uint64_t
-	METRIC_NUMBER,  // uint64_t that identifies or locates something
-	METRIC_TEXT,    // const char *, of which 127 characters are reported
+	METRIC_COUNTER, // number that only grows
+	METRIC_GAUGE,   // number
+	METRIC_NUMBER,  // number that identifies or locates something
+	METRIC_TEXT,    // const char * or longer char[], of which 127 characters are reported
 	METRIC_STATE,   // const char *, one of `words`
 	METRIC_TEXTS,   // struct metric_texts
 	METRIC_CAUSES,  // uint64_t[causes->n]: counters NAME_CAUSE
@@ -49,8 +50,8 @@ extern const struct metric_causes metric_segment_causes;
 struct metric {
 	const char *name;
 	enum metric_kind kind;
-	size_t offset;
-	const char *help; // one clause, without quotes and backslashes
+	size_t offset, size; // in the structure
+	const char *help;    // one clause, without quotes and backslashes
 	const char *const *words;
 	const struct metric_causes *causes;
 	bool label;  // text or number: in OpenMetrics a label of all metrics of its thing
@@ -75,10 +76,12 @@ struct metric {
 #define AGAIN(kind_, name_, structure, field, help_) \
 	METRIC(kind_, name_, structure, field, help_, .hidden = true)
 
-#define METRIC(kind_, name_, structure, field, ...)                                           \
-	{                                                                                     \
-		.name = name_, .kind = METRIC_##kind_,                                        \
-		.offset = offsetof(struct structure, field), .help = METRIC_REST(__VA_ARGS__) \
+#define METRIC(kind_, name_, structure, field, ...)                \
+	{                                                          \
+		.name = name_, .kind = METRIC_##kind_,             \
+		.offset = offsetof(struct structure, field),       \
+		.size = sizeof(((struct structure *)NULL)->field), \
+		.help = METRIC_REST(__VA_ARGS__)                   \
 	}
 // The help, and further members of struct metric.
 #define METRIC_REST(...) __VA_ARGS__

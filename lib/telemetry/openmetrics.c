@@ -32,14 +32,15 @@ struct family {
 	bool begun; // its header has been written, with its first sample
 };
 
-// One thing of one node: a dictionary of its snapshot, or a dictionary that is nested in it. It is
-// also the position of next_thing(), which begins at a structure of zeros.
+// One thing of one node: a dictionary of its snapshot, or a dictionary that is nested in it.
 struct thing {
-	unsigned n_nodes;  // up to and with its own
-	const cJSON *keys; // NULL: before the first
-	unsigned n_nested; // up to and with this one
-	const cJSON *nested;
+	const char *node;
+	const cJSON *keys;
+	const cJSON *nested; // NULL: none
 };
+
+typedef void write_thing(const struct writer *writer, struct family *family,
+			 const struct thing *thing, const struct metric *metric);
 
 static void write_escaped(FILE *out, const char *text)
 {
@@ -98,13 +99,13 @@ static void write_labels(const struct writer *writer, const struct telemetry_pla
 	const struct telemetry_group *group = place->group;
 	FILE *out = writer->out;
 
-	write_label(out, "node", writer->nodes[thing->n_nodes - 1].name, true);
+	write_label(out, "node", thing->node, true);
 	if (group == NULL)
 		return;
 	write_value_label(out, group->name, thing->keys->child);
-	for (const struct metric *metric = group->tables[0]; metric->name; metric++)
-		if (metric->label)
-			write_value_label(out, metric->name, value_of(thing->keys, metric->name));
+	for (const struct metric *const *m = place->metrics; *m != NULL; m++)
+		if ((*m)->label)
+			write_value_label(out, (*m)->name, value_of(thing->keys, (*m)->name));
 	if (place->nested)
 		write_value_label(out, group->nested, thing->nested->child);
 }
@@ -245,42 +246,35 @@ static const cJSON *first_keys(const cJSON *snapshot, const struct telemetry_pla
 	return snapshot != NULL ? snapshot->child : NULL;
 }
 
-static bool next_keys(const struct writer *writer, const struct telemetry_place *place,
-		      struct thing *thing)
+static void write_things_of(const struct writer *writer, struct family *family, struct thing *thing,
+			    const struct metric *metric, write_thing *write)
 {
-	if (thing->keys != NULL)
-		thing->keys = place->group != NULL ? thing->keys->next : NULL;
-	while (thing->keys == NULL && thing->n_nodes < writer->n_nodes)
-		thing->keys = first_keys(writer->nodes[thing->n_nodes++].snapshot, place);
-	thing->n_nested = 0;
-	return thing->keys != NULL;
-}
-
-// The next dictionary that is nested in the thing at hand.
-static bool next_nested(const struct telemetry_group *group, struct thing *thing)
-{
+	const struct telemetry_group *group = family->place->group;
 	char key[KEY_SIZE];
 
-	while (thing->keys != NULL && thing->n_nested < group->n_nested) {
-		snprintf(key, sizeof(key), "%s_%u", group->nested, thing->n_nested++);
+	if (!family->place->nested && thing->keys->child != NULL)
+		write(writer, family, thing, metric);
+	for (unsigned i = 0; family->place->nested && i < group->n_nested; i++) {
+		snprintf(key, sizeof(key), "%s_%u", group->nested, i);
 		thing->nested = value_of(thing->keys, key);
 		if (cJSON_IsObject(thing->nested) && thing->nested->child != NULL)
-			return true;
+			write(writer, family, thing, metric);
 	}
-	return false;
 }
 
-// Goes on to the next thing of a place, in all nodes. False behind the last.
-static bool next_thing(const struct writer *writer, const struct telemetry_place *place,
-		       struct thing *thing)
+// Writes the samples of all things of a place, in all nodes.
+static void write_things(const struct writer *writer, struct family *family,
+			 const struct metric *metric, write_thing *write)
 {
-	if (place->nested && next_nested(place->group, thing))
-		return true;
-	while (next_keys(writer, place, thing))
-		if (thing->keys->child != NULL &&
-		    (!place->nested || next_nested(place->group, thing)))
-			return true;
-	return false;
+	for (unsigned i = 0; i < writer->n_nodes; i++) {
+		struct thing thing = { .node = writer->nodes[i].name };
+
+		thing.keys = first_keys(writer->nodes[i].snapshot, family->place);
+		while (thing.keys != NULL) {
+			write_things_of(writer, family, &thing, metric, write);
+			thing.keys = family->place->group != NULL ? thing.keys->next : NULL;
+		}
+	}
 }
 
 static void write_metric(const struct writer *writer, const struct telemetry_place *place,
@@ -298,8 +292,21 @@ static void write_metric(const struct writer *writer, const struct telemetry_pla
 	if (family.type == NULL || metric->hidden)
 		return;
 	metric_family(place->prefix, metric, maximum, name);
-	for (struct thing thing = { 0 }; next_thing(writer, place, &thing);)
-		write_metric_of(writer, &family, &thing, metric);
+	write_things(writer, &family, metric, write_metric_of);
+}
+
+static void write_info_of(const struct writer *writer, struct family *family,
+			  const struct thing *thing, const struct metric *metric)
+{
+	(void)metric;
+	begin(writer, family);
+	fprintf(writer->out, "%s_info", family->name);
+	write_labels(writer, family->place, thing);
+	for (const struct metric *const *m = family->place->metrics + 1; *m != NULL; m++)
+		if (metric_is_info(*m))
+			write_value_label(writer->out, (*m)->name,
+					  value_of(thing->keys, (*m)->name));
+	fputs("} 1\n", writer->out);
 }
 
 // Texts and numbers of a thing as labels of one sample, which is 1.
@@ -310,33 +317,22 @@ static void write_info(const struct writer *writer, const struct telemetry_place
 				 .type = "info",
 				 .unit = "",
 				 .help = "texts and numbers that tell which one it is" };
-	const struct metric *first = place->tables[0] + 1;
+	const struct metric *const *first = place->metrics + 1;
 
-	while (first->name != NULL && !metric_is_info(first))
+	while (*first != NULL && !metric_is_info(*first))
 		first++;
-	if (first->name == NULL || place->nested)
-		return;
-	for (struct thing thing = { 0 }; next_thing(writer, place, &thing);) {
-		begin(writer, &family);
-		fprintf(writer->out, "%s_info", family.name);
-		write_labels(writer, place, &thing);
-		for (const struct metric *metric = first; metric->name != NULL; metric++)
-			if (metric_is_info(metric))
-				write_value_label(writer->out, metric->name,
-						  value_of(thing.keys, metric->name));
-		fputs("} 1\n", writer->out);
-	}
+	if (*first != NULL && !place->nested)
+		write_things(writer, &family, NULL, write_info_of);
 }
 
 static void write_place(const struct writer *writer, const struct telemetry_place *place)
 {
 	write_info(writer, place);
-	for (unsigned i = 0; i < TELEMETRY_MAX_TABLES && place->tables[i] != NULL; i++)
-		for (const struct metric *m = place->tables[i]; m->name != NULL; m++) {
-			write_metric(writer, place, m, false);
-			if (m->kind == METRIC_LATENCY)
-				write_metric(writer, place, m, true);
-		}
+	for (const struct metric *const *m = place->metrics; *m != NULL; m++) {
+		write_metric(writer, place, *m, false);
+		if ((*m)->kind == METRIC_LATENCY)
+			write_metric(writer, place, *m, true);
+	}
 }
 
 static void write_up(const struct writer *writer)
@@ -349,7 +345,7 @@ static void write_up(const struct writer *writer)
 				 .help = "1 if the appliance answers, else 0" };
 
 	for (unsigned i = 0; i < writer->n_nodes; i++) {
-		const struct thing thing = { .n_nodes = i + 1 };
+		const struct thing thing = { .node = writer->nodes[i].name };
 
 		write_sample(writer, &family, "", &thing, NULL, NULL,
 			     writer->nodes[i].snapshot != NULL);

@@ -70,34 +70,23 @@ static unsigned port_of(const struct appliance *appliance, unsigned index)
 	return appliance->config->n_ports;
 }
 
-static unsigned count_ports(const struct appliance *appliance)
-{
-	unsigned n = 0;
-
-	while (port_of(appliance, n) < appliance->config->n_ports)
-		n++;
-	return n;
-}
-
-static const char *name_of_port(const struct appliance *appliance, unsigned index)
-{
-	return appliance->config->ports[port_of(appliance, index)].name;
-}
-
 static void view_port(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct pfc_view view;
 	unsigned port = port_of(appliance, index);
-	const struct flow_control *fc = &appliance->flow_controls[port];
-	unsigned priority = appliance->config->ports[port].flow_control.priority;
-	uint64_t now = rte_rdtsc();
+	const struct flow_control *fc;
+	unsigned priority;
 
+	if (port == appliance->config->n_ports)
+		return;
+	fc = &appliance->flow_controls[port];
+	priority = appliance->config->ports[port].flow_control.priority;
 	view = (struct pfc_view){
 		.name = appliance->config->ports[port].name,
 		.mode = flow_control_mode_name(fc->mode),
 		.report = fc->report,
 		.priority = priority,
-		.paused = flow_control_paused(fc, priority, now),
+		.paused = flow_control_paused(fc, priority, rte_rdtsc()),
 		.pausing = flow_control_holding(fc, priority),
 	};
 	flow_control_priority_counters(fc, priority, &view.priority_counters);
@@ -133,8 +122,6 @@ const struct telemetry_group telemetry_pfc = {
 	.nested = "priority",
 	.nested_table = priority_metrics,
 	.n_nested = PFC_PRIORITIES,
-	.count = count_ports,
-	.name_of = name_of_port,
 	.view = view_port,
 	.view_nested = view_priority,
 };

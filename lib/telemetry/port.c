@@ -53,11 +53,6 @@ static unsigned count_ports(const struct appliance *appliance)
 	return appliance->n_ports;
 }
 
-static const char *name_of_port(const struct appliance *appliance, unsigned index)
-{
-	return appliance->ports[index].config->name;
-}
-
 // A counter that the driver does not have stays 0.
 static void add_driver_counters(struct port_view *view, const struct port *port)
 {
@@ -114,6 +109,5 @@ const struct telemetry_group telemetry_port = {
 		"missed packets. `/ethdev/xstats,ID` has all counters of a driver.",
 	.tables = { port_metrics },
 	.count = count_ports,
-	.name_of = name_of_port,
 	.view = view_port,
 };

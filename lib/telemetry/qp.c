@@ -15,8 +15,6 @@
 
 struct qp_view {
 	const char *name, *service, *state, *cause, *peer;
-	uint64_t qpn, peer_qpn, path_mtu, expected_psn, next_psn, msn;
-	struct qp_counters counters;
 	char name_text[NAME_SIZE], peer_text[INET6_ADDRSTRLEN];
 };
 
@@ -48,13 +46,17 @@ static const struct metric qp_metrics[] = {
 	STATE("state", qp_view, state, state_words, "state of the queue pair"),
 	TEXT("cause", qp_view, cause, "reason of state error, else none"),
 	TEXT("peer", qp_view, peer, "address of the other end"),
-	NUMBER("qpn", qp_view, qpn, "number of the queue pair"),
-	NUMBER("peer_qpn", qp_view, peer_qpn, "number at the other end"),
-	GAUGE("path_mtu_bytes", qp_view, path_mtu, "payload of a full packet"),
-	NUMBER("expected_psn", qp_view, expected_psn, "number of the next packet to receive"),
-	NUMBER("next_psn", qp_view, next_psn, "number of the next packet to send"),
-	NUMBER("msn", qp_view, msn, "messages received, modulo 2^24"),
-	ROCE_QP_METRICS(qp_view, counters),
+	{ 0 },
+};
+
+static const struct metric state_metrics[] = {
+	NUMBER("qpn", queue_pair, qpn, "number of the queue pair"),
+	NUMBER("peer_qpn", queue_pair, peer_qpn, "number at the other end"),
+	GAUGE("path_mtu_bytes", queue_pair, path_mtu, "payload of a full packet"),
+	NUMBER("expected_psn", queue_pair, expected_psn, "number of the next packet to receive"),
+	NUMBER("next_psn", queue_pair, next_psn, "number of the next packet to send"),
+	NUMBER("msn", queue_pair, msn, "messages received, modulo 2^24"),
+	ROCE_QP_METRICS(queue_pair, counters),
 	{ 0 },
 };
 
@@ -90,97 +92,63 @@ static unsigned places_of(const struct appliance *appliance, unsigned owner)
 		   : 0;
 }
 
-static bool read_place(const struct appliance *appliance, const struct place *place,
-		       struct queue_pair *qp)
+// NULL: the place is free.
+static const struct queue_pair *read_place(const struct appliance *appliance,
+					   const struct place *place)
 {
 	unsigned n_ports = appliance->config->n_ports;
 	const struct readout_roce *readout;
-	const struct queue_pair *own;
+	const struct queue_pair *qp;
 
 	if (place->owner < n_ports)
-		own = roce_port_qp(appliance->roce_ports[place->owner], place->at);
+		qp = roce_port_qp(appliance->roce_ports[place->owner], place->at);
 	else if ((readout = readout_of(appliance, place->owner - n_ports)) != NULL)
-		own = readout_roce_qp(readout, place->at);
+		qp = readout_roce_qp(readout, place->at);
 	else
-		own = roce_source_role_qp(
+		qp = roce_source_role_qp(
 		    telemetry_find_role(appliance, CONFIG_ROLE_SOURCE, place->owner - n_ports),
 		    place->at);
-	if (own == NULL || own->state == QP_FREE)
-		return false;
-	*qp = *own;
-	return true;
+	return qp != NULL && qp->state != QP_FREE ? qp : NULL;
 }
 
-// Moves `place` to the next queue pair at or behind it. False if there is none.
-static bool seek(const struct appliance *appliance, struct place *place, struct queue_pair *qp)
+// Moves `place` to the next queue pair at or behind it. NULL if there is none.
+static const struct queue_pair *seek(const struct appliance *appliance, struct place *place)
 {
 	unsigned n_owners = appliance->config->n_ports + appliance->config->n_generators;
+	const struct queue_pair *qp;
 
 	for (; place->owner < n_owners; place->owner++, place->at = 0)
 		for (unsigned n = places_of(appliance, place->owner); place->at < n; place->at++)
-			if (read_place(appliance, place, qp))
-				return true;
-	return false;
+			if ((qp = read_place(appliance, place)) != NULL)
+				return qp;
+	return NULL;
 }
 
-// Finds queue pair number `index`. False if it has been closed since it was counted.
-static bool find(const struct appliance *appliance, unsigned index, struct place *found,
-		 struct queue_pair *qp)
+// Finds queue pair number `index`. NULL if there is none, or it has been closed since it was
+// counted.
+static const struct queue_pair *find(const struct appliance *appliance, unsigned index,
+				     unsigned *owner)
 {
 	static _Thread_local struct place last;
+	const struct queue_pair *qp;
 
 	if (last.appliance != appliance || index < last.index)
 		last = (struct place){ .appliance = appliance };
-	while (seek(appliance, &last, qp)) {
-		*found = last;
+	while ((qp = seek(appliance, &last)) != NULL) {
+		*owner = last.owner;
 		if (last.index == index)
-			return true;
+			return qp;
 		last.index++;
 		last.at++;
 	}
 	last = (struct place){ 0 };
-	return false;
+	return NULL;
 }
 
 // With RoCE, connections are opened and closed during the run.
 static bool has_roce(const struct appliance *appliance)
 {
 	return appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE;
-}
-
-static unsigned count_qps(const struct appliance *appliance)
-{
-	struct place place = { 0 };
-	struct queue_pair qp;
-	unsigned n = 0;
-
-	for (; seek(appliance, &place, &qp); place.at++)
-		n++;
-	return n;
-}
-
-static void print_name(const struct appliance *appliance, const struct place *place,
-		       const struct queue_pair *qp, char name[NAME_SIZE])
-{
-	const struct config *config = appliance->config;
-
-	snprintf(name, NAME_SIZE, "%s/%u",
-		 place->owner < config->n_ports
-		     ? config->ports[place->owner].name
-		     : config->generators[place->owner - config->n_ports].name,
-		 qp->qpn);
-}
-
-static const char *name_of_qp(const struct appliance *appliance, unsigned index)
-{
-	static _Thread_local char name[NAME_SIZE];
-	struct place place;
-	struct queue_pair qp;
-
-	if (!find(appliance, index, &place, &qp))
-		return "gone";
-	print_name(appliance, &place, &qp, name);
-	return name;
 }
 
 static void print_peer(const struct qp_address *peer, char text[INET6_ADDRSTRLEN])
@@ -197,26 +165,26 @@ static void view_qp(const struct appliance *appliance, unsigned index, telemetry
 {
 	static const char *const services[] = { "rc", "uc", "ud", "none" };
 	static _Thread_local struct qp_view view;
-	struct queue_pair qp = { .service = ROCE_CONGESTION }; // "none"
-	struct place place;
+	const struct config *config = appliance->config;
+	unsigned owner;
+	const struct queue_pair *qp = find(appliance, index, &owner);
 
-	snprintf(view.name_text, sizeof(view.name_text), "gone");
-	if (find(appliance, index, &place, &qp))
-		print_name(appliance, &place, &qp, view.name_text);
-	print_peer(&qp.peer, view.peer_text);
-	view.name = view.name_text;
-	view.service = services[qp.service];
-	view.state = qp_state_name((enum qp_state)qp.state);
-	view.cause = qp_cause_name((enum qp_cause)qp.cause);
-	view.peer = view.peer_text;
-	view.qpn = qp.qpn;
-	view.peer_qpn = qp.peer_qpn;
-	view.path_mtu = qp.path_mtu;
-	view.expected_psn = qp.expected_psn;
-	view.next_psn = qp.next_psn;
-	view.msn = qp.msn;
-	view.counters = qp.counters;
+	if (qp == NULL)
+		return;
+	view = (struct qp_view){
+		.name = view.name_text,
+		.service = services[qp->service],
+		.state = qp_state_name((enum qp_state)qp->state),
+		.cause = qp_cause_name((enum qp_cause)qp->cause),
+		.peer = view.peer_text,
+	};
+	snprintf(view.name_text, sizeof(view.name_text), "%s/%u",
+		 owner < config->n_ports ? config->ports[owner].name
+					 : config->generators[owner - config->n_ports].name,
+		 qp->qpn);
+	print_peer(&qp->peer, view.peer_text);
 	bases[0] = &view;
+	bases[1] = qp;
 }
 
 const struct telemetry_group telemetry_qp = {
@@ -226,9 +194,7 @@ const struct telemetry_group telemetry_qp = {
 	.note = "A queue pair is called by its port or generator and its number: `wire/17`. It "
 		"disappears with\n"
 		"its connection; the sums in `/evb/roce/info` retain its counts.",
-	.tables = { qp_metrics },
+	.tables = { qp_metrics, state_metrics },
 	.comes_and_goes = has_roce,
-	.count = count_qps,
-	.name_of = name_of_qp,
 	.view = view_qp,
 };

@@ -6,13 +6,9 @@
 
 #include "node/readout_role.h"
 
-struct readout_view {
-	const char *name, *port;
-};
-
 static const struct metric readout_metrics[] = {
-	TEXT("name", readout_view, name, "name of the generator"),
-	TEXT("port", readout_view, port, "port that the generator sends on"),
+	TEXT("name", config_generator, name, "name of the generator"),
+	TEXT("port", config_generator, port, "port that the generator sends on"),
 	{ 0 },
 };
 
@@ -65,22 +61,14 @@ static unsigned count_readouts(const struct appliance *appliance)
 	return appliance->config->cluster.n_nodes > 0 ? appliance->config->n_generators : 0;
 }
 
-static const char *name_of_readout(const struct appliance *appliance, unsigned index)
-{
-	return appliance->config->generators[index].name;
-}
-
 static void view_readout(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
-	static _Thread_local struct readout_view view;
-	const struct config_generator *generator = &appliance->config->generators[index];
 	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, index);
+	const struct readout_roce *roce = readout_role_roce(role);
 
-	view = (struct readout_view){ .name = generator->name, .port = generator->port };
-	bases[0] = &view;
+	bases[0] = &appliance->config->generators[index];
 	bases[1] = readout_role_counters(role);
-	bases[2] =
-	    readout_role_roce(role) != NULL ? readout_roce_counters(readout_role_roce(role)) : NULL;
+	bases[2] = roce != NULL ? readout_roce_counters(roce) : NULL;
 }
 
 const struct telemetry_group telemetry_readout = {
@@ -89,6 +77,5 @@ const struct telemetry_group telemetry_readout = {
 	.help = "A generator of a node of a system: what it sent, and what held it back",
 	.tables = { readout_metrics, sent_metrics, roce_metrics },
 	.count = count_readouts,
-	.name_of = name_of_readout,
 	.view = view_readout,
 };

@@ -52,14 +52,13 @@ static const char *described_in(const struct metric *const *tables, const struct
 {
 	struct telemetry_place place;
 
-	for (unsigned i = 0; telemetry_place(i, &place) && place.tables[0] != tables[0]; i++)
-		for (unsigned j = 0; j < TELEMETRY_MAX_TABLES && place.tables[j] != NULL; j++)
-			for (const struct metric *other = place.tables[j]; other->name; other++)
-				if (strcmp(other->name, metric->name) == 0 &&
-				    strcmp(other->help, metric->help) == 0 &&
-				    (metric->hidden || !other->hidden))
-					return place.whole != NULL ? place.whole->command
-								   : place.group->things;
+	for (unsigned i = 0; telemetry_place(i, &place) && place.metrics[0] != tables[0]; i++)
+		for (const struct metric *const *other = place.metrics; *other != NULL; other++)
+			if (strcmp((*other)->name, metric->name) == 0 &&
+			    strcmp((*other)->help, metric->help) == 0 &&
+			    (metric->hidden || !(*other)->hidden))
+				return place.whole != NULL ? place.whole->command
+							   : place.group->things;
 	return NULL;
 }
 

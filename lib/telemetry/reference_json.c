@@ -84,17 +84,17 @@ static void add_metric(cJSON *rows, const struct telemetry_place *place,
 }
 
 // The label, and the texts and numbers, of a place.
-static void add_group(cJSON *groups, const char *name, const struct metric *table)
+static void add_group(cJSON *groups, const struct telemetry_place *place)
 {
-	cJSON *group = cJSON_AddObjectToObject(groups, name);
+	cJSON *group = cJSON_AddObjectToObject(groups, place->name);
 	cJSON *labels, *info;
 
-	cJSON_AddStringToObject(group, "label", table->name);
+	cJSON_AddStringToObject(group, "label", place->metrics[0]->name);
 	labels = cJSON_AddArrayToObject(group, "labels");
 	info = cJSON_AddArrayToObject(group, "info");
-	for (const struct metric *metric = table + 1; metric->name != NULL; metric++)
-		if (metric->label || metric_is_info(metric))
-			add_text(metric->label ? labels : info, metric->name);
+	for (const struct metric *const *m = place->metrics + 1; *m != NULL; m++)
+		if ((*m)->label || metric_is_info(*m))
+			add_text((*m)->label ? labels : info, (*m)->name);
 }
 
 char *telemetry_tables_json(void)
@@ -106,10 +106,9 @@ char *telemetry_tables_json(void)
 	char *text;
 
 	for (unsigned i = 0; telemetry_place(i, &place); i++) {
-		add_group(groups, place.name, place.tables[0]);
-		for (unsigned j = 0; j < TELEMETRY_MAX_TABLES && place.tables[j] != NULL; j++)
-			for (const struct metric *m = place.tables[j]; m->name != NULL; m++)
-				add_metric(rows, &place, m);
+		add_group(groups, &place);
+		for (const struct metric *const *metric = place.metrics; *metric != NULL; metric++)
+			add_metric(rows, &place, *metric);
 	}
 	text = cJSON_PrintUnformatted(root);
 	cJSON_Delete(root);

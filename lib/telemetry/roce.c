@@ -67,29 +67,21 @@ static unsigned port_of(const struct appliance *appliance, unsigned index)
 	return appliance->config->n_ports;
 }
 
-static unsigned count_endpoints(const struct appliance *appliance)
-{
-	unsigned n = 0;
-
-	while (port_of(appliance, n) < appliance->config->n_ports)
-		n++;
-	return n;
-}
-
-static const char *name_of_endpoint(const struct appliance *appliance, unsigned index)
-{
-	return appliance->config->ports[port_of(appliance, index)].name;
-}
-
 static void view_endpoint(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct roce_view view;
-	const struct roce_port *port = appliance->roce_ports[port_of(appliance, index)];
-	const struct cm_counters *cm = roce_port_cm_counters(port);
-	const struct roce_reader_counters *reader = roce_port_reader_counters(port);
+	unsigned index_of_port = port_of(appliance, index);
+	const struct roce_reader_counters *reader;
+	const struct roce_port *port;
+	const struct cm_counters *cm;
 
+	if (index_of_port == appliance->config->n_ports)
+		return;
+	port = appliance->roce_ports[index_of_port];
+	cm = roce_port_cm_counters(port);
+	reader = roce_port_reader_counters(port);
 	view = (struct roce_view){
-		.name = name_of_endpoint(appliance, index),
+		.name = appliance->config->ports[index_of_port].name,
 		.queue_pairs = roce_port_open_qps(port),
 		.port = *roce_port_counters(port),
 	};
@@ -109,7 +101,5 @@ const struct telemetry_group telemetry_roce = {
 		"`packets` on\n"
 		"are sums over all queue pairs, closed ones included.",
 	.tables = { roce_metrics },
-	.count = count_endpoints,
-	.name_of = name_of_endpoint,
 	.view = view_endpoint,
 };

@@ -52,11 +52,6 @@ static unsigned count_roles(const struct appliance *appliance)
 	return appliance->plan->n_roles;
 }
 
-static const char *name_of_role(const struct appliance *appliance, unsigned index)
-{
-	return appliance->plan->roles[index].name;
-}
-
 static void view_role(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct role_view view;
@@ -86,6 +81,5 @@ const struct telemetry_group telemetry_role = {
 	    "packets and segments.",
 	.tables = { role_metrics, role_counter_metrics, rx_metrics },
 	.count = count_roles,
-	.name_of = name_of_role,
 	.view = view_role,
 };

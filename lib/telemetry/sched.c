@@ -11,10 +11,7 @@
 
 struct sched_totals {
 	const char *node, *state, *scarce;
-	uint64_t run, nodes, registered, announced, released, outstanding, waiting, level,
-	    throttled;
-	uint64_t complete, incomplete, discarded, missing, repeated, in_doubt, excluded, stale,
-	    grants_held;
+	struct cluster_manager_view manager;
 	char scarce_text[2 * EVB_NAME_SIZE];
 };
 
@@ -24,29 +21,32 @@ static const char *const run_states[] = { "idle",     "configured", "ready",  "r
 static const struct metric total_metrics[] = {
 	TEXT("node", sched_totals, node, "node of the event manager"),
 	STATE("state", sched_totals, state, run_states, "state of the run"),
-	NUMBER("run_number", sched_totals, run, "number of the run, 0 before the first"),
-	GAUGE("nodes", sched_totals, nodes, "nodes of the system"),
-	GAUGE("nodes_registered", sched_totals, registered, "nodes that have registered"),
-	GAUGE("events_announced", sched_totals, announced,
+	NUMBER("run_number", sched_totals, manager.run, "number of the run, 0 before the first"),
+	GAUGE("nodes", sched_totals, manager.n_nodes, "nodes of the system"),
+	GAUGE("nodes_registered", sched_totals, manager.n_registered, "nodes that have registered"),
+	GAUGE("events_announced", sched_totals, manager.announced,
 	      "events that all sources have announced, from event 0 on"),
-	GAUGE("events_released", sched_totals, released, "events finished, from event 0 on"),
-	GAUGE("events_outstanding", sched_totals, outstanding, "events granted and not finished"),
-	GAUGE("events_waiting", sched_totals, waiting, "events announced and not granted"),
-	GAUGE("level", sched_totals, level,
+	GAUGE("events_released", sched_totals, manager.released,
+	      "events finished, from event 0 on"),
+	GAUGE("events_outstanding", sched_totals, manager.outstanding,
+	      "events granted and not finished"),
+	GAUGE("events_waiting", sched_totals, manager.waiting, "events announced and not granted"),
+	GAUGE("level", sched_totals, manager.level,
 	      "bits 0 to 3: waiting events fill 25, 50, 75, 87.5 % of the queue"),
-	GAUGE("throttled", sched_totals, throttled, "1 while announcements are throttled"),
-	COUNTER("events_complete", sched_totals, complete, "events built complete"),
-	COUNTER("events_incomplete", sched_totals, incomplete, "events built incomplete"),
-	COUNTER("events_discarded", sched_totals, discarded,
+	GAUGE("throttled", sched_totals, manager.throttled, "1 while announcements are throttled"),
+	COUNTER("events_complete", sched_totals, manager.complete, "events built complete"),
+	COUNTER("events_incomplete", sched_totals, manager.incomplete, "events built incomplete"),
+	COUNTER("events_discarded", sched_totals, manager.discarded,
 		"incomplete events that builders discarded"),
-	COUNTER("blocks_missing", sched_totals, missing, "sources missing in incomplete events"),
-	COUNTER("events_repeated", sched_totals, repeated,
+	COUNTER("blocks_missing", sched_totals, manager.missing,
+		"sources missing in incomplete events"),
+	COUNTER("events_repeated", sched_totals, manager.repeated,
 		"events built and flagged because consumers may already have them"),
-	GAUGE("builders_in_doubt", sched_totals, in_doubt,
+	GAUGE("builders_in_doubt", sched_totals, manager.in_doubt,
 	      "silent nodes whose events may have been published"),
-	COUNTER("nodes_excluded", sched_totals, excluded, "exclusions of silent nodes"),
-	COUNTER("records_stale", sched_totals, stale, "records of outdated attempts"),
-	COUNTER("grants_held", sched_totals, grants_held,
+	COUNTER("nodes_excluded", sched_totals, manager.excluded, "exclusions of silent nodes"),
+	COUNTER("records_stale", sched_totals, manager.stale, "records of outdated attempts"),
+	COUNTER("grants_held", sched_totals, manager.grants_held,
 		"polls without grants because a node's window is full"),
 	TEXT("scarce", sched_totals, scarce,
 	     "builder with far fewer free slots than the others, or none"),
@@ -96,14 +96,6 @@ static unsigned count_managers(const struct appliance *appliance)
 	return telemetry_manager(appliance) != NULL;
 }
 
-static const char *name_of_manager(const struct appliance *appliance, unsigned index)
-{
-	const struct cluster_system *cluster = &appliance->config->cluster;
-
-	(void)index;
-	return cluster->nodes[cluster->manager].name;
-}
-
 // The builder with the smallest share of free slots, if that is less than half of the average of
 // the others; else the number of builders.
 static unsigned scarce_builder(const struct appliance *appliance, const struct sched *sched)
@@ -148,34 +140,15 @@ static void view_manager(const struct appliance *appliance, unsigned index, tele
 {
 	static _Thread_local struct sched_totals view;
 	static const struct sched_counters none;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 	const struct cluster_manager *manager = telemetry_manager(appliance);
 	const struct sched *sched = cluster_manager_sched(manager);
-	struct cluster_manager_view totals;
 
-	cluster_manager_view(manager, &totals);
-	view = (struct sched_totals){
-		.node = name_of_manager(appliance, index),
-		.state = ctrl_run_state_name(totals.state),
-		.scarce = "none",
-		.run = totals.run,
-		.nodes = totals.n_nodes,
-		.registered = totals.n_registered,
-		.announced = totals.announced,
-		.released = totals.released,
-		.outstanding = totals.outstanding,
-		.waiting = totals.waiting,
-		.level = totals.level,
-		.throttled = totals.throttled,
-		.complete = totals.complete,
-		.incomplete = totals.incomplete,
-		.discarded = totals.discarded,
-		.missing = totals.missing,
-		.repeated = totals.repeated,
-		.in_doubt = totals.in_doubt,
-		.excluded = totals.excluded,
-		.stale = totals.stale,
-		.grants_held = totals.grants_held,
-	};
+	(void)index;
+	view = (struct sched_totals){ .node = cluster->nodes[cluster->manager].name,
+				      .scarce = "none" };
+	cluster_manager_view(manager, &view.manager);
+	view.state = ctrl_run_state_name(view.manager.state);
 	if (sched != NULL)
 		name_scarce(appliance, sched, &view);
 	bases[0] = &view;
@@ -189,6 +162,5 @@ const struct telemetry_group telemetry_sched = {
 	.note = "On the node of the event manager only.",
 	.tables = { total_metrics, grant_metrics },
 	.count = count_managers,
-	.name_of = name_of_manager,
 	.view = view_manager,
 };

@@ -30,11 +30,6 @@ static unsigned count_sources(const struct appliance *appliance)
 	return appliance->sources.n_expected;
 }
 
-static unsigned number_of_source(const struct appliance *appliance, unsigned index)
-{
-	return appliance->sources.ids[index];
-}
-
 static void view_source(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct source_view view;
@@ -53,6 +48,5 @@ const struct telemetry_group telemetry_source = {
 		"counted here.",
 	.tables = { source_metrics },
 	.count = count_sources,
-	.number_of = number_of_source,
 	.view = view_source,
 };

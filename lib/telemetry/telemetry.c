@@ -60,8 +60,10 @@ static bool read_page(const char *parameters, unsigned *offset, unsigned *count)
 static void answer_list(const struct appliance *appliance, const struct telemetry_group *group,
 			const char *parameters, struct rte_tel_data *data)
 {
-	unsigned most = group->name_of != NULL ? PAGE_NAMES : PAGE_NUMBERS;
-	unsigned n = group->count(appliance), offset, count = most;
+	bool names = telemetry_has_names(group);
+	unsigned n = telemetry_count(group, appliance), most = names ? PAGE_NAMES : PAGE_NUMBERS;
+	unsigned offset, count = most;
+	telemetry_bases bases;
 
 	if (!read_page(parameters, &offset, &count)) {
 		telemetry_set_error(data, "parameters are OFFSET[,COUNT], whole numbers");
@@ -69,13 +71,16 @@ static void answer_list(const struct appliance *appliance, const struct telemetr
 	}
 	if (count > most)
 		count = most;
-	rte_tel_data_start_array(data,
-				 group->name_of != NULL ? RTE_TEL_STRING_VAL : RTE_TEL_INT_VAL);
+	rte_tel_data_start_array(data, names ? RTE_TEL_STRING_VAL : RTE_TEL_INT_VAL);
 	for (unsigned i = offset; i < n && count > 0; i++, count--) {
-		if (group->name_of != NULL)
-			rte_tel_data_add_array_string(data, group->name_of(appliance, i));
+		if (!telemetry_view(group, appliance, i, bases))
+			return; // closed since it was counted
+		if (names)
+			rte_tel_data_add_array_string(data,
+						      telemetry_text(group->tables[0], bases[0]));
 		else
-			rte_tel_data_add_array_int(data, (int)group->number_of(appliance, i));
+			rte_tel_data_add_array_int(
+			    data, (int)telemetry_number(group->tables[0], bases[0]));
 	}
 }
 
@@ -83,13 +88,17 @@ static void answer_list(const struct appliance *appliance, const struct telemetr
 static unsigned find(const struct appliance *appliance, const struct telemetry_group *group,
 		     const char *parameters)
 {
-	unsigned n = group->count(appliance), number = 0;
+	unsigned n = telemetry_count(group, appliance), number = 0;
 	const char *text = parameters;
 	bool is_number = read_number(&text, &number) && *text == '\0';
+	telemetry_bases bases;
 
-	for (unsigned i = 0; i < n; i++) {
-		if (group->name_of != NULL ? strcmp(group->name_of(appliance, i), parameters) == 0
-					   : is_number && group->number_of(appliance, i) == number)
+	for (unsigned i = 0; i < n && telemetry_view(group, appliance, i, bases); i++) {
+		const struct metric *name = group->tables[0];
+
+		if (telemetry_has_names(group)
+			? strcmp(telemetry_text(name, bases[0]), parameters) == 0
+			: is_number && telemetry_number(name, bases[0]) == number)
 			return i;
 	}
 	return n;
@@ -98,29 +107,26 @@ static unsigned find(const struct appliance *appliance, const struct telemetry_g
 static void answer_info(const struct appliance *appliance, const struct telemetry_group *group,
 			const char *parameters, struct rte_tel_data *data)
 {
-	unsigned index;
+	unsigned index = is_end(parameters) ? 0 : find(appliance, group, parameters);
 
 	if (is_end(parameters)) {
 		telemetry_set_error(data, "which %s? " GROUP_COMMAND "list names them", group->name,
 				    group->name);
-		return;
-	}
-	index = find(appliance, group, parameters);
-	if (index == group->count(appliance)) {
+	} else if (index == telemetry_count(group, appliance)) {
 		telemetry_set_error(data,
 				    "there is no %s \"%.40s\": " GROUP_COMMAND "list names them",
 				    group->name, parameters, group->name);
-		return;
+	} else {
+		rte_tel_data_start_dict(data);
+		(void)telemetry_add_thing(data, appliance, group, index, false);
 	}
-	rte_tel_data_start_dict(data);
-	(void)telemetry_add_thing(data, appliance, group, index, false);
 }
 
 // As many dictionaries NAME_INDEX as fit, and the number of all things.
 static void answer_all(const struct appliance *appliance, const struct telemetry_group *group,
 		       const char *parameters, struct rte_tel_data *data)
 {
-	unsigned n = group->count(appliance), offset, count = PAGE_THINGS;
+	unsigned n = telemetry_count(group, appliance), offset, count = PAGE_THINGS;
 	size_t used = FRAME_BYTES;
 
 	if (!read_page(parameters, &offset, &count)) {
@@ -306,7 +312,7 @@ static int register_group(const struct telemetry_group *group)
 
 static bool may_have(const struct appliance *appliance, const struct telemetry_group *group)
 {
-	return group->count(appliance) > 0 ||
+	return telemetry_count(group, appliance) > 0 ||
 	       (group->comes_and_goes != NULL && group->comes_and_goes(appliance));
 }
 

@@ -5,13 +5,17 @@
 #include "record/writer_role.h"
 
 struct writer_view {
-	const char *name, *group, *directory, *format;
+	const char *format;
 };
 
 static const struct metric writer_metrics[] = {
-	TEXT("name", writer_view, name, "name of the writer"),
-	TEXT("group", writer_view, group, "group of consumers that the writer belongs to"),
-	TEXT("directory", writer_view, directory, "directory of its files"),
+	TEXT("name", config_writer, name, "name of the writer"),
+	TEXT("group", config_writer, group, "group of consumers that the writer belongs to"),
+	TEXT("directory", config_writer, directory, "directory of its files"),
+	{ 0 },
+};
+
+static const struct metric format_metrics[] = {
 	TEXT("format", writer_view, format, "format of its files: mep or mdf"),
 	{ 0 },
 };
@@ -32,32 +36,22 @@ static unsigned count_writers(const struct appliance *appliance)
 	return appliance->config->n_writers;
 }
 
-static const char *name_of_writer(const struct appliance *appliance, unsigned index)
-{
-	return appliance->config->writers[index].name;
-}
-
 static void view_writer(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct writer_view view;
 	const struct config_writer *writer = &appliance->config->writers[index];
 
-	view = (struct writer_view){
-		.name = writer->name,
-		.group = writer->group,
-		.directory = writer->directory,
-		.format = writer->format == FILE_FORMAT_MDF ? "mdf" : "mep",
-	};
-	bases[0] = &view;
-	bases[1] = writer_role_counters(telemetry_find_role(appliance, CONFIG_ROLE_WRITER, index));
+	view.format = writer->format == FILE_FORMAT_MDF ? "mdf" : "mep";
+	bases[0] = writer;
+	bases[1] = &view;
+	bases[2] = writer_role_counters(telemetry_find_role(appliance, CONFIG_ROLE_WRITER, index));
 }
 
 const struct telemetry_group telemetry_writer = {
 	.name = "writer",
 	.things = "writers",
 	.help = "A writer: what is in its files",
-	.tables = { writer_metrics, writer_counter_metrics },
+	.tables = { writer_metrics, format_metrics, writer_counter_metrics },
 	.count = count_writers,
-	.name_of = name_of_writer,
 	.view = view_writer,
 };

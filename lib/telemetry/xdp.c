@@ -51,23 +51,6 @@ static const struct xdp *find(const struct appliance *appliance, unsigned index,
 	return NULL;
 }
 
-static unsigned count_ports(const struct appliance *appliance)
-{
-	unsigned n = 0, port;
-
-	while (find(appliance, n, &port) != NULL)
-		n++;
-	return n;
-}
-
-static const char *name_of_port(const struct appliance *appliance, unsigned index)
-{
-	unsigned port = 0;
-
-	(void)find(appliance, index, &port);
-	return appliance->ports[port].config->name;
-}
-
 // If memory for reading the counters is short, the response lacks them.
 static void view_port(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
@@ -76,6 +59,8 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 	unsigned port = 0;
 	const struct xdp *xdp = find(appliance, index, &port);
 
+	if (xdp == NULL)
+		return;
 	view = (struct xdp_view){
 		.name = appliance->ports[port].config->name,
 		.mode = xdp_mode(xdp),
@@ -93,7 +78,5 @@ const struct telemetry_group telemetry_xdp = {
 		"single sources,\n"
 		"and the sum that holds.",
 	.tables = { xdp_metrics, xdp_fates },
-	.count = count_ports,
-	.name_of = name_of_port,
 	.view = view_port,
 };

@@ -63,16 +63,18 @@ static void visit_group(const struct telemetry_group *group, key_visitor visit, 
 		visit_table(group->tables[i], visit, context);
 }
 
-// Calls `visit` with every table and the prefix of its names in OpenMetrics.
-static void visit_tables(void (*visit)(void *context, const char *prefix,
-				       const struct metric *table),
+// Calls `visit` with every metric and the prefix of its names in OpenMetrics.
+static void visit_places(void (*visit)(void *context, const char *prefix,
+				       const struct metric *metric),
 			 void *context)
 {
 	struct telemetry_place place;
 
-	for (unsigned i = 0; telemetry_place(i, &place); i++)
-		for (unsigned j = 0; j < TELEMETRY_MAX_TABLES && place.tables[j] != NULL; j++)
-			visit(context, place.prefix, place.tables[j]);
+	for (unsigned i = 0; telemetry_place(i, &place); i++) {
+		assert_null(place.metrics[TELEMETRY_MAX_METRICS - 1]); // none was left out
+		for (unsigned j = 0; place.metrics[j] != NULL; j++)
+			visit(context, place.prefix, place.metrics[j]);
+	}
 }
 
 // What is known of the keys of one answer.
@@ -142,9 +144,8 @@ static void groups__are_whole(void **state)
 	for (unsigned i = 0; telemetry_groups[i] != NULL; i++) {
 		const struct telemetry_group *group = telemetry_groups[i];
 
-		assert_int_not_equal(group->name_of != NULL, group->number_of != NULL);
-		assert_int_equal(group->tables[0][0].kind,
-				 group->name_of != NULL ? METRIC_TEXT : METRIC_NUMBER);
+		assert_true(group->tables[0][0].kind == METRIC_TEXT ||
+			    group->tables[0][0].kind == METRIC_NUMBER);
 		assert_int_equal(group->nested != NULL, group->n_nested > 0);
 		assert_int_equal(group->nested != NULL, group->view_nested != NULL);
 		assert_int_equal(group->nested != NULL, group->nested_table != NULL);
@@ -197,22 +198,29 @@ static void summary__has_numbers_only(void **state)
 			visit_table(whole->table, check_number, NULL);
 }
 
-static void check_kind(void *context, const char *prefix, const struct metric *table)
+static void check_kind(void *context, const char *prefix, const struct metric *metric)
 {
+	bool is_text = metric->kind == METRIC_TEXT || metric->kind == METRIC_STATE;
+	bool is_number = metric->kind == METRIC_COUNTER || metric->kind == METRIC_GAUGE ||
+			 metric->kind == METRIC_NUMBER;
+
 	(void)context;
 	(void)prefix;
-	for (; table->name != NULL; table++) {
-		if (table->kind == METRIC_LATENCY)
-			assert_string_equal(metric_base_unit(table), "seconds");
-		assert_int_equal(table->kind == METRIC_STATE, table->words != NULL);
-		assert_int_equal(table->kind == METRIC_CAUSES, table->causes != NULL);
-	}
+	if (metric->kind == METRIC_LATENCY)
+		assert_string_equal(metric_base_unit(metric), "seconds");
+	assert_int_equal(metric->kind == METRIC_STATE, metric->words != NULL);
+	assert_int_equal(metric->kind == METRIC_CAUSES, metric->causes != NULL);
+	if (is_text && metric->size < sizeof(char *))
+		fail_msg("%s is no text", metric->name);
+	if (is_number && metric->size != 1 && metric->size != 2 && metric->size != 4 &&
+	    metric->size != 8)
+		fail_msg("%s is no number", metric->name);
 }
 
 static void kinds__have_what_they_need(void **state)
 {
 	(void)state;
-	visit_tables(check_kind, NULL);
+	visit_places(check_kind, NULL);
 }
 
 struct names {
@@ -239,23 +247,21 @@ static void check_family(struct names *names, const char *name)
 	strcpy(names->names[names->n++], name);
 }
 
-static void check_families(void *context, const char *prefix, const struct metric *table)
+static void check_families(void *context, const char *prefix, const struct metric *metric)
 {
 	char name[METRIC_NAME_SIZE];
 
-	for (; table->name != NULL; table++) {
-		if (strpbrk(table->help, "\"\\\n|") != NULL || table->help[0] == '\0')
-			fail_msg("%s: help of %s", prefix, table->name);
-		if (table->hidden || table->kind == METRIC_TEXT || table->kind == METRIC_TEXTS ||
-		    table->kind == METRIC_NUMBER)
-			continue;
-		metric_family(prefix, table, false, name);
-		check_family(context, name);
-		if (table->kind != METRIC_LATENCY)
-			continue;
-		metric_family(prefix, table, true, name);
-		check_family(context, name);
-	}
+	if (strpbrk(metric->help, "\"\\\n|") != NULL || metric->help[0] == '\0')
+		fail_msg("%s: help of %s", prefix, metric->name);
+	if (metric->hidden || metric->kind == METRIC_TEXT || metric->kind == METRIC_TEXTS ||
+	    metric->kind == METRIC_NUMBER)
+		return;
+	metric_family(prefix, metric, false, name);
+	check_family(context, name);
+	if (metric->kind != METRIC_LATENCY)
+		return;
+	metric_family(prefix, metric, true, name);
+	check_family(context, name);
 }
 
 static void families__are_unique(void **state)
@@ -265,7 +271,7 @@ static void families__are_unique(void **state)
 	(void)state;
 	assert_non_null(names);
 	check_family(names, "evb_up");
-	visit_tables(check_families, names);
+	visit_places(check_families, names);
 	free(names);
 }
 
