@@ -120,6 +120,16 @@ def binary():
     return path
 
 
+def program(name):
+    """Path of a program that the build makes for these tests; EVB_NAME in the environment, or where
+    the build leaves it."""
+    path = os.environ.get(f"EVB_{name.upper()}") or os.path.join(
+        os.path.dirname(binary()), "tests", "functional", name)
+    if not os.access(path, os.X_OK):
+        skip(f"{path} is not built")
+    return path
+
+
 def is_sanitized(path=None):
     """True if the program was built with a sanitizer, that is, runs several times slower."""
     with open(path or binary(), "rb") as program:

@@ -13,7 +13,6 @@ import dataclasses
 import json
 import os
 import signal
-import socket
 import struct
 import subprocess
 import time
@@ -31,15 +30,6 @@ PACKING = 10  # two segments an MFP
 CONTROL_PORT = 19521
 REPEATED = 8  # EVB_EVENT_REPEATED of evb_reader.h
 _HEAD = struct.Struct("<QII")  # of an event in a tap's file
-
-
-def program(name):
-    """A program that the build makes for these tests."""
-    path = os.environ.get(f"EVB_{name.upper()}") or os.path.join(
-        os.path.dirname(evbtest.binary()), "tests", "functional", name)
-    if not os.access(path, os.X_OK):
-        evbtest.skip(f"{path} is not built")
-    return path
 
 
 @dataclasses.dataclass
@@ -82,7 +72,7 @@ class Injector:
             self._ip("set", outer, "master", "bridge", "up")
             wires.append(f"{port}:{inner}")
         self._process = subprocess.Popen(
-            [program("injector"), str(CONTROL_PORT), str(self._seed), *wires], text=True,
+            [evbtest.program("injector"), str(CONTROL_PORT), str(self._seed), *wires], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=self._bridge.bridge.join)
         self._answer()
         return self
@@ -153,7 +143,7 @@ class Life:
         self.node = node
         self._path = path
         self._all = None  # records, once there will be no more
-        self._tap = trial.work.start(program("event_tap"), f"{trial.name}-{node}",
+        self._tap = trial.work.start(evbtest.program("event_tap"), f"{trial.name}-{node}",
                                      bottleneck.GROUP, path, str(microseconds))
         self._tap.wait_for_line("joined")
 
@@ -282,11 +272,7 @@ class Trial(bottleneck.Farm):
 
     def state(self, node, timeout=evbtest.PATIENCE_S):
         """What the node itself says."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-            client.settimeout(timeout)
-            client.connect(evbtest.control_socket(f"{self.name}-{node}"))
-            client.send(b'{"command": "status"}')
-            return json.loads(client.recv(1 << 20))
+        return self.ask(node, timeout)
 
     def own(self, node, key):
         return self.state(node)["node"][key]

@@ -29,11 +29,12 @@ EVENTS = 100_000 if LONG else 2000
 PATIENCE_S = 900 if LONG else 120
 SIZE = {"law": "gaussian", "mean": 100, "sigma": 20, "maximum": 240}
 PACKING = 2
+SLOT_SIZE = "128KiB"
 
 
-def base(work, file, packing=PACKING, count=0, rate=0, writers=True, **changes):
-    """A shipped system with smaller fragments, and writers on each builder node's own folder.
-    count: events of each source before the end of the run, 0 for no end."""
+def base(work, file, packing=PACKING, count=0, rate=0, writers=True, mtu=1500, **changes):
+    """A shipped system with smaller fragments and slots, and writers on each builder node's own
+    folder. count: events of each source before the end of the run, 0 for no end."""
     configuration = appliance.merged(cluster.shipped(file), {
         "name": work.name(),
         "sources": {"packing": packing},
@@ -42,7 +43,13 @@ def base(work, file, packing=PACKING, count=0, rate=0, writers=True, **changes):
         "memory": {"kind": "shm"},
         **changes,
     })
+    for builder in configuration.get("builders", ()):
+        builder["slot_size"] = SLOT_SIZE
     for node in configuration["nodes"]:
+        for port in node["ports"]:
+            port["mtu"] = mtu
+        for builder in node.get("builders", ()):
+            builder["slot_size"] = SLOT_SIZE
         for generator in node.get("generators", ()):
             generator.update(size=dict(SIZE), events=count)
             if rate:
@@ -220,7 +227,7 @@ def test_two_generators_and_several_builders():
 
 
 def split(work, mode="push", **changes):
-    """The manager, two readout nodes and two builder nodes."""
+    """The manager, two readout nodes and two builder nodes. changes: also mtu."""
     configuration = base(work, "cluster-4x2.json",
                          **appliance.merged({"event_manager": {"mode": mode}}, changes))
     return cluster.only_nodes(configuration, "manager", "ru0", "ru1", "bu0", "bu1")
@@ -228,7 +235,7 @@ def split(work, mode="push", **changes):
 
 def test_split_push():
     with evbtest.Workspace() as work:
-        run_to_the_end(work, split(work, "push", count=EVENTS // 2), EVENTS // 2)
+        run_to_the_end(work, split(work, "push", count=EVENTS // 2, mtu=9000), EVENTS // 2)
 
 
 def test_split_pull():
@@ -299,10 +306,10 @@ def check_refused(system, command, why, node=None):
 
 def test_draining_is_seen():
     """Nobody takes the events, so all slots are full and the drain goes on until a stop; `evb ctl`
-    answers meanwhile."""
+    answers meanwhile. The nodes end when the events that they hold are taken."""
     with evbtest.Workspace() as work:
         configuration = folded(work, "push", rate=RATE, writers=False,
-                               events={"deadline": "30s", "drain_timeout": "5s"},
+                               events={"deadline": "30s", "drain_timeout": "5min"},
                                event_ring={"groups": ["main"]})
         with cluster.System(work, configuration) as system:
             system.start()
@@ -312,7 +319,9 @@ def test_draining_is_seen():
             check_refused(system, ("start",), "a run is there already")
             system.command("stop")
             system.wait_for_state("stopped")
-            for process in system.processes.values():
+            consumers = [work.start(evbtest.program("slow_consumer"), process.name, "main", "0")
+                         for process in system.processes.values()]
+            for process in (*consumers, *system.processes.values()):
                 check_equal(process.finish().status, 0, process.describe())
 
 

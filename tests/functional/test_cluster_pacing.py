@@ -3,7 +3,6 @@
 """What shaping, pacing, pauses and credits do to a system behind narrow links. Outcomes, not rates:
 those are for `./dev bench incast suspend`."""
 
-import os
 import signal
 import threading
 import time
@@ -13,16 +12,8 @@ import evbtest
 from bottleneck import Direct, Farm, Layout
 from evbtest import check, check_equal
 
-EVENTS = 120
+EVENTS = 60
 PATIENCE_S = 180
-
-
-def slow_consumer():
-    path = os.environ.get("EVB_SLOW_CONSUMER") or os.path.join(
-        os.path.dirname(evbtest.binary()), "tests", "functional", "slow_consumer")
-    if not os.access(path, os.X_OK):
-        evbtest.skip(f"{path} is not built")
-    return path
 
 
 def manager(mode="push", shaping="linear-shift", **more):
@@ -85,13 +76,14 @@ def test_incast_several_builders():
 def test_rate_of_grants():
     """Grants follow each other at the link's rate, headers counted: no more than their share of the
     link is ever in use, and what waits, waits in the sources."""
-    layout = Layout(events=0, changes={"events": {"deadline": "30s"},
-                                       "event_manager": manager(target_utilisation=0.5)})
+    layout = Layout(events=0, packing=50,
+                    changes={"events": {"deadline": "30s"},
+                             "event_manager": manager(target_utilisation=0.5)})
     with evbtest.Workspace() as work, Farm(work, layout) as farm:
         farm.start()
-        farm.wait_for_events(20)
+        farm.wait_for_events(5)
         before = farm.sample()
-        time.sleep(3)
+        farm.wait_for_events(40)
         rates = bottleneck.rates(before, farm.sample(), layout)
         [one] = farm.credits().values()
         check_nothing_lost(farm.stop())
@@ -123,7 +115,7 @@ def test_paused_builder():
                     changes={"events": {"deadline": "30s"}, "event_manager": manager()})
     with evbtest.Workspace() as work, Farm(work, layout) as farm:
         farm.start()
-        with bottleneck.consumers(work, farm, slow_consumer(), 0) as consumers:
+        with bottleneck.consumers(work, farm, evbtest.program("slow_consumer"), 0) as consumers:
             farm.wait_for_events(60)
             consumers["b0"].signal(signal.SIGSTOP)
             until(lambda: farm.credits()["b0"]["paused"], "b0 is paused")
@@ -153,7 +145,7 @@ def direct(pfc):
     sending node's readout and flow control have counted."""
     with evbtest.Workspace() as work, Direct(work, pfc) as system:
         system.start()
-        consumer = bottleneck.consumer(work, system, "b", slow_consumer(), 5000)
+        consumer = bottleneck.consumer(work, system, "b", evbtest.program("slow_consumer"), 5000)
         system.processes["b"].wait_until(
             lambda: system.query("b", "/evb/summary")["events_complete"] > 400, "400 events")
         readout = system.query("a", "/evb/readout/info", "boards")
@@ -236,7 +228,7 @@ def test_few_credits():
                     rate=2000, changes={"events": {"deadline": "30s"}, "event_manager": manager()})
     with evbtest.Workspace() as work, Farm(work, layout) as farm:
         farm.start()
-        with bottleneck.consumers(work, farm, slow_consumer(), 10_000):
+        with bottleneck.consumers(work, farm, evbtest.program("slow_consumer"), 10_000):
             farm.wait_for_events(100)
             sched, credits = farm.sched(), farm.credits()
             check(sched["stalls_no_credit"] > 0, "no poll went without a credit")
@@ -257,7 +249,7 @@ def test_slow_builder():
                                        "event_manager": manager(policy="occupancy")})
     with evbtest.Workspace() as work, Farm(work, layout) as farm:
         farm.start()
-        with bottleneck.consumers(work, farm, slow_consumer(),
+        with bottleneck.consumers(work, farm, evbtest.program("slow_consumer"),
                                   {"b0": 100_000, "b1": 0, "b2": 0}):
             farm.wait_for_events(50)
             until(lambda: farm.credits()["b0"]["free"] <= 2, "b0 has hardly a free slot")

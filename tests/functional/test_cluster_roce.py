@@ -4,7 +4,7 @@
 byte by byte as it was sent, in push and in pull; what is lost on the way is sent again; a builder
 that dies loses nothing and is connected anew when it is back.
 
-EVB_LONG_TESTS: 10^5 events in the place of 5000.
+EVB_LONG_TESTS: 10^5 events in the place of 2000.
 """
 
 import copy
@@ -18,7 +18,7 @@ from evbtest import check, check_equal
 from faults import Trial
 from test_cluster import LONG, PATIENCE_S, run_to_the_end
 
-EVENTS = 100_000 if LONG else 5000
+EVENTS = 100_000 if LONG else 2000
 PACKING = 6  # MFPs of some 700 bytes: three packets at the path MTU of these tests
 # Connections and nodes survive that a busy machine lets a node wait for some seconds.
 ROCE = {"transport": {"kind": "roce"}, "roce": {"path_mtu": 256, "timeout": 17},
