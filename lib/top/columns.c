@@ -12,84 +12,53 @@
 #define TOO_FULL 0.9  // share of slots or buffers
 #define TOO_FAR  16   // events that a source is behind the first
 
-// How a value is computed.
-#define VALUE(...)                         \
-	{                                  \
-		.metrics = { __VA_ARGS__ } \
-	}
-#define RATE(...)                                        \
-	{                                                \
-		.metrics = { __VA_ARGS__ }, .rate = true \
-	}
-#define BIT_RATE(bytes)                                        \
-	{                                                      \
-		.metrics = { bytes }, .rate = true, .scale = 8 \
-	}
-#define SHARE(part, whole)                           \
-	{                                            \
-		.metrics = { part }, .of = { whole } \
-	}
-#define USED(left, whole)                                                \
-	{                                                                \
-		.metrics = { left }, .of = { whole }, .complement = true \
-	}
-#define NOT(flag)                                       \
-	{                                               \
-		.metrics = { flag }, .complement = true \
-	}
-#define PERMILLE(metric)                             \
-	{                                            \
-		.metrics = { metric }, .scale = 1e-3 \
-	}
-#define BEHIND(...)                                        \
-	{                                                  \
-		.metrics = { __VA_ARGS__ }, .behind = true \
-	}
-#define OF_TIME(cycles)                                                                      \
-	{                                                                                    \
-		.metrics = { cycles },                                                       \
-		.of = { "busy_cycles", "idle_cycles", "backpressured_cycles" }, .rate = true \
-	}
+// How a value is computed: the members of a struct table_measure.
+#define VALUE(...)         .metrics = { __VA_ARGS__ }
+#define RATE(...)          .metrics = { __VA_ARGS__ }, .rate = true
+#define BIT_RATE(bytes)    .metrics = { bytes }, .rate = true, .scale = 8
+#define SHARE(part, whole) .metrics = { part }, .of = { whole }
+#define USED(left, whole)  .metrics = { left }, .of = { whole }, .complement = true
+#define NOT(flag)          .metrics = { flag }, .complement = true
+#define PERMILLE(metric)   .metrics = { metric }, .scale = 1e-3
+#define BEHIND(...)        .metrics = { __VA_ARGS__ }, .behind = true
+#define OF_TIME(cycles)    RATE(cycles), .of = { "busy_cycles", "idle_cycles", "backpressured_cycles" }
 
-#define TEXT(title_, width_, priority_, show_, ...)                                             \
+#define COLUMN(title_, width_, priority_, show_, ...)                                           \
 	{                                                                                       \
 		.title = title_, .width = width_, .priority = priority_, .show = TABLE_##show_, \
 		__VA_ARGS__                                                                     \
 	}
 #define FLEXIBLE .flexible = true
-// A number, or a bar with a second share.
-#define NUMBER(title_, width_, priority_, show_, ...)                                           \
-	{                                                                                       \
-		.title = title_, .width = width_, .priority = priority_, .show = TABLE_##show_, \
-		.measure = __VA_ARGS__                                                          \
-	}
+#define NUMBER(title_, width_, priority_, show_, ...) \
+	COLUMN(title_, width_, priority_, show_, .measure = { __VA_ARGS__ })
+#define BARS(title_, width_, priority_, first, ...) \
+	COLUMN(title_, width_, priority_, BAR, .measure = { first }, .second = { __VA_ARGS__ })
 
 // Events of a source that are decided: its block is whole, malformed or missing.
 #define SOURCE_EVENTS "blocks_whole", "blocks_malformed", "blocks_missing"
 
 static const struct table_column lcore_columns[] = {
 	NUMBER("cpu", 3, 0, COUNT, VALUE("cpu")),
-	NUMBER("busy, backpress.", 16, 0, BAR, OF_TIME("busy_cycles"),
-	       .second = OF_TIME("backpressured_cycles")),
+	BARS("busy, backpress.", 16, 0, OF_TIME("busy_cycles"), OF_TIME("backpressured_cycles")),
 	NUMBER("busy", 6, 0, SHARE, OF_TIME("busy_cycles")),
 	NUMBER("backp.", 6, 1, SHARE, OF_TIME("backpressured_cycles")),
 	NUMBER("idle", 6, 3, SHARE, OF_TIME("idle_cycles")),
 	NUMBER("sleep/s", 7, 4, COUNT, RATE("sleeps")),
-	TEXT("roles", 20, 0, NOTE, FLEXIBLE),
+	COLUMN("roles", 20, 0, NOTE, FLEXIBLE),
 };
 
 static const struct table_column link_columns[] = {
-	TEXT("link", 20, 0, NAME, FLEXIBLE),
+	COLUMN("link", 20, 0, NAME, FLEXIBLE),
 	NUMBER("fill", 8, 1, BAR, SHARE("used", "depth")),
 	NUMBER("high", 6, 4, SHARE, SHARE("highest", "depth")),
 	NUMBER("seg/s", 6, 0, COUNT, RATE("enqueued")),
 	NUMBER("full/s", 6, 0, COUNT, RATE("full")),
 	NUMBER("drop/s", 6, 2, COUNT, RATE("dropped")),
-	TEXT("slow", 14, 3, CULPRIT),
+	COLUMN("slow", 14, 3, CULPRIT),
 };
 
 static const struct table_column builder_columns[] = {
-	TEXT("builder", 10, 0, NAME, FLEXIBLE),
+	COLUMN("builder", 10, 0, NAME, FLEXIBLE),
 	NUMBER("ev/s", 6, 0, COUNT, RATE("events_complete")),
 	NUMBER("bit/s", 6, 1, COUNT, BIT_RATE("bytes_built")),
 	NUMBER("lost/s", 6, 1, COUNT, RATE("events_incomplete", "events_discarded")),
@@ -100,7 +69,7 @@ static const struct table_column builder_columns[] = {
 };
 
 static const struct table_column consumers_columns[] = {
-	TEXT("consumers", 10, 0, NAME, FLEXIBLE),
+	COLUMN("consumers", 10, 0, NAME, FLEXIBLE),
 	NUMBER("members", 7, 1, COUNT, VALUE("members")),
 	NUMBER("lag", 6, 0, COUNT, VALUE("lag")),
 	NUMBER("taken/s", 7, 0, COUNT, RATE("delivered")),
@@ -109,20 +78,20 @@ static const struct table_column consumers_columns[] = {
 };
 
 static const struct table_column source_columns[] = {
-	TEXT("source", 6, 0, NAME),
+	COLUMN("source", 6, 0, NAME),
 	NUMBER("seg/s", 6, 1, COUNT, RATE("segments_placed")),
 	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("segments_placed_bytes")),
 	NUMBER("lag", 6, 0, COUNT, BEHIND(SOURCE_EVENTS)),
 	NUMBER("miss/s", 6, 0, COUNT, RATE("blocks_missing", "blocks_malformed")),
 	NUMBER("drop/s", 6, 0, COUNT, RATE(SAMPLE_DROPS)),
 	NUMBER("lost", 6, 1, COUNT, VALUE("blocks_missing", "blocks_malformed", SAMPLE_DROPS)),
-	TEXT("mostly", 14, 3, CAUSE),
-	TEXT("detector", 10, 2, NOTE, FLEXIBLE),
+	COLUMN("mostly", 14, 3, CAUSE),
+	COLUMN("detector", 10, 2, NOTE, FLEXIBLE),
 };
 
 static const struct table_column port_columns[] = {
-	TEXT("port", 10, 0, NAME, FLEXIBLE),
-	TEXT("link", 4, 2, LINK, .measure = VALUE("link_up")),
+	COLUMN("port", 10, 0, NAME, FLEXIBLE),
+	COLUMN("link", 4, 2, LINK, .measure = { VALUE("link_up") }),
 	NUMBER("rx/s", 6, 0, COUNT, RATE("rx_packets")),
 	NUMBER("bit/s", 6, 1, COUNT, BIT_RATE("rx_bytes")),
 	NUMBER("miss/s", 6, 0, COUNT, RATE("rx_missed", "rx_no_buffer", "rx_errors")),
@@ -131,20 +100,20 @@ static const struct table_column port_columns[] = {
 	NUMBER("buffers", 8, 2, BAR, USED("pool_free", "pool_mbufs")),
 	NUMBER("PFC<", 5, 3, COUNT, RATE("xoff_received")),
 	NUMBER("PFC>", 5, 3, COUNT, RATE("xoff_sent")),
-	TEXT("device", 18, 5, NOTE),
+	COLUMN("device", 18, 5, NOTE),
 };
 
 static const struct table_column generator_columns[] = {
-	TEXT("generator", 10, 0, NAME, FLEXIBLE),
+	COLUMN("generator", 10, 0, NAME, FLEXIBLE),
 	NUMBER("ev/s", 6, 0, COUNT, RATE("events")),
 	NUMBER("pkt/s", 6, 1, COUNT, RATE("packets")),
 	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("bytes")),
 	NUMBER("wait/s", 6, 3, COUNT, RATE("no_buffer")),
-	TEXT("state", 8, 2, NOTE),
+	COLUMN("state", 8, 2, NOTE),
 };
 
 static const struct table_column writer_columns[] = {
-	TEXT("writer", 10, 0, NAME, FLEXIBLE),
+	COLUMN("writer", 10, 0, NAME, FLEXIBLE),
 	NUMBER("ev/s", 6, 0, COUNT, RATE("events")),
 	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("bytes")),
 	NUMBER("files", 6, 1, COUNT, VALUE("files")),
@@ -154,13 +123,13 @@ static const struct table_column writer_columns[] = {
 };
 
 static const struct table_column scheduler_columns[] = {
-	TEXT("scheduler", 10, 0, NAME, FLEXIBLE),
+	COLUMN("scheduler", 10, 0, NAME, FLEXIBLE),
 	NUMBER("value", 7, 0, COUNT, VALUE(NULL)),
 	NUMBER("/s", 7, 0, COUNT, RATE(NULL)),
 };
 
 static const struct table_column credits_columns[] = {
-	TEXT("system", 10, 0, NAME, FLEXIBLE),
+	COLUMN("system", 10, 0, NAME, FLEXIBLE),
 	NUMBER("grant/s", 7, 0, COUNT, RATE("grants")),
 	NUMBER("slots used", 10, 0, BAR, USED("free", "slots")),
 	NUMBER("credit", 6, 0, COUNT, VALUE("free")),
@@ -169,11 +138,11 @@ static const struct table_column credits_columns[] = {
 	NUMBER("rate", 6, 2, SHARE, PERMILLE("rate_permille")),
 	NUMBER("paused", 6, 2, SHARE, PERMILLE("paused_permille")),
 	NUMBER("oldest", 6, 1, TIME, VALUE("oldest_ns")),
-	TEXT("state", 8, 3, NOTE),
+	COLUMN("state", 8, 3, NOTE),
 };
 
 static const struct table_column readout_columns[] = {
-	TEXT("readout", 10, 0, NAME, FLEXIBLE),
+	COLUMN("readout", 10, 0, NAME, FLEXIBLE),
 	NUMBER("ev/s", 6, 0, COUNT, RATE("events")),
 	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("payload_bytes")),
 	NUMBER("paused", 6, 1, COUNT, RATE("held_pause")),
@@ -184,7 +153,7 @@ static const struct table_column readout_columns[] = {
 };
 
 static const struct table_column roce_columns[] = {
-	TEXT("RoCE", 10, 0, NAME, FLEXIBLE),
+	COLUMN("RoCE", 10, 0, NAME, FLEXIBLE),
 	NUMBER("pairs", 5, 1, COUNT, VALUE("queue_pairs")),
 	NUMBER("pkt/s", 6, 0, COUNT, RATE("packets")),
 	NUMBER("bit/s", 6, 0, COUNT, BIT_RATE("bytes")),
@@ -204,70 +173,70 @@ static const struct table_column roce_columns[] = {
 const struct table tables[SAMPLE_N_GROUPS] = {
 	[SAMPLE_LCORES] = TABLE(lcore_columns,
 		.rules = {
-			{ TABLE_LOOK, TOO_BUSY, OF_TIME("busy_cycles") },
-			{ TABLE_LOOK, TOO_HELD, OF_TIME("backpressured_cycles") },
+			{ TABLE_LOOK, TOO_BUSY, { OF_TIME("busy_cycles") } },
+			{ TABLE_LOOK, TOO_HELD, { OF_TIME("backpressured_cycles") } },
 		}),
 	[SAMPLE_LINKS] = TABLE(link_columns,
 		.rules = {
-			{ TABLE_LOST, 0, RATE("dropped") },
-			{ TABLE_LOOK, 0, RATE("full") },
+			{ TABLE_LOST, 0, { RATE("dropped") } },
+			{ TABLE_LOOK, 0, { RATE("full") } },
 		},
-		.badness = { RATE("full") }),
+		.badness = { { RATE("full") } }),
 	[SAMPLE_BUILDERS] = TABLE(builder_columns,
 		.rules = {
-			{ TABLE_LOST, 0, RATE("events_incomplete", "events_discarded") },
-			{ TABLE_LOOK, TOO_FULL, USED("slots_free", "slots") },
+			{ TABLE_LOST, 0, { RATE("events_incomplete", "events_discarded") } },
+			{ TABLE_LOOK, TOO_FULL, { USED("slots_free", "slots") } },
 		}),
 	[SAMPLE_CONSUMERS] = TABLE(consumers_columns,
 		.rules = {
 			// Events wait, and the group has no members: infinitely many per member.
-			{ TABLE_LOST, DBL_MAX, SHARE("lag", "members") },
-			{ TABLE_LOOK, 0, RATE("regained") },
+			{ TABLE_LOST, DBL_MAX, { SHARE("lag", "members") } },
+			{ TABLE_LOOK, 0, { RATE("regained") } },
 		},
-		.badness = { VALUE("lag") }),
+		.badness = { { VALUE("lag") } }),
 	[SAMPLE_SOURCES] = TABLE(source_columns,
 		.rules = {
-			{ TABLE_LOST, 0, RATE("blocks_missing", "blocks_malformed") },
-			{ TABLE_LOST, 0, RATE(SAMPLE_DROPS) },
-			{ TABLE_LOOK, TOO_FAR, BEHIND(SOURCE_EVENTS) },
+			{ TABLE_LOST, 0, { RATE("blocks_missing", "blocks_malformed") } },
+			{ TABLE_LOST, 0, { RATE(SAMPLE_DROPS) } },
+			{ TABLE_LOOK, TOO_FAR, { BEHIND(SOURCE_EVENTS) } },
 		},
 		.badness = {
-			RATE("blocks_missing", "blocks_malformed", SAMPLE_DROPS),
-			BEHIND(SOURCE_EVENTS),
-			VALUE("blocks_missing", "blocks_malformed", SAMPLE_DROPS),
+			{ RATE("blocks_missing", "blocks_malformed", SAMPLE_DROPS) },
+			{ BEHIND(SOURCE_EVENTS) },
+			{ VALUE("blocks_missing", "blocks_malformed", SAMPLE_DROPS) },
 		}),
 	[SAMPLE_PORTS] = TABLE(port_columns,
 		.rules = {
-			{ TABLE_LOST, 0, RATE("rx_missed", "rx_no_buffer", "rx_errors") },
-			{ TABLE_LOST, 0, NOT("link_up") },
-			{ TABLE_LOOK, 0, RATE("xoff_received") },
-			{ TABLE_LOOK, TOO_FULL, USED("pool_free", "pool_mbufs") },
+			{ TABLE_LOST, 0, { RATE("rx_missed", "rx_no_buffer", "rx_errors") } },
+			{ TABLE_LOST, 0, { NOT("link_up") } },
+			{ TABLE_LOOK, 0, { RATE("xoff_received") } },
+			{ TABLE_LOOK, TOO_FULL, { USED("pool_free", "pool_mbufs") } },
 		}),
 	[SAMPLE_GENERATORS] = TABLE(generator_columns),
 	[SAMPLE_WRITERS] = TABLE(writer_columns,
 		.rules = {
-			{ TABLE_LOST, 0, VALUE("failures") },
-			{ TABLE_LOOK, 0, RATE("pauses") },
-			{ TABLE_LOOK, 0, RATE("refused") },
+			{ TABLE_LOST, 0, { VALUE("failures") } },
+			{ TABLE_LOOK, 0, { RATE("pauses") } },
+			{ TABLE_LOOK, 0, { RATE("refused") } },
 		}),
 	[SAMPLE_SCHEDULER] = TABLE(scheduler_columns),
 	[SAMPLE_CREDITS] = TABLE(credits_columns,
 		.rules = {
-			{ TABLE_LOST, 0, VALUE("excluded") },
-			{ TABLE_LOST, 0, NOT("registered") },
-			{ TABLE_LOOK, 0, NOT("free") },
-			{ TABLE_LOOK, 0, VALUE("paused_permille") },
+			{ TABLE_LOST, 0, { VALUE("excluded") } },
+			{ TABLE_LOST, 0, { NOT("registered") } },
+			{ TABLE_LOOK, 0, { NOT("free") } },
+			{ TABLE_LOOK, 0, { VALUE("paused_permille") } },
 		}),
 	[SAMPLE_READOUTS] = TABLE(readout_columns,
 		.rules = {
-			{ TABLE_LOST, 0, RATE("unreachable") },
-			{ TABLE_LOOK, 0, RATE("full") },
-			{ TABLE_LOOK, 0, RATE("held_pause") },
+			{ TABLE_LOST, 0, { RATE("unreachable") } },
+			{ TABLE_LOOK, 0, { RATE("full") } },
+			{ TABLE_LOOK, 0, { RATE("held_pause") } },
 		}),
 	[SAMPLE_ROCE] = TABLE(roce_columns,
 		.rules = {
-			{ TABLE_LOST, 0, RATE("icrc_errors") },
-			{ TABLE_LOOK, 0, RATE("rnr_sent") },
-			{ TABLE_LOOK, 0, RATE("cnps_sent") },
+			{ TABLE_LOST, 0, { RATE("icrc_errors") } },
+			{ TABLE_LOOK, 0, { RATE("rnr_sent") } },
+			{ TABLE_LOOK, 0, { RATE("cnps_sent") } },
 		}),
 };

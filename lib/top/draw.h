@@ -23,6 +23,9 @@ void draw_history(struct grid *grid, const struct model_node *node, unsigned row
 
 void draw_help(struct grid *grid, unsigned row, unsigned height);
 
+// The latest value of a plot; NAN: there is none.
+double draw_last(const struct model_node *node, enum model_plot plot);
+
 // The greatest of n values; 0 if none is above 0.
 double draw_greatest(const double *values, unsigned n);
 

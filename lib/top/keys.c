@@ -9,7 +9,7 @@
 #define RETURN    '\r'
 #define DELETE    127
 #define BACKSPACE 8
-#define FAR       1000000u // scrolls to the end
+#define FAR       1000000L // lines, to scroll to the end
 
 static void choose_section(struct view *view, unsigned section)
 {
@@ -87,34 +87,23 @@ static void scroll(struct view *view, const struct model *model, long step, unsi
 
 static void move(struct view *view, const struct model *model, uint32_t key, unsigned height)
 {
+	static const struct {
+		uint32_t key;
+		long lines, pages;
+	} steps[] = {
+		{ VIEW_KEY_UP, -1, 0 },       { VIEW_KEY_DOWN, 1, 0 },
+		{ VIEW_KEY_PAGE_UP, 0, -1 },  { VIEW_KEY_HOME, -FAR, 0 },
+		{ VIEW_KEY_PAGE_DOWN, 0, 1 }, { VIEW_KEY_END, FAR, 0 },
+	};
 	long page = height > 5 ? (long)height - 5 : 1;
 
 	if (view->section == VIEW_NODES && (key == VIEW_KEY_UP || key == VIEW_KEY_DOWN)) {
 		choose_node(view, model, key == VIEW_KEY_DOWN ? 1 : -1);
 		return;
 	}
-	switch (key) {
-	case VIEW_KEY_UP:
-		scroll(view, model, -1, height);
-		break;
-	case VIEW_KEY_DOWN:
-		scroll(view, model, 1, height);
-		break;
-	case VIEW_KEY_PAGE_UP:
-		scroll(view, model, -page, height);
-		break;
-	case VIEW_KEY_PAGE_DOWN:
-		scroll(view, model, page, height);
-		break;
-	case VIEW_KEY_HOME:
-		view->scroll = 0;
-		break;
-	case VIEW_KEY_END:
-		scroll(view, model, (long)FAR, height);
-		break;
-	default:
-		break;
-	}
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		if (steps[i].key == key)
+			scroll(view, model, steps[i].lines + steps[i].pages * page, height);
 }
 
 static void escape(struct view *view)

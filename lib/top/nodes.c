@@ -13,58 +13,58 @@
 
 // --- nodes ---------------------------------------------------------------------------------------
 
-struct node_column {
+// A column shows the latest value of a plot, or a figure; the first one is the state.
+static const struct node_column {
 	const char *title;
 	unsigned width;
-};
-
-static const struct node_column node_columns[] = {
-	{ "state", 8 },  { "ev/s", 6 }, { "bit/s", 6 }, { "compl.", 6 },
-	{ "lost/s", 6 }, { "p99", 6 },  { "slots", 6 }, { "lcore", 6 },
+	void (*format)(double value, char text[NUMBERS_SIZE]);
+	double (*figure)(const struct model_node *node); // NULL: the plot
+	enum model_plot plot;
+} node_columns[] = {
+	{ .title = "state", .width = 8 },
+	{ "ev/s", 6, numbers_count, .plot = MODEL_EVENTS },
+	{ "bit/s", 6, numbers_count, .plot = MODEL_BITS },
+	{ "compl.", 6, numbers_share, .figure = model_completeness },
+	{ "lost/s", 6, numbers_count, .figure = model_losses },
+	{ "p99", 6, numbers_time, .plot = MODEL_LATENCY },
+	{ "slots", 6, numbers_share, .figure = model_slots_used },
+	{ "lcore", 6, numbers_share, .figure = model_busiest },
 };
 
 #define N_COLUMNS (sizeof(node_columns) / sizeof(node_columns[0]))
 
-static double last_plot(const struct model_node *node, enum model_plot plot)
+double draw_last(const struct model_node *node, enum model_plot plot)
 {
 	return node->n_plots > 0 ? node->plots[plot][node->n_plots - 1] : (double)NAN;
 }
 
-static void format_cell(const struct model_node *node, size_t column, char text[24])
+// Draws the cells of a node, or the titles if node is NULL. Returns the column behind them; 0 if
+// they do not fit.
+static unsigned draw_cells(struct grid *grid, const struct model_node *node, unsigned row,
+			   enum grid_style style)
 {
-	char number[NUMBERS_SIZE] = "-";
+	unsigned at = 2 + NAME_WIDTH + 1;
 
-	// The figures of a node that is down are old.
-	switch (node->up || column == 0 ? column : N_COLUMNS) {
-	case 0:
-		snprintf(text, 24, "%s",
-			 node->up ? sample_text(&node->now, "info", "state") : "DOWN");
-		return;
-	case 1:
-		numbers_count(last_plot(node, MODEL_EVENTS), number);
-		break;
-	case 2:
-		numbers_count(last_plot(node, MODEL_BITS), number);
-		break;
-	case 3:
-		numbers_share(model_completeness(node), number);
-		break;
-	case 4:
-		numbers_count(model_losses(node), number);
-		break;
-	case 5:
-		numbers_time(last_plot(node, MODEL_LATENCY), number);
-		break;
-	case 6:
-		numbers_share(model_slots_used(node), number);
-		break;
-	case 7:
-		numbers_share(model_busiest(node), number);
-		break;
-	default:
-		break;
+	for (const struct node_column *c = node_columns; c < node_columns + N_COLUMNS; c++) {
+		char number[NUMBERS_SIZE] = "-";
+
+		if (at + c->width > grid->columns)
+			return 0;
+		// The figures of a node that is down are old.
+		if (node != NULL && node->up && c->format != NULL)
+			c->format(c->figure != NULL ? c->figure(node) : draw_last(node, c->plot),
+				  number);
+		if (c == node_columns)
+			(void)grid_text(grid, row, at, c->width, style,
+					node == NULL ? c->title
+					: node->up   ? sample_text(&node->now, "info", "state")
+						     : "DOWN");
+		else
+			grid_right(grid, row, at, c->width, style,
+				   node == NULL ? c->title : number);
+		at += c->width + 1;
 	}
-	snprintf(text, 24, "%s", number);
+	return at;
 }
 
 static void draw_node_line(struct grid *grid, const struct model_node *node, bool chosen,
@@ -72,23 +72,13 @@ static void draw_node_line(struct grid *grid, const struct model_node *node, boo
 {
 	bool bad = !node->up || model_losses(node) > 0;
 	enum grid_style style = bad ? GRID_BAD : GRID_PLAIN;
-	unsigned at = 2 + NAME_WIDTH + 1;
-	char text[24];
+	unsigned at;
 
 	grid_put(grid, row, 0, chosen ? '>' : ' ', GRID_BOLD);
 	grid_put(grid, row, 1, bad ? '!' : ' ', style);
 	(void)grid_text(grid, row, 2, NAME_WIDTH, chosen ? GRID_CHOSEN : style, node->name);
-	for (size_t i = 0; i < N_COLUMNS; i++) {
-		if (at + node_columns[i].width > grid->columns)
-			return;
-		format_cell(node, i, text);
-		if (i == 0)
-			(void)grid_text(grid, row, at, node_columns[i].width, style, text);
-		else
-			grid_right(grid, row, at, node_columns[i].width, style, text);
-		at += node_columns[i].width + 1;
-	}
-	if (grid->columns > at + 8)
+	at = draw_cells(grid, node, row, style);
+	if (at > 0 && grid->columns > at + 8)
 		grid_chart(grid, row, at, 1, grid->columns - at - 1, node->plots[MODEL_EVENTS],
 			   node->n_plots, draw_greatest(node->plots[MODEL_EVENTS], node->n_plots),
 			   GRID_PLOT);
@@ -97,7 +87,7 @@ static void draw_node_line(struct grid *grid, const struct model_node *node, boo
 unsigned draw_nodes(struct grid *grid, const struct view *view, const struct model *model,
 		    unsigned row, unsigned height)
 {
-	unsigned at = 2 + NAME_WIDTH + 1, lines = height > 0 ? height - 1 : 0, first = 0;
+	unsigned lines = height > 0 ? height - 1 : 0, first = 0;
 
 	if (lines == 0)
 		return 0;
@@ -109,15 +99,7 @@ unsigned draw_nodes(struct grid *grid, const struct view *view, const struct mod
 	if (first + lines > model->n_nodes)
 		first = model->n_nodes - lines;
 	(void)grid_text(grid, row, 2, NAME_WIDTH, GRID_DIM, "node");
-	for (size_t i = 0; i < N_COLUMNS && at + node_columns[i].width <= grid->columns; i++) {
-		if (i == 0)
-			(void)grid_text(grid, row, at, node_columns[i].width, GRID_DIM,
-					node_columns[i].title);
-		else
-			grid_right(grid, row, at, node_columns[i].width, GRID_DIM,
-				   node_columns[i].title);
-		at += node_columns[i].width + 1;
-	}
+	(void)draw_cells(grid, NULL, row, GRID_DIM);
 	for (unsigned i = 0; i < lines; i++)
 		draw_node_line(grid, model->nodes[first + i], first + i == view->node, row + 1 + i);
 	return lines + 1;
@@ -141,15 +123,12 @@ static void name_plot(enum model_plot plot, const char *unit, double value, char
 {
 	char number[NUMBERS_SIZE];
 
-	if (plot == MODEL_LATENCY) {
-		numbers_time(value, number);
-		snprintf(text, 24, "%s", number);
-	} else if (plot == MODEL_SLOTS) {
-		numbers_share(value, number);
-		snprintf(text, 24, "%s", number);
-	} else {
+	if (plot != MODEL_LATENCY && plot != MODEL_SLOTS) {
 		draw_rate(value, unit, text);
+		return;
 	}
+	(plot == MODEL_LATENCY ? numbers_time : numbers_share)(value, number);
+	snprintf(text, 24, "%s", number);
 }
 
 void draw_history(struct grid *grid, const struct model_node *node, unsigned row, unsigned height,
@@ -165,7 +144,7 @@ void draw_history(struct grid *grid, const struct model_node *node, unsigned row
 		char now[24], most[24], title[96];
 		double highest = draw_greatest(values + node->n_plots - shown, shown);
 
-		name_plot(plots[i].plot, plots[i].unit, last_plot(node, plots[i].plot), now);
+		name_plot(plots[i].plot, plots[i].unit, draw_last(node, plots[i].plot), now);
 		name_plot(plots[i].plot, plots[i].unit, highest, most);
 		snprintf(title, sizeof(title), "%s: %s, at most %s", plots[i].title, now, most);
 		grid_rule(grid, row, 0, grid->columns, title);

@@ -59,11 +59,14 @@ static void draw_plot(struct grid *grid, const struct model_node *node, enum mod
 }
 
 static void draw_figure(struct grid *grid, const struct model_node *node, unsigned row,
-			const char *label, const char *value, enum model_plot plot)
+			const char *label, const char *unit, enum model_plot plot)
 {
+	char text[24];
+
+	draw_rate(draw_last(node, plot), unit, text);
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, label);
 	(void)grid_text(grid, row, LABEL, PLOT_AT - LABEL - 1, node->up ? GRID_BOLD : GRID_DIM,
-			value);
+			text);
 	draw_plot(grid, node, plot, row, PLOT_AT, GRID_PLOT);
 }
 
@@ -79,6 +82,17 @@ static unsigned pair(struct grid *grid, unsigned row, unsigned at, const char *l
 	return grid_text(grid, row, at + 1, grid->columns, style, value);
 }
 
+typedef void numbers_format(double value, char text[NUMBERS_SIZE]);
+
+static unsigned pair_number(struct grid *grid, unsigned row, unsigned at, const char *label,
+			    numbers_format *format, double value, enum grid_style style)
+{
+	char text[NUMBERS_SIZE];
+
+	format(value, text);
+	return pair(grid, row, at, label, text, style);
+}
+
 static enum grid_style alarm(const struct model_node *node, bool bad)
 {
 	if (!node->up)
@@ -88,9 +102,15 @@ static enum grid_style alarm(const struct model_node *node, bool bad)
 
 static void draw_completeness(struct grid *grid, const struct model_node *node, unsigned row)
 {
-	double lost = model_rate(node, "events_incomplete") + model_rate(node, "events_discarded");
-	double dropped = model_rate(node, "loss_total"),
-	       missed = model_rate(node, "packets_missed");
+	const struct {
+		const char *label; // the first character is shown where the rate is above 0
+		double value;
+	} rates[] = {
+		{ "!incomplete/s",
+		  model_rate(node, "events_incomplete") + model_rate(node, "events_discarded") },
+		{ "!dropped/s", model_rate(node, "loss_total") },
+		{ "!missed/s", model_rate(node, "packets_missed") },
+	};
 	char text[NUMBERS_SIZE];
 	unsigned at;
 
@@ -98,36 +118,34 @@ static void draw_completeness(struct grid *grid, const struct model_node *node, 
 	numbers_share(model_completeness(node), text);
 	at = grid_text(grid, row, LABEL, 8, node->up ? GRID_BOLD : GRID_DIM, text);
 	at = at < PLOT_AT - 2 ? PLOT_AT - 2 : at;
-	numbers_count(lost, text);
-	at = pair(grid, row, at, lost > 0 ? "!incomplete/s" : "incomplete/s", text,
-		  alarm(node, lost > 0));
-	numbers_count(dropped, text);
-	at = pair(grid, row, at, dropped > 0 ? "!dropped/s" : "dropped/s", text,
-		  alarm(node, dropped > 0));
-	numbers_count(missed, text);
-	at = pair(grid, row, at, missed > 0 ? "!missed/s" : "missed/s", text,
-		  alarm(node, missed > 0));
-	numbers_count(model_value(node, "loss_total") + model_value(node, "packets_missed"), text);
-	at = pair(grid, row, at, "in all", text, GRID_PLAIN);
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		bool bad = rates[i].value > 0;
+
+		at = pair_number(grid, row, at, rates[i].label + (bad ? 0 : 1), numbers_count,
+				 rates[i].value, alarm(node, bad));
+	}
+	at = pair_number(grid, row, at, "in all", numbers_count,
+			 model_value(node, "loss_total") + model_value(node, "packets_missed"),
+			 GRID_PLAIN);
 	if (node->now.cause[0] != '\0')
 		(void)pair(grid, row, at, "mostly", node->now.cause, GRID_PLAIN);
 }
 
 static void draw_latency(struct grid *grid, const struct model_node *node, unsigned row)
 {
+	enum grid_style style = node->up ? GRID_BOLD : GRID_DIM;
 	double most = model_value(node, "latency_complete_max_ns");
-	char text[NUMBERS_SIZE];
 	unsigned at;
 
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "latency");
-	numbers_time(model_latency(node, 0.5), text);
-	at = pair(grid, row, LABEL - 2, "p50", text, node->up ? GRID_BOLD : GRID_DIM);
-	numbers_time(model_latency(node, 0.99), text);
-	at = pair(grid, row, at, "p99", text, node->up ? GRID_BOLD : GRID_DIM);
-	numbers_time(model_latency(node, 0.999), text);
-	at = pair(grid, row, at, "p99.9", text, GRID_PLAIN);
-	numbers_time(most > 0 ? most : (double)NAN, text); // 0: no event was complete
-	at = pair(grid, row, at, "max", text, GRID_PLAIN);
+	at =
+	    pair_number(grid, row, LABEL - 2, "p50", numbers_time, model_latency(node, 0.5), style);
+	at = pair_number(grid, row, at, "p99", numbers_time, model_latency(node, 0.99), style);
+	at = pair_number(grid, row, at, "p99.9", numbers_time, model_latency(node, 0.999),
+			 GRID_PLAIN);
+	// 0: no event was complete.
+	at = pair_number(grid, row, at, "max", numbers_time, most > 0 ? most : (double)NAN,
+			 GRID_PLAIN);
 	draw_plot(grid, node, MODEL_LATENCY, row, at + 2, GRID_PLOT);
 }
 
@@ -137,8 +155,8 @@ static void draw_slots(struct grid *grid, const struct model_node *node, unsigne
 	double held = model_sum(node, SAMPLE_BUILDERS, "events_held");
 	double free = model_value(node, "slots_free");
 	double open = model_value(node, "events_open");
-	char text[NUMBERS_SIZE], line[64];
 	bool few = free < 0.1 * slots;
+	char line[64];
 	unsigned at;
 
 	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "slots");
@@ -147,10 +165,8 @@ static void draw_slots(struct grid *grid, const struct model_node *node, unsigne
 		 node->up ? GRID_GOOD : GRID_DIM);
 	snprintf(line, sizeof(line), "%s%.0f of %.0f free", few ? "!" : "", free, slots);
 	at = grid_text(grid, row, PLOT_AT, grid->columns, alarm(node, few), line);
-	numbers_count(open, text);
-	at = pair(grid, row, at, "open", text, GRID_PLAIN);
-	numbers_count(held, text);
-	(void)pair(grid, row, at, "held by consumers", text, GRID_PLAIN);
+	at = pair_number(grid, row, at, "open", numbers_count, open, GRID_PLAIN);
+	(void)pair_number(grid, row, at, "held by consumers", numbers_count, held, GRID_PLAIN);
 }
 
 // The figures of the event manager; false if this node is not the event manager.
@@ -167,7 +183,6 @@ static bool draw_manager(struct grid *grid, const struct model_node *node, unsig
 	const struct sample_list *list = &node->now.groups[SAMPLE_SCHEDULER];
 	const char *state = sample_text(&node->now, "sched", "state");
 	const char *scarce = sample_text(&node->now, "sched", "scarce");
-	char text[NUMBERS_SIZE];
 	unsigned at;
 
 	if (state[0] == '\0')
@@ -184,8 +199,7 @@ static bool draw_manager(struct grid *grid, const struct model_node *node, unsig
 				    ? model_growth(node, SAMPLE_SCHEDULER, item, NULL) /
 					  model_seconds(node)
 				    : sample_metric(item, NULL);
-		numbers_count(value, text);
-		at = pair(grid, row, at, figures[i].label, text, GRID_PLAIN);
+		at = pair_number(grid, row, at, figures[i].label, numbers_count, value, GRID_PLAIN);
 	}
 	if (scarce[0] != '\0' && strcmp(scarce, "none") != 0)
 		(void)pair(grid, row, at, "!scarce", scarce, alarm(node, true));
@@ -197,19 +211,14 @@ static unsigned draw_headline(struct grid *grid, const struct model_node *node, 
 			      unsigned height)
 {
 	bool builds = node->now.groups[SAMPLE_BUILDERS].n > 0;
-	const double *events = node->plots[MODEL_EVENTS], *bits = node->plots[MODEL_BITS];
-	unsigned last = node->n_plots > 0 ? node->n_plots - 1 : 0, used = 0;
-	char text[24];
+	unsigned used = 0;
 
-	if (height >= 1) {
-		draw_rate(node->n_plots > 0 ? events[last] : (double)NAN, "ev/s", text);
-		draw_figure(grid, node, row + used++, builds ? "events" : "sent", text,
+	if (height >= 1)
+		draw_figure(grid, node, row + used++, builds ? "events" : "sent", "ev/s",
 			    MODEL_EVENTS);
-	}
-	if (height >= 2) {
-		draw_rate(node->n_plots > 0 ? bits[last] : (double)NAN, "bit/s", text);
-		draw_figure(grid, node, row + used++, builds ? "built" : "sent", text, MODEL_BITS);
-	}
+	if (height >= 2)
+		draw_figure(grid, node, row + used++, builds ? "built" : "sent", "bit/s",
+			    MODEL_BITS);
 	if (builds && height >= 3)
 		draw_completeness(grid, node, row + used++);
 	if (builds && height >= 4)
@@ -225,6 +234,7 @@ static unsigned draw_headline(struct grid *grid, const struct model_node *node, 
 
 struct panel {
 	enum sample_group group;
+	unsigned first;  // rows that it gets before others get more
 	unsigned wanted; // rows, with the heading
 	unsigned given;
 };
@@ -253,7 +263,7 @@ static unsigned list_panels(const struct model_node *node, struct panel *panels,
 		if (worth[i].rows == 0)
 			continue;
 		if (lines > 0 && seen++ % step == first)
-			panels[n++] = (struct panel){ worth[i].group, lines + 1, 0 };
+			panels[n++] = (struct panel){ worth[i].group, worth[i].rows, lines + 1, 0 };
 	}
 	return n;
 }
@@ -263,21 +273,13 @@ static unsigned least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-static unsigned first_rows(enum sample_group group)
-{
-	for (unsigned i = 0; i < PANELS; i++)
-		if (worth[i].group == group)
-			return worth[i].rows;
-	return 0;
-}
-
 // Each panel gets its first rows; then those that need more get one more row in turn.
 static void share_rows(struct panel *panels, unsigned n, unsigned rows)
 {
 	bool more = true;
 
 	for (unsigned i = 0; i < n && rows >= 2; i++) {
-		panels[i].given = least(rows, least(panels[i].wanted, first_rows(panels[i].group)));
+		panels[i].given = least(rows, least(panels[i].wanted, panels[i].first));
 		rows -= panels[i].given;
 	}
 	while (rows > 0 && more) {

@@ -107,32 +107,27 @@ void screen_show(const struct grid *grid)
 
 static uint32_t translate(wint_t key)
 {
-	switch (key) {
-	case KEY_UP:
-		return VIEW_KEY_UP;
-	case KEY_DOWN:
-		return VIEW_KEY_DOWN;
-	case KEY_LEFT:
-		return VIEW_KEY_LEFT;
-	case KEY_RIGHT:
-		return VIEW_KEY_RIGHT;
-	case KEY_PPAGE:
-		return VIEW_KEY_PAGE_UP;
-	case KEY_NPAGE:
-		return VIEW_KEY_PAGE_DOWN;
-	case KEY_HOME:
-		return VIEW_KEY_HOME;
-	case KEY_END:
-		return VIEW_KEY_END;
-	case KEY_BACKSPACE:
-		return VIEW_KEY_BACKSPACE;
-	case KEY_BTAB:
-		return VIEW_KEY_BACK_TAB;
-	case KEY_ENTER:
-		return '\n';
-	default:
-		return SCREEN_NO_KEY; // also for KEY_RESIZE
-	}
+	static const struct {
+		wint_t curses;
+		uint32_t key;
+	} keys[] = {
+		{ KEY_UP, VIEW_KEY_UP },
+		{ KEY_DOWN, VIEW_KEY_DOWN },
+		{ KEY_LEFT, VIEW_KEY_LEFT },
+		{ KEY_RIGHT, VIEW_KEY_RIGHT },
+		{ KEY_PPAGE, VIEW_KEY_PAGE_UP },
+		{ KEY_NPAGE, VIEW_KEY_PAGE_DOWN },
+		{ KEY_HOME, VIEW_KEY_HOME },
+		{ KEY_END, VIEW_KEY_END },
+		{ KEY_BACKSPACE, VIEW_KEY_BACKSPACE },
+		{ KEY_BTAB, VIEW_KEY_BACK_TAB },
+		{ KEY_ENTER, '\n' },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].curses == key)
+			return keys[i].key;
+	return SCREEN_NO_KEY; // also for KEY_RESIZE
 }
 
 uint32_t screen_key(struct screen *screen, unsigned wait_ms)

@@ -94,11 +94,15 @@ static enum MHD_Result send_json(struct MHD_Connection *connection, char *text)
 	return send_text(connection, TYPE_JSON, text, text != NULL ? strlen(text) : 0);
 }
 
+static const char *header(struct MHD_Connection *connection, const char *name)
+{
+	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
 static enum MHD_Result send_metrics(const struct web_server *server,
 				    struct MHD_Connection *connection)
 {
-	const char *accept =
-	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+	const char *accept = header(connection, MHD_HTTP_HEADER_ACCEPT);
 	enum openmetrics_format format =
 	    accept != NULL && strstr(accept, "application/openmetrics-text") != NULL
 		? OPENMETRICS_1_0
@@ -109,17 +113,11 @@ static enum MHD_Result send_metrics(const struct web_server *server,
 	return send_text(connection, openmetrics_media_type(format), text, size);
 }
 
-static double read_since(struct MHD_Connection *connection)
-{
-	const char *text = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since");
-
-	return text != NULL ? strtod(text, NULL) : 0;
-}
-
 // path: NAME or NAME/PART.
 static enum MHD_Result send_node(const struct web_server *server, struct MHD_Connection *connection,
 				 const char *path)
 {
+	const char *since = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "since");
 	const char *slash = strchr(path, '/');
 	size_t length = slash != NULL ? (size_t)(slash - path) : strlen(path);
 	char name[STAT_CLIENT_NAME_SIZE];
@@ -131,8 +129,8 @@ static enum MHD_Result send_node(const struct web_server *server, struct MHD_Con
 	if (slash == NULL)
 		return send_json(connection, api_node(server->sampler, name));
 	if (strcmp(slash, "/history") == 0)
-		return send_json(connection,
-				 api_history(server->sampler, name, read_since(connection)));
+		return send_json(connection, api_history(server->sampler, name,
+							 since != NULL ? strtod(since, NULL) : 0));
 	return send_json(connection, api_part(server->sampler, name, slash + 1));
 }
 
@@ -172,11 +170,6 @@ static bool is_own_host(const char *host)
 	       inet_pton(AF_INET6, name, &address) == 1;
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
-{
-	return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
-}
-
 // libmicrohttpd calls this function for the head of a request, and again for the complete request.
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
 				  const char *method, const char *version, const char *body,
@@ -202,13 +195,20 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	return route(server, connection, url);
 }
 
+static const struct in6_addr *ipv6_of(const struct sockaddr_storage *address)
+{
+	return &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+}
+
+static const struct in_addr *ipv4_of(const struct sockaddr_storage *address)
+{
+	return &((const struct sockaddr_in *)(const void *)address)->sin_addr;
+}
+
 static bool is_loopback(const struct sockaddr_storage *address)
 {
-	if (address->ss_family == AF_INET6)
-		return IN6_IS_ADDR_LOOPBACK(
-		    &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
-	return (ntohl(((const struct sockaddr_in *)(const void *)address)->sin_addr.s_addr) >>
-		24) == 127;
+	return address->ss_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(ipv6_of(address))
+					      : ntohl(ipv4_of(address)->s_addr) >> 24 == 127;
 }
 
 // The address with the port that was given to the socket.
@@ -216,19 +216,13 @@ static void print_address(struct web_server *server, const struct sockaddr_stora
 {
 	const union MHD_DaemonInfo *info =
 	    MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	unsigned port = info != NULL ? info->port : 0;
+	bool ipv6 = address->ss_family == AF_INET6;
 	char host[INET6_ADDRSTRLEN] = "";
 
-	if (address->ss_family == AF_INET6) {
-		inet_ntop(AF_INET6,
-			  &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, host,
-			  sizeof(host));
-		snprintf(server->address, sizeof(server->address), "[%s]:%u", host, port);
-	} else {
-		inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)address)->sin_addr,
-			  host, sizeof(host));
-		snprintf(server->address, sizeof(server->address), "%s:%u", host, port);
-	}
+	inet_ntop(address->ss_family, ipv6 ? (const void *)ipv6_of(address) : ipv4_of(address),
+		  host, sizeof(host));
+	snprintf(server->address, sizeof(server->address), ipv6 ? "[%s]:%u" : "%s:%u", host,
+		 info != NULL ? info->port : 0);
 }
 
 struct web_server *web_server_start(const struct sockaddr_storage *address, struct sampler *sampler,
