@@ -80,11 +80,6 @@ static const struct metric consumers_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_builders(const struct appliance *appliance)
-{
-	return appliance->config->n_builders;
-}
-
 static void view_builder(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct builder_view view;
@@ -125,7 +120,6 @@ const struct telemetry_group telemetry_builder = {
 	.nested = "group",
 	.nested_table = consumers_metrics,
 	.n_nested = EVRING_MAX_GROUPS,
-	.count = count_builders,
 	.view = view_builder,
 	.view_nested = view_consumers,
 };

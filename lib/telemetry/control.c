@@ -91,11 +91,6 @@ static const struct metric peer_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_nodes(const struct appliance *appliance)
-{
-	return appliance->config->cluster.n_nodes;
-}
-
 static void view_node(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct node_view view;
@@ -123,6 +118,5 @@ const struct telemetry_group telemetry_control = {
 	.help = "A node of the system: what this node exchanged with it by the control protocol",
 	.note = "Only this node has `datagrams` to `misdirected`, only peers have the others.",
 	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics },
-	.count = count_nodes,
 	.view = view_node,
 };

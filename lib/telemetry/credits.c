@@ -49,11 +49,6 @@ static const struct metric credits_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_credits(const struct appliance *appliance)
-{
-	return telemetry_manager(appliance) != NULL ? appliance->config->cluster.n_builders : 0;
-}
-
 static void view_credits(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct credits_view view;
@@ -87,6 +82,5 @@ const struct telemetry_group telemetry_credits = {
 	.help = "A builder as the event manager knows it: credits, rate, pauses",
 	.note = "On the node of the event manager only.",
 	.tables = { credits_metrics },
-	.count = count_credits,
 	.view = view_credits,
 };

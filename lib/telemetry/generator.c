@@ -49,12 +49,6 @@ static const struct metric pcap_metrics[] = {
 	{ 0 },
 };
 
-// The generators of a node of a system are readouts, which have a group of their own.
-static unsigned count_generators(const struct appliance *appliance)
-{
-	return appliance->config->cluster.n_nodes == 0 ? appliance->config->n_generators : 0;
-}
-
 static void view_generator(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static const char *const kinds[] = {
@@ -91,6 +85,5 @@ const struct telemetry_group telemetry_generator = {
 	    "Only kind `pcap` has `packets_read`, `oversized` and `truncated`; it lacks `events` "
 	    "and the four\nkeys behind it.",
 	.tables = { generator_metrics, sender_metrics, source_role_metrics, pcap_metrics },
-	.count = count_generators,
 	.view = view_generator,
 };

@@ -10,8 +10,9 @@
 //                                    response
 //
 // A group is one file, NAME.c, with its tables and the functions that find the values, one
-// declaration below and one line in groups.c. The commands, snapshots and their users (evb web,
-// OpenMetrics), docs/metrics.md and the endpoint of DPDK's exporter follow from these.
+// declaration below, one line in groups.c and its number of things in telemetry_count(). The
+// commands, snapshots and their users (evb web, OpenMetrics), docs/metrics.md and the endpoint of
+// DPDK's exporter follow from these.
 //
 // Telemetry threads call the functions while the appliance is started.
 #pragma once
@@ -43,8 +44,6 @@ struct telemetry_group {
 
 	// Whether things can appear later if there are none at the start; NULL: they cannot.
 	bool (*comes_and_goes)(const struct appliance *appliance);
-	// NULL: view() finds things up to that number.
-	unsigned (*count)(const struct appliance *appliance);
 	// Sets the addresses of the values: live counters in their place, or a view that belongs
 	// to the calling thread and is filled for the response. bases[0] stays NULL if there is no
 	// such thing, or no longer.

@@ -59,11 +59,34 @@ bool telemetry_view(const struct telemetry_group *group, const struct appliance 
 
 unsigned telemetry_count(const struct telemetry_group *group, const struct appliance *appliance)
 {
+	const struct config *config = appliance->config;
+	// The generators of a node of a system are readouts, which have a group of their own.
+	unsigned n_readouts = config->cluster.n_nodes > 0 ? config->n_generators : 0;
+	unsigned n_managers = telemetry_manager(appliance) != NULL;
+	const struct {
+		const struct telemetry_group *group;
+		unsigned n;
+	} counts[] = {
+		{ &telemetry_role, appliance->plan->n_roles },
+		{ &telemetry_link, appliance->n_links },
+		{ &telemetry_builder, config->n_builders },
+		{ &telemetry_source, appliance->sources.n_expected },
+		{ &telemetry_port, appliance->n_ports },
+		{ &telemetry_lcore, appliance->plan->n_lcores },
+		{ &telemetry_generator, config->n_generators - n_readouts },
+		{ &telemetry_readout, n_readouts },
+		{ &telemetry_writer, config->n_writers },
+		{ &telemetry_sched, n_managers },
+		{ &telemetry_credits, n_managers * config->cluster.n_builders },
+		{ &telemetry_control, config->cluster.n_nodes },
+	};
 	telemetry_bases bases;
 	unsigned n = 0;
 
-	if (group->count != NULL)
-		return group->count(appliance);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (counts[i].group == group)
+			return counts[i].n;
+	// The things of other groups are searched.
 	while (telemetry_view(group, appliance, n, bases))
 		n++;
 	return n;

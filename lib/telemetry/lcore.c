@@ -29,11 +29,6 @@ static const struct metric state_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_lcores(const struct appliance *appliance)
-{
-	return appliance->plan->n_lcores;
-}
-
 static void view_lcore(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct roles_view view;
@@ -55,6 +50,5 @@ const struct telemetry_group telemetry_lcore = {
 	    "lcore\n"
 	    "with a busy share near 1 is the bottleneck; a backpressured one waits for another.",
 	.tables = { lcore_metrics, roles_metrics, state_metrics },
-	.count = count_lcores,
 	.view = view_lcore,
 };

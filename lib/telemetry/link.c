@@ -37,11 +37,6 @@ static const struct metric counter_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_links(const struct appliance *appliance)
-{
-	return appliance->n_links;
-}
-
 static void view_link(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct link_view view;
@@ -58,6 +53,5 @@ const struct telemetry_group telemetry_link = {
 	.help = "A link: its ends, and how full it is",
 	.note = "Where `full` grows, the consumer is too slow.",
 	.tables = { id_metrics, link_metrics, used_metrics, counter_metrics },
-	.count = count_links,
 	.view = view_link,
 };

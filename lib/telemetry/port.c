@@ -48,11 +48,6 @@ static const struct metric port_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_ports(const struct appliance *appliance)
-{
-	return appliance->n_ports;
-}
-
 // A counter that the driver does not have stays 0.
 static void add_driver_counters(struct port_view *view, const struct port *port)
 {
@@ -108,6 +103,5 @@ const struct telemetry_group telemetry_port = {
 		"not count\n"
 		"missed packets. `/ethdev/xstats,ID` has all counters of a driver.",
 	.tables = { port_metrics },
-	.count = count_ports,
 	.view = view_port,
 };

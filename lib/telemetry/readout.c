@@ -56,11 +56,6 @@ static const struct metric roce_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_readouts(const struct appliance *appliance)
-{
-	return appliance->config->cluster.n_nodes > 0 ? appliance->config->n_generators : 0;
-}
-
 static void view_readout(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, index);
@@ -76,6 +71,5 @@ const struct telemetry_group telemetry_readout = {
 	.things = "readouts",
 	.help = "A generator of a node of a system: what it sent, and what held it back",
 	.tables = { readout_metrics, sent_metrics, roce_metrics },
-	.count = count_readouts,
 	.view = view_readout,
 };

@@ -47,11 +47,6 @@ static const struct metric rx_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_roles(const struct appliance *appliance)
-{
-	return appliance->plan->n_roles;
-}
-
 static void view_role(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct role_view view;
@@ -80,6 +75,5 @@ const struct telemetry_group telemetry_role = {
 	    "keys of\n"
 	    "packets and segments.",
 	.tables = { role_metrics, role_counter_metrics, rx_metrics },
-	.count = count_roles,
 	.view = view_role,
 };

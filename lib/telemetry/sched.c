@@ -91,11 +91,6 @@ static const struct metric grant_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_managers(const struct appliance *appliance)
-{
-	return telemetry_manager(appliance) != NULL;
-}
-
 // The builder with the smallest share of free slots, if that is less than half of the average of
 // the others; else the number of builders.
 static unsigned scarce_builder(const struct appliance *appliance, const struct sched *sched)
@@ -161,6 +156,5 @@ const struct telemetry_group telemetry_sched = {
 	.help = "The event manager: events, grants, and what they wait for",
 	.note = "On the node of the event manager only.",
 	.tables = { total_metrics, grant_metrics },
-	.count = count_managers,
 	.view = view_manager,
 };

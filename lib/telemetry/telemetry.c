@@ -41,36 +41,37 @@ static bool read_number(const char **text, unsigned *number)
 	return digits > 0 && (**text < '0' || **text > '9');
 }
 
-// "", "OFFSET" or "OFFSET,COUNT".
-static bool read_page(const char *parameters, unsigned *offset, unsigned *count)
+// "", "OFFSET" or "OFFSET,COUNT", of at most `most` entries. False: the response is an error.
+static bool read_page(const char *parameters, unsigned most, unsigned *offset, unsigned *count,
+		      struct rte_tel_data *data)
 {
+	bool sound = true;
+
 	*offset = 0;
-	if (is_end(parameters))
-		return true;
-	if (!read_number(&parameters, offset))
-		return false;
-	if (*parameters == ',') {
-		parameters++;
-		if (!read_number(&parameters, count))
-			return false;
+	*count = most;
+	if (!is_end(parameters)) {
+		sound = read_number(&parameters, offset);
+		if (sound && *parameters == ',') {
+			parameters++;
+			sound = read_number(&parameters, count);
+		}
+		sound = sound && *parameters == '\0';
 	}
-	return *parameters == '\0';
+	*count = *count < most ? *count : most;
+	if (!sound)
+		telemetry_set_error(data, "parameters are OFFSET[,COUNT], whole numbers");
+	return sound;
 }
 
 static void answer_list(const struct appliance *appliance, const struct telemetry_group *group,
 			const char *parameters, struct rte_tel_data *data)
 {
 	bool names = telemetry_has_names(group);
-	unsigned n = telemetry_count(group, appliance), most = names ? PAGE_NAMES : PAGE_NUMBERS;
-	unsigned offset, count = most;
+	unsigned n = telemetry_count(group, appliance), offset, count;
 	telemetry_bases bases;
 
-	if (!read_page(parameters, &offset, &count)) {
-		telemetry_set_error(data, "parameters are OFFSET[,COUNT], whole numbers");
+	if (!read_page(parameters, names ? PAGE_NAMES : PAGE_NUMBERS, &offset, &count, data))
 		return;
-	}
-	if (count > most)
-		count = most;
 	rte_tel_data_start_array(data, names ? RTE_TEL_STRING_VAL : RTE_TEL_INT_VAL);
 	for (unsigned i = offset; i < n && count > 0; i++, count--) {
 		if (!telemetry_view(group, appliance, i, bases))
@@ -126,27 +127,26 @@ static void answer_info(const struct appliance *appliance, const struct telemetr
 static void answer_all(const struct appliance *appliance, const struct telemetry_group *group,
 		       const char *parameters, struct rte_tel_data *data)
 {
-	unsigned n = telemetry_count(group, appliance), offset, count = PAGE_THINGS;
+	unsigned n = telemetry_count(group, appliance), offset, count;
 	size_t used = FRAME_BYTES;
 
-	if (!read_page(parameters, &offset, &count)) {
-		telemetry_set_error(data, "parameters are OFFSET[,COUNT], whole numbers");
+	if (!read_page(parameters, PAGE_THINGS, &offset, &count, data))
 		return;
-	}
-	if (count > PAGE_THINGS)
-		count = PAGE_THINGS;
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_u64(data, "count", n);
 	for (unsigned i = offset; i < n && count > 0; i++, count--) {
 		struct rte_tel_data *thing = rte_tel_data_alloc();
 		char key[RTE_TEL_MAX_STRING_LEN];
+		size_t bytes;
 
 		if (thing == NULL)
 			return; // memory is short: the response ends here
 		rte_tel_data_start_dict(thing);
-		used += telemetry_add_thing(thing, appliance, group, i, true) + FRAME_BYTES;
+		bytes = telemetry_add_thing(thing, appliance, group, i, true);
+		used += bytes + FRAME_BYTES;
 		snprintf(key, sizeof(key), "%s_%u", group->name, i);
-		if (used > TELEMETRY_MAX_REPLY ||
+		// 0: the thing, and so all behind it, have gone since they were counted.
+		if (bytes == 0 || used > TELEMETRY_MAX_REPLY ||
 		    rte_tel_data_add_dict_container(data, key, thing, 0) != 0) {
 			rte_tel_data_free(thing);
 			return;

@@ -31,11 +31,6 @@ static const struct metric writer_counter_metrics[] = {
 	{ 0 },
 };
 
-static unsigned count_writers(const struct appliance *appliance)
-{
-	return appliance->config->n_writers;
-}
-
 static void view_writer(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct writer_view view;
@@ -52,6 +47,5 @@ const struct telemetry_group telemetry_writer = {
 	.things = "writers",
 	.help = "A writer: what is in its files",
 	.tables = { writer_metrics, format_metrics, writer_counter_metrics },
-	.count = count_writers,
 	.view = view_writer,
 };
