@@ -78,14 +78,6 @@ static const struct roce_sender_operations operations = {
 	.connected = connected,
 	.ended = ended,
 	.completed = completed,
-};
-
-static const struct roce_sender_operations serving_operations = {
-	.resolve = resolve,
-	.find_block = find_block,
-	.connected = connected,
-	.ended = ended,
-	.completed = completed,
 	.request = readout_serve,
 };
 
@@ -180,7 +172,7 @@ static bool make_parts(struct readout_roce *roce)
 	uint32_t depth = rte_align32pow2(2 * roce->n_sources);
 	const struct roce_sender_parameters sender = {
 		.settings = p->settings,
-		.operations = reads ? &serving_operations : &operations,
+		.operations = &operations,
 		.context = roce,
 		.sender = p->sender,
 		.responses = p->responses,

@@ -46,23 +46,6 @@ static struct packet_segment block_at(const struct readout_roce *roce, uint64_t 
 	};
 }
 
-static struct roce_packet header_of(const struct responder_reply *reply)
-{
-	struct roce_packet header = {
-		.opcode = reply->opcode,
-		.service = ROCE_RC,
-		.psn = reply->psn,
-		.destination_qpn = reply->qp->peer_qpn,
-		.partition_key = reply->qp->partition_key,
-		.payload_size = reply->payload_size,
-		.aeth = { .syndrome = reply->syndrome, .msn = reply->msn },
-	};
-
-	header.flags = roce_opcodes[header.opcode].flags;
-	header.payload_offset = roce_opcodes[header.opcode].headers_size;
-	return header;
-}
-
 static struct rte_mbuf *make_data(const struct readout_roce *roce,
 				  const struct responder_reply *reply)
 {
@@ -74,7 +57,7 @@ static struct rte_mbuf *make_data(const struct readout_roce *roce,
 		.qp = reply->qp,
 		.offset = at.offset,
 		.size = reply->payload_size,
-		.header = header_of(reply),
+		.header = responder_reply_header(reply),
 	};
 
 	if (reply->payload_size > rest)

@@ -35,7 +35,7 @@ static void take_packet(struct roce_sender *sender, const struct roce_packet *pa
 
 	if (qp == NULL || roce_flow_of(qp) == NULL)
 		counter_add(&p->counters->unknown_qp, 1);
-	else if ((packet->flags & ROCE_REQUEST) != 0 && p->operations->request != NULL)
+	else if ((packet->flags & ROCE_REQUEST) != 0 && p->max_reads > 0)
 		p->operations->request(p->context, qp, packet, peer, now);
 	else if ((packet->flags & ROCE_IS_CNP) != 0)
 		take_cnp(sender, qp, tsc);

@@ -61,7 +61,8 @@ struct roce_sender_operations {
 	void (*ended)(void *context, struct roce_flow *flow, bool was_connected);
 	// A message was acknowledged, or its connection ended first (failed).
 	void (*completed)(void *context, struct roce_flow *flow, uint64_t message, bool failed);
-	// Handles a request from the peer. NULL: requests are dropped and counted.
+	// Handles a request from the peer; only if peers may read. Otherwise requests are dropped
+	// and counted.
 	void (*request)(void *context, struct queue_pair *qp, const struct roce_packet *packet,
 			const struct qp_address *peer, uint64_t now);
 };

@@ -16,13 +16,10 @@ static bool parameters_are_valid(const struct cm_parameters *p)
 	       p->retry_count <= 7 && p->rnr_retry <= 7 && roce_mtu_code(p->path_mtu) != 0;
 }
 
+// The smallest power of two that is at least n.
 static uint32_t power_of_two(uint32_t n)
 {
-	uint32_t power = 1;
-
-	while (power < n)
-		power *= 2;
-	return power;
+	return n <= 1 ? 1 : 2u << (31 - __builtin_clz(n - 1));
 }
 
 struct cm *cm_create(const struct cm_parameters *parameters)
@@ -37,7 +34,7 @@ struct cm *cm_create(const struct cm_parameters *parameters)
 		return NULL;
 	n = parameters->connections;
 	cm->parameters = *parameters;
-	cm->seed = parameters->seed;
+	cm->random.state = parameters->seed;
 	cm->bucket_mask = power_of_two(2 * n) - 1;
 	cm->list_mask = power_of_two(n) - 1;
 	cm->connections = calloc(n, sizeof(*cm->connections));
@@ -50,9 +47,9 @@ struct cm *cm_create(const struct cm_parameters *parameters)
 	memset(cm->buckets, 0xFF, (cm->bucket_mask + 1) * sizeof(*cm->buckets)); // CM_NONE
 	for (uint32_t i = 0; i < n; i++) {
 		cm->connections[i].chain = i + 1 < n ? i + 1 : CM_NONE;
-		cm->connections[i].id = ((uint32_t)seed_next(&cm->seed) & ~INDEX_MASK) | i;
+		cm->connections[i].id = ((uint32_t)random_next(&cm->random) & ~INDEX_MASK) | i;
 	}
-	cm->psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS;
+	cm->psn = (uint32_t)random_next(&cm->random) & ROCE_24_BITS;
 	return cm;
 }
 
@@ -78,9 +75,9 @@ struct connection *cm_find(struct cm *cm, uint32_t id)
 
 static uint32_t *bucket_of(const struct cm *cm, const struct qp_address *peer)
 {
-	uint64_t mixed = seed_mix(load_le64(peer->bytes) + cm->parameters.seed);
+	uint64_t mixed = random_mix(load_le64(peer->bytes) + cm->parameters.seed);
 
-	mixed = seed_mix(mixed ^ load_le64(peer->bytes + 8));
+	mixed = random_mix(mixed ^ load_le64(peer->bytes + 8));
 	return &cm->buckets[mixed & cm->bucket_mask];
 }
 
@@ -125,8 +122,8 @@ struct connection *cm_open_connection(struct cm *cm, const struct qp_address *pe
 		.chain = *bucket,
 		.peer = *peer,
 		.listed = listed,
-		.peer_psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS,
-		.transaction = seed_next(&cm->seed),
+		.peer_psn = (uint32_t)random_next(&cm->random) & ROCE_24_BITS,
+		.transaction = random_next(&cm->random),
 		.partition_key = ROCE_DEFAULT_P_KEY,
 		.timeout_code = cm->parameters.timeout_code,
 		.retry_count = cm->parameters.retry_count,
@@ -346,7 +343,7 @@ bool cm_disconnect(struct cm *cm, uint32_t id, uint64_t now)
 		return false;
 	cm_set_stage(cm, connection, CM_STAGE_LEAVING);
 	connection->tries = cm->parameters.retries;
-	connection->transaction = seed_next(&cm->seed);
+	connection->transaction = random_next(&cm->random);
 	cm_send(cm, connection, now);
 	return true;
 }

@@ -116,7 +116,7 @@ static enum feroce_ack open_board(struct cm *cm, const struct feroce_cm *message
 	connection->service = ROCE_RC;
 	connection->port = message->port;
 	connection->path_mtu = cm->parameters.path_mtu;
-	connection->local_psn = (uint32_t)seed_next(&cm->seed) & ROCE_24_BITS;
+	connection->local_psn = (uint32_t)random_next(&cm->random) & ROCE_24_BITS;
 	take_numbers(connection, &message->local);
 	connection->deadline = now + cm->parameters.accept_timeout;
 	cm_set_stage(cm, connection, CM_STAGE_REQUESTED);

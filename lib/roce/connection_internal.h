@@ -6,8 +6,8 @@
 // peers, timeouts) and connection_board.c (messages from and to FERoCE boards).
 #pragma once
 
+#include "base/random.h"
 #include "roce/connection.h"
-#include "roce/seed.h"
 
 #define CM_NONE     UINT32_MAX
 #define CM_OUT_SIZE 64u // messages that wait to be sent, a power of two
@@ -57,7 +57,7 @@ struct connection {
 
 struct cm {
 	struct cm_parameters parameters;
-	uint64_t seed;
+	struct random random;
 	struct connection *connections;
 	uint32_t free;     // first free connection
 	uint32_t *buckets; // first connection of each bucket of peers

@@ -44,15 +44,3 @@ const char *qp_cause_name(enum qp_cause cause)
 
 	return (unsigned)cause < QP_N_CAUSES ? names[cause] : "unknown";
 }
-
-const char *qp_state_name(enum qp_state state)
-{
-	static const char *const names[] = {
-		[QP_FREE] = "free",
-		[QP_OPEN] = "open",
-		[QP_READY] = "ready",
-		[QP_ERROR] = "error",
-	};
-
-	return (unsigned)state <= QP_ERROR ? names[state] : "unknown";
-}

@@ -93,7 +93,6 @@ enum qp_drop {
 // value outside the enum. Never NULL.
 const char *qp_drop_name(enum qp_drop drop);
 const char *qp_cause_name(enum qp_cause cause);
-const char *qp_state_name(enum qp_state state);
 
 enum qp_nak {
 	QP_NAK_SEQUENCE,    // 0x60
@@ -178,8 +177,7 @@ struct queue_pair {
 	uint16_t read_head, read_tail, read_next;   // remembered READs, see responder_read.c
 	uint8_t responder_listed, requester_listed; // in the engines' lists
 	uint8_t completion_listed;
-	uint8_t cause;   // enum qp_cause
-	uint8_t aborted; // UC: the last message lost a packet, and the caller does not know yet
+	uint8_t cause; // enum qp_cause
 
 	// Third and fourth cache lines: the requester.
 	uint32_t first_psn __attribute__((aligned(QP_CACHE_LINE))); // oldest PSN not acknowledged
@@ -220,6 +218,14 @@ _Static_assert(offsetof(struct queue_pair, peer) == QP_CACHE_LINE &&
 		   offsetof(struct queue_pair, first_psn) == 2 * QP_CACHE_LINE &&
 		   offsetof(struct queue_pair, counters) == 4 * QP_CACHE_LINE,
 	       "the lines of a queue pair are as they say");
+
+// The number of packets of a message.
+static inline uint32_t qp_count_packets(const struct queue_pair *qp, uint32_t length)
+{
+	unsigned shift = (unsigned)__builtin_ctz(qp->path_mtu);
+
+	return length == 0 ? 1 : ((length - 1) >> shift) + 1;
+}
 
 #define QP_RECEIVING_SEND  1u
 #define QP_RECEIVING_WRITE 2u

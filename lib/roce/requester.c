@@ -85,13 +85,6 @@ uint32_t requester_room(const struct requester *requester, const struct queue_pa
 	return qp->state == QP_READY ? requester->parameters.depth - (qp->posted - qp->reaped) : 0;
 }
 
-static uint32_t count_packets(const struct queue_pair *qp, uint32_t length)
-{
-	unsigned shift = (unsigned)__builtin_ctz(qp->path_mtu);
-
-	return length == 0 ? 1 : ((length - 1) >> shift) + 1;
-}
-
 static bool is_of_service(const struct queue_pair *qp, const struct requester_message *message)
 {
 	switch (message->operation) {
@@ -114,7 +107,7 @@ bool requester_post(struct requester *requester, struct queue_pair *qp,
 
 	if (requester_room(requester, qp) == 0 || !is_of_service(qp, message))
 		return false;
-	packets = count_packets(qp, message->length);
+	packets = qp_count_packets(qp, message->length);
 	if (message->length > MOST_LENGTH || packets > MOST_PACKETS ||
 	    ((qp->post_psn - qp->first_psn) & ROCE_24_BITS) + packets > MOST_PSNS)
 		return false;

@@ -70,25 +70,12 @@ void responder_acknowledge(struct queue_pair *qp, uint8_t syndrome, uint32_t psn
 	reply->msn = qp->msn;
 	reply->send = true;
 	qp->owed = 0; // a response acknowledges all before it
-	switch (syndrome) {
-	case ROCE_NAK_PSN_SEQUENCE:
-		qp_count(&qp->counters.naks_sent[QP_NAK_SEQUENCE], 1);
-		break;
-	case ROCE_NAK_INVALID_REQUEST:
-		qp_count(&qp->counters.naks_sent[QP_NAK_INVALID], 1);
-		break;
-	case ROCE_NAK_REMOTE_ACCESS:
-		qp_count(&qp->counters.naks_sent[QP_NAK_ACCESS], 1);
-		break;
-	case ROCE_NAK_REMOTE_OPERATIONAL:
-		qp_count(&qp->counters.naks_sent[QP_NAK_OPERATIONAL], 1);
-		break;
-	case ROCE_ACK_NO_CREDITS:
+	if (syndrome == ROCE_ACK_NO_CREDITS)
 		qp_count(&qp->counters.acks_sent, 1);
-		break;
-	default:
+	else if (roce_syndrome_kind(syndrome) == ROCE_SYNDROME_NAK)
+		qp_count(&qp->counters.naks_sent[roce_syndrome_value(syndrome)], 1);
+	else
 		qp_count(&qp->counters.rnr_sent, 1);
-	}
 }
 
 // Sends a NAK that does not end the connection, after the pending READ responses. Packets that
@@ -136,9 +123,8 @@ void responder_fail(struct queue_pair *qp, enum qp_cause cause, uint32_t psn,
 	responder_acknowledge(qp, syndromes[cause], psn, reply);
 }
 
-// Ends an RC connection because of an invalid packet.
-static enum responder_verdict fail(struct queue_pair *qp, enum qp_drop drop, uint32_t psn,
-				   struct responder_reply *reply)
+enum responder_verdict responder_end(struct queue_pair *qp, enum qp_drop drop, uint32_t psn,
+				     struct responder_reply *reply)
 {
 	responder_fail(qp, drop == QP_DROP_ACCESS ? QP_SENT_ACCESS : QP_SENT_INVALID, psn, reply);
 	return responder_drop(qp, drop);
@@ -168,7 +154,6 @@ static void lose_message(struct queue_pair *qp)
 	if (qp->receiving != 0) {
 		qp_count(&qp->counters.aborted, 1);
 		qp->receiving = 0;
-		qp->aborted = 1;
 	}
 	qp->silent = 1;
 }
@@ -277,9 +262,7 @@ static enum qp_drop check_message(const struct responder *responder, const struc
 		.begins = begins,
 		.ends = flags & ROCE_END,
 		.has_immediate = flags & ROCE_HAS_IMM,
-		.solicited = packet->solicited,
 		.ack_request = packet->ack_request,
-		.aborts_previous = qp->aborted,
 		.psn = packet->psn,
 	};
 	if (flags & ROCE_WRITE)
@@ -302,14 +285,14 @@ static enum responder_verdict check_rc(struct responder *responder, struct queue
 	qp->silent = 0;
 	if (packet->flags & ROCE_READ_REQUEST) {
 		if (qp->receiving != 0)
-			return fail(qp, QP_DROP_SEQUENCE, packet->psn, reply);
+			return responder_end(qp, QP_DROP_SEQUENCE, packet->psn, reply);
 		return responder_read(responder, qp, packet, reply);
 	}
 	if (!(packet->flags & (ROCE_SEND | ROCE_WRITE)))
-		return fail(qp, QP_DROP_UNSUPPORTED, packet->psn, reply); // atomics
+		return responder_end(qp, QP_DROP_UNSUPPORTED, packet->psn, reply); // atomics
 	drop = check_message(responder, qp, packet, delivery);
 	if (__builtin_expect(drop != QP_N_DROPS, 0))
-		return fail(qp, drop, packet->psn, reply);
+		return responder_end(qp, drop, packet->psn, reply);
 	return RESPONDER_DELIVER;
 }
 
@@ -341,11 +324,9 @@ static enum responder_verdict check_ud(const struct responder *responder, struct
 	*delivery = (struct responder_delivery){
 		.size = packet->payload_size,
 		.immediate = packet->immediate,
-		.source_qpn = packet->deth.source_qpn,
 		.begins = true,
 		.ends = true,
 		.has_immediate = packet->flags & ROCE_HAS_IMM,
-		.solicited = packet->solicited,
 		.psn = packet->psn,
 	};
 	return RESPONDER_DELIVER;
@@ -411,7 +392,6 @@ void responder_accept(struct responder *responder, struct queue_pair *qp,
 		return;
 	qp->expected_psn = roce_psn_add(delivery->psn, 1);
 	qp->newest_psn = delivery->psn;
-	qp->aborted = 0;
 	qp->offset = delivery->offset + delivery->size;
 	if (delivery->is_write) {
 		qp->rkey = delivery->rkey;
@@ -494,17 +474,26 @@ bool responder_poll(struct responder *responder, struct responder_reply *reply)
 	return false;
 }
 
-size_t responder_reply_encode(const struct responder_reply *reply,
-			      uint8_t bytes[ROCE_MAX_HEADERS_SIZE])
+struct roce_packet responder_reply_header(const struct responder_reply *reply)
 {
-	const struct roce_packet packet = {
+	return (struct roce_packet){
+		.flags = roce_opcodes[reply->opcode].flags,
+		.service = ROCE_RC,
 		.opcode = reply->opcode,
+		.payload_offset = roce_opcodes[reply->opcode].headers_size,
+		.payload_size = reply->payload_size,
 		.pad = (uint8_t)(-reply->payload_size & 3u),
 		.partition_key = reply->qp->partition_key,
 		.destination_qpn = reply->qp->peer_qpn,
 		.psn = reply->psn,
 		.aeth = { .msn = reply->msn, .syndrome = reply->syndrome },
 	};
+}
 
-	return roce_headers_encode(bytes, &packet);
+size_t responder_reply_encode(const struct responder_reply *reply,
+			      uint8_t bytes[ROCE_MAX_HEADERS_SIZE])
+{
+	const struct roce_packet header = responder_reply_header(reply);
+
+	return roce_headers_encode(bytes, &header);
 }

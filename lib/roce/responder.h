@@ -56,20 +56,17 @@ enum responder_verdict {
 };
 
 struct responder_delivery {
-	uint8_t *to;          // WRITE with regions: destination of the payload; else NULL
-	uint64_t address;     // WRITE: virtual address of these bytes
-	uint32_t rkey;        // WRITE
-	uint32_t dma_length;  // WRITE: bytes of the whole message
-	uint32_t offset;      // of these bytes in the message
-	uint32_t size;        // of the payload; may be 0
-	uint32_t immediate;   // if has_immediate; only in the last packet of a message
-	uint32_t source_qpn;  // UD
-	bool is_write;        // else SEND
-	bool begins, ends;    // first, last packet of its message
-	bool has_immediate;   // the message needs a receive resource, as every SEND does
-	bool solicited;       // the Solicited Event bit is set
-	bool ack_request;     // RC
-	bool aborts_previous; // UC: the previous message is incomplete and will stay so
+	uint8_t *to;         // WRITE with regions: destination of the payload; else NULL
+	uint64_t address;    // WRITE: virtual address of these bytes
+	uint32_t rkey;       // WRITE
+	uint32_t dma_length; // WRITE: bytes of the whole message
+	uint32_t offset;     // of these bytes in the message
+	uint32_t size;       // of the payload; may be 0
+	uint32_t immediate;  // if has_immediate; only in the last packet of a message
+	bool is_write;       // else SEND
+	bool begins, ends;   // first, last packet of its message
+	bool has_immediate;  // the message needs a receive resource, as every SEND does
+	bool ack_request;    // RC
 	uint32_t psn;
 };
 
@@ -123,7 +120,9 @@ bool responder_wants_cnp(const struct responder *responder, struct queue_pair *q
 // The next owed ACK or READ response of any queue pair; false if there is none.
 bool responder_poll(struct responder *responder, struct responder_reply *reply);
 
-// Encodes BTH and, if the opcode has it, AETH of a reply with `send` set; returns their size. The
-// payload follows, then padding (-payload_size & 3 zero bytes), then the ICRC.
+// The headers of a reply with `send` set: BTH and, if the opcode has it, AETH. The payload follows,
+// then padding (-payload_size & 3 zero bytes), then the ICRC.
+struct roce_packet responder_reply_header(const struct responder_reply *reply);
+// Encodes them, and returns their size.
 size_t responder_reply_encode(const struct responder_reply *reply,
 			      uint8_t bytes[ROCE_MAX_HEADERS_SIZE]);

@@ -55,6 +55,10 @@ static inline enum responder_verdict responder_drop(struct queue_pair *qp, enum 
 void responder_fail(struct queue_pair *qp, enum qp_cause cause, uint32_t psn,
 		    struct responder_reply *reply);
 
+// Ends an RC connection because of an invalid packet.
+enum responder_verdict responder_end(struct queue_pair *qp, enum qp_drop drop, uint32_t psn,
+				     struct responder_reply *reply);
+
 // responder_read.c
 
 // Handles a READ request with the expected PSN.

@@ -16,13 +16,6 @@ static struct remembered_read *read_of(const struct responder *responder,
 	return &responder->reads[(size_t)qp->index * n + (number & (n - 1))];
 }
 
-static uint32_t count_packets(const struct queue_pair *qp, uint32_t length)
-{
-	unsigned shift = (unsigned)__builtin_ctz(qp->path_mtu);
-
-	return length == 0 ? 1 : ((length - 1) >> shift) + 1;
-}
-
 static bool is_full(const struct responder *responder, const struct queue_pair *qp)
 {
 	return (uint16_t)(qp->read_tail - qp->read_head) == responder->parameters.max_reads;
@@ -48,7 +41,7 @@ static enum qp_drop judge(const struct responder *responder, const struct queue_
 	if (is_full(responder, qp) && !read_of(responder, qp, qp->read_head)->responded)
 		return QP_DROP_SEQUENCE; // more READs outstanding than agreed
 	if (packet->payload_size != 0 || packet->pad != 0 || reth->length > LONGEST_READ ||
-	    count_packets(qp, reth->length) > MOST_PACKETS)
+	    qp_count_packets(qp, reth->length) > MOST_PACKETS)
 		return QP_DROP_LENGTH;
 	if (reth->length != 0 &&
 	    region_at(regions, reth->rkey, REGION_READ, reth->address, reth->length) == NULL)
@@ -61,13 +54,10 @@ enum responder_verdict responder_read(struct responder *responder, struct queue_
 				      struct responder_reply *reply)
 {
 	enum qp_drop drop = judge(responder, qp, packet);
-	uint32_t packets = count_packets(qp, packet->reth.length);
+	uint32_t packets = qp_count_packets(qp, packet->reth.length);
 
-	if (drop != QP_N_DROPS) {
-		responder_fail(qp, drop == QP_DROP_ACCESS ? QP_SENT_ACCESS : QP_SENT_INVALID,
-			       packet->psn, reply);
-		return responder_drop(qp, drop);
-	}
+	if (drop != QP_N_DROPS)
+		return responder_end(qp, drop, packet->psn, reply);
 	// The first response of a READ acknowledges all before it, but only if it is the next
 	// response.
 	if (qp->owed != 0 && !has_pending_reads(qp))

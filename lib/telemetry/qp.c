@@ -174,7 +174,7 @@ static void view_qp(const struct appliance *appliance, unsigned index, telemetry
 	view = (struct qp_view){
 		.name = view.name_text,
 		.service = services[qp->service],
-		.state = qp_state_name((enum qp_state)qp->state),
+		.state = state_words[qp->state],
 		.cause = qp_cause_name((enum qp_cause)qp->cause),
 		.peer = view.peer_text,
 	};

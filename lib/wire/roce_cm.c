@@ -8,8 +8,6 @@
 #define METHOD_SEND   3
 
 #define HEADER_SIZE    24u
-#define PRIMARY_PATH   52u
-#define ALTERNATE_PATH 96u
 
 #define IP_SERVICES      0x0000000001000000u // service ids with any protocol and port
 #define IP_SERVICES_MASK 0xFFFFFFFFFF000000u
@@ -46,189 +44,131 @@ static const struct layout *layout_of(unsigned attribute)
 	return &layouts[attribute];
 }
 
-static uint32_t load_upper24(const uint8_t *p)
-{
-	return load_be32(p) >> 8;
-}
+// A field of a message: `bits` bits, from bit `first` of byte `at` on, where bit 0 is the highest.
+// A field of GID_BITS is an array of bytes, any other an unsigned number or bool.
+struct field {
+	uint8_t attribute, at, first, bits;
+	uint16_t member, size; // in struct roce_cm, bytes
+};
 
-// Also sets the byte after the number to 0; a field in that byte is stored later.
-static void store_upper24(uint8_t *p, uint32_t v)
-{
-	store_be32(p, v << 8);
-}
+#define GID_BITS 128u
 
-static void decode_path(const uint8_t *at, struct roce_cm_path *path)
-{
-	path->local_lid = load_be16(at);
-	path->remote_lid = load_be16(at + 2);
-	memcpy(path->local_gid, at + 4, sizeof(path->local_gid));
-	memcpy(path->remote_gid, at + 20, sizeof(path->remote_gid));
-	path->flow_label = load_be32(at + 36) >> 12;
-	path->packet_rate = at[39] & 0x3F;
-	path->traffic_class = at[40];
-	path->hop_limit = at[41];
-	path->service_level = at[42] >> 4;
-	path->subnet_local = at[42] & 0x08;
-	path->ack_timeout = at[43] >> 3;
-}
+#define FIELD(message, at, first, bits, member)                                       \
+	{                                                                             \
+		ROCE_CM_##message, at, first, bits, offsetof(struct roce_cm, member), \
+		    sizeof(((struct roce_cm *)0)->member)                             \
+	}
 
-static void encode_path(uint8_t *at, const struct roce_cm_path *path)
-{
-	store_be16(at, path->local_lid);
-	store_be16(at + 2, path->remote_lid);
-	memcpy(at + 4, path->local_gid, sizeof(path->local_gid));
-	memcpy(at + 20, path->remote_gid, sizeof(path->remote_gid));
-	store_be32(at + 36, path->flow_label << 12 | (path->packet_rate & 0x3F));
-	at[40] = path->traffic_class;
-	at[41] = path->hop_limit;
-	at[42] = (uint8_t)(path->service_level << 4 | (path->subnet_local ? 0x08 : 0));
-	at[43] = (uint8_t)(path->ack_timeout << 3);
-}
+#define PATH_FIELDS(at, path)                                                              \
+	FIELD(REQ, at, 0, 16, path.local_lid), FIELD(REQ, at + 2, 0, 16, path.remote_lid), \
+	    FIELD(REQ, at + 4, 0, GID_BITS, path.local_gid),                               \
+	    FIELD(REQ, at + 20, 0, GID_BITS, path.remote_gid),                             \
+	    FIELD(REQ, at + 36, 0, 20, path.flow_label),                                   \
+	    FIELD(REQ, at + 39, 2, 6, path.packet_rate),                                   \
+	    FIELD(REQ, at + 40, 0, 8, path.traffic_class),                                 \
+	    FIELD(REQ, at + 41, 0, 8, path.hop_limit),                                     \
+	    FIELD(REQ, at + 42, 0, 4, path.service_level),                                 \
+	    FIELD(REQ, at + 42, 4, 1, path.subnet_local),                                  \
+	    FIELD(REQ, at + 43, 0, 5, path.ack_timeout)
 
-static void decode_req(const uint8_t *at, struct roce_cm_req *req)
-{
-	req->service_id = load_be64(at + 8);
-	req->ca_guid = load_be64(at + 16);
-	req->qkey = load_be32(at + 28);
-	req->qpn = load_upper24(at + 32);
-	req->responder_resources = at[35];
-	req->initiator_depth = at[39];
-	req->remote_response_timeout = at[43] >> 3;
-	req->transport = at[43] >> 1 & 0x3;
-	req->flow_control = at[43] & 0x1;
-	req->starting_psn = load_upper24(at + 44);
-	req->local_response_timeout = at[47] >> 3;
-	req->retry_count = at[47] & 0x7;
-	req->partition_key = load_be16(at + 48);
-	req->path_mtu = at[50] >> 4;
-	req->rdc_exists = at[50] & 0x08;
-	req->rnr_retry_count = at[50] & 0x7;
-	req->max_cm_retries = at[51] >> 4;
-	req->srq = at[51] & 0x08;
-	req->extended_transport = at[51] & 0x7;
-	decode_path(at + PRIMARY_PATH, &req->primary);
-	decode_path(at + ALTERNATE_PATH, &req->alternate);
-}
+static const struct field fields[] = {
+	FIELD(REQ, 8, 0, 64, req.service_id),
+	FIELD(REQ, 16, 0, 64, req.ca_guid),
+	FIELD(REQ, 28, 0, 32, req.qkey),
+	FIELD(REQ, 32, 0, 24, req.qpn),
+	FIELD(REQ, 35, 0, 8, req.responder_resources),
+	FIELD(REQ, 39, 0, 8, req.initiator_depth),
+	FIELD(REQ, 43, 0, 5, req.remote_response_timeout),
+	FIELD(REQ, 43, 5, 2, req.transport),
+	FIELD(REQ, 43, 7, 1, req.flow_control),
+	FIELD(REQ, 44, 0, 24, req.starting_psn),
+	FIELD(REQ, 47, 0, 5, req.local_response_timeout),
+	FIELD(REQ, 47, 5, 3, req.retry_count),
+	FIELD(REQ, 48, 0, 16, req.partition_key),
+	FIELD(REQ, 50, 0, 4, req.path_mtu),
+	FIELD(REQ, 50, 4, 1, req.rdc_exists),
+	FIELD(REQ, 50, 5, 3, req.rnr_retry_count),
+	FIELD(REQ, 51, 0, 4, req.max_cm_retries),
+	FIELD(REQ, 51, 4, 1, req.srq),
+	FIELD(REQ, 51, 5, 3, req.extended_transport),
+	PATH_FIELDS(52, req.primary),
+	PATH_FIELDS(96, req.alternate),
+	FIELD(REP, 8, 0, 32, rep.qkey),
+	FIELD(REP, 12, 0, 24, rep.qpn),
+	FIELD(REP, 20, 0, 24, rep.starting_psn),
+	FIELD(REP, 24, 0, 8, rep.responder_resources),
+	FIELD(REP, 25, 0, 8, rep.initiator_depth),
+	FIELD(REP, 26, 0, 5, rep.target_ack_delay),
+	FIELD(REP, 26, 5, 2, rep.failover),
+	FIELD(REP, 26, 7, 1, rep.flow_control),
+	FIELD(REP, 27, 0, 3, rep.rnr_retry_count),
+	FIELD(REP, 27, 3, 1, rep.srq),
+	FIELD(REP, 28, 0, 64, rep.ca_guid),
+	FIELD(REJ, 8, 0, 2, rej.subject),
+	FIELD(REJ, 10, 0, 16, rej.reason),
+	FIELD(MRA, 8, 0, 2, mra.subject),
+	FIELD(MRA, 9, 0, 5, mra.service_timeout),
+	FIELD(DREQ, 8, 0, 24, dreq.remote_qpn),
+	FIELD(SIDR_REQ, 4, 0, 16, sidr_req.partition_key),
+	FIELD(SIDR_REQ, 8, 0, 64, sidr_req.service_id),
+	FIELD(SIDR_REP, 4, 0, 8, sidr_rep.status),
+	FIELD(SIDR_REP, 8, 0, 24, sidr_rep.qpn),
+	FIELD(SIDR_REP, 12, 0, 64, sidr_rep.service_id),
+	FIELD(SIDR_REP, 20, 0, 32, sidr_rep.qkey),
+};
 
-static void encode_req(uint8_t *at, const struct roce_cm_req *req)
-{
-	store_be64(at + 8, req->service_id);
-	store_be64(at + 16, req->ca_guid);
-	store_be32(at + 28, req->qkey);
-	store_upper24(at + 32, req->qpn);
-	at[35] = req->responder_resources;
-	at[39] = req->initiator_depth;
-	at[43] = (uint8_t)(req->remote_response_timeout << 3 | (req->transport & 0x3) << 1 |
-			   (req->flow_control ? 1 : 0));
-	store_upper24(at + 44, req->starting_psn);
-	at[47] = (uint8_t)(req->local_response_timeout << 3 | (req->retry_count & 0x7));
-	store_be16(at + 48, req->partition_key);
-	at[50] = (uint8_t)(req->path_mtu << 4 | (req->rdc_exists ? 0x08 : 0) |
-			   (req->rnr_retry_count & 0x7));
-	at[51] = (uint8_t)(req->max_cm_retries << 4 | (req->srq ? 0x08 : 0) |
-			   (req->extended_transport & 0x7));
-	encode_path(at + PRIMARY_PATH, &req->primary);
-	encode_path(at + ALTERNATE_PATH, &req->alternate);
-}
+#define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
-static void decode_rep(const uint8_t *at, struct roce_cm_rep *rep)
+static uint64_t load_member(const void *from, size_t size)
 {
-	rep->qkey = load_be32(at + 8);
-	rep->qpn = load_upper24(at + 12);
-	rep->starting_psn = load_upper24(at + 20);
-	rep->responder_resources = at[24];
-	rep->initiator_depth = at[25];
-	rep->target_ack_delay = at[26] >> 3;
-	rep->failover = at[26] >> 1 & 0x3;
-	rep->flow_control = at[26] & 0x1;
-	rep->rnr_retry_count = at[27] >> 5;
-	rep->srq = at[27] & 0x10;
-	rep->ca_guid = load_be64(at + 28);
-}
-
-static void encode_rep(uint8_t *at, const struct roce_cm_rep *rep)
-{
-	store_be32(at + 8, rep->qkey);
-	store_upper24(at + 12, rep->qpn);
-	store_upper24(at + 20, rep->starting_psn);
-	at[24] = rep->responder_resources;
-	at[25] = rep->initiator_depth;
-	at[26] = (uint8_t)(rep->target_ack_delay << 3 | (rep->failover & 0x3) << 1 |
-			   (rep->flow_control ? 1 : 0));
-	at[27] = (uint8_t)(rep->rnr_retry_count << 5 | (rep->srq ? 0x10 : 0));
-	store_be64(at + 28, rep->ca_guid);
-}
-
-static void decode_message(const uint8_t *at, struct roce_cm *message)
-{
-	switch (message->attribute) {
-	case ROCE_CM_REQ:
-		decode_req(at, &message->req);
-		break;
-	case ROCE_CM_REP:
-		decode_rep(at, &message->rep);
-		break;
-	case ROCE_CM_REJ:
-		message->rej.subject = at[8] >> 6;
-		message->rej.reason = load_be16(at + 10);
-		break;
-	case ROCE_CM_MRA:
-		message->mra.subject = at[8] >> 6;
-		message->mra.service_timeout = at[9] >> 3;
-		break;
-	case ROCE_CM_DREQ:
-		message->dreq.remote_qpn = load_upper24(at + 8);
-		break;
-	case ROCE_CM_SIDR_REQ:
-		message->sidr_req.partition_key = load_be16(at + 4);
-		message->sidr_req.service_id = load_be64(at + 8);
-		break;
-	case ROCE_CM_SIDR_REP:
-		message->sidr_rep.status = at[4];
-		message->sidr_rep.qpn = load_upper24(at + 8);
-		message->sidr_rep.service_id = load_be64(at + 12);
-		message->sidr_rep.qkey = load_be32(at + 20);
-		break;
-	case ROCE_CM_RTU:
-	case ROCE_CM_DREP:
-		break;
+	switch (size) {
+	case 1:
+		return *(const uint8_t *)from;
+	case 2:
+		return *(const uint16_t *)from;
+	case 4:
+		return *(const uint32_t *)from;
+	default:
+		return *(const uint64_t *)from;
 	}
 }
 
-static void encode_message(uint8_t *at, const struct roce_cm *message)
+static void store_member(void *to, size_t size, uint64_t value)
 {
-	switch (message->attribute) {
-	case ROCE_CM_REQ:
-		encode_req(at, &message->req);
+	switch (size) {
+	case 1:
+		*(uint8_t *)to = (uint8_t)value;
 		break;
-	case ROCE_CM_REP:
-		encode_rep(at, &message->rep);
+	case 2:
+		*(uint16_t *)to = (uint16_t)value;
 		break;
-	case ROCE_CM_REJ:
-		at[8] = (uint8_t)(message->rej.subject << 6);
-		store_be16(at + 10, message->rej.reason);
+	case 4:
+		*(uint32_t *)to = (uint32_t)value;
 		break;
-	case ROCE_CM_MRA:
-		at[8] = (uint8_t)(message->mra.subject << 6);
-		at[9] = (uint8_t)(message->mra.service_timeout << 3);
-		break;
-	case ROCE_CM_DREQ:
-		store_upper24(at + 8, message->dreq.remote_qpn);
-		break;
-	case ROCE_CM_SIDR_REQ:
-		store_be16(at + 4, message->sidr_req.partition_key);
-		store_be64(at + 8, message->sidr_req.service_id);
-		break;
-	case ROCE_CM_SIDR_REP:
-		at[4] = message->sidr_rep.status;
-		store_upper24(at + 8, message->sidr_rep.qpn);
-		store_be64(at + 12, message->sidr_rep.service_id);
-		store_be32(at + 20, message->sidr_rep.qkey);
-		break;
-	case ROCE_CM_RTU:
-	case ROCE_CM_DREP:
-		break;
+	default:
+		*(uint64_t *)to = value;
 	}
+}
+
+// The 8 bytes from a field on lie in the MAD, because all fields precede the private data.
+static void decode_field(const uint8_t *at, const struct field *field, void *member)
+{
+	if (field->bits == GID_BITS)
+		memcpy(member, at, field->size);
+	else
+		store_member(member, field->size,
+			     load_be64(at) << field->first >> (64 - field->bits));
+}
+
+// The bits of the field are 0.
+static void encode_field(uint8_t *at, const struct field *field, const void *member)
+{
+	if (field->bits == GID_BITS)
+		memcpy(at, member, field->size);
+	else
+		store_be64(at, load_be64(at) | load_member(member, field->size)
+						       << (64 - field->bits) >>
+						   field->first);
 }
 
 size_t roce_cm_private_room(enum roce_cm_attribute attribute)
@@ -272,7 +212,10 @@ enum wire_error roce_cm_decode(const uint8_t *mad, size_t length, struct roce_cm
 		if (message->info_size > ROCE_CM_INFO_SIZE)
 			return WIRE_BAD_LENGTH;
 	}
-	decode_message(at, message);
+	for (size_t i = 0; i < N_FIELDS; i++)
+		if (fields[i].attribute == attribute)
+			decode_field(at + fields[i].at, &fields[i],
+				     (uint8_t *)message + fields[i].member);
 	return WIRE_OK;
 }
 
@@ -296,7 +239,10 @@ enum wire_error roce_cm_encode(uint8_t mad[ROCE_CM_MAD_SIZE], const struct roce_
 	store_be32(at, message->local_id);
 	if (layout->has_remote_id)
 		store_be32(at + 4, message->remote_id);
-	encode_message(at, message);
+	for (size_t i = 0; i < N_FIELDS; i++)
+		if (fields[i].attribute == message->attribute)
+			encode_field(at + fields[i].at, &fields[i],
+				     (const uint8_t *)message + fields[i].member);
 	if (message->info_size > 0) {
 		at[layout->info_size] = (uint8_t)(message->info_size << layout->info_shift);
 		memcpy(at + layout->info, message->info, message->info_size);
