@@ -590,5 +590,5 @@ int main(void)
 		cmocka_unit_test(feroce__no_more_boards_than_places),
 	};
 
-	return cmocka_run_group_tests_name("roce_port-connect", tests, testbed_start, testbed_stop);
+	return cmocka_run_group_tests_name("rdma-connect", tests, testbed_start, testbed_stop);
 }

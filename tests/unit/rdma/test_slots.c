@@ -273,5 +273,5 @@ int main(void)
 		cmocka_unit_test(admit__never_one_too_many),
 	};
 
-	return cmocka_run_group_tests_name("roce_port-slots", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("rdma-slots", tests, NULL, NULL);
 }

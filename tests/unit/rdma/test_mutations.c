@@ -243,6 +243,6 @@ int main(void)
 		cmocka_unit_test(mutations__of_boards),
 	};
 
-	return cmocka_run_group_tests_name("roce_port-mutations", tests, testbed_start,
+	return cmocka_run_group_tests_name("rdma-mutations", tests, testbed_start,
 					   testbed_stop);
 }
