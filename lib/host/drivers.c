@@ -155,15 +155,12 @@ void drivers_read(struct check *check)
 // The name of the Debian package with a driver's file: "librte-net-af-xdp23", "librte-net-mlx5-23".
 static void package_name(const char *library, char *text, size_t size)
 {
-	const char *name = strrchr(library, '/'), *version = strrchr(DIRECTORY, '-');
-	int length = (int)strcspn(name != NULL ? name + 1 : library, ".");
+	const char *name = strrchr(library, '/') + 1;
+	int length = (int)strcspn(name, ".");
+	bool digit = length > 0 && isdigit((unsigned char)name[length - 1]);
 	unsigned number = 0;
-	bool digit;
 
-	name = name != NULL ? name + 1 : library;
-	digit = length > 0 && isdigit((unsigned char)name[length - 1]);
-	if (version != NULL)
-		(void)sscanf(version, "-%u", &number); // 0 if the name has another form
+	(void)sscanf(library_version(), "%u", &number); // 0 if the name has another form
 	snprintf(text, size, "%.*s%s%u", length, name, digit ? "-" : "", number);
 	for (char *c = text; *c != '\0'; c++)
 		if (*c == '_')

@@ -26,10 +26,10 @@ const struct stage host_stages[] = {
 	{ "capabilities", .read = rights_read, .describe = rights_describe,
 	  .judge_port = rights_judge_capabilities, .fine = "all that the drivers need" },
 	{ "memlock", .describe = rights_judge_memlock, .judge = rights_judge_memlock },
-	{ "link", .judge_port = interfaces_judge_link },
-	{ "MTU", .judge_port = interfaces_judge_mtu },
-	{ "queues", .judge_port = interfaces_judge_queues },
-	{ "PFC", .judge_port = interfaces_judge_pfc },
+	{ "link", .judge_link = interfaces_judge_link },
+	{ "MTU", .judge_link = interfaces_judge_mtu },
+	{ "queues", .judge_link = interfaces_judge_queues },
+	{ "PFC", .judge_link = interfaces_judge_pfc },
 	{ "NUMA", .judge = devices_judge_numa, .fine = "lcores are on the nodes of their ports" },
 	{ "isolation", .describe = cpus_judge_isolation, .judge = cpus_judge_isolation },
 	{ "governor", .asked = true, .describe = cpus_judge_governor, .judge = cpus_judge_governor,
@@ -49,10 +49,14 @@ void stage_judge(const struct stage *stage, struct check *check)
 		judge(check);
 	else if (check->plan == NULL)
 		return;
-	for (unsigned i = 0;
-	     check->plan != NULL && stage->judge_port != NULL && i < check->plan->config->n_ports;
-	     i++)
-		stage->judge_port(check, i);
+	for (unsigned i = 0; check->plan != NULL && i < check->plan->config->n_ports; i++) {
+		const struct devices_port *port = &check->devices[i];
+
+		if (stage->judge_port != NULL)
+			stage->judge_port(check, i);
+		if (stage->judge_link != NULL && port->kind == DEVICES_INTERFACE && port->exists)
+			stage->judge_link(check, i, &port->link);
+	}
 	if (stage->fine != NULL && check->report->n_findings == before)
 		report_add(check->report, HOST_OK, "%s", stage->fine);
 }

@@ -6,26 +6,15 @@
 
 #include <string.h>
 
-// The interface of a port; NULL if the port has none, or it does not exist.
-static const struct host_link *link_of(const struct check *check, unsigned port)
-{
-	const struct devices_port *at = &check->devices[port];
-
-	return at->kind == DEVICES_INTERFACE && at->exists ? &at->link : NULL;
-}
-
 static bool is_af_xdp(const struct check *check, unsigned port)
 {
 	return strcmp(check->plan->ports[port].profile.driver, "net_af_xdp") == 0;
 }
 
-void interfaces_judge_link(struct check *check, unsigned index)
+void interfaces_judge_link(struct check *check, unsigned index, const struct host_link *link)
 {
 	const struct port_settings *port = &check->plan->config->ports[index];
-	const struct host_link *link = link_of(check, index);
 
-	if (link == NULL)
-		return;
 	if (!link->up) {
 		report_add(check->report, HOST_WARN,
 			   "port %s: interface %s is down, nothing comes in" REMEDY
@@ -43,14 +32,11 @@ void interfaces_judge_link(struct check *check, unsigned index)
 	}
 }
 
-void interfaces_judge_mtu(struct check *check, unsigned index)
+void interfaces_judge_mtu(struct check *check, unsigned index, const struct host_link *link)
 {
 	const struct port_settings *port = &check->plan->config->ports[index];
-	const struct host_link *link = link_of(check, index);
 	uint32_t most = check->plan->ports[index].profile.maximum_mtu;
 
-	if (link == NULL)
-		return;
 	if (link->mtu < port->mtu) {
 		report_add(check->report, HOST_FAIL,
 			   "port %s: mtu is %u, that of interface %s is %u" REMEDY
@@ -106,14 +92,11 @@ static void judge_channels(struct check *check, const struct host_link *link, un
 	report_change(check->report, HOST_CHANGE_CHANNELS, port->device, "%s %u", kind, wanted);
 }
 
-void interfaces_judge_queues(struct check *check, unsigned index)
+void interfaces_judge_queues(struct check *check, unsigned index, const struct host_link *link)
 {
 	const struct port_settings *port = &check->plan->config->ports[index];
-	const struct host_link *link = link_of(check, index);
 	unsigned before = check->report->n_findings;
 
-	if (link == NULL)
-		return;
 	if (is_af_xdp(check, index))
 		judge_channels(check, link, index);
 	if (link->has_rings && link->rx_ring < link->most_rx_ring) {
@@ -131,13 +114,12 @@ void interfaces_judge_queues(struct check *check, unsigned index)
 			   port->name, host_link_queues(link), port->device);
 }
 
-void interfaces_judge_pfc(struct check *check, unsigned index)
+void interfaces_judge_pfc(struct check *check, unsigned index, const struct host_link *link)
 {
 	const struct port_settings *port = &check->plan->config->ports[index];
-	const struct host_link *link = link_of(check, index);
 	unsigned priority = port->flow_control.priority;
 
-	if (link == NULL || port->flow_control.mode == FLOW_CONTROL_OFF)
+	if (port->flow_control.mode == FLOW_CONTROL_OFF)
 		return;
 	if (link->has_pfc && (link->pfc & 1u << priority) != 0)
 		report_add(check->report, HOST_OK, "port %s: interface %s pauses priority %u",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "host/link.h"
+#include "host/system.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>

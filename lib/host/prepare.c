@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/change.h"
-
 #define LINE_SIZE 1024
 
 struct job {

@@ -4,9 +4,7 @@
 // Making the changes of a report, and restoring the values before. Control thread.
 #pragma once
 
-#include "host/report.h"
-#include "host/state.h"
-#include "host/system.h"
+#include "host/change.h"
 
 enum prepare_outcome {
 	PREPARE_DONE,

@@ -12,6 +12,7 @@
 #include "host/report.h"
 #include "host/system.h"
 #include "sysfs/cpu_list.h"
+#include "sysfs/file.h"
 #include "sysfs/hugepages.h"
 
 #define NO_LIMIT UINT64_MAX // bytes
@@ -117,8 +118,10 @@ struct stage {
 	void (*read)(struct check *check);
 	void (*describe)(struct check *check);                  // without a plan
 	void (*judge)(struct check *check);                     // with one,
-	void (*judge_port)(struct check *check, unsigned port); // and for each of its ports
-	const char *fine;                                       // reported if nothing else is
+	void (*judge_port)(struct check *check, unsigned port); // for each of its ports,
+	// and for each port with an interface
+	void (*judge_link)(struct check *check, unsigned port, const struct host_link *link);
+	const char *fine; // reported if nothing else is
 };
 
 // Causes before their consequences, ended by a name of NULL.
@@ -176,9 +179,9 @@ void rights_describe(struct check *check);
 void rights_judge_capabilities(struct check *check, unsigned port);
 void rights_judge_memlock(struct check *check);
 
-void interfaces_judge_link(struct check *check, unsigned port);
-void interfaces_judge_mtu(struct check *check, unsigned port);
-void interfaces_judge_queues(struct check *check, unsigned port);
-void interfaces_judge_pfc(struct check *check, unsigned port);
+void interfaces_judge_link(struct check *check, unsigned port, const struct host_link *link);
+void interfaces_judge_mtu(struct check *check, unsigned port, const struct host_link *link);
+void interfaces_judge_queues(struct check *check, unsigned port, const struct host_link *link);
+void interfaces_judge_pfc(struct check *check, unsigned port, const struct host_link *link);
 
 void interrupts_judge(struct check *check);

@@ -3,7 +3,7 @@
 //
 // The results of rte_tel_data_add_*() are ignored: these functions fail only if keys are too many,
 // too long or have wrong characters, which the tests of the tables exclude.
-#include "telemetry/answer.h"
+#include "telemetry/group.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 
 #include "builder/assembly.h"
 #include "builder/builder_role.h"
+#include "telemetry/shared_metrics.h"
 
 struct builder_view {
 	const char *name, *ring;
@@ -24,6 +25,9 @@ static const struct metric builder_metrics[] = {
 	{ 0 },
 };
 
+#define EVENTS(name) events_##name
+#define BLOCKS(name) blocks_##name
+
 static const struct metric assembly_metrics[] = {
 	COUNTER("segments_received", assembly_counters, segments, "segments received over links"),
 	COUNTER("segments_placed", assembly_counters, placed, "segments copied to their slot"),
@@ -31,30 +35,9 @@ static const struct metric assembly_metrics[] = {
 		"payload of the segments copied to their slot"),
 	CAUSES("segment_drop", assembly_counters, drops, metric_segment_causes,
 	       "segments dropped, by cause"),
-	COUNTER("events_opened", assembly_counters, events_opened,
-		"events that got a slot, ends of run included"),
-	COUNTER("events_complete", assembly_counters, events_complete,
-		"events published with the blocks of all sources"),
-	COUNTER("events_incomplete", assembly_counters, events_incomplete,
-		"events published with flags because data is missing or malformed"),
-	COUNTER("events_discarded", assembly_counters, events_discarded,
-		"incomplete events, not published"),
-	COUNTER("events_flushed", assembly_counters, events_flushed,
-		"incomplete and discarded events closed by the end of the run"),
-	COUNTER("events_overtaken", assembly_counters, events_overtaken,
-		"incomplete and discarded events closed early because their slot was needed"),
-	COUNTER(
-	    "events_withdrawn", assembly_counters, events_withdrawn,
-	    "complete and incomplete events not published here because another builder built them"),
-	COUNTER("events_repeated", assembly_counters, events_repeated,
-		"events published that may also have been published elsewhere"),
+	EVENT_METRICS(assembly_counters, EVENTS),
 	COUNTER("events_ends_of_run", assembly_counters, ends_of_run, "end-of-run events"),
-	COUNTER("blocks_whole", assembly_counters, blocks_whole,
-		"blocks (MFPs) that arrived whole"),
-	COUNTER("blocks_malformed", assembly_counters, blocks_malformed,
-		"whole blocks that are not a valid MFP"),
-	COUNTER("blocks_missing", assembly_counters, blocks_missing,
-		"blocks incomplete when their event was closed"),
+	BLOCK_METRICS(assembly_counters, BLOCKS),
 	COUNTER("bytes_built", assembly_counters, bytes_built, "bytes of published events (MEPs)"),
 	{ 0 },
 };

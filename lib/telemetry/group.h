@@ -19,7 +19,10 @@
 
 #include <stddef.h>
 
+#include <rte_telemetry.h>
+
 #include "appliance/appliance.h"
+#include "base/histogram.h"
 #include "telemetry/metric.h"
 
 #define TELEMETRY_MAX_TABLES  4
@@ -119,14 +122,12 @@ struct telemetry_other {
 	const char *command;
 	const char *parameters; // for people, or NULL
 	const char *help;
+	void (*answer)(const struct appliance *appliance, const char *parameters,
+		       struct rte_tel_data *data);
 };
 
 // Ended by a command of NULL.
 extern const struct telemetry_other telemetry_others[];
-
-#define TELEMETRY_LATENCY        "/evb/latency"
-#define TELEMETRY_EAL_LCORE_LIST "/eal/lcore/list"
-#define TELEMETRY_EAL_LCORE_INFO "/eal/lcore/info"
 
 // The role of this kind for object number `object` of the configuration; NULL if there is none.
 const struct role *telemetry_find_role(const struct appliance *appliance,
@@ -134,3 +135,27 @@ const struct role *telemetry_find_role(const struct appliance *appliance,
 
 // The event manager; NULL where it is on another node or there is none.
 const struct cluster_manager *telemetry_manager(const struct appliance *appliance);
+
+// --- answer.c: DPDK's telemetry data from the tables ---------------------------------------------
+//
+// Functions that return a size return an upper bound of the bytes that they add to the response.
+
+// Adds the keys of a table, read from `base`, to a started dictionary.
+size_t telemetry_add_table(struct rte_tel_data *data, const struct metric *table, const void *base);
+
+// Adds all metrics of thing `index` to a started dictionary. With histograms, latencies are added
+// as dictionaries NAME_ns beside their quantiles.
+size_t telemetry_add_thing(struct rte_tel_data *data, const struct appliance *appliance,
+			   const struct telemetry_group *group, unsigned index, bool histograms);
+
+// Adds a histogram to a started dictionary: le_1, le_2, le_4, ... nanoseconds, cumulative.
+size_t telemetry_add_histogram(struct rte_tel_data *data, const char *name,
+			       const struct histogram *histogram);
+
+// The value of a number or a text, where `base` is the address of its structure.
+uint64_t telemetry_number(const struct metric *metric, const void *base);
+const char *telemetry_text(const struct metric *metric, const void *base);
+
+// Makes the response {"error": ...}; the text is formatted as by printf().
+void telemetry_set_error(struct rte_tel_data *data, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

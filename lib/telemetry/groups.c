@@ -25,15 +25,6 @@ const struct telemetry_group *const telemetry_groups[] = {
 	NULL,
 };
 
-const struct telemetry_other telemetry_others[] = {
-	{ TELEMETRY_LATENCY, "[,BUILDER]",
-	  "Histograms of the latency of a builder, or of all together" },
-	{ TELEMETRY_EAL_LCORE_LIST, NULL, "Numbers of DPDK's lcores, the main one included" },
-	{ TELEMETRY_EAL_LCORE_INFO, ",ID",
-	  "An lcore: CPUs and cycles, in the form of newer releases of DPDK" },
-	{ 0 },
-};
-
 const struct role *telemetry_find_role(const struct appliance *appliance,
 				       enum config_role_kind kind, unsigned object)
 {

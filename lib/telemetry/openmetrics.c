@@ -92,6 +92,15 @@ static const cJSON *value_of(const cJSON *keys, const char *key)
 	return cJSON_GetObjectItemCaseSensitive(keys, key);
 }
 
+// The value of NAME_PART.
+static const cJSON *part_of(const cJSON *keys, const char *name, const char *part)
+{
+	char key[KEY_SIZE];
+
+	snprintf(key, sizeof(key), "%s_%s", name, part);
+	return value_of(keys, key);
+}
+
 // Labels of every sample of a thing, without the closing brace.
 static void write_labels(const struct writer *writer, const struct telemetry_place *place,
 			 const struct thing *thing)
@@ -157,14 +166,10 @@ static void write_sample(const struct writer *writer, struct family *family, con
 static void write_causes(const struct writer *writer, struct family *family,
 			 const struct thing *thing, const cJSON *keys, const struct metric *metric)
 {
-	char key[KEY_SIZE];
-
 	for (unsigned i = 0; i < metric->causes->n; i++) {
 		const char *cause = metric->causes->name(i);
-		const cJSON *value;
+		const cJSON *value = part_of(keys, metric->name, cause);
 
-		snprintf(key, sizeof(key), "%s_%s", metric->name, cause);
-		value = value_of(keys, key);
 		if (cJSON_IsNumber(value))
 			write_sample(writer, family, "_total", thing, "cause", cause,
 				     value->valuedouble);
@@ -206,12 +211,9 @@ static void write_histogram(const struct writer *writer, struct family *family,
 static void write_latency(const struct writer *writer, struct family *family,
 			  const struct thing *thing, const cJSON *keys, const struct metric *metric)
 {
-	const cJSON *histogram, *value;
-	char key[KEY_SIZE];
+	const cJSON *histogram = part_of(keys, metric->name, "ns");
+	const cJSON *value = value_of(histogram, "max");
 
-	snprintf(key, sizeof(key), "%s_ns", metric->name);
-	histogram = value_of(keys, key);
-	value = value_of(histogram, "max");
 	if (strcmp(family->type, "histogram") == 0)
 		write_histogram(writer, family, thing, histogram, metric_scale(metric));
 	else if (cJSON_IsNumber(value))

@@ -9,7 +9,7 @@
 
 #include "node/readout_role.h"
 #include "rdma/roce_source_role.h"
-#include "telemetry/roce_metrics.h"
+#include "telemetry/shared_metrics.h"
 
 #define NAME_SIZE (EVB_NAME_SIZE + 12)
 

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // The RoCE endpoints of ports: packets, connections, and sums over their queue pairs.
-#include "telemetry/roce_metrics.h"
+#include "telemetry/shared_metrics.h"
 
 #include "telemetry/group.h"
 

@@ -10,15 +10,15 @@
 #include <rte_telemetry.h>
 
 #include "builder/builder_role.h"
-#include "telemetry/answer.h"
 #include "telemetry/group.h"
 
 #define PAGE_NUMBERS 512u // entries of a list in one response: DPDK's limit of an array
 #define PAGE_NAMES   128u // with names of 72 characters it stays below TELEMETRY_MAX_REPLY
 #define PAGE_THINGS  255u // of /all: DPDK's limit of a dictionary, less the count
 
-#define GROUP_COMMAND "/evb/%s/"
-#define FRAME_BYTES   96u // of a response around its things, and of each thing around its keys
+#define GROUP_COMMAND  "/evb/%s/"
+#define EAL_LCORE_LIST "/eal/lcore/list"
+#define FRAME_BYTES    96u // of a response around its things, and of each thing around its keys
 
 // Telemetry threads hold it while they make a response, the control thread to start and to stop.
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -182,8 +182,11 @@ static void answer_latency(const struct appliance *appliance, const char *parame
 	(void)telemetry_add_histogram(data, "released_ns", &latency.released);
 }
 
-static void answer_eal_lcores(struct rte_tel_data *data)
+static void answer_eal_lcores(const struct appliance *appliance, const char *parameters,
+			      struct rte_tel_data *data)
 {
+	(void)appliance;
+	(void)parameters;
 	rte_tel_data_start_array(data, RTE_TEL_INT_VAL);
 	for (unsigned id = 0; id < RTE_MAX_LCORE; id++)
 		if (rte_lcore_is_enabled(id))
@@ -213,8 +216,7 @@ static void answer_eal_lcore(const struct appliance *appliance, const char *para
 
 	if (is_end(parameters) || !read_number(&parameters, &id) || *parameters != '\0' ||
 	    !rte_lcore_is_enabled(id)) {
-		telemetry_set_error(data, "there is no such lcore: " TELEMETRY_EAL_LCORE_LIST
-					  " names them");
+		telemetry_set_error(data, "there is no such lcore: " EAL_LCORE_LIST " names them");
 		return;
 	}
 	rte_tel_data_start_dict(data);
@@ -235,13 +237,15 @@ static void answer_eal_lcore(const struct appliance *appliance, const char *para
 	}
 }
 
-static const struct telemetry_whole *find_whole(const char *command)
-{
-	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++)
-		if (strcmp(whole->command, command) == 0)
-			return whole;
-	return NULL;
-}
+const struct telemetry_other telemetry_others[] = {
+	{ "/evb/latency", "[,BUILDER]",
+	  "Histograms of the latency of a builder, or of all together", answer_latency },
+	{ EAL_LCORE_LIST, NULL, "Numbers of DPDK's lcores, the main one included",
+	  answer_eal_lcores },
+	{ "/eal/lcore/info", ",ID",
+	  "An lcore: CPUs and cycles, in the form of newer releases of DPDK", answer_eal_lcore },
+	{ 0 },
+};
 
 // The group of a command /evb/GROUP/VERB; moves `command` to the verb.
 static const struct telemetry_group *find_group(const char **command)
@@ -263,25 +267,27 @@ static const struct telemetry_group *find_group(const char **command)
 static void answer(const struct appliance *appliance, const char *command, const char *parameters,
 		   struct rte_tel_data *data)
 {
-	const struct telemetry_whole *whole = find_whole(command);
-	const struct telemetry_group *group = find_group(&command);
+	const struct telemetry_group *group;
 
-	if (whole != NULL) {
+	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++) {
+		if (strcmp(whole->command, command) != 0)
+			continue;
 		rte_tel_data_start_dict(data);
 		(void)telemetry_add_table(data, whole->table, whole->view(appliance));
-	} else if (group != NULL && strcmp(command, "list") == 0) {
-		answer_list(appliance, group, parameters, data);
-	} else if (group != NULL && strcmp(command, "info") == 0) {
-		answer_info(appliance, group, parameters, data);
-	} else if (group != NULL) {
-		answer_all(appliance, group, parameters, data);
-	} else if (strcmp(command, TELEMETRY_LATENCY) == 0) {
-		answer_latency(appliance, parameters, data);
-	} else if (strcmp(command, TELEMETRY_EAL_LCORE_LIST) == 0) {
-		answer_eal_lcores(data);
-	} else {
-		answer_eal_lcore(appliance, parameters, data);
+		return;
 	}
+	for (const struct telemetry_other *other = telemetry_others; other->command; other++)
+		if (strcmp(other->command, command) == 0) {
+			other->answer(appliance, parameters, data);
+			return;
+		}
+	group = find_group(&command);
+	if (strcmp(command, "list") == 0)
+		answer_list(appliance, group, parameters, data);
+	else if (strcmp(command, "info") == 0)
+		answer_info(appliance, group, parameters, data);
+	else
+		answer_all(appliance, group, parameters, data);
 }
 
 // DPDK calls this function for every command.

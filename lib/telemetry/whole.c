@@ -5,6 +5,7 @@
 #include "telemetry/group.h"
 
 #include "appliance/account.h"
+#include "telemetry/shared_metrics.h"
 
 struct info_view {
 	const char *name, *state, *configuration;
@@ -34,6 +35,9 @@ static const struct metric info_metrics[] = {
 	GAUGE("sources", info_view, sources, "expected sources"),
 	{ 0 },
 };
+
+#define EVENTS(name) account.events.name
+#define BLOCKS(name) account.blocks.name
 
 static const struct metric summary_metrics[] = {
 	AGAIN(GAUGE, "uptime_seconds", summary_view, uptime_seconds,
@@ -67,32 +71,11 @@ static const struct metric summary_metrics[] = {
 		"payload of the segments copied to their slot"),
 	CAUSES("segment_drop", summary_view, account.segments.drops, metric_segment_causes,
 	       "segments dropped, by cause"),
-	COUNTER("events_opened", summary_view, account.events.opened,
-		"events that got a slot, ends of run included"),
-	COUNTER("events_complete", summary_view, account.events.complete,
-		"events published with the blocks of all sources"),
-	COUNTER("events_incomplete", summary_view, account.events.incomplete,
-		"events published with flags because data is missing or malformed"),
-	COUNTER("events_discarded", summary_view, account.events.discarded,
-		"incomplete events, not published"),
-	COUNTER("events_flushed", summary_view, account.events.flushed,
-		"incomplete and discarded events closed by the end of the run"),
-	COUNTER("events_overtaken", summary_view, account.events.overtaken,
-		"incomplete and discarded events closed early because their slot was needed"),
-	COUNTER(
-	    "events_withdrawn", summary_view, account.events.withdrawn,
-	    "complete and incomplete events not published here because another builder built them"),
-	COUNTER("events_repeated", summary_view, account.events.repeated,
-		"events published that may also have been published elsewhere"),
+	EVENT_METRICS(summary_view, EVENTS),
 	COUNTER("events_ends_of_run", summary_view, account.events.ends_of_run,
 		"end-of-run events"),
 	GAUGE("events_open", summary_view, account.events.open, "events under construction"),
-	COUNTER("blocks_whole", summary_view, account.blocks.whole,
-		"blocks (MFPs) that arrived whole"),
-	COUNTER("blocks_malformed", summary_view, account.blocks.malformed,
-		"whole blocks that are not a valid MFP"),
-	COUNTER("blocks_missing", summary_view, account.blocks.missing,
-		"blocks incomplete when their event was closed"),
+	BLOCK_METRICS(summary_view, BLOCKS),
 	COUNTER("bytes_built", summary_view, account.bytes_built,
 		"bytes of published events (MEPs)"),
 	GAUGE("slots_free", summary_view, account.free_slots, "free slots of all builders"),

@@ -10,9 +10,8 @@
 
 #include "wire/mfp.h"
 
-#define SEGMENT_DROP    "segment_drop_"
-#define PACKET_DROP     "packet_drop_"
-#define SCHEDULER_DEPTH 3 // of objects in objects
+#define SEGMENT_DROP "segment_drop_"
+#define PACKET_DROP  "packet_drop_"
 
 static const struct {
 	const char *part; // of the snapshot; NULL: the group is not a list of it
@@ -84,21 +83,20 @@ static double sum_drops(const cJSON *object, char cause[SAMPLE_CAUSE_SIZE])
 
 	cJSON_ArrayForEach(key, object)
 	{
-		const char *name = NULL;
+		size_t length = strlen(SEGMENT_DROP);
 
 		if (key->string == NULL || !cJSON_IsNumber(key))
 			continue;
-		if (strncmp(key->string, SEGMENT_DROP, strlen(SEGMENT_DROP)) == 0)
-			name = key->string + strlen(SEGMENT_DROP);
-		else if (strncmp(key->string, PACKET_DROP, strlen(PACKET_DROP)) == 0)
-			name = key->string + strlen(PACKET_DROP);
-		if (name == NULL)
-			continue;
+		if (strncmp(key->string, SEGMENT_DROP, length) != 0) {
+			length = strlen(PACKET_DROP);
+			if (strncmp(key->string, PACKET_DROP, length) != 0)
+				continue;
+		}
 		sum = (isnan(sum) ? 0 : sum) + key->valuedouble;
 		if (key->valuedouble <= most)
 			continue;
 		most = key->valuedouble;
-		snprintf(cause, SAMPLE_CAUSE_SIZE, "%s", name);
+		snprintf(cause, SAMPLE_CAUSE_SIZE, "%s", key->string + length);
 	}
 	return sum;
 }
@@ -122,9 +120,11 @@ static const cJSON *find_pause_counters(const cJSON *snapshot, const char *name)
 {
 	const cJSON *port;
 
-	cJSON_ArrayForEach(port, cJSON_GetObjectItemCaseSensitive(
-				     snapshot, "pfc")) if (strcmp(text(port, "name"), name) ==
-							   0) return port;
+	cJSON_ArrayForEach(port, cJSON_GetObjectItemCaseSensitive(snapshot, "pfc"))
+	{
+		if (strcmp(text(port, "name"), name) == 0)
+			return port;
+	}
 	return NULL;
 }
 
@@ -221,29 +221,21 @@ static bool take_group(struct sample *sample, enum sample_group group)
 	return true;
 }
 
-// Adds each number of an object, and of the objects in it, as an item with its path as the name.
-static bool take_numbers(struct sample_list *list, const cJSON *object, const char *path,
-			 unsigned depth)
+// Each number of the event manager is an item.
+static bool take_numbers(struct sample_list *list, const cJSON *manager)
 {
 	const cJSON *value;
 
-	cJSON_ArrayForEach(value, object)
+	cJSON_ArrayForEach(value, manager)
 	{
-		// Items of a list go by their name.
-		const char *own = value->string != NULL ? value->string : text(value, "name");
-		char name[SAMPLE_NAME_SIZE];
 		struct sample_item *item;
 
-		snprintf(name, sizeof(name), "%.38s%s%.38s", path, path[0] != '\0' ? "/" : "", own);
-		if (cJSON_IsNumber(value)) {
-			item = add(list, value);
-			if (item == NULL)
-				return false;
-			memcpy(item->name, name, sizeof(name));
-		} else if (value->child != NULL && depth > 0) {
-			if (!take_numbers(list, value, name, depth - 1))
-				return false;
-		}
+		if (value->string == NULL || !cJSON_IsNumber(value))
+			continue;
+		item = add(list, value);
+		if (item == NULL)
+			return false;
+		snprintf(item->name, sizeof(item->name), "%s", value->string);
 	}
 	return true;
 }
@@ -258,9 +250,9 @@ bool sample_take(struct sample *sample, struct reading *reading)
 	for (unsigned group = 0; group < SAMPLE_N_GROUPS; group++)
 		if (groups[group].part != NULL && !take_group(sample, (enum sample_group)group))
 			return false;
-	return take_numbers(&sample->groups[SAMPLE_SCHEDULER],
-			    cJSON_GetObjectItemCaseSensitive(snapshot, "sched"), "",
-			    SCHEDULER_DEPTH);
+	return take_numbers(
+	    &sample->groups[SAMPLE_SCHEDULER],
+	    cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(snapshot, "sched"), 0));
 }
 
 void sample_free(struct sample *sample)

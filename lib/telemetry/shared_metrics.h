@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Metrics of RoCE that each queue pair has and, summed, each port. Internal to lib/telemetry.
+// Metrics that several tables have. Internal to lib/telemetry.
 #pragma once
 
 #include "rdma/roce_port.h"
@@ -10,7 +10,33 @@
 extern const struct metric_causes metric_naks;
 extern const struct metric_causes metric_qp_drops;
 
-// Lines of a table for a struct qp_counters; `whose` is the end of each line's help.
+// Lines of the tables of a builder and of the sums of all; field(NAME) is the field of a counter.
+#define EVENT_METRICS(structure, field)                                                            \
+	COUNTER("events_opened", structure, field(opened),                                         \
+		"events that got a slot, ends of run included"),                                   \
+	    COUNTER("events_complete", structure, field(complete),                                 \
+		    "events published with the blocks of all sources"),                            \
+	    COUNTER("events_incomplete", structure, field(incomplete),                             \
+		    "events published with flags because data is missing or malformed"),           \
+	    COUNTER("events_discarded", structure, field(discarded),                               \
+		    "incomplete events, not published"),                                           \
+	    COUNTER("events_flushed", structure, field(flushed),                                   \
+		    "incomplete and discarded events closed by the end of the run"),               \
+	    COUNTER("events_overtaken", structure, field(overtaken),                               \
+		    "incomplete and discarded events closed early because their slot was needed"), \
+	    COUNTER("events_withdrawn", structure, field(withdrawn),                               \
+		    "complete and incomplete events not published here because another builder "   \
+		    "built them"),                                                                 \
+	    COUNTER("events_repeated", structure, field(repeated),                                 \
+		    "events published that may also have been published elsewhere")
+#define BLOCK_METRICS(structure, field)                                                       \
+	COUNTER("blocks_whole", structure, field(whole), "blocks (MFPs) that arrived whole"), \
+	    COUNTER("blocks_malformed", structure, field(malformed),                          \
+		    "whole blocks that are not a valid MFP"),                                 \
+	    COUNTER("blocks_missing", structure, field(missing),                              \
+		    "blocks incomplete when their event was closed")
+
+// Lines of a table for a struct qp_counters.
 #define ROCE_QP_METRICS(structure, field)                                                         \
 	COUNTER("packets", structure, field.packets, "request packets accepted"),                 \
 	    COUNTER("bytes", structure, field.bytes, "payload of request packets"),               \
