@@ -136,7 +136,7 @@ const struct role *telemetry_find_role(const struct appliance *appliance,
 // The event manager; NULL where it is on another node or there is none.
 const struct cluster_manager *telemetry_manager(const struct appliance *appliance);
 
-// --- answer.c: DPDK's telemetry data from the tables ---------------------------------------------
+// --- DPDK's telemetry data from the tables -------------------------------------------------------
 //
 // Functions that return a size return an upper bound of the bytes that they add to the response.
 
