@@ -101,3 +101,9 @@ void appliance_stop(struct appliance *appliance);
 
 // Seconds from the start until now, or until appliance.stop_tsc. 0 if the lcores never started.
 double appliance_seconds(const struct appliance *appliance);
+
+// Whether an event manager grants the events of this configuration.
+bool cluster_grants(const struct config *config);
+
+// The appliance's control role; NULL where there is no cluster.
+struct role *appliance_control(const struct appliance *appliance);

@@ -1,97 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "appliance/cluster_parts.h"
-
-#include <stdarg.h>
+//
+// The parts that only a node of a cluster has: the control role, the readouts, and their links and
+// mailboxes.
 #include <stdio.h>
-#include <string.h>
 
-#include <rte_cycles.h>
 #include <rte_errno.h>
 
-#include "appliance/roce_parts.h"
+#include "appliance/notices.h"
+#include "appliance/parts.h"
 #include "config/cluster_parameters.h"
 #include "node/readout_role.h"
-
-static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int fail(char *error, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(error, APPLIANCE_ERROR_SIZE, format, list);
-	va_end(list);
-	return -1;
-}
 
 bool cluster_grants(const struct config *config)
 {
 	return config->cluster.n_nodes > 0 && config->event_manager.mode != SCHED_STATIC;
 }
-
-// --- flow control ---
-
-struct flow_control *appliance_flow_control(struct appliance *appliance, unsigned port)
-{
-	return appliance->config->ports[port].flow_control.mode != FLOW_CONTROL_OFF
-		   ? &appliance->flow_controls[port]
-		   : NULL;
-}
-
-static int open_flow_control(struct appliance *appliance, unsigned index, char *error)
-{
-	const struct port_settings *config = &appliance->config->ports[index];
-	const struct flow_control_settings *wanted = &config->flow_control;
-	const struct port *port = &appliance->ports[index];
-	unsigned rx = plan_role_of(appliance->plan, CONFIG_ROLE_RX, index);
-	struct flow_control_parameters parameters = {
-		.port_name = config->name,
-		.port_id = port->id,
-		.tx_queue = rx != PLAN_NONE ? appliance->plan->roles[rx].tx_queue : -1,
-		.numa_node = port->numa_node,
-		.mode = wanted->mode,
-		.pause = {
-			.priorities = (uint8_t)(1u << wanted->priority),
-			.high_water = (uint32_t)(wanted->high_water * PAUSE_FULL),
-			.low_water = (uint32_t)(wanted->low_water * PAUSE_FULL),
-			.quanta = wanted->pause_time,
-			.bits_per_second = config->link_rate,
-			.ticks_per_second = rte_get_tsc_hz(),
-		},
-	};
-	char cause[FLOW_CONTROL_TEXT_SIZE];
-
-	memcpy(parameters.mac, port->mac, sizeof(parameters.mac));
-	if (flow_control_open(&appliance->flow_controls[index], &parameters, cause) != 0)
-		return fail(error, "ports[%u].flow_control: %s", index, cause);
-	return 0;
-}
-
-int flow_controls_open(struct appliance *appliance, char *error)
-{
-	for (unsigned i = 0; i < appliance->config->n_ports; i++)
-		if (appliance_flow_control(appliance, i) != NULL &&
-		    open_flow_control(appliance, i, error) != 0)
-			return -1;
-	return 0;
-}
-
-void flow_controls_stop(struct appliance *appliance)
-{
-	for (unsigned i = 0; i < appliance->config->n_ports; i++)
-		if (appliance_flow_control(appliance, i) != NULL)
-			flow_control_stop(&appliance->flow_controls[i]);
-}
-
-void flow_controls_close(struct appliance *appliance)
-{
-	for (unsigned i = 0; i < appliance->config->n_ports; i++)
-		if (appliance_flow_control(appliance, i) != NULL)
-			flow_control_close(&appliance->flow_controls[i]);
-}
-
-// --- parts of a node ---
 
 struct role *appliance_control(const struct appliance *appliance)
 {
@@ -110,8 +34,8 @@ static int make_mail(struct mailbox mail[2], const char *kind, unsigned index, u
 
 		snprintf(name, sizeof(name), "%s_%s%u", ways[i], kind, index);
 		if (!mailbox_make(&mail[i], name, depth, node))
-			return fail(error, "no memory for a mailbox of %u notes (%s)", depth,
-				    rte_strerror(rte_errno));
+			return appliance_fail(error, "no memory for a mailbox of %u notes (%s)",
+					      depth, rte_strerror(rte_errno));
 	}
 	return 0;
 }
@@ -122,8 +46,8 @@ static int make_offers(struct appliance *appliance, int node, char *error)
 	uint32_t depth = plan_offers(appliance->config);
 
 	if (depth > 0 && !mailbox_make(&appliance->offers, "offers", depth, node))
-		return fail(error, "no memory for a mailbox of %u offers (%s)", depth,
-			    rte_strerror(rte_errno));
+		return appliance_fail(error, "no memory for a mailbox of %u offers (%s)", depth,
+				      rte_strerror(rte_errno));
 	return 0;
 }
 
@@ -156,18 +80,16 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 	appliance->control_pool = port_pool_create("control", plan->control_mbufs, PLAN_POOL_CACHE,
 						   plan->control_buffer, node);
 	if (appliance->control_pool == NULL)
-		return fail(error, "no memory for the pool of %u control frames (%s)",
-			    plan->control_mbufs, rte_strerror(rte_errno));
+		return appliance_fail(error, "no memory for the pool of %u control frames (%s)",
+				      plan->control_mbufs, rte_strerror(rte_errno));
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		struct link *link;
 
 		if (plan->roles[i].kind != CONFIG_ROLE_RX)
 			continue;
-		link = link_create(plan->roles[i].name, plan->roles[control].name,
-				   PLAN_CONTROL_DEPTH, false, node);
+		link = make_link(plan, i, control, PLAN_CONTROL_DEPTH, false, node, error);
 		if (link == NULL)
-			return fail(error, "no memory for a link of %u entries (%s)",
-				    PLAN_CONTROL_DEPTH, rte_strerror(rte_errno));
+			return -1;
 		appliance->control_links[appliance->n_control_links++] = link;
 	}
 	return make_mailboxes(appliance, node, error);

@@ -10,8 +10,8 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
-#include "appliance/cluster_parts.h"
 #include "appliance/notices.h"
+#include "appliance/parts.h"
 #include "appliance/run_control.h"
 #include "builder/builder_role.h"
 #include "rdma/source_roles.h"

@@ -18,6 +18,16 @@ void notice(const struct appliance *appliance, const char *format, ...)
 	appliance->notice(appliance->notice_context, line);
 }
 
+int appliance_fail(char *error, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(error, APPLIANCE_ERROR_SIZE, format, list);
+	va_end(list);
+	return -1;
+}
+
 void notice_of_file(void *context, const struct event_file_notice *file)
 {
 	const struct appliance *appliance = context;

@@ -13,5 +13,8 @@
 void notice(const struct appliance *appliance, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+// Writes one line to error[APPLIANCE_ERROR_SIZE]. Returns -1.
+int appliance_fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 // The notify function of event files; context is a struct appliance.
 void notice_of_file(void *context, const struct event_file_notice *file);

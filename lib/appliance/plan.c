@@ -19,12 +19,8 @@
 #include "source/source_set.h"
 #include "tx/block_packets.h"
 
-#define OFFERS_MOST (1u << 18) // largest depth of the mailbox of blocks that builders read
-// Work requests that generators and readers post to a queue pair at most. A readout posts two per
-// source, and at most ROCE_DEPTH_MOST.
-#define ROCE_DEPTH      64u
-#define ROCE_DEPTH_MOST 4096u
-#define ROLE_BYTES      (256u * 1024) // upper limit of a role's own state in DPDK's memory
+#define OFFERS_MOST (1u << 18)    // largest depth of the mailbox of blocks that builders read
+#define ROLE_BYTES  (256u * 1024) // upper limit of a role's own state in DPDK's memory
 
 static int fail(char *error, const struct plan *plan, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "appliance/roce_parts.h"
-
+//
+// The RoCE endpoints of an appliance's ports.
 #include <stdio.h>
 #include <string.h>
 
 #include <rte_errno.h>
 #include <rte_random.h>
 
-#include "appliance/cluster_parts.h"
+#include "appliance/notices.h"
+#include "appliance/parts.h"
 #include "builder/builder_role.h"
 #include "cluster/cluster.h"
 #include "rdma/roce_port.h"
@@ -107,12 +108,10 @@ static int make_endpoint(struct appliance *appliance, unsigned index, char *erro
 	appliance->roce_pools[index] =
 	    port_pool_create(name, appliance->plan->ports[index].roce_mbufs, PLAN_POOL_CACHE,
 			     ROCE_PORT_BUFFER, port->numa_node);
-	if (appliance->roce_pools[index] == NULL) {
-		snprintf(error, APPLIANCE_ERROR_SIZE,
-			 "ports[%u]: no memory for the pool of %u RoCE answers (%s)", index,
-			 appliance->plan->ports[index].roce_mbufs, rte_strerror(rte_errno));
-		return -1;
-	}
+	if (appliance->roce_pools[index] == NULL)
+		return appliance_fail(
+		    error, "ports[%u]: no memory for the pool of %u RoCE answers (%s)", index,
+		    appliance->plan->ports[index].roce_mbufs, rte_strerror(rte_errno));
 	parameters.pool = appliance->roce_pools[index];
 	appliance->roce_ports[index] = roce_port_create(&parameters, error);
 	return appliance->roce_ports[index] != NULL ? 0 : -1;
@@ -130,15 +129,10 @@ static int make_response_links(struct appliance *appliance, char *error)
 		if (plan->roles[i].kind != CONFIG_ROLE_SOURCE &&
 		    plan->roles[i].kind != CONFIG_ROLE_READOUT)
 			continue;
-		appliance->roce_responses[port] =
-		    link_create(plan->roles[rx].name, plan->roles[i].name, RESPONSES_DEPTH, false,
-				appliance->ports[port].numa_node);
-		if (appliance->roce_responses[port] == NULL) {
-			snprintf(error, APPLIANCE_ERROR_SIZE,
-				 "no memory for a link of %u entries (%s)", RESPONSES_DEPTH,
-				 rte_strerror(rte_errno));
+		appliance->roce_responses[port] = make_link(
+		    plan, rx, i, RESPONSES_DEPTH, false, appliance->ports[port].numa_node, error);
+		if (appliance->roce_responses[port] == NULL)
 			return -1;
-		}
 	}
 	return 0;
 }
@@ -154,10 +148,8 @@ int roce_parts_make(struct appliance *appliance, char *error)
 	    (cluster_grants(appliance->config) &&
 	     !roce_slots_granted(
 		 appliance->roce_slots,
-		 cluster_unfinished(appliance->config->event_manager.source_buffer)))) {
-		snprintf(error, APPLIANCE_ERROR_SIZE, "no memory for the account of slots");
-		return -1;
-	}
+		 cluster_unfinished(appliance->config->event_manager.source_buffer))))
+		return appliance_fail(error, "no memory for the account of slots");
 	for (unsigned i = 0; appliance->config->n_builders > 0 && i < appliance->config->n_ports;
 	     i++)
 		if (make_endpoint(appliance, i, error) != 0)

@@ -9,7 +9,6 @@
 
 #include <rte_cycles.h>
 
-#include "appliance/cluster_parts.h"
 #include "appliance/control_socket.h"
 #include "appliance/run_status.h"
 

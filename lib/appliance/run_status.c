@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "appliance/account.h"
-#include "appliance/cluster_parts.h"
 #include "appliance/control_socket.h"
 #include "wire/ctrl.h"
 

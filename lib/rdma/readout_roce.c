@@ -10,12 +10,11 @@
 
 #include "base/counter.h"
 #include "rdma/readout_roce_internal.h"
+#include "rdma/roce_port.h"
 
 #define HOLD_NS      2000000u    // ns without a packet until the next event may follow
 #define PATIENCE_NS  500000000u  // ns to wait for acknowledgements at the end
 #define LEAVE_NS     1000000000u // ns for acknowledgements and the end of the connections
-#define DEPTH_LEAST  64u         // fewest and most messages posted per queue pair
-#define DEPTH_MOST   4096u
 #define FIRST_PORT   49152u
 #define SOURCE_PORTS 16384u
 
@@ -179,7 +178,7 @@ static bool make_parts(struct readout_roce *roce)
 		.counters = &roce->counters.sender,
 		.pools = { .headers = packets->headers, .payloads = packets->payloads },
 		.n_flows = p->n_builders,
-		.depth = RTE_MIN(RTE_MAX(depth, DEPTH_LEAST), DEPTH_MOST),
+		.depth = RTE_MIN(RTE_MAX(depth, ROCE_DEPTH), ROCE_DEPTH_MOST),
 		.address = packets->address,
 		.mtu = packets->mtu,
 		.link_rate = p->link_rate,

@@ -56,6 +56,11 @@ struct roce_port_parameters {
 
 #define ROCE_PORT_BUFFER 512u
 
+// Work requests posted to a queue pair at most, by readers and generators. A readout posts two per
+// source, and these are the bounds.
+#define ROCE_DEPTH      64u
+#define ROCE_DEPTH_MOST 4096u
+
 // roce_port_receive() counts every packet under exactly one of: malformed, icrc_errors, unknown_qp,
 // taken, data.
 struct roce_port_counters {

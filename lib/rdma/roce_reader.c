@@ -6,9 +6,9 @@
 
 #include "packet/event_index.h"
 #include "pipeline/role.h"
+#include "rdma/roce_port.h"
 #include "wire/mfp.h"
 
-#define DEPTH      64u // largest number of READs posted per queue pair
 #define READS_MOST (1u << 20)
 #define NONE       UINT32_MAX
 
@@ -256,7 +256,7 @@ static bool make_requester(struct roce_reader *reader)
 	const struct roce_settings *roce = reader->parameters.settings;
 	const struct requester_parameters parameters = {
 		.table = reader->parameters.table,
-		.depth = DEPTH,
+		.depth = ROCE_DEPTH,
 		.window = RTE_MAX(roce->window, 2u),
 		.ack_interval = RTE_MAX(roce->window / 2, 1u),
 		.burst = ROLE_BURST,

@@ -10,9 +10,9 @@
 #include <rte_malloc.h>
 
 #include "base/counter.h"
+#include "rdma/roce_port.h"
 #include "rdma/roce_source_internal.h"
 
-#define DEPTH        64u // largest number of messages posted per flow
 #define FIRST_PORT   49152u
 #define SOURCE_PORTS 16384u
 #define LEAVE_NS     1000000000u // ns to disconnect
@@ -322,7 +322,7 @@ static bool make_parts(struct roce_source *source)
 		.counters = &source->roce_counters,
 		.pools = { .headers = p->packets.headers, .payloads = p->packets.payloads },
 		.n_flows = source->n_sources,
-		.depth = DEPTH,
+		.depth = ROCE_DEPTH,
 		.address = p->packets.address,
 		.mtu = p->packets.mtu,
 		.link_rate = p->link_rate,

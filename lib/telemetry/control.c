@@ -4,7 +4,6 @@
 // The control protocol of a node of a system: its own port, and what it exchanged with each peer.
 #include "telemetry/group.h"
 
-#include "appliance/cluster_parts.h"
 #include "control/endpoint.h"
 
 struct node_view {

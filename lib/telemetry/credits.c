@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 
-#include "appliance/cluster_parts.h"
 #include "cluster/manager.h"
 
 #define THOUSANDTHS 1000

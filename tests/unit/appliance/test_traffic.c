@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "appliance/traffic.h"
+#include "appliance/parts.h"
 
 static struct config *config;
 

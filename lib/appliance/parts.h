@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The parts of an appliance, which start.c makes one after the other. Internal to lib/appliance.
+// Functions that return int return 0, or -1 with one line in error[APPLIANCE_ERROR_SIZE]; those
+// that return a pointer return NULL with this line.
+#pragma once
+
+#include <rte_cycles.h>
+
+#include "appliance/appliance.h"
+#include "port/settings.h"
+#include "tx/block_packets.h"
+
+static inline uint64_t ns_to_cycles(uint64_t ns)
+{
+	return (uint64_t)((double)ns * 1e-9 * (double)rte_get_tsc_hz());
+}
+
+// --- ports.c ---
+
+// The UDP destination ports of segments. count 0: segments are not sent over UDP. In a node of a
+// cluster each builder has one UDP port.
+struct port_udp_range traffic_segment_ports(const struct config *config);
+
+// Derives the event traffic, which ports must recognise. *traffic points into the configuration.
+void traffic_make(struct port_traffic *traffic, const struct config *config);
+
+// Opens the ports, and their flow control where it is configured.
+int ports_open(struct appliance *appliance, char *error);
+void ports_close(struct appliance *appliance);
+
+// The flow control of a port; NULL if it has none.
+struct flow_control *appliance_flow_control(struct appliance *appliance, unsigned port);
+
+// --- start.c ---
+
+// Makes a link between two roles.
+struct link *make_link(const struct plan *plan, unsigned from, unsigned to, uint32_t depth,
+		       bool lossless, int node, char *error);
+
+// --- roles.c ---
+
+int roles_make(struct appliance *appliance, char *error);
+
+// The parameters of the packets that a generator sends. Only for appliances outside a cluster: a
+// node of a cluster sends to the addresses and UDP ports of the system's builders.
+struct block_packets_parameters generator_packets(const struct appliance *appliance,
+						  const struct plan_role *plan);
+
+// --- cluster_parts.c ---
+
+// Makes the pools, links and mailboxes of a node. Does nothing where there is no cluster.
+int cluster_parts_make(struct appliance *appliance, char *error);
+void cluster_parts_free(struct appliance *appliance);
+
+struct role *cluster_make_control(struct appliance *appliance, const struct plan_role *plan,
+				  char *error);
+struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
+				  struct link **links);
+
+// --- roce_parts.c ---
+
+// Makes the RoCE endpoints. Does nothing with other transports than RoCE.
+int roce_parts_make(struct appliance *appliance, char *error);
+// Creates the source role of a generator that sends by RoCE.
+struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,
+			      const uint8_t destination_mac[6], char *error);
+// Makes the RoCE handler of the rx roles of a port; returns their number, 0 or 1.
+unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx_handler *handler);
+// The RDMA addresses and keys of the builders' slots, by builder. NULL without RoCE or without a
+// system of nodes, where no peer needs them.
+const struct placement *roce_placements(const struct appliance *appliance);
+void roce_ports_free(struct appliance *appliance); // to be called before the ports are closed
+void roce_pools_free(struct appliance *appliance); // to be called after the ports are closed

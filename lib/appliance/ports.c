@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The ports of an appliance: their traffic, opening and closing, flow control.
+#include <string.h>
+
+#include <rte_cycles.h>
+
+#include "appliance/notices.h"
+#include "appliance/parts.h"
+#include "wire/feroce_cm.h"
+
+struct port_udp_range traffic_segment_ports(const struct config *config)
+{
+	const struct config_transport *transport = &config->transport;
+	bool in_cluster = config->cluster.n_nodes > 0;
+
+	if (transport->kind != CONFIG_TRANSPORT_UDP)
+		return (struct port_udp_range){ 0 };
+	return (struct port_udp_range){
+		.first = transport->udp_port,
+		.count = in_cluster ? (uint16_t)config->n_builders : transport->udp_ports,
+		.segments = true,
+	};
+}
+
+static void add_ports(struct port_traffic *traffic, struct port_udp_range range)
+{
+	if (range.count > 0)
+		traffic->ranges[traffic->n_ranges++] = range;
+}
+
+void traffic_make(struct port_traffic *traffic, const struct config *config)
+{
+	const struct config_transport *transport = &config->transport;
+
+	*traffic = (struct port_traffic){
+		.ids = config->sources.ids,
+		.n_ids = config->sources.n_ids,
+		.control_priority = config->event_manager.control_priority,
+		.control_dscp = config->event_manager.control_dscp,
+	};
+	add_ports(traffic, traffic_segment_ports(config));
+	if (transport->kind == CONFIG_TRANSPORT_ETH)
+		traffic->ether_type = transport->ether_type;
+	if (transport->kind == CONFIG_TRANSPORT_ROCE) {
+		add_ports(traffic, (struct port_udp_range){ config->roce.udp_port, 1, false });
+		if (config->roce.connection == ROCE_CONNECTION_FEROCE)
+			add_ports(traffic, (struct port_udp_range){ FEROCE_CM_UDP_PORT, 1, false });
+	}
+	if (config->cluster.n_nodes > 0)
+		add_ports(traffic,
+			  (struct port_udp_range){ config->event_manager.control_port, 1, false });
+}
+
+struct flow_control *appliance_flow_control(struct appliance *appliance, unsigned port)
+{
+	return appliance->config->ports[port].flow_control.mode != FLOW_CONTROL_OFF
+		   ? &appliance->flow_controls[port]
+		   : NULL;
+}
+
+static int open_flow_control(struct appliance *appliance, unsigned index, char *error)
+{
+	const struct port_settings *config = &appliance->config->ports[index];
+	const struct flow_control_settings *wanted = &config->flow_control;
+	const struct port *port = &appliance->ports[index];
+	unsigned rx = plan_role_of(appliance->plan, CONFIG_ROLE_RX, index);
+	struct flow_control_parameters parameters = {
+		.port_name = config->name,
+		.port_id = port->id,
+		.tx_queue = rx != PLAN_NONE ? appliance->plan->roles[rx].tx_queue : -1,
+		.numa_node = port->numa_node,
+		.mode = wanted->mode,
+		.pause = {
+			.priorities = (uint8_t)(1u << wanted->priority),
+			.high_water = (uint32_t)(wanted->high_water * PAUSE_FULL),
+			.low_water = (uint32_t)(wanted->low_water * PAUSE_FULL),
+			.quanta = wanted->pause_time,
+			.bits_per_second = config->link_rate,
+			.ticks_per_second = rte_get_tsc_hz(),
+		},
+	};
+	char cause[FLOW_CONTROL_TEXT_SIZE];
+
+	memcpy(parameters.mac, port->mac, sizeof(parameters.mac));
+	if (flow_control_open(&appliance->flow_controls[index], &parameters, cause) != 0)
+		return appliance_fail(error, "ports[%u].flow_control: %s", index, cause);
+	return 0;
+}
+
+int ports_open(struct appliance *appliance, char *error)
+{
+	struct port_traffic traffic;
+
+	traffic_make(&traffic, appliance->config);
+	for (unsigned i = 0; i < appliance->config->n_ports; i++) {
+		const struct plan_port *plan = &appliance->plan->ports[i];
+		struct port_parameters parameters = {
+			.config = &appliance->config->ports[i],
+			.profile = &plan->profile,
+			.traffic = &traffic,
+			.n_rx_queues = plan->n_rx_queues,
+			.n_tx_queues = plan->n_tx_queues,
+			.pool_mbufs = plan->pool_mbufs,
+			.pool_cache = PLAN_POOL_CACHE,
+		};
+
+		appliance->n_ports++;
+		if (port_open(&appliance->ports[i], &parameters, error) != 0 ||
+		    (appliance_flow_control(appliance, i) != NULL &&
+		     open_flow_control(appliance, i, error) != 0))
+			return -1;
+		if (appliance->ports[i].report[0] != '\0')
+			notice(appliance, "%s", appliance->ports[i].report);
+	}
+	return 0;
+}
+
+void ports_close(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->n_ports; i++)
+		if (appliance_flow_control(appliance, i) != NULL)
+			flow_control_stop(&appliance->flow_controls[i]);
+	for (unsigned i = appliance->n_ports; i-- > 0;)
+		port_close(&appliance->ports[i]);
+	for (unsigned i = 0; i < appliance->n_ports; i++)
+		if (appliance_flow_control(appliance, i) != NULL)
+			flow_control_close(&appliance->flow_controls[i]);
+}

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Creates the roles of an appliance from its configuration and its parts.
+#include <stdio.h>
+#include <string.h>
+
+#include "appliance/notices.h"
+#include "appliance/parts.h"
+#include "builder/builder_role.h"
+#include "node/control_handler.h"
+#include "port/arp.h"
+#include "record/writer_role.h"
+#include "rx/rx_role.h"
+#include "tx/pcap_role.h"
+#include "tx/source_role.h"
+
+#define QUIET_NS 50000000u // time without packets after which a port counts as drained
+
+static struct rx_addresses addresses_of(const struct port *port)
+{
+	struct rx_addresses addresses = {
+		.has_ip4 = port->config->has_address,
+		.has_ip6 = port->config->has_address6,
+		.ip4 = port->config->address,
+	};
+
+	memcpy(addresses.mac.bytes, port->mac, sizeof(addresses.mac.bytes));
+	memcpy(addresses.ip6, port->config->address6, sizeof(addresses.ip6));
+	return addresses;
+}
+
+static unsigned make_handlers(struct appliance *appliance, unsigned port, struct link *control,
+			      struct rx_handler *handlers)
+{
+	unsigned n = roce_make_handler(appliance, port, handlers);
+
+	if (control != NULL) {
+		handlers[n++] =
+		    control_frame_handler(control, appliance->config->event_manager.control_port);
+		handlers[n++] = control_arp_handler(control);
+	}
+	return n;
+}
+
+static struct role *make_rx(struct appliance *appliance, const struct plan_role *plan,
+			    struct link **links, struct link *control)
+{
+	const struct config *config = appliance->config;
+	struct port *port = &appliance->ports[plan->port];
+	struct rx_handler handlers[RX_MAX_HANDLERS];
+	struct port_udp_range segments = traffic_segment_ports(config);
+	struct rx_parameters parameters = {
+		.name = plan->name,
+		.port_id = port->id,
+		.queue = (uint16_t)plan->queue,
+		.reply_queue = plan->tx_queue,
+		.verify_checksums = port->config->verify_checksums,
+		.checksums = { .in_hardware = port->checksums_in_hardware,
+			       .may_be_partial = port->profile->partial_checksums },
+		.addresses = addresses_of(port),
+		.ether_type = config->transport.kind == CONFIG_TRANSPORT_ETH
+				  ? config->transport.ether_type
+				  : 0,
+		.udp_port = segments.first,
+		.udp_ports = segments.count,
+		.builder_by_udp_port = control != NULL,
+		.packing = config->sources.packing,
+		.sources = &appliance->sources,
+		.links = links,
+		.n_builders = config->n_builders,
+		.handlers = handlers,
+		.n_handlers = make_handlers(appliance, plan->port, control, handlers),
+		.flow_control = appliance_flow_control(appliance, plan->port),
+		.data_priority = port->config->flow_control.priority,
+		.rings = (const struct evring *const *)appliance->rings,
+		.events_are_granted = cluster_grants(config),
+		.pool = port->pool,
+		.quiet_cycles = ns_to_cycles(QUIET_NS),
+		.drain_cycles = ns_to_cycles(config->events.drain_timeout_ns),
+		.numa_node = port->numa_node,
+	};
+
+	return rx_role_create(&parameters);
+}
+
+static struct role *make_builder(struct appliance *appliance, const struct plan_role *plan)
+{
+	const struct config *config = appliance->config;
+	struct link *links[BUILDER_MAX_LINKS];
+	struct builder_parameters parameters = {
+		.name = plan->name,
+		.packing = config->sources.packing,
+		.payload = config->sources.payload,
+		.on_incomplete = config->events.on_incomplete,
+		.on_no_slot = config->events.on_no_slot,
+		.deadline_ns = config->events.deadline_ns,
+		.spare = cluster_spare(config->builders[plan->object].slots),
+		.ring = appliance->rings[plan->object],
+		.sources = &appliance->sources,
+		.links = links,
+		.numa_node = (int)appliance->plan->lcores[plan->lcore].numa_node,
+	};
+	unsigned n_builders = config->n_builders;
+
+	// The plan has refused more producers than BUILDER_MAX_LINKS.
+	for (unsigned i = plan->object; i < appliance->n_links; i += n_builders)
+		links[parameters.n_links++] = appliance->links[i];
+	if (cluster_grants(appliance->config)) {
+		parameters.from_control = &appliance->builder_mail[plan->object][0];
+		parameters.to_control = &appliance->builder_mail[plan->object][1];
+	}
+	return builder_role_create(&parameters);
+}
+
+// Whether the port ends in this process or in a file: no peer can report its MAC address, and none
+// is needed.
+static bool is_in_memory(const struct profile *profile)
+{
+	return strcmp(profile->driver, "net_ring") == 0 ||
+	       strcmp(profile->driver, "net_null") == 0 || strcmp(profile->driver, "net_pcap") == 0;
+}
+
+static int find_destination(const struct port *port, const struct config_generator *generator,
+			    uint8_t *mac, char *error)
+{
+	uint32_t to = generator->destination_address;
+
+	if (generator->has_destination_mac) {
+		memcpy(mac, generator->destination_mac, 6);
+		return 0;
+	}
+	if (is_in_memory(port->profile)) {
+		memcpy(mac, port->mac, 6);
+		return 0;
+	}
+	if (arp_resolve(port, port->config->address, generator->destination_address, mac) != 0)
+		return appliance_fail(
+		    error,
+		    "generator %s: nobody answers for %u.%u.%u.%u on port %s: start the "
+		    "receiver first, or give destination.mac (evb gen: --to-mac)",
+		    generator->name, to >> 24, to >> 16 & 255, to >> 8 & 255, to & 255,
+		    port->config->name);
+	return 0;
+}
+
+struct block_packets_parameters generator_packets(const struct appliance *appliance,
+						  const struct plan_role *plan)
+{
+	const struct config *config = appliance->config;
+	const struct config_generator *generator = &config->generators[plan->object];
+	const struct port *port = &appliance->ports[plan->port];
+
+	return (struct block_packets_parameters){
+		.set = appliance->sets[plan->object],
+		.first_event = generator->first_event,
+		.mac = port->mac,
+		.address = port->config->address,
+		.mtu = port->config->mtu,
+		.ethernet = config->transport.kind != CONFIG_TRANSPORT_UDP,
+		.ether_type = config->transport.ether_type,
+		.load_balancer_header = generator->load_balancer_header,
+		.mfps = config->sources.payload == PAYLOAD_MFP,
+		.udp_ports = config->transport.udp_ports,
+		.headers = appliance->generator_pools[plan->object][0],
+		.payloads = appliance->generator_pools[plan->object][1],
+	};
+}
+
+static struct role *make_pcap_source(struct appliance *appliance, const struct plan_role *plan,
+				     char *error)
+{
+	const struct port *port = &appliance->ports[plan->port];
+	const struct config_generator *generator = &appliance->config->generators[plan->object];
+	struct pcap_parameters parameters = {
+		.name = plan->name,
+		.file = generator->file,
+		.speed = generator->speed,
+		.faults = &generator->faults,
+		.seed = generator->seed,
+		.port_id = port->id,
+		.queue = (uint16_t)plan->tx_queue,
+		.mtu = port->config->mtu,
+		.buffers = appliance->generator_pools[plan->object][0],
+		.numa_node = port->numa_node,
+	};
+
+	return pcap_role_create(&parameters, error);
+}
+
+static struct role *make_source(struct appliance *appliance, const struct plan_role *plan,
+				char *error)
+{
+	const struct config_generator *generator = &appliance->config->generators[plan->object];
+	const struct port *port = &appliance->ports[plan->port];
+	struct source_parameters parameters = {
+		.name = plan->name,
+		.packets = generator_packets(appliance, plan),
+		.to = {
+			.address = generator->destination_address,
+			.udp_port = appliance->config->transport.udp_port,
+		},
+		.port_id = port->id,
+		.queue = (uint16_t)plan->tx_queue,
+		.events = generator->events,
+		.rate = generator->rate,
+		.faults = &generator->faults,
+		.seed = generator->seed,
+		.numa_node = port->numa_node,
+	};
+
+	if (generator->kind == GENERATOR_PCAP)
+		return make_pcap_source(appliance, plan, error);
+	if (find_destination(port, generator, parameters.to.mac, error) != 0)
+		return NULL;
+	if (appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE)
+		return roce_make_source(appliance, plan, parameters.to.mac, error);
+	return source_role_create(&parameters);
+}
+
+static struct role *make_writer(struct appliance *appliance, const struct plan_role *plan,
+				char *error)
+{
+	const struct config *config = appliance->config;
+	const struct config_writer *writer = &config->writers[plan->object];
+	struct writer_parameters parameters = {
+		.name = plan->name,
+		.appliance = config->name,
+		.ring_directory = config->event_ring.directory,
+		.group = writer->group,
+		.file = {
+			.directory = writer->directory,
+			.prefix = writer->prefix,
+			.format = writer->format,
+			.rotate_size = writer->rotate_size,
+			.rotate_time_ns = writer->rotate_time_ns,
+			.source_map = writer->source_map,
+			.notify = notice_of_file,
+			.notify_context = appliance,
+		},
+	};
+
+	return writer_role_create(&parameters, error);
+}
+
+int roles_make(struct appliance *appliance, char *error)
+{
+	const struct plan *plan = appliance->plan;
+	unsigned n_rx = 0, n_readouts = 0;
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		const struct plan_role *role = &plan->roles[i];
+
+		snprintf(error, APPLIANCE_ERROR_SIZE, "role %s: out of memory", role->name);
+		switch (role->kind) {
+		case CONFIG_ROLE_RX:
+			appliance->roles[i] = make_rx(
+			    appliance, role,
+			    &appliance->links[n_rx * appliance->config->n_builders],
+			    n_rx < appliance->n_control_links ? appliance->control_links[n_rx]
+							      : NULL);
+			n_rx++;
+			break;
+		case CONFIG_ROLE_BUILDER:
+			appliance->roles[i] = make_builder(appliance, role);
+			break;
+		case CONFIG_ROLE_SOURCE:
+			appliance->roles[i] = make_source(appliance, role, error);
+			break;
+		case CONFIG_ROLE_WRITER:
+			appliance->roles[i] = make_writer(appliance, role, error);
+			break;
+		case CONFIG_ROLE_CONTROL:
+			appliance->roles[i] = cluster_make_control(appliance, role, error);
+			break;
+		case CONFIG_ROLE_READOUT:
+			appliance->roles[i] =
+			    cluster_make_readout(appliance, role,
+						 &appliance->links[(plan->n_rx + n_readouts++) *
+								   appliance->config->n_builders]);
+			break;
+		}
+		if (appliance->roles[i] == NULL)
+			return -1;
+	}
+	return 0;
+}
