@@ -5,6 +5,8 @@
 // of the subcommand. Each returns the exit status: 0 done, 1 refused or failed, 2 losses.
 #pragma once
 
+#include <stdbool.h>
+
 int cmd_check(int argc, char **argv);
 int cmd_ctl(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
@@ -16,3 +18,8 @@ int cmd_run(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_web(int argc, char **argv);
+
+// `evb record --pcap FILE`: captures the packets that a port receives.
+int record_port(int argc, char **argv);
+// Whether the arguments have the option --pcap.
+bool record_port_is_asked(int argc, char **argv);

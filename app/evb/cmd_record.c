@@ -14,7 +14,6 @@
 #include "arguments.h"
 #include "cmd.h"
 #include "record/recorder.h"
-#include "record_port.h"
 #include "stop.h"
 
 #define NS_PER_SECOND  UINT64_C(1000000000)

@@ -4,6 +4,9 @@
 // The account as JSON.
 #include "appliance/account.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include <cjson/cJSON.h>
 
 #include "packet/causes.h"
@@ -54,59 +57,45 @@ static cJSON *add_member(struct summary *summary, cJSON *list)
 	return object;
 }
 
-static void add_events(struct summary *summary, cJSON *root)
+struct count {
+	const char *object, *name;
+	size_t offset; // of an uint64_t in struct account
+};
+
+// clang-format off
+#define COUNT(object, name) { #object, #name, offsetof(struct account, object.name) }
+
+// The counts of the account, by the object that has them.
+static const struct count counts[] = {
+	COUNT(events, opened), COUNT(events, complete), COUNT(events, incomplete),
+	COUNT(events, discarded), COUNT(events, flushed), COUNT(events, overtaken),
+	COUNT(events, withdrawn), COUNT(events, repeated), COUNT(events, ends_of_run),
+	COUNT(events, open),
+	COUNT(packets, received), COUNT(packets, bytes), COUNT(packets, arp),
+	COUNT(packets, icmp_echo), COUNT(packets, control), COUNT(packets, pause),
+	COUNT(packets, roce), COUNT(packets, other), COUNT(packets, missed),
+	COUNT(segments, received), COUNT(segments, local), COUNT(segments, placed),
+	COUNT(segments, placed_bytes),
+	COUNT(blocks, whole), COUNT(blocks, malformed), COUNT(blocks, missing),
+	COUNT(sent, events), COUNT(sent, packets), COUNT(sent, bytes), COUNT(sent, lost),
+	COUNT(sent, duplicated), COUNT(sent, corrupted), COUNT(sent, reordered),
+	COUNT(sent, unacknowledged),
+	COUNT(written, events), COUNT(written, bytes), COUNT(written, files),
+	COUNT(written, refused), COUNT(written, failures),
+};
+// clang-format on
+
+// Adds an object with its counts, and returns it.
+static cJSON *add_counts(struct summary *summary, cJSON *root, const char *name)
 {
-	const struct account *account = &summary->account;
-	cJSON *events = add_object(summary, root, "events");
+	cJSON *object = add_object(summary, root, name);
 
-	add_count(summary, events, "opened", account->events.opened);
-	add_count(summary, events, "complete", account->events.complete);
-	add_count(summary, events, "incomplete", account->events.incomplete);
-	add_count(summary, events, "discarded", account->events.discarded);
-	add_count(summary, events, "flushed", account->events.flushed);
-	add_count(summary, events, "overtaken", account->events.overtaken);
-	add_count(summary, events, "withdrawn", account->events.withdrawn);
-	add_count(summary, events, "repeated", account->events.repeated);
-	add_count(summary, events, "ends_of_run", account->events.ends_of_run);
-	add_count(summary, events, "open", account->events.open);
-	add_count(summary, root, "bytes_built", account->bytes_built);
-}
-
-static void add_packets(struct summary *summary, cJSON *root)
-{
-	const struct account *account = &summary->account;
-	cJSON *packets = add_object(summary, root, "packets"), *dropped;
-
-	add_count(summary, packets, "received", account->packets.received);
-	add_count(summary, packets, "bytes", account->packets.bytes);
-	add_count(summary, packets, "arp", account->packets.arp);
-	add_count(summary, packets, "icmp_echo", account->packets.icmp_echo);
-	add_count(summary, packets, "control", account->packets.control);
-	add_count(summary, packets, "pause", account->packets.pause);
-	add_count(summary, packets, "roce", account->packets.roce);
-	add_count(summary, packets, "other", account->packets.other);
-	add_count(summary, packets, "missed", account->packets.missed);
-	dropped = add_object(summary, packets, "dropped");
-	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
-		add_count(summary, dropped, packet_cause_name(i), account->packets.drops[i]);
-}
-
-static void add_segments(struct summary *summary, cJSON *root)
-{
-	const struct account *account = &summary->account;
-	cJSON *segments = add_object(summary, root, "segments"), *dropped, *blocks;
-
-	add_count(summary, segments, "received", account->segments.received);
-	add_count(summary, segments, "local", account->segments.local);
-	add_count(summary, segments, "placed", account->segments.placed);
-	add_count(summary, segments, "placed_bytes", account->segments.placed_bytes);
-	dropped = add_object(summary, segments, "dropped");
-	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-		add_count(summary, dropped, segment_cause_name(i), account->segments.drops[i]);
-	blocks = add_object(summary, root, "blocks");
-	add_count(summary, blocks, "whole", account->blocks.whole);
-	add_count(summary, blocks, "malformed", account->blocks.malformed);
-	add_count(summary, blocks, "missing", account->blocks.missing);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (strcmp(counts[i].object, name) == 0)
+			add_count(summary, object, counts[i].name,
+				  *(const uint64_t *)((const char *)&summary->account +
+						      counts[i].offset));
+	return object;
 }
 
 static void add_latency(struct summary *summary, cJSON *root, const char *name,
@@ -171,48 +160,35 @@ static void add_lcore(struct summary *summary, cJSON *list, const struct lcore *
 	add_number(summary, member, "backpressured", backpressured / all);
 }
 
-static void add_files(struct summary *summary, cJSON *root)
-{
-	const struct account *account = &summary->account;
-	cJSON *sent = add_object(summary, root, "sent"), *written;
-
-	add_count(summary, sent, "events", account->sent.events);
-	add_count(summary, sent, "packets", account->sent.packets);
-	add_count(summary, sent, "bytes", account->sent.bytes);
-	add_count(summary, sent, "lost", account->sent.lost);
-	add_count(summary, sent, "duplicated", account->sent.duplicated);
-	add_count(summary, sent, "corrupted", account->sent.corrupted);
-	add_count(summary, sent, "reordered", account->sent.reordered);
-	add_count(summary, sent, "unacknowledged", account->sent.unacknowledged);
-	written = add_object(summary, root, "written");
-	add_count(summary, written, "events", account->written.events);
-	add_count(summary, written, "bytes", account->written.bytes);
-	add_count(summary, written, "files", account->written.files);
-	add_count(summary, written, "refused", account->written.refused);
-	add_count(summary, written, "failures", account->written.failures);
-}
-
 static void add_all(struct summary *summary, cJSON *root)
 {
 	const struct appliance *appliance = summary->appliance;
 	const struct config *config = appliance->config;
-	cJSON *lcores;
+	const struct account *account = &summary->account;
+	cJSON *dropped, *lcores;
 
 	summary->failed |= cJSON_AddStringToObject(root, "name", config->name) == NULL;
 	add_count(summary, root, "run_number", config->run_number);
-	add_number(summary, root, "seconds", summary->account.seconds);
-	add_events(summary, root);
-	add_packets(summary, root);
-	add_segments(summary, root);
-	add_latency(summary, root, "latency_ns", &summary->account.complete);
-	add_latency(summary, root, "latency_released_ns", &summary->account.released);
+	add_number(summary, root, "seconds", account->seconds);
+	add_counts(summary, root, "events");
+	add_count(summary, root, "bytes_built", account->bytes_built);
+	dropped = add_object(summary, add_counts(summary, root, "packets"), "dropped");
+	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
+		add_count(summary, dropped, packet_cause_name(i), account->packets.drops[i]);
+	dropped = add_object(summary, add_counts(summary, root, "segments"), "dropped");
+	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
+		add_count(summary, dropped, segment_cause_name(i), account->segments.drops[i]);
+	add_counts(summary, root, "blocks");
+	add_latency(summary, root, "latency_ns", &account->complete);
+	add_latency(summary, root, "latency_released_ns", &account->released);
 	add_sources(summary, root);
 	lcores = add_list(summary, root, "lcores");
 	for (unsigned i = 0; i < appliance->plan->n_lcores; i++)
 		add_lcore(summary, lcores, &appliance->lcores[i]);
-	add_files(summary, root);
+	add_counts(summary, root, "sent");
+	add_counts(summary, root, "written");
 	summary->failed |=
-	    cJSON_AddBoolToObject(root, "losses", account_has_losses(&summary->account)) == NULL;
+	    cJSON_AddBoolToObject(root, "losses", account_has_losses(account)) == NULL;
 }
 
 char *account_summary(const struct appliance *appliance)

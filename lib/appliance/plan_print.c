@@ -12,14 +12,23 @@
 
 #define FCS_BYTES 4u
 
-static void print_bytes(FILE *out, uint64_t bytes)
+struct size {
+	char text[32];
+};
+
+// A size for people.
+static struct size size(uint64_t bytes)
 {
+	struct size size;
+
 	if (bytes >= 1024u * 1024 * 1024)
-		fprintf(out, "%.2f GiB", (double)bytes / (1024.0 * 1024 * 1024));
+		snprintf(size.text, sizeof(size.text), "%.2f GiB",
+			 (double)bytes / (1024.0 * 1024 * 1024));
 	else if (bytes >= 1024u * 1024)
-		fprintf(out, "%.1f MiB", (double)bytes / (1024.0 * 1024));
+		snprintf(size.text, sizeof(size.text), "%.1f MiB", (double)bytes / (1024.0 * 1024));
 	else
-		fprintf(out, "%.1f KiB", (double)bytes / 1024.0);
+		snprintf(size.text, sizeof(size.text), "%.1f KiB", (double)bytes / 1024.0);
+	return size;
 }
 
 static void print_lcores(const struct plan *plan, FILE *out)
@@ -62,11 +71,10 @@ static void print_flow_control(const struct config *config, const struct port_se
 	headroom_compute(&parameters, &headroom);
 	fprintf(out,
 		"  %-12s flow control %s, priority %u: XOFF above %.0f %%, XON below %.0f %%, "
-		"headroom ",
+		"headroom %s at %s%.0f Mb/s\n",
 		"", modes[flow->mode], flow->priority, flow->high_water * 100,
-		flow->low_water * 100);
-	print_bytes(out, headroom.total);
-	fprintf(out, " at %s%.0f Mb/s\n", port->link_rate > 0 ? "" : "an assumed ",
+		flow->low_water * 100, size(headroom.total).text,
+		port->link_rate > 0 ? "" : "an assumed ",
 		(double)parameters.bits_per_second * 1e-6);
 }
 
@@ -80,10 +88,8 @@ static void print_ports(const struct plan *plan, FILE *out)
 		fprintf(out, "  %-12s %s (%s)%s%s, mtu %u, %u rx and %u tx queues\n", config->name,
 			config->profile, port->profile.driver, config->device[0] ? " on " : "",
 			config->device, config->mtu, port->n_rx_queues, port->n_tx_queues);
-		fprintf(out, "  %-12s pool of %u mbufs of %u bytes, ", "", port->pool_mbufs,
-			port->buffer);
-		print_bytes(out, port->pool_bytes);
-		fprintf(out, "\n");
+		fprintf(out, "  %-12s pool of %u mbufs of %u bytes, %s\n", "", port->pool_mbufs,
+			port->buffer, size(port->pool_bytes).text);
 		print_flow_control(plan->config, config, out);
 	}
 }
@@ -96,11 +102,9 @@ static void print_generators(const struct plan *plan, FILE *out)
 		const struct config_generator *config = &plan->config->generators[i];
 		const struct plan_generator *generator = &plan->generators[i];
 
-		fprintf(out, "  %-12s on %s, pre-filled blocks ", config->name, config->port);
-		print_bytes(out, generator->set_bytes);
-		fprintf(out, ", pools of %u mbufs, ", generator->pool_mbufs);
-		print_bytes(out, generator->pool_bytes);
-		fprintf(out, "\n");
+		fprintf(out, "  %-12s on %s, pre-filled blocks %s, pools of %u mbufs, %s\n",
+			config->name, config->port, size(generator->set_bytes).text,
+			generator->pool_mbufs, size(generator->pool_bytes).text);
 	}
 }
 
@@ -112,11 +116,9 @@ static void print_builders(const struct plan *plan, FILE *out)
 	for (unsigned i = 0; i < config->n_builders; i++) {
 		const struct config_builder *builder = &config->builders[i];
 
-		fprintf(out, "  %-12s %u slots of ", builder->name, builder->slots);
-		print_bytes(out, builder->slot_size);
-		fprintf(out, " = ");
-		print_bytes(out, builder->slots * builder->slot_size);
-		fprintf(out, ", event ring evb-%s.%u\n", config->name, i);
+		fprintf(out, "  %-12s %u slots of %s = %s, event ring evb-%s.%u\n", builder->name,
+			builder->slots, size(builder->slot_size).text,
+			size(builder->slots * builder->slot_size).text, config->name, i);
 	}
 	fprintf(out, "  an event: %u sources, packing %u, deadline %.3f ms, incomplete ones %s\n",
 		config->sources.n_expected, config->sources.packing,
@@ -153,10 +155,8 @@ static void print_control(const struct plan *plan, FILE *out)
 		if (plan->roles[i].kind == CONFIG_ROLE_RX)
 			fprintf(out, "  %s -> control, %u entries, drop\n", plan->roles[i].name,
 				PLAN_CONTROL_DEPTH);
-	fprintf(out, "  pool of %u mbufs of %u bytes; with links and mailboxes ",
-		plan->control_mbufs, plan->control_buffer);
-	print_bytes(out, plan->control_bytes);
-	fprintf(out, "\n");
+	fprintf(out, "  pool of %u mbufs of %u bytes; with links and mailboxes %s\n",
+		plan->control_mbufs, plan->control_buffer, size(plan->control_bytes).text);
 }
 
 static const char *use_of_hugepages(const struct plan *plan)
@@ -191,27 +191,17 @@ static void print_memory(const struct plan *plan, FILE *out)
 	fprintf(out, "\nmemory\n");
 	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		sum += parts[i].bytes;
-		if (!parts[i].always && parts[i].bytes == 0)
-			continue;
-		fprintf(out, "  %-8s ", parts[i].name);
-		print_bytes(out, parts[i].bytes);
-		fprintf(out, "\n");
+		if (parts[i].always || parts[i].bytes > 0)
+			fprintf(out, "  %-8s %s\n", parts[i].name, size(parts[i].bytes).text);
 	}
-	fprintf(out, "  in all   ");
-	print_bytes(out, sum);
-	fprintf(out, ", hugepages are %s\n", use_of_hugepages(plan));
+	fprintf(out, "  in all   %s, hugepages are %s\n", size(sum).text, use_of_hugepages(plan));
 	for (unsigned i = 0; i < plan->n_nodes; i++) {
 		const struct plan_node *node = &plan->nodes[i];
 
-		fprintf(out, "  NUMA node %u: packets ", i);
-		print_bytes(out, node->packet_bytes);
-		fprintf(out, ", slots ");
-		print_bytes(out, node->ring_bytes);
-		fprintf(out, "; hugepages wanted ");
-		print_bytes(out, node->hugepage_bytes);
-		fprintf(out, ", free now ");
-		print_bytes(out, node->free_hugepage_bytes);
-		fprintf(out, "\n");
+		fprintf(out,
+			"  NUMA node %u: packets %s, slots %s; hugepages wanted %s, free now %s\n",
+			i, size(node->packet_bytes).text, size(node->ring_bytes).text,
+			size(node->hugepage_bytes).text, size(node->free_hugepage_bytes).text);
 	}
 }
 

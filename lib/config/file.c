@@ -3,61 +3,43 @@
 //
 // Reads files. The fuzz target replaces config_read_file(), so this function has its own file.
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "config/internal.h"
 
-// Reads until the end of the file, which may also be a pipe.
-static char *read_open_file(struct config_reader *reader, int descriptor, size_t *length)
+// Reads until the end of the file, which may also be a pipe. Returns false after config_fail().
+static bool read_all(struct config_reader *reader, FILE *file, char *text, size_t *length)
 {
-	size_t capacity = 0;
-	char *text = NULL;
-
-	*length = 0;
-	for (;;) {
-		if (*length == capacity) {
-			capacity = capacity ? 2 * capacity : 16384;
-			char *larger = realloc(text, capacity);
-			if (!larger) {
-				config_fail(reader, "out of memory");
-				break;
-			}
-			text = larger;
-		}
-		ssize_t n_read = read(descriptor, text + *length, capacity - *length);
-		if (n_read == 0)
-			return text;
-		if (n_read < 0) {
-			config_fail(reader, "cannot be read: %s", strerror(errno));
-			break;
-		}
-		*length += (size_t)n_read;
-		if (*length > CONFIG_FILE_MAXIMUM) {
-			config_fail(reader, "is larger than 16 MiB");
-			break;
-		}
-	}
-	free(text);
-	return NULL;
+	*length = fread(text, 1, CONFIG_FILE_MAXIMUM + 1, file);
+	if (ferror(file) && errno == EISDIR)
+		config_fail(reader, "is a directory");
+	else if (ferror(file))
+		config_fail(reader, "cannot be read: %s", strerror(errno));
+	else if (*length > CONFIG_FILE_MAXIMUM)
+		config_fail(reader, "is larger than 16 MiB");
+	else
+		return true;
+	return false;
 }
 
 char *config_read_file(struct config_reader *reader, const char *path, size_t *length)
 {
-	char *text = NULL;
-	struct stat status;
+	FILE *file = fopen(path, "re");
+	char *text;
 
-	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-	if (descriptor < 0 || fstat(descriptor, &status))
+	if (!file) {
 		config_fail(reader, "cannot be opened: %s", strerror(errno));
-	else if (S_ISDIR(status.st_mode))
-		config_fail(reader, "is a directory");
-	else
-		text = read_open_file(reader, descriptor, length);
-	if (descriptor >= 0)
-		close(descriptor);
+		return NULL;
+	}
+	text = malloc(CONFIG_FILE_MAXIMUM + 1); // the kernel gives the pages that are written to
+	if (!text)
+		config_fail(reader, "out of memory");
+	if (text && !read_all(reader, file, text, length)) {
+		free(text);
+		text = NULL;
+	}
+	fclose(file);
 	return text;
 }
