@@ -10,7 +10,6 @@
 #include <rte_cycles.h>
 
 #include "appliance/control_socket.h"
-#include "appliance/run_status.h"
 
 #define PATIENCE_S 2 // longest time for the event manager to respond
 

@@ -11,6 +11,8 @@
 // docs/run-control.md has the responses. Threads: control thread.
 #pragma once
 
+#include <cjson/cJSON.h>
+
 #include "appliance/appliance.h"
 
 // Opens the control socket. Returns 0, or -1 with one line in error[APPLIANCE_ERROR_SIZE]; the
@@ -24,3 +26,8 @@ void run_control_serve(struct appliance *appliance, unsigned ms);
 
 // Whether a command has requested the end of the run. Always false where an event manager leads.
 bool run_control_asks_for_end(const struct appliance *appliance);
+
+// The response to the command `status`, in run_status.c. docs/run-control.md has every key.
+// Returns the state of this appliance, of its node in the system, and, on the event manager's node,
+// of all nodes. The caller frees it. NULL if memory ran out. Control thread.
+cJSON *run_status(const struct appliance *appliance);

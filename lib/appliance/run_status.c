@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "appliance/run_status.h"
+#include "appliance/run_control.h"
 
 #include <stdlib.h>
 #include <unistd.h>
