@@ -26,6 +26,7 @@ EVENTS = 300
 BOARD = roce_requester.Address(bytes.fromhex("020000000099"), socket.inet_aton("10.0.0.99"))
 OTHER = roce_requester.Address(bytes.fromhex("020000000098"), socket.inet_aton("10.0.0.98"))
 FIRST_PSN = 0xFFFF00  # wraps
+FRAMES = 4096  # of a port's rings: the kernel clears these at each start
 OWN = "10.0.0.9"  # of no kernel: it would answer with ICMP what it has no socket for
 
 
@@ -136,7 +137,7 @@ def record(path, stream, operations, kinds=None, lose=0.0, end_of_run=True):
 
 def receiver(work, net, stream, connection="cm", pairs=(), **changes):
     port = {"name": "wire", "profile": "af_packet", "device": net.evb.device, "mtu": 1500,
-            "address": f"{network.EVB_ADDRESS}/24"}
+            "address": f"{network.EVB_ADDRESS}/24", "options": {"framecnt": FRAMES}}
     roce = {"connection": connection, "path_mtu": 1024}
     if pairs:
         roce["queue_pairs"] = list(pairs)
@@ -153,7 +154,7 @@ def replay(work, path, *arguments, **options):
 
 def to_evb(net):
     return ("--to", network.EVB_ADDRESS, "--device", net.host.device, "--address", f"{OWN}/24",
-            "--mtu", "1500")
+            "--mtu", "1500", "--set", f"ports[0].options.framecnt={FRAMES}")
 
 
 def check_exact(evb, stream, directory, end=True):
