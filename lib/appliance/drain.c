@@ -68,6 +68,19 @@ static bool cluster_is_over(struct appliance *appliance)
 	return true;
 }
 
+static void report_second_process(const struct appliance *appliance)
+{
+	const struct cluster_system *system = &appliance->config->cluster;
+	struct role *control = appliance_control(appliance);
+	unsigned node;
+
+	if (control != NULL && control_role_refused(control, &node))
+		notice(appliance,
+		       "node %s refuses this process: another one runs as node %s; it is accepted "
+		       "when that one has ended",
+		       system->nodes[node].name, system->nodes[system->self].name);
+}
+
 bool appliance_watch(struct appliance *appliance)
 {
 	const struct plan *plan = appliance->plan;
@@ -87,6 +100,7 @@ bool appliance_watch(struct appliance *appliance)
 			       "%u consumer(s) of builder %s died; their events go to others", dead,
 			       appliance->config->builders[i].name);
 	}
+	report_second_process(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance))
 		return true;
 	for (unsigned i = 0; i < plan->n_roles; i++)

@@ -95,6 +95,9 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum control_event event,
 			   uint64_t now);
 
+// Whether another node than the manager's own has registered since the manager was created.
+bool cluster_manager_in_office(const struct cluster_manager *manager);
+
 // The caller calls this in every turn of its loop.
 void cluster_manager_poll(struct cluster_manager *manager, uint64_t now);
 

@@ -312,3 +312,11 @@ void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum 
 		break;
 	}
 }
+
+bool cluster_manager_in_office(const struct cluster_manager *manager)
+{
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (i != manager->cluster->manager && manager->nodes[i].registered)
+			return true;
+	return false;
+}

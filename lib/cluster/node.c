@@ -281,7 +281,7 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 
 		if (event == CONTROL_LOST)
 			node->lost[rank / 64] |= bit;
-		else if (event != CONTROL_EPOCH) // may be reported before the peer is connected
+		else if (event != CONTROL_EPOCH && event != CONTROL_OCCUPIED)
 			node->lost[rank / 64] &= ~bit;
 		if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED ||
 		    event == CONTROL_BACK)

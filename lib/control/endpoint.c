@@ -103,7 +103,7 @@ static void begin_session(struct peer *peer, uint64_t session)
 	peer->life++;
 	peer->lost = false;
 	peer->challenging = false;
-	peer->response_session = 0;
+	peer->response.header.peer_session = 0;
 	control_drop_queue(peer);
 }
 
@@ -170,7 +170,7 @@ struct control_endpoint *control_create(const struct control_parameters *paramet
 	endpoint->ring_mask = ring_size(parameters) - 1;
 	endpoint->n_peers = parameters->n_peers;
 	endpoint->epoch = parameters->epoch;
-	endpoint->now = parameters->now;
+	endpoint->now = endpoint->polled_at = parameters->now;
 	if (!allocate(endpoint)) {
 		control_destroy(endpoint);
 		return NULL;
@@ -291,14 +291,10 @@ bool control_set_heartbeat(struct control_endpoint *endpoint,
 void control_forget(struct control_endpoint *endpoint, unsigned node)
 {
 	struct peer *peer = control_peer(endpoint, node);
-	uint64_t session;
 
 	if (!peer)
 		return;
-	// The next number of a linear congruential generator with period 2^64 (Knuth's MMIX), so
-	// the session differs from all earlier ones.
-	session = peer->session * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	begin_session(peer, session ? session : 1);
+	begin_session(peer, control_next_session(peer->session));
 	peer->next_heartbeat = 0;
 	control_plan(endpoint, peer);
 }
@@ -313,6 +309,7 @@ bool control_state(const struct control_endpoint *endpoint, unsigned node, uint6
 	*state = (struct control_state){
 		.connected = control_connected(peer),
 		.lost = peer->lost,
+		.occupied = peer->occupied,
 		.queued = peer->n_records,
 		.attempts = peer->next == peer->first
 				? 0

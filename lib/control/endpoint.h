@@ -10,8 +10,12 @@
 // - A record that control_send() accepted is delivered to the peer exactly once, and in the order
 //   of sending, as long as neither side begins a new session (a restart, or control_forget()). It
 //   waits in the peer's queue until it is acknowledged.
-// - When the peer begins a new session, the queue is dropped, and CONTROL_RESTARTED is reported
-//   before any record of the new session is delivered.
+// - When the peer begins a new session, this side begins one too: the queue is dropped, and
+//   CONTROL_RESTARTED is reported before any record of the new session is delivered.
+// - While the peer's process is alive, another process with its node number is refused: it receives
+//   CONTROL_OCCUPIED, and no record of it is delivered. A process is alive until it has been
+//   silent, or has received nothing, for heartbeat_timeout or 10 heartbeat intervals, whichever is
+//   less; so a peer that restarts sooner waits for that time.
 // - Loss, duplicates and reordering cost only time. A peer that is silent for heartbeat_timeout is
 //   reported as CONTROL_LOST. Nothing is dropped then: if the peer comes back in the same session
 //   (CONTROL_BACK), the sequence continues. A caller that does not want this calls
@@ -20,8 +24,11 @@
 //   caller calls control_give_up(). Then control_forget() is applied to it, and CONTROL_LOST is
 //   reported.
 // - A frame of a lower epoch than the endpoint's is fenced: it is counted and the response carries
-//   the endpoint's epoch; it has no other effect. The endpoint adopts a higher epoch:
-//   CONTROL_EPOCH.
+//   the endpoint's epoch; it has no other effect. The endpoint adopts a higher epoch from a frame
+//   that names the endpoint's session: CONTROL_EPOCH.
+// - An absence of the caller, no call of control_poll() for longer than heartbeat_interval, does
+// not
+//   count as silence of the peers.
 //
 // Records to the node itself wait in a queue of their own; control_poll() delivers them.
 //
@@ -51,6 +58,7 @@ enum control_event {
 	CONTROL_LOST,          // nothing received for heartbeat_timeout, or the peer was given up
 	CONTROL_BACK,          // frames arrive from a lost peer again, in the same session
 	CONTROL_EPOCH,         // the peer sent a higher epoch, which the endpoint has adopted
+	CONTROL_OCCUPIED,      // the peer is in session with another process of this node number
 };
 
 struct control_handlers {
@@ -77,7 +85,7 @@ struct control_parameters {
 	uint16_t window;       // frames for each peer and direction, 1 to CTRL_MAX_WINDOW
 	uint32_t queue_size;   // bytes of unacknowledged records per peer; a power of two
 	uint32_t epoch;        // 0: learned from the peers
-	uint64_t session;      // random, not 0, new for each endpoint that is created
+	uint64_t session; // random, not 0, new for each endpoint; its upper half names the process
 	// Bytes, CTRL_MIN_MAX_SIZE to CTRL_MAX_SIZE, rounded down to 8 n + 4. At most queue_size.
 	uint32_t frame_size;
 	uint64_t heartbeat_interval;
@@ -113,6 +121,7 @@ struct control_counters {
 	uint64_t lost;              // times that the silent peer was reported as CONTROL_LOST
 	uint64_t given_up;          // times that the peer was given up, see control_give_up()
 	uint64_t restarts;          // new sessions of the peer
+	uint64_t second_process;    // frames of another process that were refused
 };
 
 // Counters of datagrams that belong to no peer.
@@ -126,6 +135,7 @@ struct control_totals {
 struct control_state {
 	bool connected; // its session is known
 	bool lost;
+	bool occupied;         // the peer refuses this process: CONTROL_OCCUPIED
 	uint64_t queued;       // records that are not acknowledged yet, sent or not
 	unsigned attempts;     // times that the oldest frame was sent; rises if no frame arrives
 	uint64_t rtt;          // smoothed; 0: not measured yet

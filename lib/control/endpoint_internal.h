@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of an endpoint share: endpoint.c (creation, queueing),
-// endpoint_receive.c and endpoint_poll.c. Users of lib/control do not include this header.
+// endpoint_session.c, endpoint_receive.c and endpoint_poll.c. Users of lib/control do not include
+// this header.
 //
 // Records for a peer wait in its queue until they are acknowledged. A frame is formed when it is
 // sent for the first time: it is a range of the queue, and stays the same when it is sent again.
@@ -32,6 +33,13 @@ struct sent_frame {
 	bool acknowledged;
 };
 
+// A response that is due to a session of the peer that is not, or not yet, the present one.
+struct session_response {
+	struct ctrl_header header; // peer_session 0: no response is due
+	uint64_t received_at;      // time at which the frame arrived that it responds to
+	uint64_t due;
+};
+
 struct peer {
 	struct control_counters counters;
 	uint16_t node;
@@ -40,6 +48,7 @@ struct peer {
 	uint64_t session;      // the endpoint's session with this peer
 	uint64_t peer_session; // the peer's session; 0: not known
 	uint64_t received_at;
+	uint64_t answered_at; // time of the last frame that echoed a recent stamp
 	uint64_t next_heartbeat;
 
 	// The newest stamp of the peer's session. The next frames to the peer echo it.
@@ -51,15 +60,11 @@ struct peer {
 	// later one. This proves that the session is alive.
 	bool challenging;
 	uint32_t challenge;
-	uint64_t challenged_session;
 	uint64_t challenged_at;
 
-	// A response that is due to a session other than peer_session; response_session 0: none.
-	uint64_t response_session;
-	uint32_t response_stamp;
-	uint64_t response_received_at;
-	uint64_t response_due;
+	struct session_response response;
 	uint64_t responded_at;
+	bool occupied; // CONTROL_OCCUPIED has been reported, and no session accepted since
 
 	// Sending.
 	struct control_queue queue;
@@ -100,6 +105,7 @@ struct control_endpoint {
 	uint64_t *due;                    // time at which each peer is to be served
 	uint64_t earliest;                // not later than any entry of `due`
 	uint64_t now;                     // the latest time that the caller passed in
+	uint64_t polled_at;
 	struct peer *peers;
 	struct control_queue own; // records to the node itself
 	uint8_t *scratch;         // the frame that is being sent
@@ -168,6 +174,11 @@ static inline void control_report(const struct control_endpoint *endpoint, const
 	handlers->event(handlers->context, peer->node, event);
 }
 
+static inline void control_acknowledge_at(struct peer *peer, uint64_t when)
+{
+	peer->ack_due = control_min(peer->ack_due, when);
+}
+
 // NULL if there is no such peer.
 struct peer *control_peer(const struct control_endpoint *endpoint, unsigned node);
 
@@ -177,3 +188,31 @@ void control_drop_queue(struct peer *peer);
 // Recomputes the time at which the peer is to be served, and whether the peer accepts records. It
 // is called after each change of the peer.
 void control_plan(struct control_endpoint *endpoint, struct peer *peer);
+
+// The session that follows `session` in the same process.
+uint64_t control_next_session(uint64_t session);
+
+// Whether a frame names the present session of both sides.
+bool control_is_current(const struct peer *peer, const struct ctrl_header *header);
+
+// Begins a challenge unless one is under way: a session is accepted only if its frames echo a stamp
+// that is sent from now on.
+void control_challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now);
+
+// A response to the frame becomes due: an acknowledgement, or, if its session is not the present
+// one, a frame from which the peer learns this endpoint's session, its epoch and the stamp to echo.
+void control_owe_response(const struct control_endpoint *endpoint, struct peer *peer,
+			  const struct ctrl_header *header, uint64_t now);
+
+// Processes a frame whose sender's or receiver's session is not the present one. If the frame
+// passes the challenge, its session is accepted; otherwise a response becomes due.
+void control_take_foreign(struct control_endpoint *endpoint, struct peer *peer,
+			  const struct ctrl_header *header, uint64_t now);
+
+// Processes a frame with CTRL_OCCUPIED: the peer refuses this process.
+void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
+			   const struct ctrl_header *header, uint64_t now);
+
+// Adopts the epoch of a frame that proves to come from the peer, if it is higher.
+void control_take_epoch(struct control_endpoint *endpoint, struct peer *peer,
+			const struct ctrl_header *header, uint64_t now);

@@ -55,8 +55,8 @@ void control_plan(struct control_endpoint *endpoint, struct peer *peer)
 
 	watch_window(endpoint, peer);
 	due = control_min(due, give_up_due(endpoint, peer));
-	if (peer->response_session != 0)
-		due = control_min(due, peer->response_due);
+	if (peer->response.header.peer_session != 0)
+		due = control_min(due, peer->response.due);
 	if (control_connected(peer)) {
 		due = control_min(due, peer->ack_due);
 		if (!peer->lost) {
@@ -86,7 +86,7 @@ static uint32_t age_us(uint64_t since, uint64_t now)
 }
 
 // Sends records_size bytes of records at bytes + CTRL_HEADER_SIZE to the session that the header
-// names. False if the user cannot send now.
+// names. Returns false if the user cannot send now.
 static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
 		 struct ctrl_header *header, size_t records_size, uint64_t now)
 {
@@ -95,7 +95,6 @@ static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *
 	header->node = endpoint->parameters.node;
 	header->destination = peer->node;
 	header->epoch = endpoint->epoch;
-	header->session = peer->session;
 	header->stamp = control_stamp(now);
 	header->window = endpoint->parameters.window;
 	if (!handlers->emit(handlers->context, peer->node, bytes,
@@ -109,6 +108,7 @@ static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *
 static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
 			  struct ctrl_header *header, size_t records_size, uint64_t now)
 {
+	header->session = peer->session;
 	if (control_connected(peer)) {
 		header->peer_session = peer->peer_session;
 		header->acknowledgement = peer->expected;
@@ -194,14 +194,8 @@ static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer,
 		.sequence = peer->unsequenced,
 	};
 
-	if (!control_connected(peer) &&
-	    (!peer->challenging ||
-	     now - peer->challenged_at >= endpoint->parameters.heartbeat_timeout)) {
-		peer->challenging = true;
-		peer->challenge = control_stamp(now);
-		peer->challenged_session = 0;
-		peer->challenged_at = now;
-	}
+	if (!control_connected(peer))
+		control_challenge(endpoint, peer, now);
 	if (endpoint->heartbeat_size > 0)
 		memcpy(endpoint->scratch + CTRL_HEADER_SIZE, endpoint->heartbeat,
 		       endpoint->heartbeat_size);
@@ -223,24 +217,36 @@ static bool send_acknowledgement(struct control_endpoint *endpoint, struct peer 
 	return true;
 }
 
-// Sends a response to a session that is not, or not yet, accepted as the peer's.
 static bool send_response(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
-	struct ctrl_header header = {
-		.flags = peer->challenging ? CTRL_ASK : 0,
-		.sequence = peer->unsequenced,
-		.peer_session = peer->response_session,
-		.acknowledgement = (uint32_t)peer->response_session, // its first frame
-		.echo = peer->response_stamp,
-		.echo_age = age_us(peer->response_received_at, now),
-	};
+	struct ctrl_header header = peer->response.header;
 
+	header.flags |= peer->challenging ? CTRL_ASK : 0;
+	header.sequence = peer->unsequenced;
+	header.echo_age = age_us(peer->response.received_at, now);
 	if (!emit(endpoint, peer, endpoint->scratch, &header, 0, now))
 		return false;
 	peer->unsequenced++;
-	peer->response_session = 0;
+	peer->response.header.peer_session = 0;
 	peer->responded_at = now;
 	return true;
+}
+
+// The time in which this endpoint was not polled says nothing about its peers.
+static void allow_for_absence(struct control_endpoint *endpoint, uint64_t now)
+{
+	const uint64_t away = now - endpoint->polled_at;
+
+	endpoint->polled_at = now;
+	if (away <= endpoint->parameters.heartbeat_interval)
+		return;
+	for (unsigned i = 0; i < endpoint->n_peers; i++) {
+		struct peer *peer = &endpoint->peers[i];
+
+		peer->received_at = control_min(peer->received_at + away, now);
+		peer->answered_at = control_min(peer->answered_at + away, now);
+		control_plan(endpoint, peer);
+	}
 }
 
 static void find_silent(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
@@ -274,7 +280,7 @@ static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t
 	if (control_connected(peer) && peer->ack_due <= now &&
 	    !send_acknowledgement(endpoint, peer, now))
 		return false;
-	return peer->response_session == 0 || peer->response_due > now ||
+	return peer->response.header.peer_session == 0 || peer->response.due > now ||
 	       send_response(endpoint, peer, now);
 }
 
@@ -301,6 +307,7 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 	unsigned n = 0, at = endpoint->cursor;
 
 	endpoint->now = now;
+	allow_for_absence(endpoint, now);
 	deliver_own(endpoint);
 	if (now < endpoint->earliest)
 		return 0;

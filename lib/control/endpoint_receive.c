@@ -4,11 +4,6 @@
 // The receiving side of an endpoint: processing of a datagram.
 #include "control/endpoint_internal.h"
 
-static void acknowledge_at(struct peer *peer, uint64_t when)
-{
-	peer->ack_due = control_min(peer->ack_due, when);
-}
-
 // Delivers the records of a frame. Returns false if the user ended the session in a handler.
 static bool deliver(struct control_endpoint *endpoint, struct peer *peer,
 		    const struct ctrl_frame *frame)
@@ -68,15 +63,15 @@ static void take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
 	if (ahead == 0) {
 		control_count(&peer->counters.sequenced, 1);
 		peer->n_unacknowledged++;
-		acknowledge_at(peer, peer->n_unacknowledged >= ACK_EVERY_FRAMES ||
-					     peer->received_bits != 0
-					 ? now
-					 : now + endpoint->parameters.ack_delay);
+		control_acknowledge_at(peer, peer->n_unacknowledged >= ACK_EVERY_FRAMES ||
+						     peer->received_bits != 0
+						 ? now
+						 : now + endpoint->parameters.ack_delay);
 		deliver_in_order(endpoint, peer, frame);
 		return;
 	}
 	// A frame out of order is acknowledged at once, so that the sender learns which is missing.
-	acknowledge_at(peer, now);
+	control_acknowledge_at(peer, now);
 	if (control_before(frame->header.sequence, peer->expected) ||
 	    (ahead < endpoint->parameters.window && peer->received_bits >> (ahead - 1) & 1)) {
 		control_count(&peer->counters.duplicates, 1);
@@ -220,103 +215,14 @@ static void come_back(const struct control_endpoint *endpoint, struct peer *peer
 	control_report(endpoint, peer, CONTROL_BACK);
 }
 
-// Begins a challenge for a session that is not known, or not known to be alive: its frames must
-// echo a stamp that is sent from now on.
-static void challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t session,
-		      uint64_t now)
-{
-	if (peer->challenging &&
-	    now - peer->challenged_at < endpoint->parameters.heartbeat_timeout &&
-	    (!control_connected(peer) || peer->challenged_session == session))
-		return;
-	peer->challenging = true;
-	peer->challenge = control_stamp(now);
-	peer->challenged_session = session;
-	peer->challenged_at = now;
-}
-
-static void owe_response(const struct control_endpoint *endpoint, struct peer *peer,
-			 const struct ctrl_header *header, uint64_t now)
-{
-	if (header->session == peer->peer_session) {
-		acknowledge_at(peer, now);
-		return;
-	}
-	peer->response_session = header->session;
-	peer->response_stamp = header->stamp;
-	peer->response_received_at = now;
-	peer->response_due = control_max(now, peer->responded_at + endpoint->parameters.ack_delay);
-}
-
-static bool passes_challenge(const struct peer *peer, const struct ctrl_header *header,
-			     uint64_t now)
-{
-	return peer->challenging && header->peer_session == peer->session && header->echo != 0 &&
-	       !control_before(header->echo, peer->challenge) &&
-	       !control_before(control_stamp(now), header->echo);
-}
-
-// Accepts the session as the peer's. The user may end it at once in the handler.
-static void connect(struct control_endpoint *endpoint, struct peer *peer,
-		    const struct ctrl_header *header)
-{
-	const bool restarted = control_connected(peer);
-
-	if (restarted) {
-		control_drop_queue(peer);
-		control_count(&peer->counters.restarts, 1);
-	}
-	peer->life++;
-	peer->peer_session = header->session;
-	peer->peer_window = header->window;
-	peer->lost = false;
-	peer->challenging = false;
-	if (peer->response_session == header->session)
-		peer->response_session = 0;
-	peer->has_stamp = false;
-	peer->has_unsequenced = false;
-	peer->expected = (uint32_t)header->session;
-	peer->received_bits = 0;
-	peer->n_unacknowledged = 0;
-	peer->ack_due = NEVER;
-	control_report(endpoint, peer, restarted ? CONTROL_RESTARTED : CONTROL_CONNECTED);
-}
-
-static bool is_current(const struct peer *peer, const struct ctrl_header *header)
-{
-	return header->session == peer->peer_session && header->peer_session == peer->session;
-}
-
-// Processes a frame whose sender's or receiver's session is not the present one. If the frame
-// passes the challenge, its session is accepted; otherwise a response is sent, from which the peer
-// learns the present session and the stamp to echo.
-static void take_foreign(struct control_endpoint *endpoint, struct peer *peer,
-			 const struct ctrl_header *header, uint64_t now)
-{
-	if (header->session != peer->peer_session) {
-		if (passes_challenge(peer, header, now)) {
-			connect(endpoint, peer, header);
-			return;
-		}
-		challenge(endpoint, peer, header->session, now);
-	}
-	owe_response(endpoint, peer, header, now);
-}
-
-static bool fenced(struct control_endpoint *endpoint, struct peer *peer,
+static bool fenced(const struct control_endpoint *endpoint, struct peer *peer,
 		   const struct ctrl_header *header, uint64_t now)
 {
-	if (header->epoch != 0 && header->epoch < endpoint->epoch) {
-		control_count(&peer->counters.fenced, 1);
-		owe_response(endpoint, peer, header, now);
-		return true;
-	}
-	if (header->epoch > endpoint->epoch) {
-		endpoint->epoch = header->epoch;
-		peer->next_heartbeat = now; // the peer may have fenced the last one
-		control_report(endpoint, peer, CONTROL_EPOCH);
-	}
-	return false;
+	if (header->epoch == 0 || header->epoch >= endpoint->epoch)
+		return false;
+	control_count(&peer->counters.fenced, 1);
+	control_owe_response(endpoint, peer, header, now);
+	return true;
 }
 
 // Processes the header of a frame of the present session: its stamp and its acknowledgement. The
@@ -324,11 +230,16 @@ static bool fenced(struct control_endpoint *endpoint, struct peer *peer,
 static void take_header(struct control_endpoint *endpoint, struct peer *peer,
 			const struct ctrl_header *header, uint64_t now)
 {
+	const uint64_t echo_age = (uint64_t)(control_stamp(now) - header->echo) * NS_IN_US;
+
 	peer->received_at = now;
+	if (header->echo != 0 && echo_age < endpoint->parameters.heartbeat_timeout)
+		peer->answered_at = now;
+	control_take_epoch(endpoint, peer, header, now);
 	take_stamp(endpoint, peer, header, now);
 	take_acknowledgement(endpoint, peer, header, now);
 	if (header->flags & CTRL_ASK)
-		acknowledge_at(peer, now);
+		control_acknowledge_at(peer, now);
 	if (peer->lost)
 		come_back(endpoint, peer, now);
 }
@@ -341,12 +252,14 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 	control_count(&peer->counters.frames_received, 1);
 	if (fenced(endpoint, peer, header, now))
 		return;
-	if (!is_current(peer, header))
-		take_foreign(endpoint, peer, header, now);
-	if (is_current(peer, header))
+	if (header->flags & CTRL_OCCUPIED)
+		control_take_occupied(endpoint, peer, header, now);
+	else if (!control_is_current(peer, header))
+		control_take_foreign(endpoint, peer, header, now);
+	if (control_is_current(peer, header))
 		take_header(endpoint, peer, header, now);
 	// The user may have ended the session in a handler.
-	if (!is_current(peer, header))
+	if (!control_is_current(peer, header))
 		control_count(&peer->counters.foreign, 1);
 	else if (header->flags & CTRL_SEQUENCED)
 		take_sequenced(endpoint, peer, frame, now);

@@ -29,6 +29,8 @@ struct control {
 	bool drain_requested;                // of the run
 	uint64_t drain_since, leaving_since; // ns, 0: not
 	atomic_bool ended;
+	bool replaced;          // another manager is in office; written before `ended`
+	atomic_uint refused_by; // node that refuses this process, + 1; 0: none, or reported already
 
 	// A command. The control thread owns the fields except between COMMAND_REQUESTED and
 	// COMMAND_FINISHED, when the role does.

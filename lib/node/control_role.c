@@ -51,6 +51,14 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 {
 	struct control *control = context;
 
+	if (event == CONTROL_OCCUPIED)
+		atomic_store_explicit(&control->refused_by, peer + 1, memory_order_release);
+	// What this manager knows is out of date. A manager that has just started learns the epoch.
+	if (event == CONTROL_EPOCH && control->manager != NULL &&
+	    cluster_manager_in_office(control->manager)) {
+		control->replaced = true;
+		atomic_store_explicit(&control->ended, true, memory_order_release);
+	}
 	if (control->manager != NULL)
 		cluster_manager_event(control->manager, peer, event, control->now);
 	cluster_node_event(control->node, peer, event);
@@ -330,7 +338,18 @@ bool control_role_ended(const struct role *role, const char **why)
 	*why = NULL;
 	if (!atomic_load_explicit(&control->ended, memory_order_acquire))
 		return false;
+	if (control->replaced) {
+		*why = "another event manager is in office, with a higher epoch: this one steps "
+		       "down; start it again when the other has ended";
+		return true;
+	}
 	return cluster_node_ended(control->node, why);
+}
+
+bool control_role_refused(struct role *role, unsigned *node)
+{
+	*node = atomic_exchange_explicit(&control_of(role)->refused_by, 0, memory_order_acquire);
+	return (*node)-- > 0;
 }
 
 uint64_t control_role_now(const struct role *role)

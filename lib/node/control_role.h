@@ -81,9 +81,13 @@ struct role *control_role_create(const struct control_role_parameters *parameter
 
 const struct control_role_counters *control_role_counters(const struct role *role);
 
-// Whether the manager stopped the run or refused this node. *why is then one line if it refused the
-// node, else NULL. Any thread.
+// Whether the manager stopped the run or refused this node, or is this node's and has been
+// replaced. *why is NULL after a stop, otherwise one line. Any thread.
 bool control_role_ended(const struct role *role, const char **why);
+
+// Whether a node has refused this process since the last call, because it is in session with
+// another process of this node's number: *node is then the index of that node. Control thread.
+bool control_role_refused(struct role *role, unsigned *node);
 
 // Passes a command to the manager, which must be on this node, without waiting for the response.
 // Control thread. Returns 0, or -1 with one line in error[CONTROL_ERROR_SIZE].

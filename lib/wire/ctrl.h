@@ -48,6 +48,7 @@
 enum ctrl_flag {
 	CTRL_SEQUENCED = 1, // has its place in the sequence; is sent until it is acknowledged
 	CTRL_ASK = 2, // requests one frame at once, to learn whether the peer's session is alive
+	CTRL_OCCUPIED = 4, // the sender is in session with another process of the receiver's number
 };
 
 enum ctrl_type {

@@ -69,7 +69,7 @@ static void take_event(void *context, unsigned peer, enum control_event event)
 {
 	(void)context;
 	FUZZ_CHECK(peer == 7);
-	FUZZ_CHECK(event >= CONTROL_CONNECTED && event <= CONTROL_EPOCH);
+	FUZZ_CHECK(event >= CONTROL_CONNECTED && event <= CONTROL_OCCUPIED);
 }
 
 static bool emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)

@@ -54,7 +54,7 @@ struct link {
 	uint64_t n_received;
 	uint64_t n_heartbeats;
 	uint32_t last_heartbeat;
-	uint64_t events[CONTROL_EPOCH + 1];
+	uint64_t events[CONTROL_OCCUPIED + 1];
 };
 
 struct station {

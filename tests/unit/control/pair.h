@@ -11,6 +11,9 @@
 
 #define DELAY (100 * US) // of each datagram
 
+// After it a killed station counts as dead, so that its successor is accepted.
+#define SILENCE (1150 * MS)
+
 struct network_options pair_options(void);
 
 // The stations know each other; the next heartbeats are 70 ms away.

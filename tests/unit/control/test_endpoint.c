@@ -132,7 +132,7 @@ static void window__of_the_peer_is_kept(void **state)
 	pair_open(&network, &options);
 	network.stations[1].parameters.window = 2;
 	network_restart(&network, 1);
-	network_run(&network, 20 * MS);
+	network_run(&network, SILENCE);
 	pair_watch(&network, 0);
 	pair_send(&network, 6, 1024);
 	network_run(&network, DELAY + 60 * US);

@@ -4,6 +4,8 @@
 // Frames that no endpoint of ours would send, or not then.
 #include "pair.h"
 
+#include "control/endpoint_internal.h"
+
 // The header of the next frame of station 1 to station 0, as it would be if all went well.
 static struct ctrl_header next_header(const struct network *network)
 {
@@ -247,7 +249,7 @@ static void receive__the_round_trip_is_of_new_frames(void **state)
 	network_close(&network);
 }
 
-// A session that echoes what it should, but for another than ours.
+// A session that echoes a proper stamp, but does not name the session that is offered to it.
 static void receive__a_new_session_has_to_name_ours(void **state)
 {
 	const struct network_options options = pair_options();
@@ -260,10 +262,9 @@ static void receive__a_new_session_has_to_name_ours(void **state)
 	header.session++;
 	receive(&network, &header); // it is challenged, now
 	header.echo = (uint32_t)(network.now / US);
-	header.peer_session++;
 	receive(&network, &header);
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 0);
-	header.peer_session--;
+	header.peer_session = control_next_session(header.peer_session); // which is offered to it
 	header.echo--; // it has not seen the challenge
 	receive(&network, &header);
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 0);
@@ -293,6 +294,52 @@ static void receive__a_first_session_has_to_answer(void **state)
 	network_close(&network);
 }
 
+// Anybody can write a number into a frame; only the peer can name the session that it was offered.
+static void receive__an_epoch_counts_in_a_current_frame_only(void **state)
+{
+	const struct network_options options = pair_options();
+	struct network network;
+	struct ctrl_header header;
+
+	(void)state;
+	pair_open(&network, &options);
+	header = next_header(&network);
+	header.epoch = UINT32_MAX;
+	header.session++;
+	receive(&network, &header);
+	header.session--;
+	header.peer_session--;
+	receive(&network, &header);
+	assert_int_equal(network.stations[0].endpoint->epoch, 0);
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_EPOCH], 0);
+	header.peer_session++;
+	receive(&network, &header);
+	assert_int_equal(network.stations[0].endpoint->epoch, UINT32_MAX);
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_EPOCH], 1);
+	network_close(&network);
+}
+
+// A frame that an earlier session of the same process sent, and that was delayed.
+static void receive__an_earlier_session_has_no_effect(void **state)
+{
+	const struct network_options options = pair_options();
+	struct network network;
+	struct ctrl_header header;
+	uint64_t sent, foreign;
+
+	(void)state;
+	pair_open(&network, &options);
+	header = next_header(&network);
+	header.session--;
+	foreign = network_counters(&network, 0, 1)->foreign;
+	sent = network_counters(&network, 0, 1)->frames_sent;
+	receive(&network, &header);
+	network_run(&network, 20 * MS);
+	assert_int_equal(network_counters(&network, 0, 1)->frames_sent, sent);
+	assert_int_equal(network_counters(&network, 0, 1)->foreign, foreign + 1);
+	network_close(&network);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -306,6 +353,8 @@ int main(void)
 		cmocka_unit_test(receive__the_round_trip_is_of_new_frames),
 		cmocka_unit_test(receive__a_new_session_has_to_name_ours),
 		cmocka_unit_test(receive__a_first_session_has_to_answer),
+		cmocka_unit_test(receive__an_epoch_counts_in_a_current_frame_only),
+		cmocka_unit_test(receive__an_earlier_session_has_no_effect),
 	};
 
 	return cmocka_run_group_tests_name("endpoint_receive", tests, NULL, NULL);

@@ -99,6 +99,46 @@ static void silence__what_was_lost_in_it_is_sent_again_at_once(void **state)
 	network_close(&network);
 }
 
+// A process that got no CPU for a time knows nothing of its peers in that time.
+static void absence__is_no_silence_of_the_peers(void **state)
+{
+	const struct network_options options = pair_options();
+	struct network network;
+
+	(void)state;
+	pair_open(&network, &options);
+	pair_send(&network, 3, 64);
+	network.now += 3 * SECOND;
+	network_run(&network, 900 * MS);
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_LOST], 0);
+	assert_int_equal(network.stations[1].links[0].events[CONTROL_LOST], 0);
+	network_expect_all_delivered(&network);
+	pair_cut(&network, true); // and silence is still found
+	network_run(&network, 1150 * MS);
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_LOST], 1);
+	network_close(&network);
+}
+
+static void restart__waits_for_the_silence_of_the_process_before(void **state)
+{
+	const struct network_options options = pair_options();
+	struct network network;
+
+	(void)state;
+	pair_open(&network, &options);
+	network_restart(&network, 1);
+	network_run(&network, 900 * MS);
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 0);
+	assert_int_equal(network.stations[1].links[0].events[CONTROL_OCCUPIED], 1);
+	assert_true(network_state(&network, 1, 0).occupied);
+	assert_true(network_counters(&network, 0, 1)->second_process > 0);
+	network_run(&network, 250 * MS);
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 1);
+	assert_int_equal(network.stations[1].links[0].events[CONTROL_OCCUPIED], 1);
+	assert_false(network_state(&network, 1, 0).occupied);
+	network_close(&network);
+}
+
 static void restart__heartbeats_of_the_new_life_are_delivered(void **state)
 {
 	const struct network_options options = pair_options();
@@ -111,7 +151,7 @@ static void restart__heartbeats_of_the_new_life_are_delivered(void **state)
 	network_run(&network, 3 * SECOND);
 	assert_in_range(network.stations[0].links[1].n_heartbeats, 29, 31);
 	network_restart(&network, 1);
-	network_run(&network, 50 * MS);
+	network_run(&network, SILENCE);
 	assert_true(control_set_heartbeat(network.stations[1].endpoint, &heartbeat));
 	network_run(&network, 1 * SECOND);
 	assert_in_range(network.stations[0].links[1].n_heartbeats, 38, 41);
@@ -131,9 +171,9 @@ static void restart__drops_the_queue_and_begins_anew(void **state)
 	pair_send(&network, 7, 64);
 	network_run(&network, 50 * MS);
 	network_restart(&network, 1);
-	network_run(&network, 50 * MS);
+	network_run(&network, SILENCE);
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_LOST], 1);
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 1);
-	assert_int_equal(network.stations[0].links[1].events[CONTROL_LOST], 0);
 	assert_int_equal(network_counters(&network, 0, 1)->records_dropped, 7);
 	assert_int_equal(network_counters(&network, 0, 1)->restarts, 1);
 	assert_int_equal(network.stations[1].links[0].events[CONTROL_CONNECTED], 2);
@@ -177,7 +217,7 @@ static void restart__frames_of_the_dead_session_do_not_displace_the_new_one(void
 	network_run(&network, 10 * MS);
 	assert_non_null(kept);
 	network_restart(&network, 1);
-	network_run(&network, 50 * MS);
+	network_run(&network, SILENCE);
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 1);
 	before = network_counters(&network, 0, 1)->foreign;
 	for (unsigned i = 0; i < 20; i++) {
@@ -396,6 +436,8 @@ int main(void)
 		cmocka_unit_test(silence__is_reported_once_and_the_queue_is_kept),
 		cmocka_unit_test(silence__ends_with_the_first_answer),
 		cmocka_unit_test(silence__what_was_lost_in_it_is_sent_again_at_once),
+		cmocka_unit_test(absence__is_no_silence_of_the_peers),
+		cmocka_unit_test(restart__waits_for_the_silence_of_the_process_before),
 		cmocka_unit_test(restart__heartbeats_of_the_new_life_are_delivered),
 		cmocka_unit_test(restart__drops_the_queue_and_begins_anew),
 		cmocka_unit_test(restart__frames_of_the_dead_session_do_not_displace_the_new_one),
