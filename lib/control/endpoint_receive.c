@@ -250,11 +250,14 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 	const struct ctrl_header *header = &frame->header;
 
 	control_count(&peer->counters.frames_received, 1);
+	if (header->flags & CTRL_OCCUPIED) {
+		control_count(&peer->counters.foreign, 1);
+		control_take_occupied(endpoint, peer, header, now);
+		return;
+	}
 	if (fenced(endpoint, peer, header, now))
 		return;
-	if (header->flags & CTRL_OCCUPIED)
-		control_take_occupied(endpoint, peer, header, now);
-	else if (!control_is_current(peer, header))
+	if (!control_is_current(peer, header))
 		control_take_foreign(endpoint, peer, header, now);
 	if (control_is_current(peer, header))
 		take_header(endpoint, peer, header, now);

@@ -63,7 +63,7 @@ class System:
         self.processes = {}
         self._work = work
         self._launcher = launcher
-        self._file = work.write("system.json", frugal(configuration))
+        self.file = work.write("system.json", frugal(configuration))
         self._stack = contextlib.ExitStack()
         self._starts = 0
         self.bridge = None
@@ -93,7 +93,7 @@ class System:
         self._starts += 1
         summary = self._work.path(f"summary-{node}-{self._starts}.json")
         process = self._work.start(
-            *self._launcher, evbtest.binary(), "run", self._file, "--node", node, "--summary", summary, *arguments,
+            *self._launcher, evbtest.binary(), "run", self.file, "--node", node, "--summary", summary, *arguments,
             namespace=self.bridge.nodes[node], summary=summary, name=f"{self.name}-{node}")
         self.processes[node] = process
         return process
@@ -109,7 +109,7 @@ class System:
     def ctl(self, *command, node=None):
         """`evb ctl` with the system's configuration, run to its end."""
         options = ("--node", node) if node else ()
-        return self._work.evb("ctl", *options, self._file, *command)
+        return self._work.evb("ctl", *options, self.file, *command)
 
     def command(self, *command):
         """A command to the manager that it must carry out."""

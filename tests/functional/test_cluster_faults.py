@@ -99,6 +99,34 @@ def test_builder_killed_before_it_tells():
     check_twice_is_the_end(verdict, life)
 
 
+# --- a second process ------------------------------------------------------------------------------
+
+
+def second_process(node):
+    """It is refused and told so while the first lives, and all goes on as before: also after it has
+    been killed."""
+    with evbtest.Workspace() as work, Trial(work, "push") as trial:
+        trial.begin()
+        second = work.start(evbtest.binary(), "run", trial.file, "--node", node,
+                            namespace=trial.bridge.nodes[node], summary=work.path("second.json"),
+                            environment={"RUNTIME_DIRECTORY": work.folder("elsewhere")})
+        second.wait_until(lambda: f"another one runs as node {node};" in second.errors(),
+                          "the second process is refused")
+        trial.more()
+        second.kill()
+        trial.more()
+        verdict, _ = trial.finish()
+    verdict.check_exact()
+
+
+def test_second_process_of_the_manager():
+    second_process("m")
+
+
+def test_second_process_of_a_source():
+    second_process("r1")
+
+
 # --- sources -------------------------------------------------------------------------------------
 
 

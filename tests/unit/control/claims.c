@@ -43,6 +43,7 @@ struct history {
 	uint64_t now;
 	double loss;
 	unsigned n, n_zero;
+	uint32_t epoch; // of the newest process that claims number 1; 0: there are no epochs
 	struct process processes[MOST_PROCESSES];
 	struct datagram datagrams[MOST_DATAGRAMS];
 	unsigned n_datagrams;
@@ -109,6 +110,8 @@ static void start(unsigned index)
 	parameters.heartbeat_interval = 40 * MS;
 	parameters.heartbeat_timeout = 200 * MS;
 	parameters.session = random_next(&history.random) | 1;
+	if (history.epoch > 0 && number_of(index) == 1)
+		parameters.epoch = ++history.epoch;
 	parameters.now = history.now;
 	process->endpoint = control_create(&parameters, NULL);
 	assert_non_null(process->endpoint);
@@ -259,6 +262,7 @@ static void begin(uint64_t seed, unsigned n_zero, unsigned n_one)
 	history.n = n_zero + n_one;
 	history.n_zero = n_zero;
 	history.loss = seed % 3 == 0 ? 0.05 : 0;
+	history.epoch = seed % 2;
 	start(0);
 	start(n_zero);
 }
