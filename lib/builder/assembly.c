@@ -85,7 +85,9 @@ struct assembly *assembly_create(const struct assembly_parameters *parameters)
 	assembly->n_sources = n_sources;
 	assembly->header_size = mep_header_size(n_sources, MEP_DEFAULT_ALIGN);
 	assembly->error_size = round_up(mfp_error_size(parameters->packing), ROOM_UNIT);
-	assembly->order = assembly->expected = (struct event_order){ NO_EVENT, NO_EVENT };
+	assembly->order = assembly->expected = assembly->with_consumers =
+	    (struct event_order){ NO_EVENT, NO_EVENT };
+	assembly->longest_hold = FIRST_HOLD * parameters->deadline;
 	tick_clock_set(&assembly->clock, parameters->start, parameters->ticks_per_second);
 	if (!allocate(assembly) || (parameters->granted && !held_make(assembly))) {
 		assembly_destroy(assembly);
@@ -188,7 +190,7 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 			return refuse(assembly, segment, SEGMENT_LATE, cause);
 		if (assembly->n_free == 0 && !assembly->parameters.granted &&
 		    segment->event_id != MFP_END_OF_RUN && assembly_reclaim(assembly, now) == 0 &&
-		    evring_outstanding(assembly->parameters.ring) == 0)
+		    !assembly_consumers_are_busy(assembly, now))
 			event_close_overtaken(assembly, now);
 		event = event_open(assembly, segment, now);
 		if (event == NULL)
@@ -310,8 +312,9 @@ uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now)
 	unsigned n = evring_reclaim(assembly->parameters.ring, slots, RECLAIM_MOST);
 
 	for (unsigned i = 0; i < n; i++) {
-		const struct event *event = &assembly->events[slots[i]];
+		struct event *event = &assembly->events[slots[i]];
 
+		consumer_slot_released(assembly, event, now);
 		// The event's first segment may have arrived after `now` was read: rx may run on
 		// another lcore, and the caller reads the time once for many segments.
 		histogram_add(&assembly->latency->released,
@@ -348,7 +351,7 @@ static void close_unstarted(struct assembly *assembly, uint64_t now)
 	for (unsigned i = 0; i < CLOSE_MOST && assembly->expected.oldest != NO_EVENT; i++) {
 		struct event *event = &assembly->events[assembly->expected.oldest];
 
-		if (!is_over(assembly, event->opened, assembly->parameters.patience, now))
+		if (!is_over(assembly, event->since, assembly->parameters.patience, now))
 			return;
 		event_close(assembly, event, now);
 	}
@@ -359,7 +362,7 @@ static void close_overdue(struct assembly *assembly, uint64_t now)
 	for (unsigned i = 0; i < CLOSE_MOST && assembly->order.oldest != NO_EVENT; i++) {
 		struct event *event = &assembly->events[assembly->order.oldest];
 
-		if (!is_over(assembly, event->opened, assembly->parameters.deadline, now))
+		if (!is_over(assembly, event->since, assembly->parameters.deadline, now))
 			return;
 		if (must_stay_open(assembly, event, now))
 			event_postpone(assembly, event, now);

@@ -100,7 +100,7 @@ void assembly_destroy(struct assembly *assembly);
 // then, except for SEGMENT_NO_SLOT: the caller may try again later, or count it with
 // assembly_refuse().
 //
-// If no slot is free for a new event and consumers hold no slot, waiting would not help. Then an
+// If no slot is free for a new event and consumers are not busy, waiting would not help. Then an
 // overtaken event is closed before its deadline: an open event that is older than a complete one.
 // Sources send in order, so the missing data of this event is lost, or a packet with a wrong event
 // id opened it. Granted events are not closed so, since a grant comes with a slot.
@@ -123,6 +123,11 @@ void assembly_complete(struct assembly *assembly, uint64_t now);
 // `waited`: the ticks since the last call during which the caller waited for a free slot. They do
 // not count towards deadlines.
 void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited);
+
+// Whether it is worth waiting until consumers release slots: they hold at least one, and not for
+// longer than a deadline and twice the longest hold of late (at first: 10 deadlines). A consumer
+// that has stopped for ever is not waited for beyond that.
+bool assembly_consumers_are_busy(struct assembly *assembly, uint64_t now);
 
 // Adjusts the clock with which ticks become CLOCK_MONOTONIC times for consumers. To be called
 // several times per second.
@@ -167,7 +172,8 @@ unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report
 
 // Publishes a held event. `repeated`: another builder may have published it before. Returns false
 // if the slot does not hold this event.
-bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated);
+bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated,
+		      uint64_t now);
 
 // Drops a held event and frees its slot. Returns false if the slot does not hold this event.
 bool assembly_withdraw(struct assembly *assembly, uint32_t slot, uint64_t index);

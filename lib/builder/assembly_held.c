@@ -122,7 +122,8 @@ static bool end_hold(struct assembly *assembly, uint32_t slot, uint64_t index)
 	return true;
 }
 
-bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated)
+bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated,
+		      uint64_t now)
 {
 	struct evring_event *description;
 
@@ -133,7 +134,7 @@ bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, 
 		description->flags |= EVB_EVENT_REPEATED;
 		count(&assembly->counters.events_repeated, 1);
 	}
-	assembly->events[slot].published = true;
+	consumer_slot_published(assembly, &assembly->events[slot], now);
 	evring_publish(assembly->parameters.ring, slot, description);
 	return true;
 }

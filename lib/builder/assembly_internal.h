@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of the assembly share: assembly.c (segments), event_table.c (open
-// events and free slots), event_close.c (closing of events), assembly_held.c (granted events).
+// events and free slots), event_close.c (closing of events), consumer_slots.c (slots that consumers
+// hold), assembly_held.c (granted events).
 #pragma once
 
 #include "builder/assembly.h"
@@ -44,23 +45,24 @@ static inline bool part_is_valid(const struct part *part)
 struct event {
 	uint64_t id;
 	uint64_t index;
-	uint64_t first;     // ticks: arrival of the first segment
-	uint64_t opened;    // ticks of the assembly's own time, which stops while the builder waits
-	uint64_t used;      // bytes of the slot that the header and the rooms occupy
+	uint64_t first; // ticks: arrival of the first segment
+	uint64_t since; // open: start of the deadline, in ticks of the assembly's own time, which
+			// stops while the builder waits; published: ticks
+	uint64_t used;  // bytes of the slot that the header and the rooms occupy
 	uint32_t n_started; // sources whose block has a room
 	uint32_t n_whole;   // whole blocks, malformed ones included
 	uint32_t n_malformed;
 	uint32_t n_fragments;  // fragments of the first valid MFP
 	uint32_t n_agreeing;   // valid MFPs that have n_fragments fragments
 	uint64_t serial;       // number of events that were opened earlier
-	uint32_t older, newer; // neighbours in the list, by `opened`; NO_EVENT at the ends
+	uint32_t older, newer; // neighbours in the list, by `since`; NO_EVENT at the ends
 	uint32_t chain;        // next event of the same bucket
-	bool published;        // consumers have the slot; `first` is still needed for the latency
 	bool expected;         // granted, and no segment has arrived: in the list `expected`
 	bool granted;
+	bool given_up; // published, and held for so long that nobody waits for the slot
 };
 
-// A list of open events, sorted by `opened`.
+// A list of events, sorted by `since`.
 struct event_order {
 	uint32_t oldest, newest; // NO_EVENT: empty
 };
@@ -95,8 +97,10 @@ struct assembly {
 
 	uint32_t *buckets; // first event of each chain, by event index & bucket_mask
 	uint32_t bucket_mask;
-	struct event_order order;    // open events by the time of their first segment
-	struct event_order expected; // granted events that have received no segment
+	struct event_order order;          // open events by the time of their first segment
+	struct event_order expected;       // granted events that have received no segment
+	struct event_order with_consumers; // published events whose slots are waited for
+	uint64_t longest_hold;             // ticks; of late, by consumers
 	struct held held;
 	uint32_t n_open;
 	uint64_t *closed; // event id + 1 of a closed event, by event index % CLOSED_SIZE; 0: none
@@ -146,6 +150,9 @@ struct event *event_open(struct assembly *assembly, const struct segment *first,
 void event_remove(struct assembly *assembly, struct event *event);
 // Closes one overtaken event if there is any: the one with the fewest sources among the oldest.
 void event_close_overtaken(struct assembly *assembly, uint64_t now);
+// Adds an event to a list as its newest, and removes it from a list.
+void event_append(struct assembly *assembly, struct event_order *order, struct event *event);
+void event_unlink(struct assembly *assembly, struct event_order *order, struct event *event);
 // Moves an event to the end of the list of deadlines, as if it were opened now.
 void event_postpone(struct assembly *assembly, struct event *event, uint64_t now);
 void slot_free(struct assembly *assembly, uint32_t slot);
@@ -162,6 +169,16 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now);
 // Returns the ranges of blocks that are not whole to the pool, and counts these blocks as missing.
 // Returns their number.
 uint32_t event_settle_missing(struct assembly *assembly, struct event *event);
+
+// consumer_slots.c
+
+// The first events may take consumers long: they count as if slots were held for this many
+// deadlines.
+#define FIRST_HOLD 10u
+// Consumers have the slot of the event from now on.
+void consumer_slot_published(struct assembly *assembly, struct event *event, uint64_t now);
+// All consumers have released the slot of the event.
+void consumer_slot_released(struct assembly *assembly, struct event *event, uint64_t now);
 
 // assembly_held.c
 

@@ -120,10 +120,10 @@ static bool place(struct builder *builder, const struct input *input, struct rte
 	return true;
 }
 
-// Measures the time during which an input waits for consumers: deadlines stand still then.
+// Measures the time during which an input waits for busy consumers: deadlines stand still then.
 static void account_wait(struct builder *builder, uint64_t now)
 {
-	bool waits = builder->n_blocked > 0 && evring_outstanding(builder->parameters.ring) > 0;
+	bool waits = builder->n_blocked > 0 && assembly_consumers_are_busy(builder->assembly, now);
 
 	if (builder->wait_start != 0)
 		builder->waited += now - builder->wait_start;
@@ -181,7 +181,7 @@ static void serve_message(struct builder *builder, const struct message *message
 		// If the event is not held any more, the manager grants it again.
 		send_to_control(builder,
 				assembly_publish(builder->assembly, message->slot, message->event,
-						 (message->flags & MESSAGE_REPEATED) != 0)
+						 (message->flags & MESSAGE_REPEATED) != 0, now)
 				    ? MESSAGE_PUBLISHED
 				    : MESSAGE_REFUSED,
 				message->event);

@@ -110,7 +110,7 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 		held_add(assembly, event, slot, n_bad, &description);
 		return;
 	}
-	event->published = true;
+	consumer_slot_published(assembly, event, now);
 	evring_publish(assembly->parameters.ring, slot, &description);
 }
 

@@ -37,12 +37,10 @@ static struct event_order *order_of(struct assembly *assembly, const struct even
 	return event->expected ? &assembly->expected : &assembly->order;
 }
 
-static void append_newest(struct assembly *assembly, struct event *event, uint64_t now)
+void event_append(struct assembly *assembly, struct event_order *order, struct event *event)
 {
-	struct event_order *order = order_of(assembly, event);
 	uint32_t slot = event_slot(assembly, event);
 
-	event->opened = now - assembly->waited;
 	event->older = order->newest;
 	event->newer = NO_EVENT;
 	if (order->newest != NO_EVENT)
@@ -52,10 +50,14 @@ static void append_newest(struct assembly *assembly, struct event *event, uint64
 	order->newest = slot;
 }
 
-static void unlink_order(struct assembly *assembly, struct event *event)
+static void append_newest(struct assembly *assembly, struct event *event, uint64_t now)
 {
-	struct event_order *order = order_of(assembly, event);
+	event->since = now - assembly->waited;
+	event_append(assembly, order_of(assembly, event), event);
+}
 
+void event_unlink(struct assembly *assembly, struct event_order *order, struct event *event)
+{
 	if (event->older != NO_EVENT)
 		assembly->events[event->older].newer = event->newer;
 	else
@@ -143,7 +145,7 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 void event_start(struct assembly *assembly, struct event *event, const struct segment *first,
 		 uint64_t now)
 {
-	unlink_order(assembly, event);
+	event_unlink(assembly, order_of(assembly, event), event);
 	event->expected = false;
 	event->first = first->arrival;
 	append_newest(assembly, event, now);
@@ -157,7 +159,7 @@ void event_remove(struct assembly *assembly, struct event *event)
 	while (*link != slot)
 		link = &assembly->events[*link].chain;
 	*link = event->chain;
-	unlink_order(assembly, event);
+	event_unlink(assembly, order_of(assembly, event), event);
 	add_to_gauge(&assembly->n_open, -1);
 	if (!is_end_of_run(event))
 		assembly->closed[event->index % CLOSED_SIZE] = event->id + 1;
@@ -165,7 +167,7 @@ void event_remove(struct assembly *assembly, struct event *event)
 
 void event_postpone(struct assembly *assembly, struct event *event, uint64_t now)
 {
-	unlink_order(assembly, event);
+	event_unlink(assembly, order_of(assembly, event), event);
 	append_newest(assembly, event, now);
 }
 

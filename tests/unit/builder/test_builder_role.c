@@ -325,6 +325,60 @@ static void no_slot__stops_the_clock_of_deadlines(void **state)
 	close_bench(&bench);
 }
 
+// Feeds events of source `only`, or complete ones (2), for some deadlines. A consumer holds the
+// next `hold` of them for ever, and releases the others. Returns the number of released events.
+static unsigned consume(struct role_bench *bench, unsigned only, unsigned deadlines, unsigned hold,
+			uint64_t *id)
+{
+	const uint64_t tick = rte_get_tsc_hz() / 1000; // a tenth of a deadline
+	struct evb_event event;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < 10 * deadlines; i++) {
+		while (rte_ring_count(bench->links[0]->ring) < 32) {
+			if (only != 1)
+				feed_block(bench, *id, 0);
+			if (only != 0)
+				feed_block(bench, *id, 1);
+			*id += 2;
+		}
+		bench->now += tick;
+		for (unsigned j = 0; j < 4; j++)
+			role_poll(bench->role, bench->now + j);
+		bench->role->operations->housekeep(bench->role, bench->now + 4);
+		while (evb_reader_next(bench->reader, &event, 0) == 1) {
+			if (hold > 0) {
+				hold--;
+				continue;
+			}
+			assert_int_equal(evb_reader_release(bench->reader, &event), 0);
+			n++;
+		}
+	}
+	return n;
+}
+
+// Consumers that stop for ever with all slots but one, and a source that is silent: the events of
+// the other source go on, one per free slot and deadline.
+static void no_slot__stopped_consumers_and_silent_sources_stop_nobody(void **state)
+{
+	(void)state;
+	for (unsigned held = 0; held < SLOTS; held++)
+		for (unsigned only = 0; only < 3; only++) {
+			struct role_bench bench;
+			uint64_t id = 0;
+
+			open_bench(&bench, "");
+			assert_true(consume(&bench, 0, 120, 0, &id) > 300);
+			(void)consume(&bench, only, 20, held, &id);
+			assert_in_range(consume(&bench, only, 40, 0, &id),
+					40 * (SLOTS - held) * 8 / 10, 100000);
+			while (poll(&bench) > 0)
+				;
+			close_bench(&bench);
+		}
+}
+
 static void no_slot__drops_where_configured(void **state)
 {
 	struct role_bench bench;
@@ -656,6 +710,7 @@ int main(void)
 		cmocka_unit_test(poll__serves_the_links_in_turn),
 		cmocka_unit_test(no_slot__waits_for_the_consumer),
 		cmocka_unit_test(no_slot__stops_the_clock_of_deadlines),
+		cmocka_unit_test(no_slot__stopped_consumers_and_silent_sources_stop_nobody),
 		cmocka_unit_test(no_slot__drops_where_configured),
 		cmocka_unit_test(no_slot__does_not_wait_for_nobody),
 		cmocka_unit_test(no_slot__waits_for_the_other_link),

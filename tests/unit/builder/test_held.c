@@ -69,11 +69,13 @@ static void publish__hands_out_what_was_held(void **state)
 	report = take_built(&bench, 100);
 	assert_int_equal(report.n_missing, 0);
 	assert_true(report.bytes > 0);
-	assert_false(assembly_publish(bench.assembly, report.slot, report.index + 1, false));
-	assert_false(assembly_publish(bench.assembly, report.slot + 1, report.index, false));
-	assert_false(assembly_publish(bench.assembly, UINT32_MAX, report.index, false));
-	assert_true(assembly_publish(bench.assembly, report.slot, report.index, false));
-	assert_false(assembly_publish(bench.assembly, report.slot, report.index, false));
+	assert_false(
+	    assembly_publish(bench.assembly, report.slot, report.index + 1, false, bench.now));
+	assert_false(
+	    assembly_publish(bench.assembly, report.slot + 1, report.index, false, bench.now));
+	assert_false(assembly_publish(bench.assembly, UINT32_MAX, report.index, false, bench.now));
+	assert_true(assembly_publish(bench.assembly, report.slot, report.index, false, bench.now));
+	assert_false(assembly_publish(bench.assembly, report.slot, report.index, false, bench.now));
 	workbench_take_complete(&bench, 100, 4);
 	assert_int_equal(counters_of(&bench)->events_repeated, 0);
 	take_no_report(&bench);
@@ -93,7 +95,7 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 	expect(&bench, 100);
 	send_all(&bench, 100);
 	report = take_built(&bench, 100);
-	assert_true(assembly_publish(bench.assembly, report.slot, report.index, true));
+	assert_true(assembly_publish(bench.assembly, report.slot, report.index, true, bench.now));
 	event = workbench_take(&bench);
 	assert_int_equal(event.flags, EVB_EVENT_REPEATED);
 	workbench_release(&bench, &event);
@@ -106,7 +108,7 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 		while (assembly_take_reports(bench.assembly, &report, 1) == 1)
 			if (!report.freed)
 				assert_true(assembly_publish(bench.assembly, report.slot,
-							     report.index, false));
+							     report.index, false, bench.now));
 		event = workbench_take(&bench);
 		assert_int_equal(event.flags, 0);
 		workbench_release(&bench, &event);
@@ -129,7 +131,7 @@ static void built__says_how_many_sources_are_missing(void **state)
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
 	report = take_built(&bench, 100);
 	assert_int_equal(report.n_missing, 2);
-	assert_true(assembly_publish(bench.assembly, report.slot, report.index, true));
+	assert_true(assembly_publish(bench.assembly, report.slot, report.index, true, bench.now));
 	event = workbench_take(&bench);
 	assert_int_equal(event.flags,
 			 EVB_EVENT_INCOMPLETE | EVB_EVENT_MALFORMED | EVB_EVENT_REPEATED);
