@@ -7,6 +7,11 @@
 
 #include "load.h"
 
+// configs/schema.json
+static const char schema[] =
+#include "schema.h"
+    ;
+
 struct arguments {
 	const char *config;
 	const char *node;
@@ -42,19 +47,6 @@ static const struct arguments_command command = {
 		"cannot; one line then says why.",
 };
 
-static int print_schema(void)
-{
-	char *schema = config_schema();
-
-	if (schema == NULL) {
-		fprintf(stderr, "evb: out of memory\n");
-		return 1;
-	}
-	fputs(schema, stdout);
-	free(schema);
-	return 0;
-}
-
 int cmd_check(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
@@ -64,7 +56,7 @@ int cmd_check(int argc, char **argv)
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	if (arguments.schema)
-		return print_schema();
+		return fputs(schema, stdout) < 0 || fflush(stdout) != 0;
 	if (load(arguments.config, arguments.node, &arguments.overrides, &config, &plan) != 0)
 		return 1;
 	plan_print(plan, stdout);

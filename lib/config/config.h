@@ -10,7 +10,7 @@
 //
 // The tables in keys*.c define the name, type, unit, range, default and meaning of each key, and
 // nothing else does. The parser, the JSON Schema, the manual page and the error messages are
-// derived from them.
+// derived from them (docs/tables.py).
 //
 // Units: times are in nanoseconds, sizes in bytes, rates in bits/s or events/s. In the file a
 // quantity is a JSON number in that unit, or a string with a suffix: "100us", "64MiB", "25Gb/s".
@@ -263,9 +263,3 @@ bool config_role(const struct config *config, unsigned index, struct config_role
 // The parameters of a generator's source set. Their pointers lead into the configuration.
 struct source_set_parameters config_source_set(const struct config *config,
 					       const struct config_generator *generator);
-
-// The JSON Schema (draft 2020-12) of the file, and tables of all keys in Markdown, which are the
-// second part of docs/configuration.md. Both are derived from the key tables. The caller frees the
-// string. NULL if memory ran out.
-char *config_schema(void);
-char *config_reference(void);

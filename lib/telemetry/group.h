@@ -114,7 +114,7 @@ struct telemetry_place {
 	bool nested;
 };
 
-// Place number `index`, in the order of the manual, without hidden ones. False behind the last.
+// Place number `index`, in the order of the manual. False behind the last.
 bool telemetry_place(unsigned index, struct telemetry_place *place);
 
 // Commands of another form, which docs/telemetry.md describes.

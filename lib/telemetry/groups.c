@@ -140,7 +140,7 @@ bool telemetry_place(unsigned index, struct telemetry_place *place)
 {
 	*place = (struct telemetry_place){ .prefix = "evb" };
 	for (const struct telemetry_whole *whole = telemetry_wholes; whole->command; whole++) {
-		if (whole->hidden || index-- > 0)
+		if (index-- > 0)
 			continue;
 		place->whole = whole;
 		add_metrics(place, whole->table);

@@ -362,7 +362,8 @@ void openmetrics_write(FILE *out, enum openmetrics_format format,
 
 	write_up(&writer);
 	for (unsigned i = 0; telemetry_place(i, &place); i++)
-		write_place(&writer, &place);
+		if (place.whole == NULL || !place.whole->hidden)
+			write_place(&writer, &place);
 	if (format == OPENMETRICS_1_0)
 		fputs("# EOF\n", out);
 }

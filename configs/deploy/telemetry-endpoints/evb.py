@@ -13,9 +13,7 @@ metrics() for the values.
 import json
 import os
 
-# The build makes this file from evb's own tables. It has for each group, by place: the key that
-# names a thing, the keys that are labels, and the keys of its info. It has for each metric: place,
-# key, name, type, scale, labels or words, description.
+# The build makes this file from evb's own tables (app/metrics_dump/metrics_dump.c).
 TABLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "evb", "metrics.json")
 PREFIX = "evb_"  # of names; the exporter puts it there itself
 
@@ -23,13 +21,37 @@ FIRST_BOUND_LOG2, LAST_BOUND_LOG2 = 10, 36  # of histograms: 1 us to 69 s
 INFO_HELP = "texts and numbers that tell which one it is"
 
 
+def _rows(place, metric):
+    """[(place, key, name, type, scale, labels or words, description)]"""
+    def row(key, name, kind, more):
+        return (place, key, name.removeprefix(PREFIX), kind, metric["scale"], more, metric["help"])
+    key, name, kind = metric["key"], metric["name"], metric["type"]
+    if kind == "counter":
+        name += "_total"
+    if kind is None or metric["hidden"]:
+        return []
+    if metric["causes"]:
+        return [row(f"{key}_{cause}", name, kind, {"cause": cause}) for cause in metric["causes"]]
+    if metric["words"]:
+        return [row(key, name, "state", metric["words"])]
+    if kind == "histogram":
+        return [row(f"{key}_ns", name, kind, {}),
+                row(f"{key}_ns", metric["maximum"], "maximum", {})]
+    return [row(key, name, kind, {})]
+
+
 def _read_tables():
+    """{place: (key that names a thing, keys that are labels, keys of the info)}, and all rows."""
+    groups, rows = {}, []
     with open(TABLES, encoding="utf-8") as file:
-        tables = json.load(file)
-    groups = {place: (group["label"], group["labels"], group["info"])
-              for place, group in tables["groups"].items()}
-    return groups, [(place, key, name[len(PREFIX):], *rest)
-                    for place, key, name, *rest in tables["metrics"]]
+        places = [place for place in json.load(file) if not place["hidden"]]
+    for place in places:
+        first, *others = place["metrics"]
+        groups[place["name"]] = (first["key"], [m["key"] for m in others if m["label"]],
+                                 [m["key"] for m in others if m["info"]])
+        for metric in place["metrics"]:
+            rows += _rows(place["name"], metric)
+    return groups, rows
 
 
 GROUPS, METRICS = _read_tables()

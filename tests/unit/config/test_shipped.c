@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The files made from the key table are those in the tree, and what the tree ships is valid.
+// What the tree ships is valid.
 // Usage: test_shipped ROOT
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,41 +12,6 @@
 #define FILE_SIZE (256 << 10)
 
 static const char *root;
-
-// Asserts that the file in the tree, from the line `begin` on, is this text, and frees that. A page
-// of the manual has an introduction before it.
-static void assert_shipped(const char *name, const char *begin, char *expected)
-{
-	char *shipped = calloc(1, FILE_SIZE);
-	char path[512];
-
-	assert_non_null(expected);
-	assert_non_null(shipped);
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	FILE *file = fopen(path, "r");
-	if (!file)
-		fail_msg("%s cannot be opened", path);
-	size_t length = fread(shipped, 1, FILE_SIZE, file);
-	fclose(file);
-	assert_in_range(length, 1, FILE_SIZE - 1);
-	const char *from = strstr(shipped, begin);
-	if (!from || (from == shipped && begin[0] == '#') || strcmp(from, expected) != 0)
-		fail_msg("%s is not what config_dump prints: make it anew", name);
-	free(expected);
-	free(shipped);
-}
-
-static void schema__is_shipped(void **state)
-{
-	(void)state;
-	assert_shipped("configs/schema.json", "{", config_schema());
-}
-
-static void reference__is_shipped(void **state)
-{
-	(void)state;
-	assert_shipped("docs/configuration.md", "## The file\n", config_reference());
-}
 
 static void demo__is_valid(void **state)
 {
@@ -127,8 +92,6 @@ static void readout_systems__are_valid(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(schema__is_shipped),
-		cmocka_unit_test(reference__is_shipped),
 		cmocka_unit_test(demo__is_valid),
 		cmocka_unit_test(folded_system__is_valid),
 		cmocka_unit_test(readout_systems__are_valid),
