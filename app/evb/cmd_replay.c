@@ -177,6 +177,7 @@ int cmd_replay(int argc, char **argv)
 
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
+	arguments.session.must_build = arguments.directory != NULL;
 	if (arguments.roce.to != NULL || roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT))
 		return replay_roce(&arguments);
 	if (capture_learn(&learned, arguments.roce.capture, error) != 0) {

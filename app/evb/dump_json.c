@@ -274,6 +274,7 @@ void dump_json_summary(struct dump_json *json, const struct inspect_summary *sum
 	add_number(line, "generated_payloads", summary->generated);
 	add_number(line, "packets", summary->packets);
 	add_number(line, "segments", summary->segments);
+	add_number(line, "checksums_unfinished", summary->checksums_unfinished);
 	add_number(line, "repeated_event_ids", summary->repeated_event_ids);
 	add_number(line, "missing_event_ids", summary->missing_event_ids);
 	add_number(line, "problems", summary->problems);

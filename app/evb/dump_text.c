@@ -233,6 +233,7 @@ void dump_text_summary(struct dump_text *text, const struct inspect_summary *sum
 	print_count(text, summary->generated, "generated payloads checked");
 	print_count(text, summary->packets, "packets");
 	print_count(text, summary->segments, "segments");
+	print_count(text, summary->checksums_unfinished, "unfinished UDP checksums");
 	print_count(text, summary->repeated_event_ids, "event ids repeated");
 	print_count(text, summary->missing_event_ids, "event ids missing");
 	fprintf(text->out, ", %" PRIu64 " problem%s\n", summary->problems,

@@ -60,6 +60,19 @@ static void print_progress(const struct appliance *appliance, const struct accou
 	fflush(stdout);
 }
 
+// Writes ", CAUSE N" for each cause of drops that occurred.
+static void write_drops(FILE *to, const struct account *a)
+{
+	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
+		if (a->segments.drops[i] > 0)
+			fprintf(to, ", %s %llu", segment_cause_name(i),
+				(unsigned long long)a->segments.drops[i]);
+	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
+		if (a->packets.drops[i] > 0)
+			fprintf(to, ", %s %llu", packet_cause_name(i),
+				(unsigned long long)a->packets.drops[i]);
+}
+
 static void print_built(const struct account *a)
 {
 	printf("events   %llu complete, %llu incomplete, %llu discarded",
@@ -72,14 +85,7 @@ static void print_built(const struct account *a)
 	printf("segments %llu received, %llu placed, %llu dropped",
 	       (unsigned long long)a->segments.received, (unsigned long long)a->segments.placed,
 	       (unsigned long long)account_losses(a));
-	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-		if (a->segments.drops[i] > 0)
-			printf(", %s %llu", segment_cause_name(i),
-			       (unsigned long long)a->segments.drops[i]);
-	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
-		if (a->packets.drops[i] > 0)
-			printf(", %s %llu", packet_cause_name(i),
-			       (unsigned long long)a->packets.drops[i]);
+	write_drops(stdout, a);
 	printf("; the ports missed %llu\n", (unsigned long long)a->packets.missed);
 	printf("latency  first segment to complete: p50 %.1f us, p99 %.1f us, p99.9 %.1f us, "
 	       "max %.1f us\n",
@@ -212,6 +218,29 @@ static void announce(const struct appliance *appliance)
 	fflush(stdout);
 }
 
+// Says why no event was built.
+static void log_nothing(const struct account *a)
+{
+	char causes[512] = "";
+	FILE *to = fmemopen(causes, sizeof(causes), "w");
+
+	if (to != NULL) {
+		write_drops(to, a);
+		if (a->events.discarded > 0)
+			fprintf(to, "; %llu events were discarded",
+				(unsigned long long)a->events.discarded);
+		fclose(to);
+	}
+	log_line(LOG_LEVEL_ERROR, "no event was built: %llu of %llu packets were dropped%s",
+		 (unsigned long long)account_losses(a), (unsigned long long)a->packets.received,
+		 causes);
+}
+
+static bool has_built(const struct account *a)
+{
+	return a->events.complete + a->events.incomplete > 0;
+}
+
 static int finish(struct appliance *appliance, const struct session_options *options,
 		  struct account *account)
 {
@@ -227,6 +256,10 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		status = 1;
 	if (appliance->refused)
 		status = 1;
+	if (options->must_build && !has_built(account)) {
+		log_nothing(account);
+		status = 1;
+	}
 	if (options->strict && (!drained || account_has_losses(account)))
 		status = 2;
 	return status;

@@ -14,6 +14,7 @@ struct session_options {
 	const char *summary; // file for the account as JSON; NULL: none
 	bool strict;         // exit status 2 if anything was lost
 	bool quiet;          // no plan, no progress
+	bool must_build;     // exit status 1, and a line that says why, if no event was built
 };
 
 // Runs the plan. Returns the exit status: 0 success, 1 refused or failed, 2 losses with `strict`.

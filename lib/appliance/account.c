@@ -24,6 +24,7 @@ static void add_rx(struct account *account, const struct role *role)
 	account->packets.pause += counter_read(&rx->pause);
 	account->packets.roce += counter_read(&rx->roce);
 	account->packets.other += counter_read(&rx->other);
+	account->packets.checksums_unfinished += counter_read(&rx->checksums_unfinished);
 	account->segments.received += counter_read(&rx->segments);
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
 		account->packets.drops[i] += counter_read(&rx->packet_drops[i]);

@@ -23,6 +23,7 @@ struct account {
 	//                    + segments.received - segments.local
 	struct {
 		uint64_t received, bytes, arp, icmp_echo, control, pause, roce, other;
+		uint64_t checksums_unfinished; // of accepted packets
 		uint64_t drops[PACKET_N_CAUSES];
 		uint64_t missed; // lost by the ports before evb received them (port_missed())
 	} packets;

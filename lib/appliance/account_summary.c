@@ -74,6 +74,7 @@ static const struct count counts[] = {
 	COUNT(packets, received), COUNT(packets, bytes), COUNT(packets, arp),
 	COUNT(packets, icmp_echo), COUNT(packets, control), COUNT(packets, pause),
 	COUNT(packets, roce), COUNT(packets, other), COUNT(packets, missed),
+	COUNT(packets, checksums_unfinished),
 	COUNT(segments, received), COUNT(segments, local), COUNT(segments, placed),
 	COUNT(segments, placed_bytes),
 	COUNT(blocks, whole), COUNT(blocks, malformed), COUNT(blocks, missing),

@@ -74,6 +74,7 @@ struct appliance {
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[EVB_MAX_CPUS];
 	bool refused;                                    // the event manager refused this node
+	bool checksums_reported;                         // that some are unfinished
 	struct run_control *run_control;                 // NULL: there is no control socket
 	void (*notice)(void *context, const char *line); // writes a line to the log; or NULL
 	void *notice_context;

@@ -15,6 +15,7 @@
 #include "appliance/run_control.h"
 #include "builder/builder_role.h"
 #include "rdma/source_roles.h"
+#include "rx/rx_role.h"
 #include "tx/pcap_role.h"
 
 #define STEP_MS         1
@@ -81,6 +82,24 @@ static void report_second_process(const struct appliance *appliance)
 		       system->nodes[node].name, system->nodes[system->self].name);
 }
 
+// Once per run.
+static void report_unfinished_checksums(struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+	uint64_t unfinished = 0;
+
+	for (unsigned i = 0; i < plan->n_roles && !appliance->checksums_reported; i++)
+		if (plan->roles[i].kind == CONFIG_ROLE_RX)
+			unfinished += counter_read(
+			    &rx_role_counters(appliance->roles[i])->checksums_unfinished);
+	if (unfinished == 0)
+		return;
+	appliance->checksums_reported = true;
+	notice(appliance,
+	       "packets with an unfinished UDP checksum are accepted: their sender left it to a "
+	       "network card which they did not pass, so nothing protects their data");
+}
+
 bool appliance_watch(struct appliance *appliance)
 {
 	const struct plan *plan = appliance->plan;
@@ -101,6 +120,7 @@ bool appliance_watch(struct appliance *appliance)
 			       appliance->config->builders[i].name);
 	}
 	report_second_process(appliance);
+	report_unfinished_checksums(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance))
 		return true;
 	for (unsigned i = 0; i < plan->n_roles; i++)
@@ -204,6 +224,7 @@ bool appliance_drain(struct appliance *appliance)
 		evring_end(appliance->rings[i]); // also if a builder did not drain in time
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
 	stop_lcores(appliance);
+	report_unfinished_checksums(appliance);
 	for (unsigned i = 0; i < appliance->n_ports; i++)
 		port_watch(&appliance->ports[i]);
 	linger(appliance);

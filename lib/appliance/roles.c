@@ -56,8 +56,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.queue = (uint16_t)plan->queue,
 		.reply_queue = plan->tx_queue,
 		.verify_checksums = port->config->verify_checksums,
-		.checksums = { .in_hardware = port->checksums_in_hardware,
-			       .may_be_partial = port->profile->partial_checksums },
+		.checksums_in_hardware = port->checksums_in_hardware,
 		.addresses = addresses_of(port),
 		.ether_type = config->transport.kind == CONFIG_TRANSPORT_ETH
 				  ? config->transport.ether_type

@@ -139,10 +139,11 @@ struct inspect_summary {
 	uint64_t banks;
 	uint64_t packets;
 	uint64_t segments;
-	uint64_t missing_mfps;       // MFPs in which no fragment is usable
-	uint64_t generated;          // fragments and banks whose payload was checked as generated
-	uint64_t repeated_event_ids; // verify
-	uint64_t missing_event_ids;  // verify: between the first and the last
+	uint64_t checksums_unfinished; // verify: of packets, left to hardware by the sender
+	uint64_t missing_mfps;         // MFPs in which no fragment is usable
+	uint64_t generated;            // fragments and banks whose payload was checked as generated
+	uint64_t repeated_event_ids;   // verify
+	uint64_t missing_event_ids;    // verify: between the first and the last
 	uint64_t problems;
 };
 

@@ -30,6 +30,15 @@ static void decode_segment(struct inspect_packet *packet)
 			 !ejfat_lb_decode(payload, at_hand, &packet->lb);
 }
 
+static void verify_udp(struct inspect *inspect, const struct inspect_packet *packet)
+{
+	enum net_checksum judged = net_udp_checksum(packet->bytes, &packet->frame);
+
+	if (judged == NET_CHECKSUM_WRONG)
+		inspect_report(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "UDP checksum");
+	inspect->summary.checksums_unfinished += judged == NET_CHECKSUM_UNFINISHED;
+}
+
 static void verify(struct inspect *inspect, const struct inspect_packet *packet)
 {
 	const struct net_frame *frame = &packet->frame;
@@ -48,8 +57,8 @@ static void verify(struct inspect *inspect, const struct inspect_packet *packet)
 	if (udp && frame->kind == NET_UDP4 &&
 	    !net_ipv4_checksum_ok(packet->bytes + frame->l3_offset))
 		inspect_report(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "IPv4 checksum");
-	if (udp && !net_udp_checksum_ok(packet->bytes, frame))
-		inspect_report(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "UDP checksum");
+	if (udp)
+		verify_udp(inspect, packet);
 	if (frame->kind == NET_ETHER_PAYLOAD && !packet->is_segment)
 		inspect_report(inspect, 0, packet->number, WIRE_BAD_LENGTH,
 			       "EtherType of segments, but no segment");

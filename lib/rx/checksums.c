@@ -31,17 +31,11 @@ static uint16_t sum_bytes(const struct rte_mbuf *mbuf, uint32_t offset, uint32_t
 	return rte_be_to_cpu_16((uint16_t)sum);
 }
 
-bool rx_udp_checksum_ok(const struct rx_checksums *checksums, const struct rte_mbuf *mbuf,
-			const uint8_t *bytes, const struct net_frame *frame)
+enum net_checksum rx_udp_checksum(const struct rte_mbuf *mbuf, const uint8_t *bytes,
+				  const struct net_frame *frame)
 {
-	uint16_t stated = load_be16(bytes + frame->l4_offset + 6);
-	uint32_t sum;
-
-	if (stated == 0 && frame->kind == NET_UDP4)
-		return true;
-	sum = net_udp_pseudo_sum(bytes, frame);
-	if (checksums->may_be_partial && (stated ^ net_checksum_fold(sum)) == UINT16_MAX)
-		return true;
-	sum += sum_bytes(mbuf, frame->l4_offset, NET_UDP_SIZE + frame->payload_size);
-	return net_checksum_fold(sum) == 0;
+	if (load_be16(bytes + frame->l4_offset + 6) == 0 && frame->kind == NET_UDP4)
+		return NET_CHECKSUM_RIGHT;
+	return net_udp_checksum_judge(
+	    bytes, frame, sum_bytes(mbuf, frame->l4_offset, NET_UDP_SIZE + frame->payload_size));
 }

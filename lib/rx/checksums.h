@@ -8,38 +8,41 @@
 
 #include <rte_mbuf.h>
 
+#include "base/counter.h"
 #include "packet/causes.h"
+#include "rx/counters.h"
 #include "wire/net.h"
 
-struct rx_checksums {
-	bool in_hardware; // the port's offloads verify IP and UDP checksums
-	// A sender on this host may leave the UDP checksum to hardware. The field then contains
-	// only the sum of the pseudo header, so that the datagram itself cannot be verified.
-	bool may_be_partial;
-};
-
-// Verifies the UDP checksum in software. `bytes`: the packet's headers, contiguous, as net_parse()
+// Judges the UDP checksum in software. `bytes`: the packet's headers, contiguous, as net_parse()
 // parsed them.
-bool rx_udp_checksum_ok(const struct rx_checksums *checksums, const struct rte_mbuf *mbuf,
-			const uint8_t *bytes, const struct net_frame *frame);
+enum net_checksum rx_udp_checksum(const struct rte_mbuf *mbuf, const uint8_t *bytes,
+				  const struct net_frame *frame);
 
-// Verifies the IP and UDP checksums of a UDP datagram. Returns PACKET_N_CAUSES if they are right.
-// Checksums that the port did not verify are computed.
-static inline enum packet_cause rx_check_sums(const struct rx_checksums *checksums,
+// Verifies the IP and UDP checksums of a UDP datagram. Returns PACKET_N_CAUSES if they are right or
+// the UDP checksum is unfinished, which it counts. in_hardware: the port's offloads verify both;
+// what they did not verify is computed.
+static inline enum packet_cause rx_check_sums(bool in_hardware, struct rx_counters *counters,
 					      const struct rte_mbuf *mbuf, const uint8_t *bytes,
 					      const struct net_frame *frame)
 {
-	uint64_t reported = checksums->in_hardware ? mbuf->ol_flags : 0;
+	uint64_t reported = in_hardware ? mbuf->ol_flags : 0;
 	uint64_t ip = reported & RTE_MBUF_F_RX_IP_CKSUM_MASK;
 	uint64_t udp = reported & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+	enum net_checksum judged;
 
 	if (ip == RTE_MBUF_F_RX_IP_CKSUM_BAD ||
 	    (ip == RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN && frame->kind == NET_UDP4 &&
 	     !net_ipv4_checksum_ok(bytes + frame->l3_offset)))
 		return PACKET_IP_CHECKSUM;
-	if (udp == RTE_MBUF_F_RX_L4_CKSUM_BAD ||
-	    (udp == RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN &&
-	     !rx_udp_checksum_ok(checksums, mbuf, bytes, frame)))
+	if (udp != RTE_MBUF_F_RX_L4_CKSUM_BAD && udp != RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN)
+		return PACKET_N_CAUSES;
+	judged = rx_udp_checksum(mbuf, bytes, frame);
+	if (unlikely(judged == NET_CHECKSUM_UNFINISHED)) {
+		counter_add(&counters->checksums_unfinished, 1);
+		return PACKET_N_CAUSES;
+	}
+	// The port has seen the packet on the wire: "wrong" from it counts.
+	if (unlikely(judged == NET_CHECKSUM_WRONG || udp == RTE_MBUF_F_RX_L4_CKSUM_BAD))
 		return PACKET_UDP_CHECKSUM;
 	return PACKET_N_CAUSES;
 }

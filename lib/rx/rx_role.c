@@ -10,6 +10,7 @@
 
 #include "packet/event_index.h"
 #include "packet/segment_mbuf.h"
+#include "rx/checksums.h"
 #include "rx/pressure.h"
 #include "rx/segment_decode.h"
 
@@ -76,25 +77,22 @@ static void count_segment(struct rx *rx, const struct segment *segment)
 	counter_add(&rx->source_counters[segment->source].segments, 1);
 }
 
-// False if header_bytes were too few; nothing has been done then.
-static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			  uint32_t header_bytes, const struct net_frame *frame, bool all_at_hand)
+static void serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+			  uint32_t header_bytes, const struct net_frame *frame)
 {
 	struct segment *segment = mbuf_segment(mbuf);
 	enum wire_error error =
 	    rx_segment_decode(bytes, header_bytes, frame, rx->parameters.sources, segment);
 
 	if (unlikely(error != WIRE_OK)) {
-		if (error == WIRE_TRUNCATED && !all_at_hand)
-			return false;
 		drop_segment(rx, mbuf, SEGMENT_MALFORMED);
-		return true;
+		return;
 	}
 	if (unlikely(segment->source >= SOURCE_UNEXPECTED)) {
 		drop_segment(rx, mbuf,
 			     segment->source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
 							       : SEGMENT_UNEXPECTED_SOURCE);
-		return true;
+		return;
 	}
 	segment->event_index = divide(segment->event_id, &rx->packing);
 	segment->arrival = rx->last_packet;
@@ -103,7 +101,6 @@ static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 	      rx->parameters.builder_by_udp_port
 		  ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
 		  : (unsigned)remainder_of(segment->event_index, &rx->builders));
-	return true;
 }
 
 static bool is_udp(const struct net_frame *frame)
@@ -173,12 +170,13 @@ static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct 
 	return true;
 }
 
-static enum packet_cause check_sums(const struct rx *rx, const struct rte_mbuf *mbuf,
+static enum packet_cause check_sums(struct rx *rx, const struct rte_mbuf *mbuf,
 				    const uint8_t *bytes, const struct net_frame *frame)
 {
 	if (!rx->parameters.verify_checksums)
 		return PACKET_N_CAUSES;
-	return rx_check_sums(&rx->parameters.checksums, mbuf, bytes, frame);
+	return rx_check_sums(rx->parameters.checksums_in_hardware, &rx->counters, mbuf, bytes,
+			     frame);
 }
 
 // A datagram to a port that carries no segments.
@@ -207,10 +205,10 @@ static void serve_other(struct rx *rx, struct rx_packet *packet)
 	rte_pktmbuf_free(packet->mbuf);
 }
 
-// Serves a packet of which header_bytes are contiguous at `bytes`. False if these are too few to
-// classify the packet; nothing has been done then.
-static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			uint32_t header_bytes, bool all_at_hand)
+// Serves a packet of which header_bytes are contiguous at `bytes`: RX_HEADER_BYTES at least, or
+// all.
+static void serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+			uint32_t header_bytes)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
 	struct rx_packet packet;
@@ -219,16 +217,12 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 	enum packet_cause cause;
 
 	if (unlikely(error != WIRE_OK)) {
-		if (error == WIRE_TRUNCATED && !all_at_hand)
-			return false;
 		drop_packet(rx, mbuf,
 			    error == WIRE_UNSUPPORTED ? PACKET_IP_FRAGMENT
 						      : PACKET_MALFORMED_FRAME);
-		return true;
+		return;
 	}
 	if (unlikely(!carries_segment(rx, &packet.frame))) {
-		if (!all_at_hand)
-			return false;
 		packet.mbuf = mbuf;
 		packet.bytes = bytes;
 		packet.header_bytes = header_bytes;
@@ -237,16 +231,16 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 			serve_datagram(rx, &packet);
 		else
 			serve_other(rx, &packet);
-		return true;
+		return;
 	}
 	if (likely(packet.frame.kind != NET_ETHER_PAYLOAD)) {
 		cause = check_sums(rx, mbuf, bytes, &packet.frame);
 		if (unlikely(cause != PACKET_N_CAUSES)) {
 			drop_packet(rx, mbuf, cause);
-			return true;
+			return;
 		}
 	}
-	return serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame, all_at_hand);
+	serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame);
 }
 
 // Headers are nearly always in the packet's first buffer. If they are distributed over several
@@ -255,14 +249,15 @@ static void serve(struct rx *rx, struct rte_mbuf *mbuf)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
-	uint32_t wanted = RTE_MIN(length, RX_HEADER_BYTES);
+	uint32_t wanted = RTE_MIN(length, RX_HEADER_BYTES), at_hand = mbuf->data_len;
 	uint8_t copy[RX_HEADER_BYTES];
 
 	counter_add(&rx->counters.bytes, length);
-	if (likely(serve_bytes(rx, mbuf, bytes, mbuf->data_len, mbuf->data_len >= wanted)))
-		return;
-	bytes = rte_pktmbuf_read(mbuf, 0, wanted, copy);
-	(void)serve_bytes(rx, mbuf, bytes, wanted, true); // now there are enough bytes
+	if (unlikely(at_hand < wanted)) {
+		bytes = rte_pktmbuf_read(mbuf, 0, wanted, copy);
+		at_hand = wanted;
+	}
+	serve_bytes(rx, mbuf, bytes, at_hand);
 }
 
 // Drops the segments that a link did not accept. This never happens to a lossless link: poll()

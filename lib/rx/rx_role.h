@@ -15,7 +15,6 @@
 #include "pipeline/link.h"
 #include "pipeline/role.h"
 #include "port/flow_control.h"
-#include "rx/checksums.h"
 #include "rx/counters.h"
 #include "rx/handler.h"
 #include "rx/own_handlers.h"
@@ -30,7 +29,7 @@ struct rx_parameters {
 	uint16_t queue;
 	int32_t reply_queue; // tx queue of this lcore for replies and for handlers; -1: none
 	bool verify_checksums;
-	struct rx_checksums checksums;
+	bool checksums_in_hardware;    // the port verifies IP and UDP checksums
 	struct rx_addresses addresses; // of the port
 
 	// Where segments are found: in UDP datagrams to `udp_ports` ports from `udp_port` on, or

@@ -38,6 +38,8 @@ static const struct metric rx_metrics[] = {
 	COUNTER("packets_icmp_echo", rx_counters, icmp_echo,
 		"ICMP echo requests to which evb replied"),
 	COUNTER("packets_other", rx_counters, other, "frames of other protocols"),
+	COUNTER("checksums_unfinished", rx_counters, checksums_unfinished,
+		"packets accepted with an unfinished UDP checksum"),
 	CAUSES("packet_drop", rx_counters, packet_drops, metric_packet_causes,
 	       "packets dropped, by cause"),
 	COUNTER("segments_received", rx_counters, segments,

@@ -61,6 +61,8 @@ static const struct metric summary_metrics[] = {
 	COUNTER("packets_other", summary_view, account.packets.other, "frames of other protocols"),
 	COUNTER("packets_missed", summary_view, account.packets.missed,
 		"packets lost in the ports"),
+	COUNTER("checksums_unfinished", summary_view, account.packets.checksums_unfinished,
+		"packets accepted with an unfinished UDP checksum"),
 	CAUSES("packet_drop", summary_view, account.packets.drops, metric_packet_causes,
 	       "packets dropped, by cause"),
 	COUNTER("segments_received", summary_view, account.segments.received,

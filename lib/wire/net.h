@@ -82,9 +82,22 @@ bool net_ipv4_checksum_ok(const uint8_t *ipv4_header);
 // payload are added, the folded sum of a correct datagram is 0.
 uint32_t net_udp_pseudo_sum(const uint8_t *frame, const struct net_frame *parsed);
 
-// True if a parsed UDP4 or UDP6 frame, contiguous in memory, has a correct UDP checksum. UDP over
-// IPv4 may also have none (0); over IPv6 it must have one.
-bool net_udp_checksum_ok(const uint8_t *frame, const struct net_frame *parsed);
+enum net_checksum {
+	NET_CHECKSUM_RIGHT, // or absent, which only UDP over IPv4 allows
+	// The folded sum of the pseudo header alone, which a kernel stores for the network card to
+	// complete (Linux, CHECKSUM_PARTIAL). Captures at the sender and packets that passed no
+	// card have it. It says nothing about the payload.
+	NET_CHECKSUM_UNFINISHED,
+	NET_CHECKSUM_WRONG,
+};
+
+// Judges the UDP checksum of a parsed UDP4 or UDP6 frame. `sum`: that of the UDP header and the
+// payload, by net_checksum_add() from 0.
+enum net_checksum net_udp_checksum_judge(const uint8_t *frame, const struct net_frame *parsed,
+					 uint32_t sum);
+
+// The same for a frame that is contiguous in memory.
+enum net_checksum net_udp_checksum(const uint8_t *frame, const struct net_frame *parsed);
 
 struct net_udp4 {
 	struct net_mac source_mac, destination_mac;

@@ -58,14 +58,23 @@ uint32_t net_udp_pseudo_sum(const uint8_t *frame, const struct net_frame *parsed
 	return net_checksum_add(sum, ip + 12, 2 * 4);
 }
 
-bool net_udp_checksum_ok(const uint8_t *frame, const struct net_frame *parsed)
+enum net_checksum net_udp_checksum_judge(const uint8_t *frame, const struct net_frame *parsed,
+					 uint32_t sum)
 {
-	const uint8_t *udp = frame + parsed->l4_offset;
-	uint32_t sum;
+	uint16_t stated = load_be16(frame + parsed->l4_offset + 6);
+	uint32_t pseudo = net_udp_pseudo_sum(frame, parsed);
 
-	if (load_be16(udp + 6) == 0)
-		return parsed->kind == NET_UDP4; // IPv6 has no "none", RFC 8200 section 8.1
-	sum = net_checksum_add(net_udp_pseudo_sum(frame, parsed), udp,
-			       NET_UDP_SIZE + parsed->payload_size);
-	return net_checksum_fold(sum) == 0;
+	if (stated == 0) // IPv6 has no "none", RFC 8200 section 8.1
+		return parsed->kind == NET_UDP4 ? NET_CHECKSUM_RIGHT : NET_CHECKSUM_WRONG;
+	if (net_checksum_fold(pseudo + sum) == 0)
+		return NET_CHECKSUM_RIGHT;
+	return stated == fold(pseudo) ? NET_CHECKSUM_UNFINISHED : NET_CHECKSUM_WRONG;
+}
+
+enum net_checksum net_udp_checksum(const uint8_t *frame, const struct net_frame *parsed)
+{
+	uint32_t sum =
+	    net_checksum_add(0, frame + parsed->l4_offset, NET_UDP_SIZE + parsed->payload_size);
+
+	return net_udp_checksum_judge(frame, parsed, sum);
 }

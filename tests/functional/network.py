@@ -101,6 +101,11 @@ class Namespace:
                 file.write("0")
         _ip("-n", self.name, "address", "add", address, "dev", self.device, "nodad")
 
+    def add_neighbour(self, address, mac):
+        """Packets to the address go to this MAC address, without ARP."""
+        _ip("-n", self.name, "neighbour", "add", address, "lladdr", mac.hex(":"), "dev",
+            self.device)
+
     def set_checksum_offload(self, enabled):
         """With the offload, packets leave a veth with UDP checksums that nobody has computed."""
         value = ctypes.create_string_buffer(struct.pack("II", _ETHTOOL_STXCSUM, int(enabled)))

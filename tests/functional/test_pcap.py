@@ -4,11 +4,16 @@
 all arrived is exact, each other one is flagged with exactly the missing sources, and the counters
 equal what was done to the capture."""
 
+import glob
+import shutil
+import socket
+
 import appliance
 import ejfat_sender
 import evbtest
 import frames
 import judge
+import network
 from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1007)
@@ -104,6 +109,57 @@ def test_replay_learns():
             check_equal(judge.event_counts(summary), (50, 0), "events")
             judge.check_files(out, plan.expected())
             judge.remove_files(out)
+
+
+def kernel_captures(work, plan):
+    """Captures of a kernel UDP sender whose checksums are left to a device that is not there: one
+    taken where the sender is, one where it sends to."""
+    if not shutil.which("dumpcap"):
+        evbtest.skip("dumpcap is not installed")
+    count = str(len(plan.all_packets()))
+    paths = work.path("sender.pcapng"), work.path("receiver.pcapng")
+    net = work.enter(network.Network(checksum_offload=True))
+    net.host.add_neighbour(network.EVB_ADDRESS, net.evb.hardware_address())
+    sender = work.start(shutil.which("dumpcap"), "-q", "-i", net.host.device, "-f", "udp",
+                        "-c", count, "-w", paths[0], namespace=net.host)
+    receiver = work.start(evbtest.binary(), "record", "--pcap", paths[1], "--device",
+                          net.evb.device, "--packets", count, namespace=net.evb)
+    sender.wait_until(lambda: "File:" in sender.errors(), "it captures")
+    receiver.wait_until(lambda: glob.glob(paths[1] + "*"), "it captures")
+    with net.host.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        plan.send(ejfat_sender.connect(udp, network.EVB_ADDRESS), rate=4000)
+    for process in (sender, receiver):
+        check_equal(process.finish().status, 0, f"status of {process.describe()}")
+    return paths
+
+
+def test_captures_of_a_kernel_sender():
+    """Checksums that the kernel left to the device are no errors, and told once."""
+    with evbtest.Workspace() as work:
+        plan = ejfat_sender.Plan(stream_of(10), end_of_run=False)
+        for path in kernel_captures(work, plan):
+            summary, out = replay(work, path, "--strict")
+            evbtest.check_identities(summary)
+            check_equal(judge.event_counts(summary), (10, 0), "events")
+            check_equal(summary["packets"]["checksums_unfinished"], len(plan.packets),
+                        "checksums that are not finished")
+            judge.check_files(out, plan.expected())
+            judge.remove_files(out)
+            dump = work.evb("dump", "--verify", "--quiet", path)
+            check_equal(dump.status, 0, f"status of {dump.describe()}")
+            check(f"{len(plan.packets)} unfinished UDP checksums" in dump.output(), dump.describe())
+
+
+def test_replay_of_nothing():
+    """A replay that builds no event says why, and fails."""
+    with evbtest.Workspace() as work:
+        plan = ejfat_sender.Plan(stream_of(10), end_of_run=False)
+        path = work.path("wrong.pcap")
+        frames.write_capture(path, map(frames.DAMAGES["udp_checksum"], plan.frames()))
+        process = work.evb("replay", path, "--out", work.folder("replayed"))
+        check_equal(process.status, 1, f"status of {process.describe()}")
+        check(f"no event was built: {len(plan.packets)} of {len(plan.packets)} packets were "
+              f"dropped, udp_checksum {len(plan.packets)}" in process.errors(), process.describe())
 
 
 def test_bad_segments():

@@ -183,32 +183,37 @@ static void checksums__in_software(void **state)
 	rx_close(&bench);
 }
 
+// Makes the checksum what the kernel leaves there: the folded sum of the pseudo header.
+static void unfinish_checksum(struct frame *frame)
+{
+	struct net_frame parsed;
+
+	assert_int_equal(net_parse(frame->bytes, frame->length, frame->length, 0, &parsed), 0);
+	store_be16(frame->bytes + parsed.l4_offset + 6,
+		   (uint16_t)~net_checksum_fold(net_udp_pseudo_sum(frame->bytes, &parsed)));
+}
+
 static void checksums__left_to_hardware_by_the_sender(void **state)
 {
 	struct frame_segment sent = rx_segment();
-	struct net_frame parsed;
 	struct rx_bench bench;
 	struct frame frame;
-	uint32_t pseudo;
 
 	(void)state;
 	rx_open(&bench, "", "");
 	frame_udp(&frame, &sent);
-	assert_int_equal(net_parse(frame.bytes, frame.length, frame.length, 0, &parsed), 0);
-	pseudo = net_udp_pseudo_sum(frame.bytes, &parsed);
-	// As the kernel leaves it: the folded sum of the pseudo header, not complemented.
-	store_be16(frame.bytes + parsed.l4_offset + 6, (uint16_t)~net_checksum_fold(pseudo));
-	rx_refuse_packet(&bench, &frame, PACKET_UDP_CHECKSUM);
-	bench.parameters.checksums.may_be_partial = true;
-	rx_restart(&bench);
-	bench.links[0]->counters.enqueued = bench.links[1]->counters.enqueued = 0;
-	rx_feed(&bench, &frame, frame.length);
-	rx_take(&bench, 1, sent.bytes);
-	frame.bytes[parsed.l4_offset + 7] ^= 1;
+	unfinish_checksum(&frame);
+	for (uint32_t piece = frame.length; piece > 0; piece /= 3) {
+		rx_feed(&bench, &frame, piece);
+		rx_take(&bench, 1, sent.bytes);
+	}
+	assert_int_equal(rx_counters(&bench)->checksums_unfinished, 5);
+	frame.bytes[41] ^= 1;
 	rx_refuse_packet(&bench, &frame, PACKET_UDP_CHECKSUM);
 	frame_set_udp_checksum(&frame);
 	rx_feed(&bench, &frame, frame.length);
 	rx_take(&bench, 1, sent.bytes);
+	assert_int_equal(rx_counters(&bench)->checksums_unfinished, 5);
 	rx_close(&bench);
 }
 
@@ -248,7 +253,7 @@ static void checksums__verified_by_the_port(void **state)
 
 	(void)state;
 	rx_open(&bench, "", "");
-	bench.parameters.checksums.in_hardware = true;
+	bench.parameters.checksums_in_hardware = true;
 	rx_restart(&bench);
 	drops = rx_counters(&bench)->packet_drops;
 	frame_udp(&right, &sent);
@@ -265,11 +270,15 @@ static void checksums__verified_by_the_port(void **state)
 	assert_int_equal(drops[PACKET_UDP_CHECKSUM], 1);
 	feed_flagged(&bench, &right, ip_bad | udp_bad);
 	assert_int_equal(drops[PACKET_IP_CHECKSUM], 2);
-	// What it says nothing of is looked at.
+	// What it says nothing of is looked at, and what is not finished is not wrong.
 	feed_flagged(&bench, &right, 0);
 	rx_take(&bench, 1, sent.bytes);
 	feed_flagged(&bench, &wrong, 0);
 	assert_int_equal(drops[PACKET_IP_CHECKSUM], 3);
+	unfinish_checksum(&right);
+	feed_flagged(&bench, &right, ip_good | udp_bad);
+	rx_take(&bench, 1, sent.bytes);
+	assert_int_equal(rx_counters(&bench)->checksums_unfinished, 1);
 	feed_flagged(&bench, &wrong, ip_good);
 	assert_int_equal(drops[PACKET_UDP_CHECKSUM], 2);
 	rx_take_none(&bench);

@@ -307,7 +307,7 @@ static void use(const uint8_t *bytes, size_t size)
 		if (frame.kind == NET_UDP4)
 			net_ipv4_checksum_ok(copy.data + frame.l3_offset);
 		if (frame.kind == NET_UDP4 || frame.kind == NET_UDP6)
-			net_udp_checksum_ok(copy.data, &frame);
+			net_udp_checksum(copy.data, &frame);
 		net_arp_answer(copy.data, &frame, copy.size, &mac, 0x0A000002);
 		net_icmp_echo_answer(copy.data, &frame, copy.size, &mac, 0x0A000002);
 	}

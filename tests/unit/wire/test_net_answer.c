@@ -85,12 +85,13 @@ static void udp_checksum__sees_every_changed_byte(void **state)
 		struct net_frame frame;
 		struct bytes bytes = parsed_frame(frames[i], &frame);
 
-		assert_true(net_udp_checksum_ok(bytes.data, &frame));
+		assert_int_equal(net_udp_checksum(bytes.data, &frame), NET_CHECKSUM_RIGHT);
 		for (size_t at = addresses[i]; at < bytes.size; at++) {
 			bool option = i == 2 && at >= 34 && at < 38;
 
 			bytes.data[at] ^= 0x10;
-			assert_int_equal(net_udp_checksum_ok(bytes.data, &frame), option);
+			assert_int_equal(net_udp_checksum(bytes.data, &frame),
+					 option ? NET_CHECKSUM_RIGHT : NET_CHECKSUM_WRONG);
 			bytes.data[at] ^= 0x10;
 		}
 		bytes_free(&bytes);
@@ -103,11 +104,51 @@ static void udp_checksum__none(void **state)
 	struct bytes bytes = parsed_frame(FRAME_UDP4_UNSUMMED, &frame);
 
 	(void)state;
-	assert_true(net_udp_checksum_ok(bytes.data, &frame));
+	assert_int_equal(net_udp_checksum(bytes.data, &frame), NET_CHECKSUM_RIGHT);
 	bytes_free(&bytes);
 	bytes = parsed_frame(FRAME_UDP6, &frame);
 	store_be16(bytes.data + 60, 0);
-	assert_false(net_udp_checksum_ok(bytes.data, &frame));
+	assert_int_equal(net_udp_checksum(bytes.data, &frame), NET_CHECKSUM_WRONG);
+	bytes_free(&bytes);
+}
+
+static void udp_checksum__left_to_hardware(void **state)
+{
+	static const char *const frames[] = { FRAME_UDP4, FRAME_UDP6, FRAME_QINQ };
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct net_frame frame;
+		struct bytes bytes = parsed_frame(frames[i], &frame);
+		uint8_t *stated = bytes.data + frame.l4_offset + 6;
+
+		// As the kernel leaves it: the folded sum of the pseudo header, not complemented.
+		store_be16(stated,
+			   (uint16_t)~net_checksum_fold(net_udp_pseudo_sum(bytes.data, &frame)));
+		assert_int_equal(net_udp_checksum(bytes.data, &frame), NET_CHECKSUM_UNFINISHED);
+		bytes.data[bytes.size - 1] ^= 0x10; // no part of it
+		assert_int_equal(net_udp_checksum(bytes.data, &frame), NET_CHECKSUM_UNFINISHED);
+		stated[1] ^= 1;
+		assert_int_equal(net_udp_checksum(bytes.data, &frame), NET_CHECKSUM_WRONG);
+		bytes_free(&bytes);
+	}
+}
+
+// The payload may sum up to nothing: then the two are the same number, and right.
+static void udp_checksum__right_and_equal_to_the_pseudo_sum(void **state)
+{
+	struct net_frame frame;
+	struct bytes bytes = parsed_frame(FRAME_UDP4, &frame);
+	uint8_t *udp = bytes.data + frame.l4_offset, *last = udp + NET_UDP_SIZE;
+	uint32_t pseudo = net_udp_pseudo_sum(bytes.data, &frame);
+
+	(void)state;
+	assert_true(frame.payload_size >= 2);
+	store_be16(udp + 6, (uint16_t)~net_checksum_fold(pseudo));
+	store_be16(last, 0);
+	store_be16(last, net_checksum_fold(
+			     pseudo + net_checksum_add(0, udp, NET_UDP_SIZE + frame.payload_size)));
+	assert_int_equal(net_udp_checksum(bytes.data, &frame), NET_CHECKSUM_RIGHT);
 	bytes_free(&bytes);
 }
 
@@ -512,6 +553,8 @@ int main(void)
 		cmocka_unit_test(ipv4_checksum__sees_every_changed_byte),
 		cmocka_unit_test(udp_checksum__sees_every_changed_byte),
 		cmocka_unit_test(udp_checksum__none),
+		cmocka_unit_test(udp_checksum__left_to_hardware),
+		cmocka_unit_test(udp_checksum__right_and_equal_to_the_pseudo_sum),
 		cmocka_unit_test(udp_pseudo_sum__completes_the_datagram),
 		cmocka_unit_test(udp4_encode__as_scapy_does),
 		cmocka_unit_test(udp4_encode__largest_payload),
