@@ -2,6 +2,8 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/net.h"
 
+#include <arpa/inet.h>
+
 #define MAX_VLAN_TAGS 2
 
 // The first byte of an IPv4 header: version 4, header of 5 to 15 words.
@@ -9,6 +11,12 @@
 #define IPV4_FIRST_MAX 0x4F
 #define IPV6_FRAGMENT  44     // next header
 #define IPV4_FRAGMENT  0x3FFF // more fragments, fragment offset
+
+// What net_udp4_encode() writes.
+#define IPV4_DONT_FRAGMENT 0x4000
+#define IPV4_TTL           64
+
+#define MAX_PREFIX_LENGTH 32u
 
 #define likely(condition)   __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
@@ -146,4 +154,75 @@ enum wire_error net_parse(const uint8_t *frame, size_t header_bytes, size_t leng
 	if (ether_type != 0 && out->ether_type == ether_type)
 		out->kind = NET_ETHER_PAYLOAD;
 	return WIRE_OK;
+}
+
+size_t net_eth_encode(uint8_t *bytes, const struct net_mac *destination,
+		      const struct net_mac *source, uint16_t vlan_tci, uint16_t ether_type)
+{
+	size_t at = 12;
+
+	memcpy(bytes, destination->bytes, sizeof(destination->bytes));
+	memcpy(bytes + 6, source->bytes, sizeof(source->bytes));
+	if (vlan_tci != 0) {
+		store_be16(bytes + 12, NET_TYPE_VLAN);
+		store_be16(bytes + 14, vlan_tci);
+		at = 16;
+	}
+	store_be16(bytes + at, ether_type);
+	return at + 2;
+}
+
+size_t net_udp4_encode(uint8_t *bytes, const struct net_udp4 *header, uint16_t payload_size)
+{
+	size_t size = net_eth_encode(bytes, &header->destination_mac, &header->source_mac,
+				     header->vlan_tci, NET_TYPE_IPV4);
+	uint8_t *ip = bytes + size, *udp = ip + NET_IPV4_SIZE;
+
+	ip[0] = IPV4_FIRST_MIN;
+	ip[1] = header->dscp_ecn;
+	store_be16(ip + 2, (uint16_t)(NET_IPV4_SIZE + NET_UDP_SIZE + payload_size));
+	store_be16(ip + 4, 0);
+	store_be16(ip + 6, IPV4_DONT_FRAGMENT);
+	ip[8] = IPV4_TTL;
+	ip[9] = NET_PROTO_UDP;
+	store_be16(ip + 10, 0);
+	store_be32(ip + 12, header->source_ip);
+	store_be32(ip + 16, header->destination_ip);
+	store_be16(ip + 10, net_checksum_fold(net_checksum_add(0, ip, NET_IPV4_SIZE)));
+	store_be16(udp, header->source_port);
+	store_be16(udp + 2, header->destination_port);
+	store_be16(udp + 4, (uint16_t)(NET_UDP_SIZE + payload_size));
+	store_be16(udp + 6, 0);
+	return size + NET_IPV4_SIZE + NET_UDP_SIZE;
+}
+
+// Accepts one or two decimal digits and nothing else.
+static bool parse_prefix_length(const char *text, unsigned *prefix_length)
+{
+	unsigned value = 0;
+	size_t n = strspn(text, "0123456789");
+
+	if (n < 1 || n > 2 || text[n] != '\0')
+		return false;
+	while (*text)
+		value = value * 10 + (unsigned)(*text++ - '0');
+	*prefix_length = value;
+	return value <= MAX_PREFIX_LENGTH;
+}
+
+bool net_ipv4_parse(const char *text, uint32_t *ip, unsigned *prefix_length)
+{
+	char address[INET_ADDRSTRLEN];
+	size_t n = strcspn(text, "/");
+	struct in_addr parsed;
+
+	if (n >= sizeof(address))
+		return false;
+	memcpy(address, text, n);
+	address[n] = '\0';
+	if (inet_pton(AF_INET, address, &parsed) != 1)
+		return false;
+	*ip = ntohl(parsed.s_addr);
+	*prefix_length = MAX_PREFIX_LENGTH;
+	return text[n] == '\0' || parse_prefix_length(text + n + 1, prefix_length);
 }

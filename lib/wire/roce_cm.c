@@ -2,12 +2,14 @@
 // Copyright (c) 2026, the evb authors
 #include "wire/roce_cm.h"
 
+#include "wire/bit_field.h"
+
 #define BASE_VERSION  1
 #define CM_CLASS      0x07
 #define CLASS_VERSION 2
 #define METHOD_SEND   3
 
-#define HEADER_SIZE    24u
+#define HEADER_SIZE 24u
 
 #define IP_SERVICES      0x0000000001000000u // service ids with any protocol and port
 #define IP_SERVICES_MASK 0xFFFFFFFFFF000000u
@@ -44,132 +46,72 @@ static const struct layout *layout_of(unsigned attribute)
 	return &layouts[attribute];
 }
 
-// A field of a message: `bits` bits, from bit `first` of byte `at` on, where bit 0 is the highest.
-// A field of GID_BITS is an array of bytes, any other an unsigned number or bool.
-struct field {
-	uint8_t attribute, at, first, bits;
-	uint16_t member, size; // in struct roce_cm, bytes
-};
+#define FIELD(kind, name, byte, bit, width) \
+	BIT_FIELD(ROCE_CM_##kind, struct roce_cm, name, byte, bit, width)
 
-#define GID_BITS 128u
+// A path of a REQ that begins at byte `at`.
+#define PATH(path, at)                                                                         \
+	FIELD(REQ, path.local_lid, (at), 0, 16), FIELD(REQ, path.remote_lid, (at) + 2, 0, 16), \
+	    FIELD(REQ, path.local_gid, (at) + 4, 0, 128),                                      \
+	    FIELD(REQ, path.remote_gid, (at) + 20, 0, 128),                                    \
+	    FIELD(REQ, path.flow_label, (at) + 36, 0, 20),                                     \
+	    FIELD(REQ, path.packet_rate, (at) + 39, 2, 6),                                     \
+	    FIELD(REQ, path.traffic_class, (at) + 40, 0, 8),                                   \
+	    FIELD(REQ, path.hop_limit, (at) + 41, 0, 8),                                       \
+	    FIELD(REQ, path.service_level, (at) + 42, 0, 4),                                   \
+	    FIELD(REQ, path.subnet_local, (at) + 42, 4, 1),                                    \
+	    FIELD(REQ, path.ack_timeout, (at) + 43, 0, 5)
 
-#define FIELD(message, at, first, bits, member)                                       \
-	{                                                                             \
-		ROCE_CM_##message, at, first, bits, offsetof(struct roce_cm, member), \
-		    sizeof(((struct roce_cm *)0)->member)                             \
-	}
-
-#define PATH_FIELDS(at, path)                                                              \
-	FIELD(REQ, at, 0, 16, path.local_lid), FIELD(REQ, at + 2, 0, 16, path.remote_lid), \
-	    FIELD(REQ, at + 4, 0, GID_BITS, path.local_gid),                               \
-	    FIELD(REQ, at + 20, 0, GID_BITS, path.remote_gid),                             \
-	    FIELD(REQ, at + 36, 0, 20, path.flow_label),                                   \
-	    FIELD(REQ, at + 39, 2, 6, path.packet_rate),                                   \
-	    FIELD(REQ, at + 40, 0, 8, path.traffic_class),                                 \
-	    FIELD(REQ, at + 41, 0, 8, path.hop_limit),                                     \
-	    FIELD(REQ, at + 42, 0, 4, path.service_level),                                 \
-	    FIELD(REQ, at + 42, 4, 1, path.subnet_local),                                  \
-	    FIELD(REQ, at + 43, 0, 5, path.ack_timeout)
-
-static const struct field fields[] = {
-	FIELD(REQ, 8, 0, 64, req.service_id),
-	FIELD(REQ, 16, 0, 64, req.ca_guid),
-	FIELD(REQ, 28, 0, 32, req.qkey),
-	FIELD(REQ, 32, 0, 24, req.qpn),
-	FIELD(REQ, 35, 0, 8, req.responder_resources),
-	FIELD(REQ, 39, 0, 8, req.initiator_depth),
-	FIELD(REQ, 43, 0, 5, req.remote_response_timeout),
-	FIELD(REQ, 43, 5, 2, req.transport),
-	FIELD(REQ, 43, 7, 1, req.flow_control),
-	FIELD(REQ, 44, 0, 24, req.starting_psn),
-	FIELD(REQ, 47, 0, 5, req.local_response_timeout),
-	FIELD(REQ, 47, 5, 3, req.retry_count),
-	FIELD(REQ, 48, 0, 16, req.partition_key),
-	FIELD(REQ, 50, 0, 4, req.path_mtu),
-	FIELD(REQ, 50, 4, 1, req.rdc_exists),
-	FIELD(REQ, 50, 5, 3, req.rnr_retry_count),
-	FIELD(REQ, 51, 0, 4, req.max_cm_retries),
-	FIELD(REQ, 51, 4, 1, req.srq),
-	FIELD(REQ, 51, 5, 3, req.extended_transport),
-	PATH_FIELDS(52, req.primary),
-	PATH_FIELDS(96, req.alternate),
-	FIELD(REP, 8, 0, 32, rep.qkey),
-	FIELD(REP, 12, 0, 24, rep.qpn),
-	FIELD(REP, 20, 0, 24, rep.starting_psn),
-	FIELD(REP, 24, 0, 8, rep.responder_resources),
-	FIELD(REP, 25, 0, 8, rep.initiator_depth),
-	FIELD(REP, 26, 0, 5, rep.target_ack_delay),
-	FIELD(REP, 26, 5, 2, rep.failover),
-	FIELD(REP, 26, 7, 1, rep.flow_control),
-	FIELD(REP, 27, 0, 3, rep.rnr_retry_count),
-	FIELD(REP, 27, 3, 1, rep.srq),
-	FIELD(REP, 28, 0, 64, rep.ca_guid),
-	FIELD(REJ, 8, 0, 2, rej.subject),
-	FIELD(REJ, 10, 0, 16, rej.reason),
-	FIELD(MRA, 8, 0, 2, mra.subject),
-	FIELD(MRA, 9, 0, 5, mra.service_timeout),
-	FIELD(DREQ, 8, 0, 24, dreq.remote_qpn),
-	FIELD(SIDR_REQ, 4, 0, 16, sidr_req.partition_key),
-	FIELD(SIDR_REQ, 8, 0, 64, sidr_req.service_id),
-	FIELD(SIDR_REP, 4, 0, 8, sidr_rep.status),
-	FIELD(SIDR_REP, 8, 0, 24, sidr_rep.qpn),
-	FIELD(SIDR_REP, 12, 0, 64, sidr_rep.service_id),
-	FIELD(SIDR_REP, 20, 0, 32, sidr_rep.qkey),
+// The fields of each message, behind its communication ids.
+static const struct bit_field fields[] = {
+	// clang-format off
+	FIELD(REQ, req.service_id, 8, 0, 64),
+	FIELD(REQ, req.ca_guid, 16, 0, 64),
+	FIELD(REQ, req.qkey, 28, 0, 32),
+	FIELD(REQ, req.qpn, 32, 0, 24),
+	FIELD(REQ, req.responder_resources, 35, 0, 8),
+	FIELD(REQ, req.initiator_depth, 39, 0, 8),
+	FIELD(REQ, req.remote_response_timeout, 43, 0, 5),
+	FIELD(REQ, req.transport, 43, 5, 2),
+	FIELD(REQ, req.flow_control, 43, 7, 1),
+	FIELD(REQ, req.starting_psn, 44, 0, 24),
+	FIELD(REQ, req.local_response_timeout, 47, 0, 5),
+	FIELD(REQ, req.retry_count, 47, 5, 3),
+	FIELD(REQ, req.partition_key, 48, 0, 16),
+	FIELD(REQ, req.path_mtu, 50, 0, 4),
+	FIELD(REQ, req.rdc_exists, 50, 4, 1),
+	FIELD(REQ, req.rnr_retry_count, 50, 5, 3),
+	FIELD(REQ, req.max_cm_retries, 51, 0, 4),
+	FIELD(REQ, req.srq, 51, 4, 1),
+	FIELD(REQ, req.extended_transport, 51, 5, 3),
+	PATH(req.primary, 52),
+	PATH(req.alternate, 96),
+	FIELD(REP, rep.qkey, 8, 0, 32),
+	FIELD(REP, rep.qpn, 12, 0, 24),
+	FIELD(REP, rep.starting_psn, 20, 0, 24),
+	FIELD(REP, rep.responder_resources, 24, 0, 8),
+	FIELD(REP, rep.initiator_depth, 25, 0, 8),
+	FIELD(REP, rep.target_ack_delay, 26, 0, 5),
+	FIELD(REP, rep.failover, 26, 5, 2),
+	FIELD(REP, rep.flow_control, 26, 7, 1),
+	FIELD(REP, rep.rnr_retry_count, 27, 0, 3),
+	FIELD(REP, rep.srq, 27, 3, 1),
+	FIELD(REP, rep.ca_guid, 28, 0, 64),
+	FIELD(REJ, rej.subject, 8, 0, 2),
+	FIELD(REJ, rej.reason, 10, 0, 16),
+	FIELD(MRA, mra.subject, 8, 0, 2),
+	FIELD(MRA, mra.service_timeout, 9, 0, 5),
+	FIELD(DREQ, dreq.remote_qpn, 8, 0, 24),
+	FIELD(SIDR_REQ, sidr_req.partition_key, 4, 0, 16),
+	FIELD(SIDR_REQ, sidr_req.service_id, 8, 0, 64),
+	FIELD(SIDR_REP, sidr_rep.status, 4, 0, 8),
+	FIELD(SIDR_REP, sidr_rep.qpn, 8, 0, 24),
+	FIELD(SIDR_REP, sidr_rep.service_id, 12, 0, 64),
+	FIELD(SIDR_REP, sidr_rep.qkey, 20, 0, 32),
+	// clang-format on
 };
 
 #define N_FIELDS (sizeof(fields) / sizeof(fields[0]))
-
-static uint64_t load_member(const void *from, size_t size)
-{
-	switch (size) {
-	case 1:
-		return *(const uint8_t *)from;
-	case 2:
-		return *(const uint16_t *)from;
-	case 4:
-		return *(const uint32_t *)from;
-	default:
-		return *(const uint64_t *)from;
-	}
-}
-
-static void store_member(void *to, size_t size, uint64_t value)
-{
-	switch (size) {
-	case 1:
-		*(uint8_t *)to = (uint8_t)value;
-		break;
-	case 2:
-		*(uint16_t *)to = (uint16_t)value;
-		break;
-	case 4:
-		*(uint32_t *)to = (uint32_t)value;
-		break;
-	default:
-		*(uint64_t *)to = value;
-	}
-}
-
-// The 8 bytes from a field on lie in the MAD, because all fields precede the private data.
-static void decode_field(const uint8_t *at, const struct field *field, void *member)
-{
-	if (field->bits == GID_BITS)
-		memcpy(member, at, field->size);
-	else
-		store_member(member, field->size,
-			     load_be64(at) << field->first >> (64 - field->bits));
-}
-
-// The bits of the field are 0.
-static void encode_field(uint8_t *at, const struct field *field, const void *member)
-{
-	if (field->bits == GID_BITS)
-		memcpy(at, member, field->size);
-	else
-		store_be64(at, load_be64(at) | load_member(member, field->size)
-						       << (64 - field->bits) >>
-						   field->first);
-}
 
 size_t roce_cm_private_room(enum roce_cm_attribute attribute)
 {
@@ -212,10 +154,7 @@ enum wire_error roce_cm_decode(const uint8_t *mad, size_t length, struct roce_cm
 		if (message->info_size > ROCE_CM_INFO_SIZE)
 			return WIRE_BAD_LENGTH;
 	}
-	for (size_t i = 0; i < N_FIELDS; i++)
-		if (fields[i].attribute == attribute)
-			decode_field(at + fields[i].at, &fields[i],
-				     (uint8_t *)message + fields[i].member);
+	bit_fields_decode(fields, N_FIELDS, attribute, at, message);
 	return WIRE_OK;
 }
 
@@ -239,10 +178,7 @@ enum wire_error roce_cm_encode(uint8_t mad[ROCE_CM_MAD_SIZE], const struct roce_
 	store_be32(at, message->local_id);
 	if (layout->has_remote_id)
 		store_be32(at + 4, message->remote_id);
-	for (size_t i = 0; i < N_FIELDS; i++)
-		if (fields[i].attribute == message->attribute)
-			encode_field(at + fields[i].at, &fields[i],
-				     (const uint8_t *)message + fields[i].member);
+	bit_fields_encode(fields, N_FIELDS, message->attribute, at, message);
 	if (message->info_size > 0) {
 		at[layout->info_size] = (uint8_t)(message->info_size << layout->info_shift);
 		memcpy(at + layout->info, message->info, message->info_size);
