@@ -41,33 +41,25 @@ struct evring {
 
 static int check_parameters(const struct evring_parameters *parameters, char *error)
 {
-	if (parameters->name == NULL || !evring_name_is_valid(parameters->name)) {
-		evring_error(error, "name: expected 1 to %d characters of [A-Za-z0-9_-]",
-			     EVRING_NAME_SIZE - 1);
-		return -EINVAL;
-	}
-	if (parameters->builder >= parameters->n_builders) {
-		evring_error(error, "builder %u of %u does not exist", parameters->builder,
-			     parameters->n_builders);
-		return -EINVAL;
-	}
-	if (parameters->n_builders > EVRING_MAX_BUILDERS) {
-		evring_error(error, "%u builders are more than %u", parameters->n_builders,
-			     EVRING_MAX_BUILDERS);
-		return -EINVAL;
-	}
-	if (parameters->n_groups > EVRING_MAX_GROUPS) {
-		evring_error(error, "%u groups are more than %d", parameters->n_groups,
-			     EVRING_MAX_GROUPS);
-		return -EINVAL;
-	}
+	if (parameters->name == NULL || !evring_name_is_valid(parameters->name))
+		return evring_error(-EINVAL, error,
+				    "name: expected 1 to %d characters of [A-Za-z0-9_-]",
+				    EVRING_NAME_SIZE - 1);
+	if (parameters->builder >= parameters->n_builders)
+		return evring_error(-EINVAL, error, "builder %u of %u does not exist",
+				    parameters->builder, parameters->n_builders);
+	if (parameters->n_builders > EVRING_MAX_BUILDERS)
+		return evring_error(-EINVAL, error, "%u builders are more than %u",
+				    parameters->n_builders, EVRING_MAX_BUILDERS);
+	if (parameters->n_groups > EVRING_MAX_GROUPS)
+		return evring_error(-EINVAL, error, "%u groups are more than %d",
+				    parameters->n_groups, EVRING_MAX_GROUPS);
 	for (unsigned i = 0; i < parameters->n_groups; i++)
-		if (!evring_name_is_valid(parameters->groups[i])) {
-			evring_error(error,
-				     "group %u: expected 1 to %d characters of [A-Za-z0-9_-]", i,
-				     EVRING_NAME_SIZE - 1);
-			return -EINVAL;
-		}
+		if (!evring_name_is_valid(parameters->groups[i]))
+			return evring_error(
+			    -EINVAL, error,
+			    "group %u: expected 1 to %d characters of [A-Za-z0-9_-]", i,
+			    EVRING_NAME_SIZE - 1);
 	return 0;
 }
 
@@ -75,17 +67,13 @@ static int check_size(const struct evring_parameters *parameters, char *error)
 {
 	struct evring_header plan;
 
-	if (parameters->slots == 0 || parameters->slots > EVRING_MAX_SLOTS) {
-		evring_error(error, "%u slots are out of range 1..%u", parameters->slots,
-			     EVRING_MAX_SLOTS);
-		return -EINVAL;
-	}
+	if (parameters->slots == 0 || parameters->slots > EVRING_MAX_SLOTS)
+		return evring_error(-EINVAL, error, "%u slots are out of range 1..%u",
+				    parameters->slots, EVRING_MAX_SLOTS);
 	if (!evring_layout_plan(&plan, parameters->slots, parameters->slot_size,
-				EVRING_SLOT_ALIGNMENT)) {
-		evring_error(error, "%u slots of %llu bytes are not possible", parameters->slots,
-			     (unsigned long long)parameters->slot_size);
-		return -EINVAL;
-	}
+				EVRING_SLOT_ALIGNMENT))
+		return evring_error(-EINVAL, error, "%u slots of %llu bytes are not possible",
+				    parameters->slots, (unsigned long long)parameters->slot_size);
 	return 0;
 }
 
@@ -119,10 +107,9 @@ static int make_in(struct evring *ring, const struct evring_parameters *paramete
 	int rc;
 
 	if (!evring_layout_plan(&plan, parameters->slots, parameters->slot_size,
-				directory->page_size)) {
-		evring_error(error, "%s: the ring is larger than any file", directory->path);
-		return -EINVAL;
-	}
+				directory->page_size))
+		return evring_error(-EINVAL, error, "%s: the ring is larger than any file",
+				    directory->path);
 	rc = evring_file_make(&ring->file, parameters, directory, searched, &plan, error);
 	if (rc != 0)
 		return rc;
@@ -150,10 +137,9 @@ static int make_file(struct evring *ring, const struct evring_parameters *parame
 
 	if (rc != 0)
 		return rc;
-	rc = -ENOSPC;
-	evring_error(error, "no directory for the ring: %s",
-		     parameters->memory == EVRING_SHM ? "/dev/shm is missing"
-						      : "no hugetlbfs is mounted");
+	rc = evring_error(-ENOSPC, error, "no directory for the ring: %s",
+			  parameters->memory == EVRING_SHM ? "/dev/shm is missing"
+							   : "no hugetlbfs is mounted");
 	for (unsigned i = 0; i < directories.count && rc != 0 && rc != -EEXIST; i++)
 		if (directory_serves(&directories.list[i], parameters))
 			rc = make_in(ring, parameters, &directories.list[i], &directories, error);
@@ -192,8 +178,7 @@ int evring_create(struct evring **ring, const struct evring_parameters *paramete
 		return rc;
 	new_ring = calloc(1, sizeof(*new_ring));
 	if (new_ring == NULL || !make_lists(new_ring, parameters->slots)) {
-		evring_error(error, "%s", strerror(ENOMEM));
-		rc = -ENOMEM;
+		rc = evring_error(-ENOMEM, error, "%s", strerror(ENOMEM));
 	} else {
 		rc = make_file(new_ring, parameters, error);
 	}

@@ -78,9 +78,7 @@ int evring_directories_find(struct evring_directories *directories, const char *
 		return 0;
 	}
 	rc = add(directories, directory);
-	if (rc != 0)
-		evring_error(error, "%s: %s", directory, strerror(-rc));
-	return rc;
+	return rc == 0 ? 0 : evring_error(rc, error, "%s: %s", directory, strerror(-rc));
 }
 
 bool evring_directory_path(char *path, const struct evring_directory *directory, const char *name,

@@ -46,17 +46,14 @@ static int open_new(struct evring_file *file, char *error)
 	int rc;
 
 	file->file = open(file->new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-	if (file->file < 0) {
-		rc = -errno;
-		evring_error(error, "%s: %s", file->new_path, strerror(-rc));
-		return rc;
-	}
+	if (file->file < 0)
+		return evring_error(-errno, error, "%s: %s", file->new_path, strerror(errno));
 	rc = evring_lock_take(file->file, EVRING_LOCK_OWNER);
 	// The mode is set again because the process's umask has cut it.
 	if (rc == 0 && fchmod(file->file, FILE_MODE) != 0)
 		rc = -errno;
 	if (rc != 0) {
-		evring_error(error, "%s: %s", file->new_path, strerror(-rc));
+		evring_error(rc, error, "%s: %s", file->new_path, strerror(-rc));
 		unlink(file->new_path);
 		close(file->file);
 	}
@@ -102,9 +99,9 @@ static int check_room(const struct evring_file *file, const struct evring_direct
 	}
 	if (size <= room)
 		return 0;
-	evring_error(error, "%s: the ring needs %" PRIu64 " MiB, there are %" PRIu64 " MiB",
-		     directory->path, size >> 20, room >> 20);
-	return -ENOSPC;
+	return evring_error(-ENOSPC, error,
+			    "%s: the ring needs %" PRIu64 " MiB, there are %" PRIu64 " MiB",
+			    directory->path, size >> 20, room >> 20);
 }
 
 // Makes the kernel allocate all pages now.
@@ -154,7 +151,7 @@ static int reserve_memory(struct evring_file *file, const struct evring_director
 	if (rc == 0)
 		rc = populate(file, directory, size);
 	if (rc != 0)
-		evring_error(error,
+		evring_error(rc, error,
 			     "%s: no memory for the ring, %" PRIu64 " pages of %" PRIu64 " KiB: %s",
 			     directory->path, size / directory->page_size,
 			     directory->page_size >> 10, strerror(-rc));
@@ -172,10 +169,9 @@ int evring_file_make(struct evring_file *file, const struct evring_parameters *p
 	if (!evring_directory_path(file->new_path, directory, parameters->name, parameters->builder,
 				   EVRING_NEW_SUFFIX) ||
 	    !evring_directory_path(file->path, directory, parameters->name, parameters->builder,
-				   "")) {
-		evring_error(error, "%s: %s", directory->path, strerror(ENAMETOOLONG));
-		return -ENAMETOOLONG;
-	}
+				   ""))
+		return evring_error(-ENAMETOOLONG, error, "%s: %s", directory->path,
+				    strerror(ENAMETOOLONG));
 	rc = reserve_name(file, parameters, searched, error);
 	if (rc != 0)
 		return rc;
@@ -198,8 +194,7 @@ int evring_file_show(struct evring_file *file, const struct evring_directory *di
 	if (rename(file->new_path, file->path) == 0) {
 		file->new_path[0] = 0;
 	} else {
-		rc = -errno;
-		evring_error(error, "%s: %s", file->path, strerror(-rc));
+		rc = evring_error(-errno, error, "%s: %s", file->path, strerror(errno));
 	}
 	evring_directories_unlock(&locks);
 	return rc;

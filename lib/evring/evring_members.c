@@ -181,20 +181,19 @@ int evring_join(struct evring_view *view, const char *group, struct evring_membe
 {
 	int rc = evring_lock_wait(view->file, EVRING_LOCK_TABLE);
 
-	if (rc != 0) {
-		evring_error(error, "the table of groups is held by another process: %s",
-			     strerror(-rc));
-		return rc == -EAGAIN ? -EBUSY : rc;
-	}
+	if (rc != 0)
+		return evring_error(rc == -EAGAIN ? -EBUSY : rc, error,
+				    "the table of groups is held by another process: %s",
+				    strerror(-rc));
 	(void)evring_bury_members(view, -1); // frees entries; their number does not matter
 	rc = evring_group_enter(view, group, false);
 	if (rc < 0) {
-		evring_error(error, "no room for group %s: there are %d already", group,
+		evring_error(rc, error, "no room for group %s: there are %d already", group,
 			     EVRING_MAX_GROUPS);
 	} else {
 		rc = enter_member(view, (unsigned)rc, membership);
 		if (rc != 0)
-			evring_error(error, "no room for a reader: there are %d already",
+			evring_error(rc, error, "no room for a reader: there are %d already",
 				     EVRING_MAX_MEMBERS);
 	}
 	evring_lock_drop(view->file, EVRING_LOCK_TABLE);

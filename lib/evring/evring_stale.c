@@ -42,7 +42,7 @@ int evring_directories_lock(struct evring_directory_locks *locks,
 			continue; // not readable for this user, so it has no files of this user
 		rc = lock_directory(file);
 		if (rc != 0) {
-			evring_error(error, "%s: cannot be locked: %s", path, strerror(-rc));
+			evring_error(rc, error, "%s: cannot be locked: %s", path, strerror(-rc));
 			close(file);
 			evring_directories_unlock(locks);
 			return rc;
@@ -62,7 +62,7 @@ static void set_taken(struct evring_survey *survey, int error, const char *path,
 {
 	survey->taken = true;
 	survey->taken_errno = error;
-	evring_error(survey->text, "%s: %s", path, why);
+	evring_error(-error, survey->text, "%s: %s", path, why);
 }
 
 static void judge_live(struct evring_survey *survey, const char *path, unsigned builder,
@@ -136,10 +136,8 @@ int evring_clean(const char *name, const char *directory, char *error)
 	struct evring_directory_locks locks;
 	int rc;
 
-	if (name != NULL && !evring_name_is_valid(name)) {
-		evring_error(error, "%s: is no name of an appliance", name);
-		return -EINVAL;
-	}
+	if (name != NULL && !evring_name_is_valid(name))
+		return evring_error(-EINVAL, error, "%s: is no name of an appliance", name);
 	rc = evring_directories_find(&directories, directory, error);
 	if (rc == 0)
 		rc = evring_directories_lock(&locks, &directories, error);

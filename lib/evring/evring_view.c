@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void evring_error(char *error, const char *format, ...)
+int evring_error(int rc, char *error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -19,6 +19,7 @@ void evring_error(char *error, const char *format, ...)
 	// A longer text is cut: what is wrong stands at its beginning.
 	(void)vsnprintf(error, EVRING_ERROR_SIZE, format, arguments);
 	va_end(arguments);
+	return rc;
 }
 
 int evring_open_file(const char *path, int flags, uint64_t *size)
@@ -80,15 +81,11 @@ int evring_layout_check(const struct evring_header *header, uint64_t file_size, 
 {
 	struct evring_header plan;
 
-	if (file_size < sizeof(*header) || header->magic != EVRING_MAGIC) {
-		evring_error(error, "is no event ring");
-		return -EPROTO;
-	}
-	if (header->layout_version != EVRING_LAYOUT_VERSION) {
-		evring_error(error, "has layout version %u, this library reads %u",
-			     header->layout_version, EVRING_LAYOUT_VERSION);
-		return -EPROTO;
-	}
+	if (file_size < sizeof(*header) || header->magic != EVRING_MAGIC)
+		return evring_error(-EPROTO, error, "is no event ring");
+	if (header->layout_version != EVRING_LAYOUT_VERSION)
+		return evring_error(-EPROTO, error, "has layout version %u, this library reads %u",
+				    header->layout_version, EVRING_LAYOUT_VERSION);
 	// The page size is not known here; every page size rounds 1 to a result that can be
 	// checked.
 	if (!evring_layout_plan(&plan, header->slots, header->slot_size, 1) ||
@@ -97,15 +94,12 @@ int evring_layout_check(const struct evring_header *header, uint64_t file_size, 
 	    header->descriptors_offset != plan.descriptors_offset ||
 	    header->slots_offset < plan.slots_offset || header->slots_offset >= file_size ||
 	    header->slots * header->slot_size > file_size - header->slots_offset ||
-	    header->file_size != file_size) {
-		evring_error(error, "has sizes in its header that contradict each other");
-		return -EPROTO;
-	}
+	    header->file_size != file_size)
+		return evring_error(-EPROTO, error,
+				    "has sizes in its header that contradict each other");
 	if (header->n_builders > EVRING_MAX_BUILDERS || header->builder >= header->n_builders ||
-	    memchr(header->name, 0, sizeof(header->name)) == NULL) {
-		evring_error(error, "has a header that makes no sense");
-		return -EPROTO;
-	}
+	    memchr(header->name, 0, sizeof(header->name)) == NULL)
+		return evring_error(-EPROTO, error, "has a header that makes no sense");
 	return 0;
 }
 

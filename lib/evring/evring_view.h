@@ -46,5 +46,6 @@ void evring_view_unmap(struct evring_view *view);
 // Returns the descriptor or a negative errno.
 int evring_open_file(const char *path, int flags, uint64_t *size);
 
-// One line into error[EVRING_ERROR_SIZE], cut if too long.
-void evring_error(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Writes one line into error[EVRING_ERROR_SIZE], cut if too long. Returns rc.
+int evring_error(int rc, char *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

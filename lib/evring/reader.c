@@ -36,21 +36,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
-static int set_error(struct evb_reader *reader, int error, const char *text)
-{
-	evring_error(reader->error, "%s", text);
-	return error;
-}
-
 // Opens one ring of the appliance in the first directory with a live ring. If there is none, the
 // error is that of the last file found.
 static int open_ring(struct evb_reader *reader, struct evb_ring *ring, const char *name,
 		     unsigned builder, const struct evring_directories *directories, bool writable)
 {
-	int rc = -ENOENT;
-
-	evring_error(reader->error, "no event ring of builder %u of an appliance %s", builder,
-		     name);
+	int rc = evring_error(-ENOENT, reader->error,
+			      "no event ring of builder %u of an appliance %s", builder, name);
 	for (unsigned i = 0; i < directories->count; i++) {
 		char path[EVRING_PATH_SIZE], error[EVRING_ERROR_SIZE];
 		int found;
@@ -61,7 +53,7 @@ static int open_ring(struct evb_reader *reader, struct evb_ring *ring, const cha
 		if (found == 0)
 			return 0;
 		if (found != -ENOENT)
-			rc = set_error(reader, found, error);
+			rc = evring_error(found, reader->error, "%s", error);
 	}
 	return rc;
 }
@@ -75,9 +67,9 @@ static int check_ring(struct evb_reader *reader, unsigned index)
 	if (header->owner == first->owner && header->n_builders == first->n_builders &&
 	    header->builder == index)
 		return 0;
-	evring_error(reader->error, "the rings of %s belong to different runs: it is just starting",
-		     first->name);
-	return -ENOENT;
+	return evring_error(-ENOENT, reader->error,
+			    "the rings of %s belong to different runs: it is just starting",
+			    first->name);
 }
 
 static int open_rings(struct evb_reader *reader, const char *name,
@@ -93,7 +85,7 @@ static int open_rings(struct evb_reader *reader, const char *name,
 	reader->rings = calloc(n_builders, sizeof(*reader->rings));
 	if (reader->rings == NULL) {
 		evb_ring_close(&first);
-		return set_error(reader, -ENOMEM, strerror(ENOMEM));
+		return evring_error(-ENOMEM, reader->error, "%s", strerror(ENOMEM));
 	}
 	reader->rings[0] = first;
 	reader->n_rings = 1;
@@ -134,15 +126,15 @@ static int check_options(struct evb_reader *reader, const char *name,
 			 const struct evb_reader_options *options)
 {
 	if (name == NULL || !evring_name_is_valid(name))
-		return set_error(
-		    reader, -EINVAL,
+		return evring_error(
+		    -EINVAL, reader->error,
 		    "the appliance's name must be 1 to 31 characters of [A-Za-z0-9_-]");
 	if (options->mode != EVB_READER_GROUP && options->mode != EVB_READER_SPY)
-		return set_error(reader, -EINVAL, "no such mode");
+		return evring_error(-EINVAL, reader->error, "no such mode");
 	if (options->mode == EVB_READER_GROUP && options->group != NULL &&
 	    !evring_name_is_valid(options->group))
-		return set_error(reader, -EINVAL,
-				 "the group's name must be 1 to 31 characters of [A-Za-z0-9_-]");
+		return evring_error(-EINVAL, reader->error,
+				    "the group's name must be 1 to 31 characters of [A-Za-z0-9_-]");
 	return 0;
 }
 
@@ -215,7 +207,7 @@ static int look_for_end(struct evb_reader *reader, struct evb_event *event, uint
 	check_living(reader, now);
 	if (poll_rings(reader, event))
 		return 1;
-	return set_error(reader, -EPIPE, "the run is over");
+	return evring_error(-EPIPE, reader->error, "the run is over");
 }
 
 int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int timeout_ms)
@@ -225,7 +217,7 @@ int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int time
 	int rc;
 
 	if (reader->n_rings == 0)
-		return set_error(reader, -EPIPE, "the reader is not open");
+		return evring_error(-EPIPE, reader->error, "the reader is not open");
 	for (;;) {
 		if (poll_rings(reader, event))
 			return 1;
@@ -248,9 +240,9 @@ int evb_reader_release(struct evb_reader *reader, const struct evb_event *event)
 	if (event->builder < reader->n_rings &&
 	    evb_ring_release(&reader->rings[event->builder], event) == 0)
 		return 0;
-	evring_error(reader->error, "event %" PRIu64 " of builder %u is not held by this reader",
-		     event->event_id, event->builder);
-	return -EINVAL;
+	return evring_error(-EINVAL, reader->error,
+			    "event %" PRIu64 " of builder %u is not held by this reader",
+			    event->event_id, event->builder);
 }
 
 bool evb_event_intact(const struct evb_reader *reader, const struct evb_event *event)

@@ -18,22 +18,20 @@ int evb_ring_open(struct evb_ring *ring, const char *path, bool writable, char *
 	const int file = evring_open_file(path, writable ? O_RDWR : O_RDONLY, &size);
 	int rc;
 
-	if (file < 0) {
-		evring_error(error, "%s: %s", path, strerror(-file));
-		return file;
-	}
+	if (file < 0)
+		return evring_error(file, error, "%s: %s", path, strerror(-file));
 	// An incomplete header is found by the check.
 	(void)!pread(file, &header, sizeof(header), 0);
 	rc = evring_layout_check(&header, size, why);
 	if (rc != 0) {
-		evring_error(error, "%s: %s", path, why);
+		evring_error(rc, error, "%s: %s", path, why);
 	} else if (!evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
-		evring_error(error, "%s: its process (%u) is dead", path, header.owner_pid);
-		rc = -ESTALE;
+		rc = evring_error(-ESTALE, error, "%s: its process (%u) is dead", path,
+				  header.owner_pid);
 	} else {
 		rc = evring_view_map(&ring->view, file, &header, writable);
 		if (rc != 0)
-			evring_error(error, "%s: cannot be mapped: %s", path, strerror(-rc));
+			evring_error(rc, error, "%s: cannot be mapped: %s", path, strerror(-rc));
 	}
 	if (rc != 0)
 		close(file);
