@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error_line.h"
+
 #define NS_PER_S 1000000000u
 
 struct capture {
@@ -20,10 +22,8 @@ int capture_open(struct capture **capture, const char *path, char *error)
 	struct capture *opened = calloc(1, sizeof(*opened));
 	int link_type;
 
-	if (!opened) {
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-		return -1;
-	}
+	if (!opened)
+		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
 	opened->pcap =
 	    pcap_open_offline_with_tstamp_precision(path, PCAP_TSTAMP_PRECISION_NANO, reason);
 	if (!opened->pcap) {

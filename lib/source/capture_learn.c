@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error_line.h"
 #include "source/capture.h"
 #include "source/open_events.h"
 #include "wire/ejfat.h"
@@ -249,8 +250,7 @@ static int add_segment(struct learning *learning, const struct capture_packet *p
 
 static int out_of_memory(const char *path, char *error)
 {
-	snprintf(error, SOURCE_ERROR_SIZE, "capture %s: out of memory", path);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "capture %s: out of memory", path);
 }
 
 static int first_reading(struct learning *learning, const char *path, char *error)
@@ -272,11 +272,10 @@ static int first_reading(struct learning *learning, const char *path, char *erro
 	choose_sources(learning);
 	if (summary->n_sources && (summary->n_udp_ports || summary->ether_type))
 		return 0;
-	snprintf(error, SOURCE_ERROR_SIZE,
-		 "capture %s: there are no segments among its %llu packets%s%.200s", path,
-		 (unsigned long long)summary->packets, summary->problem[0] ? "; " : "",
-		 summary->problem);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE,
+			  "capture %s: there are no segments among its %llu packets%s%.200s", path,
+			  (unsigned long long)summary->packets, summary->problem[0] ? "; " : "",
+			  summary->problem);
 }
 
 static uint64_t find_slot_size(const struct capture_summary *summary)

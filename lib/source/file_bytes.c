@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error_line.h"
+
 static int read_all(FILE *file, uint8_t **bytes, size_t *size)
 {
 	struct stat status;
@@ -41,6 +43,5 @@ int file_bytes_read(const char *path, uint8_t **bytes, size_t *size, char *error
 		fclose(file);
 	if (!reason)
 		return 0;
-	snprintf(error, SOURCE_ERROR_SIZE, "%s: %s", path, strerror(reason));
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "%s: %s", path, strerror(reason));
 }

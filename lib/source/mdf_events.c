@@ -3,9 +3,9 @@
 
 #include "source/mdf_events.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error_line.h"
 #include "source/file_bytes.h"
 
 struct reading {
@@ -16,15 +16,13 @@ struct reading {
 
 static int refuse(const struct reading *reading, size_t offset, const char *what)
 {
-	snprintf(reading->error, SOURCE_ERROR_SIZE, "%s: at byte %zu: %s", reading->name, offset,
-		 what);
-	return -1;
+	return error_line(reading->error, SOURCE_ERROR_SIZE, "%s: at byte %zu: %s", reading->name,
+			  offset, what);
 }
 
 static int out_of_memory(const struct reading *reading)
 {
-	snprintf(reading->error, SOURCE_ERROR_SIZE, "%s: out of memory", reading->name);
-	return -1;
+	return error_line(reading->error, SOURCE_ERROR_SIZE, "%s: out of memory", reading->name);
 }
 
 static int add_bank(struct reading *reading, const struct mdf_bank *bank)
@@ -151,12 +149,11 @@ static int extend_row(const struct reading *reading, struct mdf_row *row,
 	row->n_cells++;
 	if (row->version == cell->bank.version)
 		return 0;
-	snprintf(reading->error, SOURCE_ERROR_SIZE,
-		 "%s: banks of type %u and source id %u have versions %u and %u, "
-		 "which the MFPs of one source cannot carry",
-		 reading->name, row->bank_type, row->bank_source_id, row->version,
-		 cell->bank.version);
-	return -1;
+	return error_line(reading->error, SOURCE_ERROR_SIZE,
+			  "%s: banks of type %u and source id %u have versions %u and %u, "
+			  "which the MFPs of one source cannot carry",
+			  reading->name, row->bank_type, row->bank_source_id, row->version,
+			  cell->bank.version);
 }
 
 static int make_rows(const struct reading *reading)

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/error_line.h"
 #include "source/mdf_sources.h"
 #include "wire/mfp.h"
 
@@ -108,11 +108,9 @@ static int choose(struct mdf_packer *packer, const uint32_t *row_of,
 	for (unsigned i = 0; i < parameters->n_ids; i++) {
 		uint16_t id = parameters->ids[i];
 
-		if (!row_of[id]) {
-			snprintf(error, SOURCE_ERROR_SIZE, "%s: it has no source %u",
-				 parameters->file, id);
-			return -1;
-		}
+		if (!row_of[id])
+			return error_line(error, SOURCE_ERROR_SIZE, "%s: it has no source %u",
+					  parameters->file, id);
 		packer->ids[n] = id;
 		packer->rows[n++] = &rows[row_of[id] - 1];
 	}
@@ -168,10 +166,8 @@ int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events
 	unsigned n_sources = parameters->n_ids ? parameters->n_ids : events->n_rows;
 	struct mdf_packer *packer = allocate_packer(parameters->packing, n_sources);
 
-	if (!packer) {
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-		return -1;
-	}
+	if (!packer)
+		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
 	packer->events = events;
 	packer->packing = parameters->packing;
 	packer->maker = (struct block_maker){

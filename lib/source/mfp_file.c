@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_line.h"
 #include "source/file_bytes.h"
 #include "wire/mfp.h"
 
@@ -32,14 +33,13 @@ struct mfp_file {
 
 static int refuse(const struct mfp_file *file, size_t offset, const char *what, char *error)
 {
-	snprintf(error, SOURCE_ERROR_SIZE, "%s: at byte %zu: %s", file->name, offset, what);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "%s: at byte %zu: %s", file->name, offset,
+			  what);
 }
 
 static int out_of_memory(const struct mfp_file *file, char *error)
 {
-	snprintf(error, SOURCE_ERROR_SIZE, "%s: out of memory", file->name);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "%s: out of memory", file->name);
 }
 
 static int add_entry(struct mfp_file *file, const struct mfp *mfp, const uint8_t *bytes,
@@ -72,12 +72,11 @@ static int read_entries(struct mfp_file *file, const uint8_t *bytes, size_t size
 			offset += mfp.header.packet_size;
 			continue;
 		}
-		if (mfp.header.n_fragments != file->packing) {
-			snprintf(error, SOURCE_ERROR_SIZE,
-				 "%s: at byte %zu: an MFP of %u fragments, packing is %u",
-				 file->name, offset, mfp.header.n_fragments, file->packing);
-			return -1;
-		}
+		if (mfp.header.n_fragments != file->packing)
+			return error_line(error, SOURCE_ERROR_SIZE,
+					  "%s: at byte %zu: an MFP of %u fragments, packing is %u",
+					  file->name, offset, mfp.header.n_fragments,
+					  file->packing);
 		if (add_entry(file, &mfp, bytes + offset, error))
 			return -1;
 		offset += mfp.header.packet_size;
@@ -111,21 +110,20 @@ static int check_source(const struct mfp_file *file, size_t start, size_t n_cycl
 	const struct entry *first = file->entries, *entries = &file->entries[start];
 	size_t length = run_length(file, start);
 
-	if (length != n_cycle) {
-		snprintf(error, SOURCE_ERROR_SIZE,
-			 "%s: source %u has %zu MFPs, but source %u has %zu", file->name,
-			 entries->header.source_id, length, first->header.source_id, n_cycle);
-		return -1;
-	}
+	if (length != n_cycle)
+		return error_line(error, SOURCE_ERROR_SIZE,
+				  "%s: source %u has %zu MFPs, but source %u has %zu", file->name,
+				  entries->header.source_id, length, first->header.source_id,
+				  n_cycle);
 	for (size_t i = 0; i < n_cycle; i++) {
 		if (entries[i].header.event_id == first[i].header.event_id)
 			continue;
-		snprintf(error, SOURCE_ERROR_SIZE,
-			 "%s: MFP %zu of source %u has event id %llu, but that of source %u %llu",
-			 file->name, i, entries->header.source_id,
-			 (unsigned long long)entries[i].header.event_id, first->header.source_id,
-			 (unsigned long long)first[i].header.event_id);
-		return -1;
+		return error_line(
+		    error, SOURCE_ERROR_SIZE,
+		    "%s: MFP %zu of source %u has event id %llu, but that of source %u %llu",
+		    file->name, i, entries->header.source_id,
+		    (unsigned long long)entries[i].header.event_id, first->header.source_id,
+		    (unsigned long long)first[i].header.event_id);
 	}
 	return 0;
 }
@@ -226,10 +224,8 @@ int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t
 {
 	struct mfp_file *file = calloc(1, sizeof(*file));
 
-	if (!file) {
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-		return -1;
-	}
+	if (!file)
+		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
 	file->name = parameters->file;
 	file->packing = parameters->packing;
 	file->maker = (struct block_maker){
@@ -305,8 +301,7 @@ int mfp_file_write(const char *path, const struct source_set *set, uint64_t firs
 	if (!out) {
 		reason = errno;
 		free(scratch);
-		snprintf(error, SOURCE_ERROR_SIZE, "%s: %s", path, strerror(reason));
-		return -1;
+		return error_line(error, SOURCE_ERROR_SIZE, "%s: %s", path, strerror(reason));
 	}
 	if (!n_positions)
 		n_positions = set->n_cycle;
@@ -319,6 +314,5 @@ int mfp_file_write(const char *path, const struct source_set *set, uint64_t firs
 		return 0;
 	if (regular)
 		unlink(path);
-	snprintf(error, SOURCE_ERROR_SIZE, "%s: %s", path, strerror(reason));
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "%s: %s", path, strerror(reason));
 }

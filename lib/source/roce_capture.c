@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
 #include "source/capture.h"
 #include "source/roce_capture_internal.h"
 #include "wire/icrc.h"
@@ -222,8 +223,7 @@ static bool read_packet(struct reader *reader, const struct capture_packet *pack
 
 static int out_of_memory(const char *path, char *error)
 {
-	snprintf(error, SOURCE_ERROR_SIZE, "capture %s: out of memory", path);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "capture %s: out of memory", path);
 }
 
 static int read_packets(struct reader *reader, const char *path, char *error)
@@ -252,29 +252,30 @@ static int explain(const struct roce_capture *capture, const char *path, uint16_
 	for (unsigned i = 0; i < capture->n_streams; i++)
 		lost += capture->streams[i].lost_messages;
 	if (capture->requests > 0)
-		snprintf(error, SOURCE_ERROR_SIZE,
-			 "capture %s: no message is whole: of each of %llu a packet is missing",
-			 path, lost);
-	else if (capture->cut > 0)
-		snprintf(error, SOURCE_ERROR_SIZE,
-			 "capture %s: of %llu RoCE packets only the first bytes are there: capture "
-			 "whole packets (tcpdump -s 0)",
-			 path, (unsigned long long)capture->cut);
-	else if (capture->damaged > 0)
-		snprintf(error, SOURCE_ERROR_SIZE,
-			 "capture %s: %llu packets to UDP port %u, and not one with a right ICRC",
-			 path, (unsigned long long)capture->damaged, udp_port);
-	else if (capture->others > 0)
-		snprintf(error, SOURCE_ERROR_SIZE,
-			 "capture %s: %llu RoCE packets, and no SEND or WRITE among them", path,
-			 (unsigned long long)capture->others);
-	else
-		snprintf(error, SOURCE_ERROR_SIZE,
-			 "capture %s: there are no RoCE packets (UDP port %u) among its %llu "
-			 "packets%s%.200s",
-			 path, udp_port, packets, capture->problem[0] ? "; " : "",
-			 capture->problem);
-	return -1;
+		return error_line(
+		    error, SOURCE_ERROR_SIZE,
+		    "capture %s: no message is whole: of each of %llu a packet is missing", path,
+		    lost);
+	if (capture->cut > 0)
+		return error_line(
+		    error, SOURCE_ERROR_SIZE,
+		    "capture %s: of %llu RoCE packets only the first bytes are there: capture "
+		    "whole packets (tcpdump -s 0)",
+		    path, (unsigned long long)capture->cut);
+	if (capture->damaged > 0)
+		return error_line(
+		    error, SOURCE_ERROR_SIZE,
+		    "capture %s: %llu packets to UDP port %u, and not one with a right ICRC", path,
+		    (unsigned long long)capture->damaged, udp_port);
+	if (capture->others > 0)
+		return error_line(error, SOURCE_ERROR_SIZE,
+				  "capture %s: %llu RoCE packets, and no SEND or WRITE among them",
+				  path, (unsigned long long)capture->others);
+	return error_line(error, SOURCE_ERROR_SIZE,
+			  "capture %s: there are no RoCE packets (UDP port %u) among its %llu "
+			  "packets%s%.200s",
+			  path, udp_port, packets, capture->problem[0] ? "; " : "",
+			  capture->problem);
 }
 
 int roce_capture_read(struct roce_capture **capture, const char *path, uint16_t udp_port,

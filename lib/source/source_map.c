@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
 #include "source/file_bytes.h"
 
 #define NOTE "a fragment of type 92 and size 0 stands for a bank that the event does not have"
@@ -22,8 +23,7 @@ static int by_id(const void *left, const void *right)
 
 static int refuse(char *error, const char *name, const char *what)
 {
-	snprintf(error, SOURCE_ERROR_SIZE, "%s: %s", name, what);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "%s: %s", name, what);
 }
 
 // Reads the integer `key`, 0..maximum.
@@ -64,22 +64,20 @@ static int read_entries(struct source_map *map, const cJSON *sources, const char
 		return refuse(error, name, "out of memory");
 	cJSON_ArrayForEach(item, sources)
 	{
-		if (read_entry(item, &map->entries[map->n_entries])) {
-			snprintf(error, SOURCE_ERROR_SIZE,
-				 "%s: sources[%u]: id, bank_source_id (0..65535), bank_type and "
-				 "version (0..255) are expected",
-				 name, map->n_entries);
-			return -1;
-		}
+		if (read_entry(item, &map->entries[map->n_entries]))
+			return error_line(
+			    error, SOURCE_ERROR_SIZE,
+			    "%s: sources[%u]: id, bank_source_id (0..65535), bank_type and "
+			    "version (0..255) are expected",
+			    name, map->n_entries);
 		map->n_entries++;
 	}
 	qsort(map->entries, map->n_entries, sizeof(*map->entries), by_id);
 	for (unsigned i = 1; i < map->n_entries; i++) {
-		if (map->entries[i].id == map->entries[i - 1].id) {
-			snprintf(error, SOURCE_ERROR_SIZE, "%s: sources: id %u is there twice",
-				 name, map->entries[i].id);
-			return -1;
-		}
+		if (map->entries[i].id == map->entries[i - 1].id)
+			return error_line(error, SOURCE_ERROR_SIZE,
+					  "%s: sources: id %u is there twice", name,
+					  map->entries[i].id);
 	}
 	return 0;
 }

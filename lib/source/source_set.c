@@ -4,10 +4,10 @@
 #include "source/source_set.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
 #include "source/block_maker.h"
 #include "source/mdf_packer.h"
 #include "source/mfp_file.h"
@@ -35,11 +35,10 @@ static void release(const struct source_allocator *allocator, void *memory)
 static int open_kind(struct block_maker **maker, const struct source_set_parameters *parameters,
 		     char *error)
 {
-	if (!parameters->packing || parameters->packing > MFP_MAX_FRAGMENTS) {
-		snprintf(error, SOURCE_ERROR_SIZE, "generator %s: packing %u is not in 1..%u",
-			 parameters->name, parameters->packing, MFP_MAX_FRAGMENTS);
-		return -1;
-	}
+	if (!parameters->packing || parameters->packing > MFP_MAX_FRAGMENTS)
+		return error_line(error, SOURCE_ERROR_SIZE,
+				  "generator %s: packing %u is not in 1..%u", parameters->name,
+				  parameters->packing, MFP_MAX_FRAGMENTS);
 	switch (parameters->kind) {
 	case GENERATOR_SYNTHETIC:
 		return synthetic_open(maker, parameters, error);
@@ -51,9 +50,8 @@ static int open_kind(struct block_maker **maker, const struct source_set_paramet
 	case GENERATOR_ROCE:
 		break;
 	}
-	snprintf(error, SOURCE_ERROR_SIZE, "generator %s: its kind has no source set",
-		 parameters->name);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "generator %s: its kind has no source set",
+			  parameters->name);
 }
 
 // A cycle may be much longer than the run: positions that are never sent are not made.
@@ -105,9 +103,8 @@ static void write_blocks(struct source_set *set, struct block_maker *maker, cons
 
 static int out_of_memory(char *error, uint64_t bytes)
 {
-	snprintf(error, SOURCE_ERROR_SIZE, "no memory for %llu bytes of generated blocks",
-		 (unsigned long long)bytes);
-	return -1;
+	return error_line(error, SOURCE_ERROR_SIZE, "no memory for %llu bytes of generated blocks",
+			  (unsigned long long)bytes);
 }
 
 static int fill(struct source_set *set, struct block_maker *maker, char *error)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error_line.h"
 #include "base/random.h"
 #include "source/lhcb_profile.h"
 #include "source/pattern.h"
@@ -146,11 +147,9 @@ int synthetic_open(struct block_maker **maker, const struct source_set_parameter
 {
 	struct synthetic *synthetic;
 
-	if (!parameters->n_ids) {
-		snprintf(error, SOURCE_ERROR_SIZE, "generator %s: there are no source ids",
-			 parameters->name);
-		return -1;
-	}
+	if (!parameters->n_ids)
+		return error_line(error, SOURCE_ERROR_SIZE, "generator %s: there are no source ids",
+				  parameters->name);
 	synthetic = calloc(1, sizeof(*synthetic));
 	if (synthetic) {
 		synthetic->ids = malloc(parameters->n_ids * sizeof(*synthetic->ids));
@@ -160,8 +159,7 @@ int synthetic_open(struct block_maker **maker, const struct source_set_parameter
 	if (!synthetic || !synthetic->ids || !synthetic->types || !synthetic->sizes) {
 		if (synthetic)
 			close_synthetic(&synthetic->maker);
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-		return -1;
+		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
 	}
 	memcpy(synthetic->ids, parameters->ids, parameters->n_ids * sizeof(*synthetic->ids));
 	synthetic->parameters = *parameters;
