@@ -222,11 +222,14 @@ static struct role *make_writer(struct appliance *appliance, const struct plan_r
 {
 	const struct config *config = appliance->config;
 	const struct config_writer *writer = &config->writers[plan->object];
-	struct writer_parameters parameters = {
-		.name = plan->name,
+	const char *directory = config->event_ring.directory;
+	struct recorder_parameters parameters = {
 		.appliance = config->name,
-		.ring_directory = config->event_ring.directory,
-		.group = writer->group,
+		.reader = {
+			.mode = EVB_READER_GROUP,
+			.group = writer->group,
+			.directory = directory[0] != '\0' ? directory : NULL,
+		},
 		.file = {
 			.directory = writer->directory,
 			.prefix = writer->prefix,
@@ -239,7 +242,7 @@ static struct role *make_writer(struct appliance *appliance, const struct plan_r
 		},
 	};
 
-	return writer_role_create(&parameters, error);
+	return writer_role_create(plan->name, &parameters, error);
 }
 
 int roles_make(struct appliance *appliance, char *error)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error_line.h"
 #include "record/gather.h"
 #include "record/mep_pack.h"
 #include "record/mep_to_mdf.h"
@@ -90,22 +91,18 @@ static void on_recovered(void *context, const struct recovered *recovered)
 
 static int open_directory(struct event_file *file, const char *path, char *error)
 {
-	if (strlen(path) >= sizeof(file->directory_path)) {
-		snprintf(error, EVENT_FILE_ERROR_SIZE, "%.60s...: the path is too long", path);
-		return -1;
-	}
+	if (strlen(path) >= sizeof(file->directory_path))
+		return error_line(error, EVENT_FILE_ERROR_SIZE, "%.60s...: the path is too long",
+				  path);
 	strcpy(file->directory_path, path);
-	if (mkdir(path, 0755) && errno != EEXIST) {
-		snprintf(error, EVENT_FILE_ERROR_SIZE, "%s: cannot be made: %s", path,
-			 strerror(errno));
-		return -1;
-	}
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return error_line(error, EVENT_FILE_ERROR_SIZE, "%s: cannot be made: %s", path,
+				  strerror(errno));
 	file->directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (file->directory >= 0 && !faccessat(file->directory, ".", W_OK | X_OK, AT_EACCESS))
 		return 0;
-	snprintf(error, EVENT_FILE_ERROR_SIZE, "%s: cannot be written to: %s", path,
-		 strerror(errno));
-	return -1;
+	return error_line(error, EVENT_FILE_ERROR_SIZE, "%s: cannot be written to: %s", path,
+			  strerror(errno));
 }
 
 static int set_up(struct event_file *file, const struct event_file_parameters *parameters,
@@ -113,23 +110,20 @@ static int set_up(struct event_file *file, const struct event_file_parameters *p
 {
 	int reason;
 
-	if (!file_name_prefix_ok(parameters->prefix)) {
-		snprintf(error, EVENT_FILE_ERROR_SIZE,
-			 "a prefix of file names is 1 to %d letters, digits and \"_.-\" that does "
-			 "not begin with a dot",
-			 EVB_NAME_SIZE - 1);
-		return -1;
-	}
+	if (!file_name_prefix_ok(parameters->prefix))
+		return error_line(
+		    error, EVENT_FILE_ERROR_SIZE,
+		    "a prefix of file names is 1 to %d letters, digits and \"_.-\" that does "
+		    "not begin with a dot",
+		    EVB_NAME_SIZE - 1);
 	file->parameters = *parameters;
 	file->parameters.directory = file->directory_path;
 	file->parameters.prefix = file->next.prefix;
 	file->parameters.source_map = NULL; // used only below; the string is the caller's
 	strcpy(file->next.prefix, parameters->prefix);
 	file->next.format = parameters->format;
-	if (gather_init(&file->gather)) {
-		snprintf(error, EVENT_FILE_ERROR_SIZE, "out of memory");
-		return -1;
-	}
+	if (gather_init(&file->gather))
+		return error_line(error, EVENT_FILE_ERROR_SIZE, "out of memory");
 	if (parameters->format == FILE_FORMAT_MDF &&
 	    mep_to_mdf_open(&file->converter, parameters->source_map, error, EVENT_FILE_ERROR_SIZE))
 		return -1;
@@ -138,9 +132,8 @@ static int set_up(struct event_file *file, const struct event_file_parameters *p
 	reason = recovery_run(file->directory, file->next.prefix, on_recovered, file);
 	if (!reason)
 		return 0;
-	snprintf(error, EVENT_FILE_ERROR_SIZE, "%s: cannot be read: %s", parameters->directory,
-		 strerror(-reason));
-	return -1;
+	return error_line(error, EVENT_FILE_ERROR_SIZE, "%s: cannot be read: %s",
+			  parameters->directory, strerror(-reason));
 }
 
 int event_file_open(struct event_file **file, const struct event_file_parameters *parameters,
@@ -149,10 +142,8 @@ int event_file_open(struct event_file **file, const struct event_file_parameters
 	struct event_file *made = calloc(1, sizeof(*made));
 
 	*file = NULL;
-	if (!made) {
-		snprintf(error, EVENT_FILE_ERROR_SIZE, "out of memory");
-		return -1;
-	}
+	if (!made)
+		return error_line(error, EVENT_FILE_ERROR_SIZE, "out of memory");
 	made->directory = -1;
 	if (set_up(made, parameters, error)) {
 		event_file_close(made);
@@ -229,16 +220,16 @@ static int prepare(struct event_file *file, const struct evb_event *event, uint6
 		.run_number = event->run_number,
 	};
 	char cause[EVENT_FILE_ERROR_SIZE / 2];
-	enum wire_error reason;
-	int error;
+	int error = 0;
 
 	if (file->converter) {
 		error = mep_to_mdf_begin(file->converter, &built, size, cause, sizeof(cause));
 	} else {
-		error = mep_pack_prepare(&file->pack, event->data, event->length, size, &reason);
-		if (error)
-			snprintf(cause, sizeof(cause), "%s",
-				 error == -ENOMEM ? "out of memory" : wire_reason(reason));
+		enum wire_error reason =
+		    mep_pack_prepare(&file->pack, event->data, event->length, size);
+
+		error = reason ? -EBADMSG : 0;
+		snprintf(cause, sizeof(cause), "%s", wire_reason(reason));
 	}
 	if (error)
 		snprintf(file->error, sizeof(file->error), "event %llu cannot be written: %s",
@@ -341,8 +332,6 @@ int event_file_write(struct event_file *file, const struct evb_event *event, uin
 		return 0;
 	}
 	error = prepare(file, event, &size);
-	if (error == -ENOMEM)
-		return pause_writing(file, error);
 	if (error)
 		return error;
 	error = store(file, event, size, now_ns);
@@ -399,7 +388,6 @@ int event_file_close(struct event_file *file)
 	if (file->directory >= 0)
 		close(file->directory);
 	gather_fini(&file->gather);
-	mep_pack_fini(&file->pack);
 	mep_to_mdf_close(file->converter);
 	free(file->in_doubt);
 	free(file);

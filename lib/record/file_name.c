@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PERMISSIONS 0644
+
 static const char *const EXTENSIONS[] = {
 	[FILE_FORMAT_MEP] = "mep",
 	[FILE_FORMAT_MDF] = "mdf",
@@ -39,6 +41,25 @@ void file_name_format(const struct file_name *name, enum file_name_stage stage,
 {
 	snprintf(text, FILE_NAME_SIZE, "%s%s-run%06u-%04u.%s%s", STAGES[stage][0], name->prefix,
 		 name->run, name->sequence, EXTENSIONS[name->format], STAGES[stage][1]);
+}
+
+int file_name_open(int directory, const struct file_name *name, enum file_name_stage stage,
+		   int flags)
+{
+	char text[FILE_NAME_SIZE];
+	int file;
+
+	file_name_format(name, stage, text);
+	file = openat(directory, text, flags | O_CLOEXEC, PERMISSIONS);
+	return file < 0 ? -errno : file;
+}
+
+bool file_name_exists(int directory, const struct file_name *name, enum file_name_stage stage)
+{
+	char text[FILE_NAME_SIZE];
+
+	file_name_format(name, stage, text);
+	return !faccessat(directory, text, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
 int file_name_remove(int directory, const struct file_name *name, enum file_name_stage stage)

@@ -39,6 +39,14 @@ bool file_name_prefix_ok(const char *prefix);
 void file_name_format(const struct file_name *name, enum file_name_stage stage,
 		      char text[FILE_NAME_SIZE]);
 
+// Opens the file of this name and stage in an open directory. Returns the descriptor or a negative
+// errno.
+int file_name_open(int directory, const struct file_name *name, enum file_name_stage stage,
+		   int flags);
+
+// True if there is a file of this name and stage.
+bool file_name_exists(int directory, const struct file_name *name, enum file_name_stage stage);
+
 // Removes the file of this name and stage from an open directory. Returns 0 or a negative errno.
 int file_name_remove(int directory, const struct file_name *name, enum file_name_stage stage);
 

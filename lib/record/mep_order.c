@@ -3,31 +3,6 @@
 
 #include "record/mep_order.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
-static int grow(struct mep_order *order, unsigned n_mfps)
-{
-	if (n_mfps <= order->capacity)
-		return 0;
-	mep_order_fini(order);
-	order->keys = malloc(n_mfps * sizeof(*order->keys));
-	order->spare = malloc(n_mfps * sizeof(*order->spare));
-	if (!order->keys || !order->spare) {
-		mep_order_fini(order);
-		return -ENOMEM;
-	}
-	order->capacity = n_mfps;
-	return 0;
-}
-
-void mep_order_fini(struct mep_order *order)
-{
-	free(order->keys);
-	free(order->spare);
-	*order = (struct mep_order){ 0 };
-}
-
 // One pass of a radix sort over eight bits of the keys. (qsort() may allocate memory.)
 static void sort_pass(const uint32_t *from, uint32_t *to, unsigned n, unsigned shift)
 {
@@ -41,12 +16,10 @@ static void sort_pass(const uint32_t *from, uint32_t *to, unsigned n, unsigned s
 		to[starts[(from[i] >> shift) & 0xff]++] = from[i];
 }
 
-int mep_order_make(struct mep_order *order, const struct mep *mep)
+void mep_order_make(struct mep_order *order, const struct mep *mep)
 {
 	bool sorted = true;
 
-	if (grow(order, mep->n_mfps))
-		return -ENOMEM;
 	for (unsigned i = 0; i < mep->n_mfps; i++) {
 		order->keys[i] = (uint32_t)mep_source_id(mep, i) << 16 | i;
 		sorted = sorted && (i == 0 || order->keys[i - 1] < order->keys[i]);
@@ -55,5 +28,4 @@ int mep_order_make(struct mep_order *order, const struct mep *mep)
 		sort_pass(order->keys, order->spare, mep->n_mfps, 16);
 		sort_pass(order->spare, order->keys, mep->n_mfps, 24);
 	}
-	return 0;
 }

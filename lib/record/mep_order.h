@@ -4,21 +4,19 @@
 // Sorts the MFPs of a MEP by source id. A builder places MFPs in the order of arrival; files and
 // banks have the order of source ids.
 //
-// Only one thread uses an order. It allocates memory only for a MEP with more MFPs than all before.
+// Only one thread uses an order.
 #pragma once
 
 #include "wire/mep.h"
 
 struct mep_order {
 	// Sorted: source id << 16 | index of the MFP in the MEP. n_mfps entries.
-	uint32_t *keys;
-	uint32_t *spare; // for sorting
-	unsigned capacity;
+	uint32_t keys[MEP_MAX_MFPS];
+	uint32_t spare[MEP_MAX_MFPS]; // for sorting
 };
 
-// Sorts the MFPs of a MEP; equal source ids stay in the order of the MEP. Returns 0 or -ENOMEM.
-int mep_order_make(struct mep_order *order, const struct mep *mep);
-void mep_order_fini(struct mep_order *order);
+// Sorts the MFPs of a MEP; equal source ids stay in the order of the MEP.
+void mep_order_make(struct mep_order *order, const struct mep *mep);
 
 // The MFP at a position of the order: its index in the MEP, and its source id.
 static inline unsigned mep_order_index(const struct mep_order *order, unsigned position)

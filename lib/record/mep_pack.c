@@ -4,33 +4,6 @@
 #include "record/mep_pack.h"
 
 #include <errno.h>
-#include <stdlib.h>
-
-static int grow(struct mep_pack *pack, unsigned n_mfps)
-{
-	if (n_mfps <= pack->capacity)
-		return 0;
-	free(pack->sizes);
-	free(pack->offsets);
-	free(pack->source_ids);
-	pack->capacity = 0;
-	pack->sizes = malloc(n_mfps * sizeof(*pack->sizes));
-	pack->offsets = malloc(n_mfps * sizeof(*pack->offsets));
-	pack->source_ids = malloc(n_mfps * sizeof(*pack->source_ids));
-	if (!pack->sizes || !pack->offsets || !pack->source_ids)
-		return -ENOMEM;
-	pack->capacity = n_mfps;
-	return 0;
-}
-
-void mep_pack_fini(struct mep_pack *pack)
-{
-	mep_order_fini(&pack->order);
-	free(pack->sizes);
-	free(pack->offsets);
-	free(pack->source_ids);
-	*pack = (struct mep_pack){ 0 };
-}
 
 static enum wire_error lay_out(struct mep_pack *pack, uint64_t *size)
 {
@@ -62,17 +35,16 @@ static enum wire_error lay_out(struct mep_pack *pack, uint64_t *size)
 	return WIRE_OK;
 }
 
-int mep_pack_prepare(struct mep_pack *pack, const uint8_t *bytes, size_t length, uint64_t *size,
-		     enum wire_error *reason)
+enum wire_error mep_pack_prepare(struct mep_pack *pack, const uint8_t *bytes, size_t length,
+				 uint64_t *size)
 {
-	*reason = mep_decode(bytes, length, &pack->mep);
-	if (*reason)
-		return -EBADMSG;
-	if (grow(pack, pack->mep.n_mfps) || mep_order_make(&pack->order, &pack->mep))
-		return -ENOMEM;
+	enum wire_error reason = mep_decode(bytes, length, &pack->mep);
+
+	if (reason)
+		return reason;
+	mep_order_make(&pack->order, &pack->mep);
 	pack->header_size = mep_header_size(pack->mep.n_mfps, MEP_DEFAULT_ALIGN);
-	*reason = lay_out(pack, size);
-	return *reason ? -EBADMSG : 0;
+	return lay_out(pack, size);
 }
 
 static int append_padding(struct gather *gather, size_t size)

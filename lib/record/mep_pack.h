@@ -5,7 +5,7 @@
 // order without gaps, each MFP starts at a multiple of 8 bytes, and padding is zero. The MFPs
 // themselves are not changed.
 //
-// Only one thread uses a packer. It allocates memory only for a MEP with more MFPs than all before.
+// Only one thread uses a packer.
 #pragma once
 
 #include "record/gather.h"
@@ -14,21 +14,17 @@
 struct mep_pack {
 	struct mep mep; // the MEP to be packed, in the caller's memory
 	struct mep_order order;
-	uint32_t *sizes;   // bytes of each MFP, in the new order
-	uint32_t *offsets; // 32-bit words from the MEP's start, in the new order
-	uint16_t *source_ids;
-	unsigned capacity;
+	uint32_t sizes[MEP_MAX_MFPS];   // bytes of each MFP, in the new order
+	uint32_t offsets[MEP_MAX_MFPS]; // 32-bit words from the MEP's start, in the new order
+	uint16_t source_ids[MEP_MAX_MFPS];
 	size_t header_size; // bytes
 	uint32_t words;     // of the packed MEP
 };
 
-void mep_pack_fini(struct mep_pack *pack);
-
 // Reads the MEP's headers and computes the layout of its packed form, of *size bytes. The caller
-// must not change the MEP before mep_pack_write(). Returns 0; -ENOMEM; -EBADMSG if the bytes are no
-// MEP, with the cause in *reason.
-int mep_pack_prepare(struct mep_pack *pack, const uint8_t *bytes, size_t length, uint64_t *size,
-		     enum wire_error *reason);
+// must not change the MEP before mep_pack_write(). Fails if the bytes are no MEP.
+enum wire_error mep_pack_prepare(struct mep_pack *pack, const uint8_t *bytes, size_t length,
+				 uint64_t *size);
 
 // Appends the packed MEP to the gather. Returns 0 or a negative errno of the file.
 int mep_pack_write(const struct mep_pack *pack, struct gather *gather);

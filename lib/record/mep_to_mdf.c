@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/error_line.h"
 #include "evring/evb_reader.h"
 #include "record/mep_order.h"
 #include "record/mfp_usable.h"
@@ -23,10 +24,9 @@ struct cursor {
 struct mep_to_mdf {
 	struct source_map *map; // NULL: none
 	struct mep_order order;
-	uint64_t *scratch;
-	struct cursor *cursors; // in source order
-	uint16_t *missing;      // ids of sources that sent no usable data
-	unsigned capacity;      // entries of the three arrays above
+	uint64_t scratch[MEP_MAX_MFPS];
+	struct cursor cursors[MEP_MAX_MFPS]; // in source order
+	uint16_t missing[MEP_MAX_MFPS];      // ids of sources that sent no usable data
 	unsigned n_cursors;
 	unsigned n_missing;
 	unsigned next_event;
@@ -42,14 +42,11 @@ int mep_to_mdf_open(struct mep_to_mdf **converter, const char *source_map, char 
 	struct mep_to_mdf *made = calloc(1, sizeof(*made));
 
 	*converter = NULL;
-	if (!made) {
-		snprintf(error, error_size, "out of memory");
-		return -1;
-	}
+	if (!made)
+		return error_line(error, error_size, "out of memory");
 	if (source_map && *source_map && source_map_load(&made->map, source_map, map_error)) {
-		snprintf(error, error_size, "%s", map_error);
 		free(made);
-		return -1;
+		return error_line(error, error_size, "%s", map_error);
 	}
 	*converter = made;
 	return 0;
@@ -59,30 +56,8 @@ void mep_to_mdf_close(struct mep_to_mdf *converter)
 {
 	if (!converter)
 		return;
-	if (converter->map)
-		source_map_free(converter->map);
-	mep_order_fini(&converter->order);
-	free(converter->scratch);
-	free(converter->cursors);
-	free(converter->missing);
+	source_map_free(converter->map);
 	free(converter);
-}
-
-static int grow(struct mep_to_mdf *converter, unsigned n_mfps)
-{
-	if (n_mfps <= converter->capacity)
-		return 0;
-	free(converter->scratch);
-	free(converter->cursors);
-	free(converter->missing);
-	converter->capacity = 0;
-	converter->scratch = malloc(n_mfps * sizeof(*converter->scratch));
-	converter->cursors = malloc(n_mfps * sizeof(*converter->cursors));
-	converter->missing = malloc(n_mfps * sizeof(*converter->missing));
-	if (!converter->scratch || !converter->cursors || !converter->missing)
-		return -ENOMEM;
-	converter->capacity = n_mfps;
-	return 0;
 }
 
 static uint16_t bank_source_id(const struct mep_to_mdf *converter, uint16_t source_id)
@@ -154,16 +129,13 @@ int mep_to_mdf_begin(struct mep_to_mdf *converter, const struct mep_to_mdf_event
 
 	converter->next_event = 0;
 	converter->n_events = 0;
-	if (!reason && (grow(converter, mep.n_mfps) || mep_order_make(&converter->order, &mep))) {
-		snprintf(error, error_size, "out of memory");
-		return -ENOMEM;
-	}
 	if (!reason)
 		reason = mep_check(&mep, converter->scratch);
 	if (reason) {
 		snprintf(error, error_size, "no sound MEP: %s", wire_reason(reason));
 		return -EBADMSG;
 	}
+	mep_order_make(&converter->order, &mep);
 	converter->flags = event->flags;
 	converter->run_number = event->run_number;
 	converter->n_missing = 0;

@@ -17,8 +17,7 @@
 // Header: run, orbit and bunch of the event's ODIN fragment (type 16, 40 bytes; of versions other
 // than 7 only the run is used), else the ring's run number and 0; trigger mask all ones; checksum.
 //
-// Only one thread uses a converter. It allocates memory only for a MEP with more MFPs than all
-// before.
+// Only one thread uses a converter.
 #pragma once
 
 #include "wire/mdf.h"
@@ -45,9 +44,9 @@ int mep_to_mdf_open(struct mep_to_mdf **converter, const char *source_map, char 
 void mep_to_mdf_close(struct mep_to_mdf *converter);
 
 // Reads and checks a whole MEP, and sets *total to the bytes of all its records. The caller must
-// not change the MEP before its last record is written. Returns 0; -ENOMEM; -EBADMSG if it is no
-// valid MEP; -ENOTSUP if MDF cannot represent it (opaque blocks, a fragment that is too large for a
-// bank, more than 4 GiB of records). On failure error[error_size] has the cause.
+// not change the MEP before its last record is written. Returns 0; -EBADMSG if it is no valid MEP;
+// -ENOTSUP if MDF cannot represent it (opaque blocks, a fragment that is too large for a bank, more
+// than 4 GiB of records). On failure error[error_size] has the cause.
 int mep_to_mdf_begin(struct mep_to_mdf *converter, const struct mep_to_mdf_event *event,
 		     uint64_t *total, char *error, size_t error_size);
 

@@ -14,34 +14,27 @@
 // end of a file short, during which no events are written.
 #define WRITE_BACK_SIZE (16u * 1024u * 1024u)
 
-#define PERMISSIONS 0644
-
-// Errors are ignored: the files may be missing.
-static void remove_both(int directory, const struct file_name *name)
+int part_file_remove(int directory, const struct file_name *name)
 {
-	(void)file_name_remove(directory, name, FILE_NAME_JOURNAL);
-	(void)file_name_remove(directory, name, FILE_NAME_PART);
+	(void)file_name_remove(directory, name, FILE_NAME_JOURNAL); // it may be missing
+	return file_name_remove(directory, name, FILE_NAME_PART);
 }
 
 // Creates and locks. -EEXIST: the number is taken.
 static int create_locked(int directory, const struct file_name *name)
 {
-	char part[FILE_NAME_SIZE], whole[FILE_NAME_SIZE];
+	int file = file_name_open(directory, name, FILE_NAME_PART, O_CREAT | O_EXCL | O_RDWR);
 	struct stat status;
-	int file;
 
-	file_name_format(name, FILE_NAME_PART, part);
-	file_name_format(name, FILE_NAME_WHOLE, whole);
-	file = openat(directory, part, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, PERMISSIONS);
 	if (file < 0)
-		return -errno;
+		return file;
 	// Before the lock, another process may have removed the file as a leftover.
 	if (flock(file, LOCK_EX | LOCK_NB) || fstat(file, &status) || !status.st_nlink) {
 		close(file);
 		return -EEXIST;
 	}
-	if (!faccessat(directory, whole, F_OK, AT_SYMLINK_NOFOLLOW)) {
-		unlinkat(directory, part, 0);
+	if (file_name_exists(directory, name, FILE_NAME_WHOLE)) {
+		(void)file_name_remove(directory, name, FILE_NAME_PART);
 		close(file);
 		return -EEXIST;
 	}
@@ -50,14 +43,12 @@ static int create_locked(int directory, const struct file_name *name)
 
 static int create_journal(int directory, const struct file_name *name)
 {
-	char text[FILE_NAME_SIZE];
+	int file = file_name_open(directory, name, FILE_NAME_JOURNAL, O_CREAT | O_TRUNC | O_RDWR);
 	struct journal_entry empty = { 0 };
-	int file, error;
+	int error;
 
-	file_name_format(name, FILE_NAME_JOURNAL, text);
-	file = openat(directory, text, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, PERMISSIONS);
 	if (file < 0)
-		return -errno;
+		return file;
 	error = journal_write(file, &empty);
 	if (!error)
 		return file;
@@ -75,7 +66,7 @@ int part_file_create(struct part_file *part, int directory, struct file_name *na
 		return file;
 	journal = create_journal(directory, name);
 	if (journal < 0) {
-		remove_both(directory, name);
+		(void)part_file_remove(directory, name);
 		close(file);
 		return journal;
 	}
@@ -176,7 +167,7 @@ int part_file_finish(struct part_file *part, const char **step)
 
 void part_file_discard(struct part_file *part)
 {
-	remove_both(part->directory, &part->name);
+	(void)part_file_remove(part->directory, &part->name);
 	close(part->journal);
 	close(part->file);
 	part->file = -1;

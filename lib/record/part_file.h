@@ -42,5 +42,9 @@ int part_file_finish(struct part_file *part, const char **step);
 // Closes and removes a file that has no whole event.
 void part_file_discard(struct part_file *part);
 
+// Removes journal and file, the journal first: once the file is removed, a new writer may use the
+// name. Returns 0 or a negative errno of removing the file.
+int part_file_remove(int directory, const struct file_name *name);
+
 // Only syncs and renames a file: the last steps for the file of a killed writer.
 int part_file_publish(int directory, int file, struct file_name *name, const char **step);

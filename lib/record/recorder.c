@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
+
 struct recorder {
 	struct evb_reader *reader;
 	struct event_file *file;
@@ -26,10 +28,8 @@ int recorder_open(struct recorder **recorder, const struct recorder_parameters *
 	struct recorder *made = calloc(1, sizeof(*made));
 
 	*recorder = NULL;
-	if (!made) {
-		snprintf(error, EVENT_FILE_ERROR_SIZE, "out of memory");
-		return -1;
-	}
+	if (!made)
+		return error_line(error, EVENT_FILE_ERROR_SIZE, "out of memory");
 	made->spy = parameters->reader.mode == EVB_READER_SPY;
 	made->error = "";
 	if (event_file_open(&made->file, &parameters->file, error)) {
@@ -82,6 +82,15 @@ static int next_event(struct recorder *recorder, int timeout_ms)
 	return result;
 }
 
+int recorder_skip(struct recorder *recorder)
+{
+	recorder->pending = false;
+	if (recorder->spy || !evb_reader_release(recorder->reader, &recorder->event))
+		return 0;
+	recorder->error = evb_reader_error(recorder->reader);
+	return -EINVAL;
+}
+
 int recorder_poll(struct recorder *recorder, int timeout_ms, uint64_t now_ns)
 {
 	int result = recorder->pending ? 1 : next_event(recorder, timeout_ms);
@@ -96,12 +105,8 @@ int recorder_poll(struct recorder *recorder, int timeout_ms, uint64_t now_ns)
 		recorder->error = event_file_error(recorder->file);
 		return result;
 	}
-	recorder->pending = false;
-	if (!recorder->spy && evb_reader_release(recorder->reader, &recorder->event)) {
-		recorder->error = evb_reader_error(recorder->reader);
-		return -EINVAL;
-	}
-	return 1;
+	result = recorder_skip(recorder);
+	return result ? result : 1;
 }
 
 struct recorder_counters recorder_counters(const struct recorder *recorder)

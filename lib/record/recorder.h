@@ -44,6 +44,10 @@ int recorder_open(struct recorder **recorder, const struct recorder_parameters *
 //   -EBADMSG or -ENOTSUP   an event cannot be written at all; it stays unreleased.
 int recorder_poll(struct recorder *recorder, int timeout_ms, uint64_t now_ns);
 
+// Releases the event that cannot be written at all; recorder_poll() then goes on with the next.
+// Returns 0 or -EINVAL.
+int recorder_skip(struct recorder *recorder);
+
 struct recorder_counters recorder_counters(const struct recorder *recorder);
 
 // event_file_path(), and the last error of the event file or the reader.

@@ -65,12 +65,9 @@ static int scan(int file, uint64_t size, enum file_format format, uint64_t *whol
 
 static bool read_journal(int directory, const struct file_name *name, struct journal_entry *entry)
 {
-	char text[FILE_NAME_SIZE];
+	int file = file_name_open(directory, name, FILE_NAME_JOURNAL, O_RDONLY);
 	bool good;
-	int file;
 
-	file_name_format(name, FILE_NAME_JOURNAL, text);
-	file = openat(directory, text, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
 		return false;
 	good = journal_read(file, entry);
@@ -95,13 +92,6 @@ static int open_leftover(int directory, const char *part, struct stat *status)
 	return file;
 }
 
-// Removes the journal first: once the file is removed, a new writer may use the name.
-static int remove_both(int directory, const struct file_name *name)
-{
-	(void)file_name_remove(directory, name, FILE_NAME_JOURNAL); // it may be missing
-	return file_name_remove(directory, name, FILE_NAME_PART);
-}
-
 static int recover_locked(int directory, int file, uint64_t size, struct recovered *recovered)
 {
 	struct journal_entry entry;
@@ -120,7 +110,7 @@ static int recover_locked(int directory, int file, uint64_t size, struct recover
 	recovered->cut = size - recovered->size;
 	if (!recovered->size) {
 		recovered->step = "remove";
-		return remove_both(directory, &recovered->name);
+		return part_file_remove(directory, &recovered->name);
 	}
 	recovered->step = "truncate";
 	if (recovered->cut && ftruncate(file, (off_t)recovered->size))
@@ -150,12 +140,9 @@ static bool recover(int directory, struct recovered *recovered)
 // Removes a journal without its part file: the writer was killed after it renamed the file.
 static void remove_orphan(int directory, const struct file_name *name)
 {
-	char text[FILE_NAME_SIZE];
-
-	file_name_format(name, FILE_NAME_PART, text);
-	if (!faccessat(directory, text, F_OK, AT_SYMLINK_NOFOLLOW))
-		return;
-	(void)file_name_remove(directory, name, FILE_NAME_JOURNAL); // its writer may be faster
+	if (!file_name_exists(directory, name, FILE_NAME_PART))
+		(void)file_name_remove(directory, name,
+				       FILE_NAME_JOURNAL); // its writer may be faster
 }
 
 // What recovery_run() passes through file_name_list().

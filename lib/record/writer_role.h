@@ -11,15 +11,7 @@
 #pragma once
 
 #include "pipeline/role.h"
-#include "record/event_file.h"
-
-struct writer_parameters {
-	const char *name;           // of the role
-	const char *appliance;      // whose event rings are read
-	const char *ring_directory; // of the event rings; "": the standard one
-	const char *group;          // of consumers
-	struct event_file_parameters file;
-};
+#include "record/recorder.h"
 
 // Written by the role's lcore, read by telemetry.
 struct writer_counters {
@@ -31,8 +23,9 @@ struct writer_counters {
 	uint64_t failures; // files that could not be finished
 };
 
-// Called by the control thread; the event rings must exist. Returns NULL with one line in
-// error[EVENT_FILE_ERROR_SIZE].
-struct role *writer_role_create(const struct writer_parameters *parameters, char *error);
+// Called by the control thread; the event rings must exist, and the reader is the member of a
+// group. `name` is that of the role. Returns NULL with one line in error[EVENT_FILE_ERROR_SIZE].
+struct role *writer_role_create(const char *name, const struct recorder_parameters *parameters,
+				char *error);
 
 const struct writer_counters *writer_role_counters(const struct role *role);

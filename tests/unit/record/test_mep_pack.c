@@ -18,9 +18,8 @@
 static uint8_t *pack_through_file(const char *directory, const uint8_t *bytes, size_t length,
 				  size_t *size)
 {
-	struct mep_pack pack = { 0 };
+	static struct mep_pack pack;
 	struct gather gather;
-	enum wire_error reason;
 	char path[PATH_SIZE];
 	uint64_t expected;
 	int file;
@@ -29,13 +28,12 @@ static uint8_t *pack_through_file(const char *directory, const uint8_t *bytes, s
 	file = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0644);
 	assert_true(file >= 0);
 	assert_int_equal(gather_init(&gather), 0);
-	assert_int_equal(mep_pack_prepare(&pack, bytes, length, &expected, &reason), 0);
+	assert_int_equal(mep_pack_prepare(&pack, bytes, length, &expected), WIRE_OK);
 	gather_start(&gather, file, 0);
 	assert_int_equal(mep_pack_write(&pack, &gather), 0);
 	assert_int_equal(gather_flush(&gather), 0);
 	assert_int_equal(gather.position, expected);
 	close(file);
-	mep_pack_fini(&pack);
 	gather_fini(&gather);
 	return read_file(path, size);
 }
@@ -97,21 +95,16 @@ static void mep_pack__many_sources_in_reverse(void **state)
 static void mep_pack__refuses_what_is_no_mep(void **state)
 {
 	static uint8_t slot[MEP_ROOM];
-	struct mep_pack pack = { 0 };
-	enum wire_error reason;
+	static struct mep_pack pack;
 	uint64_t size;
 	size_t length = make_slot_mep(slot, 1);
 
 	(void)state;
-	assert_int_equal(mep_pack_prepare(&pack, slot, 7, &size, &reason), -EBADMSG);
-	assert_int_equal(reason, WIRE_TRUNCATED);
-	assert_int_equal(mep_pack_prepare(&pack, slot, length - 4, &size, &reason), -EBADMSG);
-	assert_int_equal(reason, WIRE_TRUNCATED);
+	assert_int_equal(mep_pack_prepare(&pack, slot, 7, &size), WIRE_TRUNCATED);
+	assert_int_equal(mep_pack_prepare(&pack, slot, length - 4, &size), WIRE_TRUNCATED);
 	// The size field of the MFP exceeds the MEP.
 	store_le32(slot + mep_header_size(MEP_SOURCES, MEP_DEFAULT_ALIGN) + 4, 1u << 30);
-	assert_int_equal(mep_pack_prepare(&pack, slot, length, &size, &reason), -EBADMSG);
-	assert_int_equal(reason, WIRE_TRUNCATED);
-	mep_pack_fini(&pack);
+	assert_int_equal(mep_pack_prepare(&pack, slot, length, &size), WIRE_TRUNCATED);
 }
 
 static void gather__error_of_the_file(void **state)
