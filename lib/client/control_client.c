@@ -3,30 +3,18 @@
 #include "client/control_client.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/error_line.h"
 #include "client/runtime_directory.h"
 
 #define PATIENCE_S 5
 
-static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int fail(char *error, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(error, CONTROL_SOCKET_ERROR_SIZE, format, list);
-	va_end(list);
-	return -1;
-}
+#define fail(error, ...) error_line(error, CONTROL_SOCKET_ERROR_SIZE, __VA_ARGS__)
 
 int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], char *error)
 {
@@ -41,26 +29,16 @@ int control_socket_path(const char *name, char path[CONTROL_SOCKET_PATH_SIZE], c
 
 static int connect_to(const char *path, char *error)
 {
-	const struct timeval patience = { .tv_sec = PATIENCE_S };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int client;
 
 	if (strlen(path) >= sizeof(address.sun_path))
 		return fail(error, "%.200s is too long for the path of a socket", path);
 	strcpy(address.sun_path, path);
-	client = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (client < 0)
-		return fail(error, "%s: %s", path, strerror(errno));
-	if (setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
-	    setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
-	    connect(client, (const struct sockaddr *)&address, sizeof(address)) == 0)
-		return client;
-	if (errno == ENOENT || errno == ECONNREFUSED)
-		(void)fail(error, "nobody listens at %s: the appliance is not running", path);
-	else
-		(void)fail(error, "%s: %s", path, strerror(errno));
-	close(client);
-	return -1;
+	client = runtime_connect(&address, PATIENCE_S * 1000);
+	if (client == -ENOENT || client == -ECONNREFUSED)
+		return fail(error, "nobody listens at %s: the appliance is not running", path);
+	return client < 0 ? fail(error, "%s: %s", path, strerror(-client)) : client;
 }
 
 // Returns the text of the response, to be freed; NULL with an error.

@@ -5,6 +5,13 @@
 // chosen as DPDK chooses it, and `evb` with those of control.
 #pragma once
 
+#include <sys/un.h>
+
 // $RUNTIME_DIRECTORY; else /var/run for root; else $XDG_RUNTIME_DIR, or /tmp. Never NULL or empty;
 // valid until the environment changes.
 const char *runtime_directory(void);
+
+// Connects to the socket of an appliance, of type SOCK_SEQPACKET. Each send and receive waits
+// patience_ms at most, and then fails with EAGAIN. Any thread. Returns the socket or a negative
+// errno.
+int runtime_connect(const struct sockaddr_un *address, unsigned patience_ms);

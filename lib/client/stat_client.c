@@ -4,17 +4,15 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
 
+#include "base/error_line.h"
 #include "client/runtime_directory.h"
 
 #define PREFIX        "evb-" // DPDK's folder of an appliance is PREFIX NAME
@@ -32,40 +30,18 @@ struct stat_client {
 	char name[STAT_CLIENT_NAME_SIZE];
 };
 
-static int fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int fail(char *error, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(error, STAT_CLIENT_ERROR_SIZE, format, list);
-	va_end(list);
-	return -1;
-}
+#define fail(error, ...) error_line(error, STAT_CLIENT_ERROR_SIZE, __VA_ARGS__)
 
 // Returns a connected socket, or a negative errno.
 static int connect_to(const char *name, unsigned patience_ms)
 {
-	const struct timeval patience = { .tv_sec = patience_ms / 1000,
-					  .tv_usec = patience_ms % 1000 * 1000 };
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int length = snprintf(address.sun_path, sizeof(address.sun_path),
 			      "%s/dpdk/" PREFIX "%s/dpdk_telemetry.v2", runtime_directory(), name);
-	int result = -ENAMETOOLONG, socket_fd;
 
 	if (length < 0 || (size_t)length >= sizeof(address.sun_path))
-		return result;
-	socket_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (socket_fd < 0)
-		return -errno;
-	if (setsockopt(socket_fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
-	    setsockopt(socket_fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) == 0 &&
-	    connect(socket_fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
-		return socket_fd;
-	result = -errno;
-	close(socket_fd);
-	return result;
+		return -ENAMETOOLONG;
+	return runtime_connect(&address, patience_ms);
 }
 
 static int is_ours(const struct dirent *entry)
