@@ -11,7 +11,7 @@
 #include "source/source_set.h"
 
 struct block_maker {
-	const uint16_t *ids; // ascending; owned by the maker
+	const uint16_t *ids; // ascending; of the maker, or of the parameters, which outlive it
 	unsigned n_sources;
 	unsigned n_cycle;
 	int odin_source; // index into ids of the source whose ODIN fragments are synthetic, or -1

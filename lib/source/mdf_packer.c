@@ -17,11 +17,14 @@ struct mdf_packer {
 	struct block_maker maker;
 	struct mdf_events *events;
 	uint32_t packing;
-	uint16_t *ids;               // of the sources that are wanted, ascending
-	const struct mdf_row **rows; // of the same
-	uint8_t *types;              // scratch, packing
-	uint16_t *sizes;             // scratch, packing
-	const uint8_t **payloads;    // scratch, packing
+	uint16_t ids[N_IDS];               // of the sources that are wanted, ascending
+	const struct mdf_row *rows[N_IDS]; // of the same
+	// Scratch: of all rows of the file, and of the fragments of a block.
+	uint16_t row_ids[N_IDS];
+	const struct mdf_row *row_of[N_IDS]; // by source id
+	uint8_t types[MFP_MAX_FRAGMENTS];
+	uint16_t sizes[MFP_MAX_FRAGMENTS];
+	const uint8_t *payloads[MFP_MAX_FRAGMENTS];
 };
 
 // Finds the banks of one block in the file and fills the scratch arrays.
@@ -76,11 +79,6 @@ static void close_packer(struct block_maker *maker)
 	struct mdf_packer *packer = (struct mdf_packer *)maker;
 
 	mdf_events_free(packer->events);
-	free(packer->ids);
-	free(packer->rows);
-	free(packer->types);
-	free(packer->sizes);
-	free(packer->payloads);
 	free(packer);
 }
 
@@ -98,73 +96,35 @@ static unsigned cycle_length(uint32_t n_events, uint32_t packing)
 	return n_events / a;
 }
 
-// Selects the wanted sources, in ascending order. row_of[id] is the index of the row + 1.
-static int choose(struct mdf_packer *packer, const uint32_t *row_of,
-		  const struct source_set_parameters *parameters, char *error)
-{
-	const struct mdf_row *rows = packer->events->rows;
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < parameters->n_ids; i++) {
-		uint16_t id = parameters->ids[i];
-
-		if (!row_of[id])
-			return error_line(error, SOURCE_ERROR_SIZE, "%s: it has no source %u",
-					  parameters->file, id);
-		packer->ids[n] = id;
-		packer->rows[n++] = &rows[row_of[id] - 1];
-	}
-	for (unsigned id = 0; !parameters->n_ids && id < N_IDS; id++) {
-		if (!row_of[id])
-			continue;
-		packer->ids[n] = (uint16_t)id;
-		packer->rows[n++] = &rows[row_of[id] - 1];
-	}
-	packer->maker.n_sources = n;
-	return 0;
-}
-
+// Selects the wanted sources, in ascending order.
 static int set_sources(struct mdf_packer *packer, const struct source_set_parameters *parameters,
 		       char *error)
 {
-	uint16_t *ids = malloc(packer->events->n_rows * sizeof(*ids));
-	uint32_t *row_of = calloc(N_IDS, sizeof(*row_of));
-	int result = -1;
+	const struct mdf_events *events = packer->events;
+	unsigned n = parameters->n_ids ? parameters->n_ids : N_IDS;
 
-	if (!ids || !row_of) {
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-	} else if (!mdf_sources_assign(packer->events, ids, error)) {
-		for (uint32_t i = 0; i < packer->events->n_rows; i++)
-			row_of[ids[i]] = i + 1;
-		result = choose(packer, row_of, parameters, error);
+	if (mdf_sources_assign(events, packer->row_ids, error))
+		return -1;
+	for (uint32_t i = 0; i < events->n_rows; i++)
+		packer->row_of[packer->row_ids[i]] = &events->rows[i];
+	for (unsigned i = 0; i < n; i++) {
+		uint16_t id = parameters->n_ids ? parameters->ids[i] : (uint16_t)i;
+
+		if (!packer->row_of[id] && parameters->n_ids)
+			return error_line(error, SOURCE_ERROR_SIZE, "%s: it has no source %u",
+					  parameters->file, id);
+		if (!packer->row_of[id])
+			continue;
+		packer->ids[packer->maker.n_sources] = id;
+		packer->rows[packer->maker.n_sources++] = packer->row_of[id];
 	}
-	free(ids);
-	free(row_of);
-	return result;
-}
-
-static struct mdf_packer *allocate_packer(uint32_t packing, size_t n_sources)
-{
-	struct mdf_packer *packer = calloc(1, sizeof(*packer));
-
-	if (!packer)
-		return NULL;
-	packer->ids = malloc(n_sources * sizeof(*packer->ids));
-	packer->rows = malloc(n_sources * sizeof(*packer->rows));
-	packer->types = malloc(packing);
-	packer->sizes = malloc(packing * sizeof(*packer->sizes));
-	packer->payloads = malloc(packing * sizeof(*packer->payloads));
-	if (packer->ids && packer->rows && packer->types && packer->sizes && packer->payloads)
-		return packer;
-	close_packer(&packer->maker);
-	return NULL;
+	return 0;
 }
 
 int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
 			   const struct source_set_parameters *parameters, char *error)
 {
-	unsigned n_sources = parameters->n_ids ? parameters->n_ids : events->n_rows;
-	struct mdf_packer *packer = allocate_packer(parameters->packing, n_sources);
+	struct mdf_packer *packer = calloc(1, sizeof(*packer));
 
 	if (!packer)
 		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");

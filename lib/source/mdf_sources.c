@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_line.h"
 #include "wire/mfp.h"
 
 #define N_IDS          65536u
@@ -71,45 +72,41 @@ static int new_id(const bool *taken, const struct mdf_row *row)
 	return id;
 }
 
-static bool keeps_id(const struct mdf_row *row)
+static bool keeps_id(const struct mdf_row *row, const uint32_t *users)
 {
-	return row->bank_source_id >> NUMBER_BITS || row->bank_type == MFP_TYPE_ODIN;
+	return users[row->bank_source_id] == 1 &&
+	       (row->bank_source_id >> NUMBER_BITS || row->bank_type == MFP_TYPE_ODIN);
 }
 
 int mdf_sources_assign(const struct mdf_events *events, uint16_t *ids, char *error)
 {
-	uint32_t *users = calloc(N_IDS, sizeof(*users)); // rows that have this bank source id
-	bool *taken = calloc(N_IDS, sizeof(*taken));
-	int id = -1;
+	struct census {
+		uint32_t users[N_IDS]; // rows that have this bank source id
+		bool taken[N_IDS];
+	} *census = calloc(1, sizeof(*census));
+	const struct mdf_row *rows = events->rows, *end = rows + events->n_rows;
+	int id = 0;
 
-	for (uint32_t i = 0; users && i < events->n_rows; i++)
-		users[events->rows[i].bank_source_id]++;
-	for (uint32_t i = 0; users && taken && i < events->n_rows; i++) {
-		const struct mdf_row *row = &events->rows[i];
-
-		if (users[row->bank_source_id] == 1 && keeps_id(row))
-			taken[row->bank_source_id] = true;
-	}
-	for (uint32_t i = 0; users && taken && i < events->n_rows; i++) {
-		const struct mdf_row *row = &events->rows[i];
-
-		if (users[row->bank_source_id] == 1 && keeps_id(row))
-			id = row->bank_source_id;
-		else
-			id = new_id(taken, row);
+	if (!census)
+		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
+	for (const struct mdf_row *row = rows; row < end; row++)
+		census->users[row->bank_source_id]++;
+	for (const struct mdf_row *row = rows; row < end; row++)
+		if (keeps_id(row, census->users))
+			census->taken[row->bank_source_id] = true;
+	for (const struct mdf_row *row = rows; row < end; row++) {
+		id =
+		    keeps_id(row, census->users) ? row->bank_source_id : new_id(census->taken, row);
 		if (id < 0)
 			break;
-		taken[id] = true;
-		ids[i] = (uint16_t)id;
+		census->taken[id] = true;
+		ids[row - rows] = (uint16_t)id;
 	}
-	if (!users || !taken)
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-	else if (id < 0)
-		snprintf(error, SOURCE_ERROR_SIZE, "%u banks are more than there are source ids",
-			 events->n_rows);
-	free(users);
-	free(taken);
-	return id < 0 ? -1 : 0;
+	free(census);
+	if (id >= 0)
+		return 0;
+	return error_line(error, SOURCE_ERROR_SIZE, "%u banks are more than there are source ids",
+			  events->n_rows);
 }
 
 static const char *base_name(const char *path)
@@ -128,18 +125,13 @@ static int by_id(const void *left, const void *right)
 
 static int make_map(struct source_map *map, const struct mdf_events *events, char *error)
 {
-	uint16_t *ids = malloc(events->n_rows * sizeof(*ids));
+	uint16_t ids[N_IDS];
 
 	map->entries = calloc(events->n_rows, sizeof(*map->entries));
-	if (!ids || !map->entries) {
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-		free(ids);
+	if (!map->entries)
+		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
+	if (mdf_sources_assign(events, ids, error))
 		return -1;
-	}
-	if (mdf_sources_assign(events, ids, error)) {
-		free(ids);
-		return -1;
-	}
 	for (uint32_t i = 0; i < events->n_rows; i++) {
 		const struct mdf_row *row = &events->rows[i];
 
@@ -150,7 +142,6 @@ static int make_map(struct source_map *map, const struct mdf_events *events, cha
 			.version = row->version,
 		};
 	}
-	free(ids);
 	map->n_entries = events->n_rows;
 	qsort(map->entries, map->n_entries, sizeof(*map->entries), by_id);
 	return 0;
@@ -160,7 +151,7 @@ int mdf_sources_map(struct source_map **map, const char *path, char *error)
 {
 	struct source_map *made;
 	struct mdf_events *events;
-	int result;
+	int result = -1;
 
 	if (mdf_events_load(&events, path, error))
 		return -1;
@@ -169,8 +160,7 @@ int mdf_sources_map(struct source_map **map, const char *path, char *error)
 		snprintf(made->source, sizeof(made->source), "%s", base_name(path));
 		result = make_map(made, events, error);
 	} else {
-		snprintf(error, SOURCE_ERROR_SIZE, "out of memory");
-		result = -1;
+		(void)error_line(error, SOURCE_ERROR_SIZE, "out of memory");
 	}
 	mdf_events_free(events);
 	if (result)

@@ -16,8 +16,8 @@
 #include "source/mdf_events.h"
 #include "source/source_map.h"
 
-// Assigns a source id to each row of the events: ids[n_rows]. Returns 0, or -1 with one line in
-// error[SOURCE_ERROR_SIZE] if the ids do not suffice.
+// Assigns a source id to each row of the events: ids[n_rows], at most 65536. Returns 0, or -1 with
+// one line in error[SOURCE_ERROR_SIZE] if the ids do not suffice.
 int mdf_sources_assign(const struct mdf_events *events, uint16_t *ids, char *error);
 
 // The source map of an MDF file; freed with source_map_free(). Returns 0, or -1 with one line in

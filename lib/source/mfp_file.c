@@ -24,7 +24,7 @@ struct mfp_file {
 	const char *name;
 	uint8_t *owned; // bytes of the file; NULL if the caller owns them
 	uint32_t packing;
-	uint16_t *ids;
+	uint16_t ids[UINT16_MAX + 1];
 	struct entry *entries; // by source id, then in the order of the file
 	size_t n_entries;
 	size_t capacity;
@@ -180,9 +180,6 @@ static int set_sources(struct mfp_file *file, const struct source_set_parameters
 	if (parameters->n_ids && choose(file, parameters, error))
 		return -1;
 	file->maker.n_sources = (unsigned)(file->n_entries / n_cycle);
-	file->ids = malloc(file->maker.n_sources * sizeof(*file->ids));
-	if (!file->ids)
-		return out_of_memory(file, error);
 	for (unsigned i = 0; i < file->maker.n_sources; i++)
 		file->ids[i] = file->entries[i * n_cycle].header.source_id;
 	file->maker.ids = file->ids;
@@ -214,7 +211,6 @@ static void close_file(struct block_maker *maker)
 	struct mfp_file *file = (struct mfp_file *)maker;
 
 	free(file->owned);
-	free(file->ids);
 	free(file->entries);
 	free(file);
 }

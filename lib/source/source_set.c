@@ -65,9 +65,10 @@ static int open_maker(struct block_maker **maker, const struct source_set_parame
 	return 0;
 }
 
-// Adds up the sizes of the blocks, each rounded up to the alignment. Stores them in `sizes` if that
-// is not NULL.
-static int measure(struct block_maker *maker, uint32_t *sizes, uint64_t *bytes, char *error)
+// Adds up the sizes of the blocks, each rounded up to the alignment. Stores them in `blocks` if
+// that is not NULL.
+static int measure(struct block_maker *maker, struct source_block *blocks, uint64_t *bytes,
+		   char *error)
 {
 	*bytes = 0;
 	for (unsigned cycle = 0; cycle < maker->n_cycle; cycle++) {
@@ -77,25 +78,25 @@ static int measure(struct block_maker *maker, uint32_t *sizes, uint64_t *bytes, 
 			if (!size)
 				return -1;
 			*bytes += round_up(size, BLOCK_ALIGNMENT);
-			if (sizes)
-				sizes[(size_t)cycle * maker->n_sources + source] = (uint32_t)size;
+			if (blocks)
+				(blocks++)->size = (uint32_t)size;
 		}
 	}
 	return 0;
 }
 
-static void write_blocks(struct source_set *set, struct block_maker *maker, const uint32_t *sizes)
+static void write_blocks(struct source_set *set, struct block_maker *maker)
 {
 	uint8_t *bytes = set->memory;
 	struct source_block *block = set->blocks;
 
 	for (unsigned cycle = 0; cycle < set->n_cycle; cycle++) {
-		for (unsigned source = 0; source < set->n_sources; source++, block++, sizes++) {
-			size_t padded = round_up(*sizes, BLOCK_ALIGNMENT);
+		for (unsigned source = 0; source < set->n_sources; source++, block++) {
+			size_t padded = round_up(block->size, BLOCK_ALIGNMENT);
 
-			maker->write(maker, cycle, source, bytes, *sizes);
-			memset(bytes + *sizes, 0, padded - *sizes);
-			*block = (struct source_block){ bytes, *sizes };
+			maker->write(maker, cycle, source, bytes, block->size);
+			memset(bytes + block->size, 0, padded - block->size);
+			block->bytes = bytes;
 			bytes += padded;
 		}
 	}
@@ -110,29 +111,21 @@ static int out_of_memory(char *error, uint64_t bytes)
 static int fill(struct source_set *set, struct block_maker *maker, char *error)
 {
 	size_t n_blocks = (size_t)maker->n_cycle * maker->n_sources;
-	uint32_t *sizes = malloc(n_blocks * sizeof(*sizes));
 
 	set->n_sources = maker->n_sources;
 	set->n_cycle = maker->n_cycle;
 	set->odin_source = maker->odin_source;
 	set->ids = malloc(maker->n_sources * sizeof(*set->ids));
 	set->blocks = malloc(n_blocks * sizeof(*set->blocks));
-	if (!sizes || !set->ids || !set->blocks) {
-		free(sizes);
+	if (!set->ids || !set->blocks)
 		return out_of_memory(error, n_blocks * sizeof(*set->blocks));
-	}
 	memcpy(set->ids, maker->ids, maker->n_sources * sizeof(*set->ids));
-	if (measure(maker, sizes, &set->bytes, error)) {
-		free(sizes);
+	if (measure(maker, set->blocks, &set->bytes, error))
 		return -1;
-	}
 	set->memory = allocate(&set->allocator, set->bytes);
-	if (!set->memory) {
-		free(sizes);
+	if (!set->memory)
 		return out_of_memory(error, set->bytes);
-	}
-	write_blocks(set, maker, sizes);
-	free(sizes);
+	write_blocks(set, maker);
 	return 0;
 }
 

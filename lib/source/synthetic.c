@@ -20,9 +20,8 @@
 struct synthetic {
 	struct block_maker maker;
 	struct source_set_parameters parameters;
-	uint16_t *ids;
-	uint8_t *types;  // scratch, packing
-	uint16_t *sizes; // scratch, packing
+	uint8_t types[MFP_MAX_FRAGMENTS];  // scratch
+	uint16_t sizes[MFP_MAX_FRAGMENTS]; // scratch
 };
 
 static unsigned subdetector_of(uint16_t id)
@@ -56,7 +55,7 @@ uint16_t synthetic_draw_size(const struct fragment_sizes *sizes, unsigned subdet
 // Draws the sizes of one block into the scratch arrays.
 static void draw(struct synthetic *synthetic, unsigned cycle, unsigned source)
 {
-	uint16_t id = synthetic->ids[source];
+	uint16_t id = synthetic->maker.ids[source];
 	bool odin = (int)source == synthetic->maker.odin_source;
 	struct random random = random_fork(synthetic->parameters.seed, (uint64_t)cycle << 16 | id);
 
@@ -109,7 +108,7 @@ static void write_block(struct block_maker *maker, unsigned cycle, unsigned sour
 			size_t size)
 {
 	struct synthetic *synthetic = (struct synthetic *)maker;
-	uint16_t id = synthetic->ids[source];
+	uint16_t id = synthetic->maker.ids[source];
 	bool odin = (int)source == maker->odin_source;
 	const struct lhcb_profile *profile = lhcb_profile(subdetector_of(id));
 	struct mfp_header header = {
@@ -134,12 +133,7 @@ static void write_block(struct block_maker *maker, unsigned cycle, unsigned sour
 
 static void close_synthetic(struct block_maker *maker)
 {
-	struct synthetic *synthetic = (struct synthetic *)maker;
-
-	free(synthetic->ids);
-	free(synthetic->types);
-	free(synthetic->sizes);
-	free(synthetic);
+	free(maker);
 }
 
 int synthetic_open(struct block_maker **maker, const struct source_set_parameters *parameters,
@@ -151,20 +145,11 @@ int synthetic_open(struct block_maker **maker, const struct source_set_parameter
 		return error_line(error, SOURCE_ERROR_SIZE, "generator %s: there are no source ids",
 				  parameters->name);
 	synthetic = calloc(1, sizeof(*synthetic));
-	if (synthetic) {
-		synthetic->ids = malloc(parameters->n_ids * sizeof(*synthetic->ids));
-		synthetic->types = malloc(parameters->packing);
-		synthetic->sizes = malloc(parameters->packing * sizeof(*synthetic->sizes));
-	}
-	if (!synthetic || !synthetic->ids || !synthetic->types || !synthetic->sizes) {
-		if (synthetic)
-			close_synthetic(&synthetic->maker);
+	if (!synthetic)
 		return error_line(error, SOURCE_ERROR_SIZE, "out of memory");
-	}
-	memcpy(synthetic->ids, parameters->ids, parameters->n_ids * sizeof(*synthetic->ids));
 	synthetic->parameters = *parameters;
 	synthetic->maker = (struct block_maker){
-		.ids = synthetic->ids,
+		.ids = parameters->ids,
 		.n_sources = parameters->n_ids,
 		.n_cycle = parameters->variants ? parameters->variants : 1,
 		.odin_source = -1,
@@ -172,7 +157,7 @@ int synthetic_open(struct block_maker **maker, const struct source_set_parameter
 		.write = write_block,
 		.close = close_synthetic,
 	};
-	if (parameters->sizes.law == SIZE_LHCB && subdetector_of(synthetic->ids[0]) == 0)
+	if (parameters->sizes.law == SIZE_LHCB && subdetector_of(parameters->ids[0]) == 0)
 		synthetic->maker.odin_source = 0;
 	*maker = &synthetic->maker;
 	return 0;
