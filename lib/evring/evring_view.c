@@ -103,32 +103,30 @@ int evring_layout_check(const struct evring_header *header, uint64_t file_size, 
 	return 0;
 }
 
-static void set_sizes(struct evring_view *view, int file, const struct evring_header *header)
-{
-	view->file = file;
-	view->n_slots = header->slots;
-	view->queue_size = header->queue_size;
-	view->slot_size = header->slot_size;
-	view->control_size = header->slots_offset;
-	view->file_size = header->file_size;
-}
-
-static void set_control(struct evring_view *view, void *control, const struct evring_header *header)
+static void set(struct evring_view *view, int file, const struct evring_header *header,
+		void *control, void *slots)
 {
 	uint8_t *bytes = control;
 
-	view->header = control;
-	view->queue = (_Atomic uint64_t *)(void *)(bytes + header->queue_offset);
-	view->descriptors =
-	    (struct evring_descriptor *)(void *)(bytes + header->descriptors_offset);
+	*view = (struct evring_view){
+		.file = file,
+		.header = control,
+		.queue = (_Atomic uint64_t *)(void *)(bytes + header->queue_offset),
+		.descriptors =
+		    (struct evring_descriptor *)(void *)(bytes + header->descriptors_offset),
+		.slots = slots,
+		.n_slots = header->slots,
+		.queue_size = header->queue_size,
+		.slot_size = header->slot_size,
+		.control_size = header->slots_offset,
+		.file_size = header->file_size,
+	};
 }
 
 void evring_view_set(struct evring_view *view, int file, void *memory,
 		     const struct evring_header *header)
 {
-	set_sizes(view, file, header);
-	set_control(view, memory, header);
-	view->slots = (uint8_t *)memory + header->slots_offset;
+	set(view, file, header, memory, (uint8_t *)memory + header->slots_offset);
 }
 
 int evring_view_map(struct evring_view *view, int file, const struct evring_header *header,
@@ -148,9 +146,7 @@ int evring_view_map(struct evring_view *view, int file, const struct evring_head
 		munmap(control, header->slots_offset);
 		return -error;
 	}
-	set_sizes(view, file, header);
-	set_control(view, control, header);
-	view->slots = slots;
+	set(view, file, header, control, slots);
 	return 0;
 }
 

@@ -41,12 +41,6 @@ struct inspect *inspect_open(const struct inspect_options *options,
 	inspect->options = *options;
 	inspect->visitor = *visitor;
 	inspect->payload = options->payload;
-	inspect->ids = calloc(INSPECT_N_IDS, sizeof(*inspect->ids));
-	inspect->scratch = malloc(MEP_MAX_MFPS * sizeof(*inspect->scratch));
-	if (!inspect->ids || !inspect->scratch) {
-		inspect_close(inspect);
-		return NULL;
-	}
 	return inspect;
 }
 
@@ -54,10 +48,8 @@ void inspect_close(struct inspect *inspect)
 {
 	if (!inspect)
 		return;
-	for (unsigned i = 0; inspect->ids && i < INSPECT_N_IDS; i++)
+	for (unsigned i = 0; i < INSPECT_N_IDS; i++)
 		id_ranges_fini(&inspect->ids[i]);
-	free(inspect->ids);
-	free(inspect->scratch);
 	free(inspect);
 }
 
@@ -89,6 +81,19 @@ bool inspect_wanted(const struct inspect *inspect, bool has_id, uint64_t first, 
 	if (!inspect->options.one_event)
 		return true;
 	return has_id && id >= first && (id - first < n || id == first);
+}
+
+void inspect_begin_event(struct inspect *inspect, const struct inspect_event *event)
+{
+	inspect->n_visited++;
+	if (inspect->visitor.event)
+		inspect->visitor.event(inspect->visitor.context, event);
+}
+
+void inspect_end_event(struct inspect *inspect)
+{
+	if (inspect->visitor.event_end)
+		inspect->visitor.event_end(inspect->visitor.context);
 }
 
 void inspect_add_ids(struct inspect *inspect, unsigned list, uint64_t offset, uint64_t first,

@@ -15,8 +15,8 @@ struct inspect {
 	struct inspect_visitor visitor;
 	struct inspect_summary summary;
 	enum inspect_payload payload; // AUTO until an event has decided
-	struct id_ranges *ids;        // INSPECT_N_IDS
-	uint64_t *scratch;            // MEP_MAX_MFPS, for mep_check()
+	struct id_ranges ids[INSPECT_N_IDS];
+	uint64_t scratch[MEP_MAX_MFPS]; // for mep_check()
 	// The file being read:
 	struct inspect_file file;
 	const uint8_t *bytes;
@@ -36,6 +36,10 @@ static inline bool inspect_limit_reached(const struct inspect *inspect)
 
 // True if the options select an event with the n ids from `first` on.
 bool inspect_wanted(const struct inspect *inspect, bool has_id, uint64_t first, uint64_t n);
+
+// The visitor's functions around the parts of an event. The event counts for options.limit.
+void inspect_begin_event(struct inspect *inspect, const struct inspect_event *event);
+void inspect_end_event(struct inspect *inspect);
 
 // verify: adds ids to a list (INSPECT_MEP_IDS or a source id) and reports repeated ones.
 void inspect_add_ids(struct inspect *inspect, unsigned list, uint64_t offset, uint64_t first,

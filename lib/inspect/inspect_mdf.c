@@ -86,7 +86,6 @@ static void visit_banks(struct inspect *inspect, const uint8_t *record,
 static void visit_record(struct inspect *inspect, const struct mdf_header *header, uint64_t offset,
 			 uint64_t index)
 {
-	const struct inspect_visitor *visitor = &inspect->visitor;
 	const uint8_t *record = inspect->bytes + offset;
 	struct inspect_event event = {
 		.kind = INSPECT_MDF,
@@ -102,10 +101,8 @@ static void visit_record(struct inspect *inspect, const struct mdf_header *heade
 	inspect_decide(inspect, &vote);
 	if (!inspect_wanted(inspect, event.has_event_id, event.event_id, 1))
 		return;
-	inspect->n_visited++;
 	inspect->summary.records++;
-	if (visitor->event)
-		visitor->event(visitor->context, &event);
+	inspect_begin_event(inspect, &event);
 	if (reason)
 		inspect_report(inspect, offset, 0, reason,
 			       "record %" PRIu64 ": bank %u is wrong, the others are not looked at",
@@ -115,8 +112,7 @@ static void visit_record(struct inspect *inspect, const struct mdf_header *heade
 		inspect_report(inspect, offset, 0, WIRE_BAD_CHECKSUM,
 			       "record %" PRIu64 ": checksum is 0x%08x, its bytes give 0x%08x",
 			       index, header->checksum, mdf_checksum(record, header->size));
-	if (visitor->event_end)
-		visitor->event_end(visitor->context);
+	inspect_end_event(inspect);
 }
 
 static uint64_t next_record(const struct inspect *inspect, uint64_t offset)

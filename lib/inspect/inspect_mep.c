@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "inspect/inspect_internal.h"
-#include "record/mfp_usable.h"
 #include "source/pattern.h"
 
 #define MEP_STEP 4u // bytes; every MEP starts at a multiple of its length unit
@@ -118,7 +117,6 @@ static void summarise_mep(struct inspect *inspect, const struct mep *mep,
 static void visit_mep(struct inspect *inspect, const struct mep *mep, uint64_t offset,
 		      uint64_t index)
 {
-	const struct inspect_visitor *visitor = &inspect->visitor;
 	struct inspect_event event = {
 		.kind = INSPECT_MEP,
 		.index = index,
@@ -133,12 +131,10 @@ static void visit_mep(struct inspect *inspect, const struct mep *mep, uint64_t o
 	n_ids = event.n_events ? event.n_events : 1;
 	if (!inspect_wanted(inspect, event.has_event_id, event.event_id, n_ids))
 		return;
-	inspect->n_visited++;
 	inspect->summary.meps++;
 	if (event.has_event_id)
 		inspect_add_ids(inspect, INSPECT_MEP_IDS, offset, event.event_id, n_ids);
-	if (visitor->event)
-		visitor->event(visitor->context, &event);
+	inspect_begin_event(inspect, &event);
 	for (unsigned i = 0; i < mep->n_mfps; i++) {
 		const uint8_t *bytes;
 		struct mfp mfp;
@@ -148,8 +144,7 @@ static void visit_mep(struct inspect *inspect, const struct mep *mep, uint64_t o
 		visit_source(inspect, &mfp, bytes);
 		check_payload(inspect, &mfp, (uint64_t)(bytes - inspect->bytes));
 	}
-	if (visitor->event_end)
-		visitor->event_end(visitor->context);
+	inspect_end_event(inspect);
 }
 
 // The next offset of a valid MEP header, or the file's end.
@@ -209,7 +204,6 @@ void inspect_mep_file(struct inspect *inspect)
 static void visit_mfp(struct inspect *inspect, const struct mfp *mfp, uint64_t offset,
 		      uint64_t index)
 {
-	const struct inspect_visitor *visitor = &inspect->visitor;
 	const struct mfp_header *header = &mfp->header;
 	uint64_t n_ids = header->n_fragments ? header->n_fragments : 1;
 	struct inspect_event event = {
@@ -228,19 +222,16 @@ static void visit_mfp(struct inspect *inspect, const struct mfp *mfp, uint64_t o
 
 	if (!inspect_wanted(inspect, true, header->event_id, n_ids))
 		return;
-	inspect->n_visited++;
 	if (inspect->options.verify && inspect->payload == INSPECT_PAYLOAD_AUTO) {
 		vote_mfp(&vote, mfp);
 		inspect_decide(inspect, &vote);
 	}
 	count_mfp(inspect, mfp);
 	inspect_add_ids(inspect, header->source_id, offset, header->event_id, n_ids);
-	if (visitor->event)
-		visitor->event(visitor->context, &event);
+	inspect_begin_event(inspect, &event);
 	visit_fragments(inspect, mfp);
 	check_payload(inspect, mfp, offset);
-	if (visitor->event_end)
-		visitor->event_end(visitor->context);
+	inspect_end_event(inspect);
 }
 
 // Like mfp_decode(), but accepts opaque MFPs, as MFPs without fragments.

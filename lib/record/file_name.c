@@ -70,32 +70,6 @@ int file_name_remove(int directory, const struct file_name *name, enum file_name
 	return unlinkat(directory, text, 0) ? -errno : 0;
 }
 
-static bool parse_number(const char **text, uint32_t *number)
-{
-	unsigned long value;
-	char *end;
-
-	if (!isdigit((unsigned char)**text))
-		return false;
-	errno = 0;
-	value = strtoul(*text, &end, 10);
-	if (errno || value > UINT32_MAX)
-		return false;
-	*number = (uint32_t)value;
-	*text = end;
-	return true;
-}
-
-static bool skip(const char **text, const char *expected)
-{
-	size_t length = strlen(expected);
-
-	if (strncmp(*text, expected, length))
-		return false;
-	*text += length;
-	return true;
-}
-
 // Finds the format and the stage for which the name is exactly this text.
 static bool match(const char *text, struct file_name *name, enum file_name_stage *stage)
 {
@@ -116,15 +90,18 @@ static bool match(const char *text, struct file_name *name, enum file_name_stage
 bool file_name_parse(const char *text, const char *prefix, struct file_name *name,
 		     enum file_name_stage *stage)
 {
-	const char *rest = text;
+	const char *rest = text + (text[0] == '.');
+	unsigned long long run, sequence;
 
 	*name = (struct file_name){ 0 };
-	if (!file_name_prefix_ok(prefix))
+	if (!file_name_prefix_ok(prefix) || strncmp(rest, prefix, strlen(prefix)) != 0 ||
+	    sscanf(rest + strlen(prefix), "-run%10llu-%10llu", &run, &sequence) != 2)
 		return false;
+	// match() refuses what sscanf() should not have accepted: other texts of the same numbers.
 	strcpy(name->prefix, prefix);
-	skip(&rest, "."); // match() checks whether the stage has the dot
-	return skip(&rest, prefix) && skip(&rest, "-run") && parse_number(&rest, &name->run) &&
-	       skip(&rest, "-") && parse_number(&rest, &name->sequence) && match(text, name, stage);
+	name->run = (uint32_t)run;
+	name->sequence = (uint32_t)sequence;
+	return match(text, name, stage);
 }
 
 int file_name_list(int directory, const char *prefix,

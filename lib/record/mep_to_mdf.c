@@ -10,7 +10,6 @@
 #include "base/error_line.h"
 #include "evring/evb_reader.h"
 #include "record/mep_order.h"
-#include "record/mfp_usable.h"
 #include "source/source_map.h"
 
 // The position up to which an MFP has been converted.

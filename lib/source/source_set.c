@@ -13,9 +13,12 @@
 #include "source/mfp_file.h"
 #include "source/roce_capture.h"
 #include "source/synthetic.h"
+#include "wire/mdf.h"
 #include "wire/mfp.h"
 
-#define BLOCK_ALIGNMENT 64
+#define BLOCK_ALIGNMENT   64
+#define BUNCHES_PER_ORBIT 3564
+#define CROSSINGS_PER_US  40 // one each 25 ns
 
 static void *allocate(const struct source_allocator *allocator, size_t size)
 {
@@ -227,4 +230,30 @@ void source_set_free(struct source_set *set)
 	free(set->blocks);
 	free(set->ids);
 	free(set);
+}
+
+unsigned source_set_patch_odin(uint8_t *mfp, size_t size, uint64_t first_event_id)
+{
+	struct mfp_fragment fragment;
+	struct mfp decoded;
+	unsigned index = 0, rewritten = 0;
+	size_t offset = 0;
+
+	if (mfp_decode(mfp, size, &decoded) != WIRE_OK)
+		return 0;
+	for (uint64_t event = first_event_id;
+	     mfp_next_fragment(&decoded, &index, &offset, &fragment); event++) {
+		struct odin odin;
+
+		if (fragment.type != MFP_TYPE_ODIN ||
+		    odin_decode(fragment.payload, fragment.size, &odin) != WIRE_OK)
+			continue;
+		odin.event_id = event;
+		odin.orbit = (uint32_t)(event / BUNCHES_PER_ORBIT);
+		odin.bunch = (uint32_t)(event % BUNCHES_PER_ORBIT);
+		odin.gps_us = event / CROSSINGS_PER_US;
+		odin_encode(mfp + (fragment.payload - mfp), &odin);
+		rewritten++;
+	}
+	return rewritten;
 }

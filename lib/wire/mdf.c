@@ -23,18 +23,9 @@ enum wire_error mdf_decode(const uint8_t *bytes, size_t length, struct mdf_heade
 {
 	if (length < MDF_HEADER_SIZE)
 		return WIRE_TRUNCATED;
-	header->size = load_le32(bytes);
-	header->checksum = load_le32(bytes + 12);
-	header->compression = bytes[16];
-	header->header_version = bytes[17];
-	header->data_type = bytes[18];
-	for (unsigned i = 0; i < 4; i++)
-		header->mask[i] = load_le32(bytes + 20 + 4 * i);
-	header->run = load_le32(bytes + 36);
-	header->orbit = load_le32(bytes + 40);
-	header->bunch = load_le32(bytes + 44);
-	if (header->size < MDF_HEADER_SIZE || header->size != load_le32(bytes + 4) ||
-	    header->size != load_le32(bytes + 8))
+	memcpy(header, bytes, MDF_HEADER_SIZE);
+	if (header->size < MDF_HEADER_SIZE || header->size != header->same_sizes[0] ||
+	    header->size != header->same_sizes[1])
 		return WIRE_BAD_LENGTH;
 	if (header->header_version != MDF_HEADER_VERSION)
 		return WIRE_BAD_VERSION;
@@ -112,17 +103,9 @@ enum wire_error mdf_encode_header(uint8_t *record, size_t capacity, struct mdf_h
 	if (header->size > capacity)
 		return WIRE_NO_ROOM;
 	header->header_version = MDF_HEADER_VERSION;
-	for (unsigned i = 0; i < 3; i++)
-		store_le32(record + 4 * i, header->size);
-	record[16] = header->compression;
-	record[17] = header->header_version;
-	record[18] = header->data_type;
-	record[19] = 0;
-	for (unsigned i = 0; i < 4; i++)
-		store_le32(record + 20 + 4 * i, header->mask[i]);
-	store_le32(record + 36, header->run);
-	store_le32(record + 40, header->orbit);
-	store_le32(record + 44, header->bunch);
+	header->same_sizes[0] = header->same_sizes[1] = header->size;
+	header->spare = 0;
+	memcpy(record, header, MDF_HEADER_SIZE);
 	header->checksum = mdf_checksum(record, header->size);
 	store_le32(record + 12, header->checksum);
 	return WIRE_OK;
@@ -132,27 +115,13 @@ enum wire_error odin_decode(const uint8_t *payload, size_t size, struct odin *od
 {
 	if (size < ODIN_SIZE)
 		return WIRE_TRUNCATED;
-	odin->run = load_le32(payload);
-	odin->event_type = load_le16(payload + 4);
-	odin->step = load_le16(payload + 6);
-	odin->gps_us = load_le64(payload + 8);
-	odin->tck = load_le32(payload + 16);
-	odin->partition = load_le32(payload + 20);
-	odin->bunch = load_le32(payload + 24) & ODIN_BUNCH_MASK;
-	odin->orbit = load_le32(payload + 28);
-	odin->event_id = load_le64(payload + 32);
+	memcpy(odin, payload, ODIN_SIZE);
+	odin->bunch &= ODIN_BUNCH_MASK;
 	return WIRE_OK;
 }
 
 void odin_encode(uint8_t payload[ODIN_SIZE], const struct odin *odin)
 {
-	store_le32(payload, odin->run);
-	store_le16(payload + 4, odin->event_type);
-	store_le16(payload + 6, odin->step);
-	store_le64(payload + 8, odin->gps_us);
-	store_le32(payload + 16, odin->tck);
-	store_le32(payload + 20, odin->partition);
-	store_le32(payload + 24, odin->bunch & ODIN_BUNCH_MASK);
-	store_le32(payload + 28, odin->orbit);
-	store_le64(payload + 32, odin->event_id);
+	memcpy(payload, odin, ODIN_SIZE);
+	store_le32(payload + offsetof(struct odin, bunch), odin->bunch & ODIN_BUNCH_MASK);
 }

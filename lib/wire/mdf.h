@@ -24,17 +24,21 @@
 #define ODIN_SIZE            40u
 #define ODIN_BUNCH_MASK      0xFFF // of misc
 
+// The members stand where their bytes do.
 struct mdf_header {
-	uint32_t size; // bytes, header included
+	uint32_t size;          // bytes, header included
+	uint32_t same_sizes[2]; // encoders set them, and the spare byte
 	uint32_t checksum;
 	uint8_t compression;
 	uint8_t header_version; // MDF_HEADER_VERSION
 	uint8_t data_type;
+	uint8_t spare;
 	uint32_t mask[4];
 	uint32_t run;
 	uint32_t orbit;
 	uint32_t bunch;
 };
+_Static_assert(sizeof(struct mdf_header) == MDF_HEADER_SIZE, "has the bytes' order");
 
 struct mdf_bank {
 	const uint8_t *payload;
@@ -44,18 +48,19 @@ struct mdf_bank {
 	uint8_t version;
 };
 
-// The ODIN bank, version 7 (payload of 40 bytes).
+// The ODIN bank, version 7 (payload of 40 bytes). The members stand where their bytes do.
 struct odin {
-	uint64_t gps_us;
-	uint64_t event_id;
 	uint32_t run;
-	uint32_t tck;
-	uint32_t partition;
-	uint32_t orbit;
 	uint16_t event_type;
 	uint16_t step;
-	uint16_t bunch; // bits 0-11 of misc
+	uint64_t gps_us;
+	uint32_t tck;
+	uint32_t partition;
+	uint32_t bunch; // bits 0-11 of misc, whose other bits the coders clear
+	uint32_t orbit;
+	uint64_t event_id;
 };
+_Static_assert(sizeof(struct odin) == ODIN_SIZE, "has the bytes' order");
 
 // The checksum of a whole record of `size` >= 16 bytes.
 uint32_t mdf_checksum(const uint8_t *record, size_t size);

@@ -35,12 +35,7 @@ enum wire_error mfp_decode_header(const uint8_t *bytes, size_t length, struct mf
 		return WIRE_TRUNCATED;
 	if (load_le16(bytes) != MFP_MAGIC)
 		return WIRE_BAD_MAGIC;
-	header->n_fragments = load_le16(bytes + 2);
-	header->packet_size = load_le32(bytes + 4);
-	header->event_id = load_le64(bytes + 8);
-	header->source_id = load_le16(bytes + 16);
-	header->align_log2 = bytes[18];
-	header->version = bytes[19];
+	memcpy(header, bytes, MFP_HEADER_SIZE);
 	if (header->align_log2 > MFP_MAX_ALIGN)
 		return WIRE_BAD_ALIGNMENT;
 	return header->packet_size < MFP_HEADER_SIZE ? WIRE_BAD_LENGTH : WIRE_OK;
@@ -96,13 +91,8 @@ size_t mfp_encoded_size(unsigned n_fragments, const uint16_t *sizes, unsigned al
 // Writes the fixed bytes. Returns the position of the array of sizes.
 static uint8_t *write_head(uint8_t *bytes, const struct mfp_header *header)
 {
+	memcpy(bytes, header, MFP_HEADER_SIZE);
 	store_le16(bytes, MFP_MAGIC);
-	store_le16(bytes + 2, header->n_fragments);
-	store_le32(bytes + 4, header->packet_size);
-	store_le64(bytes + 8, header->event_id);
-	store_le16(bytes + 16, header->source_id);
-	bytes[18] = header->align_log2;
-	bytes[19] = header->version;
 	return bytes + MFP_HEADER_SIZE + round_up(header->n_fragments, 4);
 }
 
@@ -182,4 +172,56 @@ enum wire_error mfp_encode_error(uint8_t *bytes, size_t capacity, uint64_t event
 	memset(sizes, 0, 2 * (size_t)n_fragments);
 	clear_array_padding(bytes, n_fragments);
 	return WIRE_OK;
+}
+
+#define SUBDETECTOR_SHIFT 11 // bits of the number within a subdetector
+
+static const char *const subdetectors[] = {
+	[0] = "ODIN",  [2] = "VELO_A",  [3] = "VELO_C",  [4] = "RICH1",   [5] = "UT_A",
+	[6] = "UT_C",  [7] = "SCIFI_A", [8] = "SCIFI_C", [9] = "RICH2",   [10] = "PLUME",
+	[11] = "ECAL", [12] = "HCAL",   [13] = "MUON_A", [14] = "MUON_C", [15] = "TDET",
+};
+
+static const char *const types[] = {
+	[9] = "Rich",
+	[13] = "Muon",
+	[MFP_TYPE_DAQ] = "DAQ",
+	[MFP_TYPE_ODIN] = "ODIN",
+	[MFP_TYPE_TAE_HEADER] = "TAEHeader",
+	[63] = "VP",
+	[64] = "FTCluster",
+	[66] = "UT",
+	[73] = "VPRetinaCluster",
+	[77] = "Calo",
+	[84] = "Plume",
+	[89] = "FragmentThrottled",
+	[90] = "BXIDCorrupted",
+	[91] = "SyncBXIDCorrupted",
+	[MFP_TYPE_FRAGMENT_MISSING] = "FragmentMissing",
+	[93] = "FragmentTruncated",
+	[94] = "IdleBXIDCorrupted",
+	[MFP_TYPE_FRAGMENT_MALFORMED] = "FragmentMalformed",
+	[96] = "EVIDJumped",
+	[97] = "VeloSPPandCluster",
+	[100] = "AlignFifoFull",
+	[101] = "FEfragSizeWrong",
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *name_or(const char *const *names, size_t n_names, unsigned index,
+			   const char *unlisted)
+{
+	return index < n_names && names[index] ? names[index] : unlisted;
+}
+
+const char *mfp_subdetector_name(uint16_t source_id)
+{
+	return name_or(subdetectors, COUNT_OF(subdetectors), source_id >> SUBDETECTOR_SHIFT,
+		       "UNKNOWN");
+}
+
+const char *mfp_type_name(uint8_t type)
+{
+	return name_or(types, COUNT_OF(types), type, "Unknown");
 }

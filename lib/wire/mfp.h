@@ -34,14 +34,17 @@ enum mfp_type {
 	MFP_TYPE_FRAGMENT_MALFORMED = 95,
 };
 
+// The members stand where their bytes do.
 struct mfp_header {
-	uint64_t event_id;
-	uint32_t packet_size; // bytes, header and all padding included
+	uint16_t magic; // encoders set it
 	uint16_t n_fragments;
+	uint32_t packet_size; // bytes, header and all padding included
+	uint64_t event_id;
 	uint16_t source_id;
 	uint8_t align_log2;
 	uint8_t version;
 };
+_Static_assert(offsetof(struct mfp_header, version) == MFP_HEADER_SIZE - 1, "has the bytes' order");
 
 // A checked MFP; the pointers point into the decoded bytes and live as long as those.
 struct mfp {
@@ -105,6 +108,20 @@ static inline size_t mfp_error_size(unsigned n_fragments)
 // place of a source's missing or malformed data. Errors: NO_ROOM, BAD_LENGTH (too many fragments).
 enum wire_error mfp_encode_error(uint8_t *bytes, size_t capacity, uint64_t event_id,
 				 uint16_t source_id, unsigned n_fragments, uint8_t type);
+
+// True if all fragments are empty and of type 92 (missing) or 95 (malformed). A builder puts such
+// an MFP in the place of missing data; a source without data for these events may also send one.
+static inline bool mfp_nothing_usable(const struct mfp *mfp)
+{
+	for (unsigned i = 0; i < mfp->header.n_fragments; i++) {
+		uint8_t type = mfp->types[i];
+
+		if (load_le16(mfp->sizes + 2 * (size_t)i) ||
+		    (type != MFP_TYPE_FRAGMENT_MISSING && type != MFP_TYPE_FRAGMENT_MALFORMED))
+			return false;
+	}
+	return mfp->header.n_fragments > 0;
+}
 
 // Overwrites the event id of an encoded MFP of at least MFP_HEADER_SIZE bytes.
 static inline void mfp_patch_event_id(uint8_t *bytes, uint64_t event_id)

@@ -173,7 +173,7 @@ enum wire_error roce_parse(const uint8_t *bytes, size_t header_bytes, size_t len
 	return WIRE_OK;
 }
 
-size_t roce_bth_encode(uint8_t bytes[ROCE_BTH_SIZE], const struct roce_packet *packet)
+static void encode_bth(uint8_t *bytes, const struct roce_packet *packet)
 {
 	bytes[0] = packet->opcode;
 	bytes[1] =
@@ -184,76 +184,49 @@ size_t roce_bth_encode(uint8_t bytes[ROCE_BTH_SIZE], const struct roce_packet *p
 	store_be24(bytes + 5, packet->destination_qpn);
 	bytes[8] = packet->ack_request ? ACK_REQUEST : 0;
 	store_be24(bytes + 9, packet->psn);
-	return ROCE_BTH_SIZE;
-}
-
-size_t roce_deth_encode(uint8_t bytes[ROCE_DETH_SIZE], const struct roce_deth *deth)
-{
-	store_be32(bytes, deth->qkey);
-	bytes[4] = 0;
-	store_be24(bytes + 5, deth->source_qpn);
-	return ROCE_DETH_SIZE;
-}
-
-size_t roce_reth_encode(uint8_t bytes[ROCE_RETH_SIZE], const struct roce_reth *reth)
-{
-	store_be64(bytes, reth->address);
-	store_be32(bytes + 8, reth->rkey);
-	store_be32(bytes + 12, reth->length);
-	return ROCE_RETH_SIZE;
-}
-
-size_t roce_atomic_encode(uint8_t bytes[ROCE_ATOMIC_SIZE], const struct roce_atomic *atomic)
-{
-	store_be64(bytes, atomic->address);
-	store_be32(bytes + 8, atomic->rkey);
-	store_be64(bytes + 12, atomic->swap_add);
-	store_be64(bytes + 20, atomic->compare);
-	return ROCE_ATOMIC_SIZE;
-}
-
-size_t roce_aeth_encode(uint8_t bytes[ROCE_AETH_SIZE], const struct roce_aeth *aeth)
-{
-	bytes[0] = aeth->syndrome;
-	store_be24(bytes + 1, aeth->msn);
-	return ROCE_AETH_SIZE;
-}
-
-size_t roce_imm_encode(uint8_t bytes[ROCE_IMM_SIZE], uint32_t immediate)
-{
-	store_be32(bytes, immediate);
-	return ROCE_IMM_SIZE;
 }
 
 size_t roce_headers_encode(uint8_t *bytes, const struct roce_packet *packet)
 {
-	uint32_t flags = roce_opcodes[packet->opcode].flags;
-	size_t at;
+	const struct roce_opcode_info *info = &roce_opcodes[packet->opcode];
+	const uint32_t flags = info->flags;
+	uint8_t *at = bytes + ROCE_BTH_SIZE;
 
 	if (flags == 0)
 		return 0;
-	at = roce_bth_encode(bytes, packet);
-	if (flags & ROCE_HAS_DETH)
-		at += roce_deth_encode(bytes + at, &packet->deth);
-	if (flags & ROCE_HAS_RETH)
-		at += roce_reth_encode(bytes + at, &packet->reth);
-	if (flags & ROCE_HAS_ATOMIC)
-		at += roce_atomic_encode(bytes + at, &packet->atomic);
-	if (flags & ROCE_HAS_AETH)
-		at += roce_aeth_encode(bytes + at, &packet->aeth);
-	if (flags & ROCE_HAS_ATOMIC_ACK) {
-		store_be64(bytes + at, packet->atomic_result);
-		at += ROCE_ATOMIC_ACK_SIZE;
+	encode_bth(bytes, packet);
+	if (flags & ROCE_HAS_DETH) {
+		store_be32(at, packet->deth.qkey);
+		store_be32(at + 4, packet->deth.source_qpn & ROCE_24_BITS);
+		at += ROCE_DETH_SIZE;
 	}
+	if (flags & ROCE_HAS_RETH) {
+		store_be64(at, packet->reth.address);
+		store_be32(at + 8, packet->reth.rkey);
+		store_be32(at + 12, packet->reth.length);
+		at += ROCE_RETH_SIZE;
+	}
+	if (flags & ROCE_HAS_ATOMIC) {
+		store_be64(at, packet->atomic.address);
+		store_be32(at + 8, packet->atomic.rkey);
+		store_be64(at + 12, packet->atomic.swap_add);
+		store_be64(at + 20, packet->atomic.compare);
+		at += ROCE_ATOMIC_SIZE;
+	}
+	if (flags & ROCE_HAS_AETH) {
+		at[0] = packet->aeth.syndrome;
+		store_be24(at + 1, packet->aeth.msn);
+		at += ROCE_AETH_SIZE;
+	}
+	if (flags & ROCE_HAS_ATOMIC_ACK)
+		store_be64(at, packet->atomic_result);
 	if (flags & ROCE_HAS_IMM)
-		at += roce_imm_encode(bytes + at, packet->immediate);
+		store_be32(at, packet->immediate);
 	if (flags & ROCE_HAS_IETH)
-		at += roce_imm_encode(bytes + at, packet->invalidate_rkey);
-	if (flags & ROCE_IS_CNP) {
-		memset(bytes + at, 0, ROCE_CNP_SIZE - ROCE_BTH_SIZE);
-		at = ROCE_CNP_SIZE;
-	}
-	return at;
+		store_be32(at, packet->invalidate_rkey);
+	if (flags & ROCE_IS_CNP)
+		memset(at, 0, ROCE_CNP_SIZE - ROCE_BTH_SIZE);
+	return info->headers_size;
 }
 
 void roce_cnp_encode(uint8_t bytes[ROCE_CNP_SIZE], uint32_t destination_qpn)

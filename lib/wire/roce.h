@@ -182,20 +182,9 @@ static inline bool roce_pad_ok(const struct roce_packet *packet)
 	return packet->pad == (-packet->payload_size & 3u);
 }
 
-// Encoders. Each returns the size that it wrote; the next header follows there. Reserved bits are
-// 0.
-
-// Writes opcode, bits, keys, QP and PSN of the packet; no derived field is needed.
-size_t roce_bth_encode(uint8_t bytes[ROCE_BTH_SIZE], const struct roce_packet *packet);
-size_t roce_deth_encode(uint8_t bytes[ROCE_DETH_SIZE], const struct roce_deth *deth);
-size_t roce_reth_encode(uint8_t bytes[ROCE_RETH_SIZE], const struct roce_reth *reth);
-size_t roce_atomic_encode(uint8_t bytes[ROCE_ATOMIC_SIZE], const struct roce_atomic *atomic);
-size_t roce_aeth_encode(uint8_t bytes[ROCE_AETH_SIZE], const struct roce_aeth *aeth);
-size_t roce_imm_encode(uint8_t bytes[ROCE_IMM_SIZE], uint32_t immediate);
-
-// Writes BTH and all extension headers of the opcode. Flags, service, payload_offset and
-// payload_size of the packet are ignored. Returns the opcode's headers_size, at most
-// ROCE_MAX_HEADERS_SIZE; 0 if evb does not know the opcode.
+// Writes BTH and all extension headers of the opcode, with reserved bits 0. Flags, service,
+// payload_offset and payload_size of the packet are ignored. Returns the opcode's headers_size, at
+// most ROCE_MAX_HEADERS_SIZE; 0 if evb does not know the opcode.
 size_t roce_headers_encode(uint8_t *bytes, const struct roce_packet *packet);
 
 // Writes a CNP to the QP of the peer that sent the marked packet; the ICRC follows (icrc_append).

@@ -76,7 +76,7 @@ static struct packet make_packet(size_t ip_size, uint16_t vlan_tci, size_t paylo
 	store_be16(udp + 2, ROCE_UDP_PORT);
 	store_be16(udp + 4, (uint16_t)(NET_UDP_SIZE + udp_payload));
 	store_be16(udp + 6, 0);
-	roce_bth_encode(bth, &roce);
+	roce_headers_encode(bth, &roce);
 	for (size_t i = 0; i < payload_size; i++)
 		bth[ROCE_BTH_SIZE + i] = (uint8_t)(i * 31 + i / 256);
 	icrc_append(ip, ip_size, udp_payload);
