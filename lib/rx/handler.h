@@ -3,7 +3,7 @@
 //
 // A protocol handler of the rx role. The role itself recognises segments over UDP and over an
 // EtherType; every other packet goes to the handlers, in the order of a table: first those that
-// were passed in rx_parameters (RoCE, the control protocol), then rx's own (rx/own_handlers.h). The
+// were passed in rx_parameters (RoCE, the control protocol), then rx's own (rx/own_handlers.c). The
 // first handler that accepts the packet decides what becomes of it.
 //
 // Threads: the lcore of the rx role calls all functions of a handler.
@@ -75,6 +75,9 @@ struct rx_handler {
 };
 
 #define RX_ACCEPTS(kind) (1u << (kind))
+
+#define RX_OWN_HANDLERS 5
+extern const struct rx_handler rx_own_handlers[RX_OWN_HANDLERS];
 
 // The bytes of a packet that a handler may turn into a reply: the mbuf's own. NULL if the packet is
 // in several parts.

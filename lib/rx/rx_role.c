@@ -14,8 +14,6 @@
 #include "rx/pressure.h"
 #include "rx/segment_decode.h"
 
-#define OWN_HANDLERS 5
-
 #define LEAVE_US 500000u // longest time for peers to respond when handlers leave
 
 #define OBSERVE_POLLS 16u // polls between two observations of links and slots
@@ -32,7 +30,7 @@ struct rx {
 	uint64_t leave_start;        // TSC, 0: handlers do not leave yet
 	uint64_t leave_cycles;
 
-	struct rx_handler handlers[RX_MAX_HANDLERS + OWN_HANDLERS];
+	struct rx_handler handlers[RX_MAX_HANDLERS + RX_OWN_HANDLERS];
 	unsigned n_handlers;
 	bool handlers_send; // one of them has poll()
 
@@ -71,8 +69,10 @@ static void stage(struct rx *rx, struct rte_mbuf *mbuf, unsigned builder)
 	rx->staged[builder][rx->n_staged[builder]++] = mbuf;
 }
 
-static void count_segment(struct rx *rx, const struct segment *segment)
+static void admit_segment(struct rx *rx, struct segment *segment)
 {
+	segment->event_index = divide(segment->event_id, &rx->packing);
+	segment->arrival = rx->last_packet;
 	counter_add(&rx->counters.segments, 1);
 	counter_add(&rx->source_counters[segment->source].segments, 1);
 }
@@ -94,9 +94,7 @@ static void serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 							       : SEGMENT_UNEXPECTED_SOURCE);
 		return;
 	}
-	segment->event_index = divide(segment->event_id, &rx->packing);
-	segment->arrival = rx->last_packet;
-	count_segment(rx, segment);
+	admit_segment(rx, segment);
 	stage(rx, mbuf,
 	      rx->parameters.builder_by_udp_port
 		  ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
@@ -133,16 +131,6 @@ static void reply(struct rx *rx, struct rte_mbuf *mbuf)
 		rte_pktmbuf_free(mbuf);
 }
 
-static void stage_from_handler(struct rx *rx, struct rte_mbuf *mbuf)
-{
-	struct segment *segment = mbuf_segment(mbuf);
-
-	segment->event_index = divide(segment->event_id, &rx->packing);
-	segment->arrival = rx->last_packet;
-	count_segment(rx, segment);
-	stage(rx, mbuf, segment->builder);
-}
-
 // False if the handler did not accept the packet.
 static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct rx_packet *packet)
 {
@@ -152,7 +140,8 @@ static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct 
 	case RX_NOT_MINE:
 		return false;
 	case RX_SEGMENT:
-		stage_from_handler(rx, packet->mbuf);
+		admit_segment(rx, mbuf_segment(packet->mbuf));
+		stage(rx, packet->mbuf, mbuf_segment(packet->mbuf)->builder);
 		return true;
 	case RX_DROP_SEGMENT:
 		drop_segment(rx, packet->mbuf, packet->cause);
@@ -301,14 +290,14 @@ static bool links_have_room(struct rx *rx)
 // frames matter most.
 static void serve_flow_control(struct rx *rx, uint64_t now)
 {
-	const struct rx_pressure *pressure = &rx->pressure;
+	struct flow_control *flow_control = rx->parameters.flow_control;
 	struct pause_occupancy occupancy;
 
 	if (++rx->polls % OBSERVE_POLLS == 0) {
-		rx_pressure_observe(pressure, &occupancy);
-		flow_control_observe(pressure->flow_control, pressure->priority, &occupancy);
+		rx_pressure_observe(&rx->pressure, &occupancy);
+		flow_control_observe(flow_control, rx->parameters.data_priority, &occupancy);
 	}
-	(void)flow_control_poll(pressure->flow_control, now);
+	(void)flow_control_poll(flow_control, now);
 }
 
 static unsigned send_from(struct rx *rx, const struct rx_handler *handler, uint64_t now)
@@ -442,45 +431,16 @@ static const struct role_operations rx_operations = {
 	.fini = rx_fini,
 };
 
-static void add_handler(struct rx *rx, const struct rx_handler *handler)
+static void make_handlers(struct rx *rx)
 {
-	rx->handlers[rx->n_handlers++] = *handler;
-	rx->handlers_send |= handler->poll != NULL;
-}
-
-static void make_handlers(struct rx *rx, const struct rx_parameters *parameters)
-{
-	struct rx_addresses *addresses = &rx->parameters.addresses;
-	const struct rx_handler own[] = {
-		rx_arp_handler(addresses),
-		rx_icmp4_handler(addresses),
-		rx_neighbour_handler(addresses),
-		rx_icmp6_handler(addresses),
-	};
-
-	for (unsigned i = 0; i < parameters->n_handlers; i++)
-		add_handler(rx, &parameters->handlers[i]);
-	for (unsigned i = 0; i < RTE_DIM(own); i++)
-		add_handler(rx, &own[i]);
-	if (parameters->flow_control != NULL) {
-		const struct rx_handler pause = rx_pause_handler(parameters->flow_control);
-
-		add_handler(rx, &pause);
+	for (unsigned i = 0; i < rx->parameters.n_handlers; i++) {
+		rx->handlers[rx->n_handlers++] = rx->parameters.handlers[i];
+		rx->handlers_send |= rx->parameters.handlers[i].poll != NULL;
 	}
-}
-
-static void make_pressure(struct rx *rx, const struct rx_parameters *parameters)
-{
-	rx->pressure = (struct rx_pressure){
-		.flow_control = parameters->flow_control,
-		.priority = parameters->data_priority,
-		.links = parameters->links,
-		.rings = parameters->rings,
-		.n_builders = parameters->n_builders,
-		.events_are_granted = parameters->events_are_granted,
-		.pool = parameters->pool,
-	};
-	rx_pressure_make(&rx->pressure);
+	for (unsigned i = 0; i < RX_OWN_HANDLERS; i++) {
+		rx->handlers[rx->n_handlers] = rx_own_handlers[i];
+		rx->handlers[rx->n_handlers++].context = &rx->parameters;
+	}
 }
 
 struct role *rx_role_create(const struct rx_parameters *parameters)
@@ -503,9 +463,9 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->packing = divisor_make(parameters->packing);
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	rx->leave_cycles = LEAVE_US * rte_get_tsc_hz() / US_PER_S;
-	make_handlers(rx, parameters);
+	make_handlers(rx);
 	if (parameters->flow_control != NULL)
-		make_pressure(rx, parameters);
+		rx_pressure_make(&rx->pressure, &rx->parameters);
 	return &rx->role;
 }
 

@@ -17,11 +17,18 @@
 #include "port/flow_control.h"
 #include "rx/counters.h"
 #include "rx/handler.h"
-#include "rx/own_handlers.h"
 
 #define RX_MAX_HANDLERS 4 // of those that are passed in
 
 struct evring;
+
+// The addresses for which a port replies.
+struct rx_addresses {
+	struct net_mac mac;
+	bool has_ip4, has_ip6;
+	uint32_t ip4; // host order
+	uint8_t ip6[16];
+};
 
 struct rx_parameters {
 	const char *name;
