@@ -2,9 +2,11 @@
 // Copyright (c) 2026, the evb authors
 #include "base/units.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/quote.h"
@@ -130,16 +132,9 @@ static int parse_count(const char *text, uint64_t *value, char *error)
 
 	if (n_digits == 0 || strspn(digits, alphabet) != n_digits)
 		return fail(error, text, "is not a whole number");
-	*value = 0;
-	for (; *digits; digits++) {
-		uint64_t base = is_hexadecimal ? 16 : 10;
-		uint64_t digit = *digits <= '9' ? (uint64_t)(*digits - '0')
-						: (uint64_t)((*digits | 0x20) - 'a' + 10);
-		if (__builtin_mul_overflow(*value, base, value) ||
-		    __builtin_add_overflow(*value, digit, value))
-			return fail(error, text, "is too large");
-	}
-	return 0;
+	errno = 0;
+	*value = strtoull(digits, NULL, is_hexadecimal ? 16 : 10);
+	return errno == ERANGE ? fail(error, text, "is too large") : 0;
 }
 
 int units_parse(enum units_kind kind, const char *text, uint64_t *value, char *error)

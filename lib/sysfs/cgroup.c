@@ -141,6 +141,7 @@ static void read_controller(struct cgroup_limit *to, const char *root, const cha
 
 void cgroup_read(struct cgroup_facts *facts, const char *root, uint64_t default_page)
 {
+	unsigned shift = default_page >= 1u << 30 ? 30 : default_page >= 1u << 20 ? 20 : 10;
 	char what[32];
 
 	*facts = (struct cgroup_facts){
@@ -148,14 +149,7 @@ void cgroup_read(struct cgroup_facts *facts, const char *root, uint64_t default_
 		.hugepages = { .limit = CGROUP_NO_LIMIT, .room = CGROUP_NO_LIMIT },
 	};
 	read_controller(&facts->memory, root, "memory", "memory");
-	if (default_page >= 1u << 30)
-		snprintf(what, sizeof(what), "hugetlb.%lluGB",
-			 (unsigned long long)default_page >> 30);
-	else if (default_page >= 1u << 20)
-		snprintf(what, sizeof(what), "hugetlb.%lluMB",
-			 (unsigned long long)default_page >> 20);
-	else
-		snprintf(what, sizeof(what), "hugetlb.%lluKB",
-			 (unsigned long long)default_page >> 10);
+	snprintf(what, sizeof(what), "hugetlb.%llu%cB", (unsigned long long)default_page >> shift,
+		 " KMG"[shift / 10]);
 	read_controller(&facts->hugepages, root, "hugetlb", what);
 }

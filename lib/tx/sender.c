@@ -6,20 +6,10 @@
 
 #include <rte_ethdev.h>
 
-// splitmix64 (Steele, Lea, Flood, OOPSLA 2014): one addition and two multiplications per number.
-static uint64_t next_random(struct sender *sender)
-{
-	uint64_t z = (sender->random += 0x9E3779B97F4A7C15ull);
-
-	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-	z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-	return z ^ (z >> 31);
-}
-
 // True with this probability.
 static bool chance(struct sender *sender, double probability)
 {
-	return probability > 0 && (double)(next_random(sender) >> 11) * 0x1p-53 < probability;
+	return probability > 0 && random_uniform(&sender->random) < probability;
 }
 
 void sender_init(struct sender *sender, uint16_t port_id, uint16_t queue,
@@ -31,7 +21,7 @@ void sender_init(struct sender *sender, uint16_t port_id, uint16_t queue,
 	sender->copies = copies;
 	if (faults != NULL)
 		sender->faults = *faults;
-	sender->random = seed;
+	sender->random.state = seed;
 }
 
 static void append(struct sender *sender, struct rte_mbuf *mbuf)
@@ -64,7 +54,7 @@ static void shuffle(struct sender *sender, struct rte_mbuf *mbuf)
 		sender->window[sender->n_window++] = mbuf;
 		return;
 	}
-	place = (unsigned)(next_random(sender) % sender->n_window);
+	place = (unsigned)(random_next(&sender->random) % sender->n_window);
 	leave(sender, sender->window[place], sender->window_made[place]);
 	sender->window[place] = mbuf;
 	sender->window_made[place] = sender->made;
@@ -82,11 +72,11 @@ static struct rte_mbuf *corrupt(struct sender *sender, struct rte_mbuf *mbuf, ui
 		return mbuf;
 	}
 	rte_pktmbuf_free(mbuf);
-	at = payload + (uint32_t)(next_random(sender) % (length - payload));
+	at = payload + (uint32_t)(random_next(&sender->random) % (length - payload));
 	for (struct rte_mbuf *part = copy; part != NULL; part = part->next) {
 		if (at < part->data_len) {
 			*rte_pktmbuf_mtod_offset(part, uint8_t *, at) ^=
-			    (uint8_t)(1u << (next_random(sender) % 8));
+			    (uint8_t)(1u << (random_next(&sender->random) % 8));
 			break;
 		}
 		at -= part->data_len;

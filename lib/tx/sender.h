@@ -12,6 +12,7 @@
 
 #include <rte_mbuf.h>
 
+#include "base/random.h"
 #include "pipeline/role.h"
 #include "source/generator.h"
 
@@ -29,7 +30,7 @@ struct sender {
 	uint16_t port_id, queue;
 	struct rte_mempool *copies; // for the faults: mbufs with room for a packet
 	struct faults faults;
-	uint64_t random; // state
+	struct random random; // of the faults
 	struct rte_mbuf *out[4 * ROLE_BURST];
 	unsigned n_out;
 	struct rte_mbuf *window[FAULTS_MAX_REORDER]; // that packets are shuffled over
