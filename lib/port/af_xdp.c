@@ -3,7 +3,6 @@
 #include "port/af_xdp.h"
 
 #include <linux/bpf.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,37 +13,17 @@
 #include <rte_mbuf_pool_ops.h>
 
 #include "packet/segment_mbuf.h"
+#include "port/interface.h"
 #include "port/xdp.h"
-#include "port/xdp_interface.h"
-#include "port/xdp_telemetry.h"
 
 struct af_xdp {
 	struct xdp *xdp;               // NULL: evb does not steer the port
 	struct tx_callbacks callbacks; // that call join_buffers()
 };
 
-static int fail(const struct port *port, char *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(const struct port *port, char *error, const char *format, ...)
-{
-	va_list list;
-	int n = snprintf(error, PORT_ERROR_SIZE, "port %s: ", port->config->name);
-
-	va_start(list, format);
-	vsnprintf(error + n, PORT_ERROR_SIZE - (size_t)n, format, list);
-	va_end(list);
-	return -1;
-}
-
 bool af_xdp_is_driver(const struct profile *profile)
 {
 	return strcmp(profile->driver, "net_af_xdp") == 0;
-}
-
-uint32_t af_xdp_headroom(void)
-{
-	return XDP_PACKET_HEADROOM;
 }
 
 static bool has_own_program(const struct port_settings *config)
@@ -60,32 +39,34 @@ int af_xdp_prepare(struct port *port, const struct port_traffic *traffic, char *
 	char cause[XDP_ERROR_SIZE];
 
 	if (port->n_tx_queues > port->n_rx_queues)
-		return fail(port, error,
-			    "%u lcores send on it and it has %u rx queues, but the driver has its "
-			    "queues in pairs: raise rx_queues, or put the roles that send on fewer "
-			    "lcores",
-			    port->n_tx_queues, port->n_rx_queues);
+		return port_error(
+		    error, port,
+		    "%u lcores send on it and it has %u rx queues, but the driver has its "
+		    "queues in pairs: raise rx_queues, or put the roles that send on fewer "
+		    "lcores",
+		    port->n_tx_queues, port->n_rx_queues);
 	port->n_tx_queues = port->n_rx_queues;
 	port->af_xdp = calloc(1, sizeof(*port->af_xdp));
 	if (port->af_xdp == NULL)
-		return fail(port, error, "out of memory");
+		return port_error(error, port, "out of memory");
 	if (has_own_program(port->config))
 		return 0;
 	if (traffic == NULL)
-		return fail(port, error,
-			    "profile %s takes event traffic only, which needs a configuration: use "
-			    "profile af_packet",
-			    port->profile->name);
+		return port_error(
+		    error, port,
+		    "profile %s takes event traffic only, which needs a configuration: use "
+		    "profile af_packet",
+		    port->profile->name);
 	if (xdp_prepare(&port->af_xdp->xdp, port->config->name, port->config->device, cause) != 0)
-		return fail(port, error, "%s", cause);
+		return port_error(error, port, "%s", cause);
 	return 0;
 }
 
 const char *af_xdp_program_path(const struct port *port)
 {
-	return port->af_xdp != NULL && port->af_xdp->xdp != NULL
-		   ? xdp_program_path(port->af_xdp->xdp)
-		   : NULL;
+	const struct xdp *xdp = af_xdp_steering(port);
+
+	return xdp != NULL ? xdp->object_path : NULL;
 }
 
 // The driver and the kernel need mbufs of one page each, without gaps. By default DPDK makes mbufs
@@ -130,23 +111,26 @@ int af_xdp_check_pool(const struct port *port, char *error)
 	// The driver uses the pool as one array of equal chunks. The kernel accepts no chunk that
 	// is larger than a page.
 	if (pool->nb_mem_chunks != 1)
-		return fail(port, error, "its mbufs lie in %u pieces of memory instead of one",
-			    pool->nb_mem_chunks);
+		return port_error(error, port,
+				  "its mbufs lie in %u pieces of memory instead of one",
+				  pool->nb_mem_chunks);
 	if (object > page)
-		return fail(port, error,
-			    "an mbuf for mtu %u takes %zu bytes, the driver can use at most %zu",
-			    port->config->mtu, object, page);
+		return port_error(
+		    error, port,
+		    "an mbuf for mtu %u takes %zu bytes, the driver can use at most %zu",
+		    port->config->mtu, object, page);
 	return 0;
 }
 
 void af_xdp_explain(const struct port *port, char *error)
 {
+	const struct xdp *xdp = af_xdp_steering(port);
 	char cause[XDP_ERROR_SIZE];
 
-	if (port->af_xdp == NULL || port->af_xdp->xdp == NULL)
+	if (xdp == NULL)
 		return;
-	xdp_explain(port->af_xdp->xdp, cause);
-	(void)fail(port, error, "%s", cause);
+	xdp_explain(xdp, cause);
+	(void)port_error(error, port, "%s", cause);
 }
 
 // Copies a packet into one mbuf of the port's pool, which the driver sends without another copy.
@@ -189,6 +173,16 @@ static uint16_t join_buffers(uint16_t port_id, uint16_t queue, struct rte_mbuf *
 	return n;
 }
 
+void af_xdp_add_addresses(struct xdp_rules *rules, const struct port_settings *port)
+{
+	if (port->has_address && !interface_has_address(port->device, port->address))
+		rules->own_address = port->address;
+	if (port->has_address6 && !interface_has_address6(port->device, port->address6)) {
+		rules->has_own_address6 = true;
+		memcpy(rules->own_address6, port->address6, sizeof(rules->own_address6));
+	}
+}
+
 int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *error)
 {
 	struct xdp *xdp = port->af_xdp->xdp;
@@ -196,20 +190,19 @@ int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *er
 	struct xdp_rules rules = {
 		.traffic = traffic,
 		.largest_frame =
-		    port_buffer_size(port->profile, port->config->mtu) - af_xdp_headroom(),
+		    port_buffer_size(port->profile, port->config->mtu) - XDP_PACKET_HEADROOM,
 	};
 
 	if (!tx_callbacks_add(&port->af_xdp->callbacks, port->id, port->n_tx_queues, join_buffers,
 			      port))
-		return fail(port, error, "out of memory");
+		return port_error(error, port, "out of memory");
 	if (xdp == NULL)
 		return 0;
-	xdp_rules_add_addresses(&rules, port->config);
+	af_xdp_add_addresses(&rules, port->config);
 	if (xdp_steer(xdp, &rules, cause) != 0)
-		return fail(port, error, "%s", cause);
-	xdp_telemetry_add(port->config->name, xdp);
+		return port_error(error, port, "%s", cause);
 	snprintf(port->report, sizeof(port->report), "port %s: %s", port->config->name,
-		 xdp_report(xdp));
+		 xdp->report);
 	return 0;
 }
 
@@ -227,16 +220,18 @@ const struct xdp *af_xdp_steering(const struct port *port)
 uint64_t af_xdp_missed(const struct port *port)
 {
 	const struct xdp *xdp = af_xdp_steering(port);
+	struct xdp_counters counters;
 
-	return xdp != NULL ? xdp_missed(xdp) : 0;
+	if (xdp == NULL)
+		return 0;
+	(void)xdp_counters(xdp, &counters); // a counter that cannot be read is 0
+	return xdp_missed(&counters);
 }
 
 void af_xdp_close(struct port *port)
 {
 	if (port->af_xdp == NULL)
 		return;
-	if (port->af_xdp->xdp != NULL)
-		xdp_telemetry_remove(port->af_xdp->xdp);
 	xdp_close(port->af_xdp->xdp);
 	tx_callbacks_remove(&port->af_xdp->callbacks);
 	free(port->af_xdp);

@@ -13,11 +13,9 @@
 
 struct af_xdp;
 struct xdp;
+struct xdp_rules;
 
 bool af_xdp_is_driver(const struct profile *profile);
-
-// Bytes of an mbuf's room that the kernel reserves before a packet.
-uint32_t af_xdp_headroom(void);
 
 // Sets port->af_xdp. To be called before the device is created. A port whose options contain an
 // `xdp_prog` is not steered by evb. Returns 0, or -1 with one line in error[PORT_ERROR_SIZE].
@@ -35,6 +33,10 @@ int af_xdp_check_pool(const struct port *port, char *error);
 
 // Replaces the error by the kernel's reason. To be called after the driver refused the queues.
 void af_xdp_explain(const struct port *port, char *error);
+
+// Adds the port's own addresses, except those that the kernel has on the interface: the kernel
+// replies for these itself.
+void af_xdp_add_addresses(struct xdp_rules *rules, const struct port_settings *port);
 
 // Begins steering. To be called after the queues were created. Returns as af_xdp_prepare().
 int af_xdp_start(struct port *port, const struct port_traffic *traffic, char *error);

@@ -8,7 +8,7 @@
 #include <rte_ethdev.h>
 
 #include "port/af_xdp.h"
-#include "port/xdp_interface.h"
+#include "port/interface.h"
 #include "wire/net.h"
 
 #define ASK_EVERY_MS 100

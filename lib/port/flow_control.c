@@ -2,18 +2,22 @@
 // Copyright (c) 2026, the evb authors
 #include "port/flow_control.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include <rte_ethdev.h>
 
-#include "port/flow_control_hw.h"
 #include "port/port.h"
 
 #define FRAME_ROOM   64u  // bytes in the mbufs of frames
 #define FRAMES_MORE  63u  // mbufs in addition to those that the tx queue may hold
 #define QUEUE_UNTOLD 512u // assumed descriptors of a tx queue whose driver does not report them
 #define BITS_PER_MEG 1000000ull
+
+// Thresholds in the unit of the NIC's data sheet, which is usually KiB of its receive buffer.
+#define HW_HIGH_WATER 128u
+#define HW_LOW_WATER  64u
 
 static const char *const mode_names[FLOW_CONTROL_N_MODES] = {
 	[FLOW_CONTROL_AUTO] = "auto", [FLOW_CONTROL_OFF] = "off",
@@ -97,6 +101,83 @@ static const char *protocol(const struct flow_control *fc)
 	return fc->parameters.pause.use_pause ? "802.3x PAUSE" : "PFC";
 }
 
+static struct rte_eth_fc_conf settings(const struct flow_control_parameters *parameters)
+{
+	return (struct rte_eth_fc_conf){
+		.high_water = HW_HIGH_WATER,
+		.low_water = HW_LOW_WATER,
+		.pause_time = parameters->pause.quanta,
+		.send_xon = 1,
+		.mode = RTE_ETH_FC_FULL,
+	};
+}
+
+static void priorities_off(uint16_t port_id, uint8_t priorities)
+{
+	for (uint8_t i = 0; i < PFC_PRIORITIES; i++) {
+		struct rte_eth_pfc_conf off = { .fc.mode = RTE_ETH_FC_NONE, .priority = i };
+
+		// If the NIC refuses, closing the port resets it.
+		if (priorities >> i & 1)
+			(void)rte_eth_dev_priority_flow_ctrl_set(port_id, &off);
+	}
+}
+
+static int priorities_on(const struct flow_control_parameters *parameters)
+{
+	struct rte_eth_pfc_conf on = { .fc = settings(parameters) };
+	uint8_t done = 0;
+
+	for (uint8_t i = 0; i < PFC_PRIORITIES; i++) {
+		int result;
+
+		if (!(parameters->pause.priorities >> i & 1))
+			continue;
+		on.priority = i;
+		result = rte_eth_dev_priority_flow_ctrl_set(parameters->port_id, &on);
+		if (result != 0) {
+			priorities_off(parameters->port_id, done);
+			return result;
+		}
+		done |= (uint8_t)(1u << i);
+	}
+	return done != 0 ? 0 : -EINVAL;
+}
+
+// Switches flow control on for all configured priorities, or for none. Returns 0 or a negative
+// errno; -ENOTSUP or -ENOSYS if the driver does not support it.
+static int hw_on(const struct flow_control_parameters *parameters)
+{
+	struct rte_eth_fc_conf pause = settings(parameters);
+
+	if (!parameters->pause.use_pause)
+		return priorities_on(parameters);
+	return rte_eth_dev_flow_ctrl_set(parameters->port_id, &pause);
+}
+
+static void hw_off(const struct flow_control_parameters *parameters)
+{
+	struct rte_eth_fc_conf off = { .mode = RTE_ETH_FC_NONE };
+
+	if (parameters->pause.use_pause)
+		(void)rte_eth_dev_flow_ctrl_set(parameters->port_id, &off);
+	else
+		priorities_off(parameters->port_id, parameters->pause.priorities);
+}
+
+// Makes the NIC pass received pause frames on to software and send none itself. False if its driver
+// does not support this.
+static bool hw_forward(uint16_t port_id)
+{
+	struct rte_eth_fc_conf forward;
+
+	if (rte_eth_dev_flow_ctrl_get(port_id, &forward) != 0)
+		return false;
+	forward.mode = RTE_ETH_FC_NONE;
+	forward.mac_ctrl_frame_fwd = 1;
+	return rte_eth_dev_flow_ctrl_set(port_id, &forward) == 0;
+}
+
 // The number of mbufs of the pool of frames: a tx queue may hold as many as it has descriptors.
 static uint32_t frames_needed(const struct flow_control_parameters *p)
 {
@@ -117,7 +198,7 @@ static int use_soft(struct flow_control *fc, struct line *report, struct line *e
 
 	fc->mode = FLOW_CONTROL_SOFT;
 	say(report, "; evb builds and obeys %s frames", protocol(fc));
-	if (flow_control_hw_forward(p->port_id))
+	if (hw_forward(p->port_id))
 		say(report, ", which the NIC passes on");
 	for (unsigned i = 0; i < RTE_DIM(remarks); i++)
 		if (strcmp(driver, remarks[i].driver) == 0)
@@ -136,7 +217,7 @@ static int use_soft(struct flow_control *fc, struct line *report, struct line *e
 
 static bool use_hw(struct flow_control *fc, struct line *report)
 {
-	int result = flow_control_hw_on(&fc->parameters);
+	int result = hw_on(&fc->parameters);
 
 	if (result != 0) {
 		say(report, "%s by the NIC cannot be had of driver %s (%s)", protocol(fc),
@@ -268,7 +349,7 @@ int flow_control_open(struct flow_control *fc, const struct flow_control_paramet
 void flow_control_stop(struct flow_control *fc)
 {
 	if (fc->mode == FLOW_CONTROL_HW)
-		flow_control_hw_off(&fc->parameters);
+		hw_off(&fc->parameters);
 }
 
 void flow_control_close(struct flow_control *fc)

@@ -3,8 +3,9 @@
 //
 // Flow control between a port and its link partner, by one of three back-ends:
 //
-//   hw        the NIC sends and obeys pause frames (rte_eth_dev_priority_flow_ctrl_set(); for
-//             802.3x PAUSE, if configured, rte_eth_dev_flow_ctrl_set())
+//   hw        the NIC sends and obeys pause frames (rte_eth_dev_priority_flow_ctrl_set(), which
+//             in DPDK 22.11 the drivers axgbe, hns3, ixgbe and txgbe support; for 802.3x PAUSE, if
+//             configured, rte_eth_dev_flow_ctrl_set(), which many support)
 //   external  the kernel or the switch sends and obeys them, as its administrator configured it;
 //             evb reads the counters
 //   soft      evb builds, sends, receives and obeys them
@@ -34,9 +35,6 @@ struct flow_control_parameters {
 	enum flow_control_mode mode;
 	// If bits_per_second is 0, the port reports its link rate.
 	struct pause_parameters pause;
-	// hw: thresholds in the unit of the NIC's data sheet, which is usually KiB of its receive
-	// buffer; 0: 128 and 64.
-	uint32_t hw_high_water, hw_low_water;
 };
 
 // Counters of the port.
@@ -77,14 +75,9 @@ void flow_control_close(struct flow_control *fc);
 // second.
 void flow_control_watch(struct flow_control *fc);
 
-// Whether the first bytes are those of a frame for flow_control_received().
-static inline bool flow_control_is_for(const uint8_t *frame, size_t length)
-{
-	return pfc_is_mac_control(frame, length);
-}
-
-// Processes a received frame, which is contiguous; the caller stays its owner. A frame that is no
-// valid pause frame changes only a counter. In other modes than soft all frames are ignored.
+// Processes a received frame (pfc_is_mac_control()), which is contiguous; the caller stays its
+// owner. A frame that is no valid pause frame changes only a counter. In other modes than soft all
+// frames are ignored.
 void flow_control_received(struct flow_control *fc, const uint8_t *frame, size_t size,
 			   uint64_t now);
 

@@ -11,7 +11,7 @@
 #include <net/if.h>
 
 #include "port/dcb.h"
-#include "port/interface_stats.h"
+#include "port/interface.h"
 #include "port/pause_state.h"
 
 #define PAUSE_DEVICE_MOST 64 // statistics: 8 priorities with at most 6 each

@@ -23,10 +23,7 @@
 #define ETHERNET_EXTRA (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
 #define DEFAULT_MTU    RTE_ETHER_MTU
 
-static int fail(char *error, const struct port *port, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(char *error, const struct port *port, const char *format, ...)
+int port_error(char *error, const struct port *port, const char *format, ...)
 {
 	va_list list;
 	int n = snprintf(error, PORT_ERROR_SIZE, "port %s: ", port->config->name);
@@ -97,26 +94,27 @@ static int create_ring_port(struct port *port, uint32_t depth, char *error)
 	int id;
 
 	if (port->n_rx_queues > port->profile->queues || port->n_tx_queues > port->profile->queues)
-		return fail(error, port,
-			    "%u rx and %u tx queues, one for each lcore that sends on it, are more "
-			    "than %u",
-			    port->n_rx_queues, port->n_tx_queues, port->profile->queues);
+		return port_error(
+		    error, port,
+		    "%u rx and %u tx queues, one for each lcore that sends on it, are more "
+		    "than %u",
+		    port->n_rx_queues, port->n_tx_queues, port->profile->queues);
 	for (unsigned q = 0; q < port->n_rx_queues; q++) {
 		snprintf(name, sizeof(name), "port%u", serial++);
 		rx[q] =
 		    rte_ring_create(name, depth, (int)rte_socket_id(),
 				    RING_F_SC_DEQ | RING_F_EXACT_SZ | (shared ? 0 : RING_F_SP_ENQ));
 		if (rx[q] == NULL)
-			return fail(error, port, "no memory for a ring of %u entries (%s)", depth,
-				    rte_strerror(rte_errno));
+			return port_error(error, port, "no memory for a ring of %u entries (%s)",
+					  depth, rte_strerror(rte_errno));
 	}
 	for (unsigned q = 0; q < port->n_tx_queues; q++)
 		tx[q] = rx[q % port->n_rx_queues];
 	id = rte_eth_from_rings(port->config->name, rx, port->n_rx_queues, tx, port->n_tx_queues,
 				rte_socket_id());
 	if (id < 0)
-		return fail(error, port, "DPDK cannot make a ring port (%s)",
-			    rte_strerror(rte_errno));
+		return port_error(error, port, "DPDK cannot make a ring port (%s)",
+				  rte_strerror(rte_errno));
 	port->id = (uint16_t)id;
 	return 0;
 }
@@ -186,22 +184,23 @@ static int check_device(const struct port *port, char *error)
 	const char *driver = port->profile->driver, *device = port->config->device;
 
 	if (port->profile->is_pci)
-		return fail(error, port,
-			    "profile %s needs the address of a PCI device as `device`, such as "
-			    "0000:3b:00.0 (dpdk-devbind.py --status lists them)",
-			    port->profile->name);
+		return port_error(
+		    error, port,
+		    "profile %s needs the address of a PCI device as `device`, such as "
+		    "0000:3b:00.0 (dpdk-devbind.py --status lists them)",
+		    port->profile->name);
 	if (port->profile->device_argument[0] != '\0' && device[0] == '\0' &&
 	    strcmp(driver, "net_tap") != 0)
-		return fail(error, port, "profile %s needs a `device` (its %s)",
-			    port->profile->name, port->profile->device_argument);
+		return port_error(error, port, "profile %s needs a `device` (its %s)",
+				  port->profile->name, port->profile->device_argument);
 	if ((strcmp(driver, "net_af_packet") == 0 || af_xdp_is_driver(port->profile)) &&
 	    if_nametoindex(device) == 0)
-		return fail(error, port,
-			    "there is no network interface \"%s\" here: `ip link` lists them "
-			    "(a container or namespace sees only its own)",
-			    device);
+		return port_error(error, port,
+				  "there is no network interface \"%s\" here: `ip link` lists them "
+				  "(a container or namespace sees only its own)",
+				  device);
 	if (strcmp(driver, "net_pcap") == 0 && access(device, R_OK) != 0)
-		return fail(error, port, "capture file %s: %s", device, strerror(errno));
+		return port_error(error, port, "capture file %s: %s", device, strerror(errno));
 	return 0;
 }
 
@@ -212,12 +211,13 @@ static int create_device(struct port *port, const struct port_traffic *traffic, 
 
 	if (profile_is_pci(port->profile, port->config)) {
 		if (rte_eth_dev_get_port_by_name(port->config->device, &port->id) != 0)
-			return fail(error, port,
-				    "no DPDK driver took PCI device %s: is it bound to %s "
-				    "(dpdk-devbind.py --status)?",
-				    port->config->device,
-				    strcmp(port->profile->driver, "mlx5_eth") == 0 ? "mlx5_core"
-										   : "vfio-pci");
+			return port_error(error, port,
+					  "no DPDK driver took PCI device %s: is it bound to %s "
+					  "(dpdk-devbind.py --status)?",
+					  port->config->device,
+					  strcmp(port->profile->driver, "mlx5_eth") == 0
+					      ? "mlx5_core"
+					      : "vfio-pci");
 		return 0;
 	}
 	if (check_device(port, error) != 0)
@@ -228,29 +228,31 @@ static int create_device(struct port *port, const struct port_traffic *traffic, 
 	device_arguments(port, arguments, sizeof(arguments));
 	result = rte_vdev_init(name, arguments);
 	if (result != 0)
-		return fail(error, port, "driver %s refused \"%s\" (%s)%s%s", port->profile->driver,
-			    arguments, rte_strerror(-result),
-			    port->profile->capabilities[0] != '\0' ? "; it needs " : "",
-			    port->profile->capabilities);
+		return port_error(error, port, "driver %s refused \"%s\" (%s)%s%s",
+				  port->profile->driver, arguments, rte_strerror(-result),
+				  port->profile->capabilities[0] != '\0' ? "; it needs " : "",
+				  port->profile->capabilities);
 	if (rte_eth_dev_get_port_by_name(name, &port->id) != 0)
-		return fail(error, port, "driver %s made no port", port->profile->driver);
+		return port_error(error, port, "driver %s made no port", port->profile->driver);
 	return 0;
 }
 
 static int check_limits(const struct port *port, const struct rte_eth_dev_info *info, char *error)
 {
 	if (port->n_rx_queues > info->max_rx_queues || port->n_rx_queues > port->profile->queues)
-		return fail(error, port, "%u rx queues asked for, the driver has at most %u",
-			    port->n_rx_queues,
-			    RTE_MIN((uint32_t)info->max_rx_queues, port->profile->queues));
+		return port_error(error, port, "%u rx queues asked for, the driver has at most %u",
+				  port->n_rx_queues,
+				  RTE_MIN((uint32_t)info->max_rx_queues, port->profile->queues));
 	if (port->n_tx_queues > info->max_tx_queues)
-		return fail(error, port,
-			    "%u lcores send on it, the driver has at most %u tx queues: put the "
-			    "roles that send on fewer lcores",
-			    port->n_tx_queues, info->max_tx_queues);
+		return port_error(
+		    error, port,
+		    "%u lcores send on it, the driver has at most %u tx queues: put the "
+		    "roles that send on fewer lcores",
+		    port->n_tx_queues, info->max_tx_queues);
 	if (port->config->mtu > port->profile->maximum_mtu)
-		return fail(error, port, "mtu: %u is above what the %s profile can carry, %u",
-			    port->config->mtu, port->profile->name, port->profile->maximum_mtu);
+		return port_error(error, port, "mtu: %u is above what the %s profile can carry, %u",
+				  port->config->mtu, port->profile->name,
+				  port->profile->maximum_mtu);
 	return 0;
 }
 
@@ -276,7 +278,7 @@ static int configure(struct port *port, char *error)
 	int result = rte_eth_dev_info_get(port->id, &info);
 
 	if (result != 0)
-		return fail(error, port, "no device information (%s)", rte_strerror(-result));
+		return port_error(error, port, "no device information (%s)", rte_strerror(-result));
 	if (check_limits(port, &info, error) != 0)
 		return -1;
 	set_offloads(port, &info, &conf);
@@ -286,7 +288,7 @@ static int configure(struct port *port, char *error)
 		conf.rxmode.mtu = RTE_MIN(config->mtu, (uint32_t)DEFAULT_MTU);
 	result = rte_eth_dev_configure(port->id, port->n_rx_queues, port->n_tx_queues, &conf);
 	if (result != 0)
-		return fail(
+		return port_error(
 		    error, port, "cannot be configured with mtu %u, %u rx and %u tx queues (%s)",
 		    config->mtu, port->n_rx_queues, port->n_tx_queues, rte_strerror(-result));
 	n_rxd = (uint16_t)(config->rx_descriptors ? config->rx_descriptors
@@ -301,8 +303,8 @@ static int configure(struct port *port, char *error)
 		result =
 		    rte_eth_tx_queue_setup(port->id, q, n_txd, (unsigned)port->numa_node, NULL);
 	if (result != 0)
-		return fail(error, port, "queues of %u rx and %u tx descriptors refused (%s)",
-			    n_rxd, n_txd, rte_strerror(-result));
+		return port_error(error, port, "queues of %u rx and %u tx descriptors refused (%s)",
+				  n_rxd, n_txd, rte_strerror(-result));
 	return 0;
 }
 
@@ -333,12 +335,12 @@ static int start(struct port *port, char *error)
 		memcpy(&mac, port->config->mac, sizeof(mac));
 		result = rte_eth_dev_default_mac_addr_set(port->id, &mac);
 		if (result != 0 && result != -ENOTSUP)
-			return fail(error, port, "the MAC address cannot be set (%s)",
-				    rte_strerror(-result));
+			return port_error(error, port, "the MAC address cannot be set (%s)",
+					  rte_strerror(-result));
 	}
 	result = rte_eth_dev_start(port->id);
 	if (result != 0)
-		return fail(error, port, "cannot be started (%s)", rte_strerror(-result));
+		return port_error(error, port, "cannot be started (%s)", rte_strerror(-result));
 	// Drivers that do not support it receive all packets anyway.
 	(void)rte_eth_promiscuous_enable(port->id);
 	wait_for_link(port);
@@ -359,14 +361,18 @@ static void find_mac(struct port *port)
 
 static int tag_frames(struct port *port, const struct port_traffic *traffic, char *error)
 {
-	vlan_tagger_make(&port->vlan, port->config, traffic);
+	struct vlan_tagger *tagger = &port->vlan;
+
+	vlan_tagger_make(tagger, port->config, traffic);
 	if (port->config->has_vlan && port->af_xdp != NULL)
-		return fail(error, port,
-			    "vlan is not for AF_XDP, whose kernel answers ARP: use af_packet, or "
-			    "take the key out and use a VLAN interface of the kernel");
-	if (port->config->has_vlan && !vlan_install(&port->vlan, port->id, port->n_tx_queues))
-		return fail(error, port, "no memory for its VLAN tags (%s)",
-			    rte_strerror(rte_errno));
+		return port_error(
+		    error, port,
+		    "vlan is not for AF_XDP, whose kernel answers ARP: use af_packet, or "
+		    "take the key out and use a VLAN interface of the kernel");
+	if (port->config->has_vlan && !tx_callbacks_add(&tagger->callbacks, port->id,
+							port->n_tx_queues, vlan_tag_burst, tagger))
+		return port_error(error, port, "no memory for its VLAN tags (%s)",
+				  rte_strerror(rte_errno));
 	return 0;
 }
 
@@ -396,9 +402,10 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 	    pool_name, parameters->pool_mbufs, parameters->pool_cache,
 	    port_buffer_size(profile, port->config->mtu), port->numa_node);
 	if (port->pool == NULL)
-		return fail(error, port, "no memory for %u receive buffers of %u bytes (%s)",
-			    parameters->pool_mbufs, port_buffer_size(profile, port->config->mtu),
-			    rte_strerror(rte_errno));
+		return port_error(error, port, "no memory for %u receive buffers of %u bytes (%s)",
+				  parameters->pool_mbufs,
+				  port_buffer_size(profile, port->config->mtu),
+				  rte_strerror(rte_errno));
 	port->pool_lowest = port->pool->size;
 	if (port->af_xdp != NULL && af_xdp_check_pool(port, error) != 0)
 		return -1;
@@ -463,7 +470,7 @@ void port_close(struct port *port)
 	if (port->id != RTE_MAX_ETHPORTS) {
 		// A port that does not stop is closed nevertheless.
 		(void)rte_eth_dev_stop(port->id);
-		vlan_remove(&port->vlan);
+		tx_callbacks_remove(&port->vlan.callbacks);
 		(void)rte_eth_dev_close(port->id);
 		if (!profile_is_pci(port->profile, port->config)) {
 			device_name(port, name);

@@ -12,7 +12,7 @@
 #include <rte_mempool.h>
 #include <rte_ring.h>
 
-#include "port/packet_drops.h"
+#include "port/driver_sockets.h"
 #include "port/profile.h"
 #include "port/vlan.h"
 
@@ -70,6 +70,10 @@ void port_pool_touch(struct rte_mempool *pool);
 // and the device arguments of the profile and of the settings.
 void port_pci_device(const struct profile *profile, const struct port_settings *config, char *text,
 		     size_t size);
+
+// Writes "port NAME: ", and the text, into error[PORT_ERROR_SIZE]. Returns -1.
+int port_error(char *error, const struct port *port, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 // Creates, configures and starts the port, and waits for its link, at most link_timeout_ns. Returns
 // 0, or -1 with one line in error[PORT_ERROR_SIZE].

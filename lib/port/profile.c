@@ -17,10 +17,16 @@ static int fail(char *error, const char *name, const char *what, const char *det
 	return -1;
 }
 
-static void copy_text(char *to, size_t size, const cJSON *item)
+static void read_text(char *text, size_t size, const cJSON *root, const char *key)
 {
-	if (cJSON_IsString(item))
-		snprintf(to, size, "%s", item->valuestring);
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
+
+	snprintf(text, size, "%s", cJSON_IsString(item) ? item->valuestring : "");
+}
+
+static bool is_true(const cJSON *root, const char *key)
+{
+	return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, key));
 }
 
 static uint32_t number(const cJSON *root, const char *key, uint32_t otherwise)
@@ -69,37 +75,35 @@ static int read_profile(struct profile *profile, const cJSON *root,
 			const struct port_settings *port, char *error)
 {
 	bool jumbo = port->mtu > 1500;
-	const cJSON *arguments = cJSON_GetObjectItemCaseSensitive(root, "arguments");
-	const cJSON *jumbo_arguments = cJSON_GetObjectItemCaseSensitive(root, "jumbo_arguments");
-	char bus[8] = "";
+	char bus[8];
 
-	memset(profile, 0, sizeof(*profile));
+	*profile = (struct profile){
+		.queues = number(root, "queues", 1),
+		.rx_descriptors = number(root, "rx_descriptors", 1024),
+		.tx_descriptors = number(root, "tx_descriptors", 1024),
+		.linger_ms = number(root, "linger_ms", 0),
+		.maximum_mtu = number(root, "maximum_mtu", 1500),
+		.minimum_buffer = number(root, "minimum_buffer", 0),
+		.mtu_is_free = is_true(root, "mtu_is_free"),
+		.needs_address = is_true(root, "needs_address"),
+		.partial_checksums = is_true(root, "partial_checksums"),
+	};
 	snprintf(profile->name, sizeof(profile->name), "%s", port->profile);
-	copy_text(profile->driver, sizeof(profile->driver),
-		  cJSON_GetObjectItemCaseSensitive(root, "driver"));
+	read_text(profile->driver, sizeof(profile->driver), root, "driver");
 	if (profile->driver[0] == '\0')
 		return fail(error, port->profile, "has no \"driver\"", "");
-	copy_text(profile->device_argument, sizeof(profile->device_argument),
-		  cJSON_GetObjectItemCaseSensitive(root, "device_argument"));
-	copy_text(profile->queues_argument, sizeof(profile->queues_argument),
-		  cJSON_GetObjectItemCaseSensitive(root, "queues_argument"));
-	profile->queues = number(root, "queues", 1);
-	profile->rx_descriptors = number(root, "rx_descriptors", 1024);
-	profile->tx_descriptors = number(root, "tx_descriptors", 1024);
-	profile->linger_ms = number(root, "linger_ms", 0);
-	profile->maximum_mtu = number(root, "maximum_mtu", 1500);
-	profile->minimum_buffer = number(root, "minimum_buffer", 0);
+	read_text(profile->device_argument, sizeof(profile->device_argument), root,
+		  "device_argument");
+	read_text(profile->queues_argument, sizeof(profile->queues_argument), root,
+		  "queues_argument");
+	read_text(bus, sizeof(bus), root, "bus");
+	profile->is_pci = strcmp(bus, "pci") == 0;
 	if (jumbo)
 		profile->minimum_buffer =
 		    number(root, "jumbo_minimum_buffer", profile->minimum_buffer);
-	copy_text(bus, sizeof(bus), cJSON_GetObjectItemCaseSensitive(root, "bus"));
-	profile->is_pci = strcmp(bus, "pci") == 0;
-	profile->mtu_is_free = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "mtu_is_free"));
-	profile->needs_address =
-	    cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "needs_address"));
-	profile->partial_checksums =
-	    cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "partial_checksums"));
-	read_arguments(profile, jumbo && jumbo_arguments != NULL ? jumbo_arguments : arguments);
+	jumbo = jumbo && cJSON_HasObjectItem(root, "jumbo_arguments");
+	read_arguments(profile, cJSON_GetObjectItemCaseSensitive(root, jumbo ? "jumbo_arguments"
+									     : "arguments"));
 	read_capabilities(profile, cJSON_GetObjectItemCaseSensitive(root, "capabilities"));
 	return 0;
 }

@@ -39,7 +39,8 @@ static bool is_data(const struct vlan_tagger *tagger, uint16_t type, const uint8
 	}
 }
 
-void vlan_tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf)
+// Tags one frame, if it needs a tag and its first buffer has headroom for it.
+static void tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint16_t type;
@@ -62,22 +63,12 @@ void vlan_tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf)
 
 // A frame that the driver does not accept now is passed again later. It has its tag then, and gets
 // no second one.
-static uint16_t tag_burst(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t n,
-			  void *context)
+uint16_t vlan_tag_burst(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t n,
+			void *tagger)
 {
 	(void)port_id;
 	(void)queue;
 	for (uint16_t i = 0; i < n; i++)
-		vlan_tag(context, mbufs[i]);
+		tag(tagger, mbufs[i]);
 	return n;
-}
-
-bool vlan_install(struct vlan_tagger *tagger, uint16_t port_id, uint16_t n_queues)
-{
-	return tx_callbacks_add(&tagger->callbacks, port_id, n_queues, tag_burst, tagger);
-}
-
-void vlan_remove(struct vlan_tagger *tagger)
-{
-	tx_callbacks_remove(&tagger->callbacks);
 }

@@ -26,12 +26,6 @@ struct vlan_tagger {
 void vlan_tagger_make(struct vlan_tagger *tagger, const struct port_settings *port,
 		      const struct port_traffic *traffic);
 
-// Tags one frame, if it needs a tag and its first buffer has headroom for it.
-void vlan_tag(const struct vlan_tagger *tagger, struct rte_mbuf *mbuf);
-
-// Makes a port tag all frames that it sends on its first n_queues queues, at most
-// TX_CALLBACKS_MAX_QUEUES. False if memory ran out (rte_errno).
-bool vlan_install(struct vlan_tagger *tagger, uint16_t port_id, uint16_t n_queues);
-
-// Removes the tagger from the port. No lcore is sending.
-void vlan_remove(struct vlan_tagger *tagger);
+// Tags the frames of a burst, as a callback (port/tx_callbacks.h) with the tagger as its context.
+uint16_t vlan_tag_burst(uint16_t port_id, uint16_t queue, struct rte_mbuf **mbufs, uint16_t n,
+			void *tagger);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "port/xdp_internal.h"
+#include "port/xdp.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -17,7 +17,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "port/xdp_interface.h"
+#include "port/driver_sockets.h"
+#include "port/interface.h"
+#include "port/xdp_telemetry.h"
 
 // bpftool generates this header.
 #pragma GCC diagnostic push
@@ -133,14 +135,10 @@ int xdp_prepare(struct xdp **out, const char *port, const char *interface, char 
 		return fail(xdp, error, "there is none of this name");
 	if (remove_leftover(xdp, error) != 0 || write_object(xdp, error) != 0)
 		return -1;
-	if (descriptors_list(&xdp->before) != 0)
+	xdp->before = open_descriptors();
+	if (xdp->before == NULL)
 		return fail(xdp, error, "/proc/self/fd cannot be read: is /proc mounted?");
 	return 0;
-}
-
-const char *xdp_program_path(const struct xdp *xdp)
-{
-	return xdp->object_path;
 }
 
 // --- replacing the driver's copy -----------------------------------------------------------------
@@ -168,24 +166,31 @@ static bool is_map_of_sockets(int descriptor)
 	       info.type == BPF_MAP_TYPE_XSKMAP && strcmp(info.name, MAP_NAME) == 0;
 }
 
+static bool was_open(const struct xdp *xdp, int descriptor)
+{
+	const int *before = xdp->before;
+
+	while (*before >= 0 && *before != descriptor)
+		before++;
+	return *before >= 0;
+}
+
 // Finds the driver's sockets and its map among the descriptors that the driver opened.
 static int find_what_the_driver_opened(struct xdp *xdp, char *error)
 {
-	struct descriptors now;
+	int *now = open_descriptors();
 
-	if (descriptors_list(&now) != 0)
+	if (now == NULL)
 		return fail(xdp, error, "/proc/self/fd cannot be read: is /proc mounted?");
-	for (unsigned i = 0; i < now.n; i++) {
-		int descriptor = now.list[i];
-
-		if (descriptors_has(&xdp->before, descriptor))
+	for (const int *descriptor = now; *descriptor >= 0; descriptor++) {
+		if (was_open(xdp, *descriptor))
 			continue;
-		if (is_map_of_sockets(descriptor))
-			xdp->driver_map = descriptor;
-		else if (xdp->n_sockets < STEER_MAX_QUEUES && is_socket_of_xdp(descriptor))
-			xdp->sockets[xdp->n_sockets++] = descriptor;
+		if (is_map_of_sockets(*descriptor))
+			xdp->driver_map = *descriptor;
+		else if (xdp->n_sockets < STEER_MAX_QUEUES && is_socket_of_xdp(*descriptor))
+			xdp->sockets[xdp->n_sockets++] = *descriptor;
 	}
-	descriptors_free(&now);
+	free(now);
 	if (xdp->driver_map < 0 || xdp->n_sockets == 0)
 		return fail(xdp, error, "the driver opened no AF_XDP socket that evb can find");
 	return 0;
@@ -225,11 +230,23 @@ static int attach(struct xdp *xdp, char *error)
 	return 0;
 }
 
+static bool is_zero_copy(const struct xdp *xdp)
+{
+	struct xdp_options options = { 0 };
+	socklen_t size = sizeof(options);
+
+	return getsockopt(xdp->sockets[0], SOL_XDP, XDP_OPTIONS, &options, &size) == 0 &&
+	       (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
+}
+
 static void make_report(struct xdp *xdp)
 {
 	unsigned queues = interface_rx_queues(xdp->interface);
-	int n = snprintf(xdp->report, sizeof(xdp->report), "%s: XDP %s mode, %s", xdp->interface,
-			 xdp_mode(xdp), xdp_is_zero_copy(xdp) ? "zero copy" : "copying");
+	int n;
+
+	xdp->zero_copy = is_zero_copy(xdp);
+	n = snprintf(xdp->report, sizeof(xdp->report), "%s: XDP %s mode, %s", xdp->interface,
+		     xdp_mode(xdp), xdp->zero_copy ? "zero copy" : "copying");
 
 	if (queues > xdp->n_sockets)
 		snprintf(xdp->report + n, sizeof(xdp->report) - (size_t)n,
@@ -253,6 +270,7 @@ int xdp_steer(struct xdp *xdp, const struct xdp_rules *rules, char *error)
 	if (attach(xdp, error) != 0)
 		return -1;
 	make_report(xdp);
+	xdp_telemetry_add(xdp);
 	return 0;
 }
 
@@ -260,9 +278,10 @@ void xdp_close(struct xdp *xdp)
 {
 	if (xdp == NULL)
 		return;
+	xdp_telemetry_remove(xdp);
 	(void)bpf_link__destroy(xdp->link); // NULL is allowed; if it fails, the kernel detaches
 	evb_steer__destroy(xdp->program);   // NULL is allowed
-	descriptors_free(&xdp->before);
+	free(xdp->before);
 	if (xdp->object_file >= 0)
 		close(xdp->object_file);
 	pthread_mutex_destroy(&xdp->lock);
@@ -304,11 +323,6 @@ void xdp_explain(const struct xdp *xdp, char *text)
 			   "queue");
 }
 
-const char *xdp_report(const struct xdp *xdp)
-{
-	return xdp->report;
-}
-
 const char *xdp_mode(const struct xdp *xdp)
 {
 	struct bpf_xdp_query_opts found = { .sz = sizeof(found) };
@@ -325,14 +339,4 @@ const char *xdp_mode(const struct xdp *xdp)
 	default:
 		return "none";
 	}
-}
-
-bool xdp_is_zero_copy(const struct xdp *xdp)
-{
-	struct xdp_options options = { 0 };
-	socklen_t size = sizeof(options);
-
-	return xdp->n_sockets > 0 &&
-	       getsockopt(xdp->sockets[0], SOL_XDP, XDP_OPTIONS, &options, &size) == 0 &&
-	       (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 }

@@ -3,7 +3,7 @@
 //
 // Reads and writes the maps of the program. Each access is a system call, which is atomic per
 // element of a map.
-#include "port/xdp_internal.h"
+#include "port/xdp.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,51 +60,31 @@ int xdp_maps_fill(struct xdp *xdp, const struct xdp_rules *rules)
 	return bpf_map_update_elem(xdp->settings_map, &only, set, BPF_ANY) == 0 ? 0 : -errno;
 }
 
-int xdp_admit_source(struct xdp *xdp, uint16_t id)
-{
-	return add_source(xdp, id);
-}
-
-int xdp_refuse_source(struct xdp *xdp, uint16_t id)
+int xdp_change_source(struct xdp *xdp, uint16_t id, bool admit)
 {
 	uint32_t key = id;
 
+	if (admit)
+		return add_source(xdp, id);
 	return bpf_map_delete_elem(xdp->sources_map, &key) == 0 ? 0 : -errno;
 }
 
-// Sets whether the program checks addresses; it must not while the list is empty. The caller holds
-// the lock.
-static int set_check_addresses(struct xdp *xdp, bool check)
-{
-	xdp->settings.check_addresses = check;
-	return bpf_map_update_elem(xdp->settings_map, &only, &xdp->settings, BPF_ANY) == 0 ? 0
-											   : -errno;
-}
-
-int xdp_admit_address(struct xdp *xdp, uint32_t address)
+int xdp_change_address(struct xdp *xdp, uint32_t address, bool admit)
 {
 	const uint32_t key = htonl(address), value = 1;
-	int result = 0;
+	int result;
 
 	pthread_mutex_lock(&xdp->lock);
-	if (bpf_map_update_elem(xdp->addresses_map, &key, &value, BPF_NOEXIST) != 0)
+	result = admit ? bpf_map_update_elem(xdp->addresses_map, &key, &value, BPF_NOEXIST)
+		       : bpf_map_delete_elem(xdp->addresses_map, &key);
+	if (result == 0) {
+		xdp->n_addresses += admit ? 1 : -1u;
+		// The program must not check addresses while the list is empty.
+		xdp->settings.check_addresses = xdp->n_addresses > 0;
+		result = bpf_map_update_elem(xdp->settings_map, &only, &xdp->settings, BPF_ANY);
+	}
+	if (result != 0)
 		result = -errno;
-	else if (++xdp->n_addresses == 1)
-		result = set_check_addresses(xdp, true);
-	pthread_mutex_unlock(&xdp->lock);
-	return result;
-}
-
-int xdp_refuse_address(struct xdp *xdp, uint32_t address)
-{
-	const uint32_t key = htonl(address);
-	int result = 0;
-
-	pthread_mutex_lock(&xdp->lock);
-	if (bpf_map_delete_elem(xdp->addresses_map, &key) != 0)
-		result = -errno;
-	else if (--xdp->n_addresses == 0)
-		result = set_check_addresses(xdp, false);
 	pthread_mutex_unlock(&xdp->lock);
 	return result;
 }
@@ -152,15 +132,6 @@ bool xdp_counters(const struct xdp *xdp, struct xdp_counters *counters)
 bool xdp_source_counter(const struct xdp *xdp, uint16_t id, struct steer_counter *counter)
 {
 	return read_counter(xdp, xdp->sources_map, id, counter);
-}
-
-uint64_t xdp_missed(const struct xdp *xdp)
-{
-	struct steer_counter too_long, no_socket;
-
-	(void)read_counter(xdp, xdp->causes_map, STEER_TOO_LONG, &too_long); // stays 0 on failure
-	(void)read_counter(xdp, xdp->causes_map, STEER_NO_SOCKET, &no_socket);
-	return too_long.packets + no_socket.packets + ring_full(xdp);
 }
 
 unsigned xdp_strangers(const struct xdp *xdp, struct xdp_stranger *strangers, unsigned most)

@@ -11,26 +11,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <rte_common.h>
 #include <rte_telemetry.h>
 
 #include "wire/net.h"
 
 #define PARAMETERS_SIZE 128
 
-struct steered_port {
-	char name[EVB_NAME_SIZE];
-	struct xdp *xdp; // NULL: the entry is not in use
-};
-
 // Held while a response is composed, so that the port is not closed meanwhile.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct steered_port ports[EVB_MAX_PORTS];
+static struct xdp *ports[EVB_MAX_PORTS]; // NULL: the entry is not in use
 
 static struct xdp *find(const char *name)
 {
 	for (unsigned i = 0; i < EVB_MAX_PORTS; i++)
-		if (ports[i].xdp != NULL && strcmp(ports[i].name, name) == 0)
-			return ports[i].xdp;
+		if (ports[i] != NULL && strcmp(ports[i]->port, name) == 0)
+			return ports[i];
 	return NULL;
 }
 
@@ -41,15 +37,23 @@ static int respond_error(struct rte_tel_data *data, const char *what)
 	return 0;
 }
 
-static int describe_source(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
+static bool parse_id(const char *text, uint16_t *id)
 {
 	char *end;
-	unsigned long id = strtoul(rest, &end, 0);
-	struct steer_counter counter;
+	unsigned long number = strtoul(text, &end, 0);
 
-	if (rest[0] == '\0' || *end != '\0' || id > UINT16_MAX)
+	*id = (uint16_t)number;
+	return text[0] != '\0' && *end == '\0' && number <= UINT16_MAX;
+}
+
+static int describe_source(struct xdp *xdp, const char *rest, struct rte_tel_data *data)
+{
+	struct steer_counter counter;
+	uint16_t id;
+
+	if (!parse_id(rest, &id))
 		return respond_error(data, "the parameters are PORT,ID with ID 0 to 65535");
-	if (!xdp_source_counter(xdp, (uint16_t)id, &counter))
+	if (!xdp_source_counter(xdp, id, &counter))
 		return respond_error(data, "this source is not admitted");
 	rte_tel_data_start_dict(data);
 	rte_tel_data_add_dict_u64(data, "redirected_packets", counter.packets);
@@ -95,20 +99,16 @@ static int change(struct xdp *xdp, const char *who, struct rte_tel_data *data, b
 {
 	unsigned prefix;
 	uint32_t address;
+	uint16_t id;
 	int result;
 
-	if (net_ipv4_parse(who, &address, &prefix) && prefix == 32) {
-		result = admit ? xdp_admit_address(xdp, address) : xdp_refuse_address(xdp, address);
-	} else {
-		char *end;
-		unsigned long id = strtoul(who, &end, 0);
-
-		if (who[0] == '\0' || *end != '\0' || id > UINT16_MAX)
-			return respond_error(
-			    data, "the parameters are PORT,WHO: a source id or an IPv4 address");
-		result = admit ? xdp_admit_source(xdp, (uint16_t)id)
-			       : xdp_refuse_source(xdp, (uint16_t)id);
-	}
+	if (net_ipv4_parse(who, &address, &prefix) && prefix == 32)
+		result = xdp_change_address(xdp, address, admit);
+	else if (parse_id(who, &id))
+		result = xdp_change_source(xdp, id, admit);
+	else
+		return respond_error(data,
+				     "the parameters are PORT,WHO: a source id or an IPv4 address");
 	if (result == -EEXIST || result == -ENOENT)
 		return respond_error(data, admit ? "admitted already" : "not admitted");
 	if (result != 0)
@@ -139,8 +139,6 @@ static const struct verb {
 	{ "/evb/xdp/refuse", "Refuses a source or address. Parameters: PORT,WHO", refuse },
 };
 
-#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
-
 // Responds to a command. `parameters` are "PORT" or "PORT,REST".
 static int respond(const char *command, const char *parameters, struct rte_tel_data *data)
 {
@@ -162,36 +160,31 @@ static int respond(const char *command, const char *parameters, struct rte_tel_d
 	return result;
 }
 
-// A failure is ignored: the port also runs without these commands.
-static void register_commands(void)
+// Puts a port in the place of another; NULL is an entry that is not in use.
+static void replace(const struct xdp *old, struct xdp *new)
 {
-	for (unsigned i = 0; i < N_VERBS; i++)
-		(void)rte_telemetry_register_cmd(verbs[i].command, respond, verbs[i].help);
+	unsigned i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < EVB_MAX_PORTS && ports[i] != old)
+		i++;
+	if (i < EVB_MAX_PORTS)
+		ports[i] = new;
+	pthread_mutex_unlock(&lock);
 }
 
-void xdp_telemetry_add(const char *port, struct xdp *xdp)
+void xdp_telemetry_add(struct xdp *xdp)
 {
 	static bool registered; // control thread
 
-	if (!registered)
-		register_commands();
+	// A failure is ignored: the port also runs without these commands.
+	for (unsigned i = 0; !registered && i < RTE_DIM(verbs); i++)
+		(void)rte_telemetry_register_cmd(verbs[i].command, respond, verbs[i].help);
 	registered = true;
-	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < EVB_MAX_PORTS; i++) {
-		if (ports[i].xdp != NULL)
-			continue;
-		snprintf(ports[i].name, sizeof(ports[i].name), "%s", port);
-		ports[i].xdp = xdp;
-		break;
-	}
-	pthread_mutex_unlock(&lock);
+	replace(NULL, xdp);
 }
 
 void xdp_telemetry_remove(const struct xdp *xdp)
 {
-	pthread_mutex_lock(&lock);
-	for (unsigned i = 0; i < EVB_MAX_PORTS; i++)
-		if (ports[i].xdp == xdp)
-			ports[i].xdp = NULL;
-	pthread_mutex_unlock(&lock);
+	replace(xdp, NULL);
 }

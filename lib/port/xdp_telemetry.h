@@ -14,8 +14,8 @@
 
 #include "port/xdp.h"
 
-// Adds a port; the first call registers the commands. `port` is copied.
-void xdp_telemetry_add(const char *port, struct xdp *xdp);
+// Adds a port; the first call registers the commands.
+void xdp_telemetry_add(struct xdp *xdp);
 
-// Removes a port. After the return no telemetry thread uses `xdp`.
+// Removes a port, if it was added. After the return no telemetry thread uses `xdp`.
 void xdp_telemetry_remove(const struct xdp *xdp);

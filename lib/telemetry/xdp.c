@@ -64,7 +64,7 @@ static void view_port(const struct appliance *appliance, unsigned index, telemet
 	view = (struct xdp_view){
 		.name = appliance->ports[port].config->name,
 		.mode = xdp_mode(xdp),
-		.zero_copy = xdp_is_zero_copy(xdp),
+		.zero_copy = xdp->zero_copy,
 	};
 	bases[0] = &view;
 	bases[1] = xdp_counters(xdp, &counters) ? &counters : NULL;

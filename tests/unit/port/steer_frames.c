@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "port/xdp_internal.h"
+#include "port/xdp.h"
 #include "wire/ejfat.h"
 #include "wire/net.h"
 

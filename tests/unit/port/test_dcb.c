@@ -13,7 +13,7 @@
 #include <linux/rtnetlink.h>
 
 #include "port/dcb.h"
-#include "port/interface_stats.h"
+#include "port/interface.h"
 
 // What the kernel answers: headers, the interface's name, and the nested IEEE attributes.
 struct answer {

@@ -180,7 +180,7 @@ static unsigned take_back(struct bench *bench, uint64_t now)
 		const uint8_t *bytes = rte_pktmbuf_mtod(mbufs[i], const uint8_t *);
 
 		assert_int_equal(rte_pktmbuf_pkt_len(mbufs[i]), 60);
-		assert_true(flow_control_is_for(bytes, mbufs[i]->data_len));
+		assert_true(pfc_is_mac_control(bytes, mbufs[i]->data_len));
 		flow_control_received(bench->fc, bytes, mbufs[i]->data_len, now);
 	}
 	rte_pktmbuf_free_bulk(mbufs, n);

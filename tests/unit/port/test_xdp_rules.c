@@ -13,8 +13,9 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
+#include "port/af_xdp.h"
+#include "port/interface.h"
 #include "port/xdp.h"
-#include "port/xdp_interface.h"
 
 #define LOOPBACK 0x7f000001u // 127.0.0.1
 
@@ -22,7 +23,7 @@ static uint32_t own_address_of(const struct port_settings *port)
 {
 	struct xdp_rules rules = { 0 };
 
-	xdp_rules_add_addresses(&rules, port);
+	af_xdp_add_addresses(&rules, port);
 	return rules.own_address;
 }
 
@@ -49,10 +50,10 @@ static void address6__is_the_kernels_if_it_has_it(void **state)
 	port.address6[15] = 1; // ::1
 	if (!interface_has_address6("lo", port.address6))
 		skip(); // no loopback address: a namespace without networks, or without IPv6
-	xdp_rules_add_addresses(&rules, &port);
+	af_xdp_add_addresses(&rules, &port);
 	assert_false(rules.has_own_address6);
 	port.address6[15] = 2;
-	xdp_rules_add_addresses(&rules, &port);
+	af_xdp_add_addresses(&rules, &port);
 	assert_true(rules.has_own_address6);
 	assert_memory_equal(rules.own_address6, port.address6, 16);
 }

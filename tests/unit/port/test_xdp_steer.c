@@ -27,7 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "port/xdp_internal.h"
+#include "port/xdp.h"
 #include "wire/ejfat.h"
 #include "wire/net.h"
 
@@ -49,7 +49,7 @@ static int enter_namespace(void **state)
 		return 0;
 	}
 	if (xdp_prepare(&trial, "wire", "lo", error) == 0) {
-		struct bpf_object *object = bpf_object__open_file(xdp_program_path(trial), NULL);
+		struct bpf_object *object = bpf_object__open_file(trial->object_path, NULL);
 
 		if (object == NULL || bpf_object__load(object) != 0)
 			unable = "the kernel takes no BPF programs here";
@@ -86,7 +86,7 @@ static void open_steering(const struct xdp_rules *rules)
 
 	if (xdp_prepare(&xdp, "wire", "lo", error) != 0)
 		fail_msg("%s", error);
-	fake_driver_open(&driver, xdp_program_path(xdp), (int)if_nametoindex("lo"));
+	fake_driver_open(&driver, xdp->object_path, (int)if_nametoindex("lo"));
 	if (xdp_steer(xdp, rules, error) != 0)
 		fail_msg("%s", error);
 	program = bpf_prog_get_fd_by_id(attached_program());
@@ -170,6 +170,14 @@ static void assert_fate(const struct frame *frame, enum steer_cause expected)
 			fail_msg("counted under cause %u, expected %u", cause, expected);
 		assert_int_equal(bytes, cause == expected ? frame->length : 0);
 	}
+}
+
+static uint64_t missed(void)
+{
+	struct xdp_counters counters;
+
+	assert_true(xdp_counters(xdp, &counters));
+	return xdp_missed(&counters);
 }
 
 static void assert_udp_fate(uint16_t port, uint16_t source, enum steer_cause expected)
@@ -404,22 +412,22 @@ static void addresses__are_looked_at_while_any_is_listed(void **state)
 
 	(void)state;
 	need_bpf();
-	assert_int_equal(xdp_admit_address(xdp, PEER + 9), 0);
-	assert_int_equal(xdp_admit_address(xdp, PEER + 9), -EEXIST);
+	assert_int_equal(xdp_change_address(xdp, PEER + 9, true), 0);
+	assert_int_equal(xdp_change_address(xdp, PEER + 9, true), -EEXIST);
 	assert_udp_fate(PORT, SOURCE, STEER_UNKNOWN_ADDRESS);
 	assert_udp_fate(4791, SOURCE, STEER_UNKNOWN_ADDRESS);
 	assert_udp_fate(22, SOURCE, STEER_PASSED);
 	assert_int_equal(xdp_strangers(xdp, &stranger, 1), 1);
 	assert_int_equal(stranger.id, STEER_NO_ID);
 	assert_int_equal(stranger.packets, 2);
-	assert_int_equal(xdp_admit_address(xdp, PEER), 0);
+	assert_int_equal(xdp_change_address(xdp, PEER, true), 0);
 	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
 	assert_udp_fate(PORT, 2, STEER_UNKNOWN_SOURCE);
 	assert_fate(&six, STEER_UNKNOWN_ADDRESS); // the list is of IPv4
-	assert_int_equal(xdp_refuse_address(xdp, PEER), 0);
-	assert_int_equal(xdp_refuse_address(xdp, PEER), -ENOENT);
+	assert_int_equal(xdp_change_address(xdp, PEER, false), 0);
+	assert_int_equal(xdp_change_address(xdp, PEER, false), -ENOENT);
 	assert_udp_fate(PORT, SOURCE, STEER_UNKNOWN_ADDRESS);
-	assert_int_equal(xdp_refuse_address(xdp, PEER + 9), 0);
+	assert_int_equal(xdp_change_address(xdp, PEER + 9, false), 0);
 	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
 }
 
@@ -429,18 +437,18 @@ static void sources__change_while_it_runs(void **state)
 
 	(void)state;
 	need_bpf();
-	assert_int_equal(xdp_admit_source(xdp, 2), 0);
-	assert_int_equal(xdp_admit_source(xdp, 2), -EEXIST);
+	assert_int_equal(xdp_change_source(xdp, 2, true), 0);
+	assert_int_equal(xdp_change_source(xdp, 2, true), -EEXIST);
 	assert_udp_fate(PORT, 2, STEER_REDIRECTED);
-	assert_int_equal(xdp_refuse_source(xdp, 2), 0);
-	assert_int_equal(xdp_refuse_source(xdp, 2), -ENOENT);
+	assert_int_equal(xdp_change_source(xdp, 2, false), 0);
+	assert_int_equal(xdp_change_source(xdp, 2, false), -ENOENT);
 	assert_udp_fate(PORT, 2, STEER_UNKNOWN_SOURCE);
-	assert_int_equal(xdp_admit_source(xdp, 2), 0);
+	assert_int_equal(xdp_change_source(xdp, 2, true), 0);
 	assert_true(xdp_source_counter(xdp, 2, &counter));
 	assert_int_equal(counter.packets, 0);
 	for (unsigned id = 0x2000; id < 0x2000 + STEER_MAX_SOURCES - 4; id++)
-		assert_int_equal(xdp_admit_source(xdp, (uint16_t)id), 0);
-	assert_int_equal(xdp_admit_source(xdp, 3), -E2BIG);
+		assert_int_equal(xdp_change_source(xdp, (uint16_t)id, true), 0);
+	assert_int_equal(xdp_change_source(xdp, 3, true), -E2BIG);
 }
 
 static void frames__that_do_not_fit_are_dropped(void **state)
@@ -456,7 +464,7 @@ static void frames__that_do_not_fit_are_dropped(void **state)
 	assert_fate(&frame, STEER_TOO_LONG);
 	frame.bytes[37] = 22; // not evb's: the kernel may have it
 	assert_fate(&frame, STEER_PASSED);
-	assert_int_equal(xdp_missed(xdp), 1);
+	assert_int_equal(missed(), 1);
 }
 
 static void queues__without_socket_are_counted(void **state)
@@ -466,7 +474,7 @@ static void queues__without_socket_are_counted(void **state)
 	fake_driver_remove_socket(&driver);
 	assert_udp_fate(PORT, SOURCE, STEER_NO_SOCKET);
 	assert_udp_fate(22, SOURCE, STEER_PASSED);
-	assert_int_equal(xdp_missed(xdp), 1);
+	assert_int_equal(missed(), 1);
 	fake_driver_insert_socket(&driver);
 	assert_udp_fate(PORT, SOURCE, STEER_REDIRECTED);
 }
@@ -518,8 +526,8 @@ static void link__goes_with_the_steering(void **state)
 	need_bpf();
 	assert_int_equal(attached_program() != 0, 1);
 	assert_string_equal(xdp_mode(xdp), "generic"); // all that a loopback interface can
-	assert_false(xdp_is_zero_copy(xdp));
-	assert_string_equal(xdp_report(xdp), "lo: XDP generic mode, copying");
+	assert_false(xdp->zero_copy);
+	assert_string_equal(xdp->report, "lo: XDP generic mode, copying");
 	xdp_close(xdp);
 	xdp = NULL;
 	assert_int_equal(attached_program(), 0);
@@ -533,7 +541,7 @@ static void prepare__removes_what_a_killed_start_left(void **state)
 	(void)state;
 	need_bpf();
 	assert_int_equal(xdp_prepare(&killed, "wire", "lo", error), 0);
-	fake_driver_open(&driver, xdp_program_path(killed), (int)if_nametoindex("lo"));
+	fake_driver_open(&driver, killed->object_path, (int)if_nametoindex("lo"));
 	assert_int_not_equal(attached_program(), 0);
 	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), 0);
 	assert_int_equal(attached_program(), 0);
@@ -620,7 +628,7 @@ static void explain__of_a_socket_that_was_refused(void **state)
 	(void)state;
 	need_bpf();
 	assert_int_equal(xdp_prepare(&xdp, "wire", "lo", error), 0);
-	fake_driver_open(&driver, xdp_program_path(xdp), (int)if_nametoindex("lo"));
+	fake_driver_open(&driver, xdp->object_path, (int)if_nametoindex("lo"));
 	xdp_explain(xdp, error);
 	assert_non_null(strstr(error, "it takes the BPF program, so the socket was refused"));
 }

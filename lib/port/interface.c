@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "port/xdp_interface.h"
+#include "port/interface.h"
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -11,12 +11,16 @@
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define DISCARD_PORT 9 // RFC 863
+#define MOST_STATS   65536u
+
+_Static_assert(INTERFACE_STAT_NAME_SIZE == ETH_GSTRING_LEN, "names as ethtool has them");
 
 static int control_socket(void)
 {
@@ -35,6 +39,13 @@ static int ask(const char *interface, unsigned long request, struct ifreq *ifr)
 	return result;
 }
 
+static int ask_ethtool(const char *interface, void *command)
+{
+	struct ifreq ifr = { .ifr_data = command };
+
+	return ask(interface, SIOCETHTOOL, &ifr);
+}
+
 uint32_t interface_mtu(const char *interface)
 {
 	struct ifreq ifr = { 0 };
@@ -45,10 +56,9 @@ uint32_t interface_mtu(const char *interface)
 unsigned interface_rx_queues(const char *interface)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ifreq ifr = { .ifr_data = (void *)&channels };
 	unsigned queues;
 
-	if (ask(interface, SIOCETHTOOL, &ifr) != 0)
+	if (ask_ethtool(interface, &channels) != 0)
 		return 1;
 	queues = channels.combined_count + channels.rx_count;
 	return queues > 0 ? queues : 1;
@@ -122,4 +132,82 @@ bool interface_neighbour(const char *interface, uint32_t address, uint8_t mac[6]
 			     sizeof(to));
 	close(control);
 	return found;
+}
+
+// The present number of statistics.
+static uint32_t count_stats(const char *interface)
+{
+	// The structure ends in an array, of which the kernel fills one element.
+	uint64_t bytes[(sizeof(struct ethtool_sset_info) + sizeof(uint32_t) + 7) / 8] = { 0 };
+	struct ethtool_sset_info *query = (struct ethtool_sset_info *)bytes;
+
+	query->cmd = ETHTOOL_GSSET_INFO;
+	query->sset_mask = 1ull << ETH_SS_STATS;
+	if (ask_ethtool(interface, query) != 0 || query->sset_mask == 0 ||
+	    query->data[0] > MOST_STATS)
+		return 0;
+	return query->data[0];
+}
+
+static int read_names(struct interface_stats *stats, const char *interface)
+{
+	struct ethtool_gstrings *query =
+	    calloc(1, sizeof(*query) + (size_t)stats->n * ETH_GSTRING_LEN);
+	int result;
+
+	if (query == NULL)
+		return -1;
+	query->cmd = ETHTOOL_GSTRINGS;
+	query->string_set = ETH_SS_STATS;
+	query->len = stats->n;
+	result = ask_ethtool(interface, query);
+	if (result == 0 && query->len == stats->n)
+		memcpy(stats->names, query->data, (size_t)stats->n * ETH_GSTRING_LEN);
+	for (uint32_t i = 0; i < stats->n; i++)
+		stats->names[i][INTERFACE_STAT_NAME_SIZE - 1] = '\0';
+	free(query);
+	return result;
+}
+
+int interface_stats_open(struct interface_stats *stats, const char *interface)
+{
+	*stats = (struct interface_stats){ .n = count_stats(interface) };
+	if (stats->n == 0)
+		return -1;
+	stats->names = calloc(stats->n, sizeof(*stats->names));
+	stats->values = calloc(stats->n, sizeof(*stats->values));
+	if (stats->names != NULL && stats->values != NULL && read_names(stats, interface) == 0 &&
+	    interface_stats_read(stats, interface) == 0)
+		return 0;
+	interface_stats_close(stats);
+	return -1;
+}
+
+int interface_stats_read(struct interface_stats *stats, const char *interface)
+{
+	size_t size = stats->n * sizeof(stats->values[0]);
+	struct ethtool_stats *query;
+	int result;
+
+	// The kernel writes all its present statistics, and ignores the room that the request
+	// states.
+	if (count_stats(interface) != stats->n)
+		return -1;
+	query = calloc(1, sizeof(*query) + size);
+	if (query == NULL)
+		return -1;
+	query->cmd = ETHTOOL_GSTATS;
+	query->n_stats = stats->n;
+	result = ask_ethtool(interface, query);
+	if (result == 0 && query->n_stats == stats->n)
+		memcpy(stats->values, query->data, size);
+	free(query);
+	return result;
+}
+
+void interface_stats_close(struct interface_stats *stats)
+{
+	free(stats->names);
+	free(stats->values);
+	*stats = (struct interface_stats){ 0 };
 }

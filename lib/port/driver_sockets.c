@@ -1,13 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "port/packet_drops.h"
+#include "port/driver_sockets.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+
+int *open_descriptors(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	int *list = NULL;
+	unsigned n = 0;
+
+	if (directory == NULL)
+		return NULL;
+	while ((entry = readdir(directory)) != NULL) {
+		int descriptor = atoi(entry->d_name);
+		int *larger = reallocarray(list, n + 2, sizeof(*list));
+
+		if (larger == NULL) {
+			free(list);
+			list = NULL;
+			break;
+		}
+		list = larger;
+		if (isdigit((unsigned char)entry->d_name[0]) && descriptor != dirfd(directory))
+			list[n++] = descriptor;
+		list[n] = -1;
+	}
+	closedir(directory);
+	return list;
+}
 
 static bool is_bound_to(int descriptor, unsigned interface)
 {
@@ -21,20 +49,13 @@ static bool is_bound_to(int descriptor, unsigned interface)
 void packet_drops_find(struct packet_drops *drops, const char *interface)
 {
 	unsigned index = if_nametoindex(interface);
-	DIR *open_files = opendir("/proc/self/fd");
-	struct dirent *entry;
+	int *list = open_descriptors();
 
 	drops->n_sockets = 0;
-	if (open_files == NULL)
-		return; // without /proc these losses are not counted
-	while (index != 0 && (entry = readdir(open_files)) != NULL) {
-		int descriptor =
-		    atoi(entry->d_name); // "." and ".." become 0, which is no packet socket
-
-		if (drops->n_sockets < PACKET_DROPS_MOST && is_bound_to(descriptor, index))
-			drops->sockets[drops->n_sockets++] = descriptor;
-	}
-	closedir(open_files);
+	for (const int *at = list; at != NULL && *at >= 0; at++)
+		if (index != 0 && drops->n_sockets < PACKET_DROPS_MOST && is_bound_to(*at, index))
+			drops->sockets[drops->n_sockets++] = *at;
+	free(list);
 }
 
 uint64_t packet_drops_take(const struct packet_drops *drops)

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define INTERFACE_STAT_NAME_SIZE 32 // with the zero at the end
+
 // The interface's MTU in bytes; 0 if there is no such interface.
 uint32_t interface_mtu(const char *interface);
 
@@ -20,3 +22,21 @@ bool interface_has_address6(const char *interface, const uint8_t address[16]);
 // Finds the Ethernet address of an IPv4 neighbour (host order) of the interface by the kernel's
 // ARP. The first call makes the kernel send a request. False until the neighbour has replied.
 bool interface_neighbour(const char *interface, uint32_t address, uint8_t mac[6]);
+
+// The statistics of the interface's driver, as `ethtool -S X` prints them. Each owned by one
+// thread.
+struct interface_stats {
+	uint32_t n;
+	char (*names)[INTERFACE_STAT_NAME_SIZE];
+	uint64_t *values; // of the last successful read
+};
+
+// Returns 0, or -1 if the interface has none.
+int interface_stats_open(struct interface_stats *stats, const char *interface);
+
+// Reads the values. Returns 0, or -1 if they cannot be read or their number has changed; then the
+// values are unchanged.
+int interface_stats_read(struct interface_stats *stats, const char *interface);
+
+// Frees the lists. Does nothing to a structure of all zeros.
+void interface_stats_close(struct interface_stats *stats);
