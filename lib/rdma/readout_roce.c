@@ -12,11 +12,9 @@
 #include "rdma/readout_roce_internal.h"
 #include "rdma/roce_port.h"
 
-#define HOLD_NS      2000000u    // ns without a packet until the next event may follow
-#define PATIENCE_NS  500000000u  // ns to wait for acknowledgements at the end
-#define LEAVE_NS     1000000000u // ns for acknowledgements and the end of the connections
-#define FIRST_PORT   49152u
-#define SOURCE_PORTS 16384u
+#define HOLD_NS     2000000u    // ns without a packet until the next event may follow
+#define PATIENCE_NS 500000000u  // ns to wait for acknowledgements at the end
+#define LEAVE_NS    1000000000u // ns for acknowledgements and the end of the connections
 
 // --- callbacks of the sender ---
 
@@ -139,7 +137,6 @@ void readout_roce_destroy(struct readout_roce *roce)
 		return;
 	roce_sender_fini(&roce->sender);
 	responder_destroy(roce->responder);
-	region_table_destroy(&roce->regions);
 	readout_queues_free(roce);
 	rte_free(roce);
 }
@@ -157,7 +154,7 @@ static void make_flow(struct readout_roce *roce, unsigned builder)
 	flow->handle = (struct roce_address_handle){
 		.own = qp_address_ipv4(packets->address),
 		.peer = qp_address_ipv4(to->address),
-		.source_port = (uint16_t)(FIRST_PORT + builder % SOURCE_PORTS),
+		.source_port = roce_source_port(builder),
 		.dscp = packets->dscp,
 	};
 	memcpy(flow->handle.own_mac, packets->mac, sizeof(flow->handle.own_mac));

@@ -8,8 +8,7 @@
 #include "rdma/readout_roce.h"
 #include "roce/responder.h"
 
-#define READOUT_READS 16u   // largest number of READs outstanding per builder
-#define READOUT_KEYS  1024u // number of rkeys; a process chooses one of them
+#define READOUT_READS 16u // largest number of READs outstanding per builder
 
 // An event that waits for a builder, or is being sent to it.
 struct queued_event {
@@ -45,9 +44,9 @@ struct latest_grant {
 struct readout_roce {
 	struct roce_sender sender;
 	struct readout_roce_parameters parameters;
-	struct responder *responder; // NULL: builders do not read
-	struct region_table regions;
-	uint32_t rkey;
+	struct responder *responder;        // NULL: builders do not read
+	struct region region;               // of all blocks
+	struct region_table regions;        // has this region alone
 	unsigned source_shift, block_shift; // of addresses
 	struct readout_queue *queues;       // [n_builders] of the system
 	unsigned n_builders, n_sources;

@@ -14,11 +14,6 @@
 #define FIRST_ADDRESS (UINT64_C(1) << 40)
 
 // An address consists of byte, source and event, from the lowest bits on.
-static uint64_t size_of_region(const struct readout_roce *roce)
-{
-	return (roce->latest_mask + 1) << (roce->source_shift + roce->block_shift);
-}
-
 void readout_roce_place(const struct readout_roce *roce, uint64_t event, unsigned source,
 			struct message *message)
 {
@@ -27,7 +22,7 @@ void readout_roce_place(const struct readout_roce *roce, uint64_t event, unsigne
 
 	message->address = FIRST_ADDRESS + (place << roce->block_shift);
 	message->size = block_packets_find(roce->parameters.packets, &at).size;
-	message->rkey = roce->rkey;
+	message->rkey = roce->region.rkey;
 }
 
 // The block at an address of the region. The address has the low bits of the event; exactly one
@@ -129,22 +124,18 @@ bool readout_serve_make(struct readout_roce *roce)
 		.ack_every = 1,
 		.max_reads = READOUT_READS,
 	};
-	struct region region = {
-		.memory = (uint8_t *)(uintptr_t)FIRST_ADDRESS,
-		.address = FIRST_ADDRESS,
-		.access = REGION_READ,
-	};
 
 	roce->block_shift = (unsigned)__builtin_ctz(
 	    rte_align32pow2(largest_block(roce->parameters.packets->parameters.set)));
 	roce->source_shift = (unsigned)__builtin_ctz(rte_align32pow2(roce->n_sources));
-	region.length = size_of_region(roce);
-	if (!region_table_create(&roce->regions, READOUT_KEYS))
-		return false;
-	// The rkey differs from that of the previous process.
-	roce->rkey = (uint32_t)rte_rand_max(READOUT_KEYS << 8);
-	if (!region_register(&roce->regions, &region, roce->rkey))
-		return false;
+	roce->region = (struct region){
+		.memory = (uint8_t *)(uintptr_t)FIRST_ADDRESS,
+		.address = FIRST_ADDRESS,
+		.length = (roce->latest_mask + 1) << (roce->source_shift + roce->block_shift),
+		.rkey = (uint32_t)rte_rand(), // differs from that of the previous process
+		.access = REGION_READ,
+	};
+	roce->regions = (struct region_table){ .regions = &roce->region, .n = 1 };
 	roce->responder = responder_create(&parameters);
 	return roce->responder != NULL;
 }

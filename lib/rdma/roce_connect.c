@@ -342,11 +342,6 @@ void roce_connect_leave(struct roce_port *port, uint64_t now)
 	}
 }
 
-bool roce_connect_any(const struct roce_port *port)
-{
-	return port->cm != NULL && cm_open_connections(port->cm) > 0;
-}
-
 static bool make_cm(struct roce_port *port)
 {
 	const struct roce_settings *roce = port->config;
@@ -406,10 +401,4 @@ bool roce_connect_create(struct roce_port *port, char *error)
 		if (!open_static(port, &roce->queue_pairs[i], error))
 			return false;
 	return true;
-}
-
-void roce_connect_destroy(struct roce_port *port)
-{
-	cm_destroy(port->cm);
-	free(port->peers);
 }

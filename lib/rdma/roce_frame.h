@@ -19,6 +19,12 @@ struct roce_address_handle {
 	uint8_t dscp;
 };
 
+// The UDP source port of a queue pair with this number, from 49152 on.
+static inline uint16_t roce_source_port(uint32_t number)
+{
+	return (uint16_t)(49152u + number % 16384u);
+}
+
 // The number of bytes that roce_frame_headers() writes.
 size_t roce_frame_headers_size(const struct roce_address_handle *handle);
 

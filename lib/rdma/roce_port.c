@@ -9,8 +9,6 @@
 #include "pipeline/role.h"
 #include "rdma/roce_port_internal.h"
 
-#define SOURCE_PORTS    16384u
-#define FIRST_PORT      49152u
 #define LARGEST_MESSAGE (1u << 31) // bytes, by the standard
 #define MOST_TRIES      100u       // attempts to sum the counters while connections end
 
@@ -31,7 +29,7 @@ void roce_learn_handle(const struct roce_port *port, struct roce_address_handle 
 	if (in->frame.kind == NET_UDP6)
 		memcpy(handle->own.bytes, bytes + in->frame.l3_offset + 24,
 		       sizeof(handle->own.bytes));
-	handle->source_port = (uint16_t)(FIRST_PORT + number % SOURCE_PORTS);
+	handle->source_port = roce_source_port(number);
 }
 
 void roce_enqueue(struct roce_port *port, struct rte_mbuf *mbuf)
@@ -124,7 +122,7 @@ bool roce_port_leave(struct roce_port *port, uint64_t now)
 		roce_connect_leave(port, now);
 		port->next_look = now;
 	}
-	return !roce_connect_any(port);
+	return port->cm == NULL || cm_open_connections(port->cm) == 0;
 }
 
 // --- creation ---
@@ -194,7 +192,8 @@ void roce_port_destroy(struct roce_port *port)
 	if (port == NULL)
 		return;
 	rte_pktmbuf_free_bulk(port->pending, port->n_pending);
-	roce_connect_destroy(port);
+	cm_destroy(port->cm);
+	free(port->peers);
 	roce_reader_destroy(port->reader);
 	responder_destroy(port->responder);
 	qp_table_destroy(&port->table);

@@ -84,7 +84,6 @@ void roce_learn_handle(const struct roce_port *port, struct roce_address_handle 
 
 // Creates the manager and opens the static queue pairs. False with one line in error.
 bool roce_connect_create(struct roce_port *port, char *error);
-void roce_connect_destroy(struct roce_port *port);
 
 // Handles a packet to QP 1; only if connections are made by RDMA CM.
 void roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
@@ -97,5 +96,3 @@ void roce_connect_board(struct roce_port *port, const struct rx_packet *in,
 void roce_connect_poll(struct roce_port *port, uint64_t now);
 // Begins the end of all connections that the manager opened.
 void roce_connect_leave(struct roce_port *port, uint64_t now);
-// Whether any of these connections is left.
-bool roce_connect_any(const struct roce_port *port);

@@ -13,9 +13,7 @@
 #include "rdma/roce_port.h"
 #include "rdma/roce_source_internal.h"
 
-#define FIRST_PORT   49152u
-#define SOURCE_PORTS 16384u
-#define LEAVE_NS     1000000000u // ns to disconnect
+#define LEAVE_NS 1000000000u // ns to disconnect
 
 static struct roce_source *source_of(const struct role *role)
 {
@@ -303,7 +301,7 @@ static void make_flow(struct roce_source *source, unsigned index)
 	flow->handle = (struct roce_address_handle){
 		.own = qp_address_ipv4(p->packets.address),
 		.peer = qp_address_ipv4(p->destination),
-		.source_port = (uint16_t)(FIRST_PORT + index % SOURCE_PORTS),
+		.source_port = roce_source_port(index),
 	};
 	memcpy(flow->handle.own_mac, p->packets.mac, sizeof(flow->handle.own_mac));
 	memcpy(flow->handle.peer_mac, p->destination_mac, sizeof(flow->handle.peer_mac));

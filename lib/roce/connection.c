@@ -181,6 +181,12 @@ void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind eve
 	cm_report(cm, connection, event);
 }
 
+void cm_end_by_peer(struct cm *cm, struct connection *connection)
+{
+	qp_count(&cm->counters.disconnected, 1);
+	cm_end(cm, connection, CM_DISCONNECTED);
+}
+
 void cm_replace(struct cm *cm, struct connection *connection)
 {
 	qp_count(&cm->counters.restarted, 1);

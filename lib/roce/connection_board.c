@@ -173,12 +173,6 @@ static enum feroce_ack receive_ready(struct cm *cm, struct connection *connectio
 	return FEROCE_ACK;
 }
 
-static void disconnect(struct cm *cm, struct connection *connection)
-{
-	qp_count(&cm->counters.disconnected, 1);
-	cm_end(cm, connection, CM_DISCONNECTED);
-}
-
 static enum feroce_ack receive_close(struct cm *cm, struct connection *connection,
 				     const struct feroce_cm *message)
 {
@@ -189,7 +183,7 @@ static enum feroce_ack receive_close(struct cm *cm, struct connection *connectio
 	if (connection->stage == CM_STAGE_ENDED)
 		qp_count(&cm->counters.duplicates, 1);
 	else
-		disconnect(cm, connection);
+		cm_end_by_peer(cm, connection);
 	return FEROCE_ACK;
 }
 
@@ -215,7 +209,7 @@ static void receive_response(struct cm *cm, struct connection *connection,
 	    message->request != FEROCE_CLOSE_QP)
 		qp_count(&cm->counters.strangers, 1);
 	else
-		disconnect(cm, connection);
+		cm_end_by_peer(cm, connection);
 }
 
 void cm_receive_board(struct cm *cm, const uint8_t *bytes, size_t size,

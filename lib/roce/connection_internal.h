@@ -107,6 +107,8 @@ void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage st
 void cm_report(struct cm *cm, struct connection *connection, enum cm_event_kind event);
 // Ends the connection. The event is reported only if the caller knows of the connection.
 void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind event);
+// Ends a connection that its peer has ended, or has confirmed the end of.
+void cm_end_by_peer(struct cm *cm, struct connection *connection);
 // Ends a connection that its peer has replaced.
 void cm_replace(struct cm *cm, struct connection *connection);
 void cm_establish(struct cm *cm, struct connection *connection);

@@ -283,10 +283,8 @@ static void receive_dreq(struct cm *cm, const struct received_message *received)
 		return;
 	}
 	if (connection->stage == CM_STAGE_ESTABLISHED || connection->stage == CM_STAGE_LEAVING ||
-	    connection->stage == CM_STAGE_ACCEPTED) {
-		qp_count(&cm->counters.disconnected, 1);
-		cm_end(cm, connection, CM_DISCONNECTED);
-	}
+	    connection->stage == CM_STAGE_ACCEPTED)
+		cm_end_by_peer(cm, connection);
 }
 
 static void receive_drep(struct cm *cm, const struct received_message *received)
@@ -297,8 +295,7 @@ static void receive_drep(struct cm *cm, const struct received_message *received)
 		qp_count(&cm->counters.strangers, 1);
 		return;
 	}
-	qp_count(&cm->counters.disconnected, 1);
-	cm_end(cm, connection, CM_DISCONNECTED);
+	cm_end_by_peer(cm, connection);
 }
 
 // evb offers no UD service. Each request for one is refused, so that the peer does not wait for its
@@ -316,6 +313,22 @@ static void refuse_sidr(struct cm *cm, const struct received_message *received)
 	cm_send_message(cm, received->source, &rep);
 }
 
+// We send no SIDR_REQ.
+static void receive_sidr_rep(struct cm *cm, const struct received_message *received)
+{
+	(void)received;
+	qp_count(&cm->counters.strangers, 1);
+}
+
+// By the attributes that roce_cm_decode() accepts.
+static void (*const receivers[])(struct cm *cm, const struct received_message *received) = {
+	[ROCE_CM_REQ] = receive_req,           [ROCE_CM_MRA] = receive_mra,
+	[ROCE_CM_REJ] = receive_rej,           [ROCE_CM_REP] = receive_rep,
+	[ROCE_CM_RTU] = receive_rtu,           [ROCE_CM_DREQ] = receive_dreq,
+	[ROCE_CM_DREP] = receive_drep,         [ROCE_CM_SIDR_REQ] = refuse_sidr,
+	[ROCE_CM_SIDR_REP] = receive_sidr_rep,
+};
+
 void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
 		const struct qp_address *source, uint64_t now)
 {
@@ -329,33 +342,5 @@ void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *
 		qp_count(&cm->counters.malformed, 1);
 		return;
 	}
-	switch (message.attribute) {
-	case ROCE_CM_REQ:
-		receive_req(cm, &received);
-		break;
-	case ROCE_CM_MRA:
-		receive_mra(cm, &received);
-		break;
-	case ROCE_CM_REJ:
-		receive_rej(cm, &received);
-		break;
-	case ROCE_CM_REP:
-		receive_rep(cm, &received);
-		break;
-	case ROCE_CM_RTU:
-		receive_rtu(cm, &received);
-		break;
-	case ROCE_CM_DREQ:
-		receive_dreq(cm, &received);
-		break;
-	case ROCE_CM_DREP:
-		receive_drep(cm, &received);
-		break;
-	case ROCE_CM_SIDR_REQ:
-		refuse_sidr(cm, &received);
-		break;
-	case ROCE_CM_SIDR_REP:
-		qp_count(&cm->counters.strangers, 1); // we send no SIDR_REQ
-		break;
-	}
+	receivers[message.attribute](cm, &received);
 }

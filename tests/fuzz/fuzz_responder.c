@@ -24,6 +24,7 @@
 
 struct bench {
 	struct qp_table table;
+	struct region region;
 	struct region_table regions;
 	struct responder *responder;
 	struct requester *requester;
@@ -39,10 +40,6 @@ struct bench {
 static void open_bench(struct bench *bench)
 {
 	static const enum roce_service services[QPS] = { ROCE_RC, ROCE_RC, ROCE_UC, ROCE_UD };
-	const struct region region = { .memory = bench->guarded + MARGIN,
-				       .address = ADDRESS,
-				       .length = MEMORY,
-				       .access = REGION_READ | REGION_WRITE };
 	const struct responder_parameters responding = { .table = &bench->table,
 							 .regions = &bench->regions,
 							 .largest_message = LONGEST,
@@ -65,9 +62,13 @@ static void open_bench(struct bench *bench)
 	memset(bench->guarded, CANARY, sizeof(bench->guarded));
 	bench->peer = connection.peer;
 	FUZZ_CHECK(qp_table_create(&bench->table, QPS));
-	FUZZ_CHECK(region_table_create(&bench->regions, 1));
 	bench->rkey = 1;
-	FUZZ_CHECK(region_register(&bench->regions, &region, bench->rkey));
+	bench->region = (struct region){ .memory = bench->guarded + MARGIN,
+					 .address = ADDRESS,
+					 .length = MEMORY,
+					 .rkey = bench->rkey,
+					 .access = REGION_READ | REGION_WRITE };
+	bench->regions = (struct region_table){ .regions = &bench->region, .n = 1 };
 	bench->responder = responder_create(&responding);
 	bench->requester = requester_create(&requesting);
 	FUZZ_CHECK(bench->responder && bench->requester);
@@ -85,7 +86,6 @@ static void close_bench(struct bench *bench)
 	}
 	responder_destroy(bench->responder);
 	requester_destroy(bench->requester);
-	region_table_destroy(&bench->regions);
 	qp_table_destroy(&bench->table);
 	free(bench);
 }

@@ -52,9 +52,6 @@ uint8_t pair_byte(const struct pair_flow *flow, uint32_t number, uint32_t i)
 static void open_side(struct pair *pair, unsigned which)
 {
 	struct pair_side *side = &pair->sides[which];
-	struct region region = { .address = PAIR_ADDRESS,
-				 .length = PAIR_MEMORY,
-				 .access = REGION_READ | REGION_WRITE };
 	struct responder_parameters responding = {
 		.table = &side->table,
 		.regions = &side->regions,
@@ -77,12 +74,15 @@ static void open_side(struct pair *pair, unsigned which)
 	side->memory = side->guarded + PAIR_GUARD;
 	for (uint32_t i = 0; i < PAIR_MEMORY; i++)
 		side->memory[i] = initial_byte(i);
-	region.memory = side->memory;
 	side->address = qp_address_ipv4(0x0A000001 + which);
 	assert_true(qp_table_create(&side->table, PAIR_QPS));
-	assert_true(region_table_create(&side->regions, 4));
 	side->rkey = 3 << 8 | 0x80;
-	assert_true(region_register(&side->regions, &region, side->rkey));
+	side->region = (struct region){ .memory = side->memory,
+					.address = PAIR_ADDRESS,
+					.length = PAIR_MEMORY,
+					.rkey = side->rkey,
+					.access = REGION_READ | REGION_WRITE };
+	side->regions = (struct region_table){ .regions = &side->region, .n = 1 };
 	side->responder = responder_create(&responding);
 	side->requester = requester_create(&requesting);
 	assert_non_null(side->responder);
@@ -164,7 +164,6 @@ void pair_close(struct pair *pair)
 		check_account(side);
 		responder_destroy(side->responder);
 		requester_destroy(side->requester);
-		region_table_destroy(&side->regions);
 		qp_table_destroy(&side->table);
 	}
 	free(pair->flying);

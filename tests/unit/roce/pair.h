@@ -58,6 +58,7 @@ struct pair_flow {
 
 struct pair_side {
 	struct qp_table table;
+	struct region region;
 	struct region_table regions;
 	struct responder *responder;
 	struct requester *requester;

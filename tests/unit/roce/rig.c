@@ -16,18 +16,17 @@ const struct rig_options rig_standard = {
 
 static void make_region(struct rig *rig)
 {
-	struct region region = {
-		.address = RIG_ADDRESS,
-		.length = RIG_MEMORY,
-		.access = REGION_READ | REGION_WRITE,
-	};
-
 	memset(rig->guarded, RIG_CANARY, sizeof(rig->guarded));
 	rig->memory = rig->guarded + RIG_GUARD;
-	region.memory = rig->memory;
-	assert_true(region_table_create(&rig->regions, 8));
 	rig->rkey = 1 << 8 | 7;
-	assert_true(region_register(&rig->regions, &region, rig->rkey));
+	rig->region = (struct region){
+		.memory = rig->memory,
+		.address = RIG_ADDRESS,
+		.length = RIG_MEMORY,
+		.rkey = rig->rkey,
+		.access = REGION_READ | REGION_WRITE,
+	};
+	rig->regions = (struct region_table){ .regions = &rig->region, .n = 1 };
 }
 
 static void make_engines(struct rig *rig, const struct rig_options *options)
@@ -92,7 +91,6 @@ void rig_close(struct rig *rig)
 	}
 	responder_destroy(rig->responder);
 	requester_destroy(rig->requester);
-	region_table_destroy(&rig->regions);
 	qp_table_destroy(&rig->table);
 }
 

@@ -31,6 +31,7 @@
 
 struct rig {
 	struct qp_table table;
+	struct region region;
 	struct region_table regions;
 	struct responder *responder;
 	struct requester *requester;

@@ -26,6 +26,7 @@
 // The second region lies between guards too, and may only be read.
 struct bench {
 	struct qp_table table;
+	struct region region[2];
 	struct region_table regions;
 	struct responder *responder;
 	struct requester *requester;
@@ -89,24 +90,25 @@ static void open_bench(void)
 		.ack_interval = 8,
 		.burst = 2,
 	};
-	struct region region = { .memory = bench.memory + GUARD,
-				 .address = ADDRESS,
-				 .length = MEMORY,
-				 .access = REGION_READ | REGION_WRITE };
 
 	memset(&bench, 0, sizeof(bench));
 	memset(bench.memory, CANARY, sizeof(bench.memory));
 	bench.random = random_fork(2026, 11);
 	bench.peer = qp_address_ipv4(0x0A000001);
 	assert_true(qp_table_create(&bench.table, QPS));
-	assert_true(region_table_create(&bench.regions, 4));
 	bench.rkeys[0] = 2 << 8 | 1;
-	assert_true(region_register(&bench.regions, &region, bench.rkeys[0]));
-	region.memory += MEMORY + GUARD;
-	region.address += MEMORY;
-	region.access = REGION_READ;
 	bench.rkeys[1] = 1 << 8 | 1;
-	assert_true(region_register(&bench.regions, &region, bench.rkeys[1]));
+	bench.region[0] = (struct region){ .memory = bench.memory + GUARD,
+					   .address = ADDRESS,
+					   .length = MEMORY,
+					   .rkey = bench.rkeys[0],
+					   .access = REGION_READ | REGION_WRITE };
+	bench.region[1] = (struct region){ .memory = bench.memory + GUARD + MEMORY + GUARD,
+					   .address = ADDRESS + MEMORY,
+					   .length = MEMORY,
+					   .rkey = bench.rkeys[1],
+					   .access = REGION_READ };
+	bench.regions = (struct region_table){ .regions = bench.region, .n = 2 };
 	bench.responder = responder_create(&responding);
 	bench.requester = requester_create(&requesting);
 	assert_non_null(bench.responder);
@@ -141,7 +143,6 @@ static void close_bench(void)
 		assert_int_equal(count_all(bench.qps[i]), bench.given[bench.qps[i]->index]);
 	responder_destroy(bench.responder);
 	requester_destroy(bench.requester);
-	region_table_destroy(&bench.regions);
 	qp_table_destroy(&bench.table);
 }
 
@@ -357,7 +358,7 @@ static void mutations__do_no_harm(void **state)
 		}
 		if (one_in(5000)) { // the region gets another key
 			bench.rkeys[0] = (bench.rkeys[0] & ~0xFFu) | ((bench.rkeys[0] + 1) & 0xFF);
-			bench.regions.regions[bench.rkeys[0] >> 8].key = (uint8_t)bench.rkeys[0];
+			bench.region[0].rkey = bench.rkeys[0];
 		}
 	}
 	print_message("%u packets: %lu parsed, %lu for a queue pair, %lu delivered, %lu answers, "

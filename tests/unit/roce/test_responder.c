@@ -160,7 +160,7 @@ static void write__key_changes_in_the_middle(void **state)
 	(void)state;
 	packet.reth.length = 3 * RIG_MTU;
 	assert_int_equal(rig_give(&rig, &packet), RESPONDER_DELIVER);
-	rig.regions.regions[rig.rkey++ >> 8].key++;
+	rig.region.rkey = ++rig.rkey;
 	packet = rig_request(&rig, ROCE_RC_WRITE_MIDDLE, psn_of(1), RIG_MTU);
 	rig_drop(&rig, &packet, QP_DROP_ACCESS);
 	rig_expect_nak(&rig, ROCE_NAK_REMOTE_ACCESS, psn_of(1));
@@ -181,7 +181,7 @@ static void write__to_a_region_that_may_only_be_read(void **state)
 	struct roce_packet packet = rig_request(&rig, ROCE_RC_WRITE_ONLY, psn_of(0), 8);
 
 	(void)state;
-	rig.regions.regions[rig.rkey >> 8].access = REGION_READ;
+	rig.region.access = REGION_READ;
 	rig_drop(&rig, &packet, QP_DROP_ACCESS);
 	rig_expect_nak(&rig, ROCE_NAK_REMOTE_ACCESS, psn_of(0));
 }

@@ -129,7 +129,7 @@ static void read__region_gone_while_it_is_answered(void **state)
 	(void)state;
 	serve(psn_of(0), 0, 3 * RIG_MTU);
 	expect_data(ROCE_RC_READ_RESPONSE_FIRST, psn_of(0), 0, RIG_MTU);
-	rig.regions.regions[rig.rkey >> 8].memory = NULL;
+	rig.region.memory = NULL;
 	rig_expect_poll(&rig, ROCE_RC_ACKNOWLEDGE, psn_of(1));
 	rig_expect_nak(&rig, ROCE_NAK_REMOTE_ACCESS, psn_of(1));
 	rig_expect_no_poll(&rig);
