@@ -49,7 +49,7 @@ static enum ctrl_run_state state_of(const struct appliance *appliance)
 
 	if (control == NULL)
 		return alone;
-	cluster_node_view(control_role_node(control), &view);
+	control_role_node_view(control, &view);
 	return alone == CTRL_RUNNING || view.state == CTRL_STOPPED ? view.state : alone;
 }
 
@@ -82,7 +82,7 @@ static bool add_node(cJSON *to, const struct appliance *appliance)
 	cJSON *node = cJSON_AddObjectToObject(to, "node");
 	struct cluster_node_view view;
 
-	cluster_node_view(control_role_node(appliance_control(appliance)), &view);
+	control_role_node_view(appliance_control(appliance), &view);
 	return add_text(node, "name", cluster->nodes[cluster->self].name) &&
 	       add_text(node, "manager", cluster->nodes[cluster->manager].name) &&
 	       add_flag(node, "registered", view.registered) &&
@@ -118,14 +118,13 @@ static bool add_member(cJSON *list, const struct cluster_system_node *node,
 static bool add_members(cJSON *to, const struct appliance *appliance)
 {
 	const struct cluster_system *cluster = &appliance->config->cluster;
-	const struct cluster_manager *manager = control_role_manager(appliance_control(appliance));
 	cJSON *list = cJSON_AddArrayToObject(to, "nodes");
 	bool added = list != NULL;
 
 	for (unsigned i = 0; i < cluster->n_nodes && added; i++) {
 		struct cluster_node_state state;
 
-		cluster_manager_node(manager, i, &state);
+		control_role_member(appliance_control(appliance), i, &state);
 		added = add_member(list, &cluster->nodes[i], &state);
 	}
 	return added;
@@ -148,11 +147,10 @@ static bool add_grants(cJSON *system, const struct cluster_manager_view *view)
 static bool add_system(cJSON *to, const struct appliance *appliance)
 {
 	static const char *const modes[] = { "static", "push", "pull" };
-	const struct cluster_manager *manager = control_role_manager(appliance_control(appliance));
 	cJSON *system = cJSON_AddObjectToObject(to, "system");
 	struct cluster_manager_view view;
 
-	cluster_manager_view(manager, &view);
+	control_role_manager_view(appliance_control(appliance), &view);
 	return add_text(system, "state", ctrl_run_state_name(view.state)) &&
 	       add_text(system, "mode", modes[appliance->config->event_manager.mode]) &&
 	       add(system, "run", view.run) && add(system, "registered", view.n_registered) &&
@@ -172,8 +170,7 @@ cJSON *run_status(const struct appliance *appliance)
 	    add_text(response, "state", ctrl_run_state_name(state_of(appliance))) &&
 	    add_account(response, appliance) &&
 	    (control == NULL || add_node(response, appliance)) &&
-	    (control == NULL || control_role_manager(control) == NULL ||
-	     add_system(response, appliance)))
+	    (control == NULL || !control_role_manages(control) || add_system(response, appliance)))
 		return response;
 	cJSON_Delete(response);
 	return NULL;

@@ -19,8 +19,8 @@
 // that they know as released. So a restarted manager continues the run of its predecessor. A node
 // that the operator has excluded reports this when it registers.
 //
-// Threads: only the control role calls these functions. Any thread may call cluster_manager_view()
-// and the view functions of the scheduler at any time.
+// Threads: one, that of the control role, which publishes the views for other threads
+// (node/control_role.h).
 #pragma once
 
 #include "cluster/cluster.h"

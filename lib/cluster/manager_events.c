@@ -122,15 +122,13 @@ static void send_grant(struct cluster_manager *manager, const struct sched_grant
 	}
 }
 
-// The share of data, 0 to 1, in the bytes of the builder's events on its link; the rest are control
-// messages.
-static double data_share(const struct cluster_manager *manager, unsigned builder)
+// The share of data, 0 to 1, in the `bytes` bytes of an event on the builder's link; the rest are
+// control messages.
+static double data_share(const struct cluster_manager *manager, uint64_t bytes)
 {
-	struct sched_builder_view view;
 	double control = manager->on_wire.control;
 
-	sched_view(manager->sched, builder, &view);
-	return (double)view.mean_bytes > 2 * control ? 1 - control / (double)view.mean_bytes : 0.5;
+	return (double)bytes > 2 * control ? 1 - control / (double)bytes : 0.5;
 }
 
 // The rate at which all nodes together may send to the builder, kbit/s. Half of the link's
@@ -139,7 +137,7 @@ static uint32_t rate_of(const struct cluster_manager *manager, const struct sche
 {
 	double target = manager->parameters.sched.target_utilisation;
 	double rate = (double)grant->rate_bytes_per_second / 125 * (1 + target) / (2 * target) *
-		      data_share(manager, grant->builder);
+		      data_share(manager, grant->bytes);
 
 	if (rate < 1)
 		return grant->rate_bytes_per_second > 0;

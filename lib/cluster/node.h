@@ -5,8 +5,7 @@
 // of its builders, announces the events that its readouts have, and passes grants to its builders
 // and readouts. Every node of a cluster runs it. See cluster.h.
 //
-// Threads: only the control role calls these functions. Any thread may call cluster_node_view() at
-// any time.
+// Threads: one, that of the control role.
 #pragma once
 
 #include "cluster/cluster.h"
@@ -31,7 +30,7 @@ struct cluster_node_parameters {
 	bool (*to_port)(void *context, const struct message *message);
 };
 
-// Values for telemetry. Each is read on its own: they need not be of the same moment.
+// Values for telemetry.
 struct cluster_node_view {
 	enum ctrl_run_state state;
 	uint32_t run;

@@ -21,6 +21,7 @@ void control_serve_command(struct control *control)
 	control->command.result =
 	    cluster_manager_command(control->manager, control->command.command,
 				    control->command.node, control->now, control->command.error);
+	control_publish(control);
 	set_step(control, COMMAND_FINISHED);
 }
 

@@ -3,11 +3,24 @@
 //
 // The state that the files of the control role share: control_role.c (polls, drain, creation),
 // control_mailboxes.c (builders and readouts), control_heartbeat.c (heartbeats and pauses of the
-// port), control_command.c (commands of the operator) and control_frames.c (frames and addresses).
+// port), control_command.c (commands of the operator), control_views.c (what telemetry reads) and
+// control_frames.c (frames and addresses).
 #pragma once
 
+#include "base/seqlock.h"
 #include "node/control_frames.h"
 #include "node/control_role.h"
+
+// The state of the logic as other threads see it.
+struct control_views {
+	struct seqlock lock;
+	struct cluster_node_view node;
+	// On the manager's node
+	struct cluster_manager_view manager;
+	struct sched_counters counters;
+	struct cluster_node_state *nodes;    // [n_nodes]
+	struct sched_builder_view *builders; // [n_builders of the system]
+};
 
 enum command_step { COMMAND_NONE, COMMAND_REQUESTED, COMMAND_FINISHED };
 
@@ -21,7 +34,7 @@ struct control {
 	double ns_per_tick;
 	uint64_t start_tsc, start_ns;
 	uint64_t now; // ns
-	uint64_t next_poll, next_beat;
+	uint64_t next_poll, next_beat, next_publish;
 	uint64_t paused_before;              // ns that the port had paused its partner at the last
 	uint64_t beat_before;                // heartbeat, and the time of that heartbeat
 	bool pausing;                        // as last reported to the manager
@@ -42,6 +55,7 @@ struct control {
 		char error[CLUSTER_ERROR_SIZE];
 	} command;
 
+	struct control_views views;
 	struct control_frames frames;
 	struct control_role_counters counters __rte_cache_aligned;
 };
@@ -66,6 +80,15 @@ uint64_t control_wall_clock_ns(void);
 
 // Renews the contents of heartbeats where that is due or the port began or ended a pause.
 void control_heartbeat_poll(struct control *control);
+
+// --- control_views.c ---
+
+// Allocates the views of the manager and publishes the first ones. False if memory ran out.
+bool control_views_make(struct control *control);
+void control_views_free(struct control *control);
+
+// Publishes the present state of the logic.
+void control_publish(struct control *control);
 
 // --- control_command.c ---
 

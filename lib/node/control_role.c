@@ -107,6 +107,10 @@ static void poll_logic(struct control *control)
 		cluster_manager_poll(control->manager, control->now);
 	}
 	(void)control_poll(control->endpoint, control->now);
+	if (control->now >= control->next_publish) {
+		control->next_publish = control->now + CONTROL_PUBLISH_NS;
+		control_publish(control);
+	}
 	if (cluster_node_ended(control->node, NULL))
 		atomic_store_explicit(&control->ended, true, memory_order_release);
 }
@@ -185,16 +189,22 @@ static bool control_role_drain(struct role *role, uint64_t now)
 {
 	struct control *control = control_of(role);
 
+	bool over;
+
 	(void)control_role_poll(role, now);
 	if (control->drain_since == 0)
 		control->drain_since = control->now;
-	return (control->leaving_since != 0 || run_is_over(control)) && has_left(control);
+	over = (control->leaving_since != 0 || run_is_over(control)) && has_left(control);
+	if (over)
+		control_publish(control);
+	return over;
 }
 
 static void control_role_fini(struct role *role)
 {
 	struct control *control = control_of(role);
 
+	control_views_free(control);
 	cluster_manager_destroy(control->manager);
 	cluster_node_destroy(control->node);
 	control_destroy(control->endpoint);
@@ -296,7 +306,7 @@ static bool make_parts(struct control *control, char *error)
 	const char *reason = "out of memory";
 
 	if (make_endpoint(control, &reason))
-		return make_logic(control);
+		return make_logic(control) && control_views_make(control);
 	snprintf(error, CONTROL_ERROR_SIZE, "role %s: %s", control->parameters.name, reason);
 	return false;
 }
@@ -355,16 +365,6 @@ bool control_role_refused(struct role *role, unsigned *node)
 uint64_t control_role_now(const struct role *role)
 {
 	return to_ns(control_of(role), rte_rdtsc());
-}
-
-const struct cluster_node *control_role_node(const struct role *role)
-{
-	return control_of(role)->node;
-}
-
-const struct cluster_manager *control_role_manager(const struct role *role)
-{
-	return control_of(role)->manager;
 }
 
 const struct control_endpoint *control_role_endpoint(const struct role *role)

@@ -22,6 +22,7 @@
 
 #define CONTROL_ERROR_SIZE 256
 #define CONTROL_MAX_LINKS  64
+#define CONTROL_PUBLISH_NS 10000000u
 
 struct control_role_parameters {
 	const char *name;
@@ -105,7 +106,17 @@ enum control_role_answer control_role_answer(struct role *role, char *error);
 // The clock of the role, in ns: that of the times in the views below. Any thread.
 uint64_t control_role_now(const struct role *role);
 
-// For telemetry, any thread; the manager is NULL on other nodes.
-const struct cluster_node *control_role_node(const struct role *role);
-const struct cluster_manager *control_role_manager(const struct role *role);
+// For telemetry, any thread: the counters are written by the role's lcore.
 const struct control_endpoint *control_role_endpoint(const struct role *role);
+
+// The logic as it was at most CONTROL_PUBLISH_NS before the role's last poll, after the last
+// command, and when the role had ended. Any thread.
+void control_role_node_view(const struct role *role, struct cluster_node_view *view);
+// Whether the manager is on this node. The functions below require it.
+bool control_role_manages(const struct role *role);
+void control_role_manager_view(const struct role *role, struct cluster_manager_view *view);
+void control_role_sched_counters(const struct role *role, struct sched_counters *counters);
+void control_role_member(const struct role *role, unsigned node, struct cluster_node_state *state);
+// `builder`: system-wide number. Until the nodes have registered, nothing is known of it.
+void control_role_builder(const struct role *role, unsigned builder,
+			  struct sched_builder_view *view);

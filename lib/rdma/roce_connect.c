@@ -202,11 +202,11 @@ static void close_connection(struct roce_port *port, const struct cm_event *even
 	const uint64_t *from = (const uint64_t *)&event->qp->counters;
 	uint64_t *to = (uint64_t *)&port->closed;
 
-	atomic_fetch_add_explicit(&port->changes, 1, memory_order_acq_rel);
+	seqlock_begin_write(&port->closing);
 	for (unsigned i = 0; i < sizeof(port->closed) / sizeof(*to); i++)
 		qp_count(&to[i], from[i]);
 	cm_release(port->cm, event->id);
-	atomic_fetch_add_explicit(&port->changes, 1, memory_order_release);
+	seqlock_end_write(&port->closing);
 }
 
 static void end_connection(struct roce_port *port, const struct cm_event *event)

@@ -10,7 +10,6 @@
 #include "rdma/roce_port_internal.h"
 
 #define LARGEST_MESSAGE (1u << 31) // bytes, by the standard
-#define MOST_TRIES      100u       // attempts to sum the counters while connections end
 
 // --- sending ---
 
@@ -247,15 +246,12 @@ static void sum_counters(const struct roce_port *port, struct qp_counters *sums)
 
 void roce_port_totals(const struct roce_port *port, struct qp_counters *sums)
 {
-	for (unsigned tries = 0; tries < MOST_TRIES; tries++) {
-		unsigned before = atomic_load_explicit(&port->changes, memory_order_acquire);
+	unsigned begun;
 
+	do {
+		begun = seqlock_begin_read(&port->closing);
 		sum_counters(port, sums);
-		atomic_thread_fence(memory_order_acquire);
-		if (before % 2 == 0 &&
-		    atomic_load_explicit(&port->changes, memory_order_relaxed) == before)
-			return;
-	}
+	} while (seqlock_is_disturbed(&port->closing, begun));
 }
 
 const struct queue_pair *roce_port_qp(const struct roce_port *port, unsigned index)

@@ -6,8 +6,7 @@
 // pairs).
 #pragma once
 
-#include <stdatomic.h>
-
+#include "base/seqlock.h"
 #include "packet/event_index.h"
 #include "rdma/roce_port.h"
 
@@ -54,7 +53,7 @@ struct roce_port {
 	uint32_t sample;    // packets until the next ICRC is verified
 	uint64_t next_look; // ns; the manager is not polled before
 	bool leaving;
-	atomic_uint changes;       // odd while counters move from a queue pair to `closed`
+	struct seqlock closing;    // while counters move from a queue pair to `closed`
 	struct qp_counters closed; // sums of closed queue pairs
 	struct rte_mbuf *pending[ROCE_PENDING_MOST]; // frames to send
 	unsigned n_pending;

@@ -255,6 +255,7 @@ static void grant(struct sched *sched, uint64_t event, struct sched_builder *bui
 	out->relaxed = candidates_used(sched, builder->group);
 	out->event = event;
 	out->rate_bytes_per_second = builder->rate;
+	out->bytes = place->bytes;
 	out->builder = index;
 	out->slot = place->slot;
 	out->generation = place->generation;

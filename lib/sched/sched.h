@@ -146,6 +146,7 @@ struct sched_grant {
 	uint64_t starts_ns; // timed shift: start of the round's phase 0; else when granted
 	// The rate on the builder's link, all sources together; 0: no limit.
 	uint64_t rate_bytes_per_second;
+	uint64_t bytes; // expected size of the event
 	uint32_t builder;
 	uint32_t slot;
 	uint32_t generation;

@@ -52,20 +52,18 @@ static void view_credits(const struct appliance *appliance, unsigned index, tele
 {
 	static _Thread_local struct credits_view view;
 	const struct cluster_system *cluster = &appliance->config->cluster;
-	const struct sched *sched = cluster_manager_sched(telemetry_manager(appliance));
-	uint64_t now = control_role_now(appliance_control(appliance));
+	const struct role *control = appliance_control(appliance);
+	uint64_t now = control_role_now(control);
 	struct sched_builder_view *builder = &view.builder;
 
 	view = (struct credits_view){
 		.name = view.name_text,
 		.number = index,
 		.group = cluster->builders[index].group,
-		.builder.oldest_event = SCHED_NEVER,
 	};
 	snprintf(view.name_text, sizeof(view.name_text), "%s.%s",
 		 cluster->nodes[cluster->builders[index].node].name, cluster->builders[index].name);
-	if (sched != NULL)
-		sched_view(sched, index, builder);
+	control_role_builder(control, index, builder);
 	view.rate_share = (uint64_t)(builder->rate_share * THOUSANDTHS);
 	view.paused_share = (uint64_t)(builder->paused_share * THOUSANDTHS);
 	if (builder->oldest_event != SCHED_NEVER) {

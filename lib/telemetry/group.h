@@ -133,8 +133,8 @@ extern const struct telemetry_other telemetry_others[];
 const struct role *telemetry_find_role(const struct appliance *appliance,
 				       enum config_role_kind kind, unsigned object);
 
-// The event manager; NULL where it is on another node or there is none.
-const struct cluster_manager *telemetry_manager(const struct appliance *appliance);
+// The control role with the event manager; NULL where that is on another node or there is none.
+const struct role *telemetry_manager(const struct appliance *appliance);
 
 // --- DPDK's telemetry data from the tables -------------------------------------------------------
 //

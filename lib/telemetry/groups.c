@@ -33,11 +33,11 @@ const struct role *telemetry_find_role(const struct appliance *appliance,
 	return index != PLAN_NONE ? appliance->roles[index] : NULL;
 }
 
-const struct cluster_manager *telemetry_manager(const struct appliance *appliance)
+const struct role *telemetry_manager(const struct appliance *appliance)
 {
 	const struct role *control = telemetry_find_role(appliance, CONFIG_ROLE_CONTROL, 0);
 
-	return control != NULL ? control_role_manager(control) : NULL;
+	return control != NULL && control_role_manages(control) ? control : NULL;
 }
 
 bool telemetry_view(const struct telemetry_group *group, const struct appliance *appliance,

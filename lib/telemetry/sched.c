@@ -92,7 +92,7 @@ static const struct metric grant_metrics[] = {
 
 // The builder with the smallest share of free slots, if that is less than half of the average of
 // the others; else the number of builders.
-static unsigned scarce_builder(const struct appliance *appliance, const struct sched *sched)
+static unsigned scarce_builder(const struct appliance *appliance)
 {
 	const struct cluster_system *cluster = &appliance->config->cluster;
 	unsigned scarce = cluster->n_builders, n = 0;
@@ -102,7 +102,7 @@ static unsigned scarce_builder(const struct appliance *appliance, const struct s
 		struct sched_builder_view view;
 		double share;
 
-		sched_view(sched, i, &view);
+		control_role_builder(telemetry_manager(appliance), i, &view);
 		if (!view.registered || view.excluded || view.slots == 0)
 			continue;
 		share = (double)view.free / view.slots;
@@ -116,11 +116,10 @@ static unsigned scarce_builder(const struct appliance *appliance, const struct s
 	return n > 1 && least < 0.5 * (sum - least) / (n - 1) ? scarce : cluster->n_builders;
 }
 
-static void name_scarce(const struct appliance *appliance, const struct sched *sched,
-			struct sched_totals *view)
+static void name_scarce(const struct appliance *appliance, struct sched_totals *view)
 {
 	const struct cluster_system *cluster = &appliance->config->cluster;
-	unsigned scarce = scarce_builder(appliance, sched);
+	unsigned scarce = scarce_builder(appliance);
 	const struct cluster_system_builder *builder = &cluster->builders[scarce];
 
 	if (scarce == cluster->n_builders)
@@ -133,20 +132,19 @@ static void name_scarce(const struct appliance *appliance, const struct sched *s
 static void view_manager(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct sched_totals view;
-	static const struct sched_counters none;
+	static _Thread_local struct sched_counters counters;
 	const struct cluster_system *cluster = &appliance->config->cluster;
-	const struct cluster_manager *manager = telemetry_manager(appliance);
-	const struct sched *sched = cluster_manager_sched(manager);
+	const struct role *manager = telemetry_manager(appliance);
 
 	(void)index;
 	view = (struct sched_totals){ .node = cluster->nodes[cluster->manager].name,
 				      .scarce = "none" };
-	cluster_manager_view(manager, &view.manager);
+	control_role_manager_view(manager, &view.manager);
+	control_role_sched_counters(manager, &counters);
 	view.state = ctrl_run_state_name(view.manager.state);
-	if (sched != NULL)
-		name_scarce(appliance, sched, &view);
+	name_scarce(appliance, &view);
 	bases[0] = &view;
-	bases[1] = sched != NULL ? sched_counters(sched) : &none;
+	bases[1] = &counters;
 }
 
 const struct telemetry_group telemetry_sched = {

@@ -56,5 +56,28 @@ def test_lcores_and_telemetry():
         check_run(appliance.generated(work, generator={"rate": 2000}), work, EVENTS)
 
 
+def test_node_of_a_system():
+    """With an event manager, whose state telemetry reads, and a readout."""
+    with evbtest.Workspace() as work:
+        base = appliance.generated(work, generator={"rate": 2000}, writer=None)
+        node = {key: base.pop(key) for key in ("ports", "generators")}
+        node["generators"][0]["ids"] = base["sources"]["ids"]
+        base.update(event_ring={"groups": []},
+                    nodes=[{"name": "a", "manager": True, **node}])
+        name = base["name"]
+        file = work.write("system.json", base)
+        summary = work.path("summary.json")
+        evb = work.start(evbtest.binary(), "run", file, "--node", "a", "--summary", summary,
+                         summary=summary, name=f"{name}-a")
+        evb.wait_for_line("running")
+        failures = []
+        read_all(evb.name, failures)
+        check_equal(failures, [], "failures of the reader")
+        evb.wait_until(lambda: telemetry.summary(evb.name)["events_complete"] >= EVENTS,
+                       "the events")
+        found = evb.drain()
+        evbtest.check_identities(found)
+
+
 if __name__ == "__main__":
     evbtest.main()
