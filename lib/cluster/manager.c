@@ -222,7 +222,7 @@ void cluster_manager_poll(struct cluster_manager *manager, uint64_t now)
 		if ((manager->state == CTRL_RUNNING || manager->state == CTRL_DRAINING) &&
 		    !manager_waits_for_source(manager))
 			manager_grant(manager, now);
-		manager_repeat(manager);
+		manager_repeat(manager, now);
 		manager_release(manager);
 		manager_throttle(manager);
 	}

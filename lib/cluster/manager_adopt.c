@@ -244,7 +244,7 @@ static void make_scheduler(struct cluster_manager *manager, uint64_t now)
 	}
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager->nodes[i].welcome_due)
-			manager_welcome(manager, i);
+			manager_welcome(manager, i, now);
 }
 
 // Waits for all nodes, because each of them may hold events that the scheduler has to know. After

@@ -159,6 +159,7 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 
 		*entry = (struct entry){
 			.event = grants[i].event,
+			.granted_ns = now,
 			.generation = grants[i].generation,
 			.rate_kbps = rate_of(manager, &grants[i]),
 			.attempt = (uint16_t)grants[i].attempt,
@@ -169,7 +170,7 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 }
 
 void manager_repeat_for(struct cluster_manager *manager, unsigned index, unsigned from,
-			unsigned end)
+			unsigned end, uint64_t now, uint64_t delay_ns)
 {
 	struct manager_node *node = &manager->nodes[index];
 	bool idle = node->repeat_from == node->repeat_end;
@@ -177,6 +178,8 @@ void manager_repeat_for(struct cluster_manager *manager, unsigned index, unsigne
 	node->repeat_from = idle || from < node->repeat_from ? from : node->repeat_from;
 	node->repeat_end = idle || end > node->repeat_end ? end : node->repeat_end;
 	node->repeat_token = 0;
+	node->repeat_at = now + delay_ns;
+	node->repeat_until = now;
 }
 
 // Repeats the grants of the builder repeat_from and advances to the next builder. False if the
@@ -191,7 +194,7 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 	for (; node->repeat_token < builder->n; node->repeat_token++) {
 		const struct entry *entry = &builder->entries[node->repeat_token];
 
-		if (entry->state != ENTRY_GRANTED)
+		if (entry->state != ENTRY_GRANTED || entry->granted_ns > node->repeat_until)
 			continue;
 		if (transport->room(transport->context, index, sizeof(bytes)) < sizeof(bytes))
 			return false;
@@ -204,12 +207,12 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 	return true;
 }
 
-void manager_repeat(struct cluster_manager *manager)
+void manager_repeat(struct cluster_manager *manager, uint64_t now)
 {
 	for (unsigned i = 0; pushes(manager) && i < manager->readouts.n; i++) {
 		unsigned node = manager->readouts.nodes[i];
 
-		while (manager_is_target(manager, node) &&
+		while (manager_is_target(manager, node) && manager->nodes[node].repeat_at <= now &&
 		       manager->nodes[node].repeat_from < manager->nodes[node].repeat_end &&
 		       repeat_builder(manager, node))
 			;

@@ -27,6 +27,7 @@ enum entry_state {
 struct entry {
 	uint64_t event;
 	uint64_t bytes;
+	uint64_t granted_ns; // 0: adopted
 	uint32_t generation;
 	uint32_t rate_kbps;
 	uint16_t attempt;
@@ -71,8 +72,10 @@ struct manager_node {
 	bool ended;        // the source ends before event `end`
 	bool begun;        // the first event that it sends is fixed
 	bool source_excluded;
-	// The grants of the builders [repeat_from, repeat_end) are to be repeated for this node,
-	// for builder repeat_from those of the tokens from repeat_token on.
+	// From the time repeat_at on, the grants of the builders [repeat_from, repeat_end) up to
+	// the time repeat_until are repeated for this node, for builder repeat_from those of the
+	// tokens from repeat_token on.
+	uint64_t repeat_at, repeat_until;
 	unsigned repeat_from, repeat_end;
 	uint32_t repeat_token;
 };
@@ -129,7 +132,7 @@ void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record, uint64_t now);
 void manager_bye(struct cluster_manager *manager, unsigned from, uint64_t now);
 // Sends WELCOME and the present state of the run.
-void manager_welcome(struct cluster_manager *manager, unsigned node);
+void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t now);
 // Whether all nodes are registered, except those that the operator has excluded and, with `or_due`,
 // those whose exclusion is due.
 bool manager_all_registered(const struct cluster_manager *manager, bool or_due);
@@ -190,11 +193,12 @@ struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, u
 void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       const struct entry *entry, enum ctrl_step step);
 void manager_grant(struct cluster_manager *manager, uint64_t now);
-// Orders that the grants of builders [from, end) are sent to a readout node again: the node may not
-// have received them, or the data that it sent for them is lost.
-void manager_repeat_for(struct cluster_manager *manager, unsigned node, unsigned from,
-			unsigned end);
-void manager_repeat(struct cluster_manager *manager);
+// Orders that the present grants of builders [from, end) are sent to a readout node again after
+// `delay_ns`, unless their events are built by then: the node may not have received them, or the
+// data that it sent for them is lost.
+void manager_repeat_for(struct cluster_manager *manager, unsigned node, unsigned from, unsigned end,
+			uint64_t now, uint64_t delay_ns);
+void manager_repeat(struct cluster_manager *manager, uint64_t now);
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
 		  uint64_t now);
 void manager_published(struct cluster_manager *manager, unsigned node,

@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+#define RETURN_NS 20000000u
+
 // --- registration ---
 
 static void send_welcome(struct cluster_manager *manager, unsigned node, enum ctrl_verdict verdict,
@@ -25,29 +27,40 @@ static void send_welcome(struct cluster_manager *manager, unsigned node, enum ct
 }
 
 // A readout node may not have received some grants: all are sent to it again.
-static void repeat_grants(struct cluster_manager *manager, unsigned node)
+static void repeat_grants(struct cluster_manager *manager, unsigned node, uint64_t now,
+			  uint64_t delay_ns)
 {
-	manager_repeat_for(manager, node, 0, manager->cluster->n_builders);
+	manager_repeat_for(manager, node, 0, manager->cluster->n_builders, now, delay_ns);
 }
 
-// The data that was sent to the node's builders while the node was silent is lost: the readouts get
+// Data that was sent to the node's builders while the node was silent may be lost: the readouts get
 // the grants of these builders again, and send the data again.
-static void repeat_data(struct cluster_manager *manager, unsigned node)
+static void repeat_data(struct cluster_manager *manager, unsigned node, uint64_t now,
+			uint64_t delay_ns)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	for (unsigned i = 0; i < manager->readouts.n; i++)
 		manager_repeat_for(manager, manager->readouts.nodes[i], at->first_builder,
-				   at->first_builder + at->n_builders);
+				   at->first_builder + at->n_builders, now, delay_ns);
 }
 
-void manager_welcome(struct cluster_manager *manager, unsigned node)
+// The time after the return of a node after which events that are not built lack data. A node that
+// was silent because it did not get the CPU has received everything, and builds it in this time.
+static uint64_t return_ns(const struct cluster_manager *manager)
+{
+	uint64_t part = manager->parameters.deadline_ns / 4;
+
+	return part < RETURN_NS ? part : RETURN_NS;
+}
+
+void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t now)
 {
 	manager->nodes[node].welcome_due = false;
 	send_welcome(manager, node, CTRL_ACCEPTED, "welcome");
 	manager_bring_into_line(manager, node);
 	if (manager->nodes[node].run == manager->run)
-		repeat_grants(manager, node);
+		repeat_grants(manager, node, now, 0);
 }
 
 // A restarted manager learns the number of the run that continues.
@@ -117,7 +130,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	// WELCOME waits until the scheduler exists, so that all nodes get it together.
 	node->welcome_due = manager->sched == NULL;
 	if (!node->welcome_due)
-		manager_welcome(manager, from);
+		manager_welcome(manager, from, now);
 }
 
 bool manager_all_registered(const struct cluster_manager *manager, bool or_due)
@@ -256,8 +269,8 @@ static void node_back(struct cluster_manager *manager, unsigned index, uint64_t 
 	node->lost = false;
 	if (goes_on) {
 		manager_end_suspension(manager, index, now);
-		repeat_grants(manager, index);
-		repeat_data(manager, index);
+		repeat_grants(manager, index, now, return_ns(manager));
+		repeat_data(manager, index, now, return_ns(manager));
 	}
 	manager_sync_source(manager, index, now);
 }

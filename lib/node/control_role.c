@@ -11,6 +11,7 @@
 #include "node/control_internal.h"
 
 #define POLL_NS     20000u // between two polls of the logic while nothing arrives
+#define FRAMES_MOST 4096u  // received from a link in one poll, more than it holds
 #define QUEUE_SIZE  (256u << 10)
 #define PATIENCE_NS 5000000000ull // after which a node that accepts nothing is given up
 // Bounds of the time in which a node that leaves waits for acknowledgements and for the last
@@ -76,18 +77,27 @@ static void receive_frame(struct control *control, const struct rte_mbuf *mbuf)
 		counter_add(&control->counters.malformed, 1);
 }
 
-static unsigned receive_frames(struct control *control)
+static unsigned receive_burst(struct control *control, struct link *link)
 {
 	struct rte_mbuf *mbufs[ROLE_BURST];
+	unsigned n = link_dequeue(link, mbufs, ROLE_BURST);
+
+	for (unsigned i = 0; i < n; i++)
+		receive_frame(control, mbufs[i]);
+	rte_pktmbuf_free_bulk(mbufs, n);
+	return n;
+}
+
+// All frames that have arrived are received before the endpoint judges which peers are silent.
+static unsigned receive_frames(struct control *control)
+{
 	unsigned done = 0;
 
 	for (unsigned i = 0; i < control->parameters.n_links; i++) {
-		unsigned n = link_dequeue(control->parameters.links[i], mbufs, ROLE_BURST);
+		unsigned end = done + FRAMES_MOST, n = ROLE_BURST;
 
-		for (unsigned j = 0; j < n; j++)
-			receive_frame(control, mbufs[j]);
-		rte_pktmbuf_free_bulk(mbufs, n);
-		done += n;
+		for (; n == ROLE_BURST && done < end; done += n)
+			n = receive_burst(control, control->parameters.links[i]);
 	}
 	return done;
 }

@@ -390,12 +390,17 @@ void farm_run(struct farm *farm, uint64_t duration)
 
 		network_bring(farm);
 		for (unsigned i = 0; i < farm->n_nodes; i++)
-			if (farm->nodes[i].alive)
+			if (farm->nodes[i].alive && farm->nodes[i].asleep_until <= farm->now)
 				poll_node(&farm->nodes[i]);
 		if (arrival < next)
 			next = arrival;
 		farm->now = next > farm->now + STEP ? next : farm->now + STEP;
 	}
+}
+
+void farm_sleep(struct farm *farm, unsigned node, uint64_t duration)
+{
+	farm->nodes[node].asleep_until = farm->now + duration;
 }
 
 void farm_cut(struct farm *farm, unsigned node, bool out, bool in)

@@ -122,6 +122,7 @@ struct farm_node {
 	bool connected_self;
 	bool leaving;
 	uint64_t next_beat;
+	uint64_t asleep_until;
 };
 
 // --- what is true of events ---
@@ -138,6 +139,8 @@ struct truth {
 	uint16_t attempt;
 	unsigned granted; // epoch of the manager that did
 	bool incomplete;
+	uint32_t arrived; // readouts whose data its last builder has got
+	uint8_t arrived_at;
 };
 
 struct farm_datagram {
@@ -178,6 +181,7 @@ struct farm {
 	bool builder_ended;  // a process that builds
 	bool may_doubt;      // whether events were published
 	uint64_t n_published, n_incomplete, n_unknown_sends;
+	uint64_t n_again; // data that its builder has, or has built and published
 	uint64_t n_lost, n_excluded, n_forgotten;
 	char broken[160];
 };
@@ -192,6 +196,9 @@ void farm_run(struct farm *farm, uint64_t duration);
 void farm_kill(struct farm *farm, unsigned node);
 void farm_start(struct farm *farm, unsigned node);
 void farm_restart(struct farm *farm, unsigned node);
+
+// A process does not get the CPU for a while; what it is sent waits for it.
+void farm_sleep(struct farm *farm, unsigned node, uint64_t duration);
 
 // Cuts a node off the others, or just what it sends, or what it is sent.
 void farm_cut(struct farm *farm, unsigned node, bool out, bool in);

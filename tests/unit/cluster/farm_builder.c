@@ -126,11 +126,24 @@ static bool place(struct farm_node *node, struct sim_builder *builder, const str
 	return true;
 }
 
+static void count_again(struct farm_node *node, unsigned index, const struct sim_data *data)
+{
+	struct truth *truth = &node->farm->truth[data->event];
+	uint8_t at = (uint8_t)(node->number * FARM_LOCAL + index);
+
+	if (truth->arrived_at != at)
+		truth->arrived = 0;
+	truth->arrived_at = at;
+	node->farm->n_again += truth->arrived >> data->source & 1;
+	truth->arrived |= UINT32_C(1) << data->source;
+}
+
 void sim_builder_data(struct farm_node *node, unsigned index, unsigned source, uint64_t event)
 {
 	struct sim_builder *builder = &node->builders[index];
 	const struct sim_data data = { .event = event, .since = node->farm->now, .source = source };
 
+	count_again(node, index, &data);
 	if (!place(node, builder, &data) &&
 	    builder->n_waiting < sizeof(builder->waiting) / sizeof(builder->waiting[0]))
 		builder->waiting[builder->n_waiting++] = data;

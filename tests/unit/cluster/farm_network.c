@@ -113,6 +113,11 @@ void network_bring(struct farm *farm)
 		struct farm_datagram *datagram = take(farm);
 		struct farm_node *node = &farm->nodes[datagram->to];
 
+		if (node->alive && node->asleep_until > farm->now) {
+			datagram->arrival = node->asleep_until;
+			put(farm, datagram);
+			continue;
+		}
 		if (node->alive && datagram->data)
 			sim_builder_data(node, farm_builder(farm, datagram->builder)->index,
 					 datagram->source, datagram->event);

@@ -122,6 +122,17 @@ static void builder_is_cut_off(struct farm *farm)
 	}
 }
 
+// It gets, late, all that it was sent. What it then has is not sent to it again.
+static void node_sleeps(struct farm *farm)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		farm_sleep(farm, other_builder(farm), 210 * MS + farm_below(farm, 300 * MS));
+		farm_run(farm, SECOND);
+	}
+	if (farm->n_again > farm->n_published / 100)
+		farm_broken(farm, "%ju times data comes again", (uintmax_t)farm->n_again);
+}
+
 static void manager_is_cut_off(struct farm *farm)
 {
 	farm_cut(farm, farm->manager, true, true);
@@ -283,6 +294,7 @@ const struct story stories[] = {
 	  { .loss = 0.02 } },
 	{ "a node is cut off", node_is_cut_off, NEVER, { .loss = 0.02 } },
 	{ "a builder is cut off", builder_is_cut_off, SPLIT, { .lazy = 0.95, .rate = 2000 } },
+	{ "a node sleeps", node_sleeps, NEVER, { .rate = 1000 } },
 	{ "a node is cut off, pause",
 	  node_is_cut_off,
 	  NEVER,
