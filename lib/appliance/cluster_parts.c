@@ -116,14 +116,8 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	const struct config_event_manager *manager = &config->event_manager;
 	const struct cluster_system *cluster = &config->cluster;
 	const struct port *port = &appliance->ports[plan->port];
-	uint32_t addresses[EVB_MAX_NODES];
 	const struct control_role_parameters parameters = {
 		.name = plan->name,
-		.n_nodes = cluster->n_nodes,
-		.self = cluster->self,
-		.manager_node = cluster->manager,
-		.manager_name = cluster->nodes[cluster->manager].name,
-		.addresses = addresses,
 		.control_port = manager->control_port,
 		.control_dscp = manager->control_dscp,
 		.heartbeat_ns = manager->heartbeat_ns,
@@ -154,11 +148,9 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.numa_node = port->numa_node,
 	};
 
-	for (unsigned i = 0; i < cluster->n_nodes; i++) {
-		addresses[i] = cluster->nodes[i].address;
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
 		if (cluster->nodes[i].has_mac)
 			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
-	}
 	return control_role_create(&parameters, error);
 }
 

@@ -8,7 +8,7 @@
 #include "appliance/notices.h"
 #include "appliance/parts.h"
 #include "builder/builder_role.h"
-#include "node/control_handler.h"
+#include "node/control_role.h"
 #include "port/arp.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"

@@ -32,7 +32,7 @@ int control_role_ask(struct role *role, enum cluster_command command, unsigned n
 	if (control->manager == NULL) {
 		snprintf(error, CONTROL_ERROR_SIZE,
 			 "this node is not the event manager: ask node %s",
-			 control->parameters.manager_name);
+			 control->system->nodes[control->system->manager].name);
 		return -1;
 	}
 	if (step_of(control) == COMMAND_REQUESTED) {

@@ -1,77 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "node/control_frames.h"
-
+//
+// Frames of the control protocol on the port of a node: they carry its datagrams in UDP over IPv4
+// over Ethernet. The MAC addresses of the other nodes are found by ARP (RFC 826).
 #include <string.h>
 
 #include <rte_ethdev.h>
 
-#define ARP_NS 100000000u // between two requests for the same node
+#include "node/control_internal.h"
+#include "rx/handler.h"
 
-void control_frames_init(struct control_frames *frames,
-			 const struct control_role_parameters *parameters,
-			 struct control_role_counters *counters)
-{
-	frames->parameters = parameters;
-	frames->counters = counters;
-	memcpy(frames->addresses, parameters->addresses,
-	       parameters->n_nodes * sizeof(*frames->addresses));
-}
+#define ARP_NS 100000000u // between two requests for the same node
 
 // --- sending ---
 
-static void send_mbuf(struct control_frames *frames, struct rte_mbuf *mbuf)
+static void send_mbuf(struct control *control, struct rte_mbuf *mbuf)
 {
-	const struct control_role_parameters *p = frames->parameters;
+	const struct control_role_parameters *p = &control->parameters;
 
 	if (rte_eth_tx_burst(p->port_id, p->queue, &mbuf, 1) == 1) {
-		counter_add(&frames->counters->sent, 1);
+		counter_add(&control->counters.sent, 1);
 		return;
 	}
-	counter_add(&frames->counters->not_sent, 1);
+	counter_add(&control->counters.not_sent, 1);
 	rte_pktmbuf_free(mbuf);
 }
 
-static void request_address(struct control_frames *frames, unsigned node, uint64_t now)
+static void request_address(struct control *control, unsigned node)
 {
 	struct net_arp arp = {
 		.operation = 1,
-		.sender_ip = frames->addresses[frames->parameters->self],
-		.target_ip = frames->addresses[node],
+		.sender_ip = control->addresses[control->system->self],
+		.target_ip = control->addresses[node],
 	};
 	struct rte_mbuf *mbuf;
 	char *frame;
 
-	if (frames->requested_at[node] != 0 && now - frames->requested_at[node] < ARP_NS)
+	if (control->requested_at[node] != 0 && control->now - control->requested_at[node] < ARP_NS)
 		return;
-	frames->requested_at[node] = now;
-	mbuf = rte_pktmbuf_alloc(frames->parameters->pool);
+	control->requested_at[node] = control->now;
+	mbuf = rte_pktmbuf_alloc(control->parameters.pool);
 	if (mbuf == NULL)
 		return;
 	frame = rte_pktmbuf_append(mbuf, NET_MIN_FRAME);
-	memcpy(arp.sender_mac.bytes, frames->parameters->mac, sizeof(arp.sender_mac.bytes));
+	memcpy(arp.sender_mac.bytes, control->parameters.mac, sizeof(arp.sender_mac.bytes));
 	net_arp_encode((uint8_t *)frame, &arp);
-	counter_add(&frames->counters->arp_requests, 1);
-	send_mbuf(frames, mbuf);
+	counter_add(&control->counters.arp_requests, 1);
+	send_mbuf(control, mbuf);
 }
 
-void control_frames_request_addresses(struct control_frames *frames, uint64_t now)
+void control_request_addresses(struct control *control)
 {
-	const struct control_role_parameters *p = frames->parameters;
 	uint8_t mac[6];
 
-	for (unsigned i = 0; i < p->n_nodes; i++)
-		if (i != p->self && !neighbours_get(p->neighbours, i, mac))
-			request_address(frames, i, now);
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
+		if (i != control->system->self &&
+		    !neighbours_get(control->parameters.neighbours, i, mac))
+			request_address(control, i);
 }
 
-bool control_frames_send(struct control_frames *frames, unsigned node, const uint8_t *bytes,
-			 size_t size, uint64_t now)
+bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size)
 {
-	const struct control_role_parameters *p = frames->parameters;
+	struct control *control = context;
+	const struct control_role_parameters *p = &control->parameters;
 	struct net_udp4 udp = {
-		.source_ip = frames->addresses[p->self],
-		.destination_ip = frames->addresses[node],
+		.source_ip = control->addresses[control->system->self],
+		.destination_ip = control->addresses[node],
 		.source_port = p->control_port,
 		.destination_port = p->control_port,
 		.dscp_ecn = (uint8_t)(p->control_dscp << 2),
@@ -80,14 +74,14 @@ bool control_frames_send(struct control_frames *frames, unsigned node, const uin
 	uint8_t *frame;
 
 	if (!neighbours_get(p->neighbours, node, udp.destination_mac.bytes)) {
-		counter_add(&frames->counters->no_address, 1);
-		request_address(frames, node, now);
+		counter_add(&control->counters.no_address, 1);
+		request_address(control, node);
 		return true; // the endpoint sends the datagram again
 	}
 	memcpy(udp.source_mac.bytes, p->mac, sizeof(udp.source_mac.bytes));
 	mbuf = rte_pktmbuf_alloc(p->pool);
 	if (mbuf == NULL) {
-		counter_add(&frames->counters->not_sent, 1);
+		counter_add(&control->counters.not_sent, 1);
 		return false;
 	}
 	frame = (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)(NET_HEADERS_SIZE + size));
@@ -97,22 +91,22 @@ bool control_frames_send(struct control_frames *frames, unsigned node, const uin
 	}
 	net_udp4_encode(frame, &udp, (uint16_t)size);
 	memcpy(frame + NET_HEADERS_SIZE, bytes, size);
-	send_mbuf(frames, mbuf);
+	send_mbuf(control, mbuf);
 	return true;
 }
 
 // --- receiving ---
 
 // The node that has an address; CLUSTER_NONE if that is this node or none.
-static unsigned other_node_of(const struct control_frames *frames, uint32_t address)
+static unsigned other_node_of(const struct control *control, uint32_t address)
 {
-	for (unsigned i = 0; i < frames->parameters->n_nodes; i++)
-		if (frames->addresses[i] == address && i != frames->parameters->self)
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
+		if (control->addresses[i] == address && i != control->system->self)
 			return i;
 	return CLUSTER_NONE;
 }
 
-static void read_arp(struct control_frames *frames, const uint8_t *bytes, size_t length,
+static void read_arp(struct control *control, const uint8_t *bytes, size_t length,
 		     const struct net_frame *frame)
 {
 	struct net_arp arp;
@@ -121,48 +115,89 @@ static void read_arp(struct control_frames *frames, const uint8_t *bytes, size_t
 	if (length < frame->l3_offset ||
 	    net_arp_decode(bytes + frame->l3_offset, length - frame->l3_offset, &arp) != WIRE_OK)
 		return;
-	node = other_node_of(frames, arp.sender_ip);
+	node = other_node_of(control, arp.sender_ip);
 	if (node != CLUSTER_NONE)
-		neighbours_set(frames->parameters->neighbours, node, arp.sender_mac.bytes);
+		neighbours_set(control->parameters.neighbours, node, arp.sender_mac.bytes);
 }
 
-static bool read_datagram(struct control_frames *frames, const uint8_t *bytes, size_t length,
-			  const struct net_frame *frame, struct control_datagram *datagram)
+static void read_datagram(struct control *control, const uint8_t *bytes, size_t length,
+			  const struct net_frame *frame)
 {
 	const uint8_t *ip = bytes + frame->l3_offset;
-	unsigned node = other_node_of(frames, load_be32(ip + 12));
+	unsigned node = other_node_of(control, load_be32(ip + 12));
 
 	if (node == CLUSTER_NONE) {
-		counter_add(&frames->counters->foreign, 1);
-		return false;
+		counter_add(&control->counters.foreign, 1);
+		return;
 	}
 	// A node that came back may have another MAC address than before.
-	neighbours_set(frames->parameters->neighbours, node, bytes + 6);
-	if (frame->payload_offset + frame->payload_size > length) {
-		counter_add(&frames->counters->malformed, 1);
-		return false;
-	}
-	*datagram = (struct control_datagram){ bytes + frame->payload_offset, frame->payload_size };
-	return true;
+	neighbours_set(control->parameters.neighbours, node, bytes + 6);
+	if (frame->payload_offset + frame->payload_size > length ||
+	    control_receive(control->endpoint, bytes + frame->payload_offset, frame->payload_size,
+			    control->now) != WIRE_OK)
+		counter_add(&control->counters.malformed, 1);
 }
 
-bool control_frames_receive(struct control_frames *frames, const struct rte_mbuf *mbuf,
-			    struct control_datagram *datagram)
+void control_receive_frame(struct control *control, const struct rte_mbuf *mbuf)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
 	const uint8_t *bytes = NULL;
 	struct net_frame frame;
 
-	counter_add(&frames->counters->frames, 1);
-	if (length <= sizeof(frames->copy))
-		bytes = rte_pktmbuf_read(mbuf, 0, length, frames->copy);
+	counter_add(&control->counters.frames, 1);
+	if (length <= sizeof(control->copy))
+		bytes = rte_pktmbuf_read(mbuf, 0, length, control->copy);
 	if (bytes == NULL || net_parse(bytes, length, length, 0, &frame) != WIRE_OK ||
-	    (frame.kind != NET_ARP_IP4 && frame.kind != NET_UDP4)) {
-		counter_add(&frames->counters->malformed, 1);
-		return false;
-	}
-	if (frame.kind == NET_UDP4)
-		return read_datagram(frames, bytes, length, &frame, datagram);
-	read_arp(frames, bytes, length, &frame);
-	return false;
+	    (frame.kind != NET_ARP_IP4 && frame.kind != NET_UDP4))
+		counter_add(&control->counters.malformed, 1);
+	else if (frame.kind == NET_UDP4)
+		read_datagram(control, bytes, length, &frame);
+	else
+		read_arp(control, bytes, length, &frame);
+}
+
+// --- handlers of the rx role ---
+
+// A frame for which the link has no room is lost: the control protocol and ARP send it again.
+static enum rx_verdict pass_on(struct link *link, struct rte_mbuf *mbuf)
+{
+	return link_enqueue(link, &mbuf, 1) == 1 ? RX_PASSED_ON : RX_NO_ROOM;
+}
+
+static enum rx_verdict receive_control(void *context, struct rx_packet *packet)
+{
+	return pass_on(context, packet->mbuf);
+}
+
+static enum rx_verdict receive_arp(void *context, struct rx_packet *packet)
+{
+	const uint8_t *bytes = rx_packet_in_place(packet);
+	uint16_t offset = packet->frame.l3_offset, size = packet->mbuf->data_len;
+	struct net_arp arp;
+
+	if (bytes == NULL || size < offset ||
+	    net_arp_decode(bytes + offset, size - offset, &arp) != WIRE_OK || arp.operation != 2)
+		return RX_NOT_MINE;
+	return pass_on(context, packet->mbuf);
+}
+
+struct rx_handler control_frame_handler(struct link *link, uint16_t control_port)
+{
+	return (struct rx_handler){
+		.context = link,
+		.kinds = RX_ACCEPTS(NET_UDP4),
+		.udp_ports = { control_port, control_port },
+		.counter = offsetof(struct rx_counters, control),
+		.receive = receive_control,
+	};
+}
+
+struct rx_handler control_arp_handler(struct link *link)
+{
+	return (struct rx_handler){
+		.context = link,
+		.kinds = RX_ACCEPTS(NET_ARP_IP4),
+		.counter = offsetof(struct rx_counters, arp),
+		.receive = receive_arp,
+	};
 }

@@ -68,10 +68,10 @@ static void renew(struct control *control, bool at_once)
 	(void)control_set_heartbeat(control->endpoint, &beat);
 	size = ctrl_put_heartbeat(bytes, sizeof(bytes), &beat);
 	if (control->manager == NULL && at_once)
-		control->transport.send(control->transport.context,
-					control->parameters.manager_node, bytes, size);
+		control->transport.send(control->transport.context, control->system->manager, bytes,
+					size);
 	if (control->manager != NULL && ctrl_record_at(bytes, size, &record) == WIRE_OK)
-		cluster_manager_record(control->manager, control->parameters.self, &record,
+		cluster_manager_record(control->manager, control->system->self, &record,
 				       control->now);
 }
 
@@ -93,5 +93,5 @@ void control_heartbeat_poll(struct control *control)
 		return;
 	control->next_beat = control->now + control->parameters.heartbeat_ns / RENEWALS;
 	renew(control, false);
-	control_frames_request_addresses(&control->frames, control->now);
+	control_request_addresses(control);
 }

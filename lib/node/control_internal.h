@@ -8,8 +8,10 @@
 #pragma once
 
 #include "base/seqlock.h"
-#include "node/control_frames.h"
 #include "node/control_role.h"
+#include "wire/net.h"
+
+#define CONTROL_MTU_MOST 9000u
 
 // The state of the logic as other threads see it.
 struct control_views {
@@ -27,6 +29,7 @@ enum command_step { COMMAND_NONE, COMMAND_REQUESTED, COMMAND_FINISHED };
 struct control {
 	struct role role;
 	struct control_role_parameters parameters;
+	const struct cluster_system *system;
 	struct control_endpoint *endpoint;
 	struct cluster_transport transport; // by the endpoint
 	struct cluster_node *node;
@@ -56,7 +59,11 @@ struct control {
 	} command;
 
 	struct control_views views;
-	struct control_frames frames;
+
+	// control_frames.c
+	uint32_t addresses[EVB_MAX_NODES];    // IPv4 of the nodes, host order
+	uint64_t requested_at[EVB_MAX_NODES]; // ns of the last ARP request for a node; 0: none
+	uint8_t copy[NET_HEADERS_SIZE + NET_VLAN_SIZE * 2 + CONTROL_MTU_MOST]; // of a frame
 	struct control_role_counters counters __rte_cache_aligned;
 };
 
@@ -64,6 +71,19 @@ static inline struct control *control_of(const struct role *role)
 {
 	return RTE_PTR_SUB(role, offsetof(struct control, role));
 }
+
+// --- control_frames.c ---
+
+// Sends a datagram to a node (control_handlers.emit). False if it cannot be sent now. If the MAC
+// address of the node is not known, it is requested and the datagram is dropped.
+bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size);
+
+// Requests the MAC addresses of all nodes for which it is not known.
+void control_request_addresses(struct control *control);
+
+// Passes the datagram of a received frame to the endpoint, and stores the MAC address of its
+// sender.
+void control_receive_frame(struct control *control, const struct rte_mbuf *mbuf);
 
 // --- control_mailboxes.c ---
 

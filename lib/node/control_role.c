@@ -25,19 +25,17 @@ static uint64_t to_ns(const struct control *control, uint64_t tsc)
 	       (uint64_t)((double)(tsc - control->start_tsc) * control->ns_per_tick);
 }
 
+static bool manages(const struct control *control)
+{
+	return control->system->manager == control->system->self;
+}
+
 static void set_now(struct control *control, uint64_t tsc)
 {
 	control->now = RTE_MAX(control->now, to_ns(control, tsc));
 }
 
 // --- the endpoint ---
-
-static bool emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)
-{
-	struct control *control = context;
-
-	return control_frames_send(&control->frames, peer, bytes, size, control->now);
-}
 
 static void deliver(void *context, unsigned peer, const struct ctrl_record *record)
 {
@@ -67,23 +65,13 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 
 // --- polls ---
 
-static void receive_frame(struct control *control, const struct rte_mbuf *mbuf)
-{
-	struct control_datagram datagram;
-
-	if (control_frames_receive(&control->frames, mbuf, &datagram) &&
-	    control_receive(control->endpoint, datagram.bytes, datagram.size, control->now) !=
-		WIRE_OK)
-		counter_add(&control->counters.malformed, 1);
-}
-
 static unsigned receive_burst(struct control *control, struct link *link)
 {
 	struct rte_mbuf *mbufs[ROLE_BURST];
 	unsigned n = link_dequeue(link, mbufs, ROLE_BURST);
 
 	for (unsigned i = 0; i < n; i++)
-		receive_frame(control, mbufs[i]);
+		control_receive_frame(control, mbufs[i]);
 	rte_pktmbuf_free_bulk(mbufs, n);
 	return n;
 }
@@ -104,11 +92,9 @@ static unsigned receive_frames(struct control *control)
 
 static void poll_logic(struct control *control)
 {
-	const struct control_role_parameters *p = &control->parameters;
-
-	if (!control->connected_self && p->manager_node == p->self) {
+	if (!control->connected_self && manages(control)) {
 		control->connected_self = true;
-		cluster_node_event(control->node, p->self, CONTROL_CONNECTED);
+		cluster_node_event(control->node, control->system->self, CONTROL_CONNECTED);
 	}
 	control_heartbeat_poll(control);
 	cluster_node_poll(control->node, control->now);
@@ -156,7 +142,7 @@ static bool all_is_acknowledged(const struct control *control)
 {
 	struct control_state state;
 
-	for (unsigned i = 0; i < control->parameters.n_nodes; i++)
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
 		if (control_state(control->endpoint, i, control->now, &state) && state.connected &&
 		    !state.lost && state.queued > 0)
 			return false;
@@ -269,22 +255,23 @@ uint64_t control_role_memory(uint32_t mtu, unsigned n_nodes)
 static bool make_endpoint(struct control *control, const char **reason)
 {
 	const struct control_role_parameters *p = &control->parameters;
-	struct control_parameters parameters = endpoint_sizes(p->mtu, p->n_nodes);
+	const unsigned n_nodes = control->system->n_nodes, self = control->system->self;
+	struct control_parameters parameters = endpoint_sizes(p->mtu, n_nodes);
 	uint16_t peers[EVB_MAX_NODES];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < p->n_nodes; i++)
-		if (i != p->self)
+	for (unsigned i = 0; i < n_nodes; i++)
+		if (i != self)
 			peers[n++] = (uint16_t)i;
 	parameters.handlers = (struct control_handlers){
 		.context = control,
 		.deliver = deliver,
 		.event = on_event,
-		.emit = emit,
+		.emit = control_send_frame,
 	};
 	parameters.peers = peers;
-	parameters.node = (uint16_t)p->self;
-	parameters.epoch = p->manager_node == p->self ? new_epoch() : 0;
+	parameters.node = (uint16_t)self;
+	parameters.epoch = manages(control) ? new_epoch() : 0;
 	parameters.session = rte_rand() | 1;
 	parameters.patience = PATIENCE_NS;
 	parameters.heartbeat_interval = p->heartbeat_ns;
@@ -305,7 +292,7 @@ static bool make_logic(struct control *control)
 	manager.now = control->now;
 	control_set_mailboxes(control, &node);
 	control->node = cluster_node_create(&node);
-	if (control->node == NULL || p->manager_node != p->self)
+	if (control->node == NULL || !manages(control))
 		return control->node != NULL;
 	control->manager = cluster_manager_create(&manager);
 	return control->manager != NULL;
@@ -332,7 +319,9 @@ struct role *control_role_create(const struct control_role_parameters *parameter
 	control->role.operations = &control_operations;
 	snprintf(control->role.name, sizeof(control->role.name), "%s", parameters->name);
 	control->parameters = *parameters;
-	control_frames_init(&control->frames, &control->parameters, &control->counters);
+	control->system = parameters->node.cluster.system;
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
+		control->addresses[i] = control->system->nodes[i].address;
 	control->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
 	control->start_tsc = rte_rdtsc();
 	control->start_ns = 1;

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // The control role of a node of a system. It connects the logic of lib/cluster to the data plane:
-// it receives control frames from the rx roles (control_handler.h), sends its own out of the port
+// it receives control frames from the rx roles, sends its own out of the port
 // of the node, finds the MAC addresses of the other nodes, and passes messages between that logic
 // and the builders and readouts of the node.
 //
@@ -19,6 +19,7 @@
 #include "pipeline/role.h"
 #include "port/flow_control.h"
 #include "rdma/roce_slots.h"
+#include "rx/handler.h"
 
 #define CONTROL_ERROR_SIZE 256
 #define CONTROL_MAX_LINKS  64
@@ -26,16 +27,10 @@
 
 struct control_role_parameters {
 	const char *name;
-	// The system
-	unsigned n_nodes;
-	unsigned self;             // number of this node
-	unsigned manager_node;     // number of the manager's node
-	const char *manager_name;  // name of that node, for messages; outlives the role
-	const uint32_t *addresses; // [n_nodes] IPv4, host order; copied
-	uint16_t control_port;     // UDP
+	uint16_t control_port; // UDP
 	uint8_t control_dscp;
 	uint64_t heartbeat_ns, heartbeat_timeout_ns;
-	// The logic; transport, context, functions and `now` are filled in.
+	// The logic and its system; transport, context, functions and `now` are filled in.
 	struct cluster_node_parameters node;
 	struct cluster_manager_parameters manager; // used on the manager's node
 	uint64_t drain_ns;                         // longest drain of the run
@@ -70,6 +65,11 @@ struct control_role_counters {
 	uint64_t no_address; // not sent: the MAC address of the node is not known yet
 	uint64_t arp_requests;
 };
+
+// Handlers of the rx role that pass frames on to the control role by `link`, which outlives them:
+// datagrams of the control protocol, and replies to the ARP requests that the control role sends.
+struct rx_handler control_frame_handler(struct link *link, uint16_t control_port);
+struct rx_handler control_arp_handler(struct link *link);
 
 // Bytes of room that its mbufs need: an Ethernet frame on a port of this MTU.
 uint32_t control_role_frame_size(uint32_t mtu);

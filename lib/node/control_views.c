@@ -4,18 +4,13 @@
 
 #include "node/control_internal.h"
 
-static unsigned n_builders(const struct control *control)
-{
-	return control->parameters.node.cluster.system->n_builders;
-}
-
 bool control_views_make(struct control *control)
 {
 	struct control_views *views = &control->views;
 
 	if (control->manager != NULL) {
-		views->nodes = calloc(control->parameters.n_nodes, sizeof(*views->nodes));
-		views->builders = calloc(n_builders(control) + 1, sizeof(*views->builders));
+		views->nodes = calloc(control->system->n_nodes, sizeof(*views->nodes));
+		views->builders = calloc(control->system->n_builders + 1, sizeof(*views->builders));
 		if (views->nodes == NULL || views->builders == NULL)
 			return false;
 	}
@@ -39,13 +34,13 @@ static void publish_manager(struct control *control)
 	seqlock_copy(&views->manager, &manager, sizeof(manager));
 	if (sched != NULL)
 		seqlock_copy(&views->counters, sched_counters(sched), sizeof(views->counters));
-	for (unsigned i = 0; i < control->parameters.n_nodes; i++) {
+	for (unsigned i = 0; i < control->system->n_nodes; i++) {
 		struct cluster_node_state node;
 
 		cluster_manager_node(control->manager, i, &node);
 		seqlock_copy(&views->nodes[i], &node, sizeof(node));
 	}
-	for (unsigned i = 0; i < n_builders(control); i++) {
+	for (unsigned i = 0; i < control->system->n_builders; i++) {
 		struct sched_builder_view builder = { .oldest_event = SCHED_NEVER };
 
 		if (sched != NULL)

@@ -11,7 +11,7 @@
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 
-#include "node/control_handler.h"
+#include "node/control_role.h"
 #include "wire/net.h"
 #include "wire/wire.h"
 
