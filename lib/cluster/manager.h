@@ -35,7 +35,7 @@ struct cluster_manager;
 struct cluster_manager_parameters {
 	struct cluster_parameters cluster;
 	struct on_wire_parameters wire; // for the bytes that the scheduler counts
-	// The manager itself sets mode, shaping, parallel_sends, burst_ns, builders, n_builders,
+	// The manager itself sets mode, shaping, burst_ns, builders, n_builders,
 	// n_sources, first_event and unfinished.
 	struct sched_parameters sched;
 	uint64_t window;        // bytes in flight to one builder's port; 0: no limit

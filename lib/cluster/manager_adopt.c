@@ -110,50 +110,37 @@ static void adopt_open(struct cluster_manager *manager, const struct adopted *ad
 			     &adopted->done, now);
 }
 
-// The events that a builder has published are adopted at once.
-static void take_published(struct cluster_manager *manager, unsigned builder, uint64_t now)
+enum adopted_part { ADOPTED_PUBLISHED, ADOPTED_OPEN, ADOPTED_DROPPED };
+
+// Removes events that a builder has reported from the store, and adopts them: the published ones
+// at once, the others when all are known. ADOPTED_DROPPED: removes all, and adopts none.
+static void take(struct cluster_manager *manager, unsigned builder, enum adopted_part part,
+		 uint64_t now)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < manager->n_adopted; i++) {
 		const struct adopted adopted = manager->adopted[i];
+		bool published = adopted.held.holding == CTRL_HOLDS_BUILT;
 
-		if (adopted.builder == builder && adopted.held.holding == CTRL_HOLDS_BUILT)
+		if (adopted.builder != builder || (part == ADOPTED_PUBLISHED && !published))
+			manager->adopted[n++] = adopted;
+		else if (part == ADOPTED_PUBLISHED)
 			adopt_built(manager, &adopted, now);
-		else
-			manager->adopted[n++] = adopted;
-	}
-	manager->n_adopted = n;
-}
-
-static void take_held(struct cluster_manager *manager, unsigned builder, uint64_t now)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < manager->n_adopted; i++) {
-		const struct adopted adopted = manager->adopted[i];
-
-		if (adopted.builder == builder)
+		else if (part == ADOPTED_OPEN)
 			adopt_open(manager, &adopted, now);
-		else
-			manager->adopted[n++] = adopted;
 	}
 	manager->n_adopted = n;
 }
 
 void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uint64_t now)
 {
-	unsigned n = 0;
-
 	if (manager->n_adopted == 0)
 		return;
 	// A published event stays published even if its builder does not take part again.
 	manager_enter(manager, builder, now);
-	take_published(manager, builder, now);
-	for (unsigned i = 0; i < manager->n_adopted; i++)
-		if (manager->adopted[i].builder != builder)
-			manager->adopted[n++] = manager->adopted[i];
-	manager->n_adopted = n;
+	take(manager, builder, ADOPTED_PUBLISHED, now);
+	take(manager, builder, ADOPTED_DROPPED, now);
 }
 
 void manager_adopt(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
@@ -180,9 +167,9 @@ void manager_adopt(struct cluster_manager *manager, unsigned from, const struct 
 	if ((received.flags & CTRL_LAST) == 0)
 		return;
 	manager_readmit(manager, builder, now);
-	take_published(manager, builder, now);
+	take(manager, builder, ADOPTED_PUBLISHED, now);
 	if (!manager->adopting)
-		take_held(manager, builder, now);
+		take(manager, builder, ADOPTED_OPEN, now);
 	// The node was excluded while its builder was reporting.
 	if (!manager->nodes[from].registered)
 		manager_suspend(manager, from, now);

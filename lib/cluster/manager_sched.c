@@ -48,7 +48,6 @@ static struct sched_parameters make_parameters(const struct cluster_manager_para
 	cluster_readouts_make(&readouts, shared->system);
 	parameters.mode = shared->mode;
 	parameters.shaping = shared->shaping;
-	parameters.parallel_sends = shared->parallel_sends;
 	parameters.burst_ns = BURST_NS;
 	parameters.builders = builders;
 	parameters.n_builders = shared->system->n_builders;

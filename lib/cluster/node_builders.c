@@ -157,12 +157,7 @@ static void remember_finished(struct cluster_node *node, struct node_builder *bu
 	}
 	builder
 	    ->finished[(builder->finished_head + builder->n_finished++) % builder->finished_size] =
-	    (struct finished){
-		    .event = token->event,
-		    .token = index,
-		    .generation = token->generation,
-		    .attempt = token->attempt,
-	    };
+	    tokens_held(&builder->tokens, index, CTRL_HOLDS_BUILT);
 }
 
 // Orders the builder to discard an event that it built without a grant.

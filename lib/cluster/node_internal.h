@@ -12,14 +12,6 @@
 #include "cluster/node.h"
 #include "cluster/tokens.h"
 
-// An event that a builder of this node has published, with the token's generation at that time.
-struct finished {
-	uint64_t event;
-	uint32_t token;
-	uint32_t generation;
-	uint16_t attempt;
-};
-
 // An event that is complete before its grant arrives, because the data was faster.
 struct early {
 	uint64_t event;
@@ -29,7 +21,7 @@ struct early {
 
 struct node_builder {
 	struct tokens tokens;
-	struct finished *finished; // events published and not yet released; FIFO
+	struct ctrl_held *finished; // events published and not yet released; FIFO
 	unsigned finished_size, finished_head, n_finished;
 	struct early *early;
 	unsigned early_size, n_early;

@@ -77,44 +77,26 @@ static void send_adopts(struct adopt_list *list, bool last)
 	list->n = 0;
 }
 
-static void add_adopt(struct adopt_list *list, const struct ctrl_held *held)
+static void add_adopt(struct adopt_list *list, struct ctrl_held held)
 {
 	if (list->n == ADOPTS_MOST)
 		send_adopts(list, false);
-	list->held[list->n++] = *held;
+	list->held[list->n++] = held;
 }
 
 static void report_held(struct cluster_node *node, unsigned index)
 {
-	struct node_builder *builder = &node->builders[index];
+	const struct node_builder *builder = &node->builders[index];
+	const struct tokens *tokens = &builder->tokens;
 	struct adopt_list list = { .node = node, .builder = index };
 
-	for (unsigned i = 0; i < builder->n_finished; i++) {
-		const struct finished *finished =
-		    &builder->finished[(builder->finished_head + i) % builder->finished_size];
-		const struct ctrl_held held = {
-			.event = finished->event,
-			.slot = finished->token,
-			.generation = finished->generation,
-			.attempt = finished->attempt,
-			.holding = CTRL_HOLDS_BUILT,
-		};
-
-		add_adopt(&list, &held);
-	}
-	for (uint32_t i = 0; i < builder->tokens.n; i++) {
-		const struct token *token = &builder->tokens.tokens[i];
-		const struct ctrl_held held = {
-			.event = token->event,
-			.slot = i,
-			.generation = token->generation,
-			.attempt = token->attempt,
-			.holding = CTRL_HOLDS_OPEN,
-		};
-
-		if (token->state == TOKEN_GRANTED || token->state == TOKEN_BUILT)
-			add_adopt(&list, &held);
-	}
+	for (unsigned i = 0; i < builder->n_finished; i++)
+		add_adopt(&list,
+			  builder->finished[(builder->finished_head + i) % builder->finished_size]);
+	for (uint32_t i = 0; i < tokens->n; i++)
+		if (tokens->tokens[i].state == TOKEN_GRANTED ||
+		    tokens->tokens[i].state == TOKEN_BUILT)
+			add_adopt(&list, tokens_held(tokens, i, CTRL_HOLDS_OPEN));
 	send_adopts(&list, true);
 }
 

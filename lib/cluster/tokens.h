@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "wire/ctrl.h"
 
 #define TOKEN_NONE          UINT32_MAX
 #define TOKEN_READOUT_WORDS (EVB_MAX_NODES / 64)
@@ -60,6 +61,21 @@ void tokens_free(struct tokens *tokens);
 
 // The token that is granted to an event, or TOKEN_NONE. If several are, the first granted one.
 uint32_t tokens_find(const struct tokens *tokens, uint64_t event);
+
+// The report of a token's event.
+static inline struct ctrl_held tokens_held(const struct tokens *tokens, uint32_t token,
+					   enum ctrl_holding holding)
+{
+	const struct token *at = &tokens->tokens[token];
+
+	return (struct ctrl_held){
+		.event = at->event,
+		.slot = token,
+		.generation = at->generation,
+		.attempt = at->attempt,
+		.holding = (uint8_t)holding,
+	};
+}
 
 // Grants a free token to an event.
 void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_t attempt);

@@ -260,7 +260,6 @@ static void grant(struct sched *sched, uint64_t event, struct sched_builder *bui
 	out->slot = place->slot;
 	out->generation = place->generation;
 	out->attempt = place->attempt;
-	out->parallel_sends = sched->parameters.parallel_sends;
 	place->round = out->round;
 	builder->grants++;
 	sched->counters.grants++;
@@ -347,9 +346,7 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 			     uint32_t generation, uint32_t attempt, enum sched_outcome outcome,
 			     uint64_t bytes, uint64_t now)
 {
-	uint32_t most = sched->parameters.max_attempts;
 	enum sched_result result;
-	bool failed = outcome == SCHED_FAILED, given_up = failed && most > 0 && attempt >= most;
 
 	advance_clock(sched, now);
 	result = outcome < SCHED_N_OUTCOMES
@@ -359,11 +356,10 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 	if (result != SCHED_OK)
 		return result;
 	sched->counters.outcomes[outcome]++;
-	sched->counters.given_up += given_up;
-	if (!failed)
+	if (outcome != SCHED_FAILED)
 		pace_built(&sched->builders[builder], bytes);
 	part(sched, event);
-	if (failed && !given_up)
+	if (outcome == SCHED_FAILED)
 		events_again(sched, event);
 	else
 		events_finish(sched, event);

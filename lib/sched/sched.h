@@ -70,7 +70,7 @@ enum sched_shaping {
 	SCHED_ALL_AT_ONCE,   // "none": every source sends at once; the reference for incast
 	SCHED_LINEAR_SHIFT,  // rounds, see sched_send_order()
 	SCHED_TIMED_SHIFT,   // rounds whose phases begin at fixed times, see grant.starts_ns
-	SCHED_CREDIT_WINDOW, // rounds, with `credits` and `parallel_sends`
+	SCHED_CREDIT_WINDOW, // rounds, with `credits`
 };
 
 // The fill level of the queue of waiting events at which the sources are to stop.
@@ -107,7 +107,6 @@ struct sched_parameters {
 	// After this time the rule yields, and does not wait again until such a group is granted.
 	// A strict turn waits for its builder for the same time.
 	uint64_t relax_after_ns;
-	uint32_t parallel_sends; // copied to grants: sends in flight per event; 0: no limit
 	uint32_t credits;        // events in flight to one builder; 0: as many as it has slots
 	uint64_t send_window_ns; // timed shift: a phase is this window plus idle_window_ns
 	uint64_t idle_window_ns;
@@ -131,7 +130,6 @@ struct sched_parameters {
 	// two. It limits the data that sources have to store.
 	uint32_t unfinished;
 	enum sched_throttle throttle_level;
-	uint32_t max_attempts; // an event is given up when this attempt fails; 0: never
 	uint64_t first_event;
 	uint64_t seed; // for the random policy
 };
@@ -150,11 +148,10 @@ struct sched_grant {
 	uint32_t builder;
 	uint32_t slot;
 	uint32_t generation;
-	uint32_t attempt;        // 1 for the first attempt
-	uint32_t position;       // in the round
-	uint32_t n_positions;    // number of phases of the round; 1 without rounds
-	uint32_t parallel_sends; // as configured
-	uint32_t relaxed;        // number of grants by which the group was used too early; 0: none
+	uint32_t attempt;     // 1 for the first attempt
+	uint32_t position;    // in the round
+	uint32_t n_positions; // number of phases of the round; 1 without rounds
+	uint32_t relaxed;     // number of grants by which the group was used too early; 0: none
 };
 
 // The result of a message. A message with another result than SCHED_OK changes nothing; each result
@@ -194,7 +191,6 @@ struct sched_counters {
 	uint64_t adopted_built;
 	uint64_t superseded; // adopted open events that another builder's claim replaced
 	uint64_t requeued;   // unfinished events of ended sessions, which wait again
-	uint64_t given_up;   // events that failed in attempt max_attempts: finished, not built
 	uint64_t credits[SCHED_N_RESULTS];
 	// Accepted credits = granted slots + purged credits + slots that are free now.
 	uint64_t purged_credits;

@@ -103,7 +103,6 @@ static void draw_parameters(struct history *history, enum sched_policy policy)
 	parameters->recover_ns = 1 + below(history, 2000);
 	parameters->queue = 1 + below(history, 200);
 	parameters->unfinished = 8u << below(history, 4);
-	parameters->max_attempts = chance(history, 0.3) ? 1 + below(history, 4) : 0;
 	parameters->first_event = chance(history, 0.5) ? 0 : random_next(&history->random) >> 2;
 	parameters->seed = random_next(&history->random);
 }

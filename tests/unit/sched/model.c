@@ -309,11 +309,10 @@ enum sched_result model_done(struct model *model, uint32_t index, uint64_t numbe
 		return SCHED_DUPLICATE;
 	part(model, event);
 	event->state = MODEL_WAITS;
-	if (outcome != SCHED_FAILED)
+	if (outcome != SCHED_FAILED) {
 		built(&model->builders[index], bytes);
-	if (outcome != SCHED_FAILED ||
-	    (model->parameters.max_attempts > 0 && attempt >= model->parameters.max_attempts))
 		event->state = MODEL_FINISHED;
+	}
 	release(model);
 	return SCHED_OK;
 }
@@ -354,8 +353,8 @@ static void compare_builders(struct model *model)
 		    view.granted != counts[MODEL_GRANTED] || builder->free != view.free ||
 		    builder->granted != view.granted)
 			model_break(model, MODEL_TOKENS,
-				    "builder %u has %u free and %u granted slots; expected %u and "
-				    "%u",
+				    "builder %u has %u free and %u granted slots; expected %u "
+				    "and %u",
 				    i, view.free, view.granted, counts[MODEL_FREE],
 				    counts[MODEL_GRANTED]);
 		if (view.in_flight_bytes != builder->in_flight ||
