@@ -77,7 +77,7 @@ const struct telemetry_group telemetry_credits = {
 	.name = "credits",
 	.things = "builders of the system",
 	.help = "A builder as the event manager knows it: credits, rate, pauses",
-	.note = "On the node of the event manager only.",
+	.note = "On the node of the event manager only. Values are up to 10 ms old.",
 	.tables = { credits_metrics },
 	.view = view_credits,
 };

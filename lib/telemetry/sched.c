@@ -151,7 +151,7 @@ const struct telemetry_group telemetry_sched = {
 	.name = "sched",
 	.things = "event managers",
 	.help = "The event manager: events, grants, and what they wait for",
-	.note = "On the node of the event manager only.",
+	.note = "On the node of the event manager only. Values are up to 10 ms old.",
 	.tables = { total_metrics, grant_metrics },
 	.view = view_manager,
 };
