@@ -195,7 +195,7 @@ uint64_t control_next_session(uint64_t session);
 // Whether a frame names the present session of both sides.
 bool control_is_current(const struct peer *peer, const struct ctrl_header *header);
 
-// Begins a challenge unless one is under way: a session is accepted only if its frames echo a stamp
+// Begins a challenge unless one is open: a session is accepted only if its frames echo a stamp
 // that is sent from now on.
 void control_challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now);
 

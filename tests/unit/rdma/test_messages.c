@@ -404,6 +404,5 @@ int main(void)
 		cmocka_unit_test(end_of_run__is_a_message),
 	};
 
-	return cmocka_run_group_tests_name("rdma-messages", tests, testbed_start,
-					   testbed_stop);
+	return cmocka_run_group_tests_name("rdma-messages", tests, testbed_start, testbed_stop);
 }

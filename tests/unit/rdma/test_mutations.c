@@ -243,6 +243,5 @@ int main(void)
 		cmocka_unit_test(mutations__of_boards),
 	};
 
-	return cmocka_run_group_tests_name("rdma-mutations", tests, testbed_start,
-					   testbed_stop);
+	return cmocka_run_group_tests_name("rdma-mutations", tests, testbed_start, testbed_stop);
 }

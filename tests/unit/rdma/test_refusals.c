@@ -516,6 +516,5 @@ int main(void)
 		cmocka_unit_test(packet__of_random_damage),
 	};
 
-	return cmocka_run_group_tests_name("rdma-refusals", tests, testbed_start,
-					   testbed_stop);
+	return cmocka_run_group_tests_name("rdma-refusals", tests, testbed_start, testbed_stop);
 }
