@@ -9,7 +9,6 @@
 
 #include "helpers.h"
 
-#define FILE_SIZE (256 << 10)
 
 static const char *root;
 
