@@ -250,6 +250,7 @@ int cmd_record(int argc, char **argv)
 		return 1;
 	}
 	result = record(recorder, &arguments, &view);
+	(void)recorder_finish(recorder);
 	counters = recorder_counters(recorder);
 	if (recorder_close(recorder))
 		result = -1;

@@ -377,14 +377,19 @@ const char *event_file_error(const struct event_file *file)
 	return file->error;
 }
 
+int event_file_finish(struct event_file *file)
+{
+	finish(file);
+	return file->counters.failures ? -1 : 0;
+}
+
 int event_file_close(struct event_file *file)
 {
 	int result;
 
 	if (!file)
 		return 0;
-	finish(file);
-	result = file->counters.failures ? -1 : 0;
+	result = event_file_finish(file);
 	if (file->directory >= 0)
 		close(file->directory);
 	gather_fini(&file->gather);

@@ -87,6 +87,9 @@ const char *event_file_path(const struct event_file *file);
 // The last error in one line; "" before the first error.
 const char *event_file_error(const struct event_file *file);
 
-// Ends the open file and frees the memory. Returns 0, or -1 if a file could not be finished since
-// event_file_open(); a notice has reported each such file. NULL is allowed.
+// Ends the open file; the counters are then final if no event follows. Returns 0, or -1 if a file
+// could not be finished since event_file_open(); a notice has reported each such file.
+int event_file_finish(struct event_file *file);
+
+// Calls event_file_finish() and frees the memory; returns its result. NULL is allowed.
 int event_file_close(struct event_file *file);

@@ -129,6 +129,11 @@ const char *recorder_error(const struct recorder *recorder)
 	return recorder->error;
 }
 
+int recorder_finish(struct recorder *recorder)
+{
+	return event_file_finish(recorder->file);
+}
+
 int recorder_close(struct recorder *recorder)
 {
 	int result;

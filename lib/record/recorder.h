@@ -54,6 +54,9 @@ struct recorder_counters recorder_counters(const struct recorder *recorder);
 const char *recorder_path(const struct recorder *recorder);
 const char *recorder_error(const struct recorder *recorder);
 
+// event_file_finish(): the counters of the file are then final if no event follows.
+int recorder_finish(struct recorder *recorder);
+
 // Ends the open file and closes the reader. An event that could not be written returns to the
 // group. Returns 0, or -1 if a file could not be finished. NULL is allowed.
 int recorder_close(struct recorder *recorder);

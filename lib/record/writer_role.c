@@ -89,12 +89,10 @@ static void finish(struct writer *writer)
 {
 	if (writer->recorder == NULL)
 		return;
-	publish_counters(writer);
 	// A notice has reported why the file could not be finished.
-	if (recorder_close(writer->recorder) != 0)
-		counter_add(&writer->counters.failures, 1);
-	else if (writer->counters.events > 0)
-		counter_add(&writer->counters.files, 1);
+	(void)recorder_finish(writer->recorder);
+	publish_counters(writer);
+	(void)recorder_close(writer->recorder);
 	writer->recorder = NULL;
 }
 

@@ -280,3 +280,36 @@ void expect_events(const char *directory, const char *name, uint64_t first, unsi
 	assert_int_equal(at, size);
 	free(bytes);
 }
+
+struct evring *make_ring(const char *directory)
+{
+	static const char *const GROUPS[] = { "main" };
+	const struct evring_parameters parameters = {
+		.name = RING_NAME,
+		.directory = directory,
+		.memory = EVRING_SHM,
+		.n_builders = 1,
+		.run_number = RUN,
+		.slots = RING_SLOTS,
+		.slot_size = MEP_ROOM,
+		.groups = GROUPS,
+		.n_groups = 1,
+	};
+	char error[EVRING_ERROR_SIZE] = "";
+	struct evring *ring;
+
+	if (evring_create(&ring, &parameters, error))
+		fail_msg("%s", error);
+	return ring;
+}
+
+void publish(struct evring *ring, uint32_t slot, uint64_t event_id)
+{
+	struct evring_event event = { .event_id = event_id, .n_sources = MEP_SOURCES };
+
+	evring_begin(ring, slot);
+	event.length = make_slot_mep(evring_slot(ring, slot), event_id);
+	event.first_ns = 1000 + event_id;
+	event.complete_ns = 2000 + event_id;
+	evring_publish(ring, slot, &event);
+}

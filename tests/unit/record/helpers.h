@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "evring/evring.h"
 #include "record/event_file.h"
 #include "wire/mep.h"
 
@@ -22,6 +23,8 @@
 #define GAP         24u // bytes of garbage between MFPs in a slot
 #define FRAGMENTS   3u
 #define MEP_SOURCES 4u
+#define RING_NAME   "rec"
+#define RING_SLOTS  8u
 
 // Setup and teardown: *state is the path of a new directory, removed with all files in it.
 int make_directory(void **state);
@@ -74,3 +77,7 @@ struct event_file *open_files(const struct event_file_parameters *parameters);
 int write_event(struct event_file *file, uint64_t event_id, uint64_t now_ns);
 // The file must hold exactly the events first, first + 1, ... of make_file_mep().
 void expect_events(const char *directory, const char *name, uint64_t first, unsigned n);
+
+// An event ring in the directory with one builder and the group main, and an event in a slot of it.
+struct evring *make_ring(const char *directory);
+void publish(struct evring *ring, uint32_t slot, uint64_t event_id);

@@ -14,51 +14,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "evring/evring.h"
 #include "record/recorder.h"
 
-#define SLOTS       8u
-#define NAME        "rec"
 #define KILL_PERIOD 15u
 #define WHOLE       "t-run000077-0000.mep"
-
-static struct evring *make_ring(const char *directory)
-{
-	static const char *const GROUPS[] = { "main" };
-	const struct evring_parameters parameters = {
-		.name = NAME,
-		.directory = directory,
-		.memory = EVRING_SHM,
-		.n_builders = 1,
-		.run_number = RUN,
-		.slots = SLOTS,
-		.slot_size = MEP_ROOM,
-		.groups = GROUPS,
-		.n_groups = 1,
-	};
-	char error[EVRING_ERROR_SIZE] = "";
-	struct evring *ring;
-
-	if (evring_create(&ring, &parameters, error))
-		fail_msg("%s", error);
-	return ring;
-}
-
-static void publish(struct evring *ring, uint32_t slot, uint64_t event_id)
-{
-	struct evring_event event = { .event_id = event_id, .n_sources = MEP_SOURCES };
-
-	evring_begin(ring, slot);
-	event.length = make_slot_mep(evring_slot(ring, slot), event_id);
-	event.first_ns = 1000 + event_id;
-	event.complete_ns = 2000 + event_id;
-	evring_publish(ring, slot, &event);
-}
 
 static struct recorder_parameters parameters_of(const char *directory, enum evb_reader_mode mode)
 {
 	return (struct recorder_parameters){
-		.appliance = NAME,
+		.appliance = RING_NAME,
 		.reader = { .mode = mode, .directory = directory },
 		.file = make_parameters(directory, NULL),
 	};
@@ -79,14 +43,14 @@ static void recorder__writes_and_releases(void **state)
 {
 	struct evring *ring = make_ring(*state);
 	struct recorder *recorder = open_recorder(*state, EVB_READER_GROUP);
-	uint32_t slots[SLOTS];
+	uint32_t slots[RING_SLOTS];
 
 	for (uint32_t i = 0; i < 3; i++)
 		publish(ring, i, i);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(recorder_poll(recorder, 0, 0), 1);
 	assert_int_equal(recorder_poll(recorder, 0, 0), 0);
-	assert_int_equal(evring_reclaim(ring, slots, SLOTS), 3);
+	assert_int_equal(evring_reclaim(ring, slots, RING_SLOTS), 3);
 	evring_end(ring);
 	assert_int_equal(recorder_poll(recorder, 0, 0), -EPIPE);
 	assert_int_equal(recorder_counters(recorder).file.events, 3);
@@ -125,7 +89,7 @@ static void recorder__keeps_an_event_until_there_is_room(void **state)
 {
 	struct evring *ring = make_ring(*state);
 	struct recorder *recorder = open_recorder(*state, EVB_READER_GROUP);
-	uint32_t slots[SLOTS];
+	uint32_t slots[RING_SLOTS];
 
 	publish(ring, 0, 0);
 	publish(ring, 1, 1);
@@ -134,11 +98,11 @@ static void recorder__keeps_an_event_until_there_is_room(void **state)
 	assert_int_equal(recorder_poll(recorder, 0, 0), -EAGAIN);
 	limit_files(RLIM_INFINITY);
 	assert_int_equal(recorder_counters(recorder).pending, 1);
-	assert_int_equal(evring_reclaim(ring, slots, SLOTS), 0);
+	assert_int_equal(evring_reclaim(ring, slots, RING_SLOTS), 0);
 	assert_int_equal(recorder_poll(recorder, 0, 0), 1);
 	assert_int_equal(recorder_poll(recorder, 0, 0), 1);
 	assert_int_equal(recorder_counters(recorder).pending, 0);
-	assert_int_equal(evring_reclaim(ring, slots, SLOTS), 2);
+	assert_int_equal(evring_reclaim(ring, slots, RING_SLOTS), 2);
 	assert_int_equal(recorder_close(recorder), 0);
 	expect_events(*state, WHOLE, 0, 2);
 	evring_destroy(ring);
@@ -190,12 +154,12 @@ static pid_t start_recorder(const char *directory)
 static void record_under_fire(const char *directory, uint64_t n_events)
 {
 	struct evring *ring = make_ring(directory);
-	uint32_t slots[SLOTS];
-	unsigned n_free = SLOTS, kills = 0;
+	uint32_t slots[RING_SLOTS];
+	unsigned n_free = RING_SLOTS, kills = 0;
 	uint64_t published = 0, released = 0;
 	pid_t child = -1;
 
-	for (uint32_t i = 0; i < SLOTS; i++)
+	for (uint32_t i = 0; i < RING_SLOTS; i++)
 		slots[i] = i;
 	while (released < n_events) {
 		unsigned got;
@@ -204,7 +168,7 @@ static void record_under_fire(const char *directory, uint64_t n_events)
 			child = start_recorder(directory);
 		while (n_free && published < n_events)
 			publish(ring, slots[--n_free], published++);
-		got = evring_reclaim(ring, slots + n_free, SLOTS - n_free);
+		got = evring_reclaim(ring, slots + n_free, RING_SLOTS - n_free);
 		n_free += got;
 		released += got;
 		if (released >= KILL_PERIOD * (kills + 1) || released == n_events) {
