@@ -150,13 +150,16 @@ static void on_notice(void *context, const struct event_file_notice *notice)
 			notice->path, notice->cut);
 		break;
 	case EVENT_FILE_PAUSED:
-		fprintf(stderr, "evb record: waiting, nothing is lost: %s\n", notice->cause);
+		fprintf(stderr, "evb record: waiting, events stay in the ring: %s\n",
+			notice->cause);
 		break;
 	case EVENT_FILE_RESUMED:
 		fprintf(stderr, "evb record: writing again: %s\n", notice->path);
 		break;
 	case EVENT_FILE_FAILED:
-		fprintf(stderr, "evb record: file left unfinished: %s\n", notice->cause);
+		fprintf(stderr,
+			"evb record: file left unfinished: %s; %" PRIu64 " of its MEPs are lost\n",
+			notice->cause, notice->events);
 		break;
 	}
 }
@@ -217,6 +220,8 @@ static void print_account(const struct recorder_counters *counters, bool spy)
 		       counters->file.repeated);
 	if (counters->file.pauses)
 		printf(", waited %" PRIu64 " times for the disk", counters->file.pauses);
+	if (counters->file.lost)
+		printf(", %" PRIu64 " LOST as their sync failed", counters->file.lost);
 	if (spy)
 		printf(", missed %" PRIu64, counters->reader.overruns + counters->overwritten);
 	else if (counters->pending)

@@ -120,6 +120,9 @@ static void print_written(const struct account *a)
 	if (a->written.failures > 0)
 		printf("; %llu files could not be finished",
 		       (unsigned long long)a->written.failures);
+	if (a->written.lost > 0)
+		printf("; %llu events LOST: their sync failed",
+		       (unsigned long long)a->written.lost);
 	printf("\n");
 }
 

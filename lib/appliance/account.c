@@ -108,6 +108,7 @@ static void add_writer(struct account *account, const struct role *role)
 	account->written.files += counter_read(&writer->files);
 	account->written.refused += counter_read(&writer->refused);
 	account->written.failures += counter_read(&writer->failures);
+	account->written.lost += counter_read(&writer->lost);
 }
 
 // Without rx roles nothing is received on purpose, so packets that arrive are not losses.

@@ -55,6 +55,7 @@ struct account {
 	} sent;
 	struct {
 		uint64_t events, bytes, files, refused, failures;
+		uint64_t lost; // in files whose sync failed
 	} written;
 };
 

@@ -53,7 +53,8 @@ void notice_of_file(void *context, const struct event_file_notice *file)
 		notice(appliance, "writing %s goes on", file->path);
 		break;
 	case EVENT_FILE_FAILED:
-		notice(appliance, "%s could not be finished: %s", file->path, file->cause);
+		notice(appliance, "%s could not be finished: %s; %llu of its events are lost",
+		       file->path, file->cause, (unsigned long long)file->events);
 		break;
 	}
 }

@@ -31,6 +31,7 @@ struct event_file {
 	bool numbered;                // next.sequence is above those of all files of next.run
 	struct part_file part;        // valid while `open`
 	bool open;
+	bool distrusted; // a sync failed, and none has succeeded since
 	uint64_t opened_ns;
 	int paused;                      // negative errno that stopped writing, 0: not paused
 	struct event_identity *in_doubt; // last events of recovered files; may arrive again
@@ -55,13 +56,18 @@ static void notify(struct event_file *file, struct event_file_notice notice)
 		file->parameters.notify(file->parameters.notify_context, &notice);
 }
 
-static void fail(struct event_file *file, const char *step, int error, uint64_t bytes)
+// `lost`: events of the file that the disk may not have.
+static void fail(struct event_file *file, const char *step, int error, uint64_t bytes,
+		 uint64_t lost)
 {
 	snprintf(file->error, sizeof(file->error), "%s: %s: %s", file->path, step,
 		 strerror(-error));
 	file->counters.failures++;
-	notify(file, (struct event_file_notice){
-			 .kind = EVENT_FILE_FAILED, .bytes = bytes, .cause = file->error });
+	file->counters.lost += lost;
+	notify(file, (struct event_file_notice){ .kind = EVENT_FILE_FAILED,
+						 .bytes = bytes,
+						 .events = lost,
+						 .cause = file->error });
 }
 
 static void on_recovered(void *context, const struct recovered *recovered)
@@ -76,7 +82,7 @@ static void on_recovered(void *context, const struct recovered *recovered)
 
 	set_path(file, &recovered->name);
 	if (recovered->error) {
-		fail(file, recovered->step, recovered->error, recovered->size);
+		fail(file, recovered->step, recovered->error, recovered->size, 0);
 		return;
 	}
 	notify(file, notice);
@@ -201,7 +207,9 @@ static void finish(struct event_file *file)
 	error = part_file_finish(&file->part, &step);
 	set_path(file, &file->part.name);
 	if (error) {
-		fail(file, step, error, file->part.whole.size);
+		file->distrusted = file->part.sync_failed;
+		fail(file, step, error, file->part.whole.size,
+		     file->part.sync_failed ? file->part.whole.events : 0);
 		return;
 	}
 	file->counters.files++;
@@ -251,9 +259,19 @@ static int put_records(struct event_file *file)
 	return error;
 }
 
+// The events of the file were released when their sync failed.
+static void leave(struct event_file *file, int error)
+{
+	file->open = false;
+	part_file_leave(&file->part);
+	fail(file, "sync", error, file->part.whole.size, file->part.whole.events);
+}
+
+// While the disk is distrusted, each event is synced before it counts as written.
 static int put(struct event_file *file, const struct evb_event *event)
 {
 	struct event_identity identity = event_identity_of(event);
+	uint64_t sync_size = file->distrusted ? 1 : file->parameters.sync_size;
 	int error;
 
 	gather_start(&file->gather, file->part.file, file->part.whole.size);
@@ -261,10 +279,15 @@ static int put(struct event_file *file, const struct evb_event *event)
 	if (!error)
 		error = gather_flush(&file->gather);
 	if (!error)
-		error = part_file_commit(&file->part, file->gather.position, &identity,
-					 file->parameters.sync_size);
+		error = part_file_commit(&file->part, file->gather.position, &identity, sync_size);
 	if (error)
 		part_file_cut(&file->part);
+	if (error && file->part.sync_failed && file->part.whole.events)
+		leave(file, error);
+	if (!error)
+		file->distrusted = false;
+	else if (file->part.sync_failed)
+		file->distrusted = true;
 	return error;
 }
 

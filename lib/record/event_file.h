@@ -5,7 +5,9 @@
 // .mdf (docs/files.md).
 //
 // When event_file_write() has returned 0, the event is in the file and survives a kill of the
-// process, so that the caller may release it. A power failure may lose the last sync_size bytes, or
+// process, so that the caller may release it. If a sync of its file fails later, the file is left
+// unfinished, and all its events are counted as lost: the disk may lack any of them. A power
+// failure may lose the last sync_size bytes, or
 // without sync_size all data of the open file that the kernel has not written yet. After an event
 // that could not be written, the file is as before the call, and the caller repeats the call later.
 //
@@ -27,14 +29,14 @@ enum event_file_notice_kind {
 	EVENT_FILE_REMOVED,   // a file that a killed writer left without a whole event is removed
 	EVENT_FILE_PAUSED,    // events cannot be written for now; reported once per cause
 	EVENT_FILE_RESUMED,   // events can be written again
-	EVENT_FILE_FAILED,    // a file could not be finished or recovered; its data is unchanged
+	EVENT_FILE_FAILED,    // a file could not be synced, finished or recovered
 };
 
 struct event_file_notice {
 	enum event_file_notice_kind kind;
 	const char *path;  // of the file
 	uint64_t bytes;    // in the file
-	uint64_t events;   // in the file (FINISHED)
+	uint64_t events;   // in the file (FINISHED); of it, that are lost (FAILED)
 	uint64_t cut;      // bytes of a partial event that were cut off (RECOVERED, REMOVED)
 	const char *cause; // PAUSED, FAILED: the failed step and its error; else NULL
 };
@@ -56,8 +58,9 @@ struct event_file_counters {
 	uint64_t events;   // MEPs written
 	uint64_t bytes;    // written into files
 	uint64_t files;    // finished
-	uint64_t failures; // files that could not be finished or recovered
+	uint64_t failures; // files that could not be synced, finished or recovered
 	uint64_t pauses;   // times that writing stopped because of a full disk or another error
+	uint64_t lost;     // MEPs written to a file whose sync failed: the disk may not have them
 	uint64_t repeated; // events not written because a recovered file already contains them
 };
 

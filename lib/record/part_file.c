@@ -90,8 +90,11 @@ int part_file_commit(struct part_file *part, uint64_t size, const struct event_i
 	int error;
 
 	if (sync_size && size - part->synced >= sync_size) {
-		if (fdatasync(part->file))
+		if (fdatasync(part->file)) {
+			part->sync_failed = true;
 			return -errno;
+		}
+		part->sync_failed = false;
 		part->synced = size;
 	}
 	error = journal_write(part->journal, &entry);
@@ -114,6 +117,18 @@ void part_file_cut(struct part_file *part)
 		return;
 }
 
+// The recovery then reads the file itself. A journal that cannot be removed is emptied.
+static void remove_journal(int directory, const struct file_name *name)
+{
+	int file;
+
+	if (!file_name_remove(directory, name, FILE_NAME_JOURNAL))
+		return;
+	file = file_name_open(directory, name, FILE_NAME_JOURNAL, O_WRONLY | O_TRUNC);
+	if (file >= 0)
+		close(file);
+}
+
 // Renames without replacing a file, also on file systems without RENAME_NOREPLACE.
 static int rename_exclusively(int directory, const char *from, const char *to)
 {
@@ -126,15 +141,25 @@ static int rename_exclusively(int directory, const char *from, const char *to)
 	return unlinkat(directory, from, 0) ? -errno : 0;
 }
 
-int part_file_publish(int directory, int file, struct file_name *name, const char **step)
+// Returns 0 or a negative errno; after an error, the file has no journal.
+static int sync_whole(int directory, int file, const struct file_name *name, const char **step)
+{
+	int error;
+
+	*step = "sync";
+	if (!fsync(file))
+		return 0;
+	error = -errno;
+	remove_journal(directory, name);
+	return error;
+}
+
+static int rename_whole(int directory, struct file_name *name, const char **step)
 {
 	char part[FILE_NAME_SIZE], whole[FILE_NAME_SIZE];
 	struct file_name old = *name;
 	int error = 0;
 
-	*step = "sync";
-	if (fsync(file))
-		return -errno;
 	*step = "rename";
 	file_name_format(&old, FILE_NAME_PART, part);
 	for (;; name->sequence++) {
@@ -150,6 +175,20 @@ int part_file_publish(int directory, int file, struct file_name *name, const cha
 	return fsync(directory) ? -errno : 0;
 }
 
+int part_file_publish(int directory, int file, struct file_name *name, const char **step)
+{
+	int error = sync_whole(directory, file, name, step);
+
+	return error ? error : rename_whole(directory, name, step);
+}
+
+static void close_both(struct part_file *part)
+{
+	close(part->journal);
+	close(part->file);
+	part->file = -1;
+}
+
 int part_file_finish(struct part_file *part, const char **step)
 {
 	int error = 0;
@@ -157,18 +196,24 @@ int part_file_finish(struct part_file *part, const char **step)
 	*step = "truncate";
 	if (ftruncate(part->file, (off_t)part->whole.size))
 		error = -errno;
+	if (!error) {
+		error = sync_whole(part->directory, part->file, &part->name, step);
+		part->sync_failed = error != 0;
+	}
 	if (!error)
-		error = part_file_publish(part->directory, part->file, &part->name, step);
-	close(part->journal);
-	close(part->file);
-	part->file = -1;
+		error = rename_whole(part->directory, &part->name, step);
+	close_both(part);
 	return error;
+}
+
+void part_file_leave(struct part_file *part)
+{
+	remove_journal(part->directory, &part->name);
+	close_both(part);
 }
 
 void part_file_discard(struct part_file *part)
 {
 	(void)part_file_remove(part->directory, &part->name);
-	close(part->journal);
-	close(part->file);
-	part->file = -1;
+	close_both(part);
 }

@@ -55,6 +55,9 @@ static int scan(int file, uint64_t size, enum file_format format, uint64_t *whol
 	*whole = 0;
 	if (!size)
 		return 0;
+	// After a failed sync the kernel may have pages that the disk lacks.
+	(void)fdatasync(file);
+	(void)posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
 	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
 	if (bytes == MAP_FAILED)
 		return -errno;

@@ -21,6 +21,7 @@ struct writer_counters {
 	uint64_t refused;  // events that the file format cannot represent
 	uint64_t pauses;   // times that events could not be written
 	uint64_t failures; // files that could not be finished
+	uint64_t lost;     // events in files whose sync failed
 };
 
 // Called by the control thread; the event rings must exist, and the reader is the member of a

@@ -103,6 +103,8 @@ static const struct metric summary_metrics[] = {
 	COUNTER("written_refused", summary_view, account.written.refused,
 		"events that the file format cannot hold"),
 	COUNTER("written_failures", summary_view, account.written.failures, "files that failed"),
+	COUNTER("written_lost", summary_view, account.written.lost,
+		"events in files whose sync failed"),
 	{ 0 },
 };
 

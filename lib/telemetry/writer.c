@@ -28,6 +28,7 @@ static const struct metric writer_counter_metrics[] = {
 	COUNTER("pauses", writer_counters, pauses,
 		"times that the writer waited for room on the disk"),
 	COUNTER("failures", writer_counters, failures, "files that failed"),
+	COUNTER("lost", writer_counters, lost, "events in files whose sync failed"),
 	{ 0 },
 };
 

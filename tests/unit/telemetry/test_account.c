@@ -182,15 +182,20 @@ static void take__sums_writers(void **state)
 	struct test_appliance *test = *state;
 	struct account account;
 
-	test->counters[WRITER].writer = (struct writer_counters){
-		.events = 1, .bytes = 2, .files = 3, .refused = 4, .pauses = 5, .failures = 6
-	};
+	test->counters[WRITER].writer = (struct writer_counters){ .events = 1,
+								  .bytes = 2,
+								  .files = 3,
+								  .refused = 4,
+								  .pauses = 5,
+								  .failures = 6,
+								  .lost = 7 };
 	account = take(test);
 	assert_int_equal(account.written.events, 1);
 	assert_int_equal(account.written.bytes, 2);
 	assert_int_equal(account.written.files, 3);
 	assert_int_equal(account.written.refused, 4);
 	assert_int_equal(account.written.failures, 6);
+	assert_int_equal(account.written.lost, 7);
 }
 
 static void take__asks_ports_only_where_somebody_receives(void **state)
