@@ -140,13 +140,20 @@ static void print_learned(const struct capture_summary *learned, const char *pat
 		printf("opaque blocks\n");
 }
 
-static void print_problem(const char *problem)
+// Prints what the capture lacks; true if anything.
+static bool print_lacks(const char *path, const char *problem, uint64_t cut)
 {
 	if (problem[0] != '\0')
 		fprintf(stderr, "evb: %s: going on with what comes before\n", problem);
+	if (cut > 0)
+		fprintf(stderr,
+			"evb: %s: %llu packets are left out: the capture has only their first "
+			"bytes (snap length)\n",
+			path, (unsigned long long)cut);
+	return problem[0] != '\0' || cut > 0;
 }
 
-static int replay_roce(const struct arguments *arguments)
+static int replay_roce(struct arguments *arguments)
 {
 	char error[SOURCE_ERROR_SIZE];
 	struct roce_capture *capture;
@@ -156,9 +163,12 @@ static int replay_roce(const struct arguments *arguments)
 		fprintf(stderr, "evb: %s\n", error);
 		return 1;
 	}
-	print_problem(capture->problem);
+	arguments->session.input_lacks =
+	    print_lacks(arguments->roce.capture, capture->problem, capture->cut);
 	if (!arguments->session.quiet)
 		replay_roce_print(capture, arguments->roce.capture);
+	if (replay_roce_print_lost(capture, arguments->roce.capture))
+		arguments->session.input_lacks = true;
 	root = replay_roce_compose(&arguments->roce, capture);
 	roce_capture_free(capture);
 	if (root == NULL)
@@ -184,7 +194,8 @@ int cmd_replay(int argc, char **argv)
 		fprintf(stderr, "evb: %s\n", error);
 		return 1;
 	}
-	print_problem(learned->problem);
+	arguments.session.input_lacks =
+	    print_lacks(arguments.roce.capture, learned->problem, learned->cut_segments);
 	if (!arguments.session.quiet)
 		print_learned(learned, arguments.roce.capture);
 	status = compose_run(compose(&arguments, learned), "replay", &arguments.overrides,

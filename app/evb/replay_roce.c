@@ -27,19 +27,25 @@ static uint64_t count_mfps(const struct roce_capture *capture)
 
 void replay_roce_print(const struct roce_capture *capture, const char *path)
 {
-	uint64_t lost = 0;
-
-	for (unsigned i = 0; i < capture->n_streams; i++)
-		lost += capture->streams[i].lost_messages;
 	printf("%s: %llu packets, %llu of RoCE messages, %llu repeated; %u connections, "
 	       "%llu messages, %llu MFPs of %u sources, %llu events\n",
 	       path, (unsigned long long)capture->packets, (unsigned long long)capture->requests,
 	       (unsigned long long)capture->repeated, capture->n_streams,
 	       (unsigned long long)capture->n_messages, (unsigned long long)count_mfps(capture),
 	       capture->n_sources, (unsigned long long)capture->events);
+}
+
+bool replay_roce_print_lost(const struct roce_capture *capture, const char *path)
+{
+	uint64_t lost = 0;
+
+	for (unsigned i = 0; i < capture->n_streams; i++)
+		lost += capture->streams[i].lost_messages;
 	if (lost > 0)
-		printf("%s: %llu messages are left out: packets of theirs are not in it\n", path,
-		       (unsigned long long)lost);
+		fprintf(stderr,
+			"evb: %s: %llu messages are left out: packets of theirs are not in it\n",
+			path, (unsigned long long)lost);
+	return lost > 0;
 }
 
 static void compose_port(cJSON *root, const struct replay_roce *replay)

@@ -21,6 +21,9 @@ struct replay_roce {
 // Prints one line about the content of the capture.
 void replay_roce_print(const struct roce_capture *capture, const char *path);
 
+// Prints one line if messages are not whole in the capture; true if so.
+bool replay_roce_print_lost(const struct roce_capture *capture, const char *path);
+
 // Creates a configuration, without writers, that sends the capture's messages. NULL after one line
 // on stderr.
 cJSON *replay_roce_compose(const struct replay_roce *replay, const struct roce_capture *capture);

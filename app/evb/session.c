@@ -263,7 +263,7 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		log_nothing(account);
 		status = 1;
 	}
-	if (options->strict && (!drained || account_has_losses(account)))
+	if (options->strict && (!drained || options->input_lacks || account_has_losses(account)))
 		status = 2;
 	return status;
 }

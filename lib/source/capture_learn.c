@@ -240,6 +240,7 @@ static int add_segment(struct learning *learning, const struct capture_packet *p
 	    sight.segment.re.length > learning->lengths[sight.segment.re.data_id].confirmed)
 		return 0;
 	summary->segments++;
+	summary->cut_segments += packet->captured < packet->length;
 	if (packet->length > summary->largest_frame)
 		summary->largest_frame = packet->length;
 	if (sight.segment.re.event_number == MFP_END_OF_RUN)
@@ -251,6 +252,21 @@ static int add_segment(struct learning *learning, const struct capture_packet *p
 static int out_of_memory(const char *path, char *error)
 {
 	return error_line(error, SOURCE_ERROR_SIZE, "capture %s: out of memory", path);
+}
+
+static int no_segments(const struct capture_summary *summary, const char *path, char *error)
+{
+	char cut[128] = "";
+
+	if (summary->cut_packets)
+		snprintf(cut, sizeof(cut),
+			 "; of %llu it has only the first bytes: capture whole packets (tcpdump "
+			 "-s 0)",
+			 (unsigned long long)summary->cut_packets);
+	return error_line(error, SOURCE_ERROR_SIZE,
+			  "capture %s: there are no segments among its %llu packets%s%s%.200s",
+			  path, (unsigned long long)summary->packets, cut,
+			  summary->problem[0] ? "; " : "", summary->problem);
 }
 
 static int first_reading(struct learning *learning, const char *path, char *error)
@@ -272,10 +288,7 @@ static int first_reading(struct learning *learning, const char *path, char *erro
 	choose_sources(learning);
 	if (summary->n_sources && (summary->n_udp_ports || summary->ether_type))
 		return 0;
-	return error_line(error, SOURCE_ERROR_SIZE,
-			  "capture %s: there are no segments among its %llu packets%s%.200s", path,
-			  (unsigned long long)summary->packets, summary->problem[0] ? "; " : "",
-			  summary->problem);
+	return no_segments(summary, path, error);
 }
 
 static uint64_t find_slot_size(const struct capture_summary *summary)

@@ -29,8 +29,9 @@ struct capture_summary {
 	uint64_t packets;
 	uint64_t cut_packets; // packets of which the capture has only the first bytes (snap length)
 	uint64_t segments;    // plausible segments of the ports and sources below
-	uint64_t first_ns;    // since 1970, of the first packet
-	uint64_t last_ns;     // of the last packet
+	uint64_t cut_segments;  // those of them of which the capture has only the first bytes
+	uint64_t first_ns;      // since 1970, of the first packet
+	uint64_t last_ns;       // of the last packet
 	uint32_t largest_frame; // bytes, without FCS
 
 	uint16_t udp_ports[65536]; // ascending

@@ -117,9 +117,11 @@ DAMAGES = {function.__name__: function for function in
 
 
 class PcapWriter:
-    """A classic capture file with nanoseconds; context manager."""
+    """A classic capture file with nanoseconds; context manager. `snap_length` bytes of each frame
+    are kept."""
 
-    def __init__(self, path):
+    def __init__(self, path, snap_length=262144):
+        self._snap_length = snap_length
         self._file = open(path, "wb", buffering=1 << 20)
         self._file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
 
@@ -130,9 +132,10 @@ class PcapWriter:
         self._file.close()
 
     def write(self, frame, time_ns):
-        size = len(frame)
-        self._file.write(struct.pack("<IIII", time_ns // 10**9, time_ns % 10**9, size, size))
-        self._file.write(frame)
+        kept = frame[:self._snap_length]
+        self._file.write(struct.pack("<IIII", time_ns // 10**9, time_ns % 10**9, len(kept),
+                                     len(frame)))
+        self._file.write(kept)
 
 
 class PcapngWriter(PcapWriter):

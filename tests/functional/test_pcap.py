@@ -162,6 +162,27 @@ def test_replay_of_nothing():
               f"dropped, udp_checksum {len(plan.packets)}" in process.errors(), process.describe())
 
 
+def check_replay_tells(work, path, line, status=2):
+    """What the capture lacks is a loss although all that it has was built."""
+    process = work.evb("replay", path, "--out", work.folder("replayed"), "--strict")
+    check_equal(process.status, status, f"status of {process.describe()}")
+    check(line in process.output() + process.errors(), process.describe())
+
+
+def test_replay_tells_what_the_capture_lacks():
+    with evbtest.Workspace() as work:
+        plan = ejfat_sender.Plan(stream_of(20), end_of_run=False)
+        whole, _ = write(work, plan)
+        check_replay_tells(work, whole, "20 complete", status=0)
+        with open(work.path("killed.pcap"), "wb") as killed, open(whole, "rb") as original:
+            killed.write(original.read() + b"\0" * 7)  # the next packet's header was not finished
+        check_replay_tells(work, work.path("killed.pcap"), "going on with what comes before")
+        with frames.PcapWriter(work.path("cut.pcap"), snap_length=128) as cut:
+            for number, frame in enumerate(plan.frames(None)):
+                cut.write(frame, 1_700_000_000 * 10**9 + number * 1000)
+        check_replay_tells(work, work.path("cut.pcap"), "only their first bytes (snap length)")
+
+
 def test_bad_segments():
     """Each refused segment changes nothing and is counted under its cause."""
     causes = ("overlapping", "duplicate", "length_mismatch", "oversized", "unknown_source",

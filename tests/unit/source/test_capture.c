@@ -394,11 +394,49 @@ static void capture_learn__cut_captures(void **state)
 	summary = learn(&writing);
 	assert_int_equal(summary->packets, 5);
 	assert_int_equal(summary->cut_packets, 4);
+	assert_int_equal(summary->cut_segments, 4);
 	assert_int_equal(summary->segments, 5);
 	assert_int_equal(summary->packing, 2);
 	assert_int_equal(summary->largest_frame, 162);
 	assert_non_null(strstr(summary->problem, "truncated"));
 	capture_summary_free(summary);
+	remove_directory(writing.directory);
+}
+
+// Cut packets of others are no loss.
+static void capture_learn__cut_packets_of_others(void **state)
+{
+	const uint8_t bytes[100] = { 0 };
+	struct writing writing;
+	struct capture_summary *summary;
+
+	(void)state;
+	begin(&writing, DLT_EN10MB);
+	put_mfp(&writing, 19522, 7, 0, 2, 100);
+	writing.snap_length = 96;
+	put_udp(&writing, 53, bytes, 100);
+	end(&writing);
+	summary = learn(&writing);
+	assert_int_equal(summary->cut_packets, 1);
+	assert_int_equal(summary->cut_segments, 0);
+	capture_summary_free(summary);
+	remove_directory(writing.directory);
+}
+
+static void capture_learn__snap_length_without_segments(void **state)
+{
+	struct writing writing;
+	struct capture_summary *summary;
+	char error[SOURCE_ERROR_SIZE];
+
+	(void)state;
+	begin(&writing, DLT_EN10MB);
+	writing.snap_length = 40; // not even the UDP header
+	put_mfp(&writing, 19522, 7, 0, 2, 100);
+	end(&writing);
+	assert_int_equal(capture_learn(&summary, writing.path, error), -1);
+	assert_non_null(strstr(error, "no segments among its 3 packets; of 3 it has only the "
+				      "first bytes"));
 	remove_directory(writing.directory);
 }
 
@@ -433,6 +471,8 @@ int main(void)
 		cmocka_unit_test(capture_learn__garbage_adds_nothing),
 		cmocka_unit_test(capture_learn__losses),
 		cmocka_unit_test(capture_learn__cut_captures),
+		cmocka_unit_test(capture_learn__cut_packets_of_others),
+		cmocka_unit_test(capture_learn__snap_length_without_segments),
 		cmocka_unit_test(capture_learn__nothing_to_learn),
 	};
 
