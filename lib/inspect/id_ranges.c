@@ -4,40 +4,21 @@
 #include "inspect/id_ranges.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
-#include <string.h>
 
-// Index of the first range that ends at id - 1 or later.
-static size_t find(const struct id_ranges *ranges, uint64_t id)
+// Ranges that overlap or follow one another without a gap are equal. So the order is one of the
+// ranges in the tree, of which no two are equal.
+static int compare(const void *left, const void *right)
 {
-	size_t low = 0, high = ranges->n;
+	const struct id_range *a = left, *b = right;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->ranges[middle].last < id && ranges->ranges[middle].last + 1 < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int insert(struct id_ranges *ranges, size_t at, struct id_range range)
-{
-	if (ranges->n == ranges->capacity) {
-		size_t capacity = ranges->capacity ? 2 * ranges->capacity : 4;
-		struct id_range *more = realloc(ranges->ranges, capacity * sizeof(*ranges->ranges));
-
-		if (!more)
-			return -ENOMEM;
-		ranges->ranges = more;
-		ranges->capacity = capacity;
-	}
-	memmove(&ranges->ranges[at + 1], &ranges->ranges[at],
-		(ranges->n - at) * sizeof(*ranges->ranges));
-	ranges->ranges[at] = range;
-	ranges->n++;
+	if (a->set != b->set)
+		return a->set < b->set ? -1 : 1;
+	if (a->last < b->first && b->first - a->last > 1)
+		return -1;
+	if (b->last < a->first && a->first - b->last > 1)
+		return 1;
 	return 0;
 }
 
@@ -49,34 +30,59 @@ static uint64_t overlap(const struct id_range *a, const struct id_range *b)
 	return first <= last ? last - first + 1 : 0;
 }
 
-int id_ranges_add(struct id_ranges *ranges, uint64_t first, uint64_t n, uint64_t *repeated)
+int id_ranges_add(struct id_ranges *ranges, uint64_t set, uint64_t first, uint64_t n,
+		  uint64_t *repeated)
 {
-	struct id_range added = { first, first + n - 1 < first ? UINT64_MAX : first + n - 1 };
-	struct id_range merged = added;
-	size_t begin = find(ranges, first), end = begin;
+	const struct id_range added = { set, first,
+					first + n - 1 < first ? UINT64_MAX : first + n - 1 };
+	struct id_range *merged = malloc(sizeof(*merged));
+	struct id_range **found;
 
 	*repeated = 0;
-	while (end < ranges->n &&
-	       (added.last == UINT64_MAX || ranges->ranges[end].first <= added.last + 1)) {
-		const struct id_range *old = &ranges->ranges[end++];
+	if (!merged)
+		return -ENOMEM;
+	*merged = added;
+	while ((found = tfind(&added, &ranges->tree, compare))) {
+		struct id_range *old = *found;
 
 		*repeated += overlap(&added, old);
-		if (old->first < merged.first)
-			merged.first = old->first;
-		if (old->last > merged.last)
-			merged.last = old->last;
+		if (old->first < merged->first)
+			merged->first = old->first;
+		if (old->last > merged->last)
+			merged->last = old->last;
+		tdelete(old, &ranges->tree, compare);
+		free(old);
 	}
-	if (begin == end)
-		return insert(ranges, begin, merged);
-	ranges->ranges[begin] = merged;
-	memmove(&ranges->ranges[begin + 1], &ranges->ranges[end],
-		(ranges->n - end) * sizeof(*ranges->ranges));
-	ranges->n -= end - begin - 1;
-	return 0;
+	if (tsearch(merged, &ranges->tree, compare))
+		return 0;
+	free(merged);
+	return -ENOMEM;
+}
+
+// What id_ranges_walk() passes through twalk_r().
+struct walk {
+	void (*visit)(void *context, const struct id_range *range);
+	void *context;
+};
+
+static void visit_node(const void *node, VISIT order, void *context)
+{
+	const struct walk *walk = context;
+
+	if (order == postorder || order == leaf) // between the subtrees
+		walk->visit(walk->context, *(const struct id_range *const *)node);
+}
+
+void id_ranges_walk(const struct id_ranges *ranges,
+		    void (*visit)(void *context, const struct id_range *range), void *context)
+{
+	struct walk walk = { visit, context };
+
+	twalk_r(ranges->tree, visit_node, &walk);
 }
 
 void id_ranges_fini(struct id_ranges *ranges)
 {
-	free(ranges->ranges);
-	*ranges = (struct id_ranges){ 0 };
+	tdestroy(ranges->tree, free);
+	ranges->tree = NULL;
 }

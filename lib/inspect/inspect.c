@@ -16,7 +16,7 @@
 #include "source/pattern.h"
 
 #define TEXT_SIZE 256
-// Gaps per source that are reported individually; of further gaps only the number is.
+// Gaps per set that are reported individually; of further gaps only the number is.
 #define GAPS_REPORTED 10
 // Bytes of payload from which a fragment can be recognised as generated: its seed word.
 #define MINIMUM_VOTER 8
@@ -48,8 +48,7 @@ void inspect_close(struct inspect *inspect)
 {
 	if (!inspect)
 		return;
-	for (unsigned i = 0; i < INSPECT_N_IDS; i++)
-		id_ranges_fini(&inspect->ids[i]);
+	id_ranges_fini(&inspect->ids);
 	free(inspect);
 }
 
@@ -96,14 +95,14 @@ void inspect_end_event(struct inspect *inspect)
 		inspect->visitor.event_end(inspect->visitor.context);
 }
 
-void inspect_add_ids(struct inspect *inspect, unsigned list, uint64_t offset, uint64_t first,
+void inspect_add_ids(struct inspect *inspect, uint64_t set, uint64_t offset, uint64_t first,
 		     uint64_t n)
 {
 	uint64_t repeated;
 
 	if (!inspect->options.verify || !n || first == MFP_END_OF_RUN)
 		return;
-	if (id_ranges_add(&inspect->ids[list], first, n, &repeated)) {
+	if (id_ranges_add(&inspect->ids, set, first, n, &repeated)) {
 		inspect_report(inspect, offset, 0, WIRE_OK, "out of memory for event ids");
 		return;
 	}
@@ -237,37 +236,59 @@ int inspect_read(struct inspect *inspect, const char *path, char *error)
 	return 0;
 }
 
-static void report_gap(struct inspect *inspect, unsigned list, uint64_t first, uint64_t last)
+// The walk over the ranges of all sets.
+struct gaps {
+	struct inspect *inspect;
+	struct id_range last; // the previous range
+	uint64_t n;           // gaps of its set so far
+	bool any;             // there is a previous range
+};
+
+static void report_gap(struct inspect *inspect, uint64_t set, uint64_t first, uint64_t last)
 {
-	if (list == INSPECT_MEP_IDS)
-		inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
-			       "event ids %" PRIu64 "..%" PRIu64 " are missing", first, last);
-	else
-		inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
-			       "source 0x%04x: event ids %" PRIu64 "..%" PRIu64 " are missing",
-			       list, first, last);
+	char of[32] = "";
+
+	if (set < INSPECT_MEP_IDS)
+		snprintf(of, sizeof(of), "source 0x%04" PRIx64 ": ", set);
+	else if (set > INSPECT_MEP_IDS)
+		snprintf(of, sizeof(of), "run %" PRIu64 ": ", set - INSPECT_MDF_IDS(0));
+	inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
+		       "%sevent ids %" PRIu64 "..%" PRIu64 " are missing", of, first, last);
 }
 
-static void judge_gaps(struct inspect *inspect, unsigned list)
+static void end_set(struct gaps *gaps)
 {
-	const struct id_ranges *ids = &inspect->ids[list];
+	if (!gaps->inspect->options.allow_gaps && gaps->n > GAPS_REPORTED)
+		inspect_report(gaps->inspect, gaps->inspect->file.size, 0, WIRE_BAD_EVENT,
+			       "and %" PRIu64 " gaps more of event ids", gaps->n - GAPS_REPORTED);
+	gaps->n = 0;
+}
 
-	for (size_t i = 1; i < ids->n; i++) {
-		uint64_t first = ids->ranges[i - 1].last + 1, last = ids->ranges[i].first - 1;
+static void judge_gap(void *context, const struct id_range *range)
+{
+	struct gaps *gaps = context;
+	struct inspect *inspect = gaps->inspect;
+
+	if (!gaps->any || gaps->last.set != range->set) {
+		end_set(gaps);
+	} else {
+		uint64_t first = gaps->last.last + 1, last = range->first - 1;
 
 		inspect->summary.missing_event_ids += last - first + 1;
-		if (!inspect->options.allow_gaps && i <= GAPS_REPORTED)
-			report_gap(inspect, list, first, last);
+		if (++gaps->n <= GAPS_REPORTED && !inspect->options.allow_gaps)
+			report_gap(inspect, range->set, first, last);
 	}
-	if (!inspect->options.allow_gaps && ids->n > GAPS_REPORTED + 1)
-		inspect_report(inspect, inspect->file.size, 0, WIRE_BAD_EVENT,
-			       "and %zu gaps more of event ids", ids->n - GAPS_REPORTED - 1);
+	gaps->last = *range;
+	gaps->any = true;
 }
 
 void inspect_finish(struct inspect *inspect, struct inspect_summary *summary)
 {
-	if (inspect->options.verify && !inspect->options.one_event)
-		for (unsigned i = 0; i < INSPECT_N_IDS; i++)
-			judge_gaps(inspect, i);
+	struct gaps gaps = { .inspect = inspect };
+
+	if (inspect->options.verify && !inspect->options.one_event) {
+		id_ranges_walk(&inspect->ids, judge_gap, &gaps);
+		end_set(&gaps);
+	}
 	*summary = inspect->summary;
 }

@@ -7,15 +7,16 @@
 #include "inspect/id_ranges.h"
 #include "inspect/inspect.h"
 
-#define INSPECT_MEP_IDS 65536u // index of the ids of MEPs; lower indices are source ids of MFPs
-#define INSPECT_N_IDS   65537u
+// Sets of event ids: of MFPs by source id, of MEPs, and of MDF records by run number.
+#define INSPECT_MEP_IDS      65536u
+#define INSPECT_MDF_IDS(run) ((UINT64_C(1) << 32) + (run))
 
 struct inspect {
 	struct inspect_options options;
 	struct inspect_visitor visitor;
 	struct inspect_summary summary;
 	enum inspect_payload payload; // AUTO until an event has decided
-	struct id_ranges ids[INSPECT_N_IDS];
+	struct id_ranges ids;
 	uint64_t scratch[MEP_MAX_MFPS]; // for mep_check()
 	// The file being read:
 	struct inspect_file file;
@@ -41,8 +42,9 @@ bool inspect_wanted(const struct inspect *inspect, bool has_id, uint64_t first, 
 void inspect_begin_event(struct inspect *inspect, const struct inspect_event *event);
 void inspect_end_event(struct inspect *inspect);
 
-// verify: adds ids to a list (INSPECT_MEP_IDS or a source id) and reports repeated ones.
-void inspect_add_ids(struct inspect *inspect, unsigned list, uint64_t offset, uint64_t first,
+// verify: adds ids to a set (INSPECT_MEP_IDS, INSPECT_MDF_IDS() or a source id) and reports
+// repeated ones.
+void inspect_add_ids(struct inspect *inspect, uint64_t set, uint64_t offset, uint64_t first,
 		     uint64_t n);
 
 // verify: the fragments of an event decide whether payloads are expected to be generated.

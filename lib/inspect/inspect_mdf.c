@@ -102,6 +102,8 @@ static void visit_record(struct inspect *inspect, const struct mdf_header *heade
 	if (!inspect_wanted(inspect, event.has_event_id, event.event_id, 1))
 		return;
 	inspect->summary.records++;
+	if (event.has_event_id)
+		inspect_add_ids(inspect, INSPECT_MDF_IDS(header->run), offset, event.event_id, 1);
 	inspect_begin_event(inspect, &event);
 	if (reason)
 		inspect_report(inspect, offset, 0, reason,

@@ -323,6 +323,45 @@ static void inspect__mdf_file(void **state)
 	assert_int_equal(verdict.reason, WIRE_BAD_MAGIC);
 }
 
+// A record with an ODIN bank.
+static size_t make_numbered(uint8_t *bytes, size_t capacity, uint32_t run, uint64_t event_id)
+{
+	const struct odin odin = { .event_id = event_id, .run = run };
+	uint8_t payload[ODIN_SIZE];
+	const struct mdf_bank bank = { .payload = payload,
+				       .size = sizeof(payload),
+				       .type = MFP_TYPE_ODIN,
+				       .version = MDF_VERSION_ODIN };
+	struct mdf_header header = { .data_type = MDF_TYPE_BANKS, .run = run };
+	size_t size = MDF_HEADER_SIZE;
+
+	odin_encode(payload, &odin);
+	assert_int_equal(mdf_append_bank(bytes, capacity, &size, &bank), WIRE_OK);
+	header.size = (uint32_t)size;
+	assert_int_equal(mdf_encode_header(bytes, capacity, &header), WIRE_OK);
+	return size;
+}
+
+static void inspect__mdf_event_ids(void **state)
+{
+	static const uint64_t ids[] = { 5, 6, 8, 5 };
+	static uint8_t bytes[4096];
+	struct inspect_options options = VERIFY;
+	struct verdict verdict;
+	size_t size = 0;
+
+	for (unsigned i = 0; i < 4; i++)
+		size += make_numbered(bytes + size, sizeof(bytes) - size, RUN, ids[i]);
+	size += make_numbered(bytes + size, sizeof(bytes) - size, RUN + 1, 5); // another run
+	verdict = judge_bytes(*state, "x", bytes, size, VERIFY);
+	assert_int_equal(verdict.summary.repeated_event_ids, 1);
+	assert_int_equal(verdict.summary.missing_event_ids, 1);
+	assert_int_equal(verdict.problems, 2);
+	assert_string_equal(verdict.text, "1 of the event ids 5..5 were there before");
+	options.allow_gaps = true;
+	assert_int_equal(judge_bytes(*state, "x", bytes, size, options).problems, 1);
+}
+
 static void inspect__real_mdf(void **state)
 {
 	char path[PATH_SIZE];
@@ -495,6 +534,7 @@ int main(void)
 		cmocka_unit_test(inspect__order_of_events_does_not_matter),
 		cmocka_unit_test(inspect__mfp_file),
 		cmocka_unit_test(inspect__mdf_file),
+		cmocka_unit_test(inspect__mdf_event_ids),
 		cmocka_unit_test(inspect__real_mdf),
 		cmocka_unit_test(inspect__capture),
 		cmocka_unit_test(inspect__what_is_nothing),
