@@ -12,6 +12,7 @@
 #include "wire/roce.h"
 
 #define DEADLINE_DEFAULT "1s"
+#define LOOK_AT          10000 // packets, among which one of RoCE makes a capture one of RoCE
 
 struct arguments {
 	struct replay_roce roce; // the capture and where it is sent
@@ -188,9 +189,13 @@ int cmd_replay(int argc, char **argv)
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	arguments.session.must_build = arguments.directory != NULL;
-	if (arguments.roce.to != NULL || roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT))
+	if (arguments.roce.to != NULL ||
+	    roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT, LOOK_AT))
 		return replay_roce(&arguments);
 	if (capture_learn(&learned, arguments.roce.capture, error) != 0) {
+		// Its messages may come after many other packets.
+		if (roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT, UINT64_MAX))
+			return replay_roce(&arguments);
 		fprintf(stderr, "evb: %s\n", error);
 		return 1;
 	}

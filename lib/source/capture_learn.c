@@ -10,9 +10,11 @@
 #include "source/capture.h"
 #include "source/open_events.h"
 #include "wire/ejfat.h"
+#include "wire/icrc.h"
 #include "wire/mep.h"
 #include "wire/mfp.h"
 #include "wire/net.h"
+#include "wire/roce.h"
 
 #define N_IDS           65536u
 #define N_PORTS         65536u
@@ -57,6 +59,14 @@ struct sight {
 	size_t captured; // bytes of the payload
 };
 
+// Headers of RoCE can look like those of a segment; its checksum decides.
+static bool is_roce(const struct capture_packet *packet, const struct net_frame *frame)
+{
+	return (frame->kind == NET_UDP4 || frame->kind == NET_UDP6) &&
+	       frame->destination_port == ROCE_UDP_PORT && packet->captured == packet->length &&
+	       icrc_verify(packet->bytes, frame);
+}
+
 static struct sight look(const struct capture_packet *packet)
 {
 	struct sight sight = { .port = NO_PORT };
@@ -65,6 +75,8 @@ static struct sight look(const struct capture_packet *packet)
 	size_t captured;
 
 	if (net_parse(packet->bytes, packet->captured, packet->length, NET_TYPE_EVB, &frame))
+		return sight;
+	if (is_roce(packet, &frame))
 		return sight;
 	if (frame.kind == NET_UDP4 || frame.kind == NET_UDP6)
 		sight.port = frame.destination_port;
@@ -286,6 +298,13 @@ static int first_reading(struct learning *learning, const char *path, char *erro
 	summary->has_mfps = learning->confirmed && 2 * learning->confirmed >= learning->heads;
 	choose_ports(learning);
 	choose_sources(learning);
+	if (summary->n_udp_ports && summary->ether_type) {
+		snprintf(error, SOURCE_ERROR_SIZE,
+			 "capture %s: some segments are in UDP datagrams, some behind EtherType "
+			 "0x%04x: filter one kind out (tcpdump -r FILE -w OTHER udp)",
+			 path, NET_TYPE_EVB);
+		return -1;
+	}
 	if (summary->n_sources && (summary->n_udp_ports || summary->ether_type))
 		return 0;
 	return no_segments(summary, path, error);

@@ -16,6 +16,7 @@
 //   least 1/100 of the segments of the busiest port,
 // - packing is the most frequent difference of neighbouring event numbers.
 // So single packets that look like segments by chance have no effect.
+// Packets of RoCE are no segments.
 //
 // Threads: made and freed by one thread.
 #pragma once
@@ -55,7 +56,8 @@ struct capture_summary {
 };
 
 // Reads the capture (twice). Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE]: the file
-// cannot be opened, or it has no segments.
+// cannot be opened, it has no segments, or it has some in UDP datagrams and some behind the
+// EtherType, which no configuration receives together.
 int capture_learn(struct capture_summary **summary, const char *path, char *error);
 
 void capture_summary_free(struct capture_summary *summary);

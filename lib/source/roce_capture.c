@@ -11,11 +11,9 @@
 #include "base/error_line.h"
 #include "source/capture.h"
 #include "source/roce_capture_internal.h"
+#include "source/roce_capture_runs.h"
 #include "wire/icrc.h"
 #include "wire/mfp.h"
-
-#define FIRST_TURN ((uint64_t)1 << 32) // so that numbers before the first are not negative
-#define LOOK_AT    10000u              // packets by which the kind of a file is recognised
 
 // What makes a connection different from others. It has no padding: compared by memcmp().
 struct stream_key {
@@ -25,14 +23,15 @@ struct stream_key {
 
 struct known_stream {
 	struct stream_key key;
-	uint32_t index;  // into roce_capture.streams
-	uint64_t newest; // largest packet number so far; numbers go on where PSNs wrap
+	uint32_t index; // into roce_capture.streams
+	struct roce_runs runs;
 };
 
 struct reader {
 	struct roce_reading reading;
 	uint16_t udp_port;
 	void *streams; // of tsearch(): struct known_stream
+	void *numbers; // of roce_runs_add()
 	size_t stream_room, record_room, bytes_room;
 };
 
@@ -121,7 +120,7 @@ static struct known_stream *add_stream(struct reader *reader, const struct strea
 		free(known);
 		return NULL;
 	}
-	*known = (struct known_stream){ *key, capture->n_streams, FIRST_TURN + first_psn };
+	*known = (struct known_stream){ .key = *key, .index = capture->n_streams };
 	if (tsearch(known, &reader->streams, by_key) == NULL) {
 		free(known);
 		return NULL;
@@ -149,21 +148,6 @@ static struct known_stream *find_stream(struct reader *reader, const uint8_t *fr
 	return found != NULL ? *found : add_stream(reader, &key, packet->psn);
 }
 
-// The number of a packet: its PSN, which goes on where PSNs wrap. Datagrams keep the order of the
-// capture.
-static uint64_t number_of(struct known_stream *stream, const struct roce_packet *packet)
-{
-	int32_t ahead = roce_psn_diff(packet->psn, (uint32_t)stream->newest & ROCE_24_BITS);
-	uint64_t number;
-
-	if (packet->service == ROCE_UD)
-		return ++stream->newest;
-	number = (uint64_t)((int64_t)stream->newest + ahead);
-	if (number > stream->newest)
-		stream->newest = number;
-	return number;
-}
-
 static bool add_record(struct reader *reader, const struct capture_packet *captured,
 		       const struct net_frame *frame, const struct roce_packet *packet)
 {
@@ -179,20 +163,20 @@ static bool add_record(struct reader *reader, const struct capture_packet *captu
 	reading->records[reading->n_records] = (struct roce_record){
 		.stream = stream->index,
 		.flags = packet->flags,
-		.number = number_of(stream, packet),
 		.order = reading->n_records,
 		.time_ns = captured->time_ns,
 		.at = reading->n_bytes,
 		.size = packet->payload_size,
-		.immediate = packet->immediate,
-		.address = packet->reth.address,
+		.immediate = packet->flags & ROCE_HAS_IMM ? packet->immediate : 0,
+		.address = packet->flags & ROCE_HAS_RETH ? packet->reth.address : 0,
 		.solicited = packet->solicited,
 	};
 	reading->n_records++;
 	if (packet->payload_size > 0)
 		memcpy(reading->bytes + reading->n_bytes, payload, packet->payload_size);
 	reading->n_bytes += packet->payload_size;
-	return true;
+	return roce_runs_add(&stream->runs, &reader->numbers, reading, packet->psn,
+			     packet->service != ROCE_UD);
 }
 
 static bool read_packet(struct reader *reader, const struct capture_packet *packet)
@@ -301,6 +285,7 @@ int roce_capture_read(struct roce_capture **capture, const char *path, uint16_t 
 	free(reader->reading.records);
 	free(reader->reading.bytes);
 	tdestroy(reader->streams, free);
+	roce_runs_fini(&reader->numbers);
 	free(reader);
 	if (result == 0)
 		*capture = made;
@@ -319,7 +304,7 @@ void roce_capture_free(struct roce_capture *capture)
 	free(capture);
 }
 
-bool roce_capture_is(const char *path, uint16_t udp_port)
+bool roce_capture_is(const char *path, uint16_t udp_port, uint64_t most)
 {
 	char error[SOURCE_ERROR_SIZE];
 	struct capture_packet packet;
@@ -330,7 +315,7 @@ bool roce_capture_is(const char *path, uint16_t udp_port)
 
 	if (capture_open(&capture, path, error))
 		return false;
-	for (unsigned i = 0; i < LOOK_AT && !found && capture_next(capture, &packet); i++)
+	for (uint64_t i = 0; i < most && !found && capture_next(capture, &packet); i++)
 		found = look(&packet, udp_port, &frame, &roce) == SIGHT_REQUEST;
 	capture_close(capture);
 	return found;

@@ -11,7 +11,9 @@
 // and so are packets with a wrong ICRC and packets of which the capture has only the first bytes.
 //
 // If two connections of one capture used the same queue pair number, one after the other, they
-// count as one connection.
+// count as one connection, also if the later one begins again with the packet numbers of the
+// earlier one (roce_capture_runs.h). A later run that repeats all bytes of the earlier one counts
+// as sent again.
 //
 // Threads: made and freed by one thread; read-only in between.
 #pragma once
@@ -79,6 +81,6 @@ int roce_capture_read(struct roce_capture **capture, const char *path, uint16_t 
 
 void roce_capture_free(struct roce_capture *capture);
 
-// Whether the file is a capture with a SEND or WRITE packet of correct ICRC among its first
-// packets.
-bool roce_capture_is(const char *path, uint16_t udp_port);
+// Whether the file is a capture with a SEND or WRITE packet of correct ICRC among its first `most`
+// packets (UINT64_MAX: all).
+bool roce_capture_is(const char *path, uint16_t udp_port, uint64_t most);

@@ -13,9 +13,10 @@
 // A request packet of the capture.
 struct roce_record {
 	uint32_t stream;
-	uint32_t flags;  // of its opcode
-	uint64_t number; // PSN; goes on where PSNs wrap
-	uint64_t order;  // in the capture
+	uint32_t flags;    // of its opcode
+	uint64_t number;   // PSN; goes on where PSNs wrap, and where the stream begins again
+	uint64_t order;    // in the capture
+	size_t n_previous; // index + 1 of the stream's previous record; 0: none
 	uint64_t time_ns;
 	uint64_t at; // of its payload in roce_reading.bytes
 	uint64_t address;

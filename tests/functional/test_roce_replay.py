@@ -220,6 +220,24 @@ def test_into_files():
             judge.remove_files(out)
 
 
+def test_two_runs_behind_other_packets():
+    """Boards that are started again use the same queue pairs and packet numbers."""
+    with evbtest.Workspace() as work:
+        path, out = work.path("capture.pcap"), work.folder("replayed")
+        runs = [ejfat_sender.Stream(SOURCES, 30, packing=10, size=(0, 800), first_event=first)
+                for first in (1000, 5000)]
+        captured = [frame for run in runs for frame in record(
+            path, run, ["send", "send_imm", "write", "write_imm"], end_of_run=False).frames]
+        other = frames.other(frames.Framer().frame(b"other"))
+        for n_others in (0, 10001):
+            frames.write_capture(path, [other] * n_others + captured)
+            process = replay(work, path, "--out", out, "--strict")
+            check_equal(process.status, 0, f"status of {process.describe()}")
+            check_equal(judge.event_counts(process.summary()), (60, 0), "events")
+            judge.check_files(out, {**runs[0].expected(), **runs[1].expected()})
+            judge.remove_files(out)
+
+
 def check_exact_files(process, stream, out):
     summary = process.summary()
     evbtest.check_identities(summary)

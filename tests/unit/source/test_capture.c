@@ -403,6 +403,22 @@ static void capture_learn__cut_captures(void **state)
 	remove_directory(writing.directory);
 }
 
+static void capture_learn__two_transports(void **state)
+{
+	struct writing writing;
+	struct capture_summary *summary;
+	char error[SOURCE_ERROR_SIZE];
+
+	(void)state;
+	begin(&writing, DLT_EN10MB);
+	put_mfp(&writing, 19522, 7, 0, 2, 100);
+	put_mfp(&writing, 0, 8, 0, 2, 100);
+	end(&writing);
+	assert_int_equal(capture_learn(&summary, writing.path, error), -1);
+	assert_non_null(strstr(error, "some segments are in UDP datagrams, some behind EtherType"));
+	remove_directory(writing.directory);
+}
+
 // Cut packets of others are no loss.
 static void capture_learn__cut_packets_of_others(void **state)
 {
@@ -471,6 +487,7 @@ int main(void)
 		cmocka_unit_test(capture_learn__garbage_adds_nothing),
 		cmocka_unit_test(capture_learn__losses),
 		cmocka_unit_test(capture_learn__cut_captures),
+		cmocka_unit_test(capture_learn__two_transports),
 		cmocka_unit_test(capture_learn__cut_packets_of_others),
 		cmocka_unit_test(capture_learn__snap_length_without_segments),
 		cmocka_unit_test(capture_learn__nothing_to_learn),
