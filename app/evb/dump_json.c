@@ -200,6 +200,18 @@ static void add_segment(cJSON *line, const struct inspect_packet *packet)
 	add_number(object, "length_bytes", packet->segment.re.length);
 }
 
+static void add_roce(cJSON *line, const struct roce_packet *packet)
+{
+	cJSON *object = cJSON_AddObjectToObject(line, "roce");
+
+	cJSON_AddStringToObject(object, "service", inspect_roce_service(packet));
+	cJSON_AddStringToObject(object, "operation", inspect_roce_operation(packet));
+	cJSON_AddStringToObject(object, "part", inspect_roce_part(packet));
+	add_number(object, "destination_qp", packet->destination_qpn);
+	add_number(object, "psn", packet->psn);
+	add_number(object, "size_bytes", packet->payload_size);
+}
+
 static void print_packet(void *context, const struct inspect_packet *packet)
 {
 	struct dump_json *json = context;
@@ -223,6 +235,8 @@ static void print_packet(void *context, const struct inspect_packet *packet)
 	}
 	if (packet->is_segment)
 		add_segment(line, packet);
+	if (packet->is_roce)
+		add_roce(line, &packet->roce);
 	if (json->hex)
 		add_hex(line, "bytes", packet->bytes, packet->captured);
 	print_line(json, line);

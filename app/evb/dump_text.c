@@ -163,6 +163,15 @@ static void print_what(const struct dump_text *text, const struct inspect_packet
 	}
 }
 
+static void print_roce(const struct dump_text *text, const struct roce_packet *packet)
+{
+	const char *part = inspect_roce_part(packet);
+
+	fprintf(text->out, "  roce %s %s%s%s  qp 0x%06x  psn %u  payload %u B",
+		inspect_roce_service(packet), inspect_roce_operation(packet), part[0] ? " " : "",
+		part, packet->destination_qpn, packet->psn, packet->payload_size);
+}
+
 static void print_packet(void *context, const struct inspect_packet *packet)
 {
 	const struct dump_text *text = context;
@@ -181,6 +190,8 @@ static void print_packet(void *context, const struct inspect_packet *packet)
 			"  source 0x%04x  event %" PRIu64 "  offset %u  payload %u of %u B",
 			segment->re.data_id, segment->re.event_number, segment->re.offset,
 			segment->payload_size, segment->re.length);
+	if (packet->is_roce)
+		print_roce(text, &packet->roce);
 	fputc('\n', text->out);
 	print_hex(text, packet->bytes, packet->captured);
 }

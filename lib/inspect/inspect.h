@@ -20,6 +20,7 @@
 #include "wire/mdf.h"
 #include "wire/mep.h"
 #include "wire/net.h"
+#include "wire/roce.h"
 
 #define INSPECT_ERROR_SIZE 512
 
@@ -103,9 +104,18 @@ struct inspect_packet {
 	struct net_frame frame;
 	bool is_segment;
 	bool has_lb;
+	bool is_roce;
 	struct ejfat_lb lb;           // if has_lb
+	struct roce_packet roce;      // if is_roce
 	struct ejfat_segment segment; // if is_segment
 };
+
+// What a packet of RoCE does: "SEND", "READ response", "ACK"; and which packet of its message it
+// is: "first", "middle", "last", "only", or "" if the operation has no such.
+const char *inspect_roce_operation(const struct roce_packet *packet);
+const char *inspect_roce_part(const struct roce_packet *packet);
+// Its service: "RC", "UC", "UD", "CNP".
+const char *inspect_roce_service(const struct roce_packet *packet);
 
 struct inspect_problem {
 	const char *path;

@@ -7,9 +7,68 @@
 #include <pcap/pcap.h>
 
 #include "inspect/inspect_internal.h"
+#include "wire/icrc.h"
 
-// UDP port of RoCE v2 (IANA), whose headers can look like those of a segment.
-#define ROCE_PORT 4791
+const char *inspect_roce_operation(const struct roce_packet *packet)
+{
+	static const struct {
+		uint32_t flag;
+		const char *name;
+	} names[] = {
+		{ ROCE_SEND, "SEND" },
+		{ ROCE_WRITE, "WRITE" },
+		{ ROCE_READ_REQUEST, "READ" },
+		{ ROCE_READ_RESPONSE, "READ response" },
+		{ ROCE_ACKNOWLEDGE, "ACK" },
+		{ ROCE_ATOMIC, "atomic" },
+		{ ROCE_ATOMIC_RESULT, "atomic response" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (packet->flags & names[i].flag)
+			return names[i].name;
+	return "notification";
+}
+
+const char *inspect_roce_part(const struct roce_packet *packet)
+{
+	static const char *const parts[] = { "middle", "first", "last", "only" };
+	bool begins = packet->flags & ROCE_BEGIN, ends = packet->flags & ROCE_END;
+
+	if (!(packet->flags & (ROCE_SEND | ROCE_WRITE | ROCE_READ_RESPONSE)))
+		return "";
+	return parts[begins + 2 * ends];
+}
+
+const char *inspect_roce_service(const struct roce_packet *packet)
+{
+	static const char *const services[] = {
+		[ROCE_RC] = "RC", [ROCE_UC] = "UC", [ROCE_UD] = "UD", [ROCE_CONGESTION] = "CNP"
+	};
+
+	return services[packet->service];
+}
+
+// Headers of RoCE can look like those of a segment: the port decides.
+static bool is_roce_port(const struct net_frame *frame)
+{
+	return (frame->kind == NET_UDP4 || frame->kind == NET_UDP6) &&
+	       frame->destination_port == ROCE_UDP_PORT;
+}
+
+static void decode_roce(struct inspect_packet *packet)
+{
+	const struct net_frame *frame = &packet->frame;
+	size_t at_hand =
+	    packet->captured > frame->payload_offset ? packet->captured - frame->payload_offset : 0;
+
+	if (at_hand > frame->payload_size)
+		at_hand = frame->payload_size;
+	if (at_hand < frame->payload_size && at_hand < ROCE_MAX_HEADERS_SIZE)
+		return;
+	packet->is_roce = !roce_parse(packet->bytes + frame->payload_offset, at_hand,
+				      frame->payload_size, &packet->roce);
+}
 
 static void decode_segment(struct inspect_packet *packet)
 {
@@ -20,8 +79,6 @@ static void decode_segment(struct inspect_packet *packet)
 
 	if (frame->kind != NET_UDP4 && frame->kind != NET_UDP6 && frame->kind != NET_ETHER_PAYLOAD)
 		return;
-	if (frame->kind != NET_ETHER_PAYLOAD && frame->destination_port == ROCE_PORT)
-		return;
 	if (at_hand > frame->payload_size)
 		at_hand = frame->payload_size;
 	packet->is_segment =
@@ -30,10 +87,17 @@ static void decode_segment(struct inspect_packet *packet)
 			 !ejfat_lb_decode(payload, at_hand, &packet->lb);
 }
 
+// RoCE v2 has its own checksum and may leave out that of UDP, also over IPv6 (InfiniBand
+// Architecture Specification, annex A17).
 static void verify_udp(struct inspect *inspect, const struct inspect_packet *packet)
 {
-	enum net_checksum judged = net_udp_checksum(packet->bytes, &packet->frame);
+	enum net_checksum judged;
 
+	if (packet->is_roce && !icrc_verify(packet->bytes, &packet->frame))
+		inspect_report(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "ICRC");
+	if (packet->is_roce && load_be16(packet->bytes + packet->frame.l4_offset + 6) == 0)
+		return;
+	judged = net_udp_checksum(packet->bytes, &packet->frame);
 	if (judged == NET_CHECKSUM_WRONG)
 		inspect_report(inspect, 0, packet->number, WIRE_BAD_CHECKSUM, "UDP checksum");
 	inspect->summary.checksums_unfinished += judged == NET_CHECKSUM_UNFINISHED;
@@ -70,7 +134,9 @@ static void visit(struct inspect *inspect, struct inspect_packet *packet)
 
 	packet->reason = net_parse(packet->bytes, packet->captured, packet->length, NET_TYPE_EVB,
 				   &packet->frame);
-	if (!packet->reason)
+	if (!packet->reason && is_roce_port(&packet->frame))
+		decode_roce(packet);
+	else if (!packet->reason)
 		decode_segment(packet);
 	if (!inspect_wanted(inspect, packet->is_segment, packet->segment.re.event_number, 1))
 		return;

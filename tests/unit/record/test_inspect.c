@@ -11,6 +11,7 @@
 
 #include "inspect/inspect.h"
 #include "record/mep_to_mdf.h"
+#include "wire/icrc.h"
 
 #define EVENTS     4u
 #define ROOM       (EVENTS * MEP_ROOM)
@@ -25,6 +26,7 @@ struct verdict {
 	enum wire_error reason;
 	char text[256];
 	uint64_t event_id; // of the last event
+	char roce[64];     // the last packet of RoCE
 };
 
 static void on_file(void *context, const struct inspect_file *file)
@@ -54,8 +56,14 @@ static void on_fragment(void *context, const struct inspect_fragment *fragment)
 
 static void on_packet(void *context, const struct inspect_packet *packet)
 {
-	(void)packet;
-	((struct verdict *)context)->packets++;
+	struct verdict *verdict = context;
+
+	verdict->packets++;
+	if (packet->is_roce)
+		snprintf(verdict->roce, sizeof(verdict->roce), "%s %s %s 0x%x %u",
+			 inspect_roce_service(&packet->roce), inspect_roce_operation(&packet->roce),
+			 inspect_roce_part(&packet->roce), packet->roce.destination_qpn,
+			 packet->roce.psn);
 }
 
 static void on_problem(void *context, const struct inspect_problem *problem)
@@ -444,6 +452,64 @@ static void inspect__capture(void **state)
 	free(bytes);
 }
 
+// A SEND over IPv6, whose UDP checksum is 0.
+static size_t make_roce6(uint8_t frame[FRAME_ROOM])
+{
+	const struct roce_packet packet = { .opcode = ROCE_RC_SEND_ONLY,
+					    .destination_qpn = 0x123,
+					    .psn = 77,
+					    .partition_key = ROCE_DEFAULT_P_KEY };
+	const uint16_t size = ROCE_BTH_SIZE + 64 + ROCE_ICRC_SIZE;
+	uint8_t *ip = frame + NET_ETH_SIZE, *udp = ip + 40;
+
+	memset(frame, 0, NET_ETH_SIZE + 40 + NET_UDP_SIZE + size);
+	store_be16(frame + 12, 0x86DD);
+	ip[0] = 0x60;
+	store_be16(ip + 4, NET_UDP_SIZE + size);
+	ip[6] = 17; // UDP
+	ip[7] = 64;
+	ip[8] = ip[24] = 0xFD;
+	ip[23] = 1;
+	ip[39] = 2;
+	store_be16(udp, 50000);
+	store_be16(udp + 2, ROCE_UDP_PORT);
+	store_be16(udp + 4, NET_UDP_SIZE + size);
+	(void)roce_headers_encode(udp + NET_UDP_SIZE, &packet);
+	icrc_append(ip, 40, size);
+	return NET_ETH_SIZE + 40 + NET_UDP_SIZE + size;
+}
+
+static void write_frame(const char *path, const uint8_t *frame, size_t size)
+{
+	pcap_t *dead = pcap_open_dead(DLT_EN10MB, 65535);
+	pcap_dumper_t *dumper = pcap_dump_open(dead, path);
+	const struct pcap_pkthdr header = { .len = (uint32_t)size, .caplen = (uint32_t)size };
+
+	assert_non_null(dumper);
+	pcap_dump((uint8_t *)dumper, &header, frame);
+	pcap_dump_close(dumper);
+	pcap_close(dead);
+}
+
+static void inspect__roce(void **state)
+{
+	static uint8_t frame[FRAME_ROOM];
+	size_t size = make_roce6(frame);
+	struct verdict verdict;
+	char path[PATH_SIZE];
+
+	path_in(path, *state, "capture");
+	write_frame(path, frame, size);
+	verdict = judge_file(path, VERIFY);
+	assert_int_equal(verdict.problems, 0);
+	assert_string_equal(verdict.roce, "RC SEND only 0x123 77");
+	frame[size - 10] ^= 1; // payload
+	write_frame(path, frame, size);
+	verdict = judge_file(path, VERIFY);
+	assert_int_equal(verdict.problems, 1);
+	assert_string_equal(verdict.text, "ICRC");
+}
+
 static void inspect__what_is_nothing(void **state)
 {
 	struct verdict verdict = judge_bytes(*state, "x", (const uint8_t *)"hello", 5, VERIFY);
@@ -537,6 +603,7 @@ int main(void)
 		cmocka_unit_test(inspect__mdf_event_ids),
 		cmocka_unit_test(inspect__real_mdf),
 		cmocka_unit_test(inspect__capture),
+		cmocka_unit_test(inspect__roce),
 		cmocka_unit_test(inspect__what_is_nothing),
 		cmocka_unit_test(inspect__file_that_cannot_be_read),
 		cmocka_unit_test(inspect__mutated_files),
