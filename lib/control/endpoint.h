@@ -171,6 +171,11 @@ size_t control_room(const struct control_endpoint *endpoint, unsigned peer, size
 enum wire_error control_receive(struct control_endpoint *endpoint, const void *datagram,
 				size_t size, uint64_t now);
 
+// Whether the last datagram that control_receive() processed proves its sender: it names the
+// present sessions of both sides, and was sent after every other such frame. Only then the address
+// that it came from is the peer's.
+bool control_proven(const struct control_endpoint *endpoint);
+
 // Delivers the records to the node itself, and emits the frames that are due: new records,
 // retransmissions, acknowledgements, responses and heartbeats. Reports peers that have fallen
 // silent. Returns the number of frames that it emitted. If nothing is due, it makes two

@@ -101,6 +101,7 @@ struct control_endpoint {
 	unsigned n_peers;
 	unsigned cursor; // index of the peer that the next poll serves first
 	uint32_t epoch;
+	bool proven;                      // see control_proven()
 	uint16_t peer_of[CTRL_MAX_NODES]; // index in peers, or NOT_A_PEER
 	uint64_t *due;                    // time at which each peer is to be served
 	uint64_t earliest;                // not later than any entry of `due`

@@ -190,11 +190,12 @@ static void measure_round_trip(const struct control_endpoint *endpoint, struct p
 }
 
 // Uses the stamp and the echo only of a frame that is newer than all before.
-static void take_stamp(const struct control_endpoint *endpoint, struct peer *peer,
+static void take_stamp(struct control_endpoint *endpoint, struct peer *peer,
 		       const struct ctrl_header *header, uint64_t now)
 {
 	if (peer->has_stamp && !control_before(peer->stamp, header->stamp))
 		return;
+	endpoint->proven = true;
 	peer->has_stamp = true;
 	peer->stamp = header->stamp;
 	peer->stamp_received_at = now;
@@ -270,13 +271,6 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 		take_unsequenced(endpoint, peer, frame);
 }
 
-// The peer that a damaged datagram names as its sender, or NULL.
-static struct peer *claimed_sender(const struct control_endpoint *endpoint, const uint8_t *bytes,
-				   size_t size)
-{
-	return size < CTRL_OVERHEAD ? NULL : control_peer(endpoint, load_le16(bytes + 8));
-}
-
 enum wire_error control_receive(struct control_endpoint *endpoint, const void *datagram,
 				size_t size, uint64_t now)
 {
@@ -285,8 +279,11 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 	struct peer *peer;
 
 	endpoint->now = now;
+	endpoint->proven = false;
 	if (error) {
-		peer = error == WIRE_BAD_CHECKSUM ? claimed_sender(endpoint, datagram, size) : NULL;
+		peer = error == WIRE_BAD_CHECKSUM
+			   ? control_peer(endpoint, ctrl_frame_node(datagram, size))
+			   : NULL;
 		control_count(
 		    peer ? &peer->counters.bad_checksum : &endpoint->totals.malformed[error], 1);
 		return error;
@@ -301,4 +298,9 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 		control_plan(endpoint, peer);
 	}
 	return WIRE_OK;
+}
+
+bool control_proven(const struct control_endpoint *endpoint)
+{
+	return endpoint->proven;
 }

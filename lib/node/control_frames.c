@@ -10,7 +10,30 @@
 #include "node/control_internal.h"
 #include "rx/handler.h"
 
-#define ARP_NS 100000000u // between two requests for the same node
+#define ARP_NS       100000000u  // between two requests for the same node
+#define ARP_AGAIN_NS 1000000000u // and if an address of it is known; a reply counts for so long
+
+// --- addresses ---
+
+static bool in_session(const struct control *control, unsigned node)
+{
+	struct control_state state;
+
+	return control_state(control->endpoint, node, control->now, &state) && state.connected &&
+	       !state.lost;
+}
+
+static void learn(struct control *control, unsigned node, const uint8_t *mac)
+{
+	if (!control->system->nodes[node].has_mac)
+		neighbours_set(control->parameters.neighbours, node, mac);
+}
+
+static bool was_requested(const struct control *control, unsigned node, uint64_t within_ns)
+{
+	return control->requested_at[node] != 0 &&
+	       control->now - control->requested_at[node] < within_ns;
+}
 
 // --- sending ---
 
@@ -36,7 +59,7 @@ static void request_address(struct control *control, unsigned node)
 	struct rte_mbuf *mbuf;
 	char *frame;
 
-	if (control->requested_at[node] != 0 && control->now - control->requested_at[node] < ARP_NS)
+	if (control->system->nodes[node].has_mac || was_requested(control, node, ARP_NS))
 		return;
 	control->requested_at[node] = control->now;
 	mbuf = rte_pktmbuf_alloc(control->parameters.pool);
@@ -55,8 +78,21 @@ void control_request_addresses(struct control *control)
 
 	for (unsigned i = 0; i < control->system->n_nodes; i++)
 		if (i != control->system->self &&
-		    !neighbours_get(control->parameters.neighbours, i, mac))
+		    (!neighbours_get(control->parameters.neighbours, i, mac) ||
+		     (!was_requested(control, i, ARP_AGAIN_NS) && !in_session(control, i))))
 			request_address(control, i);
+}
+
+// Where to send a datagram for a node. The refusal of another process than that which is in session
+// goes to the address that the other process sends from.
+static bool find_address(const struct control *control, unsigned node, const uint8_t *bytes,
+			 struct net_mac *mac)
+{
+	if (!neighbours_get(control->parameters.neighbours, node, mac->bytes))
+		return false;
+	if (ctrl_frame_flags(bytes) & CTRL_OCCUPIED)
+		*mac = control->strangers[node];
+	return true;
 }
 
 bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size)
@@ -73,7 +109,7 @@ bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size
 	struct rte_mbuf *mbuf;
 	uint8_t *frame;
 
-	if (!neighbours_get(p->neighbours, node, udp.destination_mac.bytes)) {
+	if (!find_address(control, node, bytes, &udp.destination_mac)) {
 		counter_add(&control->counters.no_address, 1);
 		request_address(control, node);
 		return true; // the endpoint sends the datagram again
@@ -116,26 +152,45 @@ static void read_arp(struct control *control, const uint8_t *bytes, size_t lengt
 	    net_arp_decode(bytes + frame->l3_offset, length - frame->l3_offset, &arp) != WIRE_OK)
 		return;
 	node = other_node_of(control, arp.sender_ip);
-	if (node != CLUSTER_NONE)
-		neighbours_set(control->parameters.neighbours, node, arp.sender_mac.bytes);
+	if (node != CLUSTER_NONE && was_requested(control, node, ARP_AGAIN_NS) &&
+	    !in_session(control, node))
+		learn(control, node, arp.sender_mac.bytes);
+}
+
+// A well-formed datagram came from the address `mac`. If it does not prove to be the node's and the
+// node is out of session, the node may have another address than before.
+static void take_address(struct control *control, unsigned node, const uint8_t *mac)
+{
+	uint8_t known[6];
+
+	if (control_proven(control->endpoint)) {
+		learn(control, node, mac);
+		return;
+	}
+	memcpy(control->strangers[node].bytes, mac, sizeof(control->strangers[node].bytes));
+	if (neighbours_get(control->parameters.neighbours, node, known) &&
+	    memcmp(known, mac, sizeof(known)) != 0 && !in_session(control, node))
+		request_address(control, node);
 }
 
 static void read_datagram(struct control *control, const uint8_t *bytes, size_t length,
 			  const struct net_frame *frame)
 {
-	const uint8_t *ip = bytes + frame->l3_offset;
-	unsigned node = other_node_of(control, load_be32(ip + 12));
+	const uint8_t *datagram = bytes + frame->payload_offset;
+	unsigned node = other_node_of(control, load_be32(bytes + frame->l3_offset + 12)), sender;
 
-	if (node == CLUSTER_NONE) {
-		counter_add(&control->counters.foreign, 1);
+	if (frame->payload_offset + frame->payload_size > length) {
+		counter_add(&control->counters.malformed, 1);
 		return;
 	}
-	// A node that came back may have another MAC address than before.
-	neighbours_set(control->parameters.neighbours, node, bytes + 6);
-	if (frame->payload_offset + frame->payload_size > length ||
-	    control_receive(control->endpoint, bytes + frame->payload_offset, frame->payload_size,
-			    control->now) != WIRE_OK)
+	sender = ctrl_frame_node(datagram, frame->payload_size);
+	if (node == CLUSTER_NONE || (sender < CTRL_MAX_NODES && sender != node))
+		counter_add(&control->counters.foreign, 1);
+	else if (control_receive(control->endpoint, datagram, frame->payload_size, control->now) !=
+		 WIRE_OK)
 		counter_add(&control->counters.malformed, 1);
+	else
+		take_address(control, node, bytes + 6);
 }
 
 void control_receive_frame(struct control *control, const struct rte_mbuf *mbuf)

@@ -63,6 +63,8 @@ struct control {
 	// control_frames.c
 	uint32_t addresses[EVB_MAX_NODES];    // IPv4 of the nodes, host order
 	uint64_t requested_at[EVB_MAX_NODES]; // ns of the last ARP request for a node; 0: none
+	// Where the last frame of a node came from that did not prove to be its own.
+	struct net_mac strangers[EVB_MAX_NODES];
 	uint8_t copy[NET_HEADERS_SIZE + NET_VLAN_SIZE * 2 + CONTROL_MTU_MOST]; // of a frame
 	struct control_role_counters counters __rte_cache_aligned;
 };
@@ -78,11 +80,13 @@ static inline struct control *control_of(const struct role *role)
 // address of the node is not known, it is requested and the datagram is dropped.
 bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size);
 
-// Requests the MAC addresses of all nodes for which it is not known.
+// Requests the MAC addresses of the nodes for which none is known, and those that are out of
+// session and may have another one now.
 void control_request_addresses(struct control *control);
 
-// Passes the datagram of a received frame to the endpoint, and stores the MAC address of its
-// sender.
+// Passes the datagram of a received frame to the endpoint. Stores the MAC address of its sender if
+// the datagram proves to be the node's, or the frame is a reply to an ARP request; never that of a
+// node for which the configuration has one.
 void control_receive_frame(struct control *control, const struct rte_mbuf *mbuf);
 
 // --- control_mailboxes.c ---

@@ -59,7 +59,7 @@ struct control_role_parameters {
 struct control_role_counters {
 	uint64_t frames;     // received
 	uint64_t malformed;  // received frames that are not control datagrams of this system
-	uint64_t foreign;    // received frames from an address that no node has
+	uint64_t foreign;    // received frames from an address that no node, or another one, has
 	uint64_t sent;       // passed to the port
 	uint64_t not_sent;   // no mbuf was free, or the port was full; they are sent again
 	uint64_t no_address; // not sent: the MAC address of the node is not known yet

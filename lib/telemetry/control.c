@@ -39,7 +39,7 @@ static const struct metric port_metrics[] = {
 	COUNTER("datagrams_malformed", control_role_counters, malformed,
 		"frames received that are no control datagram of this system"),
 	COUNTER("datagrams_foreign", control_role_counters, foreign,
-		"datagrams received from an address that no node has"),
+		"datagrams received from an address that no node, or another one, has"),
 	COUNTER("datagrams_sent", control_role_counters, sent, "frames passed to the port"),
 	COUNTER("datagrams_not_sent", control_role_counters, not_sent,
 		"frames delayed because no mbuf or no room in the port was free"),

@@ -152,6 +152,13 @@ enum wire_error ctrl_frame_decode(const uint8_t *bytes, size_t length, struct ct
 	return WIRE_OK;
 }
 
+unsigned ctrl_frame_node(const uint8_t *bytes, size_t length)
+{
+	if (length < CTRL_OVERHEAD || load_le32(bytes) != CTRL_MAGIC)
+		return CTRL_MAX_NODES;
+	return load_le16(bytes + 8);
+}
+
 size_t ctrl_frame_encode(uint8_t *bytes, const struct ctrl_header *header, size_t records_size)
 {
 	const size_t end = CTRL_HEADER_SIZE + records_size;

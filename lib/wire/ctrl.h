@@ -238,6 +238,16 @@ struct ctrl_record {
 // BAD_LENGTH, BAD_CHECKSUM, BAD_ALIGNMENT (a record's size), UNSUPPORTED (a header field).
 enum wire_error ctrl_frame_decode(const uint8_t *bytes, size_t length, struct ctrl_frame *frame);
 
+// The node that a datagram names as its sender, read before anything but magic number and length is
+// checked; CTRL_MAX_NODES or above: none.
+unsigned ctrl_frame_node(const uint8_t *bytes, size_t length);
+
+// The flags (enum ctrl_flag) of an encoded frame.
+static inline uint8_t ctrl_frame_flags(const uint8_t *bytes)
+{
+	return bytes[5];
+}
+
 // Closes a frame whose records, `records_size` bytes of them, lie at bytes + CTRL_HEADER_SIZE:
 // writes header and CRC around them and returns the frame's size. `bytes` has room for it;
 // records_size is a multiple of 8 and at most CTRL_MAX_SIZE - CTRL_OVERHEAD; the header's fields
