@@ -70,6 +70,7 @@ struct appliance {
 	struct mailbox offers; // blocks that builders read by RDMA, to the rx role of their port;
 			       // ring NULL: none
 	struct neighbours neighbours;
+	uint64_t commands_obeyed, commands_refused; // that the log has
 
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[EVB_MAX_CPUS];

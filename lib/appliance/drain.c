@@ -100,6 +100,35 @@ static void report_unfinished_checksums(struct appliance *appliance)
 	       "network card which they did not pass, so nothing protects their data");
 }
 
+static const char *command_text(const struct cluster_node_command *command)
+{
+	if (command->type == CTRL_RUN_COMMAND)
+		return ctrl_command_name(command->command);
+	return command->type == CTRL_EXCLUDE ? "exclude" : "include";
+}
+
+// Writes the last command that was obeyed and the last one that was refused, if they are new.
+static void report_commands(struct appliance *appliance)
+{
+	const struct cluster_system *system = &appliance->config->cluster;
+	struct role *control = appliance_control(appliance);
+	struct cluster_node_view view;
+
+	if (control == NULL)
+		return;
+	control_role_node_view(control, &view);
+	if (view.obeyed.n != appliance->commands_obeyed)
+		notice(appliance, "command of node %s: %s, run %u",
+		       system->nodes[view.obeyed.from].name, command_text(&view.obeyed), view.run);
+	if (view.refused.n != appliance->commands_refused)
+		notice(appliance,
+		       "refused a command of node %s: %s, run %u: %s (this node is in run %u)",
+		       system->nodes[view.refused.from].name, command_text(&view.refused),
+		       view.refused.run, view.refused.why, view.run);
+	appliance->commands_obeyed = view.obeyed.n;
+	appliance->commands_refused = view.refused.n;
+}
+
 bool appliance_watch(struct appliance *appliance)
 {
 	const struct plan *plan = appliance->plan;
@@ -121,6 +150,7 @@ bool appliance_watch(struct appliance *appliance)
 	}
 	report_second_process(appliance);
 	report_unfinished_checksums(appliance);
+	report_commands(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance))
 		return true;
 	for (unsigned i = 0; i < plan->n_roles; i++)

@@ -239,6 +239,7 @@ void manager_send_member(struct cluster_manager *manager, unsigned node, enum ct
 			 enum ctrl_reason reason)
 {
 	const struct ctrl_member member = {
+		.config_hash = manager->cluster->hash,
 		.node = (uint16_t)node,
 		.subject = CTRL_SUBJECT_NODE,
 		.reason = (uint8_t)reason,

@@ -13,21 +13,6 @@ void node_send_to_manager(struct cluster_node *node, const void *record, size_t 
 	transport->send(transport->context, node->cluster->manager, record, size);
 }
 
-// Reports the run state: as the response to a command, or without one (NULL).
-static void send_state(struct cluster_node *node, const struct ctrl_run_command *command)
-{
-	const struct ctrl_run_report record = {
-		.config_hash = node->cluster->hash,
-		.run = node->run,
-		.request = command != NULL ? command->request : 0,
-		.command = command != NULL ? command->command : 0,
-		.state = (uint8_t)node->state,
-	};
-	uint8_t bytes[CTRL_RUN_REPORT_SIZE];
-
-	node_send_to_manager(node, bytes, ctrl_put_run_report(bytes, sizeof(bytes), &record));
-}
-
 static void send_released(struct cluster_node *node)
 {
 	const struct ctrl_release record = { .event = node->released, .run = node->run };
@@ -36,8 +21,7 @@ static void send_released(struct cluster_node *node)
 	node_send_to_manager(node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
 }
 
-// Sends REGISTER and, behind it, the records from which a restarted manager learns the run.
-static void send_register(struct cluster_node *node)
+void node_send_register(struct cluster_node *node)
 {
 	const struct cluster_system_node *self = &node->cluster->nodes[node_self(node)];
 	struct ctrl_register record = {
@@ -67,7 +51,7 @@ static void send_register(struct cluster_node *node)
 		return;
 	send_released(node);
 	node_readouts_announce(node);
-	send_state(node, NULL);
+	node_send_state(node, NULL);
 }
 
 struct cluster_node *cluster_node_create(const struct cluster_node_parameters *parameters)
@@ -130,76 +114,12 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 	node->announce_due = node->n_readouts > 0;
 }
 
-static void begin_run(struct cluster_node *node, const struct ctrl_run_command *command)
-{
-	node->run = command->run;
-	node->start_event = node->announced = command->event;
-	node->announced_end = false;
-	node->announce_due = true;
-	// An earlier process of this node got no grants beyond this event.
-	if (command->run == node->welcomed_run)
-		node->known_from =
-		    node->released + cluster_unfinished(node->parameters.cluster.source_buffer);
-	node_readouts_start(node);
-}
-
-// START of the present run only ends a pause.
-static void take_command(struct cluster_node *node, const struct ctrl_record *record)
-{
-	static const enum ctrl_run_state states[] = {
-		[CTRL_CONFIGURE] = CTRL_READY, [CTRL_START] = CTRL_RUNNING,
-		[CTRL_PAUSE] = CTRL_PAUSED,    [CTRL_RESUME] = CTRL_RUNNING,
-		[CTRL_DRAIN] = CTRL_DRAINING,  [CTRL_STOP] = CTRL_STOPPED,
-	};
-	struct ctrl_run_command command;
-
-	if (ctrl_get_run_command(record, &command) != WIRE_OK || node->state == CTRL_STOPPED)
-		return;
-	if (command.command == CTRL_START && command.run == node->run &&
-	    node->state == CTRL_DRAINING)
-		return;
-	if (command.command != CTRL_START && command.command != CTRL_STOP &&
-	    command.run != node->run)
-		return; // this node is not in that run
-	if (command.command == CTRL_START && command.run != node->run)
-		begin_run(node, &command);
-	if (command.command == CTRL_DRAIN)
-		node->end_event = command.event;
-	node->state = states[command.command];
-	node_readouts_send_run(node);
-	if (node->state == CTRL_STOPPED) {
-		node->ended = true;
-		node_builders_withdraw(node);
-	}
-	send_state(node, &command);
-}
-
-static void take_member(struct cluster_node *node, const struct ctrl_record *record)
-{
-	struct ctrl_member member;
-
-	if (ctrl_get_member(record, &member) != WIRE_OK || member.subject != CTRL_SUBJECT_NODE ||
-	    member.node != node_self(node))
-		return;
-	if (record->type == CTRL_INCLUDE) {
-		node->operator_excluded = false;
-		send_register(node);
-		return;
-	}
-	node_builders_withdraw(node);
-	node->excluded = true;
-	node->registered = false;
-	if (member.reason == CTRL_REASON_OPERATOR)
-		node->operator_excluded = true; // until the operator includes it again
-	else
-		send_register(node);
-}
-
 static void take_release(struct cluster_node *node, const struct ctrl_record *record)
 {
 	struct ctrl_release release;
 
-	if (ctrl_get_release(record, &release) != WIRE_OK || release.event <= node->released)
+	if (ctrl_get_release(record, &release) != WIRE_OK || release.event <= node->released ||
+	    !node_is_in_run(node, release.run))
 		return;
 	node->released = release.event;
 	node_builders_released(node);
@@ -209,7 +129,7 @@ static void take_grant(struct cluster_node *node, const struct ctrl_record *reco
 {
 	struct ctrl_grant grant;
 
-	if (ctrl_get_grant(record, &grant) != WIRE_OK)
+	if (ctrl_get_grant(record, &grant) != WIRE_OK || !node_is_in_run(node, grant.run))
 		return;
 	if (grant.node == node_self(node))
 		node_builders_grant(node, &grant);
@@ -241,7 +161,7 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 			node_readouts_send(node, &request.grant, true);
 		return;
 	}
-	if (from != node->cluster->manager)
+	if (node_command(node, from, record) || from != node->cluster->manager)
 		return;
 	switch (record->type) {
 	case CTRL_WELCOME:
@@ -253,15 +173,9 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	case CTRL_RELEASE:
 		take_release(node, record);
 		break;
-	case CTRL_RUN_COMMAND:
-		take_command(node, record);
-		break;
-	case CTRL_EXCLUDE:
-	case CTRL_INCLUDE:
-		take_member(node, record);
-		break;
 	case CTRL_THROTTLE:
-		if (ctrl_get_throttle(record, &throttle) == WIRE_OK) {
+		if (ctrl_get_throttle(record, &throttle) == WIRE_OK &&
+		    node_is_in_run(node, throttle.run)) {
 			node->throttled = throttle.share == 0;
 			node->view.throttled += node->throttled;
 		}
@@ -291,7 +205,7 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 		return;
 	// A restarted manager knows nothing: it gets all reports again.
 	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
-		send_register(node);
+		node_send_register(node);
 }
 
 // Sends BYE once no event is about to be published, and after the report that a manager which has

@@ -30,6 +30,16 @@ struct cluster_node_parameters {
 	bool (*to_port)(void *context, const struct message *message);
 };
 
+// The last of some commands to this node: RUN_COMMAND, EXCLUDE and INCLUDE.
+struct cluster_node_command {
+	uint64_t n;      // commands so far
+	const char *why; // the reason of a refusal, a constant; NULL: obeyed
+	uint32_t run;    // that it names; 0: none
+	uint16_t from;   // node
+	uint8_t type;    // enum ctrl_type
+	uint8_t command; // enum ctrl_command; 0: the type is not RUN_COMMAND
+};
+
 // Values for telemetry.
 struct cluster_node_view {
 	enum ctrl_run_state state;
@@ -48,6 +58,7 @@ struct cluster_node_view {
 	uint64_t throttled; // THROTTLE records that stopped the sources
 	uint32_t tokens_free;
 	uint32_t tokens_used;
+	struct cluster_node_command obeyed, refused;
 };
 
 // Returns NULL if memory ran out.

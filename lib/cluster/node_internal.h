@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of the node share:
-//   node.c           registration and run state
+//   node.c           registration, records and polls
+//   node_commands.c  commands of the manager, and the run state
 //   node_builders.c  the steps of an event in the node's builders
 //   node_report.c    records to the manager about the builders
 //   node_requests.c  requests to readouts, and the blocks that they offer
@@ -105,7 +106,24 @@ static inline const struct placement *node_placement(const struct cluster_node *
 	return node->parameters.placements != NULL ? &node->parameters.placements[builder] : &none;
 }
 
+// Whether a record of a run is for the run of this node. A node that has just started learns the
+// run from the records behind the response to its registration.
+static inline bool node_is_in_run(const struct cluster_node *node, uint32_t run)
+{
+	return node->run == 0 || run == node->run;
+}
+
 void node_send_to_manager(struct cluster_node *node, const void *record, size_t size);
+// Sends REGISTER and, behind it, the records from which a restarted manager learns the run.
+void node_send_register(struct cluster_node *node);
+
+// node_commands.c
+// Handles the record if it is a command: RUN_COMMAND, EXCLUDE or INCLUDE. False: it is none. A
+// command is refused unless it comes from the manager, with the node's configuration, and for the
+// node's run or, if the node has none, any.
+bool node_command(struct cluster_node *node, unsigned from, const struct ctrl_record *record);
+// Reports the run state: as the response to a command, or without one (NULL).
+void node_send_state(struct cluster_node *node, const struct ctrl_run_command *command);
 
 // node_builders.c
 bool node_builders_make(struct cluster_node *node);

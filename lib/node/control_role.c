@@ -107,8 +107,11 @@ static void poll_logic(struct control *control)
 		control->next_publish = control->now + CONTROL_PUBLISH_NS;
 		control_publish(control);
 	}
-	if (cluster_node_ended(control->node, NULL))
+	if (cluster_node_ended(control->node, NULL) &&
+	    !atomic_load_explicit(&control->ended, memory_order_relaxed)) {
+		control_publish(control); // whoever sees the end sees its command too
 		atomic_store_explicit(&control->ended, true, memory_order_release);
+	}
 }
 
 static unsigned control_role_poll(struct role *role, uint64_t now)

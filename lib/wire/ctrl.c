@@ -14,6 +14,11 @@ static const char *const run_state_names[CTRL_N_RUN_STATES] = {
 	[CTRL_FAILED] = "failed", [CTRL_READY] = "ready",
 };
 
+static const char *const command_names[CTRL_N_COMMANDS] = {
+	[CTRL_CONFIGURE] = "configure", [CTRL_START] = "start", [CTRL_PAUSE] = "pause",
+	[CTRL_RESUME] = "resume",       [CTRL_DRAIN] = "drain", [CTRL_STOP] = "stop",
+};
+
 static const char *name_of(const char *const *names, unsigned n, unsigned number)
 {
 	return number < n && names[number] ? names[number] : "unknown";
@@ -22,6 +27,11 @@ static const char *name_of(const char *const *names, unsigned n, unsigned number
 const char *ctrl_run_state_name(unsigned state)
 {
 	return name_of(run_state_names, CTRL_N_RUN_STATES, state);
+}
+
+const char *ctrl_command_name(unsigned command)
+{
+	return name_of(command_names, CTRL_N_COMMANDS, command);
 }
 
 // --- the table's code: for each struct ctrl_X X_layout, X_encode(), X_decode() and X_check() ---

@@ -183,6 +183,9 @@ enum ctrl_progress_flag {
 // "idle", "configured", ...
 const char *ctrl_run_state_name(unsigned state);
 
+// "configure", "start", ...
+const char *ctrl_command_name(unsigned command);
+
 // --- the structs: ctrl_header, and one for each record and each entry of a list ---
 
 #define CTRL_RECORD(name, size)          struct ctrl_##name {

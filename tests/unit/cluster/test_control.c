@@ -132,6 +132,110 @@ static void configuration__has_to_be_the_same(void **state)
 	close_whole();
 }
 
+static void give(unsigned from, const struct ctrl_run_command *command)
+{
+	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
+	struct ctrl_record record;
+
+	assert_int_equal(
+	    ctrl_record_at(bytes, ctrl_put_run_command(bytes, sizeof(bytes), command), &record),
+	    WIRE_OK);
+	cluster_node_record(farm.nodes[1].node, from, &record, farm.now);
+}
+
+static void give_member(enum ctrl_type type, uint64_t hash)
+{
+	const struct ctrl_member member = {
+		.config_hash = hash,
+		.node = 1,
+		.subject = CTRL_SUBJECT_NODE,
+		.reason = CTRL_REASON_OPERATOR,
+	};
+	uint8_t bytes[CTRL_MEMBER_SIZE];
+	struct ctrl_record record;
+
+	assert_int_equal(
+	    ctrl_record_at(bytes, ctrl_put_member(bytes, sizeof(bytes), type, &member), &record),
+	    WIRE_OK);
+	cluster_node_record(farm.nodes[1].node, farm.manager, &record, farm.now);
+}
+
+static struct cluster_node_view view_of_node(void)
+{
+	struct cluster_node_view view;
+
+	cluster_node_view(farm.nodes[1].node, &view);
+	return view;
+}
+
+static void start_by_hand(void)
+{
+	open_by_hand("push");
+	assert_true(farm_await(&farm, CTRL_READY, SECOND));
+	assert_true(farm_command(&farm, CLUSTER_START, 0));
+	assert_true(farm_await(&farm, CTRL_RUNNING, SECOND));
+	farm_run(&farm, SECOND / 10);
+	assert_int_equal(view_of_node().state, CTRL_RUNNING);
+}
+
+// A command of another run, another configuration or another node than the manager has no effect,
+// and what is wrong with it is reported.
+static void commands__of_another_run_configuration_or_node(void **state)
+{
+	uint32_t run;
+	uint64_t hash;
+	struct {
+		unsigned from;
+		struct ctrl_run_command command;
+		const char *why;
+	} commands[6];
+
+	(void)state;
+	start_by_hand();
+	run = view_of_node().run;
+	hash = farm.configs[1]->cluster.hash;
+	for (unsigned i = 0; i < 6; i++) {
+		commands[i].from = farm.manager;
+		commands[i].command = (struct ctrl_run_command){ .config_hash = hash,
+								 .run = run,
+								 .command = CTRL_STOP };
+		commands[i].why = "another run";
+	}
+	commands[0].from = 2;
+	commands[0].why = "not from the event manager";
+	commands[1].command.config_hash = hash + 1;
+	commands[1].why = "another configuration";
+	commands[2].command.run = run + 1;
+	commands[3].command.run = 0;
+	commands[4].command.command = CTRL_START;
+	commands[4].command.run = run + 1;
+	commands[5].command.command = CTRL_PAUSE;
+	commands[5].command.config_hash = 0;
+	commands[5].why = "another configuration";
+	for (unsigned i = 0; i < 6; i++) {
+		struct cluster_node_view view;
+
+		give(commands[i].from, &commands[i].command);
+		view = view_of_node();
+		assert_int_equal(view.state, CTRL_RUNNING);
+		assert_int_equal(view.run, run);
+		assert_int_equal(view.refused.n, i + 1);
+		assert_int_equal(view.refused.from, commands[i].from);
+		assert_int_equal(view.refused.run, commands[i].command.run);
+		assert_string_equal(view.refused.why, commands[i].why);
+	}
+	give_member(CTRL_EXCLUDE, hash + 1);
+	assert_int_equal(view_of_node().refused.n, 7);
+	assert_false(view_of_node().excluded);
+	assert_int_equal(view_of_node().obeyed.command, CTRL_START);
+	farm_run(&farm, SECOND);
+	farm_finish(&farm);
+	assert_int_equal(view_of_node().obeyed.command, CTRL_STOP);
+	assert_int_equal(view_of_node().obeyed.from, farm.manager);
+	assert_int_equal(view_of_node().refused.n, 7);
+	close_whole();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +244,7 @@ int main(void)
 		cmocka_unit_test(commands__are_refused_in_the_wrong_state),
 		cmocka_unit_test(stop__is_at_once),
 		cmocka_unit_test(configuration__has_to_be_the_same),
+		cmocka_unit_test(commands__of_another_run_configuration_or_node),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);

@@ -127,7 +127,7 @@ static void get__every_field_of_runs(void **state)
 	assert_int_equal(m.reason, CTRL_REASON_SILENT);
 	assert_int_equal(m.node, 9);
 	assert_int_equal(m.builder, 4);
-	assert_int_equal(m.event, 5000);
+	assert_int_equal(m.config_hash, 5000);
 	bytes_free(&bytes);
 
 	bytes = ctrl_sample_bytes(CTRL_INCLUDE);

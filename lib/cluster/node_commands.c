@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The commands of the manager: run control, and which nodes take part.
+#include "cluster/node_internal.h"
+
+void node_send_state(struct cluster_node *node, const struct ctrl_run_command *command)
+{
+	const struct ctrl_run_report record = {
+		.config_hash = node->cluster->hash,
+		.run = node->run,
+		.request = command != NULL ? command->request : 0,
+		.command = command != NULL ? command->command : 0,
+		.state = (uint8_t)node->state,
+	};
+	uint8_t bytes[CTRL_RUN_REPORT_SIZE];
+
+	node_send_to_manager(node, bytes, ctrl_put_run_report(bytes, sizeof(bytes), &record));
+}
+
+static void begin_run(struct cluster_node *node, const struct ctrl_run_command *command)
+{
+	node->run = command->run;
+	node->start_event = node->announced = command->event;
+	node->announced_end = false;
+	node->announce_due = true;
+	// An earlier process of this node got no grants beyond this event.
+	if (command->run == node->welcomed_run)
+		node->known_from =
+		    node->released + cluster_unfinished(node->parameters.cluster.source_buffer);
+	node_readouts_start(node);
+}
+
+// START of the present run only ends a pause.
+static void run_command(struct cluster_node *node, const struct ctrl_run_command *command)
+{
+	static const enum ctrl_run_state states[] = {
+		[CTRL_CONFIGURE] = CTRL_READY, [CTRL_START] = CTRL_RUNNING,
+		[CTRL_PAUSE] = CTRL_PAUSED,    [CTRL_RESUME] = CTRL_RUNNING,
+		[CTRL_DRAIN] = CTRL_DRAINING,  [CTRL_STOP] = CTRL_STOPPED,
+	};
+
+	if (command->command == CTRL_START && command->run != node->run)
+		begin_run(node, command);
+	if (command->command == CTRL_DRAIN)
+		node->end_event = command->event;
+	node->state = states[command->command];
+	node_readouts_send_run(node);
+	if (node->state == CTRL_STOPPED) {
+		node->ended = true;
+		node_builders_withdraw(node);
+	}
+	node_send_state(node, command);
+}
+
+// Whether a command for this node's run changes nothing, or is for the nodes in a run only.
+static bool is_without_effect(const struct cluster_node *node,
+			      const struct ctrl_run_command *command)
+{
+	if (node->state == CTRL_STOPPED)
+		return true;
+	if (command->command == CTRL_START)
+		return node->run != 0 && node->state == CTRL_DRAINING;
+	return command->command != CTRL_STOP && node->run == 0;
+}
+
+// The reason why a command is refused, or NULL.
+static const char *refusal(const struct cluster_node *node, unsigned from, uint64_t hash)
+{
+	if (from != node->cluster->manager)
+		return "not from the event manager";
+	return hash != node->cluster->hash ? "another configuration" : NULL;
+}
+
+// A manager that restarted while this node was excluded does not know the run.
+static const char *refusal_of_run(const struct cluster_node *node, uint32_t run)
+{
+	return node_is_in_run(node, run) || (run == 0 && node->operator_excluded) ? NULL
+										  : "another run";
+}
+
+static bool obey(struct cluster_node *node, struct cluster_node_command command)
+{
+	struct cluster_node_command *last =
+	    command.why == NULL ? &node->view.obeyed : &node->view.refused;
+
+	command.n = last->n + 1;
+	*last = command;
+	return command.why == NULL;
+}
+
+static void take_run_command(struct cluster_node *node, unsigned from,
+			     const struct ctrl_record *record)
+{
+	struct ctrl_run_command command;
+	const char *why;
+
+	if (ctrl_get_run_command(record, &command) != WIRE_OK)
+		return;
+	why = refusal(node, from, command.config_hash);
+	if (why == NULL)
+		why = refusal_of_run(node, command.run);
+	if (why == NULL && is_without_effect(node, &command))
+		return;
+	if (obey(node, (struct cluster_node_command){ .why = why,
+						      .run = command.run,
+						      .from = (uint16_t)from,
+						      .type = CTRL_RUN_COMMAND,
+						      .command = command.command }))
+		run_command(node, &command);
+}
+
+static void exclude(struct cluster_node *node, const struct ctrl_member *member)
+{
+	node_builders_withdraw(node);
+	node->excluded = true;
+	node->registered = false;
+	if (member->reason == CTRL_REASON_OPERATOR)
+		node->operator_excluded = true; // until the operator includes it again
+	else
+		node_send_register(node);
+}
+
+static void take_member(struct cluster_node *node, unsigned from, const struct ctrl_record *record)
+{
+	struct ctrl_member member;
+
+	if (ctrl_get_member(record, &member) != WIRE_OK || member.subject != CTRL_SUBJECT_NODE ||
+	    member.node != node_self(node) ||
+	    !obey(node,
+		  (struct cluster_node_command){ .why = refusal(node, from, member.config_hash),
+						 .from = (uint16_t)from,
+						 .type = (uint8_t)record->type }))
+		return;
+	if (record->type == CTRL_EXCLUDE) {
+		exclude(node, &member);
+		return;
+	}
+	node->operator_excluded = false;
+	node_send_register(node);
+}
+
+bool node_command(struct cluster_node *node, unsigned from, const struct ctrl_record *record)
+{
+	if (record->type == CTRL_RUN_COMMAND)
+		take_run_command(node, from, record);
+	else if (record->type == CTRL_EXCLUDE || record->type == CTRL_INCLUDE)
+		take_member(node, from, record);
+	else
+		return false;
+	return true;
+}
