@@ -6,11 +6,7 @@
 #include <stdlib.h>
 
 #include "load.h"
-
-// configs/schema.json
-static const char schema[] =
 #include "schema.h"
-    ;
 
 struct arguments {
 	const char *config;

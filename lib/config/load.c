@@ -128,8 +128,8 @@ static int apply_overrides(struct config_reader *reader, cJSON *root, const char
 	return 0;
 }
 
-// In a system an event waits for a node that nothing was received of, until that counts as dead, and
-// for what the node sends once it is back.
+// In a system an event waits for a node that nothing was received of, until that counts as dead,
+// and for what the node sends once it is back.
 static uint64_t default_deadline(const struct config *config, bool is_system)
 {
 	return is_system ? config->event_manager.heartbeat_timeout_ns + DEADLINE_NS : DEADLINE_NS;

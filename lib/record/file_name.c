@@ -47,11 +47,13 @@ int file_name_open(int directory, const struct file_name *name, enum file_name_s
 		   int flags)
 {
 	char text[FILE_NAME_SIZE];
-	int file;
+	int descriptor;
 
 	file_name_format(name, stage, text);
-	file = openat(directory, text, flags | O_CLOEXEC, PERMISSIONS);
-	return file < 0 ? -errno : file;
+	descriptor = openat(directory, text, flags | O_CLOEXEC, PERMISSIONS);
+	if (descriptor < 0)
+		return -errno;
+	return descriptor;
 }
 
 bool file_name_exists(int directory, const struct file_name *name, enum file_name_stage stage)

@@ -127,7 +127,10 @@ static void name_plot(enum model_plot plot, const char *unit, double value, char
 		draw_rate(value, unit, text);
 		return;
 	}
-	(plot == MODEL_LATENCY ? numbers_time : numbers_share)(value, number);
+	if (plot == MODEL_LATENCY)
+		numbers_time(value, number);
+	else
+		numbers_share(value, number);
 	snprintf(text, 24, "%s", number);
 }
 

@@ -96,11 +96,11 @@ def _classify_ipv6(ip):
         return "ip_fragment"
     if ip[6] != socket.IPPROTO_UDP:
         return "other"
-    verdict, _, udp = _udp(ip[40:40 + size])
+    verdict, checksum, udp = _udp(ip[40:40 + size])
     if verdict:
         return verdict
     pseudo = ip[8:40] + struct.pack("!II", len(udp), socket.IPPROTO_UDP)
-    if frames.internet_checksum(pseudo + udp) != 0xFFFF:
+    if not checksum or frames.internet_checksum(pseudo + udp) != 0xFFFF:
         return "udp_checksum"
     return _classify_datagram(udp)
 

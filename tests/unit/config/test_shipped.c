@@ -9,7 +9,6 @@
 
 #include "helpers.h"
 
-
 static const char *root;
 
 static void demo__is_valid(void **state)

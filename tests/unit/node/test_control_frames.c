@@ -257,9 +257,8 @@ static void connect_both(bool has_mac)
 
 static void send_garbage(unsigned n)
 {
-	uint8_t bytes[100];
+	const uint8_t bytes[100] = { 0xa5, 0xa5, 0xa5 };
 
-	memset(bytes, 0xa5, sizeof(bytes));
 	for (unsigned i = 0; i < n; i++)
 		receive_datagram(other_mac, bytes, sizeof(bytes));
 }
@@ -267,7 +266,7 @@ static void send_garbage(unsigned n)
 // A frame that is well formed and of a session that nobody knows.
 static void send_forged(void)
 {
-	uint8_t bytes[CTRL_OVERHEAD];
+	uint8_t bytes[CTRL_OVERHEAD] = { 0 };
 	const struct ctrl_header header = {
 		.flags = CTRL_ASK, .node = MANAGER, .destination = SELF, .session = 99, .window = 1
 	};
@@ -378,7 +377,7 @@ static void second_process__is_told_at_its_own_address(void **state)
 // The frames of one node do not come from the address of another.
 static void frame__from_the_address_of_another_node(void **state)
 {
-	uint8_t bytes[CTRL_OVERHEAD];
+	uint8_t bytes[CTRL_OVERHEAD] = { 0 };
 	const struct ctrl_header header = {
 		.flags = CTRL_ASK, .node = 2, .destination = SELF, .session = 99, .window = 1
 	};
