@@ -96,8 +96,8 @@ static void report_unfinished_checksums(struct appliance *appliance)
 		return;
 	appliance->checksums_reported = true;
 	notice(appliance,
-	       "packets with an unfinished UDP checksum are accepted: their sender left it to a "
-	       "network card which they did not pass, so nothing protects their data");
+	       "packets with unfinished UDP checksums are accepted: no network card completed "
+	       "them");
 }
 
 static const char *command_text(const struct cluster_node_command *command)

@@ -30,6 +30,14 @@ static struct rx_addresses addresses_of(const struct port *port)
 	return addresses;
 }
 
+// Whether the port ends in this process or in a file: no peer can report its MAC address, and none
+// is needed.
+static bool is_in_memory(const struct profile *profile)
+{
+	return strcmp(profile->driver, "net_ring") == 0 ||
+	       strcmp(profile->driver, "net_null") == 0 || strcmp(profile->driver, "net_pcap") == 0;
+}
+
 static unsigned make_handlers(struct appliance *appliance, unsigned port, struct link *control,
 			      struct rx_handler *handlers)
 {
@@ -58,6 +66,8 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.verify_checksums = port->config->verify_checksums,
 		.checksums_in_hardware = port->checksums_in_hardware,
 		.addresses = addresses_of(port),
+		.own_only = port->config->destinations == PORT_DESTINATIONS_OWN &&
+			    !is_in_memory(port->profile),
 		.ether_type = config->transport.kind == CONFIG_TRANSPORT_ETH
 				  ? config->transport.ether_type
 				  : 0,
@@ -110,14 +120,6 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 		parameters.to_control = &appliance->builder_mail[plan->object][1];
 	}
 	return builder_role_create(&parameters);
-}
-
-// Whether the port ends in this process or in a file: no peer can report its MAC address, and none
-// is needed.
-static bool is_in_memory(const struct profile *profile)
-{
-	return strcmp(profile->driver, "net_ring") == 0 ||
-	       strcmp(profile->driver, "net_null") == 0 || strcmp(profile->driver, "net_pcap") == 0;
 }
 
 static int find_destination(const struct port *port, const struct config_generator *generator,

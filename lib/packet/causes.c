@@ -7,7 +7,7 @@ const char *packet_cause_name(enum packet_cause cause)
 	static const char *const names[PACKET_N_CAUSES] = {
 		[PACKET_MALFORMED_FRAME] = "malformed_frame", [PACKET_IP_CHECKSUM] = "ip_checksum",
 		[PACKET_UDP_CHECKSUM] = "udp_checksum",       [PACKET_IP_FRAGMENT] = "ip_fragment",
-		[PACKET_UNKNOWN_PORT] = "unknown_port",
+		[PACKET_UNKNOWN_PORT] = "unknown_port",       [PACKET_NOT_FOR_US] = "not_for_us",
 	};
 
 	return cause < PACKET_N_CAUSES ? names[cause] : "unknown";

@@ -37,6 +37,9 @@ struct flow_control_settings {
 	uint32_t cable;      // metres to the other end, for the headroom
 };
 
+// Packets to which addresses a port accepts, in the configuration's order.
+enum port_destinations { PORT_DESTINATIONS_OWN, PORT_DESTINATIONS_ANY };
+
 struct port_settings {
 	char name[EVB_NAME_SIZE];
 	char profile[EVB_PATH_SIZE]; // name of a profile in pmd-config/, or path of a profile file
@@ -58,6 +61,7 @@ struct port_settings {
 	uint32_t tx_descriptors; // per queue, 0: the profile's
 	uint64_t link_timeout_ns;
 	bool verify_checksums;
+	enum port_destinations destinations;
 	uint64_t link_rate; // bits/s; 0: the device reports it
 	struct flow_control_settings flow_control;
 };

@@ -11,6 +11,7 @@
 #include "packet/event_index.h"
 #include "packet/segment_mbuf.h"
 #include "rx/checksums.h"
+#include "rx/destination.h"
 #include "rx/pressure.h"
 #include "rx/segment_decode.h"
 
@@ -23,6 +24,7 @@ struct rx {
 	struct rx_parameters parameters;
 	struct divisor packing;
 	struct divisor builders;
+	struct rx_destination own;
 	uint32_t polls;
 	struct rx_pressure pressure; // used if this role owns the port's flow control
 	uint64_t last_packet;        // TSC
@@ -209,6 +211,10 @@ static void serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 		drop_packet(rx, mbuf,
 			    error == WIRE_UNSUPPORTED ? PACKET_IP_FRAGMENT
 						      : PACKET_MALFORMED_FRAME);
+		return;
+	}
+	if (unlikely(!rx_is_own(&rx->own, bytes, &packet.frame))) {
+		drop_packet(rx, mbuf, PACKET_NOT_FOR_US);
 		return;
 	}
 	if (unlikely(!carries_segment(rx, &packet.frame))) {
@@ -462,6 +468,8 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->parameters = *parameters;
 	rx->packing = divisor_make(parameters->packing);
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
+	if (parameters->own_only)
+		rx->own = rx_destination_make(&parameters->addresses);
 	rx->leave_cycles = LEAVE_US * rte_get_tsc_hz() / US_PER_S;
 	make_handlers(rx);
 	if (parameters->flow_control != NULL)

@@ -38,6 +38,10 @@ struct rx_parameters {
 	bool verify_checksums;
 	bool checksums_in_hardware;    // the port verifies IP and UDP checksums
 	struct rx_addresses addresses; // of the port
+	// UDP datagrams and segments to other addresses than these are dropped: to another Ethernet
+	// address, multicast and broadcast included, or to another IP address where the port has
+	// one of that version.
+	bool own_only;
 
 	// Where segments are found: in UDP datagrams to `udp_ports` ports from `udp_port` on, or
 	// (ether_type is not 0) behind an EtherType. Neither: handlers alone bring segments.

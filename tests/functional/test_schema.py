@@ -137,6 +137,7 @@ FULL = {
             "tx_descriptors": "512",
             "link_timeout": "5s",
             "verify_checksums": False,
+            "destinations": "any",
             "link_rate": "25Gb/s",
             "flow_control": {
                 "mode": "soft",

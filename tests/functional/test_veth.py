@@ -106,6 +106,34 @@ def test_bad_packets():
         judge.check_files(work.path("events"), plan.expected())
 
 
+def test_packets_to_others():
+    """What the wire brings to other addresses is no part of any event."""
+    mtu = 1500
+    others = ({"destination": "127.0.0.1"}, {"destination": "10.0.0.255"},
+              {"destination": "10.0.0.3"}, {"destination_mac": "ff:ff:ff:ff:ff:ff"},
+              {"destination_mac": "01:00:5e:00:00:01"}, {"destination_mac": "02:00:00:00:00:77"})
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(mtu))
+        stream = ejfat_sender.Stream(SOURCES, 15, packing=1, size=(10, 20))
+        plan = ejfat_sender.Plan(stream, mtu)
+        evb = work.run(appliance.builder(work, af_packet_port(net, mtu), stream),
+                       namespace=net.evb)
+        ours = {"source": network.HOST_ADDRESS, "destination": network.EVB_ADDRESS,
+                "source_mac": net.host.hardware_address().hex(),
+                "destination_mac": net.evb.hardware_address().hex()}
+        framers = [frames.Framer(**{**ours, **other}) for other in others]
+        with raw_socket(net) as raw:
+            for number, (segment, _) in enumerate(plan.packets):
+                raw.send(framers[number % 6].frame(b"".join(plan.datagram_parts(
+                    segment.changed(payload=bytes(len(segment.payload)))))))
+            for frame in plan.frames(framer(net)):
+                raw.send(frame)
+        summary = evb.end()
+        evbtest.check_identities(summary)
+        check_equal(evbtest.drops(summary), {"not_for_us": len(plan.packets)}, "drops")
+        judge.check_files(work.path("events"), plan.expected())
+
+
 def test_losses_in_the_kernel():
     """What the kernel has no room for while evb stands still is counted as missed."""
     mtu, count = 1500, 3000

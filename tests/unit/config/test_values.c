@@ -57,6 +57,7 @@ static void defaults__of_a_port_and_a_builder(void **state)
 	assert_int_equal(port->tx_descriptors, 0);
 	assert_int_equal(port->link_timeout_ns, 5000000000);
 	assert_true(port->verify_checksums);
+	assert_int_equal(port->destinations, PORT_DESTINATIONS_OWN);
 	assert_int_equal(config->n_builders, 1);
 	assert_int_equal(config->builders[0].slots, 64);
 	assert_int_equal(config->builders[0].slot_size, 4 << 20);
@@ -121,7 +122,8 @@ static void port__holds_what_was_given(void **state)
 	    " \"options\": {\"framesz\": 2048, \"qdisc_bypass\": \"1\", \"off\": -3},"
 	    " \"mtu\": \"9kB\", \"address\": \"192.168.7.9/20\", \"mac\": \"02:aB:00:00:10:fF\","
 	    " \"rx_queues\": 4, \"rx_descriptors\": 1024, \"tx_descriptors\": \"512\","
-	    " \"link_timeout\": \"250ms\", \"verify_checksums\": false}");
+	    " \"link_timeout\": \"250ms\", \"verify_checksums\": false, \"destinations\": "
+	    "\"any\"}");
 	const struct port_settings *port = &config->ports[0];
 	const uint8_t mac[6] = { 0x02, 0xab, 0x00, 0x00, 0x10, 0xff };
 
@@ -144,6 +146,7 @@ static void port__holds_what_was_given(void **state)
 	assert_int_equal(port->tx_descriptors, 512);
 	assert_int_equal(port->link_timeout_ns, 250000000);
 	assert_false(port->verify_checksums);
+	assert_int_equal(port->destinations, PORT_DESTINATIONS_ANY);
 	config_free(config);
 }
 

@@ -365,6 +365,124 @@ static void packet__of_another_kind(void **state)
 	rx_close(&bench);
 }
 
+// Changes the destinations of a frame whose UDP checksum is absent.
+static void set_destination(struct frame *frame, uint64_t mac, uint32_t ip)
+{
+	store_be16(frame->bytes, (uint16_t)(mac >> 32));
+	store_be32(frame->bytes + 2, (uint32_t)mac);
+	store_be32(frame->bytes + 30, ip);
+	store_be16(frame->bytes + 24, 0);
+	store_be16(frame->bytes + 24,
+		   net_checksum_fold(net_checksum_add(0, frame->bytes + 14, NET_IPV4_SIZE)));
+}
+
+static void open_own(struct rx_bench *bench, const char *extra, const char *port_extra)
+{
+	rx_open(bench, extra, port_extra);
+	bench->parameters.own_only = true;
+	rx_restart(bench);
+}
+
+#define OWN_MAC 0x020000000002u
+
+static void packet__to_others(void **state)
+{
+	static const struct {
+		uint64_t mac;
+		uint32_t ip;
+	} others[] = {
+		{ 0x020000000003, FRAME_DESTINATION_IP },
+		{ 0x030000000002, FRAME_DESTINATION_IP },
+		{ 0xFFFFFFFFFFFF, FRAME_DESTINATION_IP },
+		{ 0x01005E000001, FRAME_DESTINATION_IP },
+		{ 0xFFFFFFFFFFFF, UINT32_MAX },
+		{ 0, FRAME_DESTINATION_IP },
+		{ OWN_MAC, FRAME_DESTINATION_IP + 1 },
+		{ OWN_MAC, 0x7F000001 },
+		{ OWN_MAC, UINT32_MAX },
+		{ OWN_MAC, 0x0A0000FF },
+		{ OWN_MAC, 0xE0000001 },
+		{ OWN_MAC, 0 },
+	};
+	struct frame_segment sent = rx_segment();
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	open_own(&bench, "", ", \"address\": \"10.0.0.2/24\"");
+	for (unsigned i = 0; i < 120; i++) {
+		sent.port = i % 2 == 0 ? 19522 : 9; // segments, and other datagrams
+		frame_udp(&frame, &sent);
+		set_destination(&frame, others[i % 12].mac, others[i % 12].ip);
+		rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
+	}
+	sent.port = 19522;
+	frame_udp(&frame, &sent);
+	set_destination(&frame, OWN_MAC, FRAME_DESTINATION_IP);
+	rx_feed(&bench, &frame, frame.length);
+	rx_take(&bench, 1, sent.bytes);
+	rx_close(&bench);
+}
+
+static void packet__to_any_ip_of_a_port_without_address(void **state)
+{
+	struct frame_segment sent = rx_segment();
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	open_own(&bench, "", "");
+	frame_udp(&frame, &sent);
+	set_destination(&frame, OWN_MAC, 0x7F000001);
+	rx_feed(&bench, &frame, frame.length);
+	rx_take(&bench, 1, sent.bytes);
+	set_destination(&frame, OWN_MAC + 1, 0x7F000001);
+	rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
+	rx_close(&bench);
+}
+
+static void packet__to_others_over_ipv6(void **state)
+{
+	struct frame_segment sent = rx_segment();
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	open_own(&bench, "", ", \"address6\": \"fd00::2\"");
+	make_udp6(&frame, &sent);
+	memcpy(frame.bytes, bench.parameters.addresses.mac.bytes, 6);
+	rx_feed(&bench, &frame, frame.length);
+	rx_take(&bench, 1, sent.bytes);
+	for (unsigned at = 38; at < 54; at++) {
+		frame.bytes[at] ^= 1;
+		rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
+		frame.bytes[at] ^= 1;
+	}
+	frame.bytes[5] ^= 1;
+	rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
+	rx_close(&bench);
+}
+
+static void ethernet__to_others(void **state)
+{
+	struct frame_segment sent = rx_segment();
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	open_own(&bench, ", \"transport\": {\"kind\": \"eth\"}", "");
+	frame_ethernet(&frame, &sent);
+	memcpy(frame.bytes, bench.parameters.addresses.mac.bytes, 6);
+	rx_feed(&bench, &frame, frame.length);
+	rx_take(&bench, 1, sent.bytes);
+	memset(frame.bytes, 0xFF, 6);
+	rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
+	store_be16(frame.bytes + 12, 0x88CC); // LLDP, which has a multicast address
+	rx_feed(&bench, &frame, frame.length);
+	assert_int_equal(rx_counters(&bench)->other, 1);
+	rx_close(&bench);
+}
+
 static void segment__malformed(void **state)
 {
 	struct frame_segment sent = rx_segment();
@@ -514,6 +632,10 @@ int main(void)
 		cmocka_unit_test(packet__ip_fragment),
 		cmocka_unit_test(packet__of_ports_in_the_range_alone),
 		cmocka_unit_test(packet__of_another_kind),
+		cmocka_unit_test(packet__to_others),
+		cmocka_unit_test(packet__to_any_ip_of_a_port_without_address),
+		cmocka_unit_test(packet__to_others_over_ipv6),
+		cmocka_unit_test(ethernet__to_others),
 		cmocka_unit_test(segment__malformed),
 		cmocka_unit_test(segment__of_a_source_that_is_not_expected),
 		cmocka_unit_test(ethernet__segments),
