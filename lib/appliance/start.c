@@ -16,7 +16,8 @@
 #include "appliance/notices.h"
 #include "appliance/parts.h"
 
-#define SLOW_YIELD_NS 200000u // only a thread that used its time slice takes the CPU for so long
+#define SLOW_YIELD_NS 200000u  // only a thread that used its time slice takes the CPU for so long
+#define HOUSEKEEP_NS  1000000u // deadlines of events are looked at this often
 
 static int start_eal(struct appliance *appliance, char *error)
 {
@@ -204,6 +205,7 @@ static int launch(struct appliance *appliance, char *error)
 		lcore->adaptive = idle->policy == CONFIG_IDLE_ADAPTIVE;
 		lcore->yields = idle->yields;
 		lcore->slow_yield = ns_to_cycles(SLOW_YIELD_NS);
+		lcore->longest = ns_to_cycles(HOUSEKEEP_NS);
 		lcore->sleep_ns = idle->sleep_ns;
 		for (unsigned j = 0; j < plan->lcores[i].n_roles; j++)
 			lcore->roles[lcore->n_roles++] = appliance->roles[plan->lcores[i].roles[j]];

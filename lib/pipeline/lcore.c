@@ -100,12 +100,12 @@ int lcore_run(void *argument)
 	struct lcore *lcore = argument;
 	struct idleness idleness = { 0 };
 	unsigned loops = 0;
-	uint64_t now, start;
+	uint64_t now, start, housekept;
 
 	// The default slack of 50 us would double each sleep.
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	atomic_store_explicit(&lcore->running, true, memory_order_release);
-	now = start = rte_rdtsc();
+	now = start = housekept = rte_rdtsc();
 	while (!atomic_load_explicit(&lcore->stop, memory_order_acquire)) {
 		enum regime regime = REGIME_IDLE;
 
@@ -115,8 +115,10 @@ int lcore_run(void *argument)
 			if (of_role > regime)
 				regime = of_role;
 		}
-		if (++loops % LCORE_HOUSEKEEP == 0)
+		if (++loops % LCORE_HOUSEKEEP == 0 || now - housekept > lcore->longest) {
 			housekeep(lcore);
+			housekept = now;
+		}
 		if (regime == REGIME_BUSY)
 			idleness.empty_loops = 0;
 		else

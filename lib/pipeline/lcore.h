@@ -12,7 +12,7 @@
 #include "pipeline/role.h"
 
 #define LCORE_MAX_ROLES 64
-#define LCORE_HOUSEKEEP 256 // loops between two housekeepings
+#define LCORE_HOUSEKEEP 256 // loops between two housekeepings, at most
 
 struct lcore {
 	// Written by the control thread before the launch.
@@ -22,6 +22,7 @@ struct lcore {
 	unsigned cpu;        // on which it runs
 	bool adaptive;       // idle policy: yield, then sleep; false: always poll
 	uint32_t yields;     // empty loops in a row before the first sleep
+	uint64_t longest;    // TSC cycles between two housekeepings: yields make loops long
 	uint64_t slow_yield; // TSC cycles: a yield that takes longer shows that the CPU is wanted
 	uint64_t sleep_ns;
 	atomic_bool stop; // control thread: writes; lcore: reads

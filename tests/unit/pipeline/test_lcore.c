@@ -5,6 +5,7 @@
 #include "testbed.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -16,6 +17,7 @@ struct puppet {
 	unsigned stop_after;  // polls and drains, 0: never
 	unsigned items;       // that each poll says to have done
 	unsigned works_every; // polls: then it has items
+	unsigned poll_us;     // that each poll takes at least
 	bool backpressured;   // that each poll sets
 	unsigned drains_needed;
 	unsigned polls, drains, housekeepings;
@@ -43,6 +45,8 @@ static unsigned puppet_poll(struct role *role, uint64_t now)
 	assert_false(role->backpressured); // the loop clears it
 	assert_true(atomic_load(&puppet->lcore->running));
 	puppet->polls++;
+	if (puppet->poll_us > 0)
+		usleep(puppet->poll_us);
 	role->backpressured = puppet->backpressured;
 	live(puppet, now);
 	return puppet->polls % puppet->works_every == 0 ? puppet->items : 0;
@@ -91,7 +95,7 @@ static struct stage *make_stage(unsigned n_puppets)
 	assert_non_null(stage);
 	memset(stage, 0, sizeof(*stage));
 	stage->lcore.n_roles = n_puppets;
-	stage->lcore.slow_yield = UINT64_MAX;
+	stage->lcore.longest = stage->lcore.slow_yield = UINT64_MAX;
 	for (unsigned i = 0; i < n_puppets; i++) {
 		stage->puppets[i].lcore = &stage->lcore;
 		stage->puppets[i].works_every = 1;
@@ -209,6 +213,24 @@ static void housekeeping__comes_every_256_loops(void **state)
 	free(stage);
 }
 
+// Deadlines of events are looked at in it: loops that take long must not put it off.
+static void housekeeping__comes_in_time_in_slow_loops(void **state)
+{
+	struct stage *stage = make_stage(1);
+	uint64_t start = rte_rdtsc();
+
+	(void)state;
+	usleep(1500);
+	stage->lcore.longest = rte_rdtsc() - start;
+	stage->puppets[0].items = 1;
+	stage->puppets[0].poll_us = 1000;
+	stage->puppets[0].stop_after = 20;
+	run(stage);
+	assert_in_range(stage->puppets[0].polls_at_first_housekeeping, 1, 5);
+	assert_in_range(stage->puppets[0].housekeepings, 5, 21);
+	free(stage);
+}
+
 static void idle__yields_then_sleeps(void **state)
 {
 	struct stage *stage = make_stage(1);
@@ -316,6 +338,7 @@ int main(void)
 		cmocka_unit_test(loop__is_backpressured_before_it_is_idle),
 		cmocka_unit_test(loop__accounts_all_time),
 		cmocka_unit_test(housekeeping__comes_every_256_loops),
+		cmocka_unit_test(housekeeping__comes_in_time_in_slow_loops),
 		cmocka_unit_test(idle__yields_then_sleeps),
 		cmocka_unit_test(idle__after_a_slow_yield_it_sleeps),
 		cmocka_unit_test(idle__work_begins_the_count_anew),
