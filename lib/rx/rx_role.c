@@ -79,28 +79,48 @@ static void admit_segment(struct rx *rx, struct segment *segment)
 	counter_add(&rx->source_counters[segment->source].segments, 1);
 }
 
-static void serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			  uint32_t header_bytes, const struct net_frame *frame)
+// Frames behind an EtherType have no checksum.
+static enum packet_cause check_sums(struct rx *rx, const struct rte_mbuf *mbuf,
+				    const uint8_t *bytes, const struct net_frame *frame)
+{
+	if (!rx->parameters.verify_checksums || unlikely(frame->kind == NET_ETHER_PAYLOAD))
+		return PACKET_N_CAUSES;
+	return rx_check_sums(rx->parameters.checksums_in_hardware, &rx->counters, mbuf, bytes,
+			     frame);
+}
+
+// False if header_bytes were too few; nothing has been done then.
+static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+			  uint32_t header_bytes, const struct net_frame *frame, bool all_at_hand)
 {
 	struct segment *segment = mbuf_segment(mbuf);
 	enum wire_error error =
 	    rx_segment_decode(bytes, header_bytes, frame, rx->parameters.sources, segment);
+	enum packet_cause cause;
 
+	if (unlikely(error == WIRE_TRUNCATED && !all_at_hand))
+		return false;
+	cause = check_sums(rx, mbuf, bytes, frame);
+	if (unlikely(cause != PACKET_N_CAUSES)) {
+		drop_packet(rx, mbuf, cause);
+		return true;
+	}
 	if (unlikely(error != WIRE_OK)) {
 		drop_segment(rx, mbuf, SEGMENT_MALFORMED);
-		return;
+		return true;
 	}
 	if (unlikely(segment->source >= SOURCE_UNEXPECTED)) {
 		drop_segment(rx, mbuf,
 			     segment->source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
 							       : SEGMENT_UNEXPECTED_SOURCE);
-		return;
+		return true;
 	}
 	admit_segment(rx, segment);
 	stage(rx, mbuf,
 	      rx->parameters.builder_by_udp_port
 		  ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
 		  : (unsigned)remainder_of(segment->event_index, &rx->builders));
+	return true;
 }
 
 static bool is_udp(const struct net_frame *frame)
@@ -161,15 +181,6 @@ static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct 
 	return true;
 }
 
-static enum packet_cause check_sums(struct rx *rx, const struct rte_mbuf *mbuf,
-				    const uint8_t *bytes, const struct net_frame *frame)
-{
-	if (!rx->parameters.verify_checksums)
-		return PACKET_N_CAUSES;
-	return rx_check_sums(rx->parameters.checksums_in_hardware, &rx->counters, mbuf, bytes,
-			     frame);
-}
-
 // A datagram to a port that carries no segments.
 static void serve_datagram(struct rx *rx, struct rx_packet *packet)
 {
@@ -196,28 +207,32 @@ static void serve_other(struct rx *rx, struct rx_packet *packet)
 	rte_pktmbuf_free(packet->mbuf);
 }
 
-// Serves a packet of which header_bytes are contiguous at `bytes`: RX_HEADER_BYTES at least, or
-// all.
-static void serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			uint32_t header_bytes)
+// Serves a packet of which header_bytes are contiguous at `bytes`; all_at_hand: these are
+// RX_HEADER_BYTES at least, or the whole packet. False if they are too few to classify the packet;
+// nothing has been done then.
+static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+			uint32_t header_bytes, bool all_at_hand)
 {
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
 	struct rx_packet packet;
 	enum wire_error error =
 	    net_parse(bytes, header_bytes, length, rx->parameters.ether_type, &packet.frame);
-	enum packet_cause cause;
 
 	if (unlikely(error != WIRE_OK)) {
+		if (error == WIRE_TRUNCATED && !all_at_hand)
+			return false;
 		drop_packet(rx, mbuf,
 			    error == WIRE_UNSUPPORTED ? PACKET_IP_FRAGMENT
 						      : PACKET_MALFORMED_FRAME);
-		return;
+		return true;
 	}
 	if (unlikely(!rx_is_own(&rx->own, bytes, &packet.frame))) {
 		drop_packet(rx, mbuf, PACKET_NOT_FOR_US);
-		return;
+		return true;
 	}
 	if (unlikely(!carries_segment(rx, &packet.frame))) {
+		if (!all_at_hand)
+			return false;
 		packet.mbuf = mbuf;
 		packet.bytes = bytes;
 		packet.header_bytes = header_bytes;
@@ -226,33 +241,26 @@ static void serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 			serve_datagram(rx, &packet);
 		else
 			serve_other(rx, &packet);
-		return;
+		return true;
 	}
-	if (likely(packet.frame.kind != NET_ETHER_PAYLOAD)) {
-		cause = check_sums(rx, mbuf, bytes, &packet.frame);
-		if (unlikely(cause != PACKET_N_CAUSES)) {
-			drop_packet(rx, mbuf, cause);
-			return;
-		}
-	}
-	serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame);
+	return serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame, all_at_hand);
 }
 
-// Headers are nearly always in the packet's first buffer. If they are distributed over several
-// buffers, a copy of them is read.
+// A sender may keep the headers in a buffer of their own, with the payload in another: such a
+// packet is served without a look at the payload, which is in no cache yet. Only if the first
+// buffer does not have all headers, a copy of them is made.
 static void serve(struct rx *rx, struct rte_mbuf *mbuf)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	uint32_t length = rte_pktmbuf_pkt_len(mbuf);
-	uint32_t wanted = RTE_MIN(length, RX_HEADER_BYTES), at_hand = mbuf->data_len;
+	uint32_t wanted = RTE_MIN(length, RX_HEADER_BYTES);
 	uint8_t copy[RX_HEADER_BYTES];
 
 	counter_add(&rx->counters.bytes, length);
-	if (unlikely(at_hand < wanted)) {
-		bytes = rte_pktmbuf_read(mbuf, 0, wanted, copy);
-		at_hand = wanted;
-	}
-	serve_bytes(rx, mbuf, bytes, at_hand);
+	if (likely(serve_bytes(rx, mbuf, bytes, mbuf->data_len, mbuf->data_len >= wanted)))
+		return;
+	bytes = rte_pktmbuf_read(mbuf, 0, wanted, copy);
+	(void)serve_bytes(rx, mbuf, bytes, wanted, true);
 }
 
 // Drops the segments that a link did not accept. This never happens to a lossless link: poll()

@@ -5,6 +5,7 @@
 #include "rx_bench.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include <rte_ethdev.h>
 
@@ -40,6 +41,37 @@ static void segment__goes_to_the_builder_of_its_event(void **state)
 	rx_feed(&bench, &frame, frame.length);
 	segment = rx_take(&bench, UINT64_MAX / 4 % 2, sent.bytes);
 	assert_int_equal(segment.event_index, UINT64_MAX / 4);
+	rx_close(&bench);
+}
+
+// The payload behind headers that have a buffer of their own is not read: it is in no cache yet.
+static void segment__payload_in_another_buffer_is_not_read(void **state)
+{
+	const uint32_t headers = NET_HEADERS_SIZE + EJFAT_RE_SIZE;
+	struct frame_segment sent = rx_segment();
+	struct rte_mbuf *parts[2], *taken;
+	struct rx_bench bench;
+	struct frame frame;
+	void *buffer, *unreadable;
+
+	(void)state;
+	rx_open(&bench, "", "");
+	frame_udp(&frame, &sent);
+	unreadable = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(unreadable, MAP_FAILED);
+	assert_int_equal(rte_pktmbuf_alloc_bulk(bench.pool, parts, 2), 0);
+	memcpy(rte_pktmbuf_append(parts[0], headers), frame.bytes, headers);
+	buffer = parts[1]->buf_addr;
+	assert_non_null(rte_pktmbuf_append(parts[1], frame.length - headers));
+	assert_int_equal(rte_pktmbuf_chain(parts[0], parts[1]), 0);
+	parts[1]->buf_addr = unreadable;
+	assert_int_equal(rte_eth_tx_burst(bench.wire.port.id, 0, parts, 1), 1);
+	assert_int_equal(role_poll(bench.role, ++bench.now), 1);
+	assert_int_equal(link_dequeue(bench.links[1], &taken, 1), 1);
+	assert_int_equal(mbuf_segment(taken)->payload, headers);
+	taken->next->buf_addr = buffer;
+	rte_pktmbuf_free(taken);
+	munmap(unreadable, 4096);
 	rx_close(&bench);
 }
 
@@ -620,6 +652,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segment__goes_to_the_builder_of_its_event),
+		cmocka_unit_test(segment__payload_in_another_buffer_is_not_read),
 		cmocka_unit_test(segment__behind_vlan_tags_and_load_balancer_headers),
 		cmocka_unit_test(segment__in_any_number_of_buffers),
 		cmocka_unit_test(segment__of_one_byte_and_of_all),
