@@ -91,7 +91,8 @@ static bool add_node(cJSON *to, const struct appliance *appliance)
 	       add(node, "grants", view.grants) && add(node, "sends", view.sends) &&
 	       add(node, "requests", view.requests) && add(node, "built", view.built) &&
 	       add(node, "published", view.published) && add(node, "withdrawn", view.withdrawn) &&
-	       add(node, "unknown", view.unknown) && add(node, "throttled", view.throttled) &&
+	       add(node, "unknown", view.unknown) && add(node, "other_run", view.other_run) &&
+	       add(node, "throttled", view.throttled) &&
 	       add(node, "tokens_free", view.tokens_free) &&
 	       add(node, "tokens_used", view.tokens_used);
 }

@@ -11,12 +11,14 @@
 
 // --- registration ---
 
+// A refused node learns neither the configuration nor the run: whoever it is could use them.
 static void send_welcome(struct cluster_manager *manager, unsigned node, enum ctrl_verdict verdict,
 			 const char *text)
 {
+	const bool accepted = verdict == CTRL_ACCEPTED;
 	struct ctrl_welcome welcome = {
-		.config_hash = manager->cluster->hash,
-		.run = manager->run,
+		.config_hash = accepted ? manager->cluster->hash : 0,
+		.run = accepted ? manager->run : 0,
 		.verdict = (uint16_t)verdict,
 		.run_state = (uint16_t)manager->state,
 	};

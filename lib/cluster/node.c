@@ -114,12 +114,22 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 	node->announce_due = node->n_readouts > 0;
 }
 
+// The manager tells the run only to nodes with its configuration, so that a record of this node's
+// run is also one of its configuration.
+static bool is_in_run(struct cluster_node *node, uint32_t run)
+{
+	const bool is_in = node_is_in_run(node, run);
+
+	node->view.other_run += !is_in;
+	return is_in;
+}
+
 static void take_release(struct cluster_node *node, const struct ctrl_record *record)
 {
 	struct ctrl_release release;
 
-	if (ctrl_get_release(record, &release) != WIRE_OK || release.event <= node->released ||
-	    !node_is_in_run(node, release.run))
+	if (ctrl_get_release(record, &release) != WIRE_OK || !is_in_run(node, release.run) ||
+	    release.event <= node->released)
 		return;
 	node->released = release.event;
 	node_builders_released(node);
@@ -129,7 +139,7 @@ static void take_grant(struct cluster_node *node, const struct ctrl_record *reco
 {
 	struct ctrl_grant grant;
 
-	if (ctrl_get_grant(record, &grant) != WIRE_OK || !node_is_in_run(node, grant.run))
+	if (ctrl_get_grant(record, &grant) != WIRE_OK || !is_in_run(node, grant.run))
 		return;
 	if (grant.node == node_self(node))
 		node_builders_grant(node, &grant);
@@ -147,17 +157,19 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 
 	(void)now;
 	if (record->type == CTRL_PROGRESS) {
-		if (ctrl_get_progress(record, &progress) == WIRE_OK)
+		if (ctrl_get_progress(record, &progress) == WIRE_OK &&
+		    is_in_run(node, progress.run))
 			node_builders_progress(node, from, &progress);
 		return;
 	}
 	if (record->type == CTRL_OFFER) {
-		if (ctrl_get_offer(record, &offer) == WIRE_OK)
+		if (ctrl_get_offer(record, &offer) == WIRE_OK && is_in_run(node, offer.run))
 			node_builders_offer(node, from, &offer);
 		return;
 	}
 	if (record->type == CTRL_REQUEST) {
-		if (ctrl_get_request(record, &request) == WIRE_OK)
+		if (ctrl_get_request(record, &request) == WIRE_OK &&
+		    is_in_run(node, request.grant.run))
 			node_readouts_send(node, &request.grant, true);
 		return;
 	}
@@ -175,7 +187,7 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 		break;
 	case CTRL_THROTTLE:
 		if (ctrl_get_throttle(record, &throttle) == WIRE_OK &&
-		    node_is_in_run(node, throttle.run)) {
+		    is_in_run(node, throttle.run)) {
 			node->throttled = throttle.share == 0;
 			node->view.throttled += node->throttled;
 		}

@@ -55,6 +55,7 @@ struct cluster_node_view {
 	uint64_t published; // events that builders of the node have published
 	uint64_t withdrawn; // granted or built events that were given up
 	uint64_t unknown; // records and messages that name an event or slot not, or no longer, here
+	uint64_t other_run; // records of another run than the node's, which had no effect
 	uint64_t throttled; // THROTTLE records that stopped the sources
 	uint32_t tokens_free;
 	uint32_t tokens_used;

@@ -45,6 +45,7 @@ struct node_readout {
 // builder gets PROGRESS (SENT).
 struct sending {
 	uint64_t event;
+	uint32_t run;
 	uint16_t builder; // system-wide number
 	uint16_t attempt;
 	uint16_t left; // readouts of this node that have not sent it yet

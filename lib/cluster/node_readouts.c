@@ -41,6 +41,7 @@ static bool add_sending(struct cluster_node *node, const struct ctrl_grant *gran
 		return false;
 	node->sendings[node->n_sendings++] = (struct sending){
 		.event = grant->event,
+		.run = grant->run,
 		.builder = (uint16_t)builder,
 		.attempt = grant->attempt,
 		.left = (uint16_t)node->n_readouts,
@@ -123,7 +124,7 @@ static void send_sent(struct cluster_node *node, const struct sending *sending)
 		.event = sending->event,
 		.builder = (uint16_t)builder->index,
 		.attempt = sending->attempt,
-		.run = node->run,
+		.run = sending->run,
 	};
 	const struct cluster_transport *transport = &node->parameters.transport;
 	uint8_t bytes[CTRL_PROGRESS_SIZE];
@@ -160,7 +161,7 @@ static void send_offer(struct cluster_node *node, const struct message *message)
 	const struct ctrl_offer offer = {
 		.event = message->event,
 		.rkey = message->rkey,
-		.run = node->run,
+		.run = message->run,
 		.builder = (uint16_t)builder->index,
 		.attempt = message->attempt,
 		.n = 1,

@@ -202,6 +202,7 @@ static bool offer(struct readout *readout)
 		struct message message = {
 			.kind = MESSAGE_OFFER,
 			.event = readout->grant.event,
+			.run = readout->grant.run,
 			.builder = readout->grant.builder,
 			.attempt = readout->grant.attempt,
 			.source = set->ids[readout->cursor.source],

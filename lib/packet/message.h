@@ -36,7 +36,8 @@ enum message_kind {
 	// from a readout
 	MESSAGE_ANNOUNCE, // events below `event` are present; flags MESSAGE_LAST: no more will come
 	MESSAGE_SENT,     // an event has been sent, or is missing: event, builder, attempt
-	// a block of an event may be read: event, builder, attempt, source, address, size, rkey
+	// a block of an event may be read: event, run, builder, attempt, source, address, size,
+	// rkey
 	MESSAGE_OFFER,
 	// to a builder's port
 	MESSAGE_READ, // read a block: event, builder (of the node), node, source, address, size,

@@ -236,6 +236,105 @@ static void commands__of_another_run_configuration_or_node(void **state)
 	close_whole();
 }
 
+static void give_record(unsigned from, const uint8_t *bytes, size_t size)
+{
+	struct ctrl_record record;
+
+	assert_int_equal(ctrl_record_at(bytes, size, &record), WIRE_OK);
+	cluster_node_record(farm.nodes[1].node, from, &record, farm.now);
+}
+
+static void give_request(uint32_t run)
+{
+	const struct ctrl_request request = {
+		.grant = { .node = 2, .event = 5, .n_positions = 1, .run = run },
+	};
+	uint8_t bytes[CTRL_REQUEST_SIZE(0)];
+
+	give_record(2, bytes, ctrl_put_request(bytes, sizeof(bytes), &request));
+}
+
+static void give_progress(uint32_t run)
+{
+	const struct ctrl_progress progress = { .step = CTRL_STEP_WITHDRAW, .run = run };
+	uint8_t bytes[CTRL_PROGRESS_SIZE];
+
+	give_record(farm.manager, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
+}
+
+static void give_offer(uint32_t run)
+{
+	const struct ctrl_block block = { .length = 64 };
+	const struct ctrl_offer offer = { .run = run, .n = 1 };
+	uint8_t bytes[CTRL_OFFER_SIZE(1)];
+
+	give_record(2, bytes, ctrl_put_offer(bytes, sizeof(bytes), &offer, &block));
+}
+
+// What other nodes request, offer and report in another run has no effect and is counted.
+static void records__of_another_run(void **state)
+{
+	void (*const give_it[])(uint32_t run) = { give_request, give_progress, give_offer };
+	struct cluster_node_view before;
+	uint32_t run;
+
+	(void)state;
+	start_by_hand();
+	before = view_of_node();
+	run = before.run;
+	for (unsigned i = 0; i < 3; i++) {
+		give_it[i](run + 1);
+		give_it[i](0);
+		assert_int_equal(view_of_node().sends, before.sends);
+		assert_int_equal(view_of_node().unknown, before.unknown);
+		assert_int_equal(view_of_node().other_run, 2 * (i + 1));
+	}
+	give_it[0](run);
+	assert_true(view_of_node().sends + view_of_node().unknown > before.sends + before.unknown);
+	assert_int_equal(view_of_node().other_run, 6);
+	farm_run(&farm, SECOND);
+	farm_finish(&farm);
+	close_whole();
+}
+
+static struct ctrl_welcome sent_welcome;
+
+static void keep_welcome(void *context, unsigned to, const void *record, size_t size)
+{
+	struct ctrl_record checked;
+
+	(void)context;
+	(void)to;
+	if (ctrl_record_at(record, size, &checked) == WIRE_OK)
+		(void)ctrl_get_welcome(&checked, &sent_welcome);
+}
+
+// A refused process learns nothing of the system with which it could take a node's place.
+static void welcome__tells_a_refused_node_nothing(void **state)
+{
+	const struct ctrl_register other = { .config_hash = 1, .name = "n1" };
+	struct cluster_transport wire;
+	struct farm_node *manager;
+	uint8_t bytes[CTRL_REGISTER_SIZE];
+	struct ctrl_record record;
+
+	(void)state;
+	start_by_hand();
+	manager = &farm.nodes[farm.manager];
+	wire = manager->wire;
+	manager->wire.send = keep_welcome;
+	assert_int_equal(
+	    ctrl_record_at(bytes, ctrl_put_register(bytes, sizeof(bytes), &other), &record),
+	    WIRE_OK);
+	cluster_manager_record(manager->manager, 1, &record, farm.now);
+	manager->wire = wire;
+	assert_int_equal(sent_welcome.verdict, CTRL_REFUSED_CONFIG);
+	assert_int_equal(sent_welcome.config_hash, 0);
+	assert_int_equal(sent_welcome.run, 0);
+	farm_finish(&farm);
+	close_whole();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +344,8 @@ int main(void)
 		cmocka_unit_test(stop__is_at_once),
 		cmocka_unit_test(configuration__has_to_be_the_same),
 		cmocka_unit_test(commands__of_another_run_configuration_or_node),
+		cmocka_unit_test(records__of_another_run),
+		cmocka_unit_test(welcome__tells_a_refused_node_nothing),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
