@@ -69,6 +69,27 @@ static bool cluster_is_over(struct appliance *appliance)
 	return true;
 }
 
+// Whether end-of-run blocks have ended the run. Where events are granted, the manager ends it.
+static bool sources_have_ended(const struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+
+	if (appliance->config->events.on_end_of_run == END_OF_RUN_IGNORED ||
+	    cluster_grants(appliance->config))
+		return false;
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		if (plan->roles[i].kind != CONFIG_ROLE_BUILDER ||
+		    !builder_role_end_of_run(appliance->roles[i]))
+			continue;
+		// The builder wrote the number before it reported the end.
+		notice(appliance, "the sources ended the run: %u of %u sent their end of run",
+		       assembly_ended_sources(builder_role_assembly(appliance->roles[i])),
+		       appliance->sources.n_expected);
+		return true;
+	}
+	return false;
+}
+
 static void report_second_process(const struct appliance *appliance)
 {
 	const struct cluster_system *system = &appliance->config->cluster;
@@ -153,11 +174,7 @@ bool appliance_watch(struct appliance *appliance)
 	report_commands(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance))
 		return true;
-	for (unsigned i = 0; i < plan->n_roles; i++)
-		if (plan->roles[i].kind == CONFIG_ROLE_BUILDER &&
-		    builder_role_end_of_run(appliance->roles[i]))
-			return true;
-	return sources_are_finished(appliance);
+	return sources_have_ended(appliance) || sources_are_finished(appliance);
 }
 
 // Makes all roles of a kind drain and waits for them. False if the time was too short.

@@ -34,7 +34,8 @@ uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
 	       ((uint64_t)slots + 1) * n_sources * sizeof(struct part) + END_MEMORY +
 	       (uint64_t)range_count(slots, n_sources) * sizeof(struct range) +
 	       (uint64_t)bucket_count(slots) * sizeof(uint32_t) + CLOSED_SIZE * sizeof(uint64_t) +
-	       (uint64_t)n_sources * (sizeof(uint32_t) + sizeof(struct assembly_source_counters));
+	       (uint64_t)n_sources *
+		   (sizeof(uint32_t) + sizeof(uint64_t) + sizeof(struct assembly_source_counters));
 }
 
 uint64_t assembly_smallest_slot(unsigned n_sources, uint32_t packing)
@@ -51,6 +52,7 @@ static bool allocate(struct assembly *assembly)
 	assembly->parts =
 	    calloc(((size_t)assembly->n_slots + 1) * assembly->n_sources, sizeof(*assembly->parts));
 	assembly->end_memory = malloc(END_MEMORY);
+	assembly->end_times = calloc(assembly->n_sources, sizeof(*assembly->end_times));
 	assembly->buckets = malloc(n_buckets * sizeof(*assembly->buckets));
 	assembly->closed = calloc(CLOSED_SIZE, sizeof(*assembly->closed));
 	assembly->free_slots = malloc(assembly->n_slots * sizeof(*assembly->free_slots));
@@ -58,9 +60,9 @@ static bool allocate(struct assembly *assembly)
 	assembly->source_counters = calloc(assembly->n_sources, sizeof(*assembly->source_counters));
 	assembly->latency = calloc(1, sizeof(*assembly->latency));
 	if (assembly->events == NULL || assembly->parts == NULL || assembly->end_memory == NULL ||
-	    assembly->buckets == NULL || assembly->closed == NULL || assembly->free_slots == NULL ||
-	    assembly->offsets == NULL || assembly->source_counters == NULL ||
-	    assembly->latency == NULL ||
+	    assembly->end_times == NULL || assembly->buckets == NULL || assembly->closed == NULL ||
+	    assembly->free_slots == NULL || assembly->offsets == NULL ||
+	    assembly->source_counters == NULL || assembly->latency == NULL ||
 	    !range_pool_make(&assembly->pool, range_count(assembly->n_slots, assembly->n_sources)))
 		return false;
 	memset(assembly->buckets, 0xFF, n_buckets * sizeof(*assembly->buckets)); // NO_EVENT
@@ -106,6 +108,7 @@ void assembly_destroy(struct assembly *assembly)
 	free(assembly->events);
 	free(assembly->parts);
 	free(assembly->end_memory);
+	free(assembly->end_times);
 	free(assembly->buckets);
 	free(assembly->closed);
 	free(assembly->free_slots);
@@ -173,6 +176,46 @@ static uint8_t *room_of(const struct assembly *assembly, const struct event *eve
 	       (uint64_t)part->room * ROOM_UNIT;
 }
 
+// Whether a deadline has passed since a moment of the assembly's own time. That moment may be later
+// than now: the assembly learns of a wait only in the housekeeping after the wait.
+static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t deadline,
+		    uint64_t now)
+{
+	int64_t age = (int64_t)(now - assembly->waited - since);
+
+	return age >= (int64_t)deadline;
+}
+
+// A source that sends data a deadline after its end-of-run block has not ended: its block was
+// forged or sent too early, and is forgotten.
+static void take_back_end(struct assembly *assembly, uint32_t source, uint64_t now)
+{
+	struct event *end = &assembly->events[assembly->n_slots];
+	struct part *part = &event_parts(assembly, end)[source];
+
+	if (part->room == 0 ||
+	    !is_over(assembly, assembly->end_times[source], assembly->parameters.deadline, now))
+		return;
+	end->n_started--;
+	if (part_is_whole(part))
+		end->n_whole--;
+	else
+		ranges_release(&assembly->pool, &part->received);
+	*part = (struct part){ 0 };
+}
+
+// Notes the time of an admitted segment after the first one of the end of the run.
+__attribute__((noinline)) static void note_end(struct assembly *assembly,
+					       const struct segment *segment, uint64_t now)
+{
+	if (segment->event_id == MFP_END_OF_RUN) {
+		assembly->end_times[segment->source] = now - assembly->waited;
+		return;
+	}
+	assembly->last_placed = now - assembly->waited;
+	take_back_end(assembly, segment->source, now);
+}
+
 uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
 			enum segment_cause *cause)
 {
@@ -213,8 +256,10 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 				 segment->offset + segment->size);
 	if (result != RANGES_NEW)
 		return refuse(assembly, segment, causes[result], cause);
-	if (segment->event_id != MFP_END_OF_RUN)
+	if (!assembly->end_is_open)
 		assembly->last_placed = now - assembly->waited;
+	else
+		note_end(assembly, segment, now);
 	assembly->admitted = event;
 	assembly->admitted_part = part;
 	if (is_end_of_run(event))
@@ -326,23 +371,14 @@ uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now)
 	return assembly->n_free;
 }
 
-// Whether a deadline has passed since a moment of the assembly's own time. That moment may be later
-// than now: the assembly learns of a wait only in the housekeeping after the wait.
-static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t deadline,
-		    uint64_t now)
-{
-	int64_t age = (int64_t)(now - assembly->waited - since);
-
-	return age >= (int64_t)deadline;
-}
-
-// Whether the end-of-run event must stay open. A source that ends alone does not end the run. If
-// the end-of-run blocks of some sources are missing, the run ends when no source has sent data for
-// a deadline.
+// Whether the end-of-run event must stay open. Sources that end alone do not end the run. If more
+// than half of them have ended, because the end-of-run blocks of the others were lost or those are
+// dead, the run ends when no source has sent data for a deadline.
 static bool must_stay_open(const struct assembly *assembly, const struct event *event, uint64_t now)
 {
 	return is_end_of_run(event) &&
-	       !is_over(assembly, assembly->last_placed, assembly->parameters.deadline, now);
+	       (2 * event->n_whole <= assembly->n_sources ||
+		!is_over(assembly, assembly->last_placed, assembly->parameters.deadline, now));
 }
 
 // Closes granted events of which no segment has arrived for too long.
@@ -396,6 +432,11 @@ void assembly_flush(struct assembly *assembly, uint64_t now)
 bool assembly_end_of_run(const struct assembly *assembly)
 {
 	return assembly->ended;
+}
+
+uint32_t assembly_ended_sources(const struct assembly *assembly)
+{
+	return assembly->n_ended;
 }
 
 const struct assembly_counters *assembly_counters(const struct assembly *assembly)

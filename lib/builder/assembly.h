@@ -139,9 +139,12 @@ uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now);
 // Closes all open events, for the end of the run.
 void assembly_flush(struct assembly *assembly, uint64_t now);
 
-// Whether the run has ended: the end-of-run blocks of all sources have arrived, or those of some
-// sources, and then no source has sent data for a deadline.
+// Whether the run has ended: the end-of-run blocks of all sources have arrived, or those of more
+// than half of the sources, and then no source has sent data for a deadline. The block of a source
+// that sends data a deadline after it does not count.
 bool assembly_end_of_run(const struct assembly *assembly);
+// The number of sources whose end-of-run blocks had arrived when the run ended.
+uint32_t assembly_ended_sources(const struct assembly *assembly);
 
 // --- granted events ------------------------------------------------------------------------------
 //

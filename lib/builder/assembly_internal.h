@@ -87,12 +87,15 @@ struct assembly {
 	uint64_t waited;      // ticks that do not count towards deadlines
 	uint64_t last_placed; // ticks of the own time: last segment that was not of the end of run
 	uint64_t newest_complete; // highest serial of a complete event
+	bool end_is_open;         // some sources have ended, or sent a part of their block
+	uint32_t n_ended;         // sources that had, when the run ended
 	bool ended;               // end-of-run blocks have ended the run
 	bool flushing;
 
 	struct event *events; // [n_slots + 1]; the last one is the end of run
 	struct part *parts;   // [n_slots + 1][n_sources]
 	uint8_t *end_memory;  // receives the payload of end-of-run blocks
+	uint64_t *end_times;  // [n_sources], ticks of the own time: last segment of the end of run
 	struct range_pool pool;
 
 	uint32_t *buckets; // first event of each chain, by event index & bucket_mask

@@ -123,6 +123,7 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 	if (is_end_of_run(event)) {
 		event_settle_missing(assembly, event);
 		assembly->ended = true;
+		assembly->n_ended = event->n_whole;
 		count(&assembly->counters.ends_of_run, 1);
 		return;
 	}

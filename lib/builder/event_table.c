@@ -116,6 +116,7 @@ struct event *event_open(struct assembly *assembly, const struct segment *first,
 		.used = ends ? ROOM_UNIT : assembly->header_size,
 	};
 
+	assembly->end_is_open |= ends;
 	if (ends)
 		return open_in(assembly, assembly->n_slots, &model, now);
 	if (assembly->n_free == 0 || (assembly->parameters.granted && !held_may_open(assembly)))
@@ -161,7 +162,9 @@ void event_remove(struct assembly *assembly, struct event *event)
 	*link = event->chain;
 	event_unlink(assembly, order_of(assembly, event), event);
 	add_to_gauge(&assembly->n_open, -1);
-	if (!is_end_of_run(event))
+	if (is_end_of_run(event))
+		assembly->end_is_open = false;
+	else
 		assembly->closed[event->index % CLOSED_SIZE] = event->id + 1;
 }
 

@@ -74,10 +74,16 @@ struct config_builder {
 	uint16_t weight;    // share of the events, for the policy `weighted`
 };
 
+enum on_end_of_run {
+	END_OF_RUN_STOPS,   // end-of-run blocks of the sources end the run, see assembly.h
+	END_OF_RUN_IGNORED, // they are counted
+};
+
 struct config_events {
 	uint64_t deadline_ns; // from an event's first segment
 	enum on_incomplete on_incomplete;
 	enum on_no_slot on_no_slot;
+	enum on_end_of_run on_end_of_run;
 	uint64_t drain_timeout_ns; // from the stop until unfinished events are flushed, at most
 };
 

@@ -73,6 +73,11 @@ static const struct config_key event_keys[] = {
 	  .standard = "wait",
 	  .help = "Without a free slot: wait holds segments back until one is released; "
 		  "drop counts and drops them." },
+	{ .name = "on_end_of_run", WORDS("stop", "ignore"), FIELD(config_events, on_end_of_run),
+	  .standard = "stop",
+	  .help = "End-of-run MFPs: stop ends the run when all sources have sent theirs, or most "
+		  "have and none sends data for `deadline`; ignore counts them. Events that a "
+		  "manager grants end by its command only." },
 	{ .name = "drain_timeout", WHOLE(TIME), RANGE(0, HOUR),
 	  FIELD(config_events, drain_timeout_ns), .standard = "2s",
 	  .help = "Longest time from the stop to the flush of unfinished events." },

@@ -140,6 +140,26 @@ def test_end_of_run():
         check_equal(len(judge.read_directory(work.path("events"))), 100, "events in files")
 
 
+def test_end_of_run_line():
+    with evbtest.Workspace() as work:
+        process = work.run(appliance.generated(work, count=10))
+        process.end()
+        line = "the sources ended the run: 8 of 8 sent their end of run"
+        check(line in process.errors(), f"no line tells who ended the run: {process.errors()}")
+
+
+def test_end_of_run_ignored():
+    with evbtest.Workspace() as work:
+        process = work.run(appliance.generated(work, count=10,
+                                               events={"on_end_of_run": "ignore"}))
+        process.wait_until(lambda: telemetry.summary(process.name)["events_ends_of_run"] == 1,
+                           "the end of run counted")
+        time.sleep(0.5)  # evb looks 10 times per second
+        check(process.running(), "the run ended")
+        summary = process.drain()
+        check_equal(judge.event_counts(summary), (10, 0), "events")
+
+
 def test_duration():
     with evbtest.Workspace() as work:
         process = work.run(endless(work), "--duration", "1")

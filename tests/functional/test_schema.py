@@ -165,6 +165,7 @@ FULL = {
         "deadline": "100ms",
         "on_incomplete": "discard",
         "on_no_slot": "drop",
+        "on_end_of_run": "ignore",
         "drain_timeout": 2000000000,
     },
     "event_ring": {"directory": "/dev/shm", "groups": ["filter", "spy"]},

@@ -116,11 +116,60 @@ static void end_of_run__of_one_source_alone_is_none(void **state)
 		workbench_wait(&bench, WORKBENCH_DEADLINE / 2);
 		assert_false(assembly_end_of_run(bench.assembly));
 	}
-	// Now the others fall silent, too.
+	// One source ends no run, also if the others fall silent; two of three do.
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
+	workbench_wait(&bench, WORKBENCH_DEADLINE);
+	assert_false(assembly_end_of_run(bench.assembly));
+	workbench_send_end(&bench, 1);
 	workbench_wait(&bench, WORKBENCH_DEADLINE);
 	assert_true(assembly_end_of_run(bench.assembly));
+	assert_int_equal(assembly_ended_sources(bench.assembly), 2);
 	assert_int_equal(counters_of(&bench)->events_discarded, 100);
+	workbench_close(&bench);
+}
+
+// A stranger names a source, and the beam pauses.
+static void end_of_run__of_one_forged_segment(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_standard(&bench);
+	workbench_send_end(&bench, 0);
+	for (unsigned i = 0; i < 10; i++) {
+		workbench_wait(&bench, WORKBENCH_DEADLINE);
+		assert_false(assembly_end_of_run(bench.assembly));
+	}
+	for (unsigned i = 0; i < 3; i++)
+		workbench_send_mfp(&bench, i, 8, 4);
+	workbench_take_complete(&bench, 8, 4);
+	workbench_close(&bench);
+}
+
+static void end_of_run__is_taken_back_by_data(void **state)
+{
+	struct workbench_options options = workbench_standard;
+	struct workbench bench;
+
+	(void)state;
+	options.on_incomplete = INCOMPLETE_DISCARD;
+	workbench_open(&bench, &options);
+	workbench_send_end(&bench, 0);
+	workbench_send_end(&bench, 1);
+	for (unsigned i = 0; i < 3; i++) // overtaken on the way: no reason
+		workbench_send_mfp(&bench, i, 8, 4);
+	workbench_take_complete(&bench, 8, 4);
+	workbench_wait(&bench, WORKBENCH_DEADLINE - 1);
+	workbench_send_mfp(&bench, 2, 12, 4);
+	workbench_wait(&bench, 1);
+	workbench_send_mfp(&bench, 1, 12, 4);
+	for (unsigned i = 0; i < 3; i++)
+		workbench_wait(&bench, WORKBENCH_DEADLINE);
+	assert_false(assembly_end_of_run(bench.assembly));
+	workbench_send_end(&bench, 1);
+	workbench_send_end(&bench, 2);
+	assert_true(assembly_end_of_run(bench.assembly));
+	assert_int_equal(assembly_ended_sources(bench.assembly), 3);
 	workbench_close(&bench);
 }
 
@@ -132,6 +181,7 @@ static void end_of_run__does_not_come_of_a_wait_for_slots(void **state)
 	(void)state;
 	open_standard(&bench);
 	workbench_send_end(&bench, 0);
+	workbench_send_end(&bench, 1);
 	workbench_wait(&bench, WORKBENCH_DEADLINE / 2);
 	for (unsigned i = 0; i < 3; i++)
 		workbench_send_mfp(&bench, i, 8, 4);
@@ -203,6 +253,7 @@ static void end_of_run__is_as_near_after_a_wait_for_slots(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		workbench_send_mfp(&bench, i, 8, 4);
 	workbench_send_end(&bench, 0);
+	workbench_send_end(&bench, 1);
 	workbench_wait(&bench, WORKBENCH_DEADLINE - 1);
 	assert_false(assembly_end_of_run(bench.assembly));
 	workbench_wait(&bench, 1);
@@ -275,6 +326,8 @@ int main(void)
 		cmocka_unit_test(end_of_run__leaves_open_events_their_time),
 		cmocka_unit_test(end_of_run__when_one_source_is_silent),
 		cmocka_unit_test(end_of_run__of_one_source_alone_is_none),
+		cmocka_unit_test(end_of_run__of_one_forged_segment),
+		cmocka_unit_test(end_of_run__is_taken_back_by_data),
 		cmocka_unit_test(end_of_run__does_not_come_of_a_wait_for_slots),
 		cmocka_unit_test(end_of_run__block_of_any_bytes_in_pieces),
 		cmocka_unit_test(end_of_run__segment_beyond_its_memory_is_refused),

@@ -25,6 +25,7 @@ static void defaults__are_as_the_manual_says(void **state)
 	assert_int_equal(config->events.deadline_ns, 100000000);
 	assert_int_equal(config->events.on_incomplete, INCOMPLETE_FLAG);
 	assert_int_equal(config->events.on_no_slot, NO_SLOT_WAIT);
+	assert_int_equal(config->events.on_end_of_run, END_OF_RUN_STOPS);
 	assert_int_equal(config->events.drain_timeout_ns, 2000000000);
 	assert_string_equal(config->event_ring.directory, "");
 	assert_int_equal(config->event_ring.n_groups, 0);
@@ -279,9 +280,11 @@ static void words__become_their_constants(void **state)
 	assert_int_equal(config->transport.kind, CONFIG_TRANSPORT_ETH);
 	assert_int_equal(config->transport.ether_type, 0x88b6);
 	config_free(config);
-	config = load_with("events={\"on_incomplete\": \"discard\", \"on_no_slot\": \"drop\"}");
+	config = load_with("events={\"on_incomplete\": \"discard\", \"on_no_slot\": \"drop\", "
+			   "\"on_end_of_run\": \"ignore\"}");
 	assert_int_equal(config->events.on_incomplete, INCOMPLETE_DISCARD);
 	assert_int_equal(config->events.on_no_slot, NO_SLOT_DROP);
+	assert_int_equal(config->events.on_end_of_run, END_OF_RUN_IGNORED);
 	config_free(config);
 	config = load_with("sources.payload=opaque");
 	assert_int_equal(config->sources.payload, PAYLOAD_OPAQUE);
