@@ -30,15 +30,6 @@ uint64_t arguments_quantity(enum units_kind kind, const char *text, const struct
 	return value;
 }
 
-void arguments_add_name(const char **names, unsigned *n_names, unsigned most, const char *name,
-			const struct argp_state *state)
-{
-	if (*n_names == most)
-		argp_error(state, "more than %u names", most);
-	else
-		names[(*n_names)++] = name;
-}
-
 void arguments_refuse(void *arguments, const char *text, const struct argp_state *state)
 {
 	(void)arguments;
@@ -75,6 +66,15 @@ static error_t add_override(struct overrides *overrides, const char *text)
 	return 0;
 }
 
+static void add_name(struct arguments_names *names, const char *name,
+		     const struct argp_state *state)
+{
+	if (names->n == ARGUMENTS_MAX_NAMES)
+		argp_error(state, "more than %u names", ARGUMENTS_MAX_NAMES);
+	else
+		names->list[names->n++] = name;
+}
+
 static error_t store(const struct arguments_option *option, void *arguments, const char *text,
 		     const struct argp_state *state)
 {
@@ -102,6 +102,9 @@ static error_t store(const struct arguments_option *option, void *arguments, con
 		return 0;
 	case ARGUMENTS_OVERRIDE:
 		return add_override(to, text);
+	case ARGUMENTS_NAME:
+		add_name(to, text, state);
+		return 0;
 	case ARGUMENTS_TAKE:
 		option->take(arguments, text, state);
 		return 0;

@@ -20,6 +20,14 @@ struct overrides {
 	unsigned n;
 };
 
+#define ARGUMENTS_MAX_NAMES 1024
+
+// Names of appliances.
+struct arguments_names {
+	const char *list[ARGUMENTS_MAX_NAMES];
+	unsigned n;
+};
+
 // Arguments that are not options.
 struct arguments_rest {
 	char **list;
@@ -41,6 +49,7 @@ struct arguments_option {
 		ARGUMENTS_TIME,     // uint64_t, ns
 		ARGUMENTS_INTERVAL, // unsigned, ms: between two readings, 100ms to 1min
 		ARGUMENTS_OVERRIDE, // struct overrides
+		ARGUMENTS_NAME,     // struct arguments_names
 		ARGUMENTS_REST,     // struct arguments_rest, of all arguments
 		ARGUMENTS_TAKE,     // calls take()
 	} kind;
@@ -71,10 +80,6 @@ int arguments_parse(const struct arguments_command *command, int argc, char **ar
 // "--limit".
 uint64_t arguments_quantity(enum units_kind kind, const char *text, const struct argp_state *state,
 			    const char *option);
-
-// Appends a name to a list of `most` names.
-void arguments_add_name(const char **names, unsigned *n_names, unsigned most, const char *name,
-			const struct argp_state *state);
 
 // For ARGUMENTS_TAKE: refuses an argument that is not an option.
 void arguments_refuse(void *arguments, const char *text, const struct argp_state *state);

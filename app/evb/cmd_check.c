@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "load.h"
+#include "compose.h"
 #include "schema.h"
 
 struct arguments {

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "client/control_client.h"
-#include "load.h"
+#include "compose.h"
 
 struct arguments {
 	const char *target; // configuration or socket

@@ -8,8 +8,7 @@
 
 #include "arguments.h"
 #include "cmd.h"
-#include "dump_json.h"
-#include "dump_text.h"
+#include "dump.h"
 
 struct arguments {
 	struct inspect_options options;

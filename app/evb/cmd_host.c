@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compose.h"
+#include "host/change.h"
 #include "host/host.h"
-#include "host/prepare.h"
-#include "load.h"
 
 #define STAGE_WIDTH 13
 

@@ -4,9 +4,8 @@
 
 #include <stdlib.h>
 
-#include "load.h"
+#include "compose.h"
 #include "log.h"
-#include "session.h"
 
 struct arguments {
 	const char *config;

@@ -16,13 +16,11 @@
 #include "client/stat_client.h"
 #include "telemetry/openmetrics.h"
 
-#define SUMMARY      "/evb/summary"
-#define MOST_RUNNING 1024
-#define NUMBER_SIZE  32
+#define SUMMARY     "/evb/summary"
+#define NUMBER_SIZE 32
 
 struct arguments {
-	const char *names[MOST_RUNNING];
-	unsigned n_names;
+	struct arguments_names names;
 	bool json;
 	bool list;
 	bool openmetrics;
@@ -30,15 +28,9 @@ struct arguments {
 	struct arguments_rest requests;
 };
 
-static void add_name(void *to, const char *name, const struct argp_state *state)
-{
-	struct arguments *arguments = to;
-
-	arguments_add_name(arguments->names, &arguments->n_names, MOST_RUNNING, name, state);
-}
-
 static const struct arguments_option options[] = {
-	{ "name", 'n', "NAME", TAKE(add_name), "the appliance that is meant, where several run" },
+	{ "name", 'n', "NAME", INTO(NAME, names),
+	  "the appliance that is meant, where several run" },
 	{ "json", 'j', NULL, INTO(FLAG, json), "print answers as they come" },
 	{ "list", 'l', NULL, INTO(FLAG, list), "list the appliances that run" },
 	{ "openmetrics", 0, NULL, INTO(FLAG, openmetrics),
@@ -56,7 +48,7 @@ static void check(const void *from, const struct argp_state *state)
 
 	if (metrics && arguments->requests.n > 0)
 		argp_error(state, "metrics are of all commands: name none");
-	else if (!metrics && arguments->n_names > 1)
+	else if (!metrics && arguments->names.n > 1)
 		argp_error(state, "several names need --openmetrics or --prometheus");
 }
 
@@ -124,17 +116,15 @@ static bool are_apart(const char *a, const char *b)
 	return n != m || strncmp(a, b, n) != 0;
 }
 
-static void print_list_inline(const cJSON *list)
+static void print_list(const cJSON *list, const char *separator)
 {
 	for (const cJSON *item = list->child; item != NULL; item = item->next) {
-		if (item != list->child)
-			printf(", ");
 		if (cJSON_IsString(item))
 			printf("%s", item->valuestring);
 		else
 			printf("%.0f", item->valuedouble);
+		printf("%s", item->next != NULL ? separator : "");
 	}
-	putchar('\n');
 }
 
 static void print_object(const cJSON *object, int indent);
@@ -150,7 +140,8 @@ static void print_member(const cJSON *item, int indent, int width)
 	}
 	printf("%*s%-*s  ", indent, "", width, item->string);
 	if (cJSON_IsArray(item)) {
-		print_list_inline(item);
+		print_list(item, ", ");
+		putchar('\n');
 	} else if (cJSON_IsString(item)) {
 		printf("%s\n", item->valuestring);
 	} else {
@@ -198,23 +189,15 @@ static void print_object(const cJSON *object, int indent)
 
 static void print_response(const cJSON *value)
 {
-	if (cJSON_IsObject(value) && strcmp(value->string, SUMMARY) == 0) {
+	if (cJSON_IsObject(value) && strcmp(value->string, SUMMARY) == 0)
 		print_paragraphs(value, key_width(value));
-		return;
-	}
-	if (cJSON_IsObject(value)) {
+	else if (cJSON_IsObject(value))
 		print_object(value, 0);
-		return;
-	}
-	if (!cJSON_IsArray(value)) {
+	else if (!cJSON_IsArray(value))
 		printf("%s\n", cJSON_IsString(value) ? value->valuestring : "");
-		return;
-	}
-	for (const cJSON *item = value->child; item != NULL; item = item->next) {
-		if (cJSON_IsString(item))
-			printf("%s\n", item->valuestring);
-		else
-			printf("%.0f\n", item->valuedouble);
+	else if (value->child != NULL) {
+		print_list(value, "\n");
+		putchar('\n');
 	}
 }
 
@@ -264,18 +247,32 @@ static int request_one(struct stat_client *client, const char *request,
 	return value != NULL ? 0 : 1;
 }
 
+// The names of the appliances: those given, or all that run.
+static struct arguments_names find_names(const struct arguments_names *given)
+{
+	static char running[ARGUMENTS_MAX_NAMES][STAT_CLIENT_NAME_SIZE];
+	struct arguments_names names = *given;
+
+	if (names.n > 0)
+		return names;
+	names.n = stat_client_running(running, ARGUMENTS_MAX_NAMES);
+	names.n = names.n < ARGUMENTS_MAX_NAMES ? names.n : ARGUMENTS_MAX_NAMES;
+	for (unsigned i = 0; i < names.n; i++)
+		names.list[i] = running[i];
+	return names;
+}
+
 static int list_running(bool json)
 {
-	static char names[MOST_RUNNING][STAT_CLIENT_NAME_SIZE];
-	unsigned n = stat_client_running(names, MOST_RUNNING);
+	const struct arguments_names names = find_names(&(struct arguments_names){ 0 });
 	cJSON *list = cJSON_CreateArray();
 	char *text;
 
-	for (unsigned i = 0; i < n && i < MOST_RUNNING; i++) {
+	for (unsigned i = 0; i < names.n; i++) {
 		if (json)
-			cJSON_AddItemToArray(list, cJSON_CreateString(names[i]));
+			cJSON_AddItemToArray(list, cJSON_CreateString(names.list[i]));
 		else
-			printf("%s\n", names[i]);
+			printf("%s\n", names.list[i]);
 	}
 	text = json ? cJSON_PrintUnformatted(list) : NULL;
 	if (text != NULL)
@@ -283,22 +280,6 @@ static int list_running(bool json)
 	free(text);
 	cJSON_Delete(list);
 	return 0;
-}
-
-// The names of the appliances: those given, or all that run.
-static unsigned find_names(const struct arguments *arguments, const char **names)
-{
-	static char running[MOST_RUNNING][STAT_CLIENT_NAME_SIZE];
-	unsigned n;
-
-	if (arguments->n_names > 0) {
-		memcpy(names, arguments->names, arguments->n_names * sizeof(names[0]));
-		return arguments->n_names;
-	}
-	n = stat_client_running(running, MOST_RUNNING);
-	for (unsigned i = 0; i < n && i < MOST_RUNNING; i++)
-		names[i] = running[i];
-	return n < MOST_RUNNING ? n : MOST_RUNNING;
 }
 
 static cJSON *take_snapshot(const char *name)
@@ -316,27 +297,26 @@ static cJSON *take_snapshot(const char *name)
 // The output also has the appliances that do not respond, as not up.
 static int print_metrics(const struct arguments *arguments)
 {
-	static const char *names[MOST_RUNNING];
-	static struct openmetrics_node nodes[MOST_RUNNING];
-	static cJSON *snapshots[MOST_RUNNING];
-	unsigned n = find_names(arguments, names);
+	static struct openmetrics_node nodes[ARGUMENTS_MAX_NAMES];
+	static cJSON *snapshots[ARGUMENTS_MAX_NAMES];
+	const struct arguments_names names = find_names(&arguments->names);
 	int status = 0;
 
-	for (unsigned i = 0; i < n; i++) {
-		snapshots[i] = take_snapshot(names[i]);
-		nodes[i] = (struct openmetrics_node){ names[i], snapshots[i] };
+	for (unsigned i = 0; i < names.n; i++) {
+		snapshots[i] = take_snapshot(names.list[i]);
+		nodes[i] = (struct openmetrics_node){ names.list[i], snapshots[i] };
 		status |= snapshots[i] == NULL;
 	}
 	openmetrics_write(stdout, arguments->prometheus ? OPENMETRICS_TEXT_0_0_4 : OPENMETRICS_1_0,
-			  nodes, n);
-	for (unsigned i = 0; i < n; i++)
+			  nodes, names.n);
+	for (unsigned i = 0; i < names.n; i++)
 		cJSON_Delete(snapshots[i]);
 	return status;
 }
 
 static int request_all(const struct arguments *arguments)
 {
-	const char *name = arguments->n_names > 0 ? arguments->names[0] : NULL;
+	const char *name = arguments->names.n > 0 ? arguments->names.list[0] : NULL;
 	char error[STAT_CLIENT_ERROR_SIZE];
 	struct stat_client *client = stat_client_open(name, error);
 	int status = 0;

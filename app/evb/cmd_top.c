@@ -13,27 +13,19 @@
 #include "top/top.h"
 
 struct arguments {
-	const char *names[SAMPLER_MAX_NODES];
-	unsigned n_names;
+	struct arguments_names names;
 	unsigned interval_ms;
 	bool ascii;
 	bool plain;
 };
 
-static void add_name(void *to, const char *name, const struct argp_state *state)
-{
-	struct arguments *arguments = to;
-
-	arguments_add_name(arguments->names, &arguments->n_names, SAMPLER_MAX_NODES, name, state);
-}
-
 static const struct arguments_option options[] = {
-	{ "name", 'n', "NAME", TAKE(add_name), "an appliance to show; the same as NAME alone" },
+	{ "name", 'n', "NAME", INTO(NAME, names), "an appliance to show; the same as NAME alone" },
 	{ "interval", 'i', "TIME", INTO(INTERVAL, interval_ms),
 	  "between two looks at an appliance, 1s by default" },
 	{ "ascii", 'a', NULL, INTO(FLAG, ascii), "draw with ASCII characters only" },
 	{ "plain", 'p', NULL, INTO(FLAG, plain), "no colours" },
-	{ NULL, 0, NULL, TAKE(add_name), NULL },
+	{ ARGUMENT(NAME, names) },
 	{ 0 },
 };
 
@@ -54,8 +46,8 @@ int cmd_top(int argc, char **argv)
 
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
-	top.names = arguments.names;
-	top.n_names = arguments.n_names;
+	top.names = arguments.names.list;
+	top.n_names = arguments.names.n;
 	top.interval_ms = arguments.interval_ms;
 	top.ascii = arguments.ascii;
 	top.colours = !arguments.plain && getenv("NO_COLOR") == NULL;

@@ -14,22 +14,14 @@
 
 struct arguments {
 	const char *listen;
-	const char *names[SAMPLER_MAX_NODES];
-	unsigned n_names;
+	struct arguments_names names;
 	unsigned interval_ms;
 };
-
-static void add_name(void *to, const char *name, const struct argp_state *state)
-{
-	struct arguments *arguments = to;
-
-	arguments_add_name(arguments->names, &arguments->n_names, SAMPLER_MAX_NODES, name, state);
-}
 
 static const struct arguments_option options[] = {
 	{ "listen", 'l', "ADDRESS:PORT", INTO(TEXT, listen),
 	  "where to serve, " DEFAULT_LISTEN " by default" },
-	{ "name", 'n', "NAME", TAKE(add_name),
+	{ "name", 'n', "NAME", INTO(NAME, names),
 	  "an appliance to show; may be repeated; all that run by default" },
 	{ "interval", 'i', "TIME", INTO(INTERVAL, interval_ms),
 	  "between two looks at an appliance, 1s by default" },
@@ -60,7 +52,7 @@ static int serve(const struct arguments *arguments, const struct sockaddr_storag
 	sigaddset(&signals, SIGTERM);
 	(void)sigprocmask(SIG_BLOCK, &signals, NULL);
 	sampler =
-	    sampler_start(arguments->names, arguments->n_names, arguments->interval_ms, error);
+	    sampler_start(arguments->names.list, arguments->names.n, arguments->interval_ms, error);
 	if (sampler != NULL)
 		server = web_server_start(address, sampler, error);
 	if (server == NULL) {

@@ -8,6 +8,38 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "log.h"
+
+int load_plan(const struct config *config, struct plan **plan)
+{
+	char error[PLAN_ERROR_SIZE] = "out of memory";
+
+	*plan = malloc(sizeof(**plan));
+	if (*plan == NULL || plan_make(*plan, config, error) != 0) {
+		log_refusal(error);
+		free(*plan);
+		*plan = NULL;
+		return -1;
+	}
+	return 0;
+}
+
+int load(const char *path, const char *node, const struct overrides *overrides,
+	 struct config **config, struct plan **plan)
+{
+	char error[CONFIG_ERROR_SIZE];
+
+	if (config_load(config, path, node, overrides->list, overrides->n, error) != 0) {
+		log_refusal(error);
+		return -1;
+	}
+	if (load_plan(*config, plan) != 0) {
+		config_free(*config);
+		return -1;
+	}
+	return 0;
+}
+
 cJSON *compose_make(const char *prefix)
 {
 	cJSON *root = cJSON_CreateObject();
@@ -85,7 +117,7 @@ int compose_config(cJSON *root, const char *name, const struct overrides *overri
 	int result = -1;
 
 	if (text != NULL)
-		result = config_parse(config, text, strlen(text), name, overrides->list,
+		result = config_parse(config, text, strlen(text), name, NULL, overrides->list,
 				      overrides->n, error);
 	if (result != 0)
 		fprintf(stderr, "%s\n", error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
+// The configuration and the plan of a command. Commands with the argument CONFIG load them.
 // Commands without a configuration file (gen, replay) compose a configuration, which then passes
 // the same parser, checks and plan as any other. A path names a key: "generators[0].size.law". The
 // objects and lists of the path are created if they are missing; lists have one element.
@@ -10,8 +11,19 @@
 
 #include <cjson/cJSON.h>
 
-#include "load.h"
+#include "appliance/plan.h"
+#include "arguments.h"
+#include "config/config.h"
 #include "session.h"
+
+// Loads a configuration and makes its plan. Returns 0, or -1 after one line on stderr. The caller
+// frees the plan with free() and the configuration with config_free(). `node` is as in
+// config_load().
+int load(const char *path, const char *node, const struct overrides *overrides,
+	 struct config **config, struct plan **plan);
+
+// Makes the plan of a loaded configuration. Returns as load().
+int load_plan(const struct config *config, struct plan **plan);
 
 // Creates a configuration in which the appliance's name is PREFIX-PID.
 cJSON *compose_make(const char *prefix);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 
-#include "dump_json.h"
+#include "dump.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,11 +56,7 @@ static void print_line(struct dump_json *json, cJSON *line)
 static void print_file(void *context, const struct inspect_file *file)
 {
 	struct dump_json *json = context;
-	cJSON *line;
-
-	if (json->quiet)
-		return;
-	line = new_line("file");
+	cJSON *line = new_line("file");
 	cJSON_AddStringToObject(line, "path", file->path);
 	cJSON_AddStringToObject(line, "format", inspect_kind_name(file->kind));
 	add_number(line, "size_bytes", file->size);
@@ -90,8 +86,6 @@ static void begin_event(void *context, const struct inspect_event *event)
 {
 	struct dump_json *json = context;
 
-	if (json->quiet)
-		return;
 	json->event = new_line(inspect_kind_name(event->kind));
 	add_number(json->event, "index", event->index);
 	add_number(json->event, "offset", event->offset);
@@ -118,11 +112,8 @@ static void begin_event(void *context, const struct inspect_event *event)
 static void add_source(void *context, const struct inspect_source *source)
 {
 	struct dump_json *json = context;
-	cJSON *object;
+	cJSON *object = cJSON_CreateObject();
 
-	if (json->quiet)
-		return;
-	object = cJSON_CreateObject();
 	add_mfp_header(object, &source->header);
 	add_number(object, "size_bytes", source->header.packet_size);
 	add_number(object, "offset", source->offset);
@@ -139,11 +130,8 @@ static void add_source(void *context, const struct inspect_source *source)
 static void add_fragment(void *context, const struct inspect_fragment *fragment)
 {
 	struct dump_json *json = context;
-	cJSON *object;
+	cJSON *object = cJSON_CreateObject();
 
-	if (json->quiet)
-		return;
-	object = cJSON_CreateObject();
 	if (fragment->has_event_id)
 		add_number(object, "event_id", fragment->event_id);
 	add_number(object, "source_id", fragment->source_id);
@@ -160,32 +148,15 @@ static void end_event(void *context)
 {
 	struct dump_json *json = context;
 
-	if (json->quiet)
-		return;
 	print_line(json, json->event);
 	json->event = json->source_list = json->fragment_list = NULL;
 }
 
-static const char *frame_name(enum net_kind kind)
-{
-	switch (kind) {
-	case NET_ARP_IP4:
-		return "arp";
-	case NET_ICMP4:
-		return "icmp";
-	case NET_ICMP6:
-		return "icmp6";
-	case NET_UDP4:
-		return "udp4";
-	case NET_UDP6:
-		return "udp6";
-	case NET_ETHER_PAYLOAD:
-		return "ethernet";
-	case NET_OTHER:
-		break;
-	}
-	return "other";
-}
+static const char *const frame_names[] = {
+	[NET_ARP_IP4] = "arp", [NET_ICMP4] = "icmp", [NET_ICMP6] = "icmp6",
+	[NET_UDP4] = "udp4",   [NET_UDP6] = "udp6",  [NET_ETHER_PAYLOAD] = "ethernet",
+	[NET_OTHER] = "other",
+};
 
 static void add_segment(cJSON *line, const struct inspect_packet *packet)
 {
@@ -215,11 +186,7 @@ static void add_roce(cJSON *line, const struct roce_packet *packet)
 static void print_packet(void *context, const struct inspect_packet *packet)
 {
 	struct dump_json *json = context;
-	cJSON *line;
-
-	if (json->quiet)
-		return;
-	line = new_line("packet");
+	cJSON *line = new_line("packet");
 	add_number(line, "number", packet->number);
 	add_number(line, "time_ns", packet->time_ns);
 	add_number(line, "size_bytes", packet->length);
@@ -227,7 +194,7 @@ static void print_packet(void *context, const struct inspect_packet *packet)
 	if (packet->reason) {
 		cJSON_AddStringToObject(line, "reason", wire_reason(packet->reason));
 	} else {
-		cJSON_AddStringToObject(line, "frame", frame_name(packet->frame.kind));
+		cJSON_AddStringToObject(line, "frame", frame_names[packet->frame.kind]);
 		if (packet->frame.kind == NET_UDP4 || packet->frame.kind == NET_UDP6) {
 			add_number(line, "source_port", packet->frame.source_port);
 			add_number(line, "destination_port", packet->frame.destination_port);
@@ -260,6 +227,8 @@ static void print_problem(void *context, const struct inspect_problem *problem)
 
 struct inspect_visitor dump_json_visitor(struct dump_json *json)
 {
+	if (json->quiet)
+		return (struct inspect_visitor){ .context = json, .problem = print_problem };
 	return (struct inspect_visitor){
 		.context = json,
 		.file = print_file,

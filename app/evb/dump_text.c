@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 
-#include "dump_text.h"
+#include "dump.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -33,9 +33,8 @@ static void print_file(void *context, const struct inspect_file *file)
 {
 	const struct dump_text *text = context;
 
-	if (!text->quiet)
-		fprintf(text->out, "%s: %s, %" PRIu64 " bytes\n", file->path,
-			inspect_kind_name(file->kind), file->size);
+	fprintf(text->out, "%s: %s, %" PRIu64 " bytes\n", file->path, inspect_kind_name(file->kind),
+		file->size);
 }
 
 static void print_ids(const struct dump_text *text, const struct inspect_event *event)
@@ -77,8 +76,6 @@ static void print_event(void *context, const struct inspect_event *event)
 {
 	const struct dump_text *text = context;
 
-	if (text->quiet)
-		return;
 	fprintf(text->out, "%s %" PRIu64,
 		event->kind == INSPECT_MDF ? "record" : inspect_kind_name(event->kind),
 		event->index);
@@ -98,8 +95,6 @@ static void print_source(void *context, const struct inspect_source *source)
 {
 	const struct dump_text *text = context;
 
-	if (text->quiet)
-		return;
 	print_mfp_header(text, &source->header);
 	fprintf(text->out, "  %u B at %" PRIu64 "%s%s\n", source->header.packet_size,
 		source->offset, source->missing ? "  missing" : "",
@@ -112,8 +107,6 @@ static void print_fragment(void *context, const struct inspect_fragment *fragmen
 {
 	const struct dump_text *text = context;
 
-	if (text->quiet)
-		return;
 	fprintf(text->out, "    ");
 	if (fragment->has_event_id)
 		fprintf(text->out, "event %" PRIu64 "  ", fragment->event_id);
@@ -177,8 +170,6 @@ static void print_packet(void *context, const struct inspect_packet *packet)
 	const struct dump_text *text = context;
 	const struct ejfat_segment *segment = &packet->segment;
 
-	if (text->quiet)
-		return;
 	fprintf(text->out, "packet %" PRIu64 "  %" PRIu64 ".%09" PRIu64 "  %u B", packet->number,
 		packet->time_ns / 1000000000u, packet->time_ns % 1000000000u, packet->length);
 	print_what(text, packet);
@@ -212,6 +203,8 @@ static void print_problem(void *context, const struct inspect_problem *problem)
 
 struct inspect_visitor dump_text_visitor(struct dump_text *text)
 {
+	if (text->quiet)
+		return (struct inspect_visitor){ .context = text, .problem = print_problem };
 	return (struct inspect_visitor){
 		.context = text,
 		.file = print_file,

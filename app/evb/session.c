@@ -42,10 +42,10 @@ static void print_progress(const struct appliance *appliance, const struct accou
 {
 	double seconds = now->seconds - before->seconds;
 	bool builds = appliance->config->n_builders > 0;
-	uint64_t events = builds ? now->events.complete - before->events.complete
-				 : now->sent.events - before->sent.events;
-	uint64_t bytes =
-	    builds ? now->bytes_built - before->bytes_built : now->sent.bytes - before->sent.bytes;
+	uint64_t events = builds ? now->built.events_complete - before->built.events_complete
+				 : now->sent_events - before->sent_events;
+	uint64_t bytes = builds ? now->built.bytes_built - before->built.bytes_built
+				: now->sent.bytes - before->sent.bytes;
 
 	if (seconds <= 0)
 		return;
@@ -54,7 +54,8 @@ static void print_progress(const struct appliance *appliance, const struct accou
 	print_rate("  ", "", (double)bytes * 8 / seconds, "b/s");
 	if (builds)
 		printf("  %llu incomplete  %llu lost segments  %llu slots free",
-		       (unsigned long long)(now->events.incomplete + now->events.discarded),
+		       (unsigned long long)(now->built.events_incomplete +
+					    now->built.events_discarded),
 		       (unsigned long long)account_losses(now),
 		       (unsigned long long)now->free_slots);
 	fflush(stdout);
@@ -64,48 +65,49 @@ static void print_progress(const struct appliance *appliance, const struct accou
 static void write_drops(FILE *to, const struct account *a)
 {
 	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-		if (a->segments.drops[i] > 0)
+		if (a->segment_drops[i] > 0)
 			fprintf(to, ", %s %llu", segment_cause_name(i),
-				(unsigned long long)a->segments.drops[i]);
+				(unsigned long long)a->segment_drops[i]);
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
-		if (a->packets.drops[i] > 0)
+		if (a->rx.packet_drops[i] > 0)
 			fprintf(to, ", %s %llu", packet_cause_name(i),
-				(unsigned long long)a->packets.drops[i]);
+				(unsigned long long)a->rx.packet_drops[i]);
 }
 
 static void print_built(const struct account *a)
 {
 	printf("events   %llu complete, %llu incomplete, %llu discarded",
-	       (unsigned long long)a->events.complete, (unsigned long long)a->events.incomplete,
-	       (unsigned long long)a->events.discarded);
-	print_rate("; ", "", a->seconds > 0 ? (double)a->events.complete / a->seconds : 0,
+	       (unsigned long long)a->built.events_complete,
+	       (unsigned long long)a->built.events_incomplete,
+	       (unsigned long long)a->built.events_discarded);
+	print_rate("; ", "", a->seconds > 0 ? (double)a->built.events_complete / a->seconds : 0,
 		   "events/s");
-	print_rate(", ", "\n", a->seconds > 0 ? (double)a->bytes_built / a->seconds : 0,
+	print_rate(", ", "\n", a->seconds > 0 ? (double)a->built.bytes_built / a->seconds : 0,
 		   "B/s built");
 	printf("segments %llu received, %llu placed, %llu dropped",
-	       (unsigned long long)a->segments.received, (unsigned long long)a->segments.placed,
+	       (unsigned long long)a->segments_received, (unsigned long long)a->built.placed,
 	       (unsigned long long)account_losses(a));
 	write_drops(stdout, a);
-	printf("; the ports missed %llu\n", (unsigned long long)a->packets.missed);
+	printf("; the ports missed %llu\n", (unsigned long long)a->missed);
 	printf("latency  first segment to complete: p50 %.1f us, p99 %.1f us, p99.9 %.1f us, "
 	       "max %.1f us\n",
-	       (double)histogram_quantile(&a->complete, 0.5) * 1e-3,
-	       (double)histogram_quantile(&a->complete, 0.99) * 1e-3,
-	       (double)histogram_quantile(&a->complete, 0.999) * 1e-3,
-	       (double)a->complete.maximum * 1e-3);
+	       (double)histogram_quantile(&a->latency.complete, 0.5) * 1e-3,
+	       (double)histogram_quantile(&a->latency.complete, 0.99) * 1e-3,
+	       (double)histogram_quantile(&a->latency.complete, 0.999) * 1e-3,
+	       (double)a->latency.complete.maximum * 1e-3);
 }
 
 // A generator that sends a capture does not count events.
 static void print_sent(const struct account *a)
 {
 	printf("sent     ");
-	if (a->sent.events > 0)
-		printf("%llu events, ", (unsigned long long)a->sent.events);
+	if (a->sent_events > 0)
+		printf("%llu events, ", (unsigned long long)a->sent_events);
 	printf("%llu packets, %llu bytes", (unsigned long long)a->sent.packets,
 	       (unsigned long long)a->sent.bytes);
-	if (a->sent.unacknowledged > 0)
+	if (a->unacknowledged > 0)
 		printf("; %llu messages were not acknowledged",
-		       (unsigned long long)a->sent.unacknowledged);
+		       (unsigned long long)a->unacknowledged);
 	printf("\n");
 }
 
@@ -229,19 +231,18 @@ static void log_nothing(const struct account *a)
 
 	if (to != NULL) {
 		write_drops(to, a);
-		if (a->events.discarded > 0)
+		if (a->built.events_discarded > 0)
 			fprintf(to, "; %llu events were discarded",
-				(unsigned long long)a->events.discarded);
+				(unsigned long long)a->built.events_discarded);
 		fclose(to);
 	}
 	log_line(LOG_LEVEL_ERROR, "no event was built: %llu of %llu packets were dropped%s",
-		 (unsigned long long)account_losses(a), (unsigned long long)a->packets.received,
-		 causes);
+		 (unsigned long long)account_losses(a), (unsigned long long)a->rx.packets, causes);
 }
 
 static bool has_built(const struct account *a)
 {
-	return a->events.complete + a->events.incomplete > 0;
+	return a->built.events_complete + a->built.events_incomplete > 0;
 }
 
 static int finish(struct appliance *appliance, const struct session_options *options,

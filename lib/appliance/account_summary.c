@@ -63,26 +63,28 @@ struct count {
 };
 
 // clang-format off
-#define COUNT(object, name) { #object, #name, offsetof(struct account, object.name) }
+#define COUNT(object, name, field) { #object, #name, offsetof(struct account, field) }
+#define EVENT(name)   COUNT(events, name, built.events_##name)
+#define PACKET(name)  COUNT(packets, name, rx.name)
+#define BLOCK(name)   COUNT(blocks, name, built.blocks_##name)
+#define SENT(name)    COUNT(sent, name, sent.name)
+#define WRITTEN(name) COUNT(written, name, written.name)
 
 // The counts of the account, by the object that has them.
 static const struct count counts[] = {
-	COUNT(events, opened), COUNT(events, complete), COUNT(events, incomplete),
-	COUNT(events, discarded), COUNT(events, flushed), COUNT(events, overtaken),
-	COUNT(events, withdrawn), COUNT(events, repeated), COUNT(events, ends_of_run),
-	COUNT(events, open),
-	COUNT(packets, received), COUNT(packets, bytes), COUNT(packets, arp),
-	COUNT(packets, icmp_echo), COUNT(packets, control), COUNT(packets, pause),
-	COUNT(packets, roce), COUNT(packets, other), COUNT(packets, missed),
-	COUNT(packets, checksums_unfinished),
-	COUNT(segments, received), COUNT(segments, local), COUNT(segments, placed),
-	COUNT(segments, placed_bytes),
-	COUNT(blocks, whole), COUNT(blocks, malformed), COUNT(blocks, missing),
-	COUNT(sent, events), COUNT(sent, packets), COUNT(sent, bytes), COUNT(sent, lost),
-	COUNT(sent, duplicated), COUNT(sent, corrupted), COUNT(sent, reordered),
-	COUNT(sent, unacknowledged),
-	COUNT(written, events), COUNT(written, bytes), COUNT(written, files),
-	COUNT(written, refused), COUNT(written, failures),
+	EVENT(opened), EVENT(complete), EVENT(incomplete), EVENT(discarded), EVENT(flushed),
+	EVENT(overtaken), EVENT(withdrawn), EVENT(repeated),
+	COUNT(events, ends_of_run, built.ends_of_run), COUNT(events, open, events_open),
+	COUNT(packets, received, rx.packets), PACKET(bytes), PACKET(arp), PACKET(icmp_echo),
+	PACKET(control), PACKET(pause), PACKET(roce), PACKET(other),
+	COUNT(packets, missed, missed), PACKET(checksums_unfinished),
+	COUNT(segments, received, segments_received), COUNT(segments, local, segments_local),
+	COUNT(segments, placed, built.placed), COUNT(segments, placed_bytes, built.placed_bytes),
+	BLOCK(whole), BLOCK(malformed), BLOCK(missing),
+	COUNT(sent, events, sent_events), SENT(packets), SENT(bytes), SENT(lost),
+	SENT(duplicated), SENT(corrupted), SENT(reordered),
+	COUNT(sent, unacknowledged, unacknowledged),
+	WRITTEN(events), WRITTEN(bytes), WRITTEN(files), WRITTEN(refused), WRITTEN(failures),
 };
 // clang-format on
 
@@ -124,14 +126,14 @@ static void add_sources(struct summary *summary, cJSON *root)
 
 		account_take_source(summary->appliance, i, &source);
 		for (unsigned cause = 0; cause < SEGMENT_N_CAUSES; cause++)
-			dropped += source.drops[cause];
+			dropped += source.built.drops[cause];
 		add_count(summary, member, "id", source.id);
 		add_count(summary, member, "segments", source.segments);
-		add_count(summary, member, "placed", source.placed);
+		add_count(summary, member, "placed", source.built.placed);
 		add_count(summary, member, "dropped", dropped);
-		add_count(summary, member, "mfps", source.blocks);
-		add_count(summary, member, "malformed", source.malformed);
-		add_count(summary, member, "missing", source.missing);
+		add_count(summary, member, "mfps", source.built.blocks);
+		add_count(summary, member, "malformed", source.built.malformed);
+		add_count(summary, member, "missing", source.built.missing);
 	}
 }
 
@@ -172,16 +174,16 @@ static void add_all(struct summary *summary, cJSON *root)
 	add_count(summary, root, "run_number", config->run_number);
 	add_number(summary, root, "seconds", account->seconds);
 	add_counts(summary, root, "events");
-	add_count(summary, root, "bytes_built", account->bytes_built);
+	add_count(summary, root, "bytes_built", account->built.bytes_built);
 	dropped = add_object(summary, add_counts(summary, root, "packets"), "dropped");
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
-		add_count(summary, dropped, packet_cause_name(i), account->packets.drops[i]);
+		add_count(summary, dropped, packet_cause_name(i), account->rx.packet_drops[i]);
 	dropped = add_object(summary, add_counts(summary, root, "segments"), "dropped");
 	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-		add_count(summary, dropped, segment_cause_name(i), account->segments.drops[i]);
+		add_count(summary, dropped, segment_cause_name(i), account->segment_drops[i]);
 	add_counts(summary, root, "blocks");
-	add_latency(summary, root, "latency_ns", &account->complete);
-	add_latency(summary, root, "latency_released_ns", &account->released);
+	add_latency(summary, root, "latency_ns", &account->latency.complete);
+	add_latency(summary, root, "latency_released_ns", &account->latency.released);
 	add_sources(summary, root);
 	lcores = add_list(summary, root, "lcores");
 	for (unsigned i = 0; i < appliance->plan->n_lcores; i++)

@@ -7,14 +7,12 @@
 
 #include <rte_errno.h>
 
-#include "appliance/notices.h"
 #include "appliance/parts.h"
-#include "config/cluster_parameters.h"
 #include "node/readout_role.h"
 
 bool cluster_grants(const struct config *config)
 {
-	return config->cluster.n_nodes > 0 && config->event_manager.mode != SCHED_STATIC;
+	return config->cluster.n_nodes > 0 && config->event_manager.sched.mode != SCHED_STATIC;
 }
 
 struct role *appliance_control(const struct appliance *appliance)
@@ -197,7 +195,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 	const struct cluster_system_node *self = &config->cluster.nodes[config->cluster.self];
 	const struct config_generator *generator = &config->generators[plan->object];
 	const struct port *port = &appliance->ports[plan->port];
-	bool timed = manager->shaping == SCHED_TIMED_SHIFT;
+	bool timed = manager->sched.shaping == SCHED_TIMED_SHIFT;
 	struct readout_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	struct readout_destination destinations[EVB_MAX_SYSTEM_BUILDERS];
 	const struct readout_roce_parameters roce = {
@@ -206,7 +204,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.n_builders = config->cluster.n_builders,
 		.link_rate = port->config->link_rate,
 		.unfinished = cluster_unfinished(manager->source_buffer),
-		.holds_until_release = manager->mode != SCHED_STATIC,
+		.holds_until_release = manager->sched.mode != SCHED_STATIC,
 		.neighbours = &appliance->neighbours,
 		.responses = appliance->roce_responses[plan->port],
 	};
@@ -218,14 +216,14 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.n_builders = config->cluster.n_builders,
 		.n_nodes = config->cluster.n_nodes,
 		.rank = rank_of(&config->cluster),
-		.is_static = manager->mode == SCHED_STATIC,
+		.is_static = manager->sched.mode == SCHED_STATIC,
 		.source_buffer = manager->source_buffer,
-		.phase_ns = timed ? manager->send_window_ns + manager->idle_window_ns : 0,
+		.phase_ns = timed ? manager->sched.send_window_ns + manager->sched.idle_window_ns : 0,
 		.pace = {
 			.n_sources = appliance->sets[plan->object]->n_sources,
 			.node_sources = self->n_sources,
 			.system_sources = config->cluster.n_sources,
-			.paced = manager->shaping != SCHED_ALL_AT_ONCE,
+			.paced = manager->sched.shaping != SCHED_ALL_AT_ONCE,
 			.timed = timed,
 			.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE
 					? config->idle.sleep_ns

@@ -199,6 +199,10 @@ void control_socket_serve(struct control_socket *control, unsigned ms)
 {
 	struct pollfd ready[CONTROL_SOCKET_CLIENTS + 1];
 
+	if (control == NULL) {
+		wait_ms(ms);
+		return;
+	}
 	if (control->busy) {
 		wait_ms(ms < BUSY_MS ? ms : BUSY_MS);
 		finish_request(control);

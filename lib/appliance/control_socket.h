@@ -42,6 +42,7 @@ struct control_socket *control_socket_open(const char *path,
 void control_socket_close(struct control_socket *control);
 
 // Waits at most `ms` milliseconds for requests, less if a signal arrives, and serves them.
+// control NULL: only waits.
 void control_socket_serve(struct control_socket *control, unsigned ms);
 
 // The responses {"ok": true} and {"ok": false, "error": TEXT}. NULL if memory ran out.

@@ -10,7 +10,6 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
-#include "appliance/notices.h"
 #include "appliance/parts.h"
 #include "appliance/run_control.h"
 #include "builder/builder_role.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "appliance/notices.h"
+#include "appliance/parts.h"
 
 #include <stdarg.h>
 #include <stdio.h>

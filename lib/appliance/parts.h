@@ -10,12 +10,27 @@
 
 #include "appliance/appliance.h"
 #include "port/settings.h"
+#include "record/event_file.h"
 #include "tx/block_packets.h"
 
 static inline uint64_t ns_to_cycles(uint64_t ns)
 {
 	return (uint64_t)((double)ns * 1e-9 * (double)rte_get_tsc_hz());
 }
+
+// --- notices.c ---
+
+// Notices: lines that an operator should see, which appliance.notice prints.
+// Passes on one line, cut to 511 characters. Any thread except the lcores of rx, builder and source
+// roles.
+void notice(const struct appliance *appliance, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+// Writes one line to error[APPLIANCE_ERROR_SIZE]. Returns -1.
+int appliance_fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The notify function of event files; context is a struct appliance.
+void notice_of_file(void *context, const struct event_file_notice *file);
 
 // --- ports.c ---
 

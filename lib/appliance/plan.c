@@ -9,7 +9,6 @@
 
 #include "builder/assembly.h"
 #include "builder/builder_role.h"
-#include "config/cluster_parameters.h"
 #include "node/control_role.h"
 #include "port/eal.h"
 #include "port/port.h"

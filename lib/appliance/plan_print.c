@@ -4,7 +4,6 @@
 
 #include "cluster/cluster.h"
 #include "cluster/on_wire.h"
-#include "config/cluster_parameters.h"
 #include "node/control_role.h"
 #include "port/headroom.h"
 #include "port/pause_state.h"
@@ -233,7 +232,7 @@ static uint64_t link_rate_of(const struct cluster_system *cluster, unsigned buil
 static void print_pacing(const struct config *config, FILE *out)
 {
 	const struct cluster_system *cluster = &config->cluster;
-	double target = config->event_manager.target_utilisation;
+	double target = config->event_manager.sched.target_utilisation;
 	const struct on_wire_parameters parameters = config_on_wire_parameters(config);
 	struct on_wire wire;
 
@@ -270,19 +269,20 @@ static void print_event_manager(const struct config *config, FILE *out)
 		uint32_t slots = config->cluster.builders[i].slots;
 
 		slots -= cluster_spare(slots);
-		in_flight +=
-		    manager->credits > 0 && manager->credits < slots ? manager->credits : slots;
+		in_flight += manager->sched.credits > 0 && manager->sched.credits < slots
+				 ? manager->sched.credits
+				 : slots;
 	}
 	fprintf(out, "  mode %s, policy %s, shaping %s; control messages on UDP port %u\n",
-		modes[manager->mode], policies[manager->policy], shapings[manager->shaping],
-		manager->control_port);
+		modes[manager->sched.mode], policies[manager->sched.policy],
+		shapings[manager->sched.shaping], manager->control_port);
 	fprintf(out, "  up to %llu events in flight, a source holds up to %u MFPs\n",
 		(unsigned long long)in_flight, manager->source_buffer);
 	if (in_flight > manager->source_buffer)
 		fprintf(out,
 			"  note: fewer MFPs than that: event_manager.source_buffer limits what "
 			"is in flight\n");
-	if (manager->mode != SCHED_STATIC)
+	if (manager->sched.mode != SCHED_STATIC)
 		print_pacing(config, out);
 }
 

@@ -6,7 +6,6 @@
 
 #include <rte_cycles.h>
 
-#include "appliance/notices.h"
 #include "appliance/parts.h"
 #include "wire/feroce_cm.h"
 

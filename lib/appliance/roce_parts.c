@@ -8,7 +8,6 @@
 #include <rte_errno.h>
 #include <rte_random.h>
 
-#include "appliance/notices.h"
 #include "appliance/parts.h"
 #include "builder/builder_role.h"
 #include "cluster/cluster.h"

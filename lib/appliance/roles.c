@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "appliance/notices.h"
 #include "appliance/parts.h"
 #include "builder/builder_role.h"
 #include "node/control_role.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_cycles.h>
 
@@ -174,12 +173,8 @@ void run_control_stop(struct appliance *appliance)
 
 void run_control_serve(struct appliance *appliance, unsigned ms)
 {
-	const struct timespec pause = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
-
-	if (appliance->run_control != NULL)
-		control_socket_serve(appliance->run_control->socket, ms);
-	else
-		(void)nanosleep(&pause, NULL); // a signal ends the wait early
+	control_socket_serve(appliance->run_control != NULL ? appliance->run_control->socket : NULL,
+			     ms);
 }
 
 bool run_control_asks_for_end(const struct appliance *appliance)

@@ -62,15 +62,15 @@ static bool add_account(cJSON *to, const struct appliance *appliance)
 	if (account == NULL)
 		return false;
 	account_take(appliance, account);
-	added = add(events, "complete", account->events.complete) &&
-		add(events, "incomplete", account->events.incomplete) &&
-		add(events, "discarded", account->events.discarded) &&
-		add(events, "withdrawn", account->events.withdrawn) &&
-		add(events, "open", account->events.open) &&
-		add(events, "sent", account->sent.events) &&
-		add(to, "bytes_built", account->bytes_built) &&
+	added = add(events, "complete", account->built.events_complete) &&
+		add(events, "incomplete", account->built.events_incomplete) &&
+		add(events, "discarded", account->built.events_discarded) &&
+		add(events, "withdrawn", account->built.events_withdrawn) &&
+		add(events, "open", account->events_open) &&
+		add(events, "sent", account->sent_events) &&
+		add(to, "bytes_built", account->built.bytes_built) &&
 		add(to, "lost_segments", account_losses(account)) &&
-		add(to, "missed_packets", account->packets.missed) &&
+		add(to, "missed_packets", account->missed) &&
 		add(to, "slots_free", account->free_slots);
 	free(account);
 	return added;
@@ -153,7 +153,7 @@ static bool add_system(cJSON *to, const struct appliance *appliance)
 
 	control_role_manager_view(appliance_control(appliance), &view);
 	return add_text(system, "state", ctrl_run_state_name(view.state)) &&
-	       add_text(system, "mode", modes[appliance->config->event_manager.mode]) &&
+	       add_text(system, "mode", modes[appliance->config->event_manager.sched.mode]) &&
 	       add(system, "run", view.run) && add(system, "registered", view.n_registered) &&
 	       add(system, "announced", view.announced) &&
 	       (!cluster_grants(appliance->config) || add_grants(system, &view)) &&

@@ -13,7 +13,6 @@
 #include <rte_launch.h>
 #include <rte_malloc.h>
 
-#include "appliance/notices.h"
 #include "appliance/parts.h"
 
 #define SLOW_YIELD_NS 200000u  // only a thread that used its time slice takes the CPU for so long

@@ -120,7 +120,7 @@ static int check_generator(struct config_reader *reader, const struct config *co
 static int check_read(struct config_reader *reader, const struct config *config)
 {
 	if (config->roce.operation != ROCE_OPERATION_READ ||
-	    (config->cluster.n_nodes > 0 && config->event_manager.mode == SCHED_PULL &&
+	    (config->cluster.n_nodes > 0 && config->event_manager.sched.mode == SCHED_PULL &&
 	     config->roce.service == ROCE_RC))
 		return 0;
 	return config_fail(config_at(reader, "roce.operation"),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "config/cluster.h"
+#include "config/internal.h"
 
 #include <string.h>
 
-#include "config/cluster_parameters.h"
+#include "config/config.h"
 #include "wire/ctrl.h"
 #include "wire/net.h"
 
@@ -28,7 +28,7 @@ int config_check_event_manager(struct config_reader *reader, const struct config
 {
 	const struct config_event_manager *manager = &config->event_manager;
 
-	if (!(manager->target_utilisation > 0))
+	if (!(manager->sched.target_utilisation > 0))
 		return config_fail(config_at(reader, "event_manager.target_utilisation"),
 				   "0 would let nothing be sent");
 	if (manager->heartbeat_timeout_ns < 2 * manager->heartbeat_ns)

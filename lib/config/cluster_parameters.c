@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "config/cluster_parameters.h"
+#include "config/config.h"
 
 struct cluster_parameters config_cluster_parameters(const struct config *config)
 {
 	return (struct cluster_parameters){
 		.system = &config->cluster,
-		.mode = config->event_manager.mode,
-		.shaping = config->event_manager.shaping,
+		.mode = config->event_manager.sched.mode,
+		.shaping = config->event_manager.sched.shaping,
 		.source_buffer = config->event_manager.source_buffer,
 		.parallel_sends = config->event_manager.parallel_sends,
 	};
@@ -27,17 +27,18 @@ struct on_wire_parameters config_on_wire_parameters(const struct config *config)
 		.transport = transport_of(config),
 		.path_mtu = config->roce.path_mtu,
 		.n_expected = config->sources.n_expected,
-		.mode = config->event_manager.mode,
+		.mode = config->event_manager.sched.mode,
 	};
 }
 
 struct cluster_manager_parameters config_manager_parameters(const struct config *config)
 {
 	const struct config_event_manager *in = &config->event_manager;
-	struct cluster_manager_parameters out = {
+
+	return (struct cluster_manager_parameters){
 		.cluster = config_cluster_parameters(config),
 		.wire = config_on_wire_parameters(config),
-		.sched = sched_defaults(),
+		.sched = in->sched,
 		.window = in->window,
 		.deadline_ns = config->events.deadline_ns,
 		.run_number = config->run_number,
@@ -45,17 +46,4 @@ struct cluster_manager_parameters config_manager_parameters(const struct config 
 		.waits_for_sources = in->on_source_silent == CONFIG_SOURCE_SILENT_PAUSE,
 		.autostart = in->start == CONFIG_START_AUTO,
 	};
-
-	out.sched.policy = in->policy;
-	out.sched.strict = in->strict;
-	out.sched.barrier = in->barrier;
-	out.sched.distance = in->distance == CONFIG_AUTO ? SCHED_DISTANCE_AUTO : in->distance;
-	out.sched.relax_after_ns = in->relax_after_ns;
-	out.sched.credits = in->credits;
-	out.sched.send_window_ns = in->send_window_ns;
-	out.sched.idle_window_ns = in->idle_window_ns;
-	out.sched.target_utilisation = in->target_utilisation;
-	out.sched.queue = in->queue;
-	out.sched.throttle_level = (uint32_t)in->throttle_level;
-	return out;
 }

@@ -24,7 +24,7 @@
 
 #include "base/limits.h"
 #include "base/memory_kind.h"
-#include "cluster/system.h"
+#include "cluster/manager.h"
 #include "packet/event_rules.h"
 #include "port/settings.h"
 #include "record/file_name.h"
@@ -164,22 +164,10 @@ enum config_start {
 };
 
 struct config_event_manager {
-	enum sched_mode mode;
 	enum config_start start;
-	enum sched_policy policy;
-	bool strict;       // round-robin waits for a builder without credit instead of skipping it
-	uint32_t distance; // grants between two to the same congestion group; or CONFIG_AUTO
-	uint64_t relax_after_ns; // waiting time after which the distance is reduced by one
-	enum sched_shaping shaping;
-	bool barrier; // linear-shift: a phase begins when all sources have ended the previous one
-	uint32_t parallel_sends;   // sources that send for one event at the same time
-	uint32_t credits;          // events in flight per builder; 0: the number of its slots
-	uint64_t send_window_ns;   // timed-shift: time in which a source sends
-	uint64_t idle_window_ns;   // timed-shift: pause between two send windows
-	double target_utilisation; // fraction of the link rate of a builder's port, above 0
-	uint64_t window;           // bytes in flight per builder port; 0: no limit
-	uint32_t queue;            // events that wait for a grant, power of two
-	enum sched_throttle throttle_level;
+	struct sched_parameters sched; // without the builders and sources, which the manager adds
+	uint64_t window;               // bytes in flight per builder port; 0: no limit
+	uint32_t parallel_sends;       // sources that send for one event at the same time
 	uint64_t heartbeat_ns;         // interval of heartbeats
 	uint64_t heartbeat_timeout_ns; // at least 2 * heartbeat_ns
 	enum config_on_source_silent on_source_silent;
@@ -229,12 +217,8 @@ int config_load(struct config **config, const char *path, const char *node,
 		const char *const *overrides, unsigned n_overrides, char *error);
 
 // As config_load(), from text in memory. Messages contain `name` instead of the file's path.
-// config_parse() is config_parse_node() with node NULL.
-int config_parse_node(struct config **config, const char *text, size_t length, const char *name,
-		      const char *node, const char *const *overrides, unsigned n_overrides,
-		      char *error);
 int config_parse(struct config **config, const char *text, size_t length, const char *name,
-		 const char *const *overrides, unsigned n_overrides, char *error);
+		 const char *node, const char *const *overrides, unsigned n_overrides, char *error);
 
 void config_free(struct config *config);
 
@@ -269,3 +253,9 @@ bool config_role(const struct config *config, unsigned index, struct config_role
 // The parameters of a generator's source set. Their pointers lead into the configuration.
 struct source_set_parameters config_source_set(const struct config *config,
 					       const struct config_generator *generator);
+
+// Parameters of lib/cluster. The results point into the configuration, which must outlive them.
+// config_manager_parameters() leaves the transport and the time zero; the caller sets them.
+struct cluster_parameters config_cluster_parameters(const struct config *config);
+struct on_wire_parameters config_on_wire_parameters(const struct config *config);
+struct cluster_manager_parameters config_manager_parameters(const struct config *config);

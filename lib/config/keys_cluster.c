@@ -7,7 +7,7 @@
 // clang-format off
 
 static const struct config_key event_manager_keys[] = {
-	{ .name = "mode", WORDS("static", "push", "pull"), FIELD(config_event_manager, mode),
+	{ .name = "mode", WORDS("static", "push", "pull"), FIELD(config_event_manager, sched.mode),
 	  .standard = "push",
 	  .help = "static: a formula determines the builder of an event; push: the manager "
 		  "grants and the sources send; pull: the manager grants and the builder "
@@ -17,53 +17,53 @@ static const struct config_key event_manager_keys[] = {
 	  .help = "auto: the run starts when all nodes have registered; manual: by `evb ctl "
 		  "start`." },
 	{ .name = "policy", WORDS("round-robin", "occupancy", "weighted", "random"),
-	  FIELD(config_event_manager, policy), .standard = "round-robin",
+	  FIELD(config_event_manager, sched.policy), .standard = "round-robin",
 	  .help = "Builder of the next event: round-robin, the next one; occupancy, the one "
 		  "with most free slots; weighted, round-robin by weight; random, for "
 		  "comparison." },
-	{ .name = "strict", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, strict),
+	{ .name = "strict", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, sched.strict),
 	  .standard = "false",
 	  .help = "Policy round-robin: whether to wait for a builder without a free slot, "
 		  "for a bounded time, instead of skipping it." },
 	{ .name = "distance", WHOLE(COUNT), RANGE(0, EVB_MAX_SYSTEM_BUILDERS - 1),
-	  OR_AUTO(CONFIG_AUTO), FIELD(config_event_manager, distance), .standard = "auto",
+	  OR_AUTO(SCHED_DISTANCE_AUTO), FIELD(config_event_manager, sched.distance), .standard = "auto",
 	  .help = "Grants between two of the same congestion group; auto: the smaller of "
 		  "groups - 1 and the number of sources that send at once." },
 	{ .name = "relax_after", WHOLE(TIME), RANGE(0, 10 * SECOND),
-	  FIELD(config_event_manager, relax_after_ns), .standard = "100us",
+	  FIELD(config_event_manager, sched.relax_after_ns), .standard = "100us",
 	  .help = "Waiting time after which the distance is reduced by one." },
 	{ .name = "shaping", WORDS("none", "linear-shift", "timed-shift", "credit-window"),
-	  FIELD(config_event_manager, shaping), .standard = "linear-shift",
+	  FIELD(config_event_manager, sched.shaping), .standard = "linear-shift",
 	  .help = "none: all send at once; linear-shift: in each phase every source sends "
 		  "to another builder; timed-shift: the same by the clock; credit-window: "
 		  "linear-shift within parallel_sends and credits." },
-	{ .name = "barrier", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, barrier),
+	{ .name = "barrier", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, sched.barrier),
 	  .standard = "false",
 	  .help = "Shaping linear-shift: whether a phase begins only when all sources have "
 		  "ended the last." },
 	{ .name = "parallel_sends", WHOLE(COUNT), RANGE(1, 65535),
 	  FIELD(config_event_manager, parallel_sends), .standard = "4",
 	  .help = "Sources that send for one event at a time." },
-	{ .name = "credits", WHOLE(COUNT), RANGE(0, 65536), FIELD(config_event_manager, credits),
+	{ .name = "credits", WHOLE(COUNT), RANGE(0, 65536), FIELD(config_event_manager, sched.credits),
 	  .standard = "0",
 	  .help = "Events in flight per builder; 0: the number of its slots." },
 	{ .name = "send_window", WHOLE(TIME), RANGE(MICROSECOND, 10 * SECOND),
-	  FIELD(config_event_manager, send_window_ns), .standard = "1ms",
+	  FIELD(config_event_manager, sched.send_window_ns), .standard = "1ms",
 	  .help = "Shaping timed-shift: sending time of a phase." },
 	{ .name = "idle_window", WHOLE(TIME), RANGE(0, 10 * SECOND),
-	  FIELD(config_event_manager, idle_window_ns), .standard = "100us",
+	  FIELD(config_event_manager, sched.idle_window_ns), .standard = "100us",
 	  .help = "Shaping timed-shift: idle time behind it." },
 	{ .name = "target_utilisation", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
-	  FIELD(config_event_manager, target_utilisation), .standard = "0.9",
+	  FIELD(config_event_manager, sched.target_utilisation), .standard = "0.9",
 	  .help = "Share of a builder port's link rate that grants fill." },
 	{ .name = "window", WHOLE(SIZE), RANGE(0, TIB), FIELD(config_event_manager, window),
 	  .standard = "0",
 	  .help = "Bytes in flight per builder port; 0: not limited." },
 	{ .name = "queue", WHOLE(COUNT), RANGE(64, 1048576), .power_of_two = true,
-	  FIELD(config_event_manager, queue), .standard = "65536",
+	  FIELD(config_event_manager, sched.queue), .standard = "65536",
 	  .help = "Events that may wait for a grant." },
 	{ .name = "throttle_level", WORDS("none", "25%", "50%", "75%", "87.5%"),
-	  FIELD(config_event_manager, throttle_level), .standard = "75%",
+	  FIELD(config_event_manager, sched.throttle_level), .standard = "75%",
 	  .help = "Fill level of that queue at which sources throttle; none: never." },
 	{ .name = "heartbeat", WHOLE(TIME), RANGE(MILLISECOND, 60 * SECOND),
 	  FIELD(config_event_manager, heartbeat_ns), .standard = "20ms",

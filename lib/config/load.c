@@ -128,8 +128,8 @@ static int apply_overrides(struct config_reader *reader, cJSON *root, const char
 	return 0;
 }
 
-// In a system an event waits for a node that nothing was received of, until that counts as dead,
-// and for what the node sends once it is back.
+// In a system an event waits for a silent node until that counts as dead, and for what the node
+// sends once it is back.
 static uint64_t default_deadline(const struct config *config, bool is_system)
 {
 	return is_system ? config->event_manager.heartbeat_timeout_ns + DEADLINE_NS : DEADLINE_NS;
@@ -154,9 +154,8 @@ static int read_tree(struct config_reader *reader, const cJSON *root, const char
 	return config_check(reader, config);
 }
 
-int config_parse_node(struct config **config, const char *text, size_t length, const char *name,
-		      const char *node, const char *const *overrides, unsigned n_overrides,
-		      char *error)
+int config_parse(struct config **config, const char *text, size_t length, const char *name,
+		 const char *node, const char *const *overrides, unsigned n_overrides, char *error)
 {
 	struct config_reader reader = { .file = name, .error = error };
 
@@ -170,6 +169,7 @@ int config_parse_node(struct config **config, const char *text, size_t length, c
 		return config_fail(&reader, "out of memory");
 	}
 	snprintf(loaded->path, sizeof(loaded->path), "%s", name);
+	loaded->event_manager.sched = sched_defaults();
 	if (!cJSON_IsObject(root)) {
 		config_fail_type(&reader, "an object", root);
 	} else if (apply_overrides(&reader, root, overrides, n_overrides) == 0 &&
@@ -182,12 +182,6 @@ int config_parse_node(struct config **config, const char *text, size_t length, c
 	return *config ? 0 : -1;
 }
 
-int config_parse(struct config **config, const char *text, size_t length, const char *name,
-		 const char *const *overrides, unsigned n_overrides, char *error)
-{
-	return config_parse_node(config, text, length, name, NULL, overrides, n_overrides, error);
-}
-
 int config_load(struct config **config, const char *path, const char *node,
 		const char *const *overrides, unsigned n_overrides, char *error)
 {
@@ -198,8 +192,7 @@ int config_load(struct config **config, const char *path, const char *node,
 	char *text = config_read_file(&reader, path, &length);
 	if (!text)
 		return -1;
-	int result =
-	    config_parse_node(config, text, length, path, node, overrides, n_overrides, error);
+	int result = config_parse(config, text, length, path, node, overrides, n_overrides, error);
 	free(text);
 	return result;
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/cluster.h"
+#include "config/internal.h"
 
 struct system {
 	const cJSON *nodes;

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // Whether this host is ready for an appliance. Each stage reads what it needs of the system and
-// judges it against the plan, causes before their consequences. Nothing is changed here: prepare.h
+// judges it against the plan, causes before their consequences. Nothing is changed here: change.h
 // does that. Control thread; DPDK need not be started.
 #pragma once
 

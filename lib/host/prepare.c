@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "host/prepare.h"
+#include "host/change.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -55,11 +55,6 @@ const char *metric_type(const struct metric *metric)
 	return types[metric->kind];
 }
 
-const char *metric_suffix(const struct metric *metric)
-{
-	return metric->kind == METRIC_COUNTER || metric->kind == METRIC_CAUSES ? "_total" : "";
-}
-
 // Whether a word stands in a name between underscores or the ends.
 static bool has_word(const char *name, const char *word)
 {

@@ -101,9 +101,6 @@ bool metric_is_info(const struct metric *metric);
 // Type of the metric's family in OpenMetrics; NULL: the metric is a label.
 const char *metric_type(const struct metric *metric);
 
-// What the names of the samples of a counter have behind that of the family, "" for others.
-const char *metric_suffix(const struct metric *metric);
-
 // Base unit in OpenMetrics, "" without a unit, and the factor from the value on the socket to it.
 const char *metric_base_unit(const struct metric *metric);
 double metric_scale(const struct metric *metric);

@@ -235,8 +235,8 @@ static void write_metric_of(const struct writer *writer, struct family *family,
 	else if (metric->kind == METRIC_STATE && cJSON_IsString(value))
 		write_states(writer, family, thing, value->valuestring, metric->words);
 	else if (metric->kind != METRIC_STATE && cJSON_IsNumber(value))
-		write_sample(writer, family, metric_suffix(metric), thing, NULL, NULL,
-			     value->valuedouble * metric_scale(metric));
+		write_sample(writer, family, metric->kind == METRIC_COUNTER ? "_total" : "", thing,
+			     NULL, NULL, value->valuedouble * metric_scale(metric));
 }
 
 // The keys of the first thing of a place in a snapshot, NULL if there is none.

@@ -164,37 +164,37 @@ static const struct table_column roce_columns[] = {
 	NUMBER("ICRC/s", 6, 1, COUNT, RATE("icrc_errors")),
 };
 
-#define TABLE(columns_, ...)                                                                \
-	{                                                                                   \
-		.columns = columns_, .n_columns = sizeof(columns_) / sizeof((columns_)[0]), \
-		__VA_ARGS__                                                                 \
+#define TABLE(name_, key_, rows_, columns_, ...)                                   \
+	{                                                                          \
+		.name = name_, .key = key_, .rows = rows_, .columns = columns_,    \
+		.n_columns = sizeof(columns_) / sizeof((columns_)[0]), __VA_ARGS__ \
 	}
 
 const struct table tables[SAMPLE_N_GROUPS] = {
-	[SAMPLE_LCORES] = TABLE(lcore_columns,
+	[SAMPLE_LCORES] = TABLE("lcores", '1', 5, lcore_columns,
 		.rules = {
 			{ TABLE_LOOK, TOO_BUSY, { OF_TIME("busy_cycles") } },
 			{ TABLE_LOOK, TOO_HELD, { OF_TIME("backpressured_cycles") } },
 		}),
-	[SAMPLE_LINKS] = TABLE(link_columns,
+	[SAMPLE_LINKS] = TABLE("links", '2', 3, link_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { RATE("dropped") } },
 			{ TABLE_LOOK, 0, { RATE("full") } },
 		},
 		.badness = { { RATE("full") } }),
-	[SAMPLE_BUILDERS] = TABLE(builder_columns,
+	[SAMPLE_BUILDERS] = TABLE("builders", '3', 4, builder_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { RATE("events_incomplete", "events_discarded") } },
 			{ TABLE_LOOK, TOO_FULL, { USED("slots_free", "slots") } },
 		}),
-	[SAMPLE_CONSUMERS] = TABLE(consumers_columns,
+	[SAMPLE_CONSUMERS] = TABLE("consumers", '4', 2, consumers_columns,
 		.rules = {
 			// Events wait, and the group has no members: infinitely many per member.
 			{ TABLE_LOST, DBL_MAX, { SHARE("lag", "members") } },
 			{ TABLE_LOOK, 0, { RATE("regained") } },
 		},
 		.badness = { { VALUE("lag") } }),
-	[SAMPLE_SOURCES] = TABLE(source_columns,
+	[SAMPLE_SOURCES] = TABLE("sources", '5', 5, source_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { RATE("blocks_missing", "blocks_malformed") } },
 			{ TABLE_LOST, 0, { RATE(SAMPLE_DROPS) } },
@@ -205,35 +205,35 @@ const struct table tables[SAMPLE_N_GROUPS] = {
 			{ BEHIND(SOURCE_EVENTS) },
 			{ VALUE("blocks_missing", "blocks_malformed", SAMPLE_DROPS) },
 		}),
-	[SAMPLE_PORTS] = TABLE(port_columns,
+	[SAMPLE_PORTS] = TABLE("ports", '6', 3, port_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { RATE("rx_missed", "rx_no_buffer", "rx_errors") } },
 			{ TABLE_LOST, 0, { NOT("link_up") } },
 			{ TABLE_LOOK, 0, { RATE("xoff_received") } },
 			{ TABLE_LOOK, TOO_FULL, { USED("pool_free", "pool_mbufs") } },
 		}),
-	[SAMPLE_GENERATORS] = TABLE(generator_columns),
-	[SAMPLE_WRITERS] = TABLE(writer_columns,
+	[SAMPLE_GENERATORS] = TABLE("generators", '7', 2, generator_columns),
+	[SAMPLE_WRITERS] = TABLE("writers", '8', 2, writer_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { VALUE("failures") } },
 			{ TABLE_LOOK, 0, { RATE("pauses") } },
 			{ TABLE_LOOK, 0, { RATE("refused") } },
 		}),
-	[SAMPLE_SCHEDULER] = TABLE(scheduler_columns),
-	[SAMPLE_CREDITS] = TABLE(credits_columns,
+	[SAMPLE_SCHEDULER] = TABLE("scheduler", '9', 0, scheduler_columns),
+	[SAMPLE_CREDITS] = TABLE("system", 'c', 5, credits_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { VALUE("excluded") } },
 			{ TABLE_LOST, 0, { NOT("registered") } },
 			{ TABLE_LOOK, 0, { NOT("free") } },
 			{ TABLE_LOOK, 0, { VALUE("paused_permille") } },
 		}),
-	[SAMPLE_READOUTS] = TABLE(readout_columns,
+	[SAMPLE_READOUTS] = TABLE("readouts", 'u', 3, readout_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { RATE("unreachable") } },
 			{ TABLE_LOOK, 0, { RATE("full") } },
 			{ TABLE_LOOK, 0, { RATE("held_pause") } },
 		}),
-	[SAMPLE_ROCE] = TABLE(roce_columns,
+	[SAMPLE_ROCE] = TABLE("RoCE", 'o', 2, roce_columns,
 		.rules = {
 			{ TABLE_LOST, 0, { RATE("icrc_errors") } },
 			{ TABLE_LOOK, 0, { RATE("rnr_sent") } },

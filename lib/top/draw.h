@@ -32,5 +32,8 @@ double draw_greatest(const double *values, unsigned n);
 // "12.3 Gb/s": a rate with its unit.
 void draw_rate(double value, const char *unit, char text[24]);
 
+// The table of a section; NULL: the section shows no group.
+const struct table *draw_table(unsigned section);
+
 // The key that shows a section.
 char draw_section_key(unsigned section);

@@ -49,9 +49,9 @@ static void choose_node(struct view *view, const struct model *model, int step)
 
 static unsigned columns_of(const struct view *view)
 {
-	if (view->section < VIEW_GROUPS || view->section >= VIEW_GROUPS + SAMPLE_N_GROUPS)
-		return 0;
-	return tables[view->section - VIEW_GROUPS].n_columns;
+	const struct table *table = draw_table(view->section);
+
+	return table != NULL ? table->n_columns : 0;
 }
 
 static void sort_by_next(struct view *view)

@@ -14,9 +14,9 @@
 #define PLOT_AT    22  // where sparklines begin
 #define WIDE       120 // columns; a wider screen has two columns of panels
 #define LEAST_PLOT 8
-#define PLOT_ROWS  4 // of the history below the tables
-#define MORE       7 // cells for "+123:5"
-#define PANELS     SAMPLE_N_GROUPS
+#define PLOT_ROWS  4                     // of the history below the tables
+#define MORE       7                     // cells for "+123:5"
+#define PANELS     (SAMPLE_N_GROUPS - 1) // the event manager has a section and a headline only
 
 void draw_rate(double value, const char *unit, char text[24])
 {
@@ -239,15 +239,11 @@ struct panel {
 	unsigned given;
 };
 
-// The panels in the order of their importance, with the rows that they get first.
-static const struct {
-	enum sample_group group;
-	unsigned rows;
-} worth[PANELS] = {
-	{ SAMPLE_LCORES, 5 },   { SAMPLE_SOURCES, 5 },    { SAMPLE_CREDITS, 5 },
-	{ SAMPLE_BUILDERS, 4 }, { SAMPLE_PORTS, 3 },      { SAMPLE_READOUTS, 3 },
-	{ SAMPLE_LINKS, 3 },    { SAMPLE_ROCE, 2 },       { SAMPLE_CONSUMERS, 2 },
-	{ SAMPLE_WRITERS, 2 },  { SAMPLE_GENERATORS, 2 }, { SAMPLE_SCHEDULER, 0 },
+// The panels in the order of their importance.
+static const enum sample_group worth[PANELS] = {
+	SAMPLE_LCORES,    SAMPLE_SOURCES,  SAMPLE_CREDITS,    SAMPLE_BUILDERS,
+	SAMPLE_PORTS,     SAMPLE_READOUTS, SAMPLE_LINKS,      SAMPLE_ROCE,
+	SAMPLE_CONSUMERS, SAMPLE_WRITERS,  SAMPLE_GENERATORS,
 };
 
 // Every `step`th of the panels that the node has, from number `first` on.
@@ -257,13 +253,11 @@ static unsigned list_panels(const struct model_node *node, struct panel *panels,
 	unsigned n = 0, seen = 0;
 
 	for (unsigned i = 0; i < PANELS; i++) {
-		unsigned lines = node->now.groups[worth[i].group].n;
+		unsigned lines = node->now.groups[worth[i]].n;
 
-		// The many numbers of the event manager have a section and a headline only.
-		if (worth[i].rows == 0)
-			continue;
 		if (lines > 0 && seen++ % step == first)
-			panels[n++] = (struct panel){ worth[i].group, worth[i].rows, lines + 1, 0 };
+			panels[n++] =
+			    (struct panel){ worth[i], tables[worth[i]].rows, lines + 1, 0 };
 	}
 	return n;
 }

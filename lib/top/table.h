@@ -60,6 +60,9 @@ struct table_rule {
 };
 
 struct table {
+	const char *name; // of its section
+	char key;         // shows its section
+	uint8_t rows;     // in the overview before other tables get more
 	const struct table_column *columns;
 	unsigned n_columns;
 	struct table_rule rules[TABLE_MAX_RULES];

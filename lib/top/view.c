@@ -13,30 +13,20 @@
 #define NODES_SHOWN 8  // in the overview
 #define NARROW      60 // columns; a narrower screen has a shorter title
 
-static const struct {
-	const char *name;
-	char key;
-} sections[VIEW_N_SECTIONS] = {
-	[VIEW_OVERVIEW] = { "overview", '0' },
-	[VIEW_GROUPS + SAMPLE_LCORES] = { "lcores", '1' },
-	[VIEW_GROUPS + SAMPLE_LINKS] = { "links", '2' },
-	[VIEW_GROUPS + SAMPLE_BUILDERS] = { "builders", '3' },
-	[VIEW_GROUPS + SAMPLE_CONSUMERS] = { "consumers", '4' },
-	[VIEW_GROUPS + SAMPLE_SOURCES] = { "sources", '5' },
-	[VIEW_GROUPS + SAMPLE_PORTS] = { "ports", '6' },
-	[VIEW_GROUPS + SAMPLE_GENERATORS] = { "generators", '7' },
-	[VIEW_GROUPS + SAMPLE_WRITERS] = { "writers", '8' },
-	[VIEW_GROUPS + SAMPLE_SCHEDULER] = { "scheduler", '9' },
-	[VIEW_GROUPS + SAMPLE_CREDITS] = { "system", 'c' },
-	[VIEW_GROUPS + SAMPLE_READOUTS] = { "readouts", 'u' },
-	[VIEW_GROUPS + SAMPLE_ROCE] = { "RoCE", 'o' },
-	[VIEW_HISTORY] = { "history", 'h' },
-	[VIEW_NODES] = { "nodes", 'n' },
-};
+const struct table *draw_table(unsigned section)
+{
+	return section >= VIEW_GROUPS && section < VIEW_GROUPS + SAMPLE_N_GROUPS
+		   ? &tables[section - VIEW_GROUPS]
+		   : NULL;
+}
 
 char draw_section_key(unsigned section)
 {
-	return sections[section].key;
+	const struct table *table = draw_table(section);
+
+	if (table != NULL)
+		return table->key;
+	return section == VIEW_OVERVIEW ? '0' : section == VIEW_HISTORY ? 'h' : 'n';
 }
 
 void view_make(struct view *view)
@@ -51,11 +41,6 @@ const struct model_node *draw_node(const struct view *view, const struct model *
 	if (model->n_nodes == 0)
 		return NULL;
 	return model->nodes[view->node < model->n_nodes ? view->node : model->n_nodes - 1];
-}
-
-static bool is_group(unsigned section)
-{
-	return section >= VIEW_GROUPS && section < VIEW_GROUPS + SAMPLE_N_GROUPS;
 }
 
 // --- title and footer ----------------------------------------------------------------------------
@@ -111,7 +96,7 @@ static void draw_alerts(struct grid *grid, const struct model_node *node, unsign
 	for (unsigned group = 0; group < SAMPLE_N_GROUPS; group++)
 		if (table_has_losses(&tables[group], node, (enum sample_group)group))
 			used += (size_t)snprintf(text + used, sizeof(text) - used, " %s",
-						 sections[VIEW_GROUPS + group].name);
+						 tables[group].name);
 	if (used > 0 && column + used + 2 < grid->columns) {
 		grid_right(grid, row, column, grid->columns - column, GRID_BAD, text);
 		grid_put(grid, row, grid->columns - (unsigned)used - 1, '!', GRID_BAD);
@@ -131,7 +116,7 @@ static void draw_footer(struct grid *grid, const struct view *view, const struct
 				view->typing ? "Enter: keep  Esc: clear" : "Esc: clear");
 		return;
 	}
-	if (is_group(view->section) || view->section == VIEW_NODES)
+	if (draw_table(view->section) != NULL || view->section == VIEW_NODES)
 		at = grid_text(grid, row, 0, grid->columns, GRID_DIM,
 			       "s:sort r:reverse arrows:scroll 0:overview ");
 	else if (grid->columns >= 72)
@@ -150,7 +135,7 @@ static void draw_group(struct grid *grid, const struct view *view, const struct 
 		       unsigned row, unsigned height)
 {
 	enum sample_group group = (enum sample_group)(view->section - VIEW_GROUPS);
-	const struct table *table = &tables[group];
+	const struct table *table = draw_table(view->section);
 	struct table_order order = {
 		.column = view->order[view->section].column,
 		.reverse = view->order[view->section].reverse,
@@ -162,7 +147,7 @@ static void draw_group(struct grid *grid, const struct view *view, const struct 
 
 	if (lines == NULL || height < 2)
 		goto end;
-	snprintf(title, sizeof(title), "%s: %u, sorted by %s%s", sections[view->section].name, n,
+	snprintf(title, sizeof(title), "%s: %u, sorted by %s%s", table->name, n,
 		 order.column >= 0                      ? table->columns[order.column].title
 		 : table->badness[0].metrics[0] != NULL ? "the worst"
 							: "place",

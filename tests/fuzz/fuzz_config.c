@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
-	int result = config_parse(&config, parts[0], strlen(parts[0]), "fuzz", &parts[2],
+	int result = config_parse(&config, parts[0], strlen(parts[0]), "fuzz", NULL, &parts[2],
 				  n_parts > 2 ? n_parts - 2 : 0, error);
 	// An error is one printable line; without one there is a configuration.
 	if ((result == 0) != (config != NULL) || (result == 0) != (error[0] == '\0') ||

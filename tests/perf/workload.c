@@ -112,7 +112,7 @@ static void make_config(struct bench *bench)
 	    "\"builders\": [{\"name\": \"b\", \"slots\": %u, \"slot_size\": %lu}], "
 	    "\"events\": {\"deadline\": \"1h\"}, \"event_ring\": {\"directory\": \"%s\"}}",
 	    getpid(), w->sources, SLOTS, slot, bench->directory);
-	if (config_parse(&bench->config, text, strlen(text), "workload", NULL, 0, error) != 0)
+	if (config_parse(&bench->config, text, strlen(text), "workload", NULL, NULL, 0, error) != 0)
 		perf_fail("%s", error);
 	source_table_make(&bench->sources, bench->config->sources.ids,
 			  bench->config->sources.expected, bench->config->sources.n_ids);

@@ -73,7 +73,7 @@ static struct config *parse(const char *text, const char *node)
 	char error[CONFIG_ERROR_SIZE];
 	struct config *config;
 
-	if (config_parse_node(&config, text, strlen(text), "x.json", node, NULL, 0, error) != 0)
+	if (config_parse(&config, text, strlen(text), "x.json", node, NULL, 0, error) != 0)
 		fail_msg("%s", error);
 	return config;
 }

@@ -12,7 +12,7 @@
 
 bool farm_is_static(const struct farm *farm)
 {
-	return farm->configs[0]->event_manager.mode == SCHED_STATIC;
+	return farm->configs[0]->event_manager.sched.mode == SCHED_STATIC;
 }
 
 bool farm_chance(struct farm *farm, double probability)
@@ -122,8 +122,8 @@ static struct config *const *configs_of(const struct farm_options *options)
 		char name[16];
 
 		snprintf(name, sizeof(name), "n%u", i);
-		if (config_parse_node(&entry->configs[i], text, strlen(text), "farm.json", name,
-				      NULL, 0, error) != 0)
+		if (config_parse(&entry->configs[i], text, strlen(text), "farm.json", name, NULL, 0,
+				 error) != 0)
 			fail_msg("%s", error);
 	}
 	return entry->configs;

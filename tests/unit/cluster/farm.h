@@ -20,7 +20,7 @@
 #include "base/random.h"
 #include "cluster/manager.h"
 #include "cluster/node.h"
-#include "config/cluster_parameters.h"
+#include "config/config.h"
 
 #define FARM_NODES    9u
 #define FARM_BUILDERS 8u // of all nodes

@@ -10,7 +10,7 @@
 
 #include "cluster/cluster.h"
 #include "cluster/on_wire.h"
-#include "config/cluster_parameters.h"
+#include "config/config.h"
 #include "wire/mep.h"
 
 // Ethernet 14, preamble, FCS and gap 24, IPv4 and UDP 28, RE 20.
@@ -133,11 +133,11 @@ static void bytes__of_control_messages(void **state)
 	struct on_wire wire;
 
 	(void)state;
-	config->event_manager.mode = SCHED_PUSH;
+	config->event_manager.sched.mode = SCHED_PUSH;
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0),
 			 4 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16);
-	config->event_manager.mode = SCHED_PULL;
+	config->event_manager.sched.mode = SCHED_PULL;
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 1),
 			 3 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16 + 4 * (FRAME + 32));
@@ -164,7 +164,7 @@ static void share__goes_by_the_sources_of_a_node(void **state)
 	struct config *config = system_of_four();
 
 	(void)state;
-	config->event_manager.shaping = SCHED_LINEAR_SHIFT;
+	config->event_manager.sched.shaping = SCHED_LINEAR_SHIFT;
 	config->cluster.nodes[4].n_sources = 5;
 	config->cluster.n_sources = 8;
 	assert_int_equal(share(config, 0, 1, 8000), 1000);
@@ -175,7 +175,7 @@ static void share__goes_by_the_sources_of_a_node(void **state)
 	assert_int_equal(share(config, 0, 1, 0), 0); // any
 	assert_int_equal(share(config, 0, 1, 3), 1);
 	assert_int_equal(share(config, 0, 4, UINT32_MAX), UINT64_C(5) * UINT32_MAX / 8);
-	config->event_manager.shaping = SCHED_TIMED_SHIFT;
+	config->event_manager.sched.shaping = SCHED_TIMED_SHIFT;
 	assert_int_equal(share(config, 0, 1, 8000), 8000);
 	free(config);
 }

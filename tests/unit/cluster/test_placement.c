@@ -16,7 +16,7 @@
 
 #include "cluster/manager.h"
 #include "cluster/node.h"
-#include "config/cluster_parameters.h"
+#include "config/config.h"
 
 #define A        0u
 #define B        1u
@@ -113,7 +113,7 @@ static struct config *parse(const char *mode, const char *node)
 		 "\"address\": \"10.0.0.2/24\"}], \"builders\": [{\"name\": \"b0\", "
 		 "\"slots\": %u, \"slot_size\": %u}]}]}",
 		 mode, SLOTS, SLOT);
-	if (config_parse_node(&config, text, strlen(text), "pair", node, NULL, 0, error) != 0)
+	if (config_parse(&config, text, strlen(text), "pair", node, NULL, 0, error) != 0)
 		fail_msg("%s", error);
 	return config;
 }

@@ -40,7 +40,8 @@ struct config *load_with(const char *override)
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
 
-	if (config_parse(&config, base_text, strlen(base_text), "x.json", &override, 1, error))
+	if (config_parse(&config, base_text, strlen(base_text), "x.json", NULL, &override, 1,
+			 error))
 		fail_msg("%s", error);
 	return config;
 }
@@ -51,8 +52,9 @@ static void assert_parse_refused(const char *text, const char *const *overrides,
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
 
-	assert_int_equal(
-	    config_parse(&config, text, strlen(text), "x.json", overrides, n_overrides, error), -1);
+	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", NULL, overrides,
+				      n_overrides, error),
+			 -1);
 	assert_null(config);
 	assert_string_equal(error, expected);
 }
@@ -72,8 +74,8 @@ struct config *load_node(const char *node, const char *const *overrides)
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
 
-	if (config_parse_node(&config, system_text, strlen(system_text), "x.json", node, overrides,
-			      count(overrides), error))
+	if (config_parse(&config, system_text, strlen(system_text), "x.json", node, overrides,
+			 count(overrides), error))
 		fail_msg("%s", error);
 	return config;
 }
@@ -85,9 +87,8 @@ void assert_system_all_refused(const char *const *overrides, const char *expecte
 	for (unsigned i = 0; i < 3; i++) {
 		char error[CONFIG_ERROR_SIZE] = "";
 		struct config *config;
-		assert_int_equal(config_parse_node(&config, system_text, strlen(system_text),
-						   "x.json", nodes[i], overrides, count(overrides),
-						   error),
+		assert_int_equal(config_parse(&config, system_text, strlen(system_text), "x.json",
+					      nodes[i], overrides, count(overrides), error),
 				 -1);
 		assert_null(config);
 		assert_string_equal(error, expected);

@@ -102,14 +102,14 @@ static void builders__are_at_most_1024(void **state)
 			      " \"profile\": \"ring\", \"address\": \"10.0.0.%u\"}]}",
 			      i ? ", " : "", i, i ? "false" : "true", i);
 	strcpy(to, "]}");
-	assert_int_equal(
-	    config_parse_node(&config, text, strlen(text), "x.json", "n0", NULL, 0, error), -1);
+	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", "n0", NULL, 0, error),
+			 -1);
 	assert_string_equal(
 	    error, "x.json: node n16: builders: more than 1024 builders in the whole system");
 	const char *one_less = "nodes[16].builders=[]";
 	const char *reader = "nodes[16].generators=[{\"name\": \"g\", \"port\": \"w\"}]";
 	const char *const overrides[] = { one_less, reader };
-	if (config_parse_node(&config, text, strlen(text), "x.json", "n0", overrides, 2, error))
+	if (config_parse(&config, text, strlen(text), "x.json", "n0", overrides, 2, error))
 		fail_msg("%s", error);
 	assert_int_equal(config->cluster.n_builders, 1024);
 	config_free(config);
@@ -153,22 +153,22 @@ static void event_manager__defaults(void **state)
 	const struct config_event_manager *manager = &config->event_manager;
 
 	(void)state;
-	assert_int_equal(manager->mode, SCHED_PUSH);
+	assert_int_equal(manager->sched.mode, SCHED_PUSH);
 	assert_int_equal(manager->start, CONFIG_START_AUTO);
-	assert_int_equal(manager->policy, SCHED_ROUND_ROBIN);
-	assert_false(manager->strict);
-	assert_int_equal(manager->distance, CONFIG_AUTO);
-	assert_int_equal(manager->relax_after_ns, 100000);
-	assert_int_equal(manager->shaping, SCHED_LINEAR_SHIFT);
-	assert_false(manager->barrier);
+	assert_int_equal(manager->sched.policy, SCHED_ROUND_ROBIN);
+	assert_false(manager->sched.strict);
+	assert_int_equal(manager->sched.distance, CONFIG_AUTO);
+	assert_int_equal(manager->sched.relax_after_ns, 100000);
+	assert_int_equal(manager->sched.shaping, SCHED_LINEAR_SHIFT);
+	assert_false(manager->sched.barrier);
 	assert_int_equal(manager->parallel_sends, 4);
-	assert_int_equal(manager->credits, 0);
-	assert_int_equal(manager->send_window_ns, 1000000);
-	assert_int_equal(manager->idle_window_ns, 100000);
-	assert_true(manager->target_utilisation == 0.9);
+	assert_int_equal(manager->sched.credits, 0);
+	assert_int_equal(manager->sched.send_window_ns, 1000000);
+	assert_int_equal(manager->sched.idle_window_ns, 100000);
+	assert_true(manager->sched.target_utilisation == 0.9);
 	assert_int_equal(manager->window, 0);
-	assert_int_equal(manager->queue, 65536);
-	assert_int_equal(manager->throttle_level, SCHED_THROTTLE_75);
+	assert_int_equal(manager->sched.queue, 65536);
+	assert_int_equal(manager->sched.throttle_level, SCHED_THROTTLE_75);
 	assert_int_equal(manager->heartbeat_ns, 20000000);
 	assert_int_equal(manager->heartbeat_timeout_ns, 200000000);
 	assert_int_equal(config->events.deadline_ns, 300000000);
@@ -198,22 +198,22 @@ static void event_manager__holds_what_was_given(void **state)
 	const struct config_event_manager *manager = &config->event_manager;
 
 	(void)state;
-	assert_int_equal(manager->mode, SCHED_PULL);
+	assert_int_equal(manager->sched.mode, SCHED_PULL);
 	assert_int_equal(manager->start, CONFIG_START_MANUAL);
-	assert_int_equal(manager->policy, SCHED_WEIGHTED);
-	assert_false(manager->strict);
-	assert_int_equal(manager->distance, 1);
-	assert_int_equal(manager->relax_after_ns, 1000000);
-	assert_int_equal(manager->shaping, SCHED_CREDIT_WINDOW);
-	assert_true(manager->barrier);
+	assert_int_equal(manager->sched.policy, SCHED_WEIGHTED);
+	assert_false(manager->sched.strict);
+	assert_int_equal(manager->sched.distance, 1);
+	assert_int_equal(manager->sched.relax_after_ns, 1000000);
+	assert_int_equal(manager->sched.shaping, SCHED_CREDIT_WINDOW);
+	assert_true(manager->sched.barrier);
 	assert_int_equal(manager->parallel_sends, 65535);
-	assert_int_equal(manager->credits, 12);
-	assert_int_equal(manager->send_window_ns, 2000000);
-	assert_int_equal(manager->idle_window_ns, 0);
-	assert_true(manager->target_utilisation == 0.5);
+	assert_int_equal(manager->sched.credits, 12);
+	assert_int_equal(manager->sched.send_window_ns, 2000000);
+	assert_int_equal(manager->sched.idle_window_ns, 0);
+	assert_true(manager->sched.target_utilisation == 0.5);
 	assert_int_equal(manager->window, 8 << 20);
-	assert_int_equal(manager->queue, 1048576);
-	assert_int_equal(manager->throttle_level, SCHED_THROTTLE_87_5);
+	assert_int_equal(manager->sched.queue, 1048576);
+	assert_int_equal(manager->sched.throttle_level, SCHED_THROTTLE_87_5);
 	assert_int_equal(manager->heartbeat_ns, 1000000);
 	assert_int_equal(manager->heartbeat_timeout_ns, 2000000);
 	assert_int_equal(manager->on_source_silent, CONFIG_SOURCE_SILENT_PAUSE);

@@ -77,7 +77,7 @@ static void load__takes_a_byte_order_mark_and_space(void **state)
 	strcat(text, "\n \r\n");
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
-	if (config_parse(&config, text, strlen(text), "x.json", NULL, 0, error))
+	if (config_parse(&config, text, strlen(text), "x.json", NULL, NULL, 0, error))
 		fail_msg("%s", error);
 	config_free(config);
 }
@@ -118,9 +118,10 @@ static void parse__of_too_large_text(void **state)
 	assert_non_null(text);
 	memset(text, ' ', limit + 1);
 	memcpy(text, base_text, strlen(base_text));
-	assert_int_equal(config_parse(&config, text, limit + 1, "x.json", NULL, 0, error), -1);
+	assert_int_equal(config_parse(&config, text, limit + 1, "x.json", NULL, NULL, 0, error),
+			 -1);
 	assert_string_equal(error, "x.json: is larger than 16 MiB");
-	assert_int_equal(config_parse(&config, text, limit, "x.json", NULL, 0, error), 0);
+	assert_int_equal(config_parse(&config, text, limit, "x.json", NULL, NULL, 0, error), 0);
 	config_free(config);
 	free(text);
 }
@@ -163,8 +164,8 @@ static void syntax__null_characters_are_refused(void **state)
 	struct config *config;
 
 	(void)state;
-	assert_int_equal(config_parse(&config, text, sizeof(text) - 1, "x.json", NULL, 0, error),
-			 -1);
+	assert_int_equal(
+	    config_parse(&config, text, sizeof(text) - 1, "x.json", NULL, NULL, 0, error), -1);
 	assert_string_equal(error, "x.json: line 2, column 4: null characters are not allowed");
 	assert_text_refused("{\"name\": \"a\\u0000b\"}",
 			    "x.json: line 1, column 12: null characters are not allowed");
@@ -223,7 +224,7 @@ static void hostile__messages_are_cut(void **state)
 	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(config_parse(&config, "{}", 2, name, NULL, 0, error), -1);
+	assert_int_equal(config_parse(&config, "{}", 2, name, NULL, NULL, 0, error), -1);
 	assert_string_equal(error + 250, ": ports: required, but missing");
 }
 

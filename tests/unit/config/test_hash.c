@@ -23,7 +23,7 @@ static uint64_t hash_of_text(const char *text)
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
 
-	if (config_parse_node(&config, text, strlen(text), "x.json", "a", NULL, 0, error))
+	if (config_parse(&config, text, strlen(text), "x.json", "a", NULL, 0, error))
 		fail_msg("%s", error);
 	uint64_t hash = config->cluster.hash;
 	config_free(config);

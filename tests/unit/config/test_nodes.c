@@ -165,18 +165,18 @@ static void node__is_chosen_by_its_name(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    config_parse(&config, system_text, strlen(system_text), "x.json", NULL, 0, error), -1);
+	    config_parse(&config, system_text, strlen(system_text), "x.json", NULL, NULL, 0, error),
+	    -1);
 	assert_string_equal(error, "x.json: nodes: choose one with --node: a, b, c");
-	assert_int_equal(config_parse_node(&config, system_text, strlen(system_text), "x.json",
-					   "d\n", NULL, 0, error),
+	assert_int_equal(config_parse(&config, system_text, strlen(system_text), "x.json", "d\n",
+				      NULL, 0, error),
 			 -1);
 	assert_string_equal(error, "x.json: nodes: none is called \"d?\", there are a, b, c");
 	assert_int_equal(
-	    config_parse_node(&config, base_text, strlen(base_text), "x.json", "a", NULL, 0, error),
-	    -1);
+	    config_parse(&config, base_text, strlen(base_text), "x.json", "a", NULL, 0, error), -1);
 	assert_string_equal(error, "x.json: there are no nodes, so --node names none");
-	assert_int_equal(config_parse_node(&config, base_text, strlen(base_text), "x.json",
-					   CONFIG_MANAGER_NODE, NULL, 0, error),
+	assert_int_equal(config_parse(&config, base_text, strlen(base_text), "x.json",
+				      CONFIG_MANAGER_NODE, NULL, 0, error),
 			 0);
 	assert_int_equal(config->cluster.n_nodes, 0);
 	config_free(config);
@@ -214,18 +214,20 @@ static void nodes__may_be_256(void **state)
 
 	(void)state;
 	write_many(text, 256);
-	if (config_parse_node(&config, text, strlen(text), "x.json", "abcdefghijklmnopqrstuvwxy255",
-			      NULL, 0, error))
+	if (config_parse(&config, text, strlen(text), "x.json", "abcdefghijklmnopqrstuvwxy255",
+			 NULL, 0, error))
 		fail_msg("%s", error);
 	assert_int_equal(config->cluster.self, 255);
 	assert_int_equal(config->cluster.n_builders, 256);
 	assert_int_equal(config->cluster.builders[255].node, 255);
 	config_free(config);
 	write_many(text, 257);
-	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", NULL, 0, error), -1);
+	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", NULL, NULL, 0, error),
+			 -1);
 	assert_string_equal(error, "x.json: nodes: more than 256 elements");
 	write_many(text, 100);
-	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", NULL, 0, error), -1);
+	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", NULL, NULL, 0, error),
+			 -1);
 	assert_string_equal(error, "x.json: nodes: choose one with --node: "
 				   "abcdefghijklmnopqrstuvwxy0, abcdefghijklmnopqrstuvwxy1, "
 				   "abcdefghijklmnopqrstuvwxy2, abcdefghijklmnopqrstuvwxy3, "

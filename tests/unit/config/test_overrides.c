@@ -76,7 +76,8 @@ static void override__later_ones_see_earlier_ones(void **state)
 	struct config *config;
 
 	(void)state;
-	if (config_parse(&config, base_text, strlen(base_text), "x.json", overrides, 4, error))
+	if (config_parse(&config, base_text, strlen(base_text), "x.json", NULL, overrides, 4,
+			 error))
 		fail_msg("%s", error);
 	assert_int_equal(config->n_builders, 3);
 	assert_int_equal(config->builders[1].slots, 3);
@@ -104,7 +105,7 @@ static void override__mends_what_is_wrong_in_the_file(void **state)
 	struct config *config;
 
 	(void)state;
-	if (config_parse(&config, text, strlen(text), "x.json", &override, 1, error))
+	if (config_parse(&config, text, strlen(text), "x.json", NULL, &override, 1, error))
 		fail_msg("%s", error);
 	assert_int_equal(config->builders[0].slots, 1);
 	config_free(config);

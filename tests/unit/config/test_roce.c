@@ -21,7 +21,8 @@ static struct config *load_pair(const char *override)
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
 
-	if (config_parse(&config, base_text, strlen(base_text), "x.json", overrides, 3, error))
+	if (config_parse(&config, base_text, strlen(base_text), "x.json", NULL, overrides, 3,
+			 error))
 		fail_msg("%s", error);
 	return config;
 }
@@ -179,7 +180,8 @@ static void queue_pairs__may_be_4096(void **state)
 			      i ? "," : "", 4096 + i);
 	strcpy(to, "]");
 	const char *const overrides[] = { STATIC, override, "roce.max_queue_pairs=4096" };
-	if (config_parse(&config, base_text, strlen(base_text), "x.json", overrides, 3, error))
+	if (config_parse(&config, base_text, strlen(base_text), "x.json", NULL, overrides, 3,
+			 error))
 		fail_msg("%s", error);
 	assert_int_equal(config->roce.n_queue_pairs, 4096);
 	assert_int_equal(config->roce.queue_pairs[4095].local_qpn, 8191);
@@ -226,7 +228,8 @@ static void queue_pairs__lie_in_different_places(void **state)
 	const char *const overrides[] = { STATIC, PAIR, second, "roce.max_queue_pairs=2048" };
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
-	if (config_parse(&config, base_text, strlen(base_text), "x.json", overrides, 4, error))
+	if (config_parse(&config, base_text, strlen(base_text), "x.json", NULL, overrides, 4,
+			 error))
 		fail_msg("%s", error);
 	config_free(config);
 }

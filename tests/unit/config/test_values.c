@@ -327,8 +327,9 @@ static void role__lists_all_roles(void **state)
 	struct config *config;
 
 	(void)state;
-	assert_int_equal(
-	    config_parse(&config, base_text, strlen(base_text), "x.json", overrides, 2, error), 0);
+	assert_int_equal(config_parse(&config, base_text, strlen(base_text), "x.json", NULL,
+				      overrides, 2, error),
+			 0);
 	for (unsigned i = 0; i < 5; i++) {
 		assert_true(config_role(config, i, &role));
 		assert_string_equal(role.name, expected[i]);

@@ -12,7 +12,6 @@
 
 #include "host/change.h"
 #include "host/host.h"
-#include "host/prepare.h"
 
 #define PAGES    "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages"
 #define FREE     "/sys/devices/system/node/node0/hugepages/hugepages-2048kB/free_hugepages"

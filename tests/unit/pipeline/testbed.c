@@ -86,7 +86,7 @@ struct config *testbed_config(const char *text)
 	char error[CONFIG_ERROR_SIZE];
 	struct config *config;
 
-	if (config_parse(&config, text, strlen(text), "testbed", NULL, 0, error) != 0)
+	if (config_parse(&config, text, strlen(text), "testbed", NULL, NULL, 0, error) != 0)
 		fail_msg("%s", error);
 	return config;
 }

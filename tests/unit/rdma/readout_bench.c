@@ -42,7 +42,7 @@ static struct config *parse(const char *roce, const char *node)
 		 "{\"name\": \"b1\", \"slots\": %u, \"slot_size\": %u}]}]}",
 		 BENCH_PACKING, roce, strstr(roce, "read") != NULL ? ", \"mode\": \"pull\"" : "",
 		 BENCH_SLOTS, BENCH_SLOT, BENCH_SLOTS, BENCH_SLOT, BENCH_SLOTS, BENCH_SLOT);
-	if (config_parse_node(&config, text, strlen(text), "bench", node, NULL, 0, error) != 0)
+	if (config_parse(&config, text, strlen(text), "bench", node, NULL, 0, error) != 0)
 		fail_msg("%s", error);
 	return config;
 }

@@ -94,20 +94,20 @@ static void take__keeps_the_identities(void **state)
 	build(&test->counters[BUILDER_0], 110, 2);
 	build(&test->counters[BUILDER_1], 29, 1);
 	account = take(test);
-	assert_int_equal(account.packets.received, 160 + 8 + 2 * (3 + PACKET_N_CAUSES));
-	assert_int_equal(account.packets.received, account.packets.arp + account.packets.icmp_echo +
-						       account.packets.other +
-						       sum(account.packets.drops, PACKET_N_CAUSES) +
-						       account.segments.received);
-	assert_int_equal(account.segments.received, 168);
-	assert_int_equal(account.segments.received,
-			 account.segments.placed + sum(account.segments.drops, SEGMENT_N_CAUSES));
-	assert_int_equal(account.segments.placed, 139);
-	assert_int_equal(account.segments.placed_bytes, 139 * 50);
+	assert_int_equal(account.rx.packets, 160 + 8 + 2 * (3 + PACKET_N_CAUSES));
+	assert_int_equal(account.rx.packets, account.rx.arp + account.rx.icmp_echo +
+						 account.rx.other +
+						 sum(account.rx.packet_drops, PACKET_N_CAUSES) +
+						 account.segments_received);
+	assert_int_equal(account.segments_received, 168);
+	assert_int_equal(account.segments_received,
+			 account.built.placed + sum(account.segment_drops, SEGMENT_N_CAUSES));
+	assert_int_equal(account.built.placed, 139);
+	assert_int_equal(account.built.placed_bytes, 139 * 50);
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
-		assert_int_equal(account.packets.drops[i], 2);
+		assert_int_equal(account.rx.packet_drops[i], 2);
 	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-		assert_int_equal(account.segments.drops[i], i <= SEGMENT_LINK_FULL ? 2 : 3);
+		assert_int_equal(account.segment_drops[i], i <= SEGMENT_LINK_FULL ? 2 : 3);
 	assert_int_equal(account_losses(&account), 2 * PACKET_N_CAUSES + 2 * 4 + 3 * 7);
 }
 
@@ -139,18 +139,18 @@ static void take__sums_events_of_builders(void **state)
 	};
 	test->counters[BUILDER_1].free = 1;
 	account = take(test);
-	assert_int_equal(account.events.opened, 320);
-	assert_int_equal(account.events.opened,
-			 account.events.complete + account.events.incomplete +
-			     account.events.discarded + account.events.ends_of_run +
-			     account.events.open);
-	assert_int_equal(account.events.complete, 310);
-	assert_int_equal(account.events.flushed, 2);
-	assert_int_equal(account.events.overtaken, 1);
-	assert_int_equal(account.blocks.whole, 970);
-	assert_int_equal(account.blocks.malformed, 6);
-	assert_int_equal(account.blocks.missing, 5);
-	assert_int_equal(account.bytes_built, 94000);
+	assert_int_equal(account.built.events_opened, 320);
+	assert_int_equal(account.built.events_opened,
+			 account.built.events_complete + account.built.events_incomplete +
+			     account.built.events_discarded + account.built.ends_of_run +
+			     account.events_open);
+	assert_int_equal(account.built.events_complete, 310);
+	assert_int_equal(account.built.events_flushed, 2);
+	assert_int_equal(account.built.events_overtaken, 1);
+	assert_int_equal(account.built.blocks_whole, 970);
+	assert_int_equal(account.built.blocks_malformed, 6);
+	assert_int_equal(account.built.blocks_missing, 5);
+	assert_int_equal(account.built.bytes_built, 94000);
 	assert_int_equal(account.free_slots, 10);
 }
 
@@ -167,8 +167,8 @@ static void take__sums_generators_of_all_kinds(void **state)
 	test->counters[SYNTHETIC].is_roce = true;
 	test->counters[SYNTHETIC].roce.failed = 8;
 	account = take(test);
-	assert_int_equal(account.sent.unacknowledged, 8);
-	assert_int_equal(account.sent.events, 7);
+	assert_int_equal(account.unacknowledged, 8);
+	assert_int_equal(account.sent_events, 7);
 	assert_int_equal(account.sent.packets, 105);
 	assert_int_equal(account.sent.bytes, 1050);
 	assert_int_equal(account.sent.lost, 11);
@@ -204,9 +204,9 @@ static void take__asks_ports_only_where_somebody_receives(void **state)
 
 	test_port_missed[0] = 3;
 	test_port_missed[1] = 4;
-	assert_int_equal(take(test).packets.missed, 7);
+	assert_int_equal(take(test).missed, 7);
 	test->plan.n_rx = 0;
-	assert_int_equal(take(test).packets.missed, 0);
+	assert_int_equal(take(test).missed, 0);
 }
 
 static void take__merges_latencies(void **state)
@@ -218,11 +218,11 @@ static void take__merges_latencies(void **state)
 	histogram_add(&test->counters[BUILDER_1].latency.complete, 9);
 	histogram_add(&test->counters[BUILDER_1].latency.released, 11);
 	account = take(test);
-	assert_int_equal(histogram_count(&account.complete), 2);
-	assert_int_equal(account.complete.sum, 14);
-	assert_int_equal(account.complete.maximum, 9);
-	assert_int_equal(histogram_count(&account.released), 1);
-	assert_int_equal(account.released.maximum, 11);
+	assert_int_equal(histogram_count(&account.latency.complete), 2);
+	assert_int_equal(account.latency.complete.sum, 14);
+	assert_int_equal(account.latency.complete.maximum, 9);
+	assert_int_equal(histogram_count(&account.latency.released), 1);
+	assert_int_equal(account.latency.released.maximum, 11);
 }
 
 static void take__passes_over_roles_that_were_never_made(void **state)
@@ -234,7 +234,7 @@ static void take__passes_over_roles_that_were_never_made(void **state)
 	receive(&test->counters[RX_1], 20);
 	test->appliance.roles[RX_1] = NULL;
 	test->appliance.roles[BUILDER_0] = NULL;
-	assert_int_equal(take(test).segments.received, 14);
+	assert_int_equal(take(test).segments_received, 14);
 	account_take_source(&test->appliance, 0, &source);
 	assert_int_equal(source.segments, 0);
 }
@@ -261,13 +261,14 @@ static void take_source__sums_over_rx_roles_and_builders(void **state)
 	account_take_source(&test->appliance, 1, &source);
 	assert_int_equal(source.id, 0x1001);
 	assert_int_equal(source.segments, 70);
-	assert_int_equal(source.segments, source.placed + sum(source.drops, SEGMENT_N_CAUSES));
-	assert_int_equal(source.drops[SEGMENT_LINK_FULL], 2);
-	assert_int_equal(source.drops[SEGMENT_LATE], 4);
-	assert_int_equal(source.placed_bytes, 630);
-	assert_int_equal(source.blocks, 8);
-	assert_int_equal(source.malformed, 2);
-	assert_int_equal(source.missing, 3);
+	assert_int_equal(source.segments,
+			 source.built.placed + sum(source.built.drops, SEGMENT_N_CAUSES));
+	assert_int_equal(source.built.drops[SEGMENT_LINK_FULL], 2);
+	assert_int_equal(source.built.drops[SEGMENT_LATE], 4);
+	assert_int_equal(source.built.placed_bytes, 630);
+	assert_int_equal(source.built.blocks, 8);
+	assert_int_equal(source.built.malformed, 2);
+	assert_int_equal(source.built.missing, 3);
 	account_take_source(&test->appliance, 2, &source);
 	assert_int_equal(source.id, 0x1002);
 	assert_int_equal(source.segments, 0);
@@ -276,20 +277,23 @@ static void take_source__sums_over_rx_roles_and_builders(void **state)
 static void has_losses__for_each_reason_alone(void **state)
 {
 	struct account account = { 0 };
-	uint64_t *const reasons[] = { &account.packets.missed,   &account.events.incomplete,
-				      &account.events.discarded, &account.written.refused,
-				      &account.written.failures, &account.sent.unacknowledged };
+	uint64_t *const reasons[] = { &account.missed,
+				      &account.built.events_incomplete,
+				      &account.built.events_discarded,
+				      &account.written.refused,
+				      &account.written.failures,
+				      &account.unacknowledged };
 
 	(void)state;
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++) {
-		account.packets.drops[i] = 1;
+		account.rx.packet_drops[i] = 1;
 		assert_true(account_has_losses(&account));
-		account.packets.drops[i] = 0;
+		account.rx.packet_drops[i] = 0;
 	}
 	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++) {
-		account.segments.drops[i] = 1;
+		account.segment_drops[i] = 1;
 		assert_true(account_has_losses(&account));
-		account.segments.drops[i] = 0;
+		account.segment_drops[i] = 0;
 	}
 	for (unsigned i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		*reasons[i] = 1;
@@ -298,7 +302,7 @@ static void has_losses__for_each_reason_alone(void **state)
 	}
 	// Faults on demand are no losses by themselves.
 	account.sent.lost = 1;
-	account.events.ends_of_run = 1;
+	account.built.ends_of_run = 1;
 	assert_false(account_has_losses(&account));
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// `evb dump --json` for programs: one JSON object per line, each with "kind": file, mep, mfp, mdf,
-// packet, problem, and at the end summary.
+// Output of `evb dump`.
 #pragma once
 
 #include <stdio.h>
@@ -11,6 +10,21 @@
 
 #include "inspect/inspect.h"
 
+// For people: one line per event or packet; options print more.
+struct dump_text {
+	FILE *out;
+	bool quiet; // problems only
+	bool hex;   // payloads of fragments, banks and segments
+};
+
+// A visitor that prints to text->out; `text` must outlive it.
+struct inspect_visitor dump_text_visitor(struct dump_text *text);
+
+// Prints the summary, which is the last line.
+void dump_text_summary(struct dump_text *text, const struct inspect_summary *summary);
+
+// For programs: one JSON object per line, each with "kind": file, mep, mfp, mdf, packet, problem,
+// and at the end summary.
 struct dump_json {
 	FILE *out;
 	bool quiet; // problems and summary only
