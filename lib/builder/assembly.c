@@ -67,6 +67,7 @@ static bool allocate(struct assembly *assembly)
 		return false;
 	memset(assembly->buckets, 0xFF, n_buckets * sizeof(*assembly->buckets)); // NO_EVENT
 	assembly->bucket_mask = n_buckets - 1;
+	assembly->hash_key = hash_key_draw();
 	return true;
 }
 
@@ -224,10 +225,12 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 		[RANGES_OVERLAPPING] = SEGMENT_OVERLAPPING,
 		[RANGES_FULL] = SEGMENT_REORDER_LIMIT,
 	};
-	struct event *event = event_find(assembly, segment->event_id, segment->event_index);
+	struct event *event = assembly->latest;
 	enum range_result result;
 	struct part *part;
 
+	if (event == NULL || event->id != segment->event_id)
+		event = event_find(assembly, segment->event_id);
 	if (event == NULL) {
 		if (event_was_closed(assembly, segment->event_id, segment->event_index))
 			return refuse(assembly, segment, SEGMENT_LATE, cause);
@@ -260,7 +263,7 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 		assembly->last_placed = now - assembly->waited;
 	else
 		note_end(assembly, segment, now);
-	assembly->admitted = event;
+	assembly->admitted = assembly->latest = event;
 	assembly->admitted_part = part;
 	if (is_end_of_run(event))
 		return assembly->end_memory;

@@ -82,7 +82,7 @@ static struct event *find_held(const struct assembly *assembly, uint64_t index)
 
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now)
 {
-	struct event *event = event_find(assembly, id, index);
+	struct event *event = event_find(assembly, id);
 
 	if (event == NULL)
 		event = find_held(assembly, index);
@@ -166,7 +166,7 @@ static void remove_report(struct assembly *assembly, uint32_t slot)
 
 bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index)
 {
-	struct event *event = event_find(assembly, id, index);
+	struct event *event = event_find(assembly, id);
 
 	if (event != NULL) {
 		event_remove(assembly, event);

@@ -6,6 +6,7 @@
 // hold), assembly_held.c (granted events).
 #pragma once
 
+#include "base/hash_key.h"
 #include "builder/assembly.h"
 #include "builder/ranges.h"
 #include "wire/mep.h"
@@ -98,8 +99,9 @@ struct assembly {
 	uint64_t *end_times;  // [n_sources], ticks of the own time: last segment of the end of run
 	struct range_pool pool;
 
-	uint32_t *buckets; // first event of each chain, by event index & bucket_mask
+	uint32_t *buckets; // first event of each chain, by the hash of the event id
 	uint32_t bucket_mask;
+	struct hash_key hash_key;
 	struct event_order order;          // open events by the time of their first segment
 	struct event_order expected;       // granted events that have received no segment
 	struct event_order with_consumers; // published events whose slots are waited for
@@ -111,6 +113,7 @@ struct assembly {
 	uint32_t *free_slots; // first in, first out: so a spy can read a released slot for longest
 	uint32_t free_head, n_free;
 
+	struct event *latest;   // of the segment that was admitted last, NULL if it is closed
 	struct event *admitted; // event and part of the segment that was admitted last
 	struct part *admitted_part;
 
@@ -144,7 +147,7 @@ static inline bool is_end_of_run(const struct event *event)
 // event_table.c
 
 // Returns the open event with this id, or NULL.
-struct event *event_find(const struct assembly *assembly, uint64_t id, uint64_t index);
+struct event *event_find(const struct assembly *assembly, uint64_t id);
 // Whether the event has been closed. Only the latest CLOSED_SIZE events are remembered.
 bool event_was_closed(const struct assembly *assembly, uint64_t id, uint64_t index);
 // Opens the event of this first segment in a free slot. NULL if no slot is free.

@@ -6,14 +6,14 @@
 
 #define OVERTAKEN_LOOK 16u // number of oldest events among which one is chosen
 
-static uint32_t *bucket_of(const struct assembly *assembly, uint64_t index)
+static uint32_t *bucket_of(const struct assembly *assembly, uint64_t id)
 {
-	return &assembly->buckets[index & assembly->bucket_mask];
+	return &assembly->buckets[hash_number(&assembly->hash_key, id) & assembly->bucket_mask];
 }
 
-struct event *event_find(const struct assembly *assembly, uint64_t id, uint64_t index)
+struct event *event_find(const struct assembly *assembly, uint64_t id)
 {
-	uint32_t at = *bucket_of(assembly, index);
+	uint32_t at = *bucket_of(assembly, id);
 
 	while (at != NO_EVENT) {
 		struct event *event = &assembly->events[at];
@@ -89,7 +89,7 @@ static uint32_t take_slot(struct assembly *assembly)
 static struct event *open_in(struct assembly *assembly, uint32_t slot, const struct event *model,
 			     uint64_t now)
 {
-	uint32_t *bucket = bucket_of(assembly, model->index);
+	uint32_t *bucket = bucket_of(assembly, model->id);
 	struct event *event = &assembly->events[slot];
 
 	*event = *model;
@@ -155,13 +155,15 @@ void event_start(struct assembly *assembly, struct event *event, const struct se
 void event_remove(struct assembly *assembly, struct event *event)
 {
 	uint32_t slot = event_slot(assembly, event);
-	uint32_t *link = bucket_of(assembly, event->index);
+	uint32_t *link = bucket_of(assembly, event->id);
 
 	while (*link != slot)
 		link = &assembly->events[*link].chain;
 	*link = event->chain;
 	event_unlink(assembly, order_of(assembly, event), event);
 	add_to_gauge(&assembly->n_open, -1);
+	if (assembly->latest == event)
+		assembly->latest = NULL;
 	if (is_end_of_run(event))
 		assembly->end_is_open = false;
 	else

@@ -5,13 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t *bucket_of(const struct tokens *tokens, uint64_t event)
+{
+	return &tokens->buckets[hash_number(&tokens->hash_key, event) & tokens->mask];
+}
+
 bool tokens_make(struct tokens *tokens, uint32_t n)
 {
 	uint32_t buckets = 16;
 
 	while (buckets < 2 * n)
 		buckets *= 2;
-	*tokens = (struct tokens){ .n = n, .mask = buckets - 1, .n_free = n };
+	*tokens = (struct tokens){
+		.n = n, .mask = buckets - 1, .hash_key = hash_key_draw(), .n_free = n
+	};
 	tokens->tokens = calloc(n, sizeof(*tokens->tokens));
 	tokens->buckets = malloc(buckets * sizeof(*tokens->buckets));
 	tokens->uncredited = malloc(n * sizeof(*tokens->uncredited));
@@ -33,7 +40,7 @@ void tokens_free(struct tokens *tokens)
 
 uint32_t tokens_find(const struct tokens *tokens, uint64_t event)
 {
-	uint32_t at = tokens->buckets[event & tokens->mask];
+	uint32_t at = *bucket_of(tokens, event);
 
 	while (at != TOKEN_NONE && tokens->tokens[at].event != event)
 		at = tokens->tokens[at].chain;
@@ -56,7 +63,7 @@ static void leave_credits(struct tokens *tokens, uint32_t token)
 void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_t attempt)
 {
 	struct token *at = &tokens->tokens[token];
-	uint32_t *link = &tokens->buckets[event & tokens->mask];
+	uint32_t *link = bucket_of(tokens, event);
 
 	if (!at->credited)
 		leave_credits(tokens, token); // the grant is based on a credit sent earlier
@@ -82,7 +89,7 @@ static void credit_later(struct tokens *tokens, uint32_t token)
 void tokens_release(struct tokens *tokens, uint32_t token)
 {
 	struct token *at = &tokens->tokens[token];
-	uint32_t *link = &tokens->buckets[at->event & tokens->mask];
+	uint32_t *link = bucket_of(tokens, at->event);
 
 	while (*link != token)
 		link = &tokens->tokens[*link].chain;

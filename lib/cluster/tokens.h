@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash_key.h"
 #include "base/limits.h"
 #include "wire/ctrl.h"
 
@@ -49,6 +50,7 @@ struct tokens {
 	uint32_t n;
 	uint32_t *buckets; // first token of each bucket of events, or TOKEN_NONE
 	uint32_t mask;
+	struct hash_key hash_key;
 	// Free tokens whose credit has not been sent to the manager; FIFO.
 	uint32_t *uncredited;
 	uint32_t uncredited_head, n_uncredited;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "base/hash_key.h"
 
 #define FIRST_CAPACITY 256u // events; a power of two
 #define ABSENT         UINT32_MAX
@@ -27,13 +27,14 @@ struct open_events {
 	uint32_t capacity; // of events and seen; a power of two
 	size_t seen_size;  // bytes of one event's bitmap
 	uint64_t n_segments;
+	struct hash_key hash_key;
 };
 
 // The place of the number in the table, or the free place where it belongs.
 static uint32_t *find(const struct open_events *events, uint64_t number)
 {
 	uint32_t mask = 2 * events->capacity - 1;
-	uint32_t place = (uint32_t)random_mix(number) & mask;
+	uint32_t place = (uint32_t)hash_number(&events->hash_key, number) & mask;
 
 	while (events->table[place] != ABSENT &&
 	       events->events[events->table[place]].number != number)
@@ -75,6 +76,7 @@ struct open_events *open_events_new(unsigned n_sources)
 	if (!events)
 		return NULL;
 	events->seen_size = n_sources / BITS + 1;
+	events->hash_key = hash_key_draw();
 	if (grow(events, FIRST_CAPACITY)) {
 		open_events_free(events);
 		return NULL;

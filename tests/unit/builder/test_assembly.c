@@ -4,6 +4,7 @@
 // What becomes of each segment: placed, or refused for exactly one cause and without effect.
 #include "workbench.h"
 
+#include "builder/assembly_internal.h"
 #include "builder/ranges.h"
 #include "wire/mfp.h"
 
@@ -381,6 +382,43 @@ static void events__of_one_bucket_are_kept_apart(void **state)
 	workbench_close(&bench);
 }
 
+// Opens 1024 events whose ids are `step` apart. Returns the longest chain of the table.
+static unsigned longest_chain(uint64_t step)
+{
+	struct workbench_options options = workbench_standard;
+	struct workbench bench;
+	unsigned longest = 0;
+
+	options.packing = 1024;
+	options.slots = 1024;
+	options.slot_size = 16384;
+	workbench_open(&bench, &options);
+	for (uint64_t i = 0; i < options.slots; i++) {
+		struct block block = block_random(0, i, 4);
+
+		workbench_place(&bench, 0, i * step, &block, 0, 4);
+		block_free(&block);
+	}
+	for (uint32_t bucket = 0; bucket <= bench.assembly->bucket_mask; bucket++) {
+		uint32_t at = bench.assembly->buckets[bucket];
+		unsigned length = 0;
+
+		for (; at != NO_EVENT; at = bench.assembly->events[at].chain)
+			length++;
+		longest = length > longest ? length : longest;
+	}
+	workbench_close(&bench);
+	return longest;
+}
+
+// Event indices that are multiples of the table's size, and ids of one event index.
+static void events__of_chosen_ids_share_no_chain(void **state)
+{
+	(void)state;
+	assert_in_range(longest_chain(2048 * 1024), 1, 20);
+	assert_in_range(longest_chain(1), 1, 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +438,7 @@ int main(void)
 		cmocka_unit_test(late__for_the_last_65536_events),
 		cmocka_unit_test(event_id__takes_every_value),
 		cmocka_unit_test(events__of_one_bucket_are_kept_apart),
+		cmocka_unit_test(events__of_chosen_ids_share_no_chain),
 	};
 
 	return cmocka_run_group_tests_name("assembly", tests, NULL, NULL);
