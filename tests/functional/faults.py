@@ -29,7 +29,7 @@ SIZE = {"law": "gaussian", "mean": 150, "sigma": 30, "maximum": 240}
 PACKING = 10  # two segments an MFP
 CONTROL_PORT = 19521
 REPEATED = 8  # EVB_EVENT_REPEATED of evb_reader.h
-_HEAD = struct.Struct("<QII")  # of an event in a tap's file
+HEAD = struct.Struct("<QII")  # of an event in a tap's file
 
 
 @dataclasses.dataclass
@@ -161,9 +161,9 @@ class Life:
         with open(self._path, "rb") as file:
             data = file.read()
         offset = 0
-        while len(data) - offset >= _HEAD.size:
-            event, flags, length = _HEAD.unpack_from(data, offset)
-            offset += _HEAD.size
+        while len(data) - offset >= HEAD.size:
+            event, flags, length = HEAD.unpack_from(data, offset)
+            offset += HEAD.size
             if len(data) - offset < length:
                 return
             yield event, flags, data[offset:offset + length]
@@ -198,9 +198,11 @@ class Trial(bottleneck.Farm):
     """Context manager: m, r0, r1, b0, b1; with an injector if asked for. microseconds: that a
     node's consumer takes for an event. more: of the configuration of the event manager."""
 
+    layout_of = Layout
+
     def __init__(self, work, mode, injected=False, deadline="30s", microseconds=None,
                  obedient=False, **more):
-        super().__init__(work, Layout(
+        super().__init__(work, self.layout_of(
             readouts=2, builders=2, packing=PACKING, fragment=SIZE["maximum"], queue=0, link=1e9,
             rate=RATE, consumed=True, obedient=obedient,
             changes={"events": {"deadline": deadline, "drain_timeout": "30s"},

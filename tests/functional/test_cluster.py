@@ -68,12 +68,14 @@ def folded(work, mode, **changes):
 # --- what was sent, and what was built ---------------------------------------------------------
 
 
-def sent_by(work, configuration, generator, count):
-    """{event id: {source: MFP}} that `evb gen` writes to a file for the same generator."""
+def sent_by(work, configuration, generator, count, first=0):
+    """{event id: {source: MFP}} that `evb gen` writes to a file for the same generator. first: the
+    event id to begin with."""
     path = work.path("sent.mfp")
     size = generator["size"]
     ids = ",".join(map(str, generator["ids"]))
     process = work.evb("gen", "--out", path, "--sources", ids, "--events", str(count),
+                       "--first-event", str(first),
                        "--packing", str(configuration["sources"]["packing"]),
                        "--law", size["law"], "--mean", str(size["mean"]),
                        "--sigma", str(size["sigma"]), "--maximum", str(size["maximum"]))
@@ -87,11 +89,11 @@ def sent_by(work, configuration, generator, count):
     return found
 
 
-def all_sent(work, configuration, count):
+def all_sent(work, configuration, count, first=0):
     expected = collections.defaultdict(dict)
     for node in configuration["nodes"]:
         for generator in node.get("generators", ()):
-            for event, blocks in sent_by(work, configuration, generator, count).items():
+            for event, blocks in sent_by(work, configuration, generator, count, first).items():
                 expected[event].update(blocks)
     return expected
 

@@ -156,9 +156,9 @@ def test_example_killed():
 # --- evb record --------------------------------------------------------------------------------
 
 
-def start_recorder(work, name, out):
+def start_recorder(work, name, out, *more):
     return work.start(evbtest.binary(), "record", "--ring", name, "--group", "files", "--out", out,
-                      "--format", "mep")
+                      "--format", "mep", *more)
 
 
 def begun_files(out):
