@@ -115,8 +115,8 @@ static void print_builders(const struct plan *plan, FILE *out)
 	for (unsigned i = 0; i < config->n_builders; i++) {
 		const struct config_builder *builder = &config->builders[i];
 
-		fprintf(out, "  %-12s %u slots of %s = %s, event ring evb-%s.%u\n", builder->name,
-			builder->slots, size(builder->slot_size).text,
+		fprintf(out, "  %-12s %u slots of %s = %s, event ring evb-%s/ring.%u\n",
+			builder->name, builder->slots, size(builder->slot_size).text,
 			size(builder->slots * builder->slot_size).text, config->name, i);
 	}
 	fprintf(out, "  an event: %u sources, packing %u, deadline %.3f ms, incomplete ones %s\n",

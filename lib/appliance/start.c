@@ -54,6 +54,10 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 		[MEMORY_HUGEPAGES] = EVRING_HUGEPAGES,
 		[MEMORY_SHM] = EVRING_SHM,
 	};
+	static const unsigned modes[] = {
+		[RING_0600] = 0600, [RING_0640] = 0640, [RING_0644] = 0644,
+		[RING_0660] = 0660, [RING_0664] = 0664, [RING_0666] = 0666,
+	};
 	const struct config *config = appliance->config;
 	const char *directory = config->event_ring.directory;
 	const char *groups[EVB_MAX_GROUPS];
@@ -68,6 +72,8 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 		.slot_size = config->builders[builder].slot_size,
 		.groups = groups,
 		.n_groups = config->event_ring.n_groups,
+		.mode = modes[config->event_ring.mode],
+		.unix_group = config->event_ring.unix_group,
 	};
 	char cause[EVRING_ERROR_SIZE];
 

@@ -87,10 +87,15 @@ struct config_events {
 	uint64_t drain_timeout_ns; // from the stop until unfinished events are flushed, at most
 };
 
+// In the order of the words of event_ring.mode.
+enum config_ring_mode { RING_0600, RING_0640, RING_0644, RING_0660, RING_0664, RING_0666 };
+
 struct config_event_ring {
 	char directory[EVB_PATH_SIZE]; // empty: memory.kind determines it
 	char groups[EVB_MAX_GROUPS][EVB_NAME_SIZE];
 	unsigned n_groups;
+	enum config_ring_mode mode;
+	char unix_group[EVB_NAME_SIZE]; // that gets the files, a name or a number; empty: evb's
 };
 
 struct config_generator {

@@ -91,6 +91,14 @@ static const struct config_key event_ring_keys[] = {
 	  RANGE(0, EVB_MAX_GROUPS), .standard = "[]",
 	  .help = "Consumer groups for which events are retained from the start, in "
 		  "addition to those of writers." },
+	{ .name = "mode", WORDS("rw-------", "rw-r-----", "rw-r--r--", "rw-rw----", "rw-rw-r--",
+				"rw-rw-rw-"),
+	  FIELD(config_event_ring, mode), .standard = "rw-rw----",
+	  .help = "Mode of the event ring's files for evb's user, their Unix group and all "
+		  "others: rw allows consumers, r spies only." },
+	{ .name = "unix_group", .type = CONFIG_TYPE_TEXT, RANGE(0, EVB_NAME_SIZE - 1),
+	  .standard = "", FIELD(config_event_ring, unix_group),
+	  .help = "Unix group of the event ring's files, a name or a number; empty: evb's." },
 };
 static OBJECT(event_ring, event_ring_keys);
 

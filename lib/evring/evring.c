@@ -93,7 +93,7 @@ static void fill_header(struct evring *ring, const struct evring_parameters *par
 	memcpy(header->name, parameters->name, strlen(parameters->name));
 	atomic_init(&header->state, EVRING_RUNNING);
 
-	evring_view_set(&ring->view, ring->file.file, ring->file.memory, plan);
+	evring_view_set(&ring->view, ring->file.file, ring->file.members, ring->file.memory, plan);
 	for (unsigned i = 0; i < parameters->n_groups; i++)
 		// There is room: check_parameters() has checked the number.
 		(void)evring_group_enter(&ring->view, parameters->groups[i], true);
@@ -114,7 +114,7 @@ static int make_in(struct evring *ring, const struct evring_parameters *paramete
 	if (rc != 0)
 		return rc;
 	fill_header(ring, parameters, &plan);
-	rc = evring_file_show(&ring->file, directory, error);
+	rc = evring_file_show(&ring->file, error);
 	if (rc != 0)
 		evring_file_discard(&ring->file, plan.file_size);
 	ring->hugepages = directory->hugepages;

@@ -11,9 +11,9 @@
 // readers, and they neither allocate nor make system calls. Any thread may call the others.
 //
 // Whether a process lives does not depend on process ids: the owner and each member hold a lock
-// (fcntl, open file description) on one byte of the ring file. The kernel drops the lock when the
-// process dies, also across PID namespaces. A child made by fork() shares the locks until it calls
-// exec() or exits.
+// (fcntl, open file description) on one byte of a file beside the ring. The kernel drops the lock
+// when the process dies, also across PID namespaces. A child made by fork() shares the locks until
+// it calls exec() or exits.
 #pragma once
 
 #include <stdbool.h>
@@ -26,6 +26,7 @@
 #define EVRING_NAME_SIZE      32    // with the closing 0
 #define EVRING_SLOT_ALIGNMENT 4096u // bytes
 #define EVRING_ERROR_SIZE     256
+#define EVRING_MODE           0660u
 
 struct evring;
 
@@ -46,6 +47,8 @@ struct evring_parameters {
 	uint64_t slot_size;        // bytes, rounded up to EVRING_SLOT_ALIGNMENT
 	const char *const *groups; // that exist from the start and hold events without members
 	unsigned n_groups;
+	unsigned mode;          // of the ring file: 0600, 0640, 0644, 0660, 0664 or 0666; 0: 0660
+	const char *unix_group; // that gets the files, a name or a number; NULL: the process's
 };
 
 // The description of a published event; times are nanoseconds of CLOCK_MONOTONIC.
@@ -59,11 +62,12 @@ struct evring_event {
 	uint16_t n_missing;
 };
 
-// Makes the ring file, <directory>/evb-<name>.<builder>, and reserves all its memory; removes the
-// files of a dead run of the same name before. The file's mode is 0660: members of a group write to
-// the file, so they need the user or the group of the process that makes it. Returns 0, -EEXIST
-// while a live run has the name, -ENOSPC if memory or hugepages do not suffice, or another negative
-// errno, with one line in error[EVRING_ERROR_SIZE].
+// Makes the ring file, <directory>/evb-<name>/ring.<builder>, and reserves all its memory; removes
+// the files of a dead run of the same name before. Members of groups write to the file, spies read
+// it: `mode` and `unix_group` say who may. Where evb-<name> is another user's or no directory, the
+// ring is made in evb-<name>.XXXXXX (evring_place.h). Returns 0, -EEXIST while a live run of this
+// user has the name, -ENOSPC if memory or hugepages do not suffice, or another negative errno, with
+// one line in error[EVRING_ERROR_SIZE].
 int evring_create(struct evring **ring, const struct evring_parameters *parameters, char *error);
 
 // Marks the run as ended: readers get the remaining events, then -EPIPE.

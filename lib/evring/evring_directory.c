@@ -81,35 +81,27 @@ int evring_directories_find(struct evring_directories *directories, const char *
 	return rc == 0 ? 0 : evring_error(rc, error, "%s: %s", directory, strerror(-rc));
 }
 
-bool evring_directory_path(char *path, const struct evring_directory *directory, const char *name,
-			   unsigned builder, const char *suffix)
+bool evring_old_path(char *path, const struct evring_directory *directory, const char *name,
+		     unsigned builder)
 {
-	const int length = snprintf(path, EVRING_PATH_SIZE, "%s/" FILE_PREFIX "%s.%u%s",
-				    directory->path, name, builder, suffix);
-
-	return length > 0 && length < (int)EVRING_PATH_SIZE;
+	return snprintf(path, EVRING_OLD_PATH_SIZE, "%s/" FILE_PREFIX "%s.%u", directory->path,
+			name, builder) < EVRING_OLD_PATH_SIZE;
 }
 
-bool evring_directory_parse(const char *file_name, char *name, unsigned *builder, bool *is_new)
+bool evring_old_parse(const char *file_name, char name[EVRING_NAME_SIZE])
 {
-	const char *dot = strrchr(file_name, '.');
-	unsigned long number;
-	char *end;
 	size_t length;
+	char *end;
 
-	if (strncmp(file_name, FILE_PREFIX, strlen(FILE_PREFIX)) != 0 || dot == NULL)
+	if (strncmp(file_name, FILE_PREFIX, strlen(FILE_PREFIX)) != 0)
 		return false;
-	*is_new = strcmp(dot, EVRING_NEW_SUFFIX) == 0;
 	file_name += strlen(FILE_PREFIX);
-	dot = strchr(file_name, '.');
-	length = (size_t)(dot - file_name);
-	if (length == 0 || length >= EVRING_NAME_SIZE || !isdigit((unsigned char)dot[1]))
+	length = strcspn(file_name, ".");
+	if (length >= EVRING_NAME_SIZE || !isdigit((unsigned char)file_name[length + 1]))
 		return false;
 	memcpy(name, file_name, length);
 	name[length] = 0;
-	number = strtoul(dot + 1, &end, 10);
-	if (number >= EVRING_MAX_BUILDERS || !evring_name_is_valid(name))
-		return false;
-	*builder = (unsigned)number;
-	return strcmp(end, *is_new ? EVRING_NEW_SUFFIX : "") == 0;
+	return evring_name_is_valid(name) &&
+	       strtoul(file_name + length + 1, &end, 10) < EVRING_MAX_BUILDERS &&
+	       (end[0] == '\0' || strcmp(end, ".new") == 0);
 }

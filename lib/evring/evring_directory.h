@@ -26,11 +26,10 @@ struct evring_directories {
 int evring_directories_find(struct evring_directories *directories, const char *directory,
 			    char *error);
 
-// A ring file's path. `suffix`: "" or EVRING_NEW_SUFFIX. Returns false if it is too long.
-#define EVRING_NEW_SUFFIX ".new" // while the file is being made
-#define EVRING_PATH_SIZE  (EVRING_DIRECTORY_SIZE + EVRING_NAME_SIZE + 32)
-bool evring_directory_path(char *path, const struct evring_directory *directory, const char *name,
-			   unsigned builder, const char *suffix);
-
-// Splits the name of a ring file; name[EVRING_NAME_SIZE]. Returns false if it is another file.
-bool evring_directory_parse(const char *file_name, char *name, unsigned *builder, bool *is_new);
+// The path and the name of a ring file of layout version 1: evb-NAME.N, and evb-NAME.N.new.
+// Appliances remove those of dead runs, readers report them. EVRING_OLD_PATH_SIZE: with the closing
+// 0. Both return false if there is no such path, or if it is another file's name.
+#define EVRING_OLD_PATH_SIZE (EVRING_DIRECTORY_SIZE + EVRING_NAME_SIZE + 32)
+bool evring_old_path(char *path, const struct evring_directory *directory, const char *name,
+		     unsigned builder);
+bool evring_old_parse(const char *file_name, char name[EVRING_NAME_SIZE]);

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -18,8 +20,6 @@
 #include <unistd.h>
 
 #include "sysfs/file.h"
-
-#define FILE_MODE 0660
 
 uint64_t evring_owner(void)
 {
@@ -41,28 +41,79 @@ uint64_t evring_owner(void)
 	return owner;
 }
 
-static int open_new(struct evring_file *file, char *error)
+// Makes a file in a place that only this user can write to. members.N may be opened by those who
+// may write the ring, and by nobody else: its mode has a right to read only beside a right to
+// write.
+static int make_one(int directory, const char *place, enum evring_file_kind kind, unsigned builder,
+		    const struct evring_access *access)
 {
-	int rc;
+	const unsigned writers = access->mode & 0222;
+	const unsigned mode = kind == EVRING_FILE_MEMBERS ? writers | writers << 1 : access->mode;
+	char path[EVRING_PATH_SIZE];
+	int file, rc = 0;
 
-	file->file = open(file->new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-	if (file->file < 0)
-		return evring_error(-errno, error, "%s: %s", file->new_path, strerror(errno));
-	rc = evring_lock_take(file->file, EVRING_LOCK_OWNER);
-	// The mode is set again because the process's umask has cut it.
-	if (rc == 0 && fchmod(file->file, FILE_MODE) != 0)
+	if (!evring_place_path(path, place, kind, builder))
+		return -ENAMETOOLONG;
+	file = openat(directory, path + strlen(place) + 1,
+		      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file < 0)
+		return -errno;
+	if (kind != EVRING_FILE_MEMBERS)
+		rc = evring_lock_take(file, EVRING_LOCK_OWNER);
+	if (rc == 0 &&
+	    ((access->group != (gid_t)-1 && fchown(file, (uid_t)-1, access->group) != 0) ||
+	     fchmod(file, mode) != 0))
 		rc = -errno;
-	if (rc != 0) {
-		evring_error(rc, error, "%s: %s", file->new_path, strerror(-rc));
-		unlink(file->new_path);
-		close(file->file);
-	}
+	if (rc == 0)
+		return file;
+	(void)unlink(path);
+	close(file);
 	return rc;
+}
+
+static int open_new(struct evring_file *file, const struct evring_lock *lock,
+		    const struct evring_access *access)
+{
+	int rc = evring_place_hold(lock, file->builder);
+
+	if (rc < 0)
+		return rc;
+	file->hold = rc;
+	file->members =
+	    make_one(lock->directory, file->place, EVRING_FILE_MEMBERS, file->builder, access);
+	rc = file->members;
+	if (rc >= 0) {
+		rc = file->file = make_one(lock->directory, file->place, EVRING_FILE_RING_NEW,
+					   file->builder, access);
+		if (rc < 0)
+			close(file->members); // the next run of the name removes the file
+	}
+	if (rc < 0)
+		close(file->hold);
+	return rc < 0 ? rc : 0;
+}
+
+static int find_access(struct evring_access *access, const struct evring_parameters *parameters,
+		       char *error)
+{
+	const char *name = parameters->unix_group;
+	struct group *group = NULL;
+	char *end;
+
+	access->mode = parameters->mode != 0 ? parameters->mode : EVRING_MODE;
+	access->group = (gid_t)-1;
+	if (name == NULL || name[0] == '\0')
+		return 0;
+	group = getgrnam(name);
+	access->group = group != NULL ? group->gr_gid : (gid_t)strtoul(name, &end, 10);
+	return group != NULL || *end == '\0'
+		   ? 0
+		   : evring_error(-EINVAL, error, "there is no Unix group %s", name);
 }
 
 // From here until evring_file_show(), the locked file under the new name reserves the name.
 static int reserve_name(struct evring_file *file, const struct evring_parameters *parameters,
-			const struct evring_directories *searched, char *error)
+			const struct evring_directories *searched, unsigned chosen, char *error)
 {
 	struct evring_survey survey = {
 		.name = parameters->name,
@@ -70,14 +121,30 @@ static int reserve_name(struct evring_file *file, const struct evring_parameters
 		.builder = parameters->builder,
 		.text = error,
 	};
-	struct evring_directory_locks locks;
-	int rc = evring_directories_lock(&locks, searched, error);
+	const char *directory = searched->list[chosen].path;
+	const struct evring_lock *lock;
+	struct evring_access access;
+	struct evring_locks locks;
+	int rc = find_access(&access, parameters, error);
 
+	if (rc == 0)
+		rc = evring_places_lock(&locks, searched, parameters->name, &access, error);
 	if (rc != 0)
 		return rc;
+	lock = &locks.list[chosen];
 	evring_survey(&survey, searched);
-	rc = survey.taken ? -survey.taken_errno : open_new(file, error);
-	evring_directories_unlock(&locks);
+	if (survey.taken) {
+		rc = -survey.taken_errno;
+	} else {
+		rc = lock->why;
+		memcpy(file->place, lock->path, sizeof(file->place));
+		if (rc == 0)
+			rc = open_new(file, lock, &access);
+		if (rc != 0)
+			evring_error(rc, error, "%s/evb-%s: %s", directory, parameters->name,
+				     strerror(-rc));
+	}
+	evring_places_unlock(&locks);
 	return rc;
 }
 
@@ -165,14 +232,9 @@ int evring_file_make(struct evring_file *file, const struct evring_parameters *p
 {
 	int rc;
 
-	file->memory = NULL;
-	if (!evring_directory_path(file->new_path, directory, parameters->name, parameters->builder,
-				   EVRING_NEW_SUFFIX) ||
-	    !evring_directory_path(file->path, directory, parameters->name, parameters->builder,
-				   ""))
-		return evring_error(-ENAMETOOLONG, error, "%s: %s", directory->path,
-				    strerror(ENAMETOOLONG));
-	rc = reserve_name(file, parameters, searched, error);
+	*file = (struct evring_file){ .builder = parameters->builder };
+	rc =
+	    reserve_name(file, parameters, searched, (unsigned)(directory - searched->list), error);
 	if (rc != 0)
 		return rc;
 	rc = reserve_memory(file, directory, plan->file_size, error);
@@ -181,22 +243,23 @@ int evring_file_make(struct evring_file *file, const struct evring_parameters *p
 	return rc;
 }
 
-int evring_file_show(struct evring_file *file, const struct evring_directory *directory,
-		     char *error)
+int evring_file_show(struct evring_file *file, char *error)
 {
-	struct evring_directories directories = { .list = { *directory }, .count = 1 };
-	struct evring_directory_locks locks;
+	char new_path[EVRING_PATH_SIZE];
+	struct evring_lock lock;
 	// A process that lists the directory while a file is renamed may find neither name.
-	int rc = evring_directories_lock(&locks, &directories, error);
+	int rc = evring_place_lock(&lock, file->place, true);
 
 	if (rc != 0)
-		return rc;
-	if (rename(file->new_path, file->path) == 0) {
-		file->new_path[0] = 0;
-	} else {
+		return evring_error(rc, error, "%s: cannot be locked: %s", file->place,
+				    strerror(-rc));
+	// The paths fit: the longer one was made before.
+	(void)evring_place_path(new_path, file->place, EVRING_FILE_RING_NEW, file->builder);
+	(void)evring_place_path(file->path, file->place, EVRING_FILE_RING, file->builder);
+	file->shown = rename(new_path, file->path) == 0;
+	if (!file->shown)
 		rc = evring_error(-errno, error, "%s: %s", file->path, strerror(errno));
-	}
-	evring_directories_unlock(&locks);
+	evring_place_unlock(&lock);
 	return rc;
 }
 
@@ -211,12 +274,25 @@ static bool is_ours(const struct evring_file *file, const char *path)
 
 void evring_file_discard(struct evring_file *file, uint64_t size)
 {
-	const char *path = file->new_path[0] != 0 ? file->new_path : file->path;
+	struct evring_lock lock;
+	char path[EVRING_PATH_SIZE];
 
-	// Failure leaves a file that the next run of the name removes.
-	if (is_ours(file, path))
-		(void)unlink(path);
+	// Failure leaves files that the next run of the name removes.
+	if (evring_place_lock(&lock, file->place, true) == 0) {
+		(void)evring_place_path(path, file->place,
+					file->shown ? EVRING_FILE_RING : EVRING_FILE_RING_NEW,
+					file->builder);
+		if (is_ours(file, path)) {
+			(void)unlink(path);
+			(void)evring_place_path(path, file->place, EVRING_FILE_MEMBERS,
+						file->builder);
+			(void)unlink(path);
+		}
+		evring_place_unlock(&lock);
+	}
 	if (file->memory != NULL)
 		munmap(file->memory, size);
 	close(file->file);
+	close(file->members);
+	close(file->hold);
 }

@@ -37,16 +37,20 @@
 #include <stdatomic.h>
 
 #define EVRING_MAGIC          0x676e697262766521ull // "!evbring"
-#define EVRING_LAYOUT_VERSION 1u
+#define EVRING_LAYOUT_VERSION 2u
 #define EVRING_CACHE_LINE     64
 #define EVRING_MAX_BUILDERS   65536u
 
 // Locks: F_OFD_SETLK of fcntl(2), exclusive, one byte each, far beyond the end of the file. The
-// byte of the owner's lock, and the magic at offset 0, are the same in every layout version, so
-// that each version can distinguish the files of dead runs from those of live runs.
+// byte of the owner's lock on the ring file, and the magic at offset 0, are the same in every
+// layout version, so that each version can distinguish the files of dead runs from those of live
+// runs. Readers look at the owner's lock; a process that may only read a file can take shared locks
+// on it, which do not count. The locks of the table and of the members are on the file members.N,
+// those of the rings on the file `lock` (evring_place.h).
 #define EVRING_LOCK_OWNER     ((int64_t)1 << 40)
 #define EVRING_LOCK_TABLE     (EVRING_LOCK_OWNER + 1)
 #define EVRING_LOCK_MEMBER(m) (EVRING_LOCK_OWNER + 2 + (int64_t)(m))
+#define EVRING_LOCK_RING(b)   (EVRING_LOCK_OWNER + (int64_t)(b))
 
 enum evring_run_state {
 	EVRING_RUNNING = 1,

@@ -52,7 +52,8 @@ void evring_lock_drop(int file, int64_t byte)
 
 bool evring_lock_is_held(int file, int64_t byte)
 {
-	struct flock lock = one_byte(byte, F_WRLCK);
+	// A request for a shared lock conflicts with exclusive locks only.
+	struct flock lock = one_byte(byte, F_RDLCK);
 
 	return fcntl(file, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }

@@ -19,6 +19,7 @@ int evring_lock_wait(int file, int64_t byte);
 
 void evring_lock_drop(int file, int64_t byte);
 
-// Whether another description holds the lock. Also true if the kernel returns an error: an error
-// must not make a live process count as dead.
+// Whether another description holds the lock; shared locks, which any process that may read the
+// file can take, do not count. Also true if the kernel returns an error: an error must not make a
+// live process count as dead.
 bool evring_lock_is_held(int file, int64_t byte);

@@ -84,7 +84,7 @@ unsigned evring_bury_members(struct evring_view *view, int self)
 
 		if ((int)i == self ||
 		    !evring_member_used(atomic_load_explicit(entry, memory_order_acquire)) ||
-		    evring_lock_take(view->file, EVRING_LOCK_MEMBER(i)) != 0)
+		    evring_lock_take(view->members, EVRING_LOCK_MEMBER(i)) != 0)
 			continue;
 		// Read again: the member may have left, or been buried, before the lock was taken.
 		word = atomic_load_explicit(entry, memory_order_acquire);
@@ -92,7 +92,7 @@ unsigned evring_bury_members(struct evring_view *view, int self)
 			bury(view, i, word);
 			dead++;
 		}
-		evring_lock_drop(view->file, EVRING_LOCK_MEMBER(i));
+		evring_lock_drop(view->members, EVRING_LOCK_MEMBER(i));
 	}
 	return dead;
 }
@@ -159,11 +159,11 @@ static int enter_member(struct evring_view *view, unsigned group,
 		unsigned generation;
 
 		if (evring_member_used(atomic_load_explicit(&entry->word, memory_order_acquire)) ||
-		    evring_lock_take(view->file, EVRING_LOCK_MEMBER(i)) != 0)
+		    evring_lock_take(view->members, EVRING_LOCK_MEMBER(i)) != 0)
 			continue;
 		word = atomic_load_explicit(&entry->word, memory_order_acquire);
 		if (evring_member_used(word)) {
-			evring_lock_drop(view->file, EVRING_LOCK_MEMBER(i));
+			evring_lock_drop(view->members, EVRING_LOCK_MEMBER(i));
 			continue;
 		}
 		generation = (evring_member_generation(word) + 1) & EVRING_GENERATION_MASK;
@@ -179,7 +179,7 @@ static int enter_member(struct evring_view *view, unsigned group,
 int evring_join(struct evring_view *view, const char *group, struct evring_membership *membership,
 		char *error)
 {
-	int rc = evring_lock_wait(view->file, EVRING_LOCK_TABLE);
+	int rc = evring_lock_wait(view->members, EVRING_LOCK_TABLE);
 
 	if (rc != 0)
 		return evring_error(rc == -EAGAIN ? -EBUSY : rc, error,
@@ -196,7 +196,7 @@ int evring_join(struct evring_view *view, const char *group, struct evring_membe
 			evring_error(rc, error, "no room for a reader: there are %d already",
 				     EVRING_MAX_MEMBERS);
 	}
-	evring_lock_drop(view->file, EVRING_LOCK_TABLE);
+	evring_lock_drop(view->members, EVRING_LOCK_TABLE);
 	return rc;
 }
 
@@ -209,7 +209,7 @@ void evring_leave(struct evring_view *view, const struct evring_membership *memb
 	atomic_store_explicit(&view->header->members[membership->member].word,
 			      evring_member_word(0, membership->generation, false),
 			      memory_order_release);
-	evring_lock_drop(view->file, EVRING_LOCK_MEMBER(membership->member));
+	evring_lock_drop(view->members, EVRING_LOCK_MEMBER(membership->member));
 }
 
 static void dissolve(struct evring_view *view, unsigned g)
@@ -230,7 +230,7 @@ static void dissolve(struct evring_view *view, unsigned g)
 void evring_dissolve_groups(struct evring_view *view)
 {
 	// A reader may be joining: then the next call dissolves the group.
-	if (evring_lock_take(view->file, EVRING_LOCK_TABLE) != 0)
+	if (evring_lock_take(view->members, EVRING_LOCK_TABLE) != 0)
 		return;
 	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++) {
 		struct evring_group_area *group = &view->header->groups[g];
@@ -239,5 +239,5 @@ void evring_dissolve_groups(struct evring_view *view)
 		    !group->persistent && evring_group_members(view, g) == 0)
 			dissolve(view, g);
 	}
-	evring_lock_drop(view->file, EVRING_LOCK_TABLE);
+	evring_lock_drop(view->members, EVRING_LOCK_TABLE);
 }

@@ -16,7 +16,7 @@ struct evring_membership {
 };
 
 // Makes the caller a member of the named group, which is made if it does not exist. Takes the
-// member's lock on view->file, so that one descriptor can be one member only.
+// member's lock on view->members, so that one descriptor can be one member only.
 // Returns 0, -ENOSPC (no room for a group or a member: `error` names it), -EBUSY (another process
 // was stopped while it joined), or another negative errno.
 int evring_join(struct evring_view *view, const char *group, struct evring_membership *membership,

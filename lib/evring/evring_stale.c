@@ -7,56 +7,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-#define LOCK_STEP_NS 5000000
-#define LOCK_STEPS   400 // 2 s
-
-static int lock_directory(int file)
-{
-	const struct timespec step = { .tv_nsec = LOCK_STEP_NS };
-
-	for (unsigned i = 0; i < LOCK_STEPS; i++) {
-		if (flock(file, LOCK_EX | LOCK_NB) == 0)
-			return 0;
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return -errno;
-		nanosleep(&step, NULL);
-	}
-	return -EBUSY;
-}
-
-int evring_directories_lock(struct evring_directory_locks *locks,
-			    const struct evring_directories *directories, char *error)
-{
-	locks->count = 0;
-	for (unsigned i = 0; i < directories->count; i++) {
-		const char *path = directories->list[i].path;
-		int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		int rc;
-
-		if (file < 0)
-			continue; // not readable for this user, so it has no files of this user
-		rc = lock_directory(file);
-		if (rc != 0) {
-			evring_error(rc, error, "%s: cannot be locked: %s", path, strerror(-rc));
-			close(file);
-			evring_directories_unlock(locks);
-			return rc;
-		}
-		locks->files[locks->count++] = file;
-	}
-	return 0;
-}
-
-void evring_directories_unlock(struct evring_directory_locks *locks)
-{
-	while (locks->count > 0)
-		close(locks->files[--locks->count]);
-}
 
 static void set_taken(struct evring_survey *survey, int error, const char *path, const char *why)
 {
@@ -65,85 +19,141 @@ static void set_taken(struct evring_survey *survey, int error, const char *path,
 	evring_error(-error, survey->text, "%s: %s", path, why);
 }
 
-static void judge_live(struct evring_survey *survey, const char *path, unsigned builder,
-		       const struct evring_header *header)
+static uint64_t owner_of(int directory, const char *file_name)
 {
+	const int file =
+	    openat(directory, file_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct evring_header header = { 0 };
+
 	// A file that is still being made has no owner in its header.
-	if (header->owner != survey->owner || builder == survey->builder)
+	if (file >= 0) {
+		(void)!pread(file, &header, sizeof(header), 0);
+		close(file);
+	}
+	return header.owner;
+}
+
+static void judge(struct evring_survey *survey, int directory, const char *place,
+		  const char *file_name)
+{
+	enum evring_file_kind kind;
+	unsigned builder;
+	char path[EVRING_PATH_SIZE];
+	int live;
+
+	if (!evring_place_parse(file_name, &kind, &builder))
+		return;
+	if (!evring_place_path(path, place, kind, builder))
+		return;
+	live = evring_place_is_live(directory, builder);
+	if (live < 0)
+		set_taken(survey, -live, path, "cannot be opened to see whether its run lives");
+	else if (live == 0 && unlinkat(directory, file_name, 0) == 0)
+		survey->removed += kind != EVRING_FILE_MEMBERS;
+	else if (live == 0)
+		set_taken(survey, errno, path, "of a dead run cannot be removed");
+	else if (kind != EVRING_FILE_MEMBERS &&
+		 (owner_of(directory, file_name) != survey->owner || builder == survey->builder))
 		set_taken(survey, EEXIST, path, "belongs to a live run of this name");
 }
 
-static void judge(struct evring_survey *survey, const char *path, unsigned builder, bool is_new)
+static void survey_place(struct evring_survey *survey, int directory, const char *place)
 {
-	struct evring_header header = { 0 };
-	uint64_t size;
-	const int file = evring_open_file(path, O_RDONLY, &size);
-	bool is_ring;
+	DIR *stream = evring_place_list(directory);
+	const struct dirent *entry;
 
-	if (file == -ENOENT)
+	if (stream == NULL)
 		return;
-	if (file < 0) {
-		set_taken(survey, -file, path, "cannot be opened to see whether its run lives");
+	while ((entry = readdir(stream)) != NULL)
+		judge(survey, directory, place, entry->d_name);
+	closedir(stream);
+}
+
+// A ring file of layout version 1. Only a dead one of this user is of concern.
+static void judge_old(struct evring_survey *survey, int directory, const char *file_name)
+{
+	const int file =
+	    openat(directory, file_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const uid_t user = geteuid();
+	struct stat status;
+	uint64_t magic = 0;
+
+	if (file < 0)
 		return;
-	}
-	is_ring = pread(file, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
-		  header.magic == EVRING_MAGIC;
-	if (evring_lock_is_held(file, EVRING_LOCK_OWNER))
-		judge_live(survey, path, builder, &header);
-	else if (!is_ring && !is_new)
-		set_taken(survey, EEXIST, path, "is no event ring; remove it by hand");
-	else if (unlink(path) == 0)
-		survey->removed++;
-	else
-		set_taken(survey, errno, path, "of a dead run cannot be removed");
+	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+	    (user == 0 || status.st_uid == user) && !evring_lock_is_held(file, EVRING_LOCK_OWNER) &&
+	    (status.st_size == 0 ||
+	     (pread(file, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	      (magic == EVRING_MAGIC || magic == 0))))
+		survey->removed += unlinkat(directory, file_name, 0) == 0;
 	close(file);
 }
 
-static void survey_directory(struct evring_survey *survey, const struct evring_directory *directory)
+static void survey_old_files(struct evring_survey *survey, const char *directory)
 {
-	DIR *stream = opendir(directory->path);
+	DIR *stream = opendir(directory);
 	const struct dirent *entry;
 
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
-		char name[EVRING_NAME_SIZE], path[EVRING_PATH_SIZE];
-		unsigned builder;
-		bool is_new;
+		char name[EVRING_NAME_SIZE];
 
-		if (!evring_directory_parse(entry->d_name, name, &builder, &is_new) ||
-		    (survey->name != NULL && strcmp(survey->name, name) != 0) ||
-		    !evring_directory_path(path, directory, name, builder,
-					   is_new ? EVRING_NEW_SUFFIX : ""))
-			continue;
-		judge(survey, path, builder, is_new);
+		if (evring_old_parse(entry->d_name, name) &&
+		    (survey->name == NULL || strcmp(survey->name, name) == 0))
+			judge_old(survey, dirfd(stream), entry->d_name);
 	}
 	closedir(stream);
+}
+
+static void survey_own(const struct evring_place *place, void *context)
+{
+	int directory;
+
+	if (place->trust != EVRING_TRUST_OWN)
+		return;
+	directory = evring_place_open(place->path);
+	if (directory < 0)
+		return;
+	survey_place(context, directory, place->path);
+	close(directory);
 }
 
 void evring_survey(struct evring_survey *survey, const struct evring_directories *directories)
 {
 	survey->removed = 0;
 	survey->taken = false;
-	for (unsigned i = 0; i < directories->count; i++)
-		survey_directory(survey, &directories->list[i]);
+	for (unsigned i = 0; i < directories->count; i++) {
+		evring_places_visit(directories->list[i].path, survey->name, survey_own, survey);
+		survey_old_files(survey, directories->list[i].path);
+	}
+}
+
+static void clean_place(const struct evring_place *place, void *context)
+{
+	struct evring_lock lock;
+
+	// Only root can lock another user's place; that user cannot make root wait.
+	if (evring_place_lock(&lock, place->path, place->trust == EVRING_TRUST_OWN) != 0)
+		return;
+	survey_place(context, lock.directory, lock.path);
+	evring_place_unlock(&lock);
 }
 
 int evring_clean(const char *name, const char *directory, char *error)
 {
 	struct evring_survey survey = { .name = name, .text = error };
 	struct evring_directories directories;
-	struct evring_directory_locks locks;
 	int rc;
 
 	if (name != NULL && !evring_name_is_valid(name))
 		return evring_error(-EINVAL, error, "%s: is no name of an appliance", name);
 	rc = evring_directories_find(&directories, directory, error);
-	if (rc == 0)
-		rc = evring_directories_lock(&locks, &directories, error);
 	if (rc != 0)
 		return rc;
-	evring_survey(&survey, &directories);
-	evring_directories_unlock(&locks);
+	for (unsigned i = 0; i < directories.count; i++) {
+		evring_places_visit(directories.list[i].path, name, clean_place, &survey);
+		survey_old_files(&survey, directories.list[i].path);
+	}
 	return (int)survey.removed;
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Distinguishing the ring files of dead runs from those of live runs, and removing the former. A
-// file is live as long as a process holds its owner's lock; nothing else counts.
-//
-// This happens under a lock on the directories themselves (flock), so that no process removes a
-// file that has just been replaced by a live one, and that exactly one of two appliances that start
-// under the same name gets it.
+// Distinguishing the files of dead runs from those of live runs, and removing the former. A ring is
+// live as long as a process holds its byte of the place's lock file; nothing else counts.
 #pragma once
 
-#include "evring_directory.h"
+#include "evring_claim.h"
 
 struct evring_survey {
 	const char *name; // appliance whose files are examined; NULL: all
@@ -21,15 +17,6 @@ struct evring_survey {
 	char *text;       // out: if taken, the file and the reason; [EVRING_ERROR_SIZE]
 };
 
-struct evring_directory_locks {
-	int files[EVRING_MAX_DIRECTORIES];
-	unsigned count;
-};
-
-// Returns 0, or -EBUSY with one line in error[EVRING_ERROR_SIZE].
-int evring_directories_lock(struct evring_directory_locks *locks,
-			    const struct evring_directories *directories, char *error);
-void evring_directories_unlock(struct evring_directory_locks *locks);
-
-// Removes the files of dead runs and looks for live ones. The directories must be locked.
+// Removes the files of dead runs of this user, in all places of the survey's name, and looks for
+// live ones. The places of that name must be locked.
 void evring_survey(struct evring_survey *survey, const struct evring_directories *directories);

@@ -103,13 +103,14 @@ int evring_layout_check(const struct evring_header *header, uint64_t file_size, 
 	return 0;
 }
 
-static void set(struct evring_view *view, int file, const struct evring_header *header,
+static void set(struct evring_view *view, int file, int members, const struct evring_header *header,
 		void *control, void *slots)
 {
 	uint8_t *bytes = control;
 
 	*view = (struct evring_view){
 		.file = file,
+		.members = members,
 		.header = control,
 		.queue = (_Atomic uint64_t *)(void *)(bytes + header->queue_offset),
 		.descriptors =
@@ -123,16 +124,16 @@ static void set(struct evring_view *view, int file, const struct evring_header *
 	};
 }
 
-void evring_view_set(struct evring_view *view, int file, void *memory,
+void evring_view_set(struct evring_view *view, int file, int members, void *memory,
 		     const struct evring_header *header)
 {
-	set(view, file, header, memory, (uint8_t *)memory + header->slots_offset);
+	set(view, file, members, header, memory, (uint8_t *)memory + header->slots_offset);
 }
 
-int evring_view_map(struct evring_view *view, int file, const struct evring_header *header,
-		    bool writable)
+int evring_view_map(struct evring_view *view, int file, int members,
+		    const struct evring_header *header)
 {
-	const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+	const int protection = members >= 0 ? PROT_READ | PROT_WRITE : PROT_READ;
 	void *control, *slots;
 
 	control = mmap(NULL, header->slots_offset, protection, MAP_SHARED, file, 0);
@@ -146,7 +147,7 @@ int evring_view_map(struct evring_view *view, int file, const struct evring_head
 		munmap(control, header->slots_offset);
 		return -error;
 	}
-	set(view, file, header, control, slots);
+	set(view, file, members, header, control, slots);
 	return 0;
 }
 
@@ -157,5 +158,7 @@ void evring_view_unmap(struct evring_view *view)
 	munmap(view->header, view->control_size);
 	munmap(view->slots, view->file_size - view->control_size);
 	close(view->file);
+	if (view->members >= 0)
+		close(view->members);
 	memset(view, 0, sizeof(*view));
 }

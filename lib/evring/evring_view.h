@@ -9,7 +9,8 @@
 #include "evring_layout.h"
 
 struct evring_view {
-	int file; // descriptor; the locks of this process belong to it
+	int file;    // descriptor of the ring
+	int members; // descriptor of members.N, with the locks of this process; -1: a spy
 	struct evring_header *header;
 	_Atomic uint64_t *queue;
 	struct evring_descriptor *descriptors;
@@ -30,13 +31,14 @@ bool evring_layout_plan(struct evring_header *plan, uint32_t slots, uint64_t slo
 // error[EVRING_ERROR_SIZE].
 int evring_layout_check(const struct evring_header *header, uint64_t file_size, char *error);
 
-// Maps an open ring file whose header was checked: the control area read-only or writable, the
-// slots read-only. On success the view owns the descriptor. Returns 0 or a negative errno.
-int evring_view_map(struct evring_view *view, int file, const struct evring_header *header,
-		    bool writable);
+// Maps an open ring file whose header was checked: the slots read-only, the control area writable
+// where `members` is the descriptor of members.N, and read-only where it is -1. On success the view
+// owns the descriptors. Returns 0 or a negative errno.
+int evring_view_map(struct evring_view *view, int file, int members,
+		    const struct evring_header *header);
 
 // Sets the view's pointers for a file that is mapped at `memory` as a whole.
-void evring_view_set(struct evring_view *view, int file, void *memory,
+void evring_view_set(struct evring_view *view, int file, int members, void *memory,
 		     const struct evring_header *header);
 
 // Unmaps and closes what evring_view_map() made. An empty view (header NULL) is allowed.

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 #include "evb_reader.h"
-#include "evring_directory.h"
+#include "evring_place.h"
 #include "reader_ring.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define DEFAULT_GROUP "main"
 #define POLL_NS       50000     // between two polls while waiting
@@ -36,6 +38,47 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 }
 
+// An appliance of layout version 1 has no place; its file says which version it has.
+static int check_old_file(const struct evring_directory *directory, const char *name,
+			  unsigned builder, char *error)
+{
+	struct evring_header header = { 0 };
+	char path[EVRING_OLD_PATH_SIZE], why[EVRING_ERROR_SIZE];
+	uint64_t size;
+	int file, rc;
+
+	if (!evring_old_path(path, directory, name, builder))
+		return -ENOENT;
+	file = evring_open_file(path, O_RDONLY, &size);
+	if (file < 0)
+		return -ENOENT;
+	(void)!pread(file, &header, sizeof(header), 0);
+	rc = evring_layout_check(&header, size, why);
+	close(file);
+	return rc == 0 ? -ENOENT : evring_error(rc, error, "%s: %s", path, why);
+}
+
+// Opens one ring of the appliance in one directory, in the first place with a live ring. If there
+// is none, the error is that of the first file found, and -ENOENT without a file.
+static int open_in(struct evb_ring *ring, const struct evring_directory *directory,
+		   const char *name, unsigned builder, bool writable, char *error)
+{
+	struct evring_place places[EVRING_MAX_PLACES];
+	const unsigned n = evring_places(directory->path, name, places);
+	int rc = -ENOENT;
+
+	for (unsigned i = 0; i < n; i++) {
+		char why[EVRING_ERROR_SIZE];
+		const int found = evb_ring_open(ring, places[i].path, builder, writable, why);
+
+		if (found == 0)
+			return 0;
+		if (rc == -ENOENT && found != -ENOENT)
+			rc = evring_error(found, error, "%s", why);
+	}
+	return rc == -ENOENT ? check_old_file(directory, name, builder, error) : rc;
+}
+
 // Opens one ring of the appliance in the first directory with a live ring. If there is none, the
 // error is that of the last file found.
 static int open_ring(struct evb_reader *reader, struct evb_ring *ring, const char *name,
@@ -44,12 +87,10 @@ static int open_ring(struct evb_reader *reader, struct evb_ring *ring, const cha
 	int rc = evring_error(-ENOENT, reader->error,
 			      "no event ring of builder %u of an appliance %s", builder, name);
 	for (unsigned i = 0; i < directories->count; i++) {
-		char path[EVRING_PATH_SIZE], error[EVRING_ERROR_SIZE];
-		int found;
+		char error[EVRING_ERROR_SIZE];
+		const int found =
+		    open_in(ring, &directories->list[i], name, builder, writable, error);
 
-		if (!evring_directory_path(path, &directories->list[i], name, builder, ""))
-			continue;
-		found = evb_ring_open(ring, path, writable, error);
 		if (found == 0)
 			return 0;
 		if (found != -ENOENT)

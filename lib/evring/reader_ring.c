@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "reader_ring.h"
 #include "evring_lock.h"
+#include "evring_place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,31 +11,68 @@
 
 static_assert(EVRING_NAME_SIZE == 32, "evb_reader.h says 31 characters");
 
-int evb_ring_open(struct evb_ring *ring, const char *path, bool writable, char *error)
+// Checks the header of an open ring file, and that its process lives.
+static int check_file(int file, uint64_t size, struct evring_header *header, const char *path,
+		      char *error)
 {
-	struct evring_header header = { 0 };
 	char why[EVRING_ERROR_SIZE];
-	uint64_t size;
-	const int file = evring_open_file(path, writable ? O_RDWR : O_RDONLY, &size);
 	int rc;
 
+	// An incomplete header is found by the check.
+	(void)!pread(file, header, sizeof(*header), 0);
+	rc = evring_layout_check(header, size, why);
+	if (rc != 0)
+		return evring_error(rc, error, "%s: %s", path, why);
+	if (!evring_lock_is_held(file, EVRING_LOCK_OWNER))
+		return evring_error(-ESTALE, error, "%s: its process (%u) is dead", path,
+				    header->owner_pid);
+	return 0;
+}
+
+// Opens members.N after ring.N and before the check that the process lives: then both are of one
+// run, because a later run makes its files only after that process's death.
+static int open_members(const char *place, unsigned builder, char *error)
+{
+	char path[EVRING_PATH_SIZE];
+	uint64_t size;
+	int file = -ENAMETOOLONG;
+
+	if (evring_place_path(path, place, EVRING_FILE_MEMBERS, builder))
+		file = evring_open_file(path, O_RDWR, &size);
+	if (file < 0)
+		evring_error(file, error, "%s: %s", path, strerror(-file));
+	return file;
+}
+
+int evb_ring_open(struct evb_ring *ring, const char *place, unsigned builder, bool writable,
+		  char *error)
+{
+	struct evring_header header = { 0 };
+	char path[EVRING_PATH_SIZE];
+	int file, members = -1, rc = 0;
+	uint64_t size;
+
+	if (!evring_place_path(path, place, EVRING_FILE_RING, builder))
+		return evring_error(-ENAMETOOLONG, error, "%s: %s", place, strerror(ENAMETOOLONG));
+	file = evring_open_file(path, writable ? O_RDWR : O_RDONLY, &size);
 	if (file < 0)
 		return evring_error(file, error, "%s: %s", path, strerror(-file));
-	// An incomplete header is found by the check.
-	(void)!pread(file, &header, sizeof(header), 0);
-	rc = evring_layout_check(&header, size, why);
-	if (rc != 0) {
-		evring_error(rc, error, "%s: %s", path, why);
-	} else if (!evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
-		rc = evring_error(-ESTALE, error, "%s: its process (%u) is dead", path,
-				  header.owner_pid);
-	} else {
-		rc = evring_view_map(&ring->view, file, &header, writable);
+	if (writable) {
+		members = open_members(place, builder, error);
+		rc = members < 0 ? members : 0;
+	}
+	if (rc == 0)
+		rc = check_file(file, size, &header, path, error);
+	if (rc == 0) {
+		rc = evring_view_map(&ring->view, file, members, &header);
 		if (rc != 0)
 			evring_error(rc, error, "%s: cannot be mapped: %s", path, strerror(-rc));
 	}
-	if (rc != 0)
+	if (rc != 0) {
 		close(file);
+		if (members >= 0)
+			close(members);
+	}
 	return rc;
 }
 

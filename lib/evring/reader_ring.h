@@ -23,9 +23,10 @@ struct evb_ring {
 	bool over; // the run has ended, or its process is dead: no event will be published
 };
 
-// Opens and checks a ring file. Returns 0 or a negative errno (see evb_reader_open()), with one
-// line in error[EVRING_ERROR_SIZE].
-int evb_ring_open(struct evb_ring *ring, const char *path, bool writable, char *error);
+// Opens and checks a ring file in a place (evring_place.h). Returns 0 or a negative errno (see
+// evb_reader_open()), with one line in error[EVRING_ERROR_SIZE].
+int evb_ring_open(struct evb_ring *ring, const char *place, unsigned builder, bool writable,
+		  char *error);
 
 // Makes the reader a member of a group, or a spy.
 int evb_ring_join(struct evb_ring *ring, const char *group, char *error);

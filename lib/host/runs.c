@@ -8,7 +8,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -18,9 +17,7 @@
 #include <unistd.h>
 
 #include "client/runtime_directory.h"
-#include "evring/evring_directory.h"
-#include "evring/evring_layout.h"
-#include "evring/evring_lock.h"
+#include "evring/evring_claim.h"
 #include "sysfs/mounts.h"
 
 #define SHM           "/dev/shm"
@@ -116,58 +113,74 @@ static void read_folders(struct check *check)
 	}
 }
 
-static void read_ring(struct check *check, const char *directory, bool hugepages, const char *path,
-		      bool is_plans)
+struct ring_search {
+	struct check *check;
+	const char *directory; // as the operator knows it, without the system's root
+	bool hugepages;
+};
+
+static void count_dead(const struct ring_search *search, const struct stat *status)
 {
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	struct runs_facts *facts = &check->runs;
+	struct runs_facts *facts = &search->check->runs;
 	unsigned n = facts->n_dead_in;
+
+	facts->dead_rings++;
+	*(search->hugepages ? &facts->dead_hugepage_bytes : &facts->dead_bytes) +=
+	    (uint64_t)status->st_blocks * 512;
+	if ((n == 0 || strcmp(facts->dead_in[n - 1], search->directory) != 0) &&
+	    n < sizeof(facts->dead_in) / sizeof(facts->dead_in[0]))
+		snprintf(facts->dead_in[facts->n_dead_in++], HOST_TARGET_SIZE, "%s",
+			 search->directory);
+}
+
+static void read_ring(const struct evring_place *place, unsigned builder, const char *path,
+		      const struct ring_search *search, int directory)
+{
+	const struct check *check = search->check;
+	struct runs_facts *facts = &search->check->runs;
+	const int live = evring_place_is_live(directory, builder);
 	struct stat status;
 
-	// A folder of another user cannot be judged, nor removed.
-	if (file < 0)
+	// A run of another user cannot be judged, nor removed, and does not take the name.
+	if (live == 0 && lstat(path, &status) == 0)
+		count_dead(search, &status);
+	if (live <= 0 || place->owner != geteuid() || facts->lives || check->plan == NULL ||
+	    strcmp(check->plan->config->name, place->name) != 0)
 		return;
-	if (evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
-		if (is_plans && !facts->lives) {
-			facts->lives = true;
-			snprintf(facts->lives_at, sizeof(facts->lives_at), "%s", path);
-		}
-	} else if (fstat(file, &status) == 0) {
-		facts->dead_rings++;
-		*(hugepages ? &facts->dead_hugepage_bytes : &facts->dead_bytes) +=
-		    (uint64_t)status.st_blocks * 512;
-		if ((n == 0 || strcmp(facts->dead_in[n - 1], directory) != 0) &&
-		    n < sizeof(facts->dead_in) / sizeof(facts->dead_in[0]))
-			snprintf(facts->dead_in[facts->n_dead_in++], HOST_TARGET_SIZE, "%s",
-				 directory);
+	facts->lives = true;
+	snprintf(facts->lives_at, sizeof(facts->lives_at), "%s", path);
+}
+
+static void read_place(const struct evring_place *place, void *context)
+{
+	const int directory = evring_place_open(place->path);
+	DIR *stream = directory >= 0 ? evring_place_list(directory) : NULL;
+	const struct dirent *entry;
+
+	while (stream != NULL && (entry = readdir(stream)) != NULL) {
+		char path[EVRING_PATH_SIZE];
+		enum evring_file_kind kind;
+		unsigned builder;
+
+		if (evring_place_parse(entry->d_name, &kind, &builder) &&
+		    kind != EVRING_FILE_MEMBERS &&
+		    evring_place_path(path, place->path, kind, builder))
+			read_ring(place, builder, path, context, directory);
 	}
-	close(file);
+	if (stream != NULL)
+		closedir(stream);
+	if (directory >= 0)
+		close(directory);
 }
 
 static void read_rings(struct check *check, const char *directory, bool hugepages)
 {
+	struct ring_search search = { check, directory, hugepages };
 	char whole[SYSFS_PATH_SIZE];
-	const struct dirent *entry;
-	DIR *stream;
 
-	if (snprintf(whole, sizeof(whole), "%s%s", check->system->root, directory) >=
+	if (snprintf(whole, sizeof(whole), "%s%s", check->system->root, directory) <
 	    (int)sizeof(whole))
-		return;
-	stream = opendir(whole);
-	if (stream == NULL)
-		return;
-	while ((entry = readdir(stream)) != NULL) {
-		char name[EVRING_NAME_SIZE], path[SYSFS_PATH_SIZE];
-		unsigned builder;
-		bool is_new;
-
-		if (evring_directory_parse(entry->d_name, name, &builder, &is_new) &&
-		    snprintf(path, sizeof(path), "%s/%s", whole, entry->d_name) < (int)sizeof(path))
-			read_ring(check, directory, hugepages, path,
-				  check->plan != NULL &&
-				      strcmp(check->plan->config->name, name) == 0);
-	}
-	closedir(stream);
+		evring_places_visit(whole, NULL, read_place, &search);
 }
 
 void runs_read(struct check *check)

@@ -201,8 +201,11 @@ class Workspace:
         self._stack.close()
         for name in self._names:
             for path in leftovers(name):
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
+                if os.path.isdir(path):
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    with contextlib.suppress(OSError):
+                        os.unlink(path)
             shutil.rmtree(os.path.join(runtime_directory(), f"evb-{name}"), ignore_errors=True)
             with contextlib.suppress(OSError):
                 os.unlink(control_socket(name))

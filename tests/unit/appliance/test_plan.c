@@ -241,7 +241,7 @@ static void print__tells_the_whole_plan(void **state)
 				     "queues\n"));
 	assert_non_null(strstr(text, "  g            on wire, pre-filled blocks "));
 	assert_non_null(strstr(text, "links (4096 entries, lossless)\n"));
-	assert_non_null(strstr(text, ", event ring evb-evb.1\n"));
+	assert_non_null(strstr(text, ", event ring evb-evb/ring.1\n"));
 	assert_non_null(strstr(text, "  an event: 8 sources, packing 10, deadline "));
 	assert_non_null(strstr(text, "hugepages are too few, ordinary memory is used\n"));
 	free(text);

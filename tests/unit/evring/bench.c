@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "bench.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,17 +20,17 @@ void bench_make_directory(struct bench *bench)
 	assert_non_null(mkdtemp(bench->directory));
 }
 
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+	(void)status;
+	(void)type;
+	(void)place;
+	return remove(path);
+}
+
 void bench_remove_directory(struct bench *bench)
 {
-	DIR *stream = opendir(bench->directory);
-	const struct dirent *entry;
-
-	assert_non_null(stream);
-	while ((entry = readdir(stream)) != NULL)
-		// "." and ".." refuse.
-		(void)unlinkat(dirfd(stream), entry->d_name, 0);
-	closedir(stream);
-	assert_int_equal(rmdir(bench->directory), 0);
+	assert_int_equal(nftw(bench->directory, remove_one, 4, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 struct evring_parameters bench_parameters(const struct bench *bench, uint32_t slots,

@@ -94,12 +94,12 @@ static void files__are_named_after_appliance_and_builder(void **state)
 	(void)state;
 	bench_make_directory(&bench);
 	assert_int_equal(create(&bench, 3, 5), 0);
-	file_path(&bench, "evb-bench.3", path, sizeof(path));
+	file_path(&bench, "evb-bench/ring.3", path, sizeof(path));
 	assert_string_equal(evring_path(bench.ring), path);
 	assert_false(evring_on_hugepages(bench.ring));
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0660);
-	assert_false(file_exists(&bench, "evb-bench.3.new"));
+	assert_false(file_exists(&bench, "evb-bench/ring.3.new"));
 	assert_int_equal(evring_slots(bench.ring), 4);
 	assert_int_equal(evring_slot_size(bench.ring), EVRING_SLOT_ALIGNMENT);
 	assert_int_equal((uintptr_t)evring_slot(bench.ring, 3) -
@@ -199,17 +199,17 @@ static void files__live_name_is_refused(void **state)
 	second = bench;
 	// The same ring from the same process, another ring from another process.
 	assert_int_equal(create(&second, 0, 1), -EEXIST);
-	assert_non_null(strstr(second.error, "evb-bench.0: belongs to a live run"));
+	assert_non_null(strstr(second.error, "evb-bench/ring.0: belongs to a live run"));
 	child = bench_fork();
 	if (child == 0)
 		_exit(create(&second, 1, 2) == -EEXIST ? 0 : 1);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_false(file_exists(&bench, "evb-bench.1.new"));
+	assert_false(file_exists(&bench, "evb-bench/ring.1.new"));
 
 	assert_int_equal(evring_clean(BENCH_NAME, bench.directory, bench.error), 0);
 	assert_int_equal(evring_clean(NULL, bench.directory, bench.error), 0);
-	assert_true(file_exists(&bench, "evb-bench.0"));
+	assert_true(file_exists(&bench, "evb-bench/ring.0"));
 	bench_close(&bench);
 }
 
@@ -220,14 +220,14 @@ static void files__dead_run_is_told_and_replaced(void **state)
 	(void)state;
 	bench_make_directory(&bench);
 	leave_dead_run(&bench, 3);
-	assert_true(file_exists(&bench, "evb-bench.2"));
+	assert_true(file_exists(&bench, "evb-bench/ring.2"));
 	expect_open_error(&bench, BENCH_NAME, -ESTALE, "is dead");
 
 	// The new run has fewer builders: the rings of the others go as well.
 	assert_int_equal(create(&bench, 0, 1), 0);
-	assert_true(file_exists(&bench, "evb-bench.0"));
-	assert_false(file_exists(&bench, "evb-bench.1"));
-	assert_false(file_exists(&bench, "evb-bench.2"));
+	assert_true(file_exists(&bench, "evb-bench/ring.0"));
+	assert_false(file_exists(&bench, "evb-bench/ring.1"));
+	assert_false(file_exists(&bench, "evb-bench/ring.2"));
 	bench_close(&bench);
 }
 
@@ -238,37 +238,47 @@ static void files__clean_removes_dead_runs_only(void **state)
 	(void)state;
 	bench_make_directory(&bench);
 	leave_dead_run(&bench, 2);
-	put_file(&bench, "evb-other.0.new", ""); // died while making it
+	put_file(&bench, "evb-other.0.new", ""); // layout version 1 died while making it
 	put_file(&bench, "evb-other.1", "not a ring");
-	put_file(&bench, "evb-bench.0.backup", "not a ring");
-	put_file(&bench, "evb-bench", "not a ring");
+	put_file(&bench, "evb-bench/ring.0.backup", "not a ring");
+	put_file(&bench, "evb-third", "not a ring");
 	put_file(&bench, "notes", "not a ring");
 	assert_int_equal(evring_clean("third", bench.directory, bench.error), 0);
 	assert_int_equal(evring_clean(BENCH_NAME, bench.directory, bench.error), 2);
-	assert_false(file_exists(&bench, "evb-bench.0"));
+	assert_false(file_exists(&bench, "evb-bench/ring.0"));
 	assert_true(file_exists(&bench, "evb-other.0.new"));
 	assert_int_equal(evring_clean(NULL, bench.directory, bench.error), 1);
 	assert_false(file_exists(&bench, "evb-other.0.new"));
 	assert_true(file_exists(&bench, "evb-other.1"));
-	assert_true(file_exists(&bench, "evb-bench.0.backup"));
-	assert_true(file_exists(&bench, "evb-bench"));
+	assert_true(file_exists(&bench, "evb-bench/ring.0.backup"));
+	assert_true(file_exists(&bench, "evb-third"));
 	assert_true(file_exists(&bench, "notes"));
 	assert_int_equal(evring_clean("a b", bench.directory, bench.error), -EINVAL);
 	assert_int_equal(evring_clean(NULL, "/nonexistent", bench.error), -ENOENT);
 	bench_remove_directory(&bench);
 }
 
-static void files__foreign_file_is_left_alone(void **state)
+// An appliance of layout version 1 and a file that only looks like one.
+static void files__older_layouts_are_recognised(void **state)
 {
+	const struct evring_header header = { .magic = EVRING_MAGIC, .layout_version = 1 };
 	struct bench bench;
+	FILE *file;
+	char path[128];
 
 	(void)state;
 	bench_make_directory(&bench);
-	put_file(&bench, "evb-bench.0", "somebody's");
-	assert_int_equal(create(&bench, 0, 1), -EEXIST);
-	assert_non_null(strstr(bench.error, "evb-bench.0: is no event ring"));
-	expect_open_error(&bench, BENCH_NAME, -EPROTO, "evb-bench.0: is no event ring");
-	bench_remove_directory(&bench);
+	put_file(&bench, "evb-bench.1", "somebody's");
+	put_file(&bench, "evb-bench.0", "");
+	file_path(&bench, "evb-bench.0", path, sizeof(path));
+	file = fopen(path, "we");
+	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
+	fclose(file);
+	expect_open_error(&bench, BENCH_NAME, -EPROTO, "layout version 1, this library reads 2");
+	assert_int_equal(create(&bench, 0, 1), 0);
+	assert_false(file_exists(&bench, "evb-bench.0")); // its run was dead
+	assert_true(file_exists(&bench, "evb-bench.1"));
+	bench_close(&bench);
 }
 
 // Starts a rival that tells its result and lives until `go` is closed.
@@ -315,7 +325,7 @@ static void files__of_rivals_one_wins(void **state)
 		}
 		assert_int_equal(winners, 1);
 		assert_int_equal(losers, RIVALS - 1);
-		assert_true(file_exists(&bench, "evb-bench.0"));
+		assert_true(file_exists(&bench, "evb-bench/ring.0"));
 		close(go[1]);
 		for (unsigned i = 0; i < RIVALS; i++)
 			assert_int_equal(waitpid(rivals[i], NULL, 0), rivals[i]);
@@ -354,10 +364,12 @@ static void files__reader_says_what_is_wrong(void **state)
 	evring_destroy(bench.ring);
 
 	assert_int_equal(create(&bench, 0, 1), 0);
-	file_path(&bench, "evb-bench.0", path, sizeof(path));
-	file_path(&bench, "evb-link.0", other, sizeof(other));
+	file_path(&bench, "evb-bench/ring.0", path, sizeof(path));
+	file_path(&bench, "evb-link", other, sizeof(other));
+	assert_int_equal(mkdir(other, 0700), 0);
+	file_path(&bench, "evb-link/ring.0", other, sizeof(other));
 	assert_int_equal(symlink(path, other), 0);
-	expect_open_error(&bench, "link", -ELOOP, "evb-link.0");
+	expect_open_error(&bench, "link", -ELOOP, "evb-link/ring.0");
 	file = open(path, O_RDWR | O_CLOEXEC);
 	assert_true(file >= 0);
 	assert_int_equal(pwrite(file, &slots, sizeof(slots), offsetof(struct evring_header, slots)),
@@ -366,7 +378,7 @@ static void files__reader_says_what_is_wrong(void **state)
 	assert_int_equal(
 	    pwrite(file, &version, sizeof(version), offsetof(struct evring_header, layout_version)),
 	    sizeof(version));
-	expect_open_error(&bench, BENCH_NAME, -EPROTO, "layout version 99, this library reads 1");
+	expect_open_error(&bench, BENCH_NAME, -EPROTO, "layout version 99, this library reads 2");
 	assert_int_equal(ftruncate(file, 100), 0);
 	expect_open_error(&bench, BENCH_NAME, -EPROTO, "is no event ring");
 	assert_int_equal(ftruncate(file, 1 << 20), 0); // evring_destroy() writes into the header
@@ -384,7 +396,7 @@ int main(void)
 		cmocka_unit_test(files__live_name_is_refused),
 		cmocka_unit_test(files__dead_run_is_told_and_replaced),
 		cmocka_unit_test(files__clean_removes_dead_runs_only),
-		cmocka_unit_test(files__foreign_file_is_left_alone),
+		cmocka_unit_test(files__older_layouts_are_recognised),
 		cmocka_unit_test(files__of_rivals_one_wins),
 		cmocka_unit_test(files__reader_says_what_is_wrong),
 	};

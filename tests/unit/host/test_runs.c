@@ -17,7 +17,8 @@
 #include "evring/evring_lock.h"
 #include "host/change.h"
 
-#define RING   "/dev/hugepages/evb-fixture.0"
+#define PLACE  "/dev/hugepages/evb-fixture"
+#define RING   PLACE "/ring.0"
 #define FOLDER "/run/dpdk/evb-fixture"
 
 static int make(void **state)
@@ -89,9 +90,10 @@ static void runs__alive_by_their_ring(void **state)
 	int file;
 
 	tree_write(fixture, RING, "ring");
-	whole(fixture, RING, path);
+	tree_write(fixture, PLACE "/lock", "");
+	whole(fixture, PLACE "/lock", path);
 	file = open(path, O_RDWR | O_CLOEXEC);
-	assert_int_equal(evring_lock_take(file, EVRING_LOCK_OWNER), 0);
+	assert_int_equal(evring_lock_take(file, EVRING_LOCK_RING(0)), 0);
 	judge(fixture);
 	assert_finding(fixture, HOST_FAIL, "name", RING, NULL);
 	assert_finding(fixture, HOST_OK, "leftovers", "none", NULL);
@@ -109,9 +111,9 @@ static void runs__dead_with_rings(void **state)
 	char path[256];
 
 	tree_write(fixture, RING, "ring");
-	tree_write(fixture, "/dev/hugepages/evb-other.1.new", "ring");
-	tree_write(fixture, "/dev/hugepages/evb-other", "no ring");
-	tree_write(fixture, "/dev/shm/evb-third.0", "ring");
+	tree_write(fixture, "/dev/hugepages/evb-other/ring.1.new", "ring");
+	tree_write(fixture, "/dev/hugepages/evb-note", "no ring");
+	tree_write(fixture, "/dev/shm/evb-third.x1y2z3/ring.0", "ring");
 	judge(fixture);
 	assert_finding(fixture, HOST_WARN, "leftovers",
 		       "3 event rings of dead runs in /dev/hugepages and elsewhere",
@@ -119,7 +121,7 @@ static void runs__dead_with_rings(void **state)
 	assert_counts(fixture, 1, 1, 0, 2);
 	assert_change(fixture, HOST_CHANGE_REMOVE_EVENT_RINGS, "/dev/hugepages", "");
 	assert_change(fixture, HOST_CHANGE_REMOVE_EVENT_RINGS, "/dev/shm", "");
-	whole(fixture, "/dev/hugepages/evb-other", path);
+	whole(fixture, "/dev/hugepages/evb-note", path);
 	assert_int_equal(access(path, F_OK), 0); // looked at, not touched
 	whole(fixture, RING, path);
 	assert_int_equal(access(path, F_OK), 0);
@@ -131,7 +133,7 @@ static void runs__dead_rings_count_once(void **state)
 	struct fixture *fixture = *state;
 
 	tree_write(fixture, RING, "ring");
-	tree_write(fixture, "/mnt/rings/evb-third.0", "ring");
+	tree_write(fixture, "/mnt/rings/evb-third/ring.0", "ring");
 	strcpy(fixture->config->event_ring.directory, "/dev/hugepages");
 	judge(fixture);
 	assert_finding(fixture, HOST_WARN, "leftovers", "1 event ring of dead runs in", NULL);

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "evring_claim.h"
+#include "evring_layout.h"
+#include "evring_lock.h"
+#include "evring_view.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_STEP_NS 5000000
+#define LOCK_STEPS   400 // 2 s
+#define MAKE_TRIES   16
+#define RANDOM_PART  ".XXXXXX"
+
+// --- making a place ------------------------------------------------------------------------------
+
+static bool find_own(char place[EVRING_PLACE_SIZE], const char *directory, const char *name)
+{
+	struct evring_place list[EVRING_MAX_PLACES];
+
+	if (evring_places(directory, name, list) == 0 || list[0].trust != EVRING_TRUST_OWN)
+		return false;
+	memcpy(place, list[0].path, EVRING_PLACE_SIZE);
+	return true;
+}
+
+static int make_place(char place[EVRING_PLACE_SIZE], const char *directory, const char *name)
+{
+	const size_t room = EVRING_PLACE_SIZE - strlen(RANDOM_PART);
+
+	if (find_own(place, directory, name))
+		return 0;
+	if (snprintf(place, room, "%s/evb-%s", directory, name) >= (int)room)
+		return -ENAMETOOLONG;
+	if (mkdir(place, 0700) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return -errno;
+	// A process of this user may have made it meanwhile. Otherwise the name is another user's,
+	// or another file's, and stays as it is.
+	if (find_own(place, directory, name))
+		return 0;
+	strcat(place, RANDOM_PART);
+	return mkdtemp(place) != NULL ? 0 : -errno;
+}
+
+static int set_access(const char *place, const struct evring_access *access)
+{
+	const unsigned readers = access->mode & 044;
+	const int file = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = 0;
+
+	if (file < 0)
+		return -errno;
+	if ((access->group != (gid_t)-1 && fchown(file, (uid_t)-1, access->group) != 0) ||
+	    fchmod(file, 0700 | readers | readers >> 2) != 0)
+		rc = -errno;
+	close(file);
+	return rc;
+}
+
+// --- locking -------------------------------------------------------------------------------------
+
+// All files of a place are opened and removed relative to its descriptor: a place of another user,
+// which root cleans, may be replaced by a link at any time.
+int evring_place_open(const char *place)
+{
+	const int directory = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return directory < 0 ? -errno : directory;
+}
+
+static int open_lock(int directory, int flags)
+{
+	const int file =
+	    openat(directory, EVRING_LOCK_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+
+	return file < 0 ? -errno : file;
+}
+
+static int wait_for_flock(int file, unsigned steps)
+{
+	const struct timespec step = { .tv_nsec = LOCK_STEP_NS };
+
+	for (unsigned i = 0; flock(file, LOCK_EX | LOCK_NB) != 0; i++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return -errno;
+		if (i == steps)
+			return -EBUSY;
+		nanosleep(&step, NULL);
+	}
+	return 0;
+}
+
+// Returns the descriptor of the locked file or a negative errno: -ENOENT if the place has gone.
+static int lock_file(int directory, int flags, unsigned steps)
+{
+	const int file = open_lock(directory, O_RDWR | flags);
+	struct stat status;
+	int rc;
+
+	if (file < 0)
+		return file;
+	rc = wait_for_flock(file, steps);
+	// The process that had the lock may have removed the file, and the place with it.
+	if (rc == 0 && (fstat(file, &status) != 0 || status.st_nlink == 0))
+		rc = -ENOENT;
+	if (rc == 0)
+		return file;
+	close(file);
+	return rc;
+}
+
+static int lock_place(struct evring_lock *lock, int flags, unsigned steps)
+{
+	int rc;
+
+	lock->directory = evring_place_open(lock->path);
+	if (lock->directory < 0)
+		return lock->directory;
+	rc = lock_file(lock->directory, flags, steps);
+	if (rc < 0) {
+		close(lock->directory);
+		return rc;
+	}
+	lock->file = rc;
+	return 0;
+}
+
+static int make_and_lock(struct evring_lock *lock, const char *directory, const char *name,
+			 const struct evring_access *access)
+{
+	int rc = -ENOENT;
+
+	for (unsigned i = 0; i < MAKE_TRIES && rc == -ENOENT; i++) {
+		rc = make_place(lock->path, directory, name);
+		if (rc == 0)
+			rc = set_access(lock->path, access);
+		if (rc == 0)
+			rc = lock_place(lock, O_CREAT, LOCK_STEPS);
+	}
+	return rc;
+}
+
+int evring_places_lock(struct evring_locks *locks, const struct evring_directories *directories,
+		       const char *name, const struct evring_access *access, char *error)
+{
+	locks->count = 0;
+	for (unsigned i = 0; i < directories->count; i++) {
+		struct evring_lock *lock = &locks->list[i];
+		const int rc = make_and_lock(lock, directories->list[i].path, name, access);
+
+		if (rc == -EBUSY) {
+			evring_error(rc, error, "%s: cannot be locked: %s", lock->path,
+				     strerror(-rc));
+			evring_places_unlock(locks);
+			return rc;
+		}
+		lock->why = rc;
+		locks->count++;
+	}
+	return 0;
+}
+
+DIR *evring_place_list(int directory)
+{
+	const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+
+	if (stream == NULL && copy >= 0)
+		close(copy);
+	return stream;
+}
+
+static bool has_files(int directory)
+{
+	DIR *stream = evring_place_list(directory);
+	const struct dirent *entry;
+	bool found = false;
+
+	if (stream == NULL)
+		return true;
+	while (!found && (entry = readdir(stream)) != NULL)
+		found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			strcmp(entry->d_name, EVRING_LOCK_FILE) != 0;
+	closedir(stream);
+	return found;
+}
+
+static void unlock_place(struct evring_lock *lock)
+{
+	// Failures leave an empty place, which the next run of the name uses.
+	if (!has_files(lock->directory)) {
+		(void)unlinkat(lock->directory, EVRING_LOCK_FILE, 0);
+		(void)rmdir(lock->path);
+	}
+	close(lock->file);
+	close(lock->directory);
+}
+
+void evring_places_unlock(struct evring_locks *locks)
+{
+	for (unsigned i = 0; i < locks->count; i++)
+		if (locks->list[i].why == 0)
+			unlock_place(&locks->list[i]);
+	locks->count = 0;
+}
+
+int evring_place_lock(struct evring_lock *lock, const char *place, bool wait)
+{
+	snprintf(lock->path, sizeof(lock->path), "%s", place);
+	return lock_place(lock, 0, wait ? LOCK_STEPS : 0);
+}
+
+void evring_place_unlock(struct evring_lock *lock)
+{
+	unlock_place(lock);
+}
+
+int evring_place_is_live(int directory, unsigned builder)
+{
+	const int file = open_lock(directory, O_RDONLY);
+	bool held;
+
+	if (file < 0)
+		return file == -ENOENT ? 0 : file;
+	held = evring_lock_is_held(file, EVRING_LOCK_RING(builder));
+	close(file);
+	return held;
+}
+
+int evring_place_hold(const struct evring_lock *lock, unsigned builder)
+{
+	const int file = open_lock(lock->directory, O_RDWR);
+	int rc;
+
+	if (file < 0)
+		return file;
+	rc = evring_lock_take(file, EVRING_LOCK_RING(builder));
+	if (rc == 0)
+		return file;
+	close(file);
+	return rc;
+}
