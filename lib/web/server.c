@@ -12,11 +12,14 @@
 #include <microhttpd.h>
 
 #include "client/stat_client.h"
+#include "web/hangup.h"
 #include "web/page.h"
 
 #define THREADS          2u
 #define MOST_CONNECTIONS 64u
+#define MOST_OF_ADDRESS  16u // connections; a browser opens up to 6
 #define MOST_IDLE_S      15u
+#define MOST_REQUEST_S   15u
 #define CONNECTION_BYTES 32768u // for request and headers
 
 #define API_NODES "/api/nodes"
@@ -28,6 +31,7 @@
 struct web_server {
 	struct MHD_Daemon *daemon;
 	struct sampler *sampler;
+	struct hangup *hangup;
 	bool loopback;
 	char address[WEB_ADDRESS_SIZE];
 };
@@ -195,6 +199,33 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 	return route(server, connection, url);
 }
 
+// libmicrohttpd calls this function when a connection has begun and before its socket is closed.
+static void on_connection(void *context, struct MHD_Connection *connection, void **entry,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	const struct web_server *server = context;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+		*entry = hangup_begin(
+		    server->hangup,
+		    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+			->connect_fd);
+	else
+		hangup_end(server->hangup, *entry);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+			 enum MHD_RequestTerminationCode why)
+{
+	const struct web_server *server = context;
+
+	(void)state;
+	(void)why;
+	hangup_renew(server->hangup,
+		     MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+			 ->socket_context);
+}
+
 static const struct in6_addr *ipv6_of(const struct sockaddr_storage *address)
 {
 	return &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
@@ -240,13 +271,20 @@ struct web_server *web_server_start(const struct sockaddr_storage *address, stru
 	}
 	server->sampler = sampler;
 	server->loopback = is_loopback(address);
-	server->daemon = MHD_start_daemon(
-	    flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
-	    MHD_OPTION_CONNECTION_LIMIT, MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-	    MOST_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-	    MHD_OPTION_THREAD_POOL_SIZE, THREADS, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+	server->hangup = hangup_start(MOST_CONNECTIONS, MOST_REQUEST_S);
+	if (server->hangup != NULL)
+		server->daemon = MHD_start_daemon(
+		    flags, 0, NULL, NULL, on_request, server, MHD_OPTION_SOCK_ADDR, address,
+		    MHD_OPTION_CONNECTION_LIMIT, MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+		    MOST_IDLE_S, MHD_OPTION_PER_IP_CONNECTION_LIMIT, MOST_OF_ADDRESS,
+		    MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+		    MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+		    MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+		    MHD_OPTION_THREAD_POOL_SIZE, THREADS, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		    MHD_OPTION_END);
 	if (server->daemon == NULL) {
 		snprintf(error, WEB_ERROR_SIZE, "cannot listen: %s", strerror(errno));
+		hangup_stop(server->hangup);
 		free(server);
 		return NULL;
 	}
@@ -259,6 +297,7 @@ void web_server_stop(struct web_server *server)
 	if (server == NULL)
 		return;
 	MHD_stop_daemon(server->daemon);
+	hangup_stop(server->hangup);
 	free(server);
 }
 

@@ -11,7 +11,8 @@
 //   /api/nodes/NAME/PART       a part of it: info, summary, or a group of things
 //   /api/nodes/NAME/history    numbers of the last 900 samples; ?since=MS: only those after
 //
-// At most 64 connections are open; each may be idle for 15 s. On a loopback address, only requests
+// At most 64 connections are open, 16 of one address. Each may be idle for 15 s, and has 15 s for a
+// request and the reading of the response. On a loopback address, only requests
 // whose Host is "localhost" or an IP address are accepted: otherwise a web site could read the data
 // through a host name that it makes resolve to this address (DNS rebinding).
 #pragma once

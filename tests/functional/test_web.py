@@ -18,6 +18,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 import appliance
 import cluster
@@ -344,6 +345,56 @@ def test_too_many_connections():
             return False
 
         web.process.wait_until(serves, "it serves again")
+
+
+def slow_client(web, stack, source="127.0.0.1", head=b"GET / HTTP/1.1\r\n"):
+    connection = socket.create_connection(("127.0.0.1", web.port), evbtest.PATIENCE_S,
+                                          source_address=(source, 0))
+    stack.enter_context(connection)
+    with contextlib.suppress(OSError):
+        connection.sendall(head)
+    connection.setblocking(False)
+    return connection
+
+
+def is_closed(connection):
+    try:
+        while block := connection.recv(65536):
+            del block
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def test_one_address_cannot_take_all_connections():
+    """Slow clients of one address leave room for others."""
+    with evbtest.Workspace() as work, Web(work, "--name", work.name()) as web:
+        with contextlib.ExitStack() as stack:
+            slow = [slow_client(web, stack) for _ in range(80)]
+            time.sleep(0.5)
+            check_equal(sum(not is_closed(one) for one in slow), 16, "connections of one address")
+            other = slow_client(web, stack, "127.0.0.2",
+                                b"GET / HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            web.process.wait_until(lambda: is_closed(other), "another address is served")
+
+
+def test_slow_clients_are_ended():
+    """A client that sends a byte now and then, or reads nothing, does not stay for ever."""
+    with evbtest.Workspace() as work, Web(work, "--name", work.name()) as web:
+        with contextlib.ExitStack() as stack:
+            begin = time.monotonic()
+            slow = [slow_client(web, stack, head=b"GET / HTTP/1.1\r\nX: ") for _ in range(4)]
+            deaf = slow_client(web, stack, head=b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 900)
+            while not all(is_closed(one) for one in slow):
+                check(time.monotonic() - begin < 20, "a slow sender stays")
+                time.sleep(1)
+                for one in slow:
+                    with contextlib.suppress(OSError):
+                        one.send(b"x")
+            check(time.monotonic() - begin > 10, "a slow sender is ended too early")
+            web.process.wait_until(lambda: is_closed(deaf), "a client that does not read is ended")
 
 
 def test_options():
