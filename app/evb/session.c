@@ -258,7 +258,7 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		print_account(appliance, account);
 	if (options->summary != NULL && write_summary(appliance, options->summary) != 0)
 		status = 1;
-	if (appliance->refused)
+	if (appliance->failed)
 		status = 1;
 	if (options->must_build && !has_built(account)) {
 		log_nothing(account);

@@ -74,8 +74,8 @@ struct appliance {
 
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[EVB_MAX_CPUS];
-	bool refused;                                    // the event manager refused this node
-	bool checksums_reported;                         // that some are unfinished
+	bool failed;             // the event manager refused this node, or an event ring was cut
+	bool checksums_reported; // that some are unfinished
 	struct run_control *run_control;                 // NULL: there is no control socket
 	void (*notice)(void *context, const char *line); // writes a line to the log; or NULL
 	void *notice_context;

@@ -64,7 +64,7 @@ static bool cluster_is_over(struct appliance *appliance)
 		return false;
 	if (why != NULL)
 		notice(appliance, "%s", why);
-	appliance->refused = why != NULL;
+	appliance->failed = why != NULL;
 	return true;
 }
 
@@ -149,10 +149,23 @@ static void report_commands(struct appliance *appliance)
 	appliance->commands_refused = view.refused.n;
 }
 
+static bool a_ring_is_cut(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_builders; i++)
+		if (evring_is_cut(appliance->rings[i])) {
+			notice(appliance,
+			       "event ring of builder %s: %s was truncated by a process that may "
+			       "write it; the events in it are lost and the run ends",
+			       appliance->config->builders[i].name,
+			       evring_path(appliance->rings[i]));
+			appliance->failed = true;
+			return true;
+		}
+	return false;
+}
+
 bool appliance_watch(struct appliance *appliance)
 {
-	const struct plan *plan = appliance->plan;
-
 	for (unsigned i = 0; i < appliance->n_ports; i++) {
 		struct flow_control *fc = appliance_flow_control(appliance, i);
 
@@ -171,7 +184,8 @@ bool appliance_watch(struct appliance *appliance)
 	report_second_process(appliance);
 	report_unfinished_checksums(appliance);
 	report_commands(appliance);
-	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance))
+	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance) ||
+	    a_ring_is_cut(appliance))
 		return true;
 	return sources_have_ended(appliance) || sources_are_finished(appliance);
 }

@@ -16,10 +16,11 @@
 #define RECLAIM_STEPS 128u
 
 struct evring {
-	struct evring_view view; // constant after create
-	struct evring_file file; // control thread
-	bool hugepages;          // constant
-	uint64_t deaths_seen;    // control thread: those reported by evring_reap() so far
+	struct evring_view view;    // constant after create
+	struct evring_file file;    // control thread
+	struct evring_guard *guard; // constant: of the whole file
+	bool hugepages;             // constant
+	uint64_t deaths_seen;       // control thread: those reported by evring_reap() so far
 
 	uint64_t head;                  // builder: number published
 	_Atomic uint64_t n_outstanding; // builder: published and not reclaimed
@@ -117,6 +118,8 @@ static int make_in(struct evring *ring, const struct evring_parameters *paramete
 	rc = evring_file_show(&ring->file, error);
 	if (rc != 0)
 		evring_file_discard(&ring->file, plan.file_size);
+	else
+		ring->guard = evring_guard_add(ring->file.memory, plan.file_size);
 	ring->hugepages = directory->hugepages;
 	return rc;
 }
@@ -172,6 +175,7 @@ int evring_create(struct evring **ring, const struct evring_parameters *paramete
 	int rc = check_parameters(parameters, error);
 
 	*ring = NULL;
+	evring_guard_start();
 	if (rc == 0)
 		rc = check_size(parameters, error);
 	if (rc != 0)
@@ -200,6 +204,7 @@ void evring_destroy(struct evring *ring)
 	if (ring == NULL)
 		return;
 	evring_end(ring);
+	evring_guard_remove(ring->guard);
 	evring_file_discard(&ring->file, ring->view.file_size);
 	free_ring(ring);
 }
@@ -375,6 +380,11 @@ unsigned evring_reap(struct evring *ring)
 	evring_dissolve_groups(&ring->view);
 	ring->deaths_seen = atomic_load_explicit(&ring->view.header->deaths, memory_order_relaxed);
 	return (unsigned)(ring->deaths_seen - seen);
+}
+
+bool evring_is_cut(const struct evring *ring)
+{
+	return evring_guard_hit(ring->guard) || evring_view_is_cut(&ring->view);
 }
 
 uint64_t evring_outstanding(const struct evring *ring)

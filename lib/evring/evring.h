@@ -5,10 +5,11 @@
 // and the publication of filled slots to consumers. evb_reader.h is the consumers' side;
 // evring_layout.h describes the memory that both sides share.
 //
-// Threads: evring_create(), evring_destroy(), evring_end(), evring_reap() and evring_clean() belong
-// to the control thread. evring_begin(), evring_publish(), evring_reclaim() and evring_set_used()
-// belong to the one builder that owns the ring; they run beside evring_reap() and beside all
-// readers, and they neither allocate nor make system calls. Any thread may call the others.
+// Threads: evring_create(), evring_destroy(), evring_end(), evring_reap(), evring_is_cut() and
+// evring_clean() belong to the control thread. evring_begin(), evring_publish(), evring_reclaim()
+// and evring_set_used() belong to the one builder that owns the ring; they run beside evring_reap()
+// and beside all readers, and they neither allocate nor make system calls. Any thread may call the
+// others.
 //
 // Whether a process lives does not depend on process ids: the owner and each member hold a lock
 // (fcntl, open file description) on one byte of a file beside the ring. The kernel drops the lock
@@ -101,6 +102,11 @@ unsigned evring_reclaim(struct evring *ring, uint32_t *slots, unsigned max);
 // and that have no member left. To be called about 10 times per second. Makes system calls.
 // Returns the number of members that have died since the last call.
 unsigned evring_reap(struct evring *ring);
+
+// Whether a process that may write the ring file has truncated it. Events in it are lost, no
+// consumer gets further ones, and the builder fills memory that only this process has; the caller
+// should end the run. Makes a system call.
+bool evring_is_cut(const struct evring *ring);
 
 // Events published and not yet released by all groups.
 uint64_t evring_outstanding(const struct evring *ring);

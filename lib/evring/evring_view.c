@@ -148,13 +148,24 @@ int evring_view_map(struct evring_view *view, int file, int members,
 		return -error;
 	}
 	set(view, file, members, header, control, slots);
+	view->control_guard = evring_guard_add(control, view->control_size);
+	view->slots_guard = evring_guard_add(slots, view->file_size - view->control_size);
 	return 0;
+}
+
+bool evring_view_is_cut(const struct evring_view *view)
+{
+	struct stat status;
+
+	return fstat(view->file, &status) == 0 && (uint64_t)status.st_size < view->file_size;
 }
 
 void evring_view_unmap(struct evring_view *view)
 {
 	if (view->header == NULL)
 		return;
+	evring_guard_remove(view->control_guard);
+	evring_guard_remove(view->slots_guard);
 	munmap(view->header, view->control_size);
 	munmap(view->slots, view->file_size - view->control_size);
 	close(view->file);

@@ -6,6 +6,7 @@
 // memory.
 #pragma once
 
+#include "evring_guard.h"
 #include "evring_layout.h"
 
 struct evring_view {
@@ -16,10 +17,11 @@ struct evring_view {
 	struct evring_descriptor *descriptors;
 	uint8_t *slots;
 	uint32_t n_slots;
-	uint64_t queue_size; // entries
-	uint64_t slot_size;  // bytes
-	size_t control_size; // bytes; offset of the slots in the file
-	size_t file_size;    // bytes
+	uint64_t queue_size;                              // entries
+	uint64_t slot_size;                               // bytes
+	size_t control_size;                              // bytes; offset of the slots in the file
+	size_t file_size;                                 // bytes
+	struct evring_guard *control_guard, *slots_guard; // of evring_view_map()
 };
 
 // Computes sizes and offsets of a ring in a file system of the given page size, and stores them in
@@ -43,6 +45,9 @@ void evring_view_set(struct evring_view *view, int file, int members, void *memo
 
 // Unmaps and closes what evring_view_map() made. An empty view (header NULL) is allowed.
 void evring_view_unmap(struct evring_view *view);
+
+// Whether the file is shorter than it was: see evring_guard.h. Makes a system call.
+bool evring_view_is_cut(const struct evring_view *view);
 
 // Opens a file that may be a ring. Never follows a link, never waits. `flags`: O_RDWR or O_RDONLY.
 // Returns the descriptor or a negative errno.

@@ -332,7 +332,8 @@ void evb_ring_check_end(struct evb_ring *ring)
 
 void evb_ring_check_living(struct evb_ring *ring)
 {
-	if (!ring->over && !evring_lock_is_held(ring->view.file, EVRING_LOCK_OWNER))
+	if (!ring->over && (!evring_lock_is_held(ring->view.file, EVRING_LOCK_OWNER) ||
+			    evring_view_is_cut(&ring->view)))
 		ring->over = true;
 	if (ring->is_member)
 		// The number does not matter: the next search finds their events.

@@ -46,6 +46,6 @@ bool evb_ring_is_intact(const struct evb_ring *ring, const struct evb_event *eve
 // Sets `over` if shared memory states that the run has ended.
 void evb_ring_check_end(struct evb_ring *ring);
 
-// Sets `over` if the kernel reports that the appliance is dead; buries dead members. Makes system
-// calls.
+// Sets `over` if the kernel reports that the appliance is dead or the file was cut; buries dead
+// members. Makes system calls.
 void evb_ring_check_living(struct evb_ring *ring);

@@ -250,6 +250,24 @@ def test_appliance_killed():
         check_equal(evbtest.leftovers(endless["name"]), [], "files in shared memory")
 
 
+def test_a_truncated_ring():
+    """Who may write the ring may truncate it: the run ends in order, and says why."""
+    with evbtest.Workspace() as work:
+        generated = configuration(work, 0, "main")
+        generated["writers"] = [{"name": "disk", "directory": work.folder("events")}]
+        evb = work.run(generated)
+        evb.wait_for_line("running")
+        time.sleep(0.3)
+        [place] = evbtest.leftovers(evb.name)
+        os.truncate(os.path.join(place, "ring.0"), 0)
+        evb.finish()
+        check_equal(evb.status, 1, f"status of {evb.describe()}")
+        check("ring.0 was truncated by a process that may write it" in evb.errors(),
+              evb.describe())
+        check("events" in evb.output(), f"no account in {evb.describe()}")
+        check_equal(evbtest.leftovers(evb.name), [], "files in shared memory")
+
+
 def test_appliance_killed_while_it_starts():
     draw = random.Random(SEED + 3)
     with evbtest.Workspace() as work:

@@ -248,6 +248,38 @@ static void local__mode_says_who_reads_and_who_joins(void **state)
 	assert_int_equal(rmdir(bench.directory), 0);
 }
 
+// A member may write the ring file, and may truncate it: the appliance and its own readers go on to
+// an end in order.
+static void local__a_truncated_ring_is_told_and_kills_nobody(void **state)
+{
+	struct evb_reader *reader;
+	struct evb_event held, event;
+	struct bench bench;
+	int rc = 0;
+
+	(void)state;
+	bench_open(&bench, 8, "main");
+	reader = bench_member(&bench, "main");
+	assert_true(bench_publish(&bench));
+	held = bench_take(reader, 0);
+	assert_false(evring_is_cut(bench.ring));
+	assert_int_equal(truncate(evring_path(bench.ring), 0), 0);
+	assert_true(evring_is_cut(bench.ring));
+	for (unsigned i = 0; i < 3; i++) {
+		while (bench_publish(&bench))
+			;
+		bench_collect(&bench);
+		evring_reap(bench.ring);
+	}
+	assert_false(evb_event_intact(reader, &held));
+	for (unsigned i = 0; i < 20 && rc == 0; i++)
+		rc = evb_reader_next(reader, &event, 50);
+	assert_int_equal(rc, -EPIPE);
+	assert_int_equal(evb_reader_release(reader, &held), -EINVAL);
+	evb_reader_close(reader);
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +289,7 @@ int main(void)
 		cmocka_unit_test(local__another_users_place_stops_no_start),
 		cmocka_unit_test(local__shared_locks_keep_nobody_alive),
 		cmocka_unit_test(local__mode_says_who_reads_and_who_joins),
+		cmocka_unit_test(local__a_truncated_ring_is_told_and_kills_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
