@@ -54,6 +54,7 @@ RUN apt-get update \
         librte-pcapng23 \
         librte-ring23 \
         librte-telemetry23 \
+        libsodium23 \
         libtinfo6 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
         /usr/share/doc/* /usr/share/info/* /usr/share/locale/* /usr/share/man/* \

@@ -34,6 +34,27 @@ enum appliance_state {
 	APPLIANCE_STOPPED,
 };
 
+#define KEY_REFUSALS 3u // sent without a key, with one, with another
+
+// What shows that a file has changed; 0: it is not there.
+struct key_file_state {
+	uint64_t inode, size;
+	int64_t seconds, nanoseconds;
+};
+
+struct key_told {
+	uint64_t n;     // refused frames when the log was written last
+	uint64_t again; // tsc from which it may be written again
+};
+
+// The key file of a node, and what the log has about refused frames (keys.c).
+struct key_watch {
+	uint64_t next; // tsc of the next look
+	struct key_file_state file;
+	bool due; // the file has changed and was not taken yet
+	struct key_told told[EVB_MAX_NODES][KEY_REFUSALS];
+};
+
 struct appliance {
 	const struct config *config;
 	const struct plan *plan;
@@ -71,6 +92,7 @@ struct appliance {
 			       // ring NULL: none
 	struct neighbours neighbours;
 	uint64_t commands_obeyed, commands_refused; // that the log has
+	struct key_watch key_watch;
 
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[EVB_MAX_CPUS];

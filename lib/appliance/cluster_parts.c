@@ -114,8 +114,10 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	const struct config_event_manager *manager = &config->event_manager;
 	const struct cluster_system *cluster = &config->cluster;
 	const struct port *port = &appliance->ports[plan->port];
+	struct control_keys keys;
 	const struct control_role_parameters parameters = {
 		.name = plan->name,
+		.keys = &keys,
 		.control_port = manager->control_port,
 		.control_dscp = manager->control_dscp,
 		.heartbeat_ns = manager->heartbeat_ns,
@@ -145,11 +147,16 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.slots = cluster_grants(config) ? appliance->roce_slots : NULL,
 		.numa_node = port->numa_node,
 	};
+	struct role *role;
 
 	for (unsigned i = 0; i < cluster->n_nodes; i++)
 		if (cluster->nodes[i].has_mac)
 			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
-	return control_role_create(&parameters, error);
+	if (keys_read(appliance, &keys, error) != 0)
+		return NULL;
+	role = control_role_create(&parameters, error);
+	control_keys_wipe(&keys);
+	return role;
 }
 
 // The rank of this node among the nodes that have generators.

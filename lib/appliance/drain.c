@@ -184,6 +184,7 @@ bool appliance_watch(struct appliance *appliance)
 	report_second_process(appliance);
 	report_unfinished_checksums(appliance);
 	report_commands(appliance);
+	keys_watch(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance) ||
 	    a_ring_is_cut(appliance))
 		return true;

@@ -74,6 +74,14 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links);
 
+// --- keys.c ---
+
+// Reads the node's key file; without one *keys has no key.
+int keys_read(struct appliance *appliance, struct control_keys *keys, char *error);
+
+// Once per second: reads a changed key file again, and reports the nodes whose frames are refused.
+void keys_watch(struct appliance *appliance);
+
 // --- roce_parts.c ---
 
 // Makes the RoCE endpoints. Does nothing with other transports than RoCE.

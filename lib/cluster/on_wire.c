@@ -36,8 +36,9 @@ static uint32_t payload_of(const struct on_wire_parameters *parameters, uint32_t
 static uint32_t control_of(const struct on_wire_parameters *parameters)
 {
 	const struct cluster_system *system = parameters->system;
-	const uint32_t frame =
-	    NET_ETH_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE + CTRL_OVERHEAD + NET_ETH_BESIDE;
+	const uint32_t frame = NET_ETH_SIZE + NET_IPV4_SIZE + NET_UDP_SIZE + CTRL_HEADER_SIZE +
+			       (parameters->keyed ? CTRL_SEAL_SIZE : CTRL_CRC_SIZE) +
+			       NET_ETH_BESIDE;
 	uint32_t n_senders = 0;
 
 	if (parameters->mode == SCHED_STATIC)

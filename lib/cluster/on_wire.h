@@ -18,6 +18,7 @@ struct on_wire_parameters {
 	uint32_t path_mtu;   // RoCE, bytes; 0: the largest that the MTU allows
 	uint32_t n_expected; // number of sources if no node has a generator
 	enum sched_mode mode;
+	bool keyed; // control messages are authenticated
 };
 
 struct on_wire {

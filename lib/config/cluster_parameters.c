@@ -28,6 +28,7 @@ struct on_wire_parameters config_on_wire_parameters(const struct config *config)
 		.path_mtu = config->roce.path_mtu,
 		.n_expected = config->sources.n_expected,
 		.mode = config->event_manager.sched.mode,
+		.keyed = config->event_manager.key_file[0] != '\0',
 	};
 }
 

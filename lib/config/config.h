@@ -176,8 +176,9 @@ struct config_event_manager {
 	uint64_t heartbeat_ns;         // interval of heartbeats
 	uint64_t heartbeat_timeout_ns; // at least 2 * heartbeat_ns
 	enum config_on_source_silent on_source_silent;
-	uint32_t source_buffer; // MFPs that a source stores until their events are released
-	uint16_t control_port;  // UDP
+	uint32_t source_buffer;       // MFPs that a source stores until their events are released
+	uint16_t control_port;        // UDP
+	char key_file[EVB_PATH_SIZE]; // see control/keys.h; empty: no key
 	uint8_t control_dscp;
 	uint8_t control_priority; // 802.1p
 	uint8_t data_dscp;

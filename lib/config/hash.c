@@ -3,8 +3,9 @@
 //
 // Nodes compare this hash to detect that they were started with different configurations. It covers
 // the file with its overrides, except for the keys that concern one node alone (is_local in the key
-// tables: memory, lcores, idle, links, event_ring, writers). It also covers the source ids, because
-// they may come from a source map. The order of keys and the white space do not change the hash.
+// tables: memory, lcores, idle, links, event_ring, writers, event_manager.key_file). It also covers
+// the source ids, because they may come from a source map. The order of keys and the white space do
+// not change the hash.
 #include <string.h>
 
 #include "config/internal.h"
@@ -31,6 +32,16 @@ static bool is_local(const struct config_object *object, const char *name)
 
 static uint64_t hash_value(const cJSON *item, const struct config_object *object);
 
+// The description of a key's value; NULL if nothing in it is local.
+static const struct config_object *object_of(const struct config_object *object, const char *name)
+{
+	if (object == &config_root && strcmp(name, "nodes") == 0)
+		return &config_node_object;
+	if (object == &config_root && strcmp(name, "event_manager") == 0)
+		return &config_event_manager_object;
+	return NULL;
+}
+
 // Members are added, because a sum does not depend on their order.
 static uint64_t hash_members(const cJSON *json, const struct config_object *object)
 {
@@ -41,8 +52,7 @@ static uint64_t hash_members(const cJSON *json, const struct config_object *obje
 	{
 		if (is_local(object, item->string))
 			continue;
-		bool has_nodes = object == &config_root && strcmp(item->string, "nodes") == 0;
-		uint64_t value = hash_value(item, has_nodes ? &config_node_object : NULL);
+		uint64_t value = hash_value(item, object_of(object, item->string));
 		uint64_t name = add_bytes(FNV_OFFSET, item->string, strlen(item->string) + 1);
 		sum += add_bytes(name, &value, sizeof(value));
 	}

@@ -81,6 +81,10 @@ static const struct config_key event_manager_keys[] = {
 	{ .name = "control_port", WHOLE(COUNT), RANGE(1, 65535),
 	  FIELD(config_event_manager, control_port), .standard = "19521",
 	  .help = "UDP port of the control messages." },
+	{ .name = "key_file", TEXT_OR_EMPTY, FIELD(config_event_manager, key_file),
+	  .is_local = true,
+	  .help = "File with the key by which nodes authenticate control messages; empty: they "
+		  "do not." },
 	{ .name = "control_dscp", WHOLE(COUNT), RANGE(0, 63),
 	  FIELD(config_event_manager, control_dscp), .standard = "48",
 	  .help = "DSCP of the control messages." },

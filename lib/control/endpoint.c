@@ -31,14 +31,22 @@ static unsigned ring_size(const struct control_parameters *parameters)
 	return size;
 }
 
+// What a frame has besides its records.
+static size_t overhead(const struct control_parameters *parameters)
+{
+	const bool keyed = parameters->keys && parameters->keys->n > 0;
+
+	return CTRL_HEADER_SIZE + (keyed ? CTRL_SEAL_SIZE : CTRL_CRC_SIZE);
+}
+
 static size_t records_capacity(const struct control_parameters *parameters)
 {
-	return (parameters->frame_size - CTRL_OVERHEAD) & ~(size_t)7;
+	return (parameters->frame_size - overhead(parameters)) & ~(size_t)7;
 }
 
 static size_t frame_stride(const struct control_parameters *parameters)
 {
-	return round_up(records_capacity(parameters) + CTRL_OVERHEAD, FRAME_ALIGNMENT);
+	return round_up(CTRL_HEADER_SIZE + records_capacity(parameters), FRAME_ALIGNMENT);
 }
 
 uint64_t control_memory(const struct control_parameters *parameters)
@@ -47,7 +55,7 @@ uint64_t control_memory(const struct control_parameters *parameters)
 	const uint64_t peer = sizeof(struct peer) + sizeof(uint64_t) + parameters->queue_size +
 			      ring * (sizeof(struct sent_frame) + sizeof(uint16_t) + stride);
 
-	return sizeof(struct control_endpoint) + parameters->queue_size + stride +
+	return sizeof(struct control_endpoint) + parameters->queue_size + parameters->frame_size +
 	       parameters->n_peers * peer;
 }
 
@@ -87,6 +95,8 @@ static const char *check_parameters(const struct control_parameters *parameters)
 		return "queue_size is less than frame_size, or not a power of two";
 	if (parameters->session == 0)
 		return "session is 0";
+	if (parameters->keys && parameters->keys->n > CONTROL_MAX_KEYS)
+		return "there are more than 4 keys";
 	if (parameters->heartbeat_interval == 0 ||
 	    parameters->heartbeat_timeout <= parameters->heartbeat_interval)
 		return "heartbeat_timeout is not greater than heartbeat_interval, or that is 0";
@@ -139,7 +149,7 @@ static bool allocate(struct control_endpoint *endpoint)
 {
 	endpoint->due = calloc(endpoint->n_peers + 1, sizeof(*endpoint->due));
 	endpoint->peers = calloc(endpoint->n_peers + 1, sizeof(*endpoint->peers));
-	endpoint->scratch = calloc(1, endpoint->stride);
+	endpoint->scratch = calloc(1, endpoint->parameters.frame_size);
 	if (!control_queue_make(&endpoint->own, endpoint->parameters.queue_size) ||
 	    !endpoint->due || !endpoint->peers || !endpoint->scratch)
 		return false;
@@ -170,6 +180,8 @@ struct control_endpoint *control_create(const struct control_parameters *paramet
 	endpoint->ring_mask = ring_size(parameters) - 1;
 	endpoint->n_peers = parameters->n_peers;
 	endpoint->epoch = parameters->epoch;
+	endpoint->keys = parameters->keys ? *parameters->keys : (struct control_keys){ 0 };
+	endpoint->keys_generation = 1;
 	endpoint->now = endpoint->polled_at = parameters->now;
 	if (!allocate(endpoint)) {
 		control_destroy(endpoint);
@@ -180,6 +192,7 @@ struct control_endpoint *control_create(const struct control_parameters *paramet
 	for (unsigned i = 0; i < endpoint->n_peers; i++)
 		init_peer(endpoint, i);
 	endpoint->parameters.peers = NULL; // the caller's, who may free it
+	endpoint->parameters.keys = NULL;
 	*reason = NULL;
 	return endpoint;
 }
@@ -198,6 +211,7 @@ void control_destroy(struct control_endpoint *endpoint)
 	free(endpoint->peers);
 	free(endpoint->own.bytes);
 	free(endpoint->scratch);
+	control_keys_wipe(&endpoint->keys);
 	free(endpoint);
 }
 
@@ -297,6 +311,15 @@ void control_forget(struct control_endpoint *endpoint, unsigned node)
 	begin_session(peer, control_next_session(peer->session));
 	peer->next_heartbeat = 0;
 	control_plan(endpoint, peer);
+}
+
+bool control_set_keys(struct control_endpoint *endpoint, const struct control_keys *keys)
+{
+	if (!control_keyed(endpoint) || keys->n == 0 || keys->n > CONTROL_MAX_KEYS)
+		return false;
+	endpoint->keys = *keys;
+	endpoint->keys_generation++;
+	return true;
 }
 
 bool control_state(const struct control_endpoint *endpoint, unsigned node, uint64_t now,

@@ -26,6 +26,10 @@
 // - A frame of a lower epoch than the endpoint's is fenced: it is counted and the response carries
 //   the endpoint's epoch; it has no other effect. The endpoint adopts a higher epoch from a frame
 //   that names the endpoint's session: CONTROL_EPOCH.
+// - With keys, a frame has an effect only if it is sealed with one of them, names a session that
+//   this endpoint has or offers, and has not arrived before; the others are counted. A frame that
+//   only opens a session names none: recorded and sent again, it causes a response and no more.
+//   Without a key, frames that have one are refused, and the reverse.
 // - An absence of the caller, no call of control_poll() for longer than heartbeat_interval, does
 // not
 //   count as silence of the peers.
@@ -48,6 +52,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "control/keys.h"
 #include "wire/ctrl.h"
 
 struct control_endpoint;
@@ -86,8 +91,10 @@ struct control_parameters {
 	uint32_t queue_size;   // bytes of unacknowledged records per peer; a power of two
 	uint32_t epoch;        // 0: learned from the peers
 	uint64_t session; // random, not 0, new for each endpoint; its upper half names the process
-	// Bytes, CTRL_MIN_MAX_SIZE to CTRL_MAX_SIZE, rounded down to 8 n + 4. At most queue_size.
+	// Bytes, CTRL_MIN_MAX_SIZE to CTRL_MAX_SIZE, rounded down to 8 n + 4, with a key to 8 n. At
+	// most queue_size.
 	uint32_t frame_size;
+	const struct control_keys *keys; // copied; NULL or without a key: frames have CRCs
 	uint64_t heartbeat_interval;
 	uint64_t heartbeat_timeout; // > heartbeat_interval
 	uint64_t ack_delay;         // longest time that an acknowledgement is delayed
@@ -112,7 +119,14 @@ struct control_counters {
 	uint64_t out_of_window; // sequenced frames beyond the window
 	uint64_t foreign;       // the session of the sender or of the receiver is not the current
 	uint64_t fenced;        // the epoch is lower than the endpoint's
-	uint64_t bad_checksum;  // frames that name the peer as sender; not in frames_received
+	// Frames that name the peer as sender; not in frames_received
+	uint64_t bad_checksum;
+	uint64_t without_key; // frames without a seal; this endpoint has a key
+	uint64_t with_key;    // sealed frames; this endpoint has no key
+	uint64_t old_session; // sealed frames to a session that this endpoint neither has nor
+			      // offers
+	uint64_t replayed; // sealed frames of the present sessions, received before or too old
+	uint64_t forged;   // the seal is wrong: another key, or a stranger
 	uint64_t retransmitted;
 	uint64_t records_sent;      // accepted by control_send()
 	uint64_t records_delivered; // in sequence
@@ -161,13 +175,13 @@ bool control_send(struct control_endpoint *endpoint, unsigned peer, const void *
 		  size_t size);
 
 // A lower bound for the bytes of records that the next control_poll() sends to a peer without
-// waiting for an acknowledgement. `largest` is the size of the largest record, 8 to frame_size -
-// CTRL_OVERHEAD bytes. 0: the window is full.
+// waiting for an acknowledgement. `largest` is the size of the largest record, 8 to the bytes that
+// a frame has for records. 0: the window is full.
 size_t control_room(const struct control_endpoint *endpoint, unsigned peer, size_t largest);
 
 // Processes a datagram that has arrived; calls deliver() and event(). Returns WIRE_OK, or the
-// reason why the datagram is malformed. A wrong node, session, epoch or sequence number is not an
-// error; it is only counted.
+// reason why the datagram is malformed; WIRE_BAD_CHECKSUM also if it is not authentic. A wrong
+// node, session, epoch or sequence number is not an error; it is only counted.
 enum wire_error control_receive(struct control_endpoint *endpoint, const void *datagram,
 				size_t size, uint64_t now);
 
@@ -195,6 +209,9 @@ void control_forget(struct control_endpoint *endpoint, unsigned peer);
 // The next control_poll() gives the peer up. A caller uses this when control_send() refused a
 // record that must not be missing.
 void control_give_up(struct control_endpoint *endpoint, unsigned peer);
+
+// Replaces the keys from the next frame on. False if the endpoint has no key, or would have none.
+bool control_set_keys(struct control_endpoint *endpoint, const struct control_keys *keys);
 
 // False if there is no such peer.
 bool control_state(const struct control_endpoint *endpoint, unsigned peer, uint64_t now,

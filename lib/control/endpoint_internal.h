@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of an endpoint share: endpoint.c (creation, queueing),
-// endpoint_session.c, endpoint_receive.c and endpoint_poll.c. Users of lib/control do not include
-// this header.
+// endpoint_session.c, endpoint_receive.c, endpoint_poll.c and endpoint_seal.c. Users of lib/control
+// do not include this header.
 //
 // Records for a peer wait in its queue until they are acknowledged. A frame is formed when it is
 // sent for the first time: it is a range of the queue, and stays the same when it is sent again.
@@ -15,6 +15,7 @@
 
 #include "control/endpoint.h"
 #include "control/queue.h"
+#include "control/seal.h"
 
 #define NEVER            UINT64_MAX
 #define FAST_RETRANSMIT  3u // a frame is lost once the third frame after it is acknowledged
@@ -38,6 +39,20 @@ struct session_response {
 	struct ctrl_header header; // peer_session 0: no response is due
 	uint64_t received_at;      // time at which the frame arrived that it responds to
 	uint64_t due;
+};
+
+// What authenticates the frames from and to a peer.
+struct peer_seals {
+	uint64_t number; // of the last frame sent; never used again
+	bool named_none; // the last heartbeat named no session of the peer
+	// The keys of the sessions `session` and `peer_session`, by the endpoint's keys of this
+	// generation.
+	uint64_t session, peer_session;
+	uint32_t generation; // 0: none yet
+	struct seal_key sending;
+	struct seal_key receiving[CONTROL_MAX_KEYS];
+	uint64_t newest; // number of a frame received in the present sessions
+	uint64_t seen;   // bit i: frame newest - i has been received, or is too old
 };
 
 struct peer {
@@ -90,6 +105,8 @@ struct peer {
 
 	// Round trip, ns; rtt 0: not measured yet.
 	uint64_t rtt, rtt_variation, rto;
+
+	struct peer_seals seals;
 };
 
 struct control_endpoint {
@@ -97,7 +114,10 @@ struct control_endpoint {
 	struct control_totals totals;
 	size_t records_capacity; // bytes of records in a frame
 	size_t stride;           // bytes from one stored frame to the next
-	uint32_t ring_mask;      // of the stored frames; ring size is the window or more
+	struct control_keys keys;
+	uint32_t keys_generation; // incremented with each change of the keys
+	uint64_t number;          // of the frame that is being processed, if it has a seal
+	uint32_t ring_mask;       // of the stored frames; ring size is the window or more
 	unsigned n_peers;
 	unsigned cursor; // index of the peer that the next poll serves first
 	uint32_t epoch;
@@ -190,8 +210,35 @@ void control_drop_queue(struct peer *peer);
 // is called after each change of the peer.
 void control_plan(struct control_endpoint *endpoint, struct peer *peer);
 
+// The session with which the endpoint would accept another session of the peer.
+uint64_t control_offered_session(const struct peer *peer);
+
+// Whether frames are authenticated.
+static inline bool control_keyed(const struct control_endpoint *endpoint)
+{
+	return endpoint->keys.n > 0;
+}
+
+// Seals an encoded frame of `size` bytes with this header.
+void control_seal(const struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
+		  const struct ctrl_header *header, size_t size);
+
+// Whether the frame may have an effect. With a key it must be sealed with it, name a session that
+// the endpoint has or offers (or none, if it opens a session), and, in the present sessions, arrive
+// for the first time. A refused frame is counted.
+bool control_is_authentic(struct control_endpoint *endpoint, struct peer *peer,
+			  const struct ctrl_frame *frame);
+
+// The present sessions begin with the frame that is being processed: no earlier one counts.
+void control_seals_begin(const struct control_endpoint *endpoint, struct peer *peer);
+
 // The session that follows `session` in the same process.
 uint64_t control_next_session(uint64_t session);
+
+// Whether the process of the present session is alive. One that sends but does not receive is not,
+// nor is one that misses 10 heartbeats while another process claims its number.
+bool control_is_alive(const struct control_endpoint *endpoint, const struct peer *peer,
+		      uint64_t now);
 
 // Whether a frame names the present session of both sides.
 bool control_is_current(const struct peer *peer, const struct ctrl_header *header);

@@ -91,14 +91,18 @@ static bool emit(struct control_endpoint *endpoint, struct peer *peer, uint8_t *
 		 struct ctrl_header *header, size_t records_size, uint64_t now)
 {
 	const struct control_handlers *handlers = &endpoint->parameters.handlers;
+	size_t size;
 
 	header->node = endpoint->parameters.node;
 	header->destination = peer->node;
 	header->epoch = endpoint->epoch;
 	header->stamp = control_stamp(now);
 	header->window = endpoint->parameters.window;
-	if (!handlers->emit(handlers->context, peer->node, bytes,
-			    ctrl_frame_encode(bytes, header, records_size)))
+	header->flags |= control_keyed(endpoint) ? CTRL_KEYED : 0;
+	size = ctrl_frame_encode(bytes, header, records_size);
+	if (control_keyed(endpoint))
+		control_seal(endpoint, peer, bytes, header, size);
+	if (!handlers->emit(handlers->context, peer->node, bytes, size))
 		return false;
 	control_count(&peer->counters.frames_sent, 1);
 	return true;
@@ -185,6 +189,31 @@ static bool send_new(struct control_endpoint *endpoint, struct peer *peer, uint6
 	return true;
 }
 
+// A process that uses other sessions refuses a sealed frame that names an old one. So if the peer
+// does not prove to be alive, each second heartbeat names none, as if it were not connected.
+static bool names_none(const struct control_endpoint *endpoint, const struct peer *peer,
+		       uint64_t now)
+{
+	return control_keyed(endpoint) && control_connected(peer) &&
+	       !control_is_alive(endpoint, peer, now) && !peer->seals.named_none;
+}
+
+static bool send_hello(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	struct ctrl_header header = {
+		.flags = CTRL_ASK,
+		.session = peer->session,
+		.sequence = peer->unsequenced,
+	};
+
+	if (!emit(endpoint, peer, endpoint->scratch, &header, 0, now))
+		return false;
+	peer->seals.named_none = true;
+	peer->unsequenced++;
+	peer->next_heartbeat = now + endpoint->parameters.heartbeat_interval;
+	return true;
+}
+
 // A heartbeat requests a response if the peer is not connected or is lost.
 static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
@@ -194,6 +223,8 @@ static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer,
 		.sequence = peer->unsequenced,
 	};
 
+	if (names_none(endpoint, peer, now))
+		return send_hello(endpoint, peer, now);
 	if (!control_connected(peer))
 		control_challenge(endpoint, peer, now);
 	if (endpoint->heartbeat_size > 0)
@@ -202,6 +233,7 @@ static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer,
 	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, endpoint->heartbeat_size,
 			   now))
 		return false;
+	peer->seals.named_none = false;
 	peer->unsequenced++;
 	peer->next_heartbeat = now + endpoint->parameters.heartbeat_interval;
 	return true;

@@ -36,7 +36,7 @@ static void deliver_in_order(struct control_endpoint *endpoint, struct peer *pee
 		return;
 	while (more) {
 		waiting.bytes = control_receive_bytes(endpoint, peer, peer->expected);
-		waiting.size = peer->receive_sizes[peer->expected & endpoint->ring_mask];
+		waiting.records_size = peer->receive_sizes[peer->expected & endpoint->ring_mask];
 		more = peer->received_bits & 1;
 		peer->expected++;
 		peer->received_bits >>= 1;
@@ -50,8 +50,9 @@ static void store(const struct control_endpoint *endpoint, struct peer *peer,
 {
 	const uint32_t sequence = frame->header.sequence;
 
-	memcpy(control_receive_bytes(endpoint, peer, sequence), frame->bytes, frame->size);
-	peer->receive_sizes[sequence & endpoint->ring_mask] = (uint16_t)frame->size;
+	memcpy(control_receive_bytes(endpoint, peer, sequence), frame->bytes,
+	       CTRL_HEADER_SIZE + frame->records_size);
+	peer->receive_sizes[sequence & endpoint->ring_mask] = (uint16_t)frame->records_size;
 	peer->received_bits |= UINT64_C(1) << (ahead - 1);
 }
 
@@ -76,7 +77,7 @@ static void take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
 	    (ahead < endpoint->parameters.window && peer->received_bits >> (ahead - 1) & 1)) {
 		control_count(&peer->counters.duplicates, 1);
 	} else if (ahead >= endpoint->parameters.window ||
-		   frame->size > endpoint->records_capacity + CTRL_OVERHEAD) {
+		   frame->records_size > endpoint->records_capacity) {
 		control_count(&peer->counters.out_of_window, 1);
 	} else {
 		control_count(&peer->counters.sequenced, 1);
@@ -294,6 +295,8 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 	} else if (!peer) {
 		control_count(&endpoint->totals.unknown_node, 1);
 	} else {
+		if (!control_is_authentic(endpoint, peer, &frame))
+			return WIRE_BAD_CHECKSUM;
 		take_frame(endpoint, peer, &frame, now);
 		control_plan(endpoint, peer);
 	}

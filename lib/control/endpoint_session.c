@@ -42,15 +42,13 @@ bool control_is_current(const struct peer *peer, const struct ctrl_header *heade
 	return header->session == peer->peer_session && header->peer_session == peer->session;
 }
 
-// The session with which the endpoint would accept another session of the peer.
-static uint64_t offered_session(const struct peer *peer)
+uint64_t control_offered_session(const struct peer *peer)
 {
 	return control_connected(peer) ? control_next_session(peer->session) : peer->session;
 }
 
-// Whether the process of the present session is alive. One that sends but does not receive is not,
-// nor is one that misses ALIVE_INTERVALS heartbeats while another process claims its number.
-static bool is_alive(const struct control_endpoint *endpoint, const struct peer *peer, uint64_t now)
+bool control_is_alive(const struct control_endpoint *endpoint, const struct peer *peer,
+		      uint64_t now)
 {
 	const struct control_parameters *parameters = &endpoint->parameters;
 
@@ -64,7 +62,7 @@ static bool is_alive(const struct control_endpoint *endpoint, const struct peer 
 static bool is_occupied(const struct control_endpoint *endpoint, const struct peer *peer,
 			uint64_t session, uint64_t now)
 {
-	return is_alive(endpoint, peer, now) && !same_process(peer->peer_session, session);
+	return control_is_alive(endpoint, peer, now) && !same_process(peer->peer_session, session);
 }
 
 void control_owe_response(const struct control_endpoint *endpoint, struct peer *peer,
@@ -82,7 +80,7 @@ void control_owe_response(const struct control_endpoint *endpoint, struct peer *
 	peer->response = (struct session_response){
 		.header = {
 			.flags = occupied ? CTRL_OCCUPIED : 0,
-			.session = offered_session(peer),
+			.session = control_offered_session(peer),
 			.peer_session = header->session,
 			.acknowledgement = (uint32_t)header->session, // its first frame
 			.echo = header->stamp,
@@ -101,11 +99,14 @@ void control_challenge(const struct control_endpoint *endpoint, struct peer *pee
 	peer->challenged_at = now;
 }
 
-static bool passes_challenge(const struct peer *peer, const struct ctrl_header *header,
-			     uint64_t now)
+// Stamps repeat after 71 minutes, so a challenge ends after heartbeat_timeout.
+static bool passes_challenge(const struct control_endpoint *endpoint, const struct peer *peer,
+			     const struct ctrl_header *header, uint64_t now)
 {
-	return peer->challenging && header->peer_session == offered_session(peer) &&
-	       header->echo != 0 && !control_before(header->echo, peer->challenge) &&
+	return peer->challenging &&
+	       now - peer->challenged_at < endpoint->parameters.heartbeat_timeout &&
+	       header->peer_session == control_offered_session(peer) && header->echo != 0 &&
+	       !control_before(header->echo, peer->challenge) &&
 	       !control_before(control_stamp(now), header->echo);
 }
 
@@ -116,7 +117,7 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	const bool restarted = control_connected(peer);
 
 	if (restarted) {
-		peer->session = offered_session(peer);
+		peer->session = control_offered_session(peer);
 		control_drop_queue(peer);
 		control_count(&peer->counters.restarts, 1);
 	}
@@ -129,6 +130,7 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	peer->response.header.peer_session = 0;
 	peer->has_stamp = false;
 	peer->has_unsequenced = false;
+	control_seals_begin(endpoint, peer);
 	peer->expected = (uint32_t)header->session;
 	peer->received_bits = 0;
 	peer->n_unacknowledged = 0;
@@ -142,7 +144,7 @@ void control_take_foreign(struct control_endpoint *endpoint, struct peer *peer,
 {
 	if (header->session != peer->peer_session && !is_outdated(peer, header) &&
 	    !is_occupied(endpoint, peer, header->session, now)) {
-		if (passes_challenge(peer, header, now)) {
+		if (passes_challenge(endpoint, peer, header, now)) {
 			connect(endpoint, peer, header);
 			return;
 		}
@@ -158,7 +160,7 @@ void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
 
 	// A frame that does not name a session of this endpoint is not a response to it.
 	if ((header->peer_session != peer->session &&
-	     header->peer_session != offered_session(peer)) ||
+	     header->peer_session != control_offered_session(peer)) ||
 	    (current && peer->has_stamp && !control_before(peer->stamp, header->stamp)))
 		return;
 	control_take_epoch(endpoint, peer, header, now);
@@ -166,7 +168,7 @@ void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
 		control_forget(endpoint, peer->node);
 		control_report(endpoint, peer, CONTROL_LOST);
 	}
-	if (peer->occupied || is_alive(endpoint, peer, now))
+	if (peer->occupied || control_is_alive(endpoint, peer, now))
 		return;
 	peer->occupied = true;
 	control_report(endpoint, peer, CONTROL_OCCUPIED);

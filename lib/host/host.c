@@ -26,6 +26,7 @@ const struct stage host_stages[] = {
 	{ "capabilities", .read = rights_read, .describe = rights_describe,
 	  .judge_port = rights_judge_capabilities, .fine = "all that the drivers need" },
 	{ "memlock", .describe = rights_judge_memlock, .judge = rights_judge_memlock },
+	{ "keys", .judge = keys_judge },
 	{ "link", .judge_link = interfaces_judge_link },
 	{ "MTU", .judge_link = interfaces_judge_mtu },
 	{ "queues", .judge_link = interfaces_judge_queues },

@@ -185,3 +185,5 @@ void interfaces_judge_queues(struct check *check, unsigned port, const struct ho
 void interfaces_judge_pfc(struct check *check, unsigned port, const struct host_link *link);
 
 void interrupts_judge(struct check *check);
+
+void keys_judge(struct check *check);

@@ -58,6 +58,10 @@ struct control {
 		char error[CLUSTER_ERROR_SIZE];
 	} command;
 
+	// The control thread writes the keys unless they are new, when the role takes them.
+	atomic_bool keys_are_new;
+	struct control_keys keys;
+
 	struct control_views views;
 
 	// control_frames.c

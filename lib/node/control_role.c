@@ -6,7 +6,6 @@
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
-#include <rte_random.h>
 
 #include "node/control_internal.h"
 
@@ -90,8 +89,18 @@ static unsigned receive_frames(struct control *control)
 	return done;
 }
 
+static void take_keys(struct control *control)
+{
+	if (!atomic_load_explicit(&control->keys_are_new, memory_order_acquire))
+		return;
+	(void)control_set_keys(control->endpoint, &control->keys);
+	control_keys_wipe(&control->keys);
+	atomic_store_explicit(&control->keys_are_new, false, memory_order_release);
+}
+
 static void poll_logic(struct control *control)
 {
+	take_keys(control);
 	if (!control->connected_self && manages(control)) {
 		control->connected_self = true;
 		cluster_node_event(control->node, control->system->self, CONTROL_CONNECTED);
@@ -207,6 +216,7 @@ static void control_role_fini(struct role *role)
 	cluster_manager_destroy(control->manager);
 	cluster_node_destroy(control->node);
 	control_destroy(control->endpoint);
+	control_keys_wipe(&control->keys);
 	rte_free(control);
 }
 
@@ -275,7 +285,8 @@ static bool make_endpoint(struct control *control, const char **reason)
 	parameters.peers = peers;
 	parameters.node = (uint16_t)self;
 	parameters.epoch = manages(control) ? new_epoch() : 0;
-	parameters.session = rte_rand() | 1;
+	parameters.session = control_new_session();
+	parameters.keys = p->keys;
 	parameters.patience = PATIENCE_NS;
 	parameters.heartbeat_interval = p->heartbeat_ns;
 	parameters.heartbeat_timeout = p->heartbeat_timeout_ns;
@@ -362,6 +373,17 @@ bool control_role_refused(struct role *role, unsigned *node)
 {
 	*node = atomic_exchange_explicit(&control_of(role)->refused_by, 0, memory_order_acquire);
 	return (*node)-- > 0;
+}
+
+bool control_role_set_keys(struct role *role, const struct control_keys *keys)
+{
+	struct control *control = control_of(role);
+
+	if (atomic_load_explicit(&control->keys_are_new, memory_order_acquire))
+		return false;
+	control->keys = *keys;
+	atomic_store_explicit(&control->keys_are_new, true, memory_order_release);
+	return true;
 }
 
 uint64_t control_role_now(const struct role *role)

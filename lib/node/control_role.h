@@ -13,6 +13,7 @@
 
 #include "cluster/manager.h"
 #include "cluster/node.h"
+#include "control/keys.h"
 #include "packet/mailbox.h"
 #include "packet/neighbours.h"
 #include "pipeline/link.h"
@@ -30,6 +31,7 @@ struct control_role_parameters {
 	uint16_t control_port; // UDP
 	uint8_t control_dscp;
 	uint64_t heartbeat_ns, heartbeat_timeout_ns;
+	const struct control_keys *keys; // copied; without a key: frames are not authenticated
 	// The logic and its system; transport, context, functions and `now` are filled in.
 	struct cluster_node_parameters node;
 	struct cluster_manager_parameters manager; // used on the manager's node
@@ -85,6 +87,10 @@ const struct control_role_counters *control_role_counters(const struct role *rol
 // Whether the manager stopped the run or refused this node, or is this node's and has been
 // replaced. *why is NULL after a stop, otherwise one line. Any thread.
 bool control_role_ended(const struct role *role, const char **why);
+
+// Replaces the keys by which frames are authenticated. False if the keys before have not been taken
+// yet: try again later. Control thread.
+bool control_role_set_keys(struct role *role, const struct control_keys *keys);
 
 // Whether a node has refused this process since the last call, because it is in session with
 // another process of this node's number: *node is then the index of that node. Control thread.

@@ -129,9 +129,15 @@ static void get_text(const uint8_t *bytes, char *text, size_t size)
 
 // --- frames ---
 
+// Bytes behind the records.
+static size_t closing_size(uint8_t flags)
+{
+	return flags & CTRL_KEYED ? CTRL_SEAL_SIZE : CTRL_CRC_SIZE;
+}
+
 enum wire_error ctrl_frame_decode(const uint8_t *bytes, size_t length, struct ctrl_frame *frame)
 {
-	size_t size;
+	size_t size, end;
 	struct ctrl_record record;
 	enum wire_error error;
 
@@ -142,23 +148,25 @@ enum wire_error ctrl_frame_decode(const uint8_t *bytes, size_t length, struct ct
 	if (bytes[4] != CTRL_VERSION)
 		return WIRE_BAD_VERSION;
 	size = load_le16(bytes + 6);
-	if (size > length)
+	if (size > length || length < CTRL_HEADER_SIZE + closing_size(bytes[5]))
 		return WIRE_TRUNCATED;
-	if (size < length || (size - CTRL_OVERHEAD) % 8 != 0)
+	end = length - closing_size(bytes[5]);
+	if (size < length || end % 8 != 0)
 		return WIRE_BAD_LENGTH;
-	if (crc32c(0, bytes, size - CTRL_CRC_SIZE) != load_le32(bytes + size - CTRL_CRC_SIZE))
+	if (!(bytes[5] & CTRL_KEYED) && crc32c(0, bytes, end) != load_le32(bytes + end))
 		return WIRE_BAD_CHECKSUM;
 	header_decode(bytes, &frame->header);
 	error = header_check(&frame->header);
 	if (error)
 		return error;
-	for (size_t at = CTRL_HEADER_SIZE; at < size - CTRL_CRC_SIZE; at += record.size) {
-		error = ctrl_record_at(bytes + at, size - CTRL_CRC_SIZE - at, &record);
+	for (size_t at = CTRL_HEADER_SIZE; at < end; at += record.size) {
+		error = ctrl_record_at(bytes + at, end - at, &record);
 		if (error)
 			return error;
 	}
 	frame->bytes = bytes;
 	frame->size = size;
+	frame->records_size = end - CTRL_HEADER_SIZE;
 	return WIRE_OK;
 }
 
@@ -172,18 +180,20 @@ unsigned ctrl_frame_node(const uint8_t *bytes, size_t length)
 size_t ctrl_frame_encode(uint8_t *bytes, const struct ctrl_header *header, size_t records_size)
 {
 	const size_t end = CTRL_HEADER_SIZE + records_size;
+	const size_t size = end + closing_size(header->flags);
 
 	store_le32(bytes, CTRL_MAGIC);
 	bytes[4] = CTRL_VERSION;
-	store_le16(bytes + 6, (uint16_t)(end + CTRL_CRC_SIZE));
+	store_le16(bytes + 6, (uint16_t)size);
 	header_encode(bytes, header);
-	store_le32(bytes + end, crc32c(0, bytes, end));
-	return end + CTRL_CRC_SIZE;
+	if (!(header->flags & CTRL_KEYED))
+		store_le32(bytes + end, crc32c(0, bytes, end));
+	return size;
 }
 
 bool ctrl_next_record(const struct ctrl_frame *frame, size_t *offset, struct ctrl_record *record)
 {
-	const size_t end = frame->size - CTRL_OVERHEAD;
+	const size_t end = frame->records_size;
 
 	if (*offset >= end)
 		return false;

@@ -6,7 +6,8 @@
 // docs/control-protocol.md describes its use, lib/control/endpoint.h implements its transport.
 //
 //   frame   64 bytes of header | records, each a multiple of 8 bytes | u32 CRC-32C of all before it
-//   header  0 u32 magic, the bytes "evbC" | 4 u8 version 1 | 6 u16 bytes of the frame, CRC included
+//   with CTRL_KEYED ... | u64 number of the frame | 16 bytes: tag of all before it
+//   header  0 u32 magic, the bytes "evbC" | 4 u8 version 1 | 6 u16 bytes of the frame, all included
 //   record  0 u16 type | 2 u16 bytes of the record, these included, a multiple of 8 | 4 ...
 //
 // ctrl_records.def has all other fields of the header and of the records. A record of an unknown
@@ -30,7 +31,9 @@
 #define CTRL_HEADER_SIZE  64u
 #define CTRL_CRC_SIZE     4u
 #define CTRL_OVERHEAD     (CTRL_HEADER_SIZE + CTRL_CRC_SIZE)
-#define CTRL_MIN_MAX_SIZE 1228u  // bytes; every node accepts frames of this size
+#define CTRL_TAG_SIZE     16u
+#define CTRL_SEAL_SIZE    (8u + CTRL_TAG_SIZE) // number and tag, in the place of the CRC
+#define CTRL_MIN_MAX_SIZE 1228u                // bytes; every node accepts frames of this size
 #define CTRL_MAX_SIZE     65484u // bytes of a frame: 8 n + 4, in a UDP datagram over IPv4
 #define CTRL_DEFAULT_SIZE 1468u  // bytes; fits an MTU of 1500
 
@@ -49,6 +52,7 @@ enum ctrl_flag {
 	CTRL_SEQUENCED = 1, // has its place in the sequence; is sent until it is acknowledged
 	CTRL_ASK = 2, // requests one frame at once, to learn whether the peer's session is alive
 	CTRL_OCCUPIED = 4, // the sender is in session with another process of the receiver's number
+	CTRL_KEYED = 8,    // ends in number and tag (control/seal.h) instead of the CRC
 };
 
 enum ctrl_type {
@@ -226,7 +230,8 @@ const char *ctrl_command_name(unsigned command);
 struct ctrl_frame {
 	struct ctrl_header header;
 	const uint8_t *bytes;
-	size_t size; // of the frame, header and CRC included
+	size_t size;         // of the frame, all included
+	size_t records_size; // of its records
 };
 
 // A record of a checked frame, or one that ctrl_record_at() accepted.
@@ -237,7 +242,8 @@ struct ctrl_record {
 };
 
 // Decodes and checks a datagram: that it has the frame's size, the CRC, the ranges of the header,
-// that its records follow each other to its end. Errors: TRUNCATED, BAD_MAGIC, BAD_VERSION,
+// that its records follow each other to its end. The tag of a frame with CTRL_KEYED is not checked.
+// Errors: TRUNCATED, BAD_MAGIC, BAD_VERSION,
 // BAD_LENGTH, BAD_CHECKSUM, BAD_ALIGNMENT (a record's size), UNSUPPORTED (a header field).
 enum wire_error ctrl_frame_decode(const uint8_t *bytes, size_t length, struct ctrl_frame *frame);
 
@@ -254,7 +260,8 @@ static inline uint8_t ctrl_frame_flags(const uint8_t *bytes)
 // Closes a frame whose records, `records_size` bytes of them, lie at bytes + CTRL_HEADER_SIZE:
 // writes header and CRC around them and returns the frame's size. `bytes` has room for it;
 // records_size is a multiple of 8 and at most CTRL_MAX_SIZE - CTRL_OVERHEAD; the header's fields
-// are in their ranges.
+// are in their ranges. With CTRL_KEYED the caller writes the last CTRL_SEAL_SIZE bytes, and
+// records_size is at most CTRL_MAX_SIZE - CTRL_HEADER_SIZE - CTRL_SEAL_SIZE.
 size_t ctrl_frame_encode(uint8_t *bytes, const struct ctrl_header *header, size_t records_size);
 
 // Walks the records of a checked frame. Start with *offset = 0; false after the last.

@@ -280,6 +280,7 @@ SYSTEM = {
         "on_source_silent": "pause",
         "source_buffer": 256,
         "control_port": 19521,
+        "key_file": "/etc/evb/control.key",
         "control_dscp": 48,
         "control_priority": 6,
         "data_dscp": 26,

@@ -33,10 +33,9 @@ static void check_header(const struct ctrl_frame *frame)
 {
 	uint8_t *bytes = fuzz_copy(frame->bytes, frame->size);
 
-	FUZZ_CHECK(ctrl_frame_encode(bytes, &frame->header, frame->size - CTRL_OVERHEAD) ==
-		   frame->size);
+	FUZZ_CHECK(ctrl_frame_encode(bytes, &frame->header, frame->records_size) == frame->size);
 	FUZZ_CHECK(memcmp(bytes, frame->bytes, 62) == 0);
-	FUZZ_CHECK(memcmp(bytes + 64, frame->bytes + 64, frame->size - CTRL_OVERHEAD) == 0);
+	FUZZ_CHECK(memcmp(bytes + 64, frame->bytes + 64, frame->records_size) == 0);
 	free(bytes);
 }
 
@@ -55,7 +54,7 @@ static void check_frame(const uint8_t *data, size_t size)
 		end += record.size;
 		check_record(&record);
 	}
-	FUZZ_CHECK(end + CTRL_CRC_SIZE == size);
+	FUZZ_CHECK(end == CTRL_HEADER_SIZE + frame.records_size && end < size);
 }
 
 static void take_record(void *context, unsigned peer, const struct ctrl_record *record)
@@ -118,12 +117,38 @@ static void check_endpoint(const uint8_t *data, size_t size)
 	control_destroy(endpoint);
 }
 
+// An endpoint with a key: no input has an effect.
+static void check_keyed(const uint8_t *data, size_t size)
+{
+	static const uint16_t peers[] = { 7 };
+	static const struct control_keys keys = { .n = 2, .keys = { { 1 }, { 2 } } };
+	struct control_parameters parameters = control_defaults();
+	struct control_endpoint *endpoint;
+
+	parameters.handlers = (struct control_handlers){ NULL, take_record, take_event, emit };
+	parameters.peers = peers;
+	parameters.n_peers = 1;
+	parameters.session = 0xfedcba9876543210;
+	parameters.keys = &keys;
+	parameters.now = 1000 * MS;
+	endpoint = control_create(&parameters, NULL);
+	FUZZ_CHECK(endpoint);
+	control_poll(endpoint, 1000 * MS);
+	FUZZ_CHECK(control_receive(endpoint, data, size, 1001 * MS) != WIRE_OK ||
+		   control_totals(endpoint)->unknown_node == 1 ||
+		   control_totals(endpoint)->misdirected == 1);
+	FUZZ_CHECK(control_counters(endpoint, 7)->frames_received == 0);
+	control_destroy(endpoint);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t *sealed = fuzz_copy(data, size);
 
 	check_frame(data, size);
 	check_endpoint(data, size);
+	if (size >= CTRL_OVERHEAD && data[5] & CTRL_KEYED)
+		check_keyed(data, size);
 	if (size >= CTRL_OVERHEAD && size <= CTRL_MAX_SIZE) {
 		store_le16(sealed + 6, (uint16_t)size);
 		store_le32(sealed + size - CTRL_CRC_SIZE, crc32c(0, sealed, size - CTRL_CRC_SIZE));

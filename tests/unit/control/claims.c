@@ -21,6 +21,7 @@
 #define MOST_BYTES     256u
 #define RECORD         40000
 #define CHANGES        12u // in a history
+#define KEPT           64u // datagrams that a stranger sends again
 
 struct datagram {
 	uint64_t arrival;
@@ -44,12 +45,16 @@ struct history {
 	double loss;
 	unsigned n, n_zero;
 	uint32_t epoch; // of the newest process that claims number 1; 0: there are no epochs
+	bool keyed;
 	struct process processes[MOST_PROCESSES];
 	struct datagram datagrams[MOST_DATAGRAMS];
 	unsigned n_datagrams;
+	struct datagram kept[KEPT]; // delivered ones, the newest in the place of any
+	unsigned n_kept;
 };
 
 static struct history history;
+static const struct control_keys keys = { .n = 1, .keys = { { 1, 2, 3 } } };
 
 static unsigned number_of(unsigned process)
 {
@@ -110,6 +115,7 @@ static void start(unsigned index)
 	parameters.heartbeat_interval = 40 * MS;
 	parameters.heartbeat_timeout = 200 * MS;
 	parameters.session = random_next(&history.random) | 1;
+	parameters.keys = history.keyed ? &keys : NULL;
 	if (history.epoch > 0 && number_of(index) == 1)
 		parameters.epoch = ++history.epoch;
 	parameters.now = history.now;
@@ -129,6 +135,29 @@ static bool goes_to(const struct datagram *datagram, unsigned to)
 	       number_of(to) != number_of(datagram->from);
 }
 
+static void bring_one(const struct datagram *datagram)
+{
+	for (unsigned to = 0; to < history.n; to++)
+		if (goes_to(datagram, to))
+			control_receive(history.processes[to].endpoint, datagram->bytes,
+					datagram->size, history.now);
+}
+
+// With a key, a stranger sends again what it has seen.
+static void replay(void)
+{
+	if (history.keyed && history.n_kept == KEPT && random_next(&history.random) % 4 == 0)
+		bring_one(&history.kept[random_next(&history.random) % KEPT]);
+}
+
+static void keep(const struct datagram *datagram)
+{
+	const unsigned at = history.n_kept < KEPT ? history.n_kept++
+						  : (unsigned)(random_next(&history.random) % KEPT);
+
+	history.kept[at] = *datagram;
+}
+
 static void bring(void)
 {
 	for (unsigned i = 0; i < history.n_datagrams;) {
@@ -139,11 +168,11 @@ static void bring(void)
 			continue;
 		}
 		history.datagrams[i] = history.datagrams[--history.n_datagrams];
-		for (unsigned to = 0; to < history.n; to++)
-			if (goes_to(&datagram, to))
-				control_receive(history.processes[to].endpoint, datagram.bytes,
-						datagram.size, history.now);
+		bring_one(&datagram);
+		if (history.keyed)
+			keep(&datagram);
 	}
+	replay();
 }
 
 static void run(uint64_t duration)
@@ -256,13 +285,14 @@ static bool all_in_step_or_refused(void)
 static void begin(uint64_t seed, unsigned n_zero, unsigned n_one)
 {
 	memset(&history, 0, offsetof(struct history, datagrams));
-	history.n_datagrams = 0;
+	history.n_datagrams = history.n_kept = 0;
 	history.random = random_fork(seed, 41);
 	history.now = SECOND;
 	history.n = n_zero + n_one;
 	history.n_zero = n_zero;
 	history.loss = seed % 3 == 0 ? 0.05 : 0;
 	history.epoch = seed % 2;
+	history.keyed = seed / 2 % 2;
 	start(0);
 	start(n_zero);
 }

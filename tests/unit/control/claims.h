@@ -4,7 +4,8 @@
 // Several processes claim the same node number: they start, die, are unplugged (for one or both
 // directions) and plugged in again in random histories. However a history went, one second after
 // its last change each process that is plugged in is in step with one process of the other number,
-// or has been refused and told so.
+// or has been refused and told so. Half of the histories are with a key; in these a
+// stranger sends recorded frames again.
 #pragma once
 
 #include <stdint.h>

@@ -37,6 +37,8 @@ static bool with(struct network *network, double probability)
 	return random_uniform(&network->random) < probability;
 }
 
+static const struct control_keys keys = { .n = 1, .keys = { { 1, 2, 3 } } };
+
 static void open_network(struct network *network, const struct plan *plan, uint64_t seed)
 {
 	struct network_options options = {
@@ -53,6 +55,7 @@ static void open_network(struct network *network, const struct plan *plan, uint6
 
 	options.parameters.window = windows[seed % 5];
 	options.parameters.epoch = 1;
+	options.parameters.keys = seed / 5 % 2 ? &keys : NULL;
 	options.parameters.heartbeat_interval = 10 * MS;
 	options.parameters.heartbeat_timeout = 100 * MS;
 	network_open(network, &options);

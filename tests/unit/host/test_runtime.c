@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static int make(void **state)
 {
@@ -77,6 +78,32 @@ static void environment__names_the_directory(void **state)
 	assert_finding(fixture, HOST_OK, "folders", "/elsewhere/dpdk", NULL);
 }
 
+// The keys of a system of nodes: none, none that others cannot read, some.
+static void keys__of_a_system(void **state)
+{
+	static const char digits[] =
+	    "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
+	struct fixture *fixture = *state;
+	char *path = fixture->config->event_manager.key_file;
+
+	judge_stage(fixture, "keys");
+	assert_counts(fixture, 0, 0, 0, 0);
+	fixture->config->cluster.n_nodes = 2;
+	judge_stage(fixture, "keys");
+	assert_finding(fixture, HOST_WARN, "keys", "not authenticated",
+		       "set event_manager.key_file");
+	report_reset(fixture);
+	tree_write(fixture, "/key", digits);
+	snprintf(path, EVB_PATH_SIZE, "%s/key", fixture->root);
+	assert_int_equal(chmod(path, 0644), 0);
+	judge_stage(fixture, "keys");
+	assert_finding(fixture, HOST_FAIL, "keys", "other users can read", NULL);
+	report_reset(fixture);
+	assert_int_equal(chmod(path, 0600), 0);
+	judge_stage(fixture, "keys");
+	assert_finding(fixture, HOST_OK, "keys", "has 1 key", NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, fixture_end)
 
 int main(void)
@@ -84,7 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(folders__are_made_when_needed),     TEST(directory__has_to_be_there),
 		TEST(folder__of_dpdk_may_be_in_the_way), TEST(folder__of_control_may_be_in_the_way),
-		TEST(environment__names_the_directory),
+		TEST(environment__names_the_directory),  TEST(keys__of_a_system),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
