@@ -70,7 +70,7 @@ struct inspect_event {
 	uint32_t n_events;     // fragments in each MFP, 0 if opaque; MDF: 1
 	uint32_t n_sources;    // MFPs; MDF: banks
 	uint32_t n_missing;    // MFPs in which no fragment is usable
-	uint32_t status;       // MDF: EVB_EVENT_ flags of its DAQ status bank, 0 without one
+	uint32_t status;       // MDF: EVB_EVENT_ flags (record/mep_to_mdf.h)
 	struct mfp_header mfp; // MFP only
 	struct mdf_header mdf; // MDF only
 };

@@ -11,11 +11,6 @@
 
 #define RECORD_STEP 4u // bytes; records are multiples of it
 
-static bool is_status(const struct mdf_bank *bank)
-{
-	return bank->type == MFP_TYPE_DAQ && bank->version == MDF_VERSION_DAQ_STATUS;
-}
-
 // First pass over the banks of a record: checks them and collects the properties of the event.
 static enum wire_error summarise(struct inspect *inspect, const uint8_t *record,
 				 struct inspect_event *event, struct inspect_vote *vote)
@@ -30,14 +25,13 @@ static enum wire_error summarise(struct inspect *inspect, const uint8_t *record,
 
 		if (reason || done)
 			return reason;
-		if (!event->n_sources++ && is_status(&bank) && bank.size >= 4)
-			event->status = load_le32(bank.payload);
+		event->n_sources++;
 		if (bank.type == MFP_TYPE_ODIN && bank.version == MDF_VERSION_ODIN &&
 		    !odin_decode(bank.payload, bank.size, &odin)) {
 			event->has_event_id = true;
 			event->event_id = odin.event_id;
 		}
-		if (inspect->options.verify && !is_status(&bank))
+		if (inspect->options.verify)
 			inspect_vote(vote, bank.type, bank.payload, bank.size, bank.source_id);
 	}
 }
@@ -45,7 +39,7 @@ static enum wire_error summarise(struct inspect *inspect, const uint8_t *record,
 static bool payload_wrong(struct inspect *inspect, const struct mdf_bank *bank)
 {
 	if (!inspect->options.verify || inspect->payload != INSPECT_PAYLOAD_GENERATED ||
-	    bank->type == MFP_TYPE_ODIN || is_status(bank))
+	    bank->type == MFP_TYPE_ODIN)
 		return false;
 	inspect->summary.generated++;
 	return !pattern_check(bank->payload, bank->size, bank->source_id);
@@ -93,6 +87,7 @@ static void visit_record(struct inspect *inspect, const struct mdf_header *heade
 		.offset = offset,
 		.size = header->size,
 		.n_events = 1,
+		.status = header->spare,
 		.mdf = *header,
 	};
 	struct inspect_vote vote = { 0 };

@@ -18,6 +18,7 @@ struct cursor {
 	unsigned index;
 	size_t offset;
 	uint16_t bank_source_id;
+	bool is_missing; // the event is incomplete, and the source sent nothing usable
 };
 
 struct mep_to_mdf {
@@ -25,9 +26,7 @@ struct mep_to_mdf {
 	struct mep_order order;
 	uint64_t scratch[MEP_MAX_MFPS];
 	struct cursor cursors[MEP_MAX_MFPS]; // in source order
-	uint16_t missing[MEP_MAX_MFPS];      // ids of sources that sent no usable data
 	unsigned n_cursors;
-	unsigned n_missing;
 	unsigned next_event;
 	unsigned n_events;
 	uint32_t flags;
@@ -67,20 +66,10 @@ static uint16_t bank_source_id(const struct mep_to_mdf *converter, uint16_t sour
 	return entry ? entry->bank_source_id : source_id;
 }
 
-static bool makes_bank(uint8_t type, uint16_t size)
+// type and size: of the cursor's next fragment.
+static bool makes_bank(const struct cursor *cursor, uint8_t type, uint16_t size)
 {
-	return type != MFP_TYPE_FRAGMENT_MISSING || size;
-}
-
-static size_t status_size(const struct mep_to_mdf *converter)
-{
-	return MDF_STATUS_HEADER_SIZE + 2 * (size_t)converter->n_missing;
-}
-
-// Bytes of a record's header and status bank.
-static size_t head_size(const struct mep_to_mdf *converter)
-{
-	return MDF_HEADER_SIZE + (converter->flags ? mdf_bank_size(status_size(converter)) : 0);
+	return type != MFP_TYPE_FRAGMENT_MISSING || size || cursor->is_missing;
 }
 
 // Sets up the cursor of one MFP and adds the bytes of its banks to *total.
@@ -100,6 +89,8 @@ static int add_mfp(struct mep_to_mdf *converter, const struct mep *mep, unsigned
 			 "source 0x%04x has an opaque block, which has no form in MDF", source_id);
 		return -ENOTSUP;
 	}
+	cursor->is_missing =
+	    (converter->flags & EVB_EVENT_INCOMPLETE) != 0 && mfp_nothing_usable(mfp);
 	for (unsigned i = 0; i < mfp->header.n_fragments; i++) {
 		uint16_t size = load_le16(mfp->sizes + 2 * i);
 
@@ -110,12 +101,9 @@ static int add_mfp(struct mep_to_mdf *converter, const struct mep *mep, unsigned
 				 source_id, size, MDF_MAX_BANK_PAYLOAD);
 			return -ENOTSUP;
 		}
-		if (makes_bank(mfp->types[i], size))
+		if (makes_bank(cursor, mfp->types[i], size))
 			*total += mdf_bank_size(size);
 	}
-	if ((converter->flags & EVB_EVENT_INCOMPLETE) != 0 && mfp_nothing_usable(mfp) &&
-	    status_size(converter) + 2 <= MDF_MAX_BANK_PAYLOAD)
-		converter->missing[converter->n_missing++] = source_id;
 	return 0;
 }
 
@@ -137,7 +125,6 @@ int mep_to_mdf_begin(struct mep_to_mdf *converter, const struct mep_to_mdf_event
 	mep_order_make(&converter->order, &mep);
 	converter->flags = event->flags;
 	converter->run_number = event->run_number;
-	converter->n_missing = 0;
 	converter->n_cursors = mep.n_mfps;
 	*total = 0;
 	for (unsigned i = 0; i < mep.n_mfps && !refused; i++)
@@ -145,7 +132,7 @@ int mep_to_mdf_begin(struct mep_to_mdf *converter, const struct mep_to_mdf_event
 	if (refused)
 		return refused;
 	converter->n_events = mep.n_mfps ? converter->cursors[0].mfp.header.n_fragments : 0;
-	*total += (uint64_t)converter->n_events * head_size(converter);
+	*total += (uint64_t)converter->n_events * MDF_HEADER_SIZE;
 	if (*total > UINT32_MAX) {
 		snprintf(error, error_size, "the MEP makes more than 4 GiB of MDF records");
 		converter->n_events = 0;
@@ -156,35 +143,19 @@ int mep_to_mdf_begin(struct mep_to_mdf *converter, const struct mep_to_mdf_event
 
 size_t mep_to_mdf_next_size(const struct mep_to_mdf *converter)
 {
-	size_t size = head_size(converter);
+	size_t size = MDF_HEADER_SIZE;
 
 	if (converter->next_event == converter->n_events)
 		return 0;
 	for (unsigned i = 0; i < converter->n_cursors; i++) {
-		const struct mfp *mfp = &converter->cursors[i].mfp;
+		const struct cursor *cursor = &converter->cursors[i];
+		const struct mfp *mfp = &cursor->mfp;
 		uint16_t fragment = load_le16(mfp->sizes + 2 * (size_t)converter->next_event);
 
-		if (makes_bank(mfp->types[converter->next_event], fragment))
+		if (makes_bank(cursor, mfp->types[converter->next_event], fragment))
 			size += mdf_bank_size(fragment);
 	}
 	return size;
-}
-
-static void write_status(const struct mep_to_mdf *converter, uint8_t *record)
-{
-	uint8_t *bank = record + MDF_HEADER_SIZE;
-	uint8_t *payload = bank + MDF_BANK_HEADER_SIZE;
-	size_t size = status_size(converter);
-
-	memset(bank, 0, mdf_bank_size(size));
-	store_le16(bank, MDF_BANK_MAGIC);
-	store_le16(bank + 2, (uint16_t)(size + MDF_BANK_HEADER_SIZE));
-	bank[4] = MFP_TYPE_DAQ;
-	bank[5] = MDF_VERSION_DAQ_STATUS;
-	store_le32(payload, converter->flags);
-	store_le16(payload + 4, (uint16_t)converter->n_missing);
-	for (unsigned i = 0; i < converter->n_missing; i++)
-		store_le16(payload + MDF_STATUS_HEADER_SIZE + 2 * i, converter->missing[i]);
 }
 
 static void take_odin(struct mdf_header *header, const struct mdf_bank *bank)
@@ -205,20 +176,19 @@ void mep_to_mdf_next(struct mep_to_mdf *converter, uint8_t *record)
 	struct mdf_header header = {
 		.size = (uint32_t)mep_to_mdf_next_size(converter),
 		.data_type = MDF_TYPE_BANKS,
+		.spare = (uint8_t)converter->flags,
 		.mask = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX },
 		.run = converter->run_number,
 	};
-	size_t offset = head_size(converter);
+	size_t offset = MDF_HEADER_SIZE;
 
-	if (converter->flags)
-		write_status(converter, record);
 	for (unsigned i = 0; i < converter->n_cursors; i++) {
 		struct cursor *cursor = &converter->cursors[i];
 		struct mfp_fragment fragment;
 		struct mdf_bank bank;
 
 		mfp_next_fragment(&cursor->mfp, &cursor->index, &cursor->offset, &fragment);
-		if (!makes_bank(fragment.type, fragment.size))
+		if (!makes_bank(cursor, fragment.type, fragment.size))
 			continue;
 		bank = (struct mdf_bank){
 			.payload = fragment.payload,

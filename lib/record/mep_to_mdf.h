@@ -7,15 +7,17 @@
 // Bank: type = type of the fragment; version = version of the MFP; source id = the bank's source id
 // that the source map has for the MFP's source id, or the MFP's source id without a map or entry.
 //   - A fragment of type 92 (missing) and size 0 becomes no bank. MFPs that were packed from events
-//     without this bank have such fragments, and so do the error MFPs of incomplete events.
+//     without this bank have such fragments.
+//   - In an incomplete event, each source that sent nothing usable because it is missing has one
+//   bank
+//     of type 92 (LHCb's DaqErrorFragmentMissing), version 0, without payload.
 //   - Fragments of other error types (89 to 101) become banks without payload, which report the
 //     error.
-//   - The record of an event with flags begins with a DAQ status bank (type 15, version 16, source
-//     id 0; the payload is evb's own): u32 EVB_EVENT_ flags, u16 number of sources, u16 0, u16 ids
-//     (as in MFPs) of the sources that sent no usable data. These are the sources of which all
-//     fragments have type 92 or 95 and size 0.
-// Header: run, orbit and bunch of the event's ODIN fragment (type 16, 40 bytes; of versions other
-// than 7 only the run is used), else the ring's run number and 0; trigger mask all ones; checksum.
+// There is no bank of type 15 and version 16 among these: to LHCb's software (MDFIO::getHeader) it
+// is the record's header, which it casts and writes to. Header: spare byte = the EVB_EVENT_ flags,
+// a use of evb's own; run, orbit and bunch of the event's ODIN fragment (type 16, 40 bytes; of
+// versions other than 7 only the run is used), else the ring's run number and 0; trigger mask all
+// ones; checksum.
 //
 // Only one thread uses a converter.
 #pragma once
@@ -23,9 +25,7 @@
 #include "wire/mdf.h"
 #include "wire/mep.h"
 
-#define MDF_VERSION_DAQ_STATUS 16
-#define MDF_VERSION_ODIN       7
-#define MDF_STATUS_HEADER_SIZE 8u // bytes of the status bank's payload before the source ids
+#define MDF_VERSION_ODIN 7
 
 struct mep_to_mdf;
 

@@ -104,7 +104,6 @@ enum wire_error mdf_encode_header(uint8_t *record, size_t capacity, struct mdf_h
 		return WIRE_NO_ROOM;
 	header->header_version = MDF_HEADER_VERSION;
 	header->same_sizes[0] = header->same_sizes[1] = header->size;
-	header->spare = 0;
 	memcpy(record, header, MDF_HEADER_SIZE);
 	header->checksum = mdf_checksum(record, header->size);
 	store_le32(record + 12, header->checksum);

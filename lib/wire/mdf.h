@@ -27,12 +27,12 @@
 // The members stand where their bytes do.
 struct mdf_header {
 	uint32_t size;          // bytes, header included
-	uint32_t same_sizes[2]; // encoders set them, and the spare byte
+	uint32_t same_sizes[2]; // encoders set them
 	uint32_t checksum;
 	uint8_t compression;
 	uint8_t header_version; // MDF_HEADER_VERSION
 	uint8_t data_type;
-	uint8_t spare;
+	uint8_t spare; // LHCb's software writes 0 and ignores it
 	uint32_t mask[4];
 	uint32_t run;
 	uint32_t orbit;

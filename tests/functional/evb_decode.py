@@ -22,10 +22,8 @@ MEP_MAGIC = 0xCEFA
 MFP_MAGIC = 0x40CE
 BANK_MAGIC = 0xCBCB
 END_OF_RUN = 2**64 - 1
-TYPE_DAQ = 15
 TYPE_ODIN = 16
 TYPE_MISSING = 92
-VERSION_DAQ_STATUS = 16
 
 Fragment = namedtuple("Fragment", "event_id type size payload")
 Bank = namedtuple("Bank", "type version source_id payload")
@@ -229,13 +227,11 @@ class Record:
             at = behind
 
     def status(self):
-        """(flags, ids of sources without data) of the DAQ status bank, None if it has none."""
-        first = next(self.banks(), None)
-        if first is None or (first.type, first.version) != (TYPE_DAQ, VERSION_DAQ_STATUS):
-            return None
-        flags, n = struct.unpack_from("<IH", first.payload)
-        require(len(first.payload) == 8 + 2 * n, self.offset, "status bank of wrong size")
-        return flags, list(struct.unpack_from(f"<{n}H", first.payload, 8))
+        """(flags, ids of missing sources); None of an event without flags."""
+        flags = self.data[self.offset + 19]
+        missing = [bank.source_id for bank in self.banks()
+                   if (bank.type, bank.version, bank.payload) == (TYPE_MISSING, 0, b"")]
+        return (flags, missing) if flags else None
 
 
 def records(data, checksum=True):
@@ -298,7 +294,7 @@ def bank_set(record, ignore_status):
     banks = Counter(record.banks())
     if ignore_status:
         banks = Counter({bank: n for bank, n in banks.items()
-                         if (bank.type, bank.version) != (TYPE_DAQ, VERSION_DAQ_STATUS)})
+                         if (bank.type, bank.version, bank.payload) != (TYPE_MISSING, 0, b"")})
     return banks
 
 
@@ -355,7 +351,7 @@ def main():
     command.add_argument("b", metavar="B", nargs="+", help="files that are read one after another")
     command.add_argument("--events", type=int, help="B must have this many")
     command.add_argument("--any-order", action="store_true", help="of the events")
-    command.add_argument("--ignore-status", action="store_true", help="leave out status banks")
+    command.add_argument("--ignore-status", action="store_true", help="leave out banks of missing sources")
     arguments = parser.parse_args()
     if arguments.command == "verify":
         failed = False

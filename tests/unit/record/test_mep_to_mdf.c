@@ -191,7 +191,27 @@ static size_t make_incomplete_mep(uint8_t *mep, size_t capacity)
 	return make_mep(mep, capacity, 3, pointers, sizes);
 }
 
-static void mep_to_mdf__status_bank_of_a_flagged_event(void **state)
+// What LHCb's software takes for the header of a record (MDFIO::getHeader): the payload of a bank
+// of type DAQ, 15, and version 16. It casts the payload to its header and writes into it. Returns
+// the number of such banks. The banks are walked as Allen's read_mdf.cpp does.
+static unsigned count_lhcb_headers(const uint8_t *record)
+{
+	const uint8_t *bank = record + 48, *end = record + load_le32(record);
+	unsigned n = 0;
+
+	assert_int_equal(load_le32(record), load_le32(record + 4));
+	assert_int_equal(load_le32(record), load_le32(record + 8));
+	assert_int_equal(record[16], 0); // not compressed
+	assert_int_equal(record[17] >> 4, 3);
+	for (; bank < end; bank += (load_le16(bank + 2) + 3u) & ~3u) {
+		assert_int_equal(load_le16(bank), 0xCBCB);
+		n += bank[4] == 15 && bank[5] == 16;
+	}
+	assert_ptr_equal(bank, end);
+	return n;
+}
+
+static void mep_to_mdf__marks_of_a_flagged_event(void **state)
 {
 	static uint8_t mep[4096], records[MDF_ROOM];
 	struct mep_to_mdf *converter = open_converter(NULL);
@@ -203,20 +223,30 @@ static void mep_to_mdf__status_bank_of_a_flagged_event(void **state)
 	size = convert(converter, mep, length, EVB_EVENT_INCOMPLETE | EVB_EVENT_MALFORMED, records,
 		       sizeof(records));
 	assert_int_equal(mdf_decode(records, size, &header), WIRE_OK);
-	expect_bank(records, &header, &offset, MFP_TYPE_DAQ, MDF_VERSION_DAQ_STATUS, 0,
-		    "03000000"
-		    "02000000"
-		    "02100310");
+	assert_int_equal(header.spare, 3);
 	expect_bank(records, &header, &offset, 4, 5, 0x1001, "01");
+	expect_bank(records, &header, &offset, 92, 0, 0x1002, "");
 	expect_bank(records, &header, &offset, 95, 0, 0x1003, "");
 	expect_no_bank(records, &header, offset);
-	for (size_t at = 0; at < size; at += header.size, n_records++)
+	for (size_t at = 0; at < size; at += header.size, n_records++) {
 		assert_int_equal(mdf_decode(records + at, size - at, &header), WIRE_OK);
+		assert_int_equal(mdf_verify(records + at, &header), WIRE_OK);
+		assert_int_equal(count_lhcb_headers(records + at), 0);
+	}
 	assert_int_equal(n_records, FRAGMENTS);
+
+	// An event that is only marked as repeated has no bank for that.
+	size = convert(converter, mep, length, EVB_EVENT_REPEATED, records, sizeof(records));
+	assert_int_equal(mdf_decode(records, size, &header), WIRE_OK);
+	assert_int_equal(header.spare, 8);
+	assert_int_equal(count_lhcb_headers(records), 0);
+	offset = MDF_HEADER_SIZE;
+	expect_bank(records, &header, &offset, 4, 5, 0x1001, "01");
+	expect_bank(records, &header, &offset, 95, 0, 0x1003, "");
 	mep_to_mdf_close(converter);
 }
 
-static void mep_to_mdf__no_status_bank_without_flags(void **state)
+static void mep_to_mdf__no_mark_without_flags(void **state)
 {
 	static uint8_t mep[4096], records[MDF_ROOM];
 	struct mep_to_mdf *converter = open_converter(NULL);
@@ -227,7 +257,9 @@ static void mep_to_mdf__no_status_bank_without_flags(void **state)
 	(void)state;
 	size = convert(converter, mep, length, 0, records, sizeof(records));
 	assert_int_equal(mdf_decode(records, size, &header), WIRE_OK);
+	assert_int_equal(header.spare, 0);
 	expect_bank(records, &header, &offset, 4, 5, 0x1001, "01");
+	expect_bank(records, &header, &offset, 95, 0, 0x1003, "");
 	mep_to_mdf_close(converter);
 }
 
@@ -432,8 +464,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mep_to_mdf__vector),
 		cmocka_unit_test(mep_to_mdf__run_orbit_and_bunch_of_odin),
-		cmocka_unit_test(mep_to_mdf__status_bank_of_a_flagged_event),
-		cmocka_unit_test(mep_to_mdf__no_status_bank_without_flags),
+		cmocka_unit_test(mep_to_mdf__marks_of_a_flagged_event),
+		cmocka_unit_test(mep_to_mdf__no_mark_without_flags),
 		cmocka_unit_test(mep_to_mdf__refuses_what_has_no_form_in_mdf),
 		cmocka_unit_test(mep_to_mdf__source_map_gives_ids_back),
 		cmocka_unit_test(mep_to_mdf__real_data_packing_1),
