@@ -8,6 +8,7 @@
 #define PURPOSE_SIZE (sizeof(PURPOSE) - 1)
 
 _Static_assert(crypto_shorthash_siphashx24_BYTES == CTRL_TAG_SIZE, "128 bits");
+_Static_assert(crypto_verify_16_BYTES == CTRL_TAG_SIZE, "128 bits");
 _Static_assert(crypto_shorthash_siphashx24_KEYBYTES == SEAL_KEY_SIZE, "128 bits");
 
 struct seal_key seal_derive(const uint8_t key[CONTROL_KEY_SIZE], const struct ctrl_header *header)
@@ -38,5 +39,5 @@ bool seal_is_intact(const struct ctrl_frame *frame, const struct seal_key *key)
 	const size_t size = frame->size - CTRL_TAG_SIZE;
 
 	(void)crypto_shorthash_siphashx24(tag, frame->bytes, size, key->bytes);
-	return sodium_memcmp(tag, frame->bytes + size, sizeof(tag)) == 0;
+	return crypto_verify_16(tag, frame->bytes + size) == 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""What a decision of the event manager costs."""
+"""What a decision of the event manager costs, and the control messages that carry it."""
 
 from runs import Table
 
@@ -18,6 +18,7 @@ CASES = (
     ("round-robin, one builder with credits", ("--credited", 1, "--slots", BUILDERS * SLOTS)),
 )
 CASES_QUICK = CASES[:1]
+MESSAGES = "control messages"
 
 
 def run_sched(bench):
@@ -30,8 +31,14 @@ def run_sched(bench):
             "sched_cost", "--cpu", bench.first, "--seconds", min(0.2, bench.window / 10),
             "--slots", SLOTS, "--builders", ",".join(map(str, counts)), *options)
 
-    found, missing = bench.interleave({name: experiment(options) for name, options in cases})
-    return [_decisions(cases, found, missing), _scaling(cases, counts, found, missing)]
+    def messages():
+        return bench.tool("control_cost", "--cpu", bench.first, "--seconds",
+                          min(0.2, bench.window / 10))
+
+    experiments = {name: experiment(options) for name, options in cases}
+    found, missing = bench.interleave({**experiments, MESSAGES: messages})
+    return [_decisions(cases, found, missing), _scaling(cases, counts, found, missing),
+            _messages(found.get(MESSAGES, ()), missing.get(MESSAGES))]
 
 
 def _case(result, builders):
@@ -50,6 +57,27 @@ def _decisions(cases, found, missing):
                           "all": one["grant_ns"] + one["done_ns"] + one["credit_ns"]}
                          for one in results], missing=missing.get(name))
     return table
+
+
+def _messages(results, missing):
+    table = Table(
+        "sched: control messages, both sides",
+        [("small", "frame of a grant", "ns"), ("full", "full frame", "ns"),
+         ("event", "event alone", "ns"), ("frames", "frames of it", ""),
+         ("together", "event of 16", "ns")],
+        ["between manager and builder: grant, done, publish, published, credit, and "
+         "acknowledgements"])
+    for name, keyed in (("without a key", False), ("with a key", True)):
+        table.add(name, [_message_costs(next(case for case in one["cases"]
+                                             if case["keyed"] == keyed)) for one in results],
+                  missing=missing)
+    return table
+
+
+def _message_costs(case):
+    return {"small": case["grant"]["frame_ns"], "full": case["full_frame"]["frame_ns"],
+            "event": case["event"]["ns"], "frames": case["event"]["frames"],
+            "together": case["event_of_16"]["ns"]}
 
 
 def _scaling(cases, counts, found, missing):
