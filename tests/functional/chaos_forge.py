@@ -16,6 +16,7 @@ STRANGER = "10.78.0.200"
 ADDRESSES = {"m": "10.78.0.1", "r0": "10.78.0.10", "r1": "10.78.0.11", "b0": "10.78.0.100",
              "b1": "10.78.0.101"}
 _KEPT = 2000  # recorded frames
+_HEADERS = 42  # bytes before a datagram
 _HEADER = struct.Struct("<IBBHHHIQQIIQIIIHH")
 _MAGIC = 0x43627665
 _EPOCH_MOST = 2**32 - 1
@@ -72,6 +73,18 @@ class Forger:
         for _ in range(min(count, len(self._recorded))):
             node, frame = self._draw.choice(self._recorded)
             self._send(node, frame)
+
+    def alter(self, count):
+        """Recorded frames of which one byte differs, or a part is cut off."""
+        for _ in range(min(count, len(self._recorded))):
+            node, frame = self._draw.choice(self._recorded)
+            datagram = bytearray(frame[_HEADERS:])
+            if self._draw.randrange(4) == 0:
+                datagram = datagram[:self._draw.randrange(len(datagram))]
+            else:
+                datagram[self._draw.randrange(len(datagram))] ^= 1 << self._draw.randrange(8)
+            source = socket.inet_ntoa(frame[26:30])
+            self._datagram(source, node, faults.CONTROL_PORT, datagram)
 
     def control(self, count):
         """From a member's address, of one that knows none of the sessions."""

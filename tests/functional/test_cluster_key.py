@@ -3,8 +3,10 @@
 """Systems whose nodes authenticate their control messages: with the same key, with another, with
 none, and while keys are changed."""
 
+import contextlib
 import os
 
+import chaos_forge
 import evbtest
 from evbtest import check, check_equal
 from faults import Trial
@@ -89,6 +91,31 @@ def test_key_changed_while_running():
     verdict.check_exact()
     check_equal(refused, [dict.fromkeys(REFUSED, 0)] * len(refused), "frames refused")
     check_equal(restarts, [0] * len(restarts), "sessions that began again")
+
+
+def test_stranger():
+    """Recorded frames, also of a process that has died, altered ones and forged ones change
+    nothing: all events are built, and all nodes stay in session."""
+    with evbtest.Workspace() as work, Keyed(work, "pull") as trial:
+        with contextlib.closing(chaos_forge.Forger(trial, 1)) as forger:
+            trial.begin()
+            for part in range(2):
+                for _ in range(100):
+                    forger.record()
+                    forger.replay(10)
+                    forger.alter(10)
+                    forger.control(10)
+                trial.more()
+                if part == 0:
+                    trial.kill("b1")
+                    trial.back("b1")
+            lost = [trial.client("m").query("/evb/control/info", node)["lost"]
+                    for node in ("r0", "r1", "b0")]
+            refused = trial.refused("m")
+            verdict, _ = trial.finish()
+    check_equal(dict(verdict.incomplete), {}, "incomplete events")
+    check_equal(lost, [0, 0, 0], "times that a node was lost")
+    check(all(refused[cause] > 0 for cause in REFUSED if cause != "with_key"), f"{refused}")
 
 
 def wrong_node(keys, here, there):
