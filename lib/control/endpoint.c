@@ -332,6 +332,7 @@ bool control_state(const struct control_endpoint *endpoint, unsigned node, uint6
 	*state = (struct control_state){
 		.connected = control_connected(peer),
 		.lost = peer->lost,
+		.alive = control_is_alive(endpoint, peer, now),
 		.occupied = peer->occupied,
 		.queued = peer->n_records,
 		.attempts = peer->next == peer->first

@@ -25,7 +25,9 @@
 //   reported.
 // - A frame of a lower epoch than the endpoint's is fenced: it is counted and the response carries
 //   the endpoint's epoch; it has no other effect. The endpoint adopts a higher epoch from a frame
-//   that names the endpoint's session: CONTROL_EPOCH.
+//   that names the endpoint's session: CONTROL_EPOCH. Two event managers that began at the same
+//   time may have the same epoch. One that is refused by a node of the same epoch raises its own,
+//   so that one of them fences the other.
 // - With keys, a frame has an effect only if it is sealed with one of them, names a session that
 //   this endpoint has or offers, and has not arrived before; the others are counted. A frame that
 //   only opens a session names none: recorded and sent again, it causes a response and no more.
@@ -90,6 +92,7 @@ struct control_parameters {
 	uint16_t window;       // frames for each peer and direction, 1 to CTRL_MAX_WINDOW
 	uint32_t queue_size;   // bytes of unacknowledged records per peer; a power of two
 	uint32_t epoch;        // 0: learned from the peers
+	bool leads;            // an event manager's, which raises its epoch above that of another
 	uint64_t session; // random, not 0, new for each endpoint; its upper half names the process
 	// Bytes, CTRL_MIN_MAX_SIZE to CTRL_MAX_SIZE, rounded down to 8 n + 4, with a key to 8 n. At
 	// most queue_size.
@@ -149,6 +152,9 @@ struct control_totals {
 struct control_state {
 	bool connected; // its session is known
 	bool lost;
+	// Its frames show that this node's frames arrive at it, and so within heartbeat_timeout (or
+	// 10 heartbeats).
+	bool alive;
 	bool occupied;         // the peer refuses this process: CONTROL_OCCUPIED
 	uint64_t queued;       // records that are not acknowledged yet, sent or not
 	unsigned attempts;     // times that the oldest frame was sent; rises if no frame arrives
@@ -216,6 +222,10 @@ bool control_set_keys(struct control_endpoint *endpoint, const struct control_ke
 // False if there is no such peer.
 bool control_state(const struct control_endpoint *endpoint, unsigned peer, uint64_t now,
 		   struct control_state *state);
+
+// Raises the epoch by 1 to 16, by how much depends on the process: an event manager that takes over
+// has a higher epoch than all before, and rarely that of another one that takes over now.
+void control_raise_epoch(struct control_endpoint *endpoint);
 
 // NULL if there is no such peer. Read with relaxed atomic loads by other threads.
 const struct control_counters *control_counters(const struct control_endpoint *endpoint,

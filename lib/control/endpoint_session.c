@@ -174,9 +174,20 @@ void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
 	control_report(endpoint, peer, CONTROL_OCCUPIED);
 }
 
+void control_raise_epoch(struct control_endpoint *endpoint)
+{
+	const uint32_t process = (uint32_t)(endpoint->parameters.session >> 32);
+	const uint32_t raise = 1 + (process >> (endpoint->epoch % 29) & 15);
+
+	endpoint->epoch += raise < UINT32_MAX - endpoint->epoch ? raise : 0;
+}
+
 void control_take_epoch(struct control_endpoint *endpoint, struct peer *peer,
 			const struct ctrl_header *header, uint64_t now)
 {
+	if (header->epoch == endpoint->epoch && endpoint->parameters.leads &&
+	    (header->flags & CTRL_OCCUPIED) != 0)
+		control_raise_epoch(endpoint);
 	if (header->epoch <= endpoint->epoch)
 		return;
 	endpoint->epoch = header->epoch;

@@ -15,12 +15,13 @@
 
 // --- addresses ---
 
+// Whether frames reach the process that is in session. One that sends and does not receive does not
+// hold the node's address: another one may have taken its place.
 static bool in_session(const struct control *control, unsigned node)
 {
 	struct control_state state;
 
-	return control_state(control->endpoint, node, control->now, &state) && state.connected &&
-	       !state.lost;
+	return control_state(control->endpoint, node, control->now, &state) && state.alive;
 }
 
 static void learn(struct control *control, unsigned node, const uint8_t *mac)

@@ -45,18 +45,26 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 	cluster_node_record(control->node, peer, record, control->now);
 }
 
+// Another event manager has a higher epoch. What a manager in office knows is out of date then. One
+// that has just started will be in office after the other.
+static void take_epoch(struct control *control)
+{
+	if (!cluster_manager_in_office(control->manager)) {
+		control_raise_epoch(control->endpoint);
+		return;
+	}
+	control->replaced = true;
+	atomic_store_explicit(&control->ended, true, memory_order_release);
+}
+
 static void on_event(void *context, unsigned peer, enum control_event event)
 {
 	struct control *control = context;
 
 	if (event == CONTROL_OCCUPIED)
 		atomic_store_explicit(&control->refused_by, peer + 1, memory_order_release);
-	// What this manager knows is out of date. A manager that has just started learns the epoch.
-	if (event == CONTROL_EPOCH && control->manager != NULL &&
-	    cluster_manager_in_office(control->manager)) {
-		control->replaced = true;
-		atomic_store_explicit(&control->ended, true, memory_order_release);
-	}
+	if (event == CONTROL_EPOCH && control->manager != NULL)
+		take_epoch(control);
 	if (control->manager != NULL)
 		cluster_manager_event(control->manager, peer, event, control->now);
 	cluster_node_event(control->node, peer, event);
@@ -284,7 +292,8 @@ static bool make_endpoint(struct control *control, const char **reason)
 	};
 	parameters.peers = peers;
 	parameters.node = (uint16_t)self;
-	parameters.epoch = manages(control) ? new_epoch() : 0;
+	parameters.leads = manages(control);
+	parameters.epoch = parameters.leads ? new_epoch() : 0;
 	parameters.session = control_new_session();
 	parameters.keys = p->keys;
 	parameters.patience = PATIENCE_NS;

@@ -4,6 +4,7 @@
 """Faults at random, done to a system of real processes, and what they did to its events:
 
     chaos.py [--minutes N | --faults N] [--seed S] [--mode push|pull] [--within S] [--verbose]
+    chaos.py --histories N [--seed S]
 
 Faults come in rounds of one to three at a time. A round is over when the system runs again: all
 nodes take part, and events are complete. At the end the run is drained, and a table tells what was
@@ -24,6 +25,7 @@ import sys
 import time
 
 import chaos_faults
+import claims
 import evbtest
 from chaos_forge import Forger
 from chaos_system import Chaos
@@ -240,6 +242,8 @@ def main():
     parser.add_argument("--mode", choices=("push", "pull"), default="push")
     parser.add_argument("--within", type=float, default=WITHIN_S,
                         help="seconds in which the system must run again")
+    parser.add_argument("--histories", type=int,
+                        help="so many histories of processes that claim one node, instead")
     parser.add_argument("--verbose", action="store_true", help="tell each round")
     parser.add_argument("--only", help="kinds of faults, or beginnings of them, with commas")
     options = parser.parse_args()
@@ -248,8 +252,11 @@ def main():
         kinds = [kind for kind in kinds if kind.kind.startswith(tuple(options.only.split(",")))]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
-        wrong = run(options.minutes, options.faults, options.seed, options.mode,
-                    within=options.within, verbose=options.verbose, kinds=kinds)
+        if options.histories:
+            wrong = claims.run(options.histories, options.seed)
+        else:
+            wrong = run(options.minutes, options.faults, options.seed, options.mode,
+                        within=options.within, verbose=options.verbose, kinds=kinds)
     except evbtest.Skip as reason:
         sys.exit(f"chaos: {reason}")
     for line in wrong:

@@ -49,6 +49,15 @@ def only_nodes(configuration, *names):
     return result
 
 
+def ask(path, timeout=evbtest.PATIENCE_S):
+    """The status that the process at this control socket gives."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+        client.settimeout(timeout)
+        client.connect(path)
+        client.send(b'{"command": "status"}')
+        return json.loads(client.recv(1 << 20))
+
+
 class System:
     """Context manager. The nodes of a configuration (dict, its name is the caller's to choose), to
     be started one by one or all; what they leave behind goes with the system. launcher: a command
@@ -69,9 +78,7 @@ class System:
         self.bridge = None
 
     def __enter__(self):
-        self.bridge = self._stack.enter_context(network.Bridge(
-            {node["name"]: (node["ports"][0]["device"], node["ports"][0].get("mtu", 1500))
-             for node in self.configuration["nodes"]}))
+        self.bridge = self._stack.enter_context(network.Bridge(self.devices()))
         self._stack.callback(self._clean)
         return self
 
@@ -79,6 +86,11 @@ class System:
         for process in self.processes.values():
             process.__exit__()
         self._stack.close()
+
+    def devices(self):
+        """{node: (device, MTU)}"""
+        return {node["name"]: (node["ports"][0]["device"], node["ports"][0].get("mtu", 1500))
+                for node in self.configuration["nodes"]}
 
     def _clean(self):
         for node in self.nodes:
@@ -118,11 +130,7 @@ class System:
 
     def ask(self, node=None, timeout=evbtest.PATIENCE_S):
         """The same as status(), by the socket that `evb ctl` uses."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-            client.settimeout(timeout)
-            client.connect(evbtest.control_socket(f"{self.name}-{node or self.manager}"))
-            client.send(b'{"command": "status"}')
-            return json.loads(client.recv(1 << 20))
+        return ask(evbtest.control_socket(f"{self.name}-{node or self.manager}"), timeout)
 
     def status(self, node=None):
         process = self.ctl("status", "--json", node=node)

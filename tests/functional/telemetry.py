@@ -10,10 +10,11 @@ import evbtest
 
 
 class Telemetry:
-    """Context manager: a connection to the appliance of this name."""
+    """Context manager: a connection to the appliance of this name. folder: its run-time folder."""
 
-    def __init__(self, name):
-        self._path = os.path.join(evbtest.runtime_directory(), f"evb-{name}", "dpdk_telemetry.v2")
+    def __init__(self, name, folder=None):
+        self._path = os.path.join(folder or evbtest.runtime_directory(), f"evb-{name}",
+                                  "dpdk_telemetry.v2")
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.greeting = None
         self._maximum = 1 << 16

@@ -2,10 +2,11 @@
 # Copyright (c) 2026, the evb authors
 """Some rounds of chaos.py, each kind of fault once at the least, with long timeouts: whatever a
 loaded machine delays, no event is lost, or published twice without the flag, and the system runs
-again."""
+again; and some histories of processes that claim one node."""
 
 import chaos
 import chaos_faults
+import claims
 import evbtest
 
 SLOTS_LOST = (chaos_faults.ForgedSegments,)  # until the deadline
@@ -28,6 +29,12 @@ def test_faults_with_loss():
     """Events are incomplete while data is lost, and complete again when it is over."""
     check_nothing_wrong(n_faults=2 * len(WITH_LOSS), kinds=WITH_LOSS, mode="pull",
                         deadline="500ms", heartbeat_timeout="1s", quiet=False)
+
+
+def test_claims():
+    """Processes of one node: one is in step in the end, and the others are refused."""
+    wrong = claims.run(10, seed=11, within=evbtest.PATIENCE_S)
+    evbtest.check(not wrong, "\n".join(wrong))
 
 
 if __name__ == "__main__":

@@ -319,6 +319,35 @@ static void receive__an_epoch_counts_in_a_current_frame_only(void **state)
 	network_close(&network);
 }
 
+static uint32_t epoch_after_refusal(bool leads, uint32_t epoch)
+{
+	struct network_options options = pair_options();
+	struct network network;
+	struct ctrl_header header;
+	uint32_t raised;
+
+	options.parameters.epoch = epoch;
+	options.parameters.leads = leads;
+	pair_open(&network, &options);
+	header = next_header(&network);
+	header.epoch = epoch;
+	header.flags |= CTRL_OCCUPIED;
+	receive(&network, &header);
+	raised = network.stations[0].endpoint->epoch;
+	assert_int_equal(network.stations[0].links[1].events[CONTROL_EPOCH], 0);
+	network_close(&network);
+	return raised;
+}
+
+// Otherwise two event managers that began at the same time would keep the nodes that came to each.
+static void receive__refusal_by_a_node_of_the_same_epoch(void **state)
+{
+	(void)state;
+	assert_in_range(epoch_after_refusal(true, 7), 8, 23);
+	assert_int_equal(epoch_after_refusal(false, 7), 7);
+	assert_int_equal(epoch_after_refusal(true, UINT32_MAX), UINT32_MAX);
+}
+
 // A frame that an earlier session of the same process sent, and that was delayed.
 static void receive__an_earlier_session_has_no_effect(void **state)
 {
@@ -354,6 +383,7 @@ int main(void)
 		cmocka_unit_test(receive__a_new_session_has_to_name_ours),
 		cmocka_unit_test(receive__a_first_session_has_to_answer),
 		cmocka_unit_test(receive__an_epoch_counts_in_a_current_frame_only),
+		cmocka_unit_test(receive__refusal_by_a_node_of_the_same_epoch),
 		cmocka_unit_test(receive__an_earlier_session_has_no_effect),
 	};
 

@@ -22,7 +22,7 @@
 struct peer {
 	struct control_endpoint *endpoint;
 	uint8_t mac[6];
-	bool cut;
+	bool cut, deaf;
 	unsigned n_received, n_occupied;
 };
 
@@ -135,7 +135,7 @@ static void peer_start(struct peer *peer, uint64_t session, const uint8_t *mac)
 
 static void hand_over(struct peer *peer, const uint8_t *bytes, const struct net_frame *frame)
 {
-	if (peer->endpoint != NULL && !peer->cut && memcmp(bytes, peer->mac, 6) == 0)
+	if (peer->endpoint != NULL && !peer->cut && !peer->deaf && memcmp(bytes, peer->mac, 6) == 0)
 		(void)control_receive(peer->endpoint, bytes + frame->payload_offset,
 				      frame->payload_size, bench.ms * MS);
 }
@@ -152,7 +152,7 @@ static void deliver_sent(void)
 		assert_int_equal(net_parse(bytes, mbufs[i]->data_len, mbufs[i]->pkt_len, 0, &frame),
 				 WIRE_OK);
 		if (frame.kind == NET_ARP_IP4 && bench.replies)
-			receive_arp(bench.manager.mac);
+			receive_arp(bench.manager.deaf ? bench.second.mac : bench.manager.mac);
 		if (frame.kind == NET_UDP4) {
 			hand_over(&bench.manager, bytes, &frame);
 			hand_over(&bench.second, bytes, &frame);
@@ -374,6 +374,21 @@ static void second_process__is_told_at_its_own_address(void **state)
 	assert_int_equal(bench.manager.n_occupied, 0);
 }
 
+// It sends, and nothing arrives at it: the other process takes its place, at its own address.
+static void second_process__of_one_that_does_not_receive(void **state)
+{
+	struct control_state second;
+
+	(void)state;
+	connect_both(false);
+	bench.manager.deaf = true;
+	peer_start(&bench.second, 2, other_mac);
+	run(3 * SECOND);
+	assert_at(other_mac);
+	assert_true(control_state(bench.second.endpoint, SELF, bench.ms * MS, &second));
+	assert_true(second.connected && !second.lost);
+}
+
 // The frames of one node do not come from the address of another.
 static void frame__from_the_address_of_another_node(void **state)
 {
@@ -401,6 +416,8 @@ int main(void)
 		cmocka_unit_test_teardown(address__follows_the_session, bench_close),
 		cmocka_unit_test_teardown(lost_peer__is_asked_for_again, bench_close),
 		cmocka_unit_test_teardown(second_process__is_told_at_its_own_address, bench_close),
+		cmocka_unit_test_teardown(second_process__of_one_that_does_not_receive,
+					  bench_close),
 		cmocka_unit_test_teardown(frame__from_the_address_of_another_node, bench_close),
 	};
 
