@@ -65,6 +65,17 @@ static bool is_occupied(const struct control_endpoint *endpoint, const struct pe
 	return control_is_alive(endpoint, peer, now) && !same_process(peer->peer_session, session);
 }
 
+// The session in a response. A refused process could use the offered one when the other has died,
+// so that it learns none, unless it knows one of this endpoint's.
+static uint64_t shown_session(const struct peer *peer, const struct ctrl_header *header,
+			      bool occupied)
+{
+	const uint64_t offered = control_offered_session(peer);
+	const bool known = header->peer_session == offered || header->peer_session == peer->session;
+
+	return occupied && !known ? CTRL_NO_SESSION : offered;
+}
+
 void control_owe_response(const struct control_endpoint *endpoint, struct peer *peer,
 			  const struct ctrl_header *header, uint64_t now)
 {
@@ -80,7 +91,7 @@ void control_owe_response(const struct control_endpoint *endpoint, struct peer *
 	peer->response = (struct session_response){
 		.header = {
 			.flags = occupied ? CTRL_OCCUPIED : 0,
-			.session = control_offered_session(peer),
+			.session = shown_session(peer, header, occupied),
 			.peer_session = header->session,
 			.acknowledgement = (uint32_t)header->session, // its first frame
 			.echo = header->stamp,

@@ -37,6 +37,8 @@
 #define CTRL_MAX_SIZE     65484u // bytes of a frame: 8 n + 4, in a UDP datagram over IPv4
 #define CTRL_DEFAULT_SIZE 1468u  // bytes; fits an MTU of 1500
 
+#define CTRL_NO_SESSION 1u // of a sender that does not tell its own
+
 #define CTRL_MAX_NODES    1024u
 #define CTRL_MAX_BUILDERS 64u   // of a node
 #define CTRL_MAX_SOURCES  4096u // of a system; the bits of a mask
