@@ -250,6 +250,7 @@ static void offer_block(const struct message *send, uint16_t source)
 {
 	const struct message offer = {
 		.kind = MESSAGE_OFFER,
+		.run = send->run,
 		.event = send->event,
 		.builder = send->builder,
 		.attempt = send->attempt,
