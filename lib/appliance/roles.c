@@ -92,6 +92,15 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 	return rx_role_create(&parameters);
 }
 
+// Captures and generators in this process are trusted. Their sources may be far from each other.
+static bool has_port_on_wire(const struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		if (!is_in_memory(appliance->ports[i].profile))
+			return true;
+	return false;
+}
+
 static struct role *make_builder(struct appliance *appliance, const struct plan_role *plan)
 {
 	const struct config *config = appliance->config;
@@ -103,6 +112,8 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 		.on_incomplete = config->events.on_incomplete,
 		.on_no_slot = config->events.on_no_slot,
 		.deadline_ns = config->events.deadline_ns,
+		.guarded = has_port_on_wire(appliance),
+		.held_back = config->transport.kind == CONFIG_TRANSPORT_ROCE,
 		.spare = cluster_spare(config->builders[plan->object].slots),
 		.ring = appliance->rings[plan->object],
 		.sources = &appliance->sources,

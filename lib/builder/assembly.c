@@ -34,8 +34,8 @@ uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
 	       ((uint64_t)slots + 1) * n_sources * sizeof(struct part) + END_MEMORY +
 	       (uint64_t)range_count(slots, n_sources) * sizeof(struct range) +
 	       (uint64_t)bucket_count(slots) * sizeof(uint32_t) + CLOSED_SIZE * sizeof(uint64_t) +
-	       (uint64_t)n_sources *
-		   (sizeof(uint32_t) + sizeof(uint64_t) + sizeof(struct assembly_source_counters));
+	       (uint64_t)n_sources * (sizeof(uint32_t) + sizeof(uint64_t) + sizeof(struct share) +
+				      sizeof(struct assembly_source_counters));
 }
 
 uint64_t assembly_smallest_slot(unsigned n_sources, uint32_t packing)
@@ -53,6 +53,7 @@ static bool allocate(struct assembly *assembly)
 	    calloc(((size_t)assembly->n_slots + 1) * assembly->n_sources, sizeof(*assembly->parts));
 	assembly->end_memory = malloc(END_MEMORY);
 	assembly->end_times = calloc(assembly->n_sources, sizeof(*assembly->end_times));
+	assembly->shares = calloc(assembly->n_sources, sizeof(*assembly->shares));
 	assembly->buckets = malloc(n_buckets * sizeof(*assembly->buckets));
 	assembly->closed = calloc(CLOSED_SIZE, sizeof(*assembly->closed));
 	assembly->free_slots = malloc(assembly->n_slots * sizeof(*assembly->free_slots));
@@ -60,10 +61,11 @@ static bool allocate(struct assembly *assembly)
 	assembly->source_counters = calloc(assembly->n_sources, sizeof(*assembly->source_counters));
 	assembly->latency = calloc(1, sizeof(*assembly->latency));
 	if (assembly->events == NULL || assembly->parts == NULL || assembly->end_memory == NULL ||
-	    assembly->end_times == NULL || assembly->buckets == NULL || assembly->closed == NULL ||
-	    assembly->free_slots == NULL || assembly->offsets == NULL ||
+	    assembly->end_times == NULL || assembly->shares == NULL || assembly->buckets == NULL ||
+	    assembly->closed == NULL || assembly->free_slots == NULL || assembly->offsets == NULL ||
 	    assembly->source_counters == NULL || assembly->latency == NULL ||
-	    !range_pool_make(&assembly->pool, range_count(assembly->n_slots, assembly->n_sources)))
+	    !range_pool_make(&assembly->pool, range_count(assembly->n_slots, assembly->n_sources),
+			     assembly->n_sources))
 		return false;
 	memset(assembly->buckets, 0xFF, n_buckets * sizeof(*assembly->buckets)); // NO_EVENT
 	assembly->bucket_mask = n_buckets - 1;
@@ -96,6 +98,7 @@ struct assembly *assembly_create(const struct assembly_parameters *parameters)
 		assembly_destroy(assembly);
 		return NULL;
 	}
+	window_make(assembly);
 	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
 		slot_free(assembly, slot);
 	assembly->held.n_reports = assembly->held.n_ungranted = 0;
@@ -110,6 +113,7 @@ void assembly_destroy(struct assembly *assembly)
 	free(assembly->parts);
 	free(assembly->end_memory);
 	free(assembly->end_times);
+	free(assembly->shares);
 	free(assembly->buckets);
 	free(assembly->closed);
 	free(assembly->free_slots);
@@ -141,42 +145,6 @@ static uint8_t *refuse(struct assembly *assembly, const struct segment *segment,
 	return NULL;
 }
 
-// Bytes before the payload in the room of a block: evb adds an MFP header to an opaque block.
-static uint32_t block_prefix(const struct assembly *assembly)
-{
-	return assembly->parameters.payload == PAYLOAD_OPAQUE ? MFP_HEADER_SIZE : 0;
-}
-
-// Allocates the room of a block in the slot. False if the block does not fit, since the error MFPs
-// of the sources that have not started yet must still fit after it.
-static bool give_room(struct assembly *assembly, struct event *event, struct part *part,
-		      uint32_t length)
-{
-	uint64_t size = round_up((uint64_t)length + block_prefix(assembly), ROOM_UNIT);
-	uint64_t reserve = (assembly->n_sources - event->n_started - 1) * assembly->error_size;
-
-	if (size < assembly->error_size)
-		size = assembly->error_size; // the room may have to hold an error MFP
-	if (is_end_of_run(event))
-		size = ROOM_UNIT; // holds no bytes: a room that is not 0 means that the block has
-				  // begun
-	else if (event->used + size + reserve > assembly->slot_size)
-		return false;
-	part->room = (uint32_t)(event->used / ROOM_UNIT);
-	part->length = length;
-	event->used += size;
-	event->n_started++;
-	return true;
-}
-
-// The room of a block of an ordinary event.
-static uint8_t *room_of(const struct assembly *assembly, const struct event *event,
-			const struct part *part)
-{
-	return evring_slot(assembly->parameters.ring, event_slot(assembly, event)) +
-	       (uint64_t)part->room * ROOM_UNIT;
-}
-
 // Whether a deadline has passed since a moment of the assembly's own time. That moment may be later
 // than now: the assembly learns of a wait only in the housekeeping after the wait.
 static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t deadline,
@@ -201,7 +169,8 @@ static void take_back_end(struct assembly *assembly, uint32_t source, uint64_t n
 	if (part_is_whole(part))
 		end->n_whole--;
 	else
-		ranges_release(&assembly->pool, &part->received);
+		ranges_release(&assembly->pool, &part->received,
+			       &assembly->shares[source].end_ranges);
 	*part = (struct part){ 0 };
 }
 
@@ -217,48 +186,138 @@ __attribute__((noinline)) static void note_end(struct assembly *assembly,
 	take_back_end(assembly, segment->source, now);
 }
 
-uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
-			enum segment_cause *cause)
+// Opens the event of a segment. Returns NULL, and stores the reason in *cause, if the segment may
+// not open it.
+static struct event *open_event(struct assembly *assembly, const struct segment *segment,
+				uint64_t now, enum segment_cause *cause)
+{
+	struct event *event;
+	bool on_probation;
+
+	*cause = SEGMENT_LATE;
+	if (event_was_closed(assembly, segment->event_id, segment->event_index) ||
+	    !window_admits(assembly, segment, now, &on_probation, cause))
+		return NULL;
+	if (assembly->n_free == 0 && !assembly->parameters.granted &&
+	    segment->event_id != MFP_END_OF_RUN && assembly_reclaim(assembly, now) == 0 &&
+	    !assembly_consumers_are_busy(assembly, now))
+		event_close_overtaken(assembly, now);
+	event = event_open(assembly, segment, on_probation, now);
+	// Nobody waits for a slot for an event that may not be one of the run.
+	if (event == NULL && !on_probation)
+		*cause = SEGMENT_NO_SLOT;
+	return event;
+}
+
+// Gives the block of a segment the room behind the other blocks of its event. Returns false if the
+// slot has no such room, or if the block has a room or is one of the end of run.
+static inline bool begin_behind_others(struct assembly *assembly, struct event *event,
+				       struct part *part, const struct segment *segment,
+				       uint64_t now)
+{
+	uint64_t size = room_size(assembly, segment->length);
+	uint64_t reserve = (assembly->n_sources - event->n_started - 1) * assembly->error_size;
+
+	if (part->room != 0 || is_end_of_run(event) ||
+	    event->used + size + reserve > assembly->slot_size)
+		return false;
+	part->room = (uint32_t)(event->used / ROOM_UNIT);
+	event->used += size;
+	block_begun(assembly, event, part, segment, now);
+	return true;
+}
+
+static enum segment_cause record_result(enum range_result result)
 {
 	static const enum segment_cause causes[] = {
+		[RANGES_NEW] = BLOCK_BEGUN,
 		[RANGES_DUPLICATE] = SEGMENT_DUPLICATE,
 		[RANGES_OVERLAPPING] = SEGMENT_OVERLAPPING,
 		[RANGES_FULL] = SEGMENT_REORDER_LIMIT,
 	};
-	struct event *event = assembly->latest;
+
+	return causes[result];
+}
+
+// The next three record that the bytes of a segment have arrived. They return BLOCK_BEGUN, or why
+// the segment is refused.
+
+__attribute__((noinline)) static enum segment_cause record_end(struct assembly *assembly,
+							       struct part *part,
+							       const struct segment *segment)
+{
+	uint32_t *used = &assembly->shares[segment->source].end_ranges;
+
+	if (segment->size > END_MEMORY)
+		return SEGMENT_OVERSIZED;
+	if (segment->offset > part->received.prefix && *used >= END_RANGES_MOST)
+		return SEGMENT_REORDER_LIMIT;
+	return record_result(received_insert(&assembly->pool, &part->received, used,
+					     segment->offset, segment->offset + segment->size));
+}
+
+__attribute__((noinline)) static enum segment_cause record_overlapping(
+    struct assembly *assembly, struct event *event, struct part *part,
+    const struct segment *segment)
+{
+	if (!block_displace(assembly, event, part, segment))
+		return SEGMENT_OVERLAPPING;
+	return record_result(received_insert(&assembly->pool, &part->received,
+					     &assembly->shares[segment->source].ranges,
+					     segment->offset, segment->offset + segment->size));
+}
+
+static inline enum segment_cause record(struct assembly *assembly, struct event *event,
+					struct part *part, const struct segment *segment)
+{
 	enum range_result result;
+
+	if (part_is_whole(part))
+		return SEGMENT_DUPLICATE;
+	if (is_end_of_run(event))
+		return record_end(assembly, part, segment);
+	result = ranges_insert(&assembly->pool, &part->received,
+			       &assembly->shares[segment->source].ranges, segment->offset,
+			       segment->offset + segment->size);
+	if (result == RANGES_NEW)
+		return BLOCK_BEGUN;
+	if (result == RANGES_OVERLAPPING)
+		return record_overlapping(assembly, event, part, segment);
+	return record_result(result);
+}
+
+uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
+			enum segment_cause *cause)
+{
+	struct event *event = assembly->latest;
+	enum segment_cause refusal;
 	struct part *part;
 
 	if (event == NULL || event->id != segment->event_id)
 		event = event_find(assembly, segment->event_id);
 	if (event == NULL) {
-		if (event_was_closed(assembly, segment->event_id, segment->event_index))
-			return refuse(assembly, segment, SEGMENT_LATE, cause);
-		if (assembly->n_free == 0 && !assembly->parameters.granted &&
-		    segment->event_id != MFP_END_OF_RUN && assembly_reclaim(assembly, now) == 0 &&
-		    !assembly_consumers_are_busy(assembly, now))
-			event_close_overtaken(assembly, now);
-		event = event_open(assembly, segment, now);
+		event = open_event(assembly, segment, now, cause);
 		if (event == NULL)
-			return refuse(assembly, segment, SEGMENT_NO_SLOT, cause);
+			return refuse(assembly, segment, *cause, cause);
 	}
 	if (event->expected)
 		event_start(assembly, event, segment, now);
 	part = &event_parts(assembly, event)[segment->source];
-	if (part->room == 0) {
-		if (!give_room(assembly, event, part, segment->length))
-			return refuse(assembly, segment, SEGMENT_OVERSIZED, cause);
-	} else if (part->length != segment->length) {
-		return refuse(assembly, segment, SEGMENT_LENGTH_MISMATCH, cause);
+	if (part->length != segment->length &&
+	    !begin_behind_others(assembly, event, part, segment, now)) {
+		refusal = block_begin(assembly, event, part, segment, now);
+		if (refusal != BLOCK_BEGUN)
+			return refuse(assembly, segment, refusal, cause);
 	}
-	if (part_is_whole(part))
-		return refuse(assembly, segment, SEGMENT_DUPLICATE, cause);
-	if (is_end_of_run(event) && segment->size > END_MEMORY)
-		return refuse(assembly, segment, SEGMENT_OVERSIZED, cause);
-	result = received_insert(&assembly->pool, &part->received, segment->offset,
-				 segment->offset + segment->size);
-	if (result != RANGES_NEW)
-		return refuse(assembly, segment, causes[result], cause);
+	// Nearly always the segments of a block arrive in order. A whole block has ranges.
+	if (segment->offset == part->received.prefix && part->received.ranges == RANGES_NONE &&
+	    !is_end_of_run(event)) {
+		part->received.prefix += segment->size;
+	} else {
+		refusal = record(assembly, event, part, segment);
+		if (refusal != BLOCK_BEGUN)
+			return refuse(assembly, segment, refusal, cause);
+	}
 	if (!assembly->end_is_open)
 		assembly->last_placed = now - assembly->waited;
 	else
@@ -312,15 +371,19 @@ static void complete_block(struct assembly *assembly, struct event *event, struc
 	else
 		n_fragments = validate(assembly, event, source, room, part->length);
 	part->received.ranges = PART_WHOLE + n_fragments;
-	event->n_whole++;
-	count(&assembly->counters.blocks_whole, 1);
-	count(&assembly->source_counters[source].blocks, 1);
 	if (part->received.ranges == PART_MALFORMED) {
-		event->n_malformed++;
-		count(&assembly->counters.blocks_malformed, 1);
-		count(&assembly->source_counters[source].malformed, 1);
-		return;
+		if (assembly->shares[source].patience > 0) {
+			part->length = 0;
+			event->n_dubious++;
+			return;
+		}
+		part_count_malformed(assembly, event, source);
 	}
+	part_count_whole(assembly, event, source);
+	if (part->received.ranges == PART_MALFORMED)
+		return;
+	if (assembly->shares[source].usual < part->length)
+		assembly->shares[source].usual = part->length;
 	if (event->n_agreeing == 0)
 		event->n_fragments = n_fragments;
 	event->n_agreeing += event->n_fragments == n_fragments;
@@ -403,10 +466,11 @@ static void close_overdue(struct assembly *assembly, uint64_t now)
 
 		if (!is_over(assembly, event->since, assembly->parameters.deadline, now))
 			return;
-		if (must_stay_open(assembly, event, now))
+		if (must_stay_open(assembly, event, now) ||
+		    window_judge(assembly, event, now) == VERDICT_WAIT)
 			event_postpone(assembly, event, now);
 		else
-			event_close(assembly, event, now);
+			event_end(assembly, event, now);
 	}
 }
 
@@ -419,6 +483,7 @@ void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited
 {
 	assembly->waited += waited;
 	assembly_reclaim(assembly, now);
+	window_renew(assembly, now);
 	close_overdue(assembly, now);
 	close_unstarted(assembly, now);
 }
@@ -427,7 +492,7 @@ void assembly_flush(struct assembly *assembly, uint64_t now)
 {
 	assembly->flushing = true;
 	while (assembly->order.oldest != NO_EVENT)
-		event_close(assembly, &assembly->events[assembly->order.oldest], now);
+		event_end(assembly, &assembly->events[assembly->order.oldest], now);
 	while (assembly->expected.oldest != NO_EVENT)
 		event_close(assembly, &assembly->events[assembly->expected.oldest], now);
 }

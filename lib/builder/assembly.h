@@ -44,7 +44,13 @@ struct assembly_parameters {
 	struct tick_moment start; // time of the creation
 	// An event manager grants the events (assembly_held.c). If false, the next two are ignored.
 	bool granted;
-	uint32_t spare;    // slots for events whose data arrives before their grant
+	uint32_t spare; // slots for events whose data arrives before their grant
+	// Whether a source may be forged or broken: then no source gets more than its share, see
+	// event_window.c and block_room.c. Ignored for granted events and for a single source.
+	bool guarded;
+	// With `guarded`: whether a source that is ahead of the others is held back when no slot is
+	// free.
+	bool held_back;
 	uint64_t patience; // ticks that a granted event waits for its first segment
 };
 

@@ -2,8 +2,9 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of the assembly share: assembly.c (segments), event_table.c (open
-// events and free slots), event_close.c (closing of events), consumer_slots.c (slots that consumers
-// hold), assembly_held.c (granted events).
+// events and free slots), event_window.c (which events may be opened), block_room.c (rooms of
+// blocks), event_close.c (closing of events), consumer_slots.c (slots that consumers hold),
+// assembly_held.c (granted events).
 #pragma once
 
 #include "base/hash_key.h"
@@ -19,7 +20,7 @@
 // The block of one source in one event.
 struct part {
 	uint32_t room;   // offset in the slot, in ROOM_UNITs; 0: no segment has arrived yet
-	uint32_t length; // bytes of the block
+	uint32_t length; // bytes of the block; 0: no segment counts
 	struct received received;
 };
 
@@ -30,6 +31,13 @@ struct part {
 static inline bool part_is_whole(const struct part *part)
 {
 	return part->received.ranges >= PART_WHOLE;
+}
+
+// A malformed block that may be displaced until its event is closed. It has no length, and its
+// bytes are the prefix.
+static inline bool part_is_dubious(const struct part *part)
+{
+	return part->received.ranges == PART_MALFORMED && part->length == 0;
 }
 
 static inline bool part_is_valid(const struct part *part)
@@ -60,7 +68,12 @@ struct event {
 	uint32_t chain;        // next event of the same bucket
 	bool expected;         // granted, and no segment has arrived: in the list `expected`
 	bool granted;
-	bool given_up; // published, and held for so long that nobody waits for the slot
+	uint32_t hole, hole_size; // unused room in front of `used`, in ROOM_UNITs
+	uint32_t n_dubious;       // parts, not in n_whole
+	uint16_t opener;          // source of the first segment
+	bool confirmed;           // for good, see event_window.c; without a window: always
+	bool on_probation;        // opened outside the window
+	bool given_up;            // published, and held for so long that nobody waits for the slot
 };
 
 // A list of events, sorted by `since`.
@@ -75,6 +88,38 @@ struct held {
 	struct assembly_report *reports;   // first in, first out
 	uint32_t reports_size, reports_head, n_reports;
 	uint32_t n_ungranted; // slots of open and held events that have no grant
+};
+
+// What a source has of what all sources share, and what is known of its blocks.
+struct share {
+	uint32_t ranges;     // of the pool, for events
+	uint32_t end_ranges; // of the pool, for the end of run: up to END_RANGES_MOST
+	uint32_t opened; // events in the window that the source opened, and that are not confirmed
+	uint32_t probation; // the same outside the window
+	uint32_t usual;     // bytes: the largest valid block of late
+	// While it is not 0, a malformed block of the source may be displaced by another one until
+	// its event is closed. It is decremented when this does not happen.
+	uint32_t patience;
+};
+
+#define PATIENCE_MOST   8u
+#define END_RANGES_MOST 16u
+
+// The event window, see event_window.c. Times are ticks of the assembly's own time.
+struct event_window {
+	uint32_t quorum;          // sources that confirm an event; UINT32_MAX: there is no window
+	uint32_t reach;           // events beyond the front, if their indices are consecutive
+	uint32_t share;           // events in the window that a source may have opened alone
+	uint32_t probation_share; // the same outside the window
+	bool known;               // an event has been confirmed
+	uint64_t front;           // index of the newest confirmed event
+	uint64_t begin;           // last index that is behind the window
+	uint64_t sample;          // front when `begin` was set
+	uint64_t sampled;         // time of the sample
+	uint64_t remainder;       // of event ids divided by the packing
+	uint64_t gap;             // mean difference of the indices of confirmed events, fixed point
+	uint64_t moved;           // time of the latest confirmed event
+	uint64_t interval;        // longest time between confirmed events, of late
 };
 
 struct assembly {
@@ -98,6 +143,8 @@ struct assembly {
 	uint8_t *end_memory;  // receives the payload of end-of-run blocks
 	uint64_t *end_times;  // [n_sources], ticks of the own time: last segment of the end of run
 	struct range_pool pool;
+	struct share *shares; // [n_sources]
+	struct event_window window;
 
 	uint32_t *buckets; // first event of each chain, by the hash of the event id
 	uint32_t bucket_mask;
@@ -139,10 +186,106 @@ static inline uint32_t event_slot(const struct assembly *assembly, const struct 
 	return (uint32_t)(event - assembly->events);
 }
 
+static inline uint32_t *ranges_used(const struct assembly *assembly, const struct event *event,
+				    uint32_t source)
+{
+	struct share *share = &assembly->shares[source];
+
+	return event->id == MFP_END_OF_RUN ? &share->end_ranges : &share->ranges;
+}
+
+// Counts the block of a source as whole, and as malformed.
+static inline void part_count_whole(struct assembly *assembly, struct event *event, uint32_t source)
+{
+	event->n_whole++;
+	count(&assembly->counters.blocks_whole, 1);
+	count(&assembly->source_counters[source].blocks, 1);
+}
+
+static inline void part_count_malformed(struct assembly *assembly, struct event *event,
+					uint32_t source)
+{
+	event->n_malformed++;
+	count(&assembly->counters.blocks_malformed, 1);
+	count(&assembly->source_counters[source].malformed, 1);
+}
+
 static inline bool is_end_of_run(const struct event *event)
 {
 	return event->id == MFP_END_OF_RUN;
 }
+
+// The room of a block of an ordinary event.
+static inline uint8_t *room_of(const struct assembly *assembly, const struct event *event,
+			       const struct part *part)
+{
+	return evring_slot(assembly->parameters.ring, event_slot(assembly, event)) +
+	       (uint64_t)part->room * ROOM_UNIT;
+}
+
+// Bytes before the payload in the room of a block: evb adds an MFP header to an opaque block.
+static inline uint32_t block_prefix(const struct assembly *assembly)
+{
+	return assembly->parameters.payload == PAYLOAD_OPAQUE ? MFP_HEADER_SIZE : 0;
+}
+
+// Bytes of the room of a block.
+static inline uint64_t room_size(const struct assembly *assembly, uint32_t length)
+{
+	uint64_t size = round_up((uint64_t)length + block_prefix(assembly), ROOM_UNIT);
+
+	// The room may have to hold an error MFP.
+	return size < assembly->error_size ? assembly->error_size : size;
+}
+
+// Whether the event window and the sources' shares of slots and rooms apply.
+static inline bool assembly_is_guarded(const struct assembly *assembly)
+{
+	return assembly->window.quorum != UINT32_MAX;
+}
+
+// event_window.c
+
+enum verdict {
+	VERDICT_CLOSE,
+	VERDICT_WAIT,    // it is in front of the other sources
+	VERDICT_DISCARD, // it is not an event of the run
+};
+
+void window_make(struct assembly *assembly);
+// Whether the segment may open its event. If not, stores the reason in *cause.
+bool window_admits(const struct assembly *assembly, const struct segment *segment, uint64_t now,
+		   bool *on_probation, enum segment_cause *cause);
+// The event has been opened, or is removed: adjusts the share of its opener.
+void window_opened(struct assembly *assembly, const struct event *event);
+void window_removed(struct assembly *assembly, const struct event *event);
+// A quorum of sources has started the event.
+void window_confirm(struct assembly *assembly, struct event *event, uint64_t now);
+// What is to become of an event whose deadline has passed, or whose slot is needed.
+enum verdict window_judge(const struct assembly *assembly, const struct event *event, uint64_t now);
+// To be called in each housekeeping.
+void window_renew(struct assembly *assembly, uint64_t now);
+
+// block_room.c
+
+#define BLOCK_BEGUN SEGMENT_N_CAUSES
+
+// The block of the segment has got its first room.
+static inline void block_begun(struct assembly *assembly, struct event *event, struct part *part,
+			       const struct segment *segment, uint64_t now)
+{
+	part->length = segment->length;
+	if (++event->n_started == assembly->window.quorum)
+		window_confirm(assembly, event, now);
+}
+
+// Gives the segment's block a room, in place of what has arrived of it if the segment displaces
+// that. Returns BLOCK_BEGUN, or why the segment is refused.
+enum segment_cause block_begin(struct assembly *assembly, struct event *event, struct part *part,
+			       const struct segment *segment, uint64_t now);
+// Lets the segment displace what has arrived of its block. Returns false if it does not.
+bool block_displace(struct assembly *assembly, struct event *event, struct part *part,
+		    const struct segment *segment);
 
 // event_table.c
 
@@ -151,7 +294,8 @@ struct event *event_find(const struct assembly *assembly, uint64_t id);
 // Whether the event has been closed. Only the latest CLOSED_SIZE events are remembered.
 bool event_was_closed(const struct assembly *assembly, uint64_t id, uint64_t index);
 // Opens the event of this first segment in a free slot. NULL if no slot is free.
-struct event *event_open(struct assembly *assembly, const struct segment *first, uint64_t now);
+struct event *event_open(struct assembly *assembly, const struct segment *first, bool on_probation,
+			 uint64_t now);
 // Removes an event from the table and from the list of deadlines, and remembers it as closed.
 void event_remove(struct assembly *assembly, struct event *event);
 // Closes one overtaken event if there is any: the one with the fewest sources among the oldest.
@@ -172,6 +316,8 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 
 // Closes an open event: publishes, holds or discards it, according to the parameters.
 void event_close(struct assembly *assembly, struct event *event, uint64_t now);
+// Closes the event, or discards it, as if it had never been opened, if it is not one of the run.
+void event_end(struct assembly *assembly, struct event *event, uint64_t now);
 // Returns the ranges of blocks that are not whole to the pool, and counts these blocks as missing.
 // Returns their number.
 uint32_t event_settle_missing(struct assembly *assembly, struct event *event);

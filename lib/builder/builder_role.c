@@ -336,6 +336,8 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 		.deadline = (uint64_t)((double)parameters->deadline_ns * 1e-9 * (double)hz),
 		.ticks_per_second = hz,
 		.start = tick_moment_read(rte_rdtsc),
+		.guarded = parameters->guarded,
+		.held_back = parameters->held_back || parameters->n_links > 1,
 		.granted = parameters->from_control != NULL,
 		.spare = parameters->spare,
 	};

@@ -29,6 +29,8 @@ struct builder_parameters {
 	enum on_incomplete on_incomplete;
 	enum on_no_slot on_no_slot;
 	uint64_t deadline_ns; // of an event, from its first segment
+	bool guarded;         // sources may be forged or broken: each one gets its share only
+	bool held_back;       // with it: senders are held back when no slot is free
 	// Where an event manager grants events: messages from and to the control role. Else NULL.
 	struct mailbox *from_control, *to_control;
 	uint32_t spare; // with them: slots for events whose data arrives before their grant

@@ -30,9 +30,7 @@ static uint32_t settle_fragments(struct assembly *assembly, struct event *event)
 		if (!part_is_valid(&parts[i]) || parts[i].received.ranges == PART_WHOLE + right)
 			continue;
 		parts[i].received.ranges = PART_MALFORMED;
-		event->n_malformed++;
-		count(&assembly->counters.blocks_malformed, 1);
-		count(&assembly->source_counters[i].malformed, 1);
+		part_count_malformed(assembly, event, i);
 	}
 	return right;
 }
@@ -64,7 +62,8 @@ uint32_t event_settle_missing(struct assembly *assembly, struct event *event)
 	for (uint32_t i = 0; i < assembly->n_sources; i++) {
 		if (part_is_whole(&parts[i]))
 			continue;
-		ranges_release(&assembly->pool, &parts[i].received);
+		ranges_release(&assembly->pool, &parts[i].received,
+			       ranges_used(assembly, event, i));
 		n_missing++;
 		if (!is_end_of_run(event))
 			count(&assembly->source_counters[i].missing, 1);
@@ -114,6 +113,48 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 	evring_publish(assembly->parameters.ring, slot, &description);
 }
 
+// Blocks that could have been displaced count as malformed from now on.
+static void settle_dubious(struct assembly *assembly, struct event *event)
+{
+	struct part *parts = event_parts(assembly, event);
+
+	for (uint32_t i = 0; i < assembly->n_sources && event->n_dubious > 0; i++) {
+		if (!part_is_dubious(&parts[i]))
+			continue;
+		parts[i].length = parts[i].received.prefix;
+		event->n_dubious--;
+		assembly->shares[i].patience -=
+		    event->confirmed && assembly->shares[i].patience > 0;
+		part_count_whole(assembly, event, i);
+		part_count_malformed(assembly, event, i);
+	}
+}
+
+// Discards an event that is not one of the run, as if it had never been opened.
+static void discard(struct assembly *assembly, struct event *event)
+{
+	uint64_t *closed = &assembly->closed[event->index % CLOSED_SIZE], before = *closed;
+
+	event_remove(assembly, event);
+	*closed = before;
+	settle_dubious(assembly, event);
+	(void)event_settle_missing(assembly, event);
+	count(&assembly->counters.events_discarded, 1);
+	if (assembly->flushing)
+		count(&assembly->counters.events_flushed, 1);
+	slot_free(assembly, event_slot(assembly, event));
+}
+
+void event_end(struct assembly *assembly, struct event *event, uint64_t now)
+{
+	enum verdict verdict = window_judge(assembly, event, now);
+
+	if (verdict == VERDICT_CLOSE || (verdict == VERDICT_WAIT && assembly->flushing))
+		event_close(assembly, event, now);
+	else
+		discard(assembly, event);
+}
+
 void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 {
 	uint32_t n_fragments = 0, n_missing = 0;
@@ -127,6 +168,8 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 		count(&assembly->counters.ends_of_run, 1);
 		return;
 	}
+	if (event->n_dubious > 0)
+		settle_dubious(assembly, event);
 	if (event->n_whole < assembly->n_sources)
 		n_missing = event_settle_missing(assembly, event);
 	n_fragments = settle_fragments(assembly, event);

@@ -97,6 +97,7 @@ static struct event *open_in(struct assembly *assembly, uint32_t slot, const str
 	event->chain = *bucket;
 	*bucket = slot;
 	append_newest(assembly, event, now);
+	window_opened(assembly, event);
 	memset(event_parts(assembly, event), 0, assembly->n_sources * sizeof(struct part));
 	add_to_gauge(&assembly->n_open, 1);
 	assembly->held.n_ungranted += !event->granted && !is_end_of_run(event);
@@ -104,7 +105,8 @@ static struct event *open_in(struct assembly *assembly, uint32_t slot, const str
 	return event;
 }
 
-struct event *event_open(struct assembly *assembly, const struct segment *first, uint64_t now)
+struct event *event_open(struct assembly *assembly, const struct segment *first, bool on_probation,
+			 uint64_t now)
 {
 	bool ends = first->event_id == MFP_END_OF_RUN;
 	const struct event model = {
@@ -114,6 +116,9 @@ struct event *event_open(struct assembly *assembly, const struct segment *first,
 		// Room 0 means that there is no room. So the first room of the end of run, which
 		// has no header, begins after one unit.
 		.used = ends ? ROOM_UNIT : assembly->header_size,
+		.opener = first->source,
+		.confirmed = ends || !assembly_is_guarded(assembly),
+		.on_probation = on_probation,
 	};
 
 	assembly->end_is_open |= ends;
@@ -133,6 +138,7 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 		.used = assembly->header_size,
 		.expected = true,
 		.granted = true,
+		.confirmed = true,
 	};
 	uint64_t *closed = &assembly->closed[index % CLOSED_SIZE];
 
@@ -162,6 +168,7 @@ void event_remove(struct assembly *assembly, struct event *event)
 	*link = event->chain;
 	event_unlink(assembly, order_of(assembly, event), event);
 	add_to_gauge(&assembly->n_open, -1);
+	window_removed(assembly, event);
 	if (assembly->latest == event)
 		assembly->latest = NULL;
 	if (is_end_of_run(event))
@@ -208,5 +215,5 @@ void event_close_overtaken(struct assembly *assembly, uint64_t now)
 	if (chosen == NULL)
 		return;
 	count(&assembly->counters.events_overtaken, 1);
-	event_close(assembly, chosen, now);
+	event_end(assembly, chosen, now);
 }

@@ -3,7 +3,9 @@
 //
 // Records which bytes of a block have arrived. The bytes from the start of the block up to the
 // first gap are one number, the prefix. The bytes behind that gap are a sorted list of separate
-// ranges, which are allocated from a common pool.
+// ranges, which are allocated from a common pool. The owners of blocks (the sources) share the
+// pool: an owner gets no further range if it has both its even share and as many ranges as are
+// free. So one owner gets at most half of the pool, and the whole pool if it is the only one.
 //
 // Threads: one per pool.
 #pragma once
@@ -22,7 +24,9 @@ struct range {
 
 struct range_pool {
 	struct range *ranges;
-	uint32_t free; // first range of the list of free ranges
+	uint32_t free;   // first range of the list of free ranges
+	uint32_t n_free; // ranges
+	uint32_t share;  // ranges that each owner may have while some are free
 };
 
 struct received {
@@ -34,28 +38,30 @@ enum range_result {
 	RANGES_NEW,         // none of the bytes had arrived; they are recorded now
 	RANGES_DUPLICATE,   // all bytes had arrived
 	RANGES_OVERLAPPING, // some bytes had arrived; nothing is recorded
-	RANGES_FULL,        // too many ranges precede it, or the pool is empty; nothing is recorded
+	RANGES_FULL, // too many ranges precede it, or the owner's share is used up; nothing is
+		     // recorded
 };
 
-// Makes a pool of n >= 1 ranges. Returns false if memory ran out.
-bool range_pool_make(struct range_pool *pool, uint32_t n);
+// Makes a pool of n >= 1 ranges for n_owners >= 1. Returns false if memory ran out.
+bool range_pool_make(struct range_pool *pool, uint32_t n, uint32_t n_owners);
 void range_pool_free(struct range_pool *pool);
 
-// Records the bytes [begin, end), end > begin: the general case of received_insert().
-enum range_result ranges_insert(struct range_pool *pool, struct received *received, uint32_t begin,
-				uint32_t end);
+// Records the bytes [begin, end), end > begin: the general case of received_insert(). *used is the
+// number of ranges that the block's owner has; all functions update it.
+enum range_result ranges_insert(struct range_pool *pool, struct received *received, uint32_t *used,
+				uint32_t begin, uint32_t end);
 
 // Returns all ranges of a block to the pool.
-void ranges_release(struct range_pool *pool, struct received *received);
+void ranges_release(struct range_pool *pool, struct received *received, uint32_t *used);
 
 // Records the bytes [begin, end), end > begin. Nearly always the segments arrive in order and there
 // are no ranges: then only the prefix grows.
 static inline enum range_result received_insert(struct range_pool *pool, struct received *received,
-						uint32_t begin, uint32_t end)
+						uint32_t *used, uint32_t begin, uint32_t end)
 {
 	if (__builtin_expect(begin == received->prefix && received->ranges == RANGES_NONE, 1)) {
 		received->prefix = end;
 		return RANGES_NEW;
 	}
-	return ranges_insert(pool, received, begin, end);
+	return ranges_insert(pool, received, used, begin, end);
 }

@@ -22,6 +22,7 @@ const char *segment_cause_name(enum segment_cause cause)
 		[SEGMENT_LINK_FULL] = "link_full",
 		[SEGMENT_NO_SLOT] = "no_slot",
 		[SEGMENT_LATE] = "late",
+		[SEGMENT_EARLY] = "early",
 		[SEGMENT_DUPLICATE] = "duplicate",
 		[SEGMENT_OVERLAPPING] = "overlapping",
 		[SEGMENT_OVERSIZED] = "oversized",

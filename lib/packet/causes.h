@@ -33,6 +33,7 @@ enum segment_cause {
 	// counted by the builder
 	SEGMENT_NO_SLOT,         // no free slot for a new event
 	SEGMENT_LATE,            // its event was already built, discarded or flushed
+	SEGMENT_EARLY,           // its event is far ahead of those of the other sources
 	SEGMENT_DUPLICATE,       // all its bytes were already placed
 	SEGMENT_OVERLAPPING,     // part of its bytes were already placed
 	SEGMENT_OVERSIZED,       // its block does not fit in what is left of the slot

@@ -5,7 +5,8 @@
 // them. Whatever comes: every segment and every event is counted once, no byte is written outside
 // the slots, what is published is a sound MEP, and a complete event is what its sources sent.
 //
-// Input: byte 0, payload kind and what becomes of incomplete events; then 6 bytes each:
+// Input: byte 0, payload kind, what becomes of incomplete events, and whether sources are guarded;
+// then 6 bytes each:
 //   kind and source, event, u16 offset, u16 size (little endian)
 //
 // The event ring is a stand-in of this file: slots in ordinary memory with canaries around them.
@@ -264,6 +265,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	parameters.sources = sources;
 	parameters.payload = ring->opaque ? PAYLOAD_OPAQUE : PAYLOAD_MFP;
 	parameters.on_incomplete = data[0] & 2 ? INCOMPLETE_DISCARD : INCOMPLETE_FLAG;
+	parameters.guarded = data[0] & 4;
 	assembly = assembly_create(&parameters);
 	FUZZ_CHECK(assembly != NULL);
 	for (size_t at = 1; at + OP_SIZE <= size; at += OP_SIZE) {

@@ -193,6 +193,7 @@ static void make_roles(struct bench *bench)
 		.on_incomplete = bench->config->events.on_incomplete,
 		.on_no_slot = bench->config->events.on_no_slot,
 		.deadline_ns = bench->config->events.deadline_ns,
+		.guarded = true,
 		.ring = bench->ring,
 		.sources = &bench->sources,
 		.links = &bench->link,

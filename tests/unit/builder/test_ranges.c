@@ -11,11 +11,14 @@
 #include "base/random.h"
 #include "builder/ranges.h"
 
+static uint32_t in_use; // ranges of the one owner
+
 static struct range_pool make_pool(uint32_t n)
 {
 	struct range_pool pool;
 
-	assert_true(range_pool_make(&pool, n));
+	in_use = 0;
+	assert_true(range_pool_make(&pool, n, 1));
 	return pool;
 }
 
@@ -62,7 +65,7 @@ static void assert_ranges(const struct range_pool *pool, const struct received *
 static void insert(struct range_pool *pool, struct received *received, uint32_t begin, uint32_t end,
 		   enum range_result expected)
 {
-	assert_int_equal(received_insert(pool, received, begin, end), expected);
+	assert_int_equal(received_insert(pool, received, &in_use, begin, end), expected);
 }
 
 static void insert__in_order_is_the_prefix_alone(void **state)
@@ -220,8 +223,35 @@ static void insert__looks_at_a_bounded_number_of_ranges(void **state)
 	insert(&pool, &received, 2 * RANGES_MOST - 2, 2 * RANGES_MOST - 1, RANGES_NEW);
 	assert_int_equal(count_free(&pool), 1000 - RANGES_MOST + 1);
 	insert(&pool, &received, 2 * RANGES_MOST, 2 * RANGES_MOST + 1, RANGES_NEW);
-	ranges_release(&pool, &received);
+	ranges_release(&pool, &received, &in_use);
 	assert_int_equal(count_free(&pool), 1000);
+	range_pool_free(&pool);
+}
+
+// Of four owners one takes as much as it can: half of the pool. Two others still get half of the
+// rest each, and the last one its even share.
+static void insert__leaves_ranges_to_other_owners(void **state)
+{
+	struct received received[4] = { 0 };
+	uint32_t used[4] = { 0 };
+	struct range_pool pool;
+
+	(void)state;
+	assert_true(range_pool_make(&pool, 64, 8));
+	for (unsigned owner = 0; owner < 4; owner++)
+		for (uint32_t i = 64; i > 0; i--) // in falling order
+			(void)received_insert(&pool, &received[owner], &used[owner], 10 * i,
+					      10 * i + 5);
+	assert_int_equal(used[0], 32);
+	assert_int_equal(used[1], 16);
+	assert_int_equal(used[2], 8);
+	assert_int_equal(used[3], 8);
+	assert_int_equal(pool.n_free, 0);
+	for (unsigned owner = 0; owner < 4; owner++) {
+		ranges_release(&pool, &received[owner], &used[owner]);
+		assert_int_equal(used[owner], 0);
+	}
+	assert_int_equal(count_free(&pool), 64);
 	range_pool_free(&pool);
 }
 
@@ -235,10 +265,10 @@ static void release__gives_all_back_and_can_be_repeated(void **state)
 		for (uint32_t i = 8; i > 0; i--)
 			insert(&pool, &received, 10 * i, 10 * i + 5, RANGES_NEW);
 		assert_int_equal(count_free(&pool), 0);
-		ranges_release(&pool, &received);
+		ranges_release(&pool, &received, &in_use);
 		assert_int_equal(received.ranges, RANGES_NONE);
 		assert_int_equal(count_free(&pool), 8);
-		ranges_release(&pool, &received);
+		ranges_release(&pool, &received, &in_use);
 		assert_int_equal(count_free(&pool), 8);
 	}
 	range_pool_free(&pool);
@@ -309,16 +339,18 @@ static void insert__agrees_with_a_map_of_bytes(void **state)
 		    begin + 1 + random_next(&random) % (i % 3 == 0 || most < 8 ? most : 8);
 		unsigned used;
 
-		assert_int_equal(received_insert(&pool, &received[block], begin, end),
+		assert_int_equal(received_insert(&pool, &received[block], &in_use, begin, end),
 				 model_insert(maps[block], begin, end));
 		used = assert_is_map(&pool, &received[block], maps[block]);
 		used += assert_is_map(&pool, &received[1 - block], maps[1 - block]);
+		assert_int_equal(in_use, used);
+		assert_int_equal(pool.n_free, 2 * BLOCK - used);
 		if (i % 64 == 0)
 			assert_int_equal(count_free(&pool), 2 * BLOCK - used);
 		// Begin anew when whole, and now and then before.
 		if (received[block].prefix == BLOCK || random_next(&random) % 5000 == 0) {
 			whole += received[block].prefix == BLOCK;
-			ranges_release(&pool, &received[block]);
+			ranges_release(&pool, &received[block], &in_use);
 			received[block] = (struct received){ 0 };
 			memset(maps[block], 0, BLOCK);
 		}
@@ -339,6 +371,7 @@ int main(void)
 		cmocka_unit_test(insert__tells_duplicates_from_overlaps),
 		cmocka_unit_test(insert__refuses_when_the_pool_is_empty),
 		cmocka_unit_test(insert__looks_at_a_bounded_number_of_ranges),
+		cmocka_unit_test(insert__leaves_ranges_to_other_owners),
 		cmocka_unit_test(release__gives_all_back_and_can_be_repeated),
 		cmocka_unit_test(insert__agrees_with_a_map_of_bytes),
 	};

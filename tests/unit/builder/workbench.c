@@ -90,6 +90,7 @@ void workbench_open(struct workbench *bench, const struct workbench_options *opt
 		.start = { .ticks = bench->now, .ns = bench->now },
 		.granted = options->granted,
 		.spare = options->spare,
+		.guarded = options->guarded,
 		.patience = 10 * WORKBENCH_DEADLINE,
 	};
 	bench->assembly = assembly_create(&parameters);
@@ -172,10 +173,31 @@ static bool lies_in_a_slot(const struct workbench *bench, const uint8_t *to, uin
 	       at + size <= slot_size;
 }
 
+enum segment_cause workbench_send_forged(struct workbench *bench, const struct segment *segment,
+					 const uint8_t *bytes)
+{
+	enum segment_cause cause = PLACED;
+	uint8_t *to = assembly_admit(bench->assembly, segment, bench->now, &cause);
+	bool ends = segment->event_id == MFP_END_OF_RUN;
+
+	if (to == NULL) {
+		assert_true(cause < SEGMENT_N_CAUSES);
+		if (cause == SEGMENT_NO_SLOT)
+			assembly_refuse(bench->assembly, segment, cause);
+		return cause;
+	}
+	assert_true(ends || lies_in_a_slot(bench, to, segment->size));
+	bench->end_begun |= ends;
+	memcpy(to, bytes, segment->size);
+	if (assembly_commit(bench->assembly, segment))
+		assembly_complete(bench->assembly, bench->now);
+	return PLACED;
+}
+
 enum segment_cause workbench_send(struct workbench *bench, unsigned source, uint64_t event_id,
 				  const struct block *block, uint32_t offset, uint32_t size)
 {
-	struct segment segment = {
+	const struct segment segment = {
 		.event_id = event_id,
 		.event_index = event_id / bench->options.packing,
 		.arrival = bench->now,
@@ -184,22 +206,9 @@ enum segment_cause workbench_send(struct workbench *bench, unsigned source, uint
 		.length = block->length,
 		.source = (uint16_t)source,
 	};
-	enum segment_cause cause = PLACED;
-	uint8_t *to = assembly_admit(bench->assembly, &segment, bench->now, &cause);
 
 	assert_true(offset + size <= block->length);
-	if (to == NULL) {
-		assert_true(cause < SEGMENT_N_CAUSES);
-		if (cause == SEGMENT_NO_SLOT)
-			assembly_refuse(bench->assembly, &segment, cause);
-		return cause;
-	}
-	assert_true(event_id == MFP_END_OF_RUN || lies_in_a_slot(bench, to, size));
-	bench->end_begun |= event_id == MFP_END_OF_RUN;
-	memcpy(to, block->bytes + offset, size);
-	if (assembly_commit(bench->assembly, &segment))
-		assembly_complete(bench->assembly, bench->now);
-	return PLACED;
+	return workbench_send_forged(bench, &segment, block->bytes + offset);
 }
 
 void workbench_place(struct workbench *bench, unsigned source, uint64_t event_id,

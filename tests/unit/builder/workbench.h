@@ -35,6 +35,7 @@ struct workbench_options {
 	bool without_consumer; // slots come back at once
 	bool granted;          // events are granted, `spare` slots may be taken before
 	uint32_t spare;
+	bool guarded; // no source may take what the others need
 };
 
 struct workbench {
@@ -73,7 +74,11 @@ void block_free(struct block *block);
 // complete. Returns why it was refused, or PLACED.
 enum segment_cause workbench_send(struct workbench *bench, unsigned source, uint64_t event_id,
 				  const struct block *block, uint32_t offset, uint32_t size);
-// The same, asserted to be placed (or refused for the cause given) and with the block's end cut.
+// One segment as it is, with bytes that no source sent. Returns why it was refused, or PLACED.
+enum segment_cause workbench_send_forged(struct workbench *bench, const struct segment *segment,
+					 const uint8_t *bytes);
+// The same as workbench_send(), asserted to be placed (or refused for the cause given) and with the
+// block's end cut.
 void workbench_place(struct workbench *bench, unsigned source, uint64_t event_id,
 		     const struct block *block, uint32_t offset, uint32_t size);
 
