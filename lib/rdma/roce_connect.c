@@ -15,8 +15,10 @@
 #define ACCEPT_NS        1000000000u
 #define OPEN_NS          10000000000u
 #define CM_RETRIES       15
+#define SILENCE_NS       3000000000u // ns: a REQ for the queue pair of a live peer is ignored
 #define HALF_OPEN        256u
 #define HALF_OPEN_OF_ONE 16u
+#define OF_ONE           4096u
 #define BASE_ADDRESS \
 	0x10000u        // virtual address of the regions offered to peers: any number except 0
 #define LOOK_NS 500000u // ns between two searches for timeouts
@@ -112,23 +114,33 @@ static bool open_static(struct roce_port *port, const struct roce_static_pair *c
 
 // --- the connection manager ---
 
-static struct roce_address_handle *handle_slot(struct roce_port *port,
-					       const struct qp_address *peer)
+// Where a peer's packets come from, for the manager. False if it is no station's address.
+static bool find_peer(const struct rx_packet *in, const struct qp_address *source,
+		      struct cm_peer *peer)
 {
-	uint64_t mixed = load_le64(peer->bytes) ^ load_le64(peer->bytes + 8);
-
-	mixed *= 0x9E3779B97F4A7C15; // 2^64 divided by the golden ratio
-	return &port->handles[mixed >> 32 & (ROCE_HANDLES - 1)];
+	if (in->bytes[6] & 1)
+		return false;
+	*peer = (struct cm_peer){ .address = *source, .vlan_tci = in->frame.vlan_tci };
+	memcpy(peer->mac, in->bytes + 6, sizeof(peer->mac));
+	return true;
 }
 
-// The address handle of a peer. NULL if another peer has replaced it since: the connection message
-// is lost, and its sender repeats it.
-static const struct roce_address_handle *find_handle(struct roce_port *port,
-						     const struct qp_address *peer)
+// The address handle of what is sent to a peer. `number` chooses the UDP source port.
+static struct roce_address_handle handle_to(const struct roce_port *port,
+					    const struct cm_peer *peer, uint32_t number)
 {
-	const struct roce_address_handle *handle = handle_slot(port, peer);
+	struct roce_address_handle handle = {
+		.own = port->own4,
+		.peer = peer->address,
+		.vlan_tci = peer->vlan_tci,
+		.source_port = roce_source_port(number),
+	};
 
-	return handle->source_port != 0 && qp_address_is(&handle->peer, peer) ? handle : NULL;
+	if (!qp_address_is_ipv4(&peer->address))
+		memcpy(handle.own.bytes, port->parameters.port->address6, sizeof(handle.own.bytes));
+	memcpy(handle.own_mac, port->parameters.mac, sizeof(handle.own_mac));
+	memcpy(handle.peer_mac, peer->mac, sizeof(handle.peer_mac));
+	return handle;
 }
 
 // The private data of our REP offers the region to a peer that writes: 16 bytes, big-endian, u64
@@ -150,6 +162,7 @@ static void accept_peer(struct roce_port *port, const struct cm_event *event, ui
 		return;
 	}
 	peer->connection = event->id;
+	peer->handle = handle_to(port, &event->peer, event->id);
 	make_region(port, peer, (uint16_t)(event->port - port->config->cm_service));
 	store_be64(offer, peer->address);
 	store_be32(offer + 8, peer->rkey);
@@ -177,19 +190,17 @@ static unsigned node_of(const struct roce_port *port, const struct qp_address *p
 
 static void begin_reading(struct roce_port *port, const struct cm_event *event)
 {
-	struct roce_peer *peer = roce_peer_of(event->qp);
-	const struct roce_address_handle *handle = find_handle(port, &event->peer);
-	unsigned node = node_of(port, &event->peer);
+	const struct roce_peer *peer = roce_peer_of(event->qp);
+	unsigned node = node_of(port, &event->peer.address);
 
-	if (handle == NULL || node == port->parameters.system->n_nodes)
+	if (node == port->parameters.system->n_nodes)
 		return; // unknown peer: it cannot be read from
-	peer->handle = *handle;
 	roce_reader_connected(port->reader, node, peer->builder, event->qp);
 }
 
 static void end_reading(struct roce_port *port, const struct cm_event *event)
 {
-	unsigned node = node_of(port, &event->peer);
+	unsigned node = node_of(port, &event->peer.address);
 
 	if (node < port->parameters.system->n_nodes)
 		roce_reader_gone(port->reader, node, roce_peer_of(event->qp)->builder, event->qp);
@@ -246,7 +257,7 @@ static void serve_events(struct roce_port *port, uint64_t now)
 	}
 }
 
-void roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
+bool roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
 			  const struct roce_packet *packet, const struct qp_address *source,
 			  uint64_t now)
 {
@@ -254,23 +265,27 @@ void roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
 	uint32_t size = RTE_MIN(packet->payload_size, ROCE_CM_MAD_SIZE);
 	uint8_t copy[ROCE_CM_MAD_SIZE];
 	struct roce_packet message = *packet;
+	struct cm_peer peer;
 
+	if (!find_peer(in, source, &peer))
+		return false;
 	message.payload_size = size; // a MAD is not larger
-	roce_learn_handle(port, handle_slot(port, source), in, source, 1);
-	cm_receive(port->cm, &message, rte_pktmbuf_read(in->mbuf, offset, size, copy), source, now);
+	cm_receive(port->cm, &message, rte_pktmbuf_read(in->mbuf, offset, size, copy), &peer, now);
 	serve_events(port, now);
 	port->next_look = now;
+	return true;
 }
 
 void roce_connect_board(struct roce_port *port, const struct rx_packet *in,
 			const struct qp_address *source, uint64_t now)
 {
+	struct cm_peer peer;
+
 	if (port->config->connection != ROCE_CONNECTION_FEROCE || in->mbuf->nb_segs != 1 ||
-	    in->frame.kind != NET_UDP4)
+	    in->frame.kind != NET_UDP4 || !find_peer(in, source, &peer))
 		return;
-	roce_learn_handle(port, handle_slot(port, source), in, source, 1);
 	cm_receive_board(port->cm, in->bytes + in->frame.payload_offset, in->frame.payload_size,
-			 source, now);
+			 &peer, now);
 	serve_events(port, now);
 	port->next_look = now;
 }
@@ -301,17 +316,15 @@ static struct rte_mbuf *make_board_message(const struct roce_port *port,
 	return mbuf;
 }
 
-// NULL if the address of the peer is not known anymore, or no mbuf is free.
+// NULL if no mbuf is free.
 static struct rte_mbuf *make_message(struct roce_port *port, const struct cm_datagram *datagram)
 {
-	const struct roce_address_handle *handle = find_handle(port, &datagram->peer);
+	const struct roce_address_handle handle = handle_to(port, &datagram->peer, 1);
 	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 
-	if (handle == NULL)
-		return NULL;
 	if (datagram->port != 0)
-		return make_board_message(port, handle, datagram);
-	return roce_frame_make(port->parameters.pool, handle, headers,
+		return make_board_message(port, &handle, datagram);
+	return roce_frame_make(port->parameters.pool, &handle, headers,
 			       roce_headers_encode(headers, &datagram->header), datagram->mad,
 			       sizeof(datagram->mad));
 }
@@ -345,7 +358,7 @@ void roce_connect_leave(struct roce_port *port, uint64_t now)
 static bool make_cm(struct roce_port *port)
 {
 	const struct roce_settings *roce = port->config;
-	const uint32_t n = port->table.mask + 1;
+	const uint32_t n = port->table.mask + 1, of_one = RTE_MIN(n - n / 4, OF_ONE);
 	bool of_boards = roce->connection == ROCE_CONNECTION_FEROCE;
 	struct cm_parameters parameters = {
 		.table = &port->table,
@@ -355,10 +368,12 @@ static bool make_cm(struct roce_port *port)
 		.response_timeout = RESPONSE_NS,
 		.accept_timeout = ACCEPT_NS,
 		.open_timeout = OPEN_NS,
-		.connections = n,
+		.silence = SILENCE_NS,
+		.idle_timeout = roce->idle_timeout_ns,
+		.connections = n + 1,
 		.half_open = of_boards ? n : RTE_MIN(n, HALF_OPEN),
-		.half_open_of_peer = of_boards ? n : HALF_OPEN_OF_ONE,
-		.of_peer = n,
+		.half_open_of_peer = of_boards ? of_one : HALF_OPEN_OF_ONE,
+		.of_peer = of_one,
 		.path_mtu = port->path_mtu,
 		.port = roce->cm_service,
 		.n_ports = of_boards ? 0

@@ -11,8 +11,7 @@
 #include "rdma/roce_port.h"
 
 #define ROCE_PENDING_MOST 64u
-#define ROCE_READS        16u  // largest number of READs outstanding per peer
-#define ROCE_HANDLES      256u // peers that sent connection messages, a power of two
+#define ROCE_READS        16u // largest number of READs outstanding per peer
 
 // The data of a queue pair outside lib/roce: its `user`.
 struct roce_peer {
@@ -43,8 +42,6 @@ struct roce_port {
 	struct roce_reader *reader; // NULL: builders do not read
 	struct cm *cm;              // NULL: not used
 	struct roce_peer *peers, *free_peers;
-	struct roce_address_handle
-	    handles[ROCE_HANDLES]; // by a hash of the peer's address; the last peer stays
 	struct divisor packing, builders;
 	struct qp_address own4;
 	uint64_t largest_message;
@@ -84,8 +81,9 @@ void roce_learn_handle(const struct roce_port *port, struct roce_address_handle 
 // Creates the manager and opens the static queue pairs. False with one line in error.
 bool roce_connect_create(struct roce_port *port, char *error);
 
-// Handles a packet to QP 1; only if connections are made by RDMA CM.
-void roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
+// Handles a packet to QP 1; only if connections are made by RDMA CM. False if it comes from a group
+// address.
+bool roce_connect_receive(struct roce_port *port, const struct rx_packet *in,
 			  const struct roce_packet *packet, const struct qp_address *source,
 			  uint64_t now);
 // Handles a datagram to the UDP port of the messages of FERoCE boards.

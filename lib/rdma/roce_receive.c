@@ -14,6 +14,7 @@
 
 #define PIECES_MOST \
 	32u // largest number of pieces of a packet whose ICRC is verified: headers and buffers
+#define NEAR_PSNS 4096 // more than any peer has in flight
 
 // A received datagram, passed between the functions of this file.
 struct datagram {
@@ -243,6 +244,16 @@ static bool is_known(const struct roce_address_handle *handle, const struct data
 	       memcmp(handle->peer_mac, datagram->in->bytes + 6, 6) == 0;
 }
 
+// Whether the PSN is one that the peer may send now, or may have sent a moment ago. A stranger who
+// does not know it cannot redirect the responses.
+static bool is_near(const struct queue_pair *qp, const struct roce_packet *packet)
+{
+	bool is_response = packet->flags & ROCE_RESPONSE;
+	int32_t ahead = roce_psn_diff(packet->psn, is_response ? qp->first_psn : qp->expected_psn);
+
+	return packet->service != ROCE_RC || (ahead > -NEAR_PSNS && ahead < NEAR_PSNS);
+}
+
 // Sets the address handle for responses: the sender of the packet, or the MAC address in the
 // configuration.
 static void learn_handle(const struct roce_port *port, struct roce_peer *peer,
@@ -262,8 +273,10 @@ static enum rx_verdict dispatch(struct roce_port *port, const struct roce_packet
 
 	if (packet->destination_qpn == ROCE_CM_QPN &&
 	    port->config->connection == ROCE_CONNECTION_CM) {
-		roce_connect_receive(port, datagram->in, packet, &datagram->source, datagram->now);
-		counter_add(&port->counters.taken, 1);
+		bool taken = roce_connect_receive(port, datagram->in, packet, &datagram->source,
+						  datagram->now);
+
+		counter_add(taken ? &port->counters.taken : &port->counters.malformed, 1);
 		return RX_FREE;
 	}
 	qp = qp_find(&port->table, packet->destination_qpn);
@@ -272,7 +285,8 @@ static enum rx_verdict dispatch(struct roce_port *port, const struct roce_packet
 		counter_add(&port->counters.unknown_qp, 1);
 		return RX_FREE;
 	}
-	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->handle, datagram))
+	if (qp_address_is(&datagram->source, &qp->peer) && !is_known(&peer->handle, datagram) &&
+	    (peer->handle.source_port == 0 || is_near(qp, packet)))
 		learn_handle(port, peer, datagram, qp->qpn);
 	verdict = port->reader != NULL && (packet->flags & ROCE_RESPONSE) != 0
 		      ? take_response(port, qp, packet, datagram)

@@ -31,6 +31,7 @@ bool roce_sender_make_cm(struct roce_sender *sender)
 		.of_peer = n,
 		.path_mtu = sender->path_mtu,
 		.retries = RETRIES,
+		.side = 1,
 		.timeout_code = p->settings->timeout,
 		.retry_count = p->settings->retry_count,
 		.rnr_retry = p->settings->rnr_retry,
@@ -152,7 +153,9 @@ static void serve_events(struct roce_sender *sender, uint64_t now)
 void roce_sender_receive_cm(struct roce_sender *sender, const struct roce_packet *packet,
 			    const uint8_t *mad, const struct qp_address *peer, uint64_t now)
 {
-	cm_receive(sender->cm, packet, mad, peer, now);
+	const struct cm_peer source = { .address = *peer };
+
+	cm_receive(sender->cm, packet, mad, &source, now);
 	serve_events(sender, now);
 	sender->next_look = now;
 }
@@ -168,7 +171,7 @@ static struct roce_flow *flow_to(const struct roce_sender *sender, const struct 
 
 static void send_datagram(struct roce_sender *sender, const struct cm_datagram *datagram)
 {
-	struct roce_flow *flow = flow_to(sender, &datagram->peer);
+	struct roce_flow *flow = flow_to(sender, &datagram->peer.address);
 	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 	size_t size = roce_headers_encode(headers, &datagram->header);
 	struct rte_mbuf *mbuf;

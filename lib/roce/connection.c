@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#define MOST_CONNECTIONS 65536u
-#define INDEX_MASK       0xFFFFu // low bits of an id; the bits above change with each use
+#define MOST_CONNECTIONS (QP_TABLE_MOST + 1)
 #define REQ_PRIVATE      (92u - ROCE_CM_IP_SIZE)
+#define OF_NUMBERS       1 // purpose of random numbers
 
 static bool parameters_are_valid(const struct cm_parameters *p)
 {
@@ -35,19 +35,24 @@ struct cm *cm_create(const struct cm_parameters *parameters)
 	n = parameters->connections;
 	cm->parameters = *parameters;
 	cm->random.state = parameters->seed;
+	cm->parameters.table->random = random_fork(parameters->seed, OF_NUMBERS);
 	cm->bucket_mask = power_of_two(2 * n) - 1;
 	cm->list_mask = power_of_two(n) - 1;
+	cm->index_mask = cm->list_mask;
+	cm->quietest = CM_NONE;
 	cm->connections = calloc(n, sizeof(*cm->connections));
 	cm->buckets = malloc((cm->bucket_mask + 1) * sizeof(*cm->buckets));
 	cm->listed = calloc(cm->list_mask + 1, sizeof(*cm->listed));
-	if (cm->connections == NULL || cm->buckets == NULL || cm->listed == NULL) {
+	cm->half = calloc(n, sizeof(*cm->half));
+	if (cm->connections == NULL || cm->buckets == NULL || cm->listed == NULL ||
+	    cm->half == NULL) {
 		cm_destroy(cm);
 		return NULL;
 	}
 	memset(cm->buckets, 0xFF, (cm->bucket_mask + 1) * sizeof(*cm->buckets)); // CM_NONE
 	for (uint32_t i = 0; i < n; i++) {
 		cm->connections[i].chain = i + 1 < n ? i + 1 : CM_NONE;
-		cm->connections[i].id = ((uint32_t)random_next(&cm->random) & ~INDEX_MASK) | i;
+		cm->connections[i].id = i;
 	}
 	cm->psn = (uint32_t)random_next(&cm->random) & ROCE_24_BITS;
 	return cm;
@@ -60,12 +65,13 @@ void cm_destroy(struct cm *cm)
 	free(cm->connections);
 	free(cm->buckets);
 	free(cm->listed);
+	free(cm->half);
 	free(cm);
 }
 
 struct connection *cm_find(struct cm *cm, uint32_t id)
 {
-	uint32_t index = id & INDEX_MASK;
+	uint32_t index = id & cm->index_mask;
 
 	if (index >= cm->parameters.connections || cm->connections[index].id != id ||
 	    cm->connections[index].stage == CM_STAGE_FREE)
@@ -89,39 +95,46 @@ uint32_t cm_first_of_peer(const struct cm *cm, const struct qp_address *peer)
 // Whether a peer may open one more connection.
 static bool is_within_bounds(const struct cm *cm, const struct qp_address *peer)
 {
-	uint32_t n = 0, n_half_open = 0;
+	uint32_t n, n_half_open;
 
 	if (cm->free == CM_NONE || cm->n_half_open >= cm->parameters.half_open)
 		return false;
-	for (uint32_t i = cm_first_of_peer(cm, peer); i != CM_NONE; i = cm->connections[i].chain) {
-		const struct connection *connection = &cm->connections[i];
-
-		if (!qp_address_is(&connection->peer, peer))
-			continue;
-		n++;
-		n_half_open += cm_is_half_open(connection);
-	}
+	cm_count_of_peer(cm, peer, &n, &n_half_open);
 	return n < cm->parameters.of_peer && n_half_open < cm->parameters.half_open_of_peer;
 }
 
-struct connection *cm_open_connection(struct cm *cm, const struct qp_address *peer)
+// Another id for a free connection. It is never 0: cm_connect() returns 0 for a failure.
+static uint32_t choose_id(struct cm *cm, uint32_t old)
 {
-	uint32_t *bucket = bucket_of(cm, peer), index = cm->free, id;
+	uint32_t index = old & cm->index_mask, id;
+
+	do {
+		id = (uint32_t)random_next(&cm->random) & ~cm->index_mask & ~CM_ID_SIDE;
+		id |= index | (cm->parameters.side != 0 ? CM_ID_SIDE : 0);
+	} while (id == 0 || id == old);
+	return id;
+}
+
+struct connection *cm_open_connection(struct cm *cm, const struct cm_peer *peer, uint64_t now)
+{
 	struct connection *connection;
+	uint32_t *bucket, index;
 	bool listed;
 
-	if (!is_within_bounds(cm, peer))
+	if (!is_within_bounds(cm, &peer->address))
 		return NULL;
+	bucket = bucket_of(cm, &peer->address);
+	index = cm->free;
 	connection = &cm->connections[index];
-	id = connection->id + INDEX_MASK + 1;
 	listed = connection->listed;
 	cm->free = connection->chain;
-	// An id is never 0: cm_connect() returns 0 for a failure.
 	*connection = (struct connection){
-		.id = id <= INDEX_MASK ? id + INDEX_MASK + 1 : id,
+		.id = choose_id(cm, connection->id),
 		.chain = *bucket,
 		.peer = *peer,
 		.listed = listed,
+		.opened = now,
+		.heard = now,
 		.peer_psn = (uint32_t)random_next(&cm->random) & ROCE_24_BITS,
 		.transaction = random_next(&cm->random),
 		.partition_key = ROCE_DEFAULT_P_KEY,
@@ -138,8 +151,8 @@ struct connection *cm_open_connection(struct cm *cm, const struct qp_address *pe
 
 void cm_forget(struct cm *cm, struct connection *connection)
 {
-	uint32_t index = connection->id & INDEX_MASK;
-	uint32_t *link = bucket_of(cm, &connection->peer);
+	uint32_t index = connection->id & cm->index_mask;
+	uint32_t *link = bucket_of(cm, &connection->peer.address);
 
 	cm_set_stage(cm, connection, CM_STAGE_FREE);
 	while (*link != index)
@@ -153,9 +166,20 @@ void cm_forget(struct cm *cm, struct connection *connection)
 
 void cm_set_stage(struct cm *cm, struct connection *connection, enum cm_stage stage)
 {
-	cm->n_half_open -= cm_is_half_open(connection);
+	bool was_half_open = cm_is_half_open(connection);
+
 	connection->stage = (uint8_t)stage;
-	cm->n_half_open += cm_is_half_open(connection);
+	if (cm_is_half_open(connection) == was_half_open)
+		return;
+	if (was_half_open) {
+		uint32_t last = cm->half[--cm->n_half_open];
+
+		cm->half[connection->half_at] = last;
+		cm->connections[last].half_at = connection->half_at;
+	} else {
+		connection->half_at = cm->n_half_open;
+		cm->half[cm->n_half_open++] = connection->id & cm->index_mask;
+	}
 }
 
 void cm_report(struct cm *cm, struct connection *connection, enum cm_event_kind event)
@@ -164,7 +188,7 @@ void cm_report(struct cm *cm, struct connection *connection, enum cm_event_kind 
 	if (connection->listed)
 		return;
 	connection->listed = true;
-	cm->listed[cm->list_tail++ & cm->list_mask] = connection->id & INDEX_MASK;
+	cm->listed[cm->list_tail++ & cm->list_mask] = connection->id & cm->index_mask;
 }
 
 void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind event)
@@ -187,14 +211,9 @@ void cm_end_by_peer(struct cm *cm, struct connection *connection)
 	cm_end(cm, connection, CM_DISCONNECTED);
 }
 
-void cm_replace(struct cm *cm, struct connection *connection)
-{
-	qp_count(&cm->counters.restarted, 1);
-	cm_end(cm, connection, cm_is_half_open(connection) ? CM_FAILED : CM_DISCONNECTED);
-}
-
 void cm_establish(struct cm *cm, struct connection *connection)
 {
+	cm_replace_others(cm, connection);
 	cm_set_stage(cm, connection, CM_STAGE_ESTABLISHED);
 	qp_count(&cm->counters.established, 1);
 	cm_report(cm, connection, CM_ESTABLISHED);
@@ -203,7 +222,7 @@ void cm_establish(struct cm *cm, struct connection *connection)
 bool cm_connect_qp(struct connection *connection)
 {
 	const struct qp_connection to = {
-		.peer = connection->peer,
+		.peer = connection->peer.address,
 		.peer_qpn = connection->peer_qpn,
 		.local_psn = connection->local_psn,
 		.peer_psn = connection->peer_psn,
@@ -312,13 +331,14 @@ bool cm_refuse(struct cm *cm, uint32_t id, enum roce_cm_reason reason)
 
 uint32_t cm_connect(struct cm *cm, const struct cm_destination *destination, uint64_t now)
 {
+	const struct cm_peer peer = { .address = destination->peer };
 	struct connection *connection;
 
 	if ((destination->service != ROCE_RC && destination->service != ROCE_UC) ||
 	    destination->private_size > REQ_PRIVATE ||
 	    roce_mtu_bytes(roce_mtu_code(destination->path_mtu)) != destination->path_mtu)
 		return 0;
-	connection = cm_open_connection(cm, &destination->peer);
+	connection = cm_open_connection(cm, &peer, now);
 	if (connection == NULL)
 		return 0;
 	connection->qp = qp_open(cm->parameters.table, (enum roce_service)destination->service,

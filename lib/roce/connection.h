@@ -26,11 +26,22 @@
 // DISCONNECTED, followed by cm_release() from the caller. Until then its queue pair stays open, in
 // state QP_ERROR.
 //
-// A peer cannot take all resources: the number of half-open connections is bounded in total and per
-// peer, and half-open connections time out. A REQ beyond these bounds gets a REJ with the reason
-// "no resources". A REQ that uses the QPN of an existing connection of the same peer comes from a
-// peer that has restarted: the old connection is DISCONNECTED, and the new one is opened as usual.
-// The same holds for an OPEN if the old connection was used.
+// What a stranger cannot do, whatever addresses it claims, unless it sees the messages to others:
+//
+//   - end or replace a connection: it would have to know ids and queue pair numbers, which are
+//     random. A REQ or OPEN that names the queue pair of an existing connection is ignored until
+//     that one has been silent for `silence`; and the old connection ends only when the new one is
+//     established. So does an earlier connection whose peer gives another GUID, once it is silent.
+//   - keep places: a queue pair counts as used only if its packet proves that the peer received our
+//     response (RC: the first PSN, which we chose; a board: our number). Half-open connections time
+//     out. When three quarters of `half_open` are taken, or all of `half_open_of_peer`, each REQ
+//     takes the place of one chosen at random, so that those whose peers respond fast survive.
+//     When all places but one are taken, or all of `of_peer`, the connection that has been silent
+//     longest, for `idle_timeout` at least, is ended; if there is none, one of those from which
+//     nothing has arrived 4 response_timeouts after they were opened, chosen at random.
+//
+// A REQ for which there is no room gets a REJ with the reason "no resources" or "no QP"; an RTU for
+// a connection that is not there, one with "invalid id".
 //
 // Thread: the one that owns the queue pairs.
 #pragma once
@@ -44,17 +55,28 @@
 
 struct cm;
 
+// Where messages of a peer come from, and where responses go.
+struct cm_peer {
+	struct qp_address address;
+	uint8_t mac[6];    // for the caller; 0 in what the active side sends before a response
+	uint16_t vlan_tci; // for the caller
+};
+
 struct cm_parameters {
-	struct qp_table *table;     // outlives the manager
+	struct qp_table *table;     // outlives the manager, which seeds its numbers
 	struct qp_address address;  // ours
-	struct qp_address address6; // our IPv6 address, if `address` is IPv4; all 0: none
+	struct qp_address address6; // our IPv6 address, if `address` is IPv4; all 0: none, and if
+				    // `address` is not IPv4, there is no IPv4 address
 	uint64_t guid; // ours: any number that no other node uses, for example the MAC address
 	uint64_t seed; // for communication ids and first PSNs; must differ at each start
 	uint64_t response_timeout; // ns until a message is sent again
 	uint64_t accept_timeout;   // ns within which the caller must respond to REQUESTED
 	uint64_t open_timeout;     // ns from the OPEN of a board to READY_TO_SEND or a packet
-	uint32_t connections;      // largest number, 1..65536
-	uint32_t half_open;        // largest number that is not established
+	uint64_t silence;      // ns without a packet after which a peer may replace its connection
+	uint64_t idle_timeout; // ns without a packet after which others may take the place
+	uint32_t connections;  // largest number, 1..65537; the last one is for a REQ that takes the
+			      // place of another connection
+	uint32_t half_open; // largest number that is not established
 	uint32_t half_open_of_peer;
 	uint32_t of_peer;  // largest number per peer address
 	uint32_t path_mtu; // largest that our port supports, bytes; boards use it
@@ -62,6 +84,9 @@ struct cm_parameters {
 	// those for other ports are refused.
 	uint16_t port, n_ports;
 	uint8_t retries; // retransmissions per message
+	// 0 or 1, the highest bit of all ids. Two managers that receive the same messages, at one
+	// address, have different ones; each ignores those for the other.
+	uint8_t side;
 	// Active side and boards: the values of the connection; see struct qp_connection.
 	uint8_t timeout_code;
 	uint8_t retry_count;
@@ -82,7 +107,10 @@ struct cm_counters {
 	uint64_t no_resources; // REQs refused because a bound was reached
 	uint64_t refused;      // by us, for any reason; includes refusals by the caller
 	uint64_t established;
-	uint64_t restarted; // connections replaced by a REQ of a restarted peer
+	uint64_t restarted;   // connections replaced by those of a restarted peer
+	uint64_t kept;        // REQs ignored because the connection that they name is not silent
+	uint64_t early_drops; // half-open connections dropped to make room
+	uint64_t idle;        // silent connections ended to make room
 	uint64_t timed_out;
 	uint64_t disconnected;
 };
@@ -100,7 +128,7 @@ struct cm_event {
 	uint32_t id;           // of the connection
 	struct queue_pair *qp; // NULL until it is opened
 	void *user;            // of cm_accept() or cm_connect()
-	struct qp_address peer;
+	struct cm_peer peer;
 	uint32_t peer_qpn;
 	uint16_t port;        // that the peer requested; a board: the UDP port that it listens to
 	uint8_t service;      // enum roce_service: RC or UC
@@ -132,7 +160,7 @@ struct cm_destination {
 // A datagram for QP 1 of a peer: the encoded header (roce_headers_encode()), then the MAD, then the
 // ICRC. Or one for a board, from our port FEROCE_CM_UDP_PORT to its `port`.
 struct cm_datagram {
-	struct qp_address peer;
+	struct cm_peer peer;
 	uint16_t port; // 0: a MAD for QP 1
 	struct roce_packet header;
 	union {
@@ -147,11 +175,11 @@ void cm_destroy(struct cm *cm);
 
 // Handles a packet for QP 1 whose ICRC is right. `payload` holds packet->payload_size bytes.
 void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
-		const struct qp_address *source, uint64_t now);
+		const struct cm_peer *source, uint64_t now);
 
 // Handles a datagram of an IPv4 address to UDP port FEROCE_CM_UDP_PORT.
 void cm_receive_board(struct cm *cm, const uint8_t *bytes, size_t size,
-		      const struct qp_address *source, uint64_t now);
+		      const struct cm_peer *source, uint64_t now);
 
 // The next datagram to send; false if there is none. Also finds connections that have timed out and
 // queue pairs in error: call it several times per response_timeout. Bounded work per call.

@@ -5,7 +5,7 @@
 // OPEN_QP by that of the board's.
 #include "roce/connection_internal.h"
 
-static void send_message(struct cm *cm, const struct qp_address *peer, uint16_t port,
+static void send_message(struct cm *cm, const struct cm_peer *peer, uint16_t port,
 			 const struct feroce_cm *message)
 {
 	struct cm_datagram *datagram = cm_next_datagram(cm, peer);
@@ -19,7 +19,7 @@ static void send_message(struct cm *cm, const struct qp_address *peer, uint16_t 
 
 // Responds to a request. An ACK has the numbers of the two queue pairs, ours as local; a refusal
 // repeats those of the request.
-static void respond(struct cm *cm, const struct qp_address *peer, const struct feroce_cm *request,
+static void respond(struct cm *cm, const struct cm_peer *peer, const struct feroce_cm *request,
 		    enum feroce_ack ack, const struct connection *connection)
 {
 	const struct feroce_cm message = {
@@ -65,20 +65,30 @@ void cm_send_board(struct cm *cm, struct connection *connection, uint64_t now)
 	send_message(cm, &connection->peer, connection->port, &message);
 }
 
+// Whether an OPEN_QP is about this connection. One that is not established belongs to the station
+// that opened it: what others say in the board's name does not delay the board.
+static bool is_opened_by(const struct connection *connection, const struct feroce_cm *message,
+			 const struct cm_peer *source)
+{
+	return connection->peer_qpn == message->local.qpn && connection->stage != CM_STAGE_ENDED &&
+	       (!cm_is_half_open(connection) ||
+		memcmp(connection->peer.mac, source->mac, sizeof(source->mac)) == 0);
+}
+
 // The connection of the board that an OPEN_QP is about, or the one that another message names.
 static struct connection *find(struct cm *cm, const struct feroce_cm *message,
-			       const struct qp_address *source)
+			       const struct cm_peer *source)
 {
 	bool is_open = message->request == FEROCE_OPEN_QP && !message->ack_valid;
-	uint32_t index = cm_first_of_peer(cm, source);
+	uint32_t index = cm_first_of_peer(cm, &source->address);
 
 	for (; index != CM_NONE; index = cm->connections[index].chain) {
 		struct connection *connection = &cm->connections[index];
 
-		if (!connection->is_board || !qp_address_is(&connection->peer, source))
+		if (!connection->is_board ||
+		    !qp_address_is(&connection->peer.address, &source->address))
 			continue;
-		if (is_open ? connection->peer_qpn == message->local.qpn &&
-				  connection->stage != CM_STAGE_ENDED
+		if (is_open ? is_opened_by(connection, message, source)
 			    : connection->qp != NULL && connection->qp->qpn == message->remote.qpn)
 			return connection;
 	}
@@ -104,10 +114,12 @@ static bool is_repetition(const struct cm *cm, const struct connection *connecti
 }
 
 static enum feroce_ack open_board(struct cm *cm, const struct feroce_cm *message,
-				  const struct qp_address *source, uint64_t now)
+				  const struct cm_peer *source, uint64_t now)
 {
-	struct connection *connection = cm_open_connection(cm, source);
+	struct connection *connection;
 
+	cm_make_room(cm, &source->address, now);
+	connection = cm_open_connection(cm, source, now);
 	if (connection == NULL) {
 		qp_count(&cm->counters.no_resources, 1);
 		return FEROCE_NO_QP;
@@ -125,11 +137,11 @@ static enum feroce_ack open_board(struct cm *cm, const struct feroce_cm *message
 }
 
 static enum feroce_ack receive_open(struct cm *cm, struct connection *connection,
-				    const struct feroce_cm *message,
-				    const struct qp_address *source, uint64_t now)
+				    const struct feroce_cm *message, const struct cm_peer *source,
+				    uint64_t now)
 {
-	if (!message->info_valid ||
-	    (message->local.ip != 0 && message->local.ip != load_be32(source->bytes + 12))) {
+	if (!message->info_valid || (message->local.ip != 0 &&
+				     message->local.ip != load_be32(source->address.bytes + 12))) {
 		qp_count(&cm->counters.refused, 1);
 		return FEROCE_NAK;
 	}
@@ -137,9 +149,11 @@ static enum feroce_ack receive_open(struct cm *cm, struct connection *connection
 		qp_count(&cm->counters.duplicates, 1);
 		return connection->stage == CM_STAGE_REQUESTED ? FEROCE_NO_ACK : FEROCE_ACK;
 	}
+	if (connection != NULL && cm_is_alive(cm, connection, now)) {
+		qp_count(&cm->counters.kept, 1);
+		return FEROCE_NO_ACK;
+	}
 	qp_count(&cm->counters.requests, 1);
-	if (connection != NULL)
-		cm_replace(cm, connection);
 	return open_board(cm, message, source, now);
 }
 
@@ -213,7 +227,7 @@ static void receive_response(struct cm *cm, struct connection *connection,
 }
 
 void cm_receive_board(struct cm *cm, const uint8_t *bytes, size_t size,
-		      const struct qp_address *source, uint64_t now)
+		      const struct cm_peer *source, uint64_t now)
 {
 	struct connection *connection;
 	struct feroce_cm message;
@@ -234,6 +248,9 @@ void cm_receive_board(struct cm *cm, const uint8_t *bytes, size_t size,
 	ack = message.request == FEROCE_OPEN_QP
 		  ? receive_open(cm, connection, &message, source, now)
 		  : receive_named(cm, connection, &message);
+	// Anybody may repeat an OPEN_QP: only the board learns the number of our queue pair.
+	if (message.request == FEROCE_OPEN_QP && ack == FEROCE_ACK)
+		source = &connection->peer;
 	if (ack != FEROCE_NO_ACK)
 		respond(cm, source, &message, ack, connection);
 }

@@ -5,11 +5,11 @@
 // does not come from the peer of the connection that it names does not affect that connection.
 #include "roce/connection_internal.h"
 
-#define LONGEST_MRA 60000000000u // ns; a peer cannot delay the timeout by more
+#define LONGEST_MRA 60000000000u // ns; the peers of a connection cannot delay it by more, in all
 
 struct received_message {
 	const struct roce_cm *message;
-	const struct qp_address *source;
+	const struct cm_peer *source;
 	uint64_t now;
 };
 
@@ -25,7 +25,8 @@ static bool is_listened_to(const struct cm *cm, uint64_t service_id, uint16_t *p
 static bool are_addresses_right(const struct cm *cm, const struct received_message *received)
 {
 	const struct roce_cm_path *path = &received->message->req.primary;
-	const struct qp_address *own = cm_own_address(cm, received->source);
+	const uint8_t *source = received->source->address.bytes;
+	const struct qp_address *own = cm_own_address(cm, &received->source->address);
 	struct roce_cm_ip ip;
 	unsigned skip;
 
@@ -34,9 +35,9 @@ static bool are_addresses_right(const struct cm *cm, const struct received_messa
 		return false;
 	skip = ip.version == 4 ? 12 : 0;
 	return (load_le64(own->bytes) | load_le64(own->bytes + 8)) != 0 &&
-	       memcmp(path->local_gid, received->source->bytes, 16) == 0 &&
+	       memcmp(path->local_gid, source, 16) == 0 &&
 	       memcmp(path->remote_gid, own->bytes, 16) == 0 &&
-	       memcmp(ip.source + skip, received->source->bytes + skip, 16 - skip) == 0 &&
+	       memcmp(ip.source + skip, source + skip, 16 - skip) == 0 &&
 	       memcmp(ip.destination + skip, own->bytes + skip, 16 - skip) == 0;
 }
 
@@ -57,30 +58,35 @@ static unsigned judge(const struct cm *cm, const struct received_message *receiv
 	return 0;
 }
 
-// Finds a connection that conflicts with a REQ: either the REQ is a repetition (*same is true), or
-// the peer has forgotten the connection.
+// The connection that a REQ repeats, or else one that it must not replace, because it is not
+// silent. NULL if there is neither.
 static struct connection *find_other(struct cm *cm, const struct received_message *received,
 				     bool *same)
 {
 	const struct roce_cm *message = received->message;
-	uint32_t index = cm_first_of_peer(cm, received->source);
+	uint32_t index = cm_first_of_peer(cm, &received->source->address);
+	struct connection *alive = NULL;
 
+	*same = false;
 	for (; index != CM_NONE; index = cm->connections[index].chain) {
 		struct connection *connection = &cm->connections[index];
+		bool has_id;
 
-		if (!qp_address_is(&connection->peer, received->source) ||
+		if (!qp_address_is(&connection->peer.address, &received->source->address) ||
 		    connection->stage == CM_STAGE_ENDED)
 			continue;
-		*same = !connection->active && connection->remote_id == message->local_id &&
-			connection->peer_qpn == message->req.qpn &&
-			connection->local_psn == message->req.starting_psn;
-		if (*same ||
-		    (connection->stage != CM_STAGE_CONNECTING &&
-		     (connection->peer_qpn == message->req.qpn ||
-		      (!connection->active && connection->remote_id == message->local_id))))
+		has_id = !connection->active && connection->remote_id == message->local_id;
+		if (!has_id && connection->peer_qpn != message->req.qpn)
+			continue;
+		if (cm_is_alive(cm, connection, received->now))
+			alive = connection;
+		*same = has_id && connection->peer_qpn == message->req.qpn &&
+			connection->local_psn == message->req.starting_psn &&
+			(connection->stage != CM_STAGE_ESTABLISHED || alive == connection);
+		if (*same)
 			return connection;
 	}
-	return NULL;
+	return alive;
 }
 
 static void refuse(struct cm *cm, const struct received_message *received,
@@ -104,8 +110,10 @@ static void store_private(struct connection *connection, const uint8_t *data, si
 static void open_requested(struct cm *cm, const struct received_message *received, uint16_t port)
 {
 	const struct roce_cm_req *req = &received->message->req;
-	struct connection *connection = cm_open_connection(cm, received->source);
+	struct connection *connection;
 
+	cm_make_room(cm, &received->source->address, received->now);
+	connection = cm_open_connection(cm, received->source, received->now);
 	if (connection == NULL) {
 		qp_count(&cm->counters.no_resources, 1);
 		refuse(cm, received, ROCE_CM_NO_RESOURCES);
@@ -113,6 +121,7 @@ static void open_requested(struct cm *cm, const struct received_message *receive
 	}
 	connection->remote_id = received->message->local_id;
 	connection->transaction = received->message->transaction;
+	connection->guid = req->ca_guid;
 	connection->service = req->transport == ROCE_CM_UC ? ROCE_UC : ROCE_RC;
 	connection->port = port;
 	connection->peer_qpn = req->qpn;
@@ -151,9 +160,11 @@ static void receive_req(struct cm *cm, const struct received_message *received)
 			cm_send(cm, other, received->now); // the REP was lost
 		return;
 	}
+	if (other != NULL) {
+		qp_count(&cm->counters.kept, 1);
+		return;
+	}
 	qp_count(&cm->counters.requests, 1);
-	if (other != NULL)
-		cm_replace(cm, other);
 	open_requested(cm, received, port);
 }
 
@@ -162,10 +173,12 @@ static struct connection *find_named(struct cm *cm, const struct received_messag
 {
 	struct connection *connection = cm_find(cm, received->message->remote_id);
 
-	if (connection == NULL || !qp_address_is(&connection->peer, received->source))
+	if (connection == NULL ||
+	    !qp_address_is(&connection->peer.address, &received->source->address))
 		return NULL;
 	if (connection->remote_id != 0 && connection->remote_id != received->message->local_id)
 		return NULL;
+	connection->peer = *received->source; // its Ethernet address may have changed
 	return connection;
 }
 
@@ -216,14 +229,19 @@ static void receive_rep(struct cm *cm, const struct received_message *received)
 
 static void receive_rtu(struct cm *cm, const struct received_message *received)
 {
+	const struct roce_cm *message = received->message;
 	struct connection *connection = find_named(cm, received);
 
-	if (connection == NULL || connection->active)
+	if (connection == NULL || connection->active) {
+		// Its connection was dropped for others: with a REJ the peer connects anew at once.
 		qp_count(&cm->counters.strangers, 1);
-	else if (connection->stage == CM_STAGE_ACCEPTED)
+		cm_send_rej(cm, received->source, message, message->remote_id,
+			    ROCE_CM_INVALID_COMM_ID);
+	} else if (connection->stage == CM_STAGE_ACCEPTED) {
 		cm_establish(cm, connection);
-	else
+	} else {
 		qp_count(&cm->counters.duplicates, 1);
+	}
 }
 
 static void receive_rej(struct cm *cm, const struct received_message *received)
@@ -231,8 +249,10 @@ static void receive_rej(struct cm *cm, const struct received_message *received)
 	struct connection *connection = cm_find(cm, received->message->remote_id);
 
 	// A peer that refused our REQ has no id for the connection.
-	if (connection == NULL || !qp_address_is(&connection->peer, received->source) ||
-	    (!connection->active && connection->remote_id != received->message->local_id)) {
+	if (connection == NULL ||
+	    !qp_address_is(&connection->peer.address, &received->source->address) ||
+	    (connection->stage != CM_STAGE_CONNECTING &&
+	     connection->remote_id != received->message->local_id)) {
 		qp_count(&cm->counters.strangers, 1);
 		return;
 	}
@@ -251,15 +271,19 @@ static void receive_rej(struct cm *cm, const struct received_message *received)
 static void receive_mra(struct cm *cm, const struct received_message *received)
 {
 	struct connection *connection = cm_find(cm, received->message->remote_id);
-	uint64_t wait = roce_timeout_ns(received->message->mra.service_timeout);
+	uint64_t wait = roce_timeout_ns(received->message->mra.service_timeout), until;
 
-	if (connection == NULL || !qp_address_is(&connection->peer, received->source)) {
+	if (connection == NULL ||
+	    !qp_address_is(&connection->peer.address, &received->source->address) ||
+	    (!connection->active && connection->remote_id != received->message->local_id)) {
 		qp_count(&cm->counters.strangers, 1);
 		return;
 	}
-	if (connection->stage != CM_STAGE_CONNECTING && connection->stage != CM_STAGE_ACCEPTED)
+	until = connection->opened + LONGEST_MRA;
+	if ((connection->stage != CM_STAGE_CONNECTING && connection->stage != CM_STAGE_ACCEPTED) ||
+	    until < received->now)
 		return;
-	connection->deadline = received->now + (wait < LONGEST_MRA ? wait : LONGEST_MRA);
+	connection->deadline = until - received->now < wait ? until : received->now + wait;
 }
 
 static void receive_dreq(struct cm *cm, const struct received_message *received)
@@ -329,8 +353,15 @@ static void (*const receivers[])(struct cm *cm, const struct received_message *r
 	[ROCE_CM_SIDR_REP] = receive_sidr_rep,
 };
 
+// Whether a message names a connection of another manager at our address.
+static bool is_for_other(const struct cm *cm, const struct roce_cm *message)
+{
+	return message->remote_id != 0 &&
+	       ((message->remote_id & CM_ID_SIDE) != 0) != (cm->parameters.side != 0);
+}
+
 void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *payload,
-		const struct qp_address *source, uint64_t now)
+		const struct cm_peer *source, uint64_t now)
 {
 	struct roce_cm message;
 	const struct received_message received = { &message, source, now };
@@ -342,5 +373,6 @@ void cm_receive(struct cm *cm, const struct roce_packet *packet, const uint8_t *
 		qp_count(&cm->counters.malformed, 1);
 		return;
 	}
-	receivers[message.attribute](cm, &received);
+	if (!is_for_other(cm, &message))
+		receivers[message.attribute](cm, &received);
 }

@@ -9,7 +9,7 @@
 #define TARGET_ACK_DELAY 15u // 134 ms, the value of Linux's rxe
 #define MOST_CM_RETRIES  15u
 
-struct cm_datagram *cm_next_datagram(struct cm *cm, const struct qp_address *peer)
+struct cm_datagram *cm_next_datagram(struct cm *cm, const struct cm_peer *peer)
 {
 	struct cm_datagram *datagram = &cm->out[cm->out_tail % CM_OUT_SIZE];
 
@@ -21,7 +21,7 @@ struct cm_datagram *cm_next_datagram(struct cm *cm, const struct qp_address *pee
 	return datagram;
 }
 
-void cm_send_message(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message)
+void cm_send_message(struct cm *cm, const struct cm_peer *peer, const struct roce_cm *message)
 {
 	struct cm_datagram *datagram = cm_next_datagram(cm, peer);
 
@@ -42,7 +42,7 @@ void cm_send_message(struct cm *cm, const struct qp_address *peer, const struct 
 	cm->out_tail++;
 }
 
-void cm_send_short(struct cm *cm, const struct qp_address *peer, enum roce_cm_attribute attribute,
+void cm_send_short(struct cm *cm, const struct cm_peer *peer, enum roce_cm_attribute attribute,
 		   uint64_t transaction, uint32_t local_id, uint32_t remote_id)
 {
 	const struct roce_cm message = {
@@ -55,7 +55,7 @@ void cm_send_short(struct cm *cm, const struct qp_address *peer, enum roce_cm_at
 	cm_send_message(cm, peer, &message);
 }
 
-void cm_send_rej(struct cm *cm, const struct qp_address *peer, const struct roce_cm *message,
+void cm_send_rej(struct cm *cm, const struct cm_peer *peer, const struct roce_cm *message,
 		 uint32_t local_id, enum roce_cm_reason reason)
 {
 	const struct roce_cm rej = {
@@ -106,7 +106,7 @@ static void store_ip(uint8_t to[16], const struct qp_address *address)
 static void send_req(struct cm *cm, const struct connection *connection)
 {
 	const struct cm_parameters *p = &cm->parameters;
-	const struct qp_address *own = cm_own_address(cm, &connection->peer);
+	const struct qp_address *own = cm_own_address(cm, &connection->peer.address);
 	uint8_t private_data[92], code = timeout_code(p->response_timeout);
 	struct roce_cm message = {
 		.transaction = connection->transaction,
@@ -143,9 +143,9 @@ static void send_req(struct cm *cm, const struct connection *connection)
 	};
 
 	memcpy(message.req.primary.local_gid, own->bytes, 16);
-	memcpy(message.req.primary.remote_gid, connection->peer.bytes, 16);
+	memcpy(message.req.primary.remote_gid, connection->peer.address.bytes, 16);
 	store_ip(ip.source, own);
-	store_ip(ip.destination, &connection->peer);
+	store_ip(ip.destination, &connection->peer.address);
 	roce_cm_ip_encode(private_data, &ip);
 	memcpy(private_data + ROCE_CM_IP_SIZE, connection->own_private, connection->own_size);
 	cm_send_message(cm, &connection->peer, &message);
@@ -220,7 +220,7 @@ static void look_at(struct cm *cm, struct connection *connection, uint64_t now)
 	bool is_opened = connection->stage == CM_STAGE_ACCEPTED && connection->is_board;
 
 	// The RTU was lost, but the peer has sent data already.
-	if (connection->stage == CM_STAGE_ACCEPTED && cm_is_used(connection)) {
+	if (connection->stage == CM_STAGE_ACCEPTED && cm_has_proof(connection)) {
 		cm_establish(cm, connection);
 		return;
 	}
@@ -229,6 +229,8 @@ static void look_at(struct cm *cm, struct connection *connection, uint64_t now)
 		cm_disconnect(cm, connection->id, now);
 		return;
 	}
+	if (connection->stage == CM_STAGE_ESTABLISHED)
+		cm_judge_silence(cm, connection, now);
 	if (!waits || now < connection->deadline)
 		return;
 	if (connection->stage == CM_STAGE_REQUESTED || is_opened || connection->tries == 0) {

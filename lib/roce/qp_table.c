@@ -6,7 +6,7 @@
 
 uint64_t qp_table_memory(uint32_t n)
 {
-	return (uint64_t)n * sizeof(struct queue_pair);
+	return (uint64_t)n * (sizeof(struct queue_pair) + sizeof(uint32_t));
 }
 
 bool qp_table_create(struct qp_table *table, uint32_t n)
@@ -14,14 +14,18 @@ bool qp_table_create(struct qp_table *table, uint32_t n)
 	*table = (struct qp_table){ 0 };
 	if (n < 2 || n > QP_TABLE_MOST || (n & (n - 1)) != 0)
 		return false;
-	table->qps = aligned_alloc(QP_CACHE_LINE, qp_table_memory(n));
-	if (table->qps == NULL)
+	table->qps = aligned_alloc(QP_CACHE_LINE, n * sizeof(*table->qps));
+	table->free = calloc(n, sizeof(*table->free));
+	if (table->qps == NULL || table->free == NULL) {
+		qp_table_destroy(table);
 		return false;
-	memset(table->qps, 0, qp_table_memory(n));
+	}
+	memset(table->qps, 0, n * sizeof(*table->qps));
 	table->mask = n - 1;
 	for (uint32_t i = 0; i < n; i++) {
 		table->qps[i].qpn = i;
 		table->qps[i].index = i;
+		table->free[i] = i;
 	}
 	return true;
 }
@@ -29,35 +33,38 @@ bool qp_table_create(struct qp_table *table, uint32_t n)
 void qp_table_destroy(struct qp_table *table)
 {
 	free(table->qps);
+	free(table->free);
 	*table = (struct qp_table){ 0 };
 }
 
-// The next number of a free place: the low bits stay, the upper bits change.
-static uint32_t next_number(const struct qp_table *table, const struct queue_pair *qp)
+// Another number for a free place: the low bits stay.
+static uint32_t choose_number(struct qp_table *table, const struct queue_pair *qp)
 {
-	uint32_t qpn = (qp->qpn + table->mask + 1) & ROCE_24_BITS & ~table->fixed_mask;
+	uint32_t upper = ROCE_24_BITS & ~table->mask & ~table->fixed_mask, qpn;
 
-	if (qpn < 2 && table->fixed == 0)
-		qpn += table->mask + 1;
-	return qpn | table->fixed;
+	do {
+		qpn = ((uint32_t)random_next(&table->random) & upper) | qp->index | table->fixed;
+	} while (qpn < 2 || qpn == qp->qpn);
+	return qpn;
 }
 
-static struct queue_pair *find_place(struct qp_table *table, uint32_t qpn)
+// Takes a place from the free ones, any or that of the wanted number.
+static struct queue_pair *take_place(struct qp_table *table, uint32_t qpn)
 {
-	if (qpn != QP_NUMBER_AUTO) {
-		struct queue_pair *qp = &table->qps[qpn & table->mask];
+	uint32_t n = table->mask + 1 - table->n_open, at = 0, index;
 
-		return qpn >= 2 && qpn <= ROCE_24_BITS && qp->state == QP_FREE ? qp : NULL;
-	}
-	for (uint32_t i = 0; i <= table->mask; i++) {
-		struct queue_pair *qp = &table->qps[(table->scan + i) & table->mask];
-
-		if (qp->state == QP_FREE) {
-			table->scan = (qp->index + 1) & table->mask;
-			return qp;
-		}
-	}
-	return NULL;
+	if (n == 0 || qpn == 1 || qpn > ROCE_24_BITS)
+		return NULL;
+	if (qpn == QP_NUMBER_AUTO)
+		at = (uint32_t)((random_next(&table->random) >> 32) * n >> 32);
+	else
+		while (at < n && table->free[at] != (qpn & table->mask))
+			at++;
+	if (at == n)
+		return NULL;
+	index = table->free[at];
+	table->free[at] = table->free[n - 1];
+	return &table->qps[index];
 }
 
 // Clears all fields except those that belong to the table and to the lists of the engines.
@@ -81,11 +88,11 @@ struct queue_pair *qp_open(struct qp_table *table, enum roce_service service, ui
 
 	if (service != ROCE_RC && service != ROCE_UC && service != ROCE_UD)
 		return NULL;
-	qp = find_place(table, qpn);
+	qp = take_place(table, qpn);
 	if (qp == NULL)
 		return NULL;
 	if (qpn == QP_NUMBER_AUTO)
-		qpn = next_number(table, qp);
+		qpn = choose_number(table, qp);
 	clear(qp);
 	qp->qpn = qpn;
 	qp->service = (uint8_t)service;
@@ -155,4 +162,5 @@ void qp_close(struct qp_table *table, struct queue_pair *qp)
 		return;
 	qp->state = QP_FREE;
 	table->n_open--;
+	table->free[table->mask - table->n_open] = qp->index;
 }

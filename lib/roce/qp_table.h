@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// All queue pairs of one lcore, indexed directly by the low bits of their number. The upper bits
-// change each time a place is used again, so that packets for a closed queue pair do not reach its
-// successor.
+// All queue pairs of one lcore, indexed directly by the low bits of their number. Place and upper
+// bits are chosen at random, so that neither a guess nor a number of an earlier run is likely to
+// name an open queue pair. A place gets another number each time it is used again, so that packets
+// for a closed queue pair do not reach its successor.
 #pragma once
 
+#include "base/random.h"
 #include "roce/queue_pair.h"
 
 #define QP_TABLE_MOST  65536u
@@ -16,13 +18,15 @@ struct qp_table {
 	struct queue_pair *qps; // [mask + 1]
 	uint32_t mask;
 	uint32_t n_open;
-	uint32_t scan; // where the search for a free place continues
+	uint32_t *free;       // [mask + 1 - n_open] places, in any order
+	struct random random; // of the numbers; cm_create() seeds it
 	// Where two tables share an address: a mask of bits, and their value in all numbers that
 	// qp_open() chooses. Set both before the first queue pair is opened.
 	uint32_t fixed_mask, fixed;
 };
 
-// Allocates n places, a power of two, 2..QP_TABLE_MOST. False if memory ran out.
+// Allocates n places, a power of two, 2..QP_TABLE_MOST. False if memory ran out. Without another
+// seed the numbers are the same at each start.
 bool qp_table_create(struct qp_table *table, uint32_t n);
 void qp_table_destroy(struct qp_table *table);
 
@@ -51,6 +55,6 @@ bool qp_connect(struct queue_pair *qp, const struct qp_connection *connection);
 // Ends the connection of a queue pair: it sends nothing from then on.
 void qp_fail(struct queue_pair *qp, enum qp_cause cause);
 
-// Closes a queue pair. Its number is not used again soon. requester_flush() completes the posted
-// messages.
+// Closes a queue pair. The next one in its place has another number. requester_flush() completes
+// the posted messages.
 void qp_close(struct qp_table *table, struct queue_pair *qp);

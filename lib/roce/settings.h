@@ -68,6 +68,7 @@ struct roce_settings {
 	enum roce_connection_method connection;
 	uint16_t cm_service;      // port number that RDMA CM listens to
 	uint32_t max_queue_pairs; // a power of two
+	uint64_t idle_timeout_ns; // after which others may take a connection's place; 0: never
 	uint32_t ack_every;       // one of at most so many packets is acknowledged
 	uint32_t window;          // packets in flight per queue pair
 	uint8_t timeout;          // ACK timeout, 4.096 us * 2^timeout

@@ -107,7 +107,7 @@ static void send_all(struct host *host)
 	}
 	while (cm_poll(host->cm, now(), &datagram)) {
 		size = roce_headers_encode(headers, &datagram.header);
-		send_packet(host, &datagram.peer, headers, size, datagram.mad,
+		send_packet(host, &datagram.peer.address, headers, size, datagram.mad,
 			    sizeof(datagram.mad));
 	}
 }
@@ -222,7 +222,9 @@ static void take_roce(struct host *host, const uint8_t *bytes, const struct net_
 	memcpy(host->peer.bytes, bytes + 6, sizeof(host->peer.bytes));
 	bth += packet.payload_offset;
 	if (packet.destination_qpn == ROCE_CM_QPN) {
-		cm_receive(host->cm, &packet, bth, &source, now());
+		const struct cm_peer peer = { .address = source };
+
+		cm_receive(host->cm, &packet, bth, &peer, now());
 		return;
 	}
 	qp = qp_find(&host->table, packet.destination_qpn);

@@ -99,7 +99,7 @@ static void collect(struct bench *bench)
 static void give(struct bench *bench, uint8_t what, uint8_t *bytes, size_t size)
 {
 	const uint32_t ip = 0x0A4D0001u + (what & 3u) * 0x10u;
-	const struct qp_address source = qp_address_ipv4(ip);
+	const struct cm_peer source = { .address = qp_address_ipv4(ip) };
 	const struct roce_packet packet = {
 		.opcode = ROCE_UD_SEND_ONLY,
 		.payload_size = (uint32_t)size,

@@ -310,7 +310,7 @@ static void take_board_answer(const uint8_t *bytes, size_t size)
 static void take_answer(const struct rte_mbuf *mbuf)
 {
 	const uint8_t *bytes = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	const struct qp_address own = qp_address_ipv4(BENCH_OWN_IP);
+	const struct cm_peer own = { .address = qp_address_ipv4(BENCH_OWN_IP) };
 	struct roce_packet packet;
 	struct net_frame frame;
 

@@ -366,8 +366,9 @@ static void cm__flood_is_bounded(void **state)
 			;
 		most = RTE_MAX(most, queue_pairs(&bench));
 	}
-	assert_int_equal(most, 64);
-	assert_int_equal(roce_port_cm_counters(bench.roce)->no_resources, 500 - 64);
+	assert_int_equal(most, 48); // three quarters of the places
+	assert_int_equal(roce_port_cm_counters(bench.roce)->no_resources, 0);
+	assert_int_equal(roce_port_cm_counters(bench.roce)->early_drops, 500 - 48);
 	bench.peer_ip = BENCH_PEER_IP;
 	for (unsigned i = 0; i < 100; i++) {
 		struct rte_mbuf *mbufs[64];
@@ -395,8 +396,12 @@ static void cm__restarted_peer_connects_anew(void **state)
 		ask(&bench, CLIENT_ID + i, CLIENT_QPN, 7174);
 		offer = expect_rep(&bench);
 		send_mfp(&bench, &offer);
-		assert_int_equal(queue_pairs(&bench), 1);
 		roce_bench_wait(&bench, 5); // heard
+		roce_bench_wait(&bench, 5);
+		assert_int_equal(queue_pairs(&bench), 1);
+		ask(&bench, CLIENT_ID + i + 1, CLIENT_QPN, 7174);
+		roce_bench_expect_silence(&bench); // the old one lives
+		roce_bench_wait(&bench, 3000);
 	}
 	assert_int_equal(roce_port_cm_counters(bench.roce)->restarted, 199);
 	roce_bench_close(&bench);
@@ -408,6 +413,7 @@ static void drain__takes_leave(void **state)
 	struct roce_bench bench;
 	struct offer offers[3];
 	struct roce_cm dreq;
+	unsigned asked = 0;
 
 	(void)state;
 	roce_bench_open(&bench, CM_PORT);
@@ -422,13 +428,14 @@ static void drain__takes_leave(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		assert_false(bench.role->operations->drain(bench.role, ++bench.now));
 		if (i == 0)
-			for (uint32_t j = 0; j < 3; j++) {
+			for (uint32_t j = 0; j < 3; j++) { // in any order
 				dreq = expect_message(&bench, ROCE_CM_DREQ);
-				assert_int_equal(dreq.remote_id, CLIENT_ID + j);
+				asked |= 1u << (dreq.remote_id - CLIENT_ID);
 			}
 		say(&bench, ROCE_CM_DREP, CLIENT_ID + i, &offers[i]);
 	}
 	assert_true(bench.role->operations->drain(bench.role, ++bench.now));
+	assert_int_equal(asked, 7);
 	assert_int_equal(queue_pairs(&bench), 0);
 	// Nobody is taken now.
 	ask(&bench, CLIENT_ID + 9, CLIENT_QPN + 9, 7174);
@@ -558,11 +565,16 @@ static void feroce__no_more_boards_than_places(void **state)
 {
 	struct feroce_cm message, answer;
 	struct roce_bench bench;
+	struct offer offer;
 
 	(void)state;
 	roce_bench_open(&bench, ", \"connection\": \"feroce\"");
-	for (uint32_t i = 0; i < 64; i++)
-		open_board(&bench, 0x100 + i);
+	for (uint32_t i = 0; i < 64; i++) {
+		bench.peer_ip = BENCH_PEER_IP + 256 * (i % 2);
+		offer = open_board(&bench, 0x100 + i);
+		send_mfp(&bench, &offer);
+		roce_bench_wait(&bench, 5); // heard
+	}
 	message = board_message(&bench, FEROCE_OPEN_QP, 0x200);
 	for (unsigned i = 0; i < 3; i++) {
 		feed_board(&bench, &message);

@@ -23,11 +23,13 @@ static struct cm_parameters parameters_of(struct host *host, uint32_t ip)
 	return (struct cm_parameters){
 		.table = &host->table,
 		.address = host->address,
-		.guid = ip,
+		.guid = seed << 32 | ip,
 		.seed = seed,
 		.response_timeout = TIMEOUT,
 		.accept_timeout = PATIENCE,
 		.connections = 32,
+		.silence = SILENCE,
+		.idle_timeout = IDLE,
 		.half_open = 8,
 		.half_open_of_peer = 4,
 		.of_peer = 12,
@@ -92,7 +94,9 @@ struct roce_cm message_of(const struct cm_datagram *datagram)
 
 void deliver(struct host *to, const struct host *from, const struct cm_datagram *datagram)
 {
-	cm_receive(to->cm, &datagram->header, datagram->mad, &from->address, now);
+	const struct cm_peer source = { .address = from->address };
+
+	cm_receive(to->cm, &datagram->header, datagram->mad, &source, now);
 }
 
 struct cm_datagram expect_message(struct host *host, enum roce_cm_attribute attribute)

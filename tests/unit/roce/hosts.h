@@ -13,6 +13,8 @@
 #define TIMEOUT  1000000u // ns until a message is sent again
 #define PATIENCE 5000000u // ns until the caller has answered
 #define RETRIES  3u
+#define SILENCE  50000000u  // ns until a peer may replace its connection
+#define IDLE     500000000u // ns until others may take its place
 
 // One that has a connection manager.
 struct host {

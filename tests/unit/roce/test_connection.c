@@ -18,7 +18,7 @@ static void connect__both_know_all_of_each_other(void **state)
 	expect_event(&passive, CM_REQUESTED);
 	assert_int_equal(passive.event.port, PORT);
 	assert_int_equal(passive.event.service, ROCE_RC);
-	assert_true(qp_address_is(&passive.event.peer, &active.address));
+	assert_true(qp_address_is(&passive.event.peer.address, &active.address));
 	assert_memory_equal(passive.event.private_data, "hello", 5);
 	assert_null(passive.event.qp);
 	expect_no_event(&active);

@@ -19,6 +19,7 @@
 #define PATIENCE 1000000u // ns, open_timeout
 #define TIMEOUT  1000u    // ns, response_timeout
 #define RETRIES  2u
+#define SILENCE  3000000u // ns
 
 static struct qp_table table;
 static struct cm *cm;
@@ -35,6 +36,7 @@ static const struct cm_parameters parameters = {
 	.half_open = 8,
 	.half_open_of_peer = 4,
 	.open_timeout = PATIENCE,
+	.silence = SILENCE,
 	.accept_timeout = TIMEOUT,
 	.response_timeout = TIMEOUT,
 	.seed = 3,
@@ -69,7 +71,7 @@ static const struct feroce_qp board = {
 
 static void receive(const uint8_t *bytes, size_t size, uint32_t ip)
 {
-	const struct qp_address source = qp_address_ipv4(ip);
+	const struct cm_peer source = { .address = qp_address_ipv4(ip) };
 
 	cm_receive_board(cm, bytes, size, &source, now);
 }
@@ -97,7 +99,7 @@ static struct feroce_cm expect_message(uint8_t request, uint8_t ack, uint32_t ip
 	struct feroce_cm message;
 
 	assert_true(cm_poll(cm, now, &datagram));
-	assert_true(qp_address_is(&datagram.peer, &peer));
+	assert_true(qp_address_is(&datagram.peer.address, &peer));
 	assert_int_equal(datagram.port, port);
 	assert_int_equal(feroce_cm_decode(datagram.board, sizeof(datagram.board), &message),
 			 WIRE_OK);
@@ -269,13 +271,24 @@ static void board_calls__after_its_restart(void **state)
 	expect_silence();
 	expect_event(CM_ESTABLISHED);
 	now += PATIENCE;
+	give(FEROCE_OPEN_QP, &board, NULL,
+	     BOARD_IP); // anybody may say this: the board is not silent
+	expect_silence();
+	expect_no_event();
+	assert_int_equal(cm_counters(cm)->kept, 1);
+	now += SILENCE;
 	give(FEROCE_OPEN_QP, &board, NULL, BOARD_IP);
+	respond();
+	expect_no_event();
+	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
+	assert_int_not_equal(answer.local.qpn, ours.qpn);
+	assert_int_equal(qp_of(&ours)->state, QP_READY);
+	give(FEROCE_READY_TO_SEND, &board, &answer.local, BOARD_IP); // it has our number
+	expect_answer(FEROCE_READY_TO_SEND, FEROCE_ACK);
 	expect_event(CM_DISCONNECTED);
 	assert_int_equal(event.qp->qpn, ours.qpn);
 	cm_release(cm, event.id);
-	respond();
-	answer = expect_answer(FEROCE_OPEN_QP, FEROCE_ACK);
-	assert_int_not_equal(answer.local.qpn, ours.qpn);
+	expect_event(CM_ESTABLISHED);
 	assert_int_equal(qp_of(&answer.local)->expected_psn, 0);
 	assert_int_equal(cm_counters(cm)->restarted, 1);
 	assert_int_equal(table.n_open, 1);
@@ -299,9 +312,16 @@ static void board_calls__refused(void **state)
 	assert_int_equal(cm_counters(cm)->refused, 2);
 }
 
+static void make_ready(const struct feroce_qp *its, const struct feroce_qp *ours)
+{
+	give(FEROCE_READY_TO_SEND, its, ours, its->ip);
+	expect_message(FEROCE_READY_TO_SEND, FEROCE_ACK, its->ip, PORT);
+	expect_event(CM_ESTABLISHED);
+}
+
 static void board_calls__bounds(void **state)
 {
-	struct feroce_qp its = board;
+	struct feroce_qp its = board, ours;
 
 	(void)state;
 	for (unsigned i = 0; i < 10; i++) {
@@ -309,15 +329,20 @@ static void board_calls__bounds(void **state)
 		give(FEROCE_OPEN_QP, &its, NULL, BOARD_IP);
 		if (i < 4)
 			respond();
-		expect_answer(FEROCE_OPEN_QP, i < 4 ? FEROCE_ACK : FEROCE_NO_QP);
+		ours = expect_answer(FEROCE_OPEN_QP, i < 4 ? FEROCE_ACK : FEROCE_NO_QP).local;
+		if (i < 4)
+			make_ready(&its, &ours);
 	}
 	for (uint32_t i = 1; i < 10; i++) {
 		its.ip = BOARD_IP + i;
 		give(FEROCE_OPEN_QP, &its, NULL, BOARD_IP + i);
 		if (i <= 4)
 			respond();
-		expect_message(FEROCE_OPEN_QP, i <= 4 ? FEROCE_ACK : FEROCE_NO_QP, BOARD_IP + i,
-			       PORT);
+		ours = expect_message(FEROCE_OPEN_QP, i <= 4 ? FEROCE_ACK : FEROCE_NO_QP,
+				      BOARD_IP + i, PORT)
+			   .local;
+		if (i <= 4)
+			make_ready(&its, &ours);
 	}
 	assert_int_equal(table.n_open, 8);
 	assert_int_equal(cm_counters(cm)->no_resources, 6 + 5);

@@ -29,6 +29,7 @@ static void give_real(const struct conversation *conversation, size_t i, uint32_
 {
 	const struct heard *heard = &conversation->packets[i];
 	uint8_t mad[ROCE_CM_MAD_SIZE];
+	const struct cm_peer source = { .address = heard->source };
 	struct roce_cm message;
 
 	assert_int_equal(roce_cm_decode(heard->payload, ROCE_CM_MAD_SIZE, &message), WIRE_OK);
@@ -36,7 +37,7 @@ static void give_real(const struct conversation *conversation, size_t i, uint32_
 	if (message.attribute == ROCE_CM_DREQ)
 		message.dreq.remote_qpn = our_qpn;
 	assert_int_equal(roce_cm_encode(mad, &message), WIRE_OK);
-	cm_receive(passive.cm, &heard->packet, mad, &heard->source, now);
+	cm_receive(passive.cm, &heard->packet, mad, &source, now);
 }
 
 static void real__rping_connects_and_leaves(void **state)
