@@ -223,8 +223,9 @@ static void drop_empty_lcores(struct plan *plan)
 static void assign_tx_queues(struct plan *plan, unsigned port)
 {
 	const struct port_settings *config = &plan->config->ports[port];
-	// An rx role replies to ARP and ICMP echo, and sends pause frames.
-	bool answers = config->has_address || config->flow_control.mode != FLOW_CONTROL_OFF;
+	// An rx role replies to ARP, ND and ICMP echo, and sends pause frames.
+	bool answers = config->has_address || config->has_address6 ||
+		       config->flow_control.mode != FLOW_CONTROL_OFF;
 	int queues[EVB_MAX_CPUS];
 	int n = 0;
 

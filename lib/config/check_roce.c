@@ -87,9 +87,12 @@ static int check_port(struct config_reader *reader, const struct config *config,
 		return config_fail(config_at_element(reader, "ports", i, "rx_queues"),
 				   "%u, RoCE is received on one: set it to 1, and use more ports",
 				   port->rx_queues);
-	if (!port->has_address)
+	if (!port->has_address && !port->has_address6)
 		return config_fail(config_at_element(reader, "ports", i, "address"),
-				   "RoCE needs one, as 10.0.0.1/24");
+				   "RoCE needs one, as 10.0.0.1/24, or address6");
+	if (!port->has_address && config->roce.connection == ROCE_CONNECTION_FEROCE)
+		return config_fail(config_at_element(reader, "ports", i, "address"),
+				   "FERoCE boards need one, as 10.0.0.1/24");
 	if (path_mtu == 0 || config->roce.path_mtu > path_mtu)
 		return config_fail(config_at(reader, "roce.path_mtu"),
 				   "the mtu %u of ports[%u] has room for %u and headers", port->mtu,
@@ -97,11 +100,23 @@ static int check_port(struct config_reader *reader, const struct config *config,
 	return 0;
 }
 
+static const struct port_settings *find_port(const struct config *config, const char *name)
+{
+	for (unsigned i = 0; i < config->n_ports; i++)
+		if (strcmp(config->ports[i].name, name) == 0)
+			return &config->ports[i];
+	return NULL;
+}
+
 // Responses that arrive on a port go to the one generator that sends on it.
 static int check_generator(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const struct config_generator *generator = &config->generators[i];
+	const struct port_settings *port = find_port(config, generator->port);
 
+	if (port != NULL && !port->has_address)
+		return config_fail(config_at_element(reader, "generators", i, "port"),
+				   "port %s needs an `address` to send RoCE from", port->name);
 	// In a system captures cannot be granted, whatever the transport: config_cluster_add().
 	if (generator->kind == GENERATOR_PCAP && reader->node == NULL)
 		return config_fail(config_at_element(reader, "generators", i, "kind"),

@@ -18,6 +18,7 @@
 
 #include "packet/segment_mbuf.h"
 #include "port/af_xdp.h"
+#include "port/promiscuous.h"
 
 #define LINK_POLL_MS   10
 #define ETHERNET_EXTRA (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN)
@@ -325,6 +326,12 @@ static void wait_for_link(const struct port *port)
 	}
 }
 
+static bool is_kernel_interface(const struct port *port)
+{
+	return strcmp(port->profile->driver, "net_af_packet") == 0 ||
+	       af_xdp_is_driver(port->profile);
+}
+
 static int start(struct port *port, char *error)
 {
 	int result;
@@ -341,8 +348,12 @@ static int start(struct port *port, char *error)
 	result = rte_eth_dev_start(port->id);
 	if (result != 0)
 		return port_error(error, port, "cannot be started (%s)", rte_strerror(-result));
-	// Drivers that do not support it receive all packets anyway.
-	(void)rte_eth_promiscuous_enable(port->id);
+	// What a driver sets in a kernel interface remains after the process. Drivers that do not
+	// support the mode receive all packets anyway.
+	if (is_kernel_interface(port))
+		port->promiscuous = promiscuous_open(port->config->device);
+	if (port->promiscuous < 0)
+		(void)rte_eth_promiscuous_enable(port->id);
 	wait_for_link(port);
 	return 0;
 }
@@ -385,6 +396,7 @@ int port_open(struct port *port, const struct port_parameters *parameters, char 
 
 	*port = (struct port){
 		.id = RTE_MAX_ETHPORTS,
+		.promiscuous = -1,
 		.config = parameters->config,
 		.profile = profile,
 		.n_rx_queues = parameters->n_rx_queues,
@@ -468,6 +480,10 @@ void port_close(struct port *port)
 
 	af_xdp_close(port);
 	if (port->id != RTE_MAX_ETHPORTS) {
+		if (port->promiscuous >= 0)
+			close(port->promiscuous);
+		else
+			(void)rte_eth_promiscuous_disable(port->id);
 		// A port that does not stop is closed nevertheless.
 		(void)rte_eth_dev_stop(port->id);
 		tx_callbacks_remove(&port->vlan.callbacks);

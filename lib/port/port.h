@@ -43,6 +43,7 @@ struct port {
 	const struct port_settings *config;
 	const struct profile *profile;
 	struct packet_drops packet_drops;
+	int promiscuous;         // socket of a kernel interface in promiscuous mode; -1: none
 	struct af_xdp *af_xdp;   // of an AF_XDP port; else NULL
 	struct vlan_tagger vlan; // only if the port's settings have a VLAN
 	// The control thread writes these two, telemetry threads read them.

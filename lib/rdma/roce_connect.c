@@ -387,9 +387,11 @@ static bool make_cm(struct roce_port *port)
 		.max_reads = port->reader != NULL ? ROCE_READS : 1,
 	};
 
+	// Without an IPv4 address `address` is the IPv6 one, and IPv4 peers are refused.
 	if (port->parameters.port->has_address6)
-		memcpy(parameters.address6.bytes, port->parameters.port->address6,
-		       sizeof(parameters.address6.bytes));
+		memcpy(port->parameters.port->has_address ? parameters.address6.bytes
+							  : parameters.address.bytes,
+		       port->parameters.port->address6, sizeof(parameters.address6.bytes));
 	port->cm = cm_create(&parameters);
 	return port->cm != NULL;
 }

@@ -160,8 +160,7 @@ def ping6(namespace, address, count=3):
     return answered
 
 
-def test_ipv6():
-    """A host finds evb by neighbour discovery and pings it; boards send by RC and UC."""
+def run_ipv6(has_ipv4):
     board = roce_requester.Address(BOARD.mac, socket.inet_pton(socket.AF_INET6, "fd00::99"))
     with evbtest.Workspace() as work:
         net = work.enter(network.Network(1500))
@@ -169,6 +168,8 @@ def test_ipv6():
         stream = ejfat_sender.Stream(SOURCES[:2], 300, packing=10, size=(0, 800))
         evb = configuration(work, net, stream, ["rc", "uc"])
         evb["ports"][0]["address6"] = "fd00::2"
+        if not has_ipv4:
+            del evb["ports"][0]["address"]
         for pair in evb["roce"]["queue_pairs"]:
             pair["address"] = "fd00::99"
         evb = work.run(evb, namespace=net.evb)
@@ -184,6 +185,12 @@ def test_ipv6():
               f"what neighbours asked: {summary['packets']}")
         judge.check_files(work.path("events"), stream.expected())
         check_equal(pairs[0].msn, pairs[0].messages, "messages that evb says it has")
+
+
+def test_ipv6():
+    """A host finds evb by neighbour discovery and pings it; boards send by RC and UC."""
+    run_ipv6(has_ipv4=True)
+    run_ipv6(has_ipv4=False)
 
 
 def test_telemetry():

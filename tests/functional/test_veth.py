@@ -3,8 +3,10 @@
 """A kernel host sends events over a veth pair to evb's af_packet port."""
 
 import random
+import re
 import signal
 import socket
+import subprocess
 
 import appliance
 import ejfat_sender
@@ -73,6 +75,28 @@ def test_mtu_9000():
 def test_unfinished_checksums():
     """A sender on the same host leaves UDP checksums to a hardware that is not there."""
     run_over_veth(mtu=1500, size=(0, 400), events=50, packing=4, checksum_offload=True)
+
+
+def is_promiscuous(net):
+    shown = subprocess.run(["ip", "-n", net.evb.name, "-d", "link", "show", net.evb.device],
+                           capture_output=True, text=True, check=True).stdout
+    count = int(re.search(r"promiscuity (\d+)", shown).group(1))
+    check("PROMISC" not in shown, f"a mode that remains: {shown}")
+    return count > 0
+
+
+def test_interface_is_left_as_it_was():
+    """Promiscuous while evb runs, and not after its end, however it ends."""
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(1500))
+        stream = ejfat_sender.Stream(SOURCES, 1, 1, (0, 100))
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            configuration = appliance.builder(work, af_packet_port(net, 1500), stream)
+            evb = work.run(configuration, namespace=net.evb)
+            check(is_promiscuous(net), "not promiscuous")
+            evb.signal(number)
+            evb.finish()
+            check(not is_promiscuous(net), f"promiscuous after {number}")
 
 
 def test_load_balancer_header():

@@ -313,7 +313,8 @@ static void flow_control__wrong(void **state)
 static void port__is_fit_for_roce(void **state)
 {
 	(void)state;
-	assert_refused(ROCE, "x.json: ports[0].address: RoCE needs one, as 10.0.0.1/24");
+	assert_refused(ROCE, "x.json: ports[0].address: RoCE needs one, as 10.0.0.1/24, or "
+			     "address6");
 	assert_all_refused(ALL(ROCE, ADDRESS, "ports[0].rx_queues=2"),
 			   "x.json: ports[0].rx_queues: 2, RoCE is received on one: set it to 1, "
 			   "and use more ports");
