@@ -11,16 +11,19 @@ import atexit
 import contextlib
 import functools
 import os
+import threading
 
 import appliance
 import ejfat_sender
 import evbtest
 import judge
 import rxe
+import telemetry
 from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1005)
 SERVICE = 19523
+RESTARTS = 20
 PORTS = {"rping": 7174, "perftest": 18515}
 GUEST_FILES = "/tmp/mfps"
 GUEST_ADDRESS6, PEER_ADDRESS6 = "fd77::a", "fd77::b"
@@ -46,11 +49,11 @@ def guest():
     return machine
 
 
-def configuration(work, stream, slots):
+def configuration(work, stream, slots, **changes):
     port = {"name": "wire", "profile": "af_packet", "device": rxe.DEVICE, "mtu": rxe.MTU,
             "address": f"{rxe.PEER_ADDRESS}/24", "address6": PEER_ADDRESS6}
     return appliance.builder(work, port, stream, slots, transport={"kind": "roce"},
-                             roce={"connection": "cm", "cm_service": SERVICE})
+                             roce={"connection": "cm", "cm_service": SERVICE}, **changes)
 
 
 def put_files(work, machine, stream):
@@ -78,7 +81,8 @@ def run_verbs(operation, events, slots=256, to=rxe.PEER_ADDRESS, **faults):
         with machine.faults(**faults):
             said = machine.run("/tmp/verbs_mfp", operation, to, str(SERVICE),
                                *paths)
-            check(f"sent: {(events + 1) * len(stream.sources)} messages" in said, said)
+            check(f"sent: {(events + 1) * len(stream.sources)} messages over "
+                  f"{len(stream.sources)} connections" in said, said)
             summary = evb.end()
         evbtest.check_identities(summary)
         check_equal(evbtest.drops(summary), {}, "drops")
@@ -113,6 +117,53 @@ def test_reordering():
     faults = {"outward": ("delay", "1ms", "reorder", "5%")}
     run_verbs("send", 2500, **faults)
     run_verbs("write_imm", 2500, **faults)
+
+
+def mfps_of(directory, found):
+    """Adds the MFPs in the .mep files of a directory, flagged events included; returns how many."""
+    n = 0
+    for path in judge.files(directory):
+        for event, blocks in judge.read_meps(path):
+            for source, block in blocks.items():
+                if not judge.is_error_mfp(block, judge.MISSING_TYPE):
+                    check_equal(found.setdefault((event, source), block), block,
+                                f"two MFPs of event {event}, source {source:#x}")
+                    n += 1
+    return n
+
+
+def test_restarts():
+    """evb is restarted under the sender: each MFP is in the files of one of its runs at least."""
+    machine, events = guest(), 6000
+    with evbtest.Workspace() as work:
+        stream = ejfat_sender.Stream(SOURCES, events, packing=4, size=(0, 200), first_event=400)
+        paths = put_files(work, machine, stream)
+        found, copies, said = {}, 0, []
+        sender = threading.Thread(target=lambda: said.append(machine.run(
+            "/tmp/verbs_mfp", "write_imm", rxe.PEER_ADDRESS, str(SERVICE), *paths, timeout=400)))
+        for number in range(RESTARTS + 1):
+            directory = work.folder(f"events{number}")
+            evb = work.run(configuration(work, stream, 256, events={"deadline": "1s"}, writers=[
+                {"name": "files", "directory": directory, "format": "mep"}]),
+                           namespace=machine.namespace)
+            if number == 0:
+                sender.start()
+            evb.wait_until(lambda: telemetry.summary(evb.name)["segments_received"] > 200,
+                           "segments", timeout=60)
+            if number == RESTARTS:
+                sender.join()
+                evb.end()
+            else:
+                evb.drain()
+            copies += mfps_of(directory, found)
+        check(said and f"sent: {(events + 1) * len(stream.sources)} messages" in said[0], said)
+        expected = {(event, source): block for event, blocks in stream.expected().items()
+                    for source, block in blocks.items()}
+        check_equal(found.keys() - expected.keys(), set(), "MFPs that were never sent")
+        check_equal(len(expected.keys() - found.keys()), 0, "MFPs that are in no file")
+        check(found == expected, "MFPs differ")
+        print(f"{RESTARTS} restarts: {len(found)} MFPs, {copies - len(found)} of them twice; "
+              f"{said[0].splitlines()[-1]}")
 
 
 def test_few_slots():
