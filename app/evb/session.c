@@ -245,6 +245,14 @@ static bool has_built(const struct account *a)
 	return a->built.events_complete + a->built.events_incomplete > 0;
 }
 
+static void log_unsent(const struct account *a)
+{
+	log_line(LOG_LEVEL_ERROR,
+		 "not everything was sent: %llu messages were not acknowledged, %llu had no "
+		 "connection",
+		 (unsigned long long)a->unacknowledged, (unsigned long long)a->unsent);
+}
+
 static int finish(struct appliance *appliance, const struct session_options *options,
 		  struct account *account)
 {
@@ -260,6 +268,10 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		status = 1;
 	if (appliance->failed)
 		status = 1;
+	if (account->unacknowledged + account->unsent > 0) {
+		log_unsent(account);
+		status = 1;
+	}
 	if (options->must_build && !has_built(account)) {
 		log_nothing(account);
 		status = 1;

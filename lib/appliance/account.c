@@ -44,8 +44,10 @@ static void add_generator(struct account *account, const struct role *role,
 		ADD(&account->sent, any_source_sender_counters(role));
 		account->sent_events += counter_read(&any_source_counters(role)->events);
 	}
-	if (roce_source_role_is(role))
+	if (roce_source_role_is(role)) {
 		account->unacknowledged += counter_read(&roce_source_role_counters(role)->failed);
+		account->unsent += counter_read(&roce_source_role_counters(role)->unsent);
+	}
 }
 
 static void add_readout(struct account *account, const struct role *role)
@@ -141,5 +143,5 @@ bool account_has_losses(const struct account *account)
 	return account_losses(account) > 0 || account->missed > 0 ||
 	       account->built.events_incomplete > 0 || account->built.events_discarded > 0 ||
 	       account->written.refused > 0 || account->written.failures > 0 ||
-	       account->unacknowledged > 0;
+	       account->unacknowledged > 0 || account->unsent > 0;
 }

@@ -38,6 +38,7 @@ struct account {
 	struct sender_counters sent;
 	uint64_t sent_events;
 	uint64_t unacknowledged; // RoCE messages that the peer never acknowledged
+	uint64_t unsent;         // RoCE messages without a connection; known after the drain
 	struct writer_counters written;
 };
 

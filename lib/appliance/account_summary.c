@@ -83,7 +83,7 @@ static const struct count counts[] = {
 	BLOCK(whole), BLOCK(malformed), BLOCK(missing),
 	COUNT(sent, events, sent_events), SENT(packets), SENT(bytes), SENT(lost),
 	SENT(duplicated), SENT(corrupted), SENT(reordered),
-	COUNT(sent, unacknowledged, unacknowledged),
+	COUNT(sent, unacknowledged, unacknowledged), COUNT(sent, unsent, unsent),
 	WRITTEN(events), WRITTEN(bytes), WRITTEN(files), WRITTEN(refused), WRITTEN(failures),
 };
 // clang-format on

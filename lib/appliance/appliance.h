@@ -98,6 +98,8 @@ struct appliance {
 	struct lcore lcores[EVB_MAX_CPUS];
 	bool failed;             // the event manager refused this node, or an event ring was cut
 	bool checksums_reported; // that some are unfinished
+	uint64_t waiting_since[EVB_MAX_GENERATORS]; // TSC, for a RoCE connection; 0: not waiting
+	bool waiting_reported[EVB_MAX_GENERATORS];
 	struct run_control *run_control;                 // NULL: there is no control socket
 	void (*notice)(void *context, const char *line); // writes a line to the log; or NULL
 	void *notice_context;

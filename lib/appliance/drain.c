@@ -185,6 +185,7 @@ bool appliance_watch(struct appliance *appliance)
 	report_unfinished_checksums(appliance);
 	report_commands(appliance);
 	keys_watch(appliance);
+	roce_report_waiting(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance) ||
 	    a_ring_is_cut(appliance))
 		return true;
@@ -277,6 +278,7 @@ bool appliance_drain(struct appliance *appliance)
 	atomic_store(&appliance->state, APPLIANCE_DRAINING);
 	drained &= drain_kind(appliance, CONFIG_ROLE_CONTROL, seconds + LEAVE_SECONDS);
 	drained &= drain_kind(appliance, CONFIG_ROLE_SOURCE, seconds);
+	roce_report_unsent(appliance);
 	drained &= drain_kind(appliance, CONFIG_ROLE_READOUT, seconds);
 	drained &= drain_kind(appliance, CONFIG_ROLE_RX, seconds + 1);
 	drained &= drain_kind(appliance, CONFIG_ROLE_BUILDER, seconds);

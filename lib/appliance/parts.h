@@ -94,5 +94,10 @@ unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx
 // The RDMA addresses and keys of the builders' slots, by builder. NULL without RoCE or without a
 // system of nodes, where no peer needs them.
 const struct placement *roce_placements(const struct appliance *appliance);
+// Writes a line if a generator has waited 5 s for a connection; to be called repeatedly.
+void roce_report_waiting(struct appliance *appliance);
+// Writes the same line, if it has not been written, when the generators have ended with messages
+// that were not sent.
+void roce_report_unsent(struct appliance *appliance);
 void roce_ports_free(struct appliance *appliance); // to be called before the ports are closed
 void roce_pools_free(struct appliance *appliance); // to be called after the ports are closed

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_random.h>
 
@@ -12,10 +13,13 @@
 #include "builder/builder_role.h"
 #include "cluster/cluster.h"
 #include "rdma/roce_port.h"
+#include "rdma/roce_sender.h"
 #include "rdma/roce_source_role.h"
+#include "wire/roce_cm.h"
 
 #define RESPONSES_DEPTH 4096u // RoCE responses in the link from an rx role to a generator
 #define FIRST_ADDRESS   0x10000u
+#define WAITING_SECONDS 5
 
 // Reads the state of a builder's slots from its counters. It is called only after the roles were
 // started.
@@ -199,6 +203,71 @@ struct role *roce_make_source(struct appliance *appliance, const struct plan_rol
 
 	memcpy(parameters.destination_mac, destination_mac, sizeof(parameters.destination_mac));
 	return roce_source_role_create(&parameters, error);
+}
+
+static void report_waiting(const struct appliance *appliance, const struct plan_role *plan,
+			   const struct role *role)
+{
+	const struct config_generator *generator = &appliance->config->generators[plan->object];
+	const struct roce_sender_counters *counters = roce_source_role_counters(role);
+	uint32_t to = generator->destination_address;
+	unsigned reason = (unsigned)counter_read(&counters->reason);
+	char why[96] = "does not respond";
+
+	if (reason != 0)
+		snprintf(why, sizeof(why), "refuses connections, reason %u: %s", reason,
+			 roce_cm_reason_text(reason));
+	notice(appliance,
+	       "generator %s: %u.%u.%u.%u, RDMA CM port %u, %s; %u of %u queue pairs are "
+	       "connected",
+	       generator->name, to >> 24, to >> 16 & 255, to >> 8 & 255, to & 255,
+	       appliance->config->roce.cm_service, why,
+	       (unsigned)counter_read(&counters->connected),
+	       appliance->sets[plan->object]->n_sources);
+}
+
+void roce_report_waiting(struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+	uint64_t now = rte_rdtsc();
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		const struct plan_role *role = &plan->roles[i];
+		uint64_t *since = &appliance->waiting_since[role->object];
+
+		if (role->kind != CONFIG_ROLE_SOURCE || !roce_source_role_is(appliance->roles[i]))
+			continue;
+		if (!roce_source_role_waits(appliance->roles[i])) {
+			*since = 0;
+			if (counter_read(
+				&roce_source_role_counters(appliance->roles[i])->connected) > 0)
+				appliance->waiting_reported[role->object] = false;
+		} else if (*since == 0) {
+			*since = now;
+		} else if (!appliance->waiting_reported[role->object] &&
+			   now - *since > WAITING_SECONDS * rte_get_tsc_hz()) {
+			appliance->waiting_reported[role->object] = true;
+			report_waiting(appliance, role, appliance->roles[i]);
+		}
+	}
+}
+
+void roce_report_unsent(struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		const struct plan_role *role = &plan->roles[i];
+		const struct roce_sender_counters *counters;
+
+		if (role->kind != CONFIG_ROLE_SOURCE || !roce_source_role_is(appliance->roles[i]))
+			continue;
+		counters = roce_source_role_counters(appliance->roles[i]);
+		if (!appliance->waiting_reported[role->object] &&
+		    counter_read(&counters->failed) + counter_read(&counters->unsent) > 0 &&
+		    counter_read(&counters->refused) + counter_read(&counters->unheard) > 0)
+			report_waiting(appliance, role, appliance->roles[i]);
+	}
 }
 
 void roce_ports_free(struct appliance *appliance)

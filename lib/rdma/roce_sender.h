@@ -5,9 +5,10 @@
 // posts to the flows. Its users are the generator (roce_source_role.h) and the readout of a system
 // of nodes (readout_roce.h). They decide what is sent to whom and when.
 //
-// A flow is connected by RDMA CM, and connected again RETRY_NS after its connection ended; or it is
-// connected once by an entry of `roce.queue_pairs`. Packets are sent at the rate that DCQCN
-// permits. Responses and connection messages arrive through a link from the rx role of the port.
+// A flow is connected by RDMA CM, and connected again 100 ms after its connection ended; after each
+// refusal it waits twice as long, up to 2 s. Or it is connected once by an entry of
+// `roce.queue_pairs`. Packets are sent at the rate that DCQCN permits. Responses and connection
+// messages arrive through a link from the rx role of the port.
 //
 // Thread: the user's lcore. Any thread may read the counters and queue pairs.
 #pragma once
@@ -34,6 +35,7 @@ struct roce_flow {
 	uint64_t size;         // bytes of the region; 0: no region
 	uint32_t rkey;
 	uint64_t retry_at; // ns; no connection attempt before
+	unsigned refusals; // since it was connected last
 	uint64_t alive_at; // ns; time of the next message that tests an idle connection
 	struct dcqcn_flow rate;
 };
@@ -42,6 +44,10 @@ struct roce_flow {
 struct roce_sender_counters {
 	uint64_t connected; // number of connected flows now
 	uint64_t lost;      // connections that we did not end
+	uint64_t unsent;    // messages never posted, when the user has ended; counted by the user
+	uint64_t refused;   // connection attempts that the peer refused
+	uint64_t unheard;   // connection attempts without a response
+	uint64_t reason;    // enum roce_cm_reason of the last refusal; 0: none
 	uint64_t completed; // messages acknowledged, or sent without RC
 	uint64_t failed;    // messages whose connection ended before their acknowledgement
 	uint64_t icrc_errors;

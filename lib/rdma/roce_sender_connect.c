@@ -8,7 +8,8 @@
 #include "rdma/roce_sender.h"
 
 #define CONNECTING_MOST 16u        // flows being connected at the same time
-#define RETRY_NS        100000000u // ns after a connection has ended
+#define RETRY_NS        100000000u // ns after a connection has ended; doubles with each refusal
+#define DOUBLINGS_MOST  4u         // of that time
 #define LOOK_NS         500000u    // ns between two searches for timeouts
 #define RESPONSE_NS     200000000u // ns until a connection message is sent again
 #define RETRIES         7
@@ -86,6 +87,7 @@ static void request_connections(struct roce_sender *sender, uint64_t now)
 static void set_connected(struct roce_sender *sender, struct roce_flow *flow, struct queue_pair *qp)
 {
 	flow->qp = qp;
+	flow->refusals = 0;
 	flow->alive_at = 0;
 	dcqcn_flow_init(&sender->dcqcn, &flow->rate);
 	counter_add(&sender->parameters.counters->connected, 1);
@@ -106,6 +108,23 @@ static void take_established(struct roce_sender *sender, const struct cm_event *
 	p->operations->connected(p->context, flow);
 }
 
+// The time until the next attempt. Flows that failed together try at different times.
+static uint64_t retry_time(const struct roce_flow *flow)
+{
+	unsigned doublings = flow->refusals > 0 ? flow->refusals - 1 : 0;
+	uint64_t wait = (uint64_t)RETRY_NS << RTE_MIN(doublings, DOUBLINGS_MOST);
+
+	return doublings > 0 ? wait - wait / 4 + rte_rand_max(wait / 2) : wait;
+}
+
+static void count_failure(struct roce_sender_counters *counters, const struct cm_event *event)
+{
+	bool refused = event->kind == CM_REFUSED;
+
+	counter_add(refused ? &counters->refused : &counters->unheard, 1);
+	counter_add(&counters->reason, (refused ? event->reason : 0) - counters->reason);
+}
+
 // Handles the end of a connection. Messages that were acknowledged before are completed, the others
 // fail.
 static void take_end(struct roce_sender *sender, const struct cm_event *event, uint64_t now)
@@ -121,10 +140,12 @@ static void take_end(struct roce_sender *sender, const struct cm_event *event, u
 		counter_add(&p->counters->connected, UINT64_MAX); // decrements it
 	} else {
 		sender->n_connecting--;
+		flow->refusals += event->kind == CM_REFUSED;
+		count_failure(p->counters, event);
 	}
 	counter_add(&p->counters->lost, was_connected && !sender->leaving);
 	flow->connection = 0;
-	flow->retry_at = now + RETRY_NS;
+	flow->retry_at = now + retry_time(flow);
 	cm_release(sender->cm, event->id);
 	p->operations->ended(p->context, flow, was_connected);
 }

@@ -49,6 +49,8 @@ struct roce_source {
 	double cycles_per_event;
 	uint64_t outstanding; // messages
 	uint64_t left_at;     // ns
+	bool waits;           // last value of `waiting`
+	atomic_bool waiting;  // for connections
 	atomic_bool finished;
 	struct source_counters counters __rte_cache_aligned;
 	struct roce_sender_counters roce_counters;

@@ -62,6 +62,8 @@ static void ended(void *context, struct roce_flow *flow, bool was_connected)
 	struct roce_source *source = context;
 	struct source_flow *its = &source->sources[index_of(source, flow)];
 
+	if (source->state == STATE_END_OF_RUN && index_of(source, flow) < source->source)
+		flow->wanted = false; // it has nothing more to send
 	if (was_connected || source->script == NULL || ++its->refusals < REFUSALS_MOST)
 		return;
 	its->is_given_up = true;
@@ -134,12 +136,16 @@ static unsigned post_events(struct roce_source *source, uint64_t tsc)
 	return n;
 }
 
+// Posts the ends of the run. While the role drains, sources that are not connected are left out.
 static unsigned post_ends(struct roce_source *source)
 {
 	unsigned n = 0;
 
-	while (n < ROLE_BURST && source->source < source->n_sources &&
-	       post(source, source->source, END_MESSAGE)) {
+	while (n < ROLE_BURST && source->source < source->n_sources) {
+		if (source->stopping && source->roce.flows[source->source].qp == NULL)
+			counter_add(&source->roce_counters.failed, 1);
+		else if (!post(source, source->source, END_MESSAGE))
+			break;
 		source->source++;
 		n++;
 	}
@@ -181,11 +187,54 @@ static void finish(struct roce_source *source)
 	atomic_store_explicit(&source->finished, true, memory_order_release);
 }
 
-// When the last messages are posted, ended flows are not connected again: nothing would be sent.
+// When the last messages are posted, or the role drains, ended flows are not connected again.
 static void set_state(struct roce_source *source, enum roce_source_state state)
 {
 	source->state = state;
-	source->roce.connects = state < STATE_END_OF_RUN;
+	source->roce.connects = state < STATE_SETTLE && !source->stopping;
+}
+
+static void leave(struct roce_source *source, uint64_t now)
+{
+	set_state(source, STATE_LEAVE);
+	source->left_at = now;
+	roce_sender_leave(&source->roce, now);
+}
+
+static bool all_are_connected(const struct roce_source *source)
+{
+	return source->roce_counters.connected + source->n_given_up == source->n_sources;
+}
+
+// The number of messages that are not posted when the drain begins, because the peer accepts no
+// connection: those of the script, or of the events to be sent. Without a number of events, one per
+// source without a connection.
+static uint64_t count_unsent(const struct roce_source *source)
+{
+	if (source->script != NULL)
+		return source->script->n_messages - source->event;
+	if (all_are_connected(source) || source->state >= STATE_END_OF_RUN)
+		return 0;
+	if (source->last_event == UINT64_MAX)
+		return source->n_sources - source->roce_counters.connected;
+	return (source->last_event - source->event) * source->n_sources - source->source;
+}
+
+static void stop(struct roce_source *source)
+{
+	source->stopping = true;
+	source->roce.connects = false;
+	counter_add(&source->roce_counters.unsent, count_unsent(source));
+}
+
+// Whether the events of the set are posted, or the drain ends them: between two events, or within
+// one whose next source is not connected.
+static bool events_are_over(const struct roce_source *source)
+{
+	if (source->event >= source->last_event)
+		return true;
+	return source->stopping &&
+	       (source->source == 0 || source->roce.flows[source->source].qp == NULL);
 }
 
 static void next_state(struct roce_source *source, uint64_t tsc)
@@ -194,19 +243,19 @@ static void next_state(struct roce_source *source, uint64_t tsc)
 
 	switch (source->state) {
 	case STATE_CONNECT:
-		if (source->roce_counters.connected + source->n_given_up == source->n_sources) {
+		if (all_are_connected(source)) {
 			set_state(source, STATE_EVENTS);
 			source->start = tsc;
 		} else if (source->stopping) {
-			finish(source);
+			leave(source, now);
 		}
 		break;
 	case STATE_EVENTS:
 		if (source->script != NULL) {
 			if (source->stopping || roce_source_script_is_sent(source))
 				set_state(source, STATE_SETTLE);
-		} else if (source->source == 0 &&
-			   (source->stopping || source->event >= source->last_event)) {
+		} else if (events_are_over(source)) {
+			source->source = 0;
 			set_state(source, STATE_END_OF_RUN);
 		}
 		break;
@@ -216,11 +265,8 @@ static void next_state(struct roce_source *source, uint64_t tsc)
 		break;
 	case STATE_SETTLE:
 		if (source->outstanding == 0 && sender_settle(&source->sender) &&
-		    source->sender.n_out == 0) {
-			set_state(source, STATE_LEAVE);
-			source->left_at = now;
-			roce_sender_leave(&source->roce, now);
-		}
+		    source->sender.n_out == 0)
+			leave(source, now);
 		break;
 	case STATE_LEAVE:
 		if (source->roce.cm == NULL || source->roce_counters.connected == 0 ||
@@ -230,6 +276,15 @@ static void next_state(struct roce_source *source, uint64_t tsc)
 	case STATE_FINISHED:
 		break;
 	}
+}
+
+static void show_waiting(struct roce_source *source)
+{
+	bool waits = source->state < STATE_SETTLE && !all_are_connected(source);
+
+	if (waits != source->waits)
+		atomic_store_explicit(&source->waiting, waits, memory_order_relaxed);
+	source->waits = waits;
 }
 
 static unsigned roce_source_poll(struct role *role, uint64_t tsc)
@@ -246,6 +301,7 @@ static unsigned roce_source_poll(struct role *role, uint64_t tsc)
 	roce_sender_complete(&source->roce);
 	sent = sender_flush(&source->sender);
 	next_state(source, tsc);
+	show_waiting(source);
 	role->backpressured = done == 0 && sent == 0 && source->sender.n_out > 0;
 	return role->backpressured ? 0 : done + sent;
 }
@@ -254,7 +310,8 @@ static bool roce_source_drain(struct role *role, uint64_t now)
 {
 	struct roce_source *source = source_of(role);
 
-	source->stopping = true;
+	if (!source->stopping)
+		stop(source);
 	(void)roce_source_poll(role, now);
 	return source->state == STATE_FINISHED;
 }
@@ -415,6 +472,11 @@ const struct roce_sender_counters *roce_source_role_counters(const struct role *
 bool roce_source_role_finished(const struct role *role)
 {
 	return atomic_load_explicit(&source_of(role)->finished, memory_order_acquire);
+}
+
+bool roce_source_role_waits(const struct role *role)
+{
+	return atomic_load_explicit(&source_of(role)->waiting, memory_order_relaxed);
 }
 
 const struct queue_pair *roce_source_role_qp(const struct role *role, unsigned index)

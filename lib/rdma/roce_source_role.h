@@ -8,7 +8,8 @@
 // windows and the port allow. RC messages are repeated until they are acknowledged.
 //
 // When all events are sent, or the drain begins, the role sends one end-of-run message per source,
-// waits for the acknowledgements, and disconnects.
+// waits for the acknowledgements, and disconnects. A drain does not wait for sources that are not
+// connected: their messages count as failed, and those that were not posted as unsent.
 //
 // With a script (a capture of RoCE, source/roce_capture.h) the role sends the messages of the
 // script.
@@ -55,6 +56,9 @@ const struct source_counters *roce_source_role_source_counters(const struct role
 const struct sender_counters *roce_source_role_sender_counters(const struct role *role);
 const struct roce_sender_counters *roce_source_role_counters(const struct role *role);
 bool roce_source_role_finished(const struct role *role);
+
+// Whether it waits for a connection to be made, or made again. Any thread.
+bool roce_source_role_waits(const struct role *role);
 
 // The queue pair of source `index` of the set, for telemetry.
 const struct queue_pair *roce_source_role_qp(const struct role *role, unsigned index);

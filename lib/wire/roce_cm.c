@@ -217,3 +217,23 @@ void roce_cm_ip_encode(uint8_t private_data[ROCE_CM_IP_SIZE], const struct roce_
 	memcpy(private_data + 4, ip->source, sizeof(ip->source));
 	memcpy(private_data + 20, ip->destination, sizeof(ip->destination));
 }
+
+const char *roce_cm_reason_text(unsigned reason)
+{
+	static const char *const texts[] = {
+		[ROCE_CM_NO_QP] = "no queue pair is free there",
+		[ROCE_CM_NO_RESOURCES] = "there are too many connections",
+		[ROCE_CM_TIMEOUT] = "it received no response",
+		[ROCE_CM_UNSUPPORTED] = "it does not support the request",
+		[ROCE_CM_INVALID_COMM_ID] = "it does not know the connection",
+		[ROCE_CM_INVALID_SERVICE_ID] = "nobody listens at this port",
+		[ROCE_CM_INVALID_TRANSPORT] = "it does not support the service",
+		[ROCE_CM_STALE_CONNECTION] = "it still has an old connection",
+		[ROCE_CM_INVALID_GID] = "it has another address",
+		[ROCE_CM_INVALID_MTU] = "the path MTU is too large",
+		[ROCE_CM_CONSUMER_DEFINED] = "the program there refuses",
+	};
+	const char *text = reason < sizeof(texts) / sizeof(texts[0]) ? texts[reason] : NULL;
+
+	return text != NULL ? text : "refused for another reason";
+}

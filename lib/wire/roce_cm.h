@@ -72,6 +72,9 @@ enum roce_cm_reason {
 	ROCE_CM_INVALID_CLASS_VERSION = 31,
 };
 
+// What a reason means, for a line of text; "refused for another reason" if it is not in the enum.
+const char *roce_cm_reason_text(unsigned reason);
+
 enum roce_cm_transport {
 	ROCE_CM_RC = 0,
 	ROCE_CM_UC = 1,

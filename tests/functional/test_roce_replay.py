@@ -7,6 +7,7 @@ import json
 import os
 import random
 import select
+import signal
 import socket
 import struct
 import threading
@@ -383,6 +384,56 @@ def test_no_such_connection():
             check_equal(process.status, 2, f"status of {process.describe()}")
             check("24 messages were not acknowledged" in process.output(), process.describe())
         evb.drain()
+
+
+def unheard(work, net, what, command, last="0 messages were not acknowledged, 24 had no"):
+    """A sender without a receiver: one line after 5 s, one at the end, and status 1."""
+    process = work.start(evbtest.binary(), *command, *to_evb(net), "--to-mac",
+                         net.evb.hardware_address().hex(":"), namespace=net.host)
+    if command[0] == "gen":
+        process.wait_until(lambda: what in process.errors(), what, timeout=15)
+        time.sleep(1)
+        process.signal(signal.SIGTERM)
+    process.finish()
+    check_equal(process.status, 1, f"status of {process.describe()}")
+    lines = process.errors().splitlines()
+    check_equal(sum(what in line for line in lines), 1, f"lines with {what}")
+    check_equal(sum(f"not everything was sent: {last}" in line for line in lines), 1,
+                f"last line of {lines}")
+
+
+def test_nobody_takes_the_data():
+    """gen and replay report that nobody responds, or why they are refused."""
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(1500))
+        stream, path = stream_of(5), work.path("capture.pcap")
+        record(path, stream, ["send"] * 4)
+        gen = ["gen", "--transport", "roce", "--sources", "1-4", "--events", "6"]
+        unheard(work, net, "10.0.0.2, RDMA CM port 19523, does not respond; 0 of 4", gen)
+        unheard(work, net, "RDMA CM port 19523, does not respond; 0 of 4", ["replay", path],
+                "24 messages were not acknowledged")
+        evb = work.run(receiver(work, net, stream), namespace=net.evb)
+        unheard(work, net, "RDMA CM port 7, refuses connections, reason 8: nobody listens",
+                [*gen, "--set", "roce.cm_service=7"])
+        evb.drain()
+
+
+def test_receiver_leaves():
+    """What it has not acknowledged makes the sender's status 1."""
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(1500))
+        evb = work.run(receiver(work, net, stream_of(1)), namespace=net.evb)
+        process = work.start(evbtest.binary(), "gen", "--transport", "roce", *to_evb(net),
+                             "--sources", "0x1001-0x1004", "--packing", "10", "--events", "3000",
+                             "--rate", "1000", namespace=net.host)
+        process.wait_for_line("running")
+        time.sleep(1)
+        evb.drain()
+        time.sleep(0.5)
+        process.signal(signal.SIGTERM)
+        process.finish()
+        check_equal(process.status, 1, f"status of {process.describe()}")
+        check("not everything was sent: " in process.errors(), process.describe())
 
 
 if __name__ == "__main__":

@@ -256,6 +256,86 @@ static void acknowledged_messages__are_completed_though_the_peer_leaves(void **s
 	assert_int_equal(roce_source_role_source_counters(bench.role)->blocks, MESSAGES);
 }
 
+static void run_ms(unsigned ms)
+{
+	for (unsigned i = 0; i < 100 * ms && !roce_source_role_finished(bench.role); i++) {
+		poll_role();
+		poll_peer();
+	}
+}
+
+static void drain(void)
+{
+	for (unsigned i = 0; i < STEPS && !roce_source_role_finished(bench.role); i++) {
+		bench.now += rte_get_tsc_hz() / 100000;
+		(void)bench.role->operations->drain(bench.role, bench.now);
+		poll_role();
+		poll_peer();
+	}
+	assert_true(roce_source_role_finished(bench.role));
+}
+
+// Nobody listens at the port: the role requests less and less often, and knows the reason.
+static void refusing_peer__is_asked_less_often(void **state)
+{
+	const struct roce_sender_counters *counters = roce_source_role_counters(bench.role);
+	uint64_t requests;
+
+	(void)state;
+	roce_port_destroy(bench.peer);
+	bench.peer_config->roce.cm_service = 7;
+	make_peer();
+	run_ms(10000);
+	requests = roce_port_cm_counters(bench.peer)->requests;
+	print_message("%lu requests of %u sources in 10 s\n", (unsigned long)requests, SOURCES);
+	assert_in_range(requests, SOURCES * 6, SOURCES * 14);
+	assert_int_equal(counters->refused, requests);
+	assert_int_equal(counters->reason, ROCE_CM_INVALID_SERVICE_ID);
+	assert_true(roce_source_role_waits(bench.role));
+	drain();
+	assert_int_equal(counters->unsent, MESSAGES);
+	assert_int_equal(counters->failed, 0);
+}
+
+static void silent_peer__leaves_everything_unsent(void **state)
+{
+	const struct roce_sender_counters *counters = roce_source_role_counters(bench.role);
+	struct rte_mbuf *mbufs[ROLE_BURST];
+	unsigned n;
+
+	(void)state;
+	for (unsigned i = 0; i < 300; i++) {
+		bench.now += rte_get_tsc_hz() / 100;
+		(void)bench.role->operations->poll(bench.role, bench.now);
+		n = rte_eth_rx_burst(bench.wire.port.id, 0, mbufs, ROLE_BURST);
+		rte_pktmbuf_free_bulk(mbufs, n);
+	}
+	assert_true(counters->unheard > 0);
+	assert_int_equal(counters->reason, 0);
+	assert_true(roce_source_role_waits(bench.role));
+	drain();
+	assert_int_equal(counters->unsent, MESSAGES);
+}
+
+// The peer leaves in the middle and refuses from then on: the drain does not wait for it.
+static void peer_that_leaves__does_not_hold_up_the_drain(void **state)
+{
+	const struct roce_sender_counters *counters = roce_source_role_counters(bench.role);
+
+	(void)state;
+	while (roce_source_role_source_counters(bench.role)->segments < MESSAGES / 2) {
+		poll_role();
+		if (counters->connected < SOURCES)
+			poll_peer();
+	}
+	(void)roce_port_leave(bench.peer, ns());
+	run_ms(1000);
+	assert_int_equal(counters->connected, 0);
+	drain();
+	assert_int_equal(counters->completed + counters->failed + counters->unsent,
+			 MESSAGES + SOURCES);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_bench, close_bench)
 
 int main(void)
@@ -263,6 +343,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(events__are_sent_and_the_connections_end),
 		TEST(acknowledged_messages__are_completed_though_the_peer_leaves),
+		TEST(refusing_peer__is_asked_less_often),
+		TEST(silent_peer__leaves_everything_unsent),
+		TEST(peer_that_leaves__does_not_hold_up_the_drain),
 	};
 
 	return cmocka_run_group_tests_name("roce_source", tests, testbed_start, testbed_stop);

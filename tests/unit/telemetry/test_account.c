@@ -282,7 +282,8 @@ static void has_losses__for_each_reason_alone(void **state)
 				      &account.built.events_discarded,
 				      &account.written.refused,
 				      &account.written.failures,
-				      &account.unacknowledged };
+				      &account.unacknowledged,
+				      &account.unsent };
 
 	(void)state;
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++) {
