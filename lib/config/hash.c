@@ -42,6 +42,21 @@ static const struct config_object *object_of(const struct config_object *object,
 	return NULL;
 }
 
+// Whether nothing of an object but local keys is given: then it is as if it were not there.
+static bool all_is_local(const cJSON *json, const struct config_object *object)
+{
+	const cJSON *item;
+
+	if (!object || !cJSON_IsObject(json))
+		return false;
+	cJSON_ArrayForEach(item, json)
+	{
+		if (!is_local(object, item->string))
+			return false;
+	}
+	return true;
+}
+
 // Members are added, because a sum does not depend on their order.
 static uint64_t hash_members(const cJSON *json, const struct config_object *object)
 {
@@ -50,7 +65,8 @@ static uint64_t hash_members(const cJSON *json, const struct config_object *obje
 
 	cJSON_ArrayForEach(item, json)
 	{
-		if (is_local(object, item->string))
+		if (is_local(object, item->string) ||
+		    all_is_local(item, object_of(object, item->string)))
 			continue;
 		uint64_t value = hash_value(item, object_of(object, item->string));
 		uint64_t name = add_bytes(FNV_OFFSET, item->string, strlen(item->string) + 1);

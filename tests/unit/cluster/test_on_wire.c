@@ -137,6 +137,11 @@ static void bytes__of_control_messages(void **state)
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0),
 			 4 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16);
+	config->event_manager.key_file[0] = 'k';
+	make(&wire, config);
+	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0),
+			 4 * (1000 + OVERHEAD) + 4 * (FRAME + 20) + 64 + 32 + 16);
+	config->event_manager.key_file[0] = '\0';
 	config->event_manager.sched.mode = SCHED_PULL;
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 1),
