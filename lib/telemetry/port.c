@@ -99,9 +99,12 @@ const struct telemetry_group telemetry_port = {
 	.name = "port",
 	.things = "ports",
 	.help = "A port: device, buffers, and what its driver counts",
-	.note = "Drivers differ in what they count: drivers in memory count no bytes, and some do "
-		"not count\n"
-		"missed packets. `/ethdev/xstats,ID` has all counters of a driver.",
+	.note =
+	    "Drivers differ in what they count: drivers in memory count no bytes, and some do "
+	    "not count\n"
+	    "missed packets. `/ethdev/xstats,ID` has all counters of a driver, and not what the "
+	    "kernel\n"
+	    "lost before it (af_packet, af_xdp): `rx_missed` has both.",
 	.tables = { port_metrics },
 	.view = view_port,
 };

@@ -173,6 +173,12 @@ def test_losses_in_the_kernel():
             for _ in range(count):
                 raw.send(frame)
         evb.signal(signal.SIGCONT)
+        taken = telemetry.taken(evb.name)
+        evb.wait_until(lambda: taken() >= count, "all are received or missed")
+        with telemetry.Telemetry(evb.name) as client:
+            missed = client.query("/evb/summary")["packets_missed"]
+            check_equal(client.query("/evb/port/info", "wire")["rx_missed"], missed,
+                        "packets that the port missed")
         summary = evb.drain()
         packets = summary["packets"]
         evbtest.check_identities(summary, missed=count - packets["received"])
