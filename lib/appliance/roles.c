@@ -101,7 +101,8 @@ static bool has_port_on_wire(const struct appliance *appliance)
 	return false;
 }
 
-static struct role *make_builder(struct appliance *appliance, const struct plan_role *plan)
+static struct role *make_builder(struct appliance *appliance, const struct plan_role *plan,
+				 char *error)
 {
 	const struct config *config = appliance->config;
 	struct link *links[BUILDER_MAX_LINKS];
@@ -122,9 +123,14 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 	};
 	unsigned n_builders = config->n_builders;
 
-	// The plan has refused more producers than BUILDER_MAX_LINKS.
-	for (unsigned i = plan->object; i < appliance->n_links; i += n_builders)
+	for (unsigned i = plan->object; i < appliance->n_links; i += n_builders) {
+		if (parameters.n_links == BUILDER_MAX_LINKS) {
+			(void)appliance_fail(error, "role %s: more than %u links", plan->name,
+					     BUILDER_MAX_LINKS);
+			return NULL;
+		}
 		links[parameters.n_links++] = appliance->links[i];
+	}
 	if (cluster_grants(appliance->config)) {
 		parameters.from_control = &appliance->builder_mail[plan->object][0];
 		parameters.to_control = &appliance->builder_mail[plan->object][1];
@@ -276,7 +282,7 @@ int roles_make(struct appliance *appliance, char *error)
 			n_rx++;
 			break;
 		case CONFIG_ROLE_BUILDER:
-			appliance->roles[i] = make_builder(appliance, role);
+			appliance->roles[i] = make_builder(appliance, role, error);
 			break;
 		case CONFIG_ROLE_SOURCE:
 			appliance->roles[i] = make_source(appliance, role, error);

@@ -8,11 +8,6 @@
 // at once. The events stay in the sources until they may be sent, so no link is overloaded.
 #define BURST_NS 5000000u
 
-static uint32_t smallest_of(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 // Fills builders[EVB_MAX_SYSTEM_BUILDERS]. Their congestion groups are renumbered, so that the
 // groups in use have the numbers from 0 without gaps.
 static void make_builders(const struct cluster_manager_parameters *manager,
@@ -30,7 +25,7 @@ static void make_builders(const struct cluster_manager_parameters *manager,
 		builders[i] = (struct sched_builder_parameters){
 			.slots = builder->slots,
 			.group = first < i ? builders[first].group : n_groups++,
-			.weight = smallest_of(builder->weight, SCHED_MAX_WEIGHT),
+			.weight = builder->weight,
 			.link_rate = cluster->nodes[builder->node].link_rate / 8,
 			.window = manager->window,
 		};

@@ -54,7 +54,7 @@ static const struct config_key builder_keys[] = {
 	  FIELD(config_builder, group), .standard = "0",
 	  .help = "Congestion group: builders behind one bottleneck, such as a leaf switch; "
 		  "auto: a group of its own." },
-	{ .name = "weight", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_builder, weight),
+	{ .name = "weight", WHOLE(COUNT), RANGE(1, SCHED_MAX_WEIGHT), FIELD(config_builder, weight),
 	  .standard = "1",
 	  .help = "Share of the events with policy weighted." },
 };

@@ -322,11 +322,11 @@ static void builder__group_and_weight(void **state)
 {
 	struct config *config =
 	    load_node("a", ALL("builders[0].group=1023", "builders[1].group=auto",
-			       "builders[0].weight=65535"));
+			       "builders[0].weight=1024"));
 
 	(void)state;
 	assert_int_equal(config->builders[0].group, 1023);
-	assert_int_equal(config->builders[0].weight, 65535);
+	assert_int_equal(config->builders[0].weight, 1024);
 	assert_int_equal(config->builders[1].group, CONFIG_AUTO);
 	assert_int_equal(config->builders[1].weight, 1);
 	assert_int_equal(config->cluster.builders[0].group, 1023);
@@ -335,7 +335,9 @@ static void builder__group_and_weight(void **state)
 	assert_system_refused("builders[0].group=1024",
 			      "x.json: builders[0].group: 1024 is out of range 0..1023");
 	assert_system_refused("builders[0].weight=0",
-			      "x.json: builders[0].weight: 0 is out of range 1..65535");
+			      "x.json: builders[0].weight: 0 is out of range 1..1024");
+	assert_system_refused("builders[0].weight=1025",
+			      "x.json: builders[0].weight: 1025 is out of range 1..1024");
 }
 
 int main(void)
