@@ -189,6 +189,7 @@ int cmd_replay(int argc, char **argv)
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
 	arguments.session.must_build = arguments.directory != NULL;
+	arguments.session.input_judged = true;
 	if (arguments.roce.to != NULL ||
 	    roce_capture_is(arguments.roce.capture, ROCE_UDP_PORT, LOOK_AT))
 		return replay_roce(&arguments);

@@ -257,6 +257,8 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		  struct account *account)
 {
 	bool drained = appliance_drain(appliance);
+	bool lacks =
+	    options->input_judged ? options->input_lacks : appliance_captures_lack(appliance);
 	int status = 0;
 
 	account_take(appliance, account);
@@ -276,7 +278,7 @@ static int finish(struct appliance *appliance, const struct session_options *opt
 		log_nothing(account);
 		status = 1;
 	}
-	if (options->strict && (!drained || options->input_lacks || account_has_losses(account)))
+	if (options->strict && (!drained || lacks || account_has_losses(account)))
 		status = 2;
 	return status;
 }

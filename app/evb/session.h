@@ -14,6 +14,7 @@ struct session_options {
 	const char *summary; // file for the account as JSON; NULL: none
 	bool strict;         // exit status 2 if anything was lost
 	bool input_lacks;    // what is to be sent was lost before the run: a loss, too
+	bool input_judged;   // the caller has reported what captures lack
 	bool quiet;          // no plan, no progress
 	bool must_build;     // exit status 1, and a line that says why, if no event was built
 };

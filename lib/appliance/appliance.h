@@ -122,6 +122,10 @@ bool appliance_watch(struct appliance *appliance);
 // this step.
 bool appliance_drain(struct appliance *appliance);
 
+// Reports what the captures of generators lack: packets of which they have only the first bytes,
+// and all behind a place that cannot be read. True if anything. After appliance_drain().
+bool appliance_captures_lack(struct appliance *appliance);
+
 // Frees everything, including the counters. To be called after appliance_drain() or a failed start.
 void appliance_stop(struct appliance *appliance);
 

@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "source/roce_capture.h"
+#include "tx/pcap_role.h"
+
 void notice(const struct appliance *appliance, const char *format, ...)
 {
 	char line[512];
@@ -57,4 +60,43 @@ void notice_of_file(void *context, const struct event_file_notice *file)
 		       file->path, file->cause, (unsigned long long)file->events);
 		break;
 	}
+}
+
+// Reports what a generator's capture lacks. True if anything.
+static bool report_capture(struct appliance *appliance, const struct config_generator *generator,
+			   const char *problem, uint64_t cut)
+{
+	if (problem != NULL && problem[0] != '\0')
+		notice(appliance, "generator %s: %s: what comes before was sent", generator->name,
+		       problem);
+	if (cut > 0)
+		notice(appliance,
+		       "generator %s: %s: %llu packets were not sent: the capture has only "
+		       "their first bytes (snap length)",
+		       generator->name, generator->file, (unsigned long long)cut);
+	return (problem != NULL && problem[0] != '\0') || cut > 0;
+}
+
+bool appliance_captures_lack(struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+	bool lack = false;
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		const struct plan_role *role = &plan->roles[i];
+		const struct config_generator *generator;
+
+		if (role->kind != CONFIG_ROLE_SOURCE)
+			continue;
+		generator = &appliance->config->generators[role->object];
+		if (generator->kind == GENERATOR_PCAP)
+			lack |= report_capture(
+			    appliance, generator, pcap_role_problem(appliance->roles[i]),
+			    counter_read(&pcap_role_counters(appliance->roles[i])->truncated));
+		else if (generator->kind == GENERATOR_ROCE && appliance->sets[role->object] != NULL)
+			lack |= report_capture(appliance, generator,
+					       appliance->sets[role->object]->script->problem,
+					       appliance->sets[role->object]->script->cut);
+	}
+	return lack;
 }

@@ -167,6 +167,11 @@ const struct sender_counters *pcap_role_sender_counters(const struct role *role)
 	return &pcap_of(role)->sender.counters;
 }
 
+const char *pcap_role_problem(const struct role *role)
+{
+	return capture_problem(pcap_of(role)->capture);
+}
+
 bool pcap_role_finished(const struct role *role)
 {
 	return atomic_load_explicit(&pcap_of(role)->finished, memory_order_acquire);

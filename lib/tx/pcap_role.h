@@ -35,4 +35,7 @@ struct role *pcap_role_create(const struct pcap_parameters *parameters, char *er
 
 const struct pcap_counters *pcap_role_counters(const struct role *role);
 const struct sender_counters *pcap_role_sender_counters(const struct role *role);
+// Why the capture was not read to its end, in one line; NULL: it was, or there was no time for it.
+// After the role's lcore has stopped.
+const char *pcap_role_problem(const struct role *role);
 bool pcap_role_finished(const struct role *role);

@@ -183,6 +183,30 @@ def test_replay_tells_what_the_capture_lacks():
         check_replay_tells(work, work.path("cut.pcap"), "only their first bytes (snap length)")
 
 
+def test_run_tells_what_the_capture_lacks():
+    """A generator's capture that is cut is a loss for `run --strict`, too."""
+    with evbtest.Workspace() as work:
+        stream = stream_of(20)
+        plan = ejfat_sender.Plan(stream, end_of_run=False)
+        whole, _ = write(work, plan)
+        with open(work.path("killed.pcap"), "wb") as killed, open(whole, "rb") as original:
+            killed.write(original.read() + b"\0" * 7)
+        with frames.PcapWriter(work.path("snapped.pcap"), snap_length=128) as cut:
+            for number, frame in enumerate(plan.frames(None)):
+                cut.write(frame, 1_700_000_000 * 10**9 + number * 1000)
+        for path, line, status in ((whole, "20 complete", 0),
+                                   (work.path("killed.pcap"), "what comes before was sent", 2),
+                                   (work.path("snapped.pcap"), "only their first bytes", 2)):
+            configuration = appliance.builder(
+                work, {"name": "wire", "profile": "ring", "address": "10.0.0.2/24"}, stream)
+            configuration["generators"] = [{"name": "file", "port": "wire", "kind": "pcap",
+                                            "file": path, "speed": 0}]
+            process = work.run(configuration, "--strict")
+            process.finish()
+            check_equal(process.status, status, f"status of {process.describe()}")
+            check(line in process.output() + process.errors(), process.describe())
+
+
 def test_bad_segments():
     """Each refused segment changes nothing and is counted under its cause."""
     causes = ("overlapping", "duplicate", "length_mismatch", "oversized", "unknown_source",
