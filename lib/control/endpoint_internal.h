@@ -243,6 +243,10 @@ bool control_is_alive(const struct control_endpoint *endpoint, const struct peer
 // Whether a frame names the present session of both sides.
 bool control_is_current(const struct peer *peer, const struct ctrl_header *header);
 
+// Whether the frame echoes a stamp of this endpoint that is younger than heartbeat_timeout.
+bool control_echoes_recent(const struct control_endpoint *endpoint,
+			   const struct ctrl_header *header, uint64_t now);
+
 // Begins a challenge unless one is open: a session is accepted only if its frames echo a stamp
 // that is sent from now on.
 void control_challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now);

@@ -232,10 +232,8 @@ static bool fenced(const struct control_endpoint *endpoint, struct peer *peer,
 static void take_header(struct control_endpoint *endpoint, struct peer *peer,
 			const struct ctrl_header *header, uint64_t now)
 {
-	const uint64_t echo_age = (uint64_t)(control_stamp(now) - header->echo) * NS_IN_US;
-
 	peer->received_at = now;
-	if (header->echo != 0 && echo_age < endpoint->parameters.heartbeat_timeout)
+	if (control_echoes_recent(endpoint, header, now))
 		peer->answered_at = now;
 	control_take_epoch(endpoint, peer, header, now);
 	take_stamp(endpoint, peer, header, now);

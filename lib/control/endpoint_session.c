@@ -101,6 +101,14 @@ void control_owe_response(const struct control_endpoint *endpoint, struct peer *
 	};
 }
 
+bool control_echoes_recent(const struct control_endpoint *endpoint,
+			   const struct ctrl_header *header, uint64_t now)
+{
+	const uint64_t age = (uint64_t)(control_stamp(now) - header->echo) * NS_IN_US;
+
+	return header->echo != 0 && age < endpoint->parameters.heartbeat_timeout;
+}
+
 void control_challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	if (peer->challenging && now - peer->challenged_at < endpoint->parameters.heartbeat_timeout)
@@ -169,8 +177,10 @@ void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
 {
 	const bool current = control_is_current(peer, header);
 
-	// A frame that does not name a session of this endpoint is not a response to it.
-	if ((header->peer_session != peer->session &&
+	// A frame that does not name a session of this endpoint, or an old stamp of it, is not a
+	// response to it.
+	if (!control_echoes_recent(endpoint, header, now) ||
+	    (header->peer_session != peer->session &&
 	     header->peer_session != control_offered_session(peer)) ||
 	    (current && peer->has_stamp && !control_before(peer->stamp, header->stamp)))
 		return;

@@ -332,6 +332,7 @@ static uint32_t epoch_after_refusal(bool leads, uint32_t epoch)
 	header = next_header(&network);
 	header.epoch = epoch;
 	header.flags |= CTRL_OCCUPIED;
+	header.echo = (uint32_t)(network.now / US);
 	receive(&network, &header);
 	raised = network.stations[0].endpoint->epoch;
 	assert_int_equal(network.stations[0].links[1].events[CONTROL_EPOCH], 0);

@@ -342,11 +342,49 @@ static void stranger__without_a_key(void **state)
 	assert_true(changes[FORGE_PLAIN] > 0 && changes[REPLAY] > 0);
 }
 
+static struct kept refusal;
+
+static bool keep_refusal(struct network *at, const struct datagram *datagram)
+{
+	(void)at;
+	if (ctrl_frame_flags(datagram->bytes) & CTRL_OCCUPIED) {
+		refusal.to = datagram->to;
+		refusal.size = datagram->size;
+		memcpy(refusal.bytes, datagram->bytes, datagram->size);
+	}
+	return true;
+}
+
+// A process was refused, then accepted, and its peer has died: the recorded refusal is of the same
+// session, and has no effect.
+static void stranger__replays_a_refusal(void **state)
+{
+	struct station *refused = &network.stations[1];
+
+	(void)state;
+	open_stations(true, 7);
+	network.filter = keep_refusal;
+	network_restart(&network, 1);
+	network_run(&network, SECOND);
+	assert_true(refusal.size > 0);
+	assert_true(network_state(&network, 1, 0).connected);
+	network_kill(&network, 0);
+	network_kill(&network, 2);
+	network_run(&network, SECOND);
+	assert_true(network_state(&network, 1, 0).lost);
+	memset(refused->links, 0, sizeof(refused->links));
+	(void)control_receive(refused->endpoint, refusal.bytes, refusal.size, network.now);
+	assert_int_equal(refused->links[0].events[CONTROL_OCCUPIED], 0);
+	assert_int_equal(refused->links[2].events[CONTROL_OCCUPIED], 0);
+	network_close(&network);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stranger__changes_nothing),
 		cmocka_unit_test(stranger__without_a_key),
+		cmocka_unit_test(stranger__replays_a_refusal),
 	};
 
 	return cmocka_run_group_tests_name("endpoint_stranger", tests, NULL, NULL);
