@@ -6,6 +6,7 @@
 #include "bench.h"
 
 #include <evring/evring_layout.h>
+#include <evring/evring_place.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,6 +150,26 @@ static void local__another_users_place_stops_no_start(void **state)
 	assert_int_equal(rmdir(bench.directory), 0);
 }
 
+// Places of another user that come before the appliance's own, and more than a reader tries.
+static void local__many_places_of_others_hide_no_ring(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	bench_make_directory(&bench);
+	for (unsigned i = 0; i < 3 * EVRING_MAX_PLACES; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), i == 0 ? "evb-bench" : "evb-bench.0000%02u", i);
+		assert_int_equal(mkdir(path_in(&bench, name), 0755), 0);
+		assert_int_equal(chown(path_in(&bench, name), NOBODY, NOBODY), 0);
+	}
+	expect_start(&bench);
+	bench_remove_directory(&bench);
+}
+
 // A member that has taken an event and dies.
 static void lose_member(const struct bench *bench)
 {
@@ -287,6 +308,7 @@ int main(void)
 		cmocka_unit_test(local__what_has_the_name_stops_no_start),
 		cmocka_unit_test(local__a_fake_ring_stops_no_start),
 		cmocka_unit_test(local__another_users_place_stops_no_start),
+		cmocka_unit_test(local__many_places_of_others_hide_no_ring),
 		cmocka_unit_test(local__shared_locks_keep_nobody_alive),
 		cmocka_unit_test(local__mode_says_who_reads_and_who_joins),
 		cmocka_unit_test(local__a_truncated_ring_is_told_and_kills_nobody),
