@@ -24,6 +24,7 @@ import suites_bounds
 import suites_build
 import suites_cluster
 import suites_curve
+import suites_harm
 import suites_paths
 import suites_roce
 import suites_sched
@@ -40,6 +41,7 @@ SUITES = {
     "scale": (suites_build.run_scale, "cost against sources, slots, builders, disorder"),
     "roce": (suites_roce.run_roce, "requester, ring port, responder, events"),
     "sched": (suites_sched.run_sched, "decisions of the event manager"),
+    "harm": (suites_harm.run_harm, "events that one forged source costs (root)"),
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define NAP_NS 200000 // a wait that is longer sleeps for the rest
+
 void perf_fail(const char *format, ...)
 {
 	va_list list;
@@ -47,6 +49,21 @@ double perf_parse_number(const char *what, const char *text, double least)
 	if (end == text || *end != '\0' || !(value >= least) || value > 1e15)
 		perf_fail("--%s: \"%s\" is not a number from %g on", what, text, least);
 	return value;
+}
+
+void perf_wait_until(uint64_t moment)
+{
+	for (;;) {
+		uint64_t now = perf_now_ns();
+		struct timespec nap = { 0 };
+
+		if (now >= moment)
+			return;
+		if (moment - now < NAP_NS)
+			continue;
+		nap.tv_nsec = (long)(moment - now - NAP_NS) % 1000000000;
+		nanosleep(&nap, NULL);
+	}
 }
 
 void perf_pin(uint32_t cpu)

@@ -36,6 +36,9 @@ static inline uint64_t perf_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+// Returns at that moment of perf_now_ns(). Sleeps, but for the last 0.2 ms.
+void perf_wait_until(uint64_t moment);
+
 // Keeps the calling thread on one CPU.
 void perf_pin(uint32_t cpu);
 

@@ -15,8 +15,6 @@
 #include "perf_tool.h"
 #include "udp_stream.h"
 
-#define NAP_NS 200000 // a wait that is longer sleeps for the rest
-
 struct sender {
 	struct udp_stream stream;
 	const char *to;
@@ -66,21 +64,6 @@ static void parse(int argc, char **argv, struct sender *sender)
 		perf_fail("usage: udp_sender --to ADDRESS [OPTION...]");
 }
 
-static void wait_until(uint64_t moment)
-{
-	for (;;) {
-		uint64_t now = perf_now_ns();
-		struct timespec nap = { 0 };
-
-		if (now >= moment)
-			return;
-		if (moment - now < NAP_NS)
-			continue;
-		nap.tv_nsec = (long)(moment - now - NAP_NS) % 1000000000;
-		nanosleep(&nap, NULL);
-	}
-}
-
 // Returns how many events were sent.
 static uint64_t send_events(struct sender *sender)
 {
@@ -89,7 +72,7 @@ static uint64_t send_events(struct sender *sender)
 	for (event = 0; perf_now_ns() < end; event++) {
 		if (sender->rate > 0) {
 			udp_stream_flush(&sender->stream);
-			wait_until(start + (uint64_t)((double)event * 1e9 / sender->rate));
+			perf_wait_until(start + (uint64_t)((double)event * 1e9 / sender->rate));
 		}
 		for (unsigned i = 0; i < sender->sources; i++)
 			udp_stream_put(&sender->stream, (uint16_t)(1 + i), event * sender->packing,

@@ -53,8 +53,8 @@ void udp_stream_flush(struct udp_stream *stream)
 	stream->n = 0;
 }
 
-static void put_segment(struct udp_stream *stream, const struct ejfat_re *re, const uint8_t *bytes,
-			uint32_t size)
+void udp_stream_put_segment(struct udp_stream *stream, const struct ejfat_re *re,
+			    const uint8_t *bytes, uint32_t size)
 {
 	uint8_t *head = stream->heads[stream->n];
 	struct iovec *parts = stream->parts[stream->n];
@@ -87,7 +87,7 @@ void udp_stream_put(struct udp_stream *stream, uint16_t source, uint64_t event_i
 		uint32_t left = length - offset;
 
 		re.offset = offset;
-		put_segment(stream, &re, block + offset,
-			    left < stream->segment ? left : stream->segment);
+		udp_stream_put_segment(stream, &re, block + offset,
+				       left < stream->segment ? left : stream->segment);
 	}
 }

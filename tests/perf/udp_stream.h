@@ -32,5 +32,9 @@ void udp_stream_open(struct udp_stream *stream, const char *address, uint16_t po
 void udp_stream_put(struct udp_stream *stream, uint16_t source, uint64_t event_id,
 		    const uint8_t *block, uint32_t length);
 
+// Sends one segment as it is, but for the event id of an MFP header at its start.
+void udp_stream_put_segment(struct udp_stream *stream, const struct ejfat_re *re,
+			    const uint8_t *bytes, uint32_t size);
+
 // Sends what is held back.
 void udp_stream_flush(struct udp_stream *stream);
