@@ -138,27 +138,32 @@ def test_restarts():
     with evbtest.Workspace() as work:
         stream = ejfat_sender.Stream(SOURCES, events, packing=4, size=(0, 200), first_event=400)
         paths = put_files(work, machine, stream)
-        found, copies, said = {}, 0, []
+        found, copies, said, dropped = {}, 0, [], set()
         sender = threading.Thread(target=lambda: said.append(machine.run(
-            "/tmp/verbs_mfp", "write_imm", rxe.PEER_ADDRESS, str(SERVICE), *paths, timeout=400)))
+            "/tmp/verbs_mfp", "write_imm", rxe.PEER_ADDRESS, str(SERVICE), *paths, status=None,
+            timeout=400)))
+        work.enter(machine.faults(outward=("rate", "8mbit")))  # so that it takes a while
         for number in range(RESTARTS + 1):
             directory = work.folder(f"events{number}")
-            evb = work.run(configuration(work, stream, 256, events={"deadline": "1s"}, writers=[
+            evb = work.run(configuration(work, stream, 256, writers=[
                 {"name": "files", "directory": directory, "format": "mep"}]),
                            namespace=machine.namespace)
             if number == 0:
                 sender.start()
-            evb.wait_until(lambda: telemetry.summary(evb.name)["segments_received"] > 200,
-                           "segments", timeout=60)
+            evb.wait_until(lambda: said or
+                           telemetry.summary(evb.name)["segments_received"] > 200, "segments")
             if number == RESTARTS:
                 sender.join()
-                evb.end()
+                summary = evb.end()
             else:
-                evb.drain()
+                check(not said, f"the sender ended in run {number}: {said}")
+                summary = evb.drain()
+            dropped = dropped | evbtest.drops(summary).keys()
             copies += mfps_of(directory, found)
         check(said and f"sent: {(events + 1) * len(stream.sources)} messages" in said[0], said)
         expected = {(event, source): block for event, blocks in stream.expected().items()
                     for source, block in blocks.items()}
+        check(dropped <= {"duplicate"}, f"segments were dropped: {dropped}")
         check_equal(found.keys() - expected.keys(), set(), "MFPs that were never sent")
         check_equal(len(expected.keys() - found.keys()), 0, "MFPs that are in no file")
         check(found == expected, "MFPs differ")
