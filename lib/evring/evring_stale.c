@@ -69,41 +69,51 @@ static void survey_place(struct evring_survey *survey, int directory, const char
 	closedir(stream);
 }
 
-// A ring file of layout version 1. Only a dead one of this user is of concern.
-static void judge_old(struct evring_survey *survey, int directory, const char *file_name)
+static bool is_dead_old(int file)
 {
-	const int file =
-	    openat(directory, file_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const uid_t user = geteuid();
 	struct stat status;
 	uint64_t magic = 0;
 
-	if (file < 0)
-		return;
-	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-	    (user == 0 || status.st_uid == user) && !evring_lock_is_held(file, EVRING_LOCK_OWNER) &&
-	    (status.st_size == 0 ||
-	     (pread(file, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-	      (magic == EVRING_MAGIC || magic == 0))))
-		survey->removed += unlinkat(directory, file_name, 0) == 0;
-	close(file);
+	if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
+	    (user != 0 && status.st_uid != user) || evring_lock_is_held(file, EVRING_LOCK_OWNER))
+		return false;
+	// An empty file, or one without magic, was being made.
+	return status.st_size == 0 ||
+	       (pread(file, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+		(magic == EVRING_MAGIC || magic == 0));
 }
 
-static void survey_old_files(struct evring_survey *survey, const char *directory)
+void evring_old_visit(const char *path, const char *name, evring_old_visitor *visit, void *context)
 {
-	DIR *stream = opendir(directory);
+	DIR *stream = opendir(path);
 	const struct dirent *entry;
 
 	if (stream == NULL)
 		return;
 	while ((entry = readdir(stream)) != NULL) {
-		char name[EVRING_NAME_SIZE];
+		char found[EVRING_NAME_SIZE];
+		int file;
 
-		if (evring_old_parse(entry->d_name, name) &&
-		    (survey->name == NULL || strcmp(survey->name, name) == 0))
-			judge_old(survey, dirfd(stream), entry->d_name);
+		if (!evring_old_parse(entry->d_name, found) ||
+		    (name != NULL && strcmp(name, found) != 0))
+			continue;
+		file = openat(dirfd(stream), entry->d_name,
+			      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (file < 0)
+			continue;
+		if (is_dead_old(file))
+			visit(dirfd(stream), entry->d_name, context);
+		close(file);
 	}
 	closedir(stream);
+}
+
+static void remove_old(int directory, const char *file_name, void *context)
+{
+	struct evring_survey *survey = context;
+
+	survey->removed += unlinkat(directory, file_name, 0) == 0;
 }
 
 static void survey_own(const struct evring_place *place, void *context)
@@ -125,7 +135,7 @@ void evring_survey(struct evring_survey *survey, const struct evring_directories
 	survey->taken = false;
 	for (unsigned i = 0; i < directories->count; i++) {
 		evring_places_visit(directories->list[i].path, survey->name, survey_own, survey);
-		survey_old_files(survey, directories->list[i].path);
+		evring_old_visit(directories->list[i].path, survey->name, remove_old, survey);
 	}
 }
 
@@ -153,7 +163,7 @@ int evring_clean(const char *name, const char *directory, char *error)
 		return rc;
 	for (unsigned i = 0; i < directories.count; i++) {
 		evring_places_visit(directories.list[i].path, name, clean_place, &survey);
-		survey_old_files(&survey, directories.list[i].path);
+		evring_old_visit(directories.list[i].path, name, remove_old, &survey);
 	}
 	return (int)survey.removed;
 }

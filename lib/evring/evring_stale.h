@@ -20,3 +20,8 @@ struct evring_survey {
 // Removes the files of dead runs of this user, in all places of the survey's name, and looks for
 // live ones. The places of that name must be locked.
 void evring_survey(struct evring_survey *survey, const struct evring_directories *directories);
+
+// Calls a function for each ring file of layout version 1 in a directory whose run is dead and that
+// this user may remove. path, name: as for evring_places_visit(). directory: descriptor.
+typedef void evring_old_visitor(int directory, const char *file_name, void *context);
+void evring_old_visit(const char *path, const char *name, evring_old_visitor *visit, void *context);

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 #include "client/runtime_directory.h"
-#include "evring/evring_claim.h"
+#include "evring/evring_stale.h"
 #include "sysfs/mounts.h"
 
 #define SHM           "/dev/shm"
@@ -173,14 +174,24 @@ static void read_place(const struct evring_place *place, void *context)
 		close(directory);
 }
 
+static void read_old(int directory, const char *file_name, void *context)
+{
+	struct stat status;
+
+	if (fstatat(directory, file_name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+		count_dead(context, &status);
+}
+
 static void read_rings(struct check *check, const char *directory, bool hugepages)
 {
 	struct ring_search search = { check, directory, hugepages };
 	char whole[SYSFS_PATH_SIZE];
 
-	if (snprintf(whole, sizeof(whole), "%s%s", check->system->root, directory) <
+	if (snprintf(whole, sizeof(whole), "%s%s", check->system->root, directory) >=
 	    (int)sizeof(whole))
-		evring_places_visit(whole, NULL, read_place, &search);
+		return;
+	evring_places_visit(whole, NULL, read_place, &search);
+	evring_old_visit(whole, NULL, read_old, &search);
 }
 
 void runs_read(struct check *check)

@@ -112,11 +112,12 @@ static void runs__dead_with_rings(void **state)
 
 	tree_write(fixture, RING, "ring");
 	tree_write(fixture, "/dev/hugepages/evb-other/ring.1.new", "ring");
+	tree_write(fixture, "/dev/shm/evb-old.0", ""); // of layout version 1
 	tree_write(fixture, "/dev/hugepages/evb-note", "no ring");
 	tree_write(fixture, "/dev/shm/evb-third.x1y2z3/ring.0", "ring");
 	judge(fixture);
 	assert_finding(fixture, HOST_WARN, "leftovers",
-		       "3 event rings of dead runs in /dev/hugepages and elsewhere",
+		       "4 event rings of dead runs in /dev/hugepages and elsewhere",
 		       "evb host prepare");
 	assert_counts(fixture, 1, 1, 0, 2);
 	assert_change(fixture, HOST_CHANGE_REMOVE_EVENT_RINGS, "/dev/hugepages", "");
