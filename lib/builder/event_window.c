@@ -17,16 +17,18 @@
 // of the others stays open at its deadline, because its other blocks have not been sent yet.
 //
 // If no event has been confirmed for longer than a deadline, sources of a quorum are silent. Then
-// every event is in the window, and a source may open events in half of the slots (or in all).
+// every event is in the window, a source may open events in half of the slots (or in all), and
+// events are published at their deadlines: those of one source alone only after ten deadlines.
 //
 // Nothing here runs per segment.
 #include "builder/assembly_internal.h"
 
-#define GAP_ONE    (UINT64_C(1) << 16) // fixed point of the mean gap
-#define GAP_MOST   (UINT64_C(1) << 40) // events
-#define MEMORY     64u                 // confirmed events in the mean gap and the longest interval
-#define QUIET_MOST 20u                 // deadlines
-#define REMEMBERED (CLOSED_SIZE / 2)   // events behind the front whose closing is remembered
+#define GAP_ONE     (UINT64_C(1) << 16) // fixed point of the mean gap
+#define GAP_MOST    (UINT64_C(1) << 40) // events
+#define MEMORY      64u                 // confirmed events in the mean gap and the longest interval
+#define QUIET_ALONE 10u                 // deadlines
+#define QUIET_MOST  20u                 // deadlines
+#define REMEMBERED  (CLOSED_SIZE / 2)   // events behind the front whose closing is remembered
 
 void window_make(struct assembly *assembly)
 {
@@ -51,21 +53,23 @@ static uint64_t own_time(const struct assembly *assembly, uint64_t now)
 	return now - assembly->waited;
 }
 
-// Ticks without a confirmed event after which the sources of a quorum count as silent.
-static uint64_t quiet_time(const struct assembly *assembly)
+// Ticks without a confirmed event after which sources of a quorum count as silent, if n sources go
+// on. One source alone is believed only after a longer time: all others may have paused.
+static uint64_t quiet_time(const struct assembly *assembly, uint32_t n)
 {
 	const uint64_t deadline = assembly->parameters.deadline;
-	const uint64_t quiet = deadline + 4 * assembly->window.interval;
+	const uint64_t least = n == 1 && assembly->n_sources > 2 ? QUIET_ALONE : 1;
+	const uint64_t quiet = least * deadline + 4 * assembly->window.interval;
 
 	return quiet < QUIET_MOST * deadline ? quiet : QUIET_MOST * deadline;
 }
 
-static bool quorum_is_silent(const struct assembly *assembly, uint64_t now)
+static bool quorum_is_silent(const struct assembly *assembly, uint32_t n, uint64_t now)
 {
 	const struct event_window *window = &assembly->window;
 
-	return !window->known ||
-	       (int64_t)(own_time(assembly, now) - window->moved) >= (int64_t)quiet_time(assembly);
+	return !window->known || (int64_t)(own_time(assembly, now) - window->moved) >=
+				     (int64_t)quiet_time(assembly, n);
 }
 
 // Events (indices) between the front and the end of the window.
@@ -114,7 +118,7 @@ bool window_admits(const struct assembly *assembly, const struct segment *segmen
 	if (!assembly_is_guarded(assembly) || segment->event_id == MFP_END_OF_RUN)
 		return true;
 	*cause = SEGMENT_EARLY;
-	if (quorum_is_silent(assembly, now))
+	if (quorum_is_silent(assembly, 2, now))
 		return share->opened < window->reach;
 	place = place_of(assembly, segment->event_id, segment->event_index);
 	if (place == INSIDE)
@@ -156,7 +160,8 @@ static void jump(struct assembly *assembly, const struct event *event)
 static void learn_interval(struct assembly *assembly, uint64_t now)
 {
 	struct event_window *window = &assembly->window;
-	uint64_t most = quiet_time(assembly), faded = window->interval - window->interval / MEMORY;
+	uint64_t most = quiet_time(assembly, 2),
+		 faded = window->interval - window->interval / MEMORY;
 	int64_t interval = (int64_t)(own_time(assembly, now) - window->moved);
 
 	if (interval > (int64_t)most)
@@ -210,7 +215,7 @@ enum verdict window_judge(const struct assembly *assembly, const struct event *e
 		return VERDICT_CLOSE;
 	if (event->on_probation && !inside)
 		return VERDICT_DISCARD;
-	if (quorum_is_silent(assembly, now))
+	if (quorum_is_silent(assembly, event->n_started, now))
 		return VERDICT_CLOSE;
 	if (!inside)
 		return VERDICT_DISCARD;

@@ -267,6 +267,33 @@ static void late__segments_publish_no_event_twice(void **state)
 	close_run(&run);
 }
 
+// All sources pause for some deadlines, but one sends the next events, too early: nothing is lost.
+static void pause__is_not_used_by_one_source(void **state)
+{
+	struct run run;
+
+	(void)state;
+	open_run(&run, 8, 1);
+	for (unsigned round = 0; round < 10; round++) {
+		events(&run, 30, 1, 0, 8);
+		for (unsigned i = 0; i < 50; i++) {
+			(void)send(&run, 3, run.index + i % 12);
+			(void)send(&run, 3, run.index + 1000 + i);
+			workbench_wait(&run.bench, PERIOD);
+			take(&run);
+		}
+		for (unsigned i = 0; i < 12; i++, run.index++) {
+			for (unsigned source = 0; source < 8; source++)
+				(void)send(&run, source, run.index);
+			workbench_wait(&run.bench, PERIOD);
+			take(&run);
+		}
+	}
+	assert_int_equal(run.n_complete, 420);
+	assert_int_equal(run.n_flagged, 0);
+	close_run(&run);
+}
+
 // A source whose ids are all wrong costs its own blocks only.
 static void source__with_wrong_ids_opens_nothing_for_good(void **state)
 {
@@ -302,6 +329,7 @@ int main(void)
 		cmocka_unit_test(jump__of_a_counter_that_wraps),
 		cmocka_unit_test(gaps__between_ids_of_a_run),
 		cmocka_unit_test(late__segments_publish_no_event_twice),
+		cmocka_unit_test(pause__is_not_used_by_one_source),
 		cmocka_unit_test(source__with_wrong_ids_opens_nothing_for_good),
 	};
 
