@@ -207,8 +207,9 @@ class Chaos(faults.Trial):
     layout_of = Layout
 
     def __init__(self, work, mode, heartbeat_timeout, deadline):
+        # A live process keeps its number while no 10 heartbeats are missing: as long as the timeout.
         super().__init__(work, mode, injected=True, deadline=deadline,
-                         heartbeat_timeout=heartbeat_timeout)
+                         heartbeat_timeout=heartbeat_timeout, heartbeat="50ms")
         self.account = Account(work, self.configuration)
         self.failures = []
         self.numbers = itertools.count()
