@@ -17,6 +17,7 @@ import evb_decode
 import evbtest
 import faults
 import judge
+import telemetry
 import test_kill
 from evbtest import check, check_equal
 from test_cluster import all_sent
@@ -342,9 +343,19 @@ class Chaos(faults.Trial):
             if not why:
                 return time.monotonic() - begin, states
             self._waits_for(why, begin)
-            check(time.monotonic() < begin + patience,
-                  f"not running again after {patience} s: {why}: {json.dumps(states)}")
+            if time.monotonic() > begin + patience:
+                raise evbtest.Failure(f"not running again after {patience} s: {why}: "
+                                      f"{json.dumps(states)}\n{self._builders_seen()}")
             time.sleep(0.02)
+
+    def _builders_seen(self):
+        """What the event manager knows of the builders."""
+        try:
+            with telemetry.Telemetry(f"{self.name}-m") as client:
+                return json.dumps([client.query("/evb/credits/all"),
+                                   client.query("/evb/sched/info", "m")])
+        except (OSError, json.JSONDecodeError) as error:
+            return f"m: {error}"
 
     def _waits_for(self, why, begin):
         if not self.waited_for or self.waited_for[-1][1] != why:
