@@ -38,7 +38,8 @@
 //     takes the place of one chosen at random, so that those whose peers respond fast survive.
 //     When all places but one are taken, or all of `of_peer`, the connection that has been silent
 //     longest, for `idle_timeout` at least, is ended; if there is none, one of those from which
-//     nothing has arrived 4 response_timeouts after they were opened, chosen at random.
+//     nothing has arrived 4 response_timeouts after they were opened, chosen at random; else one
+//     that is half open.
 //
 // A REQ for which there is no room gets a REJ with the reason "no resources" or "no QP"; an RTU for
 // a connection that is not there, one with "invalid id".

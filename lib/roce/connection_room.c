@@ -126,12 +126,14 @@ static struct connection *find_idle_of_any(struct cm *cm, uint64_t now)
 	return quietest != NULL && is_idle(cm, quietest, now) ? quietest : find_mute(cm, now);
 }
 
-static void drop_half_open(struct cm *cm, struct connection *connection)
+// Drops a half-open connection; false if there is none.
+static bool drop_half_open(struct cm *cm, struct connection *connection)
 {
 	if (connection == NULL)
-		return;
+		return false;
 	qp_count(&cm->counters.early_drops, 1);
 	cm_end(cm, connection, CM_FAILED);
+	return true;
 }
 
 // Any one of a peer's half-open connections, each with the same probability. NULL if we opened it.
@@ -149,11 +151,14 @@ static struct connection *choose_half_open(struct cm *cm, const struct qp_addres
 	return chosen != NULL && chosen->active ? NULL : chosen;
 }
 
-// Any one of all half-open connections; NULL if we opened it.
+// Any one of all half-open connections; NULL if there is none, or if we opened it.
 static struct connection *choose_any_half_open(struct cm *cm)
 {
-	struct connection *chosen = &cm->connections[cm->half[below(cm, cm->n_half_open)]];
+	struct connection *chosen;
 
+	if (cm->n_half_open == 0)
+		return NULL;
+	chosen = &cm->connections[cm->half[below(cm, cm->n_half_open)]];
 	return chosen->active ? NULL : chosen;
 }
 
@@ -174,17 +179,24 @@ void cm_count_of_peer(const struct cm *cm, const struct qp_address *peer, uint32
 void cm_make_room(struct cm *cm, const struct qp_address *peer, uint64_t now)
 {
 	const struct cm_parameters *p = &cm->parameters;
+	struct connection *idle;
 	uint32_t n, n_half_open;
+	bool has_room = false;
 
 	cm_count_of_peer(cm, peer, &n, &n_half_open);
 	if (n_half_open >= p->half_open_of_peer)
-		drop_half_open(cm, choose_half_open(cm, peer));
-	else if (cm->n_half_open >= p->half_open - p->half_open / 4 && cm->n_half_open > 0)
-		drop_half_open(cm, choose_any_half_open(cm));
-	if (n >= p->of_peer)
+		has_room = drop_half_open(cm, choose_half_open(cm, peer));
+	else if (cm->n_half_open >= p->half_open - p->half_open / 4)
+		has_room = drop_half_open(cm, choose_any_half_open(cm));
+	if (n >= p->of_peer) {
 		drop_idle(cm, find_idle(cm, peer, now), now);
-	else if (cm->n_open + 1 >= p->connections)
-		drop_idle(cm, find_idle_of_any(cm, now), now);
+	} else if (!has_room && cm->n_open + 1 >= p->connections) {
+		idle = find_idle_of_any(cm, now);
+		if (idle != NULL)
+			drop_idle(cm, idle, now);
+		else
+			(void)drop_half_open(cm, choose_any_half_open(cm));
+	}
 }
 
 // Whether a peer's new connection uses the queue pair or the id of its old one.

@@ -10,6 +10,7 @@
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
+#include <rte_random.h>
 
 #include "base/random.h"
 #include "wire/feroce_cm.h"
@@ -20,7 +21,8 @@
 #define SERVICE    7174
 #define BOARDS     7u // connected from the beginning; the last one comes late
 #define MFP_SIZE   600u
-#define STEPS      60000u
+#define STEPS      30000u
+#define SEEDS      4u
 #define BOARD_QPN  0x800u // of the boards: a stranger may know it
 #define BOARD_ID   0x7000u
 #define OF_BOARDS  0x0A4D0101u // first address, 10.77.1.1
@@ -433,12 +435,13 @@ static void step_stranger(void)
 
 // --- tests ---
 
-static void open_boards(enum mode of, const char *roce)
+static void open_boards(enum mode of, uint64_t seed, const char *roce)
 {
 	mode = of;
 	most = 0;
 	seen_qpn = seen_id = seen_psn = 0;
-	random_of_test = random_fork(11, (uint64_t)of);
+	random_of_test = random_fork(seed, (uint64_t)of);
+	rte_srand(seed); // what the endpoint draws
 	roce_bench_open(&bench, roce);
 	for (unsigned i = 0; i <= BOARDS; i++)
 		boards[i] =
@@ -479,18 +482,24 @@ static void run(void)
 static void strangers__of_rdma_cm(void **state)
 {
 	(void)state;
-	open_boards(CM,
-		    ", \"connection\": \"cm\", \"cm_service\": 7174, \"idle_timeout\": \"500ms\"");
-	run();
-	roce_bench_close(&bench);
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		open_boards(CM, seed,
+			    ", \"connection\": \"cm\", \"cm_service\": 7174, "
+			    "\"idle_timeout\": \"500ms\"");
+		run();
+		roce_bench_close(&bench);
+	}
 }
 
 static void strangers__of_boards(void **state)
 {
 	(void)state;
-	open_boards(FEROCE, ", \"connection\": \"feroce\", \"idle_timeout\": \"500ms\"");
-	run();
-	roce_bench_close(&bench);
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		open_boards(FEROCE, seed,
+			    ", \"connection\": \"feroce\", \"idle_timeout\": \"500ms\"");
+		run();
+		roce_bench_close(&bench);
+	}
 }
 
 int main(void)
