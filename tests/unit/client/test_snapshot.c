@@ -34,13 +34,17 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static cJSON *take(const struct server_answer *answers, char *error)
+// How long it waits, in ms: where an answer comes, and where none does.
+#define PATIENT   60000
+#define IMPATIENT 1000
+
+static cJSON *take(const struct server_answer *answers, unsigned patience, char *error)
 {
 	struct stat_client *client;
 	cJSON *snapshot;
 
 	server_start_answers("demo", GREETING, answers);
-	client = stat_client_open_for("demo", 200, error);
+	client = stat_client_open_for("demo", patience, error);
 	if (client == NULL)
 		fail_msg("%s", error);
 	snapshot = snapshot_take(client, error);
@@ -51,7 +55,7 @@ static cJSON *take(const struct server_answer *answers, char *error)
 static void assert_taken(const struct server_answer *answers, const char *expected)
 {
 	char error[STAT_CLIENT_ERROR_SIZE] = "";
-	cJSON *snapshot = take(answers, error);
+	cJSON *snapshot = take(answers, PATIENT, error);
 	char *text;
 
 	if (snapshot == NULL)
@@ -62,11 +66,12 @@ static void assert_taken(const struct server_answer *answers, const char *expect
 	cJSON_Delete(snapshot);
 }
 
-static void assert_not_taken(const struct server_answer *answers, const char *expected)
+static void assert_not_taken(const struct server_answer *answers, unsigned patience,
+			     const char *expected)
 {
 	char error[STAT_CLIENT_ERROR_SIZE] = "";
 
-	assert_null(take(answers, error));
+	assert_null(take(answers, patience, error));
 	assert_string_equal(error, expected);
 }
 
@@ -119,7 +124,7 @@ static void take__fails_when_the_run_is_over(void **state)
 	};
 
 	(void)state;
-	assert_not_taken(answers, "appliance demo: /evb/port/all,0: the run is over");
+	assert_not_taken(answers, PATIENT, "appliance demo: /evb/port/all,0: the run is over");
 }
 
 static void take__fails_on_what_is_no_answer(void **state)
@@ -131,7 +136,7 @@ static void take__fails_on_what_is_no_answer(void **state)
 	(void)state;
 	for (size_t i = 1; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		answers[0].answer = texts[i];
-		assert_not_taken(answers, "appliance demo: /: not the answer of an evb");
+		assert_not_taken(answers, PATIENT, "appliance demo: /: not the answer of an evb");
 		servers_end();
 		servers_begin();
 	}
@@ -146,7 +151,7 @@ static void take__fails_on_an_answer_of_another_kind(void **state)
 	};
 
 	(void)state;
-	assert_not_taken(answers, "appliance demo: /evb/info: not the answer of an evb");
+	assert_not_taken(answers, PATIENT, "appliance demo: /evb/info: not the answer of an evb");
 }
 
 static void take__waits_no_longer_than_it_may(void **state)
@@ -154,7 +159,7 @@ static void take__waits_no_longer_than_it_may(void **state)
 	static const struct server_answer answers[] = { { "/", COMMANDS }, { 0 } };
 
 	(void)state;
-	assert_not_taken(answers, "appliance demo did not answer in 0.2 s");
+	assert_not_taken(answers, IMPATIENT, "appliance demo did not answer in 1 s");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
