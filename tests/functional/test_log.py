@@ -40,7 +40,8 @@ def test_run_and_its_account():
         check_equal({line["appliance"] for line in lines}, {configuration["name"]}, "appliance")
         check(all("node" not in line for line in lines), "a node where there is only one")
         said = [(line["level"], line["message"].split()[0]) for line in lines]
-        check_equal(said, [("info", "running"), ("notice", "wrote"), ("info", "ended")], "lines")
+        check_equal(said, [("info", "running"), ("notice", "the"), ("notice", "wrote"), ("info", "ended")],
+                    "lines")
         with open(summary, encoding="utf-8") as file:
             account = json.load(file)
         check_equal(lines[-1]["account"]["events"], account["events"], "account and summary")
