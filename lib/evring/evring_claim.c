@@ -76,7 +76,9 @@ int evring_place_open(const char *place)
 {
 	const int directory = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	return directory < 0 ? -errno : directory;
+	if (directory < 0)
+		return -errno;
+	return directory;
 }
 
 static int open_lock(int directory, int flags)
@@ -84,7 +86,9 @@ static int open_lock(int directory, int flags)
 	const int file =
 	    openat(directory, EVRING_LOCK_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
-	return file < 0 ? -errno : file;
+	if (file < 0)
+		return -errno;
+	return file;
 }
 
 static int wait_for_flock(int file, unsigned steps)

@@ -37,11 +37,13 @@ static struct evring_guard *find(uintptr_t address)
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
 	struct evring_guard *guard = find((uintptr_t)info->si_addr);
+	void *zeros = MAP_FAILED;
 
-	if (guard != NULL &&
-	    mmap((void *)atomic_load(&guard->memory), atomic_load(&guard->size),
-		 PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		 -1, 0) != MAP_FAILED)
+	if (guard != NULL)
+		zeros = mmap((void *)atomic_load(&guard->memory), atomic_load(&guard->size),
+			     PROT_READ | PROT_WRITE,
+			     MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (zeros != MAP_FAILED)
 		atomic_store(&guard->hit, true);
 	else if ((before.sa_flags & SA_SIGINFO) != 0)
 		before.sa_sigaction(number, info, context);

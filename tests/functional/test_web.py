@@ -359,8 +359,8 @@ def slow_client(web, stack, source="127.0.0.1", head=b"GET / HTTP/1.1\r\n"):
 
 def is_closed(connection):
     try:
-        while block := connection.recv(65536):
-            del block
+        while connection.recv(65536):
+            pass
     except BlockingIOError:
         return False
     except OSError:

@@ -155,7 +155,7 @@ static void run_through(struct harm *harm, unsigned rate)
 	for (size_t i = 0; i < harm->n_arrivals; i++) {
 		const struct arrival *arrival = &harm->arrivals[i];
 
-		while (forged * PERIOD < (arrival->time - start) * rate) {
+		while (rate > 0 && forged * PERIOD < (arrival->time - start) * rate) {
 			harm->bench.now = start + forged * PERIOD / rate;
 			forge(harm, forged++ / rate);
 		}
