@@ -108,7 +108,8 @@ def metrics_page(places):
 FIXED_TYPES = {
     "BOOLEAN": "boolean", "TEXT": "string", "IPV4": "IPv4 address", "IPV6": "IPv6 address",
     "IP": "IPv4 or IPv6 address", "MAC": "Ethernet address", "IDS": "list of source ids",
-    "OWN_IDS": "list of source ids", "EXPECTED": "list of source ids", "OBJECT": "object",
+    "ID_RANGES": "list of source ids", "OWN_IDS": "list of source ids",
+    "EXPECTED": "list of source ids", "OBJECT": "object",
     "IGNORED": "string",
 }
 
@@ -133,7 +134,7 @@ def value_text(key):
         return f"name({key['maximum']})"
     if kind == "OPTIONS":
         return f"object of up to {key['maximum']} strings or whole numbers"
-    if kind in ("NAMES", "ROLES"):
+    if kind in ("NAMES", "ROLES", "ADDRESSES"):
         return list_of(kind.lower(), key)
     return ("`auto`, or " if kind == "LIST_OR_AUTO" else "") + list_of("objects", key)
 
@@ -225,8 +226,10 @@ def value_schema(key):
     kind = key["type"]
     if kind in ("WHOLE", "REAL"):
         return number_schema(key)
-    if kind in ("IDS", "OWN_IDS", "EXPECTED"):
+    if kind in ("IDS", "ID_RANGES", "OWN_IDS", "EXPECTED"):
         return ids_schema(key)
+    if kind == "ADDRESSES":
+        return array(matching(f"({IPV4}(/[0-9]{{1,2}})?|{IPV6}(/[0-9]{{1,3}})?)"), key)
     if kind in ("NAMES", "ROLES"):
         alphabet = NAME if kind == "NAMES" else "A-Za-z0-9_.-"
         return array(name_of(alphabet, NAME_MAXIMUM), key) | {"uniqueItems": True}

@@ -16,6 +16,7 @@
 #include "appliance/plan.h"
 #include "evring/evring.h"
 #include "node/control_role.h"
+#include "packet/admission.h"
 #include "packet/source_table.h"
 #include "pipeline/lcore.h"
 #include "pipeline/link.h"
@@ -63,6 +64,7 @@ struct appliance {
 	uint64_t start_tsc;        // when the lcores were launched
 	_Atomic uint64_t stop_tsc; // when builders and all roles before them had drained; else 0
 	struct source_table sources;
+	struct admission admission; // of senders; entries NULL: all are admitted
 	struct port ports[EVB_MAX_PORTS];
 	unsigned n_ports; // number of open ports
 	struct source_set *sets[EVB_MAX_GENERATORS];

@@ -37,6 +37,23 @@ static bool is_in_memory(const struct profile *profile)
 	       strcmp(profile->driver, "net_null") == 0 || strcmp(profile->driver, "net_pcap") == 0;
 }
 
+// Senders of packets in memory and in files do not move; what is in a capture may be of several
+// networks.
+static enum source_moves moves_of(const struct config *config, const struct profile *profile)
+{
+	return is_in_memory(profile) ? SOURCE_MOVES_ALLOWED : config->sources.moves;
+}
+
+// The rules for the senders to a port; NULL: all are admitted.
+static const struct admission *admission_of(const struct appliance *appliance,
+					    const struct profile *profile)
+{
+	bool all = moves_of(appliance->config, profile) == SOURCE_MOVES_ALLOWED &&
+		   appliance->config->sources.n_from == 0;
+
+	return all ? NULL : &appliance->admission;
+}
+
 static unsigned make_handlers(struct appliance *appliance, unsigned port, struct link *control,
 			      struct rx_handler *handlers)
 {
@@ -75,6 +92,8 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.builder_by_udp_port = control != NULL,
 		.packing = config->sources.packing,
 		.sources = &appliance->sources,
+		.admission = admission_of(appliance, port->profile),
+		.source_moves = moves_of(config, port->profile),
 		.links = links,
 		.n_builders = config->n_builders,
 		.handlers = handlers,

@@ -220,6 +220,19 @@ static int launch(struct appliance *appliance, char *error)
 	return 0;
 }
 
+static int make_admission(struct appliance *appliance, char *error)
+{
+	const struct config_sources *sources = &appliance->config->sources;
+
+	if (sources->n_from == 0 && sources->moves == SOURCE_MOVES_ALLOWED)
+		return 0;
+	if (!admission_make(&appliance->admission, &appliance->sources, sources->from,
+			    sources->n_from, ns_to_cycles(sources->move_after_ns)))
+		return appliance_fail(error, "no memory for the origins of %u sources",
+				      appliance->sources.n_expected);
+	return 0;
+}
+
 int appliance_start(struct appliance *appliance, const struct plan *plan, char *error)
 {
 	appliance->plan = plan;
@@ -228,10 +241,11 @@ int appliance_start(struct appliance *appliance, const struct plan *plan, char *
 	source_table_make(&appliance->sources, plan->config->sources.ids,
 			  plan->config->sources.expected, plan->config->sources.n_ids);
 	if (plan_check_machine(plan, error) != 0 || start_eal(appliance, error) != 0 ||
-	    ports_open(appliance, error) != 0 || make_rings(appliance, error) != 0 ||
-	    make_generators(appliance, error) != 0 || make_links(appliance, error) != 0 ||
-	    cluster_parts_make(appliance, error) != 0 || roce_parts_make(appliance, error) != 0 ||
-	    roles_make(appliance, error) != 0 || launch(appliance, error) != 0)
+	    make_admission(appliance, error) != 0 || ports_open(appliance, error) != 0 ||
+	    make_rings(appliance, error) != 0 || make_generators(appliance, error) != 0 ||
+	    make_links(appliance, error) != 0 || cluster_parts_make(appliance, error) != 0 ||
+	    roce_parts_make(appliance, error) != 0 || roles_make(appliance, error) != 0 ||
+	    launch(appliance, error) != 0)
 		return -1;
 	atomic_store(&appliance->state, APPLIANCE_RUNNING);
 	return 0;
@@ -261,5 +275,6 @@ void appliance_stop(struct appliance *appliance)
 		source_set_free(appliance->sets[i]);
 	}
 	eal_stop();
+	admission_free(&appliance->admission);
 	atomic_store(&appliance->state, APPLIANCE_STOPPED);
 }

@@ -121,6 +121,28 @@ static int check_transport(struct config_reader *reader, const struct config_tra
 	return 0;
 }
 
+// Ethernet addresses are those of transport eth, and no others are.
+static int check_from(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct source_from *from = &config->sources.from[i];
+	bool is_eth = config->transport.kind == CONFIG_TRANSPORT_ETH;
+
+	for (unsigned j = 0; j < from->n_addresses; j++)
+		if ((from->addresses[j].kind == SOURCE_ADDRESS_MAC) != is_eth)
+			return config_fail(
+			    config_at_element(reader, "sources.from", i, "addresses"),
+			    "transport.kind %s has senders with %s addresses",
+			    is_eth ? "eth" : "udp or roce", is_eth ? "Ethernet" : "IP");
+	if (from->has_udp_port && is_eth)
+		return config_fail(config_at_element(reader, "sources.from", i, "udp_port"),
+				   "transport.kind eth has no UDP ports");
+	if (from->has_udp_port && from->udp_port + from->udp_ports - 1 > 65535)
+		return config_fail(config_at_element(reader, "sources.from", i, "udp_ports"),
+				   "%u ports from %u on end above 65535", from->udp_ports,
+				   from->udp_port);
+	return 0;
+}
+
 static int compare_ids(const void *a, const void *b)
 {
 	return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
@@ -307,6 +329,9 @@ int config_check(struct config_reader *reader, struct config *config)
 	if (check_all_names(reader, config) || check_ports(reader, config) ||
 	    check_transport(reader, &config->transport) || config_check_roce(reader, config))
 		return -1;
+	for (unsigned i = 0; i < config->sources.n_from; i++)
+		if (check_from(reader, config, i))
+			return -1;
 	for (unsigned i = 0; i < config->n_generators; i++)
 		if (check_generator(reader, config, i))
 			return -1;

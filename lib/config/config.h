@@ -26,6 +26,7 @@
 #include "base/memory_kind.h"
 #include "cluster/manager.h"
 #include "packet/event_rules.h"
+#include "packet/source_from.h"
 #include "port/settings.h"
 #include "record/file_name.h"
 #include "roce/settings.h"
@@ -64,6 +65,10 @@ struct config_sources {
 	unsigned n_expected;
 	uint32_t packing; // consecutive events in an MFP
 	enum payload_kind payload;
+	struct source_from from[SOURCE_FROM_MOST];
+	unsigned n_from; // 0: sources may send from anywhere
+	enum source_moves moves;
+	uint64_t move_after_ns; // silence after which a source may send from another address
 };
 
 struct config_builder {

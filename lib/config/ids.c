@@ -147,6 +147,27 @@ static int store_ids(struct config_reader *reader, const struct config_key *key,
 	return 0;
 }
 
+static int store_ranges(struct config_reader *reader, const struct config_key *key,
+			const struct id_set *set, void *base)
+{
+	struct source_id_range *ranges = (struct source_id_range *)((char *)base + key->offset);
+	unsigned n = 0;
+
+	for (unsigned id = 0; id < N_IDS; id++) {
+		if (!set->has[id])
+			continue;
+		if (id == 0 || !set->has[id - 1]) {
+			if (n == key->maximum)
+				return config_fail(reader,
+						   "more than %u separate ranges of source ids", n);
+			ranges[n++].first = (uint16_t)id;
+		}
+		ranges[n - 1].last = (uint16_t)id;
+	}
+	memcpy((char *)base + key->count, &n, sizeof(n));
+	return 0;
+}
+
 static int store_expected(struct config_reader *reader, const struct id_set *set,
 			  struct config_sources *sources)
 {
@@ -184,6 +205,8 @@ static int read_set(struct config_reader *reader, const struct config_key *key, 
 		return config_fail(reader, "at least one source id is needed");
 	if (key->type == CONFIG_TYPE_EXPECTED)
 		return store_expected(reader, set, base);
+	if (key->type == CONFIG_TYPE_ID_RANGES)
+		return store_ranges(reader, key, set, base);
 	return store_ids(reader, key, set, base);
 }
 

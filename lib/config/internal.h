@@ -78,7 +78,8 @@ int config_read_elements(struct config_reader *reader, const struct config_key *
 int config_read_value(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		      void *base);
 
-// Reads a list of source ids: CONFIG_TYPE_IDS, CONFIG_TYPE_OWN_IDS or CONFIG_TYPE_EXPECTED.
+// Reads a list of source ids: CONFIG_TYPE_IDS, CONFIG_TYPE_OWN_IDS, CONFIG_TYPE_EXPECTED
+// or CONFIG_TYPE_ID_RANGES.
 int config_read_ids(struct config_reader *reader, const struct config_key *key, const cJSON *item,
 		    void *base);
 

@@ -23,6 +23,26 @@ static const struct config_key source_map_keys[] = {
 };
 static OBJECT(source_map, source_map_keys);
 
+static const struct config_key source_from_keys[] = {
+	{ .name = "ids", .type = CONFIG_TYPE_ID_RANGES, ELEMENTS(source_from, ids),
+	  RANGE(1, SOURCE_FROM_RANGES),
+	  .help = "The sources. Without it: all." },
+	{ .name = "addresses", .type = CONFIG_TYPE_ADDRESSES, ELEMENTS(source_from, addresses),
+	  RANGE(1, SOURCE_FROM_ADDRESSES),
+	  .help = "Addresses that they send from: IPv4 or IPv6, with or without prefix, such as "
+		  "\"10.0.0.0/24\"; for transport eth Ethernet addresses. Without it: any." },
+	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(source_from, udp_port),
+	  .presence = offsetof(struct source_from, has_udp_port),
+	  .help = "First UDP port that they send from. Without it: any." },
+	{ .name = "udp_ports", WHOLE(COUNT), RANGE(1, 65535), FIELD(source_from, udp_ports),
+	  .standard = "1", .needs = "udp_port",
+	  .help = "Number of these UDP ports." },
+	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(source_from, vlan),
+	  .presence = offsetof(struct source_from, has_vlan),
+	  .help = "VLAN of the outermost tag; 0: untagged. Without it: any." },
+};
+static OBJECT(source_from_object, source_from_keys);
+
 static const struct config_key source_keys[] = {
 	{ .name = "ids", .type = CONFIG_TYPE_OWN_IDS, .object = &source_map,
 	  ELEMENTS(config_sources, ids), RANGE(1, EVB_MAX_SOURCES), .required = true,
@@ -37,6 +57,18 @@ static const struct config_key source_keys[] = {
 	{ .name = "payload", WORDS("mfp", "opaque"), FIELD(config_sources, payload),
 	  .standard = "mfp",
 	  .help = "mfp: whole blocks are validated as MFPs; opaque: any bytes." },
+	{ .name = "from", LIST(source_from_object), ELEMENTS(config_sources, from),
+	  RANGE(0, SOURCE_FROM_MOST),
+	  .help = "From where sources may send: what is from elsewhere is dropped as "
+		  "not_admitted. Sources in no entry may send from anywhere." },
+	{ .name = "moves", WORDS("refuse", "allow"), FIELD(config_sources, moves),
+	  .standard = "refuse",
+	  .help = "When a source sends from another address than before: refuse drops it as "
+		  "moved_source until the first was silent for `move_after`; allow follows it, for "
+		  "sources with several addresses. Profiles pcap, ring and null allow it." },
+	{ .name = "move_after", WHOLE(TIME), RANGE(100 * MILLISECOND, HOUR),
+	  FIELD(config_sources, move_after_ns), .standard = "10s",
+	  .help = "Silence after which a source may send from another address." },
 };
 static OBJECT(sources, source_keys);
 

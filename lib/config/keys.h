@@ -27,6 +27,8 @@ enum config_type {
 	CONFIG_TYPE_IDS,          // list of source ids and ranges of them
 	CONFIG_TYPE_OWN_IDS,      // as CONFIG_TYPE_IDS, or an object that names a source map
 	CONFIG_TYPE_EXPECTED,     // as CONFIG_TYPE_IDS, each of them in sources.ids
+	CONFIG_TYPE_ID_RANGES,    // as CONFIG_TYPE_IDS, stored as struct source_id_range
+	CONFIG_TYPE_ADDRESSES,    // list of struct source_address, as text
 	CONFIG_TYPE_NAMES,        // list of names
 	CONFIG_TYPE_ROLES,        // list of names of roles, which may contain points
 	CONFIG_TYPE_OPTIONS,      // object of names and values

@@ -308,28 +308,97 @@ static int read_ip(struct config_reader *reader, const struct config_key *key, c
 	return 0;
 }
 
-static int read_mac(struct config_reader *reader, const struct config_key *key, const cJSON *item,
-		    void *base)
+static bool parse_mac(const char *text, uint8_t mac[6])
 {
 	const char *hexadecimal = "0123456789abcdefABCDEF";
-	uint8_t *mac = field(key, base);
-
-	if (!cJSON_IsString(item))
-		return config_fail_type(reader, "an Ethernet address", item);
-	const char *text = item->valuestring;
 	bool is_mac = strlen(text) == 17;
+
 	for (unsigned i = 0; is_mac && i < 6; i++) {
 		is_mac = strspn(text + 3 * i, hexadecimal) == 2 &&
 			 text[3 * i + 2] == (i < 5 ? ':' : '\0');
 		if (is_mac)
 			mac[i] = (uint8_t)strtoul(text + 3 * i, NULL, 16);
 	}
-	if (!is_mac)
+	return is_mac;
+}
+
+static int read_mac(struct config_reader *reader, const struct config_key *key, const cJSON *item,
+		    void *base)
+{
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, "an Ethernet address", item);
+	const char *text = item->valuestring;
+	if (!parse_mac(text, field(key, base)))
 		return config_fail(reader,
 				   "%s is not an Ethernet address such as \"02:00:00:00:00:01\"",
 				   quote(text).text);
 	mark_present(key, base);
 	return 0;
+}
+
+// Parses an address without prefix, and sets the prefix to all its bits.
+static bool parse_address(const char *text, struct source_address *address)
+{
+	memset(address, 0, sizeof(*address));
+	if (parse_mac(text, address->bytes)) {
+		address->kind = SOURCE_ADDRESS_MAC;
+		address->prefix = 48;
+	} else if (inet_pton(AF_INET, text, address->bytes) == 1) {
+		address->kind = SOURCE_ADDRESS_IP4;
+		address->prefix = 32;
+	} else if (inet_pton(AF_INET6, text, address->bytes) == 1) {
+		address->kind = SOURCE_ADDRESS_IP6;
+		address->prefix = 128;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool parse_prefix(const char *text, struct source_address *address)
+{
+	size_t n_digits = strspn(text, "0123456789");
+	int bits = atoi(text);
+
+	if (n_digits < 1 || n_digits > 3 || text[n_digits] != '\0' || bits > address->prefix ||
+	    (n_digits > 1 && text[0] == '0') || address->kind == SOURCE_ADDRESS_MAC)
+		return false;
+	address->prefix = (uint8_t)bits;
+	return true;
+}
+
+static int read_address(struct config_reader *reader, const struct config_key *key,
+			const cJSON *item, void *elements, unsigned index)
+{
+	struct source_address *address = (struct source_address *)elements + index;
+	char digits[INET6_ADDRSTRLEN];
+
+	(void)key;
+	if (!cJSON_IsString(item))
+		return config_fail_type(reader, "an address", item);
+	const char *text = item->valuestring;
+	size_t length = strcspn(text, "/");
+	bool is_address = length < sizeof(digits);
+	if (is_address) {
+		memcpy(digits, text, length);
+		digits[length] = '\0';
+		is_address = parse_address(digits, address) &&
+			     (text[length] == '\0' || parse_prefix(text + length + 1, address));
+	}
+	if (!is_address)
+		return config_fail(reader,
+				   "%s is not an address such as \"10.0.0.0/24\", \"fd00::1\" or "
+				   "\"02:00:00:00:00:01\"",
+				   quote(text).text);
+	return 0;
+}
+
+static int read_addresses(struct config_reader *reader, const struct config_key *key,
+			  const cJSON *json, void *base)
+{
+	if (!cJSON_IsArray(json))
+		return config_fail_type(reader, "a list of addresses", json);
+	return config_read_elements(reader, key, json, read_address, base);
 }
 
 // Reads an option. Its value is a string, or a whole number, which drivers receive as digits.
@@ -405,6 +474,8 @@ int config_read_value(struct config_reader *reader, const struct config_key *key
 		[CONFIG_TYPE_IDS] = config_read_ids,
 		[CONFIG_TYPE_OWN_IDS] = config_read_ids,
 		[CONFIG_TYPE_EXPECTED] = config_read_ids,
+		[CONFIG_TYPE_ID_RANGES] = config_read_ids,
+		[CONFIG_TYPE_ADDRESSES] = read_addresses,
 		[CONFIG_TYPE_NAMES] = read_names,
 		[CONFIG_TYPE_ROLES] = read_names,
 		[CONFIG_TYPE_OPTIONS] = read_options,

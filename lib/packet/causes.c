@@ -19,6 +19,8 @@ const char *segment_cause_name(enum segment_cause cause)
 		[SEGMENT_MALFORMED] = "malformed_segment",
 		[SEGMENT_UNKNOWN_SOURCE] = "unknown_source",
 		[SEGMENT_UNEXPECTED_SOURCE] = "unexpected_source",
+		[SEGMENT_NOT_ADMITTED] = "not_admitted",
+		[SEGMENT_MOVED_SOURCE] = "moved_source",
 		[SEGMENT_LINK_FULL] = "link_full",
 		[SEGMENT_NO_SLOT] = "no_slot",
 		[SEGMENT_LATE] = "late",

@@ -29,6 +29,8 @@ enum segment_cause {
 	SEGMENT_MALFORMED,         // RE or LB header wrong, or the payload exceeds its block
 	SEGMENT_UNKNOWN_SOURCE,    // a source id that the configuration does not have
 	SEGMENT_UNEXPECTED_SOURCE, // a configured source that is not of this run or queue pair
+	SEGMENT_NOT_ADMITTED,      // of a source that may not send from there
+	SEGMENT_MOVED_SOURCE,      // of a source that still sends from another address
 	SEGMENT_LINK_FULL,         // dropped, as the link to a slow builder was full
 	// counted by the builder
 	SEGMENT_NO_SLOT,         // no free slot for a new event

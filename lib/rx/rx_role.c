@@ -14,6 +14,7 @@
 #include "rx/destination.h"
 #include "rx/pressure.h"
 #include "rx/segment_decode.h"
+#include "rx/strangers.h"
 
 #define LEAVE_US 500000u // longest time for peers to respond when handlers leave
 
@@ -26,10 +27,12 @@ struct rx {
 	struct divisor builders;
 	struct rx_destination own;
 	uint32_t polls;
-	struct rx_pressure pressure; // used if this role owns the port's flow control
-	uint64_t last_packet;        // TSC
-	uint64_t drain_start;        // TSC, 0: not draining
-	uint64_t leave_start;        // TSC, 0: handlers do not leave yet
+	struct rx_pressure pressure;   // used if this role owns the port's flow control
+	uint64_t last_packet;          // TSC
+	uint32_t tick;                 // admission_tick() of last_packet
+	struct admission_entry *known; // of senders; NULL: none is compared, or tags as well
+	uint64_t drain_start;          // TSC, 0: not draining
+	uint64_t leave_start;          // TSC, 0: handlers do not leave yet
 	uint64_t leave_cycles;
 
 	struct rx_handler handlers[RX_MAX_HANDLERS + RX_OWN_HANDLERS];
@@ -44,6 +47,7 @@ struct rx {
 
 	struct rx_counters counters __rte_cache_aligned;
 	struct rx_source_counters *source_counters;
+	struct strangers strangers;
 };
 
 static struct rx *rx_of(const struct role *role)
@@ -79,6 +83,58 @@ static void admit_segment(struct rx *rx, struct segment *segment)
 	counter_add(&rx->source_counters[segment->source].segments, 1);
 }
 
+// The id that a segment states, for the person who looks for its sender.
+static uint32_t stated_id(const uint8_t *bytes, uint32_t header_bytes,
+			  const struct net_frame *frame)
+{
+	uint32_t start = frame->payload_offset;
+	struct ejfat_segment decoded;
+
+	if (ejfat_segment_decode(bytes + start, RTE_MIN(header_bytes - start, frame->payload_size),
+				 frame->payload_size, &decoded) != WIRE_OK)
+		return STRANGER_NO_ID;
+	return decoded.re.data_id;
+}
+
+// Drops a segment because of who sent it.
+static void refuse_sender(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+			  const struct net_frame *frame, uint32_t id, enum segment_cause cause)
+{
+	struct origin origin = origin_of(bytes, frame);
+
+	strangers_note(&rx->strangers, &origin, id, cause);
+	drop_segment(rx, mbuf, cause);
+}
+
+// Judges a segment that is not from where its source sent before. False: it has been dropped.
+__attribute__((noinline)) static bool judge_sender(struct rx *rx, struct rte_mbuf *mbuf,
+						   const uint8_t *bytes,
+						   const struct net_frame *frame)
+{
+	const struct rx_parameters *p = &rx->parameters;
+	unsigned source = mbuf_segment(mbuf)->source;
+	enum segment_cause cause;
+
+	if (p->admission == NULL || admission_knows(p->admission, source, bytes, frame, rx->tick))
+		return true;
+	cause = admission_judge(p->admission, source, bytes, frame, rx->tick, p->source_moves);
+	if (cause == SEGMENT_N_CAUSES)
+		return true;
+	refuse_sender(rx, mbuf, bytes, frame, p->sources->ids[source], cause);
+	return false;
+}
+
+// Whether the source of a segment may send from where the segment comes from. False: it has been
+// dropped.
+static inline bool may_send(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
+			    const struct net_frame *frame)
+{
+	return likely(rx->known != NULL &&
+		      admission_knows_at_once(rx->known, mbuf_segment(mbuf)->source, bytes, frame,
+					      rx->tick)) ||
+	       judge_sender(rx, mbuf, bytes, frame);
+}
+
 // Frames behind an EtherType have no checksum.
 static enum packet_cause check_sums(struct rx *rx, const struct rte_mbuf *mbuf,
 				    const uint8_t *bytes, const struct net_frame *frame)
@@ -110,11 +166,13 @@ static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 		return true;
 	}
 	if (unlikely(segment->source >= SOURCE_UNEXPECTED)) {
-		drop_segment(rx, mbuf,
-			     segment->source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
-							       : SEGMENT_UNEXPECTED_SOURCE);
+		refuse_sender(rx, mbuf, bytes, frame, stated_id(bytes, header_bytes, frame),
+			      segment->source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
+								: SEGMENT_UNEXPECTED_SOURCE);
 		return true;
 	}
+	if (unlikely(!may_send(rx, mbuf, bytes, frame)))
+		return true;
 	admit_segment(rx, segment);
 	stage(rx, mbuf,
 	      rx->parameters.builder_by_udp_port
@@ -162,11 +220,18 @@ static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct 
 	case RX_NOT_MINE:
 		return false;
 	case RX_SEGMENT:
+		if (unlikely(!may_send(rx, packet->mbuf, packet->bytes, &packet->frame)))
+			return true;
 		admit_segment(rx, mbuf_segment(packet->mbuf));
 		stage(rx, packet->mbuf, mbuf_segment(packet->mbuf)->builder);
 		return true;
 	case RX_DROP_SEGMENT:
-		drop_segment(rx, packet->mbuf, packet->cause);
+		if (packet->cause == SEGMENT_UNKNOWN_SOURCE ||
+		    packet->cause == SEGMENT_UNEXPECTED_SOURCE)
+			refuse_sender(rx, packet->mbuf, packet->bytes, &packet->frame,
+				      STRANGER_NO_ID, packet->cause);
+		else
+			drop_segment(rx, packet->mbuf, packet->cause);
 		return true;
 	default:
 		break;
@@ -362,6 +427,7 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	if (n == 0)
 		return poll_handlers(rx, now);
 	rx->last_packet = now;
+	rx->tick = admission_tick(now);
 	counter_add(&rx->counters.packets, n);
 	for (unsigned i = 0; i < n; i++) {
 		if (i + 2 < n)
@@ -478,6 +544,8 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	if (parameters->own_only)
 		rx->own = rx_destination_make(&parameters->addresses);
+	if (parameters->admission != NULL && !parameters->admission->has_tags)
+		rx->known = parameters->admission->entries;
 	rx->leave_cycles = LEAVE_US * rte_get_tsc_hz() / US_PER_S;
 	make_handlers(rx);
 	if (parameters->flow_control != NULL)
@@ -493,4 +561,9 @@ const struct rx_counters *rx_role_counters(const struct role *role)
 const struct rx_source_counters *rx_role_source_counters(const struct role *role)
 {
 	return rx_of(role)->source_counters;
+}
+
+const struct strangers *rx_role_strangers(const struct role *role)
+{
+	return &rx_of(role)->strangers;
 }

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "packet/admission.h"
 #include "packet/source_table.h"
 #include "pipeline/link.h"
 #include "pipeline/role.h"
@@ -21,6 +22,7 @@
 #define RX_MAX_HANDLERS 4 // of those that are passed in
 
 struct evring;
+struct strangers;
 
 // The addresses for which a port replies.
 struct rx_addresses {
@@ -51,6 +53,11 @@ struct rx_parameters {
 	uint32_t packing;                   // events per block, >= 1
 	const struct source_table *sources; // outlives the role
 
+	// Whether a source may send from where a segment comes from; NULL: it may. Outlives the
+	// role.
+	const struct admission *admission;
+	enum source_moves source_moves;
+
 	struct link **links; // one per builder
 	unsigned n_builders;
 	const struct rx_handler *handlers; // tried in this order, before rx's own
@@ -74,3 +81,5 @@ struct role *rx_role_create(const struct rx_parameters *parameters);
 const struct rx_counters *rx_role_counters(const struct role *role);
 // One entry per expected source.
 const struct rx_source_counters *rx_role_source_counters(const struct role *role);
+// The senders that were refused lately.
+const struct strangers *rx_role_strangers(const struct role *role);

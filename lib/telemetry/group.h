@@ -59,6 +59,7 @@ extern const struct telemetry_group telemetry_role;
 extern const struct telemetry_group telemetry_link;
 extern const struct telemetry_group telemetry_builder;
 extern const struct telemetry_group telemetry_source;
+extern const struct telemetry_group telemetry_stranger;
 extern const struct telemetry_group telemetry_port;
 extern const struct telemetry_group telemetry_lcore;
 extern const struct telemetry_group telemetry_generator;

@@ -10,6 +10,7 @@ const struct telemetry_group *const telemetry_groups[] = {
 	&telemetry_link,
 	&telemetry_builder,
 	&telemetry_source,
+	&telemetry_stranger,
 	&telemetry_port,
 	&telemetry_lcore,
 	&telemetry_generator,

@@ -158,6 +158,64 @@ def test_packets_to_others():
         judge.check_files(work.path("events"), plan.expected())
 
 
+def run_forged(changes, cause, events=40):
+    """Sources send their events, and between them somebody else sends in the name of each."""
+    mtu, forger = 1500, "10.0.0.66"
+    with evbtest.Workspace() as work:
+        net = work.enter(network.Network(mtu))
+        stream = ejfat_sender.Stream(SOURCES, events, packing=1, size=(100, 400))
+        plan = ejfat_sender.Plan(stream, mtu)
+        configuration = appliance.builder(work, af_packet_port(net, mtu), stream)
+        configuration["sources"].update(changes)
+        evb = work.run(configuration, namespace=net.evb)
+        own, forged = framer(net), frames.Framer(
+            source=forger, destination=network.EVB_ADDRESS,
+            source_mac=net.host.hardware_address().hex(),
+            destination_mac=net.evb.hardware_address().hex())
+        pace = ejfat_sender.Pace(RATE)
+        count = 0
+        with raw_socket(net) as raw:
+            for number, frame in enumerate(plan.frames(own)):
+                raw.send(frame)
+                pace.step()
+                if len(SOURCES) <= number < plan.good - len(SOURCES):  # ahead of the source's own
+                    segment = plan.packets[number + len(SOURCES)][0]
+                    raw.send(forged.frame(b"".join(plan.datagram_parts(
+                        segment.changed(payload=bytes(len(segment.payload)))))))
+                    pace.step()
+                    count += 1
+                if number == plan.good - 1:
+                    strangers = telemetry_of_strangers(evb, count)
+        summary = evb.end()
+        evbtest.check_identities(summary)
+        check_equal(evbtest.drops(summary), {cause: count}, "drops")
+        check_equal(judge.event_counts(summary), (events, 0), "events")
+        judge.check_files(work.path("events"), plan.expected())
+        check_equal([(one["name"], one["cause"]) for one in strangers],
+                    [(f"rx.wire/{forger}", cause)], "refused senders")
+
+
+def telemetry_of_strangers(evb, count):
+    """The refused senders, when so many of their segments have been counted."""
+    def read():
+        with telemetry.Telemetry(evb.name) as connection:
+            found = connection.query("/evb/stranger/all")
+        return [found[f"stranger_{i}"] for i in range(found["count"])]
+
+    evb.wait_until(lambda: sum(one["segments"] for one in read()) == count, "refused segments")
+    return read()
+
+
+def test_source_forged():
+    """A source that sends is not joined by another address."""
+    run_forged({}, "moved_source")
+
+
+def test_source_from_elsewhere():
+    """Sources send from configured addresses only."""
+    run_forged({"from": [{"addresses": [network.HOST_ADDRESS]}], "moves": "allow"}, "not_admitted")
+
+
 def test_losses_in_the_kernel():
     """What the kernel has no room for while evb stands still is counted as missed."""
     mtu, count = 1500, 3000

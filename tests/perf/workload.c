@@ -57,6 +57,7 @@ struct bench {
 	const struct workload *workload;
 	struct config *config;
 	struct source_table sources;
+	struct admission admission;
 	struct port port;
 	struct profile profile;
 	struct evring *ring;
@@ -183,6 +184,7 @@ static void make_roles(struct bench *bench)
 		.udp_ports = bench->config->transport.udp_ports,
 		.packing = bench->config->sources.packing,
 		.sources = &bench->sources,
+		.admission = &bench->admission,
 		.links = &bench->link,
 		.n_builders = 1,
 	};
@@ -200,6 +202,8 @@ static void make_roles(struct bench *bench)
 		.n_links = 1,
 	};
 
+	if (!admission_make(&bench->admission, &bench->sources, NULL, 0, UINT64_MAX >> 16))
+		perf_fail("no memory for the admission of senders");
 	bench->link = link_create("rx", "builder", bench->config->links.depth, true, 0);
 	bench->rx = rx_role_create(&rx);
 	bench->builder = builder_role_create(&builder);
@@ -306,6 +310,7 @@ static void close_bench(struct bench *bench)
 {
 	bench->builder->operations->fini(bench->builder);
 	bench->rx->operations->fini(bench->rx);
+	admission_free(&bench->admission);
 	link_destroy(bench->link);
 	evring_destroy(bench->ring);
 	port_close(&bench->port);

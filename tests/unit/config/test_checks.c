@@ -59,6 +59,26 @@ static void transport__ether_type_is_free(void **state)
 		       "x.json: transport.ether_type: 0x8808 belongs to another protocol");
 }
 
+static void senders__have_addresses_of_the_transport(void **state)
+{
+	(void)state;
+	config_free(load_with("sources.from=[{\"addresses\": [\"10.0.0.0/24\", \"fd00::/64\"]}]"));
+	assert_refused("sources.from=[{\"addresses\": [\"02:00:00:00:00:01\"]}]",
+		       "x.json: sources.from[0].addresses: transport.kind udp or roce has senders "
+		       "with IP addresses");
+	assert_all_refused(ALL("transport.kind=eth", "sources.from=[{\"addresses\": [\"::1\"]}]"),
+			   "x.json: sources.from[0].addresses: transport.kind eth has senders with "
+			   "Ethernet addresses");
+	assert_all_refused(ALL("transport.kind=eth", "sources.from=[{\"udp_port\": 1}]"),
+			   "x.json: sources.from[0].udp_port: transport.kind eth has no UDP ports");
+	assert_refused("sources.from=[{\"udp_port\": 65535, \"udp_ports\": 2}]",
+		       "x.json: sources.from[0].udp_ports: 2 ports from 65535 on end above 65535");
+	assert_refused(
+	    "sources.from=[{\"addresses\": [\"10.0.0.0/33\"]}]",
+	    "x.json: sources.from[0].addresses[0]: \"10.0.0.0/33\" is not an address such "
+	    "as \"10.0.0.0/24\", \"fd00::1\" or \"02:00:00:00:00:01\"");
+}
+
 static void generator__port_is_there(void **state)
 {
 	(void)state;
@@ -213,6 +233,7 @@ int main(void)
 		cmocka_unit_test(port__addresses_are_a_hosts),
 		cmocka_unit_test(transport__udp_ports_end_in_time),
 		cmocka_unit_test(transport__ether_type_is_free),
+		cmocka_unit_test(senders__have_addresses_of_the_transport),
 		cmocka_unit_test(generator__port_is_there),
 		cmocka_unit_test(generator__file_goes_with_its_kind),
 		cmocka_unit_test(generator__mean_is_below_maximum),

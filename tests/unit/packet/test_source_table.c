@@ -68,18 +68,11 @@ static void causes__have_names(void **state)
 		"ip_fragment",     "unknown_port", "not_for_us",
 	};
 	static const char *const segments[SEGMENT_N_CAUSES] = {
-		"malformed_segment",
-		"unknown_source",
-		"unexpected_source",
-		"link_full",
-		"no_slot",
-		"late",
-		"early",
-		"duplicate",
-		"overlapping",
-		"oversized",
-		"length_mismatch",
-		"reorder_limit",
+		"malformed_segment", "unknown_source", "unexpected_source",
+		"not_admitted",      "moved_source",   "link_full",
+		"no_slot",           "late",           "early",
+		"duplicate",         "overlapping",    "oversized",
+		"length_mismatch",   "reorder_limit",
 	};
 
 	(void)state;
