@@ -327,6 +327,10 @@ class Process:
     def errors(self):
         return "\n".join(self._errors)
 
+    def complaints(self):
+        """The lines of errors but for the one that reports how the run ended."""
+        return [line for line in self._errors if "the sources ended the run: " not in line]
+
     def describe(self):
         shown = "\n".join(self.lines[-20:] + self._errors[:20])
         return f"`{' '.join(self.arguments)}` (status {self._popen.poll()}):\n{shown}"

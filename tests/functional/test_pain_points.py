@@ -32,7 +32,7 @@ def warned(host, configuration, *words):
     """`evb run` runs, after one line that has these words."""
     run = host.evb("run", host.file(configuration), "--duration", "0.2")
     check_equal(run.status, 0, f"status of {run.describe()}")
-    lines = run.errors().splitlines()
+    lines = run.complaints()
     check_equal(len(lines), 1, f"lines of warnings of {run.describe()}")
     check_documented(lines[0])
     for word in words:
@@ -89,7 +89,7 @@ def test_folder_of_another_user():
                 "set XDG_RUNTIME_DIR to a folder of this user")
         os.rmdir(os.path.join(folder, "dpdk"))
         run = host.evb("run", host.file(quiet(work)))
-        check_equal((run.status, run.errors()), (0, ""), run.describe())
+        check_equal((run.status, run.complaints()), (0, []), run.describe())
 
 
 def test_file_system_that_is_read_only():
@@ -120,7 +120,7 @@ def test_hugepages_of_another_user():
                 f"as root: {mend}")
         subprocess.run([*prefix, *mend.split()], check=True)
         run = host.evb("run", host.file(configuration))
-        check_equal((run.status, run.errors()), (0, ""), run.describe())
+        check_equal((run.status, run.complaints()), (0, []), run.describe())
 
 
 def test_xdp_without_its_capabilities():
