@@ -100,6 +100,9 @@ struct appliance {
 	struct lcore lcores[EVB_MAX_CPUS];
 	bool failed;             // the event manager refused this node, or an event ring was cut
 	bool checksums_reported; // that some are unfinished
+	uint32_t differences_seen[EVB_MAX_BUILDERS]; // of sources; those that were taken
+	bool source_reported[EVB_MAX_SOURCES];       // by index: that it differs
+	unsigned n_sources_reported;
 	uint64_t waiting_since[EVB_MAX_GENERATORS]; // TSC, for a RoCE connection; 0: not waiting
 	bool waiting_reported[EVB_MAX_GENERATORS];
 	struct run_control *run_control;                 // NULL: there is no control socket

@@ -183,6 +183,7 @@ bool appliance_watch(struct appliance *appliance)
 	}
 	report_second_process(appliance);
 	report_unfinished_checksums(appliance);
+	report_differences(appliance);
 	report_commands(appliance);
 	keys_watch(appliance);
 	roce_report_waiting(appliance);
@@ -288,6 +289,7 @@ bool appliance_drain(struct appliance *appliance)
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
 	stop_lcores(appliance);
 	report_unfinished_checksums(appliance);
+	report_differences(appliance);
 	for (unsigned i = 0; i < appliance->n_ports; i++)
 		port_watch(&appliance->ports[i]);
 	linger(appliance);

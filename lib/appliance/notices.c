@@ -5,8 +5,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "builder/builder_role.h"
 #include "source/roce_capture.h"
 #include "tx/pcap_role.h"
+
+#define DIFFERENCES_MOST 16u // sources with a line of their own
 
 void notice(const struct appliance *appliance, const char *format, ...)
 {
@@ -29,6 +32,42 @@ int appliance_fail(char *error, const char *format, ...)
 	vsnprintf(error, APPLIANCE_ERROR_SIZE, format, list);
 	va_end(list);
 	return -1;
+}
+
+static void report_difference(struct appliance *appliance,
+			      const struct source_difference *difference)
+{
+	uint16_t id = appliance->sources.ids[difference->source];
+	char text[256];
+
+	if (appliance->source_reported[difference->source])
+		return;
+	appliance->source_reported[difference->source] = true;
+	if (appliance->n_sources_reported++ > DIFFERENCES_MOST)
+		return;
+	source_difference_text(difference, id, text, sizeof(text));
+	if (appliance->n_sources_reported <= DIFFERENCES_MOST)
+		notice(appliance, "%s", text);
+	else
+		notice(appliance, "more sources do not send what is configured; they have no "
+				  "lines of their own");
+}
+
+void report_differences(struct appliance *appliance)
+{
+	const struct plan *plan = appliance->plan;
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		const struct source_difference *differences;
+		uint32_t *seen, n;
+
+		if (plan->roles[i].kind != CONFIG_ROLE_BUILDER)
+			continue;
+		seen = &appliance->differences_seen[plan->roles[i].object];
+		n = assembly_differences(builder_role_assembly(appliance->roles[i]), &differences);
+		while (*seen < n)
+			report_difference(appliance, &differences[(*seen)++]);
+	}
 }
 
 void notice_of_file(void *context, const struct event_file_notice *file)

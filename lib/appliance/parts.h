@@ -29,6 +29,10 @@ void notice(const struct appliance *appliance, const char *format, ...)
 // Writes one line to error[APPLIANCE_ERROR_SIZE]. Returns -1.
 int appliance_fail(char *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// Writes a line about each source that does not send what the configuration says, once per source
+// and run, and for a few sources only.
+void report_differences(struct appliance *appliance);
+
 // The notify function of event files; context is a struct appliance.
 void notice_of_file(void *context, const struct event_file_notice *file);
 

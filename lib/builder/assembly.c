@@ -34,8 +34,9 @@ uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
 	       ((uint64_t)slots + 1) * n_sources * sizeof(struct part) + END_MEMORY +
 	       (uint64_t)range_count(slots, n_sources) * sizeof(struct range) +
 	       (uint64_t)bucket_count(slots) * sizeof(uint32_t) + CLOSED_SIZE * sizeof(uint64_t) +
-	       (uint64_t)n_sources * (sizeof(uint32_t) + sizeof(uint64_t) + sizeof(struct share) +
-				      sizeof(struct assembly_source_counters));
+	       (uint64_t)n_sources *
+		   (sizeof(uint32_t) + sizeof(uint64_t) + sizeof(struct share) +
+		    sizeof(struct source_difference) + sizeof(struct assembly_source_counters));
 }
 
 uint64_t assembly_smallest_slot(unsigned n_sources, uint32_t packing)
@@ -54,6 +55,7 @@ static bool allocate(struct assembly *assembly)
 	assembly->end_memory = malloc(END_MEMORY);
 	assembly->end_times = calloc(assembly->n_sources, sizeof(*assembly->end_times));
 	assembly->shares = calloc(assembly->n_sources, sizeof(*assembly->shares));
+	assembly->differences = calloc(assembly->n_sources, sizeof(*assembly->differences));
 	assembly->buckets = malloc(n_buckets * sizeof(*assembly->buckets));
 	assembly->closed = calloc(CLOSED_SIZE, sizeof(*assembly->closed));
 	assembly->free_slots = malloc(assembly->n_slots * sizeof(*assembly->free_slots));
@@ -61,7 +63,8 @@ static bool allocate(struct assembly *assembly)
 	assembly->source_counters = calloc(assembly->n_sources, sizeof(*assembly->source_counters));
 	assembly->latency = calloc(1, sizeof(*assembly->latency));
 	if (assembly->events == NULL || assembly->parts == NULL || assembly->end_memory == NULL ||
-	    assembly->end_times == NULL || assembly->shares == NULL || assembly->buckets == NULL ||
+	    assembly->end_times == NULL || assembly->shares == NULL ||
+	    assembly->differences == NULL || assembly->buckets == NULL ||
 	    assembly->closed == NULL || assembly->free_slots == NULL || assembly->offsets == NULL ||
 	    assembly->source_counters == NULL || assembly->latency == NULL ||
 	    !range_pool_make(&assembly->pool, range_count(assembly->n_slots, assembly->n_sources),
@@ -114,6 +117,7 @@ void assembly_destroy(struct assembly *assembly)
 	free(assembly->end_memory);
 	free(assembly->end_times);
 	free(assembly->shares);
+	free(assembly->differences);
 	free(assembly->buckets);
 	free(assembly->closed);
 	free(assembly->free_slots);
@@ -378,6 +382,7 @@ static void complete_block(struct assembly *assembly, struct event *event, struc
 			return;
 		}
 		part_count_malformed(assembly, event, source);
+		difference_of_block(assembly, event, source, room, part->length);
 	}
 	part_count_whole(assembly, event, source);
 	if (part->received.ranges == PART_MALFORMED)

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/histogram.h"
@@ -84,6 +85,22 @@ struct assembly_source_counters {
 	uint64_t malformed; // whole, but not a valid MFP
 	uint64_t missing;   // events that were closed before the block was whole
 	uint64_t drops[SEGMENT_N_CAUSES];
+};
+
+// How what a source sends differs from what the configuration says of it.
+enum source_difference_kind {
+	SOURCE_SENDS_NO_MFP, // no header of one; sources.payload is mfp
+	SOURCE_ALIGNMENT,    // beyond what evb accepts, log2 of bytes
+	SOURCE_OTHER_ID,     // the source id in the MFP is not that of its segments
+	SOURCE_OTHER_EVENT,  // the same for the event id
+	SOURCE_FRAGMENTS,    // number of fragments; expected: sources.packing
+	SOURCE_SIZES,        // packet size; expected: that of the block
+};
+
+struct source_difference {
+	uint32_t source; // index
+	enum source_difference_kind kind;
+	uint64_t sent, expected;
 };
 
 struct assembly_latency {
@@ -195,5 +212,16 @@ const struct assembly_counters *assembly_counters(const struct assembly *assembl
 // One entry per expected source.
 const struct assembly_source_counters *assembly_source_counters(const struct assembly *assembly);
 const struct assembly_latency *assembly_latency(const struct assembly *assembly);
+
+// The first difference of each source that has one: stores the list, which only grows, and returns
+// its length. Malformed blocks that were displaced do not count, nor does a single event of fewer
+// fragments, as at the end of a run: two in a row do. Any thread.
+uint32_t assembly_differences(const struct assembly *assembly,
+			      const struct source_difference **differences);
+// Writes one line: the source's id, what it sends, what is expected, and what to correct. `size` is
+// at least 64.
+void source_difference_text(const struct source_difference *difference, uint16_t id, char *text,
+			    size_t size);
+
 uint32_t assembly_open_events(const struct assembly *assembly);
 uint32_t assembly_free_slots(const struct assembly *assembly);

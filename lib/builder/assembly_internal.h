@@ -4,7 +4,7 @@
 // Declarations that the files of the assembly share: assembly.c (segments), event_table.c (open
 // events and free slots), event_window.c (which events may be opened), block_room.c (rooms of
 // blocks), event_close.c (closing of events), consumer_slots.c (slots that consumers hold),
-// assembly_held.c (granted events).
+// assembly_held.c (granted events), differences.c (sources that send otherwise than configured).
 #pragma once
 
 #include "base/hash_key.h"
@@ -100,6 +100,14 @@ struct share {
 	// While it is not 0, a malformed block of the source may be displaced by another one until
 	// its event is closed. It is decremented when this does not happen.
 	uint32_t patience;
+	bool differs; // it has an entry in `differences`
+};
+
+// The latest closed event all of whose MFPs had fewer fragments than `packing`.
+struct short_events {
+	uint64_t closed;      // number of events that were closed before it
+	uint32_t n_fragments; // per MFP
+	uint32_t row;         // such events in a row, it included; 0: there was none
 };
 
 #define PATIENCE_MOST   8u
@@ -145,6 +153,9 @@ struct assembly {
 	struct range_pool pool;
 	struct share *shares; // [n_sources]
 	struct event_window window;
+	struct short_events short_events;
+	struct source_difference *differences; // [n_sources]
+	uint32_t n_differences;                // released after its entry was written
 
 	uint32_t *buckets; // first event of each chain, by the hash of the event id
 	uint32_t bucket_mask;
@@ -321,6 +332,16 @@ void event_end(struct assembly *assembly, struct event *event, uint64_t now);
 // Returns the ranges of blocks that are not whole to the pool, and counts these blocks as missing.
 // Returns their number.
 uint32_t event_settle_missing(struct assembly *assembly, struct event *event);
+
+// differences.c
+
+// Notes how a malformed block differs, and a source whose MFPs have another number of fragments.
+void difference_of_block(struct assembly *assembly, const struct event *event, uint32_t source,
+			 const uint8_t *bytes, uint32_t length);
+void difference_of_fragments(struct assembly *assembly, uint32_t source, uint32_t n_fragments);
+// All MFPs of an event that is being closed have fewer fragments than `packing`: notes their
+// sources if those of the event before had, too.
+void difference_of_event(struct assembly *assembly, const struct event *event);
 
 // consumer_slots.c
 

@@ -21,14 +21,18 @@ static uint32_t settle_fragments(struct assembly *assembly, struct event *event)
 	// that a consumer can distinguish the two.
 	if (n_valid == 0 || assembly->parameters.payload == PAYLOAD_OPAQUE)
 		return packing;
-	if (event->n_agreeing == n_valid)
+	if (event->n_agreeing == n_valid) {
+		if (right != packing)
+			difference_of_event(assembly, event);
 		return right;
+	}
 	for (uint32_t i = 0; i < assembly->n_sources; i++)
 		if (parts[i].received.ranges == PART_WHOLE + packing)
 			right = packing;
 	for (uint32_t i = 0; i < assembly->n_sources; i++) {
 		if (!part_is_valid(&parts[i]) || parts[i].received.ranges == PART_WHOLE + right)
 			continue;
+		difference_of_fragments(assembly, i, parts[i].received.ranges - PART_WHOLE);
 		parts[i].received.ranges = PART_MALFORMED;
 		part_count_malformed(assembly, event, i);
 	}
@@ -127,6 +131,9 @@ static void settle_dubious(struct assembly *assembly, struct event *event)
 		    event->confirmed && assembly->shares[i].patience > 0;
 		part_count_whole(assembly, event, i);
 		part_count_malformed(assembly, event, i);
+		if (event->confirmed)
+			difference_of_block(assembly, event, i, room_of(assembly, event, &parts[i]),
+					    parts[i].length);
 	}
 }
 

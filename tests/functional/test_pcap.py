@@ -71,6 +71,29 @@ def test_port_with_faults():
         check_faulty(plan, work.run(configuration).end(), work.path("events"))
 
 
+def differences(work, path, plan, packing):
+    """The lines about sources that differ from sources.packing, and the number of built events."""
+    process = work.run(appliance.builder(work, capture_port(path), plan.stream,
+                                         events={"deadline": "100ms"},
+                                         sources={"packing": packing}))
+    summary = process.end()
+    return ([line for line in process.errors().splitlines() if "sources.packing is" in line],
+            judge.event_counts(summary))
+
+
+def test_packing_that_differs():
+    """Once per source a line says what it sends and which key does not agree."""
+    for packing, complete in ((3, 0), (16, 100), (8, 100)):
+        with evbtest.Workspace() as work:
+            plan = ejfat_sender.Plan(stream_of(100))
+            lines, counts = differences(work, write(work, plan)[0], plan, packing)
+            check_equal(counts, (complete, 100 - complete), f"events with packing {packing}")
+            expected = [f"evb: source {source} sends MFPs of 8 fragments, sources.packing is "
+                        f"{packing}: correct one of the two" for source in SOURCES]
+            check_equal(sorted(lines), expected if packing != 8 else [],
+                        f"lines with packing {packing}")
+
+
 def test_port_with_few_slots():
     """Incomplete events hold the slots until their deadline; the file waits meanwhile."""
     with evbtest.Workspace() as work:
