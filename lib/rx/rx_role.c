@@ -115,7 +115,7 @@ __attribute__((noinline)) static bool judge_sender(struct rx *rx, struct rte_mbu
 	unsigned source = mbuf_segment(mbuf)->source;
 	enum segment_cause cause;
 
-	if (p->admission == NULL || admission_knows(p->admission, source, bytes, frame, rx->tick))
+	if (admission_knows(p->admission, source, bytes, frame, rx->tick))
 		return true;
 	cause = admission_judge(p->admission, source, bytes, frame, rx->tick, p->source_moves);
 	if (cause == SEGMENT_N_CAUSES)
@@ -132,7 +132,7 @@ static inline bool may_send(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t 
 	return likely(rx->known != NULL &&
 		      admission_knows_at_once(rx->known, mbuf_segment(mbuf)->source, bytes, frame,
 					      rx->tick)) ||
-	       judge_sender(rx, mbuf, bytes, frame);
+	       rx->parameters.admission == NULL || judge_sender(rx, mbuf, bytes, frame);
 }
 
 // Frames behind an EtherType have no checksum.
