@@ -256,6 +256,17 @@ static uint32_t mbufs_in_pipeline(const struct plan *plan)
 	       (PLAN_POOL_CACHE * 3 / 2 + 4 * ROLE_BURST) * (plan->n_lcores + 1);
 }
 
+// What rx roles of nodes hold back. The peers of the others send no control frames.
+static uint32_t packets_held(const struct plan *plan, uint32_t rx_descriptors, bool loops)
+{
+	const struct config *config = plan->config;
+
+	return config->cluster.n_nodes > 0 && config->n_builders > 0 && !loops &&
+		       config->links.policy == CONFIG_LINK_LOSSLESS
+		   ? rx_descriptors
+		   : 0;
+}
+
 // Counts DPDK memory that is allocated on the NUMA node of a role.
 static void use_packets(struct plan *plan, unsigned role, uint64_t bytes)
 {
@@ -275,6 +286,7 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	const struct port_settings *config = &plan->config->ports[index];
 	struct plan_port *port = &plan->ports[index];
 	char cause[PROFILE_ERROR_SIZE];
+	uint32_t rx_descriptors;
 	bool loops;
 
 	if (profile_load(&port->profile, config, cause) != 0)
@@ -294,20 +306,21 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 			    index, port->n_tx_queues, config->profile, port->profile.queues);
 	port->buffer = port_buffer_size(&port->profile, config->mtu);
 	loops = strcmp(port->profile.driver, "net_ring") == 0; // it receives the sender's mbufs
-	port->pool_mbufs = loops
-			       ? 4 * PLAN_POOL_CACHE
-			       : port->n_rx_queues * descriptors(config->rx_descriptors,
-								 port->profile.rx_descriptors) +
-				     port->n_tx_queues * descriptors(config->tx_descriptors,
-								     port->profile.tx_descriptors) +
-				     port->n_rx_queues * mbufs_in_pipeline(plan);
+	rx_descriptors = descriptors(config->rx_descriptors, port->profile.rx_descriptors);
+	port->hold = packets_held(plan, rx_descriptors, loops);
+	port->pool_mbufs =
+	    loops ? 4 * PLAN_POOL_CACHE
+		  : port->n_rx_queues * (rx_descriptors + port->hold + mbufs_in_pipeline(plan)) +
+			port->n_tx_queues *
+			    descriptors(config->tx_descriptors, port->profile.tx_descriptors);
 	port->pool_bytes = port_pool_bytes(port->pool_mbufs, port->buffer);
 	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE)
 		port->roce_mbufs =
 		    PLAN_ROCE_MBUFS + 2 * PLAN_POOL_CACHE +
 		    descriptors(config->tx_descriptors, port->profile.tx_descriptors);
 	port->pool_bytes += port_pool_bytes(port->roce_mbufs, ROCE_PORT_BUFFER);
-	use_packets(plan, role_of_port(plan, index), port->pool_bytes);
+	use_packets(plan, role_of_port(plan, index),
+		    port->pool_bytes + (uint64_t)port->n_rx_queues * port->hold * sizeof(void *));
 	return 0;
 }
 

@@ -48,6 +48,7 @@ struct plan_port {
 	struct profile profile;
 	uint16_t n_rx_queues, n_tx_queues;
 	uint32_t buffer;     // packet bytes for which an mbuf has room
+	uint32_t hold;       // packets that each rx role holds back for full links (rx/hold.h)
 	uint32_t pool_mbufs; // mbufs of the receive pool
 	uint32_t roce_mbufs; // mbufs of the pool of RoCE responses; 0: no RoCE
 	uint64_t pool_bytes; // size of both pools

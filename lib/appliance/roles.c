@@ -54,6 +54,15 @@ static const struct admission *admission_of(const struct appliance *appliance,
 	return all ? NULL : &appliance->admission;
 }
 
+// Whether packets that a port has no room for are lost: neither is the sender in this machine, and
+// waits, nor does the device pause it.
+static bool loses_packets(const struct port *port, const struct flow_control *flow_control)
+{
+	return !is_in_memory(port->profile) && strcmp(port->profile->driver, "net_memif") != 0 &&
+	       (flow_control == NULL || flow_control->mode == FLOW_CONTROL_OFF ||
+		flow_control->mode == FLOW_CONTROL_SOFT);
+}
+
 static unsigned make_handlers(struct appliance *appliance, unsigned port, struct link *control,
 			      struct rx_handler *handlers)
 {
@@ -96,6 +105,10 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.source_moves = moves_of(config, port->profile),
 		.links = links,
 		.n_builders = config->n_builders,
+		.hold = appliance->plan->ports[plan->port].hold,
+		.hold_patience = loses_packets(port, appliance_flow_control(appliance, plan->port))
+				     ? ns_to_cycles(config->event_manager.heartbeat_timeout_ns / 4)
+				     : UINT64_MAX,
 		.handlers = handlers,
 		.n_handlers = make_handlers(appliance, plan->port, control, handlers),
 		.flow_control = appliance_flow_control(appliance, plan->port),

@@ -8,6 +8,7 @@ const char *packet_cause_name(enum packet_cause cause)
 		[PACKET_MALFORMED_FRAME] = "malformed_frame", [PACKET_IP_CHECKSUM] = "ip_checksum",
 		[PACKET_UDP_CHECKSUM] = "udp_checksum",       [PACKET_IP_FRAGMENT] = "ip_fragment",
 		[PACKET_UNKNOWN_PORT] = "unknown_port",       [PACKET_NOT_FOR_US] = "not_for_us",
+		[PACKET_LINKS_FULL] = "links_full",
 	};
 
 	return cause < PACKET_N_CAUSES ? names[cause] : "unknown";

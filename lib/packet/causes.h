@@ -20,6 +20,7 @@ enum packet_cause {
 	PACKET_IP_FRAGMENT,  // fragmented datagrams are not reassembled: fix the path's MTU
 	PACKET_UNKNOWN_PORT, // UDP to a port on which evb does not listen
 	PACKET_NOT_FOR_US,   // to another Ethernet or IP address than the port's own
+	PACKET_LINKS_FULL,   // full links to builders, and no room to wait for them (rx/hold.h)
 	PACKET_N_CAUSES
 };
 

@@ -79,6 +79,7 @@ struct rx_handler roce_handler_make(struct roce_handler *handler,
 							 ? FEROCE_CM_UDP_PORT
 							 : parameters->udp_port },
 		.has_own_checksum = true,
+		.brings_segments = true,
 		.counter = offsetof(struct rx_counters, roce),
 		.receive = receive,
 	};

@@ -56,6 +56,9 @@ struct rx_handler {
 	// For UDP datagrams: the protocol has a checksum of its own, so rx does not check those of
 	// IP and UDP.
 	bool has_own_checksum;
+	// receive() may return RX_SEGMENT, so packets wait for room in the links (rx/hold.h). Only
+	// such a handler may return it.
+	bool brings_segments;
 	// The offset in struct rx_counters of the counter for packets whose verdict is neither
 	// RX_NOT_MINE nor RX_SEGMENT nor RX_DROP_SEGMENT.
 	size_t counter;

@@ -11,7 +11,9 @@
 #include "packet/event_index.h"
 #include "packet/segment_mbuf.h"
 #include "rx/checksums.h"
+#include "rx/classify.h"
 #include "rx/destination.h"
+#include "rx/hold.h"
 #include "rx/pressure.h"
 #include "rx/segment_decode.h"
 #include "rx/strangers.h"
@@ -38,6 +40,7 @@ struct rx {
 	struct rx_handler handlers[RX_MAX_HANDLERS + RX_OWN_HANDLERS];
 	unsigned n_handlers;
 	bool handlers_send; // one of them has poll()
+	struct rx_hold hold;
 
 	// Segments of this burst, by builder; each link is filled once per burst.
 	struct rte_mbuf *staged[EVB_MAX_BUILDERS][ROLE_BURST];
@@ -181,26 +184,6 @@ static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 	return true;
 }
 
-static bool is_udp(const struct net_frame *frame)
-{
-	return frame->kind == NET_UDP4 || frame->kind == NET_UDP6;
-}
-
-static bool carries_segment(const struct rx *rx, const struct net_frame *frame)
-{
-	if (likely(is_udp(frame)))
-		return (uint16_t)(frame->destination_port - rx->parameters.udp_port) <
-		       rx->parameters.udp_ports;
-	return frame->kind == NET_ETHER_PAYLOAD;
-}
-
-static bool accepts(const struct rx_handler *handler, const struct net_frame *frame)
-{
-	return (handler->kinds & RX_ACCEPTS(frame->kind)) != 0 &&
-	       (!is_udp(frame) || frame->destination_port == handler->udp_ports[0] ||
-		frame->destination_port == handler->udp_ports[1]);
-}
-
 static void reply(struct rx *rx, struct rte_mbuf *mbuf)
 {
 	const struct rx_parameters *p = &rx->parameters;
@@ -252,7 +235,7 @@ static void serve_datagram(struct rx *rx, struct rx_packet *packet)
 	enum packet_cause cause = PACKET_N_CAUSES;
 	const struct rx_handler *handler = rx->handlers, *end = handler + rx->n_handlers;
 
-	while (handler < end && !accepts(handler, &packet->frame))
+	while (handler < end && !rx_accepts(handler, &packet->frame))
 		handler++;
 	if (handler == end || !handler->has_own_checksum)
 		cause = check_sums(rx, packet->mbuf, packet->bytes, &packet->frame);
@@ -265,7 +248,7 @@ static void serve_datagram(struct rx *rx, struct rx_packet *packet)
 static void serve_other(struct rx *rx, struct rx_packet *packet)
 {
 	for (unsigned i = 0; i < rx->n_handlers; i++)
-		if (accepts(&rx->handlers[i], &packet->frame) &&
+		if (rx_accepts(&rx->handlers[i], &packet->frame) &&
 		    run_handler(rx, &rx->handlers[i], packet))
 			return;
 	counter_add(&rx->counters.other, 1);
@@ -295,14 +278,14 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 		drop_packet(rx, mbuf, PACKET_NOT_FOR_US);
 		return true;
 	}
-	if (unlikely(!carries_segment(rx, &packet.frame))) {
+	if (unlikely(!rx_carries_segment(&rx->parameters, &packet.frame))) {
 		if (!all_at_hand)
 			return false;
 		packet.mbuf = mbuf;
 		packet.bytes = bytes;
 		packet.header_bytes = header_bytes;
 		packet.now = rx->last_packet;
-		if (is_udp(&packet.frame))
+		if (rx_is_udp(&packet.frame))
 			serve_datagram(rx, &packet);
 		else
 			serve_other(rx, &packet);
@@ -409,21 +392,31 @@ static unsigned poll_handlers(struct rx *rx, uint64_t now)
 	return n;
 }
 
+// While links are full, only what cannot be a segment is served. What waited for room is served
+// before what comes from the port.
+static unsigned receive(struct rx *rx, struct rte_mbuf **mbufs, uint64_t now, bool full)
+{
+	if (unlikely(full))
+		return rx_hold_receive(&rx->hold, mbufs, now, &rx->counters);
+	if (unlikely(rx->hold.n > 0))
+		return rx_hold_take(&rx->hold, mbufs);
+	return rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
+}
+
 static unsigned rx_poll(struct role *role, uint64_t now)
 {
 	struct rx *rx = rx_of(role);
 	struct rte_mbuf *mbufs[ROLE_BURST];
+	bool full = !links_have_room(rx);
 	unsigned n;
 
 	if (rx->parameters.flow_control != NULL)
 		serve_flow_control(rx, now);
-	if (unlikely(!links_have_room(rx))) {
+	if (unlikely(full)) {
 		role->backpressured = true;
-		rx->last_packet = now; // packets may wait in the port, so it is not quiet
-		(void)poll_handlers(rx, now);
-		return 0;
+		rx->last_packet = now; // packets may wait, so the port is not quiet
 	}
-	n = rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
+	n = receive(rx, mbufs, now, full);
 	if (n == 0)
 		return poll_handlers(rx, now);
 	rx->last_packet = now;
@@ -488,18 +481,22 @@ static bool rx_drain(struct role *role, uint64_t now)
 	rx_poll(role, now);
 	if (rx->counters.packets > packets && packets_of_events(rx) == of_events)
 		rx->last_packet = last_packet;
-	if (holds_the_peer(rx))
+	if (holds_the_peer(rx) || rx->hold.n > 0)
 		rx->last_packet = now; // a paused peer may still have packets to send
 	if (rx->leave_start == 0 && now - rx->last_packet <= rx->parameters.quiet_cycles &&
 	    now - rx->drain_start <= rx->parameters.drain_cycles)
 		return false;
-	return has_left(rx, now) && has_released(rx, now);
+	if (!has_left(rx, now) || !has_released(rx, now))
+		return false;
+	rx_hold_drop(&rx->hold, &rx->counters); // the longest time of a drain is over
+	return true;
 }
 
 static void rx_fini(struct role *role)
 {
 	struct rx *rx = rx_of(role);
 
+	rx_hold_destroy(&rx->hold);
 	rte_free(rx->source_counters);
 	rte_free(rx);
 }
@@ -533,13 +530,15 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->source_counters =
 	    rte_zmalloc_socket("rx", parameters->sources->n_expected * sizeof(*rx->source_counters),
 			       RTE_CACHE_LINE_SIZE, parameters->numa_node);
-	if (rx->source_counters == NULL) {
-		rte_free(rx);
+	rx->parameters = *parameters;
+	make_handlers(rx);
+	if (rx->source_counters == NULL ||
+	    !rx_hold_make(&rx->hold, &rx->parameters, rx->handlers)) {
+		rx_fini(&rx->role);
 		return NULL;
 	}
 	rx->role.operations = &rx_operations;
 	snprintf(rx->role.name, sizeof(rx->role.name), "%s", parameters->name);
-	rx->parameters = *parameters;
 	rx->packing = divisor_make(parameters->packing);
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	if (parameters->own_only)
@@ -547,7 +546,6 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	if (parameters->admission != NULL && !parameters->admission->has_tags)
 		rx->known = parameters->admission->entries;
 	rx->leave_cycles = LEAVE_US * rte_get_tsc_hz() / US_PER_S;
-	make_handlers(rx);
 	if (parameters->flow_control != NULL)
 		rx_pressure_make(&rx->pressure, &rx->parameters);
 	return &rx->role;

@@ -60,6 +60,10 @@ struct rx_parameters {
 
 	struct link **links; // one per builder
 	unsigned n_builders;
+	// Packets that wait while lossless links are full, so that control frames do not
+	// (rx/hold.h); 0: nothing is received then.
+	uint32_t hold;
+	uint64_t hold_patience;            // TSC cycles; UINT64_MAX: nothing that waits is dropped
 	const struct rx_handler *handlers; // tried in this order, before rx's own
 	unsigned n_handlers;               // at most RX_MAX_HANDLERS
 

@@ -340,6 +340,42 @@ def test_stop():
                 check(summary["events"]["complete"] > 0, f"{node} has built nothing")
 
 
+def test_stop_behind_full_links():
+    """Nobody takes the events of builders that nobody paces, so their slots and links fill and data
+    has to wait; the commands to their nodes do not wait behind it."""
+    with evbtest.Workspace() as work:
+        configuration = split(work, "static", rate=2000, writers=False, links={"depth": 256},
+                              events={"deadline": "30s", "drain_timeout": "2s"},
+                              event_ring={"groups": ["main"]})
+        with cluster.System(work, configuration) as system:
+            system.start()
+            for node in ("bu0", "bu1"):
+                wait_for_full_links(work, system.processes[node].name)
+            system.command("pause")
+            system.wait_for_state("paused")
+            system.command("stop")
+            system.wait_for_state("stopped")
+            consumers = [work.start(evbtest.program("slow_consumer"), system.processes[node].name,
+                                    "main", "0") for node in ("bu0", "bu1")]
+            summaries = system.end()
+            for process in consumers:
+                check_equal(process.finish().status, 0, process.describe())
+        for summary in summaries.values():
+            evbtest.check_identities(summary)
+
+
+def wait_for_full_links(work, name):
+    """Until rx has found its only link full many times."""
+    end = time.monotonic() + evbtest.PATIENCE_S
+    while True:
+        process = work.evb("stat", "--json", "--name", name, "/evb/link/all")
+        full = json.loads(process.output())["/evb/link/all"]["link_0"]["full"]
+        if full > 10_000:
+            return
+        check(time.monotonic() < end, f"{name}: link found full {full} times")
+        time.sleep(0.1)
+
+
 def test_exclude_and_include_a_builder():
     """Its events go to the other builder; nothing is lost."""
     with evbtest.Workspace() as work:

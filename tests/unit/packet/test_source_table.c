@@ -64,8 +64,8 @@ static void table__of_the_most_sources(void **state)
 static void causes__have_names(void **state)
 {
 	static const char *const packets[PACKET_N_CAUSES] = {
-		"malformed_frame", "ip_checksum",  "udp_checksum",
-		"ip_fragment",     "unknown_port", "not_for_us",
+		"malformed_frame", "ip_checksum", "udp_checksum", "ip_fragment",
+		"unknown_port",    "not_for_us",  "links_full",
 	};
 	static const char *const segments[SEGMENT_N_CAUSES] = {
 		"malformed_segment", "unknown_source", "unexpected_source",

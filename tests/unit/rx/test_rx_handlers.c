@@ -315,6 +315,186 @@ static void control__frames_and_arp_replies(void **state)
 	rx_close(&bench);
 }
 
+// A role with a control handler, its links full, and packets for builder 1 behind that.
+struct held_bench {
+	struct rx_bench rx;
+	struct link *control;
+	struct rx_handler handlers[1];
+	unsigned sent; // segments, of events 1, 3, 5, ...
+};
+
+#define HOLD     40u
+#define PATIENCE 20u
+
+static void send_segments(struct held_bench *bench, unsigned n)
+{
+	struct frame_segment sent = rx_segment();
+	struct frame frame;
+
+	for (unsigned i = 0; i < n; i++) {
+		sent.event_id = 4 * (2 * bench->sent++ + 1);
+		frame_udp(&frame, &sent);
+		frame_send(&frame, bench->rx.pool, frame.length, bench->rx.wire.port.id, 0);
+	}
+}
+
+static void send_control(struct held_bench *bench)
+{
+	struct frame frame;
+
+	make_datagram(&frame, OWN_PORT);
+	frame_send(&frame, bench->rx.pool, frame.length, bench->rx.wire.port.id, 0);
+}
+
+static void poll_held(struct held_bench *bench, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		role_poll(bench->rx.role, ++bench->rx.now);
+}
+
+static void open_held(struct held_bench *bench, uint64_t patience)
+{
+	*bench = (struct held_bench){ .sent = 0 };
+	rx_open(&bench->rx, "", "");
+	bench->control = link_create("rx.wire", "control", 64, false, 0);
+	bench->handlers[0] = control_frame_handler(bench->control, OWN_PORT);
+	bench->rx.parameters.handlers = bench->handlers;
+	bench->rx.parameters.n_handlers = 1;
+	bench->rx.parameters.hold = HOLD;
+	bench->rx.parameters.hold_patience = patience;
+	rx_restart(&bench->rx);
+	send_segments(bench, RX_DEPTH);
+	poll_held(bench, 3);
+	assert_int_equal(rte_ring_count(bench->rx.links[1]->ring), RX_DEPTH);
+}
+
+// What is in builder 1's link must be the next n segments that were sent.
+static void take_in_order(struct held_bench *bench, unsigned first, unsigned n)
+{
+	struct rte_mbuf *mbufs[RX_DEPTH];
+
+	assert_int_equal(link_dequeue(bench->rx.links[1], mbufs, RX_DEPTH), n);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_equal(mbuf_segment(mbufs[i])->event_id, 4 * (2 * (first + i) + 1));
+	rte_pktmbuf_free_bulk(mbufs, n);
+}
+
+static void take_control(struct held_bench *bench, unsigned n)
+{
+	struct rte_mbuf *mbufs[64];
+
+	assert_int_equal(link_dequeue(bench->control, mbufs, 64), n);
+	rte_pktmbuf_free_bulk(mbufs, n);
+}
+
+static void close_held(struct held_bench *bench)
+{
+	link_destroy(bench->control);
+	rx_restart(&bench->rx);
+	bench->rx.links[1]->counters.enqueued = 0;
+	rx_close(&bench->rx);
+}
+
+static void held__control_passes_data_that_waits(void **state)
+{
+	struct held_bench bench;
+
+	(void)state;
+	open_held(&bench, UINT64_MAX);
+	send_segments(&bench, 5);
+	send_control(&bench);
+	send_segments(&bench, 3);
+	poll_held(&bench, 2);
+	assert_true(bench.rx.role->backpressured);
+	take_control(&bench, 1);
+	assert_int_equal(rx_counters(&bench.rx)->segments, RX_DEPTH);
+	take_in_order(&bench, 0, RX_DEPTH);
+	send_segments(&bench, 2);
+	poll_held(&bench, 2);
+	take_in_order(&bench, RX_DEPTH, 10);
+	assert_int_equal(rx_counters(&bench.rx)->packets, bench.sent + 1);
+	assert_int_equal(rx_counters(&bench.rx)->packet_drops[PACKET_LINKS_FULL], 0);
+	close_held(&bench);
+}
+
+// A port that holds the sender back loses nothing: what does not fit stays in it.
+static void held__nothing_is_lost_where_the_sender_waits(void **state)
+{
+	struct held_bench bench;
+
+	(void)state;
+	open_held(&bench, UINT64_MAX);
+	send_segments(&bench, 60);
+	poll_held(&bench, 5);
+	take_in_order(&bench, 0, RX_DEPTH);
+	poll_held(&bench, 4);
+	take_in_order(&bench, RX_DEPTH, 60);
+	assert_int_equal(rx_counters(&bench.rx)->packet_drops[PACKET_LINKS_FULL], 0);
+	close_held(&bench);
+}
+
+// Any other port would lose it anyway: control still passes, and each loss is counted once.
+static void held__control_passes_a_full_hold(void **state)
+{
+	struct held_bench bench;
+
+	(void)state;
+	open_held(&bench, PATIENCE);
+	send_segments(&bench, 100);
+	send_control(&bench);
+	poll_held(&bench, PATIENCE); // the first finds room
+	take_control(&bench, 0);
+	assert_int_equal(rx_counters(&bench.rx)->packet_drops[PACKET_LINKS_FULL], 0);
+	poll_held(&bench, 5);
+	take_control(&bench, 1);
+	assert_int_equal(rx_counters(&bench.rx)->packet_drops[PACKET_LINKS_FULL], 100 - HOLD);
+	take_in_order(&bench, 0, RX_DEPTH);
+	poll_held(&bench, 2);
+	take_in_order(&bench, RX_DEPTH, HOLD);
+	assert_int_equal(rx_counters(&bench.rx)->packets, bench.sent + 1);
+	close_held(&bench);
+}
+
+// A handler that may bring segments waits like them; it never sees what is dropped.
+static void held__handlers_that_bring_segments_wait(void **state)
+{
+	struct probe probe = { .verdict = RX_FREE };
+	struct held_bench bench;
+
+	(void)state;
+	open_held(&bench, PATIENCE);
+	bench.handlers[0] = handler_of(&probe);
+	bench.handlers[0].brings_segments = true;
+	rx_restart(&bench.rx);
+	send_control(&bench);
+	poll_held(&bench, 2);
+	assert_int_equal(probe.calls, 0);
+	take_in_order(&bench, 0, RX_DEPTH);
+	poll_held(&bench, 1);
+	assert_int_equal(probe.calls, 1);
+	close_held(&bench);
+}
+
+// A drain waits for what is held, and counts what it gives up.
+static void held__a_drain_counts_what_is_given_up(void **state)
+{
+	struct held_bench bench;
+	struct role *role;
+
+	(void)state;
+	open_held(&bench, PATIENCE);
+	role = bench.rx.role;
+	send_segments(&bench, 3);
+	for (uint64_t now = 5000; now <= 6000; now += 50) {
+		send_control(&bench);
+		assert_false(role->operations->drain(role, now));
+	}
+	assert_true(role->operations->drain(role, 6001));
+	assert_int_equal(rx_counters(&bench.rx)->packet_drops[PACKET_LINKS_FULL], 3);
+	take_control(&bench, 21);
+	close_held(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +505,11 @@ int main(void)
 		cmocka_unit_test(poll__sends_on_the_reply_queue),
 		cmocka_unit_test(leave__is_waited_for_and_not_for_ever),
 		cmocka_unit_test(control__frames_and_arp_replies),
+		cmocka_unit_test(held__control_passes_data_that_waits),
+		cmocka_unit_test(held__nothing_is_lost_where_the_sender_waits),
+		cmocka_unit_test(held__control_passes_a_full_hold),
+		cmocka_unit_test(held__handlers_that_bring_segments_wait),
+		cmocka_unit_test(held__a_drain_counts_what_is_given_up),
 	};
 
 	return cmocka_run_group_tests_name("rx handlers", tests, testbed_start, testbed_stop);
