@@ -78,8 +78,8 @@ static void read_again(struct appliance *appliance, struct role *control)
 static const char *const refusals[KEY_REFUSALS] = {
 	"it sends without a key and is refused: give it this node's event_manager.key_file",
 	"it sends with a key and is refused: give this node its event_manager.key_file",
-	"frames with another key, or forged, are refused: all nodes need the same "
-	"event_manager.key_file",
+	("frames with another key, or forged, are refused: all nodes need the same "
+	 "event_manager.key_file"),
 };
 
 static void tell(struct appliance *appliance, unsigned node,
