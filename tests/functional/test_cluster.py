@@ -209,11 +209,15 @@ def check_turns(configuration, where):
 
 
 def test_static():
-    """The formula names the builder: event index modulo builders. Nobody holds the sources back, so
-    they send at a rate; the run ends two deadlines after the last of them."""
+    """The formula names the builder: event index modulo builders. Nobody holds the sources back:
+    the slots have room for all that one node may send while another does not run. The run ends two
+    deadlines after the last event."""
+    events = EVENTS // 2
     with evbtest.Workspace() as work:
-        configuration = folded(work, "static", count=EVENTS, rate=1000, events={"deadline": "2s"})
-        check_turns(configuration, run_to_the_end(work, configuration, EVENTS))
+        configuration = folded(work, "static", count=events, rate=1000, events={"deadline": "4s"})
+        for builder in configuration["builders"]:
+            builder["slots"] = 512
+        check_turns(configuration, run_to_the_end(work, configuration, events))
 
 
 def test_two_generators_and_several_builders():

@@ -424,7 +424,7 @@ def test_receiver_leaves():
         net = work.enter(network.Network(1500))
         evb = work.run(receiver(work, net, stream_of(1)), namespace=net.evb)
         process = work.start(evbtest.binary(), "gen", "--transport", "roce", *to_evb(net),
-                             "--sources", "0x1001-0x1004", "--packing", "10", "--events", "3000",
+                             "--sources", "0x1001-0x1004", "--packing", "10", "--events", "60000",
                              "--rate", "1000", namespace=net.host)
         process.wait_for_line("running")
         time.sleep(1)
