@@ -121,7 +121,7 @@ void account_take_source(const struct appliance *appliance, unsigned index,
 			    &assembly_source_counters(builder_role_assembly(role))[index]);
 		if (plan->roles[i].kind != CONFIG_ROLE_RX)
 			continue;
-		rx = &rx_role_source_counters(role)[index];
+		rx = rx_role_source_counters(role, index);
 		source->segments += counter_read(&rx->segments);
 		source->built.drops[SEGMENT_LINK_FULL] += counter_read(&rx->link_full);
 	}

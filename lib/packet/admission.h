@@ -135,21 +135,6 @@ static inline bool admission_knows(const struct admission *admission, unsigned s
 	return true;
 }
 
-// As admission_knows(), for the usual packet, at the least cost: false also where that would be
-// true. `entries`: those of an admission without tags.
-static inline bool admission_knows_at_once(struct admission_entry *entries, unsigned source,
-					   const uint8_t *bytes, const struct net_frame *frame,
-					   uint32_t tick)
-{
-	struct admission_entry *entry = &entries[source];
-
-	if (unlikely(frame->kind != NET_UDP4 ||
-		     counter_read(&entry->origin.key) != load_le32(bytes + frame->l3_offset + 12)))
-		return false;
-	admission_note_time(entry, tick);
-	return true;
-}
-
 // Judges a segment that admission_knows() does not know. SEGMENT_N_CAUSES: it is admitted, and its
 // origin known from now on. SEGMENT_NOT_ADMITTED: no rule of its source allows the origin.
 // SEGMENT_MOVED_SOURCE: unless `moves` is SOURCE_MOVES_ALLOWED, the source sends from another

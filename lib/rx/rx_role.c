@@ -14,6 +14,7 @@
 #include "rx/classify.h"
 #include "rx/destination.h"
 #include "rx/hold.h"
+#include "rx/path.h"
 #include "rx/pressure.h"
 #include "rx/segment_decode.h"
 #include "rx/strangers.h"
@@ -22,6 +23,12 @@
 
 #define OBSERVE_POLLS 16u // polls between two observations of links and slots
 
+// What the role has per expected source.
+struct rx_source {
+	struct rx_source_counters counters;
+	struct rx_path path;
+} __rte_cache_aligned;
+
 struct rx {
 	struct role role;
 	struct rx_parameters parameters;
@@ -29,12 +36,11 @@ struct rx {
 	struct divisor builders;
 	struct rx_destination own;
 	uint32_t polls;
-	struct rx_pressure pressure;   // used if this role owns the port's flow control
-	uint64_t last_packet;          // TSC
-	uint32_t tick;                 // admission_tick() of last_packet
-	struct admission_entry *known; // of senders; NULL: none is compared, or tags as well
-	uint64_t drain_start;          // TSC, 0: not draining
-	uint64_t leave_start;          // TSC, 0: handlers do not leave yet
+	struct rx_pressure pressure; // used if this role owns the port's flow control
+	uint64_t last_packet;        // TSC
+	uint32_t tick;               // admission_tick() of last_packet
+	uint64_t drain_start;        // TSC, 0: not draining
+	uint64_t leave_start;        // TSC, 0: handlers do not leave yet
 	uint64_t leave_cycles;
 
 	struct rx_handler handlers[RX_MAX_HANDLERS + RX_OWN_HANDLERS];
@@ -49,7 +55,7 @@ struct rx {
 	unsigned n_touched;
 
 	struct rx_counters counters __rte_cache_aligned;
-	struct rx_source_counters *source_counters;
+	struct rx_source *sources;
 	struct strangers strangers;
 };
 
@@ -78,12 +84,12 @@ static void stage(struct rx *rx, struct rte_mbuf *mbuf, unsigned builder)
 	rx->staged[builder][rx->n_staged[builder]++] = mbuf;
 }
 
-static void admit_segment(struct rx *rx, struct segment *segment)
+static void admit_segment(struct rx *rx, struct segment *segment, struct rx_source *source)
 {
 	segment->event_index = divide(segment->event_id, &rx->packing);
 	segment->arrival = rx->last_packet;
 	counter_add(&rx->counters.segments, 1);
-	counter_add(&rx->source_counters[segment->source].segments, 1);
+	counter_add(&source->counters.segments, 1);
 }
 
 // The id that a segment states, for the person who looks for its sender.
@@ -109,35 +115,6 @@ static void refuse_sender(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *b
 	drop_segment(rx, mbuf, cause);
 }
 
-// Judges a segment that is not from where its source sent before. False: it has been dropped.
-__attribute__((noinline)) static bool judge_sender(struct rx *rx, struct rte_mbuf *mbuf,
-						   const uint8_t *bytes,
-						   const struct net_frame *frame)
-{
-	const struct rx_parameters *p = &rx->parameters;
-	unsigned source = mbuf_segment(mbuf)->source;
-	enum segment_cause cause;
-
-	if (admission_knows(p->admission, source, bytes, frame, rx->tick))
-		return true;
-	cause = admission_judge(p->admission, source, bytes, frame, rx->tick, p->source_moves);
-	if (cause == SEGMENT_N_CAUSES)
-		return true;
-	refuse_sender(rx, mbuf, bytes, frame, p->sources->ids[source], cause);
-	return false;
-}
-
-// Whether the source of a segment may send from where the segment comes from. False: it has been
-// dropped.
-static inline bool may_send(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			    const struct net_frame *frame)
-{
-	return likely(rx->known != NULL &&
-		      admission_knows_at_once(rx->known, mbuf_segment(mbuf)->source, bytes, frame,
-					      rx->tick)) ||
-	       rx->parameters.admission == NULL || judge_sender(rx, mbuf, bytes, frame);
-}
-
 // Frames behind an EtherType have no checksum.
 static enum packet_cause check_sums(struct rx *rx, const struct rte_mbuf *mbuf,
 				    const uint8_t *bytes, const struct net_frame *frame)
@@ -148,35 +125,86 @@ static enum packet_cause check_sums(struct rx *rx, const struct rte_mbuf *mbuf,
 			     frame);
 }
 
-// False if header_bytes were too few; nothing has been done then.
-static bool serve_segment(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes,
-			  uint32_t header_bytes, const struct net_frame *frame, bool all_at_hand)
+// Judges a segment by its sender. False: it has been dropped.
+__attribute__((noinline)) static bool judge_sender(struct rx *rx, struct rte_mbuf *mbuf,
+						   const uint8_t *bytes,
+						   const struct net_frame *frame)
+{
+	const struct rx_parameters *p = &rx->parameters;
+	unsigned source = mbuf_segment(mbuf)->source;
+	enum segment_cause cause = SEGMENT_N_CAUSES;
+
+	if (p->admission != NULL && !admission_knows(p->admission, source, bytes, frame, rx->tick))
+		cause =
+		    admission_judge(p->admission, source, bytes, frame, rx->tick, p->source_moves);
+	if (cause != SEGMENT_N_CAUSES) {
+		refuse_sender(rx, mbuf, bytes, frame, p->sources->ids[source], cause);
+		return false;
+	}
+	// A path has neither ports nor VLANs, which rules may state.
+	if (frame->kind == NET_UDP4 && (p->admission == NULL || !p->admission->has_tags))
+		rx_path_set(&rx->sources[source].path, bytes, frame, rx->tick);
+	return true;
+}
+
+// Judges what is not a well-formed segment on the path of its source. `error`: of its decoding.
+// False: it has been dropped.
+__attribute__((noinline)) static bool judge_segment(struct rx *rx, struct rte_mbuf *mbuf,
+						    const uint8_t *bytes, uint32_t header_bytes,
+						    const struct net_frame *frame,
+						    enum wire_error error)
+{
+	enum packet_cause cause = PACKET_NOT_FOR_US;
+	unsigned source = mbuf_segment(mbuf)->source;
+
+	if (rx_is_own(&rx->own, bytes, frame))
+		cause = check_sums(rx, mbuf, bytes, frame);
+	if (cause != PACKET_N_CAUSES) {
+		drop_packet(rx, mbuf, cause);
+		return false;
+	}
+	if (error != WIRE_OK) {
+		drop_segment(rx, mbuf, SEGMENT_MALFORMED);
+		return false;
+	}
+	if (source >= SOURCE_UNEXPECTED) {
+		refuse_sender(rx, mbuf, bytes, frame, stated_id(bytes, header_bytes, frame),
+			      source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
+						       : SEGMENT_UNEXPECTED_SOURCE);
+		return false;
+	}
+	return judge_sender(rx, mbuf, bytes, frame);
+}
+
+// is_ip4: the frame is of kind NET_UDP4, as the usual segment. False if header_bytes were too few;
+// nothing has been done then.
+static inline __attribute__((always_inline)) bool serve_segment(
+    struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *bytes, uint32_t header_bytes,
+    const struct net_frame *frame, bool all_at_hand, bool is_ip4)
 {
 	struct segment *segment = mbuf_segment(mbuf);
+	struct rx_source *source = NULL;
+	bool on_path = false;
 	enum wire_error error =
 	    rx_segment_decode(bytes, header_bytes, frame, rx->parameters.sources, segment);
 	enum packet_cause cause;
 
 	if (unlikely(error == WIRE_TRUNCATED && !all_at_hand))
 		return false;
-	cause = check_sums(rx, mbuf, bytes, frame);
-	if (unlikely(cause != PACKET_N_CAUSES)) {
-		drop_packet(rx, mbuf, cause);
+	if (likely(error == WIRE_OK && segment->source < SOURCE_UNEXPECTED)) {
+		source = &rx->sources[segment->source];
+		on_path = is_ip4 && rx_path_has(&source->path, bytes, frame, rx->tick);
+	}
+	if (likely(on_path)) {
+		cause = check_sums(rx, mbuf, bytes, frame);
+		if (unlikely(cause != PACKET_N_CAUSES)) {
+			drop_packet(rx, mbuf, cause);
+			return true;
+		}
+	} else if (!judge_segment(rx, mbuf, bytes, header_bytes, frame, error)) {
 		return true;
 	}
-	if (unlikely(error != WIRE_OK)) {
-		drop_segment(rx, mbuf, SEGMENT_MALFORMED);
-		return true;
-	}
-	if (unlikely(segment->source >= SOURCE_UNEXPECTED)) {
-		refuse_sender(rx, mbuf, bytes, frame, stated_id(bytes, header_bytes, frame),
-			      segment->source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
-								: SEGMENT_UNEXPECTED_SOURCE);
-		return true;
-	}
-	if (unlikely(!may_send(rx, mbuf, bytes, frame)))
-		return true;
-	admit_segment(rx, segment);
+	admit_segment(rx, segment, source);
 	stage(rx, mbuf,
 	      rx->parameters.builder_by_udp_port
 		  ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
@@ -198,14 +226,19 @@ static void reply(struct rx *rx, struct rte_mbuf *mbuf)
 static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct rx_packet *packet)
 {
 	enum rx_verdict verdict = handler->receive(handler->context, packet);
+	struct rx_source *source;
 
 	switch (verdict) {
 	case RX_NOT_MINE:
 		return false;
 	case RX_SEGMENT:
-		if (unlikely(!may_send(rx, packet->mbuf, packet->bytes, &packet->frame)))
+		source = &rx->sources[mbuf_segment(packet->mbuf)->source];
+		if (unlikely(
+			packet->frame.kind != NET_UDP4 ||
+			!rx_path_has(&source->path, packet->bytes, &packet->frame, rx->tick)) &&
+		    !judge_sender(rx, packet->mbuf, packet->bytes, &packet->frame))
 			return true;
-		admit_segment(rx, mbuf_segment(packet->mbuf));
+		admit_segment(rx, mbuf_segment(packet->mbuf), source);
 		stage(rx, packet->mbuf, mbuf_segment(packet->mbuf)->builder);
 		return true;
 	case RX_DROP_SEGMENT:
@@ -255,6 +288,15 @@ static void serve_other(struct rx *rx, struct rx_packet *packet)
 	rte_pktmbuf_free(packet->mbuf);
 }
 
+__attribute__((noinline)) static bool serve_other_segment(struct rx *rx, struct rte_mbuf *mbuf,
+							  const uint8_t *bytes,
+							  uint32_t header_bytes,
+							  const struct net_frame *frame,
+							  bool all_at_hand)
+{
+	return serve_segment(rx, mbuf, bytes, header_bytes, frame, all_at_hand, false);
+}
+
 // Serves a packet of which header_bytes are contiguous at `bytes`; all_at_hand: these are
 // RX_HEADER_BYTES at least, or the whole packet. False if they are too few to classify the packet;
 // nothing has been done then.
@@ -274,24 +316,28 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 						      : PACKET_MALFORMED_FRAME);
 		return true;
 	}
-	if (unlikely(!rx_is_own(&rx->own, bytes, &packet.frame))) {
+	if (likely(packet.frame.kind == NET_UDP4 &&
+		   rx_carries_segment(&rx->parameters, &packet.frame)))
+		return serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame, all_at_hand,
+				     true);
+	if (rx_carries_segment(&rx->parameters, &packet.frame))
+		return serve_other_segment(rx, mbuf, bytes, header_bytes, &packet.frame,
+					   all_at_hand);
+	if (!rx_is_own(&rx->own, bytes, &packet.frame)) {
 		drop_packet(rx, mbuf, PACKET_NOT_FOR_US);
 		return true;
 	}
-	if (unlikely(!rx_carries_segment(&rx->parameters, &packet.frame))) {
-		if (!all_at_hand)
-			return false;
-		packet.mbuf = mbuf;
-		packet.bytes = bytes;
-		packet.header_bytes = header_bytes;
-		packet.now = rx->last_packet;
-		if (rx_is_udp(&packet.frame))
-			serve_datagram(rx, &packet);
-		else
-			serve_other(rx, &packet);
-		return true;
-	}
-	return serve_segment(rx, mbuf, bytes, header_bytes, &packet.frame, all_at_hand);
+	if (!all_at_hand)
+		return false;
+	packet.mbuf = mbuf;
+	packet.bytes = bytes;
+	packet.header_bytes = header_bytes;
+	packet.now = rx->last_packet;
+	if (rx_is_udp(&packet.frame))
+		serve_datagram(rx, &packet);
+	else
+		serve_other(rx, &packet);
+	return true;
 }
 
 // A sender may keep the headers in a buffer of their own, with the payload in another: such a
@@ -318,7 +364,7 @@ static void drop_overflow(struct rx *rx, struct link *link, struct rte_mbuf **mb
 	counter_add(&rx->counters.segment_drops[SEGMENT_LINK_FULL], n);
 	counter_add(&link->counters.dropped, n);
 	for (unsigned i = 0; i < n; i++)
-		counter_add(&rx->source_counters[mbuf_segment(mbufs[i])->source].link_full, 1);
+		counter_add(&rx->sources[mbuf_segment(mbufs[i])->source].counters.link_full, 1);
 	rte_pktmbuf_free_bulk(mbufs, n);
 }
 
@@ -497,7 +543,7 @@ static void rx_fini(struct role *role)
 	struct rx *rx = rx_of(role);
 
 	rx_hold_destroy(&rx->hold);
-	rte_free(rx->source_counters);
+	rte_free(rx->sources);
 	rte_free(rx);
 }
 
@@ -520,6 +566,19 @@ static void make_handlers(struct rx *rx)
 	}
 }
 
+static bool make_sources(struct rx *rx)
+{
+	unsigned n = rx->parameters.sources->n_expected;
+
+	rx->sources = rte_zmalloc_socket("rx", n * sizeof(*rx->sources), RTE_CACHE_LINE_SIZE,
+					 rx->parameters.numa_node);
+	if (rx->sources == NULL)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		rx->sources[i].path.tick = RX_PATH_NONE;
+	return true;
+}
+
 struct role *rx_role_create(const struct rx_parameters *parameters)
 {
 	struct rx *rx =
@@ -527,13 +586,9 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 
 	if (rx == NULL)
 		return NULL;
-	rx->source_counters =
-	    rte_zmalloc_socket("rx", parameters->sources->n_expected * sizeof(*rx->source_counters),
-			       RTE_CACHE_LINE_SIZE, parameters->numa_node);
 	rx->parameters = *parameters;
 	make_handlers(rx);
-	if (rx->source_counters == NULL ||
-	    !rx_hold_make(&rx->hold, &rx->parameters, rx->handlers)) {
+	if (!make_sources(rx) || !rx_hold_make(&rx->hold, &rx->parameters, rx->handlers)) {
 		rx_fini(&rx->role);
 		return NULL;
 	}
@@ -543,8 +598,6 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));
 	if (parameters->own_only)
 		rx->own = rx_destination_make(&parameters->addresses);
-	if (parameters->admission != NULL && !parameters->admission->has_tags)
-		rx->known = parameters->admission->entries;
 	rx->leave_cycles = LEAVE_US * rte_get_tsc_hz() / US_PER_S;
 	if (parameters->flow_control != NULL)
 		rx_pressure_make(&rx->pressure, &rx->parameters);
@@ -556,9 +609,9 @@ const struct rx_counters *rx_role_counters(const struct role *role)
 	return &rx_of(role)->counters;
 }
 
-const struct rx_source_counters *rx_role_source_counters(const struct role *role)
+const struct rx_source_counters *rx_role_source_counters(const struct role *role, unsigned source)
 {
-	return rx_of(role)->source_counters;
+	return &rx_of(role)->sources[source].counters;
 }
 
 const struct strangers *rx_role_strangers(const struct role *role)

@@ -83,7 +83,7 @@ struct rx_parameters {
 struct role *rx_role_create(const struct rx_parameters *parameters);
 
 const struct rx_counters *rx_role_counters(const struct role *role);
-// One entry per expected source.
-const struct rx_source_counters *rx_role_source_counters(const struct role *role);
+// `source`: the index of an expected source.
+const struct rx_source_counters *rx_role_source_counters(const struct role *role, unsigned source);
 // The senders that were refused lately.
 const struct strangers *rx_role_strangers(const struct role *role);

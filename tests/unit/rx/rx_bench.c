@@ -91,7 +91,6 @@ static uint64_t sum(const uint64_t *counters, unsigned n)
 void rx_close(struct rx_bench *bench)
 {
 	const struct rx_counters *all = rx_counters(bench);
-	const struct rx_source_counters *sources = rx_role_source_counters(bench->role);
 	uint64_t linked = bench->links[0]->counters.enqueued + bench->links[1]->counters.enqueued;
 	uint64_t of_sources = 0;
 
@@ -99,7 +98,7 @@ void rx_close(struct rx_bench *bench)
 					   sum(all->packet_drops, PACKET_N_CAUSES) + all->segments);
 	assert_int_equal(all->segments, linked + sum(all->segment_drops, SEGMENT_N_CAUSES));
 	for (unsigned i = 0; i < bench->sources->n_expected; i++)
-		of_sources += sources[i].segments;
+		of_sources += rx_role_source_counters(bench->role, i)->segments;
 	assert_int_equal(of_sources, linked + all->segment_drops[SEGMENT_LINK_FULL]);
 	bench->role->operations->fini(bench->role);
 	for (unsigned i = 0; i < RX_BUILDERS; i++)
@@ -186,4 +185,26 @@ struct frame_segment rx_segment(void)
 		.bytes = bytes + 200,
 		.size = 100,
 	};
+}
+
+void rx_udp6(struct frame *frame, const struct frame_segment *segment)
+{
+	struct frame ipv4;
+	uint32_t udp_size;
+
+	frame_udp(&ipv4, segment);
+	udp_size = ipv4.length - NET_ETH_SIZE - NET_IPV4_SIZE;
+	memset(frame->bytes, 0, NET_ETH_SIZE + NET_IPV6_SIZE);
+	memcpy(frame->bytes, ipv4.bytes, 12);
+	store_be16(frame->bytes + 12, NET_TYPE_IPV6);
+	frame->bytes[14] = 0x60;
+	store_be16(frame->bytes + 18, (uint16_t)udp_size);
+	frame->bytes[20] = NET_PROTO_UDP;
+	frame->bytes[21] = 64;
+	frame->bytes[22] = 0xFD;
+	frame->bytes[38] = 0xFD;
+	frame->bytes[53] = 2;
+	memcpy(frame->bytes + 54, ipv4.bytes + 34, udp_size);
+	frame->length = 54 + udp_size;
+	frame_set_udp_checksum(frame);
 }

@@ -50,6 +50,9 @@ void rx_refuse_segment(struct rx_bench *bench, const struct frame *frame, enum s
 // A segment of 100 bytes at offset 200 of a block of 1000, from source 3, event 4.
 struct frame_segment rx_segment(void);
 
+// A frame over IPv6, from fd00:: to fd00::2.
+void rx_udp6(struct frame *frame, const struct frame_segment *segment);
+
 static inline const struct rx_counters *rx_counters(const struct rx_bench *bench)
 {
 	return rx_role_counters(bench->role);

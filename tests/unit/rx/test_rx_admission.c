@@ -103,6 +103,54 @@ static void source__is_refused_from_a_second_address(void **state)
 	close_with(&bench, &admission);
 }
 
+// The bytes of an IPv6 address where IPv4 has the addresses of the source's own segments.
+static void source__is_refused_over_ipv6(void **state)
+{
+	struct frame_segment sent = rx_segment();
+	struct admission admission;
+	struct rx_bench bench;
+	struct frame own, other;
+
+	(void)state;
+	open_with(&bench, "", &admission, NULL, 0);
+	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
+	rx_udp6(&other, &sent);
+	memcpy(other.bytes + 26, own.bytes + 26, 8);
+	frame_set_udp_checksum(&other);
+	assert_admitted(&bench, &own);
+	for (unsigned i = 0; i < 5; i++) {
+		rx_refuse_segment(&bench, &other, SEGMENT_MOVED_SOURCE);
+		assert_admitted(&bench, &own);
+	}
+	close_with(&bench, &admission);
+}
+
+// One that sends often is judged once per tick only, and counts as alive all the same.
+static void source__that_sends_often_does_not_move(void **state)
+{
+	struct admission admission;
+	struct rx_bench bench;
+	struct frame own, other;
+
+	(void)state;
+	open_with(&bench, "", &admission, NULL, 0);
+	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
+	make_udp(&other, OTHER_IP, 1000, 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		assert_admitted(&bench, &own);
+		bench.now += SILENCE / 400;
+		rx_refuse_segment(&bench, &other, SEGMENT_MOVED_SOURCE);
+	}
+	frame_set_udp_checksum(&own);
+	own.bytes[NET_HEADERS_SIZE + 50] ^= 1; // a wrong checksum is no sign of life
+	for (unsigned i = 0; i < 2; i++) {
+		bench.now += SILENCE;
+		rx_refuse_packet(&bench, &own, PACKET_UDP_CHECKSUM);
+	}
+	assert_admitted(&bench, &other);
+	close_with(&bench, &admission);
+}
+
 static void source__may_move_where_that_is_allowed(void **state)
 {
 	static const struct source_from from = {
@@ -275,6 +323,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(source__is_refused_from_a_second_address),
+		cmocka_unit_test(source__is_refused_over_ipv6),
+		cmocka_unit_test(source__that_sends_often_does_not_move),
 		cmocka_unit_test(source__may_move_where_that_is_allowed),
 		cmocka_unit_test(source__sends_from_configured_addresses_only),
 		cmocka_unit_test(source__sends_from_configured_ports_and_vlans_only),

@@ -90,7 +90,7 @@ static void drop_link__counts_what_does_not_fit(void **state)
 	assert_int_equal(rx_counters(&bench)->segment_drops[SEGMENT_LINK_FULL], 10);
 	assert_int_equal(bench.links[1]->counters.dropped, 10);
 	assert_int_equal(bench.links[0]->counters.enqueued, 1);
-	assert_int_equal(rx_role_source_counters(bench.role)[2].link_full, 10);
+	assert_int_equal(rx_role_source_counters(bench.role, 2)->link_full, 10);
 	assert_int_equal(rte_mempool_in_use_count(bench.pool), RX_DEPTH + 1);
 	rx_close(&bench);
 }

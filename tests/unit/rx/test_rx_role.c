@@ -35,7 +35,7 @@ static void segment__goes_to_the_builder_of_its_event(void **state)
 		assert_int_equal(segment.source, 2);
 		assert_int_equal(segment.payload, NET_HEADERS_SIZE + EJFAT_RE_SIZE);
 	}
-	assert_int_equal(rx_role_source_counters(bench.role)[2].segments, 40);
+	assert_int_equal(rx_role_source_counters(bench.role, 2)->segments, 40);
 	sent.event_id = UINT64_MAX; // end of run
 	frame_udp(&frame, &sent);
 	rx_feed(&bench, &frame, frame.length);
@@ -153,28 +153,6 @@ static void segment__of_one_byte_and_of_all(void **state)
 }
 
 // A UDP datagram over IPv6 with a right checksum.
-static void make_udp6(struct frame *frame, const struct frame_segment *segment)
-{
-	struct frame ipv4;
-	uint32_t udp_size;
-
-	frame_udp(&ipv4, segment);
-	udp_size = ipv4.length - NET_ETH_SIZE - NET_IPV4_SIZE;
-	memset(frame->bytes, 0, NET_ETH_SIZE + NET_IPV6_SIZE);
-	memcpy(frame->bytes, ipv4.bytes, 12);
-	store_be16(frame->bytes + 12, NET_TYPE_IPV6);
-	frame->bytes[14] = 0x60;
-	store_be16(frame->bytes + 18, (uint16_t)udp_size);
-	frame->bytes[20] = NET_PROTO_UDP;
-	frame->bytes[21] = 64;
-	frame->bytes[22] = 0xFD;
-	frame->bytes[38] = 0xFD;
-	frame->bytes[53] = 2;
-	memcpy(frame->bytes + 54, ipv4.bytes + 34, udp_size);
-	frame->length = 54 + udp_size;
-	frame_set_udp_checksum(frame);
-}
-
 static void segment__over_ipv6(void **state)
 {
 	struct frame_segment sent = rx_segment();
@@ -183,7 +161,7 @@ static void segment__over_ipv6(void **state)
 
 	(void)state;
 	rx_open(&bench, "", "");
-	make_udp6(&frame, &sent);
+	rx_udp6(&frame, &sent);
 	rx_feed(&bench, &frame, frame.length);
 	assert_int_equal(rx_take(&bench, 1, sent.bytes).payload, 54 + 8 + 20);
 	frame.bytes[100] ^= 0x10;
@@ -442,17 +420,19 @@ static void packet__to_others(void **state)
 
 	(void)state;
 	open_own(&bench, "", ", \"address\": \"10.0.0.2/24\"");
-	for (unsigned i = 0; i < 120; i++) {
+	for (unsigned i = 0; i < 240; i++) {
+		if (i >= 120 && i % 12 == 0) { // beside the source's own
+			sent.port = 19522;
+			frame_udp(&frame, &sent);
+			set_destination(&frame, OWN_MAC, FRAME_DESTINATION_IP);
+			rx_feed(&bench, &frame, frame.length);
+			rx_take(&bench, 1, sent.bytes);
+		}
 		sent.port = i % 2 == 0 ? 19522 : 9; // segments, and other datagrams
 		frame_udp(&frame, &sent);
 		set_destination(&frame, others[i % 12].mac, others[i % 12].ip);
 		rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
 	}
-	sent.port = 19522;
-	frame_udp(&frame, &sent);
-	set_destination(&frame, OWN_MAC, FRAME_DESTINATION_IP);
-	rx_feed(&bench, &frame, frame.length);
-	rx_take(&bench, 1, sent.bytes);
 	rx_close(&bench);
 }
 
@@ -481,7 +461,7 @@ static void packet__to_others_over_ipv6(void **state)
 
 	(void)state;
 	open_own(&bench, "", ", \"address6\": \"fd00::2\"");
-	make_udp6(&frame, &sent);
+	rx_udp6(&frame, &sent);
 	memcpy(frame.bytes, bench.parameters.addresses.mac.bytes, 6);
 	rx_feed(&bench, &frame, frame.length);
 	rx_take(&bench, 1, sent.bytes);

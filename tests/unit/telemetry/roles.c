@@ -24,9 +24,9 @@ const struct rx_counters *rx_role_counters(const struct role *role)
 	return &counters_of(role)->rx;
 }
 
-const struct rx_source_counters *rx_role_source_counters(const struct role *role)
+const struct rx_source_counters *rx_role_source_counters(const struct role *role, unsigned source)
 {
-	return counters_of(role)->rx_sources;
+	return &counters_of(role)->rx_sources[source];
 }
 
 const struct assembly *builder_role_assembly(const struct role *role)
