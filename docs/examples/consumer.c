@@ -7,6 +7,7 @@
 //
 //     cc consumer.c $(pkg-config --cflags --libs evb-reader) -o consumer
 //     ./consumer NAME [GROUP]
+#include <evb_mep.h>
 #include <evb_reader.h>
 
 #include <errno.h>
@@ -24,24 +25,29 @@ static void on_signal(int number)
 	stop = 1;
 }
 
-static uint16_t read_u16(const uint8_t *bytes)
+// Reads every fragment of a built event. Returns their number, or -1 if the bytes are not what the
+// event's description says.
+static long count_fragments(const struct evb_event *event)
 {
-	return (uint16_t)(bytes[0] | bytes[1] << 8);
-}
+	struct evb_mep mep;
+	struct evb_source source;
+	struct evb_fragment fragment;
+	long n = 0;
+	int rc;
 
-static uint32_t read_u32(const uint8_t *bytes)
-{
-	return read_u16(bytes) | (uint32_t)read_u16(bytes + 2) << 16;
-}
-
-// A built event begins with magic 0xCEFA, the number of MFPs, and its size in 32-bit words.
-static int is_mep(const struct evb_event *event)
-{
-	const uint8_t *bytes = event->data;
-
-	return event->length >= 8 && read_u16(bytes) == 0xcefa &&
-	       read_u16(bytes + 2) == event->n_sources &&
-	       (uint64_t)read_u32(bytes + 4) * 4 == event->length;
+	if (evb_mep_open(&mep, event->data, event->length) != 0 || mep.length != event->length ||
+	    mep.n_sources != event->n_sources)
+		return -1;
+	for (unsigned i = 0; i < mep.n_sources; i++) {
+		if (evb_mep_source(&mep, i, &source) != 0)
+			return -1;
+		// A fragment lies in the slot; a real consumer processes it here.
+		while ((rc = evb_source_next(&source, &fragment)) == 1)
+			n++;
+		if (rc != 0)
+			return -1;
+	}
+	return n;
 }
 
 int main(int argc, char **argv)
@@ -50,7 +56,7 @@ int main(int argc, char **argv)
 		.mode = EVB_READER_GROUP,
 		.group = argc > 2 ? argv[2] : "main",
 	};
-	uint64_t wrong = 0, incomplete = 0;
+	uint64_t wrong = 0, incomplete = 0, fragments = 0;
 	struct evb_reader *reader = NULL;
 	struct evb_reader_counters counters;
 	struct evb_event event;
@@ -67,19 +73,21 @@ int main(int argc, char **argv)
 	while (rc >= 0 && !stop) {
 		rc = evb_reader_next(reader, &event, 200);
 		if (rc == 1) {
-			// The event is read in place; a real consumer processes it here.
-			wrong += !is_mep(&event);
+			long n = count_fragments(&event);
+
+			fragments += n > 0 ? (uint64_t)n : 0;
+			wrong += n < 0;
 			incomplete += (event.flags & EVB_EVENT_INCOMPLETE) != 0;
 			evb_reader_release(reader, &event);
 		}
 		if (time(NULL) != printed) {
 			printed = time(NULL);
 			counters = evb_reader_counters(reader);
-			printf("%" PRIu64 " events, %" PRIu64 " MB, %" PRIu64
+			printf("%" PRIu64 " events, %" PRIu64 " MB, %" PRIu64 " fragments, %" PRIu64
 			       " incomplete, %" PRIu64 " wrong, %" PRIu64
 			       " taken over from dead consumers\n",
-			       counters.events, counters.bytes / 1000000, incomplete, wrong,
-			       counters.regained);
+			       counters.events, counters.bytes / 1000000, fragments, incomplete,
+			       wrong, counters.regained);
 			fflush(stdout);
 		}
 	}
