@@ -25,6 +25,7 @@
 #include "port/port.h"
 #include "rdma/roce_handler.h"
 #include "source/source_set.h"
+#include "store/block_store.h"
 
 #define APPLIANCE_ERROR_SIZE 2048
 
@@ -66,8 +67,9 @@ struct appliance {
 	struct source_table sources;
 	struct admission admission; // of senders; entries NULL: all are admitted
 	struct port ports[EVB_MAX_PORTS];
-	unsigned n_ports; // number of open ports
-	struct source_set *sets[EVB_MAX_GENERATORS];
+	unsigned n_ports;                            // number of open ports
+	struct source_set *sets[EVB_MAX_GENERATORS]; // NULL: the blocks are not made before the run
+	struct block_store *stores[EVB_MAX_GENERATORS];             // NULL: kind pcap
 	struct rte_mempool *generator_pools[EVB_MAX_GENERATORS][2]; // headers, payloads
 	struct evring *rings[EVB_MAX_BUILDERS];
 	// Link of producer p to builder b: links[p * n_builders + b]. Producers are the rx roles,

@@ -227,7 +227,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.source_buffer = manager->source_buffer,
 		.phase_ns = timed ? manager->sched.send_window_ns + manager->sched.idle_window_ns : 0,
 		.pace = {
-			.n_sources = appliance->sets[plan->object]->n_sources,
+			.n_sources = appliance->stores[plan->object]->n_sources,
 			.node_sources = self->n_sources,
 			.system_sources = config->cluster.n_sources,
 			.paced = manager->sched.shaping != SCHED_ALL_AT_ONCE,

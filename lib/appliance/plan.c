@@ -352,7 +352,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	generator->buffer =
 	    config->sizes.law == SIZE_LHCB || config->kind == GENERATOR_PCAP
 		? port_buffer_size(profile, port_config->mtu)
-		: block_packets_buffer_size(&config->faults, NULL, port_config->mtu);
+		: block_packets_buffer_size(&config->faults, false, port_config->mtu);
 	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE) {
 		// The pool of headers also provides trailers and connection messages.
 		generator->pool_mbufs *= 2;

@@ -185,6 +185,7 @@ struct role *roce_make_source(struct appliance *appliance, const struct plan_rol
 	struct roce_source_parameters parameters = {
 		.name = plan->name,
 		.settings = &appliance->config->roce,
+		.set = appliance->sets[plan->object],
 		.packets = generator_packets(appliance, plan),
 		.destination = generator->destination_address,
 		.port_id = port->id,
@@ -223,7 +224,7 @@ static void report_waiting(const struct appliance *appliance, const struct plan_
 	       generator->name, to >> 24, to >> 16 & 255, to >> 8 & 255, to & 255,
 	       appliance->config->roce.cm_service, why,
 	       (unsigned)counter_read(&counters->connected),
-	       appliance->sets[plan->object]->n_sources);
+	       appliance->stores[plan->object]->n_sources);
 }
 
 void roce_report_waiting(struct appliance *appliance)

@@ -201,7 +201,7 @@ struct block_packets_parameters generator_packets(const struct appliance *applia
 	const struct port *port = &appliance->ports[plan->port];
 
 	return (struct block_packets_parameters){
-		.set = appliance->sets[plan->object],
+		.store = appliance->stores[plan->object],
 		.first_event = generator->first_event,
 		.mac = port->mac,
 		.address = port->config->address,

@@ -14,6 +14,7 @@
 #include <rte_malloc.h>
 
 #include "appliance/parts.h"
+#include "store/set_store.h"
 
 #define SLOW_YIELD_NS 200000u  // only a thread that used its time slice takes the CPU for so long
 #define HOUSEKEEP_NS  1000000u // deadlines of events are looked at this often
@@ -117,20 +118,34 @@ static void release(void *memory, void *context)
 	rte_free(memory);
 }
 
-static int make_generator(struct appliance *appliance, unsigned index, char *error)
+static int make_store(struct appliance *appliance, unsigned index, char *error)
 {
 	const struct source_allocator allocator = { .allocate = allocate, .release = release };
 	const struct config_generator *config = &appliance->config->generators[index];
 	const struct source_set_parameters set = config_source_set(appliance->config, config);
+	char cause[SOURCE_ERROR_SIZE];
+
+	if (config->kind == GENERATOR_PCAP)
+		return 0;
+	if (source_set_make(&appliance->sets[index], &set, &allocator, cause) != 0)
+		return appliance_fail(error, "generator %s: %s", config->name, cause);
+	appliance->stores[index] = set_store_create(appliance->sets[index], config->first_event);
+	if (appliance->stores[index] == NULL)
+		return appliance_fail(error, "generator %s: out of memory", config->name);
+	return 0;
+}
+
+static int make_generator(struct appliance *appliance, unsigned index, char *error)
+{
+	const struct config_generator *config = &appliance->config->generators[index];
 	const struct plan_generator *plan = &appliance->plan->generators[index];
 	struct rte_mempool **pools = appliance->generator_pools[index];
 	int node =
 	    (int)plan_node_of(appliance->plan, plan_role_of_generator(appliance->plan, index));
-	char name[RTE_MEMPOOL_NAMESIZE], cause[SOURCE_ERROR_SIZE];
+	char name[RTE_MEMPOOL_NAMESIZE];
 
-	if (config->kind != GENERATOR_PCAP &&
-	    source_set_make(&appliance->sets[index], &set, &allocator, cause) != 0)
-		return appliance_fail(error, "generator %s: %s", config->name, cause);
+	if (make_store(appliance, index, error) != 0)
+		return -1;
 	snprintf(name, sizeof(name), "headers%u", index);
 	pools[0] = port_pool_create(name, plan->pool_mbufs, PLAN_POOL_CACHE, plan->buffer, node);
 	snprintf(name, sizeof(name), "payloads%u", index);
@@ -272,6 +287,7 @@ void appliance_stop(struct appliance *appliance)
 	for (unsigned i = appliance->config->n_generators; i-- > 0;) {
 		rte_mempool_free(appliance->generator_pools[i][0]);
 		rte_mempool_free(appliance->generator_pools[i][1]);
+		block_store_destroy(appliance->stores[i]);
 		source_set_free(appliance->sets[i]);
 	}
 	eal_stop();

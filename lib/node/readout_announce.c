@@ -23,6 +23,7 @@ static void set_run_state(struct readout *readout, const struct message *message
 			readout_roce_forget(readout->roce);
 		readout->run = message->run;
 		readout->first = readout->released = readout->announced = message->event;
+		readout->begins = true;
 		readout->static_next = message->event;
 		readout->run_end = UINT64_MAX;
 		readout->ended = readout->is_up = false;
@@ -85,12 +86,64 @@ void readout_handle_message(struct readout *readout, const struct message *messa
 	}
 }
 
+// --- the block store ---
+
+static const struct block_store *store_of(const struct readout *readout)
+{
+	return readout->parameters.packets.store;
+}
+
+// Whether a packet of the event may still be made. Packets that were made keep their bytes.
+static bool is_in_use(const struct readout *readout, uint64_t event)
+{
+	return (readout->sending && readout->grant.event == event) ||
+	       (readout->roce != NULL && readout_roce_holds(readout->roce, event));
+}
+
+// The events of the previous run that are in use come first.
+static void begin_store(struct readout *readout)
+{
+	if (readout->sending || (readout->roce != NULL && readout_roce_holds_any(readout->roce)))
+		return;
+	block_store_begin(readout->parameters.packets.store, readout->first);
+	readout->freed = readout->first;
+	readout->begins = false;
+}
+
+// Nobody confirms in static mode: an event is finished when it is sent.
+void readout_tend_store(struct readout *readout, uint64_t now)
+{
+	struct block_store *store = readout->parameters.packets.store;
+	uint64_t before = readout->freed;
+
+	block_store_poll(store, now);
+	if (readout->begins) {
+		begin_store(readout);
+		return;
+	}
+	if (readout->parameters.is_static &&
+	    (readout->sending || send_queue_length(&readout->queue) > 0))
+		return;
+	while (readout->freed < readout->released && !is_in_use(readout, readout->freed))
+		readout->freed++;
+	if (readout->freed != before)
+		block_store_release(store, readout->freed);
+}
+
 // --- announcing ---
+
+// The first event that the run does not have.
+static uint64_t end_of_events(const struct readout *readout)
+{
+	uint64_t end = RTE_MIN(readout->own_end, readout->run_end);
+
+	return RTE_MIN(end, store_of(readout)->end);
+}
 
 // The first event that the readout does not have yet.
 static uint64_t produced(const struct readout *readout, uint64_t now)
 {
-	uint64_t end = RTE_MIN(readout->own_end, readout->run_end);
+	uint64_t end = RTE_MIN(end_of_events(readout), store_of(readout)->ready);
 
 	end = RTE_MIN(end, readout->released + readout->parameters.source_buffer);
 	if (readout->cycles_per_event > 0) {
@@ -115,7 +168,7 @@ static bool is_up(struct readout *readout, uint64_t now)
 static bool may_announce(struct readout *readout, uint64_t now)
 {
 	if ((readout->state != CTRL_RUNNING && readout->state != CTRL_DRAINING) ||
-	    !is_up(readout, now))
+	    readout->begins || !is_up(readout, now))
 		return false;
 	if (!readout->throttled || readout->state != CTRL_RUNNING)
 		return true;
@@ -140,7 +193,7 @@ void readout_announce(struct readout *readout, uint64_t now)
 	message.event = produced(readout, now);
 	count_full(readout, message.event);
 	// Events may be announced behind the end of the run before the end is known.
-	if (message.event >= RTE_MIN(readout->own_end, readout->run_end))
+	if (message.event >= end_of_events(readout))
 		message.flags = MESSAGE_LAST;
 	if (message.event == readout->announced && (message.flags != 0) == readout->ended)
 		return;
@@ -154,7 +207,7 @@ void readout_grant_statically(struct readout *readout)
 {
 	const struct readout_parameters *p = &readout->parameters;
 	uint64_t n = p->n_builders, round = readout->static_next / n;
-	uint64_t end = RTE_MIN((round + 1) * n, RTE_MIN(readout->own_end, readout->run_end));
+	uint64_t end = RTE_MIN((round + 1) * n, end_of_events(readout));
 
 	if (send_queue_length(&readout->queue) > 0 || end > readout->announced ||
 	    end == readout->static_next)

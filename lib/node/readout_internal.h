@@ -31,6 +31,8 @@ struct readout {
 	uint64_t run_end;     // first event behind the run once it drains; UINT64_MAX before
 	uint64_t own_end;     // first event that the generator does not produce
 	uint64_t released;    // events below are finished
+	uint64_t freed;       // events below are released to the store
+	bool begins;          // the store has not begun the run yet
 	uint64_t announced;   // events below are announced
 	uint64_t static_next; // static mode: first event that is not queued
 	bool ended;           // the last event was announced as such
@@ -45,6 +47,7 @@ struct readout {
 	bool sending;
 	struct message grant;
 	struct packet_segment cursor; // next segment; its source is n_sources when all are sent
+	struct store_block block;     // at the cursor, behind its first segment
 	struct packet_destination to;
 	struct link *local;    // of its builder; NULL: on another node
 	bool found;            // `to` and `local` are set
@@ -66,6 +69,9 @@ void readout_forget_grants(struct readout *readout);
 
 // Announces the events that are new, and the end of the run.
 void readout_announce(struct readout *readout, uint64_t now);
+
+// Begins a run in the store, and releases events to it that nothing sent refers to.
+void readout_tend_store(struct readout *readout, uint64_t now);
 
 // Static mode: queues the next round of events.
 void readout_grant_statically(struct readout *readout);

@@ -36,6 +36,7 @@ static unsigned readout_poll(struct role *role, uint64_t now)
 	struct readout *readout = readout_of(role);
 	unsigned done = handle_messages(readout, now), made = 0, sent;
 
+	readout_tend_store(readout, now);
 	readout_announce(readout, now);
 	if (readout->roce != NULL)
 		done += readout_roce_poll(readout->roce, now);
@@ -78,7 +79,6 @@ static void readout_fini(struct role *role)
 	readout_roce_destroy(readout->roce);
 	send_queue_free(&readout->queue);
 	readout_pace_free(&readout->pace);
-	block_packets_fini(&readout->packets);
 	rte_free(readout->builders);
 	rte_free(readout->indices);
 	rte_free(readout);
@@ -124,15 +124,15 @@ static bool make_pace(struct readout *readout)
 static bool copy_tables(struct readout *readout)
 {
 	const struct readout_parameters *p = &readout->parameters;
-	const struct source_set *set = p->packets.set;
+	const struct block_store *store = p->packets.store;
 
-	readout->indices = rte_malloc("readout", set->n_sources * sizeof(*readout->indices), 0);
+	readout->indices = rte_malloc("readout", store->n_sources * sizeof(*readout->indices), 0);
 	readout->builders = rte_malloc("readout", p->n_builders * sizeof(*readout->builders), 0);
 	if (readout->indices == NULL || readout->builders == NULL)
 		return false;
 	memcpy(readout->builders, p->builders, p->n_builders * sizeof(*readout->builders));
-	for (unsigned i = 0; i < set->n_sources; i++)
-		readout->indices[i] = p->sources->index[set->ids[i]];
+	for (unsigned i = 0; i < store->n_sources; i++)
+		readout->indices[i] = p->sources->index[store->ids[i]];
 	return true;
 }
 
@@ -142,10 +142,10 @@ static bool make_parts(struct readout *readout)
 	uint64_t phase_ticks = (uint64_t)((double)p->phase_ns * 1e-9 * (double)readout->hz);
 
 	sender_init(&readout->sender, p->port_id, p->queue, p->packets.headers, p->faults, p->seed);
+	block_packets_init(&readout->packets, &p->packets);
 	return copy_tables(readout) &&
 	       send_queue_make(&readout->queue, QUEUE_MOST, p->rank, phase_ticks) &&
-	       block_packets_init(&readout->packets, &p->packets) && make_pace(readout) &&
-	       make_roce(readout);
+	       make_pace(readout) && make_roce(readout);
 }
 
 struct role *readout_role_create(const struct readout_parameters *parameters)

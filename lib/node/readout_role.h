@@ -4,8 +4,8 @@
 // The readout role: the sources of one generator in a node of a system. It announces which events
 // it has, at most source_buffer events ahead of the events that are released, and sends them as the
 // event manager grants them, in the order of the linear shift and not faster than granted. The
-// blocks of an event stay available until the event is released; they lie in the source set, so
-// this takes no memory here.
+// blocks lie in a block store (store/block_store.h); an event is released to the store when the
+// manager has released it and no message of it waits for an acknowledgement.
 //
 // Within a round, in phase n this node sends the event at position (n + rank) mod n_positions: no
 // two nodes send to one builder in the same phase while the nodes are in step.

@@ -10,7 +10,7 @@
 
 static unsigned n_sources(const struct readout *readout)
 {
-	return readout->parameters.packets.set->n_sources;
+	return readout->parameters.packets.store->n_sources;
 }
 
 static bool all_is_sent(const struct readout *readout)
@@ -151,23 +151,30 @@ bool readout_flush_staged(struct readout *readout)
 static bool send_segment(struct readout *readout, uint64_t now)
 {
 	struct packet_segment *cursor = &readout->cursor;
-	struct source_block block = block_packets_find(&readout->packets, cursor);
-	uint32_t size = RTE_MIN(block.size - cursor->offset, readout->packets.segment_size);
-	struct rte_mbuf *mbuf =
-	    block_packets_make(&readout->packets, cursor, &block, size, &readout->to);
+	const struct store_block *block = &readout->block;
+	struct rte_mbuf *mbuf;
+	uint32_t size;
 
+	if (cursor->offset == 0 || block->is_temporary)
+		readout->block = block_packets_find(&readout->packets, cursor);
+	if (block->size == 0) {
+		cursor->source++;
+		return true;
+	}
+	size = RTE_MIN(block->size - cursor->offset, readout->packets.segment_size);
+	mbuf = block_packets_make(&readout->packets, cursor, block, size, &readout->to);
 	if (mbuf == NULL) {
 		counter_add(&readout->counters.no_buffer, 1);
 		return false;
 	}
 	if (readout->local != NULL)
-		stage_for_link(readout, mbuf, size, block.size, now);
+		stage_for_link(readout, mbuf, size, block->size, now);
 	else
 		send_packet(readout, mbuf, readout->packets.headers_size, now);
 	counter_add(&readout->counters.segments, 1);
 	counter_add(&readout->counters.payload_bytes, size);
 	cursor->offset += size;
-	if (cursor->offset == block.size) {
+	if (cursor->offset == block->size) {
 		counter_add(&readout->counters.blocks, 1);
 		cursor->offset = 0;
 		cursor->source++;
@@ -196,7 +203,7 @@ bool readout_send_roce_packet(struct readout *readout, uint64_t now)
 // Sends a builder that requested the event the addresses of its blocks.
 static bool offer(struct readout *readout)
 {
-	const struct source_set *set = readout->parameters.packets.set;
+	const struct block_store *store = readout->parameters.packets.store;
 
 	for (; !all_is_sent(readout); readout->cursor.source++) {
 		struct message message = {
@@ -205,14 +212,14 @@ static bool offer(struct readout *readout)
 			.run = readout->grant.run,
 			.builder = readout->grant.builder,
 			.attempt = readout->grant.attempt,
-			.source = set->ids[readout->cursor.source],
+			.source = store->ids[readout->cursor.source],
 		};
 
 		readout_roce_place(readout->roce, message.event, readout->cursor.source, &message);
 		if (!mailbox_put(readout->parameters.to_control, &message))
 			return false;
 	}
-	counter_add(&readout->counters.blocks, set->n_sources);
+	counter_add(&readout->counters.blocks, store->n_sources);
 	return true;
 }
 

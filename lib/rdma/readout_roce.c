@@ -28,13 +28,11 @@ static bool resolve(void *context, struct roce_flow *flow)
 
 struct roce_block readout_block(const struct readout_roce *roce, const struct packet_segment *at)
 {
-	struct block_packets *packets = roce->parameters.packets;
-	struct source_block block = block_packets_find(packets, at);
+	const struct block_packets *packets = roce->parameters.packets;
 
 	return (struct roce_block){
-		.block = block,
+		.block = block_packets_find(packets, at),
 		.event_id = block_packets_event_id(packets, at->event),
-		.is_temporary = block.bytes == packets->odin_block,
 	};
 }
 
@@ -199,7 +197,7 @@ struct readout_roce *readout_roce_create(const struct readout_roce_parameters *p
 		return NULL;
 	roce->parameters = *parameters;
 	roce->n_builders = parameters->n_builders;
-	roce->n_sources = parameters->packets->parameters.set->n_sources;
+	roce->n_sources = parameters->packets->parameters.store->n_sources;
 	roce->hold_ticks = (uint64_t)(HOLD_NS * 1e-9 * (double)rte_get_tsc_hz());
 	if (!make_parts(roce)) {
 		readout_roce_destroy(roce);

@@ -61,6 +61,11 @@ unsigned readout_roce_poll(struct readout_roce *roce, uint64_t now);
 
 // Registers a grant. Earlier grants of the event become void.
 void readout_roce_granted(struct readout_roce *roce, const struct message *grant);
+// Whether messages of the event wait or are not acknowledged. It may also return true for an event
+// that is far from one of which this is so.
+bool readout_roce_holds(const struct readout_roce *roce, uint64_t event);
+// The same for any event.
+bool readout_roce_holds_any(const struct readout_roce *roce);
 // Records that all events below this one are finished.
 void readout_roce_released(struct readout_roce *roce, uint64_t event);
 // Makes all grants void: the run has ended, or another one begins.

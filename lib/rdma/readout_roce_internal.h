@@ -52,6 +52,8 @@ struct readout_roce {
 	unsigned n_builders, n_sources;
 	struct latest_grant *latest; // by the low bits of the event
 	uint64_t latest_mask;
+	uint16_t *queued; // by the low bits of the event: its entries in queues
+	uint64_t n_queued;
 	uint64_t released;
 	uint64_t leave_since; // ns
 	uint64_t hold_ticks;  // TSC cycles; see HOLD_NS

@@ -38,6 +38,8 @@ static void leave(struct readout_roce *roce, const struct readout_queue *queue,
 {
 	struct latest_grant *latest = latest_of(roce, event->event);
 
+	roce->queued[event->event & roce->latest_mask]--;
+	roce->n_queued--;
 	if (is_latest(latest, event->event, queue->builder, event->attempt))
 		latest->waits = false;
 }
@@ -97,6 +99,16 @@ void readout_roce_granted(struct readout_roce *roce, const struct message *grant
 	};
 }
 
+bool readout_roce_holds(const struct readout_roce *roce, uint64_t event)
+{
+	return roce->queued[event & roce->latest_mask] > 0;
+}
+
+bool readout_roce_holds_any(const struct readout_roce *roce)
+{
+	return roce->n_queued > 0;
+}
+
 void readout_roce_released(struct readout_roce *roce, uint64_t event)
 {
 	roce->released = RTE_MAX(roce->released, event);
@@ -131,6 +143,8 @@ bool readout_roce_post(struct readout_roce *roce, const struct message *grant)
 		.address = grant->address,
 		.rkey = grant->rkey,
 	};
+	roce->queued[grant->event & roce->latest_mask]++;
+	roce->n_queued++;
 	latest->waits = true;
 	readout_queue_post(roce, queue);
 	return true;
@@ -206,7 +220,8 @@ bool readout_queues_make(struct readout_roce *roce)
 	roce->latest_mask = roce->parameters.unfinished - 1;
 	roce->latest = calloc(roce->latest_mask + 1, sizeof(*roce->latest));
 	roce->queues = calloc(roce->n_builders, sizeof(*roce->queues));
-	if (roce->latest == NULL || roce->queues == NULL)
+	roce->queued = calloc(roce->latest_mask + 1, sizeof(*roce->queued));
+	if (roce->latest == NULL || roce->queues == NULL || roce->queued == NULL)
 		return false;
 	for (unsigned i = 0; i < roce->n_builders; i++)
 		if (!make_queue(roce, i))
@@ -220,4 +235,5 @@ void readout_queues_free(struct readout_roce *roce)
 		free(roce->queues[i].events);
 	free(roce->queues);
 	free(roce->latest);
+	free(roce->queued);
 }

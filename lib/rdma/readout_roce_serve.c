@@ -3,7 +3,7 @@
 //
 // Pull by RDMA READ: builders read the blocks that the readout retains. One region of virtual
 // addresses contains all blocks of all retained events, each at its own offset; the bytes come from
-// the source set.
+// the block store.
 #include <stdlib.h>
 
 #include <rte_random.h>
@@ -106,15 +106,6 @@ struct rte_mbuf *readout_serve_next(struct readout_roce *roce, uint32_t *payload
 	return NULL;
 }
 
-static uint32_t largest_block(const struct source_set *set)
-{
-	uint32_t largest = 1;
-
-	for (unsigned i = 0; i < set->n_cycle * set->n_sources; i++)
-		largest = RTE_MAX(largest, set->blocks[i].size);
-	return largest;
-}
-
 bool readout_serve_make(struct readout_roce *roce)
 {
 	const struct responder_parameters parameters = {
@@ -126,7 +117,7 @@ bool readout_serve_make(struct readout_roce *roce)
 	};
 
 	roce->block_shift = (unsigned)__builtin_ctz(
-	    rte_align32pow2(largest_block(roce->parameters.packets->parameters.set)));
+	    rte_align32pow2(roce->parameters.packets->parameters.store->largest));
 	roce->source_shift = (unsigned)__builtin_ctz(rte_align32pow2(roce->n_sources));
 	roce->region = (struct region){
 		.memory = (uint8_t *)(uintptr_t)FIRST_ADDRESS,

@@ -48,7 +48,7 @@ struct rte_mbuf *roce_packets_make(const struct roce_pools *pools,
 
 	if (mbuf == NULL)
 		return NULL;
-	if (message->is_temporary)
+	if (message->block.is_temporary)
 		copied = packet->size;
 	else if (packet->offset == 0 && packet->size >= MFP_HEADER_SIZE)
 		copied = MFP_HEADER_SIZE; // each event has its own id in the header
@@ -69,7 +69,8 @@ struct rte_mbuf *roce_packets_make(const struct roce_pools *pools,
 	if (copied < packet->size) {
 		const uint8_t *from = content + copied;
 
-		payload = block_packets_payload(pools->payloads, from, packet->size - copied);
+		payload = block_packets_payload(pools->payloads, &message->block, from,
+						packet->size - copied);
 		if (payload == NULL)
 			goto failed;
 		state = crc_add(state, from, packet->size - copied);

@@ -10,7 +10,7 @@
 
 #include "rdma/roce_frame.h"
 #include "roce/requester.h"
-#include "source/source_set.h"
+#include "store/block_store.h"
 
 struct roce_pools {
 	struct rte_mempool *headers;  // mbufs with room for the headers or for a copied packet
@@ -19,9 +19,8 @@ struct roce_pools {
 
 // The content of a message.
 struct roce_block {
-	struct source_block block;
+	struct store_block block;
 	uint64_t event_id; // event id that is written into the MFP header of the packet
-	bool is_temporary; // the bytes are overwritten soon: they must be copied
 };
 
 // Makes the packet that the requester describes, from the block of its message. NULL if no mbuf is

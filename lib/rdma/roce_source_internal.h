@@ -63,7 +63,7 @@ bool roce_source_post(struct roce_source *source, unsigned index,
 // roce_source_script.c
 
 // The bytes of a message; `message` is its index in the capture.
-struct source_block roce_source_script_block(const struct roce_source *source, uint64_t message);
+struct store_block roce_source_script_block(const struct roce_source *source, uint64_t message);
 // Posts the messages that are due, in the order of each connection. Returns how many.
 unsigned roce_source_post_script(struct roce_source *source, uint64_t tsc);
 // Whether all messages have been posted.

@@ -41,12 +41,11 @@ static struct roce_block find_block(void *context, const struct roce_flow *flow,
 			? load_le64(found.block.bytes + 8) // its event id does not change
 			: 0;
 	} else if (message == END_MESSAGE) {
-		found.block = (struct source_block){ .bytes = source->sources[index].end,
-						     .size = MFP_HEADER_SIZE };
+		found.block = (struct store_block){ .bytes = source->sources[index].end,
+						    .size = MFP_HEADER_SIZE };
 	} else {
 		found.block = block_packets_find(&source->packets, &at);
 		found.event_id = block_packets_event_id(&source->packets, message);
-		found.is_temporary = found.block.bytes == source->packets.odin_block;
 	}
 	return found;
 }
@@ -322,7 +321,6 @@ static void roce_source_fini(struct role *role)
 
 	sender_fini(&source->sender);
 	roce_sender_fini(&source->roce);
-	block_packets_fini(&source->packets);
 	free(source->sources);
 	rte_free(source);
 }
@@ -349,7 +347,7 @@ static void make_flow(struct roce_source *source, unsigned index)
 {
 	const struct roce_source_parameters *p = &source->parameters;
 	struct mfp_header end = { .event_id = MFP_END_OF_RUN,
-				  .source_id = p->packets.set->ids[index] };
+				  .source_id = p->packets.store->ids[index] };
 	struct roce_flow *flow = &source->roce.flows[index];
 
 	flow->wanted = true;
@@ -385,8 +383,8 @@ static bool make_parts(struct roce_source *source)
 
 	sender_init(&source->sender, p->port_id, p->queue, p->packets.headers, p->faults, p->seed);
 	source->sources = calloc(source->n_sources, sizeof(*source->sources));
-	if (source->sources == NULL || !block_packets_init(&source->packets, &p->packets) ||
-	    !roce_sender_init(&source->roce, &sender))
+	block_packets_init(&source->packets, &p->packets);
+	if (source->sources == NULL || !roce_sender_init(&source->roce, &sender))
 		return false;
 	for (unsigned i = 0; i < source->n_sources; i++)
 		make_flow(source, i);
@@ -409,7 +407,7 @@ static bool connect_statically(struct roce_source *source, char *error)
 	if (!roce_source_script_check(source, error))
 		return false;
 	for (unsigned i = 0; i < source->n_sources; i++) {
-		uint16_t id = p->packets.set->ids[i];
+		uint16_t id = p->packets.store->ids[i];
 		const struct roce_static_pair *pair = find_pair(p->settings, id);
 
 		if (pair == NULL ||
@@ -437,8 +435,8 @@ struct role *roce_source_role_create(const struct roce_source_parameters *p, cha
 	source->role.operations = &roce_source_operations;
 	snprintf(source->role.name, sizeof(source->role.name), "%s", p->name);
 	source->parameters = *p;
-	source->n_sources = p->packets.set->n_sources;
-	source->script = p->packets.set->script;
+	source->n_sources = p->packets.store->n_sources;
+	source->script = p->set->script;
 	source->last_event = p->events > 0 ? p->events : UINT64_MAX;
 	source->cycles_per_event = p->rate > 0 ? hz / p->rate : 0;
 	if (!make_parts(source) ||

@@ -20,6 +20,7 @@
 #include "port/flow_control.h"
 #include "roce/queue_pair.h"
 #include "roce/settings.h"
+#include "source/source_set.h"
 #include "tx/block_packets.h"
 #include "tx/sender.h"
 #include "tx/source_role.h"
@@ -29,7 +30,8 @@
 struct roce_source_parameters {
 	const char *name;
 	const struct roce_settings *settings;
-	struct block_packets_parameters packets; // parameters of the blocks, their set and the port
+	const struct source_set *set;            // of the script, and all blocks
+	struct block_packets_parameters packets; // parameters of the blocks, and the port
 	uint8_t destination_mac[6];
 	uint32_t destination; // IPv4, host order
 	uint16_t port_id;

@@ -9,12 +9,12 @@
 #include "base/counter.h"
 #include "rdma/roce_source_internal.h"
 
-struct source_block roce_source_script_block(const struct roce_source *source, uint64_t message)
+struct store_block roce_source_script_block(const struct roce_source *source, uint64_t message)
 {
 	const struct roce_message *at = &source->script->messages[message];
-	const uint8_t *bytes = source->parameters.packets.set->memory;
+	const uint8_t *bytes = source->parameters.set->memory;
 
-	return (struct source_block){ .bytes = bytes + at->at, .size = at->size };
+	return (struct store_block){ .bytes = bytes + at->at, .size = at->size };
 }
 
 bool roce_source_script_is_sent(const struct roce_source *source)

@@ -4,13 +4,10 @@
 
 #include <string.h>
 
-#include <rte_malloc.h>
-
 #include "wire/ejfat.h"
 #include "wire/mfp.h"
 #include "wire/net.h"
 
-#define ODIN_SCRATCH 65536u // bytes: largest ODIN block that is made afresh for each event
 // First UDP source port. Each source has its own, so that switches spread the flows.
 #define SOURCE_PORT 49152u
 
@@ -21,11 +18,9 @@ static uint32_t headers_size(const struct block_packets_parameters *parameters)
 	       (parameters->load_balancer_header ? EJFAT_LB_SIZE : 0);
 }
 
-uint32_t block_packets_buffer_size(const struct faults *faults, const struct source_set *set,
-				   uint32_t mtu)
+uint32_t block_packets_buffer_size(const struct faults *faults, bool has_temporary, uint32_t mtu)
 {
-	bool copies =
-	    faults->corrupt > 0 || faults->duplicate > 0 || (set != NULL && set->odin_source >= 0);
+	bool copies = faults->corrupt > 0 || faults->duplicate > 0 || has_temporary;
 
 	return copies ? mtu + NET_ETH_SIZE : 128;
 }
@@ -42,41 +37,12 @@ static void make_prototype(struct block_packets *packets)
 	packets->segment_size = p->mtu + NET_ETH_SIZE - packets->headers_size;
 }
 
-bool block_packets_init(struct block_packets *packets,
+void block_packets_init(struct block_packets *packets,
 			const struct block_packets_parameters *parameters)
 {
 	packets->parameters = *parameters;
-	packets->cycle = divisor_make(parameters->set->n_cycle);
 	packets->udp_ports = divisor_make(parameters->udp_ports);
 	make_prototype(packets);
-	if (parameters->set->odin_source >= 0)
-		packets->odin_block = rte_zmalloc("packets", ODIN_SCRATCH, 0);
-	return parameters->set->odin_source < 0 || packets->odin_block != NULL;
-}
-
-void block_packets_fini(struct block_packets *packets)
-{
-	rte_free(packets->odin_block);
-}
-
-struct source_block block_packets_find(struct block_packets *packets,
-				       const struct packet_segment *at)
-{
-	const struct source_set *set = packets->parameters.set;
-	unsigned position = (unsigned)remainder_of(at->event, &packets->cycle);
-	struct source_block block = *source_set_block(set, position, at->source);
-
-	if ((int)at->source != set->odin_source || block.size > ODIN_SCRATCH)
-		return block;
-	if (!packets->odin_valid || packets->odin_event != at->event) {
-		memcpy(packets->odin_block, block.bytes, block.size);
-		(void)source_set_patch_odin(packets->odin_block, block.size,
-					    block_packets_event_id(packets, at->event));
-		packets->odin_event = at->event;
-		packets->odin_valid = true;
-	}
-	block.bytes = packets->odin_block;
-	return block;
 }
 
 static void write_udp(const struct block_packets *packets, uint8_t *bytes, unsigned source,
@@ -133,10 +99,16 @@ static void nothing_to_free(void *address, void *context)
 	(void)context;
 }
 
+static void return_hold(void *address, void *context)
+{
+	(void)address;
+	block_hold_return(context);
+}
+
 // DPDK requires a reference counter. It lies in the private area of the mbuf: lcores that free
 // mbufs would contend for a counter shared by several.
-struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *bytes,
-				       uint32_t size)
+struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const struct store_block *block,
+				       const uint8_t *bytes, uint32_t size)
 {
 	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
 	struct rte_mbuf_ext_shared_info *shared;
@@ -148,8 +120,10 @@ struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *
 	if (mbuf == NULL)
 		return NULL;
 	shared = rte_mbuf_to_priv(mbuf);
-	shared->free_cb = nothing_to_free;
-	shared->fcb_opaque = NULL;
+	shared->free_cb = block->hold != NULL ? return_hold : nothing_to_free;
+	shared->fcb_opaque = block->hold;
+	if (block->hold != NULL)
+		block_hold_take(block->hold);
 	rte_mbuf_ext_refcnt_set(shared, 1);
 	rte_pktmbuf_attach_extbuf(mbuf, memory.address, (rte_iova_t)(uintptr_t)bytes,
 				  (uint16_t)size, shared);
@@ -158,11 +132,12 @@ struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *
 	return mbuf;
 }
 
-// Chains an mbuf that points to bytes of the set behind the headers.
+// Chains an mbuf that points to bytes of the block behind the headers.
 static bool attach_payload(const struct block_packets *packets, struct rte_mbuf *mbuf,
-			   const uint8_t *bytes, uint32_t size)
+			   const struct store_block *block, const uint8_t *bytes, uint32_t size)
 {
-	struct rte_mbuf *tail = block_packets_payload(packets->parameters.payloads, bytes, size);
+	struct rte_mbuf *tail =
+	    block_packets_payload(packets->parameters.payloads, block, bytes, size);
 
 	if (tail == NULL)
 		return false;
@@ -183,7 +158,7 @@ static bool append_bytes(struct rte_mbuf *mbuf, const uint8_t *bytes, uint32_t s
 }
 
 struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct packet_segment *at,
-				    const struct source_block *block, uint32_t size,
+				    const struct store_block *block, uint32_t size,
 				    const struct packet_destination *to)
 {
 	const struct block_packets_parameters *p = &packets->parameters;
@@ -192,7 +167,7 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 		.event_number = id,
 		.offset = at->offset,
 		.length = block->size,
-		.data_id = p->set->ids[at->source],
+		.data_id = p->store->ids[at->source],
 	};
 	struct rte_mbuf *mbuf = make_headers(packets, at->source, &re, size, to);
 	const uint8_t *bytes = block->bytes + at->offset;
@@ -201,7 +176,7 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 
 	if (mbuf == NULL)
 		return NULL;
-	if (block->bytes == packets->odin_block)
+	if (block->is_temporary)
 		copied = size;
 	else if (at->offset == 0 && size >= MFP_HEADER_SIZE && p->mfps)
 		copied = MFP_HEADER_SIZE; // the event id is written into it
@@ -212,7 +187,7 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 			    rte_pktmbuf_mtod_offset(mbuf, uint8_t *, packets->headers_size), id);
 	}
 	if (made && copied < size)
-		made = attach_payload(packets, mbuf, bytes + copied, size - copied);
+		made = attach_payload(packets, mbuf, block, bytes + copied, size - copied);
 	if (!made) {
 		rte_pktmbuf_free(mbuf);
 		return NULL;
@@ -225,7 +200,7 @@ struct rte_mbuf *block_packets_make_end(struct block_packets *packets, unsigned 
 {
 	struct mfp_header header = {
 		.event_id = MFP_END_OF_RUN,
-		.source_id = packets->parameters.set->ids[source],
+		.source_id = packets->parameters.store->ids[source],
 	};
 	const struct ejfat_re re = {
 		.event_number = MFP_END_OF_RUN,

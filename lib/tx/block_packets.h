@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // Packets of blocks, for the roles that stand for readout boards. A packet is an mbuf with the
-// headers and a chained mbuf that points into the source set, whose bytes are not copied.
+// headers and a chained mbuf that points into the block store, whose bytes are not copied.
 //
 // Threads: one, the role's lcore.
 #pragma once
@@ -10,7 +10,8 @@
 #include <rte_mbuf.h>
 
 #include "packet/event_index.h"
-#include "source/source_set.h"
+#include "source/generator.h"
+#include "store/block_store.h"
 
 // Where a packet is sent.
 struct packet_destination {
@@ -20,10 +21,10 @@ struct packet_destination {
 };
 
 struct block_packets_parameters {
-	const struct source_set *set; // outlives the packets
-	uint64_t first_event;         // event id of event index 0
-	const uint8_t *mac;           // 6 bytes, of the port
-	uint32_t address;             // IPv4 source address, host order
+	struct block_store *store; // outlives the packets
+	uint64_t first_event;      // event id of event index 0
+	const uint8_t *mac;        // 6 bytes, of the port
+	uint32_t address;          // IPv4 source address, host order
 	uint32_t mtu;
 	bool ethernet;             // segments follow ether_type; else UDP over IPv4
 	uint16_t ether_type;       // of `ethernet`
@@ -32,55 +33,51 @@ struct block_packets_parameters {
 	uint16_t udp_ports;        // destination ports that the sources are spread over, >= 1
 	uint8_t dscp;
 	struct rte_mempool *headers;  // mbufs with block_packets_buffer_size() bytes of room
-	struct rte_mempool *payloads; // mbufs without room, for the pointers into the set
+	struct rte_mempool *payloads; // mbufs without room, for the pointers into blocks
 };
 
 struct block_packets {
 	struct block_packets_parameters parameters;
-	struct divisor cycle;
 	struct divisor udp_ports;
 	uint32_t segment_size;  // bytes of payload
 	uint8_t prototype[128]; // the headers of a packet except the fields that vary
 	uint32_t headers_size, re_offset;
-	bool odin_valid;     // odin_block holds the ODIN block of odin_event
-	uint64_t odin_event; // index
-	uint8_t *odin_block;
 };
 
 // A segment of a block.
 struct packet_segment {
 	uint64_t event;  // index
-	unsigned source; // index into the set
+	unsigned source; // index into the store
 	uint32_t offset; // in the block
 };
 
 // Bytes of room that the header mbufs need: the headers alone, or a whole packet where payload is
-// copied (faults, ODIN). `set` may be NULL: it has no ODIN.
-uint32_t block_packets_buffer_size(const struct faults *faults, const struct source_set *set,
-				   uint32_t mtu);
+// copied (faults; temporary blocks, such as those of ODIN).
+uint32_t block_packets_buffer_size(const struct faults *faults, bool has_temporary, uint32_t mtu);
 
-// Control thread. False if memory ran out.
-bool block_packets_init(struct block_packets *packets,
+// Control thread.
+void block_packets_init(struct block_packets *packets,
 			const struct block_packets_parameters *parameters);
-void block_packets_fini(struct block_packets *packets);
 
 static inline uint64_t block_packets_event_id(const struct block_packets *packets, uint64_t event)
 {
-	return packets->parameters.first_event + event * packets->parameters.set->packing;
+	return packets->parameters.first_event + event * packets->parameters.store->packing;
 }
 
-// The block of a source in an event. An ODIN block states the event ids in its payload, so it is
-// made afresh for each event: it is valid until the block of another event is requested.
-struct source_block block_packets_find(struct block_packets *packets,
-				       const struct packet_segment *at);
+static inline struct store_block block_packets_find(const struct block_packets *packets,
+						    const struct packet_segment *at)
+{
+	return block_store_find(packets->parameters.store, at->event, at->source);
+}
 
-// An mbuf that points to bytes which outlive it. NULL if the pool is empty; its mbufs have no room.
-struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const uint8_t *bytes,
-				       uint32_t size);
+// An mbuf that points to bytes of a block that is not temporary. NULL if the pool is empty; its
+// mbufs have no room.
+struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const struct store_block *block,
+				       const uint8_t *bytes, uint32_t size);
 
 // The packet of a segment with `size` bytes of payload. NULL if a pool is empty.
 struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct packet_segment *at,
-				    const struct source_block *block, uint32_t size,
+				    const struct store_block *block, uint32_t size,
 				    const struct packet_destination *to);
 
 // The packet of a source's end-of-run block, an MFP without fragments. NULL if the pool is empty.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The source role stands for readout boards. It sends the blocks of a source set, event by event,
+// The source role stands for readout boards. It sends the blocks of a block store, event by event,
 // as segments out of a port, at a configured rate or as fast as the port accepts them, with the
 // configured faults. Payloads are not copied (block_packets.h).
 //

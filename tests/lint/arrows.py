@@ -24,7 +24,7 @@ LAYERS = [
     ["rx", "tx", "builder"],
     ["port", "inspect"],
     ["cluster", "record"],
-    ["pipeline", "control", "pacing"],
+    ["pipeline", "control", "pacing", "store"],
     ["packet", "roce", "sched", "source", "evring", "client"],
     ["base", "sysfs", "wire"],
 ]

@@ -17,6 +17,7 @@
 #include "evring/evb_reader.h"
 #include "rx/rx_role.h"
 #include "source/source_set.h"
+#include "store/set_store.h"
 #include "tx/block_packets.h"
 #include "tx/source_role.h"
 #include "wire/ejfat.h"
@@ -43,6 +44,7 @@ struct chain {
 	struct source_table *sources;
 	struct testbed_port out, in;
 	struct source_set *set;
+	struct block_store *store;
 	struct rte_mempool *headers, *payloads;
 	struct evring *rings[BUILDERS];
 	struct evb_reader *reader;
@@ -88,13 +90,16 @@ static void make_source(struct chain *chain)
 
 	if (source_set_make(&chain->set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
+	chain->store = set_store_create(chain->set, generator->first_event);
+	assert_non_null(chain->store);
 	chain->headers = testbed_pool(
-	    "headers", 8191, block_packets_buffer_size(&generator->faults, chain->set, 400));
+	    "headers", 8191,
+	    block_packets_buffer_size(&generator->faults, chain->set->odin_source >= 0, 400));
 	chain->payloads = testbed_pool("payloads", 8191, 0);
 	parameters = (struct source_parameters){
 		.name = "source.g",
 		.packets = {
-			.set = chain->set,
+			.store = chain->store,
 			.first_event = generator->first_event,
 			.mac = mac,
 			.mtu = 400,
@@ -210,6 +215,7 @@ static void close_chain(struct chain *chain)
 	assert_int_equal(rte_mempool_in_use_count(chain->payloads), 0);
 	rte_mempool_free(chain->headers);
 	rte_mempool_free(chain->payloads);
+	block_store_destroy(chain->store);
 	source_set_free(chain->set);
 	free(chain->sources);
 	free(chain->tapped);

@@ -11,6 +11,7 @@
 #include <rte_ethdev.h>
 
 #include "node/readout_role.h"
+#include "store/set_store.h"
 #include "wire/ctrl.h"
 #include "wire/net.h"
 
@@ -23,6 +24,7 @@ struct bench {
 	struct config *config;
 	struct testbed_port wire;
 	struct source_set *set;
+	struct block_store *store;
 	struct source_table *sources;
 	struct rte_mempool *headers, *payloads;
 	struct neighbours *neighbours;
@@ -43,7 +45,7 @@ static void make_role(struct bench *bench, bool tagged)
 	const struct readout_parameters parameters = {
 		.name = "readout.g",
 		.packets = {
-			.set = bench->set,
+			.store = bench->store,
 			.mac = mac,
 			.address = 0x0a000001,
 			.mtu = MTU,
@@ -90,6 +92,8 @@ static void bench_open(struct bench *bench, bool tagged)
 	set = config_source_set(bench->config, &bench->config->generators[0]);
 	if (source_set_make(&bench->set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
+	bench->store = set_store_create(bench->set, 0);
+	assert_non_null(bench->store);
 	bench->headers = testbed_pool("headers", 1023, 256);
 	bench->payloads = testbed_pool("payloads", 1023, 0);
 	bench->sources = calloc(1, sizeof(*bench->sources));
@@ -112,6 +116,7 @@ static void bench_close(struct bench *bench)
 	assert_int_equal(rte_mempool_in_use_count(bench->payloads), 0);
 	rte_mempool_free(bench->headers);
 	rte_mempool_free(bench->payloads);
+	block_store_destroy(bench->store);
 	source_set_free(bench->set);
 	free(bench->sources);
 	free(bench->neighbours);

@@ -11,6 +11,7 @@
 
 #include "cluster/cluster.h"
 #include "packet/segment_mbuf.h"
+#include "store/set_store.h"
 #include "wire/net.h"
 
 #define STEPS_PER_MS 20u
@@ -128,7 +129,7 @@ static void make_peers(struct readout_bench *bench, const char *roce)
 static void make_packets(struct readout_bench *bench)
 {
 	const struct block_packets_parameters parameters = {
-		.set = bench->set,
+		.store = bench->store,
 		.mac = own_mac,
 		.address = bench->config->ports[0].address,
 		.mtu = 1500,
@@ -139,8 +140,8 @@ static void make_packets(struct readout_bench *bench)
 		.payloads = bench->payloads,
 	};
 
-	assert_true(block_packets_init(&bench->packets, &parameters));
-	assert_true(block_packets_init(&bench->expected, &parameters));
+	block_packets_init(&bench->packets, &parameters);
+	block_packets_init(&bench->expected, &parameters);
 	sender_init(&bench->sender, bench->wire.port.id, 0, bench->headers, NULL, 1);
 }
 
@@ -188,6 +189,8 @@ void readout_bench_open(struct readout_bench *bench, const char *roce)
 	set = config_source_set(bench->config, &bench->config->generators[0]);
 	if (source_set_make(&bench->set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
+	bench->store = set_store_create(bench->set, 0);
+	assert_non_null(bench->store);
 	bench->headers = testbed_pool("headers", 4095, ROCE_PORT_BUFFER);
 	bench->payloads = testbed_pool("payloads", 4095, 0);
 	bench->answers = testbed_pool("answers", 1023, ROCE_PORT_BUFFER);
@@ -213,8 +216,6 @@ void readout_bench_close(struct readout_bench *bench)
 {
 	sender_fini(&bench->sender);
 	readout_roce_destroy(bench->roce);
-	block_packets_fini(&bench->packets);
-	block_packets_fini(&bench->expected);
 	for (unsigned i = 0; i < BENCH_PEERS; i++) {
 		roce_port_destroy(bench->peers[i].port);
 		mailbox_free(&bench->peers[i].offers);
@@ -230,6 +231,7 @@ void readout_bench_close(struct readout_bench *bench)
 	rte_mempool_free(bench->payloads);
 	rte_mempool_free(bench->answers);
 	rte_mempool_free(bench->copies);
+	block_store_destroy(bench->store);
 	source_set_free(bench->set);
 	free(bench->sources);
 	free(bench->arrivals);
@@ -246,7 +248,7 @@ static bool is_lost(struct readout_bench *bench)
 	return (bench->random >> 33) % bench->lose_one_in == 0;
 }
 
-static struct source_block block_of(struct readout_bench *bench, uint64_t event, unsigned source)
+static struct store_block block_of(struct readout_bench *bench, uint64_t event, unsigned source)
 {
 	const struct packet_segment at = { .event = event, .source = source };
 
@@ -258,7 +260,7 @@ static void take_segment(struct readout_bench *bench, const struct bench_peer *p
 			 const struct segment *segment, const uint8_t *bytes)
 {
 	uint64_t event = segment->event_id / BENCH_PACKING;
-	struct source_block block = block_of(bench, event, segment->source);
+	struct store_block block = block_of(bench, event, segment->source);
 	uint32_t skip = segment->offset == 0 ? 16 : 0;
 
 	assert_true(event < BENCH_EVENTS && segment->builder < peer->n_builders);

@@ -38,6 +38,7 @@ struct readout_bench {
 	struct config *config; // of the readout's node
 	struct testbed_port wire;
 	struct source_set *set;
+	struct block_store *store;
 	struct rte_mempool *headers, *payloads, *answers, *copies;
 	struct block_packets packets, expected;
 	struct sender sender;

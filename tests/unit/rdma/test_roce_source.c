@@ -19,6 +19,7 @@
 #include "rdma/roce_port.h"
 #include "rdma/roce_sender.h"
 #include "rdma/roce_source_role.h"
+#include "store/set_store.h"
 #include "testbed.h"
 
 #define SOURCES  3u
@@ -32,6 +33,7 @@ static struct bench {
 	struct config *config, *peer_config;
 	struct testbed_port wire;
 	struct source_set *set;
+	struct block_store *store;
 	struct rte_mempool *headers, *payloads, *answers, *copies;
 	struct link *responses;
 	struct source_table *sources;
@@ -92,8 +94,9 @@ static void make_role(void)
 	struct roce_source_parameters parameters = {
 		.name = "source.g",
 		.settings = &bench.config->roce,
+		.set = bench.set,
 		.packets = {
-			.set = bench.set,
+			.store = bench.store,
 			.mac = own_mac,
 			.address = bench.config->ports[0].address,
 			.mtu = 1500,
@@ -129,6 +132,8 @@ static int open_bench(void **state)
 	set = config_source_set(bench.config, &bench.config->generators[0]);
 	if (source_set_make(&bench.set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
+	bench.store = set_store_create(bench.set, 0);
+	assert_non_null(bench.store);
 	bench.headers = testbed_pool("headers", 2047, ROCE_PORT_BUFFER);
 	bench.payloads = testbed_pool("payloads", 2047, 0);
 	bench.answers = testbed_pool("answers", 1023, ROCE_PORT_BUFFER);
@@ -160,6 +165,7 @@ static int close_bench(void **state)
 	rte_mempool_free(bench.payloads);
 	rte_mempool_free(bench.answers);
 	rte_mempool_free(bench.copies);
+	block_store_destroy(bench.store);
 	source_set_free(bench.set);
 	free(bench.sources);
 	config_free(bench.config);

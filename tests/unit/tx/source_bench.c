@@ -8,6 +8,7 @@
 
 #include <rte_ethdev.h>
 
+#include "store/set_store.h"
 #include "wire/ejfat.h"
 #include "wire/mfp.h"
 #include "wire/net.h"
@@ -34,15 +35,18 @@ void source_open(struct source_bench *bench, const char *generator, const char *
 	set = config_source_set(bench->config, configured);
 	if (source_set_make(&bench->set, &set, NULL, error) != 0)
 		fail_msg("%s", error);
+	bench->store = set_store_create(bench->set, configured->first_event);
+	assert_non_null(bench->store);
 	bench->headers = testbed_pool(
-	    "headers", 2047, block_packets_buffer_size(&configured->faults, bench->set, 300));
+	    "headers", 2047,
+	    block_packets_buffer_size(&configured->faults, bench->set->odin_source >= 0, 300));
 	bench->payloads = testbed_pool("payloads", 2047, 0);
 	bench->blocks = calloc(SOURCE_BLOCKS, sizeof(*bench->blocks));
 	assert_non_null(bench->blocks);
 	bench->parameters = (struct source_parameters){
 		.name = "source.g",
 		.packets = {
-			.set = bench->set,
+			.store = bench->store,
 			.first_event = configured->first_event,
 			.mac = mac,
 			.address = bench->config->ports[0].address,
@@ -80,6 +84,7 @@ void source_close(struct source_bench *bench)
 	assert_int_equal(rte_mempool_in_use_count(bench->payloads), 0);
 	rte_mempool_free(bench->headers);
 	rte_mempool_free(bench->payloads);
+	block_store_destroy(bench->store);
 	source_set_free(bench->set);
 	for (unsigned i = 0; i < bench->n_blocks; i++)
 		free(bench->blocks[i].bytes);

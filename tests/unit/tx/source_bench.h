@@ -26,6 +26,7 @@ struct source_bench {
 	struct config *config;
 	struct testbed_port wire;
 	struct source_set *set;
+	struct block_store *store;
 	struct rte_mempool *headers, *payloads;
 	struct source_parameters parameters;
 	struct role *role;
