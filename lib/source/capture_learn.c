@@ -9,6 +9,7 @@
 #include "base/error_line.h"
 #include "source/capture.h"
 #include "source/open_events.h"
+#include "source/sparse_array.h"
 #include "wire/ejfat.h"
 #include "wire/icrc.h"
 #include "wire/mep.h"
@@ -16,14 +17,13 @@
 #include "wire/net.h"
 #include "wire/roce.h"
 
-#define N_IDS           65536u
 #define N_PORTS         65536u
 #define ETHERNET        N_PORTS // the place of NET_TYPE_EVB among the ports
 #define NO_PORT         UINT32_MAX
 #define BUSY_PORT_RATIO 100
 #define BUSY_ID_RATIO   8
 
-// Counters of a port or a source.
+// Counters of a port or a source, whose first member they are.
 struct tally {
 	uint64_t packets;   // of a port: all
 	uint64_t segments;  // plausible ones
@@ -38,16 +38,24 @@ struct lengths {
 	uint32_t confirmed; // the largest that is confirmed
 };
 
+struct port {
+	struct tally tally;
+	bool is_accepted;
+};
+
+struct source {
+	struct tally tally;
+	struct lengths lengths;
+	uint32_t index; // into summary->source_ids + 1, 0: none
+};
+
 struct learning {
 	struct capture_summary *summary;
 	struct open_events *open;
 	uint64_t heads, confirmed;
-	struct tally ports[N_PORTS + 1];
-	struct tally sources[N_IDS];
-	struct lengths lengths[N_IDS];
-	uint64_t packings[MFP_MAX_FRAGMENTS + 1]; // by number of fragments: confirmed heads
-	uint32_t index_of[N_IDS];      // by source id: index into summary->source_ids + 1, 0: none
-	bool is_accepted[N_PORTS + 1]; // by port
+	struct sparse_array ports;    // struct port
+	struct sparse_array sources;  // struct source, by source id
+	struct sparse_array packings; // uint64_t, by number of fragments: confirmed heads
 };
 
 // What a packet shows.
@@ -127,11 +135,34 @@ static void add_length(struct lengths *lengths, const struct sight *sight, bool 
 	lengths->last_event = re->event_number;
 }
 
-static void add_packet(struct learning *learning, const struct capture_packet *packet)
+// Counts a segment at offset 0. Returns false if memory ran out.
+static bool add_head(struct learning *learning, struct port *port, struct source *source,
+		     const struct sight *sight, bool confirmed, uint16_t n_fragments)
+{
+	uint64_t *packing;
+
+	source->tally.heads++;
+	learning->heads++;
+	if (!confirmed)
+		return true;
+	port->tally.confirmed++;
+	source->tally.confirmed++;
+	learning->confirmed++;
+	if (sight->segment.re.event_number == MFP_END_OF_RUN)
+		return true;
+	packing = sparse_array_use(&learning->packings, n_fragments);
+	if (packing)
+		++*packing;
+	return packing != NULL;
+}
+
+// Returns false if memory ran out.
+static bool add_packet(struct learning *learning, const struct capture_packet *packet)
 {
 	struct capture_summary *summary = learning->summary;
 	struct sight sight = look(packet);
-	struct tally *port, *source;
+	struct source *source;
+	struct port *port;
 	uint16_t n_fragments = 0;
 	bool confirmed;
 
@@ -140,27 +171,22 @@ static void add_packet(struct learning *learning, const struct capture_packet *p
 	summary->last_ns = packet->time_ns;
 	summary->cut_packets += packet->captured < packet->length;
 	if (sight.port == NO_PORT)
-		return;
-	port = &learning->ports[sight.port];
-	port->packets++;
+		return true;
+	port = sparse_array_use(&learning->ports, sight.port);
+	if (!port)
+		return false;
+	port->tally.packets++;
 	if (!sight.plausible)
-		return;
-	source = &learning->sources[sight.segment.re.data_id];
-	port->segments++;
-	source->segments++;
+		return true;
+	source = sparse_array_use(&learning->sources, sight.segment.re.data_id);
+	if (!source)
+		return false;
+	port->tally.segments++;
+	source->tally.segments++;
 	confirmed = confirm(&sight, &n_fragments);
-	add_length(&learning->lengths[sight.segment.re.data_id], &sight, confirmed);
-	if (sight.segment.re.offset)
-		return;
-	source->heads++;
-	learning->heads++;
-	if (!confirmed)
-		return;
-	port->confirmed++;
-	source->confirmed++;
-	learning->confirmed++;
-	if (sight.segment.re.event_number != MFP_END_OF_RUN)
-		learning->packings[n_fragments]++;
+	add_length(&source->lengths, &sight, confirmed);
+	return sight.segment.re.offset ||
+	       add_head(learning, port, source, &sight, confirmed, n_fragments);
 }
 
 static bool accepts_port(const struct learning *learning, const struct tally *port,
@@ -181,17 +207,18 @@ static bool accepts_source(const struct learning *learning, const struct tally *
 }
 
 // The largest of each counter.
-static struct tally find_busiest(const struct tally *tallies, size_t n)
+static struct tally find_busiest(const struct sparse_array *tallies)
 {
 	struct tally busiest = { 0 };
+	const struct tally *tally;
 
-	for (size_t i = 0; i < n; i++) {
-		if (tallies[i].segments > busiest.segments)
-			busiest.segments = tallies[i].segments;
-		if (tallies[i].heads > busiest.heads)
-			busiest.heads = tallies[i].heads;
-		if (tallies[i].confirmed > busiest.confirmed)
-			busiest.confirmed = tallies[i].confirmed;
+	for (uint32_t i = 0; (tally = sparse_array_next(tallies, i, &i)) != NULL; i++) {
+		if (tally->segments > busiest.segments)
+			busiest.segments = tally->segments;
+		if (tally->heads > busiest.heads)
+			busiest.heads = tally->heads;
+		if (tally->confirmed > busiest.confirmed)
+			busiest.confirmed = tally->confirmed;
 	}
 	return busiest;
 }
@@ -199,41 +226,47 @@ static struct tally find_busiest(const struct tally *tallies, size_t n)
 static void choose_ports(struct learning *learning)
 {
 	struct capture_summary *summary = learning->summary;
-	struct tally busiest = find_busiest(learning->ports, N_PORTS + 1);
+	struct tally busiest = find_busiest(&learning->ports);
+	struct port *port;
 
-	for (uint32_t port = 0; port <= N_PORTS; port++) {
-		if (!accepts_port(learning, &learning->ports[port], &busiest))
+	for (uint32_t i = 0; (port = sparse_array_next(&learning->ports, i, &i)) != NULL; i++) {
+		if (!accepts_port(learning, &port->tally, &busiest))
 			continue;
-		learning->is_accepted[port] = true;
-		if (port == ETHERNET)
+		port->is_accepted = true;
+		if (i == ETHERNET)
 			summary->ether_type = true;
 		else
-			summary->udp_ports[summary->n_udp_ports++] = (uint16_t)port;
+			summary->udp_ports[summary->n_udp_ports++] = (uint16_t)i;
 	}
 }
 
 static void choose_sources(struct learning *learning)
 {
 	struct capture_summary *summary = learning->summary;
-	struct tally busiest = find_busiest(learning->sources, N_IDS);
+	struct tally busiest = find_busiest(&learning->sources);
+	struct source *source;
 
-	for (uint32_t id = 0; id < N_IDS; id++) {
-		if (!accepts_source(learning, &learning->sources[id], &busiest))
+	for (uint32_t i = 0; (source = sparse_array_next(&learning->sources, i, &i)) != NULL; i++) {
+		if (!accepts_source(learning, &source->tally, &busiest))
 			continue;
-		summary->source_ids[summary->n_sources++] = (uint16_t)id;
-		learning->index_of[id] = summary->n_sources;
-		if (learning->lengths[id].confirmed > summary->largest_buffer)
-			summary->largest_buffer = learning->lengths[id].confirmed;
+		summary->source_ids[summary->n_sources++] = (uint16_t)i;
+		source->index = summary->n_sources;
+		if (source->lengths.confirmed > summary->largest_buffer)
+			summary->largest_buffer = source->lengths.confirmed;
 	}
 }
 
 static uint32_t choose_packing(const struct learning *learning)
 {
+	const uint64_t *heads;
 	uint32_t packing = 1;
+	uint64_t most = 0;
 
-	for (uint32_t n = 1; n <= MFP_MAX_FRAGMENTS; n++) {
-		if (learning->packings[n] > learning->packings[packing])
+	for (uint32_t n = 1; (heads = sparse_array_next(&learning->packings, n, &n)) != NULL; n++) {
+		if (*heads > most) {
+			most = *heads;
 			packing = n;
+		}
 	}
 	return packing;
 }
@@ -243,13 +276,15 @@ static int add_segment(struct learning *learning, const struct capture_packet *p
 {
 	struct capture_summary *summary = learning->summary;
 	struct sight sight = look(packet);
-	uint32_t index;
+	const struct source *source;
+	const struct port *port;
 
-	if (!sight.plausible || !learning->is_accepted[sight.port])
+	if (!sight.plausible)
 		return 0;
-	index = learning->index_of[sight.segment.re.data_id];
-	if (!index ||
-	    sight.segment.re.length > learning->lengths[sight.segment.re.data_id].confirmed)
+	port = sparse_array_find(&learning->ports, sight.port);
+	source = sparse_array_find(&learning->sources, sight.segment.re.data_id);
+	if (!port || !port->is_accepted || !source || !source->index ||
+	    sight.segment.re.length > source->lengths.confirmed)
 		return 0;
 	summary->segments++;
 	summary->cut_segments += packet->captured < packet->length;
@@ -257,7 +292,7 @@ static int add_segment(struct learning *learning, const struct capture_packet *p
 		summary->largest_frame = packet->length;
 	if (sight.segment.re.event_number == MFP_END_OF_RUN)
 		return 0;
-	return open_events_add(learning->open, sight.segment.re.event_number, index - 1,
+	return open_events_add(learning->open, sight.segment.re.event_number, source->index - 1,
 			       sight.segment.re.length);
 }
 
@@ -286,15 +321,18 @@ static int first_reading(struct learning *learning, const char *path, char *erro
 	struct capture_summary *summary = learning->summary;
 	struct capture_packet packet;
 	struct capture *capture;
+	bool done = true;
 
 	if (capture_open(&capture, path, error))
 		return -1;
-	while (capture_next(capture, &packet))
-		add_packet(learning, &packet);
+	while (done && capture_next(capture, &packet))
+		done = add_packet(learning, &packet);
 	if (capture_problem(capture))
 		snprintf(summary->problem, sizeof(summary->problem), "%s",
 			 capture_problem(capture));
 	capture_close(capture);
+	if (!done)
+		return out_of_memory(path, error);
 	summary->has_mfps = learning->confirmed && 2 * learning->confirmed >= learning->heads;
 	choose_ports(learning);
 	choose_sources(learning);
@@ -352,19 +390,23 @@ static int second_reading(struct learning *learning, const char *path, char *err
 
 int capture_learn(struct capture_summary **summary, const char *path, char *error)
 {
-	struct learning *learning = calloc(1, sizeof(*learning));
-	struct capture_summary *made = calloc(1, sizeof(*made));
+	struct learning learning = {
+		.summary = calloc(1, sizeof(**summary)),
+		.ports.item_size = sizeof(struct port),
+		.sources.item_size = sizeof(struct source),
+		.packings.item_size = sizeof(uint64_t),
+	};
+	struct capture_summary *made = learning.summary;
 	int result = -1;
 
-	if (!learning || !made) {
-		(void)out_of_memory(path, error);
-	} else {
-		learning->summary = made;
-		if (!first_reading(learning, path, error))
-			result = second_reading(learning, path, error);
-		open_events_free(learning->open);
-	}
-	free(learning);
+	if (!made)
+		return out_of_memory(path, error);
+	if (!first_reading(&learning, path, error))
+		result = second_reading(&learning, path, error);
+	open_events_free(learning.open);
+	sparse_array_free(&learning.ports);
+	sparse_array_free(&learning.sources);
+	sparse_array_free(&learning.packings);
 	if (result)
 		capture_summary_free(made);
 	else

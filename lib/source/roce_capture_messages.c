@@ -6,16 +6,16 @@
 
 #include "source/open_events.h"
 #include "source/roce_capture_internal.h"
+#include "source/sparse_array.h"
 #include "wire/mfp.h"
 
 #define ALIGNMENT 64u // of a message's bytes
-#define N_IDS     65536u
 
 // What the MFPs among the messages show.
 struct learning {
 	struct roce_capture *capture;
-	uint32_t index_of[N_IDS];                 // by source id: index into source_ids + 1
-	uint64_t packings[MFP_MAX_FRAGMENTS + 1]; // by number of fragments: MFPs
+	struct sparse_array index_of; // uint32_t, by source id: index into source_ids + 1; 0: none
+	struct sparse_array packings; // uint64_t, by number of fragments: MFPs
 };
 
 static int compare(const void *a, const void *b)
@@ -170,31 +170,43 @@ static bool is_mfp(const struct roce_capture *capture, const struct roce_message
 	       header->packet_size == message->size;
 }
 
-static void add_mfp(struct learning *learning, struct roce_stream *stream,
+// Returns false if memory ran out.
+static bool add_mfp(struct learning *learning, struct roce_stream *stream,
 		    const struct mfp_header *header)
 {
+	uint32_t *index = sparse_array_use(&learning->index_of, header->source_id);
+	uint64_t *packing = sparse_array_use(&learning->packings, header->n_fragments);
+
+	if (index == NULL || packing == NULL)
+		return false;
 	if (stream->mfps++ == 0)
 		stream->source_id = header->source_id;
 	stream->is_mixed |= stream->source_id != header->source_id;
-	learning->index_of[header->source_id] = 1;
-	if (header->event_id != MFP_END_OF_RUN)
-		learning->packings[header->n_fragments]++;
+	*index = 1;
+	*packing += header->event_id != MFP_END_OF_RUN;
+	return true;
 }
 
 static void list_sources(struct learning *learning)
 {
 	struct roce_capture *capture = learning->capture;
+	const uint64_t *mfps;
+	uint32_t *index;
+	uint64_t most = 0;
 
-	for (unsigned id = 0; id < N_IDS; id++) {
-		if (learning->index_of[id] == 0)
+	for (uint32_t id = 0; (index = sparse_array_next(&learning->index_of, id, &id)) != NULL;
+	     id++) {
+		if (*index == 0)
 			continue;
 		capture->source_ids[capture->n_sources++] = (uint16_t)id;
-		learning->index_of[id] = capture->n_sources;
+		*index = capture->n_sources;
 	}
 	capture->packing = 1;
-	for (unsigned n = 1; n <= MFP_MAX_FRAGMENTS; n++)
-		if (learning->packings[n] > learning->packings[capture->packing])
+	for (uint32_t n = 1; (mfps = sparse_array_next(&learning->packings, n, &n)) != NULL; n++)
+		if (*mfps > most) {
+			most = *mfps;
 			capture->packing = n;
+		}
 }
 
 static int compare_times(const void *a, const void *b)
@@ -214,6 +226,7 @@ static bool count_events(struct learning *learning)
 	struct open_events *open = open_events_new(capture->n_sources > 0 ? capture->n_sources : 1);
 	struct open_events_result result = { 0 };
 	struct mfp_header header;
+	const uint32_t *index;
 	bool done = by_time != NULL && open != NULL;
 
 	for (uint64_t i = 0; done && i < capture->n_messages; i++)
@@ -221,10 +234,11 @@ static bool count_events(struct learning *learning)
 	if (done && capture->n_messages > 0)
 		qsort(by_time, capture->n_messages, sizeof(*by_time), compare_times);
 	for (uint64_t i = 0; done && i < capture->n_messages; i++)
-		if (is_mfp(capture, by_time[i], &header) && header.event_id != MFP_END_OF_RUN)
-			done = open_events_add(open, header.event_id,
-					       learning->index_of[header.source_id] - 1,
+		if (is_mfp(capture, by_time[i], &header) && header.event_id != MFP_END_OF_RUN) {
+			index = sparse_array_find(&learning->index_of, header.source_id);
+			done = open_events_add(open, header.event_id, *index - 1,
 					       by_time[i]->size) == 0;
+		}
 	done = done && open_events_finish(open, &result) == 0;
 	open_events_free(open);
 	free(by_time);
@@ -234,29 +248,36 @@ static bool count_events(struct learning *learning)
 	return done;
 }
 
-static void add_mfps(struct learning *learning, struct roce_stream *stream)
+// Returns false if memory ran out.
+static bool add_mfps(struct learning *learning, struct roce_stream *stream)
 {
 	const struct roce_message *messages = &learning->capture->messages[stream->first_message];
 	struct mfp_header header;
 
 	for (uint64_t i = 0; i < stream->n_messages; i++)
-		if (is_mfp(learning->capture, &messages[i], &header))
-			add_mfp(learning, stream, &header);
+		if (is_mfp(learning->capture, &messages[i], &header) &&
+		    !add_mfp(learning, stream, &header))
+			return false;
+	return true;
 }
 
 static bool learn(struct roce_capture *capture)
 {
-	struct learning *learning = calloc(1, sizeof(*learning));
-	bool done;
+	struct learning learning = {
+		.capture = capture,
+		.index_of.item_size = sizeof(uint32_t),
+		.packings.item_size = sizeof(uint64_t),
+	};
+	bool done = true;
 
-	if (learning == NULL)
-		return false;
-	learning->capture = capture;
-	for (unsigned i = 0; i < capture->n_streams; i++)
-		add_mfps(learning, &capture->streams[i]);
-	list_sources(learning);
-	done = count_events(learning);
-	free(learning);
+	for (unsigned i = 0; done && i < capture->n_streams; i++)
+		done = add_mfps(&learning, &capture->streams[i]);
+	if (done) {
+		list_sources(&learning);
+		done = count_events(&learning);
+	}
+	sparse_array_free(&learning.index_of);
+	sparse_array_free(&learning.packings);
 	return done;
 }
 
