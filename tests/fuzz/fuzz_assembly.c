@@ -12,6 +12,8 @@
 // The event ring is a stand-in of this file: slots in ordinary memory with canaries around them.
 #include "fuzz.h"
 
+#include <sanitizer/asan_interface.h>
+
 #include "builder/assembly.h"
 #include "evring/evb_reader.h"
 #include "wire/mep.h"
@@ -62,8 +64,22 @@ static struct block make_block(const struct evring *ring, uint64_t event_id, uns
 	return block;
 }
 
+// What writes there ends the process at once with an address sanitizer, else in check_margins().
+static void guard_margins(struct evring *ring)
+{
+	for (unsigned slot = 0; slot < SLOTS; slot++) {
+		uint8_t *front = ring->memory[slot], *back = front + MARGIN + SLOT_SIZE;
+
+		memset(front, CANARY, MARGIN);
+		memset(back, CANARY, MARGIN);
+		ASAN_POISON_MEMORY_REGION(front, MARGIN);
+		ASAN_POISON_MEMORY_REGION(back, MARGIN);
+	}
+}
+
 static void check_margins(const struct evring *ring)
 {
+	ASAN_UNPOISON_MEMORY_REGION(ring->memory, sizeof(ring->memory));
 	for (unsigned slot = 0; slot < SLOTS; slot++)
 		for (unsigned i = 0; i < MARGIN; i++) {
 			FUZZ_CHECK(ring->memory[slot][i] == CANARY);
@@ -183,7 +199,6 @@ static void check_counters(const struct assembly *assembly, const struct evring 
 	// The end of run is open without a slot.
 	open -= ring->end_begun && !assembly_end_of_run(assembly);
 	FUZZ_CHECK(assembly_free_slots(assembly) + open + evring_outstanding(ring) == SLOTS);
-	check_margins(ring);
 }
 
 // A segment of the block, of one that is longer by `longer`, or bytes that belong to neither.
@@ -243,8 +258,8 @@ static uint64_t step(struct assembly *assembly, struct evring *ring, const uint8
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct source_table sources;
 	struct evring *ring;
-	struct source_table *sources;
 	struct assembly_parameters parameters = { .packing = PACKING,
 						  .deadline = DEADLINE,
 						  .ticks_per_second = 1000000000,
@@ -255,14 +270,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	ring = fuzz_allocate(1, sizeof(*ring));
-	sources = fuzz_allocate(1, sizeof(*sources));
-	memset(ring->memory, CANARY, sizeof(ring->memory));
+	guard_margins(ring);
 	ring->opaque = data[0] & 1;
 	for (unsigned i = 0; i < SOURCES; i++)
-		sources->ids[i] = (uint16_t)(10 + i);
-	sources->n_expected = SOURCES;
+		sources.ids[i] = (uint16_t)(10 + i);
+	sources.n_expected = SOURCES;
 	parameters.ring = ring;
-	parameters.sources = sources;
+	parameters.sources = &sources;
 	parameters.payload = ring->opaque ? PAYLOAD_OPAQUE : PAYLOAD_MFP;
 	parameters.on_incomplete = data[0] & 2 ? INCOMPLETE_DISCARD : INCOMPLETE_FLAG;
 	parameters.guarded = data[0] & 4;
@@ -275,8 +289,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	assembly_flush(assembly, now);
 	FUZZ_CHECK(assembly_open_events(assembly) == 0);
 	check_counters(assembly, ring);
+	check_margins(ring);
 	assembly_destroy(assembly);
-	free(sources);
-	free(ring);
+	fuzz_free(ring);
 	return 0;
 }

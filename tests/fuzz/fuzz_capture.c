@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
+#include "fuzz.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,7 +9,8 @@
 #include "source/roce_capture.h"
 #include "wire/roce.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+// The file that each input is written to.
+static int file = -1;
 
 // The messages of a capture of RoCE lie in its bytes, each in one connection.
 static void check_messages(const struct roce_capture *capture)
@@ -37,12 +37,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct roce_capture *roce;
 	struct capture_summary *summary;
 	char path[64], error[SOURCE_ERROR_SIZE];
-	int file = memfd_create("capture", MFD_CLOEXEC);
 
 	if (file < 0)
-		abort();
-	if (write(file, data, size) != (ssize_t)size)
-		abort();
+		file = memfd_create("capture", MFD_CLOEXEC);
+	FUZZ_CHECK(ftruncate(file, (off_t)size) == 0);
+	FUZZ_CHECK(pwrite(file, data, size, 0) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	if (!capture_learn(&summary, path, error)) {
 		if (!summary->n_sources || !summary->packing)
@@ -53,6 +52,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_messages(roce);
 		roce_capture_free(roce);
 	}
-	close(file);
 	return 0;
 }

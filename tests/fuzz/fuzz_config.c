@@ -3,14 +3,11 @@
 //
 // Fuzz target of the configuration. The input is the file's text, then, each behind a null
 // character, the text of the source map and the overrides.
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "config/internal.h"
 
 #define MAX_PARTS 8 // text, source map, and up to six overrides
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *map_text;
 
@@ -29,12 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *parts[MAX_PARTS] = { "", "" };
 	unsigned n_parts = 0;
-	char *input = malloc(size + 1);
+	char *input = fuzz_allocate(size + 1, 1);
 
-	if (!input)
-		return 0;
-	memcpy(input, data, size);
-	input[size] = '\0';
+	if (size > 0)
+		memcpy(input, data, size);
 	for (size_t i = 0; i <= size && n_parts < MAX_PARTS; i += strlen(input + i) + 1)
 		parts[n_parts++] = input + i;
 	map_text = parts[1];
@@ -48,6 +43,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    strchr(error, '\n'))
 		abort();
 	config_free(config);
-	free(input);
+	fuzz_free(input);
 	return 0;
 }

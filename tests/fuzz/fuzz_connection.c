@@ -54,7 +54,7 @@ static void close_bench(struct bench *bench)
 {
 	cm_destroy(bench->cm);
 	qp_table_destroy(&bench->table);
-	free(bench);
+	fuzz_free(bench);
 }
 
 static void answer_events(struct bench *bench, uint8_t what)
@@ -147,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			n = size;
 		bytes = fuzz_copy(data, n);
 		give(bench, what, bytes, n);
-		free(bytes);
+		fuzz_free(bytes);
 		data += n;
 		size -= n;
 		if (what & 0x10)

@@ -11,7 +11,8 @@
 #include "control/endpoint.h"
 #include "wire/crc.h"
 
-#define MS UINT64_C(1000000)
+#define MS         UINT64_C(1000000)
+#define QUEUE_SIZE 4096u
 
 static void check_record(const struct ctrl_record *record)
 {
@@ -36,7 +37,7 @@ static void check_header(const struct ctrl_frame *frame)
 	FUZZ_CHECK(ctrl_frame_encode(bytes, &frame->header, frame->records_size) == frame->size);
 	FUZZ_CHECK(memcmp(bytes, frame->bytes, 62) == 0);
 	FUZZ_CHECK(memcmp(bytes + 64, frame->bytes + 64, frame->records_size) == 0);
-	free(bytes);
+	fuzz_free(bytes);
 }
 
 static void check_frame(const uint8_t *data, size_t size)
@@ -97,6 +98,7 @@ static void check_endpoint(const uint8_t *data, size_t size)
 	parameters.n_peers = 1;
 	parameters.session = 0xfedcba9876543210;
 	parameters.window = 4;
+	parameters.queue_size = QUEUE_SIZE;
 	parameters.now = 1000 * MS;
 	endpoint = control_create(&parameters, NULL);
 	FUZZ_CHECK(endpoint);
@@ -130,6 +132,8 @@ static void check_keyed(const uint8_t *data, size_t size)
 	parameters.n_peers = 1;
 	parameters.session = 0xfedcba9876543210;
 	parameters.keys = &keys;
+	parameters.window = 4;
+	parameters.queue_size = QUEUE_SIZE;
 	parameters.now = 1000 * MS;
 	endpoint = control_create(&parameters, NULL);
 	FUZZ_CHECK(endpoint);
@@ -155,6 +159,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_frame(sealed, size);
 		check_endpoint(sealed, size);
 	}
-	free(sealed);
+	fuzz_free(sealed);
 	return 0;
 }

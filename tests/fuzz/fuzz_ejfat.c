@@ -45,7 +45,7 @@ static void check_headers_suffice(const uint8_t *data, size_t size, enum wire_er
 		FUZZ_CHECK(again.payload_offset == segment->payload_offset);
 		FUZZ_CHECK(again.payload_size == segment->payload_size);
 	}
-	free(copy);
+	fuzz_free(copy);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_same(data, bytes, &header);
 	bytes_again = encode(bytes, &header);
 	FUZZ_CHECK(memcmp(bytes, bytes_again, header.size) == 0);
-	free(bytes_again);
-	free(bytes);
+	fuzz_free(bytes_again);
+	fuzz_free(bytes);
 	return 0;
 }

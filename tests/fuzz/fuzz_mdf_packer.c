@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
 #include "source/mdf_packer.h"
 
 #define MAXIMUM_BLOCKS 4096
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void make_blocks(struct block_maker *maker)
 {
@@ -18,11 +14,11 @@ static void make_blocks(struct block_maker *maker)
 		char error[SOURCE_ERROR_SIZE];
 		unsigned cycle = i / maker->n_sources, source = i % maker->n_sources;
 		size_t block_size = maker->size(maker, cycle, source, error);
-		uint8_t *block = malloc(block_size + 1);
+		uint8_t *block = fuzz_allocate(block_size, 1);
 
-		if (block && block_size)
+		if (block_size > 0)
 			maker->write(maker, cycle, source, block, block_size);
-		free(block);
+		fuzz_free(block);
 	}
 }
 

@@ -54,9 +54,9 @@ static void check_header_again(const struct mep *mep)
 	for (unsigned i = 0; i < mep->n_mfps; i++)
 		FUZZ_CHECK(memcmp(bytes + 4 * (size_t)offsets[i],
 				  mep->bytes + 4 * (size_t)offsets[i], MFP_HEADER_SIZE) == 0);
-	free(ids);
-	free(offsets);
-	free(bytes);
+	fuzz_free(ids);
+	fuzz_free(offsets);
+	fuzz_free(bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scratch = fuzz_allocate(mep.n_mfps, sizeof(*scratch));
 	if (mep_check(&mep, scratch) == WIRE_OK)
 		check_disjoint(&mep);
-	free(scratch);
+	fuzz_free(scratch);
 	check_header_again(&mep);
 	return 0;
 }

@@ -47,8 +47,8 @@ static uint8_t *encode(const struct mfp *mfp)
 	FUZZ_CHECK(header.packet_size == mfp->header.packet_size);
 	FUZZ_CHECK(mfp_encode(bytes, header.packet_size - 1, &header, mfp->types, sizes,
 			      payloads) == WIRE_NO_ROOM);
-	free(payloads);
-	free(sizes);
+	fuzz_free(payloads);
+	fuzz_free(sizes);
 	return bytes;
 }
 
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bytes_again = encode(&again);
 	FUZZ_CHECK(memcmp(bytes, bytes_again, mfp.header.packet_size) == 0);
 	check_patch(bytes_again, &mfp.header);
-	free(bytes_again);
-	free(bytes);
+	fuzz_free(bytes_again);
+	fuzz_free(bytes);
 	return 0;
 }

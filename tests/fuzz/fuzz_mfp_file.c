@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-
-#include <stdlib.h>
+#include "fuzz.h"
 
 #include "source/mfp_file.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // The first byte is the packing, the rest an .mfp file.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -22,11 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < maker->n_cycle * maker->n_sources; i++) {
 		unsigned cycle = i / maker->n_sources, source = i % maker->n_sources;
 		size_t block_size = maker->size(maker, cycle, source, error);
-		uint8_t *block = malloc(block_size);
+		uint8_t *block = fuzz_allocate(block_size, 1);
 
-		if (block)
-			maker->write(maker, cycle, source, block, block_size);
-		free(block);
+		maker->write(maker, cycle, source, block, block_size);
+		fuzz_free(block);
 	}
 	maker->close(maker);
 	return 0;

@@ -34,7 +34,7 @@ static void check_headers_suffice(const uint8_t *data, size_t size, const struct
 		FUZZ_CHECK(again.payload_size == frame->payload_size);
 		FUZZ_CHECK(again.destination_port == frame->destination_port);
 	}
-	free(copy);
+	fuzz_free(copy);
 }
 
 // The same datagram in a frame of our own.
@@ -67,7 +67,7 @@ static void check_udp(const uint8_t *data, const struct net_frame *frame)
 		FUZZ_CHECK(net_ipv4_checksum_ok(bytes + again.l3_offset));
 		FUZZ_CHECK(net_udp_checksum(bytes, &again) == NET_CHECKSUM_RIGHT);
 	}
-	free(bytes);
+	fuzz_free(bytes);
 }
 
 static void check_arp_answer(const uint8_t *data, size_t size, const struct net_frame *frame)
@@ -88,7 +88,7 @@ static void check_arp_answer(const uint8_t *data, size_t size, const struct net_
 	} else {
 		FUZZ_CHECK(size == 0 || memcmp(bytes, data, size) == 0);
 	}
-	free(bytes);
+	fuzz_free(bytes);
 }
 
 static bool icmp_sum_ok(const uint8_t *bytes, const struct net_frame *frame)
@@ -111,7 +111,7 @@ static void check_echo_answer(const uint8_t *data, size_t size, const struct net
 	} else {
 		FUZZ_CHECK(size == 0 || memcmp(bytes, data, size) == 0);
 	}
-	free(bytes);
+	fuzz_free(bytes);
 }
 
 static bool icmp6_sum_ok(const uint8_t *bytes, const struct net_frame *frame)
@@ -143,7 +143,7 @@ static void check_icmp6_answers(const uint8_t *data, size_t size, const struct n
 	} else {
 		FUZZ_CHECK(size == 0 || memcmp(bytes, data, size) == 0);
 	}
-	free(bytes);
+	fuzz_free(bytes);
 }
 
 static void check_text(const uint8_t *data, size_t size)
@@ -156,7 +156,7 @@ static void check_text(const uint8_t *data, size_t size)
 		memcpy(text, data, size);
 	if (net_ipv4_parse(text, &ip, &prefix_length))
 		FUZZ_CHECK(prefix_length <= 32);
-	free(text);
+	fuzz_free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

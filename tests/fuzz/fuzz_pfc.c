@@ -43,7 +43,7 @@ static void check_padding(const uint8_t *data, const struct pfc_frame *frame)
 	FUZZ_CHECK(pfc_decode(copy, end, NULL, &again) == WIRE_OK);
 	FUZZ_CHECK(again.priorities == frame->priorities);
 	FUZZ_CHECK(memcmp(again.quanta, frame->quanta, sizeof(again.quanta)) == 0);
-	free(copy);
+	fuzz_free(copy);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

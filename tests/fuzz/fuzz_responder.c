@@ -87,7 +87,7 @@ static void close_bench(struct bench *bench)
 	responder_destroy(bench->responder);
 	requester_destroy(bench->requester);
 	qp_table_destroy(&bench->table);
-	free(bench);
+	fuzz_free(bench);
 }
 
 static void check_account(const struct bench *bench)
@@ -220,7 +220,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			n = size - at;
 		bytes = fuzz_copy(data + at, n);
 		step(bench, what, bytes, n);
-		free(bytes);
+		fuzz_free(bytes);
 		at += n;
 		check_account(bench);
 	}

@@ -26,7 +26,7 @@ static uint32_t reference(const uint8_t *ip, size_t ip_size, size_t size)
 	}
 	masked[ip_size + 6] = masked[ip_size + 7] = masked[ip_size + 12] = 0xFF;
 	crc = (uint32_t)crc32_z(0, copy, size + 8);
-	free(copy);
+	fuzz_free(copy);
 	return crc;
 }
 
@@ -53,7 +53,7 @@ static void check_headers_suffice(const uint8_t *data, size_t size,
 	FUZZ_CHECK(roce_headers_encode(written, &again) == packet->payload_offset);
 	clear_reserved(headers, packet->flags);
 	FUZZ_CHECK(memcmp(written, headers, packet->payload_offset) == 0);
-	free(headers);
+	fuzz_free(headers);
 }
 
 static void check_packet(const uint8_t *data, size_t size)
@@ -85,9 +85,9 @@ static void check_pieces(const uint8_t *data, size_t size, const struct net_fram
 
 	FUZZ_CHECK(icrc_verify_pieces(pieces, 3, frame) == is_right);
 	FUZZ_CHECK(!icrc_verify_pieces(pieces, 0, frame));
-	free(a);
-	free(b);
-	free(c);
+	fuzz_free(a);
+	fuzz_free(b);
+	fuzz_free(c);
 }
 
 static void check_frame(const uint8_t *data, size_t size)
@@ -115,7 +115,7 @@ static void check_frame(const uint8_t *data, size_t size)
 	icrc_append(bytes + frame.l3_offset, ip_size, frame.payload_size);
 	FUZZ_CHECK(icrc_verify(bytes, &frame));
 	check_pieces(bytes, size, &frame, true);
-	free(bytes);
+	fuzz_free(bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,123 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Runs a fuzz target where there is no libFuzzer: over every file of a corpus, and over mutations
-// of each that are the same in every run.
+// Runs a fuzz target without libFuzzer:
+//
+//     replay_NAME MUTATIONS CORPUS
+//
+// over each file of the corpus and MUTATIONS mutations of it, the same in every run;
+//
+//     replay_NAME --for SECONDS SEED FINDINGS CORPUS...
+//
+// over mutations of the files of all corpora that depend on the seed, as many as the time allows.
+// No instrumentation for coverage and no allocation of memory slow them down, so that a decoder of
+// headers sees millions of inputs per second. An input on which the process ends, or which takes
+// HANG_SECONDS, is written to FINDINGS followed by the seed and the number of the input.
 #include "fuzz.h"
 
 #include <dirent.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/stat.h>
+#include <time.h>
 
-#include "base/random.h"
+#include "last_input.h"
+#include "mutate.h"
 
-#define MAX_CHANGES 4u  // in one mutation
-#define MAX_GROWTH  64u // bytes that one change may add
+#define IN_A_ROW 256u // mutations of a file, before those of another one
 
-struct input {
-	uint8_t *bytes;
-	size_t size;
+struct corpus {
+	struct input *inputs;
+	size_t n, largest; // bytes
 };
 
-static uint32_t below(struct random *random, size_t n)
-{
-	return (uint32_t)(random_next(random) % n);
-}
+static const struct input empty = { NULL, 0 };
 
-// Numbers at which lengths and counts break.
-static uint64_t awkward_number(struct random *random)
-{
-	static const uint64_t numbers[] = {
-		0,     1,     2,     3,          4,          7,          8,          15,
-		16,    63,    64,    127,        128,        255,        256,        32767,
-		32768, 65535, 65536, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, UINT64_MAX,
-	};
-
-	return numbers[below(random, sizeof(numbers) / sizeof(numbers[0]))];
-}
-
-static void write_number(struct input *input, struct random *random)
-{
-	const size_t width = (size_t)1 << below(random, 4);
-	uint64_t number = awkward_number(random);
-
-	if (below(random, 2))
-		number = __builtin_bswap64(number) >> (64 - 8 * width);
-	if (input->size >= width)
-		memcpy(input->bytes + below(random, input->size - width + 1), &number, width);
-}
-
-// Shifts what is behind a place by some bytes, which keep their value or are cut out.
-static void grow_or_cut(struct input *input, struct random *random)
-{
-	size_t at = below(random, input->size + 1), n = 1 + below(random, MAX_GROWTH);
-
-	if (below(random, 2)) {
-		memmove(input->bytes + at + n, input->bytes + at, input->size - at);
-		input->size += n;
-	} else if (n <= input->size - at) {
-		memmove(input->bytes + at, input->bytes + at + n, input->size - at - n);
-		input->size -= n;
-	}
-}
-
-static void change(struct input *input, struct random *random)
-{
-	if (input->size == 0 || below(random, 8) == 0) {
-		grow_or_cut(input, random);
-		return;
-	}
-	switch (below(random, 4)) {
-	case 0:
-		input->bytes[below(random, input->size)] ^= (uint8_t)(1u << below(random, 8));
-		break;
-	case 1:
-		input->bytes[below(random, input->size)] = (uint8_t)random_next(random);
-		break;
-	case 2:
-		write_number(input, random);
-		break;
-	default:
-		input->bytes[below(random, input->size)] +=
-		    (uint8_t)(1 - 2 * (int)below(random, 2));
-		break;
-	}
-}
-
-// Calls the target with bytes in an allocation of their size.
 static void call_target(const struct input *input)
 {
 	uint8_t *bytes = fuzz_copy(input->bytes, input->size);
 
+	last_input_set(bytes, input->size);
 	LLVMFuzzerTestOneInput(bytes, input->size);
-	free(bytes);
+	fuzz_free(bytes);
 }
 
-static void replay_mutations(const struct input *original, unsigned n_mutations)
+static void add_file(struct corpus *corpus, const char *path)
 {
-	struct input input = {
-		.bytes = fuzz_allocate(original->size + MAX_CHANGES * MAX_GROWTH, 1),
-	};
-
-	for (unsigned i = 0; i < n_mutations; i++) {
-		struct random random = random_fork(original->size, i);
-		unsigned n_changes = 1 + below(&random, MAX_CHANGES);
-
-		input.size = original->size;
-		if (input.size > 0)
-			memcpy(input.bytes, original->bytes, input.size);
-		while (n_changes-- > 0)
-			change(&input, &random);
-		if (below(&random, 8) == 0)
-			input.size = below(&random, input.size + 1);
-		call_target(&input);
-	}
-	free(input.bytes);
-}
-
-static void replay_file(const char *path, unsigned n_mutations)
-{
-	struct input input = { 0 };
+	struct input *input;
 	struct stat status;
 	FILE *file = fopen(path, "rb");
 
@@ -125,16 +52,19 @@ static void replay_file(const char *path, unsigned n_mutations)
 		perror(path);
 		exit(EXIT_FAILURE);
 	}
-	input.size = (size_t)status.st_size;
-	input.bytes = fuzz_allocate(input.size, 1);
-	if (fread(input.bytes, 1, input.size, file) != input.size) {
+	corpus->inputs = realloc(corpus->inputs, (corpus->n + 1) * sizeof(*corpus->inputs));
+	FUZZ_CHECK(corpus->inputs);
+	input = &corpus->inputs[corpus->n++];
+	input->size = (size_t)status.st_size;
+	input->bytes = malloc(input->size + 1);
+	FUZZ_CHECK(input->bytes);
+	if (fread(input->bytes, 1, input->size, file) != input->size) {
 		fprintf(stderr, "%s: could not be read\n", path);
 		exit(EXIT_FAILURE);
 	}
 	fclose(file);
-	call_target(&input);
-	replay_mutations(&input, n_mutations);
-	free(input.bytes);
+	if (corpus->largest < input->size)
+		corpus->largest = input->size;
 }
 
 static int is_visible(const struct dirent *entry)
@@ -142,39 +72,119 @@ static int is_visible(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-static int replay_corpus(const char *directory, unsigned n_mutations)
+static void add_files(struct corpus *corpus, const char *directory)
 {
 	struct dirent **entries;
 	int n = scandir(directory, &entries, is_visible, alphasort);
 
-	if (n <= 0) {
-		fprintf(stderr, "%s: no corpus here\n", directory);
+	if (n < 0) {
+		perror(directory);
 		exit(EXIT_FAILURE);
 	}
 	for (int i = 0; i < n; i++) {
 		char path[PATH_MAX];
 
 		snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name);
-		replay_file(path, n_mutations);
+		add_file(corpus, path);
 		free(entries[i]);
 	}
 	free(entries);
-	return n;
+}
+
+static void read_corpora(struct corpus *corpus, char **directories, int n)
+{
+	for (int i = 0; i < n; i++)
+		add_files(corpus, directories[i]);
+	if (corpus->n == 0) {
+		fprintf(stderr, "%s: no corpus here\n", directories[0]);
+		exit(EXIT_FAILURE);
+	}
+}
+
+static void forget_corpora(struct corpus *corpus)
+{
+	for (size_t i = 0; i < corpus->n; i++)
+		free(corpus->inputs[i].bytes);
+	free(corpus->inputs);
+}
+
+static void call_mutation(struct input *memory, const struct input *of, const struct input *other,
+			  struct random *random)
+{
+	memory->size = of->size;
+	memcpy(memory->bytes, of->bytes, of->size);
+	mutate(memory, other, random);
+	call_target(memory);
+}
+
+static void replay(const struct corpus *corpus, struct input *memory, unsigned n_mutations)
+{
+	call_target(&empty);
+	for (size_t i = 0; i < corpus->n; i++) {
+		const struct input *input = &corpus->inputs[i];
+		const struct input *other = &corpus->inputs[(i + 1) % corpus->n];
+
+		call_target(input);
+		for (unsigned j = 0; j < n_mutations; j++) {
+			struct random random = random_fork(input->size, j);
+
+			call_mutation(memory, input, other, &random);
+		}
+	}
+	printf("%zu files, %u mutations of each\n", corpus->n, n_mutations);
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void replay_for(const struct corpus *corpus, struct input *memory, double seconds,
+		       uint64_t seed)
+{
+	const double end = seconds_now() + seconds;
+	struct random random = random_fork(seed, 0);
+
+	for (uint64_t row = 0; row == 0 || seconds_now() < end; row++) {
+		const struct input *input = &corpus->inputs[random_next(&random) % corpus->n];
+		const struct input *other = &corpus->inputs[random_next(&random) % corpus->n];
+
+		for (unsigned i = 0; i < IN_A_ROW; i++)
+			call_mutation(memory, input, other, &random);
+	}
 }
 
 int main(int n_arguments, char **arguments)
 {
-	const struct input empty = { 0 };
-	unsigned n_mutations;
-	int n_files;
+	const bool for_a_time = n_arguments >= 6 && strcmp(arguments[1], "--for") == 0;
+	struct corpus corpus = { 0 };
+	struct input memory;
 
-	if (n_arguments != 3) {
-		fprintf(stderr, "usage: %s MUTATIONS CORPUS\n", arguments[0]);
+	if (!for_a_time && n_arguments != 3) {
+		fprintf(stderr,
+			"usage: %s MUTATIONS CORPUS\n"
+			"       %s --for SECONDS SEED FINDINGS CORPUS...\n",
+			arguments[0], arguments[0]);
 		return EXIT_FAILURE;
 	}
-	n_mutations = (unsigned)strtoul(arguments[1], NULL, 10);
-	call_target(&empty);
-	n_files = replay_corpus(arguments[2], n_mutations);
-	printf("%d files, %u mutations of each\n", n_files, n_mutations);
+	if (for_a_time)
+		read_corpora(&corpus, arguments + 5, n_arguments - 5);
+	else
+		read_corpora(&corpus, arguments + 2, 1);
+	memory.bytes = malloc(corpus.largest + MUTATE_MAX_GROWTH);
+	FUZZ_CHECK(memory.bytes);
+	if (for_a_time) {
+		last_input_watch(arguments[4], arguments[3]);
+		replay_for(&corpus, &memory, strtod(arguments[2], NULL),
+			   strtoull(arguments[3], NULL, 10));
+		last_input_report();
+	} else {
+		replay(&corpus, &memory, (unsigned)strtoul(arguments[1], NULL, 10));
+	}
+	free(memory.bytes);
+	forget_corpora(&corpus);
 	return EXIT_SUCCESS;
 }
