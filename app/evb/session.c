@@ -128,6 +128,20 @@ static void print_written(const struct account *a)
 	printf("\n");
 }
 
+static void print_decisions(const struct appliance *appliance)
+{
+	static struct account_decisions d; // large
+
+	for (unsigned i = 0; account_take_decisions(appliance, i, &d); i++)
+		printf("decided  by %s: %llu accepted, %llu rejected, %llu undecided of %llu; "
+		       "p50 %.1f us, p99 %.1f us\n",
+		       d.group->name, (unsigned long long)d.accepted,
+		       (unsigned long long)d.rejected, (unsigned long long)d.undecided,
+		       (unsigned long long)d.published,
+		       (double)histogram_quantile(&d.time, 0.5) * 1e-3,
+		       (double)histogram_quantile(&d.time, 0.99) * 1e-3);
+}
+
 // The final account, for collectors of logs.
 static void log_account(const struct appliance *appliance)
 {
@@ -146,6 +160,7 @@ static void print_account(const struct appliance *appliance, const struct accoun
 		print_sent(a);
 	if (appliance->config->n_builders > 0)
 		print_built(a);
+	print_decisions(appliance);
 	for (unsigned i = 0; i < appliance->config->n_writers; i++)
 		printf("written  %s in %s\n", appliance->config->writers[i].name,
 		       appliance->config->writers[i].directory);

@@ -48,12 +48,28 @@ struct account_source {
 	struct assembly_source_counters built; // its drops include those of rx roles
 };
 
+// The decisions of one deciding group, of all builders: published = accepted + rejected + undecided
+// + held. See evring_decisions().
+struct account_decisions {
+	const struct config_group *group;
+	uint64_t members; // consumers in the group
+	uint64_t published;
+	uint64_t accepted, rejected, undecided;
+	uint64_t held; // published, and not free of all consumers yet
+	uint64_t lines[EVRING_N_LINES];
+	struct histogram time;
+};
+
 // *account is large: do not put it on a small stack.
 void account_take(const struct appliance *appliance, struct account *account);
 
 // The counters of expected source number `index`, less than appliance->sources.n_expected.
 void account_take_source(const struct appliance *appliance, unsigned index,
 			 struct account_source *source);
+
+// The decisions of deciding group number `index`. Returns false if there is none of this index.
+bool account_take_decisions(const struct appliance *appliance, unsigned index,
+			    struct account_decisions *decisions);
 
 // Sum over all drop causes of segments and packets. It does not include `missed`.
 uint64_t account_losses(const struct account *account);

@@ -112,6 +112,30 @@ static void add_latency(struct summary *summary, cJSON *root, const char *name,
 	add_count(summary, latency, "max", histogram->maximum);
 }
 
+static void add_decisions(struct summary *summary, cJSON *root)
+{
+	cJSON *list = add_list(summary, root, "decisions");
+	static struct account_decisions decisions; // large; the control thread's
+
+	for (unsigned i = 0; account_take_decisions(summary->appliance, i, &decisions); i++) {
+		cJSON *member = add_member(summary, list);
+		cJSON *line_counts;
+
+		summary->failed |=
+		    cJSON_AddStringToObject(member, "group", decisions.group->name) == NULL;
+		add_count(summary, member, "published", decisions.published);
+		add_count(summary, member, "accepted", decisions.accepted);
+		add_count(summary, member, "rejected", decisions.rejected);
+		add_count(summary, member, "undecided", decisions.undecided);
+		add_count(summary, member, "held", decisions.held);
+		line_counts = add_list(summary, member, "lines");
+		for (unsigned line = 0; line < EVRING_N_LINES; line++)
+			cJSON_AddItemToArray(line_counts,
+					     cJSON_CreateNumber((double)decisions.lines[line]));
+		add_latency(summary, member, "time_ns", &decisions.time);
+	}
+}
+
 static void add_sources(struct summary *summary, cJSON *root)
 {
 	const struct source_table *table = &summary->appliance->sources;
@@ -182,6 +206,7 @@ static void add_all(struct summary *summary, cJSON *root)
 	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
 		add_count(summary, dropped, segment_cause_name(i), account->segment_drops[i]);
 	add_counts(summary, root, "blocks");
+	add_decisions(summary, root);
 	add_latency(summary, root, "latency_ns", &account->latency.complete);
 	add_latency(summary, root, "latency_released_ns", &account->latency.released);
 	add_sources(summary, root);

@@ -101,6 +101,7 @@ struct appliance {
 	struct role *roles[PLAN_MAX_ROLES]; // as in plan->roles
 	struct lcore lcores[EVB_MAX_CPUS];
 	bool failed;             // the event manager refused this node, or an event ring was cut
+	bool decisions_are_over; // drain: events without a decision are decided as configured
 	bool checksums_reported; // that some are unfinished
 	uint32_t differences_seen[EVB_MAX_BUILDERS]; // of sources; those that were taken
 	bool source_reported[EVB_MAX_SOURCES];       // by index: that it differs

@@ -193,6 +193,39 @@ bool appliance_watch(struct appliance *appliance)
 	return sources_have_ended(appliance) || sources_are_finished(appliance);
 }
 
+static uint64_t undecided_events(const struct appliance *appliance)
+{
+	uint64_t undecided = 0;
+
+	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
+		(void)evring_reap(appliance->rings[i]); // without the notice here
+		undecided += evring_undecided(appliance->rings[i]);
+	}
+	return undecided;
+}
+
+// Waits until deciding groups have decided about all events, as long as they make progress: at most
+// `seconds` without a decision. Then the events that no living member holds are decided as
+// configured, so that writers after these groups can finish.
+static void wait_for_decisions(struct appliance *appliance, double seconds)
+{
+	const uint64_t patience = (uint64_t)(seconds * (double)rte_get_tsc_hz());
+	uint64_t end = rte_rdtsc() + patience, least = UINT64_MAX, undecided;
+
+	while ((undecided = undecided_events(appliance)) > 0 && rte_rdtsc() < end) {
+		if (undecided < least)
+			end = rte_rdtsc() + patience;
+		least = RTE_MIN(least, undecided);
+		run_control_serve(appliance, STEP_MS);
+	}
+	appliance->decisions_are_over = true;
+	if (undecided > 0)
+		notice(appliance,
+		       "%llu built event(s) were not decided in time: what no consumer holds is "
+		       "treated as `undecided` of its group says",
+		       (unsigned long long)undecided);
+}
+
 // Makes all roles of a kind drain and waits for them. False if the time was too short.
 static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, double seconds)
 {
@@ -213,8 +246,11 @@ static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, 
 				waits_for = plan->roles[i].name;
 		if (waits_for == NULL)
 			return true;
-		for (unsigned i = 0; i < appliance->config->n_builders; i++)
+		for (unsigned i = 0; i < appliance->config->n_builders; i++) {
 			(void)evring_reap(appliance->rings[i]); // without the notice here
+			if (appliance->decisions_are_over)
+				evring_settle(appliance->rings[i]);
+		}
 		run_control_serve(appliance, STEP_MS);
 	} while (rte_rdtsc() < end);
 	notice(appliance, "%s did not finish within %.1f s: what it holds is given up", waits_for,
@@ -244,6 +280,7 @@ static bool wait_for_consumers(struct appliance *appliance, double seconds)
 		left = 0;
 		for (unsigned i = 0; i < appliance->config->n_builders; i++) {
 			(void)evring_reap(appliance->rings[i]);
+			evring_settle(appliance->rings[i]);
 			while (evring_reclaim(appliance->rings[i], slots, RECLAIM_AT_ONCE) > 0)
 				;
 			left += evring_outstanding(appliance->rings[i]);
@@ -286,6 +323,7 @@ bool appliance_drain(struct appliance *appliance)
 	atomic_store(&appliance->stop_tsc, rte_rdtsc());
 	for (unsigned i = 0; i < appliance->config->n_builders; i++)
 		evring_end(appliance->rings[i]); // also if a builder did not drain in time
+	wait_for_decisions(appliance, seconds);
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
 	stop_lcores(appliance);
 	report_unfinished_checksums(appliance);

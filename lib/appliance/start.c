@@ -48,6 +48,20 @@ static int start_eal(struct appliance *appliance, char *error)
 	return eal_start(&parameters, &appliance->eal, error);
 }
 
+static struct evring_group_rules rules_of(const struct config *config, const char *name)
+{
+	const struct config_group *group = config_group(config, name);
+
+	if (group == NULL)
+		return (struct evring_group_rules){ 0 };
+	return (struct evring_group_rules){
+		.decides = group->decides,
+		.undecided_rejects = group->undecided == CONFIG_UNDECIDED_REJECT,
+		.after = group->after[0] ? group->after : NULL,
+		.rejected_too = group->rejected_too,
+	};
+}
+
 static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 {
 	static const enum evring_memory memory[] = {
@@ -62,6 +76,7 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 	const struct config *config = appliance->config;
 	const char *directory = config->event_ring.directory;
 	const char *groups[EVB_MAX_GROUPS];
+	struct evring_group_rules rules[EVB_MAX_GROUPS];
 	struct evring_parameters parameters = {
 		.name = config->name,
 		.directory = directory[0] != '\0' ? directory : NULL,
@@ -73,13 +88,16 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 		.slot_size = config->builders[builder].slot_size,
 		.groups = groups,
 		.n_groups = config->event_ring.n_groups,
+		.rules = rules,
 		.mode = modes[config->event_ring.mode],
 		.unix_group = config->event_ring.unix_group,
 	};
 	char cause[EVRING_ERROR_SIZE];
 
-	for (unsigned i = 0; i < config->event_ring.n_groups; i++)
+	for (unsigned i = 0; i < config->event_ring.n_groups; i++) {
 		groups[i] = config->event_ring.groups[i];
+		rules[i] = rules_of(config, groups[i]);
+	}
 	if (evring_create(&appliance->rings[builder], &parameters, cause) != 0)
 		return appliance_fail(error, "event ring of builder %s: %s",
 				      config->builders[builder].name, cause);

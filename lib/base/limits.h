@@ -14,6 +14,7 @@
 #define EVB_MAX_GENERATORS 16
 #define EVB_MAX_WRITERS    16
 #define EVB_MAX_GROUPS     8 // of consumers
+#define EVB_MAX_DECIDERS   4 // groups of consumers that decide
 #define EVB_MAX_CPUS       64
 #define EVB_MAX_ROLES      64 // on one lcore
 

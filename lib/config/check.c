@@ -60,6 +60,8 @@ static int check_all_names(struct config_reader *reader, const struct config *co
 			   sizeof(config->builders[0])) ||
 	       check_names(reader, "generators", config->generators, config->n_generators,
 			   sizeof(config->generators[0])) ||
+	       check_names(reader, "groups", config->groups, config->n_groups,
+			   sizeof(config->groups[0])) ||
 	       check_names(reader, "writers", config->writers, config->n_writers,
 			   sizeof(config->writers[0]));
 }
@@ -212,25 +214,9 @@ static int check_generator(struct config_reader *reader, const struct config *co
 	return check_generator_ids(reader, config, i) || check_faults(reader, config, i) ? -1 : 0;
 }
 
-static int add_group(struct config_reader *reader, struct config *config, unsigned i_writer)
+static int check_writer(struct config_reader *reader, const struct config *config, unsigned i)
 {
-	struct config_event_ring *ring = &config->event_ring;
-	const char *group = config->writers[i_writer].group;
-
-	for (unsigned i = 0; i < ring->n_groups; i++)
-		if (strcmp(ring->groups[i], group) == 0)
-			return 0;
-	if (ring->n_groups == EVB_MAX_GROUPS)
-		return config_fail(config_at_element(reader, "writers", i_writer, "group"),
-				   "\"%s\" is one group too many, at most %u are possible", group,
-				   EVB_MAX_GROUPS);
-	strcpy(ring->groups[ring->n_groups++], group);
-	return 0;
-}
-
-static int check_writer(struct config_reader *reader, struct config *config, unsigned i)
-{
-	struct config_writer *writer = &config->writers[i];
+	const struct config_writer *writer = &config->writers[i];
 
 	if (config->n_builders == 0)
 		return config_fail(config_at_element(reader, "writers", i, "name"),
@@ -241,9 +227,7 @@ static int check_writer(struct config_reader *reader, struct config *config, uns
 	if (writer->format != FILE_FORMAT_MDF && writer->source_map[0])
 		return config_fail(config_at_element(reader, "writers", i, "source_map"),
 				   "is of use with format mdf only");
-	if (!writer->group[0])
-		strcpy(writer->group, writer->name);
-	return add_group(reader, config, i);
+	return 0;
 }
 
 static void expect_all(struct config_sources *sources)
@@ -338,5 +322,7 @@ int config_check(struct config_reader *reader, struct config *config)
 	for (unsigned i = 0; i < config->n_writers; i++)
 		if (check_writer(reader, config, i))
 			return -1;
+	if (config_check_groups(reader, config))
+		return -1;
 	return check_lcores(reader, config);
 }

@@ -103,6 +103,17 @@ struct config_event_ring {
 	char unix_group[EVB_NAME_SIZE]; // that gets the files, a name or a number; empty: evb's
 };
 
+// What becomes of an event that a member of a deciding group releases undecided.
+enum config_undecided { CONFIG_UNDECIDED_ACCEPT, CONFIG_UNDECIDED_REJECT };
+
+struct config_group {
+	char name[EVB_NAME_SIZE];
+	bool decides;
+	enum config_undecided undecided;
+	char after[EVB_NAME_SIZE]; // empty: gets events at once
+	bool rejected_too;         // after: set by config_check(), not a key
+};
+
 struct config_generator {
 	char name[EVB_NAME_SIZE];
 	char port[EVB_NAME_SIZE];
@@ -127,6 +138,7 @@ struct config_generator {
 struct config_writer {
 	char name[EVB_NAME_SIZE];
 	char group[EVB_NAME_SIZE];
+	char after[EVB_NAME_SIZE]; // group whose decision its group waits for; empty: none
 	char directory[EVB_PATH_SIZE];
 	char prefix[EVB_NAME_SIZE];
 	enum file_format format;
@@ -206,6 +218,8 @@ struct config {
 	struct config_event_ring event_ring;
 	struct config_generator generators[EVB_MAX_GENERATORS];
 	unsigned n_generators;
+	struct config_group groups[EVB_MAX_GROUPS]; // after config_check(): with all rules
+	unsigned n_groups;
 	struct config_writer writers[EVB_MAX_WRITERS];
 	unsigned n_writers;
 	struct config_lcore lcores[EVB_MAX_CPUS];
@@ -260,6 +274,9 @@ struct config_role {
 //   builder.NAME         per builder
 //   writer.NAME          per writer
 bool config_role(const struct config *config, unsigned index, struct config_role *role);
+
+// The rules of a group; NULL: it has none. A valid configuration only.
+const struct config_group *config_group(const struct config *config, const char *name);
 
 // The parameters of a generator's source set. Their pointers lead into the configuration.
 struct source_set_parameters config_source_set(const struct config *config,

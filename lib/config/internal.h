@@ -84,8 +84,9 @@ int config_read_ids(struct config_reader *reader, const struct config_key *key, 
 		    void *base);
 
 // Checks the rules between keys: names that must exist, sums, keys that exclude each other.
-// config_check() also sets the members that follow from other keys (the groups of writers).
+// config_check() also sets the members that follow from other keys (groups of consumers).
 int config_check(struct config_reader *reader, struct config *config);
+int config_check_groups(struct config_reader *reader, struct config *config);
 int config_check_roce(struct config_reader *reader, const struct config *config);
 
 // Finds an id in an ascending list. NULL if the list does not contain it.

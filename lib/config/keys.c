@@ -134,12 +134,31 @@ static const struct config_key event_ring_keys[] = {
 };
 static OBJECT(event_ring, event_ring_keys);
 
+static const struct config_key group_keys[] = {
+	{ .name = "name", NAME, FIELD(config_group, name), .required = true,
+	  .help = "Name of the group. Events are retained for it from the start." },
+	{ .name = "decides", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_group, decides),
+	  .standard = "false",
+	  .help = "Whether its members decide which events groups after it get." },
+	{ .name = "undecided", WORDS("accept", "reject"), FIELD(config_group, undecided),
+	  .standard = "accept",
+	  .help = "What an event counts as that a member releases without a decision, or about "
+		  "which nobody decides before the end." },
+	{ .name = "after", NAME, FIELD(config_group, after),
+	  .help = "The deciding group whose accepted events this group gets. Without it: all "
+		  "events, at once." },
+};
+static OBJECT(group, group_keys);
+
 static const struct config_key writer_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_writer, name), .required = true,
 	  .help = "Name of the writer in roles and telemetry." },
 	{ .name = "group", NAME, FIELD(config_writer, group),
 	  .help = "Consumer group of the writer; writers of one group share the events. "
 		  "Without it: the writer's name." },
+	{ .name = "after", NAME, FIELD(config_writer, after),
+	  .help = "The deciding group whose accepted events the writer's group gets. Without it: "
+		  "as `groups` says, else all events." },
 	{ .name = "directory", TEXT, FIELD(config_writer, directory), .standard = ".",
 	  .help = "Directory of the files." },
 	{ .name = "prefix", NAME, FIELD(config_writer, prefix), .standard = "events",
@@ -211,6 +230,10 @@ static OBJECT(links, link_keys);
 #define GENERATORS                                                                       \
 	.name = "generators", LIST(config_generator_object), ELEMENTS(config, generators), \
 	RANGE(0, EVB_MAX_GENERATORS), .help = "Substitutes for readout boards."
+#define GROUPS                                                                           \
+	.name = "groups", LIST(group), ELEMENTS(config, groups),                         \
+	RANGE(0, EVB_MAX_GROUPS), .is_local = true,                                      \
+	.help = "Consumer groups that decide about events, or come after such a group."
 #define WRITERS                                                                          \
 	.name = "writers", LIST(writer), ELEMENTS(config, writers),                      \
 	RANGE(0, EVB_MAX_WRITERS), .is_local = true, .help = "Writers of files."
@@ -241,6 +264,7 @@ static const struct config_key node_keys[] = {
 	{ BUILDERS, .as_root = true },
 	{ EVENT_RING, .as_root = true },
 	{ GENERATORS, .as_root = true },
+	{ GROUPS, .as_root = true },
 	{ WRITERS, .as_root = true },
 	{ LCORES, .as_root = true },
 	{ IDLE, .as_root = true },
@@ -268,6 +292,7 @@ static const struct config_key root_keys[] = {
 	  .help = "Treatment of late events and full builders." },
 	{ EVENT_RING },
 	{ GENERATORS },
+	{ GROUPS },
 	{ WRITERS },
 	{ LCORES },
 	{ IDLE },

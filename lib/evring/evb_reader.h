@@ -15,6 +15,12 @@
 //   memory read-only. An event may be overwritten while the spy reads it: evb_event_intact()
 //   reports that afterwards.
 //
+// A group that the configuration declares as deciding (a filter) calls evb_reader_decide() for each
+// event. Groups that are declared to come after it get the events that it accepted, with the
+// decision, in the order of the decisions. An event that a member releases without a decision is
+// accepted or rejected as configured, and is counted as undecided. A member that dies or closes its
+// reader returns its undecided events to the group; its decisions remain.
+//
 // Threads: a reader is used by one thread at a time. Several readers may live in one process.
 // Errors: functions return a negative errno value; evb_reader_error() then describes the error.
 #pragma once
@@ -54,6 +60,15 @@ struct evb_reader_options {
 // it later, because the node that knew its state died or was cut off from the network. At most one
 // publication of an event is without this flag.
 #define EVB_EVENT_REPEATED 0x8u
+// In groups after a deciding one: the event was released undecided, and is treated as configured.
+#define EVB_EVENT_UNDECIDED 0x10u
+
+// What a member of a deciding group decides about an event.
+struct evb_decision {
+	bool accept;
+	uint64_t lines; // bit n: line n of the filter selected the event
+	uint32_t tag;   // for the filter's own use
+};
 
 // One built event. `data` is a MEP. It is valid until the event is released (group), or as long as
 // evb_event_intact() returns true (spy).
@@ -68,9 +83,12 @@ struct evb_event {
 	uint16_t n_sources; // MFPs in the MEP
 	uint16_t n_missing; // error MFPs among them
 	uint16_t builder;   // index of the builder
-	uint16_t reserved;
-	uint32_t slot;     // for the library: slot of the event
-	uint64_t sequence; // for the library: number of the event in its ring
+	uint16_t decider;   // member that decided, by its number in the ring; see `decision`
+	uint32_t slot;      // for the library: slot of the event
+	uint64_t sequence;  // for the library: number of the event in its ring
+	// In groups after a deciding one; otherwise 0.
+	struct evb_decision decision;
+	uint64_t decided_ns; // CLOCK_MONOTONIC of the decision
 };
 
 // Counters of one reader.
@@ -93,6 +111,14 @@ int evb_reader_open(struct evb_reader **reader, const char *name,
 // Returns 1 with an event, 0 when the time is over, -EPIPE when the run is over (or its process is
 // dead) and no event is left. Waiting means polling, with a sleep of 50 us between two polls.
 int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int timeout_ms);
+
+// Decides about an event that this member of a deciding group holds. Groups that come after this
+// group get an accepted event at once; the slot of a rejected one is free when all other groups
+// have released it. The event must still be released, and can be read until then.
+// Errors: EPERM the group is not declared as deciding, EALREADY the event is decided, EINVAL this
+// reader does not hold the event.
+int evb_reader_decide(struct evb_reader *reader, const struct evb_event *event,
+		      const struct evb_decision *decision);
 
 // Releases an event (group). A member may hold several events and release them in any order. A spy
 // need not call it.

@@ -34,10 +34,10 @@ try:
 except ImportError:
     numpy = None
 
-__all__ = ["EndOfRun", "Event", "Fragment", "Mep", "Odin", "Reader", "ReaderError", "Source"]
+__all__ = ["Decision", "EndOfRun", "Event", "Fragment", "Mep", "Odin", "Reader", "ReaderError", "Source"]
 
 # Flags of an event.
-INCOMPLETE, MALFORMED, FLUSHED, REPEATED = 0x1, 0x2, 0x4, 0x8
+INCOMPLETE, MALFORMED, FLUSHED, REPEATED, UNDECIDED = 0x1, 0x2, 0x4, 0x8, 0x10
 # Flags of a source.
 SOURCE_MISSING, SOURCE_MALFORMED, SOURCE_OPAQUE = 0x1, 0x2, 0x4
 
@@ -60,14 +60,19 @@ class _Options(ctypes.Structure):
                 ("directory", ctypes.c_char_p)]
 
 
+class _Decision(ctypes.Structure):
+    _fields_ = [("accept", ctypes.c_bool), ("lines", ctypes.c_uint64), ("tag", ctypes.c_uint32)]
+
+
 class _Event(ctypes.Structure):
     _fields_ = [("event_id", ctypes.c_uint64), ("data", ctypes.c_void_p),
                 ("length", ctypes.c_size_t), ("first_ns", ctypes.c_uint64),
                 ("complete_ns", ctypes.c_uint64), ("flags", ctypes.c_uint32),
                 ("run_number", ctypes.c_uint32), ("n_sources", ctypes.c_uint16),
                 ("n_missing", ctypes.c_uint16), ("builder", ctypes.c_uint16),
-                ("reserved", ctypes.c_uint16), ("slot", ctypes.c_uint32),
-                ("sequence", ctypes.c_uint64)]
+                ("decider", ctypes.c_uint16), ("slot", ctypes.c_uint32),
+                ("sequence", ctypes.c_uint64), ("decision", _Decision),
+                ("decided_ns", ctypes.c_uint64)]
 
 
 class _Counters(ctypes.Structure):
@@ -99,11 +104,12 @@ class _Odin(ctypes.Structure):
 
 def _load():
     """The library; EVB_READER_LIBRARY names another file than the installed one."""
-    library = ctypes.CDLL(os.environ.get("EVB_READER_LIBRARY", "libevb-reader.so.0"))
+    library = ctypes.CDLL(os.environ.get("EVB_READER_LIBRARY", "libevb-reader.so.1"))
     pointer = ctypes.c_void_p
     for name, result, arguments in (
             ("evb_reader_open", ctypes.c_int, [pointer, ctypes.c_char_p, pointer]),
             ("evb_reader_next", ctypes.c_int, [pointer, pointer, ctypes.c_int]),
+            ("evb_reader_decide", ctypes.c_int, [pointer, pointer, pointer]),
             ("evb_reader_release", ctypes.c_int, [pointer, pointer]),
             ("evb_event_intact", ctypes.c_bool, [pointer, pointer]),
             ("evb_reader_counters", _Counters, [pointer]),
@@ -127,6 +133,14 @@ class Fragment(NamedTuple):
     event_id: int
     type: int  # LHCb bank type
     data: object  # bytes without padding: a numpy array of uint8, or a memoryview
+
+
+class Decision(NamedTuple):
+    """What a member of a deciding group said of an event."""
+
+    accept: bool
+    lines: int  # 64 bits
+    tag: int
 
 
 class Odin(NamedTuple):
@@ -275,6 +289,10 @@ class Event:
         for name in ("event_id", "flags", "run_number", "n_sources", "n_missing", "builder",
                      "length", "first_ns", "complete_ns"):
             setattr(self, name, getattr(event, name))
+        self.decision = None  # a Decision, in groups after a deciding one
+        if event.decided_ns:
+            said = event.decision
+            self.decision = Decision(said.accept, said.lines, said.tag)
 
     def _usable(self):
         if self.released or self._reader._closed:
@@ -304,6 +322,13 @@ class Event:
         """For spies: the bytes are still those of this event."""
         self._usable()
         return _library.evb_event_intact(self._reader._handle, ctypes.byref(self._event))
+
+    def decide(self, accept, lines=0, tag=0):
+        """Decides about the event, as a member of a deciding group, before it is released."""
+        self._usable()
+        said = _Decision(accept, lines, tag)
+        self._reader._check(_library.evb_reader_decide(
+            self._reader._handle, ctypes.byref(self._event), ctypes.byref(said)))
 
     def release(self):
         """Gives the slot back. A second call has no effect."""

@@ -4,8 +4,10 @@
 // The builder's side. The builder's state of its slots lies in its own memory. From shared memory
 // the builder reads only claim words and counters, so that a faulty reader cannot corrupt it.
 #include "evring.h"
+#include "evring_decision.h"
 #include "evring_file.h"
 #include "evring_members.h"
+#include "evring_rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +22,8 @@ struct evring {
 	struct evring_file file;    // control thread
 	struct evring_guard *guard; // constant: of the whole file
 	bool hugepages;             // constant
+	struct evring_tally *tally; // builder: of the deciding groups
+	uint32_t waiting;           // constant: bit g: group g waits for a decision
 	uint64_t deaths_seen;       // control thread: those reported by evring_reap() so far
 
 	uint64_t head;                  // builder: number published
@@ -61,7 +65,7 @@ static int check_parameters(const struct evring_parameters *parameters, char *er
 			    -EINVAL, error,
 			    "group %u: expected 1 to %d characters of [A-Za-z0-9_-]", i,
 			    EVRING_NAME_SIZE - 1);
-	return 0;
+	return evring_rules_check(parameters, error);
 }
 
 static int check_size(const struct evring_parameters *parameters, char *error)
@@ -98,6 +102,7 @@ static void fill_header(struct evring *ring, const struct evring_parameters *par
 	for (unsigned i = 0; i < parameters->n_groups; i++)
 		// There is room: check_parameters() has checked the number.
 		(void)evring_group_enter(&ring->view, parameters->groups[i], true);
+	ring->waiting = evring_rules_enter(&ring->view, parameters);
 }
 
 static int make_in(struct evring *ring, const struct evring_parameters *parameters,
@@ -154,7 +159,9 @@ static bool make_lists(struct evring *ring, uint32_t slots)
 	ring->next = calloc(slots + 1, sizeof(*ring->next));
 	ring->previous = calloc(slots + 1, sizeof(*ring->previous));
 	ring->holders = calloc(slots, sizeof(*ring->holders));
-	if (ring->next == NULL || ring->previous == NULL || ring->holders == NULL)
+	ring->tally = calloc(1, sizeof(*ring->tally));
+	if (ring->next == NULL || ring->previous == NULL || ring->holders == NULL ||
+	    ring->tally == NULL)
 		return false;
 	ring->next[slots] = ring->previous[slots] = slots;
 	ring->search_at = slots;
@@ -166,6 +173,7 @@ static void free_ring(struct evring *ring)
 	free(ring->next);
 	free(ring->previous);
 	free(ring->holders);
+	free(ring->tally);
 	free(ring);
 }
 
@@ -244,18 +252,22 @@ void evring_begin(struct evring *ring, uint32_t slot)
 	atomic_thread_fence(memory_order_release);
 }
 
-// Marks the slot READY for every active group. Returns these groups.
+// Marks the slot READY for every active group, and WAITING for those that wait for a decision.
+// Returns these groups.
 static uint32_t mark_ready(struct evring *ring, uint32_t slot, uint64_t sequence)
 {
 	struct evring_header *header = ring->view.header;
 	_Atomic uint64_t *claims = ring->view.descriptors[slot].claims;
 	const uint64_t ready = evring_claim_word(EVRING_READY, sequence, 0, 0);
+	const uint64_t waiting = evring_claim_word(EVRING_WAITING, sequence, 0, 0);
 	const uint32_t groups = atomic_load_explicit(&header->active_groups, memory_order_acquire);
 	uint32_t gone;
 
 	for (unsigned g = 0; g < EVRING_MAX_GROUPS; g++)
 		if ((groups >> g & 1) != 0)
-			atomic_store_explicit(&claims[g], ready, memory_order_relaxed);
+			atomic_store_explicit(&claims[g],
+					      (ring->waiting >> g & 1) != 0 ? waiting : ready,
+					      memory_order_relaxed);
 	// Pairs with the fence in dissolve() of evring_members.c: where a group is dissolved at
 	// this moment, either dissolve() sees the READY word, or this function sees that the group
 	// is gone.
@@ -363,6 +375,7 @@ unsigned evring_reclaim(struct evring *ring, uint32_t *slots, unsigned max)
 		if (!is_free(ring, slot))
 			continue;
 		remove_from_list(ring, slot);
+		evring_tally_add(ring->tally, &ring->view, slot);
 		slots[found++] = slot;
 	}
 	atomic_store_explicit(&ring->n_outstanding,
@@ -406,6 +419,7 @@ bool evring_group(const struct evring *ring, unsigned index, struct evring_group
 {
 	const struct evring_header *header = ring->view.header;
 	const struct evring_group_area *group;
+	const struct evring_decider *before;
 	uint64_t cursor, head;
 
 	if (index >= EVRING_MAX_GROUPS)
@@ -415,7 +429,9 @@ bool evring_group(const struct evring *ring, unsigned index, struct evring_group
 		return false;
 	// The cursor is read first, so that the head is not below it.
 	cursor = atomic_load_explicit(&group->cursor, memory_order_acquire);
-	head = atomic_load_explicit(&header->head, memory_order_acquire);
+	before = evring_decider_before(&ring->view, index);
+	head = atomic_load_explicit(before != NULL ? &before->logged : &header->head,
+				    memory_order_acquire);
 	memset(state, 0, sizeof(*state));
 	memcpy(state->name, group->name, sizeof(state->name) - 1);
 	state->persistent = group->persistent != 0;
@@ -425,4 +441,28 @@ bool evring_group(const struct evring *ring, unsigned index, struct evring_group
 	state->regained = atomic_load_explicit(&group->regained, memory_order_relaxed);
 	state->lag = head - cursor;
 	return true;
+}
+
+uint64_t evring_published(const struct evring *ring)
+{
+	return atomic_load_explicit(&ring->view.header->head, memory_order_relaxed);
+}
+
+const struct evring_decisions *evring_decisions(const struct evring *ring, unsigned index,
+						unsigned *group)
+{
+	if (index >= ring->view.header->n_deciders || index >= EVRING_MAX_DECIDERS)
+		return NULL;
+	*group = ring->view.header->deciders[index].group % EVRING_MAX_GROUPS;
+	return &ring->tally->deciders[index];
+}
+
+uint64_t evring_undecided(const struct evring *ring)
+{
+	return evring_rules_undecided(&ring->view);
+}
+
+void evring_settle(struct evring *ring)
+{
+	evring_rules_settle(&ring->view);
 }

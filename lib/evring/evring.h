@@ -21,8 +21,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
+
 #define EVRING_MAX_GROUPS     8
 #define EVRING_MAX_MEMBERS    64 // in all groups of a ring together
+#define EVRING_MAX_DECIDERS   4  // groups that decide
+#define EVRING_N_LINES        64 // of a decision
 #define EVRING_MAX_SLOTS      65536u
 #define EVRING_NAME_SIZE      32    // with the closing 0
 #define EVRING_SLOT_ALIGNMENT 4096u // bytes
@@ -37,6 +41,14 @@ enum evring_memory {
 	EVRING_SHM,       // /dev/shm (tmpfs)
 };
 
+// What a group does beside receiving events. A group that decides comes after no other group.
+struct evring_group_rules {
+	bool decides;           // its members decide about the events
+	bool undecided_rejects; // decides: an event that is released undecided is rejected
+	const char *after;      // the group gets events when this one has decided; NULL: at once
+	bool rejected_too;      // after: also the events that were rejected
+};
+
 struct evring_parameters {
 	const char *name;      // of the appliance: [A-Za-z0-9_-], 1 to 31 characters
 	const char *directory; // NULL: chosen by `memory`
@@ -48,6 +60,7 @@ struct evring_parameters {
 	uint64_t slot_size;        // bytes, rounded up to EVRING_SLOT_ALIGNMENT
 	const char *const *groups; // that exist from the start and hold events without members
 	unsigned n_groups;
+	const struct evring_group_rules *rules; // of each group; NULL: none
 	unsigned mode;          // of the ring file: 0600, 0640, 0644, 0660, 0664 or 0666; 0: 0660
 	const char *unix_group; // that gets the files, a name or a number; NULL: the process's
 };
@@ -127,6 +140,31 @@ struct evring_group_state {
 	uint64_t lag;       // events published and not yet claimed
 };
 bool evring_group(const struct evring *ring, unsigned index, struct evring_group_state *state);
+
+// Events published since the ring was made.
+uint64_t evring_published(const struct evring *ring);
+
+// What a deciding group has decided, counted when the slot of the event became free: accepted +
+// rejected + undecided + held = published. Written by the builder's thread.
+struct evring_decisions {
+	uint64_t accepted;              // by members
+	uint64_t rejected;              // by members
+	uint64_t undecided;             // released without a decision, treated as configured
+	uint64_t lines[EVRING_N_LINES]; // events with this bit in the decision's lines
+	struct histogram time;          // from an event's completion to its decision, ns
+};
+
+// The decisions of deciding group `index`, and the group's number for evring_group(). NULL if there
+// is none of this index. Any thread.
+const struct evring_decisions *evring_decisions(const struct evring *ring, unsigned index,
+						unsigned *group);
+
+// Events published and not decided by deciding groups. Control thread; examines all slots.
+uint64_t evring_undecided(const struct evring *ring);
+
+// Decides, as configured for undecided events, about all events that no living member holds. For
+// the end of a run, when nobody may come to decide. Control thread, and not twice at the same time.
+void evring_settle(struct evring *ring);
 
 // Removes the ring files of dead runs of `name` (NULL: of all names), and none of a live run.
 // Returns the number of removed files, or a negative errno.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 #include "evring_members.h"
+#include "evring_decision.h"
 #include "evring_lock.h"
 
 #include <errno.h>
@@ -31,29 +32,41 @@ unsigned evring_group_members(const struct evring_view *view, unsigned group)
 	return members;
 }
 
-// Changes every claim of one member from CLAIMED to RETURNED, for a member that can no longer claim
-// or release: the caller itself, or a dead member whose lock the caller holds. Therefore no other
-// process changes these words; the compare-and-swap only prevents further damage to a ring that is
-// damaged already.
+// Changes every claim of one member from CLAIMED to RETURNED, or to IDLE if the member has decided
+// about the event: for a member that can no longer claim or release, which is the caller itself, or
+// a dead member whose lock the caller holds. Therefore no other process changes these words; the
+// compare-and-swap only prevents further damage to a ring that is damaged already. Returns the
+// number of claims that became RETURNED.
 static uint64_t give_up_claims(struct evring_view *view, unsigned group, unsigned member,
 			       unsigned generation)
 {
 	const uint64_t holder =
 	    evring_claim_holder(evring_claim_word(EVRING_CLAIMED, 0, member, generation));
-	uint64_t changed = 0;
+	struct evring_decider *decider = evring_decider_of(view, group);
+	uint64_t returned = 0, released = 0;
 
 	for (uint32_t slot = 0; slot < view->n_slots; slot++) {
 		_Atomic uint64_t *claim = &view->descriptors[slot].claims[group];
 		uint64_t word = atomic_load_explicit(claim, memory_order_acquire);
-		uint64_t new_word =
-		    evring_claim_word(EVRING_RETURNED, evring_claim_sequence(word), 0, 0);
+		const uint64_t sequence = evring_claim_sequence(word);
+		uint64_t new_word = evring_claim_word(EVRING_RETURNED, sequence, 0, 0);
+		bool decided, changed;
 
 		if (evring_claim_holder(word) != holder)
 			continue;
-		changed += atomic_compare_exchange_strong_explicit(
+		decided = decider != NULL && evring_is_decided(view, decider, slot, sequence);
+		if (decided) {
+			evring_pass_on(view, decider, slot, sequence);
+			new_word = 0;
+		}
+		changed = atomic_compare_exchange_strong_explicit(
 		    claim, &word, new_word, memory_order_acq_rel, memory_order_relaxed);
+		returned += changed && !decided;
+		released += changed && decided;
 	}
-	return changed;
+	atomic_fetch_add_explicit(&view->header->groups[group].released, released,
+				  memory_order_release);
+	return returned;
 }
 
 // The caller holds the lock of the entry, so the process that used it is dead.

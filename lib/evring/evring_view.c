@@ -69,8 +69,10 @@ bool evring_layout_plan(struct evring_header *plan, uint32_t slots, uint64_t slo
 	plan->queue_size = power_of_two(slots);
 	plan->header_size = sizeof(*plan);
 	plan->queue_offset = round_up(sizeof(*plan), EVRING_CACHE_LINE);
-	plan->descriptors_offset = round_up(
-	    plan->queue_offset + plan->queue_size * sizeof(uint64_t), 2 * EVRING_CACHE_LINE);
+	plan->logs_offset = plan->queue_offset + plan->queue_size * sizeof(uint64_t);
+	plan->descriptors_offset =
+	    round_up(plan->logs_offset + EVRING_MAX_DECIDERS * plan->queue_size * sizeof(uint64_t),
+		     2 * EVRING_CACHE_LINE);
 	plan->slots_offset = round_up(
 	    plan->descriptors_offset + slots * sizeof(struct evring_descriptor), page_size);
 	plan->file_size = round_up(plan->slots_offset + slots_size, page_size);
@@ -91,13 +93,15 @@ int evring_layout_check(const struct evring_header *header, uint64_t file_size, 
 	if (!evring_layout_plan(&plan, header->slots, header->slot_size, 1) ||
 	    header->header_size != plan.header_size || header->slot_size != plan.slot_size ||
 	    header->queue_size != plan.queue_size || header->queue_offset != plan.queue_offset ||
+	    header->logs_offset != plan.logs_offset ||
 	    header->descriptors_offset != plan.descriptors_offset ||
 	    header->slots_offset < plan.slots_offset || header->slots_offset >= file_size ||
 	    header->slots * header->slot_size > file_size - header->slots_offset ||
 	    header->file_size != file_size)
 		return evring_error(-EPROTO, error,
 				    "has sizes in its header that contradict each other");
-	if (header->n_builders > EVRING_MAX_BUILDERS || header->builder >= header->n_builders ||
+	if (header->n_builders > EVRING_MAX_BUILDERS || header->n_deciders > EVRING_MAX_DECIDERS ||
+	    header->builder >= header->n_builders ||
 	    memchr(header->name, 0, sizeof(header->name)) == NULL)
 		return evring_error(-EPROTO, error, "has a header that makes no sense");
 	return 0;
@@ -113,6 +117,7 @@ static void set(struct evring_view *view, int file, int members, const struct ev
 		.members = members,
 		.header = control,
 		.queue = (_Atomic uint64_t *)(void *)(bytes + header->queue_offset),
+		.logs = (_Atomic uint64_t *)(void *)(bytes + header->logs_offset),
 		.descriptors =
 		    (struct evring_descriptor *)(void *)(bytes + header->descriptors_offset),
 		.slots = slots,

@@ -14,6 +14,7 @@ struct evring_view {
 	int members; // descriptor of members.N, with the locks of this process; -1: a spy
 	struct evring_header *header;
 	_Atomic uint64_t *queue;
+	_Atomic uint64_t *logs; // of EVRING_MAX_DECIDERS deciders, queue_size entries each
 	struct evring_descriptor *descriptors;
 	uint8_t *slots;
 	uint32_t n_slots;

@@ -238,6 +238,14 @@ static bool all_over(struct evb_reader *reader)
 	return over;
 }
 
+static bool decisions_are_due(struct evb_reader *reader)
+{
+	for (unsigned i = 0; i < reader->n_rings; i++)
+		if (evb_ring_waits_for_decisions(&reader->rings[i]))
+			return true;
+	return false;
+}
+
 // Called when no ring had an event. Returns 1 with an event that was found after all, -EPIPE at the
 // end of the run, otherwise 0.
 static int look_for_end(struct evb_reader *reader, struct evb_event *event, uint64_t now)
@@ -245,6 +253,8 @@ static int look_for_end(struct evb_reader *reader, struct evb_event *event, uint
 	if (!all_over(reader))
 		return 0;
 	// No event will be published any more; those of dead members are returned now.
+	if (decisions_are_due(reader))
+		return 0;
 	check_living(reader, now);
 	if (poll_rings(reader, event))
 		return 1;
@@ -276,14 +286,36 @@ int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int time
 	}
 }
 
+static int not_held(struct evb_reader *reader, const struct evb_event *event)
+{
+	return evring_error(-EINVAL, reader->error,
+			    "event %" PRIu64 " of builder %u is not held by this reader",
+			    event->event_id, event->builder);
+}
+
+int evb_reader_decide(struct evb_reader *reader, const struct evb_event *event,
+		      const struct evb_decision *decision)
+{
+	int rc = -EINVAL;
+
+	if (event->builder < reader->n_rings)
+		rc = evb_ring_decide(&reader->rings[event->builder], event, decision, now_ns());
+	if (rc == -EPERM)
+		return evring_error(rc, reader->error,
+				    "this reader's group is not declared as deciding");
+	if (rc == -EALREADY)
+		return evring_error(rc, reader->error,
+				    "event %" PRIu64 " of builder %u is decided already",
+				    event->event_id, event->builder);
+	return rc == 0 ? 0 : not_held(reader, event);
+}
+
 int evb_reader_release(struct evb_reader *reader, const struct evb_event *event)
 {
 	if (event->builder < reader->n_rings &&
 	    evb_ring_release(&reader->rings[event->builder], event) == 0)
 		return 0;
-	return evring_error(-EINVAL, reader->error,
-			    "event %" PRIu64 " of builder %u is not held by this reader",
-			    event->event_id, event->builder);
+	return not_held(reader, event);
 }
 
 bool evb_event_intact(const struct evb_reader *reader, const struct evb_event *event)

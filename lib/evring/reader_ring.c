@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 #include "reader_ring.h"
+#include "evring_decision.h"
 #include "evring_lock.h"
 #include "evring_place.h"
 
@@ -79,7 +80,19 @@ int evb_ring_open(struct evb_ring *ring, const char *place, unsigned builder, bo
 int evb_ring_join(struct evb_ring *ring, const char *group, char *error)
 {
 	const int rc = evring_join(&ring->view, group, &ring->membership, error);
+	const struct evring_view *view = &ring->view;
 
+	ring->queue = view->queue;
+	ring->head = &view->header->head;
+	if (rc == 0) {
+		ring->decides = evring_decider_of(view, ring->membership.group);
+		ring->after = evring_decider_before(view, ring->membership.group);
+	}
+	if (ring->after != NULL) {
+		ring->queue =
+		    view->logs + evring_decider_index(view, ring->after) * view->queue_size;
+		ring->head = &ring->after->logged;
+	}
 	// One search at the start: events may have been returned while the group had no member.
 	ring->searching = true;
 	ring->search_at = 0;
@@ -144,6 +157,24 @@ static bool claim(const struct evb_ring *ring, uint32_t slot, uint64_t from)
 						       memory_order_acq_rel, memory_order_relaxed);
 }
 
+static void add_decision(const struct evb_ring *ring, uint32_t slot, struct evb_event *event)
+{
+	const struct evring_view *view = &ring->view;
+	const struct evring_decision *decision =
+	    &view->descriptors[slot].decisions[evring_decider_index(view, ring->after)];
+	const uint64_t word = atomic_load_explicit(&decision->word, memory_order_acquire);
+
+	event->decision = (struct evb_decision){
+		.accept = (word & EVRING_DECIDED_ACCEPT) != 0,
+		.lines = decision->lines,
+		.tag = decision->tag,
+	};
+	event->decider = word >> 16 & 0xff;
+	event->decided_ns = decision->decided_ns;
+	if ((word & EVRING_DECIDED_BY_RELEASE) != 0)
+		event->flags |= EVB_EVENT_UNDECIDED;
+}
+
 static void deliver(const struct evb_ring *ring, uint32_t slot, struct evb_event *event)
 {
 	const struct evring_descriptor *descriptor = &ring->view.descriptors[slot];
@@ -151,6 +182,8 @@ static void deliver(const struct evb_ring *ring, uint32_t slot, struct evb_event
 
 	// This member holds the slot, so the descriptor does not change.
 	fill_event(ring, slot, filled - 1, &descriptor->event, event);
+	if (ring->after != NULL)
+		add_decision(ring, slot, event);
 	atomic_fetch_add_explicit(&my_group(ring)->delivered, 1, memory_order_relaxed);
 }
 
@@ -173,25 +206,49 @@ static bool next_returned(struct evb_ring *ring, struct evb_event *event)
 		    &ring->view.descriptors[slot].claims[ring->membership.group],
 		    memory_order_relaxed);
 
-		if (evring_claim_state(word) == EVRING_RETURNED && claim(ring, slot, word)) {
+		if ((evring_claim_state(word) == EVRING_RETURNED ||
+		     (ring->search_ready && evring_claim_state(word) == EVRING_READY)) &&
+		    claim(ring, slot, word)) {
 			deliver(ring, slot, event);
 			return true;
 		}
 	}
 	ring->searching = false;
+	ring->search_ready = false;
 	return false;
 }
 
 // The next position of the cursor behind an entry that is no longer READY. If the entry was
 // overwritten, the cursor is more than the queue's length behind the head, and moves to the oldest
 // entry of the queue: no event before that entry is READY, since each READY event has its own slot
-// and the queue has at least as many entries as there are slots.
+// and the queue has at least as many entries as there are slots. Only a log of decisions, in which
+// a slot may be twice, may have lost entries of READY events: these are searched for.
 static uint64_t cursor_after(const struct evb_ring *ring, uint64_t cursor, uint64_t head,
 			     bool overwritten)
 {
 	if (overwritten && head - cursor > ring->view.queue_size)
 		return head - ring->view.queue_size;
 	return cursor + 1;
+}
+
+// Tries to claim the event of queue entry number `cursor`. A log entry names the slot only, since
+// READY says that the event is to be delivered.
+static bool claim_ready(const struct evb_ring *ring, uint32_t slot, uint64_t cursor)
+{
+	uint64_t word = evring_claim_word(EVRING_READY, cursor, 0, 0);
+
+	if (ring->after != NULL)
+		word = atomic_load_explicit(
+		    &ring->view.descriptors[slot].claims[ring->membership.group],
+		    memory_order_relaxed);
+	return evring_claim_state(word) == EVRING_READY && claim(ring, slot, word);
+}
+
+static void search_for_ready(struct evb_ring *ring)
+{
+	ring->searching = true;
+	ring->search_ready = true;
+	ring->search_at = 0;
 }
 
 static bool next_ready(struct evb_ring *ring, struct evb_event *event)
@@ -202,20 +259,20 @@ static bool next_ready(struct evb_ring *ring, struct evb_event *event)
 
 	for (;;) {
 		// Acquire: all data up to the head is visible, claim words and queue included.
-		const uint64_t head =
-		    atomic_load_explicit(&view->header->head, memory_order_acquire);
+		const uint64_t head = atomic_load_explicit(ring->head, memory_order_acquire);
 		uint64_t entry, after;
 		uint32_t slot;
 		bool is_current, won;
 
 		if (cursor >= head)
 			return false;
-		entry = atomic_load_explicit(&view->queue[cursor & (view->queue_size - 1)],
+		entry = atomic_load_explicit(&ring->queue[cursor & (view->queue_size - 1)],
 					     memory_order_relaxed);
 		slot = evring_entry_slot(entry);
 		is_current = evring_entry_is(entry, cursor) && slot < view->n_slots;
-		won =
-		    is_current && claim(ring, slot, evring_claim_word(EVRING_READY, cursor, 0, 0));
+		won = is_current && claim_ready(ring, slot, cursor);
+		if (!is_current && ring->after != NULL)
+			search_for_ready(ring);
 
 		// In both cases the entry is no longer READY (or it never was, because the group
 		// was not active then). The member that claimed it may have died before it advanced
@@ -296,12 +353,45 @@ bool evb_ring_next(struct evb_ring *ring, struct evb_event *event,
 	return found;
 }
 
+static bool holds(const struct evb_ring *ring, const struct evb_event *event)
+{
+	return ring->is_member && event->slot < ring->view.n_slots &&
+	       atomic_load_explicit(
+		   &ring->view.descriptors[event->slot].claims[ring->membership.group],
+		   memory_order_relaxed) == my_claim(ring, event->sequence);
+}
+
+int evb_ring_decide(struct evb_ring *ring, const struct evb_event *event,
+		    const struct evb_decision *decision, uint64_t now_ns)
+{
+	const struct evring_verdict verdict = {
+		.lines = decision->lines,
+		.tag = decision->tag,
+		.decided_ns = now_ns,
+		.flags = decision->accept ? EVRING_DECIDED_ACCEPT : 0,
+	};
+
+	if (!holds(ring, event))
+		return -EINVAL;
+	if (ring->decides == NULL)
+		return -EPERM;
+	if (evring_is_decided(&ring->view, ring->decides, event->slot, event->sequence))
+		return -EALREADY;
+	evring_decide(&ring->view, ring->decides, event->slot, event->sequence,
+		      ring->membership.member, &verdict);
+	return 0;
+}
+
 int evb_ring_release(struct evb_ring *ring, const struct evb_event *event)
 {
 	uint64_t word = my_claim(ring, event->sequence);
 
-	if (!ring->is_member || event->slot >= ring->view.n_slots)
+	if (!holds(ring, event))
 		return -EINVAL;
+	if (ring->decides != NULL &&
+	    !evring_is_decided(&ring->view, ring->decides, event->slot, event->sequence))
+		evring_decide_undecided(&ring->view, ring->decides, event->slot, event->sequence,
+					ring->membership.member);
 	// Release: the builder writes into the slot only after this member has read it.
 	if (!atomic_compare_exchange_strong_explicit(
 		&ring->view.descriptors[event->slot].claims[ring->membership.group], &word, 0,
@@ -323,6 +413,30 @@ bool evb_ring_is_intact(const struct evb_ring *ring, const struct evb_event *eve
 				    memory_order_relaxed) == event->sequence + 1;
 }
 
+// Whether the slot's event waits for a decision, or was decided and is perhaps not in the log yet.
+static bool is_due(const struct evb_ring *ring, uint32_t slot)
+{
+	const enum evring_claim state = evring_claim_state(atomic_load_explicit(
+	    &ring->view.descriptors[slot].claims[ring->membership.group], memory_order_acquire));
+
+	return state == EVRING_WAITING || state == EVRING_READY;
+}
+
+// After the end of the run no event begins to wait, so that a slot is examined until it waits no
+// more. Members may join the deciding group as long as the appliance lives.
+bool evb_ring_waits_for_decisions(struct evb_ring *ring)
+{
+	const struct evring_view *view = &ring->view;
+
+	if (ring->after == NULL)
+		return false;
+	while (ring->waiting_at < view->n_slots && !is_due(ring, ring->waiting_at))
+		ring->waiting_at++;
+	return ring->waiting_at < view->n_slots &&
+	       (!ring->dead ||
+		evring_group_members(view, ring->after->group % EVRING_MAX_GROUPS) > 0);
+}
+
 void evb_ring_check_end(struct evb_ring *ring)
 {
 	// Acquire: a reader that sees the end sees every event.
@@ -332,9 +446,12 @@ void evb_ring_check_end(struct evb_ring *ring)
 
 void evb_ring_check_living(struct evb_ring *ring)
 {
-	if (!ring->over && (!evring_lock_is_held(ring->view.file, EVRING_LOCK_OWNER) ||
-			    evring_view_is_cut(&ring->view)))
-		ring->over = true;
+	// After the end of a run, only groups that wait for decisions ask whether its process
+	// lives.
+	if (!ring->dead && (!ring->over || ring->after != NULL))
+		ring->dead = !evring_lock_is_held(ring->view.file, EVRING_LOCK_OWNER) ||
+			     evring_view_is_cut(&ring->view);
+	ring->over = ring->over || ring->dead;
 	if (ring->is_member)
 		// The number does not matter: the next search finds their events.
 		(void)evring_bury_members(&ring->view, (int)ring->membership.member);

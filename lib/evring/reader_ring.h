@@ -11,15 +11,24 @@ struct evb_ring {
 	struct evring_view view;
 	bool is_member; // false: a spy
 	struct evring_membership membership;
+	struct evring_decider *decides; // member: the group decides; NULL: it does not
+	struct evring_decider *after;   // member: gets what this one decided; NULL: all events
+	// Member: of the queue that the group's cursor walks through, the entries and the number of
+	// the next one to be written.
+	_Atomic uint64_t *queue;
+	_Atomic uint64_t *head;
 
 	// Member: the search for events of dead members. One search walks through all slots; a new
 	// search starts when the group's counter `returns` has changed since the last one started.
 	bool searching;
 	uint32_t search_at;
 	uint64_t search_returns;
+	bool search_ready;   // the log was overrun: READY events are without an entry
+	uint32_t waiting_at; // after: slots before this one waited for no decision at the end
 
 	uint64_t next; // spy: sequence of the next event to read
 
+	bool dead; // the run's process is dead, or its file was cut
 	bool over; // the run has ended, or its process is dead: no event will be published
 };
 
@@ -37,6 +46,14 @@ void evb_ring_close(struct evb_ring *ring);
 // Gets the next event and counts it. Returns false if there is none.
 bool evb_ring_next(struct evb_ring *ring, struct evb_event *event,
 		   struct evb_reader_counters *counters);
+
+// Returns 0, -EINVAL, -EPERM or -EALREADY: see evb_reader_decide().
+int evb_ring_decide(struct evb_ring *ring, const struct evb_event *event,
+		    const struct evb_decision *decision, uint64_t now_ns);
+
+// Whether, after the end of the run, events of this group wait for the decision of another group
+// that has members. Only to be called when `over` is set.
+bool evb_ring_waits_for_decisions(struct evb_ring *ring);
 
 // Returns 0 or -EINVAL.
 int evb_ring_release(struct evb_ring *ring, const struct evb_event *event);

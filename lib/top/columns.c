@@ -122,6 +122,15 @@ static const struct table_column writer_columns[] = {
 	NUMBER("failed", 6, 1, COUNT, VALUE("failures")),
 };
 
+static const struct table_column decision_columns[] = {
+	COLUMN("decisions", 10, 0, NAME, FLEXIBLE),
+	NUMBER("acc/s", 6, 0, COUNT, RATE("accepted")),
+	NUMBER("rej/s", 6, 0, COUNT, RATE("rejected")),
+	NUMBER("none/s", 6, 0, COUNT, RATE("undecided")),
+	NUMBER("held", 6, 1, COUNT, VALUE("held")),
+	NUMBER("members", 7, 2, COUNT, VALUE("members")),
+};
+
 static const struct table_column scheduler_columns[] = {
 	COLUMN("scheduler", 10, 0, NAME, FLEXIBLE),
 	NUMBER("value", 7, 0, COUNT, VALUE(NULL)),
@@ -218,6 +227,11 @@ const struct table tables[SAMPLE_N_GROUPS] = {
 			{ TABLE_LOST, 0, { VALUE("failures") } },
 			{ TABLE_LOOK, 0, { RATE("pauses") } },
 			{ TABLE_LOOK, 0, { RATE("refused") } },
+		}),
+	[SAMPLE_DECISIONS] = TABLE("decisions", 'd', 2, decision_columns,
+		.rules = {
+			{ TABLE_LOST, DBL_MAX, { SHARE("held", "members") } },
+			{ TABLE_LOOK, 0, { RATE("undecided") } },
 		}),
 	[SAMPLE_SCHEDULER] = TABLE("scheduler", '9', 0, scheduler_columns),
 	[SAMPLE_CREDITS] = TABLE("system", 'c', 5, credits_columns,

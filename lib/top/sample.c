@@ -17,11 +17,12 @@ static const struct {
 	const char *part; // of the snapshot; NULL: the group is not a list of it
 	const char *name; // key of an item's name
 } groups[SAMPLE_N_GROUPS] = {
-	[SAMPLE_LCORES] = { "lcore", "cpu" },      [SAMPLE_LINKS] = { "link", "id" },
-	[SAMPLE_BUILDERS] = { "builder", "name" }, [SAMPLE_SOURCES] = { "source", "id" },
-	[SAMPLE_PORTS] = { "port", "name" },       [SAMPLE_GENERATORS] = { "generator", "name" },
-	[SAMPLE_WRITERS] = { "writer", "name" },   [SAMPLE_CREDITS] = { "credits", "name" },
-	[SAMPLE_READOUTS] = { "readout", "name" }, [SAMPLE_ROCE] = { "roce", "name" },
+	[SAMPLE_LCORES] = { "lcore", "cpu" },        [SAMPLE_LINKS] = { "link", "id" },
+	[SAMPLE_BUILDERS] = { "builder", "name" },   [SAMPLE_SOURCES] = { "source", "id" },
+	[SAMPLE_PORTS] = { "port", "name" },         [SAMPLE_GENERATORS] = { "generator", "name" },
+	[SAMPLE_WRITERS] = { "writer", "name" },     [SAMPLE_CREDITS] = { "credits", "name" },
+	[SAMPLE_DECISIONS] = { "decision", "name" }, [SAMPLE_READOUTS] = { "readout", "name" },
+	[SAMPLE_ROCE] = { "roce", "name" },
 };
 
 static double number(const cJSON *object, const char *key)

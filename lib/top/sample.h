@@ -28,7 +28,8 @@ enum sample_group {
 	SAMPLE_SCHEDULER, // each number of the event manager is an item
 	SAMPLE_CREDITS,   // builders of the system, as the event manager knows them
 	SAMPLE_READOUTS,
-	SAMPLE_ROCE, // ports
+	SAMPLE_ROCE,      // ports
+	SAMPLE_DECISIONS, // groups of consumers that decide
 	SAMPLE_N_GROUPS,
 };
 

@@ -179,6 +179,63 @@ static void groups__are_at_most_eight(void **state)
 			   "possible");
 }
 
+#define FILTER "groups=[{\"name\": \"f\", \"decides\": true}]"
+
+static void groups__come_after_a_group_that_decides(void **state)
+{
+	const struct config_group *group;
+	struct config *config =
+	    load_with("groups=[{\"name\": \"f\", \"decides\": true, \"undecided\": \"reject\"},"
+		      " {\"name\": \"m\", \"after\": \"f\"}]");
+
+	(void)state;
+	assert_int_equal(config->event_ring.n_groups, 2);
+	group = config_group(config, "f");
+	assert_true(group->decides && group->undecided == CONFIG_UNDECIDED_REJECT);
+	assert_string_equal(config_group(config, "m")->after, "f");
+	assert_null(config_group(config, "other"));
+	config_free(config);
+
+	assert_refused("groups=[{\"name\": \"m\", \"after\": \"f\"}]",
+		       "x.json: groups[0].after: there is no group \"f\"");
+	assert_refused(
+	    "groups=[{\"name\": \"m\", \"after\": \"m\"}]",
+	    "x.json: groups[0].after: group \"m\" does not decide: `decides` of its entry "
+	    "in groups is not true");
+	assert_refused(
+	    "groups=[{\"name\": \"a\", \"decides\": true, \"after\": \"b\"},"
+	    " {\"name\": \"b\", \"decides\": true}]",
+	    "x.json: groups[0].after: \"a\" decides itself: a group that decides gets all "
+	    "events");
+	assert_refused("groups=[{\"name\": \"a\"}, {\"name\": \"a\"}]",
+		       "x.json: groups[1].name: \"a\" is the name of groups[0] already");
+	assert_refused("groups=[{\"name\": \"a\", \"decides\": true},"
+		       " {\"name\": \"b\", \"decides\": true},"
+		       " {\"name\": \"c\", \"decides\": true},"
+		       " {\"name\": \"d\", \"decides\": true},"
+		       " {\"name\": \"e\", \"decides\": true}]",
+		       "x.json: groups[4].decides: at most 4 groups may decide");
+}
+
+static void groups__of_writers_come_after_one(void **state)
+{
+	(void)state;
+	assert_refused("writers=[{\"name\": \"w\", \"after\": \"f\"}]",
+		       "x.json: writers[0].after: there is no group \"f\"");
+	assert_refused(
+	    "writers=[{\"name\": \"v\"}, {\"name\": \"w\", \"after\": \"v\"}]",
+	    "x.json: writers[1].after: group \"v\" does not decide: `decides` of its entry "
+	    "in groups is not true");
+	assert_all_refused(
+	    ALL(FILTER, "writers=[{\"name\": \"w\", \"group\": \"f\", \"after\": \"f\"}]"),
+	    "x.json: writers[0].after: its group \"f\" decides itself and gets all events");
+	assert_all_refused(ALL("groups=[{\"name\": \"f\", \"decides\": true}, {\"name\": \"g\", "
+			       "\"decides\": true},"
+			       " {\"name\": \"w\", \"after\": \"g\"}]",
+			       "writers=[{\"name\": \"w\", \"after\": \"f\"}]"),
+			   "x.json: writers[0].after: its group \"w\" comes after \"g\" already");
+}
+
 static void lcores__have_a_cpu_each(void **state)
 {
 	(void)state;
@@ -244,6 +301,8 @@ int main(void)
 		cmocka_unit_test(writer__source_map_goes_with_mdf),
 		cmocka_unit_test(groups__of_writers_are_added_once),
 		cmocka_unit_test(groups__are_at_most_eight),
+		cmocka_unit_test(groups__come_after_a_group_that_decides),
+		cmocka_unit_test(groups__of_writers_come_after_one),
 		cmocka_unit_test(lcores__have_a_cpu_each),
 		cmocka_unit_test(lcores__have_each_role_once),
 		cmocka_unit_test(lcores__name_the_queues_of_a_port),

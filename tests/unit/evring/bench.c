@@ -49,18 +49,35 @@ struct evring_parameters bench_parameters(const struct bench *bench, uint32_t sl
 	};
 }
 
+static void open_ring(struct bench *bench, const struct evring_parameters *parameters)
+{
+	if (evring_create(&bench->ring, parameters, bench->error) != 0)
+		fail_msg("%s", bench->error);
+	for (uint32_t slot = 0; slot < parameters->slots; slot++) {
+		bench->free_slots[bench->n_free++] = slot;
+		bench->is_free[slot] = true;
+	}
+}
+
 void bench_open(struct bench *bench, uint32_t slots, const char *group)
 {
 	struct evring_parameters parameters;
 
 	bench_make_directory(bench);
 	parameters = bench_parameters(bench, slots, &group);
-	if (evring_create(&bench->ring, &parameters, bench->error) != 0)
-		fail_msg("%s", bench->error);
-	for (uint32_t slot = 0; slot < slots; slot++) {
-		bench->free_slots[bench->n_free++] = slot;
-		bench->is_free[slot] = true;
-	}
+	open_ring(bench, &parameters);
+}
+
+void bench_open_groups(struct bench *bench, uint32_t slots, const char *const *groups,
+		       const struct evring_group_rules *rules, unsigned n_groups)
+{
+	struct evring_parameters parameters;
+
+	bench_make_directory(bench);
+	parameters = bench_parameters(bench, slots, groups);
+	parameters.n_groups = n_groups;
+	parameters.rules = rules;
+	open_ring(bench, &parameters);
 }
 
 void bench_close(struct bench *bench)

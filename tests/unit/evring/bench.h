@@ -44,6 +44,10 @@ struct evring_parameters bench_parameters(const struct bench *bench, uint32_t sl
 void bench_open(struct bench *bench, uint32_t slots, const char *group);
 void bench_close(struct bench *bench);
 
+// The same with several groups and their rules.
+void bench_open_groups(struct bench *bench, uint32_t slots, const char *const *groups,
+		       const struct evring_group_rules *rules, unsigned n_groups);
+
 // Publishes one event, if a slot is free. Its id is the number of those before it.
 bool bench_publish(struct bench *bench);
 

@@ -4,10 +4,11 @@
 // Stands for an appliance towards consumers: publishes the MEPs of a file in an event ring, one
 // after the other and again from the first one on, as fast as consumers release them.
 //
-//   ring_feeder DIRECTORY FILE.mep COUNT
+//   ring_feeder DIRECTORY FILE.mep COUNT [GROUP]
 //
-// The appliance's name is "feeder", its group "filter". It prints "ready" when readers can join.
-// It ends when COUNT MEPs are published and released, or after a minute without a release.
+// The appliance's name is "feeder", its group "filter", which decides, and GROUP comes after it. It
+// prints "ready" when readers can join. It ends when COUNT MEPs are published and released, or
+// after a minute without a release.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,9 +57,11 @@ static bool find_meps(struct feeder *feeder, const uint8_t *bytes, size_t size)
 	return feeder->n_meps > 0;
 }
 
-static bool make_ring(struct feeder *feeder, const char *directory)
+static bool make_ring(struct feeder *feeder, const char *directory, const char *after)
 {
-	static const char *const groups[] = { "filter" };
+	static const struct evring_group_rules rules[] = { { .decides = true },
+							   { .after = "filter" } };
+	const char *const groups[] = { "filter", after };
 	const struct evring_parameters parameters = {
 		.name = "feeder",
 		.directory = directory,
@@ -67,7 +70,8 @@ static bool make_ring(struct feeder *feeder, const char *directory)
 		.slots = SLOTS,
 		.slot_size = feeder->largest,
 		.groups = groups,
-		.n_groups = 1,
+		.n_groups = after != NULL ? 2 : 1,
+		.rules = rules,
 	};
 	char error[EVRING_ERROR_SIZE];
 
@@ -133,8 +137,8 @@ int main(int argc, char **argv)
 	size_t size = 0;
 	bool done;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: %s DIRECTORY FILE.mep COUNT\n", argv[0]);
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: %s DIRECTORY FILE.mep COUNT [GROUP]\n", argv[0]);
 		return 2;
 	}
 	if (file_bytes_read(argv[2], &bytes, &size, error) != 0) {
@@ -145,7 +149,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "ring_feeder: %s is no file of MEPs\n", argv[2]);
 		return 1;
 	}
-	if (!make_ring(&feeder, argv[1]))
+	if (!make_ring(&feeder, argv[1], argc == 5 ? argv[4] : NULL))
 		return 1;
 	printf("ready\n");
 	fflush(stdout);

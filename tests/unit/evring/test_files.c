@@ -274,7 +274,7 @@ static void files__older_layouts_are_recognised(void **state)
 	file = fopen(path, "we");
 	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
 	fclose(file);
-	expect_open_error(&bench, BENCH_NAME, -EPROTO, "layout version 1, this library reads 2");
+	expect_open_error(&bench, BENCH_NAME, -EPROTO, "layout version 1, this library reads 3");
 	assert_int_equal(create(&bench, 0, 1), 0);
 	assert_false(file_exists(&bench, "evb-bench.0")); // its run was dead
 	assert_true(file_exists(&bench, "evb-bench.1"));
@@ -378,7 +378,7 @@ static void files__reader_says_what_is_wrong(void **state)
 	assert_int_equal(
 	    pwrite(file, &version, sizeof(version), offsetof(struct evring_header, layout_version)),
 	    sizeof(version));
-	expect_open_error(&bench, BENCH_NAME, -EPROTO, "layout version 99, this library reads 2");
+	expect_open_error(&bench, BENCH_NAME, -EPROTO, "layout version 99, this library reads 3");
 	assert_int_equal(ftruncate(file, 100), 0);
 	expect_open_error(&bench, BENCH_NAME, -EPROTO, "is no event ring");
 	assert_int_equal(ftruncate(file, 1 << 20), 0); // evring_destroy() writes into the header

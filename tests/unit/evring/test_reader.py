@@ -116,7 +116,8 @@ def test_ring(reader, feeder):
         path = os.path.join(folder, "events.mep")
         with open(path, "wb") as file:
             file.write(b"".join(events))
-        process = subprocess.Popen([feeder, folder, path, str(N_EVENTS)], stdout=subprocess.PIPE)
+        process = subprocess.Popen([feeder, folder, path, str(N_EVENTS), "recorder"],
+                                   stdout=subprocess.PIPE)
         try:
             assert process.stdout.readline() == b"ready\n"
             read_ring(reader, folder, events)
@@ -128,8 +129,20 @@ def test_ring(reader, feeder):
         expect(reader.ReaderError, reader.Reader, "feeder", "filter", False, folder)
 
 
+def decide(reader, recorder, event):
+    """The only event that goes on to the group after the filter."""
+    assert event.decision is None and recorder.next(0) is None
+    event.decide(True, lines=1 << 63 | 1, tag=7)
+    expect(reader.ReaderError, event.decide, True)
+    with recorder.next(1) as accepted:
+        assert accepted.event_id == event.event_id
+        assert accepted.decision == reader.Decision(True, 1 << 63 | 1, 7)
+        expect(reader.ReaderError, accepted.decide, False)
+
+
 def read_ring(reader, folder, events):
-    with reader.Reader("feeder", group="filter", directory=folder) as ring:
+    with reader.Reader("feeder", group="filter", directory=folder) as ring, \
+            reader.Reader("feeder", group="recorder", directory=folder) as recorder:
         for n, event in enumerate(ring):
             compare(event.mep, events[n])
             assert bytes(event.data) == events[n] and event.intact
@@ -138,13 +151,18 @@ def read_ring(reader, folder, events):
                 source = event.mep[0]
                 assert source._view.obj is not None and event.mep._base == base
                 view = source.payload
+                decide(reader, recorder, event)
+            else:
+                event.decide(False)
             if n == N_EVENTS // 2:  # an event may be held while others are read
                 with ring.next() as other:
                     compare(other.mep, events[n + 1])
+                    other.decide(False)
                 break
-        rest = sum(1 for _ in ring)
+        rest = sum(event.decide(False) is None for event in ring)
         assert rest == N_EVENTS - N_EVENTS // 2 - 2, rest
         assert ring.counters["events"] == N_EVENTS
+        assert recorder.counters["events"] == 1
     expect(ValueError, ring.next)
     assert len(bytes(view)) == len(view)  # still mapped
     assert ring._handle is not None

@@ -481,6 +481,25 @@ static void summary__gives_shares_of_lcores(void **state)
 	cJSON_Delete(root);
 }
 
+static void summary__has_the_decisions_of_groups(void **state)
+{
+	cJSON *root = summarise(*state);
+	const cJSON *decisions = cJSON_GetObjectItem(root, "decisions");
+	const cJSON *filter = cJSON_GetArrayItem(decisions, 0);
+
+	assert_int_equal(cJSON_GetArraySize(decisions), 1);
+	assert_string_equal(cJSON_GetObjectItem(filter, "group")->valuestring, "filter");
+	assert_true(number_at(filter, "published") == 1000);
+	assert_true(number_at(filter, "accepted") == 500);
+	assert_true(number_at(filter, "rejected") == 400);
+	assert_true(number_at(filter, "undecided") == 70);
+	assert_true(number_at(filter, "held") == 30);
+	assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItem(filter, "lines")), 64);
+	assert_true(cJSON_GetArrayItem(cJSON_GetObjectItem(filter, "lines"), 63)->valuedouble ==
+		    12);
+	cJSON_Delete(root);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -500,6 +519,7 @@ int main(void)
 		TEST(summary__names_every_cause_once),
 		TEST(summary__lists_sources),
 		TEST(summary__gives_shares_of_lcores),
+		TEST(summary__has_the_decisions_of_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,7 @@ static void check(enum sample_group group, const struct table_measure *measure)
 		[SAMPLE_PORTS] = { &telemetry_port, &telemetry_pfc },
 		[SAMPLE_GENERATORS] = { &telemetry_generator },
 		[SAMPLE_WRITERS] = { &telemetry_writer },
+		[SAMPLE_DECISIONS] = { &telemetry_decision },
 		[SAMPLE_SCHEDULER] = { &telemetry_sched },
 		[SAMPLE_CREDITS] = { &telemetry_credits },
 		[SAMPLE_READOUTS] = { &telemetry_readout },
