@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #define DEFAULT_GROUP "main"
-#define POLL_NS       50000     // between two polls while waiting
+#define POLL_LEAST_NS 50000 // between two polls while waiting
+#define POLL_MOST_NS  1000000
 #define CHECK_NS      100000000 // between two checks for dead processes
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
@@ -261,9 +262,17 @@ static int look_for_end(struct evb_reader *reader, struct evb_event *event, uint
 	return evring_error(-EPIPE, reader->error, "the run is over");
 }
 
+// Sleeps between two polls. A long wait makes an event later by at most a hundredth of the wait.
+static void doze(uint64_t waited)
+{
+	uint64_t ns = waited / 100;
+
+	ns = ns < POLL_LEAST_NS ? POLL_LEAST_NS : ns > POLL_MOST_NS ? POLL_MOST_NS : ns;
+	nanosleep(&(struct timespec){ .tv_nsec = (long)ns }, NULL);
+}
+
 int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int timeout_ms)
 {
-	const struct timespec pause = { .tv_nsec = POLL_NS };
 	uint64_t begin = 0, now;
 	int rc;
 
@@ -282,7 +291,7 @@ int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int time
 			return rc;
 		if (timeout_ms >= 0 && now - begin >= (uint64_t)timeout_ms * NS_PER_MS)
 			return 0;
-		nanosleep(&pause, NULL);
+		doze(now - begin);
 	}
 }
 

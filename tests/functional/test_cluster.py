@@ -214,7 +214,7 @@ def test_static():
     deadlines after the last event."""
     events = EVENTS // 2
     with evbtest.Workspace() as work:
-        configuration = folded(work, "static", count=events, rate=1000, events={"deadline": "4s"})
+        configuration = folded(work, "static", count=events, rate=1000, events={"deadline": "2s"})
         for builder in configuration["builders"]:
             builder["slots"] = 512
         check_turns(configuration, run_to_the_end(work, configuration, events))

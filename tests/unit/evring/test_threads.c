@@ -10,9 +10,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#ifdef __SANITIZE_THREAD__
+#define EVENTS 250000u
+#else
 #define EVENTS 1000000u
-#define SLOTS  512u
-#define HELD   16u
+#endif
+#define SLOTS 512u
+#define HELD  16u
 
 struct work {
 	struct evb_reader *reader;

@@ -13,7 +13,11 @@
 
 #include <rte_random.h>
 
-#define MUTATIONS   1000000u
+#ifdef __SANITIZE_ADDRESS__
+#define MUTATIONS 300000u
+#else
+#define MUTATIONS 1000000u
+#endif
 #define ROUNDS      20u   // each with an endpoint of its own
 #define CHECK_EVERY 4096u // mutations
 #define CALM_EVENTS 20u

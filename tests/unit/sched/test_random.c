@@ -13,7 +13,11 @@
 #include "history.h"
 
 #define STEPS_EACH 5000u
-#define STEPS      1000000u
+#ifdef __SANITIZE_ADDRESS__
+#define STEPS 300000u
+#else
+#define STEPS 1000000u
+#endif
 
 static bool is_of_round_robin(unsigned counter)
 {
