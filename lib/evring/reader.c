@@ -123,7 +123,7 @@ static int open_rings(struct evb_reader *reader, const char *name,
 
 	if (rc != 0)
 		return rc;
-	n_builders = first.view.header->n_builders;
+	n_builders = first.n_builders;
 	reader->rings = calloc(n_builders, sizeof(*reader->rings));
 	if (reader->rings == NULL) {
 		evb_ring_close(&first);

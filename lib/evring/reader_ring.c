@@ -68,6 +68,7 @@ int evb_ring_open(struct evb_ring *ring, const char *place, unsigned builder, bo
 		rc = evring_view_map(&ring->view, file, members, &header);
 		if (rc != 0)
 			evring_error(rc, error, "%s: cannot be mapped: %s", path, strerror(-rc));
+		ring->n_builders = header.n_builders;
 	}
 	if (rc != 0) {
 		close(file);
@@ -120,11 +121,13 @@ static void fill_event(const struct evb_ring *ring, uint32_t slot, uint64_t sequ
 		       const struct evring_event *from, struct evb_event *event)
 {
 	const struct evring_view *view = &ring->view;
+	// Read once: a faulty member may change it after the comparison.
+	const uint64_t length = __atomic_load_n(&from->length, __ATOMIC_RELAXED);
 
 	*event = (struct evb_event){
 		.event_id = from->event_id,
 		.data = view->slots + slot * view->slot_size,
-		.length = from->length <= view->slot_size ? from->length : view->slot_size,
+		.length = length <= view->slot_size ? length : view->slot_size,
 		.first_ns = from->first_ns,
 		.complete_ns = from->complete_ns,
 		.flags = from->flags,

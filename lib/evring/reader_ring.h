@@ -9,7 +9,8 @@
 
 struct evb_ring {
 	struct evring_view view;
-	bool is_member; // false: a spy
+	uint32_t n_builders; // of the header that was checked: members can change the shared one
+	bool is_member;      // false: a spy
 	struct evring_membership membership;
 	struct evring_decider *decides; // member: the group decides; NULL: it does not
 	struct evring_decider *after;   // member: gets what this one decided; NULL: all events
