@@ -16,6 +16,7 @@ int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
+int cmd_take(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_web(int argc, char **argv);
 

@@ -397,7 +397,8 @@ unsigned evring_reap(struct evring *ring)
 
 bool evring_is_cut(const struct evring *ring)
 {
-	return evring_guard_hit(ring->guard) || evring_view_is_cut(&ring->view);
+	return evring_guard_hit(ring->guard) ||
+	       evring_file_is_cut(ring->view.file, ring->view.file_size);
 }
 
 uint64_t evring_outstanding(const struct evring *ring)

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,22 @@
 #define LOCK_STEPS   400 // 2 s
 #define MAKE_TRIES   16
 #define RANDOM_PART  ".XXXXXX"
+
+int evring_access_find(struct evring_access *access, unsigned mode, const char *name, char *error)
+{
+	struct group *group = NULL;
+	char *end;
+
+	access->mode = mode != 0 ? mode : EVRING_MODE;
+	access->group = (gid_t)-1;
+	if (name == NULL || name[0] == '\0')
+		return 0;
+	group = getgrnam(name);
+	access->group = group != NULL ? group->gr_gid : (gid_t)strtoul(name, &end, 10);
+	return group != NULL || *end == '\0'
+		   ? 0
+		   : evring_error(-EINVAL, error, "there is no Unix group %s", name);
+}
 
 // --- making a place ------------------------------------------------------------------------------
 
@@ -53,14 +70,43 @@ static int make_place(char place[EVRING_PLACE_SIZE], const char *directory, cons
 	return mkdtemp(place) != NULL ? 0 : -errno;
 }
 
+DIR *evring_place_list(int directory)
+{
+	const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+
+	if (stream == NULL && copy >= 0)
+		close(copy);
+	return stream;
+}
+
+static bool has_files(int directory)
+{
+	DIR *stream = evring_place_list(directory);
+	const struct dirent *entry;
+	bool found = false;
+
+	if (stream == NULL)
+		return true;
+	while (!found && (entry = readdir(stream)) != NULL)
+		found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+			strcmp(entry->d_name, EVRING_LOCK_FILE) != 0;
+	closedir(stream);
+	return found;
+}
+
 static int set_access(const char *place, const struct evring_access *access)
 {
-	const unsigned readers = access->mode & 044;
 	const int file = open(place, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	unsigned readers = access->mode & 044;
+	struct stat status;
 	int rc = 0;
 
 	if (file < 0)
 		return -errno;
+	// Those who may use the other rings of the place still may.
+	if (has_files(file) && fstat(file, &status) == 0)
+		readers |= status.st_mode & 044;
 	if ((access->group != (gid_t)-1 && fchown(file, (uid_t)-1, access->group) != 0) ||
 	    fchmod(file, 0700 | readers | readers >> 2) != 0)
 		rc = -errno;
@@ -175,31 +221,6 @@ int evring_places_lock(struct evring_locks *locks, const struct evring_directori
 	return 0;
 }
 
-DIR *evring_place_list(int directory)
-{
-	const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
-
-	if (stream == NULL && copy >= 0)
-		close(copy);
-	return stream;
-}
-
-static bool has_files(int directory)
-{
-	DIR *stream = evring_place_list(directory);
-	const struct dirent *entry;
-	bool found = false;
-
-	if (stream == NULL)
-		return true;
-	while (!found && (entry = readdir(stream)) != NULL)
-		found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-			strcmp(entry->d_name, EVRING_LOCK_FILE) != 0;
-	closedir(stream);
-	return found;
-}
-
 static void unlock_place(struct evring_lock *lock)
 {
 	// Failures leave an empty place, which the next run of the name uses.
@@ -242,14 +263,14 @@ int evring_place_is_live(int directory, unsigned builder)
 	return held;
 }
 
-int evring_place_hold(const struct evring_lock *lock, unsigned builder)
+int evring_place_hold(const struct evring_lock *lock, int64_t byte)
 {
 	const int file = open_lock(lock->directory, O_RDWR);
 	int rc;
 
 	if (file < 0)
 		return file;
-	rc = evring_lock_take(file, EVRING_LOCK_RING(builder));
+	rc = evring_lock_take(file, byte);
 	if (rc == 0)
 		return file;
 	close(file);

@@ -17,6 +17,10 @@ struct evring_access {
 	gid_t group;   // (gid_t)-1: that of the process
 };
 
+// Sets the access from a mode, 0 for EVRING_MODE, and the name or number of a Unix group, NULL or
+// "" for that of the process. Returns 0, or -EINVAL with one line in error[EVRING_ERROR_SIZE].
+int evring_access_find(struct evring_access *access, unsigned mode, const char *name, char *error);
+
 struct evring_lock {
 	char path[EVRING_PLACE_SIZE];
 	int directory; // descriptor of the place
@@ -43,9 +47,10 @@ void evring_places_unlock(struct evring_locks *locks);
 int evring_place_lock(struct evring_lock *lock, const char *place, bool wait);
 void evring_place_unlock(struct evring_lock *lock);
 
-// Marks a ring as live until the returned descriptor is closed or the process dies. Returns the
-// descriptor or a negative errno.
-int evring_place_hold(const struct evring_lock *lock, unsigned builder);
+// Marks a ring as live until the returned descriptor is closed or the process dies. byte: the
+// ring's on the lock file, EVRING_LOCK_RING(builder) for an event ring. Returns the descriptor or a
+// negative errno.
+int evring_place_hold(const struct evring_lock *lock, int64_t byte);
 
 // All files of a place are opened and removed relative to the descriptor that this function
 // returns: a place of another user, which root cleans, may be replaced by a link at any time.

@@ -37,6 +37,14 @@ int evring_open_file(const char *path, int flags, uint64_t *size)
 	return file;
 }
 
+bool evring_file_is(int file, const char *path)
+{
+	struct stat ours, there;
+
+	return fstat(file, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+	       ours.st_ino == there.st_ino;
+}
+
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
 	return (value + unit - 1) / unit * unit;
@@ -158,11 +166,11 @@ int evring_view_map(struct evring_view *view, int file, int members,
 	return 0;
 }
 
-bool evring_view_is_cut(const struct evring_view *view)
+bool evring_file_is_cut(int file, size_t file_size)
 {
 	struct stat status;
 
-	return fstat(view->file, &status) == 0 && (uint64_t)status.st_size < view->file_size;
+	return fstat(file, &status) == 0 && (uint64_t)status.st_size < file_size;
 }
 
 void evring_view_unmap(struct evring_view *view)

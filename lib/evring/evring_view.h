@@ -47,12 +47,15 @@ void evring_view_set(struct evring_view *view, int file, int members, void *memo
 // Unmaps and closes what evring_view_map() made. An empty view (header NULL) is allowed.
 void evring_view_unmap(struct evring_view *view);
 
-// Whether the file is shorter than it was: see evring_guard.h. Makes a system call.
-bool evring_view_is_cut(const struct evring_view *view);
+// Whether a file is shorter than it was: see evring_guard.h. Makes a system call.
+bool evring_file_is_cut(int file, size_t file_size);
 
 // Opens a file that may be a ring. Never follows a link, never waits. `flags`: O_RDWR or O_RDONLY.
 // Returns the descriptor or a negative errno.
 int evring_open_file(const char *path, int flags, uint64_t *size);
+
+// Whether an open file is the one that has this path now.
+bool evring_file_is(int file, const char *path);
 
 // Writes one line into error[EVRING_ERROR_SIZE], cut if too long. Returns rc.
 int evring_error(int rc, char *error, const char *format, ...)

@@ -453,7 +453,7 @@ void evb_ring_check_living(struct evb_ring *ring)
 	// lives.
 	if (!ring->dead && (!ring->over || ring->after != NULL))
 		ring->dead = !evring_lock_is_held(ring->view.file, EVRING_LOCK_OWNER) ||
-			     evring_view_is_cut(&ring->view);
+			     evring_file_is_cut(ring->view.file, ring->view.file_size);
 	ring->over = ring->over || ring->dead;
 	if (ring->is_member)
 		// The number does not matter: the next search finds their events.

@@ -25,6 +25,7 @@ LAYERS = [
     ["port", "inspect"],
     ["cluster", "record"],
     ["pipeline", "control", "pacing", "store"],
+    ["producer"],
     ["packet", "roce", "sched", "source", "evring", "client"],
     ["base", "sysfs", "wire"],
 ]

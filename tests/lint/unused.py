@@ -12,7 +12,8 @@ import os
 import re
 import sys
 
-PUBLIC = {"lib/evring/evb_mep.h", "lib/evring/evb_reader.h"}
+PUBLIC = {"lib/evring/evb_mep.h", "lib/evring/evb_reader.h",
+          "lib/producer/evb_producer.h"}
 
 COMMENTS_AND_STRINGS = re.compile(r"//.*|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Waiting for room: with a time limit, asleep until a release, through an eventfd, and through the
+// death of the appliance.
+#include "ring_bench.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#define A       ring_source_ids[0]
+#define FOREVER (-1)
+
+static uint64_t fill_up(struct evb_producer *producer, uint64_t event_id)
+{
+	int rc;
+
+	while ((rc = ring_put(producer, A, event_id, RING_LARGEST)) == 0)
+		event_id++;
+	assert_int_equal(rc, -EAGAIN);
+	return event_id;
+}
+
+static bool is_readable(int file, int timeout_ms)
+{
+	struct pollfd poll_for = { .fd = file, .events = POLLIN };
+
+	return poll(&poll_for, 1, timeout_ms) == 1;
+}
+
+static void wait_until_somebody_sleeps(const struct evb_producer *producer)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	while (evb_producer_counters(producer).waits == 0)
+		nanosleep(&pause, NULL);
+}
+
+struct waiting {
+	struct evb_producer *producer;
+	_Atomic int rc;
+	_Atomic bool over;
+};
+
+static void *wait_for_room(void *argument)
+{
+	struct waiting *waiting = argument;
+
+	waiting->rc = evb_producer_wait(waiting->producer, RING_LARGEST, FOREVER);
+	waiting->over = true;
+	return NULL;
+}
+
+static void wait__ends_with_time_or_room(void **state)
+{
+	struct ring_bench bench;
+	struct evb_producer *producer;
+
+	(void)state;
+	ring_bench_open(&bench);
+	producer = ring_producer(&bench, false);
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 0), 1);
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST + 1, 0), -EMSGSIZE);
+	fill_up(producer, 0);
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 0), 0);
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 3), 0);
+	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
+	// The room of one block of the largest size does not suffice: the ends must not meet.
+	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 0), 1);
+	evb_producer_close(producer);
+	ring_bench_close(&bench);
+}
+
+static void wait__sleeps_until_a_release(void **state)
+{
+	struct waiting waiting = { 0 };
+	struct ring_bench bench;
+	pthread_t thread;
+
+	(void)state;
+	ring_bench_open(&bench);
+	waiting.producer = ring_producer(&bench, false);
+	fill_up(waiting.producer, 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_room, &waiting), 0);
+	wait_until_somebody_sleeps(waiting.producer);
+	producer_ring_housekeep(bench.ring);
+	assert_false(waiting.over);
+	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
+	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
+	producer_ring_housekeep(bench.ring);
+	pthread_join(thread, NULL);
+	assert_int_equal(waiting.rc, 1);
+	evb_producer_close(waiting.producer);
+	ring_bench_close(&bench);
+}
+
+static void wait__lasts_through_the_death_of_the_appliance(void **state)
+{
+	struct producer_ring_parameters parameters;
+	struct waiting waiting = { 0 };
+	struct ring_bench bench;
+	pthread_t thread;
+	void *block;
+
+	(void)state;
+	ring_bench_open(&bench);
+	parameters = ring_parameters(&bench);
+	waiting.producer = ring_producer(&bench, false);
+	producer_ring_close(bench.ring); // as a death leaves it
+	assert_false(evb_producer_info(waiting.producer).connected);
+	for (unsigned i = 0; ring_put(waiting.producer, A, i, RING_LARGEST) == 0; i++)
+		;
+	assert_int_equal(evb_producer_reserve(waiting.producer, A, RING_LARGEST, &block),
+			 -ENOTCONN);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_room, &waiting), 0);
+	wait_until_somebody_sleeps(waiting.producer);
+	ring_open(&bench, &parameters);
+	assert_false(waiting.over);
+	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
+	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
+	producer_ring_housekeep(bench.ring);
+	pthread_join(thread, NULL);
+	assert_int_equal(waiting.rc, 1);
+	evb_producer_close(waiting.producer);
+	ring_bench_close(&bench);
+}
+
+static void wait__ends_with_the_ring(void **state)
+{
+	struct waiting waiting = { 0 };
+	struct ring_bench bench;
+	pthread_t thread;
+
+	(void)state;
+	ring_bench_open(&bench);
+	waiting.producer = ring_producer(&bench, false);
+	fill_up(waiting.producer, 0);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_room, &waiting), 0);
+	wait_until_somebody_sleeps(waiting.producer);
+	producer_ring_end(bench.ring);
+	pthread_join(thread, NULL);
+	assert_int_equal(waiting.rc, -EPIPE);
+	evb_producer_close(waiting.producer);
+	ring_bench_close(&bench);
+}
+
+static void wait__for_own_reservations_is_refused(void **state)
+{
+	struct ring_bench bench;
+	struct evb_producer *producer;
+	void *block;
+
+	(void)state;
+	ring_bench_open(&bench);
+	producer = ring_producer(&bench, false);
+	while (evb_producer_reserve(producer, A, RING_LARGEST, &block) == 0)
+		;
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, FOREVER), -EDEADLK);
+	evb_producer_cancel(producer);
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, FOREVER), 1);
+	evb_producer_close(producer);
+	ring_bench_close(&bench);
+}
+
+static void wait__eventfd_is_readable_with_room(void **state)
+{
+	struct ring_bench bench;
+	struct evb_producer *producer;
+	int file;
+
+	(void)state;
+	ring_bench_open(&bench);
+	producer = ring_producer(&bench, false);
+	assert_int_equal(evb_producer_event_fd(producer, 0), -EMSGSIZE);
+	file = evb_producer_event_fd(producer, RING_LARGEST);
+	assert_true(file >= 0);
+	assert_true(is_readable(file, FOREVER)); // there is room at once
+	fill_up(producer, 0);
+	assert_int_equal(evb_producer_event_fd(producer, RING_LARGEST), file);
+	assert_false(is_readable(file, 0));
+	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
+	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
+	producer_ring_housekeep(bench.ring);
+	assert_true(is_readable(file, FOREVER));
+	assert_int_equal(ring_put(producer, A, 1000, RING_LARGEST), 0);
+	fill_up(producer, 1001);
+	assert_int_equal(evb_producer_event_fd(producer, RING_LARGEST), file);
+	assert_false(is_readable(file, 0));
+	producer_ring_end(bench.ring);
+	assert_true(is_readable(file, FOREVER));
+	evb_producer_close(producer);
+	ring_bench_close(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wait__ends_with_time_or_room),
+		cmocka_unit_test(wait__sleeps_until_a_release),
+		cmocka_unit_test(wait__lasts_through_the_death_of_the_appliance),
+		cmocka_unit_test(wait__ends_with_the_ring),
+		cmocka_unit_test(wait__for_own_reservations_is_refused),
+		cmocka_unit_test(wait__eventfd_is_readable_with_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
