@@ -106,6 +106,7 @@ struct appliance {
 	uint32_t differences_seen[EVB_MAX_BUILDERS]; // of sources; those that were taken
 	bool source_reported[EVB_MAX_SOURCES];       // by index: that it differs
 	unsigned n_sources_reported;
+	bool problem_reported[EVB_MAX_GENERATORS];  // that its file ended before its time
 	uint64_t waiting_since[EVB_MAX_GENERATORS]; // TSC, for a RoCE connection; 0: not waiting
 	bool waiting_reported[EVB_MAX_GENERATORS];
 	struct run_control *run_control;                 // NULL: there is no control socket

@@ -15,6 +15,7 @@
 #include "builder/builder_role.h"
 #include "rdma/source_roles.h"
 #include "rx/rx_role.h"
+#include "store/file_store.h"
 #include "tx/pcap_role.h"
 
 #define STEP_MS         1
@@ -128,6 +129,20 @@ static const char *command_text(const struct cluster_node_command *command)
 }
 
 // Writes the last command that was obeyed and the last one that was refused, if they are new.
+static void report_ended_files(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_generators; i++) {
+		const struct block_store *store = appliance->stores[i];
+		const char *problem = store != NULL ? file_store_problem(store) : NULL;
+
+		if (problem == NULL || appliance->problem_reported[i])
+			continue;
+		notice(appliance, "generator %s: %s: it sends no events from there on",
+		       appliance->config->generators[i].name, problem);
+		appliance->problem_reported[i] = true;
+	}
+}
+
 static void report_commands(struct appliance *appliance)
 {
 	const struct cluster_system *system = &appliance->config->cluster;
@@ -187,6 +202,7 @@ bool appliance_watch(struct appliance *appliance)
 	report_commands(appliance);
 	keys_watch(appliance);
 	roce_report_waiting(appliance);
+	report_ended_files(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance) ||
 	    a_ring_is_cut(appliance))
 		return true;

@@ -16,6 +16,7 @@
 #include "roce/requester.h"
 #include "roce/responder.h"
 #include "source/source_set.h"
+#include "store/file_store.h"
 #include "tx/block_packets.h"
 
 #define OFFERS_MOST (1u << 18)    // largest depth of the mailbox of blocks that builders read
@@ -339,8 +340,10 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 		return fail(error, plan,
 			    "generators[%u].port: port %s needs an `address` to send UDP from",
 			    index, port_config->name);
-	if (config->kind != GENERATOR_PCAP &&
-	    source_set_plan(&set, &generator->set_bytes, cause) != 0)
+	if (file_store_is_for(&set))
+		generator->set_bytes = set.window;
+	else if (config->kind != GENERATOR_PCAP &&
+		 source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);
 	// A ring port passes on the generator's own mbufs, so its ring and the links behind it can
 	// contain them, too.

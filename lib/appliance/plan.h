@@ -58,7 +58,7 @@ struct plan_generator {
 	uint32_t pool_mbufs; // mbufs of each of the two pools (headers, payloads)
 	uint32_t buffer;     // packet bytes for which a header mbuf has room
 	uint64_t pool_bytes; // size of both pools
-	uint64_t set_bytes;  // size of the pre-filled blocks
+	uint64_t set_bytes;  // size of the pre-filled blocks, or of the window of a file
 };
 
 // The memory that a NUMA node must have, and its free hugepages.

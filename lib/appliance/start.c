@@ -14,6 +14,7 @@
 #include <rte_malloc.h>
 
 #include "appliance/parts.h"
+#include "store/file_store.h"
 #include "store/set_store.h"
 
 #define SLOW_YIELD_NS 200000u  // only a thread that used its time slice takes the CPU for so long
@@ -141,10 +142,21 @@ static int make_store(struct appliance *appliance, unsigned index, char *error)
 	const struct source_allocator allocator = { .allocate = allocate, .release = release };
 	const struct config_generator *config = &appliance->config->generators[index];
 	const struct source_set_parameters set = config_source_set(appliance->config, config);
+	struct file_store_parameters file = {
+		.mfps = appliance->config->sources.payload == PAYLOAD_MFP,
+		.allocator = &allocator,
+	};
 	char cause[SOURCE_ERROR_SIZE];
 
 	if (config->kind == GENERATOR_PCAP)
 		return 0;
+	if (file_store_is_for(&set)) {
+		file.set = set;
+		appliance->stores[index] = file_store_create(&file, cause);
+		return appliance->stores[index] != NULL
+			   ? 0
+			   : appliance_fail(error, "generator %s: %s", config->name, cause);
+	}
 	if (source_set_make(&appliance->sets[index], &set, &allocator, cause) != 0)
 		return appliance_fail(error, "generator %s: %s", config->name, cause);
 	appliance->stores[index] = set_store_create(appliance->sets[index], config->first_event);

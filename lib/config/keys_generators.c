@@ -72,6 +72,11 @@ static const struct config_key generator_keys[] = {
 		  "a RoCE capture, over new connections." },
 	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),
 	  .help = "File of kinds mdf, mfp, pcap and roce." },
+	{ .name = "window", WHOLE(SIZE), RANGE(64 * KIB, 16 * GIB), FIELD(config_generator, window),
+	  .standard = "256MiB",
+	  .help = "Kind mfp: a file that is larger is not loaded, but read during the run "
+		  "through a window of this size. A RoCE generator outside of a system loads "
+		  "any file." },
 	{ .name = "ids", .type = CONFIG_TYPE_IDS, ELEMENTS(config_generator, ids),
 	  RANGE(1, EVB_MAX_SOURCES),
 	  .help = "The sources, out of sources.ids, that it sends for. Without it: all." },

@@ -72,6 +72,10 @@ struct source_set_parameters config_source_set(const struct config *config,
 					       const struct config_generator *generator)
 {
 	bool own_ids = generator->n_ids > 0;
+	// The messages of a RoCE generator stay until they are acknowledged; the readouts of a
+	// system release them event by event.
+	bool loads =
+	    config->transport.kind == CONFIG_TRANSPORT_ROCE && config->cluster.n_nodes == 0;
 
 	return (struct source_set_parameters){
 		.name = generator->name,
@@ -82,6 +86,7 @@ struct source_set_parameters config_source_set(const struct config *config,
 		.packing = config->sources.packing,
 		.run_number = config->run_number,
 		.events = generator->events,
+		.window = loads ? 0 : generator->window,
 		.sizes = generator->sizes,
 		.variants = generator->variants,
 		.seed = generator->seed,

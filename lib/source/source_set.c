@@ -20,15 +20,17 @@
 #define BUNCHES_PER_ORBIT 3564
 #define CROSSINGS_PER_US  40 // one each 25 ns
 
-static void *allocate(const struct source_allocator *allocator, size_t size)
+void *source_allocate(const struct source_allocator *allocator, size_t size, size_t alignment)
 {
 	if (allocator->allocate)
-		return allocator->allocate(size, BLOCK_ALIGNMENT, allocator->context);
-	return aligned_alloc(BLOCK_ALIGNMENT, size);
+		return allocator->allocate(size, alignment, allocator->context);
+	return aligned_alloc(alignment, size);
 }
 
-static void release(const struct source_allocator *allocator, void *memory)
+void source_release(const struct source_allocator *allocator, void *memory)
 {
+	if (!memory)
+		return;
 	if (allocator->release)
 		allocator->release(memory, allocator->context);
 	else if (!allocator->allocate)
@@ -125,7 +127,7 @@ static int fill(struct source_set *set, struct block_maker *maker, char *error)
 	memcpy(set->ids, maker->ids, maker->n_sources * sizeof(*set->ids));
 	if (measure(maker, set->blocks, &set->bytes, error))
 		return -1;
-	set->memory = allocate(&set->allocator, set->bytes);
+	set->memory = source_allocate(&set->allocator, set->bytes, BLOCK_ALIGNMENT);
 	if (!set->memory)
 		return out_of_memory(error, set->bytes);
 	write_blocks(set, maker);
@@ -153,7 +155,8 @@ static int fill_script(struct source_set *set, char *error)
 	set->bytes = script->n_bytes;
 	set->ids = malloc(script->n_streams * sizeof(*set->ids));
 	// Messages may all be empty.
-	set->memory = allocate(&set->allocator, script->n_bytes + BLOCK_ALIGNMENT);
+	set->memory =
+	    source_allocate(&set->allocator, script->n_bytes + BLOCK_ALIGNMENT, BLOCK_ALIGNMENT);
 	if (!set->ids || !set->memory)
 		return out_of_memory(error, script->n_bytes);
 	for (unsigned i = 0; i < script->n_streams; i++)
@@ -224,8 +227,7 @@ void source_set_free(struct source_set *set)
 {
 	if (!set)
 		return;
-	if (set->memory)
-		release(&set->allocator, set->memory);
+	source_release(&set->allocator, set->memory);
 	roce_capture_free(set->script);
 	free(set->blocks);
 	free(set->ids);

@@ -23,6 +23,9 @@ struct source_set_parameters {
 	uint32_t packing;    // events per MFP, 1..MFP_MAX_FRAGMENTS
 	uint32_t run_number; // in ODIN fragments
 	uint64_t events;     // MFPs per source that will be sent; 0: no end
+	// Kinds mdf and mfp: a file that is larger is not made into a set, but read during the run
+	// through a window of so many bytes (store/file_store.h); 0: never
+	uint64_t window;
 	// Kind synthetic
 	struct fragment_sizes sizes;
 	uint32_t variants; // positions of the cycle
@@ -44,6 +47,11 @@ struct source_allocator {
 	void (*release)(void *memory, void *context);
 	void *context;
 };
+
+// Memory of the allocator; NULL if there is none.
+void *source_allocate(const struct source_allocator *allocator, size_t size, size_t alignment);
+// NULL is allowed.
+void source_release(const struct source_allocator *allocator, void *memory);
 
 struct roce_capture;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// A hold counts the packets that point into a piece of memory which is used again. The memory may
-// be overwritten only when no such packet exists any more: a packet outlives its event in the queue
-// of a port, in a link to a builder, or as a retransmission.
+// A hold counts the blocks in a piece of memory which is used again, and the packets that point
+// into it. The memory may be overwritten only when both are gone: a packet outlives its event in
+// the queue of a port, in a link to a builder, or as a retransmission.
 //
 // Threads: one lcore takes; any lcore that frees packets returns. The two counts lie in two cache
 // lines, so that lcores that free do not slow down the one that sends.
@@ -16,6 +16,7 @@
 
 struct block_hold {
 	_Alignas(BLOCK_HOLD_LINE) uint64_t taken;    // packets made
+	uint64_t blocks;                             // of the memory that a store has
 	_Alignas(BLOCK_HOLD_LINE) uint64_t returned; // packets freed
 };
 
@@ -29,4 +30,11 @@ static inline void block_hold_take(struct block_hold *hold)
 static inline void block_hold_return(struct block_hold *hold)
 {
 	(void)__atomic_fetch_add(&hold->returned, 1, __ATOMIC_RELEASE);
+}
+
+// Whether the memory may be overwritten. The lcore that sends.
+static inline bool block_hold_is_free(const struct block_hold *hold)
+{
+	return hold->blocks == 0 &&
+	       hold->taken == __atomic_load_n(&hold->returned, __ATOMIC_ACQUIRE);
 }

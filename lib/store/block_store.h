@@ -24,6 +24,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "store/block_hold.h"
@@ -57,7 +58,6 @@ struct block_store_operations {
 struct block_store_counters {
 	uint64_t missing; // blocks that were not there when their event became ready
 	uint64_t late;    // blocks that came later, or a second time; not sent
-	uint64_t unknown; // blocks of sources that the store does not have
 	uint64_t events;  // held now: ready or begun, and not released
 };
 

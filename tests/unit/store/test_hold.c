@@ -36,11 +36,6 @@ static struct store_block find(struct block_store *store, uint64_t event, unsign
 	};
 }
 
-static bool is_free(const struct block_hold *hold)
-{
-	return hold->taken == hold->returned;
-}
-
 static const struct block_store_operations operations = { .find = find };
 
 struct bench {
@@ -104,10 +99,10 @@ static void packets__hold_the_memory_until_the_last_is_freed(void **state)
 	n = make_all(&bench, mbufs);
 	assert_true(n > 3);
 	for (unsigned i = 0; i < n; i++) {
-		assert_false(is_free(&bench.fake.hold));
+		assert_false(block_hold_is_free(&bench.fake.hold));
 		rte_pktmbuf_free(mbufs[i]);
 	}
-	assert_true(is_free(&bench.fake.hold));
+	assert_true(block_hold_is_free(&bench.fake.hold));
 	assert_int_equal(bench.fake.hold.taken, n);
 	bench_close(&bench);
 }
@@ -122,7 +117,7 @@ static void packets__that_copy_do_not_hold(void **state)
 	bench_open(&bench);
 	bench.fake.is_temporary = true;
 	n = make_all(&bench, mbufs);
-	assert_true(is_free(&bench.fake.hold));
+	assert_true(block_hold_is_free(&bench.fake.hold));
 	rte_pktmbuf_free_bulk(mbufs, n);
 	assert_int_equal(bench.fake.hold.taken, 0);
 	bench_close(&bench);
@@ -141,7 +136,7 @@ static void packets__that_cannot_be_made_do_not_hold(void **state)
 	block = block_packets_find(&bench.packets, &at);
 	assert_int_equal(rte_pktmbuf_alloc_bulk(bench.payloads, taken, 63), 0);
 	assert_null(block_packets_make(&bench.packets, &at, &block, 100, &to));
-	assert_true(is_free(&bench.fake.hold));
+	assert_true(block_hold_is_free(&bench.fake.hold));
 	rte_pktmbuf_free_bulk(taken, 63);
 	bench_close(&bench);
 }

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Readout nodes whose blocks come during the run: each event is built byte by byte."""
+
+import cluster
+import evb_decode
+import evbtest
+import test_cluster as systems
+from evbtest import check, check_equal
+
+FILE_EVENTS = 400
+EVENTS = 1000  # the file repeats
+WINDOW = 1 << 20
+IDS = range(1, 9)  # of both readout nodes
+
+
+def make_file(work):
+    """A file that is larger than the window, whose MFPs all differ; [{source: MFP}] by event."""
+    path = work.path("boards.mfp")
+    process = work.evb("gen", "--out", path, "--sources", "1-8", "--events", str(FILE_EVENTS),
+                       "--packing", str(systems.PACKING), "--law", "gaussian",
+                       "--mean", "200", "--sigma", "20", "--maximum", "300")
+    check_equal(process.status, 0, process.describe())
+    data = bytearray(evb_decode.read(path))
+    check(len(data) > WINDOW, f"the file has only {len(data)} bytes")
+    events = [{} for _ in range(FILE_EVENTS)]
+    for mfp in evb_decode.mfps(bytes(data)):
+        if mfp.event_id != evb_decode.END_OF_RUN:
+            index, end = mfp.event_id // systems.PACKING, mfp.offset + mfp.size
+            data[end - 8:end - 4] = index.to_bytes(4, "little")
+            events[index][mfp.source_id] = bytes(data[mfp.offset:end])
+    with open(path, "wb") as file:
+        file.write(data)
+    return path, events
+
+
+def with_event_id(mfp, event_id):
+    return mfp[:8] + event_id.to_bytes(8, "little") + mfp[16:]
+
+
+def test_files_of_any_length():
+    """Two readout nodes read their sources out of one file, which is not loaded."""
+    with evbtest.Workspace() as work:
+        path, events = make_file(work)
+        configuration = systems.split(work, "push", count=EVENTS)
+        for node in configuration["nodes"]:
+            for generator in node.get("generators", ()):
+                generator.update(kind="mfp", file=path, window=WINDOW)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            summaries = system.end(systems.PATIENCE_S)
+        systems.check_healthy(summaries)
+        check_equal(systems.complete(summaries), EVENTS, "events built in all")
+        expected = {}
+        for index in range(EVENTS):
+            event_id = index * systems.PACKING
+            expected[event_id] = {source: with_event_id(mfp, event_id)
+                                  for source, mfp in events[index % FILE_EVENTS].items()}
+        check_equal(sorted(expected[0]), list(IDS), "sources of an event")
+        systems.check_built(work, configuration, expected)
+
+
+if __name__ == "__main__":
+    evbtest.main()

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The store of a file that is read during the run: it has the events of the source set of the file.
+#include "testbed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "source/mfp_file.h"
+#include "store/file_store.h"
+#include "wire/mfp.h"
+
+#define SOURCES 5u
+#define PACKING 7u
+#define EVENTS  150u
+#define WINDOW  (64u * 1024)
+
+static const uint16_t ids[SOURCES] = { 0x1001, 0x1002, 0x1003, 0x1004, 0x1005 };
+static char path[64], error[SOURCE_ERROR_SIZE];
+
+static struct source_set_parameters of_file(enum generator_kind kind)
+{
+	return (struct source_set_parameters){
+		.name = "g",
+		.kind = kind,
+		.file = path,
+		.packing = PACKING,
+		.window = WINDOW,
+	};
+}
+
+static struct source_set *make_set(const struct source_set_parameters *parameters)
+{
+	struct source_set *set;
+
+	if (source_set_make(&set, parameters, NULL, error) != 0)
+		fail_msg("%s", error);
+	return set;
+}
+
+// Writes a file of EVENTS events, and returns its size.
+static long write_file(void)
+{
+	const struct source_set_parameters parameters = {
+		.name = "made",
+		.ids = ids,
+		.n_ids = SOURCES,
+		.packing = PACKING,
+		.sizes = { .law = SIZE_GAUSSIAN, .mean = 30, .sigma = 10, .maximum = 60 },
+		.variants = EVENTS,
+		.seed = 3,
+	};
+	struct source_set *set = make_set(&parameters);
+	struct stat status;
+
+	snprintf(path, sizeof(path), "/tmp/evb-file-store-%d.mfp", (int)getpid());
+	assert_int_equal(mfp_file_write(path, set, 1000, 0, error), 0);
+	source_set_free(set);
+	assert_int_equal(stat(path, &status), 0);
+	assert_true(status.st_size > WINDOW);
+	return (long)status.st_size;
+}
+
+static int remove_file(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+static struct block_store *open_store(const struct source_set_parameters *set)
+{
+	const struct file_store_parameters parameters = { .set = *set, .mfps = true };
+	struct block_store *store;
+
+	assert_true(file_store_is_for(set));
+	store = file_store_create(&parameters, error);
+	if (store == NULL)
+		fail_msg("%s", error);
+	return store;
+}
+
+static void expect_refused(const struct source_set_parameters *set, const char *part)
+{
+	const struct file_store_parameters parameters = { .set = *set, .mfps = true };
+
+	assert_null(file_store_create(&parameters, error));
+	if (strstr(error, part) == NULL)
+		fail_msg("\"%s\" is not in: %s", part, error);
+}
+
+// Polls until an event is ready, or the store has ended before it.
+static bool wait_for(struct block_store *store, uint64_t event)
+{
+	const struct timespec pause = { .tv_nsec = 100000 };
+
+	for (unsigned i = 0; i < 100000; i++) {
+		block_store_poll(store, 0);
+		if (store->ready > event)
+			return true;
+		if (store->end <= event)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	fail_msg("event %llu does not become ready", (unsigned long long)event);
+	return false;
+}
+
+static void assert_event(struct block_store *store, const struct source_set *set, uint64_t event)
+{
+	assert_true(wait_for(store, event));
+	for (unsigned i = 0; i < set->n_sources; i++) {
+		struct store_block block = block_store_find(store, event, i);
+		const struct source_block *expected =
+		    source_set_block(set, (unsigned)(event % set->n_cycle), i);
+
+		assert_false(block.is_missing || block.is_temporary);
+		assert_int_equal(block.size, expected->size);
+		assert_in_range(block.size, 1, store->largest);
+		assert_memory_equal(block.bytes, expected->bytes, block.size);
+	}
+}
+
+static void assert_events(struct block_store *store, const struct source_set *set, uint64_t first,
+			  uint64_t end)
+{
+	block_store_begin(store, first);
+	for (uint64_t event = first; event < end; event++) {
+		assert_event(store, set, event);
+		block_store_release(store, event + 1);
+	}
+	assert_int_equal(store->counters.missing + store->counters.late, 0);
+	assert_null(file_store_problem(store));
+}
+
+static void file__repeats_like_the_set(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	struct block_store *store;
+	struct source_set *set;
+
+	(void)state;
+	write_file();
+	set = make_set(&parameters);
+	store = open_store(&parameters);
+	for (unsigned i = 0; i < 100; i++) { // a role polls before its run begins
+		const struct timespec pause = { .tv_nsec = 100000 };
+
+		block_store_poll(store, 0);
+		nanosleep(&pause, NULL);
+	}
+	assert_int_equal(store->ready, 0);
+	assert_int_equal(store->n_sources, SOURCES);
+	assert_memory_equal(store->ids, ids, sizeof(ids));
+	assert_events(store, set, 0, 3 * EVENTS + 10);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+static void file__has_the_chosen_sources(void **state)
+{
+	static const uint16_t chosen[] = { 0x1002, 0x1005 };
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	struct block_store *store;
+	struct source_set *set;
+
+	(void)state;
+	write_file();
+	parameters.ids = chosen;
+	parameters.n_ids = 2;
+	set = make_set(&parameters);
+	store = open_store(&parameters);
+	assert_events(store, set, 0, EVENTS + 10);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+static void file__begins_with_any_event(void **state)
+{
+	static const uint64_t first[] = { 20, 0, 11 * EVENTS + 3, 1000000007, 0 };
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	struct block_store *store;
+	struct source_set *set;
+
+	(void)state;
+	write_file();
+	set = make_set(&parameters);
+	store = open_store(&parameters);
+	for (unsigned i = 0; i < 5; i++)
+		assert_events(store, set, first[i], first[i] + 20);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+// A packet in a queue outlives its event.
+static void file__does_not_overwrite_what_packets_point_to(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	struct store_block block;
+	struct block_store *store;
+	struct source_set *set;
+	uint8_t *copy;
+
+	(void)state;
+	write_file();
+	set = make_set(&parameters);
+	store = open_store(&parameters);
+	block_store_begin(store, 0);
+	assert_event(store, set, 0);
+	block = block_store_find(store, 0, 1);
+	copy = malloc(block.size);
+	assert_non_null(copy);
+	memcpy(copy, block.bytes, block.size);
+	block_hold_take(block.hold);
+	for (uint64_t event = 0; event < 100; event++) { // the window has fewer events
+		const struct timespec pause = { .tv_nsec = 200000 };
+
+		block_store_poll(store, 0);
+		block_store_release(store, store->ready);
+		nanosleep(&pause, NULL);
+	}
+	assert_true(store->ready < EVENTS);
+	assert_memory_equal(block.bytes, copy, block.size);
+	block_hold_return(block.hold);
+	for (uint64_t event = store->ready; event < EVENTS; event++) {
+		assert_event(store, set, event);
+		block_store_release(store, event + 1);
+	}
+	assert_int_equal(store->counters.missing, 0);
+	free(copy);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+static void overwrite(long offset, const void *bytes, size_t size)
+{
+	FILE *file = fopen(path, "r+b");
+
+	assert_non_null(file);
+	assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	fclose(file);
+}
+
+// The offset of an MFP by its number in the file.
+static long offset_of(unsigned number)
+{
+	FILE *file = fopen(path, "rb");
+	uint8_t header[MFP_HEADER_SIZE];
+	long offset = 0;
+
+	assert_non_null(file);
+	for (unsigned i = 0; i < number; i++) {
+		assert_int_equal(fseek(file, offset, SEEK_SET), 0);
+		assert_int_equal(fread(header, 1, sizeof(header), file), sizeof(header));
+		offset += load_le32(header + 4);
+	}
+	fclose(file);
+	return offset;
+}
+
+static void file__ends_where_it_is_malformed(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	struct block_store *store;
+	struct source_set *set;
+
+	(void)state;
+	write_file();
+	set = make_set(&parameters);
+	overwrite(offset_of(100 * SOURCES), "XX", 2);
+	store = open_store(&parameters);
+	block_store_begin(store, 0);
+	for (uint64_t event = 0; event < 100; event++) {
+		assert_event(store, set, event);
+		block_store_release(store, event + 1);
+	}
+	assert_false(wait_for(store, 100));
+	assert_int_equal(store->end, 100);
+	assert_non_null(strstr(file_store_problem(store), "at byte"));
+	assert_int_equal(store->counters.missing, 0);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+static void file__goes_on_without_a_block_that_it_lacks(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	uint8_t end[8], source[2];
+	struct block_store *store;
+	struct source_set *set;
+
+	(void)state;
+	write_file();
+	set = make_set(&parameters);
+	memset(end, 0xff, sizeof(end)); // event 50 of source 2 becomes an end of run
+	overwrite(offset_of(50 * SOURCES + 2) + 8, end, sizeof(end));
+	store_le16(source, 0x1fff); // and event 60 of source 3 that of a source which nobody has
+	overwrite(offset_of(60 * SOURCES + 3) + 16, source, sizeof(source));
+	store = open_store(&parameters);
+	block_store_begin(store, 0);
+	for (uint64_t event = 0; event < EVENTS; event++) {
+		if (event != 50 && event != 60)
+			assert_event(store, set, event);
+		assert_true(wait_for(store, event));
+		assert_int_equal(block_store_find(store, event, 2).is_missing, event == 50);
+		assert_int_equal(block_store_find(store, event, 3).is_missing, event == 60);
+		block_store_release(store, event + 1);
+	}
+	assert_int_equal(store->counters.missing, 2);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+static void file__with_sources_one_behind_the_other_lacks_blocks(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	long size = write_file();
+	char second[80];
+	FILE *in, *out;
+	uint8_t *bytes;
+	struct block_store *store;
+
+	(void)state;
+	bytes = malloc((size_t)size);
+	in = fopen(path, "rb");
+	snprintf(second, sizeof(second), "%s.second", path);
+	out = fopen(second, "wb");
+	assert_true(bytes != NULL && in != NULL && out != NULL);
+	assert_int_equal(fread(bytes, 1, (size_t)size, in), size);
+	for (unsigned source = 0; source < SOURCES; source++)
+		for (unsigned event = 0; event < EVENTS; event++) {
+			const uint8_t *mfp = bytes + offset_of(event * SOURCES + source);
+
+			fwrite(mfp, 1, load_le32(mfp + 4), out);
+		}
+	fclose(in);
+	fclose(out);
+	free(bytes);
+	assert_int_equal(rename(second, path), 0);
+	parameters.ids = ids;
+	parameters.n_ids = SOURCES;
+	expect_refused(&parameters, "has no source 4098 in its first");
+	parameters.n_ids = 1;
+	store = open_store(&parameters);
+	block_store_begin(store, 0);
+	assert_true(wait_for(store, EVENTS - 1) || store->ready > 0);
+	block_store_destroy(store);
+}
+
+static void file__is_refused(void **state)
+{
+	static const uint16_t absent = 0x1009;
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+
+	(void)state;
+	write_file();
+	parameters.ids = &absent;
+	parameters.n_ids = 1;
+	expect_refused(&parameters, "no source 4105");
+	parameters.n_ids = 0;
+	parameters.window = 1024;
+	expect_refused(&parameters, "of the window");
+	parameters.window = WINDOW;
+	parameters.packing = 3;
+	expect_refused(&parameters, "packing is 3");
+	parameters.file = "/nowhere/file.mfp";
+	expect_refused(&parameters, "/nowhere/file.mfp");
+	assert_false(file_store_is_for(&parameters));
+}
+
+static void file__is_loaded_if_the_window_holds_it(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+
+	(void)state;
+	parameters.window = (uint64_t)write_file();
+	assert_false(file_store_is_for(&parameters));
+	parameters.window--;
+	assert_true(file_store_is_for(&parameters));
+	parameters.window = 0;
+	assert_false(file_store_is_for(&parameters));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(file__repeats_like_the_set, remove_file),
+		cmocka_unit_test_teardown(file__has_the_chosen_sources, remove_file),
+		cmocka_unit_test_teardown(file__begins_with_any_event, remove_file),
+		cmocka_unit_test_teardown(file__does_not_overwrite_what_packets_point_to,
+					  remove_file),
+		cmocka_unit_test_teardown(file__ends_where_it_is_malformed, remove_file),
+		cmocka_unit_test_teardown(file__goes_on_without_a_block_that_it_lacks, remove_file),
+		cmocka_unit_test_teardown(file__with_sources_one_behind_the_other_lacks_blocks,
+					  remove_file),
+		cmocka_unit_test_teardown(file__is_refused, remove_file),
+		cmocka_unit_test_teardown(file__is_loaded_if_the_window_holds_it, remove_file),
+	};
+
+	return cmocka_run_group_tests_name("file_store", tests, testbed_start, testbed_stop);
+}
