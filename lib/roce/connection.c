@@ -219,6 +219,14 @@ void cm_establish(struct cm *cm, struct connection *connection)
 	cm_report(cm, connection, CM_ESTABLISHED);
 }
 
+bool cm_establish_by_data(struct cm *cm, struct connection *connection)
+{
+	if (connection->stage != CM_STAGE_ACCEPTED || !cm_has_proof(connection))
+		return false;
+	cm_establish(cm, connection);
+	return true;
+}
+
 bool cm_connect_qp(struct connection *connection)
 {
 	const struct qp_connection to = {

@@ -129,6 +129,9 @@ void cm_end(struct cm *cm, struct connection *connection, enum cm_event_kind eve
 void cm_end_by_peer(struct cm *cm, struct connection *connection);
 // Establishes a connection, and ends those that it replaces.
 void cm_establish(struct cm *cm, struct connection *connection);
+// Establishes an accepted connection whose peer has sent data, for example because its RTU was
+// lost. False if the connection is another one.
+bool cm_establish_by_data(struct cm *cm, struct connection *connection);
 // Connects the queue pair with the parameters that the peer sent. False if one of them is out of
 // range.
 bool cm_connect_qp(struct connection *connection);

@@ -126,10 +126,11 @@ static struct connection *find_idle_of_any(struct cm *cm, uint64_t now)
 	return quietest != NULL && is_idle(cm, quietest, now) ? quietest : find_mute(cm, now);
 }
 
-// Drops a half-open connection; false if there is none.
+// Drops a half-open connection; false if there is none, or if it is established by data that has
+// arrived just now.
 static bool drop_half_open(struct cm *cm, struct connection *connection)
 {
-	if (connection == NULL)
+	if (connection == NULL || cm_establish_by_data(cm, connection))
 		return false;
 	qp_count(&cm->counters.early_drops, 1);
 	cm_end(cm, connection, CM_FAILED);

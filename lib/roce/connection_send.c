@@ -219,11 +219,8 @@ static void look_at(struct cm *cm, struct connection *connection, uint64_t now)
 	bool waits = cm_is_half_open(connection) || connection->stage == CM_STAGE_LEAVING;
 	bool is_opened = connection->stage == CM_STAGE_ACCEPTED && connection->is_board;
 
-	// The RTU was lost, but the peer has sent data already.
-	if (connection->stage == CM_STAGE_ACCEPTED && cm_has_proof(connection)) {
-		cm_establish(cm, connection);
+	if (cm_establish_by_data(cm, connection))
 		return;
-	}
 	if ((connection->stage == CM_STAGE_ESTABLISHED || is_opened) &&
 	    connection->qp->state == QP_ERROR) {
 		cm_disconnect(cm, connection->id, now);

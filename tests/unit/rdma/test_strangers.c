@@ -453,7 +453,9 @@ static void open_boards(enum mode of, uint64_t seed, const char *roce)
 	}
 }
 
-static void run(void)
+// Returns how many requests the late board needed. Each succeeds with a chance of about 0.6: beyond
+// the bound on backlogged requests, one at random makes room for the next.
+static unsigned run(void)
 {
 	unsigned connected_at = 0, lost = 0, least = UINT32_MAX;
 
@@ -475,31 +477,38 @@ static void run(void)
 	       boards[BOARDS].requests, most);
 	assert_int_equal(lost, 0);
 	assert_true(least > STEPS * 9 / 10);
-	assert_true(boards[BOARDS].answered > STEPS * 4 / 10);
+	assert_true(boards[BOARDS].answered > STEPS * 2 / 10); // ten requests at most
 	assert_in_range(most, BOARDS, 64);
+	return boards[BOARDS].requests;
 }
 
 static void strangers__of_rdma_cm(void **state)
 {
+	unsigned requests = 0;
+
 	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		open_boards(CM, seed,
 			    ", \"connection\": \"cm\", \"cm_service\": 7174, "
 			    "\"idle_timeout\": \"500ms\"");
-		run();
+		requests += run();
 		roce_bench_close(&bench);
 	}
+	assert_in_range(requests, SEEDS, 4 * SEEDS);
 }
 
 static void strangers__of_boards(void **state)
 {
+	unsigned requests = 0;
+
 	(void)state;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		open_boards(FEROCE, seed,
 			    ", \"connection\": \"feroce\", \"idle_timeout\": \"500ms\"");
-		run();
+		requests += run();
 		roce_bench_close(&bench);
 	}
+	assert_in_range(requests, SEEDS, 4 * SEEDS);
 }
 
 int main(void)

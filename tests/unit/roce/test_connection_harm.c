@@ -184,6 +184,32 @@ static void flood__who_is_dropped_is_told(void **state)
 	expect_event(&active, CM_DISCONNECTED);
 }
 
+// Data proves a connection from the moment it arrives, also if the manager has not polled since.
+static void flood__who_has_sent_data_is_not_dropped(void **state)
+{
+	struct cm_datagram req, rep;
+	struct queue_pair *qp;
+
+	(void)state;
+	connect_active();
+	req = expect_message(&active, ROCE_CM_REQ);
+	deliver(&passive, &active, &req);
+	serve(&passive);
+	rep = expect_message(&passive, ROCE_CM_REP);
+	qp = qp_find(&passive.table, message_of(&rep).rep.qpn);
+	qp->expected_psn = roce_psn_add(qp->expected_psn, 1);
+	for (uint32_t i = 0; i < 200; i++) {
+		struct host peer = { .address = qp_address_ipv4(0x0B000000 + i) };
+		struct cm_datagram flood = any_req(&req, &peer.address, 1000 + i);
+
+		deliver(&passive, &peer, &flood);
+		serve(&passive);
+	}
+	assert_int_equal(passive.event.kind, CM_ESTABLISHED);
+	assert_ptr_equal(passive.event.qp, qp);
+	assert_int_equal(qp->state, QP_READY);
+}
+
 // A peer of this number connects. NULL if it is refused.
 static struct queue_pair *join(const struct cm_datagram *req, uint32_t number)
 {
@@ -405,6 +431,7 @@ int main(void)
 		TEST(flood__of_requests_is_bounded),
 		TEST(flood__of_one_peer_leaves_room_for_others),
 		TEST(flood__who_is_dropped_is_told),
+		TEST(flood__who_has_sent_data_is_not_dropped),
 		TEST(idle__makes_room_where_it_is_needed),
 		TEST(live_peer__is_not_replaced),
 		TEST(half_open__ends_though_mras_go_on),
