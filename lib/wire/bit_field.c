@@ -10,8 +10,12 @@ static void decode(const struct bit_field *field, const uint8_t *bytes, uint8_t 
 		memcpy(member, bytes + field->bit / 8, field->size);
 		return;
 	}
-	for (unsigned bit = field->bit; bit < (unsigned)field->bit + field->width; bit++)
-		number = number << 1 | (bytes[bit / 8] >> (7 - bit % 8) & 1);
+	if ((field->bit | field->width) % 8 == 0)
+		for (unsigned i = 0; i < field->width / 8u; i++)
+			number = number << 8 | bytes[field->bit / 8 + i];
+	else
+		for (unsigned bit = field->bit; bit < (unsigned)field->bit + field->width; bit++)
+			number = number << 1 | (bytes[bit / 8] >> (7 - bit % 8) & 1);
 	memcpy(member, &number, field->size);
 }
 
@@ -24,6 +28,11 @@ static void encode(const struct bit_field *field, uint8_t *bytes, const uint8_t 
 		return;
 	}
 	memcpy(&number, member, field->size);
+	if ((field->bit | field->width) % 8 == 0) {
+		for (unsigned i = field->width / 8u; i-- > 0; number >>= 8)
+			bytes[field->bit / 8 + i] = (uint8_t)number;
+		return;
+	}
 	for (unsigned bit = field->bit + field->width; bit-- > field->bit; number >>= 1) {
 		uint8_t mask = (uint8_t)(0x80 >> bit % 8);
 

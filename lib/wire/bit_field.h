@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Formats whose fields are a table: big-endian numbers of any width at any bit. Meant for messages
-// of connections, not for packets of data: it takes a step per bit.
+// of connections, not for packets of data: it takes a step per byte or, of fields that do not begin
+// and end with a byte, per bit.
 #pragma once
 
 #include "wire/wire.h"
