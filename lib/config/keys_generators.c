@@ -105,7 +105,8 @@ static const struct config_key generator_keys[] = {
 	  .help = "Receiver of the segments; on a node of a system the grants name it." },
 	{ .name = "load_balancer_header", .type = CONFIG_TYPE_BOOLEAN,
 	  FIELD(config_generator, load_balancer_header), .standard = "false",
-	  .help = "Whether segments have the header of the EJFAT load balancer." },
+	  .help = "Whether segments have the header of the EJFAT load balancer, with the tick event "
+		  "number / packing." },
 	{ .name = "faults", NESTED(faults), .offset = offsetof(struct config_generator, faults),
 	  .help = "Faults on demand, with probabilities per segment." },
 };

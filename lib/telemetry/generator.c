@@ -33,6 +33,8 @@ static const struct metric sender_metrics[] = {
 
 static const struct metric source_role_metrics[] = {
 	COUNTER("events", source_counters, events, "events sent by all its sources"),
+	GAUGE("tick", source_counters, tick,
+	      "tick of the event that is sent now or next: event number / packing"),
 	COUNTER("blocks", source_counters, blocks, "blocks (MFPs) sent"),
 	COUNTER("segments", source_counters, segments, "segments made"),
 	COUNTER("payload_bytes", source_counters, payload_bytes, "payload of the segments made"),
@@ -83,7 +85,7 @@ const struct telemetry_group telemetry_generator = {
 	.help = "A generator: what it sent",
 	.note =
 	    "Only kind `pcap` has `packets_read`, `oversized` and `truncated`; it lacks `events` "
-	    "and the four\nkeys behind it.",
+	    "and the five\nkeys behind it. Kind `roce` sends no ticks.",
 	.tables = { generator_metrics, sender_metrics, source_role_metrics, pcap_metrics },
 	.view = view_generator,
 };

@@ -42,6 +42,7 @@ void block_packets_init(struct block_packets *packets,
 {
 	packets->parameters = *parameters;
 	packets->udp_ports = divisor_make(parameters->udp_ports);
+	packets->first_tick = parameters->first_event / parameters->store->packing;
 	make_prototype(packets);
 }
 
@@ -65,7 +66,7 @@ static void write_udp(const struct block_packets *packets, uint8_t *bytes, unsig
 
 // The header mbuf of a packet.
 static struct rte_mbuf *make_headers(const struct block_packets *packets, unsigned source,
-				     const struct ejfat_re *re, uint32_t size,
+				     uint64_t tick, const struct ejfat_re *re, uint32_t size,
 				     const struct packet_destination *to)
 {
 	const struct block_packets_parameters *p = &packets->parameters;
@@ -81,9 +82,7 @@ static struct rte_mbuf *make_headers(const struct block_packets *packets, unsign
 	else
 		write_udp(packets, bytes, source, size, to);
 	if (p->load_balancer_header) {
-		struct ejfat_lb lb = { .tick = re->event_number,
-				       .entropy = (uint16_t)source,
-				       .version = 2 };
+		struct ejfat_lb lb = { .tick = tick, .entropy = (uint16_t)source, .version = 2 };
 
 		ejfat_lb_encode(bytes + packets->re_offset - EJFAT_LB_SIZE, &lb);
 	}
@@ -169,7 +168,8 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 		.length = block->size,
 		.data_id = p->store->ids[at->source],
 	};
-	struct rte_mbuf *mbuf = make_headers(packets, at->source, &re, size, to);
+	struct rte_mbuf *mbuf = make_headers(packets, at->source,
+					     block_packets_tick(packets, at->event), &re, size, to);
 	const uint8_t *bytes = block->bytes + at->offset;
 	uint32_t copied = 0;
 	bool made = true;
@@ -211,7 +211,7 @@ struct rte_mbuf *block_packets_make_end(struct block_packets *packets, unsigned 
 	struct rte_mbuf *mbuf;
 
 	(void)mfp_encode_header(block, sizeof(block), &header, NULL, NULL);
-	mbuf = make_headers(packets, source, &re, sizeof(block), to);
+	mbuf = make_headers(packets, source, MFP_END_OF_RUN, &re, sizeof(block), to);
 	if (mbuf != NULL)
 		(void)append_bytes(mbuf, block, sizeof(block)); // the header pool has room for it
 	return mbuf;

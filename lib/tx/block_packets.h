@@ -42,6 +42,7 @@ struct block_packets {
 	uint32_t segment_size;  // bytes of payload
 	uint8_t prototype[128]; // the headers of a packet except the fields that vary
 	uint32_t headers_size, re_offset;
+	uint64_t first_tick; // of event index 0
 };
 
 // A segment of a block.
@@ -64,6 +65,13 @@ static inline uint64_t block_packets_event_id(const struct block_packets *packet
 	return packets->parameters.first_event + event * packets->parameters.store->packing;
 }
 
+// Tick of the LB header: event number / packing. A load balancer chooses the worker by its lowest
+// bits, so they must differ from event to event, whatever the packing.
+static inline uint64_t block_packets_tick(const struct block_packets *packets, uint64_t event)
+{
+	return packets->first_tick + event;
+}
+
 static inline struct store_block block_packets_find(const struct block_packets *packets,
 						    const struct packet_segment *at)
 {
@@ -80,6 +88,7 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 				    const struct store_block *block, uint32_t size,
 				    const struct packet_destination *to);
 
-// The packet of a source's end-of-run block, an MFP without fragments. NULL if the pool is empty.
+// The packet of a source's end-of-run block, an MFP without fragments, whose tick is its event
+// number, 2^64 - 1. NULL if the pool is empty.
 struct rte_mbuf *block_packets_make_end(struct block_packets *packets, unsigned source,
 					const struct packet_destination *to);

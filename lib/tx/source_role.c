@@ -128,6 +128,7 @@ static bool step_in_time(struct source *source, uint64_t now)
 		cursor->event++;
 		release_events(source);
 		counter_add(&source->counters.events, 1);
+		counter_add(&source->counters.tick, 1);
 	}
 	return true;
 }
@@ -290,6 +291,7 @@ struct role *source_role_create(const struct source_parameters *parameters)
 		source_fini(&source->role);
 		return NULL;
 	}
+	source->counters.tick = block_packets_tick(&source->packets, 0);
 	return &source->role;
 }
 

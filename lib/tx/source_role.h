@@ -29,6 +29,7 @@ struct source_parameters {
 // Written by the role's lcore, read by telemetry.
 struct source_counters {
 	uint64_t events; // sent by all sources except the late one
+	uint64_t tick;   // block_packets_tick() of the event that is sent now or next
 	uint64_t blocks; // sent
 	uint64_t segments;
 	uint64_t payload_bytes;

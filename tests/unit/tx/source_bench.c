@@ -158,6 +158,16 @@ static void assert_addressed(const struct source_bench *bench, const uint8_t *by
 			 transport->udp_port + (source_id - 1) % transport->udp_ports);
 }
 
+// The tick counts the MFPs of a source, so that their lowest bits differ.
+static void assert_tick(const uint8_t *bytes, size_t length, uint64_t event_number)
+{
+	struct ejfat_lb lb;
+
+	assert_int_equal(ejfat_lb_decode(bytes, length, &lb), WIRE_OK);
+	assert_int_equal(lb.tick,
+			 event_number == MFP_END_OF_RUN ? MFP_END_OF_RUN : event_number / 3);
+}
+
 static void receive_packet(struct source_bench *bench, struct rte_mbuf *mbuf)
 {
 	bool ethernet = bench->config->transport.kind == CONFIG_TRANSPORT_ETH;
@@ -178,6 +188,8 @@ static void receive_packet(struct source_bench *bench, struct rte_mbuf *mbuf)
 	assert_int_equal(
 	    ejfat_segment_decode(bytes, frame.payload_size, frame.payload_size, &segment), WIRE_OK);
 	assert_addressed(bench, bytes - frame.payload_offset, &frame, segment.re.data_id);
+	if (bench->config->generators[0].load_balancer_header)
+		assert_tick(bytes, frame.payload_size, segment.re.event_number);
 	bench->n_packets++;
 	bench->longest = RTE_MAX(bench->longest, length);
 	receive_segment(bench, &segment, bytes + segment.payload_offset);
