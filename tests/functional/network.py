@@ -93,6 +93,9 @@ class Namespace:
             probe.bind((self.device, 0))
             return probe.getsockname()[4]
 
+    def add_address(self, address):
+        _ip("-n", self.name, "address", "add", address, "dev", self.device)
+
     def enable_ipv6(self, address):
         """Gives the device an IPv6 address; without, namespaces here have none."""
         with self.entered():

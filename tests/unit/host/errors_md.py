@@ -16,15 +16,16 @@ SHORTEST = 6  # characters of a piece that says something
 
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 # What the compiler makes one string of; a macro between literals stands for something else.
-JOINED = re.compile(r'"(?:[^"\\\n]|\\.)*"(?:\s*(?:[A-Z][A-Z_0-9]+\s*)?"(?:[^"\\\n]|\\.)*")*')
-COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
+JOINED = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"(?:\s*(?:[A-Z][A-Z_0-9]+\s*|f)?"(?:[^"\\\n]|\\.)*")*')
+COMMENT = re.compile(r"^\s*(//|# ).*$", re.MULTILINE)
 
 
 def strings(root):
     """All strings of the sources, one a line; where a letter may end a plural, with it."""
     texts = []
-    for folder in ("lib", "app"):
-        pattern = os.path.join(root, folder, "**", "*.[ch]")
+    for pattern in ("lib/**/*.[ch]", "app/**/*.[ch]", "app/**/*.py"):
+        pattern = os.path.join(root, pattern)
         for path in glob.glob(pattern, recursive=True):
             with open(path, encoding="utf-8") as file:
                 source = COMMENT.sub("", file.read())
