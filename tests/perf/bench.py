@@ -26,6 +26,7 @@ import suites_cluster
 import suites_curve
 import suites_harm
 import suites_paths
+import suites_producer
 import suites_roce
 import suites_sched
 import suites_suspend
@@ -44,6 +45,7 @@ SUITES = {
     "harm": (suites_harm.run_harm, "events that one forged source costs (root)"),
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
+    "producer": (suites_producer.run_producer, "blocks through a producer ring"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
     "curve": (suites_curve.run_curve, "throughput and load against message size, as in 1998"),
