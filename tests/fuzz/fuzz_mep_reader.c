@@ -104,6 +104,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_CHECK(mep.n_sources == decoded.n_mfps && mep.length == decoded.size);
 		compare(&decoded, &mep);
 	}
-	free(scratch);
+	fuzz_free(scratch);
 	return 0;
 }
