@@ -142,6 +142,22 @@ static void print_decisions(const struct appliance *appliance)
 		       (double)histogram_quantile(&d.time, 0.99) * 1e-3);
 }
 
+static void print_results(const struct appliance *appliance, const struct account *a)
+{
+	const struct plan *plan = appliance->plan;
+
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan->roles[i].kind == CONFIG_ROLE_RESULTS)
+			printf("results  %s\n", results_role_path(appliance->roles[i]));
+	printf("         %llu decisions in order; %llu not decided in time, %llu decided too "
+	       "late\n",
+	       (unsigned long long)a->results.records, (unsigned long long)a->ordered.timed_out,
+	       (unsigned long long)a->ordered.late);
+	if (a->results.lost > 0)
+		printf("         %llu decisions LOST: they could not be written or sent\n",
+		       (unsigned long long)a->results.lost);
+}
+
 // The final account, for collectors of logs.
 static void log_account(const struct appliance *appliance)
 {
@@ -166,6 +182,8 @@ static void print_account(const struct appliance *appliance, const struct accoun
 		       appliance->config->writers[i].directory);
 	if (appliance->config->n_writers > 0)
 		print_written(a);
+	if (appliance->config->n_results > 0)
+		print_results(appliance, a);
 }
 
 static int write_summary(const struct appliance *appliance, const char *path)

@@ -15,6 +15,7 @@
 
 #include "appliance/appliance.h"
 #include "builder/assembly.h"
+#include "record/results_role.h"
 #include "record/writer_role.h"
 #include "rx/counters.h"
 #include "tx/sender.h"
@@ -40,6 +41,8 @@ struct account {
 	uint64_t unacknowledged; // RoCE messages that the peer never acknowledged
 	uint64_t unsent;         // RoCE messages without a connection; known after the drain
 	struct writer_counters written;
+	struct decision_order_counters ordered; // by results roles
+	struct decision_stream_counters results;
 };
 
 struct account_source {

@@ -70,6 +70,8 @@ struct count {
 #define SENT(name)    COUNT(sent, name, sent.name)
 #define WRITTEN(name) COUNT(written, name, written.name)
 
+#define ORDERED(name) COUNT(results, name, ordered.name)
+
 // The counts of the account, by the object that has them.
 static const struct count counts[] = {
 	EVENT(opened), EVENT(complete), EVENT(incomplete), EVENT(discarded), EVENT(flushed),
@@ -84,6 +86,9 @@ static const struct count counts[] = {
 	COUNT(sent, events, sent_events), SENT(packets), SENT(bytes), SENT(lost),
 	SENT(duplicated), SENT(corrupted), SENT(reordered),
 	COUNT(sent, unacknowledged, unacknowledged), COUNT(sent, unsent, unsent),
+	COUNT(results, records, results.records), COUNT(results, lost, results.lost),
+	ORDERED(accepted), ORDERED(rejected), ORDERED(undecided), ORDERED(timed_out),
+	ORDERED(skipped), ORDERED(late), ORDERED(repeated),
 	WRITTEN(events), WRITTEN(bytes), WRITTEN(files), WRITTEN(refused), WRITTEN(failures),
 };
 // clang-format on
@@ -215,6 +220,7 @@ static void add_all(struct summary *summary, cJSON *root)
 		add_lcore(summary, lcores, &appliance->lcores[i]);
 	add_counts(summary, root, "sent");
 	add_counts(summary, root, "written");
+	add_counts(summary, root, "results");
 	summary->failed |=
 	    cJSON_AddBoolToObject(root, "losses", account_has_losses(account)) == NULL;
 }

@@ -341,6 +341,7 @@ bool appliance_drain(struct appliance *appliance)
 		evring_end(appliance->rings[i]); // also if a builder did not drain in time
 	wait_for_decisions(appliance, seconds);
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
+	drained &= drain_kind(appliance, CONFIG_ROLE_RESULTS, WRITER_SECONDS);
 	stop_lcores(appliance);
 	report_unfinished_checksums(appliance);
 	report_differences(appliance);

@@ -149,9 +149,9 @@ static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
 }
 
 // Places the roles on the available CPUs. One CPU runs all roles. With two CPUs the first runs the
-// roles that send and receive, the second the builders and writers. With more, the first CPU is
-// left to the control thread if each role still gets a CPU of its own. If there are fewer CPUs than
-// roles, the roles are assigned to them in turn.
+// roles that send and receive, the second the builders and what follows them. With more, the first
+// CPU is left to the control thread if each role still gets a CPU of its own. If there are fewer
+// CPUs than roles, the roles are assigned to them in turn.
 static int place_automatically(struct plan *plan, char *error)
 {
 	unsigned first, share;
@@ -170,7 +170,8 @@ static int place_automatically(struct plan *plan, char *error)
 		unsigned lcore = first + next % share;
 
 		if (plan->n_lcores == 2)
-			lcore = kind == CONFIG_ROLE_BUILDER || kind == CONFIG_ROLE_WRITER;
+			lcore = kind == CONFIG_ROLE_BUILDER || kind == CONFIG_ROLE_WRITER ||
+				kind == CONFIG_ROLE_RESULTS;
 		else
 			next++;
 		if (place(plan, i, lcore, error) != 0)

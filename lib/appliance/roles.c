@@ -9,6 +9,7 @@
 #include "builder/builder_role.h"
 #include "node/control_role.h"
 #include "port/arp.h"
+#include "record/results_role.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
 #include "tx/pcap_role.h"
@@ -295,6 +296,40 @@ static struct role *make_writer(struct appliance *appliance, const struct plan_r
 	return writer_role_create(plan->name, &parameters, error);
 }
 
+static struct role *make_results(struct appliance *appliance, const struct plan_role *plan,
+				 char *error)
+{
+	const struct config *config = appliance->config;
+	const struct config_results *results = &config->results[plan->object];
+	const struct config_group *group = config_group(config, results->group);
+	const char *directory = config->event_ring.directory;
+	const struct results_parameters parameters = {
+		.name = plan->name,
+		.appliance = config->name,
+		.reader = {
+			.mode = EVB_READER_GROUP,
+			.group = results->name,
+			.directory = directory[0] != '\0' ? directory : NULL,
+		},
+		.order = {
+			.window = results->window,
+			.packing = config->sources.packing,
+			.timeout_ns = results->timeout_ns,
+			.accept_timed_out = group->undecided == CONFIG_UNDECIDED_ACCEPT,
+		},
+		.stream = {
+			.directory = results->to == CONFIG_RESULTS_FILE ? results->directory : NULL,
+			.prefix = results->prefix,
+			.address = results->address,
+			.port = results->udp_port,
+			.run_number = config->run_number,
+			.packing = config->sources.packing,
+		},
+	};
+
+	return results_role_create(&parameters, error);
+}
+
 int roles_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
@@ -321,6 +356,9 @@ int roles_make(struct appliance *appliance, char *error)
 			break;
 		case CONFIG_ROLE_WRITER:
 			appliance->roles[i] = make_writer(appliance, role, error);
+			break;
+		case CONFIG_ROLE_RESULTS:
+			appliance->roles[i] = make_results(appliance, role, error);
 			break;
 		case CONFIG_ROLE_CONTROL:
 			appliance->roles[i] = cluster_make_control(appliance, role, error);

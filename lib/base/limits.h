@@ -13,6 +13,7 @@
 #define EVB_MAX_BUILDERS   64
 #define EVB_MAX_GENERATORS 16
 #define EVB_MAX_WRITERS    16
+#define EVB_MAX_RESULTS    4
 #define EVB_MAX_GROUPS     8 // of consumers
 #define EVB_MAX_DECIDERS   4 // groups of consumers that decide
 #define EVB_MAX_CPUS       64

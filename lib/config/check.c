@@ -63,7 +63,9 @@ static int check_all_names(struct config_reader *reader, const struct config *co
 	       check_names(reader, "groups", config->groups, config->n_groups,
 			   sizeof(config->groups[0])) ||
 	       check_names(reader, "writers", config->writers, config->n_writers,
-			   sizeof(config->writers[0]));
+			   sizeof(config->writers[0])) ||
+	       check_names(reader, "results", config->results, config->n_results,
+			   sizeof(config->results[0]));
 }
 
 // With a high mark of 1 the sender would never be paused; with a low mark of 0 it would never

@@ -106,6 +106,32 @@ static int check_writer(struct config_reader *reader, struct config *config, uns
 	return 0;
 }
 
+// The group of results is its own: a second member would take decisions away from it.
+static int check_results(struct config_reader *reader, struct config *config, unsigned i)
+{
+	const struct config_results *results = &config->results[i];
+	struct config_group *group;
+
+	if (config->n_builders == 0)
+		return config_fail(config_at_element(reader, "results", i, "name"),
+				   "without builders there are no decisions");
+	for (unsigned g = 0; g < config->event_ring.n_groups; g++)
+		if (strcmp(config->event_ring.groups[g], results->name) == 0)
+			return config_fail(config_at_element(reader, "results", i, "name"),
+					   "\"%s\" is the name of a consumer group already",
+					   results->name);
+	if (check_decides(reader, config, results->group, "results", i, "group") ||
+	    retain(reader, config, results->name, "results", i, "name"))
+		return -1;
+	if (results->to == CONFIG_RESULTS_UDP && !results->has_address)
+		return config_fail(config_at_element(reader, "results", i, "address"),
+				   "is needed with \"to\": \"udp\"");
+	group = rules_of(config, results->name);
+	strcpy(group->after, results->group);
+	group->rejected_too = true;
+	return 0;
+}
+
 static int retain_all(struct config_reader *reader, struct config *config)
 {
 	for (unsigned i = 0; i < config->n_groups; i++)
@@ -146,6 +172,9 @@ int config_check_groups(struct config_reader *reader, struct config *config)
 			return -1;
 	for (unsigned i = 0; i < config->n_writers; i++)
 		if (check_writer(reader, config, i))
+			return -1;
+	for (unsigned i = 0; i < config->n_results; i++)
+		if (check_results(reader, config, i))
 			return -1;
 	return 0;
 }

@@ -148,6 +148,22 @@ struct config_writer {
 	char source_map[EVB_PATH_SIZE]; // mdf: maps the ids back to those of banks, source_map.h
 };
 
+// Where a results role writes. In the order of the words of results[].to.
+enum config_results_to { CONFIG_RESULTS_FILE, CONFIG_RESULTS_UDP };
+
+struct config_results {
+	char name[EVB_NAME_SIZE];  // also of its group of consumers
+	char group[EVB_NAME_SIZE]; // whose decisions it writes
+	enum config_results_to to;
+	char directory[EVB_PATH_SIZE];
+	char prefix[EVB_NAME_SIZE];
+	uint32_t address; // IPv4, host order
+	bool has_address;
+	uint16_t udp_port;
+	uint32_t window; // events, a power of two
+	uint64_t timeout_ns;
+};
+
 struct config_lcore {
 	uint32_t cpu;
 	char roles[EVB_MAX_ROLES][EVB_NAME_SIZE]; // "rx.PORT", "builder.NAME", ...
@@ -223,6 +239,8 @@ struct config {
 	unsigned n_groups;
 	struct config_writer writers[EVB_MAX_WRITERS];
 	unsigned n_writers;
+	struct config_results results[EVB_MAX_RESULTS];
+	unsigned n_results;
 	struct config_lcore lcores[EVB_MAX_CPUS];
 	unsigned n_lcores; // 0: the plan places the roles
 	struct config_idle idle;
@@ -255,12 +273,13 @@ enum config_role_kind {
 	CONFIG_ROLE_WRITER,
 	CONFIG_ROLE_CONTROL,
 	CONFIG_ROLE_READOUT,
+	CONFIG_ROLE_RESULTS,
 };
 
 struct config_role {
 	char name[EVB_NAME_SIZE + 16];
 	enum config_role_kind kind;
-	unsigned object; // index into the generators, ports, builders or writers; control: 0
+	unsigned object; // index into the generators, ports, builders, ...; control: 0
 	unsigned queue;  // rx only
 };
 
@@ -274,6 +293,7 @@ struct config_role {
 //                        "rx.PORT.QUEUE" per queue of a port with several rx queues
 //   builder.NAME         per builder
 //   writer.NAME          per writer
+//   results.NAME         per entry of results
 bool config_role(const struct config *config, unsigned index, struct config_role *role);
 
 // The rules of a group; NULL: it has none. A valid configuration only.

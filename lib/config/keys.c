@@ -176,6 +176,34 @@ static const struct config_key writer_keys[] = {
 };
 static OBJECT(writer, writer_keys);
 
+static const struct config_key results_keys[] = {
+	{ .name = "name", ROLE_NAME, FIELD(config_results, name), .required = true,
+	  .help = "Name in roles and telemetry, and of its consumer group." },
+	{ .name = "group", NAME, FIELD(config_results, group), .required = true,
+	  .help = "The deciding group whose decisions are written." },
+	{ .name = "to", WORDS("file", "udp"), FIELD(config_results, to), .standard = "file",
+	  .help = "Where the decisions go." },
+	{ .name = "directory", TEXT, FIELD(config_results, directory), .standard = ".",
+	  .help = "Directory of the file." },
+	{ .name = "prefix", NAME, FIELD(config_results, prefix), .standard = "events",
+	  .help = "First part of the file's name." },
+	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(config_results, address),
+	  .presence = offsetof(struct config_results, has_address),
+	  .help = "udp: destination of the datagrams." },
+	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_results, udp_port),
+	  .standard = "23500",
+	  .help = "udp: destination port." },
+	{ .name = "window", WHOLE(COUNT), RANGE(64, 16777216), .power_of_two = true,
+	  FIELD(config_results, window), .standard = "65536",
+	  .help = "Consecutive events that may wait for their turn; at least the rate of events "
+		  "times `timeout`." },
+	{ .name = "timeout", WHOLE(TIME), RANGE(MILLISECOND, HOUR),
+	  FIELD(config_results, timeout_ns), .standard = "1s",
+	  .help = "An event that is not decided for so long counts as `undecided` of its group "
+		  "says, and ids that do not exist here are passed over." },
+};
+static OBJECT(results, results_keys);
+
 static const struct config_key lcore_keys[] = {
 	{ .name = "cpu", WHOLE(COUNT), RANGE(0, 1023), FIELD(config_lcore, cpu), .required = true,
 	  .help = "CPU of the lcore." },
@@ -183,7 +211,7 @@ static const struct config_key lcore_keys[] = {
 	  RANGE(1, EVB_MAX_ROLES), .required = true,
 	  .help = "Its roles, polled in this order: rx.PORT (rx.PORT.QUEUE if the port has "
 		  "several queues; only with builders), builder.NAME, source.GENERATOR, "
-		  "writer.NAME. On a node of a system also control, always rx.PORT, and "
+		  "writer.NAME, results.NAME. On a node of a system also control, always rx.PORT, and "
 		  "readout.GENERATOR instead of source.GENERATOR." },
 };
 static OBJECT(lcore, lcore_keys);
@@ -237,6 +265,10 @@ static OBJECT(links, link_keys);
 #define WRITERS                                                                          \
 	.name = "writers", LIST(writer), ELEMENTS(config, writers),                      \
 	RANGE(0, EVB_MAX_WRITERS), .is_local = true, .help = "Writers of files."
+#define RESULTS                                                                          \
+	.name = "results", LIST(results), ELEMENTS(config, results),                     \
+	RANGE(0, EVB_MAX_RESULTS), .is_local = true,                                     \
+	.help = "Decisions of consumers, written in the order of events."
 #define LCORES                                                                           \
 	.name = "lcores", .type = CONFIG_TYPE_LIST_OR_AUTO, .object = &lcore,            \
 	ELEMENTS(config, lcores), RANGE(1, EVB_MAX_CPUS), .standard = "auto",         \
@@ -266,6 +298,7 @@ static const struct config_key node_keys[] = {
 	{ GENERATORS, .as_root = true },
 	{ GROUPS, .as_root = true },
 	{ WRITERS, .as_root = true },
+	{ RESULTS, .as_root = true },
 	{ LCORES, .as_root = true },
 	{ IDLE, .as_root = true },
 	{ LINKS, .as_root = true },
@@ -294,6 +327,7 @@ static const struct config_key root_keys[] = {
 	{ GENERATORS },
 	{ GROUPS },
 	{ WRITERS },
+	{ RESULTS },
 	{ LCORES },
 	{ IDLE },
 	{ LINKS },

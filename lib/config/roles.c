@@ -11,7 +11,7 @@ static void make_role(struct config_role *role, enum config_role_kind kind, unsi
 	static const char *const kinds[] = {
 		[CONFIG_ROLE_SOURCE] = "source",   [CONFIG_ROLE_RX] = "rx",
 		[CONFIG_ROLE_BUILDER] = "builder", [CONFIG_ROLE_WRITER] = "writer",
-		[CONFIG_ROLE_READOUT] = "readout",
+		[CONFIG_ROLE_READOUT] = "readout", [CONFIG_ROLE_RESULTS] = "results",
 	};
 
 	*role = (struct config_role){ .kind = kind, .object = object };
@@ -63,6 +63,11 @@ bool config_role(const struct config *config, unsigned index, struct config_role
 	index -= config->n_builders;
 	if (index < config->n_writers) {
 		make_role(role, CONFIG_ROLE_WRITER, index, config->writers[index].name);
+		return true;
+	}
+	index -= config->n_writers;
+	if (index < config->n_results) {
+		make_role(role, CONFIG_ROLE_RESULTS, index, config->results[index].name);
 		return true;
 	}
 	return false;

@@ -3,6 +3,7 @@
 #include "evb_reader.h"
 #include "evring_place.h"
 #include "reader_ring.h"
+#include "reader_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -218,6 +219,16 @@ static bool poll_rings(struct evb_reader *reader, struct evb_event *event)
 			return true;
 		}
 	}
+	return false;
+}
+
+bool evb_reader_watch(struct evb_reader *reader, struct evb_event *event)
+{
+	for (unsigned i = 0; i < reader->n_rings; i++)
+		if (evb_ring_watch(&reader->rings[i], event)) {
+			event->builder = (uint16_t)i;
+			return true;
+		}
 	return false;
 }
 

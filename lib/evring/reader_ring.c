@@ -336,6 +336,31 @@ static bool next_seen(struct evb_ring *ring, struct evb_event *event,
 	}
 }
 
+bool evb_ring_watch(struct evb_ring *ring, struct evb_event *event)
+{
+	const struct evring_view *view = &ring->view;
+
+	while (ring->next < atomic_load_explicit(&view->header->head, memory_order_acquire)) {
+		const uint64_t sequence = ring->next++;
+		const uint64_t entry = atomic_load_explicit(
+		    &view->queue[sequence & (view->queue_size - 1)], memory_order_relaxed);
+		const uint32_t slot = evring_entry_slot(entry);
+		struct evring_event copy;
+
+		if (evring_entry_is(entry, sequence) && slot < view->n_slots &&
+		    peek(ring, slot, sequence, &copy)) {
+			*event = (struct evb_event){
+				.event_id = copy.event_id,
+				.complete_ns = copy.complete_ns,
+				.sequence = sequence,
+				.slot = slot,
+			};
+			return true;
+		}
+	}
+	return false;
+}
+
 bool evb_ring_next(struct evb_ring *ring, struct evb_event *event,
 		   struct evb_reader_counters *counters)
 {

@@ -27,7 +27,7 @@ struct evb_ring {
 	bool search_ready;   // the log was overrun: READY events are without an entry
 	uint32_t waiting_at; // after: slots before this one waited for no decision at the end
 
-	uint64_t next; // spy: sequence of the next event to read
+	uint64_t next; // spy, evb_ring_watch(): sequence of the next event to read
 
 	bool dead; // the run's process is dead, or its file was cut
 	bool over; // the run has ended, or its process is dead: no event will be published
@@ -47,6 +47,9 @@ void evb_ring_close(struct evb_ring *ring);
 // Gets the next event and counts it. Returns false if there is none.
 bool evb_ring_next(struct evb_ring *ring, struct evb_event *event,
 		   struct evb_reader_counters *counters);
+
+// One ring of evb_reader_watch().
+bool evb_ring_watch(struct evb_ring *ring, struct evb_event *event);
 
 // Returns 0, -EINVAL, -EPERM or -EALREADY: see evb_reader_decide().
 int evb_ring_decide(struct evb_ring *ring, const struct evb_event *event,

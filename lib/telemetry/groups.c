@@ -6,25 +6,11 @@
 #include <string.h>
 
 const struct telemetry_group *const telemetry_groups[] = {
-	&telemetry_role,
-	&telemetry_link,
-	&telemetry_builder,
-	&telemetry_source,
-	&telemetry_stranger,
-	&telemetry_port,
-	&telemetry_lcore,
-	&telemetry_generator,
-	&telemetry_readout,
-	&telemetry_writer,
-	&telemetry_decision,
-	&telemetry_pfc,
-	&telemetry_xdp,
-	&telemetry_roce,
-	&telemetry_qp,
-	&telemetry_sched,
-	&telemetry_credits,
-	&telemetry_control,
-	NULL,
+	&telemetry_role,     &telemetry_link,    &telemetry_builder,  &telemetry_source,
+	&telemetry_stranger, &telemetry_port,    &telemetry_lcore,    &telemetry_generator,
+	&telemetry_readout,  &telemetry_writer,  &telemetry_decision, &telemetry_results,
+	&telemetry_pfc,      &telemetry_xdp,     &telemetry_roce,     &telemetry_qp,
+	&telemetry_sched,    &telemetry_credits, &telemetry_control,  NULL,
 };
 
 const struct role *telemetry_find_role(const struct appliance *appliance,
@@ -69,6 +55,7 @@ unsigned telemetry_count(const struct telemetry_group *group, const struct appli
 		{ &telemetry_generator, config->n_generators - n_readouts },
 		{ &telemetry_readout, n_readouts },
 		{ &telemetry_writer, config->n_writers },
+		{ &telemetry_results, config->n_results },
 		{ &telemetry_sched, n_managers },
 		{ &telemetry_credits, n_managers * config->cluster.n_builders },
 		{ &telemetry_control, config->cluster.n_nodes },

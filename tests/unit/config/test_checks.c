@@ -236,6 +236,21 @@ static void groups__of_writers_come_after_one(void **state)
 			   "x.json: writers[0].after: its group \"w\" comes after \"g\" already");
 }
 
+static void results__name_a_group_that_decides(void **state)
+{
+	const char *filter = "groups=[{\"name\": \"f\", \"decides\": true}]";
+
+	(void)state;
+	assert_refused("results=[{\"name\": \"r\", \"group\": \"f\"}]",
+		       "x.json: results[0].group: there is no group \"f\"");
+	assert_all_refused(
+	    ALL(filter, "results=[{\"name\": \"f\", \"group\": \"f\"}]"),
+	    "x.json: results[0].name: \"f\" is the name of a consumer group already");
+	assert_all_refused(
+	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"to\": \"udp\"}]"),
+	    "x.json: results[0].address: is needed with \"to\": \"udp\"");
+}
+
 static void lcores__have_a_cpu_each(void **state)
 {
 	(void)state;
@@ -303,6 +318,7 @@ int main(void)
 		cmocka_unit_test(groups__are_at_most_eight),
 		cmocka_unit_test(groups__come_after_a_group_that_decides),
 		cmocka_unit_test(groups__of_writers_come_after_one),
+		cmocka_unit_test(results__name_a_group_that_decides),
 		cmocka_unit_test(lcores__have_a_cpu_each),
 		cmocka_unit_test(lcores__have_each_role_once),
 		cmocka_unit_test(lcores__name_the_queues_of_a_port),

@@ -124,6 +124,16 @@ const struct sender_counters *pcap_role_sender_counters(const struct role *role)
 	return &counters_of(role)->sender;
 }
 
+const struct decision_order_counters *results_role_order(const struct role *role)
+{
+	return &counters_of(role)->ordered;
+}
+
+const struct decision_stream_counters *results_role_stream(const struct role *role)
+{
+	return &counters_of(role)->results;
+}
+
 const struct writer_counters *writer_role_counters(const struct role *role)
 {
 	return &counters_of(role)->writer;

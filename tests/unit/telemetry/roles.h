@@ -10,6 +10,7 @@
 #include "builder/assembly.h"
 #include "node/readout_role.h"
 #include "rdma/roce_source_role.h"
+#include "record/results_role.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
 #include "tx/pcap_role.h"
@@ -35,6 +36,8 @@ struct test_counters {
 	struct pcap_counters pcap;
 	struct sender_counters sender;
 	struct writer_counters writer;
+	struct decision_order_counters ordered;
+	struct decision_stream_counters results;
 };
 
 struct test_appliance {

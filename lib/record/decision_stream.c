@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "record/decision_stream.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/counter.h"
+#include "base/error_line.h"
+#include "wire/wire.h"
+
+#define FILE_UNITS 2048u // of the buffer of a file
+#define MOST_FILES 10000u
+#define NAME_SIZE  320
+
+struct decision_stream {
+	struct decision_stream_parameters parameters;
+	struct decision_stream_counters counters;
+	char name[NAME_SIZE];
+	int file;
+	bool datagrams;
+	uint64_t added;   // records, from the beginning
+	unsigned n;       // units in the buffer
+	unsigned headers; // those of them that are a header: the first, or none
+	unsigned units;   // that fit
+	uint8_t buffer[FILE_UNITS][DECISION_STREAM_UNIT];
+};
+
+static void add_header(struct decision_stream *stream)
+{
+	uint8_t *to = stream->buffer[stream->n++];
+
+	memcpy(to, "EVBDECID", 8);
+	store_le32(to + 8, 1);
+	store_le32(to + 12, DECISION_STREAM_UNIT);
+	store_le32(to + 16, stream->parameters.run_number);
+	store_le32(to + 20, stream->parameters.packing);
+	store_le64(to + 24, stream->added);
+	stream->headers = 1;
+}
+
+static int open_file(struct decision_stream *stream, char *error)
+{
+	const struct decision_stream_parameters *p = &stream->parameters;
+
+	for (unsigned i = 0; i < MOST_FILES; i++) {
+		if (snprintf(stream->name, NAME_SIZE, "%s/%s-run%06u-%04u.decisions", p->directory,
+			     p->prefix, p->run_number, i) >= NAME_SIZE)
+			return error_line(error, DECISION_STREAM_ERROR_SIZE, "%s: too long",
+					  p->directory);
+		stream->file =
+		    open(stream->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+		if (stream->file >= 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	return error_line(error, DECISION_STREAM_ERROR_SIZE, "%s: %s", stream->name,
+			  strerror(errno));
+}
+
+static int open_socket(struct decision_stream *stream, char *error)
+{
+	const struct decision_stream_parameters *p = &stream->parameters;
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons(p->port),
+		.sin_addr.s_addr = htonl(p->address),
+	};
+	char text[INET_ADDRSTRLEN];
+
+	snprintf(stream->name, NAME_SIZE, "udp://%s:%u",
+		 inet_ntop(AF_INET, &to.sin_addr, text, sizeof(text)), p->port);
+	stream->file = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (stream->file >= 0 &&
+	    connect(stream->file, (const struct sockaddr *)&to, sizeof(to)) == 0)
+		return 0;
+	error_line(error, DECISION_STREAM_ERROR_SIZE, "%s: %s", stream->name, strerror(errno));
+	if (stream->file >= 0)
+		close(stream->file);
+	return -1;
+}
+
+int decision_stream_open(struct decision_stream **stream,
+			 const struct decision_stream_parameters *parameters, char *error)
+{
+	struct decision_stream *made = calloc(1, sizeof(*made));
+	int result;
+
+	*stream = NULL;
+	if (made == NULL)
+		return error_line(error, DECISION_STREAM_ERROR_SIZE, "out of memory");
+	made->parameters = *parameters;
+	made->datagrams = parameters->directory == NULL;
+	made->units = made->datagrams ? DECISION_STREAM_PER_DATAGRAM + 1 : FILE_UNITS;
+	result = made->datagrams ? open_socket(made, error) : open_file(made, error);
+	if (result != 0) {
+		free(made);
+		return -1;
+	}
+	add_header(made);
+	if (!made->datagrams)
+		decision_stream_flush(made);
+	*stream = made;
+	return 0;
+}
+
+unsigned decision_stream_room(struct decision_stream *stream)
+{
+	if (stream->n == stream->units)
+		decision_stream_flush(stream);
+	return stream->units - stream->n;
+}
+
+void decision_stream_add(struct decision_stream *stream, const struct decision_result *result)
+{
+	uint8_t *to = stream->buffer[stream->n++];
+
+	store_le64(to, result->event_id);
+	store_le64(to + 8, result->lines);
+	store_le32(to + 16, result->tag);
+	store_le32(to + 20, result->decide_us);
+	store_le16(to + 24, result->builder);
+	to[26] = result->decider;
+	to[27] = result->flags;
+	store_le32(to + 28, 0);
+	stream->added++;
+}
+
+// Writes the buffer. Returns the number of whole units that were written: a file system may be
+// full, and a socket may have no room.
+static unsigned write_buffer(const struct decision_stream *stream)
+{
+	const size_t size = (size_t)stream->n * DECISION_STREAM_UNIT;
+	size_t done = 0;
+	ssize_t n;
+
+	do {
+		n = write(stream->file, (const uint8_t *)stream->buffer + done, size - done);
+		done += n > 0 ? (size_t)n : 0;
+	} while (done < size && (n > 0 || (n < 0 && errno == EINTR)));
+	// The next write begins at the unit of which only a part was written.
+	if (done % DECISION_STREAM_UNIT != 0)
+		(void)lseek(stream->file, -(off_t)(done % DECISION_STREAM_UNIT), SEEK_CUR);
+	return (unsigned)(done / DECISION_STREAM_UNIT);
+}
+
+void decision_stream_flush(struct decision_stream *stream)
+{
+	const unsigned n = stream->n, headers = stream->headers;
+	unsigned written, left;
+
+	if (n == 0 || (stream->datagrams && n == headers))
+		return;
+	written = write_buffer(stream);
+	left = n - written;
+	if (written >= headers)
+		counter_add(&stream->counters.records, written - headers);
+	stream->headers = written >= headers ? 0 : headers;
+	stream->n = left;
+	if (stream->datagrams) {
+		counter_add(&stream->counters.lost, written == 0 ? n - headers : 0);
+		stream->n = 0;
+		add_header(stream);
+	} else if (left > 0) {
+		counter_add(&stream->counters.pauses, 1);
+		memmove(stream->buffer[0], stream->buffer[written],
+			(size_t)left * DECISION_STREAM_UNIT);
+	}
+}
+
+const struct decision_stream_counters *decision_stream_counters(
+    const struct decision_stream *stream)
+{
+	return &stream->counters;
+}
+
+const char *decision_stream_name(const struct decision_stream *stream)
+{
+	return stream->name;
+}
+
+void decision_stream_close(struct decision_stream *stream)
+{
+	if (stream == NULL)
+		return;
+	decision_stream_flush(stream);
+	counter_add(&stream->counters.lost, stream->n - stream->headers);
+	close(stream->file);
+	free(stream);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The results role: writes the decisions of all members of a deciding group, of all builders of the
+// node, in the order of events to a file or to a UDP stream.
+//
+// It is a member of a group of its own that comes after the deciding group and gets rejected
+// events, too. It releases an event as soon as it has read the decision. Like the writer it makes
+// system calls, and while the file cannot be written it holds the events back, which stops the
+// builders.
+#pragma once
+
+#include "evring/evb_reader.h"
+#include "pipeline/role.h"
+#include "record/decision_order.h"
+#include "record/decision_stream.h"
+
+#define RESULTS_ERROR_SIZE DECISION_STREAM_ERROR_SIZE
+
+struct results_parameters {
+	const char *name;      // of the role
+	const char *appliance; // of the event rings
+	struct evb_reader_options reader;
+	struct decision_order_parameters order;
+	struct decision_stream_parameters stream;
+};
+
+// Called by the control thread; the event rings must exist and be empty. Returns NULL with one line
+// in error[RESULTS_ERROR_SIZE].
+struct role *results_role_create(const struct results_parameters *parameters, char *error);
+
+// Written by the role's lcore, for any thread.
+const struct decision_order_counters *results_role_order(const struct role *role);
+const struct decision_stream_counters *results_role_stream(const struct role *role);
+uint32_t results_role_held(const struct role *role);
+const char *results_role_path(const struct role *role);

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Decisions of members of two builders, in the order of events: in a file, and as datagrams.
+#include "helpers.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "record/results_role.h"
+#include "wire/wire.h"
+
+#define BUILDERS  2u
+#define SLOTS     8u
+#define PACKING   10u
+#define EVENTS    (BUILDERS * SLOTS)
+#define UNIT      DECISION_STREAM_UNIT
+#define FILE_NAME "d-run000077-0000.decisions"
+
+static void make_rings(const char *directory, struct evring *rings[BUILDERS])
+{
+	static const char *const groups[] = { "filter", "results" };
+	static const struct evring_group_rules rules[] = {
+		{ .decides = true }, { .after = "filter", .rejected_too = true }
+	};
+	struct evring_parameters parameters = {
+		.name = RING_NAME,
+		.directory = directory,
+		.memory = EVRING_SHM,
+		.n_builders = BUILDERS,
+		.run_number = RUN,
+		.slots = SLOTS,
+		.slot_size = MEP_ROOM,
+		.groups = groups,
+		.n_groups = 2,
+		.rules = rules,
+	};
+	char error[EVRING_ERROR_SIZE];
+
+	for (; parameters.builder < BUILDERS; parameters.builder++)
+		if (evring_create(&rings[parameters.builder], &parameters, error) != 0)
+			fail_msg("%s", error);
+}
+
+static struct results_parameters make_results(const char *directory)
+{
+	return (struct results_parameters){
+		.name = "results.r",
+		.appliance = RING_NAME,
+		.reader = { .group = "results", .directory = directory },
+		.order = { .window = 64, .packing = PACKING, .timeout_ns = 3600000000000 },
+		.stream = { .directory = directory,
+			    .prefix = "d",
+			    .run_number = RUN,
+			    .packing = PACKING },
+	};
+}
+
+// Decides about all events, the last one first; event 3 is released undecided.
+static void filter(const char *directory)
+{
+	const struct evb_reader_options options = { .group = "filter", .directory = directory };
+	struct evb_event events[EVENTS];
+	struct evb_reader *reader;
+
+	assert_int_equal(evb_reader_open(&reader, RING_NAME, &options), 0);
+	for (unsigned i = 0; i < EVENTS; i++)
+		assert_int_equal(evb_reader_next(reader, &events[i], 0), 1);
+	for (unsigned i = EVENTS; i-- > 0;) {
+		const uint64_t n = events[i].event_id / PACKING;
+		const struct evb_decision decision = {
+			.accept = n % 2 != 0,
+			.lines = UINT64_C(1) << n,
+			.tag = (uint32_t)n + 5,
+		};
+
+		if (n != 3)
+			assert_int_equal(evb_reader_decide(reader, &events[i], &decision), 0);
+		assert_int_equal(evb_reader_release(reader, &events[i]), 0);
+	}
+	evb_reader_close(reader);
+}
+
+static void expect_header(const uint8_t *unit, uint64_t number)
+{
+	assert_memory_equal(unit, "EVBDECID", 8);
+	assert_int_equal(load_le32(unit + 8), 1);
+	assert_int_equal(load_le32(unit + 12), UNIT);
+	assert_int_equal(load_le32(unit + 16), RUN);
+	assert_int_equal(load_le32(unit + 20), PACKING);
+	assert_int_equal(load_le64(unit + 24), number);
+}
+
+static void expect_record(const uint8_t *unit, uint64_t n)
+{
+	const bool undecided = n == 3;
+
+	assert_int_equal(load_le64(unit), n * PACKING);
+	assert_int_equal(load_le64(unit + 8), undecided ? 0 : UINT64_C(1) << n);
+	assert_int_equal(load_le32(unit + 16), undecided ? 0 : n + 5);
+	assert_int_equal(load_le16(unit + 24), n % BUILDERS);
+	assert_int_equal(unit[27], undecided    ? DECISION_ACCEPTED | DECISION_UNDECIDED
+				   : n % 2 != 0 ? DECISION_ACCEPTED
+						: 0);
+	assert_int_equal(load_le32(unit + 28), 0);
+}
+
+// The life of a results role from the first event to the end of the run.
+static void run(const char *directory, const struct results_parameters *parameters)
+{
+	struct evring *rings[BUILDERS];
+	char error[RESULTS_ERROR_SIZE];
+	struct role *role;
+
+	make_rings(directory, rings);
+	role = results_role_create(parameters, error);
+	if (role == NULL)
+		fail_msg("%s", error);
+	for (uint64_t n = 0; n < EVENTS; n++)
+		publish(rings[n % BUILDERS], (uint32_t)(n / BUILDERS), n * PACKING);
+	role->operations->poll(role, 0);
+	assert_int_equal(results_role_held(role), EVENTS);
+	filter(directory);
+	for (unsigned b = 0; b < BUILDERS; b++)
+		evring_end(rings[b]);
+	while (!role->operations->drain(role, 0))
+		;
+	assert_int_equal(results_role_held(role), 0);
+	assert_int_equal(results_role_stream(role)->records, EVENTS);
+	assert_int_equal(results_role_stream(role)->lost, 0);
+	assert_int_equal(results_role_order(role)->undecided, 1);
+	assert_int_equal(results_role_order(role)->accepted, EVENTS / 2 - 1);
+	assert_int_equal(results_role_order(role)->rejected, EVENTS / 2);
+	for (unsigned b = 0; b < BUILDERS; b++) {
+		uint32_t slots[SLOTS];
+
+		assert_int_equal(evring_reclaim(rings[b], slots, SLOTS), SLOTS);
+		evring_destroy(rings[b]);
+	}
+	role->operations->fini(role);
+}
+
+static void results__are_in_the_order_of_events(void **state)
+{
+	const struct results_parameters parameters = make_results(*state);
+	char path[PATH_SIZE];
+	uint8_t *bytes;
+	size_t size;
+
+	run(*state, &parameters);
+	path_in(path, *state, FILE_NAME);
+	bytes = read_file(path, &size);
+	assert_int_equal(size, (1 + EVENTS) * UNIT);
+	expect_header(bytes, 0);
+	for (uint64_t n = 0; n < EVENTS; n++)
+		expect_record(bytes + (1 + n) * UNIT, n);
+	free(bytes);
+}
+
+static void results__are_sent_as_datagrams(void **state)
+{
+	struct results_parameters parameters = make_results(*state);
+	const int receiver = socket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t length = sizeof(at);
+	uint8_t bytes[2048];
+
+	assert_int_equal(bind(receiver, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(getsockname(receiver, (struct sockaddr *)&at, &length), 0);
+	parameters.stream.directory = NULL;
+	parameters.stream.address = INADDR_LOOPBACK;
+	parameters.stream.port = ntohs(at.sin_port);
+	run(*state, &parameters);
+	for (uint64_t n = 0; n < EVENTS;) {
+		const ssize_t size = recv(receiver, bytes, sizeof(bytes), 0);
+
+		assert_true(size >= 2 * (ssize_t)UNIT && size % (ssize_t)UNIT == 0);
+		expect_header(bytes, n);
+		for (ssize_t at_byte = UNIT; at_byte < size; at_byte += UNIT)
+			expect_record(bytes + at_byte, n++);
+	}
+	close(receiver);
+}
+
+static void limit_files(rlim_t size)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = size;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+// A file that takes only a part of what is written has it all in the end.
+static void stream__waits_for_room_on_the_disk(void **state)
+{
+	const struct results_parameters parameters = make_results(*state);
+	struct decision_stream *stream;
+	char error[DECISION_STREAM_ERROR_SIZE], path[PATH_SIZE];
+	struct decision_result result = { 0 };
+	uint8_t *bytes;
+	size_t size;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(decision_stream_open(&stream, &parameters.stream, error), 0);
+	limit_files(3 * UNIT + 5);
+	for (unsigned i = 0; i < 6; i++) {
+		result.event_id = i;
+		decision_stream_add(stream, &result);
+	}
+	decision_stream_flush(stream);
+	assert_int_equal(decision_stream_counters(stream)->records, 2);
+	assert_int_equal(decision_stream_counters(stream)->pauses, 1);
+	limit_files(RLIM_INFINITY);
+	decision_stream_close(stream);
+	path_in(path, *state, FILE_NAME);
+	bytes = read_file(path, &size);
+	assert_int_equal(size, 7 * UNIT);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(load_le64(bytes + (1 + i) * UNIT), i);
+	free(bytes);
+	assert_int_equal(decision_stream_open(&stream, &parameters.stream, error), 0);
+	assert_non_null(strstr(decision_stream_name(stream), "d-run000077-0001.decisions"));
+	decision_stream_close(stream);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_directory, remove_directory)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(results__are_in_the_order_of_events),
+		TEST(results__are_sent_as_datagrams),
+		TEST(stream__waits_for_room_on_the_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
