@@ -72,13 +72,18 @@ set +e
 def folder(work):
     """Looks like the repository after a build, and may be written to."""
     path = work.folder("repository")
-    for name in ("configs", "docs", "pmd-config", "tests"):
+    for name in ("configs", "docs", "examples", "lib", "pmd-config", "tests"):
         os.symlink(os.path.join(ROOT, name), os.path.join(path, name))
     os.makedirs(os.path.join(path, "build", "lib", "evring"))
     os.symlink(evbtest.binary(), os.path.join(path, "build", "evb"))
     os.symlink(os.environ.get("EVB_EXAMPLE_CONSUMER")
                or os.path.join(ROOT, "build", "lib", "evring", "consumer"),
                os.path.join(path, "build", "lib", "evring", "consumer"))
+    build = os.path.dirname(evbtest.binary())
+    os.symlink(os.path.join(build, "examples"), os.path.join(path, "build", "examples"))
+    library = "libevb-reader.so.1"
+    os.symlink(os.path.join(build, "lib", "evring", library),
+               os.path.join(path, "build", "lib", "evring", library))
     # It has been built already; and 10 s are for people.
     dev = os.path.join(path, "dev")
     with open(dev, "w", encoding="utf-8") as file:
@@ -172,6 +177,10 @@ def test_first_network():
 
 def test_replaying():
     check_page("docs/replaying.md")
+
+
+def test_filter():
+    check_page("docs/filter.md")
 
 
 def test_roce():

@@ -24,6 +24,7 @@ import suites_bounds
 import suites_build
 import suites_cluster
 import suites_curve
+import suites_filter
 import suites_harm
 import suites_paths
 import suites_producer
@@ -46,6 +47,7 @@ SUITES = {
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),
+    "filter": (suites_filter.run_filter, "events per core through the example of a filter"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
     "curve": (suites_curve.run_curve, "throughput and load against message size, as in 1998"),

@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""The filters of examples/filter: test_filter.py FILTER MAKE_HITS RING_FEEDER
+
+The one in C and the one in Python find the same tracks, which are the true ones, and decide alike.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.join(HERE, "../../..")
+sys.path[:0] = [HERE, os.path.join(ROOT, "lib/evring")]
+
+import evb_reader
+import hit_meps
+
+EVENTS, PACKING = 300, 3
+FILTER, MAKE_HITS, FEEDER = sys.argv[1:4]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "lib/evring")}
+IN_PYTHON = [sys.executable, os.path.join(ROOT, "examples/filter/filter.py")]
+
+
+def run(folder, command, meps):
+    """Feeds MEPs to a filter. Returns its lines, its account, and {event id: lines} accepted."""
+    path = os.path.join(folder, "events.mep")
+    with open(path, "wb") as file:
+        file.write(b"".join(meps))
+    ring = tempfile.mkdtemp(dir=folder)
+    feeder = subprocess.Popen([FEEDER, ring, path, str(len(meps)), "after"],
+                              stdout=subprocess.PIPE)
+    try:
+        assert feeder.stdout.readline() == b"ready\n"
+        # Its output goes to files: a pipe that nobody reads would stop it.
+        with open(ring + ".out", "w") as out, open(ring + ".err", "w") as errors:
+            work = subprocess.Popen([*command, "--directory", ring, "--print", "feeder"],
+                                    stdout=out, stderr=errors, env=ENVIRONMENT)
+        with evb_reader.Reader("feeder", group="after", directory=ring) as reader:
+            accepted = {event.event_id: event.decision.lines for event in reader}
+        status = work.wait(60)
+        with open(ring + ".out") as out, open(ring + ".err") as errors:
+            printed, account = out.read(), errors.read()
+        assert status == 0, account
+        assert feeder.wait(60) == 0
+    finally:
+        feeder.kill()
+        feeder.wait()
+        feeder.stdout.close()
+    return printed.splitlines(), account, accepted
+
+
+def read_lines(lines):
+    """{event id: (lines, {segment: q/p})} of what a filter printed."""
+    found = {}
+    for line in lines:
+        event_id, selected, n, *tracks = line.split()
+        pairs = [track.split(":") for track in tracks]
+        assert len(pairs) == int(n)
+        found[int(event_id)] = int(selected, 16), {int(s): float(q) for s, q in pairs}
+    return found
+
+
+def read_truth(path):
+    with open(path, encoding="ascii") as file:
+        rows = [line.split() for line in file]
+    return {(int(event), int(segment)): float(q_over_p) for event, segment, q_over_p in rows}
+
+
+def check_tracks(found, truth):
+    """Of the tracks above 5 GeV/c nearly all are found, nearly all within 10 % of their momentum."""
+    fast = {key: q for key, q in truth.items() if abs(q) < 1 / 5000}
+    ratios = [found[event][1][segment] / q for (event, segment), q in fast.items()
+              if segment in found[event][1]]
+    near = sum(abs(ratio - 1) < 0.1 for ratio in ratios)
+    assert len(fast) > 500, len(fast)
+    # All three stations must have a hit: 0.99^3 = 97 %.
+    assert len(ratios) > 0.95 * len(fast), (len(ratios), len(fast))
+    assert near > 0.94 * len(ratios), (near, len(ratios))
+
+
+def check_decisions(found, accepted):
+    """A built event is accepted by the lines of all events in it."""
+    expected = {}
+    for event_id, (lines, _) in found.items():
+        first = event_id - event_id % PACKING
+        expected[first] = expected.get(first, 0) | lines
+    assert accepted == {first: lines for first, lines in expected.items() if lines}
+    assert 0 < len(accepted) < len(expected)
+
+
+def compare(found, other):
+    assert found.keys() == other.keys()
+    for event_id, (lines, tracks) in found.items():
+        assert other[event_id][0] == lines and other[event_id][1].keys() == tracks.keys()
+        for segment, q_over_p in tracks.items():
+            assert abs(other[event_id][1][segment] / q_over_p - 1) < 1e-8
+
+
+def damaged(mep):
+    """The MEP with an error MFP in the place of its last source."""
+    blocks = [mep[mfp.offset:mfp.offset + mfp.size]
+              for mfp in hit_meps.evb_decode.Mep(mep, 0).mfps]
+    n = PACKING
+    blocks[-1] = blocks[-1][:4] + (20 + n + -n % 4 + 2 * n + -2 * n % 4).to_bytes(4, "little") + \
+        blocks[-1][8:20] + bytes([92] * n) + bytes(-n % 4 + 2 * n + -2 * n % 4)
+    return hit_meps.make_mep(blocks)
+
+
+def check_damaged(folder, command, mep):
+    broken = bytearray(mep)
+    payload = hit_meps.evb_decode.Mep(mep, 0).mfps[0].first_fragment
+    broken[payload] = 9  # a version that does not exist
+    printed, _, accepted = run(folder, command, [damaged(mep), bytes(broken)])
+    assert printed == [] and set(accepted.values()) == {1 << 2}, (printed, accepted)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        hits, truth = (os.path.join(folder, name) for name in ("hits.mfp", "truth"))
+        subprocess.run([MAKE_HITS, hits, "--events", str(EVENTS), "--packing", str(PACKING),
+                        "--truth", truth], check=True, stdout=subprocess.DEVNULL)
+        meps = hit_meps.meps_of(hits)
+        printed, account, accepted = run(folder, [FILTER], meps)
+        found = read_lines(printed)
+        assert sorted(found) == list(range(EVENTS)), account
+        check_tracks(found, read_truth(truth))
+        check_decisions(found, accepted)
+        check_damaged(folder, [FILTER], meps[0])
+        if not importlib.util.find_spec("numpy"):
+            print("numpy is not installed; the filter in Python was not tried")
+            return
+        printed, account, same = run(folder, IN_PYTHON, meps)
+        compare(found, read_lines(printed))
+        assert same == accepted, account
+        check_damaged(folder, IN_PYTHON, meps[0])
+
+
+if __name__ == "__main__":
+    main()
