@@ -273,6 +273,8 @@ int evb_producer_last(struct evb_producer *producer, uint16_t source, uint64_t *
 		return producer_fail(producer, -EINVAL, "the ring has no such source");
 	last = atomic_load_explicit(&producer->view.last[producer->index_of[source] - 1],
 				    memory_order_relaxed);
+	if (last == 0)
+		return 0;
 	*event_id = last - 1;
-	return last != 0;
+	return 1;
 }

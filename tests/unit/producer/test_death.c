@@ -3,6 +3,7 @@
 //
 // Producers and appliances that are killed at random moments. What must hold: each committed block
 // is taken and released exactly once, in order for each source, and nothing else is taken.
+#include "../evring/trace.h"
 #include "ring_bench.h"
 
 #include <errno.h>
@@ -231,6 +232,153 @@ static void death__appliance_killed_at_random(void **state)
 	ring_bench_close(&bench);
 }
 
+// --- killed at each step
+// ---------------------------------------------------------------------------
+
+#define LIFE_BLOCKS 3u
+
+// The life of a traced process, between two stops. It is cut off somewhere in between.
+typedef void life(struct ring_bench *bench, struct notes *notes);
+
+// Commits blocks, the last one after a shorter one.
+static void life_of_committing(struct ring_bench *bench, struct notes *notes)
+{
+	struct evb_producer *producer = ring_producer(bench, false);
+	uint64_t next = 0;
+	void *block;
+
+	if (evb_producer_last(producer, ring_source_ids[0], &next) == 1)
+		next++;
+	raise(SIGSTOP);
+	for (unsigned i = 0; i < LIFE_BLOCKS; i++, next++) {
+		if (evb_producer_reserve(producer, ring_source_ids[0], 64, &block) != 0)
+			_exit(1);
+		ring_fill(block, 4, ring_source_ids[0], next);
+		if (evb_producer_commit(producer, next, 4, 0) != 0)
+			_exit(1);
+		notes->committed[0] = next + 1;
+	}
+	raise(SIGSTOP);
+}
+
+// Adopts the ring with LIFE_BLOCKS blocks, and releases the last one first.
+static void life_of_releasing(struct ring_bench *bench, struct notes *notes)
+{
+	const struct producer_ring_parameters parameters = ring_parameters(bench);
+	struct producer_block blocks[LIFE_BLOCKS];
+
+	ring_open(bench, &parameters);
+	raise(SIGSTOP);
+	if (producer_ring_take(bench->ring, blocks, LIFE_BLOCKS) != LIFE_BLOCKS)
+		_exit(1);
+	for (unsigned i = LIFE_BLOCKS; i-- > 0;) {
+		notes->released[0][blocks[i].event_id] = 1;
+		producer_ring_release(bench->ring, blocks[i].sequence);
+		notes->released[0][blocks[i].event_id] = 2;
+	}
+	raise(SIGSTOP);
+}
+
+// Lets a process do `steps` steps of its life and kills it. Returns how many it did.
+static uint64_t kill_after(struct ring_bench *bench, struct notes *notes, life *live,
+			   uint64_t steps)
+{
+	const pid_t child = trace_fork();
+	uint64_t done;
+
+	if (child == 0) {
+		live(bench, notes);
+		_exit(1);
+	}
+	done = trace_steps(child, PTRACE_SINGLESTEP, steps);
+	kill_child(child);
+	return done;
+}
+
+// What the dead producer committed is there, and the next one knows it.
+static uint64_t commit_and_die(struct ring_bench *bench, struct notes *notes, uint64_t steps)
+{
+	const uint64_t done = kill_after(bench, notes, life_of_committing, steps);
+	struct evb_producer *producer = ring_producer(bench, false);
+	uint64_t last, next[RING_SOURCES] = { producer_ring_counters(bench->ring).blocks };
+	const bool has_last = evb_producer_last(producer, ring_source_ids[0], &last) == 1;
+
+	take_all(bench, next);
+	assert_int_equal(has_last ? last + 1 : 0, next[0]);
+	assert_in_range(next[0], notes->committed[0], notes->committed[0] + 1);
+	evb_producer_close(producer);
+	return done;
+}
+
+// The next appliance takes what the dead one had not released, and nothing else.
+static uint64_t release_and_die(struct ring_bench *bench, struct notes *notes, uint64_t steps)
+{
+	const struct producer_ring_parameters parameters = ring_parameters(bench);
+	struct evb_producer *producer = ring_producer(bench, false);
+	const uint64_t first = notes->committed[0];
+	struct producer_block block;
+	uint64_t done;
+
+	for (unsigned i = 0; i < LIFE_BLOCKS; i++)
+		assert_int_equal(ring_put(producer, ring_source_ids[0], first + i, 4), 0);
+	notes->committed[0] = first + LIFE_BLOCKS;
+	evb_producer_close(producer);
+	done = kill_after(bench, notes, life_of_releasing, steps);
+	ring_open(bench, &parameters);
+	while (producer_ring_take(bench->ring, &block, 1) == 1) {
+		assert_int_not_equal(notes->released[0][block.event_id], 2);
+		notes->released[0][block.event_id] = 2;
+		producer_ring_release(bench->ring, block.sequence);
+	}
+	for (unsigned i = 0; i < LIFE_BLOCKS; i++)
+		assert_int_not_equal(notes->released[0][first + i], 0);
+	assert_int_equal(producer_ring_fill(bench->ring), 0);
+	producer_ring_close(bench->ring);
+	return done;
+}
+
+static void kill_after_each_step(struct ring_bench *bench,
+				 uint64_t (*run)(struct ring_bench *, struct notes *, uint64_t))
+{
+	struct notes *notes = make_notes();
+	uint64_t all, stride, seed = 3;
+
+	all = run(bench, notes, UINT64_MAX);
+	assert_true(all > 20);
+	stride = 4 * trace_stride(all);
+	for (uint64_t steps = 0; steps < all; steps += stride)
+		run(bench, notes, steps + bench_random(&seed) % stride);
+	munmap(notes, sizeof(*notes));
+}
+
+static void death__producer_killed_at_each_step_of_a_commit(void **state)
+{
+	struct ring_bench bench;
+
+	(void)state;
+	if (!trace_is_possible())
+		skip();
+	ring_bench_open(&bench);
+	kill_after_each_step(&bench, commit_and_die);
+	ring_bench_close(&bench);
+}
+
+static void death__appliance_killed_at_each_step_of_a_release(void **state)
+{
+	struct producer_ring_parameters parameters;
+	struct ring_bench bench;
+
+	(void)state;
+	if (!trace_is_possible())
+		skip();
+	ring_bench_open(&bench);
+	producer_ring_close(bench.ring);
+	kill_after_each_step(&bench, release_and_die);
+	parameters = ring_parameters(&bench);
+	ring_open(&bench, &parameters);
+	ring_bench_close(&bench);
+}
+
 static void death__next_appliance_finds_what_was_not_released(void **state)
 {
 	struct producer_ring_parameters parameters;
@@ -307,6 +455,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(death__producer_killed_at_random),
 		cmocka_unit_test(death__appliance_killed_at_random),
+		cmocka_unit_test(death__producer_killed_at_each_step_of_a_commit),
+		cmocka_unit_test(death__appliance_killed_at_each_step_of_a_release),
 		cmocka_unit_test(death__next_appliance_finds_what_was_not_released),
 		cmocka_unit_test(death__other_sizes_replace_only_an_empty_ring),
 	};
