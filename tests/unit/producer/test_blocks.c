@@ -121,6 +121,35 @@ static void blocks__commits_are_refused_with_a_cause(void **state)
 	ring_bench_close(&bench);
 }
 
+// The newest block must not end where the oldest begins: such a ring looks as if it were empty.
+static void blocks__fill_all_but_the_last_bytes(void **state)
+{
+	struct ring_bench bench;
+	struct evb_producer *producer;
+	struct producer_block block;
+	void *place;
+
+	(void)state;
+	ring_bench_open(&bench);
+	producer = ring_producer(&bench, false);
+	for (unsigned i = 0; i < RING_SIZE / RING_LARGEST; i++)
+		assert_int_equal(ring_put(producer, A, i, RING_LARGEST), 0);
+	for (unsigned i = 0; i < 2; i++)
+		producer_ring_release(bench.ring, ring_take(&bench, A, i).sequence);
+	assert_int_equal(ring_put(producer, A, 100, RING_LARGEST), 0);
+	assert_int_equal(evb_producer_reserve(producer, A, RING_LARGEST, &place), -EAGAIN);
+	assert_int_equal(ring_put(producer, A, 101, RING_LARGEST - PRODUCER_ALIGNMENT), 0);
+	assert_int_equal(evb_producer_reserve(producer, A, 1, &place), -EAGAIN);
+	for (unsigned i = 2; i < RING_SIZE / RING_LARGEST; i++) {
+		block = ring_take(&bench, A, i);
+		producer_ring_release(bench.ring, block.sequence);
+	}
+	(void)ring_take(&bench, A, 100);
+	(void)ring_take(&bench, A, 101);
+	evb_producer_close(producer);
+	ring_bench_close(&bench);
+}
+
 static void blocks__several_are_reserved_at_a_time(void **state)
 {
 	struct ring_bench bench;
@@ -346,6 +375,7 @@ int main(void)
 		cmocka_unit_test(blocks__are_taken_in_order),
 		cmocka_unit_test(blocks__reservations_are_refused_with_a_cause),
 		cmocka_unit_test(blocks__commits_are_refused_with_a_cause),
+		cmocka_unit_test(blocks__fill_all_but_the_last_bytes),
 		cmocka_unit_test(blocks__several_are_reserved_at_a_time),
 		cmocka_unit_test(blocks__checked_mode_refuses_what_is_no_such_mfp),
 		cmocka_unit_test(blocks__levels_are_sticky),
