@@ -56,7 +56,7 @@ struct evb_producer_info {
 	bool connected; // whether the process of evb lives
 };
 
-// Counters of one producer. Each grows only.
+// Counters of one producer. Each grows only. Any thread may read them.
 struct evb_producer_counters {
 	uint64_t blocks, bytes; // committed
 	uint64_t full;          // calls of evb_producer_reserve() that found no room

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/counter.h"
 #include "evring/evring_lock.h"
 #include "evring/evring_members.h"
 #include "evring/evring_view.h"
@@ -277,7 +278,14 @@ struct evb_producer_info evb_producer_info(struct evb_producer *producer)
 
 struct evb_producer_counters evb_producer_counters(const struct evb_producer *producer)
 {
-	return producer->counters;
+	const struct evb_producer_counters *counters = &producer->counters;
+
+	return (struct evb_producer_counters){
+		.blocks = counter_read(&counters->blocks),
+		.bytes = counter_read(&counters->bytes),
+		.full = counter_read(&counters->full),
+		.waits = counter_read(&counters->waits),
+	};
 }
 
 const char *evb_producer_error(const struct evb_producer *producer)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/counter.h"
 #include "evring/evring_view.h"
 #include "wire/mfp.h"
 
@@ -57,7 +58,7 @@ static int report_full(struct evb_producer *producer)
 {
 	const int rc = producer_ask(producer);
 
-	producer->counters.full++;
+	counter_add(&producer->counters.full, 1);
 	if (rc != 0)
 		return rc;
 	if (!producer->connected)
@@ -234,8 +235,8 @@ int evb_producer_commit(struct evb_producer *producer, uint64_t event_id, size_t
 	atomic_store_explicit(&view->header->head, producer->head, memory_order_release);
 	// Release: not before the commit. See repair_last() of producer.c.
 	atomic_store_explicit(&view->last[copy.source], event_id + 1, memory_order_release);
-	producer->counters.blocks++;
-	producer->counters.bytes += length;
+	counter_add(&producer->counters.blocks, 1);
+	counter_add(&producer->counters.bytes, length);
 	raise_peak(producer);
 	return 0;
 }

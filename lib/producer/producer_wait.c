@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/counter.h"
 #include "evring/evring_view.h"
 
 #define LONGEST_SLEEP_NS UINT64_C(100000000) // between two questions whether evb lives
@@ -106,7 +107,7 @@ int evb_producer_wait(struct evb_producer *producer, size_t size, int timeout_ms
 				return 0;
 			left = end - now;
 		}
-		producer->counters.waits++;
+		counter_add(&producer->counters.waits, 1);
 		sleep_for_room(&producer->view, producer->session, &producer->room,
 			       left < LONGEST_SLEEP_NS ? left : LONGEST_SLEEP_NS);
 	}
