@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "client/runtime_directory.h"
+#include "evring/evring_lock.h"
 #include "evring/evring_stale.h"
+#include "producer/producer_layout.h"
 #include "sysfs/mounts.h"
 
 #define SHM           "/dev/shm"
@@ -152,6 +154,27 @@ static void read_ring(const struct evring_place *place, unsigned builder, const 
 	snprintf(facts->lives_at, sizeof(facts->lives_at), "%s", path);
 }
 
+// A producer ring outlives its process, with blocks that the next run takes.
+static void read_producer_ring(const struct evring_place *place, const char *file_name,
+			       const struct ring_search *search, int directory)
+{
+	const int file =
+	    openat(directory, file_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct runs_facts *facts = &search->check->runs;
+	struct stat status;
+
+	if (file < 0)
+		return; // another user's, who is asked for it
+	if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+	    !evring_lock_is_held(file, EVRING_LOCK_OWNER)) {
+		facts->left_rings++;
+		facts->left_bytes += (uint64_t)status.st_blocks * 512;
+		snprintf(facts->left_at, sizeof(facts->left_at), "%s/%.63s", place->path,
+			 file_name);
+	}
+	close(file);
+}
+
 static void read_place(const struct evring_place *place, void *context)
 {
 	const int directory = evring_place_open(place->path);
@@ -167,6 +190,9 @@ static void read_place(const struct evring_place *place, void *context)
 		    kind != EVRING_FILE_MEMBERS &&
 		    evring_place_path(path, place->path, kind, builder))
 			read_ring(place, builder, path, context, directory);
+		else if (strncmp(entry->d_name, PRODUCER_FILE_PREFIX,
+				 strlen(PRODUCER_FILE_PREFIX)) == 0)
+			read_producer_ring(place, entry->d_name, context, directory);
 	}
 	if (stream != NULL)
 		closedir(stream);
@@ -245,6 +271,13 @@ void runs_judge_dead(struct check *check)
 	for (unsigned i = 0; i < facts->n_dead_in; i++)
 		report_change(check->report, HOST_CHANGE_REMOVE_EVENT_RINGS, facts->dead_in[i],
 			      "%s", "");
+	if (facts->left_rings > 0)
+		report_add(check->report, HOST_WARN,
+			   "%u producer ring%s without a process, %llu MiB: %s" REMEDY
+			   "the next run with such a ring takes what it holds; remove the file if "
+			   "there will be none",
+			   facts->left_rings, facts->left_rings == 1 ? "" : "s",
+			   (unsigned long long)(facts->left_bytes >> 20), facts->left_at);
 	if (facts->dead_folders == 0)
 		return;
 	report_add(check->report, HOST_WARN,

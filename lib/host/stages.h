@@ -58,6 +58,9 @@ struct runs_facts {
 	uint64_t dead_hugepage_bytes;
 	char dead_in[MOUNTS_MOST + 2][HOST_TARGET_SIZE]; // directories that hold some
 	unsigned n_dead_in;
+	unsigned left_rings; // producer rings without a process
+	uint64_t left_bytes;
+	char left_at[SYSFS_PATH_SIZE]; // one of them
 };
 
 struct rights_facts {

@@ -128,6 +128,25 @@ static void runs__dead_with_rings(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+static void runs__producer_rings_without_a_process(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[256];
+	int file;
+
+	tree_write(fixture, PLACE "/producer.input", "ring");
+	judge(fixture);
+	assert_finding(fixture, HOST_WARN, "leftovers", "1 producer ring without a process",
+		       "remove the file");
+	assert_counts(fixture, 1, 1, 0, 0); // nothing is removed
+	whole(fixture, PLACE "/producer.input", path);
+	file = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(evring_lock_take(file, EVRING_LOCK_OWNER), 0);
+	judge(fixture);
+	assert_finding(fixture, HOST_OK, "leftovers", "none", NULL);
+	close(file);
+}
+
 // The directory of the configuration may be one that is looked through anyway.
 static void runs__dead_rings_count_once(void **state)
 {
@@ -194,6 +213,7 @@ int main(void)
 		TEST(runs__alive_by_their_ring),
 		TEST(runs__dead_with_rings),
 		TEST(runs__dead_rings_count_once),
+		TEST(runs__producer_rings_without_a_process),
 		TEST(runs__dead_with_folders),
 		TEST(runs__dead_with_files_of_somebody_else),
 	};
