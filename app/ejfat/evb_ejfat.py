@@ -256,9 +256,10 @@ def run_status(options):
     say(f"{line}, senders: {' '.join(reply.senderAddresses) or 'none'}")
     for worker in reply.workers:
         where = ejfat_uri.host_and_port(worker.ipAddress, worker.udpPort)
+        age = max(0, now - worker.lastUpdated.seconds)
         say(f"{worker.name} {where}: {worker.slotsAssigned} of 512 slots, fill "
-            f"{worker.fillPercent:.0%}, control signal {worker.controlSignal:+.0f}, last state "
-            f"{max(0, now - worker.lastUpdated.seconds):.0f} s ago")
+            f"{worker.fillPercent:.0%}, control signal {worker.controlSignal:+.0f}, "
+            + (f"last state {age:.0f} s ago" if worker.lastUpdated.seconds else "no state yet"))
 
 
 def main():
