@@ -147,12 +147,15 @@ class StandIn:
         (helper or self.process).wait_until(seen, what)
         return found[0]
 
-    def end(self):
-        """Stops it and returns what it summed up; nothing may have been wrong."""
-        self.process.stop()
+    def check_right(self):
         check_equal(self.process.errors(), "", "errors of the stand-in")
         wrong = [message for message in self.messages() if "wrong" in message]
         check_equal(wrong, [], "messages against the protocol")
+
+    def end(self):
+        """Stops it and returns what it summed up; nothing may have been wrong."""
+        self.process.stop()
+        self.check_right()
         return json.loads(self.process.lines[-1])
 
 
@@ -305,6 +308,7 @@ def test_gone_and_back():
             away = len(stand_in.messages())
             process.wait_until(lambda: any(m.get("ready") for m in stand_in.messages()[away:]),
                                "ready again")
+            stand_in.check_right()
             stand_in.process.kill()
             process.wait_until(lambda: "UNAVAILABLE" in process.errors(), "it is noticed")
             stand_in = StandIn(work, "--reserved", "7:key", "--port", str(stand_in.port))
