@@ -377,7 +377,7 @@ def test_behind_a_balancer():
                                 "20000", "--udp-ports", "4", "--as", name, "--name", process.name,
                                 "--interval", "100ms", "--weight", weight, namespace=here)
                    for weight, (name, process) in zip(("1", "3"), workers.items())]
-        stand_in.wait_for("an epoch of both", lambda m: m.get("workers") == ["w1", "w2"])
+        stand_in.wait_for("an epoch of both", lambda m: sorted(m.get("workers", ())) == ["w1", "w2"])
         board = node(work, "board", generators=[{
             "name": "boards", "port": "wire", "events": EVENTS, "rate": RATE, "first_event": 1000,
             "size": {"mean": 200}, "load_balancer_header": True,
