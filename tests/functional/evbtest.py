@@ -444,6 +444,9 @@ def check_identities(summary, missed=0):
                         f"segments of source {source['id']}")
     check_equal(sum(source["placed"] for source in sources), segments["placed"],
                 "segments placed, summed over sources")
+    for group in summary.get("decisions", []):
+        fates = {fate: group[fate] for fate in ("accepted", "rejected", "undecided", "held")}
+        check_equal(sum(fates.values()), group["published"], f"sum of decisions by fate {fates}")
 
 
 def drops(summary):

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""A filter decides what recorders write, and what stands in the results, while members of the filter
+and recorders are killed at random moments: each accepted event is in the files exactly once, no
+rejected one is, and the results are in the order of events.
+
+EVB_SEED changes the moments.
+"""
+
+import glob
+import os
+import random
+import struct
+import time
+
+import appliance
+import evbtest
+import judge
+import telemetry
+from evbtest import check, check_equal
+
+SEED = int(os.environ.get("EVB_SEED", "1"))
+PACKING = 10
+RATE = 1000  # built events per second
+KILLS = 10
+ACCEPTED, UNDECIDED, TIMED_OUT = 1, 2, 4
+
+
+def accepted(event):
+    """What decider.c decides; undecided events are accepted, too."""
+    n = event // PACKING
+    return n % 3 != 0 or n % 10 == 5
+
+
+def decider():
+    path = os.environ.get("EVB_DECIDER")
+    if not path or not os.access(path, os.X_OK):
+        evbtest.skip("EVB_DECIDER does not name a program")
+    return path
+
+
+def configuration(work, count, **changes):
+    return appliance.generated(
+        work, sources=3, packing=PACKING, count=count, generator={"rate": RATE}, writer=None,
+        **{"groups": [{"name": "filter", "decides": True}, {"name": "files", "after": "filter"}],
+           "results": [{"name": "results", "group": "filter", "timeout": "60s",
+                        "directory": work.folder("results")}],
+           "events": {"drain_timeout": "60s"}, **changes})
+
+
+def start_member(work, name):
+    member = work.start(decider(), name, "filter", str(PACKING), "6")
+    member.wait_for_line("joined")
+    return member
+
+
+def start_recorder(work, name, out):
+    return work.start(evbtest.binary(), "record", "--ring", name, "--group", "files", "--out", out,
+                      "--format", "mep")
+
+
+def read_results(folder):
+    """(event id, lines, tag, flags) of each record, in the order of the file."""
+    [path] = glob.glob(os.path.join(folder, "*.decisions"))
+    with open(path, "rb") as file:
+        units = file.read()
+    check_equal(len(units) % 32, 0, "bytes behind the last record")
+    magic, version, size, _, packing, first = struct.unpack_from("<8sIIIIQ", units)
+    check_equal((magic, version, size, packing, first), (b"EVBDECID", 1, 32, PACKING, 0), "header")
+    for event, lines, tag, _, _, _, flags, _ in struct.iter_unpack("<QQIIHBBI", units[32:]):
+        yield event, lines, tag, flags
+
+
+def check_results(folder, events):
+    results = list(read_results(folder))
+    check_equal([event for event, *_ in results], events, "events of the results")
+    for event, lines, tag, flags in results:
+        n = event // PACKING
+        if n % 10 == 5:
+            expected = 0, 0, ACCEPTED | UNDECIDED
+        else:
+            expected = 1 << n % 64, n, ACCEPTED if accepted(event) else 0
+        check_equal((lines, tag, flags), expected, f"result of event {event}")
+
+
+def check_sums(summary):
+    evbtest.check_identities(summary)
+    [sums] = summary["decisions"]
+    events, incomplete = judge.event_counts(summary)
+    check_equal((sums["published"], sums["held"], incomplete), (events, 0, 0), "events")
+    undecided = len(range(5, events, 10))
+    rejected = len(range(0, events, 3)) - len(range(15, events, 30))
+    check_equal((sums["accepted"], sums["rejected"], sums["undecided"]),
+                (events - rejected - undecided, rejected, undecided), "decisions")
+    return [PACKING * n for n in range(events)]
+
+
+def test_members_and_recorder_killed():
+    draw = random.Random(SEED)
+    with evbtest.Workspace() as work:
+        decider()
+        out = work.folder("events")
+        evb = work.run(configuration(work, 0))
+        members = [start_member(work, evb.name) for _ in range(2)]
+        recorder = start_recorder(work, evb.name, out)
+        for _ in range(KILLS):
+            time.sleep(draw.uniform(0.01, 0.2))
+            if draw.random() < 0.4:
+                recorder.kill()
+                recorder = start_recorder(work, evb.name, out)
+            else:
+                members.pop(draw.randrange(len(members))).kill()
+                members.append(start_member(work, evb.name))
+        summary = evb.drain()
+        for process in (*members, recorder):
+            process.finish()
+            check_equal(process.status, 0, f"status of {process.describe()}")
+        events = check_sums(summary)
+        check_equal(sorted(judge.read_directory(out)), list(filter(accepted, events)),
+                    "recorded events")
+        check_results(work.path("results"), events)
+
+
+def test_writer_after_a_filter_that_dies():
+    """What nobody decides until the end is accepted, as configured: nothing is lost."""
+    events = 200
+    with evbtest.Workspace() as work:
+        out = work.folder("events")
+        wanted = configuration(
+            work, events, groups=[{"name": "filter", "decides": True}], results=[],
+            writers=[{"name": "files", "directory": out, "after": "filter"}],
+            events={"drain_timeout": "500ms"})
+        wanted["builders"][0]["slots"] = 2 * events  # so that the run ends without the filter
+        evb = work.run(wanted)
+        member = start_member(work, evb.name)
+        evb.wait_until(lambda: telemetry.summary(evb.name)["events_complete"] > 100, "100 events")
+        member.kill()
+        summary = evb.end()
+        evbtest.check_identities(summary)
+        [sums] = summary["decisions"]
+        check_equal(sums["held"], 0, "held events")
+        check("were not decided in time" in evb.errors(), evb.describe())
+        found = sorted(judge.read_directory(out))
+        check_equal(len(found), sums["accepted"] + sums["undecided"], "written events")
+        missing = {PACKING * n for n in range(sums["published"])} - set(found)
+        check_equal(len(missing), sums["rejected"], "events that are not in the files")
+        check(not any(map(accepted, missing)), f"accepted events are missing: {missing}")
+
+
+if __name__ == "__main__":
+    evbtest.main()
