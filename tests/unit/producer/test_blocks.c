@@ -349,6 +349,34 @@ static void blocks__rings_that_are_not_possible(void **state)
 	ring_bench_close(&bench); // and nothing else lies there
 }
 
+static void blocks__rings_beside_others(void **state)
+{
+	const char *group = "main";
+	struct producer_ring_parameters parameters;
+	struct evring_parameters event_ring;
+	struct ring_bench bench;
+	struct producer_ring *other;
+	struct evb_producer *producer;
+
+	(void)state;
+	ring_bench_open(&bench);
+	event_ring = bench_parameters(&bench.files, 4, &group);
+	assert_int_equal(evring_create(&bench.files.ring, &event_ring, bench.files.error), 0);
+	parameters = ring_parameters(&bench);
+	parameters.name = "other";
+	assert_int_equal(producer_ring_open(&other, &parameters, bench.files.error), 0);
+	producer = ring_producer(&bench, false);
+	assert_int_equal(ring_put(producer, A, 1, 1), 0);
+	producer_ring_destroy(other);
+	evring_destroy(bench.files.ring);
+	assert_int_equal(evring_clean(NULL, bench.files.directory, bench.files.error), 0);
+	assert_int_equal(ring_put(producer, A, 2, 1), 0);
+	(void)ring_take(&bench, A, 1);
+	(void)ring_take(&bench, A, 2);
+	evb_producer_close(producer);
+	ring_bench_close(&bench);
+}
+
 static void blocks__files_have_the_modes_asked_for(void **state)
 {
 	struct producer_ring_parameters parameters;
@@ -382,6 +410,7 @@ int main(void)
 		cmocka_unit_test(blocks__end_of_data_is_told),
 		cmocka_unit_test(blocks__producers_that_may_not_open),
 		cmocka_unit_test(blocks__rings_that_are_not_possible),
+		cmocka_unit_test(blocks__rings_beside_others),
 		cmocka_unit_test(blocks__files_have_the_modes_asked_for),
 	};
 
