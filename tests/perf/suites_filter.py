@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""How many events the filters of examples/filter decide about per second and core."""
+"""How many events the filters of examples/filter decide about per second and core, and what the
+iterator of built events costs."""
 
 import importlib.util
 import os
@@ -10,15 +11,14 @@ import sys
 import tempfile
 
 import evbtest
+import make_meps
 from runs import Table
-
-sys.path.insert(0, os.path.join(evbtest.REPOSITORY, "tests", "unit", "examples"))
-
-import hit_meps
 
 EVENTS = 1000  # in the file, which is published again and again
 TRACKS = (5, 15, 50)  # on average; noise hits are a third more
 PACKING = 10  # events in a built event
+MEPS = {"1238 sources, 1 fragment": (1238, 1), "1238 sources, 100 fragments": (1238, 100),
+        "40 sources, 1000 fragments": (40, 1000)}
 RATE = re.compile(r"(\d+) events per second of CPU time")
 
 
@@ -45,7 +45,7 @@ def make_file(bench, folder, tracks):
                     "--events", str(EVENTS), "--packing", str(PACKING), "--tracks", str(tracks),
                     "--noise", str(tracks * 4 // 3)], check=True, stdout=subprocess.DEVNULL)
     with open(path, "wb") as file:
-        file.write(b"".join(hit_meps.meps_of(hits)))
+        file.write(b"".join(make_meps.meps_of(hits)))
     return path
 
 
@@ -87,4 +87,23 @@ def run_filter(bench):
         found, missing = bench.interleave(experiments)
     for name in experiments:
         table.add(name, found.get(name, ()), missing=missing.get(name))
-    return [table]
+    return [table, _iterator(bench)]
+
+
+def _iterator(bench):
+    def cost(sources, fragments):
+        return bench.tool("mep_cost", "--cpu", bench.first, "--seconds", bench.window / 10,
+                          "--size", bench.cold_bytes, "--sources", sources,
+                          "--fragments", fragments)
+
+    found, missing = bench.interleave({name: lambda of=of: cost(*of)
+                                       for name, of in MEPS.items()})
+    table = Table("filter: evb_mep.h over built events in memory", [
+        ("source_ns", "a source", "ns"), ("fragment_ns", "a fragment", "ns")], [
+            "fragments of 100 bytes, which are not read; the time of a source is that of all its "
+            "fragments"])
+    for name in MEPS:
+        for order in ("source by source", "event by event"):
+            table.add(f"{name}, {order}", [one[order] for one in found.get(name, ())],
+                      missing=missing.get(name))
+    return table

@@ -21,6 +21,7 @@ sys.path[:0] = [os.path.join(HERE, "../../functional"), os.path.join(HERE, "../.
 
 import evb_decode
 import evb_reader
+import make_meps
 
 N_RANDOM = 100
 N_EVENTS = 300
@@ -49,17 +50,9 @@ def make_mfp(dice, event_id, source_id, n):
 
 
 def make_mep(dice, event_id):
-    n_sources, n_events = dice.randrange(1, 9), dice.randrange(1, 12)
-    at = 8 + 2 * (n_sources + n_sources % 2) + 4 * n_sources
-    body, offsets = b"", []
-    ids = sorted(dice.sample(range(65536), n_sources))
-    for source_id in ids:
-        body += bytes(-(at + len(body)) % 8)
-        offsets.append((at + len(body)) // 4)
-        body += make_mfp(dice, event_id, source_id, n_events)
-    body += bytes(-(at + len(body)) % 8)
-    return struct.pack(f"<HHI{n_sources}H{2 * (n_sources % 2)}x{n_sources}I", 0xCEFA, n_sources,
-                       (at + len(body)) // 4, *ids, *offsets) + body
+    n_events = dice.randrange(1, 12)
+    ids = sorted(dice.sample(range(65536), dice.randrange(1, 9)))
+    return make_meps.make_mep([make_mfp(dice, event_id, one, n_events) for one in ids])
 
 
 def compare(found, data):

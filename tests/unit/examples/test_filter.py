@@ -14,10 +14,11 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.join(HERE, "../../..")
-sys.path[:0] = [HERE, os.path.join(ROOT, "lib/evring")]
+sys.path[:0] = [os.path.join(ROOT, "tests/functional"), os.path.join(ROOT, "lib/evring")]
 
+import evb_decode
 import evb_reader
-import hit_meps
+import make_meps
 
 EVENTS, PACKING = 300, 3
 FILTER, MAKE_HITS, FEEDER = sys.argv[1:4]
@@ -103,16 +104,16 @@ def compare(found, other):
 def damaged(mep):
     """The MEP with an error MFP in the place of its last source."""
     blocks = [mep[mfp.offset:mfp.offset + mfp.size]
-              for mfp in hit_meps.evb_decode.Mep(mep, 0).mfps]
+              for mfp in evb_decode.Mep(mep, 0).mfps]
     n = PACKING
     blocks[-1] = blocks[-1][:4] + (20 + n + -n % 4 + 2 * n + -2 * n % 4).to_bytes(4, "little") + \
         blocks[-1][8:20] + bytes([92] * n) + bytes(-n % 4 + 2 * n + -2 * n % 4)
-    return hit_meps.make_mep(blocks)
+    return make_meps.make_mep(blocks)
 
 
 def check_damaged(folder, command, mep):
     broken = bytearray(mep)
-    payload = hit_meps.evb_decode.Mep(mep, 0).mfps[0].first_fragment
+    payload = evb_decode.Mep(mep, 0).mfps[0].first_fragment
     broken[payload] = 9  # a version that does not exist
     printed, _, accepted = run(folder, command, [damaged(mep), bytes(broken)])
     assert printed == [] and set(accepted.values()) == {1 << 2}, (printed, accepted)
@@ -123,7 +124,7 @@ def main():
         hits, truth = (os.path.join(folder, name) for name in ("hits.mfp", "truth"))
         subprocess.run([MAKE_HITS, hits, "--events", str(EVENTS), "--packing", str(PACKING),
                         "--truth", truth], check=True, stdout=subprocess.DEVNULL)
-        meps = hit_meps.meps_of(hits)
+        meps = make_meps.meps_of(hits)
         printed, account, accepted = run(folder, [FILTER], meps)
         found = read_lines(printed)
         assert sorted(found) == list(range(EVENTS)), account

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Built events from a file of MFPs, without an appliance: what ring_feeder publishes."""
+"""Built events from MFPs, without an appliance: what ring_feeder publishes."""
 
-import os
 import struct
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../functional"))
 
 import evb_decode
 
