@@ -80,7 +80,11 @@ static void adopt_built(struct cluster_manager *manager, const struct adopted *a
 			adopted->held.generation, adopted->held.attempt, SCHED_ADOPT_BUILT,
 			now) != SCHED_OK)
 		return;
-	manager->view.complete++;
+	if (adopted->held.n_missing > 0)
+		manager->view.incomplete++;
+	else
+		manager->view.complete++;
+	manager->view.missing += adopted->held.n_missing;
 	if (!manager->adopting && find_granted(manager, adopted->held.event, &builder, &token))
 		withdraw(manager, builder, token, manager_entry(manager, builder, token));
 }

@@ -75,6 +75,7 @@ static inline struct ctrl_held tokens_held(const struct tokens *tokens, uint32_t
 		.slot = token,
 		.generation = at->generation,
 		.attempt = at->attempt,
+		.n_missing = holding == CTRL_HOLDS_BUILT ? at->n_missing : 0,
 		.holding = (uint8_t)holding,
 	};
 }

@@ -224,6 +224,7 @@ static unsigned rank_of(enum ctrl_run_state state)
 static void check_stop(struct farm *farm)
 {
 	struct cluster_manager_view manager = farm_view(farm);
+	uint64_t incomplete = 0, twice = 0;
 
 	if (farm_is_static(farm)) {
 		// Sources may have sent what comes behind the end before they heard of it.
@@ -250,7 +251,16 @@ static void check_stop(struct farm *farm)
 
 		if (truth->published == 0 && !truth->discarded)
 			farm_broken(farm, "event %ju was not published", (uintmax_t)i);
+		incomplete += truth->published == 1 && truth->incomplete;
+		twice += truth->published > 1;
 	}
+	// Which of two publications counts is not said here.
+	if (farm->epoch == 1 &&
+	    (manager.incomplete < incomplete || manager.incomplete > incomplete + twice))
+		farm_broken(farm,
+			    "%ju events are incomplete, %ju were published twice, and %ju "
+			    "were counted as incomplete",
+			    (uintmax_t)incomplete, (uintmax_t)twice, (uintmax_t)manager.incomplete);
 	for (unsigned i = 0; i < farm->n_nodes; i++) {
 		const struct farm_node *node = &farm->nodes[i];
 		struct cluster_node_state state;

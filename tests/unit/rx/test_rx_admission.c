@@ -209,6 +209,33 @@ static void source__sends_from_configured_addresses_only(void **state)
 	close_with(&bench, &admission);
 }
 
+// 1000, 5000, 20 000 and 100 000 forged packets per second beside 500 segments per second.
+static void source__with_addresses_is_not_harmed_by_a_flood(void **state)
+{
+	static const struct source_from from = {
+		.addresses = { { SOURCE_ADDRESS_IP4, { 10, 0, 0, 1 }, 32 } },
+		.n_addresses = 1,
+	};
+	static const unsigned rates[] = { 2, 10, 40, 200 };
+	struct admission admission;
+	struct rx_bench bench;
+	struct frame own, other;
+	unsigned n_forged = 0;
+
+	(void)state;
+	open_with(&bench, "", &admission, &from, 1);
+	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
+	make_udp(&other, OTHER_IP, 1000, 0);
+	for (unsigned i = 0; i < 4 * 50; i++) {
+		for (unsigned j = 0; j < rates[i % 4]; j++, n_forged++)
+			rx_refuse_segment(&bench, &other, SEGMENT_NOT_ADMITTED);
+		assert_admitted(&bench, &own);
+		bench.now += SILENCE / 100;
+	}
+	assert_int_equal(rx_counters(&bench)->segment_drops[SEGMENT_NOT_ADMITTED], n_forged);
+	close_with(&bench, &admission);
+}
+
 static void source__sends_from_configured_ports_and_vlans_only(void **state)
 {
 	static const struct source_from from = {
@@ -327,6 +354,7 @@ int main(void)
 		cmocka_unit_test(source__that_sends_often_does_not_move),
 		cmocka_unit_test(source__may_move_where_that_is_allowed),
 		cmocka_unit_test(source__sends_from_configured_addresses_only),
+		cmocka_unit_test(source__with_addresses_is_not_harmed_by_a_flood),
 		cmocka_unit_test(source__sends_from_configured_ports_and_vlans_only),
 		cmocka_unit_test(source__of_ethernet_frames),
 		cmocka_unit_test(source__of_a_handler),

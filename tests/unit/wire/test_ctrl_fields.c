@@ -211,6 +211,7 @@ static void get__every_field_of_slots(void **state)
 	assert_int_equal(held.generation, 7);
 	assert_int_equal(held.attempt, 1);
 	assert_int_equal(held.holding, CTRL_HOLDS_BUILT);
+	assert_int_equal(held.n_missing, 2);
 	assert_int_equal(ctrl_held_at(&adopt, 1).event, 1235);
 	bytes_free(&bytes);
 }
