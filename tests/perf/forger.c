@@ -4,9 +4,10 @@
 // A kernel host that sends the events of a run, and beside them forged segments of one source: what
 // a broken board, or a stranger with its address, may send.
 //
-//   forger --to ADDRESS --kind KIND [--forged PACKETS] [--seconds S] [--cpu N]
+//   forger --to ADDRESS --kind KIND [--forged PACKETS] [--from ADDRESS] [--seconds S] [--cpu N]
 //
-// 500 events per second, each of one MFP of 10 fragments of 8 sources; --forged is per second. The
+// 500 events per second, each of one MFP of 10 fragments of 8 sources; --forged is per second,
+// --from the own address that forged segments are sent from, if it is not that of the events. The
 // kinds are those of tests/unit/builder/test_harm.c. Prints what was sent as one JSON object.
 #include <getopt.h>
 #include <stdlib.h>
@@ -24,14 +25,15 @@
 #define FIRST    1000u // event index
 #define FORGED   4u    // source id
 #define STRANGE  60000u
+#define MTU      1500u
 
 enum kind { FAR, NEAR, AHEAD, LENGTH, TINY, FALLING, KINDS };
 
 static const char *const names[KINDS] = { "far", "near", "ahead", "length", "tiny", "falling" };
 
 struct forger {
-	struct udp_stream stream;
-	const char *to;
+	struct udp_stream stream, forged;
+	const char *to, *from;
 	enum kind kind;
 	double rate, seconds;
 	uint64_t n_forged;
@@ -50,6 +52,7 @@ static void parse(int argc, char **argv, struct forger *forger)
 	static const struct option options[] = {
 		{ "cpu", required_argument, NULL, 'c' },
 		{ "forged", required_argument, NULL, 'f' },
+		{ "from", required_argument, NULL, 'o' },
 		{ "kind", required_argument, NULL, 'k' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "to", required_argument, NULL, 't' },
@@ -62,6 +65,8 @@ static void parse(int argc, char **argv, struct forger *forger)
 			perf_pin(perf_parse_list("cpu", optarg).values[0]);
 		else if (option == 'f')
 			forger->rate = perf_parse_number("forged", optarg, 0);
+		else if (option == 'o')
+			forger->from = optarg;
 		else if (option == 'k')
 			forger->kind = parse_kind(optarg);
 		else if (option == 's')
@@ -108,7 +113,7 @@ static void forge(struct forger *forger, uint64_t event)
 	re.event_number = index * PACKING;
 	if (forger->kind >= TINY && n % 2 == 0)
 		re.event_number = MFP_END_OF_RUN;
-	udp_stream_put_segment(&forger->stream, &re, bytes, size);
+	udp_stream_put_segment(&forger->forged, &re, bytes, size);
 }
 
 // Returns how many events were sent.
@@ -127,6 +132,7 @@ static uint64_t send_events(struct forger *forger)
 		perf_wait_until(start + slice * 1000000000 / (EVENTS * SLICES));
 		while ((double)forger->n_forged * EVENTS * SLICES < (double)slice * forger->rate)
 			forge(forger, event);
+		udp_stream_flush(&forger->forged);
 		for (unsigned i = slice % SLICES; i < SOURCES; i += SLICES)
 			udp_stream_put(&forger->stream, (uint16_t)(1 + i), event * PACKING,
 				       blocks[i], length);
@@ -143,7 +149,8 @@ int main(int argc, char **argv)
 	cJSON *result = cJSON_CreateObject();
 
 	parse(argc, argv, &forger);
-	udp_stream_open(&forger.stream, forger.to, FRAME_PORT, 1500);
+	udp_stream_open(&forger.stream, NULL, forger.to, FRAME_PORT, MTU);
+	udp_stream_open(&forger.forged, forger.from, forger.to, FRAME_PORT, MTU);
 	cJSON_AddNumberToObject(result, "events", (double)send_events(&forger));
 	cJSON_AddNumberToObject(result, "forged", (double)forger.n_forged);
 	perf_print(result);

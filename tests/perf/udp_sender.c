@@ -98,7 +98,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < sender.sources; i++)
 		sender.blocks[i] = frame_make_mfp((uint16_t)(1 + i), sender.packing,
 						  sender.fragment, &sender.length);
-	udp_stream_open(&sender.stream, sender.to, FRAME_PORT, sender.mtu);
+	udp_stream_open(&sender.stream, NULL, sender.to, FRAME_PORT, sender.mtu);
 	start = perf_now_ns();
 	events = send_events(&sender);
 	seconds = (double)(perf_now_ns() - start) * 1e-9;

@@ -11,20 +11,31 @@
 
 #define SEND_BUFFER (8 << 20)
 
-void udp_stream_open(struct udp_stream *stream, const char *address, uint16_t port, uint32_t mtu)
+static struct sockaddr_in address_of(const char *text, uint16_t port)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	if (inet_pton(AF_INET, text, &address.sin_addr) != 1)
+		perf_fail("\"%s\" is no IPv4 address", text);
+	return address;
+}
+
+void udp_stream_open(struct udp_stream *stream, const char *from, const char *address,
+		     uint16_t port, uint32_t mtu)
+{
+	const struct sockaddr_in to = address_of(address, port);
+	const struct sockaddr_in own = address_of(from != NULL ? from : "0.0.0.0", 0);
 	int buffer = SEND_BUFFER;
 
 	memset(stream, 0, sizeof(*stream));
 	if (mtu <= NET_IPV4_SIZE + NET_UDP_SIZE + EJFAT_RE_SIZE + MFP_HEADER_SIZE)
 		perf_fail("an MTU of %u has no room for a segment", mtu);
 	stream->segment = mtu - NET_IPV4_SIZE - NET_UDP_SIZE - EJFAT_RE_SIZE;
-	if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
-		perf_fail("\"%s\" is no IPv4 address", address);
 	stream->socket = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	// A smaller buffer serves too, with more waiting.
 	(void)setsockopt(stream->socket, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+	if (bind(stream->socket, (const struct sockaddr *)&own, sizeof(own)) != 0)
+		perf_fail("%s: %s", from, strerror(errno));
 	if (connect(stream->socket, (const struct sockaddr *)&to, sizeof(to)) != 0)
 		perf_fail("%s:%u: %s", address, port, strerror(errno));
 	for (unsigned i = 0; i < UDP_STREAM_BATCH; i++) {

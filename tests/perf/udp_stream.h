@@ -24,8 +24,10 @@ struct udp_stream {
 	uint64_t packets, bytes; // sent; bytes of UDP payload
 };
 
-// Opens a stream to "10.0.0.2" on a path of this MTU. Ends the program if it cannot.
-void udp_stream_open(struct udp_stream *stream, const char *address, uint16_t port, uint32_t mtu);
+// Opens a stream to "10.0.0.2" on a path of this MTU. `from`: the own address that it sends from,
+// or NULL. Ends the program if it cannot.
+void udp_stream_open(struct udp_stream *stream, const char *from, const char *address,
+		     uint16_t port, uint32_t mtu);
 
 // Sends a block, an MFP whose event id is patched on the way. The block must stay as it is until
 // the flush.
