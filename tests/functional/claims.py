@@ -20,6 +20,7 @@ from faults import Injector
 CLAIMANTS = 3
 CHANGES = 4  # in a history
 PAUSE_S = 0.45  # between two changes, at most
+START_S = 180.0  # of one process, at most
 BEATS_S = 0.06  # in which a peer sends heartbeats
 REFUSED = "another one runs as node"
 REPLACED = "another event manager is in office"
@@ -104,7 +105,8 @@ class Claims(bottleneck.Farm):
         super().__init__(work, bottleneck.Layout(
             readouts=2, builders=1, packing=10, queue=0, link=1e9, rate=50,
             changes={"events": {"deadline": "100ms"},
-                     "event_manager": {"heartbeat_timeout": "200ms"}}))
+                     "event_manager": {"heartbeat_timeout": "200ms"},
+                     "idle": {"policy": "adaptive", "yields": 2, "sleep": "1ms"}}))
         self.work = work
         self.claimed = claimed
         self.injector = None
@@ -169,13 +171,15 @@ class Claims(bottleneck.Farm):
                                  f"{self.changes}; {self.waited_for}")
 
     def _settle(self, patience):
-        """Seconds, from when the processes have started."""
-        end = time.monotonic() + patience
+        """Seconds, from when the processes have started. A start takes about a second of CPU time,
+        and a loaded machine may let a process wait for half a minute before it runs."""
         for claimant in self.claimants:
+            end = time.monotonic() + START_S
             while claimant.running() and not claimant.is_up():
                 check(time.monotonic() < end, f"does not start: {claimant.describe()}")
                 time.sleep(0.01)
         begin = time.monotonic()
+        end = begin + patience
         self.waited_for = []
         while True:
             why = self._wrong()

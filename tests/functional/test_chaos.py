@@ -2,7 +2,12 @@
 # Copyright (c) 2026, the evb authors
 """Some rounds of chaos.py, each kind of fault once at the least, with long timeouts: whatever a
 loaded machine delays, no event is lost, or published twice without the flag, and the system runs
-again; and some histories of processes that claim one node."""
+again; and some histories of processes that claim one node.
+
+EVB_LONG_TESTS, and in CI: two minutes of rounds in the place of a number of faults.
+"""
+
+import os
 
 import chaos
 import chaos_faults
@@ -14,8 +19,12 @@ WITHOUT_LOSS = [kind for kind in chaos_faults.KINDS if not kind.loses and kind n
 WITH_LOSS = [kind for kind in chaos_faults.KINDS if kind.loses or kind in SLOTS_LOST]
 
 
-def check_nothing_wrong(**options):
-    wrong = chaos.run(seed=1, within=evbtest.PATIENCE_S, **options)
+LONG = any(os.environ.get(name) for name in ("EVB_LONG_TESTS", "EVB_TEST_IMAGE"))
+
+
+def check_nothing_wrong(n_faults, **options):
+    extent = {"minutes": 1} if LONG else {"n_faults": n_faults}
+    wrong = chaos.run(seed=1, within=evbtest.PATIENCE_S, **extent, **options)
     evbtest.check(not wrong, "\n".join(wrong))
 
 
