@@ -21,6 +21,7 @@ struct rx_counters {
 	uint64_t other;           // frames of protocols that evb does not speak
 	uint64_t checksums_unfinished; // of accepted packets (wire/net.h)
 	uint64_t packet_drops[PACKET_N_CAUSES];
+	uint64_t held; // packets that wait for room in links now (rx/hold.h), not in `packets` yet
 	uint64_t segments;
 	uint64_t segment_drops[SEGMENT_N_CAUSES]; // by the causes that rx counts
 };

@@ -80,18 +80,18 @@ unsigned rx_hold_receive(struct rx_hold *hold, struct rte_mbuf **mbufs, uint64_t
 			mbufs[n_others++] = mbufs[i];
 	}
 	done = link_enqueue(hold->packets, segments, n_segments);
-	hold->n += done;
+	counter_add(&counters->held, done);
 	if (done < n_segments)
 		drop(segments + done, n_segments - done, counters);
 	return n_others;
 }
 
-unsigned rx_hold_take(struct rx_hold *hold, struct rte_mbuf **mbufs)
+unsigned rx_hold_take(struct rx_hold *hold, struct rte_mbuf **mbufs, struct rx_counters *counters)
 {
 	unsigned n = link_dequeue(hold->packets, mbufs, ROLE_BURST);
 
-	hold->n -= n;
-	if (hold->n == 0)
+	counter_add(&counters->held, -(uint64_t)n);
+	if (counters->held == 0)
 		hold->full_since = 0;
 	return n;
 }
@@ -100,6 +100,6 @@ void rx_hold_drop(struct rx_hold *hold, struct rx_counters *counters)
 {
 	struct rte_mbuf *mbufs[ROLE_BURST];
 
-	while (hold->n > 0)
-		drop(mbufs, rx_hold_take(hold, mbufs), counters);
+	while (counters->held > 0)
+		drop(mbufs, rx_hold_take(hold, mbufs, counters), counters);
 }

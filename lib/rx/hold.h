@@ -17,9 +17,9 @@
 #include "pipeline/link.h"
 #include "rx/rx_role.h"
 
+// How many packets wait is in rx_counters.held.
 struct rx_hold {
 	struct link *packets; // from the role to itself; NULL: the role holds nothing back
-	uint32_t n;           // packets in it
 	uint64_t full_since;  // TSC; 0: it was not full since it was empty
 	const struct rx_parameters *parameters;
 	const struct rx_handler *handlers;
@@ -38,7 +38,7 @@ unsigned rx_hold_receive(struct rx_hold *hold, struct rte_mbuf **mbufs, uint64_t
 			 struct rx_counters *counters);
 
 // Takes up to ROLE_BURST packets out, in the order of their arrival; they are not yet counted.
-unsigned rx_hold_take(struct rx_hold *hold, struct rte_mbuf **mbufs);
+unsigned rx_hold_take(struct rx_hold *hold, struct rte_mbuf **mbufs, struct rx_counters *counters);
 
 // Drops what is held, at the end of a run.
 void rx_hold_drop(struct rx_hold *hold, struct rx_counters *counters);

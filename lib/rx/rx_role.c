@@ -444,8 +444,8 @@ static unsigned receive(struct rx *rx, struct rte_mbuf **mbufs, uint64_t now, bo
 {
 	if (unlikely(full))
 		return rx_hold_receive(&rx->hold, mbufs, now, &rx->counters);
-	if (unlikely(rx->hold.n > 0))
-		return rx_hold_take(&rx->hold, mbufs);
+	if (unlikely(rx->counters.held > 0))
+		return rx_hold_take(&rx->hold, mbufs, &rx->counters);
 	return rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
 }
 
@@ -527,7 +527,7 @@ static bool rx_drain(struct role *role, uint64_t now)
 	rx_poll(role, now);
 	if (rx->counters.packets > packets && packets_of_events(rx) == of_events)
 		rx->last_packet = last_packet;
-	if (holds_the_peer(rx) || rx->hold.n > 0)
+	if (holds_the_peer(rx) || rx->counters.held > 0)
 		rx->last_packet = now; // a paused peer may still have packets to send
 	if (rx->leave_start == 0 && now - rx->last_packet <= rx->parameters.quiet_cycles &&
 	    now - rx->drain_start <= rx->parameters.drain_cycles)

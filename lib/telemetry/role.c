@@ -40,6 +40,8 @@ static const struct metric rx_metrics[] = {
 	COUNTER("packets_other", rx_counters, other, "frames of other protocols"),
 	COUNTER("checksums_unfinished", rx_counters, checksums_unfinished,
 		"packets accepted with an unfinished UDP checksum"),
+	GAUGE("packets_held", rx_counters, held,
+	      "packets of a node that wait for room in links to builders"),
 	CAUSES("packet_drop", rx_counters, packet_drops, metric_packet_causes,
 	       "packets dropped, by cause"),
 	COUNTER("segments_received", rx_counters, segments,

@@ -406,12 +406,14 @@ static void held__control_passes_data_that_waits(void **state)
 	send_segments(&bench, 3);
 	poll_held(&bench, 2);
 	assert_true(bench.rx.role->backpressured);
+	assert_int_equal(rx_counters(&bench.rx)->held, 8);
 	take_control(&bench, 1);
 	assert_int_equal(rx_counters(&bench.rx)->segments, RX_DEPTH);
 	take_in_order(&bench, 0, RX_DEPTH);
 	send_segments(&bench, 2);
 	poll_held(&bench, 2);
 	take_in_order(&bench, RX_DEPTH, 10);
+	assert_int_equal(rx_counters(&bench.rx)->held, 0);
 	assert_int_equal(rx_counters(&bench.rx)->packets, bench.sent + 1);
 	assert_int_equal(rx_counters(&bench.rx)->packet_drops[PACKET_LINKS_FULL], 0);
 	close_held(&bench);
