@@ -10,7 +10,7 @@ reach more code, and keeps them in BUILD/corpus: the guided inputs. Then its rep
 tries mutations of these inputs and of the seeds in the tree, without the cost of the guidance.
 
 Each target gets a turn. With --goal they get turns until N inputs (1e9) have been tried over all
-targets, those of earlier runs included, and N/1000 of each; a target that has N/8 gets no more.
+targets, those of earlier runs included, and N/1000 of each; a target that has N/6 gets no more.
 
 BUILD/fuzzed.json keeps the counts of all runs, and the seeds of the mutations go on from there. At
 the end a table shows, by target, the inputs of all runs and their rates, and what libFuzzer reports
@@ -153,7 +153,7 @@ def main():
         for name in due:
             found += turn(options, name, seconds[0], state)
         short = [name for name in chosen if state.inputs(name) < options.goal / 1000]
-        wanted = [name for name in chosen if state.inputs(name) < options.goal / 8]
+        wanted = [name for name in chosen if state.inputs(name) < options.goal / 6]
         due = wanted if state.total() < options.goal else short
     print(state.table())
     for path in found:
