@@ -24,6 +24,7 @@ import suites_bounds
 import suites_build
 import suites_cluster
 import suites_curve
+import suites_decisions
 import suites_filter
 import suites_harm
 import suites_paths
@@ -48,6 +49,7 @@ SUITES = {
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),
     "filter": (suites_filter.run_filter, "events per core through the example of a filter"),
+    "decisions": (suites_decisions.run_decisions, "decisions of consumers in the order of events"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
     "idle": (suites_time.run_idle, "CPU time without traffic, and what sleeping costs"),
     "curve": (suites_curve.run_curve, "throughput and load against message size, as in 1998"),
