@@ -104,10 +104,6 @@ class Namespace:
                 file.write("0")
         _ip("-n", self.name, "address", "add", address, "dev", self.device, "nodad")
 
-    def add_address(self, address):
-        """One more, such as 10.0.0.9/24."""
-        _ip("-n", self.name, "address", "add", address, "dev", self.device)
-
     def add_neighbour(self, address, mac):
         """Packets to the address go to this MAC address, without ARP."""
         _ip("-n", self.name, "neighbour", "add", address, "lladdr", mac.hex(":"), "dev",
