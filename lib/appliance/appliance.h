@@ -107,6 +107,7 @@ struct appliance {
 	bool source_reported[EVB_MAX_SOURCES];       // by index: that it differs
 	unsigned n_sources_reported;
 	bool problem_reported[EVB_MAX_GENERATORS];  // that its file ended before its time
+	uint32_t producers[EVB_MAX_GENERATORS];     // processes that fill their rings; 0: none
 	uint64_t waiting_since[EVB_MAX_GENERATORS]; // TSC, for a RoCE connection; 0: not waiting
 	bool waiting_reported[EVB_MAX_GENERATORS];
 	struct run_control *run_control;                 // NULL: there is no control socket

@@ -16,6 +16,7 @@
 #include "rdma/source_roles.h"
 #include "rx/rx_role.h"
 #include "store/file_store.h"
+#include "store/ring_store.h"
 #include "tx/pcap_role.h"
 
 #define STEP_MS         1
@@ -143,6 +144,34 @@ static void report_ended_files(struct appliance *appliance)
 	}
 }
 
+// Reports producers that come and go. True if the memory of a ring is gone, so that the run ends.
+static bool producers_are_gone(struct appliance *appliance)
+{
+	for (unsigned i = 0; i < appliance->config->n_generators; i++) {
+		const struct config_generator *generator = &appliance->config->generators[i];
+		uint32_t pid, *before = &appliance->producers[i];
+
+		if (generator->kind != GENERATOR_PRODUCER)
+			continue;
+		if (!ring_store_watch(appliance->stores[i], &pid)) {
+			notice(appliance,
+			       "generator %s: the file of its producer ring was truncated by a "
+			       "process that may write it; the run ends",
+			       generator->name);
+			appliance->failed = true;
+			return true;
+		}
+		if (pid != *before && pid != 0)
+			notice(appliance, "generator %s: process %u fills its producer ring",
+			       generator->name, pid);
+		if (pid != *before && pid == 0)
+			notice(appliance, "generator %s: process %u has left its producer ring",
+			       generator->name, *before);
+		*before = pid;
+	}
+	return false;
+}
+
 static void report_commands(struct appliance *appliance)
 {
 	const struct cluster_system *system = &appliance->config->cluster;
@@ -204,7 +233,7 @@ bool appliance_watch(struct appliance *appliance)
 	roce_report_waiting(appliance);
 	report_ended_files(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance) ||
-	    a_ring_is_cut(appliance))
+	    a_ring_is_cut(appliance) || producers_are_gone(appliance))
 		return true;
 	return sources_have_ended(appliance) || sources_are_finished(appliance);
 }

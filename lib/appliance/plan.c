@@ -326,6 +326,17 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	return 0;
 }
 
+// The ring is shared memory like that of the event rings.
+static void plan_producer(struct plan *plan, unsigned index)
+{
+	const struct config_producer *producer = &plan->config->generators[index].producer;
+
+	plan->generators[index].ring_bytes = producer->size;
+	plan->producer_bytes += producer->size;
+	plan->nodes[plan_node_of(plan, plan_role_of_generator(plan, index))].ring_bytes +=
+	    producer->size;
+}
+
 static int plan_generator(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_generator *config = &plan->config->generators[index];
@@ -343,6 +354,8 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 			    index, port_config->name);
 	if (file_store_is_for(&set))
 		generator->set_bytes = set.window;
+	else if (config->kind == GENERATOR_PRODUCER)
+		plan_producer(plan, index);
 	else if (config->kind != GENERATOR_PCAP &&
 		 source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);

@@ -58,6 +58,7 @@ struct plan_generator {
 	uint32_t pool_mbufs; // mbufs of each of the two pools (headers, payloads)
 	uint32_t buffer;     // packet bytes for which a header mbuf has room
 	uint64_t pool_bytes; // size of both pools
+	uint64_t ring_bytes; // size of the producer ring of kind producer
 	uint64_t set_bytes;  // size of the pre-filled blocks, or of the window of a file
 };
 
@@ -86,7 +87,8 @@ struct plan {
 	uint64_t control_bytes;  // size of this pool and of the control links and mailboxes
 	uint64_t packet_bytes;   // size of all pools, links, pre-filled blocks and roles
 
-	uint64_t ring_bytes; // size of the event rings
+	uint64_t ring_bytes;     // size of the event rings
+	uint64_t producer_bytes; // size of the producer rings
 
 	// Ordinary memory, in bytes.
 	uint64_t assembly_bytes; // state of the builders besides the slots

@@ -101,8 +101,11 @@ static void print_generators(const struct plan *plan, FILE *out)
 		const struct config_generator *config = &plan->config->generators[i];
 		const struct plan_generator *generator = &plan->generators[i];
 
-		fprintf(out, "  %-12s on %s, pre-filled blocks %s, pools of %u mbufs, %s\n",
-			config->name, config->port, size(generator->set_bytes).text,
+		bool is_ring = config->kind == GENERATOR_PRODUCER;
+
+		fprintf(out, "  %-12s on %s, %s %s, pools of %u mbufs, %s\n", config->name,
+			config->port, is_ring ? "producer ring" : "pre-filled blocks",
+			size(is_ring ? generator->ring_bytes : generator->set_bytes).text,
 			generator->pool_mbufs, size(generator->pool_bytes).text);
 	}
 }
@@ -180,6 +183,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 	} parts[] = {
 		{ "packets", plan->packet_bytes, true },
 		{ "slots", plan->ring_bytes, true },
+		{ "producers", plan->producer_bytes, false },
 		{ "builders", plan->assembly_bytes, true },
 		{ "control", plan->endpoint_bytes, false },
 		{ "manager", plan->sched_bytes, false },

@@ -15,6 +15,7 @@
 
 #include "appliance/parts.h"
 #include "store/file_store.h"
+#include "store/ring_store.h"
 #include "store/set_store.h"
 
 #define SLOW_YIELD_NS 200000u  // only a thread that used its time slice takes the CPU for so long
@@ -63,13 +64,14 @@ static struct evring_group_rules rules_of(const struct config *config, const cha
 	};
 }
 
+static const enum evring_memory ring_memory[] = {
+	[MEMORY_AUTO] = EVRING_AUTO,
+	[MEMORY_HUGEPAGES] = EVRING_HUGEPAGES,
+	[MEMORY_SHM] = EVRING_SHM,
+};
+
 static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 {
-	static const enum evring_memory memory[] = {
-		[MEMORY_AUTO] = EVRING_AUTO,
-		[MEMORY_HUGEPAGES] = EVRING_HUGEPAGES,
-		[MEMORY_SHM] = EVRING_SHM,
-	};
 	static const unsigned modes[] = {
 		[RING_0600] = 0600, [RING_0640] = 0640, [RING_0644] = 0644,
 		[RING_0660] = 0660, [RING_0664] = 0664, [RING_0666] = 0666,
@@ -81,7 +83,7 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 	struct evring_parameters parameters = {
 		.name = config->name,
 		.directory = directory[0] != '\0' ? directory : NULL,
-		.memory = memory[config->memory.kind],
+		.memory = ring_memory[config->memory.kind],
 		.builder = builder,
 		.n_builders = config->n_builders,
 		.run_number = config->run_number,
@@ -137,6 +139,55 @@ static void release(void *memory, void *context)
 	rte_free(memory);
 }
 
+static int make_ring_store(struct appliance *appliance, unsigned index, char *error)
+{
+	static const unsigned modes[] = {
+		[PRODUCER_0600] = 0600,
+		[PRODUCER_0660] = 0660,
+		[PRODUCER_0666] = 0666,
+	};
+	const struct config *config = appliance->config;
+	const struct config_generator *generator = &config->generators[index];
+	const struct config_producer *producer = &generator->producer;
+	const struct source_set_parameters set = config_source_set(config, generator);
+	unsigned role = plan_role_of_generator(appliance->plan, index);
+	const char *directory = config->event_ring.directory;
+	const struct ring_store_parameters parameters = {
+		.appliance = config->name,
+		.name = generator->name,
+		.directory = directory[0] != '\0' ? directory : NULL,
+		.memory = ring_memory[config->memory.kind],
+		.mode = modes[producer->mode],
+		.unix_group = producer->unix_group[0] != '\0' ? producer->unix_group : NULL,
+		.size = producer->size,
+		.blocks = producer->blocks,
+		.max_block = producer->max_block,
+		.ids = set.ids,
+		.n_ids = set.n_ids,
+		.packing = set.packing,
+		.first_event = generator->first_event,
+		.mfps = config->sources.payload == PAYLOAD_MFP,
+		.deadline_cycles = ns_to_cycles(config->events.deadline_ns),
+	};
+	char cause[EVRING_ERROR_SIZE];
+	uint64_t inherited;
+
+	appliance->stores[index] = ring_store_create(&parameters, cause);
+	if (appliance->stores[index] == NULL)
+		return appliance_fail(error, "producer ring of generator %s: %s", generator->name,
+				      cause);
+	inherited = ring_store_inherited(appliance->stores[index]);
+	if (inherited > 0)
+		notice(appliance, "generator %s: its producer ring has %llu blocks from before",
+		       generator->name, (unsigned long long)inherited);
+	if (!ring_store_register(appliance->stores[index],
+				 appliance->ports[appliance->plan->roles[role].port].id))
+		return appliance_fail(error,
+				      "producer ring of generator %s: DPDK cannot send from it: %s",
+				      generator->name, rte_strerror(rte_errno));
+	return 0;
+}
+
 static int make_store(struct appliance *appliance, unsigned index, char *error)
 {
 	const struct source_allocator allocator = { .allocate = allocate, .release = release };
@@ -150,6 +201,8 @@ static int make_store(struct appliance *appliance, unsigned index, char *error)
 
 	if (config->kind == GENERATOR_PCAP)
 		return 0;
+	if (config->kind == GENERATOR_PRODUCER)
+		return make_ring_store(appliance, index, error);
 	if (file_store_is_for(&set)) {
 		file.set = set;
 		appliance->stores[index] = file_store_create(&file, cause);

@@ -192,9 +192,29 @@ static int check_faults(struct config_reader *reader, const struct config *confi
 	return 0;
 }
 
+static int check_producer(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_generator *generator = &config->generators[i];
+
+	if (generator->kind != GENERATOR_PRODUCER)
+		return 0;
+	if (generator->n_ids == 0 && config->sources.n_ids == 0)
+		return config_fail(config_at_element(reader, "generators", i, "ids"),
+				   "kind producer needs its sources, here or in sources.ids");
+	if (generator->producer.size / 2 < generator->producer.max_block)
+		return config_fail(config_at_element(reader, "generators", i, "producer.size"),
+				   "must be at least twice max_block");
+	if (config->transport.kind == CONFIG_TRANSPORT_ROCE && reader->node == NULL)
+		return config_fail(config_at_element(reader, "generators", i, "kind"),
+				   "over RoCE, a producer needs a node of a system");
+	return 0;
+}
+
 static int check_generator(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const struct config_generator *generator = &config->generators[i];
+	bool reads_file =
+	    generator->kind != GENERATOR_SYNTHETIC && generator->kind != GENERATOR_PRODUCER;
 	unsigned i_port = 0;
 
 	while (i_port < config->n_ports && strcmp(config->ports[i_port].name, generator->port))
@@ -202,10 +222,11 @@ static int check_generator(struct config_reader *reader, const struct config *co
 	if (i_port == config->n_ports)
 		return config_fail(config_at_element(reader, "generators", i, "port"),
 				   "no port is called \"%s\"", generator->port);
-	if (generator->kind == GENERATOR_SYNTHETIC && generator->file[0])
-		return config_fail(config_at_element(reader, "generators", i, "file"),
-				   "kind synthetic reads no file");
-	if (generator->kind != GENERATOR_SYNTHETIC && !generator->file[0])
+	if (!reads_file && generator->file[0])
+		return config_fail(
+		    config_at_element(reader, "generators", i, "file"), "kind %s reads no file",
+		    generator->kind == GENERATOR_PRODUCER ? "producer" : "synthetic");
+	if (reads_file && !generator->file[0])
 		return config_fail(config_at_element(reader, "generators", i, "file"),
 				   "is needed with this kind");
 	if (generator->sizes.law == SIZE_GAUSSIAN &&
@@ -213,7 +234,10 @@ static int check_generator(struct config_reader *reader, const struct config *co
 		return config_fail(config_at_element(reader, "generators", i, "size.mean"),
 				   "%u is above maximum, which is %u", generator->sizes.mean,
 				   generator->sizes.maximum);
-	return check_generator_ids(reader, config, i) || check_faults(reader, config, i) ? -1 : 0;
+	return check_producer(reader, config, i) || check_generator_ids(reader, config, i) ||
+		       check_faults(reader, config, i)
+		   ? -1
+		   : 0;
 }
 
 static int check_writer(struct config_reader *reader, const struct config *config, unsigned i)

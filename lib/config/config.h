@@ -114,6 +114,21 @@ struct config_group {
 	bool rejected_too;         // after: set by config_check(), not a key
 };
 
+enum config_producer_mode {
+	PRODUCER_0600,
+	PRODUCER_0660,
+	PRODUCER_0666,
+};
+
+// The ring that the producer of a generator fills.
+struct config_producer {
+	uint64_t size; // bytes for blocks
+	uint32_t blocks;
+	uint32_t max_block; // bytes
+	enum config_producer_mode mode;
+	char unix_group[EVB_NAME_SIZE]; // that gets the file, a name or a number; empty: evb's
+};
+
 struct config_generator {
 	char name[EVB_NAME_SIZE];
 	char port[EVB_NAME_SIZE];
@@ -134,6 +149,7 @@ struct config_generator {
 	uint8_t destination_mac[6];
 	bool load_balancer_header;
 	struct faults faults;
+	struct config_producer producer;
 };
 
 struct config_writer {

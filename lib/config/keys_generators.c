@@ -59,17 +59,38 @@ static const struct config_key fault_keys[] = {
 };
 static OBJECT(faults, fault_keys);
 
+static const struct config_key producer_keys[] = {
+	{ .name = "size", WHOLE(SIZE), RANGE(64 * KIB, TIB), FIELD(config_producer, size),
+	  .standard = "256MiB",
+	  .help = "Room for blocks." },
+	{ .name = "blocks", WHOLE(COUNT), RANGE(2, 1 << 22), FIELD(config_producer, blocks),
+	  .standard = "16384",
+	  .help = "Blocks for which the ring has room." },
+	{ .name = "max_block", WHOLE(SIZE), RANGE(64, 1 << 30),
+	  FIELD(config_producer, max_block), .standard = "4MiB",
+	  .help = "Largest block." },
+	{ .name = "mode", WORDS("rw-------", "rw-rw----", "rw-rw-rw-"),
+	  FIELD(config_producer, mode), .standard = "rw-rw----",
+	  .help = "Mode of the ring's file for evb's user, its Unix group and all others." },
+	{ .name = "unix_group", .type = CONFIG_TYPE_TEXT, RANGE(0, EVB_NAME_SIZE - 1),
+	  .standard = "", FIELD(config_producer, unix_group),
+	  .help = "Unix group of the ring's file, a name or a number; empty: evb's." },
+};
+static OBJECT(producer, producer_keys);
+
 static const struct config_key generator_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_generator, name), .required = true,
 	  .help = "Name of the generator in roles and telemetry." },
 	{ .name = "port", NAME, FIELD(config_generator, port), .required = true,
 	  .help = "Name of the port to send on." },
-	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce"),
+	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce", "producer"),
 	  FIELD(config_generator, kind),
 	  .standard = "synthetic",
 	  .help = "synthetic: by a size law; mdf: events of an MDF file, packed again; mfp: "
 		  "MFPs of a file; pcap: packets of a capture, unchanged; roce: messages of "
-		  "a RoCE capture, over new connections." },
+		  "a RoCE capture, over new connections; producer: what a process on the same "
+		  "machine gives through libevb-producer, to the ring that has the generator's "
+		  "name." },
 	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),
 	  .help = "File of kinds mdf, mfp, pcap and roce." },
 	{ .name = "window", WHOLE(SIZE), RANGE(64 * KIB, 16 * GIB), FIELD(config_generator, window),
@@ -109,5 +130,8 @@ static const struct config_key generator_keys[] = {
 		  "number / packing." },
 	{ .name = "faults", NESTED(faults), .offset = offsetof(struct config_generator, faults),
 	  .help = "Faults on demand, with probabilities per segment." },
+	{ .name = "producer", NESTED(producer),
+	  .offset = offsetof(struct config_generator, producer),
+	  .help = "Ring of kind producer." },
 };
 OBJECT(config_generator_object, generator_keys);

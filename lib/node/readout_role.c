@@ -51,6 +51,12 @@ static unsigned readout_poll(struct role *role, uint64_t now)
 	return role->backpressured ? 0 : done + made + sent;
 }
 
+static void readout_housekeep(struct role *role, uint64_t now)
+{
+	(void)now;
+	block_store_housekeep(readout_of(role)->parameters.packets.store);
+}
+
 // The run is over or this node leaves: grants that wait are dropped, and other nodes build their
 // events.
 static bool readout_drain(struct role *role, uint64_t now)
@@ -87,6 +93,7 @@ static void readout_fini(struct role *role)
 static const struct role_operations readout_operations = {
 	.kind = "readout",
 	.poll = readout_poll,
+	.housekeep = readout_housekeep,
 	.drain = readout_drain,
 	.fini = readout_fini,
 };

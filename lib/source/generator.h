@@ -18,6 +18,7 @@ enum generator_kind {
 	GENERATOR_MFP,       // MFPs of an .mfp file
 	GENERATOR_PCAP,      // packets of a capture file
 	GENERATOR_ROCE,      // messages of a capture of RoCE
+	GENERATOR_PRODUCER,  // blocks of another process
 };
 
 enum size_law {

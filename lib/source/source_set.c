@@ -53,6 +53,7 @@ static int open_kind(struct block_maker **maker, const struct source_set_paramet
 		return mfp_file_open(maker, parameters, error);
 	case GENERATOR_PCAP:
 	case GENERATOR_ROCE:
+	case GENERATOR_PRODUCER:
 		break;
 	}
 	return error_line(error, SOURCE_ERROR_SIZE, "generator %s: its kind has no source set",

@@ -49,6 +49,8 @@ struct block_store_operations {
 	// Takes what the filler has brought, and gives memory back: a bounded piece of work. `now`
 	// is in TSC cycles.
 	void (*poll)(struct block_store *store, uint64_t now);
+	// May make a short system call. To be called as roles call their housekeeping.
+	void (*housekeep)(struct block_store *store);
 	// Events below `event` are not requested again.
 	void (*release)(struct block_store *store, uint64_t event);
 	void (*destroy)(struct block_store *store);
@@ -58,6 +60,7 @@ struct block_store_operations {
 struct block_store_counters {
 	uint64_t missing; // blocks that were not there when their event became ready
 	uint64_t late;    // blocks that came later, or a second time; not sent
+	uint64_t unknown; // blocks whose event id is that of no event; not sent
 	uint64_t events;  // held now: ready or begun, and not released
 };
 
@@ -90,6 +93,12 @@ static inline void block_store_poll(struct block_store *store, uint64_t now)
 {
 	if (store->operations->poll != NULL)
 		store->operations->poll(store, now);
+}
+
+static inline void block_store_housekeep(struct block_store *store)
+{
+	if (store->operations->housekeep != NULL)
+		store->operations->housekeep(store);
 }
 
 static inline void block_store_release(struct block_store *store, uint64_t event)

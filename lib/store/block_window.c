@@ -87,6 +87,23 @@ void block_window_give_up(struct block_window *window)
 	advance(window);
 }
 
+void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline)
+{
+	struct block_store *store = &window->store;
+
+	if (store->released < store->ready || store->ready == window->newest) {
+		window->idle_since = 0;
+	} else if (window->idle_since == 0) {
+		window->idle_since = now;
+		window->idle_newest = window->newest;
+	} else if (now - window->idle_since > deadline) {
+		for (unsigned i = 0; i < window->parameters.n_sources; i++)
+			decide(window, i, window->idle_newest);
+		advance(window);
+		window->idle_since = 0;
+	}
+}
+
 void block_window_end(struct block_window *window, uint64_t event)
 {
 	struct block_store *store = &window->store;
@@ -160,6 +177,7 @@ void block_window_begin(struct block_store *store, uint64_t first)
 		window->next[i] = first;
 	store->released = store->ready = window->newest = first;
 	store->end = UINT64_MAX;
+	window->idle_since = 0;
 	show_held(window);
 }
 

@@ -42,6 +42,8 @@ struct block_window {
 	struct window_block *blocks; // [capacity][n_sources]
 	uint64_t *next;              // [n_sources]: first event that the source may still put
 	uint64_t newest;             // first event without any sign
+	uint64_t idle_since;         // TSC: only incomplete events are left; 0: this is not so
+	uint64_t idle_newest;        // `newest` at that time
 	uint8_t *error_mfp;          // of the block that was found last
 };
 
@@ -63,6 +65,10 @@ enum window_put block_window_put(struct block_window *window, uint64_t event, un
 // Makes the event ready for which the store waits, if there is one, without the blocks that it
 // lacks.
 void block_window_give_up(struct block_window *window);
+
+// Makes the events ready that have had a sign for the deadline, if the window has had nothing else
+// for that time. Both times are in TSC cycles.
+void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline);
 
 // There are no events from `event` on: what has not come below it is missing. To be called again as
 // long as `ready` is below the event.

@@ -5,6 +5,7 @@
 #include "telemetry/group.h"
 
 #include "node/readout_role.h"
+#include "store/block_store.h"
 
 static const struct metric readout_metrics[] = {
 	TEXT("name", config_generator, name, "name of the generator"),
@@ -56,6 +57,19 @@ static const struct metric roce_metrics[] = {
 	{ 0 },
 };
 
+// Of blocks that come during the run.
+static const struct metric store_metrics[] = {
+	GAUGE("store_events", block_store_counters, events,
+	      "events of which the block store holds at least one block"),
+	COUNTER("store_missing", block_store_counters, missing,
+		"blocks replaced by error MFPs because they did not come"),
+	COUNTER("store_late", block_store_counters, late,
+		"blocks that came after their event was announced, or twice; not sent"),
+	COUNTER("store_unknown", block_store_counters, unknown,
+		"blocks of producers with an event id that belongs to no event; not sent"),
+	{ 0 },
+};
+
 static void view_readout(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, index);
@@ -64,12 +78,13 @@ static void view_readout(const struct appliance *appliance, unsigned index, tele
 	bases[0] = &appliance->config->generators[index];
 	bases[1] = readout_role_counters(role);
 	bases[2] = roce != NULL ? readout_roce_counters(roce) : NULL;
+	bases[3] = &appliance->stores[index]->counters;
 }
 
 const struct telemetry_group telemetry_readout = {
 	.name = "readout",
 	.things = "readouts",
 	.help = "A generator of a node of a system: what it sent, and what held it back",
-	.tables = { readout_metrics, sent_metrics, roce_metrics },
+	.tables = { readout_metrics, sent_metrics, roce_metrics, store_metrics },
 	.view = view_readout,
 };

@@ -229,6 +229,12 @@ static unsigned source_poll(struct role *role, uint64_t now)
 	return role->backpressured ? 0 : made + sent;
 }
 
+static void source_housekeep(struct role *role, uint64_t now)
+{
+	(void)now;
+	block_store_housekeep(source_of(role)->store);
+}
+
 static bool source_drain(struct role *role, uint64_t now)
 {
 	struct source *source = source_of(role);
@@ -250,6 +256,7 @@ static void source_fini(struct role *role)
 static const struct role_operations source_operations = {
 	.kind = "source",
 	.poll = source_poll,
+	.housekeep = source_housekeep,
 	.drain = source_drain,
 	.fini = source_fini,
 };

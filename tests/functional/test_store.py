@@ -60,5 +60,63 @@ def test_files_of_any_length():
         systems.check_built(work, configuration, expected)
 
 
+def played_events(work, count):
+    """What two producers play: real events, each source's share of `count` MFPs, in two files of half
+    of the sources. Returns the files, their sources, and {event id: {source: MFP}}."""
+    original = evbtest.shared_file("data/lhcb-minbias.mdf")
+    path = work.path("all.mfp")
+    process = work.evb("gen", "--mdf", original, "--out", path, "--packing", "1",
+                       "--events", str(count))
+    check_equal(process.status, 0, process.describe())
+    data = evb_decode.read(path)
+    expected = {event: {} for event in range(count)}
+    for mfp in evb_decode.mfps(data):
+        if mfp.event_id != evb_decode.END_OF_RUN:
+            expected[mfp.event_id][mfp.source_id] = data[mfp.offset:mfp.offset + mfp.size]
+    sources = sorted(expected[0])
+    halves = sources[:len(sources) // 2], sources[len(sources) // 2:]
+    files = []
+    for number, half in enumerate(halves):
+        files.append(work.path(f"half{number}.mfp"))
+        with open(files[-1], "wb") as file:
+            for blocks in expected.values():
+                file.writelines(blocks[source] for source in half)
+    return files, halves, expected
+
+
+def test_producers():
+    """Other processes play real events into the rings of two readout nodes. One is killed and
+    restarted, and goes on at the next event. The run ends when both have finished."""
+    count = 80
+    with evbtest.Workspace() as work:
+        files, halves, expected = played_events(work, count)
+        configuration = systems.split(work, "push", mtu=9000)
+        configuration["sources"] = {"ids": sorted(expected[0]), "packing": 1}
+        for node in configuration["nodes"]:
+            for builder in node.get("builders", ()):
+                builder.update(slot_size="512KiB", slots=32)
+            for generator in node.get("generators", ()):
+                generator.update(kind="producer", ids=halves[node["name"] == "ru1"], rate=50,
+                                 producer={"size": "2MiB", "max_block": "128KiB"})
+        with cluster.System(work, configuration) as system:
+            system.start()
+            names = [f"{system.name}-{node}" for node in ("ru0", "ru1")]
+            play = [(evbtest.program("example_producer"), name, "boards", file)
+                    for name, file in zip(names, files)]
+            killed, other = [work.start(*arguments) for arguments in play]
+            system.wait_for(lambda status: systems.released(status) >= count // 8, "events")
+            killed.kill()
+            readout = system.processes["ru0"]
+            readout.wait_until(lambda: f"process {killed.pid} has left" in readout.errors(),
+                               "a notice of the producer's end")
+            again = work.start(*play[0])
+            for process in (again, other):
+                check_equal(process.finish().status, 0, process.describe())
+            summaries = system.end(systems.PATIENCE_S)
+        systems.check_healthy(summaries)
+        check_equal(systems.complete(summaries), count, "events built in all")
+        systems.check_built(work, configuration, expected)
+
+
 if __name__ == "__main__":
     evbtest.main()

@@ -99,6 +99,17 @@ static void generator__file_goes_with_its_kind(void **state)
 		       "x.json: generators[0].file: kind synthetic reads no file");
 }
 
+static void generator__of_kind_producer(void **state)
+{
+	(void)state;
+	assert_refused("generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"producer\","
+		       "\"file\": \"x\"}",
+		       "x.json: generators[0].file: kind producer reads no file");
+	assert_refused("generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"producer\","
+		       "\"producer\": {\"size\": \"1MiB\", \"max_block\": \"600KiB\"}}",
+		       "x.json: generators[0].producer.size: must be at least twice max_block");
+}
+
 static void generator__mean_is_below_maximum(void **state)
 {
 	(void)state;
@@ -308,6 +319,7 @@ int main(void)
 		cmocka_unit_test(senders__have_addresses_of_the_transport),
 		cmocka_unit_test(generator__port_is_there),
 		cmocka_unit_test(generator__file_goes_with_its_kind),
+		cmocka_unit_test(generator__of_kind_producer),
 		cmocka_unit_test(generator__mean_is_below_maximum),
 		cmocka_unit_test(generator__ids_are_among_the_sources),
 		cmocka_unit_test(faults__name_a_source_of_the_generator),

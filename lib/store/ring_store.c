@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "store/ring_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "base/counter.h"
+#include "packet/event_index.h"
+#include "producer/producer_ring.h"
+#include "store/block_window.h"
+
+#define TAKEN_MOST    32u        // blocks in one poll
+#define REGIONS       256u       // a power of two
+#define REGION_BLOCKS 256u       // at most
+#define PARTS         64u        // of the ring: a region has no more bytes than one
+#define WINDOW_LEAST  1024u      // events
+#define WINDOW_MOST   16384u     // events
+#define WINDOW_BLOCKS (1u << 20) // of all sources, about
+
+// Blocks that follow each other in the ring, and are released together.
+struct region {
+	struct block_hold hold;
+	uint32_t n;
+	uint64_t bytes;
+	uint64_t sequences[REGION_BLOCKS];
+};
+
+struct ring_store {
+	struct block_window window;
+	struct producer_ring *ring;
+	struct ring_store_parameters parameters;
+	struct divisor packing;
+	struct region *regions; // [REGIONS]: those from `oldest` to `current` have blocks
+	uint64_t oldest, current;
+	struct producer_block taken[TAKEN_MOST]; // from the ring
+	unsigned n_taken, n_put;
+	bool has_begun;
+	void *registered; // memory that DPDK knows
+	size_t registered_size;
+};
+
+static struct ring_store *ring_store_of(struct block_store *store)
+{
+	return (struct ring_store *)store;
+}
+
+static struct region *region_at(struct ring_store *store, uint64_t number)
+{
+	return &store->regions[number & (REGIONS - 1)];
+}
+
+// --- blocks in, and memory back ---
+
+static void free_region(struct ring_store *store, struct region *region)
+{
+	for (uint32_t i = 0; i < region->n; i++)
+		producer_ring_release(store->ring, region->sequences[i]);
+	region->n = 0;
+	region->bytes = 0;
+}
+
+static void free_regions(struct ring_store *store)
+{
+	while (block_hold_is_free(&region_at(store, store->oldest)->hold)) {
+		free_region(store, region_at(store, store->oldest));
+		if (store->oldest == store->current)
+			return;
+		store->oldest++;
+	}
+}
+
+// The region for one more block; NULL if all are in use.
+static struct region *room_for(struct ring_store *store, uint32_t size)
+{
+	struct region *region = region_at(store, store->current);
+
+	if (region->n == 0 ||
+	    (region->n < REGION_BLOCKS && region->bytes + size <= store->parameters.size / PARTS))
+		return region;
+	if (store->current - store->oldest == REGIONS - 1)
+		return NULL;
+	return region_at(store, ++store->current);
+}
+
+// False if there is no room now.
+static bool put_block(struct ring_store *store, const struct producer_block *from)
+{
+	uint64_t offset = from->event_id - store->parameters.first_event;
+	struct region *region = room_for(store, from->length);
+	struct window_block block = { .bytes = from->data, .size = from->length };
+
+	if (region == NULL)
+		return false;
+	block.hold = &region->hold;
+	if (from->event_id < store->parameters.first_event ||
+	    remainder_of(offset, &store->packing) != 0)
+		counter_add(&store->window.store.counters.unknown, 1);
+	else if (block_window_put(&store->window, divide(offset, &store->packing),
+				  from->source_index, &block) == WINDOW_FULL)
+		return false;
+	region->sequences[region->n++] = from->sequence;
+	region->bytes += from->length;
+	return true;
+}
+
+static void take_blocks(struct ring_store *store)
+{
+	if (store->n_put == store->n_taken) {
+		store->n_put = 0;
+		store->n_taken = producer_ring_take(store->ring, store->taken, TAKEN_MOST);
+	}
+	while (store->n_put < store->n_taken && put_block(store, &store->taken[store->n_put]))
+		store->n_put++;
+}
+
+static bool is_finished(const struct ring_store *store)
+{
+	return store->n_put == store->n_taken && producer_ring_is_finished(store->ring);
+}
+
+static void poll(struct block_store *base, uint64_t now)
+{
+	struct ring_store *store = ring_store_of(base);
+
+	if (!store->has_begun)
+		return;
+	free_regions(store);
+	if (base->end != UINT64_MAX)
+		return;
+	take_blocks(store);
+	block_window_expire(&store->window, now, store->parameters.deadline_cycles);
+	if (is_finished(store))
+		block_window_end(&store->window, store->window.newest);
+}
+
+static void begin(struct block_store *base, uint64_t first)
+{
+	ring_store_of(base)->has_begun = true;
+	block_window_begin(base, first);
+}
+
+static void housekeep(struct block_store *base)
+{
+	producer_ring_housekeep(ring_store_of(base)->ring);
+}
+
+static void destroy(struct block_store *base)
+{
+	struct ring_store *store = ring_store_of(base);
+
+	if (store->registered != NULL)
+		(void)rte_extmem_unregister(store->registered, store->registered_size);
+	if (store->ring != NULL && is_finished(store))
+		producer_ring_destroy(store->ring);
+	else
+		producer_ring_close(store->ring);
+	block_window_free(&store->window);
+	free(store->regions);
+	free(store);
+}
+
+static const struct block_store_operations operations = {
+	.find = block_window_find,
+	.begin = begin,
+	.poll = poll,
+	.housekeep = housekeep,
+	.release = block_window_release,
+	.destroy = destroy,
+};
+
+// --- creation ---
+
+static int open_ring(struct ring_store *store, char *error)
+{
+	const struct ring_store_parameters *p = &store->parameters;
+	const struct producer_ring_parameters parameters = {
+		.appliance = p->appliance,
+		.name = p->name,
+		.directory = p->directory,
+		.memory = p->memory,
+		.size = p->size,
+		.blocks = p->blocks,
+		.max_block = p->max_block,
+		.sources = p->ids,
+		.n_sources = p->n_ids,
+		.packing = p->mfps ? (uint16_t)p->packing : 0,
+		.mode = p->mode,
+		.unix_group = p->unix_group,
+	};
+
+	return producer_ring_open(&store->ring, &parameters, error);
+}
+
+static uint64_t events_of_window(unsigned n_sources)
+{
+	uint64_t events = WINDOW_LEAST;
+
+	while (events < WINDOW_MOST && 2 * events * n_sources <= WINDOW_BLOCKS)
+		events *= 2;
+	return events;
+}
+
+static bool make(struct ring_store *store, char *error)
+{
+	const struct ring_store_parameters *p = &store->parameters;
+	const struct block_window_parameters window = {
+		.ids = p->ids,
+		.n_sources = p->n_ids,
+		.packing = p->packing,
+		.largest = p->max_block,
+		.capacity = events_of_window(p->n_ids),
+		.mfps = p->mfps,
+	};
+
+	snprintf(error, EVRING_ERROR_SIZE, "out of memory");
+	store->packing = divisor_make(p->packing);
+	store->regions = aligned_alloc(BLOCK_HOLD_LINE, REGIONS * sizeof(*store->regions));
+	if (store->regions == NULL || !block_window_make(&store->window, &window))
+		return false;
+	memset(store->regions, 0, REGIONS * sizeof(*store->regions));
+	store->window.store.operations = &operations;
+	return open_ring(store, error) == 0;
+}
+
+struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error)
+{
+	struct ring_store *store = calloc(1, sizeof(*store));
+
+	snprintf(error, EVRING_ERROR_SIZE, "out of memory");
+	if (store == NULL)
+		return NULL;
+	store->parameters = *parameters;
+	if (make(store, error))
+		return &store->window.store;
+	store->ring = NULL;
+	destroy(&store->window.store);
+	return NULL;
+}
+
+// A device that needs no mapping does not support it. A mapping lasts until the process ends: the
+// device is closed before the store.
+bool ring_store_register(struct block_store *base, uint16_t port_id)
+{
+	struct ring_store *store = ring_store_of(base);
+	const struct producer_ring_memory memory = producer_ring_memory(store->ring);
+	struct rte_eth_dev_info info;
+
+	if (rte_extmem_register(memory.address, memory.length, NULL, 0, memory.page_size) != 0)
+		return false;
+	store->registered = memory.address;
+	store->registered_size = memory.length;
+	if (rte_eth_dev_info_get(port_id, &info) != 0 || info.device == NULL)
+		return true;
+	return rte_dev_dma_map(info.device, memory.address, (uintptr_t)memory.address,
+			       memory.length) == 0 ||
+	       rte_errno == ENOTSUP;
+}
+
+uint64_t ring_store_inherited(const struct block_store *store)
+{
+	return producer_ring_inherited(((const struct ring_store *)store)->ring);
+}
+
+bool ring_store_watch(struct block_store *base, uint32_t *pid)
+{
+	struct ring_store *store = ring_store_of(base);
+
+	*pid = 0;
+	if (!producer_ring_watch(store->ring))
+		return false;
+	if (!producer_ring_attached(store->ring, pid))
+		*pid = 0;
+	return true;
+}

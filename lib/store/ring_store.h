@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The store of a producer ring (producer/producer_ring.h): another process fills it with blocks
+// during the run. Blocks are sent from where they lie in the shared memory.
+//
+// Event id first_event + e * packing is event index e; a block with another event id is counted and
+// not sent. Blocks are released to the ring in its order. An event for which blocks are missing
+// becomes ready when a deadline has passed since all events before it are released: while the store
+// holds events, the producer may be waiting for room.
+//
+// The store ends when the producer has finished. The ring is then removed; otherwise it stays, with
+// all blocks that were not released, for the next process of the appliance.
+#pragma once
+
+#include "evring/evring.h"
+#include "store/block_store.h"
+
+struct ring_store_parameters {
+	const char *appliance; // the ring lies beside the event rings of this appliance
+	const char *name;      // of the ring
+	const char *directory; // NULL: chosen by `memory`
+	enum evring_memory memory;
+	unsigned mode;          // of the file
+	const char *unix_group; // of the file; NULL: the process's
+	uint64_t size;          // bytes for blocks
+	uint32_t blocks;        // for which the ring has room
+	uint32_t max_block;     // bytes
+	const uint16_t *ids;    // [n_ids], ascending; outlive the store
+	unsigned n_ids;
+	uint32_t packing;
+	uint64_t first_event; // event id of event index 0
+	bool mfps;            // an error MFP stands in the place of a missing block; else nothing
+	uint64_t deadline_cycles; // TSC
+};
+
+// Control thread. NULL with one line in error[EVRING_ERROR_SIZE].
+struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error);
+
+// Registers the ring's memory with DPDK and with a device that sends from it. Control thread. False
+// if DPDK or the device refuses it, with rte_errno.
+bool ring_store_register(struct block_store *store, uint16_t port_id);
+
+// Blocks that the last process of the appliance left in the ring.
+uint64_t ring_store_inherited(const struct block_store *store);
+
+// Looks after the ring, about 10 times per second, and sets *pid to the attached producer, 0 if
+// there is none. Control thread. False if the ring's file was truncated: nothing comes any more.
+bool ring_store_watch(struct block_store *store, uint32_t *pid);
