@@ -88,7 +88,8 @@ int evb_producer_reserve(struct evb_producer *producer, uint16_t source, size_t 
 // to block of a source, and is below 2^64-1. length: bytes, 1 to those that were reserved; the rest
 // returns to the ring if no other block is reserved. flags: EVB_PRODUCER_...
 // Errors: EINVAL nothing is reserved, or an argument is not valid; EBADMSG checked mode: the block
-// is no such MFP (it stays reserved, and can be corrected and committed); EPIPE, EPROTO.
+// is no such MFP (it stays reserved, and can be corrected and committed); EPIPE, EPROTO: evb ended
+// at this moment, and may or may not have taken the block.
 int evb_producer_commit(struct evb_producer *producer, uint64_t event_id, size_t length,
 			uint32_t flags);
 

@@ -238,7 +238,10 @@ int evb_producer_commit(struct evb_producer *producer, uint64_t event_id, size_t
 	counter_add(&producer->counters.blocks, 1);
 	counter_add(&producer->counters.bytes, length);
 	raise_peak(producer);
-	return 0;
+	// Pairs with the fence in producer_ring_end(): either evb sees the block when it has ended
+	// the ring, or this function sees the end.
+	atomic_thread_fence(memory_order_seq_cst);
+	return producer_may_work(producer);
 }
 
 int evb_producer_finish(struct evb_producer *producer)

@@ -179,6 +179,9 @@ static void wake(struct producer_ring *ring)
 void producer_ring_end(struct producer_ring *ring)
 {
 	atomic_store_explicit(&ring->file.view.header->state, EVRING_ENDED, memory_order_release);
+	// Pairs with the fence in evb_producer_commit(): what is committed without an error can be
+	// taken from now on.
+	atomic_thread_fence(memory_order_seq_cst);
 	wake(ring);
 }
 

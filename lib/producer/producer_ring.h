@@ -54,9 +54,9 @@ struct producer_ring_parameters {
 };
 
 // Adopts the ring of a dead process, or makes a new one. A ring of a dead process that has another
-// size or other sources is replaced if it is empty, and refused otherwise. All memory is reserved.
-// Returns 0, -EEXIST while a live process of this user has the ring, -ESTALE for a ring that cannot
-// be adopted and holds blocks, -ENOSPC, or another negative errno, with one line in
+// size or other sources is ended and replaced if it is empty, and refused otherwise. All memory is
+// reserved. Returns 0, -EEXIST while a live process of this user has the ring, -ESTALE for a ring
+// that cannot be adopted and holds blocks, -ENOSPC, or another negative errno, with one line in
 // error[EVRING_ERROR_SIZE].
 int producer_ring_open(struct producer_ring **ring,
 		       const struct producer_ring_parameters *parameters, char *error);

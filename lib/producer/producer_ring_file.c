@@ -95,18 +95,37 @@ static int map_old(struct producer_file *file, const struct opening *opening, in
 	return -ESTALE;
 }
 
-// Removes a ring that cannot be adopted, unless that would lose blocks.
-static int remove_old(const struct producer_file *file, const struct opening *opening,
-		      const struct producer_header *header)
+// Ends a ring that cannot be adopted, unless that would lose blocks: a producer may be attached. It
+// either sees the end, or commits before, see producer_blocks.c.
+static int end_old(const struct producer_file *file, const struct opening *opening, int descriptor,
+		   const struct producer_header *header)
 {
-	const uint64_t n = header->head - header->released;
+	struct producer_view view;
+	struct evring_guard *guard;
+	uint64_t n;
+	int rc = producer_view_map(&view, descriptor, header);
 
-	if (header->magic == PRODUCER_MAGIC && header->layout_version == PRODUCER_LAYOUT_VERSION &&
-	    n != 0)
-		return evring_error(-ESTALE, opening->error,
-				    "%s: has another size or other sources, and %" PRIu64
-				    " blocks that were not taken; remove the file to drop them",
-				    file->path, n);
+	if (rc != 0)
+		return evring_error(rc, opening->error, "%s: %s", file->path, strerror(-rc));
+	guard = evring_guard_add(view.memory, view.file_size);
+	atomic_store_explicit(&view.header->state, EVRING_ENDED, memory_order_relaxed);
+	atomic_thread_fence(memory_order_seq_cst);
+	n = atomic_load_explicit(&view.header->head, memory_order_relaxed) -
+	    atomic_load_explicit(&view.header->released, memory_order_relaxed);
+	if (n != 0) {
+		atomic_store_explicit(&view.header->state, EVRING_RUNNING, memory_order_relaxed);
+		rc = evring_error(-ESTALE, opening->error,
+				  "%s: is not as configured, and has %" PRIu64
+				  " blocks that were not taken; remove the file to drop them",
+				  file->path, n);
+	}
+	evring_guard_remove(guard);
+	munmap(view.memory, view.file_size);
+	return rc;
+}
+
+static int remove_old(const struct producer_file *file, const struct opening *opening)
+{
 	if (unlinkat(opening->lock->directory, file_name(file->path, file->place), 0) == 0)
 		return -ENOENT;
 	return evring_error(-errno, opening->error, "%s: cannot be removed: %s", file->path,
@@ -129,15 +148,19 @@ static int adopt(struct producer_file *file, const struct opening *opening)
 	// An incomplete header is found by the check.
 	(void)!pread(descriptor, &header, sizeof(header), 0);
 	rc = producer_layout_check(&header, size, why);
-	if (rc == 0)
-		rc = map_old(file, opening, descriptor, &header);
 	if (rc == 0) {
-		file->adopted = true;
-		return 0;
+		rc = map_old(file, opening, descriptor, &header);
+		file->adopted = rc == 0;
+		if (rc == 0)
+			return 0;
+		// -EAGAIN: a process that may write the ring holds the owner's lock, but no owner
+		// lives.
+		rc = end_old(file, opening, descriptor, &header);
+	} else {
+		rc = 0; // nobody can use it
 	}
 	close(descriptor);
-	// -EAGAIN: a process that may write the ring holds the owner's lock, but no owner lives.
-	return remove_old(file, opening, &header);
+	return rc == 0 ? remove_old(file, opening) : rc;
 }
 
 // --- making --------------------------------------------------------------------------------------

@@ -379,6 +379,68 @@ static void death__appliance_killed_at_each_step_of_a_release(void **state)
 	ring_bench_close(&bench);
 }
 
+// --- the end at each step
+// -------------------------------------------------------------------------
+
+static void life_of_one_commit(struct ring_bench *bench, struct notes *notes)
+{
+	struct evb_producer *producer = ring_producer(bench, false);
+	void *block;
+
+	if (evb_producer_reserve(producer, ring_source_ids[0], 4, &block) != 0)
+		_exit(1);
+	ring_fill(block, 4, ring_source_ids[0], 0);
+	raise(SIGSTOP);
+	notes->committed[0] = evb_producer_commit(producer, 0, 4, 0) == 0;
+	raise(SIGSTOP);
+}
+
+// The appliance ends the ring and takes what is there while a producer is inside a commit. Returns
+// the steps that the producer did until then.
+static uint64_t end_after(struct notes *notes, uint64_t steps, unsigned *n_committed)
+{
+	uint64_t next[RING_SOURCES] = { 0 }, done;
+	struct ring_bench bench;
+	pid_t child;
+
+	notes->committed[0] = 0;
+	ring_bench_open(&bench);
+	child = trace_fork();
+	if (child == 0) {
+		life_of_one_commit(&bench, notes);
+		_exit(1);
+	}
+	done = trace_steps(child, PTRACE_SINGLESTEP, steps);
+	producer_ring_end(bench.ring);
+	take_all(&bench, next);
+	if (done == steps)
+		(void)trace_steps(child, PTRACE_SINGLESTEP, UINT64_MAX);
+	kill_child(child);
+	// What was committed without an error was taken.
+	assert_true(notes->committed[0] <= next[0]);
+	*n_committed += notes->committed[0] != 0;
+	ring_bench_close(&bench);
+	return done;
+}
+
+static void death__end_at_each_step_of_a_commit(void **state)
+{
+	struct notes *notes = make_notes();
+	unsigned n_committed = 0, n_ends = 1;
+	uint64_t all, stride;
+
+	(void)state;
+	if (!trace_is_possible())
+		skip();
+	all = end_after(notes, UINT64_MAX, &n_committed);
+	assert_int_equal(n_committed, 1); // the end came after it
+	stride = 1 + all / 75;
+	for (uint64_t steps = 0; steps < all; steps += stride, n_ends++)
+		end_after(notes, steps, &n_committed);
+	assert_in_range(n_committed, 2, n_ends - 2);
+	munmap(notes, sizeof(*notes));
+}
+
 static void death__next_appliance_finds_what_was_not_released(void **state)
 {
 	struct producer_ring_parameters parameters;
@@ -438,14 +500,10 @@ static void death__other_sizes_replace_only_an_empty_ring(void **state)
 	producer_ring_close(bench.ring);
 	ring_open(&bench, &other);
 	assert_int_equal(producer_ring_inherited(bench.ring), 0);
-	// The producer of the ring that was replaced notices it while it waits.
+	// The producer of the ring that was replaced cannot commit to it any more.
 	assert_int_equal(evb_producer_info(producer).n_sources, RING_SOURCES);
-	while (ring_put(producer, ring_source_ids[0],
-			producer_ring_counters(bench.ring).blocks + 1 +
-			    evb_producer_counters(producer).blocks,
-			RING_LARGEST) == 0)
-		;
-	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, -1), -ESTALE);
+	assert_int_equal(ring_put(producer, ring_source_ids[0], 1, 1), -EPIPE);
+	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, -1), -EPIPE);
 	evb_producer_close(producer);
 	ring_bench_close(&bench);
 }
@@ -457,6 +515,7 @@ int main(void)
 		cmocka_unit_test(death__appliance_killed_at_random),
 		cmocka_unit_test(death__producer_killed_at_each_step_of_a_commit),
 		cmocka_unit_test(death__appliance_killed_at_each_step_of_a_release),
+		cmocka_unit_test(death__end_at_each_step_of_a_commit),
 		cmocka_unit_test(death__next_appliance_finds_what_was_not_released),
 		cmocka_unit_test(death__other_sizes_replace_only_an_empty_ring),
 	};
