@@ -38,7 +38,7 @@ FINDING = re.compile(r"Test unit written to (\S+)")
 # New inputs of libFuzzer come too often to be read.
 QUIET = re.compile(r"#\d+\s+(NEW|REDUCE|pulse|RELOAD)")
 # Where memory was allocated, and what was freed long ago, costs most of the time of small targets.
-# A finding is tried again without these options.
+# A finding can be repeated without these options.
 ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=16:malloc_context_size=1",
                "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 ZERO = {"guided": 0, "guided_seconds": 0, "mutated": 0, "mutated_seconds": 0, "seeds": 0,
@@ -151,13 +151,14 @@ def main():
     found, due = [], chosen
     while due and not found:
         for name in due:
-            found += turn(options, name, seconds[0], state)
+            found += [f"{path}; to repeat it: {options.build}/tests/fuzz/fuzz_{name} {path}"
+                      for path in turn(options, name, seconds[0], state)]
         short = [name for name in chosen if state.inputs(name) < options.goal / 1000]
         wanted = [name for name in chosen if state.inputs(name) < options.goal / 6]
         due = wanted if state.total() < options.goal else short
     print(state.table())
-    for path in found:
-        print(f"fuzz: found {path}")
+    for finding in found:
+        print(f"fuzz: found {finding}")
     sys.exit(1 if found else 0)
 
 
