@@ -56,6 +56,12 @@ def records(fragment, kind, width, most):
     return found[:most].astype(np.float64)
 
 
+def read_hits(fragment):
+    """The hits of a station whose coordinates are numbers."""
+    found = records(fragment, HITS_TYPE, 2, None)
+    return found[np.isfinite(found).all(axis=1)][:MAX_HITS]
+
+
 def extrapolate(segments):
     """Per segment and station: x and y of a straight line, and the displacement for q/p = 1."""
     x, y, tx, ty = segments[:, :4].T
@@ -74,8 +80,8 @@ def nearest(hits, x, y, q_over_p):
     if len(hits) == 0:
         return np.full(len(x), np.nan), window_x
     away = np.abs(hits[:, 0] - x[:, None])
-    away[(np.abs(hits[:, 1] - y[:, None]) >= window_y[:, None]) | (away >= window_x[:, None])] = \
-        np.inf
+    near = (np.abs(hits[:, 1] - y[:, None]) < window_y[:, None]) & (away < window_x[:, None])
+    away[~near] = np.inf
     best = np.argmin(away, axis=1)
     distance = away[np.arange(len(x)), best]
     return np.where(np.isfinite(distance), hits[best, 0], np.nan), distance
@@ -143,7 +149,7 @@ class Filter:
 
     def lines_of_one(self, event_id, fragments):
         segments = records(fragments[0], SEGMENTS_TYPE, 5, MAX_SEGMENTS)
-        stations = [records(fragment, HITS_TYPE, 2, MAX_HITS) for fragment in fragments[1:]]
+        stations = [read_hits(fragment) for fragment in fragments[1:]]
         numbers, q_over_p, pt = find_tracks(segments, stations)
         lines = lines_of_tracks(q_over_p, pt)
         self.events += 1

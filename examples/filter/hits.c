@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "hits.h"
 
+#include <math.h>
 #include <string.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -41,6 +42,21 @@ int hits_read_segments(struct hit_event *event, const void *payload, size_t leng
 	return n < 0 ? -1 : 0;
 }
 
+void hits_add(struct hits *hits, double x, double y)
+{
+	unsigned at = hits->n;
+
+	if (at == MAX_HITS || !isfinite(x) || !isfinite(y))
+		return;
+	for (; at > 0 && hits->x[at - 1] > x; at--) {
+		hits->x[at] = hits->x[at - 1];
+		hits->y[at] = hits->y[at - 1];
+	}
+	hits->x[at] = x;
+	hits->y[at] = y;
+	hits->n++;
+}
+
 int hits_read_station(struct hit_event *event, unsigned station, const void *payload, size_t length)
 {
 	struct hits *hits = &event->stations[station];
@@ -49,12 +65,11 @@ int hits_read_station(struct hit_event *event, unsigned station, const void *pay
 
 	hits->n = 0;
 	at += PAYLOAD_HEADER;
-	for (int i = 0; i < n && i < (int)MAX_HITS; i++, at += 4 * HIT_FLOATS) {
+	for (int i = 0; i < n; i++, at += 4 * HIT_FLOATS) {
 		float f[HIT_FLOATS];
 
 		memcpy(f, at, sizeof(f));
-		hits->x[hits->n] = f[0];
-		hits->y[hits->n++] = f[1];
+		hits_add(hits, f[0], f[1]);
 	}
 	return n < 0 ? -1 : 0;
 }

@@ -12,7 +12,7 @@
 //
 //   0 u16 version: 1 | 2 u16 n | 4 n records of f32
 //   a segment (fragment type 120): x, y in mm, tx, ty, q/p in 1/(MeV/c)
-//   a hit (fragment type 121): x, y in mm
+//   a hit (fragment type 121): x, y in mm; x ascends, as boards send channels in order
 #pragma once
 
 #include <stddef.h>
@@ -37,7 +37,7 @@ struct segment {
 };
 
 struct hits {
-	double x[MAX_HITS], y[MAX_HITS];
+	double x[MAX_HITS], y[MAX_HITS]; // x ascends
 	unsigned n;
 };
 
@@ -48,7 +48,12 @@ struct hit_event {
 	struct hits stations[N_STATIONS];
 };
 
-// Reads a fragment. Returns 0, or -1 if its length contradicts its header.
+// Inserts a hit in its place, which is the end if x ascends. Hits beyond MAX_HITS, and hits whose
+// coordinates are no numbers, are ignored.
+void hits_add(struct hits *hits, double x, double y);
+
+// Reads a fragment; hits in another order are put in order. Returns 0, or -1 if its length
+// contradicts its header.
 int hits_read_segments(struct hit_event *event, const void *payload, size_t length);
 int hits_read_station(struct hit_event *event, unsigned station, const void *payload,
 		      size_t length);

@@ -91,14 +91,6 @@ static unsigned poisson(double mean, uint64_t *random)
 	return n;
 }
 
-static void add_hit(struct hits *hits, double x, double y)
-{
-	if (hits->n < MAX_HITS) {
-		hits->x[hits->n] = x;
-		hits->y[hits->n++] = y;
-	}
-}
-
 static void add_track(struct hit_event *event, const struct trajectory *trajectory,
 		      uint64_t *random)
 {
@@ -113,8 +105,8 @@ static void add_track(struct hit_event *event, const struct trajectory *trajecto
 		const struct state *at = &trajectory->stations[s];
 
 		if (uniform(random) < HIT_EFFICIENCY)
-			add_hit(&event->stations[s], at->x + HIT_RESOLUTION * gaussian(random),
-				at->y + HIT_RESOLUTION * gaussian(random));
+			hits_add(&event->stations[s], at->x + HIT_RESOLUTION * gaussian(random),
+				 at->y + HIT_RESOLUTION * gaussian(random));
 	}
 }
 
@@ -136,7 +128,7 @@ static void make_event(const struct options *options, unsigned number,
 		for (n = poisson(options->noise, random); n > 0; n--) {
 			const double x = uniform_to(random, NOISE_X);
 
-			add_hit(&event->stations[s], x, uniform_to(random, NOISE_Y));
+			hits_add(&event->stations[s], x, uniform_to(random, NOISE_Y));
 		}
 	}
 }

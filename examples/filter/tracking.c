@@ -20,6 +20,22 @@ static void make_road(const struct state *segment, struct road *road)
 	}
 }
 
+// The number of the first hit at x or beyond.
+static unsigned first_from(const struct hits *hits, double x)
+{
+	unsigned begin = 0, end = hits->n;
+
+	while (begin < end) {
+		const unsigned middle = (begin + end) / 2;
+
+		if (hits->x[middle] < x)
+			begin = middle + 1;
+		else
+			end = middle;
+	}
+	return begin;
+}
+
 // The hit nearest in x to where a track of this q/p passes, within the windows. Returns its index,
 // or -1, and sets *distance to that in x.
 static int nearest(const struct hits *hits, const struct road *road, unsigned s, double q_over_p,
@@ -27,10 +43,12 @@ static int nearest(const struct hits *hits, const struct road *road, unsigned s,
 {
 	const double x = road->line[s].x + road->displacement[s] * q_over_p;
 	const double y = road->line[s].y, y_window = WINDOW_Y + WINDOW_Y_P * fabs(q_over_p);
-	double best = WINDOW_X + WINDOW_X_P * fabs(q_over_p);
+	const double x_window = WINDOW_X + WINDOW_X_P * fabs(q_over_p);
+	double best = x_window;
 	int found = -1;
 
-	for (unsigned i = 0; i < hits->n; i++) {
+	for (unsigned i = first_from(hits, x - x_window); i < hits->n && hits->x[i] < x + x_window;
+	     i++) {
 		const double away = fabs(hits->x[i] - x);
 
 		if (away < best && fabs(hits->y[i] - y) < y_window) {
@@ -80,7 +98,8 @@ static bool find_track(const struct hit_event *event, const struct segment *segm
 	x_window = WINDOW_X + WINDOW_X_P * fabs(estimate) +
 		   ESTIMATE_SIGMAS * 0.15 * fabs(road.displacement[0] * estimate);
 	y_window = WINDOW_Y + WINDOW_Y_P * fabs(estimate);
-	for (unsigned i = 0; i < hits->n; i++) {
+	for (unsigned i = first_from(hits, x - x_window); i < hits->n && hits->x[i] < x + x_window;
+	     i++) {
 		struct track candidate;
 
 		if (fabs(hits->x[i] - x) < x_window &&

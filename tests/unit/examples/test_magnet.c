@@ -164,13 +164,13 @@ static void payload__is_what_was_written(void **state)
 
 	(void)state;
 	event.n_segments = 17;
-	event.stations[1].n = 200;
 	for (unsigned i = 0; i < event.n_segments; i++)
 		event.segments[i] =
 		    (struct segment){ { i, -1.5 * i, 0.25, -0.125 }, 0.5 / (i + 1) };
-	for (unsigned i = 0; i < event.stations[1].n; i++) {
-		event.stations[1].x[i] = (float)uniform_to(&random, 2000);
-		event.stations[1].y[i] = (float)uniform_to(&random, 1000);
+	for (unsigned i = 0; i < 200; i++) { // in any order
+		const float x = (float)uniform_to(&random, 2000);
+
+		hits_add(&event.stations[1], x, 2 * x);
 	}
 	size = hits_write_segments(&event, payload);
 	assert_int_equal(size, 4 + 17 * 20);
@@ -182,6 +182,28 @@ static void payload__is_what_was_written(void **state)
 	assert_int_equal(hits_read_station(&again, 1, payload, size), 0);
 	assert_int_equal(again.stations[1].n, 200);
 	assert_memory_equal(again.stations[1].x, event.stations[1].x, 200 * sizeof(double));
+	for (unsigned i = 0; i < 200; i++) {
+		assert_true(i == 0 || again.stations[1].x[i] > again.stations[1].x[i - 1]);
+		assert_true(again.stations[1].y[i] == 2 * again.stations[1].x[i]);
+	}
+}
+
+// Hits in another order are put in order.
+static void payload__hits_are_sorted(void **state)
+{
+	static struct hit_event event;
+	uint8_t payload[4 + 3 * 8] = { 1, 0, 3, 0 };
+	const float floats[] = { 5, 50, -7, 70, 1, 10 };
+
+	(void)state;
+	memcpy(payload + 4, floats, sizeof(floats));
+	assert_int_equal(hits_read_station(&event, 2, payload, sizeof(payload)), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		static const double expected[] = { -7, 1, 5 };
+
+		expect_near(event.stations[2].x[i], expected[i], 0, "x");
+		expect_near(event.stations[2].y[i], 10 * fabs(expected[i]), 0, "y");
+	}
 }
 
 // Every length but the right one, in an allocation of that length.
@@ -233,6 +255,7 @@ int main(void)
 		cmocka_unit_test(accuracy__four_times_worse_with_an_estimate),
 		cmocka_unit_test(accuracy__windows_are_four_times_smaller),
 		cmocka_unit_test(payload__is_what_was_written),
+		cmocka_unit_test(payload__hits_are_sorted),
 		cmocka_unit_test(payload__wrong_lengths_are_refused),
 		cmocka_unit_test(payload__many_hits_are_cut),
 	};
