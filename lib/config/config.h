@@ -140,7 +140,7 @@ struct config_generator {
 	double speed;         // pcap, roce: factor on the captured speed; 0: as fast as possible
 	uint64_t events;      // MFPs per source, then the run ends; 0: no end
 	uint64_t first_event; // event id of the first fragment
-	uint64_t window;      // bytes; mfp: a larger file is not loaded
+	uint64_t window;      // bytes; mdf, mfp: a larger file is not loaded
 	struct fragment_sizes sizes;
 	uint32_t variants; // pre-filled MFPs per source
 	uint64_t seed;

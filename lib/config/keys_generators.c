@@ -95,7 +95,7 @@ static const struct config_key generator_keys[] = {
 	  .help = "File of kinds mdf, mfp, pcap and roce." },
 	{ .name = "window", WHOLE(SIZE), RANGE(64 * KIB, 16 * GIB), FIELD(config_generator, window),
 	  .standard = "256MiB",
-	  .help = "Kind mfp: a file that is larger is not loaded, but read during the run "
+	  .help = "Kinds mdf and mfp: a file that is larger is not loaded, but read during the run "
 		  "through a window of this size. A RoCE generator outside of a system loads "
 		  "any file." },
 	{ .name = "ids", .type = CONFIG_TYPE_IDS, ELEMENTS(config_generator, ids),

@@ -18,10 +18,12 @@ struct mdf_packer {
 	struct mdf_events *events;
 	uint32_t packing;
 	uint16_t ids[N_IDS];               // of the sources that are wanted, ascending
-	const struct mdf_row *rows[N_IDS]; // of the same
+	const struct mdf_row *rows[N_IDS]; // of the same; NULL: this part of the file has none
+	uint8_t versions[N_IDS];           // of the same
 	// Scratch: of all rows of the file, and of the fragments of a block.
 	uint16_t row_ids[N_IDS];
 	const struct mdf_row *row_of[N_IDS]; // by source id
+	const struct mdf_known_row *known_of[N_IDS];
 	uint8_t types[MFP_MAX_FRAGMENTS];
 	uint16_t sizes[MFP_MAX_FRAGMENTS];
 	const uint8_t *payloads[MFP_MAX_FRAGMENTS];
@@ -35,7 +37,8 @@ static void gather(struct mdf_packer *packer, unsigned cycle, unsigned source)
 
 	for (uint32_t i = 0; i < packer->packing; i++) {
 		uint32_t event = (uint32_t)((first + i) % packer->events->n_events);
-		const struct mdf_bank *bank = mdf_events_bank(packer->rows[source], event);
+		const struct mdf_bank *bank =
+		    packer->rows[source] ? mdf_events_bank(packer->rows[source], event) : NULL;
 
 		packer->types[i] = bank ? bank->type : MFP_TYPE_FRAGMENT_MISSING;
 		packer->sizes[i] = bank ? bank->size : 0;
@@ -66,7 +69,7 @@ static void write_block(struct block_maker *maker, unsigned cycle, unsigned sour
 		.n_fragments = (uint16_t)packer->packing,
 		.source_id = packer->ids[source],
 		.align_log2 = ALIGN_LOG2,
-		.version = packer->rows[source]->version,
+		.version = packer->versions[source],
 	};
 
 	gather(packer, cycle, source);
@@ -115,14 +118,51 @@ static int set_sources(struct mdf_packer *packer, const struct source_set_parame
 					  parameters->file, id);
 		if (!packer->row_of[id])
 			continue;
+		packer->versions[packer->maker.n_sources] = packer->row_of[id]->version;
 		packer->ids[packer->maker.n_sources] = id;
 		packer->rows[packer->maker.n_sources++] = packer->row_of[id];
 	}
 	return 0;
 }
 
-int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
-			   const struct source_set_parameters *parameters, char *error)
+// The same for a part of a file: the sources are known, and some may have no banks in it.
+static int set_known_sources(struct mdf_packer *packer,
+			     const struct source_set_parameters *parameters,
+			     const struct mdf_known *known, char *error)
+{
+	const struct mdf_events *events = packer->events;
+
+	for (unsigned i = 0; i < known->n; i++)
+		packer->known_of[known->rows[i].id] = &known->rows[i];
+	for (uint32_t i = 0; i < events->n_rows; i++) {
+		const struct mdf_row *row = &events->rows[i];
+		const struct mdf_known_row *found = mdf_sources_find(known, row);
+
+		if (!found || found->version != row->version)
+			return error_line(error, SOURCE_ERROR_SIZE,
+					  "%s: banks of type %u, source id %u and version %u are "
+					  "not in the first part of the file: enlarge the window",
+					  parameters->file, row->bank_type, row->bank_source_id,
+					  row->version);
+		packer->row_of[found->id] = row;
+	}
+	for (unsigned id = 0, i = 0; id < N_IDS; id++) {
+		bool wanted =
+		    !parameters->n_ids || (i < parameters->n_ids && parameters->ids[i] == id);
+
+		if (!packer->known_of[id] || !wanted)
+			continue;
+		i++;
+		packer->versions[packer->maker.n_sources] = packer->known_of[id]->version;
+		packer->ids[packer->maker.n_sources] = (uint16_t)id;
+		packer->rows[packer->maker.n_sources++] = packer->row_of[id];
+	}
+	return 0;
+}
+
+int mdf_packer_open_part(struct block_maker **maker, struct mdf_events *events,
+			 const struct source_set_parameters *parameters,
+			 const struct mdf_known *known, char *error)
 {
 	struct mdf_packer *packer = calloc(1, sizeof(*packer));
 
@@ -138,13 +178,20 @@ int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events
 		.write = write_block,
 		.close = close_packer,
 	};
-	if (set_sources(packer, parameters, error)) {
+	if (known ? set_known_sources(packer, parameters, known, error)
+		  : set_sources(packer, parameters, error)) {
 		packer->events = NULL; // the caller owns them
 		close_packer(&packer->maker);
 		return -1;
 	}
 	*maker = &packer->maker;
 	return 0;
+}
+
+int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
+			   const struct source_set_parameters *parameters, char *error)
+{
+	return mdf_packer_open_part(maker, events, parameters, NULL, error);
 }
 
 int mdf_packer_open(struct block_maker **maker, const struct source_set_parameters *parameters,

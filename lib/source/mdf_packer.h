@@ -18,6 +18,7 @@
 
 #include "source/block_maker.h"
 #include "source/mdf_events.h"
+#include "source/mdf_sources.h"
 
 // Makes the maker for kind mdf from parameters->file. Returns 0, or -1 with one line in
 // error[SOURCE_ERROR_SIZE].
@@ -28,3 +29,10 @@ int mdf_packer_open(struct block_maker **maker, const struct source_set_paramete
 // caller does.
 int mdf_packer_open_events(struct block_maker **maker, struct mdf_events *events,
 			   const struct source_set_parameters *parameters, char *error);
+
+// The same from the events of a part of a file, whose sources are `known` and outlive the maker;
+// NULL: they are those of the events. A source that has no banks in the part has missing fragments.
+// Refuses banks of rows that are not known.
+int mdf_packer_open_part(struct block_maker **maker, struct mdf_events *events,
+			 const struct source_set_parameters *parameters,
+			 const struct mdf_known *known, char *error);

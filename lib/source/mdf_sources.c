@@ -109,6 +109,51 @@ int mdf_sources_assign(const struct mdf_events *events, uint16_t *ids, char *err
 			  events->n_rows);
 }
 
+static uint64_t key_of(const struct mdf_row *row)
+{
+	return (uint64_t)row->bank_type << 32 | (uint64_t)row->bank_source_id << 16 |
+	       row->occurrence;
+}
+
+int mdf_sources_learn(struct mdf_known **known, const struct mdf_events *events, char *error)
+{
+	uint16_t *ids = calloc(N_IDS, sizeof(*ids));
+	struct mdf_known *made = calloc(1, sizeof(*made) + events->n_rows * sizeof(made->rows[0]));
+	int result = -1;
+
+	if (!ids || !made)
+		(void)error_line(error, SOURCE_ERROR_SIZE, "out of memory");
+	else
+		result = mdf_sources_assign(events, ids, error);
+	for (uint32_t i = 0; !result && i < events->n_rows; i++)
+		made->rows[made->n++] = (struct mdf_known_row){
+			.key = key_of(&events->rows[i]), // rows are in this order
+			.id = ids[i],
+			.version = events->rows[i].version,
+		};
+	free(ids);
+	if (result)
+		free(made);
+	else
+		*known = made;
+	return result;
+}
+
+static int by_key(const void *key, const void *row)
+{
+	uint64_t a = *(const uint64_t *)key, b = ((const struct mdf_known_row *)row)->key;
+
+	return (a > b) - (a < b);
+}
+
+const struct mdf_known_row *mdf_sources_find(const struct mdf_known *known,
+					     const struct mdf_row *row)
+{
+	uint64_t key = key_of(row);
+
+	return bsearch(&key, known->rows, known->n, sizeof(known->rows[0]), by_key);
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -20,6 +20,25 @@
 // one line in error[SOURCE_ERROR_SIZE] if the ids do not suffice.
 int mdf_sources_assign(const struct mdf_events *events, uint16_t *ids, char *error);
 
+// The rows of a part of a file and their sources, so that other parts get the same sources.
+struct mdf_known_row {
+	uint64_t key; // bank type, bank source id, occurrence
+	uint16_t id;
+	uint8_t version;
+};
+
+struct mdf_known {
+	unsigned n;
+	struct mdf_known_row rows[]; // in ascending order of keys
+};
+
+// Freed with free(). Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE].
+int mdf_sources_learn(struct mdf_known **known, const struct mdf_events *events, char *error);
+
+// NULL: the row is not known.
+const struct mdf_known_row *mdf_sources_find(const struct mdf_known *known,
+					     const struct mdf_row *row);
+
 // The source map of an MDF file; freed with source_map_free(). Returns 0, or -1 with one line in
 // error[SOURCE_ERROR_SIZE].
 int mdf_sources_map(struct source_map **map, const char *path, char *error);

@@ -106,10 +106,9 @@ static int fill(struct file_reader *reader, struct file_chunk *chunk)
 	return reader->at == reader->size ? file_reader_wrap(reader) : 0;
 }
 
-static void restart(struct file_reader *reader, uint64_t first)
+static void restart(struct file_reader *reader)
 {
 	(void)reader;
-	(void)first;
 }
 
 static int open_head(struct file_reader *reader, const struct source_set_parameters *set)

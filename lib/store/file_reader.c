@@ -118,7 +118,7 @@ static bool takes_restart(struct file_reader *reader, uint32_t *restart)
 	reader->wanted = atomic_load_explicit(&reader->first, memory_order_relaxed);
 	reader->n_events = reader->pass_began = 0;
 	reader->at = 0;
-	reader->format->restart(reader, reader->wanted);
+	reader->format->restart(reader);
 	return true;
 }
 

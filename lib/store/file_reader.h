@@ -41,8 +41,8 @@ struct file_reader;
 struct file_format {
 	// Reads the head of the file: sets the sources. Control thread.
 	int (*open)(struct file_reader *reader, const struct source_set_parameters *set);
-	// Goes to the beginning of the file, so that the next event has index `first` or less.
-	void (*restart)(struct file_reader *reader, uint64_t first);
+	// The next bytes are those of the beginning of the file.
+	void (*restart)(struct file_reader *reader);
 	// Fills a chunk with what follows, at least one byte of the file.
 	int (*fill)(struct file_reader *reader, struct file_chunk *chunk);
 	void (*close)(struct file_reader *reader);
@@ -82,6 +82,7 @@ struct file_reader {
 };
 
 extern const struct file_format file_format_mfp;
+extern const struct file_format file_format_mdf;
 
 // Reads `size` bytes at an offset, fewer at the end of the file. Returns 0, or -1 with a line.
 int file_reader_read(struct file_reader *reader, uint64_t offset, uint8_t *bytes, size_t size,

@@ -147,8 +147,9 @@ bool file_store_is_for(const struct source_set_parameters *set)
 {
 	struct stat status;
 
-	return set->kind == GENERATOR_MFP && set->window > 0 && stat(set->file, &status) == 0 &&
-	       S_ISREG(status.st_mode) && (uint64_t)status.st_size > set->window;
+	return (set->kind == GENERATOR_MFP || set->kind == GENERATOR_MDF) && set->window > 0 &&
+	       stat(set->file, &status) == 0 && S_ISREG(status.st_mode) &&
+	       (uint64_t)status.st_size > set->window;
 }
 
 static int open_file(struct file_reader *reader, const struct source_set_parameters *set)
@@ -201,7 +202,8 @@ static int make(struct file_store *store, const struct file_store_parameters *pa
 		return error_line(reader->error, SOURCE_ERROR_SIZE,
 				  "%s: no memory for a window of %llu bytes", reader->name,
 				  (unsigned long long)parameters->set.window);
-	reader->format = &file_format_mfp;
+	reader->format =
+	    parameters->set.kind == GENERATOR_MDF ? &file_format_mdf : &file_format_mfp;
 	if (reader->format->open(reader, &parameters->set) != 0)
 		return -1;
 	window.ids = reader->ids;

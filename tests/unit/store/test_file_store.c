@@ -13,12 +13,14 @@
 
 #include "source/mfp_file.h"
 #include "store/file_store.h"
+#include "wire/mdf.h"
 #include "wire/mfp.h"
 
 #define SOURCES 5u
 #define PACKING 7u
 #define EVENTS  150u
 #define WINDOW  (64u * 1024)
+#define RECORDS 333u // of the MDF file; not a multiple of the packing
 
 static const uint16_t ids[SOURCES] = { 0x1001, 0x1002, 0x1003, 0x1004, 0x1005 };
 static char path[64], error[SOURCE_ERROR_SIZE];
@@ -64,6 +66,43 @@ static long write_file(void)
 	assert_int_equal(stat(path, &status), 0);
 	assert_true(status.st_size > WINDOW);
 	return (long)status.st_size;
+}
+
+// Writes an MDF file of RECORDS events. Source 3 has a bank in every other event only.
+static void write_mdf(bool with_stranger)
+{
+	static uint8_t record[8192];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/tmp/evb-file-store-%d.mdf", (int)getpid());
+	file = fopen(path, "wb");
+	assert_non_null(file);
+	for (unsigned event = 0; event < RECORDS; event++) {
+		struct mdf_header header = { .data_type = MDF_TYPE_BANKS, .run = event };
+		size_t at = MDF_HEADER_SIZE;
+
+		for (unsigned source = 0; source < SOURCES; source++) {
+			uint8_t payload[200];
+			struct mdf_bank bank = {
+				.payload = payload,
+				.size = (uint16_t)(20 + (event * 13 + source * 29) % 180),
+				.source_id = ids[source],
+				.type = 63,
+				.version = 2,
+			};
+
+			memset(payload, (int)(event + source), sizeof(payload));
+			if (with_stranger && event == RECORDS - 10 && source == 0)
+				bank.source_id = 0x1777;
+			if (source != 3 || event % 2 == 0)
+				assert_int_equal(
+				    mdf_append_bank(record, sizeof(record), &at, &bank), 0);
+		}
+		header.size = (uint32_t)at;
+		assert_int_equal(mdf_encode_header(record, sizeof(record), &header), 0);
+		assert_int_equal(fwrite(record, 1, at, file), at);
+	}
+	fclose(file);
 }
 
 static int remove_file(void **state)
@@ -122,7 +161,9 @@ static void assert_event(struct block_store *store, const struct source_set *set
 		assert_false(block.is_missing || block.is_temporary);
 		assert_int_equal(block.size, expected->size);
 		assert_in_range(block.size, 1, store->largest);
-		assert_memory_equal(block.bytes, expected->bytes, block.size);
+		// The event id at byte 8 is written when the block is sent.
+		assert_memory_equal(block.bytes, expected->bytes, 8);
+		assert_memory_equal(block.bytes + 16, expected->bytes + 16, block.size - 16);
 	}
 }
 
@@ -353,6 +394,78 @@ static void file__with_sources_one_behind_the_other_lacks_blocks(void **state)
 	block_store_destroy(store);
 }
 
+static void mdf__repeats_like_the_set(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
+	struct block_store *store;
+	struct source_set *set;
+
+	(void)state;
+	write_mdf(false);
+	set = make_set(&parameters);
+	assert_int_equal(set->n_cycle, RECORDS); // 333 * 7 events are a whole number of MFPs
+	store = open_store(&parameters);
+	assert_int_equal(store->n_sources, SOURCES);
+	assert_events(store, set, 0, 2 * RECORDS + 10);
+	assert_events(store, set, 12345678, 12345678 + 60);
+	assert_events(store, set, 30, 60);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+static void mdf__has_the_chosen_sources(void **state)
+{
+	static const uint16_t chosen[] = { 0x1002, 0x1004 };
+	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
+	struct block_store *store;
+	struct source_set *set;
+
+	(void)state;
+	write_mdf(false);
+	parameters.ids = chosen;
+	parameters.n_ids = 2;
+	set = make_set(&parameters);
+	store = open_store(&parameters);
+	assert_events(store, set, 0, 100);
+	block_store_destroy(store);
+	source_set_free(set);
+}
+
+static void mdf__ends_at_a_source_that_is_new(void **state)
+{
+	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
+	struct block_store *store;
+	uint64_t event = 0;
+
+	(void)state;
+	write_mdf(true);
+	store = open_store(&parameters);
+	block_store_begin(store, 0);
+	for (; wait_for(store, event); event++)
+		block_store_release(store, event + 1);
+	assert_in_range(event, RECORDS / PACKING / 2, RECORDS / PACKING);
+	assert_non_null(strstr(file_store_problem(store), "source id 6007"));
+	block_store_destroy(store);
+}
+
+static void mdf__is_refused(void **state)
+{
+	static const uint16_t absent = 0x1009;
+	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
+
+	(void)state;
+	write_mdf(false);
+	parameters.ids = &absent;
+	parameters.n_ids = 1;
+	expect_refused(&parameters, "no source 4105");
+	parameters.n_ids = 0;
+	parameters.window = 16 * 1024;
+	expect_refused(&parameters, "of the window");
+	overwrite(0, "XXXX", 4);
+	parameters.window = WINDOW;
+	expect_refused(&parameters, "at byte 0");
+}
+
 static void file__is_refused(void **state)
 {
 	static const uint16_t absent = 0x1009;
@@ -400,6 +513,10 @@ int main(void)
 		cmocka_unit_test_teardown(file__with_sources_one_behind_the_other_lacks_blocks,
 					  remove_file),
 		cmocka_unit_test_teardown(file__is_refused, remove_file),
+		cmocka_unit_test_teardown(mdf__repeats_like_the_set, remove_file),
+		cmocka_unit_test_teardown(mdf__has_the_chosen_sources, remove_file),
+		cmocka_unit_test_teardown(mdf__ends_at_a_source_that_is_new, remove_file),
+		cmocka_unit_test_teardown(mdf__is_refused, remove_file),
 		cmocka_unit_test_teardown(file__is_loaded_if_the_window_holds_it, remove_file),
 	};
 
