@@ -6,10 +6,12 @@
 What Python and the example put into a ring is what `evb take` writes to a file, byte for byte.
 """
 
+import atexit
 import errno
 import os
 import random
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -40,7 +42,13 @@ class Take:
             [EVB, "take", "--name", "try", "--ring-directory", folder, "--out", self.out,
              "--size", "64KiB", "--max-block", "8KiB", *sources, *options],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        atexit.register(self.stop)
         self.process.stdout.readline()  # the ring is made
+
+    def stop(self):
+        """After a check that failed: it removes its ring."""
+        self.process.send_signal(signal.SIGCONT)
+        self.process.terminate()
 
     @property
     def out(self):
@@ -107,19 +115,22 @@ def test_example_goes_on_where_it_was_killed(folder):
     dice = random.Random(3)
     played = os.path.join(folder, "played.mfp")
     with open(played, "wb") as file:
-        for event_id in range(4000):
+        for event_id in range(6000):
             for source in SOURCES:
                 file.write(make_mfp(dice, source, event_id))
     name = f"try-{os.getpid()}"
     # The example searches for its ring in hugetlbfs mounts and /dev/shm only.
     take = Take(folder, "--name", name, "--ring-directory", "/dev/shm", "--size", "2MiB")
     for _ in range(5):
+        # Nothing is taken meanwhile, so that no example comes to the end of the file.
+        take.process.send_signal(signal.SIGSTOP)
         example = subprocess.Popen([EXAMPLE, name, "input", played])
         try:
             example.wait(dice.uniform(0.005, 0.02))
         except subprocess.TimeoutExpired:
             example.kill()
             example.wait()
+        take.process.send_signal(signal.SIGCONT)
     subprocess.run([EXAMPLE, name, "input", played], check=True, timeout=60)
     status, output, taken = take.end()
     assert status == 0, output
