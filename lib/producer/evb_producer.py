@@ -27,6 +27,7 @@ __all__ = ["Counters", "Info", "Producer", "ProducerError"]
 INCOMPLETE = 0x1  # flag of a block: the source knows that data are missing
 
 _POLL_MS = 100  # a longer wait is made of such ones, between which Python handles signals
+_MAP_STEP = 1 << 16  # bytes; ctypes keeps one type per size of a buffer for ever
 
 
 class ProducerError(OSError):
@@ -123,7 +124,8 @@ class Producer:
         place = ctypes.c_void_p()
         self._check(_library.evb_producer_reserve(self._open_handle(), source, size,
                                                   ctypes.byref(place)))
-        return memoryview((ctypes.c_ubyte * size).from_address(place.value)).cast("B")
+        whole = (size + _MAP_STEP - 1) // _MAP_STEP * _MAP_STEP
+        return memoryview((ctypes.c_ubyte * whole).from_address(place.value)).cast("B")[:size]
 
     def commit(self, event_id, length, flags=0):
         """Commits the block that was reserved first."""
