@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <rte_branch_prediction.h>
+
 #include "packet/admission.h"
 #include "wire/net.h"
 
@@ -34,8 +36,8 @@ static inline uint64_t rx_path_ip(const uint8_t *bytes, const struct net_frame *
 static inline bool rx_path_has(const struct rx_path *path, const uint8_t *bytes,
 			       const struct net_frame *frame, uint32_t tick)
 {
-	return path->ethernet == load_le64(bytes) && path->ip == rx_path_ip(bytes, frame) &&
-	       path->tick == tick;
+	return likely(path->ethernet == load_le64(bytes)) &&
+	       likely(path->ip == rx_path_ip(bytes, frame)) && likely(path->tick == tick);
 }
 
 static inline void rx_path_set(struct rx_path *path, const uint8_t *bytes,
