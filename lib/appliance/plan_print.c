@@ -128,6 +128,26 @@ static void print_builders(const struct plan *plan, FILE *out)
 		config->events.on_incomplete == INCOMPLETE_FLAG ? "flagged" : "discarded");
 }
 
+// Prints the groups of consumers that decide, or come after a decision.
+static void print_groups(const struct config *config, FILE *out)
+{
+	if (config->n_groups > 0)
+		fprintf(out, "\nconsumer groups\n");
+	for (unsigned i = 0; i < config->n_groups; i++) {
+		const struct config_group *group = &config->groups[i];
+
+		if (group->decides)
+			fprintf(out, "  %-12s decides; undecided events are %s\n", group->name,
+				group->undecided == CONFIG_UNDECIDED_REJECT ? "rejected"
+									    : "accepted");
+		else if (group->after[0])
+			fprintf(out, "  %-12s gets events that %s has %s\n", group->name,
+				group->after, group->rejected_too ? "decided" : "accepted");
+		else
+			fprintf(out, "  %-12s gets all events\n", group->name);
+	}
+}
+
 static void print_links_of(const struct plan *plan, enum config_role_kind producer,
 			   const char *remark, FILE *out)
 {
@@ -315,6 +335,7 @@ void plan_print(const struct plan *plan, FILE *out)
 	if (plan->config->n_builders > 0) {
 		print_links(plan, out);
 		print_builders(plan, out);
+		print_groups(plan->config, out);
 	}
 	if (plan->config->cluster.n_nodes > 0)
 		print_control(plan, out);

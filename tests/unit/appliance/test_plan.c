@@ -248,6 +248,30 @@ static void print__tells_the_whole_plan(void **state)
 	plan_free(plan);
 }
 
+static void print__tells_which_groups_decide(void **state)
+{
+	struct plan *plan;
+	char *text;
+
+	(void)state;
+	machine_make(2);
+	plan = plan_of("{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\"}]," SOURCES
+		       "," BUILDERS
+		       ", \"groups\": [{\"name\": \"f\", \"decides\": true, \"undecided\": "
+		       "\"reject\"}, {\"name\": \"m\"}],"
+		       " \"writers\": [{\"name\": \"w\", \"after\": \"f\"}],"
+		       " \"results\": [{\"name\": \"r\", \"group\": \"f\"}]}");
+	text = print(plan);
+	assert_non_null(strstr(text, "consumer groups\n"
+				     "  f            decides; undecided events are rejected\n"
+				     "  m            gets all events\n"
+				     "  w            gets events that f has accepted\n"
+				     "  r            gets events that f has decided\n"));
+	assert_non_null(strstr(text, "  CPU 1   builder.b0 builder.b1 writer.w results.r\n"));
+	free(text);
+	plan_free(plan);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +287,7 @@ int main(void)
 		cmocka_unit_test(tx_queues__at_least_one),
 		cmocka_unit_test(print__names_every_link),
 		cmocka_unit_test(print__tells_the_whole_plan),
+		cmocka_unit_test(print__tells_which_groups_decide),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
