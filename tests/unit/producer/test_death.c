@@ -345,7 +345,7 @@ static void kill_after_each_step(struct ring_bench *bench,
 
 	all = run(bench, notes, UINT64_MAX);
 	assert_true(all > 20);
-	stride = 4 * trace_stride(all);
+	stride = 8 * trace_stride(all);
 	for (uint64_t steps = 0; steps < all; steps += stride)
 		run(bench, notes, steps + bench_random(&seed) % stride);
 	munmap(notes, sizeof(*notes));
@@ -434,7 +434,7 @@ static void death__end_at_each_step_of_a_commit(void **state)
 		skip();
 	all = end_after(notes, UINT64_MAX, &n_committed);
 	assert_int_equal(n_committed, 1); // the end came after it
-	stride = 1 + all / 75;
+	stride = 1 + all / 30;
 	for (uint64_t steps = 0; steps < all; steps += stride, n_ends++)
 		end_after(notes, steps, &n_committed);
 	assert_in_range(n_committed, 2, n_ends - 2);
