@@ -441,6 +441,61 @@ static uint64_t kill_after(struct bench *bench, struct notes *notes, uint64_t st
 	return done;
 }
 
+// An appliance in a child: publishes three events and stops.
+static pid_t start_appliance(struct bench *bench)
+{
+	const pid_t child = bench_fork();
+	struct evring_parameters parameters = bench_parameters(bench, SLOTS, names);
+	int status;
+
+	if (child != 0) {
+		assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+		assert_true(WIFSTOPPED(status));
+		return child;
+	}
+	parameters.n_groups = RECORDER + 1;
+	parameters.rules = rules;
+	if (evring_create(&bench->ring, &parameters, bench->error) != 0)
+		_exit(1);
+	for (uint32_t slot = 0; slot < 3; slot++)
+		bench->free_slots[bench->n_free++] = slot;
+	while (bench_publish(bench))
+		;
+	raise(SIGSTOP);
+	_exit(1);
+}
+
+// The members decide on, and the recorder ends when nobody is left who could decide.
+static void decide__goes_on_after_the_death_of_the_appliance(void **state)
+{
+	struct evb_reader *filter, *recorder;
+	struct evb_event event;
+	struct bench bench;
+	pid_t child;
+
+	(void)state;
+	bench_make_directory(&bench);
+	child = start_appliance(&bench);
+	filter = bench_member(&bench, "filter");
+	recorder = bench_member(&bench, "recorder");
+	kill_child(child);
+	for (uint64_t id = 0; id < 2; id++) {
+		event = bench_take(filter, id);
+		decide(filter, &event);
+		bench_release(filter, &event);
+	}
+	assert_int_equal(evb_reader_next(recorder, &event, -1), 1);
+	assert_int_equal(event.event_id, 1);
+	bench_release(recorder, &event);
+	assert_int_equal(evb_reader_next(recorder, &event, 250), 0); // event 2 may be accepted
+	event = bench_take(filter, 2);
+	evb_reader_close(filter);
+	assert_int_equal(evb_reader_next(recorder, &event, -1), -EPIPE);
+	evb_reader_close(recorder);
+	assert_int_equal(evring_clean(BENCH_NAME, bench.directory, bench.error), 1);
+	bench_remove_directory(&bench);
+}
+
 static struct notes *make_notes(void)
 {
 	void *memory = mmap(NULL, sizeof(struct notes), PROT_READ | PROT_WRITE,
@@ -554,6 +609,7 @@ int main(void)
 		cmocka_unit_test(decide__decisions_remain_when_a_member_leaves),
 		cmocka_unit_test(decide__end_of_run_waits_for_decisions),
 		cmocka_unit_test(decide__rules_that_contradict_are_refused),
+		cmocka_unit_test(decide__goes_on_after_the_death_of_the_appliance),
 		cmocka_unit_test(decide__member_killed_at_each_step_of_deciding),
 		cmocka_unit_test(decide__members_killed_at_random),
 	};
