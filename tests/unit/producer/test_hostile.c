@@ -252,6 +252,32 @@ static void hostile__adopted_ring_may_hold_anything(void **state)
 	ring_bench_close(&bench);
 }
 
+// A producer that died between its commit and the note of the event's id.
+static void hostile__missing_last_event_is_found(void **state)
+{
+	struct intruder intruder;
+	struct ring_bench bench;
+	struct evb_producer *producer;
+	uint64_t last;
+
+	(void)state;
+	ring_bench_open(&bench);
+	producer = ring_producer(&bench, false);
+	intrude(&intruder, &bench);
+	assert_int_equal(ring_put(producer, A, 4, 1), 0);
+	assert_int_equal(ring_put(producer, A, 7, 1), 0);
+	evb_producer_close(producer);
+	intruder.view.last[0] = 4 + 1;
+	producer_ring_release(bench.ring, ring_take(&bench, A, 4).sequence);
+	producer_ring_release(bench.ring, ring_take(&bench, A, 7).sequence);
+	producer = ring_producer(&bench, false);
+	assert_int_equal(evb_producer_last(producer, A, &last), 1);
+	assert_int_equal(last, 7);
+	evb_producer_close(producer);
+	producer_view_unmap(&intruder.view);
+	ring_bench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +285,7 @@ int main(void)
 		cmocka_unit_test(hostile__memory_without_a_producer_is_not_looked_at),
 		cmocka_unit_test(hostile__truncated_file_is_noticed),
 		cmocka_unit_test(hostile__held_lock_stops_no_appliance),
+		cmocka_unit_test(hostile__missing_last_event_is_found),
 		cmocka_unit_test(hostile__adopted_ring_may_hold_anything),
 	};
 
