@@ -116,7 +116,7 @@ static cJSON *ids_of_mdf(const struct arguments *arguments)
 	struct source_map *map;
 	cJSON *list = NULL;
 
-	if (mdf_sources_map(&map, arguments->mdf, error) != 0) {
+	if (mdf_sources_map(&map, arguments->mdf, SOURCE_WINDOW, error) != 0) {
 		fprintf(stderr, "evb: %s\n", error);
 		return NULL;
 	}

@@ -7,6 +7,7 @@
 
 #include "base/error_line.h"
 #include "source/file_bytes.h"
+#include "source/source_set.h"
 
 struct reading {
 	const char *name;
@@ -210,18 +211,42 @@ int mdf_events_parse(struct mdf_events **events, uint8_t *bytes, size_t size, co
 	return result;
 }
 
-int mdf_events_load(struct mdf_events **events, const char *path, char *error)
+// The bytes of the records that are whole; all if there is something else behind them.
+static size_t whole_records(const uint8_t *bytes, size_t size)
 {
+	struct mdf_header header;
+	size_t offset = 0;
+	enum wire_error reason;
+
+	while (offset < size) {
+		reason = mdf_decode(bytes + offset, size - offset, &header);
+		if (reason)
+			return reason == WIRE_TRUNCATED && offset > 0 ? offset : size;
+		offset += header.size;
+	}
+	return size;
+}
+
+int mdf_events_load_head(struct mdf_events **events, const char *path, uint64_t window, char *error)
+{
+	uint64_t head = window / SOURCE_PARTS;
 	uint8_t *bytes;
 	size_t size;
 
-	if (file_bytes_read(path, &bytes, &size, error))
+	if (file_bytes_read_head(path, window, head, &bytes, &size, error))
 		return -1;
+	if (size == head)
+		size = whole_records(bytes, size);
 	if (mdf_events_parse(events, bytes, size, path, error)) {
 		free(bytes);
 		return -1;
 	}
 	return 0;
+}
+
+int mdf_events_load(struct mdf_events **events, const char *path, char *error)
+{
+	return mdf_events_load_head(events, path, UINT64_MAX, error);
 }
 
 static int by_event(const void *key, const void *cell)

@@ -47,6 +47,11 @@ struct mdf_events {
 // error[SOURCE_ERROR_SIZE] that names the file and the byte offset.
 int mdf_events_load(struct mdf_events **events, const char *path, char *error);
 
+// The same, but of a file that is larger than a window only the records of its first part
+// (source_set.h).
+int mdf_events_load_head(struct mdf_events **events, const char *path, uint64_t window,
+			 char *error);
+
 // The same from bytes that were allocated by malloc(). The events own the bytes if the function
 // succeeds; otherwise the caller does. `name` names the file in messages.
 int mdf_events_parse(struct mdf_events **events, uint8_t *bytes, size_t size, const char *name,

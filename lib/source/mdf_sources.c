@@ -192,13 +192,13 @@ static int make_map(struct source_map *map, const struct mdf_events *events, cha
 	return 0;
 }
 
-int mdf_sources_map(struct source_map **map, const char *path, char *error)
+int mdf_sources_map(struct source_map **map, const char *path, uint64_t window, char *error)
 {
 	struct source_map *made;
 	struct mdf_events *events;
 	int result = -1;
 
-	if (mdf_events_load(&events, path, error))
+	if (mdf_events_load_head(&events, path, window, error))
 		return -1;
 	made = calloc(1, sizeof(*made));
 	if (made) {

@@ -39,6 +39,7 @@ int mdf_sources_learn(struct mdf_known **known, const struct mdf_events *events,
 const struct mdf_known_row *mdf_sources_find(const struct mdf_known *known,
 					     const struct mdf_row *row);
 
-// The source map of an MDF file; freed with source_map_free(). Returns 0, or -1 with one line in
+// The source map of an MDF file, or of the first part of one that is larger than a window
+// (source_set.h); freed with source_map_free(). Returns 0, or -1 with one line in
 // error[SOURCE_ERROR_SIZE].
-int mdf_sources_map(struct source_map **map, const char *path, char *error);
+int mdf_sources_map(struct source_map **map, const char *path, uint64_t window, char *error);

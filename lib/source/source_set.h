@@ -13,6 +13,11 @@
 
 #include "source/generator.h"
 
+// A file that is larger than a window is read during the run, one of so many parts of the window
+// after the other. The first part has all sources.
+#define SOURCE_PARTS  8u
+#define SOURCE_WINDOW (UINT64_C(256) << 20) // bytes: the window that the configuration gives
+
 // The strings and ids belong to the caller and outlive the call.
 struct source_set_parameters {
 	const char *name; // of the generator, for error messages

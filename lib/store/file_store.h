@@ -22,7 +22,7 @@
 #include "source/source_set.h"
 #include "store/block_store.h"
 
-#define FILE_CHUNKS 8u // of the window, of equal size
+#define FILE_CHUNKS SOURCE_PARTS // of the window, of equal size
 
 struct file_store_parameters {
 	struct source_set_parameters set; // of kind mfp or mdf, with a window

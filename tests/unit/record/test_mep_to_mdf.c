@@ -420,7 +420,7 @@ static void round_trip(const char *directory, uint32_t packing)
 	original = read_file(data, &original_size);
 	records = malloc(2 * original_size);
 	parameters.file = data;
-	assert_int_equal(mdf_sources_map(&map, data, error), 0);
+	assert_int_equal(mdf_sources_map(&map, data, UINT64_MAX, error), 0);
 	path_in(map_path, directory, "map.json");
 	assert_int_equal(source_map_save(map, map_path, error), 0);
 	source_map_free(map);

@@ -401,7 +401,7 @@ static void round_trip(const char *name, unsigned n_sources, size_t n_banks)
 	assert_int_equal(mdf_events_load(&events, path, error), 0);
 	assert_int_equal(read_banks(events->bytes, events->size, original, &n_events), n_banks);
 	qsort(original, n_banks, sizeof(*original), compare_seen);
-	assert_int_equal(mdf_sources_map(&map, path, error), 0);
+	assert_int_equal(mdf_sources_map(&map, path, UINT64_MAX, error), 0);
 	assert_string_equal(map->source, name);
 	assert_int_equal(map->n_entries, n_sources);
 	for (size_t p = 0; p < sizeof(packings) / sizeof(packings[0]); p++) {

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "source/mdf_sources.h"
 #include "source/mfp_file.h"
 #include "store/file_store.h"
 #include "wire/mdf.h"
@@ -448,6 +449,23 @@ static void mdf__ends_at_a_source_that_is_new(void **state)
 	block_store_destroy(store);
 }
 
+// The map of a large file is that of its first part.
+static void mdf__has_the_sources_of_the_map(void **state)
+{
+	struct source_map *map;
+
+	(void)state;
+	write_mdf(true);
+	assert_int_equal(mdf_sources_map(&map, path, UINT64_MAX, error), 0);
+	assert_int_equal(map->n_entries, SOURCES + 1);
+	source_map_free(map);
+	assert_int_equal(mdf_sources_map(&map, path, WINDOW, error), 0);
+	assert_int_equal(map->n_entries, SOURCES);
+	for (unsigned i = 0; i < SOURCES; i++)
+		assert_int_equal(map->entries[i].id, ids[i]);
+	source_map_free(map);
+}
+
 static void mdf__is_refused(void **state)
 {
 	static const uint16_t absent = 0x1009;
@@ -490,6 +508,7 @@ static void file__is_refused(void **state)
 static void file__is_loaded_if_the_window_holds_it(void **state)
 {
 	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
+	struct config *config;
 
 	(void)state;
 	parameters.window = (uint64_t)write_file();
@@ -498,6 +517,11 @@ static void file__is_loaded_if_the_window_holds_it(void **state)
 	assert_true(file_store_is_for(&parameters));
 	parameters.window = 0;
 	assert_false(file_store_is_for(&parameters));
+	config = testbed_config("{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\"}],"
+				"\"sources\": {\"ids\": [1]}, \"builders\": [{\"name\": \"b\"}],"
+				"\"generators\": [{\"name\": \"g\", \"port\": \"wire\"}]}");
+	assert_int_equal(config->generators[0].window, SOURCE_WINDOW);
+	config_free(config);
 }
 
 int main(void)
@@ -516,6 +540,7 @@ int main(void)
 		cmocka_unit_test_teardown(mdf__repeats_like_the_set, remove_file),
 		cmocka_unit_test_teardown(mdf__has_the_chosen_sources, remove_file),
 		cmocka_unit_test_teardown(mdf__ends_at_a_source_that_is_new, remove_file),
+		cmocka_unit_test_teardown(mdf__has_the_sources_of_the_map, remove_file),
 		cmocka_unit_test_teardown(mdf__is_refused, remove_file),
 		cmocka_unit_test_teardown(file__is_loaded_if_the_window_holds_it, remove_file),
 	};
