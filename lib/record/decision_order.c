@@ -68,6 +68,9 @@ static enum arrival arrive(struct decision_order *order, uint64_t index, uint64_
 {
 	const uint64_t window = order->parameters.window;
 
+	// Ids come from memory that consumers can write; the limits below must not overflow.
+	if (index > UINT64_MAX - 2 * window)
+		return LATE;
 	if (!order->begun)
 		begin(order, index, now_ns);
 	if (index < order->next && (order->left || order->end - index > window))

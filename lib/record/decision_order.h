@@ -49,8 +49,8 @@ struct decision_order_counters {
 	uint64_t undecided; // the same, released without a decision
 	uint64_t timed_out; // of the events that have left, without a decision in time
 	uint64_t skipped;   // ids that nobody announced
-	uint64_t late;      // decisions and announcements of events that have left
-	uint64_t repeated;  // further decisions of an event that is decided
+	uint64_t late; // decisions and announcements of events that have left, or of no valid id
+	uint64_t repeated; // further decisions of an event that is decided
 };
 
 struct decision_order;

@@ -153,6 +153,24 @@ static void order__full_window_lets_the_oldest_go(void **state)
 	decision_order_destroy(order);
 }
 
+static void order__ids_at_the_end_of_the_range_are_refused(void **state)
+{
+	const struct decision_order_parameters parameters = { .window = WINDOW, .packing = 1 };
+	struct decision_order *order = decision_order_create(&parameters);
+	struct decision_result result = { .event_id = UINT64_MAX };
+
+	(void)state;
+	assert_non_null(order);
+	assert_true(decision_order_expect(order, 5, 0, 0));
+	assert_true(decision_order_decide(order, &result, 0));
+	assert_true(decision_order_expect(order, UINT64_MAX - WINDOW, 0, 0));
+	assert_int_equal(decision_order_counters(order)->late, 2);
+	assert_int_equal(decision_order_take(order, 0, &result, 1), 1);
+	assert_int_equal(result.event_id, 5);
+	assert_int_equal(decision_order_held(order), 0);
+	decision_order_destroy(order);
+}
+
 static void order__end_lets_all_go(void **state)
 {
 	struct decision_order *order = make(true);
@@ -334,6 +352,7 @@ int main(void)
 		cmocka_unit_test(order__event_without_a_decision_times_out),
 		cmocka_unit_test(order__ids_of_others_hold_back_for_the_timeout),
 		cmocka_unit_test(order__full_window_lets_the_oldest_go),
+		cmocka_unit_test(order__ids_at_the_end_of_the_range_are_refused),
 		cmocka_unit_test(order__end_lets_all_go),
 		cmocka_unit_test(order__of_random_members),
 		cmocka_unit_test(order__of_a_part_of_the_events),
