@@ -139,8 +139,8 @@ class Hugepages:
         self._mount = folder
 
     def __exit__(self, *_):
-        if self._mount:
-            subprocess.run(["umount", self._mount], check=False)
+        # Another evb may have put its event ring there; it keeps it, and the mount.
+        if self._mount and subprocess.run(["umount", self._mount], check=False).returncode == 0:
             os.rmdir(self._mount)
         if self._added_pages > 0:
             # Others may have changed the number meanwhile: only what was added is taken back.
