@@ -41,6 +41,9 @@ QUIET = re.compile(r"#\d+\s+(NEW|REDUCE|pulse|RELOAD)")
 # A finding can be repeated without these options.
 ENVIRONMENT = {"ASAN_OPTIONS": "quarantine_size_mb=16:malloc_context_size=1",
                "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+# The default schedule, by rare features, takes 20 times as long for targets with 10 000 features,
+# and finds less in the same time.
+SCHEDULE = "-entropic=0"
 ZERO = {"guided": 0, "guided_seconds": 0, "mutated": 0, "mutated_seconds": 0, "seeds": 0,
         "findings": 0, "edges": 0, "features": 0, "corpus": 0}
 
@@ -124,12 +127,13 @@ def turn(options, name, seconds, state):
     found = run(state, name, "guided",
                 [os.path.join(options.build, "tests", "fuzz", f"fuzz_{name}"),
                  f"-max_total_time={guided}", f"-artifact_prefix={options.build}/{name}-",
-                 "-print_final_stats=1", "-print_funcs=0", *corpora])
+                 "-print_final_stats=1", "-print_funcs=0", SCHEDULE, *corpora])
     if found:
         return found
     return run(state, name, "mutated",
                [os.path.join(options.mutate, "tests", "fuzz", f"replay_{name}"), "--for",
-                str(seconds - guided), str(state.of(name)["seeds"]), f"{options.build}/{name}-", *corpora])
+                str(seconds - guided), str(state.of(name)["seeds"]),
+                f"{options.build}/{name}-", *corpora])
 
 
 def main():
