@@ -48,6 +48,8 @@ struct rte_mbuf *roce_packets_make(const struct roce_pools *pools,
 
 	if (mbuf == NULL)
 		return NULL;
+	if (packet->size > 0 && (uint64_t)packet->offset + packet->size > message->block.size)
+		goto failed; // the store does not have the block any more
 	if (message->block.is_temporary)
 		copied = packet->size;
 	else if (packet->offset == 0 && packet->size >= MFP_HEADER_SIZE)

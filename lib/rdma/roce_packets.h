@@ -24,7 +24,7 @@ struct roce_block {
 };
 
 // Makes the packet that the requester describes, from the block of its message. NULL if no mbuf is
-// free.
+// free, or the block is shorter.
 struct rte_mbuf *roce_packets_make(const struct roce_pools *pools,
 				   const struct roce_address_handle *handle,
 				   const struct requester_packet *packet,
