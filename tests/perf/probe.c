@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 	if (evb_reader_open(&probe.reader, probe.name, &probe.options) != 0)
 		perf_fail("%s",
 			  probe.reader != NULL ? evb_reader_error(probe.reader) : "out of memory");
-	udp_stream_open(&probe.stream, probe.to, FRAME_PORT, probe.mtu);
+	udp_stream_open(&probe.stream, NULL, probe.to, FRAME_PORT, probe.mtu);
 	probe.random = random_fork(1, 1);
 	list = cJSON_AddArrayToObject(result, "sizes");
 	for (unsigned i = 0; i < probe.sizes.n; i++)
