@@ -90,7 +90,8 @@ class Layout:
         if self.told:
             port["link_rate"] = self.link
         if self.pfc:
-            port["flow_control"] = {"mode": "soft"}
+            # A builder pauses while it has credits left, also if many of its events are in flight.
+            port["flow_control"] = {"mode": "soft", "high_water": 0.5, "low_water": 0.3}
         node = {"name": f"b{index}", "ports": [port],
                 "builders": [{"name": "b", "slots": self.slots,
                               "slot_size": _padded(self.event.payload + 16384, 4096)}]}
