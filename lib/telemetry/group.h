@@ -9,10 +9,11 @@
 //   /evb/NAME/all[,OFFSET[,COUNT]]   all metrics of the things from OFFSET on that fit into one
 //                                    response
 //
-// A group is one file, NAME.c, with its tables and the functions that find the values, one
+// A group is a file, NAME.c, with its tables and the functions that find the values, one
 // declaration below, one line in groups.c and its number of things in telemetry_count(). The
 // commands, snapshots and their users (evb web, OpenMetrics), docs/metrics.md and the endpoint of
-// DPDK's exporter follow from these.
+// DPDK's exporter follow from these. The groups sched and credits, which both show the event
+// manager, share sched.c.
 //
 // Telemetry threads call the functions while the appliance is started.
 #pragma once
