@@ -242,6 +242,7 @@ void evring_places_unlock(struct evring_locks *locks)
 
 int evring_place_lock(struct evring_lock *lock, const char *place, bool wait)
 {
+	*lock = (struct evring_lock){ .directory = -1, .file = -1 };
 	snprintf(lock->path, sizeof(lock->path), "%s", place);
 	return lock_place(lock, 0, wait ? LOCK_STEPS : 0);
 }

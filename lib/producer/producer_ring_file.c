@@ -371,7 +371,7 @@ int producer_file_open(struct producer_file *file,
 
 void producer_file_close(struct producer_file *file, bool remove)
 {
-	struct evring_lock lock = { .file = -1 };
+	struct evring_lock lock;
 
 	evring_guard_remove(file->guard);
 	// A failure leaves the file to the next process that opens the ring.
