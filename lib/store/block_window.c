@@ -8,6 +8,10 @@
 #include "base/counter.h"
 #include "wire/mfp.h"
 
+#define CAPACITY_LEAST  1024u      // events
+#define CAPACITY_MOST   16384u     // events
+#define CAPACITY_BLOCKS (1u << 20) // of all sources, about
+
 static struct window_event *event_at(const struct block_window *window, uint64_t event)
 {
 	return &window->events[event & window->mask];
@@ -179,6 +183,15 @@ void block_window_begin(struct block_store *store, uint64_t first)
 	store->end = UINT64_MAX;
 	window->idle_since = 0;
 	show_held(window);
+}
+
+uint64_t block_window_capacity(unsigned n_sources)
+{
+	uint64_t events = CAPACITY_LEAST;
+
+	while (events < CAPACITY_MOST && 2 * events * n_sources <= CAPACITY_BLOCKS)
+		events *= 2;
+	return events;
 }
 
 bool block_window_make(struct block_window *window,

@@ -53,6 +53,10 @@ enum window_put {
 	WINDOW_LATE,  // the event is ready, or the source has put a later one; counted, not taken
 };
 
+// The capacity that fillers use, for sources that are out of step: 16384 events, and fewer, but at
+// least 1024, where all sources together would have more than 2^20 blocks.
+uint64_t block_window_capacity(unsigned n_sources);
+
 // False if memory ran out; call block_window_free() even then.
 bool block_window_make(struct block_window *window,
 		       const struct block_window_parameters *parameters);

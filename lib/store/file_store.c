@@ -13,11 +13,8 @@
 #include "store/block_window.h"
 #include "store/file_reader.h"
 
-#define ALIGNMENT     64u
-#define BLOCKS_MOST   64u        // taken in one poll
-#define WINDOW_LEAST  1024u      // events
-#define WINDOW_MOST   16384u     // events
-#define WINDOW_BLOCKS (1u << 20) // of all sources, about
+#define ALIGNMENT   64u
+#define BLOCKS_MOST 64u // taken in one poll
 
 struct file_store {
 	struct block_window window;
@@ -51,10 +48,11 @@ static void free_chunks(struct file_store *store)
 		atomic_store_explicit(&store->reader.freed, store->freed, memory_order_release);
 }
 
-// Takes blocks of a chunk; false if the block window is full.
+// Takes at most *n blocks of a chunk, and subtracts their number; false if the block window is
+// full.
 static bool take_blocks(struct file_store *store, struct file_chunk *chunk, unsigned *n)
 {
-	for (; chunk->n_taken<chunk->n_blocks && * n> 0; --*n) {
+	while (*n > 0 && chunk->n_taken < chunk->n_blocks) {
 		const struct file_block *from = &chunk->blocks[chunk->n_taken];
 		const struct window_block block = {
 			.bytes = from->bytes,
@@ -66,6 +64,7 @@ static bool take_blocks(struct file_store *store, struct file_chunk *chunk, unsi
 		    WINDOW_FULL)
 			return false;
 		chunk->n_taken++;
+		--*n;
 	}
 	return true;
 }
@@ -179,15 +178,6 @@ static bool make_chunks(struct file_store *store, uint64_t window)
 	return store->memory != NULL;
 }
 
-static uint64_t events_of_window(unsigned n_sources)
-{
-	uint64_t events = WINDOW_LEAST;
-
-	while (events < WINDOW_MOST && 2 * events * n_sources <= WINDOW_BLOCKS)
-		events *= 2;
-	return events;
-}
-
 static int make(struct file_store *store, const struct file_store_parameters *parameters)
 {
 	struct file_reader *reader = &store->reader;
@@ -209,7 +199,7 @@ static int make(struct file_store *store, const struct file_store_parameters *pa
 	window.ids = reader->ids;
 	window.n_sources = reader->n_sources;
 	window.largest = (uint32_t)reader->chunk_size;
-	window.capacity = events_of_window(reader->n_sources);
+	window.capacity = block_window_capacity(reader->n_sources);
 	if (!block_window_make(&store->window, &window))
 		return error_line(reader->error, SOURCE_ERROR_SIZE, "%s: out of memory",
 				  reader->name);

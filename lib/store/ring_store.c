@@ -16,13 +16,10 @@
 #include "producer/producer_ring.h"
 #include "store/block_window.h"
 
-#define TAKEN_MOST    32u        // blocks in one poll
-#define REGIONS       256u       // a power of two
-#define REGION_BLOCKS 256u       // at most
-#define PARTS         64u        // of the ring: a region has no more bytes than one
-#define WINDOW_LEAST  1024u      // events
-#define WINDOW_MOST   16384u     // events
-#define WINDOW_BLOCKS (1u << 20) // of all sources, about
+#define TAKEN_MOST    32u  // blocks in one poll
+#define REGIONS       256u // a power of two
+#define REGION_BLOCKS 256u // at most
+#define PARTS         64u  // of the ring: a region has no more bytes than one
 
 // Blocks that follow each other in the ring, and are released together.
 struct region {
@@ -198,15 +195,6 @@ static int open_ring(struct ring_store *store, char *error)
 	return producer_ring_open(&store->ring, &parameters, error);
 }
 
-static uint64_t events_of_window(unsigned n_sources)
-{
-	uint64_t events = WINDOW_LEAST;
-
-	while (events < WINDOW_MOST && 2 * events * n_sources <= WINDOW_BLOCKS)
-		events *= 2;
-	return events;
-}
-
 static bool make(struct ring_store *store, char *error)
 {
 	const struct ring_store_parameters *p = &store->parameters;
@@ -215,7 +203,7 @@ static bool make(struct ring_store *store, char *error)
 		.n_sources = p->n_ids,
 		.packing = p->packing,
 		.largest = p->max_block,
-		.capacity = events_of_window(p->n_ids),
+		.capacity = block_window_capacity(p->n_ids),
 		.mfps = p->mfps,
 	};
 
