@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "arguments.h"
+#include "base/tick_clock.h"
 #include "cmd.h"
 #include "record/recorder.h"
 #include "stop.h"
@@ -112,14 +113,6 @@ static const struct arguments_command command = {
 	    "it.",
 };
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 static void clear_line(struct record_view *view)
 {
 	if (view->line)
@@ -190,9 +183,9 @@ static int record(struct recorder *recorder, const struct arguments *arguments,
 	const struct timespec pause_time = { .tv_nsec = PAUSE_NS };
 	uint64_t written = 0;
 
-	view->shown_ns = clock_ns();
+	view->shown_ns = tick_clock_monotonic_ns();
 	while (stop_signal == 0 && (!arguments->events || written < arguments->events)) {
-		uint64_t now = clock_ns();
+		uint64_t now = tick_clock_monotonic_ns();
 		int result = recorder_poll(recorder, WAIT_MS, now);
 
 		show_progress(view, recorder, now);

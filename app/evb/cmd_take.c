@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "arguments.h"
+#include "base/tick_clock.h"
 #include "cmd.h"
 #include "producer/evb_producer.h"
 #include "producer/producer_ring.h"
@@ -112,14 +113,6 @@ static const struct arguments_command command = {
 		"all blocks were as they should be, 1 refused, 2 some were not.",
 };
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 // What is wrong with a block, or NULL. mfp_decode() reads the header of the block once; the checks
 // below look at this copy.
 static const char *judge(const struct arguments *arguments, const struct producer_block *block)
@@ -177,7 +170,7 @@ static void show(struct taking *taking, uint64_t now)
 // About 10 times per second. Returns false if the ring cannot be used any more.
 static bool watch(struct taking *taking)
 {
-	const uint64_t now = clock_ns();
+	const uint64_t now = tick_clock_monotonic_ns();
 
 	if (now - taking->watched_ns < WATCH_NS)
 		return true;
@@ -221,7 +214,7 @@ static int take(struct taking *taking)
 		}
 		producer_ring_housekeep(taking->ring);
 		if (taken == 0 && n > 0)
-			taking->first_ns = clock_ns();
+			taking->first_ns = tick_clock_monotonic_ns();
 		taken += n;
 		if (n == 0)
 			nanosleep(&idle, NULL);
@@ -235,7 +228,8 @@ static int take(struct taking *taking)
 static uint64_t print_account(const struct taking *taking)
 {
 	const struct producer_ring_counters counters = producer_ring_counters(taking->ring);
-	const double seconds = (double)(clock_ns() - taking->first_ns) / NS_PER_SECOND;
+	const double seconds =
+	    (double)(tick_clock_monotonic_ns() - taking->first_ns) / NS_PER_SECOND;
 	uint64_t refused = 0;
 
 	printf("took %" PRIu64 " blocks, %" PRIu64 " bytes", counters.blocks, counters.bytes);
@@ -305,7 +299,7 @@ int cmd_take(int argc, char **argv)
 	stop_catch_signals();
 	rc = open_ring(&taking);
 	if (rc == 0) {
-		taking.shown_ns = taking.first_ns = clock_ns();
+		taking.shown_ns = taking.first_ns = tick_clock_monotonic_ns();
 		rc = take(&taking);
 		if (print_account(&taking) + taking.wrong != 0 && rc == 0)
 			rc = 2;

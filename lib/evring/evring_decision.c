@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "evring_decision.h"
 
-#include <time.h>
+#include "base/tick_clock.h"
 
 // A loop ends before that many tries in every ring but a damaged one: a failed try means that
 // another process has entered its slot in the log meanwhile.
@@ -120,11 +120,11 @@ void evring_decide(const struct evring_view *view, struct evring_decider *decide
 void evring_decide_undecided(const struct evring_view *view, struct evring_decider *decider,
 			     uint32_t slot, uint64_t sequence, unsigned member)
 {
-	struct timespec now;
-	struct evring_verdict verdict = { .flags = EVRING_DECIDED_BY_RELEASE };
+	struct evring_verdict verdict = {
+		.decided_ns = tick_clock_monotonic_ns(),
+		.flags = EVRING_DECIDED_BY_RELEASE,
+	};
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	verdict.decided_ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 	if (!decider->undecided_rejects)
 		verdict.flags |= EVRING_DECIDED_ACCEPT;
 	evring_decide(view, decider, slot, sequence, member, &verdict);

@@ -13,11 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/tick_clock.h"
+
 #define DEFAULT_GROUP "main"
 #define POLL_LEAST_NS 50000 // between two polls while waiting
 #define POLL_MOST_NS  1000000
 #define CHECK_NS      100000000 // between two checks for dead processes
-#define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_MS     UINT64_C(1000000)
 
 static_assert(EVB_EVENT_FLUSHED == 4 && EVB_EVENT_REPEATED == 8,
@@ -31,14 +32,6 @@ struct evb_reader {
 	struct evb_reader_counters counters;
 	char error[EVRING_ERROR_SIZE];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 // An appliance of layout version 1 has no place; its file says which version it has.
 static int check_old_file(const struct evring_directory *directory, const char *name,
@@ -292,7 +285,7 @@ int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int time
 	for (;;) {
 		if (poll_rings(reader, event))
 			return 1;
-		now = now_ns();
+		now = tick_clock_monotonic_ns();
 		if (begin == 0)
 			begin = now;
 		if (now - reader->checked_ns >= CHECK_NS)
@@ -319,7 +312,8 @@ int evb_reader_decide(struct evb_reader *reader, const struct evb_event *event,
 	int rc = -EINVAL;
 
 	if (event->builder < reader->n_rings)
-		rc = evb_ring_decide(&reader->rings[event->builder], event, decision, now_ns());
+		rc = evb_ring_decide(&reader->rings[event->builder], event, decision,
+				     tick_clock_monotonic_ns());
 	if (rc == -EPERM)
 		return evring_error(rc, reader->error,
 				    "this reader's group is not declared as deciding");

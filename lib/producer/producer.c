@@ -8,17 +8,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/counter.h"
+#include "base/tick_clock.h"
 #include "evring/evring_lock.h"
 #include "evring/evring_members.h"
 #include "evring/evring_view.h"
 
-#define ASK_NS        UINT64_C(100000000)
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define N_SOURCE_IDS  65536u
+#define ASK_NS       UINT64_C(100000000)
+#define N_SOURCE_IDS 65536u
 
 int producer_fail(struct evb_producer *producer, int rc, const char *why)
 {
@@ -245,11 +244,8 @@ int producer_may_work(struct evb_producer *producer)
 
 int producer_ask(struct evb_producer *producer)
 {
-	struct timespec now;
-	uint64_t now_ns;
+	const uint64_t now_ns = tick_clock_monotonic_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
 	if (producer->asked_ns == 0 || now_ns - producer->asked_ns >= ASK_NS) {
 		producer->connected = evring_lock_is_held(producer->view.file, EVRING_LOCK_OWNER);
 		producer->removed = !evring_file_is(producer->view.file, producer->path);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/counter.h"
+#include "base/tick_clock.h"
 #include "evring/evring_view.h"
 
 #define LONGEST_SLEEP_NS UINT64_C(100000000) // between two questions whether evb lives
@@ -30,14 +31,6 @@ struct producer_waiter {
 	struct producer_room room;
 	uint64_t bytes;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
 
 // Sleeps until evb wakes the producer, which it does after each release while somebody waits. Does
 // not sleep if something was released since the room was refreshed.
@@ -97,7 +90,7 @@ int evb_producer_wait(struct evb_producer *producer, size_t size, int timeout_ms
 		rc = look(producer, bytes);
 		if (rc != 0)
 			return rc;
-		now = now_ns();
+		now = tick_clock_monotonic_ns();
 		if (begin == 0)
 			begin = now;
 		if (timeout_ms >= 0) {
