@@ -165,7 +165,6 @@ static void attach(struct evb_producer *producer)
 
 static bool make_tables(struct evb_producer *producer)
 {
-	static const unsigned levels[PRODUCER_LEVELS] = { 250, 500, 750, 875 }; // 1/1000
 	const struct producer_view *view = &producer->view;
 
 	producer->index_of = calloc(N_SOURCE_IDS, sizeof(*producer->index_of));
@@ -174,8 +173,8 @@ static bool make_tables(struct evb_producer *producer)
 	for (uint32_t i = 0; i < view->n_sources; i++)
 		producer->index_of[view->source_ids[i]] = (uint16_t)(i + 1);
 	for (unsigned i = 0; i < PRODUCER_LEVELS; i++) {
-		producer->level_bytes[i] = view->data_size / 1000 * levels[i];
-		producer->level_blocks[i] = (uint64_t)view->n_blocks * levels[i] / 1000;
+		producer->level_bytes[i] = view->data_size / 1000 * producer_levels[i];
+		producer->level_blocks[i] = (uint64_t)view->n_blocks * producer_levels[i] / 1000;
 	}
 	return true;
 }

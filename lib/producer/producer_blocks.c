@@ -17,16 +17,17 @@ bool producer_refresh(const struct producer_view *view, struct producer_room *ro
 	const uint64_t released =
 	    atomic_load_explicit(&view->header->released, memory_order_acquire);
 
+	const uint64_t oldest = producer_descriptor_read(view, released).offset;
+
 	if (released == room->released)
 		return true;
-	if (room->reserved - released > room->reserved - room->released)
+	// After a failure the room stays as it was, and a further call fails, too.
+	if (room->reserved - released > room->reserved - room->released ||
+	    (released != room->reserved && oldest >= view->data_size))
 		return false;
 	room->released = released;
-	if (released == room->reserved)
-		return true;
-	room->oldest = atomic_load_explicit(
-	    &view->descriptors[released & (view->n_blocks - 1)].offset, memory_order_relaxed);
-	return room->oldest < view->data_size;
+	room->oldest = oldest;
+	return true;
 }
 
 bool producer_find_room(const struct producer_view *view, struct producer_room *room,
@@ -107,11 +108,16 @@ int evb_producer_reserve(struct evb_producer *producer, uint16_t source, size_t 
 
 void evb_producer_cancel(struct evb_producer *producer)
 {
+	const struct producer_view *view = &producer->view;
 	struct producer_room *room = &producer->room;
+	struct producer_descriptor_copy first;
 
 	if (room->reserved == producer->head)
 		return;
-	room->offset = producer_descriptor_read(&producer->view, producer->head).offset;
+	// The descriptor may have been overwritten.
+	first = producer_descriptor_read(view, producer->head);
+	room->draining |= !producer_is_placed(view, first.offset, first.length);
+	room->offset = first.offset;
 	room->reserved = producer->head;
 }
 
@@ -183,7 +189,9 @@ static uint64_t used_bytes(const struct evb_producer *producer)
 					   : producer->view.data_size - room->oldest + room->offset;
 }
 
-// Levels that are reached, with the releases that the last refresh saw.
+const unsigned producer_levels[PRODUCER_LEVELS] = { 250, 500, 750, 875 };
+
+// Number of levels that are reached, with the releases that the last refresh saw.
 static unsigned levels_reached(const struct evb_producer *producer)
 {
 	const uint64_t bytes = used_bytes(producer);
@@ -259,14 +267,15 @@ int evb_producer_finish(struct evb_producer *producer)
 
 unsigned evb_producer_level(struct evb_producer *producer)
 {
-	static const unsigned levels[PRODUCER_LEVELS + 1] = { 0, 250, 500, 750, 875 };
 	unsigned peak = producer->peak;
 
 	if (producer->view.memory == NULL)
 		return 0;
 	(void)producer_refresh(&producer->view, &producer->room);
 	producer->peak = levels_reached(producer);
-	return levels[peak > producer->peak ? peak : producer->peak];
+	if (peak < producer->peak)
+		peak = producer->peak;
+	return peak > 0 ? producer_levels[peak - 1] : 0;
 }
 
 int evb_producer_last(struct evb_producer *producer, uint16_t source, uint64_t *event_id)

@@ -10,14 +10,16 @@
 
 #define PRODUCER_LEVELS 4u
 
+extern const unsigned producer_levels[PRODUCER_LEVELS]; // 1/1000 of the ring, ascending
+
 // The room of the ring as the producer knows it.
 struct producer_room {
 	uint64_t reserved; // sequence of the next block to reserve
 	uint64_t released; // as last read: all blocks before it are released
 	uint64_t offset;   // where the next block begins, if there is room until the end
 	uint64_t oldest;   // offset of the block `released`, if that is below `reserved`
-	// An earlier producer has damaged the ring: its blocks must be released before anything is
-	// reserved.
+	// The ring was damaged, and `offset` and `oldest` are not valid: all blocks must be
+	// released before anything is reserved.
 	bool draining;
 };
 
@@ -34,7 +36,7 @@ struct evb_producer {
 	bool finished; // evb_producer_finish() was called
 
 	uint64_t level_bytes[PRODUCER_LEVELS], level_blocks[PRODUCER_LEVELS];
-	unsigned peak; // levels that were reached since the last evb_producer_level()
+	unsigned peak; // number of levels that were reached since the last evb_producer_level()
 
 	uint64_t asked_ns; // when the kernel was last asked for the two below
 	bool connected;    // the process of evb lives

@@ -34,6 +34,7 @@ struct producer_ring {
 	uint64_t woken_at; // `released` when the producer was woken last
 	uint64_t *last;    // by source: event id + 1 of the last block taken; 0: none
 	uint64_t *done;    // bit s & (blocks - 1): the block of sequence s is released
+	uint64_t left_end; // blocks before it may be those that the last process left
 	struct producer_ring_counters counters;
 
 	_Atomic bool attached;         // control thread
@@ -88,29 +89,68 @@ static uint32_t mark_of(uint64_t sequence)
 	return (uint32_t)(sequence + 1);
 }
 
+static void clear_mark(struct producer_ring *ring, uint64_t sequence)
+{
+	const struct producer_view *view = &ring->file.view;
+
+	atomic_store_explicit(&view->marks[sequence & (view->n_blocks - 1)], 0,
+			      memory_order_relaxed);
+}
+
+// Nothing can be known of the blocks that the last process left.
+static void forget_left(struct producer_ring *ring)
+{
+	ring->left_end = ring->released;
+	memset(ring->last, 0, ring->file.view.n_sources * sizeof(*ring->last));
+	for (uint32_t i = 0; i < ring->file.view.n_blocks; i++)
+		clear_mark(ring, i);
+}
+
+// The block of the last process will be taken again, or was released before its death.
+static void inherit_block(struct producer_ring *ring, uint64_t sequence)
+{
+	const struct producer_view *view = &ring->file.view;
+	const uint64_t at = sequence & (view->n_blocks - 1);
+	const uint32_t source = producer_descriptor_read(view, sequence).source;
+
+	if (atomic_load_explicit(&view->marks[at], memory_order_relaxed) == mark_of(sequence)) {
+		set_done(ring, sequence, true);
+		return;
+	}
+	ring->inherited++;
+	if (source < view->n_sources)
+		ring->last[source] = 0;
+}
+
 // Takes over the state that the last process left. Whatever it is, it can only make this side take
-// blocks that a producer of this ring wrote.
+// blocks that a producer of this ring wrote. A live producer may commit at the same time.
 static void inherit(struct producer_ring *ring)
 {
 	const struct producer_view *view = &ring->file.view;
 	const struct producer_header *header = view->header;
-	const uint64_t head = atomic_load_explicit(&header->head, memory_order_acquire);
+	const _Atomic uint64_t *last = view->last;
+	const _Atomic uint64_t *end = &header->head;
 	const uint64_t released = atomic_load_explicit(&header->released, memory_order_acquire);
 
 	ring->released = ring->taken = released;
 	ring->woken_at = released;
 	ring->refused = atomic_load_explicit(&header->refused, memory_order_acquire);
+	// Acquire: a new producer sets `last` and `head` before its session.
 	ring->session = atomic_load_explicit(&header->session, memory_order_acquire);
-	if (head - released >= view->n_blocks)
-		return; // the first producer_ring_take() counts it
-	for (uint64_t s = released; s != head; s++) {
-		const uint64_t at = s & (view->n_blocks - 1);
-
-		if (atomic_load_explicit(&view->marks[at], memory_order_relaxed) == mark_of(s))
-			set_done(ring, s, true);
-		else
-			ring->inherited++;
+	if (ring->session != 0 && ring->session == ring->refused) {
+		last = view->accepted;
+		end = &header->restart;
 	}
+	// Acquire: a block that `last` counts is before the head that is read below.
+	for (uint32_t i = 0; i < view->n_sources; i++)
+		ring->last[i] = atomic_load_explicit(&last[i], memory_order_acquire);
+	ring->left_end = atomic_load_explicit(end, memory_order_acquire);
+	if (ring->left_end - released >= view->n_blocks) {
+		forget_left(ring); // the first producer_ring_take() counts it
+		return;
+	}
+	for (uint64_t s = released; s != ring->left_end; s++)
+		inherit_block(ring, s);
 }
 
 static bool allocate(struct producer_ring *ring)
@@ -229,6 +269,12 @@ static void refuse(struct producer_ring *ring, enum producer_cause cause)
 
 	for (uint32_t i = 0; i < view->n_sources; i++)
 		atomic_store_explicit(&view->accepted[i], ring->last[i], memory_order_relaxed);
+	// The next producer uses the sequences of the blocks again that are left out here.
+	for (uint64_t s = ring->taken; s < ring->left_end; s++) {
+		set_done(ring, s, false);
+		clear_mark(ring, s);
+	}
+	ring->left_end = ring->taken;
 	atomic_store_explicit(&view->header->restart, ring->taken, memory_order_relaxed);
 	ring->refused = ring->session;
 	// Release: the next producer that sees it sees `restart`, too.

@@ -232,8 +232,7 @@ static void death__appliance_killed_at_random(void **state)
 	ring_bench_close(&bench);
 }
 
-// --- killed at each step
-// ---------------------------------------------------------------------------
+// --- killed at each step -------------------------------------------------------------------------
 
 #define LIFE_BLOCKS 3u
 
@@ -379,8 +378,7 @@ static void death__appliance_killed_at_each_step_of_a_release(void **state)
 	ring_bench_close(&bench);
 }
 
-// --- the end at each step
-// -------------------------------------------------------------------------
+// --- the end at each step ------------------------------------------------------------------------
 
 static void life_of_one_commit(struct ring_bench *bench, struct notes *notes)
 {

@@ -14,6 +14,7 @@
 #include "evring/evring_lock.h"
 
 #define A ring_source_ids[0]
+#define B ring_source_ids[1]
 
 struct intruder {
 	struct producer_view view;
@@ -180,6 +181,83 @@ static void hostile__memory_without_a_producer_is_not_looked_at(void **state)
 	ring_bench_close(&bench);
 }
 
+// Blocks that were released out of turn before the death of the appliance, and blocks whose last
+// one is released: the next producer uses the places of the one, and goes on after the other.
+static void hostile__producer_is_refused_after_an_adoption(void **state)
+{
+	struct producer_ring_parameters parameters;
+	struct intruder intruder;
+	struct ring_bench bench;
+	struct evb_producer *producer;
+	uint64_t sequences[4], last;
+
+	(void)state;
+	ring_bench_open(&bench);
+	parameters = ring_parameters(&bench);
+	producer = ring_producer(&bench, false);
+	assert_int_equal(ring_put(producer, B, 70, 100), 0);
+	for (unsigned i = 1; i < 4; i++)
+		assert_int_equal(ring_put(producer, A, i, 100), 0);
+	sequences[0] = ring_take(&bench, B, 70).sequence;
+	for (unsigned i = 1; i < 4; i++)
+		sequences[i] = ring_take(&bench, A, i).sequence;
+	producer_ring_release(bench.ring, sequences[0]);
+	producer_ring_release(bench.ring, sequences[2]);
+	producer_ring_close(bench.ring);
+
+	ring_open(&bench, &parameters);
+	assert_int_equal(producer_ring_inherited(bench.ring), 2);
+	intrude(&intruder, &bench);
+	no_length(&intruder.view);
+	ring_take_none(&bench);
+	expect_refused(&bench, PRODUCER_BAD_LENGTH);
+	evb_producer_close(producer);
+	producer = ring_producer(&bench, false);
+	assert_int_equal(evb_producer_last(producer, B, &last), 1);
+	assert_int_equal(last, 70);
+	for (unsigned i = 1; i < 4; i++)
+		assert_int_equal(ring_put(producer, A, i, 200), 0);
+	for (unsigned i = 1; i < 4; i++)
+		(void)ring_take(&bench, A, i);
+	ring_take_none(&bench);
+	producer_ring_close(bench.ring);
+
+	ring_open(&bench, &parameters);
+	assert_int_equal(producer_ring_inherited(bench.ring), 3);
+	for (unsigned i = 1; i < 4; i++)
+		(void)ring_take(&bench, A, i);
+	evb_producer_close(producer);
+	producer_view_unmap(&intruder.view);
+	ring_bench_close(&bench);
+}
+
+// A producer whose own descriptors were overwritten gets no place outside the ring.
+static void hostile__producer_gets_no_room_outside_the_ring(void **state)
+{
+	struct intruder intruder;
+	struct ring_bench bench;
+	struct evb_producer *producer;
+	void *place;
+
+	(void)state;
+	ring_bench_open(&bench);
+	producer = ring_producer(&bench, false);
+	intrude(&intruder, &bench);
+	assert_int_equal(evb_producer_reserve(producer, A, 100, &place), 0);
+	intruder.view.descriptors[0].offset = UINT64_MAX - PRODUCER_ALIGNMENT + 1;
+	evb_producer_cancel(producer);
+	for (unsigned i = 0; i < RING_SIZE / RING_LARGEST; i++)
+		assert_int_equal(ring_put(producer, A, i, RING_LARGEST), 0);
+	for (unsigned i = 0; i < 2; i++)
+		producer_ring_release(bench.ring, ring_take(&bench, A, i).sequence);
+	intruder.view.descriptors[2].offset = UINT64_MAX - PRODUCER_ALIGNMENT + 1;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(evb_producer_reserve(producer, A, 100, &place), -EPROTO);
+	evb_producer_close(producer);
+	producer_view_unmap(&intruder.view);
+	ring_bench_close(&bench);
+}
+
 static void hostile__truncated_file_is_noticed(void **state)
 {
 	struct ring_bench bench;
@@ -283,6 +361,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(hostile__descriptors_are_refused_by_cause),
 		cmocka_unit_test(hostile__memory_without_a_producer_is_not_looked_at),
+		cmocka_unit_test(hostile__producer_is_refused_after_an_adoption),
+		cmocka_unit_test(hostile__producer_gets_no_room_outside_the_ring),
 		cmocka_unit_test(hostile__truncated_file_is_noticed),
 		cmocka_unit_test(hostile__held_lock_stops_no_appliance),
 		cmocka_unit_test(hostile__missing_last_event_is_found),
