@@ -11,43 +11,41 @@
 #include "node/readout_internal.h"
 #include "wire/net.h"
 
-#define MESSAGES_MOST 32u    // taken from the mailbox in one poll
-#define QUEUE_MOST    65536u // grants that wait
+#define MESSAGES_MOST 32u // taken from the mailbox in one poll
 
-static struct readout *readout_of(const struct role *role)
+static struct readout_role *readout_of(const struct role *role)
 {
-	return RTE_PTR_SUB(role, offsetof(struct readout, role));
+	return RTE_PTR_SUB(role, offsetof(struct readout_role, role));
 }
 
-static unsigned handle_messages(struct readout *readout, uint64_t now)
+static unsigned handle_messages(struct readout_role *readout, uint64_t now)
 {
 	struct message messages[MESSAGES_MOST];
 	unsigned n = mailbox_take(readout->parameters.from_control, messages, MESSAGES_MOST);
 
 	for (unsigned i = 0; i < n; i++)
-		readout_handle_message(readout, &messages[i], now);
-	if (n > 0 && readout->sending)
-		readout_pace_adapt(&readout->pace, now);
+		readout_logic_message(&readout->logic, &messages[i], now);
+	if (n > 0)
+		readout_logic_adapt(&readout->logic, now);
 	return n;
 }
 
 static unsigned readout_poll(struct role *role, uint64_t now)
 {
-	struct readout *readout = readout_of(role);
+	struct readout_role *readout = readout_of(role);
 	unsigned done = handle_messages(readout, now), made = 0, sent;
 
-	readout_tend_store(readout, now);
-	readout_announce(readout, now);
+	readout_logic_tend(&readout->logic, now);
 	if (readout->roce != NULL)
 		done += readout_roce_poll(readout->roce, now);
 	// Packets that are sent again do not wait for the next event.
 	while (readout->roce != NULL && made < ROLE_BURST && readout_send_roce_packet(readout, now))
 		made++;
-	while (made < ROLE_BURST && readout_step(readout, now))
+	while (made < ROLE_BURST && readout_logic_step(&readout->logic, now))
 		made++;
 	(void)readout_flush_staged(readout);
 	sent = sender_flush(&readout->sender);
-	role->backpressured = made == 0 && sent == 0 && readout->sending;
+	role->backpressured = made == 0 && sent == 0 && readout->logic.sending;
 	return role->backpressured ? 0 : done + made + sent;
 }
 
@@ -61,30 +59,25 @@ static void readout_housekeep(struct role *role, uint64_t now)
 // events.
 static bool readout_drain(struct role *role, uint64_t now)
 {
-	struct readout *readout = readout_of(role);
+	struct readout_role *readout = readout_of(role);
 
-	if (!readout->draining)
-		readout_forget_grants(readout);
-	readout->draining = true;
-	readout->state = CTRL_STOPPED;
-	readout->own_end = readout->static_next;
+	readout_logic_leave(&readout->logic);
 	(void)readout_poll(role, now);
 	if (readout->roce != NULL && !readout_roce_leave(readout->roce, now))
 		return false;
-	if (readout->sending && readout->local != NULL)
+	if (readout->logic.sending && readout->logic.reach == READOUT_LOCAL)
 		return false;
 	return sender_settle(&readout->sender) && readout->sender.n_out == 0;
 }
 
 static void readout_fini(struct role *role)
 {
-	struct readout *readout = readout_of(role);
+	struct readout_role *readout = readout_of(role);
 
 	rte_pktmbuf_free_bulk(readout->staged, readout->n_staged);
 	sender_fini(&readout->sender);
 	readout_roce_destroy(readout->roce);
-	send_queue_free(&readout->queue);
-	readout_pace_free(&readout->pace);
+	readout_logic_free(&readout->logic);
 	rte_free(readout->builders);
 	rte_free(readout->indices);
 	rte_free(readout);
@@ -100,7 +93,7 @@ static const struct role_operations readout_operations = {
 
 // --- creation ---
 
-static bool make_roce(struct readout *readout)
+static bool make_roce(struct readout_role *readout)
 {
 	struct readout_roce_parameters parameters;
 
@@ -113,22 +106,47 @@ static bool make_roce(struct readout *readout)
 	return readout->roce != NULL;
 }
 
-static bool make_pace(struct readout *readout)
+static struct readout_logic_parameters logic_parameters(struct readout_role *readout)
 {
-	struct readout_pace_parameters parameters = readout->parameters.pace;
+	const struct readout_parameters *p = &readout->parameters;
+	struct readout_logic_parameters parameters = {
+		.store = p->packets.store,
+		.n_builders = p->n_builders,
+		.n_nodes = p->n_nodes,
+		.rank = p->rank,
+		.is_static = p->is_static,
+		.source_buffer = p->source_buffer,
+		.phase_ns = p->phase_ns,
+		.pace = p->pace,
+		.events = p->events,
+		.rate = p->rate,
+		.segment_size = readout->packets.segment_size,
+		.overhead = readout->packets.headers_size + readout->frame_overhead,
+		.ticks_per_second = rte_get_tsc_hz(),
+		.output = &readout->output,
+		.context = readout,
+	};
 
-	parameters.n_builders = readout->parameters.n_builders;
-	parameters.mtu = readout->parameters.packets.mtu;
-	parameters.ticks_per_second = readout->hz;
-	if (!readout_pace_make(&readout->pace, &parameters, rte_rdtsc()))
+	parameters.pace.mtu = p->packets.mtu;
+	return parameters;
+}
+
+static bool make_logic(struct readout_role *readout)
+{
+	const struct readout_logic_parameters parameters = logic_parameters(readout);
+
+	readout->output = readout_packets;
+	if (readout->roce != NULL)
+		readout->output.messages = &readout_roce_messages;
+	if (!readout_logic_make(&readout->logic, &parameters, &readout->counters, rte_rdtsc()))
 		return false;
 	for (unsigned i = 0; i < parameters.n_builders; i++)
 		if (readout->builders[i].link != NULL)
-			readout_pace_set_local(&readout->pace, i);
+			readout_pace_set_local(&readout->logic.pace, i);
 	return true;
 }
 
-static bool copy_tables(struct readout *readout)
+static bool copy_tables(struct readout_role *readout)
 {
 	const struct readout_parameters *p = &readout->parameters;
 	const struct block_store *store = p->packets.store;
@@ -143,34 +161,26 @@ static bool copy_tables(struct readout *readout)
 	return true;
 }
 
-static bool make_parts(struct readout *readout)
+static bool make_parts(struct readout_role *readout)
 {
 	const struct readout_parameters *p = &readout->parameters;
-	uint64_t phase_ticks = (uint64_t)((double)p->phase_ns * 1e-9 * (double)readout->hz);
 
 	sender_init(&readout->sender, p->port_id, p->queue, p->packets.headers, p->faults, p->seed);
 	block_packets_init(&readout->packets, &p->packets);
-	return copy_tables(readout) &&
-	       send_queue_make(&readout->queue, QUEUE_MOST, p->rank, phase_ticks) &&
-	       make_pace(readout) && make_roce(readout);
+	return copy_tables(readout) && make_roce(readout) && make_logic(readout);
 }
 
 struct role *readout_role_create(const struct readout_parameters *parameters)
 {
-	struct readout *readout = rte_zmalloc_socket("readout", sizeof(*readout),
-						     RTE_CACHE_LINE_SIZE, parameters->numa_node);
+	struct readout_role *readout = rte_zmalloc_socket(
+	    "readout", sizeof(*readout), RTE_CACHE_LINE_SIZE, parameters->numa_node);
 
 	if (readout == NULL)
 		return NULL;
 	readout->role.operations = &readout_operations;
 	snprintf(readout->role.name, sizeof(readout->role.name), "%s", parameters->name);
 	readout->parameters = *parameters;
-	readout->hz = rte_get_tsc_hz();
 	readout->frame_overhead = NET_ETH_BESIDE + (parameters->tagged ? NET_VLAN_SIZE : 0);
-	readout->own_end = parameters->events > 0 ? parameters->events : UINT64_MAX;
-	readout->run_end = UINT64_MAX;
-	readout->cycles_per_event =
-	    parameters->rate > 0 ? (double)readout->hz / parameters->rate : 0;
 	if (!make_parts(readout)) {
 		readout_fini(&readout->role);
 		return NULL;

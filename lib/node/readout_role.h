@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The readout role: the sources of one generator in a node of a system. It announces which events
-// it has, at most source_buffer events ahead of the events that are released, and sends them as the
-// event manager grants them, in the order of the linear shift and not faster than granted. The
-// blocks lie in a block store (store/block_store.h); an event is released to the store when the
-// manager has released it and no message of it waits for an acknowledgement.
-//
-// Within a round, in phase n this node sends the event at position (n + rank) mod n_positions: no
-// two nodes send to one builder in the same phase while the nodes are in step.
-//
-// In static mode the role sends event e to builder (e mod builders) without a grant. Node x begins
-// x events later within each round, which has as many events as there are builders.
+// The readout role: the sources of one generator in a node of a system. It runs the logic of
+// readouts (readout/readout_logic.h) on the data plane; the blocks lie in a block store
+// (store/block_store.h).
 //
 // Segments for a builder of the same process go to it over a link. Segments for other builders
 // leave the port in UDP datagrams, behind an EtherType, or as RoCE messages (readout_roce.h), in
 // the same order and at the same rate.
 #pragma once
 
-#include "pacing/readout_pace.h"
 #include "packet/mailbox.h"
 #include "packet/neighbours.h"
 #include "packet/source_table.h"
@@ -26,6 +17,7 @@
 #include "pipeline/role.h"
 #include "port/flow_control.h"
 #include "rdma/readout_roce.h"
+#include "readout/readout_logic.h"
 #include "tx/block_packets.h"
 #include "tx/sender.h"
 
@@ -63,23 +55,6 @@ struct readout_parameters {
 	const struct readout_roce_parameters *roce;
 	struct mailbox *from_control, *to_control;
 	int numa_node;
-};
-
-// Written by the role's lcore, read by telemetry.
-struct readout_counters {
-	uint64_t events; // sent, each time that they were granted
-	uint64_t blocks;
-	uint64_t segments;
-	uint64_t payload_bytes;
-	uint64_t local_segments; // segments to builders of this process
-	uint64_t no_buffer;      // polls that found no free mbuf
-	uint64_t link_full;      // polls that found no room in the link of a local builder
-	uint64_t held_pause;     // polls held back by a pause of the priority
-	uint64_t held_pace;      // polls held back by the granted rate
-	uint64_t unreachable;    // events not sent: the MAC address of the node is not known
-	uint64_t gone;           // grants of events that are released or were never announced
-	uint64_t full;           // times that the buffer became full, so that announcing stopped
-	uint64_t throttled;      // polls in which the manager had stopped the announcing
 };
 
 // Control thread. NULL if memory ran out.

@@ -37,6 +37,13 @@ struct store_block {
 	struct block_hold *hold; // of the memory; NULL: the memory outlives all packets
 };
 
+// A segment of a block.
+struct packet_segment {
+	uint64_t event;  // index
+	unsigned source; // index into the store
+	uint32_t offset; // in the block
+};
+
 struct block_store;
 
 // What a filler implements. NULL: the filler does not need it.

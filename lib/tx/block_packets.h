@@ -45,13 +45,6 @@ struct block_packets {
 	uint64_t first_tick; // of event index 0
 };
 
-// A segment of a block.
-struct packet_segment {
-	uint64_t event;  // index
-	unsigned source; // index into the store
-	uint32_t offset; // in the block
-};
-
 // Bytes of room that the header mbufs need: the headers alone, or a whole packet where payload is
 // copied (faults; temporary blocks, such as those of ODIN).
 uint32_t block_packets_buffer_size(const struct faults *faults, bool has_temporary, uint32_t mtu);

@@ -23,7 +23,7 @@ LAYERS = [
     ["rdma"],
     ["rx", "tx", "builder"],
     ["port", "inspect"],
-    ["cluster", "record"],
+    ["cluster", "record", "readout"],
     ["pipeline", "control", "pacing", "store"],
     ["producer"],
     ["packet", "roce", "sched", "source", "evring", "client"],
