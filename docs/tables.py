@@ -11,6 +11,7 @@ With --check it writes nothing and fails if one of them is out of date.
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -54,49 +55,90 @@ def metric_names(prefix, metric, is_thing):
 
 
 def described_in(places, place, metric):
-    """The earlier section that describes the same metric, or None."""
+    """(title, prefix) of the earlier section that describes the same metric, where its key may have
+    a prefix; or None."""
     for other in places[:places.index(place)]:
         for same in other["metrics"]:
-            if ((same["key"], same["help"]) == (metric["key"], metric["help"])
+            prefix, found, rest = same["key"].rpartition(metric["key"])
+            if (found and not rest and same["help"] == metric["help"]
+                    and (not prefix or prefix.endswith("_"))
                     and (metric["hidden"] or not same["hidden"])):
-                return capital(other["title"])
+                return capital(other["title"]), prefix
     return None
+
+
+def key_text(metric):
+    return f"`{metric['key']}{suffix_of(metric)}`"
+
+
+def key_list(metrics, described):
+    """Keys of metrics; three or more that follow each other among those described, as a range."""
+    keys = [metric["key"] for metric in described]
+    runs = []
+    for metric in metrics:
+        at = keys.index(metric["key"]) if metric["key"] in keys else -1
+        if runs and at > 0 and keys[at - 1] == runs[-1][-1]["key"]:
+            runs[-1].append(metric)
+        else:
+            runs.append([metric])
+    return ", ".join(f"{key_text(run[0])} to {key_text(run[-1])}" if len(run) > 2
+                     else ", ".join(map(key_text, run)) for run in runs)
+
+
+def is_named_plainly(metric):
+    return re.fullmatch(r"(name|number|id) of (the|a) [\w ]+", metric["help"]) is not None
+
+
+def metric_rows(prefix, metrics):
+    """A row for each metric, or one for packets and their bytes."""
+    rows = []
+    for is_thing, metric in metrics:
+        names = metric_names(prefix, metric, is_thing)
+        if rows and metric["help"] == f"bytes of {rows[-1][1]}":
+            rows[-1] = (f"{rows[-1][0]}, {names}", rows[-1][1] + "; their bytes")
+        else:
+            rows.append((names, metric["help"]))
+    return [f"| {names} | {text} |\n" for names, text in rows]
 
 
 def metric_table(places, place):
     """A row for each metric that no earlier section describes, and the keys of the others."""
-    rows, others = [], {}
+    own, others = [], {}
     for i, metric in enumerate(place["metrics"]):
         is_thing = i == 0 and not place["whole"]
         section = None if is_thing else described_in(places, place, metric)
         if section:
-            others.setdefault(section, []).append(f"`{metric['key']}{suffix_of(metric)}`")
-        else:
-            names = metric_names(place["prefix"], metric, is_thing)
-            rows.append(f"| {names} | {metric['help']} |\n")
-    if rows:
-        rows.insert(0, "| key | meaning |\n|---|---|\n")
-    parts = ["".join(rows)] if rows else []
-    if others:
-        parts.append("\n".join(f'As in "{section}": {", ".join(keys)}.'
-                               for section, keys in others.items()) + "\n")
+            others.setdefault(section, []).append(metric)
+        elif not (is_thing and is_named_plainly(metric)):
+            own.append((is_thing, metric))
+    parts = []
+    if own:
+        rows = metric_rows(place["prefix"], own)
+        parts.append("| key | meaning |\n|---|---|\n" + "".join(rows))
+    titles = {capital(other["title"]): other["metrics"] for other in reversed(places)}
+    lines = [f'As{f" `{prefix}...`" if prefix else ""} in "{title}":'
+             f" {key_list(metrics, titles[title])}."
+             for (title, prefix), metrics in others.items()]
+    if lines:
+        parts.append("\n".join(lines) + "\n")
     return parts
 
 
 def metrics_page(places):
     parts = []
     for place in places:
-        prefix = place["prefix"]
+        prefix, first = place["prefix"], place["metrics"][0]
+        key = f", key `{first['key']}`" if is_named_plainly(first) else ""
         if place["whole"]:
             parts.append(f"## `{place['title']}`\n")
             parts.append(place["help"] + "."
                          + ("" if place["hidden"] else f" Prefix `{prefix}_`.") + "\n")
         elif place["nested"]:
             name = place["name"].rpartition("/")[2]
-            parts.append(f"Each of `{name}_0`, `{name}_1`, ... (prefix `{prefix}_`) has\n")
+            parts.append(f"Each of `{name}_0`, `{name}_1`, ... (prefix `{prefix}_`{key}) has\n")
         else:
             parts.append(f"## {capital(place['title'])}\n")
-            parts.append(f"`/evb/{place['name']}/...`, prefix `{prefix}_`. {place['help']}.\n")
+            parts.append(f"`/evb/{place['name']}/...`, prefix `{prefix}_`{key}.\n")
         parts += metric_table(places, place)
         if place["note"]:
             parts.append(place["note"] + "\n")
