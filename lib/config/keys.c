@@ -9,8 +9,8 @@
 static const struct config_key memory_keys[] = {
 	{ .name = "kind", WORDS("auto", "hugepages", "shm"), FIELD(config_memory, kind),
 	  .standard = "auto",
-	  .help = "auto uses hugepages if enough are free; with hugepages evb does not start "
-		  "without them; shm never uses them." },
+	  .help = "hugepages: evb does not start without them; auto: if enough are free; shm:"
+		  " never." },
 	{ .name = "limit", WHOLE(SIZE), RANGE(0, 64 * TIB), FIELD(config_memory, limit),
 	  .standard = "0",
 	  .help = "Largest packet pools without hugepages; 0: as planned." },
@@ -29,7 +29,7 @@ static const struct config_key source_from_keys[] = {
 	  .help = "The sources. Without it: all." },
 	{ .name = "addresses", .type = CONFIG_TYPE_ADDRESSES, ELEMENTS(source_from, addresses),
 	  RANGE(1, SOURCE_FROM_ADDRESSES),
-	  .help = "Addresses that they send from: IPv4 or IPv6, with or without prefix, such as "
+	  .help = "Their IPv4 or IPv6 addresses, with or without prefix, such as "
 		  "\"10.0.0.0/24\"; for transport eth Ethernet addresses. Without it: any." },
 	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(source_from, udp_port),
 	  .presence = offsetof(struct source_from, has_udp_port),
@@ -59,13 +59,13 @@ static const struct config_key source_keys[] = {
 	  .help = "mfp: whole blocks are validated as MFPs; opaque: any bytes." },
 	{ .name = "from", LIST(source_from_object), ELEMENTS(config_sources, from),
 	  RANGE(0, SOURCE_FROM_MOST),
-	  .help = "From where sources may send: what is from elsewhere is dropped as "
-		  "not_admitted. Sources in no entry may send from anywhere." },
+	  .help = "From where sources may send; other segments are dropped as not_admitted. "
+		  "Sources in no entry may send from anywhere." },
 	{ .name = "moves", WORDS("refuse", "allow"), FIELD(config_sources, moves),
 	  .standard = "refuse",
-	  .help = "When a source sends from another address than before: refuse drops it as "
-		  "moved_source until the first was silent for `move_after`; allow follows it, for "
-		  "sources with several addresses. Profiles pcap, ring and null allow it." },
+	  .help = "A source sends from another address than before: refuse drops its segments"
+		  " as moved_source until the first was silent for `move_after`; allow "
+		  "follows it. Profiles pcap, ring and null allow it." },
 	{ .name = "move_after", WHOLE(TIME), RANGE(100 * MILLISECOND, HOUR),
 	  FIELD(config_sources, move_after_ns), .standard = "10s",
 	  .help = "Silence after which a source may send from another address." },
@@ -95,21 +95,20 @@ static OBJECT(builder, builder_keys);
 static const struct config_key event_keys[] = {
 	{ .name = "deadline", WHOLE(TIME), RANGE(MICROSECOND, HOUR), OR_AUTO(0),
 	  FIELD(config_events, deadline_ns), .standard = "auto",
-	  .help = "Longest wait of an event for missing data, from its first segment on; auto: "
-		  "100ms, in a system heartbeat_timeout + 100ms." },
+	  .help = "Longest wait for the missing data of an event, from its first segment on; "
+		  "auto: 100ms, in a system heartbeat_timeout + 100ms." },
 	{ .name = "on_incomplete", WORDS("flag", "discard"), FIELD(config_events, on_incomplete),
 	  .standard = "flag",
-	  .help = "Events with missing sources: flag publishes them with flags and error MFPs; "
-		  "discard counts and discards them." },
+	  .help = "Events with missing sources: flag publishes them with flags and error "
+		  "MFPs; discard discards them." },
 	{ .name = "on_no_slot", WORDS("wait", "drop"), FIELD(config_events, on_no_slot),
 	  .standard = "wait",
-	  .help = "Without a free slot: wait holds segments back until one is released; "
-		  "drop counts and drops them." },
+	  .help = "Without a free slot: wait holds segments back; drop drops them." },
 	{ .name = "on_end_of_run", WORDS("stop", "ignore"), FIELD(config_events, on_end_of_run),
 	  .standard = "stop",
-	  .help = "End-of-run MFPs: stop ends the run when all sources have sent theirs, or most "
-		  "have and none sends data for `deadline`; ignore counts them. Events that a "
-		  "manager grants end by its command only." },
+	  .help = "End-of-run MFPs: stop ends the run when all sources have sent theirs, or "
+		  "most have and none sends data for `deadline`; ignore counts them. In a "
+		  "system that grants events the manager ends the run." },
 	{ .name = "drain_timeout", WHOLE(TIME), RANGE(0, HOUR),
 	  FIELD(config_events, drain_timeout_ns), .standard = "2s",
 	  .help = "Longest time from the stop to the flush of unfinished events." },
@@ -142,8 +141,8 @@ static const struct config_key group_keys[] = {
 	  .help = "Whether its members decide which events groups after it get." },
 	{ .name = "undecided", WORDS("accept", "reject"), FIELD(config_group, undecided),
 	  .standard = "accept",
-	  .help = "What an event counts as that a member releases without a decision, or about "
-		  "which nobody decides before the end." },
+	  .help = "How an event counts that is released without a decision, or about which "
+		  "nobody decides before the end." },
 	{ .name = "after", NAME, FIELD(config_group, after),
 	  .help = "The deciding group whose accepted events this group gets. Without it: all "
 		  "events, at once." },
@@ -195,12 +194,11 @@ static const struct config_key results_keys[] = {
 	  .help = "udp: destination port." },
 	{ .name = "window", WHOLE(COUNT), RANGE(64, 16777216), .power_of_two = true,
 	  FIELD(config_results, window), .standard = "65536",
-	  .help = "Consecutive events that may wait for their turn; at least the rate of events "
-		  "times `timeout`." },
+	  .help = "Consecutive events that may wait; at least event rate times `timeout`." },
 	{ .name = "timeout", WHOLE(TIME), RANGE(MILLISECOND, HOUR),
 	  FIELD(config_results, timeout_ns), .standard = "1s",
-	  .help = "An event that is not decided for so long counts as `undecided` of its group "
-		  "says, and ids that do not exist here are passed over." },
+	  .help = "Longest wait for the decision about an event, which then counts as "
+		  "`undecided` of the group, or for an id that does not exist here." },
 };
 static OBJECT(results, results_keys);
 
@@ -211,16 +209,16 @@ static const struct config_key lcore_keys[] = {
 	  RANGE(1, EVB_MAX_ROLES), .required = true,
 	  .help = "Its roles, polled in this order: rx.PORT (rx.PORT.QUEUE if the port has "
 		  "several queues; only with builders), builder.NAME, source.GENERATOR, "
-		  "writer.NAME, results.NAME. On a node of a system also control, always rx.PORT, and "
-		  "readout.GENERATOR instead of source.GENERATOR." },
+		  "writer.NAME, results.NAME. On a node of a system also control, always "
+		  "rx.PORT, and readout.GENERATOR instead of source.GENERATOR." },
 };
 static OBJECT(lcore, lcore_keys);
 
 static const struct config_key idle_keys[] = {
 	{ .name = "policy", WORDS("adaptive", "poll"), FIELD(config_idle, policy),
 	  .standard = "adaptive",
-	  .help = "adaptive yields and then sleeps without work; poll never does, for "
-		  "lcores that own their CPU." },
+	  .help = "Without work: adaptive yields and then sleeps; poll never does, for lcores"
+		  " that own their CPU." },
 	{ .name = "yields", WHOLE(COUNT), RANGE(0, 1000000), FIELD(config_idle, yields),
 	  .standard = "100",
 	  .help = "Empty polls that yield before the first sleep." },

@@ -10,21 +10,20 @@ static const struct config_key event_manager_keys[] = {
 	{ .name = "mode", WORDS("static", "push", "pull"), FIELD(config_event_manager, sched.mode),
 	  .standard = "push",
 	  .help = "static: a formula determines the builder of an event; push: the manager "
-		  "grants and the sources send; pull: the manager grants and the builder "
-		  "requests the data." },
+		  "grants, the sources send; pull: the manager grants, the builder requests "
+		  "the data." },
 	{ .name = "start", WORDS("auto", "manual"), FIELD(config_event_manager, start),
 	  .standard = "auto",
 	  .help = "auto: the run starts when all nodes have registered; manual: by `evb ctl "
 		  "start`." },
 	{ .name = "policy", WORDS("round-robin", "occupancy", "weighted", "random"),
 	  FIELD(config_event_manager, sched.policy), .standard = "round-robin",
-	  .help = "Builder of the next event: round-robin, the next one; occupancy, the one "
-		  "with most free slots; weighted, round-robin by weight; random, for "
-		  "comparison." },
+	  .help = "Builder of the next event: round-robin; occupancy, the one with most free "
+		  "slots; weighted, round-robin by weight; random, for comparison." },
 	{ .name = "strict", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, sched.strict),
 	  .standard = "false",
-	  .help = "Policy round-robin: whether to wait for a builder without a free slot, "
-		  "for a bounded time, instead of skipping it." },
+	  .help = "Policy round-robin: whether to wait for a builder without a free slot, up "
+		  "to relax_after, instead of skipping it." },
 	{ .name = "distance", WHOLE(COUNT), RANGE(0, EVB_MAX_SYSTEM_BUILDERS - 1),
 	  OR_AUTO(SCHED_DISTANCE_AUTO), FIELD(config_event_manager, sched.distance), .standard = "auto",
 	  .help = "Grants between two of the same congestion group; auto: the smaller of "
@@ -34,9 +33,9 @@ static const struct config_key event_manager_keys[] = {
 	  .help = "Waiting time after which the distance is reduced by one." },
 	{ .name = "shaping", WORDS("none", "linear-shift", "timed-shift", "credit-window"),
 	  FIELD(config_event_manager, sched.shaping), .standard = "linear-shift",
-	  .help = "none: all send at once; linear-shift: in each phase every source sends "
-		  "to another builder; timed-shift: the same by the clock; credit-window: "
-		  "linear-shift within parallel_sends and credits." },
+	  .help = "none: all send at once; linear-shift: in each phase every source sends to "
+		  "another builder; timed-shift: the same by the clock; credit-window: as "
+		  "linear-shift, with credits." },
 	{ .name = "barrier", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, sched.barrier),
 	  .standard = "false",
 	  .help = "Shaping linear-shift: whether a phase begins only when all sources have "

@@ -9,8 +9,8 @@
 static const struct config_key size_keys[] = {
 	{ .name = "law", WORDS("fixed", "gaussian", "lhcb"), FIELD(fragment_sizes, law),
 	  .standard = "fixed",
-	  .help = "fixed: every fragment has mean bytes; gaussian: mean and sigma, cut at 0 and "
-		  "maximum; lhcb: the measured profile of each subdetector." },
+	  .help = "fixed: mean bytes; gaussian: mean and sigma, cut at 0 and maximum; lhcb: "
+		  "the measured profile of each subdetector." },
 	{ .name = "mean", WHOLE(SIZE), RANGE(0, 65535), FIELD(fragment_sizes, mean),
 	  .standard = "100",
 	  .help = "Mean size of a fragment." },
@@ -87,17 +87,15 @@ static const struct config_key generator_keys[] = {
 	  FIELD(config_generator, kind),
 	  .standard = "synthetic",
 	  .help = "synthetic: by a size law; mdf: events of an MDF file, packed again; mfp: "
-		  "MFPs of a file; pcap: packets of a capture, unchanged; roce: messages of "
-		  "a RoCE capture, over new connections; producer: what a process on the same "
-		  "machine gives through libevb-producer, to the ring that has the generator's "
-		  "name." },
+		  "MFPs of a file; pcap: packets of a capture, unchanged; roce: messages of a"
+		  " RoCE capture, over new connections; producer: blocks of a process on the "
+		  "same machine, from the ring of the generator's name." },
 	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),
 	  .help = "File of kinds mdf, mfp, pcap and roce." },
 	{ .name = "window", WHOLE(SIZE), RANGE(64 * KIB, 16 * GIB), FIELD(config_generator, window),
 	  .standard = "256MiB",
-	  .help = "Kinds mdf and mfp: a file that is larger is not loaded, but read during the run "
-		  "through a window of this size. A RoCE generator outside of a system loads "
-		  "any file." },
+	  .help = "Kinds mdf and mfp: a larger file is read during the run, through a window "
+		  "of this size. A RoCE generator outside of a system loads any file." },
 	{ .name = "ids", .type = CONFIG_TYPE_IDS, ELEMENTS(config_generator, ids),
 	  RANGE(1, EVB_MAX_SOURCES),
 	  .help = "The sources, out of sources.ids, that it sends for. Without it: all." },
@@ -118,16 +116,15 @@ static const struct config_key generator_keys[] = {
 	  .help = "Fragment sizes of kind synthetic." },
 	{ .name = "variants", WHOLE(COUNT), RANGE(1, 1024), FIELD(config_generator, variants),
 	  .standard = "4",
-	  .help = "Different MFPs per source, at most `events`, made before the run and sent in turn." },
+	  .help = "Different MFPs per source, sent in turn." },
 	{ .name = "seed", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_generator, seed),
 	  .standard = "1",
 	  .help = "Seed of sizes, contents and faults." },
 	{ .name = "destination", NESTED(destination),
-	  .help = "Receiver of the segments; on a node of a system the grants name it." },
+	  .help = "Receiver of the segments; in a system the grants name it." },
 	{ .name = "load_balancer_header", .type = CONFIG_TYPE_BOOLEAN,
 	  FIELD(config_generator, load_balancer_header), .standard = "false",
-	  .help = "Whether segments have the header of the EJFAT load balancer, with the tick event "
-		  "number / packing." },
+	  .help = "Whether segments have an LB header for an EJFAT load balancer." },
 	{ .name = "faults", NESTED(faults), .offset = offsetof(struct config_generator, faults),
 	  .help = "Faults on demand, with probabilities per segment." },
 	{ .name = "producer", NESTED(producer),

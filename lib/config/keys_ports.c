@@ -26,8 +26,8 @@ static const struct config_key flow_control_keys[] = {
 	  .help = "Used share below which the sender may continue." },
 	{ .name = "pause_time", WHOLE(COUNT), RANGE(2, 65535),
 	  FIELD(flow_control_settings, pause_time), .standard = "65535",
-	  .help = "Duration of one pause in quanta of 512 bit times; it is renewed after "
-		  "half of it." },
+	  .help = "Duration of a pause in quanta of 512 bit times; it is renewed after half "
+		  "of it." },
 	{ .name = "cable", WHOLE(COUNT), RANGE(0, 100000), FIELD(flow_control_settings, cable),
 	  .standard = "100",
 	  .help = "Length of the link in metres, for the headroom." },
@@ -40,8 +40,8 @@ static const struct config_key port_keys[] = {
 	{ .name = "profile", TEXT, FIELD(port_settings, profile), .required = true,
 	  .help = "Driver profile: a name in pmd-config/, or the path of a file." },
 	{ .name = "device", TEXT_OR_EMPTY, FIELD(port_settings, device),
-	  .help = "Device of the driver: kernel interface, memif socket, PCI address or "
-		  "capture file, as the profile requires." },
+	  .help = "Kernel interface, memif socket, PCI address or capture file, as the "
+		  "profile requires." },
 	{ .name = "options", .type = CONFIG_TYPE_OPTIONS, ELEMENTS(port_settings, options),
 	  RANGE(0, PORT_MAX_OPTIONS),
 	  .help = "Device arguments in addition to those of the profile." },
@@ -51,21 +51,20 @@ static const struct config_key port_keys[] = {
 	{ .name = "address", .type = CONFIG_TYPE_IPV4, FIELD(port_settings, address),
 	  .presence = offsetof(struct port_settings, has_address),
 	  .prefix = offsetof(struct port_settings, prefix_length),
-	  .help = "Address of the port, such as \"10.0.0.1/24\" (/32 without a "
-		  "prefix), with responses to ARP and ICMP echo." },
+	  .help = "Address of the port, such as \"10.0.0.1/24\" (/32 without a prefix); evb "
+		  "replies to ARP and ping." },
 	{ .name = "address6", .type = CONFIG_TYPE_IPV6, FIELD(port_settings, address6),
 	  .presence = offsetof(struct port_settings, has_address6),
-	  .help = "Address of the port, such as \"fd00::1\", with responses to "
-		  "neighbour solicitations and ICMPv6 echo; RoCE accepts connections to it." },
+	  .help = "Address of the port, such as \"fd00::1\"; evb replies to neighbour "
+		  "solicitations and ping, and accepts RoCE connections." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(port_settings, mac),
 	  .presence = offsetof(struct port_settings, has_mac),
 	  .help = "Address to set; without it that of the device." },
 	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(port_settings, vlan),
 	  .presence = offsetof(struct port_settings, has_vlan),
-	  .help = "VLAN of the 802.1Q tag of sent frames, which also has the 802.1p "
-		  "priority of data (flow_control.priority) or control messages; 0: "
-		  "priority only. Without it frames are sent untagged. Received frames may "
-		  "be tagged or not." },
+	  .help = "VLAN of the 802.1Q tag of sent frames, with the 802.1p priority of data "
+		  "(flow_control.priority) or control messages; 0: priority only. Without it:"
+		  " untagged. Received frames may have any tag." },
 	{ .name = "rx_queues", WHOLE(COUNT), RANGE(1, 64), FIELD(port_settings, rx_queues),
 	  .standard = "1",
 	  .help = "Receive queues, each with its own role." },
@@ -83,7 +82,8 @@ static const struct config_key port_keys[] = {
 	  .help = "Whether packets with wrong IP or UDP checksums are dropped." },
 	{ .name = "destinations", WORDS("own", "any"), FIELD(port_settings, destinations),
 	  .standard = "own",
-	  .help = "Addresses to which packets are accepted; any: for a mirror port. Profiles pcap, ring and null accept any." },
+	  .help = "Accepted destination addresses; any: for a mirror port. Profiles pcap, "
+		  "ring and null accept any." },
 	{ .name = "link_rate", WHOLE(BIT_RATE), RANGE(0, 10 * TERABIT),
 	  FIELD(port_settings, link_rate), .standard = "0",
 	  .help = "Link rate for pacing; 0: that of the device." },

@@ -12,8 +12,7 @@
 static const struct config_key queue_pair_keys[] = {
 	{ .name = "source", WHOLE(COUNT), RANGE(0, 65535), FIELD(roce_static_pair, source),
 	  .presence = offsetof(struct roce_static_pair, has_source),
-	  .help = "The only source that may send on it. Without it any source may; "
-		  "generators need it." },
+	  .help = "The only source that may send on it. Without it: any; generators need it." },
 	{ .name = "type", WORDS("rc", "uc", "ud"), FIELD(roce_static_pair, service),
 	  .standard = "rc",
 	  .help = "Transport service: reliable, unreliable, datagram." },
@@ -53,8 +52,7 @@ static const struct config_key roce_keys[] = {
 	  .help = "UDP port of RoCE packets." },
 	{ .name = "icrc", WORDS("verify", "sample", "ignore"), FIELD(roce_settings, icrc),
 	  .standard = "verify",
-	  .help = "Whether the ICRC of received packets is verified; sample: that of one in "
-		  "sample_one_in." },
+	  .help = "Whether the ICRC of packets is verified; sample: of one in sample_one_in." },
 	{ .name = "sample_one_in", WHOLE(COUNT), RANGE(1, 1000000),
 	  FIELD(roce_settings, sample_one_in), .standard = "64",
 	  .help = "With icrc sample: packets per verified packet." },
@@ -63,9 +61,8 @@ static const struct config_key roce_keys[] = {
 	  .help = "Transport service of readout nodes: reliable, unreliable, datagram." },
 	{ .name = "operation", WORDS("send", "send_imm", "write", "write_imm", "read"),
 	  FIELD(roce_settings, operation), .standard = "send",
-	  .help = "Transfer of an MFP: SEND or RDMA WRITE by the readout node, without or "
-		  "with immediate data; read: RDMA READ by the builder, with "
-		  "event_manager.mode pull." },
+	  .help = "Transfer of an MFP: SEND or RDMA WRITE, without or with immediate data; "
+		  "read: RDMA READ by the builder, with event_manager.mode pull." },
 	{ .name = "path_mtu", WHOLE(SIZE), RANGE(256, 4096), .power_of_two = true, OR_AUTO(0),
 	  FIELD(roce_settings, path_mtu), .standard = "auto",
 	  .help = "Payload of a full packet; auto: the largest for the port's mtu." },
