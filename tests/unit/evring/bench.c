@@ -141,29 +141,43 @@ unsigned bench_collect(struct bench *bench)
 	return total;
 }
 
-static struct evb_reader *open_reader(const struct bench *bench, enum evb_reader_mode mode,
-				      const char *group)
+static int open_reader(struct evb_reader **reader, const struct bench *bench,
+		       enum evb_reader_mode mode, const char *group)
 {
 	const struct evb_reader_options options = {
 		.mode = mode,
 		.group = group,
 		.directory = bench->directory,
 	};
-	struct evb_reader *reader;
 
-	if (evb_reader_open(&reader, BENCH_NAME, &options) != 0)
-		fail_msg("%s", evb_reader_error(reader));
-	return reader;
+	return evb_reader_open(reader, BENCH_NAME, &options);
 }
 
 struct evb_reader *bench_member(const struct bench *bench, const char *group)
 {
-	return open_reader(bench, EVB_READER_GROUP, group);
+	struct evb_reader *reader;
+
+	if (open_reader(&reader, bench, EVB_READER_GROUP, group) != 0)
+		fail_msg("%s", evb_reader_error(reader));
+	return reader;
+}
+
+struct evb_reader *bench_child_member(const struct bench *bench, const char *group)
+{
+	struct evb_reader *reader;
+
+	if (open_reader(&reader, bench, EVB_READER_GROUP, group) != 0)
+		_exit(1);
+	return reader;
 }
 
 struct evb_reader *bench_spy(const struct bench *bench)
 {
-	return open_reader(bench, EVB_READER_SPY, NULL);
+	struct evb_reader *reader;
+
+	if (open_reader(&reader, bench, EVB_READER_SPY, NULL) != 0)
+		fail_msg("%s", evb_reader_error(reader));
+	return reader;
 }
 
 bool bench_event_is_right(const struct evb_event *event)

@@ -59,6 +59,9 @@ unsigned bench_collect(struct bench *bench);
 struct evb_reader *bench_member(const struct bench *bench, const char *group);
 struct evb_reader *bench_spy(const struct bench *bench);
 
+// Opens a reader in a child process, which exits with status 1 if it fails.
+struct evb_reader *bench_child_member(const struct bench *bench, const char *group);
+
 // Whether the event's bytes are those of its id.
 bool bench_event_is_right(const struct evb_event *event);
 

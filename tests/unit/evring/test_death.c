@@ -71,20 +71,10 @@ static void release(struct notes *notes, struct evb_reader *reader, const struct
 	atomic_fetch_or(&notes->events[event->event_id], RELEASED);
 }
 
-static struct evb_reader *open_member(const struct bench *bench, const char *group)
-{
-	const struct evb_reader_options options = { .group = group, .directory = bench->directory };
-	struct evb_reader *reader;
-
-	if (evb_reader_open(&reader, BENCH_NAME, &options) != 0)
-		_exit(1);
-	return reader;
-}
-
 // Keeps a few events and releases them out of order, until the run is over.
 static void consume(const struct bench *bench, struct notes *notes, uint64_t seed)
 {
-	struct evb_reader *reader = open_member(bench, "main");
+	struct evb_reader *reader = bench_child_member(bench, "main");
 	struct evb_event held[HELD];
 	unsigned n_held = 0;
 
@@ -202,7 +192,7 @@ static void death__members_bury_each_other(void **state)
 	heir = bench_member(&bench, NULL);
 	child = bench_fork();
 	if (child == 0) {
-		struct evb_reader *reader = open_member(&bench, NULL);
+		struct evb_reader *reader = bench_child_member(&bench, NULL);
 
 		for (unsigned i = 0; i < 3; i++)
 			if (evb_reader_next(reader, &event, 0) != 1)
@@ -239,7 +229,7 @@ static void death__events_of_the_dead_come_before_the_end(void **state)
 	heir = bench_member(&bench, NULL);
 	child = bench_fork();
 	if (child == 0) {
-		struct evb_reader *reader = open_member(&bench, NULL);
+		struct evb_reader *reader = bench_child_member(&bench, NULL);
 
 		if (evb_reader_next(reader, &event, 0) != 1)
 			_exit(1);
@@ -269,7 +259,7 @@ static void death__configured_group_keeps_events_of_its_last_member(void **state
 	bench_publish(&bench);
 	child = bench_fork();
 	if (child == 0) {
-		reader = open_member(&bench, NULL);
+		reader = bench_child_member(&bench, NULL);
 		_exit(evb_reader_next(reader, &event, 0) == 1 ? 0 : 1);
 	}
 	expect_exit(child); // without closing its reader
@@ -308,7 +298,7 @@ static void read_one(struct notes *notes, struct evb_reader *reader)
 // Claims and releases, and ends holding an event.
 static void life_of_reading(const struct bench *bench, struct notes *notes)
 {
-	struct evb_reader *reader = open_member(bench, "main");
+	struct evb_reader *reader = bench_child_member(bench, "main");
 	struct evb_event event;
 
 	read_one(notes, reader); // the first time also runs the dynamic linker
@@ -327,9 +317,9 @@ static void life_of_joining(const struct bench *bench, struct notes *notes)
 	struct evb_event event;
 
 	raise(SIGSTOP);
-	reader = open_member(bench, "main");
+	reader = bench_child_member(bench, "main");
 	read_one(notes, reader);
-	passing = open_member(bench, "passing");
+	passing = bench_child_member(bench, "passing");
 	if (evb_reader_next(reader, &event, 0) == 1)
 		note_event(notes, &event);
 	evb_reader_close(reader); // gives it back

@@ -52,6 +52,15 @@ static void decide(struct evb_reader *reader, const struct evb_event *event)
 	assert_int_equal(evb_reader_decide(reader, event, &decision), 0);
 }
 
+// Takes an event that must be there, decides and releases it.
+static void decide_one(struct evb_reader *reader, uint64_t id)
+{
+	const struct evb_event event = bench_take(reader, id);
+
+	decide(reader, &event);
+	bench_release(reader, &event);
+}
+
 static void expect_decision(const struct evb_event *event)
 {
 	const struct evb_decision decision = decision_of(event->event_id);
@@ -62,6 +71,22 @@ static void expect_decision(const struct evb_event *event)
 	assert_true(event->decided_ns > 0);
 }
 
+// A ring with the filter and the recorder, and a member of each.
+static void open_two(struct bench *bench, const struct evring_group_rules *of_groups,
+		     struct evb_reader **filter, struct evb_reader **recorder)
+{
+	bench_open_groups(bench, SLOTS, names, of_groups, RECORDER + 1);
+	*filter = bench_member(bench, "filter");
+	*recorder = bench_member(bench, "recorder");
+}
+
+static void close_two(struct bench *bench, struct evb_reader *filter, struct evb_reader *recorder)
+{
+	evb_reader_close(filter);
+	evb_reader_close(recorder);
+	bench_close(bench);
+}
+
 static void decide__accepted_events_go_on_in_the_order_of_decisions(void **state)
 {
 	struct evb_reader *filter, *recorder;
@@ -69,9 +94,7 @@ static void decide__accepted_events_go_on_in_the_order_of_decisions(void **state
 	struct bench bench;
 
 	(void)state;
-	bench_open_groups(&bench, SLOTS, names, rules, RECORDER + 1);
-	filter = bench_member(&bench, "filter");
-	recorder = bench_member(&bench, "recorder");
+	open_two(&bench, rules, &filter, &recorder);
 	for (unsigned i = 0; i < 4; i++)
 		bench_publish(&bench);
 	for (unsigned i = 0; i < 4; i++)
@@ -98,9 +121,7 @@ static void decide__accepted_events_go_on_in_the_order_of_decisions(void **state
 	bench_release(recorder, &event);
 	bench_release(filter, &events[1]);
 	assert_int_equal(bench_collect(&bench), 1);
-	evb_reader_close(filter);
-	evb_reader_close(recorder);
-	bench_close(&bench);
+	close_two(&bench, filter, recorder);
 }
 
 static void decide__other_groups_do_not_wait(void **state)
@@ -119,9 +140,7 @@ static void decide__other_groups_do_not_wait(void **state)
 	assert_int_equal(event.decided_ns, 0);
 	bench_take_none(results);
 	bench_release(monitor, &event);
-	event = bench_take(filter, 0);
-	decide(filter, &event);
-	bench_release(filter, &event);
+	decide_one(filter, 0);
 	assert_int_equal(bench_collect(&bench), 0);
 	event = bench_take(results, 0); // rejected, which this group gets, too
 	expect_decision(&event);
@@ -173,9 +192,7 @@ static void undecided_becomes(bool rejects)
 	struct bench bench;
 	unsigned group = 9;
 
-	bench_open_groups(&bench, SLOTS, names, own, 2);
-	filter = bench_member(&bench, "filter");
-	recorder = bench_member(&bench, "recorder");
+	open_two(&bench, own, &filter, &recorder);
 	bench_publish(&bench);
 	event = bench_take(filter, 0);
 	bench_release(filter, &event);
@@ -193,9 +210,7 @@ static void undecided_becomes(bool rejects)
 	assert_int_equal(counts->undecided, 1);
 	assert_int_equal(counts->accepted + counts->rejected, 0);
 	assert_null(evring_decisions(bench.ring, 1, &group));
-	evb_reader_close(filter);
-	evb_reader_close(recorder);
-	bench_close(&bench);
+	close_two(&bench, filter, recorder);
 }
 
 static void decide__undecided_events_are_treated_as_configured(void **state)
@@ -248,9 +263,7 @@ static void decide__decisions_remain_when_a_member_leaves(void **state)
 	struct bench bench;
 
 	(void)state;
-	bench_open_groups(&bench, SLOTS, names, rules, RECORDER + 1);
-	filter = bench_member(&bench, "filter");
-	recorder = bench_member(&bench, "recorder");
+	open_two(&bench, rules, &filter, &recorder);
 	bench_publish(&bench);
 	bench_publish(&bench);
 	events[0] = bench_take(filter, 0);
@@ -266,9 +279,7 @@ static void decide__decisions_remain_when_a_member_leaves(void **state)
 	decide(filter, &event);
 	bench_release(filter, &event);
 	assert_int_equal(bench_collect(&bench), 1);
-	evb_reader_close(filter);
-	evb_reader_close(recorder);
-	bench_close(&bench);
+	close_two(&bench, filter, recorder);
 }
 
 static void decide__end_of_run_waits_for_decisions(void **state)
@@ -278,21 +289,15 @@ static void decide__end_of_run_waits_for_decisions(void **state)
 	struct bench bench;
 
 	(void)state;
-	bench_open_groups(&bench, SLOTS, names, rules, RECORDER + 1);
-	filter = bench_member(&bench, "filter");
-	recorder = bench_member(&bench, "recorder");
+	open_two(&bench, rules, &filter, &recorder);
 	for (unsigned i = 0; i < 3; i++)
 		bench_publish(&bench);
 	evring_end(bench.ring);
 	bench_take_none(recorder);
 	bench_take_none(recorder);
-	event = bench_take(filter, 0);
-	decide(filter, &event); // rejects
-	bench_release(filter, &event);
+	decide_one(filter, 0); // rejects
 	bench_take_none(recorder);
-	event = bench_take(filter, 1);
-	decide(filter, &event);
-	bench_release(filter, &event);
+	decide_one(filter, 1);
 	evb_reader_close(filter);
 	assert_int_equal(evring_undecided(bench.ring), 1);
 	evring_settle(bench.ring); // nobody decides event 2
@@ -344,16 +349,6 @@ struct notes {
 	_Atomic uint8_t events[MAX_EVENTS]; // of the recorders
 };
 
-static struct evb_reader *open_member(const struct bench *bench, const char *group)
-{
-	const struct evb_reader_options options = { .group = group, .directory = bench->directory };
-	struct evb_reader *reader;
-
-	if (evb_reader_open(&reader, BENCH_NAME, &options) != 0)
-		_exit(1);
-	return reader;
-}
-
 // Decides as a member that may die anywhere: without a decision about each fifth accepted event.
 static bool filter_one(struct evb_reader *reader, int timeout_ms)
 {
@@ -397,7 +392,7 @@ static void kill_child(pid_t child)
 // The traced life: an accepted event, a rejected one, one released undecided, one that is held.
 static void live(const struct bench *bench)
 {
-	struct evb_reader *filter = open_member(bench, "filter");
+	struct evb_reader *filter = bench_child_member(bench, "filter");
 	struct evb_event event;
 
 	(void)filter_one(filter, 0); // the first time also runs the dynamic linker
@@ -480,9 +475,7 @@ static void decide__goes_on_after_the_death_of_the_appliance(void **state)
 	recorder = bench_member(&bench, "recorder");
 	kill_child(child);
 	for (uint64_t id = 0; id < 2; id++) {
-		event = bench_take(filter, id);
-		decide(filter, &event);
-		bench_release(filter, &event);
+		decide_one(filter, id);
 	}
 	assert_int_equal(evb_reader_next(recorder, &event, -1), 1);
 	assert_int_equal(event.event_id, 1);
@@ -536,7 +529,7 @@ static pid_t start(const struct bench *bench, struct notes *notes, bool filters)
 
 	if (child != 0)
 		return child;
-	reader = open_member(bench, filters ? "filter" : "recorder");
+	reader = bench_child_member(bench, filters ? "filter" : "recorder");
 	while (filters ? filter_one(reader, -1) : record_one(notes, reader, -1))
 		;
 	evb_reader_close(reader);

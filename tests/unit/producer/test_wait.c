@@ -40,8 +40,19 @@ static void wait_until_somebody_sleeps(const struct evb_producer *producer)
 		nanosleep(&pause, NULL);
 }
 
+// Makes room for a block of the largest size: the room of one such block does not suffice, because
+// the ends of the used memory must not meet.
+static void release_two(struct ring_bench *bench)
+{
+	for (unsigned i = 0; i < 2; i++)
+		producer_ring_release(bench->ring, ring_take(bench, A, i).sequence);
+	producer_ring_housekeep(bench->ring);
+}
+
+// A thread that waits for room, and is asleep.
 struct waiting {
 	struct evb_producer *producer;
+	pthread_t thread;
 	_Atomic int rc;
 	_Atomic bool over;
 };
@@ -53,6 +64,20 @@ static void *wait_for_room(void *argument)
 	waiting->rc = evb_producer_wait(waiting->producer, RING_LARGEST, FOREVER);
 	waiting->over = true;
 	return NULL;
+}
+
+static void start_waiting(struct waiting *waiting, struct evb_producer *producer)
+{
+	*waiting = (struct waiting){ .producer = producer };
+	assert_int_equal(pthread_create(&waiting->thread, NULL, wait_for_room, waiting), 0);
+	wait_until_somebody_sleeps(producer);
+}
+
+static void expect_end(struct waiting *waiting, int rc)
+{
+	pthread_join(waiting->thread, NULL);
+	assert_int_equal(waiting->rc, rc);
+	evb_producer_close(waiting->producer);
 }
 
 static void wait__ends_with_time_or_room(void **state)
@@ -68,9 +93,7 @@ static void wait__ends_with_time_or_room(void **state)
 	fill_up(producer, 0);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 0), 0);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 3), 0);
-	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
-	// The room of one block of the largest size does not suffice: the ends must not meet.
-	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
+	release_two(&bench);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 0), 1);
 	evb_producer_close(producer);
 	ring_bench_close(&bench);
@@ -78,74 +101,60 @@ static void wait__ends_with_time_or_room(void **state)
 
 static void wait__sleeps_until_a_release(void **state)
 {
-	struct waiting waiting = { 0 };
+	struct evb_producer *producer;
+	struct waiting waiting;
 	struct ring_bench bench;
-	pthread_t thread;
 
 	(void)state;
 	ring_bench_open(&bench);
-	waiting.producer = ring_producer(&bench, false);
-	fill_up(waiting.producer, 0);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_room, &waiting), 0);
-	wait_until_somebody_sleeps(waiting.producer);
+	producer = ring_producer(&bench, false);
+	fill_up(producer, 0);
+	start_waiting(&waiting, producer);
 	producer_ring_housekeep(bench.ring);
 	assert_false(waiting.over);
-	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
-	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
-	producer_ring_housekeep(bench.ring);
-	pthread_join(thread, NULL);
-	assert_int_equal(waiting.rc, 1);
-	evb_producer_close(waiting.producer);
+	release_two(&bench);
+	expect_end(&waiting, 1);
 	ring_bench_close(&bench);
 }
 
 static void wait__lasts_through_the_death_of_the_appliance(void **state)
 {
 	struct producer_ring_parameters parameters;
-	struct waiting waiting = { 0 };
+	struct evb_producer *producer;
+	struct waiting waiting;
 	struct ring_bench bench;
-	pthread_t thread;
 	void *block;
 
 	(void)state;
 	ring_bench_open(&bench);
 	parameters = ring_parameters(&bench);
-	waiting.producer = ring_producer(&bench, false);
+	producer = ring_producer(&bench, false);
 	producer_ring_close(bench.ring); // as a death leaves it
-	assert_false(evb_producer_info(waiting.producer).connected);
-	for (unsigned i = 0; ring_put(waiting.producer, A, i, RING_LARGEST) == 0; i++)
+	assert_false(evb_producer_info(producer).connected);
+	for (unsigned i = 0; ring_put(producer, A, i, RING_LARGEST) == 0; i++)
 		;
-	assert_int_equal(evb_producer_reserve(waiting.producer, A, RING_LARGEST, &block),
-			 -ENOTCONN);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_room, &waiting), 0);
-	wait_until_somebody_sleeps(waiting.producer);
+	assert_int_equal(evb_producer_reserve(producer, A, RING_LARGEST, &block), -ENOTCONN);
+	start_waiting(&waiting, producer);
 	ring_open(&bench, &parameters);
 	assert_false(waiting.over);
-	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
-	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
-	producer_ring_housekeep(bench.ring);
-	pthread_join(thread, NULL);
-	assert_int_equal(waiting.rc, 1);
-	evb_producer_close(waiting.producer);
+	release_two(&bench);
+	expect_end(&waiting, 1);
 	ring_bench_close(&bench);
 }
 
 static void wait__ends_with_the_ring(void **state)
 {
-	struct waiting waiting = { 0 };
+	struct evb_producer *producer;
+	struct waiting waiting;
 	struct ring_bench bench;
-	pthread_t thread;
 
 	(void)state;
 	ring_bench_open(&bench);
-	waiting.producer = ring_producer(&bench, false);
-	fill_up(waiting.producer, 0);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for_room, &waiting), 0);
-	wait_until_somebody_sleeps(waiting.producer);
+	producer = ring_producer(&bench, false);
+	fill_up(producer, 0);
+	start_waiting(&waiting, producer);
 	producer_ring_end(bench.ring);
-	pthread_join(thread, NULL);
-	assert_int_equal(waiting.rc, -EPIPE);
-	evb_producer_close(waiting.producer);
+	expect_end(&waiting, -EPIPE);
 	ring_bench_close(&bench);
 }
 
@@ -183,9 +192,7 @@ static void wait__eventfd_is_readable_with_room(void **state)
 	fill_up(producer, 0);
 	assert_int_equal(evb_producer_event_fd(producer, RING_LARGEST), file);
 	assert_false(is_readable(file, 0));
-	producer_ring_release(bench.ring, ring_take(&bench, A, 0).sequence);
-	producer_ring_release(bench.ring, ring_take(&bench, A, 1).sequence);
-	producer_ring_housekeep(bench.ring);
+	release_two(&bench);
 	assert_true(is_readable(file, FOREVER));
 	assert_int_equal(ring_put(producer, A, 1000, RING_LARGEST), 0);
 	fill_up(producer, 1001);

@@ -12,21 +12,6 @@
 #define SILENCE  (100ull << ADMISSION_TICK_SHIFT) // cycles
 #define OTHER_IP (FRAME_SOURCE_IP + 6)
 
-static void open_with(struct rx_bench *bench, const char *extra, struct admission *admission,
-		      const struct source_from *from, unsigned n_from)
-{
-	rx_open(bench, extra, "");
-	assert_true(admission_make(admission, bench->sources, from, n_from, SILENCE));
-	bench->parameters.admission = admission;
-	rx_restart(bench);
-}
-
-static void close_with(struct rx_bench *bench, struct admission *admission)
-{
-	rx_close(bench);
-	admission_free(admission);
-}
-
 static void make_udp(struct frame *frame, uint32_t source_ip, uint16_t source_port,
 		     uint16_t vlan_tci)
 {
@@ -40,6 +25,31 @@ static void make_udp(struct frame *frame, uint32_t source_ip, uint16_t source_po
 	store_be16(ip + 10, 0);
 	store_be16(ip + 10, net_checksum_fold(net_checksum_add(0, ip, NET_IPV4_SIZE)));
 	store_be16(ip + NET_IPV4_SIZE, source_port);
+}
+
+static void open_with(struct rx_bench *bench, const char *extra, struct admission *admission,
+		      const struct source_from *from, unsigned n_from)
+{
+	rx_open(bench, extra, "");
+	assert_true(admission_make(admission, bench->sources, from, n_from, SILENCE));
+	bench->parameters.admission = admission;
+	rx_restart(bench);
+}
+
+// The same, with the source's own frame and that of another sender.
+static void open_rivals(struct rx_bench *bench, struct admission *admission,
+			const struct source_from *from, unsigned n_from, struct frame *own,
+			struct frame *other)
+{
+	open_with(bench, "", admission, from, n_from);
+	make_udp(own, FRAME_SOURCE_IP, 1000, 0);
+	make_udp(other, OTHER_IP, 1000, 0);
+}
+
+static void close_with(struct rx_bench *bench, struct admission *admission)
+{
+	rx_close(bench);
+	admission_free(admission);
 }
 
 static void assert_admitted(struct rx_bench *bench, const struct frame *frame)
@@ -79,9 +89,7 @@ static void source__is_refused_from_a_second_address(void **state)
 	struct frame own, other;
 
 	(void)state;
-	open_with(&bench, "", &admission, NULL, 0);
-	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
-	make_udp(&other, OTHER_IP, 1000, 0);
+	open_rivals(&bench, &admission, NULL, 0, &own, &other);
 	assert_admitted(&bench, &own);
 	for (unsigned i = 0; i < 5; i++) {
 		rx_refuse_segment(&bench, &other, SEGMENT_MOVED_SOURCE);
@@ -133,9 +141,7 @@ static void source__that_sends_often_does_not_move(void **state)
 	struct frame own, other;
 
 	(void)state;
-	open_with(&bench, "", &admission, NULL, 0);
-	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
-	make_udp(&other, OTHER_IP, 1000, 0);
+	open_rivals(&bench, &admission, NULL, 0, &own, &other);
 	for (unsigned i = 0; i < 1000; i++) {
 		assert_admitted(&bench, &own);
 		bench.now += SILENCE / 400;
@@ -194,9 +200,7 @@ static void source__sends_from_configured_addresses_only(void **state)
 	struct frame own, other;
 
 	(void)state;
-	open_with(&bench, "", &admission, from, 2);
-	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
-	make_udp(&other, OTHER_IP, 1000, 0);
+	open_rivals(&bench, &admission, from, 2, &own, &other);
 	for (unsigned i = 0; i < 3; i++) {
 		rx_refuse_segment(&bench, &other, SEGMENT_NOT_ADMITTED);
 		assert_admitted(&bench, &own);
@@ -223,9 +227,7 @@ static void source__with_addresses_is_not_harmed_by_a_flood(void **state)
 	unsigned n_forged = 0;
 
 	(void)state;
-	open_with(&bench, "", &admission, &from, 1);
-	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
-	make_udp(&other, OTHER_IP, 1000, 0);
+	open_rivals(&bench, &admission, &from, 1, &own, &other);
 	for (unsigned i = 0; i < 4 * 50; i++) {
 		for (unsigned j = 0; j < rates[i % 4]; j++, n_forged++)
 			rx_refuse_segment(&bench, &other, SEGMENT_NOT_ADMITTED);
@@ -310,12 +312,10 @@ static void source__of_a_handler(void **state)
 	struct frame own, other;
 
 	(void)state;
-	open_with(&bench, "", &admission, NULL, 0);
+	open_rivals(&bench, &admission, NULL, 0, &own, &other);
 	bench.parameters.handlers = &handler;
 	bench.parameters.n_handlers = 1;
 	rx_restart(&bench);
-	make_udp(&own, FRAME_SOURCE_IP, 1000, 0);
-	make_udp(&other, OTHER_IP, 1000, 0);
 	store_be16(own.bytes + 36, 4791);
 	store_be16(other.bytes + 36, 4791);
 	assert_admitted(&bench, &own);

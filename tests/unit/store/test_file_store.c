@@ -25,31 +25,23 @@
 
 static const uint16_t ids[SOURCES] = { 0x1001, 0x1002, 0x1003, 0x1004, 0x1005 };
 static char path[64], error[SOURCE_ERROR_SIZE];
+static struct source_set_parameters parameters; // of the file
+static struct source_set *set;                  // of the file before a test damages it
+static struct block_store *store;
 
-static struct source_set_parameters of_file(enum generator_kind kind)
+static struct source_set *make_set(const struct source_set_parameters *from)
 {
-	return (struct source_set_parameters){
-		.name = "g",
-		.kind = kind,
-		.file = path,
-		.packing = PACKING,
-		.window = WINDOW,
-	};
-}
+	struct source_set *made;
 
-static struct source_set *make_set(const struct source_set_parameters *parameters)
-{
-	struct source_set *set;
-
-	if (source_set_make(&set, parameters, NULL, error) != 0)
+	if (source_set_make(&made, from, NULL, error) != 0)
 		fail_msg("%s", error);
-	return set;
+	return made;
 }
 
 // Writes a file of EVENTS events, and returns its size.
 static long write_file(void)
 {
-	const struct source_set_parameters parameters = {
+	const struct source_set_parameters made_from = {
 		.name = "made",
 		.ids = ids,
 		.n_ids = SOURCES,
@@ -58,12 +50,12 @@ static long write_file(void)
 		.variants = EVENTS,
 		.seed = 3,
 	};
-	struct source_set *set = make_set(&parameters);
+	struct source_set *made = make_set(&made_from);
 	struct stat status;
 
 	snprintf(path, sizeof(path), "/tmp/evb-file-store-%d.mfp", (int)getpid());
-	assert_int_equal(mfp_file_write(path, set, 1000, 0, error), 0);
-	source_set_free(set);
+	assert_int_equal(mfp_file_write(path, made, 1000, 0, error), 0);
+	source_set_free(made);
 	assert_int_equal(stat(path, &status), 0);
 	assert_true(status.st_size > WINDOW);
 	return (long)status.st_size;
@@ -106,36 +98,74 @@ static void write_mdf(bool with_stranger)
 	fclose(file);
 }
 
-static int remove_file(void **state)
+static void set_up(enum generator_kind kind)
+{
+	parameters = (struct source_set_parameters){
+		.name = "g",
+		.kind = kind,
+		.file = path,
+		.packing = PACKING,
+		.window = WINDOW,
+	};
+	set = make_set(&parameters);
+}
+
+static int set_up_mfp(void **state)
 {
 	(void)state;
+	write_file();
+	set_up(GENERATOR_MFP);
+	return 0;
+}
+
+static int set_up_mdf(void **state)
+{
+	(void)state;
+	write_mdf(false);
+	set_up(GENERATOR_MDF);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	block_store_destroy(store);
+	store = NULL;
+	source_set_free(set);
 	unlink(path);
 	return 0;
 }
 
-static struct block_store *open_store(const struct source_set_parameters *set)
+// Sources of the file, by their ids.
+static void choose(const uint16_t *chosen, unsigned n)
 {
-	const struct file_store_parameters parameters = { .set = *set, .mfps = true };
-	struct block_store *store;
-
-	assert_true(file_store_is_for(set));
-	store = file_store_create(&parameters, error);
-	if (store == NULL)
-		fail_msg("%s", error);
-	return store;
+	parameters.ids = chosen;
+	parameters.n_ids = n;
+	source_set_free(set);
+	set = make_set(&parameters);
 }
 
-static void expect_refused(const struct source_set_parameters *set, const char *part)
+static void open_store(void)
 {
-	const struct file_store_parameters parameters = { .set = *set, .mfps = true };
+	const struct file_store_parameters of_store = { .set = parameters, .mfps = true };
 
-	assert_null(file_store_create(&parameters, error));
+	assert_true(file_store_is_for(&parameters));
+	store = file_store_create(&of_store, error);
+	if (store == NULL)
+		fail_msg("%s", error);
+}
+
+static void expect_refused(const char *part)
+{
+	const struct file_store_parameters of_store = { .set = parameters, .mfps = true };
+
+	assert_null(file_store_create(&of_store, error));
 	if (strstr(error, part) == NULL)
 		fail_msg("\"%s\" is not in: %s", part, error);
 }
 
 // Polls until an event is ready, or the store has ended before it.
-static bool wait_for(struct block_store *store, uint64_t event)
+static bool wait_for(uint64_t event)
 {
 	const struct timespec pause = { .tv_nsec = 100000 };
 
@@ -151,9 +181,9 @@ static bool wait_for(struct block_store *store, uint64_t event)
 	return false;
 }
 
-static void assert_event(struct block_store *store, const struct source_set *set, uint64_t event)
+static void assert_event(uint64_t event)
 {
-	assert_true(wait_for(store, event));
+	assert_true(wait_for(event));
 	for (unsigned i = 0; i < set->n_sources; i++) {
 		struct store_block block = block_store_find(store, event, i);
 		const struct source_block *expected =
@@ -168,12 +198,11 @@ static void assert_event(struct block_store *store, const struct source_set *set
 	}
 }
 
-static void assert_events(struct block_store *store, const struct source_set *set, uint64_t first,
-			  uint64_t end)
+static void assert_events(uint64_t first, uint64_t end)
 {
 	block_store_begin(store, first);
 	for (uint64_t event = first; event < end; event++) {
-		assert_event(store, set, event);
+		assert_event(event);
 		block_store_release(store, event + 1);
 	}
 	assert_int_equal(store->counters.missing + store->counters.late, 0);
@@ -182,14 +211,8 @@ static void assert_events(struct block_store *store, const struct source_set *se
 
 static void file__repeats_like_the_set(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
-	struct block_store *store;
-	struct source_set *set;
-
 	(void)state;
-	write_file();
-	set = make_set(&parameters);
-	store = open_store(&parameters);
+	open_store();
 	for (unsigned i = 0; i < 100; i++) { // a role polls before its run begins
 		const struct timespec pause = { .tv_nsec = 100000 };
 
@@ -199,61 +222,39 @@ static void file__repeats_like_the_set(void **state)
 	assert_int_equal(store->ready, 0);
 	assert_int_equal(store->n_sources, SOURCES);
 	assert_memory_equal(store->ids, ids, sizeof(ids));
-	assert_events(store, set, 0, 3 * EVENTS + 10);
-	block_store_destroy(store);
-	source_set_free(set);
+	assert_events(0, 3 * EVENTS + 10);
 }
 
 static void file__has_the_chosen_sources(void **state)
 {
 	static const uint16_t chosen[] = { 0x1002, 0x1005 };
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
-	struct block_store *store;
-	struct source_set *set;
 
 	(void)state;
-	write_file();
-	parameters.ids = chosen;
-	parameters.n_ids = 2;
-	set = make_set(&parameters);
-	store = open_store(&parameters);
-	assert_events(store, set, 0, EVENTS + 10);
-	block_store_destroy(store);
-	source_set_free(set);
+	choose(chosen, 2);
+	open_store();
+	assert_events(0, EVENTS + 10);
 }
 
 static void file__begins_with_any_event(void **state)
 {
 	static const uint64_t first[] = { 20, 0, 11 * EVENTS + 3, 1000000007, 0 };
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
-	struct block_store *store;
-	struct source_set *set;
 
 	(void)state;
-	write_file();
-	set = make_set(&parameters);
-	store = open_store(&parameters);
+	open_store();
 	for (unsigned i = 0; i < 5; i++)
-		assert_events(store, set, first[i], first[i] + 20);
-	block_store_destroy(store);
-	source_set_free(set);
+		assert_events(first[i], first[i] + 20);
 }
 
 // A packet in a queue outlives its event.
 static void file__does_not_overwrite_what_packets_point_to(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
 	struct store_block block;
-	struct block_store *store;
-	struct source_set *set;
 	uint8_t *copy;
 
 	(void)state;
-	write_file();
-	set = make_set(&parameters);
-	store = open_store(&parameters);
+	open_store();
 	block_store_begin(store, 0);
-	assert_event(store, set, 0);
+	assert_event(0);
 	block = block_store_find(store, 0, 1);
 	copy = malloc(block.size);
 	assert_non_null(copy);
@@ -270,13 +271,11 @@ static void file__does_not_overwrite_what_packets_point_to(void **state)
 	assert_memory_equal(block.bytes, copy, block.size);
 	block_hold_return(block.hold);
 	for (uint64_t event = store->ready; event < EVENTS; event++) {
-		assert_event(store, set, event);
+		assert_event(event);
 		block_store_release(store, event + 1);
 	}
 	assert_int_equal(store->counters.missing, 0);
 	free(copy);
-	block_store_destroy(store);
-	source_set_free(set);
 }
 
 static void overwrite(long offset, const void *bytes, size_t size)
@@ -308,65 +307,48 @@ static long offset_of(unsigned number)
 
 static void file__ends_where_it_is_malformed(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
-	struct block_store *store;
-	struct source_set *set;
-
 	(void)state;
-	write_file();
-	set = make_set(&parameters);
 	overwrite(offset_of(100 * SOURCES), "XX", 2);
-	store = open_store(&parameters);
+	open_store();
 	block_store_begin(store, 0);
 	for (uint64_t event = 0; event < 100; event++) {
-		assert_event(store, set, event);
+		assert_event(event);
 		block_store_release(store, event + 1);
 	}
-	assert_false(wait_for(store, 100));
+	assert_false(wait_for(100));
 	assert_int_equal(store->end, 100);
 	assert_non_null(strstr(file_store_problem(store), "at byte"));
 	assert_int_equal(store->counters.missing, 0);
-	block_store_destroy(store);
-	source_set_free(set);
 }
 
 static void file__goes_on_without_a_block_that_it_lacks(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
 	uint8_t end[8], source[2];
-	struct block_store *store;
-	struct source_set *set;
 
 	(void)state;
-	write_file();
-	set = make_set(&parameters);
 	memset(end, 0xff, sizeof(end)); // event 50 of source 2 becomes an end of run
 	overwrite(offset_of(50 * SOURCES + 2) + 8, end, sizeof(end));
 	store_le16(source, 0x1fff); // and event 60 of source 3 that of a source which nobody has
 	overwrite(offset_of(60 * SOURCES + 3) + 16, source, sizeof(source));
-	store = open_store(&parameters);
+	open_store();
 	block_store_begin(store, 0);
 	for (uint64_t event = 0; event < EVENTS; event++) {
 		if (event != 50 && event != 60)
-			assert_event(store, set, event);
-		assert_true(wait_for(store, event));
+			assert_event(event);
+		assert_true(wait_for(event));
 		assert_int_equal(block_store_find(store, event, 2).is_missing, event == 50);
 		assert_int_equal(block_store_find(store, event, 3).is_missing, event == 60);
 		block_store_release(store, event + 1);
 	}
 	assert_int_equal(store->counters.missing, 2);
-	block_store_destroy(store);
-	source_set_free(set);
 }
 
-static void file__with_sources_one_behind_the_other_lacks_blocks(void **state)
+static void file__with_sources_one_behind_the_other_has_the_first(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
 	long size = write_file();
 	char second[80];
 	FILE *in, *out;
 	uint8_t *bytes;
-	struct block_store *store;
 
 	(void)state;
 	bytes = malloc((size_t)size);
@@ -387,66 +369,47 @@ static void file__with_sources_one_behind_the_other_lacks_blocks(void **state)
 	assert_int_equal(rename(second, path), 0);
 	parameters.ids = ids;
 	parameters.n_ids = SOURCES;
-	expect_refused(&parameters, "has no source 4098 in its first");
+	expect_refused("has no source 4098 in its first");
 	parameters.n_ids = 1;
-	store = open_store(&parameters);
+	open_store();
 	block_store_begin(store, 0);
-	assert_true(wait_for(store, EVENTS - 1) || store->ready > 0);
-	block_store_destroy(store);
+	assert_true(wait_for(EVENTS - 1));
+	assert_int_equal(store->counters.missing, 0);
 }
 
 static void mdf__repeats_like_the_set(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
-	struct block_store *store;
-	struct source_set *set;
-
 	(void)state;
-	write_mdf(false);
-	set = make_set(&parameters);
 	assert_int_equal(set->n_cycle, RECORDS); // 333 * 7 events are a whole number of MFPs
-	store = open_store(&parameters);
+	open_store();
 	assert_int_equal(store->n_sources, SOURCES);
-	assert_events(store, set, 0, 2 * RECORDS + 10);
-	assert_events(store, set, 12345678, 12345678 + 60);
-	assert_events(store, set, 30, 60);
-	block_store_destroy(store);
-	source_set_free(set);
+	assert_events(0, 2 * RECORDS + 10);
+	assert_events(12345678, 12345678 + 60);
+	assert_events(30, 60);
 }
 
 static void mdf__has_the_chosen_sources(void **state)
 {
 	static const uint16_t chosen[] = { 0x1002, 0x1004 };
-	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
-	struct block_store *store;
-	struct source_set *set;
 
 	(void)state;
-	write_mdf(false);
-	parameters.ids = chosen;
-	parameters.n_ids = 2;
-	set = make_set(&parameters);
-	store = open_store(&parameters);
-	assert_events(store, set, 0, 100);
-	block_store_destroy(store);
-	source_set_free(set);
+	choose(chosen, 2);
+	open_store();
+	assert_events(0, 100);
 }
 
 static void mdf__ends_at_a_source_that_is_new(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
-	struct block_store *store;
 	uint64_t event = 0;
 
 	(void)state;
 	write_mdf(true);
-	store = open_store(&parameters);
+	open_store();
 	block_store_begin(store, 0);
-	for (; wait_for(store, event); event++)
+	for (; wait_for(event); event++)
 		block_store_release(store, event + 1);
 	assert_in_range(event, RECORDS / PACKING / 2, RECORDS / PACKING);
 	assert_non_null(strstr(file_store_problem(store), "source id 6007"));
-	block_store_destroy(store);
 }
 
 // The map of a large file is that of its first part.
@@ -469,45 +432,40 @@ static void mdf__has_the_sources_of_the_map(void **state)
 static void mdf__is_refused(void **state)
 {
 	static const uint16_t absent = 0x1009;
-	struct source_set_parameters parameters = of_file(GENERATOR_MDF);
 
 	(void)state;
-	write_mdf(false);
 	parameters.ids = &absent;
 	parameters.n_ids = 1;
-	expect_refused(&parameters, "no source 4105");
+	expect_refused("no source 4105");
 	parameters.n_ids = 0;
 	parameters.window = 16 * 1024;
-	expect_refused(&parameters, "of the window");
+	expect_refused("of the window");
 	overwrite(0, "XXXX", 4);
 	parameters.window = WINDOW;
-	expect_refused(&parameters, "at byte 0");
+	expect_refused("at byte 0");
 }
 
 static void file__is_refused(void **state)
 {
 	static const uint16_t absent = 0x1009;
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
 
 	(void)state;
-	write_file();
 	parameters.ids = &absent;
 	parameters.n_ids = 1;
-	expect_refused(&parameters, "no source 4105");
+	expect_refused("no source 4105");
 	parameters.n_ids = 0;
 	parameters.window = 1024;
-	expect_refused(&parameters, "of the window");
+	expect_refused("of the window");
 	parameters.window = WINDOW;
 	parameters.packing = 3;
-	expect_refused(&parameters, "packing is 3");
+	expect_refused("packing is 3");
 	parameters.file = "/nowhere/file.mfp";
-	expect_refused(&parameters, "/nowhere/file.mfp");
+	expect_refused("/nowhere/file.mfp");
 	assert_false(file_store_is_for(&parameters));
 }
 
 static void file__is_loaded_if_the_window_holds_it(void **state)
 {
-	struct source_set_parameters parameters = of_file(GENERATOR_MFP);
 	struct config *config;
 
 	(void)state;
@@ -527,22 +485,28 @@ static void file__is_loaded_if_the_window_holds_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(file__repeats_like_the_set, remove_file),
-		cmocka_unit_test_teardown(file__has_the_chosen_sources, remove_file),
-		cmocka_unit_test_teardown(file__begins_with_any_event, remove_file),
-		cmocka_unit_test_teardown(file__does_not_overwrite_what_packets_point_to,
-					  remove_file),
-		cmocka_unit_test_teardown(file__ends_where_it_is_malformed, remove_file),
-		cmocka_unit_test_teardown(file__goes_on_without_a_block_that_it_lacks, remove_file),
-		cmocka_unit_test_teardown(file__with_sources_one_behind_the_other_lacks_blocks,
-					  remove_file),
-		cmocka_unit_test_teardown(file__is_refused, remove_file),
-		cmocka_unit_test_teardown(mdf__repeats_like_the_set, remove_file),
-		cmocka_unit_test_teardown(mdf__has_the_chosen_sources, remove_file),
-		cmocka_unit_test_teardown(mdf__ends_at_a_source_that_is_new, remove_file),
-		cmocka_unit_test_teardown(mdf__has_the_sources_of_the_map, remove_file),
-		cmocka_unit_test_teardown(mdf__is_refused, remove_file),
-		cmocka_unit_test_teardown(file__is_loaded_if_the_window_holds_it, remove_file),
+		cmocka_unit_test_setup_teardown(file__repeats_like_the_set, set_up_mfp, tear_down),
+		cmocka_unit_test_setup_teardown(file__has_the_chosen_sources, set_up_mfp,
+						tear_down),
+		cmocka_unit_test_setup_teardown(file__begins_with_any_event, set_up_mfp, tear_down),
+		cmocka_unit_test_setup_teardown(file__does_not_overwrite_what_packets_point_to,
+						set_up_mfp, tear_down),
+		cmocka_unit_test_setup_teardown(file__ends_where_it_is_malformed, set_up_mfp,
+						tear_down),
+		cmocka_unit_test_setup_teardown(file__goes_on_without_a_block_that_it_lacks,
+						set_up_mfp, tear_down),
+		cmocka_unit_test_setup_teardown(
+		    file__with_sources_one_behind_the_other_has_the_first, set_up_mfp, tear_down),
+		cmocka_unit_test_setup_teardown(file__is_refused, set_up_mfp, tear_down),
+		cmocka_unit_test_setup_teardown(mdf__repeats_like_the_set, set_up_mdf, tear_down),
+		cmocka_unit_test_setup_teardown(mdf__has_the_chosen_sources, set_up_mdf, tear_down),
+		cmocka_unit_test_setup_teardown(mdf__ends_at_a_source_that_is_new, set_up_mdf,
+						tear_down),
+		cmocka_unit_test_setup_teardown(mdf__has_the_sources_of_the_map, set_up_mdf,
+						tear_down),
+		cmocka_unit_test_setup_teardown(mdf__is_refused, set_up_mdf, tear_down),
+		cmocka_unit_test_setup_teardown(file__is_loaded_if_the_window_holds_it, set_up_mfp,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests_name("file_store", tests, testbed_start, testbed_stop);
