@@ -232,6 +232,7 @@ bool appliance_watch(struct appliance *appliance)
 	keys_watch(appliance);
 	roce_report_waiting(appliance);
 	report_ended_files(appliance);
+	event_rings_watch(appliance);
 	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance) ||
 	    a_ring_is_cut(appliance) || producers_are_gone(appliance))
 		return true;

@@ -78,6 +78,15 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links);
 
+// --- event_rings.c ---
+
+// Makes the block store of a generator that sends the built events of another appliance.
+int event_rings_make_store(struct appliance *appliance, unsigned generator, char *error);
+
+// Opens the event rings of these appliances as soon as they exist, and reports it. To be called
+// about 10 times per second.
+void event_rings_watch(struct appliance *appliance);
+
 // --- keys.c ---
 
 // Reads the node's key file; without one *keys has no key.

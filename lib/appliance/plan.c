@@ -356,7 +356,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 		generator->set_bytes = set.window;
 	else if (config->kind == GENERATOR_PRODUCER)
 		plan_producer(plan, index);
-	else if (config->kind != GENERATOR_PCAP &&
+	else if (config->kind != GENERATOR_PCAP && config->kind != GENERATOR_EVENT_RING &&
 		 source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);
 	// A ring port passes on the generator's own mbufs, so its ring and the links behind it can

@@ -103,10 +103,14 @@ static void print_generators(const struct plan *plan, FILE *out)
 
 		bool is_ring = config->kind == GENERATOR_PRODUCER;
 
-		fprintf(out, "  %-12s on %s, %s %s, pools of %u mbufs, %s\n", config->name,
-			config->port, is_ring ? "producer ring" : "pre-filled blocks",
-			size(is_ring ? generator->ring_bytes : generator->set_bytes).text,
-			generator->pool_mbufs, size(generator->pool_bytes).text);
+		fprintf(out, "  %-12s on %s, ", config->name, config->port);
+		if (config->kind == GENERATOR_EVENT_RING)
+			fprintf(out, "events of appliance %s", config->egress.appliance);
+		else
+			fprintf(out, "%s %s", is_ring ? "producer ring" : "pre-filled blocks",
+				size(is_ring ? generator->ring_bytes : generator->set_bytes).text);
+		fprintf(out, ", pools of %u mbufs, %s\n", generator->pool_mbufs,
+			size(generator->pool_bytes).text);
 	}
 }
 

@@ -203,6 +203,8 @@ static int make_store(struct appliance *appliance, unsigned index, char *error)
 		return 0;
 	if (config->kind == GENERATOR_PRODUCER)
 		return make_ring_store(appliance, index, error);
+	if (config->kind == GENERATOR_EVENT_RING)
+		return event_rings_make_store(appliance, index, error);
 	if (file_store_is_for(&set)) {
 		file.set = set;
 		appliance->stores[index] = file_store_create(&file, cause);

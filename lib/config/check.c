@@ -210,11 +210,46 @@ static int check_producer(struct config_reader *reader, const struct config *con
 	return 0;
 }
 
+static int check_egress(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_generator *generator = &config->generators[i];
+
+	if (generator->kind != GENERATOR_EVENT_RING)
+		return 0;
+	if (generator->egress.appliance[0] == '\0')
+		return config_fail(
+		    config_at_element(reader, "generators", i, "event_ring.appliance"),
+		    "kind event_ring needs the name of the appliance that builds the events");
+	if ((generator->n_ids > 0 ? generator->n_ids : config->sources.n_ids) != 1)
+		return config_fail(config_at_element(reader, "generators", i, "ids"),
+				   "kind event_ring sends for one source");
+	if (config->sources.payload != PAYLOAD_OPAQUE)
+		return config_fail(config_at_element(reader, "generators", i, "kind"),
+				   "event_ring sends built events, which are no MFPs: "
+				   "sources.payload must be opaque");
+	return 0;
+}
+
+// The name of a kind that reads no file; NULL: it reads one.
+static const char *without_file(enum generator_kind kind)
+{
+	switch (kind) {
+	case GENERATOR_SYNTHETIC:
+		return "synthetic";
+	case GENERATOR_PRODUCER:
+		return "producer";
+	case GENERATOR_EVENT_RING:
+		return "event_ring";
+	default:
+		return NULL;
+	}
+}
+
 static int check_generator(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const struct config_generator *generator = &config->generators[i];
-	bool reads_file =
-	    generator->kind != GENERATOR_SYNTHETIC && generator->kind != GENERATOR_PRODUCER;
+	const char *kind = without_file(generator->kind);
+	bool reads_file = kind == NULL;
 	unsigned i_port = 0;
 
 	while (i_port < config->n_ports && strcmp(config->ports[i_port].name, generator->port))
@@ -223,9 +258,8 @@ static int check_generator(struct config_reader *reader, const struct config *co
 		return config_fail(config_at_element(reader, "generators", i, "port"),
 				   "no port is called \"%s\"", generator->port);
 	if (!reads_file && generator->file[0])
-		return config_fail(
-		    config_at_element(reader, "generators", i, "file"), "kind %s reads no file",
-		    generator->kind == GENERATOR_PRODUCER ? "producer" : "synthetic");
+		return config_fail(config_at_element(reader, "generators", i, "file"),
+				   "kind %s reads no file", kind);
 	if (reads_file && !generator->file[0])
 		return config_fail(config_at_element(reader, "generators", i, "file"),
 				   "is needed with this kind");
@@ -234,8 +268,8 @@ static int check_generator(struct config_reader *reader, const struct config *co
 		return config_fail(config_at_element(reader, "generators", i, "size.mean"),
 				   "%u is above maximum, which is %u", generator->sizes.mean,
 				   generator->sizes.maximum);
-	return check_producer(reader, config, i) || check_generator_ids(reader, config, i) ||
-		       check_faults(reader, config, i)
+	return check_producer(reader, config, i) || check_egress(reader, config, i) ||
+		       check_generator_ids(reader, config, i) || check_faults(reader, config, i)
 		   ? -1
 		   : 0;
 }

@@ -129,6 +129,14 @@ struct config_producer {
 	char unix_group[EVB_NAME_SIZE]; // that gets the file, a name or a number; empty: evb's
 };
 
+// The event rings whose built events a generator sends.
+struct config_egress {
+	char appliance[EVB_NAME_SIZE];
+	char group[EVB_NAME_SIZE];
+	char directory[EVB_PATH_SIZE]; // empty: searched for
+	uint32_t max_event;            // bytes
+};
+
 struct config_generator {
 	char name[EVB_NAME_SIZE];
 	char port[EVB_NAME_SIZE];
@@ -150,6 +158,7 @@ struct config_generator {
 	bool load_balancer_header;
 	struct faults faults;
 	struct config_producer producer;
+	struct config_egress egress;
 };
 
 struct config_writer {

@@ -78,18 +78,33 @@ static const struct config_key producer_keys[] = {
 };
 static OBJECT(producer, producer_keys);
 
+static const struct config_key egress_keys[] = {
+	{ .name = "appliance", NAME, FIELD(config_egress, appliance),
+	  .help = "Name of the appliance that builds the events; of a node of a system, SYSTEM-NODE." },
+	{ .name = "group", NAME, FIELD(config_egress, group), .standard = "egress",
+	  .help = "Group of consumers of that appliance to which the generator belongs." },
+	{ .name = "directory", TEXT_OR_EMPTY, FIELD(config_egress, directory),
+	  .help = "Directory of the event ring's files; empty: searched for." },
+	{ .name = "max_event", WHOLE(SIZE), RANGE(64, 1 << 30), FIELD(config_egress, max_event),
+	  .standard = "4MiB",
+	  .help = "Largest slot_size of that appliance's builders." },
+};
+static OBJECT(egress, egress_keys);
+
 static const struct config_key generator_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_generator, name), .required = true,
 	  .help = "Name of the generator in roles and telemetry." },
 	{ .name = "port", NAME, FIELD(config_generator, port), .required = true,
 	  .help = "Name of the port to send on." },
-	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce", "producer"),
+	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce", "producer",
+		"event_ring"),
 	  FIELD(config_generator, kind),
 	  .standard = "synthetic",
 	  .help = "synthetic: by a size law; mdf: events of an MDF file, packed again; mfp: "
 		  "MFPs of a file; pcap: packets of a capture, unchanged; roce: messages of a"
 		  " RoCE capture, over new connections; producer: blocks of a process on the "
-		  "same machine, from the ring of the generator's name." },
+		  "same machine, from the ring of the generator's name; event_ring: "
+		  "built events of another evb on the same machine." },
 	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),
 	  .help = "File of kinds mdf, mfp, pcap and roce." },
 	{ .name = "window", WHOLE(SIZE), RANGE(64 * KIB, 16 * GIB), FIELD(config_generator, window),
@@ -130,5 +145,8 @@ static const struct config_key generator_keys[] = {
 	{ .name = "producer", NESTED(producer),
 	  .offset = offsetof(struct config_generator, producer),
 	  .help = "Ring of kind producer." },
+	{ .name = "event_ring", NESTED(egress),
+	  .offset = offsetof(struct config_generator, egress),
+	  .help = "What kind event_ring sends." },
 };
 OBJECT(config_generator_object, generator_keys);

@@ -215,6 +215,28 @@ static bool poll_rings(struct evb_reader *reader, struct evb_event *event)
 	return false;
 }
 
+bool evb_reader_poll(struct evb_reader *reader, struct evb_event *event)
+{
+	return poll_rings(reader, event);
+}
+
+bool evb_reader_has_ended(const struct evb_reader *reader)
+{
+	for (unsigned i = 0; i < reader->n_rings; i++)
+		if (!evb_ring_has_ended(&reader->rings[i]))
+			return false;
+	return true;
+}
+
+bool evb_reader_slots(const struct evb_reader *reader, unsigned index,
+		      struct evb_reader_slots *slots)
+{
+	if (index >= reader->n_rings)
+		return false;
+	evb_ring_slots(&reader->rings[index], slots);
+	return true;
+}
+
 bool evb_reader_watch(struct evb_reader *reader, struct evb_event *event)
 {
 	for (unsigned i = 0; i < reader->n_rings; i++)

@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static_assert(EVRING_NAME_SIZE == 32, "evb_reader.h says 31 characters");
@@ -465,11 +467,31 @@ bool evb_ring_waits_for_decisions(struct evb_ring *ring)
 		evring_group_members(view, ring->after->group % EVRING_MAX_GROUPS) > 0);
 }
 
-void evb_ring_check_end(struct evb_ring *ring)
+bool evb_ring_has_ended(const struct evb_ring *ring)
 {
 	// Acquire: a reader that sees the end sees every event.
-	if (atomic_load_explicit(&ring->view.header->state, memory_order_acquire) == EVRING_ENDED)
-		ring->over = true;
+	return atomic_load_explicit(&ring->view.header->state, memory_order_acquire) ==
+	       EVRING_ENDED;
+}
+
+void evb_ring_slots(const struct evb_ring *ring, struct evb_reader_slots *slots)
+{
+	const struct evring_view *view = &ring->view;
+	struct statfs file_system;
+
+	*slots = (struct evb_reader_slots){
+		.address = view->slots,
+		.length = view->file_size - view->control_size,
+		.page_size = (size_t)sysconf(_SC_PAGESIZE),
+		.slot_size = view->slot_size,
+	};
+	if (fstatfs(view->file, &file_system) == 0 && file_system.f_type == HUGETLBFS_MAGIC)
+		slots->page_size = (size_t)file_system.f_bsize;
+}
+
+void evb_ring_check_end(struct evb_ring *ring)
+{
+	ring->over = ring->over || evb_ring_has_ended(ring);
 }
 
 void evb_ring_check_living(struct evb_ring *ring)

@@ -6,6 +6,7 @@
 
 #include "evb_reader.h"
 #include "evring_members.h"
+#include "reader_watch.h"
 
 struct evb_ring {
 	struct evring_view view;
@@ -63,6 +64,12 @@ bool evb_ring_waits_for_decisions(struct evb_ring *ring);
 int evb_ring_release(struct evb_ring *ring, const struct evb_event *event);
 
 bool evb_ring_is_intact(const struct evb_ring *ring, const struct evb_event *event);
+
+// Whether shared memory states that the run has ended.
+bool evb_ring_has_ended(const struct evb_ring *ring);
+
+// See evb_reader_slots().
+void evb_ring_slots(const struct evb_ring *ring, struct evb_reader_slots *slots);
 
 // Sets `over` if shared memory states that the run has ended.
 void evb_ring_check_end(struct evb_ring *ring);

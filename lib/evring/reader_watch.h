@@ -14,3 +14,23 @@
 // returns false before it calls evb_reader_next(): then no event is missed, because the slots of
 // events that this member has not released are not used again.
 bool evb_reader_watch(struct evb_reader *reader, struct evb_event *event);
+
+// The next event, like evb_reader_next(), but without a system call, and without looking for dead
+// processes or the end of the run. Returns false if there is none now.
+bool evb_reader_poll(struct evb_reader *reader, struct evb_event *event);
+
+// Whether the run has ended in order: no ring gets events any more. False if a process has died
+// before.
+bool evb_reader_has_ended(const struct evb_reader *reader);
+
+// The slots of one ring, which are mapped as read-only.
+struct evb_reader_slots {
+	void *address;
+	size_t length;      // bytes, of whole pages
+	size_t page_size;   // bytes
+	uint64_t slot_size; // bytes
+};
+
+// Sets *slots to those of ring `index`. Returns false if there is no such ring. Makes system calls.
+bool evb_reader_slots(const struct evb_reader *reader, unsigned index,
+		      struct evb_reader_slots *slots);

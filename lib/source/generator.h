@@ -13,12 +13,13 @@
 #define FAULTS_MAX_REORDER 1024 // segments that a generator shuffles over
 
 enum generator_kind {
-	GENERATOR_SYNTHETIC, // fragments of drawn sizes, filled with a pattern
-	GENERATOR_MDF,       // events of an MDF file, packed into MFPs
-	GENERATOR_MFP,       // MFPs of an .mfp file
-	GENERATOR_PCAP,      // packets of a capture file
-	GENERATOR_ROCE,      // messages of a capture of RoCE
-	GENERATOR_PRODUCER,  // blocks of another process
+	GENERATOR_SYNTHETIC,  // fragments of drawn sizes, filled with a pattern
+	GENERATOR_MDF,        // events of an MDF file, packed into MFPs
+	GENERATOR_MFP,        // MFPs of an .mfp file
+	GENERATOR_PCAP,       // packets of a capture file
+	GENERATOR_ROCE,       // messages of a capture of RoCE
+	GENERATOR_PRODUCER,   // blocks of another process
+	GENERATOR_EVENT_RING, // built events of another appliance
 };
 
 enum size_law {

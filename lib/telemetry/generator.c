@@ -13,7 +13,7 @@ struct generator_view {
 static const struct metric generator_metrics[] = {
 	TEXT("name", generator_view, name, "name of the generator"),
 	TEXT("kind", generator_view, kind,
-	     "kind of generator: synthetic, mdf, mfp, pcap, roce or producer"),
+	     "kind of generator: synthetic, mdf, mfp, pcap, roce, producer or event_ring"),
 	TEXT("port", generator_view, port, "port that the generator sends on"),
 	GAUGE("finished", generator_view, finished, "1 once everything is sent"),
 	{ 0 },
@@ -61,6 +61,7 @@ static void view_generator(const struct appliance *appliance, unsigned index, te
 		[GENERATOR_PCAP] = "pcap",
 		[GENERATOR_ROCE] = "roce",
 		[GENERATOR_PRODUCER] = "producer",
+		[GENERATOR_EVENT_RING] = "event_ring",
 	};
 	static _Thread_local struct generator_view view;
 	const struct config_generator *generator = &appliance->config->generators[index];

@@ -110,6 +110,23 @@ static void generator__of_kind_producer(void **state)
 		       "x.json: generators[0].producer.size: must be at least twice max_block");
 }
 
+#define EVENT_RING "generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"event_ring\""
+
+static void generator__of_kind_event_ring(void **state)
+{
+	(void)state;
+	assert_refused(EVENT_RING ", \"file\": \"x\"}",
+		       "x.json: generators[0].file: kind event_ring reads no file");
+	assert_refused(EVENT_RING "}",
+		       "x.json: generators[0].event_ring.appliance: kind event_ring needs the name "
+		       "of the appliance that builds the events");
+	assert_refused(EVENT_RING ", \"event_ring\": {\"appliance\": \"first\"}}",
+		       "x.json: generators[0].ids: kind event_ring sends for one source");
+	assert_refused(EVENT_RING ", \"ids\": [1], \"event_ring\": {\"appliance\": \"first\"}}",
+		       "x.json: generators[0].kind: event_ring sends built events, which are no "
+		       "MFPs: sources.payload must be opaque");
+}
+
 static void generator__mean_is_below_maximum(void **state)
 {
 	(void)state;
@@ -320,6 +337,7 @@ int main(void)
 		cmocka_unit_test(generator__port_is_there),
 		cmocka_unit_test(generator__file_goes_with_its_kind),
 		cmocka_unit_test(generator__of_kind_producer),
+		cmocka_unit_test(generator__of_kind_event_ring),
 		cmocka_unit_test(generator__mean_is_below_maximum),
 		cmocka_unit_test(generator__ids_are_among_the_sources),
 		cmocka_unit_test(faults__name_a_source_of_the_generator),

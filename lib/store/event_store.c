@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "store/event_store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include "evring/evb_reader.h"
+#include "evring/reader_watch.h"
+
+#define TAKEN_MOST 32u // events in one poll
+
+// An event in its slot.
+struct held_event {
+	struct block_hold hold;
+	struct evb_event event;
+};
+
+// Who may use the reader.
+enum owner { OWNER_CONTROL, OWNER_LCORE };
+
+// Events have numbers in the order in which they are taken, over all runs and readers.
+struct event_store {
+	struct block_store store;
+	struct event_store_parameters parameters;
+	struct held_event *held; // [mask + 1], by number
+	uint64_t mask;
+	uint64_t base;     // event index - number, in this run
+	uint64_t taken;    // from the rings
+	uint64_t released; // of these, by the role
+	uint64_t freed;    // of these, to the rings
+	bool has_begun;
+	bool is_over; // the rings of `reader` get no events any more, and are empty
+	_Atomic enum owner owner;
+	struct evb_reader *reader; // NULL: not open
+
+	// The control thread's
+	unsigned n_registered;               // rings whose slots DPDK knows
+	char reason[EVENT_STORE_ERROR_SIZE]; // of the last EVENT_STORE_WAITS
+};
+
+static struct event_store *event_store_of(struct block_store *store)
+{
+	return (struct event_store *)store;
+}
+
+static struct held_event *held_at(const struct event_store *store, uint64_t number)
+{
+	return &store->held[number & store->mask];
+}
+
+// --- events in, and slots back; the role's lcore ---
+
+static void free_slots(struct event_store *store)
+{
+	for (; store->freed < store->released; store->freed++) {
+		struct held_event *held = held_at(store, store->freed);
+
+		if (!block_hold_is_free(&held->hold))
+			return;
+		// Fails only if the slot was taken from this process: then nothing is to be done.
+		(void)evb_reader_release(store->reader, &held->event);
+	}
+}
+
+static bool has_room(const struct event_store *store)
+{
+	return store->taken - store->freed < store->parameters.events;
+}
+
+static void show(struct event_store *store)
+{
+	store->store.ready = store->base + store->taken;
+	__atomic_store_n(&store->store.counters.events, store->taken - store->released,
+			 __ATOMIC_RELAXED);
+}
+
+// The event at held_at(taken) is one more.
+static void add_event(struct event_store *store)
+{
+	held_at(store, store->taken)->hold.blocks = 1;
+	store->taken++;
+}
+
+static bool is_open(struct event_store *store)
+{
+	return atomic_load_explicit(&store->owner, memory_order_acquire) == OWNER_LCORE;
+}
+
+static void poll(struct block_store *base, uint64_t now)
+{
+	struct event_store *store = event_store_of(base);
+	unsigned n = 0;
+
+	(void)now;
+	if (!store->has_begun || !is_open(store))
+		return;
+	free_slots(store);
+	while (n++ < TAKEN_MOST && has_room(store) &&
+	       evb_reader_poll(store->reader, &held_at(store, store->taken)->event))
+		add_event(store);
+	show(store);
+}
+
+// The control thread closes the rings of a dead appliance when nothing points to them any more.
+static void finish(struct event_store *store)
+{
+	if (evb_reader_has_ended(store->reader))
+		store->store.end = store->base + store->taken;
+	else if (store->freed == store->taken)
+		atomic_store_explicit(&store->owner, OWNER_CONTROL, memory_order_release);
+}
+
+static void housekeep(struct block_store *base)
+{
+	struct event_store *store = event_store_of(base);
+	int rc;
+
+	if (!store->has_begun || !is_open(store))
+		return;
+	if (!store->is_over && has_room(store)) {
+		rc = evb_reader_next(store->reader, &held_at(store, store->taken)->event, 0);
+		if (rc == 1)
+			add_event(store);
+		store->is_over = rc < 0;
+	}
+	show(store);
+	if (store->is_over)
+		finish(store);
+}
+
+static void release(struct block_store *base, uint64_t event)
+{
+	struct event_store *store = event_store_of(base);
+
+	for (; store->released < store->taken && base->released < event; store->released++) {
+		held_at(store, store->released)->hold.blocks = 0;
+		base->released++;
+	}
+	show(store);
+}
+
+// Events that an earlier run took and did not release get the first indices of the new run.
+static void begin(struct block_store *base, uint64_t first)
+{
+	struct event_store *store = event_store_of(base);
+
+	store->has_begun = true;
+	store->base = first - store->released;
+	base->released = base->ready = first;
+	base->end = UINT64_MAX;
+}
+
+static struct store_block find(struct block_store *base, uint64_t event, unsigned source)
+{
+	struct event_store *store = event_store_of(base);
+	struct held_event *held = held_at(store, event - store->base);
+
+	(void)source;
+	if (event < base->released || event >= base->ready)
+		return (struct store_block){ .is_missing = true };
+	return (struct store_block){
+		.bytes = held->event.data,
+		.size = (uint32_t)held->event.length,
+		.hold = &held->hold,
+	};
+}
+
+// --- opening and closing; the control thread ---
+
+static int reason(char *error, const char *text, const char *why)
+{
+	snprintf(error, EVENT_STORE_ERROR_SIZE, "%s: %s", text, why);
+	return -1;
+}
+
+// The device maps memory for reading and writing, also what it only reads. A device that needs no
+// mapping does not support it. The mapping lasts until the device is closed.
+static int map_for_device(const struct evb_reader_slots *slots, uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+	int rc;
+
+	if (rte_eth_dev_info_get(port_id, &info) != 0 || info.device == NULL)
+		return 0;
+	(void)mprotect(slots->address, slots->length, PROT_READ | PROT_WRITE);
+	rc = rte_dev_dma_map(info.device, slots->address, (uintptr_t)slots->address, slots->length);
+	if (rc != 0 && rte_errno == ENOTSUP)
+		rc = 0;
+	(void)mprotect(slots->address, slots->length, PROT_READ);
+	return rc;
+}
+
+static int register_slots(struct event_store *store, uint16_t port_id, char *error)
+{
+	struct evb_reader_slots slots;
+
+	for (unsigned i = 0; evb_reader_slots(store->reader, i, &slots); i++) {
+		if (slots.slot_size > store->parameters.max_event) {
+			snprintf(error, EVENT_STORE_ERROR_SIZE,
+				 "its slots have %" PRIu64 " bytes, max_event is %" PRIu32,
+				 slots.slot_size, store->parameters.max_event);
+			return -1;
+		}
+		if (rte_extmem_register(slots.address, slots.length, NULL, 0, slots.page_size) != 0)
+			return reason(error, "DPDK cannot send from its rings",
+				      rte_strerror(rte_errno));
+		store->n_registered++;
+		if (map_for_device(&slots, port_id) != 0)
+			return reason(error, "the device cannot send from its rings",
+				      rte_strerror(rte_errno));
+	}
+	return 0;
+}
+
+static void close_rings(struct event_store *store)
+{
+	struct evb_reader_slots slots;
+
+	for (; store->n_registered > 0; store->n_registered--)
+		if (evb_reader_slots(store->reader, store->n_registered - 1, &slots))
+			(void)rte_extmem_unregister(slots.address, slots.length);
+	evb_reader_close(store->reader);
+	store->reader = NULL;
+}
+
+static int open_rings(struct event_store *store, uint16_t port_id, char *error)
+{
+	const struct evb_reader_options options = {
+		.mode = EVB_READER_GROUP,
+		.group = store->parameters.group,
+		.directory = store->parameters.directory,
+	};
+
+	if (evb_reader_open(&store->reader, store->parameters.appliance, &options) != 0) {
+		snprintf(error, EVENT_STORE_ERROR_SIZE, "%s",
+			 store->reader != NULL ? evb_reader_error(store->reader) : "out of memory");
+		return -1;
+	}
+	return register_slots(store, port_id, error);
+}
+
+enum event_store_news event_store_watch(struct block_store *base, uint16_t port_id, char *error)
+{
+	struct event_store *store = event_store_of(base);
+
+	if (is_open(store))
+		return EVENT_STORE_NOTHING_NEW;
+	if (store->reader != NULL) {
+		close_rings(store);
+		return EVENT_STORE_CLOSED;
+	}
+	if (open_rings(store, port_id, error) != 0) {
+		close_rings(store);
+		if (strcmp(store->reason, error) == 0)
+			return EVENT_STORE_NOTHING_NEW;
+		snprintf(store->reason, sizeof(store->reason), "%s", error);
+		return EVENT_STORE_WAITS;
+	}
+	store->reason[0] = '\0';
+	store->is_over = false;
+	atomic_store_explicit(&store->owner, OWNER_LCORE, memory_order_release);
+	return EVENT_STORE_OPENED;
+}
+
+// --- life ---
+
+static void destroy(struct block_store *base)
+{
+	struct event_store *store = event_store_of(base);
+
+	close_rings(store); // returns the events that are not released to the group
+	free(store->held);
+	free(store);
+}
+
+static const struct block_store_operations operations = {
+	.find = find,
+	.begin = begin,
+	.poll = poll,
+	.housekeep = housekeep,
+	.release = release,
+	.destroy = destroy,
+};
+
+struct block_store *event_store_create(const struct event_store_parameters *parameters)
+{
+	struct event_store *store = calloc(1, sizeof(*store));
+	uint64_t n = 1;
+
+	if (store == NULL)
+		return NULL;
+	while (n < parameters->events)
+		n *= 2;
+	store->parameters = *parameters;
+	store->mask = n - 1;
+	store->held = aligned_alloc(BLOCK_HOLD_LINE, n * sizeof(*store->held));
+	if (store->held == NULL) {
+		free(store);
+		return NULL;
+	}
+	memset(store->held, 0, n * sizeof(*store->held));
+	store->store = (struct block_store){
+		.operations = &operations,
+		.ids = parameters->id,
+		.n_sources = 1,
+		.packing = parameters->packing,
+		.largest = parameters->max_event,
+		.capacity = parameters->events,
+		.end = UINT64_MAX,
+	};
+	return &store->store;
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The store of the built events of another appliance on this machine. The store is a member of a
+// group of consumers of that appliance's event rings; each event (MEP) becomes the block of its one
+// source, and is sent from the slot in which it was built.
+//
+// Events are numbered in the order in which they come: event index e has no relation to the id of
+// the built event, which stands in the MEP. Built events come in any order and with gaps: each
+// builder has its own, and a group may get accepted events only.
+//
+// A slot is released to the appliance when the role has released the event and no packet points
+// into the slot. Until then it belongs to this process: when the process dies, the group gets the
+// event again. An event that the role has not released when a run begins is sent again in the new
+// run.
+//
+// The appliance may start after the store, and may be replaced by a new process of the same name.
+// Only the end of its run, in order, ends the store.
+//
+// Threads: event_store_watch() belongs to the control thread, which opens and closes the rings. In
+// between they belong to the role's lcore.
+#pragma once
+
+#include "evring/evring.h"
+#include "store/block_store.h"
+
+#define EVENT_STORE_ERROR_SIZE (EVRING_ERROR_SIZE + 128)
+
+struct event_store_parameters {
+	const char *appliance; // whose built events are sent
+	const char *group;     // of consumers
+	const char *directory; // of the rings; NULL: searched for
+	const uint16_t *id;    // the source; outlives the store
+	uint32_t packing;
+	uint32_t max_event; // bytes: largest slot of the rings
+	uint32_t events;    // that are taken and not released, at most
+};
+
+enum event_store_news {
+	EVENT_STORE_NOTHING_NEW,
+	EVENT_STORE_OPENED,
+	EVENT_STORE_CLOSED, // the appliance has died, and all its events are released
+	EVENT_STORE_WAITS,  // the rings cannot be opened; for the first time, or for a new reason
+};
+
+// Control thread. NULL if memory ran out.
+struct block_store *event_store_create(const struct event_store_parameters *parameters);
+
+// Opens the rings, and registers their memory with DPDK and with the device that sends from it;
+// closes the rings of a dead appliance. To be called about 10 times per second. With
+// EVENT_STORE_WAITS the reason is one line in error[EVENT_STORE_ERROR_SIZE].
+enum event_store_news event_store_watch(struct block_store *store, uint16_t port_id, char *error);
