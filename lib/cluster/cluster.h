@@ -91,6 +91,13 @@ static inline uint32_t cluster_unfinished(uint32_t source_buffer)
 	return n;
 }
 
+// The largest number of finished events that a builder remembers for its report. They are released
+// nearly in their order; an event out of order leaves the list a little later, hence the factor.
+static inline uint32_t cluster_finished(uint32_t source_buffer)
+{
+	return 2 * cluster_unfinished(source_buffer);
+}
+
 // Slots that a builder reserves for events whose data arrives before their grant. It offers all
 // other slots to the manager as tokens, so there is a free slot for each granted event.
 static inline uint32_t cluster_spare(uint32_t slots)

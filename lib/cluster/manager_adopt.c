@@ -9,8 +9,24 @@
 
 // --- storing the reports ---
 
+// A builder holds at most as many events as it has slots and remembers finished ones. What a faulty
+// node reports beyond that is dropped, so that it cannot fill the memory of the manager.
+static bool may_report(struct cluster_manager *manager, unsigned builder)
+{
+	struct manager_builder *at = &manager->builders[builder];
+
+	if (at->n_reported >= at->n + cluster_finished(manager->parameters.cluster.source_buffer)) {
+		manager->view.stale++;
+		return false;
+	}
+	at->n_reported++;
+	return true;
+}
+
 static void store(struct cluster_manager *manager, const struct adopted *adopted)
 {
+	if (!may_report(manager, adopted->builder))
+		return;
 	if (manager->n_adopted == manager->adopted_size) {
 		unsigned size = manager->adopted_size * 2 + 64;
 		struct adopted *more = realloc(manager->adopted, size * sizeof(*more));

@@ -41,6 +41,7 @@ struct manager_builder {
 	uint32_t n;                 // number of entries
 	uint32_t n_settled;         // entries in ENTRY_SETTLED
 	uint32_t slots;             // as the builder reports
+	uint32_t n_reported;        // events that it has reported since its node has registered
 	struct placement placement; // as the builder reports
 	bool suspended; // it gets no new grants; it retains its events while its node is in doubt
 	bool reporting; // its node has registered; the builder has not yet reported all its events

@@ -117,6 +117,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		manager_drop_adopted(manager, at->first_builder + i, now);
 		manager->builders[at->first_builder + i].reporting = true;
+		manager->builders[at->first_builder + i].n_reported = 0;
 	}
 	manager_suspend(manager, from, now);
 	node->registered = true;

@@ -11,9 +11,7 @@ static bool make_builder(const struct cluster_node *node, unsigned index)
 	struct node_builder *builder = &node->builders[index];
 	uint32_t slots = node_builder_of(node, index)->slots;
 
-	// Events are released nearly in this order; an event out of order leaves the list a little
-	// later, hence the factor of 2.
-	builder->finished_size = 2 * cluster_unfinished(node->parameters.cluster.source_buffer);
+	builder->finished_size = cluster_finished(node->parameters.cluster.source_buffer);
 	builder->finished = calloc(builder->finished_size, sizeof(*builder->finished));
 	builder->early_size = cluster_spare(slots);
 	builder->early = calloc(builder->early_size + 1, sizeof(*builder->early));

@@ -297,6 +297,14 @@ static void records__of_another_run(void **state)
 	close_whole();
 }
 
+static void give_manager(unsigned from, const uint8_t *bytes, size_t size)
+{
+	struct ctrl_record record;
+
+	assert_int_equal(ctrl_record_at(bytes, size, &record), WIRE_OK);
+	cluster_manager_record(farm.nodes[farm.manager].manager, from, &record, farm.now);
+}
+
 static struct ctrl_welcome sent_welcome;
 
 static void keep_welcome(void *context, unsigned to, const void *record, size_t size)
@@ -316,23 +324,49 @@ static void welcome__tells_a_refused_node_nothing(void **state)
 	struct cluster_transport wire;
 	struct farm_node *manager;
 	uint8_t bytes[CTRL_REGISTER_SIZE];
-	struct ctrl_record record;
 
 	(void)state;
 	start_by_hand();
 	manager = &farm.nodes[farm.manager];
 	wire = manager->wire;
 	manager->wire.send = keep_welcome;
-	assert_int_equal(
-	    ctrl_record_at(bytes, ctrl_put_register(bytes, sizeof(bytes), &other), &record),
-	    WIRE_OK);
-	cluster_manager_record(manager->manager, 1, &record, farm.now);
+	give_manager(1, bytes, ctrl_put_register(bytes, sizeof(bytes), &other));
 	manager->wire = wire;
 	assert_int_equal(sent_welcome.verdict, CTRL_REFUSED_CONFIG);
 	assert_int_equal(sent_welcome.config_hash, 0);
 	assert_int_equal(sent_welcome.run, 0);
 	farm_finish(&farm);
 	close_whole();
+}
+
+// A builder node that never ends its report does not fill the manager's memory.
+static void report__without_an_end_is_cut_off(void **state)
+{
+	enum { REPORTED = 48, RECORDS = 100 };
+	struct ctrl_held held[REPORTED];
+	const struct cluster_system *system;
+	struct ctrl_register again = { .name = "n3" };
+	struct ctrl_adopt adopt = { .n = REPORTED };
+	uint8_t bytes[CTRL_ADOPT_SIZE(REPORTED)];
+	uint64_t most, before;
+	unsigned from;
+
+	(void)state;
+	start_by_hand();
+	system = &farm.configs[farm.manager]->cluster;
+	from = system->builders[0].node;
+	again.config_hash = system->hash;
+	again.run = adopt.run = view_of_node().run;
+	give_manager(from, bytes, ctrl_put_register(bytes, sizeof(bytes), &again));
+	for (unsigned i = 0; i < REPORTED; i++)
+		held[i] = (struct ctrl_held){ .holding = CTRL_HOLDS_OPEN };
+	before = farm_view(&farm).stale;
+	for (unsigned i = 0; i < RECORDS; i++)
+		give_manager(from, bytes, ctrl_put_adopt(bytes, sizeof(bytes), &adopt, held));
+	most = system->builders[0].slots +
+	       cluster_finished(config_cluster_parameters(farm.configs[from]).source_buffer);
+	assert_int_equal(farm_view(&farm).stale - before, REPORTED * RECORDS - most);
+	farm_close(&farm);
 }
 
 int main(void)
@@ -346,6 +380,7 @@ int main(void)
 		cmocka_unit_test(commands__of_another_run_configuration_or_node),
 		cmocka_unit_test(records__of_another_run),
 		cmocka_unit_test(welcome__tells_a_refused_node_nothing),
+		cmocka_unit_test(report__without_an_end_is_cut_off),
 	};
 
 	return cmocka_run_group_tests_name("control", tests, NULL, NULL);
