@@ -43,6 +43,7 @@ static int read_text(const char *path, char *text, char *error)
 	int fd = open_keys(path, error);
 	size_t length = 0;
 	ssize_t n = 1;
+	int reason;
 
 	if (fd < 0)
 		return -1;
@@ -50,9 +51,10 @@ static int read_text(const char *path, char *text, char *error)
 		n = read(fd, text + length, MOST_TEXT - length);
 		length += n > 0 ? (size_t)n : 0;
 	}
+	reason = errno;
 	close(fd);
 	if (n < 0)
-		return FAIL(error, "%s: %s", path, strerror(errno));
+		return FAIL(error, "%s: %s", path, strerror(reason));
 	if (length == MOST_TEXT)
 		return FAIL(error, "%s is larger than %u bytes: " HOW, path, MOST_TEXT - 1);
 	text[length] = '\0';
@@ -102,8 +104,8 @@ int control_keys_read(struct control_keys *keys, const char *path, char *error)
 		return FAIL(error, "libsodium does not start");
 	length = read_text(path, text, error);
 	if (length < 0)
-		return -1;
-	if (strlen(text) != (size_t)length)
+		result = -1;
+	else if (strlen(text) != (size_t)length)
 		result = FAIL(error, "%s is no text: " HOW, path);
 	else
 		result = parse(&read_keys, path, text, error);
