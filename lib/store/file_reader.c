@@ -122,6 +122,15 @@ static bool takes_restart(struct file_reader *reader, uint32_t *restart)
 	return true;
 }
 
+// The first problem stays for those who ask, whatever a further restart meets.
+static void end(struct file_reader *reader, uint32_t restart)
+{
+	if (atomic_load_explicit(&reader->ended, memory_order_relaxed) == 0)
+		memcpy(reader->problem, reader->error, sizeof(reader->problem));
+	reader->end = reader->n_events;
+	atomic_store_explicit(&reader->ended, restart + 1, memory_order_release);
+}
+
 static void *read_ahead(void *context)
 {
 	struct file_reader *reader = context;
@@ -132,8 +141,8 @@ static void *read_ahead(void *context)
 	while (!atomic_load_explicit(&reader->stop, memory_order_relaxed)) {
 		struct file_chunk *chunk = &reader->chunks[filled % FILE_CHUNKS];
 
-		if (!failed)
-			(void)takes_restart(reader, &restart);
+		if (takes_restart(reader, &restart))
+			failed = false;
 		if (failed || filled - atomic_load_explicit(&reader->freed, memory_order_acquire) ==
 				  FILE_CHUNKS) {
 			wait_a_little();
@@ -144,10 +153,8 @@ static void *read_ahead(void *context)
 		failed = reader->format->fill(reader, chunk) != 0;
 		if (chunk->n_blocks > 0)
 			atomic_store_explicit(&reader->filled, ++filled, memory_order_release);
-		if (failed) {
-			reader->end = reader->n_events;
-			atomic_store_explicit(&reader->ended, true, memory_order_release);
-		}
+		if (failed)
+			end(reader, restart);
 	}
 	return NULL;
 }

@@ -70,14 +70,17 @@ struct file_reader {
 
 	// Of the thread
 	_Atomic uint64_t filled; // chunks
-	_Atomic bool ended;      // behind the chunks that are filled; `error` says why
-	uint64_t end;            // first event that the file does not have; valid once it ended
+	// Number + 1 of the restart since which the file ended, behind the chunks that are filled;
+	// 0: it has not ended. A further restart reads it anew.
+	_Atomic uint32_t ended;
+	uint64_t end; // first event that the file does not have; valid while `ended` is as above
 	char error[SOURCE_ERROR_SIZE];
-	uint64_t at;         // offset of the next byte to read
-	uint64_t n_events;   // index of the next new event
-	uint64_t pass_began; // index of the first event of this pass over the file
-	uint64_t wanted;     // blocks of events below are not wanted
-	uint64_t *recent;    // kind mfp: event ids, by the low bits of the index
+	char problem[SOURCE_ERROR_SIZE]; // why it ended first; valid once `ended` is not 0
+	uint64_t at;                     // offset of the next byte to read
+	uint64_t n_events;               // index of the next new event
+	uint64_t pass_began;             // index of the first event of this pass over the file
+	uint64_t wanted;                 // blocks of events below are not wanted
+	uint64_t *recent;                // kind mfp: event ids, by the low bits of the index
 	void *of_format;
 };
 

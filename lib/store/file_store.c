@@ -84,7 +84,8 @@ static void poll(struct block_store *base, uint64_t now)
 {
 	struct file_store *store = file_store_of(base);
 	struct file_reader *reader = &store->reader;
-	bool ended = atomic_load_explicit(&reader->ended, memory_order_acquire);
+	bool ended =
+	    atomic_load_explicit(&reader->ended, memory_order_acquire) == store->restart + 1;
 	uint64_t filled = atomic_load_explicit(&reader->filled, memory_order_acquire);
 	unsigned n = BLOCKS_MOST;
 	bool has_room = true;
@@ -232,7 +233,7 @@ const char *file_store_problem(const struct block_store *base)
 	const struct file_store *store = (const struct file_store *)base;
 
 	if (base->operations != &operations ||
-	    !atomic_load_explicit(&store->reader.ended, memory_order_acquire))
+	    atomic_load_explicit(&store->reader.ended, memory_order_acquire) == 0)
 		return NULL;
-	return store->reader.error;
+	return store->reader.problem;
 }
