@@ -54,6 +54,18 @@ struct evb_producer *ring_producer(const struct ring_bench *bench, bool checked)
 	return producer;
 }
 
+struct evb_producer *ring_bench_begin(struct ring_bench *bench)
+{
+	ring_bench_open(bench);
+	return ring_producer(bench, false);
+}
+
+void ring_bench_end(struct ring_bench *bench, struct evb_producer *producer)
+{
+	evb_producer_close(producer);
+	ring_bench_close(bench);
+}
+
 static uint8_t pattern(size_t at, uint16_t source, uint64_t event_id)
 {
 	return (uint8_t)(at * 31 + event_id * 7 + source + (at >> 8));

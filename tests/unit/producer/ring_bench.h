@@ -30,6 +30,10 @@ struct producer_ring_parameters ring_parameters(const struct ring_bench *bench);
 void ring_bench_open(struct ring_bench *bench);
 void ring_bench_close(struct ring_bench *bench);
 
+// The same, with a producer.
+struct evb_producer *ring_bench_begin(struct ring_bench *bench);
+void ring_bench_end(struct ring_bench *bench, struct evb_producer *producer);
+
 // Opens the ring with these parameters, which must succeed.
 void ring_open(struct ring_bench *bench, const struct producer_ring_parameters *parameters);
 

@@ -68,8 +68,7 @@ static void blocks__reservations_are_refused_with_a_cause(void **state)
 	void *place;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	expect_error(producer, evb_producer_reserve(producer, A, RING_LARGEST + 1, &place),
 		     -EMSGSIZE, "max_block");
 	expect_error(producer, evb_producer_reserve(producer, A, 0, &place), -EMSGSIZE, "no bytes");
@@ -88,8 +87,7 @@ static void blocks__reservations_are_refused_with_a_cause(void **state)
 	expect_error(producer, evb_producer_reserve(producer, A, 1, &place), -EPIPE, "ended");
 	expect_error(producer, evb_producer_commit(producer, 100, 1, 0), -EPIPE, "ended");
 	(void)ring_take(&bench, A, 1); // what was committed is still taken
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void blocks__commits_are_refused_with_a_cause(void **state)
@@ -100,8 +98,7 @@ static void blocks__commits_are_refused_with_a_cause(void **state)
 	void *place;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	expect_error(producer, evb_producer_commit(producer, 1, 1, 0), -EINVAL, "no block");
 	assert_int_equal(evb_producer_reserve(producer, A, 64, &place), 0);
 	expect_error(producer, evb_producer_commit(producer, 1, 65, 0), -EINVAL, "more than");
@@ -117,8 +114,7 @@ static void blocks__commits_are_refused_with_a_cause(void **state)
 	assert_int_equal(evb_producer_last(producer, B, &last), 0);
 	assert_int_equal(evb_producer_last(producer, 8, &last), -EINVAL);
 	assert_int_equal(ring_take(&bench, A, 1).flags, EVB_PRODUCER_INCOMPLETE);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 // The newest block must not end where the oldest begins: such a ring looks as if it were empty.
@@ -130,8 +126,7 @@ static void blocks__fill_all_but_the_last_bytes(void **state)
 	void *place;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	for (unsigned i = 0; i < RING_SIZE / RING_LARGEST; i++)
 		assert_int_equal(ring_put(producer, A, i, RING_LARGEST), 0);
 	for (unsigned i = 0; i < 2; i++)
@@ -146,8 +141,7 @@ static void blocks__fill_all_but_the_last_bytes(void **state)
 	}
 	(void)ring_take(&bench, A, 100);
 	(void)ring_take(&bench, A, 101);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void blocks__several_are_reserved_at_a_time(void **state)
@@ -157,8 +151,7 @@ static void blocks__several_are_reserved_at_a_time(void **state)
 	void *first, *second, *third;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	assert_int_equal(evb_producer_reserve(producer, A, 1000, &first), 0);
 	assert_int_equal(evb_producer_reserve(producer, B, 1000, &second), 0);
 	ring_fill(second, 900, B, 3);
@@ -175,8 +168,7 @@ static void blocks__several_are_reserved_at_a_time(void **state)
 	assert_int_equal(evb_producer_reserve(producer, B, 1, &first), 0);
 	assert_ptr_equal(first, third);
 	ring_take_none(&bench);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static size_t make_mfp(void *place, uint16_t source, uint64_t event_id, unsigned fragments)
@@ -227,8 +219,7 @@ static void blocks__checked_mode_refuses_what_is_no_such_mfp(void **state)
 		     "number of fragments is 3, not 4");
 	length = make_mfp(place, A, 20, 4);
 	assert_int_equal(evb_producer_commit(producer, 20, length, 0), 0);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void blocks__levels_are_sticky(void **state)
@@ -240,8 +231,7 @@ static void blocks__levels_are_sticky(void **state)
 	struct producer_block block;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	for (unsigned i = 0; i < RING_BLOCKS - 1; i++) {
 		assert_int_equal(evb_producer_level(producer), expected[i]);
 		assert_int_equal(ring_put(producer, A, i, 1), 0);
@@ -255,8 +245,7 @@ static void blocks__levels_are_sticky(void **state)
 	for (unsigned i = 0; i < 4; i++) // by memory
 		assert_int_equal(ring_put(producer, A, 100 + i, RING_LARGEST), 0);
 	assert_int_equal(evb_producer_level(producer), 500);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void blocks__end_of_data_is_told(void **state)
@@ -266,8 +255,7 @@ static void blocks__end_of_data_is_told(void **state)
 	void *place;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	assert_int_equal(ring_put(producer, A, 1, 1), 0);
 	assert_int_equal(evb_producer_reserve(producer, A, 1, &place), 0);
 	assert_int_equal(evb_producer_finish(producer), 0);
@@ -280,8 +268,7 @@ static void blocks__end_of_data_is_told(void **state)
 	assert_true(producer_ring_is_finished(bench.ring));
 	producer = ring_producer(&bench, false);
 	assert_false(producer_ring_is_finished(bench.ring));
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void blocks__producers_that_may_not_open(void **state)
@@ -373,8 +360,7 @@ static void blocks__rings_beside_others(void **state)
 	assert_int_equal(ring_put(producer, A, 2, 1), 0);
 	(void)ring_take(&bench, A, 1);
 	(void)ring_take(&bench, A, 2);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void blocks__files_have_the_modes_asked_for(void **state)

@@ -470,8 +470,7 @@ static void death__next_appliance_finds_what_was_not_released(void **state)
 	}
 	ring_take_none(&bench);
 	assert_int_equal(producer_ring_fill(bench.ring), 0);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void death__other_sizes_replace_only_an_empty_ring(void **state)
@@ -502,8 +501,7 @@ static void death__other_sizes_replace_only_an_empty_ring(void **state)
 	assert_int_equal(evb_producer_info(producer).n_sources, RING_SOURCES);
 	assert_int_equal(ring_put(producer, ring_source_ids[0], 1, 1), -EPIPE);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, -1), -EPIPE);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 int main(void)

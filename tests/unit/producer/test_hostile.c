@@ -127,8 +127,7 @@ static void break_one(fault *break_it, enum producer_cause cause)
 	uint64_t last;
 	void *place;
 
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	intrude(&intruder, &bench);
 	assert_int_equal(ring_put(producer, A, 1, 100), 0);
 	assert_int_equal(ring_put(producer, A, 2, 100), 0);
@@ -240,8 +239,7 @@ static void hostile__producer_gets_no_room_outside_the_ring(void **state)
 	void *place;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	intrude(&intruder, &bench);
 	assert_int_equal(evb_producer_reserve(producer, A, 100, &place), 0);
 	intruder.view.descriptors[0].offset = UINT64_MAX - PRODUCER_ALIGNMENT + 1;
@@ -265,8 +263,7 @@ static void hostile__truncated_file_is_noticed(void **state)
 	struct producer_block block;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	assert_int_equal(ring_put(producer, A, 1, 100), 0);
 	block = ring_take(&bench, A, 1);
 	evb_producer_close(producer);
@@ -339,8 +336,7 @@ static void hostile__missing_last_event_is_found(void **state)
 	uint64_t last;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	intrude(&intruder, &bench);
 	assert_int_equal(ring_put(producer, A, 4, 1), 0);
 	assert_int_equal(ring_put(producer, A, 7, 1), 0);

@@ -73,6 +73,12 @@ static void start_waiting(struct waiting *waiting, struct evb_producer *producer
 	wait_until_somebody_sleeps(producer);
 }
 
+static void fill_up_and_wait(struct waiting *waiting, struct evb_producer *producer)
+{
+	fill_up(producer, 0);
+	start_waiting(waiting, producer);
+}
+
 static void expect_end(struct waiting *waiting, int rc)
 {
 	pthread_join(waiting->thread, NULL);
@@ -86,8 +92,7 @@ static void wait__ends_with_time_or_room(void **state)
 	struct evb_producer *producer;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 0), 1);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST + 1, 0), -EMSGSIZE);
 	fill_up(producer, 0);
@@ -95,21 +100,17 @@ static void wait__ends_with_time_or_room(void **state)
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 3), 0);
 	release_two(&bench);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, 0), 1);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void wait__sleeps_until_a_release(void **state)
 {
-	struct evb_producer *producer;
 	struct waiting waiting;
 	struct ring_bench bench;
 
 	(void)state;
 	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
-	fill_up(producer, 0);
-	start_waiting(&waiting, producer);
+	fill_up_and_wait(&waiting, ring_producer(&bench, false));
 	producer_ring_housekeep(bench.ring);
 	assert_false(waiting.over);
 	release_two(&bench);
@@ -144,15 +145,12 @@ static void wait__lasts_through_the_death_of_the_appliance(void **state)
 
 static void wait__ends_with_the_ring(void **state)
 {
-	struct evb_producer *producer;
 	struct waiting waiting;
 	struct ring_bench bench;
 
 	(void)state;
 	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
-	fill_up(producer, 0);
-	start_waiting(&waiting, producer);
+	fill_up_and_wait(&waiting, ring_producer(&bench, false));
 	producer_ring_end(bench.ring);
 	expect_end(&waiting, -EPIPE);
 	ring_bench_close(&bench);
@@ -165,15 +163,13 @@ static void wait__for_own_reservations_is_refused(void **state)
 	void *block;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	while (evb_producer_reserve(producer, A, RING_LARGEST, &block) == 0)
 		;
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, FOREVER), -EDEADLK);
 	evb_producer_cancel(producer);
 	assert_int_equal(evb_producer_wait(producer, RING_LARGEST, FOREVER), 1);
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 static void wait__eventfd_is_readable_with_room(void **state)
@@ -183,8 +179,7 @@ static void wait__eventfd_is_readable_with_room(void **state)
 	int file;
 
 	(void)state;
-	ring_bench_open(&bench);
-	producer = ring_producer(&bench, false);
+	producer = ring_bench_begin(&bench);
 	assert_int_equal(evb_producer_event_fd(producer, 0), -EMSGSIZE);
 	file = evb_producer_event_fd(producer, RING_LARGEST);
 	assert_true(file >= 0);
@@ -200,8 +195,7 @@ static void wait__eventfd_is_readable_with_room(void **state)
 	assert_false(is_readable(file, 0));
 	producer_ring_end(bench.ring);
 	assert_true(is_readable(file, FOREVER));
-	evb_producer_close(producer);
-	ring_bench_close(&bench);
+	ring_bench_end(&bench, producer);
 }
 
 int main(void)

@@ -100,6 +100,25 @@ static struct cm_datagram any_req(const struct cm_datagram *req, const struct qp
 	return changed;
 }
 
+// Delivers the REQ of a peer.
+static void request_from(const struct cm_datagram *req, uint32_t peer, uint32_t number)
+{
+	const struct host from = { .address = qp_address_ipv4(0x0B000000 + peer) };
+	const struct cm_datagram its = any_req(req, &from.address, 1000 + number);
+
+	deliver(&passive, &from, &its);
+}
+
+// The active side has requested, and the REP is on its way.
+static void open_half(struct cm_datagram *req, struct cm_datagram *rep)
+{
+	connect_active();
+	*req = expect_message(&active, ROCE_CM_REQ);
+	deliver(&passive, &active, req);
+	serve(&passive);
+	*rep = expect_message(&passive, ROCE_CM_REP);
+}
+
 // Those who do not see the REPs make room for others, at random.
 static void flood__of_requests_is_bounded(void **state)
 {
@@ -111,10 +130,7 @@ static void flood__of_requests_is_bounded(void **state)
 	connect_active();
 	req = expect_message(&active, ROCE_CM_REQ);
 	for (uint32_t i = 0; i < 10000; i++) {
-		struct host peer = { .address = qp_address_ipv4(0x0B000000 + i / 10) };
-		struct cm_datagram flood = any_req(&req, &peer.address, 1000 + i);
-
-		deliver(&passive, &peer, &flood);
+		request_from(&req, i / 10, i);
 		serve(&passive);
 		while (cm_poll(passive.cm, now, &answer))
 			assert_int_equal(message_of(&answer).attribute, ROCE_CM_REP);
@@ -144,10 +160,7 @@ static void flood__of_one_peer_leaves_room_for_others(void **state)
 	connect_active();
 	req = expect_message(&active, ROCE_CM_REQ);
 	for (uint32_t i = 0; i < 100; i++) {
-		struct host peer = { .address = qp_address_ipv4(0x0B000000) };
-		struct cm_datagram flood = any_req(&req, &peer.address, 1000 + i);
-
-		deliver(&passive, &peer, &flood);
+		request_from(&req, 0, i);
 		drop_messages(&passive);
 	}
 	assert_int_equal(cm_open_connections(passive.cm), 4); // half_open_of_peer
@@ -161,16 +174,9 @@ static void flood__who_is_dropped_is_told(void **state)
 	struct cm_datagram req, rep, message;
 
 	(void)state;
-	connect_active();
-	req = expect_message(&active, ROCE_CM_REQ);
-	deliver(&passive, &active, &req);
-	serve(&passive);
-	rep = expect_message(&passive, ROCE_CM_REP);
+	open_half(&req, &rep);
 	for (uint32_t i = 0; i < 200; i++) {
-		struct host peer = { .address = qp_address_ipv4(0x0B000000 + i) };
-
-		message = any_req(&req, &peer.address, 1000 + i);
-		deliver(&passive, &peer, &message);
+		request_from(&req, i, i);
 		serve(&passive);
 		drop_messages(&passive);
 	}
@@ -191,18 +197,11 @@ static void flood__who_has_sent_data_is_not_dropped(void **state)
 	struct queue_pair *qp;
 
 	(void)state;
-	connect_active();
-	req = expect_message(&active, ROCE_CM_REQ);
-	deliver(&passive, &active, &req);
-	serve(&passive);
-	rep = expect_message(&passive, ROCE_CM_REP);
+	open_half(&req, &rep);
 	qp = qp_find(&passive.table, message_of(&rep).rep.qpn);
 	qp->expected_psn = roce_psn_add(qp->expected_psn, 1);
 	for (uint32_t i = 0; i < 200; i++) {
-		struct host peer = { .address = qp_address_ipv4(0x0B000000 + i) };
-		struct cm_datagram flood = any_req(&req, &peer.address, 1000 + i);
-
-		deliver(&passive, &peer, &flood);
+		request_from(&req, i, i);
 		serve(&passive);
 	}
 	assert_int_equal(passive.event.kind, CM_ESTABLISHED);

@@ -431,17 +431,23 @@ static void mdf__has_the_sources_of_the_map(void **state)
 	source_map_free(map);
 }
 
-static void mdf__is_refused(void **state)
+// A source that is not in the file, and a window that is too small for the file.
+static void expect_refusals(uint64_t small_window)
 {
 	static const uint16_t absent = 0x1009;
 
-	(void)state;
 	parameters.ids = &absent;
 	parameters.n_ids = 1;
 	expect_refused("no source 4105");
 	parameters.n_ids = 0;
-	parameters.window = 16 * 1024;
+	parameters.window = small_window;
 	expect_refused("of the window");
+}
+
+static void mdf__is_refused(void **state)
+{
+	(void)state;
+	expect_refusals(16 * 1024);
 	overwrite(0, "XXXX", 4);
 	parameters.window = WINDOW;
 	expect_refused("at byte 0");
@@ -449,15 +455,8 @@ static void mdf__is_refused(void **state)
 
 static void file__is_refused(void **state)
 {
-	static const uint16_t absent = 0x1009;
-
 	(void)state;
-	parameters.ids = &absent;
-	parameters.n_ids = 1;
-	expect_refused("no source 4105");
-	parameters.n_ids = 0;
-	parameters.window = 1024;
-	expect_refused("of the window");
+	expect_refusals(1024);
 	parameters.window = WINDOW;
 	parameters.packing = 3;
 	expect_refused("packing is 3");
