@@ -54,6 +54,19 @@ static double cpu_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+// Opens a built event. Filter nodes get the event of an earlier stage as the opaque block of their
+// only source.
+static int open_event(struct evb_mep *mep, const struct evb_event *built)
+{
+	struct evb_source block;
+	int rc = evb_mep_open(mep, built->data, built->length);
+
+	if (rc == 0 && mep->n_sources == 1 && evb_mep_source(mep, 0, &block) == 0 &&
+	    (block.flags & EVB_SOURCE_OPAQUE) != 0)
+		rc = evb_mep_open(mep, block.payload, block.payload_length);
+	return rc;
+}
+
 // Opens the four sources. Returns false if one of them sent nothing usable.
 static bool open_sources(const struct evb_mep *mep, struct evb_source sources[N_SOURCES])
 {
@@ -98,7 +111,7 @@ static uint64_t lines_of(struct filter *filter, const struct evb_event *built)
 	struct evb_mep mep;
 	uint64_t all = 0;
 
-	if (evb_mep_open(&mep, built->data, built->length) != 0 || !open_sources(&mep, sources))
+	if (open_event(&mep, built) != 0 || !open_sources(&mep, sources))
 		return UINT64_C(1) << LINE_DAMAGED;
 	for (unsigned i = 0; i < mep.n_events; i++) {
 		uint64_t lines;

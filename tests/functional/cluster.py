@@ -61,9 +61,9 @@ def ask(path, timeout=evbtest.PATIENCE_S):
 class System:
     """Context manager. The nodes of a configuration (dict, its name is the caller's to choose), to
     be started one by one or all; what they leave behind goes with the system. launcher: a command
-    that runs each node's."""
+    that runs each node's. prefix: see network.Bridge."""
 
-    def __init__(self, work, configuration, launcher=()):
+    def __init__(self, work, configuration, launcher=(), prefix=""):
         self.configuration = configuration
         self.name = configuration["name"]
         self.nodes = [node["name"] for node in configuration["nodes"]]
@@ -72,13 +72,14 @@ class System:
         self.processes = {}
         self._work = work
         self._launcher = launcher
-        self.file = work.write("system.json", frugal(configuration))
+        self.file = work.write(f"{prefix}system.json", frugal(configuration))
+        self._prefix = prefix
         self._stack = contextlib.ExitStack()
         self._starts = 0
         self.bridge = None
 
     def __enter__(self):
-        self.bridge = self._stack.enter_context(network.Bridge(self.devices()))
+        self.bridge = self._stack.enter_context(network.Bridge(self.devices(), self._prefix))
         self._stack.callback(self._clean)
         return self
 
@@ -103,7 +104,7 @@ class System:
     def launch(self, node, *arguments):
         """Starts a node and does not wait for it."""
         self._starts += 1
-        summary = self._work.path(f"summary-{node}-{self._starts}.json")
+        summary = self._work.path(f"{self._prefix}summary-{node}-{self._starts}.json")
         process = self._work.start(
             *self._launcher, evbtest.binary(), "run", self.file, "--node", node, "--summary", summary, *arguments,
             namespace=self.bridge.nodes[node], summary=summary, name=f"{self.name}-{node}")

@@ -171,10 +171,12 @@ class Bridge:
     them.
 
     devices: {node: (device, MTU)}. `nodes` has the namespaces, in which the devices are up.
+    prefix: of the namespaces' names, where a process makes several bridges.
     """
 
-    def __init__(self, devices):
+    def __init__(self, devices, prefix=""):
         self._devices = devices
+        self._prefix = prefix
         self._stack = contextlib.ExitStack()
         self.nodes = {}
         self.bridge = None
@@ -197,12 +199,12 @@ class Bridge:
         return f"port{list(self._devices).index(node)}"
 
     def _make(self):
-        self.bridge = _make_namespace(self._stack, "bridge", "bridge")
+        self.bridge = _make_namespace(self._stack, self._prefix + "bridge", "bridge")
         _ip("-n", self.bridge.name, "link", "add", "bridge", "mtu",
             str(max(mtu for _, mtu in self._devices.values())), "type", "bridge")
         _ip("-n", self.bridge.name, "link", "set", "bridge", "up")
         for node, (device, mtu) in self._devices.items():
-            namespace = _make_namespace(self._stack, node, device)
+            namespace = _make_namespace(self._stack, self._prefix + node, device)
             self.nodes[node] = namespace
             _ip("link", "add", device, "netns", namespace.name, "mtu", str(mtu), "type", "veth",
                 "peer", "name", self.port(node), "netns", self.bridge.name, "mtu", str(mtu))

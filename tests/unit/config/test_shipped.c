@@ -87,12 +87,40 @@ static void readout_systems__are_valid(void **state)
 	assert_system("cluster-8x4.json", 8, 4);
 }
 
+static void lhcb_like_system__is_valid(void **state)
+{
+	struct config *config = load_shipped("lhcb-like.json", "eb19");
+
+	(void)state;
+	assert_int_equal(config->cluster.n_nodes, 20);
+	assert_int_equal(config->cluster.n_builders, 20);
+	assert_int_equal(config->sources.n_ids, 500);
+	assert_int_equal(config->cluster.nodes[19].n_sources, 25);
+	config_free(config);
+}
+
+static void farm__has_two_stages(void **state)
+{
+	struct config *first = load_shipped("farm.json", "build");
+	struct config *second = load_shipped("farm-filter.json", "egress");
+
+	(void)state;
+	assert_string_equal(second->generators[0].egress.appliance, first->name);
+	assert_string_equal(second->generators[0].egress.group, first->event_ring.groups[0]);
+	for (unsigned i = 0; i < first->n_builders; i++)
+		assert_true(first->builders[i].slot_size <= second->generators[0].egress.max_event);
+	config_free(first);
+	config_free(second);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(demo__is_valid),
 		cmocka_unit_test(folded_system__is_valid),
 		cmocka_unit_test(readout_systems__are_valid),
+		cmocka_unit_test(lhcb_like_system__is_valid),
+		cmocka_unit_test(farm__has_two_stages),
 	};
 
 	if (argc != 2)
