@@ -50,7 +50,7 @@ static const struct config_key source_keys[] = {
 		  "(\"0x801-0x840\"), or {\"source_map\": FILE} for those of a source map." },
 	{ .name = "expected", .type = CONFIG_TYPE_EXPECTED, ELEMENTS(config_sources, expected),
 	  RANGE(1, EVB_MAX_SOURCES),
-	  .help = "The sources of a complete event in this run. Without it: all." },
+	  .help = "Sources of a complete event. Without it: all." },
 	{ .name = "packing", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_sources, packing),
 	  .standard = "1",
 	  .help = "Consecutive events per MFP." },
@@ -68,20 +68,20 @@ static const struct config_key source_keys[] = {
 		  "follows it. Profiles pcap, ring and null allow it." },
 	{ .name = "move_after", WHOLE(TIME), RANGE(100 * MILLISECOND, HOUR),
 	  FIELD(config_sources, move_after_ns), .standard = "10s",
-	  .help = "Silence after which a source may send from another address." },
+	  .help = "Silence after which a source may move." },
 };
 static OBJECT(sources, source_keys);
 
 // The ranges are such that no product overflows 64 bits: 2^6 builders have at most 2^16 slots each.
 static const struct config_key builder_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_builder, name), .required = true,
-	  .help = "Name of the builder in roles, event ring and telemetry." },
+	  .help = "Name of the builder." },
 	{ .name = "slots", WHOLE(COUNT), RANGE(1, 65536), FIELD(config_builder, slots),
 	  .standard = "64",
-	  .help = "Receive buffers: events under construction or read at one time." },
+	  .help = "Events under construction or read at one time." },
 	{ .name = "slot_size", WHOLE(SIZE), RANGE(4 * KIB, 4 * GIB),
 	  FIELD(config_builder, slot_size), .standard = "4MiB",
-	  .help = "Size of a slot, which holds one built event (MEP)." },
+	  .help = "Size of a slot: the largest built event (MEP)." },
 	{ .name = "group", WHOLE(COUNT), RANGE(0, CONFIG_MAX_GROUP), OR_AUTO(CONFIG_AUTO),
 	  FIELD(config_builder, group), .standard = "0",
 	  .help = "Congestion group: builders behind one bottleneck, such as a leaf switch; "
@@ -111,7 +111,7 @@ static const struct config_key event_keys[] = {
 		  "system that grants events the manager ends the run." },
 	{ .name = "drain_timeout", WHOLE(TIME), RANGE(0, HOUR),
 	  FIELD(config_events, drain_timeout_ns), .standard = "2s",
-	  .help = "Longest time from the stop to the flush of unfinished events." },
+	  .help = "Longest time from stop to flush of unfinished events." },
 };
 static OBJECT(events, event_keys);
 
@@ -120,22 +120,22 @@ static const struct config_key event_ring_keys[] = {
 	  .help = "Directory of the event ring's files; empty: chosen by memory.kind." },
 	{ .name = "groups", .type = CONFIG_TYPE_NAMES, ELEMENTS(config_event_ring, groups),
 	  RANGE(0, EVB_MAX_GROUPS), .standard = "[]",
-	  .help = "Consumer groups for which events are retained from the start, in "
-		  "addition to those of writers." },
+	  .help = "Consumer groups, besides writers', for which events are retained from the "
+		  "start." },
 	{ .name = "mode", WORDS("rw-------", "rw-r-----", "rw-r--r--", "rw-rw----", "rw-rw-r--",
 				"rw-rw-rw-"),
 	  FIELD(config_event_ring, mode), .standard = "rw-rw----",
-	  .help = "Mode of the event ring's files for evb's user, their Unix group and all "
-		  "others: rw allows consumers, r spies only." },
+	  .help = "Mode of the files for evb's user, their Unix group and all others: rw "
+		  "allows consumers, r spies only." },
 	{ .name = "unix_group", .type = CONFIG_TYPE_TEXT, RANGE(0, EVB_NAME_SIZE - 1),
 	  .standard = "", FIELD(config_event_ring, unix_group),
-	  .help = "Unix group of the event ring's files, a name or a number; empty: evb's." },
+	  .help = "Unix group of these files, a name or a number; empty: evb's." },
 };
 static OBJECT(event_ring, event_ring_keys);
 
 static const struct config_key group_keys[] = {
 	{ .name = "name", NAME, FIELD(config_group, name), .required = true,
-	  .help = "Name of the group. Events are retained for it from the start." },
+	  .help = "Name of the group, for which events are retained from the start." },
 	{ .name = "decides", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_group, decides),
 	  .standard = "false",
 	  .help = "Whether its members decide which events groups after it get." },
@@ -144,20 +144,19 @@ static const struct config_key group_keys[] = {
 	  .help = "How an event counts that is released without a decision, or about which "
 		  "nobody decides before the end." },
 	{ .name = "after", NAME, FIELD(config_group, after),
-	  .help = "The deciding group whose accepted events this group gets. Without it: all "
-		  "events, at once." },
+	  .help = "The deciding group whose accepted events it gets. Without it: all events." },
 };
 static OBJECT(group, group_keys);
 
 static const struct config_key writer_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_writer, name), .required = true,
-	  .help = "Name of the writer in roles and telemetry." },
+	  .help = "Name of the writer." },
 	{ .name = "group", NAME, FIELD(config_writer, group),
-	  .help = "Consumer group of the writer; writers of one group share the events. "
-		  "Without it: the writer's name." },
+	  .help = "Consumer group; writers of one group share the events. Without it: the "
+		  "writer's name." },
 	{ .name = "after", NAME, FIELD(config_writer, after),
-	  .help = "The deciding group whose accepted events the writer's group gets. Without it: "
-		  "as `groups` says, else all events." },
+	  .help = "The deciding group whose accepted events its group gets. Without it: as in"
+		  " `groups`, else all events." },
 	{ .name = "directory", TEXT, FIELD(config_writer, directory), .standard = ".",
 	  .help = "Directory of the files." },
 	{ .name = "prefix", NAME, FIELD(config_writer, prefix), .standard = "events",
@@ -171,13 +170,13 @@ static const struct config_key writer_keys[] = {
 	  FIELD(config_writer, rotate_time_ns), .standard = "0",
 	  .help = "File age at which the next file begins; 0: never." },
 	{ .name = "source_map", TEXT_OR_EMPTY, FIELD(config_writer, source_map),
-	  .help = "Format mdf: the source map that restores the source ids of banks." },
+	  .help = "Format mdf: source map that restores the ids of banks." },
 };
 static OBJECT(writer, writer_keys);
 
 static const struct config_key results_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_results, name), .required = true,
-	  .help = "Name in roles and telemetry, and of its consumer group." },
+	  .help = "Name of the role and of its consumer group." },
 	{ .name = "group", NAME, FIELD(config_results, group), .required = true,
 	  .help = "The deciding group whose decisions are written." },
 	{ .name = "to", WORDS("file", "udp"), FIELD(config_results, to), .standard = "file",
@@ -234,8 +233,7 @@ static const struct config_key link_keys[] = {
 	  .help = "Entries of a link." },
 	{ .name = "policy", WORDS("lossless", "drop"), FIELD(config_links, policy),
 	  .standard = "lossless",
-	  .help = "With a full link: lossless stops the producer's input; drop counts and "
-		  "drops." },
+	  .help = "With a full link: lossless stops rx; drop drops." },
 };
 static OBJECT(links, link_keys);
 
@@ -249,7 +247,7 @@ static OBJECT(links, link_keys);
 #define BUILDERS                                                                         \
 	.name = "builders", LIST(builder), ELEMENTS(config, builders),                   \
 	RANGE(0, EVB_MAX_BUILDERS),                                                   \
-	.help = "The builders; each has an event ring of its own."
+	.help = "The builders, each with an event ring."
 #define EVENT_RING                                                                       \
 	.name = "event_ring", NESTED(event_ring), FIELD(config, event_ring),             \
 	.is_local = true, .help = "The shared memory in which consumers read built events."
@@ -259,7 +257,7 @@ static OBJECT(links, link_keys);
 #define GROUPS                                                                           \
 	.name = "groups", LIST(group), ELEMENTS(config, groups),                         \
 	RANGE(0, EVB_MAX_GROUPS), .is_local = true,                                      \
-	.help = "Consumer groups that decide about events, or come after such a group."
+	.help = "Consumer groups that decide, or come after such a group."
 #define WRITERS                                                                          \
 	.name = "writers", LIST(writer), ELEMENTS(config, writers),                      \
 	RANGE(0, EVB_MAX_WRITERS), .is_local = true, .help = "Writers of files."
@@ -285,10 +283,10 @@ static OBJECT(links, link_keys);
 
 static const struct config_key node_keys[] = {
 	{ .name = "name", NAME, FIELD(cluster_system_node, name), .required = true,
-	  .help = "Name of the node, for --node; its appliance is called SYSTEM-NODE." },
+	  .help = "Name of the node; its appliance is SYSTEM-NODE." },
 	{ .name = "manager", .type = CONFIG_TYPE_BOOLEAN, FIELD(cluster_system_node, manager),
 	  .standard = "false",
-	  .help = "Whether the event manager runs here. It runs on exactly one node." },
+	  .help = "Whether the event manager runs here." },
 	{ MEMORY, .as_root = true },
 	{ PORTS, .as_root = true },
 	{ BUILDERS, .as_root = true },
@@ -308,7 +306,7 @@ static const struct config_key root_keys[] = {
 	{ .name = "$schema", .type = CONFIG_TYPE_IGNORED, .is_local = true,
 	  .help = "For editors: the path of schema.json." },
 	{ .name = "name", NAME, FIELD(config, name), .standard = "evb",
-	  .help = "Name of the appliance or system, in event rings and telemetry." },
+	  .help = "Name of the appliance or system." },
 	{ .name = "run_number", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(config, run_number),
 	  .standard = "1",
 	  .help = "Run number in the data." },

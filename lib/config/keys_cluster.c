@@ -14,8 +14,7 @@ static const struct config_key event_manager_keys[] = {
 		  "the data." },
 	{ .name = "start", WORDS("auto", "manual"), FIELD(config_event_manager, start),
 	  .standard = "auto",
-	  .help = "auto: the run starts when all nodes have registered; manual: by `evb ctl "
-		  "start`." },
+	  .help = "Start of the run: when all nodes have registered, or by `evb ctl start`." },
 	{ .name = "policy", WORDS("round-robin", "occupancy", "weighted", "random"),
 	  FIELD(config_event_manager, sched.policy), .standard = "round-robin",
 	  .help = "Builder of the next event: round-robin; occupancy, the one with most free "
@@ -26,11 +25,11 @@ static const struct config_key event_manager_keys[] = {
 		  "to relax_after, instead of skipping it." },
 	{ .name = "distance", WHOLE(COUNT), RANGE(0, EVB_MAX_SYSTEM_BUILDERS - 1),
 	  OR_AUTO(SCHED_DISTANCE_AUTO), FIELD(config_event_manager, sched.distance), .standard = "auto",
-	  .help = "Grants between two of the same congestion group; auto: the smaller of "
-		  "groups - 1 and the number of sources that send at once." },
+	  .help = "Grants between two of one congestion group; auto: the smaller of groups - "
+		  "1 and the sources that send at once." },
 	{ .name = "relax_after", WHOLE(TIME), RANGE(0, 10 * SECOND),
 	  FIELD(config_event_manager, sched.relax_after_ns), .standard = "100us",
-	  .help = "Waiting time after which the distance is reduced by one." },
+	  .help = "Wait after which the distance is reduced by one." },
 	{ .name = "shaping", WORDS("none", "linear-shift", "timed-shift", "credit-window"),
 	  FIELD(config_event_manager, sched.shaping), .standard = "linear-shift",
 	  .help = "none: all send at once; linear-shift: in each phase every source sends to "
@@ -38,8 +37,7 @@ static const struct config_key event_manager_keys[] = {
 		  "linear-shift, with credits." },
 	{ .name = "barrier", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, sched.barrier),
 	  .standard = "false",
-	  .help = "Shaping linear-shift: whether a phase begins only when all sources have "
-		  "ended the last." },
+	  .help = "Whether a round begins only when the last one is built." },
 	{ .name = "parallel_sends", WHOLE(COUNT), RANGE(1, 65535),
 	  FIELD(config_event_manager, parallel_sends), .standard = "4",
 	  .help = "Sources that send for one event at a time." },
@@ -72,8 +70,7 @@ static const struct config_key event_manager_keys[] = {
 	  .help = "Silence after which a node counts as dead." },
 	{ .name = "on_source_silent", WORDS("continue", "pause"),
 	  FIELD(config_event_manager, on_source_silent), .standard = "continue",
-	  .help = "With a silent source: continue with incomplete events, or pause until it "
-		  "is back." },
+	  .help = "Continue with incomplete events, or pause until it is back." },
 	{ .name = "source_buffer", WHOLE(COUNT), RANGE(1, 1048576),
 	  FIELD(config_event_manager, source_buffer), .standard = "256",
 	  .help = "MFPs that a source retains until their release." },
@@ -82,14 +79,13 @@ static const struct config_key event_manager_keys[] = {
 	  .help = "UDP port of the control messages." },
 	{ .name = "key_file", TEXT_OR_EMPTY, FIELD(config_event_manager, key_file),
 	  .is_local = true,
-	  .help = "File with the key by which nodes authenticate control messages; empty: they "
-		  "do not." },
+	  .help = "File of the key that authenticates control messages; empty: none." },
 	{ .name = "control_dscp", WHOLE(COUNT), RANGE(0, 63),
 	  FIELD(config_event_manager, control_dscp), .standard = "48",
 	  .help = "DSCP of the control messages." },
 	{ .name = "control_priority", WHOLE(COUNT), RANGE(0, 7),
 	  FIELD(config_event_manager, control_priority), .standard = "6",
-	  .help = "802.1p priority of the control messages, never paused." },
+	  .help = "802.1p priority of the control messages." },
 	{ .name = "data_dscp", WHOLE(COUNT), RANGE(0, 63), FIELD(config_event_manager, data_dscp),
 	  .standard = "26",
 	  .help = "DSCP of the data." },

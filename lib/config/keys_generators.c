@@ -29,7 +29,7 @@ static const struct config_key destination_keys[] = {
 	  .help = "IPv4 address of the receiver." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(config_generator, destination_mac),
 	  .presence = offsetof(struct config_generator, has_destination_mac),
-	  .help = "Ethernet address of the receiver; without it ARP finds it." },
+	  .help = "Ethernet address of the receiver. Without it: by ARP." },
 };
 static OBJECT(destination, destination_keys);
 
@@ -42,10 +42,10 @@ static const struct config_key fault_keys[] = {
 	  .help = "Probability that a segment is sent twice." },
 	{ .name = "corrupt", .type = CONFIG_TYPE_REAL, RANGE(0, 1), FIELD(faults, corrupt),
 	  .standard = "0",
-	  .help = "Probability that one byte of a segment's payload is changed." },
+	  .help = "Probability that a byte of a segment is changed." },
 	{ .name = "reorder_window", WHOLE(COUNT), RANGE(0, FAULTS_MAX_REORDER),
 	  FIELD(faults, reorder_window), .standard = "0",
-	  .help = "Number of segments that are shuffled; 0 or 1: none." },
+	  .help = "Segments that are shuffled; 0 or 1: none." },
 	{ .name = "silent_source", WHOLE(COUNT), RANGE(0, 65535),
 	  FIELD(faults, silent_source),
 	  .presence = offsetof(struct faults, has_silent_source),
@@ -71,10 +71,10 @@ static const struct config_key producer_keys[] = {
 	  .help = "Largest block." },
 	{ .name = "mode", WORDS("rw-------", "rw-rw----", "rw-rw-rw-"),
 	  FIELD(config_producer, mode), .standard = "rw-rw----",
-	  .help = "Mode of the ring's file for evb's user, its Unix group and all others." },
+	  .help = "Mode of the ring's file." },
 	{ .name = "unix_group", .type = CONFIG_TYPE_TEXT, RANGE(0, EVB_NAME_SIZE - 1),
 	  .standard = "", FIELD(config_producer, unix_group),
-	  .help = "Unix group of the ring's file, a name or a number; empty: evb's." },
+	  .help = "Unix group of the ring's file; empty: evb's." },
 };
 static OBJECT(producer, producer_keys);
 
@@ -93,9 +93,9 @@ static OBJECT(egress, egress_keys);
 
 static const struct config_key generator_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_generator, name), .required = true,
-	  .help = "Name of the generator in roles and telemetry." },
+	  .help = "Name of the generator." },
 	{ .name = "port", NAME, FIELD(config_generator, port), .required = true,
-	  .help = "Name of the port to send on." },
+	  .help = "Port to send on." },
 	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce", "producer",
 		"event_ring"),
 	  FIELD(config_generator, kind),
@@ -113,14 +113,13 @@ static const struct config_key generator_keys[] = {
 		  "of this size. A RoCE generator outside of a system loads any file." },
 	{ .name = "ids", .type = CONFIG_TYPE_IDS, ELEMENTS(config_generator, ids),
 	  RANGE(1, EVB_MAX_SOURCES),
-	  .help = "The sources, out of sources.ids, that it sends for. Without it: all." },
+	  .help = "Its sources. Without it: all." },
 	{ .name = "rate", .type = CONFIG_TYPE_REAL, .units = UNITS_FREQUENCY,
 	  RANGE(0, 1000000000), FIELD(config_generator, rate), .standard = "0",
-	  .help = "Built events (MEPs) per second; 0: as fast as possible." },
+	  .help = "Built events (MEPs) per second; 0: highest." },
 	{ .name = "speed", .type = CONFIG_TYPE_REAL, RANGE(0, 1000000),
 	  FIELD(config_generator, speed), .standard = "1",
-	  .help = "Kinds pcap and roce: factor on the captured speed; 0: as fast as "
-		  "possible." },
+	  .help = "Kinds pcap and roce: factor on the captured speed; 0: highest." },
 	{ .name = "events", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_generator, events),
 	  .standard = "0",
 	  .help = "MFPs per source before the end of run; 0: no end." },
@@ -141,7 +140,7 @@ static const struct config_key generator_keys[] = {
 	  FIELD(config_generator, load_balancer_header), .standard = "false",
 	  .help = "Whether segments have an LB header for an EJFAT load balancer." },
 	{ .name = "faults", NESTED(faults), .offset = offsetof(struct config_generator, faults),
-	  .help = "Faults on demand, with probabilities per segment." },
+	  .help = "Faults on demand." },
 	{ .name = "producer", NESTED(producer),
 	  .offset = offsetof(struct config_generator, producer),
 	  .help = "Ring of kind producer." },

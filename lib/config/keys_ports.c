@@ -19,11 +19,10 @@ static const struct config_key flow_control_keys[] = {
 	  .help = "The paused 802.1p priority: that of the data." },
 	{ .name = "high_water", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
 	  FIELD(flow_control_settings, high_water), .standard = "0.8",
-	  .help = "Used share of slots, links or packet pool above which the sender is "
-		  "paused." },
+	  .help = "Used share of slots, links or packet pool that pauses the sender." },
 	{ .name = "low_water", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
 	  FIELD(flow_control_settings, low_water), .standard = "0.6",
-	  .help = "Used share below which the sender may continue." },
+	  .help = "Used share at which the sender continues." },
 	{ .name = "pause_time", WHOLE(COUNT), RANGE(2, 65535),
 	  FIELD(flow_control_settings, pause_time), .standard = "65535",
 	  .help = "Duration of a pause in quanta of 512 bit times; it is renewed after half "
@@ -36,9 +35,9 @@ static OBJECT(flow_control, flow_control_keys);
 
 static const struct config_key port_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(port_settings, name), .required = true,
-	  .help = "Name of the port in other keys, roles and telemetry." },
+	  .help = "Name of the port." },
 	{ .name = "profile", TEXT, FIELD(port_settings, profile), .required = true,
-	  .help = "Driver profile: a name in pmd-config/, or the path of a file." },
+	  .help = "Driver profile: a name in pmd-config/, or a path." },
 	{ .name = "device", TEXT_OR_EMPTY, FIELD(port_settings, device),
 	  .help = "Kernel interface, memif socket, PCI address or capture file, as the "
 		  "profile requires." },
@@ -59,7 +58,7 @@ static const struct config_key port_keys[] = {
 		  "solicitations and ping, and accepts RoCE connections." },
 	{ .name = "mac", .type = CONFIG_TYPE_MAC, FIELD(port_settings, mac),
 	  .presence = offsetof(struct port_settings, has_mac),
-	  .help = "Address to set; without it that of the device." },
+	  .help = "Address to set. Without it: the device's." },
 	{ .name = "vlan", WHOLE(COUNT), RANGE(0, 4094), FIELD(port_settings, vlan),
 	  .presence = offsetof(struct port_settings, has_vlan),
 	  .help = "VLAN of the 802.1Q tag of sent frames, with the 802.1p priority of data "
@@ -79,7 +78,7 @@ static const struct config_key port_keys[] = {
 	  .help = "Longest wait for the link at start." },
 	{ .name = "verify_checksums", .type = CONFIG_TYPE_BOOLEAN,
 	  FIELD(port_settings, verify_checksums), .standard = "true",
-	  .help = "Whether packets with wrong IP or UDP checksums are dropped." },
+	  .help = "Whether wrong IP and UDP checksums are dropped." },
 	{ .name = "destinations", WORDS("own", "any"), FIELD(port_settings, destinations),
 	  .standard = "own",
 	  .help = "Accepted destination addresses; any: for a mirror port. Profiles pcap, "
@@ -88,15 +87,14 @@ static const struct config_key port_keys[] = {
 	  FIELD(port_settings, link_rate), .standard = "0",
 	  .help = "Link rate for pacing; 0: that of the device." },
 	{ .name = "flow_control", NESTED(flow_control), FIELD(port_settings, flow_control),
-	  .help = "Priority flow control (802.1Qbb), which pauses the sender before packets "
-		  "are lost." },
+	  .help = "Priority flow control (802.1Qbb)." },
 };
 OBJECT(config_port_object, port_keys);
 
 static const struct config_key transport_keys[] = {
 	{ .name = "kind", WORDS("udp", "eth", "roce"), FIELD(config_transport, kind),
 	  .standard = "udp",
-	  .help = "UDP datagrams, frames with an EtherType of their own, or RoCE v2." },
+	  .help = "UDP, an EtherType of its own, or RoCE v2." },
 	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_transport, udp_port),
 	  .standard = "19522",
 	  .help = "First UDP port of the data." },

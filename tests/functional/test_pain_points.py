@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """Provokes the problems that users of such programs suffer from: evb reports each in one line, with its
-cause and the remedy, and docs/errors.md has that line. docs/troubles.md lists the problems, and
-docs/contributing/tests.md names these tests and those elsewhere."""
+cause and the remedy, and docs/errors.md has that line. docs/contributing/tests.md lists the problems,
+and names these tests and those elsewhere."""
 
 import glob
 import os
@@ -276,12 +276,10 @@ def table(page, heading):
 
 
 def test_list_is_true():
-    """Each trouble of docs/troubles.md has a row in docs/contributing/tests.md that names tests, which
-    exist, as do those of the cases of RoCE there; and each test of this file is named."""
-    troubles = [row[0] for row in table("troubles.md", "| trouble | what evb does |\n")]
-    check(len(troubles) > 15, f"docs/troubles.md has {len(troubles)} rows only")
+    """The tests that docs/contributing/tests.md names for each trouble of users, and for each case of
+    RoCE, exist; and each test of this file is named."""
     listed = table("contributing/tests.md", "| trouble | tests |\n")
-    check_equal([row[0] for row in listed], troubles, "troubles in docs/contributing/tests.md")
+    check(len(listed) > 15, f"docs/contributing/tests.md has {len(listed)} troubles only")
     cases = table("contributing/tests.md", "| case | tests |\n")
     check(len(cases) > 20, f"docs/contributing/tests.md has {len(cases)} cases of RoCE only")
     named = set()
