@@ -129,7 +129,7 @@ static const char *command_text(const struct cluster_node_command *command)
 	return command->type == CTRL_EXCLUDE ? "exclude" : "include";
 }
 
-// Writes the last command that was obeyed and the last one that was refused, if they are new.
+// Reports each file of a generator that ended before its time, once.
 static void report_ended_files(struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->config->n_generators; i++) {
@@ -172,6 +172,7 @@ static bool producers_are_gone(struct appliance *appliance)
 	return false;
 }
 
+// Writes the last command that was obeyed and the last one that was refused, if they are new.
 static void report_commands(struct appliance *appliance)
 {
 	const struct cluster_system *system = &appliance->config->cluster;
