@@ -387,6 +387,11 @@ bool producer_ring_is_finished(const struct producer_ring *ring)
 	       atomic_load_explicit(&header->head, memory_order_relaxed) == ring->taken;
 }
 
+bool producer_ring_was_used(const struct producer_ring *ring)
+{
+	return atomic_load_explicit(&ring->file.view.header->session, memory_order_acquire) != 0;
+}
+
 void producer_ring_release(struct producer_ring *ring, uint64_t sequence)
 {
 	const struct producer_view *view = &ring->file.view;

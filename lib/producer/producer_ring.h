@@ -102,6 +102,9 @@ unsigned producer_ring_take(struct producer_ring *ring, struct producer_block *b
 // may attach, and make it false.
 bool producer_ring_is_finished(const struct producer_ring *ring);
 
+// Whether a producer has ever attached to the ring, since its file was made.
+bool producer_ring_was_used(const struct producer_ring *ring);
+
 // Releases a block that was taken. Each block is released once.
 void producer_ring_release(struct producer_ring *ring, uint64_t sequence);
 

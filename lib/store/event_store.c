@@ -10,12 +10,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <rte_dev.h>
 #include <rte_errno.h>
-#include <rte_ethdev.h>
+#include <rte_memory.h>
 
 #include "evring/evb_reader.h"
 #include "evring/reader_watch.h"
+#include "store/device_memory.h"
 
 #define TAKEN_MOST 32u // events in one poll
 
@@ -183,21 +183,15 @@ static int reason(char *error, const char *text, const char *why)
 	return -1;
 }
 
-// The device maps memory for reading and writing, also what it only reads. A device that needs no
-// mapping does not support it. The mapping lasts until the device is closed.
-static int map_for_device(const struct evb_reader_slots *slots, uint16_t port_id)
+// The device maps memory for reading and writing, also what it only reads.
+static bool map_for_device(const struct evb_reader_slots *slots, uint16_t port_id)
 {
-	struct rte_eth_dev_info info;
-	int rc;
+	bool is_mapped;
 
-	if (rte_eth_dev_info_get(port_id, &info) != 0 || info.device == NULL)
-		return 0;
 	(void)mprotect(slots->address, slots->length, PROT_READ | PROT_WRITE);
-	rc = rte_dev_dma_map(info.device, slots->address, (uintptr_t)slots->address, slots->length);
-	if (rc != 0 && rte_errno == ENOTSUP)
-		rc = 0;
+	is_mapped = device_memory_map(slots->address, slots->length, port_id);
 	(void)mprotect(slots->address, slots->length, PROT_READ);
-	return rc;
+	return is_mapped;
 }
 
 static int register_slots(struct event_store *store, uint16_t port_id, char *error)
@@ -215,7 +209,7 @@ static int register_slots(struct event_store *store, uint16_t port_id, char *err
 			return reason(error, "DPDK cannot send from its rings",
 				      rte_strerror(rte_errno));
 		store->n_registered++;
-		if (map_for_device(&slots, port_id) != 0)
+		if (!map_for_device(&slots, port_id))
 			return reason(error, "the device cannot send from its rings",
 				      rte_strerror(rte_errno));
 	}

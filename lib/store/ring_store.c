@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_dev.h>
-#include <rte_errno.h>
-#include <rte_ethdev.h>
+#include <rte_memory.h>
 
 #include "base/counter.h"
 #include "packet/event_index.h"
 #include "producer/producer_ring.h"
 #include "store/block_window.h"
+#include "store/device_memory.h"
 
 #define TAKEN_MOST    32u  // blocks in one poll
 #define REGIONS       256u // a power of two
@@ -154,7 +153,7 @@ static void destroy(struct block_store *base)
 
 	if (store->registered != NULL)
 		(void)rte_extmem_unregister(store->registered, store->registered_size);
-	if (store->ring != NULL && is_finished(store))
+	if (store->ring != NULL && (is_finished(store) || !producer_ring_was_used(store->ring)))
 		producer_ring_destroy(store->ring);
 	else
 		producer_ring_close(store->ring);
@@ -227,28 +226,20 @@ struct block_store *ring_store_create(const struct ring_store_parameters *parame
 	store->parameters = *parameters;
 	if (make(store, error))
 		return &store->window.store;
-	store->ring = NULL;
 	destroy(&store->window.store);
 	return NULL;
 }
 
-// A device that needs no mapping does not support it. A mapping lasts until the process ends: the
-// device is closed before the store.
 bool ring_store_register(struct block_store *base, uint16_t port_id)
 {
 	struct ring_store *store = ring_store_of(base);
 	const struct producer_ring_memory memory = producer_ring_memory(store->ring);
-	struct rte_eth_dev_info info;
 
 	if (rte_extmem_register(memory.address, memory.length, NULL, 0, memory.page_size) != 0)
 		return false;
 	store->registered = memory.address;
 	store->registered_size = memory.length;
-	if (rte_eth_dev_info_get(port_id, &info) != 0 || info.device == NULL)
-		return true;
-	return rte_dev_dma_map(info.device, memory.address, (uintptr_t)memory.address,
-			       memory.length) == 0 ||
-	       rte_errno == ENOTSUP;
+	return device_memory_map(memory.address, memory.length, port_id);
 }
 
 uint64_t ring_store_inherited(const struct block_store *store)

@@ -9,8 +9,9 @@
 // becomes ready when a deadline has passed since all events before it are released: while the store
 // holds events, the producer may be waiting for room.
 //
-// The store ends when the producer has finished. The ring is then removed; otherwise it stays, with
-// all blocks that were not released, for the next process of the appliance.
+// The store ends when the producer has finished. The ring is then removed, as is a ring that no
+// producer has ever opened; otherwise it stays, with all blocks that were not released, for the
+// next process of the appliance.
 #pragma once
 
 #include "evring/evring.h"

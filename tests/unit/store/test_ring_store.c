@@ -5,7 +5,9 @@
 #include "../producer/ring_bench.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/ring_store.h"
 #include "wire/mfp.h"
@@ -232,6 +234,26 @@ static void ring__outlives_the_process_that_takes(void **state)
 	assert_block(2, RING_SOURCES - 1);
 }
 
+// A start that fails leaves no memory behind, unless a producer has seen the ring.
+static void ring__without_a_producer_is_removed(void **state)
+{
+	char path[128];
+
+	(void)state;
+	bench_make_directory(&bench.files);
+	snprintf(path, sizeof(path), "%s/evb-" BENCH_NAME "/producer." RING_NAME,
+		 bench.files.directory);
+	open_store();
+	assert_int_equal(access(path, F_OK), 0);
+	block_store_destroy(store);
+	assert_int_equal(access(path, F_OK), -1);
+	open_store();
+	evb_producer_close(ring_producer(&bench, false));
+	block_store_destroy(store);
+	assert_int_equal(access(path, F_OK), 0);
+	bench_remove_directory(&bench.files);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -244,6 +266,7 @@ int main(void)
 		TEST(ring__ends_when_the_producer_has_finished),
 		TEST(ring__waits_for_the_next_producer),
 		TEST(ring__outlives_the_process_that_takes),
+		cmocka_unit_test(ring__without_a_producer_is_removed),
 	};
 
 	return cmocka_run_group_tests_name("ring_store", tests, NULL, NULL);
