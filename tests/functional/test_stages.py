@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Two stages: the events that an appliance builds are the blocks of a system of nodes, which gives
-each of them to one of two filter nodes. The node that sends them is killed and started again."""
+"""Chains of two and three stages: the events that an appliance builds are the blocks of the next one,
+and at the end of a system of nodes, which gives each of them to one of two filter nodes. The node
+that sends them is killed and started again; a filter node stops."""
+
+import signal
 
 import appliance
 import cluster
@@ -11,19 +14,34 @@ import judge
 import test_cluster as systems
 from evbtest import check, check_equal
 
-EVENTS = 600
-RATE = 300  # events a second
+EVENTS = 400
+FEWER = 100
+RATE = 400  # events a second
 HELD = 24   # events that the second stage holds
 GROUP = "egress"
 
 
-def first_stage(work, **changes):
-    return appliance.generated(work, sources=4, count=EVENTS, size=200, generator={"rate": RATE},
-                               event_ring={"groups": [GROUP]}, memory={"kind": "shm"},
-                               events={"deadline": "30s", "drain_timeout": "30s"}, **changes)
+def first_stage(work, count=EVENTS, **changes):
+    return appliance.generated(work, **appliance.merged({
+        "sources": 4, "count": count, "size": 200, "generator": {"rate": RATE},
+        "event_ring": {"groups": [GROUP]}, "memory": {"kind": "shm"},
+        "events": {"deadline": "30s", "drain_timeout": "30s"}}, changes))
 
 
-def second_stage(work, first):
+def middle_stage(work, first):
+    """One process that sends the events of `first` to itself."""
+    stage = first_stage(work, count=0, writer=None, generator=egress_of(first, rate=0))
+    stage["sources"] = {"ids": [7], "payload": "opaque", "packing": 1}
+    stage["builders"] = [{"name": "b0", "slots": 64, "slot_size": "20KiB"}]
+    return stage
+
+
+def egress_of(first, **keys):
+    return {"name": "built", "port": "wire", "kind": "event_ring", **keys,
+            "event_ring": {"appliance": first["name"], "group": GROUP, "max_event": "32KiB"}}
+
+
+def last_stage(work, first):
     """The system that gets the events of `first`: two filter nodes, one of them the manager."""
     def node(name, number, **parts):
         return {"name": name, "ports": [{"name": "wire", "profile": "af_packet", "device": "eth1",
@@ -34,8 +52,6 @@ def second_stage(work, first):
         return node(name, number, writers=[writer], **parts,
                     builders=[{"name": "b0", "slots": 2 * HELD, "slot_size": "32KiB"}])
 
-    generator = {"name": "built", "port": "wire", "kind": "event_ring",
-                 "event_ring": {"appliance": first["name"], "group": GROUP, "max_event": "32KiB"}}
     return {
         "name": work.name(),
         "sources": {"ids": [1], "payload": "opaque", "packing": 1},
@@ -43,28 +59,29 @@ def second_stage(work, first):
         "memory": {"kind": "shm"},
         "event_manager": {"mode": "push", "source_buffer": HELD},
         "nodes": [filter_node("f0", 1, manager=True), filter_node("f1", 2),
-                  node("egress", 3, generators=[generator])],
+                  node("egress", 3, generators=[egress_of(first)])],
     }
 
 
-def events_of(blocks):
-    """{event id: {source: MFP}} of the built event in the one block of the second stage."""
-    [block] = blocks.values()
-    payload = evb_decode.Mfp(block, 0, len(block)).opaque_payload
-    mep = evb_decode.Mep(payload, 0, from_file=False)
-    return mep.event_id, {mfp.source_id: payload[mfp.offset:mfp.offset + mfp.size]
-                          for mfp in mep.mfps}
+def event_of(blocks, stages):
+    """Event id and {source: MFP} of the first of so many stages, from the one block of the last."""
+    for _ in range(stages - 1):
+        [block] = blocks.values()
+        payload = evb_decode.Mfp(block, 0, len(block)).opaque_payload
+        mep = evb_decode.Mep(payload, 0, from_file=False)
+        blocks = {mfp.source_id: payload[mfp.offset:mfp.offset + mfp.size] for mfp in mep.mfps}
+    return mep.event_id, blocks
 
 
-def check_forwarded(work, first, nodes):
-    """Each event of the first stage is in the files of the second, byte by byte. Returns how many
-    times each of the nodes has an event, and how many are there twice."""
-    expected = judge.read_directory(first)
+def check_forwarded(work, nodes, stages):
+    """Each event of the first stage is in the files of the last, byte by byte. Returns how many
+    events each of the nodes has, and how many are there twice."""
+    expected = judge.read_directory(work.path("events"))
     found, counts, twice = {}, dict.fromkeys(nodes, 0), 0
     for node in nodes:
         for path in judge.files(work.path(f"events-{node}")):
             for _, blocks in judge.read_meps(path):
-                event, inner = events_of(blocks)
+                event, inner = event_of(blocks, stages)
                 check_equal(found.setdefault(event, inner) == inner, True, f"event {event} again")
                 counts[node] += 1
     twice = sum(counts.values()) - len(found)
@@ -75,7 +92,7 @@ def check_forwarded(work, first, nodes):
 def test_egress_killed():
     with evbtest.Workspace() as work:
         first = first_stage(work)
-        with cluster.System(work, second_stage(work, first)) as system:
+        with cluster.System(work, last_stage(work, first)) as system:
             system.start()
             egress = system.processes["egress"]
             egress.wait_until(lambda: "waits for the built events" in egress.errors(), "a notice")
@@ -85,13 +102,30 @@ def test_egress_killed():
             system.start("egress")
             evb.end()
             summaries = system.end()
-        counts, twice = check_forwarded(work, work.path("events"), ("f0", "f1"))
+        counts, twice = check_forwarded(work, ("f0", "f1"), 2)
         print(f"events of each node {counts}, {twice} of them twice")
         check(all(count > EVENTS // 10 for count in counts.values()), f"events: {counts}")
         check(twice <= HELD, f"{twice} events were sent twice")
         for node, summary in summaries.items():
             evbtest.check_identities(summary)
             check_equal(evbtest.drops(summary), {}, f"drops of {node}")
+
+
+def test_three_stages():
+    """A filter node that does not go on gets no events, and stops nobody."""
+    with evbtest.Workspace() as work:
+        first = first_stage(work, FEWER)
+        middle = middle_stage(work, first)
+        with cluster.System(work, last_stage(work, middle)) as system:
+            system.start()
+            system.wait_for_state("running")
+            system.processes["f1"].signal(signal.SIGSTOP)
+            between = work.run(middle)
+            work.run(first).end()
+            check_equal(judge.event_counts(between.end()), (FEWER, 0), "events of the second stage")
+            system.end(nodes=("f0", "egress"))
+            system.processes["f1"].kill()
+        check_equal(check_forwarded(work, ("f0",), 3), ({"f0": FEWER}, 0), "events of the third")
 
 
 if __name__ == "__main__":
