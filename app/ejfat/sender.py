@@ -20,9 +20,9 @@ import struct
 import time
 
 import evb_telemetry
-from balancer import Backoff, CallFailed
+from balancer import CallFailed
 from refusal import Refusal, say
-from worker import GOODBYE_S, Trouble
+from worker import GOODBYE_S, Trouble, call_until
 
 SYNC = struct.Struct("!2sBBIQIQ")
 SYNC_VERSION = 2
@@ -66,7 +66,7 @@ class Sender:
 
     def run(self):
         try:
-            if self._options.address and not self._change("AddSenders"):
+            if self._options.address and not self._add():
                 return
             self._send_syncs()
         finally:
@@ -75,25 +75,16 @@ class Sender:
     def _addresses(self):
         return [str(address) for address in self._options.address]
 
-    def _change(self, method, **options):
+    def _add(self):
         """Tries until it succeeds; False: stopped before."""
-        backoff = Backoff()
-        while not self._stop.is_set():
-            try:
-                self._balancer.call(method, lbId=self._balancer.uri.lb_id,
-                                    senderAddresses=self._addresses(), **options)
-            except CallFailed as failure:
-                if failure.final:
-                    raise Refusal(str(failure)) from None
-                self._calls.begins(f"{failure}; trying again", failure.code)
-                self._stop.wait(backoff.next())
-                continue
-            self._calls.ends()
-            self._added = True
-            say(f"added: {' '.join(self._addresses())} may send to load balancer "
-                f"{self._balancer.uri.lb_id}")
-            return True
-        return False
+        reply = call_until(self._stop, self._calls, lambda: self._balancer.call(
+            "AddSenders", lbId=self._balancer.uri.lb_id, senderAddresses=self._addresses()))
+        if reply is None:
+            return False
+        self._added = True
+        say(f"added: {' '.join(self._addresses())} may send to load balancer "
+            f"{self._balancer.uri.lb_id}")
+        return True
 
     def _remove(self):
         if not self._added:

@@ -43,6 +43,24 @@ class Trouble:
         self._trouble = None
 
 
+def call_until(stop, trouble, call):
+    """The reply to call(), which is tried until it succeeds; None: stopped before. Refusal where
+    another attempt does not help."""
+    backoff = Backoff()
+    while not stop.is_set():
+        try:
+            reply = call()
+        except CallFailed as failure:
+            if failure.final:
+                raise Refusal(str(failure)) from None
+            trouble.begins(f"{failure}; trying again", failure.code)
+            stop.wait(backoff.next())
+        else:
+            trouble.ends()
+            return reply
+    return None
+
+
 class Worker:
     """options: the command's arguments. stop: threading.Event."""
 
@@ -70,31 +88,23 @@ class Worker:
 
     def _register(self):
         """Tries until it succeeds; False: stopped before."""
-        options, backoff = self._options, Backoff()
-        while not self._stop.is_set():
-            try:
-                self._session = self._balancer.call(
-                    "Register", lbId=self._balancer.uri.lb_id, name=options.worker_name,
-                    weight=options.weight, ipAddress=str(options.address),
-                    udpPort=options.udp_port, portRange=options.udp_ports.bit_length() - 1,
-                    minFactor=options.min_factor, maxFactor=options.max_factor,
-                    keepLbHeader=options.keep_lb_header)
-            except CallFailed as failure:
-                if failure.final:
-                    raise Refusal(str(failure)) from None
-                wait = backoff.next()
-                self._calls.begins(f"{failure}; trying again", failure.code)
-                self._stop.wait(wait)
-                continue
-            self._calls.ends()
-            self._registered_at = time.monotonic()
-            say(f"registered: worker {self._session.sessionId} of load balancer "
-                f"{self._balancer.uri.lb_id}, {options.worker_name} at {options.address}, UDP port "
-                f"{options.udp_port}"
-                + (f" to {options.udp_port + options.udp_ports - 1}"
-                   if options.udp_ports > 1 else ""))
-            return True
-        return False
+        options = self._options
+        session = call_until(self._stop, self._calls, lambda: self._balancer.call(
+            "Register", lbId=self._balancer.uri.lb_id, name=options.worker_name,
+            weight=options.weight, ipAddress=str(options.address),
+            udpPort=options.udp_port, portRange=options.udp_ports.bit_length() - 1,
+            minFactor=options.min_factor, maxFactor=options.max_factor,
+            keepLbHeader=options.keep_lb_header))
+        if session is None:
+            return False
+        self._session = session
+        self._registered_at = time.monotonic()
+        say(f"registered: worker {session.sessionId} of load balancer "
+            f"{self._balancer.uri.lb_id}, {options.worker_name} at {options.address}, UDP port "
+            f"{options.udp_port}"
+            + (f" to {options.udp_port + options.udp_ports - 1}"
+               if options.udp_ports > 1 else ""))
+        return True
 
     def _send_states(self):
         """Until stopped, or the balancer does not know the session any more."""
