@@ -24,7 +24,7 @@ static int retain(struct config_reader *reader, struct config *config, const cha
 	return 0;
 }
 
-static struct config_group *find(struct config *config, const char *name)
+const struct config_group *config_group(const struct config *config, const char *name)
 {
 	for (unsigned i = 0; i < config->n_groups; i++)
 		if (strcmp(config->groups[i].name, name) == 0)
@@ -32,12 +32,11 @@ static struct config_group *find(struct config *config, const char *name)
 	return NULL;
 }
 
-const struct config_group *config_group(const struct config *config, const char *name)
+static struct config_group *find(struct config *config, const char *name)
 {
-	for (unsigned i = 0; i < config->n_groups; i++)
-		if (strcmp(config->groups[i].name, name) == 0)
-			return &config->groups[i];
-	return NULL;
+	const struct config_group *found = config_group(config, name);
+
+	return found != NULL ? &config->groups[found - config->groups] : NULL;
 }
 
 // The rules of a group that has been retained, so that there is room for them.
