@@ -3,8 +3,7 @@
 //
 // What the boards of the example's detector send. Four sources have one fragment per event:
 //
-//   SEGMENTS_SOURCE       track segments before the magnet, in the plane z = SEGMENT_Z, each with
-//   an
+//   SEGMENTS_SOURCE       track segments before the magnet, in the plane z = SEGMENT_Z, with an
 //                         estimate of q/p whose resolution is 15 %
 //   HITS_SOURCE + 0, 1, 2 hits of stations 1, 2, 3
 //

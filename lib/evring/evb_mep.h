@@ -58,12 +58,11 @@ struct evb_mep {
 
 // What one source sent: an MFP, multi-fragment packet.
 struct evb_source {
-	uint16_t id;          // subdetector (5 bits) << 11 | number (11 bits)
-	uint16_t n_fragments; // that of the MEP's events, or 0 (opaque)
-	uint8_t version;      // of the fragments
-	uint8_t
-	    align_log2; // each fragment begins at a multiple of 2^align_log2 bytes of the payload
-	uint32_t flags; // EVB_SOURCE_...
+	uint16_t id;           // subdetector (5 bits) << 11 | number (11 bits)
+	uint16_t n_fragments;  // that of the MEP's events, or 0 (opaque)
+	uint8_t version;       // of the fragments
+	uint8_t align_log2;    // fragments begin at multiples of 2^align_log2 bytes of the payload
+	uint32_t flags;        // EVB_SOURCE_...
 	uint64_t event_id;     // of the first fragment
 	const void *data;      // the whole MFP
 	size_t length;         // bytes of the whole MFP

@@ -5,8 +5,7 @@
 // memory. Kinds mfp and mdf. Events are those of the source set of the same file
 // (source/source_set.h), and repeat as it does, under two conditions:
 //
-// - The sources of the file, or with `ids` those, occur in its first bytes, one chunk. In MDF
-// files, no
+// - All sources of the file, or with `ids` all of these, occur in its first chunk. In MDF files, no
 //   bank of another source occurs later.
 // - .mfp: event ids ascend, except for sources that are out of step by less than the window.
 //   Otherwise blocks are missing, or the file ends there.
