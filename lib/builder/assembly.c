@@ -231,20 +231,8 @@ static inline bool begin_behind_others(struct assembly *assembly, struct event *
 	return true;
 }
 
-static enum segment_cause record_result(enum range_result result)
-{
-	static const enum segment_cause causes[] = {
-		[RANGES_NEW] = BLOCK_BEGUN,
-		[RANGES_DUPLICATE] = SEGMENT_DUPLICATE,
-		[RANGES_OVERLAPPING] = SEGMENT_OVERLAPPING,
-		[RANGES_FULL] = SEGMENT_REORDER_LIMIT,
-	};
-
-	return causes[result];
-}
-
-// The next three record that the bytes of a segment have arrived. They return BLOCK_BEGUN, or why
-// the segment is refused.
+// The next two record that the bytes of a segment have arrived. They return PART_TAKEN, or why the
+// segment is refused.
 
 __attribute__((noinline)) static enum segment_cause record_end(struct assembly *assembly,
 							       struct part *part,
@@ -252,12 +240,13 @@ __attribute__((noinline)) static enum segment_cause record_end(struct assembly *
 {
 	uint32_t *used = &assembly->shares[segment->source].end_ranges;
 
+	if (part_is_whole(part))
+		return SEGMENT_DUPLICATE;
 	if (segment->size > END_MEMORY)
 		return SEGMENT_OVERSIZED;
 	if (segment->offset > part->received.prefix && *used >= END_RANGES_MOST)
 		return SEGMENT_REORDER_LIMIT;
-	return record_result(received_insert(&assembly->pool, &part->received, used,
-					     segment->offset, segment->offset + segment->size));
+	return part_record(&assembly->pool, part, used, segment);
 }
 
 __attribute__((noinline)) static enum segment_cause record_overlapping(
@@ -266,28 +255,8 @@ __attribute__((noinline)) static enum segment_cause record_overlapping(
 {
 	if (!block_displace(assembly, event, part, segment))
 		return SEGMENT_OVERLAPPING;
-	return record_result(received_insert(&assembly->pool, &part->received,
-					     &assembly->shares[segment->source].ranges,
-					     segment->offset, segment->offset + segment->size));
-}
-
-static inline enum segment_cause record(struct assembly *assembly, struct event *event,
-					struct part *part, const struct segment *segment)
-{
-	enum range_result result;
-
-	if (part_is_whole(part))
-		return SEGMENT_DUPLICATE;
-	if (is_end_of_run(event))
-		return record_end(assembly, part, segment);
-	result = ranges_insert(&assembly->pool, &part->received,
-			       &assembly->shares[segment->source].ranges, segment->offset,
-			       segment->offset + segment->size);
-	if (result == RANGES_NEW)
-		return BLOCK_BEGUN;
-	if (result == RANGES_OVERLAPPING)
-		return record_overlapping(assembly, event, part, segment);
-	return record_result(result);
+	return part_record(&assembly->pool, part, &assembly->shares[segment->source].ranges,
+			   segment);
 }
 
 uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment, uint64_t now,
@@ -310,18 +279,17 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 	if (part->length != segment->length &&
 	    !begin_behind_others(assembly, event, part, segment, now)) {
 		refusal = block_begin(assembly, event, part, segment, now);
-		if (refusal != BLOCK_BEGUN)
+		if (refusal != PART_TAKEN)
 			return refuse(assembly, segment, refusal, cause);
 	}
-	// Nearly always the segments of a block arrive in order. A whole block has ranges.
-	if (segment->offset == part->received.prefix && part->received.ranges == RANGES_NONE &&
-	    !is_end_of_run(event)) {
-		part->received.prefix += segment->size;
-	} else {
-		refusal = record(assembly, event, part, segment);
-		if (refusal != BLOCK_BEGUN)
-			return refuse(assembly, segment, refusal, cause);
-	}
+	refusal = is_end_of_run(event)
+		      ? record_end(assembly, part, segment)
+		      : part_record(&assembly->pool, part,
+				    &assembly->shares[segment->source].ranges, segment);
+	if (__builtin_expect(refusal == SEGMENT_OVERLAPPING, 0) && !is_end_of_run(event))
+		refusal = record_overlapping(assembly, event, part, segment);
+	if (refusal != PART_TAKEN)
+		return refuse(assembly, segment, refusal, cause);
 	if (!assembly->end_is_open)
 		assembly->last_placed = now - assembly->waited;
 	else
@@ -331,22 +299,6 @@ uint8_t *assembly_admit(struct assembly *assembly, const struct segment *segment
 	if (is_end_of_run(event))
 		return assembly->end_memory;
 	return room_of(assembly, event, part) + block_prefix(assembly) + segment->offset;
-}
-
-// Returns the number of fragments of a whole block, or PART_MALFORMED - PART_WHOLE if the block is
-// not an MFP of this source and event.
-static uint32_t validate(const struct assembly *assembly, const struct event *event,
-			 uint32_t source, const uint8_t *bytes, uint32_t length)
-{
-	const uint32_t malformed = PART_MALFORMED - PART_WHOLE;
-	struct mfp mfp;
-
-	if (mfp_decode(bytes, length, &mfp) != WIRE_OK || mfp.header.packet_size != length ||
-	    mfp.header.event_id != event->id ||
-	    mfp.header.source_id != assembly->parameters.sources->ids[source] ||
-	    mfp.header.n_fragments == 0 || mfp.header.n_fragments > assembly->parameters.packing)
-		return malformed;
-	return mfp.header.n_fragments;
 }
 
 // Writes the MFP header of an opaque block: its number of fragments is 0, and the bytes follow it.
@@ -366,15 +318,18 @@ static void complete_block(struct assembly *assembly, struct event *event, struc
 			   uint32_t source)
 {
 	uint8_t *room = room_of(assembly, event, part);
-	uint32_t prefix = block_prefix(assembly), n_fragments = 0;
+	uint32_t prefix = block_prefix(assembly), n_fragments;
 	uint32_t end = part->length + prefix;
 
 	memset(room + end, 0, round_up(end, ROOM_UNIT) - end);
+	part->received.ranges = PART_WHOLE;
 	if (prefix != 0)
 		frame_opaque(assembly, event, source, room, part->length);
 	else
-		n_fragments = validate(assembly, event, source, room, part->length);
-	part->received.ranges = PART_WHOLE + n_fragments;
+		part->received.ranges = part_judge(room, part->length, event->id,
+						   assembly->parameters.sources->ids[source],
+						   assembly->parameters.packing);
+	n_fragments = part->received.ranges - PART_WHOLE;
 	if (part->received.ranges == PART_MALFORMED) {
 		if (assembly->shares[source].patience > 0) {
 			part->length = 0;
@@ -406,7 +361,7 @@ bool assembly_commit(struct assembly *assembly, const struct segment *segment)
 	count(&source->segments, 1);
 	count(&source->placed, 1);
 	count(&source->placed_bytes, segment->size);
-	if (part->received.prefix != part->length)
+	if (!part_has_all(part))
 		return false;
 	if (is_end_of_run(event)) {
 		part->received.ranges = PART_WHOLE;

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "base/hash_key.h"
+#include "block/part.h"
 #include "builder/assembly.h"
-#include "builder/ranges.h"
 #include "wire/mep.h"
 #include "wire/mfp.h"
 
@@ -17,32 +17,11 @@
 #define ROOM_UNIT   MEP_DEFAULT_ALIGN // bytes; 32-bit offsets in this unit reach beyond 4 GiB
 #define CLOSED_SIZE 65536u            // closed events that are remembered, a power of two
 
-// The block of one source in one event.
-struct part {
-	uint32_t room;   // offset in the slot, in ROOM_UNITs; 0: no segment has arrived yet
-	uint32_t length; // bytes of the block; 0: no segment counts
-	struct received received;
-};
-
-// For a whole block, received.ranges is PART_WHOLE + its number of fragments, or PART_MALFORMED.
-#define PART_WHOLE     0x80000000u
-#define PART_MALFORMED 0xFFFFFFFFu
-
-static inline bool part_is_whole(const struct part *part)
-{
-	return part->received.ranges >= PART_WHOLE;
-}
-
 // A malformed block that may be displaced until its event is closed. It has no length, and its
 // bytes are the prefix.
 static inline bool part_is_dubious(const struct part *part)
 {
 	return part->received.ranges == PART_MALFORMED && part->length == 0;
-}
-
-static inline bool part_is_valid(const struct part *part)
-{
-	return part_is_whole(part) && part->received.ranges != PART_MALFORMED;
 }
 
 // The end of run is assembled like an event, but uses no slot, since it must be received also when
@@ -279,8 +258,6 @@ void window_renew(struct assembly *assembly, uint64_t now);
 
 // block_room.c
 
-#define BLOCK_BEGUN SEGMENT_N_CAUSES
-
 // The block of the segment has got its first room.
 static inline void block_begun(struct assembly *assembly, struct event *event, struct part *part,
 			       const struct segment *segment, uint64_t now)
@@ -291,7 +268,7 @@ static inline void block_begun(struct assembly *assembly, struct event *event, s
 }
 
 // Gives the segment's block a room, in place of what has arrived of it if the segment displaces
-// that. Returns BLOCK_BEGUN, or why the segment is refused.
+// that. Returns PART_TAKEN, or why the segment is refused.
 enum segment_cause block_begin(struct assembly *assembly, struct event *event, struct part *part,
 			       const struct segment *segment, uint64_t now);
 // Lets the segment displace what has arrived of its block. Returns false if it does not.

@@ -158,7 +158,7 @@ enum segment_cause block_begin(struct assembly *assembly, struct event *event, s
 {
 	if (part->room != 0) {
 		if (block_displace(assembly, event, part, segment))
-			return BLOCK_BEGUN;
+			return PART_TAKEN;
 		return part_length(part) == 0 ? SEGMENT_OVERSIZED : SEGMENT_LENGTH_MISMATCH;
 	}
 	if (is_end_of_run(event)) {
@@ -169,5 +169,5 @@ enum segment_cause block_begin(struct assembly *assembly, struct event *event, s
 		return SEGMENT_OVERSIZED;
 	}
 	block_begun(assembly, event, part, segment, now);
-	return BLOCK_BEGUN;
+	return PART_TAKEN;
 }

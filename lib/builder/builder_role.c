@@ -6,7 +6,6 @@
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
-#include <rte_memcpy.h>
 
 #include "packet/segment_mbuf.h"
 
@@ -45,27 +44,6 @@ struct builder {
 static struct builder *builder_of(const struct role *role)
 {
 	return RTE_PTR_SUB(role, offsetof(struct builder, role));
-}
-
-static void copy_payload(uint8_t *to, const struct rte_mbuf *mbuf, const struct segment *segment)
-{
-	uint32_t offset = segment->payload, left = segment->size;
-
-	while (offset >= mbuf->data_len) {
-		offset -= mbuf->data_len;
-		mbuf = mbuf->next;
-	}
-	for (;;) {
-		uint32_t n = RTE_MIN(left, (uint32_t)mbuf->data_len - offset);
-
-		rte_memcpy(to, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, offset), n);
-		left -= n;
-		if (likely(left == 0))
-			return;
-		to += n;
-		offset = 0;
-		mbuf = mbuf->next;
-	}
 }
 
 // Waiting for a slot helps if consumers hold slots, or if other links may deliver the blocks that
@@ -113,7 +91,7 @@ static bool place(struct builder *builder, const struct input *input, struct rte
 			assembly_refuse(assembly, segment, cause);
 	}
 	if (likely(to != NULL)) {
-		copy_payload(to, mbuf, segment);
+		mbuf_copy_payload(to, mbuf, segment);
 		if (assembly_commit(assembly, segment))
 			assembly_complete(assembly, rte_rdtsc());
 	}

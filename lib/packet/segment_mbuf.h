@@ -5,7 +5,9 @@
 // other role parses the packet again.
 #pragma once
 
+#include <rte_branch_prediction.h>
 #include <rte_mbuf.h>
+#include <rte_memcpy.h>
 
 #include "packet/segment.h"
 
@@ -18,4 +20,27 @@ _Static_assert(SEGMENT_PRIVATE_SIZE % RTE_MBUF_PRIV_ALIGN == 0, "private area is
 static inline struct segment *mbuf_segment(struct rte_mbuf *mbuf)
 {
 	return rte_mbuf_to_priv(mbuf);
+}
+
+// Copies the payload of the segment in an mbuf, which may be in several parts.
+static inline void mbuf_copy_payload(uint8_t *to, const struct rte_mbuf *mbuf,
+				     const struct segment *segment)
+{
+	uint32_t offset = segment->payload, left = segment->size;
+
+	while (offset >= mbuf->data_len) {
+		offset -= mbuf->data_len;
+		mbuf = mbuf->next;
+	}
+	for (;;) {
+		uint32_t n = RTE_MIN(left, (uint32_t)mbuf->data_len - offset);
+
+		rte_memcpy(to, rte_pktmbuf_mtod_offset(mbuf, const uint8_t *, offset), n);
+		left -= n;
+		if (likely(left == 0))
+			return;
+		to += n;
+		offset = 0;
+		mbuf = mbuf->next;
+	}
 }

@@ -24,8 +24,8 @@ LAYERS = [
     ["rx", "tx", "builder"],
     ["port", "inspect"],
     ["cluster", "record", "readout"],
-    ["pipeline", "control", "pacing", "store"],
-    ["producer"],
+    ["control", "pacing", "store"],
+    ["producer", "pipeline", "block"],
     ["packet", "roce", "sched", "source", "evring", "client"],
     ["base", "sysfs", "wire"],
 ]

@@ -4,8 +4,8 @@
 // What becomes of each segment: placed, or refused for exactly one cause and without effect.
 #include "workbench.h"
 
+#include "block/ranges.h"
 #include "builder/assembly_internal.h"
-#include "builder/ranges.h"
 #include "wire/mfp.h"
 
 static void open_standard(struct workbench *bench)

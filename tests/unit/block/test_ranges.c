@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "builder/ranges.h"
+#include "block/ranges.h"
 
 static uint32_t in_use; // ranges of the one owner
 
@@ -65,7 +65,7 @@ static void assert_ranges(const struct range_pool *pool, const struct received *
 static void insert(struct range_pool *pool, struct received *received, uint32_t begin, uint32_t end,
 		   enum range_result expected)
 {
-	assert_int_equal(received_insert(pool, received, &in_use, begin, end), expected);
+	assert_int_equal(ranges_insert(pool, received, &in_use, begin, end), expected);
 }
 
 static void insert__in_order_is_the_prefix_alone(void **state)
@@ -240,8 +240,8 @@ static void insert__leaves_ranges_to_other_owners(void **state)
 	assert_true(range_pool_make(&pool, 64, 8));
 	for (unsigned owner = 0; owner < 4; owner++)
 		for (uint32_t i = 64; i > 0; i--) // in falling order
-			(void)received_insert(&pool, &received[owner], &used[owner], 10 * i,
-					      10 * i + 5);
+			(void)ranges_insert(&pool, &received[owner], &used[owner], 10 * i,
+					    10 * i + 5);
 	assert_int_equal(used[0], 32);
 	assert_int_equal(used[1], 16);
 	assert_int_equal(used[2], 8);
@@ -339,7 +339,7 @@ static void insert__agrees_with_a_map_of_bytes(void **state)
 		    begin + 1 + random_next(&random) % (i % 3 == 0 || most < 8 ? most : 8);
 		unsigned used;
 
-		assert_int_equal(received_insert(&pool, &received[block], &in_use, begin, end),
+		assert_int_equal(ranges_insert(&pool, &received[block], &in_use, begin, end),
 				 model_insert(maps[block], begin, end));
 		used = assert_is_map(&pool, &received[block], maps[block]);
 		used += assert_is_map(&pool, &received[1 - block], maps[1 - block]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "builder/ranges.h"
+#include "block/ranges.h"
 
 #include <stdlib.h>
 

@@ -46,22 +46,11 @@ enum range_result {
 bool range_pool_make(struct range_pool *pool, uint32_t n, uint32_t n_owners);
 void range_pool_free(struct range_pool *pool);
 
-// Records the bytes [begin, end), end > begin: the general case of received_insert(). *used is the
-// number of ranges that the block's owner has; all functions update it.
+// Records the bytes [begin, end), end > begin. *used is the number of ranges that the block's owner
+// has; all functions update it. The caller may extend the prefix of a block without ranges itself
+// (block/part.h).
 enum range_result ranges_insert(struct range_pool *pool, struct received *received, uint32_t *used,
 				uint32_t begin, uint32_t end);
 
 // Returns all ranges of a block to the pool.
 void ranges_release(struct range_pool *pool, struct received *received, uint32_t *used);
-
-// Records the bytes [begin, end), end > begin. Nearly always the segments arrive in order and there
-// are no ranges: then only the prefix grows.
-static inline enum range_result received_insert(struct range_pool *pool, struct received *received,
-						uint32_t *used, uint32_t begin, uint32_t end)
-{
-	if (__builtin_expect(begin == received->prefix && received->ranges == RANGES_NONE, 1)) {
-		received->prefix = end;
-		return RANGES_NEW;
-	}
-	return ranges_insert(pool, received, used, begin, end);
-}
