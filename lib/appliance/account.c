@@ -8,6 +8,7 @@
 #include "node/readout_role.h"
 #include "rdma/source_roles.h"
 #include "rx/rx_role.h"
+#include "store/port_store.h"
 #include "tx/pcap_role.h"
 #include "tx/source_role.h"
 
@@ -59,6 +60,34 @@ static void add_readout(struct account *account, const struct role *role)
 	ADD(&account->sent, readout_role_sender_counters(role));
 }
 
+// The segments of boards, which a readout's store has instead of a builder's slots.
+static void add_boards(struct account *account, const struct block_store *store)
+{
+	const struct block_assembly_counters *counters;
+
+	if (store == NULL || !port_store_is(store))
+		return;
+	counters = port_store_counters(store);
+	account->built.placed += counter_read(&counters->placed);
+	account->built.placed_bytes += counter_read(&counters->placed_bytes);
+	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
+		account->built.drops[i] += counter_read(&counters->drops[i]);
+}
+
+static void add_boards_of(struct account_source *source, const struct appliance *appliance,
+			  unsigned index)
+{
+	struct block_assembly_source_counters sum = { 0 };
+
+	for (unsigned i = 0; i < appliance->config->n_generators; i++)
+		if (appliance->stores[i] != NULL && port_store_is(appliance->stores[i]))
+			port_store_add_source(appliance->stores[i], index, &sum);
+	source->built.placed += sum.placed;
+	source->built.placed_bytes += sum.placed_bytes;
+	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
+		source->built.drops[i] += sum.drops[i];
+}
+
 // Without rx roles nothing is received on purpose, so packets that arrive are not losses.
 static void add_ports(struct account *account, const struct appliance *appliance)
 {
@@ -97,6 +126,7 @@ void account_take(const struct appliance *appliance, struct account *account)
 			break;
 		case CONFIG_ROLE_READOUT:
 			add_readout(account, role);
+			add_boards(account, appliance->stores[plan->roles[i].object]);
 			break;
 		case CONFIG_ROLE_CONTROL:
 			break;
@@ -114,6 +144,7 @@ void account_take_source(const struct appliance *appliance, unsigned index,
 	const struct plan *plan = appliance->plan;
 
 	*source = (struct account_source){ .id = appliance->sources.ids[index] };
+	add_boards_of(source, appliance, index);
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		const struct role *role = appliance->roles[i];
 		const struct rx_source_counters *rx;

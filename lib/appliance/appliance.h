@@ -72,8 +72,8 @@ struct appliance {
 	struct block_store *stores[EVB_MAX_GENERATORS];             // NULL: kind pcap
 	struct rte_mempool *generator_pools[EVB_MAX_GENERATORS][2]; // headers, payloads
 	struct evring *rings[EVB_MAX_BUILDERS];
-	// Link of producer p to builder b: links[p * n_builders + b]. Producers are the rx roles,
-	// then the readouts.
+	// Links to builders, those of each role in the order of the builders, and links of rx roles
+	// to readouts: plan_role.link.
 	struct link *links[PLAN_MAX_ROLES * EVB_MAX_BUILDERS];
 	unsigned n_links;
 	struct flow_control flow_controls[EVB_MAX_PORTS]; // see appliance_flow_control()

@@ -16,6 +16,7 @@
 #include "rdma/source_roles.h"
 #include "rx/rx_role.h"
 #include "store/file_store.h"
+#include "store/port_store.h"
 #include "store/ring_store.h"
 #include "tx/pcap_role.h"
 
@@ -374,6 +375,9 @@ bool appliance_drain(struct appliance *appliance)
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
 	drained &= drain_kind(appliance, CONFIG_ROLE_RESULTS, WRITER_SECONDS);
 	stop_lcores(appliance);
+	for (unsigned i = 0; i < appliance->config->n_generators; i++)
+		if (appliance->stores[i] != NULL && port_store_is(appliance->stores[i]))
+			port_store_flush(appliance->stores[i]);
 	report_unfinished_checksums(appliance);
 	report_differences(appliance);
 	for (unsigned i = 0; i < appliance->n_ports; i++)

@@ -38,12 +38,14 @@ void notice_of_file(void *context, const struct event_file_notice *file);
 
 // --- ports.c ---
 
-// The UDP destination ports of segments. count 0: segments are not sent over UDP. In a node of a
-// cluster each builder has one UDP port.
-struct port_udp_range traffic_segment_ports(const struct config *config);
+// Where a port finds segments: the UDP destination ports, count 0: none, and the EtherType, 0:
+// none. In a node of a cluster each builder has one UDP port; a port to which boards send has the
+// segments of these.
+struct port_udp_range traffic_segment_ports(const struct config *config, unsigned port);
+uint16_t traffic_ether_type(const struct config *config, unsigned port);
 
-// Derives the event traffic, which ports must recognise. *traffic points into the configuration.
-void traffic_make(struct port_traffic *traffic, const struct config *config);
+// Derives the event traffic that a port must recognise. *traffic points into the configuration.
+void traffic_make(struct port_traffic *traffic, const struct config *config, unsigned port);
 
 // Opens the ports, and their flow control where it is configured.
 int ports_open(struct appliance *appliance, char *error);

@@ -16,6 +16,7 @@
 #include "roce/requester.h"
 #include "roce/responder.h"
 #include "source/source_set.h"
+#include "store/block_assembly.h"
 #include "store/file_store.h"
 #include "tx/block_packets.h"
 
@@ -69,6 +70,31 @@ static int check_links(const struct plan *plan, char *error)
 	return 0;
 }
 
+unsigned plan_listener(const struct plan *plan, const struct plan_role *role)
+{
+	return role->kind == CONFIG_ROLE_RX ? config_listener(plan->config, role->port)
+					    : plan->config->n_generators;
+}
+
+// Numbers the links: those to builders, of the rx roles and then of the readouts, and behind them
+// those of rx roles to the readouts of boards.
+static void number_links(struct plan *plan)
+{
+	static const enum config_role_kind kinds[] = { CONFIG_ROLE_RX, CONFIG_ROLE_READOUT };
+	unsigned n_generators = plan->config->n_generators;
+
+	for (unsigned i = 0; i < RTE_DIM(kinds); i++)
+		for (unsigned j = 0; j < plan->n_roles; j++)
+			if (plan->roles[j].kind == kinds[i] &&
+			    plan_listener(plan, &plan->roles[j]) == n_generators)
+				plan->roles[j].link =
+				    plan->n_producers++ * plan->config->n_builders;
+	for (unsigned i = 0, n = plan->n_producers * plan->config->n_builders; i < plan->n_roles;
+	     i++)
+		if (plan_listener(plan, &plan->roles[i]) < n_generators)
+			plan->roles[i].link = n++;
+}
+
 // Adds the roles in the order of the data flow. An lcore with several roles polls them in this
 // order.
 static int add_roles(struct plan *plan, char *error)
@@ -97,10 +123,9 @@ static int add_roles(struct plan *plan, char *error)
 		if (role.kind == CONFIG_ROLE_CONTROL)
 			to->port = config->cluster.nodes[config->cluster.self].port;
 		plan->n_rx += role.kind == CONFIG_ROLE_RX;
-		plan->n_producers +=
-		    role.kind == CONFIG_ROLE_RX || role.kind == CONFIG_ROLE_READOUT;
 		plan->n_roles++;
 	}
+	number_links(plan);
 	return check_links(plan, error);
 }
 
@@ -337,6 +362,29 @@ static void plan_producer(struct plan *plan, unsigned index)
 	    producer->size;
 }
 
+// The memory of a store of blocks of boards; returns its size.
+static uint64_t plan_boards(struct plan *plan, unsigned index)
+{
+	const struct config_generator *generator = &plan->config->generators[index];
+	const struct source_set_parameters set = config_source_set(plan->config, generator);
+
+	plan->store_bytes += block_assembly_memory(set.n_ids);
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan_listener(plan, &plan->roles[i]) == index)
+			use_packets(plan, i, plan->config->links.depth * 2 * sizeof(void *));
+	return generator->listen.size;
+}
+
+// Whether header mbufs need room for whole packets, because some payload may be copied. The source
+// set does not exist yet. Of blocks that come during the run some may be missing.
+static bool may_copy(const struct config_generator *generator,
+		     const struct source_set_parameters *set)
+{
+	return generator->sizes.law == SIZE_LHCB || generator->kind == GENERATOR_PCAP ||
+	       generator->kind == GENERATOR_PRODUCER || generator->kind == GENERATOR_EVENT_RING ||
+	       generator->kind == GENERATOR_PORT || file_store_is_for(set);
+}
+
 static int plan_generator(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_generator *config = &plan->config->generators[index];
@@ -356,6 +404,8 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 		generator->set_bytes = set.window;
 	else if (config->kind == GENERATOR_PRODUCER)
 		plan_producer(plan, index);
+	else if (config->kind == GENERATOR_PORT)
+		generator->set_bytes = plan_boards(plan, index);
 	else if (config->kind != GENERATOR_PCAP && config->kind != GENERATOR_EVENT_RING &&
 		 source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);
@@ -364,10 +414,8 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	generator->pool_mbufs = descriptors(port_config->tx_descriptors, profile->tx_descriptors) +
 				descriptors(port_config->rx_descriptors, profile->rx_descriptors) +
 				2 * config->faults.reorder_window + mbufs_in_pipeline(plan);
-	// The source set does not exist yet. Header mbufs get room for whole packets if one of the
-	// set's sources may need copies.
 	generator->buffer =
-	    config->sizes.law == SIZE_LHCB || config->kind == GENERATOR_PCAP
+	    may_copy(config, &set)
 		? port_buffer_size(profile, port_config->mtu)
 		: block_packets_buffer_size(&config->faults, false, port_config->mtu);
 	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE) {

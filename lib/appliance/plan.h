@@ -34,6 +34,7 @@ struct plan_role {
 	unsigned queue;
 	unsigned port;  // rx, source, readout, control: index of the port; else PLAN_NONE
 	unsigned lcore; // index into lcores
+	unsigned link;  // rx, readout: number of its first link in appliance.links
 	int tx_queue;   // queue of `port` on which the role sends; -1: the role sends nothing
 };
 
@@ -59,7 +60,8 @@ struct plan_generator {
 	uint32_t buffer;     // packet bytes for which a header mbuf has room
 	uint64_t pool_bytes; // size of both pools
 	uint64_t ring_bytes; // size of the producer ring of kind producer
-	uint64_t set_bytes;  // size of the pre-filled blocks, or of the window of a file
+	uint64_t set_bytes;  // size of the pre-filled blocks, of the window of a file, or of the
+			     // memory of kind port
 };
 
 // The memory that a NUMA node must have, and its free hugepages.
@@ -78,8 +80,10 @@ struct plan {
 	unsigned n_lcores;
 	struct plan_port ports[EVB_MAX_PORTS];
 	struct plan_generator generators[EVB_MAX_GENERATORS];
-	unsigned n_rx;        // number of rx roles
-	unsigned n_producers; // of segments: rx roles and readouts; each has one link per builder
+	unsigned n_rx; // number of rx roles
+	// Roles that pass segments to builders: rx roles but those of ports to which boards send,
+	// and readouts; each has one link per builder.
+	unsigned n_producers;
 
 	// DPDK's memory.
 	uint32_t control_mbufs;  // in a node of a cluster: mbufs of the pool of control frames
@@ -92,6 +96,7 @@ struct plan {
 
 	// Ordinary memory, in bytes.
 	uint64_t assembly_bytes; // state of the builders besides the slots
+	uint64_t store_bytes;    // state of the stores of kind port besides their memory
 	uint64_t endpoint_bytes; // in a node of a cluster: state of the control protocol
 	uint64_t sched_bytes;    // in the node of the event manager: the scheduler
 	uint64_t roce_bytes;     // queue pairs and their work requests
@@ -117,6 +122,9 @@ unsigned plan_find_role(const struct plan *plan, const char *name);
 
 // The role of this kind for this object (and queue 0), or PLAN_NONE.
 unsigned plan_role_of(const struct plan *plan, enum config_role_kind kind, unsigned object);
+
+// The generator whose boards send to the port of an rx role; n_generators: none.
+unsigned plan_listener(const struct plan *plan, const struct plan_role *role);
 
 // The role that sends for a generator, a source or a readout.
 unsigned plan_role_of_generator(const struct plan *plan, unsigned generator);

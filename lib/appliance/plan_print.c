@@ -102,12 +102,16 @@ static void print_generators(const struct plan *plan, FILE *out)
 		const struct plan_generator *generator = &plan->generators[i];
 
 		bool is_ring = config->kind == GENERATOR_PRODUCER;
+		bool is_port = config->kind == GENERATOR_PORT;
 
 		fprintf(out, "  %-12s on %s, ", config->name, config->port);
 		if (config->kind == GENERATOR_EVENT_RING)
 			fprintf(out, "events of appliance %s", config->egress.appliance);
 		else
-			fprintf(out, "%s %s", is_ring ? "producer ring" : "pre-filled blocks",
+			fprintf(out, "%s %s",
+				is_ring   ? "producer ring"
+				: is_port ? "blocks of boards"
+					  : "pre-filled blocks",
 				size(is_ring ? generator->ring_bytes : generator->set_bytes).text);
 		fprintf(out, ", pools of %u mbufs, %s\n", generator->pool_mbufs,
 			size(generator->pool_bytes).text);
@@ -157,7 +161,9 @@ static void print_links_of(const struct plan *plan, enum config_role_kind produc
 {
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		for (unsigned j = 0;
-		     plan->roles[i].kind == producer && j < plan->config->n_builders; j++)
+		     plan->roles[i].kind == producer && j < plan->config->n_builders &&
+		     plan_listener(plan, &plan->roles[i]) == plan->config->n_generators;
+		     j++)
 			fprintf(out, "  %s -> builder.%s%s\n", plan->roles[i].name,
 				plan->config->builders[j].name, remark);
 }
@@ -171,6 +177,16 @@ static void print_links(const struct plan *plan, FILE *out)
 		is_lossless ? "lossless" : "drop");
 	print_links_of(plan, CONFIG_ROLE_RX, "", out);
 	print_links_of(plan, CONFIG_ROLE_READOUT, is_lossless ? "" : ", lossless", out);
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		unsigned listener = plan_listener(plan, &plan->roles[i]);
+
+		if (listener < config->n_generators)
+			fprintf(out, "  %s -> readout.%s%s\n", plan->roles[i].name,
+				config->generators[listener].name,
+				is_lossless && !config_is_for_boards(config, plan->roles[i].port)
+				    ? ", drop"
+				    : "");
+	}
 }
 
 // Prints the control protocol's part of a node of a system.
@@ -209,6 +225,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 		{ "slots", plan->ring_bytes, true },
 		{ "producers", plan->producer_bytes, false },
 		{ "builders", plan->assembly_bytes, true },
+		{ "boards", plan->store_bytes, false },
 		{ "control", plan->endpoint_bytes, false },
 		{ "manager", plan->sched_bytes, false },
 		{ "RoCE", plan->roce_bytes, false },

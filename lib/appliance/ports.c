@@ -9,11 +9,26 @@
 #include "appliance/parts.h"
 #include "wire/feroce_cm.h"
 
-struct port_udp_range traffic_segment_ports(const struct config *config)
+// NULL: no boards send to the port.
+static const struct config_listen *listen_of(const struct config *config, unsigned port)
+{
+	unsigned listener = config_listener(config, port);
+
+	return listener < config->n_generators ? &config->generators[listener].listen : NULL;
+}
+
+struct port_udp_range traffic_segment_ports(const struct config *config, unsigned port)
 {
 	const struct config_transport *transport = &config->transport;
+	const struct config_listen *listen = listen_of(config, port);
 	bool in_cluster = config->cluster.n_nodes > 0;
 
+	if (listen != NULL)
+		return (struct port_udp_range){
+			.first = listen->udp_port,
+			.count = listen->has_ether_type ? 0 : listen->udp_ports,
+			.segments = true,
+		};
 	if (transport->kind != CONFIG_TRANSPORT_UDP)
 		return (struct port_udp_range){ 0 };
 	return (struct port_udp_range){
@@ -23,13 +38,22 @@ struct port_udp_range traffic_segment_ports(const struct config *config)
 	};
 }
 
+uint16_t traffic_ether_type(const struct config *config, unsigned port)
+{
+	const struct config_listen *listen = listen_of(config, port);
+
+	if (listen != NULL)
+		return listen->has_ether_type ? listen->ether_type : 0;
+	return config->transport.kind == CONFIG_TRANSPORT_ETH ? config->transport.ether_type : 0;
+}
+
 static void add_ports(struct port_traffic *traffic, struct port_udp_range range)
 {
 	if (range.count > 0)
 		traffic->ranges[traffic->n_ranges++] = range;
 }
 
-void traffic_make(struct port_traffic *traffic, const struct config *config)
+void traffic_make(struct port_traffic *traffic, const struct config *config, unsigned port)
 {
 	const struct config_transport *transport = &config->transport;
 
@@ -38,10 +62,11 @@ void traffic_make(struct port_traffic *traffic, const struct config *config)
 		.n_ids = config->sources.n_ids,
 		.control_priority = config->event_manager.control_priority,
 		.control_dscp = config->event_manager.control_dscp,
+		.ether_type = traffic_ether_type(config, port),
 	};
-	add_ports(traffic, traffic_segment_ports(config));
-	if (transport->kind == CONFIG_TRANSPORT_ETH)
-		traffic->ether_type = transport->ether_type;
+	add_ports(traffic, traffic_segment_ports(config, port));
+	if (config_is_for_boards(config, port))
+		return;
 	if (transport->kind == CONFIG_TRANSPORT_ROCE) {
 		add_ports(traffic, (struct port_udp_range){ config->roce.udp_port, 1, false });
 		if (config->roce.connection == ROCE_CONNECTION_FEROCE)
@@ -90,11 +115,9 @@ static int open_flow_control(struct appliance *appliance, unsigned index, char *
 
 int ports_open(struct appliance *appliance, char *error)
 {
-	struct port_traffic traffic;
-
-	traffic_make(&traffic, appliance->config);
 	for (unsigned i = 0; i < appliance->config->n_ports; i++) {
 		const struct plan_port *plan = &appliance->plan->ports[i];
+		struct port_traffic traffic;
 		struct port_parameters parameters = {
 			.config = &appliance->config->ports[i],
 			.profile = &plan->profile,
@@ -105,6 +128,7 @@ int ports_open(struct appliance *appliance, char *error)
 			.pool_cache = PLAN_POOL_CACHE,
 		};
 
+		traffic_make(&traffic, appliance->config, i);
 		appliance->n_ports++;
 		if (port_open(&appliance->ports[i], &parameters, error) != 0 ||
 		    (appliance_flow_control(appliance, i) != NULL &&

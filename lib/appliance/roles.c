@@ -83,7 +83,10 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 	const struct config *config = appliance->config;
 	struct port *port = &appliance->ports[plan->port];
 	struct rx_handler handlers[RX_MAX_HANDLERS];
-	struct port_udp_range segments = traffic_segment_ports(config);
+	struct port_udp_range segments = traffic_segment_ports(config, plan->port);
+	bool for_boards = config_is_for_boards(config, plan->port);
+	bool listens = config_listener(config, plan->port) < config->n_generators;
+	bool is_node = control != NULL;
 	struct rx_parameters parameters = {
 		.name = plan->name,
 		.port_id = port->id,
@@ -94,31 +97,31 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.addresses = addresses_of(port),
 		.own_only = port->config->destinations == PORT_DESTINATIONS_OWN &&
 			    !is_in_memory(port->profile),
-		.ether_type = config->transport.kind == CONFIG_TRANSPORT_ETH
-				  ? config->transport.ether_type
-				  : 0,
+		.ether_type = traffic_ether_type(config, plan->port),
 		.udp_port = segments.first,
 		.udp_ports = segments.count,
-		.builder_by_udp_port = control != NULL,
+		.builder_by_udp_port = is_node && !listens,
 		.packing = config->sources.packing,
 		.sources = &appliance->sources,
 		.admission = admission_of(appliance, port->profile),
 		.source_moves = moves_of(config, port->profile),
 		.links = links,
-		.n_builders = config->n_builders,
-		.hold = appliance->plan->ports[plan->port].hold,
+		.n_builders = listens ? 1 : config->n_builders,
+		.hold = listens ? 0 : appliance->plan->ports[plan->port].hold,
 		.hold_patience = loses_packets(port, appliance_flow_control(appliance, plan->port))
 				     ? ns_to_cycles(config->event_manager.heartbeat_timeout_ns / 4)
 				     : UINT64_MAX,
 		.handlers = handlers,
-		.n_handlers = make_handlers(appliance, plan->port, control, handlers),
+		.n_handlers =
+		    for_boards ? 0 : make_handlers(appliance, plan->port, control, handlers),
 		.flow_control = appliance_flow_control(appliance, plan->port),
 		.data_priority = port->config->flow_control.priority,
-		.rings = (const struct evring *const *)appliance->rings,
+		.rings = listens ? NULL : (const struct evring *const *)appliance->rings,
 		.events_are_granted = cluster_grants(config),
 		.pool = port->pool,
-		.quiet_cycles = ns_to_cycles(QUIET_NS),
-		.drain_cycles = ns_to_cycles(config->events.drain_timeout_ns),
+		// Nothing that boards still send is of use when the readouts have ended.
+		.quiet_cycles = for_boards ? 0 : ns_to_cycles(QUIET_NS),
+		.drain_cycles = for_boards ? 0 : ns_to_cycles(config->events.drain_timeout_ns),
 		.numa_node = port->numa_node,
 	};
 
@@ -156,7 +159,8 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 	};
 	unsigned n_builders = config->n_builders;
 
-	for (unsigned i = plan->object; i < appliance->n_links; i += n_builders) {
+	for (unsigned i = plan->object; i < appliance->plan->n_producers * n_builders;
+	     i += n_builders) {
 		if (parameters.n_links == BUILDER_MAX_LINKS) {
 			(void)appliance_fail(error, "role %s: more than %u links", plan->name,
 					     BUILDER_MAX_LINKS);
@@ -333,7 +337,7 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 int roles_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
-	unsigned n_rx = 0, n_readouts = 0;
+	unsigned n_rx = 0;
 
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		const struct plan_role *role = &plan->roles[i];
@@ -342,8 +346,7 @@ int roles_make(struct appliance *appliance, char *error)
 		switch (role->kind) {
 		case CONFIG_ROLE_RX:
 			appliance->roles[i] = make_rx(
-			    appliance, role,
-			    &appliance->links[n_rx * appliance->config->n_builders],
+			    appliance, role, &appliance->links[role->link],
 			    n_rx < appliance->n_control_links ? appliance->control_links[n_rx]
 							      : NULL);
 			n_rx++;
@@ -365,9 +368,7 @@ int roles_make(struct appliance *appliance, char *error)
 			break;
 		case CONFIG_ROLE_READOUT:
 			appliance->roles[i] =
-			    cluster_make_readout(appliance, role,
-						 &appliance->links[(plan->n_rx + n_readouts++) *
-								   appliance->config->n_builders]);
+			    cluster_make_readout(appliance, role, &appliance->links[role->link]);
 			break;
 		}
 		if (appliance->roles[i] == NULL)

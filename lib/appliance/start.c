@@ -15,6 +15,7 @@
 
 #include "appliance/parts.h"
 #include "store/file_store.h"
+#include "store/port_store.h"
 #include "store/ring_store.h"
 #include "store/set_store.h"
 
@@ -188,6 +189,50 @@ static int make_ring_store(struct appliance *appliance, unsigned index, char *er
 	return 0;
 }
 
+// The port at which boards send to a generator of kind port.
+static unsigned port_of_boards(const struct config *config, unsigned generator)
+{
+	unsigned port = 0;
+
+	while (config_listener(config, port) != generator)
+		port++;
+	return port;
+}
+
+static int make_port_store(struct appliance *appliance, unsigned index, char *error)
+{
+	const struct config *config = appliance->config;
+	const struct config_generator *generator = &config->generators[index];
+	const struct source_set_parameters set = config_source_set(config, generator);
+	unsigned role = plan_role_of_generator(appliance->plan, index);
+	unsigned port = port_of_boards(config, index);
+	const struct port_store_parameters parameters = {
+		.assembly = {
+			.ids = set.ids,
+			.n_sources = set.n_ids,
+			.packing = set.packing,
+			.first_event = generator->first_event,
+			.max_block = generator->listen.max_block,
+			.size = generator->listen.size,
+			.mfps = config->sources.payload == PAYLOAD_MFP,
+			.ends = config->events.on_end_of_run == END_OF_RUN_STOPS,
+			.holds_back = appliance_flow_control(appliance, port) != NULL &&
+				      config_is_for_boards(config, port),
+			.deadline = ns_to_cycles(config->events.deadline_ns),
+		},
+		.sources = &appliance->sources,
+		.numa_node = (int)plan_node_of(appliance->plan, role),
+	};
+
+	appliance->stores[index] = port_store_create(&parameters);
+	if (appliance->stores[index] == NULL)
+		return appliance_fail(error,
+				      "generator %s: no memory for %llu bytes of blocks, or none "
+				      "of its sources is expected in this run",
+				      generator->name, (unsigned long long)generator->listen.size);
+	return 0;
+}
+
 static int make_store(struct appliance *appliance, unsigned index, char *error)
 {
 	const struct source_allocator allocator = { .allocate = allocate, .release = release };
@@ -205,6 +250,8 @@ static int make_store(struct appliance *appliance, unsigned index, char *error)
 		return make_ring_store(appliance, index, error);
 	if (config->kind == GENERATOR_EVENT_RING)
 		return event_rings_make_store(appliance, index, error);
+	if (config->kind == GENERATOR_PORT)
+		return make_port_store(appliance, index, error);
 	if (file_store_is_for(&set)) {
 		file.set = set;
 		appliance->stores[index] = file_store_create(&file, cause);
@@ -283,16 +330,43 @@ static int make_links_of(struct appliance *appliance, unsigned producer, char *e
 	return 0;
 }
 
+// Creates the link from an rx role to the readout of the boards that send to its port. Frames of
+// the control protocol must not wait behind a full link.
+static int make_link_of_boards(struct appliance *appliance, unsigned rx, char *error)
+{
+	const struct config *config = appliance->config;
+	const struct plan *plan = appliance->plan;
+	unsigned generator = plan_listener(plan, &plan->roles[rx]);
+	unsigned readout = plan_role_of_generator(plan, generator);
+	bool lossless = config->links.policy == CONFIG_LINK_LOSSLESS &&
+			config_is_for_boards(config, plan->roles[rx].port);
+	struct link *link = make_link(plan, rx, readout, config->links.depth, lossless,
+				      (int)plan_node_of(plan, readout), error);
+
+	if (link == NULL)
+		return -1;
+	appliance->links[appliance->n_links++] = link;
+	port_store_connect(appliance->stores[generator], link);
+	return 0;
+}
+
+// In the order of plan_role.link.
 static int make_links(struct appliance *appliance, char *error)
 {
 	static const enum config_role_kind producers[] = { CONFIG_ROLE_RX, CONFIG_ROLE_READOUT };
 	const struct plan *plan = appliance->plan;
+	unsigned n_generators = plan->config->n_generators;
 
 	for (unsigned i = 0; i < RTE_DIM(producers); i++)
 		for (unsigned j = 0; j < plan->n_roles; j++)
 			if (plan->roles[j].kind == producers[i] &&
+			    plan_listener(plan, &plan->roles[j]) == n_generators &&
 			    make_links_of(appliance, j, error) != 0)
 				return -1;
+	for (unsigned i = 0; i < plan->n_roles; i++)
+		if (plan_listener(plan, &plan->roles[i]) < n_generators &&
+		    make_link_of_boards(appliance, i, error) != 0)
+			return -1;
 	return 0;
 }
 
@@ -359,6 +433,9 @@ void appliance_stop(struct appliance *appliance)
 	for (unsigned i = appliance->plan->n_roles; i-- > 0;)
 		if (appliance->roles[i] != NULL)
 			appliance->roles[i]->operations->fini(appliance->roles[i]);
+	for (unsigned i = 0; i < appliance->config->n_generators; i++)
+		if (appliance->stores[i] != NULL && port_store_is(appliance->stores[i]))
+			port_store_flush(appliance->stores[i]);
 	for (unsigned i = appliance->n_links; i-- > 0;)
 		link_destroy(appliance->links[i]);
 	for (unsigned i = appliance->config->n_builders; i-- > 0;)

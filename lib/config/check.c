@@ -110,18 +110,25 @@ static int check_ports(struct config_reader *reader, const struct config *config
 	return 0;
 }
 
-static int check_transport(struct config_reader *reader, const struct config_transport *transport)
+bool config_ether_type_is_taken(uint16_t ether_type)
 {
 	static const uint16_t taken[] = { 0x0800, 0x0806, 0x8100, 0x86dd, 0x8808, 0x88a8 };
 
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		if (ether_type == taken[i])
+			return true;
+	return false;
+}
+
+static int check_transport(struct config_reader *reader, const struct config_transport *transport)
+{
 	if (transport->udp_port + transport->udp_ports - 1 > 65535)
 		return config_fail(config_at(reader, "transport.udp_ports"),
 				   "%u ports from %u on end above 65535", transport->udp_ports,
 				   transport->udp_port);
-	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
-		if (transport->ether_type == taken[i])
-			return config_fail(config_at(reader, "transport.ether_type"),
-					   "0x%04X belongs to another protocol", taken[i]);
+	if (config_ether_type_is_taken(transport->ether_type))
+		return config_fail(config_at(reader, "transport.ether_type"),
+				   "0x%04X belongs to another protocol", transport->ether_type);
 	return 0;
 }
 
@@ -240,6 +247,8 @@ static const char *without_file(enum generator_kind kind)
 		return "producer";
 	case GENERATOR_EVENT_RING:
 		return "event_ring";
+	case GENERATOR_PORT:
+		return "port";
 	default:
 		return NULL;
 	}
@@ -269,6 +278,7 @@ static int check_generator(struct config_reader *reader, const struct config *co
 				   "%u is above maximum, which is %u", generator->sizes.mean,
 				   generator->sizes.maximum);
 	return check_producer(reader, config, i) || check_egress(reader, config, i) ||
+		       config_check_listen(reader, config, i) ||
 		       check_generator_ids(reader, config, i) || check_faults(reader, config, i)
 		   ? -1
 		   : 0;

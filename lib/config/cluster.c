@@ -78,11 +78,12 @@ static int check_generators(struct config_reader *reader, const struct config *n
 	return 0;
 }
 
-// Peers send to the node at its first port that has an address.
+// Peers send to the node at its first port that has an address and is not for boards only.
 static int add_address(struct config_reader *reader, const struct config *config,
 		       const struct cluster_system *cluster, struct cluster_system_node *node)
 {
-	while (node->port < config->n_ports && !config->ports[node->port].has_address)
+	while (node->port < config->n_ports &&
+	       (!config->ports[node->port].has_address || config_is_for_boards(config, node->port)))
 		node->port++;
 	if (node->port == config->n_ports)
 		return config_fail(config_at(reader, "ports"),

@@ -137,6 +137,17 @@ struct config_egress {
 	uint32_t max_event;            // bytes
 };
 
+// Where the boards of a generator of kind port send their segments, and the memory for these.
+struct config_listen {
+	char port[EVB_NAME_SIZE]; // empty: that of the generator
+	uint16_t udp_port;        // first destination port of the received range
+	uint16_t udp_ports;       // number of ports in the range
+	bool has_ether_type;      // segments behind this EtherType, not over UDP
+	uint16_t ether_type;
+	uint64_t size;      // bytes for blocks
+	uint32_t max_block; // bytes
+};
+
 struct config_generator {
 	char name[EVB_NAME_SIZE];
 	char port[EVB_NAME_SIZE];
@@ -159,6 +170,7 @@ struct config_generator {
 	struct faults faults;
 	struct config_producer producer;
 	struct config_egress egress;
+	struct config_listen listen;
 };
 
 struct config_writer {
@@ -320,6 +332,16 @@ struct config_role {
 //   writer.NAME          per writer
 //   results.NAME         per entry of results
 bool config_role(const struct config *config, unsigned index, struct config_role *role);
+
+// The name of the port to which the boards of a generator of kind port send.
+const char *config_listen_port(const struct config_generator *generator);
+
+// The number of the generator of kind port whose boards send to a port; n_generators: there is
+// none.
+unsigned config_listener(const struct config *config, unsigned port);
+
+// Whether a port is for boards only, so that nothing is sent on it but replies.
+bool config_is_for_boards(const struct config *config, unsigned port);
 
 // The rules of a group; NULL: it has none. A valid configuration only.
 const struct config_group *config_group(const struct config *config, const char *name);

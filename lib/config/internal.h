@@ -89,6 +89,12 @@ int config_check(struct config_reader *reader, struct config *config);
 int config_check_groups(struct config_reader *reader, struct config *config);
 int config_check_roce(struct config_reader *reader, const struct config *config);
 
+// Checks what generator i needs if it is of kind port.
+int config_check_listen(struct config_reader *reader, const struct config *config, unsigned i);
+
+// Whether an EtherType cannot be that of segments.
+bool config_ether_type_is_taken(uint16_t ether_type);
+
 // Finds an id in an ascending list. NULL if the list does not contain it.
 const uint16_t *config_find_id(const uint16_t *ids, unsigned n_ids, uint16_t id);
 

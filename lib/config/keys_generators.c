@@ -91,20 +91,42 @@ static const struct config_key egress_keys[] = {
 };
 static OBJECT(egress, egress_keys);
 
+static const struct config_key listen_keys[] = {
+	{ .name = "port", NAME, FIELD(config_listen, port),
+	  .help = "Name of the port to which the boards send; without it that of the generator." },
+	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_listen, udp_port),
+	  .standard = "19522",
+	  .help = "First UDP port to which the boards send." },
+	{ .name = "udp_ports", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_listen, udp_ports),
+	  .standard = "1",
+	  .help = "Number of these UDP ports." },
+	{ .name = "ether_type", WHOLE(COUNT), RANGE(0x600, 0xffff),
+	  FIELD(config_listen, ether_type),
+	  .presence = offsetof(struct config_listen, has_ether_type),
+	  .help = "The boards send behind this EtherType, not over UDP." },
+	{ .name = "size", WHOLE(SIZE), RANGE(64 * KIB, 256 * GIB), FIELD(config_listen, size),
+	  .standard = "256MiB",
+	  .help = "Memory for blocks." },
+	{ .name = "max_block", WHOLE(SIZE), RANGE(64, 1 << 30), FIELD(config_listen, max_block),
+	  .standard = "4MiB",
+	  .help = "Largest block." },
+};
+static OBJECT(listen, listen_keys);
+
 static const struct config_key generator_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_generator, name), .required = true,
 	  .help = "Name of the generator." },
 	{ .name = "port", NAME, FIELD(config_generator, port), .required = true,
 	  .help = "Port to send on." },
 	{ .name = "kind", WORDS("synthetic", "mdf", "mfp", "pcap", "roce", "producer",
-		"event_ring"),
+		"event_ring", "port"),
 	  FIELD(config_generator, kind),
 	  .standard = "synthetic",
 	  .help = "synthetic: by a size law; mdf: events of an MDF file, packed again; mfp: "
 		  "MFPs of a file; pcap: packets of a capture, unchanged; roce: messages of a"
 		  " RoCE capture, over new connections; producer: blocks of a process on the "
 		  "same machine, from the ring of the generator's name; event_ring: "
-		  "built events of another evb on the same machine." },
+		  "built events of another evb on the same machine; port: segments of boards." },
 	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),
 	  .help = "File of kinds mdf, mfp, pcap and roce." },
 	{ .name = "window", WHOLE(SIZE), RANGE(64 * KIB, 16 * GIB), FIELD(config_generator, window),
@@ -147,5 +169,7 @@ static const struct config_key generator_keys[] = {
 	{ .name = "event_ring", NESTED(egress),
 	  .offset = offsetof(struct config_generator, egress),
 	  .help = "What kind event_ring sends." },
+	{ .name = "listen", NESTED(listen), .offset = offsetof(struct config_generator, listen),
+	  .help = "Port and memory of kind port." },
 };
 OBJECT(config_generator_object, generator_keys);

@@ -31,6 +31,8 @@ const char *segment_cause_name(enum segment_cause cause)
 		[SEGMENT_OVERSIZED] = "oversized",
 		[SEGMENT_LENGTH_MISMATCH] = "length_mismatch",
 		[SEGMENT_REORDER_LIMIT] = "reorder_limit",
+		[SEGMENT_STORE_FULL] = "store_full",
+		[SEGMENT_NO_EVENT] = "no_event",
 	};
 
 	return cause < SEGMENT_N_CAUSES ? names[cause] : "unknown";

@@ -30,7 +30,7 @@ enum segment_cause {
 	SEGMENT_MALFORMED,         // RE or LB header wrong, or the payload exceeds its block
 	SEGMENT_UNKNOWN_SOURCE,    // a source id that the configuration does not have
 	SEGMENT_UNEXPECTED_SOURCE, // a configured source that is not of this run or queue pair
-	SEGMENT_NOT_ADMITTED,      // of a source that may not send from there
+	SEGMENT_NOT_ADMITTED,      // of a source that may not send from there, or to this port
 	SEGMENT_MOVED_SOURCE,      // of a source that still sends from another address
 	SEGMENT_LINK_FULL,         // dropped, as the link to a slow builder was full
 	// counted by the builder
@@ -42,6 +42,9 @@ enum segment_cause {
 	SEGMENT_OVERSIZED,       // its block does not fit in what is left of the slot
 	SEGMENT_LENGTH_MISMATCH, // its block's length differs from that of earlier segments
 	SEGMENT_REORDER_LIMIT,   // its block is received in too many separate pieces
+	// counted by the store of a port only, which counts the causes above, too
+	SEGMENT_STORE_FULL, // no room for a new block, or for its event
+	SEGMENT_NO_EVENT,   // its event id is that of no event
 	SEGMENT_N_CAUSES
 };
 

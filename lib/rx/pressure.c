@@ -25,7 +25,7 @@ void rx_pressure_make(struct rx_pressure *pressure, const struct rx_parameters *
 	pressure->pool_scale = pause_share_scale(size - pressure->pool_base);
 	if (parameters->n_builders > 0)
 		pressure->link_scale = pause_share_scale(parameters->links[0]->depth); // all equal
-	for (unsigned i = 0; i < parameters->n_builders; i++)
+	for (unsigned i = 0; i < parameters->n_builders && parameters->rings != NULL; i++)
 		pressure->slot_scales[i] = pause_share_scale(evring_slots(parameters->rings[i]));
 }
 
@@ -48,8 +48,9 @@ void rx_pressure_observe(const struct rx_pressure *pressure, struct pause_occupa
 	for (unsigned i = 0; i < p->n_builders; i++) {
 		uint32_t links =
 		    pause_share(rte_ring_count(p->links[i]->ring), pressure->link_scale);
-		uint32_t slots =
-		    pause_share(slots_in_use(p, p->rings[i]), pressure->slot_scales[i]);
+		uint32_t slots = p->rings != NULL ? pause_share(slots_in_use(p, p->rings[i]),
+								pressure->slot_scales[i])
+						  : 0;
 
 		occupancy->links = RTE_MAX(occupancy->links, links);
 		occupancy->slots = RTE_MAX(occupancy->slots, slots);

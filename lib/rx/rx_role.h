@@ -58,7 +58,7 @@ struct rx_parameters {
 	const struct admission *admission;
 	enum source_moves source_moves;
 
-	struct link **links; // one per builder
+	struct link **links; // one per builder, or the one to the readout of boards
 	unsigned n_builders;
 	// Packets that wait while lossless links are full, so that control frames do not
 	// (rx/hold.h); 0: nothing is received then.
@@ -70,7 +70,7 @@ struct rx_parameters {
 	struct flow_control *flow_control; // of the port, if this role is its owner; else NULL
 	// Only where flow_control is set:
 	uint8_t data_priority;             // 802.1p priority that the flow control pauses
-	const struct evring *const *rings; // of the builders
+	const struct evring *const *rings; // of the builders; NULL: the link is not to a builder
 	bool events_are_granted;           // an event manager grants the events
 	const struct rte_mempool *pool;    // receive buffers of the port
 

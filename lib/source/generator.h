@@ -20,6 +20,7 @@ enum generator_kind {
 	GENERATOR_ROCE,       // messages of a capture of RoCE
 	GENERATOR_PRODUCER,   // blocks of another process
 	GENERATOR_EVENT_RING, // built events of another appliance
+	GENERATOR_PORT,       // blocks of boards that send to a port
 };
 
 enum size_law {

@@ -55,6 +55,7 @@ static int open_kind(struct block_maker **maker, const struct source_set_paramet
 	case GENERATOR_ROCE:
 	case GENERATOR_PRODUCER:
 	case GENERATOR_EVENT_RING:
+	case GENERATOR_PORT:
 		break;
 	}
 	return error_line(error, SOURCE_ERROR_SIZE, "generator %s: its kind has no source set",

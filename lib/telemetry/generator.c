@@ -62,6 +62,7 @@ static void view_generator(const struct appliance *appliance, unsigned index, te
 		[GENERATOR_ROCE] = "roce",
 		[GENERATOR_PRODUCER] = "producer",
 		[GENERATOR_EVENT_RING] = "event_ring",
+		[GENERATOR_PORT] = "port",
 	};
 	static _Thread_local struct generator_view view;
 	const struct config_generator *generator = &appliance->config->generators[index];

@@ -5,7 +5,7 @@
 #include "telemetry/group.h"
 
 #include "node/readout_role.h"
-#include "store/block_store.h"
+#include "store/port_store.h"
 
 static const struct metric readout_metrics[] = {
 	TEXT("name", config_generator, name, "name of the generator"),
@@ -70,6 +70,35 @@ static const struct metric store_metrics[] = {
 	{ 0 },
 };
 
+// Of kind port.
+static const struct metric port_metrics[] = {
+	COUNTER("boards_segments", block_assembly_counters, segments, "segments that boards sent"),
+	COUNTER("boards_placed", block_assembly_counters, placed,
+		"segments of boards copied to their block"),
+	COUNTER("boards_placed_bytes", block_assembly_counters, placed_bytes,
+		"payload of the segments of boards copied to their block"),
+	CAUSES("boards_drop", block_assembly_counters, drops, metric_segment_causes,
+	       "segments of boards dropped by the block store, by cause"),
+	COUNTER("boards_blocks", block_assembly_counters, blocks,
+		"blocks of boards that arrived whole"),
+	COUNTER("boards_malformed", block_assembly_counters, malformed,
+		"whole blocks of boards that are not a valid MFP, replaced by error MFPs"),
+	{ 0 },
+};
+
+static const struct metric memory_metrics[] = {
+	GAUGE("boards_level", block_memory, level, "used memory of the block store, in 1/1000"),
+	COUNTER("boards_reached_250", block_memory, reached[0],
+		"times that the level rose to 250/1000"),
+	COUNTER("boards_reached_500", block_memory, reached[1],
+		"times that the level rose to 500/1000"),
+	COUNTER("boards_reached_750", block_memory, reached[2],
+		"times that the level rose to 750/1000"),
+	COUNTER("boards_reached_875", block_memory, reached[3],
+		"times that the level rose to 875/1000"),
+	{ 0 },
+};
+
 static void view_readout(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, index);
@@ -79,12 +108,18 @@ static void view_readout(const struct appliance *appliance, unsigned index, tele
 	bases[1] = readout_role_counters(role);
 	bases[2] = roce != NULL ? readout_roce_counters(roce) : NULL;
 	bases[3] = &appliance->stores[index]->counters;
+	if (!port_store_is(appliance->stores[index]))
+		return;
+	bases[4] = port_store_counters(appliance->stores[index]);
+	bases[5] = port_store_memory(appliance->stores[index]);
 }
 
 const struct telemetry_group telemetry_readout = {
 	.name = "readout",
 	.things = "readouts",
 	.help = "A generator of a node of a system: what it sent, and what held it back",
-	.tables = { readout_metrics, sent_metrics, roce_metrics, store_metrics },
+	.note = "`boards_` are of kind `port` only.",
+	.tables = { readout_metrics, sent_metrics, roce_metrics, store_metrics, port_metrics,
+		    memory_metrics },
 	.view = view_readout,
 };

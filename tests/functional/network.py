@@ -213,6 +213,15 @@ class Bridge:
             _ip("-n", namespace.name, "link", "set", device, "up")
 
 
+def join(a, a_device, b, b_device, address, mtu=1500):
+    """One more veth pair, between two namespaces; a's end has the address."""
+    _ip("link", "add", a_device, "netns", a.name, "mtu", str(mtu), "type", "veth", "peer", "name",
+        b_device, "netns", b.name, "mtu", str(mtu))
+    _ip("-n", a.name, "address", "add", address, "dev", a_device)
+    for namespace, device in ((a, a_device), (b, b_device)):
+        _ip("-n", namespace.name, "link", "set", device, "up")
+
+
 class Pair:
     """Context manager: the namespaces of two nodes, joined by one veth pair, so that what a bridge
     does not pass on (pause frames) gets through. devices and `nodes` as of Bridge."""

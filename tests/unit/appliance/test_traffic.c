@@ -39,7 +39,7 @@ static struct port_traffic traffic_of_config(void)
 {
 	struct port_traffic traffic;
 
-	traffic_make(&traffic, config);
+	traffic_make(&traffic, config, 0);
 	return traffic;
 }
 
@@ -127,6 +127,46 @@ static void cluster__a_port_per_builder(void **state)
 	assert_int_equal(traffic_of_config().n_ranges, 1);
 }
 
+// Port "boards" is for boards only; "wire" is the node's.
+static void boards__segments_of_their_port(void **state)
+{
+	struct config_generator *generator = &config->generators[0];
+	struct port_traffic traffic;
+
+	(void)state;
+	config->transport.kind = CONFIG_TRANSPORT_ETH;
+	config->transport.ether_type = 0x88b5;
+	config->event_manager.control_port = 20000;
+	config->cluster.n_nodes = 2;
+	config->n_ports = 2;
+	strcpy(config->ports[0].name, "boards");
+	strcpy(config->ports[1].name, "wire");
+	config->n_generators = 1;
+	*generator = (struct config_generator){ .kind = GENERATOR_PORT, .port = "wire" };
+	generator->listen = (struct config_listen){
+		.port = "boards",
+		.udp_port = 300,
+		.udp_ports = 2,
+	};
+	traffic = traffic_of_config();
+	assert_int_equal(traffic.n_ranges, 1);
+	assert_range(&traffic.ranges[0], 300, 2, true);
+	assert_int_equal(traffic.ether_type, 0);
+	traffic_make(&traffic, config, 1);
+	assert_int_equal(traffic.n_ranges, 1);
+	assert_range(&traffic.ranges[0], 20000, 1, false);
+	assert_int_equal(traffic.ether_type, 0x88b5);
+	generator->listen.has_ether_type = true;
+	generator->listen.ether_type = 0x88b6;
+	traffic = traffic_of_config();
+	assert_int_equal(traffic.n_ranges, 0);
+	assert_int_equal(traffic.ether_type, 0x88b6);
+	generator->listen.port[0] = '\0'; // the boards send to "wire"
+	traffic_make(&traffic, config, 1);
+	assert_range(&traffic.ranges[0], 20000, 1, false);
+	assert_int_equal(traffic.ether_type, 0x88b6);
+}
+
 static void control__priority_and_dscp(void **state)
 {
 	(void)state;
@@ -145,6 +185,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(roce__its_port_and_the_managers, make_config,
 						free_config),
 		cmocka_unit_test_setup_teardown(cluster__its_control_port, make_config,
+						free_config),
+		cmocka_unit_test_setup_teardown(boards__segments_of_their_port, make_config,
 						free_config),
 		cmocka_unit_test_setup_teardown(cluster__a_port_per_builder, make_config,
 						free_config),

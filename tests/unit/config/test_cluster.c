@@ -75,6 +75,72 @@ static void readouts__are_granted_events_one_by_one(void **state)
 	    "readout of a cluster needs another kind");
 }
 
+#define BOARDS "nodes[1].generators[0].kind=port"
+
+// Node b sends on port "out", and has no builder.
+static void boards__need_a_port_and_memory(void **state)
+{
+	struct config *config = load_node("b", ALL(BOARDS));
+
+	(void)state;
+	assert_string_equal(config_listen_port(&config->generators[0]), "out");
+	assert_int_equal(config_listener(config, 1), 0);
+	assert_false(config_is_for_boards(config, 1));
+	config_free(config);
+	assert_system_all_refused(ALL(BOARDS, "nodes[1].generators[0].listen={\"port\": \"x\"}"),
+				  "x.json: nodes[1].generators[0].listen.port: no port is called "
+				  "\"x\"");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].listen={\"size\": \"1MiB\"}"),
+	    "x.json: nodes[1].generators[0].listen.size: must be at least 8 times max_block");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].listen={\"udp_port\": 65535, \"udp_ports\": 2}"),
+	    "x.json: nodes[1].generators[0].listen.udp_ports: 2 ports from 65535 on end above "
+	    "65535");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].listen={\"ether_type\": 2048}"),
+	    "x.json: nodes[1].generators[0].listen.ether_type: 0x0800 belongs to another "
+	    "protocol");
+	assert_system_all_refused(
+	    ALL(BOARDS, "event_manager.control_port=20000",
+		"nodes[1].generators[0].listen={\"udp_port\": 19999, \"udp_ports\": 2}"),
+	    "x.json: nodes[1].generators[0].listen.udp_port: 20000 is "
+	    "event_manager.control_port");
+	assert_refused("generators[0].kind=port",
+		       "x.json: generators[0].kind: kind port needs a node of a system");
+}
+
+#define IN_HAS_ADDRESS "nodes[1].ports[0].address=10.9.0.1"
+
+static void boards__have_a_port_of_their_own(void **state)
+{
+	struct config *config = load_node(
+	    "b", ALL(BOARDS, IN_HAS_ADDRESS, "nodes[1].generators[0].listen={\"port\": \"in\"}"));
+
+	(void)state;
+	assert_true(config_is_for_boards(config, 0));
+	assert_int_equal(config_listener(config, 1), config->n_generators);
+	assert_int_equal(config->cluster.nodes[1].port, 1); // the other nodes send there
+	config_free(config);
+	assert_system_all_refused(ALL("nodes[0].generators[0].kind=port"),
+				  "x.json: nodes[0].generators[0].listen.port: the builders of "
+				  "the node receive on port wire: the boards need another one");
+	assert_system_all_refused(
+	    ALL(BOARDS, IN_HAS_ADDRESS,
+		"nodes[1].generators=[{\"name\": \"g\", \"port\": \"out\", \"kind\": \"port\", "
+		"\"ids\": [3], \"listen\": {\"port\": \"in\"}}, {\"name\": \"h\", "
+		"\"port\": \"in\", \"ids\": [4]}]"),
+	    "x.json: nodes[1].generators[0].listen.port: generator h sends on port in: the "
+	    "boards need another one");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators=[{\"name\": \"g\", \"port\": \"out\", \"kind\": "
+			"\"port\", \"ids\": [3]}, {\"name\": \"h\", \"port\": \"out\", "
+			"\"kind\": \"port\", \"ids\": [4]}]"),
+	    "x.json: nodes[1].generators[1].listen.port: the boards of generator g send to port "
+	    "out "
+	    "already");
+}
+
 static void builders__of_a_node_are_told_apart(void **state)
 {
 	(void)state;
@@ -349,6 +415,8 @@ int main(void)
 		cmocka_unit_test(addresses__are_there_and_differ),
 		cmocka_unit_test(port__has_room_for_control_messages),
 		cmocka_unit_test(readouts__are_granted_events_one_by_one),
+		cmocka_unit_test(boards__need_a_port_and_memory),
+		cmocka_unit_test(boards__have_a_port_of_their_own),
 		cmocka_unit_test(builders__of_a_node_are_told_apart),
 		cmocka_unit_test(builders__are_at_most_1024),
 		cmocka_unit_test(sources__are_each_of_one_generator),

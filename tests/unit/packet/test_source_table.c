@@ -72,7 +72,8 @@ static void causes__have_names(void **state)
 		"not_admitted",      "moved_source",   "link_full",
 		"no_slot",           "late",           "early",
 		"duplicate",         "overlapping",    "oversized",
-		"length_mismatch",   "reorder_limit",
+		"length_mismatch",   "reorder_limit",  "store_full",
+		"no_event",
 	};
 
 	(void)state;

@@ -139,6 +139,25 @@ const struct writer_counters *writer_role_counters(const struct role *role)
 	return &counters_of(role)->writer;
 }
 
+struct test_boards test_boards;
+
+bool port_store_is(const struct block_store *store)
+{
+	return store == &test_boards.store;
+}
+
+const struct block_assembly_counters *port_store_counters(const struct block_store *store)
+{
+	return store == &test_boards.store ? &test_boards.counters : NULL;
+}
+
+void port_store_add_source(const struct block_store *store, unsigned source,
+			   struct block_assembly_source_counters *sum)
+{
+	(void)store;
+	*sum = test_boards.sources[source];
+}
+
 double appliance_seconds(const struct appliance *appliance)
 {
 	(void)appliance;

@@ -13,6 +13,7 @@
 #include "record/results_role.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
+#include "store/port_store.h"
 #include "tx/pcap_role.h"
 #include "tx/source_role.h"
 
@@ -46,6 +47,13 @@ struct test_appliance {
 	struct config config;
 	struct test_counters counters[TEST_ROLES];
 };
+
+// The store of boards, where appliance.stores has its address.
+extern struct test_boards {
+	struct block_store store;
+	struct block_assembly_counters counters;
+	struct block_assembly_source_counters sources[TEST_SOURCES];
+} test_boards;
 
 // What the ports tell, by DPDK's number.
 extern uint64_t test_port_missed[2];

@@ -278,6 +278,40 @@ static void take_source__sums_over_rx_roles_and_builders(void **state)
 	assert_int_equal(source.segments, 0);
 }
 
+static void take__sums_segments_of_boards(void **state)
+{
+	struct test_appliance *test = *state;
+	struct account_source source;
+	struct account account;
+
+	test->config.n_generators = 1;
+	test->plan.roles[BUILDER_1].kind = CONFIG_ROLE_READOUT;
+	test->appliance.stores[0] = &test_boards.store;
+	test_boards.counters = (struct block_assembly_counters){
+		.segments = 30,
+		.placed = 20,
+		.placed_bytes = 2000,
+		.drops = { [SEGMENT_STORE_FULL] = 10 },
+	};
+	test_boards.sources[1] = (struct block_assembly_source_counters){
+		.placed = 5,
+		.placed_bytes = 500,
+		.drops = { [SEGMENT_STORE_FULL] = 3 },
+	};
+	test->counters[RX_0].rx.segments = 30;
+	test->counters[RX_0].rx_sources[1].segments = 8;
+	account = take(test);
+	assert_int_equal(account.segments_received, 30);
+	assert_int_equal(account.built.placed, 20);
+	assert_int_equal(account.built.placed_bytes, 2000);
+	assert_int_equal(account.segment_drops[SEGMENT_STORE_FULL], 10);
+	account_take_source(&test->appliance, 1, &source);
+	assert_int_equal(source.segments, 8);
+	assert_int_equal(source.built.placed, 5);
+	assert_int_equal(source.built.placed_bytes, 500);
+	assert_int_equal(source.built.drops[SEGMENT_STORE_FULL], 3);
+}
+
 static void has_losses__for_each_reason_alone(void **state)
 {
 	struct account account = { 0 };
@@ -514,6 +548,7 @@ int main(void)
 		TEST(take__merges_latencies),
 		TEST(take__passes_over_roles_that_were_never_made),
 		TEST(take_source__sums_over_rx_roles_and_builders),
+		TEST(take__sums_segments_of_boards),
 		TEST(has_losses__for_each_reason_alone),
 		TEST(summary__has_every_number_in_its_place),
 		TEST(summary__names_every_cause_once),

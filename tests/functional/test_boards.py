@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Boards that know nothing of evb burst UDP segments, all at once, into two readout nodes; these send
+the blocks as the event manager grants them. Each event is built byte by byte, and no packet is lost.
+One readout node has a port for its boards; the other receives them on its only port."""
+
+import socket
+import threading
+
+import cluster
+import ejfat_sender
+import evbtest
+import network
+import telemetry
+import test_cluster as systems
+from evbtest import check, check_equal
+
+EVENTS = 300
+PACKING = 10
+SOURCES = {"ru0": range(1, 5), "ru1": range(5, 9)}
+UDP_PORT = 20000  # of boards
+BOARDS = {"ru0": "10.77.2.10", "ru1": "10.88.0.11"}  # where the boards of each node send
+
+
+class SystemWithBoards(cluster.System):
+    """The namespace `boards` is on the bridge, and has a cable to port `boards` of ru1."""
+
+    def devices(self):
+        return {**super().devices(), "boards": ("eth1", 1500)}
+
+    def __enter__(self):
+        super().__enter__()
+        boards = self.bridge.nodes["boards"]
+        boards.add_address("10.77.2.200/24")
+        network.join(boards, "direct", self.bridge.nodes["ru1"], "boards", "10.88.0.200/24")
+        return self
+
+    def send(self, plans):
+        """All boards at once. Returns {node: packets}."""
+        sent = {}
+
+        def send(node):
+            with self.bridge.nodes["boards"].socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+                ejfat_sender.connect(udp, BOARDS[node], UDP_PORT)
+                sent[node] = plans[node].send(udp, 1e6, telemetry.taken(f"{self.name}-{node}"))
+
+        threads = [threading.Thread(target=send, args=(node,)) for node in plans]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return sent
+
+
+def configure(work):
+    configuration = systems.split(work, "push", packing=PACKING)
+    configuration["sources"]["ids"] = ["1-8"]
+    for node in configuration["nodes"]:
+        for generator in node.get("generators", ()):
+            listen = {"udp_port": UDP_PORT, "size": "16MiB", "max_block": "64KiB"}
+            if node["name"] == "ru1":
+                listen["port"] = "boards"
+                node["ports"].append({"name": "boards", "profile": "af_packet", "device": "boards",
+                                      "address": f"{BOARDS['ru1']}/24"})
+            generator.update(kind="port", listen=listen)
+    return configuration
+
+
+def plans_of(stream):
+    """The packets of each node's boards; one segment in 50 is sent twice, and their order changes."""
+    plans = {}
+    for node, sources in SOURCES.items():
+        plan = plans[node] = ejfat_sender.Plan(stream, 1500)
+        plan.packets = [packet for packet in plan.packets if packet[0].source in sources]
+        plan.tail = [packet for packet in plan.tail if packet[0].source in sources]
+        plan.duplicate(0.02)
+        plan.reorder(20)
+    return plans
+
+
+def check_readout(node, summary, plan, sent):
+    evbtest.check_identities(summary)
+    drops = evbtest.drops(summary)
+    check(drops.keys() <= {"duplicate", "late"}, f"drops of {node}: {drops}")
+    check_equal(sum(drops.values()), plan.counts["duplicate"], f"dropped by {node}")
+    check_equal(summary["segments"]["received"], sent, f"segments of boards of {node}")
+    check_equal(summary["segments"]["placed"], sent - plan.counts["duplicate"], "segments placed")
+    check_equal(summary["packets"]["missed"], 0, f"packets missed by {node}")
+
+
+def test_boards_that_burst():
+    with evbtest.Workspace() as work:
+        configuration = configure(work)
+        stream = ejfat_sender.Stream(range(1, 9), EVENTS, PACKING, (100, 300))
+        plans = plans_of(stream)
+        with SystemWithBoards(work, configuration) as system:
+            system.start()
+            for node, address in BOARDS.items():
+                check_equal(network.ping(system.bridge.nodes["boards"], address, count=1), 1,
+                            f"pings answered by {node}")
+            sent = system.send(plans)
+            summaries = system.end(systems.PATIENCE_S)
+        for node, plan in plans.items():
+            check_readout(node, summaries.pop(node), plan, sent[node])
+        systems.check_healthy(summaries)
+        check_equal(systems.complete(summaries), EVENTS, "events built in all")
+        systems.check_built(work, configuration, stream.expected())
+
+
+if __name__ == "__main__":
+    evbtest.main()
