@@ -93,6 +93,12 @@ class Namespace:
             probe.bind((self.device, 0))
             return probe.getsockname()[4]
 
+    def sent(self):
+        """Frames that have left the device."""
+        with self.entered(), open("/proc/net/dev", encoding="ascii") as file:
+            [line] = (line for line in file if line.strip().startswith(f"{self.device}:"))
+        return int(line.partition(":")[2].split()[9])
+
     def add_address(self, address):
         _ip("-n", self.name, "address", "add", address, "dev", self.device)
 

@@ -22,6 +22,7 @@ import cluster
 import evb_decode
 import evbtest
 import judge
+import telemetry
 from evbtest import check, check_equal
 
 LONG = bool(os.environ.get("EVB_LONG_TESTS"))
@@ -265,6 +266,12 @@ def wait_for_more(system, more=50):
     system.wait_for(lambda status: released(status) >= before + more, f"{more} more events")
 
 
+def datagrams(system, node, peer):
+    """Control frames of the peer that have reached the node."""
+    with telemetry.Telemetry(f"{system.name}-{node}") as client:
+        return client.query("/evb/control/info", peer)["datagrams"]
+
+
 def test_states():
     """Each state is seen on every node, and the run number on every ring and file."""
     with evbtest.Workspace() as work:
@@ -288,7 +295,8 @@ def test_states():
             system.wait_for_state("paused")
             paused = system.wait_for(lambda status: status["system"]["outstanding"] == 0,
                                      "nothing in flight")
-            time.sleep(0.5)
+            heard = datagrams(system, "a", "b")
+            system.wait_for(lambda _: datagrams(system, "a", "b") >= heard + 10, "b is heard")
             check_equal(released(system.status()), released(paused), "events built in a pause")
             system.command("resume")
             system.wait_for_state("running")

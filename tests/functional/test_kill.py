@@ -256,8 +256,7 @@ def test_a_truncated_ring():
         generated = configuration(work, 0, "main")
         generated["writers"] = [{"name": "disk", "directory": work.folder("events")}]
         evb = work.run(generated)
-        evb.wait_for_line("running")
-        time.sleep(0.3)
+        evb.wait_until(lambda: telemetry.summary(evb.name)["events_complete"] > 0, "an event")
         [place] = evbtest.leftovers(evb.name)
         os.truncate(os.path.join(place, "ring.0"), 0)
         evb.finish()

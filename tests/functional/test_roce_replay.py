@@ -20,6 +20,7 @@ import frames
 import judge
 import network
 import roce_requester
+import telemetry
 from evbtest import check, check_equal
 
 SOURCES = range(0x1001, 0x1005)
@@ -392,7 +393,8 @@ def unheard(work, net, what, command, last="0 messages were not acknowledged, 24
                          net.evb.hardware_address().hex(":"), namespace=net.host)
     if command[0] == "gen":
         process.wait_until(lambda: what in process.errors(), what, timeout=15)
-        time.sleep(1)
+        sent = net.host.sent()
+        process.wait_until(lambda: net.host.sent() >= sent + 4, "it asks again")
         process.signal(signal.SIGTERM)
     process.finish()
     check_equal(process.status, 1, f"status of {process.describe()}")
@@ -426,10 +428,10 @@ def test_receiver_leaves():
         process = work.start(evbtest.binary(), "gen", "--transport", "roce", *to_evb(net),
                              "--sources", "0x1001-0x1004", "--packing", "10", "--events", "60000",
                              "--rate", "1000", namespace=net.host)
-        process.wait_for_line("running")
-        time.sleep(1)
+        evb.wait_until(lambda: telemetry.summary(evb.name)["segments_placed"] > 0, "it receives")
         evb.drain()
-        time.sleep(0.5)
+        sent = net.host.sent()
+        process.wait_until(lambda: net.host.sent() >= sent + 10, "it sends to nobody")
         process.signal(signal.SIGTERM)
         process.finish()
         check_equal(process.status, 1, f"status of {process.describe()}")
