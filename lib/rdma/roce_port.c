@@ -44,8 +44,8 @@ void roce_enqueue(struct roce_port *port, struct rte_mbuf *mbuf)
 }
 
 // Sends a packet without payload. Our responses have none, because READs are refused.
-static void send(struct roce_port *port, const struct roce_address_handle *handle,
-		 const uint8_t *headers, size_t size)
+static void send_headers(struct roce_port *port, const struct roce_address_handle *handle,
+			 const uint8_t *headers, size_t size)
 {
 	roce_enqueue(port, handle->source_port == 0 ? NULL
 						    : roce_frame_make(port->parameters.pool, handle,
@@ -58,7 +58,7 @@ void roce_enqueue_reply(struct roce_port *port, const struct responder_reply *re
 	uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 	size_t size = responder_reply_encode(reply, headers);
 
-	send(port, handle, headers, size);
+	send_headers(port, handle, headers, size);
 }
 
 void roce_enqueue_cnp(struct roce_port *port, const struct queue_pair *qp)
@@ -66,7 +66,7 @@ void roce_enqueue_cnp(struct roce_port *port, const struct queue_pair *qp)
 	uint8_t headers[ROCE_CNP_SIZE];
 
 	roce_cnp_encode(headers, qp->peer_qpn);
-	send(port, &roce_peer_of(qp)->handle, headers, sizeof(headers));
+	send_headers(port, &roce_peer_of(qp)->handle, headers, sizeof(headers));
 }
 
 // Takes the offers of blocks, and sends READ requests for them.
@@ -82,8 +82,8 @@ static void poll_reader(struct roce_port *port, uint64_t now)
 	       roce_reader_poll(port->reader, now, &packet)) {
 		uint8_t headers[ROCE_MAX_HEADERS_SIZE];
 
-		send(port, &roce_peer_of(packet.qp)->handle, headers,
-		     roce_headers_encode(headers, &packet.header));
+		send_headers(port, &roce_peer_of(packet.qp)->handle, headers,
+			     roce_headers_encode(headers, &packet.header));
 	}
 }
 

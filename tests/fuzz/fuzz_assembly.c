@@ -202,7 +202,8 @@ static void check_counters(const struct assembly *assembly, const struct evring 
 }
 
 // A segment of the block, of one that is longer by `longer`, or bytes that belong to neither.
-static void send(struct assembly *assembly, struct evring *ring, const uint8_t *op, uint64_t now)
+static void send_segment(struct assembly *assembly, struct evring *ring, const uint8_t *op,
+			 uint64_t now)
 {
 	static const uint64_t ids[] = { 0, 1, 2, 4, 6, 8, 2 + 65536 * PACKING, MFP_END_OF_RUN };
 	unsigned kind = op[0] >> 4;
@@ -251,7 +252,7 @@ static uint64_t step(struct assembly *assembly, struct evring *ring, const uint8
 			assembly_flush(assembly, now);
 		break;
 	default:
-		send(assembly, ring, op, now);
+		send_segment(assembly, ring, op, now);
 	}
 	return now + 1;
 }

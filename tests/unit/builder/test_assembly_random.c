@@ -257,7 +257,7 @@ static void close_and_compare(struct run *run, struct model_event *event)
 	free(event);
 }
 
-static void send(struct run *run, const struct planned *segment)
+static void send_segment(struct run *run, const struct planned *segment)
 {
 	struct model_event *event = model_find(run, segment->id);
 	enum segment_cause expected = SEGMENT_LATE, cause;
@@ -332,7 +332,7 @@ static void run_through(struct run *run)
 {
 	for (unsigned i = 0; i < run->n_planned; i++) {
 		run->bench.now += 2;
-		send(run, &run->planned[i]);
+		send_segment(run, &run->planned[i]);
 		if (i % HOUSEKEEPING == 0)
 			housekeep(run);
 		if (i % 1024 == 0)

@@ -42,7 +42,7 @@ static void take(struct run *run)
 	}
 }
 
-static enum segment_cause send(struct run *run, unsigned source, uint64_t index)
+static enum segment_cause send_segment(struct run *run, unsigned source, uint64_t index)
 {
 	static const uint8_t bytes[8] = { 1 };
 	const struct segment segment = {
@@ -62,7 +62,7 @@ static void events(struct run *run, unsigned n, uint64_t step, unsigned first, u
 {
 	for (unsigned i = 0; i < n; i++, run->index += step) {
 		for (unsigned source = first; source < last; source++)
-			assert_int_equal(send(run, source, run->index), PLACED);
+			assert_int_equal(send_segment(run, source, run->index), PLACED);
 		workbench_wait(&run->bench, PERIOD);
 		take(run);
 	}
@@ -93,9 +93,9 @@ static void shares__of_slots(void **state)
 	open_run(&run, 8, 1);
 	events(&run, 10, 1, 0, 8);
 	for (uint64_t ahead = 0; ahead < 1000; ahead++)
-		n += send(&run, 3, run.index + ahead) == PLACED;
+		n += send_segment(&run, 3, run.index + ahead) == PLACED;
 	assert_int_equal(n, SLOTS / 2 + SLOTS / 16);
-	assert_int_equal(send(&run, 3, run.index + 5000), SEGMENT_EARLY);
+	assert_int_equal(send_segment(&run, 3, run.index + 5000), SEGMENT_EARLY);
 	assert_int_equal(counters_of(&run.bench)->drops[SEGMENT_EARLY], 1000 - n + 1);
 	// The other sources are not affected.
 	events(&run, 40, 1, 4, 8);
@@ -134,10 +134,10 @@ static void ahead__waits_for_the_others(void **state)
 	open_run(&run, 4, 1);
 	events(&run, 5, 1, 0, 4);
 	for (uint64_t ahead = 0; ahead < 15; ahead++)
-		assert_int_equal(send(&run, 2, run.index + ahead), PLACED);
+		assert_int_equal(send_segment(&run, 2, run.index + ahead), PLACED);
 	for (unsigned i = 0; i < 200; i++) {
-		assert_int_equal(send(&run, 2, run.index + 15), PLACED);
-		assert_int_equal(send(&run, 3, run.index), PLACED);
+		assert_int_equal(send_segment(&run, 2, run.index + 15), PLACED);
+		assert_int_equal(send_segment(&run, 3, run.index), PLACED);
 		events(&run, 1, 1, 0, 2);
 	}
 	assert_int_equal(run.n_complete, 205);
@@ -231,9 +231,10 @@ static void gaps__between_ids_of_a_run(void **state)
 		assert_int_equal(run.n_complete, 300);
 		// A source that is ahead by 10 events.
 		for (uint64_t ahead = 0; ahead < 10; ahead++)
-			assert_int_equal(send(&run, 1, run.index + ahead * steps[i]), PLACED);
+			assert_int_equal(send_segment(&run, 1, run.index + ahead * steps[i]),
+					 PLACED);
 		for (unsigned j = 0; j < 10; j++) {
-			assert_int_equal(send(&run, 0, run.index), PLACED);
+			assert_int_equal(send_segment(&run, 0, run.index), PLACED);
 			events(&run, 1, steps[i], 2, 3);
 		}
 		assert_int_equal(run.n_complete, 310);
@@ -251,14 +252,15 @@ static void late__segments_publish_no_event_twice(void **state)
 	open_run(&run, 3, 1);
 	for (unsigned i = 0; i < 70000; i++, run.index++) {
 		for (unsigned source = 0; source < 3; source++)
-			(void)send(&run, source, run.index);
+			(void)send_segment(&run, source, run.index);
 		if (i % 20 == 0)
 			workbench_wait(&run.bench, 1);
 		take(&run);
 	}
 	assert_int_equal(run.n_complete, 70000);
 	for (uint64_t i = 0; i < 20; i++)
-		assert_int_equal(send(&run, 1, 1000 + i), i < SLOTS / 16 ? PLACED : SEGMENT_LATE);
+		assert_int_equal(send_segment(&run, 1, 1000 + i),
+				 i < SLOTS / 16 ? PLACED : SEGMENT_LATE);
 	for (unsigned i = 0; i < 30; i++)
 		events(&run, 1, 1, 0, 3);
 	assert_int_equal(run.n_complete, 70030);
@@ -277,14 +279,14 @@ static void pause__is_not_used_by_one_source(void **state)
 	for (unsigned round = 0; round < 10; round++) {
 		events(&run, 30, 1, 0, 8);
 		for (unsigned i = 0; i < 50; i++) {
-			(void)send(&run, 3, run.index + i % 12);
-			(void)send(&run, 3, run.index + 1000 + i);
+			(void)send_segment(&run, 3, run.index + i % 12);
+			(void)send_segment(&run, 3, run.index + 1000 + i);
 			workbench_wait(&run.bench, PERIOD);
 			take(&run);
 		}
 		for (unsigned i = 0; i < 12; i++, run.index++) {
 			for (unsigned source = 0; source < 8; source++)
-				(void)send(&run, source, run.index);
+				(void)send_segment(&run, source, run.index);
 			workbench_wait(&run.bench, PERIOD);
 			take(&run);
 		}
@@ -305,7 +307,7 @@ static void source__with_wrong_ids_opens_nothing_for_good(void **state)
 		events(&run, 20, 1, 0, n_sources);
 		for (unsigned i = 0; i < 400; i++) {
 			for (uint64_t k = 0; k < 10; k++)
-				(void)send(&run, 0, run.index + 100000 + 37 * i + k);
+				(void)send_segment(&run, 0, run.index + 100000 + 37 * i + k);
 			events(&run, 1, 1, 1, n_sources);
 		}
 		pass(&run, 4);
