@@ -12,8 +12,10 @@
 
 #ifdef __SANITIZE_ADDRESS__
 #define SEEDS 1u
+#define STEP  3u
 #else
 #define SEEDS 4u
+#define STEP  1u
 #endif
 
 static const char *only_story;
@@ -47,7 +49,8 @@ static void tell(const struct story *story)
 	struct sums sums = { 0 };
 
 	for (unsigned i = 0; i < n_seeds() * STORY_WAYS; i++) {
-		if (only_history >= 0 && (unsigned)only_history != i)
+		if (only_history >= 0 ? (unsigned)only_history != i
+				      : (i + strlen(story->name)) % STEP != 0)
 			continue;
 		story_tell(&farm, story, i);
 		if (farm.broken[0] != '\0')

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #ifdef __SANITIZE_ADDRESS__
-#define HISTORIES 60u
+#define HISTORIES 20u
 #else
 #define HISTORIES 400u
 #endif

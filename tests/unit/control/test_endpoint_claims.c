@@ -10,7 +10,11 @@
 
 #include "claims.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define HISTORIES 500u
+#else
 #define HISTORIES 2500u
+#endif
 
 static void expect_nothing_broken(unsigned n_zero, unsigned n_one)
 {

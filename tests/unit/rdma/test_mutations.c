@@ -14,7 +14,7 @@
 #include <rte_random.h>
 
 #ifdef __SANITIZE_ADDRESS__
-#define MUTATIONS 300000u
+#define MUTATIONS 200000u
 #else
 #define MUTATIONS 1000000u
 #endif
