@@ -266,10 +266,10 @@ def wait_for_more(system, more=50):
     system.wait_for(lambda status: released(status) >= before + more, f"{more} more events")
 
 
-def datagrams(system, node, peer):
+def frames_of(system, node, peer):
     """Control frames of the peer that have reached the node."""
     with telemetry.Telemetry(f"{system.name}-{node}") as client:
-        return client.query("/evb/control/info", peer)["datagrams"]
+        return client.query("/evb/control/info", peer)["frames_received"]
 
 
 def test_states():
@@ -295,8 +295,8 @@ def test_states():
             system.wait_for_state("paused")
             paused = system.wait_for(lambda status: status["system"]["outstanding"] == 0,
                                      "nothing in flight")
-            heard = datagrams(system, "a", "b")
-            system.wait_for(lambda _: datagrams(system, "a", "b") >= heard + 10, "b is heard")
+            heard = frames_of(system, "a", "b")
+            system.wait_for(lambda _: frames_of(system, "a", "b") >= heard + 10, "b is heard")
             check_equal(released(system.status()), released(paused), "events built in a pause")
             system.command("resume")
             system.wait_for_state("running")

@@ -394,7 +394,7 @@ def unheard(work, net, what, command, last="0 messages were not acknowledged, 24
     if command[0] == "gen":
         process.wait_until(lambda: what in process.errors(), what, timeout=15)
         sent = net.host.sent()
-        process.wait_until(lambda: net.host.sent() >= sent + 4, "it asks again")
+        process.wait_until(lambda: net.host.sent() >= sent + 2, "it asks again")
         process.signal(signal.SIGTERM)
     process.finish()
     check_equal(process.status, 1, f"status of {process.describe()}")
