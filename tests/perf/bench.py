@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "functional"))
 import evbtest
 import machine
 import runs
+import suites_boards
 import suites_bounds
 import suites_build
 import suites_cluster
@@ -47,6 +48,7 @@ SUITES = {
     "harm": (suites_harm.run_harm, "events that one forged source costs (root)"),
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
+    "boards": (suites_boards.run_boards, "segments of boards into the store of a readout"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),
     "filter": (suites_filter.run_filter, "events per core through the example of a filter"),
     "decisions": (suites_decisions.run_decisions, "decisions of consumers in the order of events"),
