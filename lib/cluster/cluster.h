@@ -58,6 +58,12 @@ struct cluster_transport {
 
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint);
 
+#define CLUSTER_MTU_MOST 9000u // bytes: frames of the control protocol fit in packets of this size
+
+// The sizes and times of the endpoint of one of n_nodes nodes, with the MTU of its port. The caller
+// sets the handlers, the nodes, the session, the epoch, the key, the heartbeats and the time.
+struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t mtu);
+
 // The readout nodes (nodes with generators). The rank of a readout node is its position among them
 // in the order of node numbers; it is also its position in the order of sending.
 struct cluster_readouts {

@@ -282,3 +282,16 @@ void cluster_node_view(const struct cluster_node *node, struct cluster_node_view
 		view->tokens_used += node->builders[i].tokens.n - node->builders[i].tokens.n_free;
 	}
 }
+
+struct ctrl_heartbeat cluster_node_heartbeat(const struct cluster_node *node)
+{
+	struct cluster_node_view view;
+
+	cluster_node_view(node, &view);
+	return (struct ctrl_heartbeat){
+		.run = view.run,
+		.run_state = (uint8_t)view.state,
+		.slots_free = view.tokens_free,
+		.events_open = view.tokens_used,
+	};
+}

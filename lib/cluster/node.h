@@ -94,3 +94,6 @@ bool cluster_node_left(const struct cluster_node *node);
 bool cluster_node_ended(const struct cluster_node *node, const char **why);
 
 void cluster_node_view(const struct cluster_node *node, struct cluster_node_view *view);
+
+// The state of the node as its heartbeats report it, without the time and the ports.
+struct ctrl_heartbeat cluster_node_heartbeat(const struct cluster_node *node);

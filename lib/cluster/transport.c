@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 #include "cluster/cluster.h"
+#include "wire/net.h"
+
+#define QUEUE_SIZE  (256u << 10)
+#define PATIENCE_NS 5000000000ull // after which a node that accepts nothing is given up
 
 static void send_record(void *context, unsigned node, const void *record, size_t size)
 {
@@ -18,4 +22,17 @@ static size_t room_for(void *context, unsigned node, size_t largest)
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint)
 {
 	return (struct cluster_transport){ endpoint, send_record, room_for };
+}
+
+struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t mtu)
+{
+	struct control_parameters parameters = control_defaults();
+	const uint32_t used = mtu < CLUSTER_MTU_MOST ? mtu : CLUSTER_MTU_MOST;
+
+	parameters.n_peers = n_nodes - 1;
+	parameters.window = CTRL_MAX_WINDOW;
+	parameters.queue_size = QUEUE_SIZE;
+	parameters.frame_size = used - NET_IPV4_SIZE - NET_UDP_SIZE;
+	parameters.patience = PATIENCE_NS;
+	return parameters;
 }

@@ -52,17 +52,12 @@ static void add_port(struct control *control, struct ctrl_heartbeat *beat)
 // next heartbeat.
 static void renew(struct control *control, bool at_once)
 {
-	struct cluster_node_view view;
-	struct ctrl_heartbeat beat = { .time = control_wall_clock_ns() };
+	struct ctrl_heartbeat beat = cluster_node_heartbeat(control->node);
 	uint8_t bytes[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
 	struct ctrl_record record;
 	size_t size;
 
-	cluster_node_view(control->node, &view);
-	beat.run = view.run;
-	beat.run_state = (uint8_t)view.state;
-	beat.slots_free = view.tokens_free;
-	beat.events_open = view.tokens_used;
+	beat.time = control_wall_clock_ns();
 	add_port(control, &beat);
 	control->beat_before = control->now;
 	(void)control_set_heartbeat(control->endpoint, &beat);

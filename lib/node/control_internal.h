@@ -11,8 +11,6 @@
 #include "node/control_role.h"
 #include "wire/net.h"
 
-#define CONTROL_MTU_MOST 9000u
-
 // The state of the logic as other threads see it.
 struct control_views {
 	struct seqlock lock;
@@ -69,7 +67,7 @@ struct control {
 	uint64_t requested_at[EVB_MAX_NODES]; // ns of the last ARP request for a node; 0: none
 	// Where the last frame of a node came from that did not prove to be its own.
 	struct net_mac strangers[EVB_MAX_NODES];
-	uint8_t copy[NET_HEADERS_SIZE + NET_VLAN_SIZE * 2 + CONTROL_MTU_MOST]; // of a frame
+	uint8_t copy[NET_HEADERS_SIZE + NET_VLAN_SIZE * 2 + CLUSTER_MTU_MOST]; // of a frame
 	struct control_role_counters counters __rte_cache_aligned;
 };
 

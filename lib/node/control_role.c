@@ -11,8 +11,6 @@
 
 #define POLL_NS     20000u // between two polls of the logic while nothing arrives
 #define FRAMES_MOST 4096u  // received from a link in one poll, more than it holds
-#define QUEUE_SIZE  (256u << 10)
-#define PATIENCE_NS 5000000000ull // after which a node that accepts nothing is given up
 // Bounds of the time in which a node that leaves waits for acknowledgements and for the last
 // records of the other nodes, ns.
 #define LEAVE_LEAST 100000000u
@@ -238,14 +236,9 @@ static const struct role_operations control_operations = {
 
 // --- creation ---
 
-static uint32_t used_mtu(uint32_t mtu)
-{
-	return RTE_MIN(mtu, CONTROL_MTU_MOST);
-}
-
 uint32_t control_role_frame_size(uint32_t mtu)
 {
-	return used_mtu(mtu) + NET_ETH_SIZE;
+	return RTE_MIN(mtu, CLUSTER_MTU_MOST) + NET_ETH_SIZE;
 }
 
 // Epochs grow with the time at which a manager starts, so that the epoch of an earlier manager is
@@ -255,20 +248,9 @@ static uint32_t new_epoch(void)
 	return (uint32_t)(control_wall_clock_ns() / 100000000u);
 }
 
-static struct control_parameters endpoint_sizes(uint32_t mtu, unsigned n_nodes)
-{
-	struct control_parameters parameters = control_defaults();
-
-	parameters.n_peers = n_nodes - 1;
-	parameters.window = CTRL_MAX_WINDOW;
-	parameters.queue_size = QUEUE_SIZE;
-	parameters.frame_size = used_mtu(mtu) - NET_IPV4_SIZE - NET_UDP_SIZE;
-	return parameters;
-}
-
 uint64_t control_role_memory(uint32_t mtu, unsigned n_nodes)
 {
-	const struct control_parameters parameters = endpoint_sizes(mtu, n_nodes);
+	const struct control_parameters parameters = cluster_endpoint_parameters(n_nodes, mtu);
 
 	return control_memory(&parameters);
 }
@@ -277,7 +259,7 @@ static bool make_endpoint(struct control *control, const char **reason)
 {
 	const struct control_role_parameters *p = &control->parameters;
 	const unsigned n_nodes = control->system->n_nodes, self = control->system->self;
-	struct control_parameters parameters = endpoint_sizes(p->mtu, n_nodes);
+	struct control_parameters parameters = cluster_endpoint_parameters(n_nodes, p->mtu);
 	uint16_t peers[EVB_MAX_NODES];
 	unsigned n = 0;
 
@@ -296,7 +278,6 @@ static bool make_endpoint(struct control *control, const char **reason)
 	parameters.epoch = parameters.leads ? new_epoch() : 0;
 	parameters.session = control_new_session();
 	parameters.keys = p->keys;
-	parameters.patience = PATIENCE_NS;
 	parameters.heartbeat_interval = p->heartbeat_ns;
 	parameters.heartbeat_timeout = p->heartbeat_timeout_ns;
 	parameters.now = control->now;

@@ -7,45 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_memory.h>
-
 #include "base/counter.h"
-#include "packet/event_index.h"
 #include "producer/producer_ring.h"
-#include "store/block_window.h"
-#include "store/device_memory.h"
-
-#define TAKEN_MOST    32u  // blocks in one poll
-#define REGIONS       256u // a power of two
-#define REGION_BLOCKS 256u // at most
-#define PARTS         64u  // of the ring: a region has no more bytes than one
-
-// Blocks that follow each other in the ring, and are released together.
-struct region {
-	struct block_hold hold;
-	uint32_t n;
-	uint64_t bytes;
-	uint64_t sequences[REGION_BLOCKS];
-};
-
-struct ring_store {
-	struct block_window window;
-	struct producer_ring *ring;
-	struct ring_store_parameters parameters;
-	struct divisor packing;
-	struct region *regions; // [REGIONS]: those from `oldest` to `current` have blocks
-	uint64_t oldest, current;
-	struct producer_block taken[TAKEN_MOST]; // from the ring
-	unsigned n_taken, n_put;
-	bool has_begun;
-	void *registered; // memory that DPDK knows
-	size_t registered_size;
-};
-
-static struct ring_store *ring_store_of(struct block_store *store)
-{
-	return (struct ring_store *)store;
-}
+#include "store/ring_store_internal.h"
 
 static struct region *region_at(struct ring_store *store, uint64_t number)
 {
@@ -88,30 +52,35 @@ static struct region *room_for(struct ring_store *store, uint32_t size)
 // False if there is no room now.
 static bool put_block(struct ring_store *store, const struct producer_block *from)
 {
-	uint64_t offset = from->event_id - store->parameters.first_event;
+	const uint64_t offset = from->event_id - store->parameters.first_event;
+	const uint32_t packing = store->parameters.packing;
 	struct region *region = room_for(store, from->length);
 	struct window_block block = { .bytes = from->data, .size = from->length };
 
 	if (region == NULL)
 		return false;
 	block.hold = &region->hold;
-	if (from->event_id < store->parameters.first_event ||
-	    remainder_of(offset, &store->packing) != 0)
+	if (from->event_id < store->parameters.first_event || offset % packing != 0)
 		counter_add(&store->window.store.counters.unknown, 1);
-	else if (block_window_put(&store->window, divide(offset, &store->packing),
-				  from->source_index, &block) == WINDOW_FULL)
+	else if (block_window_put(&store->window, offset / packing, from->source_index, &block) ==
+		 WINDOW_FULL)
 		return false;
 	region->sequences[region->n++] = from->sequence;
 	region->bytes += from->length;
 	return true;
 }
 
+static void take_more(struct ring_store *store)
+{
+	if (store->n_put < store->n_taken)
+		return;
+	store->n_put = 0;
+	store->n_taken = producer_ring_take(store->ring, store->taken, TAKEN_MOST);
+}
+
 static void take_blocks(struct ring_store *store)
 {
-	if (store->n_put == store->n_taken) {
-		store->n_put = 0;
-		store->n_taken = producer_ring_take(store->ring, store->taken, TAKEN_MOST);
-	}
+	take_more(store);
 	while (store->n_put < store->n_taken && put_block(store, &store->taken[store->n_put]))
 		store->n_put++;
 }
@@ -151,8 +120,8 @@ static void destroy(struct block_store *base)
 {
 	struct ring_store *store = ring_store_of(base);
 
-	if (store->registered != NULL)
-		(void)rte_extmem_unregister(store->registered, store->registered_size);
+	if (store->unregister != NULL)
+		store->unregister(store);
 	if (store->ring != NULL && (is_finished(store) || !producer_ring_was_used(store->ring)))
 		producer_ring_destroy(store->ring);
 	else
@@ -194,7 +163,7 @@ static int open_ring(struct ring_store *store, char *error)
 	return producer_ring_open(&store->ring, &parameters, error);
 }
 
-static bool make(struct ring_store *store, char *error)
+static bool make(struct ring_store *store, char *error, int *rc)
 {
 	const struct ring_store_parameters *p = &store->parameters;
 	const struct block_window_parameters window = {
@@ -207,39 +176,51 @@ static bool make(struct ring_store *store, char *error)
 	};
 
 	snprintf(error, EVRING_ERROR_SIZE, "out of memory");
-	store->packing = divisor_make(p->packing);
 	store->regions = aligned_alloc(BLOCK_HOLD_LINE, REGIONS * sizeof(*store->regions));
 	if (store->regions == NULL || !block_window_make(&store->window, &window))
 		return false;
 	memset(store->regions, 0, REGIONS * sizeof(*store->regions));
 	store->window.store.operations = &operations;
-	return open_ring(store, error) == 0;
+	*rc = open_ring(store, error);
+	return *rc == 0;
 }
 
 struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error)
 {
 	struct ring_store *store = calloc(1, sizeof(*store));
+	int rc = -ENOMEM;
 
 	snprintf(error, EVRING_ERROR_SIZE, "out of memory");
 	if (store == NULL)
 		return NULL;
 	store->parameters = *parameters;
-	if (make(store, error))
+	if (make(store, error, &rc))
 		return &store->window.store;
 	destroy(&store->window.store);
+	errno = -rc;
 	return NULL;
 }
 
-bool ring_store_register(struct block_store *base, uint16_t port_id)
+bool ring_store_is_finished(const struct block_store *store)
+{
+	return is_finished((const struct ring_store *)store);
+}
+
+void ring_store_end(struct block_store *store)
+{
+	producer_ring_end(ring_store_of(store)->ring);
+}
+
+bool ring_store_next(struct block_store *base, uint64_t *event)
 {
 	struct ring_store *store = ring_store_of(base);
-	const struct producer_ring_memory memory = producer_ring_memory(store->ring);
 
-	if (rte_extmem_register(memory.address, memory.length, NULL, 0, memory.page_size) != 0)
+	take_more(store);
+	if (store->n_put == store->n_taken)
 		return false;
-	store->registered = memory.address;
-	store->registered_size = memory.length;
-	return device_memory_map(memory.address, memory.length, port_id);
+	*event = (store->taken[store->n_put].event_id - store->parameters.first_event) /
+		 store->parameters.packing;
+	return true;
 }
 
 uint64_t ring_store_inherited(const struct block_store *store)

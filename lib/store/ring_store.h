@@ -32,11 +32,20 @@ struct ring_store_parameters {
 	uint32_t packing;
 	uint64_t first_event; // event id of event index 0
 	bool mfps;            // an error MFP stands in the place of a missing block; else nothing
-	uint64_t deadline_cycles; // TSC
+	uint64_t deadline_cycles; // in the unit of the times that the store gets
 };
 
-// Control thread. NULL with one line in error[EVRING_ERROR_SIZE].
+// Control thread. NULL with errno and one line in error[EVRING_ERROR_SIZE].
 struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error);
+
+// The event of the block that the store takes next. False if there is none. The role's lcore.
+bool ring_store_next(struct block_store *store, uint64_t *event);
+
+// Whether the producer has finished, and the store has all its blocks. The role's lcore.
+bool ring_store_is_finished(const struct block_store *store);
+
+// Tells the producer that nothing is taken any more. Control thread.
+void ring_store_end(struct block_store *store);
 
 // Registers the ring's memory with DPDK and with a device that sends from it. Control thread. False
 // if DPDK or the device refuses it, with rte_errno.

@@ -4,18 +4,13 @@
 
 #include <string.h>
 
-#include "wire/ejfat.h"
-#include "wire/mfp.h"
+#include "readout/segment_head.h"
 #include "wire/net.h"
-
-// First UDP source port. Each source has its own, so that switches spread the flows.
-#define SOURCE_PORT 49152u
 
 static uint32_t headers_size(const struct block_packets_parameters *parameters)
 {
-	return NET_ETH_SIZE + EJFAT_RE_SIZE +
-	       (parameters->ethernet ? 0 : NET_IPV4_SIZE + NET_UDP_SIZE) +
-	       (parameters->load_balancer_header ? EJFAT_LB_SIZE : 0);
+	return NET_ETH_SIZE + segment_head_size(parameters->load_balancer_header) +
+	       (parameters->ethernet ? 0 : NET_IPV4_SIZE + NET_UDP_SIZE);
 }
 
 uint32_t block_packets_buffer_size(const struct faults *faults, bool has_temporary, uint32_t mtu)
@@ -33,7 +28,7 @@ static void make_prototype(struct block_packets *packets)
 	memcpy(from.bytes, p->mac, sizeof(from.bytes));
 	net_eth_encode(packets->prototype, &to, &from, 0, p->ether_type);
 	packets->headers_size = headers_size(p);
-	packets->re_offset = packets->headers_size - EJFAT_RE_SIZE;
+	packets->head_offset = packets->headers_size - segment_head_size(p->load_balancer_header);
 	packets->segment_size = p->mtu + NET_ETH_SIZE - packets->headers_size;
 }
 
@@ -53,7 +48,7 @@ static void write_udp(const struct block_packets *packets, uint8_t *bytes, unsig
 	struct net_udp4 udp = {
 		.source_ip = p->address,
 		.destination_ip = to->address,
-		.source_port = (uint16_t)(SOURCE_PORT + source % 16384),
+		.source_port = (uint16_t)(SEGMENT_SOURCE_PORT + source % SEGMENT_SOURCE_PORTS),
 		.destination_port =
 		    (uint16_t)(to->udp_port + remainder_of(source, &packets->udp_ports)),
 		.dscp_ecn = (uint8_t)(p->dscp << 2),
@@ -81,12 +76,7 @@ static struct rte_mbuf *make_headers(const struct block_packets *packets, unsign
 		memcpy(bytes, to->mac, sizeof(to->mac));
 	else
 		write_udp(packets, bytes, source, size, to);
-	if (p->load_balancer_header) {
-		struct ejfat_lb lb = { .tick = tick, .entropy = (uint16_t)source, .version = 2 };
-
-		ejfat_lb_encode(bytes + packets->re_offset - EJFAT_LB_SIZE, &lb);
-	}
-	ejfat_re_encode(bytes + packets->re_offset, re);
+	segment_head_write(bytes + packets->head_offset, p->load_balancer_header, tick, source, re);
 	mbuf->data_len = (uint16_t)packets->headers_size;
 	mbuf->pkt_len = packets->headers_size;
 	return mbuf;
@@ -171,15 +161,11 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 	struct rte_mbuf *mbuf = make_headers(packets, at->source,
 					     block_packets_tick(packets, at->event), &re, size, to);
 	const uint8_t *bytes = block->bytes + at->offset;
-	uint32_t copied = 0;
+	const uint32_t copied = segment_copied(block, at->offset, size, p->mfps);
 	bool made = true;
 
 	if (mbuf == NULL)
 		return NULL;
-	if (block->is_temporary)
-		copied = size;
-	else if (at->offset == 0 && size >= MFP_HEADER_SIZE && p->mfps)
-		copied = MFP_HEADER_SIZE; // the event id is written into it
 	if (copied > 0) {
 		made = append_bytes(mbuf, bytes, copied);
 		if (made && at->offset == 0)
@@ -198,19 +184,11 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 struct rte_mbuf *block_packets_make_end(struct block_packets *packets, unsigned source,
 					const struct packet_destination *to)
 {
-	struct mfp_header header = {
-		.event_id = MFP_END_OF_RUN,
-		.source_id = packets->parameters.store->ids[source],
-	};
-	const struct ejfat_re re = {
-		.event_number = MFP_END_OF_RUN,
-		.length = MFP_HEADER_SIZE,
-		.data_id = header.source_id,
-	};
 	uint8_t block[MFP_HEADER_SIZE];
+	const struct ejfat_re re =
+	    segment_end_of_run(block, packets->parameters.store->ids[source]);
 	struct rte_mbuf *mbuf;
 
-	(void)mfp_encode_header(block, sizeof(block), &header, NULL, NULL);
 	mbuf = make_headers(packets, source, MFP_END_OF_RUN, &re, sizeof(block), to);
 	if (mbuf != NULL)
 		(void)append_bytes(mbuf, block, sizeof(block)); // the header pool has room for it

@@ -41,7 +41,7 @@ struct block_packets {
 	struct divisor udp_ports;
 	uint32_t segment_size;  // bytes of payload
 	uint8_t prototype[128]; // the headers of a packet except the fields that vary
-	uint32_t headers_size, re_offset;
+	uint32_t headers_size, head_offset;
 	uint64_t first_tick; // of event index 0
 };
 

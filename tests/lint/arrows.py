@@ -17,7 +17,7 @@ LAYERS = [
     ["app"],
     ["top", "web", "host"],
     ["telemetry"],
-    ["appliance"],
+    ["appliance", "sender"],
     ["config"],
     ["node"],
     ["rdma"],
@@ -31,7 +31,7 @@ LAYERS = [
 ]
 
 # config.h is for those who turn a configuration into parameters; all others get the parameters.
-CONFIG_READERS = {"app", "appliance", "config"}
+CONFIG_READERS = {"app", "appliance", "config", "sender"}
 
 PAGE = "docs/architecture.md"
 BEGIN, END = "```rooms\n", "```\n"

@@ -14,7 +14,7 @@ SOURCE = r"(\.([ch]|py|sh)|(^|/)(meson\.build|meson_options\.txt|Dockerfile)|^de
 C_SOURCE = r"\.[ch]$"
 LIBRARY = r"^lib/.*\.[ch]$"
 # What holds no DPDK: it is used and tested without an EAL, by consumers too.
-PURE = r"^lib/(base|client|config|control|evring|inspect|pacing|producer|record(?!/(?:results|writer)_role)|roce|sched|sim|source|sysfs|wire)/.*\.[ch]$"
+PURE = r"^lib/(base|client|config|control|evring|inspect|pacing|producer|readout|record(?!/(?:results|writer)_role)|roce|sched|sender|sim|source|sysfs|wire)/.*\.[ch]$"
 
 Rule = collections.namedtuple("Rule", "paths pattern text why")
 

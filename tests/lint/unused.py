@@ -13,7 +13,7 @@ import re
 import sys
 
 PUBLIC = {"lib/evring/evb_mep.h", "lib/evring/evb_reader.h",
-          "lib/producer/evb_producer.h"}
+          "lib/producer/evb_producer.h", "lib/sender/evb_sender.h"}
 
 COMMENTS_AND_STRINGS = re.compile(r"//.*|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")
 IDENTIFIER = re.compile(r"\b[A-Za-z_]\w*\b")
