@@ -88,9 +88,9 @@ class Namespace:
         with self.entered():
             return socket.socket(*arguments)
 
-    def hardware_address(self):
+    def hardware_address(self, device=None):
         with self.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as probe:
-            probe.bind((self.device, 0))
+            probe.bind((device or self.device, 0))
             return probe.getsockname()[4]
 
     def sent(self):

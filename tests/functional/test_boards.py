@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""Boards that know nothing of evb burst UDP segments, all at once, into two readout nodes; these send
+"""Boards that know nothing of evb burst segments, all at once, into two readout nodes; these send
 the blocks as the event manager grants them. Each event is built byte by byte, and no packet is lost.
-One readout node has a port for its boards; the other receives them on its only port."""
+One readout node receives UDP on its only port; the other has a port for its boards, which send
+behind an EtherType."""
 
 import socket
 import threading
@@ -10,6 +11,7 @@ import threading
 import cluster
 import ejfat_sender
 import evbtest
+import frames
 import network
 import telemetry
 import test_cluster as systems
@@ -19,6 +21,8 @@ EVENTS = 300
 PACKING = 10
 SOURCES = {"ru0": range(1, 5), "ru1": range(5, 9)}
 UDP_PORT = 20000  # of boards
+ETHER_TYPE = 0x88B6
+RATE = 1e6  # packets/s, more than Python reaches
 BOARDS = {"ru0": "10.77.2.10", "ru1": "10.88.0.11"}  # where the boards of each node send
 
 
@@ -35,14 +39,29 @@ class SystemWithBoards(cluster.System):
         network.join(boards, "direct", self.bridge.nodes["ru1"], "boards", "10.88.0.200/24")
         return self
 
+    def _send_udp(self, plan, taken):
+        with self.bridge.nodes["boards"].socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+            return plan.send(ejfat_sender.connect(udp, BOARDS["ru0"], UDP_PORT), RATE, taken)
+
+    def _send_frames(self, plan, taken):
+        pace = ejfat_sender.Pace(RATE, taken)
+        ru1 = self.bridge.nodes["ru1"].hardware_address("boards")
+        framer = frames.Framer(destination_mac=ru1.hex())
+        with self.bridge.nodes["boards"].socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as raw:
+            raw.bind(("direct", 0))
+            for segment, _ in plan.all_packets():
+                raw.send(framer.ether_frame(b"".join(plan.datagram_parts(segment)),
+                                            ether_type=ETHER_TYPE))
+                pace.step()
+        return pace.steps
+
     def send(self, plans):
         """All boards at once. Returns {node: packets}."""
         sent = {}
+        ways = {"ru0": self._send_udp, "ru1": self._send_frames}
 
         def send(node):
-            with self.bridge.nodes["boards"].socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-                ejfat_sender.connect(udp, BOARDS[node], UDP_PORT)
-                sent[node] = plans[node].send(udp, 1e6, telemetry.taken(f"{self.name}-{node}"))
+            sent[node] = ways[node](plans[node], telemetry.taken(f"{self.name}-{node}"))
 
         threads = [threading.Thread(target=send, args=(node,)) for node in plans]
         for thread in threads:
@@ -59,7 +78,7 @@ def configure(work):
         for generator in node.get("generators", ()):
             listen = {"udp_port": UDP_PORT, "size": "16MiB", "max_block": "64KiB"}
             if node["name"] == "ru1":
-                listen["port"] = "boards"
+                listen.update(port="boards", ether_type=ETHER_TYPE)
                 node["ports"].append({"name": "boards", "profile": "af_packet", "device": "boards",
                                       "address": f"{BOARDS['ru1']}/24"})
             generator.update(kind="port", listen=listen)

@@ -445,6 +445,28 @@ static void pause__by_slots_links_and_pool(void **state)
 	close_flow(&bench);
 }
 
+// Behind a port for boards is the link to a readout, and no slots.
+static void pause__by_a_link_to_a_readout(void **state)
+{
+	struct rte_mbuf *mbufs[RX_DEPTH];
+	struct flow_bench bench;
+
+	(void)state;
+	open_flow(&bench);
+	bench.rx.parameters.rings = NULL;
+	rx_restart(&bench.rx);
+	poll_often(&bench, 1);
+	assert_int_equal(counters_of(&bench).xoff_sent, 0);
+	for (unsigned i = 0; i < RX_DEPTH * 9 / 10 + 1; i++)
+		send_events(&bench.rx, 1, 1);
+	poll_often(&bench, 2);
+	assert_int_equal(counters_of(&bench).xoff_sent, 1);
+	rte_pktmbuf_free_bulk(mbufs, link_dequeue(bench.rx.links[1], mbufs, RX_DEPTH));
+	poll_often(&bench, 3);
+	assert_int_equal(counters_of(&bench).xon_sent, 1);
+	close_flow(&bench);
+}
+
 // The peer is held as long as there is no room, and is let go once, when nothing is received any
 // more.
 static void drain__releases_the_peer_once_at_the_end(void **state)
@@ -510,6 +532,7 @@ int main(void)
 		cmocka_unit_test(drain__does_not_wait_for_silence_of_control),
 		cmocka_unit_test(drain__waits_for_a_full_link),
 		cmocka_unit_test(pause__by_slots_links_and_pool),
+		cmocka_unit_test(pause__by_a_link_to_a_readout),
 		cmocka_unit_test(drain__releases_the_peer_once_at_the_end),
 		cmocka_unit_test(drain__waits_for_a_peer_that_is_held),
 	};
