@@ -146,9 +146,29 @@ static void print_results(const struct appliance *appliance, const struct accoun
 {
 	const struct plan *plan = appliance->plan;
 
-	for (unsigned i = 0; i < plan->n_roles; i++)
-		if (plan->roles[i].kind == CONFIG_ROLE_RESULTS)
+	const struct config *config = appliance->config;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < plan->n_roles; i++) {
+		const struct config_results *results = &config->results[plan->roles[i].object];
+
+		if (plan->roles[i].kind == CONFIG_ROLE_RESULTS) {
 			printf("results  %s\n", results_role_path(appliance->roles[i]));
+			n++;
+		} else if (plan->roles[i].kind == CONFIG_ROLE_RESULTS_SENDER) {
+			const struct cluster_system *system = &config->cluster;
+			const unsigned to = system->results[results->system - 1].node;
+
+			printf("results  %s: sent to node %s\n", results->name,
+			       system->nodes[to].name);
+		}
+	}
+	if (a->results_sent.lost > 0)
+		printf("         %llu of %llu decisions LOST: that node did not write them\n",
+		       (unsigned long long)a->results_sent.lost,
+		       (unsigned long long)a->results_sent.passed_on);
+	if (n == 0)
+		return;
 	printf("         %llu decisions in order; %llu not decided in time, %llu decided too "
 	       "late\n",
 	       (unsigned long long)a->results.records, (unsigned long long)a->ordered.timed_out,

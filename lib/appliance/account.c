@@ -124,6 +124,9 @@ void account_take(const struct appliance *appliance, struct account *account)
 			ADD(&account->ordered, results_role_order(role));
 			ADD(&account->results, results_role_stream(role));
 			break;
+		case CONFIG_ROLE_RESULTS_SENDER:
+			ADD(&account->results_sent, results_sender_role_counters(role));
+			break;
 		case CONFIG_ROLE_READOUT:
 			add_readout(account, role);
 			add_boards(account, appliance->stores[plan->roles[i].object]);
@@ -177,6 +180,7 @@ bool account_has_losses(const struct account *account)
 {
 	return account_losses(account) > 0 || account->missed > 0 ||
 	       account->built.events_incomplete > 0 || account->built.events_discarded > 0 ||
-	       account->results.lost > 0 || account->written.refused > 0 ||
-	       account->written.failures > 0 || account->unacknowledged > 0 || account->unsent > 0;
+	       account->results.lost > 0 || account->results_sent.lost > 0 ||
+	       account->written.refused > 0 || account->written.failures > 0 ||
+	       account->unacknowledged > 0 || account->unsent > 0;
 }

@@ -16,6 +16,7 @@
 #include "appliance/appliance.h"
 #include "builder/assembly.h"
 #include "record/results_role.h"
+#include "record/results_sender_role.h"
 #include "record/writer_role.h"
 #include "rx/counters.h"
 #include "tx/sender.h"
@@ -43,6 +44,7 @@ struct account {
 	struct writer_counters written;
 	struct decision_order_counters ordered; // by results roles
 	struct decision_stream_counters results;
+	struct results_sender_counters results_sent; // to the node that writes them
 };
 
 struct account_source {

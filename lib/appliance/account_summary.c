@@ -87,6 +87,7 @@ static const struct count counts[] = {
 	SENT(duplicated), SENT(corrupted), SENT(reordered),
 	COUNT(sent, unacknowledged, unacknowledged), COUNT(sent, unsent, unsent),
 	COUNT(results, records, results.records), COUNT(results, lost, results.lost),
+	COUNT(results, sent, results_sent.passed_on), COUNT(results, sent_lost, results_sent.lost),
 	ORDERED(accepted), ORDERED(rejected), ORDERED(undecided), ORDERED(timed_out),
 	ORDERED(skipped), ORDERED(late), ORDERED(repeated),
 	WRITTEN(events), WRITTEN(bytes), WRITTEN(files), WRITTEN(refused), WRITTEN(failures),

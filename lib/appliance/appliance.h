@@ -17,6 +17,7 @@
 #include "evring/evring.h"
 #include "node/control_role.h"
 #include "packet/admission.h"
+#include "packet/decision_queue.h"
 #include "packet/source_table.h"
 #include "pipeline/lcore.h"
 #include "pipeline/link.h"
@@ -94,6 +95,9 @@ struct appliance {
 	struct mailbox readout_mail[EVB_MAX_GENERATORS][2]; // to, from
 	struct mailbox offers; // blocks that builders read by RDMA, to the rx role of their port;
 			       // ring NULL: none
+	// By index of the system's results; NULL: they do not concern this node so.
+	struct decision_outbox *outboxes[EVB_MAX_RESULTS];
+	struct decision_inbox *inboxes[EVB_MAX_RESULTS];
 	struct neighbours neighbours;
 	uint64_t commands_obeyed, commands_refused; // that the log has
 	struct key_watch key_watch;

@@ -4,6 +4,7 @@
 // The parts that only a node of a cluster has: the control role, the readouts, and their links and
 // mailboxes.
 #include <stdio.h>
+#include <string.h>
 
 #include <rte_errno.h>
 
@@ -66,6 +67,30 @@ static int make_mailboxes(struct appliance *appliance, int node, char *error)
 	return make_offers(appliance, node, error);
 }
 
+static int make_decision_queues(struct appliance *appliance, char *error)
+{
+	const struct config *config = appliance->config;
+	const struct cluster_system *system = &config->cluster;
+
+	for (unsigned i = 0; i < config->n_results; i++) {
+		const struct config_results *results = &config->results[i];
+		const unsigned index = results->system - 1;
+
+		if (results->system == 0)
+			continue;
+		if (config_results_are_sent(config, results))
+			appliance->outboxes[index] =
+			    decision_outbox_create(results->window, config->sources.packing);
+		else
+			appliance->inboxes[index] =
+			    decision_inbox_create(results->window, system->n_nodes);
+		if (appliance->outboxes[index] == NULL && appliance->inboxes[index] == NULL)
+			return appliance_fail(error, "no memory for the decisions of results %s",
+					      results->name);
+	}
+	return 0;
+}
+
 int cluster_parts_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
@@ -90,7 +115,8 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 			return -1;
 		appliance->control_links[appliance->n_control_links++] = link;
 	}
-	return make_mailboxes(appliance, node, error);
+	return make_mailboxes(appliance, node, error) || make_decision_queues(appliance, error) ? -1
+												: 0;
 }
 
 void cluster_parts_free(struct appliance *appliance)
@@ -103,6 +129,10 @@ void cluster_parts_free(struct appliance *appliance)
 			mailbox_free(&appliance->readout_mail[i][j]);
 	if (appliance->offers.ring != NULL)
 		mailbox_free(&appliance->offers);
+	for (unsigned i = 0; i < EVB_MAX_RESULTS; i++) {
+		decision_outbox_destroy(appliance->outboxes[i]);
+		decision_inbox_destroy(appliance->inboxes[i]);
+	}
 	for (unsigned i = 0; i < appliance->n_control_links; i++)
 		link_destroy(appliance->control_links[i]);
 }
@@ -115,7 +145,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	const struct cluster_system *cluster = &config->cluster;
 	const struct port *port = &appliance->ports[plan->port];
 	struct control_keys keys;
-	const struct control_role_parameters parameters = {
+	struct control_role_parameters parameters = {
 		.name = plan->name,
 		.keys = &keys,
 		.control_port = manager->control_port,
@@ -128,6 +158,10 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 			.placements = roce_placements(appliance),
 		},
 		.manager = config_manager_parameters(config),
+		.decisions = {
+			.granted = cluster_grants(config),
+			.run = config->run_number > 0 ? config->run_number : 1,
+		},
 		.drain_ns = config->events.drain_timeout_ns,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,
@@ -152,6 +186,8 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	for (unsigned i = 0; i < cluster->n_nodes; i++)
 		if (cluster->nodes[i].has_mac)
 			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
+	memcpy(parameters.decisions.outboxes, appliance->outboxes, sizeof(appliance->outboxes));
+	memcpy(parameters.decisions.inboxes, appliance->inboxes, sizeof(appliance->inboxes));
 	if (keys_read(appliance, &keys, error) != 0)
 		return NULL;
 	role = control_role_create(&parameters, error);

@@ -356,6 +356,28 @@ static void linger(const struct appliance *appliance)
 		rte_delay_us_sleep(ms * 1000);
 }
 
+// Waits until the decisions of this node are where the results of the system are written, and
+// until the other nodes know what this one has written.
+static bool wait_for_results(struct appliance *appliance, double seconds)
+{
+	const uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
+	struct role *control = appliance_control(appliance);
+
+	if (appliance->config->cluster.n_results == 0)
+		return true;
+	while (!control_role_decisions_are_done(control)) {
+		if (rte_rdtsc() > end) {
+			notice(appliance,
+			       "the node of the results, or one whose decisions it writes, did not "
+			       "finish within %.1f s",
+			       seconds);
+			return false;
+		}
+		run_control_serve(appliance, STEP_MS);
+	}
+	return true;
+}
+
 bool appliance_drain(struct appliance *appliance)
 {
 	double seconds = (double)appliance->config->events.drain_timeout_ns * 1e-9;
@@ -373,7 +395,9 @@ bool appliance_drain(struct appliance *appliance)
 		evring_end(appliance->rings[i]); // also if a builder did not drain in time
 	wait_for_decisions(appliance, seconds);
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
+	drained &= drain_kind(appliance, CONFIG_ROLE_RESULTS_SENDER, WRITER_SECONDS);
 	drained &= drain_kind(appliance, CONFIG_ROLE_RESULTS, WRITER_SECONDS);
+	drained &= wait_for_results(appliance, WRITER_SECONDS);
 	stop_lcores(appliance);
 	for (unsigned i = 0; i < appliance->config->n_generators; i++)
 		if (appliance->stores[i] != NULL && port_store_is(appliance->stores[i]))

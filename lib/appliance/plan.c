@@ -196,7 +196,7 @@ static int place_automatically(struct plan *plan, char *error)
 
 		if (plan->n_lcores == 2)
 			lcore = kind == CONFIG_ROLE_BUILDER || kind == CONFIG_ROLE_WRITER ||
-				kind == CONFIG_ROLE_RESULTS;
+				kind == CONFIG_ROLE_RESULTS || kind == CONFIG_ROLE_RESULTS_SENDER;
 		else
 			next++;
 		if (place(plan, i, lcore, error) != 0)

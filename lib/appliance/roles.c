@@ -10,6 +10,7 @@
 #include "node/control_role.h"
 #include "port/arp.h"
 #include "record/results_role.h"
+#include "record/results_sender_role.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
 #include "tx/pcap_role.h"
@@ -300,6 +301,27 @@ static struct role *make_writer(struct appliance *appliance, const struct plan_r
 	return writer_role_create(plan->name, &parameters, error);
 }
 
+static struct role *make_results_sender(struct appliance *appliance, const struct plan_role *plan,
+					char *error)
+{
+	const struct config *config = appliance->config;
+	const struct config_results *results = &config->results[plan->object];
+	const char *directory = config->event_ring.directory;
+	const struct results_sender_parameters parameters = {
+		.name = plan->name,
+		.appliance = config->name,
+		.reader = {
+			.mode = EVB_READER_GROUP,
+			.group = results->name,
+			.directory = directory[0] != '\0' ? directory : NULL,
+		},
+		.first_builder = (uint16_t)config->cluster.nodes[config->cluster.self].first_builder,
+		.outbox = appliance->outboxes[results->system - 1],
+	};
+
+	return results_sender_role_create(&parameters, error);
+}
+
 static struct role *make_results(struct appliance *appliance, const struct plan_role *plan,
 				 char *error)
 {
@@ -307,9 +329,16 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 	const struct config_results *results = &config->results[plan->object];
 	const struct config_group *group = config_group(config, results->group);
 	const char *directory = config->event_ring.directory;
+	const bool of_system = results->system > 0;
 	const struct results_parameters parameters = {
 		.name = plan->name,
-		.appliance = config->name,
+		.appliance = config->n_builders > 0 ? config->name : NULL,
+		.first_builder = (uint16_t)(of_system
+						? config->cluster.nodes[config->cluster.self]
+						      .first_builder
+						: 0),
+		.inbox = of_system ? appliance->inboxes[results->system - 1] : NULL,
+		.granted = cluster_grants(config),
 		.reader = {
 			.mode = EVB_READER_GROUP,
 			.group = results->name,
@@ -319,7 +348,9 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 			.window = results->window,
 			.packing = config->sources.packing,
 			.timeout_ns = results->timeout_ns,
-			.accept_timed_out = group->undecided == CONFIG_UNDECIDED_ACCEPT,
+			.accept_timed_out =
+			    group == NULL || group->undecided == CONFIG_UNDECIDED_ACCEPT,
+			.holds = of_system && cluster_grants(config),
 		},
 		.stream = {
 			.directory = results->to == CONFIG_RESULTS_FILE ? results->directory : NULL,
@@ -328,6 +359,8 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 			.port = results->udp_port,
 			.run_number = config->run_number,
 			.packing = config->sources.packing,
+			.resumes = of_system && cluster_grants(config) &&
+				   results->to == CONFIG_RESULTS_FILE,
 		},
 	};
 
@@ -363,6 +396,9 @@ int roles_make(struct appliance *appliance, char *error)
 		case CONFIG_ROLE_RESULTS:
 			appliance->roles[i] = make_results(appliance, role, error);
 			break;
+		case CONFIG_ROLE_RESULTS_SENDER:
+			appliance->roles[i] = make_results_sender(appliance, role, error);
+			break;
 		case CONFIG_ROLE_CONTROL:
 			appliance->roles[i] = cluster_make_control(appliance, role, error);
 			break;
@@ -373,6 +409,8 @@ int roles_make(struct appliance *appliance, char *error)
 		}
 		if (appliance->roles[i] == NULL)
 			return -1;
+		// Decisions are exchanged when the roles that receive events have drained.
+		appliance->roles[i]->lingers = appliance->config->cluster.n_results > 0;
 	}
 	return 0;
 }

@@ -62,7 +62,7 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	on_wire_make(&manager->on_wire, &parameters->wire);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
 	if (manager->nodes == NULL || !make_builders(manager) ||
-	    !manager_make_maybe_published(manager)) {
+	    !manager_make_maybe_published(manager) || !manager_make_publishers(manager)) {
 		cluster_manager_destroy(manager);
 		return NULL;
 	}
@@ -78,6 +78,7 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 	sched_destroy(manager->sched);
 	free(manager->adopted);
 	free(manager->maybe_published);
+	free(manager->publishers);
 	free(manager->builders);
 	free(manager->nodes);
 	free(manager);

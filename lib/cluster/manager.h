@@ -45,6 +45,9 @@ struct cluster_manager_parameters {
 	bool waits_for_sources; // no grants while a source is silent; false: it is left out
 	struct cluster_transport transport;
 	bool autostart; // the run starts when all nodes are registered
+	// Finished events of which the manager remembers the builder, for results; 0: none. It
+	// remembers at least as many unfinished ones beside them.
+	uint32_t remembered;
 	uint64_t now;
 };
 
@@ -119,5 +122,18 @@ int cluster_manager_command(struct cluster_manager *manager, enum cluster_comman
 void cluster_manager_view(const struct cluster_manager *manager, struct cluster_manager_view *view);
 void cluster_manager_node(const struct cluster_manager *manager, unsigned node,
 			  struct cluster_node_state *state);
+// For the results of the system (decision_flow.h). Whether events are known: the nodes have
+// registered, and builders have reported what they hold. The functions below require it.
+bool cluster_manager_knows_events(const struct cluster_manager *manager);
+// Whether the run is that of an earlier manager.
+bool cluster_manager_resumed(const struct cluster_manager *manager);
+// The first event that this manager may grant: 0, or what the nodes know as released; and the one
+// below which all are finished.
+uint64_t cluster_manager_first(const struct cluster_manager *manager);
+uint64_t cluster_manager_released(const struct cluster_manager *manager);
+// The builder (system-wide number) that has published a finished event, or CTRL_UNPUBLISHED, or
+// CTRL_NOT_KNOWN.
+uint16_t cluster_manager_publisher(const struct cluster_manager *manager, uint64_t event);
+
 // NULL until the nodes have registered.
 const struct sched *cluster_manager_sched(const struct cluster_manager *manager);

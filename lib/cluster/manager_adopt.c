@@ -96,6 +96,7 @@ static void adopt_built(struct cluster_manager *manager, const struct adopted *a
 			adopted->held.generation, adopted->held.attempt, SCHED_ADOPT_BUILT,
 			now) != SCHED_OK)
 		return;
+	manager_remember(manager, adopted->held.event, adopted->builder);
 	if (adopted->held.n_missing > 0)
 		manager->view.incomplete++;
 	else
@@ -235,7 +236,8 @@ static bool all_begun(const struct cluster_manager *manager)
 
 static void make_scheduler(struct cluster_manager *manager, uint64_t now)
 {
-	manager->sched = manager_make_sched(manager, newest_released(manager));
+	manager->first_event = newest_released(manager);
+	manager->sched = manager_make_sched(manager, manager->first_event);
 	if (manager->sched == NULL) {
 		manager->state = CTRL_FAILED;
 		return;

@@ -232,6 +232,9 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 	if (sched_done(manager->sched, builder, entry->event, token, entry->generation,
 		       entry->attempt, outcome, bytes, now) != SCHED_OK)
 		manager->view.stale++;
+	else if (outcome != SCHED_FAILED)
+		manager_remember(manager, entry->event,
+				 entry->outcome == CTRL_DISCARDED ? CTRL_UNPUBLISHED : builder);
 	if (entry->state == ENTRY_SETTLED)
 		manager->builders[builder].n_settled--;
 	entry->state = ENTRY_NONE;

@@ -7,6 +7,7 @@
 //   manager_doubt.c   nodes that are in doubt, and events that are possibly published twice
 //   manager_adopt.c   events that builders hold and that this manager did not grant
 //   manager_events.c  the steps of an event from its grant to its release
+//   manager_publishers.c  which builder has published an event
 //   manager_run.c     run control
 //   manager_sched.c   creation of the scheduler
 #pragma once
@@ -103,6 +104,12 @@ struct cluster_manager {
 	// n_maybe_published, which is a power of two.
 	uint64_t *maybe_published;
 	uint64_t n_maybe_published;
+	// The builders of finished events: (event + 1) << 16 | builder or CTRL_UNPUBLISHED, at
+	// index event modulo n_publishers, a power of two; 0: none. NULL: nobody wants to know.
+	uint64_t *publishers;
+	uint64_t n_publishers;
+	uint64_t first_event;      // of the scheduler
+	bool resumed;              // the run is that of an earlier manager
 	uint64_t first_registered; // time of the first registration
 	bool any_registered;       // a node has registered
 	bool adopting;             // the builders still report; there are no grants yet
@@ -188,6 +195,11 @@ void manager_end_adoption(struct cluster_manager *manager, uint64_t now);
 // manager_sched.c
 // NULL if memory ran out.
 struct sched *manager_make_sched(const struct cluster_manager *manager, uint64_t first_event);
+
+// manager_publishers.c
+bool manager_make_publishers(struct cluster_manager *manager);
+// An event is finished: `builder` has published it, or, CTRL_UNPUBLISHED, nobody will.
+void manager_remember(struct cluster_manager *manager, uint64_t event, unsigned builder);
 
 // manager_events.c
 struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token);

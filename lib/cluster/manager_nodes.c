@@ -71,6 +71,7 @@ static void learn_run(struct cluster_manager *manager, uint32_t run)
 	if (run == 0 || manager->run != 0 || manager->sched != NULL)
 		return;
 	manager->run = run;
+	manager->resumed = true;
 	manager->state = CTRL_RUNNING;
 	manager->command_start = false;
 }

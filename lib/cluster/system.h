@@ -40,6 +40,14 @@ struct cluster_system_builder {
 	uint16_t weight;
 };
 
+// Results of the whole system: the decisions of all nodes with builders come to one node.
+struct cluster_system_results {
+	char name[EVB_NAME_SIZE];
+	char group[EVB_NAME_SIZE]; // that decides, on each node with builders
+	unsigned node;             // that writes them
+	uint32_t window;           // events, a power of two
+};
+
 struct cluster_system {
 	unsigned n_nodes; // 0: the appliance is not a node of a system
 	unsigned self;    // number of this node
@@ -50,4 +58,6 @@ struct cluster_system {
 	unsigned n_builders;
 	uint16_t source_ids[EVB_MAX_SOURCES]; // ordered by node, then ascending
 	unsigned n_sources; // 0: no node has a generator; else each expected source has a generator
+	struct cluster_system_results results[EVB_MAX_RESULTS];
+	unsigned n_results;
 };

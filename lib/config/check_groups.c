@@ -105,12 +105,30 @@ static int check_writer(struct config_reader *reader, struct config *config, uns
 	return 0;
 }
 
+static int check_destination(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	if (config->results[i].to == CONFIG_RESULTS_UDP && !config->results[i].has_address)
+		return config_fail(config_at_element(reader, "results", i, "address"),
+				   "is needed with \"to\": \"udp\"");
+	return 0;
+}
+
 // The group of results is its own: a second member would take decisions away from it.
 static int check_results(struct config_reader *reader, struct config *config, unsigned i)
 {
 	const struct config_results *results = &config->results[i];
-	struct config_group *group;
+	struct config_group *group = find(config, results->group);
 
+	if (config->n_builders == 0 && results->system > 0)
+		return check_destination(reader, config, i); // all decisions are those of others
+	if (config_results_are_sent(config, results) && (group == NULL || !group->decides))
+		return config_fail(
+		    config_at(reader, "groups"),
+		    "results %s of node %s need the group \"%s\", with `decides`, on each node "
+		    "with builders",
+		    results->name,
+		    config->cluster.nodes[config->cluster.results[results->system - 1].node].name,
+		    results->group);
 	if (config->n_builders == 0)
 		return config_fail(config_at_element(reader, "results", i, "name"),
 				   "without builders there are no decisions");
@@ -122,9 +140,8 @@ static int check_results(struct config_reader *reader, struct config *config, un
 	if (check_decides(reader, config, results->group, "results", i, "group") ||
 	    retain(reader, config, results->name, "results", i, "name"))
 		return -1;
-	if (results->to == CONFIG_RESULTS_UDP && !results->has_address)
-		return config_fail(config_at_element(reader, "results", i, "address"),
-				   "is needed with \"to\": \"udp\"");
+	if (check_destination(reader, config, i))
+		return -1;
 	group = rules_of(config, results->name);
 	strcpy(group->after, results->group);
 	group->rejected_too = true;

@@ -184,7 +184,8 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 {
 	struct cluster_system_node *node = &cluster->nodes[config->cluster.self];
 
-	if (config->n_builders == 0 && config->n_generators == 0 && !node->manager)
+	if (config->n_builders == 0 && config->n_generators == 0 && config->n_results == 0 &&
+	    !node->manager)
 		return config_fail(reader,
 				   "neither builders nor generators, and not the manager: there is "
 				   "nothing to do");

@@ -32,6 +32,16 @@ struct on_wire_parameters config_on_wire_parameters(const struct config *config)
 	};
 }
 
+static uint32_t largest_window(const struct cluster_system *system)
+{
+	uint32_t window = 0;
+
+	for (unsigned i = 0; i < system->n_results; i++)
+		if (system->results[i].window > window)
+			window = system->results[i].window;
+	return window;
+}
+
 struct cluster_manager_parameters config_manager_parameters(const struct config *config)
 {
 	const struct config_event_manager *in = &config->event_manager;
@@ -46,5 +56,6 @@ struct cluster_manager_parameters config_manager_parameters(const struct config 
 		.data_priority = in->data_priority,
 		.waits_for_sources = in->on_source_silent == CONFIG_SOURCE_SILENT_PAUSE,
 		.autostart = in->start == CONFIG_START_AUTO,
+		.remembered = largest_window(&config->cluster),
 	};
 }

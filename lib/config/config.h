@@ -188,6 +188,9 @@ struct config_writer {
 // Where a results role writes. In the order of the words of results[].to.
 enum config_results_to { CONFIG_RESULTS_FILE, CONFIG_RESULTS_UDP };
 
+// Whose decisions they are, in a system of nodes. In the order of the words of results[].of.
+enum config_results_of { CONFIG_RESULTS_OF_SYSTEM, CONFIG_RESULTS_OF_NODE };
+
 struct config_results {
 	char name[EVB_NAME_SIZE];  // also of its group of consumers
 	char group[EVB_NAME_SIZE]; // whose decisions it writes
@@ -199,6 +202,11 @@ struct config_results {
 	uint16_t udp_port;
 	uint32_t window; // events, a power of two
 	uint64_t timeout_ns;
+	enum config_results_of of;
+	// Set by config_load(), not a key: index in cluster.results + 1; 0: results of this node
+	// alone. They are written on the node cluster.results[].node; if that is another one, this
+	// entry has only names, `window` and `of`.
+	unsigned system;
 };
 
 struct config_lcore {
@@ -311,6 +319,7 @@ enum config_role_kind {
 	CONFIG_ROLE_CONTROL,
 	CONFIG_ROLE_READOUT,
 	CONFIG_ROLE_RESULTS,
+	CONFIG_ROLE_RESULTS_SENDER, // of results that another node writes
 };
 
 struct config_role {
@@ -342,6 +351,9 @@ unsigned config_listener(const struct config *config, unsigned port);
 
 // Whether a port is for boards only, so that nothing is sent on it but replies.
 bool config_is_for_boards(const struct config *config, unsigned port);
+
+// Whether another node writes these results, and this one sends its decisions there.
+bool config_results_are_sent(const struct config *config, const struct config_results *results);
 
 // The rules of a group; NULL: it has none. A valid configuration only.
 const struct config_group *config_group(const struct config *config, const char *name);

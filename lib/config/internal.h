@@ -127,6 +127,14 @@ int config_check_event_manager(struct config_reader *reader, const struct config
 int config_cluster_add(struct config_reader *reader, const struct config *node,
 		       struct cluster_system *cluster, struct config_owners *owners);
 
+// Finds the results of the system before any node is read, and adds them to common->cluster. `node`
+// is room for reading.
+int config_find_results(struct config_reader *reader, const cJSON *nodes, struct config *common,
+			struct config *node);
+
+// Adds to a node, before it is checked, the results that another node writes.
+int config_add_results(struct config_reader *reader, struct config *node);
+
 // Checks the system. To be called after all nodes were added.
 // `system` has the keys that the file contains for all nodes, and the cluster.
 int config_check_cluster(struct config_reader *reader, const struct config_sources *sources,

@@ -179,6 +179,9 @@ static const struct config_key results_keys[] = {
 	  .help = "Name of the role and of its consumer group." },
 	{ .name = "group", NAME, FIELD(config_results, group), .required = true,
 	  .help = "The deciding group whose decisions are written." },
+	{ .name = "of", WORDS("system", "node"), FIELD(config_results, of), .standard = "system",
+	  .help = "In a system of nodes: system takes the decisions of all nodes with builders; one "
+		  "node may have such results. node takes those of its own builders." },
 	{ .name = "to", WORDS("file", "udp"), FIELD(config_results, to), .standard = "file",
 	  .help = "Where the decisions go." },
 	{ .name = "directory", TEXT, FIELD(config_results, directory), .standard = ".",

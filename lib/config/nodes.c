@@ -153,7 +153,8 @@ static int read_node(struct config_reader *reader, struct system *system, unsign
 	reader->node_name = node->cluster.nodes[index].name;
 	size_t length = config_path_index(reader, index);
 	if (make_name(reader, node, node->cluster.nodes[index].name) ||
-	    read_own_keys(reader, json, node) || config_check(reader, node) ||
+	    read_own_keys(reader, json, node) || config_add_results(reader, node) ||
+	    config_check(reader, node) ||
 	    config_cluster_add(reader, node, &system->common->cluster, system->owners))
 		return -1;
 	config_path_leave(reader, length);
@@ -200,7 +201,8 @@ static int read_all(struct config_reader *reader, struct system *system, const c
 {
 	struct cluster_system *cluster = &system->common->cluster;
 
-	if (read_heads(reader, system) || config_check_event_manager(reader, system->common))
+	if (read_heads(reader, system) || config_check_event_manager(reader, system->common) ||
+	    config_find_results(reader, system->nodes, system->common, system->node))
 		return -1;
 	unsigned chosen = choose(cluster, name);
 	for (unsigned i = 0; i < cluster->n_nodes; i++) {

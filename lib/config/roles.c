@@ -9,9 +9,10 @@ static void make_role(struct config_role *role, enum config_role_kind kind, unsi
 		      const char *name)
 {
 	static const char *const kinds[] = {
-		[CONFIG_ROLE_SOURCE] = "source",   [CONFIG_ROLE_RX] = "rx",
-		[CONFIG_ROLE_BUILDER] = "builder", [CONFIG_ROLE_WRITER] = "writer",
-		[CONFIG_ROLE_READOUT] = "readout", [CONFIG_ROLE_RESULTS] = "results",
+		[CONFIG_ROLE_SOURCE] = "source",          [CONFIG_ROLE_RX] = "rx",
+		[CONFIG_ROLE_BUILDER] = "builder",        [CONFIG_ROLE_WRITER] = "writer",
+		[CONFIG_ROLE_READOUT] = "readout",        [CONFIG_ROLE_RESULTS] = "results",
+		[CONFIG_ROLE_RESULTS_SENDER] = "results",
 	};
 
 	*role = (struct config_role){ .kind = kind, .object = object };
@@ -67,7 +68,11 @@ bool config_role(const struct config *config, unsigned index, struct config_role
 	}
 	index -= config->n_writers;
 	if (index < config->n_results) {
-		make_role(role, CONFIG_ROLE_RESULTS, index, config->results[index].name);
+		const struct config_results *results = &config->results[index];
+		make_role(role,
+			  config_results_are_sent(config, results) ? CONFIG_ROLE_RESULTS_SENDER
+								   : CONFIG_ROLE_RESULTS,
+			  index, results->name);
 		return true;
 	}
 	return false;

@@ -15,6 +15,7 @@
 struct control_views {
 	struct seqlock lock;
 	struct cluster_node_view node;
+	struct decision_flow_view decisions[EVB_MAX_RESULTS];
 	// On the manager's node
 	struct cluster_manager_view manager;
 	struct sched_counters counters;
@@ -32,6 +33,8 @@ struct control {
 	struct cluster_transport transport; // by the endpoint
 	struct cluster_node *node;
 	struct cluster_manager *manager; // NULL: on another node
+	struct decision_flow *flow;      // NULL: the system has no results
+	bool lingers;                    // only the flow is served
 	double ns_per_tick;
 	uint64_t start_tsc, start_ns;
 	uint64_t now; // ns
@@ -43,6 +46,7 @@ struct control {
 	bool drain_requested;                // of the run
 	uint64_t drain_since, leaving_since; // ns, 0: not
 	atomic_bool ended;
+	atomic_bool decisions_asked, decisions_done;
 	bool replaced;          // another manager is in office; written before `ended`
 	atomic_uint refused_by; // node that refuses this process, + 1; 0: none, or reported already
 

@@ -38,6 +38,10 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 {
 	struct control *control = context;
 
+	if (control->flow != NULL && decision_flow_record(control->flow, peer, record))
+		return;
+	if (control->lingers)
+		return;
 	if (control->manager != NULL)
 		cluster_manager_record(control->manager, peer, record, control->now);
 	cluster_node_record(control->node, peer, record, control->now);
@@ -59,6 +63,10 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 {
 	struct control *control = context;
 
+	if (control->flow != NULL)
+		decision_flow_event(control->flow, peer, event);
+	if (control->lingers)
+		return;
 	if (event == CONTROL_OCCUPIED)
 		atomic_store_explicit(&control->refused_by, peer + 1, memory_order_release);
 	if (event == CONTROL_EPOCH && control->manager != NULL)
@@ -104,6 +112,29 @@ static void take_keys(struct control *control)
 	atomic_store_explicit(&control->keys_are_new, false, memory_order_release);
 }
 
+// Whether each node that is present has acknowledged all records.
+static bool all_is_acknowledged(const struct control *control)
+{
+	struct control_state state;
+
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
+		if (control_state(control->endpoint, i, control->now, &state) && state.connected &&
+		    !state.lost && state.queued > 0)
+			return false;
+	return true;
+}
+
+static void poll_flow(struct control *control)
+{
+	const bool asked = atomic_load_explicit(&control->decisions_asked, memory_order_acquire);
+
+	if (control->flow == NULL)
+		return;
+	decision_flow_poll(control->flow, cluster_node_ended(control->node, NULL), control->now);
+	if (asked && decision_flow_is_done(control->flow) && all_is_acknowledged(control))
+		atomic_store_explicit(&control->decisions_done, true, memory_order_release);
+}
+
 static void poll_logic(struct control *control)
 {
 	take_keys(control);
@@ -117,6 +148,7 @@ static void poll_logic(struct control *control)
 		control_serve_command(control);
 		cluster_manager_poll(control->manager, control->now);
 	}
+	poll_flow(control);
 	(void)control_poll(control->endpoint, control->now);
 	if (control->now >= control->next_publish) {
 		control->next_publish = control->now + CONTROL_PUBLISH_NS;
@@ -154,18 +186,6 @@ static void control_role_housekeep(struct role *role, uint64_t now)
 }
 
 // --- drain ---
-
-// Whether each node that is present has acknowledged all records.
-static bool all_is_acknowledged(const struct control *control)
-{
-	struct control_state state;
-
-	for (unsigned i = 0; i < control->system->n_nodes; i++)
-		if (control_state(control->endpoint, i, control->now, &state) && state.connected &&
-		    !state.lost && state.queued > 0)
-			return false;
-	return true;
-}
 
 // Whether this node has left the system, or the time for that is over.
 static bool has_left(struct control *control)
@@ -214,11 +234,28 @@ static bool control_role_drain(struct role *role, uint64_t now)
 	return over;
 }
 
+// The node has left the run, and the manager has none: only decisions are still exchanged.
+static void control_role_linger(struct role *role, uint64_t now)
+{
+	struct control *control = control_of(role);
+
+	set_now(control, now);
+	control->lingers = true;
+	if (receive_frames(control) == 0 && control->now < control->next_poll)
+		return;
+	control->next_poll = control->now + POLL_NS;
+	take_keys(control);
+	control_heartbeat_poll(control);
+	poll_flow(control);
+	(void)control_poll(control->endpoint, control->now);
+}
+
 static void control_role_fini(struct role *role)
 {
 	struct control *control = control_of(role);
 
 	control_views_free(control);
+	decision_flow_destroy(control->flow);
 	cluster_manager_destroy(control->manager);
 	cluster_node_destroy(control->node);
 	control_destroy(control->endpoint);
@@ -231,6 +268,7 @@ static const struct role_operations control_operations = {
 	.poll = control_role_poll,
 	.housekeep = control_role_housekeep,
 	.drain = control_role_drain,
+	.linger = control_role_linger,
 	.fini = control_role_fini,
 };
 
@@ -285,6 +323,19 @@ static bool make_endpoint(struct control *control, const char **reason)
 	return control->endpoint != NULL;
 }
 
+static bool make_flow(struct control *control)
+{
+	struct decision_flow_parameters decisions = control->parameters.decisions;
+
+	if (control->system->n_results == 0)
+		return true;
+	decisions.system = control->system;
+	decisions.transport = control->transport;
+	decisions.manager = control->manager;
+	control->flow = decision_flow_create(&decisions);
+	return control->flow != NULL;
+}
+
 static bool make_logic(struct control *control)
 {
 	const struct control_role_parameters *p = &control->parameters;
@@ -296,10 +347,14 @@ static bool make_logic(struct control *control)
 	manager.now = control->now;
 	control_set_mailboxes(control, &node);
 	control->node = cluster_node_create(&node);
-	if (control->node == NULL || !manages(control))
-		return control->node != NULL;
-	control->manager = cluster_manager_create(&manager);
-	return control->manager != NULL;
+	if (control->node == NULL)
+		return false;
+	if (manages(control)) {
+		control->manager = cluster_manager_create(&manager);
+		if (control->manager == NULL)
+			return false;
+	}
+	return make_flow(control);
 }
 
 static bool make_parts(struct control *control, char *error)
@@ -363,6 +418,15 @@ bool control_role_refused(struct role *role, unsigned *node)
 {
 	*node = atomic_exchange_explicit(&control_of(role)->refused_by, 0, memory_order_acquire);
 	return (*node)-- > 0;
+}
+
+bool control_role_decisions_are_done(struct role *role)
+{
+	struct control *control = control_of(role);
+
+	atomic_store_explicit(&control->decisions_asked, true, memory_order_release);
+	return control->flow == NULL ||
+	       atomic_load_explicit(&control->decisions_done, memory_order_acquire);
 }
 
 bool control_role_set_keys(struct role *role, const struct control_keys *keys)

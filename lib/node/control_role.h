@@ -11,6 +11,7 @@
 // first lets the whole run drain.
 #pragma once
 
+#include "cluster/decision_flow.h"
 #include "cluster/manager.h"
 #include "cluster/node.h"
 #include "control/keys.h"
@@ -35,7 +36,9 @@ struct control_role_parameters {
 	// The logic and its system; transport, context, functions and `now` are filled in.
 	struct cluster_node_parameters node;
 	struct cluster_manager_parameters manager; // used on the manager's node
-	uint64_t drain_ns;                         // longest drain of the run
+	// Used if the system has results; system, transport and manager are filled in.
+	struct decision_flow_parameters decisions;
+	uint64_t drain_ns; // longest drain of the run
 	// The port of the node
 	uint16_t port_id;
 	uint16_t queue;     // tx queue of this lcore
@@ -87,6 +90,15 @@ const struct control_role_counters *control_role_counters(const struct role *rol
 // Whether the manager stopped the run or refused this node, or is this node's and has been
 // replaced. *why is NULL after a stop, otherwise one line. Any thread.
 bool control_role_ended(const struct role *role, const char **why);
+
+// After the results roles of the node have drained: whether the decisions of the node have arrived
+// where they are written, and what it has written is known to the others. The role must linger.
+// Control thread.
+bool control_role_decisions_are_done(struct role *role);
+
+// By index of the system's results. Any thread.
+void control_role_decisions(const struct role *role, unsigned results,
+			    struct decision_flow_view *view);
 
 // Replaces the keys by which frames are authenticated. False if the keys before have not been taken
 // yet: try again later. Control thread.

@@ -56,6 +56,12 @@ void control_publish(struct control *control)
 	cluster_node_view(control->node, &node);
 	seqlock_begin_write(&control->views.lock);
 	seqlock_copy(&control->views.node, &node, sizeof(node));
+	for (unsigned i = 0; control->flow != NULL && i < control->system->n_results; i++) {
+		struct decision_flow_view decisions;
+
+		decision_flow_view(control->flow, i, &decisions);
+		seqlock_copy(&control->views.decisions[i], &decisions, sizeof(decisions));
+	}
 	if (control->manager != NULL)
 		publish_manager(control);
 	seqlock_end_write(&control->views.lock);
@@ -82,6 +88,12 @@ bool control_role_manages(const struct role *role)
 void control_role_node_view(const struct role *role, struct cluster_node_view *view)
 {
 	read_view(role, view, &control_of(role)->views.node, sizeof(*view));
+}
+
+void control_role_decisions(const struct role *role, unsigned results,
+			    struct decision_flow_view *view)
+{
+	read_view(role, view, &control_of(role)->views.decisions[results], sizeof(*view));
 }
 
 void control_role_manager_view(const struct role *role, struct cluster_manager_view *view)

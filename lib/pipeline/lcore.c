@@ -29,8 +29,11 @@ static enum regime run_role(struct role *role, uint64_t *now)
 	uint64_t start = *now, cycles;
 	unsigned items = 0;
 
-	if (unlikely(is_drained(role)))
+	if (unlikely(is_drained(role))) {
+		if (role->lingers && role->operations->linger != NULL)
+			role->operations->linger(role, start);
 		return REGIME_IDLE;
+	}
 	role->backpressured = false;
 	if (unlikely(atomic_load_explicit(&role->drain_requested, memory_order_acquire))) {
 		if (role->operations->drain(role, start))

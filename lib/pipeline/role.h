@@ -36,8 +36,12 @@ struct role_operations {
 	void (*housekeep)(struct role *role, uint64_t now);
 
 	// Called instead of poll after the control thread has requested the drain. Returns true
-	// when nothing is left to do; after that, only `fini` of the role is called.
+	// when nothing is left to do; after that, only `linger` and `fini` of the role are called.
 	bool (*drain)(struct role *role, uint64_t now);
+
+	// Called instead of poll after the role has drained, until its lcore stops, if `lingers` of
+	// the role is set: it serves the roles that drain later. May be NULL.
+	void (*linger)(struct role *role, uint64_t now);
 
 	void (*fini)(struct role *role);
 };
@@ -56,6 +60,7 @@ struct role {
 	const struct role_operations *operations; // control thread: writes once; lcore: reads
 	char name[ROLE_NAME_SIZE];                // "KIND.OBJECT", unique
 	bool backpressured;                       // lcore only
+	bool lingers;                             // control thread: writes once, before the start
 	atomic_bool drain_requested;              // control thread: writes; lcore: reads
 	atomic_bool drained;                      // lcore: writes; control thread: reads
 	struct role_counters counters __rte_cache_aligned;

@@ -12,6 +12,7 @@ struct place {
 	struct decision_result result;
 	uint64_t since_ns; // of its first announcement or decision
 	enum state state;
+	bool left; // EMPTY: `result` is that of the event that has left it
 };
 
 // Events have indices, event_id / packing. The place of index i is places[i & mask].
@@ -25,7 +26,9 @@ struct decision_order {
 	uint64_t end;     // behind the last index that is held
 	uint64_t pressed; // indices before this one leave at once: others need their places
 	uint64_t begun_ns;
-	uint64_t known; // no index from `next` to this one is held; in doubt it is `next`
+	uint64_t known;   // no index from `next` to this one is held; in doubt it is `next`
+	uint64_t first;   // the indices below were complete when this process began
+	uint64_t settled; // all events below this index have been announced
 	uint32_t held;
 	struct decision_order_counters counters;
 	struct place places[];
@@ -76,7 +79,7 @@ static enum arrival arrive(struct decision_order *order, uint64_t index, uint64_
 	if (index < order->next && (order->left || order->end - index > window))
 		return LATE;
 	if (index >= order->next && index - order->next >= window) {
-		if (order->pressed < index - window + 1)
+		if (!order->parameters.holds && order->pressed < index - window + 1)
 			order->pressed = index - window + 1;
 		return NO_ROOM;
 	}
@@ -88,6 +91,7 @@ static enum arrival arrive(struct decision_order *order, uint64_t index, uint64_
 		order->known = index;
 	*place = place_of(order, index);
 	if ((*place)->state == EMPTY) {
+		(*place)->left = false;
 		(*place)->since_ns = now_ns;
 		order->held++;
 	}
@@ -114,6 +118,19 @@ bool decision_order_expect(struct decision_order *order, uint64_t event_id, uint
 	return arrival != NO_ROOM;
 }
 
+// A decision about an event that has left. The place shows how it left, as long as no other event
+// has had it.
+static void count_late(struct decision_order *order, uint64_t index)
+{
+	const struct place *place = place_of(order, index);
+	const bool has_decision =
+	    index < order->first ||
+	    (place->left && place->result.event_id / order->parameters.packing == index &&
+	     (place->result.flags & DECISION_TIMED_OUT) == 0);
+
+	counter_add(has_decision ? &order->counters.repeated : &order->counters.late, 1);
+}
+
 bool decision_order_decide(struct decision_order *order, const struct decision_result *result,
 			   uint64_t now_ns)
 {
@@ -122,7 +139,7 @@ bool decision_order_decide(struct decision_order *order, const struct decision_r
 	    arrive(order, result->event_id / order->parameters.packing, now_ns, &place);
 
 	if (arrival == LATE)
-		counter_add(&order->counters.late, 1);
+		count_late(order, result->event_id / order->parameters.packing);
 	if (arrival != ARRIVED)
 		return arrival == LATE;
 	if (place->state == DECIDED) {
@@ -140,8 +157,21 @@ static bool is_due(const struct decision_order *order, const struct place *place
 	return order->ended || now_ns - place->since_ns >= order->parameters.timeout_ns;
 }
 
-// The turn passes over ids that nobody announced, if those behind them have waited long enough.
-// Returns false if it does not.
+// How far the turn may pass over ids that nobody announced, up to `found`, the first held index or
+// the end: to the settled ones, for others, or if those behind them have waited long enough.
+static uint64_t gap_end(const struct decision_order *order, uint64_t found, uint64_t now_ns)
+{
+	const bool is_held = found < order->end;
+	uint64_t to = order->pressed;
+
+	if (is_held && (to >= found || is_due(order, &order->places[found & order->mask], now_ns)))
+		return found;
+	if (to < order->settled)
+		to = order->settled;
+	return is_held && to > found ? found : to;
+}
+
+// Passes over a gap. Returns false if the turn does not move.
 static bool pass_gap(struct decision_order *order, uint64_t now_ns)
 {
 	uint64_t to = order->known > order->next ? order->known : order->next;
@@ -149,10 +179,7 @@ static bool pass_gap(struct decision_order *order, uint64_t now_ns)
 	while (to < order->end && place_of(order, to)->state == EMPTY)
 		to++;
 	order->known = to;
-	if (to == order->end)
-		to = order->pressed;
-	else if (order->pressed < to && !is_due(order, place_of(order, to), now_ns))
-		to = order->pressed;
+	to = gap_end(order, to, now_ns);
 	if (to <= order->next)
 		return false;
 	counter_add(&order->counters.skipped, to - order->next);
@@ -178,12 +205,32 @@ static void leave(struct decision_order *order, struct place *place, struct deci
 	if (place->state == EXPECTED)
 		place->result.flags = DECISION_TIMED_OUT |
 				      (order->parameters.accept_timed_out ? DECISION_ACCEPTED : 0);
+	place->left = true;
 	*to = place->result;
 	count(&order->counters, to->flags);
 	place->state = EMPTY;
 	order->held--;
 	order->next++;
 	order->left = true;
+}
+
+void decision_order_begin(struct decision_order *order, uint64_t index)
+{
+	if (order->left)
+		return;
+	order->begun = order->left = true;
+	order->first = order->next = order->end = order->known = order->pressed = index;
+}
+
+void decision_order_settle(struct decision_order *order, uint64_t index)
+{
+	if (order->settled < index)
+		order->settled = index;
+}
+
+uint64_t decision_order_next(const struct decision_order *order)
+{
+	return order->next;
 }
 
 unsigned decision_order_take(struct decision_order *order, uint64_t now_ns,
@@ -194,7 +241,8 @@ unsigned decision_order_take(struct decision_order *order, uint64_t now_ns,
 	if (!order->begun || (!order->left && !order->ended && order->pressed <= order->next &&
 			      now_ns - order->begun_ns < order->parameters.timeout_ns))
 		return 0;
-	while (n < most && (order->next < order->end || order->next < order->pressed)) {
+	while (n < most && (order->next < order->end || order->next < order->pressed ||
+			    order->next < order->settled)) {
 		struct place *place = place_of(order, order->next);
 		const bool empty = order->next >= order->end || place->state == EMPTY;
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Puts decisions into the order of event ids. Inputs (the event rings of a node; later other nodes)
-// announce events and report decisions about them, in any order. The events leave in
-// ascending order, each once:
+// Puts decisions into the order of event ids. Inputs (the event rings of a node; other nodes, and
+// the event manager) announce events and report decisions about them, in any order. The events
+// leave in ascending order, each once:
 //
 //   - an event that is decided leaves when all events before it have left;
 //   - an event that is not decided `timeout` after it was announced leaves as undecided;
 //   - ids that nobody has announced hold the events behind them back for `timeout` at most, since
-//     they may be events of other nodes, or were lost;
-//   - the first event is held back for `timeout`, since earlier ones may follow it.
+//     they may be events of other nodes, or were lost; with decision_order_settle(), not at all;
+//   - the first event is held back for `timeout`, since earlier ones may follow it, unless
+//     decision_order_begin() tells the first one.
 //
-// At most `window` consecutive events are held, so that a window smaller than rate * timeout lets
-// events leave earlier than that. What arrives for an event that has left is counted as late.
+// At most `window` consecutive events are held. With a window smaller than rate * timeout events
+// leave earlier than after `timeout`, or, with `holds`, what is behind the window waits.
 //
 // Pure: the caller gives the time. One thread. No allocation after decision_order_create().
 #pragma once
@@ -20,27 +21,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum decision_flags {
-	DECISION_ACCEPTED = 0x1,
-	DECISION_UNDECIDED = 0x2, // a member released the event without a decision
-	DECISION_TIMED_OUT = 0x4, // nobody decided in time
-};
-
-struct decision_result {
-	uint64_t event_id;
-	uint64_t lines;
-	uint32_t tag;
-	uint32_t decide_us; // from the event's completion to the decision; UINT32_MAX: or longer
-	uint16_t builder;
-	uint8_t decider; // member of the ring
-	uint8_t flags;   // enum decision_flags
-};
+#include "packet/decision.h"
 
 struct decision_order_parameters {
 	uint32_t window;  // events, a power of two
 	uint32_t packing; // difference of the ids of consecutive events
 	uint64_t timeout_ns;
 	bool accept_timed_out; // whether an event that is not decided in time is accepted
+	bool holds; // what is behind the window waits; false: the oldest events leave for it
 };
 
 struct decision_order_counters {
@@ -50,7 +38,7 @@ struct decision_order_counters {
 	uint64_t timed_out; // of the events that have left, without a decision in time
 	uint64_t skipped;   // ids that nobody announced
 	uint64_t late; // decisions and announcements of events that have left, or of no valid id
-	uint64_t repeated; // further decisions of an event that is decided
+	uint64_t repeated; // further decisions of an event that is decided, or has left decided
 };
 
 struct decision_order;
@@ -66,6 +54,16 @@ bool decision_order_expect(struct decision_order *order, uint64_t event_id, uint
 			   uint64_t now_ns);
 bool decision_order_decide(struct decision_order *order, const struct decision_result *result,
 			   uint64_t now_ns);
+
+// There are no events below this index (event id / packing), and what arrives for them is counted
+// as repeated. To be called before anything arrives.
+void decision_order_begin(struct decision_order *order, uint64_t index);
+
+// All events below this index have been announced: those of other ids do not exist.
+void decision_order_settle(struct decision_order *order, uint64_t index);
+
+// The index whose turn it is: all results below have been taken.
+uint64_t decision_order_next(const struct decision_order *order);
 
 // Takes at most `most` results whose turn it is. Returns their number.
 unsigned decision_order_take(struct decision_order *order, uint64_t now_ns,

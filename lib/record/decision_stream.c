@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/counter.h"
@@ -25,6 +26,8 @@ struct decision_stream {
 	char name[NAME_SIZE];
 	int file;
 	bool datagrams;
+	struct decision_stream_tail tail;
+	bool has_tail;
 	uint64_t added;   // records, from the beginning
 	unsigned n;       // units in the buffer
 	unsigned headers; // those of them that are a header: the first, or none
@@ -45,11 +48,49 @@ static void add_header(struct decision_stream *stream)
 	stream->headers = 1;
 }
 
+static bool is_header(const uint8_t *bytes)
+{
+	return memcmp(bytes, "EVBDECID", 8) == 0 && load_le32(bytes + 12) == DECISION_STREAM_UNIT;
+}
+
+// Takes the last record of an open file, which follows that of the file before. A record that was
+// not written as a whole does not count. A file of records from 0 on is that of a new run.
+static void take_tail(struct decision_stream *stream, int file)
+{
+	uint8_t header[DECISION_STREAM_UNIT], record[DECISION_STREAM_UNIT];
+	struct stat status;
+	uint64_t n, first;
+
+	if (fstat(file, &status) != 0 || pread(file, header, sizeof(header), 0) != sizeof(header) ||
+	    !is_header(header))
+		return; // its process ended before it began
+	n = (uint64_t)status.st_size / DECISION_STREAM_UNIT - 1;
+	first = load_le64(header + 24);
+	stream->has_tail &= first > 0;
+	if (n == 0 || pread(file, record, sizeof(record), (off_t)(n * DECISION_STREAM_UNIT)) !=
+			  sizeof(record))
+		return;
+	stream->has_tail = true;
+	stream->tail = (struct decision_stream_tail){ load_le64(record), first + n };
+}
+
+static void read_tail(struct decision_stream *stream)
+{
+	const int file = open(stream->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (file < 0)
+		return;
+	take_tail(stream, file);
+	close(file);
+}
+
 static int open_file(struct decision_stream *stream, char *error)
 {
 	const struct decision_stream_parameters *p = &stream->parameters;
 
 	for (unsigned i = 0; i < MOST_FILES; i++) {
+		if (i > 0 && p->resumes)
+			read_tail(stream);
 		if (snprintf(stream->name, NAME_SIZE, "%s/%s-run%06u-%04u.decisions", p->directory,
 			     p->prefix, p->run_number, i) >= NAME_SIZE)
 			return error_line(error, DECISION_STREAM_ERROR_SIZE, "%s: too long",
@@ -105,10 +146,28 @@ int decision_stream_open(struct decision_stream **stream,
 		return -1;
 	}
 	add_header(made);
-	if (!made->datagrams)
+	if (!made->datagrams && !made->parameters.resumes)
 		decision_stream_flush(made);
 	*stream = made;
 	return 0;
+}
+
+bool decision_stream_tail(const struct decision_stream *stream, struct decision_stream_tail *tail)
+{
+	*tail = stream->tail;
+	return stream->has_tail;
+}
+
+void decision_stream_resume(struct decision_stream *stream, uint64_t records)
+{
+	stream->added = records;
+	stream->n = 0;
+	add_header(stream);
+}
+
+unsigned decision_stream_pending(const struct decision_stream *stream)
+{
+	return stream->n - stream->headers;
 }
 
 unsigned decision_stream_room(struct decision_stream *stream)

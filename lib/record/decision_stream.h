@@ -34,6 +34,13 @@ struct decision_stream_parameters {
 	uint16_t port;
 	uint32_t run_number;
 	uint32_t packing;
+	bool resumes; // finds the file that an earlier process has left
+};
+
+// What an earlier process of the run has written.
+struct decision_stream_tail {
+	uint64_t event_id; // of the last record of its file
+	uint64_t records;  // since the start of the run
 };
 
 struct decision_stream_counters {
@@ -47,6 +54,15 @@ struct decision_stream;
 // Returns 0, or -1 with one line in error[DECISION_STREAM_ERROR_SIZE].
 int decision_stream_open(struct decision_stream **stream,
 			 const struct decision_stream_parameters *parameters, char *error);
+
+// Whether there is such a file, with a record. Only of a stream that was opened with `resumes`.
+bool decision_stream_tail(const struct decision_stream *stream, struct decision_stream_tail *tail);
+
+// Before the first record and flush: the records of an earlier process count in the header.
+void decision_stream_resume(struct decision_stream *stream, uint64_t records);
+
+// Records that are added and neither written nor lost.
+unsigned decision_stream_pending(const struct decision_stream *stream);
 
 // Records for which there is room. 0: the file cannot be written for now.
 unsigned decision_stream_room(struct decision_stream *stream);

@@ -8,9 +8,13 @@
 // events, too. It releases an event as soon as it has read the decision. Like the writer it makes
 // system calls, and while the file cannot be written it holds the events back, which stops the
 // builders.
+//
+// In a system of nodes the role of the results node also takes the decisions of the other nodes
+// from its inbox. There the event manager tells which events exist, unless the mode is static.
 #pragma once
 
 #include "evring/evb_reader.h"
+#include "packet/decision_queue.h"
 #include "pipeline/role.h"
 #include "record/decision_order.h"
 #include "record/decision_stream.h"
@@ -19,8 +23,11 @@
 
 struct results_parameters {
 	const char *name;      // of the role
-	const char *appliance; // of the event rings
+	const char *appliance; // of the event rings; NULL: the node has no builders
 	struct evb_reader_options reader;
+	uint16_t first_builder;       // system-wide number of the node's first builder
+	struct decision_inbox *inbox; // outlives the role; NULL: results of this node alone
+	bool granted;                 // with an inbox: the manager tells the events
 	struct decision_order_parameters order;
 	struct decision_stream_parameters stream;
 };

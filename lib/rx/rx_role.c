@@ -538,6 +538,41 @@ static bool rx_drain(struct role *role, uint64_t now)
 	return true;
 }
 
+// Whether a packet is for a handler that does not fill slots.
+static bool is_for_others(const struct rx *rx, const struct rte_mbuf *mbuf)
+{
+	struct net_frame frame;
+
+	if (net_parse(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len,
+		      rte_pktmbuf_pkt_len(mbuf), rx->parameters.ether_type, &frame) != WIRE_OK ||
+	    rx_carries_segment(&rx->parameters, &frame))
+		return false;
+	for (unsigned i = 0; i < rx->n_handlers; i++)
+		if (rx_accepts(&rx->handlers[i], &frame))
+			return !rx->handlers[i].brings_segments;
+	return false;
+}
+
+// The builders have drained or will soon: segments that still arrive are dropped unseen, as by a
+// port that is closed.
+static void rx_linger(struct role *role, uint64_t now)
+{
+	struct rx *rx = rx_of(role);
+	struct rte_mbuf *mbufs[ROLE_BURST];
+	const unsigned n =
+	    rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
+
+	rx->last_packet = now;
+	for (unsigned i = 0; i < n; i++) {
+		if (!is_for_others(rx, mbufs[i])) {
+			rte_pktmbuf_free(mbufs[i]);
+			continue;
+		}
+		counter_add(&rx->counters.packets, 1);
+		serve(rx, mbufs[i]);
+	}
+}
+
 static void rx_fini(struct role *role)
 {
 	struct rx *rx = rx_of(role);
@@ -551,6 +586,7 @@ static const struct role_operations rx_operations = {
 	.kind = "rx",
 	.poll = rx_poll,
 	.drain = rx_drain,
+	.linger = rx_linger,
 	.fini = rx_fini,
 };
 

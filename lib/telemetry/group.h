@@ -68,6 +68,7 @@ extern const struct telemetry_group telemetry_readout;
 extern const struct telemetry_group telemetry_writer;
 extern const struct telemetry_group telemetry_decision;
 extern const struct telemetry_group telemetry_results;
+extern const struct telemetry_group telemetry_results_node;
 extern const struct telemetry_group telemetry_pfc;
 extern const struct telemetry_group telemetry_xdp;
 extern const struct telemetry_group telemetry_roce;

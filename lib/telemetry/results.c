@@ -2,11 +2,15 @@
 // Copyright (c) 2026, the evb authors
 #include "telemetry/group.h"
 
+#include <stdio.h>
+
 #include "record/results_role.h"
+#include "record/results_sender_role.h"
 
 struct results_view {
 	const char *to;
 	uint64_t held;
+	struct decision_flow_view flow;
 };
 
 static const struct metric results_metrics[] = {
@@ -16,8 +20,16 @@ static const struct metric results_metrics[] = {
 };
 
 static const struct metric view_metrics[] = {
-	TEXT("to", results_view, to, "file or UDP address of the decisions"),
-	GAUGE("held", results_view, held, "events that wait for their turn"),
+	TEXT("to", results_view, to,
+	     "file or UDP address of the decisions, or the node that "
+	     "writes them"),
+	GAUGE("held", results_view, held,
+	      "events that wait for their turn, or, sent to another node, to be written there"),
+	COUNTER("sent", results_view, flow.sent, "decisions sent to another node"),
+	COUNTER("sent_again", results_view, flow.sent_again,
+		"of them, those that were sent before: one of the nodes was restarted or cut off"),
+	COUNTER("refused", results_view, flow.refused,
+		"decisions and events of nodes that do not obey the flow control"),
 	{ 0 },
 };
 
@@ -29,7 +41,7 @@ static const struct metric order_metrics[] = {
 	COUNTER("timed_out", decision_order_counters, timed_out,
 		"events that were not decided within the timeout"),
 	COUNTER("skipped", decision_order_counters, skipped,
-		"ids of events that this node does not have"),
+		"ids of events that do not exist here"),
 	COUNTER("late", decision_order_counters, late,
 		"announcements and decisions that came after the turn of their event"),
 	COUNTER("repeated", decision_order_counters, repeated,
@@ -46,14 +58,32 @@ static const struct metric stream_metrics[] = {
 	{ 0 },
 };
 
+static const char *node_of(const struct cluster_system *system, unsigned results)
+{
+	return system->nodes[system->results[results].node].name;
+}
+
 static void view_results(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct results_view view;
-	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_RESULTS, index);
+	const struct config_results *results = &appliance->config->results[index];
+	const bool is_sent = config_results_are_sent(appliance->config, results);
+	const struct role *role = telemetry_find_role(
+	    appliance, is_sent ? CONFIG_ROLE_RESULTS_SENDER : CONFIG_ROLE_RESULTS, index);
 
-	view = (struct results_view){ results_role_path(role), results_role_held(role) };
-	bases[0] = &appliance->config->results[index];
+	view = (struct results_view){ 0 };
+	if (results->system > 0)
+		control_role_decisions(appliance_control(appliance), results->system - 1,
+				       &view.flow);
+	bases[0] = results;
 	bases[1] = &view;
+	if (is_sent) {
+		view.to = node_of(&appliance->config->cluster, results->system - 1);
+		view.held = results_sender_role_waiting(role);
+		return;
+	}
+	view.to = results_role_path(role);
+	view.held = results_role_held(role);
 	bases[2] = results_role_order(role);
 	bases[3] = results_role_stream(role);
 }
@@ -64,4 +94,54 @@ const struct telemetry_group telemetry_results = {
 	.help = "A results role: decisions in the order of events",
 	.tables = { results_metrics, view_metrics, order_metrics, stream_metrics },
 	.view = view_results,
+};
+
+// --- the decisions of a node, on the node that writes them ---
+
+struct node_view {
+	const char *name, *node;
+	char text[2 * EVB_NAME_SIZE];
+	uint64_t received;
+};
+
+static const struct metric node_metrics[] = {
+	TEXT("name", node_view, name, "results and node"),
+	TEXT("node", node_view, node, "node whose consumers decided"),
+	COUNTER("received", node_view, received, "decisions received, repeated ones included"),
+	{ 0 },
+};
+
+static void fill(struct node_view *view, const struct appliance *appliance, unsigned results,
+		 unsigned node)
+{
+	const struct cluster_system *system = &appliance->config->cluster;
+
+	snprintf(view->text, sizeof(view->text), "%s/%s", system->results[results].name,
+		 system->nodes[node].name);
+	view->name = view->text;
+	view->node = system->nodes[node].name;
+	view->received = counter_read(&appliance->inboxes[results]->received[node]);
+}
+
+static void view_node(const struct appliance *appliance, unsigned index, telemetry_bases bases)
+{
+	static _Thread_local struct node_view view;
+	const struct cluster_system *system = &appliance->config->cluster;
+
+	for (unsigned i = 0; i < system->n_results; i++)
+		for (unsigned n = 0; appliance->inboxes[i] != NULL && n < system->n_nodes; n++) {
+			if (system->nodes[n].n_builders == 0 || n == system->self || index-- > 0)
+				continue;
+			fill(&view, appliance, i, n);
+			bases[0] = &view;
+			return;
+		}
+}
+
+const struct telemetry_group telemetry_results_node = {
+	.name = "results_node",
+	.things = "nodes whose decisions are written here",
+	.help = "Decisions of another node, in the results of the system",
+	.tables = { node_metrics },
+	.view = view_node,
 };

@@ -279,6 +279,7 @@ CODERS(CTRL_RUN_COMMAND, run_command, CTRL_RUN_COMMAND_SIZE, WIRE_OK)
 CODERS(CTRL_RUN_STATE, run_report, CTRL_RUN_REPORT_SIZE, WIRE_OK)
 CODERS(CTRL_BYE, bye, CTRL_BYE_SIZE, WIRE_OK)
 CODERS(CTRL_PROGRESS, progress, CTRL_PROGRESS_SIZE, WIRE_OK)
+CODERS(CTRL_RESULTS, results, CTRL_RESULTS_SIZE, WIRE_OK)
 
 size_t ctrl_put_member(uint8_t *bytes, size_t capacity, enum ctrl_type type,
 		       const struct ctrl_member *in)
@@ -462,3 +463,5 @@ enum wire_error ctrl_get_heartbeat(const struct ctrl_record *record, struct ctrl
 LIST_CODERS(CTRL_CREDIT_LIST, credit_list, CTRL_CREDIT_LIST_SIZE, credit, 1)
 LIST_CODERS(CTRL_ADOPT, adopt, CTRL_ADOPT_SIZE, held, 0)
 LIST_CODERS(CTRL_OFFER, offer, CTRL_OFFER_SIZE, block, 1)
+LIST_CODERS(CTRL_DECISIONS, decisions, CTRL_DECISIONS_SIZE, decision, 0)
+LIST_CODERS(CTRL_EVENTS, events, CTRL_EVENTS_SIZE, published, 0)

@@ -77,6 +77,9 @@ enum ctrl_type {
 	CTRL_BYE = 18,
 	CTRL_PROGRESS = 19,
 	CTRL_OFFER = 20,
+	CTRL_DECISIONS = 21,
+	CTRL_EVENTS = 22,
+	CTRL_RESULTS = 23,
 	CTRL_N_TYPES
 };
 
@@ -186,6 +189,26 @@ enum ctrl_progress_flag {
 	CTRL_REPEATED = 1, // PUBLISH: the event may have been published before
 };
 
+enum ctrl_decisions_flag {
+	CTRL_DECISIONS_LAST = 1, // the run is over, and the node has no more decisions
+};
+
+enum ctrl_events_flag {
+	CTRL_EVENTS_LAST = 1, // the run is over, and no more events follow
+};
+
+enum ctrl_results_flag {
+	// EVENTS has reported the first event, and `next` is the next one to report. Without this
+	// flag
+	// `next` is behind the last event that an earlier process wrote to its file, 0: none.
+	CTRL_RESULTS_BEGUN = 1,
+	CTRL_RESULTS_OVER = 2, // the run is over, and all that arrived is written
+};
+
+// In EVENTS:
+#define CTRL_UNPUBLISHED 0xFFFFu // no builder has published the event, and none will
+#define CTRL_NOT_KNOWN   0xFFFEu // a manager that has ended knew it
+
 // "idle", "configured", ...
 const char *ctrl_run_state_name(unsigned state);
 
@@ -225,6 +248,9 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_BYE_SIZE              72u
 #define CTRL_PROGRESS_SIZE         32u
 #define CTRL_OFFER_SIZE(n)         (32u + 16u * (n))
+#define CTRL_DECISIONS_SIZE(n)     (24u + 24u * (n))
+#define CTRL_EVENTS_SIZE(n)        (24u + 8u * (n))
+#define CTRL_RESULTS_SIZE          56u
 
 // --- frames ---
 
@@ -295,6 +321,7 @@ CTRL_CODERS(run_command);
 CTRL_CODERS(run_report);
 CTRL_CODERS(bye);
 CTRL_CODERS(progress);
+CTRL_CODERS(results);
 
 // EXCLUDE and INCLUDE: `type` is one of them; the decoder accepts both.
 size_t ctrl_put_member(uint8_t *bytes, size_t capacity, enum ctrl_type type,
@@ -312,3 +339,5 @@ enum wire_error ctrl_get_member(const struct ctrl_record *record, struct ctrl_me
 CTRL_LIST_CODERS(credit_list, credit);
 CTRL_LIST_CODERS(adopt, held);
 CTRL_LIST_CODERS(offer, block);
+CTRL_LIST_CODERS(decisions, decision);
+CTRL_LIST_CODERS(events, published);

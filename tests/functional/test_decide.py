@@ -48,8 +48,8 @@ def configuration(work, count, **changes):
            "events": {"drain_timeout": "60s"}, **changes})
 
 
-def start_member(work, name):
-    member = work.start(decider(), name, "filter", str(PACKING), "6")
+def start_member(work, name, hold=6):
+    member = work.start(decider(), name, "filter", str(PACKING), str(hold))
     member.wait_for_line("joined")
     return member
 
@@ -59,28 +59,33 @@ def start_recorder(work, name, out):
                       "--format", "mep")
 
 
-def read_results(folder):
-    """(event id, lines, tag, flags) of each record, in the order of the file."""
-    [path] = glob.glob(os.path.join(folder, "*.decisions"))
+def records_of(path, first=0):
+    """(event id, builder, lines, tag, flags) of each whole record, in the order of the file, before
+    which there are so many records in other files."""
     with open(path, "rb") as file:
         units = file.read()
-    check_equal(len(units) % 32, 0, "bytes behind the last record")
-    magic, version, size, _, packing, first = struct.unpack_from("<8sIIIIQ", units)
-    check_equal((magic, version, size, packing, first), (b"EVBDECID", 1, 32, PACKING, 0), "header")
-    for event, lines, tag, _, _, _, flags, _ in struct.iter_unpack("<QQIIHBBI", units[32:]):
-        yield event, lines, tag, flags
+    magic, version, size, _, packing, number = struct.unpack_from("<8sIIIIQ", units)
+    check_equal((magic, version, size, packing, number), (b"EVBDECID", 1, 32, PACKING, first),
+                "header")
+    return [(event, builder, lines, tag, flags) for event, lines, tag, _, builder, _, flags, _
+            in struct.iter_unpack("<QQIIHBBI", units[32:len(units) // 32 * 32])]
+
+
+def decision(event):
+    """(lines, tag, flags) of decider.c."""
+    n = event // PACKING
+    if n % 10 == 5:
+        return 0, 0, ACCEPTED | UNDECIDED
+    return 1 << n % 64, n, ACCEPTED if accepted(event) else 0
 
 
 def check_results(folder, events):
-    results = list(read_results(folder))
+    [path] = glob.glob(os.path.join(folder, "*.decisions"))
+    check_equal(os.path.getsize(path) % 32, 0, "bytes behind the last record")
+    results = records_of(path)
     check_equal([event for event, *_ in results], events, "events of the results")
-    for event, lines, tag, flags in results:
-        n = event // PACKING
-        if n % 10 == 5:
-            expected = 0, 0, ACCEPTED | UNDECIDED
-        else:
-            expected = 1 << n % 64, n, ACCEPTED if accepted(event) else 0
-        check_equal((lines, tag, flags), expected, f"result of event {event}")
+    for event, _, *found in results:
+        check_equal(tuple(found), decision(event), f"result of event {event}")
 
 
 def check_sums(summary):

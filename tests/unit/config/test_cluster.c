@@ -406,6 +406,55 @@ static void builder__group_and_weight(void **state)
 			      "x.json: builders[0].weight: 1025 is out of range 1..1024");
 }
 
+#define DECIDES "groups=[{\"name\": \"f\", \"decides\": true}]"
+#define RESULTS "[{\"name\": \"r\", \"group\": \"f\", \"window\": 128}]"
+
+static void results__of_a_system_are_written_on_one_node(void **state)
+{
+	struct config *writes = load_node("b", ALL(DECIDES, "nodes[1].results=" RESULTS));
+	struct config *sends = load_node("a", ALL(DECIDES, "nodes[1].results=" RESULTS));
+	struct config *other = load_node("a", ALL(DECIDES));
+
+	(void)state;
+	assert_int_equal(sends->cluster.n_results, 1);
+	assert_int_equal(sends->cluster.results[0].node, 1);
+	assert_int_equal(sends->cluster.results[0].window, 128);
+	assert_int_equal(sends->n_results, 1);
+	assert_true(config_results_are_sent(sends, &sends->results[0]));
+	assert_false(config_results_are_sent(writes, &writes->results[0]));
+	assert_true(config_group(sends, "r")->rejected_too);
+	assert_true(sends->cluster.hash == writes->cluster.hash);
+	assert_true(sends->cluster.hash != other->cluster.hash);
+	config_free(writes);
+	config_free(sends);
+	config_free(other);
+	assert_system_all_refused(
+	    ALL(DECIDES, "nodes[0].results=" RESULTS, "nodes[1].results=" RESULTS),
+	    "x.json: nodes[1].results[0].of: node a has results of the system already: give them "
+	    "to one node, or set `of` to \"node\"");
+	assert_system_all_refused(
+	    ALL(DECIDES, "results=" RESULTS),
+	    "x.json: node b: results[0].of: node a has results of the system already: give them "
+	    "to one node, or set `of` to \"node\"");
+	assert_system_all_refused(
+	    ALL("nodes[1].groups=[{\"name\": \"f\", \"decides\": true}]",
+		"nodes[1].results=" RESULTS),
+	    "x.json: node a: groups: results r of node b need the group \"f\", with `decides`, on each "
+	    "node with builders");
+}
+
+static void results__of_a_node_stay_there(void **state)
+{
+	struct config *config = load_node(
+	    "a", ALL(DECIDES, "nodes[0].results=[{\"name\": \"r\", \"group\": \"f\", \"of\": \"node\"}]"));
+
+	(void)state;
+	assert_int_equal(config->cluster.n_results, 0);
+	assert_int_equal(config->n_results, 1);
+	assert_int_equal(config->results[0].system, 0);
+	config_free(config);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -430,6 +479,8 @@ int main(void)
 		cmocka_unit_test(control__has_a_priority_that_is_never_paused),
 		cmocka_unit_test(data__has_one_priority),
 		cmocka_unit_test(builder__group_and_weight),
+		cmocka_unit_test(results__of_a_system_are_written_on_one_node),
+		cmocka_unit_test(results__of_a_node_stay_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

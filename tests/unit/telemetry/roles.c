@@ -134,6 +134,11 @@ const struct decision_stream_counters *results_role_stream(const struct role *ro
 	return &counters_of(role)->results;
 }
 
+const struct results_sender_counters *results_sender_role_counters(const struct role *role)
+{
+	return &counters_of(role)->results_sent;
+}
+
 const struct writer_counters *writer_role_counters(const struct role *role)
 {
 	return &counters_of(role)->writer;

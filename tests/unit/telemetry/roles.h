@@ -11,6 +11,7 @@
 #include "node/readout_role.h"
 #include "rdma/roce_source_role.h"
 #include "record/results_role.h"
+#include "record/results_sender_role.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
 #include "store/port_store.h"
@@ -39,6 +40,7 @@ struct test_counters {
 	struct writer_counters writer;
 	struct decision_order_counters ordered;
 	struct decision_stream_counters results;
+	struct results_sender_counters results_sent;
 };
 
 struct test_appliance {

@@ -70,6 +70,35 @@ static enum wire_error offer_again(const struct ctrl_record *record, uint8_t *by
 	return WIRE_OK;
 }
 
+static enum wire_error decisions_again(const struct ctrl_record *record, uint8_t *bytes,
+				       size_t *size)
+{
+	struct ctrl_decision entries[MOST_HELD];
+	struct ctrl_decisions decisions;
+	enum wire_error error = ctrl_get_decisions(record, &decisions);
+
+	if (error)
+		return error;
+	for (unsigned i = 0; i < decisions.n; i++)
+		entries[i] = ctrl_decision_at(&decisions, i);
+	*size = ctrl_put_decisions(bytes, CTRL_AGAIN_SIZE, &decisions, entries);
+	return WIRE_OK;
+}
+
+static enum wire_error events_again(const struct ctrl_record *record, uint8_t *bytes, size_t *size)
+{
+	struct ctrl_published entries[MOST_CREDITS];
+	struct ctrl_events events;
+	enum wire_error error = ctrl_get_events(record, &events);
+
+	if (error)
+		return error;
+	for (unsigned i = 0; i < events.n; i++)
+		entries[i] = ctrl_published_at(&events, i);
+	*size = ctrl_put_events(bytes, CTRL_AGAIN_SIZE, &events, entries);
+	return WIRE_OK;
+}
+
 enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_AGAIN_SIZE],
 			   size_t *size)
 {
@@ -91,6 +120,7 @@ enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_
 		AGAIN(CTRL_RUN_STATE, run_report)
 		AGAIN(CTRL_BYE, bye)
 		AGAIN(CTRL_PROGRESS, progress)
+		AGAIN(CTRL_RESULTS, results)
 	case CTRL_EXCLUDE:
 	case CTRL_INCLUDE:
 		return member_again(record, bytes, size);
@@ -100,6 +130,10 @@ enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_
 		return adopt_again(record, bytes, size);
 	case CTRL_OFFER:
 		return offer_again(record, bytes, size);
+	case CTRL_DECISIONS:
+		return decisions_again(record, bytes, size);
+	case CTRL_EVENTS:
+		return events_again(record, bytes, size);
 	default:
 		return WIRE_UNSUPPORTED;
 	}

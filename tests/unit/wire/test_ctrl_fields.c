@@ -240,6 +240,65 @@ static void get__every_field_of_offers(void **state)
 	bytes_free(&bytes);
 }
 
+static void get__every_field_of_decisions(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_DECISIONS);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_decisions d;
+
+	(void)state;
+	assert_int_equal(ctrl_get_decisions(&record, &d), WIRE_OK);
+	assert_int_equal(d.results, 1);
+	assert_int_equal(d.flags, CTRL_DECISIONS_LAST);
+	assert_int_equal(d.run, 42);
+	assert_int_equal(d.first, 1000);
+	assert_int_equal(d.n, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct ctrl_decision entry = ctrl_decision_at(&d, i);
+
+		assert_int_equal(entry.offset, 5 + i);
+		assert_int_equal(entry.decide_us, 100 + i);
+		assert_int_equal(entry.lines, UINT64_C(0x8000000000000001) + i);
+		assert_int_equal(entry.tag, 7 + i);
+		assert_int_equal(entry.builder, 1 + i);
+		assert_int_equal(entry.member, 2 + i);
+		assert_int_equal(entry.flags, i == 0 ? 3 : 1);
+	}
+	bytes_free(&bytes);
+}
+
+static void get__every_field_of_results(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_EVENTS);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_events e;
+	struct ctrl_results r;
+
+	(void)state;
+	assert_int_equal(ctrl_get_events(&record, &e), WIRE_OK);
+	assert_int_equal(e.results, 1);
+	assert_int_equal(e.flags, CTRL_EVENTS_LAST);
+	assert_int_equal(e.run, 42);
+	assert_int_equal(e.first, 1234);
+	assert_int_equal(e.n_events, 5);
+	assert_int_equal(ctrl_published_at(&e, 0).builders, 0x0002ffff00010000);
+	assert_int_equal(ctrl_published_at(&e, 1).builders, CTRL_NOT_KNOWN);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_RESULTS);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_results(&record, &r), WIRE_OK);
+	assert_int_equal(r.results, 1);
+	assert_int_equal(r.flags, CTRL_RESULTS_BEGUN | CTRL_RESULTS_OVER);
+	assert_int_equal(r.run, 42);
+	assert_int_equal(r.written, 1234);
+	assert_int_equal(r.decisions, 0x1000);
+	assert_int_equal(r.decide_below, 0x8d2);
+	assert_int_equal(r.next, 1235);
+	assert_int_equal(r.report_below, 0x8d3);
+	bytes_free(&bytes);
+}
+
 static void get__every_field_of_events(void **state)
 {
 	struct bytes bytes = ctrl_sample_bytes(CTRL_ANNOUNCE);
@@ -308,6 +367,8 @@ int main(void)
 		cmocka_unit_test(get__every_field_of_slots),
 		cmocka_unit_test(get__every_field_of_events),
 		cmocka_unit_test(get__every_field_of_offers),
+		cmocka_unit_test(get__every_field_of_decisions),
+		cmocka_unit_test(get__every_field_of_results),
 	};
 
 	return cmocka_run_group_tests_name("ctrl_fields", tests, NULL, NULL);

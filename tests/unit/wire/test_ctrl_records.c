@@ -215,6 +215,9 @@ static void get__what_is_out_of_range_is_refused(void **state)
 		{ CTRL_OFFER, 4, 2, 63, 64, WIRE_UNSUPPORTED },
 		{ CTRL_OFFER, 6, 2, 1, 0, WIRE_BAD_LENGTH },
 		{ CTRL_OFFER, 6, 2, 2, 3, WIRE_BAD_LENGTH },
+		{ CTRL_DECISIONS, 6, 2, 0, 3, WIRE_BAD_LENGTH },
+		{ CTRL_DECISIONS, 44, 1, 63, 64, WIRE_UNSUPPORTED },
+		{ CTRL_EVENTS, 6, 2, 2, 3, WIRE_BAD_LENGTH },
 	};
 
 	(void)state;
