@@ -3,6 +3,7 @@
 #include "perf_tool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <rte_launch.h>
@@ -27,6 +28,7 @@ bool perf_start_eal(const struct perf_list *cpus, uint64_t memory)
 	snprintf(name, sizeof(name), "perf-%d", getpid());
 	if (eal_start(&parameters, &state, error) != 0)
 		perf_fail("%s", error);
+	(void)atexit(eal_stop); // leaves no files behind
 	return state.hugepages;
 }
 
