@@ -458,6 +458,20 @@ const struct evring_decisions *evring_decisions(const struct evring *ring, unsig
 	return &ring->tally->deciders[index];
 }
 
+uint32_t evring_member_pid(const struct evring *ring, unsigned group, unsigned member)
+{
+	const struct evring_member_area *area;
+	uint32_t word;
+
+	if (member >= EVRING_MAX_MEMBERS)
+		return 0;
+	area = &ring->view.header->members[member];
+	word = atomic_load_explicit(&area->word, memory_order_acquire);
+	return evring_member_used(word) && evring_member_group(word) == group
+		   ? __atomic_load_n(&area->pid, __ATOMIC_RELAXED)
+		   : 0;
+}
+
 uint64_t evring_undecided(const struct evring *ring)
 {
 	return evring_rules_undecided(&ring->view);

@@ -146,18 +146,28 @@ uint64_t evring_published(const struct evring *ring);
 
 // What a deciding group has decided, counted when the slot of the event became free: accepted +
 // rejected + undecided + held = published. Written by the builder's thread.
+struct evring_member_decisions {
+	uint64_t accepted, rejected;
+	uint64_t undecided; // released without a decision
+};
+
 struct evring_decisions {
 	uint64_t accepted;              // by members
 	uint64_t rejected;              // by members
 	uint64_t undecided;             // released without a decision, treated as configured
 	uint64_t lines[EVRING_N_LINES]; // events with this bit in the decision's lines
 	struct histogram time;          // from an event's completion to its decision, ns
+	// By the number of the member in this ring, which the next process gets after its end.
+	struct evring_member_decisions members[EVRING_MAX_MEMBERS];
 };
 
 // The decisions of deciding group `index`, and the group's number for evring_group(). NULL if there
 // is none of this index. Any thread.
 const struct evring_decisions *evring_decisions(const struct evring *ring, unsigned index,
 						unsigned *group);
+
+// The process that is this member of a group now; 0: none. Any thread.
+uint32_t evring_member_pid(const struct evring *ring, unsigned group, unsigned member);
 
 // Events published and not decided by deciding groups. Control thread; examines all slots.
 uint64_t evring_undecided(const struct evring *ring);

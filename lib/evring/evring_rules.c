@@ -102,6 +102,21 @@ static void count(struct evring_decisions *counts, const struct evring_decision 
 		histogram_add(&counts->time, decision->decided_ns - event->complete_ns);
 }
 
+// Counts what a member did with an event. The number comes from memory that members write.
+static void count_member(struct evring_decisions *counts, uint64_t word)
+{
+	const unsigned number = word >> 16 & 0xff;
+	struct evring_member_decisions *member = &counts->members[number % EVRING_MAX_MEMBERS];
+
+	if (number >= EVRING_MAX_MEMBERS)
+		return; // the appliance decided at the end of the run
+	if ((word & EVRING_DECIDED_BY_RELEASE) != 0)
+		counter_add(&member->undecided, 1);
+	else
+		counter_add(
+		    (word & EVRING_DECIDED_ACCEPT) != 0 ? &member->accepted : &member->rejected, 1);
+}
+
 void evring_tally_add(struct evring_tally *tally, const struct evring_view *view, uint32_t slot)
 {
 	const struct evring_descriptor *descriptor = &view->descriptors[slot];
@@ -115,6 +130,8 @@ void evring_tally_add(struct evring_tally *tally, const struct evring_view *view
 		const struct evring_decision *decision = &descriptor->decisions[d];
 		const uint64_t word = atomic_load_explicit(&decision->word, memory_order_acquire);
 
+		if (evring_decision_is(word, sequence))
+			count_member(&tally->deciders[d], word);
 		if (evring_decision_is(word, sequence) && (word & EVRING_DECIDED_BY_RELEASE) == 0)
 			count(&tally->deciders[d], decision, &descriptor->event, word);
 		else

@@ -67,6 +67,7 @@ extern const struct telemetry_group telemetry_generator;
 extern const struct telemetry_group telemetry_readout;
 extern const struct telemetry_group telemetry_writer;
 extern const struct telemetry_group telemetry_decision;
+extern const struct telemetry_group telemetry_decision_member;
 extern const struct telemetry_group telemetry_results;
 extern const struct telemetry_group telemetry_results_node;
 extern const struct telemetry_group telemetry_pfc;

@@ -6,13 +6,17 @@
 #include <string.h>
 
 const struct telemetry_group *const telemetry_groups[] = {
-	&telemetry_role,         &telemetry_link,      &telemetry_builder,
-	&telemetry_source,       &telemetry_stranger,  &telemetry_port,
-	&telemetry_lcore,        &telemetry_generator, &telemetry_readout,
-	&telemetry_writer,       &telemetry_decision,  &telemetry_results,
-	&telemetry_results_node, &telemetry_pfc,       &telemetry_xdp,
-	&telemetry_roce,         &telemetry_qp,        &telemetry_sched,
-	&telemetry_credits,      &telemetry_control,   NULL,
+	&telemetry_role,     &telemetry_link,
+	&telemetry_builder,  &telemetry_source,
+	&telemetry_stranger, &telemetry_port,
+	&telemetry_lcore,    &telemetry_generator,
+	&telemetry_readout,  &telemetry_writer,
+	&telemetry_decision, &telemetry_decision_member,
+	&telemetry_results,  &telemetry_results_node,
+	&telemetry_pfc,      &telemetry_xdp,
+	&telemetry_roce,     &telemetry_qp,
+	&telemetry_sched,    &telemetry_credits,
+	&telemetry_control,  NULL,
 };
 
 const struct role *telemetry_find_role(const struct appliance *appliance,

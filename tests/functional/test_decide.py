@@ -126,6 +126,13 @@ def test_members_and_recorder_killed():
         check_results(work.path("results"), events)
 
 
+def members(name):
+    """What telemetry has of each member of deciding groups."""
+    with telemetry.Telemetry(name) as client:
+        names = client.query("/evb/decision_member/list")
+        return [client.query("/evb/decision_member/info", name) for name in names]
+
+
 def test_writer_after_a_filter_that_dies():
     """What nobody decides until the end is accepted, as configured: nothing is lost."""
     events = 200
@@ -139,6 +146,9 @@ def test_writer_after_a_filter_that_dies():
         evb = work.run(wanted)
         member = start_member(work, evb.name)
         evb.wait_until(lambda: telemetry.summary(evb.name)["events_complete"] > 100, "100 events")
+        [counts] = members(evb.name)
+        check(counts["pid"] == member.pid and counts["accepted"] > 20 < counts["rejected"],
+              f"its decisions: {counts}")
         member.kill()
         summary = evb.end()
         evbtest.check_identities(summary)

@@ -245,6 +245,12 @@ static void decide__sums_are_those_of_the_published_events(void **state)
 	assert_int_equal(counts->undecided, 9);
 	assert_int_equal(counts->rejected, 27);
 	assert_int_equal(counts->accepted, 54);
+	assert_int_equal(counts->members[0].undecided, 9);
+	assert_int_equal(counts->members[0].rejected, 27);
+	assert_int_equal(counts->members[0].accepted, 54);
+	assert_int_equal(evring_member_pid(bench.ring, group, 0), getpid());
+	assert_int_equal(evring_member_pid(bench.ring, group + 1, 0), 0);
+	assert_int_equal(evring_member_pid(bench.ring, group, 1), 0);
 	assert_int_equal(evring_published(bench.ring),
 			 9 + 27 + 54 + evring_outstanding(bench.ring));
 	assert_int_equal(counts->lines[0], 81);
