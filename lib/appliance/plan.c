@@ -395,7 +395,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	const struct source_set_parameters set = config_source_set(plan->config, config);
 	char cause[SOURCE_ERROR_SIZE];
 
-	if (config->kind != GENERATOR_PCAP && profile->needs_address &&
+	if ((config->kind != GENERATOR_PCAP || set.by_event) && profile->needs_address &&
 	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
 		return fail(error, plan,
 			    "generators[%u].port: port %s needs an `address` to send UDP from",
@@ -406,7 +406,8 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 		plan_producer(plan, index);
 	else if (config->kind == GENERATOR_PORT)
 		generator->set_bytes = plan_boards(plan, index);
-	else if (config->kind != GENERATOR_PCAP && config->kind != GENERATOR_EVENT_RING &&
+	else if ((config->kind != GENERATOR_PCAP || set.by_event) &&
+		 config->kind != GENERATOR_EVENT_RING &&
 		 source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);
 	// A ring port passes on the generator's own mbufs, so its ring and the links behind it can

@@ -244,7 +244,7 @@ static int make_store(struct appliance *appliance, unsigned index, char *error)
 	};
 	char cause[SOURCE_ERROR_SIZE];
 
-	if (config->kind == GENERATOR_PCAP)
+	if (config->kind == GENERATOR_PCAP && !set.by_event)
 		return 0;
 	if (config->kind == GENERATOR_PRODUCER)
 		return make_ring_store(appliance, index, error);
@@ -261,6 +261,12 @@ static int make_store(struct appliance *appliance, unsigned index, char *error)
 	}
 	if (source_set_make(&appliance->sets[index], &set, &allocator, cause) != 0)
 		return appliance_fail(error, "generator %s: %s", config->name, cause);
+	if (appliance->sets[index]->missing > 0)
+		notice(appliance,
+		       "generator %s: %llu MFPs are not whole in %s: error MFPs are sent in their "
+		       "place",
+		       config->name, (unsigned long long)appliance->sets[index]->missing,
+		       config->file);
 	appliance->stores[index] = set_store_create(appliance->sets[index], config->first_event);
 	if (appliance->stores[index] == NULL)
 		return appliance_fail(error, "generator %s: out of memory", config->name);

@@ -117,7 +117,7 @@ static int check_generator(struct config_reader *reader, const struct config *co
 	if (port != NULL && !port->has_address)
 		return config_fail(config_at_element(reader, "generators", i, "port"),
 				   "port %s needs an `address` to send RoCE from", port->name);
-	// In a system captures cannot be granted, whatever the transport: config_cluster_add().
+	// The readouts of a system send the MFPs of a capture.
 	if (generator->kind == GENERATOR_PCAP && reader->node == NULL)
 		return config_fail(config_at_element(reader, "generators", i, "kind"),
 				   "packets of a capture are sent as they are: set transport.kind "
@@ -191,7 +191,7 @@ int config_check_roce(struct config_reader *reader, const struct config *config)
 	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)
 		return check_transport(reader, config) || check_read(reader, config) ? -1 : 0;
 	for (unsigned i = 0; i < config->n_generators; i++)
-		if (config->generators[i].kind == GENERATOR_ROCE)
+		if (config->generators[i].kind == GENERATOR_ROCE && reader->node == NULL)
 			return config_fail(config_at_element(reader, "generators", i, "kind"),
 					   "messages of RoCE connections need transport.kind "
 					   "\"roce\"");

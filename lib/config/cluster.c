@@ -65,19 +65,6 @@ static int check_priorities(struct config_reader *reader, const struct config *n
 	return 0;
 }
 
-// The event manager grants single events, and a readout cannot select one event of a capture.
-static int check_generators(struct config_reader *reader, const struct config *node)
-{
-	for (unsigned i = 0; i < node->n_generators; i++) {
-		enum generator_kind kind = node->generators[i].kind;
-		if (kind == GENERATOR_PCAP || kind == GENERATOR_ROCE)
-			return config_fail(config_at_element(reader, "generators", i, "kind"),
-					   "what is in a capture cannot be granted: a readout of a "
-					   "cluster needs another kind");
-	}
-	return 0;
-}
-
 // Peers send to the node at its first port that has an address and is not for boards only.
 static int add_address(struct config_reader *reader, const struct config *config,
 		       const struct cluster_system *cluster, struct cluster_system_node *node)
@@ -189,8 +176,7 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 		return config_fail(reader,
 				   "neither builders nor generators, and not the manager: there is "
 				   "nothing to do");
-	return check_priorities(reader, config) || check_generators(reader, config) ||
-		       add_address(reader, config, cluster, node) ||
+	return check_priorities(reader, config) || add_address(reader, config, cluster, node) ||
 		       add_builders(reader, config, cluster, node) ||
 		       add_sources(reader, config, cluster, node, owners)
 		   ? -1

@@ -124,7 +124,8 @@ static const struct config_key generator_keys[] = {
 	  .standard = "synthetic",
 	  .help = "synthetic: by a size law; mdf: events of an MDF file, packed again; mfp: "
 		  "MFPs of a file; pcap: packets of a capture, unchanged; roce: messages of a"
-		  " RoCE capture, over new connections; producer: blocks of a process on the "
+		  " RoCE capture, over new connections (in a node of a system, both: the whole "
+		  "MFPs of the capture, once); producer: blocks of a process on the "
 		  "same machine, from the ring of the generator's name; event_ring: "
 		  "built events of another evb on the same machine; port: segments of boards." },
 	{ .name = "file", TEXT_OR_EMPTY, FIELD(config_generator, file),

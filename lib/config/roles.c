@@ -100,6 +100,7 @@ struct source_set_parameters config_source_set(const struct config *config,
 		.sizes = generator->sizes,
 		.variants = generator->variants,
 		.seed = generator->seed,
+		.by_event = config->cluster.n_nodes > 0,
 		.roce_port = config->roce.udp_port,
 	};
 }

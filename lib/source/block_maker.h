@@ -14,7 +14,9 @@ struct block_maker {
 	const uint16_t *ids; // ascending; of the maker, or of the parameters, which outlive it
 	unsigned n_sources;
 	unsigned n_cycle;
-	int odin_source; // index into ids of the source whose ODIN fragments are synthetic, or -1
+	bool once;        // the events do not repeat
+	uint64_t missing; // error MFPs that stand for MFPs which are not whole in a capture
+	int odin_source;  // index into ids of the source whose ODIN fragments are synthetic, or -1
 
 	// Bytes of a block; 0 if it cannot be made, with one line in error[SOURCE_ERROR_SIZE].
 	size_t (*size)(struct block_maker *maker, unsigned cycle, unsigned source, char *error);

@@ -8,18 +8,16 @@
 
 #include "base/error_line.h"
 #include "source/capture.h"
+#include "source/capture_segment.h"
 #include "source/open_events.h"
 #include "source/sparse_array.h"
 #include "wire/ejfat.h"
-#include "wire/icrc.h"
 #include "wire/mep.h"
 #include "wire/mfp.h"
 #include "wire/net.h"
-#include "wire/roce.h"
 
-#define N_PORTS         65536u
-#define ETHERNET        N_PORTS // the place of NET_TYPE_EVB among the ports
-#define NO_PORT         UINT32_MAX
+#define ETHERNET        CAPTURE_ETHERNET // its place among the ports
+#define NO_PORT         CAPTURE_NO_PORT
 #define BUSY_PORT_RATIO 100
 #define BUSY_ID_RATIO   8
 
@@ -58,57 +56,8 @@ struct learning {
 	struct sparse_array packings; // uint64_t, by number of fragments: confirmed heads
 };
 
-// What a packet shows.
-struct sight {
-	uint32_t port; // NO_PORT: neither UDP nor EtherType NET_TYPE_EVB
-	bool plausible;
-	struct ejfat_segment segment;
-	const uint8_t *payload;
-	size_t captured; // bytes of the payload
-};
-
-// Headers of RoCE can look like those of a segment; its checksum decides.
-static bool is_roce(const struct capture_packet *packet, const struct net_frame *frame)
-{
-	return (frame->kind == NET_UDP4 || frame->kind == NET_UDP6) &&
-	       frame->destination_port == ROCE_UDP_PORT && packet->captured == packet->length &&
-	       icrc_verify(packet->bytes, frame);
-}
-
-static struct sight look(const struct capture_packet *packet)
-{
-	struct sight sight = { .port = NO_PORT };
-	struct net_frame frame;
-	const uint8_t *bytes;
-	size_t captured;
-
-	if (net_parse(packet->bytes, packet->captured, packet->length, NET_TYPE_EVB, &frame))
-		return sight;
-	if (is_roce(packet, &frame))
-		return sight;
-	if (frame.kind == NET_UDP4 || frame.kind == NET_UDP6)
-		sight.port = frame.destination_port;
-	else if (frame.kind == NET_ETHER_PAYLOAD)
-		sight.port = ETHERNET;
-	else
-		return sight;
-	if (frame.payload_offset > packet->captured)
-		return sight;
-	bytes = packet->bytes + frame.payload_offset;
-	captured = packet->captured - frame.payload_offset;
-	if (captured > frame.payload_size)
-		captured = frame.payload_size;
-	if (ejfat_segment_decode(bytes, captured, frame.payload_size, &sight.segment) ||
-	    sight.segment.payload_offset > captured)
-		return sight;
-	sight.plausible = true;
-	sight.payload = bytes + sight.segment.payload_offset;
-	sight.captured = captured - sight.segment.payload_offset;
-	return sight;
-}
-
 // Whether the segment begins a buffer that is an MFP; *n_fragments is then set.
-static bool confirm(const struct sight *sight, uint16_t *n_fragments)
+static bool confirm(const struct capture_sight *sight, uint16_t *n_fragments)
 {
 	struct mfp_header header;
 
@@ -123,7 +72,7 @@ static bool confirm(const struct sight *sight, uint16_t *n_fragments)
 
 // A length is confirmed by an MFP header, by a whole buffer in one segment, or by two segments in a
 // row that state it. Otherwise one corrupted packet could demand buffers of gigabytes.
-static void add_length(struct lengths *lengths, const struct sight *sight, bool confirmed)
+static void add_length(struct lengths *lengths, const struct capture_sight *sight, bool confirmed)
 {
 	const struct ejfat_re *re = &sight->segment.re;
 	bool repeated = lengths->last == re->length && lengths->last_event == re->event_number;
@@ -137,7 +86,7 @@ static void add_length(struct lengths *lengths, const struct sight *sight, bool 
 
 // Counts a segment at offset 0. Returns false if memory ran out.
 static bool add_head(struct learning *learning, struct port *port, struct source *source,
-		     const struct sight *sight, bool confirmed, uint16_t n_fragments)
+		     const struct capture_sight *sight, bool confirmed, uint16_t n_fragments)
 {
 	uint64_t *packing;
 
@@ -160,7 +109,7 @@ static bool add_head(struct learning *learning, struct port *port, struct source
 static bool add_packet(struct learning *learning, const struct capture_packet *packet)
 {
 	struct capture_summary *summary = learning->summary;
-	struct sight sight = look(packet);
+	struct capture_sight sight = capture_look(packet);
 	struct source *source;
 	struct port *port;
 	uint16_t n_fragments = 0;
@@ -275,7 +224,7 @@ static uint32_t choose_packing(const struct learning *learning)
 static int add_segment(struct learning *learning, const struct capture_packet *packet)
 {
 	struct capture_summary *summary = learning->summary;
-	struct sight sight = look(packet);
+	struct capture_sight sight = capture_look(packet);
 	const struct source *source;
 	const struct port *port;
 

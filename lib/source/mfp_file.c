@@ -238,6 +238,17 @@ int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t
 	return 0;
 }
 
+int mfp_file_open_owned(struct block_maker **maker, uint8_t *bytes, size_t size,
+			const struct source_set_parameters *parameters, char *error)
+{
+	if (mfp_file_open_bytes(maker, bytes, size, parameters, error)) {
+		free(bytes);
+		return -1;
+	}
+	((struct mfp_file *)*maker)->owned = bytes;
+	return 0;
+}
+
 int mfp_file_open(struct block_maker **maker, const struct source_set_parameters *parameters,
 		  char *error)
 {
@@ -246,12 +257,7 @@ int mfp_file_open(struct block_maker **maker, const struct source_set_parameters
 
 	if (file_bytes_read(parameters->file, &bytes, &size, error))
 		return -1;
-	if (mfp_file_open_bytes(maker, bytes, size, parameters, error)) {
-		free(bytes);
-		return -1;
-	}
-	((struct mfp_file *)*maker)->owned = bytes;
-	return 0;
+	return mfp_file_open_owned(maker, bytes, size, parameters, error);
 }
 
 static size_t largest_block(const struct source_set *set)

@@ -23,6 +23,10 @@ int mfp_file_open(struct block_maker **maker, const struct source_set_parameters
 int mfp_file_open_bytes(struct block_maker **maker, const uint8_t *bytes, size_t size,
 			const struct source_set_parameters *parameters, char *error);
 
+// The same from bytes of malloc(), which belong to the maker then, and are freed on failure.
+int mfp_file_open_owned(struct block_maker **maker, uint8_t *bytes, size_t size,
+			const struct source_set_parameters *parameters, char *error);
+
 // Writes a set's MFPs for n_positions event indices, 0 for one cycle, as they would be sent: event
 // ids from first_event on, ODIN patched where the set makes it up. A file of that name is replaced.
 // Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE]; a partial file is removed.

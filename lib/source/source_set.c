@@ -9,6 +9,7 @@
 
 #include "base/error_line.h"
 #include "source/block_maker.h"
+#include "source/capture_mfps.h"
 #include "source/mdf_packer.h"
 #include "source/mfp_file.h"
 #include "source/roce_capture.h"
@@ -53,6 +54,7 @@ static int open_kind(struct block_maker **maker, const struct source_set_paramet
 		return mfp_file_open(maker, parameters, error);
 	case GENERATOR_PCAP:
 	case GENERATOR_ROCE:
+		return capture_mfps_open(maker, parameters, error);
 	case GENERATOR_PRODUCER:
 	case GENERATOR_EVENT_RING:
 	case GENERATOR_PORT:
@@ -122,6 +124,8 @@ static int fill(struct source_set *set, struct block_maker *maker, char *error)
 
 	set->n_sources = maker->n_sources;
 	set->n_cycle = maker->n_cycle;
+	set->once = maker->once;
+	set->missing = maker->missing;
 	set->odin_source = maker->odin_source;
 	set->ids = malloc(maker->n_sources * sizeof(*set->ids));
 	set->blocks = malloc(n_blocks * sizeof(*set->blocks));
@@ -135,6 +139,12 @@ static int fill(struct source_set *set, struct block_maker *maker, char *error)
 		return out_of_memory(error, set->bytes);
 	write_blocks(set, maker);
 	return 0;
+}
+
+// Whether the messages of a capture are sent as they were, instead of blocks.
+static bool is_script(const struct source_set_parameters *parameters)
+{
+	return parameters->kind == GENERATOR_ROCE && !parameters->by_event;
 }
 
 static int plan_script(const struct source_set_parameters *parameters, uint64_t *bytes, char *error)
@@ -197,7 +207,7 @@ int source_set_plan(const struct source_set_parameters *parameters, uint64_t *by
 	struct block_maker *maker;
 	int result;
 
-	if (parameters->kind == GENERATOR_ROCE)
+	if (is_script(parameters))
 		return plan_script(parameters, bytes, error);
 	if (open_maker(&maker, parameters, error))
 		return -1;
@@ -217,8 +227,8 @@ int source_set_make(struct source_set **set, const struct source_set_parameters 
 	if (allocator)
 		made->allocator = *allocator;
 	made->packing = parameters->packing;
-	result = parameters->kind == GENERATOR_ROCE ? make_script(made, parameters, error)
-						    : make_blocks(made, parameters, error);
+	result = is_script(parameters) ? make_script(made, parameters, error)
+				       : make_blocks(made, parameters, error);
 	if (result)
 		source_set_free(made);
 	else

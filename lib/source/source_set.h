@@ -35,7 +35,8 @@ struct source_set_parameters {
 	struct fragment_sizes sizes;
 	uint32_t variants; // positions of the cycle
 	uint64_t seed;
-	// Kind roce
+	// Kinds pcap and roce
+	bool by_event;      // roce: the MFPs of the capture make a set; else its messages do
 	uint16_t roce_port; // UDP port of RoCE in the capture
 };
 
@@ -64,6 +65,8 @@ struct source_set {
 	uint16_t *ids; // n_sources, ascending
 	unsigned n_sources;
 	unsigned n_cycle; // positions of the cycle; no more than events are sent
+	bool once;        // there is one cycle: a capture
+	uint64_t missing; // blocks of a capture that are error MFPs, because they are not whole
 	int odin_source;  // index of the source whose ODIN fragments are synthetic, or -1: none
 	uint32_t packing; // events per MFP
 	struct source_block *blocks; // [n_cycle][n_sources]
@@ -86,9 +89,9 @@ static inline const struct source_block *source_set_block(const struct source_se
 // read. Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE].
 int source_set_plan(const struct source_set_parameters *parameters, uint64_t *bytes, char *error);
 
-// Makes a set of any kind but pcap. Sources of a file that are not wanted are left out. A set of
-// kind roce has all connections of the capture. `allocator` may be NULL: malloc and free. Returns
-// 0, or -1 with one line in error[SOURCE_ERROR_SIZE].
+// Makes a set of a kind whose data exist before the run. Sources of a file that are not wanted are
+// left out. A set of messages has all connections of the capture. `allocator` may be NULL: malloc
+// and free. Returns 0, or -1 with one line in error[SOURCE_ERROR_SIZE].
 int source_set_make(struct source_set **set, const struct source_set_parameters *parameters,
 		    const struct source_allocator *allocator, char *error);
 

@@ -88,7 +88,7 @@ struct block_store *set_store_create(const struct source_set *set, uint64_t firs
 		.largest = largest_block(set),
 		.capacity = UINT64_MAX,
 		.ready = UINT64_MAX,
-		.end = UINT64_MAX,
+		.end = set->once ? set->n_cycle : UINT64_MAX,
 	};
 	if (set->odin_source >= 0)
 		store->odin_block = malloc(ODIN_SCRATCH);

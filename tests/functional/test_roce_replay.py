@@ -347,27 +347,6 @@ def test_refusals():
         refused(work, "none is an MFP", vector, "--out", out)
 
 
-def test_node_of_a_system():
-    """What a node sends is granted event by event: captures cannot be, of whichever kind."""
-    with evbtest.Workspace() as work:
-        def port(number):
-            return {"name": "wire", "profile": "null", "address": f"10.9.0.{number}/24",
-                    "mac": f"02:00:00:00:09:{number:02}"}
-
-        nodes = [{"name": "m", "manager": True, "ports": [port(1)]},
-                 {"name": "r", "ports": [port(2)],
-                  "generators": [{"name": "boards", "port": "wire", "file": "x.pcap"}]},
-                 {"name": "b", "ports": [port(3)], "builders": [{"name": "b0"}]}]
-        path = work.write("system.json", {"name": work.name(), "nodes": nodes,
-                                          "sources": {"ids": [1]}})
-        for kind, transport in (("pcap", "udp"), ("pcap", "roce"), ("roce", "roce")):
-            process = work.evb("check", path, "--node", "r", "--set",
-                               f"nodes[1].generators[0].kind={kind}", "--set",
-                               f"transport.kind={transport}")
-            check_equal(process.status, 1, f"status of {process.describe()}")
-            check("cannot be granted" in process.errors(), process.describe())
-
-
 def test_no_such_connection():
     """A receiver without RDMA CM at that port, or without that queue pair: it ends, and says how
     many messages did not get through."""

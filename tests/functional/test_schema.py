@@ -113,7 +113,6 @@ CROSS_CHECKS = [
     r"nodes: no generator of theirs stands for source id \d+ \(0x[0-9a-f]+\)$",
     r"nodes: none of them has a builder$",
     r"mtu: \d+, control messages of a system need at least 1256$",
-    r"kind: what is in a capture cannot be granted: ",
     r"transport\.kind: behind an EtherType nothing tells the \d+ builders of a node apart: ",
     r"builders: more than 1024 builders in the whole system$",
     # of the event manager

@@ -2,11 +2,17 @@
 # Copyright (c) 2026, the evb authors
 """Readout nodes whose blocks come during the run: each event is built byte by byte."""
 
+import copy
+
 import cluster
+import ejfat_sender
 import evb_decode
 import evbtest
+import frames
+import judge
 import test_cluster as systems
 import test_cluster_roce as roce
+import test_roce_replay as roce_replay
 from evbtest import check, check_equal
 
 FILE_EVENTS = 400
@@ -74,6 +80,46 @@ def test_files_over_lossy_roce():
             for generator in node.get("generators", ()):
                 generator["faults"] = {"loss": 0.01, "duplicate": 0.002}
         run_files(work, configuration, "1-4")
+
+
+def test_captures():
+    """One readout node plays a capture of UDP segments, in which some are lost, repeated or out of
+    order; the other one a capture of RoCE messages. The MFPs that are not whole in it are missing."""
+    count, packing = 200, 10
+    with evbtest.Workspace() as work:
+        stream = ejfat_sender.Stream(range(1, 9), count, packing, (100, 300))
+        plan = ejfat_sender.Plan(stream, 1500)
+        plan.packets = [packet for packet in plan.packets if packet[0].source <= 4]
+        plan.lose(0.002)
+        plan.duplicate(0.02)
+        plan.reorder(20)
+        captures = {"ru0": ("pcap", work.path("udp.pcap")), "ru1": ("roce", work.path("roce.pcap"))}
+        frames.write_capture(captures["ru0"][1], plan.frames())
+        boards = copy.copy(stream)
+        boards.sources = range(5, 9)
+        roce_replay.record(captures["ru1"][1], boards, ["send", "write", "send", "write"])
+        configuration = systems.split(work, "push", packing=packing)
+        configuration["sources"]["ids"] = ["1-8"]
+        for node in configuration["nodes"]:
+            for generator in node.get("generators", ()):
+                kind, file = captures[node["name"]]
+                generator.update(kind=kind, file=file)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            notices = system.processes["ru0"].errors()
+            summaries = system.end(systems.PATIENCE_S)
+        expected = {event: {**blocks, **plan.expected()[event]}
+                    for event, blocks in stream.expected().items()}
+        lost = sum(mfp is None for blocks in expected.values() for mfp in blocks.values())
+        check(lost > 0, "nothing is lost in the capture")
+        check(f"generator boards: {lost} MFPs are not whole in" in notices, notices)
+        check_equal(systems.complete(summaries), count, "events built in all")
+        for _, event, blocks in systems.built(work, configuration):
+            for source, mfp in expected.pop(event).items():
+                check(blocks[source] == mfp if mfp is not None else
+                      judge.is_error_mfp(blocks[source], judge.MISSING_TYPE),
+                      f"event {event}: the MFP of source {source} is another")
+        check_equal(len(expected), 0, "events that were not built")
 
 
 def played_events(work, count):

@@ -475,6 +475,102 @@ static void capture_learn__nothing_to_learn(void **state)
 	remove_directory(writing.directory);
 }
 
+// --- the MFPs of a capture ---
+
+static void assert_block(const struct source_set *set, unsigned cycle, unsigned source,
+			 uint16_t size)
+{
+	const struct source_block *block = source_set_block(set, cycle, source);
+	uint8_t expected[ROOM];
+	uint64_t event = 100 + 2 * cycle;
+
+	assert_int_equal(block->size, make_mfp(expected, set->ids[source], event, 2, size));
+	assert_memory_equal(block->bytes, expected, block->size);
+}
+
+static void assert_missing(const struct source_set *set, unsigned cycle, unsigned source)
+{
+	const struct source_block *block = source_set_block(set, cycle, source);
+	struct mfp mfp;
+
+	assert_int_equal(mfp_decode(block->bytes, block->size, &mfp), WIRE_OK);
+	assert_int_equal(mfp.header.source_id, set->ids[source]);
+	assert_int_equal(mfp.header.n_fragments, 2);
+	assert_true(mfp_nothing_usable(&mfp));
+}
+
+// Segments of several ports, of an EtherType, twice, in the reverse order, and some that are lost.
+static void capture_mfps__whole_ones(void **state)
+{
+	struct writing writing;
+	struct source_set_parameters parameters;
+	struct source_set *set;
+	uint8_t buffer[ROOM];
+	uint32_t length = make_mfp(buffer, 7, 102, 2, 300);
+
+	(void)state;
+	begin(&writing, DLT_EN10MB);
+	put_mfp(&writing, 20000, 9, 102, 2, 400);
+	put_mfp(&writing, 20001, 9, 100, 2, 300);
+	put_mfp(&writing, 20001, 9, 100, 2, 300);
+	put_mfp(&writing, 0, 7, 100, 2, 60);
+	for (uint32_t offset = (length - 1) / 100 * 100 + 100; offset > 0; offset -= 100) {
+		struct ejfat_re re = { 102, offset - 100, length, 7 };
+
+		put_segment(&writing, 20000, &re, buffer,
+			    (uint16_t)(length - re.offset < 100 ? length - re.offset : 100));
+	}
+	put_mfp(&writing, 20000, 7, 104, 2, 500);
+	length = make_mfp(buffer, 9, 104, 2, 300);
+	put_buffer(&writing, 20000, 9, 104, buffer, length - 100); // a shorter one, which is no MFP
+	put_mfp(&writing, 20000, 9, MFP_END_OF_RUN, 0, 0);
+	writing.snap_length = 120;
+	put_mfp(&writing, 20000, 8, 104, 2, 300); // cut short
+	end(&writing);
+	parameters = parameters_of_file(GENERATOR_PCAP, writing.path, 2);
+	set = make_set(&parameters);
+	assert_int_equal(set->n_sources, 2);
+	assert_int_equal(set->n_cycle, 3);
+	assert_true(set->once);
+	assert_int_equal(set->missing, 1);
+	assert_block(set, 0, 0, 60);
+	assert_block(set, 0, 1, 300);
+	assert_block(set, 1, 0, 300);
+	assert_block(set, 1, 1, 400);
+	assert_block(set, 2, 0, 500);
+	assert_missing(set, 2, 1);
+	source_set_free(set);
+	remove_directory(writing.directory);
+}
+
+static void capture_mfps__refusals(void **state)
+{
+	static const uint16_t absent = 8;
+	struct writing writing;
+	struct source_set_parameters parameters;
+	const uint8_t bytes[100] = { 0 };
+
+	(void)state;
+	begin(&writing, DLT_EN10MB);
+	put_udp(&writing, 53, bytes, 100);
+	end(&writing);
+	parameters = parameters_of_file(GENERATOR_PCAP, writing.path, 2);
+	expect_refused(&parameters, "x.pcap: there is no whole MFP in it");
+	remove_directory(writing.directory);
+	expect_refused(&parameters, "x.pcap: ");
+
+	begin(&writing, DLT_EN10MB);
+	put_mfp(&writing, 20000, 7, 100, 2, 60);
+	end(&writing);
+	parameters = parameters_of_file(GENERATOR_PCAP, writing.path, 3);
+	expect_refused(&parameters, "an MFP of 2 fragments, packing is 3");
+	parameters.packing = 2;
+	parameters.ids = &absent;
+	parameters.n_ids = 1;
+	expect_refused(&parameters, "it has no source 8");
+	remove_directory(writing.directory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -491,6 +587,8 @@ int main(void)
 		cmocka_unit_test(capture_learn__cut_packets_of_others),
 		cmocka_unit_test(capture_learn__snap_length_without_segments),
 		cmocka_unit_test(capture_learn__nothing_to_learn),
+		cmocka_unit_test(capture_mfps__whole_ones),
+		cmocka_unit_test(capture_mfps__refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,7 +204,7 @@ static void source_set__refuses_what_cannot_be_made(void **state)
 	parameters.variants = 1;
 	expect_refused(&parameters, "65535 fragments are too large for one MFP");
 	parameters.packing = 1;
-	parameters.kind = GENERATOR_PCAP;
+	parameters.kind = GENERATOR_PRODUCER;
 	expect_refused(&parameters, "its kind has no source set");
 }
 
