@@ -4,15 +4,16 @@
 // A group consumer that writes down all that it gets, in the order of publication, before it gives
 // it back: what a process of evb has published is known to the last event, however it ends.
 //
-//   event_tap NAME GROUP FILE MICROSECONDS
+//   event_tap NAME GROUP FILE MICROSECONDS [heads]
 //
-// FILE gets, for each event, 16 bytes (u64 event id, u32 flags, u32 length) and the MEP, in one
-// write(2). After each it sleeps so long. It ends, with status 0, when the run is over or its
-// process dead, and nothing is left.
+// FILE gets, for each event, 16 bytes (u64 event id, u32 flags, u32 length) and, without `heads`,
+// the MEP, in one write(2). After each it sleeps so long. It ends, with status 0, when the run is
+// over or its process dead, and nothing is left.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -26,12 +27,16 @@ struct head {
 	uint32_t length;
 };
 
+static bool only_heads;
+
 static bool note(int file, const struct evb_event *event)
 {
 	struct head head = { event->event_id, event->flags, (uint32_t)event->length };
 	const struct iovec parts[] = { { &head, sizeof(head) },
 				       { (void *)(uintptr_t)event->data, event->length } };
 
+	if (only_heads)
+		return write(file, &head, sizeof(head)) == (ssize_t)sizeof(head);
 	return writev(file, parts, 2) == (ssize_t)(sizeof(head) + event->length);
 }
 
@@ -63,8 +68,9 @@ int main(int argc, char **argv)
 	struct evb_reader *reader = NULL;
 	int file, result;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: %s NAME GROUP FILE MICROSECONDS\n", argv[0]);
+	only_heads = argc == 6 && strcmp(argv[5], "heads") == 0;
+	if (argc != 5 && !only_heads) {
+		fprintf(stderr, "usage: %s NAME GROUP FILE MICROSECONDS [heads]\n", argv[0]);
 		return 1;
 	}
 	options.group = argv[2];

@@ -1,0 +1,310 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""The whole chain as one judged program: two processes play events of the LHCb file into the rings of
+two readout nodes, two builders build them, a sender gives each built event to one of two filter
+nodes, whose members decide, recorders write the accepted ones, and one more node writes all
+decisions in the order of events.
+
+    chain.py [--mode push|pull|static] [--events N] [--kills N] [--seed S] [--sources N] [--rate R]
+
+With --kills, processes are killed by SIGKILL at random moments and started again, one at a time,
+each kind equally often. At the end each event is judged. `./dev chain` calls this program.
+
+Exit status 1: an accepted event is not in the files exactly as it was played, or twice without the
+flag; a rejected one is there; an account is wrong; the chain did not run again after a kill.
+"""
+
+import argparse
+import collections
+import dataclasses
+import signal
+import struct
+import sys
+import time
+
+import evbtest
+from chain_data import Blocks, event_id_of
+from chain_system import AHEAD, FILTERS, Chain, Filter, Tap
+from test_decide import TIMED_OUT, accepted, decision
+
+REPEATED = 8  # EVB_EVENT_REPEATED
+NOTE = struct.Struct("<QQII")  # of decider.c
+HEAD = struct.Struct("<QII")  # of event_tap.c
+KILLS = {
+    "producer": Chain.kill_producer,
+    "readout unit": Chain.kill_readout,
+    "builder node": Chain.kill_build,
+    "filter member": Chain.kill_member,
+    "filter node": Chain.kill_filter,
+    "recorder": Chain.kill_recorder,
+    "results node": Chain.kill_results,
+}
+OF_GRANTS = ("readout unit", "builder node")  # not in mode static
+KILL_RATE = 200  # events per second
+
+
+@dataclasses.dataclass
+class Kill:
+    """What was killed, and between which events of the first stage: released before, announced
+    after."""
+
+    kind: str
+    node: str
+    before: int
+    after: int = 0
+    seconds: float = 0.0
+
+
+# --- the judge ---------------------------------------------------------------------------------
+
+
+def notes(path, layout):
+    with open(path, "rb") as file:
+        data = file.read()
+    return layout.iter_unpack(data[:len(data) // layout.size * layout.size])
+
+
+class Judge:
+    def __init__(self, chain, kills):
+        self.chain = chain
+        self.kills = kills
+        self.wrong = []
+        self.built = collections.defaultdict(list)  # event: flags of each publication
+        self.filtered = collections.defaultdict(list)  # event: (number in stage two, flags)
+        self.files = collections.Counter()  # copies by event
+        self.copies = collections.Counter()  # copies by number in stage two
+        self.incomplete = {}  # event: sources
+        self.timed_out = 0
+
+    def expect(self, condition, message):
+        if not condition:
+            self.wrong.append(message)
+
+    def read(self):
+        for life in self.chain.lives:
+            if isinstance(life, Tap):
+                for event, flags, _ in notes(life.ledger, HEAD):
+                    self.built[event].append(flags)
+            elif isinstance(life, Filter):
+                # What a member held when it died comes again.
+                published = {(number, event, flags) for number, event, flags, _ in
+                             notes(life.ledger, NOTE)}
+                for number, event, flags in published:
+                    self.filtered[event].append((number, flags))
+        blocks = Blocks(self.chain.recording)
+        for _, mep in self.chain.recorded():
+            data = mep.mfps[0].opaque_payload
+            event = event_id_of(data)
+            lost = blocks.missing(event, data)
+            self.files[event] += 1
+            self.copies[mep.event_id, event] += 1
+            if lost:
+                self.incomplete[event] = lost
+
+    def _some(self, what, events):
+        events = sorted(events)
+        self.expect(not events, f"{len(events)} events {what}: {events[:5]}")
+
+    def judge(self):
+        events = range(self.chain.events)
+        self._some("were not built", [e for e in events if e not in self.built])
+        self._some("reached no filter", [e for e in events if e not in self.filtered])
+        self._some("are accepted and not in the files",
+                   [e for e in events if accepted(e, 1) and not self.files[e]])
+        self._some("are rejected and in the files", [e for e in self.files if not accepted(e, 1)])
+        self._some("were never played", [e for e in {*self.built, *self.filtered, *self.files}
+                                         if e >= self.chain.events])
+        self._judge_copies()
+        self._judge_incomplete()
+        self._judge_results()
+
+    def _judge_copies(self):
+        self._some("were built twice without the flag",
+                   [e for e, flags in self.built.items()
+                    if sum(not flag & REPEATED for flag in flags) > 1])
+        for event, copies in self.filtered.items():
+            times = collections.Counter(number for number, flags in copies
+                                        if not flags & REPEATED)
+            self.expect(not any(count > 1 for count in times.values()),
+                        f"event {event} was published twice without the flag: {copies}")
+            self.expect(len({number for number, _ in copies}) <= len(self.built[event]),
+                        f"event {event} was sent more often than built")
+        for (number, event), count in self.copies.items():
+            published = sum(number == one for one, _ in self.filtered[event])
+            self.expect(count <= published, f"event {event} was published {published} times, "
+                                            f"and written {count} times")
+
+    def _judge_incomplete(self):
+        """Only what a readout node held when it was killed, and its sources only."""
+        windows = [(set(self.chain.recording.sources[kill.node]), kill.before, kill.after)
+                   for kill in self.kills if kill.kind == "readout unit"]
+        self._some("are incomplete without a cause", [
+            event for event, sources in self.incomplete.items()
+            if not any(sources <= of and before <= event < after
+                       for of, before, after in windows)])
+
+    def _judge_results(self):
+        """Each number of the second stage once, in order, with the decision of its event. What a
+        filter node had published when it was killed may count as not decided in time."""
+        records = self.chain.results()
+        event_of = {number: event for event, copies in self.filtered.items()
+                    for number, _ in copies}
+        numbers = [number for number, *_ in records]
+        self.expect(numbers == sorted(event_of), f"the results have {len(numbers)} events, "
+                    f"{len(set(numbers))} different, of {len(event_of)}; "
+                    f"in order: {numbers == sorted(numbers)}; "
+                    f"not the same: {sorted(set(event_of) ^ set(numbers))[:5]}")
+        killed = any(kill.kind == "filter node" for kill in self.kills)
+        for number, _, *found in records:
+            self.timed_out += bool(found[2] & TIMED_OUT)
+            if found[2] & TIMED_OUT and killed or number not in event_of:
+                continue
+            wanted = decision(event_of[number], 1)
+            self.expect(tuple(found) == wanted, f"result {number}, of event {event_of[number]}: "
+                                                f"{found}, not {wanted}")
+
+    def accounts(self, first, second):
+        """The nodes' own accounts, where all processes lived from the beginning."""
+        for node, summary in (*first.items(), *second.items()):
+            try:
+                evbtest.check_identities(summary)
+            except evbtest.Failure as failure:
+                self.expect(False, f"{node}: {failure}")
+        if self.kills:
+            return
+        n = self.chain.events
+        groups = [second[node]["decisions"][0] for node in FILTERS]
+        sums = {key: sum(group[key] for group in groups)
+                for key in ("accepted", "rejected", "undecided", "held")}
+        undecided = sum(event % 10 == 5 for event in range(n))
+        rejected = sum(not accepted(event, 1) for event in range(n))
+        wanted = {"accepted": n - rejected - undecided, "rejected": rejected,
+                  "undecided": undecided, "held": 0}
+        self.expect(sums == wanted, f"decisions {sums}, not {wanted}")
+        for name, summaries in (("first", first), ("second", second)):
+            complete = sum(one["events"]["complete"] for one in summaries.values())
+            self.expect(complete == n, f"the {name} stage has built {complete} of {n} events")
+            for node, summary in summaries.items():
+                drops = evbtest.drops(summary)
+                self.expect(not drops, f"drops of {node}: {drops}")
+
+    def describe(self):
+        twice = {e: flags for e, flags in self.built.items() if len(flags) > 1}
+        again = {e: copies for e, copies in self.filtered.items() if len(copies) > 1}
+        shares = {node: 0 for node in FILTERS}
+        for life in self.chain.lives:
+            if life.node in shares:
+                shares[life.node] += len({number for number, *_ in notes(life.ledger, NOTE)})
+        return f"{self.chain.events} events played, {len(self.built)} built ({len(twice)} twice), " \
+               f"{len(self.filtered)} at filters {shares} ({len(again)} more than once); " \
+               f"{len(self.files)} in the files ({sum(n > 1 for n in self.files.values())} of them " \
+               f"more than once), {len(self.incomplete)} of them incomplete; " \
+               f"{self.timed_out} results without a decision in time"
+
+
+# --- kills -------------------------------------------------------------------------------------
+
+
+def announced(chain):
+    return chain.first.ask()["system"]["announced"]
+
+
+def do_kills(chain, n_kills, kinds, verbose):
+    """The kills of all kinds in turn, each followed by the recovery of the chain."""
+    kills, deck = [], []
+    for _ in range(n_kills):
+        if not deck:
+            deck = list(kinds)
+            chain.draw.shuffle(deck)
+        kind = deck.pop()
+        time.sleep(chain.draw.uniform(0, 0.3))
+        before = chain.released()[0]
+        start = time.monotonic()
+        node, again = KILLS[kind](chain)
+        time.sleep(chain.draw.uniform(0, 0.3))
+        again()
+        kill = Kill(kind, node, before)
+        chain.recover()
+        kill.after, kill.seconds = announced(chain), time.monotonic() - start
+        kills.append(kill)
+        if verbose:
+            print(f"{len(kills)}: {kind} ({node}), events {kill.before} to {kill.after}: "
+                  f"{kill.seconds:.1f} s", flush=True)
+    return kills
+
+
+def table(kills, incomplete):
+    lines = [f"{'killed':15} {'times':>6} {'incomplete':>11} {'slowest':>9}"]
+    for kind in KILLS:
+        of_kind = [kill for kill in kills if kill.kind == kind]
+        if of_kind:
+            lost = sum(any(kill.before <= event < kill.after for kill in of_kind)
+                       for event in incomplete) if kind == "readout unit" else 0
+            lines.append(f"{kind:15} {len(of_kind):6} {lost:11} "
+                         f"{max(kill.seconds for kill in of_kind):7.2f} s")
+    return "\n".join(lines)
+
+
+def run(mode="push", events=1000, n_kills=0, seed=1, n_sources=40, rate=0, verbose=False,
+        patience=600, kinds=None):
+    """Returns what is wrong. events: played at least."""
+    kinds = kinds or [kind for kind in KILLS if mode != "static" or kind not in OF_GRANTS]
+    evbtest.need_root()
+    with evbtest.Workspace() as work:
+        chain = Chain(work, mode, n_sources, rate or (KILL_RATE if n_kills else 0),
+                      None if n_kills else events, seed)
+        start = time.monotonic()
+        with chain:
+            kills = []
+            began = time.monotonic()
+            if n_kills:
+                chain.recover()
+                kills = do_kills(chain, n_kills, kinds, verbose)
+                # No producer can have committed more by now.
+                chain.end_at(max(events, announced(chain) + 2 * AHEAD))
+            summaries = chain.end(patience)
+            ended = time.monotonic()
+        verdict = Judge(chain, kills)
+        verdict.read()
+        verdict.judge()
+        verdict.accounts(*summaries)
+        print(f"mode {mode}, seed {seed}, {len(chain.recording.ids)} sources: {verdict.describe()}")
+        print(f"{began - start:.1f} s to start, {ended - began:.1f} s to build, "
+              f"{chain.events / (ended - began):.0f} events/s, "
+              f"{time.monotonic() - ended:.1f} s to judge")
+        if kills:
+            print(table(kills, verdict.incomplete))
+        return verdict.wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mode", choices=("push", "pull", "static"), default="push")
+    parser.add_argument("--events", type=int, default=1000, help="to play, at least")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sources", type=int, default=40,
+                        help="of the file's 1238 (0: all)")
+    parser.add_argument("--rate", type=int, default=0, help="events per second (0: as fast as it "
+                        f"goes; {KILL_RATE} with kills)")
+    parser.add_argument("--only", help="kinds to kill, or beginnings of them, with commas")
+    options = parser.parse_args()
+    kinds = None
+    if options.only:
+        kinds = [kind for kind in KILLS if kind.startswith(tuple(options.only.split(",")))]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    try:
+        wrong = run(options.mode, options.events, options.kills, options.seed, options.sources,
+                    options.rate, verbose=True, patience=3600, kinds=kinds)
+    except evbtest.Skip as reason:
+        sys.exit(f"chain: {reason}")
+    except evbtest.Failure as failure:
+        wrong = [str(failure)]
+    for line in wrong[:20]:
+        print(f"wrong: {line}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""A short run of chain.py with two kills: each accepted event of the real file is in the files of the
+recorders byte by byte, and the results are in the order of events.
+
+EVB_LONG_TESTS, and in CI: the three modes, and each kind of kill.
+"""
+
+import os
+
+import chain
+import evbtest
+
+LONG = any(os.environ.get(name) for name in ("EVB_LONG_TESTS", "EVB_TEST_IMAGE"))
+
+
+def check_chain(**options):
+    wrong = chain.run(**options)
+    evbtest.check(not wrong, "\n".join(wrong[:20]))
+
+
+def test_chain():
+    check_chain(events=200, rate=400, n_kills=len(chain.KILLS) if LONG else 2, kinds=None if LONG else
+                ("builder node", "recorder"))
+
+
+def test_modes():
+    if not LONG:
+        evbtest.skip("takes long")
+    for mode in ("push", "pull", "static"):
+        check_chain(mode=mode, events=5000)
+
+
+if __name__ == "__main__":
+    evbtest.main()
