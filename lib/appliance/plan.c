@@ -393,7 +393,7 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	const struct port_settings *port_config = &plan->config->ports[port];
 	const struct profile *profile = &plan->ports[port].profile;
 	const struct source_set_parameters set = config_source_set(plan->config, config);
-	char cause[SOURCE_ERROR_SIZE];
+	char cause[PLAN_ERROR_SIZE];
 
 	if ((config->kind != GENERATOR_PCAP || set.by_event) && profile->needs_address &&
 	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
@@ -410,6 +410,8 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 		 config->kind != GENERATOR_EVENT_RING &&
 		 source_set_plan(&set, &generator->set_bytes, cause) != 0)
 		return fail(error, plan, "generators[%u]: %s", index, cause);
+	if (plan_store_make(&generator->store, plan->config, index, cause) != 0)
+		return fail(error, plan, "%s", cause);
 	// A ring port passes on the generator's own mbufs, so its ring and the links behind it can
 	// contain them, too.
 	generator->pool_mbufs = descriptors(port_config->tx_descriptors, profile->tx_descriptors) +

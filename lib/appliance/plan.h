@@ -55,6 +55,18 @@ struct plan_port {
 	uint64_t pool_bytes; // size of both pools
 };
 
+// A store that other processes or boards fill (plan_stores.c). Bytes are of the store's memory.
+struct plan_store {
+	uint64_t size;   // bytes; 0: the generator has no such store
+	uint64_t events; // for which there is room in any case: all blocks are of the largest size
+	uint64_t max_events; // for which there is room at most
+	// What a spill, as configured, does; spill_highest 0: none is configured.
+	uint64_t spill_highest; // bytes that are in use at the end of the spill, at most
+	double spill_empty;     // seconds from the beginning of a spill until the store is empty
+	double mean_rate;       // bytes/s of blocks that spills bring
+	double link_rate;       // bytes/s of blocks that the links carry
+};
+
 struct plan_generator {
 	uint32_t pool_mbufs; // mbufs of each of the two pools (headers, payloads)
 	uint32_t buffer;     // packet bytes for which a header mbuf has room
@@ -62,6 +74,7 @@ struct plan_generator {
 	uint64_t ring_bytes; // size of the producer ring of kind producer
 	uint64_t set_bytes;  // size of the pre-filled blocks, of the window of a file, or of the
 			     // memory of kind port
+	struct plan_store store;
 };
 
 // The memory that a NUMA node must have, and its free hugepages.
@@ -113,6 +126,12 @@ int plan_make(struct plan *plan, const struct config *config, char *error);
 // Checks that this machine now has the resources that the configuration requires. Returns 0, or -1
 // with one line in error[PLAN_ERROR_SIZE].
 int plan_check_machine(const struct plan *plan, char *error);
+
+// plan_make() calls it: plans the store of generator `index` of kind producer or port. Refuses a
+// ring that is too small for mode static, and a spill that the links or the store cannot take.
+// Returns 0, or -1 with one line, which begins with the key, in error[PLAN_ERROR_SIZE].
+int plan_store_make(struct plan_store *store, const struct config *config, unsigned index,
+		    char *error);
 
 // Prints the whole plan as text for people.
 void plan_print(const struct plan *plan, FILE *out);

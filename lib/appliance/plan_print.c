@@ -93,6 +93,28 @@ static void print_ports(const struct plan *plan, FILE *out)
 	}
 }
 
+// Prints what a store holds that others fill, and how full a spill makes it.
+static void print_store(const struct plan_store *store, const struct config_spill *spill, FILE *out)
+{
+	if (store->size == 0)
+		return;
+	fprintf(out, "  %-12s holds %llu events with the largest blocks, at most %llu events\n", "",
+		(unsigned long long)store->events, (unsigned long long)store->max_events);
+	if (store->events == 0)
+		fprintf(out, "  %-12s note: an event with the largest blocks does not fit\n", "");
+	if (store->spill_highest == 0)
+		return;
+	fprintf(out,
+		"  %-12s a spill of %s in %.3f s, each %.3f s: %.2f MB/s on average, the links "
+		"carry %.2f MB/s\n",
+		"", size(spill->size).text, (double)spill->duration_ns * 1e-9,
+		(double)spill->period_ns * 1e-9, store->mean_rate * 1e-6, store->link_rate * 1e-6);
+	fprintf(out,
+		"  %-12s it fills up to %s (%.1f %%), and is gone %.2f s after its beginning\n", "",
+		size(store->spill_highest).text,
+		100 * (double)store->spill_highest / (double)store->size, store->spill_empty);
+}
+
 static void print_generators(const struct plan *plan, FILE *out)
 {
 	if (plan->config->n_generators > 0)
@@ -115,6 +137,7 @@ static void print_generators(const struct plan *plan, FILE *out)
 				size(is_ring ? generator->ring_bytes : generator->set_bytes).text);
 		fprintf(out, ", pools of %u mbufs, %s\n", generator->pool_mbufs,
 			size(generator->pool_bytes).text);
+		print_store(&generator->store, &config->spill, out);
 	}
 }
 

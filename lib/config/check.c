@@ -279,6 +279,7 @@ static int check_generator(struct config_reader *reader, const struct config *co
 				   generator->sizes.maximum);
 	return check_producer(reader, config, i) || check_egress(reader, config, i) ||
 		       config_check_listen(reader, config, i) ||
+		       config_check_spill(reader, config, i) ||
 		       check_generator_ids(reader, config, i) || check_faults(reader, config, i)
 		   ? -1
 		   : 0;

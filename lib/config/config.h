@@ -148,6 +148,15 @@ struct config_listen {
 	uint32_t max_block; // bytes
 };
 
+// What other processes or boards bring into the store of a generator: a burst, then nothing, again
+// and again. `evb check` computes with it; nothing else uses it.
+struct config_spill {
+	uint64_t size;        // bytes of blocks of all sources of the generator; 0: not stated
+	uint64_t events;      // blocks of each source
+	uint64_t duration_ns; // in which they come, evenly
+	uint64_t period_ns;   // from the beginning of a spill to that of the next one
+};
+
 struct config_generator {
 	char name[EVB_NAME_SIZE];
 	char port[EVB_NAME_SIZE];
@@ -171,6 +180,7 @@ struct config_generator {
 	struct config_producer producer;
 	struct config_egress egress;
 	struct config_listen listen;
+	struct config_spill spill;
 };
 
 struct config_writer {

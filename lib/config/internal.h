@@ -92,6 +92,9 @@ int config_check_roce(struct config_reader *reader, const struct config *config)
 // Checks what generator i needs if it is of kind port.
 int config_check_listen(struct config_reader *reader, const struct config *config, unsigned i);
 
+// Checks the spill that generator i states.
+int config_check_spill(struct config_reader *reader, const struct config *config, unsigned i);
+
 // Whether an EtherType cannot be that of segments.
 bool config_ether_type_is_taken(uint16_t ether_type);
 

@@ -113,6 +113,21 @@ static const struct config_key listen_keys[] = {
 };
 static OBJECT(listen, listen_keys);
 
+static const struct config_key spill_keys[] = {
+	{ .name = "size", WHOLE(SIZE), RANGE(0, TIB), FIELD(config_spill, size), .standard = "0",
+	  .help = "Bytes of blocks that all sources of the generator bring in a spill." },
+	{ .name = "events", WHOLE(COUNT), RANGE(0, 1ULL << 32), FIELD(config_spill, events),
+	  .standard = "0",
+	  .help = "Blocks (MFPs) that each source brings in a spill." },
+	{ .name = "duration", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_spill, duration_ns),
+	  .standard = "0",
+	  .help = "Length of a spill, in which the blocks come evenly." },
+	{ .name = "period", WHOLE(TIME), RANGE(0, 24 * HOUR), FIELD(config_spill, period_ns),
+	  .standard = "0",
+	  .help = "Time from the beginning of a spill to that of the next one." },
+};
+static OBJECT(spill, spill_keys);
+
 static const struct config_key generator_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_generator, name), .required = true,
 	  .help = "Name of the generator." },
@@ -172,5 +187,8 @@ static const struct config_key generator_keys[] = {
 	  .help = "What kind event_ring sends." },
 	{ .name = "listen", NESTED(listen), .offset = offsetof(struct config_generator, listen),
 	  .help = "Port and memory of kind port." },
+	{ .name = "spill", NESTED(spill), .offset = offsetof(struct config_generator, spill),
+	  .help = "Kinds producer and port: the bursts that come. evb check then states, and checks, "
+		  "how full the store gets." },
 };
 OBJECT(config_generator_object, generator_keys);

@@ -26,9 +26,7 @@ bool producer_layout_plan(struct producer_header *plan, uint64_t data_size, uint
 	    n_sources > PRODUCER_MOST_SOURCES)
 		return false;
 	memset(plan, 0, sizeof(*plan));
-	plan->blocks = 2;
-	while (plan->blocks < blocks)
-		plan->blocks *= 2;
+	plan->blocks = producer_descriptors(blocks);
 	plan->max_block = max_block;
 	plan->n_sources = n_sources;
 	plan->header_size = sizeof(*plan);
@@ -124,30 +122,42 @@ bool producer_path(char path[PRODUCER_PATH_SIZE], const char *place, const char 
 			is_new ? EVRING_NEW_SUFFIX : "") < (int)PRODUCER_PATH_SIZE;
 }
 
-// The fields are read one after the other while both sides change them, and the producer may have
-// written anything: the result is a hint, within its range.
-unsigned producer_fill(const struct producer_view *view)
+// The number of blocks that are committed and not released. It and the result of producer_used()
+// are hints within their ranges: the fields are read one after the other while both sides change
+// them, and the producer may have written anything.
+static uint64_t blocks_in_use(const struct producer_view *view, uint64_t *released)
 {
-	const uint64_t released =
-	    atomic_load_explicit(&view->header->released, memory_order_acquire);
-	const uint64_t head = atomic_load_explicit(&view->header->head, memory_order_acquire);
-	const uint64_t n = head - released;
-	struct producer_descriptor_copy first, last;
-	uint64_t used, end;
+	uint64_t head;
 
-	if (n == 0)
-		return 0;
-	if (n >= view->n_blocks)
-		return 1000;
+	*released = atomic_load_explicit(&view->header->released, memory_order_acquire);
+	head = atomic_load_explicit(&view->header->head, memory_order_acquire);
+	return head - *released < view->n_blocks ? head - *released : view->n_blocks;
+}
+
+uint64_t producer_used(const struct producer_view *view)
+{
+	struct producer_descriptor_copy first, last;
+	uint64_t released, used, end;
+	const uint64_t n = blocks_in_use(view, &released);
+
+	if (n == 0 || n == view->n_blocks)
+		return n == 0 ? 0 : view->data_size;
 	first = producer_descriptor_read(view, released);
-	last = producer_descriptor_read(view, head - 1);
+	last = producer_descriptor_read(view, released + n - 1);
 	if (first.offset >= view->data_size || last.offset >= view->data_size)
-		return 1000;
+		return view->data_size;
 	end = last.offset + producer_room_of(last.length);
 	used = first.offset < end ? end - first.offset : view->data_size - first.offset + end;
-	if (used > view->data_size)
-		used = view->data_size;
-	used = used * 1000 / view->data_size;
-	end = n * 1000 / (view->n_blocks - 1);
-	return (unsigned)(used > end ? used : end);
+	return used < view->data_size ? used : view->data_size;
+}
+
+unsigned producer_fill(const struct producer_view *view)
+{
+	const uint64_t bytes = producer_used(view) * 1000 / view->data_size;
+	uint64_t released, blocks;
+
+	blocks = blocks_in_use(view, &released) * 1000 / (view->n_blocks - 1);
+	if (blocks >= 1000)
+		return 1000;
+	return (unsigned)(bytes > blocks ? bytes : blocks);
 }

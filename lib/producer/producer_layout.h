@@ -135,6 +135,17 @@ void producer_view_unmap(struct producer_view *view);
 // The path of the file in a place. Returns false if it is too long.
 bool producer_path(char path[PRODUCER_PATH_SIZE], const char *place, const char *ring, bool is_new);
 
+// The descriptors of a ring that is to have room for `blocks` blocks, at most PRODUCER_MOST_BLOCKS:
+// a power of two, of which one stays free.
+static inline uint32_t producer_descriptors(uint32_t blocks)
+{
+	uint32_t n = 2;
+
+	while (n < blocks)
+		n *= 2;
+	return n;
+}
+
 // Bytes of memory that a block occupies.
 static inline uint64_t producer_room_of(uint64_t length)
 {
@@ -172,6 +183,10 @@ static inline bool producer_is_placed(const struct producer_view *view, uint64_t
 	return offset % PRODUCER_ALIGNMENT == 0 && offset < view->data_size &&
 	       length <= view->data_size - offset;
 }
+
+// Bytes of the data area from the oldest block that is committed and not released to the end of the
+// newest: with what is lost to the alignment of blocks and at the end of the area.
+uint64_t producer_used(const struct producer_view *view);
 
 // How full the ring is, in 1/1000: the larger one of the shares of memory and of blocks that are
 // committed and not released.

@@ -457,6 +457,16 @@ struct producer_ring_counters producer_ring_counters(const struct producer_ring 
 	return copy;
 }
 
+uint64_t producer_ring_used(const struct producer_ring *ring)
+{
+	return producer_used(&ring->file.view);
+}
+
+uint64_t producer_ring_size(const struct producer_ring *ring)
+{
+	return ring->file.view.data_size;
+}
+
 unsigned producer_ring_fill(const struct producer_ring *ring)
 {
 	return producer_fill(&ring->file.view);

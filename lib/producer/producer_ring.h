@@ -143,6 +143,11 @@ struct producer_ring_counters {
 };
 struct producer_ring_counters producer_ring_counters(const struct producer_ring *ring);
 
+// Bytes of room that committed and not yet released blocks take at this moment, with what is lost
+// between them; and the bytes that there are.
+uint64_t producer_ring_used(const struct producer_ring *ring);
+uint64_t producer_ring_size(const struct producer_ring *ring);
+
 // How full the ring is at this moment: the larger one of the shares of memory and of blocks that
 // are committed and not yet released, in 1/1000.
 unsigned producer_ring_fill(const struct producer_ring *ring);

@@ -78,6 +78,20 @@ static void choose_regions(struct block_memory *memory, uint64_t size, uint64_t 
 	memory->n_regions = (unsigned)(size / region);
 }
 
+struct block_memory_capacity block_memory_capacity(uint64_t size, uint32_t largest, uint64_t block)
+{
+	struct block_memory memory = { 0 };
+	uint64_t room = round_up(block, UNIT), of_region;
+
+	choose_regions(&memory, size, round_up(largest, UNIT));
+	of_region = (UINT64_C(1) << memory.shift) / room;
+	return (struct block_memory_capacity){
+		.bytes = room,
+		.blocks = (memory.n_regions - 1) * of_region + 1,
+		.lag = of_region - 1,
+	};
+}
+
 bool block_memory_make(struct block_memory *memory, uint8_t *bytes, uint64_t size, uint32_t largest)
 {
 	size_t regions;

@@ -35,6 +35,21 @@ bool block_memory_make(struct block_memory *memory, uint8_t *bytes, uint64_t siz
 		       uint32_t largest);
 void block_memory_free(struct block_memory *memory);
 
+// How many rooms for blocks of one length are in such a memory at any time: the oldest region may
+// hold one block only. `lag`: blocks that nobody needs and that still have their memory, at most.
+// With k = region / round_up(block, 64):
+//
+//   lag    = k - 1
+//   blocks = (regions - 1) * k + 1
+//
+// Thread: any.
+struct block_memory_capacity {
+	uint64_t bytes; // of a room
+	uint64_t blocks;
+	uint64_t lag;
+};
+struct block_memory_capacity block_memory_capacity(uint64_t size, uint32_t largest, uint64_t block);
+
 // A room, which the store's blocks in the hold of its region count; 0: the memory is full.
 uint32_t block_memory_take(struct block_memory *memory, uint32_t size);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/counter.h"
+#include "producer/producer_layout.h"
 #include "producer/producer_ring.h"
 #include "store/ring_store_internal.h"
 
@@ -113,7 +114,13 @@ static void begin(struct block_store *base, uint64_t first)
 
 static void housekeep(struct block_store *base)
 {
-	producer_ring_housekeep(ring_store_of(base)->ring);
+	struct ring_store *store = ring_store_of(base);
+	uint64_t used = producer_ring_used(store->ring);
+
+	__atomic_store_n(&store->fill.used, used, __ATOMIC_RELAXED);
+	if (used > store->fill.highest)
+		__atomic_store_n(&store->fill.highest, used, __ATOMIC_RELAXED);
+	producer_ring_housekeep(store->ring);
 }
 
 static void destroy(struct block_store *base)
@@ -139,6 +146,28 @@ static const struct block_store_operations operations = {
 	.release = block_window_release,
 	.destroy = destroy,
 };
+
+// --- room ---
+
+struct ring_store_room ring_store_room(uint64_t size, uint32_t blocks, uint64_t block)
+{
+	uint64_t together = size / PARTS / block;
+	struct ring_store_room room = {
+		.bytes = producer_room_of(block),
+		.most = producer_descriptors(blocks) - 1,
+	};
+
+	together = together < 1 ? 1 : together > REGION_BLOCKS ? REGION_BLOCKS : together;
+	room.lag = together - 1;
+	room.blocks = size / room.bytes;
+	if (room.blocks > room.most + 1)
+		room.blocks = room.most + 1;
+	room.blocks -= together < room.blocks ? together : room.blocks;
+	room.ready = (REGIONS - 1) * together;
+	if (room.ready > room.blocks)
+		room.ready = room.blocks;
+	return room;
+}
 
 // --- creation ---
 
@@ -182,7 +211,10 @@ static bool make(struct ring_store *store, char *error, int *rc)
 	memset(store->regions, 0, REGIONS * sizeof(*store->regions));
 	store->window.store.operations = &operations;
 	*rc = open_ring(store, error);
-	return *rc == 0;
+	if (*rc != 0)
+		return false;
+	store->fill.size = producer_ring_size(store->ring);
+	return true;
 }
 
 struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error)
@@ -221,6 +253,11 @@ bool ring_store_next(struct block_store *base, uint64_t *event)
 	*event = (store->taken[store->n_put].event_id - store->parameters.first_event) /
 		 store->parameters.packing;
 	return true;
+}
+
+const struct ring_store_fill *ring_store_fill(const struct block_store *store)
+{
+	return store->operations == &operations ? &((const struct ring_store *)store)->fill : NULL;
 }
 
 uint64_t ring_store_inherited(const struct block_store *store)

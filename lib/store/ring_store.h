@@ -35,6 +35,26 @@ struct ring_store_parameters {
 	uint64_t deadline_cycles; // in the unit of the times that the store gets
 };
 
+// How many blocks of one length fit into a ring.
+//
+// Blocks are released to the ring in groups, so that up to `lag` blocks that nobody needs still
+// have their memory; and a block does not wrap around the end of the ring. With room for r =
+// producer_room_of(block) bytes each:
+//
+//   lag    = min(256, max(1, size / 64 / block)) - 1
+//   blocks = min(size / r, descriptors) - 1 - lag
+//   ready  = min(blocks, 255 * (lag + 1)): what the store takes ahead; the rest waits in the ring
+//
+// Thread: any.
+struct ring_store_room {
+	uint64_t bytes; // r
+	uint64_t most;  // blocks of any length: descriptors - 1
+	uint64_t blocks;
+	uint64_t ready;
+	uint64_t lag;
+};
+struct ring_store_room ring_store_room(uint64_t size, uint32_t blocks, uint64_t block);
+
 // Control thread. NULL with errno and one line in error[EVRING_ERROR_SIZE].
 struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error);
 
@@ -53,6 +73,16 @@ bool ring_store_register(struct block_store *store, uint16_t port_id);
 
 // Blocks that the last process of the appliance left in the ring.
 uint64_t ring_store_inherited(const struct block_store *store);
+
+// Written by the role's lcore, as it calls its housekeeping.
+struct ring_store_fill {
+	uint64_t size;    // bytes of room; constant
+	uint64_t used;    // bytes, committed and not released
+	uint64_t highest; // of `used` since the store was made
+};
+
+// NULL if the store is not one of a ring. Any thread.
+const struct ring_store_fill *ring_store_fill(const struct block_store *store);
 
 // Looks after the ring, about 10 times per second, and sets *pid to the attached producer, 0 if
 // there is none. Control thread. False if the ring's file was truncated: nothing comes any more.

@@ -26,7 +26,7 @@
 #include "base/histogram.h"
 #include "telemetry/metric.h"
 
-#define TELEMETRY_MAX_TABLES  6
+#define TELEMETRY_MAX_TABLES  7
 #define TELEMETRY_MAX_METRICS 96    // of a place
 #define TELEMETRY_MAX_REPLY   16384 // bytes: DPDK leaves out what does not fit
 #define TELEMETRY_MAX_COMMAND 56    // with the closing 0: DPDK's limit

@@ -6,6 +6,7 @@
 
 #include "node/readout_role.h"
 #include "store/port_store.h"
+#include "store/ring_store.h"
 
 static const struct metric readout_metrics[] = {
 	TEXT("name", config_generator, name, "name of the generator"),
@@ -99,6 +100,16 @@ static const struct metric memory_metrics[] = {
 	{ 0 },
 };
 
+// Of kind producer.
+static const struct metric ring_metrics[] = {
+	GAUGE("ring_size_bytes", ring_store_fill, size, "room of the producer ring"),
+	GAUGE("ring_used_bytes", ring_store_fill, used,
+	      "room of the producer ring that blocks take until their release"),
+	GAUGE("ring_highest_bytes", ring_store_fill, highest,
+	      "highest value of ring_used_bytes since the start"),
+	{ 0 },
+};
+
 static void view_readout(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_READOUT, index);
@@ -108,6 +119,7 @@ static void view_readout(const struct appliance *appliance, unsigned index, tele
 	bases[1] = readout_role_counters(role);
 	bases[2] = roce != NULL ? readout_roce_counters(roce) : NULL;
 	bases[3] = &appliance->stores[index]->counters;
+	bases[6] = ring_store_fill(appliance->stores[index]);
 	if (!port_store_is(appliance->stores[index]))
 		return;
 	bases[4] = port_store_counters(appliance->stores[index]);
@@ -118,8 +130,8 @@ const struct telemetry_group telemetry_readout = {
 	.name = "readout",
 	.things = "readouts",
 	.help = "A generator of a node of a system: what it sent, and what held it back",
-	.note = "`boards_` are of kind `port` only.",
+	.note = "`boards_` are of kind `port` only, `ring_` of kind `producer`.",
 	.tables = { readout_metrics, sent_metrics, roce_metrics, store_metrics, port_metrics,
-		    memory_metrics },
+		    memory_metrics, ring_metrics },
 	.view = view_readout,
 };

@@ -159,6 +159,8 @@ static const struct table_column readout_columns[] = {
 	NUMBER("full/s", 6, 1, COUNT, RATE("full")),
 	NUMBER("thrott", 6, 2, COUNT, RATE("throttled")),
 	NUMBER("nobody", 6, 3, COUNT, RATE("unreachable")),
+	NUMBER("ring", 6, 3, SHARE, SHARE("ring_used_bytes", "ring_size_bytes")),
+	NUMBER("rg.max", 6, 3, SHARE, SHARE("ring_highest_bytes", "ring_size_bytes")),
 };
 
 static const struct table_column roce_columns[] = {

@@ -78,16 +78,22 @@ function creditsPanel() {
 }
 
 function readoutPanel() {
+  const share = (bytes, keys) => `${(100 * bytes / keys.ring_size_bytes).toFixed(1)} %`;
   const rows = things("readout").map(({ name, keys, rate: of }) => {
     const [why] = [["held_pause", "a pause"], ["link_full", "a full link"], ["no_buffer", "buffers"],
       ["held_pace", "the granted pace"]].filter(([key]) => of(key) > 0)
       .sort((a, b) => of(b[0]) - of(a[0]));
     return [h("b", {}, name), keys.port, show("rate", of("events")),
       show("byteRate", of("payload_bytes")), h("span", { class: "soft" }, why ? why[1] : ""),
-      h("span", { class: of("full") > 0 ? "caution" : "" }, show("count", keys.full))];
+      h("span", { class: of("full") > 0 ? "caution" : "" }, show("count", keys.full)),
+      keys.ring_size_bytes ? bar([[keys.ring_used_bytes, "blue"],
+        [keys.ring_highest_bytes - keys.ring_used_bytes, "violet"]], keys.ring_size_bytes,
+      `${share(keys.ring_used_bytes, keys)} full, at most ${share(keys.ring_highest_bytes, keys)}`)
+        : ""];
   });
   return rows.length ? panel("Readouts", "what is granted, sent", table([["name"],
-    ["port", "left"], ["events"], ["payload"], ["held by", "left"], ["buffer full"]], rows)) : null;
+    ["port", "left"], ["events"], ["payload"], ["held by", "left"], ["buffer full"],
+    ["producer ring", "stretch"]], rows)) : null;
 }
 
 // The growth of a counter of nanoseconds as a share of the time.

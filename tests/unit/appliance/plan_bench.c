@@ -103,7 +103,12 @@ void plan_free(struct plan *plan)
 
 void plan_refused(const char *text, const char *expected)
 {
-	struct config *config = parse(text, NULL);
+	plan_of_node_refused(text, NULL, expected);
+}
+
+void plan_of_node_refused(const char *text, const char *node, const char *expected)
+{
+	struct config *config = parse(text, node);
 	struct plan *plan = malloc(sizeof(*plan));
 	char error[PLAN_ERROR_SIZE] = "";
 

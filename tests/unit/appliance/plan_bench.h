@@ -36,3 +36,4 @@ struct plan *plan_of_node(const char *text, const char *node);
 void plan_free(struct plan *plan);
 // Asserts that it is refused in these words. The configuration is called "x.json" in them.
 void plan_refused(const char *text, const char *expected);
+void plan_of_node_refused(const char *text, const char *node, const char *expected);

@@ -110,6 +110,20 @@ static void generator__of_kind_producer(void **state)
 		       "x.json: generators[0].producer.size: must be at least twice max_block");
 }
 
+static void generator__without_a_node_has_no_spill(void **state)
+{
+	(void)state;
+	assert_refused("generators[0].spill.size=1MB",
+		       "x.json: generators[0].spill: only kinds producer and port have spills");
+	assert_refused(
+	    "generators[0].spill.period=1s",
+	    "x.json: generators[0].spill.size: is needed with the other keys of a spill");
+	assert_refused("generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"producer\","
+		       "\"spill\": {\"size\": 1000}}",
+		       "x.json: generators[0].spill: needs a node of a system: only grants have a "
+		       "rate");
+}
+
 #define EVENT_RING "generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"event_ring\""
 
 static void generator__of_kind_event_ring(void **state)
@@ -337,6 +351,7 @@ int main(void)
 		cmocka_unit_test(generator__port_is_there),
 		cmocka_unit_test(generator__file_goes_with_its_kind),
 		cmocka_unit_test(generator__of_kind_producer),
+		cmocka_unit_test(generator__without_a_node_has_no_spill),
 		cmocka_unit_test(generator__of_kind_event_ring),
 		cmocka_unit_test(generator__mean_is_below_maximum),
 		cmocka_unit_test(generator__ids_are_among_the_sources),

@@ -254,6 +254,55 @@ static void ring__without_a_producer_is_removed(void **state)
 	bench_remove_directory(&bench.files);
 }
 
+// A ring holds as many blocks as its formula says, also behind events that were released.
+static void room__is_what_a_ring_holds(void **state)
+{
+	static const uint32_t lengths[] = { 40, 200, 700, LENGTH, 5000, RING_LARGEST };
+	uint64_t event = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		const struct ring_store_room room = ring_store_room(RING_SIZE, 64, lengths[i]);
+		uint64_t n, out = room.lag / 2 + 3;
+
+		for (n = 0; n < out; n++) // so that the ring begins somewhere
+			assert_int_equal(ring_put(producer, ids[0], id_of(event + n), lengths[i]),
+					 0);
+		for (unsigned j = 1; j < RING_SOURCES; j++)
+			assert_int_equal(ring_put(producer, ids[j], id_of(event + n - 1), 64), 0);
+		poll_some(0);
+		block_store_release(store, event + n);
+		poll_some(0);
+		event += n;
+		for (n = 0; ring_put(producer, ids[0], id_of(event + n), lengths[i]) == 0; n++)
+			poll_some(0);
+		if (n < room.blocks || room.ready > room.blocks)
+			fail_msg("%u bytes: %u blocks, not %u", lengths[i], (unsigned)n,
+				 (unsigned)room.blocks);
+		block_store_begin(store, event + n); // drops all
+		poll_some(0);
+		event += n;
+	}
+}
+
+static void fill__counts_what_is_in_use(void **state)
+{
+	const struct ring_store_fill *fill = ring_store_fill(store);
+
+	(void)state;
+	assert_int_equal(fill->size, RING_SIZE);
+	put_all(0);
+	block_store_housekeep(store);
+	assert_int_equal(fill->used, RING_SOURCES * producer_room_of(LENGTH));
+	assert_int_equal(fill->highest, fill->used);
+	poll_some(0);
+	block_store_release(store, 1);
+	poll_some(0);
+	block_store_housekeep(store);
+	assert_int_equal(fill->used, 0);
+	assert_int_equal(fill->highest, RING_SOURCES * producer_room_of(LENGTH));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -267,6 +316,8 @@ int main(void)
 		TEST(ring__waits_for_the_next_producer),
 		TEST(ring__outlives_the_process_that_takes),
 		cmocka_unit_test(ring__without_a_producer_is_removed),
+		TEST(room__is_what_a_ring_holds),
+		TEST(fill__counts_what_is_in_use),
 	};
 
 	return cmocka_run_group_tests_name("ring_store", tests, NULL, NULL);

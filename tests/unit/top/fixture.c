@@ -242,6 +242,9 @@ static void add_system(cJSON *root, double second, double trouble)
 	add(readout, "held_pace", second * 10);
 	add(readout, "full", 0);
 	add(readout, "throttled", 0);
+	add(readout, "ring_size_bytes", 1 << 28);
+	add(readout, "ring_used_bytes", 1 << 26);
+	add(readout, "ring_highest_bytes", 3 << 26);
 	add(readout, "unreachable", 0);
 	text(roce, "name", "wire");
 	add(roce, "queue_pairs", 12);
