@@ -82,8 +82,8 @@ static int make_decision_queues(struct appliance *appliance, char *error)
 			appliance->outboxes[index] =
 			    decision_outbox_create(results->window, config->sources.packing);
 		else
-			appliance->inboxes[index] =
-			    decision_inbox_create(results->window, system->n_nodes);
+			appliance->inboxes[index] = decision_inbox_create(
+			    results->window, config->sources.packing, system->n_nodes);
 		if (appliance->outboxes[index] == NULL && appliance->inboxes[index] == NULL)
 			return appliance_fail(error, "no memory for the decisions of results %s",
 					      results->name);

@@ -66,6 +66,7 @@ void flow_take_decisions(struct decision_flow *flow, struct flow_stream *stream,
 		};
 
 		if (entry.builder >= node->n_builders ||
+		    result.event_id / stream->inbox->packing >= peer->told.decide_below ||
 		    !decision_inbox_put(stream->inbox, from, &result))
 			stream->view.refused++;
 		else

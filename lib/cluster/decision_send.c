@@ -85,7 +85,8 @@ static unsigned collect(struct decision_flow *flow, struct flow_stream *stream,
 	       (result = decision_outbox_at(stream->outbox, stream->next + n)) != NULL) {
 		if (n == 0)
 			*base = result->event_id > INT32_MAX ? result->event_id - INT32_MAX : 0;
-		if (result->event_id - *base > UINT32_MAX)
+		if (result->event_id - *base > UINT32_MAX ||
+		    result->event_id / stream->outbox->packing >= stream->allowed.decide_below)
 			break;
 		entries[n++] = on_wire(result, *base, first_builder);
 	}

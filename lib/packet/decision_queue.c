@@ -56,6 +56,15 @@ bool decision_outbox_put(struct decision_outbox *outbox, const struct decision_r
 	return true;
 }
 
+// Before anything is written there is no limit yet, and in mode static ids begin anywhere.
+bool decision_outbox_is_valid(const struct decision_outbox *outbox, uint64_t event_id)
+{
+	const uint64_t limit = atomic_load_explicit(&outbox->limit, memory_order_relaxed);
+
+	return limit == 0 || limit > UINT64_MAX - DECISION_FARTHEST ||
+	       event_id / outbox->packing < limit + DECISION_FARTHEST;
+}
+
 uint64_t decision_outbox_waiting(const struct decision_outbox *outbox)
 {
 	const uint64_t freed = atomic_load_explicit(&outbox->freed, memory_order_acquire);
@@ -83,7 +92,7 @@ void decision_outbox_free(struct decision_outbox *outbox, uint64_t number, uint6
 
 // --- the results node ---
 
-struct decision_inbox *decision_inbox_create(uint32_t window, unsigned n_nodes)
+struct decision_inbox *decision_inbox_create(uint32_t window, uint32_t packing, unsigned n_nodes)
 {
 	struct decision_inbox *inbox = make(sizeof(*inbox));
 
@@ -92,6 +101,7 @@ struct decision_inbox *decision_inbox_create(uint32_t window, unsigned n_nodes)
 	inbox->mask = INBOX_SIZE - 1;
 	inbox->window_mask = window - 1;
 	inbox->n_nodes = n_nodes;
+	inbox->packing = packing;
 	inbox->arrivals = calloc(INBOX_SIZE, sizeof(inbox->arrivals[0]));
 	inbox->builders = calloc(window, sizeof(inbox->builders[0]));
 	inbox->received = calloc(n_nodes, sizeof(inbox->received[0]));

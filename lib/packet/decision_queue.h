@@ -20,6 +20,9 @@
 
 #include "packet/decision.h"
 
+// No event is granted so many indices ahead of one whose result is not written.
+#define DECISION_FARTHEST (UINT64_C(1) << 26)
+
 struct decision_outbox {
 	uint32_t mask, packing;
 	struct decision_result *results; // [mask + 1]
@@ -36,8 +39,11 @@ struct decision_outbox {
 struct decision_outbox *decision_outbox_create(uint32_t window, uint32_t packing);
 void decision_outbox_destroy(struct decision_outbox *outbox);
 
-// Results role. False: the decision must wait, until results of earlier events are written.
+// Results role. False: the decision must wait, until results of earlier events are written. The id
+// must be that of an event (decision_outbox_is_valid()).
 bool decision_outbox_put(struct decision_outbox *outbox, const struct decision_result *result);
+// Whether an event of this id can exist: consumers can write the memory that it comes from.
+bool decision_outbox_is_valid(const struct decision_outbox *outbox, uint64_t event_id);
 // Decisions that are not known to be written.
 uint64_t decision_outbox_waiting(const struct decision_outbox *outbox);
 
@@ -53,7 +59,7 @@ struct decision_arrival {
 };
 
 struct decision_inbox {
-	uint32_t mask, window_mask, n_nodes;
+	uint32_t mask, window_mask, n_nodes, packing;
 	struct decision_arrival *arrivals; // [mask + 1]
 	uint16_t *builders;                // [window_mask + 1], by event: as in the record EVENTS
 	// Written before the roles start: the event behind the last one that an earlier process
@@ -76,7 +82,7 @@ struct decision_inbox {
 };
 
 // NULL if memory ran out. `window` is a power of two.
-struct decision_inbox *decision_inbox_create(uint32_t window, unsigned n_nodes);
+struct decision_inbox *decision_inbox_create(uint32_t window, uint32_t packing, unsigned n_nodes);
 void decision_inbox_destroy(struct decision_inbox *inbox);
 
 // Decisions of all nodes together that it has room for.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/counter.h"
+#include "packet/decision_queue.h"
 
 enum state { EMPTY, EXPECTED, DECIDED };
 
@@ -76,6 +77,8 @@ static enum arrival arrive(struct decision_order *order, uint64_t index, uint64_
 		return LATE;
 	if (!order->begun)
 		begin(order, index, now_ns);
+	if (order->parameters.holds && index >= order->next + DECISION_FARTHEST)
+		return LATE; // it would hold back all others
 	if (index < order->next && (order->left || order->end - index > window))
 		return LATE;
 	if (index >= order->next && index - order->next >= window) {

@@ -39,9 +39,12 @@ static int pass_on(struct sender *sender)
 	if (rc != 1)
 		return rc;
 	result = result_of(&sender->decided, sender->first_builder);
-	if (!decision_outbox_put(sender->outbox, &result))
+	if (!decision_outbox_is_valid(sender->outbox, result.event_id))
+		counter_add(&sender->counters.invalid, 1);
+	else if (decision_outbox_put(sender->outbox, &result))
+		counter_add(&sender->counters.passed_on, 1);
+	else
 		return -EAGAIN;
-	counter_add(&sender->counters.passed_on, 1);
 	sender->has_decided = false;
 	(void)evb_reader_release(sender->reader, &sender->decided); // it holds the event
 	return 1;

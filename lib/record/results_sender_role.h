@@ -24,6 +24,7 @@ struct results_sender_parameters {
 struct results_sender_counters {
 	uint64_t passed_on; // decisions
 	uint64_t lost;      // of them, when the node ended: they were not written
+	uint64_t invalid;   // not passed on: the id was overwritten in shared memory
 };
 
 // Called by the control thread; the event rings must exist and be empty. Returns NULL with one line

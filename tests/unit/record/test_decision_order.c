@@ -188,6 +188,65 @@ static void order__end_lets_all_go(void **state)
 	decision_order_destroy(order);
 }
 
+static struct decision_order *make_held(void)
+{
+	const struct decision_order_parameters parameters = {
+		.window = WINDOW, .packing = PACKING, .timeout_ns = TIMEOUT, .holds = true
+	};
+	struct decision_order *order = decision_order_create(&parameters);
+
+	assert_non_null(order);
+	return order;
+}
+
+// The first event and those that exist are known: nothing waits for others.
+static void order__settled_gaps_cost_no_time(void **state)
+{
+	struct decision_order *order = make_held();
+
+	(void)state;
+	decision_order_begin(order, 7);
+	decide(order, 9, true, 0);
+	take_none(order, 0); // 7 and 8 may exist
+	expect(order, 8, 0);
+	decision_order_settle(order, 9);
+	take_none(order, 0); // 8 exists, and 7 does not
+	decide(order, 8, false, 1);
+	take(order, 8, 1);
+	take(order, 9, 1);
+	assert_int_equal(decision_order_counters(order)->skipped, 1);
+	decision_order_settle(order, 30);
+	take_none(order, 1);
+	assert_int_equal(decision_order_next(order), 30);
+	decide(order, 6, true, 1); // before this process
+	decide(order, 9, true, 1); // again
+	assert_int_equal(decision_order_counters(order)->repeated, 2);
+	decide(order, 12, true, 1); // did not exist
+	assert_int_equal(decision_order_counters(order)->late, 1);
+	decision_order_destroy(order);
+}
+
+static void order__what_is_behind_the_window_waits(void **state)
+{
+	const struct decision_result behind = { .event_id = (7 + WINDOW) * PACKING };
+	const struct decision_result nowhere = { .event_id = (UINT64_C(1) << 50) * PACKING };
+	struct decision_order *order = make_held();
+
+	(void)state;
+	decision_order_begin(order, 7);
+	expect(order, 7, 0);
+	assert_false(decision_order_decide(order, &behind, 1));
+	take_none(order, 1);
+	assert_true(decision_order_decide(order, &nowhere, 1)); // it would wait for ever
+	assert_int_equal(decision_order_counters(order)->late, 1);
+	assert_int_equal(take(order, 7, TIMEOUT).flags, DECISION_TIMED_OUT);
+	decide(order, 7, true, TIMEOUT);
+	assert_int_equal(decision_order_counters(order)->late, 2);
+	assert_true(decision_order_decide(order, &behind, TIMEOUT));
+	assert_int_equal(decision_order_held(order), 1);
+	decision_order_destroy(order);
+}
+
 // --- histories -------------------------------------------------------------------------------
 
 #define EVENTS     100000u
@@ -354,6 +413,8 @@ int main(void)
 		cmocka_unit_test(order__full_window_lets_the_oldest_go),
 		cmocka_unit_test(order__ids_at_the_end_of_the_range_are_refused),
 		cmocka_unit_test(order__end_lets_all_go),
+		cmocka_unit_test(order__settled_gaps_cost_no_time),
+		cmocka_unit_test(order__what_is_behind_the_window_waits),
 		cmocka_unit_test(order__of_random_members),
 		cmocka_unit_test(order__of_a_part_of_the_events),
 	};

@@ -253,7 +253,7 @@ static void start(unsigned number)
 	*node = (struct node){ .number = number };
 	cluster.self = number;
 	if (number == RESULTS) {
-		node->inbox = decision_inbox_create(cluster.results[0].window, NODES);
+		node->inbox = decision_inbox_create(cluster.results[0].window, PACKING, NODES);
 		node->role = make_role(node->inbox);
 	} else if (number != MANAGER) {
 		node->outbox = decision_outbox_create(cluster.results[0].window, PACKING);
@@ -515,8 +515,13 @@ static void play(uint64_t seed)
 		drained = drained || nodes[RESULTS].role->operations->drain(nodes[RESULTS].role, 0);
 		assert_true(now_ns < 9000 * MS);
 	}
-	for (unsigned i = 0; i < NODES; i++)
+	for (unsigned i = 0; i < NODES; i++) {
+		struct decision_flow_view view;
+
+		decision_flow_view(nodes[i].flow, 0, &view);
+		assert_int_equal(view.refused, 0);
 		end(i);
+	}
 	check_files();
 }
 
