@@ -60,6 +60,8 @@ class Recording:
         self.sources = dict(zip(READOUTS, (ids[:len(ids) // 2], ids[len(ids) // 2:])))
         self.events = [{source: blocks[source] for source in ids} for blocks in self.events]
         self.largest = max(self._size(blocks) for blocks in self.events)
+        self.largest_block = max(-(-len(mfp) // 64) * 64 for blocks in self.events
+                                 for mfp in blocks.values())
         self.frames = max(sum(-(-len(mfp) // FRAME) for mfp in blocks.values())
                           for blocks in self.events)
 

@@ -60,9 +60,11 @@ def first_stage(work, recording, mode, rate):
         for generator in node.get("generators", ()):
             ids = recording.sources[node["name"]]
             generator["ids"] = ids
-            generator["producer"] = {"size": max(1 << 20, pages(AHEAD * recording.largest // 2)),
-                                     "blocks": max(64, 1 << (AHEAD * len(ids)).bit_length() - 1),
-                                     "max_block": "128KiB"}
+            generator["producer"] = {
+                "size": max(pages(AHEAD * recording.largest // 2),
+                            4 * len(ids) * recording.largest_block),
+                "blocks": max(64, 1 << (AHEAD * len(ids)).bit_length() - 1),
+                "max_block": recording.largest_block}
             if rate:
                 generator["rate"] = rate
     return configuration, slot
@@ -187,6 +189,7 @@ class Chain:
         self.draw = random.Random(seed)
         self.lives = []  # all that ever were
         self.players = {}
+        self.waited_for = []  # what the last recover() has waited for
         self.events = None
         self._end_file = work.path("end")
         self._stack = contextlib.ExitStack()
@@ -259,6 +262,15 @@ class Chain:
         self._kill(self.first, "build")
         return "build", again
 
+    def kill_sender(self):
+        self._kill(self.second, "egress")
+        return "egress", lambda: self._launch(self.second, "egress")
+
+    def kill_manager(self):
+        system = self.draw.choice((self.first, self.second))
+        self._kill(system, system.manager)
+        return system.processes[system.manager].name, lambda: self._launch(system, system.manager)
+
     def kill_member(self):
         node = self.draw.choice(FILTERS)
         life = self.filters[node]
@@ -293,11 +305,15 @@ class Chain:
             check(process.running(), f"ended by itself: {process.describe()}")
 
     def _states(self):
-        try:
-            return [{node: system.ask(node, timeout=2.0) for node in system.nodes}
-                    for system in (self.first, self.second)]
-        except (OSError, ValueError):
-            return None
+        """What each node of both systems says, and which does not answer."""
+        states = {}, {}
+        for system, of_nodes in zip((self.first, self.second), states):
+            for node in system.nodes:
+                try:
+                    of_nodes[node] = system.ask(node, timeout=2.0)
+                except (OSError, ValueError) as error:
+                    return states, f"{system.name}-{node}: {error}"
+        return states, ""
 
     def _old_consumers(self):
         current = (self.tap, *self.filters.values())
@@ -306,21 +322,25 @@ class Chain:
     def recover(self, patience=evbtest.PATIENCE_S):
         """Waits until all nodes take part, each stage goes on, and no consumers of dead processes
         are left. Returns the seconds."""
-        begin, mark, why = time.monotonic(), None, ""
+        begin, mark = time.monotonic(), None
+        self.waited_for = []
         while True:
             self.check_alive()
-            states = self._states()
-            why = "a node does not answer" if not states else \
-                missing(self.first.manager, states[0]) or missing(self.second.manager, states[1])
+            states, why = self._states()
+            why = why or missing(self.first.manager, states[0]) or \
+                missing(self.second.manager, states[1])
             if not why:
                 now = [state["manager"]["system"]["released"] for state in states]
                 mark = mark or now
-                slow = [at for at, was in zip(now, mark) if at < was + MORE]
-                why = f"released {now}, before {mark}" if slow else ""
+                slow = [system.name for system, at, was in
+                        zip((self.first, self.second), now, mark) if at < was + MORE]
+                why = f"{slow} do not go on" if slow else ""
                 if not why and self._old_consumers():
                     why = f"old consumers of {self._old_consumers()} have not ended"
                 if not why:
                     return time.monotonic() - begin
+            if not self.waited_for or self.waited_for[-1][1] != why:
+                self.waited_for.append((round(time.monotonic() - begin, 2), why))
             check(time.monotonic() < begin + patience, f"not running again: {why}: {states}")
             time.sleep(0.05)
 
