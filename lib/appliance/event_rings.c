@@ -18,6 +18,7 @@ int event_rings_make_store(struct appliance *appliance, unsigned index, char *er
 		.packing = config->sources.packing,
 		.max_event = egress->max_event,
 		.events = config->event_manager.source_buffer,
+		.is_shared = config->cluster.shares_source,
 	};
 
 	appliance->stores[index] = event_store_create(&parameters);

@@ -43,7 +43,8 @@ static bool is_in_memory(const struct profile *profile)
 // networks.
 static enum source_moves moves_of(const struct config *config, const struct profile *profile)
 {
-	return is_in_memory(profile) ? SOURCE_MOVES_ALLOWED : config->sources.moves;
+	return is_in_memory(profile) || config->cluster.shares_source ? SOURCE_MOVES_ALLOWED
+								      : config->sources.moves;
 }
 
 // The rules for the senders to a port; NULL: all are admitted.

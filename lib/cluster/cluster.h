@@ -113,7 +113,8 @@ static inline uint32_t cluster_spare(uint32_t slots)
 
 // The rate, kbit/s, at which node `sender` may send to a builder on node `to`, if all senders
 // together may send at rate_kbps: its share is the number of its sources, divided by the number of
-// sources of all nodes except `to`. With timed shift one node sends at a time, at the whole rate.
+// sources of all nodes except `to`. With timed shift, and where the nodes share their source, one
+// node sends at a time, at the whole rate.
 static inline uint32_t cluster_share(const struct cluster_parameters *parameters, unsigned to,
 				     unsigned sender, uint32_t rate_kbps)
 {
@@ -121,7 +122,7 @@ static inline uint32_t cluster_share(const struct cluster_parameters *parameters
 	uint64_t all = system->n_sources - system->nodes[to].n_sources;
 	uint64_t own = system->nodes[sender].n_sources, share;
 
-	if (own >= all || parameters->shaping == SCHED_TIMED_SHIFT)
+	if (own >= all || parameters->shaping == SCHED_TIMED_SHIFT || system->shares_source)
 		return rate_kbps;
 	share = rate_kbps * own / all;
 	return share > 0 || rate_kbps == 0 ? (uint32_t)share : 1;

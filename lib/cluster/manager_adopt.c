@@ -245,10 +245,12 @@ static void make_scheduler(struct cluster_manager *manager, uint64_t now)
 	manager->adopting = true;
 	manager->adopting_since = now;
 	sched_set_paused(manager->sched, true);
+	manager_adopt_indices(manager, now);
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		unsigned node = manager->readouts.nodes[i];
 
-		sched_announce(manager->sched, i, manager->nodes[node].end, now);
+		if (!manager->cluster->shares_source)
+			sched_announce(manager->sched, i, manager->nodes[node].end, now);
 		manager_sync_source(manager, node, now);
 	}
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
@@ -297,4 +299,5 @@ void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
 	manager_take_over(manager);
 	manager_exclude_due(manager, now);
 	sched_set_paused(manager->sched, manager->state == CTRL_PAUSED);
+	manager_assign(manager, now);
 }

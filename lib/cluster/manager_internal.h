@@ -6,6 +6,7 @@
 //   manager_nodes.c   registration, silence and departure of nodes
 //   manager_doubt.c   nodes that are in doubt, and events that are possibly published twice
 //   manager_adopt.c   events that builders hold and that this manager did not grant
+//   manager_assign.c  the indices of events, where readout nodes share their source
 //   manager_events.c  the steps of an event from its grant to its release
 //   manager_publishers.c  which builder has published an event
 //   manager_run.c     run control
@@ -72,7 +73,10 @@ struct manager_node {
 	uint64_t released; // as it reported when it registered
 	uint64_t end;      // as announced
 	bool ended;        // the source ends before event `end`
-	bool begun;        // the first event that it sends is fixed
+	// Where the readout nodes share their source: the number of events that the node's process
+	// has announced, and of those that have an index.
+	uint64_t offered, assigned;
+	bool begun; // the first event that it sends is fixed
 	bool source_excluded;
 	// From the time repeat_at on, the grants of the builders [repeat_from, repeat_end) up to
 	// the time repeat_until are repeated for this node, for builder repeat_from those of the
@@ -120,6 +124,7 @@ struct cluster_manager {
 	enum ctrl_run_state state;
 	uint32_t run; // 0: none
 	uint64_t end;
+	uint64_t next_index; // of an event, where the readout nodes share their source
 	struct cluster_manager_view view;
 };
 
@@ -191,6 +196,18 @@ void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uin
 void manager_begin(struct cluster_manager *manager, uint64_t now);
 // Starts the scheduler once the builders have reported the events that they hold.
 void manager_end_adoption(struct cluster_manager *manager, uint64_t now);
+
+// manager_assign.c
+// Handles an ANNOUNCE where the readout nodes share their source.
+void manager_offered(struct cluster_manager *manager, unsigned from,
+		     const struct ctrl_announce *announce, uint64_t now);
+// Whether a node that shares its source has events without an index, or may have them when it is
+// back: what its dead process did not send waits for the next one.
+bool manager_may_have_more(const struct cluster_manager *manager, unsigned node);
+// A manager that has just started announces the events that an earlier one has given an index.
+void manager_adopt_indices(struct cluster_manager *manager, uint64_t now);
+// Gives the events of all nodes their indices.
+void manager_assign(struct cluster_manager *manager, uint64_t now);
 
 // manager_sched.c
 // NULL if memory ran out.

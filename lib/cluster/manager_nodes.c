@@ -169,6 +169,8 @@ void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64
 	if (rank == CLUSTER_NONE || manager->sched == NULL || node->source_excluded == excluded)
 		return;
 	node->source_excluded = excluded;
+	if (manager->cluster->shares_source)
+		return; // the others go on with their events
 	if (excluded)
 		sched_exclude_source(manager->sched, rank, now);
 	else
@@ -199,6 +201,10 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 	if (rank == CLUSTER_NONE || ctrl_get_announce(record, &received) != WIRE_OK ||
 	    received.run != manager->run)
 		return;
+	if (manager->cluster->shares_source) {
+		manager_offered(manager, from, &received, now);
+		return;
+	}
 	// Events behind the end of the run are not built.
 	node->end = received.end < manager->end ? received.end : manager->end;
 	node->ended = (received.flags & CTRL_END_OF_RUN) != 0;

@@ -29,6 +29,8 @@ static uint64_t newest_event(const struct cluster_manager *manager)
 {
 	uint64_t newest = manager->sched != NULL ? sched_announced(manager->sched) : 0;
 
+	if (manager->cluster->shares_source)
+		newest = manager->next_index;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager->nodes[i].end > newest)
 			newest = manager->nodes[i].end;
@@ -138,6 +140,8 @@ static bool sources_ended(const struct cluster_manager *manager)
 
 		// The node has just joined and has not announced its events yet.
 		if (manager_is_target(manager, manager->readouts.nodes[i]) && !node->begun)
+			return false;
+		if (manager_may_have_more(manager, manager->readouts.nodes[i]))
 			return false;
 		if (node->source_excluded)
 			continue;

@@ -47,7 +47,8 @@ static struct sched_parameters make_parameters(const struct cluster_manager_para
 	parameters.builders = builders;
 	parameters.n_builders = shared->system->n_builders;
 	// In static mode no node may have a source; the scheduler needs at least one.
-	parameters.n_sources = readouts.n > 0 ? readouts.n : 1;
+	// Readout nodes that share their source are one source to it.
+	parameters.n_sources = readouts.n > 0 && !shared->system->shares_source ? readouts.n : 1;
 	parameters.unfinished = cluster_unfinished(shared->source_buffer);
 	return parameters;
 }

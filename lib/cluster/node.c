@@ -185,6 +185,9 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	case CTRL_RELEASE:
 		take_release(node, record);
 		break;
+	case CTRL_ANNOUNCE:
+		node_readouts_assigned(node, record);
+		break;
 	case CTRL_THROTTLE:
 		if (ctrl_get_throttle(record, &throttle) == WIRE_OK &&
 		    is_in_run(node, throttle.run)) {

@@ -21,7 +21,9 @@ void node_send_state(struct cluster_node *node, const struct ctrl_run_command *c
 static void begin_run(struct cluster_node *node, const struct ctrl_run_command *command)
 {
 	node->run = command->run;
-	node->start_event = node->announced = command->event;
+	node->start_event = command->event;
+	node->announced = node->cluster->shares_source ? 0 : command->event;
+	node->assigned = node->assigned_end = 0;
 	node->announced_end = false;
 	node->announce_due = true;
 	// An earlier process of this node got no grants beyond this event.

@@ -73,6 +73,9 @@ struct cluster_node {
 	uint64_t end_event;    // end of a draining run
 	uint64_t announced;    // as sent to the manager; so is announced_end
 	bool announced_end;
+	// Where the readout nodes share their source: the number of announced events that have an
+	// index, and the end of these indices. `announced` is a number of events then.
+	uint64_t assigned, assigned_end;
 	uint64_t released;
 	bool throttled;
 	// Bit set of the readouts, by rank, that are not connected.
@@ -165,6 +168,8 @@ void node_readouts_free(struct cluster_node *node);
 void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested);
 // Announces the readouts' events behind REGISTER: a restarted manager begins with them.
 void node_readouts_announce(struct cluster_node *node);
+// Passes on the indices that the manager gives to the events of a source that nodes share.
+void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record *record);
 // A run begins.
 void node_readouts_start(struct cluster_node *node);
 // The state of the run has changed.

@@ -193,7 +193,7 @@ void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
 void node_readouts_start(struct cluster_node *node)
 {
 	for (unsigned i = 0; i < node->n_readouts; i++) {
-		node->readouts[i].announced = node->start_event;
+		node->readouts[i].announced = node->announced;
 		node->readouts[i].ended = false;
 		node->readouts[i].start_sent = false;
 	}
@@ -248,7 +248,9 @@ static void announce(struct cluster_node *node, uint64_t end, bool ended)
 	const struct cluster_system_node *self = &node->cluster->nodes[node_self(node)];
 	const uint16_t *ids = &node->cluster->source_ids[self->first_source];
 	const struct ctrl_announce record = {
-		.begin = node->released < end ? node->released : end,
+		.begin = node->cluster->shares_source ? node->assigned
+			 : node->released < end       ? node->released
+						      : end,
 		.end = end,
 		.run = node->run,
 		.first_source = ids[0],
@@ -263,8 +265,38 @@ static void announce(struct cluster_node *node, uint64_t end, bool ended)
 	node_send_to_manager(node, bytes, ctrl_put_announce(bytes, sizeof(bytes), &record));
 }
 
+static void report_assigned(struct cluster_node *node)
+{
+	const struct ctrl_announce record = {
+		.begin = node->assigned_end,
+		.end = node->assigned_end,
+		.run = node->run,
+		.flags = CTRL_ASSIGNED,
+	};
+	uint8_t bytes[CTRL_ANNOUNCE_SIZE];
+
+	node_send_to_manager(node, bytes, ctrl_put_announce(bytes, sizeof(bytes), &record));
+}
+
+void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_announce received;
+	struct message message = { .kind = MESSAGE_ASSIGN };
+
+	if (ctrl_get_announce(record, &received) != WIRE_OK || !node->cluster->shares_source ||
+	    node->n_readouts == 0 || !node_is_in_run(node, received.run))
+		return;
+	message.event = received.begin;
+	message.bytes = received.end - received.begin;
+	node->assigned += message.bytes;
+	node->assigned_end = received.end;
+	put_send(node, 0, &message);
+}
+
 void node_readouts_announce(struct cluster_node *node)
 {
+	if (node->n_readouts > 0 && node->cluster->shares_source)
+		report_assigned(node);
 	if (node->n_readouts > 0)
 		announce(node, node->announced, node->announced_end);
 }

@@ -66,7 +66,9 @@ void on_wire_make(struct on_wire *wire, const struct on_wire_parameters *paramet
 	}
 	headers = headers_of(parameters, load_balancer);
 	*wire = (struct on_wire){
-		.n_sources = system->n_sources > 0 ? system->n_sources : parameters->n_expected,
+		.n_sources = system->n_sources > 0 && !system->shares_source
+				 ? system->n_sources
+				 : parameters->n_expected,
 		.payload = payload_of(parameters, mtu, headers),
 		.overhead = NET_ETH_SIZE + (tagged ? NET_VLAN_SIZE : 0) + headers + NET_ETH_BESIDE,
 		.control = control_of(parameters),

@@ -21,6 +21,7 @@ struct cluster_system_node {
 	uint64_t link_rate;     // of that port, bit/s; 0: unknown
 	uint32_t mtu;           // of that port, bytes
 	bool tagged;            // frames of that port have a VLAN tag
+	bool sends_built;       // its generator sends the built events of another appliance
 	bool load_balancer;     // its generators send the EJFAT load balancer header
 	unsigned first_builder; // index of its first builder in cluster_system.builders
 	unsigned n_builders;    // 0: a readout node, or only the manager
@@ -57,6 +58,9 @@ struct cluster_system {
 	struct cluster_system_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	unsigned n_builders;
 	uint16_t source_ids[EVB_MAX_SOURCES]; // ordered by node, then ascending
+	// The readout nodes have one source, the same, and the data of an event comes from one of
+	// them. It is in source_ids once for each of them.
+	bool shares_source;
 	unsigned n_sources; // 0: no node has a generator; else each expected source has a generator
 	struct cluster_system_results results[EVB_MAX_RESULTS];
 	unsigned n_results;

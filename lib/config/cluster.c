@@ -128,14 +128,25 @@ static int add_builders(struct config_reader *reader, const struct config *confi
 	return 0;
 }
 
+// Nodes that send the built events of other appliances may share their source: each event comes
+// from one of them.
+static bool may_share(const struct config *config, const struct cluster_system *cluster,
+		      unsigned owner, unsigned generator)
+{
+	return owner != config->cluster.self && cluster->nodes[owner].sends_built &&
+	       config->generators[generator].kind == GENERATOR_EVENT_RING;
+}
+
 static int own_source(struct config_reader *reader, const struct config *config, unsigned generator,
-		      uint16_t id, struct config_owners *owners)
+		      uint16_t id, struct cluster_system *cluster, struct config_owners *owners)
 {
 	const struct config_sources *sources = &config->sources;
 	const uint16_t *found = config_find_id(sources->ids, sources->n_ids, id);
 	uint16_t *owner = &owners->nodes[found - sources->ids];
 
-	if (*owner)
+	if (*owner && may_share(config, cluster, *owner - 1u, generator))
+		cluster->shares_source = true;
+	else if (*owner)
 		return config_fail(config_at_element(reader, "generators", generator, "ids"),
 				   "source id %u (0x%x) is sent by node %s already", id, id,
 				   config->cluster.nodes[*owner - 1].name);
@@ -152,10 +163,11 @@ static int add_sources(struct config_reader *reader, const struct config *config
 	for (unsigned i = 0; i < config->n_generators; i++) {
 		const struct config_generator *generator = &config->generators[i];
 		node->load_balancer |= generator->load_balancer_header;
+		node->sends_built |= generator->kind == GENERATOR_EVENT_RING;
 		const uint16_t *ids = generator->n_ids ? generator->ids : sources->ids;
 		unsigned n_ids = generator->n_ids ? generator->n_ids : sources->n_ids;
 		for (unsigned j = 0; j < n_ids; j++)
-			if (own_source(reader, config, i, ids[j], owners))
+			if (own_source(reader, config, i, ids[j], cluster, owners))
 				return -1;
 	}
 	node->first_source = cluster->n_sources;
@@ -197,6 +209,14 @@ int config_check_cluster(struct config_reader *reader, const struct config_sourc
 			return config_fail(reader,
 					   "no generator of theirs stands for source id %u (0x%x)",
 					   sources->ids[i], sources->ids[i]);
+	if (cluster->shares_source && sources->n_ids > 1)
+		return config_fail(reader,
+				   "nodes that send built events share a source: it must be the "
+				   "only one of sources.ids");
+	if (cluster->shares_source && system->event_manager.sched.mode == SCHED_STATIC)
+		return config_fail(config_at(reader, "event_manager.mode"),
+				   "static has no indices for nodes that share a source: use push "
+				   "or pull");
 	if (cluster_manager_check(&manager, cause))
 		return config_fail(config_at(reader, "event_manager"), "%s", cause);
 	return 0;

@@ -32,10 +32,15 @@ enum message_kind {
 	// draining, `event` is the end of the run: the readout drops the MFPs from this event on,
 	// still announces those before it, and then sends MESSAGE_LAST.
 	MESSAGE_RUN,
+	// The readout nodes share their source: the next events of this readout that have no index
+	// get those from `event` on: event, bytes (their number)
+	MESSAGE_ASSIGN,
 	MESSAGE_THROTTLE, // state 1: announce nothing new; state 0: announce again
 	// from a readout
-	MESSAGE_ANNOUNCE, // events below `event` are present; flags MESSAGE_LAST: no more will come
-	MESSAGE_SENT,     // an event has been sent, or is missing: event, builder, attempt
+	// events below `event` are present, or, where the source is shared, so many; flags
+	// MESSAGE_LAST: no more will come
+	MESSAGE_ANNOUNCE,
+	MESSAGE_SENT, // an event has been sent, or is missing: event, builder, attempt
 	// a block of an event may be read: event, run, builder, attempt, source, address, size,
 	// rkey
 	MESSAGE_OFFER,
@@ -51,7 +56,8 @@ enum message_kind {
 
 struct message {
 	uint64_t event; // index
-	uint64_t bytes; // MESSAGE_BUILT: size; MESSAGE_SEND: rate in bytes/s, 0: unlimited
+	// MESSAGE_BUILT: size; MESSAGE_SEND: rate in bytes/s, 0: unlimited; MESSAGE_ASSIGN: events
+	uint64_t bytes;
 	uint64_t round;
 	uint32_t run;
 	uint32_t slot;    // of the event: MESSAGE_BUILT, MESSAGE_PUBLISH, MESSAGE_DISCARD

@@ -16,13 +16,19 @@ void readout_forget_grants(struct readout_logic *logic)
 
 // --- messages of the control role ---
 
+static const struct block_store *store_of(const struct readout_logic *logic)
+{
+	return logic->parameters.store;
+}
+
 static void set_run_state(struct readout_logic *logic, const struct message *message, uint64_t now)
 {
 	if (message->run != logic->run) {
 		if (readout_messages(logic) != NULL)
 			readout_messages(logic)->forget(logic->parameters.context);
 		logic->run = message->run;
-		logic->first = logic->released = logic->announced = message->event;
+		logic->first = logic->released = message->event;
+		logic->announced = store_of(logic)->is_shared ? 0 : message->event;
 		logic->begins = true;
 		logic->static_next = message->event;
 		logic->run_end = UINT64_MAX;
@@ -58,6 +64,10 @@ static bool queue_grant(struct readout_logic *logic, const struct message *grant
 // another builder.
 static void take_grant(struct readout_logic *logic, struct message grant)
 {
+	// All nodes that share the source get the grant, and one of them has the event.
+	if (store_of(logic)->is_shared && (grant.flags & MESSAGE_REQUESTED) == 0 &&
+	    block_store_find(logic->parameters.store, grant.event, 0).size == 0)
+		return;
 	if ((grant.flags & MESSAGE_REQUESTED) != 0) {
 		grant.round = 0;
 		grant.position = grant.builder;
@@ -85,6 +95,9 @@ void readout_logic_message(struct readout_logic *logic, const struct message *me
 	case MESSAGE_THROTTLE:
 		logic->throttled = message->state != 0;
 		break;
+	case MESSAGE_ASSIGN:
+		block_store_assign(logic->parameters.store, message->event, message->bytes);
+		break;
 	case MESSAGE_SEND:
 		take_grant(logic, *message);
 		break;
@@ -94,11 +107,6 @@ void readout_logic_message(struct readout_logic *logic, const struct message *me
 }
 
 // --- the block store ---
-
-static const struct block_store *store_of(const struct readout_logic *logic)
-{
-	return logic->parameters.store;
-}
 
 // Whether a packet of the event may still be made. Packets that were made keep their bytes.
 static bool is_in_use(const struct readout_logic *logic, uint64_t event)
@@ -150,19 +158,27 @@ static uint64_t end_of_events(const struct readout_logic *logic)
 {
 	uint64_t end = least(logic->own_end, logic->run_end);
 
+	// A number of events: no event gets an index once the run drains.
+	if (store_of(logic)->is_shared)
+		return logic->state == CTRL_DRAINING || store_of(logic)->end != UINT64_MAX
+			   ? store_of(logic)->offered
+			   : logic->own_end;
 	return least(end, store_of(logic)->end);
 }
 
 // The first event that the readout does not have yet.
 static uint64_t produced(const struct readout_logic *logic, uint64_t now)
 {
-	uint64_t end = least(end_of_events(logic), store_of(logic)->ready);
+	const struct block_store *store = store_of(logic);
+	uint64_t end =
+	    least(end_of_events(logic), store->is_shared ? store->offered : store->ready);
 
-	end = least(end, logic->released + logic->parameters.source_buffer);
+	if (!store->is_shared)
+		end = least(end, logic->released + logic->parameters.source_buffer);
 	if (logic->ticks_per_event > 0) {
 		double made = (double)(now - logic->start) / logic->ticks_per_event;
 
-		end = least(end, logic->first + (uint64_t)made);
+		end = least(end, (store->is_shared ? 0 : logic->first) + (uint64_t)made);
 	}
 	return end > logic->announced ? end : logic->announced;
 }

@@ -16,7 +16,7 @@ static void skip_event(struct readout_logic *logic)
 static bool is_gone(const struct readout_logic *logic, uint64_t event)
 {
 	return (!logic->parameters.is_static && event < logic->released) ||
-	       event >= logic->announced;
+	       (event >= logic->announced && !logic->parameters.store->is_shared);
 }
 
 // Begins the next event; false if none may begin.

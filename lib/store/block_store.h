@@ -60,6 +60,9 @@ struct block_store_operations {
 	void (*housekeep)(struct block_store *store);
 	// Events below `event` are not requested again.
 	void (*release)(struct block_store *store, uint64_t event);
+	// The next `n` events without an index get the indices from `event` on, of a store with
+	// `is_shared`.
+	void (*assign)(struct block_store *store, uint64_t event, uint64_t n);
 	void (*destroy)(struct block_store *store);
 };
 
@@ -81,6 +84,11 @@ struct block_store {
 	uint64_t ready;    // events below are ready
 	uint64_t end;      // there are no events from this one on; UINT64_MAX: not known
 	uint64_t released; // events below are released
+	// The source has events of other stores, too, on other nodes. `offered` events have come in
+	// this run, and get their indices by block_store_assign(); `ready` is not used. If `end` is
+	// known, no more will come.
+	bool is_shared;
+	uint64_t offered;
 	struct block_store_counters counters;
 };
 
@@ -112,6 +120,12 @@ static inline void block_store_release(struct block_store *store, uint64_t event
 {
 	if (store->operations->release != NULL)
 		store->operations->release(store, event);
+}
+
+static inline void block_store_assign(struct block_store *store, uint64_t event, uint64_t n)
+{
+	if (store->operations->assign != NULL)
+		store->operations->assign(store, event, n);
 }
 
 // NULL is allowed. No packet may point into the blocks any more.

@@ -22,6 +22,7 @@
 // An event in its slot.
 struct held_event {
 	struct block_hold hold;
+	uint64_t index; // ascending
 	struct evb_event event;
 };
 
@@ -34,10 +35,12 @@ struct event_store {
 	struct event_store_parameters parameters;
 	struct held_event *held; // [mask + 1], by number
 	uint64_t mask;
-	uint64_t base;     // event index - number, in this run
 	uint64_t taken;    // from the rings
+	uint64_t indexed;  // of these, that have an event index in this run
 	uint64_t released; // of these, by the role
 	uint64_t freed;    // of these, to the rings
+	uint64_t begun;    // number of the first event of this run
+	uint64_t next;     // the next event index
 	bool has_begun;
 	bool is_over; // the rings of `reader` get no events any more, and are empty
 	_Atomic enum owner owner;
@@ -77,9 +80,19 @@ static bool has_room(const struct event_store *store)
 	return store->taken - store->freed < store->parameters.events;
 }
 
+// Gives the next events their indices, at most so many.
+static void give_indices(struct event_store *store, uint64_t n)
+{
+	for (; n > 0 && store->indexed < store->taken; n--)
+		held_at(store, store->indexed++)->index = store->next++;
+}
+
 static void show(struct event_store *store)
 {
-	store->store.ready = store->base + store->taken;
+	if (!store->store.is_shared)
+		give_indices(store, UINT64_MAX);
+	store->store.ready = store->next;
+	store->store.offered = store->taken - store->begun;
 	__atomic_store_n(&store->store.counters.events, store->taken - store->released,
 			 __ATOMIC_RELAXED);
 }
@@ -115,7 +128,7 @@ static void poll(struct block_store *base, uint64_t now)
 static void finish(struct event_store *store)
 {
 	if (evb_reader_has_ended(store->reader))
-		store->store.end = store->base + store->taken;
+		store->store.end = store->next;
 	else if (store->freed == store->taken)
 		atomic_store_explicit(&store->owner, OWNER_CONTROL, memory_order_release);
 }
@@ -142,10 +155,21 @@ static void release(struct block_store *base, uint64_t event)
 {
 	struct event_store *store = event_store_of(base);
 
-	for (; store->released < store->taken && base->released < event; store->released++) {
+	for (; store->released < store->indexed && held_at(store, store->released)->index < event;
+	     store->released++)
 		held_at(store, store->released)->hold.blocks = 0;
-		base->released++;
-	}
+	if (base->released < event)
+		base->released = event;
+	show(store);
+}
+
+static void assign(struct block_store *base, uint64_t event, uint64_t n)
+{
+	struct event_store *store = event_store_of(base);
+
+	store->next = event;
+	give_indices(store, n);
+	store->next = event + n;
 	show(store);
 }
 
@@ -155,18 +179,37 @@ static void begin(struct block_store *base, uint64_t first)
 	struct event_store *store = event_store_of(base);
 
 	store->has_begun = true;
-	store->base = first - store->released;
-	base->released = base->ready = first;
+	store->begun = store->indexed = store->released;
+	store->next = base->released = base->ready = first;
 	base->end = UINT64_MAX;
+}
+
+// The event of an index, by bisection; NULL if it is not here.
+static struct held_event *held_of(const struct event_store *store, uint64_t event)
+{
+	uint64_t first = store->released, end = store->indexed;
+
+	while (first < end) {
+		const uint64_t middle = first + (end - first) / 2;
+		struct held_event *held = held_at(store, middle);
+
+		if (held->index == event)
+			return held;
+		if (held->index < event)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return NULL;
 }
 
 static struct store_block find(struct block_store *base, uint64_t event, unsigned source)
 {
 	struct event_store *store = event_store_of(base);
-	struct held_event *held = held_at(store, event - store->base);
+	struct held_event *held = held_of(store, event);
 
 	(void)source;
-	if (event < base->released || event >= base->ready)
+	if (held == NULL)
 		return (struct store_block){ .is_missing = true };
 	return (struct store_block){
 		.bytes = held->event.data,
@@ -283,6 +326,7 @@ static const struct block_store_operations operations = {
 	.poll = poll,
 	.housekeep = housekeep,
 	.release = release,
+	.assign = assign,
 	.destroy = destroy,
 };
 
@@ -311,6 +355,7 @@ struct block_store *event_store_create(const struct event_store_parameters *para
 		.largest = parameters->max_event,
 		.capacity = parameters->events,
 		.end = UINT64_MAX,
+		.is_shared = parameters->is_shared,
 	};
 	return &store->store;
 }

@@ -5,9 +5,10 @@
 // group of consumers of that appliance's event rings; each event (MEP) becomes the block of its one
 // source, and is sent from the slot in which it was built.
 //
-// Events are numbered in the order in which they come: event index e has no relation to the id of
-// the built event, which stands in the MEP. Built events come in any order and with gaps: each
-// builder has its own, and a group may get accepted events only.
+// Events get their indices in the order in which they come: event index e has no relation to the id
+// of the built event, which stands in the MEP. Built events come in any order and with gaps: each
+// builder has its own, and a group may get accepted events only. Where several nodes send built
+// events, they share the source, and the event manager chooses the indices.
 //
 // A slot is released to the appliance when the role has released the event and no packet points
 // into the slot. Until then it belongs to this process: when the process dies, the group gets the
@@ -34,6 +35,7 @@ struct event_store_parameters {
 	uint32_t packing;
 	uint32_t max_event; // bytes: largest slot of the rings
 	uint32_t events;    // that are taken and not released, at most
+	bool is_shared;     // see struct block_store
 };
 
 enum event_store_news {

@@ -118,6 +118,10 @@ enum ctrl_verdict {
 
 enum ctrl_announce_flag {
 	CTRL_END_OF_RUN = 1, // no event of id `end` or above will come in this run
+	// Where source nodes share their source. From the manager: the next events of the node are
+	// the events [begin, end). From a node, behind REGISTER: it has had such events below
+	// `end`.
+	CTRL_ASSIGNED = 2,
 };
 
 enum ctrl_grant_flag {

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """`./dev demo farm`: the chain of configs/farm.json and configs/farm-filter.json on this machine, each
-node in a network namespace. Two processes play events of the example's detector into the rings of
-two readout nodes; two builders build them; a sender gives each built event to one of two filter
-nodes, on which examples/filter decides, and a recorder writes the accepted ones. After a third of
-the time the event manager is killed, and a process that stands by takes its place; after two
-thirds the sender is killed and started again. Shows the events live, and ends with an account: each
+builder and each node in a network namespace. Two processes play events of the example's detector into the rings of
+two readout nodes; two builder nodes build them; a sender beside each builder gives the built events
+to one of two filter nodes, on which examples/filter decides, and a recorder writes the accepted
+ones. After a third of the time the event manager is killed, and a process that stands by takes its
+place; after two thirds a sender is killed and started again. Shows the events live, and ends with an account: each
 event that was played is decided. Needs root; nothing is left behind.
 
     farm_demo.py [SECONDS]
@@ -26,6 +26,7 @@ EXIT_LOSSES = 2
 RATE = 200  # events a second
 LAUNCHER = ("setsid",)  # Ctrl-C is for this program
 SOURCES = {"ru0": (0x1001, 0x3801), "ru1": (0x3802, 0x3803)}
+BUILDERS = ("build0", "build1")
 FILTERS = ("filter0", "filter1")
 
 
@@ -74,8 +75,28 @@ def make_files(work, events):
     return files
 
 
+def one_each(configuration, node, parts):
+    """Puts as many nodes in the place of one, with a generator or builder each."""
+    nodes = configuration["nodes"]
+    [whole] = [one for one in nodes if one["name"] == node]
+    [port] = whole["ports"]
+    address, prefix = port["address"].split("/")
+    network, host = address.rsplit(".", 1)
+    configuration["nodes"] = [one for one in nodes if one is not whole] + [
+        {**whole, **part, "name": f"{node}{index}",
+         "ports": [{**port, "address": f"{network}.{int(host) + index}/{prefix}"}]}
+        for index, part in enumerate(parts)]
+
+
 def configurations(work):
+    """Those of configs/, with each builder on a node of its own, and a sender beside each of them."""
     first, second = cluster.shipped("farm.json"), cluster.shipped("farm-filter.json")
+    [builders] = [node["builders"] for node in first["nodes"] if node["name"] == "build"]
+    [[built]] = [node["generators"] for node in second["nodes"] if node["name"] == "egress"]
+    one_each(first, "build", [{"builders": [builder]} for builder in builders])
+    one_each(second, "egress", [
+        {"generators": [{**built, "event_ring": {**built["event_ring"], "appliance": node}}]}
+        for node in ("farm-build0", "farm-build1")])
     for configuration in (first, second):
         configuration["name"] = work.name()
         configuration["memory"] = {"kind": "shm"}
@@ -84,7 +105,8 @@ def configurations(work):
             generator["rate"] = RATE
     for node in second["nodes"]:
         for generator in node.get("generators", ()):
-            generator["event_ring"]["appliance"] = f"{first['name']}-build"
+            built = generator["event_ring"]
+            built["appliance"] = built["appliance"].replace("farm", first["name"])
         for writer in node.get("writers", ()):
             writer["directory"] = work.folder("accepted")
     return first, second
@@ -109,18 +131,17 @@ class Demo:
                              f"{self.first.name}-{node}", "boards", path)
 
     def counts(self):
-        """Events built, and those that each filter node has got."""
-        counts = {"built": self.first.ask("build")["events"]["complete"]}
-        for node in FILTERS:
-            counts[node] = self.second.ask(node)["events"]["complete"]
-        return counts
+        """Events that each builder node has built, and that each filter node has got."""
+        return {node: system.ask(node)["events"]["complete"]
+                for system, nodes in ((self.first, BUILDERS), (self.second, FILTERS))
+                for node in nodes}
 
     def show(self, second, passed):
         now, last = self.counts(), self._last
         if last:
             say(f"{second:4} s  " + "  ".join(
                 f"{name} {(now[name] - last[name]) / passed:5.0f}" for name in now) +
-                f" events/s | {now['built']} built, "
+                f" events/s | {sum(now[node] for node in BUILDERS)} built, "
                 f"{sum(now[node] for node in FILTERS)} on filter nodes")
         self._last = now
 
@@ -135,9 +156,9 @@ class Demo:
             say("kill -9 of the event manager; the process that stands by takes its place")
             self.first.processes[self.first.manager].kill()
         if self.once("egress", part > 2 / 3):
-            say("kill -9 of the sender to the filter nodes; it is started again")
-            self.second.processes["egress"].kill()
-            self.second.launch("egress")
+            say("kill -9 of a sender to the filter nodes; it is started again")
+            self.second.processes["egress0"].kill()
+            self.second.launch("egress0")
 
     def watch(self, seconds):
         start = last = time.monotonic()
@@ -170,18 +191,19 @@ def recorded(work):
 
 def account(work, events, first, second):
     """Prints what became of all events; returns whether one was lost."""
-    built = first["build"]["events"]
+    complete, incomplete = (sum(first[node]["events"][key] for node in BUILDERS)
+                            for key in ("complete", "incomplete"))
     sums = [second[node]["decisions"][0] for node in FILTERS]
     got = sum(second[node]["events"]["complete"] for node in FILTERS)
     times = recorded(work)
     twice = sum(count - 1 for count in times.values())
-    say(f"\n{events} events played, {built['complete']} built, {built['incomplete']} incomplete")
+    say(f"\n{events} events played, {complete} built, {incomplete} incomplete")
     for node, row in zip(FILTERS, sums):
         say(f"  {node}: {second[node]['events']['complete']} events, "
             f"{row['accepted']} accepted, {row['rejected']} rejected")
-    say(f"{got - built['complete']} events were sent twice; "
+    say(f"{got - complete} events were sent twice; "
         f"{len(times)} events recorded, {twice} of them twice")
-    return built["complete"] != events or got < built["complete"]
+    return complete != events or got < complete
 
 
 def run(seconds):

@@ -53,6 +53,8 @@ CROSS_CHECKS = [
     r"file: kind (synthetic|producer|event_ring|port) reads no file$",
     r"ids: kind producer needs its sources, here or in sources\.ids$",
     r"event_ring\.appliance: kind event_ring needs the name of the appliance that builds the events$",
+    r"nodes: nodes that send built events share a source: it must be the only one of sources\.ids$",
+    r"event_manager\.mode: static has no indices for nodes that share a source: use push or pull$",
     r"ids: kind event_ring sends for one source$",
     r"kind: event_ring sends built events, which are no MFPs: sources\.payload must be opaque$",
     r"producer\.size: must be at least twice max_block$",

@@ -194,6 +194,36 @@ static void sources__are_each_of_one_generator(void **state)
 			      "x.json: nodes: no generator of theirs stands for source id 3 (0x3)");
 }
 
+#define SENDER(node, port, more)                                                              \
+	"nodes[" #node "].generators[0]={\"name\": \"g\", \"port\": \"" port "\", \"kind\": " \
+	"\"event_ring\", \"event_ring\": {\"appliance\": \"first\"}" more "}"
+#define ONE_SOURCE "sources={\"ids\": [7], \"payload\": \"opaque\", \"packing\": 1}"
+
+static void source__of_built_events_may_be_shared(void **state)
+{
+	struct config *config =
+	    load_node("a", ALL(ONE_SOURCE, SENDER(0, "wire", ""), SENDER(1, "out", "")));
+
+	(void)state;
+	assert_true(config->cluster.shares_source);
+	assert_int_equal(config->cluster.nodes[0].n_sources, 1);
+	assert_int_equal(config->cluster.nodes[1].n_sources, 1);
+	config_free(config);
+	config = load_node("a", ALL(ONE_SOURCE, SENDER(0, "wire", ""), "nodes[1].generators=[]",
+				    "nodes[1].builders=[{\"name\": \"b0\"}]"));
+	assert_false(config->cluster.shares_source);
+	config_free(config);
+	assert_system_all_refused(ALL(ONE_SOURCE, SENDER(0, "wire", ""), SENDER(1, "out", ""),
+				      "event_manager={\"mode\": \"static\"}"),
+				  "x.json: event_manager.mode: static has no indices for nodes "
+				  "that share a source: use push or pull");
+	assert_system_all_refused(
+	    ALL("sources={\"ids\": [7, 8], \"expected\": [7], \"payload\": \"opaque\"}",
+		SENDER(0, "wire", ", \"ids\": [7]"), SENDER(1, "out", ", \"ids\": [7]")),
+	    "x.json: nodes: nodes that send built events share a source: it must be the only one "
+	    "of sources.ids");
+}
+
 static void sources__that_are_not_expected_need_no_generator(void **state)
 {
 	(void)state;
@@ -436,17 +466,18 @@ static void results__of_a_system_are_written_on_one_node(void **state)
 	    ALL(DECIDES, "results=" RESULTS),
 	    "x.json: node b: results[0].of: node a has results of the system already: give them "
 	    "to one node, or set `of` to \"node\"");
-	assert_system_all_refused(
-	    ALL("nodes[1].groups=[{\"name\": \"f\", \"decides\": true}]",
-		"nodes[1].results=" RESULTS),
-	    "x.json: node a: groups: results r of node b need the group \"f\", with `decides`, on each "
-	    "node with builders");
+	assert_system_all_refused(ALL("nodes[1].groups=[{\"name\": \"f\", \"decides\": true}]",
+				      "nodes[1].results=" RESULTS),
+				  "x.json: node a: groups: results r of node b need the group "
+				  "\"f\", with `decides`, on each "
+				  "node with builders");
 }
 
 static void results__of_a_node_stay_there(void **state)
 {
 	struct config *config = load_node(
-	    "a", ALL(DECIDES, "nodes[0].results=[{\"name\": \"r\", \"group\": \"f\", \"of\": \"node\"}]"));
+	    "a", ALL(DECIDES,
+		     "nodes[0].results=[{\"name\": \"r\", \"group\": \"f\", \"of\": \"node\"}]"));
 
 	(void)state;
 	assert_int_equal(config->cluster.n_results, 0);
@@ -469,6 +500,7 @@ int main(void)
 		cmocka_unit_test(builders__of_a_node_are_told_apart),
 		cmocka_unit_test(builders__are_at_most_1024),
 		cmocka_unit_test(sources__are_each_of_one_generator),
+		cmocka_unit_test(source__of_built_events_may_be_shared),
 		cmocka_unit_test(sources__that_are_not_expected_need_no_generator),
 		cmocka_unit_test(sources__may_be_outside),
 		cmocka_unit_test(event_manager__defaults),

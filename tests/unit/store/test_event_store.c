@@ -21,6 +21,7 @@ static struct bench bench;
 static struct block_store *store;
 static const uint16_t id = 5;
 static uint64_t first; // index of the run's first event
+static bool is_shared;
 
 static struct block_store *make_store(uint32_t max_event)
 {
@@ -32,6 +33,7 @@ static struct block_store *make_store(uint32_t max_event)
 		.packing = 1,
 		.max_event = max_event,
 		.events = HELD,
+		.is_shared = is_shared,
 	};
 	struct block_store *made = event_store_create(&parameters);
 
@@ -194,6 +196,63 @@ static void store__ends_with_the_run(void **state)
 	assert_int_equal(store->end, 52);
 }
 
+// The event manager chooses the indices.
+static void shared__events_get_indices(void **state)
+{
+	(void)state;
+	block_store_destroy(store);
+	is_shared = true;
+	open_store();
+	is_shared = false;
+	publish(3);
+	block_store_poll(store, 0);
+	assert_int_equal(store->offered, 3);
+	assert_int_equal(block_store_find(store, first, 0).size, 0);
+	block_store_assign(store, 107, 1);
+	block_store_assign(store, 120, 1);
+	assert_event(107, 0);
+	assert_event(120, 1);
+	assert_int_equal(block_store_find(store, 108, 0).size, 0);
+	block_store_release(store, 119);
+	assert_int_equal(block_store_find(store, 107, 0).size, 0);
+	assert_event(120, 1);
+	block_store_assign(store, 130, 4); // more than there are
+	assert_event(130, 2);
+	assert_int_equal(block_store_find(store, 131, 0).size, 0);
+	publish(1);
+	block_store_poll(store, 0);
+	assert_int_equal(store->offered, 4);
+	block_store_assign(store, 140, 1);
+	assert_event(140, 3);
+	block_store_release(store, 141);
+	block_store_poll(store, 0);
+	assert_int_equal(bench_collect(&bench), 4);
+
+	evring_end(bench.ring);
+	block_store_housekeep(store);
+	assert_true(store->end != UINT64_MAX);
+	assert_int_equal(store->offered, 4);
+}
+
+static void shared__run_begins_without_indices(void **state)
+{
+	(void)state;
+	block_store_destroy(store);
+	is_shared = true;
+	open_store();
+	is_shared = false;
+	publish(2);
+	block_store_poll(store, 0);
+	block_store_assign(store, 110, 2);
+	block_store_release(store, 111);
+	block_store_begin(store, 500);
+	block_store_poll(store, 0);
+	assert_int_equal(store->offered, 1);
+	assert_int_equal(block_store_find(store, 111, 0).size, 0);
+	block_store_assign(store, 503, 1);
+	assert_event(503, 1);
+}
+
 static void store__refuses_larger_slots(void **state)
 {
 	struct block_store *good = store;
@@ -288,6 +347,8 @@ int main(void)
 		TEST(events__go_to_the_group_when_the_store_goes),
 		TEST(run__begins_with_what_was_not_released),
 		TEST(store__ends_with_the_run),
+		TEST(shared__events_get_indices),
+		TEST(shared__run_begins_without_indices),
 		TEST(store__refuses_larger_slots),
 		cmocka_unit_test(appliance__may_die),
 	};
