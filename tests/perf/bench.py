@@ -32,6 +32,7 @@ import suites_paths
 import suites_producer
 import suites_roce
 import suites_sched
+import suites_spill
 import suites_suspend
 import suites_time
 
@@ -50,6 +51,7 @@ SUITES = {
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
     "boards": (suites_boards.run_boards, "segments of boards into the store of a readout"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),
+    "spill": (suites_spill.run_spill, "bursts through links that carry the mean and 20 % (root)"),
     "filter": (suites_filter.run_filter, "events per core through the example of a filter"),
     "decisions": (suites_decisions.run_decisions, "decisions of consumers in the order of events"),
     "wire": (suites_bounds.run_wire, "parsing and checksums"),
@@ -71,7 +73,7 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON, too")
     parser.add_argument("--quick", action="store_true",
                         help="few cases, short runs: shows that it works, not how fast")
-    parser.add_argument("--full", action="store_true", help="every case of `build`: hours")
+    parser.add_argument("--full", action="store_true", help="every case of `build`, hours; `spill` in full size")
     parser.add_argument("--repetitions", type=int, metavar="N", help="of each figure (5, quick 2)")
     parser.add_argument("--build", default=os.path.join(evbtest.REPOSITORY, "build"),
                         help="the build folder (build)")

@@ -22,6 +22,7 @@ RE_SIZE = 20
 # What a Column is printed as: title, unit and the factor from the unit of the JSON.
 UNITS = {
     "bytes/s": ("GB/s", 1e-9),
+    "MB": ("MB", 1e-6),  # of bytes
     "packets/s": ("M/s", 1e-6),
     "events/s": ("k/s", 1e-3),
     "ns": ("ns", 1),
