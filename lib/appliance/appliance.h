@@ -79,13 +79,14 @@ struct appliance {
 	unsigned n_links;
 	struct flow_control flow_controls[EVB_MAX_PORTS]; // see appliance_flow_control()
 
-	// Transport RoCE only:
+	// Transport RoCE, and ports for RoCE boards, only:
 	struct rte_mempool *roce_pools[EVB_MAX_PORTS];
 	struct roce_port *roce_ports[EVB_MAX_PORTS];
 	struct roce_handler roce_handlers[EVB_MAX_PORTS]; // of the rx roles
 	struct roce_slots *roce_slots;
-	struct link *roce_responses[EVB_MAX_PORTS];    // from the rx role to the port's generator
-	struct placement placements[EVB_MAX_BUILDERS]; // in a node of a cluster
+	struct roce_slots *boards_slots[EVB_MAX_PORTS]; // of ports for RoCE boards; NULL: others
+	struct link *roce_responses[EVB_MAX_PORTS];     // from the rx role to the port's generator
+	struct placement placements[EVB_MAX_BUILDERS];  // in a node of a cluster
 
 	// In a node of a cluster only:
 	struct rte_mempool *control_pool;

@@ -99,7 +99,7 @@ void keys_watch(struct appliance *appliance);
 
 // --- roce_parts.c ---
 
-// Makes the RoCE endpoints. Does nothing with other transports than RoCE.
+// Makes the RoCE endpoints of ports that speak RoCE.
 int roce_parts_make(struct appliance *appliance, char *error);
 // Creates the source role of a generator that sends by RoCE.
 struct role *roce_make_source(struct appliance *appliance, const struct plan_role *plan,

@@ -341,7 +341,7 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 			port->n_tx_queues *
 			    descriptors(config->tx_descriptors, port->profile.tx_descriptors);
 	port->pool_bytes = port_pool_bytes(port->pool_mbufs, port->buffer);
-	if (plan->config->transport.kind == CONFIG_TRANSPORT_ROCE)
+	if (config_has_roce(plan->config, index))
 		port->roce_mbufs =
 		    PLAN_ROCE_MBUFS + 2 * PLAN_POOL_CACHE +
 		    descriptors(config->tx_descriptors, port->profile.tx_descriptors);
@@ -484,13 +484,16 @@ static void plan_roce(struct plan *plan)
 	bool in_system = config->cluster.n_nodes > 0;
 
 	for (unsigned i = 0; i < config->n_ports; i++) {
-		if (plan->ports[i].roce_mbufs == 0 || config->n_builders == 0)
+		bool for_boards = config_is_for_boards(config, i);
+
+		if (plan->ports[i].roce_mbufs == 0 || (config->n_builders == 0 && !for_boards))
 			continue;
 		plan->roce_bytes += qp_table_memory(n_qps) + responder_memory(n_qps, 1);
-		if (plan_offers(config) > 0)
+		if (plan_offers(config) > 0 && !for_boards)
 			plan->roce_bytes += requester_memory(n_qps, ROCE_DEPTH);
 	}
-	for (unsigned i = 0; i < config->n_generators && plan->ports[0].roce_mbufs > 0; i++) {
+	for (unsigned i = 0;
+	     i < config->n_generators && config->transport.kind == CONFIG_TRANSPORT_ROCE; i++) {
 		const struct config_generator *generator = &config->generators[i];
 		uint32_t n_sources =
 		    generator->n_ids > 0 ? generator->n_ids : config->sources.n_ids;

@@ -26,7 +26,7 @@ struct port_udp_range traffic_segment_ports(const struct config *config, unsigne
 	if (listen != NULL)
 		return (struct port_udp_range){
 			.first = listen->udp_port,
-			.count = listen->has_ether_type ? 0 : listen->udp_ports,
+			.count = listen->has_ether_type || listen->roce ? 0 : listen->udp_ports,
 			.segments = true,
 		};
 	if (transport->kind != CONFIG_TRANSPORT_UDP)
@@ -43,7 +43,7 @@ uint16_t traffic_ether_type(const struct config *config, unsigned port)
 	const struct config_listen *listen = listen_of(config, port);
 
 	if (listen != NULL)
-		return listen->has_ether_type ? listen->ether_type : 0;
+		return listen->has_ether_type && !listen->roce ? listen->ether_type : 0;
 	return config->transport.kind == CONFIG_TRANSPORT_ETH ? config->transport.ether_type : 0;
 }
 
@@ -55,8 +55,6 @@ static void add_ports(struct port_traffic *traffic, struct port_udp_range range)
 
 void traffic_make(struct port_traffic *traffic, const struct config *config, unsigned port)
 {
-	const struct config_transport *transport = &config->transport;
-
 	*traffic = (struct port_traffic){
 		.ids = config->sources.ids,
 		.n_ids = config->sources.n_ids,
@@ -65,14 +63,12 @@ void traffic_make(struct port_traffic *traffic, const struct config *config, uns
 		.ether_type = traffic_ether_type(config, port),
 	};
 	add_ports(traffic, traffic_segment_ports(config, port));
-	if (config_is_for_boards(config, port))
-		return;
-	if (transport->kind == CONFIG_TRANSPORT_ROCE) {
+	if (config_has_roce(config, port)) {
 		add_ports(traffic, (struct port_udp_range){ config->roce.udp_port, 1, false });
 		if (config->roce.connection == ROCE_CONNECTION_FEROCE)
 			add_ports(traffic, (struct port_udp_range){ FEROCE_CM_UDP_PORT, 1, false });
 	}
-	if (config->cluster.n_nodes > 0)
+	if (config->cluster.n_nodes > 0 && !config_is_for_boards(config, port))
 		add_ports(traffic,
 			  (struct port_udp_range){ config->event_manager.control_port, 1, false });
 }

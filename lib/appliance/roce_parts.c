@@ -15,6 +15,7 @@
 #include "rdma/roce_port.h"
 #include "rdma/roce_sender.h"
 #include "rdma/roce_source_role.h"
+#include "store/port_store.h"
 #include "wire/roce_cm.h"
 
 #define RESPONSES_DEPTH 4096u // RoCE responses in the link from an rx role to a generator
@@ -35,6 +36,16 @@ static struct roce_slots_state ask_builder(void *context, unsigned builder)
 	told.opened = counter_read(&assembly_counters(assembly)->events_opened);
 	atomic_thread_fence(memory_order_acquire);
 	told.free = assembly_free_slots(assembly);
+	return told;
+}
+
+// The same for the store of boards, which has room for whole events.
+static struct roce_slots_state ask_store(void *context, unsigned builder)
+{
+	struct roce_slots_state told;
+
+	(void)builder;
+	told.free = port_store_room(context, &told.opened);
 	return told;
 }
 
@@ -88,6 +99,14 @@ static uint64_t smallest_slot(const struct config *config)
 	return size;
 }
 
+// The generator whose boards send to a port for boards only; NULL: another port.
+static const struct config_generator *boards_of(const struct config *config, unsigned port)
+{
+	return config_is_for_boards(config, port)
+		   ? &config->generators[config_listener(config, port)]
+		   : NULL;
+}
+
 static int make_endpoint(struct appliance *appliance, unsigned index, char *error)
 {
 	struct port *port = &appliance->ports[index];
@@ -105,8 +124,18 @@ static int make_endpoint(struct appliance *appliance, unsigned index, char *erro
 		.offers = offers_of(appliance, index),
 		.numa_node = port->numa_node,
 	};
+	static const struct cluster_system no_system;
+	const struct config_generator *boards = boards_of(appliance->config, index);
 	char name[RTE_MEMPOOL_NAMESIZE];
 
+	if (boards != NULL) {
+		parameters.system = &no_system;
+		parameters.slots = appliance->boards_slots[index];
+		parameters.n_builders = 1; // the readout
+		parameters.smallest_slot = boards->listen.max_block;
+		parameters.placements = NULL;
+		parameters.offers = NULL;
+	}
 	snprintf(name, sizeof(name), "roce%u", index);
 	appliance->roce_pools[index] =
 	    port_pool_create(name, appliance->plan->ports[index].roce_mbufs, PLAN_POOL_CACHE,
@@ -140,8 +169,28 @@ static int make_response_links(struct appliance *appliance, char *error)
 	return 0;
 }
 
+// Makes the endpoints of ports for RoCE boards.
+static int make_boards(struct appliance *appliance, char *error)
+{
+	const struct config *config = appliance->config;
+
+	for (unsigned i = 0; i < config->n_ports; i++) {
+		if (!config_is_for_boards(config, i) || !config_has_roce(config, i))
+			continue;
+		appliance->boards_slots[i] =
+		    roce_slots_create(1, ask_store, appliance->stores[config_listener(config, i)]);
+		if (appliance->boards_slots[i] == NULL)
+			return appliance_fail(error, "no memory for the account of boards");
+		if (make_endpoint(appliance, i, error) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 int roce_parts_make(struct appliance *appliance, char *error)
 {
+	if (make_boards(appliance, error) != 0)
+		return -1;
 	if (appliance->config->transport.kind != CONFIG_TRANSPORT_ROCE)
 		return 0;
 	place_slots(appliance);
@@ -155,7 +204,8 @@ int roce_parts_make(struct appliance *appliance, char *error)
 		return appliance_fail(error, "no memory for the account of slots");
 	for (unsigned i = 0; appliance->config->n_builders > 0 && i < appliance->config->n_ports;
 	     i++)
-		if (make_endpoint(appliance, i, error) != 0)
+		if (!config_is_for_boards(appliance->config, i) &&
+		    make_endpoint(appliance, i, error) != 0)
 			return -1;
 	return make_response_links(appliance, error);
 }
@@ -168,7 +218,7 @@ unsigned roce_make_handler(struct appliance *appliance, unsigned port, struct rx
 		.responses = appliance->roce_responses[port],
 		.udp_port = config->roce.udp_port,
 		.takes_feroce = config->roce.connection == ROCE_CONNECTION_FEROCE,
-		.in_cluster = config->cluster.n_nodes > 0,
+		.in_cluster = config->cluster.n_nodes > 0 && !config_is_for_boards(config, port),
 	};
 
 	if (parameters.port == NULL && parameters.responses == NULL)
@@ -276,6 +326,8 @@ void roce_ports_free(struct appliance *appliance)
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
 		roce_port_destroy(appliance->roce_ports[i]);
 	roce_slots_destroy(appliance->roce_slots);
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		roce_slots_destroy(appliance->boards_slots[i]);
 	for (unsigned i = 0; i < appliance->config->n_ports; i++)
 		link_destroy(appliance->roce_responses[i]);
 }

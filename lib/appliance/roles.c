@@ -115,7 +115,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 				     : UINT64_MAX,
 		.handlers = handlers,
 		.n_handlers =
-		    for_boards ? 0 : make_handlers(appliance, plan->port, control, handlers),
+		    make_handlers(appliance, plan->port, for_boards ? NULL : control, handlers),
 		.flow_control = appliance_flow_control(appliance, plan->port),
 		.data_priority = port->config->flow_control.priority,
 		.rings = listens ? NULL : (const struct evring *const *)appliance->rings,

@@ -216,8 +216,9 @@ static int make_port_store(struct appliance *appliance, unsigned index, char *er
 			.size = generator->listen.size,
 			.mfps = config->sources.payload == PAYLOAD_MFP,
 			.ends = config->events.on_end_of_run == END_OF_RUN_STOPS,
-			.holds_back = appliance_flow_control(appliance, port) != NULL &&
-				      config_is_for_boards(config, port),
+			.holds_back = config_is_for_boards(config, port) &&
+				      (generator->listen.roce ||
+				       appliance_flow_control(appliance, port) != NULL),
 			.deadline = ns_to_cycles(config->events.deadline_ns),
 		},
 		.sources = &appliance->sources,

@@ -165,14 +165,26 @@ static int check_node(struct config_reader *reader, const struct config *config)
 	return 0;
 }
 
-static int check_transport(struct config_reader *reader, const struct config *config)
+static int check_payload(struct config_reader *reader, const struct config *config)
 {
 	if (config->sources.payload != PAYLOAD_MFP)
 		return config_fail(config_at(reader, "sources.payload"),
 				   "RoCE messages are MFPs, whose header names event and source: "
 				   "set it to \"mfp\"");
+	return 0;
+}
+
+int config_check_roce_port(struct config_reader *reader, const struct config *config, unsigned port)
+{
+	return check_payload(reader, config) || check_port(reader, config, port) ? -1 : 0;
+}
+
+static int check_transport(struct config_reader *reader, const struct config *config)
+{
+	if (check_payload(reader, config))
+		return -1;
 	for (unsigned i = 0; i < config->n_ports; i++)
-		if (check_port(reader, config, i))
+		if (config_has_roce(config, i) && check_port(reader, config, i))
 			return -1;
 	for (unsigned i = 0; i < config->n_generators; i++)
 		if (check_generator(reader, config, i))

@@ -142,6 +142,7 @@ struct config_listen {
 	char port[EVB_NAME_SIZE]; // empty: that of the generator
 	uint16_t udp_port;        // first destination port of the received range
 	uint16_t udp_ports;       // number of ports in the range
+	bool roce;                // RoCE as config.roce says, not segments over UDP
 	bool has_ether_type;      // segments behind this EtherType, not over UDP
 	uint16_t ether_type;
 	uint64_t size;      // bytes for blocks
@@ -361,6 +362,9 @@ unsigned config_listener(const struct config *config, unsigned port);
 
 // Whether a port is for boards only, so that nothing is sent on it but replies.
 bool config_is_for_boards(const struct config *config, unsigned port);
+
+// Whether a port speaks RoCE, with boards or with other nodes.
+bool config_has_roce(const struct config *config, unsigned port);
 
 // Whether another node writes these results, and this one sends its decisions there.
 bool config_results_are_sent(const struct config *config, const struct config_results *results);

@@ -6,7 +6,8 @@
 
 #include "config/internal.h"
 
-#define LEAST_BLOCKS 8u // of the largest size, for which a store has memory
+#define LEAST_BLOCKS      8u // of the largest size, for which a store has memory
+#define LEAST_ROCE_BLOCKS 8u // per source and one more: then it holds two events at least
 
 const char *config_listen_port(const struct config_generator *generator)
 {
@@ -32,12 +33,22 @@ bool config_is_for_boards(const struct config *config, unsigned port)
 	       strcmp(config->generators[i].port, config->ports[port].name) != 0;
 }
 
+bool config_has_roce(const struct config *config, unsigned port)
+{
+	return config_is_for_boards(config, port)
+		   ? config->generators[config_listener(config, port)].listen.roce
+		   : config->transport.kind == CONFIG_TRANSPORT_ROCE;
+}
+
 // What a port needs on which the generator also sends.
 static int check_shared(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const struct config_listen *listen = &config->generators[i].listen;
 	uint16_t control = config->event_manager.control_port;
 
+	if (listen->roce)
+		return config_fail(config_at_element(reader, "generators", i, "listen.port"),
+				   "RoCE boards need a port on which nobody sends");
 	if (config->n_builders > 0)
 		return config_fail(config_at_element(reader, "generators", i, "listen.port"),
 				   "the builders of the node receive on port %s: the boards need "
@@ -72,13 +83,14 @@ static int check_port(struct config_reader *reader, const struct config *config,
 			    config_at_element(reader, "generators", i, "listen.port"),
 			    "generator %s sends on port %s: the boards need another one",
 			    config->generators[j].name, port);
-	return 0;
+	return config->generators[i].listen.roce ? config_check_roce_port(reader, config, at) : 0;
 }
 
 int config_check_listen(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	const struct config_generator *generator = &config->generators[i];
 	const struct config_listen *listen = &generator->listen;
+	unsigned n_sources;
 
 	if (generator->kind != GENERATOR_PORT)
 		return 0;
@@ -91,6 +103,11 @@ int config_check_listen(struct config_reader *reader, const struct config *confi
 	if (listen->size / LEAST_BLOCKS < listen->max_block)
 		return config_fail(config_at_element(reader, "generators", i, "listen.size"),
 				   "must be at least %u times max_block", LEAST_BLOCKS);
+	n_sources = generator->n_ids > 0 ? generator->n_ids : config->sources.n_ids;
+	if (listen->roce && listen->size / listen->max_block < LEAST_ROCE_BLOCKS * (n_sources + 1))
+		return config_fail(config_at_element(reader, "generators", i, "listen.size"),
+				   "must be at least %u times max_block for %u RoCE boards",
+				   LEAST_ROCE_BLOCKS * (n_sources + 1), n_sources);
 	if (listen->udp_port + listen->udp_ports - 1 > 65535)
 		return config_fail(config_at_element(reader, "generators", i, "listen.udp_ports"),
 				   "%u ports from %u on end above 65535", listen->udp_ports,

@@ -66,8 +66,10 @@ static void note_begun(struct block_assembly *assembly, uint64_t event)
 {
 	uint64_t now = own_time(assembly), ready = assembly->window.store.ready;
 
-	for (; assembly->newest <= event; assembly->newest++)
-		assembly->since[assembly->newest & assembly->mask] = now;
+	for (uint64_t i = assembly->newest; i <= event; i++)
+		assembly->since[i & assembly->mask] = now;
+	if (assembly->newest <= event)
+		__atomic_store_n(&assembly->newest, event + 1, __ATOMIC_RELAXED);
 	if (++assembly->n_begun[event & assembly->mask] != assembly->quorum ||
 	    event < assembly->front)
 		return;
@@ -325,6 +327,7 @@ void block_assembly_release(struct block_store *store, uint64_t event)
 	block_window_release(store, event);
 	for (; first < store->released; first++)
 		clear_event(assembly_of(store), first);
+	__atomic_store_n(&assembly_of(store)->freed, store->released, __ATOMIC_RELAXED);
 }
 
 void block_assembly_housekeep(struct block_store *store)
@@ -358,7 +361,8 @@ void block_assembly_begin(struct block_store *store, uint64_t first)
 		prepare_event(assembly, event, goes_on && event >= first);
 	block_window_begin(store, first);
 	if (!goes_on || assembly->newest < first)
-		assembly->newest = first;
+		__atomic_store_n(&assembly->newest, first, __ATOMIC_RELAXED);
+	__atomic_store_n(&assembly->freed, first, __ATOMIC_RELAXED);
 	assembly->front = first;
 	for (uint64_t event = first; event < assembly->newest; event++)
 		if (assembly->n_begun[event & assembly->mask] >= assembly->quorum)

@@ -70,7 +70,8 @@ struct block_assembly {
 	struct part *parts; // [capacity][n_sources]; whole parts stay until their event is released
 	uint32_t *n_begun;  // [capacity]: sources that have begun the event
 	uint64_t *since;    // [capacity]: own time of the first sign
-	uint64_t newest;    // first event without a sign
+	uint64_t newest;    // first event without a sign; any thread may read it
+	uint64_t freed;     // store.released, for other threads
 	uint64_t front;     // first event that the quorum has not begun, nor a later one
 	uint64_t moved;     // own time when the front moved
 	uint32_t quorum;

@@ -76,6 +76,15 @@ static void choose_regions(struct block_memory *memory, uint64_t size, uint64_t 
 		memory->shift++;
 	}
 	memory->n_regions = (unsigned)(size / region);
+	memory->largest = (uint32_t)largest;
+}
+
+// The current region, and the one before it, may have less.
+uint64_t block_memory_blocks(const struct block_memory *memory)
+{
+	uint64_t each = (UINT64_C(1) << memory->shift) / memory->largest;
+
+	return memory->n_regions > 2 ? (memory->n_regions - 2) * each : 0;
 }
 
 struct block_memory_capacity block_memory_capacity(uint64_t size, uint32_t largest, uint64_t block)

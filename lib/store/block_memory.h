@@ -21,6 +21,7 @@ struct block_memory {
 	struct block_hold *regions; // [n_regions]
 	unsigned n_regions;
 	unsigned shift;                       // log2 of the bytes of a region
+	uint32_t largest;                     // bytes of the largest room
 	unsigned current;                     // region that gets new rooms
 	uint64_t used;                        // bytes of it
 	bool is_full;                         // no region was free since block_memory_look_again()
@@ -49,6 +50,11 @@ struct block_memory_capacity {
 	uint64_t lag;
 };
 struct block_memory_capacity block_memory_capacity(uint64_t size, uint32_t largest, uint64_t block);
+
+// Blocks of the largest size for which there is room at least. If events are released in order, and
+// those that have begun and are not released have at most half as many blocks, the memory is never
+// full: a region lives on while as many events are released as may be in it.
+uint64_t block_memory_blocks(const struct block_memory *memory);
 
 // A room, which the store's blocks in the hold of its region count; 0: the memory is full.
 uint32_t block_memory_take(struct block_memory *memory, uint32_t size);

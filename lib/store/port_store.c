@@ -224,6 +224,19 @@ const struct block_memory *port_store_memory(const struct block_store *store)
 	return &((const struct port_store *)store)->assembly.memory;
 }
 
+uint32_t port_store_room(const struct block_store *base, uint64_t *begun)
+{
+	const struct port_store *store = (const struct port_store *)base;
+	uint64_t events = block_memory_blocks(&store->assembly.memory) / (2 * base->n_sources);
+	uint64_t used;
+
+	*begun = counter_read(&store->assembly.newest);
+	used = *begun - counter_read(&store->assembly.freed);
+	if (events > store->assembly.mask)
+		events = store->assembly.mask;
+	return used < events ? (uint32_t)(events - used) : 0;
+}
+
 void port_store_add_source(const struct block_store *base, unsigned source,
 			   struct block_assembly_source_counters *sum)
 {

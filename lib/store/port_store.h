@@ -33,11 +33,15 @@ void port_store_connect(struct block_store *store, struct link *link);
 // roles have ended, and before the links and the port are closed.
 void port_store_flush(struct block_store *store);
 
-// Whether the store is one of a port. The next three are for such stores only. Any thread.
+// Whether the store is one of a port. The next four are for such stores only. Any thread.
 bool port_store_is(const struct block_store *store);
 
 const struct block_assembly_counters *port_store_counters(const struct block_store *store);
 const struct block_memory *port_store_memory(const struct block_store *store);
+
+// How many further events have room, with all their blocks of the largest size. *begun is the
+// number of events that have begun.
+uint32_t port_store_room(const struct block_store *store, uint64_t *begun);
 
 // Adds what the store has counted of a source, given by its index in the source table.
 void port_store_add_source(const struct block_store *store, unsigned source,

@@ -148,7 +148,10 @@ static const struct queue_pair *find(const struct appliance *appliance, unsigned
 // With RoCE, connections are opened and closed during the run.
 static bool has_roce(const struct appliance *appliance)
 {
-	return appliance->config->transport.kind == CONFIG_TRANSPORT_ROCE;
+	for (unsigned i = 0; i < appliance->config->n_ports; i++)
+		if (config_has_roce(appliance->config, i))
+			return true;
+	return false;
 }
 
 static void print_peer(const struct qp_address *peer, char text[INET6_ADDRSTRLEN])

@@ -5,6 +5,7 @@ the blocks as the event manager grants them. Each event is built byte by byte, a
 One readout node receives UDP on its only port; the other has a port for its boards, which send
 behind an EtherType."""
 
+import copy
 import socket
 import threading
 
@@ -13,8 +14,10 @@ import ejfat_sender
 import evbtest
 import frames
 import network
+import roce_requester
 import telemetry
 import test_cluster as systems
+import test_roce as roce
 from evbtest import check, check_equal
 
 EVENTS = 300
@@ -123,6 +126,55 @@ def test_boards_that_burst():
             check_readout(node, summaries.pop(node), plan, sent[node])
         systems.check_healthy(summaries)
         check_equal(systems.complete(summaries), EVENTS, "events built in all")
+        systems.check_built(work, configuration, stream.expected())
+
+
+ROCE_EVENTS = 300
+ROCE_RATE = 20_000  # packets/s
+
+
+def configure_roce(work, stream):
+    """One readout node, whose store holds a few events, and one builder."""
+    configuration = cluster.only_nodes(systems.base(work, "cluster-4x2.json", packing=PACKING),
+                                       "manager", "ru1", "bu0")
+    pairs = [{"source": source, "type": "rc", "local_qpn": 0x20 + number,
+              "remote_qpn": 0x120 + number, "local_psn": 77, "remote_psn": roce.FIRST_PSN,
+              "address": "10.88.0.99", "rkey": roce.RKEY + number,
+              "virtual_address": roce.REGION[0], "size": roce.REGION[1]}
+             for number, source in enumerate(stream.sources)]
+    configuration["roce"] = {"connection": "static", "queue_pairs": pairs, "path_mtu": 1024}
+    for node in configuration["nodes"]:
+        for generator in node.get("generators", ()):
+            node["ports"].append({"name": "boards", "profile": "af_packet", "device": "boards",
+                                  "address": f"{BOARDS['ru1']}/24"})
+            generator.update(kind="port", listen={"port": "boards", "roce": True, "size": "1MiB",
+                                                  "max_block": "16KiB"})
+    return configuration
+
+
+def test_roce_boards_that_wait():
+    """SEND and WRITE to a store that is soon full, because one board runs ahead of the others: RNR
+    NAKs hold it back, and nothing is lost, though the wire loses packets."""
+    with evbtest.Workspace() as work:
+        stream = ejfat_sender.Stream(SOURCES["ru1"], ROCE_EVENTS, PACKING, (300, 800))
+        configuration = configure_roce(work, stream)
+        with SystemWithBoards(work, configuration) as system:
+            system.start()
+            direct = copy.copy(system.bridge.nodes["boards"])
+            direct.device = "direct"
+            wire = work.enter(roce_requester.Wire(
+                direct, roce_requester.Address(roce.BOARD.mac, socket.inet_aton("10.88.0.99")),
+                roce_requester.Address(system.bridge.nodes["ru1"].hardware_address("boards"),
+                                       socket.inet_aton(BOARDS["ru1"])), lose=0.002))
+            pairs = roce.boards(stream, ["rc"] * 4, ["send", "write", "send", "write"])
+            roce_requester.run(wire, pairs, ROCE_RATE, in_turn=False)
+            summaries = system.end(systems.PATIENCE_S)
+        check(pairs[0].counts["rnr"] > 0, f"not held back: {pairs[0].counts}")
+        readout = summaries.pop("ru1")  # a packet that its port misses is sent again
+        evbtest.check_identities(readout, readout["packets"]["missed"])
+        check_equal(evbtest.drops(readout), {}, "drops of ru1")
+        systems.check_healthy(summaries)
+        check_equal(systems.complete(summaries), ROCE_EVENTS, "events built in all")
         systems.check_built(work, configuration, stream.expected())
 
 

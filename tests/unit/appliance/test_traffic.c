@@ -161,6 +161,13 @@ static void boards__segments_of_their_port(void **state)
 	traffic = traffic_of_config();
 	assert_int_equal(traffic.n_ranges, 0);
 	assert_int_equal(traffic.ether_type, 0x88b6);
+	generator->listen.roce = true;
+	config->roce.udp_port = 4791;
+	traffic = traffic_of_config();
+	assert_int_equal(traffic.n_ranges, 1);
+	assert_range(&traffic.ranges[0], 4791, 1, false);
+	assert_int_equal(traffic.ether_type, 0);
+	generator->listen.roce = false;
 	generator->listen.port[0] = '\0'; // the boards send to "wire"
 	traffic_make(&traffic, config, 1);
 	assert_range(&traffic.ranges[0], 20000, 1, false);

@@ -106,6 +106,18 @@ static void boards__need_a_port_and_memory(void **state)
 		"nodes[1].generators[0].listen={\"udp_port\": 19999, \"udp_ports\": 2}"),
 	    "x.json: nodes[1].generators[0].listen.udp_port: 20000 is "
 	    "event_manager.control_port");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].listen={\"roce\": true}"),
+	    "x.json: nodes[1].generators[0].listen.port: RoCE boards need a port on which nobody "
+	    "sends");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].listen={\"roce\": true, \"port\": \"in\", "
+			"\"size\": \"23MiB\", \"max_block\": \"1MiB\"}"),
+	    "x.json: nodes[1].generators[0].listen.size: must be at least 24 times max_block for "
+	    "2 RoCE boards");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].listen={\"roce\": true, \"port\": \"in\"}"),
+	    "x.json: nodes[1].ports[0].address: RoCE needs one, as 10.0.0.1/24, or address6");
 	assert_refused("generators[0].kind=port",
 		       "x.json: generators[0].kind: kind port needs a node of a system");
 }
@@ -121,6 +133,10 @@ static void boards__have_a_port_of_their_own(void **state)
 	assert_true(config_is_for_boards(config, 0));
 	assert_int_equal(config_listener(config, 1), config->n_generators);
 	assert_int_equal(config->cluster.nodes[1].port, 1); // the other nodes send there
+	assert_false(config_has_roce(config, 0));
+	config->generators[0].listen.roce = true;
+	assert_true(config_has_roce(config, 0));
+	assert_false(config_has_roce(config, 1));
 	config_free(config);
 	assert_system_all_refused(ALL("nodes[0].generators[0].kind=port"),
 				  "x.json: nodes[0].generators[0].listen.port: the builders of "

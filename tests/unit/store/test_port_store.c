@@ -228,6 +228,38 @@ static void full_and_held_back__nothing_is_lost(void **state)
 	assert_int_equal(port_store_counters(store)->segments, BUSY);
 }
 
+// No deadline passes.
+static void poll_still(void)
+{
+	for (unsigned i = 0; i < 4; i++)
+		block_store_poll(store, now);
+}
+
+// A source runs ahead of the other by all events that have room: the memory is never full.
+static void room__for_whole_events(void **state)
+{
+	uint64_t begun;
+	uint32_t room = port_store_room(store, &begun);
+
+	(void)state;
+	assert_int_equal(begun, 0);
+	assert_true(room >= 8 && room <= MEMORY / MAX / 4);
+	for (uint64_t event = 0; event < 200; event++) {
+		if (port_store_room(store, &begun) > 0) {
+			feed_block(0, begun, 1);
+			poll_still();
+		}
+		if (event < room - 1)
+			continue;
+		feed_block(1, event - (room - 1), 2);
+		poll_still();
+		block_store_release(store, store->ready);
+	}
+	assert_int_equal(drops(SEGMENT_STORE_FULL), 0);
+	assert_true(begun >= 200 - room);
+	assert_int_equal(port_store_counters(store)->segments, port_store_counters(store)->placed);
+}
+
 static void flush__counts_what_waits(void **state)
 {
 	const struct block_assembly_counters *counters = port_store_counters(store);
@@ -252,6 +284,7 @@ int main(void)
 		TEST(counters__of_each_source),
 		TEST(full__drops_and_goes_on),
 		TEST(full_and_held_back__nothing_is_lost),
+		TEST(room__for_whole_events),
 		TEST(flush__counts_what_waits),
 	};
 
