@@ -3,8 +3,8 @@
 """Data that come in spills, through links that carry the mean and 20 %.
 
 A process fills a producer ring as an accelerator's spills do; its readout node sends to a builder
-at the rate that grants allow. What the ring holds, and when it is empty again, is compared with what
-`evb check` says of the configuration.
+at the rate that grants allow. What the ring holds, and when it is empty again, is compared with
+what `evb check` says of the configuration.
 """
 
 import collections

@@ -122,6 +122,28 @@ static void boards__need_a_port_and_memory(void **state)
 		       "x.json: generators[0].kind: kind port needs a node of a system");
 }
 
+static void spills__have_events_and_a_period(void **state)
+{
+	(void)state;
+	config_free(load_node("b", ALL(BOARDS, "nodes[1].generators[0].spill={\"size\": 1000, "
+					       "\"events\": 1, \"period\": \"1s\"}")));
+	assert_system_all_refused(ALL(BOARDS, "nodes[1].generators[0].spill={\"size\": 1000, "
+					      "\"period\": \"1s\"}"),
+				  "x.json: nodes[1].generators[0].spill.events: a spill needs at "
+				  "least one event");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].spill={\"size\": 1000, "
+			"\"events\": 1}"),
+	    "x.json: nodes[1].generators[0].spill.period: must not be shorter "
+	    "than duration");
+	assert_system_all_refused(
+	    ALL(BOARDS, "nodes[1].generators[0].spill={\"size\": 1000, "
+			"\"events\": 1, \"duration\": \"2s\", "
+			"\"period\": \"1s\"}"),
+	    "x.json: nodes[1].generators[0].spill.period: must not be shorter "
+	    "than duration");
+}
+
 #define IN_HAS_ADDRESS "nodes[1].ports[0].address=10.9.0.1"
 
 static void boards__have_a_port_of_their_own(void **state)
@@ -512,6 +534,7 @@ int main(void)
 		cmocka_unit_test(port__has_room_for_control_messages),
 		cmocka_unit_test(readouts__play_captures),
 		cmocka_unit_test(boards__need_a_port_and_memory),
+		cmocka_unit_test(spills__have_events_and_a_period),
 		cmocka_unit_test(boards__have_a_port_of_their_own),
 		cmocka_unit_test(builders__of_a_node_are_told_apart),
 		cmocka_unit_test(builders__are_at_most_1024),
