@@ -3,6 +3,9 @@
 """A host program with libevb-sender, over the sockets of its kernel: what it sends is built byte by
 byte, as a node of a system and to a receiver that grants nothing."""
 
+import contextlib
+import os
+
 import cluster
 import evb_decode
 import evbtest
@@ -28,6 +31,16 @@ def make_file(work, sources, packing, count):
         block = data[mfp.offset:mfp.offset + mfp.size]
         expected.setdefault(mfp.event_id, {})[mfp.source_id] = block
     return path, expected
+
+
+@contextlib.contextmanager
+def first_half(work, expected):
+    """A pipe, which does not end, and a function that writes the first half of the events to it."""
+    path = work.path("half.mfp")
+    os.mkfifo(path)
+    with open(path, "r+b", buffering=0) as pipe:
+        yield path, lambda: pipe.write(b"".join(
+            mfp for event in sorted(expected)[:EVENTS // 2] for mfp in expected[event].values()))
 
 
 def two_nodes(work):
@@ -79,10 +92,12 @@ def test_node_killed_once():
             namespace = kernel_node(system, "ru0", "10.77.2.10/24")
             command = (evbtest.program("example_sender"), path, system.file, "ru0")
             system.start("bu0")
-            killed = work.start(*command, namespace=namespace)
-            before = system.wait_for(lambda status: systems.released(status) >= EVENTS // 4,
-                                     "events")
-            killed.kill()
+            with first_half(work, expected) as (half, play):
+                killed = work.start(command[0], half, *command[2:], namespace=namespace)
+                play()
+                before = system.wait_for(lambda status: systems.released(status) >= EVENTS // 4,
+                                         "events")
+                killed.kill()
             after = system.wait_for(lambda status: is_silent(status, "ru0"), "its silence")
             again = work.start(*command, namespace=namespace)
             check_equal(again.finish().status, 0, again.describe())
