@@ -169,6 +169,16 @@ static int make_spill(const struct maker *m)
 	return 0;
 }
 
+// Of RoCE boards as many events may begin as fill half of the memory with their largest blocks:
+// port_store_room(), block_memory_blocks(). `largest` is the store with such blocks.
+static uint64_t window_of_roce(const struct maker *m, const struct capacity *largest)
+{
+	uint64_t spare = largest->lag + 2;
+	uint64_t blocks = largest->blocks > spare ? largest->blocks - spare : 0;
+
+	return least(m->window, blocks / (2 * m->n_sources));
+}
+
 int plan_store_make(struct plan_store *store, const struct config *config, unsigned index,
 		    char *error)
 {
@@ -193,6 +203,8 @@ int plan_store_make(struct plan_store *store, const struct config *config, unsig
 	largest = capacity_of(&m, m.is_ring ? generator->producer.max_block
 					    : generator->listen.max_block);
 	smallest = capacity_of(&m, 1);
+	if (!m.is_ring && generator->listen.roce)
+		m.window = window_of_roce(&m, &largest);
 	store->events = least(largest.blocks / set.n_ids, m.is_ring ? UINT64_MAX : m.window);
 	store->max_events = least(smallest.blocks / set.n_ids, m.is_ring ? UINT64_MAX : m.window);
 	if (check_static(&m, &largest) != 0)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/block_memory.h"
+
 #define SPILL                                                                                     \
 	"\"spill\": {\"size\": \"250MB\", \"events\": 5000, \"duration\": \"2.4s\", \"period\": " \
 	"\"15s\"}"
@@ -32,7 +34,7 @@ static const char *system_with(const char *rate, const char *generator, const ch
 		 "{\"name\": \"r\", \"generators\": [{\"name\": \"g\", \"port\": \"p\", "
 		 "\"ids\": [\"1-2\"], %s}], \"ports\": [{\"name\": \"p\", \"profile\": "
 		 "\"ring\", \"mtu\": 9000, \"address\": \"10.0.0.2\"}, {\"name\": \"in\", "
-		 "\"profile\": \"ring\"}]}]%s}",
+		 "\"profile\": \"ring\", \"address\": \"10.0.1.2\"}]}]%s}",
 		 more[0] != '\0' ? ", {\"name\": \"c\"}" : "", rate, generator, more);
 	return text;
 }
@@ -69,6 +71,23 @@ static void store__holds_events(void **state)
 	plan_free(plan);
 	plan = plan_of_readout(system_with("1Gb/s", "\"kind\": \"synthetic\"", ""));
 	assert_int_equal(plan->generators[0].store.size, 0);
+	plan_free(plan);
+}
+
+static void store__of_roce_boards_holds_half(void **state)
+{
+	struct block_memory memory;
+	struct plan *plan = plan_of_readout(
+	    system_with("1Gb/s",
+			"\"kind\": \"port\", \"listen\": {\"port\": \"in\", \"size\": \"256MiB\", "
+			"\"max_block\": \"64KiB\", \"roce\": true}",
+			""));
+
+	(void)state;
+	assert_true(block_memory_make(&memory, NULL, 256 * MIB, 64 << 10));
+	assert_int_equal(plan->generators[0].store.events, block_memory_blocks(&memory) / 4);
+	assert_int_equal(plan->generators[0].store.max_events, plan->generators[0].store.events);
+	block_memory_free(&memory);
 	plan_free(plan);
 }
 
@@ -163,6 +182,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(store__holds_events),
+		cmocka_unit_test(store__of_roce_boards_holds_half),
 		cmocka_unit_test(spill__is_foretold),
 		cmocka_unit_test(spill__of_a_paced_generator),
 		cmocka_unit_test(spill__is_refused_where_it_does_not_fit),
