@@ -127,6 +127,13 @@ static bool send_some(struct decision_flow *flow, struct flow_stream *stream)
 	return true;
 }
 
+// Records for a node that is not there would wait, and reach its next process, which knows nothing
+// of the records before them.
+static bool may_send(const struct decision_flow *flow, const struct flow_stream *stream)
+{
+	return stream->has_allowed && flow->up[stream->results->node];
+}
+
 void flow_send_decisions(struct decision_flow *flow, struct flow_stream *stream)
 {
 	size_t room;
@@ -135,7 +142,7 @@ void flow_send_decisions(struct decision_flow *flow, struct flow_stream *stream)
 	if (flow_is_gone(flow, stream->results->node) &&
 	    atomic_load_explicit(&stream->outbox->ended, memory_order_acquire))
 		atomic_store_explicit(&stream->outbox->over, true, memory_order_release);
-	if (!stream->has_allowed)
+	if (!may_send(flow, stream))
 		return;
 	room = flow_room(flow, stream->results->node, RECORD_MOST);
 	for (unsigned i = 0; i < RECORDS_MOST && room >= RECORD_MOST && send_some(flow, stream);
@@ -245,7 +252,7 @@ void flow_send_events(struct decision_flow *flow, struct flow_stream *stream)
 		return;
 	}
 	room = flow_room(flow, stream->results->node, RECORD_MOST);
-	if (!stream->has_allowed || room < RECORD_MOST)
+	if (!may_send(flow, stream) || room < RECORD_MOST)
 		return;
 	if ((allowed->flags & CTRL_RESULTS_BEGUN) == 0) {
 		if (!stream->first_sent) {

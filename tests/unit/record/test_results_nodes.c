@@ -77,6 +77,7 @@ static struct node nodes[NODES];
 static struct path paths[NODES][NODES];
 static uint64_t down_until[NODES][NODES]; // the session ends then; 0: it goes on
 static uint64_t silent_until[NODES][NODES];
+static bool forgotten[NODES][NODES]; // while down: what is sent waits for the next session
 static struct truth truths[EVENTS];
 static uint64_t released, manager_first, published;
 static bool resumed, run_is_over;
@@ -182,10 +183,14 @@ static void event_of(unsigned a, unsigned b, enum control_event event)
 	decision_flow_event(nodes[b].flow, a, event);
 }
 
+// A peer that is silent for long is forgotten with all that was to be sent to it.
 static void cut(unsigned a, unsigned b, uint64_t duration)
 {
-	if (down_until[a][b] == 0)
+	if (down_until[a][b] == 0) {
 		event_of(a, b, CONTROL_LOST);
+		forgotten[a][b] = forgotten[b][a] = below(2) == 0;
+		paths[a][b].n = paths[b][a].n = 0;
+	}
 	down_until[a][b] = down_until[b][a] = now_ns + duration;
 	silent_until[a][b] = silent_until[b][a] = 0;
 }
@@ -202,8 +207,9 @@ static void heal(unsigned a, unsigned b)
 {
 	if (down_until[a][b] != 0 && down_until[a][b] <= now_ns) {
 		down_until[a][b] = down_until[b][a] = 0;
-		paths[a][b].n = paths[b][a].n = 0;
-		event_of(a, b, CONTROL_RESTARTED);
+		if (!forgotten[a][b])
+			paths[a][b].n = paths[b][a].n = 0;
+		event_of(a, b, forgotten[a][b] ? CONTROL_CONNECTED : CONTROL_RESTARTED);
 	}
 	if (silent_until[a][b] != 0 && silent_until[a][b] <= now_ns) {
 		silent_until[a][b] = silent_until[b][a] = 0;
@@ -298,9 +304,11 @@ static void kill_node(unsigned number)
 		manager_first = released;
 	}
 	start(number);
-	for (unsigned other = 0; other < NODES; other++)
+	for (unsigned other = 0; other < NODES; other++) {
+		paths[number][other].n = 0;
 		if (other != number)
 			cut(number, other, 1 + below(3 * MS));
+	}
 }
 
 // --- events and decisions ---
@@ -490,6 +498,7 @@ static void play(uint64_t seed)
 	memset(truths, 0, sizeof(truths));
 	memset(paths, 0, sizeof(paths));
 	memset(silent_until, 0, sizeof(silent_until));
+	memset(forgotten, 0, sizeof(forgotten));
 	now_ns = MS;
 	released = manager_first = published = 0;
 	resumed = run_is_over = false;
