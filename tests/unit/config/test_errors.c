@@ -216,7 +216,7 @@ static void words__unknown(void **state)
 	assert_refused("memory.kind=", "x.json: memory.kind: \"\" is none of auto, hugepages, shm");
 	assert_refused("generators[0].kind=PCAP",
 		       "x.json: generators[0].kind: \"PCAP\" is none of synthetic, mdf, mfp, pcap, "
-		       "roce, producer, event_ring");
+		       "roce, producer, event_ring, port");
 }
 
 static void names__wrong(void **state)
