@@ -48,7 +48,7 @@ struct decision_flow_view {
 	uint64_t sent;       // decisions, each time that they were sent
 	uint64_t sent_again; // of them
 	uint64_t refused;    // arrived decisions and events that RESULTS did not allow, or of an
-			     // unknown builder: a node does not obey the rules
+			  // unknown builder: a node does not obey the rules
 };
 
 // NULL if memory ran out.
