@@ -95,7 +95,7 @@ def metric_rows(prefix, metrics):
     for is_thing, metric in metrics:
         names = metric_names(prefix, metric, is_thing)
         if rows and metric["help"] == f"bytes of {rows[-1][1]}":
-            rows[-1] = (f"{rows[-1][0]}, {names}", rows[-1][1] + "; their bytes")
+            rows[-1] = (f"{rows[-1][0]}, {names}", rows[-1][1])
         else:
             rows.append((names, metric["help"]))
     return [f"| {names} | {text} |\n" for names, text in rows]
