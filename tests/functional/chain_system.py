@@ -73,7 +73,8 @@ def first_stage(work, recording, mode, rate):
 def second_stage(work, first, mode, slot):
     configuration = appliance.merged(cluster.shipped("farm-filter.json"), {
         "name": work.name(), "memory": {"kind": "shm"},
-        "events": {"deadline": "30s", "drain_timeout": "60s"},
+        # Numbers of a killed sender hold the others back for ten deadlines.
+        "events": {"deadline": "1s", "drain_timeout": "60s"},
         "groups": [{"name": FILTER, "decides": True, "undecided": "accept"},
                    {"name": FILES, "after": FILTER}],
         "idle": {"policy": "adaptive", "yields": 2, "sleep": "1ms"},
