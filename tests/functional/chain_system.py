@@ -198,6 +198,14 @@ class Chain:
             self.end_at(events)
 
     def __enter__(self):
+        try:
+            self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def _start(self):
         for system in (self.first, self.second):
             self._stack.enter_context(system)
         systems = self.second, self.first
@@ -210,7 +218,6 @@ class Chain:
         self.filters = {node: self._listen(Filter, self.second, node) for node in FILTERS}
         for node in READOUTS:
             self.play(node)
-        return self
 
     def __exit__(self, *_):
         self._stack.close()
