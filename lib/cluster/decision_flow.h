@@ -47,8 +47,7 @@ struct decision_flow_parameters {
 struct decision_flow_view {
 	uint64_t sent;       // decisions, each time that they were sent
 	uint64_t sent_again; // of them
-	uint64_t refused;    // arrived decisions and events that RESULTS did not allow, or of an
-			  // unknown builder: a node does not obey the rules
+	uint64_t refused;    // that RESULTS did not allow, or of a builder that does not exist
 };
 
 // NULL if memory ran out.
