@@ -8,14 +8,9 @@ with the account of all. Needs root; nothing is left behind.
     cluster_demo.py [SECONDS]
 """
 
-import signal
-import sys
-import time
-
 import cluster
+import demo
 import evbtest
-
-EXIT_LOSSES = 2
 
 
 def scaled(value, unit):
@@ -45,13 +40,11 @@ def show(second, passed, before, now):
 
 
 def watch(system, seconds):
-    start = last = time.monotonic()
     before = take(system)
-    for second in range(1, seconds + 1):
-        time.sleep(max(0, start + second - time.monotonic()))
-        now, moment = take(system), time.monotonic()
-        show(second, moment - last, before, now)
-        before, last = now, moment
+    for second, passed in demo.each_second(seconds):
+        now = take(system)
+        show(second, passed, before, now)
+        before = now
 
 
 def account(summaries):
@@ -97,21 +90,8 @@ def run(seconds):
             except KeyboardInterrupt:
                 print("\nstopping", flush=True)
             system.command("drain")
-            return EXIT_LOSSES if account(system.end()) else 0
-
-
-def main():
-    if len(sys.argv) > 2 or not all(text.isdigit() and int(text) for text in sys.argv[1:]):
-        sys.exit("usage: cluster_demo.py [SECONDS]")
-    # Leave through the clean-up.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    try:
-        sys.exit(run(int(sys.argv[1]) if len(sys.argv) > 1 else 10))
-    except (evbtest.Skip, evbtest.Failure) as reason:
-        sys.exit(f"demo: {reason}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+            return demo.EXIT_LOSSES if account(system.end()) else 0
 
 
 if __name__ == "__main__":
-    main()
+    demo.main(run, 10)

@@ -2,28 +2,25 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """`./dev demo farm`: the chain of configs/farm.json and configs/farm-filter.json on this machine, each
-builder and each node in a network namespace. Two processes play events of the example's detector into the rings of
-two readout nodes; two builder nodes build them; a sender beside each builder gives the built events
-to one of two filter nodes, on which examples/filter decides, and a recorder writes the accepted
-ones. After a third of the time the event manager is killed, and a process that stands by takes its
-place; after two thirds a sender is killed and started again. Shows the events live, and ends with an account: each
-event that was played is decided. Needs root; nothing is left behind.
+builder and each node in a network namespace. Two processes play events of the example's detector
+into the rings of two readout nodes; two builder nodes build them; a sender beside each builder gives
+the built events to one of two filter nodes, on which examples/filter decides, and a recorder writes
+the accepted ones. After a third of the time the event manager is killed, and a process that stands
+by takes its place; after two thirds a sender is killed and started again. Shows the events live, and
+ends with an account: each event that was played is decided. Needs root; nothing is left behind.
 
     farm_demo.py [SECONDS]
 """
 
 import glob
 import os
-import signal
-import sys
-import time
 
 import cluster
+import demo
 import evb_decode
 import evbtest
 
-EXIT_LOSSES = 2
-RATE = 200  # events a second
+RATE = 200  # events/s
 LAUNCHER = ("setsid",)  # Ctrl-C is for this program
 SOURCES = {"ru0": (0x1001, 0x3801), "ru1": (0x3802, 0x3803)}
 BUILDERS = ("build0", "build1")
@@ -161,14 +158,10 @@ class Demo:
             self.second.launch("egress0")
 
     def watch(self, seconds):
-        start = last = time.monotonic()
         self.show(0, 1)
-        for second in range(1, seconds + 1):
-            time.sleep(max(0, start + second - time.monotonic()))
-            moment = time.monotonic()
-            self.show(second, moment - last)
+        for second, passed in demo.each_second(seconds):
+            self.show(second, passed)
             self.disturb(second / seconds)
-            last = moment
 
     def end(self):
         """Summaries by node, after the producers have ended, and with them all runs."""
@@ -213,29 +206,16 @@ def run(seconds):
         one, two = configurations(work)
         with Farm(work, one, LAUNCHER) as first, \
                 cluster.System(work, two, LAUNCHER, prefix="f-") as second:
-            demo = Demo(work, first, second)
-            demo.start(files)
+            shown = Demo(work, first, second)
+            shown.start(files)
             try:
-                demo.watch(seconds)
+                shown.watch(seconds)
             except KeyboardInterrupt:
                 say("\nending")
                 return 0
-            summaries = demo.end()
-        return EXIT_LOSSES if account(work, events, *summaries) else 0
-
-
-def main():
-    if len(sys.argv) > 2 or not all(text.isdigit() and int(text) for text in sys.argv[1:]):
-        sys.exit("usage: farm_demo.py [SECONDS]")
-    # Leave through the clean-up.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    try:
-        sys.exit(run(int(sys.argv[1]) if len(sys.argv) > 1 else 15))
-    except (evbtest.Skip, evbtest.Failure) as reason:
-        sys.exit(f"demo: {reason}")
-    except KeyboardInterrupt:
-        sys.exit(130)
+            summaries = shown.end()
+        return demo.EXIT_LOSSES if account(work, events, *summaries) else 0
 
 
 if __name__ == "__main__":
-    main()
+    demo.main(run, 15)

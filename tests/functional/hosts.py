@@ -59,7 +59,7 @@ def private_mounts(work):
               " while read -r _ at type _; do"
               "   [ $type != hugetlbfs ] || umount $at;"
               " done < /proc/self/mounts;"
-              " echo ready; exec sleep 1000")
+              " echo ready; exec sleep infinity")
     holder = work.start("unshare", "--mount", "--propagation", "private", "sh", "-c", script)
     try:
         holder.wait_for_line("ready")

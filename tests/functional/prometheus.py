@@ -113,4 +113,4 @@ class Prometheus:
             if any(wanted(value) for _, value in found):
                 return found
             check(time.monotonic() < end, f"{expression} is {found}")
-            time.sleep(0.5)
+            time.sleep(0.1)
