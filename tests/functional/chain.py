@@ -304,17 +304,21 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mode", choices=("push", "pull", "static"), default="push")
     parser.add_argument("--events", type=int, default=1000, help="to play, at least")
-    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--kills", type=int, default=0, help="kill -9, of one kind after the other")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sources", type=int, default=40,
-                        help="of the file's 1238 (0: all)")
+                        help="of the file's 1238 (0, or more: all)")
     parser.add_argument("--rate", type=int, default=0, help="events per second (0: as fast as it "
                         f"goes; {KILL_RATE} with kills)")
     parser.add_argument("--only", help="kinds to kill, or beginnings of them, with commas")
     options = parser.parse_args()
+    if options.events < 1 or min(options.kills, options.sources, options.rate) < 0:
+        parser.error("--events is at least 1, --kills, --sources and --rate at least 0")
     kinds = None
     if options.only:
         kinds = [kind for kind in KILLS if kind.startswith(tuple(options.only.split(",")))]
+        if not kinds:
+            parser.error(f"--only: the kinds are {', '.join(KILLS)}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         wrong = run(options.mode, options.events, options.kills, options.seed, options.sources,

@@ -54,7 +54,7 @@ class Recording:
 
     def _choose(self, n_sources):
         ids = sorted(self.events[0])
-        if n_sources:
+        if 0 < n_sources < len(ids):
             ids = ids[::len(ids) // n_sources][:n_sources]
         self.ids = ids
         self.sources = dict(zip(READOUTS, (ids[:len(ids) // 2], ids[len(ids) // 2:])))
