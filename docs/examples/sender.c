@@ -5,7 +5,6 @@
 //     cc sender.c $(pkg-config --cflags --libs libevb-sender) -o sender
 //     ./sender FILE CONFIGURATION NODE | FILE ADDRESS:PORT SOURCE PACKING
 #include <evb_sender.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -54,7 +53,8 @@ int main(int argc, char **argv)
 	rc = file != NULL ? evb_sender_open(&sender, &options) : -1;
 	rc = rc == 0 ? send_file(sender, file) : rc;
 	if (rc != 1)
-		fprintf(stderr, "sender: %s\n", sender ? evb_sender_error(sender) : "FILE ...?");
+		fprintf(stderr, "sender: %s\n",
+			sender ? evb_sender_error(sender) : "no such file, or too few arguments");
 	evb_sender_close(sender);
 	return rc != 1;
 }
