@@ -52,8 +52,11 @@ def first_stage(work, recording, mode, rate):
         "event_manager": {"mode": mode, "source_buffer": in_flight(recording.frames),
                           "on_source_silent": "pause", "heartbeat": "50ms",
                           "heartbeat_timeout": "1s"}})
-    if mode == "static":  # nobody grants: senders wait for slots
-        configuration["transport"] = {"kind": "roce"}
+    if mode == "static":
+        # Nobody grants: senders wait for slots. On a busy machine an acknowledgement comes late: no
+        # sender repeats packets that wait in a queue, and no event ends before its last source.
+        configuration.update(transport={"kind": "roce"}, roce={"timeout": 18})
+        configuration["events"]["deadline"] = "30s"
     for node in configuration["nodes"]:
         for builder in node.get("builders", ()):
             builder.update(slots=128, slot_size=slot)

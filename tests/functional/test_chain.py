@@ -16,7 +16,7 @@ LONG = any(os.environ.get(name) for name in ("EVB_LONG_TESTS", "EVB_TEST_IMAGE")
 
 def check_chain(**options):
     wrong = chain.run(**options)
-    evbtest.check(not wrong, "\n".join(wrong[:20]))
+    evbtest.check(not wrong, f"{options}: {'; '.join(wrong[:20])}")
 
 
 def test_chain():
