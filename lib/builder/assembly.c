@@ -361,6 +361,8 @@ bool assembly_commit(struct assembly *assembly, const struct segment *segment)
 	count(&source->segments, 1);
 	count(&source->placed, 1);
 	count(&source->placed_bytes, segment->size);
+	if (__builtin_expect(segment->flags != 0, 0))
+		event->is_repeated = true;
 	if (!part_has_all(part))
 		return false;
 	if (is_end_of_run(event)) {

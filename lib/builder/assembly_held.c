@@ -130,12 +130,9 @@ bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, 
 	if (!end_hold(assembly, slot, index))
 		return false;
 	description = &assembly->held.descriptions[slot];
-	if (repeated) {
+	if (repeated)
 		description->flags |= EVB_EVENT_REPEATED;
-		count(&assembly->counters.events_repeated, 1);
-	}
-	consumer_slot_published(assembly, &assembly->events[slot], now);
-	evring_publish(assembly->parameters.ring, slot, description);
+	event_publish(assembly, &assembly->events[slot], description, now);
 	return true;
 }
 

@@ -52,6 +52,7 @@ struct event {
 	uint16_t opener;          // source of the first segment
 	bool confirmed;           // for good, see event_window.c; without a window: always
 	bool on_probation;        // opened outside the window
+	bool is_repeated;         // a segment says so
 	bool given_up;            // published, and held for so long that nobody waits for the slot
 };
 
@@ -304,6 +305,9 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 
 // Closes an open event: publishes, holds or discards it, according to the parameters.
 void event_close(struct assembly *assembly, struct event *event, uint64_t now);
+// Publishes a closed event to the consumers.
+void event_publish(struct assembly *assembly, struct event *event,
+		   const struct evring_event *description, uint64_t now);
 // Closes the event, or discards it, as if it had never been opened, if it is not one of the run.
 void event_end(struct assembly *assembly, struct event *event, uint64_t now);
 // Returns the ranges of blocks that are not whole to the pool, and counts these blocks as missing.

@@ -77,6 +77,14 @@ uint32_t event_settle_missing(struct assembly *assembly, struct event *event)
 	return n_missing;
 }
 
+void event_publish(struct assembly *assembly, struct event *event,
+		   const struct evring_event *description, uint64_t now)
+{
+	count(&assembly->counters.events_repeated, (description->flags & EVB_EVENT_REPEATED) != 0);
+	consumer_slot_published(assembly, event, now);
+	evring_publish(assembly->parameters.ring, event_slot(assembly, event), description);
+}
+
 static void publish(struct assembly *assembly, struct event *event, uint64_t now,
 		    uint32_t n_missing, uint32_t n_fragments)
 {
@@ -90,10 +98,11 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 		.complete_ns = tick_clock_ns(&assembly->clock, now),
 		.n_sources = (uint16_t)assembly->n_sources,
 		.n_missing = (uint16_t)n_bad,
+		.flags = event->is_repeated ? EVB_EVENT_REPEATED : 0,
 	};
 
 	if (n_bad > 0) {
-		description.flags = EVB_EVENT_INCOMPLETE;
+		description.flags |= EVB_EVENT_INCOMPLETE;
 		if (event->n_malformed > 0)
 			description.flags |= EVB_EVENT_MALFORMED;
 		if (assembly->flushing)
@@ -113,8 +122,7 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 		held_add(assembly, event, slot, n_bad, &description);
 		return;
 	}
-	consumer_slot_published(assembly, event, now);
-	evring_publish(assembly->parameters.ring, slot, &description);
+	event_publish(assembly, event, &description, now);
 }
 
 // Blocks that could have been displaced count as malformed from now on.

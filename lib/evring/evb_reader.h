@@ -58,7 +58,8 @@ struct evb_reader_options {
 #define EVB_EVENT_FLUSHED   0x4u // incomplete because the run ended before the deadline
 // In a system of several nodes: another builder may have published the event before, or may publish
 // it later, because the node that knew its state died or was cut off from the network. At most one
-// publication of an event is without this flag.
+// publication of an event is without this flag. In a chain of systems the event of the first one
+// counts, which later ones may publish under several ids.
 #define EVB_EVENT_REPEATED 0x8u
 // In groups after a deciding one: the event was released undecided, and is treated as configured.
 #define EVB_EVENT_UNDECIDED 0x10u

@@ -54,8 +54,8 @@ static bool may_send(void *context, uint64_t now)
 // --- segments ---
 
 static void stage_for_link(struct readout_role *readout, struct rte_mbuf *mbuf,
-			   const struct packet_segment *at, uint32_t size, uint32_t length,
-			   uint64_t now)
+			   const struct packet_segment *at, const struct store_block *block,
+			   uint32_t size, uint64_t now)
 {
 	*mbuf_segment(mbuf) = (struct segment){
 		.event_id = block_packets_event_id(&readout->packets, at->event),
@@ -63,9 +63,10 @@ static void stage_for_link(struct readout_role *readout, struct rte_mbuf *mbuf,
 		.arrival = now,
 		.offset = at->offset,
 		.size = size,
-		.length = length,
+		.length = block->size,
 		.payload = (uint16_t)readout->packets.headers_size,
 		.source = readout->indices[at->source],
+		.flags = block->is_repeated ? SEGMENT_REPEATED : 0,
 	};
 	readout->staged[readout->n_staged++] = mbuf;
 }
@@ -93,7 +94,7 @@ static bool send_segment(void *context, const struct packet_segment *at,
 	if (mbuf == NULL)
 		return false;
 	if (readout->local != NULL)
-		stage_for_link(readout, mbuf, at, size, block->size, now);
+		stage_for_link(readout, mbuf, at, block, size, now);
 	else
 		sender_put(&readout->sender, mbuf, readout->packets.headers_size, false);
 	return true;

@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+// Flags of a segment.
+#define SEGMENT_REPEATED 0x1u // its block may have been sent before, as that of another event
+
 struct segment {
 	uint64_t event_id;    // first event id of the block
 	uint64_t event_index; // event_id / packing
@@ -16,4 +19,5 @@ struct segment {
 	uint16_t payload;     // bytes from the packet's start to the payload
 	uint16_t source;      // index into the run's expected sources
 	uint16_t builder;     // of this process; of RoCE segments only
+	uint16_t flags;       // SEGMENT_REPEATED
 };

@@ -18,17 +18,32 @@ static inline uint32_t segment_head_size(bool load_balancer)
 	return EJFAT_RE_SIZE + (load_balancer ? EJFAT_LB_SIZE : 0);
 }
 
-// Writes segment_head_size() bytes. tick and source are those of the LB header.
+// Writes segment_head_size() bytes. tick and source are those of the LB header. Behind one there
+// are no flags: other receivers than evb expect reserved bits to be 0.
 static inline void segment_head_write(uint8_t *bytes, bool load_balancer, uint64_t tick,
-				      unsigned source, const struct ejfat_re *re)
+				      unsigned source, struct ejfat_re re)
 {
 	if (load_balancer) {
 		struct ejfat_lb lb = { .tick = tick, .entropy = (uint16_t)source, .version = 2 };
 
 		ejfat_lb_encode(bytes, &lb);
 		bytes += EJFAT_LB_SIZE;
+		re.flags = 0;
 	}
-	ejfat_re_encode(bytes, re);
+	ejfat_re_encode(bytes, &re);
+}
+
+// The RE header of the segments of a block from `offset` on.
+static inline struct ejfat_re segment_re(const struct store_block *block, uint32_t offset,
+					 uint64_t event_id, uint16_t source_id)
+{
+	return (struct ejfat_re){
+		.event_number = event_id,
+		.offset = offset,
+		.length = block->size,
+		.data_id = source_id,
+		.flags = block->is_repeated ? EJFAT_RE_REPEATED : 0,
+	};
 }
 
 // Bytes of the payload, from its beginning, that must be copied: all of a temporary block, and the

@@ -57,5 +57,6 @@ static inline enum wire_error rx_segment_decode(const uint8_t *bytes, uint32_t h
 	segment->length = decoded.re.length;
 	segment->payload = (uint16_t)(start + decoded.payload_offset);
 	segment->source = sources->index[decoded.re.data_id];
+	segment->flags = decoded.re.flags;
 	return WIRE_OK;
 }

@@ -71,7 +71,7 @@ static struct sender_segment *add(struct sender_core *core, unsigned receiver, u
 	uint8_t *head = core->heads + (size_t)core->n * core->head_room;
 	struct sender_segment *segment = &core->segments[core->n++];
 
-	segment_head_write(head, load_balancer, tick, source, re);
+	segment_head_write(head, load_balancer, tick, source, *re);
 	memcpy(head + size, copy, copied);
 	if (core->parameters.mfps && copied >= MFP_HEADER_SIZE && re->offset == 0)
 		mfp_patch_event_id(head + size, re->event_number);
@@ -107,12 +107,8 @@ static bool send_segment(void *context, const struct packet_segment *at,
 	struct sender_core *core = context;
 	const struct sender_core_parameters *p = &core->parameters;
 	const struct block_store *store = p->readout.store;
-	const struct ejfat_re re = {
-		.event_number = p->first_event + at->event * store->packing,
-		.offset = at->offset,
-		.length = block->size,
-		.data_id = store->ids[at->source],
-	};
+	const struct ejfat_re re = segment_re(
+	    block, at->offset, p->first_event + at->event * store->packing, store->ids[at->source]);
 	const uint8_t *bytes = block->bytes + at->offset;
 	const uint32_t copied = segment_copied(block, at->offset, size, p->mfps);
 	struct sender_segment *segment =

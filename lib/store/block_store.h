@@ -34,6 +34,7 @@ struct store_block {
 	uint32_t size;           // bytes; 0: nothing is sent for the source
 	bool is_missing;         // an error MFP, or nothing, in the place of the block
 	bool is_temporary;       // valid until another block is requested: it must be copied
+	bool is_repeated;        // it may have been sent before, as that of another event
 	struct block_hold *hold; // of the memory; NULL: the memory outlives all packets
 };
 

@@ -22,7 +22,8 @@
 // An event in its slot.
 struct held_event {
 	struct block_hold hold;
-	uint64_t index; // ascending
+	uint64_t index;   // ascending
+	bool is_repeated; // it may have been sent before under another index
 	struct evb_event event;
 };
 
@@ -45,6 +46,7 @@ struct event_store {
 	bool is_over; // the rings of `reader` get no events any more, and are empty
 	_Atomic enum owner owner;
 	struct evb_reader *reader; // NULL: not open
+	uint64_t regained;         // events of dead members that the reader has delivered
 
 	// The control thread's
 	unsigned n_registered;               // rings whose slots DPDK knows
@@ -97,11 +99,17 @@ static void show(struct event_store *store)
 			 __ATOMIC_RELAXED);
 }
 
-// The event at held_at(taken) is one more.
+// The event at held_at(taken) is one more. A sender that has died may have sent those that the
+// reader regains.
 static void add_event(struct event_store *store)
 {
-	held_at(store, store->taken)->hold.blocks = 1;
-	store->taken++;
+	const uint64_t regained = evb_reader_counters(store->reader).regained;
+	struct held_event *held = held_at(store, store->taken++);
+
+	held->hold.blocks = 1;
+	held->is_repeated =
+	    (held->event.flags & EVB_EVENT_REPEATED) != 0 || regained != store->regained;
+	store->regained = regained;
 }
 
 static bool is_open(struct event_store *store)
@@ -173,11 +181,14 @@ static void assign(struct block_store *base, uint64_t event, uint64_t n)
 	show(store);
 }
 
-// Events that an earlier run took and did not release get the first indices of the new run.
+// Events that an earlier run took and did not release get the first indices of the new run. Those
+// that had an index may have been sent.
 static void begin(struct block_store *base, uint64_t first)
 {
 	struct event_store *store = event_store_of(base);
 
+	for (uint64_t number = store->released; number < store->indexed; number++)
+		held_at(store, number)->is_repeated = true;
 	store->has_begun = true;
 	store->begun = store->indexed = store->released;
 	store->next = base->released = base->ready = first;
@@ -214,6 +225,7 @@ static struct store_block find(struct block_store *base, uint64_t event, unsigne
 	return (struct store_block){
 		.bytes = held->event.data,
 		.size = (uint32_t)held->event.length,
+		.is_repeated = held->is_repeated,
 		.hold = &held->hold,
 	};
 }
@@ -305,6 +317,7 @@ enum event_store_news event_store_watch(struct block_store *base, uint16_t port_
 	}
 	store->reason[0] = '\0';
 	store->is_over = false;
+	store->regained = 0;
 	atomic_store_explicit(&store->owner, OWNER_LCORE, memory_order_release);
 	return EVENT_STORE_OPENED;
 }

@@ -13,7 +13,8 @@
 // A slot is released to the appliance when the role has released the event and no packet points
 // into the slot. Until then it belongs to this process: when the process dies, the group gets the
 // event again. An event that the role has not released when a run begins is sent again in the new
-// run.
+// run. Blocks of events that may be sent twice are marked, as are those of events with the flag
+// EVB_EVENT_REPEATED.
 //
 // The appliance may start after the store, and may be replaced by a new process of the same name.
 // Only the end of its run, in order, ends the store.

@@ -76,7 +76,8 @@ static struct rte_mbuf *make_headers(const struct block_packets *packets, unsign
 		memcpy(bytes, to->mac, sizeof(to->mac));
 	else
 		write_udp(packets, bytes, source, size, to);
-	segment_head_write(bytes + packets->head_offset, p->load_balancer_header, tick, source, re);
+	segment_head_write(bytes + packets->head_offset, p->load_balancer_header, tick, source,
+			   *re);
 	mbuf->data_len = (uint16_t)packets->headers_size;
 	mbuf->pkt_len = packets->headers_size;
 	return mbuf;
@@ -152,12 +153,7 @@ struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct 
 {
 	const struct block_packets_parameters *p = &packets->parameters;
 	uint64_t id = block_packets_event_id(packets, at->event);
-	const struct ejfat_re re = {
-		.event_number = id,
-		.offset = at->offset,
-		.length = block->size,
-		.data_id = p->store->ids[at->source],
-	};
+	const struct ejfat_re re = segment_re(block, at->offset, id, p->store->ids[at->source]);
 	struct rte_mbuf *mbuf = make_headers(packets, at->source,
 					     block_packets_tick(packets, at->event), &re, size, to);
 	const uint8_t *bytes = block->bytes + at->offset;

@@ -41,6 +41,7 @@ enum wire_error ejfat_re_decode(const uint8_t *bytes, size_t length, struct ejfa
 		return WIRE_TRUNCATED;
 	if (bytes[0] >> 4 != EJFAT_RE_VERSION)
 		return WIRE_BAD_VERSION;
+	re->flags = bytes[1] & EJFAT_RE_REPEATED;
 	re->data_id = load_be16(bytes + 2);
 	re->offset = load_be32(bytes + 4);
 	re->length = load_be32(bytes + 8);
@@ -51,7 +52,7 @@ enum wire_error ejfat_re_decode(const uint8_t *bytes, size_t length, struct ejfa
 void ejfat_re_encode(uint8_t bytes[EJFAT_RE_SIZE], const struct ejfat_re *re)
 {
 	bytes[0] = EJFAT_RE_VERSION << 4;
-	bytes[1] = 0;
+	bytes[1] = re->flags;
 	store_be16(bytes + 2, re->data_id);
 	store_be32(bytes + 4, re->offset);
 	store_be32(bytes + 8, re->length);

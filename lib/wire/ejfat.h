@@ -8,8 +8,8 @@
 //     'L' 'B' | u8 version 2 or 3 | u8 next protocol 1
 //     | v2: u16 reserved, u16 entropy; v3: u16 slot select, u16 port select | u64 tick
 //   RE header, 20 B:
-//     u8 version << 4 = 0x10 | u8 0 | u16 data id (= source id) | u32 buffer offset
-//     | u32 buffer length (whole MFP) | u64 event number
+//     u8 version << 4 = 0x10 | u8 flags (ours; reserved, 0) | u16 data id (= source id) | u32
+//     buffer offset | u32 buffer length (whole MFP) | u64 event number
 //   then the bytes of the MFP from that offset on.
 #pragma once
 
@@ -18,6 +18,8 @@
 #define EJFAT_LB_SIZE    16u
 #define EJFAT_RE_SIZE    20u
 #define EJFAT_RE_VERSION 1
+// The block may have been sent before, as that of another event.
+#define EJFAT_RE_REPEATED 0x1u
 
 struct ejfat_lb {
 	uint64_t tick;
@@ -31,6 +33,7 @@ struct ejfat_re {
 	uint32_t offset; // bytes, of this segment in the buffer
 	uint32_t length; // bytes, of the whole buffer
 	uint16_t data_id;
+	uint8_t flags; // EJFAT_RE_REPEATED
 };
 
 // A decoded segment: its header and the position of its payload.
@@ -47,7 +50,7 @@ bool ejfat_has_lb(const uint8_t *bytes, size_t length);
 enum wire_error ejfat_lb_decode(const uint8_t *bytes, size_t length, struct ejfat_lb *lb);
 void ejfat_lb_encode(uint8_t bytes[EJFAT_LB_SIZE], const struct ejfat_lb *lb);
 
-// Ignores the reserved bits. Errors: TRUNCATED, BAD_VERSION.
+// Ignores the other reserved bits. Errors: TRUNCATED, BAD_VERSION.
 enum wire_error ejfat_re_decode(const uint8_t *bytes, size_t length, struct ejfat_re *re);
 void ejfat_re_encode(uint8_t bytes[EJFAT_RE_SIZE], const struct ejfat_re *re);
 

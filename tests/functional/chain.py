@@ -131,11 +131,9 @@ class Judge:
         self._some("were built twice without the flag",
                    [e for e, flags in self.built.items()
                     if sum(not flag & REPEATED for flag in flags) > 1])
-        for event, copies in self.filtered.items():
-            times = collections.Counter(number for number, flags in copies
-                                        if not flags & REPEATED)
-            self.expect(not any(count > 1 for count in times.values()),
-                        f"event {event} was published twice without the flag: {copies}")
+        self._some("were published twice without the flag",
+                   [e for e, copies in self.filtered.items()
+                    if sum(not flags & REPEATED for _, flags in copies) > 1])
         again = sum(max(0, len({number for number, _ in copies}) - len(self.built[event]))
                     for event, copies in self.filtered.items())
         ahead = self.chain.second.configuration["event_manager"]["source_buffer"]

@@ -116,6 +116,35 @@ static void publish__says_that_an_event_may_be_repeated(void **state)
 	workbench_close(&bench);
 }
 
+// Another stage may have published it under another number.
+static void publish__says_that_a_block_may_have_been_sent_before(void **state)
+{
+	struct assembly_report report;
+	struct evb_event event;
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	for (uint64_t id = 100; id <= 104; id += 4) {
+		expect(&bench, id);
+		workbench_send_mfp(&bench, 0, id, 4);
+		bench.segment_flags = id == 100 ? SEGMENT_REPEATED : 0;
+		workbench_send_mfp(&bench, 1, id, 4);
+		bench.segment_flags = 0;
+		workbench_send_mfp(&bench, 2, id, 4);
+		report = take_built(&bench, id);
+		assert_true(
+		    assembly_publish(bench.assembly, report.slot, report.index, false, bench.now));
+		event = workbench_take(&bench);
+		assert_int_equal(event.flags, id == 100 ? EVB_EVENT_REPEATED : 0);
+		assert_int_equal(counters_of(&bench)->events_repeated, 1);
+		workbench_release(&bench, &event);
+		workbench_wait(&bench, 1);
+		take_freed(&bench, id);
+	}
+	workbench_close(&bench);
+}
+
 static void built__says_how_many_sources_are_missing(void **state)
 {
 	struct block garbage = block_random(1, 100, 60);
@@ -223,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(publish__hands_out_what_was_held),
 		cmocka_unit_test(publish__says_that_an_event_may_be_repeated),
+		cmocka_unit_test(publish__says_that_a_block_may_have_been_sent_before),
 		cmocka_unit_test(built__says_how_many_sources_are_missing),
 		cmocka_unit_test(discarded__is_told_before_its_slot_is),
 		cmocka_unit_test(forget__is_told_before_what_comes_after),

@@ -205,6 +205,7 @@ enum segment_cause workbench_send(struct workbench *bench, unsigned source, uint
 		.size = size,
 		.length = block->length,
 		.source = (uint16_t)source,
+		.flags = bench->segment_flags,
 	};
 
 	assert_true(offset + size <= block->length);

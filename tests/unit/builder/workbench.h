@@ -46,7 +46,8 @@ struct workbench {
 	struct assembly *assembly;
 	bool end_begun; // an end-of-run block has been placed
 	struct evb_reader *reader;
-	uint64_t now; // ticks; the tests move it
+	uint64_t now;           // ticks; the tests move it
+	uint16_t segment_flags; // of the segments that workbench_send() sends
 };
 
 // Three sources, packing 4, 4 slots of 16 KiB, MFPs, flagged when incomplete.

@@ -99,7 +99,7 @@ bool bench_publish(struct bench *bench)
 		.length = BENCH_LENGTH,
 		.first_ns = id + 1,
 		.complete_ns = id + 2,
-		.flags = EVB_EVENT_INCOMPLETE,
+		.flags = EVB_EVENT_INCOMPLETE | bench->flags,
 		.n_sources = 3,
 		.n_missing = 1,
 	};

@@ -29,6 +29,7 @@ struct bench {
 	bool is_free[BENCH_MAX_SLOTS];
 	unsigned n_free;
 	uint64_t published; // also the id of the next event
+	uint32_t flags;     // that events get beside EVB_EVENT_INCOMPLETE
 };
 
 // A directory under $TMPDIR or /tmp, and its removal with everything in it.

@@ -34,6 +34,7 @@ static void segment__goes_to_the_builder_of_its_event(void **state)
 		assert_int_equal(segment.length, 1000);
 		assert_int_equal(segment.source, 2);
 		assert_int_equal(segment.payload, NET_HEADERS_SIZE + EJFAT_RE_SIZE);
+		assert_int_equal(segment.flags, 0);
 	}
 	assert_int_equal(rx_role_source_counters(bench.role, 2)->segments, 40);
 	sent.event_id = UINT64_MAX; // end of run
@@ -41,6 +42,22 @@ static void segment__goes_to_the_builder_of_its_event(void **state)
 	rx_feed(&bench, &frame, frame.length);
 	segment = rx_take(&bench, UINT64_MAX / 4 % 2, sent.bytes);
 	assert_int_equal(segment.event_index, UINT64_MAX / 4);
+	rx_close(&bench);
+}
+
+static void segment__of_a_block_that_was_sent_before(void **state)
+{
+	struct frame_segment sent = rx_segment();
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	rx_open(&bench, "", "");
+	frame_udp(&frame, &sent);
+	frame.bytes[NET_HEADERS_SIZE + 1] = EJFAT_RE_REPEATED;
+	rx_feed(&bench, &frame, frame.length);
+	assert_int_equal(rx_take(&bench, sent.event_id / 4 % 2, sent.bytes).flags,
+			 SEGMENT_REPEATED);
 	rx_close(&bench);
 }
 
@@ -632,6 +649,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segment__goes_to_the_builder_of_its_event),
+		cmocka_unit_test(segment__of_a_block_that_was_sent_before),
 		cmocka_unit_test(segment__payload_in_another_buffer_is_not_read),
 		cmocka_unit_test(segment__behind_vlan_tags_and_load_balancer_headers),
 		cmocka_unit_test(segment__in_any_number_of_buffers),

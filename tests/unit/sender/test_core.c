@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "readout/segment_head.h"
 #include "sender/sender_core.h"
 #include "store/ring_store.h"
 #include "wire/ejfat.h"
@@ -510,6 +511,28 @@ static void node__frames_of_strangers(void **state)
 	assert_int_equal(view().malformed, 2);
 }
 
+// A load balancer leads to other receivers, for which reserved bits are 0.
+static void head__says_that_a_block_was_sent_before(void **state)
+{
+	struct store_block block = { .size = LENGTH, .is_repeated = true };
+	uint8_t bytes[EJFAT_LB_SIZE + EJFAT_RE_SIZE];
+	struct ejfat_segment segment;
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const bool load_balancer = i % 2 == 1;
+		const uint32_t size = segment_head_size(load_balancer);
+
+		block.is_repeated = i < 2;
+		segment_head_write(bytes, load_balancer, 7, 0, segment_re(&block, 100, 7, 5));
+		assert_int_equal(ejfat_segment_decode(bytes, size, size + 10, &segment), WIRE_OK);
+		assert_int_equal(segment.re.flags, i == 0 ? EJFAT_RE_REPEATED : 0);
+		assert_int_equal(segment.re.offset, 100);
+		assert_int_equal(segment.re.length, LENGTH);
+		assert_int_equal(segment.re.data_id, 5);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -525,6 +548,7 @@ int main(void)
 		TEST(node__is_refused),
 		TEST(node__leaves),
 		TEST(node__frames_of_strangers),
+		cmocka_unit_test(head__says_that_a_block_was_sent_before),
 	};
 
 	return cmocka_run_group_tests_name("sender core", tests, NULL, NULL);

@@ -98,6 +98,11 @@ static void assert_event(uint64_t event, uint64_t event_id)
 	assert_true(is_event(event, event_id));
 }
 
+static bool is_marked(uint64_t event)
+{
+	return block_store_find(store, event, 0).is_repeated;
+}
+
 static void events__are_sent_from_their_slots(void **state)
 {
 	(void)state;
@@ -160,6 +165,22 @@ static void events__go_to_the_group_when_the_store_goes(void **state)
 	// They come in the order of slots.
 	assert_true((is_event(first, 1) && is_event(first + 1, 2)) ||
 		    (is_event(first, 2) && is_event(first + 1, 1)));
+	// They may have been sent; the next event was not.
+	publish(1);
+	block_store_poll(store, 0);
+	assert_true(is_marked(first) && is_marked(first + 1) && !is_marked(first + 2));
+}
+
+static void block__is_marked_if_its_event_is(void **state)
+{
+	(void)state;
+	publish(1);
+	bench.flags = EVB_EVENT_REPEATED;
+	publish(1);
+	bench.flags = 0;
+	publish(1);
+	block_store_poll(store, 0);
+	assert_true(!is_marked(first) && is_marked(first + 1) && !is_marked(first + 2));
 }
 
 static void run__begins_with_what_was_not_released(void **state)
@@ -172,11 +193,14 @@ static void run__begins_with_what_was_not_released(void **state)
 	assert_int_equal(store->ready, 1000);
 	block_store_poll(store, 0);
 	assert_int_equal(store->ready, 1002);
+	publish(1);
+	block_store_poll(store, 0);
 	assert_event(1000, 1);
 	assert_event(1001, 2);
-	block_store_release(store, 1002);
+	assert_true(is_marked(1000) && is_marked(1001) && !is_marked(1002));
+	block_store_release(store, 1003);
 	block_store_poll(store, 0);
-	assert_int_equal(bench_collect(&bench), 3);
+	assert_int_equal(bench_collect(&bench), 4);
 }
 
 static void store__ends_with_the_run(void **state)
@@ -345,6 +369,7 @@ int main(void)
 		TEST(slot__is_held_while_packets_point_into_it),
 		TEST(store__takes_no_more_than_it_may),
 		TEST(events__go_to_the_group_when_the_store_goes),
+		TEST(block__is_marked_if_its_event_is),
 		TEST(run__begins_with_what_was_not_released),
 		TEST(store__ends_with_the_run),
 		TEST(shared__events_get_indices),

@@ -161,6 +161,24 @@ static void re__encode_decode_is_the_identity(void **state)
 	bytes_free(&bytes);
 }
 
+// Other bits of that byte are reserved.
+static void re__flags(void **state)
+{
+	struct bytes bytes = bytes_from_hex(RE);
+	struct ejfat_re re;
+
+	(void)state;
+	assert_int_equal(ejfat_re_decode(bytes.data, bytes.size, &re), WIRE_OK);
+	assert_int_equal(re.flags, 0);
+	re.flags = EJFAT_RE_REPEATED;
+	ejfat_re_encode(bytes.data, &re);
+	assert_int_equal(bytes.data[1], 1);
+	bytes.data[1] = 0xFF;
+	assert_int_equal(ejfat_re_decode(bytes.data, bytes.size, &re), WIRE_OK);
+	assert_int_equal(re.flags, EJFAT_RE_REPEATED);
+	bytes_free(&bytes);
+}
+
 static void lb__version_2(void **state)
 {
 	struct bytes bytes = bytes_from_hex(LB_V2);
@@ -222,6 +240,7 @@ int main(void)
 		cmocka_unit_test(segment_decode__truncations),
 		cmocka_unit_test(segment_decode__no_mutation_leads_outside),
 		cmocka_unit_test(re__encode_decode_is_the_identity),
+		cmocka_unit_test(re__flags),
 		cmocka_unit_test(lb__version_2),
 		cmocka_unit_test(lb__version_3),
 		cmocka_unit_test(lb__magic),
