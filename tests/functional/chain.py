@@ -7,6 +7,10 @@ nodes, whose members decide, recorders write the accepted ones, and one more nod
 decisions in the order of events.
 
     chain.py [--mode push|pull|static] [--events N] [--kills N] [--seed S] [--sources N] [--rate R]
+             [--boards ring|udp]
+
+With `--boards udp`, boards that know nothing of evb burst the same events, all at once, as UDP
+packets to ports of the readout nodes (chain_boards.py).
 
 With --kills, processes are killed by SIGKILL at random moments and started again, one at a time,
 each kind equally often. At the end each event is judged. `./dev chain` calls this program.
@@ -207,6 +211,18 @@ class Judge:
             for node, summary in summaries.items():
                 drops = evbtest.drops(summary)
                 self.expect(not drops, f"drops of {node}: {drops}")
+        if self.chain.boards:
+            self._judge_boards(first)
+
+    def _judge_boards(self, first):
+        """Each packet of a board is in a block: check_identities() has found none missed, lost or
+        left over."""
+        for node in self.chain.boards.processes:
+            sent = sum(packets for packets, _ in self.chain.boards.sent(node)) + \
+                len(self.chain.recording.sources[node])  # ends of the run
+            placed = first[node]["segments"]["placed"]
+            self.expect(placed == sent, f"the boards of {node} sent {sent} packets, of which "
+                                        f"{placed} came into its store")
 
     def describe(self):
         twice = {e: flags for e, flags in self.built.items() if len(flags) > 1}
@@ -267,13 +283,13 @@ def table(kills):
 
 
 def run(mode="push", events=1000, n_kills=0, seed=1, n_sources=40, rate=0, verbose=False,
-        patience=600, kinds=None):
+        patience=600, kinds=None, boards="ring"):
     """Returns what is wrong. events: played at least."""
     kinds = kinds or [kind for kind in KILLS if mode != "static" or kind not in OF_GRANTS]
     evbtest.need_root()
     with evbtest.Workspace() as work:
         chain = Chain(work, mode, n_sources, rate or (KILL_RATE if n_kills else 0),
-                      None if n_kills else events, seed)
+                      None if n_kills else events, seed, boards == "udp")
         start = time.monotonic()
         with chain:
             kills = []
@@ -290,6 +306,8 @@ def run(mode="push", events=1000, n_kills=0, seed=1, n_sources=40, rate=0, verbo
         verdict.judge()
         verdict.accounts(*summaries)
         print(f"mode {mode}, seed {seed}, {len(chain.recording.ids)} sources: {verdict.describe()}")
+        if chain.boards:
+            print(chain.boards.describe())
         print(f"{began - start:.1f} s to start, {ended - began:.1f} s to build, "
               f"{chain.events / (ended - began):.0f} events/s, "
               f"{time.monotonic() - ended:.1f} s to judge")
@@ -309,7 +327,11 @@ def main():
     parser.add_argument("--rate", type=int, default=0, help="events per second (0: as fast as it "
                         f"goes; {KILL_RATE} with kills)")
     parser.add_argument("--only", help="kinds to kill, or beginnings of them, with commas")
+    parser.add_argument("--boards", choices=("ring", "udp"), default="ring", help="the events come "
+                        "from producer rings, or from boards that send by UDP")
     options = parser.parse_args()
+    if options.boards == "udp" and (options.kills or options.rate):
+        parser.error("--boards udp: the boards send what is triggered, without --kills and --rate")
     if options.events < 1 or min(options.kills, options.sources, options.rate) < 0:
         parser.error("--events is at least 1, --kills, --sources and --rate at least 0")
     kinds = None
@@ -320,7 +342,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         wrong = run(options.mode, options.events, options.kills, options.seed, options.sources,
-                    options.rate, verbose=True, patience=3600, kinds=kinds)
+                    options.rate, verbose=True, patience=3600, kinds=kinds, boards=options.boards)
     except evbtest.Skip as reason:
         sys.exit(f"chain: {reason}")
     except evbtest.Failure as failure:

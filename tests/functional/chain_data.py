@@ -9,6 +9,7 @@ import struct
 import evb_decode
 import evbtest
 import judge
+from chain_boards import mfps_of
 from evbtest import check, check_equal
 
 READOUTS = ("ru0", "ru1")
@@ -45,12 +46,9 @@ class Recording:
         return n
 
     def _read(self, data):
-        offset = 0
-        while offset < len(data):
-            size, event, source = struct.unpack_from("<IQH", data, offset + 4)
+        for event, source, mfp in mfps_of(data):
             if event != evb_decode.END_OF_RUN:
-                self.events[event][source] = data[offset:offset + size]
-            offset += size
+                self.events[event][source] = mfp
 
     def _choose(self, n_sources):
         ids = sorted(self.events[0])

@@ -17,6 +17,7 @@ import evb_decode
 import evbtest
 import test_decide
 import test_kill
+from chain_boards import Boards
 from chain_data import FRAME, READOUTS, Recording
 from evbtest import check, check_equal
 
@@ -181,13 +182,18 @@ def missing(name, states):
 
 
 class Chain:
-    """Context manager: both systems, two players, and the consumers."""
+    """Context manager: both systems, the consumers, and two players, or boards that send by UDP."""
 
-    def __init__(self, work, mode, n_sources=40, rate=0, events=None, seed=1):
+    def __init__(self, work, mode, n_sources=40, rate=0, events=None, seed=1, boards=False):
         self.work = work
         self.recording = Recording(work, n_sources)
         one, slot = first_stage(work, self.recording, mode, rate)
-        self.first = cluster.System(work, one)
+        self.boards = Boards(self.recording) if boards else None
+        if boards:
+            self.boards.configure(one)
+            self.first = cluster.SystemWithBoards(work, one, self.boards.cables())
+        else:
+            self.first = cluster.System(work, one)
         self.second = cluster.System(work, second_stage(work, one, mode, slot), prefix="f-")
         self.numbers = itertools.count()
         self.draw = random.Random(seed)
@@ -219,6 +225,9 @@ class Chain:
                 process.wait_for_line("running")
         self.tap = self._listen(Tap, self.first, "build")
         self.filters = {node: self._listen(Filter, self.second, node) for node in FILTERS}
+        if self.boards:
+            self.boards.start(self.work, self.first)
+            return
         for node in READOUTS:
             self.play(node)
 
@@ -359,6 +368,8 @@ class Chain:
         """After the last event is played: waits for the end of all. Returns the summaries of both
         systems, by node."""
         limit = time.monotonic() + patience
+        if self.boards:
+            self.boards.play(self.events, limit)
         for player in self.players.values():
             player.finish(limit - time.monotonic())
             check_equal(player.status, 0, player.describe())

@@ -171,3 +171,22 @@ class System:
         shown = [self.ctl("status", "--json", node=node).output() for node in nodes
                  if self.processes[node].running()]
         return "\n".join(shown)
+
+
+class SystemWithBoards(System):
+    """A system, and the namespace `boards`, which has a cable of its own to port `boards` of some
+    nodes. cables: {node: address of the boards at this cable}."""
+
+    def __init__(self, work, configuration, cables):
+        super().__init__(work, configuration)
+        self._cables = cables
+
+    def devices(self):
+        return {**super().devices(), "boards": ("eth1", 1500)}
+
+    def __enter__(self):
+        super().__enter__()
+        for node, address in self._cables.items():
+            network.join(self.bridge.nodes["boards"], f"to-{node}", self.bridge.nodes[node],
+                         "boards", address)
+        return self

@@ -272,17 +272,18 @@ class Workspace:
 
 
 class Process:
-    """A child process whose output is kept. It dies with the workspace, or with the test."""
+    """A child process whose output is kept. It dies with the workspace, or with the test.
+    listens: it takes what say() says."""
 
     def __init__(self, workspace, *arguments, namespace=None, summary=None, name=None,
-                 environment=None):
+                 environment=None, listens=False):
         self.arguments = arguments
         self.name = name
         self.summary_file = summary
         self.lines = []
         self._changed = threading.Condition()
         self._popen = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            arguments, stdin=subprocess.PIPE if listens else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             cwd=workspace.directory,
             env={**os.environ, **(FILL_FREED if arguments[0] == binary() else {}),
                  **(environment or {})},
@@ -320,6 +321,14 @@ class Process:
 
     def running(self):
         return self._popen.poll() is None
+
+    def say(self, text):
+        """To its standard input."""
+        self._popen.stdin.write(text.encode())
+        self._popen.stdin.flush()
+
+    def close_input(self):
+        self._popen.stdin.close()
 
     def output(self):
         return "\n".join(self.lines)

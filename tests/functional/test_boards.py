@@ -29,17 +29,15 @@ RATE = 1e6  # packets/s, more than Python reaches
 BOARDS = {"ru0": "10.77.2.10", "ru1": "10.88.0.11"}  # where the boards of each node send
 
 
-class SystemWithBoards(cluster.System):
-    """The namespace `boards` is on the bridge, and has a cable to port `boards` of ru1."""
+class SystemWithBoards(cluster.SystemWithBoards):
+    """The boards are on the bridge, and have a cable to ru1."""
 
-    def devices(self):
-        return {**super().devices(), "boards": ("eth1", 1500)}
+    def __init__(self, work, configuration):
+        super().__init__(work, configuration, {"ru1": "10.88.0.200/24"})
 
     def __enter__(self):
         super().__enter__()
-        boards = self.bridge.nodes["boards"]
-        boards.add_address("10.77.2.200/24")
-        network.join(boards, "direct", self.bridge.nodes["ru1"], "boards", "10.88.0.200/24")
+        self.bridge.nodes["boards"].add_address("10.77.2.200/24")
         return self
 
     def _send_udp(self, plan, taken):
@@ -51,7 +49,7 @@ class SystemWithBoards(cluster.System):
         ru1 = self.bridge.nodes["ru1"].hardware_address("boards")
         framer = frames.Framer(destination_mac=ru1.hex())
         with self.bridge.nodes["boards"].socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as raw:
-            raw.bind(("direct", 0))
+            raw.bind(("to-ru1", 0))
             for segment, _ in plan.all_packets():
                 raw.send(framer.ether_frame(b"".join(plan.datagram_parts(segment)),
                                             ether_type=ETHER_TYPE))
@@ -161,7 +159,7 @@ def test_roce_boards_that_wait():
         with SystemWithBoards(work, configuration) as system:
             system.start()
             direct = copy.copy(system.bridge.nodes["boards"])
-            direct.device = "direct"
+            direct.device = "to-ru1"
             wire = work.enter(roce_requester.Wire(
                 direct, roce_requester.Address(roce.BOARD.mac, socket.inet_aton("10.88.0.99")),
                 roce_requester.Address(system.bridge.nodes["ru1"].hardware_address("boards"),

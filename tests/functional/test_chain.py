@@ -3,7 +3,7 @@
 """A short run of chain.py with two kills: each accepted event of the real file is in the files of the
 recorders byte by byte, and the results are in the order of events.
 
-EVB_LONG_TESTS, and in CI: the three modes, and each kind of kill.
+EVB_LONG_TESTS, and in CI: the three modes, with producers and with boards, and each kind of kill.
 """
 
 import os
@@ -29,6 +29,7 @@ def test_modes():
         evbtest.skip("takes long")
     for mode in ("push", "pull", "static"):
         check_chain(mode=mode, events=5000)
+        check_chain(mode=mode, events=5000, boards="udp")
 
 
 if __name__ == "__main__":
