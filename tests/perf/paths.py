@@ -40,7 +40,7 @@ class Memif:
     name = "memif"
 
     @staticmethod
-    def _port(role, socket, address):
+    def port(role, socket, address):
         return {"profile": "memif", "device": socket, "address": f"{address}/24",
                 "options": {"role": role}}
 
@@ -49,7 +49,7 @@ class Memif:
             work.name(), load, {bench.second: ["source.boards"]}, 0,
             generator={"rate": rate, "variants": variants_for(load, bench.cold_bytes),
                        "destination": {"address": MEMIF_BUILDER, "mac": MEMIF_MAC}},
-            port=self._port("client", socket, MEMIF_SENDER))
+            port=self.port("client", socket, MEMIF_SENDER))
         return bench.running(work, sender)
 
     def measure(self, bench, load, rate):
@@ -61,7 +61,7 @@ class Memif:
             config = configuration(
                 work.name(), load, {bench.first: RECEIVE}, slots, links={"policy": "drop"},
                 events={"on_no_slot": "drop"},
-                port={**self._port("server", socket, MEMIF_BUILDER), "link_timeout": 0})
+                port={**self.port("server", socket, MEMIF_BUILDER), "link_timeout": 0})
             with bench.running(work, config) as receiver:
                 with self._start_sender(bench, work, load, socket, rate) as sender:
                     time.sleep(bench.warmup)
