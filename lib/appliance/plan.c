@@ -437,12 +437,16 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 static void plan_control(struct plan *plan)
 {
 	const struct config *config = plan->config;
+	const struct port_settings *config_port;
 	const struct plan_port *port;
 
 	if (config->cluster.n_nodes == 0)
 		return;
 	port = &plan->ports[config->cluster.nodes[config->cluster.self].port];
-	plan->control_mbufs = 2048 + 2 * PLAN_POOL_CACHE + port->profile.tx_descriptors;
+	config_port = &config->ports[config->cluster.nodes[config->cluster.self].port];
+	plan->control_mbufs =
+	    2048 + 2 * PLAN_POOL_CACHE +
+	    descriptors(config_port->tx_descriptors, port->profile.tx_descriptors);
 	plan->control_buffer =
 	    control_role_frame_size(config->cluster.nodes[config->cluster.self].mtu);
 	plan->control_bytes = port_pool_bytes(plan->control_mbufs, plan->control_buffer) +

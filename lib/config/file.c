@@ -9,19 +9,36 @@
 
 #include "config/internal.h"
 
-// Reads until the end of the file, which may also be a pipe. Returns false after config_fail().
-static bool read_all(struct config_reader *reader, FILE *file, char *text, size_t *length)
+// The first allocation: most configurations fit. malloc() may fill what it gives.
+#define FIRST_SIZE (64u << 10) // bytes, a power of two
+
+// Reads until the end of the file, which may also be a pipe. Returns NULL after config_fail().
+static char *read_all(struct config_reader *reader, FILE *file, size_t *length)
 {
-	*length = fread(text, 1, CONFIG_FILE_MAXIMUM + 1, file);
-	if (ferror(file) && errno == EISDIR)
+	size_t size = FIRST_SIZE;
+	char *text = malloc(size), *larger = text;
+
+	*length = 0;
+	while (larger != NULL) {
+		*length += fread(text + *length, 1, size - *length, file);
+		if (*length < size || size > CONFIG_FILE_MAXIMUM)
+			break;
+		size *= 2;
+		larger = realloc(text, size);
+		text = larger != NULL ? larger : text;
+	}
+	if (larger == NULL)
+		config_fail(reader, "out of memory");
+	else if (ferror(file) && errno == EISDIR)
 		config_fail(reader, "is a directory");
 	else if (ferror(file))
 		config_fail(reader, "cannot be read: %s", strerror(errno));
 	else if (*length > CONFIG_FILE_MAXIMUM)
 		config_fail(reader, "is larger than 16 MiB");
 	else
-		return true;
-	return false;
+		return text;
+	free(text);
+	return NULL;
 }
 
 char *config_read_file(struct config_reader *reader, const char *path, size_t *length)
@@ -33,13 +50,7 @@ char *config_read_file(struct config_reader *reader, const char *path, size_t *l
 		config_fail(reader, "cannot be opened: %s", strerror(errno));
 		return NULL;
 	}
-	text = malloc(CONFIG_FILE_MAXIMUM + 1); // the kernel gives the pages that are written to
-	if (!text)
-		config_fail(reader, "out of memory");
-	if (text && !read_all(reader, file, text, length)) {
-		free(text);
-		text = NULL;
-	}
+	text = read_all(reader, file, length);
 	fclose(file);
 	return text;
 }
