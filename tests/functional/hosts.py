@@ -32,7 +32,7 @@ def on_port(work, profile, device, **port):
 
 
 class Host:
-    """Runs evb in the namespaces of a test: network, mounts, or none."""
+    """Runs evb in the namespaces of a test: network, mounts, or none; with the drivers of this machine."""
 
     def __init__(self, work, namespace=None, prefix=()):
         self._work = work
@@ -41,7 +41,7 @@ class Host:
 
     def start(self, *arguments, **options):
         return self._work.start(*self._prefix, evbtest.binary(), *arguments,
-                                namespace=self._namespace, **options)
+                                namespace=self._namespace, all_drivers=True, **options)
 
     def evb(self, *arguments):
         return self.start(*arguments).finish()
