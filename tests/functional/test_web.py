@@ -443,13 +443,15 @@ class Browser:
     def document(self, url):
         return self._run("--dump-dom", url)
 
-    def screenshot(self, url, name):
+    def pictured(self, url, name):
+        """The document, of which a screenshot was taken."""
         folder = os.environ.get("EVB_SCREENSHOTS") or self._work.directory
         path = os.path.join(folder, name)
-        self._run(f"--screenshot={path}", url)
+        document = self._run("--dump-dom", f"--screenshot={path}", url)
         with open(path, "rb") as file:
             data = file.read()
         check(data.startswith(b"\x89PNG") and len(data) > 20000, f"{len(data)} bytes of {name}")
+        return document
 
 
 def text_of(document):
@@ -469,7 +471,7 @@ def test_browser_shows_an_appliance():
         process = running(work)
         with Web(work, "--name", process.name) as web:
             web.wait_for(process.name, building, "events are built")
-            document = browser.document(web.url)
+            document = browser.pictured(f"{web.url}?theme=dark", "evb-web-dark.png")
             text = text_of(document)
             check(ticks(document) >= 2, f"the script looked {ticks(document)} times")
             for words in ("running", "Complete events", "Throughput", "Latency p99", "Free slots",
@@ -477,8 +479,7 @@ def test_browser_shows_an_appliance():
                           "Nothing was dropped", "boards", "files"):
                 check(words in text, f"no {words!r} on the page: {text}")
             check(re.search(r"Complete events [\d.]+ k?/s", text), f"no event rate: {text}")
-            for theme in ("dark", "light"):
-                browser.screenshot(f"{web.url}?theme={theme}", f"evb-web-{theme}.png")
+            browser.pictured(f"{web.url}?theme=light", "evb-web-light.png")
 
 
 def test_browser_shows_losses():
@@ -508,6 +509,9 @@ def test_browser_shows_a_system():
         browser = Browser(work)
         configuration = cluster.shipped("cluster-folded.json")
         configuration["name"] = work.name()
+        for node in configuration["nodes"]:
+            for generator in node["generators"]:
+                generator["rate"] = 100 # the browser needs CPUs, too
         with cluster.System(work, configuration) as system:
             system.start()
             names = [f"{system.name}-{node}" for node in system.nodes]
@@ -516,20 +520,18 @@ def test_browser_shows_a_system():
                 manager = f"{system.name}-{system.manager}"
                 web.wait_for(manager, building, "events are built")
                 url = f"{web.url}?node={manager}"
-                text = text_of(browser.document(url))
+                text = text_of(browser.pictured(url, "evb-web-system.png"))
                 for words in (*names, "Event manager", "3 of 3 are there", "Builders of the system",
                               "Readouts", "rx.wire"):
                     check(words in text, f"no {words!r} on the page: {text}")
                 check(re.search(r"grants [\d.]+ ?k?/s", text), f"no rate of grants: {text}")
-                browser.screenshot(url, "evb-web-system.png")
                 system.processes["c"].kill()
                 web.wait_for(manager, lambda node: any(
                     not one["registered"] for one in node["snapshot"]["credits"]), "c is missed")
-                text = text_of(browser.document(url))
+                text = text_of(browser.pictured(url, "evb-web-system-less.png"))
                 for words in ("1 node of 3 not there", "builders not there: c.b0",
                               f"{system.name}-c no answer"):
                     check(words in text, f"no {words!r} on the page: {text}")
-                browser.screenshot(url, "evb-web-system-less.png")
 
 
 def test_browser_without_an_appliance():
@@ -537,9 +539,8 @@ def test_browser_without_an_appliance():
         browser = Browser(work)
         name = work.name()
         with Web(work, "--name", name) as web:
-            text = text_of(browser.document(web.url))
+            text = text_of(browser.pictured(web.url, "evb-web-empty.png"))
             check(f"{name} does not answer" in text, f"no word of it: {text}")
-            browser.screenshot(web.url, "evb-web-empty.png")
 
 
 if __name__ == "__main__":
