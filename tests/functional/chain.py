@@ -308,9 +308,10 @@ def run(mode="push", events=1000, n_kills=0, seed=1, n_sources=40, rate=0, verbo
         print(f"mode {mode}, seed {seed}, {len(chain.recording.ids)} sources: {verdict.describe()}")
         if chain.boards:
             print(chain.boards.describe())
-        print(f"{began - start:.1f} s to start, {ended - began:.1f} s to build, "
-              f"{chain.events / (ended - began):.0f} events/s, "
-              f"{time.monotonic() - ended:.1f} s to judge")
+        played = chain.played - began
+        print(f"{began - start:.1f} s to start, {played:.1f} s to play, {chain.events / played:.0f} "
+              f"events/s of up to {chain.recording.frames} packets, {ended - chain.played:.1f} s to "
+              f"the end of both runs, {time.monotonic() - ended:.1f} s to judge")
         if kills:
             print(table(kills))
         return verdict.wrong

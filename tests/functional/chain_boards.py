@@ -153,12 +153,16 @@ class Boards:
                 for node, address in ADDRESSES.items()}
 
     def start(self, work, system):
+        boards = system.bridge.nodes["boards"]
         for node, address in ADDRESSES.items():
+            # While the kernel waits for an answer to ARP, it drops most of a burst.
+            boards.add_neighbour(address, system.bridge.nodes[node].hardware_address("boards"),
+                                 system.cable(node))
             self._nodes[node] = work.enter(telemetry.Telemetry(f"{system.name}-{node}"))
             self.processes[node] = work.start(
                 sys.executable, __file__, address, str(UDP_PORT), str(MTU),
                 self._recording.files[node], str(self._recording.n_events),
-                namespace=system.bridge.nodes["boards"], listens=True)
+                namespace=boards, listens=True)
 
     def play(self, events, limit):
         """Triggers so many events, and waits for the boards."""
@@ -186,8 +190,8 @@ class Boards:
                     readout["store_events"] <= self.burst:
                 return
             check(time.monotonic() < limit, f"the boards of {node} sent {packets} packets in "
-                  f"{len(sent)} of {self.bursts} bursts, of which {placed} came into its store, "
-                  f"which holds {readout['store_events']} events")
+                  f"{len(sent)} of {self.bursts} bursts, of which {placed} came into its store: "
+                  f"{ {key: value for key, value in readout.items() if value} }")
             time.sleep(0.002)
 
     def sent(self, node):

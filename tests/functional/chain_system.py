@@ -201,6 +201,7 @@ class Chain:
         self.players = {}
         self.waited_for = []  # what the last recover() has waited for
         self.events = None
+        self.played = None  # when the last event was played
         self._end_file = work.path("end")
         self._stack = contextlib.ExitStack()
         if events:
@@ -373,6 +374,7 @@ class Chain:
         for player in self.players.values():
             player.finish(limit - time.monotonic())
             check_equal(player.status, 0, player.describe())
+        self.played = time.monotonic()
         summaries = [system.end(limit - time.monotonic()) for system in (self.first, self.second)]
         for life in self.lives:
             life.check_end()

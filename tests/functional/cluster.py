@@ -187,6 +187,11 @@ class SystemWithBoards(System):
     def __enter__(self):
         super().__enter__()
         for node, address in self._cables.items():
-            network.join(self.bridge.nodes["boards"], f"to-{node}", self.bridge.nodes[node],
+            network.join(self.bridge.nodes["boards"], self.cable(node), self.bridge.nodes[node],
                          "boards", address)
         return self
+
+    @staticmethod
+    def cable(node):
+        """The device of the boards at their end."""
+        return f"to-{node}"

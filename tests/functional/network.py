@@ -110,10 +110,10 @@ class Namespace:
                 file.write("0")
         _ip("-n", self.name, "address", "add", address, "dev", self.device, "nodad")
 
-    def add_neighbour(self, address, mac):
+    def add_neighbour(self, address, mac, device=None):
         """Packets to the address go to this MAC address, without ARP."""
         _ip("-n", self.name, "neighbour", "add", address, "lladdr", mac.hex(":"), "dev",
-            self.device)
+            device or self.device)
 
     def set_checksum_offload(self, enabled):
         """With the offload, packets leave a veth with UDP checksums that nobody has computed."""

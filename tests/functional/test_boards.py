@@ -49,7 +49,7 @@ class SystemWithBoards(cluster.SystemWithBoards):
         ru1 = self.bridge.nodes["ru1"].hardware_address("boards")
         framer = frames.Framer(destination_mac=ru1.hex())
         with self.bridge.nodes["boards"].socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as raw:
-            raw.bind(("to-ru1", 0))
+            raw.bind((self.cable("ru1"), 0))
             for segment, _ in plan.all_packets():
                 raw.send(framer.ether_frame(b"".join(plan.datagram_parts(segment)),
                                             ether_type=ETHER_TYPE))
@@ -159,7 +159,7 @@ def test_roce_boards_that_wait():
         with SystemWithBoards(work, configuration) as system:
             system.start()
             direct = copy.copy(system.bridge.nodes["boards"])
-            direct.device = "to-ru1"
+            direct.device = system.cable("ru1")
             wire = work.enter(roce_requester.Wire(
                 direct, roce_requester.Address(roce.BOARD.mac, socket.inet_aton("10.88.0.99")),
                 roce_requester.Address(system.bridge.nodes["ru1"].hardware_address("boards"),
