@@ -221,6 +221,27 @@ void manager_repeat(struct cluster_manager *manager, uint64_t now)
 
 // --- granted events ---
 
+// Tells the nodes that send built events that nobody publishes the event: the one that has it may
+// send it as another event. A silent node gets the record when it is back.
+static void tell_unpublished(struct cluster_manager *manager, const struct entry *entry)
+{
+	const struct ctrl_progress progress = {
+		.event = entry->event,
+		.run = manager->run,
+		.step = CTRL_STEP_UNPUBLISHED,
+		.flags = manager_maybe_published(manager, entry->event) ? CTRL_REPEATED : 0,
+	};
+	uint8_t bytes[CTRL_PROGRESS_SIZE];
+
+	for (unsigned i = 0; i < manager->readouts.n; i++) {
+		unsigned node = manager->readouts.nodes[i];
+
+		if (manager->cluster->nodes[node].sends_built && manager->nodes[node].registered)
+			manager_send(manager, node, bytes,
+				     ctrl_put_progress(bytes, sizeof(bytes), &progress));
+	}
+}
+
 static void finish(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		   enum sched_outcome outcome, uint64_t now)
 {
@@ -230,11 +251,14 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 				       cluster->nodes[cluster->builders[builder].node].n_sources);
 
 	if (sched_done(manager->sched, builder, entry->event, token, entry->generation,
-		       entry->attempt, outcome, bytes, now) != SCHED_OK)
+		       entry->attempt, outcome, bytes, now) != SCHED_OK) {
 		manager->view.stale++;
-	else if (outcome != SCHED_FAILED)
+	} else if (outcome != SCHED_FAILED) {
 		manager_remember(manager, entry->event,
 				 entry->outcome == CTRL_DISCARDED ? CTRL_UNPUBLISHED : builder);
+		if (entry->outcome == CTRL_DISCARDED)
+			tell_unpublished(manager, entry);
+	}
 	if (entry->state == ENTRY_SETTLED)
 		manager->builders[builder].n_settled--;
 	entry->state = ENTRY_NONE;

@@ -147,6 +147,15 @@ static void take_grant(struct cluster_node *node, const struct ctrl_record *reco
 		node_readouts_send(node, &grant, false);
 }
 
+static void take_progress(struct cluster_node *node, unsigned from,
+			  const struct ctrl_progress *progress)
+{
+	if (progress->step != CTRL_STEP_UNPUBLISHED)
+		node_builders_progress(node, from, progress);
+	else if (from == node->cluster->manager)
+		node_readouts_unpublished(node, progress);
+}
+
 void cluster_node_record(struct cluster_node *node, unsigned from, const struct ctrl_record *record,
 			 uint64_t now)
 {
@@ -159,7 +168,7 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	if (record->type == CTRL_PROGRESS) {
 		if (ctrl_get_progress(record, &progress) == WIRE_OK &&
 		    is_in_run(node, progress.run))
-			node_builders_progress(node, from, &progress);
+			take_progress(node, from, &progress);
 		return;
 	}
 	if (record->type == CTRL_OFFER) {

@@ -168,6 +168,8 @@ void node_readouts_free(struct cluster_node *node);
 void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *grant, bool requested);
 // Announces the readouts' events behind REGISTER: a restarted manager begins with them.
 void node_readouts_announce(struct cluster_node *node);
+// Tells the readouts that nobody publishes an event.
+void node_readouts_unpublished(struct cluster_node *node, const struct ctrl_progress *progress);
 // Passes on the indices that the manager gives to the events of a source that nodes share.
 void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record *record);
 // A run begins.

@@ -115,6 +115,18 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 		put_send(node, i, &message);
 }
 
+void node_readouts_unpublished(struct cluster_node *node, const struct ctrl_progress *progress)
+{
+	const struct message message = {
+		.kind = MESSAGE_UNPUBLISHED,
+		.event = progress->event,
+		.flags = (progress->flags & CTRL_REPEATED) != 0 ? MESSAGE_REPEATED : 0,
+	};
+
+	for (unsigned i = 0; i < node->n_readouts; i++)
+		put_send(node, i, &message);
+}
+
 // All readouts of this node have sent an event that a builder requested.
 static void send_sent(struct cluster_node *node, const struct sending *sending)
 {
@@ -236,11 +248,14 @@ static void update_readout(struct cluster_node *node, unsigned index)
 	struct message throttle = { .kind = MESSAGE_THROTTLE, .state = node->throttled };
 
 	send_run(node, index);
+	flush_sends(node, index);
+	// What became of the events comes before their release.
+	if (readout->n_sends > 0 && node->cluster->nodes[node_self(node)].sends_built)
+		return;
 	if (readout->release_sent != node->released && send_to_readout(node, index, &release))
 		readout->release_sent = node->released;
 	if (readout->throttle_sent != node->throttled && send_to_readout(node, index, &throttle))
 		readout->throttle_sent = node->throttled;
-	flush_sends(node, index);
 }
 
 static void announce(struct cluster_node *node, uint64_t end, bool ended)

@@ -35,6 +35,9 @@ enum message_kind {
 	// The readout nodes share their source: the next events of this readout that have no index
 	// get those from `event` on: event, bytes (their number)
 	MESSAGE_ASSIGN,
+	// The event was discarded, and nobody publishes it; before MESSAGE_RELEASE, to nodes that
+	// send built events: event, flags
+	MESSAGE_UNPUBLISHED,
 	MESSAGE_THROTTLE, // state 1: announce nothing new; state 0: announce again
 	// from a readout
 	// events below `event` are present, or, where the source is shared, so many; flags
@@ -52,7 +55,8 @@ enum message_kind {
 #define MESSAGE_LAST      1u // of MESSAGE_ANNOUNCE
 #define MESSAGE_DISCARDED 2u // of MESSAGE_BUILT: incomplete, and given up as configured
 #define MESSAGE_REQUESTED 4u // of MESSAGE_SEND: a builder requested it: respond with MESSAGE_SENT
-#define MESSAGE_REPEATED  8u // of MESSAGE_PUBLISH: it may have been published before
+// Of MESSAGE_PUBLISH and MESSAGE_UNPUBLISHED: the event may have been published before.
+#define MESSAGE_REPEATED 8u
 
 struct message {
 	uint64_t event; // index

@@ -98,6 +98,10 @@ void readout_logic_message(struct readout_logic *logic, const struct message *me
 	case MESSAGE_ASSIGN:
 		block_store_assign(logic->parameters.store, message->event, message->bytes);
 		break;
+	case MESSAGE_UNPUBLISHED:
+		block_store_unpublished(logic->parameters.store, message->event,
+					(message->flags & MESSAGE_REPEATED) != 0);
+		break;
 	case MESSAGE_SEND:
 		take_grant(logic, *message);
 		break;

@@ -142,7 +142,8 @@ bool readout_logic_make(struct readout_logic *logic,
 void readout_logic_free(struct readout_logic *logic);
 
 // Takes a message of the control protocol: MESSAGE_RUN, MESSAGE_SEND, MESSAGE_RELEASE,
-// MESSAGE_THROTTLE. After the last one of a poll call readout_logic_adapt().
+// MESSAGE_THROTTLE, MESSAGE_ASSIGN, MESSAGE_UNPUBLISHED. After the last one of a poll call
+// readout_logic_adapt().
 void readout_logic_message(struct readout_logic *logic, const struct message *message,
 			   uint64_t now);
 void readout_logic_adapt(struct readout_logic *logic, uint64_t now);

@@ -64,6 +64,9 @@ struct block_store_operations {
 	// The next `n` events without an index get the indices from `event` on, of a store with
 	// `is_shared`.
 	void (*assign)(struct block_store *store, uint64_t event, uint64_t n);
+	// Nobody publishes the event, which is not released yet: the store may offer its block
+	// again, for another event. `repeated`: somebody may have published it, nevertheless.
+	void (*unpublished)(struct block_store *store, uint64_t event, bool repeated);
 	void (*destroy)(struct block_store *store);
 };
 
@@ -73,6 +76,9 @@ struct block_store_counters {
 	uint64_t late;    // blocks that came later, or a second time; not sent
 	uint64_t unknown; // blocks whose event id is that of no event; not sent
 	uint64_t events;  // held now: ready or begun, and not released
+	// Built events that the next stage discarded: each time that one was offered again, and
+	// those that were not any more.
+	uint64_t again, given_up;
 };
 
 struct block_store {
@@ -127,6 +133,12 @@ static inline void block_store_assign(struct block_store *store, uint64_t event,
 {
 	if (store->operations->assign != NULL)
 		store->operations->assign(store, event, n);
+}
+
+static inline void block_store_unpublished(struct block_store *store, uint64_t event, bool repeated)
+{
+	if (store->operations->unpublished != NULL)
+		store->operations->unpublished(store, event, repeated);
 }
 
 // NULL is allowed. No packet may point into the blocks any more.

@@ -13,6 +13,7 @@
 #include <rte_errno.h>
 #include <rte_memory.h>
 
+#include "base/counter.h"
 #include "evring/evb_reader.h"
 #include "evring/reader_watch.h"
 #include "store/device_memory.h"
@@ -22,8 +23,10 @@
 // An event in its slot.
 struct held_event {
 	struct block_hold hold;
-	uint64_t index;   // ascending
-	bool is_repeated; // it may have been sent before under another index
+	uint64_t index;      // ascending
+	bool is_repeated;    // it may have been sent before under another index
+	bool is_unpublished; // under this index
+	uint8_t again;       // times that it was offered again
 	struct evb_event event;
 };
 
@@ -65,6 +68,22 @@ static struct held_event *held_at(const struct event_store *store, uint64_t numb
 
 // --- events in, and slots back; the role's lcore ---
 
+// Makes a released event the newest one. There is room, since it leaves its place.
+static void offer_again(struct event_store *store, const struct held_event *held)
+{
+	const struct evb_event event = held->event;
+	const bool is_repeated = held->is_repeated;
+	const uint8_t again = held->again;
+	struct held_event *to = held_at(store, store->taken++);
+
+	to->event = event;
+	to->is_repeated = is_repeated;
+	to->is_unpublished = false;
+	to->again = again + 1;
+	to->hold.blocks = 1;
+	counter_add(&store->store.counters.again, 1);
+}
+
 static void free_slots(struct event_store *store)
 {
 	for (; store->freed < store->released; store->freed++) {
@@ -72,6 +91,11 @@ static void free_slots(struct event_store *store)
 
 		if (!block_hold_is_free(&held->hold))
 			return;
+		if (held->is_unpublished && held->again < EVENT_STORE_AGAIN) {
+			offer_again(store, held);
+			continue;
+		}
+		counter_add(&store->store.counters.given_up, held->is_unpublished);
 		// Fails only if the slot was taken from this process: then nothing is to be done.
 		(void)evb_reader_release(store->reader, &held->event);
 	}
@@ -107,6 +131,8 @@ static void add_event(struct event_store *store)
 	struct held_event *held = held_at(store, store->taken++);
 
 	held->hold.blocks = 1;
+	held->is_unpublished = false;
+	held->again = 0;
 	held->is_repeated =
 	    (held->event.flags & EVB_EVENT_REPEATED) != 0 || regained != store->regained;
 	store->regained = regained;
@@ -135,9 +161,11 @@ static void poll(struct block_store *base, uint64_t now)
 // The control thread closes the rings of a dead appliance when nothing points to them any more.
 static void finish(struct event_store *store)
 {
+	if (store->freed < store->taken)
+		return; // events may have to be offered again
 	if (evb_reader_has_ended(store->reader))
 		store->store.end = store->next;
-	else if (store->freed == store->taken)
+	else
 		atomic_store_explicit(&store->owner, OWNER_CONTROL, memory_order_release);
 }
 
@@ -228,6 +256,16 @@ static struct store_block find(struct block_store *base, uint64_t event, unsigne
 		.is_repeated = held->is_repeated,
 		.hold = &held->hold,
 	};
+}
+
+static void unpublished(struct block_store *base, uint64_t event, bool repeated)
+{
+	struct held_event *held = held_of(event_store_of(base), event);
+
+	if (held == NULL)
+		return; // that of another node
+	held->is_unpublished = true;
+	held->is_repeated |= repeated;
 }
 
 // --- opening and closing; the control thread ---
@@ -340,6 +378,7 @@ static const struct block_store_operations operations = {
 	.housekeep = housekeep,
 	.release = release,
 	.assign = assign,
+	.unpublished = unpublished,
 	.destroy = destroy,
 };
 

@@ -16,8 +16,12 @@
 // run. Blocks of events that may be sent twice are marked, as are those of events with the flag
 // EVB_EVENT_REPEATED.
 //
+// An event that the next stage discarded (block_store_unpublished()) is offered again under another
+// index when it is released and no packet points into its slot: EVENT_STORE_AGAIN times, then it is
+// given up, and counted.
+//
 // The appliance may start after the store, and may be replaced by a new process of the same name.
-// Only the end of its run, in order, ends the store.
+// Only the end of its run, in order, ends the store, when all events are released.
 //
 // Threads: event_store_watch() belongs to the control thread, which opens and closes the rings. In
 // between they belong to the role's lcore.
@@ -26,6 +30,7 @@
 #include "evring/evring.h"
 #include "store/block_store.h"
 
+#define EVENT_STORE_AGAIN      3u
 #define EVENT_STORE_ERROR_SIZE (EVRING_ERROR_SIZE + 128)
 
 struct event_store_parameters {

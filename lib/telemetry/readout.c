@@ -68,6 +68,10 @@ static const struct metric store_metrics[] = {
 		"blocks that came after their event was announced, or twice; not sent"),
 	COUNTER("store_unknown", block_store_counters, unknown,
 		"blocks of producers with an event id that belongs to no event; not sent"),
+	COUNTER("store_again", block_store_counters, again,
+		"built events sent again because the next stage discarded them"),
+	COUNTER("store_given_up", block_store_counters, given_up,
+		"built events that the next stage discarded as often as they may be sent"),
 	{ 0 },
 };
 

@@ -186,11 +186,13 @@ enum ctrl_step {
 	CTRL_STEP_PUBLISH = 2,   // manager to builder: this builder's event counts, publish it
 	CTRL_STEP_WITHDRAW = 3,  // manager to builder: it is built elsewhere, discard it
 	CTRL_STEP_PUBLISHED = 4, // builder to manager: consumers have it
+	// manager to source nodes that send built events, before RELEASE: the event was discarded
+	CTRL_STEP_UNPUBLISHED = 5,
 	CTRL_N_STEPS
 };
 
 enum ctrl_progress_flag {
-	CTRL_REPEATED = 1, // PUBLISH: the event may have been published before
+	CTRL_REPEATED = 1, // PUBLISH, UNPUBLISHED: the event may have been published before
 };
 
 enum ctrl_decisions_flag {

@@ -56,7 +56,7 @@ def last_stage(work, first, senders=("egress",)):
     return {
         "name": work.name(),
         "sources": {"ids": [1], "payload": "opaque", "packing": 1},
-        "events": {"deadline": "500ms", "on_incomplete": "discard"},
+        "events": {"deadline": "100ms", "on_incomplete": "discard"},
         "memory": {"kind": "shm"},
         "event_manager": {"mode": "push", "source_buffer": HELD},
         "nodes": [filter_node("f0", 1, manager=True), filter_node("f1", 2),
@@ -92,9 +92,13 @@ def check_forwarded(work, nodes, stages):
 
 
 def test_egress_killed():
+    """The sender is killed, and its packets get lost: it sends the events again that the next system has
+    discarded."""
     with evbtest.Workspace() as work:
         first = first_stage(work)
-        with cluster.System(work, last_stage(work, first)) as system:
+        stage = last_stage(work, first)
+        stage["nodes"][-1]["generators"][0]["faults"] = {"loss": 0.01}
+        with cluster.System(work, stage) as system:
             system.start()
             egress = system.processes["egress"]
             egress.wait_until(lambda: "waits for the built events" in egress.errors(), "a notice")

@@ -41,14 +41,32 @@ static struct ctrl_announce assigned[N_NODES]; // the last one that each node go
 static unsigned n_assigned[N_NODES];
 static uint64_t granted; // events, to the builder's node
 static uint64_t drained; // end of the run, as commanded
+static struct ctrl_grant first_grant;
+static struct ctrl_progress unpublished[N_NODES];
+static unsigned n_unpublished[N_NODES];
+static uint64_t released;        // as node ONE knows it
+static uint64_t released_before; // when it got the last `unpublished`
 
 static void send_record(void *context, unsigned node, const void *bytes, size_t size)
 {
 	struct ctrl_run_command command;
+	struct ctrl_progress progress;
+	struct ctrl_release release;
 	struct ctrl_record record;
 
 	(void)context;
 	assert_int_equal(ctrl_record_at(bytes, size, &record), WIRE_OK);
+	if (record.type == CTRL_GRANT && node == BUILDER && granted == 0)
+		assert_int_equal(ctrl_get_grant(&record, &first_grant), WIRE_OK);
+	if (record.type == CTRL_RELEASE && node == ONE &&
+	    ctrl_get_release(&record, &release) == WIRE_OK)
+		released = release.event;
+	if (record.type == CTRL_PROGRESS && ctrl_get_progress(&record, &progress) == WIRE_OK &&
+	    progress.step == CTRL_STEP_UNPUBLISHED) {
+		unpublished[node] = progress;
+		n_unpublished[node]++;
+		released_before = released;
+	}
 	if (record.type == CTRL_ANNOUNCE) {
 		assert_int_equal(ctrl_get_announce(&record, &assigned[node]), WIRE_OK);
 		n_assigned[node]++;
@@ -145,7 +163,8 @@ static void make_manager(void)
 	assert_non_null(manager);
 	memset(assigned, 0, sizeof(assigned));
 	memset(n_assigned, 0, sizeof(n_assigned));
-	granted = drained = 0;
+	memset(n_unpublished, 0, sizeof(n_unpublished));
+	granted = drained = released = 0;
 	now = MS;
 }
 
@@ -289,6 +308,56 @@ static void run__waits_for_a_node_that_is_gone(void **state)
 	assert_int_equal(drained, 5);
 }
 
+static void give_done(enum ctrl_outcome outcome)
+{
+	const struct ctrl_done done = {
+		.event = first_grant.event,
+		.slot = first_grant.slot,
+		.generation = first_grant.generation,
+		.attempt = first_grant.attempt,
+		.run = 1,
+		.outcome = (uint8_t)outcome,
+	};
+	uint8_t bytes[256];
+
+	give(BUILDER, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
+	poll_some();
+}
+
+// The node that has it may send it as another event, and has to know before the release.
+static void discarded__event_is_told_to_all_that_send_built_ones(void **state)
+{
+	(void)state;
+	start_run();
+	give_announce(ONE, 0, 1, 0);
+	poll_some();
+	assert_int_equal(granted, 1);
+	cluster_manager_event(manager, TWO, CONTROL_LOST,
+			      now); // it gets the record when it is back
+	give_done(CTRL_DISCARDED);
+	for (unsigned i = ONE; i <= TWO; i++) {
+		assert_int_equal(n_unpublished[i], 1);
+		assert_int_equal(unpublished[i].event, 0);
+		assert_int_equal(unpublished[i].run, 1);
+		assert_int_equal(unpublished[i].flags, 0);
+	}
+	assert_int_equal(n_unpublished[BUILDER], 0);
+	assert_int_equal(released_before, 0);
+	assert_int_equal(released, 1);
+}
+
+static void unbuilt__event_is_granted_again(void **state)
+{
+	(void)state;
+	start_run();
+	give_announce(ONE, 0, 1, 0);
+	poll_some();
+	give_done(CTRL_UNBUILT);
+	assert_int_equal(n_unpublished[ONE], 0);
+	assert_int_equal(released, 0);
+	assert_int_equal(granted, 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -298,6 +367,8 @@ int main(void)
 		TEST(node__that_is_new_has_no_indices),
 		TEST(manager__that_is_new_gives_no_index_twice),
 		TEST(manager__leaves_out_what_missing_nodes_may_have),
+		TEST(discarded__event_is_told_to_all_that_send_built_ones),
+		TEST(unbuilt__event_is_granted_again),
 		TEST(run__ends_when_all_have_ended),
 		TEST(run__waits_for_a_node_that_is_gone),
 	};

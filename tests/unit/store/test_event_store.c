@@ -212,12 +212,76 @@ static void store__ends_with_the_run(void **state)
 	assert_true(store->end == UINT64_MAX);
 	block_store_poll(store, 0);
 	block_store_housekeep(store);
-	assert_int_equal(store->end, first + 2);
+	assert_true(store->end == UINT64_MAX); // the events may have to be sent again
 	assert_int_equal(watch(), EVENT_STORE_NOTHING_NEW);
 	assert_event(first + 1, 1);
 	block_store_begin(store, 50); // the next run has these events, too
+	block_store_poll(store, 0);
+	block_store_release(store, 51);
+	block_store_unpublished(store, 51, false);
+	block_store_release(store, 52);
+	block_store_poll(store, 0);
 	block_store_housekeep(store);
-	assert_int_equal(store->end, 52);
+	assert_true(store->end == UINT64_MAX);
+	assert_event(52, 1);
+	block_store_release(store, 53);
+	block_store_poll(store, 0);
+	block_store_housekeep(store);
+	assert_int_equal(store->end, 53);
+}
+
+static void discarded__event_comes_again(void **state)
+{
+	struct store_block block;
+
+	(void)state;
+	publish(2);
+	block_store_poll(store, 0);
+	block_store_unpublished(store, first, false);
+	block_store_unpublished(store, first + 7, false); // that of another node
+	block = block_store_find(store, first, 0);
+	block_hold_take(block.hold);
+	block_store_release(store, first + 1);
+	block_store_poll(store, 0);
+	assert_int_equal(store->ready, first + 2); // packets point into the slot
+	block_hold_return(block.hold);
+	publish(1);
+	block_store_poll(store, 0);
+	assert_int_equal(store->ready, first + 4);
+	assert_event(first + 1, 1);
+	assert_event(first + 2, 0);
+	assert_event(first + 3, 2);
+	assert_false(is_marked(first + 2)); // nobody has published it
+	block_store_unpublished(store, first + 2, true);
+	block_store_release(store, first + 4);
+	block_store_poll(store, 0);
+	assert_event(first + 4, 0);
+	assert_true(is_marked(first + 4));
+	assert_int_equal(bench_collect(&bench), 2);
+	assert_int_equal(store->counters.again, 2);
+}
+
+static void discarded__event_is_given_up(void **state)
+{
+	(void)state;
+	publish(SLOTS);
+	for (unsigned i = 0; i <= EVENT_STORE_AGAIN; i++) {
+		const uint64_t begin = first + i * HELD;
+
+		block_store_poll(store, 0);
+		assert_int_equal(store->ready, begin + HELD);
+		for (uint64_t event = begin; event < begin + HELD; event++) {
+			assert_event(event, event - begin);
+			block_store_unpublished(store, event, false);
+		}
+		block_store_release(store, begin + HELD);
+	}
+	block_store_poll(store, 0);
+	assert_int_equal(bench_collect(&bench), HELD);
+	assert_int_equal(store->counters.again, EVENT_STORE_AGAIN * HELD);
+	assert_int_equal(store->counters.given_up, HELD);
+	block_store_poll(store, 0);
+	assert_event(store->ready - 1, SLOTS - 1);
 }
 
 // The event manager chooses the indices.
@@ -372,6 +436,8 @@ int main(void)
 		TEST(block__is_marked_if_its_event_is),
 		TEST(run__begins_with_what_was_not_released),
 		TEST(store__ends_with_the_run),
+		TEST(discarded__event_comes_again),
+		TEST(discarded__event_is_given_up),
 		TEST(shared__events_get_indices),
 		TEST(shared__run_begins_without_indices),
 		TEST(store__refuses_larger_slots),
