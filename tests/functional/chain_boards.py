@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """Boards of the chain: they know nothing of evb, and send the MFPs of a file as EJFAT segments
-through UDP sockets of the kernel, one per source. Boards cannot be pushed back, but their trigger can:
-it asks for bursts of events, and all boards send a burst at once, each in its own order.
+through UDP sockets of the kernel, one per source. Boards cannot be pushed back, but their trigger
+can: it asks for bursts of events, and all boards send a burst at once, each in its own order.
 
 As a program this is the boards of one readout node:
 
@@ -189,10 +189,16 @@ class Boards:
             if len(sent) == self.bursts and placed == packets and \
                     readout["store_events"] <= self.burst:
                 return
-            check(time.monotonic() < limit, f"the boards of {node} sent {packets} packets in "
-                  f"{len(sent)} of {self.bursts} bursts, of which {placed} came into its store: "
-                  f"{ {key: value for key, value in readout.items() if value} }")
+            if time.monotonic() > limit:
+                self._fail(node, packets)
             time.sleep(0.002)
+
+    def _fail(self, node, packets):
+        """With all that the node has counted since its start."""
+        counted = {key: value for command in (("/evb/summary",), ("/evb/readout/info", "boards"))
+                   for key, value in self._nodes[node].query(*command).items() if value}
+        raise evbtest.Failure(f"{packets} packets sent by the boards of {node} in "
+                              f"{len(self.sent(node))} of {self.bursts} bursts: {counted}")
 
     def sent(self, node):
         """(packets, seconds) of each burst."""
