@@ -41,6 +41,9 @@ class Layout(bottleneck.Layout):
     def configuration(self, name):
         result = super().configuration(name)
         for node in result["nodes"]:
+            # 1 s of what comes at these rates. The kernel clears them at each start.
+            node["ports"][0].update(options={"framecnt": 1024}, rx_descriptors=512,
+                                    tx_descriptors=512)
             for generator in node.get("generators", ()):
                 generator["size"] = dict(SIZE)
                 if self.obedient:
@@ -205,7 +208,9 @@ class Trial(bottleneck.Farm):
         super().__init__(work, self.layout_of(
             readouts=2, builders=2, packing=PACKING, fragment=SIZE["maximum"], queue=0, link=1e9,
             rate=RATE, consumed=True, obedient=obedient,
+            # The rate leaves room for long sleeps.
             changes={"events": {"deadline": deadline, "drain_timeout": "30s"},
+                     "idle": {"sleep": "1ms"},
                      "event_manager": {"mode": mode, **more}}))
         self.work = work
         self.lives = []
@@ -295,7 +300,7 @@ class Trial(bottleneck.Farm):
             if time.monotonic() > end:
                 shown = "\n".join(self._shown(node) for node in self.nodes)
                 raise evbtest.Failure(f"not in {timeout} s: {what}\n{shown}")
-            time.sleep(0.01)
+            time.sleep(0.02)
 
     def _shown(self, node):
         try:

@@ -189,7 +189,7 @@ class RoceTrial(Trial):
         super().__init__(work, mode, **more)
         self.configuration.update(transport={"kind": "roce"},
                                   roce={"path_mtu": 512, "operation": operation})
-        self._file = work.write("system.json", self.configuration)
+        self.file = work.write("system.json", cluster.frugal(self.configuration))
 
 
 def killed(mode, operation, heartbeat_timeout):

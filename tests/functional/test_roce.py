@@ -31,7 +31,7 @@ BOARD = roce_requester.Address(bytes.fromhex("020000000099"), socket.inet_aton("
 def configuration(work, net, stream, kinds, slots=256):
     """One static queue pair a source: 0x20, 0x21, ... here, 0x120, ... there."""
     port = {"name": "wire", "profile": "af_packet", "device": net.evb.device, "mtu": 1500,
-            "address": f"{network.EVB_ADDRESS}/24"}
+            "address": f"{network.EVB_ADDRESS}/24", "options": {"framecnt": 4096}}
     pairs = [{"source": source, "type": kind, "local_qpn": 0x20 + number,
               "remote_qpn": 0x120 + number, "local_psn": 77, "remote_psn": FIRST_PSN,
               "address": "10.0.0.99", "rkey": RKEY + number, "virtual_address": REGION[0],
