@@ -215,6 +215,7 @@ static void list_builders(const struct config *config, struct link **links,
 		const struct cluster_system_builder *builder = &cluster->builders[i];
 
 		builders[i] = (struct readout_builder){
+			.first = cluster_link_of(cluster, i).first_builder,
 			.link = builder->node == cluster->self ? links[builder->index] : NULL,
 			.node = builder->node,
 			.address = cluster->nodes[builder->node].address,

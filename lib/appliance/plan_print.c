@@ -291,12 +291,7 @@ static void print_node(const struct config *config, unsigned index, FILE *out)
 	fprintf(out, "\n");
 }
 
-static uint64_t link_rate_of(const struct cluster_system *cluster, unsigned builder)
-{
-	return cluster->nodes[cluster->builders[builder].node].link_rate;
-}
-
-// Prints the data rate that grants allow per builder, by the rates of the builders' links.
+// Prints the data rate that grants allow per link, by the rates of the builders' links.
 static void print_pacing(const struct config *config, FILE *out)
 {
 	const struct cluster_system *cluster = &config->cluster;
@@ -306,21 +301,28 @@ static void print_pacing(const struct config *config, FILE *out)
 
 	on_wire_make(&wire, &parameters);
 	for (unsigned i = 0, next; i < cluster->n_builders; i = next) {
-		double rate = (double)link_rate_of(cluster, i) * 1e-6;
+		const struct cluster_link link = cluster_link_of(cluster, i);
+		double rate = (double)link.rate * 1e-6;
 
-		for (next = i + 1; next < cluster->n_builders; next++)
-			if (link_rate_of(cluster, next) != link_rate_of(cluster, i))
+		for (next = i + 1; next < cluster->n_builders; next++) {
+			const struct cluster_link other = cluster_link_of(cluster, next);
+
+			if (other.rate != link.rate || other.n_builders != link.n_builders)
 				break;
+		}
 		if (next == i + 1)
-			fprintf(out, "  grants to builder %u: ", i);
+			fprintf(out, "  grants to builder %u", i);
 		else
-			fprintf(out, "  grants to builders %u to %u: ", i, next - 1);
+			fprintf(out, "  grants to builders %u to %u", i, next - 1);
+		if (link.n_builders > 1)
+			fprintf(out, ", of which %u share a link", link.n_builders);
 		if (rate > 0)
-			fprintf(out, "%.0f %% of %.0f Mb/s, %.0f Mb/s of data in segments of %u\n",
+			fprintf(out,
+				": %.0f %% of %.0f Mb/s, %.0f Mb/s of data in segments of %u\n",
 				target * 100, rate, rate * target * on_wire_efficiency(&wire),
 				wire.payload);
 		else
-			fprintf(out, "not paced, link_rate of the port is not set\n");
+			fprintf(out, ": not paced, link_rate of the port is not set\n");
 	}
 }
 

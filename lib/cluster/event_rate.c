@@ -7,12 +7,6 @@
 #include "wire/mep.h"
 #include "wire/wire.h"
 
-static const struct cluster_system_node *node_of(const struct cluster_system *system,
-						 unsigned builder)
-{
-	return &system->nodes[system->builders[builder].node];
-}
-
 // What grants to all builders allow.
 static double granted(const struct event_rate_parameters *p, const struct on_wire *wire)
 {
@@ -22,13 +16,14 @@ static double granted(const struct event_rate_parameters *p, const struct on_wir
 	double rate = 0;
 
 	for (unsigned i = 0; i < system->n_builders; i++) {
-		const struct cluster_system_node *node = node_of(system, i);
-		uint64_t bytes = on_wire_bytes(wire, event, node->n_sources);
+		const struct cluster_link link = cluster_link_of(system, i);
+		unsigned node = system->builders[i].node;
+		uint64_t bytes = on_wire_bytes(wire, event, system->nodes[node].n_sources);
 
-		if (node->link_rate == 0 || bytes == 0)
+		if (link.rate == 0 || bytes == 0)
 			return INFINITY;
-		rate += (double)node->link_rate / 8 *
-			fmin(p->target * p->sending, 1.0 / node->n_builders) / (double)bytes;
+		if (i == link.first_builder)
+			rate += (double)link.rate / 8 * p->target * p->sending / (double)bytes;
 	}
 	return rate;
 }
@@ -44,9 +39,9 @@ static double sendable(const struct event_rate_parameters *p, const struct on_wi
 	double link = node->link_rate > 0 ? (double)node->link_rate : INFINITY;
 
 	for (unsigned i = 0; i < system->n_builders; i++) {
-		double builders = (double)node_of(system, i)->link_rate * (1 + p->target) / 2;
+		double builders = (double)cluster_link_of(system, i).rate * (1 + p->target) / 2;
 
-		if (node_of(system, i) != node && builders > 0)
+		if (&system->nodes[system->builders[i].node] != node && builders > 0)
 			link = fmin(link, builders);
 	}
 	return node->n_sources == 0 || remote <= 0 ? INFINITY

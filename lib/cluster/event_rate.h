@@ -3,12 +3,14 @@
 //
 // The rate of events that the links of a system carry, while all readouts have events.
 //
-// The event manager paces its grants to each builder (sched/pace.c), and a readout does not send
-// faster than its own link, or than that of a builder (pacing/readout_pace.h). In events/s:
+// The event manager paces its grants to the builders of each link (sched/pace.c), and a readout
+// does not send faster than its own link, or than that of a builder (pacing/readout_pace.h). In
+// events/s:
 //
-//   grants = sum over builders of   link * min(target * sending, 1 / builders of the node) / wire
+//   grants = sum over the links of builders of   link * target * sending / wire
 //   node   = link of the node / (sources of the node * block on the wire * remote builders /
-//   builders) rate   = the smallest of grants and of all nodes
+//            builders)
+//   rate   = the smallest of grants and of all nodes
 //
 // where `link` is a port's link_rate in bytes/s, `wire` the bytes of an event on the builder's link
 // (cluster/on_wire.h), and `sending` the share of time in which a timed shift sends. A builder

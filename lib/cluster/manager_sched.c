@@ -18,6 +18,7 @@ static void make_builders(const struct cluster_manager_parameters *manager,
 
 	for (unsigned i = 0; i < cluster->n_builders; i++) {
 		const struct cluster_system_builder *builder = &cluster->builders[i];
+		const struct cluster_link link = cluster_link_of(cluster, i);
 		unsigned first = 0;
 
 		while (cluster->builders[first].group != builder->group)
@@ -26,7 +27,8 @@ static void make_builders(const struct cluster_manager_parameters *manager,
 			.slots = builder->slots,
 			.group = first < i ? builders[first].group : n_groups++,
 			.weight = builder->weight,
-			.link_rate = cluster->nodes[builder->node].link_rate / 8,
+			.port = link.first_builder,
+			.link_rate = link.rate / 8,
 			.window = manager->window,
 		};
 	}

@@ -41,6 +41,13 @@ struct cluster_system_builder {
 	uint16_t weight;
 };
 
+// The link of a builder's port, and the builders that share it: all those of its node.
+struct cluster_link {
+	uint64_t rate;          // bit/s; 0: unknown
+	unsigned first_builder; // index in cluster_system.builders
+	unsigned n_builders;
+};
+
 // Results of the whole system: the decisions of all nodes with builders come to one node.
 struct cluster_system_results {
 	char name[EVB_NAME_SIZE];
@@ -65,3 +72,11 @@ struct cluster_system {
 	struct cluster_system_results results[EVB_MAX_RESULTS];
 	unsigned n_results;
 };
+
+static inline struct cluster_link cluster_link_of(const struct cluster_system *system,
+						  unsigned builder)
+{
+	const struct cluster_system_node *node = &system->nodes[system->builders[builder].node];
+
+	return (struct cluster_link){ node->link_rate, node->first_builder, node->n_builders };
+}

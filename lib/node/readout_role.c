@@ -140,9 +140,11 @@ static bool make_logic(struct readout_role *readout)
 		readout->output.messages = &readout_roce_messages;
 	if (!readout_logic_make(&readout->logic, &parameters, &readout->counters, rte_rdtsc()))
 		return false;
-	for (unsigned i = 0; i < parameters.n_builders; i++)
+	for (unsigned i = 0; i < parameters.n_builders; i++) {
+		readout_pace_set_link(&readout->logic.pace, i, readout->builders[i].first);
 		if (readout->builders[i].link != NULL)
 			readout_pace_set_local(&readout->logic.pace, i);
+	}
 	return true;
 }
 

@@ -24,6 +24,7 @@
 // A builder of the system.
 struct readout_builder {
 	struct link *link; // to a builder of this process; NULL: the builder is on another node
+	unsigned first;    // the first of the builders with which it shares the link of their port
 	unsigned node;     // the next three are those of a builder on another node
 	uint32_t address;  // IPv4 of the node, host order
 	uint16_t udp_port;

@@ -22,9 +22,11 @@ bool readout_pace_make(struct readout_pace *pace, const struct readout_pace_para
 		.burst_ns = BURST_NS + parameters->sleep_ns * 3 / 2,
 	};
 	pacer_init(&pace->pacer, parameters->ticks_per_second, PACER_UNLIMITED, BURST_MOST, now);
-	for (unsigned i = 0; pace->flows != NULL && i < parameters->n_builders; i++)
+	for (unsigned i = 0; pace->flows != NULL && i < parameters->n_builders; i++) {
 		pacer_init(&pace->flows[i].pacer, parameters->ticks_per_second, PACER_UNLIMITED,
 			   BURST_MOST, now);
+		pace->flows[i].link = i;
+	}
 	return pace->flows != NULL;
 }
 
@@ -33,16 +35,26 @@ void readout_pace_free(struct readout_pace *pace)
 	free(pace->flows);
 }
 
+void readout_pace_set_link(struct readout_pace *pace, unsigned builder, unsigned first)
+{
+	pace->flows[builder].link = first;
+}
+
 void readout_pace_set_local(struct readout_pace *pace, unsigned builder)
 {
 	pace->flows[builder].is_local = true;
 }
 
+static struct readout_flow *flow_of(const struct readout_pace *pace, unsigned builder)
+{
+	return &pace->flows[pace->flows[builder].link];
+}
+
 void readout_pace_add(struct readout_pace *pace, unsigned builder)
 {
-	struct readout_flow *flow = &pace->flows[builder];
+	struct readout_flow *flow = flow_of(pace, builder);
 
-	if (!flow->is_local)
+	if (!pace->flows[builder].is_local)
 		pace->n_waiting += flow->waiting++ == 0;
 }
 
@@ -53,7 +65,7 @@ void readout_pace_clear(struct readout_pace *pace)
 	pace->n_waiting = 0;
 }
 
-// The number of builders for which this node has data, limited to the number of builders whose
+// The number of links for which this node has data, limited to the number of links of which its
 // shares make up a whole link.
 static unsigned fan_of(const struct readout_pace *pace)
 {
@@ -112,9 +124,9 @@ static void settle(struct readout_pace *pace)
 
 void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t rate, uint64_t now)
 {
-	struct readout_flow *flow = &pace->flows[builder];
+	struct readout_flow *flow = flow_of(pace, builder);
 
-	if (flow->is_local)
+	if (pace->flows[builder].is_local)
 		return;
 	if (flow->waiting > 0)
 		pace->n_waiting -= --flow->waiting == 0;

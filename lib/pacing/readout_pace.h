@@ -4,18 +4,19 @@
 // The rate at which a readout sends.
 //
 // The rate of a grant is the share that this node has of the builder's link if all nodes send to
-// that builder at once. They do so where they have events for one builder only. Where they have
-// events for several builders, the order of the linear shift spreads the nodes over the builders,
-// and each node may send faster by the number of builders. All nodes receive the same grants, so
-// the grants that wait here state that number, and the rates of all nodes add up to the rate of the
-// builder's link without messages between the nodes. A node never sends faster than a link.
+// that link at once. They do so where they have events for one link only. Where they have events
+// for several links, the order of the linear shift spreads the nodes over the links, and each node
+// may send faster by the number of links. All nodes receive the same grants, so the grants that
+// wait here state that number, and the rates of all nodes add up to the rate of the builders' link
+// without messages between the nodes. A node never sends faster than a link. The builders of one
+// node share a link.
 //
 // The grants that wait are not always spread evenly: after a pause of one builder, many events for
-// the other builders come first, and then those for all. Therefore each builder has a flow, a token
-// bucket with this node's share of the builder's link: the next event for the builder begins when
-// its bucket has room again, however fast the previous event was sent.
+// the other builders come first, and then those for all. Therefore each link has a flow, a token
+// bucket with this node's share of the link: the next event for a builder of the link begins when
+// the bucket has room again, however fast the previous event was sent.
 //
-// With timed shift, one node at a time sends to a builder, and the rate of a grant is that of the
+// With timed shift, one node at a time sends over a link, and the rate of a grant is that of the
 // link.
 //
 // Pure: the caller passes the time, in ticks (pacer.h). Threads: one, the readout's.
@@ -35,20 +36,20 @@ struct readout_pace_parameters {
 	uint64_t ticks_per_second;
 };
 
-struct readout_flow; // to one builder
+struct readout_flow; // over one link
 
 struct readout_pace {
 	struct readout_pace_parameters parameters;
 	struct pacer pacer;
-	struct readout_flow *flows; // [n_builders]
-	unsigned n_waiting;         // builders with grants that wait
-	unsigned most_fan;          // builders whose shares make up a whole link
+	struct readout_flow *flows; // [n_builders], by the first builder of the link
+	unsigned n_waiting;         // links with grants that wait
+	unsigned most_fan;          // links of which this node's shares make up a whole link
 	uint64_t burst_ns;
 
 	// The current event
-	struct readout_flow *flow; // of its builder; NULL: no event yet
+	struct readout_flow *flow; // of its builder's link; NULL: no event yet
 	uint64_t rate;             // as granted, bytes/s; 0: unlimited
-	unsigned fan;              // builders that the rate of the pacer is made for
+	unsigned fan;              // links that the rate of the pacer is made for
 	bool held;                 // the bucket of its flow has had no room yet
 	uint64_t began;            // ticks when the bucket had room
 	uint64_t bytes;            // sent since
@@ -58,12 +59,17 @@ struct readout_flow {
 	struct pacer pacer;
 	uint32_t waiting; // grants
 	bool is_local;
+	unsigned link; // of the builder with this index: the index of the link's flow
 };
 
 // False if memory ran out.
 bool readout_pace_make(struct readout_pace *pace, const struct readout_pace_parameters *parameters,
 		       uint64_t now);
 void readout_pace_free(struct readout_pace *pace);
+
+// Declares that a builder shares the link of `first`, the first builder of that link. Without this
+// call each builder has a link of its own.
+void readout_pace_set_link(struct readout_pace *pace, unsigned builder, unsigned first);
 
 // Declares a builder of this node: its data crosses no link and is not paced.
 void readout_pace_set_local(struct readout_pace *pace, unsigned builder);

@@ -190,6 +190,34 @@ static uint32_t oldest_recent(const struct sched_candidates *candidates)
 	    ->used[set_next_around(&candidates->recent_ready, oldest & RING, 0, SET_SIZE)];
 }
 
+// The time at which a builder's next turn on its link begins. A builder that had no credits for
+// some time gets at most one turn more than the others.
+static uint64_t turn_begins(const struct sched_builder *builder)
+{
+	uint64_t now = builder->link->turn_now;
+
+	return now > builder->turn_at + builder->turn ? now - builder->turn : builder->turn_at;
+}
+
+// Of the ready builders of a group that share the port of `first`, returns the one whose turn on
+// the link is next, and ends this turn. While the rate of the port allows only some grants, the
+// policy would choose the same builder each time that the rate allows the next grant.
+static struct sched_builder *turn_on_link(const struct sched *sched, struct sched_builder *first)
+{
+	struct sched_builder *next = &sched->builders[first->next_on_link], *chosen = first;
+	uint64_t begins;
+
+	for (; next != first; next = &sched->builders[next->next_on_link])
+		if (next->blocks == 0 && next->group == first->group &&
+		    turn_begins(next) < turn_begins(chosen))
+			chosen = next;
+	begins = turn_begins(chosen);
+	chosen->turn_at = begins + chosen->turn;
+	if (begins > chosen->link->turn_now)
+		chosen->link->turn_now = begins;
+	return chosen;
+}
+
 static enum candidates_verdict choose_by_policy(struct sched *sched, struct sched_builder **builder)
 {
 	struct sched_candidates *candidates = &sched->candidates;
@@ -217,6 +245,9 @@ static enum candidates_verdict choose_by_policy(struct sched *sched, struct sche
 							    : CANDIDATES_NO_CREDIT;
 	}
 	*builder = &sched->builders[candidates->by_rank[take_turn(sched, &group->selector)]];
+	if (sched->parameters.policy == SCHED_ROUND_ROBIN ||
+	    sched->parameters.policy == SCHED_WEIGHTED)
+		*builder = turn_on_link(sched, *builder);
 	return CANDIDATES_FOUND;
 }
 

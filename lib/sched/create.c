@@ -9,6 +9,7 @@
 #include "sched/sched_internal.h"
 
 #define LONGEST_PHASE_NS UINT64_C(1000000000000)
+#define LINK_TURN        (UINT64_C(1) << 20) // at weight 1
 
 struct sched_parameters sched_defaults(void)
 {
@@ -77,6 +78,31 @@ static int check_builders(const struct sched_parameters *parameters, char *error
 			snprintf(name, sizeof(name), "builders[%u].weight", i);
 			return out_of_range(error, name, builder->weight, 1, SCHED_MAX_WEIGHT);
 		}
+		if (builder->port >= SCHED_MAX_BUILDERS) {
+			snprintf(name, sizeof(name), "builders[%u].port", i);
+			return out_of_range(error, name, builder->port, 0, SCHED_MAX_BUILDERS - 1);
+		}
+	}
+	return 0;
+}
+
+// The builders of a port agree on its link.
+static int check_ports(const struct sched_parameters *parameters, char *error)
+{
+	const struct sched_builder_parameters *first[SCHED_MAX_BUILDERS] = { NULL };
+
+	for (uint32_t i = 0; i < parameters->n_builders; i++) {
+		const struct sched_builder_parameters *builder = &parameters->builders[i];
+		const struct sched_builder_parameters **of_port = &first[builder->port];
+
+		if (*of_port == NULL)
+			*of_port = builder;
+		if ((*of_port)->link_rate != builder->link_rate ||
+		    (*of_port)->window != builder->window)
+			return wrong(error,
+				     "builders[%u] has port %u, and not the link_rate and window "
+				     "of another builder of this port",
+				     i, builder->port);
 	}
 	return 0;
 }
@@ -89,6 +115,18 @@ static uint32_t count_groups(const struct sched_parameters *parameters)
 	for (uint32_t i = 0; i < parameters->n_builders; i++) {
 		n += !named[parameters->builders[i].group];
 		named[parameters->builders[i].group] = true;
+	}
+	return n;
+}
+
+static uint32_t count_ports(const struct sched_parameters *parameters)
+{
+	bool named[SCHED_MAX_BUILDERS] = { false };
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < parameters->n_builders; i++) {
+		n += !named[parameters->builders[i].port];
+		named[parameters->builders[i].port] = true;
 	}
 	return n;
 }
@@ -168,6 +206,8 @@ int sched_check(const struct sched_parameters *parameters, char *error)
 	if (parameters->first_event > INT64_MAX)
 		return out_of_range(error, "first_event", parameters->first_event, 0, INT64_MAX);
 	ret = check_builders(parameters, error);
+	if (ret == 0)
+		ret = check_ports(parameters, error);
 	if (ret == 0)
 		ret = check_rules(parameters, error);
 	return ret == 0 ? check_rates(parameters, error) : ret;
@@ -258,12 +298,14 @@ static void start_builders(struct sched *sched, const struct sched_builder_param
 
 		builder->blocks = SCHED_BLOCK_ABSENT | SCHED_BLOCK_CREDIT;
 		builder->weight = builders[i].weight;
+		builder->turn = LINK_TURN;
+		if (sched->parameters.policy == SCHED_WEIGHTED)
+			builder->turn /= builder->weight;
 		builder->slots = slots;
 		builder->most_slots = builders[i].slots;
 		builder->first_free = SCHED_NONE;
 		builder->oldest = SCHED_NONE;
 		builder->newest = SCHED_NONE;
-		pace_start(sched, builder, &builders[i]);
 		slots += builders[i].slots;
 	}
 }
@@ -271,14 +313,14 @@ static void start_builders(struct sched *sched, const struct sched_builder_param
 static void start_rounds(struct sched *sched)
 {
 	const struct sched_parameters *parameters = &sched->parameters;
+	uint32_t n_ports = count_ports(parameters);
 	struct sched_rounds *rounds = &sched->rounds;
 
 	rounds->used = parameters->shaping != SCHED_ALL_AT_ONCE;
 	rounds->n_positions = 1;
 	if (rounds->used)
-		rounds->n_positions = parameters->n_builders > parameters->n_sources
-					  ? parameters->n_builders
-					  : parameters->n_sources;
+		rounds->n_positions =
+		    n_ports > parameters->n_sources ? n_ports : parameters->n_sources;
 	if (parameters->shaping == SCHED_TIMED_SHIFT)
 		rounds->phase_ns = parameters->send_window_ns + parameters->idle_window_ns;
 }
@@ -312,6 +354,7 @@ static bool start(struct sched *sched, const struct sched_builder_parameters *bu
 		n_slots += builders[i].slots;
 	slots = allocate(sched, n_slots, sizeof(*slots));
 	sched->builders = allocate(sched, n_builders, sizeof(*sched->builders));
+	sched->links = allocate(sched, n_builders, sizeof(*sched->links));
 	sched->candidates.groups = allocate(sched, n_builders, sizeof(struct sched_group));
 	sched->announced = allocate(sched, n_sources, sizeof(*sched->announced));
 	sched->rounds.members = allocate(sched, n_builders, sizeof(*sched->rounds.members));
@@ -323,6 +366,7 @@ static bool start(struct sched *sched, const struct sched_builder_parameters *bu
 	ranking_start(&sched->throttled, throttled_nodes, n_builders);
 	start_rounds(sched);
 	start_builders(sched, builders, slots);
+	pace_start(sched, builders);
 	start_candidates(sched, builders, nodes, shares);
 	start_events(sched);
 	return true;
@@ -336,9 +380,10 @@ uint64_t sched_memory(const struct sched_parameters *parameters)
 	for (uint32_t i = 0; i < n_builders; i++)
 		n_slots += parameters->builders[i].slots;
 	return sizeof(struct sched) + n_slots * sizeof(struct sched_slot) +
-	       n_builders * (12 * sizeof(uint64_t) + 2 * sizeof(struct share) +
-			     sizeof(struct sched_builder) + sizeof(struct sched_group) +
-			     sizeof(*((struct sched *)NULL)->rounds.members)) +
+	       n_builders *
+		   (12 * sizeof(uint64_t) + 2 * sizeof(struct share) +
+		    sizeof(struct sched_builder) + sizeof(struct sched_link) +
+		    sizeof(struct sched_group) + sizeof(*((struct sched *)NULL)->rounds.members)) +
 	       n_sources * (4 * sizeof(uint64_t) + sizeof(*((struct sched *)NULL)->announced)) +
 	       parameters->unfinished * (uint64_t)sizeof(*((struct sched *)NULL)->events.places);
 }

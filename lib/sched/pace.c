@@ -1,96 +1,121 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The rate at which a builder gets grants. The token bucket is stored as the time next_ns at which
-// it has room again: a grant advances this time by the event's size divided by the rate, and it is
-// never further in the past than `burst_ns`. The rate is the rate of the link, times the target
+// The rate at which the builders of a port get grants, all together: what is not granted to one of
+// them is left to the others. The token bucket is stored as the time next_ns at which it has room
+// again: a grant advances this time by the event's size divided by the rate, and it is never
+// further in the past than `burst_ns`. The rate is the rate of the link, times the target
 // utilisation, times a share. A report of congestion reduces the share; the share rises again with
 // time as long as the last report had no congestion.
+#include <string.h>
+
 #include "sched/sched_internal.h"
 
 #define LONGEST_NS 1e15 // upper limit for the time of one event: 11 days
 
-static void set_share(const struct sched *sched, struct sched_builder *builder, double share)
+static void set_share(const struct sched *sched, struct sched_link *link, double share)
 {
-	double rate = (double)builder->link_rate * sched->parameters.target_utilisation * share;
+	double rate = (double)link->link_rate * sched->parameters.target_utilisation * share;
 
-	builder->share = share;
-	if (builder->link_rate == 0)
+	link->share = share;
+	if (link->link_rate == 0)
 		return;
-	builder->rate = rate < 1 ? 1 : (uint64_t)rate;
+	link->rate = rate < 1 ? 1 : (uint64_t)rate;
 	if (sched->parameters.shaping == SCHED_TIMED_SHIFT)
 		rate *= (double)sched->parameters.send_window_ns / (double)sched->rounds.phase_ns;
-	builder->ns_per_byte = 1e9 / rate;
+	link->ns_per_byte = 1e9 / rate;
 }
 
-void pace_start(struct sched *sched, struct sched_builder *builder,
-		const struct sched_builder_parameters *parameters)
+void pace_start(struct sched *sched, const struct sched_builder_parameters *builders)
 {
-	builder->link_rate = parameters->link_rate;
-	builder->window = parameters->window;
-	builder->mean_16 = 16 * (uint64_t)sched->parameters.event_bytes;
-	set_share(sched, builder, 1);
+	uint32_t last[SCHED_MAX_BUILDERS], n_links = 0; // last: by port
+
+	memset(last, 0xFF, sizeof(last));
+	for (uint32_t i = 0; i < sched->parameters.n_builders; i++) {
+		struct sched_builder *builder = &sched->builders[i];
+		uint32_t *of_port = &last[builders[i].port];
+
+		builder->mean_16 = 16 * (uint64_t)sched->parameters.event_bytes;
+		builder->next_on_link = i;
+		if (*of_port == SCHED_NONE) {
+			builder->link = &sched->links[n_links++];
+			builder->link->link_rate = builders[i].link_rate;
+			builder->link->window = builders[i].window;
+			builder->link->first = i;
+			set_share(sched, builder->link, 1);
+		} else {
+			struct sched_builder *other = &sched->builders[*of_port];
+
+			builder->link = other->link;
+			builder->next_on_link = other->next_on_link;
+			other->next_on_link = i;
+		}
+		*of_port = i;
+	}
 }
 
-static void recover(const struct sched *sched, struct sched_builder *builder)
+static void recover(const struct sched *sched, struct sched_link *link)
 {
-	uint64_t steps = (sched->now - builder->stepped_at) / sched->parameters.recover_ns;
-	double share = builder->share + (double)steps * sched->parameters.step;
+	uint64_t steps = (sched->now - link->stepped_at) / sched->parameters.recover_ns;
+	double share = link->share + (double)steps * sched->parameters.step;
 
 	if (steps == 0)
 		return;
-	builder->stepped_at += steps * sched->parameters.recover_ns;
-	set_share(sched, builder, share < 1 ? share : 1);
+	link->stepped_at += steps * sched->parameters.recover_ns;
+	set_share(sched, link, share < 1 ? share : 1);
 }
 
-uint32_t pace_in_flight(const struct sched *sched, const struct sched_builder *builder)
+uint32_t pace_blocks(const struct sched *sched, const struct sched_builder *builder)
 {
+	const struct sched_link *link = builder->link;
 	uint32_t credits = sched->parameters.credits, blocks = 0;
 
 	if (credits > 0 && builder->granted >= credits)
 		blocks |= SCHED_BLOCK_EVENTS;
 	// One event is always allowed.
-	if (builder->window > 0 && builder->granted > 0 &&
-	    builder->in_flight + pace_estimate(builder) > builder->window)
+	if (link->window > 0 && link->granted > 0 &&
+	    link->in_flight + pace_estimate(builder) > link->window)
 		blocks |= SCHED_BLOCK_WINDOW;
+	if (ranking_key(&sched->throttled, (uint32_t)(link - sched->links)) != RANKING_OUT)
+		blocks |= SCHED_BLOCK_RATE;
 	return blocks;
 }
 
-uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes)
+void pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes)
 {
+	struct sched_link *link = builder->link;
 	uint64_t burst = sched->parameters.burst_ns;
 	uint64_t earliest = sched->now > burst ? sched->now - burst : 0;
 	double cost;
 	uint64_t whole;
 
-	if (builder->link_rate == 0)
-		return 0;
-	if (builder->share < 1 && builder->calm)
-		recover(sched, builder);
-	if (builder->next_ns < earliest) {
-		builder->next_ns = earliest;
-		builder->next_fraction = 0;
+	if (link->link_rate == 0)
+		return;
+	if (link->share < 1 && link->calm)
+		recover(sched, link);
+	if (link->next_ns < earliest) {
+		link->next_ns = earliest;
+		link->next_fraction = 0;
 	}
-	cost = (double)bytes * builder->ns_per_byte + builder->next_fraction;
+	cost = (double)bytes * link->ns_per_byte + link->next_fraction;
 	if (cost > LONGEST_NS)
 		cost = LONGEST_NS;
 	whole = (uint64_t)cost;
-	builder->next_ns += whole;
-	builder->next_fraction = cost - (double)whole;
-	if (builder->next_ns <= sched->now)
-		return 0;
-	ranking_put(&sched->throttled, (uint32_t)(builder - sched->builders), builder->next_ns);
-	return SCHED_BLOCK_RATE;
+	link->next_ns += whole;
+	link->next_fraction = cost - (double)whole;
+	if (link->next_ns > sched->now)
+		ranking_put(&sched->throttled, (uint32_t)(link - sched->links), link->next_ns);
 }
 
 void pace_refill(struct sched *sched)
 {
 	while (ranking_least(&sched->throttled) <= sched->now) {
 		uint32_t index = ranking_first(&sched->throttled);
-		struct sched_builder *builder = &sched->builders[index];
+		struct sched_builder *builder = &sched->builders[sched->links[index].first];
 
 		ranking_put(&sched->throttled, index, RANKING_OUT);
 		candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_RATE);
+		sched_update_others(sched, builder);
 	}
 }
 
@@ -109,18 +134,18 @@ void pace_built(struct sched_builder *builder, uint64_t bytes)
 	builder->mean_16 += bytes - builder->mean_16 / 16;
 }
 
-static void cut(struct sched *sched, struct sched_builder *builder)
+static void cut(struct sched *sched, struct sched_link *link)
 {
 	const struct sched_parameters *parameters = &sched->parameters;
-	double share = builder->share * parameters->cut;
+	double share = link->share * parameters->cut;
 
-	builder->stepped_at = sched->now;
-	if (builder->was_cut && sched->now - builder->cut_at < parameters->cut_ns)
+	link->stepped_at = sched->now;
+	if (link->was_cut && sched->now - link->cut_at < parameters->cut_ns)
 		return;
-	builder->was_cut = true;
-	builder->cut_at = sched->now;
+	link->was_cut = true;
+	link->cut_at = sched->now;
 	sched->counters.cuts++;
-	set_share(sched, builder, share > parameters->floor ? share : parameters->floor);
+	set_share(sched, link, share > parameters->floor ? share : parameters->floor);
 }
 
 // Whether a report is a reason to cut the rate. The rate was cut when a pause began, so the rest of
@@ -138,6 +163,7 @@ void pace_port_state(struct sched *sched, struct sched_builder *builder,
 		     const struct sched_port *port)
 {
 	uint32_t blocks = builder->blocks & ~(uint32_t)SCHED_BLOCK_PAUSED;
+	struct sched_link *link = builder->link;
 	bool was_paused = (builder->blocks & SCHED_BLOCK_PAUSED) != 0;
 	bool congested = is_congested(&sched->parameters, port, was_paused);
 
@@ -147,11 +173,11 @@ void pace_port_state(struct sched *sched, struct sched_builder *builder,
 		blocks |= SCHED_BLOCK_PAUSED;
 	builder->paused_share = port->paused_share;
 	if (congested)
-		cut(sched, builder);
+		cut(sched, link);
 	else if (was_paused)
-		builder->stepped_at = sched->now;
-	else if (builder->share < 1)
-		recover(sched, builder);
-	builder->calm = !congested;
+		link->stepped_at = sched->now;
+	else if (link->share < 1)
+		recover(sched, link);
+	link->calm = !congested;
 	candidates_update(sched, builder, blocks);
 }

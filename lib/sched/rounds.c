@@ -2,11 +2,11 @@
 // Copyright (c) 2026, the evb authors
 //
 // Rounds. A round has n_positions positions and the same number of phases. As events and credits
-// arrive, builders get its positions one after the other, each builder at most one. A round ends
-// when all its positions are used, or earlier if only builders that already have a position could
-// get a grant. With the timed shift, phase 0 of a round begins at a multiple of the phase's length.
-// The positions of the round are given before this time; after it, the positions of the next round
-// are given.
+// arrive, builders get its positions one after the other, at most one builder of each port. A round
+// ends when all its positions are used, or earlier if only builders of ports that already have a
+// position could get a grant. With the timed shift, phase 0 of a round begins at a multiple of the
+// phase's length. The positions of the round are given before this time; after it, the positions of
+// the next round are given.
 #include "sched/sched_internal.h"
 
 static bool may_begin(const struct sched *sched)
@@ -30,6 +30,7 @@ bool rounds_advance(struct sched *sched)
 		struct sched_builder *builder = &sched->builders[rounds->members[i]];
 
 		candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_ROUND);
+		sched_update_others(sched, builder);
 	}
 	rounds->open = true;
 	rounds->n_members = 0;

@@ -32,9 +32,20 @@ static uint32_t blocks_now(const struct sched *sched, const struct sched_builder
 {
 	uint32_t blocks = builder->blocks;
 
-	blocks &= ~(uint32_t)(SCHED_BLOCKS_FLIGHT | SCHED_BLOCK_CREDIT);
-	return blocks | (builder->free == 0 ? SCHED_BLOCK_CREDIT : 0) |
-	       pace_in_flight(sched, builder);
+	blocks &= ~(uint32_t)(SCHED_BLOCKS_PACE | SCHED_BLOCK_CREDIT);
+	return blocks | (builder->free == 0 ? SCHED_BLOCK_CREDIT : 0) | pace_blocks(sched, builder);
+}
+
+void sched_update_others(struct sched *sched, const struct sched_builder *builder)
+{
+	uint32_t round = builder->blocks & SCHED_BLOCK_ROUND, i = builder->next_on_link;
+
+	for (; &sched->builders[i] != builder; i = sched->builders[i].next_on_link) {
+		struct sched_builder *other = &sched->builders[i];
+		uint32_t blocks = blocks_now(sched, other) & ~(uint32_t)SCHED_BLOCK_ROUND;
+
+		candidates_update(sched, other, blocks | round);
+	}
 }
 
 // Appends an event to the builder's list of events in flight; its slot is in the state granted.
@@ -57,6 +68,8 @@ static void join(struct sched *sched, struct sched_builder *builder, uint64_t ev
 	builder->newest = index;
 	builder->granted++;
 	builder->in_flight += place->bytes;
+	builder->link->granted++;
+	builder->link->in_flight += place->bytes;
 }
 
 // Removes an event from its builder's list of events in flight; its slot becomes used.
@@ -75,9 +88,12 @@ static void part(struct sched *sched, uint64_t event)
 		builder->newest = place->previous;
 	builder->granted--;
 	builder->in_flight -= place->bytes;
+	builder->link->granted--;
+	builder->link->in_flight -= place->bytes;
 	builder->slots[place->slot].state = SCHED_SLOT_USED;
 	rounds_leave(sched, place->round);
 	candidates_update(sched, builder, blocks_now(sched, builder));
+	sched_update_others(sched, builder);
 }
 
 // Ends a builder's session: its events in flight wait again, and its slots become unknown.
@@ -246,15 +262,17 @@ static void grant(struct sched *sched, uint64_t event, struct sched_builder *bui
 		  struct sched_grant *out)
 {
 	struct sched_event *place = events_place(sched, event);
-	uint32_t index = (uint32_t)(builder - sched->builders), blocks;
+	uint32_t index = (uint32_t)(builder - sched->builders), round;
 
 	events_take(sched, event);
 	join(sched, builder, event, take_slot(builder));
-	blocks = pace_granted(sched, builder, place->bytes) | rounds_take(sched, index, out);
-	candidates_update(sched, builder, blocks | blocks_now(sched, builder));
+	pace_granted(sched, builder, place->bytes);
+	round = rounds_take(sched, index, out);
+	candidates_update(sched, builder, round | blocks_now(sched, builder));
+	sched_update_others(sched, builder);
 	out->relaxed = candidates_used(sched, builder->group);
 	out->event = event;
-	out->rate_bytes_per_second = builder->rate;
+	out->rate_bytes_per_second = builder->link->rate;
 	out->bytes = place->bytes;
 	out->builder = index;
 	out->slot = place->slot;
@@ -412,6 +430,7 @@ static enum sched_result adopt_open(struct sched *sched, uint64_t event,
 	held->generation = generation;
 	join(sched, builder, event, slot);
 	candidates_update(sched, builder, blocks_now(sched, builder));
+	sched_update_others(sched, builder);
 	sched->counters.adopted++;
 	return SCHED_OK;
 }
@@ -472,12 +491,13 @@ const struct sched_counters *sched_counters(const struct sched *sched)
 }
 
 // The number of the builder's turns without a grant: turns in its group and, if it is the only
-// builder of its group, turns of the group.
+// builder of its group, turns of the group. Builders of one port may use each other's turns.
 static uint64_t skips_of(const struct sched *sched, const struct sched_builder *builder)
 {
 	const struct sched_candidates *candidates = &sched->candidates;
 	const struct selector *selector = &candidates->groups[builder->group].selector;
-	uint64_t skips = selector_turns(selector, builder->rank) - builder->grants;
+	uint64_t turns = selector_turns(selector, builder->rank);
+	uint64_t skips = turns > builder->grants ? turns - builder->grants : 0;
 
 	if (candidates->n_groups > 1 && selector->end - selector->first == 1)
 		skips += selector_turns(&candidates->fresh, builder->group) - builder->grants;
@@ -497,9 +517,9 @@ void sched_view(const struct sched *sched, uint32_t index, struct sched_builder_
 		.free = builder->free,
 		.granted = builder->granted,
 		.in_flight_bytes = builder->in_flight,
-		.window = builder->window,
-		.rate = builder->rate,
-		.rate_share = builder->share,
+		.window = builder->link->window,
+		.rate = builder->link->rate,
+		.rate_share = builder->link->share,
 		.paused_share = builder->paused_share,
 		.mean_bytes = pace_estimate(builder),
 		.grants = builder->grants,

@@ -21,8 +21,9 @@
 //
 // Cost: with the policies round-robin and random, and without link rates, the time of a grant, of a
 // credit and of a finished event does not depend on the number of builders; otherwise it grows with
-// the logarithm of this number. The time of an announcement grows with the logarithm of the number
-// of sources. sched_register() and sched_exclude() visit all slots of one builder.
+// the logarithm of this number. A grant and a finished event also visit the other builders of the
+// same port. The time of an announcement grows with the logarithm of the number of sources.
+// sched_register() and sched_exclude() visit all slots of one builder.
 //
 // Threads: one thread calls all functions of a scheduler.
 #pragma once
@@ -68,7 +69,7 @@ enum sched_policy {
 
 enum sched_shaping {
 	SCHED_ALL_AT_ONCE,   // "none": every source sends at once; the reference for incast
-	SCHED_LINEAR_SHIFT,  // rounds, see sched_send_order()
+	SCHED_LINEAR_SHIFT,  // rounds: each port has at most one position in a round
 	SCHED_TIMED_SHIFT,   // rounds whose phases begin at fixed times, see grant.starts_ns
 	SCHED_CREDIT_WINDOW, // rounds, with `credits`
 };
@@ -82,10 +83,14 @@ enum sched_throttle {
 	SCHED_THROTTLE_87_5,
 };
 
+// Builders with the same port share its link: one token bucket, one window, and one position in a
+// round. Builders that get nothing leave the whole link to the others.
 struct sched_builder_parameters {
-	uint32_t slots;     // largest number of slots that it may register, 1 to SCHED_MAX_SLOTS
-	uint32_t group;     // congestion group, below SCHED_MAX_BUILDERS
-	uint32_t weight;    // 1 to SCHED_MAX_WEIGHT
+	uint32_t slots;  // largest number of slots that it may register, 1 to SCHED_MAX_SLOTS
+	uint32_t group;  // congestion group, below SCHED_MAX_BUILDERS
+	uint32_t weight; // 1 to SCHED_MAX_WEIGHT
+	uint32_t port;   // below SCHED_MAX_BUILDERS
+	// Equal for all builders of a port:
 	uint64_t link_rate; // bytes/s; 0: no limit
 	uint64_t window;    // bytes in flight; 0: no limit. One event is always allowed.
 };
@@ -111,7 +116,7 @@ struct sched_parameters {
 	uint64_t send_window_ns; // timed shift: a phase is this window plus idle_window_ns
 	uint64_t idle_window_ns;
 	double target_utilisation; // share of link_rate, above 0, at most 1
-	// Depth of the token bucket: the bytes that the link transfers in this time, plus one
+	// Depth of a port's token bucket: the bytes that the link transfers in this time, plus one
 	// event.
 	uint64_t burst_ns;
 	uint32_t event_bytes; // expected size of an event until the builder has built one
@@ -142,7 +147,7 @@ struct sched_grant {
 	uint64_t event;
 	uint64_t round;
 	uint64_t starts_ns; // timed shift: start of the round's phase 0; else when granted
-	// The rate on the builder's link, all sources together; 0: no limit.
+	// The rate on the link of the builder's port, all sources together; 0: no limit.
 	uint64_t rate_bytes_per_second;
 	uint64_t bytes; // expected size of the event
 	uint32_t builder;
@@ -222,8 +227,8 @@ struct sched_builder_view {
 	uint32_t free;            // credits
 	uint32_t granted;         // events in flight
 	uint64_t in_flight_bytes; // estimated
-	uint64_t window;          // bytes, as configured
-	uint64_t rate;            // bytes/s, after cuts; 0: no limit
+	uint64_t window;          // bytes, as configured, of its port
+	uint64_t rate;            // bytes/s of its port, after cuts; 0: no limit
 	double rate_share;        // share of the rate after cuts; 1: not cut
 	double paused_share;      // from the last report
 	uint64_t mean_bytes;      // running mean size of the events that it has built
@@ -300,7 +305,9 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 			     uint32_t generation, uint32_t attempt, enum sched_outcome outcome,
 			     uint64_t bytes, uint64_t now);
 
-// The state of a builder's port, as its switch or NIC reports it.
+// The state of a builder's port, as its switch or NIC reports it. A pause holds only this builder;
+// the rate is that of the port. If several builders share the port, the caller reports its state
+// for each of them.
 void sched_port_state(struct sched *sched, uint32_t builder, const struct sched_port *port,
 		      uint64_t now);
 

@@ -7,7 +7,7 @@
 //   events      the events from the oldest unfinished one on; choice of the next event
 //   candidates  choice of the next builder, by policy and group rule
 //   rounds      positions and phases of a round
-//   pace        rates, bytes in flight, port state
+//   pace        rates, bytes in flight, port state; links, which the builders of a port share
 //   sched       the functions of sched.h, which connect the parts
 #pragma once
 
@@ -21,7 +21,7 @@
 
 #define SCHED_NONE        UINT32_MAX
 #define SCHED_ALIGNMENT   64u // a cache line
-#define SCHED_ALLOCATIONS 12u
+#define SCHED_ALLOCATIONS 13u
 
 // The reasons (blocks) why a builder cannot get a grant. A builder without blocks is ready; a
 // builder that is registered and not excluded is live.
@@ -32,11 +32,11 @@ enum sched_block {
 	SCHED_BLOCK_PAUSED = 1 << 3,   // its port is paused
 	SCHED_BLOCK_EVENTS = 1 << 4,   // `credits` events are in flight
 	SCHED_BLOCK_WINDOW = 1 << 5,   // the next event would exceed `window` bytes in flight
-	SCHED_BLOCK_RATE = 1 << 6,     // its token bucket is empty
-	SCHED_BLOCK_ROUND = 1 << 7,    // it has a position in this round
+	SCHED_BLOCK_RATE = 1 << 6,     // the token bucket of its link is empty
+	SCHED_BLOCK_ROUND = 1 << 7,    // its link has a position in this round
 };
-#define SCHED_BLOCKS_LIFE   (SCHED_BLOCK_ABSENT | SCHED_BLOCK_EXCLUDED)
-#define SCHED_BLOCKS_FLIGHT (SCHED_BLOCK_EVENTS | SCHED_BLOCK_WINDOW)
+#define SCHED_BLOCKS_LIFE (SCHED_BLOCK_ABSENT | SCHED_BLOCK_EXCLUDED)
+#define SCHED_BLOCKS_PACE (SCHED_BLOCK_EVENTS | SCHED_BLOCK_WINDOW | SCHED_BLOCK_RATE)
 
 enum sched_slot_state {
 	SCHED_SLOT_UNKNOWN, // not credited in this session
@@ -74,11 +74,34 @@ struct sched_event {
 	uint64_t granted_ns;
 } __attribute__((aligned(SCHED_ALIGNMENT)));
 
+// The link of a port; see pace.c.
+struct sched_link {
+	uint64_t link_rate;   // bytes/s; 0: no limit
+	uint64_t window;      // bytes; 0: no limit
+	uint64_t in_flight;   // bytes to all builders of the port
+	uint32_t granted;     // number of these events
+	uint32_t first;       // the first builder of the port
+	uint64_t turn_now;    // the latest time at which a turn began, see candidates.c
+	uint64_t next_ns;     // time at which the token bucket has room again
+	double next_fraction; // fraction of a ns, to be added to next_ns
+	double ns_per_byte;
+	uint64_t rate;       // bytes/s, after cuts; 0: no limit
+	double share;        // share of the rate after cuts, 0 to 1
+	uint64_t cut_at;     // time of the last cut
+	uint64_t stepped_at; // time from which the next step of recovery counts
+	bool was_cut;        // cut_at is valid
+	bool calm;           // the last report had no congestion
+};
+
 struct sched_builder {
 	uint32_t blocks; // enum sched_block
 	uint32_t group;
 	uint32_t rank; // number of the builder, counted group by group
 	uint32_t weight;
+	struct sched_link *link;
+	uint32_t next_on_link; // the next builder of the port, in a circle
+	uint64_t turn_at;      // time at which its next turn on the link is due; no unit
+	uint64_t turn;         // time from one of its turns to the next
 	// Slots, and events in flight
 	struct sched_slot *slots;
 	uint32_t first_free; // a free slot, or SCHED_NONE
@@ -91,22 +114,11 @@ struct sched_builder {
 	uint32_t newest;     // place of the newest event in flight, or SCHED_NONE
 	uint64_t session;
 	uint64_t grants;
-	// Rates, see pace.c
-	uint64_t link_rate;   // bytes/s; 0: no limit
-	uint64_t window;      // bytes; 0: no limit
-	uint64_t in_flight;   // bytes
-	bool sized;           // mean_16 is from built events, not from event_bytes
-	uint64_t mean_16;     // running mean of the event size, in 1/16 bytes
-	uint64_t next_ns;     // time at which the token bucket has room again
-	double next_fraction; // fraction of a ns, to be added to next_ns
-	double ns_per_byte;
-	uint64_t rate;       // bytes/s, after cuts; 0: no limit
-	double share;        // share of the rate after cuts, 0 to 1
+	// Sizes, see pace.c
+	uint64_t in_flight;  // bytes
+	bool sized;          // mean_16 is from built events, not from event_bytes
+	uint64_t mean_16;    // running mean of the event size, in 1/16 bytes
 	double paused_share; // from the last report
-	uint64_t cut_at;     // time of the last cut
-	uint64_t stepped_at; // time from which the next step of recovery counts
-	bool was_cut;        // cut_at is valid
-	bool calm;           // the last report had no congestion
 };
 
 enum candidates_kind {
@@ -166,7 +178,7 @@ struct sched_rounds {
 	uint64_t phase_ns;    // timed shift: length of a phase; else 0
 	uint32_t outstanding; // number of events of the current round that are in flight
 	uint32_t n_members;
-	uint32_t *members; // builders with a position in the current round
+	uint32_t *members; // builders with a grant in the current round
 };
 
 struct sched {
@@ -174,9 +186,10 @@ struct sched {
 	uint64_t now;
 	bool paused;
 	struct sched_builder *builders;
+	struct sched_link *links; // of the ports, by their first builders; [n_builders]
 	uint64_t *announced;      // of each source: it has announced all events below
 	struct ranking sources;   // included sources, by `announced`
-	struct ranking throttled; // builders whose token bucket is empty, by next_ns
+	struct ranking throttled; // links whose token bucket is empty, by next_ns
 	struct sched_events events;
 	struct sched_candidates candidates;
 	struct sched_rounds rounds;
@@ -211,6 +224,10 @@ void events_finish(struct sched *sched, uint64_t event);
 // The event at a place of the ring.
 uint64_t events_at(const struct sched *sched, uint32_t place);
 
+// sched: updates the blocks of the other builders of a builder's port, after a grant or the end of
+// an event.
+void sched_update_others(struct sched *sched, const struct sched_builder *builder);
+
 // candidates: sets the blocks of a builder, whose number of free slots may also have changed.
 void candidates_update(struct sched *sched, struct sched_builder *builder, uint32_t blocks);
 // A builder of a group gets a grant. Returns the number of grants by which this is too early for
@@ -232,7 +249,7 @@ bool rounds_ready(struct sched *sched);
 // Ends the current round, even before it is full, and begins the next. Returns false if the next
 // round cannot begin yet.
 bool rounds_advance(struct sched *sched);
-// A builder gets the next position. Returns the builder's block.
+// A builder, and so its link, gets the next position. Returns the block of the link's builders.
 uint32_t rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *grant);
 // An event of a round is no longer in flight.
 void rounds_leave(struct sched *sched, uint64_t round);
@@ -242,15 +259,15 @@ static inline uint64_t pace_estimate(const struct sched_builder *builder)
 {
 	return builder->mean_16 / 16;
 }
-void pace_start(struct sched *sched, struct sched_builder *builder,
-		const struct sched_builder_parameters *parameters);
-// A builder gets a grant for an event of this size. Returns SCHED_BLOCK_RATE or 0.
-uint32_t pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes);
-// Returns the blocks SCHED_BLOCK_EVENTS and SCHED_BLOCK_WINDOW that hold now.
-uint32_t pace_in_flight(const struct sched *sched, const struct sched_builder *builder);
+// Starts the links, and assigns the builders to them.
+void pace_start(struct sched *sched, const struct sched_builder_parameters *builders);
+// A builder gets a grant for an event of this size.
+void pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes);
+// Returns those of SCHED_BLOCKS_PACE that hold now.
+uint32_t pace_blocks(const struct sched *sched, const struct sched_builder *builder);
 // A builder has built an event of this size.
 void pace_built(struct sched_builder *builder, uint64_t bytes);
 void pace_port_state(struct sched *sched, struct sched_builder *builder,
 		     const struct sched_port *port);
-// Removes SCHED_BLOCK_RATE from the builders whose token bucket has room again.
+// Removes SCHED_BLOCK_RATE from the builders of links whose token bucket has room again.
 void pace_refill(struct sched *sched);

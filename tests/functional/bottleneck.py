@@ -56,7 +56,8 @@ class Event(collections.namedtuple("Event", "sources packing fragment mtu")):
 @dataclasses.dataclass
 class Layout:
     readouts: int = 8  # with one source each
-    builders: int = 1
+    builders: int = 1  # nodes
+    per_node: int = 1  # builders of each, which share its link
     packing: int = 100
     fragment: int = 200
     mtu: int = 1500
@@ -93,8 +94,9 @@ class Layout:
             # A builder pauses while it has credits left, also if many of its events are in flight.
             port["flow_control"] = {"mode": "soft", "high_water": 0.5, "low_water": 0.3}
         node = {"name": f"b{index}", "ports": [port],
-                "builders": [{"name": "b", "slots": self.slots,
-                              "slot_size": _padded(self.event.payload + 16384, 4096)}]}
+                "builders": [{"name": f"b{number or ''}", "slots": self.slots,
+                              "slot_size": _padded(self.event.payload + 16384, 4096)}
+                             for number in range(self.per_node)]}
         if self.consumed:
             node["event_ring"] = {"groups": [GROUP]}
         return node
@@ -169,9 +171,10 @@ class Farm(cluster.System):
         return self._clients[node]
 
     def credits(self):
-        """{builder's node: what the manager knows of it}"""
+        """{builder's node: what the manager knows of it, of the first builder of the node}"""
         found = self.client("m").query("/evb/credits/all")
-        return {f"b{index}": found[f"credits_{index}"] for index in range(self.layout.builders)}
+        return {f"b{index}": found[f"credits_{index * self.layout.per_node}"]
+                for index in range(self.layout.builders)}
 
     def sched(self):
         return self.client("m").query("/evb/sched/info", "m")

@@ -74,9 +74,10 @@ def test_incast_several_builders():
 
 
 def test_rate_of_grants():
-    """Grants follow each other at the link's rate, headers counted: no more than their share of the
-    link is ever in use, and what waits, waits in the sources."""
-    layout = Layout(events=0, packing=50,
+    """Grants follow each other at the link's rate, headers counted, whichever of the node's builders
+    they are for: no more than their share of the link is ever in use, and what waits, waits in the
+    sources."""
+    layout = Layout(events=0, packing=50, per_node=3,
                     changes={"events": {"deadline": "30s"},
                              "event_manager": manager(target_utilisation=0.5)})
     with evbtest.Workspace() as work, Farm(work, layout) as farm:

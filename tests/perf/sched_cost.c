@@ -62,6 +62,7 @@ static struct sched *create(const struct load *load, uint32_t n_builders)
 			.slots = load->slots,
 			.group = i % (load->groups < n_builders ? load->groups : n_builders),
 			.weight = 1 + i % 3,
+			.port = i,
 			.link_rate = load->rates ? UINT64_C(100000000000000) : 0,
 		};
 	parameters.builders = builders;

@@ -88,14 +88,24 @@ static void rate__is_that_of_a_nodes_link(void **state)
 	assert_rate(&p, GIGABIT / 80.0 / WIRE);
 }
 
+// The builders of a node share its link.
 static void rate__of_builders_on_one_node(void **state)
 {
 	struct event_rate_parameters p = make(2, 1, 1);
+	double of_one = event_rate(&p);
 
 	(void)state;
-	system_.nodes[2].n_builders = 2;
-	system_.builders[system_.n_builders++].node = 2;
-	assert_rate(&p, GIGABIT / 8.0 / (2.0 * WIRE));
+	for (unsigned n = 2; n <= 3; n++) {
+		system_.nodes[2].n_builders = n;
+		system_.builders[system_.n_builders++].node = 2;
+		assert_rate(&p, of_one);
+	}
+	assert_rate(&p, TARGET * GIGABIT / 8 / (2.0 * WIRE));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(cluster_link_of(&system_, i).rate, GIGABIT);
+		assert_int_equal(cluster_link_of(&system_, i).first_builder, 0);
+		assert_int_equal(cluster_link_of(&system_, i).n_builders, 3);
+	}
 }
 
 // What stays on its node crosses no link.

@@ -65,6 +65,50 @@ static void rate__grows_with_the_builders_that_wait(void **state)
 	readout_pace_free(&pace);
 }
 
+// Builders 0 to 2 share a link: whoever of them has grants that wait, it is one share.
+static void rate__counts_a_link_once(void **state)
+{
+	struct readout_pace_parameters parameters = system_of(4, 8);
+	struct readout_pace pace;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, &parameters, 0));
+	for (unsigned i = 0; i < 4; i++)
+		readout_pace_set_link(&pace, i, i < 3 ? 0 : 3);
+	for (unsigned i = 0; i < 3; i++)
+		readout_pace_add(&pace, i);
+	readout_pace_begin(&pace, 1, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, SHARE);
+	readout_pace_add(&pace, 3);
+	readout_pace_adapt(&pace, 0);
+	assert_int_equal(pace.pacer.rate, 2 * SHARE);
+	readout_pace_free(&pace);
+}
+
+// After an event for a builder, the next one for another builder of the link waits for the link's
+// share.
+static void flow__is_that_of_a_link(void **state)
+{
+	struct readout_pace_parameters parameters = system_of(3, 8);
+	const uint64_t size = 100 * MTU, lasts = size * GIGAHERTZ / SHARE;
+	struct readout_pace pace;
+
+	(void)state;
+	assert_true(readout_pace_make(&pace, &parameters, 0));
+	readout_pace_set_link(&pace, 1, 0);
+	for (unsigned i = 0; i < 3; i++)
+		readout_pace_add(&pace, i);
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	for (unsigned i = 0; i < 100; i++)
+		readout_pace_take(&pace, MTU, i * lasts / 200);
+	readout_pace_begin(&pace, 1, SHARE, lasts / 2);
+	assert_false(readout_pace_ready(&pace, lasts / 2));
+	assert_true(readout_pace_ready(&pace, lasts));
+	readout_pace_begin(&pace, 2, SHARE, lasts / 2);
+	assert_true(readout_pace_ready(&pace, lasts));
+	readout_pace_free(&pace);
+}
+
 static void rate__is_never_more_than_one_node_may_take(void **state)
 {
 	struct readout_pace_parameters parameters = system_of(8, 2);
@@ -273,6 +317,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rate__is_the_granted_one_for_one_builder),
 		cmocka_unit_test(rate__grows_with_the_builders_that_wait),
+		cmocka_unit_test(rate__counts_a_link_once),
+		cmocka_unit_test(flow__is_that_of_a_link),
 		cmocka_unit_test(rate__is_never_more_than_one_node_may_take),
 		cmocka_unit_test(rate__of_a_large_node_is_not_more_than_a_link),
 		cmocka_unit_test(rate__of_a_node_is_not_rounded_above_a_link),

@@ -19,6 +19,7 @@ struct bench bench_plain(uint32_t n_builders)
 			.slots = 4,
 			.group = i,
 			.weight = 1,
+			.port = i,
 		};
 	return bench;
 }

@@ -25,8 +25,8 @@ struct bench {
 	unsigned n;
 };
 
-// Parameters of n builders with four slots, each a group of its own, one source, no rule and no
-// shaping, so that nothing limits but what a test adds.
+// Parameters of n builders with four slots, each with a group and a port of its own, one source, no
+// rule and no shaping, so that nothing limits but what a test adds.
 struct bench bench_plain(uint32_t n_builders);
 // Creates the scheduler; builders register.
 void bench_start(struct bench *bench);

@@ -62,15 +62,20 @@ static void draw_builders(struct history *history)
 	struct model *model = history->model;
 	uint32_t n = 1 + below(history, MODEL_BUILDERS), groups = 1 + below(history, n < 5 ? n : 5);
 	bool rates = chance(history, 0.3), windows = chance(history, 0.3);
+	uint32_t ports = chance(history, 0.5) ? n : 1 + below(history, n);
 
 	for (uint32_t i = 0; i < n; i++) {
 		model->builder_parameters[i] = (struct sched_builder_parameters){
 			.slots = 1 + below(history, MODEL_SLOTS),
 			.group = i < groups ? 7 * i : 7 * below(history, groups),
 			.weight = 1 + below(history, 4),
+			.port = i % ports,
 			.link_rate = rates ? UINT64_C(1000000000) * (1 + below(history, 9)) : 0,
 			.window = windows ? 800 + below(history, 4000) : 0,
 		};
+		model->builder_parameters[i].link_rate =
+		    model->builder_parameters[i % ports].link_rate;
+		model->builder_parameters[i].window = model->builder_parameters[i % ports].window;
 		for (uint32_t slot = 0; slot < MODEL_SLOTS; slot++)
 			history->generations[i][slot] = 0u - below(history, 20);
 	}

@@ -43,10 +43,14 @@ static uint32_t rule_distance(const struct model *model)
 
 static uint32_t positions_of_a_round(const struct sched_parameters *parameters)
 {
+	uint32_t ports = 0, n_ports;
+
 	if (parameters->shaping == SCHED_ALL_AT_ONCE)
 		return 1;
-	return parameters->n_builders > parameters->n_sources ? parameters->n_builders
-							      : parameters->n_sources;
+	for (uint32_t i = 0; i < parameters->n_builders; i++)
+		ports |= 1u << parameters->builders[i].port;
+	n_ports = (uint32_t)__builtin_popcount(ports);
+	return n_ports > parameters->n_sources ? n_ports : parameters->n_sources;
 }
 
 uint32_t model_static_builder(const struct model *model, uint64_t event)
@@ -87,6 +91,7 @@ void model_begin(struct model *model, uint64_t released)
 			.group = model->builder_parameters[i].group,
 			.mean_16 = 16 * (uint64_t)parameters->event_bytes,
 		};
+	memset(model->ports, 0, sizeof(model->ports));
 	for (uint32_t i = 0; i < parameters->n_sources; i++) {
 		model->announced[i] = released;
 		model->source_excluded[i] = false;

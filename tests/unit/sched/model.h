@@ -59,7 +59,7 @@ struct model_event {
 };
 
 struct model_builder {
-	bool registered, excluded, paused, in_round;
+	bool registered, excluded, paused;
 	uint64_t session;
 	uint32_t group;
 	uint32_t n_slots;
@@ -67,6 +67,10 @@ struct model_builder {
 	uint32_t free, granted;
 	uint64_t in_flight, mean_16;
 	bool sized;
+};
+
+struct model_port {
+	bool in_round;
 	double next_ns; // of the token bucket
 };
 
@@ -80,6 +84,7 @@ struct model {
 	uint64_t first; // event of events[0]
 	struct model_event events[MODEL_EVENTS];
 	struct model_builder builders[MODEL_BUILDERS];
+	struct model_port ports[MODEL_BUILDERS];
 	uint64_t announced[MODEL_SOURCES];
 	bool source_excluded[MODEL_SOURCES];
 	uint64_t released, frontier;

@@ -23,18 +23,39 @@ static bool has_credit(const struct model_builder *builder)
 	return builder->registered && !builder->excluded && builder->free > 0;
 }
 
+static struct model_port *port_of(struct model *model, uint32_t builder)
+{
+	return &model->ports[model->builder_parameters[builder].port];
+}
+
+// Whether the window of a builder's port allows its next event.
+static bool has_window(const struct model *model, uint32_t index)
+{
+	const struct sched_builder_parameters *parameters = model->builder_parameters;
+	uint64_t in_flight = model->builders[index].mean_16 / 16;
+	uint32_t granted = 0;
+
+	for (uint32_t i = 0; i < model->parameters.n_builders; i++) {
+		if (parameters[i].port != parameters[index].port)
+			continue;
+		in_flight += model->builders[i].in_flight;
+		granted += model->builders[i].granted;
+	}
+	return parameters[index].window == 0 || granted == 0 ||
+	       in_flight <= parameters[index].window;
+}
+
 // Whether a builder can be granted, its round aside. `slack`: its rate must allow it by that much.
 static bool is_able(const struct model *model, uint32_t index, double slack)
 {
+	const struct sched_builder_parameters *parameters = &model->builder_parameters[index];
 	const struct model_builder *builder = &model->builders[index];
-	uint64_t window = model->builder_parameters[index].window;
 
 	return has_credit(builder) && !builder->paused &&
 	       (model->parameters.credits == 0 || builder->granted < model->parameters.credits) &&
-	       (window == 0 || builder->granted == 0 ||
-		builder->in_flight + builder->mean_16 / 16 <= window) &&
-	       (model->builder_parameters[index].link_rate == 0 ||
-		(double)model->now >= builder->next_ns + slack);
+	       has_window(model, index) &&
+	       (parameters->link_rate == 0 ||
+		(double)model->now >= model->ports[parameters->port].next_ns + slack);
 }
 
 // How many grants ago a group was used last; 0: not within the distance.
@@ -87,7 +108,8 @@ static struct outlook look(const struct model *model, double slack)
 	for (uint32_t i = 0; i < model->parameters.n_builders; i++) {
 		const struct model_builder *builder = &model->builders[i];
 		uint32_t ago = used_ago(model, builder->group);
-		bool now = !closed && !(model->round_open && builder->in_round);
+		const struct model_port *port = &model->ports[model->builder_parameters[i].port];
+		bool now = !closed && !(model->round_open && port->in_round);
 
 		outlook.fresh_credit |= has_credit(builder) && ago == 0;
 		if (!is_able(model, i, slack))
@@ -171,7 +193,8 @@ static bool formula_holds_up(const struct model *model)
 		return true;
 	if (!uses_rounds(model) || !model->round_open || next_round_may_begin(model))
 		return false;
-	return model->builders[builder].in_round || round_is_closed(model);
+	return model->ports[model->builder_parameters[builder].port].in_round ||
+	       round_is_closed(model);
 }
 
 void model_short_poll(struct model *model)
@@ -196,23 +219,23 @@ void model_send_round(struct model *model)
 		bool busy[MODEL_BUILDERS] = { false };
 
 		for (uint32_t source = 0; source < sources; source++) {
-			uint32_t position = (source + phase) % n;
+			uint32_t position = (source + phase) % n, port;
 
 			if (!model->taken[position])
 				continue;
+			port = model->builder_parameters[model->positions[position]].port;
 			model->sent[source]++;
-			if (busy[model->positions[position]])
+			if (busy[port])
 				model_break(model, MODEL_NO_CONFLICT,
-					    "round %ju, phase %u: two sources send to builder %u",
-					    (uintmax_t)model->round, phase,
-					    model->positions[position]);
-			busy[model->positions[position]] = true;
+					    "round %ju, phase %u: two sources send to port %u",
+					    (uintmax_t)model->round, phase, port);
+			busy[port] = true;
 		}
 	}
 	for (uint32_t i = 0; i < n; i++)
 		model->taken[i] = false;
-	for (uint32_t i = 0; i < model->parameters.n_builders; i++)
-		model->builders[i].in_round = false;
+	for (uint32_t i = 0; i < MODEL_BUILDERS; i++)
+		model->ports[i].in_round = false;
 }
 
 // A grant opens a new round: the one before had to be over.
@@ -260,9 +283,10 @@ static void check_round(struct model *model, const struct sched_grant *grant)
 			    grant->position, (uintmax_t)grant->round);
 		return;
 	}
-	if (model->builders[grant->builder].in_round)
-		model_break(model, MODEL_NO_CONFLICT, "builder %u has two positions in round %ju",
-			    grant->builder, (uintmax_t)grant->round);
+	if (port_of(model, grant->builder)->in_round)
+		model_break(model, MODEL_NO_CONFLICT,
+			    "the port of builder %u has two positions in round %ju", grant->builder,
+			    (uintmax_t)grant->round);
 	if (phase_ns(model) > 0 &&
 	    (grant->starts_ns != model->starts_ns || model->now > model->starts_ns))
 		model_break(model, MODEL_NO_CONFLICT, "round %ju has begun already",
@@ -275,7 +299,7 @@ static void take_position(struct model *model, const struct sched_grant *grant)
 		return;
 	model->taken[grant->position] = true;
 	model->positions[grant->position] = grant->builder;
-	model->builders[grant->builder].in_round = true;
+	port_of(model, grant->builder)->in_round = true;
 	model->round_outstanding++;
 }
 
@@ -349,7 +373,7 @@ static void check_event(struct model *model, const struct sched_grant *grant)
 static void take_rate(struct model *model, uint32_t index, uint64_t bytes)
 {
 	const struct sched_parameters *parameters = &model->parameters;
-	struct model_builder *builder = &model->builders[index];
+	struct model_port *port = port_of(model, index);
 	struct sched_builder_view view;
 	double rate, earliest = (double)model->now - (double)parameters->burst_ns;
 
@@ -360,9 +384,9 @@ static void take_rate(struct model *model, uint32_t index, uint64_t bytes)
 		return;
 	if (phase_ns(model) > 0)
 		rate *= (double)parameters->send_window_ns / (double)phase_ns(model);
-	if (builder->next_ns < earliest)
-		builder->next_ns = earliest;
-	builder->next_ns += (double)bytes / rate * 1e9;
+	if (port->next_ns < earliest)
+		port->next_ns = earliest;
+	port->next_ns += (double)bytes / rate * 1e9;
 }
 
 void model_grant(struct model *model, const struct sched_grant *grant)

@@ -138,7 +138,7 @@ static void create__takes_the_largest(void **state)
 	(void)state;
 	assert_non_null(builders);
 	for (uint32_t i = 0; i < SCHED_MAX_BUILDERS; i++)
-		builders[i] = (struct sched_builder_parameters){ 64, i, SCHED_MAX_WEIGHT, 1, 1 };
+		builders[i] = (struct sched_builder_parameters){ 64, i, SCHED_MAX_WEIGHT, i, 1, 1 };
 	for (int policy = SCHED_ROUND_ROBIN; policy <= SCHED_RANDOM; policy++) {
 		struct sched_parameters parameters = sched_defaults();
 		struct sched *sched = NULL;
