@@ -9,10 +9,13 @@
 
 #include "builder/assembly.h"
 #include "builder/builder_role.h"
+#include "evring/evring.h"
 #include "node/control_role.h"
+#include "packet/decision_queue.h"
 #include "port/eal.h"
 #include "port/port.h"
 #include "rdma/roce_port.h"
+#include "record/decision_order.h"
 #include "roce/requester.h"
 #include "roce/responder.h"
 #include "source/source_set.h"
@@ -472,6 +475,26 @@ static void plan_manager(struct plan *plan)
 		plan->sched_bytes = cluster_manager_sched_memory(&manager);
 }
 
+// Plans the memory for decisions, of the roles and queues that make_results() and
+// make_decision_queues() make.
+static void plan_results(struct plan *plan)
+{
+	const struct config *config = plan->config;
+
+	for (unsigned i = 0; i < config->n_results; i++) {
+		const struct config_results *results = &config->results[i];
+
+		if (config_results_are_sent(config, results)) {
+			plan->decision_bytes += decision_outbox_memory(results->window);
+			continue;
+		}
+		plan->decision_bytes += decision_order_memory(results->window);
+		if (results->system > 0)
+			plan->decision_bytes +=
+			    decision_inbox_memory(results->window, config->cluster.n_nodes);
+	}
+}
+
 // Counts the memory of queue pairs for `n_flows` senders, each with `depth` work requests.
 static void use_senders(struct plan *plan, uint32_t n_flows, uint32_t depth)
 {
@@ -525,10 +548,10 @@ static int plan_builders(struct plan *plan, char *error)
 			    i, (unsigned long long)builder->slot_size, config->sources.n_expected,
 			    (unsigned long long)smallest);
 		unsigned role = plan_role_of(plan, CONFIG_ROLE_BUILDER, i);
+		uint64_t bytes = evring_bytes(builder->slots, builder->slot_size);
 
-		plan->ring_bytes += builder->slots * builder->slot_size;
-		plan->nodes[plan_node_of(plan, role)].ring_bytes +=
-		    builder->slots * builder->slot_size;
+		plan->ring_bytes += bytes;
+		plan->nodes[plan_node_of(plan, role)].ring_bytes += bytes;
 		use_packets(plan, role,
 			    (uint64_t)plan->n_producers * config->links.depth * 2 * sizeof(void *));
 		plan->assembly_bytes += assembly_memory(builder->slots, config->sources.n_expected);
@@ -605,6 +628,7 @@ int plan_make(struct plan *plan, const struct config *config, char *error)
 		return -1;
 	plan_control(plan);
 	plan_manager(plan);
+	plan_results(plan);
 	plan_roce(plan);
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		use_packets(plan, i, ROLE_BYTES);

@@ -251,6 +251,7 @@ static void print_memory(const struct plan *plan, FILE *out)
 		{ "boards", plan->store_bytes, false },
 		{ "control", plan->endpoint_bytes, false },
 		{ "manager", plan->sched_bytes, false },
+		{ "results", plan->decision_bytes, false },
 		{ "RoCE", plan->roce_bytes, false },
 	};
 	uint64_t sum = 0;

@@ -129,6 +129,13 @@ static int make_in(struct evring *ring, const struct evring_parameters *paramete
 	return rc;
 }
 
+uint64_t evring_bytes(uint32_t slots, uint64_t slot_size)
+{
+	struct evring_header plan;
+
+	return evring_layout_plan(&plan, slots, slot_size, 1) ? plan.file_size : 0;
+}
+
 static bool directory_serves(const struct evring_directory *directory,
 			     const struct evring_parameters *parameters)
 {

@@ -76,6 +76,10 @@ struct evring_event {
 	uint16_t n_missing;
 };
 
+// The bytes of the file of a ring: its slots, the descriptions of events and what deciding groups
+// have decided about them, without the padding to whole pages. 0: larger than any file.
+uint64_t evring_bytes(uint32_t slots, uint64_t slot_size);
+
 // Makes the ring file, <directory>/evb-<name>/ring.<builder>, and reserves all its memory; removes
 // the files of a dead run of the same name before. Members of groups write to the file, spies read
 // it: `mode` and `unix_group` say who may. Where evb-<name> is another user's or no directory, the

@@ -35,6 +35,12 @@ struct decision_outbox *decision_outbox_create(uint32_t window, uint32_t packing
 	return NULL;
 }
 
+uint64_t decision_outbox_memory(uint32_t window)
+{
+	return sizeof(struct decision_outbox) +
+	       2 * (uint64_t)window * sizeof(struct decision_result);
+}
+
 void decision_outbox_destroy(struct decision_outbox *outbox)
 {
 	if (outbox == NULL)
@@ -109,6 +115,12 @@ struct decision_inbox *decision_inbox_create(uint32_t window, uint32_t packing, 
 		return inbox;
 	decision_inbox_destroy(inbox);
 	return NULL;
+}
+
+uint64_t decision_inbox_memory(uint32_t window, unsigned n_nodes)
+{
+	return sizeof(struct decision_inbox) + INBOX_SIZE * sizeof(struct decision_arrival) +
+	       window * sizeof(uint16_t) + n_nodes * sizeof(uint64_t);
 }
 
 void decision_inbox_destroy(struct decision_inbox *inbox)

@@ -37,6 +37,8 @@ struct decision_outbox {
 
 // `window` is that of the results, `packing` that of event ids. NULL if memory ran out.
 struct decision_outbox *decision_outbox_create(uint32_t window, uint32_t packing);
+// The bytes that decision_outbox_create() allocates.
+uint64_t decision_outbox_memory(uint32_t window);
 void decision_outbox_destroy(struct decision_outbox *outbox);
 
 // Results role. False: the decision must wait, until results of earlier events are written. The id
@@ -83,6 +85,8 @@ struct decision_inbox {
 
 // NULL if memory ran out. `window` is a power of two.
 struct decision_inbox *decision_inbox_create(uint32_t window, uint32_t packing, unsigned n_nodes);
+// The bytes that decision_inbox_create() allocates.
+uint64_t decision_inbox_memory(uint32_t window, unsigned n_nodes);
 void decision_inbox_destroy(struct decision_inbox *inbox);
 
 // Decisions of all nodes together that it has room for.

@@ -35,10 +35,14 @@ struct decision_order {
 	struct place places[];
 };
 
+uint64_t decision_order_memory(uint32_t window)
+{
+	return sizeof(struct decision_order) + window * (uint64_t)sizeof(struct place);
+}
+
 struct decision_order *decision_order_create(const struct decision_order_parameters *parameters)
 {
-	struct decision_order *order =
-	    calloc(1, sizeof(*order) + parameters->window * sizeof(order->places[0]));
+	struct decision_order *order = calloc(1, decision_order_memory(parameters->window));
 
 	if (order == NULL)
 		return NULL;

@@ -45,6 +45,8 @@ struct decision_order;
 
 // Returns NULL if memory ran out.
 struct decision_order *decision_order_create(const struct decision_order_parameters *parameters);
+// The bytes that decision_order_create() allocates.
+uint64_t decision_order_memory(uint32_t window);
 void decision_order_destroy(struct decision_order *order);
 
 // Announces an event, or reports the decision about one, announced or not. now_ns must not

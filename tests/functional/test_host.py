@@ -94,7 +94,7 @@ def test_shared_memory_too_small():
     with evbtest.Workspace() as work:
         configuration = quiet(work)
         configuration["builders"][0].update(slots=65536, slot_size="64MiB")
-        refused(Host(work), configuration, "/dev/shm", "the slots take 4194304 MiB",
+        refused(Host(work), configuration, "/dev/shm", "the slots take 41943",
                 "remount,size=")
 
 

@@ -7,9 +7,12 @@
 #include <stdio.h>
 
 #include "builder/assembly.h"
+#include "evring/evring.h"
 #include "node/control_role.h"
+#include "packet/decision_queue.h"
 #include "pipeline/role.h"
 #include "port/port.h"
+#include "record/decision_order.h"
 #include "roce/requester.h"
 #include "roce/responder.h"
 
@@ -40,7 +43,9 @@ static void memory__is_the_sum_of_its_parts(void **state)
 	assert_int_equal(plan->ports[0].buffer, 9216);
 	pool = port_pool_bytes(plan->ports[0].pool_mbufs, 9216);
 	assert_int_equal(plan->ports[0].pool_bytes, pool);
-	assert_int_equal(plan->ring_bytes, 32 * (uint64_t)MIB);
+	assert_int_equal(plan->ring_bytes, evring_bytes(16, MIB) + evring_bytes(8, 2 * MIB));
+	assert_in_range(plan->ring_bytes, 32 * (uint64_t)MIB, 33 * (uint64_t)MIB);
+	assert_int_equal(plan->decision_bytes, 0);
 	assert_int_equal(plan->assembly_bytes, assembly_memory(16, 8) + assembly_memory(8, 8));
 	// Two rx roles to two builders, 1024 pointers each, twice for the ring's own sake.
 	links = 4 * 1024 * 2 * sizeof(void *);
@@ -107,6 +112,35 @@ static void memory__of_a_node(void **state)
 	plan = plan_of_node(text, "c"); // a queue pair to one builder, 8 sources
 	assert_int_equal(plan->roce_bytes, qp_table_memory(2) + requester_memory(2, 64));
 	assert_int_equal(plan->sched_bytes, 0);
+	plan_free(plan);
+}
+
+static const char deciding[] =
+    "{\"sources\": {\"ids\": [\"1-8\"]}, \"groups\": [{\"name\": \"f\", \"decides\": true}], "
+    "\"nodes\": ["
+    "{\"name\": \"a\", \"manager\": true, "
+    "\"results\": [{\"name\": \"r\", \"group\": \"f\", \"window\": 4096}], "
+    "\"builders\": [{\"name\": \"b\"}], \"ports\": "
+    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.1\"}]},"
+    "{\"name\": \"c\", \"builders\": [{\"name\": \"b\"}], "
+    "\"generators\": [{\"name\": \"g\", \"port\": \"p\"}], \"ports\": "
+    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.2\"}]}]%s}";
+
+// The plan left out the decisions that wait.
+static void memory__of_decisions(void **state)
+{
+	struct plan *plan;
+	char text[2048];
+
+	(void)state;
+	machine_make(2);
+	snprintf(text, sizeof(text), deciding, "");
+	plan = plan_of_node(text, "a"); // writes the results
+	assert_int_equal(plan->decision_bytes,
+			 decision_order_memory(4096) + decision_inbox_memory(4096, 2));
+	plan_free(plan);
+	plan = plan_of_node(text, "c"); // sends its decisions there
+	assert_int_equal(plan->decision_bytes, decision_outbox_memory(4096));
 	plan_free(plan);
 }
 
@@ -290,6 +324,7 @@ int main(void)
 		cmocka_unit_test(memory__is_the_sum_of_its_parts),
 		cmocka_unit_test(memory__of_a_generator),
 		cmocka_unit_test(memory__of_a_node),
+		cmocka_unit_test(memory__of_decisions),
 		cmocka_unit_test(memory__by_numa_node),
 		cmocka_unit_test(memory__limit_holds_without_hugepages),
 		cmocka_unit_test(refused__port),

@@ -99,6 +99,9 @@ static void files__are_named_after_appliance_and_builder(void **state)
 	assert_false(evring_on_hugepages(bench.ring));
 	assert_int_equal(stat(path, &status), 0);
 	assert_int_equal(status.st_mode & 0777, 0660);
+	assert_in_range(status.st_size, evring_bytes(4, EVRING_SLOT_ALIGNMENT),
+			evring_bytes(4, EVRING_SLOT_ALIGNMENT) + 2 * sysconf(_SC_PAGESIZE));
+	assert_int_equal(evring_bytes(0, 1), 0);
 	assert_false(file_exists(&bench, "evb-bench/ring.3.new"));
 	assert_int_equal(evring_slots(bench.ring), 4);
 	assert_int_equal(evring_slot_size(bench.ring), EVRING_SLOT_ALIGNMENT);

@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // The order of decisions, with injected time: single cases, and histories drawn at random.
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +12,13 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "packet/decision_queue.h"
 #include "record/decision_order.h"
 
-#define PACKING 10u
-#define TIMEOUT 1000u
-#define WINDOW  64u
+#define PACKING  10u
+#define TIMEOUT  1000u
+#define WINDOW   64u
+#define ROUNDING (4 * 4096u) // of up to four blocks, to whole pages
 
 static struct decision_order *make(bool accept)
 {
@@ -404,9 +407,33 @@ static void order__of_a_part_of_the_events(void **state)
 	play(4, 1000);
 }
 
+// What the plan states is what the queues take, but for the rounding of the allocator.
+static void memory__is_what_is_stated(void **state)
+{
+	const struct decision_order_parameters parameters = { .window = 4096, .packing = 1 };
+	struct decision_order *order = decision_order_create(&parameters);
+	struct decision_outbox *outbox = decision_outbox_create(4096, 1);
+	struct decision_inbox *inbox = decision_inbox_create(4096, 1, 3);
+
+	(void)state;
+	assert_true(order != NULL && outbox != NULL && inbox != NULL);
+	assert_in_range(malloc_usable_size(order), decision_order_memory(4096),
+			decision_order_memory(4096) + ROUNDING);
+	assert_in_range(malloc_usable_size(outbox) + malloc_usable_size(outbox->results),
+			decision_outbox_memory(4096), decision_outbox_memory(4096) + ROUNDING);
+	assert_in_range(malloc_usable_size(inbox) + malloc_usable_size(inbox->arrivals) +
+			    malloc_usable_size(inbox->builders) +
+			    malloc_usable_size(inbox->received),
+			decision_inbox_memory(4096, 3), decision_inbox_memory(4096, 3) + ROUNDING);
+	decision_order_destroy(order);
+	decision_outbox_destroy(outbox);
+	decision_inbox_destroy(inbox);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory__is_what_is_stated),
 		cmocka_unit_test(order__decided_events_leave_in_order),
 		cmocka_unit_test(order__event_without_a_decision_times_out),
 		cmocka_unit_test(order__ids_of_others_hold_back_for_the_timeout),
