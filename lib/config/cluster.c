@@ -209,10 +209,6 @@ int config_check_cluster(struct config_reader *reader, const struct config_sourc
 			return config_fail(reader,
 					   "no generator of theirs stands for source id %u (0x%x)",
 					   sources->ids[i], sources->ids[i]);
-	if (cluster->shares_source && sources->n_ids > 1)
-		return config_fail(reader,
-				   "nodes that send built events share a source: it must be the "
-				   "only one of sources.ids");
 	if (cluster->shares_source && system->event_manager.sched.mode == SCHED_STATIC)
 		return config_fail(config_at(reader, "event_manager.mode"),
 				   "static has no indices for nodes that share a source: use push "

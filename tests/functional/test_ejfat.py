@@ -19,6 +19,8 @@ import time
 import evbtest
 import network
 import telemetry
+import test_stages
+from appliance import merged
 from evbtest import check, check_equal
 
 sys.path.insert(0, os.path.join(evbtest.REPOSITORY, "app", "ejfat"))
@@ -356,46 +358,72 @@ def check_syncs(syncs):
     check(max(away) < RATE, f"ticks of sync messages and data differ by {away}")
 
 
+class Balanced:
+    """The stand-in with its data plane, workers behind it, which get these keys, and the helpers of
+    all. weights: {worker: its weight}"""
+
+    def __init__(self, work, weights, **keys):
+        self.work = work
+        self.bridge = work.enter(network.Bridge(DEVICES))
+        here = self.bridge.nodes["balancer"]
+        here.add_address(f"{ADDRESSES['balancer']}/24")
+        here.set_checksum_offload(False)
+        self.stand_in = StandIn(work, "--address", ADDRESSES["balancer"], "--reserved", "7:key",
+                                "--data", namespace=here)
+        self.helpers, self.workers = [], {}
+        for name in weights:
+            self.workers[name] = work.run(
+                node(work, name, transport={"udp_port": 20000, "udp_ports": 4},
+                     builders=[{"name": "b0", "slots": 256, "slot_size": "32kB"}],
+                     events={"deadline": "30s", "on_end_of_run": "ignore"}, **keys),
+                namespace=self.bridge.nodes[name])
+        for name, weight in weights.items():
+            self._help("worker", name, "--udp-port", "20000", "--udp-ports", "4", "--as", name,
+                       "--name", self.workers[name].name, "--interval", "100ms",
+                       "--weight", str(weight))
+        self.stand_in.wait_for("an epoch of all",
+                               lambda m: sorted(m.get("workers", ())) == sorted(weights))
+
+    def _help(self, kind, name, *arguments):
+        uri = f"ejfat://key@10.0.0.1:{self.stand_in.port}/lb/7?sync=10.0.0.1:{self.stand_in.sync_port}"
+        self.helpers.append(start_helper(self.work, uri, kind, "--address", ADDRESSES[name],
+                                         *arguments, namespace=self.bridge.nodes["balancer"]))
+
+    def start_sender(self, generator, **keys):
+        """The process that sends to the balancer."""
+        board = node(self.work, "board", generators=[merged({
+            "port": "wire", "load_balancer_header": True,
+            "destination": {"address": ADDRESSES["balancer"]}}, generator)], **keys)
+        self._help("sender", "board", "--name", board["name"], "--interval", "200ms")
+        self.stand_in.wait_for("the sender is known", lambda m: m["call"] == "AddSenders",
+                               self.helpers[-1])
+        return self.work.run(board, namespace=self.bridge.nodes["board"])
+
+    def wait_for_events(self, count):
+        def built():
+            return sum(telemetry.summary(process.name)["events_complete"]
+                       for process in self.workers.values())
+        self.stand_in.process.wait_until(lambda: built() >= count, f"{count} events are built")
+
+    def end(self):
+        """What the stand-in forwarded, and the accounts of the workers."""
+        for process in reversed(self.helpers):
+            check_equal(process.stop(), 0, process.describe())
+        accounts = {name: process.drain() for name, process in self.workers.items()}
+        return self.stand_in.end(), accounts
+
+
 def test_behind_a_balancer():
     """Events of a generator go through the balancer to two workers: each is built whole, on one."""
     need_grpc()
     with evbtest.Workspace() as work:
-        bridge = work.enter(network.Bridge(DEVICES))
-        here = bridge.nodes["balancer"]
-        here.add_address(f"{ADDRESSES['balancer']}/24")
-        here.set_checksum_offload(False)
-        stand_in = StandIn(work, "--address", ADDRESSES["balancer"], "--reserved", "7:key",
-                           "--data", namespace=here)
-        uri = f"ejfat://key@10.0.0.1:{stand_in.port}/lb/7?sync=10.0.0.1:{stand_in.sync_port}"
-        workers = {}
-        for name in ("w1", "w2"):
-            workers[name] = work.run(node(work, name, transport={"udp_port": 20000, "udp_ports": 4},
-                                          builders=[{"name": "b0", "slots": 256, "slot_size": "32kB"}],
-                                          events={"deadline": "30s", "on_end_of_run": "ignore"}),
-                                     namespace=bridge.nodes[name])
-        helpers = [start_helper(work, uri, "worker", "--address", ADDRESSES[name], "--udp-port",
-                                "20000", "--udp-ports", "4", "--as", name, "--name", process.name,
-                                "--interval", "100ms", "--weight", weight, namespace=here)
-                   for weight, (name, process) in zip(("1", "3"), workers.items())]
-        stand_in.wait_for("an epoch of both", lambda m: sorted(m.get("workers", ())) == ["w1", "w2"])
-        board = node(work, "board", generators=[{
-            "name": "boards", "port": "wire", "events": EVENTS, "rate": RATE, "first_event": 1000,
-            "size": {"mean": 200}, "load_balancer_header": True,
-            "destination": {"address": ADDRESSES["balancer"]}}])
-        helpers.append(start_helper(work, uri, "sender", "--address", ADDRESSES["board"], "--name",
-                                    board["name"], "--interval", "200ms", namespace=here))
-        stand_in.wait_for("the sender is known", lambda m: m["call"] == "AddSenders", helpers[-1])
-        sent = work.run(board, namespace=bridge.nodes["board"])
-
-        def built():
-            return sum(telemetry.summary(process.name)["events_complete"]
-                       for process in workers.values())
-        stand_in.process.wait_until(lambda: built() >= EVENTS, "all events are built")
+        system = Balanced(work, {"w1": 1, "w2": 3})
+        stand_in = system.stand_in
+        sent = system.start_sender({"name": "boards", "events": EVENTS, "rate": RATE,
+                                    "first_event": 1000, "size": {"mean": 200}})
+        system.wait_for_events(EVENTS)
         check_equal(sent.end()["sent"]["events"], EVENTS, "events sent")
-        for process in reversed(helpers):
-            check_equal(process.stop(), 0, process.describe())
-        accounts = {name: process.drain() for name, process in workers.items()}
-        totals = stand_in.end()
+        totals, accounts = system.end()
         judge_chain(totals, accounts)
         for session in ("1", "2"):
             check_states([m for m in stand_in.messages("SendState") if m["session"] == session])
@@ -405,6 +433,25 @@ def test_behind_a_balancer():
         check_equal(sorted(calls[:2]) + calls[2:], ["Register", "Register", "AddSenders",
                                                     "RemoveSenders", "Deregister", "Deregister"],
                     "calls in order")
+
+
+def test_built_events_behind_a_balancer():
+    """The events of a first stage go through the balancer to a worker, byte by byte."""
+    need_grpc()
+    with evbtest.Workspace() as work:
+        sources = {"ids": [1], "payload": "opaque", "packing": 1}
+        system = Balanced(work, {"w1": 1}, sources=sources, writers=[
+            {"name": "files", "format": "mep", "directory": work.folder("events-w1")}])
+        first = test_stages.first_stage(work, test_stages.FEWER)
+        sent = system.start_sender(test_stages.egress_of(first), sources=sources,
+                                   memory={"kind": "shm"})
+        work.run(first).end()
+        system.wait_for_events(test_stages.FEWER)
+        check_equal(sent.end()["sent"]["events"], test_stages.FEWER, "events sent")
+        _, accounts = system.end()
+        check_equal(evbtest.drops(accounts["w1"]), {}, "drops")
+        check_equal(test_stages.check_forwarded(work, ("w1",), 2),
+                    ({"w1": test_stages.FEWER}, 0), "events, and how many are there twice")
 
 
 def judge_chain(totals, accounts):

@@ -135,10 +135,15 @@ static void generator__of_kind_event_ring(void **state)
 		       "x.json: generators[0].event_ring.appliance: kind event_ring needs the name "
 		       "of the appliance that builds the events");
 	assert_refused(EVENT_RING ", \"event_ring\": {\"appliance\": \"first\"}}",
-		       "x.json: generators[0].ids: kind event_ring sends for one source");
+		       "x.json: generators[0].ids: kind event_ring sends for one source, which "
+		       "must be the only one of sources.ids");
 	assert_refused(EVENT_RING ", \"ids\": [1], \"event_ring\": {\"appliance\": \"first\"}}",
-		       "x.json: generators[0].kind: event_ring sends built events, which are no "
-		       "MFPs: sources.payload must be opaque");
+		       "x.json: generators[0].ids: kind event_ring sends for one source, which "
+		       "must be the only one of sources.ids");
+	assert_all_refused(
+	    ALL("sources.ids=[1]", EVENT_RING ", \"event_ring\": {\"appliance\": \"first\"}}"),
+	    "x.json: generators[0].kind: event_ring sends built events, which are no "
+	    "MFPs: sources.payload must be opaque");
 }
 
 static void generator__mean_is_below_maximum(void **state)
