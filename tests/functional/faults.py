@@ -41,9 +41,6 @@ class Layout(bottleneck.Layout):
     def configuration(self, name):
         result = super().configuration(name)
         for node in result["nodes"]:
-            # 1 s of what comes at these rates. The kernel clears them at each start.
-            node["ports"][0].update(options={"framecnt": 1024}, rx_descriptors=512,
-                                    tx_descriptors=512)
             for generator in node.get("generators", ()):
                 generator["size"] = dict(SIZE)
                 if self.obedient:
