@@ -244,6 +244,18 @@ void readout_logic_tend(struct readout_logic *logic, uint64_t now)
 
 // --- static mode ---
 
+// Messages remember the grants of a limited number of events. Nothing but this bounds how many
+// events wait for a builder that is late: a further grant would make that of an older event void.
+static bool has_places(const struct readout_logic *logic, uint64_t event, uint64_t end)
+{
+	const struct readout_messages *messages = readout_messages(logic);
+
+	for (; messages != NULL && event < end; event++)
+		if (messages->holds(logic->parameters.context, event))
+			return false;
+	return true;
+}
+
 void readout_grant_statically(struct readout_logic *logic)
 {
 	const struct readout_logic_parameters *p = &logic->parameters;
@@ -251,7 +263,7 @@ void readout_grant_statically(struct readout_logic *logic)
 	uint64_t end = least((round + 1) * n, end_of_events(logic));
 
 	if (send_queue_length(&logic->queue) > 0 || end > logic->announced ||
-	    end == logic->static_next)
+	    end == logic->static_next || !has_places(logic, logic->static_next, end))
 		return;
 	for (uint64_t event = logic->static_next; event < end; event++) {
 		const struct message message = {

@@ -42,7 +42,8 @@ struct readout_messages {
 	void (*granted)(void *context, const struct message *grant);
 	void (*released)(void *context, uint64_t event);
 	void (*forget)(void *context);
-	// Whether a packet may still be made of this event, or of any.
+	// Whether a packet may still be made of this event, or of any. The first is also true while
+	// there is no place for the event's grant, because that of an older one needs it.
 	bool (*holds)(void *context, uint64_t event);
 	bool (*holds_any)(void *context);
 	// One step of the current event, at readout_logic.cursor; false if nothing can be done now.
