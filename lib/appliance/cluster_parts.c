@@ -75,15 +75,16 @@ static int make_decision_queues(struct appliance *appliance, char *error)
 	for (unsigned i = 0; i < config->n_results; i++) {
 		const struct config_results *results = &config->results[i];
 		const unsigned index = results->system - 1;
+		const uint32_t packing = config_results_packing(config, results);
 
 		if (results->system == 0)
 			continue;
 		if (config_results_are_sent(config, results))
 			appliance->outboxes[index] =
-			    decision_outbox_create(results->window, config->sources.packing);
+			    decision_outbox_create(results->window, packing);
 		else
-			appliance->inboxes[index] = decision_inbox_create(
-			    results->window, config->sources.packing, system->n_nodes);
+			appliance->inboxes[index] =
+			    decision_inbox_create(results->window, packing, system->n_nodes);
 		if (appliance->outboxes[index] == NULL && appliance->inboxes[index] == NULL)
 			return appliance_fail(error, "no memory for the decisions of results %s",
 					      results->name);

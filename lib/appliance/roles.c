@@ -317,6 +317,7 @@ static struct role *make_results_sender(struct appliance *appliance, const struc
 			.directory = directory[0] != '\0' ? directory : NULL,
 		},
 		.first_builder = (uint16_t)config->cluster.nodes[config->cluster.self].first_builder,
+		.origins = results->origin_packing > 0,
 		.outbox = appliance->outboxes[results->system - 1],
 	};
 
@@ -331,6 +332,9 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 	const struct config_group *group = config_group(config, results->group);
 	const char *directory = config->event_ring.directory;
 	const bool of_system = results->system > 0;
+	const bool origins = results->origin_packing > 0;
+	const bool granted = of_system && cluster_grants(config) && !origins;
+	const uint32_t packing = config_results_packing(config, results);
 	const struct results_parameters parameters = {
 		.name = plan->name,
 		.appliance = config->n_builders > 0 ? config->name : NULL,
@@ -339,7 +343,8 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 						      .first_builder
 						: 0),
 		.inbox = of_system ? appliance->inboxes[results->system - 1] : NULL,
-		.granted = cluster_grants(config),
+		.granted = granted,
+		.origins = origins,
 		.reader = {
 			.mode = EVB_READER_GROUP,
 			.group = results->name,
@@ -347,11 +352,11 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 		},
 		.order = {
 			.window = results->window,
-			.packing = config->sources.packing,
+			.packing = packing,
 			.timeout_ns = results->timeout_ns,
 			.accept_timed_out =
 			    group == NULL || group->undecided == CONFIG_UNDECIDED_ACCEPT,
-			.holds = of_system && cluster_grants(config),
+			.holds = granted,
 		},
 		.stream = {
 			.directory = results->to == CONFIG_RESULTS_FILE ? results->directory : NULL,
@@ -359,9 +364,8 @@ static struct role *make_results(struct appliance *appliance, const struct plan_
 			.address = results->address,
 			.port = results->udp_port,
 			.run_number = config->run_number,
-			.packing = config->sources.packing,
-			.resumes = of_system && cluster_grants(config) &&
-				   results->to == CONFIG_RESULTS_FILE,
+			.packing = packing,
+			.resumes = granted && results->to == CONFIG_RESULTS_FILE,
 		},
 	};
 

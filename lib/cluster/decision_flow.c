@@ -139,14 +139,14 @@ void decision_flow_poll(struct decision_flow *flow, bool is_over, uint64_t now)
 			flow_send_results(flow, stream, now);
 		if (stream->outbox != NULL)
 			flow_send_decisions(flow, stream);
-		if (flow->parameters.manager != NULL && flow->parameters.granted)
+		if (flow->parameters.manager != NULL && flow_is_told(flow, stream))
 			flow_send_events(flow, stream);
 	}
 }
 
 static bool is_done(const struct decision_flow *flow, const struct flow_stream *stream)
 {
-	const bool reports = flow->parameters.manager != NULL && flow->parameters.granted;
+	const bool reports = flow->parameters.manager != NULL && flow_is_told(flow, stream);
 
 	if (stream->inbox != NULL)
 		return flow_all_told(flow, stream);

@@ -17,7 +17,7 @@
 //
 // The manager reports each event once its fate is final (sched_released()), in the order of events
 // and without gaps, so that the results node knows for which events it has to wait, and which do
-// not exist. In mode static nobody knows that.
+// not exist. In mode static nobody knows that, nor for results by the events of an earlier stage.
 //
 // Pure logic, as that of node.h. Threads: that of the control role; queues as in
 // packet/decision_queue.h.

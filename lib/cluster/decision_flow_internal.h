@@ -60,6 +60,12 @@ static inline bool flow_is_gone(const struct decision_flow *flow, unsigned node)
 	       flow->now - flow->down_since[node] > DECISION_FLOW_PATIENCE_NS;
 }
 
+// Whether the manager tells which events there are. It does not know those of an earlier stage.
+static inline bool flow_is_told(const struct decision_flow *flow, const struct flow_stream *stream)
+{
+	return flow->parameters.granted && stream->results->origin_packing == 0;
+}
+
 // Bytes of records of at most `largest` bytes that can be sent to a node at once.
 static inline size_t flow_room(const struct decision_flow *flow, unsigned node, size_t largest)
 {

@@ -29,7 +29,7 @@ bool flow_make_peers(struct decision_flow *flow, struct flow_stream *stream)
 		if (i == flow->self)
 			continue;
 		peer->sends = system->nodes[i].n_builders > 0;
-		peer->reports = i == system->manager && flow->parameters.granted;
+		peer->reports = i == system->manager && flow_is_told(flow, stream);
 		n_senders += peer->sends;
 	}
 	stream->share = decision_inbox_size(stream->inbox) / (n_senders > 0 ? n_senders : 1);
@@ -112,7 +112,7 @@ static bool all_arrived(const struct decision_flow *flow, const struct flow_stre
 	const unsigned manager = flow->parameters.system->manager;
 
 	if (!flow->run_is_over ||
-	    (flow->parameters.granted && !stream->last_event && !flow_is_gone(flow, manager)))
+	    (flow_is_told(flow, stream) && !stream->last_event && !flow_is_gone(flow, manager)))
 		return false;
 	for (unsigned i = 0; i < flow->parameters.system->n_nodes; i++)
 		if (stream->peers[i].sends && !stream->peers[i].ended && !flow_is_gone(flow, i))
@@ -123,7 +123,7 @@ static bool all_arrived(const struct decision_flow *flow, const struct flow_stre
 static uint64_t decide_below(const struct decision_flow *flow, const struct flow_stream *stream,
 			     bool confirmed, uint64_t written)
 {
-	if (flow->parameters.granted)
+	if (flow_is_told(flow, stream))
 		return confirmed ? written + stream->results->window : 0;
 	return written > 0 ? written + stream->results->window : UINT64_MAX;
 }

@@ -54,6 +54,7 @@ struct cluster_system_results {
 	char group[EVB_NAME_SIZE]; // that decides, on each node with builders
 	unsigned node;             // that writes them
 	uint32_t window;           // events, a power of two
+	uint32_t origin_packing;   // see struct config_results
 };
 
 struct cluster_system {

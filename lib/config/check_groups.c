@@ -119,6 +119,9 @@ static int check_results(struct config_reader *reader, struct config *config, un
 	const struct config_results *results = &config->results[i];
 	struct config_group *group = find(config, results->group);
 
+	if (results->origin_packing > 0 && config->sources.payload != PAYLOAD_OPAQUE)
+		return config_fail(config_at_element(reader, "results", i, "origin_packing"),
+				   "blocks that are built events need sources.payload opaque");
 	if (config->n_builders == 0 && results->system > 0)
 		return check_destination(reader, config, i); // all decisions are those of others
 	if (config_results_are_sent(config, results) && (group == NULL || !group->decides))

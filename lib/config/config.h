@@ -213,10 +213,11 @@ struct config_results {
 	uint16_t udp_port;
 	uint32_t window; // events, a power of two
 	uint64_t timeout_ns;
+	uint32_t origin_packing; // of the first stage; 0: event ids are those of this system
 	enum config_results_of of;
 	// Set by config_load(), not a key: index in cluster.results + 1; 0: results of this node
 	// alone. They are written on the node cluster.results[].node; if that is another one, this
-	// entry has only names, `window` and `of`.
+	// entry has only names, `window`, `origin_packing` and `of`.
 	unsigned system;
 };
 
@@ -368,6 +369,9 @@ bool config_has_roce(const struct config *config, unsigned port);
 
 // Whether another node writes these results, and this one sends its decisions there.
 bool config_results_are_sent(const struct config *config, const struct config_results *results);
+
+// The difference of the event ids of consecutive events in the results.
+uint32_t config_results_packing(const struct config *config, const struct config_results *results);
 
 // The rules of a group; NULL: it has none. A valid configuration only.
 const struct config_group *config_group(const struct config *config, const char *name);

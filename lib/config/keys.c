@@ -201,6 +201,11 @@ static const struct config_key results_keys[] = {
 	  FIELD(config_results, timeout_ns), .standard = "1s",
 	  .help = "Longest wait for the decision about an event, which then counts as "
 		  "`undecided` of the group, or for an id that does not exist here." },
+	{ .name = "origin_packing", WHOLE(COUNT), RANGE(0, 65535),
+	  FIELD(config_results, origin_packing), .standard = "0",
+	  .help = "If blocks are events that another evb has built: decisions are written under "
+		  "the ids of those, with this `sources.packing` of the first stage. 0: under the "
+		  "ids of this system." },
 };
 static OBJECT(results, results_keys);
 

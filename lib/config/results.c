@@ -14,6 +14,11 @@ bool config_results_are_sent(const struct config *config, const struct config_re
 	       config->cluster.results[results->system - 1].node != config->cluster.self;
 }
 
+uint32_t config_results_packing(const struct config *config, const struct config_results *results)
+{
+	return results->origin_packing > 0 ? results->origin_packing : config->sources.packing;
+}
+
 static const struct config_key *results_key(void)
 {
 	unsigned i = 0;
@@ -26,13 +31,13 @@ static const struct config_key *results_key(void)
 // Nodes that were started with other results of the system refuse each other.
 static uint64_t add_to_hash(uint64_t hash, const struct cluster_system_results *results)
 {
-	const uint64_t numbers[] = { results->node, results->window };
+	const uint64_t numbers[] = { results->node, results->window, results->origin_packing };
 
 	for (const char *c = results->name; *c != '\0'; c++)
 		hash = (hash ^ (unsigned char)*c) * FNV_PRIME;
 	for (const char *c = results->group; *c != '\0'; c++)
 		hash = (hash ^ (unsigned char)*c) * FNV_PRIME;
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < 3; i++)
 		hash = (hash ^ numbers[i]) * FNV_PRIME;
 	return hash;
 }
@@ -49,7 +54,11 @@ static int add(struct config_reader *reader, struct cluster_system *cluster, uns
 				   cluster->nodes[cluster->results[0].node].name);
 	if (cluster->n_results == EVB_MAX_RESULTS)
 		return 0; // the node has too many, which is reported when it is read
-	*to = (struct cluster_system_results){ .node = node, .window = results->window };
+	*to = (struct cluster_system_results){
+		.node = node,
+		.window = results->window,
+		.origin_packing = results->origin_packing,
+	};
 	memcpy(to->name, results->name, sizeof(to->name));
 	memcpy(to->group, results->group, sizeof(to->group));
 	cluster->hash = add_to_hash(cluster->hash, to);
@@ -121,6 +130,7 @@ static int add_sent(struct config_reader *reader, struct config *node, unsigned 
 	*to = (struct config_results){
 		.of = CONFIG_RESULTS_OF_SYSTEM,
 		.window = from->window,
+		.origin_packing = from->origin_packing,
 		.system = index + 1,
 	};
 	memcpy(to->name, from->name, sizeof(to->name));

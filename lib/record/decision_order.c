@@ -158,6 +158,11 @@ bool decision_order_decide(struct decision_order *order, const struct decision_r
 	return true;
 }
 
+void decision_order_refuse(struct decision_order *order)
+{
+	counter_add(&order->counters.late, 1);
+}
+
 // Whether the event, or the first one behind a gap, has waited long enough.
 static bool is_due(const struct decision_order *order, const struct place *place, uint64_t now_ns)
 {

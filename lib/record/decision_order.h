@@ -57,6 +57,9 @@ bool decision_order_expect(struct decision_order *order, uint64_t event_id, uint
 bool decision_order_decide(struct decision_order *order, const struct decision_result *result,
 			   uint64_t now_ns);
 
+// Counts a decision without a valid id as late.
+void decision_order_refuse(struct decision_order *order);
+
 // There are no events below this index (event id / packing), and what arrives for them is counted
 // as repeated. To be called before anything arrives.
 void decision_order_begin(struct decision_order *order, uint64_t index);

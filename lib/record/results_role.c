@@ -9,6 +9,7 @@
 
 #include "base/tick_clock.h"
 #include "evring/reader_watch.h"
+#include "record/origin.h"
 #include "record/result_of.h"
 #include "wire/ctrl.h"
 
@@ -22,6 +23,7 @@ struct results {
 	struct decision_stream *stream;
 	struct decision_inbox *inbox; // NULL: results of this node alone
 	bool granted;
+	bool origins;
 	bool begun; // the first event is known, or will not be
 	uint16_t first_builder;
 	uint32_t window, packing;
@@ -65,8 +67,8 @@ static unsigned put_out(struct results *results, uint64_t now_ns)
 static bool watch(struct results *results, uint64_t now_ns, unsigned *done)
 {
 	// Where the manager tells the events, watching would make decided events wait for others
-	// that have no room.
-	if (results->reader == NULL || results->granted)
+	// that have no room. Events that are announced have the ids of this system.
+	if (results->reader == NULL || results->granted || results->origins)
 		return true;
 	for (;;) {
 		if (!results->has_watched)
@@ -96,11 +98,13 @@ static int read_decision(struct results *results, uint64_t now_ns)
 	if (rc != 1)
 		return rc;
 	result = result_of(&results->decided, results->first_builder);
-	if (!decision_order_decide(results->order, &result, now_ns))
+	if (results->origins && !origin_of(&results->decided, &result.event_id))
+		decision_order_refuse(results->order);
+	else if (!decision_order_decide(results->order, &result, now_ns))
 		return -EAGAIN;
-	results->has_decided = false;
-	if (results->own_end <= result.event_id / results->packing)
+	else if (results->own_end <= result.event_id / results->packing)
 		results->own_end = result.event_id / results->packing + 1;
+	results->has_decided = false;
 	(void)evb_reader_release(results->reader, &results->decided); // it holds the event
 	return 1;
 }
@@ -323,6 +327,7 @@ struct role *results_role_create(const struct results_parameters *parameters, ch
 	memset(results, 0, sizeof(*results));
 	results->role.operations = &results_operations;
 	results->inbox = parameters->inbox;
+	results->origins = parameters->origins;
 	results->granted = parameters->inbox != NULL && parameters->granted;
 	results->first_builder = parameters->first_builder;
 	results->window = parameters->order.window;

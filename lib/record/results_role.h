@@ -10,7 +10,8 @@
 // builders.
 //
 // In a system of nodes the role of the results node also takes the decisions of the other nodes
-// from its inbox. There the event manager tells which events exist, unless the mode is static.
+// from its inbox. There the event manager tells which events exist, unless the mode is static or
+// the event ids are those of an earlier stage.
 #pragma once
 
 #include "evring/evb_reader.h"
@@ -28,6 +29,7 @@ struct results_parameters {
 	uint16_t first_builder;       // system-wide number of the node's first builder
 	struct decision_inbox *inbox; // outlives the role; NULL: results of this node alone
 	bool granted;                 // with an inbox: the manager tells the events
+	bool origins;                 // event ids are those of the first stage (record/origin.h)
 	struct decision_order_parameters order;
 	struct decision_stream_parameters stream;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/counter.h"
+#include "record/origin.h"
 #include "record/result_of.h"
 
 #define EVENTS_PER_POLL 64u
@@ -17,6 +18,7 @@ struct sender {
 	struct evb_reader *reader;
 	struct decision_outbox *outbox;
 	uint16_t first_builder;
+	bool origins;
 	struct evb_event decided; // valid while `has_decided`: it has to wait
 	bool has_decided;
 	struct results_sender_counters counters __rte_cache_aligned;
@@ -39,7 +41,8 @@ static int pass_on(struct sender *sender)
 	if (rc != 1)
 		return rc;
 	result = result_of(&sender->decided, sender->first_builder);
-	if (!decision_outbox_is_valid(sender->outbox, result.event_id))
+	if ((sender->origins && !origin_of(&sender->decided, &result.event_id)) ||
+	    !decision_outbox_is_valid(sender->outbox, result.event_id))
 		counter_add(&sender->counters.invalid, 1);
 	else if (decision_outbox_put(sender->outbox, &result))
 		counter_add(&sender->counters.passed_on, 1);
@@ -123,6 +126,7 @@ struct role *results_sender_role_create(const struct results_sender_parameters *
 	sender->role.operations = &sender_operations;
 	sender->outbox = parameters->outbox;
 	sender->first_builder = parameters->first_builder;
+	sender->origins = parameters->origins;
 	snprintf(sender->role.name, sizeof(sender->role.name), "%s", parameters->name);
 	if (evb_reader_open(&sender->reader, parameters->appliance, &parameters->reader) == 0)
 		return &sender->role;

@@ -18,13 +18,15 @@ struct results_sender_parameters {
 	const char *appliance; // of the event rings
 	struct evb_reader_options reader;
 	uint16_t first_builder;         // system-wide number of the node's first builder
+	bool origins;                   // event ids are those of the first stage (record/origin.h)
 	struct decision_outbox *outbox; // outlives the role
 };
 
 struct results_sender_counters {
 	uint64_t passed_on; // decisions
 	uint64_t lost;      // of them, when the node ended: they were not written
-	uint64_t invalid;   // not passed on: the id was overwritten in shared memory
+	// Not passed on: the id was overwritten in shared memory, or the event has no origin.
+	uint64_t invalid;
 };
 
 // Called by the control thread; the event rings must exist and be empty. Returns NULL with one line

@@ -130,6 +130,7 @@ class Judge:
         self._judge_copies()
         self._judge_incomplete()
         self._judge_results()
+        self._judge_origins()
 
     def _judge_copies(self):
         self._some("were built twice without the flag",
@@ -186,6 +187,20 @@ class Judge:
             wanted = decision(event_of[number], 1)
             self.expect(tuple(found) == wanted, f"result {number}, of event {event_of[number]}: "
                                                 f"{found}, not {wanted}")
+
+    def _judge_origins(self):
+        """Results by the events of the first stage: each once, in order, with its decision. What a
+        kill delays by more than the timeout is left out, and a killed results node may have written
+        more than it has reported."""
+        records = self.chain.results("origins")
+        events = [event for event, *_ in records]
+        kinds = {kill.kind for kill in self.kills}
+        if "results node" not in kinds:
+            self.expect(events == sorted(set(events)), "results by origin are not in order")
+        if not kinds - {"builder node", "recorder", "producer", "filter member"}:
+            self._some("are not in the results by origin", set(self.filtered) - set(events))
+        self._some("have another result by origin",
+                   [event for event, _, *found in records if tuple(found) != decision(event, 1)])
 
     def accounts(self, first, second):
         """The nodes' own accounts, where all processes lived from the beginning."""

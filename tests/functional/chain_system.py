@@ -94,7 +94,9 @@ def second_stage(work, first, mode, slot):
     configuration["nodes"].append({
         "name": RESULTS, "builders": [], "ports": [{**port, "address": "10.78.2.20/24"}],
         "results": [{"name": "all", "group": FILTER, "directory": work.folder("results"),
-                     "timeout": "5s", "window": 16384}]})
+                     "timeout": "5s", "window": 16384},
+                    {"name": "origins", "group": FILTER, "directory": work.folder("origins"),
+                     "timeout": "5s", "window": 16384, "origin_packing": 1}]})
     return configuration
 
 
@@ -390,10 +392,10 @@ class Chain:
                 for mep in evb_decode.meps(evb_decode.read(path)):
                     yield node, mep
 
-    def results(self):
+    def results(self, folder="results"):
         """(number in the second stage, builder, lines, tag, flags) of all records, in the order of
-        the files."""
+        the files. In the folder "origins" numbers are those of the first stage."""
         records = []
-        for path in sorted(glob.glob(self.work.path("results", "*.decisions"))):
+        for path in sorted(glob.glob(self.work.path(folder, "*.decisions"))):
             records += test_decide.records_of(path, len(records), packing=1)
         return records

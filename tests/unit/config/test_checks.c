@@ -296,6 +296,10 @@ static void results__name_a_group_that_decides(void **state)
 	assert_all_refused(
 	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"to\": \"udp\"}]"),
 	    "x.json: results[0].address: is needed with \"to\": \"udp\"");
+	assert_all_refused(
+	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"origin_packing\": 1}]"),
+	    "x.json: results[0].origin_packing: blocks that are built events need sources.payload "
+	    "opaque");
 }
 
 static void lcores__have_a_cpu_each(void **state)

@@ -163,6 +163,75 @@ static void results__are_in_the_order_of_events(void **state)
 	free(bytes);
 }
 
+#define NO_ORIGIN 6u // own number of an event whose block is no built event
+
+// The number of the event of the first stage that is the block of event n, and the reverse.
+static uint64_t origin(uint64_t n)
+{
+	return n ^ 5;
+}
+
+// The event of a second stage.
+static void publish_next(struct evring *ring, uint32_t slot, uint64_t n)
+{
+	static uint8_t inner[MEP_ROOM], mfp[MEP_ROOM];
+	struct evring_event event = { .event_id = n * PACKING, .n_sources = 1 };
+	struct mfp_header header = { .event_id = n * PACKING, .source_id = 1 };
+	const size_t length = make_file_mep(inner, origin(n) * PACKING);
+	const size_t size = MFP_HEADER_SIZE + length;
+	const uint8_t *mfps = mfp;
+
+	assert_true(size <= sizeof(mfp));
+	assert_int_equal(mfp_encode_header(mfp, sizeof(mfp), &header, NULL, NULL), WIRE_OK);
+	store_le32(mfp + 4, (uint32_t)size);
+	memcpy(mfp + MFP_HEADER_SIZE, inner, length);
+	if (n == NO_ORIGIN)
+		mfp[MFP_HEADER_SIZE] ^= 1;
+	evring_begin(ring, slot);
+	event.length = make_mep(evring_slot(ring, slot), MEP_ROOM, 1, &mfps, &size);
+	evring_publish(ring, slot, &event);
+}
+
+static void results__by_the_events_of_the_first_stage(void **state)
+{
+	struct results_parameters parameters = make_results(*state);
+	struct evring *rings[BUILDERS];
+	char error[RESULTS_ERROR_SIZE], path[PATH_SIZE];
+	uint8_t *bytes, *record;
+	struct role *role;
+	size_t size;
+
+	parameters.origins = true;
+	make_rings(*state, rings);
+	role = results_role_create(&parameters, error);
+	assert_non_null(role);
+	for (uint64_t n = 0; n < EVENTS; n++)
+		publish_next(rings[n % BUILDERS], (uint32_t)(n / BUILDERS), n);
+	filter(*state);
+	for (unsigned b = 0; b < BUILDERS; b++)
+		evring_end(rings[b]);
+	while (!role->operations->drain(role, 0))
+		;
+	assert_int_equal(results_role_order(role)->late, 1);
+	role->operations->fini(role);
+	for (unsigned b = 0; b < BUILDERS; b++)
+		evring_destroy(rings[b]);
+	path_in(path, *state, FILE_NAME);
+	bytes = read_file(path, &size);
+	assert_int_equal(size, EVENTS * UNIT);
+	record = bytes + UNIT;
+	for (uint64_t n = 0; n < EVENTS; n++) {
+		if (origin(n) == NO_ORIGIN)
+			continue;
+		assert_int_equal(load_le64(record), n * PACKING);
+		assert_int_equal(load_le64(record + 8),
+				 origin(n) == 3 ? 0 : UINT64_C(1) << origin(n));
+		assert_int_equal(load_le16(record + 24), origin(n) % BUILDERS);
+		record += UNIT;
+	}
+	free(bytes);
+}
+
 static void results__are_sent_as_datagrams(void **state)
 {
 	struct results_parameters parameters = make_results(*state);
@@ -237,6 +306,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(results__are_in_the_order_of_events),
+		TEST(results__by_the_events_of_the_first_stage),
 		TEST(results__are_sent_as_datagrams),
 		TEST(stream__waits_for_room_on_the_disk),
 	};
