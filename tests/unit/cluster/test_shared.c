@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "cluster/manager.h"
+#include "cluster/node.h"
 #include "config/config.h"
 #include "wire/ctrl.h"
 
@@ -358,6 +359,87 @@ static void unbuilt__event_is_granted_again(void **state)
 	assert_int_equal(granted, 2);
 }
 
+// --- a node that sends built events ---
+
+static struct message to_readout[8];
+static unsigned n_to_readout, room_of_mailbox;
+
+static bool put_to_readout(void *context, unsigned readout, const struct message *message)
+{
+	(void)context;
+	(void)readout;
+	if (n_to_readout == room_of_mailbox)
+		return false;
+	to_readout[n_to_readout++] = *message;
+	return true;
+}
+
+static void give_node(struct cluster_node *node, const uint8_t *bytes, size_t size)
+{
+	struct ctrl_record record;
+
+	assert_int_equal(ctrl_record_at(bytes, size, &record), WIRE_OK);
+	cluster_node_record(node, BUILDER, &record, now);
+}
+
+static void start_node(struct cluster_node *node, uint64_t hash)
+{
+	const struct ctrl_welcome welcome = { .verdict = CTRL_ACCEPTED, .config_hash = hash };
+	const struct ctrl_run_command start = { .command = CTRL_START,
+						.run = 1,
+						.config_hash = hash };
+	uint8_t bytes[256];
+
+	cluster_node_event(node, ONE, CONTROL_CONNECTED);
+	cluster_node_event(node, BUILDER, CONTROL_CONNECTED);
+	give_node(node, bytes, ctrl_put_welcome(bytes, sizeof(bytes), &welcome));
+	give_node(node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &start));
+	cluster_node_poll(node, now);
+}
+
+// What became of an event reaches the readout before its release, also if its mailbox was full.
+static void node__tells_what_is_unpublished_before_the_release(void **state)
+{
+	const struct ctrl_progress progress = {
+		.event = 7, .run = 1, .step = CTRL_STEP_UNPUBLISHED, .flags = CTRL_REPEATED
+	};
+	const struct ctrl_release release = { .event = 8, .run = 1 };
+	struct cluster_node_parameters parameters = {
+		.n_readouts = 1,
+		.transport = { .send = send_record, .room = room },
+		.to_readout = put_to_readout,
+	};
+	char error[CONFIG_ERROR_SIZE];
+	struct cluster_node *node;
+	struct config *own;
+	uint8_t bytes[256];
+
+	(void)state;
+	if (config_parse(&own, text, strlen(text), "x.json", "e1", NULL, 0, error))
+		fail_msg("%s", error);
+	parameters.cluster = config_cluster_parameters(own);
+	node = cluster_node_create(&parameters);
+	assert_non_null(node);
+	n_to_readout = 0;
+	room_of_mailbox = 8;
+	start_node(node, own->cluster.hash);
+	room_of_mailbox = n_to_readout;
+	give_node(node, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
+	give_node(node, bytes, ctrl_put_release(bytes, sizeof(bytes), &release));
+	cluster_node_poll(node, now);
+	n_to_readout = 0;
+	room_of_mailbox = 8;
+	cluster_node_poll(node, now);
+	assert_int_equal(n_to_readout, 2);
+	assert_int_equal(to_readout[0].kind, MESSAGE_UNPUBLISHED);
+	assert_int_equal(to_readout[0].event, 7);
+	assert_int_equal(to_readout[0].flags, MESSAGE_REPEATED);
+	assert_int_equal(to_readout[1].kind, MESSAGE_RELEASE);
+	assert_int_equal(to_readout[1].event, 8);
+	cluster_node_destroy(node);
+	config_free(own);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -369,6 +451,7 @@ int main(void)
 		TEST(manager__leaves_out_what_missing_nodes_may_have),
 		TEST(discarded__event_is_told_to_all_that_send_built_ones),
 		TEST(unbuilt__event_is_granted_again),
+		TEST(node__tells_what_is_unpublished_before_the_release),
 		TEST(run__ends_when_all_have_ended),
 		TEST(run__waits_for_a_node_that_is_gone),
 	};
