@@ -15,6 +15,8 @@
 //   occupancy                                437  492  544   443  801  6570
 //   weighted                                 427  475  491   415  831  7554
 //
+// Since builders of a port share its link, a grant takes 30 to 40 instructions more.
+//
 // For this reason sets and rankings are used. Only the strict turn and the static mode scan the
 // builders: they skip only builders that are not live.
 #include "sched/sched_internal.h"
@@ -202,12 +204,12 @@ static uint64_t turn_begins(const struct sched_builder *builder)
 // Of the ready builders of a group that share the port of `first`, returns the one whose turn on
 // the link is next, and ends this turn. While the rate of the port allows only some grants, the
 // policy would choose the same builder each time that the rate allows the next grant.
-static struct sched_builder *turn_on_link(const struct sched *sched, struct sched_builder *first)
+static struct sched_builder *turn_on_link(struct sched_builder *first)
 {
-	struct sched_builder *next = &sched->builders[first->next_on_link], *chosen = first;
+	struct sched_builder *next = first->next_on_link, *chosen = first;
 	uint64_t begins;
 
-	for (; next != first; next = &sched->builders[next->next_on_link])
+	for (; next != first; next = next->next_on_link)
 		if (next->blocks == 0 && next->group == first->group &&
 		    turn_begins(next) < turn_begins(chosen))
 			chosen = next;
@@ -245,9 +247,9 @@ static enum candidates_verdict choose_by_policy(struct sched *sched, struct sche
 							    : CANDIDATES_NO_CREDIT;
 	}
 	*builder = &sched->builders[candidates->by_rank[take_turn(sched, &group->selector)]];
-	if (sched->parameters.policy == SCHED_ROUND_ROBIN ||
-	    sched->parameters.policy == SCHED_WEIGHTED)
-		*builder = turn_on_link(sched, *builder);
+	if (sched_shares_link(*builder) && (sched->parameters.policy == SCHED_ROUND_ROBIN ||
+					    sched->parameters.policy == SCHED_WEIGHTED))
+		*builder = turn_on_link(*builder);
 	return CANDIDATES_FOUND;
 }
 

@@ -36,7 +36,7 @@ void pace_start(struct sched *sched, const struct sched_builder_parameters *buil
 		uint32_t *of_port = &last[builders[i].port];
 
 		builder->mean_16 = 16 * (uint64_t)sched->parameters.event_bytes;
-		builder->next_on_link = i;
+		builder->next_on_link = builder;
 		if (*of_port == SCHED_NONE) {
 			builder->link = &sched->links[n_links++];
 			builder->link->link_rate = builders[i].link_rate;
@@ -48,7 +48,7 @@ void pace_start(struct sched *sched, const struct sched_builder_parameters *buil
 
 			builder->link = other->link;
 			builder->next_on_link = other->next_on_link;
-			other->next_on_link = i;
+			other->next_on_link = builder;
 		}
 		*of_port = i;
 	}

@@ -36,12 +36,12 @@ static uint32_t blocks_now(const struct sched *sched, const struct sched_builder
 	return blocks | (builder->free == 0 ? SCHED_BLOCK_CREDIT : 0) | pace_blocks(sched, builder);
 }
 
-void sched_update_others(struct sched *sched, const struct sched_builder *builder)
+void sched_update_shared(struct sched *sched, const struct sched_builder *builder)
 {
-	uint32_t round = builder->blocks & SCHED_BLOCK_ROUND, i = builder->next_on_link;
+	uint32_t round = builder->blocks & SCHED_BLOCK_ROUND;
 
-	for (; &sched->builders[i] != builder; i = sched->builders[i].next_on_link) {
-		struct sched_builder *other = &sched->builders[i];
+	for (struct sched_builder *other = builder->next_on_link; other != builder;
+	     other = other->next_on_link) {
 		uint32_t blocks = blocks_now(sched, other) & ~(uint32_t)SCHED_BLOCK_ROUND;
 
 		candidates_update(sched, other, blocks | round);

@@ -99,9 +99,9 @@ struct sched_builder {
 	uint32_t rank; // number of the builder, counted group by group
 	uint32_t weight;
 	struct sched_link *link;
-	uint32_t next_on_link; // the next builder of the port, in a circle
-	uint64_t turn_at;      // time at which its next turn on the link is due; no unit
-	uint64_t turn;         // time from one of its turns to the next
+	struct sched_builder *next_on_link; // the next builder of the port, in a circle
+	uint64_t turn_at; // time at which its next turn on the link is due; no unit
+	uint64_t turn;    // time from one of its turns to the next
 	// Slots, and events in flight
 	struct sched_slot *slots;
 	uint32_t first_free; // a free slot, or SCHED_NONE
@@ -226,7 +226,16 @@ uint64_t events_at(const struct sched *sched, uint32_t place);
 
 // sched: updates the blocks of the other builders of a builder's port, after a grant or the end of
 // an event.
-void sched_update_others(struct sched *sched, const struct sched_builder *builder);
+void sched_update_shared(struct sched *sched, const struct sched_builder *builder);
+static inline bool sched_shares_link(const struct sched_builder *builder)
+{
+	return builder->next_on_link != builder;
+}
+static inline void sched_update_others(struct sched *sched, const struct sched_builder *builder)
+{
+	if (sched_shares_link(builder))
+		sched_update_shared(sched, builder);
+}
 
 // candidates: sets the blocks of a builder, whose number of free slots may also have changed.
 void candidates_update(struct sched *sched, struct sched_builder *builder, uint32_t blocks);
