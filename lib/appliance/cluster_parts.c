@@ -138,6 +138,17 @@ void cluster_parts_free(struct appliance *appliance)
 		link_destroy(appliance->control_links[i]);
 }
 
+// Whether what the node's sources announced before outlives its process.
+static bool sources_resume(const struct appliance *appliance)
+{
+	const unsigned n = appliance->config->n_generators;
+	unsigned i = 0;
+
+	while (i < n && appliance->stores[i]->resumes)
+		i++;
+	return n > 0 && i == n;
+}
+
 struct role *cluster_make_control(struct appliance *appliance, const struct plan_role *plan,
 				  char *error)
 {
@@ -156,6 +167,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.node = {
 			.cluster = config_cluster_parameters(config),
 			.n_readouts = config->n_generators,
+			.resumes = sources_resume(appliance),
 			.placements = roce_placements(appliance),
 		},
 		.manager = config_manager_parameters(config),

@@ -170,10 +170,10 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 		}
 		links[parameters.n_links++] = appliance->links[i];
 	}
-	if (cluster_grants(appliance->config)) {
+	if (config->cluster.n_nodes > 0)
 		parameters.from_control = &appliance->builder_mail[plan->object][0];
+	if (cluster_grants(config))
 		parameters.to_control = &appliance->builder_mail[plan->object][1];
-	}
 	return builder_role_create(&parameters);
 }
 

@@ -33,7 +33,9 @@ struct builder {
 	unsigned next_input;      // the input that is served next, in turn
 	unsigned n_blocked;       // blocked inputs
 	bool draining;            // no role puts segments into the links any more
-	uint64_t wait_start;      // TSC, 0: not waiting for consumers
+	bool awaits;              // the system waits for a silent source
+	uint64_t deadline;        // TSC cycles
+	uint64_t wait_start;      // TSC, 0: waiting neither for consumers nor for a source
 	uint64_t waited;          // TSC cycles since the last housekeeping
 	uint64_t clock_renewed;   // TSC
 	uint64_t clock_period;    // TSC cycles between renewals
@@ -75,7 +77,7 @@ static bool should_wait_for_grant(struct builder *builder, uint64_t now)
 static bool place(struct builder *builder, const struct input *input, struct rte_mbuf *mbuf,
 		  uint64_t now)
 {
-	bool granted = builder->parameters.from_control != NULL;
+	bool granted = builder->parameters.to_control != NULL;
 	const struct segment *segment = mbuf_segment(mbuf);
 	struct assembly *assembly = builder->assembly;
 	enum segment_cause cause;
@@ -98,10 +100,12 @@ static bool place(struct builder *builder, const struct input *input, struct rte
 	return true;
 }
 
-// Measures the time during which an input waits for busy consumers: deadlines stand still then.
+// Measures the time during which an input waits for busy consumers, or the system for a source:
+// deadlines stand still then.
 static void account_wait(struct builder *builder, uint64_t now)
 {
-	bool waits = builder->n_blocked > 0 && assembly_consumers_are_busy(builder->assembly, now);
+	bool waits = builder->awaits || (builder->n_blocked > 0 &&
+					 assembly_consumers_are_busy(builder->assembly, now));
 
 	if (builder->wait_start != 0)
 		builder->waited += now - builder->wait_start;
@@ -169,6 +173,12 @@ static void serve_message(struct builder *builder, const struct message *message
 		if (!assembly_forget(builder->assembly, id, message->event))
 			send_to_control(builder, MESSAGE_FREED, message->event);
 		break;
+	case MESSAGE_AWAIT:
+		// What the source sends again takes its time.
+		if (message->state == 0)
+			builder->waited += builder->deadline;
+		builder->awaits = message->state != 0;
+		break;
 	default:
 		break;
 	}
@@ -200,8 +210,9 @@ static unsigned serve_control(struct builder *builder, uint64_t now)
 	struct message messages[MESSAGES_MOST];
 	unsigned n = 0;
 
-	send_reports(builder, RTE_MIN(mailbox_room(out), MESSAGES_MOST));
-	if (mailbox_room(out) >= MESSAGES_MOST)
+	if (out != NULL)
+		send_reports(builder, RTE_MIN(mailbox_room(out), MESSAGES_MOST));
+	if (out == NULL || mailbox_room(out) >= MESSAGES_MOST)
 		n = mailbox_take(builder->parameters.from_control, messages, MESSAGES_MOST);
 	for (unsigned i = 0; i < n; i++)
 		serve_message(builder, &messages[i], now);
@@ -222,7 +233,7 @@ static unsigned builder_poll(struct role *role, uint64_t now)
 		if (++builder->next_input == n_links)
 			builder->next_input = 0;
 	}
-	if (unlikely(builder->n_blocked > 0 || builder->wait_start != 0)) {
+	if (unlikely(builder->n_blocked > 0 || builder->wait_start != 0 || builder->awaits)) {
 		role->backpressured = builder->n_blocked > 0;
 		account_wait(builder, now);
 	}
@@ -265,7 +276,7 @@ static bool builder_drain(struct role *role, uint64_t now)
 	if (builder_poll(role, now) > 0 || builder->n_blocked > 0)
 		return false;
 	assembly_flush(builder->assembly, now);
-	if (builder->parameters.from_control != NULL)
+	if (builder->parameters.to_control != NULL)
 		withdraw_held(builder);
 	evring_end(builder->parameters.ring);
 	return true;
@@ -316,7 +327,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 		.start = tick_moment_read(rte_rdtsc),
 		.guarded = parameters->guarded,
 		.held_back = parameters->held_back || parameters->n_links > 1,
-		.granted = parameters->from_control != NULL,
+		.granted = parameters->to_control != NULL,
 		.spare = parameters->spare,
 	};
 	struct builder *builder;
@@ -335,6 +346,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 	}
 	builder->role.operations = &builder_operations;
 	builder->clock_period = hz / CLOCK_RENEWALS;
+	builder->deadline = assembly_parameters.deadline;
 	snprintf(builder->role.name, sizeof(builder->role.name), "%s", parameters->name);
 	builder->parameters = *parameters;
 	for (unsigned i = 0; i < parameters->n_links; i++)

@@ -31,9 +31,9 @@ struct builder_parameters {
 	uint64_t deadline_ns; // of an event, from its first segment
 	bool guarded;         // sources may be forged or broken: each one gets its share only
 	bool held_back;       // with it: senders are held back when no slot is free
-	// Where an event manager grants events: messages from and to the control role. Else NULL.
-	struct mailbox *from_control, *to_control;
-	uint32_t spare; // with them: slots for events whose data arrives before their grant
+	struct mailbox *from_control; // messages of the control role of a node; else NULL
+	struct mailbox *to_control;   // where an event manager grants events; else NULL
+	uint32_t spare; // with it: slots for events whose data arrives before their grant
 	int numa_node;
 };
 

@@ -40,6 +40,8 @@ struct cluster_parameters {
 	enum sched_shaping shaping;
 	uint32_t source_buffer;  // events that a source holds until they are released
 	uint32_t parallel_sends; // sources that send for one event at once
+	// No grants and no deadlines while a source is silent; false: it is left out.
+	bool waits_for_sources;
 };
 
 // How the logic sends records. cluster_transport_of() returns a transport over an endpoint; tests

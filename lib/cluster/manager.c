@@ -210,6 +210,8 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 
 void cluster_manager_poll(struct cluster_manager *manager, uint64_t now)
 {
+	const bool waits = manager_waits_for_source(manager);
+
 	if (manager->sched == NULL) {
 		manager_begin(manager, now);
 		return;
@@ -220,8 +222,7 @@ void cluster_manager_poll(struct cluster_manager *manager, uint64_t now)
 		return;
 	}
 	if (!manager_is_static(manager)) {
-		if ((manager->state == CTRL_RUNNING || manager->state == CTRL_DRAINING) &&
-		    !manager_waits_for_source(manager))
+		if ((manager->state == CTRL_RUNNING || manager->state == CTRL_DRAINING) && !waits)
 			manager_grant(manager, now);
 		manager_repeat(manager, now);
 		manager_release(manager);

@@ -42,7 +42,6 @@ struct cluster_manager_parameters {
 	uint64_t deadline_ns;   // longest time that a builder waits for the data of an event
 	uint32_t run_number;    // 0 means run 1
 	unsigned data_priority; // 802.1p priority of the data, 0 to 7
-	bool waits_for_sources; // no grants while a source is silent; false: it is left out
 	struct cluster_transport transport;
 	bool autostart; // the run starts when all nodes are registered
 	// Finished events of which the manager remembers the builder, for results; 0: none. It
@@ -97,6 +96,9 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 			    const struct ctrl_record *record, uint64_t now);
 void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum control_event event,
 			   uint64_t now);
+
+// The field `waits` of the heartbeats of the manager's node.
+uint16_t cluster_manager_waits(const struct cluster_manager *manager);
 
 // Whether another node than the manager's own has registered since the manager was created.
 bool cluster_manager_in_office(const struct cluster_manager *manager);

@@ -76,7 +76,8 @@ struct manager_node {
 	// Where the readout nodes share their source: the number of events that the node's process
 	// has announced, and of those that have an index.
 	uint64_t offered, assigned;
-	bool begun; // the first event that it sends is fixed
+	bool begun;   // the first event that it sends is fixed
+	bool resumes; // it still has the events that its process before announced
 	bool source_excluded;
 	// From the time repeat_at on, the grants of the builders [repeat_from, repeat_end) up to
 	// the time repeat_until are repeated for this node, for builder repeat_from those of the
@@ -124,6 +125,7 @@ struct cluster_manager {
 	enum ctrl_run_state state;
 	uint32_t run; // 0: none
 	uint64_t end;
+	uint16_t waits;      // for silent sources: begun + ended
 	uint64_t next_index; // of an event, where the readout nodes share their source
 	struct cluster_manager_view view;
 };
@@ -151,8 +153,8 @@ void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t no
 bool manager_all_registered(const struct cluster_manager *manager, bool or_due);
 // Includes the node's source in the scheduler, or excludes it.
 void manager_sync_source(struct cluster_manager *manager, unsigned node, uint64_t now);
-// Whether grants wait for a silent source; false unless waits_for_sources is set.
-bool manager_waits_for_source(const struct cluster_manager *manager);
+// Notes whether grants wait for a silent source; false unless waits_for_sources is set.
+bool manager_waits_for_source(struct cluster_manager *manager);
 void manager_send_member(struct cluster_manager *manager, unsigned node, enum ctrl_type type,
 			 enum ctrl_reason reason);
 

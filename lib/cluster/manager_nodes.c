@@ -61,7 +61,7 @@ void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t no
 	manager->nodes[node].welcome_due = false;
 	send_welcome(manager, node, CTRL_ACCEPTED, "welcome");
 	manager_bring_into_line(manager, node);
-	if (manager->nodes[node].run == manager->run)
+	if (manager->nodes[node].run == manager->run || manager->nodes[node].resumes)
 		repeat_grants(manager, node, now, 0);
 }
 
@@ -125,6 +125,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->left = false;
 	node->registrations++;
 	node->run = received.run;
+	node->resumes = (received.flags & CTRL_RESUMES) != 0;
 	node->known_from =
 	    received.run == manager->run && received.run != 0 ? received.known_from : UINT64_MAX;
 	node->stated = node->begun = node->ended = false;
@@ -155,7 +156,7 @@ static bool source_takes_part(const struct cluster_manager *manager,
 {
 	if (node->operator_excluded || node->left)
 		return false;
-	if (manager->parameters.waits_for_sources || manager->run == 0)
+	if (manager->parameters.cluster.waits_for_sources || manager->run == 0)
 		return true;
 	return node->registered && !node->lost && node->begun;
 }
@@ -177,9 +178,9 @@ void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64
 		sched_include_source(manager->sched, rank, now);
 }
 
-bool manager_waits_for_source(const struct cluster_manager *manager)
+static bool lacks_source(const struct cluster_manager *manager)
 {
-	if (!manager->parameters.waits_for_sources)
+	if (!manager->parameters.cluster.waits_for_sources)
 		return false;
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		const struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
@@ -189,6 +190,19 @@ bool manager_waits_for_source(const struct cluster_manager *manager)
 			return true;
 	}
 	return false;
+}
+
+bool manager_waits_for_source(struct cluster_manager *manager)
+{
+	const bool waits = lacks_source(manager);
+
+	manager->waits += waits != (manager->waits % 2 != 0);
+	return waits;
+}
+
+uint16_t cluster_manager_waits(const struct cluster_manager *manager)
+{
+	return manager->waits;
 }
 
 void manager_announced(struct cluster_manager *manager, unsigned from,

@@ -6,6 +6,19 @@
 
 #include "cluster/manager_internal.h"
 
+// The end of the events that any source has announced: the first event of a source that joins now.
+static uint64_t newest_event(const struct cluster_manager *manager)
+{
+	uint64_t newest = manager->sched != NULL ? sched_announced(manager->sched) : 0;
+
+	if (manager->cluster->shares_source)
+		newest = manager->next_index;
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (manager->nodes[i].end > newest)
+			newest = manager->nodes[i].end;
+	return newest < manager->end ? newest : manager->end;
+}
+
 static void send_command(struct cluster_manager *manager, unsigned node, enum ctrl_command command,
 			 uint64_t event)
 {
@@ -20,21 +33,18 @@ static void send_command(struct cluster_manager *manager, unsigned node, enum ct
 
 	// A process that joins a run knows nothing about the events before.
 	if (command == CTRL_START && manager->nodes[node].run != manager->run)
-		manager->nodes[node].known_from = event;
+		manager->nodes[node].known_from = newest_event(manager);
 	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
 }
 
-// The first event of a source that joins now: the end of the events that any source has announced.
-static uint64_t newest_event(const struct cluster_manager *manager)
+// The first event of a node that joins now. A source that has what its process before did not send
+// continues there, so that the events that wait for it become complete. In static mode it begins by
+// itself with its oldest event.
+static uint64_t first_event_of(const struct cluster_manager *manager, unsigned node)
 {
-	uint64_t newest = manager->sched != NULL ? sched_announced(manager->sched) : 0;
-
-	if (manager->cluster->shares_source)
-		newest = manager->next_index;
-	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
-		if (manager->nodes[i].end > newest)
-			newest = manager->nodes[i].end;
-	return newest < manager->end ? newest : manager->end;
+	if (manager->nodes[node].resumes && manager->sched != NULL && !manager_is_static(manager))
+		return sched_released(manager->sched);
+	return newest_event(manager);
 }
 
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node)
@@ -44,7 +54,7 @@ void manager_bring_into_line(struct cluster_manager *manager, unsigned node)
 		manager_send_release(manager, node);
 	if (manager->state == CTRL_RUNNING || manager->state == CTRL_PAUSED ||
 	    manager->state == CTRL_DRAINING)
-		send_command(manager, node, CTRL_START, newest_event(manager));
+		send_command(manager, node, CTRL_START, first_event_of(manager, node));
 	if (manager->state == CTRL_PAUSED)
 		send_command(manager, node, CTRL_PAUSE, 0);
 	if (manager->state == CTRL_DRAINING && manager->end != UINT64_MAX)

@@ -28,7 +28,8 @@ void node_send_register(struct cluster_node *node)
 		.config_hash = node->cluster->hash,
 		.run = node->run,
 		.known_from = node->known_from,
-		.flags = node->operator_excluded ? CTRL_EXCLUDED : 0,
+		.flags = (node->operator_excluded ? CTRL_EXCLUDED : 0) |
+			 (node->parameters.resumes ? CTRL_RESUMES : 0),
 		.n_builders = (uint16_t)self->n_builders,
 		.n_sources = (uint16_t)self->n_sources,
 	};
@@ -156,6 +157,15 @@ static void take_progress(struct cluster_node *node, unsigned from,
 		node_readouts_unpublished(node, progress);
 }
 
+static void take_heartbeat(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_heartbeat heartbeat;
+
+	if (ctrl_get_heartbeat(record, &heartbeat) == WIRE_OK &&
+	    node->parameters.cluster.waits_for_sources)
+		node->waits = heartbeat.waits;
+}
+
 void cluster_node_record(struct cluster_node *node, unsigned from, const struct ctrl_record *record,
 			 uint64_t now)
 {
@@ -197,6 +207,9 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	case CTRL_ANNOUNCE:
 		node_readouts_assigned(node, record);
 		break;
+	case CTRL_HEARTBEAT:
+		take_heartbeat(node, record);
+		break;
 	case CTRL_THROTTLE:
 		if (ctrl_get_throttle(record, &throttle) == WIRE_OK &&
 		    is_in_run(node, throttle.run)) {
@@ -227,6 +240,9 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 	}
 	if (peer != node->cluster->manager)
 		return;
+	// Nobody else knows whether all sources take part.
+	if (event == CONTROL_LOST || event == CONTROL_RESTARTED)
+		node->waits |= node->parameters.cluster.waits_for_sources;
 	// A restarted manager knows nothing: it gets all reports again.
 	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
 		node_send_register(node);
@@ -251,6 +267,7 @@ void cluster_node_poll(struct cluster_node *node, uint64_t now)
 {
 	(void)now;
 	node_readouts_poll(node);
+	node_builders_await(node);
 	if (node->leaving)
 		send_bye(node);
 	else if (node->registered)

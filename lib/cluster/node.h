@@ -16,13 +16,14 @@ struct cluster_node;
 
 struct cluster_node_parameters {
 	struct cluster_parameters cluster;
-	unsigned n_readouts;                // readouts of this node
+	unsigned n_readouts; // readouts of this node
+	bool resumes; // the readouts have what an earlier process announced: block_store.resumes
 	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
 	struct cluster_transport transport;
 	void *context;
 	// Send a message to a builder or readout of this node. They return false if its mailbox is
 	// full. The node then tries again for a readout; a builder's mailbox must have room for 4
-	// messages per slot, which is enough for all messages.
+	// messages per slot, which is enough for all messages. MESSAGE_AWAIT is tried again.
 	bool (*to_builder)(void *context, unsigned builder, const struct message *message);
 	bool (*to_readout)(void *context, unsigned readout, const struct message *message);
 	// Orders the builders' port to read (RDMA READ) a block that a source offers. It returns

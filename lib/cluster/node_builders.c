@@ -57,6 +57,16 @@ static void send_to_builder(struct cluster_node *node, unsigned builder, enum me
 		node->view.unknown++;
 }
 
+void node_builders_await(struct cluster_node *node)
+{
+	const struct message message = { .kind = MESSAGE_AWAIT, .state = node->waits % 2 };
+
+	for (unsigned i = 0; i < node->n_builders; i++)
+		if (node->builders[i].waits_sent != node->waits &&
+		    node->parameters.to_builder(node->parameters.context, i, &message))
+			node->builders[i].waits_sent = node->waits;
+}
+
 // --- grants ---
 
 static void make_built(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot,

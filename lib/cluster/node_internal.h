@@ -26,8 +26,9 @@ struct node_builder {
 	unsigned finished_size, finished_head, n_finished;
 	struct early *early;
 	unsigned early_size, n_early;
-	uint32_t pull_next; // token at which the next search for due requests begins
-	bool requests;      // requests may be due
+	uint32_t pull_next;  // token at which the next search for due requests begins
+	bool requests;       // requests may be due
+	uint16_t waits_sent; // by MESSAGE_AWAIT
 };
 
 struct node_readout {
@@ -78,6 +79,7 @@ struct cluster_node {
 	uint64_t assigned, assigned_end;
 	uint64_t released;
 	bool throttled;
+	uint16_t waits; // as the manager reports: odd while it waits for a silent source
 	// Bit set of the readouts, by rank, that are not connected.
 	uint64_t lost[TOKEN_READOUT_WORDS];
 
@@ -141,6 +143,9 @@ void node_builders_withdraw(struct cluster_node *node);
 // Whether an event is about to be published: PUBLISH has been received for it.
 bool node_builders_are_settled(const struct cluster_node *node);
 void node_builders_released(struct cluster_node *node);
+
+// Tells the builders whether a silent source is waited for.
+void node_builders_await(struct cluster_node *node);
 
 // Handles an OFFER: a source reports the addresses of its blocks of an event.
 void node_builders_offer(struct cluster_node *node, unsigned from, const struct ctrl_offer *offer);

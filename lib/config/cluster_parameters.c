@@ -10,6 +10,8 @@ struct cluster_parameters config_cluster_parameters(const struct config *config)
 		.shaping = config->event_manager.sched.shaping,
 		.source_buffer = config->event_manager.source_buffer,
 		.parallel_sends = config->event_manager.parallel_sends,
+		.waits_for_sources =
+		    config->event_manager.on_source_silent == CONFIG_SOURCE_SILENT_PAUSE,
 	};
 }
 
@@ -54,7 +56,6 @@ struct cluster_manager_parameters config_manager_parameters(const struct config 
 		.deadline_ns = config->events.deadline_ns,
 		.run_number = config->run_number,
 		.data_priority = in->data_priority,
-		.waits_for_sources = in->on_source_silent == CONFIG_SOURCE_SILENT_PAUSE,
 		.autostart = in->start == CONFIG_START_AUTO,
 		.remembered = largest_window(&config->cluster),
 	};

@@ -58,6 +58,8 @@ static void renew(struct control *control, bool at_once)
 	size_t size;
 
 	beat.time = control_wall_clock_ns();
+	if (control->manager != NULL)
+		beat.waits = cluster_manager_waits(control->manager);
 	add_port(control, &beat);
 	control->beat_before = control->now;
 	(void)control_set_heartbeat(control->endpoint, &beat);
@@ -65,9 +67,10 @@ static void renew(struct control *control, bool at_once)
 	if (control->manager == NULL && at_once)
 		control->transport.send(control->transport.context, control->system->manager, bytes,
 					size);
-	if (control->manager != NULL && ctrl_record_at(bytes, size, &record) == WIRE_OK)
-		cluster_manager_record(control->manager, control->system->self, &record,
-				       control->now);
+	if (control->manager == NULL || ctrl_record_at(bytes, size, &record) != WIRE_OK)
+		return;
+	cluster_manager_record(control->manager, control->system->self, &record, control->now);
+	cluster_node_record(control->node, control->system->self, &record, control->now);
 }
 
 // The manager grants or stops granting as soon as the port begins or ends a pause, not with the

@@ -14,6 +14,8 @@ enum message_kind {
 	MESSAGE_PUBLISH,    // the manager has counted the event as built here: publish it to the
 			    // consumers: event, slot, flags
 	MESSAGE_DISCARD,    // another builder builds the event: drop it, open or held: event, slot
+	MESSAGE_AWAIT, // state 1: a silent source is waited for, deadlines stand still; state 0: it
+		       // is back, and all open events have one more deadline
 	// from a builder
 	MESSAGE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes,
 		       // slot, n_missing

@@ -24,6 +24,7 @@ static_assert(PRODUCER_MOST_SOURCES == PRODUCER_MAX_SOURCES, "one limit");
 struct producer_ring {
 	struct producer_file file; // constant after open, but for the control thread's work
 	uint64_t inherited;        // constant after open
+	uint64_t oldest;           // constant after open: see producer_ring_oldest()
 	uint16_t *source_ids;      // constant after open
 
 	// role
@@ -111,15 +112,27 @@ static void inherit_block(struct producer_ring *ring, uint64_t sequence)
 {
 	const struct producer_view *view = &ring->file.view;
 	const uint64_t at = sequence & (view->n_blocks - 1);
-	const uint32_t source = producer_descriptor_read(view, sequence).source;
+	const struct producer_descriptor_copy copy = producer_descriptor_read(view, sequence);
 
 	if (atomic_load_explicit(&view->marks[at], memory_order_relaxed) == mark_of(sequence)) {
 		set_done(ring, sequence, true);
 		return;
 	}
-	ring->inherited++;
-	if (source < view->n_sources)
-		ring->last[source] = 0;
+	if (ring->inherited++ == 0 || copy.event_id < ring->oldest)
+		ring->oldest = copy.event_id;
+	if (copy.source < view->n_sources)
+		ring->last[copy.source] = 0;
+}
+
+// The event behind the last one that was committed.
+static uint64_t newest_event(const struct producer_ring *ring)
+{
+	uint64_t newest = 0;
+
+	for (uint32_t i = 0; i < ring->file.view.n_sources; i++)
+		if (ring->last[i] > newest)
+			newest = ring->last[i];
+	return newest > 0 ? newest : UINT64_MAX;
 }
 
 // Takes over the state that the last process left. Whatever it is, it can only make this side take
@@ -145,6 +158,7 @@ static void inherit(struct producer_ring *ring)
 	for (uint32_t i = 0; i < view->n_sources; i++)
 		ring->last[i] = atomic_load_explicit(&last[i], memory_order_acquire);
 	ring->left_end = atomic_load_explicit(end, memory_order_acquire);
+	ring->oldest = newest_event(ring);
 	if (ring->left_end - released >= view->n_blocks) {
 		forget_left(ring); // the first producer_ring_take() counts it
 		return;
@@ -193,6 +207,7 @@ int producer_ring_open(struct producer_ring **ring,
 	}
 	memcpy(new_ring->source_ids, parameters->sources,
 	       parameters->n_sources * sizeof(*parameters->sources));
+	new_ring->oldest = UINT64_MAX;
 	header = new_ring->file.view.header;
 	if (new_ring->file.adopted)
 		inherit(new_ring);
@@ -205,6 +220,21 @@ int producer_ring_open(struct producer_ring **ring,
 uint64_t producer_ring_inherited(const struct producer_ring *ring)
 {
 	return ring->inherited;
+}
+
+bool producer_ring_is_adopted(const struct producer_ring *ring)
+{
+	return ring->file.adopted;
+}
+
+uint64_t producer_ring_oldest(const struct producer_ring *ring)
+{
+	return ring->oldest;
+}
+
+bool producer_ring_has_inherited(const struct producer_ring *ring)
+{
+	return ring->taken >= ring->left_end;
 }
 
 static void wake(struct producer_ring *ring)

@@ -64,6 +64,16 @@ int producer_ring_open(struct producer_ring **ring,
 // Blocks that the last process left and that will be taken again; 0 for a new ring.
 uint64_t producer_ring_inherited(const struct producer_ring *ring);
 
+// Whether a dead process had the ring: its blocks that were not released are here.
+bool producer_ring_is_adopted(const struct producer_ring *ring);
+
+// The smallest event id of the inherited blocks; if there are none, one more than the largest that
+// was committed; UINT64_MAX if none was. As found when the ring was opened.
+uint64_t producer_ring_oldest(const struct producer_ring *ring);
+
+// Whether all inherited blocks were taken. The role's thread.
+bool producer_ring_has_inherited(const struct producer_ring *ring);
+
 // Tells the producer that no block will be accepted any more. What it has committed can still be
 // taken.
 void producer_ring_end(struct producer_ring *ring);

@@ -21,16 +21,27 @@ static const struct block_store *store_of(const struct readout_logic *logic)
 	return logic->parameters.store;
 }
 
+// The first event of a run. Where nobody grants, nobody else knows what an earlier process has
+// sent.
+static uint64_t first_of_run(const struct readout_logic *logic, uint64_t event)
+{
+	const uint64_t oldest = store_of(logic)->resumes ? store_of(logic)->resumes_at : UINT64_MAX;
+
+	return logic->parameters.is_static && oldest < event ? oldest : event;
+}
+
 static void set_run_state(struct readout_logic *logic, const struct message *message, uint64_t now)
 {
 	if (message->run != logic->run) {
+		const uint64_t first = first_of_run(logic, message->event);
+
 		if (readout_messages(logic) != NULL)
 			readout_messages(logic)->forget(logic->parameters.context);
 		logic->run = message->run;
-		logic->first = logic->released = message->event;
-		logic->announced = store_of(logic)->is_shared ? 0 : message->event;
+		logic->first = logic->released = first;
+		logic->announced = store_of(logic)->is_shared ? 0 : first;
 		logic->begins = true;
-		logic->static_next = message->event;
+		logic->static_next = first;
 		logic->run_end = UINT64_MAX;
 		logic->ended = logic->is_up = false;
 		logic->start = now;

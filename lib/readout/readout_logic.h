@@ -6,12 +6,15 @@
 // order of the linear shift and not faster than granted. An event is released to the store when the
 // manager has released it and no message of it waits for an acknowledgement.
 //
+// A store that outlives its process has what an earlier one announced. Its grants may arrive before
+// the store has taken these events again; then they wait.
+//
 // Within a round, in phase n this node sends the event at position (n + rank) mod n_positions: no
 // two nodes send to one builder in the same phase while the nodes are in step.
 //
 // In static mode event e goes to builder (e mod builders) without a grant. Node x begins x events
 // later within each round, which has as many events as there are builders. An event is released
-// when it is sent.
+// when it is sent. After an earlier process the node begins with the oldest one that is not.
 //
 // The logic is pure: the caller passes in the time, in ticks, and the messages of the control
 // protocol, and the logic passes segments to an output. The readout role (node/readout_role.h) is

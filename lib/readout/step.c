@@ -15,8 +15,23 @@ static void skip_event(struct readout_logic *logic)
 
 static bool is_gone(const struct readout_logic *logic, uint64_t event)
 {
-	return (!logic->parameters.is_static && event < logic->released) ||
-	       (event >= logic->announced && !logic->parameters.store->is_shared);
+	const struct block_store *store = logic->parameters.store;
+
+	if (!logic->parameters.is_static && event < logic->released)
+		return true;
+	// An earlier process may have announced it.
+	if (store->resumes && event < store->ready)
+		return false;
+	return event >= logic->announced && !store->is_shared;
+}
+
+// Whether the store has yet to take what an earlier process announced and did not send: grants of
+// it may be here already.
+static bool is_inheriting(const struct readout_logic *logic)
+{
+	const struct block_store *store = logic->parameters.store;
+
+	return store->resumes && (logic->run == 0 || logic->begins || store->is_inheriting);
 }
 
 // Begins the next event; false if none may begin.
@@ -24,6 +39,8 @@ static bool next_event(struct readout_logic *logic, uint64_t now)
 {
 	if (logic->sending)
 		return true;
+	if (is_inheriting(logic))
+		return false;
 	if (logic->parameters.is_static)
 		readout_grant_statically(logic);
 	if (!send_queue_next(&logic->queue, now, &logic->grant))

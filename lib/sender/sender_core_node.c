@@ -88,6 +88,7 @@ bool sender_node_make(struct sender_core *core, const char **reason)
 	struct cluster_node_parameters parameters = {
 		.cluster = core->parameters.cluster,
 		.n_readouts = 1,
+		.resumes = core->parameters.readout.store->resumes,
 		.context = core,
 		.to_builder = to_builder,
 		.to_readout = to_readout,

@@ -96,6 +96,12 @@ struct block_store {
 	// known, no more will come.
 	bool is_shared;
 	uint64_t offered;
+	// Its blocks outlive the process: those that are not released are in it, or still to come.
+	// While `is_inheriting`, it has not yet taken all that the last process had taken.
+	// `resumes_at` is the oldest event that the last process has not released; UINT64_MAX: not
+	// known, or there was none.
+	bool resumes, is_inheriting;
+	uint64_t resumes_at;
 	struct block_store_counters counters;
 };
 

@@ -101,6 +101,9 @@ static void poll(struct block_store *base, uint64_t now)
 	if (base->end != UINT64_MAX)
 		return;
 	take_blocks(store);
+	// What does not fit now had not been taken by the last process either.
+	if (store->n_put < store->n_taken || producer_ring_has_inherited(store->ring))
+		base->is_inheriting = false;
 	block_window_expire(&store->window, now, store->parameters.deadline_cycles);
 	if (is_finished(store))
 		block_window_end(&store->window, store->window.newest);
@@ -109,6 +112,7 @@ static void poll(struct block_store *base, uint64_t now)
 static void begin(struct block_store *base, uint64_t first)
 {
 	ring_store_of(base)->has_begun = true;
+	base->resumes_at = UINT64_MAX;
 	block_window_begin(base, first);
 }
 
@@ -192,6 +196,21 @@ static int open_ring(struct ring_store *store, char *error)
 	return producer_ring_open(&store->ring, &parameters, error);
 }
 
+// The ring of a dead process has what it announced and did not release.
+static void resume(struct ring_store *store)
+{
+	struct block_store *base = &store->window.store;
+	const uint64_t first = store->parameters.first_event;
+	const uint32_t packing = store->parameters.packing;
+	const uint64_t oldest = producer_ring_oldest(store->ring);
+
+	base->resumes = producer_ring_is_adopted(store->ring);
+	base->is_inheriting = producer_ring_inherited(store->ring) > 0;
+	base->resumes_at = UINT64_MAX;
+	if (oldest >= first && oldest != UINT64_MAX)
+		base->resumes_at = (oldest - first + packing - 1) / packing;
+}
+
 static bool make(struct ring_store *store, char *error, int *rc)
 {
 	const struct ring_store_parameters *p = &store->parameters;
@@ -214,6 +233,7 @@ static bool make(struct ring_store *store, char *error, int *rc)
 	if (*rc != 0)
 		return false;
 	store->fill.size = producer_ring_size(store->ring);
+	resume(store);
 	return true;
 }
 

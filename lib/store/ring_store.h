@@ -11,7 +11,7 @@
 //
 // The store ends when the producer has finished. The ring is then removed, as is a ring that no
 // producer has ever opened; otherwise it stays, with all blocks that were not released, for the
-// next process of the appliance.
+// next process of the appliance, whose store resumes (struct block_store).
 #pragma once
 
 #include "evring/evring.h"

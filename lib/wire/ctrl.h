@@ -104,6 +104,9 @@ enum ctrl_run_state {
 
 enum ctrl_register_flag {
 	CTRL_EXCLUDED = 1, // the operator has excluded this node, as the manager stated last
+	// Its sources still have the events that are not released, also if an earlier process of
+	// the node announced them.
+	CTRL_RESUMES = 2,
 };
 
 enum ctrl_verdict {

@@ -226,7 +226,7 @@ static bool to_builder(void *context, unsigned builder, const struct message *me
 		expect(member, message);
 	} else if (message->kind == MESSAGE_PUBLISH) {
 		publish(member, message);
-	} else {
+	} else if (message->kind != MESSAGE_AWAIT) {
 		FUZZ_CHECK(message->kind == MESSAGE_DISCARD);
 		discard(member, message);
 	}
@@ -425,14 +425,14 @@ static void open_bench(struct bench *bench, uint8_t flags)
 	const struct cluster_parameters cluster = { .system = &systems[0],
 						    .mode = flags & 1 ? SCHED_PUSH : SCHED_PULL,
 						    .source_buffer = 16,
-						    .parallel_sends = 1 };
+						    .parallel_sends = 1,
+						    .waits_for_sources = (flags & 2) != 0 };
 	struct cluster_manager_parameters managing = {
 		.cluster = cluster,
 		.wire = { .system = &systems[0], .transport = ON_WIRE_UDP, .mode = cluster.mode },
 		.sched = sched_defaults(),
 		.deadline_ns = 100 * MS,
 		.run_number = 1,
-		.waits_for_sources = flags & 2,
 		.transport = { &bench->members[0], send_record, room },
 		.autostart = true,
 		.now = bench->now,
@@ -447,6 +447,7 @@ static void open_bench(struct bench *bench, uint8_t flags)
 		struct cluster_node_parameters parameters = {
 			.cluster = cluster,
 			.n_readouts = 1,
+			.resumes = (flags & 4) != 0,
 			.transport = { member, send_record, room },
 			.context = member,
 			.to_builder = to_builder,

@@ -22,7 +22,7 @@ struct role_bench {
 	struct link *links[2];
 	struct rte_mempool *pool;
 	struct role *role;
-	struct mailbox mail[2]; // to and from the event manager's side, where events are granted
+	struct mailbox mail[2]; // to and, where events are granted, from the event manager's side
 	uint64_t now;
 };
 

@@ -185,6 +185,46 @@ static void housekeeping__closes_overdue_events(void **state)
 	role_bench_close(&bench);
 }
 
+static void expect_awaited(struct role_bench *bench, bool awaits)
+{
+	const struct message message = { .kind = MESSAGE_AWAIT, .state = awaits };
+
+	assert_true(mailbox_put(&bench->mail[0], &message));
+	role_bench_poll(bench);
+}
+
+static void pass(struct role_bench *bench, uint64_t ticks)
+{
+	bench->now += ticks;
+	role_poll(bench->role, bench->now);
+	bench->role->operations->housekeep(bench->role, bench->now);
+}
+
+// An event gets one more deadline for what the source sends again.
+static void awaited_source__stops_the_clock_of_deadlines(void **state)
+{
+	uint64_t deadline = rte_get_tsc_hz() / 100;
+	struct role_bench bench;
+
+	(void)state;
+	for (unsigned granted = 0; granted < 2; granted++) {
+		role_bench_open_for(&bench, "", granted);
+		if (granted)
+			tell(&bench, MESSAGE_EXPECT, 6, 0);
+		feed_block(&bench, 6, 0);
+		role_bench_poll(&bench);
+		expect_awaited(&bench, true);
+		for (unsigned i = 0; i < 10; i++)
+			pass(&bench, deadline);
+		expect_awaited(&bench, false);
+		pass(&bench, deadline);
+		assert_int_equal(assembly_open_events(builder_role_assembly(bench.role)), 1);
+		pass(&bench, deadline);
+		assert_int_equal(assembly_open_events(builder_role_assembly(bench.role)), 0);
+		role_bench_close(&bench);
+	}
+}
+
 static void end_of_run__is_told_after_the_housekeeping(void **state)
 {
 	struct role_bench bench;
@@ -289,6 +329,7 @@ int main(void)
 		cmocka_unit_test(granted__data_without_a_grant_is_dropped),
 		cmocka_unit_test(granted__overtaken_event_stays_open),
 		cmocka_unit_test(housekeeping__closes_overdue_events),
+		cmocka_unit_test(awaited_source__stops_the_clock_of_deadlines),
 		cmocka_unit_test(end_of_run__is_told_after_the_housekeeping),
 		cmocka_unit_test(drain__empties_the_links_and_closes_what_is_open),
 		cmocka_unit_test(drain__waits_for_consumers_that_hold_slots),

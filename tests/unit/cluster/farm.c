@@ -251,6 +251,7 @@ void farm_start(struct farm *farm, unsigned number)
 	struct cluster_node_parameters parameters = {
 		.cluster = config_cluster_parameters(config),
 		.n_readouts = config->n_generators,
+		.resumes = farm->options.resumes && config->n_generators > 0,
 		.context = node,
 		.to_builder = to_builder,
 		.to_readout = to_readout,
@@ -342,23 +343,24 @@ void farm_close(struct farm *farm)
 static void beat(struct farm_node *node)
 {
 	struct farm *farm = node->farm;
-	struct ctrl_heartbeat heartbeat = { .time = farm->now };
+	struct ctrl_heartbeat heartbeat;
 	uint8_t bytes[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
-	struct cluster_node_view view;
 	struct ctrl_record record;
 
 	if (farm->now < node->next_beat)
 		return;
 	node->next_beat = farm->now + 10 * MS;
-	cluster_node_view(node->node, &view);
-	heartbeat.run = view.run;
-	heartbeat.run_state = (uint8_t)view.state;
-	heartbeat.slots_free = view.tokens_free;
+	heartbeat = cluster_node_heartbeat(node->node);
+	heartbeat.time = farm->now;
+	if (node->manager != NULL)
+		heartbeat.waits = cluster_manager_waits(node->manager);
 	assert_true(control_set_heartbeat(node->endpoint, &heartbeat));
-	if (node->manager != NULL &&
-	    ctrl_record_at(bytes, ctrl_put_heartbeat(bytes, sizeof(bytes), &heartbeat), &record) ==
+	if (node->manager == NULL ||
+	    ctrl_record_at(bytes, ctrl_put_heartbeat(bytes, sizeof(bytes), &heartbeat), &record) !=
 		WIRE_OK)
-		cluster_manager_record(node->manager, node->number, &record, farm->now);
+		return;
+	cluster_manager_record(node->manager, node->number, &record, farm->now);
+	cluster_node_record(node->node, node->number, &record, farm->now);
 }
 
 static void poll_node(struct farm_node *node)

@@ -51,6 +51,7 @@ struct farm_options {
 	uint16_t window;     // frames of an endpoint, 0: 16
 	uint32_t queue_size; // of an endpoint, 0: 256 KiB
 	bool by_hand;        // the run does not start by itself
+	bool resumes;        // readouts have what their processes before announced
 };
 
 // --- what is in a process ---
@@ -88,6 +89,7 @@ struct sim_data {
 struct sim_builder {
 	struct sim_slot slots[FARM_SLOTS];
 	unsigned n_slots, n_ungranted;
+	bool awaits; // the manager waits for a source
 	struct sim_messages in, out;
 	struct sim_data waiting[256]; // data for which there is no slot yet
 	unsigned n_waiting;
@@ -104,6 +106,7 @@ struct sim_readout {
 	struct message sends[512];
 	unsigned n_sends;
 	uint64_t next_send;
+	uint64_t taken_at;    // when it has taken what it resumes with
 	uint64_t static_next; // static mode: first event that has not been sent
 };
 
@@ -118,6 +121,7 @@ struct farm_node {
 	struct cluster_transport wire; // of the manager, behind what the test sees of it
 	struct sim_builder builders[FARM_LOCAL];
 	struct sim_readout readouts[FARM_LOCAL];
+	uint64_t kept[FARM_LOCAL]; // end of the events that all processes' readouts have read
 	enum ctrl_run_state state;
 	bool connected_self;
 	bool leaving;

@@ -45,7 +45,8 @@ bool sim_builder_message(struct farm_node *node, unsigned index, const struct me
 
 	if (sim_messages_put(&builder->in, 4 * builder->n_slots, message))
 		return true;
-	farm_broken(node->farm, "a builder's mailbox is full");
+	if (message->kind != MESSAGE_AWAIT)
+		farm_broken(node->farm, "a builder's mailbox is full");
 	return false;
 }
 
@@ -211,6 +212,15 @@ static void discard(struct sim_builder *builder, const struct message *message)
 	tell_of(builder, MESSAGE_FREED, message->event);
 }
 
+// When a source is back, all open events have one more deadline.
+static void await(struct farm_node *node, struct sim_builder *builder, bool awaits)
+{
+	builder->awaits = awaits;
+	for (unsigned i = 0; !awaits && i < builder->n_slots; i++)
+		if (builder->slots[i].state == SIM_OPEN)
+			builder->slots[i].at = node->farm->now + node->farm->options.deadline;
+}
+
 static void take_message(struct farm_node *node, unsigned index)
 {
 	struct sim_builder *builder = &node->builders[index];
@@ -225,6 +235,9 @@ static void take_message(struct farm_node *node, unsigned index)
 		break;
 	case MESSAGE_DISCARD:
 		discard(builder, &message);
+		break;
+	case MESSAGE_AWAIT:
+		await(node, builder, message.state != 0);
 		break;
 	default:
 		farm_broken(node->farm, "message %u to a builder", message.kind);
@@ -273,6 +286,8 @@ static void go_on(struct farm_node *node, unsigned index, struct sim_slot *slot)
 
 	switch (slot->state) {
 	case SIM_OPEN:
+		if (builder->awaits)
+			break;
 		slot->incomplete = true;
 		tell_built(node, index, slot);
 		break;

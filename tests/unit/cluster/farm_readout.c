@@ -22,6 +22,11 @@ bool sim_readout_message(struct farm_node *node, unsigned index, const struct me
 	return sim_messages_put(&node->readouts[index].in, 32, message);
 }
 
+static uint64_t *kept_of(struct farm_node *node, const struct sim_readout *readout)
+{
+	return &node->kept[readout - node->readouts];
+}
+
 static void take_run(struct farm_node *node, struct sim_readout *readout,
 		     const struct message *message)
 {
@@ -31,6 +36,7 @@ static void take_run(struct farm_node *node, struct sim_readout *readout,
 		readout->run = message->run;
 		readout->first = readout->announced = message->event;
 		readout->since = node->farm->now;
+		readout->taken_at = node->farm->now + farm_below(node->farm, 5 * MS);
 		readout->end = UINT64_MAX;
 		readout->ended = false;
 	}
@@ -103,6 +109,8 @@ static void announce(struct farm_node *node, struct sim_readout *readout)
 		return;
 	readout->announced = end;
 	readout->ended = ended;
+	if (end > *kept_of(node, readout))
+		*kept_of(node, readout) = end;
 }
 
 // One event; the order among those that wait is any.
@@ -115,7 +123,7 @@ static void send_one(struct farm_node *node, struct sim_readout *readout)
 	readout->sends[at] = readout->sends[--readout->n_sends];
 	readout->next_send = farm->now + farm_below(farm, 300 * US);
 	if (message.event < readout->released || message.event < readout->first ||
-	    message.event >= readout->announced)
+	    message.event >= (farm->options.resumes ? *kept_of(node, readout) : readout->announced))
 		farm->n_unknown_sends++;
 	else
 		network_data(farm, node->number, message.builder, readout->source, message.event);
@@ -146,6 +154,9 @@ void sim_readout_poll(struct farm_node *node, unsigned index)
 	announce(node, readout);
 	if (farm_is_static(node->farm))
 		send_statically(node, readout);
+	if (node->farm->options.resumes &&
+	    (readout->run == 0 || node->farm->now < readout->taken_at))
+		return; // what it resumes with is not there yet
 	while (readout->n_sends > 0 && readout->next_send <= node->farm->now)
 		send_one(node, readout);
 	while (readout->out.n > 0 && sim_looks(node->farm)) {

@@ -76,6 +76,22 @@ static void manager_is_restarted(struct farm *farm)
 	}
 }
 
+static void readout_and_manager_are_killed_and_back(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned node = some_readout(farm);
+
+		farm_kill(farm, node);
+		farm_run(farm, farm_below(farm, 100 * MS));
+		farm_kill(farm, farm->manager);
+		farm_run(farm, farm_below(farm, 600 * MS));
+		farm_start(farm, node);
+		farm_run(farm, farm_below(farm, 600 * MS));
+		farm_start(farm, farm->manager);
+		farm_run(farm, farm_below(farm, SECOND));
+	}
+}
+
 // Whom the operator has excluded, the next manager does not include.
 static void manager_is_restarted_beside_an_excluded_node(struct farm *farm)
 {
@@ -280,6 +296,26 @@ const struct story stories[] = {
 	  readout_is_killed_and_back,
 	  NEVER,
 	  { .loss = 0.02, .on_source_silent = "pause" } },
+	{ "a readout is killed and resumes",
+	  readout_is_killed_and_back,
+	  NEVER,
+	  { .loss = 0.02, .resumes = true } },
+	{ "a readout is killed and resumes, pause",
+	  readout_is_killed_and_back,
+	  ALWAYS,
+	  { .loss = 0.02,
+	    .resumes = true,
+	    .on_source_silent = "pause",
+	    .deadline = 300 * MS,
+	    .rate = 2000 } },
+	{ "a readout and the manager are killed, pause",
+	  readout_and_manager_are_killed_and_back,
+	  ALWAYS,
+	  { .loss = 0.02,
+	    .resumes = true,
+	    .on_source_silent = "pause",
+	    .deadline = 300 * MS,
+	    .rate = 2000 } },
 	{ "incomplete events are discarded",
 	  readout_is_killed_and_back,
 	  ALWAYS,

@@ -234,6 +234,55 @@ static void ring__outlives_the_process_that_takes(void **state)
 	assert_block(2, RING_SOURCES - 1);
 }
 
+// The next process continues with what the last one has not released, even if nothing is left.
+static void ring__resumes(void **state)
+{
+	(void)state;
+	assert_false(store->resumes || store->is_inheriting);
+	for (uint64_t event = 0; event < 12; event++) {
+		put(event, 1);
+		put(event, 0);
+		put(event, 2);
+	}
+	poll_some(0);
+	block_store_release(store, 1);
+	poll_some(0);
+	block_store_destroy(store);
+	open_store();
+	assert_true(store->resumes && store->is_inheriting);
+	assert_int_equal(store->resumes_at, 1);
+	block_store_begin(store, store->resumes_at);
+	block_store_poll(store, 0);
+	assert_true(store->is_inheriting);
+	poll_some(0);
+	assert_false(store->is_inheriting);
+	assert_int_equal(store->ready, 12);
+	block_store_release(store, 12);
+	poll_some(0);
+	block_store_destroy(store);
+	open_store();
+	assert_true(store->resumes);
+	assert_false(store->is_inheriting);
+	assert_int_equal(store->resumes_at, 12);
+}
+
+// What does not fit is not waited for: the last process had not taken it either.
+static void ring__inherits_no_more_than_it_can_take(void **state)
+{
+	uint64_t event = 0;
+
+	(void)state;
+	while (ring_put(producer, ids[0], id_of(event), LENGTH) == 0)
+		event++;
+	poll_some(0);
+	block_store_destroy(store);
+	open_store();
+	assert_true(store->is_inheriting);
+	block_store_begin(store, 0);
+	poll_some(0);
+	assert_false(store->is_inheriting);
+}
+
 // A start that fails leaves no memory behind, unless a producer has seen the ring.
 static void ring__without_a_producer_is_removed(void **state)
 {
@@ -315,6 +364,8 @@ int main(void)
 		TEST(ring__ends_when_the_producer_has_finished),
 		TEST(ring__waits_for_the_next_producer),
 		TEST(ring__outlives_the_process_that_takes),
+		TEST(ring__resumes),
+		TEST(ring__inherits_no_more_than_it_can_take),
 		cmocka_unit_test(ring__without_a_producer_is_removed),
 		TEST(room__is_what_a_ring_holds),
 		TEST(fill__counts_what_is_in_use),

@@ -66,6 +66,7 @@ static void get__every_field_of_heartbeats(void **state)
 	assert_int_equal(h.events_open, 3);
 	assert_int_equal(h.events_waiting, 250);
 	assert_int_equal(h.time, 1700000000000000000);
+	assert_int_equal(h.waits, 3);
 	assert_int_equal(h.n_ports, 2);
 	assert_int_equal(h.ports[0].number, 0);
 	assert_int_equal(h.ports[0].paused, 8);
