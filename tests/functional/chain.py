@@ -62,7 +62,6 @@ class Kill:
     before: int
     after: int = 0
     seconds: float = 0.0
-    incomplete: int = 0  # of the events in the files
 
 
 # --- the judge ---------------------------------------------------------------------------------
@@ -128,7 +127,7 @@ class Judge:
         self._some("were never played", [e for e in {*self.built, *self.filtered, *self.files}
                                          if e >= self.chain.events])
         self._judge_copies()
-        self._judge_incomplete()
+        self._some("are incomplete", self.incomplete)
         self._judge_results()
         self._judge_origins()
 
@@ -149,23 +148,6 @@ class Judge:
             published = sum(number == one for one, _ in self.filtered[event])
             self.expect(count <= published, f"event {event} was published {published} times, "
                                             f"and written {count} times")
-
-    def _judge_incomplete(self):
-        """Only events that were announced and not built when a readout node was killed, which are as
-        many as a source may announce ahead, and only its sources."""
-        most = self.chain.first.configuration["event_manager"]["source_buffer"]
-        unexplained = set(self.incomplete)
-        for kill in self.kills:
-            if kill.kind == "readout unit":
-                sources = set(self.chain.recording.sources[kill.node])
-                caused = {event for event in unexplained if kill.before <= event < kill.after and
-                          self.incomplete[event] <= sources}
-                unexplained -= caused
-                kill.incomplete = len(caused)
-                # Rejected ones are not in the files.
-                self.expect(kill.incomplete <= most, f"{kill} made {kill.incomplete} events "
-                                                     f"incomplete, of {most} that were announced")
-        self._some("are incomplete without a cause", unexplained)
 
     def _judge_results(self):
         """Each number of the second stage once, in order, with the decision of its event. What a
@@ -287,12 +269,11 @@ def do_kills(chain, n_kills, kinds, verbose):
 
 
 def table(kills):
-    lines = [f"{'killed':15} {'times':>6} {'incomplete':>11} {'slowest':>9}"]
+    lines = [f"{'killed':15} {'times':>6} {'slowest':>9}"]
     for kind in KILLS:
         of_kind = [kill for kill in kills if kill.kind == kind]
         if of_kind:
-            lost = sum(kill.incomplete for kill in of_kind)
-            lines.append(f"{kind:15} {len(of_kind):6} {lost:11} "
+            lines.append(f"{kind:15} {len(of_kind):6} "
                          f"{max(kill.seconds for kill in of_kind):7.2f} s")
     return "\n".join(lines)
 
