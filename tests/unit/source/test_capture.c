@@ -92,7 +92,10 @@ static void put_buffer(struct writing *writing, uint16_t port, uint16_t source_i
 		       const uint8_t *buffer, uint32_t length)
 {
 	for (uint32_t offset = 0; offset < length; offset += 100) {
-		struct ejfat_re re = { event, offset, length, source_id };
+		struct ejfat_re re = { .event_number = event,
+				       .offset = offset,
+				       .length = length,
+				       .data_id = source_id };
 
 		put_segment(writing, port, &re, buffer,
 			    (uint16_t)(length - offset < 100 ? length - offset : 100));
@@ -305,7 +308,9 @@ static void capture_learn__opaque(void **state)
 static void put_garbage(struct writing *writing, struct random *random)
 {
 	uint8_t bytes[ROOM], buffer[ROOM];
-	struct ejfat_re re = { 5, 100, 0xf0000000, 7 };
+	struct ejfat_re re = {
+		.event_number = 5, .offset = 100, .length = 0xf0000000, .data_id = 7
+	};
 
 	for (size_t i = 0; i < sizeof(bytes); i += 8)
 		store_le64(bytes + i, random_next(random));
@@ -313,13 +318,16 @@ static void put_garbage(struct writing *writing, struct random *random)
 	put_udp(writing, 19522, bytes, (uint16_t)(random_next(random) % 1000));
 	put_udp(writing, 53, bytes, (uint16_t)(random_next(random) % 1000));
 	put_segment(writing, 19522, &re, bytes, 100); // a buffer of gigabytes
-	re = (struct ejfat_re){ 5, 0, make_mfp(buffer, 7, 5, 4, 10), 4000 };
+	re = (struct ejfat_re){ .event_number = 5,
+				.offset = 0,
+				.length = make_mfp(buffer, 7, 5, 4, 10),
+				.data_id = 4000 };
 	put_segment(writing, 19522, &re, buffer, 72); // source ids differ
-	re = (struct ejfat_re){ 5, 0, 71, 7 };
+	re = (struct ejfat_re){ .event_number = 5, .offset = 0, .length = 71, .data_id = 7 };
 	put_segment(writing, 19522, &re, buffer, 71); // lengths differ
 	re.length = 0xf0000000;
 	put_segment(writing, 19522, &re, buffer, 72); // the same, by gigabytes
-	re = (struct ejfat_re){ 5, 100, 300, 7 };
+	re = (struct ejfat_re){ .event_number = 5, .offset = 100, .length = 300, .data_id = 7 };
 	put_segment(writing, 53, &re, bytes, 100); // to another port
 }
 
@@ -362,7 +370,9 @@ static void capture_learn__losses(void **state)
 	(void)state;
 	begin(&writing, DLT_EN10MB);
 	for (unsigned event = 0; event < 20; event++) {
-		struct ejfat_re re = { 2 * event, 100, length, 9 };
+		struct ejfat_re re = {
+			.event_number = 2 * event, .offset = 100, .length = length, .data_id = 9
+		};
 
 		put_mfp(&writing, 19522, 7, 2 * event, 2, 100);
 		put_segment(&writing, 19522, &re, buffer, 100);
@@ -515,7 +525,9 @@ static void capture_mfps__whole_ones(void **state)
 	put_mfp(&writing, 20001, 9, 100, 2, 300);
 	put_mfp(&writing, 0, 7, 100, 2, 60);
 	for (uint32_t offset = (length - 1) / 100 * 100 + 100; offset > 0; offset -= 100) {
-		struct ejfat_re re = { 102, offset - 100, length, 7 };
+		struct ejfat_re re = {
+			.event_number = 102, .offset = offset - 100, .length = length, .data_id = 7
+		};
 
 		put_segment(&writing, 20000, &re, buffer,
 			    (uint16_t)(length - re.offset < 100 ? length - re.offset : 100));
