@@ -138,7 +138,8 @@ _few_drivers = _FewDrivers()
 def main():
     """Runs the caller's test functions, or those named on the command line, and exits."""
     module = inspect.getmodule(inspect.stack()[1].frame)
-    tests = {name: value for name, value in vars(module).items() if name.startswith("test_")}
+    tests = {name: value for name, value in vars(module).items()
+             if name.startswith("test_") and inspect.isfunction(value)}
     names = sys.argv[1:] or list(tests)
     unknown = [name for name in names if name not in tests]
     if unknown:
@@ -328,7 +329,8 @@ class Process:
         self.lines = []
         self._changed = threading.Condition()
         self._popen = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE if listens else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            arguments, stdin=subprocess.PIPE if listens else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             cwd=workspace.directory,
             env={**os.environ, **(FILL_FREED if arguments[0] == binary() else {}),
                  **(environment or {})},
