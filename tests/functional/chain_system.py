@@ -42,6 +42,11 @@ def in_flight(frames):
     return max(4, min(64, FRAMES // frames))
 
 
+def receive_ring(frames):
+    """Options of a port whose receive ring holds at least so many jumbo frames, in blocks of 28."""
+    return {"framecnt": 28 * max(64, -(-frames // 28))}
+
+
 def first_stage(work, recording, mode, rate):
     slot = pages(recording.largest * 5 // 4)
     configuration = appliance.merged(cluster.shipped("farm.json"), {
@@ -61,6 +66,9 @@ def first_stage(work, recording, mode, rate):
     for node in configuration["nodes"]:
         for builder in node.get("builders", ()):
             builder.update(slots=128, slot_size=slot)
+            # With some for control messages.
+            node["ports"][0]["options"] = receive_ring(
+                recording.frames * in_flight(recording.frames) + 1024)
         for generator in node.get("generators", ()):
             ids = recording.sources[node["name"]]
             generator["ids"] = ids
