@@ -39,7 +39,7 @@ static unsigned first_allowed_cpu(void)
 }
 
 // Replaces the C library's function for DPDK, too: rte_eal_init() loads all drivers that are
-// installed, 190 libraries, if it finds itself as a shared library. Tests need one of them.
+// installed, 190 libraries, if it finds itself as a shared library. Tests need few of them.
 void *dlopen(const char *file, int mode)
 {
 	void *(*next)(const char *, int);
@@ -69,6 +69,12 @@ static int start_eal(void)
 		"PREFIX",
 		"-d",
 		"librte_mempool_ring.so",
+		"-d",
+		"librte_net_null.so",
+		"-d",
+		"librte_net_pcap.so",
+		"-d",
+		"librte_net_ring.so",
 	};
 	char *pointers[RTE_DIM(arguments) + 1] = { NULL };
 
