@@ -382,6 +382,17 @@ static void adopt(struct history *history, uint64_t event, const struct claim *c
 	       MODEL_EVENT_ORDER, "a repeated adoption");
 }
 
+// The manager before had granted the event again, to a builder that reports later.
+static void adopt_later_attempt(struct history *history, const struct claim *claim)
+{
+	struct claim later = *claim;
+
+	later.builder = any_builder(history);
+	later.slot = below(history, history->model->builder_parameters[later.builder].slots);
+	later.attempt++;
+	adopt(history, later.event, &later, SCHED_ADOPT_OPEN);
+}
+
 // The manager is replaced by one that knows nothing but what was released, some time ago. Builders
 // that were registered come back and tell of their events, others tell of what was taken from them.
 static void restart_manager(struct history *history)
@@ -433,6 +444,8 @@ static void restart_manager(struct history *history)
 
 		if (was->state == MODEL_OPEN) {
 			adopt(history, event, &claim, SCHED_ADOPT_OPEN);
+			if (chance(history, 0.1))
+				adopt_later_attempt(history, &claim);
 		} else if (was->state == MODEL_FINISHED) {
 			claim.builder = teller;
 			adopt(history, event, &claim, SCHED_ADOPT_BUILT);
