@@ -178,10 +178,9 @@ uint32_t assembly_ended_sources(const struct assembly *assembly);
 // assembly_publish() or assembly_withdraw(). freed is true: its slot is free again.
 struct assembly_report {
 	uint64_t index;
-	// The next three are set for a built event only.
-	uint64_t bytes;
+	uint64_t bytes;     // of a built event
 	uint32_t slot;      // ASSEMBLY_NO_SLOT: the event is incomplete and has been discarded
-	uint16_t n_missing; // sources that are missing or malformed
+	uint16_t n_missing; // of a built event: sources that are missing or malformed
 	bool freed;
 };
 

@@ -64,9 +64,9 @@ void held_add(struct assembly *assembly, const struct event *event, uint32_t slo
 	add_report(held, &report);
 }
 
-void held_report_freed(struct assembly *assembly, uint64_t index)
+void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot)
 {
-	const struct assembly_report report = { .index = index, .freed = true };
+	const struct assembly_report report = { .index = index, .slot = slot, .freed = true };
 
 	add_report(&assembly->held, &report);
 }

@@ -343,6 +343,6 @@ void held_free(struct assembly *assembly);
 void held_add(struct assembly *assembly, const struct event *event, uint32_t slot,
 	      uint32_t n_missing, const struct evring_event *description);
 // Reports that the slot of an event is free again.
-void held_report_freed(struct assembly *assembly, uint64_t index);
+void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot);
 // Whether a segment may open an event that has no grant yet.
 bool held_may_open(const struct assembly *assembly);

@@ -142,11 +142,23 @@ static unsigned serve_input(struct builder *builder, struct input *input, uint64
 }
 
 // There is room for the message: serve_control() has checked it.
-static void send_to_control(struct builder *builder, enum message_kind kind, uint64_t event)
+static void respond(struct builder *builder, enum message_kind kind, const struct message *to)
 {
-	const struct message message = { .kind = (uint16_t)kind, .event = event };
+	const struct message message = { .kind = (uint16_t)kind, .event = to->event };
 
 	(void)mailbox_put(builder->parameters.to_control, &message);
+}
+
+// What is held without a grant is dropped in its slot: the event may have another one meanwhile.
+static void discard(struct builder *builder, const struct message *message)
+{
+	if ((message->flags & MESSAGE_GRANTED) == 0) {
+		(void)assembly_withdraw(builder->assembly, message->slot, message->event);
+		return;
+	}
+	(void)assembly_forget(builder->assembly, message->event * builder->parameters.packing,
+			      message->event);
+	respond(builder, MESSAGE_DROPPED, message);
 }
 
 static void serve_message(struct builder *builder, const struct message *message, uint64_t now)
@@ -157,21 +169,19 @@ static void serve_message(struct builder *builder, const struct message *message
 	case MESSAGE_EXPECT:
 		builder->ungranted_since = 0;
 		if (!assembly_expect(builder->assembly, id, message->event, now))
-			send_to_control(builder, MESSAGE_REFUSED, message->event);
+			respond(builder, MESSAGE_REFUSED, message);
 		break;
 	case MESSAGE_PUBLISH:
 		// If the event is not held any more, the manager grants it again.
-		send_to_control(builder,
-				assembly_publish(builder->assembly, message->slot, message->event,
-						 (message->flags & MESSAGE_REPEATED) != 0, now)
-				    ? MESSAGE_PUBLISHED
-				    : MESSAGE_REFUSED,
-				message->event);
+		respond(builder,
+			assembly_publish(builder->assembly, message->slot, message->event,
+					 (message->flags & MESSAGE_REPEATED) != 0, now)
+			    ? MESSAGE_PUBLISHED
+			    : MESSAGE_REFUSED,
+			message);
 		break;
 	case MESSAGE_DISCARD:
-		// If the event has a slot, assembly_forget() reports it as freed.
-		if (!assembly_forget(builder->assembly, id, message->event))
-			send_to_control(builder, MESSAGE_FREED, message->event);
+		discard(builder, message);
 		break;
 	case MESSAGE_AWAIT:
 		// What the source sends again takes its time.

@@ -193,7 +193,7 @@ void slot_free(struct assembly *assembly, uint32_t slot)
 	add_to_gauge(&assembly->n_free, 1);
 	assembly->held.n_ungranted -= !assembly->events[slot].granted;
 	if (assembly->parameters.granted)
-		held_report_freed(assembly, assembly->events[slot].index);
+		held_report_freed(assembly, assembly->events[slot].index, slot);
 }
 
 void event_close_overtaken(struct assembly *assembly, uint64_t now)

@@ -218,7 +218,7 @@ static void withdraw(struct cluster_node *node, unsigned builder, uint32_t index
 		tokens_release(&node->builders[builder].tokens, index);
 		return;
 	}
-	send_to_builder(node, builder, MESSAGE_DISCARD, 0, token);
+	send_to_builder(node, builder, MESSAGE_DISCARD, MESSAGE_GRANTED, token);
 	token->state = TOKEN_WITHDRAWN;
 }
 
@@ -323,12 +323,12 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 {
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
+	if (token->state == TOKEN_WITHDRAWN)
+		return; // the builder is told to discard it already
 	if (token->state != TOKEN_GRANTED) {
-		// The event was withdrawn meanwhile, or built again from repeated data.
-		if ((message->flags & MESSAGE_DISCARDED) == 0) {
-			token->stale++;
+		// The event was built again from repeated data.
+		if ((message->flags & MESSAGE_DISCARDED) == 0)
 			discard_ungranted(node, builder, message->event, message->slot);
-		}
 		return;
 	}
 	if ((message->flags & MESSAGE_DISCARDED) == 0) {
@@ -336,30 +336,35 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 		return;
 	}
 	token->n_missing = message->n_missing;
-	token->state = TOKEN_WITHDRAWN; // its slot is free; MESSAGE_FREED follows
 	node_send_outcome(node, builder, index, CTRL_DISCARDED);
+	release(node, builder, index);
 }
 
 static void take_refused(struct cluster_node *node, unsigned builder, uint32_t index)
 {
-	struct tokens *tokens = &node->builders[builder].tokens;
+	const struct token *token = &node->builders[builder].tokens.tokens[index];
 
-	if (tokens->tokens[index].state == TOKEN_GRANTED ||
-	    tokens->tokens[index].state == TOKEN_SETTLED)
-		node_send_outcome(node, builder, index, CTRL_UNBUILT);
+	if (token->state != TOKEN_GRANTED && token->state != TOKEN_SETTLED)
+		return;
+	node_send_outcome(node, builder, index, CTRL_UNBUILT);
 	release(node, builder, index);
 }
 
-static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index)
+static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot)
 {
-	struct tokens *tokens = &node->builders[builder].tokens;
-	struct token *token = &tokens->tokens[index];
+	const struct token *token = &node->builders[builder].tokens.tokens[index];
 
-	if (token->stale > 0)
-		token->stale--;
-	else if (token->state == TOKEN_PUBLISHED || token->state == TOKEN_WITHDRAWN)
+	// Otherwise the slot is that of an attempt before, or of data that was sent again.
+	if (token->state == TOKEN_PUBLISHED && token->slot == slot)
 		release(node, builder, index);
-	// Otherwise the slot belongs to an attempt that was given up before the present grant.
+}
+
+// Only the response to the token's own MESSAGE_DISCARD ends it: until then the builder may still
+// expect the event for this attempt, and would discard the next one in its place.
+static void take_dropped(struct cluster_node *node, unsigned builder, uint32_t index)
+{
+	if (node->builders[builder].tokens.tokens[index].state == TOKEN_WITHDRAWN)
+		release(node, builder, index);
 }
 
 void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
@@ -389,7 +394,10 @@ void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
 		take_refused(node, builder, index);
 		break;
 	case MESSAGE_FREED:
-		take_freed(node, builder, index);
+		take_freed(node, builder, index, message->slot);
+		break;
+	case MESSAGE_DROPPED:
+		take_dropped(node, builder, index);
 		break;
 	default:
 		break;

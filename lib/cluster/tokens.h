@@ -23,7 +23,7 @@ enum token_state {
 	TOKEN_BUILT,     // the builder holds the built event; DONE has been sent
 	TOKEN_SETTLED,   // PUBLISH has been received
 	TOKEN_PUBLISHED, // consumers have the event
-	TOKEN_WITHDRAWN, // the event is given up; the builder has not freed the slot yet
+	TOKEN_WITHDRAWN, // the event is given up; the builder has not dropped it yet
 };
 
 struct token {
@@ -37,7 +37,6 @@ struct token {
 	uint8_t state;      // enum token_state
 	bool expected;      // MESSAGE_EXPECT has been sent to the builder
 	uint16_t n_missing; // sources without data; valid from TOKEN_BUILT on
-	uint8_t stale;      // slots with repeated data of the event that are being freed
 	bool credited;      // the token's credit has been sent to the manager
 	bool requests;      // the builder requests the event's data, see node_requests.c
 	// Bit sets of the readouts, by rank, to which a request was sent, and which have sent the

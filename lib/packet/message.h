@@ -13,15 +13,16 @@ enum message_kind {
 	MESSAGE_EXPECT = 1, // an event was granted to it: event, attempt
 	MESSAGE_PUBLISH,    // the manager has counted the event as built here: publish it to the
 			    // consumers: event, slot, flags
-	MESSAGE_DISCARD,    // another builder builds the event: drop it, open or held: event, slot
+	MESSAGE_DISCARD,    // another builder builds the event: drop it; MESSAGE_GRANTED: open or
+			    // held, otherwise if held in this slot: event, slot, flags
 	MESSAGE_AWAIT, // state 1: a silent source is waited for, deadlines stand still; state 0: it
 		       // is back, and all open events have one more deadline
 	// from a builder
 	MESSAGE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes,
 		       // slot, n_missing
 	MESSAGE_PUBLISHED, // the event is published: event
-	MESSAGE_FREED,   // the slot of the event is free again, or the event had no slot; also the
-			 // response to MESSAGE_DISCARD: event
+	MESSAGE_FREED,   // the slot of the event is free again: event, slot
+	MESSAGE_DROPPED, // the response to MESSAGE_DISCARD with MESSAGE_GRANTED: event
 	MESSAGE_REFUSED, // no slot is free for an expected event, or the event to be published is
 			 // not held: event
 	// to a readout
@@ -59,6 +60,7 @@ enum message_kind {
 #define MESSAGE_REQUESTED 4u // of MESSAGE_SEND: a builder requested it: respond with MESSAGE_SENT
 // Of MESSAGE_PUBLISH and MESSAGE_UNPUBLISHED: the event may have been published before.
 #define MESSAGE_REPEATED 8u
+#define MESSAGE_GRANTED  16u // of MESSAGE_DISCARD: a grant ends: respond with MESSAGE_DROPPED
 
 struct message {
 	uint64_t event; // index
@@ -66,7 +68,7 @@ struct message {
 	uint64_t bytes;
 	uint64_t round;
 	uint32_t run;
-	uint32_t slot;    // of the event: MESSAGE_BUILT, MESSAGE_PUBLISH, MESSAGE_DISCARD
+	uint32_t slot;    // of the event: MESSAGE_BUILT, MESSAGE_PUBLISH, MESSAGE_DISCARD, MESSAGE_FREED
 	uint16_t kind;    // enum message_kind
 	uint16_t flags;   // MESSAGE_LAST, ...
 	uint16_t builder; // system-wide number

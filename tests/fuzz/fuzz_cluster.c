@@ -207,12 +207,13 @@ static void publish(struct member *member, const struct message *message)
 
 static void discard(struct member *member, const struct message *message)
 {
-	const struct message answer = { .kind = MESSAGE_FREED, .event = message->event };
+	const struct message answer = { .kind = MESSAGE_DROPPED, .event = message->event };
 	struct slot *slot = find(member, message->event);
 
 	if (slot != NULL && slot->state == SLOT_BUILT)
 		slot->state = SLOT_FREE;
-	put_mail(member, &answer);
+	if ((message->flags & MESSAGE_GRANTED) != 0)
+		put_mail(member, &answer);
 }
 
 static bool to_builder(void *context, unsigned builder, const struct message *message)
@@ -278,8 +279,11 @@ static void announce(struct member *member)
 static void free_slots(struct member *member)
 {
 	for (unsigned i = 0; i < SLOTS && member->n_mail < MAIL / 2; i++) {
-		const struct message message = { .kind = MESSAGE_FREED,
-						 .event = member->slots[i].event };
+		const struct message message = {
+			.kind = MESSAGE_FREED,
+			.event = member->slots[i].event,
+			.slot = i,
+		};
 
 		if (member->slots[i].state != SLOT_PUBLISHED)
 			continue;

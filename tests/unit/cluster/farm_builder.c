@@ -64,6 +64,17 @@ static void tell_of(struct sim_builder *builder, enum message_kind kind, uint64_
 	tell(builder, &message);
 }
 
+static void tell_freed(struct sim_builder *builder, const struct sim_slot *slot)
+{
+	const struct message message = {
+		.kind = MESSAGE_FREED,
+		.event = slot->event,
+		.slot = (uint32_t)(slot - builder->slots),
+	};
+
+	tell(builder, &message);
+}
+
 static struct sim_slot *find(struct sim_builder *builder, uint64_t event)
 {
 	for (unsigned i = 0; i < builder->n_slots; i++)
@@ -205,11 +216,15 @@ static void publish(struct farm_node *node, unsigned index, const struct message
 
 static void discard(struct sim_builder *builder, const struct message *message)
 {
+	bool is_granted = (message->flags & MESSAGE_GRANTED) != 0;
 	struct sim_slot *slot = find(builder, message->event);
 
-	if (slot != NULL)
+	if (slot != NULL && (is_granted || slot == &builder->slots[message->slot])) {
+		tell_freed(builder, slot);
 		clear(builder, slot);
-	tell_of(builder, MESSAGE_FREED, message->event);
+	}
+	if (is_granted)
+		tell_of(builder, MESSAGE_DROPPED, message->event);
 }
 
 // When a source is back, all open events have one more deadline.
@@ -275,7 +290,7 @@ static void tell_built(struct farm_node *node, unsigned index, struct sim_slot *
 	message.slot = UINT32_MAX;
 	if (slot->granted) { // else nobody waits for it
 		tell(builder, &message);
-		tell_of(builder, MESSAGE_FREED, slot->event);
+		tell_freed(builder, slot);
 	}
 	clear(builder, slot);
 }
@@ -296,7 +311,7 @@ static void go_on(struct farm_node *node, unsigned index, struct sim_slot *slot)
 		break;
 	case SIM_PUBLISHED:
 		if (!farm_is_static(node->farm))
-			tell_of(builder, MESSAGE_FREED, slot->event);
+			tell_freed(builder, slot);
 		clear(builder, slot);
 		break;
 	default:
