@@ -12,7 +12,7 @@
 
 #define MIXTURE   "mixture" // the name of the random histories
 #define MIXTURES  300u
-#define HISTORIES (4 * STORY_WAYS) // of each story
+#define HISTORIES (8 * STORY_WAYS) // of each story
 
 static const char *patch;
 static struct farm farm;
