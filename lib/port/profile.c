@@ -145,7 +145,7 @@ static int load_text(struct profile *profile, const char *text, const struct por
 
 int profile_load(struct profile *profile, const struct port_settings *port, char *error)
 {
-	char known[PROFILE_ERROR_SIZE / 2] = "";
+	char known[256] = "";
 
 	if (strchr(port->profile, '/') != NULL) {
 		char *text = read_file(port->profile, error);

@@ -33,7 +33,7 @@
 #include "port/settings.h"
 
 #define PROFILE_MAX_ARGUMENTS 16
-#define PROFILE_ERROR_SIZE    512
+#define PROFILE_ERROR_SIZE    640
 
 struct profile {
 	char name[EVB_PATH_SIZE];

@@ -240,7 +240,7 @@ def test_builder_back_at_once():
 
 def readout_back(mode, operation):
     """A readout that restarts connects anew; what it held is incomplete, nothing else."""
-    with evbtest.Workspace() as work, RoceTrial(work, mode, operation, deadline="300ms",
+    with evbtest.Workspace() as work, RoceTrial(work, mode, operation, deadline="1s",
                                                 heartbeat_timeout="2s") as trial:
         trial.begin()
         trial.kill("r1")
