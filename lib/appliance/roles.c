@@ -174,6 +174,8 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 		parameters.from_control = &appliance->builder_mail[plan->object][0];
 	if (cluster_grants(config))
 		parameters.to_control = &appliance->builder_mail[plan->object][1];
+	else if (config->cluster.n_nodes > 0)
+		parameters.states = &appliance->builder_mail[plan->object][1];
 	return builder_role_create(&parameters);
 }
 

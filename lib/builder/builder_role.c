@@ -34,6 +34,7 @@ struct builder {
 	unsigned n_blocked;       // blocked inputs
 	bool draining;            // no role puts segments into the links any more
 	bool awaits;              // the system waits for a silent source
+	bool told_open;           // state of the last MESSAGE_OPEN
 	uint64_t deadline;        // TSC cycles
 	uint64_t wait_start;      // TSC, 0: waiting neither for consumers nor for a source
 	uint64_t waited;          // TSC cycles since the last housekeeping
@@ -252,6 +253,17 @@ static unsigned builder_poll(struct role *role, uint64_t now)
 	return done + n_messages;
 }
 
+// In mode static the manager learns only from this when nothing is left to build.
+static void tell_open(struct builder *builder)
+{
+	const bool open = assembly_open_events(builder->assembly) > 0 || builder->n_blocked > 0;
+	const struct message message = { .kind = MESSAGE_OPEN, .state = open };
+
+	if (builder->parameters.states != NULL && open != builder->told_open &&
+	    mailbox_put(builder->parameters.states, &message))
+		builder->told_open = open;
+}
+
 static void builder_housekeep(struct role *role, uint64_t now)
 {
 	struct builder *builder = builder_of(role);
@@ -264,6 +276,7 @@ static void builder_housekeep(struct role *role, uint64_t now)
 	builder->waited = 0;
 	if (assembly_end_of_run(builder->assembly))
 		atomic_store_explicit(&builder->end_of_run, true, memory_order_release);
+	tell_open(builder);
 }
 
 // Withdraws the events that are still held at the end: the manager has not published them in time,

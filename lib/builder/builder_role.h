@@ -33,6 +33,7 @@ struct builder_parameters {
 	bool held_back;       // with it: senders are held back when no slot is free
 	struct mailbox *from_control; // messages of the control role of a node; else NULL
 	struct mailbox *to_control;   // where an event manager grants events; else NULL
+	struct mailbox *states;       // mode static of a system: gets MESSAGE_OPEN; else NULL
 	uint32_t spare; // with it: slots for events whose data arrives before their grant
 	int numa_node;
 };

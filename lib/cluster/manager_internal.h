@@ -64,6 +64,8 @@ struct manager_node {
 	uint64_t known_from;
 	enum ctrl_run_state state;
 	uint32_t slots_free;
+	// Static mode: its last heartbeats, since all sources have ended, that reported no event.
+	uint32_t idle_beats;
 	// The values that were sent to the node last
 	uint64_t release_sent;
 	int throttle_sent; // -1: not known

@@ -129,6 +129,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->known_from =
 	    received.run == manager->run && received.run != 0 ? received.known_from : UINT64_MAX;
 	node->stated = node->begun = node->ended = false;
+	node->idle_beats = 0;
 	node->release_sent = 0;
 	node->throttle_sent = -1;
 	manager_sync_source(manager, from, now);
@@ -242,6 +243,9 @@ void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 		return;
 	manager->nodes[from].state = received.run_state;
 	manager->nodes[from].slots_free = received.slots_free;
+	manager->nodes[from].idle_beats = received.events_open > 0 || received.events_waiting > 0
+					      ? 0
+					      : manager->nodes[from].idle_beats + 1;
 	if (received.n_ports == 0 || manager->sched == NULL ||
 	    manager->nodes[from].in_doubt_until != 0)
 		return;

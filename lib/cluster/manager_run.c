@@ -6,6 +6,8 @@
 
 #include "cluster/manager_internal.h"
 
+#define IDLE_BEATS 10u
+
 // The end of the events that any source has announced: the first event of a source that joins now.
 static uint64_t newest_event(const struct cluster_manager *manager)
 {
@@ -163,13 +165,35 @@ static bool sources_ended(const struct cluster_manager *manager)
 	return n > 0 || manager->state == CTRL_DRAINING;
 }
 
-// In static mode the data is sent without grants. All of it has arrived when twice the longest wait
-// for data has passed since the sources ended.
+// Whether no node has had an event for some heartbeats: the sources have sent all, and the builders
+// have closed all that they have received. Packets in flight arrive in a shorter time.
+static bool all_are_idle(const struct cluster_manager *manager)
+{
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
+		const struct cluster_system_node *at = &manager->cluster->nodes[i];
+		const struct manager_node *node = &manager->nodes[i];
+
+		if ((at->n_builders == 0 && at->n_sources == 0) || node->operator_excluded ||
+		    node->left)
+			continue;
+		if (!manager_is_target(manager, i) || node->idle_beats < IDLE_BEATS)
+			return false;
+	}
+	return true;
+}
+
+// In static mode the data is sent without grants. All of it has arrived when all nodes are idle. If
+// one of them is silent or goes on waiting, that is so when twice the longest wait for data has
+// passed since the sources ended.
 static bool static_is_over(struct cluster_manager *manager, uint64_t now)
 {
-	if (manager->quiet_since == 0)
+	if (manager->quiet_since == 0) {
 		manager->quiet_since = now;
-	return now - manager->quiet_since > 2 * manager->parameters.deadline_ns;
+		for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+			manager->nodes[i].idle_beats = 0;
+	}
+	return all_are_idle(manager) ||
+	       now - manager->quiet_since > 2 * manager->parameters.deadline_ns;
 }
 
 static void start_run(struct cluster_manager *manager)
@@ -194,6 +218,8 @@ void manager_lead(struct cluster_manager *manager, uint64_t now)
 
 	if (manager->state == CTRL_RUNNING && ended)
 		start_drain(manager);
+	if (!ended)
+		manager->quiet_since = 0;
 	if (manager->state != CTRL_DRAINING || !ended)
 		return;
 	if (manager_is_static(manager)

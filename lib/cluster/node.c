@@ -315,12 +315,18 @@ void cluster_node_view(const struct cluster_node *node, struct cluster_node_view
 struct ctrl_heartbeat cluster_node_heartbeat(const struct cluster_node *node)
 {
 	struct cluster_node_view view;
+	struct ctrl_heartbeat heartbeat;
 
 	cluster_node_view(node, &view);
-	return (struct ctrl_heartbeat){
+	heartbeat = (struct ctrl_heartbeat){
 		.run = view.run,
 		.run_state = (uint8_t)view.state,
 		.slots_free = view.tokens_free,
 		.events_open = view.tokens_used,
 	};
+	for (unsigned i = 0; i < node->n_builders; i++)
+		heartbeat.events_open += node->builders[i].is_open;
+	for (unsigned i = 0; i < node->n_readouts; i++)
+		heartbeat.events_waiting += node->readouts[i].unsent;
+	return heartbeat;
 }

@@ -371,8 +371,13 @@ void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
 				  const struct message *message)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
-	uint32_t index = tokens_find(tokens, message->event);
+	uint32_t index;
 
+	if (message->kind == MESSAGE_OPEN) {
+		node->builders[builder].is_open = message->state != 0;
+		return;
+	}
+	index = tokens_find(tokens, message->event);
 	if (index == TOKEN_NONE) {
 		if (message->kind == MESSAGE_BUILT)
 			take_ungranted(node, builder, message);

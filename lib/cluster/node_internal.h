@@ -29,11 +29,13 @@ struct node_builder {
 	uint32_t pull_next;  // token at which the next search for due requests begins
 	bool requests;       // requests may be due
 	uint16_t waits_sent; // by MESSAGE_AWAIT
+	bool is_open;        // by MESSAGE_OPEN
 };
 
 struct node_readout {
 	uint64_t announced;
 	bool ended;
+	bool unsent;           // MESSAGE_UNSENT
 	bool start_sent;       // MESSAGE_RUN for the start of the run has been sent
 	bool run_sent;         // MESSAGE_RUN with the present state has been sent
 	uint64_t release_sent; // value that was sent last; so is throttle_sent

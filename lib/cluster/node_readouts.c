@@ -198,6 +198,7 @@ void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
 		return;
 	at->announced = message->event;
 	at->ended = (message->flags & MESSAGE_LAST) != 0;
+	at->unsent = (message->flags & MESSAGE_UNSENT) != 0;
 }
 
 // --- messages to the readouts, and announcements ---
@@ -206,7 +207,7 @@ void node_readouts_start(struct cluster_node *node)
 {
 	for (unsigned i = 0; i < node->n_readouts; i++) {
 		node->readouts[i].announced = node->announced;
-		node->readouts[i].ended = false;
+		node->readouts[i].ended = node->readouts[i].unsent = false;
 		node->readouts[i].start_sent = false;
 	}
 }

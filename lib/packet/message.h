@@ -21,10 +21,13 @@ enum message_kind {
 	MESSAGE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes,
 		       // slot, n_missing
 	MESSAGE_PUBLISHED, // the event is published: event
-	MESSAGE_FREED,   // the slot of the event is free again: event, slot
-	MESSAGE_DROPPED, // the response to MESSAGE_DISCARD with MESSAGE_GRANTED: event
-	MESSAGE_REFUSED, // no slot is free for an expected event, or the event to be published is
-			 // not held: event
+	MESSAGE_FREED,     // the slot of the event is free again: event, slot
+	MESSAGE_DROPPED,   // the response to MESSAGE_DISCARD with MESSAGE_GRANTED: event
+	MESSAGE_REFUSED,   // no slot is free for an expected event, or the event to be published is
+			   // not held: event
+	// Mode static: state 1: some of its events are open, or data waits for a slot; state 0:
+	// none.
+	MESSAGE_OPEN,
 	// to a readout
 	// send an event: event, builder, attempt, round, position, n_positions, bytes (rate); for
 	// RDMA WRITE also address, size and rkey of its place
@@ -44,7 +47,7 @@ enum message_kind {
 	MESSAGE_THROTTLE, // state 1: announce nothing new; state 0: announce again
 	// from a readout
 	// events below `event` are present, or, where the source is shared, so many; flags
-	// MESSAGE_LAST: no more will come
+	// MESSAGE_LAST: no more will come, MESSAGE_UNSENT
 	MESSAGE_ANNOUNCE,
 	MESSAGE_SENT, // an event has been sent, or is missing: event, builder, attempt
 	// a block of an event may be read: event, run, builder, attempt, source, address, size,
@@ -61,6 +64,8 @@ enum message_kind {
 // Of MESSAGE_PUBLISH and MESSAGE_UNPUBLISHED: the event may have been published before.
 #define MESSAGE_REPEATED 8u
 #define MESSAGE_GRANTED  16u // of MESSAGE_DISCARD: a grant ends: respond with MESSAGE_DROPPED
+// With MESSAGE_LAST, in mode static: not all of the events have been sent yet.
+#define MESSAGE_UNSENT 32u
 
 struct message {
 	uint64_t event; // index
@@ -68,7 +73,8 @@ struct message {
 	uint64_t bytes;
 	uint64_t round;
 	uint32_t run;
-	uint32_t slot;    // of the event: MESSAGE_BUILT, MESSAGE_PUBLISH, MESSAGE_DISCARD, MESSAGE_FREED
+	uint32_t
+	    slot; // of the event: MESSAGE_BUILT, MESSAGE_PUBLISH, MESSAGE_DISCARD, MESSAGE_FREED
 	uint16_t kind;    // enum message_kind
 	uint16_t flags;   // MESSAGE_LAST, ...
 	uint16_t builder; // system-wide number

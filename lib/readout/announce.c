@@ -43,7 +43,7 @@ static void set_run_state(struct readout_logic *logic, const struct message *mes
 		logic->begins = true;
 		logic->static_next = first;
 		logic->run_end = UINT64_MAX;
-		logic->ended = logic->is_up = false;
+		logic->ended = logic->unsent = logic->is_up = false;
 		logic->start = now;
 	}
 	logic->state = (enum ctrl_run_state)message->state;
@@ -228,9 +228,19 @@ static void count_full(struct readout_logic *logic, uint64_t event)
 	logic->was_full = full;
 }
 
+// Static mode: whether an event below the end has to be sent, or to be acknowledged.
+static bool has_unsent(const struct readout_logic *logic)
+{
+	return logic->static_next < end_of_events(logic) || logic->sending ||
+	       send_queue_length(&logic->queue) > 0 ||
+	       (readout_messages(logic) != NULL &&
+		readout_messages(logic)->holds_any(logic->parameters.context));
+}
+
 static void announce(struct readout_logic *logic, uint64_t now)
 {
 	struct message message = { .kind = MESSAGE_ANNOUNCE, .run = logic->run };
+	bool unsent;
 
 	if (!may_announce(logic, now))
 		return;
@@ -239,12 +249,17 @@ static void announce(struct readout_logic *logic, uint64_t now)
 	// Events may be announced behind the end of the run before the end is known.
 	if (message.event >= end_of_events(logic))
 		message.flags = MESSAGE_LAST;
-	if (message.event == logic->announced && (message.flags != 0) == logic->ended)
+	unsent = message.flags != 0 && logic->parameters.is_static && has_unsent(logic);
+	if (message.event == logic->announced && (message.flags != 0) == logic->ended &&
+	    unsent == logic->unsent)
 		return;
+	if (unsent)
+		message.flags |= MESSAGE_UNSENT;
 	if (!logic->parameters.output->to_control(logic->parameters.context, &message))
 		return;
 	logic->announced = message.event;
 	logic->ended = message.flags != 0;
+	logic->unsent = unsent;
 }
 
 void readout_logic_tend(struct readout_logic *logic, uint64_t now)

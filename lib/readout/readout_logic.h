@@ -123,6 +123,7 @@ struct readout_logic {
 	uint64_t announced;   // events below are announced
 	uint64_t static_next; // static mode: first event that is not queued
 	bool ended;           // the last event was announced as such
+	bool unsent;          // static mode: with MESSAGE_UNSENT
 	bool throttled;       // by the manager
 	bool was_full;
 	bool leaving;

@@ -116,6 +116,7 @@ static void renew_heartbeat(struct sender_core *core)
 	if (core->now < core->next_beat)
 		return;
 	core->next_beat = core->now + core->parameters.heartbeat_ns / RENEWALS;
+	beat.events_waiting += core->n > core->first;
 	clock_gettime(CLOCK_REALTIME, &now); // vDSO, no system call
 	beat.time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	(void)control_set_heartbeat(core->endpoint, &beat);

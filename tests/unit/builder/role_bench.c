@@ -67,10 +67,11 @@ void role_bench_open_for(struct role_bench *bench, const char *events, bool gran
 	};
 	assert_true(mailbox_make(&bench->mail[0], "to", 64, 0));
 	parameters.from_control = &bench->mail[0];
-	if (granted) {
-		assert_true(mailbox_make(&bench->mail[1], "from", 64, 0));
+	assert_true(mailbox_make(&bench->mail[1], "from", 64, 0));
+	if (granted)
 		parameters.to_control = &bench->mail[1];
-	}
+	else
+		parameters.states = &bench->mail[1];
 	bench->role = builder_role_create(&parameters);
 	assert_non_null(bench->role);
 	assert_string_equal(bench->role->name, "builder.b");

@@ -280,6 +280,35 @@ static void drain__waits_for_consumers_that_hold_slots(void **state)
 	role_bench_close(&bench);
 }
 
+static void assert_told_open(struct role_bench *bench, bool open)
+{
+	struct message messages[2];
+
+	role_bench_poll(bench);
+	bench->role->operations->housekeep(bench->role, bench->now);
+	bench->role->operations->housekeep(bench->role, bench->now);
+	assert_int_equal(mailbox_take(&bench->mail[1], messages, 2), 1);
+	assert_int_equal(messages[0].kind, MESSAGE_OPEN);
+	assert_int_equal(messages[0].state, open);
+}
+
+static void static_mode__it_is_told_whether_events_are_open(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	role_bench_open(&bench, "");
+	feed_block(&bench, 0, 0);
+	assert_told_open(&bench, true);
+	feed_block(&bench, 0, 1);
+	assert_told_open(&bench, false);
+	for (uint64_t id = 2; id < 2 * SLOTS + 2; id += 2) // consumers have all slots
+		feed_event(&bench, id);
+	role_bench_poll(&bench);
+	assert_told_open(&bench, true);
+	role_bench_close(&bench);
+}
+
 static void fini__frees_what_waits(void **state)
 {
 	struct role_bench bench;
@@ -333,6 +362,7 @@ int main(void)
 		cmocka_unit_test(end_of_run__is_told_after_the_housekeeping),
 		cmocka_unit_test(drain__empties_the_links_and_closes_what_is_open),
 		cmocka_unit_test(drain__waits_for_consumers_that_hold_slots),
+		cmocka_unit_test(static_mode__it_is_told_whether_events_are_open),
 		cmocka_unit_test(fini__frees_what_waits),
 	};
 

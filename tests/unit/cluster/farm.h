@@ -89,7 +89,8 @@ struct sim_data {
 struct sim_builder {
 	struct sim_slot slots[FARM_SLOTS];
 	unsigned n_slots, n_ungranted;
-	bool awaits; // the manager waits for a source
+	bool awaits;    // the manager waits for a source
+	bool told_open; // static mode
 	struct sim_messages in, out;
 	struct sim_data waiting[256]; // data for which there is no slot yet
 	unsigned n_waiting;

@@ -319,6 +319,19 @@ static void go_on(struct farm_node *node, unsigned index, struct sim_slot *slot)
 	}
 }
 
+static void tell_open(struct sim_builder *builder)
+{
+	struct message message = { .kind = MESSAGE_OPEN, .state = builder->n_waiting > 0 };
+
+	for (unsigned i = 0; i < builder->n_slots; i++)
+		message.state |=
+		    builder->slots[i].state == SIM_OPEN || builder->slots[i].state == SIM_READY;
+	if (message.state == builder->told_open)
+		return;
+	builder->told_open = message.state != 0;
+	tell(builder, &message);
+}
+
 void sim_builder_poll(struct farm_node *node, unsigned index)
 {
 	struct sim_builder *builder = &node->builders[index];
@@ -330,6 +343,8 @@ void sim_builder_poll(struct farm_node *node, unsigned index)
 	for (unsigned i = 0; i < builder->n_slots; i++)
 		if (builder->slots[i].state != SIM_NONE && builder->slots[i].at <= node->farm->now)
 			go_on(node, index, &builder->slots[i]);
+	if (farm_is_static(node->farm))
+		tell_open(builder);
 	while (builder->out.n > 0 && sim_looks(node->farm)) {
 		struct message message = sim_messages_take(&builder->out);
 

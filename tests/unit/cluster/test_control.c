@@ -339,6 +339,45 @@ static void welcome__tells_a_refused_node_nothing(void **state)
 	close_whole();
 }
 
+// Static mode: the time from the end of the sources to the end of the run.
+static uint64_t run_statically(bool cut)
+{
+	const struct farm_options options = {
+		.seed = 3, .n_readouts = 2, .n_builders = 2, .mode = "static", .events = 200
+	};
+	uint64_t ended;
+
+	farm_open(&farm, &options);
+	assert_true(farm_await(&farm, CTRL_RUNNING, SECOND));
+	farm_run(&farm, 100 * MS);
+	if (cut)
+		farm_cut(&farm, 1, true, false);
+	farm_run(&farm, 50 * MS);
+	farm_heal(&farm);
+	assert_true(farm_await(&farm, CTRL_DRAINING, 5 * SECOND));
+	ended = farm.now;
+	assert_true(farm_await(&farm, CTRL_STOPPED, 20 * SECOND));
+	return farm.now - ended;
+}
+
+static void static_run__ends_when_all_is_built(void **state)
+{
+	(void)state;
+	assert_in_range(run_statically(false), 100 * MS, 500 * MS); // some heartbeats
+	assert_int_equal(farm.n_published, 200);
+	assert_int_equal(farm.n_incomplete, 0);
+	close_whole();
+}
+
+// Events that lack data are open for 3 s, of which the manager waits two deadlines of 1 s.
+static void static_run__waits_for_events_that_are_open(void **state)
+{
+	(void)state;
+	assert_in_range(run_statically(true), 1990 * MS, 2100 * MS);
+	assert_true(farm.n_published < 200);
+	farm_close(&farm);
+}
+
 // A builder node that never ends its report does not fill the manager's memory.
 static void report__without_an_end_is_cut_off(void **state)
 {
@@ -380,6 +419,8 @@ int main(void)
 		cmocka_unit_test(commands__of_another_run_configuration_or_node),
 		cmocka_unit_test(records__of_another_run),
 		cmocka_unit_test(welcome__tells_a_refused_node_nothing),
+		cmocka_unit_test(static_run__ends_when_all_is_built),
+		cmocka_unit_test(static_run__waits_for_events_that_are_open),
 		cmocka_unit_test(report__without_an_end_is_cut_off),
 	};
 

@@ -22,6 +22,7 @@ static struct bench {
 	struct block_store store;
 	uint64_t waits[PLACES]; // event + 1 that waits for its acknowledgement; 0: none
 	uint64_t posted;        // events, all of them in order
+	struct message told;    // the last message to the control protocol
 } bench;
 
 // --- a builder that acknowledges when it is told to ---
@@ -52,7 +53,7 @@ static bool finish(void *context)
 static bool to_control(void *context, const struct message *message)
 {
 	(void)context;
-	(void)message;
+	bench.told = *message;
 	return true;
 }
 
@@ -217,6 +218,23 @@ static void all_events__are_sent_once(void **state)
 	assert_int_equal(bench.posted, READY);
 }
 
+static void end__is_told_when_all_events_are_acknowledged(void **state)
+{
+	uint64_t done = 0;
+
+	(void)state;
+	bench.store.end = READY;
+	for (poll_some(); done < READY; poll_some()) {
+		assert_int_equal(bench.told.kind, MESSAGE_ANNOUNCE);
+		assert_int_equal(bench.told.event, READY);
+		assert_int_equal(bench.told.flags, MESSAGE_LAST | MESSAGE_UNSENT);
+		acknowledge(done++);
+	}
+	assert_int_equal(bench.posted, READY);
+	assert_int_equal(bench.told.event, READY);
+	assert_int_equal(bench.told.flags, MESSAGE_LAST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +242,7 @@ int main(void)
 		TEST(late_builder__is_sent_no_more_than_the_grants_that_are_remembered),
 		TEST(late_event__holds_those_behind_it_back),
 		TEST(all_events__are_sent_once),
+		TEST(end__is_told_when_all_events_are_acknowledged),
 #undef TEST
 	};
 
