@@ -316,12 +316,12 @@ static void stop_lcores(struct appliance *appliance)
 		(void)atomic_load(&appliance->lcores[i].running);
 }
 
-// Waits until consumers in other processes have released all published events. The builders' lcores
-// have stopped, so the control thread is the producer of the rings now.
+// Waits until consumers in other processes have released all published events, and all results in
+// event rings. The lcores have stopped, so the control thread is the producer of the rings now.
 static bool wait_for_consumers(struct appliance *appliance, double seconds)
 {
 	uint64_t end = rte_rdtsc() + (uint64_t)(seconds * (double)rte_get_tsc_hz());
-	uint64_t left;
+	uint64_t left, results;
 	uint32_t slots[RECLAIM_AT_ONCE];
 
 	do {
@@ -333,12 +333,17 @@ static bool wait_for_consumers(struct appliance *appliance, double seconds)
 				;
 			left += evring_outstanding(appliance->rings[i]);
 		}
-		if (left == 0)
+		results = results_finish(appliance);
+		if (left == 0 && results == 0)
 			return true;
 		run_control_serve(appliance, STEP_MS);
 	} while (rte_rdtsc() < end);
-	notice(appliance, "%llu built event(s) were not released by their consumers",
-	       (unsigned long long)left);
+	if (left > 0)
+		notice(appliance, "%llu built event(s) were not released by their consumers",
+		       (unsigned long long)left);
+	if (results > 0)
+		notice(appliance, "%llu block(s) of results were not released by their consumers",
+		       (unsigned long long)results);
 	return false;
 }
 

@@ -60,6 +60,9 @@ struct flow_control *appliance_flow_control(struct appliance *appliance, unsigne
 struct link *make_link(const struct plan *plan, unsigned from, unsigned to, uint32_t depth,
 		       bool lossless, int node, char *error);
 
+// The mode of the files of event rings, for evring_create().
+unsigned ring_mode(const struct config *config);
+
 // --- roles.c ---
 
 int roles_make(struct appliance *appliance, char *error);
@@ -68,6 +71,16 @@ int roles_make(struct appliance *appliance, char *error);
 // node of a cluster sends to the addresses and UDP ports of the system's builders.
 struct block_packets_parameters generator_packets(const struct appliance *appliance,
 						  const struct plan_role *plan);
+
+// --- results_parts.c ---
+
+struct role *results_make(struct appliance *appliance, const struct plan_role *plan, char *error);
+struct role *results_make_sender(struct appliance *appliance, const struct plan_role *plan,
+				 char *error);
+
+// When the lcores have stopped: writes what is left. Returns the blocks of results in event rings
+// that consumers have not released.
+uint64_t results_finish(const struct appliance *appliance);
 
 // --- cluster_parts.c ---
 

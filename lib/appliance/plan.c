@@ -16,6 +16,7 @@
 #include "port/port.h"
 #include "rdma/roce_port.h"
 #include "record/decision_order.h"
+#include "record/decision_ring.h"
 #include "roce/requester.h"
 #include "roce/responder.h"
 #include "source/source_set.h"
@@ -489,6 +490,8 @@ static void plan_results(struct plan *plan)
 			continue;
 		}
 		plan->decision_bytes += decision_order_memory(results->window);
+		if (results->to == CONFIG_RESULTS_RING)
+			plan->decision_bytes += decision_ring_memory(results->ring.slots);
 		if (results->system > 0)
 			plan->decision_bytes +=
 			    decision_inbox_memory(results->window, config->cluster.n_nodes);

@@ -112,7 +112,7 @@ struct plan {
 	uint64_t store_bytes;    // state of the stores of kind port besides their memory
 	uint64_t endpoint_bytes; // in a node of a cluster: state of the control protocol
 	uint64_t sched_bytes;    // in the node of the event manager: the scheduler
-	uint64_t decision_bytes; // decisions that wait for their turn in results, or to be sent
+	uint64_t decision_bytes; // decisions that wait in results, or to be sent; their event rings
 	uint64_t roce_bytes;     // queue pairs and their work requests
 
 	struct plan_node nodes[PLAN_MAX_NODES];

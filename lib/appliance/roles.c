@@ -9,8 +9,6 @@
 #include "builder/builder_role.h"
 #include "node/control_role.h"
 #include "port/arp.h"
-#include "record/results_role.h"
-#include "record/results_sender_role.h"
 #include "record/writer_role.h"
 #include "rx/rx_role.h"
 #include "tx/pcap_role.h"
@@ -304,76 +302,6 @@ static struct role *make_writer(struct appliance *appliance, const struct plan_r
 	return writer_role_create(plan->name, &parameters, error);
 }
 
-static struct role *make_results_sender(struct appliance *appliance, const struct plan_role *plan,
-					char *error)
-{
-	const struct config *config = appliance->config;
-	const struct config_results *results = &config->results[plan->object];
-	const char *directory = config->event_ring.directory;
-	const struct results_sender_parameters parameters = {
-		.name = plan->name,
-		.appliance = config->name,
-		.reader = {
-			.mode = EVB_READER_GROUP,
-			.group = results->name,
-			.directory = directory[0] != '\0' ? directory : NULL,
-		},
-		.first_builder = (uint16_t)config->cluster.nodes[config->cluster.self].first_builder,
-		.origins = results->origin_packing > 0,
-		.outbox = appliance->outboxes[results->system - 1],
-	};
-
-	return results_sender_role_create(&parameters, error);
-}
-
-static struct role *make_results(struct appliance *appliance, const struct plan_role *plan,
-				 char *error)
-{
-	const struct config *config = appliance->config;
-	const struct config_results *results = &config->results[plan->object];
-	const struct config_group *group = config_group(config, results->group);
-	const char *directory = config->event_ring.directory;
-	const bool of_system = results->system > 0;
-	const bool origins = results->origin_packing > 0;
-	const bool granted = of_system && cluster_grants(config) && !origins;
-	const uint32_t packing = config_results_packing(config, results);
-	const struct results_parameters parameters = {
-		.name = plan->name,
-		.appliance = config->n_builders > 0 ? config->name : NULL,
-		.first_builder = (uint16_t)(of_system
-						? config->cluster.nodes[config->cluster.self]
-						      .first_builder
-						: 0),
-		.inbox = of_system ? appliance->inboxes[results->system - 1] : NULL,
-		.granted = granted,
-		.origins = origins,
-		.reader = {
-			.mode = EVB_READER_GROUP,
-			.group = results->name,
-			.directory = directory[0] != '\0' ? directory : NULL,
-		},
-		.order = {
-			.window = results->window,
-			.packing = packing,
-			.timeout_ns = results->timeout_ns,
-			.accept_timed_out =
-			    group == NULL || group->undecided == CONFIG_UNDECIDED_ACCEPT,
-			.holds = granted,
-		},
-		.stream = {
-			.directory = results->to == CONFIG_RESULTS_FILE ? results->directory : NULL,
-			.prefix = results->prefix,
-			.address = results->address,
-			.port = results->udp_port,
-			.run_number = config->run_number,
-			.packing = packing,
-			.resumes = granted && results->to == CONFIG_RESULTS_FILE,
-		},
-	};
-
-	return results_role_create(&parameters, error);
-}
-
 int roles_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
@@ -401,10 +329,10 @@ int roles_make(struct appliance *appliance, char *error)
 			appliance->roles[i] = make_writer(appliance, role, error);
 			break;
 		case CONFIG_ROLE_RESULTS:
-			appliance->roles[i] = make_results(appliance, role, error);
+			appliance->roles[i] = results_make(appliance, role, error);
 			break;
 		case CONFIG_ROLE_RESULTS_SENDER:
-			appliance->roles[i] = make_results_sender(appliance, role, error);
+			appliance->roles[i] = results_make_sender(appliance, role, error);
 			break;
 		case CONFIG_ROLE_CONTROL:
 			appliance->roles[i] = cluster_make_control(appliance, role, error);

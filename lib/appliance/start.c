@@ -71,12 +71,18 @@ static const enum evring_memory ring_memory[] = {
 	[MEMORY_SHM] = EVRING_SHM,
 };
 
-static int make_ring(struct appliance *appliance, unsigned builder, char *error)
+unsigned ring_mode(const struct config *config)
 {
 	static const unsigned modes[] = {
 		[RING_0600] = 0600, [RING_0640] = 0640, [RING_0644] = 0644,
 		[RING_0660] = 0660, [RING_0664] = 0664, [RING_0666] = 0666,
 	};
+
+	return modes[config->event_ring.mode];
+}
+
+static int make_ring(struct appliance *appliance, unsigned builder, char *error)
+{
 	const struct config *config = appliance->config;
 	const char *directory = config->event_ring.directory;
 	const char *groups[EVB_MAX_GROUPS];
@@ -93,7 +99,7 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 		.groups = groups,
 		.n_groups = config->event_ring.n_groups,
 		.rules = rules,
-		.mode = modes[config->event_ring.mode],
+		.mode = ring_mode(config),
 		.unix_group = config->event_ring.unix_group,
 	};
 	char cause[EVRING_ERROR_SIZE];

@@ -105,12 +105,31 @@ static int check_writer(struct config_reader *reader, struct config *config, uns
 	return 0;
 }
 
+static int check_ring(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const char *name = config->results[i].ring.name;
+
+	if (name[0] == '\0')
+		return config_fail(config_at_element(reader, "results", i, "ring.name"),
+				   "is needed with \"to\": \"ring\"");
+	if (config->n_builders > 0 && strcmp(name, config->name) == 0)
+		return config_fail(config_at_element(reader, "results", i, "ring.name"),
+				   "\"%s\" is the name of the builders' event rings", name);
+	for (unsigned other = 0; other < i; other++)
+		if (config->results[other].to == CONFIG_RESULTS_RING &&
+		    strcmp(name, config->results[other].ring.name) == 0)
+			return config_fail(config_at_element(reader, "results", i, "ring.name"),
+					   "\"%s\" is the ring of results[%u] already", name,
+					   other);
+	return 0;
+}
+
 static int check_destination(struct config_reader *reader, const struct config *config, unsigned i)
 {
 	if (config->results[i].to == CONFIG_RESULTS_UDP && !config->results[i].has_address)
 		return config_fail(config_at_element(reader, "results", i, "address"),
 				   "is needed with \"to\": \"udp\"");
-	return 0;
+	return config->results[i].to == CONFIG_RESULTS_RING ? check_ring(reader, config, i) : 0;
 }
 
 // The group of results is its own: a second member would take decisions away from it.

@@ -197,10 +197,18 @@ struct config_writer {
 };
 
 // Where a results role writes. In the order of the words of results[].to.
-enum config_results_to { CONFIG_RESULTS_FILE, CONFIG_RESULTS_UDP };
+enum config_results_to { CONFIG_RESULTS_FILE, CONFIG_RESULTS_UDP, CONFIG_RESULTS_RING };
 
 // Whose decisions they are, in a system of nodes. In the order of the words of results[].of.
 enum config_results_of { CONFIG_RESULTS_OF_SYSTEM, CONFIG_RESULTS_OF_NODE };
+
+// The event ring of a results role. It has directory, mode and unix_group of the event rings.
+struct config_results_ring {
+	char name[EVB_NAME_SIZE];
+	char groups[EVB_MAX_GROUPS][EVB_NAME_SIZE];
+	unsigned n_groups;
+	uint32_t slots; // blocks
+};
 
 struct config_results {
 	char name[EVB_NAME_SIZE];  // also of its group of consumers
@@ -211,6 +219,7 @@ struct config_results {
 	uint32_t address; // IPv4, host order
 	bool has_address;
 	uint16_t udp_port;
+	struct config_results_ring ring;
 	uint32_t window; // events, a power of two
 	uint64_t timeout_ns;
 	uint32_t origin_packing; // of the first stage; 0: event ids are those of this system

@@ -174,6 +174,18 @@ static const struct config_key writer_keys[] = {
 };
 static OBJECT(writer, writer_keys);
 
+static const struct config_key results_ring_keys[] = {
+	{ .name = "name", NAME, FIELD(config_results_ring, name),
+	  .help = "Name of the ring, by which consumers open it." },
+	{ .name = "groups", .type = CONFIG_TYPE_NAMES, ELEMENTS(config_results_ring, groups),
+	  RANGE(0, EVB_MAX_GROUPS), .standard = "[]",
+	  .help = "Consumer groups for which results are retained from the start." },
+	{ .name = "slots", WHOLE(COUNT), RANGE(2, 65536), FIELD(config_results_ring, slots),
+	  .standard = "1024",
+	  .help = "Blocks of up to 127 decisions, 4 KiB of shared memory each." },
+};
+static OBJECT(results_ring, results_ring_keys);
+
 static const struct config_key results_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_results, name), .required = true,
 	  .help = "Name of the role and of its consumer group." },
@@ -182,8 +194,8 @@ static const struct config_key results_keys[] = {
 	{ .name = "of", WORDS("system", "node"), FIELD(config_results, of), .standard = "system",
 	  .help = "In a system of nodes: system takes the decisions of all nodes with builders; one "
 		  "node may have such results. node takes those of its own builders." },
-	{ .name = "to", WORDS("file", "udp"), FIELD(config_results, to), .standard = "file",
-	  .help = "Where the decisions go." },
+	{ .name = "to", WORDS("file", "udp", "ring"), FIELD(config_results, to), .standard = "file",
+	  .help = "Where the decisions go; ring: to consumers on the same machine." },
 	{ .name = "directory", TEXT, FIELD(config_results, directory), .standard = ".",
 	  .help = "Directory of the file." },
 	{ .name = "prefix", NAME, FIELD(config_results, prefix), .standard = "events",
@@ -194,6 +206,9 @@ static const struct config_key results_keys[] = {
 	{ .name = "udp_port", WHOLE(COUNT), RANGE(1, 65535), FIELD(config_results, udp_port),
 	  .standard = "23500",
 	  .help = "udp: destination port." },
+	{ .name = "ring", NESTED(results_ring), .offset = offsetof(struct config_results, ring),
+	  .help = "ring: an event ring of blocks of decisions, with directory, mode and "
+		  "unix_group of `event_ring`." },
 	{ .name = "window", WHOLE(COUNT), RANGE(64, 16777216), .power_of_two = true,
 	  FIELD(config_results, window), .standard = "65536",
 	  .help = "Consecutive events that may wait; at least event rate times `timeout`." },

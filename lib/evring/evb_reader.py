@@ -25,6 +25,7 @@ at a time may use a reader.
 import ctypes
 import errno
 import os
+import struct
 import time
 import weakref
 from typing import NamedTuple
@@ -34,12 +35,15 @@ try:
 except ImportError:
     numpy = None
 
-__all__ = ["Decision", "EndOfRun", "Event", "Fragment", "Mep", "Odin", "Reader", "ReaderError", "Source"]
+__all__ = ["Decision", "EndOfRun", "Event", "Fragment", "Mep", "Odin", "Reader", "ReaderError", "Result",
+           "Results", "Source"]
 
 # Flags of an event.
 INCOMPLETE, MALFORMED, FLUSHED, REPEATED, UNDECIDED = 0x1, 0x2, 0x4, 0x8, 0x10
 # Flags of a source.
 SOURCE_MISSING, SOURCE_MALFORMED, SOURCE_OPAQUE = 0x1, 0x2, 0x4
+# Flags of a result.
+RESULT_ACCEPTED, RESULT_UNDECIDED, RESULT_TIMED_OUT = 0x1, 0x2, 0x4
 
 GROUP, SPY = 0, 1
 
@@ -141,6 +145,39 @@ class Decision(NamedTuple):
     accept: bool
     lines: int  # 64 bits
     tag: int
+
+
+class Result(NamedTuple):
+    """The decision about one built event, of the results of a filter."""
+
+    event_id: int
+    lines: int  # 64 bits
+    tag: int
+    decide_us: int  # microseconds from the event's completion; 0xffffffff: not decided
+    builder: int  # that built the event
+    member: int  # that decided
+    flags: int  # RESULT_...
+
+
+class Results:
+    """A block of results, which is copied: the `data` of an event of a ring of results, a datagram,
+    or a whole file of decisions. Iterates Result after Result, in the order of event ids."""
+
+    _HEADER, _RECORD = struct.Struct("<8sIIIIQ"), struct.Struct("<QQIIHBBI")
+
+    def __init__(self, data):
+        data = bytes(data)
+        size = self._RECORD.size
+        if len(data) < size or data[:16] != struct.pack("<8sII", b"EVBDECID", 1, size):
+            raise ValueError("the bytes are no decisions")
+        *_, self.run_number, self.packing, self.first = self._HEADER.unpack_from(data)
+        self._records = data[size:len(data) // size * size]
+
+    def __len__(self):
+        return len(self._records) // self._RECORD.size
+
+    def __iter__(self):
+        return (Result(*record[:7]) for record in self._RECORD.iter_unpack(self._records))
 
 
 class Odin(NamedTuple):

@@ -14,6 +14,7 @@
 
 #include "base/counter.h"
 #include "base/error_line.h"
+#include "record/decision_ring.h"
 #include "wire/wire.h"
 
 #define FILE_UNITS 2048u // of the buffer of a file
@@ -26,6 +27,8 @@ struct decision_stream {
 	char name[NAME_SIZE];
 	int file;
 	bool datagrams;
+	struct decision_ring *ring; // NULL: a file or datagrams
+	bool paused;
 	struct decision_stream_tail tail;
 	bool has_tail;
 	uint64_t added;   // records, from the beginning
@@ -34,6 +37,8 @@ struct decision_stream {
 	unsigned units;   // that fit
 	uint8_t buffer[FILE_UNITS][DECISION_STREAM_UNIT];
 };
+
+_Static_assert((1 + DECISION_STREAM_PER_BLOCK) * DECISION_STREAM_UNIT == DECISION_RING_BLOCK, "");
 
 static void add_header(struct decision_stream *stream)
 {
@@ -128,25 +133,48 @@ static int open_socket(struct decision_stream *stream, char *error)
 	return -1;
 }
 
+static int open_ring(struct decision_stream *stream, char *error)
+{
+	const struct evring_parameters *ring = &stream->parameters.ring;
+	char why[EVRING_ERROR_SIZE];
+
+	snprintf(stream->name, NAME_SIZE, "ring://%s", ring->name);
+	stream->file = -1;
+	if (decision_ring_open(&stream->ring, ring, why) == 0)
+		return 0;
+	return error_line(error, DECISION_STREAM_ERROR_SIZE, "event ring %s: %s", ring->name, why);
+}
+
+static int open_output(struct decision_stream *stream, char *error)
+{
+	if (stream->parameters.directory != NULL) {
+		stream->units = FILE_UNITS;
+		return open_file(stream, error);
+	}
+	if (stream->parameters.ring.name != NULL) {
+		stream->units = DECISION_STREAM_PER_BLOCK + 1;
+		return open_ring(stream, error);
+	}
+	stream->units = DECISION_STREAM_PER_DATAGRAM + 1;
+	stream->datagrams = true;
+	return open_socket(stream, error);
+}
+
 int decision_stream_open(struct decision_stream **stream,
 			 const struct decision_stream_parameters *parameters, char *error)
 {
 	struct decision_stream *made = calloc(1, sizeof(*made));
-	int result;
 
 	*stream = NULL;
 	if (made == NULL)
 		return error_line(error, DECISION_STREAM_ERROR_SIZE, "out of memory");
 	made->parameters = *parameters;
-	made->datagrams = parameters->directory == NULL;
-	made->units = made->datagrams ? DECISION_STREAM_PER_DATAGRAM + 1 : FILE_UNITS;
-	result = made->datagrams ? open_socket(made, error) : open_file(made, error);
-	if (result != 0) {
+	if (open_output(made, error) != 0) {
 		free(made);
 		return -1;
 	}
 	add_header(made);
-	if (!made->datagrams && !made->parameters.resumes)
+	if (parameters->directory != NULL && !parameters->resumes)
 		decision_stream_flush(made);
 	*stream = made;
 	return 0;
@@ -193,13 +221,18 @@ void decision_stream_add(struct decision_stream *stream, const struct decision_r
 }
 
 // Writes the buffer. Returns the number of whole units that were written: a file system may be
-// full, and a socket may have no room.
+// full, and a socket or a ring may have no room.
 static unsigned write_buffer(const struct decision_stream *stream)
 {
 	const size_t size = (size_t)stream->n * DECISION_STREAM_UNIT;
 	size_t done = 0;
 	ssize_t n;
 
+	if (stream->ring != NULL)
+		return decision_ring_put(stream->ring, stream->buffer, size,
+					 load_le64(stream->buffer[1]))
+			   ? stream->n
+			   : 0;
 	do {
 		n = write(stream->file, (const uint8_t *)stream->buffer + done, size - done);
 		done += n > 0 ? (size_t)n : 0;
@@ -210,12 +243,29 @@ static unsigned write_buffer(const struct decision_stream *stream)
 	return (unsigned)(done / DECISION_STREAM_UNIT);
 }
 
+// Counts `n` records as lost, and begins the next block or datagram.
+static void begin_block(struct decision_stream *stream, unsigned n)
+{
+	counter_add(&stream->counters.lost, n);
+	stream->n = 0;
+	add_header(stream);
+}
+
+// Whether what the output does not take stays in the buffer.
+static bool waits(const struct decision_stream *stream)
+{
+	return !stream->datagrams && (stream->ring == NULL || !decision_ring_is_cut(stream->ring));
+}
+
 void decision_stream_flush(struct decision_stream *stream)
 {
+	const bool has_blocks = stream->datagrams || stream->ring != NULL;
 	const unsigned n = stream->n, headers = stream->headers;
 	unsigned written, left;
 
-	if (n == 0 || (stream->datagrams && n == headers))
+	if (stream->ring != NULL)
+		(void)decision_ring_watch(stream->ring);
+	if (n == 0 || (has_blocks && n == headers))
 		return;
 	written = write_buffer(stream);
 	left = n - written;
@@ -223,15 +273,16 @@ void decision_stream_flush(struct decision_stream *stream)
 		counter_add(&stream->counters.records, written - headers);
 	stream->headers = written >= headers ? 0 : headers;
 	stream->n = left;
-	if (stream->datagrams) {
-		counter_add(&stream->counters.lost, written == 0 ? n - headers : 0);
-		stream->n = 0;
-		add_header(stream);
-	} else if (left > 0) {
-		counter_add(&stream->counters.pauses, 1);
+	if (left > 0 && waits(stream)) {
+		counter_add(&stream->counters.pauses, !stream->paused);
+		stream->paused = true;
 		memmove(stream->buffer[0], stream->buffer[written],
 			(size_t)left * DECISION_STREAM_UNIT);
+		return;
 	}
+	stream->paused = false;
+	if (has_blocks)
+		begin_block(stream, written == 0 ? n - headers : 0);
 }
 
 const struct decision_stream_counters *decision_stream_counters(
@@ -245,12 +296,29 @@ const char *decision_stream_name(const struct decision_stream *stream)
 	return stream->name;
 }
 
+const struct evring *decision_stream_ring(const struct decision_stream *stream)
+{
+	return stream->ring != NULL ? decision_ring_evring(stream->ring) : NULL;
+}
+
+uint64_t decision_stream_finish(struct decision_stream *stream)
+{
+	decision_stream_flush(stream);
+	if (stream->ring == NULL)
+		return 0;
+	if (decision_stream_pending(stream) == 0)
+		decision_ring_end(stream->ring);
+	return decision_ring_watch(stream->ring);
+}
+
 void decision_stream_close(struct decision_stream *stream)
 {
 	if (stream == NULL)
 		return;
 	decision_stream_flush(stream);
 	counter_add(&stream->counters.lost, stream->n - stream->headers);
-	close(stream->file);
+	decision_ring_close(stream->ring);
+	if (stream->file >= 0)
+		close(stream->file);
 	free(stream);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Writes decisions, in order, to a file or as UDP datagrams. Both consist of units of 32 bytes,
-// little endian: a header, and the records behind it. A file has one header at its beginning; each
-// datagram has one, and up to DECISION_STREAM_PER_DATAGRAM records.
+// Writes decisions, in order, to a file, as UDP datagrams, or as blocks to an event ring. All
+// consist of units of 32 bytes, little endian: a header, and the records behind it. A file has one
+// header at its beginning; each datagram has one, and up to DECISION_STREAM_PER_DATAGRAM records;
+// each block of a ring has one, and up to DECISION_STREAM_PER_BLOCK records.
 //
 //   header   0 "EVBDECID" | 8 u32 version 1 | 12 u32 bytes of a record, 32 | 16 u32 run |
 //           20 u32 packing | 24 u64 number of the first record behind it, from the run's start
@@ -21,17 +22,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "evring/evring.h"
 #include "record/decision_order.h"
 
-#define DECISION_STREAM_UNIT         32u // bytes of a header and of a record
-#define DECISION_STREAM_PER_DATAGRAM 42u // so that a datagram fits an MTU of 1500
+#define DECISION_STREAM_UNIT         32u  // bytes of a header and of a record
+#define DECISION_STREAM_PER_BLOCK    127u // of the slots of a ring
+#define DECISION_STREAM_PER_DATAGRAM 42u  // so that a datagram fits an MTU of 1500
 #define DECISION_STREAM_ERROR_SIZE   320
 
 struct decision_stream_parameters {
-	const char *directory; // of the file; NULL: UDP
+	const char *directory; // of the file; NULL: UDP or a ring
 	const char *prefix;
 	uint32_t address; // UDP: IPv4 address, host order
 	uint16_t port;
+	struct evring_parameters ring; // as decision_ring_open() wants it; name NULL: no ring
 	uint32_t run_number;
 	uint32_t packing;
 	bool resumes; // finds the file that an earlier process has left
@@ -44,9 +48,9 @@ struct decision_stream_tail {
 };
 
 struct decision_stream_counters {
-	uint64_t records; // in the file, or sent
+	uint64_t records; // in the file or the ring, or sent
 	uint64_t lost;    // that could not be sent, or written until the end
-	uint64_t pauses;  // times that the file could not be written
+	uint64_t pauses;  // times that writing stopped: a full disk, or groups hold all slots
 };
 
 struct decision_stream;
@@ -64,21 +68,28 @@ void decision_stream_resume(struct decision_stream *stream, uint64_t records);
 // Records that are added and neither written nor lost.
 unsigned decision_stream_pending(const struct decision_stream *stream);
 
-// Records for which there is room. 0: the file cannot be written for now.
+// Records for which there is room. 0: the file or the ring cannot be written for now.
 unsigned decision_stream_room(struct decision_stream *stream);
 
 // Adds a record. There must be room.
 void decision_stream_add(struct decision_stream *stream, const struct decision_result *result);
 
-// Writes what is added and not written yet. What a file does not take stays in the buffer, what a
-// socket does not take is lost.
+// Writes what is added and not written yet. What a file or a ring does not take stays in the
+// buffer, what a socket does not take is lost. A stream to a ring needs a call every 0.1 s.
 void decision_stream_flush(struct decision_stream *stream);
 
 const struct decision_stream_counters *decision_stream_counters(
     const struct decision_stream *stream);
 
-// The file, or "udp://ADDRESS:PORT".
+// The file, "udp://ADDRESS:PORT", or "ring://NAME".
 const char *decision_stream_name(const struct decision_stream *stream);
+
+// The ring, for telemetry; NULL: there is none.
+const struct evring *decision_stream_ring(const struct decision_stream *stream);
+
+// At the end: flushes, and, when all is in the ring, ends it. Returns the blocks that groups of the
+// ring have not released.
+uint64_t decision_stream_finish(struct decision_stream *stream);
 
 // Flushes and closes. NULL is allowed.
 void decision_stream_close(struct decision_stream *stream);

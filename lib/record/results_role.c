@@ -355,6 +355,16 @@ uint32_t results_role_held(const struct role *role)
 	return __atomic_load_n(&results_of(role)->held, __ATOMIC_RELAXED);
 }
 
+const struct evring *results_role_ring(const struct role *role)
+{
+	return decision_stream_ring(results_of(role)->stream);
+}
+
+uint64_t results_role_finish(struct role *role)
+{
+	return decision_stream_finish(results_of(role)->stream);
+}
+
 const char *results_role_path(const struct role *role)
 {
 	return decision_stream_name(results_of(role)->stream);

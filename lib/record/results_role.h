@@ -2,12 +2,12 @@
 // Copyright (c) 2026, the evb authors
 //
 // The results role: writes the decisions of all members of a deciding group, of all builders of the
-// node, in the order of events to a file or to a UDP stream.
+// node, in the order of events to a file, to a UDP stream, or to an event ring.
 //
 // It is a member of a group of its own that comes after the deciding group and gets rejected
 // events, too. It releases an event as soon as it has read the decision. Like the writer it makes
-// system calls, and while the file cannot be written it holds the events back, which stops the
-// builders.
+// system calls, and while the file or the ring cannot be written it holds the events back, which
+// stops the builders.
 //
 // In a system of nodes the role of the results node also takes the decisions of the other nodes
 // from its inbox. There the event manager tells which events exist, unless the mode is static or
@@ -43,3 +43,8 @@ const struct decision_order_counters *results_role_order(const struct role *role
 const struct decision_stream_counters *results_role_stream(const struct role *role);
 uint32_t results_role_held(const struct role *role);
 const char *results_role_path(const struct role *role);
+const struct evring *results_role_ring(const struct role *role); // NULL: it writes to no ring
+
+// Control thread, when the role's lcore has stopped: writes what is left. Returns the blocks that
+// groups of its ring have not released.
+uint64_t results_role_finish(struct role *role);

@@ -50,7 +50,7 @@ static const struct metric latency_metrics[] = {
 	{ 0 },
 };
 
-static const struct metric consumers_metrics[] = {
+const struct metric metric_consumers[] = {
 	TEXT("name", evring_group_state, name, "name of the group of consumers"),
 	GAUGE("configured", evring_group_state, persistent,
 	      "1 if configured, 0 if a consumer made the group"),
@@ -101,7 +101,7 @@ const struct telemetry_group telemetry_builder = {
 	    "missing between them.",
 	.tables = { builder_metrics, assembly_metrics, latency_metrics },
 	.nested = "group",
-	.nested_table = consumers_metrics,
+	.nested_table = metric_consumers,
 	.n_nested = EVRING_MAX_GROUPS,
 	.view = view_builder,
 	.view_nested = view_consumers,

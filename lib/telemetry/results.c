@@ -6,10 +6,11 @@
 
 #include "record/results_role.h"
 #include "record/results_sender_role.h"
+#include "telemetry/shared_metrics.h"
 
 struct results_view {
 	const char *to;
-	uint64_t held;
+	uint64_t held, blocks_held;
 	struct decision_flow_view flow;
 };
 
@@ -21,10 +22,12 @@ static const struct metric results_metrics[] = {
 
 static const struct metric view_metrics[] = {
 	TEXT("to", results_view, to,
-	     "file or UDP address of the decisions, or the node that "
+	     "file, UDP address or event ring of the decisions, or the node that "
 	     "writes them"),
 	GAUGE("held", results_view, held,
 	      "events that wait for their turn, or, sent to another node, to be written there"),
+	GAUGE("blocks_held", results_view, blocks_held,
+	      "blocks of decisions in the event ring, not yet released by all groups"),
 	COUNTER("sent", results_view, flow.sent, "decisions sent to another node"),
 	COUNTER("sent_again", results_view, flow.sent_again,
 		"of them, those that were sent before: one of the nodes was restarted or cut off"),
@@ -54,7 +57,7 @@ static const struct metric stream_metrics[] = {
 	COUNTER("lost", decision_stream_counters, lost,
 		"decisions that could not be written or sent"),
 	COUNTER("pauses", decision_stream_counters, pauses,
-		"times that the file could not be written"),
+		"times that the file could not be written, or groups held all slots of the ring"),
 	{ 0 },
 };
 
@@ -82,18 +85,34 @@ static void view_results(const struct appliance *appliance, unsigned index, tele
 		view.held = results_sender_role_waiting(role);
 		return;
 	}
+	if (results_role_ring(role) != NULL)
+		view.blocks_held = evring_outstanding(results_role_ring(role));
 	view.to = results_role_path(role);
 	view.held = results_role_held(role);
 	bases[2] = results_role_order(role);
 	bases[3] = results_role_stream(role);
 }
 
+static const void *view_consumers(const struct appliance *appliance, unsigned index, unsigned n)
+{
+	static _Thread_local struct evring_group_state state;
+	const struct role *role = telemetry_find_role(appliance, CONFIG_ROLE_RESULTS, index);
+	const struct evring *ring = role != NULL ? results_role_ring(role) : NULL;
+
+	return ring != NULL && evring_group(ring, n, &state) ? &state : NULL;
+}
+
 const struct telemetry_group telemetry_results = {
 	.name = "results",
 	.things = "results roles",
 	.help = "A results role: decisions in the order of events",
+	.note = "The groups are those of the event ring, whose events are blocks of decisions.",
 	.tables = { results_metrics, view_metrics, order_metrics, stream_metrics },
+	.nested = "group",
+	.nested_table = metric_consumers,
+	.n_nested = EVRING_MAX_GROUPS,
 	.view = view_results,
+	.view_nested = view_consumers,
 };
 
 // --- the decisions of a node, on the node that writes them ---

@@ -10,6 +10,9 @@
 extern const struct metric_causes metric_naks;
 extern const struct metric_causes metric_qp_drops;
 
+// A struct evring_group_state.
+extern const struct metric metric_consumers[];
+
 // Lines of the tables of a builder and of the sums of all; field(NAME) is the field of a counter.
 #define EVENT_METRICS(structure, field)                                                            \
 	COUNTER("events_opened", structure, field(opened),                                         \

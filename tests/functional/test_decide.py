@@ -2,7 +2,7 @@
 # Copyright (c) 2026, the evb authors
 """A filter decides what recorders write, and what stands in the results, while members of the filter
 and recorders are killed at random moments: each accepted event is in the files exactly once, no
-rejected one is, and the results are in the order of events.
+rejected one is, and the results are in the order of events, in a file and in an event ring.
 
 EVB_SEED changes the moments.
 """
@@ -61,7 +61,10 @@ def records_of(path, first=0, packing=PACKING):
     """(event id, builder, lines, tag, flags) of each whole record, in the order of the file, before
     which there are so many records in other files."""
     with open(path, "rb") as file:
-        units = file.read()
+        return records_in(file.read(), first, packing)
+
+
+def records_in(units, first=0, packing=PACKING):
     magic, version, size, _, per_event, number = struct.unpack_from("<8sIIIIQ", units)
     check_equal((magic, version, size, per_event, number), (b"EVBDECID", 1, 32, packing, first),
                 "header")
@@ -77,10 +80,27 @@ def decision(event, packing=PACKING):
     return 1 << n % 64, n, ACCEPTED if n % 3 != 0 else 0
 
 
-def check_results(folder, events):
+def file_results(folder):
     [path] = glob.glob(os.path.join(folder, "*.decisions"))
     check_equal(os.path.getsize(path) % 32, 0, "bytes behind the last record")
-    results = records_of(path)
+    return records_of(path)
+
+
+def ring_results(path):
+    """The records of all blocks that event_tap.c has read from a ring of results."""
+    with open(path, "rb") as file:
+        data = file.read()
+    records, at = [], 0
+    while at < len(data):
+        event, _, length = struct.unpack_from("<QII", data, at)
+        block = records_in(data[at + 16:at + 16 + length], len(records))
+        check_equal(event, block[0][0], "event of a block")
+        records += block
+        at += 16 + length
+    return records
+
+
+def check_results(results, events):
     check_equal([event for event, *_ in results], events, "events of the results")
     for event, _, *found in results:
         check_equal(tuple(found), decision(event), f"result of event {event}")
@@ -103,7 +123,11 @@ def test_members_and_recorder_killed():
     with evbtest.Workspace() as work:
         decider()
         out = work.folder("events")
-        evb = work.run(configuration(work, 0))
+        wanted, ring = configuration(work, 0), work.name()
+        wanted["results"].append({**wanted["results"][0], "name": "list", "to": "ring",
+                                  "ring": {"name": ring, "groups": ["tap"]}})
+        evb = work.run(wanted)
+        tap = work.start(evbtest.program("event_tap"), ring, "tap", work.path("tap"), "0")
         members = [start_member(work, evb.name) for _ in range(2)]
         recorder = start_recorder(work, evb.name, out)
         for _ in range(KILLS):
@@ -115,13 +139,14 @@ def test_members_and_recorder_killed():
                 members.pop(draw.randrange(len(members))).kill()
                 members.append(start_member(work, evb.name))
         summary = evb.drain()
-        for process in (*members, recorder):
+        for process in (*members, recorder, tap):
             process.finish()
             check_equal(process.status, 0, f"status of {process.describe()}")
         events = check_sums(summary)
         check_equal(sorted(judge.read_directory(out)), list(filter(accepted, events)),
                     "recorded events")
-        check_results(work.path("results"), events)
+        check_results(file_results(work.path("results")), events)
+        check_results(ring_results(work.path("tap")), events)
 
 
 def members(name):

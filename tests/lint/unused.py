@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-PUBLIC = {"lib/evring/evb_mep.h", "lib/evring/evb_reader.h",
+PUBLIC = {"lib/evring/evb_mep.h", "lib/evring/evb_reader.h", "lib/evring/evb_results.h",
           "lib/producer/evb_producer.h", "lib/sender/evb_sender.h"}
 
 COMMENTS_AND_STRINGS = re.compile(r"//.*|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'")

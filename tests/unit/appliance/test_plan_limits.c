@@ -13,6 +13,7 @@
 #include "pipeline/role.h"
 #include "port/port.h"
 #include "record/decision_order.h"
+#include "record/decision_ring.h"
 #include "roce/requester.h"
 #include "roce/responder.h"
 
@@ -119,12 +120,12 @@ static const char deciding[] =
     "{\"sources\": {\"ids\": [\"1-8\"]}, \"groups\": [{\"name\": \"f\", \"decides\": true}], "
     "\"nodes\": ["
     "{\"name\": \"a\", \"manager\": true, "
-    "\"results\": [{\"name\": \"r\", \"group\": \"f\", \"window\": 4096}], "
+    "\"results\": [{\"name\": \"r\", \"group\": \"f\", \"window\": 4096%s}], "
     "\"builders\": [{\"name\": \"b\"}], \"ports\": "
     "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.1\"}]},"
     "{\"name\": \"c\", \"builders\": [{\"name\": \"b\"}], "
     "\"generators\": [{\"name\": \"g\", \"port\": \"p\"}], \"ports\": "
-    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.2\"}]}]%s}";
+    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.2\"}]}]}";
 
 // The plan left out the decisions that wait.
 static void memory__of_decisions(void **state)
@@ -141,6 +142,13 @@ static void memory__of_decisions(void **state)
 	plan_free(plan);
 	plan = plan_of_node(text, "c"); // sends its decisions there
 	assert_int_equal(plan->decision_bytes, decision_outbox_memory(4096));
+	plan_free(plan);
+	snprintf(text, sizeof(text), deciding, ", \"to\": \"ring\", \"ring\": {\"name\": \"d\"}");
+	plan = plan_of_node(text, "a");
+	assert_int_equal(plan->decision_bytes, decision_order_memory(4096) +
+						   decision_inbox_memory(4096, 2) +
+						   decision_ring_memory(1024));
+	assert_in_range(decision_ring_memory(1024), 4 * MIB, 5 * MIB);
 	plan_free(plan);
 }
 

@@ -297,6 +297,20 @@ static void results__name_a_group_that_decides(void **state)
 	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"to\": \"udp\"}]"),
 	    "x.json: results[0].address: is needed with \"to\": \"udp\"");
 	assert_all_refused(
+	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"to\": \"ring\"}]"),
+	    "x.json: results[0].ring.name: is needed with \"to\": \"ring\"");
+	assert_all_refused(
+	    ALL(filter, "name=x",
+		"results=[{\"name\": \"r\", \"group\": \"f\", "
+		"\"to\": \"ring\", \"ring\": {\"name\": \"x\"}}]"),
+	    "x.json: results[0].ring.name: \"x\" is the name of the builders' event rings");
+	assert_all_refused(
+	    ALL(filter,
+		"results=[{\"name\": \"r\", \"group\": \"f\", "
+		"\"to\": \"ring\", \"ring\": {\"name\": \"d\"}}, {\"name\": \"s\", \"group\": "
+		"\"f\", \"to\": \"ring\", \"ring\": {\"name\": \"d\"}}]"),
+	    "x.json: results[1].ring.name: \"d\" is the ring of results[0] already");
+	assert_all_refused(
 	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"origin_packing\": 1}]"),
 	    "x.json: results[0].origin_packing: blocks that are built events need sources.payload "
 	    "opaque");

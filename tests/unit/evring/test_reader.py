@@ -102,6 +102,18 @@ def test_errors(reader):
     expect(ValueError, list, reader.Mep(bytes(broken))[0])
 
 
+def test_results(reader):
+    records = [(10 * n, 1 << n, n + 5, 100, 3, 1, n % 4) for n in range(7)]
+    data = struct.pack("<8sIIIIQ", b"EVBDECID", 1, 32, 77, 10, 40)
+    data += b"".join(struct.pack("<QQIIHBBI", *record, 0) for record in records)
+    results = reader.Results(memoryview(data + bytes(31)))
+    assert (results.run_number, results.packing, results.first, len(results)) == (77, 10, 40, 7)
+    assert list(results) == records and next(iter(results)).tag == 5
+    assert len(reader.Results(data[:32])) == 0
+    for broken in (data[:31], b"?" + data[1:], data[:8] + b"\x02" + data[9:], data[:12] + data[13:]):
+        expect(ValueError, reader.Results, broken)
+
+
 def test_ring(reader, feeder):
     dice = random.Random(3)
     events = [make_mep(dice, event_id) for event_id in range(N_EVENTS)]
@@ -174,6 +186,7 @@ def main():
         reader = module(with_numpy)
         test_meps(reader)
         test_errors(reader)
+        test_results(reader)
         test_ring(reader, sys.argv[1])
         print("with numpy" if with_numpy else "without numpy", "ok")
 
