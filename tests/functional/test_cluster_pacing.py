@@ -145,12 +145,16 @@ def direct(pfc):
     """A node sends what it can to one that takes 200 events a second; the summaries, and what the
     sending node's readout and flow control have counted."""
     least = 400 if pfc else 50  # complete events; few are where most lose a segment
+
+    def has_shown():
+        summary = system.query("b", "/evb/summary")
+        return summary["events_complete"] > least and (pfc or summary["loss_total"] > 0)
+
     with evbtest.Workspace() as work, Direct(work, pfc) as system:
         system.start()
         consumer = bottleneck.consumer(work, system, "b", evbtest.program("slow_consumer"), 5000)
         system.processes["b"].wait_until(
-            lambda: system.query("b", "/evb/summary")["events_complete"] > least,
-            f"{least} events")
+            has_shown, f"{least} events" if pfc else f"{least} events, and losses")
         readout = system.query("a", "/evb/readout/info", "boards")
         flow = system.query("a", "/evb/pfc/info", "wire") if pfc else {}
         summaries = {}
