@@ -6,12 +6,13 @@
 // and controls the run. See cluster.h.
 //
 // A node that falls silent, or whose process restarts, gets no new grants. Its builders' unfinished
-// events are granted to other builders, except while the node is in doubt: the manager has ordered
-// a builder of the node to publish an event (PUBLISH), and the builder has not confirmed it yet
-// (PUBLISHED). Then all events of this builder wait until one of three things happens: frames
-// arrive from the node again, the node reports the events that it holds, or CLUSTER_IN_DOUBT_NS
-// pass. A node that was silent registers again and reports the events that it holds. If an event is
-// granted again although a builder may have published it, consumers see EVB_EVENT_REPEATED.
+// events are granted to other builders at once, except those that are in doubt: the manager has
+// ordered a builder of the node to publish the event (PUBLISH), and the builder has not confirmed
+// it yet (PUBLISHED). These wait until one of three things happens: frames arrive from the node
+// again, the node reports the events that it holds, or in_doubt_ns pass. Meanwhile the other
+// builders go on, as long as sources have room. A node that was silent registers again and reports
+// the events that it holds, unless some of them were in doubt and it is back in time. If an event
+// is granted again although a builder may have published it, consumers see EVB_EVENT_REPEATED.
 //
 // When a manager starts, it lets the nodes register until all are registered. If a run of an
 // earlier manager process continues, it waits at most CLUSTER_SETTLE_NS after the first
@@ -26,9 +27,8 @@
 #include "cluster/cluster.h"
 #include "cluster/on_wire.h"
 
-#define CLUSTER_IN_DOUBT_NS 5000000000ull
-#define CLUSTER_SETTLE_NS   5000000000ull
-#define CLUSTER_ERROR_SIZE  256
+#define CLUSTER_SETTLE_NS  5000000000ull
+#define CLUSTER_ERROR_SIZE 256
 
 struct cluster_manager;
 
@@ -40,6 +40,7 @@ struct cluster_manager_parameters {
 	struct sched_parameters sched;
 	uint64_t window;        // bytes in flight to one builder's port; 0: no limit
 	uint64_t deadline_ns;   // longest time that a builder waits for the data of an event
+	uint64_t in_doubt_ns;   // longest time that events of a silent node are in doubt
 	uint32_t run_number;    // 0 means run 1
 	unsigned data_priority; // 802.1p priority of the data, 0 to 7
 	struct cluster_transport transport;

@@ -3,10 +3,10 @@
 //
 // Nodes that are in doubt. When a node falls silent, restarts or leaves, a builder of it may have
 // an event for which the manager has sent PUBLISH and not yet received PUBLISHED: only the builder
-// knows whether consumers have this event. While there is such an event, the node's builders retain
-// all their events. If the node does not report within this time, or its process is gone, the
-// events are granted again; each such event is then marked as possibly published, and consumers see
-// EVB_EVENT_REPEATED.
+// knows whether consumers have this event. Such events stay with the node's builders; the others
+// are granted again at once. If the node does not report within in_doubt_ns, or its process is
+// gone, they are granted again, too; each of them is then marked as possibly published, and
+// consumers see EVB_EVENT_REPEATED.
 #include "cluster/manager_internal.h"
 
 #include <stdlib.h>
@@ -97,6 +97,17 @@ void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uin
 			expel(manager, at->first_builder + i, known_from, now);
 }
 
+// Grants the events again that are not in doubt. The node's builders hold them, or wait for their
+// data; in case that the node is back in time, they receive the order to drop them.
+static void take_back_open(struct cluster_manager *manager, unsigned node, uint64_t now)
+{
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
+
+	for (unsigned i = 0; i < at->n_builders; i++)
+		for (uint32_t j = 0; j < manager->builders[at->first_builder + i].n; j++)
+			manager_take_back(manager, at->first_builder + i, j, now);
+}
+
 void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[index];
@@ -106,10 +117,12 @@ void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t n
 		manager->builders[at->first_builder + i].suspended = true;
 		hold_port(manager, at->first_builder + i, true, now);
 	}
-	if (!in_doubt(manager, index))
+	if (in_doubt(manager, index))
+		take_back_open(manager, index, now);
+	else
 		manager_expel_suspended(manager, index, 0, now);
-	else if (node->in_doubt_until == 0)
-		node->in_doubt_until = now + CLUSTER_IN_DOUBT_NS;
+	if (in_doubt(manager, index) && node->in_doubt_until == 0)
+		node->in_doubt_until = now + manager->parameters.in_doubt_ns;
 }
 
 void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint64_t now)

@@ -169,14 +169,13 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 	}
 }
 
-void manager_repeat_for(struct cluster_manager *manager, unsigned index, unsigned from,
-			unsigned end, uint64_t now, uint64_t delay_ns)
+void manager_repeat_for(struct cluster_manager *manager, unsigned index, uint64_t now,
+			uint64_t delay_ns)
 {
 	struct manager_node *node = &manager->nodes[index];
-	bool idle = node->repeat_from == node->repeat_end;
 
-	node->repeat_from = idle || from < node->repeat_from ? from : node->repeat_from;
-	node->repeat_end = idle || end > node->repeat_end ? end : node->repeat_end;
+	node->repeat_from = 0;
+	node->repeat_end = manager->cluster->n_builders;
 	node->repeat_token = 0;
 	node->repeat_at = now + delay_ns;
 	node->repeat_until = now;
@@ -265,6 +264,17 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 	if (entry->state == ENTRY_SETTLED)
 		manager->builders[builder].n_settled--;
 	entry->state = ENTRY_NONE;
+}
+
+void manager_take_back(struct cluster_manager *manager, unsigned builder, uint32_t token,
+		       uint64_t now)
+{
+	const struct entry *entry = manager_entry(manager, builder, token);
+
+	if (entry->state != ENTRY_GRANTED)
+		return;
+	manager_send_step(manager, builder, token, entry, CTRL_STEP_WITHDRAW);
+	finish(manager, builder, token, SCHED_FAILED, now);
 }
 
 static bool is_current(const struct entry *entry, uint64_t event, uint32_t generation,

@@ -81,9 +81,9 @@ struct manager_node {
 	bool begun;   // the first event that it sends is fixed
 	bool resumes; // it still has the events that its process before announced
 	bool source_excluded;
-	// From the time repeat_at on, the grants of the builders [repeat_from, repeat_end) up to
-	// the time repeat_until are repeated for this node, for builder repeat_from those of the
-	// tokens from repeat_token on.
+	// From the time repeat_at on, the grants up to the time repeat_until are repeated for this
+	// node: those of the builders from repeat_from to before repeat_end, and for builder
+	// repeat_from those of the tokens from repeat_token on.
 	uint64_t repeat_at, repeat_until;
 	unsigned repeat_from, repeat_end;
 	uint32_t repeat_token;
@@ -169,8 +169,8 @@ bool manager_maybe_published(const struct cluster_manager *manager, uint64_t eve
 void manager_mark_unreported(struct cluster_manager *manager);
 // Whether a builder of the node has not yet reported all events that it holds.
 bool manager_is_reporting(const struct cluster_manager *manager, unsigned node);
-// The builders of a node get no new grants. Their events are granted to other builders: at once if
-// none of them is in doubt, else when the time in doubt ends.
+// The builders of a node get no new grants. Their events are granted to other builders: at once,
+// except those in doubt, which wait until the time in doubt ends.
 void manager_suspend(struct cluster_manager *manager, unsigned node, uint64_t now);
 // Grants the events of the node's suspended builders to other builders. Events below `known_from`
 // that were ordered to be published are marked as possibly published; for the others it is known.
@@ -227,11 +227,15 @@ struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, u
 void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       const struct entry *entry, enum ctrl_step step);
 void manager_grant(struct cluster_manager *manager, uint64_t now);
-// Orders that the present grants of builders [from, end) are sent to a readout node again after
-// `delay_ns`, unless their events are built by then: the node may not have received them, or the
-// data that it sent for them is lost.
-void manager_repeat_for(struct cluster_manager *manager, unsigned node, unsigned from, unsigned end,
-			uint64_t now, uint64_t delay_ns);
+// Takes an event away from its builder, unless the builder has been ordered to publish it; the
+// event will be granted again.
+void manager_take_back(struct cluster_manager *manager, unsigned builder, uint32_t token,
+		       uint64_t now);
+// Orders that the present grants are sent to a readout node again after `delay_ns`, unless their
+// events are built by then: the node may not have received them, or the data that it sent for them
+// is lost.
+void manager_repeat_for(struct cluster_manager *manager, unsigned node, uint64_t now,
+			uint64_t delay_ns);
 void manager_repeat(struct cluster_manager *manager, uint64_t now);
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
 		  uint64_t now);

@@ -32,19 +32,7 @@ static void send_welcome(struct cluster_manager *manager, unsigned node, enum ct
 static void repeat_grants(struct cluster_manager *manager, unsigned node, uint64_t now,
 			  uint64_t delay_ns)
 {
-	manager_repeat_for(manager, node, 0, manager->cluster->n_builders, now, delay_ns);
-}
-
-// Data that was sent to the node's builders while the node was silent may be lost: the readouts get
-// the grants of these builders again, and send the data again.
-static void repeat_data(struct cluster_manager *manager, unsigned node, uint64_t now,
-			uint64_t delay_ns)
-{
-	const struct cluster_system_node *at = &manager->cluster->nodes[node];
-
-	for (unsigned i = 0; i < manager->readouts.n; i++)
-		manager_repeat_for(manager, manager->readouts.nodes[i], at->first_builder,
-				   at->first_builder + at->n_builders, now, delay_ns);
+	manager_repeat_for(manager, node, now, delay_ns);
 }
 
 // The time after the return of a node after which events that are not built lack data. A node that
@@ -299,7 +287,6 @@ static void node_back(struct cluster_manager *manager, unsigned index, uint64_t 
 	if (goes_on) {
 		manager_end_suspension(manager, index, now);
 		repeat_grants(manager, index, now, return_ns(manager));
-		repeat_data(manager, index, now, return_ns(manager));
 	}
 	manager_sync_source(manager, index, now);
 }

@@ -54,6 +54,7 @@ struct cluster_manager_parameters config_manager_parameters(const struct config 
 		.sched = in->sched,
 		.window = in->window,
 		.deadline_ns = config->events.deadline_ns,
+		.in_doubt_ns = in->in_doubt_ns,
 		.run_number = config->run_number,
 		.data_priority = in->data_priority,
 		.autostart = in->start == CONFIG_START_AUTO,

@@ -116,10 +116,9 @@ def test_builder_cut_off_pull():
 
 
 def builder_cut_off_in_doubt(mode):
-    """It was told to publish, and could not answer: its events wait for it, and it gets what was
-    sent to it meanwhile, and was lost, once more."""
-    with evbtest.Workspace() as work, Trial(work, mode, injected=True,
-                                            heartbeat_timeout="1s") as trial:
+    """It was told to publish, and could not answer: these events wait for it."""
+    with evbtest.Workspace() as work, Trial(work, mode, injected=True, heartbeat_timeout="1s",
+                                            in_doubt_timeout="30s") as trial:
         trial.begin()
         with trial.stopped("b1"):
             trial.until_granted("b1", 4)

@@ -38,7 +38,7 @@ void farm_broken(struct farm *farm, const char *format, ...)
 
 // --- configurations, of which there are few ---
 
-#define TEXTS 128u
+#define TEXTS 256u
 
 struct text_cache {
 	char text[8192];
@@ -90,10 +90,12 @@ static void write_text(char *to, const struct farm_options *options)
 	    sprintf(to,
 		    "{\"name\": \"farm\", \"events\": {\"deadline\": \"1s\", \"on_incomplete\": "
 		    "\"%s\"}, \"event_manager\": {\"mode\": \"%s\", \"on_source_silent\": \"%s\", "
+		    "\"in_doubt_timeout\": \"%s\", "
 		    "\"source_buffer\": %u, \"parallel_sends\": 2, \"queue\": 64}, \"nodes\": [",
 		    options->on_incomplete != NULL ? options->on_incomplete : "flag",
 		    options->mode != NULL ? options->mode : "push",
 		    options->on_source_silent != NULL ? options->on_source_silent : "continue",
+		    options->in_doubt != NULL ? options->in_doubt : "5s",
 		    options->source_buffer > 0 ? options->source_buffer : 64);
 	for (unsigned i = 0; i < count_nodes(options); i++) {
 		bool folded = options->n_folded > 0;
@@ -179,6 +181,7 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 {
 	struct farm_node *node = context;
 	struct ctrl_record checked;
+	struct ctrl_progress progress;
 	struct ctrl_grant grant;
 	struct ctrl_release release;
 	struct ctrl_run_command command;
@@ -187,6 +190,9 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 		farm_broken(node->farm, "the manager sends what is no record");
 	else if (ctrl_get_grant(&checked, &grant) == WIRE_OK && grant.node == to)
 		truth_granted(node->farm, &grant);
+	else if (ctrl_get_progress(&checked, &progress) == WIRE_OK &&
+		 progress.step == CTRL_STEP_PUBLISH)
+		truth_ordered(node->farm, to, &progress);
 	else if (ctrl_get_release(&checked, &release) == WIRE_OK)
 		truth_released(node->farm, release.event);
 	else if (ctrl_get_run_command(&checked, &command) == WIRE_OK &&
@@ -320,6 +326,7 @@ void farm_open(struct farm *farm, const struct farm_options *options)
 	farm->options = *options;
 	if (farm->options.deadline == 0)
 		farm->options.deadline = 3 * SECOND;
+	farm->doubts_end = farm->may_doubt = options->in_doubt != NULL;
 	farm->random = random_fork(options->seed, 23);
 	farm->now = SECOND;
 	farm->n_nodes = count_nodes(options);

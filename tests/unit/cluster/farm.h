@@ -43,15 +43,16 @@ struct farm_options {
 	uint32_t source_buffer;          // 0: 64
 	double rate;                     // events a second, 0: 500
 	double loss, duplicate;
-	uint64_t delay_max;  // 0: 1 ms
-	double refusal;      // of an expected event by its builder
-	uint64_t deadline;   // of an event, 0: 3 s
-	double lazy;         // chance that a mailbox is not looked into in a step, 0: 0.3
-	double slow;         // factor on the time that the last builder takes, 0: 1
-	uint16_t window;     // frames of an endpoint, 0: 16
-	uint32_t queue_size; // of an endpoint, 0: 256 KiB
-	bool by_hand;        // the run does not start by itself
-	bool resumes;        // readouts have what their processes before announced
+	uint64_t delay_max;   // 0: 1 ms
+	double refusal;       // of an expected event by its builder
+	uint64_t deadline;    // of an event, 0: 3 s
+	const char *in_doubt; // as in the configuration; NULL: "5s"
+	double lazy;          // chance that a mailbox is not looked into in a step, 0: 0.3
+	double slow;          // factor on the time that the last builder takes, 0: 1
+	uint16_t window;      // frames of an endpoint, 0: 16
+	uint32_t queue_size;  // of an endpoint, 0: 256 KiB
+	bool by_hand;         // the run does not start by itself
+	bool resumes;         // readouts have what their processes before announced
 };
 
 // --- what is in a process ---
@@ -143,6 +144,7 @@ struct truth {
 	uint8_t granted_to; // by the manager's last grant
 	uint16_t attempt;
 	unsigned granted; // epoch of the manager that did
+	uint8_t ordered;  // builders that were ordered to publish it
 	bool incomplete;
 	uint32_t arrived; // readouts whose data its last builder has got
 	uint8_t arrived_at;
@@ -185,6 +187,7 @@ struct farm {
 	unsigned began;      // epoch of the manager that has last begun
 	bool builder_ended;  // a process that builds
 	bool may_doubt;      // whether events were published
+	bool doubts_end;     // also of processes that are there and may have published them
 	uint64_t n_published, n_incomplete, n_unknown_sends;
 	uint64_t n_again; // data that its builder has, or has built and published
 	uint64_t n_lost, n_excluded, n_forgotten;
@@ -258,6 +261,7 @@ struct message sim_messages_take(struct sim_messages *messages);
 // --- farm_truth.c ---
 
 void truth_granted(struct farm *farm, const struct ctrl_grant *grant);
+void truth_ordered(struct farm *farm, unsigned node, const struct ctrl_progress *progress);
 void truth_published(struct farm_node *node, unsigned builder, const struct sim_slot *slot);
 void truth_published_statically(struct farm_node *node, unsigned builder,
 				const struct sim_slot *slot);

@@ -41,6 +41,26 @@ void truth_granted(struct farm *farm, const struct ctrl_grant *grant)
 	truth->attempt = grant->attempt;
 }
 
+void truth_ordered(struct farm *farm, unsigned node, const struct ctrl_progress *progress)
+{
+	unsigned builder = farm->configs[0]->cluster.nodes[node].first_builder + progress->builder;
+
+	truth_of(farm, progress->event)->ordered |= (uint8_t)(1 << builder);
+}
+
+// Where doubts about an event end although its builder is there, this builder may publish it when
+// the event is granted to another.
+static bool is_late(const struct farm *farm, const struct truth *truth, unsigned builder)
+{
+	return farm->doubts_end && (truth->ordered >> builder & 1) != 0;
+}
+
+// Then it is published twice: both builders were ordered to.
+static bool is_doubted(const struct farm *farm, const struct truth *truth)
+{
+	return farm->doubts_end && (truth->ordered & (truth->ordered - 1)) != 0;
+}
+
 // A second time is excused only if the process that published it is gone, and no manager that is
 // there has heard of it; or it was about to go, and the manager that had heard of it died.
 static bool is_excused(const struct farm *farm, const struct truth *truth)
@@ -74,7 +94,7 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 	// A manager that took over goes by what builders hold until it has granted the event
 	// itself.
 	if (truth->granted == 0 ||
-	    (truth->granted == farm->epoch &&
+	    (truth->granted == farm->epoch && !is_late(farm, truth, builder) &&
 	     (truth->granted_to != builder || truth->attempt != slot->attempt)))
 		farm_broken(farm,
 			    "event %ju is published by builder %u, attempt %u, and was granted to "
@@ -82,7 +102,8 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 			    (uintmax_t)slot->event, builder, slot->attempt, truth->granted_to,
 			    truth->attempt);
 	if (truth->published > 0) {
-		if (is_excused(farm, truth) && !is_known(farm, slot->event))
+		if (is_doubted(farm, truth) ||
+		    (is_excused(farm, truth) && !is_known(farm, slot->event)))
 			farm->twice++;
 		else
 			farm_broken(farm, "event %ju is published twice, by builders %u and %u",

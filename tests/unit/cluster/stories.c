@@ -54,6 +54,49 @@ static void builder_is_killed(struct farm *farm)
 	farm_run(farm, 8 * SECOND);
 }
 
+// Nothing waits for the dead node's builder but what it may have published.
+static void expect_granted_again(struct farm *farm, unsigned builder)
+{
+	const struct sched *sched = cluster_manager_sched(farm->nodes[farm->manager].manager);
+	struct sched_builder_view view;
+	unsigned n = 0;
+
+	for (uint64_t i = farm->released; i < FARM_EVENTS; i++)
+		n += farm->truth[i].granted != 0 && farm->truth[i].granted_to == builder &&
+		     (farm->truth[i].ordered >> builder & 1) != 0;
+	sched_view(sched, builder, &view);
+	if (view.granted > n)
+		farm_broken(farm, "%u events wait for builder %u, which is dead and published %u",
+			    view.granted, builder, n);
+}
+
+static void builder_is_killed_in_doubt(struct farm *farm)
+{
+	unsigned node = other_builder(farm);
+
+	farm_kill(farm, node);
+	farm_run(farm, 300 * MS); // it is missed
+	expect_granted_again(farm, farm->configs[0]->cluster.nodes[node].first_builder);
+	farm_run(farm, SECOND);
+}
+
+// What its builders may have published holds the others back only until doubts end.
+static void others_go_on(struct farm *farm)
+{
+	uint64_t before = farm->n_published, published;
+
+	farm_run(farm, SECOND);
+	before = farm->n_published - before;
+	farm_kill(farm, other_builder(farm));
+	farm_run(farm, 700 * MS); // it is missed, and not waited for any more
+	published = farm->n_published;
+	farm_run(farm, SECOND);
+	published = farm->n_published - published;
+	if (published < before / 8)
+		farm_broken(farm, "without the dead node %ju events/s, with it %ju",
+			    (uintmax_t)published, (uintmax_t)before);
+}
+
 static void readout_is_killed_and_back(struct farm *farm)
 {
 	for (unsigned i = 0; i < 3; i++) {
@@ -291,6 +334,18 @@ const struct story stories[] = {
 	{ "sources end by themselves", nothing_happens, ALWAYS, { .events = 300 } },
 	{ "a builder is killed and back", builder_is_killed_and_back, SPLIT, { .loss = 0.02 } },
 	{ "a builder is killed", builder_is_killed, SPLIT, { .loss = 0.02 } },
+	{ "a builder is killed in doubt",
+	  builder_is_killed_in_doubt,
+	  SPLIT,
+	  { .lazy = 0.9, .rate = 2000 } },
+	{ "a builder is killed, the others go on",
+	  others_go_on,
+	  NEVER,
+	  { .lazy = 0.9, .rate = 2000, .deadline = 200 * MS, .in_doubt = "auto" } },
+	{ "a builder is cut off, the others go on",
+	  builder_is_cut_off,
+	  NEVER,
+	  { .lazy = 0.9, .rate = 2000, .in_doubt = "auto" } },
 	{ "a readout is killed and back", readout_is_killed_and_back, NEVER, { .loss = 0.02 } },
 	{ "a readout is killed and back, pause",
 	  readout_is_killed_and_back,
