@@ -197,10 +197,11 @@ int roce_parts_make(struct appliance *appliance, char *error)
 	appliance->roce_slots =
 	    roce_slots_create(appliance->config->n_builders, ask_builder, appliance);
 	if (appliance->roce_slots == NULL ||
-	    (cluster_grants(appliance->config) &&
-	     !roce_slots_granted(
-		 appliance->roce_slots,
-		 cluster_unfinished(appliance->config->event_manager.source_buffer))))
+	    !(cluster_grants(appliance->config)
+		  ? roce_slots_granted(
+			appliance->roce_slots,
+			cluster_unfinished(appliance->config->event_manager.source_buffer))
+		  : roce_slots_remember(appliance->roce_slots)))
 		return appliance_fail(error, "no memory for the account of slots");
 	for (unsigned i = 0; appliance->config->n_builders > 0 && i < appliance->config->n_ports;
 	     i++)

@@ -27,6 +27,7 @@ struct roce_peer {
 	const struct roce_static_pair *config; // NULL: not in `roce.queue_pairs`
 	// The message in progress
 	bool is_mfp;
+	bool is_passed; // and without a slot, see roce_slots.h
 	uint64_t event_id;
 	uint32_t length;
 	uint16_t source;        // index, or SOURCE_UNKNOWN, SOURCE_UNEXPECTED

@@ -115,16 +115,16 @@ static bool fits(const struct roce_peer *peer, const struct responder_delivery *
 
 // Whether the builder has a slot for the message that begins. Without RC the sender cannot repeat
 // the message, so it is always admitted and the builder decides. Ends of runs need no slot.
-static bool has_slot(const struct roce_port *port, const struct queue_pair *qp,
-		     const struct roce_peer *peer, uint64_t now)
+static enum roce_slots_verdict find_slot(const struct roce_port *port, const struct queue_pair *qp,
+					 const struct roce_peer *peer, uint64_t now)
 {
 	uint64_t index = divide(peer->event_id, &port->packing);
 
 	if (!peer->is_mfp || peer->source >= SOURCE_UNEXPECTED || port->parameters.n_builders == 0)
-		return true;
+		return ROCE_SLOTS_ADMITTED;
 	if (unlikely(peer->event_id == MFP_END_OF_RUN)) {
 		roce_slots_end(port->parameters.slots, peer->to);
-		return true;
+		return ROCE_SLOTS_ADMITTED;
 	}
 	return roce_slots_admit(port->parameters.slots, peer->to, index, qp->service != ROCE_RC,
 				now);
@@ -163,6 +163,7 @@ static enum rx_verdict deliver(struct roce_port *port, struct queue_pair *qp,
 {
 	struct segment *segment = mbuf_segment(datagram->in->mbuf);
 	struct roce_peer *peer = roce_peer_of(qp);
+	enum roce_slots_verdict verdict;
 
 	if (delivery->is_write && delivery->size > 0 && !may_write(peer, delivery)) {
 		responder_refuse(port->responder, qp, delivery, RESPONDER_NO_ACCESS, reply);
@@ -171,7 +172,9 @@ static enum rx_verdict deliver(struct roce_port *port, struct queue_pair *qp,
 	if (delivery->begins) {
 		begin_message(port, peer, delivery, datagram->in->bytes + payload,
 			      bytes_at_hand(datagram, payload));
-		if (unlikely(!has_slot(port, qp, peer, datagram->now))) {
+		verdict = find_slot(port, qp, peer, datagram->now);
+		peer->is_passed = verdict == ROCE_SLOTS_PASSED;
+		if (unlikely(verdict == ROCE_SLOTS_WAIT)) {
 			counter_add(&port->counters.rnr, 1);
 			responder_refuse(port->responder, qp, delivery, RESPONDER_NO_RESOURCE,
 					 reply);
@@ -187,6 +190,8 @@ static enum rx_verdict deliver(struct roce_port *port, struct queue_pair *qp,
 		return drop_segment(datagram, peer->source == SOURCE_UNKNOWN
 						  ? SEGMENT_UNKNOWN_SOURCE
 						  : SEGMENT_UNEXPECTED_SOURCE);
+	if (unlikely(peer->is_passed))
+		return drop_segment(datagram, SEGMENT_NO_SLOT);
 	segment->payload = (uint16_t)payload;
 	segment->event_id = peer->event_id;
 	segment->offset = delivery->offset;

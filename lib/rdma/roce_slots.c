@@ -12,6 +12,7 @@
 #define OPEN_NS   5000000u    // ns until an admitted event is opened and has its slot
 #define FAR       65536u      // events from the newest; beyond it the number may be wrong
 #define FAR_MOST  64u         // so many far messages in a row: the numbers are right
+#define MEMORY    16384u      // events of a builder that are remembered, a power of two
 
 // The admissions of a builder. An event is in flight from its admission (counted in `admitted`)
 // until the builder opens it.
@@ -24,8 +25,8 @@ struct admitted {
 	_Atomic uint64_t far; // index + 1 of the last admitted event that is far from the newest
 	_Atomic uint32_t far_messages; // messages of far events in a row
 	atomic_bool ended;
+	_Atomic uint64_t *known; // index + 1 of events that have a slot or were admitted; or NULL
 	// Only where events are granted
-	_Atomic uint64_t *known;   // index + 1 of events that have a slot or were admitted
 	_Atomic uint64_t early_at; // ns; start of the interval of `early`
 	_Atomic uint32_t early;    // events admitted without a grant in this interval
 } __attribute__((aligned(LINE)));
@@ -35,7 +36,8 @@ struct roce_slots {
 	void *context;
 	struct admitted *of;
 	unsigned n_builders;
-	uint64_t mask; // of `known`; 0: events are not granted
+	uint64_t mask; // of `known`
+	bool granted;
 };
 
 struct roce_slots *roce_slots_create(unsigned n_builders, roce_slots_query query, void *context)
@@ -67,7 +69,7 @@ void roce_slots_destroy(struct roce_slots *slots)
 	free(slots);
 }
 
-bool roce_slots_granted(struct roce_slots *slots, uint32_t events)
+static bool make_known(struct roce_slots *slots, uint32_t events)
 {
 	slots->mask = events - 1;
 	for (unsigned i = 0; i < slots->n_builders; i++) {
@@ -76,6 +78,17 @@ bool roce_slots_granted(struct roce_slots *slots, uint32_t events)
 			return false;
 	}
 	return true;
+}
+
+bool roce_slots_remember(struct roce_slots *slots)
+{
+	return make_known(slots, MEMORY);
+}
+
+bool roce_slots_granted(struct roce_slots *slots, uint32_t events)
+{
+	slots->granted = true;
+	return make_known(slots, events);
 }
 
 void roce_slots_expect(struct roce_slots *slots, unsigned builder, uint64_t index)
@@ -112,18 +125,63 @@ static bool has_room(struct roce_slots *slots, unsigned builder, uint64_t now)
 	return (int64_t)state.free > in_flight;
 }
 
-// Makes an event the newest one. Only the port that succeeds counts it.
-static void admit_newest(struct admitted *of, uint64_t newest, uint64_t index)
+static void count_admitted(struct admitted *of)
 {
-	while (newest <= index) {
-		if (!atomic_compare_exchange_weak_explicit(&of->newest, &newest, index + 1,
-							   memory_order_relaxed,
-							   memory_order_relaxed))
-			continue;
-		atomic_fetch_add_explicit(&of->admitted, 1, memory_order_relaxed);
-		atomic_store_explicit(&of->waited, 0, memory_order_relaxed);
-		return;
-	}
+	atomic_fetch_add_explicit(&of->admitted, 1, memory_order_relaxed);
+	atomic_store_explicit(&of->waited, 0, memory_order_relaxed);
+}
+
+// Makes an event the newest one if it is later. True for the port that succeeds.
+static bool make_newest(struct admitted *of, uint64_t newest, uint64_t index)
+{
+	while (newest <= index)
+		if (atomic_compare_exchange_weak_explicit(&of->newest, &newest, index + 1,
+							  memory_order_relaxed,
+							  memory_order_relaxed))
+			return true;
+	return false;
+}
+
+// Whether the event was admitted, or its place is that of a later event.
+static bool is_known(uint64_t place, uint64_t index)
+{
+	return place - (index + 1) < FAR;
+}
+
+// Admits an event that has no slot yet. Only the port that takes its place counts it.
+static enum roce_slots_verdict admit_once(struct roce_slots *slots, unsigned builder,
+					  uint64_t index, bool always, uint64_t now)
+{
+	struct admitted *of = &slots->of[builder];
+	_Atomic uint64_t *at = &of->known[index & slots->mask];
+	uint64_t place = atomic_load_explicit(at, memory_order_relaxed);
+	uint64_t newest = atomic_load_explicit(&of->newest, memory_order_relaxed);
+
+	if (is_known(place, index))
+		return ROCE_SLOTS_ADMITTED;
+	if (!has_room(slots, builder, now) && !always)
+		return index < newest ? ROCE_SLOTS_PASSED : ROCE_SLOTS_WAIT;
+	if (atomic_compare_exchange_strong_explicit(at, &place, index + 1, memory_order_relaxed,
+						    memory_order_relaxed))
+		count_admitted(of);
+	(void)make_newest(of, newest, index);
+	return ROCE_SLOTS_ADMITTED;
+}
+
+// The same where events are not remembered.
+static enum roce_slots_verdict admit_newest(struct roce_slots *slots, unsigned builder,
+					    uint64_t index, bool always, uint64_t now)
+{
+	struct admitted *of = &slots->of[builder];
+	uint64_t newest = atomic_load_explicit(&of->newest, memory_order_relaxed);
+
+	if (index < newest)
+		return ROCE_SLOTS_ADMITTED;
+	if (!has_room(slots, builder, now) && !always)
+		return ROCE_SLOTS_WAIT;
+	if (make_newest(of, newest, index))
+		count_admitted(of);
+	return ROCE_SLOTS_ADMITTED;
 }
 
 // Admits an event before its grant arrives. The free slots may still include those of events
@@ -168,26 +226,35 @@ static bool admit_far(struct roce_slots *slots, unsigned builder, uint64_t index
 	return true;
 }
 
-bool roce_slots_admit(struct roce_slots *slots, unsigned builder, uint64_t index, bool always,
-		      uint64_t now)
+static enum roce_slots_verdict admitted_or_wait(bool admitted)
+{
+	return admitted ? ROCE_SLOTS_ADMITTED : ROCE_SLOTS_WAIT;
+}
+
+static enum roce_slots_verdict admit_granted(struct roce_slots *slots, unsigned builder,
+					     uint64_t index, bool always, uint64_t now)
+{
+	const uint64_t known = atomic_load_explicit(&slots->of[builder].known[index & slots->mask],
+						    memory_order_relaxed);
+
+	return admitted_or_wait(known == index + 1 || admit_early(slots, builder, index, now) ||
+				always);
+}
+
+enum roce_slots_verdict roce_slots_admit(struct roce_slots *slots, unsigned builder, uint64_t index,
+					 bool always, uint64_t now)
 {
 	struct admitted *of = &slots->of[builder];
 	uint64_t newest = atomic_load_explicit(&of->newest, memory_order_relaxed);
 
-	if (of->known != NULL)
-		return atomic_load_explicit(&of->known[index & slots->mask],
-					    memory_order_relaxed) == index + 1 ||
-		       admit_early(slots, builder, index, now) || always;
+	if (slots->granted)
+		return admit_granted(slots, builder, index, always, now);
 	if (is_far(newest, index))
-		return admit_far(slots, builder, index, always, now);
+		return admitted_or_wait(admit_far(slots, builder, index, always, now));
 	if (atomic_load_explicit(&of->far_messages, memory_order_relaxed) != 0)
 		atomic_store_explicit(&of->far_messages, 0, memory_order_relaxed);
-	if (index < newest)
-		return true;
-	if (!has_room(slots, builder, now) && !always)
-		return false;
-	admit_newest(of, newest, index);
-	return true;
+	return of->known != NULL ? admit_once(slots, builder, index, always, now)
+				 : admit_newest(slots, builder, index, always, now);
 }
 
 void roce_slots_end(struct roce_slots *slots, unsigned builder)

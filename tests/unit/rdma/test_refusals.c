@@ -222,6 +222,33 @@ static void no_slot__has_the_peer_wait(void **state)
 	roce_bench_close(&bench);
 }
 
+// All packets of a message whose event others have passed; the next message is taken.
+static void no_slot__drops_an_event_that_was_passed(void **state)
+{
+	struct roce_bench bench;
+	uint32_t psn = BENCH_PSN;
+
+	(void)state;
+	roce_bench_open(&bench, "");
+	assert_true(roce_slots_remember(bench.slots));
+	roce_bench_mfp(mfp, 500, 16, 1);
+	roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
+	roce_bench_take_mfp(&bench, mfp, 500);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, BENCH_PSN);
+	bench.told[0] = (struct roce_slots_state){ .free = 0, .opened = 1 };
+	roce_bench_mfp(mfp, SIZE, 8, 1);
+	roce_bench_send(&bench, &rc_send, mfp, SIZE, &psn);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 3));
+	roce_bench_take_none(&bench);
+	assert_int_equal(rx_of_bench(&bench)->segment_drops[SEGMENT_NO_SLOT], 3);
+	assert_int_equal(roce_of(&bench)->rnr, 0);
+	roce_bench_mfp(mfp, 500, 16, 2);
+	roce_bench_send(&bench, &rc_send, mfp, 500, &psn);
+	roce_bench_take_mfp(&bench, mfp, 500);
+	roce_bench_expect_answer(&bench, BENCH_RC, ROCE_ACK_NO_CREDITS, roce_psn_add(BENCH_PSN, 4));
+	roce_bench_close(&bench);
+}
+
 static void no_slot__is_for_new_events_of_the_builder(void **state)
 {
 	struct roce_bench bench;
@@ -505,6 +532,7 @@ int main(void)
 		cmocka_unit_test(stranger__does_not_turn_the_answers),
 		cmocka_unit_test(group__gets_no_answer),
 		cmocka_unit_test(no_slot__has_the_peer_wait),
+		cmocka_unit_test(no_slot__drops_an_event_that_was_passed),
 		cmocka_unit_test(no_slot__is_for_new_events_of_the_builder),
 		cmocka_unit_test(header__that_is_none),
 		cmocka_unit_test(header__that_lies_about_the_length),
