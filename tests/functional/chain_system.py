@@ -187,7 +187,7 @@ def missing(name, states):
         if node["lost"] or node["excluded"] or not node["registered"] or \
                 node["state"] != "running":
             return f"{node}"
-    in_doubt = states[name]["system"]["in_doubt"]
+    in_doubt = states[name]["system"].get("in_doubt", 0)  # not in mode static
     return f"{in_doubt} builders in doubt" if in_doubt else ""
 
 
@@ -207,6 +207,7 @@ class Chain:
         self.second = cluster.System(work, second_stage(work, one, mode, slot), prefix="f-")
         self.numbers = itertools.count()
         self.draw = random.Random(seed)
+        self.mode = mode
         self.lives = []  # all that ever were
         self.players = {}
         self.waited_for = []  # what the last recover() has waited for
@@ -261,8 +262,34 @@ class Chain:
         self.work.write("end.part", f"{events}\n")
         os.rename(self.work.path("end.part"), self._end_file)
 
-    def released(self):
-        return [system.ask()["system"]["released"] for system in (self.first, self.second)]
+    def end_behind(self, events):
+        """Ends the play behind these events, and what the producers have committed."""
+        for player in self.players.values():
+            player.signal(signal.SIGSTOP)
+        self.end_at(max(events, self.newest() + 2 * AHEAD))
+        for player in self.players.values():
+            player.signal(signal.SIGCONT)
+
+    def announced(self):
+        """The end of what all readouts of the first stage have announced."""
+        return self.first.ask()["system"]["announced"]
+
+    def newest(self):
+        """The end of what any of them has announced."""
+        return max(self.first.ask(node)["node"]["announced"] for node in READOUTS)
+
+    @property
+    def unacknowledged(self):
+        """Events whose messages a readout may have sent without an acknowledgement, at most."""
+        return max(max(64, 1 << (2 * len(ids) - 1).bit_length()) // len(ids) + 1
+                   for ids in self.recording.sources.values())
+
+    @staticmethod
+    def _finished(states):
+        """How many events each stage has finished. In mode static its builders' process knows."""
+        built = states[0]["build"]["events"]
+        return [state["manager"]["system"].get("released", built["complete"] + built["incomplete"])
+                for state in states]
 
     # --- kills ---
 
@@ -361,7 +388,7 @@ class Chain:
             why = why or missing(self.first.manager, states[0]) or \
                 missing(self.second.manager, states[1])
             if not why:
-                now = [state["manager"]["system"]["released"] for state in states]
+                now = self._finished(states)
                 mark = mark or now
                 slow = [system.name for system, at, was in
                         zip((self.first, self.second), now, mark) if at < was + MORE]
@@ -402,8 +429,10 @@ class Chain:
 
     def results(self, folder="results"):
         """(number in the second stage, builder, lines, tag, flags) of all records, in the order of
-        the files. In the folder "origins" numbers are those of the first stage."""
+        the files. In the folder "origins" numbers are those of the first stage, and each process
+        counts its own records."""
         records = []
         for path in sorted(glob.glob(self.work.path(folder, "*.decisions"))):
-            records += test_decide.records_of(path, len(records), packing=1)
+            before = len(records) if folder == "results" else 0
+            records += test_decide.records_of(path, before, packing=1)
         return records
