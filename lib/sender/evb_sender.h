@@ -119,7 +119,7 @@ struct evb_sender_state {
 	uint64_t missing;             // blocks; error MFPs are sent in their place
 	uint64_t unknown;             // blocks whose event id is that of no event; not sent
 	uint64_t late;                // blocks of events that had gone without them; not sent
-	uint64_t not_sent;            // datagrams that the kernel refused
+	uint64_t not_sent; // datagrams that the kernel refused, or whose receiver is away
 };
 
 // At most 10 ms old.

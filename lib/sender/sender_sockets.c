@@ -4,12 +4,10 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,33 +15,20 @@
 #include "base/error_line.h"
 #include "base/tick_clock.h"
 #include "readout/segment_head.h"
+#include "sender/sender_reach.h"
 
 #define DATA_SOCKETS  64u // at most; a source has one of them
 #define SEND_BUFFER   (4 << 20)
 #define FRAMES_MOST   256u
 #define FRAME_SIZE    9216u
-#define REACH_NS      200000000u
 #define NS_PER_SECOND 1000000000u
-
-enum reach {
-	REACH_UNKNOWN,
-	REACH_WAITS, // for its first datagram to leave
-	REACH_KNOWN,
-};
-
-struct receiver {
-	struct sockaddr_in address;
-	enum reach reach;
-	int first_by;        // socket of the first datagram
-	uint64_t first_sent; // ns
-};
 
 struct sender_sockets {
 	struct sender_sockets_parameters parameters;
 	int control; // -1: none
 	int data[DATA_SOCKETS];
 	unsigned n_data;
-	struct receiver *receivers;
+	struct receivers receivers;
 	struct mmsghdr messages[SENDER_SEGMENTS];
 	struct iovec parts[SENDER_SEGMENTS][2];
 	uint8_t frame[FRAME_SIZE];
@@ -64,7 +49,7 @@ static struct sockaddr_in address_of(uint32_t address, uint16_t port)
 static struct receiver *receiver_of(const struct sender_sockets *sockets,
 				    const struct sender_segment *segment)
 {
-	return &sockets->receivers[segment->receiver];
+	return &sockets->receivers.list[segment->receiver];
 }
 
 static int socket_of(const struct sender_sockets *sockets, const struct sender_segment *segment)
@@ -72,28 +57,17 @@ static int socket_of(const struct sender_sockets *sockets, const struct sender_s
 	return sockets->data[segment->source % sockets->n_data];
 }
 
-// Whether datagrams to the receiver do not wait for its MAC address.
-static bool is_known(struct receiver *receiver)
-{
-	int waiting = 0;
-
-	if (receiver->reach == REACH_WAITS &&
-	    (ioctl(receiver->first_by, SIOCOUTQ, &waiting) != 0 || waiting == 0 ||
-	     tick_clock_monotonic_ns() - receiver->first_sent > REACH_NS))
-		receiver->reach = REACH_KNOWN;
-	return receiver->reach == REACH_KNOWN;
-}
-
 // The number of the first segments that leave by one socket now.
-static unsigned batch_of(const struct sender_sockets *sockets,
-			 const struct sender_segment *segments, unsigned n)
+static unsigned batch_of(struct sender_sockets *sockets, const struct sender_segment *segments,
+			 unsigned n, uint64_t now)
 {
-	const struct receiver *first = receiver_of(sockets, segments);
 	unsigned same = 0;
 
-	if (first->reach == REACH_UNKNOWN)
-		return 1;
-	while (same < n && is_known(receiver_of(sockets, &segments[same])) &&
+	if (receiver_of(sockets, segments)->reach != REACH_KNOWN)
+		return receiver_of(sockets, segments)->reach != REACH_WAITS;
+	while (same < n &&
+	       receivers_reach(&sockets->receivers, receiver_of(sockets, &segments[same]), now) ==
+		   REACH_KNOWN &&
 	       socket_of(sockets, &segments[same]) == socket_of(sockets, segments))
 		same++;
 	return same;
@@ -116,10 +90,10 @@ static void fill(struct sender_sockets *sockets, const struct sender_segment *se
 	};
 }
 
-// Sends a batch; returns how many segments are sent or given up. A datagram that the kernel refuses
-// for another reason than a full buffer is lost, as one in the network.
-static unsigned send_batch(struct sender_sockets *sockets, const struct sender_segment *segments,
-			   unsigned n)
+// Sends a batch by a socket; returns how many segments are sent or given up. A datagram that the
+// kernel refuses for another reason than a full buffer is lost, as one in the network.
+static unsigned send_batch(struct sender_sockets *sockets, int file,
+			   const struct sender_segment *segments, unsigned n)
 {
 	struct sender_sockets_counters *counters = &sockets->counters;
 	uint64_t bytes = 0;
@@ -127,9 +101,10 @@ static unsigned send_batch(struct sender_sockets *sockets, const struct sender_s
 
 	for (unsigned i = 0; i < n; i++)
 		fill(sockets, &segments[i], i);
-	sent = sendmmsg(socket_of(sockets, segments), sockets->messages, n, MSG_DONTWAIT);
+	sent = sendmmsg(file, sockets->messages, n, MSG_DONTWAIT);
 	if (sent < 0) {
-		if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR)
+		if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR ||
+		    receivers_read_errors(&sockets->receivers, file) > 0)
 			return 0;
 		counter_add(&counters->not_sent, 1);
 		return 1;
@@ -141,28 +116,43 @@ static unsigned send_batch(struct sender_sockets *sockets, const struct sender_s
 	return (unsigned)sent;
 }
 
-// The first datagram to a receiver has been sent.
-static void begin(const struct sender_sockets *sockets, const struct sender_segment *segment)
+// Sends the first segments that leave together. *batch: their number; returns how many are done.
+static unsigned send_first(struct sender_sockets *sockets, const struct sender_segment *segments,
+			   unsigned n, unsigned *batch, uint64_t now)
 {
-	struct receiver *receiver = receiver_of(sockets, segment);
+	struct receiver *receiver = receiver_of(sockets, segments);
+	int file = socket_of(sockets, segments);
+	unsigned sent;
 
-	if (receiver->reach != REACH_UNKNOWN)
-		return;
-	receiver->reach = REACH_WAITS;
-	receiver->first_by = socket_of(sockets, segment);
-	receiver->first_sent = tick_clock_monotonic_ns();
+	*batch = batch_of(sockets, segments, n, now);
+	if (*batch == 0)
+		return 0;
+	if (receiver->reach != REACH_KNOWN) {
+		(void)receivers_read_errors(&sockets->receivers, file);
+		file = receiver_asks_by(receiver, file);
+	}
+	sent = send_batch(sockets, file, segments, *batch);
+	for (unsigned i = 0; i < sent; i++)
+		receiver_note(receiver_of(sockets, &segments[i]), now);
+	return sent;
 }
 
 static unsigned send_segments(void *context, const struct sender_segment *segments, unsigned n)
 {
 	struct sender_sockets *sockets = context;
+	const uint64_t now = tick_clock_monotonic_ns();
 	unsigned done = 0, batch = 1, sent = 1;
 
 	while (done < n && batch > 0 && sent == batch) {
-		batch = batch_of(sockets, &segments[done], n - done);
-		sent = batch > 0 ? send_batch(sockets, &segments[done], batch) : 0;
-		if (sent > 0)
-			begin(sockets, &segments[done]);
+		struct receiver *receiver = receiver_of(sockets, &segments[done]);
+
+		(void)receivers_reach(&sockets->receivers, receiver, now);
+		if (receiver_is_given_up(receiver)) {
+			counter_add(&sockets->counters.not_sent, 1);
+			done++;
+			continue;
+		}
+		sent = send_first(sockets, &segments[done], n - done, &batch, now);
 		done += sent;
 	}
 	return done;
@@ -210,7 +200,7 @@ void sender_sockets_sleep(const struct sender_sockets *sockets, uint64_t ns)
 
 // --- opening ---
 
-static int open_socket(uint32_t address, uint16_t port, uint8_t dscp)
+static int open_socket(uint32_t address, uint16_t port, uint8_t dscp, bool data)
 {
 	const struct sockaddr_in own = address_of(address, port);
 	const int tos = dscp << 2, buffer = SEND_BUFFER, no_fragments = IP_PMTUDISC_DO;
@@ -222,6 +212,8 @@ static int open_socket(uint32_t address, uint16_t port, uint8_t dscp)
 	(void)setsockopt(file, IPPROTO_IP, IP_MTU_DISCOVER, &no_fragments, sizeof(no_fragments));
 	(void)setsockopt(file, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 	(void)setsockopt(file, SOL_SOCKET, SO_RCVBUF, &buffer, sizeof(buffer));
+	if (data)
+		receivers_prepare(file);
 	if (bind(file, (const struct sockaddr *)&own, sizeof(own)) == 0)
 		return file;
 	close(file);
@@ -253,9 +245,9 @@ static int open_data(struct sender_sockets *sockets, char *error)
 		int *file = &sockets->data[sockets->n_data];
 
 		*file = open_socket(p->address, (uint16_t)(SEGMENT_SOURCE_PORT + sockets->n_data),
-				    p->data_dscp);
+				    p->data_dscp, true);
 		if (*file < 0)
-			*file = open_socket(p->address, 0, p->data_dscp);
+			*file = open_socket(p->address, 0, p->data_dscp, true);
 		if (*file < 0)
 			return fail(sockets, error, 0);
 	}
@@ -266,17 +258,16 @@ static int open_all(struct sender_sockets *sockets, char *error)
 {
 	const struct sender_sockets_parameters *p = &sockets->parameters;
 
-	sockets->receivers = calloc(p->n_receivers, sizeof(*sockets->receivers));
-	if (sockets->receivers == NULL)
+	if (!receivers_make(&sockets->receivers, p->n_receivers, &sockets->counters.not_sent))
 		return error_line(error, SENDER_SOCKETS_ERROR, "out of memory");
 	for (unsigned i = 0; i < p->n_receivers; i++)
-		sockets->receivers[i].address =
+		sockets->receivers.list[i].address =
 		    address_of(p->receivers[i].address, p->receivers[i].udp_port);
 	if (open_data(sockets, error) != 0)
 		return -1;
 	if (p->system == NULL)
 		return 0;
-	sockets->control = open_socket(p->address, p->control_port, p->control_dscp);
+	sockets->control = open_socket(p->address, p->control_port, p->control_dscp, false);
 	return sockets->control >= 0 ? 0 : fail(sockets, error, p->control_port);
 }
 
@@ -305,7 +296,7 @@ void sender_sockets_close(struct sender_sockets *sockets)
 		close(sockets->data[i]);
 	if (sockets->control >= 0)
 		close(sockets->control);
-	free(sockets->receivers);
+	receivers_free(&sockets->receivers);
 	free(sockets);
 }
 

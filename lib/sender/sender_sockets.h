@@ -3,9 +3,8 @@
 //
 // The wire of a sender_core: UDP sockets of the kernel.
 //
-// Datagrams to a receiver whose MAC address is not known wait in the kernel, which holds only some
-// of them. Therefore segments for a receiver wait until its first one has left the machine, but not
-// longer than 0.2 s.
+// Segments for a receiver wait until its MAC address is known, or are counted as not_sent:
+// sender_reach.h.
 //
 // Threads: one, except that the counters may be read by any.
 #pragma once
@@ -32,7 +31,7 @@ struct sender_sockets_parameters {
 struct sender_sockets_counters {
 	uint64_t datagrams; // of data
 	uint64_t bytes;     // of UDP payload
-	uint64_t not_sent;  // datagrams of data that the kernel refused
+	uint64_t not_sent;  // datagrams of data that the kernel refused, or whose receiver is away
 };
 
 struct sender_sockets;
