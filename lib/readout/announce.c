@@ -4,7 +4,7 @@
 
 #include "base/counter.h"
 
-#define UP_SECONDS 2u // for connections to all builders when a run begins
+#define UP_SECONDS 2u // to reach all builders when a run begins
 
 void readout_forget_grants(struct readout_logic *logic)
 {
@@ -198,13 +198,27 @@ static uint64_t produced(const struct readout_logic *logic, uint64_t now)
 	return end > logic->announced ? end : logic->announced;
 }
 
-// The builders wait for events that are announced. Therefore nothing is announced before RoCE can
-// bring it to all builders, or the time for connecting is over.
+static bool reaches_all(struct readout_logic *logic)
+{
+	const struct readout_logic_parameters *p = &logic->parameters;
+
+	if (readout_messages(logic) != NULL)
+		return readout_messages(logic)->is_connected(p->context);
+	if (logic->sending)
+		return false; // its builder stays the one that was looked up last
+	for (unsigned i = 0; i < p->n_builders; i++)
+		if (p->output->find(p->context, i) == READOUT_SOUGHT)
+			return false;
+	return true;
+}
+
+// The builders wait for events that are announced. Therefore nothing is announced before all
+// builders can be reached, by RoCE or at the addresses of their nodes, or the time for that is
+// over.
 static bool is_up(struct readout_logic *logic, uint64_t now)
 {
 	if (!logic->is_up)
-		logic->is_up = readout_messages(logic) == NULL ||
-			       readout_messages(logic)->is_connected(logic->parameters.context) ||
+		logic->is_up = reaches_all(logic) ||
 			       now - logic->start > UP_SECONDS * logic->parameters.ticks_per_second;
 	return logic->is_up;
 }

@@ -127,7 +127,7 @@ struct readout_logic {
 	bool throttled;       // by the manager
 	bool was_full;
 	bool leaving;
-	bool is_up;     // connections to the builders are made, or have been waited for
+	bool is_up;     // all builders can be reached, or that has been waited for
 	uint64_t start; // ticks at the run's start
 	double ticks_per_event;
 

@@ -26,6 +26,7 @@ struct bench {
 	uint64_t sent[MOST]; // segments, by event
 	unsigned n_answers;  // MESSAGE_SENT
 	uint64_t announced;
+	enum readout_reach reach; // of the builder
 };
 
 static struct bench bench;
@@ -56,7 +57,7 @@ static enum readout_reach reach(void *context, unsigned builder)
 {
 	(void)context;
 	(void)builder;
-	return READOUT_LOCAL;
+	return bench.reach;
 }
 
 static bool may_send(void *context, uint64_t now)
@@ -125,7 +126,7 @@ static void open_bench(bool is_static, bool resumes)
 		.output = &output,
 	};
 
-	bench = (struct bench){ .begun = UINT64_MAX };
+	bench = (struct bench){ .begun = UINT64_MAX, .reach = READOUT_LOCAL };
 	bench.store = (struct block_store){
 		.operations = &operations,
 		.ids = ids,
@@ -275,6 +276,35 @@ static void static_mode__begins_with_the_run(void **state)
 
 #define TEST(name) cmocka_unit_test_teardown(name, close_bench)
 
+static void announcement__waits_for_the_addresses_of_builders(void **state)
+{
+	(void)state;
+	open_bench(false, false);
+	bench.reach = READOUT_SOUGHT;
+	give(MESSAGE_RUN, 0, 0);
+	poll_some();
+	bench.store.ready = 3;
+	poll_some();
+	assert_int_equal(bench.announced, 0);
+	bench.reach = READOUT_REMOTE;
+	poll_some();
+	assert_int_equal(bench.announced, 3);
+}
+
+static void announcement__waits_for_absent_builders_not_for_ever(void **state)
+{
+	(void)state;
+	open_bench(false, false);
+	bench.reach = READOUT_SOUGHT;
+	give(MESSAGE_RUN, 0, 0);
+	poll_some();
+	bench.store.ready = 3;
+	readout_logic_tend(&bench.logic, 2 * HZ);
+	assert_int_equal(bench.announced, 0);
+	readout_logic_tend(&bench.logic, 2 * HZ + 2);
+	assert_int_equal(bench.announced, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +314,8 @@ int main(void)
 		TEST(inherited_events__are_announced),
 		TEST(static_mode__begins_with_the_oldest_event),
 		TEST(static_mode__begins_with_the_run),
+		TEST(announcement__waits_for_the_addresses_of_builders),
+		TEST(announcement__waits_for_absent_builders_not_for_ever),
 	};
 
 	return cmocka_run_group_tests_name("resume", tests, NULL, NULL);
