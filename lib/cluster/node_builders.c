@@ -324,7 +324,7 @@ static void take_built(struct cluster_node *node, unsigned builder, uint32_t ind
 	struct token *token = &node->builders[builder].tokens.tokens[index];
 
 	if (token->state == TOKEN_WITHDRAWN)
-		return; // the builder is told to discard it already
+		return; // the builder has an order to discard it already
 	if (token->state != TOKEN_GRANTED) {
 		// The event was built again from repeated data.
 		if ((message->flags & MESSAGE_DISCARDED) == 0)
