@@ -19,6 +19,9 @@ int event_rings_make_store(struct appliance *appliance, unsigned index, char *er
 		.max_event = egress->max_event,
 		.events = config->event_manager.source_buffer,
 		.is_shared = config->cluster.shares_source,
+		.by_id = egress->number_by == CONFIG_NUMBER_BY_EVENT_ID,
+		.first_event = generator->first_event,
+		.deadline_cycles = ns_to_cycles(config->events.deadline_ns),
 	};
 
 	appliance->stores[index] = event_store_create(&parameters);

@@ -22,6 +22,7 @@ struct cluster_system_node {
 	uint32_t mtu;           // of that port, bytes
 	bool tagged;            // frames of that port have a VLAN tag
 	bool sends_built;       // its generator sends the built events of another appliance
+	bool numbers_built;     // of these, new ids are given to events
 	bool load_balancer;     // its generators send the EJFAT load balancer header
 	unsigned first_builder; // index of its first builder in cluster_system.builders
 	unsigned n_builders;    // 0: a readout node, or only the manager

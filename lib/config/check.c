@@ -227,13 +227,14 @@ static int check_egress(struct config_reader *reader, const struct config *confi
 		return config_fail(
 		    config_at_element(reader, "generators", i, "event_ring.appliance"),
 		    "kind event_ring needs the name of the appliance that builds the events");
-	// Events are numbered in the order in which they come, so that blocks of other sources with
-	// the same number are of other events.
-	if ((generator->n_ids > 0 ? generator->n_ids : config->sources.n_ids) != 1 ||
-	    config->sources.n_ids > 1)
+	if ((generator->n_ids > 0 ? generator->n_ids : config->sources.n_ids) != 1)
 		return config_fail(config_at_element(reader, "generators", i, "ids"),
-				   "kind event_ring sends for one source, which must be the only "
-				   "one of sources.ids");
+				   "kind event_ring sends for one source");
+	// Blocks of other sources with the same number would be of other events.
+	if (generator->egress.number_by == CONFIG_NUMBER_BY_ARRIVAL && config->sources.n_ids > 1)
+		return config_fail(
+		    config_at_element(reader, "generators", i, "event_ring.number_by"),
+		    "arrival is for a single source in sources.ids: use event_id");
 	if (config->sources.payload != PAYLOAD_OPAQUE)
 		return config_fail(config_at_element(reader, "generators", i, "kind"),
 				   "event_ring sends built events, which are no MFPs: "

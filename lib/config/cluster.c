@@ -128,13 +128,19 @@ static int add_builders(struct config_reader *reader, const struct config *confi
 	return 0;
 }
 
-// Nodes that send the built events of other appliances may share their source: each event comes
-// from one of them.
+static bool is_numbered_by_arrival(const struct config_generator *generator)
+{
+	return generator->kind == GENERATOR_EVENT_RING &&
+	       generator->egress.number_by == CONFIG_NUMBER_BY_ARRIVAL;
+}
+
+// Nodes that send the built events of other appliances may share their source, unless the events
+// keep their ids: each event comes from one of them.
 static bool may_share(const struct config *config, const struct cluster_system *cluster,
 		      unsigned owner, unsigned generator)
 {
-	return owner != config->cluster.self && cluster->nodes[owner].sends_built &&
-	       config->generators[generator].kind == GENERATOR_EVENT_RING;
+	return owner != config->cluster.self && cluster->nodes[owner].numbers_built &&
+	       is_numbered_by_arrival(&config->generators[generator]);
 }
 
 static int own_source(struct config_reader *reader, const struct config *config, unsigned generator,
@@ -164,6 +170,7 @@ static int add_sources(struct config_reader *reader, const struct config *config
 		const struct config_generator *generator = &config->generators[i];
 		node->load_balancer |= generator->load_balancer_header;
 		node->sends_built |= generator->kind == GENERATOR_EVENT_RING;
+		node->numbers_built |= is_numbered_by_arrival(generator);
 		const uint16_t *ids = generator->n_ids ? generator->ids : sources->ids;
 		unsigned n_ids = generator->n_ids ? generator->n_ids : sources->n_ids;
 		for (unsigned j = 0; j < n_ids; j++)

@@ -129,12 +129,19 @@ struct config_producer {
 	char unix_group[EVB_NAME_SIZE]; // that gets the file, a name or a number; empty: evb's
 };
 
+// What the index of a built event that a generator sends follows from.
+enum config_number_by {
+	CONFIG_NUMBER_BY_ARRIVAL, // events of several rings get indices in the order of arrival
+	CONFIG_NUMBER_BY_EVENT_ID,
+};
+
 // The event rings whose built events a generator sends.
 struct config_egress {
 	char appliance[EVB_NAME_SIZE];
 	char group[EVB_NAME_SIZE];
 	char directory[EVB_PATH_SIZE]; // empty: searched for
 	uint32_t max_event;            // bytes
+	enum config_number_by number_by;
 };
 
 // Where the boards of a generator of kind port send their segments, and the memory for these.

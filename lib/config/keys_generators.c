@@ -88,6 +88,11 @@ static const struct config_key egress_keys[] = {
 	{ .name = "max_event", WHOLE(SIZE), RANGE(64, 1 << 30), FIELD(config_egress, max_event),
 	  .standard = "4MiB",
 	  .help = "Largest slot_size of that appliance's builders." },
+	{ .name = "number_by", WORDS("arrival", "event_id"), FIELD(config_egress, number_by),
+	  .standard = "arrival",
+	  .help = "arrival: events get new ids, in the order in which they come; event_id: they "
+		  "keep theirs, so that the events of several appliances with the same id "
+		  "become one." },
 };
 static OBJECT(egress, egress_keys);
 

@@ -47,12 +47,30 @@ static void advance(struct block_window *window)
 // The source has no more blocks below `end`, which is not above released + capacity.
 static void decide(struct block_window *window, unsigned source, uint64_t end)
 {
-	for (uint64_t event = window->next[source]; event < end; event++)
-		event_at(window, event)->n_decided++;
+	uint64_t event = window->next[source];
+
+	if (event < window->store.released)
+		event = window->store.released;
+	for (; event < end; event++)
+		event_at(window, event)->n_decided +=
+		    blocks_of(window, event)[source].bytes == NULL;
 	if (window->next[source] < end)
 		window->next[source] = end;
 	if (window->newest < end)
 		window->newest = end;
+}
+
+// The event is in the window, and nothing is decided about its block.
+static void place(struct block_window *window, uint64_t event, unsigned source,
+		  const struct window_block *block)
+{
+	blocks_of(window, event)[source] = *block;
+	if (block->hold != NULL)
+		block->hold->blocks++;
+	event_at(window, event)->n_present++;
+	event_at(window, event)->n_decided++;
+	if (window->newest <= event)
+		window->newest = event + 1;
 }
 
 enum window_put block_window_put(struct block_window *window, uint64_t event, unsigned source,
@@ -70,11 +88,30 @@ enum window_put block_window_put(struct block_window *window, uint64_t event, un
 		advance(window);
 		return WINDOW_FULL;
 	}
-	blocks_of(window, event)[source] = *block;
-	if (block->hold != NULL)
-		block->hold->blocks++;
-	event_at(window, event)->n_present++;
+	place(window, event, source, block);
 	decide(window, source, event + 1);
+	advance(window);
+	show_held(window);
+	return WINDOW_TAKEN;
+}
+
+enum window_put block_window_put_unordered(struct block_window *window, uint64_t event,
+					   unsigned source, const struct window_block *block)
+{
+	struct block_store *store = &window->store;
+	uint64_t limit = store->released + window->parameters.capacity;
+
+	if (event >= limit) {
+		window->newest = limit;
+		show_held(window);
+		return WINDOW_FULL;
+	}
+	if (event < window->next[source] || event < store->ready ||
+	    blocks_of(window, event)[source].bytes != NULL) {
+		counter_add(&store->counters.late, 1);
+		return WINDOW_LATE;
+	}
+	place(window, event, source, block);
 	advance(window);
 	show_held(window);
 	return WINDOW_TAKEN;

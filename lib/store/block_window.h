@@ -5,9 +5,10 @@
 // moves when events are released. Fillers have it as the first member of their store and put
 // blocks into it; it finds and releases them.
 //
-// The blocks of a source come in ascending order of events. Therefore a source that skips an event
-// does not have it, and the store need not wait. An event is ready when each source has put its
-// block, or a block of a later event, or when the filler gives up waiting.
+// The blocks of most sources come in ascending order of events. Therefore a source that skips an
+// event does not have it, and the store need not wait. An event is ready when each source has put
+// its block, or a block of a later event, or when the filler gives up waiting. Of a source whose
+// blocks come in any order, a block says nothing about earlier events.
 //
 // Thread: the role's lcore, except for block_window_make() and block_window_free().
 #pragma once
@@ -40,7 +41,7 @@ struct block_window {
 	uint64_t mask;               // capacity - 1
 	struct window_event *events; // [capacity]
 	struct window_block *blocks; // [capacity][n_sources]
-	uint64_t *next;              // [n_sources]: first event that the source may still put
+	uint64_t *next;              // [n_sources]: the source puts no event below any more
 	uint64_t newest;             // first event without any sign
 	uint64_t idle_since;         // TSC: only incomplete events are left; 0: this is not so
 	uint64_t idle_newest;        // `newest` at that time
@@ -65,6 +66,12 @@ void block_window_free(struct block_window *window);
 // The bytes stay valid until the hold is free.
 enum window_put block_window_put(struct block_window *window, uint64_t event, unsigned source,
 				 const struct window_block *block);
+
+// The same for a source whose blocks come in any order, which must not use the function above. A
+// second block of an event is late. After WINDOW_FULL the filler gives up waiting by
+// block_window_expire(), and puts the block again.
+enum window_put block_window_put_unordered(struct block_window *window, uint64_t event,
+					   unsigned source, const struct window_block *block);
 
 // Makes the event ready for which the store waits, if there is one, without the blocks that it
 // lacks.

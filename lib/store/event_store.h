@@ -5,10 +5,17 @@
 // group of consumers of that appliance's event rings; each event (MEP) becomes the block of its one
 // source, and is sent from the slot in which it was built.
 //
-// Events get their indices in the order in which they come: event index e has no relation to the id
-// of the built event, which stands in the MEP. Built events come in any order and with gaps: each
-// builder has its own, and a group may get accepted events only. Where several nodes send built
-// events, they share the source, and the event manager chooses the indices.
+// Built events come in any order and with gaps: each builder has its own, and a group may get
+// accepted events only. They get their indices
+//   - in the order in which they come: event index e has no relation to the id of the built event,
+//     which stands in the MEP. Where several nodes send built events, they share the source, and
+//     the event manager chooses the indices;
+//   - or by their ids: id first_event + e * packing is that of index e, and other ids are counted
+//     as unknown. The next stage can combine events of several stores. The store takes all events
+//     that the rings have, up to 16384 indices ahead of what is released. An event that has not
+//     come holds those behind it back, until all events before it are released and a deadline has
+//     passed: then it is missing. It is late if it comes after that, as is the second event of an
+//     id. Late and unknown events are released to the rings at once.
 //
 // A slot is released to the appliance when the role has released the event and no packet points
 // into the slot. Until then it belongs to this process: when the process dies, the group gets the
@@ -18,10 +25,11 @@
 //
 // An event that the next stage discarded (block_store_unpublished()) is offered again under another
 // index when it is released and no packet points into its slot: EVENT_STORE_AGAIN times, then it is
-// given up, and counted.
+// given up, and counted. With indices by ids it is given up the first time.
 //
 // The appliance may start after the store, and may be replaced by a new process of the same name.
-// Only the end of its run, in order, ends the store, when all events are released.
+// Only the end of its run, in order, ends the store: in the order of arrival when all events are
+// released, and by ids when all have come.
 //
 // Threads: event_store_watch() belongs to the control thread, which opens and closes the rings. In
 // between they belong to the role's lcore.
@@ -39,9 +47,12 @@ struct event_store_parameters {
 	const char *directory; // of the rings; NULL: searched for
 	const uint16_t *id;    // the source; outlives the store
 	uint32_t packing;
-	uint32_t max_event; // bytes: largest slot of the rings
-	uint32_t events;    // that are taken and not released, at most
-	bool is_shared;     // see struct block_store
+	uint32_t max_event;       // bytes: largest slot of the rings
+	uint32_t events;          // that are taken and not released, at most; ignored with by_id
+	bool is_shared;           // see struct block_store
+	bool by_id;               // indices follow from ids; not with is_shared
+	uint64_t first_event;     // by_id: event id of event index 0
+	uint64_t deadline_cycles; // by_id: in the unit of the times that the store gets
 };
 
 enum event_store_news {

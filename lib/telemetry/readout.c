@@ -63,15 +63,16 @@ static const struct metric store_metrics[] = {
 	GAUGE("store_events", block_store_counters, events,
 	      "events of which the block store holds at least one block"),
 	COUNTER("store_missing", block_store_counters, missing,
-		"blocks replaced by error MFPs because they did not come"),
+		"blocks that did not come in time: error MFPs replace them, or nothing"),
 	COUNTER("store_late", block_store_counters, late,
 		"blocks that came after their event was announced, or twice; not sent"),
 	COUNTER("store_unknown", block_store_counters, unknown,
-		"blocks of producers with an event id that belongs to no event; not sent"),
+		"blocks with an event id that belongs to no event; not sent"),
 	COUNTER("store_again", block_store_counters, again,
 		"built events sent again because the next stage discarded them"),
 	COUNTER("store_given_up", block_store_counters, given_up,
-		"built events that the next stage discarded as often as they may be sent"),
+		"built events that the next stage discarded as often as they may be sent: once "
+		"if they keep their ids, otherwise 4 times"),
 	{ 0 },
 };
 

@@ -2,7 +2,8 @@
 # Copyright (c) 2026, the evb authors
 """Chains of two and three stages: the events that an appliance builds are the blocks of the next one,
 and at the end of a system of nodes, which gives each of them to one of two filter nodes. The node
-that sends them is killed and started again, or another one goes on; a filter node stops."""
+that sends them is killed and started again, or another one goes on; a filter node stops. The events
+of two appliances with the same ids become one."""
 
 import signal
 
@@ -18,12 +19,13 @@ EVENTS = 400
 FEWER = 200
 RATE = 400  # events a second
 HELD = 24   # events that the second stage holds
+PACKING = 10
 GROUP = "egress"
 
 
 def first_stage(work, count=EVENTS, **changes):
     return appliance.generated(work, **appliance.merged({
-        "sources": 4, "count": count, "size": 200, "generator": {"rate": RATE},
+        "sources": 4, "packing": PACKING, "count": count, "size": 200, "generator": {"rate": RATE},
         "event_ring": {"groups": [GROUP]}, "memory": {"kind": "shm"},
         "events": {"deadline": "30s", "drain_timeout": "30s"}}, changes))
 
@@ -41,27 +43,47 @@ def egress_of(first, **keys):
             "event_ring": {"appliance": first["name"], "group": GROUP, "max_event": "32KiB"}}
 
 
+def node(name, number, **parts):
+    return {"name": name, "ports": [{"name": "wire", "profile": "af_packet", "device": "eth1",
+                                     "mtu": 9000, "address": f"10.77.3.{number}/24"}], **parts}
+
+
+def filter_node(work, name, number, **parts):
+    writer = {"name": "files", "format": "mep", "directory": work.folder(f"events-{name}")}
+    return node(name, number, writers=[writer], **parts,
+                builders=[{"name": "b0", "slots": 2 * HELD, "slot_size": "32KiB"}])
+
+
 def last_stage(work, first, senders=("egress",)):
     """The system that gets the events of `first`, of which each sender has a part: two filter nodes,
     one of them the manager."""
-    def node(name, number, **parts):
-        return {"name": name, "ports": [{"name": "wire", "profile": "af_packet", "device": "eth1",
-                                         "mtu": 9000, "address": f"10.77.3.{number}/24"}], **parts}
-
-    def filter_node(name, number, **parts):
-        writer = {"name": "files", "format": "mep", "directory": work.folder(f"events-{name}")}
-        return node(name, number, writers=[writer], **parts,
-                    builders=[{"name": "b0", "slots": 2 * HELD, "slot_size": "32KiB"}])
-
     return {
         "name": work.name(),
         "sources": {"ids": [1], "payload": "opaque", "packing": 1},
         "events": {"deadline": "100ms", "on_incomplete": "discard"},
         "memory": {"kind": "shm"},
         "event_manager": {"mode": "push", "source_buffer": HELD},
-        "nodes": [filter_node("f0", 1, manager=True), filter_node("f1", 2),
+        "nodes": [filter_node(work, "f0", 1, manager=True), filter_node(work, "f1", 2),
                   *(node(name, 3 + index, generators=[egress_of(first)])
                     for index, name in enumerate(senders))],
+    }
+
+
+def combining_stage(work, one, two):
+    """The system that makes an event of each of `one` and that of `two` with the same id: a node sends
+    the events of `one` and builds, another one sends those of `two`."""
+    def sender(first, source):
+        return appliance.merged(egress_of(first, ids=[source]),
+                                {"event_ring": {"number_by": "event_id"}})
+
+    return {
+        "name": work.name(),
+        "sources": {"ids": [1, 2], "payload": "opaque", "packing": PACKING},
+        "events": {"deadline": "30s"},
+        "memory": {"kind": "shm"},
+        "event_manager": {"mode": "push", "source_buffer": HELD},
+        "nodes": [filter_node(work, "f0", 1, manager=True, generators=[sender(one, 1)]),
+                  node("e1", 2, generators=[sender(two, 2)])],
     }
 
 
@@ -138,6 +160,31 @@ def test_three_stages():
             system.processes["f1"].kill()
         _, twice = check_forwarded(work, ("f0",), 3)
         check(twice <= HELD, f"{twice} events were sent twice")
+
+
+def test_super_events():
+    """Each event of the second stage has those of both appliances with its id. One of these has two
+    builders, whose events come in any order."""
+    with evbtest.Workspace() as work:
+        builders = [{"name": f"b{i}", "slots": 64, "slot_size": "16KiB"} for i in range(2)]
+        writer = {"name": "files", "format": "mep", "directory": work.folder("events-two")}
+        one = first_stage(work, FEWER, builders=builders)
+        two = first_stage(work, FEWER, generator={"seed": 2}, writers=[writer])
+        with cluster.System(work, combining_stage(work, one, two)) as system:
+            system.start()
+            for process in [work.run(one), work.run(two)]:
+                process.end()
+            summary = system.end()["f0"]
+        check_equal(judge.event_counts(summary), (FEWER, 0), "super-events")
+        evbtest.check_identities(summary)
+        expected = {source: judge.read_directory(work.path(folder))
+                    for source, folder in ((1, "events"), (2, "events-two"))}
+        found = judge.read_directory(work.path("events-f0"))
+        check_equal(found.keys(), expected[1].keys(), "ids")
+        for event, blocks in found.items():
+            check_equal({source: event_of({source: block}, 2) for source, block in blocks.items()},
+                        {source: (event, events[event]) for source, events in expected.items()},
+                        f"super-event {event}")
 
 
 if __name__ == "__main__":

@@ -135,11 +135,13 @@ static void generator__of_kind_event_ring(void **state)
 		       "x.json: generators[0].event_ring.appliance: kind event_ring needs the name "
 		       "of the appliance that builds the events");
 	assert_refused(EVENT_RING ", \"event_ring\": {\"appliance\": \"first\"}}",
-		       "x.json: generators[0].ids: kind event_ring sends for one source, which "
-		       "must be the only one of sources.ids");
+		       "x.json: generators[0].ids: kind event_ring sends for one source");
+	assert_refused(EVENT_RING ", \"event_ring\": {\"appliance\": \"first\", "
+				  "\"number_by\": \"event_id\"}}",
+		       "x.json: generators[0].ids: kind event_ring sends for one source");
 	assert_refused(EVENT_RING ", \"ids\": [1], \"event_ring\": {\"appliance\": \"first\"}}",
-		       "x.json: generators[0].ids: kind event_ring sends for one source, which "
-		       "must be the only one of sources.ids");
+		       "x.json: generators[0].event_ring.number_by: arrival is for a single "
+		       "source in sources.ids: use event_id");
 	assert_all_refused(
 	    ALL("sources.ids=[1]", EVENT_RING ", \"event_ring\": {\"appliance\": \"first\"}}"),
 	    "x.json: generators[0].kind: event_ring sends built events, which are no "

@@ -235,7 +235,8 @@ static void sources__are_each_of_one_generator(void **state)
 #define SENDER(node, port, more)                                                              \
 	"nodes[" #node "].generators[0]={\"name\": \"g\", \"port\": \"" port "\", \"kind\": " \
 	"\"event_ring\", \"event_ring\": {\"appliance\": \"first\"}" more "}"
-#define ONE_SOURCE "sources={\"ids\": [7], \"payload\": \"opaque\", \"packing\": 1}"
+#define ONE_SOURCE  "sources={\"ids\": [7], \"payload\": \"opaque\", \"packing\": 1}"
+#define TWO_SOURCES "sources={\"ids\": [7, 8], \"payload\": \"opaque\"}"
 
 static void source__of_built_events_may_be_shared(void **state)
 {
@@ -260,11 +261,41 @@ static void source__of_built_events_may_be_shared(void **state)
 
 		snprintf(sender, sizeof(sender), SENDER(1, "out", ", \"ids\": [%u]"), second);
 		assert_system_all_refused(
-		    ALL("sources={\"ids\": [7, 8], \"payload\": \"opaque\"}",
-			SENDER(0, "wire", ", \"ids\": [7]"), sender),
-		    "x.json: nodes[0].generators[0].ids: kind event_ring sends for one source, "
-		    "which must be the only one of sources.ids");
+		    ALL(TWO_SOURCES, SENDER(0, "wire", ", \"ids\": [7]"), sender),
+		    "x.json: nodes[0].generators[0].event_ring.number_by: arrival is for a "
+		    "single source in sources.ids: use event_id");
 	}
+}
+
+#define BY_ID(node, port, id)                                                                 \
+	"nodes[" #node "].generators[0]={\"name\": \"g\", \"port\": \"" port "\", \"kind\": " \
+	"\"event_ring\", \"ids\": [" #id "], \"event_ring\": {\"appliance\": \"first\", "     \
+	"\"number_by\": \"event_id\"}}"
+
+static void source__of_events_with_ids_has_one_node(void **state)
+{
+	struct config *config =
+	    load_node("a", ALL(TWO_SOURCES, BY_ID(0, "wire", 7), BY_ID(1, "out", 8)));
+
+	(void)state;
+	assert_false(config->cluster.shares_source);
+	assert_int_equal(config->cluster.n_sources, 2);
+	assert_true(config->cluster.nodes[1].sends_built);
+	config_free(config);
+	config_free(load_node("a", ALL(TWO_SOURCES, BY_ID(0, "wire", 7), BY_ID(1, "out", 8),
+				       "event_manager={\"mode\": \"static\"}")));
+	config_free(load_node(
+	    "a", ALL(TWO_SOURCES, BY_ID(0, "wire", 7),
+		     "nodes[1].generators[0]={\"name\": \"g\", \"port\": \"out\", \"ids\": [8]}")));
+	assert_system_all_refused(ALL(TWO_SOURCES, BY_ID(0, "wire", 7), BY_ID(1, "out", 7)),
+				  "x.json: nodes[1].generators[0].ids: source id 7 (0x7) is sent "
+				  "by node a already");
+	assert_system_all_refused(ALL(ONE_SOURCE, BY_ID(0, "wire", 7), SENDER(1, "out", "")),
+				  "x.json: nodes[1].generators[0].ids: source id 7 (0x7) is sent "
+				  "by node a already");
+	assert_system_all_refused(ALL(ONE_SOURCE, SENDER(0, "wire", ""), BY_ID(1, "out", 7)),
+				  "x.json: nodes[1].generators[0].ids: source id 7 (0x7) is sent "
+				  "by node a already");
 }
 
 static void sources__that_are_not_expected_need_no_generator(void **state)
@@ -545,6 +576,7 @@ int main(void)
 		cmocka_unit_test(builders__are_at_most_1024),
 		cmocka_unit_test(sources__are_each_of_one_generator),
 		cmocka_unit_test(source__of_built_events_may_be_shared),
+		cmocka_unit_test(source__of_events_with_ids_has_one_node),
 		cmocka_unit_test(sources__that_are_not_expected_need_no_generator),
 		cmocka_unit_test(sources__may_be_outside),
 		cmocka_unit_test(event_manager__defaults),

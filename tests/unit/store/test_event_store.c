@@ -21,7 +21,7 @@ static struct bench bench;
 static struct block_store *store;
 static const uint16_t id = 5;
 static uint64_t first; // index of the run's first event
-static bool is_shared;
+static bool is_shared, by_id;
 
 static struct block_store *make_store(uint32_t max_event)
 {
@@ -34,6 +34,7 @@ static struct block_store *make_store(uint32_t max_event)
 		.max_event = max_event,
 		.events = HELD,
 		.is_shared = is_shared,
+		.by_id = by_id,
 	};
 	struct block_store *made = event_store_create(&parameters);
 
@@ -53,7 +54,7 @@ static void open_store(void)
 	store = make_store(EVRING_SLOT_ALIGNMENT);
 	assert_int_equal(watch(), EVENT_STORE_OPENED);
 	assert_int_equal(watch(), EVENT_STORE_NOTHING_NEW);
-	first = 100;
+	first = by_id ? 0 : 100;
 	block_store_begin(store, first);
 }
 
@@ -388,11 +389,10 @@ static void replace_appliance(void)
 	bench.free_slots[bench.n_free++] = 0;
 }
 
-static void appliance__may_die(void **state)
+static void kill_appliance(void)
 {
 	pid_t child = start_appliance();
 
-	(void)state;
 	open_store();
 	block_store_poll(store, 0);
 	assert_event(first + 1, 1);
@@ -415,13 +415,24 @@ static void appliance__may_die(void **state)
 	// The next process of the appliance.
 	replace_appliance();
 	assert_int_equal(watch(), EVENT_STORE_OPENED);
+	bench.published = 2;
 	publish(1);
 	block_store_poll(store, 0);
 	assert_int_equal(store->ready, first + 3);
-	assert_event(first + 2, 0);
+	assert_event(first + 2, 2);
 	block_store_destroy(store);
 	evring_destroy(bench.ring);
 	bench_remove_directory(&bench);
+	memset(&bench, 0, sizeof(bench));
+}
+
+static void appliance__may_die(void **state)
+{
+	(void)state;
+	kill_appliance();
+	by_id = true;
+	kill_appliance();
+	by_id = false;
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
