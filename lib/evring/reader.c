@@ -254,6 +254,11 @@ static void check_living(struct evb_reader *reader, uint64_t now)
 	reader->checked_ns = now;
 }
 
+void evb_reader_bury(struct evb_reader *reader)
+{
+	check_living(reader, tick_clock_monotonic_ns());
+}
+
 static bool all_over(struct evb_reader *reader)
 {
 	bool over = true;

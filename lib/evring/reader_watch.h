@@ -19,6 +19,10 @@ bool evb_reader_watch(struct evb_reader *reader, struct evb_event *event);
 // processes or the end of the run. Returns false if there is none now.
 bool evb_reader_poll(struct evb_reader *reader, struct evb_event *event);
 
+// Returns the events of members that have died to their groups, of which the next calls get them
+// before other events of their rings. Makes system calls.
+void evb_reader_bury(struct evb_reader *reader);
+
 // Whether the run has ended in order: no ring gets events any more. False if a process has died
 // before.
 bool evb_reader_has_ended(const struct evb_reader *reader);

@@ -19,9 +19,9 @@
 //
 // A slot is released to the appliance when the role has released the event and no packet points
 // into the slot. Until then it belongs to this process: when the process dies, the group gets the
-// event again. An event that the role has not released when a run begins is sent again in the new
-// run. Blocks of events that may be sent twice are marked, as are those of events with the flag
-// EVB_EVENT_REPEATED.
+// event again. With indices by ids the next process resumes (struct block_store). An event that the
+// role has not released when a run begins is sent again in the new run. Blocks of events that may
+// be sent twice are marked, as are those of events with the flag EVB_EVENT_REPEATED.
 //
 // An event that the next stage discarded (block_store_unpublished()) is offered again under another
 // index when it is released and no packet points into its slot: EVENT_STORE_AGAIN times, then it is

@@ -95,14 +95,19 @@ static void put_again(struct event_store *store)
 static void poll(struct block_store *base, uint64_t now)
 {
 	struct event_store *store = event_store_of(base);
+	bool has_more = true;
 	unsigned n = 0;
 
 	if (!store->has_begun || !event_store_is_open(store))
 		return;
 	free_retired(store);
-	while (n++ < EVENT_STORE_TAKEN_MOST && store->unused != NULL &&
-	       evb_reader_poll(store->reader, &store->unused->event))
-		add_event(store);
+	while (has_more && n++ < EVENT_STORE_TAKEN_MOST && store->unused != NULL) {
+		has_more = evb_reader_poll(store->reader, &store->unused->event);
+		if (has_more)
+			add_event(store);
+	}
+	// What an earlier process had taken has returned to the group before the rings were opened.
+	base->is_inheriting &= has_more;
 	block_window_expire(&store->window, now, store->parameters.deadline_cycles);
 }
 
@@ -228,5 +233,7 @@ bool event_store_make_by_id(struct event_store *store)
 	store->last = &store->retired;
 	store->window.store.operations = &by_id;
 	store->window.store.capacity = store->mask + 1;
+	store->window.store.resumes = store->window.store.is_inheriting = true;
+	store->window.store.resumes_at = UINT64_MAX;
 	return true;
 }

@@ -77,6 +77,7 @@ static int open_rings(struct event_store *store, uint16_t port_id, char *error)
 			 store->reader != NULL ? evb_reader_error(store->reader) : "out of memory");
 		return -1;
 	}
+	evb_reader_bury(store->reader); // an earlier process of this node, if there was one
 	return register_slots(store, port_id, error);
 }
 

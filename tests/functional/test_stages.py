@@ -81,7 +81,7 @@ def combining_stage(work, one, two):
         "sources": {"ids": [1, 2], "payload": "opaque", "packing": PACKING},
         "events": {"deadline": "30s"},
         "memory": {"kind": "shm"},
-        "event_manager": {"mode": "push", "source_buffer": HELD},
+        "event_manager": {"mode": "push", "source_buffer": HELD, "on_source_silent": "pause"},
         "nodes": [filter_node(work, "f0", 1, manager=True, generators=[sender(one, 1)]),
                   node("e1", 2, generators=[sender(two, 2)])],
     }
@@ -164,7 +164,7 @@ def test_three_stages():
 
 def test_super_events():
     """Each event of the second stage has those of both appliances with its id. One of these has two
-    builders, whose events come in any order."""
+    builders, whose events come in any order; the node that sends those of the other one is killed."""
     with evbtest.Workspace() as work:
         builders = [{"name": f"b{i}", "slots": 64, "slot_size": "16KiB"} for i in range(2)]
         writer = {"name": "files", "format": "mep", "directory": work.folder("events-two")}
@@ -172,7 +172,11 @@ def test_super_events():
         two = first_stage(work, FEWER, generator={"seed": 2}, writers=[writer])
         with cluster.System(work, combining_stage(work, one, two)) as system:
             system.start()
-            for process in [work.run(one), work.run(two)]:
+            processes = [work.run(one), work.run(two)]
+            system.wait_for(lambda status: systems.released(status) >= FEWER // 4, "events")
+            system.processes["e1"].kill()
+            system.start("e1")
+            for process in processes:
                 process.end()
             summary = system.end()["f0"]
         check_equal(judge.event_counts(summary), (FEWER, 0), "super-events")

@@ -4,7 +4,8 @@
 // The store of another appliance's built events, which keep their ids.
 #include "../evring/bench.h"
 
-#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "store/event_store.h"
 #include "testbed.h"
@@ -23,11 +24,12 @@ static struct block_store *store;
 static const uint16_t id = 5;
 static uint64_t now;
 
-static int set_up(void **state)
+static void open_store(void)
 {
-	struct event_store_parameters parameters = {
+	const struct event_store_parameters parameters = {
 		.appliance = BENCH_NAME,
 		.group = GROUP,
+		.directory = bench.directory,
 		.id = &id,
 		.packing = PACKING,
 		.max_event = EVRING_SLOT_ALIGNMENT,
@@ -38,14 +40,18 @@ static int set_up(void **state)
 	};
 	char error[EVENT_STORE_ERROR_SIZE];
 
-	(void)state;
-	bench_open(&bench, SLOTS, GROUP);
-	parameters.directory = bench.directory;
 	store = event_store_create(&parameters);
 	assert_non_null(store);
 	assert_int_equal(event_store_watch(store, NO_PORT, error), EVENT_STORE_OPENED);
-	block_store_begin(store, FIRST);
 	now = 1;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	bench_open(&bench, SLOTS, GROUP);
+	open_store();
+	block_store_begin(store, FIRST);
 	return 0;
 }
 
@@ -337,6 +343,43 @@ static void discarded__event_is_given_up(void **state)
 	assert_int_equal(store->counters.again, 0);
 }
 
+// Takes three events and dies. Returns when it is dead.
+static void open_store_that_dies(void)
+{
+	pid_t child = bench_fork();
+	int status;
+
+	if (child == 0) {
+		open_store();
+		block_store_begin(store, FIRST);
+		poll();
+		_exit(store->ready == FIRST + 3 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void next__process_resumes(void **state)
+{
+	(void)state;
+	block_store_destroy(store);
+	for (uint64_t event = FIRST; event < FIRST + 3; event++)
+		publish(event);
+	open_store_that_dies();
+	publish(FIRST + 3);
+	open_store();
+	assert_true(store->resumes && store->is_inheriting);
+	block_store_begin(store, FIRST + 1); // the first event is released
+	assert_true(store->is_inheriting);
+	poll();
+	assert_false(store->is_inheriting);
+	assert_int_equal(store->ready, FIRST + 4);
+	assert_int_equal(store->counters.late, 1);
+	for (uint64_t event = FIRST + 1; event < FIRST + 4; event++)
+		assert_event(event);
+	assert_true(is_marked(FIRST + 1) && is_marked(FIRST + 2) && !is_marked(FIRST + 3));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -354,6 +397,7 @@ int main(void)
 		TEST(run__begins_with_the_events_that_it_has),
 		TEST(store__ends_with_the_run),
 		TEST(discarded__event_is_given_up),
+		TEST(next__process_resumes),
 	};
 
 	return cmocka_run_group_tests_name("event_store_by_id", tests, testbed_start, testbed_stop);
