@@ -11,16 +11,10 @@
 #include "builder/builder_role.h"
 #include "evring/evring.h"
 #include "node/control_role.h"
-#include "packet/decision_queue.h"
 #include "port/eal.h"
 #include "port/port.h"
 #include "rdma/roce_port.h"
-#include "record/decision_order.h"
-#include "record/decision_ring.h"
-#include "roce/requester.h"
-#include "roce/responder.h"
 #include "source/source_set.h"
-#include "store/block_assembly.h"
 #include "store/file_store.h"
 #include "tx/block_packets.h"
 
@@ -370,9 +364,7 @@ static void plan_producer(struct plan *plan, unsigned index)
 static uint64_t plan_boards(struct plan *plan, unsigned index)
 {
 	const struct config_generator *generator = &plan->config->generators[index];
-	const struct source_set_parameters set = config_source_set(plan->config, generator);
 
-	plan->store_bytes += block_assembly_memory(set.n_ids);
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		if (plan_listener(plan, &plan->roles[i]) == index)
 			use_packets(plan, i, plan->config->links.depth * 2 * sizeof(void *));
@@ -462,76 +454,6 @@ static void plan_control(struct plan *plan)
 	    (uint64_t)config->n_generators * 2 * PLAN_MAILBOX_DEPTH * sizeof(struct message);
 	plan->control_bytes += plan_offers(config) * sizeof(struct message);
 	use_packets(plan, plan_role_of(plan, CONFIG_ROLE_CONTROL, 0), plan->control_bytes);
-	plan->endpoint_bytes = control_role_memory(config->cluster.nodes[config->cluster.self].mtu,
-						   config->cluster.n_nodes);
-}
-
-// Plans the event manager's memory.
-static void plan_manager(struct plan *plan)
-{
-	const struct config *config = plan->config;
-	const struct cluster_manager_parameters manager = config_manager_parameters(config);
-
-	if (config->cluster.n_nodes > 0 && config->cluster.manager == config->cluster.self)
-		plan->sched_bytes = cluster_manager_sched_memory(&manager);
-}
-
-// Plans the memory for decisions, of the roles and queues that make_results() and
-// make_decision_queues() make.
-static void plan_results(struct plan *plan)
-{
-	const struct config *config = plan->config;
-
-	for (unsigned i = 0; i < config->n_results; i++) {
-		const struct config_results *results = &config->results[i];
-
-		if (config_results_are_sent(config, results)) {
-			plan->decision_bytes += decision_outbox_memory(results->window);
-			continue;
-		}
-		plan->decision_bytes += decision_order_memory(results->window);
-		if (results->to == CONFIG_RESULTS_RING)
-			plan->decision_bytes += decision_ring_memory(results->ring.slots);
-		if (results->system > 0)
-			plan->decision_bytes +=
-			    decision_inbox_memory(results->window, config->cluster.n_nodes);
-	}
-}
-
-// Counts the memory of queue pairs for `n_flows` senders, each with `depth` work requests.
-static void use_senders(struct plan *plan, uint32_t n_flows, uint32_t depth)
-{
-	uint32_t n_qps = RTE_MAX(2u, rte_align32pow2(2 * n_flows));
-
-	plan->roce_bytes += qp_table_memory(n_qps) + requester_memory(n_qps, depth);
-}
-
-// Plans the memory of the queue pairs of ports, and of generators, which have one per peer.
-static void plan_roce(struct plan *plan)
-{
-	const struct config *config = plan->config;
-	uint32_t n_qps = RTE_MAX(config->roce.max_queue_pairs, 2u);
-	bool in_system = config->cluster.n_nodes > 0;
-
-	for (unsigned i = 0; i < config->n_ports; i++) {
-		bool for_boards = config_is_for_boards(config, i);
-
-		if (plan->ports[i].roce_mbufs == 0 || (config->n_builders == 0 && !for_boards))
-			continue;
-		plan->roce_bytes += qp_table_memory(n_qps) + responder_memory(n_qps, 1);
-		if (plan_offers(config) > 0 && !for_boards)
-			plan->roce_bytes += requester_memory(n_qps, ROCE_DEPTH);
-	}
-	for (unsigned i = 0;
-	     i < config->n_generators && config->transport.kind == CONFIG_TRANSPORT_ROCE; i++) {
-		const struct config_generator *generator = &config->generators[i];
-		uint32_t n_sources =
-		    generator->n_ids > 0 ? generator->n_ids : config->sources.n_ids;
-		uint32_t depth = RTE_MIN(rte_align32pow2(2 * n_sources), ROCE_DEPTH_MOST);
-
-		use_senders(plan, in_system ? config->cluster.n_builders : n_sources,
-			    in_system ? RTE_MAX(depth, ROCE_DEPTH) : ROCE_DEPTH);
-	}
 }
 
 static int plan_builders(struct plan *plan, char *error)
@@ -557,7 +479,6 @@ static int plan_builders(struct plan *plan, char *error)
 		plan->nodes[plan_node_of(plan, role)].ring_bytes += bytes;
 		use_packets(plan, role,
 			    (uint64_t)plan->n_producers * config->links.depth * 2 * sizeof(void *));
-		plan->assembly_bytes += assembly_memory(builder->slots, config->sources.n_expected);
 	}
 	return 0;
 }
@@ -630,9 +551,7 @@ int plan_make(struct plan *plan, const struct config *config, char *error)
 	if (plan_builders(plan, error) != 0)
 		return -1;
 	plan_control(plan);
-	plan_manager(plan);
-	plan_results(plan);
-	plan_roce(plan);
+	plan_ordinary(plan);
 	for (unsigned i = 0; i < plan->n_roles; i++)
 		use_packets(plan, i, ROLE_BYTES);
 	return plan_memory(plan, error);

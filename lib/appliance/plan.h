@@ -109,7 +109,9 @@ struct plan {
 
 	// Ordinary memory, in bytes.
 	uint64_t assembly_bytes; // state of the builders besides the slots
-	uint64_t store_bytes;    // state of the stores of kind port besides their memory
+	uint64_t store_bytes;    // state of stores besides the memory of their blocks
+	uint64_t readout_bytes;  // in a node of a cluster: grants that wait
+	uint64_t writer_bytes;   // buffers of writers
 	uint64_t endpoint_bytes; // in a node of a cluster: state of the control protocol
 	uint64_t sched_bytes;    // in the node of the event manager: the scheduler
 	uint64_t decision_bytes; // decisions that wait in results, or to be sent; their event rings
@@ -133,6 +135,11 @@ int plan_check_machine(const struct plan *plan, char *error);
 // Returns 0, or -1 with one line, which begins with the key, in error[PLAN_ERROR_SIZE].
 int plan_store_make(struct plan_store *store, const struct config *config, unsigned index,
 		    char *error);
+
+// plan_make() calls it when the ports are planned: plans the ordinary memory.
+void plan_ordinary(struct plan *plan);
+
+uint64_t plan_ordinary_bytes(const struct plan *plan);
 
 // Prints the whole plan as text for people.
 void plan_print(const struct plan *plan, FILE *out);

@@ -30,7 +30,7 @@ static void judge_hugepages(const struct cgroup_limit *limit, struct check *chec
 static void judge_memory(const struct cgroup_limit *limit, struct check *check)
 {
 	const char *other = check->hugepages_suffice ? "" : " or hugepages";
-	uint64_t wanted = check->plan->assembly_bytes + PROGRAM +
+	uint64_t wanted = plan_ordinary_bytes(check->plan) + PROGRAM +
 			  (check->hugepages_suffice ? 0 : wanted_hugepages(check->plan));
 
 	if (limit->limit == NO_LIMIT || wanted <= limit->room)

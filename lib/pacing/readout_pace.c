@@ -10,6 +10,11 @@
 #define BURST_PACKETS 2u
 #define BURST_MOST    (1u << 20)
 
+uint64_t readout_pace_memory(unsigned n_builders)
+{
+	return n_builders * sizeof(struct readout_flow);
+}
+
 bool readout_pace_make(struct readout_pace *pace, const struct readout_pace_parameters *parameters,
 		       uint64_t now)
 {

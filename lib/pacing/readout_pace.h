@@ -62,6 +62,9 @@ struct readout_flow {
 	unsigned link; // of the builder with this index: the index of the link's flow
 };
 
+// Bytes that readout_pace_make() allocates.
+uint64_t readout_pace_memory(unsigned n_builders);
+
 // False if memory ran out.
 bool readout_pace_make(struct readout_pace *pace, const struct readout_pace_parameters *parameters,
 		       uint64_t now);

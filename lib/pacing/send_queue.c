@@ -5,12 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define POSITIONS (UINT16_MAX + 1u) // a grant has 16 bits for its position
+
+uint64_t send_queue_memory(uint32_t size)
+{
+	return ((uint64_t)size + POSITIONS) * sizeof(struct message);
+}
+
 bool send_queue_make(struct send_queue *queue, uint32_t size, uint32_t rank, uint64_t phase_ticks)
 {
 	*queue = (struct send_queue){ .size = size, .rank = rank, .phase_ticks = phase_ticks };
 	queue->waiting = calloc(size, sizeof(*queue->waiting));
-	// A grant has 16 bits for its position.
-	queue->positions = calloc(UINT16_MAX + 1u, sizeof(*queue->positions));
+	queue->positions = calloc(POSITIONS, sizeof(*queue->positions));
 	return queue->waiting != NULL && queue->positions != NULL;
 }
 

@@ -31,6 +31,9 @@ struct send_queue {
 	uint64_t phase_ticks; // length of a phase with a clock; 0: no clock
 };
 
+// Bytes that send_queue_make() allocates.
+uint64_t send_queue_memory(uint32_t size);
+
 // size: largest number of grants that wait. False if memory ran out.
 bool send_queue_make(struct send_queue *queue, uint32_t size, uint32_t rank, uint64_t phase_ticks);
 void send_queue_free(struct send_queue *queue);

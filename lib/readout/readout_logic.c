@@ -31,6 +31,11 @@ bool readout_logic_make(struct readout_logic *logic,
 	       make_pace(logic, now);
 }
 
+uint64_t readout_logic_memory(unsigned n_builders)
+{
+	return send_queue_memory(QUEUE_MOST) + readout_pace_memory(n_builders);
+}
+
 void readout_logic_free(struct readout_logic *logic)
 {
 	send_queue_free(&logic->queue);

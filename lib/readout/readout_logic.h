@@ -140,6 +140,9 @@ struct readout_logic {
 	uint64_t sought_since;        // ticks
 };
 
+// Bytes that readout_logic_make() allocates.
+uint64_t readout_logic_memory(unsigned n_builders);
+
 // False if memory ran out; call readout_logic_free() even then. `counters` outlive the logic.
 bool readout_logic_make(struct readout_logic *logic,
 			const struct readout_logic_parameters *parameters,

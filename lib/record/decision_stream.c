@@ -160,6 +160,11 @@ static int open_output(struct decision_stream *stream, char *error)
 	return open_socket(stream, error);
 }
 
+uint64_t decision_stream_memory(void)
+{
+	return sizeof(struct decision_stream);
+}
+
 int decision_stream_open(struct decision_stream **stream,
 			 const struct decision_stream_parameters *parameters, char *error)
 {

@@ -55,6 +55,9 @@ struct decision_stream_counters {
 
 struct decision_stream;
 
+// Bytes that decision_stream_open() allocates beside a ring.
+uint64_t decision_stream_memory(void);
+
 // Returns 0, or -1 with one line in error[DECISION_STREAM_ERROR_SIZE].
 int decision_stream_open(struct decision_stream **stream,
 			 const struct decision_stream_parameters *parameters, char *error);

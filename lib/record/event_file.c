@@ -142,6 +142,12 @@ static int set_up(struct event_file *file, const struct event_file_parameters *p
 			  parameters->directory, strerror(-reason));
 }
 
+uint64_t event_file_memory(enum file_format format)
+{
+	return sizeof(struct event_file) + GATHER_BUFFER +
+	       (format == FILE_FORMAT_MDF ? mep_to_mdf_memory() : 0);
+}
+
 int event_file_open(struct event_file **file, const struct event_file_parameters *parameters,
 		    char *error)
 {

@@ -66,6 +66,9 @@ struct event_file_counters {
 
 struct event_file;
 
+// Bytes that event_file_open() allocates. A file of format mdf may take more for large events.
+uint64_t event_file_memory(enum file_format format);
+
 // Creates the directory and recovers the files that killed writers of this prefix left in it. The
 // first file is created with the first event. Parameters are copied. Returns 0, or -1 with one line
 // in error[EVENT_FILE_ERROR_SIZE].

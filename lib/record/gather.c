@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-#define INITIAL_CAPACITY (1024u * 1024u)
 // Bytes. Copying a smaller piece is cheaper than one more piece in the system call.
 #define MINIMUM_PIECE 4096u
 
@@ -16,7 +15,7 @@ int gather_init(struct gather *gather)
 {
 	memset(gather, 0, sizeof(*gather));
 	gather->file = -1;
-	gather->capacity = INITIAL_CAPACITY;
+	gather->capacity = GATHER_BUFFER;
 	gather->buffer = malloc(gather->capacity);
 	return gather->buffer ? 0 : -ENOMEM;
 }

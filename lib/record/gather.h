@@ -24,6 +24,8 @@ struct gather {
 	unsigned n_pieces;
 };
 
+#define GATHER_BUFFER (1024u * 1024u) // bytes that it allocates at first
+
 // Returns 0 or -ENOMEM.
 int gather_init(struct gather *gather);
 void gather_fini(struct gather *gather);

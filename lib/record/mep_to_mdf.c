@@ -33,6 +33,11 @@ struct mep_to_mdf {
 	uint32_t run_number;
 };
 
+uint64_t mep_to_mdf_memory(void)
+{
+	return sizeof(struct mep_to_mdf);
+}
+
 int mep_to_mdf_open(struct mep_to_mdf **converter, const char *source_map, char *error,
 		    size_t error_size)
 {

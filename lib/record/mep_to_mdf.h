@@ -37,6 +37,9 @@ struct mep_to_mdf_event {
 	uint32_t run_number;
 };
 
+// Bytes that mep_to_mdf_open() allocates beside the source map.
+uint64_t mep_to_mdf_memory(void);
+
 // `source_map`: path of the file that was written with the MFPs (source/source_map.h); NULL or "":
 // source ids are not changed. Returns 0, or -1 with one line in error[error_size].
 int mep_to_mdf_open(struct mep_to_mdf **converter, const char *source_map, char *error,

@@ -22,6 +22,11 @@ struct recorder {
 	const char *error;
 };
 
+uint64_t recorder_memory(enum file_format format)
+{
+	return sizeof(struct recorder) + event_file_memory(format);
+}
+
 int recorder_open(struct recorder **recorder, const struct recorder_parameters *parameters,
 		  char *error)
 {

@@ -30,6 +30,9 @@ struct recorder_counters {
 	uint64_t pending;     // 1 while an event waits that could not be written yet, else 0
 };
 
+// Bytes that recorder_open() allocates beside the reader.
+uint64_t recorder_memory(enum file_format format);
+
 // Calls event_file_open() and evb_reader_open(). Returns 0, or -1 with one line in
 // error[EVENT_FILE_ERROR_SIZE].
 int recorder_open(struct recorder **recorder, const struct recorder_parameters *parameters,

@@ -125,6 +125,11 @@ static const struct role_operations writer_operations = {
 	.fini = writer_fini,
 };
 
+uint64_t writer_role_memory(enum file_format format)
+{
+	return sizeof(struct writer) + recorder_memory(format);
+}
+
 struct role *writer_role_create(const char *name, const struct recorder_parameters *parameters,
 				char *error)
 {

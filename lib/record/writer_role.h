@@ -24,6 +24,9 @@ struct writer_counters {
 	uint64_t lost;     // events in files whose sync failed
 };
 
+// Bytes that a writer allocates beside its reader.
+uint64_t writer_role_memory(enum file_format format);
+
 // Called by the control thread; the event rings must exist, and the reader is the member of a
 // group. `name` is that of the role. Returns NULL with one line in error[EVENT_FILE_ERROR_SIZE].
 struct role *writer_role_create(const char *name, const struct recorder_parameters *parameters,

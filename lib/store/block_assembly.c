@@ -389,10 +389,10 @@ uint64_t block_assembly_memory(unsigned n_sources)
 {
 	uint64_t events = block_window_capacity(n_sources);
 
-	return events * n_sources * (sizeof(struct part) + sizeof(struct window_block)) +
-	       events * (sizeof(struct window_event) + sizeof(uint32_t) + sizeof(uint64_t)) +
+	return block_window_memory(n_sources) + events * n_sources * sizeof(struct part) +
+	       events * (sizeof(uint32_t) + sizeof(uint64_t)) +
 	       range_count(n_sources) * sizeof(struct range) + END_MEMORY +
-	       n_sources * (sizeof(struct block_assembly_source_counters) + sizeof(uint64_t));
+	       n_sources * sizeof(struct block_assembly_source_counters);
 }
 
 static bool allocate(struct block_assembly *assembly)

@@ -231,6 +231,14 @@ uint64_t block_window_capacity(unsigned n_sources)
 	return events;
 }
 
+uint64_t block_window_memory(unsigned n_sources)
+{
+	const uint64_t events = block_window_capacity(n_sources);
+
+	return events * sizeof(struct window_event) +
+	       n_sources * (events * sizeof(struct window_block) + sizeof(uint64_t));
+}
+
 bool block_window_make(struct block_window *window,
 		       const struct block_window_parameters *parameters)
 {

@@ -58,6 +58,9 @@ enum window_put {
 // least 1024, where all sources together would have more than 2^20 blocks.
 uint64_t block_window_capacity(unsigned n_sources);
 
+// Bytes that block_window_make() allocates with this capacity.
+uint64_t block_window_memory(unsigned n_sources);
+
 // False if memory ran out; call block_window_free() even then.
 bool block_window_make(struct block_window *window,
 		       const struct block_window_parameters *parameters);

@@ -245,13 +245,26 @@ static void make_by_arrival(struct event_store *store)
 	};
 }
 
+static uint64_t places(uint32_t events, bool by_id)
+{
+	uint64_t n = by_id ? block_window_capacity(1) : 1;
+
+	while (n < events && !by_id)
+		n *= 2;
+	return n;
+}
+
+uint64_t event_store_memory(uint32_t events, bool by_id)
+{
+	return sizeof(struct event_store) + (by_id ? block_window_memory(1) : 0) +
+	       places(events, by_id) * sizeof(*((struct event_store *)NULL)->held);
+}
+
 static bool make(struct event_store *store)
 {
 	const struct event_store_parameters *p = &store->parameters;
-	uint64_t n = p->by_id ? block_window_capacity(1) : 1;
+	const uint64_t n = places(p->events, p->by_id);
 
-	while (n < p->events && !p->by_id)
-		n *= 2;
 	store->mask = n - 1;
 	store->held = aligned_alloc(BLOCK_HOLD_LINE, n * sizeof(*store->held));
 	if (store->held == NULL)

@@ -62,6 +62,9 @@ enum event_store_news {
 	EVENT_STORE_WAITS,  // the rings cannot be opened; for the first time, or for a new reason
 };
 
+// Bytes that a store with these parameters allocates.
+uint64_t event_store_memory(uint32_t events, bool by_id);
+
 // Control thread. NULL if memory ran out.
 struct block_store *event_store_create(const struct event_store_parameters *parameters);
 

@@ -208,6 +208,11 @@ static int make(struct file_store *store, const struct file_store_parameters *pa
 	return file_reader_start(reader);
 }
 
+uint64_t file_store_memory(unsigned n_sources)
+{
+	return sizeof(struct file_store) + block_window_memory(n_sources);
+}
+
 struct block_store *file_store_create(const struct file_store_parameters *parameters, char *error)
 {
 	struct file_store *store = aligned_alloc(BLOCK_HOLD_LINE, sizeof(*store));

@@ -33,6 +33,10 @@ struct file_store_parameters {
 // window, or the file cannot be examined.
 bool file_store_is_for(const struct source_set_parameters *set);
 
+// Bytes that a store of so many sources allocates beside its window of the file, without the list
+// of each chunk's blocks, which depends on their sizes: 24 bytes per block.
+uint64_t file_store_memory(unsigned n_sources);
+
 // Control thread. NULL with one line in error[SOURCE_ERROR_SIZE].
 struct block_store *file_store_create(const struct file_store_parameters *parameters, char *error);
 

@@ -237,6 +237,12 @@ static bool make(struct ring_store *store, char *error, int *rc)
 	return true;
 }
 
+uint64_t ring_store_memory(unsigned n_sources)
+{
+	return sizeof(struct ring_store) + REGIONS * sizeof(struct region) +
+	       block_window_memory(n_sources);
+}
+
 struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error)
 {
 	struct ring_store *store = calloc(1, sizeof(*store));

@@ -55,6 +55,9 @@ struct ring_store_room {
 };
 struct ring_store_room ring_store_room(uint64_t size, uint32_t blocks, uint64_t block);
 
+// Bytes that the store allocates beside its ring.
+uint64_t ring_store_memory(unsigned n_sources);
+
 // Control thread. NULL with errno and one line in error[EVRING_ERROR_SIZE].
 struct block_store *ring_store_create(const struct ring_store_parameters *parameters, char *error);
 

@@ -12,10 +12,14 @@
 #include "packet/decision_queue.h"
 #include "pipeline/role.h"
 #include "port/port.h"
+#include "readout/readout_logic.h"
 #include "record/decision_order.h"
 #include "record/decision_ring.h"
+#include "record/decision_stream.h"
+#include "record/writer_role.h"
 #include "roce/requester.h"
 #include "roce/responder.h"
+#include "store/ring_store.h"
 
 static const char small[] =
     "{\"ports\": [{\"name\": \"p\", \"profile\": \"af_packet\", \"device\": \"eth0\","
@@ -137,18 +141,45 @@ static void memory__of_decisions(void **state)
 	machine_make(2);
 	snprintf(text, sizeof(text), deciding, "");
 	plan = plan_of_node(text, "a"); // writes the results
-	assert_int_equal(plan->decision_bytes,
-			 decision_order_memory(4096) + decision_inbox_memory(4096, 2));
+	assert_int_equal(plan->decision_bytes, decision_order_memory(4096) +
+						   decision_stream_memory() +
+						   decision_inbox_memory(4096, 2));
 	plan_free(plan);
 	plan = plan_of_node(text, "c"); // sends its decisions there
 	assert_int_equal(plan->decision_bytes, decision_outbox_memory(4096));
 	plan_free(plan);
 	snprintf(text, sizeof(text), deciding, ", \"to\": \"ring\", \"ring\": {\"name\": \"d\"}");
 	plan = plan_of_node(text, "a");
-	assert_int_equal(plan->decision_bytes, decision_order_memory(4096) +
-						   decision_inbox_memory(4096, 2) +
-						   decision_ring_memory(1024));
+	assert_int_equal(plan->decision_bytes,
+			 decision_order_memory(4096) + decision_stream_memory() +
+			     decision_inbox_memory(4096, 2) + decision_ring_memory(1024));
 	assert_in_range(decision_ring_memory(1024), 4 * MIB, 5 * MIB);
+	plan_free(plan);
+}
+
+static void memory__of_stores_readouts_and_writers(void **state)
+{
+	static const char text[] =
+	    "{\"sources\": {\"ids\": [\"1-8\"]}, \"nodes\": ["
+	    "{\"name\": \"a\", \"manager\": true, \"builders\": [{\"name\": \"b\"}], \"writers\": "
+	    "[{\"name\": \"w\", \"directory\": \"/tmp/w\"}], \"ports\": "
+	    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.1\"}]},"
+	    "{\"name\": \"c\", \"generators\": [{\"name\": \"g\", \"port\": \"p\", \"kind\": "
+	    "\"producer\"}], \"ports\": "
+	    "[{\"name\": \"p\", \"profile\": \"ring\", \"address\": \"10.0.0.2\"}]}]}";
+	struct plan *plan;
+
+	(void)state;
+	machine_make(2);
+	plan = plan_of_node(text, "a");
+	assert_int_equal(plan->writer_bytes, writer_role_memory(FILE_FORMAT_MEP));
+	assert_int_equal(plan->store_bytes + plan->readout_bytes, 0);
+	assert_int_equal(plan_ordinary_bytes(plan), plan->writer_bytes + plan->assembly_bytes +
+							plan->endpoint_bytes + plan->sched_bytes);
+	plan_free(plan);
+	plan = plan_of_node(text, "c");
+	assert_int_equal(plan->store_bytes, ring_store_memory(8));
+	assert_int_equal(plan->readout_bytes, readout_logic_memory(1));
 	plan_free(plan);
 }
 
@@ -333,6 +364,7 @@ int main(void)
 		cmocka_unit_test(memory__of_a_generator),
 		cmocka_unit_test(memory__of_a_node),
 		cmocka_unit_test(memory__of_decisions),
+		cmocka_unit_test(memory__of_stores_readouts_and_writers),
 		cmocka_unit_test(memory__by_numa_node),
 		cmocka_unit_test(memory__limit_holds_without_hugepages),
 		cmocka_unit_test(refused__port),
