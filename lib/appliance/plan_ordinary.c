@@ -11,6 +11,7 @@
 #include "packet/decision_queue.h"
 #include "rdma/roce_port.h"
 #include "readout/readout_logic.h"
+#include "record/decision_input.h"
 #include "record/decision_order.h"
 #include "record/decision_ring.h"
 #include "record/decision_stream.h"
@@ -104,6 +105,8 @@ static void plan_results(struct plan *plan)
 		    decision_order_memory(results->window) + decision_stream_memory();
 		if (results->to == CONFIG_RESULTS_RING)
 			plan->decision_bytes += decision_ring_memory(results->ring.slots);
+		if (results->from[0] != '\0')
+			plan->decision_bytes += decision_input_memory();
 		if (results->system > 0)
 			plan->decision_bytes +=
 			    decision_inbox_memory(results->window, config->cluster.n_nodes);

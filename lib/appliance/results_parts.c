@@ -56,11 +56,12 @@ struct role *results_make(struct appliance *appliance, const struct plan_role *p
 	const bool of_system = results->system > 0;
 	const bool origins = results->origin_packing > 0;
 	const bool granted = of_system && cluster_grants(config) && !origins;
+	const bool has_input = results->from[0] != '\0';
 	const uint32_t packing = config_results_packing(config, results);
 	const char *groups[EVB_MAX_GROUPS];
 	struct results_parameters parameters = {
 		.name = plan->name,
-		.appliance = config->n_builders > 0 ? config->name : NULL,
+		.appliance = config->n_builders > 0 && !(has_input && of_system) ? config->name : NULL,
 		.first_builder = (uint16_t)(of_system
 						? config->cluster.nodes[config->cluster.self]
 						      .first_builder
@@ -68,6 +69,13 @@ struct role *results_make(struct appliance *appliance, const struct plan_role *p
 		.inbox = of_system ? appliance->inboxes[results->system - 1] : NULL,
 		.granted = granted,
 		.origins = origins,
+		.input = {
+			.ring = has_input ? results->from : NULL,
+			.group = results->name,
+			.directory = directory[0] != '\0' ? directory : NULL,
+			.run_number = config->run_number,
+			.packing = packing,
+		},
 		.reader = {
 			.mode = EVB_READER_GROUP,
 			.group = results->name,

@@ -28,7 +28,7 @@ bool flow_make_peers(struct decision_flow *flow, struct flow_stream *stream)
 
 		if (i == flow->self)
 			continue;
-		peer->sends = system->nodes[i].n_builders > 0;
+		peer->sends = system->nodes[i].n_builders > 0 && !stream->results->is_from_ring;
 		peer->reports = i == system->manager && flow_is_told(flow, stream);
 		n_senders += peer->sends;
 	}

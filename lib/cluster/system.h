@@ -56,6 +56,7 @@ struct cluster_system_results {
 	unsigned node;             // that writes them
 	uint32_t window;           // events, a power of two
 	uint32_t origin_packing;   // see struct config_results
+	bool is_from_ring;         // decisions of another system: nodes send none
 };
 
 struct cluster_system {

@@ -132,16 +132,39 @@ static int check_destination(struct config_reader *reader, const struct config *
 	return config->results[i].to == CONFIG_RESULTS_RING ? check_ring(reader, config, i) : 0;
 }
 
+// Whether results have their decisions from one place.
+static int check_from(struct config_reader *reader, const struct config *config, unsigned i)
+{
+	const struct config_results *results = &config->results[i];
+
+	if ((results->from[0] != '\0') == (results->group[0] != '\0'))
+		return config_fail(config_at_element(reader, "results", i, "group"),
+				   "either this key is needed, or `from`");
+	if (results->from[0] == '\0')
+		return 0;
+	if (results->origin_packing > 0)
+		return config_fail(config_at_element(reader, "results", i, "origin_packing"),
+				   "the decisions of `from` have the event ids of this system");
+	if ((results->to == CONFIG_RESULTS_RING &&
+	     strcmp(results->from, results->ring.name) == 0) ||
+	    (config->n_builders > 0 && strcmp(results->from, config->name) == 0))
+		return config_fail(config_at_element(reader, "results", i, "from"),
+				   "\"%s\" is a ring of this evb", results->from);
+	return 0;
+}
+
 // The group of results is its own: a second member would take decisions away from it.
 static int check_results(struct config_reader *reader, struct config *config, unsigned i)
 {
 	const struct config_results *results = &config->results[i];
 	struct config_group *group = find(config, results->group);
 
+	if (check_from(reader, config, i))
+		return -1;
 	if (results->origin_packing > 0 && config->sources.payload != PAYLOAD_OPAQUE)
 		return config_fail(config_at_element(reader, "results", i, "origin_packing"),
 				   "blocks that are built events need sources.payload opaque");
-	if (config->n_builders == 0 && results->system > 0)
+	if (results->system > 0 && (config->n_builders == 0 || results->from[0] != '\0'))
 		return check_destination(reader, config, i); // all decisions are those of others
 	if (config_results_are_sent(config, results) && (group == NULL || !group->decides))
 		return config_fail(
@@ -159,10 +182,12 @@ static int check_results(struct config_reader *reader, struct config *config, un
 			return config_fail(config_at_element(reader, "results", i, "name"),
 					   "\"%s\" is the name of a consumer group already",
 					   results->name);
-	if (check_decides(reader, config, results->group, "results", i, "group") ||
-	    retain(reader, config, results->name, "results", i, "name"))
+	if (retain(reader, config, results->name, "results", i, "name") ||
+	    check_destination(reader, config, i))
 		return -1;
-	if (check_destination(reader, config, i))
+	if (results->from[0] != '\0')
+		return 0; // its group gets all events, to know which there are
+	if (check_decides(reader, config, results->group, "results", i, "group"))
 		return -1;
 	group = rules_of(config, results->name);
 	strcpy(group->after, results->group);

@@ -219,7 +219,8 @@ struct config_results_ring {
 
 struct config_results {
 	char name[EVB_NAME_SIZE];  // also of its group of consumers
-	char group[EVB_NAME_SIZE]; // whose decisions it writes
+	char group[EVB_NAME_SIZE]; // whose decisions it writes; empty: those of `from`
+	char from[EVB_NAME_SIZE];  // event ring of another evb's results
 	enum config_results_to to;
 	char directory[EVB_PATH_SIZE];
 	char prefix[EVB_NAME_SIZE];

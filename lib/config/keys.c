@@ -189,8 +189,12 @@ static OBJECT(results_ring, results_ring_keys);
 static const struct config_key results_keys[] = {
 	{ .name = "name", ROLE_NAME, FIELD(config_results, name), .required = true,
 	  .help = "Name of the role and of its consumer group." },
-	{ .name = "group", NAME, FIELD(config_results, group), .required = true,
-	  .help = "The deciding group whose decisions are written." },
+	{ .name = "group", NAME, FIELD(config_results, group),
+	  .help = "The deciding group whose decisions are written. Needed without `from`." },
+	{ .name = "from", NAME, FIELD(config_results, from),
+	  .help = "Instead of `group`: the event ring in which another evb on the same machine "
+		  "writes its results, by the event ids, and with the run_number, of this one. "
+		  "What it does not decide within `timeout` is accepted." },
 	{ .name = "of", WORDS("system", "node"), FIELD(config_results, of), .standard = "system",
 	  .help = "In a system of nodes: system takes the decisions of all nodes with builders; one "
 		  "node may have such results. node takes those of its own builders." },

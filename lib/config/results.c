@@ -31,13 +31,14 @@ static const struct config_key *results_key(void)
 // Nodes that were started with other results of the system refuse each other.
 static uint64_t add_to_hash(uint64_t hash, const struct cluster_system_results *results)
 {
-	const uint64_t numbers[] = { results->node, results->window, results->origin_packing };
+	const uint64_t numbers[] = { results->node, results->window, results->origin_packing,
+				     results->is_from_ring };
 
 	for (const char *c = results->name; *c != '\0'; c++)
 		hash = (hash ^ (unsigned char)*c) * FNV_PRIME;
 	for (const char *c = results->group; *c != '\0'; c++)
 		hash = (hash ^ (unsigned char)*c) * FNV_PRIME;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		hash = (hash ^ numbers[i]) * FNV_PRIME;
 	return hash;
 }
@@ -58,6 +59,7 @@ static int add(struct config_reader *reader, struct cluster_system *cluster, uns
 		.node = node,
 		.window = results->window,
 		.origin_packing = results->origin_packing,
+		.is_from_ring = results->from[0] != '\0',
 	};
 	memcpy(to->name, results->name, sizeof(to->name));
 	memcpy(to->group, results->group, sizeof(to->group));
@@ -147,7 +149,8 @@ int config_add_results(struct config_reader *reader, struct config *node)
 		if (node->results[i].of == CONFIG_RESULTS_OF_SYSTEM)
 			node->results[i].system = index_of(cluster, node->results[i].name) + 1;
 	for (unsigned i = 0; i < cluster->n_results && node->n_builders > 0; i++)
-		if (cluster->results[i].node != cluster->self && add_sent(reader, node, i))
+		if (cluster->results[i].node != cluster->self &&
+		    !cluster->results[i].is_from_ring && add_sent(reader, node, i))
 			return -1;
 	return 0;
 }

@@ -22,6 +22,7 @@ struct results {
 	struct decision_order *order;
 	struct decision_stream *stream;
 	struct decision_inbox *inbox; // NULL: results of this node alone
+	struct decision_input *input; // NULL: the decisions are those of this system
 	bool granted;
 	bool origins;
 	bool begun; // the first event is known, or will not be
@@ -34,6 +35,7 @@ struct results {
 	uint64_t own_end; // index behind the newest event of this node that is decided
 	uint64_t flushed_ns, leaving_ns;
 	uint32_t held __rte_cache_aligned; // for other threads
+	bool reads;                        // the same
 };
 
 static struct results *results_of(const struct role *role)
@@ -41,12 +43,17 @@ static struct results *results_of(const struct role *role)
 	return RTE_PTR_SUB(role, offsetof(struct results, role));
 }
 
-// Tells the other nodes which results are written.
+// Tells the other nodes, or the other evb, which results are written.
 static void tell_written(struct results *results)
 {
-	if (results->inbox != NULL && decision_stream_pending(results->stream) == 0)
-		atomic_store_explicit(&results->inbox->written, decision_order_next(results->order),
-				      memory_order_release);
+	const uint64_t next = decision_order_next(results->order);
+
+	if (decision_stream_pending(results->stream) > 0)
+		return;
+	if (results->inbox != NULL)
+		atomic_store_explicit(&results->inbox->written, next, memory_order_release);
+	if (results->input != NULL)
+		decision_input_release(results->input, next);
 }
 
 // Writes what has its turn. Returns the number of records; sets backpressured if there is no room.
@@ -68,7 +75,8 @@ static bool watch(struct results *results, uint64_t now_ns, unsigned *done)
 {
 	// Where the manager tells the events, watching would make decided events wait for others
 	// that have no room. Events that are announced have the ids of this system.
-	if (results->reader == NULL || results->granted || results->origins)
+	if (results->reader == NULL || results->granted || results->origins ||
+	    results->input != NULL)
 		return true;
 	for (;;) {
 		if (!results->has_watched)
@@ -83,11 +91,27 @@ static bool watch(struct results *results, uint64_t now_ns, unsigned *done)
 	}
 }
 
-// Reads a decision and releases the event. Returns 1, 0 without one, -EPIPE at the end of the run,
-// and -EAGAIN if there is no room in the window.
-static int read_decision(struct results *results, uint64_t now_ns)
+// Passes on the event that was read. Returns false if there is no room in the window.
+static bool pass_on(struct results *results, uint64_t now_ns)
 {
-	struct decision_result result;
+	struct decision_result result = result_of(&results->decided, results->first_builder);
+
+	if (results->input != NULL)
+		return decision_order_expect(results->order, result.event_id, result.builder,
+					     now_ns);
+	if (results->origins && !origin_of(&results->decided, &result.event_id))
+		decision_order_refuse(results->order);
+	else if (!decision_order_decide(results->order, &result, now_ns))
+		return false;
+	else if (results->own_end <= result.event_id / results->packing)
+		results->own_end = result.event_id / results->packing + 1;
+	return true;
+}
+
+// Reads an event, in most cases for its decision, and releases it. Returns 1, 0 without one, -EPIPE
+// at the end of the run, and -EAGAIN if there is no room in the window.
+static int read_event(struct results *results, uint64_t now_ns)
+{
 	int rc = 1;
 
 	if (results->reader == NULL)
@@ -97,13 +121,8 @@ static int read_decision(struct results *results, uint64_t now_ns)
 	results->has_decided = rc == 1;
 	if (rc != 1)
 		return rc;
-	result = result_of(&results->decided, results->first_builder);
-	if (results->origins && !origin_of(&results->decided, &result.event_id))
-		decision_order_refuse(results->order);
-	else if (!decision_order_decide(results->order, &result, now_ns))
+	if (!pass_on(results, now_ns))
 		return -EAGAIN;
-	else if (results->own_end <= result.event_id / results->packing)
-		results->own_end = result.event_id / results->packing + 1;
 	results->has_decided = false;
 	(void)evb_reader_release(results->reader, &results->decided); // it holds the event
 	return 1;
@@ -198,9 +217,15 @@ static unsigned work(struct results *results, bool *over)
 	if (!results->begun && !(results->begun = begin(results)))
 		return 0;
 	done += take_from_nodes(results, now_ns);
+	if (results->input != NULL) {
+		done +=
+		    decision_input_take(results->input, results->order, now_ns, EVENTS_PER_POLL);
+		__atomic_store_n(&results->reads, decision_input_is_open(results->input),
+				 __ATOMIC_RELAXED);
+	}
 	if (watch(results, now_ns, &done))
 		for (unsigned i = 0; i < EVENTS_PER_POLL && rc == 1; i++) {
-			rc = read_decision(results, now_ns);
+			rc = read_event(results, now_ns);
 			done += rc == 1;
 		}
 	*over = rc == -EPIPE;
@@ -231,6 +256,13 @@ static bool nodes_have_ended(const struct results *results)
 				 (!results->granted ||
 				  atomic_load_explicit(&inbox->seen, memory_order_relaxed) >=
 				      atomic_load_explicit(&inbox->known, memory_order_acquire)));
+}
+
+// Whether further decisions of another evb may come in time for events that wait.
+static bool others_may_decide(const struct results *results)
+{
+	return results->input != NULL && !decision_input_has_ended(results->input) &&
+	       decision_order_held(results->order) > 0;
 }
 
 // Whether this node leaves a run that goes on, and its own decisions are written or have had
@@ -270,7 +302,7 @@ static bool results_drain(struct role *role, uint64_t now)
 		return false;
 	if (has_left(results))
 		return end(results);
-	if (!nodes_have_ended(results))
+	if (!nodes_have_ended(results) || others_may_decide(results))
 		return false;
 	decision_order_end(results->order);
 	while (put_out(results, tick_clock_monotonic_ns()) > 0)
@@ -284,6 +316,7 @@ static void results_fini(struct role *role)
 
 	decision_stream_close(results->stream);
 	decision_order_destroy(results->order);
+	decision_input_destroy(results->input);
 	evb_reader_close(results->reader);
 	free(results);
 }
@@ -301,7 +334,9 @@ static int open_parts(struct results *results, const struct results_parameters *
 	struct decision_stream_tail tail;
 
 	results->order = decision_order_create(&parameters->order);
-	if (results->order == NULL)
+	if (parameters->input.ring != NULL)
+		results->input = decision_input_create(&parameters->input);
+	if (results->order == NULL || (parameters->input.ring != NULL && results->input == NULL))
 		return -1;
 	if (parameters->appliance != NULL &&
 	    evb_reader_open(&results->reader, parameters->appliance, &parameters->reader) != 0) {
@@ -358,6 +393,11 @@ uint32_t results_role_held(const struct role *role)
 const struct evring *results_role_ring(const struct role *role)
 {
 	return decision_stream_ring(results_of(role)->stream);
+}
+
+bool results_role_reads(const struct role *role)
+{
+	return __atomic_load_n(&results_of(role)->reads, __ATOMIC_RELAXED);
 }
 
 uint64_t results_role_finish(struct role *role)

@@ -9,6 +9,10 @@
 // system calls, and while the file or the ring cannot be written it holds the events back, which
 // stops the builders.
 //
+// The decisions may also be those of another evb, as of a stage behind this one, from the event
+// ring of its results. Then the role's own events only tell which there are, and it is a member of
+// a group that gets all events at once.
+//
 // In a system of nodes the role of the results node also takes the decisions of the other nodes
 // from its inbox. There the event manager tells which events exist, unless the mode is static or
 // the event ids are those of an earlier stage.
@@ -17,6 +21,7 @@
 #include "evring/evb_reader.h"
 #include "packet/decision_queue.h"
 #include "pipeline/role.h"
+#include "record/decision_input.h"
 #include "record/decision_order.h"
 #include "record/decision_stream.h"
 
@@ -30,6 +35,7 @@ struct results_parameters {
 	struct decision_inbox *inbox; // outlives the role; NULL: results of this node alone
 	bool granted;                 // with an inbox: the manager tells the events
 	bool origins;                 // event ids are those of the first stage (record/origin.h)
+	struct decision_input_parameters input; // ring NULL: decisions of this system
 	struct decision_order_parameters order;
 	struct decision_stream_parameters stream;
 };
@@ -44,6 +50,7 @@ const struct decision_stream_counters *results_role_stream(const struct role *ro
 uint32_t results_role_held(const struct role *role);
 const char *results_role_path(const struct role *role);
 const struct evring *results_role_ring(const struct role *role); // NULL: it writes to no ring
+bool results_role_reads(const struct role *role); // whether the ring of another evb is open
 
 // Control thread, when the role's lcore has stopped: writes what is left. Returns the blocks that
 // groups of its ring have not released.

@@ -10,13 +10,14 @@
 
 struct results_view {
 	const char *to;
-	uint64_t held, blocks_held;
+	uint64_t reads, held, blocks_held;
 	struct decision_flow_view flow;
 };
 
 static const struct metric results_metrics[] = {
 	TEXT("name", config_results, name, "name of the results role"),
 	TEXT("group", config_results, group, "deciding group whose decisions it writes"),
+	TEXT("from", config_results, from, "event ring of another evb whose decisions it writes"),
 	{ 0 },
 };
 
@@ -24,6 +25,7 @@ static const struct metric view_metrics[] = {
 	TEXT("to", results_view, to,
 	     "file, UDP address or event ring of the decisions, or the node that "
 	     "writes them"),
+	GAUGE("reads", results_view, reads, "1 if the ring of the other evb is open"),
 	GAUGE("held", results_view, held,
 	      "events that wait for their turn, or, sent to another node, to be written there"),
 	GAUGE("blocks_held", results_view, blocks_held,
@@ -87,6 +89,7 @@ static void view_results(const struct appliance *appliance, unsigned index, tele
 	}
 	if (results_role_ring(role) != NULL)
 		view.blocks_held = evring_outstanding(results_role_ring(role));
+	view.reads = results_role_reads(role);
 	view.to = results_role_path(role);
 	view.held = results_role_held(role);
 	bases[2] = results_role_order(role);

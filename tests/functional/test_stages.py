@@ -3,7 +3,8 @@
 """Chains of two and three stages: the events that an appliance builds are the blocks of the next one,
 and at the end of a system of nodes, which gives each of them to one of two filter nodes. The node
 that sends them is killed and started again, or another one goes on; a filter node stops. The events
-of two appliances with the same ids become one."""
+of two appliances with the same ids become one. The filter nodes' decisions go back to the first
+stage."""
 
 import signal
 
@@ -13,6 +14,7 @@ import evb_decode
 import evbtest
 import judge
 import test_cluster as systems
+import test_decide as filtering
 from evbtest import check, check_equal
 
 EVENTS = 400
@@ -189,6 +191,40 @@ def test_super_events():
             check_equal({source: event_of({source: block}, 2) for source, block in blocks.items()},
                         {source: (event, events[event]) for source, events in expected.items()},
                         f"super-event {event}")
+
+
+def as_system(configuration):
+    """The same as a system of one node."""
+    parts = {key: configuration.pop(key) for key in ("ports", "builders", "generators", "results")}
+    return {**configuration, "nodes": [{"name": "all", "manager": True, **parts}]}
+
+
+def test_decisions_go_back():
+    """The first stage, whose manager tells which events there are, writes what the filter nodes
+    decide, which the second stage puts into a ring."""
+    with evbtest.Workspace() as work:
+        ring, ledger = work.name(), work.path("ledger")
+        first = first_stage(work, FEWER, writer=None, results=[
+            {"name": "back", "from": ring, "directory": work.folder("results"), "timeout": "60s"}])
+        first = as_system(first)
+        stage = last_stage(work, {"name": f"{first['name']}-all"})
+        stage["groups"] = [{"name": "filter", "decides": True}]
+        stage["nodes"][0]["results"] = [
+            {"name": "all", "group": "filter", "origin_packing": filtering.PACKING, "to": "ring",
+             "ring": {"name": ring, "groups": ["back"]}, "timeout": "60s"}]
+        with cluster.System(work, stage) as system:
+            system.start()
+            members = [work.start(filtering.decider(), system.processes[node].name, "filter",
+                                  str(filtering.PACKING), "6", ledger) for node in ("f0", "f1")]
+            for member in members:
+                member.wait_for_line("joined")
+            summary = work.run(first).end()
+            system.end()
+            for member in members:
+                member.finish()
+        events = [filtering.PACKING * n for n in range(FEWER)]
+        filtering.check_results(filtering.file_results(work.path("results")), events)
+        check_equal((summary["results"]["records"], summary["results"]["timed_out"]), (FEWER, 0), "results")
 
 
 if __name__ == "__main__":

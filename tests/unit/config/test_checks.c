@@ -312,6 +312,17 @@ static void results__name_a_group_that_decides(void **state)
 		"\"to\": \"ring\", \"ring\": {\"name\": \"d\"}}, {\"name\": \"s\", \"group\": "
 		"\"f\", \"to\": \"ring\", \"ring\": {\"name\": \"d\"}}]"),
 	    "x.json: results[1].ring.name: \"d\" is the ring of results[0] already");
+	assert_refused("results=[{\"name\": \"r\"}]",
+		       "x.json: results[0].group: either this key is needed, or `from`");
+	assert_all_refused(
+	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"from\": \"d\"}]"),
+	    "x.json: results[0].group: either this key is needed, or `from`");
+	assert_refused("results=[{\"name\": \"r\", \"from\": \"d\", \"origin_packing\": 1}]",
+		       "x.json: results[0].origin_packing: the decisions of `from` have the event "
+		       "ids of this system");
+	assert_refused("results=[{\"name\": \"r\", \"from\": \"d\", \"to\": \"ring\", \"ring\": "
+		       "{\"name\": \"d\"}}]",
+		       "x.json: results[0].from: \"d\" is a ring of this evb");
 	assert_all_refused(
 	    ALL(filter, "results=[{\"name\": \"r\", \"group\": \"f\", \"origin_packing\": 1}]"),
 	    "x.json: results[0].origin_packing: blocks that are built events need sources.payload "

@@ -547,6 +547,22 @@ static void results__of_a_system_are_written_on_one_node(void **state)
 				  "node with builders");
 }
 
+static void results__of_another_system_are_not_sent(void **state)
+{
+	const char *results = "nodes[1].results=[{\"name\": \"r\", \"from\": \"d\"}]";
+	struct config *writes = load_node("b", ALL(results));
+	struct config *other = load_node("a", ALL(results));
+
+	(void)state;
+	assert_int_equal(writes->n_results, 1);
+	assert_int_equal(writes->results[0].system, 1);
+	assert_int_equal(other->n_results, 0);
+	assert_int_equal(other->cluster.n_results, 1);
+	assert_true(other->cluster.results[0].is_from_ring);
+	config_free(writes);
+	config_free(other);
+}
+
 static void results__of_a_node_stay_there(void **state)
 {
 	struct config *config = load_node(
@@ -588,6 +604,7 @@ int main(void)
 		cmocka_unit_test(data__has_one_priority),
 		cmocka_unit_test(builder__group_and_weight),
 		cmocka_unit_test(results__of_a_system_are_written_on_one_node),
+		cmocka_unit_test(results__of_another_system_are_not_sent),
 		cmocka_unit_test(results__of_a_node_stay_there),
 	};
 

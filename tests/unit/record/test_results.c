@@ -3,7 +3,7 @@
 //
 // Decisions of members of two builders, in the order of events: in a file, as datagrams, and as
 // blocks of an event ring.
-#include "helpers.h"
+#include "results_bench.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,15 +16,7 @@
 #include <unistd.h>
 
 #include "evring/evb_results.h"
-#include "record/results_role.h"
 #include "wire/wire.h"
-
-#define BUILDERS  2u
-#define SLOTS     8u
-#define PACKING   10u
-#define EVENTS    (BUILDERS * SLOTS)
-#define UNIT      DECISION_STREAM_UNIT
-#define FILE_NAME "d-run000077-0000.decisions"
 
 static void make_rings(const char *directory, struct evring *rings[BUILDERS])
 {
@@ -32,37 +24,8 @@ static void make_rings(const char *directory, struct evring *rings[BUILDERS])
 	static const struct evring_group_rules rules[] = {
 		{ .decides = true }, { .after = "filter", .rejected_too = true }
 	};
-	struct evring_parameters parameters = {
-		.name = RING_NAME,
-		.directory = directory,
-		.memory = EVRING_SHM,
-		.n_builders = BUILDERS,
-		.run_number = RUN,
-		.slots = SLOTS,
-		.slot_size = MEP_ROOM,
-		.groups = groups,
-		.n_groups = 2,
-		.rules = rules,
-	};
-	char error[EVRING_ERROR_SIZE];
 
-	for (; parameters.builder < BUILDERS; parameters.builder++)
-		if (evring_create(&rings[parameters.builder], &parameters, error) != 0)
-			fail_msg("%s", error);
-}
-
-static struct results_parameters make_results(const char *directory)
-{
-	return (struct results_parameters){
-		.name = "results.r",
-		.appliance = RING_NAME,
-		.reader = { .group = "results", .directory = directory },
-		.order = { .window = 64, .packing = PACKING, .timeout_ns = 3600000000000 },
-		.stream = { .directory = directory,
-			    .prefix = "d",
-			    .run_number = RUN,
-			    .packing = PACKING },
-	};
+	make_rings_with(directory, rings, groups, 2, rules);
 }
 
 // Decides about all events, the last one first; event 3 is released undecided.
@@ -266,35 +229,6 @@ static void results__are_sent_as_datagrams(void **state)
 
 // --- in an event ring ---
 
-#define DECISIONS "decisions" // name of the ring
-#define PER_BLOCK DECISION_STREAM_PER_BLOCK
-
-static struct decision_stream_parameters make_ring_stream(const char *directory, uint32_t slots,
-							  unsigned n_groups)
-{
-	static const char *const groups[] = { "list" };
-
-	return (struct decision_stream_parameters){
-		.run_number = RUN,
-		.packing = PACKING,
-		.ring = { .name = DECISIONS,
-			  .directory = directory,
-			  .run_number = RUN,
-			  .slots = slots,
-			  .groups = groups,
-			  .n_groups = n_groups },
-	};
-}
-
-static struct evb_reader *open_reader(const char *directory, enum evb_reader_mode mode)
-{
-	const struct evb_reader_options options = { mode, "list", directory };
-	struct evb_reader *reader;
-
-	assert_int_equal(evb_reader_open(&reader, DECISIONS, &options), 0);
-	return reader;
-}
-
 static void read_block(const char *directory, struct role *role)
 {
 	struct evb_reader *reader = open_reader(directory, EVB_READER_GROUP);
@@ -339,135 +273,6 @@ static void results__are_blocks_of_a_ring(void **state)
 
 	parameters.stream = make_ring_stream(*state, 4, 1);
 	run(*state, &parameters, read_block);
-}
-
-// Adds results until there is no room. Returns the number of the next one.
-static uint64_t fill(struct decision_stream *stream, uint64_t next, unsigned most)
-{
-	struct decision_result result = { 0 };
-
-	for (unsigned i = 0; i < most && decision_stream_room(stream) > 0; i++) {
-		result.event_id = PACKING * next++;
-		decision_stream_add(stream, &result);
-	}
-	return next;
-}
-
-// Reads a block of `n` results, the first of which has number `first`, and releases it.
-static void take_block(struct evb_reader *reader, uint64_t first, uint64_t n)
-{
-	struct evb_results results;
-	struct evb_result result = { 0 };
-	struct evb_event event;
-
-	assert_int_equal(evb_reader_next(reader, &event, 0), 1);
-	assert_int_equal(event.event_id, PACKING * first);
-	assert_int_equal(evb_results_open(&results, event.data, event.length), 0);
-	assert_int_equal(results.first, first);
-	assert_int_equal(results.n, n);
-	while (evb_results_next(&results, &result))
-		assert_int_equal(result.event_id, PACKING * first++);
-	assert_int_equal(evb_reader_release(reader, &event), 0);
-}
-
-static void ring__waits_for_its_groups(void **state)
-{
-	const struct decision_stream_parameters parameters = make_ring_stream(*state, 2, 1);
-	const struct decision_stream_counters *counters;
-	char error[DECISION_STREAM_ERROR_SIZE];
-	struct decision_stream *stream, *second;
-	struct evb_reader *reader;
-	struct evb_event event;
-
-	assert_int_equal(decision_stream_open(&stream, &parameters, error), 0);
-	assert_string_equal(decision_stream_name(stream), "ring://" DECISIONS);
-	assert_int_equal(decision_stream_open(&second, &parameters, error), -1);
-	assert_non_null(strstr(error, "event ring " DECISIONS ": "));
-	counters = decision_stream_counters(stream);
-	assert_int_equal(fill(stream, 0, 10 * PER_BLOCK), 3 * PER_BLOCK); // two slots, one buffer
-	assert_int_equal(decision_stream_room(stream), 0);
-	assert_int_equal(decision_stream_pending(stream), PER_BLOCK);
-	assert_int_equal(counters->records, 2 * PER_BLOCK);
-	assert_int_equal(counters->pauses, 1);
-	reader = open_reader(*state, EVB_READER_GROUP);
-	take_block(reader, 0, PER_BLOCK);
-	assert_int_equal(decision_stream_room(stream), PER_BLOCK);
-	assert_int_equal(fill(stream, 3 * PER_BLOCK, 5), 3 * PER_BLOCK + 5);
-	assert_int_equal(decision_stream_finish(stream), 2); // has not ended: 5 results wait
-	assert_int_equal(counters->pauses, 2);
-	take_block(reader, PER_BLOCK, PER_BLOCK);
-	take_block(reader, 2 * PER_BLOCK, PER_BLOCK);
-	assert_int_equal(evb_reader_next(reader, &event, 0), 0);
-	assert_int_equal(decision_stream_finish(stream), 1);
-	take_block(reader, 3 * PER_BLOCK, 5);
-	assert_int_equal(evb_reader_next(reader, &event, 0), -EPIPE);
-	assert_int_equal(decision_stream_finish(stream), 0);
-	assert_int_equal(counters->records, 3 * PER_BLOCK + 5);
-	assert_int_equal(counters->lost, 0);
-	evb_reader_close(reader);
-	decision_stream_close(stream);
-	assert_int_equal(count_files(*state), 0);
-}
-
-static void ring__does_not_wait_for_spies(void **state)
-{
-	const struct decision_stream_parameters parameters = make_ring_stream(*state, 3, 0);
-	char error[DECISION_STREAM_ERROR_SIZE];
-	struct decision_stream *stream;
-	struct evb_reader *spy;
-	struct evb_event event;
-
-	assert_int_equal(decision_stream_open(&stream, &parameters, error), 0);
-	spy = open_reader(*state, EVB_READER_SPY);
-	assert_int_equal(fill(stream, 0, 100 * PER_BLOCK), 100 * PER_BLOCK);
-	decision_stream_flush(stream);
-	assert_int_equal(decision_stream_counters(stream)->records, 100 * PER_BLOCK);
-	assert_int_equal(decision_stream_counters(stream)->pauses, 0);
-	assert_int_equal(evb_reader_next(spy, &event, 0), 1);
-	(void)fill(stream, 100 * PER_BLOCK, 2 * PER_BLOCK); // the slot is the next but two
-	decision_stream_flush(stream);
-	assert_true(evb_event_intact(spy, &event));
-	evb_reader_close(spy);
-	decision_stream_close(stream);
-}
-
-static void ring__that_is_cut_loses_results(void **state)
-{
-	const struct decision_stream_parameters parameters = make_ring_stream(*state, 2, 1);
-	char error[DECISION_STREAM_ERROR_SIZE];
-	struct decision_stream *stream;
-
-	assert_int_equal(decision_stream_open(&stream, &parameters, error), 0);
-	assert_int_equal(truncate(evring_path(decision_stream_ring(stream)), 0), 0);
-	assert_int_equal(fill(stream, 0, 10 * PER_BLOCK), 10 * PER_BLOCK);
-	assert_int_equal(decision_stream_finish(stream), 0);
-	assert_int_equal(decision_stream_counters(stream)->lost, 10 * PER_BLOCK);
-	assert_int_equal(decision_stream_counters(stream)->records, 0);
-	decision_stream_close(stream);
-}
-
-static void block__is_checked(void **state)
-{
-	uint8_t bytes[4 * UNIT] = "EVBDECID";
-	struct evb_results results;
-	struct evb_result result = { 0 };
-
-	(void)state;
-	store_le32(bytes + 8, 1);
-	store_le32(bytes + 12, UNIT);
-	for (size_t length = 0; length < UNIT; length++)
-		assert_int_equal(evb_results_open(&results, bytes, length), -EBADMSG);
-	for (size_t length = UNIT; length <= sizeof(bytes); length++) {
-		assert_int_equal(evb_results_open(&results, bytes, length), 0);
-		for (size_t n = 1; n < length / UNIT; n++)
-			assert_true(evb_results_next(&results, &result));
-		assert_false(evb_results_next(&results, &result));
-	}
-	for (unsigned i = 0; i < 16; i++) {
-		bytes[i] ^= 0x80;
-		assert_int_equal(evb_results_open(&results, bytes, sizeof(bytes)), -EBADMSG);
-		bytes[i] ^= 0x80;
-	}
 }
 
 static void limit_files(rlim_t size)
@@ -521,10 +326,6 @@ int main(void)
 		TEST(results__by_the_events_of_the_first_stage),
 		TEST(results__are_sent_as_datagrams),
 		TEST(results__are_blocks_of_a_ring),
-		TEST(ring__waits_for_its_groups),
-		TEST(ring__does_not_wait_for_spies),
-		TEST(ring__that_is_cut_loses_results),
-		cmocka_unit_test(block__is_checked),
 		TEST(stream__waits_for_room_on_the_disk),
 	};
 
