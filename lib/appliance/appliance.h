@@ -66,7 +66,8 @@ struct appliance {
 	uint64_t start_tsc;        // when the lcores were launched
 	_Atomic uint64_t stop_tsc; // when builders and all roles before them had drained; else 0
 	struct source_table sources;
-	struct admission admission; // of senders; entries NULL: all are admitted
+	uint16_t nodes_of_sources[EVB_MAX_SOURCES]; // in a system: of each expected source
+	struct admission admission;                 // of senders; entries NULL: all are admitted
 	struct port ports[EVB_MAX_PORTS];
 	unsigned n_ports;                            // number of open ports
 	struct source_set *sets[EVB_MAX_GENERATORS]; // NULL: the blocks are not made before the run

@@ -50,6 +50,20 @@ static int make_offers(struct appliance *appliance, int node, char *error)
 	return 0;
 }
 
+static void find_nodes_of_sources(struct appliance *appliance)
+{
+	const struct cluster_system *cluster = &appliance->config->cluster;
+
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
+		for (unsigned j = 0; j < cluster->nodes[i].n_sources; j++) {
+			uint16_t id = cluster->source_ids[cluster->nodes[i].first_source + j];
+
+			if (appliance->sources.index[id] < EVB_MAX_SOURCES)
+				appliance->nodes_of_sources[appliance->sources.index[id]] =
+				    (uint16_t)i;
+		}
+}
+
 static int make_mailboxes(struct appliance *appliance, int node, char *error)
 {
 	const struct config *config = appliance->config;
@@ -57,7 +71,7 @@ static int make_mailboxes(struct appliance *appliance, int node, char *error)
 	// Each token causes only a few messages, so that the mailbox is never full.
 	for (unsigned i = 0; i < config->n_builders; i++)
 		if (make_mail(appliance->builder_mail[i], "builder", i,
-			      rte_align32pow2(8 * config->builders[i].slots + 64), node,
+			      rte_align32pow2(8 * config->builders[i].slots + EVB_MAX_NODES), node,
 			      error) != 0)
 			return -1;
 	for (unsigned i = 0; i < config->n_generators; i++)
@@ -116,6 +130,7 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 			return -1;
 		appliance->control_links[appliance->n_control_links++] = link;
 	}
+	find_nodes_of_sources(appliance);
 	return make_mailboxes(appliance, node, error) || make_decision_queues(appliance, error) ? -1
 												: 0;
 }

@@ -168,8 +168,10 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 		}
 		links[parameters.n_links++] = appliance->links[i];
 	}
-	if (config->cluster.n_nodes > 0)
+	if (config->cluster.n_nodes > 0) {
 		parameters.from_control = &appliance->builder_mail[plan->object][0];
+		parameters.nodes_of_sources = appliance->nodes_of_sources;
+	}
 	if (cluster_grants(config))
 		parameters.to_control = &appliance->builder_mail[plan->object][1];
 	else if (config->cluster.n_nodes > 0)

@@ -35,7 +35,7 @@ uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
 	       (uint64_t)range_count(slots, n_sources) * sizeof(struct range) +
 	       (uint64_t)bucket_count(slots) * sizeof(uint32_t) + CLOSED_SIZE * sizeof(uint64_t) +
 	       (uint64_t)n_sources *
-		   (sizeof(uint32_t) + sizeof(uint64_t) + sizeof(struct share) +
+		   (sizeof(uint32_t) + 2 * sizeof(uint64_t) + sizeof(struct share) +
 		    sizeof(struct source_difference) + sizeof(struct assembly_source_counters));
 }
 
@@ -54,6 +54,7 @@ static bool allocate(struct assembly *assembly)
 	    calloc(((size_t)assembly->n_slots + 1) * assembly->n_sources, sizeof(*assembly->parts));
 	assembly->end_memory = malloc(END_MEMORY);
 	assembly->end_times = calloc(assembly->n_sources, sizeof(*assembly->end_times));
+	assembly->absence.from = calloc(assembly->n_sources, sizeof(*assembly->absence.from));
 	assembly->shares = calloc(assembly->n_sources, sizeof(*assembly->shares));
 	assembly->differences = calloc(assembly->n_sources, sizeof(*assembly->differences));
 	assembly->buckets = malloc(n_buckets * sizeof(*assembly->buckets));
@@ -63,10 +64,11 @@ static bool allocate(struct assembly *assembly)
 	assembly->source_counters = calloc(assembly->n_sources, sizeof(*assembly->source_counters));
 	assembly->latency = calloc(1, sizeof(*assembly->latency));
 	if (assembly->events == NULL || assembly->parts == NULL || assembly->end_memory == NULL ||
-	    assembly->end_times == NULL || assembly->shares == NULL ||
-	    assembly->differences == NULL || assembly->buckets == NULL ||
-	    assembly->closed == NULL || assembly->free_slots == NULL || assembly->offsets == NULL ||
-	    assembly->source_counters == NULL || assembly->latency == NULL ||
+	    assembly->end_times == NULL || assembly->absence.from == NULL ||
+	    assembly->shares == NULL || assembly->differences == NULL ||
+	    assembly->buckets == NULL || assembly->closed == NULL || assembly->free_slots == NULL ||
+	    assembly->offsets == NULL || assembly->source_counters == NULL ||
+	    assembly->latency == NULL ||
 	    !range_pool_make(&assembly->pool, range_count(assembly->n_slots, assembly->n_sources),
 			     assembly->n_sources))
 		return false;
@@ -116,6 +118,7 @@ void assembly_destroy(struct assembly *assembly)
 	free(assembly->parts);
 	free(assembly->end_memory);
 	free(assembly->end_times);
+	free(assembly->absence.from);
 	free(assembly->shares);
 	free(assembly->differences);
 	free(assembly->buckets);
@@ -147,16 +150,6 @@ static uint8_t *refuse(struct assembly *assembly, const struct segment *segment,
 	if (reason != SEGMENT_NO_SLOT)
 		assembly_refuse(assembly, segment, reason);
 	return NULL;
-}
-
-// Whether a deadline has passed since a moment of the assembly's own time. That moment may be later
-// than now: the assembly learns of a wait only in the housekeeping after the wait.
-static bool is_over(const struct assembly *assembly, uint64_t since, uint64_t deadline,
-		    uint64_t now)
-{
-	int64_t age = (int64_t)(now - assembly->waited - since);
-
-	return age >= (int64_t)deadline;
 }
 
 // A source that sends data a deadline after its end-of-run block has not ended: its block was
@@ -371,7 +364,8 @@ bool assembly_commit(struct assembly *assembly, const struct segment *segment)
 	} else {
 		complete_block(assembly, event, part, segment->source);
 	}
-	return event->n_whole == assembly->n_sources;
+	return event->n_whole == assembly->n_sources ||
+	       (__builtin_expect(event->n_absent > 0, 0) && event_lacks_none(assembly, event));
 }
 
 void assembly_complete(struct assembly *assembly, uint64_t now)
@@ -446,6 +440,7 @@ void assembly_housekeep(struct assembly *assembly, uint64_t now, uint64_t waited
 	assembly->waited += waited;
 	assembly_reclaim(assembly, now);
 	window_renew(assembly, now);
+	absence_housekeep(assembly, now);
 	close_overdue(assembly, now);
 	close_unstarted(assembly, now);
 }

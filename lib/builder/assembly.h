@@ -53,6 +53,7 @@ struct assembly_parameters {
 	// free.
 	bool held_back;
 	uint64_t patience; // ticks that a granted event waits for its first segment
+	uint64_t grace;    // ticks for which events wait for a source after it ceased to take part
 };
 
 // Sums over all sources. Writer: the builder's thread.
@@ -189,6 +190,12 @@ struct assembly_report {
 // Opens a granted event before its first segment arrives. Returns true also if the event is open or
 // held already; false if no slot is free.
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now);
+
+// A source takes part in the granted events from index `from` on, UINT64_MAX: in none; at first in
+// all. Other granted events do not wait for its blocks: they are closed once those of all other
+// sources are whole. Events that are open now wait for `grace` before, because data may still
+// arrive.
+void assembly_set_source(struct assembly *assembly, uint32_t source, uint64_t from, uint64_t now);
 
 // Removes up to `most` of the waiting reports, the oldest first, and stores them in `reports`.
 // Returns their number.

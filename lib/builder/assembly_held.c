@@ -82,18 +82,25 @@ static struct event *find_held(const struct assembly *assembly, uint64_t index)
 
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now)
 {
-	struct event *event = event_find(assembly, id);
+	struct event *open = event_find(assembly, id), *event = open;
 
 	if (event == NULL)
 		event = find_held(assembly, index);
-	if (event != NULL) {
-		assembly->held.n_ungranted -= !event->granted;
-		event->granted = true;
-		return true;
+	if (event == NULL) {
+		if (assembly->n_free == 0)
+			(void)assembly_reclaim(assembly, now);
+		event = open = event_expect(assembly, id, index, now);
+		if (event == NULL)
+			return false;
 	}
-	if (assembly->n_free == 0)
-		(void)assembly_reclaim(assembly, now);
-	return event_expect(assembly, id, index, now) != NULL;
+	assembly->held.n_ungranted -= !event->granted;
+	event->granted = true;
+	if (open != NULL && assembly->absence.n > 0) {
+		event_count_absent(assembly, open);
+		if (event_lacks_none(assembly, open))
+			event_close(assembly, open, now);
+	}
+	return true;
 }
 
 unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report *reports,

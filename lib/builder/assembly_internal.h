@@ -4,7 +4,8 @@
 // Declarations that the files of the assembly share: assembly.c (segments), event_table.c (open
 // events and free slots), event_window.c (which events may be opened), block_room.c (rooms of
 // blocks), event_close.c (closing of events), consumer_slots.c (slots that consumers hold),
-// assembly_held.c (granted events), differences.c (sources that send otherwise than configured).
+// assembly_held.c (granted events), assembly_sources.c (sources that take no part), differences.c
+// (sources that send otherwise than configured).
 #pragma once
 
 #include "base/hash_key.h"
@@ -42,6 +43,7 @@ struct event {
 	uint32_t n_malformed;
 	uint32_t n_fragments;  // fragments of the first valid MFP
 	uint32_t n_agreeing;   // valid MFPs that have n_fragments fragments
+	uint32_t n_absent;     // sources that did not take part in it when it was granted, or later
 	uint64_t serial;       // number of events that were opened earlier
 	uint32_t older, newer; // neighbours in the list, by `since`; NO_EVENT at the ends
 	uint32_t chain;        // next event of the same bucket
@@ -68,6 +70,14 @@ struct held {
 	struct assembly_report *reports;   // first in, first out
 	uint32_t reports_size, reports_head, n_reports;
 	uint32_t n_ungranted; // slots of open and held events that have no grant
+};
+
+// Sources that do not take part in granted events, see assembly_sources.c.
+struct absence {
+	uint64_t *from;   // [n_sources]: the first event in which each source takes part
+	uint32_t n;       // sources that do not take part in all events
+	uint64_t changed; // ticks of the own time
+	bool is_new;      // open events do not take the change into account yet
 };
 
 // What a source has of what all sources share, and what is known of its blocks.
@@ -145,6 +155,7 @@ struct assembly {
 	struct event_order with_consumers; // published events whose slots are waited for
 	uint64_t longest_hold;             // ticks; of late, by consumers
 	struct held held;
+	struct absence absence;
 	uint32_t n_open;
 	uint64_t *closed; // event id + 1 of a closed event, by event index % CLOSED_SIZE; 0: none
 
@@ -234,6 +245,25 @@ static inline bool assembly_is_guarded(const struct assembly *assembly)
 {
 	return assembly->window.quorum != UINT32_MAX;
 }
+
+// Whether a deadline has passed since a moment of the assembly's own time. That moment may be later
+// than now: the assembly learns of a wait only in the housekeeping after the wait.
+static inline bool is_over(const struct assembly *assembly, uint64_t since, uint64_t deadline,
+			   uint64_t now)
+{
+	int64_t age = (int64_t)(now - assembly->waited - since);
+
+	return age >= (int64_t)deadline;
+}
+
+// assembly_sources.c
+
+// Counts the sources that do not take part in a granted event.
+void event_count_absent(const struct assembly *assembly, struct event *event);
+// Whether the event lacks only blocks of sources that do not take part in it.
+bool event_lacks_none(const struct assembly *assembly, const struct event *event);
+// To be called in each housekeeping.
+void absence_housekeep(struct assembly *assembly, uint64_t now);
 
 // event_window.c
 

@@ -13,6 +13,7 @@
 #define CLOCK_RENEWALS  16   // per second
 #define MESSAGES_MOST   16u  // handled in one poll, in each direction
 #define GRANT_MS        100u // longest wait of data for its grant; less than a heartbeat timeout
+#define GRACE_PART      50u  // of a second: for data that a source sent before it was excluded
 #define PATIENCE        10u  // deadlines that a granted event waits for a segment, at least 1 s
 
 // A link, and the segments that were taken from it and are not placed yet. Between two polls there
@@ -162,6 +163,15 @@ static void discard(struct builder *builder, const struct message *message)
 	respond(builder, MESSAGE_DROPPED, message);
 }
 
+static void set_sources(struct builder *builder, const struct message *message, uint64_t now)
+{
+	const struct builder_parameters *p = &builder->parameters;
+
+	for (unsigned i = 0; p->nodes_of_sources != NULL && i < p->sources->n_expected; i++)
+		if (p->nodes_of_sources[i] == message->node)
+			assembly_set_source(builder->assembly, i, message->event, now);
+}
+
 static void serve_message(struct builder *builder, const struct message *message, uint64_t now)
 {
 	uint64_t id = message->event * builder->parameters.packing;
@@ -189,6 +199,9 @@ static void serve_message(struct builder *builder, const struct message *message
 		if (message->state == 0)
 			builder->waited += builder->deadline;
 		builder->awaits = message->state != 0;
+		break;
+	case MESSAGE_SOURCES:
+		set_sources(builder, message, now);
 		break;
 	default:
 		break;
@@ -361,6 +374,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 				     parameters->numa_node);
 	if (builder == NULL)
 		return NULL;
+	assembly_parameters.grace = RTE_MIN(hz / GRACE_PART, assembly_parameters.deadline);
 	assembly_parameters.patience = RTE_MAX(PATIENCE * assembly_parameters.deadline, hz);
 	builder->assembly = assembly_create(&assembly_parameters);
 	if (builder->assembly == NULL) {

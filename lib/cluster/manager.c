@@ -217,6 +217,7 @@ void cluster_manager_poll(struct cluster_manager *manager, uint64_t now)
 		return;
 	}
 	manager_end_in_doubt(manager, now);
+	manager_end_silence(manager, now);
 	if (manager->adopting) {
 		manager_end_adoption(manager, now);
 		return;

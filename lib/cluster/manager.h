@@ -14,6 +14,10 @@
 // the events that it holds, unless some of them were in doubt and it is back in time. If an event
 // is granted again although a builder may have published it, consumers see EVB_EVENT_REPEATED.
 //
+// A source that falls silent is left out of new events, unless waits_for_sources is set. After
+// in_doubt_ns builders do not wait for its data any more, and at once if the node has left, was
+// excluded by the operator or begins anew. Events that lack only such sources do not wait.
+//
 // When a manager starts, it lets the nodes register until all are registered. If a run of an
 // earlier manager process continues, it waits at most CLUSTER_SETTLE_NS after the first
 // registration. Then it creates its scheduler from the events that the nodes hold and the events
@@ -40,7 +44,7 @@ struct cluster_manager_parameters {
 	struct sched_parameters sched;
 	uint64_t window;        // bytes in flight to one builder's port; 0: no limit
 	uint64_t deadline_ns;   // longest time that a builder waits for the data of an event
-	uint64_t in_doubt_ns;   // longest time that events of a silent node are in doubt
+	uint64_t in_doubt_ns;   // longest time that events wait for a silent node
 	uint32_t run_number;    // 0 means run 1
 	unsigned data_priority; // 802.1p priority of the data, 0 to 7
 	struct cluster_transport transport;

@@ -81,6 +81,8 @@ struct manager_node {
 	bool begun;   // the first event that it sends is fixed
 	bool resumes; // it still has the events that its process before announced
 	bool source_excluded;
+	uint64_t source_from; // the first event that its sources have
+	uint64_t absent_at;   // time from which builders do not wait for it; 0: none is set
 	// From the time repeat_at on, the grants up to the time repeat_until are repeated for this
 	// node: those of the builders from repeat_from to before repeat_end, and for builder
 	// repeat_from those of the tokens from repeat_token on.
@@ -155,6 +157,10 @@ void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t no
 bool manager_all_registered(const struct cluster_manager *manager, bool or_due);
 // Includes the node's source in the scheduler, or excludes it.
 void manager_sync_source(struct cluster_manager *manager, unsigned node, uint64_t now);
+// Reports to a node with builders in which events the sources of which nodes do not take part.
+void manager_send_sources(struct cluster_manager *manager, unsigned to);
+// Reports the sources that have been silent for in_doubt_ns to the nodes with builders.
+void manager_end_silence(struct cluster_manager *manager, uint64_t now);
 // Notes whether grants wait for a silent source; false unless waits_for_sources is set.
 bool manager_waits_for_source(struct cluster_manager *manager);
 void manager_send_member(struct cluster_manager *manager, unsigned node, enum ctrl_type type,

@@ -49,6 +49,7 @@ void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t no
 	manager->nodes[node].welcome_due = false;
 	send_welcome(manager, node, CTRL_ACCEPTED, "welcome");
 	manager_bring_into_line(manager, node);
+	manager_send_sources(manager, node);
 	if (manager->nodes[node].run == manager->run || manager->nodes[node].resumes)
 		repeat_grants(manager, node, now, 0);
 }
@@ -150,6 +151,73 @@ static bool source_takes_part(const struct cluster_manager *manager,
 	return node->registered && !node->lost && node->begun;
 }
 
+// Reports to a node's builders since which event, if any, the sources of another node take part.
+static void send_source(struct cluster_manager *manager, unsigned to, unsigned index)
+{
+	const struct cluster_system_node *at = &manager->cluster->nodes[index];
+	const struct manager_node *node = &manager->nodes[index];
+	const struct ctrl_member member = {
+		.config_hash = manager->cluster->hash,
+		.event = node->source_from,
+		.node = (uint16_t)index,
+		.subject = CTRL_SUBJECT_SOURCES,
+		.first_source = manager->cluster->source_ids[at->first_source],
+		.last_source = manager->cluster->source_ids[at->first_source + at->n_sources - 1],
+		.reason = CTRL_REASON_SILENT,
+	};
+	uint8_t bytes[CTRL_MEMBER_SIZE];
+
+	manager_send(manager, to, bytes,
+		     ctrl_put_member(bytes, sizeof(bytes),
+				     node->source_excluded && node->absent_at == 0 ? CTRL_EXCLUDE
+										   : CTRL_INCLUDE,
+				     &member));
+}
+
+// Where nodes share their source, events have no data of most of them anyway.
+static bool awaits_sources(const struct cluster_manager *manager, unsigned index)
+{
+	return manager->cluster->nodes[index].n_builders > 0 && !manager_is_static(manager) &&
+	       !manager->cluster->shares_source;
+}
+
+void manager_send_sources(struct cluster_manager *manager, unsigned to)
+{
+	for (unsigned i = 0; awaits_sources(manager, to) && i < manager->readouts.n; i++) {
+		const struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
+
+		if ((node->source_excluded && node->absent_at == 0) || node->source_from > 0)
+			send_source(manager, to, manager->readouts.nodes[i]);
+	}
+}
+
+static void send_source_to_all(struct cluster_manager *manager, unsigned index)
+{
+	manager->nodes[index].absent_at = 0;
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (manager->nodes[i].registered && !manager->nodes[i].welcome_due &&
+		    awaits_sources(manager, i))
+			send_source(manager, i, index);
+}
+
+// Whether a node without which events are granted may be back soon, with the data of earlier ones.
+static bool may_be_back(const struct manager_node *node)
+{
+	return !node->operator_excluded && !node->left && (node->lost || node->resumes);
+}
+
+// Builders do not wait any more for sources that have been silent for too long.
+void manager_end_silence(struct cluster_manager *manager, uint64_t now)
+{
+	for (unsigned i = 0; i < manager->readouts.n; i++) {
+		unsigned index = manager->readouts.nodes[i];
+		const struct manager_node *node = &manager->nodes[index];
+
+		if (node->absent_at != 0 && (now >= node->absent_at || !may_be_back(node)))
+			send_source_to_all(manager, index);
+	}
+}
+
 void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
@@ -165,6 +233,10 @@ void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64
 		sched_exclude_source(manager->sched, rank, now);
 	else
 		sched_include_source(manager->sched, rank, now);
+	if (excluded && may_be_back(node))
+		node->absent_at = now + manager->parameters.in_doubt_ns;
+	else
+		send_source_to_all(manager, index);
 }
 
 static bool lacks_source(const struct cluster_manager *manager)

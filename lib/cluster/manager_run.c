@@ -34,8 +34,10 @@ static void send_command(struct cluster_manager *manager, unsigned node, enum ct
 	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
 
 	// A process that joins a run knows nothing about the events before.
-	if (command == CTRL_START && manager->nodes[node].run != manager->run)
+	if (command == CTRL_START && manager->nodes[node].run != manager->run) {
 		manager->nodes[node].known_from = newest_event(manager);
+		manager->nodes[node].source_from = event;
+	}
 	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
 }
 

@@ -47,6 +47,9 @@ void node_send_register(struct cluster_node *node)
 		 self->name);
 	node->registered = false;
 	node->registering = true;
+	// The manager reports anew which sources do not take part.
+	for (unsigned rank = 0; rank < node->readouts_of_all.n; rank++)
+		node_builders_set_source(node, rank, 0);
 	node_send_to_manager(node, bytes, ctrl_put_register(bytes, sizeof(bytes), &record));
 	if (node->run == 0)
 		return;
@@ -268,6 +271,7 @@ void cluster_node_poll(struct cluster_node *node, uint64_t now)
 	(void)now;
 	node_readouts_poll(node);
 	node_builders_await(node);
+	node_builders_send_sources(node);
 	if (node->leaving)
 		send_bye(node);
 	else if (node->registered)

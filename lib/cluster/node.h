@@ -23,7 +23,8 @@ struct cluster_node_parameters {
 	void *context;
 	// Send a message to a builder or readout of this node. They return false if its mailbox is
 	// full. The node then tries again for a readout; a builder's mailbox must have room for 4
-	// messages per slot, which is enough for all messages. MESSAGE_AWAIT is tried again.
+	// messages per slot and one per node, which is enough for all messages. MESSAGE_AWAIT and
+	// MESSAGE_SOURCES are tried again.
 	bool (*to_builder)(void *context, unsigned builder, const struct message *message);
 	bool (*to_readout)(void *context, unsigned readout, const struct message *message);
 	// Orders the builders' port to read (RDMA READ) a block that a source offers. It returns

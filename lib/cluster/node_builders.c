@@ -67,6 +67,38 @@ void node_builders_await(struct cluster_node *node)
 			node->builders[i].waits_sent = node->waits;
 }
 
+// --- sources that do not take part ---
+
+// False while the mailbox of the builder is full.
+static bool send_sources(struct cluster_node *node, unsigned index)
+{
+	uint64_t *due = node->builders[index].sources_due;
+
+	for (unsigned word = 0; word < TOKEN_READOUT_WORDS; word++)
+		while (due[word] != 0) {
+			unsigned rank = 64 * word + (unsigned)__builtin_ctzll(due[word]);
+			const struct message message = {
+				.kind = MESSAGE_SOURCES,
+				.event = node->source_from[rank],
+				.node = node->readouts_of_all.nodes[rank],
+			};
+
+			if (!node->parameters.to_builder(node->parameters.context, index, &message))
+				return false;
+			due[word] &= due[word] - 1;
+		}
+	return true;
+}
+
+static bool is_due(const struct node_builder *builder)
+{
+	uint64_t due = 0;
+
+	for (unsigned word = 0; word < TOKEN_READOUT_WORDS; word++)
+		due |= builder->sources_due[word];
+	return due != 0;
+}
+
 // --- grants ---
 
 static void make_built(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot,
@@ -107,7 +139,8 @@ static void expect(struct cluster_node *node, unsigned builder, uint64_t event)
 	uint32_t index = tokens_find(tokens, event);
 	struct token *token = &tokens->tokens[index];
 
-	if (index == TOKEN_NONE || token->state != TOKEN_GRANTED || token->expected)
+	if (index == TOKEN_NONE || token->state != TOKEN_GRANTED || token->expected ||
+	    !send_sources(node, builder))
 		return;
 	token->expected = true;
 	send_to_builder(node, builder, MESSAGE_EXPECT, 0, token);
@@ -123,6 +156,29 @@ static void release(struct cluster_node *node, unsigned builder, uint32_t index)
 
 	tokens_release(tokens, index);
 	expect(node, builder, event);
+}
+
+void node_builders_set_source(struct cluster_node *node, unsigned rank, uint64_t from)
+{
+	if (node->source_from[rank] == from)
+		return;
+	node->source_from[rank] = from;
+	for (unsigned i = 0; i < node->n_builders; i++)
+		node->builders[i].sources_due[rank / 64] |= UINT64_C(1) << rank % 64;
+	node_builders_send_sources(node);
+}
+
+void node_builders_send_sources(struct cluster_node *node)
+{
+	for (unsigned i = 0; i < node->n_builders; i++) {
+		const struct tokens *tokens = &node->builders[i].tokens;
+
+		if (!is_due(&node->builders[i]) || !send_sources(node, i))
+			continue;
+		for (uint32_t j = 0; j < tokens->n; j++)
+			if (tokens->tokens[j].state == TOKEN_GRANTED && !tokens->tokens[j].expected)
+				expect(node, i, tokens->tokens[j].event);
+	}
 }
 
 void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant)

@@ -123,12 +123,26 @@ static void exclude(struct cluster_node *node, const struct ctrl_member *member)
 		node_send_register(node);
 }
 
+static void take_sources(struct cluster_node *node, unsigned from, enum ctrl_type type,
+			 const struct ctrl_member *member)
+{
+	const bool is_known = member->node < node->cluster->n_nodes;
+	unsigned rank = is_known ? node->readouts_of_all.of_node[member->node] : CLUSTER_NONE;
+
+	if (refusal(node, from, member->config_hash) == NULL && rank != CLUSTER_NONE)
+		node_builders_set_source(node, rank,
+					 type == CTRL_EXCLUDE ? UINT64_MAX : member->event);
+}
+
 static void take_member(struct cluster_node *node, unsigned from, const struct ctrl_record *record)
 {
 	struct ctrl_member member;
 
-	if (ctrl_get_member(record, &member) != WIRE_OK || member.subject != CTRL_SUBJECT_NODE ||
-	    member.node != node_self(node) ||
+	if (ctrl_get_member(record, &member) != WIRE_OK)
+		return;
+	if (member.subject == CTRL_SUBJECT_SOURCES)
+		take_sources(node, from, record->type, &member);
+	if (member.subject != CTRL_SUBJECT_NODE || member.node != node_self(node) ||
 	    !obey(node,
 		  (struct cluster_node_command){ .why = refusal(node, from, member.config_hash),
 						 .from = (uint16_t)from,

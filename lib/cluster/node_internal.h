@@ -30,6 +30,8 @@ struct node_builder {
 	bool requests;       // requests may be due
 	uint16_t waits_sent; // by MESSAGE_AWAIT
 	bool is_open;        // by MESSAGE_OPEN
+	// Bit set of the readouts, by rank, for which a MESSAGE_SOURCES is due.
+	uint64_t sources_due[TOKEN_READOUT_WORDS];
 };
 
 struct node_readout {
@@ -82,6 +84,9 @@ struct cluster_node {
 	uint64_t released;
 	bool throttled;
 	uint16_t waits; // as the manager reports: odd while it waits for a silent source
+	// By rank of a readout: the first event in which its sources take part; UINT64_MAX: in
+	// none.
+	uint64_t source_from[EVB_MAX_NODES];
 	// Bit set of the readouts, by rank, that are not connected.
 	uint64_t lost[TOKEN_READOUT_WORDS];
 
@@ -148,6 +153,11 @@ void node_builders_released(struct cluster_node *node);
 
 // Tells the builders whether a silent source is waited for.
 void node_builders_await(struct cluster_node *node);
+
+// Notes since which event the sources of a readout take part, and reports it to the builders.
+void node_builders_set_source(struct cluster_node *node, unsigned rank, uint64_t from);
+// Sends the builders what is due of this, and then the events that waited for it.
+void node_builders_send_sources(struct cluster_node *node);
 
 // Handles an OFFER: a source reports the addresses of its blocks of an event.
 void node_builders_offer(struct cluster_node *node, unsigned from, const struct ctrl_offer *offer);

@@ -283,7 +283,7 @@ struct config_event_manager {
 	uint32_t parallel_sends;       // sources that send for one event at the same time
 	uint64_t heartbeat_ns;         // interval of heartbeats
 	uint64_t heartbeat_timeout_ns; // at least 2 * heartbeat_ns
-	uint64_t in_doubt_ns; // longest wait for a silent node that may have published events
+	uint64_t in_doubt_ns;          // longest wait of events for a silent node
 	enum config_on_source_silent on_source_silent;
 	uint32_t source_buffer;       // MFPs that a source stores until their events are released
 	uint16_t control_port;        // UDP

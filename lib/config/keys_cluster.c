@@ -70,8 +70,9 @@ static const struct config_key event_manager_keys[] = {
 	  .help = "Silence after which a node counts as dead." },
 	{ .name = "in_doubt_timeout", WHOLE(TIME), RANGE(MILLISECOND, HOUR), OR_AUTO(0),
 	  FIELD(config_event_manager, in_doubt_ns), .standard = "auto",
-	  .help = "Longest wait for a silent node that may have published events; then others build "
-		  "them, flagged as repeated; auto: 2 heartbeat_timeout." },
+	  .help = "Longest wait for a silent node: for its data, and for its report on events that "
+		  "it may have published, which others then build, flagged as repeated; auto: 2 "
+		  "heartbeat_timeout." },
 	{ .name = "on_source_silent", WORDS("continue", "pause"),
 	  FIELD(config_event_manager, on_source_silent), .standard = "continue",
 	  .help = "Continue with incomplete events, or pause until it is back." },

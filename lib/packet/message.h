@@ -17,6 +17,9 @@ enum message_kind {
 			    // held, otherwise if held in this slot: event, slot, flags
 	MESSAGE_AWAIT, // state 1: a silent source is waited for, deadlines stand still; state 0: it
 		       // is back, and all open events have one more deadline
+	// The sources of a node take part in the granted events from `event` on, UINT64_MAX: in
+	// none; other events do not wait for them: event, node
+	MESSAGE_SOURCES,
 	// from a builder
 	MESSAGE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes,
 		       // slot, n_missing
@@ -84,7 +87,7 @@ struct message {
 			uint16_t position, n_positions;
 		};
 		struct {
-			uint16_t node;   // MESSAGE_READ: node that has the block
+			uint16_t node;   // MESSAGE_READ: node that has the block; MESSAGE_SOURCES
 			uint16_t source; // MESSAGE_OFFER, MESSAGE_READ: id
 		};
 	};

@@ -249,7 +249,7 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_DONE_SIZE(n_words)    (48u + 8u * (n_words))
 #define CTRL_RELEASE_SIZE          16u
 #define CTRL_HEARTBEAT_SIZE(n)     (32u + 24u * (n))
-#define CTRL_MEMBER_SIZE           24u
+#define CTRL_MEMBER_SIZE           32u
 #define CTRL_THROTTLE_SIZE         16u
 #define CTRL_RUN_COMMAND_SIZE      32u
 #define CTRL_RUN_REPORT_SIZE       96u

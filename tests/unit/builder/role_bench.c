@@ -33,6 +33,7 @@ static void open_ring(struct role_bench *bench)
 
 void role_bench_open_for(struct role_bench *bench, const char *events, bool granted)
 {
+	static const uint16_t nodes_of_sources[] = { 4, 7 };
 	char text[512];
 	struct builder_parameters parameters;
 
@@ -62,6 +63,7 @@ void role_bench_open_for(struct role_bench *bench, const char *events, bool gran
 		.spare = 1,
 		.ring = bench->ring,
 		.sources = bench->sources,
+		.nodes_of_sources = nodes_of_sources,
 		.links = bench->links,
 		.n_links = 2,
 	};

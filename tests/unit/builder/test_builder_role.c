@@ -225,6 +225,27 @@ static void awaited_source__stops_the_clock_of_deadlines(void **state)
 	}
 }
 
+// The second source is on node 7.
+static void absent_source__is_not_waited_for(void **state)
+{
+	const struct message absent = { .kind = MESSAGE_SOURCES, .node = 7, .event = UINT64_MAX };
+	struct role_bench bench;
+	struct message built;
+
+	(void)state;
+	role_bench_open_for(&bench, "", true);
+	assert_true(mailbox_put(&bench.mail[0], &absent));
+	tell(&bench, MESSAGE_EXPECT, 6, 0);
+	role_bench_poll(&bench);
+	feed_block(&bench, 6, 0);
+	role_bench_poll(&bench);
+	role_bench_poll(&bench);
+	assert_int_equal(mailbox_take(&bench.mail[1], &built, 1), 1);
+	assert_int_equal(built.kind, MESSAGE_BUILT);
+	assert_int_equal(built.n_missing, 1);
+	role_bench_close(&bench);
+}
+
 static void end_of_run__is_told_after_the_housekeeping(void **state)
 {
 	struct role_bench bench;
@@ -359,6 +380,7 @@ int main(void)
 		cmocka_unit_test(granted__overtaken_event_stays_open),
 		cmocka_unit_test(housekeeping__closes_overdue_events),
 		cmocka_unit_test(awaited_source__stops_the_clock_of_deadlines),
+		cmocka_unit_test(absent_source__is_not_waited_for),
 		cmocka_unit_test(end_of_run__is_told_after_the_housekeeping),
 		cmocka_unit_test(drain__empties_the_links_and_closes_what_is_open),
 		cmocka_unit_test(drain__waits_for_consumers_that_hold_slots),

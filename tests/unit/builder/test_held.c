@@ -247,6 +247,117 @@ static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 	workbench_close(&bench);
 }
 
+// --- sources that take no part ---
+
+static void set_source(struct workbench *bench, unsigned source, uint64_t from)
+{
+	assembly_set_source(bench->assembly, source, from, bench->now);
+}
+
+// Publishes the next built event, which lacks so many sources.
+static void expect_missing(struct workbench *bench, uint64_t event_id, unsigned n_missing)
+{
+	struct assembly_report report = take_built(bench, event_id);
+	struct evb_event event;
+
+	assert_int_equal(report.n_missing, n_missing);
+	assert_true(
+	    assembly_publish(bench->assembly, report.slot, report.index, false, bench->now));
+	event = workbench_take(bench);
+	assert_int_equal(event.n_missing, n_missing);
+	workbench_release(bench, &event);
+	workbench_wait(bench, 1);
+	take_freed(bench, event_id);
+}
+
+static void absent_source__is_not_waited_for(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	set_source(&bench, 2, UINT64_MAX);
+	expect(&bench, 100);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	take_no_report(&bench);
+	workbench_send_mfp(&bench, 1, 100, 4);
+	expect_missing(&bench, 100, 1);
+	// The data may be here before the grant.
+	workbench_send_mfp(&bench, 1, 104, 4);
+	workbench_send_mfp(&bench, 0, 104, 4);
+	take_no_report(&bench);
+	expect(&bench, 104);
+	expect_missing(&bench, 104, 1);
+	workbench_close(&bench);
+}
+
+static void absent_source__counts_if_its_data_comes(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	set_source(&bench, 2, UINT64_MAX);
+	expect(&bench, 100);
+	workbench_send_mfp(&bench, 2, 100, 4);
+	workbench_send_mfp(&bench, 0, 100, 4);
+	take_no_report(&bench);
+	workbench_send_mfp(&bench, 1, 100, 4);
+	expect_missing(&bench, 100, 0);
+	workbench_close(&bench);
+}
+
+static void absent_source__takes_part_from_an_event_on(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	set_source(&bench, 2, UINT64_MAX);
+	set_source(&bench, 2, 104 / 4);
+	expect(&bench, 104);
+	expect(&bench, 100);
+	for (unsigned source = 0; source < 2; source++) {
+		workbench_send_mfp(&bench, source, 104, 4);
+		workbench_send_mfp(&bench, source, 100, 4);
+	}
+	expect_missing(&bench, 100, 1);
+	take_no_report(&bench);
+	workbench_send_mfp(&bench, 2, 104, 4);
+	expect_missing(&bench, 104, 0);
+	workbench_close(&bench);
+}
+
+// What it sent before may be on its way to open events.
+static void absent_source__has_a_grace_in_open_events(void **state)
+{
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	expect(&bench, 100);
+	expect(&bench, 104);
+	expect(&bench, 108);
+	for (unsigned source = 0; source < 2; source++) {
+		workbench_send_mfp(&bench, source, 100, 4);
+		workbench_send_mfp(&bench, source, 104, 4);
+	}
+	workbench_send_mfp(&bench, 0, 108, 4);
+	set_source(&bench, 2, UINT64_MAX);
+	bench.now += WORKBENCH_GRACE - 1;
+	assembly_housekeep(bench.assembly, bench.now, 0);
+	take_no_report(&bench);
+	workbench_send_mfp(&bench, 2, 104, 4);
+	expect_missing(&bench, 104, 0);
+	bench.now++;
+	assembly_housekeep(bench.assembly, bench.now, 0);
+	expect_missing(&bench, 100, 1);
+	take_no_report(&bench);
+	workbench_send_mfp(&bench, 1, 108, 4);
+	expect_missing(&bench, 108, 1);
+	workbench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +368,10 @@ int main(void)
 		cmocka_unit_test(discarded__is_told_before_its_slot_is),
 		cmocka_unit_test(forget__is_told_before_what_comes_after),
 		cmocka_unit_test(ungranted__events_take_no_more_slots_than_are_kept),
+		cmocka_unit_test(absent_source__is_not_waited_for),
+		cmocka_unit_test(absent_source__counts_if_its_data_comes),
+		cmocka_unit_test(absent_source__takes_part_from_an_event_on),
+		cmocka_unit_test(absent_source__has_a_grace_in_open_events),
 	};
 
 	return cmocka_run_group_tests_name("held", tests, NULL, NULL);

@@ -86,6 +86,7 @@ void workbench_open(struct workbench *bench, const struct workbench_options *opt
 		.payload = options->payload,
 		.on_incomplete = options->on_incomplete,
 		.deadline = WORKBENCH_DEADLINE,
+		.grace = WORKBENCH_GRACE,
 		.ticks_per_second = 1000000000,
 		.start = { .ticks = bench->now, .ns = bench->now },
 		.granted = options->granted,

@@ -22,6 +22,7 @@
 #include "wire/mep.h"
 
 #define WORKBENCH_DEADLINE 1000u // ticks, which are nanoseconds
+#define WORKBENCH_GRACE    100u  // ticks
 #define WORKBENCH_MOST     64u   // sources
 #define PLACED             SEGMENT_N_CAUSES
 

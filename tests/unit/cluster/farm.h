@@ -93,6 +93,7 @@ struct sim_builder {
 	bool awaits;    // the manager waits for a source
 	bool told_open; // static mode
 	struct sim_messages in, out;
+	uint64_t from[FARM_NODES];    // by node: the first event in which its sources take part
 	struct sim_data waiting[256]; // data for which there is no slot yet
 	unsigned n_waiting;
 };

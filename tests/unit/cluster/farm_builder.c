@@ -38,14 +38,14 @@ void sim_builder_open(struct farm_node *node, unsigned index)
 	node->builders[index] = (struct sim_builder){ .n_slots = config->builders[index].slots };
 }
 
-// A builder's mailbox has room for 4 messages a slot.
+// A builder's mailbox has room for 4 messages a slot and one a node.
 bool sim_builder_message(struct farm_node *node, unsigned index, const struct message *message)
 {
 	struct sim_builder *builder = &node->builders[index];
 
-	if (sim_messages_put(&builder->in, 4 * builder->n_slots, message))
+	if (sim_messages_put(&builder->in, 4 * builder->n_slots + node->farm->n_nodes, message))
 		return true;
-	if (message->kind != MESSAGE_AWAIT)
+	if (message->kind != MESSAGE_AWAIT && message->kind != MESSAGE_SOURCES)
 		farm_broken(node->farm, "a builder's mailbox is full");
 	return false;
 }
@@ -119,6 +119,33 @@ static uint64_t building_time(struct farm_node *node)
 			  (last && farm->options.slow > 0 ? farm->options.slow : 1));
 }
 
+// The sources that take no part in an event.
+static uint64_t absent_from(const struct farm_node *node, const struct sim_builder *builder,
+			    uint64_t event)
+{
+	const struct cluster_system *cluster = &node->farm->configs[0]->cluster;
+	uint64_t absent = 0;
+
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
+		for (unsigned j = 0; j < cluster->nodes[i].n_sources && event < builder->from[i];
+		     j++)
+			absent |= UINT64_C(1) << (cluster->nodes[i].first_source + j);
+	return absent;
+}
+
+// An event is ready once it lacks only the data of sources that take no part in it.
+static void judge(struct farm_node *node, const struct sim_builder *builder, struct sim_slot *slot)
+{
+	const uint64_t all = (UINT64_C(1) << node->farm->n_sources) - 1;
+	uint64_t absent = slot->granted ? absent_from(node, builder, slot->event) : 0;
+
+	if (slot->state != SIM_OPEN || slot->arrived == 0 || (slot->arrived | absent) != all)
+		return;
+	slot->state = SIM_READY;
+	slot->incomplete = slot->arrived != all;
+	slot->at = node->farm->now + building_time(node);
+}
+
 // False if there is no slot for it now.
 static bool place(struct farm_node *node, struct sim_builder *builder, const struct sim_data *data)
 {
@@ -131,10 +158,7 @@ static bool place(struct farm_node *node, struct sim_builder *builder, const str
 	if (slot == NULL)
 		return false;
 	slot->arrived |= UINT64_C(1) << data->source;
-	if (slot->state == SIM_OPEN && slot->arrived == (UINT64_C(1) << farm->n_sources) - 1) {
-		slot->state = SIM_READY;
-		slot->at = farm->now + building_time(node);
-	}
+	judge(node, builder, slot);
 	return true;
 }
 
@@ -194,6 +218,7 @@ static void expect(struct farm_node *node, struct sim_builder *builder,
 	builder->n_ungranted -= !slot->granted;
 	slot->granted = true;
 	slot->attempt = message->attempt;
+	judge(node, builder, slot);
 }
 
 static void publish(struct farm_node *node, unsigned index, const struct message *message)
@@ -253,6 +278,11 @@ static void take_message(struct farm_node *node, unsigned index)
 		break;
 	case MESSAGE_AWAIT:
 		await(node, builder, message.state != 0);
+		break;
+	case MESSAGE_SOURCES:
+		builder->from[message.node] = message.event;
+		for (unsigned i = 0; i < builder->n_slots; i++)
+			judge(node, builder, &builder->slots[i]);
 		break;
 	default:
 		farm_broken(node->farm, "message %u to a builder", message.kind);

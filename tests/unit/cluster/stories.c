@@ -97,6 +97,23 @@ static void others_go_on(struct farm *farm)
 			    (uintmax_t)published, (uintmax_t)before);
 }
 
+// Nobody waits for its data.
+static void builders_go_on(struct farm *farm)
+{
+	uint64_t before = farm->n_published, published;
+
+	farm_run(farm, SECOND);
+	before = farm->n_published - before;
+	farm_kill(farm, some_readout(farm));
+	farm_run(farm, 800 * MS); // it is missed, and no event is in doubt any more
+	published = farm->n_published;
+	farm_run(farm, SECOND);
+	published = farm->n_published - published;
+	if (published < before / 2)
+		farm_broken(farm, "without the dead source %ju events/s, with it %ju",
+			    (uintmax_t)published, (uintmax_t)before);
+}
+
 static void readout_is_killed_and_back(struct farm *farm)
 {
 	for (unsigned i = 0; i < 3; i++) {
@@ -175,6 +192,17 @@ static void builder_is_cut_off(struct farm *farm)
 {
 	for (unsigned i = 0; i < 4; i++) {
 		farm_cut(farm, other_builder(farm), true, true);
+		farm_run(farm, 250 * MS + farm_below(farm, SECOND)); // it is missed
+		farm_heal(farm);
+		farm_run(farm, SECOND);
+	}
+}
+
+// Events wait for it, and it sends what they lack.
+static void readout_is_cut_off(struct farm *farm)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		farm_cut(farm, some_readout(farm), true, true);
 		farm_run(farm, 250 * MS + farm_below(farm, SECOND)); // it is missed
 		farm_heal(farm);
 		farm_run(farm, SECOND);
@@ -346,6 +374,10 @@ const struct story stories[] = {
 	  builder_is_cut_off,
 	  NEVER,
 	  { .lazy = 0.9, .rate = 2000, .in_doubt = "auto" } },
+	{ "a readout is killed, the builders go on",
+	  builders_go_on,
+	  NEVER,
+	  { .deadline = 5 * SECOND, .in_doubt = "auto" } },
 	{ "a readout is killed and back", readout_is_killed_and_back, NEVER, { .loss = 0.02 } },
 	{ "a readout is killed and back, pause",
 	  readout_is_killed_and_back,
@@ -389,6 +421,7 @@ const struct story stories[] = {
 	  { .loss = 0.02 } },
 	{ "a node is cut off", node_is_cut_off, NEVER, { .loss = 0.02 } },
 	{ "a builder is cut off", builder_is_cut_off, SPLIT, { .lazy = 0.95, .rate = 2000 } },
+	{ "a readout is cut off", readout_is_cut_off, SPLIT, { .rate = 1000 } },
 	{ "a node sleeps", node_sleeps, NEVER, { .rate = 1000 } },
 	{ "a node is cut off, pause",
 	  node_is_cut_off,

@@ -137,6 +137,7 @@ static void get__every_field_of_runs(void **state)
 	assert_int_equal(m.subject, CTRL_SUBJECT_SOURCES);
 	assert_int_equal(m.first_source, 0x800);
 	assert_int_equal(m.last_source, 0x8ff);
+	assert_int_equal(m.event, 0x1122334455667788);
 	bytes_free(&bytes);
 }
 
