@@ -57,12 +57,11 @@ bool manager_is_reporting(const struct cluster_manager *manager, unsigned node)
 	return false;
 }
 
-static void hold_port(struct cluster_manager *manager, unsigned builder, bool held, uint64_t now)
+static void suspend(struct cluster_manager *manager, unsigned builder, bool suspended, uint64_t now)
 {
-	const struct sched_port port = { .paused = held };
-
+	manager->builders[builder].suspended = suspended;
 	if (manager->sched != NULL)
-		sched_port_state(manager->sched, builder, &port, now);
+		sched_suspend(manager->sched, builder, suspended, now);
 }
 
 // Frees the events of a builder for other builders. For events from `known_from` on it is known
@@ -70,6 +69,7 @@ static void hold_port(struct cluster_manager *manager, unsigned builder, bool he
 static void expel(struct cluster_manager *manager, unsigned index, uint64_t known_from,
 		  uint64_t now)
 {
+	const struct sched_port port = { .paused = false }; // until it reports again
 	struct manager_builder *builder = &manager->builders[index];
 
 	for (uint32_t i = 0; i < builder->n; i++) {
@@ -80,10 +80,11 @@ static void expel(struct cluster_manager *manager, unsigned index, uint64_t know
 		entry->state = ENTRY_NONE;
 	}
 	builder->n_settled = 0;
-	builder->suspended = false;
-	hold_port(manager, index, false, now);
-	if (manager->sched != NULL)
-		sched_exclude(manager->sched, index, now);
+	suspend(manager, index, false, now);
+	if (manager->sched == NULL)
+		return;
+	sched_exclude(manager->sched, index, now);
+	sched_port_state(manager->sched, index, &port, now);
 }
 
 void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uint64_t known_from,
@@ -113,10 +114,8 @@ void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t n
 	const struct cluster_system_node *at = &manager->cluster->nodes[index];
 	struct manager_node *node = &manager->nodes[index];
 
-	for (unsigned i = 0; i < at->n_builders; i++) {
-		manager->builders[at->first_builder + i].suspended = true;
-		hold_port(manager, at->first_builder + i, true, now);
-	}
+	for (unsigned i = 0; i < at->n_builders; i++)
+		suspend(manager, at->first_builder + i, true, now);
 	if (in_doubt(manager, index))
 		take_back_open(manager, index, now);
 	else
@@ -130,10 +129,8 @@ void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint
 	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	manager->nodes[node].in_doubt_until = 0;
-	for (unsigned i = 0; i < at->n_builders; i++) {
-		manager->builders[at->first_builder + i].suspended = false;
-		hold_port(manager, at->first_builder + i, false, now);
-	}
+	for (unsigned i = 0; i < at->n_builders; i++)
+		suspend(manager, at->first_builder + i, false, now);
 }
 
 void manager_enter(struct cluster_manager *manager, unsigned index, uint64_t now)

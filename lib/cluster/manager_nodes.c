@@ -306,8 +306,7 @@ void manager_heartbeat(struct cluster_manager *manager, unsigned from,
 	manager->nodes[from].idle_beats = received.events_open > 0 || received.events_waiting > 0
 					      ? 0
 					      : manager->nodes[from].idle_beats + 1;
-	if (received.n_ports == 0 || manager->sched == NULL ||
-	    manager->nodes[from].in_doubt_until != 0)
+	if (received.n_ports == 0 || manager->sched == NULL)
 		return;
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		const struct ctrl_port *port = &received.ports[0];

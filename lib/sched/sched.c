@@ -164,6 +164,19 @@ void sched_include(struct sched *sched, uint32_t index, uint64_t now)
 	candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_EXCLUDED);
 }
 
+void sched_suspend(struct sched *sched, uint32_t index, bool suspended, uint64_t now)
+{
+	struct sched_builder *builder;
+	uint32_t blocks;
+
+	advance_clock(sched, now);
+	if (index >= sched->parameters.n_builders)
+		return;
+	builder = &sched->builders[index];
+	blocks = builder->blocks & ~(uint32_t)SCHED_BLOCK_SUSPENDED;
+	candidates_update(sched, builder, blocks | (suspended ? SCHED_BLOCK_SUSPENDED : 0));
+}
+
 static enum sched_result take_credit(struct sched *sched, struct sched_builder *builder,
 				     uint32_t index, uint32_t generation)
 {

@@ -271,6 +271,10 @@ enum sched_result sched_credit(struct sched *sched, uint32_t builder, uint32_t s
 void sched_exclude(struct sched *sched, uint32_t builder, uint64_t now);
 void sched_include(struct sched *sched, uint32_t builder, uint64_t now);
 
+// A suspended builder gets no grants, and others take its turns. Its session goes on: credits and
+// events in flight stay. It is no pause of its port, whose rate stays, too.
+void sched_suspend(struct sched *sched, uint32_t builder, bool suspended, uint64_t now);
+
 // A source reports that it has all events below up_to. An event waits for a grant once all included
 // sources have announced it. SCHED_STALE: the source has announced a higher event before.
 enum sched_result sched_announce(struct sched *sched, uint32_t source, uint64_t up_to,

@@ -24,18 +24,19 @@
 #define SCHED_ALLOCATIONS 13u
 
 // The reasons (blocks) why a builder cannot get a grant. A builder without blocks is ready; a
-// builder that is registered and not excluded is live.
+// builder that is registered, not excluded and not suspended is live.
 enum sched_block {
-	SCHED_BLOCK_ABSENT = 1 << 0,   // not registered
-	SCHED_BLOCK_EXCLUDED = 1 << 1, // by sched_exclude()
-	SCHED_BLOCK_CREDIT = 1 << 2,   // no slot is free
-	SCHED_BLOCK_PAUSED = 1 << 3,   // its port is paused
-	SCHED_BLOCK_EVENTS = 1 << 4,   // `credits` events are in flight
-	SCHED_BLOCK_WINDOW = 1 << 5,   // the next event would exceed `window` bytes in flight
-	SCHED_BLOCK_RATE = 1 << 6,     // the token bucket of its link is empty
-	SCHED_BLOCK_ROUND = 1 << 7,    // its link has a position in this round
+	SCHED_BLOCK_ABSENT = 1 << 0,    // not registered
+	SCHED_BLOCK_EXCLUDED = 1 << 1,  // by sched_exclude()
+	SCHED_BLOCK_CREDIT = 1 << 2,    // no slot is free
+	SCHED_BLOCK_PAUSED = 1 << 3,    // its port is paused
+	SCHED_BLOCK_EVENTS = 1 << 4,    // `credits` events are in flight
+	SCHED_BLOCK_WINDOW = 1 << 5,    // the next event would exceed `window` bytes in flight
+	SCHED_BLOCK_RATE = 1 << 6,      // the token bucket of its link is empty
+	SCHED_BLOCK_ROUND = 1 << 7,     // its link has a position in this round
+	SCHED_BLOCK_SUSPENDED = 1 << 8, // by sched_suspend()
 };
-#define SCHED_BLOCKS_LIFE (SCHED_BLOCK_ABSENT | SCHED_BLOCK_EXCLUDED)
+#define SCHED_BLOCKS_LIFE (SCHED_BLOCK_ABSENT | SCHED_BLOCK_EXCLUDED | SCHED_BLOCK_SUSPENDED)
 #define SCHED_BLOCKS_PACE (SCHED_BLOCK_EVENTS | SCHED_BLOCK_WINDOW | SCHED_BLOCK_RATE)
 
 enum sched_slot_state {

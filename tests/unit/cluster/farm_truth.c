@@ -255,6 +255,9 @@ static void check_stop(struct farm *farm)
 				    manager.throttled);
 		return;
 	}
+	// No port of the farm is ever congested.
+	if (sched_counters(cluster_manager_sched(farm->nodes[farm->manager].manager))->cuts != 0)
+		farm_broken(farm, "the rate of a port was cut");
 	if (manager.outstanding != 0 || manager.waiting != 0)
 		farm_broken(farm, "at the end %ju events are outstanding, %ju wait",
 			    (uintmax_t)manager.outstanding, (uintmax_t)manager.waiting);

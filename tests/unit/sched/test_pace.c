@@ -67,6 +67,32 @@ static void bucket__saves_up_a_burst(void **state)
 	bench_stop(&bench);
 }
 
+// A suspended builder keeps its session, and its port its rate.
+static void suspension__is_no_pause(void **state)
+{
+	struct bench bench = bench_with_link();
+	struct sched_builder_view view;
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	bench.now = 10000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	sched_suspend(bench.sched, 0, true, bench.now);
+	bench.now = 20000;
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	sched_suspend(bench.sched, 0, false, bench.now);
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB);
+	sched_view(bench.sched, 0, &view);
+	assert_true(view.rate_share == 1);
+	assert_int_equal(view.granted, 2);
+	assert_int_equal(sched_counters(bench.sched)->cuts, 0);
+	assert_int_equal(sched_counters(bench.sched)->pauses, 0);
+	bench_stop(&bench);
+}
+
 // Costs that are no whole number of ns add up exactly.
 static void bucket__loses_no_fractions(void **state)
 {
@@ -338,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bucket__grants_at_the_rate),
 		cmocka_unit_test(bucket__saves_up_a_burst),
+		cmocka_unit_test(suspension__is_no_pause),
 		cmocka_unit_test(bucket__loses_no_fractions),
 		cmocka_unit_test(bucket__follows_the_mean_size),
 		cmocka_unit_test(bucket__of_timed_shift_counts_idle_windows),
