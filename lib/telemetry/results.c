@@ -152,7 +152,8 @@ static void view_node(const struct appliance *appliance, unsigned index, telemet
 
 	for (unsigned i = 0; i < system->n_results; i++)
 		for (unsigned n = 0; appliance->inboxes[i] != NULL && n < system->n_nodes; n++) {
-			if (system->nodes[n].n_builders == 0 || n == system->self || index-- > 0)
+			if (system->nodes[n].n_builders == 0 || n == system->self ||
+			    system->results[i].is_from_ring || index-- > 0)
 				continue;
 			fill(&view, appliance, i, n);
 			bases[0] = &view;
