@@ -223,16 +223,6 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	return role;
 }
 
-// The rank of this node among the nodes that have generators.
-static uint32_t rank_of(const struct cluster_system *cluster)
-{
-	uint32_t rank = 0;
-
-	for (unsigned i = 0; i < cluster->self; i++)
-		rank += cluster->nodes[i].n_sources > 0;
-	return rank;
-}
-
 static void list_builders(const struct config *config, struct link **links,
 			  struct readout_builder *builders,
 			  struct readout_destination *destinations)
@@ -259,6 +249,28 @@ static void list_builders(const struct config *config, struct link **links,
 	}
 }
 
+static struct cluster_readouts readouts_of(const struct cluster_system *cluster)
+{
+	struct cluster_readouts readouts;
+
+	cluster_readouts_make(&readouts, cluster);
+	return readouts;
+}
+
+static struct readout_pace_parameters pace_of(const struct config *config, unsigned n_sources)
+{
+	const enum sched_shaping shaping = config->event_manager.sched.shaping;
+
+	return (struct readout_pace_parameters){
+		.n_sources = n_sources,
+		.node_sources = config->cluster.nodes[config->cluster.self].n_sources,
+		.system_sources = config->cluster.n_sources,
+		.paced = shaping != SCHED_ALL_AT_ONCE,
+		.timed = shaping == SCHED_TIMED_SHIFT,
+		.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0,
+	};
+}
+
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links)
 {
@@ -268,6 +280,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 	const struct config_generator *generator = &config->generators[plan->object];
 	const struct port *port = &appliance->ports[plan->port];
 	bool timed = manager->sched.shaping == SCHED_TIMED_SHIFT;
+	const struct cluster_readouts readouts = readouts_of(&config->cluster);
 	struct readout_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	struct readout_destination destinations[EVB_MAX_SYSTEM_BUILDERS];
 	const struct readout_roce_parameters roce = {
@@ -287,20 +300,13 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.builders = builders,
 		.n_builders = config->cluster.n_builders,
 		.n_nodes = config->cluster.n_nodes,
-		.rank = rank_of(&config->cluster),
+		.rank = readouts.of_node[config->cluster.self],
+		.n_senders = readouts.n,
 		.is_static = manager->sched.mode == SCHED_STATIC,
 		.source_buffer = manager->source_buffer,
-		.phase_ns = timed ? manager->sched.send_window_ns + manager->sched.idle_window_ns : 0,
-		.pace = {
-			.n_sources = appliance->stores[plan->object]->n_sources,
-			.node_sources = self->n_sources,
-			.system_sources = config->cluster.n_sources,
-			.paced = manager->sched.shaping != SCHED_ALL_AT_ONCE,
-			.timed = timed,
-			.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE
-					? config->idle.sleep_ns
-					: 0,
-		},
+		.phase_ns =
+		    timed ? manager->sched.send_window_ns + manager->sched.idle_window_ns : 0,
+		.pace = pace_of(config, appliance->stores[plan->object]->n_sources),
 		.events = generator->events,
 		.rate = generator->rate,
 		.faults = &generator->faults,

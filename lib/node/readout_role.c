@@ -114,6 +114,7 @@ static struct readout_logic_parameters logic_parameters(struct readout_role *rea
 		.n_builders = p->n_builders,
 		.n_nodes = p->n_nodes,
 		.rank = p->rank,
+		.n_senders = p->n_senders,
 		.is_static = p->is_static,
 		.source_buffer = p->source_buffer,
 		.phase_ns = p->phase_ns,

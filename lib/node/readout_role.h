@@ -36,9 +36,10 @@ struct readout_parameters {
 	const struct source_table *sources;
 	const struct readout_builder *builders; // [n_builders], by number in the system; copied
 	unsigned n_builders;
-	unsigned n_nodes; // of the system
-	uint32_t rank;    // of this node among the nodes that have generators
-	bool is_static;   // nobody grants
+	unsigned n_nodes;   // of the system
+	uint32_t rank;      // of this node among the nodes that have generators
+	uint32_t n_senders; // number of these nodes
+	bool is_static;     // nobody grants
 	uint32_t source_buffer;
 	uint64_t phase_ns;                   // of a timed shift; 0: phases have no clock
 	struct readout_pace_parameters pace; // n_builders, mtu and ticks_per_second are filled in

@@ -3,37 +3,42 @@
 #include "pacing/send_queue.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#define WORD_BITS 64u
 #define POSITIONS (UINT16_MAX + 1u) // a grant has 16 bits for its position
 
 uint64_t send_queue_memory(uint32_t size)
 {
-	return ((uint64_t)size + POSITIONS) * sizeof(struct message);
+	return ((uint64_t)size + POSITIONS) * sizeof(struct message) + POSITIONS / 8;
 }
 
-bool send_queue_make(struct send_queue *queue, uint32_t size, uint32_t rank, uint64_t phase_ticks)
+bool send_queue_make(struct send_queue *queue, const struct send_queue_parameters *parameters)
 {
-	*queue = (struct send_queue){ .size = size, .rank = rank, .phase_ticks = phase_ticks };
-	queue->waiting = calloc(size, sizeof(*queue->waiting));
+	*queue = (struct send_queue){ .parameters = *parameters };
+	if (queue->parameters.n_senders <= parameters->rank)
+		queue->parameters.n_senders = parameters->rank + 1;
+	queue->waiting = calloc(parameters->size, sizeof(*queue->waiting));
 	queue->positions = calloc(POSITIONS, sizeof(*queue->positions));
-	return queue->waiting != NULL && queue->positions != NULL;
+	queue->present = calloc(POSITIONS / WORD_BITS, sizeof(*queue->present));
+	return queue->waiting != NULL && queue->positions != NULL && queue->present != NULL;
 }
 
 void send_queue_free(struct send_queue *queue)
 {
 	free(queue->waiting);
 	free(queue->positions);
+	free(queue->present);
 }
 
 bool send_queue_put(struct send_queue *queue, const struct message *grant)
 {
 	uint32_t at;
 
-	if (queue->n == queue->size)
+	if (queue->n == queue->parameters.size)
 		return false;
 	at = queue->head + queue->n++;
-	queue->waiting[at >= queue->size ? at - queue->size : at] = *grant;
+	at -= at >= queue->parameters.size ? queue->parameters.size : 0;
+	queue->waiting[at] = *grant;
 	return true;
 }
 
@@ -44,65 +49,162 @@ static struct message *front(struct send_queue *queue)
 
 static void pop(struct send_queue *queue)
 {
-	queue->head = queue->head + 1 == queue->size ? 0 : queue->head + 1;
+	queue->head = queue->head + 1 == queue->parameters.size ? 0 : queue->head + 1;
 	queue->n--;
 }
 
-// Moves the grants of the current round that wait to their positions.
-static void collect(struct send_queue *queue)
+// --- the positions of the current round ---
+
+static bool is_present(const struct send_queue *queue, uint32_t position)
 {
+	return (queue->present[position / WORD_BITS] >> position % WORD_BITS & 1) != 0;
+}
+
+static uint32_t n_words(const struct send_queue *queue)
+{
+	return (queue->n_positions + WORD_BITS - 1) / WORD_BITS;
+}
+
+// The first position from `from` on, in cyclic order, that has a grant. There is one.
+static uint32_t next_present(const struct send_queue *queue, uint32_t from)
+{
+	uint32_t word = from / WORD_BITS;
+	uint64_t bits = queue->present[word] & UINT64_MAX << from % WORD_BITS;
+
+	while (bits == 0) {
+		word = word + 1 < n_words(queue) ? word + 1 : 0;
+		bits = queue->present[word];
+	}
+	return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+}
+
+// Position number n, counted from 0, of those that have a grant. There are more than n.
+static uint32_t present_number(const struct send_queue *queue, uint32_t n)
+{
+	uint32_t word = 0, in_word;
+	uint64_t bits;
+
+	while (n >= (in_word = (uint32_t)__builtin_popcountll(queue->present[word]))) {
+		n -= in_word;
+		word++;
+	}
+	for (bits = queue->present[word]; n > 0; n--)
+		bits &= bits - 1;
+	return word * WORD_BITS + (uint32_t)__builtin_ctzll(bits);
+}
+
+// The senders are spread evenly over n places; this is that of this node.
+static uint32_t place_among(const struct send_queue *queue, uint32_t n)
+{
+	return (uint32_t)((uint64_t)queue->parameters.rank * n / queue->parameters.n_senders);
+}
+
+// The position of this node if the nodes are spread over the positions that have a grant.
+static uint32_t spread(const struct send_queue *queue)
+{
+	return present_number(queue, place_among(queue, queue->in_round));
+}
+
+static void take(struct send_queue *queue, uint32_t position, struct message *grant)
+{
+	*grant = queue->positions[position];
+	queue->present[position / WORD_BITS] &= ~(UINT64_C(1) << position % WORD_BITS);
+	queue->in_round--;
+}
+
+// Moves the grants of the current round that wait to their positions. Returns whether there were
+// any.
+static bool collect(struct send_queue *queue)
+{
+	const uint32_t before = queue->in_round;
+
 	while (queue->n > 0 && front(queue)->round == queue->round &&
 	       front(queue)->n_positions == queue->n_positions) {
-		struct message *position = &queue->positions[front(queue)->position];
+		uint32_t position = front(queue)->position;
 
-		if (position->kind != 0)
-			return; // granted twice in the round: sent after the first one
-		*position = *front(queue);
+		if (is_present(queue, position))
+			break; // granted twice in the round: sent after the first one
+		queue->positions[position] = *front(queue);
+		queue->present[position / WORD_BITS] |= UINT64_C(1) << position % WORD_BITS;
 		queue->in_round++;
 		pop(queue);
 	}
+	return queue->in_round > before;
+}
+
+// --- phases ---
+
+static bool has_clock(const struct send_queue *queue)
+{
+	return queue->parameters.phase_ticks != 0;
 }
 
 static void begin_round(struct send_queue *queue, uint64_t now)
 {
-	bool requested = (front(queue)->flags & MESSAGE_REQUESTED) != 0;
+	const struct message *next = front(queue);
 
-	queue->round = front(queue)->round;
-	queue->n_positions = front(queue)->n_positions;
+	queue->is_open = true;
+	// All grants of the round that were here are sent, and one more has arrived.
+	if (queue->is_shifted && next->round == queue->round &&
+	    next->n_positions == queue->n_positions)
+		return;
+	queue->is_late = false;
+	queue->is_shifted = !has_clock(queue) && (next->flags & MESSAGE_REQUESTED) == 0;
+	queue->round = next->round;
+	queue->n_positions = next->n_positions;
 	queue->phase = 0;
 	queue->phase_start = now;
-	collect(queue);
-	// With a clock, and where positions are builders that request, all positions count.
-	queue->first = queue->rank % (queue->phase_ticks != 0 || requested ? queue->n_positions
-									   : queue->in_round);
+	(void)collect(queue);
+	queue->first =
+	    queue->is_shifted ? spread(queue) : queue->parameters.rank % queue->n_positions;
 }
 
-static void next_phase(struct send_queue *queue)
-{
-	queue->phase++;
-	queue->phase_start += queue->phase_ticks;
-}
-
-// Finds the grant of the next phase that has one. A round has some tens of positions of 64 bytes,
-// so a scan is cheap.
-static bool take_phase(struct send_queue *queue, uint64_t now, struct message *grant)
+// With a clock: finds the grant of the next phase that has one, if this phase has begun.
+static bool take_timed(struct send_queue *queue, uint64_t now, struct message *grant)
 {
 	while (queue->phase < queue->n_positions) {
 		uint32_t at = queue->first + queue->phase;
-		struct message *position;
 
-		if (queue->phase_ticks != 0 && now < queue->phase_start)
+		if (now < queue->phase_start)
 			return false;
-		while (at >= queue->n_positions)
-			at -= queue->n_positions;
-		position = &queue->positions[at];
-		next_phase(queue);
-		if (position->kind == 0)
+		at -= at >= queue->n_positions ? queue->n_positions : 0;
+		queue->phase++;
+		queue->phase_start += queue->parameters.phase_ticks;
+		if (!is_present(queue, at))
 			continue;
-		*grant = *position;
-		position->kind = 0;
-		queue->in_round--;
+		take(queue, at, grant);
 		return true;
+	}
+	return false;
+}
+
+// Without a clock: each grant that is sent is a phase.
+static void take_next(struct send_queue *queue, struct message *grant)
+{
+	uint32_t at = queue->first + queue->phase;
+
+	at -= at >= queue->n_positions ? queue->n_positions : 0;
+	if (queue->is_late && !is_present(queue, at))
+		at = spread(queue);
+	take(queue, next_present(queue, at), grant);
+	queue->phase = queue->phase + 1 < queue->n_positions ? queue->phase + 1 : 0;
+}
+
+// Finds the grant that is sent next; false if the current round has none, or if its phase has not
+// begun. Ends the round when it is over.
+static bool take_phase(struct send_queue *queue, uint64_t now, struct message *grant)
+{
+	if (!has_clock(queue)) {
+		queue->is_open = queue->in_round > 0;
+		if (queue->is_open)
+			take_next(queue, grant);
+		return queue->is_open;
+	}
+	if (take_timed(queue, now, grant))
+		return true;
+	if (queue->phase == queue->n_positions) {
+		queue->phase = 0; // late grants are sent now
+		queue->is_open = queue->in_round > 0;
 	}
 	return false;
 }
@@ -110,7 +212,7 @@ static bool take_phase(struct send_queue *queue, uint64_t now, struct message *g
 bool send_queue_next(struct send_queue *queue, uint64_t now, struct message *grant)
 {
 	for (;;) {
-		if (queue->n_positions == 0) {
+		if (!queue->is_open) {
 			if (queue->n == 0)
 				return false;
 			if (front(queue)->n_positions <= 1) {
@@ -120,21 +222,21 @@ bool send_queue_next(struct send_queue *queue, uint64_t now, struct message *gra
 			}
 			begin_round(queue, now);
 		}
-		collect(queue);
+		if (collect(queue) && queue->is_shifted) {
+			queue->is_late = true;
+			queue->first = place_among(queue, queue->n_positions);
+		}
 		if (take_phase(queue, now, grant))
 			return true;
-		if (queue->phase < queue->n_positions)
+		if (queue->is_open)
 			return false; // the phase has not begun
-		if (queue->in_round > 0)
-			queue->phase = 0; // late grants are sent now
-		else
-			queue->n_positions = 0;
 	}
 }
 
 void send_queue_clear(struct send_queue *queue)
 {
-	for (uint32_t i = 0; i < queue->n_positions; i++)
-		queue->positions[i].kind = 0;
+	for (uint32_t i = 0; i < n_words(queue); i++)
+		queue->present[i] = 0;
 	queue->n = queue->in_round = queue->n_positions = 0;
+	queue->is_open = queue->is_shifted = false;
 }

@@ -18,6 +18,12 @@ bool readout_logic_make(struct readout_logic *logic,
 			struct readout_counters *counters, uint64_t now)
 {
 	const double hz = (double)parameters->ticks_per_second;
+	const struct send_queue_parameters queue = {
+		.size = QUEUE_MOST,
+		.rank = parameters->rank,
+		.n_senders = parameters->n_senders,
+		.phase_ticks = (uint64_t)((double)parameters->phase_ns * 1e-9 * hz),
+	};
 
 	*logic = (struct readout_logic){
 		.parameters = *parameters,
@@ -26,9 +32,7 @@ bool readout_logic_make(struct readout_logic *logic,
 		.run_end = UINT64_MAX,
 		.ticks_per_event = parameters->rate > 0 ? hz / parameters->rate : 0,
 	};
-	return send_queue_make(&logic->queue, QUEUE_MOST, parameters->rank,
-			       (uint64_t)((double)parameters->phase_ns * 1e-9 * hz)) &&
-	       make_pace(logic, now);
+	return send_queue_make(&logic->queue, &queue) && make_pace(logic, now);
 }
 
 uint64_t readout_logic_memory(unsigned n_builders)

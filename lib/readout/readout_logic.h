@@ -9,7 +9,7 @@
 // A store that outlives its process has what an earlier one announced. Its grants may arrive before
 // the store has taken these events again; then they wait.
 //
-// Within a round, in phase n this node sends the event at position (n + rank) mod n_positions: no
+// Within a round, in phase n this node sends the event n positions behind that of its rank: no
 // two nodes send to one builder in the same phase while the nodes are in step.
 //
 // In static mode event e goes to builder (e mod builders) without a grant. Node x begins x events
@@ -75,6 +75,7 @@ struct readout_logic_parameters {
 	unsigned n_builders; // of the system
 	unsigned n_nodes;    // of the system
 	uint32_t rank;       // of this node among the nodes that have generators
+	uint32_t n_senders;  // number of these nodes
 	bool is_static;      // nobody grants
 	uint32_t source_buffer;
 	uint64_t phase_ns;                   // of a timed shift; 0: phases have no clock

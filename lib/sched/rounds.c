@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Rounds. A round has n_positions positions and the same number of phases. As events and credits
-// arrive, builders get its positions one after the other, at most one builder of each port. A round
-// ends when all its positions are used, or earlier if only builders of ports that already have a
-// position could get a grant. With the timed shift, phase 0 of a round begins at a multiple of the
-// phase's length. The positions of the round are given before this time; after it, the positions of
-// the next round are given.
+// Rounds. A round has n_positions positions and the same number of phases. Each port has one of the
+// positions, the same in each round: the order in which builders of ports become ready, as after a
+// pause, does not change the order in which nodes send to them. As events and credits arrive,
+// builders get the positions of their ports. A round ends when all its positions are used, or
+// earlier if only builders of ports that already have a position could get a grant. With the timed
+// shift, phase 0 of a round begins at a multiple of the phase's length. The positions of the round
+// are given before this time; after it, the positions of the next round are given.
 #include "sched/sched_internal.h"
 
 static bool may_begin(const struct sched *sched)
@@ -75,7 +76,7 @@ uint32_t rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *
 	if (rounds->phase_ns > 0)
 		grant->starts_ns = rounds->starts_ns;
 	grant->round = rounds->number;
-	grant->position = rounds->position;
+	grant->position = (uint32_t)(sched->builders[builder].link - sched->links);
 	rounds->position++;
 	rounds->outstanding++;
 	rounds->members[rounds->n_members++] = builder;

@@ -154,7 +154,7 @@ struct sched_grant {
 	uint32_t slot;
 	uint32_t generation;
 	uint32_t attempt;     // 1 for the first attempt
-	uint32_t position;    // in the round
+	uint32_t position;    // in the round: that of the builder's port
 	uint32_t n_positions; // number of phases of the round; 1 without rounds
 	uint32_t relaxed;     // number of grants by which the group was used too early; 0: none
 };

@@ -172,7 +172,7 @@ struct sched_rounds {
 	bool used;
 	bool open; // a round has begun
 	uint32_t n_positions;
-	uint32_t position;    // the next free position
+	uint32_t position;    // number of positions that are used
 	uint64_t number;      // number of the current round
 	uint64_t starts_ns;   // timed shift: time at which phase 0 begins
 	uint64_t ends_ns;     // timed shift: time at which the last phase ends

@@ -81,6 +81,7 @@ static struct readout_logic_parameters readout_of(const struct config *config)
 		.n_builders = system->n_builders,
 		.n_nodes = system->n_nodes,
 		.rank = readouts.of_node[system->self],
+		.n_senders = readouts.n,
 		.is_static = manager->sched.mode == SCHED_STATIC,
 		.source_buffer = manager->source_buffer,
 		.phase_ns = timed ? manager->sched.send_window_ns + manager->sched.idle_window_ns : 0,

@@ -11,12 +11,23 @@
 
 #define SIZE 64u
 
-static struct send_queue queue_of(uint32_t rank, uint64_t phase_ticks)
+static struct send_queue queue_among(uint32_t rank, uint32_t n_senders, uint64_t phase_ticks)
 {
+	const struct send_queue_parameters parameters = {
+		.size = SIZE,
+		.rank = rank,
+		.n_senders = n_senders,
+		.phase_ticks = phase_ticks,
+	};
 	struct send_queue queue;
 
-	assert_true(send_queue_make(&queue, SIZE, rank, phase_ticks));
+	assert_true(send_queue_make(&queue, &parameters));
 	return queue;
+}
+
+static struct send_queue queue_of(uint32_t rank, uint64_t phase_ticks)
+{
+	return queue_among(rank, 4, phase_ticks);
 }
 
 // Events are numbered 100 * round + position.
@@ -67,32 +78,126 @@ static void rounds__are_shifted_by_rank(void **state)
 	send_queue_free(&queue);
 }
 
+#define SENDERS 4u
+
+// What the nodes send in one phase, each from its queue. Returns how many send the position that
+// most of them send.
+static unsigned send_at_once(struct send_queue *queues)
+{
+	unsigned n[SENDERS] = { 0 }, most = 0;
+	struct message message;
+
+	for (unsigned i = 0; i < SENDERS; i++) {
+		if (!send_queue_next(&queues[i], 0, &message))
+			continue;
+		if (++n[message.position] > most)
+			most = n[message.position];
+	}
+	return most;
+}
+
+static void put_to_all(struct send_queue *queues, uint64_t round, uint16_t position)
+{
+	for (unsigned i = 0; i < SENDERS; i++)
+		put(&queues[i], round, position, SENDERS);
+}
+
+static void open_all(struct send_queue *queues)
+{
+	for (unsigned i = 0; i < SENDERS; i++)
+		queues[i] = queue_among(i, SENDERS, 0);
+}
+
+static void close_all(struct send_queue *queues)
+{
+	for (unsigned i = 0; i < SENDERS; i++)
+		send_queue_free(&queues[i]);
+}
+
+static void rounds__that_are_complete_keep_nodes_apart(void **state)
+{
+	struct send_queue queues[SENDERS];
+
+	(void)state;
+	open_all(queues);
+	for (unsigned phase = 0; phase < 3 * SENDERS; phase++) {
+		for (uint16_t i = 0; phase % SENDERS == 0 && i < SENDERS; i++)
+			put_to_all(queues, phase / SENDERS, i);
+		assert_int_equal(send_at_once(queues), 1);
+	}
+	assert_int_equal(send_at_once(queues), 0);
+	close_all(queues);
+}
+
+// Two grants arrive per phase, after the first one. Of the 4 nodes that send in a phase, all would
+// send the same position if they took the positions in order.
+static void rounds__that_trickle_in_keep_nodes_apart(void **state)
+{
+	static const unsigned most[SENDERS] = { 4, 3, 2, 2 };
+	struct send_queue queues[SENDERS];
+	uint16_t position = 0;
+
+	(void)state;
+	open_all(queues);
+	for (unsigned phase = 0; phase < SENDERS; phase++) {
+		for (unsigned i = 0; i < (phase == 0 ? 1 : 2) && position < SENDERS; i++)
+			put_to_all(queues, 1, position++);
+		assert_in_range(send_at_once(queues), 1, most[phase]);
+	}
+	assert_int_equal(send_at_once(queues), 0);
+	// The next round is complete when it begins.
+	for (position = 0; position < SENDERS; position++)
+		put_to_all(queues, 2, position);
+	for (unsigned phase = 0; phase < SENDERS; phase++)
+		assert_int_equal(send_at_once(queues), 1);
+	close_all(queues);
+}
+
+// Each grant is sent before the next one arrives; the round goes on all the same.
+static void rounds__that_trickle_in_one_by_one(void **state)
+{
+	struct send_queue queue = queue_of(1, 0);
+
+	(void)state;
+	for (uint16_t i = 0; i < 2; i++) {
+		put(&queue, 1, i, 4);
+		EXPECT(&queue, 0, 100u + i);
+		expect_none(&queue, 0);
+	}
+	put(&queue, 1, 2, 4);
+	put(&queue, 1, 3, 4);
+	// Phase 2 is that of position 1 + 2.
+	EXPECT(&queue, 0, 103, 102);
+	expect_none(&queue, 0);
+	send_queue_free(&queue);
+}
+
 // Two builders, eight nodes: four begin with each.
 static void rounds__with_empty_positions_spread_nodes_over_the_others(void **state)
 {
 	(void)state;
 	for (uint32_t rank = 0; rank < 8; rank++) {
-		struct send_queue queue = queue_of(rank, 0);
+		struct send_queue queue = queue_among(rank, 8, 0);
 		struct message message;
 
 		put(&queue, 1, 0, 8);
 		put(&queue, 1, 1, 8);
 		assert_true(send_queue_next(&queue, 0, &message));
-		assert_int_equal(message.event, 100 + rank % 2);
+		assert_int_equal(message.event, 100 + rank / 4);
 		send_queue_free(&queue);
 	}
 }
 
 static void rounds__what_comes_late_is_sent_in_the_same_round(void **state)
 {
-	struct send_queue queue = queue_of(1, 0);
+	struct send_queue queue = queue_among(1, 3, 0);
 
 	(void)state;
 	put(&queue, 1, 0, 3);
 	put(&queue, 1, 1, 3);
-	EXPECT(&queue, 0, 101);
+	EXPECT(&queue, 0, 100);
 	put(&queue, 1, 2, 3);
-	EXPECT(&queue, 0, 102, 100);
+	EXPECT(&queue, 0, 102, 101);
 	put(&queue, 2, 0, 3);
 	EXPECT(&queue, 0, 200);
 	expect_none(&queue, 0);
@@ -175,6 +280,9 @@ int main(void)
 		cmocka_unit_test(rounds__are_shifted_by_rank),
 		cmocka_unit_test(rounds__with_empty_positions_spread_nodes_over_the_others),
 		cmocka_unit_test(rounds__what_comes_late_is_sent_in_the_same_round),
+		cmocka_unit_test(rounds__that_are_complete_keep_nodes_apart),
+		cmocka_unit_test(rounds__that_trickle_in_keep_nodes_apart),
+		cmocka_unit_test(rounds__that_trickle_in_one_by_one),
 		cmocka_unit_test(rounds__by_the_clock_wait_for_their_phase),
 		cmocka_unit_test(requests__are_served_in_turn),
 		cmocka_unit_test(without_rounds__first_in_first_out),

@@ -71,11 +71,11 @@ static void linear_shift__leaves_positions_empty_rather_than_conflict(void **sta
 	bench_credit(&bench, 3, 1);
 	bench_announce(&bench, 9);
 	assert_int_equal(bench_poll(&bench, 9), 5);
-	expect_grant(&bench.grants[0], 0, 0, 1);
-	expect_grant(&bench.grants[1], 0, 1, 3);
-	expect_grant(&bench.grants[2], 1, 0, 1);
-	expect_grant(&bench.grants[3], 2, 0, 1);
-	expect_grant(&bench.grants[4], 3, 0, 1);
+	expect_grant(&bench.grants[0], 0, 1, 1);
+	expect_grant(&bench.grants[1], 0, 3, 3);
+	expect_grant(&bench.grants[2], 1, 1, 1);
+	expect_grant(&bench.grants[3], 2, 1, 1);
+	expect_grant(&bench.grants[4], 3, 1, 1);
 	assert_int_equal(sched_counters(bench.sched)->empty_positions, 2 + 3 + 3);
 	bench_stop(&bench);
 }
@@ -93,10 +93,29 @@ static void linear_shift__ends_a_round_rather_than_break_the_group_rule(void **s
 	bench_credit_all(&bench);
 	bench_announce(&bench, 6);
 	bench_expect(&bench, 6, "0 2 1 2 0 2");
-	expect_grant(&bench.grants[2], 0, 2, 1);
-	expect_grant(&bench.grants[3], 1, 0, 2);
+	expect_grant(&bench.grants[2], 0, 1, 1);
+	expect_grant(&bench.grants[3], 1, 2, 2);
 	for (unsigned i = 0; i < 6; i++)
 		assert_int_equal(bench.grants[i].relaxed, 0);
+	bench_stop(&bench);
+}
+
+// Ports whose builders become ready in another order keep their positions.
+static void linear_shift__keeps_the_positions_of_ports(void **state)
+{
+	struct bench bench = bench_of(3, 3, SCHED_LINEAR_SHIFT);
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit(&bench, 0, 4);
+	bench_credit(&bench, 2, 4);
+	bench_announce(&bench, 9);
+	assert_int_equal(bench_poll(&bench, 2), 2);
+	bench_credit(&bench, 1, 4);
+	assert_int_equal(bench_poll(&bench, 7), 7);
+	for (unsigned i = 0; i < 7; i++)
+		assert_int_equal(bench.grants[i].position, bench.grants[i].builder);
+	assert_int_equal(bench.grants[0].builder, 1);
 	bench_stop(&bench);
 }
 
@@ -138,7 +157,7 @@ static void barrier__waits_for_the_round_before(void **state)
 	bench_done(&bench, &bench.grants[1]);
 	sched_exclude(bench.sched, 0, 0);
 	assert_int_equal(bench_poll(&bench, 9), 1);
-	expect_grant(&bench.grants[0], 2, 0, 1);
+	expect_grant(&bench.grants[0], 2, 1, 1);
 	assert_int_equal(bench.grants[0].attempt, 2);
 	bench_stop(&bench);
 }
@@ -202,6 +221,7 @@ int main(void)
 		cmocka_unit_test(none__has_no_rounds),
 		cmocka_unit_test(linear_shift__fills_rounds_position_by_position),
 		cmocka_unit_test(linear_shift__leaves_positions_empty_rather_than_conflict),
+		cmocka_unit_test(linear_shift__keeps_the_positions_of_ports),
 		cmocka_unit_test(linear_shift__ends_a_round_rather_than_break_the_group_rule),
 		cmocka_unit_test(linear_shift__has_idle_phases_with_more_sources_than_builders),
 		cmocka_unit_test(barrier__waits_for_the_round_before),
