@@ -128,7 +128,8 @@ void block_window_give_up(struct block_window *window)
 	advance(window);
 }
 
-void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline)
+// Whether the events below idle_newest have had a sign for the deadline, and nothing else was left.
+static bool is_overdue(struct block_window *window, uint64_t now, uint64_t deadline)
 {
 	struct block_store *store = &window->store;
 
@@ -138,11 +139,34 @@ void block_window_expire(struct block_window *window, uint64_t now, uint64_t dea
 		window->idle_since = now;
 		window->idle_newest = window->newest;
 	} else if (now - window->idle_since > deadline) {
-		for (unsigned i = 0; i < window->parameters.n_sources; i++)
-			decide(window, i, window->idle_newest);
-		advance(window);
-		window->idle_since = 0;
+		return true;
 	}
+	return false;
+}
+
+static void give_up_below(struct block_window *window, uint64_t event)
+{
+	for (unsigned i = 0; i < window->parameters.n_sources; i++)
+		decide(window, i, event);
+	advance(window);
+	window->idle_since = 0;
+}
+
+void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline)
+{
+	if (is_overdue(window, now, deadline))
+		give_up_below(window, window->idle_newest);
+}
+
+void block_window_expire_gap(struct block_window *window, uint64_t now, uint64_t deadline)
+{
+	uint64_t event = window->store.ready;
+
+	if (!is_overdue(window, now, deadline))
+		return;
+	while (event < window->idle_newest && event_at(window, event)->n_present == 0)
+		event++;
+	give_up_below(window, event);
 }
 
 void block_window_end(struct block_window *window, uint64_t event)

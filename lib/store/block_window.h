@@ -84,6 +84,10 @@ void block_window_give_up(struct block_window *window);
 // for that time. Both times are in TSC cycles.
 void block_window_expire(struct block_window *window, uint64_t now, uint64_t deadline);
 
+// The same, but only the events before the first one that has a block: for sources that may send
+// the next ones only when these are released.
+void block_window_expire_gap(struct block_window *window, uint64_t now, uint64_t deadline);
+
 // There are no events from `event` on: what has not come below it is missing. To be called again as
 // long as `ready` is below the event.
 void block_window_end(struct block_window *window, uint64_t event);

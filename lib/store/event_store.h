@@ -14,7 +14,9 @@
 //     as unknown. The next stage can combine events of several stores. The store takes all events
 //     that the rings have, up to 16384 indices ahead of what is released. An event that has not
 //     come holds those behind it back, until all events before it are released and a deadline has
-//     passed: then it is missing. It is late if it comes after that, as is the second event of an
+//     passed: then it is missing. If it was the first of several gaps, and the store held more than
+//     half of the slots of a ring, the others have a deadline of their own, because their events
+//     may have waited for slots. It is late if it comes after that, as is the second event of an
 //     id. Late and unknown events are released to the rings at once.
 //
 // A slot is released to the appliance when the role has released the event and no packet points

@@ -19,6 +19,11 @@ static void retire(struct event_store *store, struct held_event *held)
 	store->last = &held->next;
 }
 
+static struct ring_slots *ring_of(struct event_store *store, const struct held_event *held)
+{
+	return &store->rings[held->event.builder % EVB_MAX_BUILDERS];
+}
+
 static void free_retired(struct event_store *store)
 {
 	while (store->retired != NULL && block_hold_is_free(&store->retired->hold)) {
@@ -29,6 +34,7 @@ static void free_retired(struct event_store *store)
 			store->last = &store->retired;
 		// Fails only if the slot was taken from this process: then nothing is to be done.
 		(void)evb_reader_release(store->reader, &held->event);
+		ring_of(store, held)->held--;
 		held->next = store->unused;
 		store->unused = held;
 		store->n_used--;
@@ -66,6 +72,7 @@ static void add_event(struct event_store *store)
 
 	store->unused = held->next;
 	store->n_used++;
+	ring_of(store, held)->held++;
 	event_store_describe(store, held);
 	held->is_held = true;
 	if (held->event.event_id < store->parameters.first_event ||
@@ -92,6 +99,22 @@ static void put_again(struct event_store *store)
 	}
 }
 
+// An event may not have come because this store holds the slots behind a gap, and the builder has
+// none for it: then only the gap is given up. The others have the deadline when slots are free.
+static void expire(struct event_store *store, uint64_t now)
+{
+	const uint64_t deadline = store->parameters.deadline_cycles;
+	const uint64_t ready = store->window.store.ready;
+
+	for (unsigned i = 0; i < store->n_rings; i++)
+		store->is_short |= 2 * store->rings[i].held > store->rings[i].n;
+	if (store->is_short)
+		block_window_expire_gap(&store->window, now, deadline);
+	else
+		block_window_expire(&store->window, now, deadline);
+	store->is_short &= store->window.store.ready == ready;
+}
+
 static void poll(struct block_store *base, uint64_t now)
 {
 	struct event_store *store = event_store_of(base);
@@ -108,7 +131,7 @@ static void poll(struct block_store *base, uint64_t now)
 	}
 	// What an earlier process had taken has returned to the group before the rings were opened.
 	base->is_inheriting &= has_more;
-	block_window_expire(&store->window, now, store->parameters.deadline_cycles);
+	expire(store, now);
 }
 
 // The control thread closes the rings of a dead appliance when nothing points to them any more.

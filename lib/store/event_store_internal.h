@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "base/limits.h"
 #include "evring/evb_reader.h"
 #include "evring/reader_watch.h"
 #include "store/block_window.h"
@@ -25,6 +26,12 @@ struct held_event {
 	uint8_t again;           // times that it was offered again
 	struct held_event *next; // by id: in the list in which it is
 	struct evb_event event;
+};
+
+// Of one ring.
+struct ring_slots {
+	uint32_t n;
+	uint32_t held; // by this store
 };
 
 // Who may use the reader.
@@ -56,6 +63,10 @@ struct event_store {
 	struct held_event *retired; // not needed any more; oldest first
 	struct held_event **last;   // where the next one is put into `retired`
 	uint64_t n_used;            // that are not in `unused`
+
+	struct ring_slots rings[EVB_MAX_BUILDERS];
+	unsigned n_rings;
+	bool is_short; // the appliance may have lacked slots while an event was waited for
 
 	// The control thread's
 	unsigned n_registered;               // rings whose slots DPDK knows

@@ -46,6 +46,10 @@ static int register_slots(struct event_store *store, uint16_t port_id, char *err
 			return reason(error, "DPDK cannot send from its rings",
 				      rte_strerror(rte_errno));
 		store->n_registered++;
+		if (i < EVB_MAX_BUILDERS) {
+			store->rings[i].n = (uint32_t)(slots.length / slots.slot_size);
+			store->n_rings = i + 1;
+		}
 		if (!map_for_device(&slots, port_id))
 			return reason(error, "the device cannot send from its rings",
 				      rte_strerror(rte_errno));

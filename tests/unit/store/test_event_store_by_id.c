@@ -219,6 +219,32 @@ static void gap__does_not_keep_all_slots(void **state)
 	assert_event(FIRST + SLOTS + 1);
 }
 
+// With few slots, events behind a gap may lack one until the gap is given up.
+static void gaps__are_given_up_together_if_slots_are_left(void **state)
+{
+	(void)state;
+	publish(FIRST + 1);
+	publish(FIRST + 3);
+	pass_deadline();
+	assert_int_equal(store->ready, FIRST + 4);
+	assert_int_equal(store->counters.missing, 2);
+	block_store_release(store, FIRST + 4);
+	assert_int_equal(collect(), 2);
+
+	for (uint64_t event = FIRST + 5; event < FIRST + 11; event++)
+		if (event != FIRST + 7)
+			publish(event);
+	pass_deadline();
+	assert_int_equal(store->ready, FIRST + 7);
+	assert_int_equal(store->counters.missing, 3);
+	block_store_release(store, FIRST + 7);
+	publish(FIRST + 7);
+	poll();
+	assert_int_equal(store->ready, FIRST + 11);
+	assert_int_equal(store->counters.missing, 3);
+	assert_int_equal(store->counters.late, 0);
+}
+
 // Slots return while an event that came earlier waits.
 static void slots__return_in_the_order_of_events(void **state)
 {
@@ -390,6 +416,7 @@ int main(void)
 		TEST(gap__holds_events_back_for_the_deadline),
 		TEST(gap__is_filled_in_time),
 		TEST(gap__does_not_keep_all_slots),
+		TEST(gaps__are_given_up_together_if_slots_are_left),
 		TEST(slots__return_in_the_order_of_events),
 		TEST(second__event_of_an_id_is_late),
 		TEST(ids__of_no_event_are_unknown),
