@@ -227,7 +227,7 @@ static bool to_builder(void *context, unsigned builder, const struct message *me
 		expect(member, message);
 	} else if (message->kind == MESSAGE_PUBLISH) {
 		publish(member, message);
-	} else if (message->kind != MESSAGE_AWAIT) {
+	} else if (message->kind != MESSAGE_AWAIT && message->kind != MESSAGE_SOURCES) {
 		FUZZ_CHECK(message->kind == MESSAGE_DISCARD);
 		discard(member, message);
 	}
