@@ -2,8 +2,6 @@
 // Copyright (c) 2026, the evb authors
 #include "appliance/plan.h"
 
-#include <numa.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -21,10 +19,7 @@
 #define OFFERS_MOST (1u << 18)    // largest depth of the mailbox of blocks that builders read
 #define ROLE_BYTES  (256u * 1024) // upper limit of a role's own state in DPDK's memory
 
-static int fail(char *error, const struct plan *plan, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static int fail(char *error, const struct plan *plan, const char *format, ...)
+int plan_fail(char *error, const struct plan *plan, const char *format, ...)
 {
 	va_list list;
 	int n = snprintf(error, PLAN_ERROR_SIZE, "%s: ", plan->config->path);
@@ -56,15 +51,16 @@ static unsigned find_port(const struct config *config, const char *name)
 static int check_links(const struct plan *plan, char *error)
 {
 	if (plan->config->n_builders > 0 && plan->n_producers > BUILDER_MAX_LINKS)
-		return fail(error, plan,
-			    "ports: %u receive queues and readouts, a builder takes segments from "
-			    "at most %u: use fewer rx queues",
-			    plan->n_producers, BUILDER_MAX_LINKS);
+		return plan_fail(
+		    error, plan,
+		    "ports: %u receive queues and readouts, a builder takes segments from "
+		    "at most %u: use fewer rx queues",
+		    plan->n_producers, BUILDER_MAX_LINKS);
 	if (plan->config->cluster.n_nodes > 0 && plan->n_rx > CONTROL_MAX_LINKS)
-		return fail(error, plan,
-			    "ports: %u receive queues, a node of a system has at most "
-			    "%u",
-			    plan->n_rx, CONTROL_MAX_LINKS);
+		return plan_fail(error, plan,
+				 "ports: %u receive queues, a node of a system has at most "
+				 "%u",
+				 plan->n_rx, CONTROL_MAX_LINKS);
 	return 0;
 }
 
@@ -104,8 +100,9 @@ static int add_roles(struct plan *plan, char *error)
 		struct plan_role *to = &plan->roles[i];
 
 		if (i == PLAN_MAX_ROLES)
-			return fail(error, plan, "ports: more than %u roles: use fewer rx queues",
-				    PLAN_MAX_ROLES);
+			return plan_fail(error, plan,
+					 "ports: more than %u roles: use fewer rx queues",
+					 PLAN_MAX_ROLES);
 		*to = (struct plan_role){
 			.kind = role.kind,
 			.object = role.object,
@@ -152,96 +149,6 @@ uint32_t plan_offers(const struct config *config)
 	for (unsigned i = 0; i < config->n_builders; i++)
 		n += config->builders[i].slots * config->cluster.n_sources;
 	return (uint32_t)rte_align64pow2(RTE_MIN(n, (uint64_t)OFFERS_MOST));
-}
-
-unsigned plan_node_of(const struct plan *plan, unsigned role)
-{
-	return plan->lcores[plan->roles[role].lcore].numa_node;
-}
-
-static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
-{
-	struct plan_lcore *at = &plan->lcores[lcore];
-
-	if (at->n_roles == EVB_MAX_ROLES)
-		return fail(error, plan, "lcores[%u].roles: more than %d roles on CPU %u", lcore,
-			    EVB_MAX_ROLES, at->cpu);
-	at->roles[at->n_roles++] = role;
-	plan->roles[role].lcore = lcore;
-	return 0;
-}
-
-// Places the roles on the available CPUs. One CPU runs all roles. With two CPUs the first runs the
-// roles that send and receive, the second the builders and what follows them. With more, the first
-// CPU is left to the control thread if each role still gets a CPU of its own. If there are fewer
-// CPUs than roles, the roles are assigned to them in turn.
-static int place_automatically(struct plan *plan, char *error)
-{
-	unsigned first, share;
-	cpu_set_t allowed;
-
-	CPU_ZERO(&allowed);
-	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
-		CPU_SET(0, &allowed);
-	for (unsigned cpu = 0; cpu < CPU_SETSIZE && plan->n_lcores < EVB_MAX_CPUS; cpu++)
-		if (CPU_ISSET(cpu, &allowed))
-			plan->lcores[plan->n_lcores++].cpu = cpu;
-	first = plan->n_lcores > plan->n_roles ? 1 : 0;
-	share = plan->n_lcores - first;
-	for (unsigned i = 0, next = 0; i < plan->n_roles; i++) {
-		enum config_role_kind kind = plan->roles[i].kind;
-		unsigned lcore = first + next % share;
-
-		if (plan->n_lcores == 2)
-			lcore = kind == CONFIG_ROLE_BUILDER || kind == CONFIG_ROLE_WRITER ||
-				kind == CONFIG_ROLE_RESULTS || kind == CONFIG_ROLE_RESULTS_SENDER;
-		else
-			next++;
-		if (place(plan, i, lcore, error) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-// config_check() has ensured that the lcores contain each role exactly once.
-static int place_as_configured(struct plan *plan, char *error)
-{
-	const struct config *config = plan->config;
-
-	plan->n_lcores = config->n_lcores;
-	for (unsigned i = 0; i < config->n_lcores; i++) {
-		const struct config_lcore *lcore = &config->lcores[i];
-
-		plan->lcores[i].cpu = lcore->cpu;
-		for (unsigned j = 0; j < lcore->n_roles; j++)
-			if (place(plan, plan_find_role(plan, lcore->roles[j]), i, error) != 0)
-				return -1;
-	}
-	return 0;
-}
-
-static unsigned node_of_cpu(uint32_t cpu)
-{
-	int node = numa_available() >= 0 ? numa_node_of_cpu((int)cpu) : 0;
-
-	return node >= 0 && node < PLAN_MAX_NODES ? (unsigned)node : 0;
-}
-
-// Removes lcores without roles, so that they are not started.
-static void drop_empty_lcores(struct plan *plan)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < plan->n_lcores; i++) {
-		if (plan->lcores[i].n_roles == 0)
-			continue;
-		plan->lcores[n] = plan->lcores[i];
-		plan->lcores[n].numa_node = node_of_cpu(plan->lcores[i].cpu);
-		for (unsigned j = 0; j < plan->lcores[n].n_roles; j++)
-			plan->roles[plan->lcores[n].roles[j]].lcore = n;
-		n++;
-	}
-	plan->n_lcores = n;
 }
 
 // Assigns one tx queue to each lcore that sends on the port. The lcore's roles share it.
@@ -315,20 +222,22 @@ static int plan_port(struct plan *plan, unsigned index, char *error)
 	bool loops;
 
 	if (profile_load(&port->profile, config, cause) != 0)
-		return fail(error, plan, "ports[%u].profile: %s", index, cause);
+		return plan_fail(error, plan, "ports[%u].profile: %s", index, cause);
 	if (config->mtu > port->profile.maximum_mtu)
-		return fail(error, plan, "ports[%u].mtu: %u is above what profile %s can carry, %u",
-			    index, config->mtu, config->profile, port->profile.maximum_mtu);
+		return plan_fail(error, plan,
+				 "ports[%u].mtu: %u is above what profile %s can carry, %u", index,
+				 config->mtu, config->profile, port->profile.maximum_mtu);
 	if (config->rx_queues > port->profile.queues)
-		return fail(error, plan, "ports[%u].rx_queues: %u, profile %s has at most %u",
-			    index, config->rx_queues, config->profile, port->profile.queues);
+		return plan_fail(error, plan, "ports[%u].rx_queues: %u, profile %s has at most %u",
+				 index, config->rx_queues, config->profile, port->profile.queues);
 	port->n_rx_queues = (uint16_t)config->rx_queues;
 	assign_tx_queues(plan, index);
 	if (port->n_tx_queues > port->profile.queues)
-		return fail(error, plan,
-			    "ports[%u]: %u lcores send on it, profile %s has at most %u tx queues: "
-			    "put the roles that send on fewer lcores",
-			    index, port->n_tx_queues, config->profile, port->profile.queues);
+		return plan_fail(
+		    error, plan,
+		    "ports[%u]: %u lcores send on it, profile %s has at most %u tx queues: "
+		    "put the roles that send on fewer lcores",
+		    index, port->n_tx_queues, config->profile, port->profile.queues);
 	port->buffer = port_buffer_size(&port->profile, config->mtu);
 	loops = strcmp(port->profile.driver, "net_ring") == 0; // it receives the sender's mbufs
 	rx_descriptors = descriptors(config->rx_descriptors, port->profile.rx_descriptors);
@@ -393,9 +302,9 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 
 	if ((config->kind != GENERATOR_PCAP || set.by_event) && profile->needs_address &&
 	    plan->config->transport.kind == CONFIG_TRANSPORT_UDP && !port_config->has_address)
-		return fail(error, plan,
-			    "generators[%u].port: port %s needs an `address` to send UDP from",
-			    index, port_config->name);
+		return plan_fail(error, plan,
+				 "generators[%u].port: port %s needs an `address` to send UDP from",
+				 index, port_config->name);
 	if (file_store_is_for(&set))
 		generator->set_bytes = set.window;
 	else if (config->kind == GENERATOR_PRODUCER)
@@ -405,9 +314,9 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 	else if ((config->kind != GENERATOR_PCAP || set.by_event) &&
 		 config->kind != GENERATOR_EVENT_RING &&
 		 source_set_plan(&set, &generator->set_bytes, cause) != 0)
-		return fail(error, plan, "generators[%u]: %s", index, cause);
+		return plan_fail(error, plan, "generators[%u]: %s", index, cause);
 	if (plan_store_make(&generator->store, plan->config, index, cause) != 0)
-		return fail(error, plan, "%s", cause);
+		return plan_fail(error, plan, "%s", cause);
 	// A ring port passes on the generator's own mbufs, so its ring and the links behind it can
 	// contain them, too.
 	generator->pool_mbufs = descriptors(port_config->tx_descriptors, profile->tx_descriptors) +
@@ -466,7 +375,7 @@ static int plan_builders(struct plan *plan, char *error)
 		const struct config_builder *builder = &config->builders[i];
 
 		if (builder->slot_size < smallest)
-			return fail(
+			return plan_fail(
 			    error, plan,
 			    "builders[%u].slot_size: %llu is too small: the MEP header and an "
 			    "error MFP for each of %u sources take %llu bytes",
@@ -502,7 +411,7 @@ static int plan_memory(struct plan *plan, char *error)
 			plan->hugepages_suffice = false;
 	}
 	if (!plan->hugepages_suffice && limit > 0 && plan->packet_bytes > limit)
-		return fail(
+		return plan_fail(
 		    error, plan,
 		    "memory.limit: packet pools take %llu bytes, more than the limit of %llu, "
 		    "and hugepages do not suffice",
@@ -518,7 +427,7 @@ int plan_check_machine(const struct plan *plan, char *error)
 		if (plan->config->memory.kind != MEMORY_HUGEPAGES ||
 		    node->free_hugepage_bytes >= node->hugepage_bytes)
 			continue;
-		return fail(
+		return plan_fail(
 		    error, plan,
 		    "memory.kind: NUMA node %u has %llu MiB of free hugepages, %llu MiB are "
 		    "needed: as root, echo %llu > /sys/devices/system/node/node%u/hugepages/"
@@ -538,10 +447,8 @@ int plan_make(struct plan *plan, const struct config *config, char *error)
 	plan->config = config;
 	if (add_roles(plan, error) != 0)
 		return -1;
-	if ((config->n_lcores == 0 ? place_automatically(plan, error)
-				   : place_as_configured(plan, error)) != 0)
+	if (plan_place(plan, error) != 0)
 		return -1;
-	drop_empty_lcores(plan);
 	for (unsigned i = 0; i < config->n_ports; i++)
 		if (plan_port(plan, i, error) != 0)
 			return -1;

@@ -136,6 +136,15 @@ int plan_check_machine(const struct plan *plan, char *error);
 int plan_store_make(struct plan_store *store, const struct config *config, unsigned index,
 		    char *error);
 
+// plan_make() calls it when the roles are known: places them on CPUs. Returns 0, or -1 with one
+// line in error[PLAN_ERROR_SIZE].
+int plan_place(struct plan *plan, char *error);
+
+// Writes one line, which begins with the configuration's path, to error[PLAN_ERROR_SIZE]; returns
+// -1.
+int plan_fail(char *error, const struct plan *plan, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 // plan_make() calls it when the ports are planned: plans the ordinary memory.
 void plan_ordinary(struct plan *plan);
 

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Which role runs on which CPU.
+#include "appliance/plan.h"
+
+#include <numa.h>
+#include <sched.h>
+
+unsigned plan_node_of(const struct plan *plan, unsigned role)
+{
+	return plan->lcores[plan->roles[role].lcore].numa_node;
+}
+
+static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
+{
+	struct plan_lcore *at = &plan->lcores[lcore];
+
+	if (at->n_roles == EVB_MAX_ROLES)
+		return plan_fail(error, plan, "lcores[%u].roles: more than %d roles on CPU %u",
+				 lcore, EVB_MAX_ROLES, at->cpu);
+	at->roles[at->n_roles++] = role;
+	plan->roles[role].lcore = lcore;
+	return 0;
+}
+
+// Places the roles on the available CPUs. One CPU runs all roles. With two CPUs the first runs the
+// roles that send and receive, the second the builders and what follows them. With more, the first
+// CPU is left to the control thread if each role still gets a CPU of its own. If there are fewer
+// CPUs than roles, the roles are assigned to them in turn.
+static int place_automatically(struct plan *plan, char *error)
+{
+	unsigned first, share;
+	cpu_set_t allowed;
+
+	CPU_ZERO(&allowed);
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		CPU_SET(0, &allowed);
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE && plan->n_lcores < EVB_MAX_CPUS; cpu++)
+		if (CPU_ISSET(cpu, &allowed))
+			plan->lcores[plan->n_lcores++].cpu = cpu;
+	first = plan->n_lcores > plan->n_roles ? 1 : 0;
+	share = plan->n_lcores - first;
+	for (unsigned i = 0, next = 0; i < plan->n_roles; i++) {
+		enum config_role_kind kind = plan->roles[i].kind;
+		unsigned lcore = first + next % share;
+
+		if (plan->n_lcores == 2)
+			lcore = kind == CONFIG_ROLE_BUILDER || kind == CONFIG_ROLE_WRITER ||
+				kind == CONFIG_ROLE_RESULTS || kind == CONFIG_ROLE_RESULTS_SENDER;
+		else
+			next++;
+		if (place(plan, i, lcore, error) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+// config_check() has ensured that the lcores contain each role exactly once.
+static int place_as_configured(struct plan *plan, char *error)
+{
+	const struct config *config = plan->config;
+
+	plan->n_lcores = config->n_lcores;
+	for (unsigned i = 0; i < config->n_lcores; i++) {
+		const struct config_lcore *lcore = &config->lcores[i];
+
+		plan->lcores[i].cpu = lcore->cpu;
+		for (unsigned j = 0; j < lcore->n_roles; j++)
+			if (place(plan, plan_find_role(plan, lcore->roles[j]), i, error) != 0)
+				return -1;
+	}
+	return 0;
+}
+
+static unsigned node_of_cpu(uint32_t cpu)
+{
+	int node = numa_available() >= 0 ? numa_node_of_cpu((int)cpu) : 0;
+
+	return node >= 0 && node < PLAN_MAX_NODES ? (unsigned)node : 0;
+}
+
+// Removes lcores without roles, so that they are not started.
+static void drop_empty_lcores(struct plan *plan)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < plan->n_lcores; i++) {
+		if (plan->lcores[i].n_roles == 0)
+			continue;
+		plan->lcores[n] = plan->lcores[i];
+		plan->lcores[n].numa_node = node_of_cpu(plan->lcores[i].cpu);
+		for (unsigned j = 0; j < plan->lcores[n].n_roles; j++)
+			plan->roles[plan->lcores[n].roles[j]].lcore = n;
+		n++;
+	}
+	plan->n_lcores = n;
+}
+
+int plan_place(struct plan *plan, char *error)
+{
+	if ((plan->config->n_lcores == 0 ? place_automatically(plan, error)
+					 : place_as_configured(plan, error)) != 0)
+		return -1;
+	drop_empty_lcores(plan);
+	return 0;
+}
