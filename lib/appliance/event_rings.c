@@ -51,6 +51,12 @@ static void watch(struct appliance *appliance, unsigned index)
 		notice(appliance, "generator %s: waits for the built events of appliance %s: %s",
 		       generator->name, from, why);
 		break;
+	case EVENT_STORE_AHEAD:
+		notice(appliance,
+		       "generator %s: appliance %s is at event %s, far ahead of this run: restart "
+		       "it",
+		       generator->name, from, why);
+		break;
 	case EVENT_STORE_NOTHING_NEW:
 		break;
 	}

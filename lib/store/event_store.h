@@ -62,6 +62,7 @@ enum event_store_news {
 	EVENT_STORE_OPENED,
 	EVENT_STORE_CLOSED, // the appliance has died, and all its events are released
 	EVENT_STORE_WAITS,  // the rings cannot be opened; for the first time, or for a new reason
+	EVENT_STORE_AHEAD,  // by_id: the first event is far ahead of the run; once
 };
 
 // Bytes that a store with these parameters allocates.
@@ -72,5 +73,6 @@ struct block_store *event_store_create(const struct event_store_parameters *para
 
 // Opens the rings, and registers their memory with DPDK and with the device that sends from it;
 // closes the rings of a dead appliance. To be called about 10 times per second. With
-// EVENT_STORE_WAITS the reason is one line in error[EVENT_STORE_ERROR_SIZE].
+// EVENT_STORE_WAITS the reason is one line in error[EVENT_STORE_ERROR_SIZE], with EVENT_STORE_AHEAD
+// the id of the event.
 enum event_store_news event_store_watch(struct block_store *store, uint16_t port_id, char *error);

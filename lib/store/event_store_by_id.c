@@ -43,6 +43,13 @@ static void free_retired(struct event_store *store)
 
 // --- events in ---
 
+// Notes the least id of the events that came before the first one for which the window had room.
+static void note_far(struct event_store *store, uint64_t id)
+{
+	if (!store->has_put && id < atomic_load_explicit(&store->far_id, memory_order_relaxed))
+		atomic_store_explicit(&store->far_id, id, memory_order_relaxed);
+}
+
 static void put_into_window(struct event_store *store, struct held_event *held)
 {
 	const struct window_block block = {
@@ -53,8 +60,10 @@ static void put_into_window(struct event_store *store, struct held_event *held)
 
 	switch (block_window_put_unordered(&store->window, held->index, 0, &block)) {
 	case WINDOW_TAKEN:
+		store->has_put = true;
 		break;
 	case WINDOW_FULL:
+		note_far(store, held->event.event_id);
 		held->next = store->ahead;
 		store->ahead = held;
 		break;
@@ -254,6 +263,7 @@ bool event_store_make_by_id(struct event_store *store)
 		store->unused = &store->held[i];
 	}
 	store->last = &store->retired;
+	atomic_init(&store->far_id, UINT64_MAX);
 	store->window.store.operations = &by_id;
 	store->window.store.capacity = store->mask + 1;
 	store->window.store.resumes = store->window.store.is_inheriting = true;

@@ -66,11 +66,14 @@ struct event_store {
 
 	struct ring_slots rings[EVB_MAX_BUILDERS];
 	unsigned n_rings;
+	bool has_put;            // an event into the window
+	_Atomic uint64_t far_id; // of an event ahead of the window before; UINT64_MAX: none
 	bool is_short; // the appliance may have lacked slots while an event was waited for
 
 	// The control thread's
 	unsigned n_registered;               // rings whose slots DPDK knows
 	char reason[EVENT_STORE_ERROR_SIZE]; // of the last EVENT_STORE_WAITS
+	bool said_far;
 };
 
 static inline struct event_store *event_store_of(struct block_store *store)

@@ -85,12 +85,23 @@ static int open_rings(struct event_store *store, uint16_t port_id, char *error)
 	return register_slots(store, port_id, error);
 }
 
+static enum event_store_news news_of_open(struct event_store *store, char *error)
+{
+	const uint64_t id = atomic_load_explicit(&store->far_id, memory_order_relaxed);
+
+	if (!store->parameters.by_id || id == UINT64_MAX || store->said_far)
+		return EVENT_STORE_NOTHING_NEW;
+	store->said_far = true;
+	snprintf(error, EVENT_STORE_ERROR_SIZE, "%" PRIu64, id);
+	return EVENT_STORE_AHEAD;
+}
+
 enum event_store_news event_store_watch(struct block_store *base, uint16_t port_id, char *error)
 {
 	struct event_store *store = event_store_of(base);
 
 	if (event_store_is_open(store))
-		return EVENT_STORE_NOTHING_NEW;
+		return news_of_open(store, error);
 	if (store->reader != NULL) {
 		event_store_close(store);
 		return EVENT_STORE_CLOSED;

@@ -4,6 +4,7 @@
 // The store of another appliance's built events, which keep their ids.
 #include "../evring/bench.h"
 
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -295,9 +296,15 @@ static void ids__of_no_event_are_unknown(void **state)
 static void event__far_ahead_waits_for_the_window(void **state)
 {
 	const uint64_t far = FIRST + WINDOW + 7;
+	char error[EVENT_STORE_ERROR_SIZE];
 
 	(void)state;
 	publish(far);
+	assert_int_equal(event_store_watch(store, NO_PORT, error), EVENT_STORE_NOTHING_NEW);
+	poll();
+	assert_int_equal(event_store_watch(store, NO_PORT, error), EVENT_STORE_AHEAD);
+	assert_int_equal(strtoull(error, NULL, 10), FIRST_EVENT + far * PACKING);
+	assert_int_equal(event_store_watch(store, NO_PORT, error), EVENT_STORE_NOTHING_NEW);
 	publish(FIRST + 1);
 	pass_deadline();
 	assert_int_equal(store->ready, FIRST + WINDOW);
