@@ -182,8 +182,7 @@ void manager_repeat_for(struct cluster_manager *manager, unsigned index, uint64_
 }
 
 // Repeats the grants of the builder repeat_from and advances to the next builder. False if the
-// node's queue is full, or if the builder is the node's own and has not yet reported what it holds:
-// it would take a grant of the process before it for a new one. The next poll continues.
+// node's queue is full. The next poll continues.
 static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 {
 	const struct cluster_transport *transport = &manager->parameters.transport;
@@ -191,8 +190,6 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index)
 	const struct manager_builder *builder = &manager->builders[node->repeat_from];
 	uint8_t bytes[CTRL_GRANT_SIZE];
 
-	if (builder->reporting && manager->cluster->builders[node->repeat_from].node == index)
-		return false;
 	for (; node->repeat_token < builder->n; node->repeat_token++) {
 		const struct entry *entry = &builder->entries[node->repeat_token];
 

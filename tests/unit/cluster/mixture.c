@@ -41,7 +41,7 @@ static struct farm_options options_of(uint64_t seed)
 	options.source_buffer = random_next(&random) % 2 ? 64 : 16;
 	options.events = random_next(&random) % 4 ? 0 : 200;
 	options.resumes = random_next(&random) % 2;
-	options.in_doubt = random_next(&random) % 2 ? "auto" : NULL;
+	options.in_doubt = random_next(&random) % 4 ? NULL : "auto";
 	return options;
 }
 

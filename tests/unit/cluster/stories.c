@@ -54,6 +54,19 @@ static void builder_is_killed(struct farm *farm)
 	farm_run(farm, 8 * SECOND);
 }
 
+// The next manager asks a process that does not know what the one before it has published.
+static void builder_and_manager_are_killed(struct farm *farm)
+{
+	for (unsigned i = 0; i < 3; i++) {
+		unsigned node = other_builder(farm);
+
+		farm_restart(farm, node);
+		farm_run(farm, farm_below(farm, 60 * MS));
+		farm_restart(farm, farm->manager);
+		farm_run(farm, SECOND);
+	}
+}
+
 // Nothing waits for the dead node's builder but what it may have published.
 static void expect_granted_again(struct farm *farm, unsigned builder)
 {
@@ -362,6 +375,10 @@ const struct story stories[] = {
 	{ "sources end by themselves", nothing_happens, ALWAYS, { .events = 300 } },
 	{ "a builder is killed and back", builder_is_killed_and_back, SPLIT, { .loss = 0.02 } },
 	{ "a builder is killed", builder_is_killed, SPLIT, { .loss = 0.02 } },
+	{ "a builder and the manager are killed and back",
+	  builder_and_manager_are_killed,
+	  NEVER,
+	  { .lazy = 0.9, .rate = 2000 } },
 	{ "a builder is killed in doubt",
 	  builder_is_killed_in_doubt,
 	  SPLIT,
