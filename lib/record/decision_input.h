@@ -31,8 +31,8 @@ struct decision_input *decision_input_create(const struct decision_input_paramet
 // The bytes that decision_input_create() allocates.
 uint64_t decision_input_memory(void);
 
-// Passes on at most `most` decisions, while the window of the order has room for them. Returns their
-// number.
+// Passes on at most `most` decisions, while the window of the order has room for them. Returns
+// their number.
 unsigned decision_input_take(struct decision_input *input, struct decision_order *order,
 			     uint64_t now_ns, unsigned most);
 
