@@ -14,7 +14,7 @@
 #define SEEDS 1u
 #define STEP  3u
 #else
-#define SEEDS 4u
+#define SEEDS 2u
 #define STEP  1u
 #endif
 

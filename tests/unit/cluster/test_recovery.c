@@ -5,7 +5,11 @@
 // after which a node counts as silent (200 ms), unless data is lost, which costs one deadline.
 #include "farm.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#define SEEDS 20u
+#else
 #define SEEDS 150u
+#endif
 #define KILLS 4u
 #define MORE  10u // events after which the system goes on
 
