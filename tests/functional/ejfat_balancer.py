@@ -38,6 +38,7 @@ SERVICE = "loadbalancer.LoadBalancer"
 SLOTS = 512
 CLOCK_S = 2.0  # by which a worker's clock may differ: its state is stale then
 AHEAD_S = 0.8  # of an epoch's announcement
+MARGIN = 64  # ticks that an epoch begins at least behind the newest one of the data
 EPOCHS = 16  # known at a time
 SILENT_S = 2.0  # after which a worker gets no slots
 SO_RCVBUFFORCE = 33
@@ -423,7 +424,9 @@ class Balancer:
             counts = collections.Counter(map(id, slots))
             for session in all_sessions:
                 session.slots = counts[id(session)]
-            boundary = self._predict(time.monotonic() + AHEAD_S)
+            # Where the sender was away, its events have passed what its rate foretold.
+            boundary = max(self._predict(time.monotonic() + AHEAD_S),
+                           (self._data_tick or 0) + MARGIN)
             self._epochs = (self._epochs + [(boundary, slots)])[-EPOCHS:]
             self.totals["epochs"] += 1
             ready = [s.registration["name"] for s in sessions]
