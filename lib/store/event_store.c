@@ -110,16 +110,12 @@ static void finish(struct event_store *store)
 static void housekeep(struct block_store *base)
 {
 	struct event_store *store = event_store_of(base);
-	int rc;
 
 	if (!store->has_begun || !event_store_is_open(store))
 		return;
-	if (!store->is_over && has_room(store)) {
-		rc = evb_reader_next(store->reader, &held_at(store, store->taken)->event, 0);
-		if (rc == 1)
-			add_event(store);
-		store->is_over = rc < 0;
-	}
+	if (!store->is_over && has_room(store) &&
+	    event_store_take_or_end(store, &held_at(store, store->taken)->event))
+		add_event(store);
 	show(store);
 	if (store->is_over)
 		finish(store);

@@ -157,16 +157,12 @@ static void finish(struct event_store *store)
 static void housekeep(struct block_store *base)
 {
 	struct event_store *store = event_store_of(base);
-	int rc;
 
 	if (!store->has_begun || !event_store_is_open(store))
 		return;
-	if (!store->is_over && store->unused != NULL) {
-		rc = evb_reader_next(store->reader, &store->unused->event, 0);
-		if (rc == 1)
-			add_event(store);
-		store->is_over = rc < 0;
-	}
+	if (!store->is_over && store->unused != NULL &&
+	    event_store_take_or_end(store, &store->unused->event))
+		add_event(store);
 	if (store->is_over)
 		finish(store);
 }

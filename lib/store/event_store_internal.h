@@ -100,6 +100,10 @@ static inline void event_store_describe(struct event_store *store, struct held_e
 	store->regained = regained;
 }
 
+// For the role's housekeeping: like evb_reader_poll(), and also notes in is_over when the run of
+// the rings is over and they are empty. True if `event` was taken. The role's lcore.
+bool event_store_take_or_end(struct event_store *store, struct evb_event *event);
+
 // Closes the rings, and returns events that are not released to the group. Control thread.
 void event_store_close(struct event_store *store);
 

@@ -57,6 +57,14 @@ static int register_slots(struct event_store *store, uint16_t port_id, char *err
 	return 0;
 }
 
+bool event_store_take_or_end(struct event_store *store, struct evb_event *event)
+{
+	const int rc = evb_reader_next(store->reader, event, 0);
+
+	store->is_over = rc < 0;
+	return rc == 1;
+}
+
 void event_store_close(struct event_store *store)
 {
 	struct evb_reader_slots slots;
