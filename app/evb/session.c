@@ -419,6 +419,7 @@ int session_run(const struct plan *plan, const struct session_options *options)
 
 	log_name(plan->config);
 	log_take_dpdk();
+	stop_catch_signals(); // before the first line: its reader may have left
 	if (appliance == NULL || accounts == NULL) {
 		log_line(LOG_LEVEL_ERROR, "%s", error);
 		goto end;
@@ -428,7 +429,6 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	if (!preflight(plan))
 		goto end;
 	appliance->notice = print_notice;
-	stop_catch_signals();
 	if (appliance_start(appliance, plan, error) != 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", error);
 		appliance_stop(appliance);

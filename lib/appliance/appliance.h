@@ -54,8 +54,8 @@ struct key_told {
 struct key_watch {
 	uint64_t next; // tsc of the next look
 	struct key_file_state file;
-	bool due; // the file has changed and was not taken yet
-	struct key_told told[EVB_MAX_NODES][KEY_REFUSALS];
+	bool due;                              // the file has changed and was not taken yet
+	struct key_told (*told)[KEY_REFUSALS]; // [n_nodes]
 };
 
 struct appliance {
@@ -63,7 +63,8 @@ struct appliance {
 	const struct plan *plan;
 	struct eal_state eal;
 	_Atomic enum appliance_state state;
-	uint64_t start_tsc;        // when the lcores were launched
+	uint64_t take_overs; // of an elected manager, as reported; written by the control thread
+	uint64_t start_tsc;  // when the lcores were launched
 	_Atomic uint64_t stop_tsc; // when builders and all roles before them had drained; else 0
 	struct source_table sources;
 	uint16_t nodes_of_sources[EVB_MAX_SOURCES]; // in a system: of each expected source

@@ -70,9 +70,10 @@ static int make_mailboxes(struct appliance *appliance, int node, char *error)
 
 	// Each token causes only a few messages, so that the mailbox is never full.
 	for (unsigned i = 0; i < config->n_builders; i++)
-		if (make_mail(appliance->builder_mail[i], "builder", i,
-			      rte_align32pow2(8 * config->builders[i].slots + EVB_MAX_NODES), node,
-			      error) != 0)
+		if (make_mail(
+			appliance->builder_mail[i], "builder", i,
+			rte_align32pow2(8 * config->builders[i].slots + config->cluster.n_nodes),
+			node, error) != 0)
 			return -1;
 	for (unsigned i = 0; i < config->n_generators; i++)
 		if (make_mail(appliance->readout_mail[i], "readout", i, PLAN_MAILBOX_DEPTH, node,
@@ -109,6 +110,7 @@ static int make_decision_queues(struct appliance *appliance, char *error)
 int cluster_parts_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
+	const unsigned n_nodes = appliance->config->cluster.n_nodes;
 	unsigned control = plan_role_of(plan, CONFIG_ROLE_CONTROL, 0);
 	int node;
 
@@ -131,6 +133,9 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 		appliance->control_links[appliance->n_control_links++] = link;
 	}
 	find_nodes_of_sources(appliance);
+	if (!neighbours_make(&appliance->neighbours, n_nodes) ||
+	    !keys_watch_make(&appliance->key_watch, n_nodes))
+		return appliance_fail(error, "out of memory");
 	return make_mailboxes(appliance, node, error) || make_decision_queues(appliance, error) ? -1
 												: 0;
 }
@@ -151,6 +156,8 @@ void cluster_parts_free(struct appliance *appliance)
 	}
 	for (unsigned i = 0; i < appliance->n_control_links; i++)
 		link_destroy(appliance->control_links[i]);
+	neighbours_free(&appliance->neighbours);
+	keys_watch_free(&appliance->key_watch);
 }
 
 // Whether what the node's sources announced before outlives its process.
@@ -178,6 +185,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.control_port = manager->control_port,
 		.control_dscp = manager->control_dscp,
 		.heartbeat_ns = manager->heartbeat_ns,
+		.shares_clock = manager->sched.shaping == SCHED_TIMED_SHIFT,
 		.heartbeat_timeout_ns = manager->heartbeat_timeout_ns,
 		.node = {
 			.cluster = config_cluster_parameters(config),
@@ -249,14 +257,6 @@ static void list_builders(const struct config *config, struct link **links,
 	}
 }
 
-static struct cluster_readouts readouts_of(const struct cluster_system *cluster)
-{
-	struct cluster_readouts readouts;
-
-	cluster_readouts_make(&readouts, cluster);
-	return readouts;
-}
-
 static struct readout_pace_parameters pace_of(const struct config *config, unsigned n_sources)
 {
 	const enum sched_shaping shaping = config->event_manager.sched.shaping;
@@ -271,6 +271,19 @@ static struct readout_pace_parameters pace_of(const struct config *config, unsig
 	};
 }
 
+struct shift_windows_parameters cluster_windows_of(const struct config *config)
+{
+	const struct sched_parameters *sched = &config->event_manager.sched;
+	const struct cluster_shift shift = cluster_shift_of(&config->cluster);
+
+	return (struct shift_windows_parameters){
+		.send_ns = sched->shaping == SCHED_TIMED_SHIFT ? sched->send_window_ns : 0,
+		.idle_ns = sched->idle_window_ns,
+		.n_positions = shift.n_positions,
+		.is_folded = shift.is_folded,
+	};
+}
+
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links)
 {
@@ -279,8 +292,6 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 	const struct cluster_system_node *self = &config->cluster.nodes[config->cluster.self];
 	const struct config_generator *generator = &config->generators[plan->object];
 	const struct port *port = &appliance->ports[plan->port];
-	bool timed = manager->sched.shaping == SCHED_TIMED_SHIFT;
-	const struct cluster_readouts readouts = readouts_of(&config->cluster);
 	struct readout_builder builders[EVB_MAX_SYSTEM_BUILDERS];
 	struct readout_destination destinations[EVB_MAX_SYSTEM_BUILDERS];
 	const struct readout_roce_parameters roce = {
@@ -300,15 +311,17 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.builders = builders,
 		.n_builders = config->cluster.n_builders,
 		.n_nodes = config->cluster.n_nodes,
-		.rank = readouts.of_node[config->cluster.self],
-		.n_senders = readouts.n,
+		.rank = cluster_readouts_below(&config->cluster, config->cluster.self),
+		.n_senders = cluster_readouts_below(&config->cluster, config->cluster.n_nodes),
 		.is_static = manager->sched.mode == SCHED_STATIC,
 		.source_buffer = manager->source_buffer,
-		.phase_ns =
-		    timed ? manager->sched.send_window_ns + manager->sched.idle_window_ns : 0,
+		.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
+		.order_seed = manager->sched.seed,
+		.windows = cluster_windows_of(config),
 		.pace = pace_of(config, appliance->stores[plan->object]->n_sources),
 		.events = generator->events,
 		.rate = generator->rate,
+		.spill = config_production(generator),
 		.faults = &generator->faults,
 		.seed = generator->seed,
 		.port_id = port->id,

@@ -4,6 +4,7 @@
 // The keys of a node of a system: its key file, which is read again when it changes, and the log
 // of frames that keys refuse.
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,17 @@
 
 #define LOOK_SECONDS 1
 #define TELL_SECONDS 60 // between two lines about the same node and cause
+
+bool keys_watch_make(struct key_watch *watch, unsigned n_nodes)
+{
+	watch->told = calloc(n_nodes, sizeof(*watch->told));
+	return watch->told != NULL;
+}
+
+void keys_watch_free(struct key_watch *watch)
+{
+	free(watch->told);
+}
 
 static const char *file_of(const struct appliance *appliance)
 {

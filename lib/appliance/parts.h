@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 
 #include "appliance/appliance.h"
+#include "pacing/shift_windows.h"
 #include "port/settings.h"
 #include "record/event_file.h"
 #include "tx/block_packets.h"
@@ -90,6 +91,10 @@ void cluster_parts_free(struct appliance *appliance);
 
 struct role *cluster_make_control(struct appliance *appliance, const struct plan_role *plan,
 				  char *error);
+
+// Of a timed shift; otherwise send_ns is 0. Rank and ticks_per_second are not filled in.
+struct shift_windows_parameters cluster_windows_of(const struct config *config);
+
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links);
 
@@ -109,6 +114,10 @@ int keys_read(struct appliance *appliance, struct control_keys *keys, char *erro
 
 // Once per second: reads a changed key file again, and reports the nodes whose frames are refused.
 void keys_watch(struct appliance *appliance);
+
+// False if memory ran out.
+bool keys_watch_make(struct key_watch *watch, unsigned n_nodes);
+void keys_watch_free(struct key_watch *watch);
 
 // --- roce_parts.c ---
 

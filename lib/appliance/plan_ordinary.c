@@ -60,7 +60,9 @@ static void plan_readouts(struct plan *plan)
 	for (unsigned i = 0; i < config->n_generators; i++) {
 		plan->store_bytes += store_memory(config, &config->generators[i]);
 		if (config->cluster.n_nodes > 0)
-			plan->readout_bytes += readout_logic_memory(config->cluster.n_builders);
+			plan->readout_bytes += readout_logic_memory(
+			    config->cluster.n_builders,
+			    config->event_manager.sched.shaping == SCHED_TIMED_SHIFT);
 	}
 }
 
@@ -84,7 +86,7 @@ static void plan_manager(struct plan *plan)
 	const struct config *config = plan->config;
 	const struct cluster_manager_parameters manager = config_manager_parameters(config);
 
-	if (config->cluster.n_nodes > 0 && config->cluster.manager == config->cluster.self)
+	if (config->cluster.n_nodes > 0 && config->cluster.nodes[config->cluster.self].manager)
 		plan->sched_bytes = cluster_manager_sched_memory(&manager);
 }
 

@@ -283,7 +283,8 @@ static void print_node(const struct config *config, unsigned index, FILE *out)
 		node->name, node->address >> 24, node->address >> 16 & 255,
 		node->address >> 8 & 255, node->address & 255);
 	if (node->manager)
-		fprintf(out, ", event manager");
+		fprintf(out, cluster_elects(&config->cluster) ? ", can be the event manager"
+							      : ", event manager");
 	if (node->n_sources > 0)
 		fprintf(out, ", %u source%s", node->n_sources, node->n_sources == 1 ? "" : "s");
 	if (node->n_builders == 1)
@@ -333,8 +334,7 @@ static void print_event_manager(const struct config *config, FILE *out)
 {
 	static const char *const modes[] = { "static", "push", "pull" };
 	static const char *const policies[] = { "round-robin", "occupancy", "weighted", "random" };
-	static const char *const shapings[] = { "none", "linear-shift", "timed-shift",
-						"credit-window" };
+	static const char *const shapings[] = { "none", "linear-shift", "timed-shift", "random" };
 	const struct config_event_manager *manager = &config->event_manager;
 	uint64_t in_flight = 0;
 
@@ -349,6 +349,9 @@ static void print_event_manager(const struct config *config, FILE *out)
 	fprintf(out, "  mode %s, policy %s, shaping %s; control messages on UDP port %u\n",
 		modes[manager->sched.mode], policies[manager->sched.policy],
 		shapings[manager->sched.shaping], manager->control_port);
+	if (manager->sched.policy == SCHED_RANDOM || manager->sched.shaping == SCHED_RANDOM_ORDER)
+		fprintf(out, "  seed of what is random: %llu\n",
+			(unsigned long long)manager->sched.seed);
 	fprintf(out, "  up to %llu events in flight, a source holds up to %u MFPs\n",
 		(unsigned long long)in_flight, manager->source_buffer);
 	if (in_flight > manager->source_buffer)

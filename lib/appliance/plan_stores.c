@@ -99,7 +99,8 @@ static double rate_of(const struct maker *m, uint64_t block)
 		.target = sched->target_utilisation,
 		.sending = sched->shaping == SCHED_TIMED_SHIFT
 			       ? (double)sched->send_window_ns /
-				     (double)(sched->send_window_ns + sched->idle_window_ns)
+				     (double)(sched->send_window_ns + sched->idle_window_ns) *
+				     cluster_shift_of(&config->cluster).share
 			       : 1,
 		.block = block,
 	};

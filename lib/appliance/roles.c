@@ -171,6 +171,8 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 	if (config->cluster.n_nodes > 0) {
 		parameters.from_control = &appliance->builder_mail[plan->object][0];
 		parameters.nodes_of_sources = appliance->nodes_of_sources;
+		parameters.windows = cluster_windows_of(config);
+		parameters.node = (uint16_t)config->cluster.self;
 	}
 	if (cluster_grants(config))
 		parameters.to_control = &appliance->builder_mail[plan->object][1];
@@ -262,6 +264,7 @@ static struct role *make_source(struct appliance *appliance, const struct plan_r
 		.queue = (uint16_t)plan->tx_queue,
 		.events = generator->events,
 		.rate = generator->rate,
+		.spill = config_production(generator),
 		.faults = &generator->faults,
 		.seed = generator->seed,
 		.numa_node = port->numa_node,

@@ -84,7 +84,9 @@ static bool add_node(cJSON *to, const struct appliance *appliance)
 
 	control_role_node_view(appliance_control(appliance), &view);
 	return add_text(node, "name", cluster->nodes[cluster->self].name) &&
-	       add_text(node, "manager", cluster->nodes[cluster->manager].name) &&
+	       add_text(node, "manager",
+			view.manager < cluster->n_nodes ? cluster->nodes[view.manager].name
+							: "none") &&
 	       add_flag(node, "registered", view.registered) &&
 	       add_flag(node, "excluded", view.excluded) &&
 	       add(node, "announced", view.announced) && add(node, "released", view.released) &&

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// The largest sizes that evb supports. Arrays have these sizes, the configuration is checked
-// against them, and the reference of the keys in the manual states them.
+// The largest sizes that evb supports. The configuration is checked against them, and the reference
+// of the keys in the manual states them. Arrays have these sizes, except those by node of a system,
+// which have the size that the configuration needs.
 #pragma once
 
 #define EVB_NAME_SIZE 32  // bytes of a name with the closing 0; names are [A-Za-z0-9_-]
@@ -23,5 +24,6 @@
 #define EVB_MAX_SOURCES 4096
 
 // of a system of nodes
-#define EVB_MAX_NODES           256
+#define EVB_MAX_NODES           1024
+#define EVB_MAX_MANAGERS        3    // nodes that can be the event manager
 #define EVB_MAX_SYSTEM_BUILDERS 1024 // of all nodes together

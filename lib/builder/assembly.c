@@ -105,7 +105,7 @@ struct assembly *assembly_create(const struct assembly_parameters *parameters)
 	}
 	window_make(assembly);
 	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
-		slot_free(assembly, slot);
+		slot_free(assembly, slot, 0);
 	assembly->held.n_reports = assembly->held.n_ungranted = 0;
 	return assembly;
 }
@@ -384,11 +384,9 @@ uint32_t assembly_reclaim(struct assembly *assembly, uint64_t now)
 		consumer_slot_released(assembly, event, now);
 		// The event's first segment may have arrived after `now` was read: rx may run on
 		// another lcore, and the caller reads the time once for many segments.
-		histogram_add(&assembly->latency->released,
-			      now > event->first
-				  ? tick_clock_duration_ns(&assembly->clock, now - event->first)
-				  : 0);
-		slot_free(assembly, slots[i]);
+		latency_add(assembly, &assembly->latency->released, event->first, now);
+		latency_add(assembly, &assembly->latency->consumers, event->since, now);
+		slot_free(assembly, slots[i], now);
 	}
 	return assembly->n_free;
 }

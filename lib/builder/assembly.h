@@ -105,8 +105,15 @@ struct source_difference {
 };
 
 struct assembly_latency {
-	struct histogram complete; // first segment to completion
-	struct histogram released; // first segment to the release by all consumers
+	struct histogram complete;  // first segment to completion
+	struct histogram released;  // first segment to the release by all consumers
+	struct histogram consumers; // publication to the release by all consumers
+	// Granted events, counted when they are published, incomplete ones too:
+	// Grant to first segment; 0 if the segment arrived first. An event of which no segment has
+	// arrived counts as if the first one had when it was closed.
+	struct histogram first_segment;
+	// Completion, or grant if that was later, to publication: the manager has counted the event
+	struct histogram published;
 };
 
 // Bytes that the assembly allocates in addition to the ring. Any thread.
@@ -183,6 +190,8 @@ struct assembly_report {
 	uint32_t slot;      // ASSEMBLY_NO_SLOT: the event is incomplete and has been discarded
 	uint16_t n_missing; // of a built event: sources that are missing or malformed
 	bool freed;
+	uint64_t
+	    released; // freed: ticks at which all consumers had released it; 0: never published
 };
 
 #define ASSEMBLY_NO_SLOT UINT32_MAX

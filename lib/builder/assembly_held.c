@@ -64,9 +64,14 @@ void held_add(struct assembly *assembly, const struct event *event, uint32_t slo
 	add_report(held, &report);
 }
 
-void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot)
+void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot, uint64_t released)
 {
-	const struct assembly_report report = { .index = index, .slot = slot, .freed = true };
+	const struct assembly_report report = {
+		.index = index,
+		.slot = slot,
+		.freed = true,
+		.released = released,
+	};
 
 	add_report(&assembly->held, &report);
 }
@@ -93,8 +98,11 @@ bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uin
 		if (event == NULL)
 			return false;
 	}
-	assembly->held.n_ungranted -= !event->granted;
-	event->granted = true;
+	if (!event->granted) {
+		assembly->held.n_ungranted--;
+		event->granted = true;
+		event->granted_at = now;
+	}
 	if (open != NULL && assembly->absence.n > 0) {
 		event_count_absent(assembly, open);
 		if (event_lacks_none(assembly, open))
@@ -129,6 +137,16 @@ static bool end_hold(struct assembly *assembly, uint32_t slot, uint64_t index)
 	return true;
 }
 
+static void measure_steps(struct assembly *assembly, const struct event *event, uint64_t now)
+{
+	const uint64_t granted = event->granted ? event->granted_at : event->since;
+	const uint64_t first = event->expected ? event->since : event->first;
+
+	latency_add(assembly, &assembly->latency->first_segment, granted, first);
+	latency_add(assembly, &assembly->latency->published,
+		    granted > event->since ? granted : event->since, now);
+}
+
 bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, bool repeated,
 		      uint64_t now)
 {
@@ -139,6 +157,7 @@ bool assembly_publish(struct assembly *assembly, uint32_t slot, uint64_t index, 
 	description = &assembly->held.descriptions[slot];
 	if (repeated)
 		description->flags |= EVB_EVENT_REPEATED;
+	measure_steps(assembly, &assembly->events[slot], now);
 	event_publish(assembly, &assembly->events[slot], description, now);
 	return true;
 }
@@ -148,7 +167,7 @@ bool assembly_withdraw(struct assembly *assembly, uint32_t slot, uint64_t index)
 	if (!end_hold(assembly, slot, index))
 		return false;
 	count(&assembly->counters.events_withdrawn, 1);
-	slot_free(assembly, slot);
+	slot_free(assembly, slot, 0);
 	return true;
 }
 
@@ -176,7 +195,7 @@ bool assembly_forget(struct assembly *assembly, uint64_t id, uint64_t index)
 		event_remove(assembly, event);
 		(void)event_settle_missing(assembly, event);
 		count(&assembly->counters.events_discarded, 1);
-		slot_free(assembly, event_slot(assembly, event));
+		slot_free(assembly, event_slot(assembly, event), 0);
 		return true;
 	}
 	event = find_held(assembly, index);

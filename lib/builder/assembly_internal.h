@@ -36,7 +36,8 @@ struct event {
 	uint64_t index;
 	uint64_t first; // ticks: arrival of the first segment
 	uint64_t since; // open: start of the deadline, in ticks of the assembly's own time, which
-			// stops while the builder waits; published: ticks
+			// stops while the builder waits; in ticks: held: its closing; published:
+			// its publication
 	uint64_t used;  // bytes of the slot that the header and the rooms occupy
 	uint32_t n_started; // sources whose block has a room
 	uint32_t n_whole;   // whole blocks, malformed ones included
@@ -45,6 +46,7 @@ struct event {
 	uint32_t n_agreeing;   // valid MFPs that have n_fragments fragments
 	uint32_t n_absent;     // sources that did not take part in it when it was granted, or later
 	uint64_t serial;       // number of events that were opened earlier
+	uint64_t granted_at;   // ticks; valid if `granted`
 	uint32_t older, newer; // neighbours in the list, by `since`; NO_EVENT at the ends
 	uint32_t chain;        // next event of the same bucket
 	bool expected;         // granted, and no segment has arrived: in the list `expected`
@@ -176,6 +178,14 @@ struct assembly {
 static inline void count(uint64_t *counter, uint64_t n)
 {
 	__atomic_store_n(counter, *counter + n, __ATOMIC_RELAXED);
+}
+
+// Counts the time from one tick to a later one; 0 if the second is not later.
+static inline void latency_add(const struct assembly *assembly, struct histogram *histogram,
+			       uint64_t from, uint64_t to)
+{
+	histogram_add(histogram,
+		      to > from ? tick_clock_duration_ns(&assembly->clock, to - from) : 0);
 }
 
 static inline struct part *event_parts(const struct assembly *assembly, const struct event *event)
@@ -324,7 +334,8 @@ void event_append(struct assembly *assembly, struct event_order *order, struct e
 void event_unlink(struct assembly *assembly, struct event_order *order, struct event *event);
 // Moves an event to the end of the list of deadlines, as if it were opened now.
 void event_postpone(struct assembly *assembly, struct event *event, uint64_t now);
-void slot_free(struct assembly *assembly, uint32_t slot);
+// `released`: ticks at which all consumers had released the slot; 0: they never had it.
+void slot_free(struct assembly *assembly, uint32_t slot, uint64_t released);
 // Starts the deadline of an expected event, whose first segment has arrived.
 void event_start(struct assembly *assembly, struct event *event, const struct segment *first,
 		 uint64_t now);
@@ -372,7 +383,7 @@ void held_free(struct assembly *assembly);
 // `description` NULL.
 void held_add(struct assembly *assembly, const struct event *event, uint32_t slot,
 	      uint32_t n_missing, const struct evring_event *description);
-// Reports that the slot of an event is free again.
-void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot);
+// Reports that the slot of an event is free again. `released` as for slot_free().
+void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot, uint64_t released);
 // Whether a segment may open an event that has no grant yet.
 bool held_may_open(const struct assembly *assembly);

@@ -31,6 +31,8 @@ struct builder {
 	struct builder_parameters parameters;
 	struct input inputs[BUILDER_MAX_LINKS];
 	struct assembly *assembly;
+	struct window_watch watch; // of a timed shift
+	bool watches;
 	unsigned next_input;      // the input that is served next, in turn
 	unsigned n_blocked;       // blocked inputs
 	bool draining;            // no role puts segments into the links any more
@@ -134,11 +136,26 @@ static unsigned place_taken(struct builder *builder, struct input *input, uint64
 	return input->at - first;
 }
 
+// Counts the windows in which other nodes send.
+static void watch_windows(struct builder *builder, const struct input *input)
+{
+	const uint16_t *nodes = builder->parameters.nodes_of_sources;
+
+	for (unsigned i = 0; i < input->n_taken; i++) {
+		const struct segment *segment = mbuf_segment(input->taken[i]);
+
+		if (nodes[segment->source] != builder->parameters.node)
+			window_watch_add(&builder->watch, nodes[segment->source], segment->arrival);
+	}
+}
+
 static unsigned serve_input(struct builder *builder, struct input *input, uint64_t now)
 {
 	if (input->at == input->n_taken) {
 		input->at = 0;
 		input->n_taken = link_dequeue(input->link, input->taken, ROLE_BURST);
+		if (unlikely(builder->watches))
+			watch_windows(builder, input);
 	}
 	return input->n_taken > 0 ? place_taken(builder, input, now) : 0;
 }
@@ -203,6 +220,10 @@ static void serve_message(struct builder *builder, const struct message *message
 	case MESSAGE_SOURCES:
 		set_sources(builder, message, now);
 		break;
+	case MESSAGE_CLOCK:
+		shift_windows_set_clock(&builder->watch.windows, (uint32_t)message->bytes,
+					message->event);
+		break;
 	default:
 		break;
 	}
@@ -219,6 +240,7 @@ static void send_reports(struct builder *builder, unsigned most)
 			.event = reports[i].index,
 			.bytes = reports[i].bytes,
 			.slot = reports[i].slot,
+			.time = reports[i].released,
 			.n_missing = reports[i].n_missing,
 			.flags = reports[i].slot == ASSEMBLY_NO_SLOT ? MESSAGE_DISCARDED : 0,
 		};
@@ -386,6 +408,10 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 	builder->deadline = assembly_parameters.deadline;
 	snprintf(builder->role.name, sizeof(builder->role.name), "%s", parameters->name);
 	builder->parameters = *parameters;
+	builder->parameters.windows.ticks_per_second = hz;
+	builder->watches = parameters->windows.send_ns > 0 && parameters->nodes_of_sources != NULL;
+	if (builder->watches)
+		window_watch_make(&builder->watch, &builder->parameters.windows);
 	for (unsigned i = 0; i < parameters->n_links; i++)
 		builder->inputs[i].link = parameters->links[i];
 	return &builder->role;
@@ -394,6 +420,11 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 const struct assembly *builder_role_assembly(const struct role *role)
 {
 	return builder_of(role)->assembly;
+}
+
+const struct window_watch_counters *builder_role_windows(const struct role *role)
+{
+	return &builder_of(role)->watch.counters;
 }
 
 bool builder_role_end_of_run(const struct role *role)

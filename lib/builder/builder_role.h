@@ -14,6 +14,7 @@
 #pragma once
 
 #include "builder/assembly.h"
+#include "builder/window_watch.h"
 #include "packet/mailbox.h"
 #include "pipeline/link.h"
 #include "pipeline/role.h"
@@ -35,6 +36,9 @@ struct builder_parameters {
 	struct mailbox *from_control; // messages of the control role of a node; else NULL
 	struct mailbox *to_control;   // where an event manager grants events; else NULL
 	struct mailbox *states;       // mode static of a system: gets MESSAGE_OPEN; else NULL
+	// Of a timed shift: send_ns 0: none; the rates of clocks are filled in.
+	struct shift_windows_parameters windows;
+	uint16_t node;  // with it: this one
 	uint32_t spare; // with it: slots for events whose data arrives before their grant
 	int numa_node;
 };
@@ -45,6 +49,9 @@ struct builder_parameters {
 struct role *builder_role_create(const struct builder_parameters *parameters);
 
 const struct assembly *builder_role_assembly(const struct role *role);
+
+// Of a timed shift; otherwise all 0.
+const struct window_watch_counters *builder_role_windows(const struct role *role);
 
 // Whether the run has ended by end-of-run blocks. Any thread.
 bool builder_role_end_of_run(const struct role *role);

@@ -119,6 +119,7 @@ static void publish(struct assembly *assembly, struct event *event, uint64_t now
 	description.length = event->used;
 	count(&assembly->counters.bytes_built, event->used);
 	if (assembly->parameters.granted) {
+		event->since = now;
 		held_add(assembly, event, slot, n_bad, &description);
 		return;
 	}
@@ -157,7 +158,7 @@ static void discard(struct assembly *assembly, struct event *event)
 	count(&assembly->counters.events_discarded, 1);
 	if (assembly->flushing)
 		count(&assembly->counters.events_flushed, 1);
-	slot_free(assembly, event_slot(assembly, event));
+	slot_free(assembly, event_slot(assembly, event), 0);
 }
 
 void event_end(struct assembly *assembly, struct event *event, uint64_t now)
@@ -196,7 +197,7 @@ void event_close(struct assembly *assembly, struct event *event, uint64_t now)
 		if (assembly->parameters.granted)
 			held_add(assembly, event, ASSEMBLY_NO_SLOT, n_missing + event->n_malformed,
 				 NULL);
-		slot_free(assembly, event_slot(assembly, event));
+		slot_free(assembly, event_slot(assembly, event), 0);
 		return;
 	}
 	count(complete ? &assembly->counters.events_complete

@@ -138,6 +138,7 @@ struct event *event_expect(struct assembly *assembly, uint64_t id, uint64_t inde
 		.used = assembly->header_size,
 		.expected = true,
 		.granted = true,
+		.granted_at = now,
 		.confirmed = true,
 	};
 	uint64_t *closed = &assembly->closed[index % CLOSED_SIZE];
@@ -183,7 +184,7 @@ void event_postpone(struct assembly *assembly, struct event *event, uint64_t now
 	append_newest(assembly, event, now);
 }
 
-void slot_free(struct assembly *assembly, uint32_t slot)
+void slot_free(struct assembly *assembly, uint32_t slot, uint64_t released)
 {
 	uint32_t at = assembly->free_head + assembly->n_free;
 
@@ -193,7 +194,7 @@ void slot_free(struct assembly *assembly, uint32_t slot)
 	add_to_gauge(&assembly->n_free, 1);
 	assembly->held.n_ungranted -= !assembly->events[slot].granted;
 	if (assembly->parameters.granted)
-		held_report_freed(assembly, assembly->events[slot].index, slot);
+		held_report_freed(assembly, assembly->events[slot].index, slot, released);
 }
 
 void event_close_overtaken(struct assembly *assembly, uint64_t now)

@@ -13,3 +13,6 @@
 // and the result is not above the longest latency since the start. NAN: there were no events.
 double latency_window_quantile(const struct reading *before, const struct reading *now,
 			       const char *key, double share);
+
+// The same of one histogram, {"le_1": ..., "inf": ..., "max": ...}.
+double latency_window_of(const cJSON *before, const cJSON *now, double share);

@@ -58,11 +58,13 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	manager->state = CTRL_CONFIGURED;
 	manager->command_start = parameters->autostart;
 	manager->end = UINT64_MAX;
-	cluster_readouts_make(&manager->readouts, cluster);
+	manager->changes = 1;
+	cluster_positions_make(manager->positions, cluster);
 	on_wire_make(&manager->on_wire, &parameters->wire);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
-	if (manager->nodes == NULL || !make_builders(manager) ||
-	    !manager_make_maybe_published(manager) || !manager_make_publishers(manager)) {
+	if (manager->nodes == NULL || !cluster_readouts_make(&manager->readouts, cluster) ||
+	    !make_builders(manager) || !manager_make_maybe_published(manager) ||
+	    !manager_make_publishers(manager)) {
 		cluster_manager_destroy(manager);
 		return NULL;
 	}
@@ -73,12 +75,14 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 {
 	if (manager == NULL)
 		return;
-	for (unsigned i = 0; manager->builders != NULL && i < manager->cluster->n_builders; i++)
+	for (unsigned i = 0; manager->builders != NULL && i < manager->cluster->n_builders; i++) {
 		free(manager->builders[i].entries);
+		free(manager->builders[i].adopted);
+	}
 	sched_destroy(manager->sched);
-	free(manager->adopted);
 	free(manager->maybe_published);
 	free(manager->publishers);
+	cluster_readouts_free(&manager->readouts);
 	free(manager->builders);
 	free(manager->nodes);
 	free(manager);
@@ -145,7 +149,7 @@ static void take_done(struct cluster_manager *manager, unsigned from,
 	if (manager->adopting)
 		manager_store_done(manager, from, &received);
 	else
-		manager_done(manager, from, &received, now);
+		manager_take_done(manager, from, &received, now);
 }
 
 static void take_progress(struct cluster_manager *manager, unsigned from,
@@ -173,6 +177,8 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 	// Events that a node published shortly before its exclusion count too.
 	if (record->type == CTRL_PROGRESS && (node->registered || node->operator_excluded))
 		take_progress(manager, from, record, now);
+	if (record->type == CTRL_STEPS && (node->registered || node->operator_excluded))
+		manager_steps(manager, from, record, now);
 	if (record->type == CTRL_ADOPT && (node->registered || node->operator_excluded))
 		manager_adopt(manager, from, record, now);
 	if (!node->registered)
@@ -196,6 +202,9 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 		break;
 	case CTRL_DONE:
 		take_done(manager, from, record, now);
+		break;
+	case CTRL_BUILT:
+		manager_built(manager, from, record, now);
 		break;
 	case CTRL_HEARTBEAT:
 		manager_heartbeat(manager, from, record, now);

@@ -5,14 +5,14 @@
 // sends the scheduler's grants to the nodes, decides for each built event whether it is published,
 // and controls the run. See cluster.h.
 //
-// A node that falls silent, or whose process restarts, gets no new grants. Its builders' unfinished
-// events are granted to other builders at once, except those that are in doubt: the manager has
-// ordered a builder of the node to publish the event (PUBLISH), and the builder has not confirmed
-// it yet (PUBLISHED). These wait until one of three things happens: frames arrive from the node
-// again, the node reports the events that it holds, or in_doubt_ns pass. Meanwhile the other
-// builders go on, as long as sources have room. A node that was silent registers again and reports
-// the events that it holds, unless some of them were in doubt and it is back in time. If an event
-// is granted again although a builder may have published it, consumers see EVB_EVENT_REPEATED.
+// A node that falls silent gets no new grants. Its builders' unfinished events wait for it, for
+// in_doubt_ns, and are then granted to other builders. When its process restarts or leaves, they
+// are granted to other builders at once, except those that are in doubt: the manager has ordered a
+// builder of the node to publish the event (PUBLISH), and the builder has not confirmed it yet
+// (PUBLISHED). These wait until the node reports the events that it holds, or in_doubt_ns pass.
+// Meanwhile the other builders go on, as long as sources have room. A node that was silent for
+// longer registers again and reports the events that it holds. If an event is granted again
+// although a builder may have published it, consumers see EVB_EVENT_REPEATED.
 //
 // A source that falls silent is left out of new events, unless waits_for_sources is set. After
 // in_doubt_ns builders do not wait for its data any more, and at once if the node has left, was
@@ -20,7 +20,8 @@
 //
 // When a manager starts, it lets the nodes register until all are registered. If a run of an
 // earlier manager process continues, it waits at most CLUSTER_SETTLE_NS after the first
-// registration. Then it creates its scheduler from the events that the nodes hold and the events
+// registration; one that takes over as a standby, which knows who is silent, only for the others.
+// Then it creates its scheduler from the events that the nodes hold and the events
 // that they know as released. So a restarted manager continues the run of its predecessor. A node
 // that the operator has excluded reports this when it registers.
 //
@@ -52,6 +53,9 @@ struct cluster_manager_parameters {
 	// Finished events of which the manager remembers the builder, for results; 0: none. It
 	// remembers at least as many unfinished ones beside them.
 	uint32_t remembered;
+	// The manager takes over from another one: if a run continues, it does not wait for nodes
+	// that are silent. They are reported by CONTROL_LOST.
+	bool takes_over;
 	uint64_t now;
 };
 
@@ -69,7 +73,7 @@ struct cluster_manager_view {
 	uint64_t discarded;  // events that builders discarded
 	uint64_t missing;    // sources that were missing in incomplete events, summed
 	uint64_t repeated;   // events of complete and incomplete that were possibly published twice
-	uint64_t in_doubt;   // nodes that are in doubt now
+	uint64_t in_doubt;   // nodes now whose events wait for them
 	uint64_t excluded;   // times that a silent node was excluded
 	uint64_t stale;      // records about attempts that are no longer valid
 	uint64_t grants_held; // polls without grants because the queue to a node was full

@@ -25,29 +25,35 @@ static bool may_report(struct cluster_manager *manager, unsigned builder)
 
 static void store(struct cluster_manager *manager, const struct adopted *adopted)
 {
+	struct manager_builder *builder = &manager->builders[adopted->builder];
+
 	if (!may_report(manager, adopted->builder))
 		return;
-	if (manager->n_adopted == manager->adopted_size) {
-		unsigned size = manager->adopted_size * 2 + 64;
-		struct adopted *more = realloc(manager->adopted, size * sizeof(*more));
+	if (builder->n_adopted == builder->adopted_size) {
+		unsigned size = builder->adopted_size * 2 + 16;
+		struct adopted *more = realloc(builder->adopted, size * sizeof(*more));
 
 		if (more == NULL)
 			return;
-		manager->adopted = more;
-		manager->adopted_size = size;
+		builder->adopted = more;
+		builder->adopted_size = size;
 	}
-	manager->adopted[manager->n_adopted++] = *adopted;
+	builder->adopted[builder->n_adopted++] = *adopted;
 }
 
 void manager_store_done(struct cluster_manager *manager, unsigned from,
 			const struct ctrl_done *done)
 {
-	unsigned builder = manager->cluster->nodes[from].first_builder + done->builder;
+	const struct cluster_system_node *at = &manager->cluster->nodes[from];
+	struct manager_builder *builder;
 
-	for (unsigned i = 0; i < manager->n_adopted; i++) {
-		struct adopted *adopted = &manager->adopted[i];
+	if (done->builder >= at->n_builders)
+		return;
+	builder = &manager->builders[at->first_builder + done->builder];
+	for (unsigned i = 0; i < builder->n_adopted; i++) {
+		struct adopted *adopted = &builder->adopted[i];
 
-		if (adopted->builder != builder || adopted->held.slot != done->slot ||
+		if (adopted->held.slot != done->slot ||
 		    adopted->held.generation != done->generation)
 			continue;
 		adopted->done = *done;
@@ -67,30 +73,14 @@ static void withdraw(struct cluster_manager *manager, unsigned builder, uint32_t
 	entry->state = ENTRY_NONE;
 }
 
-// Whether an event is granted to a builder now; if so, writes the builder and the token.
-static bool find_granted(struct cluster_manager *manager, uint64_t event, unsigned *builder,
-			 uint32_t *token)
-{
-	for (unsigned i = 0; i < manager->cluster->n_builders; i++)
-		for (uint32_t j = 0; j < manager->builders[i].n; j++) {
-			const struct entry *entry = &manager->builders[i].entries[j];
-
-			if (entry->state == ENTRY_NONE || entry->event != event)
-				continue;
-			*builder = i;
-			*token = j;
-			return true;
-		}
-	return false;
-}
-
 // A builder reports an event that it has published. The event may have been granted to another
 // builder meanwhile; that grant is then withdrawn.
 static void adopt_built(struct cluster_manager *manager, const struct adopted *adopted,
 			uint64_t now)
 {
-	unsigned builder;
-	uint32_t token;
+	uint32_t builder, token;
+	const bool granted = !manager->adopting &&
+			     sched_in_flight(manager->sched, adopted->held.event, &builder, &token);
 
 	if (sched_adopt(manager->sched, adopted->held.event, adopted->builder, adopted->held.slot,
 			adopted->held.generation, adopted->held.attempt, SCHED_ADOPT_BUILT,
@@ -102,7 +92,7 @@ static void adopt_built(struct cluster_manager *manager, const struct adopted *a
 	else
 		manager->view.complete++;
 	manager->view.missing += adopted->held.n_missing;
-	if (!manager->adopting && find_granted(manager, adopted->held.event, &builder, &token))
+	if (granted)
 		withdraw(manager, builder, token, manager_entry(manager, builder, token));
 }
 
@@ -114,12 +104,12 @@ static void adopt_open(struct cluster_manager *manager, const struct adopted *ad
 				 .generation = held->generation,
 				 .attempt = held->attempt,
 				 .state = ENTRY_GRANTED };
-	unsigned builder;
-	uint32_t token;
+	uint32_t builder, token;
 
 	if (entry == NULL)
 		return;
-	if ((!manager->adopting && find_granted(manager, held->event, &builder, &token)) ||
+	if ((!manager->adopting &&
+	     sched_in_flight(manager->sched, held->event, &builder, &token)) ||
 	    sched_adopt(manager->sched, held->event, adopted->builder, held->slot, held->generation,
 			held->attempt, SCHED_ADOPT_OPEN, now) != SCHED_OK) {
 		withdraw(manager, adopted->builder, held->slot, &claimed);
@@ -127,36 +117,37 @@ static void adopt_open(struct cluster_manager *manager, const struct adopted *ad
 	}
 	*entry = claimed;
 	if (adopted->has_done)
-		manager_done(manager, manager->cluster->builders[adopted->builder].node,
-			     &adopted->done, now);
+		manager_take_done(manager, manager->cluster->builders[adopted->builder].node,
+				  &adopted->done, now);
 }
 
 enum adopted_part { ADOPTED_PUBLISHED, ADOPTED_OPEN, ADOPTED_DROPPED };
 
 // Removes events that a builder has reported from the store, and adopts them: the published ones
 // at once, the others when all are known. ADOPTED_DROPPED: removes all, and adopts none.
-static void take(struct cluster_manager *manager, unsigned builder, enum adopted_part part,
+static void take(struct cluster_manager *manager, unsigned index, enum adopted_part part,
 		 uint64_t now)
 {
+	struct manager_builder *builder = &manager->builders[index];
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < manager->n_adopted; i++) {
-		const struct adopted adopted = manager->adopted[i];
+	for (unsigned i = 0; i < builder->n_adopted; i++) {
+		const struct adopted adopted = builder->adopted[i];
 		bool published = adopted.held.holding == CTRL_HOLDS_BUILT;
 
-		if (adopted.builder != builder || (part == ADOPTED_PUBLISHED && !published))
-			manager->adopted[n++] = adopted;
+		if (part == ADOPTED_PUBLISHED && !published)
+			builder->adopted[n++] = adopted;
 		else if (part == ADOPTED_PUBLISHED)
 			adopt_built(manager, &adopted, now);
 		else if (part == ADOPTED_OPEN)
 			adopt_open(manager, &adopted, now);
 	}
-	manager->n_adopted = n;
+	builder->n_adopted = n;
 }
 
 void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uint64_t now)
 {
-	if (manager->n_adopted == 0)
+	if (manager->builders[builder].n_adopted == 0)
 		return;
 	// A published event stays published even if its builder does not take part again.
 	manager_enter(manager, builder, now);
@@ -275,18 +266,39 @@ void manager_begin(struct cluster_manager *manager, uint64_t now)
 // If two builders report the same event, the later attempt is the valid one.
 static int by_attempt(const void *left, const void *right)
 {
-	const struct adopted *a = left, *b = right;
+	const struct adopted *a = *(const struct adopted *const *)left;
+	const struct adopted *b = *(const struct adopted *const *)right;
 
 	return (a->held.attempt < b->held.attempt) - (a->held.attempt > b->held.attempt);
 }
 
-static void take_all_held(struct cluster_manager *manager, uint64_t now)
+static size_t list_held(const struct cluster_manager *manager, const struct adopted **held)
 {
-	if (manager->n_adopted > 0)
-		qsort(manager->adopted, manager->n_adopted, sizeof(*manager->adopted), by_attempt);
-	for (unsigned i = 0; i < manager->n_adopted; i++)
-		adopt_open(manager, &manager->adopted[i], now);
-	manager->n_adopted = 0;
+	size_t n = 0;
+
+	for (unsigned i = 0; i < manager->cluster->n_builders; i++)
+		for (unsigned j = 0; j < manager->builders[i].n_adopted; j++, n++)
+			if (held != NULL)
+				held[n] = &manager->builders[i].adopted[j];
+	return n;
+}
+
+// False if memory ran out: nothing was adopted.
+static bool take_all_held(struct cluster_manager *manager, uint64_t now)
+{
+	const struct adopted **held = malloc((list_held(manager, NULL) + 1) * sizeof(*held));
+	size_t n;
+
+	if (held == NULL)
+		return false;
+	n = list_held(manager, held);
+	qsort(held, n, sizeof(held[0]), by_attempt);
+	for (size_t i = 0; i < n; i++)
+		adopt_open(manager, held[i], now);
+	for (unsigned i = 0; i < manager->cluster->n_builders; i++)
+		manager->builders[i].n_adopted = 0;
+	free(held);
+	return true;
 }
 
 void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
@@ -294,7 +306,8 @@ void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
 	if (!all_adopted(manager) && now - manager->adopting_since < CLUSTER_SETTLE_NS)
 		return;
 	manager_mark_unreported(manager);
-	take_all_held(manager, now);
+	if (!take_all_held(manager, now))
+		return; // the next poll tries again
 	manager->adopting = false;
 	manager_take_over(manager);
 	manager_exclude_due(manager, now);

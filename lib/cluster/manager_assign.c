@@ -49,6 +49,7 @@ void manager_offered(struct cluster_manager *manager, unsigned from,
 		node->assigned = announce->begin;
 	node->offered = announce->end;
 	node->ended = (announce->flags & CTRL_END_OF_RUN) != 0;
+	manager->changes += !node->begun;
 	node->begun = true;
 	assign_to(manager, from, now);
 	manager_sync_source(manager, from, now);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Nodes that are in doubt. When a node falls silent, restarts or leaves, a builder of it may have
-// an event for which the manager has sent PUBLISH and not yet received PUBLISHED: only the builder
-// knows whether consumers have this event. Such events stay with the node's builders; the others
-// are granted again at once. If the node does not report within in_doubt_ns, or its process is
-// gone, they are granted again, too; each of them is then marked as possibly published, and
-// consumers see EVB_EVENT_REPEATED.
+// Nodes that are in doubt. A silent node may be back soon: it did not get the CPU, or its network
+// was down. Its builders retain their events for in_doubt_ns. When a node restarts or leaves, only
+// those stay with it for which the manager has sent PUBLISH and not yet received PUBLISHED: only
+// the builder knows whether consumers have such an event. The others are granted again at once. If
+// the node does not report within in_doubt_ns, or its process is gone, all are granted again; those
+// that may be published are marked, and consumers see EVB_EVENT_REPEATED.
 #include "cluster/manager_internal.h"
 
 #include <stdlib.h>
@@ -43,6 +43,21 @@ static bool in_doubt(const struct cluster_manager *manager, unsigned node)
 
 		if (builder->suspended && builder->n_settled > 0)
 			return true;
+	}
+	return false;
+}
+
+// Whether a builder of the node has a granted event.
+static bool has_events(const struct cluster_manager *manager, unsigned node)
+{
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
+
+	for (unsigned i = 0; i < at->n_builders; i++) {
+		const struct manager_builder *builder = &manager->builders[at->first_builder + i];
+
+		for (uint32_t j = 0; j < builder->n; j++)
+			if (builder->entries[j].state != ENTRY_NONE)
+				return true;
 	}
 	return false;
 }
@@ -109,10 +124,30 @@ static void take_back_open(struct cluster_manager *manager, unsigned node, uint6
 			manager_take_back(manager, at->first_builder + i, j, now);
 }
 
+static void begin_time_in_doubt(struct cluster_manager *manager, unsigned index, uint64_t now)
+{
+	struct manager_node *node = &manager->nodes[index];
+
+	if (node->in_doubt_until == 0)
+		node->in_doubt_until = now + manager->parameters.in_doubt_ns;
+	manager->any_in_doubt = true;
+}
+
+void manager_set_aside(struct cluster_manager *manager, unsigned index, uint64_t now)
+{
+	const struct cluster_system_node *at = &manager->cluster->nodes[index];
+
+	for (unsigned i = 0; i < at->n_builders; i++)
+		suspend(manager, at->first_builder + i, true, now);
+	if (has_events(manager, index))
+		begin_time_in_doubt(manager, index, now);
+	else
+		manager_expel_suspended(manager, index, 0, now);
+}
+
 void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[index];
-	struct manager_node *node = &manager->nodes[index];
 
 	for (unsigned i = 0; i < at->n_builders; i++)
 		suspend(manager, at->first_builder + i, true, now);
@@ -120,8 +155,8 @@ void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t n
 		take_back_open(manager, index, now);
 	else
 		manager_expel_suspended(manager, index, 0, now);
-	if (in_doubt(manager, index) && node->in_doubt_until == 0)
-		node->in_doubt_until = now + manager->parameters.in_doubt_ns;
+	if (in_doubt(manager, index))
+		begin_time_in_doubt(manager, index, now);
 }
 
 void manager_end_suspension(struct cluster_manager *manager, unsigned node, uint64_t now)
@@ -163,13 +198,23 @@ void manager_exclude_silent(struct cluster_manager *manager, unsigned node)
 	manager_send_member(manager, node, CTRL_EXCLUDE, CTRL_REASON_SILENT);
 }
 
+static bool is_waited_for(const struct cluster_manager *manager, unsigned node)
+{
+	return manager->nodes[node].lost ? has_events(manager, node) : in_doubt(manager, node);
+}
+
 void manager_end_in_doubt(struct cluster_manager *manager, uint64_t now)
 {
-	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
+	const bool any = manager->any_in_doubt;
+
+	manager->any_in_doubt = false;
+	for (unsigned i = 0; any && i < manager->cluster->n_nodes; i++) {
 		struct manager_node *node = &manager->nodes[i];
 
+		manager->any_in_doubt |= node->in_doubt_until != 0;
+
 		if (node->in_doubt_until == 0 ||
-		    (now < node->in_doubt_until && in_doubt(manager, i)))
+		    (now < node->in_doubt_until && is_waited_for(manager, i)))
 			continue;
 		manager_expel_suspended(manager, i, UINT64_MAX, now);
 		manager_exclude_silent(manager, i);

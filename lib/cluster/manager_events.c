@@ -4,6 +4,10 @@
 // The steps of an event in the manager: granted, done, settled, published, released.
 #include "cluster/manager_internal.h"
 
+#define REPEATS_MOST 256u // builders whose grants one poll repeats
+#define REPEAT_PART  2u   // of the deadline; longest time until grants are repeated
+#define QUIET_NS     UINT64_C(200000000)
+
 struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, uint32_t token)
 {
 	struct manager_builder *at = &manager->builders[builder];
@@ -102,20 +106,28 @@ static bool pushes(const struct cluster_manager *manager)
 	return manager->parameters.cluster.mode == SCHED_PUSH;
 }
 
-static void send_grant(struct cluster_manager *manager, const struct sched_grant *grant,
-		       const struct entry *entry)
+bool manager_gets_all(const struct cluster_manager *manager, unsigned node)
+{
+	return pushes(manager) && manager->readouts.of_node[node] != CLUSTER_NONE &&
+	       manager_is_target(manager, node);
+}
+
+void manager_send_grant(struct cluster_manager *manager, const struct sched_grant *grant,
+			const struct entry *entry, bool in_list)
 {
 	unsigned to = manager->cluster->builders[grant->builder].node;
 	uint8_t bytes[CTRL_GRANT_SIZE];
 
 	// The builder gets its grant first, so that it is ready when the data arrives.
-	manager_send(manager, to, bytes,
-		     put_grant(manager, bytes, sizeof(bytes), to, grant->builder, grant->slot,
-			       entry, grant));
+	if (!in_list || !manager->nodes[to].takes_lists)
+		manager_send(manager, to, bytes,
+			     put_grant(manager, bytes, sizeof(bytes), to, grant->builder,
+				       grant->slot, entry, grant));
 	for (unsigned i = 0; pushes(manager) && i < manager->readouts.n; i++) {
 		unsigned node = manager->readouts.nodes[i];
 
-		if (node != to && manager_is_target(manager, node))
+		if (node != to && manager_is_target(manager, node) &&
+		    !(in_list && manager->nodes[node].takes_lists))
 			manager_send(manager, node, bytes,
 				     put_grant(manager, bytes, sizeof(bytes), node, grant->builder,
 					       grant->slot, entry, grant));
@@ -135,87 +147,200 @@ static double data_share(const struct cluster_manager *manager, uint64_t bytes)
 // capacity above the target utilisation is added, so that delayed senders can catch up.
 static uint32_t rate_of(const struct cluster_manager *manager, const struct sched_grant *grant)
 {
-	double target = manager->parameters.sched.target_utilisation;
-	double rate = (double)grant->rate_bytes_per_second / 125 * (1 + target) / (2 * target) *
-		      data_share(manager, grant->bytes);
+	double target = manager->parameters.sched.target_utilisation, rate;
+
+	if (grant->rate_bytes_per_second == 0)
+		return 0;
+	rate = (double)grant->rate_bytes_per_second / 125 * (1 + target) / (2 * target) *
+	       data_share(manager, grant->bytes);
 
 	if (rate < 1)
-		return grant->rate_bytes_per_second > 0;
+		return 1;
 	return rate < UINT32_MAX ? (uint32_t)rate : UINT32_MAX;
+}
+
+// Notes the readout nodes that do not get the grants of now.
+static void note_missed(struct cluster_manager *manager, uint64_t now)
+{
+	for (unsigned i = 0; pushes(manager) && i < manager->readouts.n; i++) {
+		struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
+
+		if (node->missed_from > now &&
+		    !manager_is_target(manager, manager->readouts.nodes[i]))
+			node->missed_from = now;
+	}
 }
 
 void manager_grant(struct cluster_manager *manager, uint64_t now)
 {
-	struct sched_grant grants[GRANTS_MOST];
-	unsigned room = grants_room(manager), n;
+	struct manager_grants granted;
+	unsigned room;
 
+	if (sched_waiting(manager->sched) == 0)
+		return;
+	room = grants_room(manager);
 	if (room == 0) {
 		manager->view.grants_held++;
 		return;
 	}
-	n = sched_poll(manager->sched, now, grants, room);
-	for (unsigned i = 0; i < n; i++) {
-		struct entry *entry = manager_entry(manager, grants[i].builder, grants[i].slot);
+	granted.n = sched_poll(manager->sched, now, granted.grants, room);
+	for (unsigned i = 0; i < granted.n; i++) {
+		const struct sched_grant *grant = &granted.grants[i];
+		struct entry *entry = manager_entry(manager, grant->builder, grant->slot);
 
 		*entry = (struct entry){
-			.event = grants[i].event,
+			.event = grant->event,
 			.granted_ns = now,
-			.generation = grants[i].generation,
-			.rate_kbps = rate_of(manager, &grants[i]),
-			.attempt = (uint16_t)grants[i].attempt,
+			.generation = grant->generation,
+			.rate_kbps = rate_of(manager, grant),
+			.attempt = (uint16_t)grant->attempt,
 			.state = ENTRY_GRANTED,
 		};
-		send_grant(manager, &grants[i], entry);
+		granted.entries[i] = entry;
 	}
+	manager_send_grants(manager, &granted);
+	if (granted.n > 0)
+		note_missed(manager, now);
 }
 
-void manager_repeat_for(struct cluster_manager *manager, unsigned index, uint64_t now,
-			uint64_t delay_ns)
+// --- grants that are repeated ---
+
+static bool is_pending(const struct repeat *repeat)
+{
+	return repeat->from < repeat->end;
+}
+
+static bool is_pushed_to(const struct cluster_manager *manager, unsigned node)
+{
+	return pushes(manager) && manager->readouts.of_node[node] != CLUSTER_NONE;
+}
+
+void manager_repeat_missed(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
+	uint64_t since = node->missed_from;
 
-	node->repeat_from = 0;
-	node->repeat_end = manager->cluster->n_builders;
-	node->repeat_token = 0;
-	node->repeat_at = now + delay_ns;
-	node->repeat_until = now;
+	if (since == UINT64_MAX || !is_pushed_to(manager, index))
+		return;
+	if (is_pending(&node->missed) && node->missed.since < since)
+		since = node->missed.since;
+	node->missed = (struct repeat){
+		.since = since,
+		.until = since < now ? now - 1 : now, // from now on the node gets all grants
+		.end = manager->cluster->n_builders,
+	};
+	node->missed_from = UINT64_MAX;
+	manager->any_repeat = true;
 }
 
-// Repeats the grants of the builder repeat_from and advances to the next builder. False if the
-// node's queue is full. The next poll continues.
-static bool repeat_builder(struct cluster_manager *manager, unsigned index)
+// A node that was silent because it did not get the CPU sends late what it was granted, or has sent
+// it. It sends in the order of its grants. Therefore what is open at a builder lacks data if the
+// builder has completed an event that was granted later. A builder without free tokens gets no
+// grants: then the node has nothing more to send if no event has been built for some time.
+void manager_repeat_lacked(struct cluster_manager *manager, unsigned index, uint64_t now)
+{
+	const struct cluster_system_node *at = &manager->cluster->nodes[index];
+	const uint64_t part = manager->parameters.deadline_ns / REPEAT_PART;
+	struct manager_node *node = &manager->nodes[index];
+	const struct repeat repeat = {
+		.until = now - 1,
+		.ordered = now,
+		.latest = now + part,
+		.quiet = part / 2 < QUIET_NS ? part / 2 : QUIET_NS,
+		.end = manager->cluster->n_builders,
+	};
+
+	manager->built_until = manager->built_at = now;
+	manager->any_repeat = true;
+	node->retained = repeat;
+	if (is_pushed_to(manager, index))
+		node->lacked = repeat;
+	if (node->missed_from <= now)
+		node->lacked.until = node->missed_from - (node->missed_from > 0);
+	node->retained.from = at->first_builder;
+	node->retained.end = at->first_builder + at->n_builders;
+}
+
+static bool is_due(const struct cluster_manager *manager, const struct repeat *repeat, uint64_t now)
+{
+	return is_pending(repeat) &&
+	       (now >= repeat->latest || now >= manager->built_at + repeat->quiet ||
+		manager->builders[repeat->from].newest_done > repeat->ordered);
+}
+
+// Repeats the grants of builder repeat->from and advances to the next builder. False if the node's
+// queue is full. The next poll continues.
+static bool repeat_builder(struct cluster_manager *manager, unsigned index, struct repeat *repeat)
 {
 	const struct cluster_transport *transport = &manager->parameters.transport;
-	struct manager_node *node = &manager->nodes[index];
-	const struct manager_builder *builder = &manager->builders[node->repeat_from];
+	const struct manager_builder *builder = &manager->builders[repeat->from];
 	uint8_t bytes[CTRL_GRANT_SIZE];
 
-	for (; node->repeat_token < builder->n; node->repeat_token++) {
-		const struct entry *entry = &builder->entries[node->repeat_token];
+	for (; repeat->token < builder->n; repeat->token++) {
+		const struct entry *entry = &builder->entries[repeat->token];
 
-		if (entry->state != ENTRY_GRANTED || entry->granted_ns > node->repeat_until)
+		if (entry->state != ENTRY_GRANTED || entry->granted_ns < repeat->since ||
+		    entry->granted_ns > repeat->until)
 			continue;
 		if (transport->room(transport->context, index, sizeof(bytes)) < sizeof(bytes))
 			return false;
 		manager_send(manager, index, bytes,
-			     put_grant(manager, bytes, sizeof(bytes), index, node->repeat_from,
-				       node->repeat_token, entry, NULL));
+			     put_grant(manager, bytes, sizeof(bytes), index, repeat->from,
+				       repeat->token, entry, NULL));
 	}
-	node->repeat_token = 0;
-	node->repeat_from++;
+	repeat->token = 0;
+	repeat->from++;
 	return true;
+}
+
+// The next three advance while *left builders may be visited.
+
+static void repeat_due(struct cluster_manager *manager, unsigned index, struct repeat *repeat,
+		       uint64_t now, unsigned *left)
+{
+	while (*left > 0 && is_due(manager, repeat, now) && repeat_builder(manager, index, repeat))
+		--*left;
+}
+
+static void take_back_due(struct cluster_manager *manager, struct repeat *repeat, uint64_t now,
+			  unsigned *left)
+{
+	for (; *left > 0 && is_due(manager, repeat, now); repeat->from++, --*left)
+		for (uint32_t i = 0; i < manager->builders[repeat->from].n; i++)
+			if (manager_entry(manager, repeat->from, i)->granted_ns <= repeat->until)
+				manager_take_back(manager, repeat->from, i, now);
+}
+
+// Returns whether some grants, or some that are not due yet, are left.
+static bool repeat_for_node(struct cluster_manager *manager, unsigned index, uint64_t now,
+			    unsigned *left)
+{
+	struct manager_node *node = &manager->nodes[index];
+
+	if (sched_outstanding(manager->sched) == 0) {
+		node->retained.from = node->retained.end;
+		node->missed.from = node->missed.end;
+		node->lacked.from = node->lacked.end;
+	} else if (manager_is_target(manager, index)) {
+		take_back_due(manager, &node->retained, now, left);
+		repeat_due(manager, index, &node->missed, now, left);
+		repeat_due(manager, index, &node->lacked, now, left);
+	}
+	return is_pending(&node->retained) || is_pending(&node->missed) ||
+	       is_pending(&node->lacked);
 }
 
 void manager_repeat(struct cluster_manager *manager, uint64_t now)
 {
-	for (unsigned i = 0; pushes(manager) && i < manager->readouts.n; i++) {
-		unsigned node = manager->readouts.nodes[i];
+	const unsigned n_nodes = manager->cluster->n_nodes;
+	const bool any = manager->any_repeat;
+	unsigned left = REPEATS_MOST;
 
-		while (manager_is_target(manager, node) && manager->nodes[node].repeat_at <= now &&
-		       manager->nodes[node].repeat_from < manager->nodes[node].repeat_end &&
-		       repeat_builder(manager, node))
-			;
-	}
+	manager->any_repeat = false;
+	for (unsigned i = 0; any && i < n_nodes; i++)
+		manager->any_repeat |=
+		    repeat_for_node(manager, (manager->repeat_next + i) % n_nodes, now, &left);
+	manager->repeat_next += manager->any_repeat;
 }
 
 // --- granted events ---
@@ -241,16 +366,29 @@ static void tell_unpublished(struct cluster_manager *manager, const struct entry
 	}
 }
 
+// Events of one size often follow each other.
+static uint64_t bytes_on_wire(struct cluster_manager *manager, unsigned index, uint64_t bytes)
+{
+	const struct cluster_system *cluster = manager->cluster;
+	struct manager_builder *builder = &manager->builders[index];
+
+	if (bytes != builder->last_bytes) {
+		builder->last_bytes = bytes;
+		builder->last_on_wire =
+		    on_wire_bytes(&manager->on_wire, bytes,
+				  cluster->nodes[cluster->builders[index].node].n_sources);
+	}
+	return builder->last_on_wire;
+}
+
 static void finish(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		   enum sched_outcome outcome, uint64_t now)
 {
 	struct entry *entry = manager_entry(manager, builder, token);
-	const struct cluster_system *cluster = manager->cluster;
-	uint64_t bytes = on_wire_bytes(&manager->on_wire, entry->bytes,
-				       cluster->nodes[cluster->builders[builder].node].n_sources);
 
 	if (sched_done(manager->sched, builder, entry->event, token, entry->generation,
-		       entry->attempt, outcome, bytes, now) != SCHED_OK) {
+		       entry->attempt, outcome, bytes_on_wire(manager, builder, entry->bytes),
+		       now) != SCHED_OK) {
 		manager->view.stale++;
 	} else if (outcome != SCHED_FAILED) {
 		manager_remember(manager, entry->event,
@@ -281,8 +419,17 @@ static bool is_current(const struct entry *entry, uint64_t event, uint32_t gener
 	       entry->generation == generation && entry->attempt == attempt;
 }
 
+static void note_built(struct cluster_manager *manager, struct manager_builder *builder,
+		       const struct entry *entry, enum ctrl_outcome outcome, uint64_t now)
+{
+	if (entry->granted_ns <= manager->built_until)
+		manager->built_at = now;
+	if (outcome == CTRL_COMPLETE && entry->granted_ns > builder->newest_done)
+		builder->newest_done = entry->granted_ns;
+}
+
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
-		  uint64_t now)
+		  struct manager_steps *steps, uint64_t now)
 {
 	unsigned builder = builder_of(manager, node, done->builder);
 	struct entry *entry;
@@ -300,6 +447,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 			manager_send_step(manager, builder, done->slot, &stale, CTRL_STEP_WITHDRAW);
 		return;
 	}
+	note_built(manager, &manager->builders[builder], entry, done->outcome, now);
 	entry->bytes = done->bytes;
 	entry->outcome = done->outcome;
 	entry->n_missing = (uint16_t)done->n_missing;
@@ -309,7 +457,7 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		if (entry->state != ENTRY_SETTLED)
 			manager->builders[builder].n_settled++;
 		entry->state = ENTRY_SETTLED;
-		manager_send_step(manager, builder, done->slot, entry, CTRL_STEP_PUBLISH);
+		manager_publish(manager, builder, done->slot, entry, steps);
 		break;
 	case CTRL_DISCARDED:
 		manager->view.discarded++;
@@ -358,6 +506,12 @@ void manager_send_release(struct cluster_manager *manager, unsigned node)
 
 void manager_release(struct cluster_manager *manager)
 {
+	const uint64_t released = sched_released(manager->sched);
+
+	if (manager->release_sent == released && manager->release_changes == manager->changes)
+		return;
+	manager->release_sent = released;
+	manager->release_changes = manager->changes;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager_is_target(manager, i))
 			manager_send_release(manager, i);

@@ -8,6 +8,7 @@
 //   manager_adopt.c   events that builders hold and that this manager did not grant
 //   manager_assign.c  the indices of events, where readout nodes share their source
 //   manager_events.c  the steps of an event from its grant to its release
+//   manager_lists.c   records about several events
 //   manager_publishers.c  which builder has published an event
 //   manager_run.c     run control
 //   manager_sched.c   creation of the scheduler
@@ -17,7 +18,8 @@
 #include "cluster/on_wire.h"
 #include "packet/placement.h"
 
-#define GRANTS_MOST 64u // grants in one poll
+#define GRANTS_MOST        256u // grants in one poll
+#define MANAGER_STEPS_MOST 128u // events in one record that orders to publish them
 
 enum entry_state {
 	ENTRY_NONE,
@@ -38,15 +40,40 @@ struct entry {
 	uint8_t outcome;    // enum ctrl_outcome
 };
 
+// An event that a builder reported in ADOPT.
+struct adopted {
+	struct ctrl_held held;
+	uint16_t builder; // system-wide
+	bool has_done;
+	struct ctrl_done done;
+};
+
 struct manager_builder {
-	struct entry *entries;      // indexed by token
-	uint32_t n;                 // number of entries
-	uint32_t n_settled;         // entries in ENTRY_SETTLED
-	uint32_t slots;             // as the builder reports
-	uint32_t n_reported;        // events that it has reported since its node has registered
-	struct placement placement; // as the builder reports
+	uint64_t newest_done;    // latest grant of an event that it has built with all sources
+	struct entry *entries;   // indexed by token
+	uint32_t n;              // number of entries
+	uint32_t n_settled;      // entries in ENTRY_SETTLED
+	uint32_t slots;          // as the builder reports
+	uint32_t n_reported;     // events that it has reported since its node has registered
+	struct adopted *adopted; // those of them that are stored until all builders have reported
+	unsigned n_adopted, adopted_size;
+	struct placement placement;        // as the builder reports
+	uint64_t last_bytes, last_on_wire; // on_wire_bytes() of the size of its last event
 	bool suspended; // it gets no new grants; it retains its events while its node is in doubt
 	bool reporting; // its node has registered; the builder has not yet reported all its events
+};
+
+// Grants of open events that are to be sent to a readout node again.
+struct repeat {
+	uint64_t since, until; // times of the grants
+	// They are sent from the time `latest` on; before that, those of a builder once it has
+	// completed an event that was granted after `ordered`, or all once no event of these grants
+	// has been built for the time `quiet`. All 0: at once.
+	uint64_t ordered, latest, quiet;
+	// Those of the builders `from` to before `end`, and for builder `from` those of the tokens
+	// from `token` on.
+	unsigned from, end;
+	uint32_t token;
 };
 
 struct manager_node {
@@ -58,6 +85,8 @@ struct manager_node {
 	bool exclude_due;        // the operator's exclusion waits until manager_is_ready()
 	bool commanded;          // this manager has executed an exclude or include of it
 	uint64_t in_doubt_until; // end of the time in doubt; 0: the node is not in doubt
+	bool takes_lists;        // it has CTRL_LISTS
+	uint16_t last_grant;     // scratch of manager_lists.c, 0 outside: 1 + that of this poll
 	uint64_t registrations;
 	// For events from this one on, the node's process knows whether its builders have published
 	// them. Earlier events were built by an earlier process of the node.
@@ -83,20 +112,14 @@ struct manager_node {
 	bool source_excluded;
 	uint64_t source_from; // the first event that its sources have
 	uint64_t absent_at;   // time from which builders do not wait for it; 0: none is set
-	// From the time repeat_at on, the grants up to the time repeat_until are repeated for this
-	// node: those of the builders from repeat_from to before repeat_end, and for builder
-	// repeat_from those of the tokens from repeat_token on.
-	uint64_t repeat_at, repeat_until;
-	unsigned repeat_from, repeat_end;
-	uint32_t repeat_token;
-};
-
-// An event that a builder reported in ADOPT.
-struct adopted {
-	struct ctrl_held held;
-	uint16_t builder; // system-wide
-	bool has_done;
-	struct ctrl_done done;
+	// Grants from this time on were not sent to the node, which was lost or not registered.
+	// 0: its session may have received none. UINT64_MAX: all were sent.
+	uint64_t missed_from;
+	struct repeat missed; // grants that were not sent to it
+	struct repeat lacked; // grants that were sent to it before it was silent
+	// Of its builders: they lack data if they are not built when these repeats are due, and are
+	// then granted to another builder.
+	struct repeat retained;
 };
 
 struct cluster_manager {
@@ -107,8 +130,6 @@ struct cluster_manager {
 	struct sched *sched;    // NULL until the nodes are known
 	struct manager_node *nodes;
 	struct manager_builder *builders; // indexed by system-wide number
-	struct adopted *adopted;          // stored until all builders have reported
-	unsigned n_adopted, adopted_size;
 	// Events that are possibly published, each as event + 1 at index event modulo
 	// n_maybe_published, which is a power of two.
 	uint64_t *maybe_published;
@@ -123,15 +144,45 @@ struct cluster_manager {
 	bool any_registered;       // a node has registered
 	bool adopting;             // the builders still report; there are no grants yet
 	uint64_t adopting_since;
-	bool command_start;   // the run is to start once all nodes are registered
-	uint32_t request;     // number of the latest run command
+	bool command_start; // the run is to start once all nodes are registered
+	uint32_t request;   // number of the latest run command
+	// Of the grants before built_until, which silent nodes may have received, the last one was
+	// built at built_at.
+	uint64_t built_until, built_at;
 	uint64_t quiet_since; // static mode: time at which all sources had ended; 0: not yet
 	enum ctrl_run_state state;
 	uint32_t run; // 0: none
 	uint64_t end;
 	uint16_t waits;      // for silent sources: begun + ended
 	uint64_t next_index; // of an event, where the readout nodes share their source
+	// A poll visits all nodes only where something may have changed.
+	uint32_t changes;  // incremented when a node comes, goes, or begins as a source
+	bool any_in_doubt; // of a node in_doubt_until may be set; so may absent_at, and a repeat
+	bool any_absent, any_repeat;
+	bool lacks_source;     // as of lack_changes; so are the next for theirs
+	uint64_t release_sent; // to all targets
+	bool throttle_sent;    // to all targets
+	uint32_t lack_changes, release_changes, throttle_changes; // `changes` when they were noted
+	unsigned not_ended;   // rank of a readout that had not ended when it was looked at
+	unsigned repeat_next; // the node with which the next poll begins to repeat
 	struct cluster_manager_view view;
+	// By system-wide number of the builder: its position in each round, see ctrl_grants.
+	uint16_t positions[EVB_MAX_SYSTEM_BUILDERS];
+};
+
+// The grants of a poll.
+struct manager_grants {
+	struct sched_grant grants[GRANTS_MOST];
+	const struct entry *entries[GRANTS_MOST];
+	unsigned n;
+	uint16_t next[GRANTS_MOST]; // the next grant to the same node, for manager_lists.c
+};
+
+// Events of a builder that wait to be ordered to be published with one record. n is 0: none.
+struct manager_steps {
+	unsigned builder; // system-wide number
+	struct ctrl_steps record;
+	struct ctrl_step_event entries[MANAGER_STEPS_MOST];
 };
 
 // manager.c
@@ -153,7 +204,7 @@ void manager_bye(struct cluster_manager *manager, unsigned from, uint64_t now);
 // Sends WELCOME and the present state of the run.
 void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t now);
 // Whether all nodes are registered, except those that the operator has excluded and, with `or_due`,
-// those whose exclusion is due.
+// those whose exclusion is due, and those for which a manager that takes over does not wait.
 bool manager_all_registered(const struct cluster_manager *manager, bool or_due);
 // Includes the node's source in the scheduler, or excludes it.
 void manager_sync_source(struct cluster_manager *manager, unsigned node, uint64_t now);
@@ -175,6 +226,9 @@ bool manager_maybe_published(const struct cluster_manager *manager, uint64_t eve
 void manager_mark_unreported(struct cluster_manager *manager);
 // Whether a builder of the node has not yet reported all events that it holds.
 bool manager_is_reporting(const struct cluster_manager *manager, unsigned node);
+// The builders of a silent node get no new grants, and retain their events until the time in doubt
+// ends.
+void manager_set_aside(struct cluster_manager *manager, unsigned node, uint64_t now);
 // The builders of a node get no new grants. Their events are granted to other builders: at once,
 // except those in doubt, which wait until the time in doubt ends.
 void manager_suspend(struct cluster_manager *manager, unsigned node, uint64_t now);
@@ -237,20 +291,42 @@ void manager_grant(struct cluster_manager *manager, uint64_t now);
 // event will be granted again.
 void manager_take_back(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       uint64_t now);
-// Orders that the present grants are sent to a readout node again after `delay_ns`, unless their
-// events are built by then: the node may not have received them, or the data that it sent for them
-// is lost.
-void manager_repeat_for(struct cluster_manager *manager, unsigned node, uint64_t now,
-			uint64_t delay_ns);
+// Orders that the grants which were not sent to a readout node are sent now. It takes part again.
+void manager_repeat_missed(struct cluster_manager *manager, unsigned node, uint64_t now);
+// Frames arrive from a silent node again. Orders that grants which it had before are repeated if
+// their events are not built: data that it sent for them, or that was sent to it, may be lost. To
+// be called before manager_repeat_missed().
+void manager_repeat_lacked(struct cluster_manager *manager, unsigned node, uint64_t now);
 void manager_repeat(struct cluster_manager *manager, uint64_t now);
+// Whether a readout node gets the grants to all builders.
+bool manager_gets_all(const struct cluster_manager *manager, unsigned node);
+// Sends a grant to its builder's node and to the readouts. `in_list`: except to nodes that take
+// lists.
+void manager_send_grant(struct cluster_manager *manager, const struct sched_grant *grant,
+			const struct entry *entry, bool in_list);
+// `steps`: the caller sends what waits there.
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
-		  uint64_t now);
+		  struct manager_steps *steps, uint64_t now);
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now);
 // Send RELEASE to a node, or to all: events below are finished. Readouts free their data, builders
 // drop their records of them.
 void manager_send_release(struct cluster_manager *manager, unsigned node);
 void manager_release(struct cluster_manager *manager);
+
+// manager_lists.c
+void manager_send_grants(struct cluster_manager *manager, struct manager_grants *grants);
+// Orders a builder to publish an event: at once, or by what waits in `steps`.
+void manager_publish(struct cluster_manager *manager, unsigned builder, uint32_t token,
+		     const struct entry *entry, struct manager_steps *steps);
+// manager_done() of one event.
+void manager_take_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
+		       uint64_t now);
+// Handle BUILT and STEPS.
+void manager_built(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
+		   uint64_t now);
+void manager_steps(struct cluster_manager *manager, unsigned from, const struct ctrl_record *record,
+		   uint64_t now);
 
 // manager_run.c
 // Sends the state of the run to a node that has registered.

@@ -7,8 +7,6 @@
 
 #include <stdio.h>
 
-#define RETURN_NS 20000000u
-
 // --- registration ---
 
 // A refused node learns neither the configuration nor the run: whoever it is could use them.
@@ -21,27 +19,12 @@ static void send_welcome(struct cluster_manager *manager, unsigned node, enum ct
 		.run = accepted ? manager->run : 0,
 		.verdict = (uint16_t)verdict,
 		.run_state = (uint16_t)manager->state,
+		.flags = CTRL_LISTS,
 	};
 	uint8_t bytes[CTRL_WELCOME_SIZE];
 
 	snprintf(welcome.text, sizeof(welcome.text), "%s", text);
 	manager_send(manager, node, bytes, ctrl_put_welcome(bytes, sizeof(bytes), &welcome));
-}
-
-// A readout node may not have received some grants: all are sent to it again.
-static void repeat_grants(struct cluster_manager *manager, unsigned node, uint64_t now,
-			  uint64_t delay_ns)
-{
-	manager_repeat_for(manager, node, now, delay_ns);
-}
-
-// The time after the return of a node after which events that are not built lack data. A node that
-// was silent because it did not get the CPU has received everything, and builds it in this time.
-static uint64_t return_ns(const struct cluster_manager *manager)
-{
-	uint64_t part = manager->parameters.deadline_ns / 4;
-
-	return part < RETURN_NS ? part : RETURN_NS;
 }
 
 void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t now)
@@ -50,8 +33,10 @@ void manager_welcome(struct cluster_manager *manager, unsigned node, uint64_t no
 	send_welcome(manager, node, CTRL_ACCEPTED, "welcome");
 	manager_bring_into_line(manager, node);
 	manager_send_sources(manager, node);
-	if (manager->nodes[node].run == manager->run || manager->nodes[node].resumes)
-		repeat_grants(manager, node, now, 0);
+	// A process that is not in the run has none of its events.
+	if (manager->nodes[node].run != manager->run && !manager->nodes[node].resumes)
+		manager->nodes[node].missed_from = UINT64_MAX;
+	manager_repeat_missed(manager, node, now);
 }
 
 // A restarted manager learns the number of the run that continues.
@@ -110,11 +95,13 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 		manager->builders[at->first_builder + i].n_reported = 0;
 	}
 	manager_suspend(manager, from, now);
+	manager->changes++;
 	node->registered = true;
 	node->left = false;
 	node->registrations++;
 	node->run = received.run;
 	node->resumes = (received.flags & CTRL_RESUMES) != 0;
+	node->takes_lists = (received.flags & CTRL_LISTS) != 0;
 	node->known_from =
 	    received.run == manager->run && received.run != 0 ? received.known_from : UINT64_MAX;
 	node->stated = node->begun = node->ended = false;
@@ -128,12 +115,18 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 		manager_welcome(manager, from, now);
 }
 
+static bool is_given_up(const struct cluster_manager *manager, const struct manager_node *node)
+{
+	return manager->parameters.takes_over && manager->run != 0 && node->lost;
+}
+
 bool manager_all_registered(const struct cluster_manager *manager, bool or_due)
 {
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++) {
 		const struct manager_node *node = &manager->nodes[i];
 
-		if (!node->registered && !node->operator_excluded && !(or_due && node->exclude_due))
+		if (!node->registered && !node->operator_excluded &&
+		    !(or_due && node->exclude_due) && !is_given_up(manager, node))
 			return false;
 	}
 	return true;
@@ -209,9 +202,14 @@ static bool may_be_back(const struct manager_node *node)
 // Builders do not wait any more for sources that have been silent for too long.
 void manager_end_silence(struct cluster_manager *manager, uint64_t now)
 {
-	for (unsigned i = 0; i < manager->readouts.n; i++) {
+	const bool any = manager->any_absent;
+
+	manager->any_absent = false;
+	for (unsigned i = 0; any && i < manager->readouts.n; i++) {
 		unsigned index = manager->readouts.nodes[i];
 		const struct manager_node *node = &manager->nodes[index];
+
+		manager->any_absent |= node->absent_at != 0;
 
 		if (node->absent_at != 0 && (now >= node->absent_at || !may_be_back(node)))
 			send_source_to_all(manager, index);
@@ -233,10 +231,12 @@ void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64
 		sched_exclude_source(manager->sched, rank, now);
 	else
 		sched_include_source(manager->sched, rank, now);
-	if (excluded && may_be_back(node))
+	if (excluded && may_be_back(node)) {
 		node->absent_at = now + manager->parameters.in_doubt_ns;
-	else
+		manager->any_absent = true;
+	} else {
 		send_source_to_all(manager, index);
+	}
 }
 
 static bool lacks_source(const struct cluster_manager *manager)
@@ -255,10 +255,11 @@ static bool lacks_source(const struct cluster_manager *manager)
 
 bool manager_waits_for_source(struct cluster_manager *manager)
 {
-	const bool waits = lacks_source(manager);
-
-	manager->waits += waits != (manager->waits % 2 != 0);
-	return waits;
+	if (manager->lack_changes != manager->changes)
+		manager->lacks_source = lacks_source(manager);
+	manager->lack_changes = manager->changes;
+	manager->waits += manager->lacks_source != (manager->waits % 2 != 0);
+	return manager->lacks_source;
 }
 
 uint16_t cluster_manager_waits(const struct cluster_manager *manager)
@@ -283,6 +284,7 @@ void manager_announced(struct cluster_manager *manager, unsigned from,
 	// Events behind the end of the run are not built.
 	node->end = received.end < manager->end ? received.end : manager->end;
 	node->ended = (received.flags & CTRL_END_OF_RUN) != 0;
+	manager->changes += !node->begun;
 	node->begun = true;
 	if (manager->sched == NULL)
 		return;
@@ -341,7 +343,7 @@ void manager_send_member(struct cluster_manager *manager, unsigned node, enum ct
 static void node_lost(struct cluster_manager *manager, unsigned node, uint64_t now)
 {
 	manager->nodes[node].lost = true;
-	manager_suspend(manager, node, now);
+	manager_set_aside(manager, node, now);
 	if (manager->nodes[node].in_doubt_until == 0)
 		manager_exclude_silent(manager, node);
 	manager_sync_source(manager, node, now);
@@ -355,10 +357,11 @@ static void node_back(struct cluster_manager *manager, unsigned index, uint64_t 
 	    (node->in_doubt_until != 0 || manager->cluster->nodes[index].n_builders == 0);
 
 	node->lost = false;
-	if (goes_on) {
+	if (goes_on)
 		manager_end_suspension(manager, index, now);
-		repeat_grants(manager, index, now, return_ns(manager));
-	}
+	manager_repeat_lacked(manager, index, now);
+	if (node->registered)
+		manager_repeat_missed(manager, index, now);
 	manager_sync_source(manager, index, now);
 }
 
@@ -370,6 +373,9 @@ static void node_restarted(struct cluster_manager *manager, unsigned index, uint
 	struct manager_node *node = &manager->nodes[index];
 
 	node->lost = node->registered = node->begun = false;
+	node->missed_from = 0;
+	node->lacked.from = node->lacked.end;
+	node->retained.from = node->retained.end;
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		manager_drop_adopted(manager, at->first_builder + i, now);
 		manager->builders[at->first_builder + i].reporting = false;
@@ -382,6 +388,7 @@ void manager_bye(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
 
+	manager->changes++;
 	// Before BYE the node has published all events for which it received PUBLISH.
 	node->registered = false;
 	node->left = true;
@@ -395,6 +402,7 @@ void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum 
 {
 	if (peer >= manager->cluster->n_nodes)
 		return;
+	manager->changes++;
 	switch (event) {
 	case CONTROL_LOST:
 		node_lost(manager, peer, now);
@@ -407,6 +415,7 @@ void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum 
 		break;
 	case CONTROL_CONNECTED:
 		manager->nodes[peer].lost = false;
+		manager->nodes[peer].missed_from = 0;
 		break;
 	default:
 		break;
@@ -416,7 +425,7 @@ void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum 
 bool cluster_manager_in_office(const struct cluster_manager *manager)
 {
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
-		if (i != manager->cluster->manager && manager->nodes[i].registered)
+		if (i != manager->cluster->self && manager->nodes[i].registered)
 			return true;
 	return false;
 }

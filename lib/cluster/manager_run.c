@@ -144,24 +144,30 @@ void manager_take_over(struct cluster_manager *manager)
 	}
 }
 
+static bool has_ended(const struct cluster_manager *manager, unsigned index)
+{
+	const struct manager_node *node = &manager->nodes[index];
+
+	// The node has just joined and has not announced its events yet.
+	if (manager_is_target(manager, index) && !node->begun)
+		return false;
+	return !manager_may_have_more(manager, index) && (node->source_excluded || node->ended);
+}
+
 // Whether every source that takes part in the run has ended.
-static bool sources_ended(const struct cluster_manager *manager)
+static bool sources_ended(struct cluster_manager *manager)
 {
 	unsigned n = 0;
 
+	// The one that had not ended before is the first to be looked at.
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
-		const struct manager_node *node = &manager->nodes[manager->readouts.nodes[i]];
+		const unsigned rank = (manager->not_ended + i) % manager->readouts.n;
 
-		// The node has just joined and has not announced its events yet.
-		if (manager_is_target(manager, manager->readouts.nodes[i]) && !node->begun)
+		if (!has_ended(manager, manager->readouts.nodes[rank])) {
+			manager->not_ended = rank;
 			return false;
-		if (manager_may_have_more(manager, manager->readouts.nodes[i]))
-			return false;
-		if (node->source_excluded)
-			continue;
-		if (!node->ended)
-			return false;
-		n++;
+		}
+		n += !manager->nodes[manager->readouts.nodes[rank]].source_excluded;
 	}
 	// If no source is left, a draining run has nothing to wait for.
 	return n > 0 || manager->state == CTRL_DRAINING;
@@ -205,6 +211,7 @@ static void start_run(struct cluster_manager *manager)
 	if (manager->run == 0)
 		manager->run = 1; // 0 means that there is no run
 	manager->state = CTRL_RUNNING;
+	manager->changes++;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		manager->nodes[i].begun = manager->nodes[i].registered;
 	command_all(manager, CTRL_START, 0);
@@ -240,6 +247,10 @@ void manager_throttle(struct cluster_manager *manager)
 	uint8_t bytes[CTRL_THROTTLE_SIZE];
 	size_t size = ctrl_put_throttle(bytes, sizeof(bytes), &record);
 
+	if (manager->throttle_sent == throttled && manager->throttle_changes == manager->changes)
+		return;
+	manager->throttle_sent = throttled;
+	manager->throttle_changes = manager->changes;
 	for (unsigned i = 0; i < manager->readouts.n; i++) {
 		unsigned node = manager->readouts.nodes[i];
 
@@ -261,6 +272,7 @@ static void exclude(struct cluster_manager *manager, unsigned index, uint64_t no
 {
 	struct manager_node *node = &manager->nodes[index];
 
+	manager->changes++;
 	node->operator_excluded = true;
 	node->exclude_due = node->registered = node->begun = false;
 	manager_suspend(manager, index, now);
@@ -270,6 +282,7 @@ static void exclude(struct cluster_manager *manager, unsigned index, uint64_t no
 
 static void include(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
+	manager->changes++;
 	manager->nodes[index].operator_excluded = false;
 	manager_sync_source(manager, index, now);
 	manager_send_member(manager, index, CTRL_INCLUDE, CTRL_REASON_OPERATOR);

@@ -8,9 +8,16 @@
 
 void node_send_to_manager(struct cluster_node *node, const void *record, size_t size)
 {
+	node_reports_flush(node); // records stay in order
+	node_send_now(node, record, size);
+}
+
+void node_send_now(struct cluster_node *node, const void *record, size_t size)
+{
 	const struct cluster_transport *transport = &node->parameters.transport;
 
-	transport->send(transport->context, node->cluster->manager, record, size);
+	if (node->manager != CLUSTER_NONE)
+		transport->send(transport->context, node->manager, record, size);
 }
 
 static void send_released(struct cluster_node *node)
@@ -29,7 +36,7 @@ void node_send_register(struct cluster_node *node)
 		.run = node->run,
 		.known_from = node->known_from,
 		.flags = (node->operator_excluded ? CTRL_EXCLUDED : 0) |
-			 (node->parameters.resumes ? CTRL_RESUMES : 0),
+			 (node->parameters.resumes ? CTRL_RESUMES : 0) | CTRL_LISTS,
 		.n_builders = (uint16_t)self->n_builders,
 		.n_sources = (uint16_t)self->n_sources,
 	};
@@ -45,7 +52,7 @@ void node_send_register(struct cluster_node *node)
 		record.roles |= CTRL_ROLE_MANAGER;
 	snprintf(record.name, sizeof(record.name), "%.*s", (int)sizeof(record.name) - 1,
 		 self->name);
-	node->registered = false;
+	node->registered = node->manager_takes_lists = false;
 	node->registering = true;
 	// The manager reports anew which sources do not take part.
 	for (unsigned rank = 0; rank < node->readouts_of_all.n; rank++)
@@ -56,6 +63,24 @@ void node_send_register(struct cluster_node *node)
 	send_released(node);
 	node_readouts_announce(node);
 	node_send_state(node, NULL);
+}
+
+static bool make_readouts_of_all(struct cluster_node *node)
+{
+	const struct cluster_readouts *readouts = &node->readouts_of_all;
+
+	if (!cluster_readouts_make(&node->readouts_of_all, node->cluster))
+		return false;
+	node->words = tokens_words(readouts->n);
+	node->source_from = calloc(readouts->n + 1, sizeof(*node->source_from));
+	node->lost = calloc(node->words, sizeof(*node->lost));
+	if (node->source_from == NULL || node->lost == NULL)
+		return false;
+	// No readout is connected yet: CONTROL_CONNECTED reports each one.
+	for (unsigned rank = 0; rank < readouts->n; rank++)
+		if (readouts->nodes[rank] != node_self(node))
+			node->lost[rank / 64] |= UINT64_C(1) << rank % 64;
+	return true;
 }
 
 struct cluster_node *cluster_node_create(const struct cluster_node_parameters *parameters)
@@ -69,12 +94,10 @@ struct cluster_node *cluster_node_create(const struct cluster_node_parameters *p
 	node->n_builders = node->cluster->nodes[node_self(node)].n_builders;
 	node->n_readouts = parameters->n_readouts;
 	node->state = CTRL_CONFIGURED;
-	cluster_readouts_make(&node->readouts_of_all, node->cluster);
-	// No readout is connected yet: CONTROL_CONNECTED reports each one.
-	for (unsigned rank = 0; rank < node->readouts_of_all.n; rank++)
-		if (node->readouts_of_all.nodes[rank] != node_self(node))
-			node->lost[rank / 64] |= UINT64_C(1) << rank % 64;
-	if (!node_builders_make(node) || !node_readouts_make(node)) {
+	cluster_positions_make(node->positions, node->cluster);
+	node_vote_make(node);
+	if (!make_readouts_of_all(node) || !node_builders_make(node) || !node_readouts_make(node) ||
+	    !node_latency_make(node)) {
 		cluster_node_destroy(node);
 		return NULL;
 	}
@@ -87,6 +110,10 @@ void cluster_node_destroy(struct cluster_node *node)
 		return;
 	node_builders_free(node);
 	node_readouts_free(node);
+	node_latency_free(node);
+	cluster_readouts_free(&node->readouts_of_all);
+	free(node->source_from);
+	free(node->lost);
 	free(node);
 }
 
@@ -97,6 +124,7 @@ static void take_welcome(struct cluster_node *node, const struct ctrl_record *re
 	if (ctrl_get_welcome(record, &welcome) != WIRE_OK)
 		return;
 	node->registering = false;
+	node->manager_takes_lists = (welcome.flags & CTRL_LISTS) != 0;
 	if (welcome.verdict == CTRL_REFUSED_NOT_NOW) {
 		node->excluded = node->operator_excluded = true;
 		return; // the manager sends INCLUDE later
@@ -139,16 +167,85 @@ static void take_release(struct cluster_node *node, const struct ctrl_record *re
 	node_builders_released(node);
 }
 
+static void use_grant(struct cluster_node *node, const struct ctrl_grant *grant)
+{
+	if (grant->node == node_self(node))
+		node_builders_grant(node, grant);
+	if (node->n_readouts > 0 && node->parameters.cluster.mode == SCHED_PUSH)
+		node_readouts_send(node, grant, false);
+}
+
 static void take_grant(struct cluster_node *node, const struct ctrl_record *record)
 {
 	struct ctrl_grant grant;
 
-	if (ctrl_get_grant(record, &grant) != WIRE_OK || !is_in_run(node, grant.run))
+	if (ctrl_get_grant(record, &grant) == WIRE_OK && is_in_run(node, grant.run))
+		use_grant(node, &grant);
+}
+
+// Fills in the grant what an entry of GRANTS has. The rate is this node's share, or, for a builder
+// of this node, that of all. False if there is no such builder.
+static bool take_granted(const struct cluster_node *node, const struct ctrl_grants *list,
+			 unsigned index, struct ctrl_grant *grant)
+{
+	const struct ctrl_granted at = ctrl_granted_at(list, index);
+	const struct cluster_system_builder *builder;
+
+	if (at.builder >= node->cluster->n_builders)
+		return false;
+	builder = &node->cluster->builders[at.builder];
+	grant->event = list->first + (at.offset & (CTRL_NEXT_ROUND - 1u));
+	grant->round += (at.offset & CTRL_NEXT_ROUND) != 0;
+	grant->node = (uint16_t)builder->node;
+	grant->builder = (uint16_t)builder->index;
+	grant->slot = at.slot;
+	grant->position = list->n_positions > 1 ? node->positions[at.builder] : 0;
+	if (builder->node == node_self(node)) {
+		grant->generation =
+		    node_builders_generation(node, builder->index, at.slot, at.generation);
+		grant->rate_kbps = list->rate_kbps;
+	} else {
+		grant->rate_kbps = cluster_share(&node->parameters.cluster, builder->node,
+						 node_self(node), list->rate_kbps);
+	}
+	return true;
+}
+
+static void take_grants(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_grants list;
+	struct ctrl_grant grant;
+
+	if (ctrl_get_grants(record, &list) != WIRE_OK || !is_in_run(node, list.run))
 		return;
-	if (grant.node == node_self(node))
-		node_builders_grant(node, &grant);
-	if (node->n_readouts > 0 && node->parameters.cluster.mode == SCHED_PUSH)
-		node_readouts_send(node, &grant, false);
+	grant = (struct ctrl_grant){
+		.run = list.run,
+		.round = list.round,
+		.n_positions = list.n_positions,
+		.attempt = list.attempt,
+		.flags = list.flags & CTRL_BARRIER,
+	};
+	for (unsigned i = 0; i < list.n; i++) {
+		if (take_granted(node, &list, i, &grant))
+			use_grant(node, &grant);
+		else
+			node->view.unknown++;
+	}
+}
+
+static void take_steps(struct cluster_node *node, unsigned from, const struct ctrl_record *record)
+{
+	struct ctrl_steps list;
+
+	// PUBLISHED is only for the manager, which may run on this node.
+	if (ctrl_get_steps(record, &list) != WIRE_OK || !is_in_run(node, list.run) ||
+	    list.step == CTRL_STEP_PUBLISHED)
+		return;
+	for (unsigned i = 0; i < list.n; i++) {
+		const struct ctrl_progress progress = ctrl_progress_at(&list, i);
+
+		node_builders_progress(node, from, &progress);
+	}
 }
 
 static void take_progress(struct cluster_node *node, unsigned from,
@@ -156,16 +253,20 @@ static void take_progress(struct cluster_node *node, unsigned from,
 {
 	if (progress->step != CTRL_STEP_UNPUBLISHED)
 		node_builders_progress(node, from, progress);
-	else if (from == node->cluster->manager)
+	else if (from == node->manager)
 		node_readouts_unpublished(node, progress);
 }
 
-static void take_heartbeat(struct cluster_node *node, const struct ctrl_record *record)
+static void take_heartbeat(struct cluster_node *node, unsigned from,
+			   const struct ctrl_record *record, uint64_t now)
 {
 	struct ctrl_heartbeat heartbeat;
 
-	if (ctrl_get_heartbeat(record, &heartbeat) == WIRE_OK &&
-	    node->parameters.cluster.waits_for_sources)
+	if (ctrl_get_heartbeat(record, &heartbeat) != WIRE_OK)
+		return;
+	if (heartbeat.has_lease)
+		node_take_lease(node, from, &heartbeat.lease, now);
+	if (from == node->manager && node->parameters.cluster.waits_for_sources)
 		node->waits = heartbeat.waits;
 }
 
@@ -177,11 +278,19 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	struct ctrl_request request;
 	struct ctrl_offer offer;
 
-	(void)now;
+	node->now = now;
+	if (record->type == CTRL_HEARTBEAT) {
+		take_heartbeat(node, from, record, now);
+		return;
+	}
 	if (record->type == CTRL_PROGRESS) {
 		if (ctrl_get_progress(record, &progress) == WIRE_OK &&
 		    is_in_run(node, progress.run))
 			take_progress(node, from, &progress);
+		return;
+	}
+	if (record->type == CTRL_STEPS) {
+		take_steps(node, from, record);
 		return;
 	}
 	if (record->type == CTRL_OFFER) {
@@ -195,7 +304,7 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 			node_readouts_send(node, &request.grant, true);
 		return;
 	}
-	if (node_command(node, from, record) || from != node->cluster->manager)
+	if (node_command(node, from, record) || from != node->manager)
 		return;
 	switch (record->type) {
 	case CTRL_WELCOME:
@@ -204,14 +313,14 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	case CTRL_GRANT:
 		take_grant(node, record);
 		break;
+	case CTRL_GRANTS:
+		take_grants(node, record);
+		break;
 	case CTRL_RELEASE:
 		take_release(node, record);
 		break;
 	case CTRL_ANNOUNCE:
 		node_readouts_assigned(node, record);
-		break;
-	case CTRL_HEARTBEAT:
-		take_heartbeat(node, record);
 		break;
 	case CTRL_THROTTLE:
 		if (ctrl_get_throttle(record, &throttle) == WIRE_OK &&
@@ -241,14 +350,18 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 		    event == CONTROL_BACK)
 			node_builders_request_again(node, rank);
 	}
-	if (peer != node->cluster->manager)
+	if (peer != node->manager)
 		return;
+	if (event != CONTROL_BACK)
+		node_latency_forget_credits(node);
 	// Nobody else knows whether all sources take part.
 	if (event == CONTROL_LOST || event == CONTROL_RESTARTED)
 		node->waits |= node->parameters.cluster.waits_for_sources;
 	// A restarted manager knows nothing: it gets all reports again.
-	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
+	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED) {
+		node_reports_drop(node);
 		node_send_register(node);
+	}
 }
 
 // Sends BYE once no event is about to be published, and after the report that a manager which has
@@ -268,7 +381,8 @@ static void send_bye(struct cluster_node *node)
 
 void cluster_node_poll(struct cluster_node *node, uint64_t now)
 {
-	(void)now;
+	node->now = now;
+	node_latency_poll(node);
 	node_readouts_poll(node);
 	node_builders_await(node);
 	node_builders_send_sources(node);
@@ -276,6 +390,7 @@ void cluster_node_poll(struct cluster_node *node, uint64_t now)
 		send_bye(node);
 	else if (node->registered)
 		node_builders_poll(node);
+	node_reports_flush(node);
 }
 
 void cluster_node_leave(struct cluster_node *node)
@@ -307,6 +422,8 @@ void cluster_node_view(const struct cluster_node *node, struct cluster_node_view
 	view->run = node->run;
 	view->registered = node->registered;
 	view->excluded = node->excluded;
+	view->manager = (uint16_t)node->manager;
+	view->epoch = node->manager_epoch;
 	view->announced = node->announced;
 	view->released = node->released;
 	view->tokens_free = view->tokens_used = 0;
@@ -314,6 +431,11 @@ void cluster_node_view(const struct cluster_node *node, struct cluster_node_view
 		view->tokens_free += node->builders[i].tokens.n_free;
 		view->tokens_used += node->builders[i].tokens.n - node->builders[i].tokens.n_free;
 	}
+}
+
+const struct cluster_latency *cluster_node_latency(const struct cluster_node *node)
+{
+	return &node->latency.measured;
 }
 
 struct ctrl_heartbeat cluster_node_heartbeat(const struct cluster_node *node)
@@ -327,7 +449,9 @@ struct ctrl_heartbeat cluster_node_heartbeat(const struct cluster_node *node)
 		.run_state = (uint8_t)view.state,
 		.slots_free = view.tokens_free,
 		.events_open = view.tokens_used,
+		.has_lease = cluster_elects(node->cluster),
 	};
+	vote_state(&node->vote, &heartbeat.lease);
 	for (unsigned i = 0; i < node->n_builders; i++)
 		heartbeat.events_open += node->builders[i].is_open;
 	for (unsigned i = 0; i < node->n_readouts; i++)

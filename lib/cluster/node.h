@@ -9,6 +9,8 @@
 #pragma once
 
 #include "cluster/cluster.h"
+#include "cluster/latency.h"
+#include "election/election.h"
 #include "packet/message.h"
 #include "packet/placement.h"
 
@@ -20,6 +22,8 @@ struct cluster_node_parameters {
 	bool resumes; // the readouts have what an earlier process announced: block_store.resumes
 	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
 	struct cluster_transport transport;
+	uint64_t lease_ns; // of the node's vote, where the event manager is elected
+	uint64_t now;
 	void *context;
 	// Send a message to a builder or readout of this node. They return false if its mailbox is
 	// full. The node then tries again for a readout; a builder's mailbox must have room for 4
@@ -57,8 +61,11 @@ struct cluster_node_view {
 	uint64_t published; // events that builders of the node have published
 	uint64_t withdrawn; // granted or built events that were given up
 	uint64_t unknown; // records and messages that name an event or slot not, or no longer, here
-	uint64_t other_run; // records of another run than the node's, which had no effect
-	uint64_t throttled; // THROTTLE records that stopped the sources
+	uint64_t other_run;  // records of another run than the node's, which had no effect
+	uint64_t throttled;  // THROTTLE records that stopped the sources
+	uint64_t take_overs; // times that the node has begun to follow a manager in a new epoch
+	uint32_t epoch;      // of the manager, where it is elected
+	uint16_t manager;    // node; CLUSTER_NONE: none has been elected yet
 	uint32_t tokens_free;
 	uint32_t tokens_used;
 	struct cluster_node_command obeyed, refused;
@@ -85,6 +92,17 @@ void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
 // Sends credits, announcements and requests. The caller calls this in every turn of its loop.
 void cluster_node_poll(struct cluster_node *node, uint64_t now);
 
+// The node that this one follows as event manager, or CLUSTER_NONE.
+unsigned cluster_node_manager(const struct cluster_node *node);
+
+// Where the event manager is elected. Follows a manager in office, unless this node has followed
+// one of the same or a higher epoch.
+void cluster_node_follow(struct cluster_node *node, unsigned manager, uint32_t epoch);
+// The vote of this node.
+struct vote *cluster_node_vote(struct cluster_node *node);
+// Whether the node has granted a request for its vote since the last call: *to is due a heartbeat.
+bool cluster_node_has_voted(struct cluster_node *node, unsigned *to);
+
 // Begins to leave the cluster. Events for which PUBLISH has been received are still published, all
 // other events of the builders are given up; then BYE is sent. The caller goes on polling until
 // cluster_node_left() returns true.
@@ -96,6 +114,9 @@ bool cluster_node_left(const struct cluster_node *node);
 bool cluster_node_ended(const struct cluster_node *node, const char **why);
 
 void cluster_node_view(const struct cluster_node *node, struct cluster_node_view *view);
+
+// What the node measures. Any thread.
+const struct cluster_latency *cluster_node_latency(const struct cluster_node *node);
 
 // The state of the node as its heartbeats report it, without the time and the ports.
 struct ctrl_heartbeat cluster_node_heartbeat(const struct cluster_node *node);

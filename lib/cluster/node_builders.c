@@ -15,8 +15,10 @@ static bool make_builder(const struct cluster_node *node, unsigned index)
 	builder->finished = calloc(builder->finished_size, sizeof(*builder->finished));
 	builder->early_size = cluster_spare(slots);
 	builder->early = calloc(builder->early_size + 1, sizeof(*builder->early));
-	return tokens_make(&builder->tokens, slots - cluster_spare(slots)) &&
-	       builder->finished != NULL && builder->early != NULL;
+	builder->sources_due = calloc(node->words, sizeof(*builder->sources_due));
+	return tokens_make(&builder->tokens, slots - cluster_spare(slots),
+			   node->readouts_of_all.n) &&
+	       builder->finished != NULL && builder->early != NULL && builder->sources_due != NULL;
 }
 
 bool node_builders_make(struct cluster_node *node)
@@ -36,6 +38,7 @@ void node_builders_free(struct cluster_node *node)
 		tokens_free(&node->builders[i].tokens);
 		free(node->builders[i].finished);
 		free(node->builders[i].early);
+		free(node->builders[i].sources_due);
 	}
 	free(node->builders);
 }
@@ -74,7 +77,7 @@ static bool send_sources(struct cluster_node *node, unsigned index)
 {
 	uint64_t *due = node->builders[index].sources_due;
 
-	for (unsigned word = 0; word < TOKEN_READOUT_WORDS; word++)
+	for (unsigned word = 0; word < node->words; word++)
 		while (due[word] != 0) {
 			unsigned rank = 64 * word + (unsigned)__builtin_ctzll(due[word]);
 			const struct message message = {
@@ -90,12 +93,12 @@ static bool send_sources(struct cluster_node *node, unsigned index)
 	return true;
 }
 
-static bool is_due(const struct node_builder *builder)
+static bool is_due(const struct cluster_node *node, unsigned builder)
 {
 	uint64_t due = 0;
 
-	for (unsigned word = 0; word < TOKEN_READOUT_WORDS; word++)
-		due |= builder->sources_due[word];
+	for (unsigned word = 0; word < node->words; word++)
+		due |= node->builders[builder].sources_due[word];
 	return due != 0;
 }
 
@@ -173,12 +176,21 @@ void node_builders_send_sources(struct cluster_node *node)
 	for (unsigned i = 0; i < node->n_builders; i++) {
 		const struct tokens *tokens = &node->builders[i].tokens;
 
-		if (!is_due(&node->builders[i]) || !send_sources(node, i))
+		if (!is_due(node, i) || !send_sources(node, i))
 			continue;
 		for (uint32_t j = 0; j < tokens->n; j++)
 			if (tokens->tokens[j].state == TOKEN_GRANTED && !tokens->tokens[j].expected)
 				expect(node, i, tokens->tokens[j].event);
 	}
+}
+
+uint32_t node_builders_generation(const struct cluster_node *node, unsigned builder, uint32_t slot,
+				  uint16_t low)
+{
+	const struct tokens *tokens = &node->builders[builder].tokens;
+
+	return slot < tokens->n ? (tokens->tokens[slot].generation & ~(uint32_t)UINT16_MAX) | low
+				: low;
 }
 
 void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant)
@@ -312,7 +324,7 @@ static void take_sent(struct cluster_node *node, unsigned builder, unsigned from
 
 	if (index != TOKEN_NONE && tokens->tokens[index].attempt == p->attempt &&
 	    rank != CLUSTER_NONE)
-		tokens->tokens[index].responded[rank / 64] |= UINT64_C(1) << rank % 64;
+		tokens_responded(tokens, index)[rank / 64] |= UINT64_C(1) << rank % 64;
 }
 
 void node_builders_progress(struct cluster_node *node, unsigned from,
@@ -332,7 +344,7 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 		return;
 	}
 	tokens = &node->builders[progress->builder].tokens;
-	if (from != node->cluster->manager || progress->slot >= tokens->n)
+	if (from != node->manager || progress->slot >= tokens->n)
 		return;
 	token = &tokens->tokens[progress->slot];
 	if (token->generation != progress->generation || token->event != progress->event) {
@@ -406,13 +418,16 @@ static void take_refused(struct cluster_node *node, unsigned builder, uint32_t i
 	release(node, builder, index);
 }
 
-static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot)
+static void take_freed(struct cluster_node *node, unsigned builder, uint32_t index,
+		       const struct message *message)
 {
-	const struct token *token = &node->builders[builder].tokens.tokens[index];
+	struct token *token = &node->builders[builder].tokens.tokens[index];
 
 	// Otherwise the slot is that of an attempt before, or of data that was sent again.
-	if (token->state == TOKEN_PUBLISHED && token->slot == slot)
-		release(node, builder, index);
+	if (token->state != TOKEN_PUBLISHED || token->slot != message->slot)
+		return;
+	token->released_ns = message->time;
+	release(node, builder, index);
 }
 
 // Only the response to the token's own MESSAGE_DISCARD ends it: until then the builder may still
@@ -455,7 +470,7 @@ void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
 		take_refused(node, builder, index);
 		break;
 	case MESSAGE_FREED:
-		take_freed(node, builder, index, message->slot);
+		take_freed(node, builder, index, message);
 		break;
 	case MESSAGE_DROPPED:
 		take_dropped(node, builder, index);

@@ -69,7 +69,7 @@ static bool is_without_effect(const struct cluster_node *node,
 // The reason why a command is refused, or NULL.
 static const char *refusal(const struct cluster_node *node, unsigned from, uint64_t hash)
 {
-	if (from != node->cluster->manager)
+	if (from != node->manager)
 		return "not from the event manager";
 	return hash != node->cluster->hash ? "another configuration" : NULL;
 }

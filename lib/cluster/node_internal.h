@@ -7,7 +7,9 @@
 //   node_builders.c  the steps of an event in the node's builders
 //   node_report.c    records to the manager about the builders
 //   node_requests.c  requests to readouts, and the blocks that they offer
+//   node_vote.c      which manager the node follows, where it is elected
 //   node_readouts.c  announcements, and orders to the node's readouts
+//   node_latency.c   how long steps of events take
 #pragma once
 
 #include "cluster/node.h"
@@ -31,7 +33,7 @@ struct node_builder {
 	uint16_t waits_sent; // by MESSAGE_AWAIT
 	bool is_open;        // by MESSAGE_OPEN
 	// Bit set of the readouts, by rank, for which a MESSAGE_SOURCES is due.
-	uint64_t sources_due[TOKEN_READOUT_WORDS];
+	uint64_t *sources_due;
 };
 
 struct node_readout {
@@ -56,10 +58,38 @@ struct sending {
 	uint16_t left; // readouts of this node that have not sent it yet
 };
 
+// A credit whose record the manager has not acknowledged yet.
+struct credit_sent {
+	uint64_t released; // ns: release of the slot by the consumers
+	uint32_t position; // behind the record, see cluster_transport
+};
+
+// See latency.h. Times are ns.
+struct node_latency {
+	struct cluster_latency measured;
+	// Times of the announcement of events that have not been ordered, 0: none; by event modulo
+	// mask + 1. `offered`: where the readout nodes share their source, by number of the event.
+	uint64_t *announced, *offered;
+	uint64_t mask;
+	struct credit_sent *credits; // FIFO
+	unsigned credits_size, credits_head, n_credits;
+};
+
+#define REPORTS_MOST 64u // events in one report
+
+// What builders of the node have built or published since the last poll.
+struct node_reports {
+	struct ctrl_built built;
+	struct ctrl_built_event built_events[REPORTS_MOST];
+	struct ctrl_steps published;
+	struct ctrl_step_event published_events[REPORTS_MOST];
+};
+
 struct cluster_node {
 	struct cluster_node_parameters parameters;
 	const struct cluster_system *cluster;
 	struct cluster_readouts readouts_of_all;
+	unsigned words;                  // of a bit set of the readouts, see tokens_words()
 	unsigned n_builders, n_readouts; // of this node
 	struct node_builder *builders;
 	struct node_readout *readouts;
@@ -86,15 +116,26 @@ struct cluster_node {
 	uint16_t waits; // as the manager reports: odd while it waits for a silent source
 	// By rank of a readout: the first event in which its sources take part; UINT64_MAX: in
 	// none.
-	uint64_t source_from[EVB_MAX_NODES];
+	uint64_t *source_from;
 	// Bit set of the readouts, by rank, that are not connected.
-	uint64_t lost[TOKEN_READOUT_WORDS];
+	uint64_t *lost;
+
+	// By system-wide number of a builder: its position in each round.
+	uint16_t positions[EVB_MAX_SYSTEM_BUILDERS];
+	bool manager_takes_lists; // it has CTRL_LISTS
+	struct node_reports reports;
+	unsigned manager;       // node, or CLUSTER_NONE
+	uint32_t manager_epoch; // where it is elected
+	struct vote vote;
+	uint16_t voted_for; // node that is due a heartbeat, or CLUSTER_NONE
 
 	struct sending *sendings;
 	unsigned n_sendings;
 	unsigned sends_size; // capacity of sendings and of each readout's sends
 
 	struct cluster_node_view view;
+	struct node_latency latency;
+	uint64_t now; // ns: time of the last record or poll
 };
 
 static inline unsigned node_self(const struct cluster_node *node)
@@ -126,9 +167,17 @@ static inline bool node_is_in_run(const struct cluster_node *node, uint32_t run)
 	return node->run == 0 || run == node->run;
 }
 
+// Sends a record behind the reports that wait.
 void node_send_to_manager(struct cluster_node *node, const void *record, size_t size);
+void node_send_now(struct cluster_node *node, const void *record, size_t size);
 // Sends REGISTER and, behind it, the records from which a restarted manager learns the run.
 void node_send_register(struct cluster_node *node);
+
+// node_vote.c
+void node_vote_make(struct cluster_node *node);
+// Handles what a heartbeat says about leases.
+void node_take_lease(struct cluster_node *node, unsigned from, const struct ctrl_lease *lease,
+		     uint64_t now);
 
 // node_commands.c
 // Handles the record if it is a command: RUN_COMMAND, EXCLUDE or INCLUDE. False: it is none. A
@@ -143,6 +192,9 @@ bool node_builders_make(struct cluster_node *node);
 void node_builders_free(struct cluster_node *node);
 // Handles a grant to a builder of this node.
 void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *grant);
+// The generation of a grant to a token, of which only the low 16 bits are known.
+uint32_t node_builders_generation(const struct cluster_node *node, unsigned builder, uint32_t slot,
+				  uint16_t low);
 void node_builders_progress(struct cluster_node *node, unsigned from,
 			    const struct ctrl_progress *progress);
 // Gives up all events for which PUBLISH has not been received.
@@ -168,6 +220,9 @@ void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t tok
 // Sends DONE for an event that is built.
 void node_send_done(struct cluster_node *node, unsigned builder, uint32_t token);
 void node_send_published(struct cluster_node *node, unsigned builder, uint32_t token);
+// Send or drop the reports that wait: node_send_done() and node_send_published() collect them.
+void node_reports_flush(struct cluster_node *node);
+void node_reports_drop(struct cluster_node *node);
 // Reports all events that the builders hold to a manager that has just accepted this node.
 void node_builders_report(struct cluster_node *node);
 void node_builders_poll(struct cluster_node *node);
@@ -194,3 +249,21 @@ void node_readouts_start(struct cluster_node *node);
 // The state of the run has changed.
 void node_readouts_send_run(struct cluster_node *node);
 void node_readouts_poll(struct cluster_node *node);
+
+// node_latency.c
+bool node_latency_make(struct cluster_node *node); // after the builders
+void node_latency_free(struct cluster_node *node);
+// The events from `begin` to before `end` are announced; where the readout nodes share their
+// source, these are numbers of events.
+void node_latency_announced(struct cluster_node *node, uint64_t begin, uint64_t end);
+// Event `begin` is the one that was announced with this number, and so on.
+void node_latency_assigned(struct cluster_node *node, uint64_t number, uint64_t begin,
+			   uint64_t end);
+// The readouts are ordered to send an event. Only the first order counts.
+void node_latency_ordered(struct cluster_node *node, uint64_t event);
+// The last record to the manager has n credits for slots that were released at these times.
+void node_latency_credited(struct cluster_node *node, const uint64_t *released, unsigned n);
+// Counts the credits that the manager has acknowledged.
+void node_latency_poll(struct cluster_node *node);
+// A session with the manager has ended, and its records with it.
+void node_latency_forget_credits(struct cluster_node *node);

@@ -111,6 +111,7 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 		return;
 	}
 	node->view.sends++;
+	node_latency_ordered(node, grant->event);
 	for (unsigned i = 0; i < node->n_readouts; i++)
 		put_send(node, i, &message);
 }
@@ -275,6 +276,7 @@ static void announce(struct cluster_node *node, uint64_t end, bool ended)
 	};
 	uint8_t bytes[CTRL_ANNOUNCE_SIZE];
 
+	node_latency_announced(node, node->announced, end);
 	node->announced = end;
 	node->announced_end = ended;
 	node->announce_due = false;
@@ -304,6 +306,7 @@ void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record 
 		return;
 	message.event = received.begin;
 	message.bytes = received.end - received.begin;
+	node_latency_assigned(node, node->assigned, received.begin, received.end);
 	node->assigned += message.bytes;
 	node->assigned_end = received.end;
 	put_send(node, 0, &message);

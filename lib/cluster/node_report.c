@@ -28,15 +28,64 @@ void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t ind
 	node_send_to_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
 }
 
+// --- lists ---
+
+void node_reports_drop(struct cluster_node *node)
+{
+	node->reports.built.n = node->reports.published.n = 0;
+}
+
+void node_reports_flush(struct cluster_node *node)
+{
+	struct node_reports *reports = &node->reports;
+	uint8_t bytes[CTRL_BUILT_SIZE(REPORTS_MOST)];
+
+	if (reports->built.n > 0)
+		node_send_now(
+		    node, bytes,
+		    ctrl_put_built(bytes, sizeof(bytes), &reports->built, reports->built_events));
+	if (reports->published.n > 0)
+		node_send_now(node, bytes,
+			      ctrl_put_steps(bytes, sizeof(bytes), &reports->published,
+					     reports->published_events));
+	node_reports_drop(node);
+}
+
+// Whether an event is near enough to the first one of a list.
+static bool is_near(uint64_t first, uint64_t event)
+{
+	return ctrl_event_at(first, (uint16_t)(event - first)) == event;
+}
+
 void node_send_done(struct cluster_node *node, unsigned builder, uint32_t index)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
+	struct ctrl_built *list = &node->reports.built;
 
-	node_send_outcome(node, builder, index,
-			  token->n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE);
+	if (!node->manager_takes_lists || token->bytes > UINT32_MAX || index > UINT16_MAX) {
+		node_send_outcome(node, builder, index,
+				  token->n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE);
+		return;
+	}
+	if (list->n == REPORTS_MOST ||
+	    (list->n > 0 && (list->builder != builder || !is_near(list->first, token->event))))
+		node_reports_flush(node);
+	if (list->n == 0) {
+		list->builder = (uint16_t)builder;
+		list->first = token->event;
+		list->run = node->run;
+	}
+	node->reports.built_events[list->n++] = (struct ctrl_built_event){
+		.offset = (uint16_t)(token->event - list->first),
+		.slot = (uint16_t)index,
+		.generation = token->generation,
+		.bytes = (uint32_t)token->bytes,
+		.attempt = token->attempt,
+		.n_missing = token->n_missing,
+	};
 }
 
-void node_send_published(struct cluster_node *node, unsigned builder, uint32_t index)
+static void send_one_published(struct cluster_node *node, unsigned builder, uint32_t index)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 	const struct ctrl_progress progress = {
@@ -51,6 +100,33 @@ void node_send_published(struct cluster_node *node, unsigned builder, uint32_t i
 	uint8_t bytes[CTRL_PROGRESS_SIZE];
 
 	node_send_to_manager(node, bytes, ctrl_put_progress(bytes, sizeof(bytes), &progress));
+}
+
+void node_send_published(struct cluster_node *node, unsigned builder, uint32_t index)
+{
+	const struct token *token = &node->builders[builder].tokens.tokens[index];
+	struct ctrl_steps *list = &node->reports.published;
+
+	if (!node->manager_takes_lists || index > UINT16_MAX) {
+		send_one_published(node, builder, index);
+		return;
+	}
+	if (list->n == REPORTS_MOST ||
+	    (list->n > 0 && (list->builder != builder || list->attempt != token->attempt ||
+			     !is_near(list->first, token->event))))
+		node_reports_flush(node);
+	if (list->n == 0) {
+		list->builder = (uint16_t)builder;
+		list->step = CTRL_STEP_PUBLISHED;
+		list->first = token->event;
+		list->run = node->run;
+		list->attempt = token->attempt;
+	}
+	node->reports.published_events[list->n++] = (struct ctrl_step_event){
+		.offset = (uint16_t)(token->event - list->first),
+		.slot = (uint16_t)index,
+		.generation = token->generation,
+	};
 }
 
 // --- the report after a registration ---
@@ -134,15 +210,22 @@ static void send_credits(struct cluster_node *node, unsigned builder)
 	while (tokens->n_uncredited > 0) {
 		struct ctrl_credit_list list = { .builder = (uint16_t)builder };
 		struct ctrl_credit credits[CREDITS_MOST];
+		uint64_t released[CREDITS_MOST];
+		unsigned n_released = 0;
 
 		while (list.n < CREDITS_MOST && tokens->n_uncredited > 0) {
 			uint32_t token = tokens_next_credit(tokens);
+			struct token *at = &tokens->tokens[token];
 
 			credits[list.n].slot = token;
-			credits[list.n++].generation = tokens->tokens[token].generation;
+			credits[list.n++].generation = at->generation;
+			released[n_released] = at->released_ns;
+			n_released += at->released_ns != 0;
+			at->released_ns = 0;
 		}
 		node_send_to_manager(node, bytes,
 				     ctrl_put_credit_list(bytes, sizeof(bytes), &list, credits));
+		node_latency_credited(node, released, n_released);
 	}
 }
 

@@ -14,36 +14,53 @@ void node_builders_request_again(struct cluster_node *node, unsigned rank)
 		struct tokens *tokens = &node->builders[i].tokens;
 
 		for (uint32_t j = 0; j < tokens->n; j++)
-			tokens->tokens[j].requested[rank / 64] &=
-			    tokens->tokens[j].responded[rank / 64] | ~(UINT64_C(1) << rank % 64);
+			tokens_requested(tokens, j)[rank / 64] &=
+			    tokens_responded(tokens, j)[rank / 64] | ~(UINT64_C(1) << rank % 64);
 	}
+}
+
+// The first rank of `from` to before `end` that is connected and not in `requested`.
+static unsigned first_clear(const struct cluster_node *node, const uint64_t *requested,
+			    unsigned from, unsigned end)
+{
+	while (from < end) {
+		const unsigned word = from / 64;
+		const uint64_t clear = ~(requested[word] | node->lost[word]) >> from % 64;
+
+		if (clear != 0) {
+			from += (unsigned)__builtin_ctzll(clear);
+			return from < end ? from : CLUSTER_NONE;
+		}
+		from = 64 * (word + 1);
+	}
+	return CLUSTER_NONE;
 }
 
 // The rank of the readout from which an event is to be requested next. Each builder begins with
 // another readout. CLUSTER_NONE: all requests are sent, or as many readouts are sending as
 // parallel_sends allows. A lost readout gets its requests when it is connected again.
-static unsigned next_to_request(const struct cluster_node *node, unsigned builder,
-				const struct token *token)
+static unsigned next_to_request(const struct cluster_node *node, unsigned builder, uint32_t token)
 {
-	unsigned most = node->parameters.cluster.parallel_sends;
-	unsigned n = node->readouts_of_all.n, sending = 0;
-	unsigned first = node->cluster->nodes[node_self(node)].first_builder + builder;
+	const struct tokens *tokens = &node->builders[builder].tokens;
+	const uint64_t *requested = tokens_requested(tokens, token);
+	const uint64_t *responded = tokens_responded(tokens, token);
+	const unsigned most = node->parameters.cluster.parallel_sends, n = node->readouts_of_all.n;
+	const unsigned number = node->cluster->nodes[node_self(node)].first_builder + builder;
+	unsigned sending = 0, rank;
 
-	for (unsigned i = 0; i < TOKEN_READOUT_WORDS; i++)
-		sending += (unsigned)__builtin_popcountll(token->requested[i] &
-							  ~token->responded[i] & ~node->lost[i]);
-	for (unsigned i = 0; i < n && sending < most; i++) {
-		unsigned rank = (first + i) % n;
-
-		if (((token->requested[rank / 64] | node->lost[rank / 64]) >> rank % 64 & 1) == 0)
-			return rank;
-	}
-	return CLUSTER_NONE;
+	for (unsigned i = 0; i < node->words; i++)
+		sending +=
+		    (unsigned)__builtin_popcountll(requested[i] & ~responded[i] & ~node->lost[i]);
+	if (n == 0 || sending >= most)
+		return CLUSTER_NONE;
+	rank = first_clear(node, requested, number % n, n);
+	return rank != CLUSTER_NONE ? rank : first_clear(node, requested, 0, number % n);
 }
 
 static void request(struct cluster_node *node, unsigned builder, uint32_t index, unsigned rank)
 {
-	struct token *token = &node->builders[builder].tokens.tokens[index];
+	const struct tokens *tokens = &node->builders[builder].tokens;
+	const struct token *token = &tokens->tokens[index];
 	const struct cluster_transport *transport = &node->parameters.transport;
 	const struct placement *placement = node_placement(node, builder);
 	const struct ctrl_request record = {
@@ -67,7 +84,7 @@ static void request(struct cluster_node *node, unsigned builder, uint32_t index,
 	};
 	uint8_t bytes[CTRL_REQUEST_SIZE(0)];
 
-	token->requested[rank / 64] |= UINT64_C(1) << rank % 64;
+	tokens_requested(tokens, index)[rank / 64] |= UINT64_C(1) << rank % 64;
 	node->view.requests++;
 	transport->send(transport->context, node->readouts_of_all.nodes[rank], bytes,
 			ctrl_put_request(bytes, sizeof(bytes), &record));
@@ -120,7 +137,7 @@ void node_send_requests(struct cluster_node *node, unsigned index)
 		builder->requests |= token->state == TOKEN_GRANTED && token->requests;
 		while (token->state == TOKEN_GRANTED && token->expected && token->requests &&
 		       left > 0) {
-			unsigned rank = next_to_request(node, index, token);
+			unsigned rank = next_to_request(node, index, at);
 
 			if (rank == CLUSTER_NONE)
 				break;

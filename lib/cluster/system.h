@@ -60,14 +60,17 @@ struct cluster_system_results {
 };
 
 struct cluster_system {
-	unsigned n_nodes; // 0: the appliance is not a node of a system
-	unsigned self;    // number of this node
-	unsigned manager; // node number
-	uint64_t hash;    // of the settings that must be equal on all nodes
-	struct cluster_system_node nodes[EVB_MAX_NODES];
-	struct cluster_system_builder builders[EVB_MAX_SYSTEM_BUILDERS];
+	unsigned n_nodes;    // 0: the appliance is not a node of a system
+	unsigned self;       // number of this node
+	unsigned manager;    // node number of the event manager, or the first that can be it
+	unsigned n_managers; // nodes that can manage; 0 or 1: `manager` always does
+	uint64_t hash;       // of the settings that must be equal on all nodes
+	// The arrays are allocated with the configuration; descriptions that differ in `self` alone
+	// may share them.
+	struct cluster_system_node *nodes;       // [n_nodes]
+	struct cluster_system_builder *builders; // [n_builders]
 	unsigned n_builders;
-	uint16_t source_ids[EVB_MAX_SOURCES]; // ordered by node, then ascending
+	uint16_t *source_ids; // [n_sources], ordered by node, then ascending
 	// The readout nodes have one source, the same, and the data of an event comes from one of
 	// them. It is in source_ids once for each of them.
 	bool shares_source;
@@ -75,6 +78,12 @@ struct cluster_system {
 	struct cluster_system_results results[EVB_MAX_RESULTS];
 	unsigned n_results;
 };
+
+// Whether the nodes elect the event manager (election/election.h).
+static inline bool cluster_elects(const struct cluster_system *system)
+{
+	return system->n_managers > 1;
+}
 
 static inline struct cluster_link cluster_link_of(const struct cluster_system *system,
 						  unsigned builder)

@@ -10,19 +10,25 @@ static uint32_t *bucket_of(const struct tokens *tokens, uint64_t event)
 	return &tokens->buckets[hash_number(&tokens->hash_key, event) & tokens->mask];
 }
 
-bool tokens_make(struct tokens *tokens, uint32_t n)
+bool tokens_make(struct tokens *tokens, uint32_t n, unsigned n_readouts)
 {
 	uint32_t buckets = 16;
 
 	while (buckets < 2 * n)
 		buckets *= 2;
 	*tokens = (struct tokens){
-		.n = n, .mask = buckets - 1, .hash_key = hash_key_draw(), .n_free = n
+		.n = n,
+		.words = tokens_words(n_readouts),
+		.mask = buckets - 1,
+		.hash_key = hash_key_draw(),
+		.n_free = n,
 	};
 	tokens->tokens = calloc(n, sizeof(*tokens->tokens));
 	tokens->buckets = malloc(buckets * sizeof(*tokens->buckets));
 	tokens->uncredited = malloc(n * sizeof(*tokens->uncredited));
-	if (tokens->tokens == NULL || tokens->buckets == NULL || tokens->uncredited == NULL)
+	tokens->readouts = calloc(n, 2 * tokens->words * sizeof(*tokens->readouts));
+	if (tokens->tokens == NULL || tokens->buckets == NULL || tokens->uncredited == NULL ||
+	    tokens->readouts == NULL)
 		return false;
 	memset(tokens->buckets, 0xFF, buckets * sizeof(*tokens->buckets));
 	for (uint32_t i = 0; i < n; i++)
@@ -36,6 +42,7 @@ void tokens_free(struct tokens *tokens)
 	free(tokens->tokens);
 	free(tokens->buckets);
 	free(tokens->uncredited);
+	free(tokens->readouts);
 }
 
 uint32_t tokens_find(const struct tokens *tokens, uint64_t event)
@@ -74,6 +81,7 @@ void tokens_grant(struct tokens *tokens, uint32_t token, uint64_t event, uint16_
 		.state = TOKEN_GRANTED,
 		.chain = TOKEN_NONE,
 	};
+	memset(tokens_requested(tokens, token), 0, 2 * tokens->words * sizeof(*tokens->readouts));
 	while (*link != TOKEN_NONE)
 		link = &tokens->tokens[*link].chain;
 	*link = token;

@@ -8,14 +8,13 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/hash_key.h"
-#include "base/limits.h"
 #include "wire/ctrl.h"
 
-#define TOKEN_NONE          UINT32_MAX
-#define TOKEN_READOUT_WORDS (EVB_MAX_NODES / 64)
+#define TOKEN_NONE UINT32_MAX
 
 enum token_state {
 	TOKEN_FREE,      // its credit has been sent to the manager, or is about to be
@@ -33,20 +32,23 @@ struct token {
 	uint32_t slot;       // slot of the ring; valid from TOKEN_BUILT on
 	uint32_t chain;      // next token of the same bucket, or TOKEN_NONE
 	uint32_t rate_kbps;  // from the grant; requests carry it
+	// Free and not credited yet: time at which consumers released the slot; 0: the event was
+	// not published, or the credit is a repeated one
+	uint64_t released_ns;
 	uint16_t attempt;
 	uint8_t state;      // enum token_state
 	bool expected;      // MESSAGE_EXPECT has been sent to the builder
 	uint16_t n_missing; // sources without data; valid from TOKEN_BUILT on
 	bool credited;      // the token's credit has been sent to the manager
 	bool requests;      // the builder requests the event's data, see node_requests.c
-	// Bit sets of the readouts, by rank, to which a request was sent, and which have sent the
-	// data
-	uint64_t requested[TOKEN_READOUT_WORDS], responded[TOKEN_READOUT_WORDS];
 };
 
 struct tokens {
 	struct token *tokens;
 	uint32_t n;
+	// Bit sets of the readouts, by rank: see tokens_requested() and tokens_responded().
+	uint64_t *readouts;
+	unsigned words;    // of a bit set
 	uint32_t *buckets; // first token of each bucket of events, or TOKEN_NONE
 	uint32_t mask;
 	struct hash_key hash_key;
@@ -56,12 +58,31 @@ struct tokens {
 	uint32_t n_free;
 };
 
-// Makes n tokens, all free, of generation 1 and uncredited. Returns false if memory ran out.
-bool tokens_make(struct tokens *tokens, uint32_t n);
+// Words of a bit set of n_readouts readouts, at least 1.
+static inline unsigned tokens_words(unsigned n_readouts)
+{
+	return n_readouts > 0 ? (n_readouts + 63) / 64 : 1;
+}
+
+// Makes n tokens, all free, of generation 1 and uncredited, in a system with n_readouts readout
+// nodes. Returns false if memory ran out.
+bool tokens_make(struct tokens *tokens, uint32_t n, unsigned n_readouts);
 void tokens_free(struct tokens *tokens);
 
 // The token that is granted to an event, or TOKEN_NONE. If several are, the first granted one.
 uint32_t tokens_find(const struct tokens *tokens, uint64_t event);
+
+// The readouts to which a request for the token's event was sent. Empty when it is granted.
+static inline uint64_t *tokens_requested(const struct tokens *tokens, uint32_t token)
+{
+	return &tokens->readouts[2 * (size_t)token * tokens->words];
+}
+
+// The readouts that have sent the data for such a request.
+static inline uint64_t *tokens_responded(const struct tokens *tokens, uint32_t token)
+{
+	return tokens_requested(tokens, token) + tokens->words;
+}
 
 // The report of a token's event.
 static inline struct ctrl_held tokens_held(const struct tokens *tokens, uint32_t token,

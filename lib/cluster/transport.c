@@ -5,6 +5,10 @@
 
 #define QUEUE_SIZE  (256u << 10)
 #define PATIENCE_NS 5000000000ull // after which a node that accepts nothing is given up
+// Frames in flight to all nodes together, and to each at least. Each endpoint stores so many of
+// each node that arrive out of order.
+#define ALL_FRAMES   4096u
+#define LEAST_FRAMES 16u
 
 static void send_record(void *context, unsigned node, const void *record, size_t size)
 {
@@ -19,18 +23,32 @@ static size_t room_for(void *context, unsigned node, size_t largest)
 	return control_room(context, node, largest);
 }
 
+static uint32_t queued_for(void *context, unsigned node)
+{
+	return control_queued(context, node);
+}
+
+static uint32_t acknowledged_by(void *context, unsigned node, uint64_t *when)
+{
+	return control_acknowledged(context, node, when);
+}
+
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint)
 {
-	return (struct cluster_transport){ endpoint, send_record, room_for };
+	return (struct cluster_transport){ endpoint, send_record, room_for, queued_for,
+					   acknowledged_by };
 }
 
 struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t mtu)
 {
 	struct control_parameters parameters = control_defaults();
 	const uint32_t used = mtu < CLUSTER_MTU_MOST ? mtu : CLUSTER_MTU_MOST;
+	unsigned window = ALL_FRAMES / n_nodes;
 
 	parameters.n_peers = n_nodes - 1;
-	parameters.window = CTRL_MAX_WINDOW;
+	if (window > CTRL_MAX_WINDOW)
+		window = CTRL_MAX_WINDOW;
+	parameters.window = (uint16_t)(window > LEAST_FRAMES ? window : LEAST_FRAMES);
 	parameters.queue_size = QUEUE_SIZE;
 	parameters.frame_size = used - NET_IPV4_SIZE - NET_UDP_SIZE;
 	parameters.patience = PATIENCE_NS;

@@ -8,6 +8,8 @@
 #include "wire/ctrl.h"
 #include "wire/net.h"
 
+#define LEASE_BEATS 4u // heartbeats in a lease, at least (election/election.h)
+
 static bool is_data_port(const struct config *config, uint16_t port)
 {
 	const struct config_transport *transport = &config->transport;
@@ -160,6 +162,18 @@ static int own_source(struct config_reader *reader, const struct config *config,
 	return 0;
 }
 
+// A grant names the number of an event, from which its builder computes the id.
+static int check_first_event(struct config_reader *reader, const struct config *config)
+{
+	for (unsigned i = 0; i < config->n_generators; i++)
+		if (config->generators[i].first_event != 0 &&
+		    config->event_manager.sched.mode != SCHED_STATIC)
+			return config_fail(
+			    config_at_element(reader, "generators", i, "first_event"),
+			    "must be 0 where events are granted: ids begin with 0");
+	return 0;
+}
+
 static int add_sources(struct config_reader *reader, const struct config *config,
 		       struct cluster_system *cluster, struct cluster_system_node *node,
 		       struct config_owners *owners)
@@ -195,11 +209,35 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 		return config_fail(reader,
 				   "neither builders nor generators, and not the manager: there is "
 				   "nothing to do");
-	return check_priorities(reader, config) || add_address(reader, config, cluster, node) ||
+	return check_priorities(reader, config) || check_first_event(reader, config) ||
+		       add_address(reader, config, cluster, node) ||
 		       add_builders(reader, config, cluster, node) ||
 		       add_sources(reader, config, cluster, node, owners)
 		   ? -1
 		   : 0;
+}
+
+// Where the event manager is elected, the other nodes have to be a majority without it.
+static int check_managers(struct config_reader *reader, const struct config *config)
+{
+	const struct config_event_manager *manager = &config->event_manager;
+	const struct cluster_system *cluster = &config->cluster;
+
+	if (!cluster_elects(cluster))
+		return 0;
+	if (cluster->n_managers > EVB_MAX_MANAGERS)
+		return config_fail(reader, "%u of them are managers, at most %u can be",
+				   cluster->n_managers, EVB_MAX_MANAGERS);
+	if (cluster->n_nodes < 3)
+		return config_fail(reader, "with several managers at least 3 nodes are needed: a "
+					   "majority of them elects one");
+	if (cluster->n_results > 0)
+		return config_fail(reader, "results of the system need a single manager");
+	if (manager->heartbeat_timeout_ns < LEASE_BEATS * manager->heartbeat_ns)
+		return config_fail(config_at(reader, "event_manager.heartbeat_timeout"),
+				   "is less than %u heartbeats, which an elected manager needs",
+				   LEASE_BEATS);
+	return 0;
 }
 
 int config_check_cluster(struct config_reader *reader, const struct config_sources *sources,
@@ -216,6 +254,8 @@ int config_check_cluster(struct config_reader *reader, const struct config_sourc
 			return config_fail(reader,
 					   "no generator of theirs stands for source id %u (0x%x)",
 					   sources->ids[i], sources->ids[i]);
+	if (check_managers(reader, system))
+		return -1;
 	if (cluster->shares_source && system->event_manager.sched.mode == SCHED_STATIC)
 		return config_fail(config_at(reader, "event_manager.mode"),
 				   "static has no indices for nodes that share a source: use push "

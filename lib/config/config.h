@@ -24,6 +24,7 @@
 
 #include "base/limits.h"
 #include "base/memory_kind.h"
+#include "base/production.h"
 #include "cluster/manager.h"
 #include "packet/event_rules.h"
 #include "packet/source_from.h"
@@ -156,11 +157,11 @@ struct config_listen {
 	uint32_t max_block; // bytes
 };
 
-// What other processes or boards bring into the store of a generator: a burst, then nothing, again
-// and again. `evb check` computes with it; nothing else uses it.
+// A burst, then nothing, again and again: how the events of kinds synthetic, mdf and mfp come, and
+// what other processes or boards bring into the store of a generator, for `evb check` alone.
 struct config_spill {
-	uint64_t size;        // bytes of blocks of all sources of the generator; 0: not stated
-	uint64_t events;      // blocks of each source
+	uint64_t size;   // bytes of blocks of all sources; 0: not stated, or kind synthetic, ...
+	uint64_t events; // blocks of each source
 	uint64_t duration_ns; // in which they come, evenly
 	uint64_t period_ns;   // from the beginning of a spill to that of the next one
 };
@@ -393,6 +394,9 @@ uint32_t config_results_packing(const struct config *config, const struct config
 
 // The rules of a group; NULL: it has none. A valid configuration only.
 const struct config_group *config_group(const struct config *config, const char *name);
+
+// The spills in which the generator sends; none with kinds that do not decide that themselves.
+struct production_spill config_production(const struct config_generator *generator);
 
 // The parameters of a generator's source set. Their pointers lead into the configuration.
 struct source_set_parameters config_source_set(const struct config *config,

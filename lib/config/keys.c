@@ -313,7 +313,7 @@ static const struct config_key node_keys[] = {
 	  .help = "Name of the node; its appliance is SYSTEM-NODE." },
 	{ .name = "manager", .type = CONFIG_TYPE_BOOLEAN, FIELD(cluster_system_node, manager),
 	  .standard = "false",
-	  .help = "Whether the event manager runs here." },
+	  .help = "Whether the event manager may run here. With 2 or 3 such nodes it is elected." },
 	{ MEMORY, .as_root = true },
 	{ PORTS, .as_root = true },
 	{ BUILDERS, .as_root = true },

@@ -30,11 +30,11 @@ static const struct config_key event_manager_keys[] = {
 	{ .name = "relax_after", WHOLE(TIME), RANGE(0, 10 * SECOND),
 	  FIELD(config_event_manager, sched.relax_after_ns), .standard = "100us",
 	  .help = "Wait after which the distance is reduced by one." },
-	{ .name = "shaping", WORDS("none", "linear-shift", "timed-shift", "credit-window"),
+	{ .name = "shaping", WORDS("none", "linear-shift", "timed-shift", "random"),
 	  FIELD(config_event_manager, sched.shaping), .standard = "linear-shift",
 	  .help = "none: all send at once; linear-shift: in each phase every source sends to "
-		  "another builder; timed-shift: the same by the clock; credit-window: as "
-		  "linear-shift, with credits." },
+		  "another builder; timed-shift: the same by the clock; random: in a random order, for "
+		  "comparison." },
 	{ .name = "barrier", .type = CONFIG_TYPE_BOOLEAN, FIELD(config_event_manager, sched.barrier),
 	  .standard = "false",
 	  .help = "Whether a round begins only when the last one is built." },
@@ -50,6 +50,9 @@ static const struct config_key event_manager_keys[] = {
 	{ .name = "idle_window", WHOLE(TIME), RANGE(0, 10 * SECOND),
 	  FIELD(config_event_manager, sched.idle_window_ns), .standard = "100us",
 	  .help = "Shaping timed-shift: idle time behind it." },
+	{ .name = "seed", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_event_manager, sched.seed),
+	  .standard = "0",
+	  .help = "Seed of policy random and of shaping random." },
 	{ .name = "target_utilisation", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
 	  FIELD(config_event_manager, sched.target_utilisation), .standard = "0.9",
 	  .help = "Share of a builder port's link rate that grants fill." },
@@ -70,9 +73,9 @@ static const struct config_key event_manager_keys[] = {
 	  .help = "Silence after which a node counts as dead." },
 	{ .name = "in_doubt_timeout", WHOLE(TIME), RANGE(MILLISECOND, HOUR), OR_AUTO(0),
 	  FIELD(config_event_manager, in_doubt_ns), .standard = "auto",
-	  .help = "Longest wait for a silent node: for its data, and for its report on events that "
-		  "it may have published, which others then build, flagged as repeated; auto: 2 "
-		  "heartbeat_timeout." },
+	  .help = "Longest wait for a silent node: for its data, and for the events of its "
+		  "builders, which others then build, flagged as repeated if they may be "
+		  "published; auto: 2 heartbeat_timeout." },
 	{ .name = "on_source_silent", WORDS("continue", "pause"),
 	  FIELD(config_event_manager, on_source_silent), .standard = "continue",
 	  .help = "Continue with incomplete events, or pause until it is back." },

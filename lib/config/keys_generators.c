@@ -20,6 +20,13 @@ static const struct config_key size_keys[] = {
 	{ .name = "maximum", WHOLE(SIZE), RANGE(0, 65535), FIELD(fragment_sizes, maximum),
 	  .standard = "240",
 	  .help = "Largest fragment of law gaussian." },
+	{ .name = "outliers", .type = CONFIG_TYPE_REAL, RANGE(0, 1),
+	  FIELD(fragment_sizes, outliers), .standard = "0",
+	  .help = "Probability that a fragment has the size outlier, with any law. Rare ones need "
+		  "many variants." },
+	{ .name = "outlier", WHOLE(SIZE), RANGE(0, 65535), FIELD(fragment_sizes, outlier),
+	  .standard = "5000",
+	  .help = "Size of these." },
 };
 static OBJECT(size, size_keys);
 
@@ -123,7 +130,7 @@ static OBJECT(listen, listen_keys);
 
 static const struct config_key spill_keys[] = {
 	{ .name = "size", WHOLE(SIZE), RANGE(0, TIB), FIELD(config_spill, size), .standard = "0",
-	  .help = "Bytes of blocks that all sources of the generator bring in a spill." },
+	  .help = "Kinds producer and port: bytes of blocks that all sources bring in a spill." },
 	{ .name = "events", WHOLE(COUNT), RANGE(0, 1ULL << 32), FIELD(config_spill, events),
 	  .standard = "0",
 	  .help = "Blocks (MFPs) that each source brings in a spill." },
@@ -196,7 +203,8 @@ static const struct config_key generator_keys[] = {
 	{ .name = "listen", NESTED(listen), .offset = offsetof(struct config_generator, listen),
 	  .help = "Port and memory of kind port." },
 	{ .name = "spill", NESTED(spill), .offset = offsetof(struct config_generator, spill),
-	  .help = "Kinds producer and port: the bursts that come. evb check then states, and checks, "
-		  "how full the store gets." },
+	  .help = "Kinds synthetic, mdf and mfp: events come in spills, not at a rate. Kinds producer and "
+		  "port: the bursts that come. evb check then states, and checks, how full the store "
+		  "gets." },
 };
 OBJECT(config_generator_object, generator_keys);

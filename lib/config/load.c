@@ -116,6 +116,11 @@ cJSON *config_read_json(struct config_reader *reader, const char *text, size_t l
 
 void config_free(struct config *config)
 {
+	if (!config)
+		return;
+	free(config->cluster.nodes);
+	free(config->cluster.builders);
+	free(config->cluster.source_ids);
 	free(config);
 }
 

@@ -53,10 +53,6 @@ static int check_head(struct config_reader *reader, const struct cluster_system 
 			return config_fail(reader, "\"%s\" is the name of nodes[%u] already",
 					   nodes[i].name, i);
 		}
-		if (nodes[i].manager && nodes[index].manager) {
-			config_path_key(reader, "manager");
-			return config_fail(reader, "node %s is the manager already", nodes[i].name);
-		}
 	}
 	return 0;
 }
@@ -64,7 +60,6 @@ static int check_head(struct config_reader *reader, const struct cluster_system 
 static int read_heads(struct config_reader *reader, struct system *system)
 {
 	struct cluster_system *cluster = &system->common->cluster;
-	bool has_manager = false;
 	const cJSON *json;
 
 	if (!cJSON_IsArray(system->nodes))
@@ -80,14 +75,14 @@ static int read_heads(struct config_reader *reader, struct system *system)
 			return -1;
 		config_path_leave(reader, length);
 		if (cluster->nodes[index].manager) {
-			cluster->manager = index;
-			has_manager = true;
+			if (cluster->n_managers++ == 0)
+				cluster->manager = index;
 		}
 		cluster->n_nodes++;
 	}
 	if (cluster->n_nodes == 0)
 		return config_fail(reader, "at least one element is needed");
-	if (!has_manager)
+	if (cluster->n_managers == 0)
 		return config_fail(reader, "none of them is the manager");
 	return 0;
 }
@@ -141,9 +136,9 @@ static int make_name(struct config_reader *reader, struct config *config, const 
 	return 0;
 }
 
-static int read_node(struct config_reader *reader, struct system *system, unsigned index)
+static int read_node(struct config_reader *reader, struct system *system, const cJSON *json,
+		     unsigned index)
 {
-	const cJSON *json = cJSON_GetArrayItem(system->nodes, (int)index);
 	struct config *node = system->node;
 
 	memcpy(node, system->common, sizeof(*node));
@@ -204,11 +199,13 @@ static int read_all(struct config_reader *reader, struct system *system, const c
 	if (read_heads(reader, system) || config_check_event_manager(reader, system->common) ||
 	    config_find_results(reader, system->nodes, system->common, system->node))
 		return -1;
-	unsigned chosen = choose(cluster, name);
-	for (unsigned i = 0; i < cluster->n_nodes; i++) {
-		if (read_node(reader, system, i))
+	unsigned chosen = choose(cluster, name), index = 0;
+	const cJSON *json;
+	cJSON_ArrayForEach(json, system->nodes)
+	{
+		if (read_node(reader, system, json, index))
 			return -1;
-		if (i == chosen)
+		if (index++ == chosen)
 			memcpy(config, system->node, sizeof(*config));
 	}
 	if (config_check_cluster(reader, &system->node->sources, system->common, system->owners))
@@ -219,6 +216,35 @@ static int read_all(struct config_reader *reader, struct system *system, const c
 	config->cluster = *cluster;
 	config->cluster.self = chosen;
 	return 0;
+}
+
+// Allocates the arrays of *cluster, which all copies of the configuration share: config_free()
+// frees them. Builders and sources are counted later. A source is counted once for each generator
+// that shares it; such a generator has one source.
+static bool make_room(struct cluster_system *cluster, const cJSON *nodes)
+{
+	size_t n_nodes = (size_t)cJSON_GetArraySize(nodes) + 1;
+
+	if (n_nodes > EVB_MAX_NODES)
+		n_nodes = EVB_MAX_NODES;
+	cluster->nodes = calloc(n_nodes, sizeof(*cluster->nodes));
+	cluster->builders = calloc(EVB_MAX_SYSTEM_BUILDERS, sizeof(*cluster->builders));
+	cluster->source_ids =
+	    calloc(EVB_MAX_SOURCES + EVB_MAX_GENERATORS * n_nodes, sizeof(*cluster->source_ids));
+	return cluster->nodes && cluster->builders && cluster->source_ids;
+}
+
+static void give_back_room(struct cluster_system *cluster)
+{
+	struct cluster_system_builder *builders =
+	    realloc(cluster->builders, (cluster->n_builders + 1) * sizeof(*builders));
+	uint16_t *source_ids =
+	    realloc(cluster->source_ids, (cluster->n_sources + 1) * sizeof(*source_ids));
+
+	if (builders)
+		cluster->builders = builders;
+	if (source_ids)
+		cluster->source_ids = source_ids;
 }
 
 int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const char *name,
@@ -233,12 +259,14 @@ int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const ch
 	size_t length = config_path_key(reader, "nodes");
 	int result = -1;
 
-	if (system.common && system.node && system.owners) {
+	if (system.common && system.node && system.owners && make_room(&config->cluster, nodes)) {
 		memcpy(system.common, config, sizeof(*config));
 		result = read_all(reader, &system, name, config);
 	} else {
 		config_fail(reader, "out of memory");
 	}
+	if (result == 0)
+		give_back_room(&config->cluster);
 	free(system.common);
 	free(system.node);
 	free(system.owners);

@@ -56,7 +56,8 @@ uint64_t control_memory(const struct control_parameters *parameters)
 			      ring * (sizeof(struct sent_frame) + sizeof(uint16_t) + stride);
 
 	return sizeof(struct control_endpoint) + parameters->queue_size + parameters->frame_size +
-	       parameters->n_peers * peer;
+	       parameters->n_peers * peer +
+	       (parameters->n_peers / DUE_BLOCK + 1) * sizeof(uint64_t);
 }
 
 // Returns the reason why the list of peers is refused, or NULL if it is correct.
@@ -148,10 +149,12 @@ static bool allocate_peer(struct control_endpoint *endpoint, struct peer *peer)
 static bool allocate(struct control_endpoint *endpoint)
 {
 	endpoint->due = calloc(endpoint->n_peers + 1, sizeof(*endpoint->due));
+	endpoint->earliest_of =
+	    calloc(endpoint->n_peers / DUE_BLOCK + 1, sizeof(*endpoint->earliest_of));
 	endpoint->peers = calloc(endpoint->n_peers + 1, sizeof(*endpoint->peers));
 	endpoint->scratch = calloc(1, endpoint->parameters.frame_size);
 	if (!control_queue_make(&endpoint->own, endpoint->parameters.queue_size) ||
-	    !endpoint->due || !endpoint->peers || !endpoint->scratch)
+	    !endpoint->due || !endpoint->earliest_of || !endpoint->peers || !endpoint->scratch)
 		return false;
 	for (unsigned i = 0; i < endpoint->n_peers; i++)
 		if (!allocate_peer(endpoint, &endpoint->peers[i]))
@@ -208,6 +211,7 @@ void control_destroy(struct control_endpoint *endpoint)
 		free(endpoint->peers[i].receive_bytes);
 	}
 	free(endpoint->due);
+	free(endpoint->earliest_of);
 	free(endpoint->peers);
 	free(endpoint->own.bytes);
 	free(endpoint->scratch);
@@ -280,6 +284,31 @@ size_t control_room(const struct control_endpoint *endpoint, unsigned node, size
 	return control_min(room, peer->queue.size - control_queue_used(&peer->queue));
 }
 
+uint32_t control_queued(const struct control_endpoint *endpoint, unsigned node)
+{
+	const struct peer *peer = control_peer(endpoint, node);
+
+	if (node == endpoint->parameters.node)
+		return endpoint->own.end;
+	return peer ? peer->queue.end : 0;
+}
+
+uint32_t control_acknowledged(const struct control_endpoint *endpoint, unsigned node,
+			      uint64_t *when)
+{
+	const struct peer *peer = control_peer(endpoint, node);
+
+	*when = 0;
+	if (node == endpoint->parameters.node) {
+		*when = endpoint->own_delivered_at;
+		return endpoint->own.head;
+	}
+	if (!peer)
+		return 0;
+	*when = peer->acknowledged_at;
+	return peer->queue.head;
+}
+
 void control_give_up(struct control_endpoint *endpoint, unsigned node)
 {
 	struct peer *peer = control_peer(endpoint, node);
@@ -302,6 +331,16 @@ bool control_set_heartbeat(struct control_endpoint *endpoint,
 	return true;
 }
 
+void control_hasten_heartbeat(struct control_endpoint *endpoint, unsigned node)
+{
+	struct peer *peer = control_peer(endpoint, node);
+
+	if (!peer)
+		return;
+	peer->next_heartbeat = 0;
+	control_plan(endpoint, peer);
+}
+
 void control_forget(struct control_endpoint *endpoint, unsigned node)
 {
 	struct peer *peer = control_peer(endpoint, node);
@@ -320,6 +359,18 @@ bool control_set_keys(struct control_endpoint *endpoint, const struct control_ke
 	endpoint->keys = *keys;
 	endpoint->keys_generation++;
 	return true;
+}
+
+bool control_clock(const struct control_endpoint *endpoint, unsigned node, uint64_t now,
+		   struct control_clock_estimate *estimate)
+{
+	const struct peer *peer = control_peer(endpoint, node);
+
+	if (node == endpoint->parameters.node) {
+		*estimate = (struct control_clock_estimate){ 0 };
+		return true;
+	}
+	return peer && control_clock_estimate(&peer->clock, control_stamp(now), estimate);
 }
 
 bool control_state(const struct control_endpoint *endpoint, unsigned node, uint64_t now,

@@ -54,6 +54,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "control/clock.h"
 #include "control/keys.h"
 #include "wire/ctrl.h"
 
@@ -163,6 +164,11 @@ struct control_state {
 	uint64_t received_ago; // time since the last frame of its session
 };
 
+// The clock of a node, which may be this one: its `now` in us, modulo 2^32. False if the node is no
+// peer, or nothing is known of its clock yet.
+bool control_clock(const struct control_endpoint *endpoint, unsigned node, uint64_t now,
+		   struct control_clock_estimate *estimate);
+
 // The bytes that control_create() allocates. They depend on n_peers, window, queue_size and
 // frame_size.
 uint64_t control_memory(const struct control_parameters *parameters);
@@ -185,6 +191,15 @@ bool control_send(struct control_endpoint *endpoint, unsigned peer, const void *
 // a frame has for records. 0: the window is full.
 size_t control_room(const struct control_endpoint *endpoint, unsigned peer, size_t largest);
 
+// The position behind the last record that was queued for a peer, and the position behind the last
+// one that the peer has acknowledged. Positions count bytes modulo 2^32; when a session with the
+// peer ends, they become equal. *when: the time at which the peer had received what it acknowledged
+// last, plus the trip of the acknowledgement back, without the delay between the two. For the node
+// itself: the time at which the record was delivered. 0 for both if there is no such peer.
+uint32_t control_queued(const struct control_endpoint *endpoint, unsigned peer);
+uint32_t control_acknowledged(const struct control_endpoint *endpoint, unsigned peer,
+			      uint64_t *when);
+
 // Processes a datagram that has arrived; calls deliver() and event(). Returns WIRE_OK, or the
 // reason why the datagram is malformed; WIRE_BAD_CHECKSUM also if it is not authentic. A wrong
 // node, session, epoch or sequence number is not an error; it is only counted.
@@ -199,7 +214,8 @@ bool control_proven(const struct control_endpoint *endpoint);
 // Delivers the records to the node itself, and emits the frames that are due: new records,
 // retransmissions, acknowledgements, responses and heartbeats. Reports peers that have fallen
 // silent. Returns the number of frames that it emitted. If nothing is due, it makes two
-// comparisons; otherwise it reads one number per peer.
+// comparisons; otherwise it reads one number per 32 peers, and one per peer of those that include a
+// peer to be served.
 unsigned control_poll(struct control_endpoint *endpoint, uint64_t now);
 
 // Sets the content of the next heartbeats. Before the first call heartbeats are frames without a
@@ -222,6 +238,14 @@ bool control_set_keys(struct control_endpoint *endpoint, const struct control_ke
 // False if there is no such peer.
 bool control_state(const struct control_endpoint *endpoint, unsigned peer, uint64_t now,
 		   struct control_state *state);
+
+// The next control_poll() sends a heartbeat to a peer.
+void control_hasten_heartbeat(struct control_endpoint *endpoint, unsigned peer);
+
+uint32_t control_epoch(const struct control_endpoint *endpoint);
+
+// Sets a higher epoch: that in which this node has become the event manager.
+void control_set_epoch(struct control_endpoint *endpoint, uint32_t epoch);
 
 // Raises the epoch by 1 to 16, by how much depends on the process: an event manager that takes over
 // has a higher epoch than all before, and rarely that of another one that takes over now.

@@ -13,6 +13,7 @@
 // expected + 1 + i is stored until the missing frames before it have come.
 #pragma once
 
+#include "control/clock.h"
 #include "control/endpoint.h"
 #include "control/queue.h"
 #include "control/seal.h"
@@ -23,6 +24,7 @@
 #define NS_IN_US         1000u
 #define NOT_A_PEER       UINT16_MAX
 #define ACK_EVERY_FRAMES 2u
+#define DUE_BLOCK        32u
 
 struct sent_frame {
 	uint64_t sent_at;
@@ -83,11 +85,12 @@ struct peer {
 
 	// Sending.
 	struct control_queue queue;
-	uint32_t unsent;     // position of the first record that has not been sent
-	uint64_t n_records;  // unacknowledged records, sent or not
-	uint64_t full_since; // time since which the peer accepts nothing; NEVER: it accepts
-	uint32_t full_first; // value of `first` when full_since was last examined
-	bool given_up;       // the next poll gives the peer up
+	uint32_t unsent;          // position of the first record that has not been sent
+	uint64_t n_records;       // unacknowledged records, sent or not
+	uint64_t acknowledged_at; // see control_acknowledged()
+	uint64_t full_since;      // time since which the peer accepts nothing; NEVER: it accepts
+	uint32_t full_first;      // value of `first` when full_since was last examined
+	bool given_up;            // the next poll gives the peer up
 	struct sent_frame *sent;
 	uint32_t first, next;
 	uint32_t unsequenced; // number of the next unsequenced frame
@@ -102,6 +105,8 @@ struct peer {
 	unsigned n_unacknowledged;
 	bool has_unsequenced;
 	uint32_t last_unsequenced;
+
+	struct control_clock clock; // of the peer session
 
 	// Round trip, ns; rtt 0: not measured yet.
 	uint64_t rtt, rtt_variation, rto;
@@ -124,13 +129,15 @@ struct control_endpoint {
 	bool proven;                      // see control_proven()
 	uint16_t peer_of[CTRL_MAX_NODES]; // index in peers, or NOT_A_PEER
 	uint64_t *due;                    // time at which each peer is to be served
+	uint64_t *earliest_of;            // per DUE_BLOCK peers: not later than their `due`
 	uint64_t earliest;                // not later than any entry of `due`
 	uint64_t now;                     // the latest time that the caller passed in
 	uint64_t polled_at;
 	struct peer *peers;
 	struct control_queue own; // records to the node itself
-	uint8_t *scratch;         // the frame that is being sent
-	uint8_t heartbeat[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
+	uint64_t own_delivered_at;
+	uint8_t *scratch; // the frame that is being sent
+	uint8_t heartbeat[CTRL_HEARTBEAT_MOST];
 	size_t heartbeat_size; // 0: heartbeats have no record
 };
 
@@ -183,7 +190,11 @@ static inline uint8_t *control_receive_bytes(const struct control_endpoint *endp
 static inline void control_set_due(struct control_endpoint *endpoint, const struct peer *peer,
 				   uint64_t due)
 {
-	endpoint->due[endpoint->peer_of[peer->node]] = due;
+	const unsigned index = endpoint->peer_of[peer->node];
+	uint64_t *earliest_of = &endpoint->earliest_of[index / DUE_BLOCK];
+
+	endpoint->due[index] = due;
+	*earliest_of = control_min(*earliest_of, due);
 	endpoint->earliest = control_min(endpoint->earliest, due);
 }
 

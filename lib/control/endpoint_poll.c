@@ -329,14 +329,48 @@ static void deliver_own(struct control_endpoint *endpoint)
 
 		control_queue_copy(own, own->head, endpoint->scratch, size);
 		own->head += size;
+		endpoint->own_delivered_at = endpoint->now;
 		if (ctrl_record_at(endpoint->scratch, size, &record) == WIRE_OK)
 			handlers->deliver(handlers->context, endpoint->parameters.node, &record);
 	}
 }
 
+// Serves the peers of a block that are due and adds the number of frames. Returns false if the user
+// cannot send now.
+static bool serve_block(struct control_endpoint *endpoint, unsigned block, uint64_t now,
+			unsigned *n_frames)
+{
+	const unsigned begin = block * DUE_BLOCK;
+	const unsigned n = (unsigned)control_min(DUE_BLOCK, endpoint->n_peers - begin);
+	unsigned at = endpoint->cursor / DUE_BLOCK == block ? endpoint->cursor : begin;
+
+	endpoint->earliest_of[block] = NEVER;
+	for (unsigned i = 0; i < n; i++) {
+		struct peer *peer = &endpoint->peers[at];
+
+		if (endpoint->due[at] <= now) {
+			const uint64_t before = peer->counters.frames_sent;
+			const bool served = serve(endpoint, peer, now);
+
+			*n_frames += (unsigned)(peer->counters.frames_sent - before);
+			control_plan(endpoint, peer);
+			if (!served) {
+				endpoint->cursor = at; // this peer is served first next time
+				endpoint->earliest_of[block] = 0;
+				return false;
+			}
+		}
+		endpoint->earliest_of[block] =
+		    control_min(endpoint->earliest_of[block], endpoint->due[at]);
+		at = at + 1 < begin + n ? at + 1 : begin;
+	}
+	return true;
+}
+
 unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 {
-	unsigned n = 0, at = endpoint->cursor;
+	const unsigned n_blocks = (endpoint->n_peers + DUE_BLOCK - 1) / DUE_BLOCK;
+	unsigned n = 0, block = endpoint->cursor / DUE_BLOCK;
 
 	endpoint->now = now;
 	allow_for_absence(endpoint, now);
@@ -344,22 +378,13 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 	if (now < endpoint->earliest)
 		return 0;
 	endpoint->earliest = NEVER;
-	for (unsigned i = 0; i < endpoint->n_peers; i++) {
-		struct peer *peer = &endpoint->peers[at];
-
-		if (endpoint->due[at] <= now) {
-			const uint64_t before = peer->counters.frames_sent;
-			const bool served = serve(endpoint, peer, now);
-
-			n += (unsigned)(peer->counters.frames_sent - before);
-			control_plan(endpoint, peer);
-			if (!served) {
-				endpoint->cursor = at; // this peer is served first next time
-				return n;
-			}
+	for (unsigned i = 0; i < n_blocks; i++) {
+		if (endpoint->earliest_of[block] <= now && !serve_block(endpoint, block, now, &n)) {
+			endpoint->earliest = 0;
+			return n;
 		}
-		endpoint->earliest = control_min(endpoint->earliest, endpoint->due[at]);
-		at = at + 1 < endpoint->n_peers ? at + 1 : 0;
+		endpoint->earliest = control_min(endpoint->earliest, endpoint->earliest_of[block]);
+		block = block + 1 < n_blocks ? block + 1 : 0;
 	}
 	return n;
 }

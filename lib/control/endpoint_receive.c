@@ -142,16 +142,28 @@ static void find_lost(const struct control_endpoint *endpoint, const struct peer
 	}
 }
 
+// Whether the header has the age of a stamp of this endpoint; *elapsed: us since the stamp.
+static bool has_echo(const struct ctrl_header *header, uint64_t now, uint32_t *elapsed)
+{
+	*elapsed = control_stamp(now) - header->echo;
+	return header->echo != 0 && header->echo_age <= *elapsed;
+}
+
 static void take_acknowledgement(const struct control_endpoint *endpoint, struct peer *peer,
 				 const struct ctrl_header *header, uint64_t now)
 {
 	const uint32_t acknowledged = header->acknowledgement;
 	struct newest newest = { 0 };
+	uint32_t elapsed;
 
 	// The acknowledgement is older than a previous one, or names frames that were never sent.
 	if (control_before(acknowledged, peer->first) || control_before(peer->next, acknowledged))
 		return;
 	peer->peer_window = header->window;
+	if (peer->first != acknowledged)
+		peer->acknowledged_at = has_echo(header, now, &elapsed)
+					    ? now - (uint64_t)header->echo_age * NS_IN_US
+					    : now;
 	for (; peer->first != acknowledged; peer->first++) {
 		acknowledge(endpoint, peer, peer->first, &newest);
 		peer->queue.head += control_sent(endpoint, peer, peer->first)->records_size;
@@ -171,11 +183,13 @@ static void measure_round_trip(const struct control_endpoint *endpoint, struct p
 			       const struct ctrl_header *header, uint64_t now)
 {
 	const struct control_parameters *parameters = &endpoint->parameters;
-	const uint32_t elapsed = control_stamp(now) - header->echo;
 	uint64_t sample, difference;
+	uint32_t elapsed;
 
-	if (header->echo == 0 || header->echo_age > elapsed)
+	if (!has_echo(header, now, &elapsed))
 		return;
+	control_clock_add(&peer->clock, header->stamp, header->echo, header->echo_age,
+			  control_stamp(now));
 	sample = (uint64_t)(elapsed - header->echo_age) * NS_IN_US;
 	sample = control_max(control_min(sample, parameters->rto_max), NS_IN_US);
 	if (peer->rtt == 0) {

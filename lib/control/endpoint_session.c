@@ -203,6 +203,16 @@ void control_raise_epoch(struct control_endpoint *endpoint)
 	endpoint->epoch += raise < UINT32_MAX - endpoint->epoch ? raise : 0;
 }
 
+uint32_t control_epoch(const struct control_endpoint *endpoint)
+{
+	return endpoint->epoch;
+}
+
+void control_set_epoch(struct control_endpoint *endpoint, uint32_t epoch)
+{
+	endpoint->epoch = (uint32_t)control_max(endpoint->epoch, epoch);
+}
+
 void control_take_epoch(struct control_endpoint *endpoint, struct peer *peer,
 			const struct ctrl_header *header, uint64_t now)
 {

@@ -18,9 +18,15 @@ void control_serve_command(struct control *control)
 {
 	if (step_of(control) != COMMAND_REQUESTED)
 		return;
-	control->command.result =
-	    cluster_manager_command(control->manager, control->command.command,
-				    control->command.node, control->now, control->command.error);
+	if (control->manager != NULL) {
+		control->command.result = cluster_manager_command(
+		    control->manager, control->command.command, control->command.node, control->now,
+		    control->command.error);
+	} else {
+		control->command.result = -1;
+		snprintf(control->command.error, sizeof(control->command.error),
+			 "this node is not the event manager any more");
+	}
 	control_publish(control);
 	set_step(control, COMMAND_FINISHED);
 }
@@ -28,11 +34,16 @@ void control_serve_command(struct control *control)
 int control_role_ask(struct role *role, enum cluster_command command, unsigned node, char *error)
 {
 	struct control *control = control_of(role);
+	struct cluster_node_view view;
 
-	if (control->manager == NULL) {
-		snprintf(error, CONTROL_ERROR_SIZE,
-			 "this node is not the event manager: ask node %s",
-			 control->system->nodes[control->system->manager].name);
+	if (!control_role_manages(role)) {
+		control_role_node_view(role, &view);
+		if (view.manager == CLUSTER_NONE)
+			snprintf(error, CONTROL_ERROR_SIZE, "no event manager is in office");
+		else
+			snprintf(error, CONTROL_ERROR_SIZE,
+				 "this node is not the event manager: ask node %s",
+				 control->system->nodes[view.manager].name);
 		return -1;
 	}
 	if (step_of(control) == COMMAND_REQUESTED) {

@@ -10,8 +10,9 @@
 #include "node/control_internal.h"
 #include "rx/handler.h"
 
-#define ARP_NS       100000000u  // between two requests for the same node
-#define ARP_AGAIN_NS 1000000000u // and if an address of it is known; a reply counts for so long
+#define ARP_NS        100000000u  // between two requests for the same node
+#define ARP_AGAIN_NS  1000000000u // and if an address of it is known; a reply counts for so long
+#define REQUESTS_MOST 128u        // ARP requests in half a heartbeat interval
 
 // --- addresses ---
 
@@ -32,8 +33,8 @@ static void learn(struct control *control, unsigned node, const uint8_t *mac)
 
 static bool was_requested(const struct control *control, unsigned node, uint64_t within_ns)
 {
-	return control->requested_at[node] != 0 &&
-	       control->now - control->requested_at[node] < within_ns;
+	return control->nodes[node].requested_at != 0 &&
+	       control->now - control->nodes[node].requested_at < within_ns;
 }
 
 // --- sending ---
@@ -54,15 +55,15 @@ static void request_address(struct control *control, unsigned node)
 {
 	struct net_arp arp = {
 		.operation = 1,
-		.sender_ip = control->addresses[control->system->self],
-		.target_ip = control->addresses[node],
+		.sender_ip = control->nodes[control->system->self].ip,
+		.target_ip = control->nodes[node].ip,
 	};
 	struct rte_mbuf *mbuf;
 	char *frame;
 
 	if (control->system->nodes[node].has_mac || was_requested(control, node, ARP_NS))
 		return;
-	control->requested_at[node] = control->now;
+	control->nodes[node].requested_at = control->now;
 	mbuf = rte_pktmbuf_alloc(control->parameters.pool);
 	if (mbuf == NULL)
 		return;
@@ -73,15 +74,29 @@ static void request_address(struct control *control, unsigned node)
 	send_mbuf(control, mbuf);
 }
 
-void control_request_addresses(struct control *control)
+static bool needs_address(const struct control *control, unsigned node)
 {
 	uint8_t mac[6];
 
-	for (unsigned i = 0; i < control->system->n_nodes; i++)
-		if (i != control->system->self &&
-		    (!neighbours_get(control->parameters.neighbours, i, mac) ||
-		     (!was_requested(control, i, ARP_AGAIN_NS) && !in_session(control, i))))
-			request_address(control, i);
+	return node != control->system->self &&
+	       (!neighbours_get(control->parameters.neighbours, node, mac) ||
+		(!was_requested(control, node, ARP_AGAIN_NS) && !in_session(control, node)));
+}
+
+void control_request_addresses(struct control *control)
+{
+	const unsigned n_nodes = control->system->n_nodes;
+	const uint64_t before = counter_read(&control->counters.arp_requests);
+
+	for (unsigned i = 0; i < n_nodes; i++) {
+		const unsigned node = control->next_requested;
+
+		if (counter_read(&control->counters.arp_requests) - before == REQUESTS_MOST)
+			return;
+		if (needs_address(control, node))
+			request_address(control, node);
+		control->next_requested = (node + 1) % n_nodes;
+	}
 }
 
 // Where to send a datagram for a node. The refusal of another process than that which is in session
@@ -92,7 +107,7 @@ static bool find_address(const struct control *control, unsigned node, const uin
 	if (!neighbours_get(control->parameters.neighbours, node, mac->bytes))
 		return false;
 	if (ctrl_frame_flags(bytes) & CTRL_OCCUPIED)
-		*mac = control->strangers[node];
+		*mac = control->nodes[node].stranger;
 	return true;
 }
 
@@ -101,8 +116,8 @@ bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size
 	struct control *control = context;
 	const struct control_role_parameters *p = &control->parameters;
 	struct net_udp4 udp = {
-		.source_ip = control->addresses[control->system->self],
-		.destination_ip = control->addresses[node],
+		.source_ip = control->nodes[control->system->self].ip,
+		.destination_ip = control->nodes[node].ip,
 		.source_port = p->control_port,
 		.destination_port = p->control_port,
 		.dscp_ecn = (uint8_t)(p->control_dscp << 2),
@@ -138,9 +153,21 @@ bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size
 static unsigned other_node_of(const struct control *control, uint32_t address)
 {
 	for (unsigned i = 0; i < control->system->n_nodes; i++)
-		if (control->addresses[i] == address && i != control->system->self)
+		if (control->nodes[i].ip == address && i != control->system->self)
 			return i;
 	return CLUSTER_NONE;
+}
+
+// The node that sent a datagram from an address, which names the node `named`; CTRL_MAX_NODES or
+// above: none. CLUSTER_NONE: it is not the node that it names.
+static unsigned sender_of(const struct control *control, uint32_t address, unsigned named)
+{
+	if (named >= CTRL_MAX_NODES)
+		return other_node_of(control, address);
+	return named < control->system->n_nodes && named != control->system->self &&
+		       control->nodes[named].ip == address
+		   ? named
+		   : CLUSTER_NONE;
 }
 
 static void read_arp(struct control *control, const uint8_t *bytes, size_t length,
@@ -168,7 +195,8 @@ static void take_address(struct control *control, unsigned node, const uint8_t *
 		learn(control, node, mac);
 		return;
 	}
-	memcpy(control->strangers[node].bytes, mac, sizeof(control->strangers[node].bytes));
+	memcpy(control->nodes[node].stranger.bytes, mac,
+	       sizeof(control->nodes[node].stranger.bytes));
 	if (neighbours_get(control->parameters.neighbours, node, known) &&
 	    memcmp(known, mac, sizeof(known)) != 0 && !in_session(control, node))
 		request_address(control, node);
@@ -178,14 +206,15 @@ static void read_datagram(struct control *control, const uint8_t *bytes, size_t 
 			  const struct net_frame *frame)
 {
 	const uint8_t *datagram = bytes + frame->payload_offset;
-	unsigned node = other_node_of(control, load_be32(bytes + frame->l3_offset + 12)), sender;
+	unsigned node, sender;
 
 	if (frame->payload_offset + frame->payload_size > length) {
 		counter_add(&control->counters.malformed, 1);
 		return;
 	}
 	sender = ctrl_frame_node(datagram, frame->payload_size);
-	if (node == CLUSTER_NONE || (sender < CTRL_MAX_NODES && sender != node))
+	node = sender_of(control, load_be32(bytes + frame->l3_offset + 12), sender);
+	if (node == CLUSTER_NONE)
 		counter_add(&control->counters.foreign, 1);
 	else if (control_receive(control->endpoint, datagram, frame->payload_size, control->now) !=
 		 WIRE_OK)

@@ -52,21 +52,23 @@ static void add_port(struct control *control, struct ctrl_heartbeat *beat)
 // next heartbeat.
 static void renew(struct control *control, bool at_once)
 {
+	const unsigned manager = cluster_node_manager(control->node);
 	struct ctrl_heartbeat beat = cluster_node_heartbeat(control->node);
-	uint8_t bytes[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
+	uint8_t bytes[CTRL_HEARTBEAT_MOST];
 	struct ctrl_record record;
 	size_t size;
 
 	beat.time = control_wall_clock_ns();
 	if (control->manager != NULL)
 		beat.waits = cluster_manager_waits(control->manager);
+	if (control->election != NULL)
+		election_state(control->election, &beat.lease, control->now);
 	add_port(control, &beat);
 	control->beat_before = control->now;
 	(void)control_set_heartbeat(control->endpoint, &beat);
 	size = ctrl_put_heartbeat(bytes, sizeof(bytes), &beat);
-	if (control->manager == NULL && at_once)
-		control->transport.send(control->transport.context, control->system->manager, bytes,
-					size);
+	if (control->manager == NULL && at_once && manager != CLUSTER_NONE)
+		control->transport.send(control->transport.context, manager, bytes, size);
 	if (control->manager == NULL || ctrl_record_at(bytes, size, &record) != WIRE_OK)
 		return;
 	cluster_manager_record(control->manager, control->system->self, &record, control->now);
@@ -83,8 +85,20 @@ static bool port_changed(const struct control *control)
 	       is_pausing(control, 0) != control->pausing;
 }
 
+void control_heartbeat_at_once(struct control *control, unsigned to)
+{
+	renew(control, false);
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
+		if (to == CLUSTER_NONE || to == i)
+			control_hasten_heartbeat(control->endpoint, i);
+}
+
 void control_heartbeat_poll(struct control *control)
 {
+	unsigned voted_for;
+
+	if (cluster_node_has_voted(control->node, &voted_for))
+		control_heartbeat_at_once(control, voted_for);
 	if (port_changed(control))
 		renew(control, true);
 	if (control->now < control->next_beat)

@@ -3,8 +3,8 @@
 //
 // The state that the files of the control role share: control_role.c (polls, drain, creation),
 // control_mailboxes.c (builders and readouts), control_heartbeat.c (heartbeats and pauses of the
-// port), control_command.c (commands of the operator), control_views.c (what telemetry reads) and
-// control_frames.c (frames and addresses).
+// port), control_command.c (commands of the operator), control_views.c (what telemetry reads),
+// control_office.c (which node is the event manager) and control_frames.c (frames and addresses).
 #pragma once
 
 #include "base/seqlock.h"
@@ -23,6 +23,14 @@ struct control_views {
 	struct sched_builder_view *builders; // [n_builders of the system]
 };
 
+// What the role knows of the address of a node.
+struct control_address {
+	uint64_t requested_at; // ns of the last ARP request; 0: none
+	uint32_t ip;           // IPv4, host order
+	// Where the last frame of the node came from that did not prove to be its own.
+	struct net_mac stranger;
+};
+
 enum command_step { COMMAND_NONE, COMMAND_REQUESTED, COMMAND_FINISHED };
 
 struct control {
@@ -32,17 +40,20 @@ struct control {
 	struct control_endpoint *endpoint;
 	struct cluster_transport transport; // by the endpoint
 	struct cluster_node *node;
-	struct cluster_manager *manager; // NULL: on another node
+	struct cluster_manager *manager; // NULL: on another node, or another one is in office
+	struct election *election;       // NULL: the manager is not elected, or this node cannot be
+	atomic_bool in_office;           // there is a manager
 	struct decision_flow *flow;      // NULL: the system has no results
 	bool lingers;                    // only the flow is served
 	double ns_per_tick;
 	uint64_t start_tsc, start_ns;
-	uint64_t now; // ns
-	uint64_t next_poll, next_beat, next_publish;
+	uint64_t now;     // ns
+	uint64_t now_tsc; // the TSC at `now`
+	uint64_t next_poll, next_beat, next_publish, next_clock;
 	uint64_t paused_before;              // ns that the port had paused its partner at the last
 	uint64_t beat_before;                // heartbeat, and the time of that heartbeat
 	bool pausing;                        // as last reported to the manager
-	bool connected_self;                 // the manager's node is connected to itself
+	bool connected_self;                 // the only manager's node is connected to itself
 	bool drain_requested;                // of the run
 	uint64_t drain_since, leaving_since; // ns, 0: not
 	atomic_bool ended;
@@ -67,18 +78,26 @@ struct control {
 	struct control_views views;
 
 	// control_frames.c
-	uint32_t addresses[EVB_MAX_NODES];    // IPv4 of the nodes, host order
-	uint64_t requested_at[EVB_MAX_NODES]; // ns of the last ARP request for a node; 0: none
-	// Where the last frame of a node came from that did not prove to be its own.
-	struct net_mac strangers[EVB_MAX_NODES];
+	struct control_address *nodes; // [n_nodes]
+	unsigned next_requested;       // node with which the next search for due requests begins
 	uint8_t copy[NET_HEADERS_SIZE + NET_VLAN_SIZE * 2 + CLUSTER_MTU_MOST]; // of a frame
 	struct control_role_counters counters __rte_cache_aligned;
 };
+
+static inline bool control_elects(const struct control *control)
+{
+	return cluster_elects(control->system);
+}
 
 static inline struct control *control_of(const struct role *role)
 {
 	return RTE_PTR_SUB(role, offsetof(struct control, role));
 }
+
+// --- control_role.c ---
+
+// The time of a TSC value on the role's clock, ns; at least 1.
+uint64_t control_ns(const struct control *control, uint64_t tsc);
 
 // --- control_frames.c ---
 
@@ -103,13 +122,43 @@ void control_set_mailboxes(struct control *control, struct cluster_node_paramete
 // Passes the messages of builders and readouts to the logic; returns their number.
 unsigned control_take_messages(struct control *control);
 
+// --- control_office.c ---
+
+// Creates the manager of this node. False if memory ran out.
+bool control_make_manager(struct control *control, bool takes_over);
+
+// Epochs grow with the time at which a manager starts, so that the epoch of an earlier manager is
+// recognised as old.
+uint32_t control_new_epoch(void);
+
+// Prepares the election, if this node can be elected. False if memory ran out.
+bool control_office_make(struct control *control);
+
+// Comes into office and leaves it. To be called before the manager does anything.
+void control_office_poll(struct control *control);
+
+// Another manager has a higher epoch.
+void control_office_fenced(struct control *control);
+
+// Handles a heartbeat of another node.
+void control_office_received(struct control *control, unsigned peer,
+			     const struct ctrl_record *record);
+
 // --- control_heartbeat.c ---
 
 // CLOCK_REALTIME, ns.
 uint64_t control_wall_clock_ns(void);
 
+// Renews the contents of heartbeats, and sends one to a node (CLUSTER_NONE: to all) at once.
+void control_heartbeat_at_once(struct control *control, unsigned to);
+
 // Renews the contents of heartbeats where that is due or the port began or ended a pause.
 void control_heartbeat_poll(struct control *control);
+
+// --- control_clock.c ---
+
+// Timed shift: tells the readouts the manager's clock where that is due.
+void control_clock_poll(struct control *control);
 
 // --- control_views.c ---
 

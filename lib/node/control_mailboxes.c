@@ -42,8 +42,11 @@ static unsigned take_from(struct control *control, struct mailbox *mailbox, unsi
 	struct message messages[MESSAGES_MOST];
 	unsigned n = mailbox_take(mailbox, messages, MESSAGES_MOST);
 
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
+		if (messages[i].kind == MESSAGE_FREED && messages[i].time != 0)
+			messages[i].time = control_ns(control, messages[i].time);
 		handle(control->node, index, &messages[i]);
+	}
 	return n;
 }
 

@@ -3,6 +3,7 @@
 #include "node/control_role.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
@@ -16,20 +17,26 @@
 #define LEAVE_LEAST 100000000u
 #define LEAVE_MOST  1500000000u
 
-static uint64_t to_ns(const struct control *control, uint64_t tsc)
+uint64_t control_ns(const struct control *control, uint64_t tsc)
 {
 	return control->start_ns +
 	       (uint64_t)((double)(tsc - control->start_tsc) * control->ns_per_tick);
 }
 
+// Whether this node is the only one that can manage.
 static bool manages(const struct control *control)
 {
-	return control->system->manager == control->system->self;
+	return !control_elects(control) && control->system->manager == control->system->self;
 }
 
 static void set_now(struct control *control, uint64_t tsc)
 {
-	control->now = RTE_MAX(control->now, to_ns(control, tsc));
+	const uint64_t now = control_ns(control, tsc);
+
+	if (now <= control->now)
+		return;
+	control->now = now;
+	control->now_tsc = tsc;
 }
 
 // --- the endpoint ---
@@ -42,6 +49,11 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 		return;
 	if (control->lingers)
 		return;
+	if (record->type == CTRL_HEARTBEAT && control_elects(control)) {
+		// A vote is counted from a time after the request for it has arrived.
+		set_now(control, rte_rdtsc());
+		control_office_received(control, peer, record);
+	}
 	if (control->manager != NULL)
 		cluster_manager_record(control->manager, peer, record, control->now);
 	cluster_node_record(control->node, peer, record, control->now);
@@ -51,6 +63,10 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 // that has just started will be in office after the other.
 static void take_epoch(struct control *control)
 {
+	if (control->election != NULL) {
+		control_office_fenced(control);
+		return;
+	}
 	if (!cluster_manager_in_office(control->manager)) {
 		control_raise_epoch(control->endpoint);
 		return;
@@ -69,7 +85,7 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 		return;
 	if (event == CONTROL_OCCUPIED)
 		atomic_store_explicit(&control->refused_by, peer + 1, memory_order_release);
-	if (event == CONTROL_EPOCH && control->manager != NULL)
+	if (event == CONTROL_EPOCH && (control->manager != NULL || control->election != NULL))
 		take_epoch(control);
 	if (control->manager != NULL)
 		cluster_manager_event(control->manager, peer, event, control->now);
@@ -143,11 +159,11 @@ static void poll_logic(struct control *control)
 		cluster_node_event(control->node, control->system->self, CONTROL_CONNECTED);
 	}
 	control_heartbeat_poll(control);
+	control_clock_poll(control);
 	cluster_node_poll(control->node, control->now);
-	if (control->manager != NULL) {
-		control_serve_command(control);
+	control_serve_command(control);
+	if (control->manager != NULL)
 		cluster_manager_poll(control->manager, control->now);
-	}
 	poll_flow(control);
 	(void)control_poll(control->endpoint, control->now);
 	if (control->now >= control->next_publish) {
@@ -167,6 +183,7 @@ static unsigned control_role_poll(struct role *role, uint64_t now)
 	unsigned done;
 
 	set_now(control, now);
+	control_office_poll(control);
 	done = receive_frames(control);
 	done += control_take_messages(control);
 	if (done == 0 && control->now < control->next_poll)
@@ -182,6 +199,7 @@ static void control_role_housekeep(struct role *role, uint64_t now)
 	struct control *control = control_of(role);
 
 	set_now(control, now);
+	control_office_poll(control);
 	poll_logic(control);
 }
 
@@ -257,9 +275,11 @@ static void control_role_fini(struct role *role)
 	control_views_free(control);
 	decision_flow_destroy(control->flow);
 	cluster_manager_destroy(control->manager);
+	free(control->election);
 	cluster_node_destroy(control->node);
 	control_destroy(control->endpoint);
 	control_keys_wipe(&control->keys);
+	free(control->nodes);
 	rte_free(control);
 }
 
@@ -279,9 +299,7 @@ uint32_t control_role_frame_size(uint32_t mtu)
 	return RTE_MIN(mtu, CLUSTER_MTU_MOST) + NET_ETH_SIZE;
 }
 
-// Epochs grow with the time at which a manager starts, so that the epoch of an earlier manager is
-// recognised as old.
-static uint32_t new_epoch(void)
+uint32_t control_new_epoch(void)
 {
 	return (uint32_t)(control_wall_clock_ns() / 100000000u);
 }
@@ -313,7 +331,7 @@ static bool make_endpoint(struct control *control, const char **reason)
 	parameters.peers = peers;
 	parameters.node = (uint16_t)self;
 	parameters.leads = manages(control);
-	parameters.epoch = parameters.leads ? new_epoch() : 0;
+	parameters.epoch = parameters.leads ? control_new_epoch() : 0;
 	parameters.session = control_new_session();
 	parameters.keys = p->keys;
 	parameters.heartbeat_interval = p->heartbeat_ns;
@@ -321,6 +339,16 @@ static bool make_endpoint(struct control *control, const char **reason)
 	parameters.now = control->now;
 	control->endpoint = control_create(&parameters, reason);
 	return control->endpoint != NULL;
+}
+
+static bool make_addresses(struct control *control)
+{
+	const struct cluster_system *system = control->system;
+
+	control->nodes = calloc(system->n_nodes, sizeof(*control->nodes));
+	for (unsigned i = 0; control->nodes != NULL && i < system->n_nodes; i++)
+		control->nodes[i].ip = system->nodes[i].address;
+	return control->nodes != NULL;
 }
 
 static bool make_flow(struct control *control)
@@ -340,28 +368,25 @@ static bool make_logic(struct control *control)
 {
 	const struct control_role_parameters *p = &control->parameters;
 	struct cluster_node_parameters node = p->node;
-	struct cluster_manager_parameters manager = p->manager;
 
 	control->transport = cluster_transport_of(control->endpoint);
-	node.transport = manager.transport = control->transport;
-	manager.now = control->now;
+	node.transport = control->transport;
+	node.lease_ns = p->heartbeat_timeout_ns;
+	node.now = control->now;
 	control_set_mailboxes(control, &node);
 	control->node = cluster_node_create(&node);
 	if (control->node == NULL)
 		return false;
-	if (manages(control)) {
-		control->manager = cluster_manager_create(&manager);
-		if (control->manager == NULL)
-			return false;
-	}
-	return make_flow(control);
+	if (manages(control) && !control_make_manager(control, false))
+		return false;
+	return control_office_make(control) && make_flow(control);
 }
 
 static bool make_parts(struct control *control, char *error)
 {
 	const char *reason = "out of memory";
 
-	if (make_endpoint(control, &reason))
+	if (make_addresses(control) && make_endpoint(control, &reason))
 		return make_logic(control) && control_views_make(control);
 	snprintf(error, CONTROL_ERROR_SIZE, "role %s: %s", control->parameters.name, reason);
 	return false;
@@ -379,12 +404,11 @@ struct role *control_role_create(const struct control_role_parameters *parameter
 	snprintf(control->role.name, sizeof(control->role.name), "%s", parameters->name);
 	control->parameters = *parameters;
 	control->system = parameters->node.cluster.system;
-	for (unsigned i = 0; i < control->system->n_nodes; i++)
-		control->addresses[i] = control->system->nodes[i].address;
 	control->ns_per_tick = 1e9 / (double)rte_get_tsc_hz();
 	control->start_tsc = rte_rdtsc();
 	control->start_ns = 1;
 	control->now = control->start_ns;
+	control->now_tsc = control->start_tsc;
 	if (!make_parts(control, error)) {
 		control_role_fini(&control->role);
 		return NULL;
@@ -442,10 +466,15 @@ bool control_role_set_keys(struct role *role, const struct control_keys *keys)
 
 uint64_t control_role_now(const struct role *role)
 {
-	return to_ns(control_of(role), rte_rdtsc());
+	return control_ns(control_of(role), rte_rdtsc());
 }
 
 const struct control_endpoint *control_role_endpoint(const struct role *role)
 {
 	return control_of(role)->endpoint;
+}
+
+const struct cluster_latency *control_role_latency(const struct role *role)
+{
+	return cluster_node_latency(control_of(role)->node);
 }

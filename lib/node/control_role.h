@@ -11,10 +11,10 @@
 // first lets the whole run drain.
 #pragma once
 
-#include "cluster/decision_flow.h"
 #include "cluster/manager.h"
 #include "cluster/node.h"
 #include "control/keys.h"
+#include "decision/decision_flow.h"
 #include "packet/mailbox.h"
 #include "packet/neighbours.h"
 #include "pipeline/link.h"
@@ -32,6 +32,7 @@ struct control_role_parameters {
 	uint16_t control_port; // UDP
 	uint8_t control_dscp;
 	uint64_t heartbeat_ns, heartbeat_timeout_ns;
+	bool shares_clock;               // timed shift: the readouts need the manager's clock
 	const struct control_keys *keys; // copied; without a key: frames are not authenticated
 	// The logic and its system; transport, context, functions and `now` are filled in.
 	struct cluster_node_parameters node;
@@ -69,6 +70,7 @@ struct control_role_counters {
 	uint64_t not_sent;   // no mbuf was free, or the port was full; they are sent again
 	uint64_t no_address; // not sent: the MAC address of the node is not known yet
 	uint64_t arp_requests;
+	uint64_t clock_error; // timed shift: of the manager's clock as it is known here, ns
 };
 
 // Handlers of the rx role that pass frames on to the control role by `link`, which outlives them:
@@ -126,11 +128,13 @@ uint64_t control_role_now(const struct role *role);
 
 // For telemetry, any thread: the counters are written by the role's lcore.
 const struct control_endpoint *control_role_endpoint(const struct role *role);
+const struct cluster_latency *control_role_latency(const struct role *role);
 
 // The logic as it was at most CONTROL_PUBLISH_NS before the role's last poll, after the last
 // command, and when the role had ended. Any thread.
 void control_role_node_view(const struct role *role, struct cluster_node_view *view);
-// Whether the manager is on this node. The functions below require it.
+// Whether the manager is on this node. The functions below require that it is, or was: where it is
+// elected, it may leave at any time, and they then report the last state.
 bool control_role_manages(const struct role *role);
 void control_role_manager_view(const struct role *role, struct cluster_manager_view *view);
 void control_role_sched_counters(const struct role *role, struct sched_counters *counters);

@@ -8,7 +8,7 @@ bool control_views_make(struct control *control)
 {
 	struct control_views *views = &control->views;
 
-	if (control->manager != NULL) {
+	if (control->manager != NULL || control->election != NULL) {
 		views->nodes = calloc(control->system->n_nodes, sizeof(*views->nodes));
 		views->builders = calloc(control->system->n_builders + 1, sizeof(*views->builders));
 		if (views->nodes == NULL || views->builders == NULL)
@@ -82,7 +82,7 @@ static void read_view(const struct role *role, void *to, const void *view, size_
 
 bool control_role_manages(const struct role *role)
 {
-	return control_of(role)->manager != NULL;
+	return atomic_load_explicit(&control_of(role)->in_office, memory_order_acquire);
 }
 
 void control_role_node_view(const struct role *role, struct cluster_node_view *view)

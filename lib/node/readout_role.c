@@ -117,10 +117,13 @@ static struct readout_logic_parameters logic_parameters(struct readout_role *rea
 		.n_senders = p->n_senders,
 		.is_static = p->is_static,
 		.source_buffer = p->source_buffer,
-		.phase_ns = p->phase_ns,
+		.is_random = p->is_random,
+		.seed = p->order_seed,
+		.windows = p->windows,
 		.pace = p->pace,
 		.events = p->events,
 		.rate = p->rate,
+		.spill = p->spill,
 		.segment_size = readout->packets.segment_size,
 		.overhead = readout->packets.headers_size + readout->frame_overhead,
 		.ticks_per_second = rte_get_tsc_hz(),
@@ -141,11 +144,9 @@ static bool make_logic(struct readout_role *readout)
 		readout->output.messages = &readout_roce_messages;
 	if (!readout_logic_make(&readout->logic, &parameters, &readout->counters, rte_rdtsc()))
 		return false;
-	for (unsigned i = 0; i < parameters.n_builders; i++) {
-		readout_pace_set_link(&readout->logic.pace, i, readout->builders[i].first);
-		if (readout->builders[i].link != NULL)
-			readout_pace_set_local(&readout->logic.pace, i);
-	}
+	for (unsigned i = 0; i < parameters.n_builders; i++)
+		readout_logic_set_builder(&readout->logic, i, readout->builders[i].first,
+					  readout->builders[i].link != NULL);
 	return true;
 }
 

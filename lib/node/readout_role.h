@@ -10,6 +10,7 @@
 // the same order and at the same rate.
 #pragma once
 
+#include "base/production.h"
 #include "packet/mailbox.h"
 #include "packet/neighbours.h"
 #include "packet/source_table.h"
@@ -41,10 +42,14 @@ struct readout_parameters {
 	uint32_t n_senders; // number of these nodes
 	bool is_static;     // nobody grants
 	uint32_t source_buffer;
-	uint64_t phase_ns;                   // of a timed shift; 0: phases have no clock
+	bool is_random;      // the order of sending in a round
+	uint64_t order_seed; // of that order
+	// Of a timed shift: send_ns 0: none; rank and ticks_per_second are filled in.
+	struct shift_windows_parameters windows;
 	struct readout_pace_parameters pace; // n_builders, mtu and ticks_per_second are filled in
 	uint64_t events;                     // to send; 0: no end
 	double rate;                         // events/s that are produced; 0: no limit
+	struct production_spill spill;       // instead of the rate
 	const struct faults *faults;
 	uint64_t seed; // of the faults
 	uint16_t port_id;

@@ -55,3 +55,12 @@ static inline bool pacer_take(struct pacer *pacer, uint32_t bytes, uint64_t now)
 	pacer->full_at += (unsigned __int128)pacer->byte_ticks * bytes;
 	return true;
 }
+
+// The bucket was empty at the time `at`, or later: bytes that were not taken before are lost.
+static inline void pacer_empty(struct pacer *pacer, uint64_t at)
+{
+	const unsigned __int128 full_at = ((unsigned __int128)at << 32) + pacer->depth;
+
+	if (pacer->full_at < full_at)
+		pacer->full_at = full_at;
+}

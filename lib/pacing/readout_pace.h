@@ -107,3 +107,10 @@ static inline void readout_pace_take(struct readout_pace *pace, uint32_t bytes, 
 	pace->bytes += bytes;
 	(void)pacer_take(&pace->pacer, bytes, now);
 }
+
+// Timed shift: the window of the current event began at this time. The packets that were not sent
+// before it are not made up for: they would wait in the port, and leave after the window.
+static inline void readout_pace_begin_window(struct readout_pace *pace, uint64_t at)
+{
+	pacer_empty(&pace->pacer, at);
+}

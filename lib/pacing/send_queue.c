@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#define NOINLINE  __attribute__((noinline)) // keeps the usual case of send_queue_next() short
 #define WORD_BITS 64u
 #define POSITIONS (UINT16_MAX + 1u) // a grant has 16 bits for its position
 
@@ -14,7 +15,11 @@ uint64_t send_queue_memory(uint32_t size)
 
 bool send_queue_make(struct send_queue *queue, const struct send_queue_parameters *parameters)
 {
-	*queue = (struct send_queue){ .parameters = *parameters };
+	*queue = (struct send_queue){
+		.parameters = *parameters,
+		.random = random_fork(parameters->seed, parameters->rank),
+	};
+	queue->goes_in_order = !parameters->is_random;
 	if (queue->parameters.n_senders <= parameters->rank)
 		queue->parameters.n_senders = parameters->rank + 1;
 	queue->waiting = calloc(parameters->size, sizeof(*queue->waiting));
@@ -105,6 +110,13 @@ static uint32_t spread(const struct send_queue *queue)
 	return present_number(queue, place_among(queue, queue->in_round));
 }
 
+static uint32_t draw(struct send_queue *queue)
+{
+	const uint64_t drawn = random_next(&queue->random) >> 32;
+
+	return present_number(queue, (uint32_t)(drawn * queue->in_round >> 32));
+}
+
 static void take(struct send_queue *queue, uint32_t position, struct message *grant)
 {
 	*grant = queue->positions[position];
@@ -112,34 +124,48 @@ static void take(struct send_queue *queue, uint32_t position, struct message *gr
 	queue->in_round--;
 }
 
+// Whether the oldest grant that waits is one of the current round.
+static bool has_more(const struct send_queue *queue)
+{
+	const struct message *next = &queue->waiting[queue->head];
+
+	return queue->n > 0 && next->round == queue->round &&
+	       next->n_positions == queue->n_positions;
+}
+
 // Moves the grants of the current round that wait to their positions. Returns whether there were
 // any.
 static bool collect(struct send_queue *queue)
 {
-	const uint32_t before = queue->in_round;
+	const uint32_t size = queue->parameters.size, before = queue->n;
+	struct message *const waiting = queue->waiting, *const positions = queue->positions;
+	const uint16_t n_positions = (uint16_t)queue->n_positions;
+	const uint64_t round = queue->round;
+	uint32_t head = queue->head, n = before;
 
-	while (queue->n > 0 && front(queue)->round == queue->round &&
-	       front(queue)->n_positions == queue->n_positions) {
-		uint32_t position = front(queue)->position;
+	for (; n > 0; n--) {
+		const struct message *next = &waiting[head];
+		const uint32_t position = next->position;
+		uint64_t *word = &queue->present[position / WORD_BITS];
+		const uint64_t bit = UINT64_C(1) << position % WORD_BITS;
 
-		if (is_present(queue, position))
+		if (next->round != round || next->n_positions != n_positions)
+			break;
+		if ((*word & bit) != 0)
 			break; // granted twice in the round: sent after the first one
-		queue->positions[position] = *front(queue);
-		queue->present[position / WORD_BITS] |= UINT64_C(1) << position % WORD_BITS;
-		queue->in_round++;
-		pop(queue);
+		*word |= bit;
+		positions[position] = *next;
+		head = head + 1 == size ? 0 : head + 1;
 	}
-	return queue->in_round > before;
+	queue->head = head;
+	queue->n = n;
+	queue->in_round += before - n;
+	return n < before;
 }
 
 // --- phases ---
 
-static bool has_clock(const struct send_queue *queue)
-{
-	return queue->parameters.phase_ticks != 0;
-}
-
-static void begin_round(struct send_queue *queue, uint64_t now)
+static void begin_round(struct send_queue *queue)
 {
 	const struct message *next = front(queue);
 
@@ -149,67 +175,52 @@ static void begin_round(struct send_queue *queue, uint64_t now)
 	    next->n_positions == queue->n_positions)
 		return;
 	queue->is_late = false;
-	queue->is_shifted = !has_clock(queue) && (next->flags & MESSAGE_REQUESTED) == 0;
+	queue->is_shifted = (next->flags & MESSAGE_REQUESTED) == 0;
 	queue->round = next->round;
 	queue->n_positions = next->n_positions;
 	queue->phase = 0;
-	queue->phase_start = now;
 	(void)collect(queue);
 	queue->first =
 	    queue->is_shifted ? spread(queue) : queue->parameters.rank % queue->n_positions;
 }
 
-// With a clock: finds the grant of the next phase that has one, if this phase has begun.
-static bool take_timed(struct send_queue *queue, uint64_t now, struct message *grant)
-{
-	while (queue->phase < queue->n_positions) {
-		uint32_t at = queue->first + queue->phase;
-
-		if (now < queue->phase_start)
-			return false;
-		at -= at >= queue->n_positions ? queue->n_positions : 0;
-		queue->phase++;
-		queue->phase_start += queue->parameters.phase_ticks;
-		if (!is_present(queue, at))
-			continue;
-		take(queue, at, grant);
-		return true;
-	}
-	return false;
-}
-
-// Without a clock: each grant that is sent is a phase.
-static void take_next(struct send_queue *queue, struct message *grant)
+// The position of the phase, which has a grant in a complete round.
+static uint32_t position_of_phase(const struct send_queue *queue)
 {
 	uint32_t at = queue->first + queue->phase;
 
-	at -= at >= queue->n_positions ? queue->n_positions : 0;
-	if (queue->is_late && !is_present(queue, at))
-		at = spread(queue);
-	take(queue, next_present(queue, at), grant);
+	return at >= queue->n_positions ? at - queue->n_positions : at;
+}
+
+// Each grant that is sent is a phase.
+static void take_next(struct send_queue *queue, uint32_t position, struct message *grant)
+{
+	take(queue, position, grant);
 	queue->phase = queue->phase + 1 < queue->n_positions ? queue->phase + 1 : 0;
 }
 
-// Finds the grant that is sent next; false if the current round has none, or if its phase has not
-// begun. Ends the round when it is over.
-static bool take_phase(struct send_queue *queue, uint64_t now, struct message *grant)
+// The position that is sent in this phase.
+static uint32_t next_position(struct send_queue *queue)
 {
-	if (!has_clock(queue)) {
-		queue->is_open = queue->in_round > 0;
-		if (queue->is_open)
-			take_next(queue, grant);
-		return queue->is_open;
-	}
-	if (take_timed(queue, now, grant))
-		return true;
-	if (queue->phase == queue->n_positions) {
-		queue->phase = 0; // late grants are sent now
-		queue->is_open = queue->in_round > 0;
-	}
-	return false;
+	uint32_t at = position_of_phase(queue);
+
+	if (queue->parameters.is_random)
+		return draw(queue);
+	if (is_present(queue, at))
+		return at;
+	return queue->is_late ? spread(queue) : next_present(queue, at);
 }
 
-bool send_queue_next(struct send_queue *queue, uint64_t now, struct message *grant)
+// Finds the grant that is sent next; false if the current round has none: then it is over.
+static bool take_phase(struct send_queue *queue, struct message *grant)
+{
+	queue->is_open = queue->in_round > 0;
+	if (queue->is_open)
+		take_next(queue, next_position(queue), grant);
+	return queue->is_open;
+}
+
+static NOINLINE bool next_of_any_round(struct send_queue *queue, struct message *grant)
 {
 	for (;;) {
 		if (!queue->is_open) {
@@ -220,17 +231,29 @@ bool send_queue_next(struct send_queue *queue, uint64_t now, struct message *gra
 				pop(queue);
 				return true;
 			}
-			begin_round(queue, now);
+			begin_round(queue);
 		}
-		if (collect(queue) && queue->is_shifted) {
+		if (has_more(queue) && collect(queue) && queue->is_shifted) {
 			queue->is_late = true;
 			queue->first = place_among(queue, queue->n_positions);
 		}
-		if (take_phase(queue, now, grant))
+		if (take_phase(queue, grant))
 			return true;
-		if (queue->is_open)
-			return false; // the phase has not begun
 	}
+}
+
+bool send_queue_next(struct send_queue *queue, struct message *grant)
+{
+	// The usual case first: the next grant of a round that was complete when it began.
+	if (queue->is_open && queue->goes_in_order && !has_more(queue)) {
+		uint32_t at = position_of_phase(queue);
+
+		if (is_present(queue, at)) {
+			take_next(queue, at, grant);
+			return true;
+		}
+	}
+	return next_of_any_round(queue, grant);
 }
 
 void send_queue_clear(struct send_queue *queue)

@@ -47,6 +47,11 @@ static inline unsigned mailbox_room(const struct mailbox *mailbox)
 	return rte_ring_free_count(mailbox->ring);
 }
 
+static inline bool mailbox_is_empty(const struct mailbox *mailbox)
+{
+	return rte_ring_empty(mailbox->ring) != 0;
+}
+
 // Consumer only. Takes up to n messages and returns how many.
 static inline unsigned mailbox_take(struct mailbox *mailbox, struct message *messages, unsigned n)
 {

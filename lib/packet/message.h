@@ -24,7 +24,7 @@ enum message_kind {
 	MESSAGE_BUILT, // the event is ready and held, granted or not yet: event, flags, bytes,
 		       // slot, n_missing
 	MESSAGE_PUBLISHED, // the event is published: event
-	MESSAGE_FREED,     // the slot of the event is free again: event, slot
+	MESSAGE_FREED,     // the slot of the event is free again: event, slot, time
 	MESSAGE_DROPPED,   // the response to MESSAGE_DISCARD with MESSAGE_GRANTED: event
 	MESSAGE_REFUSED,   // no slot is free for an expected event, or the event to be published is
 			   // not held: event
@@ -48,6 +48,9 @@ enum message_kind {
 	// send built events: event, flags
 	MESSAGE_UNPUBLISHED,
 	MESSAGE_THROTTLE, // state 1: announce nothing new; state 0: announce again
+	// Timed shift, also to a builder: the manager's clock was bytes (us modulo 2^32) at the
+	// time `event`, ticks: event, bytes
+	MESSAGE_CLOCK,
 	// from a readout
 	// events below `event` are present, or, where the source is shared, so many; flags
 	// MESSAGE_LAST: no more will come, MESSAGE_UNSENT
@@ -72,9 +75,15 @@ enum message_kind {
 
 struct message {
 	uint64_t event; // index
-	// MESSAGE_BUILT: size; MESSAGE_SEND: rate in bytes/s, 0: unlimited; MESSAGE_ASSIGN: events
+	// MESSAGE_BUILT: size; MESSAGE_SEND: rate in bytes/s, 0: unlimited; MESSAGE_ASSIGN: events;
+	// MESSAGE_CLOCK: us
 	uint64_t bytes;
-	uint64_t round;
+	union {
+		uint64_t round;
+		// MESSAGE_FREED: of the release by consumers, 0: they never had the slot. TSC from
+		// the builder; the control role converts it to ns of its clock for the logic.
+		uint64_t time;
+	};
 	uint32_t run;
 	uint32_t
 	    slot; // of the event: MESSAGE_BUILT, MESSAGE_PUBLISH, MESSAGE_DISCARD, MESSAGE_FREED

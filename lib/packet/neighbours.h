@@ -8,13 +8,24 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
-
 struct neighbours {
-	_Atomic uint64_t macs[EVB_MAX_NODES]; // 0: not known
+	_Atomic uint64_t *macs; // [n_nodes]; 0: not known
 };
+
+// False if memory ran out.
+static inline bool neighbours_make(struct neighbours *neighbours, unsigned n_nodes)
+{
+	neighbours->macs = calloc(n_nodes, sizeof(*neighbours->macs));
+	return neighbours->macs != NULL;
+}
+
+static inline void neighbours_free(struct neighbours *neighbours)
+{
+	free(neighbours->macs);
+}
 
 static inline void neighbours_set(struct neighbours *neighbours, unsigned node, const uint8_t *mac)
 {

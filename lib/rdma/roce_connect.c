@@ -400,7 +400,7 @@ static bool make_cm(struct roce_port *port)
 static bool make_peers(struct roce_port *port)
 {
 	port->n_peers = port->table.mask + 2;
-	port->peers = calloc(port->n_peers, sizeof(*port->peers));
+	port->peers = aligned_alloc(QP_CACHE_LINE, port->n_peers * sizeof(*port->peers));
 	if (port->peers == NULL)
 		return false;
 	for (uint32_t i = port->n_peers; i-- > 0;)

@@ -11,12 +11,14 @@
 
 // The addresses of a peer and of our port, for frames to that peer.
 struct roce_address_handle {
-	uint8_t own_mac[6], peer_mac[6];
 	struct qp_address own, peer; // IPv4 as ::ffff:a.b.c.d
+	uint8_t own_mac[6];
+	uint8_t dscp;
+	// A receiver compares these with each packet (rdma/roce_port_internal.h).
+	uint8_t peer_mac[6] __attribute__((aligned(2)));
 	uint16_t source_port; // UDP, from 49152 on; one per queue pair, so that switches balance
 			      // the load
 	uint16_t vlan_tci; // 0: no tag
-	uint8_t dscp;
 };
 
 // The UDP source port of a queue pair with this number, from 49152 on.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026, the evb authors
 #include "rdma/roce_handler.h"
 
+#include <rte_branch_prediction.h>
 #include <rte_cycles.h>
 
 static uint64_t to_ns(const struct roce_handler *handler, uint64_t cycles)
@@ -9,9 +10,19 @@ static uint64_t to_ns(const struct roce_handler *handler, uint64_t cycles)
 	return (uint64_t)((double)cycles * handler->ns_per_cycle);
 }
 
+// The time of a burst in ns; all its packets have the same.
+static uint64_t burst_ns(struct roce_handler *handler, uint64_t cycles)
+{
+	if (unlikely(cycles != handler->burst_cycles)) {
+		handler->burst_cycles = cycles;
+		handler->burst_ns = to_ns(handler, cycles);
+	}
+	return handler->burst_ns;
+}
+
 // Passes responses on to the sending role. If the link is full, the packet is lost and the peer
-// repeats it. True if the caller no longer owns the mbuf.
-static bool pass_response(struct roce_handler *handler, struct rx_packet *packet)
+// repeats it. RX_NOT_MINE: the packet is for the receiver.
+static enum rx_verdict pass_response(struct roce_handler *handler, struct rx_packet *packet)
 {
 	const struct roce_handler_parameters *p = &handler->parameters;
 	const uint8_t *bth = packet->bytes + packet->frame.payload_offset;
@@ -25,6 +36,8 @@ static bool pass_response(struct roce_handler *handler, struct rx_packet *packet
 					   : (flags & (ROCE_RESPONSE | ROCE_IS_CNP)) != 0;
 		for_both = !for_sender && qpn == 1; // connection messages
 	}
+	if (for_both && packet->is_partial)
+		return RX_MORE_BYTES; // it is copied once
 	if (for_both) {
 		struct rte_mbuf *copy =
 		    rte_pktmbuf_copy(packet->mbuf, packet->mbuf->pool, 0, UINT32_MAX);
@@ -33,19 +46,22 @@ static bool pass_response(struct roce_handler *handler, struct rx_packet *packet
 			rte_pktmbuf_free(copy);
 	}
 	if (!for_sender)
-		return false;
+		return RX_NOT_MINE;
 	if (link_enqueue(p->responses, &packet->mbuf, 1) == 0)
 		rte_pktmbuf_free(packet->mbuf);
-	return true;
+	return RX_PASSED_ON;
 }
 
 static enum rx_verdict receive(void *context, struct rx_packet *packet)
 {
 	struct roce_handler *handler = context;
+	enum rx_verdict verdict = RX_NOT_MINE;
 
-	if (handler->parameters.responses != NULL && pass_response(handler, packet))
-		return RX_PASSED_ON;
-	return roce_port_receive(handler->parameters.port, packet, to_ns(handler, packet->now));
+	if (handler->parameters.responses != NULL)
+		verdict = pass_response(handler, packet);
+	if (verdict != RX_NOT_MINE)
+		return verdict;
+	return roce_port_receive(handler->parameters.port, packet, burst_ns(handler, packet->now));
 }
 
 static unsigned poll(void *context, uint64_t now, struct rte_mbuf **mbufs, unsigned max)
@@ -79,6 +95,7 @@ struct rx_handler roce_handler_make(struct roce_handler *handler,
 							 ? FEROCE_CM_UDP_PORT
 							 : parameters->udp_port },
 		.has_own_checksum = true,
+		.takes_parts = true,
 		.brings_segments = true,
 		.counter = offsetof(struct rx_counters, roce),
 		.receive = receive,

@@ -23,6 +23,7 @@ struct roce_handler_parameters {
 struct roce_handler {
 	struct roce_handler_parameters parameters;
 	double ns_per_cycle;
+	uint64_t burst_cycles, burst_ns; // of the latest burst
 };
 
 // `handler` outlives the rx role.

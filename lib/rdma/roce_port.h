@@ -80,6 +80,7 @@ struct roce_port *roce_port_create(const struct roce_port_parameters *parameters
 void roce_port_destroy(struct roce_port *port);
 
 // Handles a datagram; `now` is in ns. RX_FREE: it is handled, or dropped and counted.
+// RX_MORE_BYTES: of a partial one, which is not counted yet.
 enum rx_verdict roce_port_receive(struct roce_port *port, struct rx_packet *packet, uint64_t now);
 
 // Fills at most `max` frames to send: responses and connection messages. Returns how many. Call it

@@ -15,25 +15,32 @@
 
 // The data of a queue pair outside lib/roce: its `user`.
 struct roce_peer {
-	struct roce_address_handle handle; // source_port 0: unknown
-	uint32_t rkey;                     // rkey of its region; 0: no region
-	uint64_t address;                  // of the region
-	uint64_t size;                     // of the region
-	uint64_t slot_size;                // bytes per slot of the region
-	uint64_t slot_mask;                // mask of the offset in a slot
+	// First cache line: what few packets need.
+	struct roce_peer *next;                // next free peer
+	const struct roce_static_pair *config; // NULL: not in `roce.queue_pairs`
 	uint16_t builder;    // index of the connection's builder, in a system of nodes
 	uint32_t connection; // id in the connection manager; 0: none
-	// From the configuration
-	const struct roce_static_pair *config; // NULL: not in `roce.queue_pairs`
-	// The message in progress
+	// The end of the handle, which begins the second line, is compared with each packet.
+	struct roce_address_handle handle; // source_port 0: unknown
+
+	// Second cache line, what each packet needs: the message in progress
+	uint16_t source; // index, or SOURCE_UNKNOWN, SOURCE_UNEXPECTED
+	uint16_t to;     // builder
 	bool is_mfp;
 	bool is_passed; // and without a slot, see roce_slots.h
 	uint64_t event_id;
 	uint32_t length;
-	uint16_t source;        // index, or SOURCE_UNKNOWN, SOURCE_UNEXPECTED
-	uint16_t to;            // builder
-	struct roce_peer *next; // next free peer
-};
+	// and the region that the peer may write
+	uint32_t rkey;      // 0: no region
+	uint64_t address;   // of the region
+	uint64_t size;      // of the region
+	uint64_t slot_size; // bytes per slot of the region
+	uint64_t slot_mask; // mask of the offset in a slot
+} __attribute__((aligned(QP_CACHE_LINE)));
+
+_Static_assert(offsetof(struct roce_peer, handle.peer_mac) == QP_CACHE_LINE &&
+		   sizeof(struct roce_peer) == 2 * QP_CACHE_LINE,
+	       "the lines of a peer are as they say");
 
 struct roce_port {
 	struct roce_port_parameters parameters;

@@ -300,6 +300,27 @@ static enum rx_verdict dispatch(struct roce_port *port, const struct roce_packet
 	return verdict;
 }
 
+// Whether all bytes that are read of this packet are contiguous: its headers, and the header of the
+// MFP if a message begins.
+static bool is_at_hand(const struct rx_packet *in, const struct roce_packet *packet)
+{
+	uint32_t payload = in->frame.payload_offset + packet->payload_offset;
+
+	return (packet->flags & ROCE_BEGIN) == 0 ||
+	       in->header_bytes >= payload + RTE_MIN(packet->payload_size, MFP_HEADER_SIZE);
+}
+
+// A message of a FERoCE board.
+static enum rx_verdict take_board(struct roce_port *port, const struct datagram *datagram)
+{
+	if (datagram->in->is_partial)
+		return RX_MORE_BYTES;
+	counter_add(&port->counters.packets, 1);
+	roce_connect_board(port, datagram->in, &datagram->source, datagram->now);
+	counter_add(&port->counters.taken, 1);
+	return RX_FREE;
+}
+
 enum rx_verdict roce_port_receive(struct roce_port *port, struct rx_packet *in, uint64_t now)
 {
 	const struct net_frame *frame = &in->frame;
@@ -309,18 +330,19 @@ enum rx_verdict roce_port_receive(struct roce_port *port, struct rx_packet *in, 
 		.now = now,
 	};
 	uint32_t at_hand = bytes_at_hand(&datagram, frame->payload_offset);
+	enum wire_error error;
 	struct roce_packet packet;
 	struct queue_pair *qp;
 
+	if (unlikely(frame->destination_port != port->config->udp_port))
+		return take_board(port, &datagram);
+	error = roce_parse(in->bytes + frame->payload_offset, RTE_MIN(at_hand, frame->payload_size),
+			   frame->payload_size, &packet);
+	if (in->is_partial &&
+	    (error == WIRE_TRUNCATED || (error == WIRE_OK && !is_at_hand(in, &packet))))
+		return RX_MORE_BYTES;
 	counter_add(&port->counters.packets, 1);
-	if (frame->destination_port != port->config->udp_port) {
-		roce_connect_board(port, in, &datagram.source, now);
-		counter_add(&port->counters.taken, 1);
-		return RX_FREE;
-	}
-	if (unlikely(roce_parse(in->bytes + frame->payload_offset,
-				RTE_MIN(at_hand, frame->payload_size), frame->payload_size,
-				&packet) != WIRE_OK)) {
+	if (unlikely(error != WIRE_OK)) {
 		counter_add(&port->counters.malformed, 1);
 		return RX_FREE;
 	}

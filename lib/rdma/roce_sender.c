@@ -20,10 +20,16 @@
 
 static void take_cnp(struct roce_sender *sender, struct queue_pair *qp, uint64_t tsc)
 {
+	struct roce_flow *flow = roce_flow_of(qp);
+
 	counter_add(&sender->parameters.counters->cnps, 1);
 	qp_count(&qp->counters.cnp_received, 1);
-	if (sender->parameters.settings->dcqcn)
-		dcqcn_cnp(&sender->dcqcn, &roce_flow_of(qp)->rate, tsc);
+	if (!sender->parameters.settings->dcqcn)
+		return;
+	dcqcn_cnp(&sender->dcqcn, &flow->rate, tsc);
+	if (!flow->is_slowed)
+		sender->slowed[sender->n_slowed++] = flow;
+	flow->is_slowed = true;
 }
 
 static void take_packet(struct roce_sender *sender, const struct roce_packet *packet,
@@ -93,15 +99,22 @@ void roce_sender_complete(struct roce_sender *sender)
 	}
 }
 
+// Passes the new rates of slowed flows on to their queue pairs, and forgets flows that have the
+// rate of the link again, or no connection.
 static void set_rates(struct roce_sender *sender, uint64_t tsc)
 {
-	for (unsigned i = 0; i < sender->parameters.n_flows; i++) {
-		struct roce_flow *flow = &sender->flows[i];
+	unsigned n = 0;
 
-		if (flow->qp != NULL && flow->rate.limited &&
-		    dcqcn_poll(&sender->dcqcn, &flow->rate, tsc))
+	for (unsigned i = 0; i < sender->n_slowed; i++) {
+		struct roce_flow *flow = sender->slowed[i];
+
+		if (flow->qp != NULL && dcqcn_poll(&sender->dcqcn, &flow->rate, tsc))
 			requester_set_rate(flow->qp, flow->rate.limited ? flow->rate.rate : 0);
+		flow->is_slowed = flow->qp != NULL && (flow->rate.limited || flow->rate.cnp_waits);
+		if (flow->is_slowed)
+			sender->slowed[n++] = flow;
 	}
+	sender->n_slowed = n;
 }
 
 // Tests idle connections: a queue pair without outstanding messages does not detect that its peer
@@ -138,8 +151,7 @@ unsigned roce_sender_poll(struct roce_sender *sender, uint64_t tsc)
 		roce_sender_poll_cm(sender, now);
 	}
 	roce_sender_complete(sender);
-	if (sender->parameters.settings->dcqcn)
-		set_rates(sender, tsc);
+	set_rates(sender, tsc);
 	return n;
 }
 
@@ -184,7 +196,7 @@ bool roce_sender_next(struct roce_sender *sender, uint64_t tsc, struct roce_outg
 	flow = roce_flow_of(packet.qp);
 	if (!p->tests_idle || packet.user != IDLE_TEST)
 		block = p->operations->find_block(p->context, flow, packet.user);
-	if (p->settings->dcqcn)
+	if (flow->is_slowed)
 		dcqcn_sent(&sender->dcqcn, &flow->rate, packet.size, tsc);
 	*outgoing = (struct roce_outgoing){
 		.mbuf = roce_packets_make(&p->pools, &flow->handle, &packet, &block),
@@ -229,7 +241,8 @@ bool roce_sender_init(struct roce_sender *sender, const struct roce_sender_param
 		.connects = true,
 	};
 	sender->flows = calloc(p->n_flows, sizeof(*sender->flows));
-	if (sender->flows == NULL ||
+	sender->slowed = calloc(p->n_flows, sizeof(struct roce_flow *));
+	if (sender->flows == NULL || sender->slowed == NULL ||
 	    !qp_table_create(&sender->table, RTE_MAX(2u, rte_align32pow2(2 * p->n_flows))) ||
 	    dcqcn_init(&sender->dcqcn, &dcqcn_defaults, rate, rte_get_tsc_hz(), &why) != 0)
 		return false;
@@ -245,5 +258,6 @@ void roce_sender_fini(struct roce_sender *sender)
 	cm_destroy(sender->cm);
 	requester_destroy(sender->requester);
 	qp_table_destroy(&sender->table);
+	free(sender->slowed);
 	free(sender->flows);
 }

@@ -22,9 +22,10 @@
 #include "roce/settings.h"
 #include "tx/sender.h"
 
-// The connection of a flow; the user sets the first three fields before the first poll.
+// The connection of a flow; the user sets `wanted`, `service` and `cm_port` before the first poll.
 struct roce_flow {
 	bool wanted;         // connect it by RDMA CM whenever it is not connected
+	bool is_slowed;      // the sender's: in roce_sender.slowed
 	uint8_t service;     // enum roce_service
 	uint16_t cm_port;    // of the peer
 	uint32_t connection; // id in RDMA CM; 0: none
@@ -98,6 +99,10 @@ struct roce_sender {
 	struct cm *cm; // NULL: flows are connected statically
 	struct dcqcn dcqcn;
 	struct roce_flow *flows; // [n_flows]
+	// [n_flows]; the flows whose rate is below that of the link, so that a poll costs nothing
+	// for the others
+	struct roce_flow **slowed;
+	unsigned n_slowed;
 	unsigned n_connecting, first_to_connect;
 	uint32_t path_mtu;
 	uint64_t next_look; // ns; connections are not polled before

@@ -71,6 +71,8 @@ static void request_connections(struct roce_sender *sender, uint64_t now)
 {
 	unsigned n = sender->parameters.n_flows, first = sender->first_to_connect;
 
+	if (counter_read(&sender->parameters.counters->connected) + sender->n_connecting == n)
+		return; // as usual: a search would touch each flow
 	for (unsigned i = 0; i < n && sender->n_connecting < CONNECTING_MOST; i++) {
 		unsigned index = (first + i) % n;
 		struct roce_flow *flow = &sender->flows[index];

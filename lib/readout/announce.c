@@ -8,7 +8,7 @@
 
 void readout_forget_grants(struct readout_logic *logic)
 {
-	send_queue_clear(&logic->queue);
+	readout_clear_grants(logic);
 	readout_pace_clear(&logic->pace);
 	if (readout_messages(logic) != NULL)
 		readout_messages(logic)->forget(logic->parameters.context);
@@ -65,10 +65,7 @@ static bool queue_grant(struct readout_logic *logic, const struct message *grant
 {
 	if (readout_messages(logic) != NULL)
 		readout_messages(logic)->granted(logic->parameters.context, grant);
-	if (!send_queue_put(&logic->queue, grant))
-		return false;
-	readout_pace_add(&logic->pace, grant->builder);
-	return true;
+	return readout_put_grant(logic, grant);
 }
 
 // Events that builders request are sent to the builders in turn. Each readout begins the turn with
@@ -116,6 +113,11 @@ void readout_logic_message(struct readout_logic *logic, const struct message *me
 	case MESSAGE_SEND:
 		take_grant(logic, *message);
 		break;
+	case MESSAGE_CLOCK:
+		if (readout_logic_is_timed(logic))
+			shift_windows_set_clock(&logic->windows, (uint32_t)message->bytes,
+						message->event);
+		break;
 	default:
 		break;
 	}
@@ -153,7 +155,7 @@ static void tend_store(struct readout_logic *logic, uint64_t now)
 		begin_store(logic);
 		return;
 	}
-	if (logic->parameters.is_static && (logic->sending || send_queue_length(&logic->queue) > 0))
+	if (logic->parameters.is_static && (logic->sending || readout_logic_waiting(logic) > 0))
 		return;
 	while (logic->freed < logic->released && !is_in_use(logic, logic->freed))
 		logic->freed++;
@@ -190,11 +192,9 @@ static uint64_t produced(const struct readout_logic *logic, uint64_t now)
 
 	if (!store->is_shared)
 		end = least(end, logic->released + logic->parameters.source_buffer);
-	if (logic->ticks_per_event > 0) {
-		double made = (double)(now - logic->start) / logic->ticks_per_event;
-
-		end = least(end, (store->is_shared ? 0 : logic->first) + (uint64_t)made);
-	}
+	if (production_is_limited(&logic->production))
+		end = least(end, (store->is_shared ? 0 : logic->first) +
+				     production_made(&logic->production, now - logic->start));
 	return end > logic->announced ? end : logic->announced;
 }
 
@@ -246,7 +246,7 @@ static void count_full(struct readout_logic *logic, uint64_t event)
 static bool has_unsent(const struct readout_logic *logic)
 {
 	return logic->static_next < end_of_events(logic) || logic->sending ||
-	       send_queue_length(&logic->queue) > 0 ||
+	       readout_logic_waiting(logic) > 0 ||
 	       (readout_messages(logic) != NULL &&
 		readout_messages(logic)->holds_any(logic->parameters.context));
 }
@@ -302,7 +302,7 @@ void readout_grant_statically(struct readout_logic *logic)
 	uint64_t n = p->n_builders, round = logic->static_next / n;
 	uint64_t end = least((round + 1) * n, end_of_events(logic));
 
-	if (send_queue_length(&logic->queue) > 0 || end > logic->announced ||
+	if (readout_logic_waiting(logic) > 0 || end > logic->announced ||
 	    end == logic->static_next || !has_places(logic, logic->static_next, end))
 		return;
 	for (uint64_t event = logic->static_next; event < end; event++) {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of the logic share: readout_logic.c (life), announce.c (the run,
-// announcing, grants) and step.c (sending).
+// announcing, grants), grants.c (the order of sending) and step.c (sending).
 #pragma once
 
 #include "readout/readout_logic.h"
@@ -17,3 +17,20 @@ static inline const struct readout_messages *readout_messages(const struct reado
 {
 	return logic->parameters.output->messages;
 }
+
+// --- grants.c ---
+
+// False if the queue is full.
+bool readout_put_grant(struct readout_logic *logic, const struct message *grant);
+
+// Takes the grant that is sent next as the current one, with the segment at which its event begins
+// or goes on. False if none waits, or none may be sent in this window.
+bool readout_take_grant(struct readout_logic *logic, uint64_t now);
+
+// Whether the current event must wait for another window.
+bool readout_window_is_over(struct readout_logic *logic, uint64_t now);
+
+// The current grant waits again, in front of the others for its builder.
+void readout_return_grant(struct readout_logic *logic);
+
+void readout_clear_grants(struct readout_logic *logic);

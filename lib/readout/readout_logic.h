@@ -12,6 +12,10 @@
 // Within a round, in phase n this node sends the event n positions behind that of its rank: no
 // two nodes send to one builder in the same phase while the nodes are in step.
 //
+// With a timed shift the node sends to each builder in the windows of a clock that all nodes share
+// (pacing/shift_windows.h), and what a window does not hold in the next one. Events for builders of
+// this process need no window. RoCE messages that have begun are sent to their end.
+//
 // In static mode event e goes to builder (e mod builders) without a grant. Node x begins x events
 // later within each round, which has as many events as there are builders. An event is released
 // when it is sent. After an earlier process the node begins with the oldest one that is not.
@@ -26,9 +30,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/production.h"
 #include "pacing/readout_pace.h"
 #include "pacing/send_queue.h"
+#include "pacing/shift_windows.h"
 #include "packet/message.h"
+#include "readout/window_queue.h"
 #include "store/block_store.h"
 #include "wire/ctrl.h"
 
@@ -78,10 +85,14 @@ struct readout_logic_parameters {
 	uint32_t n_senders;  // number of these nodes
 	bool is_static;      // nobody grants
 	uint32_t source_buffer;
-	uint64_t phase_ns;                   // of a timed shift; 0: phases have no clock
+	bool is_random; // the order of sending in a round
+	uint64_t seed;  // of that order
+	// send_ns 0: no timed shift. rank and ticks_per_second are filled in.
+	struct shift_windows_parameters windows;
 	struct readout_pace_parameters pace; // n_builders and ticks_per_second are filled in
 	uint64_t events;                     // to send; 0: no end
 	double rate;                         // events/s that are produced; 0: no limit
+	struct production_spill spill;       // instead of the rate
 	uint32_t segment_size;               // bytes of payload in a segment, at most
 	uint32_t overhead; // bytes that a segment takes on the link beside its payload
 	uint64_t ticks_per_second;
@@ -104,11 +115,17 @@ struct readout_counters {
 	uint64_t gone;           // grants of events that are released or were never announced
 	uint64_t full;           // times that the buffer became full, so that announcing stopped
 	uint64_t throttled;      // polls in which the manager had stopped the announcing
+	uint64_t held_window;    // polls in which the events that wait are for other windows
+	uint64_t interrupted;    // times that the end of a window interrupted an event
 };
 
 struct readout_logic {
 	struct readout_logic_parameters parameters;
 	struct send_queue queue;
+	struct shift_windows windows;     // timed shift
+	struct window_queue window_queue; // timed shift: instead of `queue`
+	uint16_t *positions;              // [n_builders]: of each builder's link
+	uint16_t n_links;                 // of the builders that were declared
 	struct readout_pace pace;
 	struct readout_counters *counters; // the caller's, who may align them
 
@@ -130,7 +147,7 @@ struct readout_logic {
 	bool leaving;
 	bool is_up;     // all builders can be reached, or that has been waited for
 	uint64_t start; // ticks at the run's start
-	double ticks_per_event;
+	struct production production;
 
 	// The current event
 	bool sending;
@@ -142,7 +159,7 @@ struct readout_logic {
 };
 
 // Bytes that readout_logic_make() allocates.
-uint64_t readout_logic_memory(unsigned n_builders);
+uint64_t readout_logic_memory(unsigned n_builders, bool is_timed);
 
 // False if memory ran out; call readout_logic_free() even then. `counters` outlive the logic.
 bool readout_logic_make(struct readout_logic *logic,
@@ -150,9 +167,15 @@ bool readout_logic_make(struct readout_logic *logic,
 			struct readout_counters *counters, uint64_t now);
 void readout_logic_free(struct readout_logic *logic);
 
+// Declares that a builder shares the link of `first`, the first builder of that link, and whether
+// it is a builder of this process. For all builders, in ascending order. Without this call each
+// builder has a link of its own.
+void readout_logic_set_builder(struct readout_logic *logic, unsigned builder, unsigned first,
+			       bool is_local);
+
 // Takes a message of the control protocol: MESSAGE_RUN, MESSAGE_SEND, MESSAGE_RELEASE,
-// MESSAGE_THROTTLE, MESSAGE_ASSIGN, MESSAGE_UNPUBLISHED. After the last one of a poll call
-// readout_logic_adapt().
+// MESSAGE_CLOCK, MESSAGE_THROTTLE, MESSAGE_ASSIGN, MESSAGE_UNPUBLISHED. After the last one of a
+// poll call readout_logic_adapt().
 void readout_logic_message(struct readout_logic *logic, const struct message *message,
 			   uint64_t now);
 void readout_logic_adapt(struct readout_logic *logic, uint64_t now);
@@ -178,4 +201,16 @@ static inline unsigned readout_logic_sources(const struct readout_logic *logic)
 static inline bool readout_logic_is_sent(const struct readout_logic *logic)
 {
 	return logic->cursor.source >= readout_logic_sources(logic);
+}
+
+static inline bool readout_logic_is_timed(const struct readout_logic *logic)
+{
+	return logic->parameters.windows.send_ns > 0;
+}
+
+// Grants that wait.
+static inline uint32_t readout_logic_waiting(const struct readout_logic *logic)
+{
+	return readout_logic_is_timed(logic) ? logic->window_queue.n
+					     : send_queue_length(&logic->queue);
 }

@@ -43,16 +43,20 @@ static bool next_event(struct readout_logic *logic, uint64_t now)
 		return false;
 	if (logic->parameters.is_static)
 		readout_grant_statically(logic);
-	if (!send_queue_next(&logic->queue, now, &logic->grant))
+	if (!readout_take_grant(logic, now))
 		return false;
 	readout_pace_begin(&logic->pace, logic->grant.builder, logic->grant.bytes, now);
-	logic->cursor = (struct packet_segment){ .event = logic->grant.event };
+	if (readout_logic_is_timed(logic))
+		readout_pace_begin_window(&logic->pace, logic->windows.begins);
 	logic->sending = true;
 	logic->reach = READOUT_SOUGHT;
 	logic->sought_since = now;
 	if (is_gone(logic, logic->grant.event)) {
 		counter_add(&logic->counters->gone, 1);
 		skip_event(logic);
+	} else if (logic->cursor.offset > 0) {
+		logic->block = block_store_find(logic->parameters.store, logic->cursor.event,
+						logic->cursor.source);
 	}
 	return true;
 }
@@ -150,6 +154,17 @@ static bool report_sent(struct readout_logic *logic)
 	return logic->parameters.output->to_control(logic->parameters.context, &message);
 }
 
+// The rest of the event waits for its next window.
+static bool interrupt(struct readout_logic *logic)
+{
+	if (!logic->parameters.output->finish(logic->parameters.context))
+		return false;
+	counter_add(&logic->counters->interrupted, 1);
+	readout_return_grant(logic);
+	logic->sending = false;
+	return true;
+}
+
 bool readout_logic_step(struct readout_logic *logic, uint64_t now)
 {
 	if (!next_event(logic, now))
@@ -157,6 +172,8 @@ bool readout_logic_step(struct readout_logic *logic, uint64_t now)
 	if (!readout_logic_is_sent(logic)) {
 		if (!find_destination(logic, now))
 			return false;
+		if (!readout_logic_is_sent(logic) && readout_window_is_over(logic, now))
+			return interrupt(logic);
 		if (!readout_logic_is_sent(logic))
 			return send_some(logic, now);
 	}

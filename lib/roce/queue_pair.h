@@ -147,7 +147,7 @@ static inline void qp_count(uint64_t *counter, uint64_t n)
 
 // Only qp_table.c, responder*.c and requester*.c write these fields; other files may read them.
 struct queue_pair {
-	// First cache line: all that the responder needs for most packets.
+	// First cache line: what the responder needs for most packets.
 	uint32_t qpn;      // 24 bits; all of them are compared
 	uint32_t peer_qpn; // 24 bits
 	uint8_t state;     // enum qp_state
@@ -168,6 +168,7 @@ struct queue_pair {
 	uint32_t left;       // bytes of the WRITE that have not arrived
 	uint32_t rkey;       // of the WRITE
 	uint64_t address;    // of the WRITE's next byte
+	void *user;          // the caller's
 
 	// Second cache line: peer, responses.
 	struct qp_address peer __attribute__((aligned(QP_CACHE_LINE)));
@@ -208,7 +209,6 @@ struct queue_pair {
 	uint64_t next_send;   // ns; next packet by the rate
 	uint64_t ns_per_byte; // fixed point, 32 bits of fraction; 0: no limit
 
-	void *user;      // the caller's
 	uint64_t opened; // ns
 
 	struct qp_counters counters __attribute__((aligned(QP_CACHE_LINE)));

@@ -29,6 +29,7 @@ struct rx_packet {
 	struct rte_mbuf *mbuf;
 	const uint8_t *bytes;  // the packet's first bytes; a copy where the mbuf has several parts
 	uint32_t header_bytes; // contiguous at `bytes`: min(packet length, RX_HEADER_BYTES) or more
+	bool is_partial;       // fewer are contiguous; only where the handler has takes_parts
 	struct net_frame frame;
 	uint64_t now;             // TSC
 	enum segment_cause cause; // the handler sets it where it returns RX_DROP_SEGMENT
@@ -37,6 +38,7 @@ struct rx_packet {
 // What a handler did with a packet.
 enum rx_verdict {
 	RX_NOT_MINE,    // nothing; the packet is unchanged: the next handler is tried
+	RX_MORE_BYTES,  // nothing; it is called again when is_partial is false
 	RX_FREE,        // it is finished with the packet: rx frees the mbuf
 	RX_PASSED_ON,   // it passed the mbuf on, or freed it
 	RX_NO_ROOM,     // the role behind it has no room: rx frees the mbuf and counts the loss
@@ -56,11 +58,14 @@ struct rx_handler {
 	// For UDP datagrams: the protocol has a checksum of its own, so rx does not check those of
 	// IP and UDP.
 	bool has_own_checksum;
+	// receive() is called for UDP datagrams although fewer than RX_HEADER_BYTES are contiguous,
+	// and may return RX_MORE_BYTES. So bytes behind the first buffer of a packet are not read.
+	bool takes_parts;
 	// receive() may return RX_SEGMENT, so packets wait for room in the links (rx/hold.h). Only
 	// such a handler may return it.
 	bool brings_segments;
-	// The offset in struct rx_counters of the counter for packets whose verdict is neither
-	// RX_NOT_MINE nor RX_SEGMENT nor RX_DROP_SEGMENT.
+	// The offset in struct rx_counters of the counter for packets whose verdict is none of
+	// RX_NOT_MINE, RX_MORE_BYTES, RX_SEGMENT and RX_DROP_SEGMENT.
 	size_t counter;
 
 	enum rx_verdict (*receive)(void *context, struct rx_packet *packet);

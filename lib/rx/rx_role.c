@@ -222,25 +222,33 @@ static void reply(struct rx *rx, struct rte_mbuf *mbuf)
 		rte_pktmbuf_free(mbuf);
 }
 
-// False if the handler did not accept the packet.
-static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct rx_packet *packet)
+static void take_segment(struct rx *rx, const struct rx_packet *packet)
+{
+	struct segment *segment = mbuf_segment(packet->mbuf);
+	struct rx_source *source = &rx->sources[segment->source];
+
+	if (unlikely(packet->frame.kind != NET_UDP4 ||
+		     !rx_path_has(&source->path, packet->bytes, &packet->frame, rx->tick)) &&
+	    !judge_sender(rx, packet->mbuf, packet->bytes, &packet->frame))
+		return;
+	admit_segment(rx, segment, source);
+	stage(rx, packet->mbuf, segment->builder);
+}
+
+// Returns the verdict. The packet is finished unless that is RX_NOT_MINE or RX_MORE_BYTES.
+static enum rx_verdict run_handler(struct rx *rx, const struct rx_handler *handler,
+				   struct rx_packet *packet)
 {
 	enum rx_verdict verdict = handler->receive(handler->context, packet);
-	struct rx_source *source;
 
+	if (likely(verdict == RX_SEGMENT)) {
+		take_segment(rx, packet);
+		return verdict;
+	}
 	switch (verdict) {
 	case RX_NOT_MINE:
-		return false;
-	case RX_SEGMENT:
-		source = &rx->sources[mbuf_segment(packet->mbuf)->source];
-		if (unlikely(
-			packet->frame.kind != NET_UDP4 ||
-			!rx_path_has(&source->path, packet->bytes, &packet->frame, rx->tick)) &&
-		    !judge_sender(rx, packet->mbuf, packet->bytes, &packet->frame))
-			return true;
-		admit_segment(rx, mbuf_segment(packet->mbuf), source);
-		stage(rx, packet->mbuf, mbuf_segment(packet->mbuf)->builder);
-		return true;
+	case RX_MORE_BYTES:
+		return verdict;
 	case RX_DROP_SEGMENT:
 		if (packet->cause == SEGMENT_UNKNOWN_SOURCE ||
 		    packet->cause == SEGMENT_UNEXPECTED_SOURCE)
@@ -248,7 +256,7 @@ static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct 
 				      STRANGER_NO_ID, packet->cause);
 		else
 			drop_segment(rx, packet->mbuf, packet->cause);
-		return true;
+		return verdict;
 	default:
 		break;
 	}
@@ -259,22 +267,29 @@ static bool run_handler(struct rx *rx, const struct rx_handler *handler, struct 
 		rte_pktmbuf_free(packet->mbuf);
 	if (verdict == RX_NO_ROOM)
 		counter_add(&rx->counters.control_dropped, 1);
-	return true;
+	return verdict;
 }
 
-// A datagram to a port that carries no segments.
-static void serve_datagram(struct rx *rx, struct rx_packet *packet)
+// A datagram to a port that carries no segments. False if more bytes must be contiguous; nothing
+// has been done then.
+static bool serve_datagram(struct rx *rx, struct rx_packet *packet)
 {
 	enum packet_cause cause = PACKET_N_CAUSES;
+	enum rx_verdict verdict = RX_NOT_MINE;
 	const struct rx_handler *handler = rx->handlers, *end = handler + rx->n_handlers;
 
 	while (handler < end && !rx_accepts(handler, &packet->frame))
 		handler++;
+	if (packet->is_partial && (handler == end || !handler->takes_parts))
+		return false;
 	if (handler == end || !handler->has_own_checksum)
 		cause = check_sums(rx, packet->mbuf, packet->bytes, &packet->frame);
-	if (cause == PACKET_N_CAUSES && handler < end && run_handler(rx, handler, packet))
-		return;
-	drop_packet(rx, packet->mbuf, cause == PACKET_N_CAUSES ? PACKET_UNKNOWN_PORT : cause);
+	if (cause == PACKET_N_CAUSES && handler < end)
+		verdict = run_handler(rx, handler, packet);
+	if (verdict == RX_NOT_MINE)
+		drop_packet(rx, packet->mbuf,
+			    cause == PACKET_N_CAUSES ? PACKET_UNKNOWN_PORT : cause);
+	return verdict != RX_MORE_BYTES;
 }
 
 // A frame that is neither a UDP datagram nor a segment.
@@ -282,7 +297,7 @@ static void serve_other(struct rx *rx, struct rx_packet *packet)
 {
 	for (unsigned i = 0; i < rx->n_handlers; i++)
 		if (rx_accepts(&rx->handlers[i], &packet->frame) &&
-		    run_handler(rx, &rx->handlers[i], packet))
+		    run_handler(rx, &rx->handlers[i], packet) != RX_NOT_MINE)
 			return;
 	counter_add(&rx->counters.other, 1);
 	rte_pktmbuf_free(packet->mbuf);
@@ -327,16 +342,16 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 		drop_packet(rx, mbuf, PACKET_NOT_FOR_US);
 		return true;
 	}
-	if (!all_at_hand)
-		return false;
 	packet.mbuf = mbuf;
 	packet.bytes = bytes;
 	packet.header_bytes = header_bytes;
+	packet.is_partial = !all_at_hand;
 	packet.now = rx->last_packet;
-	if (rx_is_udp(&packet.frame))
-		serve_datagram(rx, &packet);
-	else
-		serve_other(rx, &packet);
+	if (likely(rx_is_udp(&packet.frame)))
+		return serve_datagram(rx, &packet);
+	if (!all_at_hand)
+		return false;
+	serve_other(rx, &packet);
 	return true;
 }
 

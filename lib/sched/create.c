@@ -19,6 +19,7 @@ struct sched_parameters sched_defaults(void)
 		.shaping = SCHED_LINEAR_SHIFT,
 		.distance = SCHED_DISTANCE_AUTO,
 		.relax_after_ns = 100000,
+		.phase_share = 1,
 		.target_utilisation = 0.9,
 		.burst_ns = 200000,
 		.event_bytes = 100000,
@@ -131,12 +132,18 @@ static uint32_t count_ports(const struct sched_parameters *parameters)
 	return n;
 }
 
+static bool has_rounds(const struct sched_parameters *parameters)
+{
+	return parameters->shaping == SCHED_LINEAR_SHIFT ||
+	       parameters->shaping == SCHED_RANDOM_ORDER;
+}
+
 static int check_rules(const struct sched_parameters *parameters, char *error)
 {
 	uint32_t n_groups = count_groups(parameters);
 
 	if (parameters->mode > SCHED_PULL || parameters->policy > SCHED_RANDOM ||
-	    parameters->shaping > SCHED_CREDIT_WINDOW)
+	    parameters->shaping > SCHED_RANDOM_ORDER)
 		return wrong(error, "mode, policy or shaping is none of those that exist");
 	if (parameters->distance != SCHED_DISTANCE_AUTO && parameters->distance >= n_groups)
 		return wrong(error,
@@ -147,8 +154,9 @@ static int check_rules(const struct sched_parameters *parameters, char *error)
 	    (parameters->policy != SCHED_ROUND_ROBIN || parameters->mode == SCHED_STATIC))
 		return wrong(error, "strict is for the policy round-robin in the modes push and "
 				    "pull");
-	if (parameters->barrier && parameters->shaping == SCHED_ALL_AT_ONCE)
-		return wrong(error, "barrier needs rounds; expected a shaping other than none");
+	if (parameters->barrier && !has_rounds(parameters))
+		return wrong(error, "barrier needs rounds; expected the shaping linear-shift or "
+				    "random");
 	if (parameters->shaping == SCHED_TIMED_SHIFT &&
 	    (parameters->send_window_ns == 0 || parameters->send_window_ns > LONGEST_PHASE_NS))
 		return out_of_range(error, "send_window_ns", parameters->send_window_ns, 1,
@@ -170,6 +178,7 @@ static int check_rates(const struct sched_parameters *parameters, char *error)
 		double value;
 		bool below_one;
 	} shares[] = {
+		{ "phase_share", parameters->phase_share, false },
 		{ "target_utilisation", parameters->target_utilisation, false },
 		{ "cut", parameters->cut, true },
 		{ "step", parameters->step, false },
@@ -316,13 +325,11 @@ static void start_rounds(struct sched *sched)
 	uint32_t n_ports = count_ports(parameters);
 	struct sched_rounds *rounds = &sched->rounds;
 
-	rounds->used = parameters->shaping != SCHED_ALL_AT_ONCE;
+	rounds->used = has_rounds(parameters);
 	rounds->n_positions = 1;
 	if (rounds->used)
 		rounds->n_positions =
 		    n_ports > parameters->n_sources ? n_ports : parameters->n_sources;
-	if (parameters->shaping == SCHED_TIMED_SHIFT)
-		rounds->phase_ns = parameters->send_window_ns + parameters->idle_window_ns;
 }
 
 static void start_events(struct sched *sched)

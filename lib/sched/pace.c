@@ -13,6 +13,14 @@
 
 #define LONGEST_NS 1e15 // upper limit for the time of one event: 11 days
 
+// The share of time in which a timed shift sends over a link.
+static double window_share(const struct sched_parameters *parameters)
+{
+	const double send = (double)parameters->send_window_ns;
+
+	return parameters->phase_share * send / (send + (double)parameters->idle_window_ns);
+}
+
 static void set_share(const struct sched *sched, struct sched_link *link, double share)
 {
 	double rate = (double)link->link_rate * sched->parameters.target_utilisation * share;
@@ -22,7 +30,7 @@ static void set_share(const struct sched *sched, struct sched_link *link, double
 		return;
 	link->rate = rate < 1 ? 1 : (uint64_t)rate;
 	if (sched->parameters.shaping == SCHED_TIMED_SHIFT)
-		rate *= (double)sched->parameters.send_window_ns / (double)sched->rounds.phase_ns;
+		rate *= window_share(&sched->parameters);
 	link->ns_per_byte = 1e9 / rate;
 }
 

@@ -5,18 +5,12 @@
 // positions, the same in each round: the order in which builders of ports become ready, as after a
 // pause, does not change the order in which nodes send to them. As events and credits arrive,
 // builders get the positions of their ports. A round ends when all its positions are used, or
-// earlier if only builders of ports that already have a position could get a grant. With the timed
-// shift, phase 0 of a round begins at a multiple of the phase's length. The positions of the round
-// are given before this time; after it, the positions of the next round are given.
+// earlier if only builders of ports that already have a position could get a grant.
 #include "sched/sched_internal.h"
 
 static bool may_begin(const struct sched *sched)
 {
-	const struct sched_rounds *rounds = &sched->rounds;
-
-	if (sched->parameters.barrier && rounds->outstanding > 0)
-		return false;
-	return rounds->phase_ns == 0 || sched->now >= rounds->starts_ns;
+	return !sched->parameters.barrier || sched->rounds.outstanding == 0;
 }
 
 bool rounds_advance(struct sched *sched)
@@ -37,12 +31,6 @@ bool rounds_advance(struct sched *sched)
 	rounds->n_members = 0;
 	rounds->position = 0;
 	rounds->outstanding = 0;
-	if (rounds->phase_ns > 0) {
-		uint64_t earliest = sched->now > rounds->ends_ns ? sched->now : rounds->ends_ns;
-
-		rounds->starts_ns =
-		    (earliest + rounds->phase_ns - 1) / rounds->phase_ns * rounds->phase_ns;
-	}
 	return true;
 }
 
@@ -52,8 +40,7 @@ bool rounds_ready(struct sched *sched)
 
 	if (!rounds->used)
 		return true;
-	if (rounds->open && rounds->position < rounds->n_positions &&
-	    (rounds->phase_ns == 0 || sched->now <= rounds->starts_ns))
+	if (rounds->open && rounds->position < rounds->n_positions)
 		return true;
 	return rounds_advance(sched);
 }
@@ -63,18 +50,13 @@ uint32_t rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *
 	struct sched_rounds *rounds = &sched->rounds;
 
 	grant->n_positions = rounds->n_positions;
-	grant->starts_ns = sched->now;
 	if (!rounds->used) {
 		grant->round = sched->counters.grants;
 		grant->position = 0;
 		return 0;
 	}
-	if (rounds->position == 0) {
+	if (rounds->position == 0)
 		rounds->number = sched->counters.rounds++;
-		rounds->ends_ns = rounds->starts_ns + rounds->n_positions * rounds->phase_ns;
-	}
-	if (rounds->phase_ns > 0)
-		grant->starts_ns = rounds->starts_ns;
 	grant->round = rounds->number;
 	grant->position = (uint32_t)(sched->builders[builder].link - sched->links);
 	rounds->position++;

@@ -66,6 +66,7 @@ static void join(struct sched *sched, struct sched_builder *builder, uint64_t ev
 	else
 		builder->oldest = index;
 	builder->newest = index;
+	holding_take(&builder->holding, sched->now);
 	builder->granted++;
 	builder->in_flight += place->bytes;
 	builder->link->granted++;
@@ -135,6 +136,7 @@ enum sched_result sched_register(struct sched *sched, uint32_t index, uint64_t s
 	}
 	builder->session = session;
 	builder->n_slots = n_slots;
+	holding_begin(&builder->holding, sched->now);
 	sched->counters.registrations++;
 	candidates_update(sched, builder, builder->blocks & ~(uint32_t)SCHED_BLOCK_ABSENT);
 	return SCHED_OK;
@@ -190,6 +192,7 @@ static enum sched_result take_credit(struct sched *sched, struct sched_builder *
 			return SCHED_DUPLICATE;
 		if (slot->state != SCHED_SLOT_USED || (int32_t)(generation - slot->generation) < 0)
 			return SCHED_STALE;
+		holding_free(&builder->holding, sched->now);
 	}
 	slot->state = SCHED_SLOT_FREE;
 	slot->generation = generation;
@@ -478,6 +481,18 @@ uint64_t sched_announced(const struct sched *sched)
 	return sched->events.frontier;
 }
 
+bool sched_in_flight(const struct sched *sched, uint64_t event, uint32_t *builder, uint32_t *slot)
+{
+	const struct sched_event *place = &sched->events.places[event & sched->events.mask];
+
+	if (event < sched->events.released || event - sched->events.released > sched->events.mask ||
+	    place->state != SCHED_EVENT_GRANTED)
+		return false;
+	*builder = place->builder;
+	*slot = place->slot;
+	return true;
+}
+
 uint64_t sched_outstanding(const struct sched *sched)
 {
 	return sched->events.outstanding;
@@ -536,6 +551,7 @@ void sched_view(const struct sched *sched, uint32_t index, struct sched_builder_
 		.paused_share = builder->paused_share,
 		.mean_bytes = pace_estimate(builder),
 		.grants = builder->grants,
+		.slot_ns = holding_mean(&builder->holding, sched->now),
 		.oldest_event = SCHED_NEVER,
 	};
 	if (sched->parameters.policy == SCHED_ROUND_ROBIN && sched->parameters.mode != SCHED_STATIC)

@@ -68,10 +68,10 @@ enum sched_policy {
 };
 
 enum sched_shaping {
-	SCHED_ALL_AT_ONCE,   // "none": every source sends at once; the reference for incast
-	SCHED_LINEAR_SHIFT,  // rounds: each port has at most one position in a round
-	SCHED_TIMED_SHIFT,   // rounds whose phases begin at fixed times, see grant.starts_ns
-	SCHED_CREDIT_WINDOW, // rounds, with `credits`
+	SCHED_ALL_AT_ONCE,  // "none": every source sends at once; the reference for incast
+	SCHED_LINEAR_SHIFT, // rounds: each port has at most one position in a round
+	SCHED_TIMED_SHIFT,  // no rounds: nodes send by the windows of a clock that they share
+	SCHED_RANDOM_ORDER, // rounds; each node sends a round in a random order of its own
 };
 
 // The fill level of the queue of waiting events at which the sources are to stop.
@@ -112,9 +112,12 @@ struct sched_parameters {
 	// After this time the rule yields, and does not wait again until such a group is granted.
 	// A strict turn waits for its builder for the same time.
 	uint64_t relax_after_ns;
-	uint32_t credits;        // events in flight to one builder; 0: as many as it has slots
-	uint64_t send_window_ns; // timed shift: a phase is this window plus idle_window_ns
+	uint32_t credits; // events in flight to one builder; 0: as many as it has slots
+	// Timed shift: nodes send over a link in this window of each phase, which is followed by
+	// idle_window_ns, and in this share of the phases (above 0, at most 1).
+	uint64_t send_window_ns;
 	uint64_t idle_window_ns;
+	double phase_share;
 	double target_utilisation; // share of link_rate, above 0, at most 1
 	// Depth of a port's token bucket: the bytes that the link transfers in this time, plus one
 	// event.
@@ -136,7 +139,7 @@ struct sched_parameters {
 	uint32_t unfinished;
 	enum sched_throttle throttle_level;
 	uint64_t first_event;
-	uint64_t seed; // for the random policy
+	uint64_t seed; // for the random policy; nodes also use it for the random order
 };
 
 // Default values: push, round-robin, linear shift, automatic distance. The caller adds the sources
@@ -146,7 +149,6 @@ struct sched_parameters sched_defaults(void);
 struct sched_grant {
 	uint64_t event;
 	uint64_t round;
-	uint64_t starts_ns; // timed shift: start of the round's phase 0; else when granted
 	// The rate on the link of the builder's port, all sources together; 0: no limit.
 	uint64_t rate_bytes_per_second;
 	uint64_t bytes; // expected size of the event
@@ -214,7 +216,7 @@ struct sched_counters {
 	uint64_t stalls_no_credit; // no builder had a credit
 	uint64_t stalls_blocked;   // the builders with credits were paused, or at a limit
 	uint64_t stalls_group;     // the group rule or a strict turn waited
-	uint64_t stalls_round;     // the next round had to wait for the barrier or for its time
+	uint64_t stalls_round;     // the next round had to wait for the barrier
 	uint64_t stalls_window;    // `unfinished` was reached
 };
 
@@ -234,6 +236,7 @@ struct sched_builder_view {
 	uint64_t mean_bytes;      // running mean size of the events that it has built
 	uint64_t grants;
 	uint64_t skips;        // round-robin: its turns without a grant
+	uint64_t slot_ns;      // mean time from the grant of a slot to its credit; 0: none held
 	uint64_t oldest_event; // oldest event in flight; SCHED_NEVER: none
 	uint64_t oldest_since; // time at which this event was granted
 };
@@ -322,6 +325,8 @@ void sched_set_paused(struct sched *sched, bool paused);
 uint64_t sched_released(const struct sched *sched);
 // All events below the result have been announced.
 uint64_t sched_announced(const struct sched *sched);
+// Whether an event is granted or adopted, and not done; if so, writes its builder and slot.
+bool sched_in_flight(const struct sched *sched, uint64_t event, uint32_t *builder, uint32_t *slot);
 // The number of events that are granted or adopted, and not done.
 uint64_t sched_outstanding(const struct sched *sched);
 // The number of events that are announced and not granted, or to be granted again.
@@ -336,3 +341,18 @@ bool sched_throttled(const struct sched *sched);
 const struct sched_counters *sched_counters(const struct sched *sched);
 // Writes the state of a builder; `builder` is below n_builders.
 void sched_view(const struct sched *sched, uint32_t builder, struct sched_builder_view *view);
+
+// Finds the slow builder: the one that holds its slots for the longest time, if more than half of
+// them are held, and for more than twice the mean time of the others. A builder that has few free
+// slots because it is fast, and so gets many events, is not slow. Begin with a struct of zeros, add
+// all builders; if one is found, its number is slow.builder.
+struct sched_slow {
+	uint32_t n; // registered builders
+	uint32_t builder;
+	uint64_t longest; // mean time for which it holds a slot, ns
+	double sum;       // of these times of all builders
+	bool is_short;    // of slots
+};
+void sched_slow_add(struct sched_slow *slow, uint32_t builder,
+		    const struct sched_builder_view *view);
+bool sched_slow_is_found(const struct sched_slow *slow);

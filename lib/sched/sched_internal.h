@@ -7,6 +7,7 @@
 //   events      the events from the oldest unfinished one on; choice of the next event
 //   candidates  choice of the next builder, by policy and group rule
 //   rounds      positions and phases of a round
+//   holding     how long builders hold their slots
 //   pace        rates, bytes in flight, port state; links, which the builders of a port share
 //   sched       the functions of sched.h, which connect the parts
 #pragma once
@@ -94,6 +95,16 @@ struct sched_link {
 	bool calm;           // the last report had no congestion
 };
 
+// How long a builder holds its slots; see holding.c.
+struct sched_holding {
+	uint64_t began_at;   // time at which the period began
+	uint64_t changed_at; // time of the last change of `slots`
+	uint64_t held;       // from the begin of the period until then, slots x ns
+	uint64_t freed;      // slots that became free in the period
+	uint64_t mean;       // ns per slot, of the last complete period
+	uint32_t slots;      // held now
+};
+
 struct sched_builder {
 	uint32_t blocks; // enum sched_block
 	uint32_t group;
@@ -115,6 +126,7 @@ struct sched_builder {
 	uint32_t newest;     // place of the newest event in flight, or SCHED_NONE
 	uint64_t session;
 	uint64_t grants;
+	struct sched_holding holding;
 	// Sizes, see pace.c
 	uint64_t in_flight;  // bytes
 	bool sized;          // mean_16 is from built events, not from event_bytes
@@ -174,9 +186,6 @@ struct sched_rounds {
 	uint32_t n_positions;
 	uint32_t position;    // number of positions that are used
 	uint64_t number;      // number of the current round
-	uint64_t starts_ns;   // timed shift: time at which phase 0 begins
-	uint64_t ends_ns;     // timed shift: time at which the last phase ends
-	uint64_t phase_ns;    // timed shift: length of a phase; else 0
 	uint32_t outstanding; // number of events of the current round that are in flight
 	uint32_t n_members;
 	uint32_t *members; // builders with a grant in the current round
@@ -263,6 +272,14 @@ bool rounds_advance(struct sched *sched);
 uint32_t rounds_take(struct sched *sched, uint32_t builder, struct sched_grant *grant);
 // An event of a round is no longer in flight.
 void rounds_leave(struct sched *sched, uint64_t round);
+
+// holding: a session of the builder begins, without a slot that is held.
+void holding_begin(struct sched_holding *holding, uint64_t now);
+// A slot is granted, or the credit of a slot that was granted has come.
+void holding_take(struct sched_holding *holding, uint64_t now);
+void holding_free(struct sched_holding *holding, uint64_t now);
+// ns per slot, of the last complete period, or of this one if it should be over.
+uint64_t holding_mean(const struct sched_holding *holding, uint64_t now);
 
 // pace: the expected size of a builder's next event, bytes.
 static inline uint64_t pace_estimate(const struct sched_builder *builder)

@@ -32,7 +32,7 @@ static bool all_is_sent(const struct sender_core *core)
 	const struct readout_logic *logic = &core->logic;
 
 	return logic->ended && !logic->sending && logic->static_next == logic->announced &&
-	       send_queue_length(&logic->queue) == 0 && core->n == 0;
+	       readout_logic_waiting(logic) == 0 && core->n == 0;
 }
 
 // Whether nothing is left that can be sent without a further block.
@@ -40,7 +40,7 @@ static bool is_idle(const struct sender_core *core)
 {
 	const struct readout_logic *logic = &core->logic;
 
-	return !logic->sending && send_queue_length(&logic->queue) == 0 && core->n == 0 &&
+	return !logic->sending && readout_logic_waiting(logic) == 0 && core->n == 0 &&
 	       logic->announced == logic->parameters.store->ready &&
 	       logic->announced - logic->static_next < logic->parameters.n_builders;
 }

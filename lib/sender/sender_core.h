@@ -42,7 +42,8 @@ struct sender_wire {
 struct sender_core_parameters {
 	struct sender_wire wire;
 	// store (a ring store), n_builders (the receivers), n_nodes, rank, is_static,
-	// source_buffer, phase_ns, pace (without mtu), events and rate; the core fills in the rest.
+	// source_buffer, is_random, seed, windows, pace (without mtu), events and rate; the core
+	// fills in the rest.
 	struct readout_logic_parameters readout;
 	uint64_t first_event; // event id of event index 0
 	bool mfps;            // blocks are MFPs: each gets the id of its event

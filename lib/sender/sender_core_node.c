@@ -5,8 +5,9 @@
 
 #include "sender/sender_core_internal.h"
 
-#define POLL_NS  20000u // between two polls of the logic while nothing arrives
-#define RENEWALS 2u     // of the contents of heartbeats per interval
+#define POLL_NS   20000u // between two polls of the logic while nothing arrives
+#define RENEWALS  2u     // of the contents of heartbeats per interval
+#define NS_PER_US 1000u
 
 static const struct cluster_system *system_of(const struct sender_core *core)
 {
@@ -83,12 +84,24 @@ static bool to_readout(void *context, unsigned readout, const struct message *me
 	return true;
 }
 
+// Declares the builders of the system to the logic.
+static void declare_builders(struct sender_core *core)
+{
+	const struct cluster_system *system = system_of(core);
+
+	for (unsigned i = 0; i < system->n_builders; i++)
+		readout_logic_set_builder(&core->logic, i, cluster_link_of(system, i).first_builder,
+					  false);
+}
+
 bool sender_node_make(struct sender_core *core, const char **reason)
 {
 	struct cluster_node_parameters parameters = {
 		.cluster = core->parameters.cluster,
 		.n_readouts = 1,
 		.resumes = core->parameters.readout.store->resumes,
+		.lease_ns = core->parameters.heartbeat_timeout_ns,
+		.now = core->now,
 		.context = core,
 		.to_builder = to_builder,
 		.to_readout = to_readout,
@@ -99,6 +112,7 @@ bool sender_node_make(struct sender_core *core, const char **reason)
 	parameters.transport = cluster_transport_of(core->endpoint);
 	core->node = cluster_node_create(&parameters);
 	*reason = "out of memory";
+	declare_builders(core);
 	return core->node != NULL;
 }
 
@@ -110,16 +124,33 @@ void sender_node_free(struct sender_core *core)
 
 static void renew_heartbeat(struct sender_core *core)
 {
-	struct ctrl_heartbeat beat = cluster_node_heartbeat(core->node);
+	struct ctrl_heartbeat beat;
 	struct timespec now;
+	unsigned voted_for;
 
-	if (core->now < core->next_beat)
+	if (cluster_node_has_voted(core->node, &voted_for))
+		control_hasten_heartbeat(core->endpoint, voted_for);
+	else if (core->now < core->next_beat)
 		return;
+	beat = cluster_node_heartbeat(core->node);
 	core->next_beat = core->now + core->parameters.heartbeat_ns / RENEWALS;
 	beat.events_waiting += core->n > core->first;
 	clock_gettime(CLOCK_REALTIME, &now); // vDSO, no system call
 	beat.time = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	(void)control_set_heartbeat(core->endpoint, &beat);
+}
+
+// The ticks of the logic are ns.
+static void share_clock(struct sender_core *core)
+{
+	struct message message = { .kind = MESSAGE_CLOCK, .event = core->now };
+	struct control_clock_estimate clock;
+
+	if (!readout_logic_is_timed(&core->logic) ||
+	    !control_clock(core->endpoint, cluster_node_manager(core->node), core->now, &clock))
+		return;
+	message.bytes = (uint32_t)(core->now / NS_PER_US) + clock.offset_us;
+	readout_logic_message(&core->logic, &message, core->now);
 }
 
 void sender_node_poll(struct sender_core *core)
@@ -128,6 +159,7 @@ void sender_node_poll(struct sender_core *core)
 		return;
 	core->next_poll = core->now + POLL_NS;
 	renew_heartbeat(core);
+	share_clock(core);
 	cluster_node_poll(core->node, core->now);
 	(void)control_poll(core->endpoint, core->now);
 }
@@ -141,14 +173,25 @@ static unsigned node_of(const struct cluster_system *system, uint32_t address)
 	return CLUSTER_NONE;
 }
 
+// The node that sent a datagram from an address, which names the node `named`; CTRL_MAX_NODES or
+// above: none. CLUSTER_NONE: it is not the node that it names.
+static unsigned sender_of(const struct cluster_system *system, uint32_t address, unsigned named)
+{
+	if (named >= CTRL_MAX_NODES)
+		return node_of(system, address);
+	return named < system->n_nodes && named != system->self &&
+		       system->nodes[named].address == address
+		   ? named
+		   : CLUSTER_NONE;
+}
+
 void sender_core_receive(struct sender_core *core, uint32_t address, const void *datagram,
 			 size_t size, uint64_t now)
 {
-	const unsigned node = node_of(system_of(core), address);
-	const unsigned sender = ctrl_frame_node(datagram, size);
+	const unsigned node = sender_of(system_of(core), address, ctrl_frame_node(datagram, size));
 
 	core->now = now;
-	if (node == CLUSTER_NONE || (sender < CTRL_MAX_NODES && sender != node))
+	if (node == CLUSTER_NONE)
 		core->foreign++;
 	else if (control_receive(core->endpoint, datagram, size, now) != WIRE_OK)
 		core->malformed++;

@@ -35,7 +35,7 @@ static int check_node(const struct config *config, char *error)
 
 	if (system->n_nodes == 0)
 		return FAIL(error, "%s describes no system of nodes", config->path);
-	if (system->self == system->manager)
+	if (system->nodes[system->self].manager)
 		return FAIL(error, "%s is the event manager's node: evb run is needed there", name);
 	if (config->n_builders > 0)
 		return FAIL(error, "%s has builders: evb run is needed there", name);
@@ -73,18 +73,24 @@ static struct readout_logic_parameters readout_of(const struct config *config)
 	const struct config_event_manager *manager = &config->event_manager;
 	const struct cluster_system *system = &config->cluster;
 	const struct config_generator *generator = &config->generators[0];
+	const struct cluster_shift shift = cluster_shift_of(system);
 	const bool timed = manager->sched.shaping == SCHED_TIMED_SHIFT;
-	struct cluster_readouts readouts;
 
-	cluster_readouts_make(&readouts, system);
 	return (struct readout_logic_parameters){
 		.n_builders = system->n_builders,
 		.n_nodes = system->n_nodes,
-		.rank = readouts.of_node[system->self],
-		.n_senders = readouts.n,
+		.rank = cluster_readouts_below(system, system->self),
+		.n_senders = cluster_readouts_below(system, system->n_nodes),
 		.is_static = manager->sched.mode == SCHED_STATIC,
 		.source_buffer = manager->source_buffer,
-		.phase_ns = timed ? manager->sched.send_window_ns + manager->sched.idle_window_ns : 0,
+		.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
+		.seed = manager->sched.seed,
+		.windows = {
+			.send_ns = timed ? manager->sched.send_window_ns : 0,
+			.idle_ns = manager->sched.idle_window_ns,
+			.n_positions = shift.n_positions,
+			.is_folded = shift.is_folded,
+		},
 		.pace = {
 			.n_sources = system->nodes[system->self].n_sources,
 			.node_sources = system->nodes[system->self].n_sources,

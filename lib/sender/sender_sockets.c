@@ -171,8 +171,7 @@ static bool send_frame(void *context, unsigned node, const uint8_t *bytes, size_
 	return sent >= 0 || (errno != EAGAIN && errno != ENOBUFS);
 }
 
-unsigned sender_sockets_receive(struct sender_sockets *sockets, struct sender_core *core,
-				uint64_t now)
+unsigned sender_sockets_receive(struct sender_sockets *sockets, struct sender_core *core)
 {
 	unsigned n = 0;
 
@@ -184,8 +183,9 @@ unsigned sender_sockets_receive(struct sender_sockets *sockets, struct sender_co
 
 		if (size < 0)
 			break;
+		// The vote of this node is counted from a time after the request has arrived.
 		sender_core_receive(core, ntohl(from.sin_addr.s_addr), sockets->frame, (size_t)size,
-				    now);
+				    tick_clock_monotonic_ns());
 	}
 	return n;
 }

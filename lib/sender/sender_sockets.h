@@ -44,8 +44,7 @@ void sender_sockets_close(struct sender_sockets *sockets); // NULL is allowed
 struct sender_wire sender_sockets_wire(struct sender_sockets *sockets);
 
 // Passes the control datagrams that have arrived to the core; returns their number.
-unsigned sender_sockets_receive(struct sender_sockets *sockets, struct sender_core *core,
-				uint64_t now);
+unsigned sender_sockets_receive(struct sender_sockets *sockets, struct sender_core *core);
 
 // Sleeps until a control datagram arrives, at most so long.
 void sender_sockets_sleep(const struct sender_sockets *sockets, uint64_t ns);

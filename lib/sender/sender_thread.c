@@ -108,8 +108,8 @@ void *sender_thread(void *context)
 	do {
 		unsigned done;
 
+		done = sender_sockets_receive(sender->sockets, sender->core);
 		loop.now = tick_clock_monotonic_ns();
-		done = sender_sockets_receive(sender->sockets, sender->core, loop.now);
 		done += sender_core_poll(sender->core, loop.now);
 		look_after(sender, &loop);
 		rest(sender, &loop, done);

@@ -35,6 +35,8 @@ struct fragment_sizes {
 	uint32_t mean;    // of laws fixed and gaussian
 	uint32_t sigma;   // of law gaussian
 	uint32_t maximum; // of law gaussian
+	double outliers;  // share of fragments of another size, of any law
+	uint32_t outlier; // that size
 };
 
 // Faults on demand. Each ratio is a probability per segment, 0 to 1.

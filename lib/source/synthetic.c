@@ -41,6 +41,8 @@ static uint16_t clamp(double size, uint32_t maximum)
 uint16_t synthetic_draw_size(const struct fragment_sizes *sizes, unsigned subdetector,
 			     struct random *random)
 {
+	if (sizes->outliers > 0 && random_uniform(random) < sizes->outliers)
+		return clamp(sizes->outlier, UINT16_MAX);
 	switch (sizes->law) {
 	case SIZE_GAUSSIAN:
 		return clamp(sizes->mean + sizes->sigma * random_gaussian(random), sizes->maximum);

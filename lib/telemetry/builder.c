@@ -42,6 +42,15 @@ static const struct metric assembly_metrics[] = {
 	{ 0 },
 };
 
+// Of a timed shift.
+static const struct metric window_metrics[] = {
+	COUNTER("windows", window_watch_counters, windows,
+		"timed-shift: windows in which data of other nodes arrived"),
+	COUNTER("window_conflicts", window_watch_counters, conflicts,
+		"timed-shift: of these, windows with data of several nodes"),
+	{ 0 },
+};
+
 static const struct metric latency_metrics[] = {
 	LATENCY("latency_complete", assembly_latency, complete,
 		"time from the first segment of a complete event to its completion"),
@@ -83,6 +92,7 @@ static void view_builder(const struct appliance *appliance, unsigned index, tele
 	bases[0] = &view;
 	bases[1] = assembly_counters(assembly);
 	bases[2] = assembly_latency(assembly);
+	bases[3] = builder_role_windows(role);
 }
 
 static const void *view_consumers(const struct appliance *appliance, unsigned index, unsigned n)
@@ -99,7 +109,7 @@ const struct telemetry_group telemetry_builder = {
 	.note =
 	    "The groups are those of all consumers, with `evb record` and writers. Numbers may be\n"
 	    "missing between them.",
-	.tables = { builder_metrics, assembly_metrics, latency_metrics },
+	.tables = { builder_metrics, assembly_metrics, latency_metrics, window_metrics },
 	.nested = "group",
 	.nested_table = metric_consumers,
 	.n_nested = EVRING_MAX_GROUPS,

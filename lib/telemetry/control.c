@@ -11,6 +11,11 @@ struct node_view {
 	uint64_t self;
 };
 
+struct manager_view {
+	const char *name;
+	struct cluster_node_view node;
+};
+
 // Without WIRE_OK.
 static const char *name_of_error(unsigned error)
 {
@@ -46,6 +51,17 @@ static const struct metric port_metrics[] = {
 	COUNTER("datagrams_no_address", control_role_counters, no_address,
 		"frames delayed because the Ethernet address of the node is unknown"),
 	COUNTER("arp_requests", control_role_counters, arp_requests, "ARP requests sent"),
+	GAUGE("clock_error_ns", control_role_counters, clock_error,
+	      "timed-shift: largest error of the manager's clock as the node knows it, or 0"),
+	{ 0 },
+};
+
+// Of this node alone.
+static const struct metric manager_metrics[] = {
+	TEXT("manager", manager_view, name, "node that this one follows as event manager, or none"),
+	GAUGE("manager_epoch", manager_view, node.epoch, "epoch of an elected manager, or 0"),
+	COUNTER("take_overs", manager_view, node.take_overs,
+		"times that an elected manager has come into office"),
 	{ 0 },
 };
 
@@ -105,16 +121,24 @@ static const struct metric peer_metrics[] = {
 static void view_node(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct node_view view;
+	static _Thread_local struct manager_view manager;
+	const struct cluster_system *cluster = &appliance->config->cluster;
 	const struct role *control = appliance_control(appliance);
 	const struct control_endpoint *endpoint = control_role_endpoint(control);
 
 	view = (struct node_view){
-		.name = appliance->config->cluster.nodes[index].name,
-		.self = index == appliance->config->cluster.self,
+		.name = cluster->nodes[index].name,
+		.self = index == cluster->self,
 	};
 	bases[0] = &view;
-	if (view.self)
+	if (view.self) {
+		control_role_node_view(control, &manager.node);
+		manager.name = manager.node.manager < cluster->n_nodes
+				   ? cluster->nodes[manager.node.manager].name
+				   : "none";
 		bases[1] = control_role_counters(control);
+		bases[4] = &manager;
+	}
 	if (endpoint == NULL)
 		return; // the only node
 	if (view.self)
@@ -127,7 +151,8 @@ const struct telemetry_group telemetry_control = {
 	.name = "control",
 	.things = "nodes of the system",
 	.help = "A node of the system: what this node exchanged with it by the control protocol",
-	.note = "Only this node has `datagrams` to `misdirected`, only peers have the others.",
-	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics },
+	.note = "Only this node has `datagrams` to `misdirected` and `manager` to `take_overs`, "
+		"only peers have the others.",
+	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics, manager_metrics },
 	.view = view_node,
 };

@@ -77,6 +77,7 @@ extern const struct telemetry_group telemetry_qp;
 extern const struct telemetry_group telemetry_sched;
 extern const struct telemetry_group telemetry_credits;
 extern const struct telemetry_group telemetry_control;
+extern const struct telemetry_group telemetry_step;
 
 enum telemetry_verb { TELEMETRY_LIST, TELEMETRY_INFO, TELEMETRY_ALL, TELEMETRY_N_VERBS };
 

@@ -46,13 +46,14 @@ static const struct metric total_metrics[] = {
 	COUNTER("events_repeated", sched_totals, manager.repeated,
 		"events built and flagged because consumers may already have them"),
 	GAUGE("builders_in_doubt", sched_totals, manager.in_doubt,
-	      "silent nodes whose events may have been published"),
+	      "silent nodes whose events wait for them"),
 	COUNTER("nodes_excluded", sched_totals, manager.excluded, "exclusions of silent nodes"),
 	COUNTER("records_stale", sched_totals, manager.stale, "records of outdated attempts"),
 	COUNTER("grants_held", sched_totals, manager.grants_held,
 		"polls without grants because a node's window is full"),
 	TEXT("scarce", sched_totals, scarce,
-	     "builder with far fewer free slots than the others, or none"),
+	     "slow builder, which holds most of its slots, and for more than twice as long as the "
+	     "others do, or none"),
 	{ 0 },
 };
 
@@ -94,43 +95,32 @@ static const struct metric grant_metrics[] = {
 	{ 0 },
 };
 
-// The builder with the smallest share of free slots, if that is less than half of the average of
-// the others; else the number of builders.
-static unsigned scarce_builder(const struct appliance *appliance)
-{
-	const struct cluster_system *cluster = &appliance->config->cluster;
-	unsigned scarce = cluster->n_builders, n = 0;
-	double least = 2, sum = 0;
-
-	for (unsigned i = 0; i < cluster->n_builders; i++) {
-		struct sched_builder_view view;
-		double share;
-
-		control_role_builder(telemetry_manager(appliance), i, &view);
-		if (!view.registered || view.excluded || view.slots == 0)
-			continue;
-		share = (double)view.free / view.slots;
-		sum += share;
-		n++;
-		if (share < least) {
-			least = share;
-			scarce = i;
-		}
-	}
-	return n > 1 && least < 0.5 * (sum - least) / (n - 1) ? scarce : cluster->n_builders;
-}
-
 static void name_scarce(const struct appliance *appliance, struct sched_totals *view)
 {
 	const struct cluster_system *cluster = &appliance->config->cluster;
-	unsigned scarce = scarce_builder(appliance);
-	const struct cluster_system_builder *builder = &cluster->builders[scarce];
+	const struct cluster_system_builder *builder;
+	struct sched_slow slow = { 0 };
 
-	if (scarce == cluster->n_builders)
+	for (unsigned i = 0; i < cluster->n_builders; i++) {
+		struct sched_builder_view one;
+
+		control_role_builder(appliance_control(appliance), i, &one);
+		sched_slow_add(&slow, i, &one);
+	}
+	if (!sched_slow_is_found(&slow))
 		return;
+	builder = &cluster->builders[slow.builder];
 	snprintf(view->scarce_text, sizeof(view->scarce_text), "%s.%s",
 		 cluster->nodes[builder->node].name, builder->name);
 	view->scarce = view->scarce_text;
+}
+
+// An elected manager comes into office and leaves it.
+static bool may_manage(const struct appliance *appliance)
+{
+	const struct cluster_system *cluster = &appliance->config->cluster;
+
+	return cluster->n_nodes > 0 && cluster->nodes[cluster->self].manager;
 }
 
 static void view_manager(const struct appliance *appliance, unsigned index, telemetry_bases bases)
@@ -138,11 +128,11 @@ static void view_manager(const struct appliance *appliance, unsigned index, tele
 	static _Thread_local struct sched_totals view;
 	static _Thread_local struct sched_counters counters;
 	const struct cluster_system *cluster = &appliance->config->cluster;
-	const struct role *manager = telemetry_manager(appliance);
+	const struct role *manager = appliance_control(appliance);
 
 	(void)index;
-	view = (struct sched_totals){ .node = cluster->nodes[cluster->manager].name,
-				      .scarce = "none" };
+	view =
+	    (struct sched_totals){ .node = cluster->nodes[cluster->self].name, .scarce = "none" };
 	control_role_manager_view(manager, &view.manager);
 	control_role_sched_counters(manager, &counters);
 	view.state = ctrl_run_state_name(view.manager.state);
@@ -158,6 +148,7 @@ const struct telemetry_group telemetry_sched = {
 	.note = "On the node of the event manager only. Values are up to 10 ms old.",
 	.tables = { total_metrics, grant_metrics },
 	.view = view_manager,
+	.comes_and_goes = may_manage,
 };
 
 // --- the builders --------------------------------------------------------------------------------
@@ -191,6 +182,8 @@ static const struct metric credits_metrics[] = {
 	      "share of the last heartbeat with a paused port, in thousandths"),
 	GAUGE("event_bytes", credits_view, builder.mean_bytes,
 	      "running mean of an event's size on the wire"),
+	GAUGE("slot_ns", credits_view, builder.slot_ns,
+	      "mean time from the grant of a slot to its credit, of the last second, or 0"),
 	COUNTER("grants", credits_view, builder.grants, "events granted to the builder"),
 	COUNTER("skips", credits_view, builder.skips, "round-robin only: turns without a grant"),
 	GAUGE("oldest_event", credits_view, oldest_event,
@@ -232,4 +225,5 @@ const struct telemetry_group telemetry_credits = {
 	.note = "On the node of the event manager only. Values are up to 10 ms old.",
 	.tables = { credits_metrics },
 	.view = view_credits,
+	.comes_and_goes = may_manage,
 };

@@ -21,6 +21,7 @@
 #define NOT(flag)          .metrics = { flag }, .complement = true
 #define PERMILLE(metric)   .metrics = { metric }, .scale = 1e-3
 #define BEHIND(...)        .metrics = { __VA_ARGS__ }, .behind = true
+#define QUANTILE(of, part) .metrics = { of }, .share = part
 #define OF_TIME(cycles)    RATE(cycles), .of = { "busy_cycles", "idle_cycles", "backpressured_cycles" }
 
 #define COLUMN(title_, width_, priority_, show_, ...)                                           \
@@ -175,6 +176,14 @@ static const struct table_column roce_columns[] = {
 	NUMBER("ICRC/s", 6, 1, COUNT, RATE("icrc_errors")),
 };
 
+static const struct table_column step_columns[] = {
+	COLUMN("step", 13, 0, NAME, FLEXIBLE),
+	COLUMN("since", 13, 1, NOTE),
+	NUMBER("p50", 6, 0, TIME, QUANTILE("latency", 0.5)),
+	NUMBER("p99", 6, 0, TIME, QUANTILE("latency", 0.99)),
+	NUMBER("max", 6, 0, TIME, VALUE("latency_max_ns")),
+};
+
 #define TABLE(name_, key_, rows_, columns_, ...)                                   \
 	{                                                                          \
 		.name = name_, .key = key_, .rows = rows_, .columns = columns_,    \
@@ -255,4 +264,5 @@ const struct table tables[SAMPLE_N_GROUPS] = {
 			{ TABLE_LOOK, 0, { RATE("rnr_sent") } },
 			{ TABLE_LOOK, 0, { RATE("cnps_sent") } },
 		}),
+	[SAMPLE_STEPS] = TABLE("steps", 't', 2, step_columns),
 };

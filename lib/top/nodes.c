@@ -164,7 +164,7 @@ static const char *const help[] = {
 	"0 Esc       overview",
 	"1 ... 9     lcores, links, builders, consumers, sources,",
 	"            ports, generators, writers, scheduler",
-	"c u o       builders of the system, readouts, RoCE",
+	"c u o t     builders of the system, readouts, RoCE, steps of control",
 	"h n         history, all nodes",
 	"Tab, left, right   next or previous node",
 	"s r         sort by the next column, reverse; S: the usual order",

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/latency_window.h"
 #include "wire/mfp.h"
 
 #define SEGMENT_DROP "segment_drop_"
@@ -22,7 +23,7 @@ static const struct {
 	[SAMPLE_PORTS] = { "port", "name" },         [SAMPLE_GENERATORS] = { "generator", "name" },
 	[SAMPLE_WRITERS] = { "writer", "name" },     [SAMPLE_CREDITS] = { "credits", "name" },
 	[SAMPLE_DECISIONS] = { "decision", "name" }, [SAMPLE_READOUTS] = { "readout", "name" },
-	[SAMPLE_ROCE] = { "roce", "name" },
+	[SAMPLE_ROCE] = { "roce", "name" },          [SAMPLE_STEPS] = { "step", "name" },
 };
 
 static double number(const cJSON *object, const char *key)
@@ -50,6 +51,16 @@ double sample_metric(const struct sample_item *item, const char *metric)
 	if (value == NULL)
 		value = cJSON_GetObjectItemCaseSensitive(item->more, metric);
 	return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+double sample_quantile(const struct sample_item *before, const struct sample_item *now,
+		       const char *metric, double share)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s_ns", metric);
+	return latency_window_of(cJSON_GetObjectItemCaseSensitive(before->object, key),
+				 cJSON_GetObjectItemCaseSensitive(now->object, key), share);
 }
 
 const char *sample_text(const struct sample *sample, const char *part, const char *key)
@@ -168,6 +179,9 @@ static void describe(struct sample_item *item, enum sample_group group, const cJ
 		return;
 	case SAMPLE_GENERATORS:
 		note = number(object, "finished") == 1 ? "finished" : "sending";
+		break;
+	case SAMPLE_STEPS:
+		note = text(object, "since");
 		break;
 	case SAMPLE_CREDITS:
 		note = number(object, "excluded") > 0     ? "excluded"

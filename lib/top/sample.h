@@ -30,13 +30,15 @@ enum sample_group {
 	SAMPLE_READOUTS,
 	SAMPLE_ROCE,      // ports
 	SAMPLE_DECISIONS, // groups of consumers that decide
+	SAMPLE_STEPS,     // of control
 	SAMPLE_N_GROUPS,
 };
 
 struct sample_item {
 	char name[SAMPLE_NAME_SIZE];
 	char note[SAMPLE_NOTE_SIZE]; // lcores: roles; links: consumer; sources: detector; ports:
-				     // device; generators and builders of the system: state
+				     // device; generators and builders of the system: state;
+				     // steps: their begin
 	const cJSON *object;           // whose members are the metrics, or the number itself
 	const cJSON *more;             // ports: counters of pause frames; else NULL
 	double drops;                  // of all causes; NAN: the item has no such counters
@@ -68,3 +70,8 @@ const struct sample_item *sample_find(const struct sample_list *list, const char
 // The value of a metric; NAN if the appliance does not report it. metric: NULL for an item that is
 // itself a number.
 double sample_metric(const struct sample_item *item, const char *metric);
+
+// The time in ns that a share of the events since the sample before did not exceed, of the latency
+// `metric`; NAN: there were none.
+double sample_quantile(const struct sample_item *before, const struct sample_item *now,
+		       const char *metric, double share);

@@ -33,8 +33,13 @@ static double sum(const struct table_line *line, const char *const metrics[TABLE
 
 static double measure(const struct table_line *line, const struct table_measure *of)
 {
-	double result = sum(line, of->metrics, of->rate);
+	double result;
 
+	if (of->share != 0)
+		return line->before != NULL
+			   ? sample_quantile(line->before, line->now, of->metrics[0], of->share)
+			   : (double)NAN;
+	result = sum(line, of->metrics, of->rate);
 	if (of->of[0] != NULL)
 		result /= sum(line, of->of, of->rate);
 	if (of->complement)

@@ -22,6 +22,9 @@ struct table_measure {
 	bool complement;                        // 1 - the result
 	bool behind;  // how far the result is behind the largest of the table
 	double scale; // factor of the result; 0: 1
+	// Not 0: the time that this share of the events since the sample before did not exceed; the
+	// metric is a latency
+	double share;
 };
 
 enum table_show {

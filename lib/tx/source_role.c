@@ -36,10 +36,10 @@ struct source {
 	uint64_t end;                   // index of the first event not to be sent
 	struct block_packets packets;
 	struct block_store *store;
-	uint64_t start;          // TSC of the first event
-	double cycles_per_event; // of the rate, 0: as fast as possible
-	uint64_t late_cycles;    // from sending an event to sending the late source's block
-	uint64_t *sent_at;       // [LATE_EVENTS] TSC of each event; NULL if no source is late
+	uint64_t start; // TSC of the first event
+	struct production production;
+	uint64_t late_cycles; // from sending an event to sending the late source's block
+	uint64_t *sent_at;    // [LATE_EVENTS] TSC of each event; NULL if no source is late
 	atomic_bool finished;
 	struct source_counters counters __rte_cache_aligned;
 };
@@ -96,8 +96,8 @@ static bool is_due(const struct source *source, uint64_t now)
 		return false;
 	if (source->late_source >= 0 && event - source->late.at.event >= LATE_EVENTS)
 		return false;
-	return source->cycles_per_event == 0 ||
-	       (double)(now - source->start) >= (double)event * source->cycles_per_event;
+	return !production_is_limited(&source->production) ||
+	       (double)(now - source->start) >= production_due(&source->production, event);
 }
 
 // The late source, if there is one, needs its block for longer.
@@ -290,7 +290,7 @@ struct role *source_role_create(const struct source_parameters *parameters)
 	source->silent_source = index_of(store, faults->has_silent_source, faults->silent_source);
 	source->late_source = index_of(store, faults->has_late_source, faults->late_source);
 	source->end = parameters->events > 0 ? parameters->events : UINT64_MAX;
-	source->cycles_per_event = parameters->rate > 0 ? hz / parameters->rate : 0;
+	source->production = production_make(parameters->rate, &parameters->spill, hz);
 	source->late_cycles = (uint64_t)((double)faults->late_delay_ns * 1e-9 * hz);
 	if (source->late_source >= 0)
 		source->sent_at = rte_zmalloc("source", LATE_EVENTS * sizeof(*source->sent_at), 0);

@@ -9,6 +9,7 @@
 // end-of-run block for each source.
 #pragma once
 
+#include "base/production.h"
 #include "pipeline/role.h"
 #include "tx/block_packets.h"
 #include "tx/sender.h"
@@ -18,9 +19,10 @@ struct source_parameters {
 	struct block_packets_parameters packets;
 	struct packet_destination to;
 	uint16_t port_id;
-	uint16_t queue;  // tx queue of this lcore
-	uint64_t events; // to send; 0: no end
-	double rate;     // events/s; 0: as fast as possible
+	uint16_t queue;                // tx queue of this lcore
+	uint64_t events;               // to send; 0: no end
+	double rate;                   // events/s; 0: as fast as possible
+	struct production_spill spill; // instead of the rate
 	const struct faults *faults;
 	uint64_t seed; // of the faults
 	int numa_node;

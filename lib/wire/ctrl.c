@@ -385,9 +385,10 @@ enum wire_error ctrl_get_done(const struct ctrl_record *record, struct ctrl_done
 
 size_t ctrl_put_heartbeat(uint8_t *bytes, size_t capacity, const struct ctrl_heartbeat *in)
 {
-	const size_t size = CTRL_HEARTBEAT_SIZE(in->n_ports);
+	const size_t lease_at = CTRL_HEARTBEAT_SIZE(in->n_ports);
+	const size_t size = lease_at + (in->has_lease ? CTRL_LEASE_SIZE : 0);
 
-	if (in->n_ports > CTRL_MAX_PORTS || heartbeat_check(in) ||
+	if (in->n_ports > CTRL_MAX_PORTS || heartbeat_check(in) || lease_check(&in->lease) ||
 	    !begin(bytes, capacity, CTRL_HEARTBEAT, size))
 		return 0;
 	heartbeat_encode(bytes, in);
@@ -396,6 +397,8 @@ size_t ctrl_put_heartbeat(uint8_t *bytes, size_t capacity, const struct ctrl_hea
 			return 0;
 		port_encode(bytes + CTRL_HEARTBEAT_SIZE(i), &in->ports[i]);
 	}
+	if (in->has_lease)
+		lease_encode(bytes + lease_at, &in->lease);
 	return size;
 }
 
@@ -414,7 +417,11 @@ enum wire_error ctrl_get_heartbeat(const struct ctrl_record *record, struct ctrl
 		if (port_check(&out->ports[i]))
 			return WIRE_UNSUPPORTED;
 	}
-	return heartbeat_check(out);
+	out->lease = (struct ctrl_lease){ 0 };
+	out->has_lease = record->size >= CTRL_HEARTBEAT_SIZE(out->n_ports) + CTRL_LEASE_SIZE;
+	if (out->has_lease)
+		lease_decode(record->bytes + CTRL_HEARTBEAT_SIZE(out->n_ports), &out->lease);
+	return lease_check(&out->lease) ? WIRE_UNSUPPORTED : heartbeat_check(out);
 }
 
 // The coders of a record with `least` or more entries behind it.
@@ -452,8 +459,9 @@ enum wire_error ctrl_get_heartbeat(const struct ctrl_record *record, struct ctrl
 		if (out->n < (least) || SIZE((size_t)out->n) > record->size)                       \
 			return WIRE_BAD_LENGTH;                                                    \
 		for (unsigned i = 0; i < out->n; i++) {                                            \
-			const struct ctrl_##entry at = ctrl_##entry##_at(out, i);                  \
+			struct ctrl_##entry at;                                                    \
                                                                                                    \
+			entry##_decode(out->entries + (SIZE((size_t)i) - SIZE(0)), &at);           \
 			if (entry##_check(&at))                                                    \
 				return WIRE_UNSUPPORTED;                                           \
 		}                                                                                  \
@@ -465,3 +473,21 @@ LIST_CODERS(CTRL_ADOPT, adopt, CTRL_ADOPT_SIZE, held, 0)
 LIST_CODERS(CTRL_OFFER, offer, CTRL_OFFER_SIZE, block, 1)
 LIST_CODERS(CTRL_DECISIONS, decisions, CTRL_DECISIONS_SIZE, decision, 0)
 LIST_CODERS(CTRL_EVENTS, events, CTRL_EVENTS_SIZE, published, 0)
+LIST_CODERS(CTRL_GRANTS, grants, CTRL_GRANTS_SIZE, granted, 1)
+LIST_CODERS(CTRL_BUILT, built, CTRL_BUILT_SIZE, built_event, 1)
+LIST_CODERS(CTRL_STEPS, steps, CTRL_STEPS_SIZE, step_event, 1)
+
+struct ctrl_progress ctrl_progress_at(const struct ctrl_steps *list, unsigned index)
+{
+	const struct ctrl_step_event at = ctrl_step_event_at(list, index);
+
+	return (struct ctrl_progress){
+		.event = ctrl_event_at(list->first, at.offset),
+		.slot = at.slot,
+		.generation = at.generation,
+		.run = list->run,
+		.builder = list->builder,
+		.attempt = list->attempt,
+		.step = list->step,
+	};
+}

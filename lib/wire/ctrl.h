@@ -80,6 +80,9 @@ enum ctrl_type {
 	CTRL_DECISIONS = 21,
 	CTRL_EVENTS = 22,
 	CTRL_RESULTS = 23,
+	CTRL_GRANTS = 24,
+	CTRL_BUILT = 25,
+	CTRL_STEPS = 26,
 	CTRL_N_TYPES
 };
 
@@ -89,6 +92,11 @@ enum ctrl_role {
 	CTRL_ROLE_MANAGER = 4,
 	CTRL_ROLE_CONTROL = 8, // commands runs
 };
+
+// Whether a node asks for the votes of the others, by which an event manager is in office.
+enum ctrl_office { CTRL_OFFICE_NONE, CTRL_OFFICE_ASKED, CTRL_OFFICE_HELD, CTRL_N_OFFICES };
+
+#define CTRL_NO_VOTE 0xFFFFu
 
 enum ctrl_run_state {
 	CTRL_IDLE = 0, // no run
@@ -107,6 +115,8 @@ enum ctrl_register_flag {
 	// Its sources still have the events that are not released, also if an earlier process of
 	// the node announced them.
 	CTRL_RESUMES = 2,
+	// Also in WELCOME: the sender decodes GRANTS, BUILT and STEPS.
+	CTRL_LISTS = 4,
 };
 
 enum ctrl_verdict {
@@ -248,7 +258,9 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_REQUEST_SIZE(n_words) (72u + 8u * (n_words))
 #define CTRL_DONE_SIZE(n_words)    (48u + 8u * (n_words))
 #define CTRL_RELEASE_SIZE          16u
-#define CTRL_HEARTBEAT_SIZE(n)     (32u + 24u * (n))
+#define CTRL_HEARTBEAT_SIZE(n)     (32u + 24u * (n)) // without a lease
+#define CTRL_LEASE_SIZE            32u
+#define CTRL_HEARTBEAT_MOST        (CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS) + CTRL_LEASE_SIZE)
 #define CTRL_MEMBER_SIZE           32u
 #define CTRL_THROTTLE_SIZE         16u
 #define CTRL_RUN_COMMAND_SIZE      32u
@@ -260,6 +272,12 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_DECISIONS_SIZE(n)     (24u + 24u * (n))
 #define CTRL_EVENTS_SIZE(n)        (24u + 8u * (n))
 #define CTRL_RESULTS_SIZE          56u
+#define CTRL_GRANTS_SIZE(n)        (32u + 8u * (n))
+#define CTRL_BUILT_SIZE(n)         (24u + 16u * (n))
+#define CTRL_STEPS_SIZE(n)         (24u + 8u * (n))
+
+// Bit of ctrl_granted.offset: the grant is of the round behind that of the grant before it.
+#define CTRL_NEXT_ROUND 0x8000u
 
 // --- frames ---
 
@@ -350,3 +368,15 @@ CTRL_LIST_CODERS(adopt, held);
 CTRL_LIST_CODERS(offer, block);
 CTRL_LIST_CODERS(decisions, decision);
 CTRL_LIST_CODERS(events, published);
+CTRL_LIST_CODERS(grants, granted);
+CTRL_LIST_CODERS(built, built_event);
+CTRL_LIST_CODERS(steps, step_event);
+
+// The event of an entry of BUILT or STEPS.
+static inline uint64_t ctrl_event_at(uint64_t first, uint16_t offset)
+{
+	return first + (uint64_t)(int64_t)(int16_t)offset;
+}
+
+// An entry of a decoded STEPS, index < list->n, as the record PROGRESS that says the same.
+struct ctrl_progress ctrl_progress_at(const struct ctrl_steps *list, unsigned index);

@@ -171,7 +171,8 @@ struct roce_packet {
 // ICRC, and the queue pair checks the rest. Reserved bits are ignored. Errors: TRUNCATED,
 // BAD_VERSION, UNSUPPORTED (an opcode that evb does not know), BAD_LENGTH (no room for the padding
 // that the BTH states, or payload where the opcode has none); *out is then unspecified.
-// header_bytes <= length; it must be at least ROCE_MAX_HEADERS_SIZE or equal to length.
+// header_bytes <= length; below ROCE_MAX_HEADERS_SIZE and below length, TRUNCATED may only mean
+// that too few are contiguous.
 enum wire_error roce_parse(const uint8_t *bytes, size_t header_bytes, size_t length,
 			   struct roce_packet *out);
 

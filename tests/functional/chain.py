@@ -282,12 +282,12 @@ def do_kills(chain, n_kills, kinds, verbose):
             deck = list(kinds)
             chain.draw.shuffle(deck)
         kind = deck.pop()
-        time.sleep(chain.draw.uniform(0, 0.3))
+        time.sleep(chain.draw.uniform(0, 0.3))  # until any moment of what the process does
         before = chain.announced()
         start = time.monotonic()
         node, again = KILLS[kind](chain)
         kill = Kill(kind, node, before)
-        time.sleep(chain.draw.uniform(0, 0.3))
+        time.sleep(chain.draw.uniform(0, 0.3))  # for which the process is away
         if kind == "builder node":
             kill.newest = chain.newest()
         again()

@@ -5,11 +5,16 @@
 
     chaos.py [--minutes N | --faults N] [--seed S] [--mode push|pull] [--within S] [--verbose]
     chaos.py --histories N [--seed S]
+    chaos.py --stops S[,S...] [--times N] [--system FILE] [--nodes NODE[,NODE...]]
+    chaos.py --kill NODE [--system FILE] [--source-buffer N]
 
 Faults come in rounds of one to three at a time. A round is over when the system runs again: all
 nodes take part, and events are complete. At the end the run is drained, and a table tells what was
 done and what became of the events, as their consumers saw them; a row counts for a kind all that
 happened in its rounds. `./dev chaos` calls this program.
+
+--stops stops each node of a system of configs/ for so many seconds (SIGSTOP), N times, and tells
+what was lost, or came in vain; --kill kills a node (SIGKILL) and tells the rate of the others.
 
 Exit status 1: an event was lost, or published twice without the flag, or is incomplete without a
 cause; the system did not run again within the seconds given; a process ended by itself, or an
@@ -25,6 +30,7 @@ import sys
 import time
 
 import chaos_faults
+import chaos_stops
 import claims
 import evbtest
 from chaos_forge import Forger
@@ -106,7 +112,7 @@ class Campaign:
                        key=lambda step: step[0])
         start = time.monotonic()
         for at, _, action in steps:
-            time.sleep(max(0.0, start + at - time.monotonic()))
+            time.sleep(max(0.0, start + at - time.monotonic()))  # how long a fault lasts is drawn
             action()
         result.seconds, states = self.chaos.recover(patience)
         self._after(result, states)
@@ -248,6 +254,12 @@ def main():
                         help="seconds in which the system must run again")
     parser.add_argument("--histories", type=int,
                         help="so many histories of processes that claim one node, instead")
+    parser.add_argument("--stops", help="seconds for which nodes are stopped, with commas")
+    parser.add_argument("--times", type=int, default=10)
+    parser.add_argument("--nodes", help="those that are stopped, with commas; else all")
+    parser.add_argument("--kill", metavar="NODE", help="a node that is killed")
+    parser.add_argument("--system", default="cluster-folded.json", help="a file of configs/")
+    parser.add_argument("--source-buffer", type=int, help="events, in the place of the file's")
     parser.add_argument("--verbose", action="store_true", help="tell each round")
     parser.add_argument("--only", help="kinds of faults, or beginnings of them, with commas")
     options = parser.parse_args()
@@ -258,10 +270,16 @@ def main():
     try:
         if options.histories:
             wrong = claims.run(options.histories, options.seed)
+        elif options.stops:
+            wrong = chaos_stops.run_stops(
+                options.system, [float(text) for text in options.stops.split(",")], options.times,
+                only=options.nodes.split(",") if options.nodes else None)
+        elif options.kill:
+            wrong = chaos_stops.run_kill(options.system, options.kill, options.source_buffer)
         else:
             wrong = run(options.minutes, options.faults, options.seed, options.mode,
                         within=options.within, verbose=options.verbose, kinds=kinds)
-    except evbtest.Skip as reason:
+    except (evbtest.Skip, evbtest.Failure) as reason:
         sys.exit(f"chaos: {reason}")
     for line in wrong:
         print(f"wrong: {line}")

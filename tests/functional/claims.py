@@ -19,7 +19,7 @@ from faults import Injector
 
 CLAIMANTS = 3
 CHANGES = 4  # in a history
-PAUSE_S = 0.45  # between two changes, at most
+PAUSE_S = 0.45  # between two changes, at most: shorter and longer than peers notice a silence
 START_S = 180.0  # of one process, at most
 BEATS_S = 0.06  # in which a peer sends heartbeats
 REFUSED = "another one runs as node"

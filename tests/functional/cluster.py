@@ -28,14 +28,17 @@ def shipped(name):
 def frugal(configuration):
     """The same with short rings and queues at its af_packet ports, and longer sleeps: at the start of
     each node the kernel clears what the shipped ones need, 300 MB for what a 10 Gb/s link brings in
-    30 ms and 200 MB of packets; and the nodes share few CPUs."""
+    30 ms and 200 MB of packets; and the nodes share few CPUs. The short rings and links hold what is
+    in flight to a builder that does not run."""
     result = copy.deepcopy(configuration)
+    if "event_manager" in result and result["event_manager"].get("mode") != "static":
+        result["event_manager"].setdefault("window", "4MiB")
     result.setdefault("links", {}).setdefault("depth", 1024)
-    result.setdefault("idle", {"policy": "adaptive", "yields": 2, "sleep": "300us"})
+    result.setdefault("idle", {"policy": "adaptive", "yields": 2, "sleep": "1ms"})
     for node in result["nodes"]:
         for port in node["ports"]:
             if port["profile"] == "af_packet":
-                frames = 4096 if port.get("mtu", 1500) <= 1500 else 28 * 64
+                frames = 8192 if port.get("mtu", 1500) <= 1500 else 28 * 64
                 port.setdefault("options", {}).setdefault("framecnt", frames)
                 port.setdefault("rx_descriptors", 1024)
                 port.setdefault("tx_descriptors", 1024)

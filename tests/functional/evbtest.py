@@ -35,6 +35,8 @@ EXIT_SKIP = 77
 
 # Patience for what is expected to happen at once; it only bounds how long a failure takes.
 PATIENCE_S = 60.0
+# Tests that have a longer form take it.
+LONG = any(os.environ.get(name) for name in ("EVB_LONG_TESTS", "EVB_TEST_IMAGE"))
 
 # The C library fills what the program under test frees, so that a later use of it shows. Meson's
 # tests have that in general, but Python, browsers and dissectors become three times slower by it.
@@ -70,6 +72,16 @@ def skip(reason):
 def check(condition, message):
     if not condition:
         raise Failure(message)
+
+
+def wait_until(predicate, what, timeout=PATIENCE_S, shown=lambda: ""):
+    """Polls the predicate until it is true, and returns what it gave; shown() is added to the
+    failure."""
+    end = time.monotonic() + timeout
+    while not (found := predicate()):
+        check(time.monotonic() < end, f"not in {timeout} s: {what}\n{shown()}")
+        time.sleep(0.02)
+    return found
 
 
 def check_equal(found, expected, what):

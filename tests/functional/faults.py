@@ -15,7 +15,6 @@ import os
 import signal
 import struct
 import subprocess
-import time
 
 import bottleneck
 import evb_decode
@@ -292,12 +291,8 @@ class Trial(bottleneck.Farm):
         return next(member for member in members if member["name"] == node)
 
     def until(self, predicate, what, timeout=evbtest.PATIENCE_S):
-        end = time.monotonic() + timeout
-        while not predicate():
-            if time.monotonic() > end:
-                shown = "\n".join(self._shown(node) for node in self.nodes)
-                raise evbtest.Failure(f"not in {timeout} s: {what}\n{shown}")
-            time.sleep(0.02)
+        evbtest.wait_until(predicate, what, timeout,
+                           lambda: "\n".join(self._shown(node) for node in self.nodes))
 
     def _shown(self, node):
         try:

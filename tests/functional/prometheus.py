@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -107,10 +106,8 @@ class Prometheus:
 
     def wait_for(self, expression, wanted, timeout=evbtest.PATIENCE_S):
         """Waits until some value of the expression is as wanted; returns all of them."""
-        end = time.monotonic() + timeout
-        while True:
-            found = self.query(expression)
-            if any(wanted(value) for _, value in found):
-                return found
-            check(time.monotonic() < end, f"{expression} is {found}")
-            time.sleep(0.1)
+        def found():
+            values = self.query(expression)
+            return values if any(wanted(value) for _, value in values) else None
+
+        return evbtest.wait_until(found, expression, timeout, lambda: self.query(expression))

@@ -6,12 +6,8 @@ recorders byte by byte, and the results are in the order of events.
 EVB_LONG_TESTS, and in CI: the three modes, with producers and with boards, and each kind of kill.
 """
 
-import os
-
 import chain
 import evbtest
-
-LONG = any(os.environ.get(name) for name in ("EVB_LONG_TESTS", "EVB_TEST_IMAGE"))
 
 
 def check_chain(**options):
@@ -20,12 +16,12 @@ def check_chain(**options):
 
 
 def test_chain():
-    check_chain(events=200, rate=400, n_kills=len(chain.KILLS) if LONG else 2, kinds=None if LONG else
-                ("builder node", "recorder"))
+    check_chain(events=200, rate=400, n_kills=len(chain.KILLS) if evbtest.LONG else 2,
+                kinds=None if evbtest.LONG else ("builder node", "recorder"))
 
 
 def test_modes():
-    if not LONG:
+    if not evbtest.LONG:
         evbtest.skip("takes long")
     for mode in ("push", "pull", "static"):
         check_chain(mode=mode, events=5000)

@@ -7,8 +7,6 @@ again; and some histories of processes that claim one node.
 EVB_LONG_TESTS, and in CI: two minutes of rounds in the place of a number of faults.
 """
 
-import os
-
 import chaos
 import chaos_faults
 import claims
@@ -19,24 +17,21 @@ WITHOUT_LOSS = [kind for kind in chaos_faults.KINDS if not kind.loses and kind n
 WITH_LOSS = [kind for kind in chaos_faults.KINDS if kind.loses or kind in SLOTS_LOST]
 
 
-LONG = any(os.environ.get(name) for name in ("EVB_LONG_TESTS", "EVB_TEST_IMAGE"))
-
-
 def check_nothing_wrong(n_faults, **options):
-    extent = {"minutes": 1} if LONG else {"n_faults": n_faults}
+    extent = {"minutes": 1} if evbtest.LONG else {"n_faults": n_faults}
     wrong = chaos.run(seed=1, within=evbtest.PATIENCE_S, **extent, **options)
     evbtest.check(not wrong, "\n".join(wrong))
 
 
 def test_faults_without_loss():
     """All events are complete."""
-    check_nothing_wrong(n_faults=len(WITHOUT_LOSS) + 4, kinds=WITHOUT_LOSS, deadline="10s",
+    check_nothing_wrong(n_faults=len(WITHOUT_LOSS), kinds=WITHOUT_LOSS, deadline="10s",
                         heartbeat_timeout="2s")
 
 
 def test_faults_with_loss():
     """Events are incomplete while data is lost, and complete again when it is over."""
-    check_nothing_wrong(n_faults=2 * len(WITH_LOSS), kinds=WITH_LOSS, mode="pull",
+    check_nothing_wrong(n_faults=len(WITH_LOSS), kinds=WITH_LOSS, mode="pull",
                         deadline="500ms", heartbeat_timeout="1s", quiet=False)
 
 

@@ -15,7 +15,6 @@ import os
 import random
 import signal
 import socket
-import time
 
 import appliance
 import cluster
@@ -272,8 +271,28 @@ def frames_of(system, node, peer):
         return client.query("/evb/control/info", peer)["frames_received"]
 
 
+def counts_of_steps(system, node):
+    with telemetry.Telemetry(f"{system.name}-{node}") as client:
+        found = client.query("/evb/step/all")
+    return {step["name"]: step["latency_ns"]["count"]
+            for key, step in found.items() if key != "count"}
+
+
+def wait_for_steps(system, events):
+    """Until each published event counts once in each step: its grant on every node, which all send,
+    and the other steps on the node that has built it."""
+    def agree(_):
+        found = [counts_of_steps(system, node) for node in system.nodes]
+        sums = {name: sum(one[name] for one in found) for name in found[0]}
+        return len(sums) == 6 and sums.pop("grant") == len(found) * events and \
+            set(sums.values()) == {events}
+
+    system.wait_for(agree, f"{events} events in each step")
+
+
 def test_states():
-    """Each state is seen on every node, and the run number on every ring and file."""
+    """Each state is seen on every node, and the run number on every ring and file. In the pause all
+    counters rest."""
     with evbtest.Workspace() as work:
         configuration = folded(work, "push", rate=RATE, run_number=4711,
                                event_manager={"start": "manual"})
@@ -298,6 +317,7 @@ def test_states():
             heard = frames_of(system, "a", "b")
             system.wait_for(lambda _: frames_of(system, "a", "b") >= heard + 10, "b is heard")
             check_equal(released(system.status()), released(paused), "events built in a pause")
+            wait_for_steps(system, released(paused))
             system.command("resume")
             system.wait_for_state("running")
             wait_for_more(system)
@@ -378,14 +398,11 @@ def test_stop_behind_full_links():
 
 def wait_for_full_links(work, name):
     """Until rx has found its only link full many times."""
-    end = time.monotonic() + evbtest.PATIENCE_S
-    while True:
+    def full():
         process = work.evb("stat", "--json", "--name", name, "/evb/link/all")
-        full = json.loads(process.output())["/evb/link/all"]["link_0"]["full"]
-        if full > 10_000:
-            return
-        check(time.monotonic() < end, f"{name}: link found full {full} times")
-        time.sleep(0.1)
+        return json.loads(process.output())["/evb/link/all"]["link_0"]["full"]
+
+    evbtest.wait_until(lambda: full() > 10_000, f"{name}: its link is found full")
 
 
 def test_exclude_and_include_a_builder():

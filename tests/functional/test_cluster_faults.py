@@ -33,7 +33,8 @@ def kill_while_it_builds(trial):
 
 def builder_killed(mode):
     """Its events are granted to the other; when it is back it gets its share again."""
-    with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout="2s") as trial:
+    with evbtest.Workspace() as work, Trial(work, mode, heartbeat_timeout="2s",
+                                            in_doubt_timeout="100ms") as trial:
         life = kill_while_it_builds(trial)
         trial.until(lambda: trial.sched()["nodes_excluded"] >= 1, "b1 is excluded")
         trial.until(lambda: trial.sched()["regrants"] >= HELD, "its events are granted again")

@@ -6,28 +6,32 @@ port, and one with a slow builder: each event is published once, and none is los
 import socket
 import struct
 import threading
-import time
 
 import evbtest
 from evbtest import check, check_equal
 from faults import Trial
 
-CUT_S = 2.0
-
 
 # --- control frames ------------------------------------------------------------------------------
 
 
-def control_lost(mode):
-    """One of 20 control frames is lost; data is not, so nothing is missing."""
+def control_disturbed(mode):
+    """One of 20 control frames is lost, then others come twice or late; data does not, so nothing
+    is missing."""
     with evbtest.Workspace() as work, Trial(work, mode, injected=True,
                                             heartbeat_timeout="5s") as trial:
         trial.injector.lose(0.05)
         trial.begin()
         trial.more(200)
         counts = trial.injector.counts()
+        check(0.03 < counts["lost"] / counts["control"] < 0.07, f"control frames: {counts}")
+        trial.injector.lose(0)
+        trial.injector.double(0.2)
+        trial.injector.delay(0.2, 5000)
+        trial.more(200)
+        counts = trial.injector.counts()
         verdict, summaries = trial.finish()
-    check(0.03 < counts["lost"] / counts["control"] < 0.07, f"control frames: {counts}")
+    check(counts["doubled"] > 100 and counts["overtaken"] > 100, f"control frames: {counts}")
     check_untouched(verdict, summaries, counts)
 
 
@@ -41,59 +45,37 @@ def check_untouched(verdict, summaries, counts):
         check_equal(summary["losses"], False, f"losses of {node}")
 
 
-def test_control_lost_push():
-    control_lost("push")
+def test_control_disturbed_push():
+    control_disturbed("push")
 
 
-def test_control_lost_pull():
-    control_lost("pull")
-
-
-def control_doubled_and_reordered(mode):
-    with evbtest.Workspace() as work, Trial(work, mode, injected=True,
-                                            heartbeat_timeout="5s") as trial:
-        trial.injector.double(0.2)
-        trial.injector.delay(0.2, 5000)
-        trial.begin()
-        trial.more(200)
-        counts = trial.injector.counts()
-        verdict, summaries = trial.finish()
-    check(counts["doubled"] > 100 and counts["overtaken"] > 100, f"control frames: {counts}")
-    check_untouched(verdict, summaries, counts)
-
-
-def test_control_doubled_and_reordered_push():
-    control_doubled_and_reordered("push")
-
-
-def test_control_doubled_and_reordered_pull():
-    control_doubled_and_reordered("pull")
+def test_control_disturbed_pull():
+    control_disturbed("pull")
 
 
 # --- partitions ----------------------------------------------------------------------------------
 
 
 def cut_off(trial, node, *sides, noticed):
-    """For CUT_S, and until it is noticed. Returns what the injector has counted."""
-    end = time.monotonic() + CUT_S
+    """Until it is noticed. Returns what the injector has counted."""
     trial.injector.cut(node, *sides)
     trial.until(noticed, f"{node}'s silence is noticed")
-    time.sleep(max(0.0, end - time.monotonic()))
     return trial.injector.join(node)
 
 
 def builder_cut_off(mode):
     """Its unfinished events, whose data is lost on the way to it, are built by the other."""
     with evbtest.Workspace() as work, Trial(work, mode, injected=True,
-                                            heartbeat_timeout="1500ms") as trial:
+                                            heartbeat_timeout="1500ms",
+                                            in_doubt_timeout="100ms") as trial:
         trial.begin()
         with trial.stopped("r0"):
             trial.until_granted("b1", 4)
             trial.until(lambda: nothing_in_doubt(trial), "b1 has said what it has published")
             trial.injector.cut("b1")
-        counts = cut_off(trial, "b1", noticed=lambda: trial.sched()["nodes_excluded"] == 1)
+        counts = cut_off(trial, "b1", noticed=lambda: (
+            trial.sched()["nodes_excluded"] == 1 and trial.sched()["regrants"] >= 4))
         check(counts["cut"] > 0, f"nothing was cut off: {counts}")
-        check(trial.sched()["regrants"] >= 4, f"its events were not granted again: {trial.sched()}")
         events = len(trial.life("b1").events())
         trial.until(lambda: len(trial.life("b1").events()) >= events + 20, "b1 builds again")
         verdict, _ = trial.finish()
@@ -174,7 +156,10 @@ def test_builder_deaf():
     with evbtest.Workspace() as work, Trial(work, "push", injected=True, deadline="1s",
                                             heartbeat_timeout="1s") as trial:
         trial.begin()
-        counts = cut_off(trial, "b1", "to", noticed=lambda: trial.credits()["b1"]["granted"] >= 4)
+        # It hears nothing for the heartbeat timeout, which is as long as the deadline of events.
+        counts = cut_off(trial, "b1", "to", noticed=lambda: (
+            trial.credits()["b1"]["granted"] >= 4 and
+            trial.client("b1").query("/evb/control/info", "m")["lost"] > 0))
         check(counts["cut"] > 0, f"nothing was cut off: {counts}")
         events = len(trial.life("b1").events())
         trial.until(lambda: len(trial.life("b1").events()) >= events + 60, "b1 builds again")
@@ -232,7 +217,7 @@ def test_builder_slow_pull():
 
 
 PRIORITY = 3  # of data
-PAUSE_S = 1.0
+PAUSED_NS = 500e6  # of more than one pause frame
 
 
 class Pause:
@@ -272,15 +257,12 @@ def port_paused(mode):
         trial.begin()
         before = trial.readout("r0")["held_pause"]
         with Pause(trial.bridge, "r0"):
-            end = time.monotonic() + PAUSE_S
             trial.until(lambda: trial.sched()["events_outstanding"] >= 10, "events wait for r0")
-            time.sleep(max(0.0, end - time.monotonic()))
+            trial.until(lambda: trial.pfc("r0")["paused_ns"] > PAUSED_NS, "r0 has paused")
         check_equal(before, 0, "polls held by a pause before it")
         trial.more(100)
         check(trial.readout("r0")["held_pause"] > 0, "r0 has held nothing")
-        paused = trial.pfc("r0")
-        check(paused["xoff_received"] > 0 and paused["paused_ns"] > PAUSE_S * 1e9 / 4,
-              f"pauses of r0: {paused}")
+        check(trial.pfc("r0")["xoff_received"] > 0, f"pauses of r0: {trial.pfc('r0')}")
         check_equal(trial.sched()["nodes_excluded"], 0, "nodes excluded for their silence")
         verdict, _ = trial.finish()
     verdict.check_exact()

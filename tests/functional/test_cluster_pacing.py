@@ -95,14 +95,29 @@ def test_rate_of_grants():
           f"an event takes {layout.event.wire} bytes, the manager says {one['event_bytes']}")
 
 
+def test_timed_shift():
+    """Nodes send by the manager's clock, and events go on in their next window."""
+    windows = {"send_window": "4ms", "idle_window": "2ms"}
+    layout = Layout(readouts=3, builders=2, changes={
+        "events": {"deadline": "30s"}, "event_manager": manager(shaping="timed-shift", **windows)})
+    with evbtest.Workspace() as work, Farm(work, layout) as farm:
+        farm.start()
+        farm.wait_for_events(40)
+        clocks = [farm.client(node).query("/evb/control/info", node)["clock_error_ns"]
+                  for node in farm.readouts]
+        readouts = [farm.readout(node) for node in farm.readouts]
+        builders = [farm.client(node).query("/evb/builder/info", "b") for node in farm.builders]
+        summaries = farm.stop()
+    check_nothing_lost(summaries)
+    check(all(0 < error < 6e6 for error in clocks), f"errors of clocks: {clocks}")
+    # The window of a link of 25 Mb/s is shorter than a block of 20 kB.
+    for one in readouts:
+        check(one["held_window"] > 0 and one["interrupted"] > one["events"], f"{one}")
+    for one in builders:
+        check(one["windows"] > 3 * 20, f"{one}")
+
+
 # --- pauses ------------------------------------------------------------------------------------
-
-
-def until(predicate, what, timeout=30.0):
-    end = time.monotonic() + timeout
-    while not predicate():
-        check(time.monotonic() < end, f"not in {timeout} s: {what}")
-        time.sleep(0.005)
 
 
 def grants(farm):
@@ -119,17 +134,17 @@ def test_paused_builder():
         with bottleneck.consumers(work, farm, evbtest.program("slow_consumer"), 0) as consumers:
             farm.wait_for_events(60)
             consumers["b0"].signal(signal.SIGSTOP)
-            until(lambda: farm.credits()["b0"]["paused"], "b0 is paused")
+            evbtest.wait_until(lambda: farm.credits()["b0"]["paused"], "b0 is paused")
             check_equal(farm.pfc("b0")["pausing"], 1, "b0 holds its link partner")
             check(farm.credits()["b0"]["free"] > 0, "b0 has no credits: nothing is shown")
             before = grants(farm)
-            until(lambda: grants(farm)["b1"] >= before["b1"] + 100, "100 events more on b1")
+            evbtest.wait_until(lambda: grants(farm)["b1"] >= before["b1"] + 100, "100 events more on b1")
             after = grants(farm)
             check_equal(after["b0"], before["b0"], "grants of b0 while it pauses")
             check(after["b2"] > before["b2"] + 50, f"grants of b2: {before}, {after}")
             check_equal(farm.sched()["pauses"], 1, "pauses of all")
             consumers["b0"].signal(signal.SIGCONT)
-            until(lambda: grants(farm)["b0"] >= after["b0"] + 50, "50 events more on b0")
+            evbtest.wait_until(lambda: grants(farm)["b0"] >= after["b0"] + 50, "50 events more on b0")
             check_equal(farm.pfc("b0")["pausing"], 0, "b0 holds its link partner")
             check(farm.pfc("b0")["xon_sent"] > 0, "b0 has sent no XON")
             check_equal((farm.pfc("b1")["xoff_sent"], farm.pfc("b2")["xoff_sent"]), (0, 0),
@@ -186,7 +201,8 @@ def test_without_flow_control_the_same_loses():
 
 
 class Suspension:
-    """Context manager: one process after the other is stopped for so long, as long as it lasts."""
+    """Context manager: one process after the other is stopped for so long, as long as it lasts. How
+    long a builder stands still is the subject."""
 
     def __init__(self, processes, seconds):
         self._processes = processes
@@ -260,10 +276,10 @@ def test_slow_builder():
         with bottleneck.consumers(work, farm, evbtest.program("slow_consumer"),
                                   {"b0": 100_000, "b1": 0, "b2": 0}):
             farm.wait_for_events(50)
-            until(lambda: farm.credits()["b0"]["free"] <= 2, "b0 has hardly a free slot")
-            until(lambda: farm.sched()["scarce"] == "b0.b", "it is named")
+            evbtest.wait_until(lambda: farm.credits()["b0"]["free"] <= 2, "b0 has hardly a free slot")
+            evbtest.wait_until(lambda: farm.sched()["scarce"] == "b0.b", "it is named")
             before = grants(farm)
-            until(lambda: grants(farm)["b1"] >= before["b1"] + 150, "150 events more on b1")
+            evbtest.wait_until(lambda: grants(farm)["b1"] >= before["b1"] + 150, "150 events more on b1")
             after = grants(farm)
             check(after["b0"] - before["b0"] < 0.3 * (after["b2"] - before["b2"]),
                   f"grants: {before}, {after}")
@@ -283,8 +299,8 @@ def test_telemetry_adds_up():
         farm.start()
         farm.wait_for_events(100)
         farm.command("pause")
-        until(lambda: farm.sched()["events_outstanding"] == 0, "nothing in flight")
-        until(lambda: all(one["free"] == one["slots"] for one in farm.credits().values()),
+        evbtest.wait_until(lambda: farm.sched()["events_outstanding"] == 0, "nothing in flight")
+        evbtest.wait_until(lambda: all(one["free"] == one["slots"] for one in farm.credits().values()),
               "all credits back")
         sched, credits = farm.sched(), farm.credits()
         check_equal((sched["state"], sched["node"], sched["scarce"]), ("paused", "m", "none"),

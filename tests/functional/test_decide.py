@@ -131,7 +131,7 @@ def test_members_and_recorder_killed():
         members = [start_member(work, evb.name) for _ in range(2)]
         recorder = start_recorder(work, evb.name, out)
         for _ in range(KILLS):
-            time.sleep(draw.uniform(0.01, 0.2))
+            time.sleep(draw.uniform(0.01, 0.2))  # until any moment of what they do
             if draw.random() < 0.4:
                 recorder.kill()
                 recorder = start_recorder(work, evb.name, out)

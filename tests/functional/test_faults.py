@@ -136,9 +136,9 @@ def test_late_source():
     """Later than the deadline: what comes of it is late, and every event is built without it.
     Earlier: nothing happens."""
     late_source = 0x1002
-    faults = {"late_source": late_source, "late_delay": "800ms"}
+    faults = {"late_source": late_source, "late_delay": "2500ms"}
     with evbtest.Workspace() as work:
-        summary, found = run(work, faults, events={"deadline": "100ms"})
+        summary, found = run(work, faults, events={"deadline": "400ms"})
         source = next(source for source in summary["sources"]["list"]
                       if source["id"] == late_source)
         # The run may end, by the silence of all others, before the last of it has come.

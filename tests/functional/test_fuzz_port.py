@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""A million random or mutated packets at a port, beside good events: no crash, each packet counted
-under the cause that an independent reading of the protocols gives it, the events exact."""
+"""Random or mutated packets at a port, beside good events: no crash, each packet counted under the
+cause that an independent reading of the protocols gives it, the events exact.
+
+EVB_LONG_TESTS, and in CI: a million packets.
+"""
 
 import collections
 import os
@@ -16,7 +19,7 @@ import frames
 import judge
 from evbtest import check, check_equal
 
-PACKETS = int(os.environ.get("EVB_FUZZ_PACKETS", 1_000_000))
+PACKETS = int(os.environ.get("EVB_FUZZ_PACKETS", 1_000_000 if evbtest.LONG else 300_000))
 PACKETS_SANITIZED = 100_000
 CAPTURES = 5
 SOURCES = range(0x1001, 0x1009)

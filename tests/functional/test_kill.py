@@ -43,6 +43,8 @@ def configuration(work, events, *groups, first_event=0):
 
 
 def random_sleep(draw, most):
+    """Until a random moment: what a process that is killed does then is the subject of the tests, and
+    a condition would always choose the same."""
     time.sleep(draw.uniform(0.01, most))
 
 

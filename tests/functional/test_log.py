@@ -98,7 +98,8 @@ def test_outlives_its_reader():
     """Whoever read its output left: the run goes on to its end."""
     with evbtest.Workspace() as work:
         summary = work.path("summary.json")
-        file = work.write("evb.json", appliance.generated(work, count=50))
+        # lcores that poll are warned of before the start
+        file = work.write("evb.json", appliance.generated(work, count=50, idle={"policy": "poll"}))
         reading, writing = os.pipe()
         os.close(reading)
         with open(writing, "wb") as gone:

@@ -61,6 +61,7 @@ def steps_of(block):
 
 SANDBOX = r"""
 set -e
+umount --all --types hugetlbfs
 mount -t tmpfs tmpfs /run
 mount -t tmpfs -o size=2g tmpfs /dev/shm
 mkdir -p /run/netns

@@ -227,11 +227,11 @@ def test_start_under_load():
                 port = {"name": "wire", "profile": "af_packet", "device": net.evb.device,
                         "address": f"{network.EVB_ADDRESS}/24"}
                 evb = work.run(appliance.builder(work, port, stream, writers=[],
-                                                 memory={"kind": "shm"}),
-                               "--duration", "0.5", namespace=net.evb)
-                summary = evb.end()
+                                                 memory={"kind": "shm"}), namespace=net.evb)
+                evb.wait_until(lambda run=evb: telemetry.summary(run.name)["segments_received"] > 100,
+                               "segments of the load")
+                summary = evb.drain()
                 evbtest.check_identities(summary, summary["packets"]["missed"])
-                check(summary["segments"]["received"] > 100, f"received {summary['segments']}")
         finally:
             ended.set()
             sender.join()

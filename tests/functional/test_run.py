@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import appliance
 import ejfat_sender
@@ -294,13 +293,17 @@ def test_telemetry_counts_on():
         last = telemetry.summary(process.name)
         gauges = ("latency_", "slots_", "events_open")
         counters = [key for key in last if not key.startswith(gauges) or key == "events_opened"]
-        for _ in range(20):
-            time.sleep(0.05)
+
+        def has_counted():
             now = telemetry.summary(process.name)
-            backwards = {key: (last[key], now[key]) for key in counters if now[key] < last[key]}
+            before = dict(last)
+            last.update(now)
+            backwards = {key: (before[key], now[key]) for key in counters if now[key] < before[key]}
             check_equal(backwards, {}, "counters that ran backwards")
-            last = now
-        check(last["segments_placed"] > 0, "nothing was counted")
+            return now["segments_placed"] > before["segments_placed"]
+
+        for _ in range(20):
+            process.wait_until(has_counted, "more segments")
         check_all_built(process.drain())
 
 

@@ -68,7 +68,8 @@ def test_sockets():
                 receiver.bind((network.HOST_ADDRESS, 19522))
                 sent = plan.send(ejfat_sender.connect(sender, network.HOST_ADDRESS), 20000)
                 received = []
-                while select.select([receiver], [], [], 0.1)[0]:
+                while select.select([receiver], [], [], 0 if len(received) >= sent else
+                                    evbtest.PATIENCE_S)[0]:
                     received.append(receiver.recv(65536))
         check_equal(len(received), sent, "datagrams")
         check_equal(max(map(len, received)), mtu - 28, "largest datagram")

@@ -83,10 +83,7 @@ class Terminal:
             time.sleep(0.05)
 
     def wait_until(self, predicate, what, timeout=evbtest.PATIENCE_S):
-        end = time.monotonic() + timeout
-        while not predicate():
-            check(time.monotonic() < end, f"not {what}:\n{self.screen()}")
-            time.sleep(0.05)
+        evbtest.wait_until(predicate, what, timeout, self.screen)
 
     def file(self, name):
         with open(os.path.join(self._directory, name), encoding="ascii") as file:

@@ -418,6 +418,9 @@ def test_options():
 # --- in a browser --------------------------------------------------------------------------------
 
 
+ATTEMPTS = 3  # Chromium has hung on a busy machine; why is not known
+
+
 class Browser:
     """Headless Chromium. Its clock runs ahead while nothing is under way, so that the page takes
     many looks within a moment."""
@@ -429,16 +432,23 @@ class Browser:
         self._work = work
 
     def _run(self, *arguments):
-        profile = self._work.folder("chromium")
-        result = subprocess.run(
-            [self._program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-             "--no-first-run", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--hide-scrollbars", f"--user-data-dir={profile}",
-             "--window-size=1500,1600", "--virtual-time-budget=6000", *arguments],
-            capture_output=True, text=True, timeout=3 * evbtest.PATIENCE_S, check=False,
-            env={**os.environ, "HOME": self._work.directory})
-        check_equal(result.returncode, 0, f"status of chromium: {result.stderr[-2000:]}")
-        return result.stdout
+        for attempt in range(ATTEMPTS):
+            profile = self._work.folder(f"chromium-{attempt}")
+            try:
+                result = subprocess.run(
+                    [self._program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+                     "--no-first-run", "--disable-background-networking",
+                     "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+                     f"--user-data-dir={profile}", "--window-size=1500,1600",
+                     "--virtual-time-budget=3500", *arguments],
+                    capture_output=True, text=True, timeout=evbtest.PATIENCE_S, check=False,
+                    env={**os.environ, "HOME": self._work.directory})
+            except subprocess.TimeoutExpired:
+                continue
+            check_equal(result.returncode, 0, f"status of chromium: {result.stderr[-2000:]}")
+            return result.stdout
+        raise evbtest.Failure(f"chromium did not end within {evbtest.PATIENCE_S} s, "
+                              f"{ATTEMPTS} times")
 
     def document(self, url):
         return self._run("--dump-dom", url)
@@ -479,7 +489,8 @@ def test_browser_shows_an_appliance():
                           "Nothing was dropped", "boards", "files"):
                 check(words in text, f"no {words!r} on the page: {text}")
             check(re.search(r"Complete events [\d.]+ k?/s", text), f"no event rate: {text}")
-            browser.pictured(f"{web.url}?theme=light", "evb-web-light.png")
+            if os.environ.get("EVB_SCREENSHOTS"):
+                browser.pictured(f"{web.url}?theme=light", "evb-web-light.png")
 
 
 def test_browser_shows_losses():
@@ -522,7 +533,7 @@ def test_browser_shows_a_system():
                 url = f"{web.url}?node={manager}"
                 text = text_of(browser.pictured(url, "evb-web-system.png"))
                 for words in (*names, "Event manager", "3 of 3 are there", "Builders of the system",
-                              "Readouts", "rx.wire"):
+                              "Readouts", "Steps of control", "rx.wire"):
                     check(words in text, f"no {words!r} on the page: {text}")
                 check(re.search(r"grants [\d.]+ ?k?/s", text), f"no rate of grants: {text}")
                 system.processes["c"].kill()

@@ -56,6 +56,9 @@ struct bench {
 };
 
 static struct cluster_system systems[NODES];
+static struct cluster_system_node nodes[NODES];
+static struct cluster_system_builder builders[NODES];
+static uint16_t source_ids[NODES];
 
 static void make_systems(void)
 {
@@ -65,6 +68,9 @@ static void make_systems(void)
 		system->n_nodes = system->n_builders = system->n_sources = NODES;
 		system->self = self;
 		system->hash = HASH;
+		system->nodes = nodes;
+		system->builders = builders;
+		system->source_ids = source_ids;
 		for (unsigned i = 0; i < NODES; i++) {
 			system->nodes[i] = (struct cluster_system_node){ .manager = i == 0,
 									 .address = 1 + i,
@@ -283,6 +289,7 @@ static void free_slots(struct member *member)
 			.kind = MESSAGE_FREED,
 			.event = member->slots[i].event,
 			.slot = i,
+			.time = 1,
 		};
 
 		if (member->slots[i].state != SLOT_PUBLISHED)
@@ -437,7 +444,7 @@ static void open_bench(struct bench *bench, uint8_t flags)
 		.sched = sched_defaults(),
 		.deadline_ns = 100 * MS,
 		.run_number = 1,
-		.transport = { &bench->members[0], send_record, room },
+		.transport = { .context = &bench->members[0], .send = send_record, .room = room },
 		.autostart = true,
 		.now = bench->now,
 	};
@@ -452,7 +459,7 @@ static void open_bench(struct bench *bench, uint8_t flags)
 			.cluster = cluster,
 			.n_readouts = 1,
 			.resumes = (flags & 4) != 0,
-			.transport = { member, send_record, room },
+			.transport = { .context = member, .send = send_record, .room = room },
 			.context = member,
 			.to_builder = to_builder,
 			.to_readout = to_readout,

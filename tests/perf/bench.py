@@ -24,10 +24,12 @@ import suites_boards
 import suites_bounds
 import suites_build
 import suites_cluster
+import suites_control
 import suites_curve
 import suites_decisions
 import suites_filter
 import suites_harm
+import suites_manager
 import suites_paths
 import suites_producer
 import suites_roce
@@ -46,9 +48,12 @@ SUITES = {
     "scale": (suites_build.run_scale, "cost against sources, slots, builders, disorder"),
     "roce": (suites_roce.run_roce, "requester, ring port, responder, events"),
     "sched": (suites_sched.run_sched, "decisions of the event manager"),
+    "nodes": (suites_sched.run_nodes, "the logic of systems of up to 1024 nodes, 100 000 events"),
+    "manager": (suites_manager.run_manager, "events per second through one event manager"),
     "harm": (suites_harm.run_harm, "events that one forged source costs (root)"),
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
+    "control": (suites_control.run_control, "grant and credit latency, suspended builders (root)"),
     "boards": (suites_boards.run_boards, "segments of boards into the store of a readout"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),
     "spill": (suites_spill.run_spill, "bursts through links that carry the mean and 20 % (root)"),

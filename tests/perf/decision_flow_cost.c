@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "cluster/decision_flow.h"
+#include "decision/decision_flow.h"
 #include "perf_tool.h"
 #include "record/decision_order.h"
 
@@ -31,6 +31,7 @@ struct node {
 
 struct bench {
 	struct cluster_system systems[NODES]; // each with its own `self`
+	struct cluster_system_node of_all[NODES];
 	struct node nodes[NODES];
 	struct decision_outbox *outbox;
 	struct decision_inbox *inbox;
@@ -63,11 +64,13 @@ static void open_node(unsigned number)
 	struct node *node = &bench.nodes[number];
 	struct decision_flow_parameters parameters = {
 		.system = system,
-		.transport = { node, deliver, room },
+		.transport = { .context = node, .send = deliver, .room = room },
 		.run = 1,
 	};
 
-	*system = (struct cluster_system){ .n_nodes = NODES, .self = number, .n_results = 1 };
+	*system = (struct cluster_system){
+		.n_nodes = NODES, .self = number, .nodes = bench.of_all, .n_results = 1
+	};
 	system->nodes[SENDER].n_builders = 1;
 	system->results[0].window = WINDOW;
 	parameters.outboxes[0] = number == SENDER ? bench.outbox : NULL;

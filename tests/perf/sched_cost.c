@@ -7,7 +7,7 @@
 //
 //   sched_cost [--cpu N] [--seconds S] [--builders LIST] [--slots N] [--groups N] [--sources N]
 //              [--policy round-robin|occupancy|weighted|random]
-//              [--shaping none|linear-shift|timed-shift|credit-window] [--credited N] [--rates]
+//              [--shaping none|linear-shift|timed-shift|random] [--credited N] [--rates]
 //
 // --groups: congestion groups, at most as many as there are builders; 1, the default, means no
 // rule. --credited: only the last N builders give credits. --rates: each link has a token bucket,
@@ -22,7 +22,7 @@
 #define MOST_BATCH 512u
 
 static const char *const policies[] = { "round-robin", "occupancy", "weighted", "random" };
-static const char *const shapings[] = { "none", "linear-shift", "timed-shift", "credit-window" };
+static const char *const shapings[] = { "none", "linear-shift", "timed-shift", "random" };
 
 struct load {
 	struct sched_parameters parameters;

@@ -19,6 +19,9 @@ CASES = (
 )
 CASES_QUICK = CASES[:1]
 MESSAGES = "control messages"
+NODES = (4, 36, 256, 1024)
+NODES_QUICK = (4, 36)
+SYSTEMS = {"push": (), "pull": ("--pull",)}
 
 
 def run_sched(bench):
@@ -35,10 +38,23 @@ def run_sched(bench):
         return bench.tool("control_cost", "--cpu", bench.first, "--seconds",
                           min(0.2, bench.window / 10))
 
-    experiments = {name: experiment(options) for name, options in cases}
-    found, missing = bench.interleave({**experiments, MESSAGES: messages})
+    found, missing = bench.interleave({**{name: experiment(options) for name, options in cases},
+                                       MESSAGES: messages})
     return [_decisions(cases, found, missing), _scaling(cases, counts, found, missing),
             _messages(found.get(MESSAGES, ()), missing.get(MESSAGES))]
+
+
+def run_nodes(bench):
+    """Sub-suite `nodes`."""
+    nodes = NODES_QUICK if bench.quick else NODES
+
+    def system(options):
+        return lambda: bench.tool(
+            "system_cost", "--cpu", bench.first, "--nodes", ",".join(map(str, nodes)),
+            "--events", 2000 if bench.quick else 100_000, *options)
+
+    found, missing = bench.interleave({mode: system(options) for mode, options in SYSTEMS.items()})
+    return [_systems(mode, nodes, found, missing) for mode in SYSTEMS]
 
 
 def _case(result, builders):
@@ -71,6 +87,22 @@ def _messages(results, missing):
         table.add(name, [_message_costs(next(case for case in one["cases"]
                                              if case["keyed"] == keyed)) for one in results],
                   missing=missing)
+    return table
+
+
+def _systems(mode, nodes, found, missing):
+    table = Table(
+        f"nodes: the logic of a system, {mode}",
+        [("manager_ns", "manager, event", "ns"), ("node_ns", "a node, event", "ns"),
+         ("records", "records, event", ""), ("record_bytes", "bytes of them", ""),
+         ("manager_bytes", "manager", "MB"), ("node_bytes", "a node", "MB"),
+         ("start_ns", "until the run", "ms"),
+         ("restart_ns", "manager replaced", "ms")],
+        ["the manager, and nodes with a builder and 4 sources each, in one process without network "
+         "and control endpoints; after half of the events the manager is replaced by another one"])
+    for count in nodes:
+        table.add(f"{count} nodes", [next(case for case in one["cases"] if case["nodes"] == count)
+                                     for one in found.get(mode, ())], missing=missing.get(mode))
     return table
 
 

@@ -271,8 +271,8 @@ class Suspender:
             self._thread.join()
 
 
-def _moving(bench, milliseconds):
-    layout = Layout(**{**MOVING.__dict__, "rate": MOVING_RATE})
+def moving(bench, layout, milliseconds):
+    """What a system builds while one builder after the other is stopped for so long; 0: none."""
     with running(layout) as farm:
         farm.wait_for_events(50)
         time.sleep(bench.warmup)
@@ -286,10 +286,14 @@ def _moving(bench, milliseconds):
         summaries = farm.stop()
     each = suspender.durations or [0]
     return {"complete": rates["complete"],
-            "kept": rates["complete"] / MOVING_RATE,
             "skips": (after.sched["skips"] - before.sched["skips"]) / rates["seconds"],
             "suspended": sum(each) / len(each) * 1e9,
             "lost": sum(bottleneck.losses(summary) for summary in summaries.values())}
+
+
+def _moving(bench, milliseconds):
+    found = moving(bench, Layout(**{**MOVING.__dict__, "rate": MOVING_RATE}), milliseconds)
+    return {**found, "kept": found["complete"] / MOVING_RATE}
 
 
 def _moving_table(bench):

@@ -127,6 +127,10 @@ function things(group) {
   return (now.keys[group] ?? []).map((keys) => ({
     name: name(keys),
     keys,
+    // The time in ns that a share of the events since the older snapshot did not exceed.
+    quantile(key, share) {
+      return quantile(old.get(name(keys))?.[`${key}_ns`], keys[`${key}_ns`], share);
+    },
     rate(key) {
       const before = old.get(name(keys))?.[key];
       if (seconds <= 0 || before === undefined || keys[key] === undefined || keys[key] < before)
@@ -134,6 +138,24 @@ function things(group) {
       return (keys[key] - before) / seconds;
     },
   }));
+}
+
+// The quantile of the values that a histogram {le_1, le_2, le_4, ..., inf, max} has gained since
+// `before`, spread evenly between two bounds; null: none, or unknown.
+function quantile(before, now, share) {
+  const gained = (key) => now[key] - before[key];
+  if (!before || !now || !(gained("inf") > 0))
+    return null;
+  const wanted = share * gained("inf");
+  let low = 0, below = 0;
+  for (let bound = 1; now[`le_${bound}`] !== undefined; bound *= 2) {
+    const here = gained(`le_${bound}`);
+    if (here >= wanted && here > below)
+      return Math.min(low + (bound - low) * (wanted - below) / (here - below), now.max);
+    low = bound;
+    below = here;
+  }
+  return Math.min(low, now.max);
 }
 
 // Dictionaries NESTED_0, NESTED_1, ... of a thing.

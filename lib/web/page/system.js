@@ -48,7 +48,7 @@ function managerPanel() {
     fact("incomplete, discarded", show("count", keys.events_incomplete + keys.events_discarded),
       of("events_incomplete") + of("events_discarded") > 0 ? "wrong" : ""),
     keys.throttled ? fact("sources are told to wait", "yes", "caution") : null,
-    keys.scarce && keys.scarce !== "none" ? fact("short of slots", keys.scarce, "wrong") : null,
+    keys.scarce && keys.scarce !== "none" ? fact("slow builder", keys.scarce, "wrong") : null,
     keys.nodes_excluded ? fact("silent nodes excluded", show("count", keys.nodes_excluded),
       "caution") : null);
 }
@@ -75,6 +75,14 @@ function creditsPanel() {
   return rows.length ? panel("Builders of the system", "slots granted and in use; as the event " +
     "manager knows them", table([["builder"], ["slots", "stretch"], ["free"], ["grants"],
     ["oldest"], ["paused"], ["", "left"]], rows)) : null;
+}
+
+function stepPanel() {
+  const rows = things("step").map(({ name, keys, quantile: of }) => [h("b", {},
+    name.replaceAll("_", " ")), keys.since.replaceAll("_", " "), show("time", of("latency", 0.5)),
+  show("time", of("latency", 0.99)), show("time", keys.latency_max_ns)]);
+  return rows.length ? panel("Steps of control", "how long they take; the longest of the run",
+    table([["to"], ["from", "left"], ["p50"], ["p99"], ["max"]], rows)) : null;
 }
 
 function readoutPanel() {

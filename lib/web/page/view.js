@@ -366,7 +366,8 @@ function simplePanel(group, title, columns) {
 }
 
 const SHOWN = new Set(["info", "summary", "role", "link", "builder", "source", "port", "lcore",
-  "generator", "writer", "decision", "sched", "credits", "readout", "pfc", "xdp", "roce", "qp"]);
+  "generator", "writer", "decision", "sched", "credits", "readout", "pfc", "xdp", "roce", "qp",
+  "step"]);
 
 // Groups that this page does not know: their plain numbers.
 function otherPanels() {
@@ -393,7 +394,7 @@ function columns() {
       ["packets", ({ rate: of }) => show("rate", of("packets"))],
       ["bytes", ({ rate: of }) => show("byteRate", of("bytes"))],
       ["", ({ keys }) => keys.finished ? "finished" : "sends"]])],
-    [managerPanel(), lossPanel(), lcorePanel(), builderPanel(), simplePanel("decision", "Decisions", [
+    [managerPanel(), stepPanel(), lossPanel(), lcorePanel(), builderPanel(), simplePanel("decision", "Decisions", [
       ["accepted", ({ rate: of }) => show("rate", of("accepted"))],
       ["rejected", ({ rate: of }) => show("rate", of("rejected"))],
       ["undecided", ({ keys, rate: of }) => h("span", { class: of("undecided") > 0 ? "wrong" : "",

@@ -140,7 +140,7 @@ static void readout__is_planned(void **state)
 
 	(void)state;
 	assert_true(readout_logic_make(&logic, &parameters, &counters, 1));
-	assert_planned(readout_logic_memory(500));
+	assert_planned(readout_logic_memory(500, false));
 	readout_logic_free(&logic);
 }
 

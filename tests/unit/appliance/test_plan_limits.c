@@ -179,7 +179,7 @@ static void memory__of_stores_readouts_and_writers(void **state)
 	plan_free(plan);
 	plan = plan_of_node(text, "c");
 	assert_int_equal(plan->store_bytes, ring_store_memory(8));
-	assert_int_equal(plan->readout_bytes, readout_logic_memory(1));
+	assert_int_equal(plan->readout_bytes, readout_logic_memory(1, false));
 	plan_free(plan);
 }
 

@@ -247,6 +247,79 @@ static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 	workbench_close(&bench);
 }
 
+// --- how long the steps take ---
+
+static void expect_steps(const struct workbench *bench, uint64_t n, uint64_t first_segment,
+			 uint64_t published, uint64_t consumers)
+{
+	const struct assembly_latency *latency = assembly_latency(bench->assembly);
+
+	assert_int_equal(histogram_count(&latency->first_segment), n);
+	assert_int_equal(latency->first_segment.sum, first_segment);
+	assert_int_equal(histogram_count(&latency->published), n);
+	assert_int_equal(latency->published.sum, published);
+	assert_int_equal(histogram_count(&latency->consumers), n);
+	assert_int_equal(latency->consumers.sum, consumers);
+}
+
+// The next built event is published after 5 ticks, and released after 7 more.
+static void publish_and_release(struct workbench *bench, uint64_t event_id)
+{
+	struct assembly_report report = take_built(bench, event_id);
+	struct evb_event event;
+
+	bench->now += 5;
+	assert_true(
+	    assembly_publish(bench->assembly, report.slot, report.index, false, bench->now));
+	event = workbench_take(bench);
+	workbench_release(bench, &event);
+	workbench_wait(bench, 7);
+	assert_int_equal(assembly_take_reports(bench->assembly, &report, 1), 1);
+	assert_true(report.freed);
+	assert_int_equal(report.released, bench->now);
+}
+
+static void steps__count_each_published_event_once(void **state)
+{
+	const struct assembly_latency *latency;
+	struct assembly_report report;
+	struct workbench bench;
+
+	(void)state;
+	open_bench(&bench, INCOMPLETE_FLAG);
+	latency = assembly_latency(bench.assembly);
+	expect(&bench, 100);
+	bench.now += 10;
+	workbench_send_mfp(&bench, 0, 100, 4);
+	bench.now += 20;
+	workbench_send_mfp(&bench, 1, 100, 4);
+	workbench_send_mfp(&bench, 2, 100, 4);
+	publish_and_release(&bench, 100);
+	expect_steps(&bench, 1, 10, 5, 7);
+	assert_int_equal(latency->complete.sum, 20);
+	// The data is faster than the grant.
+	send_all(&bench, 104);
+	bench.now += 40;
+	expect(&bench, 104);
+	publish_and_release(&bench, 104);
+	expect_steps(&bench, 2, 10, 10, 14);
+	// Nothing has arrived.
+	expect(&bench, 108);
+	assembly_flush(bench.assembly, bench.now + 100);
+	bench.now += 100;
+	publish_and_release(&bench, 108);
+	expect_steps(&bench, 3, 110, 15, 21);
+	// Not published.
+	expect(&bench, 112);
+	send_all(&bench, 112);
+	report = take_built(&bench, 112);
+	assert_true(assembly_withdraw(bench.assembly, report.slot, report.index));
+	assert_int_equal(assembly_take_reports(bench.assembly, &report, 1), 1);
+	assert_int_equal(report.released, 0);
+	expect_steps(&bench, 3, 110, 15, 21);
+	workbench_close(&bench);
+}
+
 // --- sources that take no part ---
 
 static void set_source(struct workbench *bench, unsigned source, uint64_t from)
@@ -368,6 +441,7 @@ int main(void)
 		cmocka_unit_test(discarded__is_told_before_its_slot_is),
 		cmocka_unit_test(forget__is_told_before_what_comes_after),
 		cmocka_unit_test(ungranted__events_take_no_more_slots_than_are_kept),
+		cmocka_unit_test(steps__count_each_published_event_once),
 		cmocka_unit_test(absent_source__is_not_waited_for),
 		cmocka_unit_test(absent_source__counts_if_its_data_comes),
 		cmocka_unit_test(absent_source__takes_part_from_an_event_on),

@@ -149,7 +149,7 @@ static void on_deliver(void *context, unsigned peer, const struct ctrl_record *r
 		uint64_t before = n_counted(node);
 
 		cluster_manager_record(node->manager, peer, record, node->farm->now);
-		truth_heard(node->farm, peer, record, n_counted(node) > before);
+		truth_heard(node->farm, peer, record, n_counted(node) - before);
 	}
 	truth_asked(node, record);
 	cluster_node_record(node->node, peer, record, node->farm->now);
@@ -176,6 +176,39 @@ static bool to_readout(void *context, unsigned readout, const struct message *me
 	return sim_readout_message(context, readout, message);
 }
 
+// What a record that is for several events grants to a node, or orders it to publish.
+static void note_list(struct farm *farm, unsigned to, const struct ctrl_record *record)
+{
+	const struct cluster_system *cluster = &farm->configs[0]->cluster;
+	struct ctrl_grants grants;
+	struct ctrl_steps steps;
+
+	for (unsigned i = 0; ctrl_get_grants(record, &grants) == WIRE_OK && i < grants.n; i++) {
+		const struct ctrl_granted at = ctrl_granted_at(&grants, i);
+		const struct cluster_system_builder *builder = &cluster->builders[at.builder];
+		const struct ctrl_grant grant = {
+			.event = grants.first + (at.offset & (CTRL_NEXT_ROUND - 1u)),
+			.node = (uint16_t)builder->node,
+			.builder = (uint16_t)builder->index,
+			.slot = at.slot,
+			.generation = at.generation,
+			.attempt = grants.attempt,
+		};
+
+		if (builder->node == to)
+			truth_granted(farm, &grant);
+	}
+	for (unsigned i = 0; ctrl_get_steps(record, &steps) == WIRE_OK && i < steps.n; i++) {
+		const struct ctrl_progress progress = {
+			.event = ctrl_event_at(steps.first, ctrl_step_event_at(&steps, i).offset),
+			.builder = steps.builder,
+		};
+
+		if (steps.step == CTRL_STEP_PUBLISH)
+			truth_ordered(farm, to, &progress);
+	}
+}
+
 // The transport of the manager: what it grants is recorded on the way.
 static void manager_sends(void *context, unsigned to, const void *record, size_t size)
 {
@@ -198,6 +231,8 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 	else if (ctrl_get_run_command(&checked, &command) == WIRE_OK &&
 		 command.command == CTRL_START)
 		truth_started(node->farm);
+	else
+		note_list(node->farm, to, &checked);
 	node->wire.send(node->wire.context, to, record, size);
 }
 
@@ -242,7 +277,9 @@ static void make_manager(struct farm_node *node)
 	struct cluster_manager_parameters parameters =
 	    config_manager_parameters(node->farm->configs[node->number]);
 
-	parameters.transport = (struct cluster_transport){ node, manager_sends, manager_room };
+	parameters.transport = (struct cluster_transport){ .context = node,
+							   .send = manager_sends,
+							   .room = manager_room };
 	parameters.autostart = !node->farm->options.by_hand;
 	parameters.now = node->farm->now;
 	node->wire = cluster_transport_of(node->endpoint);

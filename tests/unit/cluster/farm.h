@@ -267,7 +267,8 @@ void truth_published(struct farm_node *node, unsigned builder, const struct sim_
 void truth_published_statically(struct farm_node *node, unsigned builder,
 				const struct sim_slot *slot);
 // A record for the manager; whether it has counted an event as published by it.
-void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record, bool counted);
+void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record,
+		 uint64_t counted);
 // The manager starts a run. Where nobody is left who knew of the one before, that is another.
 void truth_started(struct farm *farm);
 void truth_released(struct farm *farm, uint64_t event);

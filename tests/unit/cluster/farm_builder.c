@@ -70,6 +70,7 @@ static void tell_freed(struct sim_builder *builder, const struct sim_slot *slot)
 		.kind = MESSAGE_FREED,
 		.event = slot->event,
 		.slot = (uint32_t)(slot - builder->slots),
+		.time = slot->state == SIM_PUBLISHED ? slot->at : 0,
 	};
 
 	tell(builder, &message);

@@ -36,6 +36,8 @@ void truth_granted(struct farm *farm, const struct ctrl_grant *grant)
 			    (uintmax_t)grant->event);
 	farm->granted_in[builder][grant->slot] = registration;
 	farm->granted_generation[builder][grant->slot] = grant->generation;
+	// The builder of an attempt before has discarded what it had.
+	truth->arrived = same ? truth->arrived : 0;
 	truth->granted = farm->epoch;
 	truth->granted_to = (uint8_t)builder;
 	truth->attempt = grant->attempt;
@@ -146,15 +148,22 @@ static void heard_of(struct farm *farm, unsigned node, unsigned index, uint64_t 
 		truth->heard = farm->epoch;
 }
 
-void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record, bool counted)
+void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record,
+		 uint64_t counted)
 {
 	struct ctrl_progress progress;
+	struct ctrl_steps steps;
 	struct ctrl_adopt adopt;
 	struct ctrl_done done;
 
 	farm->registrations[from] += record->type == CTRL_REGISTER;
-	if (counted && ctrl_get_progress(record, &progress) == WIRE_OK)
+	if (counted > 0 && ctrl_get_progress(record, &progress) == WIRE_OK)
 		heard_of(farm, from, progress.builder, progress.event);
+	// If only some count, it is not known which.
+	for (unsigned i = 0;
+	     ctrl_get_steps(record, &steps) == WIRE_OK && counted == steps.n && i < steps.n; i++)
+		heard_of(farm, from, steps.builder,
+			 ctrl_event_at(steps.first, ctrl_step_event_at(&steps, i).offset));
 	if (ctrl_get_done(record, &done) == WIRE_OK && done.outcome == CTRL_DISCARDED)
 		truth_of(farm, done.event)->discarded = true;
 	if (ctrl_get_adopt(record, &adopt) != WIRE_OK)
@@ -202,10 +211,14 @@ void truth_asked(struct farm_node *node, const struct ctrl_record *record)
 	struct farm *farm = node->farm;
 	struct cluster_node_view view;
 	struct ctrl_request request;
+	struct ctrl_grants grants;
 	struct ctrl_grant grant;
 	const struct truth *truth;
 
 	cluster_node_view(node->node, &view);
+	if (ctrl_get_grants(record, &grants) == WIRE_OK && grants.first < view.released)
+		farm_broken(farm, "node %u is granted event %ju, which is released", node->number,
+			    (uintmax_t)grants.first);
 	if (ctrl_get_grant(record, &grant) == WIRE_OK && grant.event < view.released)
 		farm_broken(farm, "node %u is granted event %ju, which is released", node->number,
 			    (uintmax_t)grant.event);
@@ -323,7 +336,8 @@ void truth_state(struct farm_node *node)
 	struct cluster_node_view view;
 
 	note_beginning(farm);
-	farm->state = farm_view(farm).state;
+	if (node->number == farm->manager || !farm->nodes[farm->manager].alive)
+		farm->state = farm_view(farm).state;
 	if (farm->state == CTRL_STOPPED && before == CTRL_DRAINING &&
 	    farm_view(farm).end != UINT64_MAX) // else a new manager has heard that it ended
 		check_stop(farm);

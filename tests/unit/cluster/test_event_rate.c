@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -17,12 +18,21 @@
 #define WIRE    (BLOCK + 86) // Ethernet 14 and 24, IPv4 and UDP 28, RE 20
 #define TARGET  0.9
 
+#define MOST_NODES 256u
+
+static struct cluster_system_node nodes[MOST_NODES];
+static struct cluster_system_builder builders_[MOST_NODES];
 static struct cluster_system system_;
 
 // Nodes with `sources` sources each, and nodes with a builder each; all links have 1 Gb/s.
 static struct event_rate_parameters make(unsigned readouts, unsigned sources, unsigned builders)
 {
-	system_ = (struct cluster_system){ .n_nodes = readouts + builders };
+	memset(nodes, 0, sizeof(nodes));
+	memset(builders_, 0, sizeof(builders_));
+	assert_true(readouts + builders <= MOST_NODES);
+	system_ = (struct cluster_system){ .n_nodes = readouts + builders,
+					   .nodes = nodes,
+					   .builders = builders_ };
 	for (unsigned i = 0; i < system_.n_nodes; i++) {
 		struct cluster_system_node *node = &system_.nodes[i];
 

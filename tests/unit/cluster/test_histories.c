@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SANITIZE_ADDRESS__
 #define SEEDS 1u
-#define STEP  3u
+#ifdef __SANITIZE_ADDRESS__
+#define STEP 3u
 #else
-#define SEEDS 2u
-#define STEP  1u
+#define STEP 1u
 #endif
 
 static const char *only_story;

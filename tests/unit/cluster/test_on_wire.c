@@ -28,6 +28,8 @@ static struct config *system_of_four(void)
 	config->sources.n_expected = 4;
 	config->cluster.n_sources = 4;
 	config->cluster.n_nodes = 5;
+	config->cluster.nodes = calloc(5, sizeof(*config->cluster.nodes));
+	assert_non_null(config->cluster.nodes);
 	config->cluster.nodes[0].mtu = 1500;
 	for (unsigned i = 1; i < 5; i++) {
 		config->cluster.nodes[i].mtu = 9000;
@@ -65,7 +67,7 @@ static void bytes__count_each_segment(void **state)
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 0), 4 * (1000 + OVERHEAD));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(8952), 0), 4 * (8952 + OVERHEAD));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(8953), 0), 4 * (8953 + 2 * OVERHEAD));
-	free(config);
+	config_free(config);
 }
 
 static void bytes__of_the_own_node_are_not_counted(void **state)
@@ -77,7 +79,7 @@ static void bytes__of_the_own_node_are_not_counted(void **state)
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 1), 3 * (1000 + OVERHEAD));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 4), 0);
-	free(config);
+	config_free(config);
 }
 
 static void bytes__go_by_the_smallest_mtu_of_those_that_send(void **state)
@@ -89,7 +91,7 @@ static void bytes__go_by_the_smallest_mtu_of_those_that_send(void **state)
 	config->cluster.nodes[3].mtu = 1500;
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1453), 0), 4 * (1453 + 2 * OVERHEAD));
-	free(config);
+	config_free(config);
 }
 
 static void bytes__with_other_headers(void **state)
@@ -109,7 +111,7 @@ static void bytes__with_other_headers(void **state)
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(9000 - 20 - 16), 0),
 			 4 * (9000 - 20 - 16 + OVERHEAD - 28 + 16 + 4));
-	free(config);
+	config_free(config);
 }
 
 static void bytes__where_boards_send(void **state)
@@ -123,7 +125,7 @@ static void bytes__where_boards_send(void **state)
 		config->cluster.nodes[i].n_sources = 0;
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1453), 0), 4 * (1453 + 2 * OVERHEAD));
-	free(config);
+	config_free(config);
 }
 
 // Frames with the grant, progress, a release and nothing; then also of each node that sends.
@@ -148,7 +150,7 @@ static void bytes__of_control_messages(void **state)
 			 3 * (1000 + OVERHEAD) + 4 * FRAME + 64 + 32 + 16 + 4 * (FRAME + 32));
 	assert_int_equal(on_wire_bytes(&wire, mep_of(1000), 4), 0);
 	assert_int_equal(on_wire_bytes(&wire, 0, 0), 0);
-	free(config);
+	config_free(config);
 }
 
 static void bytes__of_nothing(void **state)
@@ -160,7 +162,7 @@ static void bytes__of_nothing(void **state)
 	make(&wire, config);
 	assert_int_equal(on_wire_bytes(&wire, 0, 0), 0);
 	assert_int_equal(on_wire_bytes(&wire, 5, 0), 0);
-	free(config);
+	config_free(config);
 }
 
 // Nodes 1 to 4 have 1, 1, 1 and 5 sources.
@@ -182,7 +184,7 @@ static void share__goes_by_the_sources_of_a_node(void **state)
 	assert_int_equal(share(config, 0, 4, UINT32_MAX), UINT64_C(5) * UINT32_MAX / 8);
 	config->event_manager.sched.shaping = SCHED_TIMED_SHIFT;
 	assert_int_equal(share(config, 0, 1, 8000), 8000);
-	free(config);
+	config_free(config);
 }
 
 int main(void)

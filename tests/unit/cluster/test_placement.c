@@ -131,7 +131,7 @@ static void open_pair(const char *mode, bool placed)
 	pair.now = 1000000000;
 	for (unsigned i = 0; i < 2; i++) {
 		struct cluster_node_parameters parameters = {
-			.transport = { &numbers[i], say, room },
+			.transport = { .context = &numbers[i], .send = say, .room = room },
 			.placements = placed && i == B ? placements : NULL,
 			.to_builder = to_builder,
 			.to_readout = to_readout,
@@ -146,7 +146,8 @@ static void open_pair(const char *mode, bool placed)
 	}
 	manager = config_manager_parameters(pair.configs[A]);
 	manager.autostart = true;
-	manager.transport = (struct cluster_transport){ &numbers[A], say, room };
+	manager.transport =
+	    (struct cluster_transport){ .context = &numbers[A], .send = say, .room = room };
 	manager.now = pair.now;
 	pair.manager = cluster_manager_create(&manager);
 	assert_non_null(pair.manager);

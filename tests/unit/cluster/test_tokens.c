@@ -17,7 +17,7 @@ static void tokens__are_credited_once(void **state)
 	bool seen[5] = { false };
 
 	(void)state;
-	assert_true(tokens_make(&tokens, 5));
+	assert_true(tokens_make(&tokens, 5, 3));
 	for (unsigned i = 0; i < 5; i++) {
 		uint32_t token = tokens_next_credit(&tokens);
 
@@ -44,7 +44,7 @@ static void tokens__of_one_event_are_found_in_order(void **state)
 	struct tokens tokens;
 
 	(void)state;
-	assert_true(tokens_make(&tokens, 4));
+	assert_true(tokens_make(&tokens, 4, 3));
 	tokens_grant(&tokens, 2, 5, 1);
 	tokens_grant(&tokens, 0, 5 + 16, 1); // of the same bucket
 	tokens_grant(&tokens, 1, 5, 2);

@@ -113,15 +113,37 @@ static void generator__of_kind_producer(void **state)
 static void generator__without_a_node_has_no_spill(void **state)
 {
 	(void)state;
-	assert_refused("generators[0].spill.size=1MB",
-		       "x.json: generators[0].spill: only kinds producer and port have spills");
 	assert_refused(
-	    "generators[0].spill.period=1s",
+	    "generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"pcap\","
+	    "\"file\": \"x\", \"spill\": {\"size\": 1000}}",
+	    "x.json: generators[0].spill: only kinds synthetic, mdf, mfp, producer and port "
+	    "have spills");
+	assert_refused(
+	    "generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"producer\","
+	    "\"spill\": {\"period\": \"1s\"}}",
 	    "x.json: generators[0].spill.size: is needed with the other keys of a spill");
 	assert_refused("generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"producer\","
 		       "\"spill\": {\"size\": 1000}}",
 		       "x.json: generators[0].spill: needs a node of a system: only grants have a "
 		       "rate");
+}
+
+static void generator__makes_spills(void **state)
+{
+	(void)state;
+	assert_refused("generators[0].spill={\"events\": 10, \"period\": \"1s\", \"size\": 9}",
+		       "x.json: generators[0].spill.size: is for kinds producer and port: here it "
+		       "follows from the events");
+	assert_refused("generators[0].spill={\"period\": \"1s\"}",
+		       "x.json: generators[0].spill.events: a spill needs at least one event");
+	assert_refused(
+	    "generators[0].spill={\"events\": 10, \"duration\": \"2s\", \"period\": \"1s\"}",
+	    "x.json: generators[0].spill.period: must not be shorter than duration");
+	assert_refused(
+	    "generators[0]={\"name\": \"g\", \"port\": \"wire\", \"rate\": 5, \"spill\": "
+	    "{\"events\": 10, \"period\": \"1s\"}}",
+	    "x.json: generators[0].rate: with a spill the events and the duration of that "
+	    "say it");
 }
 
 #define EVENT_RING "generators[0]={\"name\": \"g\", \"port\": \"wire\", \"kind\": \"event_ring\""
@@ -388,6 +410,7 @@ int main(void)
 		cmocka_unit_test(generator__file_goes_with_its_kind),
 		cmocka_unit_test(generator__of_kind_producer),
 		cmocka_unit_test(generator__without_a_node_has_no_spill),
+		cmocka_unit_test(generator__makes_spills),
 		cmocka_unit_test(generator__of_kind_event_ring),
 		cmocka_unit_test(generator__mean_is_below_maximum),
 		cmocka_unit_test(generator__ids_are_among_the_sources),

@@ -14,13 +14,31 @@ static void nodes__have_different_names(void **state)
 				  "x.json: nodes[3].name: \"b\" is the name of nodes[1] already");
 }
 
-static void manager__is_exactly_one(void **state)
+static void manager__is_one_or_elected(void **state)
 {
+	struct config *config = load_node("c", ALL("nodes[2].manager=true"));
+
 	(void)state;
+	assert_int_equal(config->cluster.n_managers, 2);
+	assert_int_equal(config->cluster.manager, 0);
+	config_free(config);
 	assert_system_refused("nodes[0].manager=false",
 			      "x.json: nodes: none of them is the manager");
-	assert_system_refused("nodes[2].manager=true",
-			      "x.json: nodes[2].manager: node a is the manager already");
+	assert_system_all_refused(
+	    ALL("nodes[2].manager=true", "event_manager.heartbeat=60ms"),
+	    "x.json: event_manager.heartbeat_timeout: is less than 4 heartbeats, which an elected "
+	    "manager needs");
+}
+
+static void granted_events__begin_with_id_0(void **state)
+{
+	(void)state;
+	assert_system_refused(
+	    "nodes[1].generators[0].first_event=100",
+	    "x.json: nodes[1].generators[0].first_event: must be 0 where events are "
+	    "granted: ids begin with 0");
+	config_free(load_node(
+	    "b", ALL("nodes[1].generators[0].first_event=100", "event_manager.mode=static")));
 }
 
 static void manager__needs_no_other_duty(void **state)
@@ -333,6 +351,7 @@ static void event_manager__defaults(void **state)
 	assert_false(manager->sched.barrier);
 	assert_int_equal(manager->parallel_sends, 4);
 	assert_int_equal(manager->sched.credits, 0);
+	assert_int_equal(manager->sched.seed, 0);
 	assert_int_equal(manager->sched.send_window_ns, 1000000);
 	assert_int_equal(manager->sched.idle_window_ns, 100000);
 	assert_true(manager->sched.target_utilisation == 0.9);
@@ -357,8 +376,8 @@ static void event_manager__holds_what_was_given(void **state)
 	struct config *config = load_node(
 	    "b", ALL("event_manager={\"mode\": \"pull\", \"start\": \"manual\", \"policy\": "
 		     "\"weighted\", \"strict\": false,"
-		     " \"distance\": 1, \"relax_after\": \"1ms\", \"shaping\": \"credit-window\","
-		     " \"barrier\": true, \"parallel_sends\": 65535, \"credits\": 12,"
+		     " \"distance\": 1, \"relax_after\": \"1ms\", \"shaping\": \"random\","
+		     " \"barrier\": true, \"parallel_sends\": 65535, \"credits\": 12, \"seed\": 77,"
 		     " \"send_window\": \"2ms\", \"idle_window\": 0, \"target_utilisation\": 0.5,"
 		     " \"window\": \"8MiB\", \"queue\": 1048576, \"throttle_level\": \"87.5%\","
 		     " \"heartbeat\": \"1ms\", \"heartbeat_timeout\": \"2ms\","
@@ -374,10 +393,11 @@ static void event_manager__holds_what_was_given(void **state)
 	assert_false(manager->sched.strict);
 	assert_int_equal(manager->sched.distance, 1);
 	assert_int_equal(manager->sched.relax_after_ns, 1000000);
-	assert_int_equal(manager->sched.shaping, SCHED_CREDIT_WINDOW);
+	assert_int_equal(manager->sched.shaping, SCHED_RANDOM_ORDER);
 	assert_true(manager->sched.barrier);
 	assert_int_equal(manager->parallel_sends, 65535);
 	assert_int_equal(manager->sched.credits, 12);
+	assert_int_equal(manager->sched.seed, 77);
 	assert_int_equal(manager->sched.send_window_ns, 2000000);
 	assert_int_equal(manager->sched.idle_window_ns, 0);
 	assert_true(manager->sched.target_utilisation == 0.5);
@@ -433,8 +453,12 @@ static void event_manager__refused_by_the_scheduler(void **state)
 				  "the modes push and pull");
 	config_free(load_node("b", ALL("event_manager.strict=true")));
 	assert_system_all_refused(ALL("event_manager.barrier=true", "event_manager.shaping=none"),
-				  "x.json: event_manager: barrier needs rounds; expected a shaping "
-				  "other than none");
+				  "x.json: event_manager: barrier needs rounds; expected the "
+				  "shaping linear-shift or random");
+	assert_system_all_refused(
+	    ALL("event_manager.barrier=true", "event_manager.shaping=timed-shift"),
+	    "x.json: event_manager: barrier needs rounds; expected the "
+	    "shaping linear-shift or random");
 	assert_system_refused("event_manager.distance=2",
 			      "x.json: event_manager: distance is 2 with 2 congestion groups; "
 			      "expected less than the number of groups, or automatic");
@@ -580,7 +604,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes__have_different_names),
-		cmocka_unit_test(manager__is_exactly_one),
+		cmocka_unit_test(manager__is_one_or_elected),
+		cmocka_unit_test(granted_events__begin_with_id_0),
 		cmocka_unit_test(manager__needs_no_other_duty),
 		cmocka_unit_test(addresses__are_there_and_differ),
 		cmocka_unit_test(port__has_room_for_control_messages),

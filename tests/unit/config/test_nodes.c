@@ -73,14 +73,24 @@ static void cluster__is_the_same_on_all_nodes(void **state)
 {
 	struct config *a = load_node("a", NULL);
 	struct config *b = load_node("b", NULL);
+	struct cluster_system other;
 
 	(void)state;
 	assert_int_equal(a->cluster.self, 0);
 	assert_int_equal(b->cluster.self, 1);
 	assert_int_equal(a->cluster.manager, 0);
-	b->cluster.self = 0;
-	assert_memory_equal(&a->cluster, &b->cluster, sizeof(a->cluster));
 	assert_int_equal(a->cluster.n_nodes, 3);
+	assert_memory_equal(a->cluster.nodes, b->cluster.nodes, 3 * sizeof(*a->cluster.nodes));
+	assert_memory_equal(a->cluster.builders, b->cluster.builders,
+			    a->cluster.n_builders * sizeof(*a->cluster.builders));
+	assert_memory_equal(a->cluster.source_ids, b->cluster.source_ids,
+			    a->cluster.n_sources * sizeof(*a->cluster.source_ids));
+	other = b->cluster;
+	other.self = a->cluster.self;
+	other.nodes = a->cluster.nodes;
+	other.builders = a->cluster.builders;
+	other.source_ids = a->cluster.source_ids;
+	assert_memory_equal(&a->cluster, &other, sizeof(other));
 	config_free(a);
 	config_free(b);
 }
@@ -206,25 +216,25 @@ static void write_many(char *text, unsigned n_nodes)
 	strcpy(to, "]}");
 }
 
-static void nodes__may_be_256(void **state)
+static void nodes__may_be_1024(void **state)
 {
-	static char text[65536];
+	static char text[262144];
 	char error[CONFIG_ERROR_SIZE] = "";
 	struct config *config;
 
 	(void)state;
-	write_many(text, 256);
-	if (config_parse(&config, text, strlen(text), "x.json", "abcdefghijklmnopqrstuvwxy255",
+	write_many(text, 1024);
+	if (config_parse(&config, text, strlen(text), "x.json", "abcdefghijklmnopqrstuvwxy1023",
 			 NULL, 0, error))
 		fail_msg("%s", error);
-	assert_int_equal(config->cluster.self, 255);
-	assert_int_equal(config->cluster.n_builders, 256);
-	assert_int_equal(config->cluster.builders[255].node, 255);
+	assert_int_equal(config->cluster.self, 1023);
+	assert_int_equal(config->cluster.n_builders, 1024);
+	assert_int_equal(config->cluster.builders[1023].node, 1023);
 	config_free(config);
-	write_many(text, 257);
+	write_many(text, 1025);
 	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", NULL, NULL, 0, error),
 			 -1);
-	assert_string_equal(error, "x.json: nodes: more than 256 elements");
+	assert_string_equal(error, "x.json: nodes: more than 1024 elements");
 	write_many(text, 100);
 	assert_int_equal(config_parse(&config, text, strlen(text), "x.json", NULL, NULL, 0, error),
 			 -1);
@@ -342,7 +352,7 @@ int main(void)
 		cmocka_unit_test(cluster__numbers_builders_through_the_nodes),
 		cmocka_unit_test(cluster__lists_sources_by_node),
 		cmocka_unit_test(node__is_chosen_by_its_name),
-		cmocka_unit_test(nodes__may_be_256),
+		cmocka_unit_test(nodes__may_be_1024),
 		cmocka_unit_test(roles__of_a_node),
 		cmocka_unit_test(lcores__hold_the_roles_of_their_node),
 		cmocka_unit_test(errors__name_the_node),

@@ -59,6 +59,16 @@ static void folded_system__is_valid(void **state)
 	}
 }
 
+static void standby_system__has_two_managers(void **state)
+{
+	struct config *config = load_shipped("cluster-ha.json", "c");
+
+	(void)state;
+	assert_int_equal(config->cluster.n_nodes, 3);
+	assert_int_equal(config->cluster.n_managers, 2);
+	config_free(config);
+}
+
 // Asserts that a system has a manager, readout nodes and builder nodes, as many as that.
 static void assert_system(const char *name, unsigned n_readout, unsigned n_builders)
 {
@@ -118,6 +128,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(demo__is_valid),
 		cmocka_unit_test(folded_system__is_valid),
+		cmocka_unit_test(standby_system__has_two_managers),
 		cmocka_unit_test(readout_systems__are_valid),
 		cmocka_unit_test(lhcb_like_system__is_valid),
 		cmocka_unit_test(farm__has_two_stages),

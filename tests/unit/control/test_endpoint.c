@@ -268,18 +268,29 @@ static void round_trip__is_measured(void **state)
 static void acknowledgement__waits_for_company(void **state)
 {
 	const struct network_options options = pair_options();
+	const struct control_endpoint *endpoint;
+	uint64_t before, sent_at, when;
 	struct network network;
-	uint64_t before;
 
 	(void)state;
 	pair_open(&network, &options);
+	endpoint = network.stations[0].endpoint;
 	before = network_counters(&network, 1, 0)->frames_sent;
+	sent_at = network.now;
 	pair_send(&network, 1, 64);
 	network_run(&network, DELAY + 150 * US);
 	assert_int_equal(network.stations[1].delivered, 1);
+	assert_int_equal(control_queued(endpoint, network_node(1)) -
+			     control_acknowledged(endpoint, network_node(1), &when),
+			 64);
 	assert_int_equal(network_counters(&network, 1, 0)->frames_sent, before);
 	network_run(&network, 200 * US);
 	assert_int_equal(network_counters(&network, 1, 0)->frames_sent, before + 1);
+	// How long the acknowledgement was delayed does not count, only the round trip.
+	network_run(&network, DELAY);
+	assert_int_equal(control_acknowledged(endpoint, network_node(1), &when),
+			 control_queued(endpoint, network_node(1)));
+	assert_in_range(when - sent_at, 2 * DELAY, 2 * DELAY + 50 * US);
 	// Two frames are acknowledged at once.
 	pair_send(&network, 2, 1024);
 	network_run(&network, DELAY + 100 * US);

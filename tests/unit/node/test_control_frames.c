@@ -32,6 +32,7 @@ static struct bench {
 	struct rte_mempool *pool;
 	struct link *link;
 	struct cluster_system system;
+	struct cluster_system_node nodes[2];
 	struct neighbours neighbours;
 	struct role *role;
 	struct peer manager;
@@ -196,6 +197,7 @@ static void bench_open(bool has_mac)
 	bench.pool = testbed_pool("control", 1023, control_role_frame_size(1500));
 	bench.link = link_create("rx", "control", 512, false, 0);
 	bench.system.n_nodes = 2;
+	bench.system.nodes = bench.nodes;
 	bench.system.self = SELF;
 	bench.system.manager = MANAGER;
 	bench.system.nodes[SELF] = (struct cluster_system_node){ "r", .address = 0x0a000001 };
@@ -203,6 +205,7 @@ static void bench_open(bool has_mac)
 	    (struct cluster_system_node){ "m", .manager = true, .address = 0x0a000002,
 					  .has_mac = has_mac };
 	memcpy(bench.system.nodes[MANAGER].mac, manager_mac, 6);
+	assert_true(neighbours_make(&bench.neighbours, 2));
 	if (has_mac)
 		neighbours_set(&bench.neighbours, MANAGER, manager_mac);
 	parameters.node.cluster.system = &bench.system;
@@ -227,6 +230,7 @@ static int bench_close(void **state)
 	port_close(&bench.wire.port);
 	assert_int_equal(rte_mempool_in_use_count(bench.pool), 0);
 	rte_mempool_free(bench.pool);
+	neighbours_free(&bench.neighbours);
 	config_free(bench.config);
 	return 0;
 }

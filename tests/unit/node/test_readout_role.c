@@ -99,6 +99,7 @@ static void bench_open(struct bench *bench, bool tagged)
 	bench->sources = calloc(1, sizeof(*bench->sources));
 	bench->neighbours = calloc(1, sizeof(*bench->neighbours));
 	assert_true(bench->sources != NULL && bench->neighbours != NULL);
+	assert_true(neighbours_make(bench->neighbours, 2));
 	source_table_make(bench->sources, bench->config->sources.ids,
 			  bench->config->sources.expected, bench->config->sources.n_ids);
 	assert_true(mailbox_make(&bench->to, "to_readout", 256, 0));
@@ -119,6 +120,7 @@ static void bench_close(struct bench *bench)
 	block_store_destroy(bench->store);
 	source_set_free(bench->set);
 	free(bench->sources);
+	neighbours_free(bench->neighbours);
 	free(bench->neighbours);
 	config_free(bench->config);
 }

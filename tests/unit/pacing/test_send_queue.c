@@ -11,13 +11,12 @@
 
 #define SIZE 64u
 
-static struct send_queue queue_among(uint32_t rank, uint32_t n_senders, uint64_t phase_ticks)
+static struct send_queue queue_among(uint32_t rank, uint32_t n_senders)
 {
 	const struct send_queue_parameters parameters = {
 		.size = SIZE,
 		.rank = rank,
 		.n_senders = n_senders,
-		.phase_ticks = phase_ticks,
 	};
 	struct send_queue queue;
 
@@ -25,9 +24,9 @@ static struct send_queue queue_among(uint32_t rank, uint32_t n_senders, uint64_t
 	return queue;
 }
 
-static struct send_queue queue_of(uint32_t rank, uint64_t phase_ticks)
+static struct send_queue queue_of(uint32_t rank)
 {
-	return queue_among(rank, 4, phase_ticks);
+	return queue_among(rank, 4);
 }
 
 // Events are numbered 100 * round + position.
@@ -42,38 +41,38 @@ static void put(struct send_queue *queue, uint64_t round, uint16_t position, uin
 	assert_true(send_queue_put(queue, &message));
 }
 
-static void expect(struct send_queue *queue, uint64_t now, const uint64_t *events, unsigned n)
+static void expect(struct send_queue *queue, const uint64_t *events, unsigned n)
 {
 	struct message message;
 
 	for (unsigned i = 0; i < n; i++) {
-		assert_true(send_queue_next(queue, now, &message));
+		assert_true(send_queue_next(queue, &message));
 		assert_int_equal(message.event, events[i]);
 	}
 }
 
-#define EXPECT(queue, now, ...)                               \
-	expect(queue, now, (const uint64_t[]){ __VA_ARGS__ }, \
+#define EXPECT(queue, ...)                               \
+	expect(queue, (const uint64_t[]){ __VA_ARGS__ }, \
 	       sizeof((const uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t))
 
-static void expect_none(struct send_queue *queue, uint64_t now)
+static void expect_none(struct send_queue *queue)
 {
 	struct message message;
 
-	assert_false(send_queue_next(queue, now, &message));
+	assert_false(send_queue_next(queue, &message));
 }
 
 static void rounds__are_shifted_by_rank(void **state)
 {
-	struct send_queue queue = queue_of(2, 0);
+	struct send_queue queue = queue_of(2);
 
 	(void)state;
 	for (uint16_t i = 0; i < 4; i++)
 		put(&queue, 1, i, 4);
 	for (uint16_t i = 0; i < 4; i++)
 		put(&queue, 2, i, 4);
-	EXPECT(&queue, 0, 102, 103, 100, 101, 202, 203, 200, 201);
-	expect_none(&queue, 0);
+	EXPECT(&queue, 102, 103, 100, 101, 202, 203, 200, 201);
+	expect_none(&queue);
 	assert_int_equal(send_queue_length(&queue), 0);
 	send_queue_free(&queue);
 }
@@ -88,7 +87,7 @@ static unsigned send_at_once(struct send_queue *queues)
 	struct message message;
 
 	for (unsigned i = 0; i < SENDERS; i++) {
-		if (!send_queue_next(&queues[i], 0, &message))
+		if (!send_queue_next(&queues[i], &message))
 			continue;
 		if (++n[message.position] > most)
 			most = n[message.position];
@@ -105,7 +104,7 @@ static void put_to_all(struct send_queue *queues, uint64_t round, uint16_t posit
 static void open_all(struct send_queue *queues)
 {
 	for (unsigned i = 0; i < SENDERS; i++)
-		queues[i] = queue_among(i, SENDERS, 0);
+		queues[i] = queue_among(i, SENDERS);
 }
 
 static void close_all(struct send_queue *queues)
@@ -156,19 +155,19 @@ static void rounds__that_trickle_in_keep_nodes_apart(void **state)
 // Each grant is sent before the next one arrives; the round goes on all the same.
 static void rounds__that_trickle_in_one_by_one(void **state)
 {
-	struct send_queue queue = queue_of(1, 0);
+	struct send_queue queue = queue_of(1);
 
 	(void)state;
 	for (uint16_t i = 0; i < 2; i++) {
 		put(&queue, 1, i, 4);
-		EXPECT(&queue, 0, 100u + i);
-		expect_none(&queue, 0);
+		EXPECT(&queue, 100u + i);
+		expect_none(&queue);
 	}
 	put(&queue, 1, 2, 4);
 	put(&queue, 1, 3, 4);
 	// Phase 2 is that of position 1 + 2.
-	EXPECT(&queue, 0, 103, 102);
-	expect_none(&queue, 0);
+	EXPECT(&queue, 103, 102);
+	expect_none(&queue);
 	send_queue_free(&queue);
 }
 
@@ -177,12 +176,12 @@ static void rounds__with_empty_positions_spread_nodes_over_the_others(void **sta
 {
 	(void)state;
 	for (uint32_t rank = 0; rank < 8; rank++) {
-		struct send_queue queue = queue_among(rank, 8, 0);
+		struct send_queue queue = queue_among(rank, 8);
 		struct message message;
 
 		put(&queue, 1, 0, 8);
 		put(&queue, 1, 1, 8);
-		assert_true(send_queue_next(&queue, 0, &message));
+		assert_true(send_queue_next(&queue, &message));
 		assert_int_equal(message.event, 100 + rank / 4);
 		send_queue_free(&queue);
 	}
@@ -190,41 +189,97 @@ static void rounds__with_empty_positions_spread_nodes_over_the_others(void **sta
 
 static void rounds__what_comes_late_is_sent_in_the_same_round(void **state)
 {
-	struct send_queue queue = queue_among(1, 3, 0);
+	struct send_queue queue = queue_among(1, 3);
 
 	(void)state;
 	put(&queue, 1, 0, 3);
 	put(&queue, 1, 1, 3);
-	EXPECT(&queue, 0, 100);
+	EXPECT(&queue, 100);
 	put(&queue, 1, 2, 3);
-	EXPECT(&queue, 0, 102, 101);
+	EXPECT(&queue, 102, 101);
 	put(&queue, 2, 0, 3);
-	EXPECT(&queue, 0, 200);
-	expect_none(&queue, 0);
-	send_queue_free(&queue);
-}
-
-static void rounds__by_the_clock_wait_for_their_phase(void **state)
-{
-	struct send_queue queue = queue_of(1, 1000);
-
-	(void)state;
-	for (uint16_t i = 0; i < 2; i++)
-		put(&queue, 1, i, 4);
-	// Phases 0 to 3 are positions 1, 2, 3, 0.
-	EXPECT(&queue, 5000, 101);
-	expect_none(&queue, 5999);
-	expect_none(&queue, 7999);
-	EXPECT(&queue, 8000, 100);
+	EXPECT(&queue, 200);
+	expect_none(&queue);
 	send_queue_free(&queue);
 }
 
 // Positions are builders; each node begins with another one, and all of them get their turn.
+static struct send_queue random_queue(uint32_t rank, uint64_t seed)
+{
+	const struct send_queue_parameters parameters = {
+		.size = SIZE, .rank = rank, .n_senders = 4, .is_random = true, .seed = seed
+	};
+	struct send_queue queue;
+
+	assert_true(send_queue_make(&queue, &parameters));
+	return queue;
+}
+
+#define RANDOM_ROUNDS 600u
+
+// Sends rounds of three; orders[r] is that of round r: its positions as decimal digits. Each
+// position comes once per round.
+static void send_randomly(uint32_t rank, uint64_t seed, unsigned *orders)
+{
+	struct send_queue queue = random_queue(rank, seed);
+	struct message message;
+
+	for (unsigned round = 0; round < RANDOM_ROUNDS; round++) {
+		unsigned seen = 0;
+
+		orders[round] = 0;
+		for (uint16_t i = 0; i < 3; i++)
+			put(&queue, round + 1, i, 3);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_true(send_queue_next(&queue, &message));
+			assert_int_equal(message.round, round + 1);
+			orders[round] = 10 * orders[round] + message.position;
+			seen |= 1u << message.position;
+		}
+		assert_int_equal(seen, 7);
+	}
+	expect_none(&queue);
+	send_queue_free(&queue);
+}
+
+static unsigned count_equal(const unsigned *a, const unsigned *b)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < RANDOM_ROUNDS; i++)
+		n += a[i] == b[i];
+	return n;
+}
+
+// All six orders of three positions are equally frequent, 100 +- 9 times; two nodes have the same
+// order in a sixth of the rounds, and the same seed gives the same orders again.
+static void random__orders_differ_between_nodes_and_rounds(void **state)
+{
+	static const unsigned all[] = { 12, 21, 102, 120, 201, 210 };
+	unsigned of_0[RANDOM_ROUNDS], of_1[RANDOM_ROUNDS], again[RANDOM_ROUNDS];
+
+	(void)state;
+	send_randomly(0, 5, of_0);
+	send_randomly(1, 5, of_1);
+	send_randomly(0, 5, again);
+	assert_memory_equal(of_0, again, sizeof(of_0));
+	for (unsigned i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		unsigned n = 0;
+
+		for (unsigned j = 0; j < RANDOM_ROUNDS; j++)
+			n += of_0[j] == all[i];
+		assert_in_range(n, 64, 136);
+	}
+	assert_in_range(count_equal(of_0, of_1), 64, 136);
+	send_randomly(0, 6, again);
+	assert_in_range(count_equal(of_0, again), 64, 136);
+}
+
 static void requests__are_served_in_turn(void **state)
 {
 	(void)state;
 	for (uint32_t rank = 0; rank < 6; rank++) {
-		struct send_queue queue = queue_of(rank, 0);
+		struct send_queue queue = queue_of(rank);
 
 		for (unsigned i = 0; i < 6; i++) {
 			const struct message message = { .kind = MESSAGE_SEND,
@@ -238,29 +293,29 @@ static void requests__are_served_in_turn(void **state)
 		for (unsigned i = 0; i < 6; i++) {
 			struct message message;
 
-			assert_true(send_queue_next(&queue, 0, &message));
+			assert_true(send_queue_next(&queue, &message));
 			assert_int_equal(message.position, (rank + i) % 3);
 		}
-		expect_none(&queue, 0);
+		expect_none(&queue);
 		send_queue_free(&queue);
 	}
 }
 
 static void without_rounds__first_in_first_out(void **state)
 {
-	struct send_queue queue = queue_of(3, 0);
+	struct send_queue queue = queue_of(3);
 
 	(void)state;
 	for (uint64_t i = 0; i < 5; i++)
 		put(&queue, i, 0, 1);
-	EXPECT(&queue, 0, 0, 100, 200, 300, 400);
-	expect_none(&queue, 0);
+	EXPECT(&queue, 0, 100, 200, 300, 400);
+	expect_none(&queue);
 	send_queue_free(&queue);
 }
 
 static void put__refuses_what_it_has_no_room_for(void **state)
 {
-	struct send_queue queue = queue_of(0, 0);
+	struct send_queue queue = queue_of(0);
 	const struct message message = { .kind = MESSAGE_SEND, .n_positions = 1 };
 
 	(void)state;
@@ -269,7 +324,7 @@ static void put__refuses_what_it_has_no_room_for(void **state)
 	assert_false(send_queue_put(&queue, &message));
 	send_queue_clear(&queue);
 	assert_int_equal(send_queue_length(&queue), 0);
-	expect_none(&queue, 0);
+	expect_none(&queue);
 	assert_true(send_queue_put(&queue, &message));
 	send_queue_free(&queue);
 }
@@ -283,7 +338,7 @@ int main(void)
 		cmocka_unit_test(rounds__that_are_complete_keep_nodes_apart),
 		cmocka_unit_test(rounds__that_trickle_in_keep_nodes_apart),
 		cmocka_unit_test(rounds__that_trickle_in_one_by_one),
-		cmocka_unit_test(rounds__by_the_clock_wait_for_their_phase),
+		cmocka_unit_test(random__orders_differ_between_nodes_and_rounds),
 		cmocka_unit_test(requests__are_served_in_turn),
 		cmocka_unit_test(without_rounds__first_in_first_out),
 		cmocka_unit_test(put__refuses_what_it_has_no_room_for),

@@ -85,7 +85,8 @@ static void expect_canaries(const uint8_t *bytes, uint64_t size)
 
 	if (canaries[0] == 0)
 		memset(canaries, CANARY, sizeof(canaries));
-	assert_memory_equal(bytes, canaries, size);
+	if (memcmp(bytes, canaries, size) != 0) // cmocka compares byte by byte
+		assert_memory_equal(bytes, canaries, size);
 }
 
 static void take_event(struct built *built, const struct evb_event *event)

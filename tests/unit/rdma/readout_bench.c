@@ -111,6 +111,7 @@ static void make_peers(struct readout_bench *bench, const char *roce)
 	static const char *const names[] = { "b", "c" };
 	unsigned builder = 0;
 
+	assert_true(neighbours_make(&bench->neighbours, 1 + BENCH_PEERS));
 	for (unsigned i = 0; i < BENCH_PEERS; i++) {
 		struct bench_peer *peer = &bench->peers[i];
 
@@ -235,6 +236,7 @@ void readout_bench_close(struct readout_bench *bench)
 	source_set_free(bench->set);
 	free(bench->sources);
 	free(bench->arrivals);
+	neighbours_free(&bench->neighbours);
 	config_free(bench->config);
 }
 

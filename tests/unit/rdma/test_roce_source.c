@@ -40,7 +40,8 @@ static struct bench {
 	struct roce_slots *slots;
 	struct roce_port *peer;
 	struct role *role;
-	uint64_t now; // TSC
+	bool congested; // the network marks what arrives at the peer
+	uint64_t now;   // TSC
 } bench;
 
 static struct config *configuration(const char *address)
@@ -88,7 +89,8 @@ static void make_peer(void)
 		fail_msg("%s", error);
 }
 
-static void make_role(void)
+// events: 0: no end.
+static void make_role(uint64_t events)
 {
 	const struct config_generator *generator = &bench.config->generators[0];
 	struct roce_source_parameters parameters = {
@@ -108,7 +110,7 @@ static void make_role(void)
 		.destination = generator->destination_address,
 		.port_id = bench.wire.port.id,
 		.responses = bench.responses,
-		.events = EVENTS,
+		.events = events,
 		.faults = &generator->faults,
 	};
 	char error[ROCE_SOURCE_ERROR_SIZE];
@@ -146,7 +148,7 @@ static int open_bench(void **state)
 	bench.slots = roce_slots_create(1, ask_builder, NULL);
 	assert_non_null(bench.slots);
 	make_peer();
-	make_role();
+	make_role(EVENTS);
 	return 0;
 }
 
@@ -188,6 +190,8 @@ static void deliver(const struct rte_mbuf *mbuf)
 	in.header_bytes = copy->data_len;
 	assert_int_equal(net_parse(in.bytes, copy->data_len, copy->data_len, 0, &in.frame),
 			 WIRE_OK);
+	if (bench.congested)
+		in.frame.dscp_ecn |= 3;
 	(void)roce_port_receive(bench.peer, &in, ns());
 	rte_pktmbuf_free(copy);
 }
@@ -342,6 +346,43 @@ static void peer_that_leaves__does_not_hold_up_the_drain(void **state)
 			 MESSAGES + SOURCES);
 }
 
+static unsigned slowed_flows(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < SOURCES; i++)
+		n += roce_source_role_qp(bench.role, i)->ns_per_byte != 0;
+	return n;
+}
+
+// Once the network marks no more packets, the queue pairs send without a limit again.
+static void slowed_flows__get_the_rate_of_the_link_again(void **state)
+{
+	const struct roce_sender_counters *counters;
+
+	(void)state;
+	bench.role->operations->fini(bench.role);
+	make_role(0);
+	counters = roce_source_role_counters(bench.role);
+	while (counters->connected < SOURCES)
+		run_ms(1);
+	assert_int_equal(slowed_flows(), 0);
+	bench.congested = true;
+	for (unsigned i = 0; i < STEPS && slowed_flows() < SOURCES; i++) {
+		poll_role();
+		poll_peer();
+	}
+	assert_int_equal(slowed_flows(), SOURCES);
+	bench.congested = false;
+	for (unsigned i = 0; i < STEPS && slowed_flows() > 0; i++) {
+		poll_role();
+		poll_peer();
+	}
+	assert_int_equal(slowed_flows(), 0);
+	assert_true(counters->cnps >= SOURCES);
+	drain();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_bench, close_bench)
 
 int main(void)
@@ -352,6 +393,7 @@ int main(void)
 		TEST(refusing_peer__is_asked_less_often),
 		TEST(silent_peer__leaves_everything_unsent),
 		TEST(peer_that_leaves__does_not_hold_up_the_drain),
+		TEST(slowed_flows__get_the_rate_of_the_link_again),
 	};
 
 	return cmocka_run_group_tests_name("roce_source", tests, testbed_start, testbed_stop);

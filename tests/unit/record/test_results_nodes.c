@@ -19,7 +19,7 @@
 #include <time.h>
 
 #include "base/random.h"
-#include "cluster/decision_flow.h"
+#include "decision/decision_flow.h"
 #include "record/results_role.h"
 #include "wire/wire.h"
 
@@ -72,6 +72,8 @@ struct node {
 
 static struct random random_state;
 static uint64_t now_ns;
+static struct cluster_system_node cluster_nodes[NODES];
+static struct cluster_system_builder cluster_builders[BUILDER_NODES];
 static struct cluster_system cluster;
 static struct node nodes[NODES];
 static struct path paths[NODES][NODES];
@@ -250,7 +252,7 @@ static void start(unsigned number)
 	struct node *node = &nodes[number];
 	struct decision_flow_parameters parameters = {
 		.system = &cluster,
-		.transport = { node, send_letter, room },
+		.transport = { .context = node, .send = send_letter, .room = room },
 		.granted = true,
 		.run = RUN,
 		.manager = number == MANAGER ? (void *)node : NULL,
@@ -562,7 +564,13 @@ int main(int n_arguments, char **arguments)
 		first_seed = strtoull(arguments[1], NULL, 10);
 		n_histories = n_arguments > 2 ? (unsigned)strtoul(arguments[2], NULL, 10) : 1;
 	}
-	cluster = (struct cluster_system){ .n_nodes = NODES, .manager = MANAGER, .n_results = 1 };
+	cluster = (struct cluster_system){
+		.n_nodes = NODES,
+		.manager = MANAGER,
+		.nodes = cluster_nodes,
+		.builders = cluster_builders,
+		.n_results = 1,
+	};
 	cluster.results[0].node = RESULTS;
 	cluster.n_builders = BUILDER_NODES;
 	for (unsigned i = 1; i <= BUILDER_NODES; i++)

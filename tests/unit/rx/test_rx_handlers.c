@@ -23,6 +23,8 @@
 struct probe {
 	enum rx_verdict verdict;
 	unsigned calls, polls, leaves, sent, not_sent;
+	unsigned parts;   // calls with a partial packet, which are answered by RX_MORE_BYTES
+	uint32_t at_hand; // in the last call
 	struct rte_mbuf *taken;
 	struct rte_mempool *pool; // of what poll() sends
 	unsigned to_send;
@@ -34,6 +36,11 @@ static enum rx_verdict probe_receive(void *context, struct rx_packet *packet)
 	struct probe *probe = context;
 	struct segment *segment = mbuf_segment(packet->mbuf);
 
+	probe->at_hand = packet->header_bytes;
+	if (packet->is_partial) {
+		probe->parts++;
+		return RX_MORE_BYTES;
+	}
 	probe->calls++;
 	packet->cause = SEGMENT_UNEXPECTED_SOURCE;
 	if (probe->verdict == RX_PASSED_ON)
@@ -185,6 +192,42 @@ static void receive__the_first_that_accepts(void **state)
 	rx_feed(&bench, &frame, frame.length);
 	assert_int_equal(second.calls, 2);
 	assert_int_equal(rx_counters(&bench)->other, 1);
+	assert_all_freed(&bench);
+	rx_restart(&bench);
+	rx_close(&bench);
+}
+
+// The headers of UDP are in the first buffer, the rest in the second one.
+static void receive__a_part_of_the_packet_if_it_says_so(void **state)
+{
+	struct probe probe = { .verdict = RX_FREE };
+	struct rx_handler handler = handler_of(&probe);
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	open_with(&bench, &handler, 1);
+	make_datagram(&frame, OWN_PORT);
+	rx_feed(&bench, &frame, NET_HEADERS_SIZE);
+	assert_int_equal(probe.parts, 0);
+	assert_int_equal(probe.calls, 1);
+	assert_int_equal(rx_counters(&bench)->roce, 1);
+	handler.takes_parts = true;
+	rx_restart(&bench);
+	rx_feed(&bench, &frame, NET_HEADERS_SIZE);
+	assert_int_equal(probe.parts, 1);
+	assert_int_equal(probe.calls, 2);
+	assert_true(probe.at_hand > NET_HEADERS_SIZE);
+	assert_int_equal(rx_counters(&bench)->roce, 1);
+	assert_int_equal(rx_counters(&bench)->packets, 1);
+	rx_feed(&bench, &frame, frame.length);
+	assert_int_equal(probe.parts, 1);
+	assert_int_equal(probe.calls, 3);
+	store_be16(frame.bytes + 36, 0); // nobody's port
+	frame_set_udp_checksum(&frame);
+	rx_feed(&bench, &frame, NET_HEADERS_SIZE);
+	assert_int_equal(rx_counters(&bench)->packet_drops[PACKET_UNKNOWN_PORT], 1);
+	assert_int_equal(probe.parts, 1);
 	assert_all_freed(&bench);
 	rx_restart(&bench);
 	rx_close(&bench);
@@ -503,6 +546,7 @@ int main(void)
 		cmocka_unit_test(receive__only_its_kinds_and_ports),
 		cmocka_unit_test(receive__checksums_unless_it_has_its_own),
 		cmocka_unit_test(receive__the_first_that_accepts),
+		cmocka_unit_test(receive__a_part_of_the_packet_if_it_says_so),
 		cmocka_unit_test(verdict__decides_what_becomes_of_the_packet),
 		cmocka_unit_test(poll__sends_on_the_reply_queue),
 		cmocka_unit_test(leave__is_waited_for_and_not_for_ever),

@@ -97,11 +97,13 @@ static void draw_parameters(struct history *history, enum sched_policy policy)
 	parameters->shaping = below(history, 4);
 	parameters->strict =
 	    policy == SCHED_ROUND_ROBIN && parameters->mode != SCHED_STATIC && chance(history, 0.3);
-	parameters->barrier = parameters->shaping != SCHED_ALL_AT_ONCE && chance(history, 0.25);
+	parameters->barrier = parameters->shaping != SCHED_ALL_AT_ONCE &&
+			      parameters->shaping != SCHED_TIMED_SHIFT && chance(history, 0.25);
 	parameters->credits = chance(history, 0.3) ? 1 + below(history, 3) : 0;
 	parameters->relax_after_ns = chance(history, 0.25) ? 0 : below(history, 3000);
 	parameters->send_window_ns = 1 + below(history, 100);
 	parameters->idle_window_ns = below(history, 20);
+	parameters->phase_share = chance(history, 0.5) ? 1 : 0.5;
 	parameters->burst_ns = below(history, 5000);
 	parameters->event_bytes = 1000;
 	parameters->cut_ns = below(history, 2000);

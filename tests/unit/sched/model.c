@@ -77,7 +77,6 @@ void model_begin(struct model *model, uint64_t released)
 	model->may_wait_since = SCHED_NEVER;
 	model->round_open = false;
 	memset(model->taken, 0, sizeof(model->taken));
-	model->ends_ns = 0;
 	model->round_outstanding = 0;
 	model->credits = 0;
 	model->purged = 0;

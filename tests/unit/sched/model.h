@@ -98,7 +98,7 @@ struct model {
 	uint64_t may_wait_since;
 	// the current round
 	bool round_open;
-	uint64_t round, starts_ns, ends_ns;
+	uint64_t round;
 	uint32_t n_positions, round_outstanding;
 	bool taken[MODEL_POSITIONS];
 	uint32_t positions[MODEL_POSITIONS]; // builder of each that is taken

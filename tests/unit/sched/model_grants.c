@@ -8,14 +8,8 @@
 
 static bool uses_rounds(const struct model *model)
 {
-	return model->parameters.shaping != SCHED_ALL_AT_ONCE;
-}
-
-static uint64_t phase_ns(const struct model *model)
-{
-	return model->parameters.shaping == SCHED_TIMED_SHIFT
-		   ? model->parameters.send_window_ns + model->parameters.idle_window_ns
-		   : 0;
+	return model->parameters.shaping == SCHED_LINEAR_SHIFT ||
+	       model->parameters.shaping == SCHED_RANDOM_ORDER;
 }
 
 static bool has_credit(const struct model_builder *builder)
@@ -95,7 +89,7 @@ static bool round_is_closed(const struct model *model)
 {
 	for (uint32_t i = 0; i < model->n_positions; i++) {
 		if (!model->taken[i])
-			return phase_ns(model) > 0 && model->now > model->starts_ns;
+			return false;
 	}
 	return true;
 }
@@ -129,9 +123,7 @@ static struct outlook look(const struct model *model, double slack)
 
 static bool next_round_may_begin(const struct model *model)
 {
-	if (model->parameters.barrier && model->round_outstanding > 0)
-		return false;
-	return phase_ns(model) == 0 || model->now >= model->starts_ns;
+	return !model->parameters.barrier || model->round_outstanding == 0;
 }
 
 static bool has_waited(const struct model *model, uint64_t since)
@@ -256,16 +248,6 @@ static void next_round(struct model *model, const struct sched_grant *grant)
 	model->round_open = true;
 	model->round = grant->round;
 	model->round_outstanding = 0;
-	if (phase_ns(model) > 0) {
-		uint64_t earliest = model->now > model->ends_ns ? model->now : model->ends_ns;
-
-		if (grant->starts_ns % phase_ns(model) != 0 || grant->starts_ns < earliest ||
-		    grant->starts_ns - earliest >= phase_ns(model))
-			model_break(model, MODEL_NO_CONFLICT, "round %ju starts at a wrong time",
-				    (uintmax_t)grant->round);
-		model->starts_ns = grant->starts_ns;
-		model->ends_ns = grant->starts_ns + model->n_positions * phase_ns(model);
-	}
 }
 
 static void check_round(struct model *model, const struct sched_grant *grant)
@@ -286,10 +268,6 @@ static void check_round(struct model *model, const struct sched_grant *grant)
 	if (port_of(model, grant->builder)->in_round)
 		model_break(model, MODEL_NO_CONFLICT,
 			    "the port of builder %u has two positions in round %ju", grant->builder,
-			    (uintmax_t)grant->round);
-	if (phase_ns(model) > 0 &&
-	    (grant->starts_ns != model->starts_ns || model->now > model->starts_ns))
-		model_break(model, MODEL_NO_CONFLICT, "round %ju has begun already",
 			    (uintmax_t)grant->round);
 }
 
@@ -382,8 +360,9 @@ static void take_rate(struct model *model, uint32_t index, uint64_t bytes)
 	       view.rate_share;
 	if (rate == 0)
 		return;
-	if (phase_ns(model) > 0)
-		rate *= (double)parameters->send_window_ns / (double)phase_ns(model);
+	if (parameters->shaping == SCHED_TIMED_SHIFT)
+		rate *= parameters->phase_share * (double)parameters->send_window_ns /
+			(double)(parameters->send_window_ns + parameters->idle_window_ns);
 	if (port->next_ns < earliest)
 		port->next_ns = earliest;
 	port->next_ns += (double)bytes / rate * 1e9;

@@ -76,6 +76,10 @@ static void create__refuses_rules_that_do_not_fit(void **state)
 	refuses("strict");
 	bench.parameters.barrier = true;
 	refuses("barrier");
+	bench.parameters.barrier = true;
+	bench.parameters.shaping = SCHED_TIMED_SHIFT;
+	bench.parameters.send_window_ns = 1;
+	refuses("barrier");
 	bench.parameters.shaping = SCHED_TIMED_SHIFT;
 	refuses("send_window_ns is 0");
 	bench.parameters.shaping = SCHED_TIMED_SHIFT;
@@ -94,12 +98,14 @@ static void create__refuses_shares_that_are_none(void **state)
 {
 	static const double wrong[] = { 0, -0.5, 1.01, NAN, INFINITY };
 	double *const shares[] = { &bench.parameters.target_utilisation, &bench.parameters.cut,
-				   &bench.parameters.step, &bench.parameters.floor };
-	static const char *const names[] = { "target_utilisation", "cut", "step", "floor" };
+				   &bench.parameters.step, &bench.parameters.floor,
+				   &bench.parameters.phase_share };
+	static const char *const names[] = { "target_utilisation", "cut", "step", "floor",
+					     "phase_share" };
 
 	(void)state;
 	bench = bench_plain(2);
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 5; i++) {
 		for (unsigned j = 0; j < sizeof(wrong) / sizeof(wrong[0]); j++) {
 			*shares[i] = wrong[j];
 			refuses(names[i]);

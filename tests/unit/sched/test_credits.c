@@ -233,6 +233,105 @@ static void view__tells_of_a_builder(void **state)
 	bench_stop(&bench);
 }
 
+static struct sched_slow slow_builder(const struct bench *bench)
+{
+	struct sched_slow slow = { 0 };
+
+	for (uint32_t i = 0; i < bench->parameters.n_builders; i++) {
+		const struct sched_builder_view view = bench_view(bench, i);
+
+		sched_slow_add(&slow, i, &view);
+	}
+	return slow;
+}
+
+// All slots are granted in each ms. Builder 0 frees its slots every slow_ms, the others every ms.
+static void run_with_slow_builder(struct bench *bench, unsigned slow_ms)
+{
+	struct sched_grant held[4];
+	unsigned n_held = 0;
+
+	for (unsigned ms = 1; ms < 2500; ms++) {
+		bench_poll(bench, 9);
+		bench->now += 1000000;
+		for (unsigned i = 0; i < bench->n; i++)
+			if (bench->grants[i].builder == 0)
+				held[n_held++] = bench->grants[i];
+			else
+				bench_recycle(bench, &bench->grants[i]);
+		for (; ms % slow_ms == 0 && n_held > 0; n_held--)
+			bench_recycle(bench, &held[n_held - 1]);
+	}
+	bench_poll(bench, 9);
+}
+
+static void slow__is_the_builder_that_holds_its_slots(void **state)
+{
+	struct bench bench = bench_plain(3);
+	struct sched_slow slow;
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1u << 16);
+	assert_false(sched_slow_is_found(&(struct sched_slow){ 0 }));
+	run_with_slow_builder(&bench, 10);
+	assert_in_range(bench_view(&bench, 0).slot_ns, 9500000, 10500000);
+	assert_in_range(bench_view(&bench, 1).slot_ns, 950000, 1050000);
+	// All slots of the others are held, too.
+	assert_int_equal(bench_view(&bench, 1).free, 0);
+	slow = slow_builder(&bench);
+	assert_true(sched_slow_is_found(&slow));
+	assert_int_equal(slow.builder, 0);
+	bench_stop(&bench);
+}
+
+// The builders share the events. Builder 1 has the fewest slots, and none of them is free; it is as
+// fast as the others.
+static void slow__is_no_builder_that_is_only_short_of_slots(void **state)
+{
+	struct bench bench = bench_plain(3);
+	struct sched_slow slow;
+
+	(void)state;
+	bench.builders[1].slots = 1;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1u << 16);
+	run_with_slow_builder(&bench, 1);
+	assert_int_equal(bench_view(&bench, 1).free, 0);
+	assert_in_range(bench_view(&bench, 1).slot_ns, 950000, 1050000);
+	slow = slow_builder(&bench);
+	assert_false(sched_slow_is_found(&slow));
+	bench_stop(&bench);
+}
+
+// Its event is the oldest one, so the others get nothing.
+static void slow__is_a_builder_that_stands_still(void **state)
+{
+	struct bench bench = bench_plain(2);
+	struct sched_slow slow;
+
+	(void)state;
+	bench.parameters.unfinished = 4;
+	bench_start(&bench);
+	bench_credit(&bench, 0, 4);
+	bench_announce(&bench, 1u << 16);
+	assert_int_equal(bench_poll(&bench, 9), 4);
+	bench_credit(&bench, 1, 4);
+	bench.now = 3000000000;
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	slow = slow_builder(&bench);
+	assert_true(sched_slow_is_found(&slow));
+	assert_int_equal(slow.builder, 0);
+	// It registers anew.
+	assert_int_equal(sched_register(bench.sched, 0, 2, 4, bench.now), SCHED_OK);
+	assert_int_equal(bench_view(&bench, 0).slot_ns, 0);
+	slow = slow_builder(&bench);
+	assert_false(sched_slow_is_found(&slow));
+	bench_stop(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +343,9 @@ int main(void)
 		cmocka_unit_test(register__of_a_new_session_takes_back_the_events),
 		cmocka_unit_test(exclude__holds_credits_back_until_included),
 		cmocka_unit_test(view__tells_of_a_builder),
+		cmocka_unit_test(slow__is_the_builder_that_holds_its_slots),
+		cmocka_unit_test(slow__is_no_builder_that_is_only_short_of_slots),
+		cmocka_unit_test(slow__is_a_builder_that_stands_still),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

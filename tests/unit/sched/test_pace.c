@@ -152,15 +152,16 @@ static void bucket__of_timed_shift_counts_idle_windows(void **state)
 	bench.parameters.shaping = SCHED_TIMED_SHIFT;
 	bench.parameters.send_window_ns = 75;
 	bench.parameters.idle_window_ns = 25;
+	bench.parameters.phase_share = 0.5;
 	bench_start(&bench);
 	bench_credit_all(&bench);
 	bench_announce(&bench, 2);
 	assert_int_equal(bench_poll(&bench, 1), 1);
-	// In a send window the rate is the link's; over all it is three quarters.
+	// In a send window the rate is the link's; over all it is three quarters of the half.
 	assert_int_equal(bench.grants[0].rate_bytes_per_second, GB);
-	bench.now = 1332;
+	bench.now = 2665;
 	assert_int_equal(bench_poll(&bench, 1), 0);
-	bench.now = 1333;
+	bench.now = 2666;
 	assert_int_equal(bench_poll(&bench, 1), 1);
 	bench_stop(&bench);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
 //
-// Positions and phases of rounds, barrier, clock, events in flight.
+// Positions and phases of rounds, barrier, events in flight.
 #include "bench.h"
 
 static struct bench bench_of(uint32_t n_builders, uint32_t n_sources, enum sched_shaping shaping)
@@ -34,7 +34,6 @@ static void none__has_no_rounds(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(bench.grants[i].n_positions, 1);
 		expect_grant(&bench.grants[i], i, 0, i);
-		assert_int_equal(bench.grants[i].starts_ns, 77);
 	}
 	bench_stop(&bench);
 }
@@ -162,47 +161,25 @@ static void barrier__waits_for_the_round_before(void **state)
 	bench_stop(&bench);
 }
 
-static void timed_shift__begins_rounds_on_the_clock(void **state)
+static void timed_shift__has_no_rounds(void **state)
 {
 	struct bench bench = bench_of(2, 3, SCHED_TIMED_SHIFT);
 
 	(void)state;
 	bench.parameters.send_window_ns = 80;
-	bench.parameters.idle_window_ns = 20;
 	bench_start(&bench);
-	bench_credit_all(&bench);
-	bench_announce(&bench, 1);
-	bench.now = 250;
-	assert_int_equal(bench_poll(&bench, 9), 1);
-	expect_grant(&bench.grants[0], 0, 0, 0);
-	assert_int_equal(bench.grants[0].starts_ns, 300);
-	// Before it starts the round takes more, and the next one is not begun.
-	bench_announce(&bench, 4);
-	bench.now = 300;
-	assert_int_equal(bench_poll(&bench, 9), 3);
-	expect_grant(&bench.grants[0], 0, 1, 1);
-	assert_int_equal(bench.grants[0].starts_ns, 300);
-	expect_grant(&bench.grants[1], 1, 0, 0);
-	assert_int_equal(bench.grants[1].starts_ns, 600);
+	bench_credit(&bench, 0, 4);
 	bench_announce(&bench, 9);
-	bench.now = 400;
-	assert_int_equal(bench_poll(&bench, 9), 0);
-	assert_int_equal(sched_counters(bench.sched)->stalls_round, 1);
-	bench.now = 599;
-	assert_int_equal(bench_poll(&bench, 9), 0);
-	bench.now = 600;
-	assert_int_equal(bench_poll(&bench, 9), 2);
-	assert_int_equal(bench.grants[0].starts_ns, 900);
-	// Long after the last round: the next tick.
-	bench.now = 5001;
-	assert_int_equal(bench_poll(&bench, 1), 1);
-	assert_int_equal(bench.grants[0].starts_ns, 5100);
+	assert_int_equal(bench_poll(&bench, 9), 4);
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(bench.grants[i].n_positions, 1);
+	assert_int_equal(sched_counters(bench.sched)->rounds, 0);
 	bench_stop(&bench);
 }
 
-static void credit_window__limits_events_of_a_builder(void **state)
+static void credits__limit_events_of_a_builder(void **state)
 {
-	struct bench bench = bench_of(1, 1, SCHED_CREDIT_WINDOW);
+	struct bench bench = bench_of(1, 1, SCHED_LINEAR_SHIFT);
 
 	(void)state;
 	bench.parameters.credits = 2;
@@ -225,8 +202,8 @@ int main(void)
 		cmocka_unit_test(linear_shift__ends_a_round_rather_than_break_the_group_rule),
 		cmocka_unit_test(linear_shift__has_idle_phases_with_more_sources_than_builders),
 		cmocka_unit_test(barrier__waits_for_the_round_before),
-		cmocka_unit_test(timed_shift__begins_rounds_on_the_clock),
-		cmocka_unit_test(credit_window__limits_events_of_a_builder),
+		cmocka_unit_test(timed_shift__has_no_rounds),
+		cmocka_unit_test(credits__limit_events_of_a_builder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -312,6 +312,22 @@ static void size_law__lhcb_keeps_empty_fragments(void **state)
 	assert_true(fabs((double)empty / DRAWS - 0.154) < 0.003); // 539 of 3500 are empty
 }
 
+static void size_law__with_outliers(void **state)
+{
+	const struct fragment_sizes sizes = { .mean = 100, .outliers = 0.02, .outlier = 5000 };
+	struct random random = { 7 };
+	unsigned outliers = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < DRAWS; i++) {
+		unsigned size = synthetic_draw_size(&sizes, 9, &random);
+
+		assert_true(size == 100 || size == 5000);
+		outliers += size == 5000;
+	}
+	assert_true(fabs((double)outliers / DRAWS - 0.02) < 0.002);
+}
+
 static void lhcb_profile__quantiles(void **state)
 {
 	const struct lhcb_profile *velo = lhcb_profile(2);
@@ -410,6 +426,7 @@ int main(void)
 		cmocka_unit_test(size_law__gaussian_with_maximum),
 		cmocka_unit_test(size_law__lhcb),
 		cmocka_unit_test(size_law__lhcb_keeps_empty_fragments),
+		cmocka_unit_test(size_law__with_outliers),
 		cmocka_unit_test(lhcb_profile__quantiles),
 		cmocka_unit_test(synthetic__lhcb_has_an_odin),
 		cmocka_unit_test(source_set__patches_odin),

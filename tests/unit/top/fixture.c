@@ -85,9 +85,9 @@ static void add_lcores(cJSON *root, double second)
 	}
 }
 
-static void add_histogram(cJSON *builder, double events)
+static void add_histogram(cJSON *thing, const char *name, double events)
 {
-	cJSON *histogram = cJSON_AddObjectToObject(builder, "latency_complete_ns");
+	cJSON *histogram = cJSON_AddObjectToObject(thing, name);
 	char key[32];
 
 	// Half of the events take 64 to 128 us, the others 128 to 256 us.
@@ -114,7 +114,7 @@ static void add_builders(cJSON *root, double second, double trouble)
 		add(builder, "events_incomplete", trouble * EVENTS / 2);
 		add(builder, "events_discarded", 0);
 		add(builder, "bytes_built", second * EVENTS * EVENT_SIZE / 2);
-		add_histogram(builder, (second - trouble) * EVENTS / 2);
+		add_histogram(builder, "latency_complete_ns", (second - trouble) * EVENTS / 2);
 		group = cJSON_AddObjectToObject(builder, "group_0");
 		text(group, "name", "main");
 		add(group, "members", 3);
@@ -211,6 +211,7 @@ static void add_system(cJSON *root, double second, double trouble)
 {
 	cJSON *sched = add_object(cJSON_AddArrayToObject(root, "sched"));
 	cJSON *credits = cJSON_AddArrayToObject(root, "credits");
+	cJSON *steps = cJSON_AddArrayToObject(root, "step");
 	cJSON *readout = add_object(cJSON_AddArrayToObject(root, "readout"));
 	cJSON *roce = add_object(cJSON_AddArrayToObject(root, "roce"));
 
@@ -234,6 +235,14 @@ static void add_system(cJSON *root, double second, double trouble)
 		add(builder, "oldest_ns", 1.2e6);
 		add(builder, "registered", 1);
 		add(builder, "excluded", 0);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		cJSON *step = add_object(steps);
+
+		text(step, "name", i == 0 ? "grant" : "first_segment");
+		text(step, "since", i == 0 ? "announcement" : "grant");
+		add(step, "latency_max_ns", 1.5e6);
+		add_histogram(step, "latency_ns", second * EVENTS);
 	}
 	text(readout, "name", "boards");
 	add(readout, "events", second * EVENTS);

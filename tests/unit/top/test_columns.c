@@ -14,10 +14,24 @@
 #include "telemetry/group.h"
 #include "top/table.h"
 
+// The latency itself, or one of its quantiles.
+static bool is_of_latency(const struct metric *metric, const char *name)
+{
+	const size_t length = strlen(metric->name);
+
+	if (metric->kind != METRIC_LATENCY || strncmp(metric->name, name, length) != 0)
+		return false;
+	for (unsigned i = 0; metric_quantiles[i].suffix != NULL; i++)
+		if (name[length] == '_' &&
+		    strcmp(name + length + 1, metric_quantiles[i].suffix) == 0)
+			return true;
+	return false;
+}
+
 static bool has_metric(const struct metric *table, const char *name)
 {
 	for (; table != NULL && table->name != NULL; table++)
-		if (strcmp(table->name, name) == 0)
+		if (strcmp(table->name, name) == 0 || is_of_latency(table, name))
 			return true;
 	return false;
 }
@@ -46,6 +60,7 @@ static void check(enum sample_group group, const struct table_measure *measure)
 		[SAMPLE_CREDITS] = { &telemetry_credits },
 		[SAMPLE_READOUTS] = { &telemetry_readout },
 		[SAMPLE_ROCE] = { &telemetry_roce },
+		[SAMPLE_STEPS] = { &telemetry_step },
 	};
 	const char *names[2 * TABLE_MAX_METRICS];
 

@@ -16,7 +16,8 @@ static void assert_near(double value, double expected)
 
 static void sample_take__knows_all_groups(void **state)
 {
-	static const unsigned expected[SAMPLE_N_GROUPS] = { 2, 2, 2, 2, 12, 1, 1, 1, 3, 2, 1, 1 };
+	static const unsigned expected[SAMPLE_N_GROUPS] = { 2, 2, 2, 2, 12, 1, 1,
+							    1, 3, 2, 1, 1,  0, 2 };
 	struct reading *reading = reading_make(fixture_snapshot(3, true), 1, 1);
 	struct sample sample;
 

@@ -99,6 +99,26 @@ static enum wire_error events_again(const struct ctrl_record *record, uint8_t *b
 	return WIRE_OK;
 }
 
+#define LIST_AGAIN(name, entry)                                                               \
+	static enum wire_error name##_again(const struct ctrl_record *record, uint8_t *bytes, \
+					    size_t *size)                                     \
+	{                                                                                     \
+		struct ctrl_##entry entries[MOST_CREDITS];                                    \
+		struct ctrl_##name list;                                                      \
+		enum wire_error error = ctrl_get_##name(record, &list);                       \
+                                                                                              \
+		if (error)                                                                    \
+			return error;                                                         \
+		for (unsigned i = 0; i < list.n; i++)                                         \
+			entries[i] = ctrl_##entry##_at(&list, i);                             \
+		*size = ctrl_put_##name(bytes, CTRL_AGAIN_SIZE, &list, entries);              \
+		return WIRE_OK;                                                               \
+	}
+
+LIST_AGAIN(grants, granted)
+LIST_AGAIN(built, built_event)
+LIST_AGAIN(steps, step_event)
+
 enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_AGAIN_SIZE],
 			   size_t *size)
 {
@@ -134,6 +154,12 @@ enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_
 		return decisions_again(record, bytes, size);
 	case CTRL_EVENTS:
 		return events_again(record, bytes, size);
+	case CTRL_GRANTS:
+		return grants_again(record, bytes, size);
+	case CTRL_BUILT:
+		return built_again(record, bytes, size);
+	case CTRL_STEPS:
+		return steps_again(record, bytes, size);
 	default:
 		return WIRE_UNSUPPORTED;
 	}

@@ -81,6 +81,40 @@ static void get__every_field_of_heartbeats(void **state)
 	bytes_free(&bytes);
 }
 
+static void get__every_field_of_leases(void **state)
+{
+	const struct ctrl_heartbeat sent = {
+		.n_ports = 1,
+		.has_lease = true,
+		.lease = { .office = CTRL_OFFICE_HELD,
+			   .voted_for = 1023,
+			   .epoch = 0xfedcba98,
+			   .given_up = 7,
+			   .voted_epoch = 8,
+			   .stamp = UINT64_MAX - 1,
+			   .voted_stamp = 9 },
+	};
+	uint8_t bytes[CTRL_HEARTBEAT_MOST];
+	size_t size = ctrl_put_heartbeat(bytes, sizeof(bytes), &sent);
+	struct ctrl_record record;
+	struct ctrl_heartbeat h;
+
+	(void)state;
+	assert_int_equal(ctrl_record_at(bytes, size, &record), WIRE_OK);
+	assert_int_equal(ctrl_get_heartbeat(&record, &h), WIRE_OK);
+	assert_true(h.has_lease);
+	assert_int_equal(h.lease.office, CTRL_OFFICE_HELD);
+	assert_int_equal(h.lease.voted_for, 1023);
+	assert_int_equal(h.lease.epoch, 0xfedcba98);
+	assert_int_equal(h.lease.given_up, 7);
+	assert_int_equal(h.lease.voted_epoch, 8);
+	assert_int_equal(h.lease.stamp, UINT64_MAX - 1);
+	assert_int_equal(h.lease.voted_stamp, 9);
+	// The first byte of a lease is its office.
+	bytes[CTRL_HEARTBEAT_SIZE(1)] = CTRL_N_OFFICES;
+	assert_int_equal(ctrl_get_heartbeat(&record, &h), WIRE_UNSUPPORTED);
+}
+
 static void get__every_field_of_runs(void **state)
 {
 	struct bytes bytes = ctrl_sample_bytes(CTRL_RUN_COMMAND);
@@ -301,6 +335,64 @@ static void get__every_field_of_results(void **state)
 	bytes_free(&bytes);
 }
 
+static void get__every_field_of_lists_of_events(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_GRANTS);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_built_event made;
+	struct ctrl_granted granted;
+	struct ctrl_step_event step;
+	struct ctrl_grants g;
+	struct ctrl_built b;
+	struct ctrl_steps s;
+
+	(void)state;
+	assert_int_equal(ctrl_get_grants(&record, &g), WIRE_OK);
+	assert_int_equal(g.n, 2);
+	assert_int_equal(g.attempt, 1);
+	assert_int_equal(g.first, 1234);
+	assert_int_equal(g.run, 42);
+	assert_int_equal(g.rate_kbps, 40000);
+	assert_int_equal(g.round, 17);
+	assert_int_equal(g.n_positions, 4);
+	assert_int_equal(g.flags, CTRL_BARRIER);
+	granted = ctrl_granted_at(&g, 1);
+	assert_int_equal(granted.offset, CTRL_NEXT_ROUND | 1);
+	assert_int_equal(granted.builder, 2);
+	assert_int_equal(granted.slot, 5);
+	assert_int_equal(granted.generation, 8);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_BUILT);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_built(&record, &b), WIRE_OK);
+	assert_int_equal(b.builder, 1);
+	assert_int_equal(b.run, 42);
+	made = ctrl_built_event_at(&b, 0);
+	assert_int_equal(ctrl_event_at(b.first, made.offset), 1234);
+	assert_int_equal(made.bytes, 1000000);
+	made = ctrl_built_event_at(&b, 1);
+	assert_int_equal(ctrl_event_at(b.first, made.offset), 1233);
+	assert_int_equal(made.slot, 5);
+	assert_int_equal(made.generation, 8);
+	assert_int_equal(made.attempt, 2);
+	assert_int_equal(made.n_missing, 3);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_STEPS);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_steps(&record, &s), WIRE_OK);
+	assert_int_equal(s.builder, 1);
+	assert_int_equal(s.step, CTRL_STEP_PUBLISH);
+	assert_int_equal(s.run, 42);
+	assert_int_equal(s.attempt, 1);
+	step = ctrl_step_event_at(&s, 1);
+	assert_int_equal(ctrl_event_at(s.first, step.offset), 1233);
+	assert_int_equal(step.slot, 5);
+	assert_int_equal(step.generation, 8);
+	bytes_free(&bytes);
+}
+
 static void get__every_field_of_events(void **state)
 {
 	struct bytes bytes = ctrl_sample_bytes(CTRL_ANNOUNCE);
@@ -364,10 +456,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(get__every_field_of_nodes),
 		cmocka_unit_test(get__every_field_of_heartbeats),
+		cmocka_unit_test(get__every_field_of_leases),
 		cmocka_unit_test(get__every_field_of_runs),
 		cmocka_unit_test(get__every_field_of_grants),
 		cmocka_unit_test(get__every_field_of_slots),
 		cmocka_unit_test(get__every_field_of_events),
+		cmocka_unit_test(get__every_field_of_lists_of_events),
 		cmocka_unit_test(get__every_field_of_offers),
 		cmocka_unit_test(get__every_field_of_decisions),
 		cmocka_unit_test(get__every_field_of_results),

@@ -2,13 +2,14 @@
 // Copyright (c) 2026, the evb authors
 //
 // The results node: what arrives, and what the others may send.
-#include "cluster/decision_flow_internal.h"
+#include "decision/decision_flow_internal.h"
 
 #include <stdlib.h>
 
 #include "base/counter.h"
 
-#define TELL_NS 1000000u // between two RESULTS without need
+#define TELL_NS   1000000u // between two RESULTS without need
+#define TELL_MOST 64u      // nodes that get RESULTS in one poll
 
 static bool is_peer(const struct flow_peer *peer)
 {
@@ -189,15 +190,18 @@ static void tell(struct decision_flow *flow, struct flow_stream *stream, unsigne
 
 void flow_send_results(struct decision_flow *flow, struct flow_stream *stream, uint64_t now)
 {
+	const unsigned n_nodes = flow->parameters.system->n_nodes;
 	struct decision_inbox *inbox = stream->inbox;
 
 	if (flow->run_is_over)
 		atomic_store_explicit(&inbox->run_is_over, true, memory_order_release);
 	if (all_arrived(flow, stream))
 		atomic_store_explicit(&inbox->complete, true, memory_order_release);
-	for (unsigned i = 0; i < flow->parameters.system->n_nodes; i++)
-		if (is_peer(&stream->peers[i]) && flow->up[i])
-			tell(flow, stream, i, now);
+	for (unsigned i = 0; i < n_nodes && i < TELL_MOST; i++) {
+		if (is_peer(&stream->peers[stream->next_told]) && flow->up[stream->next_told])
+			tell(flow, stream, stream->next_told, now);
+		stream->next_told = (stream->next_told + 1) % n_nodes;
+	}
 }
 
 bool flow_all_told(const struct decision_flow *flow, const struct flow_stream *stream)

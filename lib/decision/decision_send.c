@@ -3,7 +3,7 @@
 //
 // What goes to the results node: decisions from nodes with builders, and from the manager which
 // events there are.
-#include "cluster/decision_flow_internal.h"
+#include "decision/decision_flow_internal.h"
 
 // Records of this size fit the smallest frame, also with a key.
 #define DECISIONS_MOST 46u

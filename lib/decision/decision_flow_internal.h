@@ -5,7 +5,7 @@
 // decision_send.c (builder nodes and manager), decision_receive.c (results node).
 #pragma once
 
-#include "cluster/decision_flow.h"
+#include "decision/decision_flow.h"
 
 // A node from the point of view of the results node.
 struct flow_peer {
@@ -26,6 +26,7 @@ struct flow_stream {
 	struct flow_peer *peers; // [n_nodes]
 	uint64_t share;          // decisions that each node may have in flight
 	bool last_event;         // the manager has reported all events
+	unsigned next_told;      // node to which the next poll may send first
 	// On the other nodes: the last RESULTS of the session
 	struct ctrl_results allowed;
 	bool has_allowed;
@@ -46,8 +47,11 @@ struct decision_flow {
 	struct decision_flow_parameters parameters;
 	unsigned self;
 	bool run_is_over;
-	bool up[EVB_MAX_NODES];             // the node is in session, and not silent
-	uint64_t down_since[EVB_MAX_NODES]; // 0: it is up
+	// By node of the system
+	bool *up;             // the node is in session, and not silent
+	uint64_t *down_since; // 0: it is up
+	bool watches;         // there has been a poll at a time above 0
+	bool changed;         // `up` has, since the last poll
 	uint64_t now;
 	struct flow_stream streams[EVB_MAX_RESULTS];
 	unsigned n;

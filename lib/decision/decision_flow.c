@@ -1,8 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copyright (c) 2026, the evb authors
-#include "cluster/decision_flow_internal.h"
+#include "decision/decision_flow_internal.h"
 
 #include <stdlib.h>
+
+static bool make_streams(struct decision_flow *flow)
+{
+	const struct decision_flow_parameters *p = &flow->parameters;
+
+	for (unsigned i = 0; i < flow->n; i++) {
+		struct flow_stream *stream = &flow->streams[i];
+
+		stream->results = &p->system->results[i];
+		stream->outbox = p->outboxes[i];
+		stream->inbox = p->inboxes[i];
+		if (stream->inbox != NULL && !flow_make_peers(flow, stream))
+			return false;
+	}
+	return true;
+}
 
 struct decision_flow *decision_flow_create(const struct decision_flow_parameters *parameters)
 {
@@ -13,16 +29,11 @@ struct decision_flow *decision_flow_create(const struct decision_flow_parameters
 	flow->parameters = *parameters;
 	flow->self = parameters->system->self;
 	flow->n = parameters->system->n_results;
-	for (unsigned i = 0; i < flow->n; i++) {
-		struct flow_stream *stream = &flow->streams[i];
-
-		stream->results = &parameters->system->results[i];
-		stream->outbox = parameters->outboxes[i];
-		stream->inbox = parameters->inboxes[i];
-		if (stream->inbox != NULL && !flow_make_peers(flow, stream)) {
-			decision_flow_destroy(flow);
-			return NULL;
-		}
+	flow->up = calloc(parameters->system->n_nodes, sizeof(*flow->up));
+	flow->down_since = calloc(parameters->system->n_nodes, sizeof(*flow->down_since));
+	if (flow->up == NULL || flow->down_since == NULL || !make_streams(flow)) {
+		decision_flow_destroy(flow);
+		return NULL;
 	}
 	return flow;
 }
@@ -33,6 +44,8 @@ void decision_flow_destroy(struct decision_flow *flow)
 		return;
 	for (unsigned i = 0; i < flow->n; i++)
 		free(flow->streams[i].peers);
+	free(flow->up);
+	free(flow->down_since);
 	free(flow);
 }
 
@@ -105,6 +118,7 @@ void decision_flow_event(struct decision_flow *flow, unsigned peer, enum control
 		flow->up[peer] = false;
 	else if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED || event == CONTROL_BACK)
 		flow->up[peer] = true;
+	flow->changed = true;
 	if (event != CONTROL_CONNECTED && event != CONTROL_RESTARTED)
 		return;
 	for (unsigned i = 0; i < flow->n; i++) {
@@ -120,6 +134,10 @@ void decision_flow_event(struct decision_flow *flow, unsigned peer, enum control
 static void watch_nodes(struct decision_flow *flow, uint64_t now)
 {
 	flow->now = now;
+	if (flow->watches && !flow->changed)
+		return;
+	flow->watches = now > 0;
+	flow->changed = false;
 	for (unsigned i = 0; i < flow->parameters.system->n_nodes; i++) {
 		if (flow->up[i] || i == flow->self)
 			flow->down_since[i] = 0;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "voters.h"
+
+#define MS VOTERS_STEP
+#ifdef __SANITIZE_ADDRESS__
+#define HISTORIES 40u
+#else
+#define HISTORIES 150u
+#endif
+
+static struct voters voters;
+
+static void make(unsigned n, unsigned n_ranks)
+{
+	voters_make(&voters, n + 10 * n_ranks, n, n_ranks);
+	voters_run(&voters, 2 * VOTERS_LEASE);
+	assert_int_equal(voters.holder, 0);
+	assert_int_equal(voters.n_offices, 1);
+}
+
+// Runs until another process than `before` is in office; returns the time.
+static uint64_t time_to_take_over(unsigned before)
+{
+	const uint64_t begin = voters.now;
+
+	while (voters.holder == before || voters.holder == VOTERS_MOST) {
+		voters_run(&voters, MS);
+		assert_true(voters.now - begin < 10 * VOTERS_LEASE);
+	}
+	return voters.now - begin;
+}
+
+static void office__lasts_without_faults(void **state)
+{
+	(void)state;
+	make(5, 3);
+	voters_run(&voters, 20 * VOTERS_LEASE);
+	assert_int_equal(voters.n_offices, 1);
+}
+
+static void office__is_taken_over_after_a_death(void **state)
+{
+	(void)state;
+	make(3, 2);
+	voters_kill(&voters, 0);
+	// The lease, by the slowest clock, and one heartbeat, in which the votes become free.
+	assert_true(time_to_take_over(0) < VOTERS_LEASE + 60 * MS);
+	assert_int_equal(voters.holder, 1);
+	assert_string_equal(voters.broken, "");
+}
+
+static void office__is_not_resumed_after_a_stop(void **state)
+{
+	(void)state;
+	make(3, 2);
+	voters_stop(&voters, 0, 2 * VOTERS_LEASE);
+	(void)time_to_take_over(0);
+	voters_run(&voters, 5 * VOTERS_LEASE);
+	assert_int_equal(voters.holder, 1);
+	assert_int_equal(voters.n_offices, 2);
+	assert_string_equal(voters.broken, "");
+}
+
+static void office__ends_in_a_minority(void **state)
+{
+	(void)state;
+	make(5, 2);
+	for (unsigned i = 0; i < 5; i++)
+		for (unsigned j = 0; j < 5; j++)
+			voters.cut[i][j] = (i == 0 || i == 2) != (j == 0 || j == 2);
+	(void)time_to_take_over(0);
+	assert_int_equal(voters.holder, 1);
+	voters_run(&voters, 3 * VOTERS_LEASE);
+	assert_int_equal(voters.processes[0].election.state != ELECTION_HELD, 1);
+	assert_string_equal(voters.broken, "");
+}
+
+static void office__needs_a_majority_of_all_nodes(void **state)
+{
+	(void)state;
+	make(4, 2);
+	voters_kill(&voters, 2);
+	voters_kill(&voters, 3);
+	voters_run(&voters, 5 * VOTERS_LEASE);
+	assert_int_equal(voters.holder, VOTERS_MOST);
+	voters_start(&voters, 2);
+	voters_run(&voters, 4 * VOTERS_LEASE);
+	assert_int_not_equal(voters.holder, VOTERS_MOST);
+	assert_string_equal(voters.broken, "");
+}
+
+static void office__is_one_in_random_histories(void **state)
+{
+	unsigned n_offices = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < HISTORIES; seed++) {
+		voters_history(&voters, seed);
+		if (voters.broken[0] != '\0')
+			fail_msg("history %ju: %s", (uintmax_t)seed, voters.broken);
+		n_offices += voters.n_offices;
+	}
+	assert_true(n_offices > 5 * HISTORIES); // the histories are not only faults
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(office__lasts_without_faults),
+		cmocka_unit_test(office__is_taken_over_after_a_death),
+		cmocka_unit_test(office__is_not_resumed_after_a_stop),
+		cmocka_unit_test(office__ends_in_a_minority),
+		cmocka_unit_test(office__needs_a_majority_of_all_nodes),
+		cmocka_unit_test(office__is_one_in_random_histories),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
