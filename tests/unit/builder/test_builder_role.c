@@ -219,7 +219,8 @@ static void awaited_source__stops_the_clock_of_deadlines(void **state)
 		expect_awaited(&bench, false);
 		pass(&bench, deadline);
 		assert_int_equal(assembly_open_events(builder_role_assembly(bench.role)), 1);
-		pass(&bench, deadline);
+		// The role's own deadline may be a little longer, as in the test above.
+		pass(&bench, 2 * deadline);
 		assert_int_equal(assembly_open_events(builder_role_assembly(bench.role)), 0);
 		role_bench_close(&bench);
 	}
