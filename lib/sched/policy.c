@@ -2,6 +2,14 @@
 // Copyright (c) 2026, the evb authors
 #include "sched/policy.h"
 
+// The lowest bits of a key are the item, so that the least key names the item that comes first.
+#define ITEM_BITS 10 // SET_SIZE
+
+static uint32_t next_in_ranking(struct selector *selector)
+{
+	return selector->first + (uint32_t)(ranking_least(&selector->ranking) % SET_SIZE);
+}
+
 // --- round-robin ---
 
 static uint32_t next_in_turn(struct selector *selector)
@@ -25,7 +33,6 @@ static void passed_in_turn(struct selector *selector, uint32_t item)
 // slots; the count of changes at the item's last change, so that of equal items the item whose
 // number has not changed for the longest time comes first; and the item. When the count overflows,
 // after 2^37 changes, equal items change their order once.
-#define ITEM_BITS   10 // SET_SIZE
 #define CHANGE_BITS 37
 #define FREE_SHIFT  (ITEM_BITS + CHANGE_BITS)
 
@@ -40,11 +47,6 @@ static void rank_by_occupancy(struct selector *selector, uint32_t item, uint32_t
 	ranking_put(&selector->ranking, item, missing << FREE_SHIFT | change << ITEM_BITS | item);
 }
 
-static uint32_t next_by_occupancy(struct selector *selector)
-{
-	return selector->first + (uint32_t)(ranking_least(&selector->ranking) % SET_SIZE);
-}
-
 uint32_t selector_most_free(const struct selector *selector)
 {
 	return SCHED_MAX_SLOTS - (uint32_t)(ranking_least(&selector->ranking) >> FREE_SHIFT);
@@ -54,9 +56,11 @@ uint32_t selector_most_free(const struct selector *selector)
 
 // Each item has its own virtual time. A turn advances it by an amount that is inversely
 // proportional to the item's weight. The item with the earliest time is next. The selector's time
-// is the latest time at which a turn began.
-#define TURN      (UINT64_C(1) << 20) // at weight 1
-#define MOST_LATE (2 * TURN)
+// is the latest time at which a turn began. A key is a time and an item; before a time no longer
+// fits in a key, all times begin anew.
+#define TURN        (UINT64_C(1) << 20) // at weight 1
+#define MOST_LATE   (2 * TURN)
+#define LATEST_TIME (UINT64_C(1) << (62 - ITEM_BITS))
 
 // An item that becomes a member again retains its time within limits, so that it does not get all
 // turns that it has missed, and does not wait for more than one turn.
@@ -71,6 +75,11 @@ static void limit_time(const struct selector *selector, struct share *share)
 		share->time = latest;
 }
 
+static void rank_by_time(struct selector *selector, uint32_t index)
+{
+	ranking_put(&selector->ranking, index, selector->shares[index].time << ITEM_BITS | index);
+}
+
 static void rank_by_weight(struct selector *selector, uint32_t item, uint32_t weight)
 {
 	struct share *share = &selector->shares[item - selector->first];
@@ -82,12 +91,22 @@ static void rank_by_weight(struct selector *selector, uint32_t item, uint32_t we
 	if (ranking_key(&selector->ranking, item - selector->first) != RANKING_OUT)
 		return;
 	limit_time(selector, share);
-	ranking_put(&selector->ranking, item - selector->first, share->time);
+	rank_by_time(selector, item - selector->first);
 }
 
-static uint32_t next_by_weight(struct selector *selector)
+// Once in 2^32 turns of an item of weight 1.
+static void begin_time_anew(struct selector *selector)
 {
-	return selector->first + ranking_first(&selector->ranking);
+	uint64_t passed = selector->now - MOST_LATE;
+
+	selector->now = MOST_LATE;
+	for (uint32_t i = 0; i < selector->end - selector->first; i++) {
+		struct share *share = &selector->shares[i];
+
+		share->time = share->time > passed ? share->time - passed : 0;
+		if (ranking_key(&selector->ranking, i) != RANKING_OUT)
+			rank_by_time(selector, i);
+	}
 }
 
 static void passed_by_weight(struct selector *selector, uint32_t item)
@@ -99,7 +118,9 @@ static void passed_by_weight(struct selector *selector, uint32_t item)
 		selector->now = share->time;
 	share->time += share->turn;
 	if (ranking_key(&selector->ranking, item - selector->first) != RANKING_OUT)
-		ranking_put(&selector->ranking, item - selector->first, share->time);
+		rank_by_time(selector, item - selector->first);
+	if (selector->now > LATEST_TIME)
+		begin_time_anew(selector);
 }
 
 // --- random ---
@@ -117,8 +138,8 @@ const struct policy *policy_of(enum sched_policy policy)
 {
 	static const struct policy policies[] = {
 		[SCHED_ROUND_ROBIN] = { NULL, next_in_turn, passed_in_turn },
-		[SCHED_OCCUPANCY] = { rank_by_occupancy, next_by_occupancy, NULL },
-		[SCHED_WEIGHTED] = { rank_by_weight, next_by_weight, passed_by_weight },
+		[SCHED_OCCUPANCY] = { rank_by_occupancy, next_in_ranking, NULL },
+		[SCHED_WEIGHTED] = { rank_by_weight, next_in_ranking, passed_by_weight },
 		[SCHED_RANDOM] = { NULL, next_at_random, NULL },
 	};
 

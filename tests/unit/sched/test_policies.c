@@ -3,6 +3,7 @@
 //
 // Each policy's choice, builders that are slow, and the static mode.
 #include "bench.h"
+#include "sched/policy.h"
 
 static struct bench bench_of(uint32_t n_builders, enum sched_policy policy)
 {
@@ -176,6 +177,45 @@ static void weighted__forgets_what_was_long_ago(void **state)
 	bench_stop(&bench);
 }
 
+// Two selectors get the same turns; the times of one are a few turns before those that a key can
+// hold. Members that are out for a while have their old time to lose.
+static void weighted__begins_time_anew_unnoticed(void **state)
+{
+	enum { ITEMS = 5, FIRST = 70, TURNS = 4000 };
+	const struct policy *policy = policy_of(SCHED_WEIGHTED);
+	const uint64_t late = (UINT64_C(1) << 52) - (UINT64_C(1) << 25);
+	struct selector selectors[2];
+	struct share shares[2][ITEMS];
+	uint64_t nodes[2][16];
+	struct set sets[2] = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		selector_start(&selectors[i], &sets[i], FIRST, FIRST + ITEMS, nodes[i], shares[i],
+			       1);
+		selectors[i].now += i * late;
+		for (unsigned item = 0; item < ITEMS; item++)
+			shares[i][item].time += i * late;
+		for (uint32_t item = 0; item < ITEMS; item++)
+			selector_enter(policy, &selectors[i], FIRST + item, item + 1);
+	}
+	for (uint32_t turn = 0; turn < TURNS; turn++) {
+		uint32_t chosen[2], away = FIRST + turn / 7 % ITEMS;
+
+		for (unsigned i = 0; i < 2; i++) {
+			chosen[i] = policy->next(&selectors[i]);
+			selector_passed(policy, &selectors[i], chosen[i]);
+			if (turn % 7 == 3)
+				selector_leave(policy, &selectors[i], away);
+			if (turn % 7 == 6)
+				selector_enter(policy, &selectors[i], away, 1 + turn % 9);
+		}
+		assert_int_equal(chosen[0], chosen[1]);
+	}
+	assert_true(selectors[1].now < late);
+	assert_true(selectors[0].now < late);
+}
+
 static void random__takes_all_and_is_repeatable(void **state)
 {
 	uint32_t sequence[2][400], counts[4] = { 0 };
@@ -304,6 +344,7 @@ int main(void)
 		cmocka_unit_test(weighted__gives_turns_by_weight),
 		cmocka_unit_test(weighted__holds_across_groups),
 		cmocka_unit_test(weighted__forgets_what_was_long_ago),
+		cmocka_unit_test(weighted__begins_time_anew_unnoticed),
 		cmocka_unit_test(random__takes_all_and_is_repeatable),
 		cmocka_unit_test(static__follows_the_formula),
 		cmocka_unit_test(suspension__of_one_builder_after_the_other_costs_no_rate),
