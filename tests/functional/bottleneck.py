@@ -23,6 +23,7 @@ UDP_HEADERS = 28  # IPv4 and UDP
 RE_SIZE = 20
 ETHERNET = 14 + 24  # header; preamble, FCS and gap
 GROUP = "main"
+BURST = 20_000  # bytes that a narrow link may send at once
 
 
 def _padded(size, unit):
@@ -126,14 +127,11 @@ class Layout:
 Sample = collections.namedtuple("Sample", "time builders links sched credits")
 
 
-class Farm(cluster.System):
-    """Context manager: the nodes of a layout; narrow links once start() has been called."""
+class Linked(cluster.System):
+    """Context manager: a system whose links can be made narrow, and clients of its telemetry."""
 
-    def __init__(self, work, layout):
-        super().__init__(work, layout.configuration(work.name()))
-        self.layout = layout
-        self.builders = [f"b{index}" for index in range(layout.builders)]
-        self.readouts = [f"r{index}" for index in range(layout.readouts)]
+    def __init__(self, work, configuration, launcher=()):
+        super().__init__(work, configuration, launcher)
         self._clients = {}
 
     def __exit__(self, *arguments):
@@ -141,34 +139,55 @@ class Farm(cluster.System):
             client.__exit__()
         super().__exit__(*arguments)
 
-    def _tc(self, *arguments):
-        done = subprocess.run(["tc", "-n", self.bridge.bridge.name, *arguments],
+    def _tc(self, *arguments, namespace=None):
+        done = subprocess.run(["tc", "-n", (namespace or self.bridge.bridge).name, *arguments],
                               capture_output=True, text=True, check=False)
         check(done.returncode == 0, f"tc {' '.join(arguments)}: {done.stderr.strip()}")
         return done.stdout
 
-    def narrow(self, node, rate, queue, burst=20_000):
-        """The bridge sends no faster to the node. Frames count as on Ethernet."""
-        self._tc("qdisc", "replace", "dev", self.bridge.port(node), "root", "tbf",
-                 "rate", f"{int(rate)}bit", "burst", str(burst), "limit", str(queue),
-                 "overhead", "24")
+    def _tbf(self, device, rate, queue, burst, **namespace):
+        """Frames count as on Ethernet."""
+        self._tc("qdisc", "replace", "dev", device, "root", "tbf", "rate", f"{int(rate)}bit",
+                 "burst", str(burst), "limit", str(queue), "overhead", "24", **namespace)
+
+    def narrow(self, node, rate, queue, burst=BURST):
+        """The bridge sends no faster to the node."""
+        self._tbf(self.bridge.port(node), rate, queue, burst)
+
+    def narrow_uplink(self, node, rate, queue, burst):
+        """The node sends no faster. For a port with the option qdisc_bypass 0."""
+        namespace = self.bridge.nodes[node]
+        self._tbf(namespace.device, rate, queue, burst, namespace=namespace)
+
+    def links(self, nodes):
+        """{node: what the bridge's queue in front of it has counted: packets, bytes, drops}"""
+        found = {one["dev"]: one for one in json.loads(self._tc("-s", "-j", "qdisc", "show"))}
+        return {node: {key: found[self.bridge.port(node)][key]
+                       for key in ("packets", "bytes", "drops")} for node in nodes}
 
     def link(self, node):
-        """What the bridge's queue in front of a node has counted: packets, bytes, drops."""
-        [counters] = json.loads(self._tc("-s", "-j", "qdisc", "show", "dev",
-                                         self.bridge.port(node)))
-        return {key: counters[key] for key in ("packets", "bytes", "drops")}
-
-    def start(self, *nodes, arguments=()):
-        for node in self.builders if self.layout.queue else ():
-            self.narrow(node, self.layout.link, self.layout.queue)
-        super().start(*nodes, arguments=arguments)
+        return self.links([node])[node]
 
     def client(self, node):
         if node not in self._clients:
             client = telemetry.Telemetry(f"{self.name}-{node}")
             self._clients[node] = client.__enter__()
         return self._clients[node]
+
+
+class Farm(Linked):
+    """Context manager: the nodes of a layout; narrow links once start() has been called."""
+
+    def __init__(self, work, layout):
+        super().__init__(work, layout.configuration(work.name()))
+        self.layout = layout
+        self.builders = [f"b{index}" for index in range(layout.builders)]
+        self.readouts = [f"r{index}" for index in range(layout.readouts)]
+
+    def start(self, *nodes, arguments=()):
+        for node in self.builders if self.layout.queue else ():
+            self.narrow(node, self.layout.link, self.layout.queue)
+        super().start(*nodes, arguments=arguments)
 
     def credits(self):
         """{builder's node: what the manager knows of it, of the first builder of the node}"""
@@ -189,7 +208,7 @@ class Farm(cluster.System):
         narrow = self.builders if self.layout.queue else ()
         return Sample(time.monotonic(),
                       {node: self.client(node).query("/evb/summary") for node in self.builders},
-                      {node: self.link(node) for node in narrow},
+                      self.links(narrow) if narrow else {},
                       self.sched(), self.credits())
 
     def wait_for_events(self, count=1):

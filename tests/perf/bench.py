@@ -18,6 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "functional"))
 
 import evbtest
+import farm_points
 import machine
 import runs
 import suites_boards
@@ -27,6 +28,7 @@ import suites_cluster
 import suites_control
 import suites_curve
 import suites_decisions
+import suites_farm
 import suites_filter
 import suites_harm
 import suites_manager
@@ -56,6 +58,7 @@ SUITES = {
     "control": (suites_control.run_control, "grant and credit latency, suspended builders (root)"),
     "boards": (suites_boards.run_boards, "segments of boards into the store of a readout"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),
+    "farm": (suites_farm.run_farm, "2 to 16 nodes: credits, parallel sends, mode, shaping (root)"),
     "spill": (suites_spill.run_spill, "bursts through links that carry the mean and 20 % (root)"),
     "filter": (suites_filter.run_filter, "events per core through the example of a filter"),
     "decisions": (suites_decisions.run_decisions, "decisions of consumers in the order of events"),
@@ -78,7 +81,12 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write everything as JSON, too")
     parser.add_argument("--quick", action="store_true",
                         help="few cases, short runs: shows that it works, not how fast")
-    parser.add_argument("--full", action="store_true", help="every case of `build`, hours; `spill` in full size")
+    parser.add_argument("--full", action="store_true",
+                        help="every case of `build`, hours, and of `farm`; `spill` in full size")
+    parser.add_argument("--set", metavar="KEY=VALUE,...", action="append", default=[],
+                        help="`farm`: what it sweeps over, such as nodes=2,4 or shaping=none")
+    parser.add_argument("--points", metavar="FILE",
+                        help="`farm`: its results; points that are in this file are not measured again")
     parser.add_argument("--repetitions", type=int, metavar="N", help="of each figure (5, quick 2)")
     parser.add_argument("--build", default=os.path.join(evbtest.REPOSITORY, "build"),
                         help="the build folder (build)")
@@ -88,12 +96,20 @@ def parse_arguments():
         parser.error(f"no such sub-suite: {', '.join(unknown)}; there are {', '.join(SUITES)}")
     if options.repetitions is not None and options.repetitions < 1:
         parser.error("--repetitions: at least 1")
+    try:
+        options.set = farm_points.settings(options.set)
+        farm_points.chosen(options.quick, options.full, options.set)
+        farm_points.Results(options.points)
+    except (OSError, ValueError) as error:
+        parser.error(str(error))
     if not os.access(os.path.join(options.build, "tests", "perf", "copy_bound"), os.X_OK):
         parser.error(f"{options.build} is not built with its tests")
     return options
 
 
 def hugepages_for(options, names):
+    if names == ["farm"]:
+        return 0
     if options.quick:
         return HUGEPAGES_QUICK
     return HUGEPAGES_LARGE if options.full or "scale" in names else HUGEPAGES
@@ -126,7 +142,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     os.environ["EVB_BINARY"] = os.path.join(os.path.abspath(options.build), "evb")
     names = [name for name in SUITES if not options.suites or name in options.suites]
-    bench = runs.Bench(options.build, options.quick, options.full, options.repetitions)
+    bench = runs.Bench(options.build, options.quick, options.full, options.repetitions,
+                       options.set, options.points)
     description = machine.describe(options.build)
     report = {"machine": description, "quick": options.quick, "repetitions": bench.repetitions,
               "window_seconds": bench.window, "suites": {}}
@@ -138,6 +155,8 @@ def main():
             for table in tables:
                 table.print(sys.stdout)
             report["suites"][name] = [table.as_json() for table in tables]
+            if bench.stopped:
+                break
     description["hugepages"] = hugepages_used(bench)
     report["failures"] = bench.failures
     print(f"\nhugepages used: {description['hugepages']}")
@@ -147,6 +166,8 @@ def main():
             file.write("\n")
     for failure in bench.failures:
         print(f"FAILED: {failure}", file=sys.stderr)
+    if bench.stopped:
+        return 130
     return 1 if bench.failures else 0
 
 

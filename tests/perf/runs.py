@@ -22,6 +22,7 @@ RE_SIZE = 20
 # What a Column is printed as: title, unit and the factor from the unit of the JSON.
 UNITS = {
     "bytes/s": ("GB/s", 1e-9),
+    "Mb/s": ("Mb/s", 8e-6),  # of bytes/s
     "MB": ("MB", 1e-6),  # of bytes
     "packets/s": ("M/s", 1e-6),
     "events/s": ("k/s", 1e-3),
@@ -262,7 +263,7 @@ class Running:
 class Bench:
     """What all suites share: how long, how often, on which CPUs, with which tools."""
 
-    def __init__(self, build, quick, full, repetitions):
+    def __init__(self, build, quick, full, repetitions, settings=None, points=None):
         self.build = os.path.abspath(build)
         self.quick = quick
         self.full = full
@@ -271,6 +272,9 @@ class Bench:
         self.warmup = 0.2 if quick else 0.5
         self.cold_bytes = 2 * max(machine.last_level_cache(), 32 * MIB) if quick else 256 * MIB
         self.cpus = machine.cpus()
+        self.settings = settings or {}  # of the sweep of `farm`
+        self.points = points  # file of its results
+        self.stopped = False  # by the user: no other suite is begun
         self.failures = []
         self.hugepages = set()
 
@@ -395,7 +399,7 @@ def progress(text):
 def figure(values, unit):
     """Median and spread of repetitions."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values),
-            "values": values, "unit": {"us": "ns", "ms": "ns"}.get(unit, unit)}
+            "values": values, "unit": {"us": "ns", "ms": "ns", "Mb/s": "bytes/s"}.get(unit, unit)}
 
 
 class Target(collections.namedtuple("Target", "text key holds every", defaults=(False,))):

@@ -14,12 +14,14 @@ sys.path.insert(0, os.path.join(HERE, "..", "functional"))
 
 import bottleneck
 import evbtest
+import farm_points
 import instructions
 import runs
 import suites_cluster
 import suites_curve
 import suites_paths
 import suites_suspend
+import wire_tap
 from evbtest import check, check_equal
 
 
@@ -236,6 +238,135 @@ def test_target__of_the_median_or_of_every_repetition():
     check("targets" not in rows[2], "what was not measured is not judged")
 
 
+# --- the farm -----------------------------------------------------------------------------------
+
+
+def _bad(function, *arguments):
+    """What it complains of."""
+    try:
+        function(*arguments)
+    except ValueError as error:
+        return str(error)
+    raise evbtest.Failure(f"{function.__name__}{arguments} is accepted")
+
+
+def test_farm__settings():
+    found = farm_points.settings(["nodes=2,16", "barrier=true,false", "link=12.5", "shaping=none"])
+    check_equal(found, {"nodes": [2, 16], "barrier": [True, False], "link": [12.5],
+                        "shaping": ["none"]}, "settings")
+    for text, part in {"nodes": "is not KEY=VALUE", "node=4": "keys: mode", "nodes=17": "from 2 to 16",
+                       "credits=": "'' is not a number", "mode=static": "there are push, pull"}.items():
+        check(part in _bad(farm_points.settings, [text]), text)
+
+
+def test_farm__points_that_differ():
+    """Parallel sends act in pull only, and there the shapings do not."""
+    values = {"nodes": [8, 2], "mode": ["push", "pull"], "shaping": ["none", "linear-shift"],
+              "barrier": [False, True], "parallel_sends": [1, 2]}
+    names = [point.name for point in farm_points.sweep(values)]
+    check_equal(names, [
+        "2 nodes, push, none, 4", "2 nodes, push, linear-shift, 4",
+        "2 nodes, push, linear-shift + barrier, 4", "2 nodes, pull, linear-shift, 4 / 1",
+        "8 nodes, push, none, 4", "8 nodes, push, linear-shift, 4",
+        "8 nodes, push, linear-shift + barrier, 4", "8 nodes, pull, linear-shift, 4 / 1",
+        "8 nodes, pull, linear-shift, 4 / 2"], "points")
+    check("no point" in _bad(farm_points.chosen, True, False, {"mode": ["pull"], "barrier": [True]}),
+          "an empty sweep")
+    check_equal(farm_points.Point(link=50.0, seed=7).name, "4 nodes, push, linear-shift, 4, seed 7, link 50",
+                "name of what is not as usual")
+
+
+def test_farm__system_of_a_point():
+    point = farm_points.Point(nodes=4, credits=8, shaping="timed-shift", link=25.0)
+    configuration = point.configuration("farm")
+    # 3 blocks of 20 + 48 + 96 + 9600 bytes, in 7 packets each.
+    check_equal(point.remote.wire, 3 * (9764 + 7 * 86), "bytes of an event on its builder's link")
+    check(abs(point.block_seconds - 10366 * 8 / 25e6) < 1e-12, f"{point.block_seconds}")
+    check_equal(configuration["event_manager"]["send_window"], "13268us", "four blocks")
+    check_equal([node["name"] for node in configuration["nodes"]], ["m", "n0", "n1", "n2", "n3"],
+                "nodes")
+    check_equal(json.loads(json.dumps(configuration)), configuration, "as it is read back")
+    check_equal({link["rate_bits_per_second"] for link in point.fabric()["links"].values()},
+                {25_000_000}, "rates of links")
+
+
+def _farm_sample(seconds, complete, lost=0):
+    """complete: {node: events}"""
+    return {"time": seconds, "cpu": {"busy": 1.5 * seconds, "nodes": seconds, "waited": 0.6 * seconds,
+                                     "cpus": 2},
+            "nodes": {node: {"time": seconds, "events_complete": events, "events_incomplete": 0,
+                             "packets_missed": lost, "drops": 2 * lost, "window_conflicts": 0}
+                      for node, events in complete.items()}}
+
+
+def _farm_record(point):
+    samples = [_farm_sample(10, {"n0": 0, "n1": 0}), _farm_sample(12, {"n0": 200, "n1": 100}, 3),
+               _farm_sample(14, {"n0": 400, "n1": 300}, 3)]
+    return farm_points.result(point, {"cpu": "slow"}, 0.5, samples, {"overlap": 0.25})
+
+
+def test_farm__figures():
+    """At 100 events/s a builder of two gets 100 blocks of 10 366 bytes over its link."""
+    point = farm_points.Point(nodes=2, link=10.0)
+    record = _farm_record(point)
+    found = record["figures"]
+    share = 100 * 10_366 * 8 / 10e6
+    for key, wanted in {"goodput_least": [share / 2, share], "goodput_mean": [share * 0.75, share],
+                        "payload_least": [50 * 9764, 100 * 9764], "lost": [9, 0], "cpu_busy": [0.75] * 2,
+                        "waited": [0.2] * 2, "overlap": [0.25]}.items():
+        check(all(abs(one - other) < 1e-9 for one, other in zip(found[key]["values"], wanted)) and
+              len(found[key]["values"]) == len(wanted), f"{key}: {found[key]}")
+    check_equal(record["cpu_limited"], False, "nodes wait in 20 % of the time")
+    rows = farm_points.rows(record)
+    check_equal([sorted(row) == sorted(found) for row in rows], [True, False], "rows of a table")
+    check("overlap" not in rows[1], "conflicts have one value")
+
+
+def test_farm__results_are_found_again():
+    with evbtest.Workspace() as work:
+        path = work.path("points.json")
+        point = farm_points.Point(nodes=2, link=10.0)
+        check_equal(farm_points.Results(path).find(point, 1), None, "a point of no file")
+        farm_points.Results(path).add(_farm_record(point))
+        results = farm_points.Results(path)
+        check_equal(results.find(point, 2), _farm_record(point), "a point that was measured")
+        check_equal(results.find(point, 3), None, "a point that was measured for a shorter time")
+        for other in ({"seed": 2}, {"queue": 50_000}, {"credits": 5}):
+            check_equal(results.find(farm_points.Point(**{"nodes": 2, "link": 10.0, **other}), 2), None,
+                        f"a point with {other}")
+        work.write("points.json", {"format": "evb-farm", "version": 0})
+        check("version 1" in _bad(farm_points.Results, path), "a file of another version")
+
+
+def test_farm__remaining_time():
+    check_equal(farm_points.remaining([], [2]), None, "nothing is known")
+    # A point of 8 nodes takes twice as long as one without, and of 16 three times.
+    check_equal(farm_points.remaining([(8, 20), (8, 20)], [8, 16]), 50, "seconds")
+
+
+def _tapped(node_packets):
+    """{node: [(ms, builder, event), ...]} as a tap has it"""
+    return {node: [wire_tap.Packet(ms / 1000, builder, event) for ms, builder, event in packets]
+            for node, packets in node_packets.items()}
+
+
+def test_tap__several_nodes_at_one_builder():
+    packets = _tapped({"a": [(0.2, "x", 1), (2.2, "x", 1), (4.2, "x", 1), (4.7, "y", 2)],
+                       "b": [(2.2, "x", 1), (4.6, "x", 1), (8.2, "y", 2)]})
+    # x in 0, 2, 4 and y in 4, 8; both nodes send to x in 2 and 4.
+    check_equal(wire_tap.shared_milliseconds(packets), 2 / 5, "shared milliseconds")
+    # a sends to x from 0.2 to 4.2, b from 2.2 to 4.6.
+    check_equal(round(wire_tap.overlap(packets), 9), round(2 / 4.4, 9), "overlap")
+    check_equal((wire_tap.overlap({}), wire_tap.shared_milliseconds({})), (0, 0), "nothing is sent")
+
+
+def test_tap__one_after_the_other_is_no_conflict():
+    packets = _tapped({"a": [(0.1, "x", 1), (0.5, "x", 1), (20.1, "x", 1), (20.5, "x", 1)],
+                       "b": [(0.6, "x", 1), (1.6, "x", 1)]})
+    check_equal(wire_tap.overlap(packets), 0, "b sends in a pause of a")
+    check_equal(wire_tap.shared_milliseconds(packets), 1 / 3, "in ms 0 both send")
+
+
 # --- only when asked for: runs the program -------------------------------------------------------
 
 
@@ -264,8 +395,28 @@ def smoke():
     check(any(row["figures"] for row in built), "nothing was built")
 
 
+def smoke_farm():
+    """Two nodes for a short time: all is built, and a second run finds it in the file."""
+    evbtest.need_root()
+    with evbtest.Workspace() as work:
+        command = [sys.executable, os.path.join(HERE, "bench.py"), "farm", "--quick", "--set", "mode=push",
+                   "--build", os.path.dirname(evbtest.binary()), "--points", work.path("points.json")]
+        outputs = []
+        for _ in range(2):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            check_equal(done.returncode, 0, f"status of bench.py:\n{done.stdout}\n{done.stderr}")
+            outputs.append(done.stdout)
+        with open(work.path("points.json"), encoding="utf-8") as file:
+            [record] = json.load(file)["points"]
+    check("1 of 1 points are in" in done.stderr, done.stderr)
+    row = "2 nodes, push, linear-shift, 2 "
+    lines = [next(line for line in text.splitlines() if line.startswith(row)) for text in outputs]
+    check_equal(lines[0], lines[1], "the row of the second run")
+    check(record["figures"]["goodput_least"]["min"] > 0, f"a node builds nothing: {record['figures']}")
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["smoke"]:
-        test_bench__runs = smoke
-        sys.argv[1:] = ["test_bench__runs"]
+        test_bench__runs, test_farm__runs_and_resumes = smoke, smoke_farm
+        sys.argv[1:] = ["test_bench__runs", "test_farm__runs_and_resumes"]
     evbtest.main()
