@@ -79,13 +79,14 @@ static bool serve(struct evb_reader *reader, uint64_t packing, unsigned hold)
 	for (;;) {
 		int result = evb_reader_next(reader, &held[n], WAIT_MS);
 
-		if (result < 0)
-			return result == -EPIPE;
 		n += result == 1;
-		// The last one first, so that decisions are not in the order of events.
-		while (n == hold || (result == 0 && n > 0))
+		// The last one first, so that decisions are not in the order of events. Also at the
+		// end: nobody may be left who could decide instead.
+		while (n == hold || (result != 1 && n > 0))
 			if (!decide(reader, &held[--n], packing))
 				return false;
+		if (result < 0)
+			return result == -EPIPE;
 	}
 }
 
