@@ -9,7 +9,9 @@ Nodes: m is the event manager, r0, r1, ... send, b0, b1, ... build.
 import collections
 import contextlib
 import dataclasses
+import glob
 import json
+import os
 import subprocess
 import time
 
@@ -122,6 +124,33 @@ class Layout:
                       *map(self._builder, range(self.builders)),
                       *map(self._readout, range(self.readouts))],
         }, self.changes)
+
+
+def _network_threads():
+    """The kernel's threads that carry packets where there are many; in a container none are seen."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
+            if file.read().startswith("ksoftirqd/"):
+                found.append(int(path.split("/")[2]))
+    return found
+
+
+@contextlib.contextmanager
+def ahead_of_others():
+    """Ten nodes share few CPUs with whatever else runs: they go first, in real time, and the network
+    with them, where that is allowed. A bridge that gets no time is a slower link."""
+    before = {}
+    try:
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            for process in (0, *_network_threads()):
+                was = os.sched_getscheduler(process), os.sched_getparam(process)
+                os.sched_setscheduler(process, os.SCHED_RR, os.sched_param(1))
+                before[process] = was
+        yield
+    finally:
+        for process, (policy, parameters) in before.items():
+            os.sched_setscheduler(process, policy, parameters)
 
 
 Sample = collections.namedtuple("Sample", "time builders links sched credits")

@@ -392,8 +392,9 @@ def test_stop_behind_full_links():
             summaries = system.end()
             for process in consumers:
                 check_equal(process.finish().status, 0, process.describe())
+        # A port that rx does not read fast enough has no room for what nobody paces.
         for summary in summaries.values():
-            evbtest.check_identities(summary)
+            evbtest.check_identities(summary, missed=summary["packets"]["missed"])
 
 
 def wait_for_full_links(work, name):

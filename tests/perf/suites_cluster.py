@@ -7,14 +7,13 @@ chosen far below what the machine can do.
 """
 
 import contextlib
-import glob
 import os
 import statistics
 import time
 
 import bottleneck
 import evbtest
-from bottleneck import Farm, Layout
+from bottleneck import Farm, Layout, ahead_of_others
 from runs import Table, Target, Unavailable
 
 # The prototype of 2009: retries a second of packets that a receiver had no room for, with its rules
@@ -34,33 +33,6 @@ NOTHING_LOST = Target("nothing lost", "lost", lambda lost: lost == 0, True)
 def need_root():
     if os.geteuid() != 0:
         raise Unavailable("needs root for network namespaces")
-
-
-def _network_threads():
-    """The kernel's threads that carry packets where there are many; in a container none are seen."""
-    found = []
-    for path in glob.glob("/proc/[0-9]*/comm"):
-        with contextlib.suppress(OSError), open(path, encoding="ascii") as file:
-            if file.read().startswith("ksoftirqd/"):
-                found.append(int(path.split("/")[2]))
-    return found
-
-
-@contextlib.contextmanager
-def ahead_of_others():
-    """Ten nodes share few CPUs with whatever else runs: they go first, in real time, and the network
-    with them, where that is allowed. A bridge that gets no time is a slower link."""
-    before = {}
-    try:
-        with contextlib.suppress(PermissionError, ProcessLookupError):
-            for process in (0, *_network_threads()):
-                was = os.sched_getscheduler(process), os.sched_getparam(process)
-                os.sched_setscheduler(process, os.SCHED_RR, os.sched_param(1))
-                before[process] = was
-        yield
-    finally:
-        for process, (policy, parameters) in before.items():
-            os.sched_setscheduler(process, policy, parameters)
 
 
 @contextlib.contextmanager

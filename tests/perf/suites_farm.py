@@ -18,9 +18,10 @@ import evbtest
 import farm_points
 import machine
 import wire_tap
+from bottleneck import ahead_of_others
 from farm_points import MANAGER
 from runs import Table, Unavailable, progress
-from suites_cluster import ahead_of_others, need_root
+from suites_cluster import need_root
 
 WINDOWS = 3
 LAUNCHER = ("setsid",)  # Ctrl-C is for this program

@@ -7,8 +7,9 @@ import time
 import evbtest
 import network
 import paths
+from bottleneck import ahead_of_others
 from runs import Load, Table, Target, configuration
-from suites_cluster import ahead_of_others, need_root
+from suites_cluster import need_root
 
 LOAD = Load(1500, 8, 10, 100)
 SLOTS, SLOT_BYTES = 256, 65536

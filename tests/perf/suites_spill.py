@@ -14,8 +14,9 @@ import time
 import cluster
 import evbtest
 import telemetry
+from bottleneck import ahead_of_others
 from runs import Table, Target
-from suites_cluster import ahead_of_others, need_root
+from suites_cluster import need_root
 
 MARGIN = 1.2  # rate of the links over the mean
 SOURCES, PACKING, FRAGMENT = 2, 10, 2496
