@@ -4,11 +4,12 @@
 
 #include <string.h>
 
-#define MARGIN    16u // of a lease, by which the candidate counts it shorter than the voter
-#define RANKS     20u // part of a lease that a candidate waits for each one of a lower rank
-#define ASK_BEATS 2u  // heartbeats that an attempt lasts, and RANKS
-#define COUNTS    8u  // of the votes, per heartbeat
-#define REQUESTS  4u  // per heartbeat, of an attempt
+#define MARGIN      16u // of a lease, by which the candidate counts it shorter than the voter
+#define RANKS       20u // part of a lease that a candidate waits for each one of a lower rank
+#define ASK_BEATS   6u  // heartbeats that an attempt lasts at most
+#define YIELD_BEATS 2u // heartbeats for which the first candidate does not ask after it has yielded
+#define COUNTS      8u // of the votes, per heartbeat
+#define REQUESTS    4u // per heartbeat, of an attempt
 
 static uint64_t rank_ns(const struct election *election)
 {
@@ -17,7 +18,17 @@ static uint64_t rank_ns(const struct election *election)
 
 static uint64_t attempt_ns(const struct election *election)
 {
-	return ASK_BEATS * election->parameters.heartbeat + rank_ns(election);
+	return ASK_BEATS * election->parameters.heartbeat;
+}
+
+// The time until a candidate asks again, longer for each rank, so that they do not ask together.
+// One that has no majority is probably cut off: it leaves the others more time than it takes.
+static uint64_t pause_ns(const struct election *election)
+{
+	const uint64_t least =
+	    election->yields ? YIELD_BEATS * election->parameters.heartbeat : attempt_ns(election);
+
+	return least * (1 + 2 * election->parameters.rank);
 }
 
 void election_make(struct election *election, const struct election_parameters *parameters)
@@ -55,13 +66,18 @@ static void take_vote(struct election *election, unsigned from, const struct ctr
 	election->is_renewed = true;
 }
 
-static bool is_majority(const struct election *election, uint64_t until)
+unsigned election_votes(const struct election *election, uint64_t now)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < election->parameters.n_nodes; i++)
-		n += election->ends[i] >= until;
-	return n > election->parameters.n_nodes / 2;
+		n += election->ends[i] >= now;
+	return n;
+}
+
+static bool is_majority(const struct election *election, uint64_t until)
+{
+	return election_votes(election, until) > election->parameters.n_nodes / 2;
 }
 
 // The end of the leases of a majority, or up to 1 us less; `now` or earlier if there is none.
@@ -108,6 +124,7 @@ static void vote_for_itself(struct election *election, struct vote *vote, uint64
 
 void election_give_up(struct election *election, struct vote *vote, uint64_t now)
 {
+	const uint64_t pause = pause_ns(election);
 	struct ctrl_lease own = { 0 };
 
 	election->yields = false;
@@ -116,8 +133,7 @@ void election_give_up(struct election *election, struct vote *vote, uint64_t now
 	election->state = ELECTION_STANDBY;
 	election->given_up = election->epoch;
 	election->held_until = 0;
-	election->not_before =
-	    now + attempt_ns(election) + election->parameters.rank * 2 * attempt_ns(election);
+	election->not_before = now + pause;
 	election_state(election, &own, now);
 	(void)vote_take(vote, election->parameters.self, &own, now);
 }
@@ -137,7 +153,7 @@ static void ask(struct election *election, struct vote *vote, uint32_t least, ui
 	above = above > election->given_up ? above : election->given_up;
 	election->state = ELECTION_ASKS;
 	election->epoch = own_epoch(election, above + 1 > least ? above + 1 : least);
-	election->began_at = election->asked_at = now;
+	election->asked_at = now;
 	election->is_renewed = election->yields = false;
 	memset(election->ends, 0, sizeof(election->ends));
 	vote_for_itself(election, vote, now);
@@ -183,14 +199,28 @@ static bool is_over(const struct election *election, uint64_t now)
 						: now - election->began_at > attempt_ns(election);
 }
 
+// Whether a higher epoch has been asked for. Its candidate yields, but whoever has voted in it does
+// not vote in a lower one any more.
+static bool is_outbid(const struct election *election)
+{
+	return election->state == ELECTION_ASKS && !election->yields &&
+	       election->seen > election->epoch;
+}
+
 bool election_poll(struct election *election, struct vote *vote, uint32_t least, uint64_t now)
 {
 	const enum election_state before = election->state;
 
 	if (election->state == ELECTION_STANDBY) {
-		if (may_ask(election, vote, now))
+		if (may_ask(election, vote, now)) {
+			election->began_at = now;
 			ask(election, vote, least, now);
+		}
 		return election->state != before;
+	}
+	if (is_outbid(election) && !is_over(election, now)) {
+		ask(election, vote, least, now); // the same attempt goes on
+		return true;
 	}
 	if (!has_ended(election, now))
 		vote_for_itself(election, vote, now);

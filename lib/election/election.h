@@ -21,10 +21,12 @@
 // States of a candidate:
 //   standby  it asks for nothing
 //            -> asks, in a new epoch, when its own vote has been free for the time of its rank
-//   asks     it has voted for itself and asks the others
+//   asks     it has voted for itself and asks the others; in a higher epoch at once when it learns
+//            that a candidate of a higher rank has asked in a higher one
 //            -> held, with the votes of a majority
 //            -> standby, if a candidate of a lower rank asks, another one is in office, or it has
-//               no majority after ASK_BEATS heartbeats; it gives up the epoch
+//               no majority after ASK_BEATS heartbeats; it gives up the epoch, and does not ask
+//               for a while: shortly where it has yielded
 //   held     it is in office and renews the votes
 //            -> standby, when fewer than a majority of the leases last, or the node has received a
 //               higher epoch; it gives up the epoch and can only come back with a new one: votes
@@ -124,6 +126,9 @@ bool election_poll(struct election *election, struct vote *vote, uint32_t least,
 
 // This node has received a higher epoch, or must not manage: gives up the present one.
 void election_give_up(struct election *election, struct vote *vote, uint64_t now);
+
+// Nodes whose votes the candidate has now.
+unsigned election_votes(const struct election *election, uint64_t now);
 
 // Writes the candidate's part of a heartbeat that is sent now.
 void election_state(const struct election *election, struct ctrl_lease *lease, uint64_t now);

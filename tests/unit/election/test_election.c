@@ -57,6 +57,37 @@ static void office__is_taken_over_after_a_death(void **state)
 	assert_string_equal(voters.broken, "");
 }
 
+// Two standbys ask at nearly the same time, as messages are as late as on a busy machine.
+static void office__is_taken_over_by_one_of_two(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		voters_make(&voters, seed, 5, 3);
+		voters_run(&voters, 2 * VOTERS_LEASE);
+		voters.delay = 20 * MS;
+		voters_run(&voters, VOTERS_LEASE + seed % 40 * MS);
+		assert_int_not_equal(voters.holder, VOTERS_MOST);
+		voters_kill(&voters, voters.holder);
+		assert_in_range(time_to_take_over(voters.holder), 0, VOTERS_LEASE + 100 * MS);
+		assert_string_equal(voters.broken, "");
+	}
+}
+
+// All voters that the manager hears renew its lease.
+static void office__counts_its_votes(void **state)
+{
+	const struct election *election = &voters.processes[0].election;
+
+	(void)state;
+	make(5, 2);
+	assert_int_equal(election_votes(election, election->asked_at), 5);
+	voters_kill(&voters, 3);
+	voters_kill(&voters, 4);
+	voters_run(&voters, 2 * VOTERS_LEASE);
+	assert_int_equal(election_votes(election, election->held_until), 3);
+	assert_int_equal(voters.holder, 0);
+}
+
 static void office__is_not_resumed_after_a_stop(void **state)
 {
 	(void)state;
@@ -116,6 +147,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(office__lasts_without_faults),
 		cmocka_unit_test(office__is_taken_over_after_a_death),
+		cmocka_unit_test(office__is_taken_over_by_one_of_two),
+		cmocka_unit_test(office__counts_its_votes),
 		cmocka_unit_test(office__is_not_resumed_after_a_stop),
 		cmocka_unit_test(office__ends_in_a_minority),
 		cmocka_unit_test(office__needs_a_majority_of_all_nodes),
