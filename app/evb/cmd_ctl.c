@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "client/control_client.h"
 #include "compose.h"
@@ -181,8 +182,33 @@ static void print_node(const cJSON *node)
 	       number_of(node, "withdrawn"));
 }
 
+// Where the event manager is elected.
+static void print_office(const cJSON *office)
+{
+	const double since = number_of(office, "since_us") * 1e-6;
+	const cJSON *standbys = cJSON_GetObjectItemCaseSensitive(office, "standbys"), *name;
+	const char *before = "; standby: ";
+
+	printf("office   ");
+	if (since > 0)
+		printf("node %s for %.0f s, epoch %.0f", text_of(office, "manager"),
+		       difftime(time(NULL), (time_t)since), number_of(office, "epoch"));
+	else
+		printf("no event manager has been elected yet");
+	if (number_of(office, "votes") > 0)
+		printf(", %.0f votes (%.0f needed)", number_of(office, "votes"),
+		       number_of(office, "votes_needed"));
+	cJSON_ArrayForEach(name, standbys)
+	{
+		printf("%s%s", before, cJSON_GetStringValue(name));
+		before = ", ";
+	}
+	printf("%s\n", cJSON_GetArraySize(standbys) == 0 ? "; nobody stands by" : "");
+}
+
 static void print_status(const cJSON *response)
 {
+	const cJSON *office = cJSON_GetObjectItemCaseSensitive(response, "office");
 	const cJSON *events = cJSON_GetObjectItemCaseSensitive(response, "events");
 	const cJSON *node = cJSON_GetObjectItemCaseSensitive(response, "node");
 	const cJSON *system = cJSON_GetObjectItemCaseSensitive(response, "system");
@@ -191,6 +217,8 @@ static void print_status(const cJSON *response)
 	       number_of(response, "run"));
 	if (node != NULL)
 		print_node(node);
+	if (office != NULL)
+		print_office(office);
 	printf("here     %.0f events complete, %.0f incomplete, %.0f discarded, %.0f open; %.0f "
 	       "segments lost\n",
 	       number_of(events, "complete"), number_of(events, "incomplete"),

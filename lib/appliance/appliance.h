@@ -63,7 +63,10 @@ struct appliance {
 	const struct plan *plan;
 	struct eal_state eal;
 	_Atomic enum appliance_state state;
-	uint64_t take_overs; // of an elected manager, as reported; written by the control thread
+	// Of an elected manager, as reported: take-overs, and terms of this node that have ended.
+	// Written by the control thread.
+	uint64_t take_overs;
+	uint32_t terms_ended;
 	uint64_t start_tsc;  // when the lcores were launched
 	_Atomic uint64_t stop_tsc; // when builders and all roles before them had drained; else 0
 	struct source_table sources;

@@ -92,35 +92,6 @@ static bool sources_have_ended(const struct appliance *appliance)
 	return false;
 }
 
-static void report_second_process(const struct appliance *appliance)
-{
-	const struct cluster_system *system = &appliance->config->cluster;
-	struct role *control = appliance_control(appliance);
-	unsigned node;
-
-	if (control != NULL && control_role_refused(control, &node))
-		notice(appliance,
-		       "node %s refuses this process: another one runs as node %s; it is accepted "
-		       "when that one has ended",
-		       system->nodes[node].name, system->nodes[system->self].name);
-}
-
-// Where the event manager is elected: which node is in office now.
-static void report_manager(struct appliance *appliance)
-{
-	const struct cluster_system *system = &appliance->config->cluster;
-	struct cluster_node_view view;
-
-	if (!cluster_elects(system))
-		return;
-	control_role_node_view(appliance_control(appliance), &view);
-	if (view.take_overs == appliance->take_overs)
-		return;
-	appliance->take_overs = view.take_overs;
-	notice(appliance, "node %s is the event manager in office, epoch %u",
-	       system->nodes[view.manager].name, view.epoch);
-}
-
 // Once per run.
 static void report_unfinished_checksums(struct appliance *appliance)
 {
@@ -243,8 +214,7 @@ bool appliance_watch(struct appliance *appliance)
 			       "%u consumer(s) of builder %s died; their events go to others", dead,
 			       appliance->config->builders[i].name);
 	}
-	report_second_process(appliance);
-	report_manager(appliance);
+	appliance_report_system(appliance);
 	report_unfinished_checksums(appliance);
 	report_differences(appliance);
 	report_commands(appliance);

@@ -34,6 +34,13 @@ int appliance_fail(char *error, const char *format, ...) __attribute__((format(p
 // and run, and for a few sources only.
 void report_differences(struct appliance *appliance);
 
+// --- system_notices.c ---
+
+// Reports what has changed between the nodes of a system. Control thread.
+void appliance_report_system(struct appliance *appliance);
+
+// --- notices.c ---
+
 // The notify function of event files; context is a struct appliance.
 void notice_of_file(void *context, const struct event_file_notice *file);
 

@@ -99,6 +99,42 @@ static bool add_node(cJSON *to, const struct appliance *appliance)
 	       add(node, "tokens_used", view.tokens_used);
 }
 
+static bool add_standbys(cJSON *office, const struct cluster_system *cluster,
+			 const struct control_office_view *view)
+{
+	cJSON *list = cJSON_AddArrayToObject(office, "standbys");
+	bool added = list != NULL;
+
+	for (unsigned i = 0; i < view->n_standbys && added; i++) {
+		cJSON *name = cJSON_CreateString(cluster->nodes[view->standbys[i]].name);
+
+		added = cJSON_AddItemToArray(list, name);
+		if (!added)
+			cJSON_Delete(name);
+	}
+	return added;
+}
+
+// Adds which node is in office, as this one knows, and how many votes its lease has, if it is this.
+static bool add_office(cJSON *to, const struct appliance *appliance)
+{
+	const struct cluster_system *cluster = &appliance->config->cluster;
+	const struct role *control = appliance_control(appliance);
+	cJSON *office = cJSON_AddObjectToObject(to, "office");
+	struct control_office_view view;
+
+	control_role_office(control, &view);
+	return add_text(office, "manager",
+			view.manager < cluster->n_nodes ? cluster->nodes[view.manager].name
+							: "none") &&
+	       add(office, "epoch", view.epoch) &&
+	       add(office, "since_us",
+		   view.since > 0 ? control_role_wall_clock(control, view.since) / 1000 : 0) &&
+	       add_standbys(office, cluster, &view) && add(office, "votes", view.own.votes) &&
+	       add(office, "votes_needed", cluster->n_nodes / 2 + 1) &&
+	       add(office, "terms", view.own.n_terms);
+}
+
 static bool add_member(cJSON *list, const struct cluster_system_node *node,
 		       const struct cluster_node_state *state)
 {
@@ -173,6 +209,7 @@ cJSON *run_status(const struct appliance *appliance)
 	    add_text(response, "state", ctrl_run_state_name(state_of(appliance))) &&
 	    add_account(response, appliance) &&
 	    (control == NULL || add_node(response, appliance)) &&
+	    (!cluster_elects(&config->cluster) || add_office(response, appliance)) &&
 	    (control == NULL || !control_role_manages(control) || add_system(response, appliance)))
 		return response;
 	cJSON_Delete(response);

@@ -61,11 +61,12 @@ struct cluster_node_view {
 	uint64_t published; // events that builders of the node have published
 	uint64_t withdrawn; // granted or built events that were given up
 	uint64_t unknown; // records and messages that name an event or slot not, or no longer, here
-	uint64_t other_run;  // records of another run than the node's, which had no effect
-	uint64_t throttled;  // THROTTLE records that stopped the sources
-	uint64_t take_overs; // times that the node has begun to follow a manager in a new epoch
-	uint32_t epoch;      // of the manager, where it is elected
-	uint16_t manager;    // node; CLUSTER_NONE: none has been elected yet
+	uint64_t other_run;   // records of another run than the node's, which had no effect
+	uint64_t throttled;   // THROTTLE records that stopped the sources
+	uint64_t take_overs;  // times that the node has begun to follow a manager in a new epoch
+	uint64_t followed_at; // ns: time from which it follows that manager, 0: none yet
+	uint32_t epoch;       // of the manager, where it is elected
+	uint16_t manager;     // node; CLUSTER_NONE: none has been elected yet
 	uint32_t tokens_free;
 	uint32_t tokens_used;
 	struct cluster_node_command obeyed, refused;

@@ -35,6 +35,7 @@ void cluster_node_follow(struct cluster_node *node, unsigned manager, uint32_t e
 	node->manager = manager;
 	node->manager_epoch = epoch;
 	node->view.take_overs++;
+	node->view.followed_at = node->now;
 	node->waits |= node->parameters.cluster.waits_for_sources;
 	node_latency_forget_credits(node);
 	node_reports_drop(node);

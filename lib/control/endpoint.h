@@ -242,6 +242,10 @@ bool control_state(const struct control_endpoint *endpoint, unsigned peer, uint6
 // The next control_poll() sends a heartbeat to a peer.
 void control_hasten_heartbeat(struct control_endpoint *endpoint, unsigned peer);
 
+// Sends a heartbeat to a peer in session, at once. Not to be called while a record that the node
+// has sent to itself is delivered.
+void control_send_heartbeat(struct control_endpoint *endpoint, unsigned peer, uint64_t now);
+
 uint32_t control_epoch(const struct control_endpoint *endpoint);
 
 // Sets a higher epoch: that in which this node has become the event manager.

@@ -239,6 +239,14 @@ static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer,
 	return true;
 }
 
+void control_send_heartbeat(struct control_endpoint *endpoint, unsigned node, uint64_t now)
+{
+	struct peer *peer = control_peer(endpoint, node);
+
+	if (peer && control_connected(peer))
+		(void)send_heartbeat(endpoint, peer, now);
+}
+
 static bool send_acknowledgement(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	struct ctrl_header header = { .sequence = peer->unsequenced };

@@ -61,8 +61,8 @@ static void renew(struct control *control, bool at_once)
 	beat.time = control_wall_clock_ns();
 	if (control->manager != NULL)
 		beat.waits = cluster_manager_waits(control->manager);
-	if (control->election != NULL)
-		election_state(control->election, &beat.lease, control->now);
+	if (control->office != NULL)
+		office_state(control->office, &beat.lease, control->now);
 	add_port(control, &beat);
 	control->beat_before = control->now;
 	(void)control_set_heartbeat(control->endpoint, &beat);

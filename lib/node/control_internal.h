@@ -4,10 +4,11 @@
 // The state that the files of the control role share: control_role.c (polls, drain, creation),
 // control_mailboxes.c (builders and readouts), control_heartbeat.c (heartbeats and pauses of the
 // port), control_command.c (commands of the operator), control_views.c (what telemetry reads),
-// control_office.c (which node is the event manager) and control_frames.c (frames and addresses).
+// control_office.c (the manager of this node) and control_frames.c (frames and addresses).
 #pragma once
 
 #include "base/seqlock.h"
+#include "cluster/office.h"
 #include "node/control_role.h"
 #include "wire/net.h"
 
@@ -15,6 +16,7 @@
 struct control_views {
 	struct seqlock lock;
 	struct cluster_node_view node;
+	struct control_office_view office;
 	struct decision_flow_view decisions[EVB_MAX_RESULTS];
 	// On the manager's node
 	struct cluster_manager_view manager;
@@ -41,7 +43,7 @@ struct control {
 	struct cluster_transport transport; // by the endpoint
 	struct cluster_node *node;
 	struct cluster_manager *manager; // NULL: on another node, or another one is in office
-	struct election *election;       // NULL: the manager is not elected, or this node cannot be
+	struct office *office;           // NULL: the manager is not elected, or this node cannot be
 	atomic_bool in_office;           // there is a manager
 	struct decision_flow *flow;      // NULL: the system has no results
 	bool lingers;                    // only the flow is served
@@ -124,25 +126,24 @@ unsigned control_take_messages(struct control *control);
 
 // --- control_office.c ---
 
-// Creates the manager of this node. False if memory ran out.
-bool control_make_manager(struct control *control, bool takes_over);
+// Creates the manager of this node, which is the only one that can manage. False if memory ran out.
+bool control_make_manager(struct control *control);
 
 // Epochs grow with the time at which a manager starts, so that the epoch of an earlier manager is
 // recognised as old.
 uint32_t control_new_epoch(void);
 
-// Prepares the election, if this node can be elected. False if memory ran out.
+// Prepares the office, if this node can be elected. False if memory ran out.
 bool control_office_make(struct control *control);
+
+// Frees the office and the manager.
+void control_office_free(struct control *control);
 
 // Comes into office and leaves it. To be called before the manager does anything.
 void control_office_poll(struct control *control);
 
 // Another manager has a higher epoch.
 void control_office_fenced(struct control *control);
-
-// Handles a heartbeat of another node.
-void control_office_received(struct control *control, unsigned peer,
-			     const struct ctrl_record *record);
 
 // --- control_heartbeat.c ---
 

@@ -52,7 +52,8 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 	if (record->type == CTRL_HEARTBEAT && control_elects(control)) {
 		// A vote is counted from a time after the request for it has arrived.
 		set_now(control, rte_rdtsc());
-		control_office_received(control, peer, record);
+		if (control->office != NULL)
+			office_received(control->office, peer, record, control->now);
 	}
 	if (control->manager != NULL)
 		cluster_manager_record(control->manager, peer, record, control->now);
@@ -63,7 +64,7 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 // that has just started will be in office after the other.
 static void take_epoch(struct control *control)
 {
-	if (control->election != NULL) {
+	if (control->office != NULL) {
 		control_office_fenced(control);
 		return;
 	}
@@ -85,7 +86,7 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 		return;
 	if (event == CONTROL_OCCUPIED)
 		atomic_store_explicit(&control->refused_by, peer + 1, memory_order_release);
-	if (event == CONTROL_EPOCH && (control->manager != NULL || control->election != NULL))
+	if (event == CONTROL_EPOCH && (control->manager != NULL || control->office != NULL))
 		take_epoch(control);
 	if (control->manager != NULL)
 		cluster_manager_event(control->manager, peer, event, control->now);
@@ -274,8 +275,7 @@ static void control_role_fini(struct role *role)
 
 	control_views_free(control);
 	decision_flow_destroy(control->flow);
-	cluster_manager_destroy(control->manager);
-	free(control->election);
+	control_office_free(control);
 	cluster_node_destroy(control->node);
 	control_destroy(control->endpoint);
 	control_keys_wipe(&control->keys);
@@ -377,7 +377,7 @@ static bool make_logic(struct control *control)
 	control->node = cluster_node_create(&node);
 	if (control->node == NULL)
 		return false;
-	if (manages(control) && !control_make_manager(control, false))
+	if (manages(control) && !control_make_manager(control))
 		return false;
 	return control_office_make(control) && make_flow(control);
 }

@@ -13,6 +13,7 @@
 
 #include "cluster/manager.h"
 #include "cluster/node.h"
+#include "cluster/office.h"
 #include "control/keys.h"
 #include "decision/decision_flow.h"
 #include "packet/mailbox.h"
@@ -71,6 +72,17 @@ struct control_role_counters {
 	uint64_t no_address; // not sent: the MAC address of the node is not known yet
 	uint64_t arp_requests;
 	uint64_t clock_error; // timed shift: of the manager's clock as it is known here, ns
+};
+
+// Where the event manager is elected. Times are those of control_role_now().
+struct control_office_view {
+	unsigned manager;    // node in office, as this node knows; CLUSTER_NONE: none
+	uint32_t epoch;      // its epoch
+	uint64_t take_overs; // times that this node has begun to follow a manager
+	uint64_t since;      // it is in office, or this node follows it, since this time; 0: none
+	unsigned n_standbys; // nodes that are not silent and can take over
+	uint16_t standbys[EVB_MAX_MANAGERS];
+	struct office_view own; // of this node, if it can be elected
 };
 
 // Handlers of the rx role that pass frames on to the control role by `link`, which outlives them:
@@ -133,6 +145,10 @@ const struct cluster_latency *control_role_latency(const struct role *role);
 // The logic as it was at most CONTROL_PUBLISH_NS before the role's last poll, after the last
 // command, and when the role had ended. Any thread.
 void control_role_node_view(const struct role *role, struct cluster_node_view *view);
+// Zero where the manager is not elected.
+void control_role_office(const struct role *role, struct control_office_view *view);
+// The time of the wall clock (CLOCK_REALTIME, ns) at a time of the role's clock.
+uint64_t control_role_wall_clock(const struct role *role, uint64_t time);
 // Whether the manager is on this node. The functions below require that it is, or was: where it is
 // elected, it may leave at any time, and they then report the last state.
 bool control_role_manages(const struct role *role);

@@ -8,7 +8,7 @@ bool control_views_make(struct control *control)
 {
 	struct control_views *views = &control->views;
 
-	if (control->manager != NULL || control->election != NULL) {
+	if (control->manager != NULL || control->office != NULL) {
 		views->nodes = calloc(control->system->n_nodes, sizeof(*views->nodes));
 		views->builders = calloc(control->system->n_builders + 1, sizeof(*views->builders));
 		if (views->nodes == NULL || views->builders == NULL)
@@ -49,6 +49,37 @@ static void publish_manager(struct control *control)
 	}
 }
 
+static void list_standbys(const struct control *control, struct control_office_view *view)
+{
+	const struct cluster_system *system = control->system;
+	struct control_state state = { 0 };
+
+	for (unsigned i = 0; i < system->n_nodes; i++)
+		if (system->nodes[i].manager && i != view->manager &&
+		    view->n_standbys < EVB_MAX_MANAGERS &&
+		    (i == system->self ||
+		     (control_state(control->endpoint, i, control->now, &state) &&
+		      state.connected && !state.lost)))
+			view->standbys[view->n_standbys++] = (uint16_t)i;
+}
+
+static void publish_office(struct control *control, const struct cluster_node_view *node)
+{
+	struct control_office_view view = {
+		.manager = node->manager,
+		.epoch = node->epoch,
+		.take_overs = node->take_overs,
+		.since = node->followed_at,
+	};
+
+	if (control->office != NULL)
+		office_view(control->office, control->now, &view.own);
+	if (control->manager != NULL)
+		view.since = view.own.from;
+	list_standbys(control, &view);
+	seqlock_copy(&control->views.office, &view, sizeof(view));
+}
+
 void control_publish(struct control *control)
 {
 	struct cluster_node_view node;
@@ -56,6 +87,8 @@ void control_publish(struct control *control)
 	cluster_node_view(control->node, &node);
 	seqlock_begin_write(&control->views.lock);
 	seqlock_copy(&control->views.node, &node, sizeof(node));
+	if (control_elects(control))
+		publish_office(control, &node);
 	for (unsigned i = 0; control->flow != NULL && i < control->system->n_results; i++) {
 		struct decision_flow_view decisions;
 
@@ -88,6 +121,16 @@ bool control_role_manages(const struct role *role)
 void control_role_node_view(const struct role *role, struct cluster_node_view *view)
 {
 	read_view(role, view, &control_of(role)->views.node, sizeof(*view));
+}
+
+void control_role_office(const struct role *role, struct control_office_view *view)
+{
+	read_view(role, view, &control_of(role)->views.office, sizeof(*view));
+}
+
+uint64_t control_role_wall_clock(const struct role *role, uint64_t time)
+{
+	return control_wall_clock_ns() - (control_role_now(role) - time);
 }
 
 void control_role_decisions(const struct role *role, unsigned results,

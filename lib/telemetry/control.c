@@ -4,7 +4,11 @@
 // The control protocol of a node of a system: its own port, and what it exchanged with each peer.
 #include "telemetry/group.h"
 
+#include <stdio.h>
+
 #include "control/endpoint.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
 
 struct node_view {
 	const char *name;
@@ -14,6 +18,9 @@ struct node_view {
 struct manager_view {
 	const char *name;
 	struct cluster_node_view node;
+	struct control_office_view office;
+	uint64_t office_seconds;
+	char standbys[EVB_MAX_MANAGERS * EVB_NAME_SIZE];
 };
 
 // Without WIRE_OK.
@@ -62,6 +69,13 @@ static const struct metric manager_metrics[] = {
 	GAUGE("manager_epoch", manager_view, node.epoch, "epoch of an elected manager, or 0"),
 	COUNTER("take_overs", manager_view, node.take_overs,
 		"times that an elected manager has come into office"),
+	GAUGE("office_seconds", manager_view, office_seconds,
+	      "time for which an elected manager is in office, as this node knows, or 0"),
+	GAUGE("votes", manager_view, office.own.votes,
+	      "nodes that have given their lease to this one, the elected manager, or 0"),
+	GAUGE("standbys", manager_view, office.n_standbys,
+	      "nodes that are not silent and can take over from an elected manager"),
+	TEXT("standby", manager_view, standbys, "their names"),
 	{ 0 },
 };
 
@@ -118,6 +132,27 @@ static const struct metric peer_metrics[] = {
 	{ 0 },
 };
 
+static void view_manager(const struct appliance *appliance, struct manager_view *view)
+{
+	const struct cluster_system *cluster = &appliance->config->cluster;
+	const struct role *control = appliance_control(appliance);
+	size_t length = 0;
+
+	control_role_node_view(control, &view->node);
+	control_role_office(control, &view->office);
+	view->name = view->node.manager < cluster->n_nodes ? cluster->nodes[view->node.manager].name
+							   : "none";
+	view->office_seconds =
+	    view->office.since > 0
+		? (control_role_now(control) - view->office.since) / NS_PER_SECOND
+		: 0;
+	view->standbys[0] = '\0';
+	for (unsigned i = 0; i < view->office.n_standbys; i++)
+		length += (size_t)snprintf(view->standbys + length, sizeof(view->standbys) - length,
+					   "%s%s", i > 0 ? " " : "",
+					   cluster->nodes[view->office.standbys[i]].name);
+}
+
 static void view_node(const struct appliance *appliance, unsigned index, telemetry_bases bases)
 {
 	static _Thread_local struct node_view view;
@@ -132,10 +167,7 @@ static void view_node(const struct appliance *appliance, unsigned index, telemet
 	};
 	bases[0] = &view;
 	if (view.self) {
-		control_role_node_view(control, &manager.node);
-		manager.name = manager.node.manager < cluster->n_nodes
-				   ? cluster->nodes[manager.node.manager].name
-				   : "none";
+		view_manager(appliance, &manager);
 		bases[1] = control_role_counters(control);
 		bases[4] = &manager;
 	}
@@ -151,7 +183,7 @@ const struct telemetry_group telemetry_control = {
 	.name = "control",
 	.things = "nodes of the system",
 	.help = "A node of the system: what this node exchanged with it by the control protocol",
-	.note = "Only this node has `datagrams` to `misdirected` and `manager` to `take_overs`, "
+	.note = "Only this node has `datagrams` to `misdirected` and `manager` to `standby`, "
 		"only peers have the others.",
 	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics, manager_metrics },
 	.view = view_node,

@@ -206,6 +206,42 @@ static bool draw_manager(struct grid *grid, const struct model_node *node, unsig
 	return true;
 }
 
+static double number(const cJSON *object, const char *key)
+{
+	const cJSON *value = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+static const char *word(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text != NULL ? text : "";
+}
+
+// Which node is the event manager, and who can take over; false if it is not elected.
+static bool draw_office(struct grid *grid, const struct model_node *node, unsigned row)
+{
+	const cJSON *own = sample_own_node(&node->now);
+	const double votes = number(own, "votes");
+	const char *standby = word(own, "standby");
+	unsigned at;
+
+	if (!(number(own, "manager_epoch") > 0))
+		return false;
+	(void)grid_text(grid, row, 0, LABEL, GRID_DIM, "office");
+	at = grid_text(grid, row, LABEL, 32, GRID_BOLD, word(own, "manager"));
+	at = at < PLOT_AT - 2 ? PLOT_AT - 2 : at;
+	at = pair_number(grid, row, at, "since", numbers_time, 1e9 * number(own, "office_seconds"),
+			 GRID_PLAIN);
+	at = pair(grid, row, at, standby[0] != '\0' ? "standby" : "!standby",
+		  standby[0] != '\0' ? standby : "none", alarm(node, standby[0] == '\0'));
+	if (votes > 0)
+		(void)pair_number(grid, row, at, "votes", numbers_count, votes, GRID_PLAIN);
+	return true;
+}
+
 // The most important figures, in at most `height` rows. Returns the number of rows used.
 static unsigned draw_headline(struct grid *grid, const struct model_node *node, unsigned row,
 			      unsigned height)
@@ -226,6 +262,8 @@ static unsigned draw_headline(struct grid *grid, const struct model_node *node, 
 	if (builds && height >= 5)
 		draw_slots(grid, node, row + used++);
 	if (height > used && draw_manager(grid, node, row + used))
+		used++;
+	if (height > used && draw_office(grid, node, row + used))
 		used++;
 	return used;
 }

@@ -70,6 +70,21 @@ const char *sample_text(const struct sample *sample, const char *part, const cha
 	return text(cJSON_IsArray(object) ? object->child : object, key);
 }
 
+const cJSON *sample_own_node(const struct sample *sample)
+{
+	const cJSON *node;
+
+	cJSON_ArrayForEach(node,
+			   cJSON_GetObjectItemCaseSensitive(sample->reading->snapshot, "control"))
+	{
+		const cJSON *self = cJSON_GetObjectItemCaseSensitive(node, "self");
+
+		if (cJSON_IsNumber(self) && self->valuedouble > 0)
+			return node;
+	}
+	return NULL;
+}
+
 // Adds an item whose metrics are the members of `object`. NULL: memory ran out.
 static struct sample_item *add(struct sample_list *list, const cJSON *object)
 {

@@ -63,6 +63,9 @@ void sample_free(struct sample *sample);
 // A text of the snapshot's part `part`, or of the first item of a group; "" if there is none.
 const char *sample_text(const struct sample *sample, const char *part, const char *key);
 
+// What telemetry says of this node in its control protocol; NULL: it is no node of a system.
+const cJSON *sample_own_node(const struct sample *sample);
+
 // The item of this name, or NULL. `near`: its probable index.
 const struct sample_item *sample_find(const struct sample_list *list, const char *name,
 				      unsigned near);

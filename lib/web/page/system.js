@@ -26,19 +26,40 @@ function systemIssues(add) {
     add("warn", `excluded: ${named(excluded)}`);
   if (paused.length)
     add("warn", `paused: ${named(paused)}`);
+  const own = ownNode();
+  if (own?.manager === "none")
+    add("bad", "no event manager has been elected");
+  else if (own?.manager_epoch > 0 && own.standbys === 0)
+    add("warn", "nobody stands by for the event manager");
   if (manager?.keys.throttled)
     add("warn", "the event manager has sources wait");
 }
 
+function ownNode() {
+  return things("control").find(({ keys }) => keys.self)?.keys;
+}
+
+// Where the event manager is elected.
+function officeFacts(own) {
+  if (!(own?.manager_epoch > 0))
+    return [];
+  return [
+    fact("in office", `${own.manager}, for ${show("time", 1e9 * own.office_seconds)}, epoch ` +
+      `${own.manager_epoch}`),
+    own.votes ? fact("votes for its lease", show("count", own.votes)) : null,
+    fact("standby", own.standby || "nobody", own.standby ? "" : "caution")];
+}
+
 function managerPanel() {
   const [manager] = things("sched");
+  const office = officeFacts(ownNode());
   if (!manager)
-    return null;
+    return office.length ? panel("Event manager", "elected", ...office) : null;
   const { keys, rate: of } = manager, absent = keys.nodes - keys.nodes_registered;
   const stalls = ["no_credit", "blocked", "group", "round", "window"].filter((why) =>
     of(`stalls_${why}`) > 0).sort((a, b) => of(`stalls_${b}`) - of(`stalls_${a}`));
   return panel("Event manager", `run ${keys.run_number}: ${keys.state}`,
-    fact("nodes", `${keys.nodes_registered} of ${keys.nodes} are there`, absent ? "wrong" : ""),
+    ...office, fact("nodes", `${keys.nodes_registered} of ${keys.nodes} are there`, absent ? "wrong" : ""),
     fact("grants", show("rate", of("grants"))),
     fact("events granted, not finished", show("count", keys.events_outstanding)),
     fact("events that wait for a grant", `${show("count", keys.events_waiting)}` +

@@ -209,12 +209,20 @@ static void add_others(cJSON *root, double second)
 // A node of a system that is its event manager.
 static void add_system(cJSON *root, double second, double trouble)
 {
+	cJSON *own = add_object(cJSON_AddArrayToObject(root, "control"));
 	cJSON *sched = add_object(cJSON_AddArrayToObject(root, "sched"));
 	cJSON *credits = cJSON_AddArrayToObject(root, "credits");
 	cJSON *steps = cJSON_AddArrayToObject(root, "step");
 	cJSON *readout = add_object(cJSON_AddArrayToObject(root, "readout"));
 	cJSON *roce = add_object(cJSON_AddArrayToObject(root, "roce"));
 
+	text(own, "name", "a");
+	add(own, "self", 1);
+	text(own, "manager", "a");
+	add(own, "manager_epoch", 7);
+	add(own, "office_seconds", second);
+	add(own, "votes", 3);
+	text(own, "standby", trouble > 0 ? "" : "b");
 	text(sched, "node", "a");
 	text(sched, "state", "running");
 	add(sched, "events_outstanding", 40);

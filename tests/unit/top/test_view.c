@@ -123,6 +123,8 @@ static void overview__of_an_event_manager(void **state)
 	assert_screen(&view, &model, 24, 80, false, "system-80x24");
 	assert_screen(&view, &model, 40, 120, false, "system-120x40");
 	assert_shown(&view, &model, "!scarce b.b0", true);
+	assert_shown(&view, &model, "!standby none", true);
+	assert_shown(&view, &model, "votes 3", true);
 	assert_shown(&view, &model, "* b.b0", true);
 	model_free(&model);
 }
