@@ -208,12 +208,13 @@ class Chaos(faults.Trial):
 
     layout_of = Layout
 
-    def __init__(self, work, mode, heartbeat_timeout, deadline):
+    def __init__(self, work, mode, heartbeat_timeout, deadline, heartbeat="50ms"):
         # A live process keeps its number while no 10 heartbeats are missing: as long as the timeout.
         super().__init__(work, mode, injected=True, deadline=deadline,
-                         heartbeat_timeout=heartbeat_timeout, heartbeat="50ms")
+                         heartbeat_timeout=heartbeat_timeout, heartbeat=heartbeat)
         self.account = Account(work, self.configuration)
         self.failures = []
+        self.forger = None  # of foreign frames, if there is one
         self.numbers = itertools.count()
         self.down = set()  # nodes that are not to run now
         self._disk = None
@@ -309,19 +310,30 @@ class Chaos(faults.Trial):
         except (OSError, json.JSONDecodeError):
             return None
 
+    def led(self, states):
+        """What the event manager says; None if no node is it."""
+        return states["m"]
+
     @staticmethod
-    def missing(states):
+    def epoch(state):
+        """That of the event manager, where it is elected."""
+        return state["office"]["epoch"] if "office" in state else None
+
+    def missing(self, states):
         """Why the system does not run: nodes that do not take part, by themselves or by the event
         manager. Empty if all do."""
+        led = self.led(states)
+        if not led:
+            return "no event manager is in office"
         for node, state in states.items():
             if state["state"] != "running" or not state["node"]["registered"] or \
                     state["node"]["excluded"]:
                 return f"{node} is {state['state']}, {state['node']}"
-        for node in states["m"]["system"]["nodes"]:
+        for node in led["system"]["nodes"]:
             if node["lost"] or node["excluded"] or not node["registered"] or \
                     node["state"] != "running":
                 return f"{node}"
-        in_doubt = states["m"]["system"]["in_doubt"]
+        in_doubt = led["system"]["in_doubt"]
         return f"{in_doubt} builders in doubt" if in_doubt else ""
 
     def recover(self, patience):
@@ -336,9 +348,9 @@ class Chaos(faults.Trial):
             why = self.missing(states) if states else "a node does not answer"
             if why:
                 mark = None
-            elif mark is None or self._incomplete(states) != self._incomplete(mark):
+            elif mark is None or self.incomplete(states) != self.incomplete(mark):
                 mark = states
-                why = f"{self._incomplete(states)} incomplete events"
+                why = f"{self.incomplete(states)} incomplete events"
             else:
                 why = self._stands_still(mark, states)
             if not why:
@@ -362,9 +374,9 @@ class Chaos(faults.Trial):
         if not self.waited_for or self.waited_for[-1][1] != why:
             self.waited_for.append((round(time.monotonic() - begin, 2), why))
 
-    @staticmethod
-    def _incomplete(states):
-        return states["m"]["system"]["incomplete"]
+    def incomplete(self, states):
+        """As the event manager in office has counted."""
+        return self.led(states)["system"]["incomplete"]
 
     def _stands_still(self, mark, states):
         def grown(node, key):
@@ -375,7 +387,7 @@ class Chaos(faults.Trial):
                 [node for node in self.readouts if not grown(node, "announced")]
         if still:
             return f"{', '.join(still)} stand still"
-        released = states["m"]["system"]["released"]
+        released = self.led(states)["system"]["released"]
         return "" if released >= last + MORE else f"{last - released} events are behind"
 
     # --- its end ---

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """Two nodes can be the event manager: the one in office is stopped or killed, and the other takes
-over. No event is lost, and none is published twice unless consumers are told so."""
+over. No event is lost, and none is published twice unless consumers are told so.
+
+EVB_LONG_TESTS, and in CI: more take-overs."""
 
 import dataclasses
 
+import chaos_standby
 import evbtest
 import faults
 from evbtest import check, check_equal
@@ -67,6 +70,31 @@ def test_manager_stopped_and_killed():
     check_equal(dict(verdict.incomplete), {}, "incomplete events")
     check(verdict.twice <= set(life.events()), f"events published twice: {verdict.twice}")
     check(verdict.twice <= verdict.flagged, f"{verdict.twice} twice, {verdict.flagged} flagged")
+
+
+def test_take_overs():
+    """The manager in office is killed, stopped and cut off; three can be it. How long a take-over
+    takes depends on the load of the machine, and is judged by `./dev chaos --standby`."""
+    wrong = chaos_standby.run(30 if evbtest.LONG else 6, seed=3, timeout=1.0, within=None)
+    check(not wrong, "\n".join(wrong))
+
+
+def test_terms_are_judged():
+    """Two in office, and an epoch that does not grow, are found in logs."""
+    came = "evb: node {} is the event manager in office since 2026-07-01T12:00:{:09.6f}Z, epoch {}"
+    left = "evb: this node was the event manager in office from 2026-07-01T12:00:{:09.6f}Z to " \
+           "2026-07-01T12:00:{:09.6f}Z, epoch {}"
+
+    def judged(*logs):
+        return chaos_standby.judge_terms(
+            [term for node, *lines in logs for term in chaos_standby.terms_of(node, "\n".join(lines))])
+
+    ended = came.format("a", 1, 10), left.format(1, 5, 10)
+    check_equal(judged(("a", *ended), ("b", came.format("a", 1.01, 10), came.format("b", 5.1, 21))), [],
+                "one after the other")
+    check_equal(len(judged(("a", *ended), ("b", came.format("b", 4.9, 21)))), 1, "before the end")
+    check_equal(len(judged(("a", ended[0]), ("b", came.format("b", 5.1, 21)))), 1, "without an end")
+    check_equal(len(judged(("a", *ended), ("b", came.format("b", 5.1, 10)))), 1, "the same epoch")
 
 
 if __name__ == "__main__":
