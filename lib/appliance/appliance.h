@@ -67,7 +67,7 @@ struct appliance {
 	// Written by the control thread.
 	uint64_t take_overs;
 	uint32_t terms_ended;
-	uint64_t start_tsc;  // when the lcores were launched
+	uint64_t start_tsc;        // when the lcores were launched
 	_Atomic uint64_t stop_tsc; // when builders and all roles before them had drained; else 0
 	struct source_table sources;
 	uint16_t nodes_of_sources[EVB_MAX_SOURCES]; // in a system: of each expected source
