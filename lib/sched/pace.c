@@ -89,18 +89,14 @@ uint32_t pace_blocks(const struct sched *sched, const struct sched_builder *buil
 	return blocks;
 }
 
-void pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes)
+// Takes so many bytes from the token bucket.
+static void take(struct sched *sched, struct sched_link *link, uint64_t bytes)
 {
-	struct sched_link *link = builder->link;
 	uint64_t burst = sched->parameters.burst_ns;
 	uint64_t earliest = sched->now > burst ? sched->now - burst : 0;
 	double cost;
 	uint64_t whole;
 
-	if (link->link_rate == 0)
-		return;
-	if (link->share < 1 && link->calm)
-		recover(sched, link);
 	if (link->next_ns < earliest) {
 		link->next_ns = earliest;
 		link->next_fraction = 0;
@@ -115,6 +111,17 @@ void pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t b
 		ranking_put(&sched->throttled, (uint32_t)(link - sched->links), link->next_ns);
 }
 
+void pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes)
+{
+	struct sched_link *link = builder->link;
+
+	if (link->link_rate == 0)
+		return;
+	if (link->share < 1 && link->calm)
+		recover(sched, link);
+	take(sched, link, bytes);
+}
+
 void pace_refill(struct sched *sched)
 {
 	while (ranking_least(&sched->throttled) <= sched->now) {
@@ -127,13 +134,19 @@ void pace_refill(struct sched *sched)
 	}
 }
 
-// The size of the first built event replaces the configured size.
-void pace_built(struct sched_builder *builder, uint64_t bytes)
+// The size of the first built event replaces the configured size. If that was too small, too many
+// events were granted until then. They would stay a backlog as long as the sources send, in which
+// nodes that are out of step do not come back into step. Therefore each of these events takes the
+// difference from the bucket when it is built.
+void pace_built(struct sched *sched, struct sched_builder *builder, const struct sched_event *event,
+		uint64_t bytes)
 {
 	uint64_t most = UINT64_MAX / 32;
 
 	if (bytes > most)
 		bytes = most;
+	if (!event->is_sized && bytes > event->bytes && builder->link->link_rate > 0)
+		take(sched, builder->link, bytes - event->bytes);
 	if (!builder->sized && bytes > 0) {
 		builder->sized = true;
 		builder->mean_16 = 16 * bytes;

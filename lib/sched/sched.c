@@ -58,6 +58,7 @@ static void join(struct sched *sched, struct sched_builder *builder, uint64_t ev
 	place->slot = slot;
 	place->generation = builder->slots[slot].generation;
 	place->bytes = pace_estimate(builder);
+	place->is_sized = builder->sized;
 	place->granted_ns = sched->now;
 	place->next = SCHED_NONE;
 	place->previous = builder->newest;
@@ -391,7 +392,7 @@ enum sched_result sched_done(struct sched *sched, uint32_t builder, uint64_t eve
 		return result;
 	sched->counters.outcomes[outcome]++;
 	if (outcome != SCHED_FAILED)
-		pace_built(&sched->builders[builder], bytes);
+		pace_built(sched, &sched->builders[builder], events_place(sched, event), bytes);
 	part(sched, event);
 	if (outcome == SCHED_FAILED)
 		events_again(sched, event);

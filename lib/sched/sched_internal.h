@@ -71,6 +71,7 @@ struct sched_event {
 	// the ring, or SCHED_NONE.
 	uint32_t next;
 	uint32_t previous;
+	bool is_sized; // `bytes` is from built events, not from event_bytes
 	uint64_t round;
 	uint64_t bytes; // estimated size
 	uint64_t granted_ns;
@@ -292,8 +293,9 @@ void pace_start(struct sched *sched, const struct sched_builder_parameters *buil
 void pace_granted(struct sched *sched, struct sched_builder *builder, uint64_t bytes);
 // Returns those of SCHED_BLOCKS_PACE that hold now.
 uint32_t pace_blocks(const struct sched *sched, const struct sched_builder *builder);
-// A builder has built an event of this size.
-void pace_built(struct sched_builder *builder, uint64_t bytes);
+// A builder has built an event that it was granted; its size. To be called before part().
+void pace_built(struct sched *sched, struct sched_builder *builder, const struct sched_event *event,
+		uint64_t bytes);
 void pace_port_state(struct sched *sched, struct sched_builder *builder,
 		     const struct sched_port *port);
 // Removes SCHED_BLOCK_RATE from the builders of links whose token bucket has room again.

@@ -138,7 +138,7 @@ def _network_threads():
 
 @contextlib.contextmanager
 def ahead_of_others():
-    """Ten nodes share few CPUs with whatever else runs: they go first, in real time, and the network
+    """Nodes share few CPUs with whatever else runs: they go first, in real time, and the network
     with them, where that is allowed. A bridge that gets no time is a slower link."""
     before = {}
     try:

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
-"""The order in which the nodes of a folded system send what they are granted, as it is on the wire."""
+"""The order in which nodes send what they are granted, as it is on the wire."""
 
+import signal
+import time
+
+import bottleneck
 import cluster
 import evbtest
 import test_cluster as systems
@@ -51,6 +55,44 @@ def test_shift_order():
     for rank, node in enumerate(names):
         check_order(names, rank, [(event // systems.PACKING, node_at[to])
                                   for event, to in sent[node]])
+
+
+SPAN_S = 2
+IN_STEP = 0.02  # of the busy milliseconds; 0.7 % are those in which a node follows another one
+PAUSE_S = 0.05
+HEALED_S = 25
+
+
+def shared(tap, seconds=SPAN_S):
+    """Share of the busy milliseconds, from now on, in which several nodes send to one builder."""
+    tap.packets()
+    time.sleep(seconds)  # the length of the measurement
+    return wire_tap.shared_milliseconds(tap.packets())
+
+
+def test_out_of_step_heals():
+    """4 nodes send to 4 builders, each event for 69 ms. One is stopped for most of that time; it
+    meets another one at each builder then, and comes back into step."""
+    layout = bottleneck.Layout(readouts=4, builders=4, packing=1000, queue=1_000_000, changes={
+        "events": {"deadline": "30s"},
+        "event_manager": {"shaping": "linear-shift", "target_utilisation": 0.95,
+                          "heartbeat_timeout": "10s"}})
+    with bottleneck.ahead_of_others(), evbtest.Workspace() as work, bottleneck.Farm(work, layout) as farm:
+        farm.start()
+        farm.wait_for_events(20)
+        with wire_tap.Tap(farm, farm.readouts) as tap:
+            evbtest.wait_until(lambda: shared(tap) < IN_STEP, "nodes are in step", HEALED_S)
+            farm.processes["r1"].suspend()
+            time.sleep(PAUSE_S)  # by which it is late
+            farm.processes["r1"].signal(signal.SIGCONT)
+            late = shared(tap, SPAN_S / 4)
+            check(late > 2 * IN_STEP, f"a pause changes nothing: {late:.1%}")
+            evbtest.wait_until(lambda: shared(tap) < IN_STEP, "nodes are in step again", HEALED_S)
+        drops = sum(farm.link(node)["drops"] for node in farm.builders)
+        summaries = farm.stop()
+    check_equal(drops, 0, "packets that the narrow links dropped")
+    for node, summary in summaries.items():
+        check_equal(bottleneck.losses(summary), 0, f"losses of {node}")
 
 
 if __name__ == "__main__":

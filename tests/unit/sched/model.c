@@ -246,6 +246,7 @@ static enum sched_result adopt_open(struct model *model, uint64_t number, uint32
 		.attempt = attempt,
 		.round = UINT64_MAX,
 		.bytes = builder->mean_16 / 16,
+		.sized = builder->sized,
 	};
 	builder->slots[slot] = (struct model_slot){ MODEL_GRANTED, generation };
 	builder->granted++;
@@ -314,6 +315,8 @@ enum sched_result model_done(struct model *model, uint32_t index, uint64_t numbe
 	part(model, event);
 	event->state = MODEL_WAITS;
 	if (outcome != SCHED_FAILED) {
+		if (!event->sized && bytes > event->bytes)
+			model_take_rate(model, index, bytes - event->bytes);
 		built(&model->builders[index], bytes);
 		event->state = MODEL_FINISHED;
 	}

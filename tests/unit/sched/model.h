@@ -56,6 +56,7 @@ struct model_event {
 	uint32_t attempt; // 0: never granted
 	uint64_t round;
 	uint64_t bytes;
+	bool sized; // its builder was when it was granted
 };
 
 struct model_builder {
@@ -136,6 +137,8 @@ uint32_t model_static_builder(const struct model *model, uint64_t event);
 
 // A grant was made: is it right?
 void model_grant(struct model *model, const struct sched_grant *grant);
+// Takes so many bytes from the token bucket of the builder's port.
+void model_take_rate(struct model *model, uint32_t index, uint64_t bytes);
 // A poll ended before it was full: had it to?
 void model_short_poll(struct model *model);
 // What the scheduler says of itself must be what the model says.

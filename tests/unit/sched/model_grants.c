@@ -348,7 +348,7 @@ static void check_event(struct model *model, const struct sched_grant *grant)
 			    (uintmax_t)grant->event, grant->attempt);
 }
 
-static void take_rate(struct model *model, uint32_t index, uint64_t bytes)
+void model_take_rate(struct model *model, uint32_t index, uint64_t bytes)
 {
 	const struct sched_parameters *parameters = &model->parameters;
 	struct model_port *port = port_of(model, index);
@@ -395,9 +395,10 @@ void model_grant(struct model *model, const struct sched_grant *grant)
 		.attempt = grant->attempt,
 		.round = grant->round,
 		.bytes = builder->mean_16 / 16,
+		.sized = builder->sized,
 	};
 	take_position(model, grant);
-	take_rate(model, grant->builder, event->bytes);
+	model_take_rate(model, grant->builder, event->bytes);
 	builder->slots[grant->slot].state = MODEL_GRANTED;
 	builder->free--;
 	builder->granted++;

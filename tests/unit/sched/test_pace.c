@@ -144,6 +144,45 @@ static void bucket__follows_the_mean_size(void **state)
 	bench_stop(&bench);
 }
 
+static void built(struct bench *bench, const struct sched_grant *grant, uint64_t bytes)
+{
+	assert_int_equal(sched_done(bench->sched, 0, grant->event, grant->slot, 1, 1,
+				    SCHED_COMPLETE, bytes, bench->now),
+			 SCHED_OK);
+}
+
+// Two events are granted as if they had 1000 bytes, and have 5000: what they take more is owed.
+static void bucket__owes_what_the_first_events_take_more(void **state)
+{
+	struct bench bench = bench_with_link();
+	struct sched_grant first;
+
+	(void)state;
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 1000);
+	bench.now = 10000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	first = bench.grants[0];
+	bench.now = 11000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	bench.now = 12000;
+	built(&bench, &first, 5000);
+	built(&bench, &bench.grants[0], 5000);
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	bench.now = 19999;
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	bench.now = 20000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	// From then on it is the mean that counts.
+	built(&bench, &bench.grants[0], 9000);
+	bench.now = 24999;
+	assert_int_equal(bench_poll(&bench, 9), 0);
+	bench.now = 25000;
+	assert_int_equal(bench_poll(&bench, 9), 1);
+	bench_stop(&bench);
+}
+
 static void bucket__of_timed_shift_counts_idle_windows(void **state)
 {
 	struct bench bench = bench_with_link();
@@ -368,6 +407,7 @@ int main(void)
 		cmocka_unit_test(suspension__is_no_pause),
 		cmocka_unit_test(bucket__loses_no_fractions),
 		cmocka_unit_test(bucket__follows_the_mean_size),
+		cmocka_unit_test(bucket__owes_what_the_first_events_take_more),
 		cmocka_unit_test(bucket__of_timed_shift_counts_idle_windows),
 		cmocka_unit_test(bucket__of_each_builder_is_its_own),
 		cmocka_unit_test(window__limits_bytes_in_flight),
