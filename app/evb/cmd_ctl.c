@@ -20,6 +20,7 @@ struct arguments {
 	const char *about; // node to exclude or include
 	const char *node;  // node that receives the command
 	struct overrides overrides;
+	double run; // number of the run to start; 0: the next one
 	bool json;
 };
 
@@ -27,6 +28,8 @@ static const struct arguments_option options[] = {
 	{ "json", 'j', NULL, INTO(FLAG, json), "print the answer as it came" },
 	{ "node", 'N', "NAME", INTO(TEXT, node),
 	  "whom to ask, of a system of nodes; the event manager's without" },
+	{ "run", 'r', "N", INTO(POSITIVE, run),
+	  "start: the number of the run, where the processes serve several" },
 	{ "set", 's', "PATH=VALUE", INTO(OVERRIDE, overrides),
 	  "override a key of CONFIG, as `evb run` was given" },
 	{ ARGUMENT(TEXT, target) },
@@ -62,6 +65,8 @@ static void check_arguments(const void *from, const struct argp_state *state)
 		argp_error(state, "there is no command \"%s\"", command);
 	else if (is_about_a_node(command) && arguments->about == NULL)
 		argp_error(state, "%s: which node?", command);
+	else if (arguments->run != 0 && strcmp(command, "start") != 0)
+		argp_error(state, "--run is the number of a run to start");
 	else if (!is_about_a_node(command) && arguments->about != NULL)
 		argp_error(state, "%s is not about a node: \"%s\" is too much", command,
 			   arguments->about);
@@ -70,7 +75,7 @@ static void check_arguments(const void *from, const struct argp_state *state)
 static const struct arguments_command command = {
 	.options = options,
 	.check = check_arguments,
-	.arguments = "CONFIG|SOCKET status|start|pause|resume|drain|stop\n"
+	.arguments = "CONFIG|SOCKET status|start [--run N]|pause|resume|drain|stop\n"
 		     "CONFIG|SOCKET exclude|include NODE",
 	.help = "Commands the run of a system of nodes, or drains an appliance on its own; status "
 		"shows the state. The appliance has to run on this machine."
@@ -318,6 +323,8 @@ static cJSON *make_request(const struct arguments *arguments)
 	cJSON *request = cJSON_CreateObject();
 
 	if (cJSON_AddStringToObject(request, "command", arguments->command) != NULL &&
+	    (arguments->run == 0 ||
+	     cJSON_AddNumberToObject(request, "run", arguments->run) != NULL) &&
 	    (arguments->about == NULL ||
 	     cJSON_AddStringToObject(request, "node", arguments->about) != NULL))
 		return request;

@@ -3,6 +3,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "telemetry/telemetry.h"
 
 #define WATCH_MS 100 // between two checks of the appliance, at most
+#define SERVE_MS 10  // between two looks whether the run is over
 
 static void print_notice(void *context, const char *line)
 {
@@ -190,8 +192,8 @@ static void log_account(const struct appliance *appliance)
 // The final account, for people.
 static void print_account(const struct appliance *appliance, const struct account *a)
 {
-	printf("\nappliance %s, run %u: %.2f s\n", appliance->config->name,
-	       appliance->config->run_number, a->seconds);
+	printf("\nappliance %s, run %u: %.2f s\n", appliance->config->name, appliance->run,
+	       a->seconds);
 	if (appliance->config->n_generators > 0)
 		print_sent(a);
 	if (appliance->config->n_builders > 0)
@@ -206,12 +208,29 @@ static void print_account(const struct appliance *appliance, const struct accoun
 		print_results(appliance, a);
 }
 
-static int write_summary(const struct appliance *appliance, const char *path)
+// The summary of a run: FILE, or, where the process serves several runs, FILE with the number of
+// the run before the ending of its name.
+static void path_of_summary(const struct appliance *appliance, const char *file,
+			    char path[PATH_MAX])
 {
+	const char *name = strrchr(file, '/');
+	const char *ending = strrchr(name != NULL ? name : file, '.');
+	int stem = ending != NULL ? (int)(ending - file) : (int)strlen(file);
+
+	if (config_serves_several_runs(appliance->config))
+		snprintf(path, PATH_MAX, "%.*s-%u%s", stem, file, appliance->run, file + stem);
+	else
+		snprintf(path, PATH_MAX, "%s", file);
+}
+
+static int write_summary(const struct appliance *appliance, const char *name)
+{
+	char path[PATH_MAX];
 	char *text = account_summary(appliance);
 	FILE *file;
 	int result = -1;
 
+	path_of_summary(appliance, name, path);
 	if (text == NULL) {
 		log_line(LOG_LEVEL_ERROR, "summary: out of memory");
 		return -1;
@@ -241,7 +260,9 @@ static void watch(struct appliance *appliance, const struct session_options *opt
 	double next = 1;
 
 	while (stop_signal == 0 && !appliance_watch(appliance) && !time_is_up(appliance, options)) {
-		run_control_serve(appliance, WATCH_MS);
+		for (unsigned ms = 0; ms < WATCH_MS && !appliance_is_over(appliance);
+		     ms += SERVE_MS)
+			run_control_serve(appliance, SERVE_MS);
 		if (!shows || appliance_seconds(appliance) < next)
 			continue;
 		next += 1;
@@ -261,7 +282,7 @@ static void announce(const struct appliance *appliance)
 		log_line(LOG_LEVEL_INFO, "running");
 		return;
 	}
-	printf("appliance %s, run %u: %u sources, %s", config->name, config->run_number,
+	printf("appliance %s, run %u: %u sources, %s", config->name, appliance->run,
 	       config->sources.n_expected,
 	       appliance->eal.hugepages ? "packets in hugepages" : "packets in ordinary memory");
 	for (unsigned i = 0; i < config->n_builders; i++)
@@ -307,13 +328,15 @@ static void log_unsent(const struct account *a)
 }
 
 static int finish(struct appliance *appliance, const struct session_options *options,
-		  struct account *account)
+		  struct account *account, bool is_last)
 {
-	bool drained = appliance_drain(appliance);
+	bool drained = appliance_drain(appliance, is_last);
 	bool lacks =
 	    options->input_judged ? options->input_lacks : appliance_captures_lack(appliance);
 	int status = 0;
 
+	if (!appliance->run_begun)
+		return appliance->failed ? 1 : 0; // there is no account of no run
 	account_take(appliance, account);
 	if (log_is_json())
 		log_account(appliance);
@@ -410,6 +433,35 @@ static struct appliance *make_appliance(void)
 	return appliance;
 }
 
+// Serves one run after the other. Returns the exit status: the first one that is not 0.
+static int serve_runs(struct appliance *appliance, const struct session_options *options,
+		      struct account accounts[2])
+{
+	char error[APPLIANCE_ERROR_SIZE];
+	int status = 0, of_run;
+	uint32_t next;
+
+	do {
+		watch(appliance, options, &accounts[0], &accounts[1]);
+		next = stop_signal == 0 && !time_is_up(appliance, options)
+			   ? appliance_next_run(appliance)
+			   : 0;
+		if (next == 0 || appliance->run_begun) {
+			of_run = finish(appliance, options, &accounts[0], next == 0);
+			status = status != 0 ? status : of_run;
+		}
+		if (next == 0 || stop_signal != 0)
+			return status;
+		appliance_telemetry_stop();
+		if (appliance_prepare(appliance, next, error) != 0) {
+			log_line(LOG_LEVEL_ERROR, "%s", error);
+			return 1;
+		}
+		(void)appliance_telemetry_start(appliance);
+		log_line(LOG_LEVEL_NOTICE, "prepared for run %u", next);
+	} while (true);
+}
+
 int session_run(const struct plan *plan, const struct session_options *options)
 {
 	char error[APPLIANCE_ERROR_SIZE] = "out of memory";
@@ -424,7 +476,8 @@ int session_run(const struct plan *plan, const struct session_options *options)
 		log_line(LOG_LEVEL_ERROR, "%s", error);
 		goto end;
 	}
-	if (options->summary != NULL && !is_writable(options->summary))
+	if (options->summary != NULL && !config_serves_several_runs(plan->config) &&
+	    !is_writable(options->summary))
 		goto end;
 	if (!preflight(plan))
 		goto end;
@@ -440,8 +493,7 @@ int session_run(const struct plan *plan, const struct session_options *options)
 		log_line(LOG_LEVEL_WARNING, "%s; going on without it", error);
 	if (!options->quiet)
 		announce(appliance);
-	watch(appliance, options, &accounts[0], &accounts[1]);
-	status = finish(appliance, options, &accounts[0]);
+	status = serve_runs(appliance, options, accounts);
 	run_control_stop(appliance);
 	appliance_telemetry_stop();
 	appliance_stop(appliance);

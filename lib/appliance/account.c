@@ -92,7 +92,7 @@ static void add_boards_of(struct account_source *source, const struct appliance 
 static void add_ports(struct account *account, const struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->n_ports && appliance->plan->n_rx > 0; i++)
-		account->missed += port_missed(&appliance->ports[i]);
+		account->missed += port_missed(&appliance->ports[i]) - appliance->missed_before[i];
 }
 
 void account_take(const struct appliance *appliance, struct account *account)
@@ -172,7 +172,8 @@ uint64_t account_losses(const struct account *account)
 	for (unsigned i = 0; i < PACKET_N_CAUSES; i++)
 		losses += account->rx.packet_drops[i];
 	for (unsigned i = 0; i < SEGMENT_N_CAUSES; i++)
-		losses += account->segment_drops[i];
+		if (i != SEGMENT_OUTSIDE_RUN)
+			losses += account->segment_drops[i];
 	return losses;
 }
 

@@ -201,7 +201,7 @@ static void add_all(struct summary *summary, cJSON *root)
 	cJSON *dropped, *lcores;
 
 	summary->failed |= cJSON_AddStringToObject(root, "name", config->name) == NULL;
-	add_count(summary, root, "run_number", config->run_number);
+	add_count(summary, root, "run_number", appliance->run);
 	add_number(summary, root, "seconds", account->seconds);
 	add_counts(summary, root, "events");
 	add_count(summary, root, "bytes_built", account->built.bytes_built);

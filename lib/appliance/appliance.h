@@ -61,13 +61,16 @@ struct key_watch {
 struct appliance {
 	const struct config *config;
 	const struct plan *plan;
+	uint32_t run;   // number of the run that the process is in, or is prepared for
+	bool run_begun; // it has begun: the account is that of this run
 	struct eal_state eal;
 	_Atomic enum appliance_state state;
 	// Of an elected manager, as reported: take-overs, and terms of this node that have ended.
 	// Written by the control thread.
 	uint64_t take_overs;
 	uint32_t terms_ended;
-	uint64_t start_tsc;        // when the lcores were launched
+	uint64_t start_tsc;                    // when the run began; 0: not yet
+	uint64_t missed_before[EVB_MAX_PORTS]; // packets that the ports had missed before the run
 	_Atomic uint64_t stop_tsc; // when builders and all roles before them had drained; else 0
 	struct source_table sources;
 	uint16_t nodes_of_sources[EVB_MAX_SOURCES]; // in a system: of each expected source
@@ -92,6 +95,15 @@ struct appliance {
 	struct roce_slots *boards_slots[EVB_MAX_PORTS]; // of ports for RoCE boards; NULL: others
 	struct link *roce_responses[EVB_MAX_PORTS];     // from the rx role to the port's generator
 	struct placement placements[EVB_MAX_BUILDERS];  // in a node of a cluster
+
+	// Where the process serves several runs only:
+	struct run_gate gates[CONTROL_MAX_LINKS]; // of rx roles that receive segments
+	unsigned n_gates;
+	unsigned n_runs;              // runs of the system that are known to have ended
+	uint64_t control_session;     // of the control role; 0: a new process
+	bool excluded[EVB_MAX_NODES]; // by the operator, as of the last run
+	uint32_t asked_run; // the operator has asked to start this run, of another number; 0: none
+	bool is_asked_for;  // the run for which the process prepares is that one
 
 	// In a node of a cluster only:
 	struct rte_mempool *control_pool;
@@ -130,6 +142,18 @@ struct appliance {
 // line in error[APPLIANCE_ERROR_SIZE]. The caller calls appliance_stop() in both cases.
 int appliance_start(struct appliance *appliance, const struct plan *plan, char *error);
 
+// Whether the run of this node is over, so that appliance_watch() will return true. Costs nothing.
+bool appliance_is_over(const struct appliance *appliance);
+
+// The run for which the process is to prepare when appliance_watch() has returned true; 0: for
+// none.
+uint32_t appliance_next_run(const struct appliance *appliance);
+
+// Prepares for another run: makes roles, stores and connections anew, and retains ports, memory and
+// event rings, to which consumers stay attached. After appliance_drain(), or before the run began.
+// Returns 0, or -1 with one line in error[APPLIANCE_ERROR_SIZE].
+int appliance_prepare(struct appliance *appliance, uint32_t run, char *error);
+
 // To be called about ten times per second while the appliance runs. Returns the events of dead
 // consumers to the event ring. Returns true when the run has ended by itself: by end-of-run blocks,
 // by the event manager, by a command, or, without builders, when all generators have finished.
@@ -139,8 +163,8 @@ bool appliance_watch(struct appliance *appliance);
 // ports are quiet; builders close open events; writers finish their files; consumers release the
 // remaining events. Then the lcores are stopped. Counters keep their values. Returns false if a
 // step did not end in its time (a consumer holds events, a disk is full), after a notice that names
-// this step.
-bool appliance_drain(struct appliance *appliance);
+// this step. is_last: the process serves no further run.
+bool appliance_drain(struct appliance *appliance, bool is_last);
 
 // Reports what the captures of generators lack: packets of which they have only the first bytes,
 // and all behind a place that cannot be read. True if anything. After appliance_drain().

@@ -107,7 +107,7 @@ static int make_decision_queues(struct appliance *appliance, char *error)
 	return 0;
 }
 
-int cluster_parts_make(struct appliance *appliance, char *error)
+int cluster_common_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
 	const unsigned n_nodes = appliance->config->cluster.n_nodes;
@@ -122,6 +122,28 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 	if (appliance->control_pool == NULL)
 		return appliance_fail(error, "no memory for the pool of %u control frames (%s)",
 				      plan->control_mbufs, rte_strerror(rte_errno));
+	find_nodes_of_sources(appliance);
+	if (!neighbours_make(&appliance->neighbours, n_nodes))
+		return appliance_fail(error, "out of memory");
+	return 0;
+}
+
+void cluster_common_free(struct appliance *appliance)
+{
+	neighbours_free(&appliance->neighbours);
+}
+
+int cluster_parts_make(struct appliance *appliance, char *error)
+{
+	const struct plan *plan = appliance->plan;
+	unsigned control = plan_role_of(plan, CONFIG_ROLE_CONTROL, 0);
+	int node;
+
+	if (control == PLAN_NONE)
+		return 0;
+	if (!keys_watch_make(&appliance->key_watch, appliance->config->cluster.n_nodes))
+		return appliance_fail(error, "out of memory");
+	node = (int)plan_node_of(plan, control);
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		struct link *link;
 
@@ -132,10 +154,6 @@ int cluster_parts_make(struct appliance *appliance, char *error)
 			return -1;
 		appliance->control_links[appliance->n_control_links++] = link;
 	}
-	find_nodes_of_sources(appliance);
-	if (!neighbours_make(&appliance->neighbours, n_nodes) ||
-	    !keys_watch_make(&appliance->key_watch, n_nodes))
-		return appliance_fail(error, "out of memory");
 	return make_mailboxes(appliance, node, error) || make_decision_queues(appliance, error) ? -1
 												: 0;
 }
@@ -156,7 +174,6 @@ void cluster_parts_free(struct appliance *appliance)
 	}
 	for (unsigned i = 0; i < appliance->n_control_links; i++)
 		link_destroy(appliance->control_links[i]);
-	neighbours_free(&appliance->neighbours);
 	keys_watch_free(&appliance->key_watch);
 }
 
@@ -192,11 +209,15 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 			.n_readouts = config->n_generators,
 			.resumes = sources_resume(appliance),
 			.placements = roce_placements(appliance),
+			.excluded = appliance->excluded[config->cluster.self],
 		},
+		.session = appliance->control_session,
+		.gates = appliance->gates,
+		.n_gates = appliance->n_gates,
 		.manager = config_manager_parameters(config),
 		.decisions = {
 			.granted = cluster_grants(config),
-			.run = config->run_number > 0 ? config->run_number : 1,
+			.run = RTE_MAX(appliance->run, 1u),
 		},
 		.drain_ns = config->events.drain_timeout_ns,
 		.port_id = port->id,
@@ -222,6 +243,14 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	for (unsigned i = 0; i < cluster->n_nodes; i++)
 		if (cluster->nodes[i].has_mac)
 			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
+	if (config_serves_several_runs(config)) {
+		parameters.node.cluster.prepared_run = appliance->run;
+		parameters.manager.cluster.prepared_run = appliance->run;
+		parameters.manager.excluded = appliance->excluded;
+		// Runs behind the first one start at a command.
+		parameters.manager.autostart &= appliance->n_runs == 0;
+		parameters.manager.autostart |= appliance->is_asked_for;
+	}
 	memcpy(parameters.decisions.outboxes, appliance->outboxes, sizeof(appliance->outboxes));
 	memcpy(parameters.decisions.inboxes, appliance->inboxes, sizeof(appliance->inboxes));
 	if (keys_read(appliance, &keys, error) != 0)

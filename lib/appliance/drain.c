@@ -77,7 +77,7 @@ static bool sources_have_ended(const struct appliance *appliance)
 	const struct plan *plan = appliance->plan;
 
 	if (appliance->config->events.on_end_of_run == END_OF_RUN_IGNORED ||
-	    cluster_grants(appliance->config))
+	    cluster_grants(appliance->config) || config_serves_several_runs(appliance->config))
 		return false;
 	for (unsigned i = 0; i < plan->n_roles; i++) {
 		if (plan->roles[i].kind != CONFIG_ROLE_BUILDER ||
@@ -182,6 +182,18 @@ static void report_commands(struct appliance *appliance)
 	appliance->commands_refused = view.refused.n;
 }
 
+// Where the process serves several runs, the account of one begins with its start.
+static void look_for_begin(struct appliance *appliance)
+{
+	struct cluster_node_view view;
+
+	if (appliance->run_begun || appliance_control(appliance) == NULL)
+		return;
+	control_role_node_view(appliance_control(appliance), &view);
+	if (view.run != 0)
+		run_has_begun(appliance);
+}
+
 static bool a_ring_is_cut(struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->config->n_builders; i++)
@@ -222,8 +234,9 @@ bool appliance_watch(struct appliance *appliance)
 	roce_report_waiting(appliance);
 	report_ended_files(appliance);
 	event_rings_watch(appliance);
-	if (run_control_asks_for_end(appliance) || cluster_is_over(appliance) ||
-	    a_ring_is_cut(appliance) || producers_are_gone(appliance))
+	look_for_begin(appliance);
+	if (run_control_asks_for_end(appliance) || appliance->asked_run != 0 ||
+	    cluster_is_over(appliance) || a_ring_is_cut(appliance) || producers_are_gone(appliance))
 		return true;
 	return sources_have_ended(appliance) || sources_are_finished(appliance);
 }
@@ -293,7 +306,7 @@ static bool drain_kind(struct appliance *appliance, enum config_role_kind kind, 
 	return false;
 }
 
-static void stop_lcores(struct appliance *appliance)
+void stop_lcores(struct appliance *appliance)
 {
 	for (unsigned i = 0; i < appliance->plan->n_lcores; i++)
 		atomic_store(&appliance->lcores[i].stop, true);
@@ -370,7 +383,7 @@ static bool wait_for_results(struct appliance *appliance, double seconds)
 	return true;
 }
 
-bool appliance_drain(struct appliance *appliance)
+bool appliance_drain(struct appliance *appliance, bool is_last)
 {
 	double seconds = (double)appliance->config->events.drain_timeout_ns * 1e-9;
 	bool drained = true;
@@ -383,8 +396,11 @@ bool appliance_drain(struct appliance *appliance)
 	drained &= drain_kind(appliance, CONFIG_ROLE_RX, seconds + 1);
 	drained &= drain_kind(appliance, CONFIG_ROLE_BUILDER, seconds);
 	atomic_store(&appliance->stop_tsc, rte_rdtsc());
-	for (unsigned i = 0; i < appliance->config->n_builders; i++)
-		evring_end(appliance->rings[i]); // also if a builder did not drain in time
+	for (unsigned i = 0; i < appliance->config->n_builders; i++) {
+		evring_end_run(appliance->rings[i]); // also if a builder did not drain in time
+		if (is_last)
+			evring_end(appliance->rings[i]);
+	}
 	wait_for_decisions(appliance, seconds);
 	drained &= drain_kind(appliance, CONFIG_ROLE_WRITER, WRITER_SECONDS);
 	drained &= drain_kind(appliance, CONFIG_ROLE_RESULTS_SENDER, WRITER_SECONDS);
@@ -398,7 +414,8 @@ bool appliance_drain(struct appliance *appliance)
 	report_differences(appliance);
 	for (unsigned i = 0; i < appliance->n_ports; i++)
 		port_watch(&appliance->ports[i]);
-	linger(appliance);
+	if (is_last)
+		linger(appliance);
 	drained &= wait_for_consumers(appliance, seconds);
 	return drained;
 }

@@ -64,12 +64,34 @@ struct flow_control *appliance_flow_control(struct appliance *appliance, unsigne
 
 // --- start.c ---
 
+// Makes the event rings.
+int rings_make(struct appliance *appliance, char *error);
+// Makes the store of a generator, and its source set if there is none.
+int store_make(struct appliance *appliance, unsigned generator, char *error);
+// Makes what belongs to one run: links, mailboxes, RoCE endpoints and roles; launches the lcores.
+int run_parts_make(struct appliance *appliance, char *error);
+// Frees these parts. The lcores have stopped.
+void run_parts_free(struct appliance *appliance);
+
 // Makes a link between two roles.
 struct link *make_link(const struct plan *plan, unsigned from, unsigned to, uint32_t depth,
 		       bool lossless, int node, char *error);
 
 // The mode of the files of event rings, for evring_create().
 unsigned ring_mode(const struct config *config);
+
+// --- drain.c ---
+
+void stop_lcores(struct appliance *appliance);
+
+// --- runs.c ---
+
+// Closes the gates of the rx roles until a run begins, where the process serves several.
+void gates_make(struct appliance *appliance);
+// The gate of rx role `index`; NULL: it accepts segments at all times.
+struct run_gate *gate_of(struct appliance *appliance, unsigned index);
+// The account of the run begins now.
+void run_has_begun(struct appliance *appliance);
 
 // --- roles.c ---
 
@@ -92,7 +114,12 @@ uint64_t results_finish(const struct appliance *appliance);
 
 // --- cluster_parts.c ---
 
-// Makes the pools, links and mailboxes of a node. Does nothing where there is no cluster.
+// Makes what a node has in all its runs: the pool of control frames, and what it knows of other
+// nodes. Does nothing where there is no cluster.
+int cluster_common_make(struct appliance *appliance, char *error);
+void cluster_common_free(struct appliance *appliance);
+
+// Makes the links and mailboxes of a node. Does nothing where there is no cluster.
 int cluster_parts_make(struct appliance *appliance, char *error);
 void cluster_parts_free(struct appliance *appliance);
 

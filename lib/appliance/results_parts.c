@@ -29,16 +29,17 @@ struct role *results_make_sender(struct appliance *appliance, const struct plan_
 }
 
 // The ring has the directory and the rights of the event rings. `groups` are those of the results.
-static struct evring_parameters ring_of(const struct config *config,
+static struct evring_parameters ring_of(const struct appliance *appliance,
 					const struct config_results *results,
 					const char *const *groups)
 {
+	const struct config *config = appliance->config;
 	const char *directory = config->event_ring.directory;
 
 	return (struct evring_parameters){
 		.name = results->ring.name,
 		.directory = directory[0] != '\0' ? directory : NULL,
-		.run_number = config->run_number,
+		.run_number = appliance->run,
 		.slots = results->ring.slots,
 		.groups = groups,
 		.n_groups = results->ring.n_groups,
@@ -73,7 +74,7 @@ struct role *results_make(struct appliance *appliance, const struct plan_role *p
 			.ring = has_input ? results->from : NULL,
 			.group = results->name,
 			.directory = directory[0] != '\0' ? directory : NULL,
-			.run_number = config->run_number,
+			.run_number = appliance->run,
 			.packing = packing,
 		},
 		.reader = {
@@ -94,7 +95,7 @@ struct role *results_make(struct appliance *appliance, const struct plan_role *p
 			.prefix = results->prefix,
 			.address = results->address,
 			.port = results->udp_port,
-			.run_number = config->run_number,
+			.run_number = appliance->run,
 			.packing = packing,
 			.resumes = granted && results->to == CONFIG_RESULTS_FILE,
 		},
@@ -103,7 +104,7 @@ struct role *results_make(struct appliance *appliance, const struct plan_role *p
 	if (results->to == CONFIG_RESULTS_RING) {
 		for (unsigned i = 0; i < results->ring.n_groups; i++)
 			groups[i] = results->ring.groups[i];
-		parameters.stream.ring = ring_of(config, results, groups);
+		parameters.stream.ring = ring_of(appliance, results, groups);
 	}
 	return results_role_create(&parameters, error);
 }

@@ -137,9 +137,10 @@ static int make_endpoint(struct appliance *appliance, unsigned index, char *erro
 		parameters.offers = NULL;
 	}
 	snprintf(name, sizeof(name), "roce%u", index);
-	appliance->roce_pools[index] =
-	    port_pool_create(name, appliance->plan->ports[index].roce_mbufs, PLAN_POOL_CACHE,
-			     ROCE_PORT_BUFFER, port->numa_node);
+	if (appliance->roce_pools[index] == NULL)
+		appliance->roce_pools[index] =
+		    port_pool_create(name, appliance->plan->ports[index].roce_mbufs,
+				     PLAN_POOL_CACHE, ROCE_PORT_BUFFER, port->numa_node);
 	if (appliance->roce_pools[index] == NULL)
 		return appliance_fail(
 		    error, "ports[%u]: no memory for the pool of %u RoCE answers (%s)", index,

@@ -111,6 +111,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.hold_patience = loses_packets(port, appliance_flow_control(appliance, plan->port))
 				     ? ns_to_cycles(config->event_manager.heartbeat_timeout_ns / 4)
 				     : UINT64_MAX,
+		.gate = gate_of(appliance, (unsigned)(plan - appliance->plan->roles)),
 		.handlers = handlers,
 		.n_handlers =
 		    make_handlers(appliance, plan->port, for_boards ? NULL : control, handlers),
@@ -153,6 +154,7 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 		.held_back = config->transport.kind == CONFIG_TRANSPORT_ROCE,
 		.spare = cluster_spare(config->builders[plan->object].slots),
 		.ring = appliance->rings[plan->object],
+		.is_one_of_many_runs = config_serves_several_runs(config),
 		.sources = &appliance->sources,
 		.links = links,
 		.numa_node = (int)appliance->plan->lcores[plan->lcore].numa_node,
@@ -287,6 +289,7 @@ static struct role *make_writer(struct appliance *appliance, const struct plan_r
 	const char *directory = config->event_ring.directory;
 	struct recorder_parameters parameters = {
 		.appliance = config->name,
+		.ends_with_run = true, // each run has a role of its own
 		.reader = {
 			.mode = EVB_READER_GROUP,
 			.group = writer->group,

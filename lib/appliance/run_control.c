@@ -99,17 +99,44 @@ static cJSON *command_system(struct run_control *control, const char *name,
 	return NULL;
 }
 
+// A start with the number of the run: all nodes prepare for a run of this number first.
+static cJSON *start_numbered(struct run_control *control, const cJSON *run, bool *later)
+{
+	struct appliance *appliance = control->appliance;
+	const struct role *role = appliance_control(appliance);
+	struct cluster_manager_view view;
+
+	if (!cJSON_IsNumber(run) || run->valuedouble < 1 || run->valuedouble > UINT32_MAX)
+		return control_response_error("start: a run has a number from 1 to %u", UINT32_MAX);
+	if (role == NULL || !config_serves_several_runs(appliance->config))
+		return control_response_error("start: with event_manager.runs one, the number is "
+					      "that of the configuration: run_number");
+	if (run->valuedouble == appliance->run || !control_role_manages(role))
+		return command_system(control, "start", CLUSTER_START, NULL, later);
+	control_role_manager_view(role, &view);
+	if (view.state != CTRL_READY || is_over(control))
+		return control_response_error("start: the system is not ready for another run");
+	if (run->valuedouble < appliance->run)
+		return control_response_error("start: run numbers grow: the next one is %u or more",
+					      appliance->run);
+	appliance->asked_run = (uint32_t)run->valuedouble;
+	return control_response_done();
+}
+
 static cJSON *begin(void *context, const cJSON *request, bool *later)
 {
 	struct run_control *control = context;
 	const cJSON *name = cJSON_GetObjectItemCaseSensitive(request, "command");
 	const cJSON *node = cJSON_GetObjectItemCaseSensitive(request, "node");
+	const cJSON *run = cJSON_GetObjectItemCaseSensitive(request, "run");
 	enum cluster_command command;
 
 	if (!cJSON_IsString(name))
 		return control_response_error("a request names its \"command\"");
 	if (strcmp(name->valuestring, "status") == 0)
 		return run_status(control->appliance);
+	if (strcmp(name->valuestring, "start") == 0 && run != NULL)
+		return start_numbered(control, run, later);
 	if (!find_command(name->valuestring, &command))
 		return control_response_error("there is no command \"%.64s\"", name->valuestring);
 	return appliance_control(control->appliance) == NULL

@@ -205,7 +205,7 @@ cJSON *run_status(const struct appliance *appliance)
 	cJSON *response = control_response_done();
 
 	if (response != NULL && add_text(response, "name", config->name) &&
-	    add(response, "run", config->run_number) && add(response, "pid", (uint64_t)getpid()) &&
+	    add(response, "run", appliance->run) && add(response, "pid", (uint64_t)getpid()) &&
 	    add_text(response, "state", ctrl_run_state_name(state_of(appliance))) &&
 	    add_account(response, appliance) &&
 	    (control == NULL || add_node(response, appliance)) &&

@@ -93,7 +93,7 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 		.memory = ring_memory[config->memory.kind],
 		.builder = builder,
 		.n_builders = config->n_builders,
-		.run_number = config->run_number,
+		.run_number = appliance->run,
 		.slots = config->builders[builder].slots,
 		.slot_size = config->builders[builder].slot_size,
 		.groups = groups,
@@ -116,7 +116,7 @@ static int make_ring(struct appliance *appliance, unsigned builder, char *error)
 
 // Creates the event rings. The slots must be on the NUMA node of the builder that fills them. The
 // ring writes to all its pages when it is created, so the preferred NUMA node is set before that.
-static int make_rings(struct appliance *appliance, char *error)
+int rings_make(struct appliance *appliance, char *error)
 {
 	const struct plan *plan = appliance->plan;
 	// With one NUMA node there is no choice, and a container may not be allowed to set it.
@@ -240,17 +240,18 @@ static int make_port_store(struct appliance *appliance, unsigned index, char *er
 	return 0;
 }
 
-static int make_store(struct appliance *appliance, unsigned index, char *error)
+int store_make(struct appliance *appliance, unsigned index, char *error)
 {
 	const struct source_allocator allocator = { .allocate = allocate, .release = release };
 	const struct config_generator *config = &appliance->config->generators[index];
-	const struct source_set_parameters set = config_source_set(appliance->config, config);
+	struct source_set_parameters set = config_source_set(appliance->config, config);
 	struct file_store_parameters file = {
 		.mfps = appliance->config->sources.payload == PAYLOAD_MFP,
 		.allocator = &allocator,
 	};
 	char cause[SOURCE_ERROR_SIZE];
 
+	set.run_number = appliance->run;
 	if (config->kind == GENERATOR_PCAP && !set.by_event)
 		return 0;
 	if (config->kind == GENERATOR_PRODUCER)
@@ -266,7 +267,8 @@ static int make_store(struct appliance *appliance, unsigned index, char *error)
 			   ? 0
 			   : appliance_fail(error, "generator %s: %s", config->name, cause);
 	}
-	if (source_set_make(&appliance->sets[index], &set, &allocator, cause) != 0)
+	if (appliance->sets[index] == NULL &&
+	    source_set_make(&appliance->sets[index], &set, &allocator, cause) != 0)
 		return appliance_fail(error, "generator %s: %s", config->name, cause);
 	if (appliance->sets[index]->missing > 0)
 		notice(appliance,
@@ -289,7 +291,7 @@ static int make_generator(struct appliance *appliance, unsigned index, char *err
 	    (int)plan_node_of(appliance->plan, plan_role_of_generator(appliance->plan, index));
 	char name[RTE_MEMPOOL_NAMESIZE];
 
-	if (make_store(appliance, index, error) != 0)
+	if (store_make(appliance, index, error) != 0)
 		return -1;
 	snprintf(name, sizeof(name), "headers%u", index);
 	pools[0] = port_pool_create(name, plan->pool_mbufs, PLAN_POOL_CACHE, plan->buffer, node);
@@ -388,7 +390,6 @@ static int launch(struct appliance *appliance, char *error)
 	const struct plan *plan = appliance->plan;
 	const struct config_idle *idle = &appliance->config->idle;
 
-	appliance->start_tsc = rte_rdtsc();
 	for (unsigned i = 0; i < plan->n_lcores; i++) {
 		struct lcore *lcore = &appliance->lcores[i];
 
@@ -420,29 +421,21 @@ static int make_admission(struct appliance *appliance, char *error)
 	return 0;
 }
 
-int appliance_start(struct appliance *appliance, const struct plan *plan, char *error)
+int run_parts_make(struct appliance *appliance, char *error)
 {
-	appliance->plan = plan;
-	appliance->config = plan->config;
-	atomic_store(&appliance->state, APPLIANCE_STARTING);
-	source_table_make(&appliance->sources, plan->config->sources.ids,
-			  plan->config->sources.expected, plan->config->sources.n_ids);
-	if (plan_check_machine(plan, error) != 0 || start_eal(appliance, error) != 0 ||
-	    make_admission(appliance, error) != 0 || ports_open(appliance, error) != 0 ||
-	    make_rings(appliance, error) != 0 || make_generators(appliance, error) != 0 ||
-	    make_links(appliance, error) != 0 || cluster_parts_make(appliance, error) != 0 ||
+	gates_make(appliance);
+	if (make_links(appliance, error) != 0 || cluster_parts_make(appliance, error) != 0 ||
 	    roce_parts_make(appliance, error) != 0 || roles_make(appliance, error) != 0 ||
 	    launch(appliance, error) != 0)
 		return -1;
+	if (!config_serves_several_runs(appliance->config))
+		run_has_begun(appliance);
 	atomic_store(&appliance->state, APPLIANCE_RUNNING);
 	return 0;
 }
 
-void appliance_stop(struct appliance *appliance)
+void run_parts_free(struct appliance *appliance)
 {
-	for (unsigned i = 0; i < appliance->plan->n_lcores; i++)
-		atomic_store(&appliance->lcores[i].stop, true);
-	rte_eal_mp_wait_lcore();
 	for (unsigned i = appliance->plan->n_roles; i-- > 0;)
 		if (appliance->roles[i] != NULL)
 			appliance->roles[i]->operations->fini(appliance->roles[i]);
@@ -451,10 +444,35 @@ void appliance_stop(struct appliance *appliance)
 			port_store_flush(appliance->stores[i]);
 	for (unsigned i = appliance->n_links; i-- > 0;)
 		link_destroy(appliance->links[i]);
-	for (unsigned i = appliance->config->n_builders; i-- > 0;)
-		evring_destroy(appliance->rings[i]);
 	cluster_parts_free(appliance);
 	roce_ports_free(appliance);
+}
+
+int appliance_start(struct appliance *appliance, const struct plan *plan, char *error)
+{
+	appliance->plan = plan;
+	appliance->config = plan->config;
+	appliance->run = plan->config->run_number;
+	if (appliance->run == 0 && config_serves_several_runs(plan->config))
+		appliance->run = 1; // 0 means that there is no run
+	atomic_store(&appliance->state, APPLIANCE_STARTING);
+	source_table_make(&appliance->sources, plan->config->sources.ids,
+			  plan->config->sources.expected, plan->config->sources.n_ids);
+	if (plan_check_machine(plan, error) != 0 || start_eal(appliance, error) != 0 ||
+	    make_admission(appliance, error) != 0 || ports_open(appliance, error) != 0 ||
+	    rings_make(appliance, error) != 0 || make_generators(appliance, error) != 0 ||
+	    cluster_common_make(appliance, error) != 0 || run_parts_make(appliance, error) != 0)
+		return -1;
+	return 0;
+}
+
+void appliance_stop(struct appliance *appliance)
+{
+	stop_lcores(appliance);
+	run_parts_free(appliance);
+	for (unsigned i = appliance->config->n_builders; i-- > 0;)
+		evring_destroy(appliance->rings[i]);
+	cluster_common_free(appliance);
 	// Ports return their last mbufs to the pools of generators, so these pools are freed later.
 	ports_close(appliance);
 	roce_pools_free(appliance);

@@ -336,7 +336,10 @@ static bool builder_drain(struct role *role, uint64_t now)
 	assembly_flush(builder->assembly, now);
 	if (builder->parameters.to_control != NULL)
 		withdraw_held(builder);
-	evring_end(builder->parameters.ring);
+	if (builder->parameters.is_one_of_many_runs)
+		evring_end_run(builder->parameters.ring);
+	else
+		evring_end(builder->parameters.ring);
 	return true;
 }
 

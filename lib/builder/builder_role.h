@@ -22,6 +22,7 @@
 struct builder_parameters {
 	const char *name;
 	struct evring *ring;                // outlives the role
+	bool is_one_of_many_runs;           // the ring may outlive the run
 	const struct source_table *sources; // outlives the role
 	const uint16_t *nodes_of_sources;   // of each expected source; NULL: there are no nodes
 	struct link **links;                // from each rx role

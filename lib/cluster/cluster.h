@@ -42,6 +42,9 @@ struct cluster_parameters {
 	uint32_t parallel_sends; // sources that send for one event at once
 	// No grants and no deadlines while a source is silent; false: it is left out.
 	bool waits_for_sources;
+	// Where a process serves several runs: the number of the run that this one is prepared for.
+	// It takes part in no other one. 0: the process serves one run, of any number.
+	uint32_t prepared_run;
 };
 
 // How the logic sends records. cluster_transport_of() returns a transport over an endpoint; tests

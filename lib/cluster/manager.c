@@ -62,6 +62,9 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	cluster_positions_make(manager->positions, cluster);
 	on_wire_make(&manager->on_wire, &parameters->wire);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
+	for (unsigned i = 0;
+	     manager->nodes != NULL && parameters->excluded != NULL && i < cluster->n_nodes; i++)
+		manager->nodes[i].operator_excluded = parameters->excluded[i];
 	if (manager->nodes == NULL || !cluster_readouts_make(&manager->readouts, cluster) ||
 	    !make_builders(manager) || !manager_make_maybe_published(manager) ||
 	    !manager_make_publishers(manager)) {
@@ -86,6 +89,11 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 	free(manager->builders);
 	free(manager->nodes);
 	free(manager);
+}
+
+uint32_t cluster_manager_renumbered(const struct cluster_manager *manager)
+{
+	return manager->renumbered;
 }
 
 // --- records ---

@@ -32,7 +32,11 @@
 #include "cluster/cluster.h"
 #include "cluster/on_wire.h"
 
-#define CLUSTER_SETTLE_NS  5000000000ull
+#define CLUSTER_SETTLE_NS 5000000000ull
+// Where processes serve several runs: the time from the registration of the last node to the order
+// to accept data. A node registers when its sources have stopped and what they sent has left, so
+// that packets of the run before that are still in the network arrive in this time.
+#define CLUSTER_FENCE_NS   50000000ull
 #define CLUSTER_ERROR_SIZE 256
 
 struct cluster_manager;
@@ -53,6 +57,9 @@ struct cluster_manager_parameters {
 	// Finished events of which the manager remembers the builder, for results; 0: none. It
 	// remembers at least as many unfinished ones beside them.
 	uint32_t remembered;
+	// Where processes serve several runs: the nodes that the operator excluded in the run
+	// before, [n_nodes]; NULL: none. Read at the creation only.
+	const bool *excluded;
 	// The manager takes over from another one: if a run continues, it does not wait for nodes
 	// that are silent. They are reported by CONTROL_LOST.
 	bool takes_over;
@@ -105,6 +112,10 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 			    const struct ctrl_record *record, uint64_t now);
 void cluster_manager_event(struct cluster_manager *manager, unsigned peer, enum control_event event,
 			   uint64_t now);
+
+// Where processes serve several runs: the run for which the manager's process is to prepare,
+// because a node is prepared for a later one; 0: it is prepared for the right one.
+uint32_t cluster_manager_renumbered(const struct cluster_manager *manager);
 
 // The field `waits` of the heartbeats of the manager's node.
 uint16_t cluster_manager_waits(const struct cluster_manager *manager);

@@ -92,6 +92,7 @@ struct manager_node {
 	// them. Earlier events were built by an earlier process of the node.
 	uint64_t known_from;
 	enum ctrl_run_state state;
+	uint32_t opened; // the last request to accept data that it has obeyed
 	uint32_t slots_free;
 	// Static mode: its last heartbeats, since all sources have ended, that reported no event.
 	uint32_t idle_beats;
@@ -145,7 +146,11 @@ struct cluster_manager {
 	bool adopting;             // the builders still report; there are no grants yet
 	uint64_t adopting_since;
 	bool command_start; // the run is to start once all nodes are registered
-	uint32_t request;   // number of the latest run command
+	// Where processes serve several runs:
+	uint64_t last_registered; // time of the last registration
+	uint32_t configured;      // request that ordered to accept data; 0: none since then
+	uint32_t renumbered;      // cluster_manager_renumbered()
+	uint32_t request;         // number of the latest run command
 	// Of the grants before built_until, which silent nodes may have received, the last one was
 	// built at built_at.
 	uint64_t built_until, built_at;
@@ -331,6 +336,12 @@ void manager_steps(struct cluster_manager *manager, unsigned from, const struct 
 // manager_run.c
 // Sends the state of the run to a node that has registered.
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node);
+// Whether a node that is prepared for this run can take part now. If not, it is told the run for
+// which it is to prepare, or this manager is to prepare anew, or the manager's run is over: the
+// node registers again with the manager's next session.
+bool manager_takes_prepared(struct cluster_manager *manager, unsigned node, uint32_t run);
+// Stops the run of a node that has not learned that it is over. False: it is not over.
+bool manager_stops_late(struct cluster_manager *manager, unsigned node, uint32_t run);
 // Handles a node's report of its run state.
 void manager_run_state(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record);

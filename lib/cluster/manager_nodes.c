@@ -58,6 +58,15 @@ static void restore_excluded(const struct cluster_manager *manager, struct manag
 	node->operator_excluded = !node->exclude_due;
 }
 
+// Whether the manager has ended its run, and its process may begin another one, for which the node
+// registers again.
+static bool is_between_runs(const struct cluster_manager *manager,
+			    const struct ctrl_register *received)
+{
+	return manager->parameters.cluster.prepared_run != 0 && manager->state == CTRL_STOPPED &&
+	       (received->run == 0 || (received->flags & CTRL_PREPARED) != 0);
+}
+
 void manager_register(struct cluster_manager *manager, unsigned from,
 		      const struct ctrl_record *record, uint64_t now)
 {
@@ -65,7 +74,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	struct manager_node *node = &manager->nodes[from];
 	struct ctrl_register received;
 
-	if (ctrl_get_register(record, &received) != WIRE_OK)
+	if (ctrl_get_register(record, &received) != WIRE_OK || is_between_runs(manager, &received))
 		return;
 	if (received.config_hash != manager->cluster->hash) {
 		send_welcome(manager, from, CTRL_REFUSED_CONFIG,
@@ -85,9 +94,19 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 			manager_bring_into_line(manager, from);
 		return;
 	}
+	if ((received.flags & CTRL_PREPARED) == 0 &&
+	    manager_stops_late(manager, from, received.run))
+		return;
+	if ((received.flags & CTRL_PREPARED) != 0) {
+		if (!manager_takes_prepared(manager, from, received.run))
+			return;
+		received.run = 0;
+	}
 	if (!manager->any_registered)
 		manager->first_registered = now;
 	manager->any_registered = true;
+	manager->last_registered = now;
+	manager->configured = 0;
 	learn_run(manager, received.run);
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		manager_drop_adopted(manager, at->first_builder + i, now);

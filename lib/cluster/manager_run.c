@@ -21,13 +21,24 @@ static uint64_t newest_event(const struct cluster_manager *manager)
 	return newest < manager->end ? newest : manager->end;
 }
 
+// The number of the run, or of the one that is to start.
+static uint32_t number_of_run(const struct cluster_manager *manager)
+{
+	if (manager->run != 0)
+		return manager->run;
+	if (manager->parameters.cluster.prepared_run != 0)
+		return manager->parameters.cluster.prepared_run;
+	// 0 means that there is no run
+	return manager->parameters.run_number != 0 ? manager->parameters.run_number : 1;
+}
+
 static void send_command(struct cluster_manager *manager, unsigned node, enum ctrl_command command,
 			 uint64_t event)
 {
 	const struct ctrl_run_command record = {
 		.config_hash = manager->cluster->hash,
 		.event = event,
-		.run = manager->run,
+		.run = command == CTRL_CONFIGURE ? number_of_run(manager) : manager->run,
 		.request = manager->request,
 		.command = (uint8_t)command,
 	};
@@ -93,6 +104,8 @@ void manager_run_state(struct cluster_manager *manager, unsigned from,
 		return;
 	manager->nodes[from].state = received.state;
 	manager->nodes[from].stated = true;
+	if (received.command == CTRL_CONFIGURE)
+		manager->nodes[from].opened = received.request;
 	// A command of the earlier manager may have reached only some nodes: the most advanced
 	// state counts.
 	if ((manager->sched == NULL || manager->adopting) && received.run == manager->run &&
@@ -207,9 +220,7 @@ static bool static_is_over(struct cluster_manager *manager, uint64_t now)
 static void start_run(struct cluster_manager *manager)
 {
 	manager->command_start = false;
-	manager->run = manager->parameters.run_number;
-	if (manager->run == 0)
-		manager->run = 1; // 0 means that there is no run
+	manager->run = number_of_run(manager);
 	manager->state = CTRL_RUNNING;
 	manager->changes++;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
@@ -217,12 +228,72 @@ static void start_run(struct cluster_manager *manager)
 	command_all(manager, CTRL_START, 0);
 }
 
+bool manager_stops_late(struct cluster_manager *manager, unsigned node, uint32_t run)
+{
+	struct ctrl_run_command record = {
+		.config_hash = manager->cluster->hash,
+		.run = run,
+		.command = CTRL_STOP,
+	};
+	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
+
+	if (run == 0 || manager->run != 0 || run >= manager->parameters.cluster.prepared_run)
+		return false;
+	record.request = ++manager->request;
+	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
+	return true;
+}
+
+bool manager_takes_prepared(struct cluster_manager *manager, unsigned node, uint32_t run)
+{
+	const uint32_t own = number_of_run(manager);
+
+	// A run of an earlier manager was over when the node prepared for a later one.
+	if (run > own && (manager->run == 0 || (manager->resumed && !manager_is_ready(manager)))) {
+		manager->renumbered = run;
+		return false;
+	}
+	if (run == own)
+		return true;
+	manager->request++;
+	send_command(manager, node, CTRL_CONFIGURE, 0);
+	return false;
+}
+
+// Whether no node sends data of the run before, and each one has dropped what has arrived of it. So
+// no event of the run before can be mistaken for one of the run that starts.
+static bool is_fenced(struct cluster_manager *manager, uint64_t now)
+{
+	if (manager->parameters.cluster.prepared_run == 0)
+		return true;
+	if (manager->configured == 0) {
+		if (now - manager->last_registered < CLUSTER_FENCE_NS)
+			return false;
+		command_all(manager, CTRL_CONFIGURE, 0);
+		manager->configured = manager->request;
+	}
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		if (manager->nodes[i].registered && manager->nodes[i].opened != manager->configured)
+			return false;
+	return true;
+}
+
+// Whether a node that is silent now would have to confirm the fence.
+static bool lacks_fence(const struct cluster_manager *manager)
+{
+	bool lacks = false;
+
+	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
+		lacks |= manager->nodes[i].registered && manager->nodes[i].lost;
+	return lacks && manager->parameters.cluster.prepared_run != 0;
+}
+
 void manager_lead(struct cluster_manager *manager, uint64_t now)
 {
 	bool ended = sources_ended(manager);
 
 	if (manager->state == CTRL_READY && manager->command_start &&
-	    manager_all_registered(manager, false))
+	    manager_all_registered(manager, false) && is_fenced(manager, now))
 		start_run(manager);
 
 	if (manager->state == CTRL_RUNNING && ended)
@@ -328,7 +399,7 @@ int cluster_manager_command(struct cluster_manager *manager, enum cluster_comman
 		if (manager->run != 0)
 			return refuse(error,
 				      "a run is there already: resume it, or drain it first");
-		if (!manager_all_registered(manager, false))
+		if (!manager_all_registered(manager, false) || lacks_fence(manager))
 			return refuse(error,
 				      "not all nodes are there: start them, or exclude them");
 		manager->command_start = true;
@@ -353,6 +424,8 @@ int cluster_manager_command(struct cluster_manager *manager, enum cluster_comman
 		start_drain(manager);
 		return 0;
 	case CLUSTER_STOP:
+		if (manager->run == 0 && manager->parameters.cluster.prepared_run != 0)
+			return refuse(error, "no run is going on");
 		stop_all(manager);
 		return 0;
 	case CLUSTER_EXCLUDE:

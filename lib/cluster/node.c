@@ -28,6 +28,11 @@ static void send_released(struct cluster_node *node)
 	node_send_to_manager(node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
 }
 
+static bool serves_several_runs(const struct cluster_node *node)
+{
+	return node->parameters.cluster.prepared_run != 0;
+}
+
 void node_send_register(struct cluster_node *node)
 {
 	const struct cluster_system_node *self = &node->cluster->nodes[node_self(node)];
@@ -42,8 +47,12 @@ void node_send_register(struct cluster_node *node)
 	};
 	uint8_t bytes[CTRL_REGISTER_SIZE];
 
-	if (node->leaving)
+	if (node->leaving || (serves_several_runs(node) && node->ended))
 		return;
+	if (serves_several_runs(node) && node->run == 0) {
+		record.run = node->parameters.cluster.prepared_run;
+		record.flags |= CTRL_PREPARED;
+	}
 	if (self->n_sources > 0)
 		record.roles |= CTRL_ROLE_SOURCE;
 	if (self->n_builders > 0)
@@ -94,6 +103,7 @@ struct cluster_node *cluster_node_create(const struct cluster_node_parameters *p
 	node->n_builders = node->cluster->nodes[node_self(node)].n_builders;
 	node->n_readouts = parameters->n_readouts;
 	node->state = CTRL_CONFIGURED;
+	node->operator_excluded = parameters->excluded;
 	cluster_positions_make(node->positions, node->cluster);
 	node_vote_make(node);
 	if (!make_readouts_of_all(node) || !node_builders_make(node) || !node_readouts_make(node) ||
@@ -413,6 +423,29 @@ bool cluster_node_ended(const struct cluster_node *node, const char **why)
 	if (why != NULL)
 		*why = node->why[0] != '\0' ? node->why : NULL;
 	return node->ended;
+}
+
+uint32_t cluster_node_next_run(const struct cluster_node *node)
+{
+	if (node->renumbered != 0 || !serves_several_runs(node) || node->why[0] != '\0')
+		return node->renumbered;
+	return node->parameters.cluster.prepared_run + 1;
+}
+
+bool cluster_node_accepts_data(const struct cluster_node *node)
+{
+	return node->accepts_data;
+}
+
+void cluster_node_opened(struct cluster_node *node)
+{
+	const struct ctrl_run_command command = { .request = node->configured,
+						  .command = CTRL_CONFIGURE };
+
+	if (!node->opening)
+		return;
+	node->opening = false;
+	node_send_state(node, &command);
 }
 
 void cluster_node_view(const struct cluster_node *node, struct cluster_node_view *view)

@@ -22,6 +22,7 @@ struct cluster_node_parameters {
 	bool resumes; // the readouts have what an earlier process announced: block_store.resumes
 	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
 	struct cluster_transport transport;
+	bool excluded;     // by the operator, as the process was told in its run before
 	uint64_t lease_ns; // of the node's vote, where the event manager is elected
 	uint64_t now;
 	void *context;
@@ -113,6 +114,17 @@ bool cluster_node_left(const struct cluster_node *node);
 // Whether the manager has stopped the run or refused this node. *why (`why` may be NULL) is then
 // the reason of the refusal as one line, or NULL after a stop.
 bool cluster_node_ended(const struct cluster_node *node, const char **why);
+
+// The run for which the process is to prepare next. Only after cluster_node_ended(). 0: for none,
+// the process ends.
+uint32_t cluster_node_next_run(const struct cluster_node *node);
+
+// Where a process serves several runs, data is accepted only in a run. Whether it is accepted now:
+// the manager has ordered to configure the run or to start it, and has not stopped it.
+bool cluster_node_accepts_data(const struct cluster_node *node);
+// What arrived before that order is dropped, and what arrives from now on is accepted. The manager
+// starts the run when all nodes have reported this.
+void cluster_node_opened(struct cluster_node *node);
 
 void cluster_node_view(const struct cluster_node *node, struct cluster_node_view *view);
 

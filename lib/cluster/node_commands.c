@@ -33,6 +33,25 @@ static void begin_run(struct cluster_node *node, const struct ctrl_run_command *
 	node_readouts_start(node);
 }
 
+// The run has another number than the one for which this process is prepared: it prepares anew.
+static void renumber(struct cluster_node *node, uint32_t run)
+{
+	node->renumbered = run;
+	node->ended = true;
+}
+
+// The manager has seen that the run before is over on all nodes, and is about to start this one.
+static void configure(struct cluster_node *node, const struct ctrl_run_command *command)
+{
+	if (command->run != node->parameters.cluster.prepared_run) {
+		renumber(node, command->run);
+		return;
+	}
+	node->state = CTRL_READY;
+	node->configured = command->request;
+	node->opening = node->accepts_data = true;
+}
+
 // START of the present run only ends a pause.
 static void run_command(struct cluster_node *node, const struct ctrl_run_command *command)
 {
@@ -48,6 +67,7 @@ static void run_command(struct cluster_node *node, const struct ctrl_run_command
 		node->end_event = command->event;
 	node->state = states[command->command];
 	node_readouts_send_run(node);
+	node->accepts_data = node->state != CTRL_STOPPED;
 	if (node->state == CTRL_STOPPED) {
 		node->ended = true;
 		node_builders_withdraw(node);
@@ -59,8 +79,10 @@ static void run_command(struct cluster_node *node, const struct ctrl_run_command
 static bool is_without_effect(const struct cluster_node *node,
 			      const struct ctrl_run_command *command)
 {
-	if (node->state == CTRL_STOPPED)
+	if (node->state == CTRL_STOPPED || node->renumbered != 0)
 		return true;
+	if (command->command == CTRL_CONFIGURE)
+		return false;
 	if (command->command == CTRL_START)
 		return node->run != 0 && node->state == CTRL_DRAINING;
 	return command->command != CTRL_STOP && node->run == 0;
@@ -100,15 +122,19 @@ static void take_run_command(struct cluster_node *node, unsigned from,
 	if (ctrl_get_run_command(record, &command) != WIRE_OK)
 		return;
 	why = refusal(node, from, command.config_hash);
-	if (why == NULL)
+	if (why == NULL && (command.command != CTRL_CONFIGURE || node->run != 0))
 		why = refusal_of_run(node, command.run);
 	if (why == NULL && is_without_effect(node, &command))
 		return;
-	if (obey(node, (struct cluster_node_command){ .why = why,
-						      .run = command.run,
-						      .from = (uint16_t)from,
-						      .type = CTRL_RUN_COMMAND,
-						      .command = command.command }))
+	if (!obey(node, (struct cluster_node_command){ .why = why,
+						       .run = command.run,
+						       .from = (uint16_t)from,
+						       .type = CTRL_RUN_COMMAND,
+						       .command = command.command }))
+		return;
+	if (command.command == CTRL_CONFIGURE && node->parameters.cluster.prepared_run != 0)
+		configure(node, &command);
+	else
 		run_command(node, &command);
 }
 

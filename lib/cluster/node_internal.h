@@ -101,6 +101,10 @@ struct cluster_node {
 	bool report_due;               // BUILDER, ADOPT and DONE are due after WELCOME
 	char why[CTRL_TEXT_SIZE + 40]; // reason of the manager's refusal; empty: not refused
 	enum ctrl_run_state state;
+	bool accepts_data;
+	bool opening;          // CTRL_CONFIGURE has not been answered yet
+	uint32_t configured;   // its request
+	uint32_t renumbered;   // the run that the manager prepares instead; 0: the same one
 	uint32_t run;          // 0: no run
 	uint32_t welcomed_run; // the manager's run when it accepted this node
 	uint64_t start_event;  // the first event of the run for this node
@@ -161,10 +165,14 @@ static inline const struct placement *node_placement(const struct cluster_node *
 }
 
 // Whether a record of a run is for the run of this node. A node that has just started learns the
-// run from the records behind the response to its registration.
+// run from the records behind the response to its registration, unless it is prepared for one.
 static inline bool node_is_in_run(const struct cluster_node *node, uint32_t run)
 {
-	return node->run == 0 || run == node->run;
+	const uint32_t prepared = node->parameters.cluster.prepared_run;
+
+	if (node->run != 0)
+		return run == node->run;
+	return prepared == 0 || run == 0 || run == prepared;
 }
 
 // Sends a record behind the reports that wait.

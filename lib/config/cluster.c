@@ -46,6 +46,17 @@ int config_check_event_manager(struct config_reader *reader, const struct config
 	return 0;
 }
 
+// The events of another appliance do not end and begin with the runs of this one.
+static int check_runs(struct config_reader *reader, const struct config *config)
+{
+	for (unsigned i = 0; i < config->n_generators; i++)
+		if (config->event_manager.runs == CONFIG_RUNS_MANY &&
+		    config->generators[i].kind == GENERATOR_EVENT_RING)
+			return config_fail(config_at_element(reader, "generators", i, "kind"),
+					   "event_ring needs event_manager.runs one");
+	return 0;
+}
+
 static int check_priorities(struct config_reader *reader, const struct config *node)
 {
 	for (unsigned i = 0; i < node->n_ports; i++) {
@@ -209,7 +220,8 @@ int config_cluster_add(struct config_reader *reader, const struct config *config
 		return config_fail(reader,
 				   "neither builders nor generators, and not the manager: there is "
 				   "nothing to do");
-	return check_priorities(reader, config) || check_first_event(reader, config) ||
+	return check_priorities(reader, config) || check_runs(reader, config) ||
+		       check_first_event(reader, config) ||
 		       add_address(reader, config, cluster, node) ||
 		       add_builders(reader, config, cluster, node) ||
 		       add_sources(reader, config, cluster, node, owners)

@@ -277,8 +277,15 @@ enum config_start {
 	CONFIG_START_MANUAL, // at the operator's command, after all nodes are connected
 };
 
+// The runs of a process.
+enum config_runs {
+	CONFIG_RUNS_ONE,  // it ends with its run
+	CONFIG_RUNS_MANY, // it prepares for the next run, which starts at the operator's command
+};
+
 struct config_event_manager {
 	enum config_start start;
+	enum config_runs runs;
 	struct sched_parameters sched; // without the builders and sources, which the manager adds
 	uint64_t window;               // bytes in flight per builder port; 0: no limit
 	uint32_t parallel_sends;       // sources that send for one event at the same time
@@ -385,6 +392,12 @@ bool config_is_for_boards(const struct config *config, unsigned port);
 
 // Whether a port speaks RoCE, with boards or with other nodes.
 bool config_has_roce(const struct config *config, unsigned port);
+
+// Whether the process serves several runs, one after the other.
+static inline bool config_serves_several_runs(const struct config *config)
+{
+	return config->cluster.n_nodes > 0 && config->event_manager.runs == CONFIG_RUNS_MANY;
+}
 
 // Whether another node writes these results, and this one sends its decisions there.
 bool config_results_are_sent(const struct config *config, const struct config_results *results);

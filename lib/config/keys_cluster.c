@@ -15,6 +15,10 @@ static const struct config_key event_manager_keys[] = {
 	{ .name = "start", WORDS("auto", "manual"), FIELD(config_event_manager, start),
 	  .standard = "auto",
 	  .help = "Start of the run: when all nodes have registered, or by `evb ctl start`." },
+	{ .name = "runs", WORDS("one", "many"), FIELD(config_event_manager, runs),
+	  .standard = "one",
+	  .help = "one: the processes end with their run; many: `evb ctl start` starts the next "
+		  "one in them." },
 	{ .name = "policy", WORDS("round-robin", "occupancy", "weighted", "random"),
 	  FIELD(config_event_manager, sched.policy), .standard = "round-robin",
 	  .help = "Builder of the next event: round-robin; occupancy, the one with most free "

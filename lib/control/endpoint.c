@@ -352,6 +352,19 @@ void control_forget(struct control_endpoint *endpoint, unsigned node)
 	control_plan(endpoint, peer);
 }
 
+uint64_t control_following_session(const struct control_endpoint *endpoint)
+{
+	uint64_t newest = endpoint->parameters.session;
+
+	for (unsigned i = 0; i < endpoint->n_peers; i++) {
+		const uint64_t session = control_offered_session(&endpoint->peers[i]);
+
+		if (control_before((uint32_t)newest, (uint32_t)session))
+			newest = session;
+	}
+	return control_next_session(newest);
+}
+
 bool control_set_keys(struct control_endpoint *endpoint, const struct control_keys *keys)
 {
 	if (!control_keyed(endpoint) || keys->n == 0 || keys->n > CONTROL_MAX_KEYS)

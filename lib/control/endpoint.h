@@ -94,7 +94,9 @@ struct control_parameters {
 	uint32_t queue_size;   // bytes of unacknowledged records per peer; a power of two
 	uint32_t epoch;        // 0: learned from the peers
 	bool leads;            // an event manager's, which raises its epoch above that of another
-	uint64_t session; // random, not 0, new for each endpoint; its upper half names the process
+	// Random, not 0, new for each endpoint; its upper half names the process. The next endpoint
+	// of the same process has control_following_session().
+	uint64_t session;
 	// Bytes, CTRL_MIN_MAX_SIZE to CTRL_MAX_SIZE, rounded down to 8 n + 4, with a key to 8 n. At
 	// most queue_size.
 	uint32_t frame_size;
@@ -231,6 +233,10 @@ void control_forget(struct control_endpoint *endpoint, unsigned peer);
 // The next control_poll() gives the peer up. A caller uses this when control_send() refused a
 // record that must not be missing.
 void control_give_up(struct control_endpoint *endpoint, unsigned peer);
+
+// The session with which the next endpoint of the same process begins: it is later than all
+// sessions of this one. So peers accept it at once, and ignore delayed frames of this one.
+uint64_t control_following_session(const struct control_endpoint *endpoint);
 
 // Replaces the keys from the next frame on. False if the endpoint has no key, or would have none.
 bool control_set_keys(struct control_endpoint *endpoint, const struct control_keys *keys);

@@ -80,13 +80,13 @@ struct evb_event {
 	uint64_t first_ns;    // CLOCK_MONOTONIC of the first segment's arrival
 	uint64_t complete_ns; // CLOCK_MONOTONIC of completion
 	uint32_t flags;       // EVB_EVENT_...
-	uint32_t run_number;
-	uint16_t n_sources; // MFPs in the MEP
-	uint16_t n_missing; // error MFPs among them
-	uint16_t builder;   // index of the builder
-	uint16_t decider;   // member that decided, by its number in the ring; see `decision`
-	uint32_t slot;      // for the library: slot of the event
-	uint64_t sequence;  // for the library: number of the event in its ring
+	uint32_t run_number;  // a process may serve several runs, one after the other
+	uint16_t n_sources;   // MFPs in the MEP
+	uint16_t n_missing;   // error MFPs among them
+	uint16_t builder;     // index of the builder
+	uint16_t decider;     // member that decided, by its number in the ring; see `decision`
+	uint32_t slot;        // for the library: slot of the event
+	uint64_t sequence;    // for the library: number of the event in its ring
 	// In groups after a deciding one; otherwise 0.
 	struct evb_decision decision;
 	uint64_t decided_ns; // CLOCK_MONOTONIC of the decision
@@ -114,6 +114,11 @@ int evb_reader_open(struct evb_reader **reader, const char *name,
 // closes: nobody may be left who could get them. Waiting means polling, with a sleep between two
 // polls of 50 us, or of a hundredth of the time waited so far, up to 1 ms.
 int evb_reader_next(struct evb_reader *reader, struct evb_event *event, int timeout_ms);
+
+// Makes evb_reader_next() return -EPIPE at the end of the present run also where the same process
+// can begin another run. Without this call the reader stays and gets the events of the next run,
+// which have another run_number. To be called once, after evb_reader_open().
+void evb_reader_end_with_run(struct evb_reader *reader);
 
 // Decides about an event that this member of a deciding group holds. Groups that come after this
 // group get an accepted event at once; the slot of a rejected one is free when all other groups

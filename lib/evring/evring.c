@@ -24,6 +24,7 @@ struct evring {
 	bool hugepages;             // constant
 	struct evring_tally *tally; // builder: of the deciding groups
 	uint32_t waiting;           // constant: bit g: group g waits for a decision
+	uint32_t run_number;        // control thread, while no builder runs
 	uint64_t deaths_seen;       // control thread: those reported by evring_reap() so far
 
 	uint64_t head;                  // builder: number published
@@ -92,7 +93,7 @@ static void fill_header(struct evring *ring, const struct evring_parameters *par
 	header->layout_version = EVRING_LAYOUT_VERSION;
 	header->owner = evring_owner();
 	header->owner_pid = (uint32_t)getpid();
-	header->run_number = parameters->run_number;
+	header->run_number = ring->run_number = parameters->run_number;
 	header->builder = parameters->builder;
 	header->n_builders = parameters->n_builders;
 	memcpy(header->name, parameters->name, strlen(parameters->name));
@@ -214,6 +215,20 @@ void evring_end(struct evring *ring)
 	atomic_store_explicit(&ring->view.header->state, EVRING_ENDED, memory_order_release);
 }
 
+void evring_end_run(struct evring *ring)
+{
+	atomic_store_explicit(&ring->view.header->state, EVRING_BETWEEN_RUNS, memory_order_release);
+}
+
+void evring_begin_run(struct evring *ring, uint32_t run_number)
+{
+	struct evring_header *header = ring->view.header;
+
+	ring->run_number = run_number;
+	__atomic_store_n(&header->run_number, run_number, __ATOMIC_RELAXED);
+	atomic_store_explicit(&header->state, EVRING_RUNNING, memory_order_release);
+}
+
 void evring_destroy(struct evring *ring)
 {
 	if (ring == NULL)
@@ -308,6 +323,7 @@ void evring_publish(struct evring *ring, uint32_t slot, const struct evring_even
 	assert(event->length <= view->slot_size);
 
 	descriptor->event = *event;
+	descriptor->run_number = ring->run_number;
 	groups = mark_ready(ring, slot, sequence);
 	atomic_store_explicit(&view->queue[sequence & (view->queue_size - 1)],
 			      evring_entry(sequence, slot), memory_order_relaxed);

@@ -91,6 +91,14 @@ int evring_create(struct evring **ring, const struct evring_parameters *paramete
 // Marks the run as ended: readers get the remaining events, then -EPIPE.
 void evring_end(struct evring *ring);
 
+// Marks the run as ended, and another one may follow: only readers that asked for the end of the
+// run (evb_reader_end_with_run()) get -EPIPE. Control thread, or the builder.
+void evring_end_run(struct evring *ring);
+
+// Begins another run. The builder that publishes its events is made afterwards, and all events of
+// the run before have been released. Control thread.
+void evring_begin_run(struct evring *ring, uint32_t run_number);
+
 // Unmaps and removes the file. Readers that have mapped it can still read their mapping.
 void evring_destroy(struct evring *ring);
 

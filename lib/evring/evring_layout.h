@@ -65,6 +65,7 @@
 enum evring_run_state {
 	EVRING_RUNNING = 1,
 	EVRING_ENDED = 2,
+	EVRING_BETWEEN_RUNS = 3, // the run is over, and its process may begin another one
 };
 
 enum evring_group_use {
@@ -121,7 +122,7 @@ struct evring_header {
 	uint32_t queue_size;         // create: entries, a power of two >= slots
 	uint64_t owner;              // create: random; the same in all rings of one run
 	uint32_t owner_pid;          // create: for people
-	uint32_t run_number;         // create
+	uint32_t run_number;         // owner: of the present run, between runs of the last one
 	uint32_t builder;            // create
 	uint32_t n_builders;         // create
 	uint32_t n_deciders;         // create
@@ -165,6 +166,7 @@ struct evring_descriptor {
 	// sequence + 1 of the event that the slot holds; 0 while the builder writes into the slot.
 	_Atomic uint64_t filled;   // builder
 	struct evring_event event; // builder
+	uint32_t run_number;       // builder: of the event's run
 	// The state of the event in each group: claim words, see below.
 	alignas(EVRING_CACHE_LINE) _Atomic uint64_t claims[EVRING_MAX_GROUPS];
 	// IDLE -> READY builder; READY -> IDLE builder, table (the group is dissolved);

@@ -94,6 +94,12 @@ static int open_ring(struct evb_reader *reader, struct evb_ring *ring, const cha
 	return rc;
 }
 
+void evb_reader_end_with_run(struct evb_reader *reader)
+{
+	for (unsigned i = 0; i < reader->n_rings; i++)
+		reader->rings[i].ends_with_run = true;
+}
+
 // All rings must be of the same run.
 static int check_ring(struct evb_reader *reader, unsigned index)
 {

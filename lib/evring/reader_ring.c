@@ -125,6 +125,8 @@ static void fill_event(const struct evb_ring *ring, uint32_t slot, uint64_t sequ
 	const struct evring_view *view = &ring->view;
 	// Read once: a faulty member may change it after the comparison.
 	const uint64_t length = __atomic_load_n(&from->length, __ATOMIC_RELAXED);
+	// An evb before 1.1 of this library serves one run, and writes 0.
+	const uint32_t run = view->descriptors[slot].run_number;
 
 	*event = (struct evb_event){
 		.event_id = from->event_id,
@@ -133,7 +135,7 @@ static void fill_event(const struct evb_ring *ring, uint32_t slot, uint64_t sequ
 		.first_ns = from->first_ns,
 		.complete_ns = from->complete_ns,
 		.flags = from->flags,
-		.run_number = view->header->run_number,
+		.run_number = run != 0 ? run : view->header->run_number,
 		.n_sources = from->n_sources,
 		.n_missing = from->n_missing,
 		.slot = slot,
@@ -470,8 +472,10 @@ bool evb_ring_waits_for_decisions(struct evb_ring *ring)
 bool evb_ring_has_ended(const struct evb_ring *ring)
 {
 	// Acquire: a reader that sees the end sees every event.
-	return atomic_load_explicit(&ring->view.header->state, memory_order_acquire) ==
-	       EVRING_ENDED;
+	const uint32_t state =
+	    atomic_load_explicit(&ring->view.header->state, memory_order_acquire);
+
+	return state == EVRING_ENDED || (ring->ends_with_run && state == EVRING_BETWEEN_RUNS);
 }
 
 void evb_ring_slots(const struct evb_ring *ring, struct evb_reader_slots *slots)

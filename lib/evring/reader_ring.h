@@ -30,8 +30,9 @@ struct evb_ring {
 
 	uint64_t next; // spy, evb_ring_watch(): sequence of the next event to read
 
-	bool dead; // the run's process is dead, or its file was cut
-	bool over; // the run has ended, or its process is dead: no event will be published
+	bool ends_with_run; // evb_reader_end_with_run()
+	bool dead;          // the run's process is dead, or its file was cut
+	bool over;          // the run has ended, or its process is dead: no event will be published
 };
 
 // Opens and checks a ring file in a place (evring_place.h). Returns 0 or a negative errno (see

@@ -60,6 +60,7 @@ struct control {
 	uint64_t drain_since, leaving_since; // ns, 0: not
 	atomic_bool ended;
 	atomic_bool decisions_asked, decisions_done;
+	uint32_t next_run;      // control_role_next_run(); written before `ended`
 	bool replaced;          // another manager is in office; written before `ended`
 	atomic_uint refused_by; // node that refuses this process, + 1; 0: none, or reported already
 

@@ -152,6 +152,37 @@ static void poll_flow(struct control *control)
 		atomic_store_explicit(&control->decisions_done, true, memory_order_release);
 }
 
+static void serve_gates(struct control *control)
+{
+	const bool wanted = cluster_node_accepts_data(control->node);
+	bool all = wanted;
+
+	for (unsigned i = 0; i < control->parameters.n_gates; i++) {
+		struct run_gate *gate = &control->parameters.gates[i];
+
+		if (atomic_load_explicit(&gate->wanted, memory_order_relaxed) != wanted)
+			atomic_store_explicit(&gate->wanted, wanted, memory_order_release);
+		all &= atomic_load_explicit(&gate->is_open, memory_order_acquire);
+	}
+	if (all)
+		cluster_node_opened(control->node);
+}
+
+// Whether the run is over for this node, or the manager here is to prepare for another one.
+static bool has_ended(const struct control *control)
+{
+	return cluster_node_ended(control->node, NULL) ||
+	       (control->manager != NULL && cluster_manager_renumbered(control->manager) != 0);
+}
+
+static uint32_t next_run(const struct control *control)
+{
+	const uint32_t renumbered =
+	    control->manager != NULL ? cluster_manager_renumbered(control->manager) : 0;
+
+	return renumbered != 0 ? renumbered : cluster_node_next_run(control->node);
+}
+
 static void poll_logic(struct control *control)
 {
 	take_keys(control);
@@ -166,14 +197,15 @@ static void poll_logic(struct control *control)
 	if (control->manager != NULL)
 		cluster_manager_poll(control->manager, control->now);
 	poll_flow(control);
+	serve_gates(control);
 	(void)control_poll(control->endpoint, control->now);
 	if (control->now >= control->next_publish) {
 		control->next_publish = control->now + CONTROL_PUBLISH_NS;
 		control_publish(control);
 	}
-	if (cluster_node_ended(control->node, NULL) &&
-	    !atomic_load_explicit(&control->ended, memory_order_relaxed)) {
+	if (has_ended(control) && !atomic_load_explicit(&control->ended, memory_order_relaxed)) {
 		control_publish(control); // whoever sees the end sees its command too
+		control->next_run = next_run(control);
 		atomic_store_explicit(&control->ended, true, memory_order_release);
 	}
 }
@@ -221,12 +253,23 @@ static bool has_left(struct control *control)
 				       (ended || cluster_node_left(control->node)));
 }
 
+// Where processes serve several runs, the other nodes wait for the next one without the manager.
+static bool is_between_runs(const struct control *control)
+{
+	struct cluster_manager_view view;
+
+	cluster_manager_view(control->manager, &view);
+	return view.run == 0 && control->parameters.manager.cluster.prepared_run != 0;
+}
+
 // On the manager's node: drains the run, and stops it when the time for that is over.
 static bool run_is_over(struct control *control)
 {
 	char error[CLUSTER_ERROR_SIZE];
 
 	if (control->manager == NULL || atomic_load_explicit(&control->ended, memory_order_relaxed))
+		return true;
+	if (is_between_runs(control))
 		return true;
 	if (!control->drain_requested)
 		(void)cluster_manager_command(control->manager, CLUSTER_DRAIN, 0, control->now,
@@ -332,7 +375,7 @@ static bool make_endpoint(struct control *control, const char **reason)
 	parameters.node = (uint16_t)self;
 	parameters.leads = manages(control);
 	parameters.epoch = parameters.leads ? control_new_epoch() : 0;
-	parameters.session = control_new_session();
+	parameters.session = p->session != 0 ? p->session : control_new_session();
 	parameters.keys = p->keys;
 	parameters.heartbeat_interval = p->heartbeat_ns;
 	parameters.heartbeat_timeout = p->heartbeat_timeout_ns;
@@ -435,7 +478,20 @@ bool control_role_ended(const struct role *role, const char **why)
 		       "down; start it again when the other has ended";
 		return true;
 	}
-	return cluster_node_ended(control->node, why);
+	(void)cluster_node_ended(control->node, why);
+	return true;
+}
+
+uint32_t control_role_next_run(const struct role *role)
+{
+	const struct control *control = control_of(role);
+
+	return control->replaced ? 0 : control->next_run;
+}
+
+uint64_t control_role_following_session(const struct role *role)
+{
+	return control_following_session(control_of(role)->endpoint);
 }
 
 bool control_role_refused(struct role *role, unsigned *node)

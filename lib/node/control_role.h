@@ -18,6 +18,7 @@
 #include "decision/decision_flow.h"
 #include "packet/mailbox.h"
 #include "packet/neighbours.h"
+#include "packet/run_gate.h"
 #include "pipeline/link.h"
 #include "pipeline/role.h"
 #include "port/flow_control.h"
@@ -41,6 +42,11 @@ struct control_role_parameters {
 	// Used if the system has results; system, transport and manager are filled in.
 	struct decision_flow_parameters decisions;
 	uint64_t drain_ns; // longest drain of the run
+	// Where the process serves several runs: the session of the endpoint, 0 in the first run;
+	// and what opens and closes with the run.
+	uint64_t session;
+	struct run_gate *gates; // [n_gates]
+	unsigned n_gates;
 	// The port of the node
 	uint16_t port_id;
 	uint16_t queue;     // tx queue of this lcore
@@ -104,6 +110,13 @@ const struct control_role_counters *control_role_counters(const struct role *rol
 // Whether the manager stopped the run or refused this node, or is this node's and has been
 // replaced. *why is NULL after a stop, otherwise one line. Any thread.
 bool control_role_ended(const struct role *role, const char **why);
+
+// The run for which the process is to prepare next; 0: for none, it ends. After
+// control_role_ended(). Any thread.
+uint32_t control_role_next_run(const struct role *role);
+
+// control_role_parameters.session of the next run, when the lcore has stopped.
+uint64_t control_role_following_session(const struct role *role);
 
 // After the results roles of the node have drained: whether the decisions of the node have arrived
 // where they are written, and what it has written is known to the others. The role must linger.

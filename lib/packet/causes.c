@@ -23,6 +23,7 @@ const char *segment_cause_name(enum segment_cause cause)
 		[SEGMENT_NOT_ADMITTED] = "not_admitted",
 		[SEGMENT_MOVED_SOURCE] = "moved_source",
 		[SEGMENT_LINK_FULL] = "link_full",
+		[SEGMENT_OUTSIDE_RUN] = "outside_run",
 		[SEGMENT_NO_SLOT] = "no_slot",
 		[SEGMENT_LATE] = "late",
 		[SEGMENT_EARLY] = "early",

@@ -33,6 +33,7 @@ enum segment_cause {
 	SEGMENT_NOT_ADMITTED,      // of a source that may not send from there, or to this port
 	SEGMENT_MOVED_SOURCE,      // of a source that still sends from another address
 	SEGMENT_LINK_FULL,         // dropped, as the link to a slow builder was full
+	SEGMENT_OUTSIDE_RUN,       // before the start of a run, or after its stop; not a loss
 	// counted by the builder
 	SEGMENT_NO_SLOT,         // no free slot for a new event
 	SEGMENT_LATE,            // its event was already built, discarded or flushed

@@ -47,6 +47,8 @@ int recorder_open(struct recorder **recorder, const struct recorder_parameters *
 		recorder_close(made);
 		return -1;
 	}
+	if (parameters->ends_with_run)
+		evb_reader_end_with_run(made->reader);
 	*recorder = made;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct recorder;
 struct recorder_parameters {
 	const char *appliance;
 	struct evb_reader_options reader;
+	bool ends_with_run; // at the end of a run it does not wait for the next one
 	struct event_file_parameters file;
 };
 

@@ -345,6 +345,8 @@ static int open_parts(struct results *results, const struct results_parameters *
 				 evb_reader_error(results->reader));
 		return -1;
 	}
+	if (results->reader != NULL)
+		evb_reader_end_with_run(results->reader);
 	if (decision_stream_open(&results->stream, &parameters->stream, error) != 0)
 		return -1;
 	if (results->inbox != NULL && decision_stream_tail(results->stream, &tail))

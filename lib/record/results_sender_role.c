@@ -128,8 +128,10 @@ struct role *results_sender_role_create(const struct results_sender_parameters *
 	sender->first_builder = parameters->first_builder;
 	sender->origins = parameters->origins;
 	snprintf(sender->role.name, sizeof(sender->role.name), "%s", parameters->name);
-	if (evb_reader_open(&sender->reader, parameters->appliance, &parameters->reader) == 0)
+	if (evb_reader_open(&sender->reader, parameters->appliance, &parameters->reader) == 0) {
+		evb_reader_end_with_run(sender->reader);
 		return &sender->role;
+	}
 	if (sender->reader != NULL)
 		snprintf(error, RESULTS_SENDER_ERROR_SIZE, "%s", evb_reader_error(sender->reader));
 	sender_fini(&sender->role);

@@ -46,6 +46,7 @@ struct rx {
 	struct rx_handler handlers[RX_MAX_HANDLERS + RX_OWN_HANDLERS];
 	unsigned n_handlers;
 	bool handlers_send; // one of them has poll()
+	bool is_open;       // as the gate says
 	struct rx_hold hold;
 
 	// Segments of this burst, by builder; each link is filled once per burst.
@@ -464,6 +465,59 @@ static unsigned receive(struct rx *rx, struct rte_mbuf **mbufs, uint64_t now, bo
 	return rte_eth_rx_burst(rx->parameters.port_id, rx->parameters.queue, mbufs, ROLE_BURST);
 }
 
+static void set_open(struct rx *rx, bool is_open)
+{
+	rx->is_open = is_open;
+	atomic_store_explicit(&rx->parameters.gate->is_open, is_open, memory_order_release);
+}
+
+static bool carries_segment(const struct rx *rx, const struct rte_mbuf *mbuf)
+{
+	struct net_frame frame;
+
+	return net_parse(rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len,
+			 rte_pktmbuf_pkt_len(mbuf), rx->parameters.ether_type, &frame) == WIRE_OK &&
+	       rx_carries_segment(&rx->parameters, &frame);
+}
+
+// The gate is closed, or was. An empty queue shows that nothing is left of the time before the
+// order to open it.
+static unsigned poll_closed(struct rx *rx, uint64_t now)
+{
+	const bool wanted =
+	    atomic_load_explicit(&rx->parameters.gate->wanted, memory_order_acquire);
+	struct rte_mbuf *mbufs[ROLE_BURST];
+	const unsigned n = receive(rx, mbufs, now, false);
+
+	if (rx->is_open)
+		set_open(rx, false);
+	if (rx->parameters.flow_control != NULL)
+		serve_flow_control(rx, now);
+	if (n > 0)
+		rx->last_packet = now;
+	rx->tick = admission_tick(now);
+	counter_add(&rx->counters.packets, n);
+	for (unsigned i = 0; i < n; i++) {
+		if (carries_segment(rx, mbufs[i])) {
+			counter_add(&rx->counters.bytes, rte_pktmbuf_pkt_len(mbufs[i]));
+			drop_segment(rx, mbufs[i], SEGMENT_OUTSIDE_RUN);
+		} else {
+			serve(rx, mbufs[i]);
+		}
+	}
+	if (n < ROLE_BURST && wanted)
+		set_open(rx, true);
+	flush_staged(rx);
+	return n + poll_handlers(rx, now);
+}
+
+static bool is_closed(const struct rx *rx)
+{
+	return !rx->is_open ||
+	       (rx->parameters.gate != NULL &&
+		!atomic_load_explicit(&rx->parameters.gate->wanted, memory_order_relaxed));
+}
+
 static unsigned rx_poll(struct role *role, uint64_t now)
 {
 	struct rx *rx = rx_of(role);
@@ -471,6 +525,8 @@ static unsigned rx_poll(struct role *role, uint64_t now)
 	bool full = !links_have_room(rx);
 	unsigned n;
 
+	if (unlikely(is_closed(rx)))
+		return poll_closed(rx, now);
 	if (rx->parameters.flow_control != NULL)
 		serve_flow_control(rx, now);
 	if (unlikely(full)) {
@@ -523,10 +579,12 @@ static bool has_released(struct rx *rx, uint64_t now)
 	       now - rx->drain_start > p->drain_cycles + rx->leave_cycles;
 }
 
-// Packets but those of the control protocol, which the nodes of a system never stop sending.
+// Packets but those of the control protocol, which the nodes of a system never stop sending, and
+// those of sources that send outside runs.
 static uint64_t packets_of_events(const struct rx *rx)
 {
-	return rx->counters.packets - rx->counters.control - rx->counters.arp;
+	return rx->counters.packets - rx->counters.control - rx->counters.arp -
+	       rx->counters.segment_drops[SEGMENT_OUTSIDE_RUN];
 }
 
 static bool rx_drain(struct role *role, uint64_t now)
@@ -644,6 +702,7 @@ struct role *rx_role_create(const struct rx_parameters *parameters)
 		return NULL;
 	}
 	rx->role.operations = &rx_operations;
+	rx->is_open = parameters->gate == NULL;
 	snprintf(rx->role.name, sizeof(rx->role.name), "%s", parameters->name);
 	rx->packing = divisor_make(parameters->packing);
 	rx->builders = divisor_make(RTE_MAX(parameters->n_builders, 1u));

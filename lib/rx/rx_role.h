@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "packet/admission.h"
+#include "packet/run_gate.h"
 #include "packet/source_table.h"
 #include "pipeline/link.h"
 #include "pipeline/role.h"
@@ -63,7 +64,8 @@ struct rx_parameters {
 	// Packets that wait while lossless links are full, so that control frames do not
 	// (rx/hold.h); 0: nothing is received then.
 	uint32_t hold;
-	uint64_t hold_patience;            // TSC cycles; UINT64_MAX: nothing that waits is dropped
+	uint64_t hold_patience; // TSC cycles; UINT64_MAX: nothing that waits is dropped
+	struct run_gate *gate;  // outlives the role; NULL: segments are accepted at all times
 	const struct rx_handler *handlers; // tried in this order, before rx's own
 	unsigned n_handlers;               // at most RX_MAX_HANDLERS
 

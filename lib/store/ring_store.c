@@ -133,7 +133,8 @@ static void destroy(struct block_store *base)
 
 	if (store->unregister != NULL)
 		store->unregister(store);
-	if (store->ring != NULL && (is_finished(store) || !producer_ring_was_used(store->ring)))
+	if (store->ring != NULL &&
+	    (store->is_discarded || is_finished(store) || !producer_ring_was_used(store->ring)))
 		producer_ring_destroy(store->ring);
 	else
 		producer_ring_close(store->ring);
@@ -279,6 +280,11 @@ bool ring_store_next(struct block_store *base, uint64_t *event)
 	*event = (store->taken[store->n_put].event_id - store->parameters.first_event) /
 		 store->parameters.packing;
 	return true;
+}
+
+void ring_store_discard(struct block_store *store)
+{
+	ring_store_of(store)->is_discarded = true;
 }
 
 const struct ring_store_fill *ring_store_fill(const struct block_store *store)

@@ -70,6 +70,10 @@ bool ring_store_is_finished(const struct block_store *store);
 // Tells the producer that nothing is taken any more. Control thread.
 void ring_store_end(struct block_store *store);
 
+// The ring is removed with the store, whatever is in it: its producer opens the next ring. Control
+// thread.
+void ring_store_discard(struct block_store *store);
+
 // Registers the ring's memory with DPDK and with a device that sends from it. Control thread. False
 // if DPDK or the device refuses it, with rte_errno.
 bool ring_store_register(struct block_store *store, uint16_t port_id);

@@ -30,6 +30,7 @@ struct ring_store {
 	struct producer_block taken[TAKEN_MOST]; // from the ring
 	unsigned n_taken, n_put;
 	bool has_begun;
+	bool is_discarded; // ring_store_discard()
 	struct ring_store_fill fill;
 	// Makes DPDK forget the memory of the ring; NULL: DPDK does not know it.
 	void (*unregister)(const struct ring_store *store);

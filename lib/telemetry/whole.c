@@ -27,7 +27,7 @@ static const struct metric info_metrics[] = {
 	AGAIN(TEXT, "name", info_view, name, "name of the appliance"),
 	STATE("state", info_view, state, states, "starting, running, draining or stopped"),
 	TEXT("configuration", info_view, configuration, "configuration file"),
-	NUMBER("run_number", info_view, run_number, "number of the run, as configured"),
+	NUMBER("run_number", info_view, run_number, "number of the run"),
 	GAUGE("uptime_seconds", info_view, uptime_seconds, "time since the lcores were launched"),
 	GAUGE("hugepages", info_view, hugepages, "1 if packets lie on hugepages"),
 	GAUGE("lcores", info_view, lcores, "lcores that run roles"),
@@ -42,7 +42,7 @@ static const struct metric info_metrics[] = {
 static const struct metric summary_metrics[] = {
 	AGAIN(GAUGE, "uptime_seconds", summary_view, uptime_seconds,
 	      "time since the lcores were launched"),
-	AGAIN(NUMBER, "run_number", summary_view, run_number, "number of the run, as configured"),
+	AGAIN(NUMBER, "run_number", summary_view, run_number, "number of the run"),
 	COUNTER("loss_total", summary_view, loss_total,
 		"packets and segments dropped, of all causes"),
 	COUNTER("packets_received", summary_view, account.rx.packets, "packets received"),
@@ -124,7 +124,7 @@ static const void *view_info(const struct appliance *appliance)
 		.name = appliance->config->name,
 		.state = states[atomic_load(&appliance->state)],
 		.configuration = appliance->config->path,
-		.run_number = appliance->config->run_number,
+		.run_number = appliance->run,
 		.uptime_seconds = (uint64_t)appliance_seconds(appliance),
 		.hugepages = appliance->eal.hugepages,
 		.lcores = appliance->plan->n_lcores,
@@ -140,7 +140,7 @@ static const void *view_summary(const struct appliance *appliance)
 
 	account_take(appliance, &view.account);
 	view.uptime_seconds = (uint64_t)view.account.seconds;
-	view.run_number = appliance->config->run_number;
+	view.run_number = appliance->run;
 	view.loss_total = account_losses(&view.account);
 	return &view;
 }

@@ -117,6 +117,8 @@ enum ctrl_register_flag {
 	CTRL_RESUMES = 2,
 	// Also in WELCOME: the sender decodes GRANTS, BUILT and STEPS.
 	CTRL_LISTS = 4,
+	// The node is in no run, and `run` is the number of the next one that it is prepared for.
+	CTRL_PREPARED = 8,
 };
 
 enum ctrl_verdict {

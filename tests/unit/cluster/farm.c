@@ -258,7 +258,7 @@ static void make_endpoint(struct farm_node *node)
 	parameters.peers = peers;
 	parameters.n_peers = n;
 	parameters.node = (uint16_t)node->number;
-	parameters.session = random_next(&farm->random) | 1;
+	parameters.session = node->session != 0 ? node->session : random_next(&farm->random) | 1;
 	parameters.epoch = node->number == farm->manager ? ++farm->epoch : 0;
 	parameters.heartbeat_interval = config->heartbeat_ns;
 	parameters.heartbeat_timeout = config->heartbeat_timeout_ns;
@@ -281,6 +281,7 @@ static void make_manager(struct farm_node *node)
 							   .send = manager_sends,
 							   .room = manager_room };
 	parameters.autostart = !node->farm->options.by_hand;
+	parameters.cluster.prepared_run = node->farm->options.runs > 0 ? node->prepared_run : 0;
 	parameters.now = node->farm->now;
 	node->wire = cluster_transport_of(node->endpoint);
 	node->manager = cluster_manager_create(&parameters);
@@ -301,7 +302,9 @@ void farm_start(struct farm *farm, unsigned number)
 	};
 
 	assert_false(node->alive);
+	parameters.cluster.prepared_run = farm->options.runs > 0 ? node->prepared_run : 0;
 	node->alive = true;
+	node->prepared_at = node->leaves_at = 0;
 	node->life++;
 	node->state = CTRL_CONFIGURED;
 	node->leaving = node->connected_self = false;
@@ -330,16 +333,8 @@ static void note_end(struct farm *farm, const struct farm_node *node)
 	farm->builder_ended |= builds;
 }
 
-void farm_kill(struct farm *farm, unsigned number)
+static void destroy(struct farm_node *node)
 {
-	struct farm_node *node = &farm->nodes[number];
-
-	if (!node->alive)
-		return;
-	for (unsigned i = 0; i < farm->n_nodes; i++)
-		if (i != number)
-			farm->n_forgotten += control_counters(node->endpoint, i)->given_up;
-	note_end(farm, node);
 	node->alive = false;
 	cluster_manager_destroy(node->manager);
 	cluster_node_destroy(node->node);
@@ -347,6 +342,43 @@ void farm_kill(struct farm *farm, unsigned number)
 	node->manager = NULL;
 	node->node = NULL;
 	node->endpoint = NULL;
+}
+
+void farm_kill(struct farm *farm, unsigned number)
+{
+	struct farm_node *node = &farm->nodes[number];
+
+	node->prepared_run = 1; // as configured
+	node->prepared_at = node->session = 0;
+	if (!node->alive)
+		return;
+	for (unsigned i = 0; i < farm->n_nodes; i++)
+		if (i != number)
+			farm->n_forgotten += control_counters(node->endpoint, i)->given_up;
+	note_end(farm, node);
+	destroy(node);
+}
+
+// The run of a process is over: it finishes its files, and prepares for another run.
+static void leave_run(struct farm_node *node)
+{
+	struct farm *farm = node->farm;
+	uint32_t run = node->manager != NULL ? cluster_manager_renumbered(node->manager) : 0;
+
+	if (run == 0 && cluster_node_ended(node->node, NULL))
+		run = cluster_node_next_run(node->node);
+	if (run == 0 || run > farm->options.runs)
+		return;
+	// Its last records are acknowledged meanwhile.
+	if (node->leaves_at == 0)
+		node->leaves_at = farm->now + 20 * MS + farm_below(farm, 10 * MS);
+	if (farm->now < node->leaves_at)
+		return;
+	node->prepared_run = run;
+	node->session = control_following_session(node->endpoint);
+	node->prepared_at = farm->now + farm_below(farm, 10 * MS);
+	memset(node->kept, 0, sizeof(node->kept));
+	destroy(node);
 }
 
 void farm_restart(struct farm *farm, unsigned node)
@@ -373,6 +405,7 @@ void farm_open(struct farm *farm, const struct farm_options *options)
 	for (unsigned i = 0; i < farm->n_nodes; i++) {
 		farm->nodes[i].farm = farm;
 		farm->nodes[i].number = i;
+		farm->nodes[i].prepared_run = 1;
 		farm_start(farm, i);
 	}
 }
@@ -423,8 +456,11 @@ static void poll_node(struct farm_node *node)
 	cluster_node_poll(node->node, node->farm->now);
 	if (node->manager != NULL)
 		cluster_manager_poll(node->manager, node->farm->now);
+	if (cluster_node_accepts_data(node->node))
+		cluster_node_opened(node->node);
 	(void)control_poll(node->endpoint, node->farm->now);
 	truth_state(node);
+	leave_run(node);
 }
 
 void farm_run(struct farm *farm, uint64_t duration)
@@ -435,9 +471,13 @@ void farm_run(struct farm *farm, uint64_t duration)
 		uint64_t next = farm->now + MS, arrival = network_next(farm);
 
 		network_bring(farm);
-		for (unsigned i = 0; i < farm->n_nodes; i++)
+		for (unsigned i = 0; i < farm->n_nodes; i++) {
+			if (farm->nodes[i].prepared_at != 0 &&
+			    farm->nodes[i].prepared_at <= farm->now)
+				farm_start(farm, i);
 			if (farm->nodes[i].alive && farm->nodes[i].asleep_until <= farm->now)
 				poll_node(&farm->nodes[i]);
+		}
 		if (arrival < next)
 			next = arrival;
 		farm->now = next > farm->now + STEP ? next : farm->now + STEP;

@@ -53,6 +53,8 @@ struct farm_options {
 	uint32_t queue_size;  // of an endpoint, 0: 256 KiB
 	bool by_hand;         // the run does not start by itself
 	bool resumes;         // readouts have what their processes before announced
+	unsigned runs;        // that the processes serve; 0: one, which they end with
+	double straggle;      // chance that data is under way for long, up to 65 ms
 };
 
 // --- what is in a process ---
@@ -130,6 +132,11 @@ struct farm_node {
 	bool leaving;
 	uint64_t next_beat;
 	uint64_t asleep_until;
+	// Where processes serve several runs:
+	uint32_t prepared_run;
+	uint64_t session;     // of its next endpoint; 0: of another process
+	uint64_t leaves_at;   // end of the process's part in a run that is over; 0: it goes on
+	uint64_t prepared_at; // end of what comes between two runs; 0: a run
 };
 
 // --- what is true of events ---
@@ -158,6 +165,7 @@ struct farm_datagram {
 	bool data; // of an event; else a frame
 	uint64_t event;
 	unsigned builder, source;
+	uint32_t run; // of the sender of data
 	size_t size;
 	uint8_t bytes[];
 };
@@ -192,6 +200,7 @@ struct farm {
 	uint64_t n_published, n_incomplete, n_unknown_sends;
 	uint64_t n_again; // data that its builder has, or has built and published
 	uint64_t n_lost, n_excluded, n_forgotten;
+	uint64_t n_outside; // data that came between two runs
 	char broken[160];
 };
 

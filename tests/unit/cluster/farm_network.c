@@ -100,11 +100,31 @@ void network_data(struct farm *farm, unsigned from, unsigned builder, unsigned s
 	if (farm->cut[from][to])
 		return;
 	datagram = make(farm, from, to, 0);
+	if (farm_chance(farm, farm->options.straggle))
+		datagram->arrival += farm_below(farm, 65 * MS);
 	datagram->data = true;
+	datagram->run = farm->nodes[from].prepared_run;
 	datagram->event = event;
 	datagram->builder = builder;
 	datagram->source = source;
 	put(farm, datagram);
+}
+
+// Data does not say of which run it is. What arrives between two runs is dropped.
+static bool is_accepted(struct farm_node *node, const struct farm_datagram *datagram)
+{
+	struct farm *farm = node->farm;
+
+	if (farm->options.runs == 0)
+		return true;
+	if (!cluster_node_accepts_data(node->node)) {
+		farm->n_outside++;
+		return false;
+	}
+	if (datagram->run != node->prepared_run)
+		farm_broken(farm, "data of run %u reaches run %u", datagram->run,
+			    node->prepared_run);
+	return true;
 }
 
 void network_bring(struct farm *farm)
@@ -118,10 +138,10 @@ void network_bring(struct farm *farm)
 			put(farm, datagram);
 			continue;
 		}
-		if (node->alive && datagram->data)
+		if (node->alive && datagram->data && is_accepted(node, datagram))
 			sim_builder_data(node, farm_builder(farm, datagram->builder)->index,
 					 datagram->source, datagram->event);
-		else if (node->alive)
+		else if (node->alive && !datagram->data)
 			(void)control_receive(node->endpoint, datagram->bytes, datagram->size,
 					      farm->now);
 		free(datagram);

@@ -383,6 +383,35 @@ static void run_drains_while_the_manager_dies(struct farm *farm)
 	farm_run(farm, farm_below(farm, SECOND));
 }
 
+// The processes serve several runs: one is stopped midway, one drained, and in between a node dies
+// and comes back as another process.
+static void run_follows_run(struct farm *farm)
+{
+	for (unsigned run = 1; run < farm->options.runs; run++) {
+		const uint64_t limit = farm->now + 60 * SECOND;
+		unsigned node = other_builder(farm);
+
+		if (run == 3)
+			farm_cut(farm, node, true,
+				 true); // it learns of the end from the next manager
+		if (!farm_command(farm, run % 2 != 0 ? CLUSTER_STOP : CLUSTER_DRAIN, 0))
+			farm_broken(farm, "run %u does not end", run);
+		if (run == 2 && farm_await(farm, CTRL_STOPPED, 30 * SECOND)) {
+			farm_run(farm, farm_below(farm, 100 * MS));
+			farm_restart(farm, node);
+		}
+		farm_run(farm, run == 3 ? SECOND : 0);
+		farm_heal(farm);
+		while (farm->now < limit &&
+		       (farm_view(farm).run != run + 1 || farm_view(farm).state != CTRL_RUNNING))
+			farm_run(farm, 5 * MS);
+		if (farm_view(farm).run != run + 1)
+			farm_broken(farm, "run %u does not start, but %u, state %d", run + 1,
+				    farm_view(farm).run, (int)farm_view(farm).state);
+		farm_run(farm, farm_below(farm, 300 * MS));
+	}
+}
+
 const struct story stories[] = {
 	{ "healthy", nothing_happens, ALWAYS, { .n_folded = 0 } },
 	{ "static", nothing_happens, NEVER, { .mode = "static" } },
@@ -393,6 +422,10 @@ const struct story stories[] = {
 	  nothing_happens,
 	  NEVER,
 	  { .loss = 0.3, .duplicate = 0.2, .delay_max = 5 * MS } },
+	{ "run follows run",
+	  run_follows_run,
+	  NEVER,
+	  { .runs = 4, .straggle = 0.2, .loss = 0.02, .rate = 2000 } },
 	{ "a builder is slow", nothing_happens, ALWAYS, { .slow = 10 } },
 	{ "outboxes are small",
 	  nothing_happens,

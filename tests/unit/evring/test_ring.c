@@ -350,6 +350,45 @@ static void ring__ended_run_is_drained(void **state)
 	bench_close(&bench);
 }
 
+// A reader stays over several runs, and each event has the number of its run, unless the reader
+// asks for the end of one.
+static void ring__runs_follow_each_other(void **state)
+{
+	struct bench bench;
+	struct evb_reader *reader, *spy, *of_run;
+	struct evb_event event;
+
+	(void)state;
+	bench_open(&bench, 4, "main");
+	reader = bench_member(&bench, NULL);
+	spy = bench_spy(&bench);
+	of_run = bench_spy(&bench);
+	evb_reader_end_with_run(of_run);
+	bench_publish(&bench);
+	event = bench_take(reader, 0);
+	bench_release(reader, &event);
+	bench_take(of_run, 0);
+	evring_end_run(bench.ring);
+	assert_int_equal(evb_reader_next(of_run, &event, -1), -EPIPE);
+	bench_take_none(reader);
+
+	assert_int_equal(bench_collect(&bench), 1);
+	evring_begin_run(bench.ring, BENCH_RUN + 1);
+	assert_int_equal(bench_take(spy, 0).run_number, BENCH_RUN);
+	bench_publish(&bench);
+	assert_int_equal(bench_take(spy, 1).run_number, BENCH_RUN + 1);
+	event = bench_take(reader, 1);
+	assert_int_equal(event.run_number, BENCH_RUN + 1);
+	bench_release(reader, &event);
+	evring_end_run(bench.ring);
+	evring_end(bench.ring);
+	assert_int_equal(evb_reader_next(reader, &event, -1), -EPIPE);
+	evb_reader_close(of_run);
+	evb_reader_close(spy);
+	evb_reader_close(reader);
+	bench_close(&bench);
+}
+
 // The memory stays with the readers when the appliance has gone.
 static void ring__destroyed_ring_is_drained(void **state)
 {
@@ -448,6 +487,7 @@ int main(void)
 		cmocka_unit_test(ring__many_groups_cycle_longer_than_the_queue),
 		cmocka_unit_test(ring__reclaim_keeps_to_its_maximum),
 		cmocka_unit_test(ring__ended_run_is_drained),
+		cmocka_unit_test(ring__runs_follow_each_other),
 		cmocka_unit_test(ring__destroyed_ring_is_drained),
 		cmocka_unit_test(ring__groups_and_members_have_limits),
 		cmocka_unit_test(ring__two_builders_are_read_in_turn),

@@ -68,11 +68,22 @@ static void causes__have_names(void **state)
 		"unknown_port",    "not_for_us",  "links_full",
 	};
 	static const char *const segments[SEGMENT_N_CAUSES] = {
-		"malformed_segment", "unknown_source", "unexpected_source",
-		"not_admitted",      "moved_source",   "link_full",
-		"no_slot",           "late",           "early",
-		"duplicate",         "overlapping",    "oversized",
-		"length_mismatch",   "reorder_limit",  "store_full",
+		"malformed_segment",
+		"unknown_source",
+		"unexpected_source",
+		"not_admitted",
+		"moved_source",
+		"link_full",
+		"outside_run",
+		"no_slot",
+		"late",
+		"early",
+		"duplicate",
+		"overlapping",
+		"oversized",
+		"length_mismatch",
+		"reorder_limit",
+		"store_full",
 		"no_event",
 	};
 

@@ -516,6 +516,38 @@ static void drain__waits_for_a_peer_that_is_held(void **state)
 	close_flow(&bench);
 }
 
+// What is in the queue when the gate is ordered to open may be of the run before.
+static void gate__opens_when_the_queue_was_empty(void **state)
+{
+	struct frame_segment sent = rx_segment();
+	struct run_gate gate = { .wanted = false };
+	struct rx_bench bench;
+	struct frame frame;
+
+	(void)state;
+	rx_open(&bench, "", "");
+	bench.parameters.gate = &gate;
+	rx_restart(&bench);
+	frame_udp(&frame, &sent);
+	rx_refuse_segment(&bench, &frame, SEGMENT_OUTSIDE_RUN);
+	for (unsigned i = 0; i < ROLE_BURST + 1; i++)
+		frame_send(&frame, bench.pool, frame.length, bench.wire.port.id, 0);
+	atomic_store(&gate.wanted, true);
+	assert_int_equal(role_poll(bench.role, ++bench.now), ROLE_BURST);
+	assert_false(atomic_load(&gate.is_open));
+	assert_int_equal(role_poll(bench.role, ++bench.now), 1);
+	assert_true(atomic_load(&gate.is_open));
+	rx_take_none(&bench);
+	assert_int_equal(rx_counters(&bench)->segment_drops[SEGMENT_OUTSIDE_RUN], ROLE_BURST + 2);
+
+	rx_feed(&bench, &frame, frame.length);
+	(void)rx_take(&bench, sent.event_id / 4 % 2, sent.bytes);
+	atomic_store(&gate.wanted, false);
+	rx_refuse_segment(&bench, &frame, SEGMENT_OUTSIDE_RUN);
+	assert_false(atomic_load(&gate.is_open));
+	rx_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -527,6 +559,7 @@ int main(void)
 		cmocka_unit_test(answers__nothing_without_an_address),
 		cmocka_unit_test(answers__nothing_without_a_queue_or_in_pieces),
 		cmocka_unit_test(answers__are_dropped_when_the_port_is_full),
+		cmocka_unit_test(gate__opens_when_the_queue_was_empty),
 		cmocka_unit_test(drain__ends_when_the_port_is_quiet),
 		cmocka_unit_test(drain__ends_though_the_port_is_never_quiet),
 		cmocka_unit_test(drain__does_not_wait_for_silence_of_control),

@@ -201,6 +201,7 @@ struct test_appliance *test_appliance_make(void)
 	}
 	test->plan.roles[PCAP].object = 1;
 	test->appliance.config = &test->config;
+	test->appliance.run = test->config.run_number;
 	test->appliance.plan = &test->plan;
 	test->appliance.n_ports = 2;
 	test->appliance.ports[1].id = 1;

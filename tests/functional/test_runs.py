@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""Several runs in the same processes of a system of nodes: each run is exact, with an account and files
+of its own, and nothing of one run reaches the next. Consumers stay attached."""
+
+import glob
+import json
+import os
+import signal
+import time
+
+import cluster
+import evbtest
+import judge
+from evbtest import check, check_equal
+from test_cluster import all_sent, base, check_healthy, check_refused, complete
+
+COUNT = 400  # events of each source in a run
+RATE = 1000
+HEAD_SIZE = 16  # of event_tap.c
+
+
+def several(work, mode="push", **changes):
+    return base(work, "cluster-folded.json", count=COUNT, rate=RATE, run_number=11,
+                event_manager={"mode": mode, "start": "manual", "runs": "many"}, **changes)
+
+
+def account(work, node, run):
+    """What a process of a node wrote about one of its runs."""
+    path, = glob.glob(work.path(f"summary-{node}-*-{run}.json"))
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def wait_until_ready(system, run):
+    """Until all nodes are prepared for this run, and the manager has them."""
+    for node in system.nodes:
+        system.wait_for(lambda status: (status["state"], status["run"]) == ("ready", run),
+                        f"{node} is ready for run {run}", node)
+
+
+def built_on(work, node, run):
+    """[(event id, {source: MFP})] of a node's files of a run."""
+    return [event for path in judge.files(work.path(f"events-{node}"))
+            if f"-run{run:06}-" in path for event in judge.read_meps(path)]
+
+
+def built_in(work, system, run):
+    """{event id: {source: MFP}} of all files of a run; no event may be there twice."""
+    found = {}
+    for node in system.nodes:
+        for event, blocks in built_on(work, node, run):
+            check(event not in found, f"run {run}: event {event} was built twice")
+            found[event] = blocks
+    return found
+
+
+def check_run(work, system, run, expected, whole=True):
+    """The files and accounts of a run have its events, and no others. Returns the accounts."""
+    found = built_in(work, system, run)
+    accounts = {node: account(work, node, run) for node in system.nodes}
+    for event, blocks in found.items():
+        for source, block in blocks.items():
+            check(block == expected[event][source] or
+                  (not whole and judge.is_error_mfp(block, judge.MISSING_TYPE)),
+                  f"run {run}: event {event}: the MFP of source {source} differs")
+    if whole:
+        check_healthy(accounts)
+        check_equal(sorted(found), sorted(expected), f"events of run {run}")
+    for one in accounts.values():
+        evbtest.check_identities(one)
+    check_equal({one["run_number"] for one in accounts.values()}, {run}, "runs of the accounts")
+    # Of those that a builder held at a stop, nobody sees any.
+    counted = sum(sum(judge.event_counts(one)) for one in accounts.values())
+    check(counted == len(found) or (not whole and counted > len(found)),
+          f"run {run}: {counted} events in the accounts, {len(found)} in files")
+    return accounts
+
+
+def wait_for_events(system, run, n=1):
+    """Until the manager's node has built so many events of this run."""
+    system.wait_for(lambda status: (status["run"], status["events"]["complete"] >= n) == (run, True),
+                    f"{n} events of run {run}")
+
+
+def end_all(system):
+    for node in reversed(system.nodes):
+        system.processes[node].signal(signal.SIGTERM)
+    for process in system.processes.values():
+        check_equal(process.finish().status, 0, process.describe())
+
+
+def change(system, what, run, *command):
+    """A command that ends in this run being prepared; prints the time that it took."""
+    begin = time.monotonic()
+    if command:
+        system.command(*command)
+    wait_until_ready(system, run)
+    print(f"  {what}: {time.monotonic() - begin:.2f} s until run {run} was prepared")
+
+
+def run_to_the_end(system, run):
+    """Starts a run that the sources end, and waits until the next one is prepared."""
+    system.command("start")
+    wait_for_events(system, run)
+    change(system, "run with its drain", run + 1)
+
+
+def replace_b(system):
+    """Kills a node between two runs, and starts it again with the number of the first run."""
+    system.processes["b"].kill()
+    system.wait_for(lambda status: any(node["lost"] for node in status["system"]["nodes"]), "b is away")
+    check_refused(system, ("start",), "not all nodes are there")
+    check_refused(system, ("start", "--run", "13"), "run numbers grow: the next one is 14 or more")
+    system.start("b")
+
+
+def five_runs(mode):
+    """The sources end runs 11, 12, 14 and 20, a command stops run 13. Node b dies between 13 and 14."""
+    with evbtest.Workspace() as work:
+        configuration = several(work, mode)
+        expected = all_sent(work, configuration, COUNT)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            process = system.processes["a"]
+            tap = work.start(evbtest.program("event_tap"), f"{system.name}-a", "tap",
+                             work.path("tap"), "0", "heads")
+            tap.wait_for_line("joined")
+            wait_until_ready(system, 11)
+            run_to_the_end(system, 11)
+            run_to_the_end(system, 12)
+            system.command("start")
+            wait_for_events(system, 13, 20)
+            change(system, "stop", 14, "stop")
+            replace_b(system)
+            wait_until_ready(system, 14)
+            run_to_the_end(system, 14)
+            system.command("start", "--run", "20")
+            wait_for_events(system, 20)
+            change(system, "run with another number", 21)
+            check(process.running() and system.processes["a"] is process, "the process of node a")
+            for run in (11, 12, 14, 20):
+                check_run(work, system, run, expected)
+            stopped = check_run(work, system, 13, expected, whole=False)
+            check(complete(stopped) >= 20, "run 13 has no events")
+            end_all(system)
+            check_equal(tap.finish().status, 0, tap.describe())
+        check_equal(os.path.getsize(work.path("tap")) // HEAD_SIZE,
+                    sum(len(built_on(work, "a", run)) for run in (11, 12, 13, 14, 20)),
+                    "events of all runs that the consumer of node a has seen")
+
+
+def test_push():
+    five_runs("push")
+
+
+def test_pull():
+    five_runs("pull")
+
+
+def test_static():
+    five_runs("static")
+
+
+def two_runs(work, configuration):
+    """The sources end both."""
+    expected = all_sent(work, configuration, COUNT)
+    with cluster.System(work, configuration) as system:
+        system.start()
+        for run in (11, 12):
+            wait_until_ready(system, run)
+            run_to_the_end(system, run)
+        for run in (11, 12):
+            check_run(work, system, run, expected)
+        end_all(system)
+
+
+def test_roce():
+    """Connections are made anew for each run."""
+    with evbtest.Workspace() as work:
+        two_runs(work, several(work, transport={"kind": "roce"}))
+
+
+def test_standby():
+    """Each run elects its event manager."""
+    with evbtest.Workspace() as work:
+        configuration = several(work)
+        configuration["nodes"][1]["manager"] = True
+        two_runs(work, configuration)
+
+
+if __name__ == "__main__":
+    evbtest.main()
