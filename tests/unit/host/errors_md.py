@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each line that docs/errors.md tells of is one that the program can say: errors_md.py ROOT.
+"""Each line that docs/errors.md and tests/functional/plain_errors.txt tell of is one that the program
+can say: errors_md.py ROOT.
 
 A line is taken apart at what differs ("...") and at names in capitals; each piece has to stand in a
 string of the sources, with nothing but a conversion in the place of what differs.
@@ -34,6 +35,13 @@ def strings(root):
     return text + "\n" + re.sub(r"(?<=[a-z])%s", "s", text)
 
 
+def plain_lines(path):
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if not line.startswith("#"):
+                yield number, line.rstrip("\n")
+
+
 def lines(path):
     """(number, text) of what stands in the first column of the tables."""
     with open(path, encoding="utf-8") as file:
@@ -47,9 +55,11 @@ def lines(path):
 def main():
     root = sys.argv[1]
     known = strings(root)
-    path = os.path.join(root, "docs", "errors.md")
+    manual = os.path.join(root, "docs", "errors.md")
+    plain = os.path.join(root, "tests", "functional", "plain_errors.txt")
     checked, wrong = 0, []
-    for number, text in lines(path):
+    for path, number, text in (*((manual, *line) for line in lines(manual)),
+                               *((plain, *line) for line in plain_lines(plain))):
         for piece in VARIABLE.split(text):
             piece = piece.strip(" ,'\"")
             if len(piece) < SHORTEST:
