@@ -9,13 +9,14 @@
 #include "builder/assembly_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "evring/evb_reader.h"
 
 bool held_make(struct assembly *assembly)
 {
 	struct held *held = &assembly->held;
-	size_t n = assembly->n_slots;
+	size_t n = assembly->n_slots, n_buckets = (size_t)assembly->bucket_mask + 1;
 
 	// Two reports per event: built, and freed. Twice as many as the slots need, because a slot
 	// can be used again before its reports are taken, and discarded events hold no slot.
@@ -23,7 +24,12 @@ bool held_make(struct assembly *assembly)
 	held->descriptions = calloc(n, sizeof(*held->descriptions));
 	held->is_held = calloc(n, sizeof(*held->is_held));
 	held->reports = calloc(held->reports_size, sizeof(*held->reports));
-	return held->descriptions != NULL && held->is_held != NULL && held->reports != NULL;
+	held->buckets = malloc(n_buckets * sizeof(*held->buckets));
+	if (held->descriptions == NULL || held->is_held == NULL || held->reports == NULL ||
+	    held->buckets == NULL)
+		return false;
+	memset(held->buckets, 0xFF, n_buckets * sizeof(*held->buckets)); // NO_EVENT
+	return true;
 }
 
 void held_free(struct assembly *assembly)
@@ -31,6 +37,7 @@ void held_free(struct assembly *assembly)
 	free(assembly->held.descriptions);
 	free(assembly->held.is_held);
 	free(assembly->held.reports);
+	free(assembly->held.buckets);
 }
 
 bool held_may_open(const struct assembly *assembly)
@@ -38,12 +45,36 @@ bool held_may_open(const struct assembly *assembly)
 	return assembly->held.n_ungranted < assembly->parameters.spare;
 }
 
+// The place of the report that is n behind the first one.
+static struct assembly_report *report_at(const struct held *held, uint32_t n)
+{
+	uint32_t at = held->reports_head + n;
+
+	return &held->reports[at < held->reports_size ? at : at - held->reports_size];
+}
+
 // Drops the report if the queue is full: this happens only where nobody takes reports.
 static void add_report(struct held *held, const struct assembly_report *report)
 {
 	if (held->n_reports < held->reports_size)
-		held->reports[(held->reports_head + held->n_reports++) % held->reports_size] =
-		    *report;
+		*report_at(held, held->n_reports++) = *report;
+}
+
+static uint32_t *held_bucket(const struct assembly *assembly, uint64_t index)
+{
+	return &assembly->held
+		    .buckets[hash_number(&assembly->hash_key, index) & assembly->bucket_mask];
+}
+
+// An event that is held is not open, so its chain is that of the held ones.
+static void begin_hold(struct assembly *assembly, uint32_t slot)
+{
+	struct event *event = &assembly->events[slot];
+	uint32_t *bucket = held_bucket(assembly, event->index);
+
+	event->chain = *bucket;
+	*bucket = slot;
+	assembly->held.is_held[slot] = true;
 }
 
 void held_add(struct assembly *assembly, const struct event *event, uint32_t slot,
@@ -59,7 +90,7 @@ void held_add(struct assembly *assembly, const struct event *event, uint32_t slo
 
 	if (slot != ASSEMBLY_NO_SLOT) {
 		held->descriptions[slot] = *description;
-		held->is_held[slot] = true;
+		begin_hold(assembly, slot);
 	}
 	add_report(held, &report);
 }
@@ -79,10 +110,11 @@ void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot,
 // Returns the held event with this index, or NULL.
 static struct event *find_held(const struct assembly *assembly, uint64_t index)
 {
-	for (uint32_t slot = 0; slot < assembly->n_slots; slot++)
-		if (assembly->held.is_held[slot] && assembly->events[slot].index == index)
-			return &assembly->events[slot];
-	return NULL;
+	uint32_t slot = *held_bucket(assembly, index);
+
+	while (slot != NO_EVENT && assembly->events[slot].index != index)
+		slot = assembly->events[slot].chain;
+	return slot != NO_EVENT ? &assembly->events[slot] : NULL;
 }
 
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now)
@@ -118,9 +150,10 @@ unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report
 	unsigned n = 0;
 
 	while (n < most && held->n_reports > 0) {
-		reports[n++] = held->reports[held->reports_head];
-		held->reports_head = (held->reports_head + 1) % held->reports_size;
+		reports[n++] = *report_at(held, 0);
 		held->n_reports--;
+		if (++held->reports_head == held->reports_size)
+			held->reports_head = 0;
 	}
 	return n;
 }
@@ -129,10 +162,14 @@ unsigned assembly_take_reports(struct assembly *assembly, struct assembly_report
 static bool end_hold(struct assembly *assembly, uint32_t slot, uint64_t index)
 {
 	struct held *held = &assembly->held;
+	uint32_t *link = held_bucket(assembly, index);
 
 	if (slot >= assembly->n_slots || !held->is_held[slot] ||
 	    assembly->events[slot].index != index)
 		return false;
+	while (*link != slot)
+		link = &assembly->events[*link].chain;
+	*link = assembly->events[slot].chain;
 	held->is_held[slot] = false;
 	return true;
 }
@@ -178,11 +215,10 @@ static void remove_report(struct assembly *assembly, uint32_t slot)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < held->n_reports; i++) {
-		struct assembly_report report =
-		    held->reports[(held->reports_head + i) % held->reports_size];
+		struct assembly_report report = *report_at(held, i);
 
 		if (report.freed || report.slot != slot)
-			held->reports[(held->reports_head + n++) % held->reports_size] = report;
+			*report_at(held, n++) = report;
 	}
 	held->n_reports = n;
 }

@@ -69,6 +69,7 @@ struct event_order {
 struct held {
 	struct evring_event *descriptions; // by slot
 	bool *is_held;                     // by slot
+	uint32_t *buckets;                 // held events by index, chained; NO_EVENT: none
 	struct assembly_report *reports;   // first in, first out
 	uint32_t reports_size, reports_head, n_reports;
 	uint32_t n_ungranted; // slots of open and held events that have no grant

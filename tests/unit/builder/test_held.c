@@ -5,6 +5,7 @@
 #include "workbench.h"
 
 #define N_SOURCES 3u
+#define HELD      50u
 
 static void open_bench(struct workbench *bench, enum on_incomplete on_incomplete)
 {
@@ -247,6 +248,46 @@ static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 	workbench_close(&bench);
 }
 
+// Many events are held at once, and granted, withdrawn and published in other orders than built.
+static void ungranted__each_held_event_is_found(void **state)
+{
+	struct workbench_options options = workbench_standard;
+	struct assembly_report reports[HELD];
+	struct workbench bench;
+
+	(void)state;
+	options.granted = options.without_consumer = true;
+	options.slots = options.spare = HELD;
+	workbench_open(&bench, &options);
+	for (unsigned round = 0; round < 3; round++) {
+		const uint64_t first = (uint64_t)round * HELD * 4;
+
+		for (unsigned i = 0; i < HELD; i++) {
+			send_all(&bench, first + (uint64_t)i * 4);
+			reports[i] = take_built(&bench, first + (uint64_t)i * 4);
+		}
+		for (unsigned i = 0; i < HELD; i++) // 7 and HELD have no common divisor
+			expect(&bench, first + (uint64_t)(i * 7 % HELD) * 4);
+		assert_int_equal(counters_of(&bench)->events_opened, (round + 1) * HELD);
+		for (unsigned i = 0; i < HELD; i++) {
+			const struct assembly_report *at = &reports[i * 11 % HELD];
+
+			if (i % 2 == 0)
+				assert_true(
+				    assembly_forget(bench.assembly, at->index * 4, at->index));
+			else
+				assert_true(assembly_publish(bench.assembly, at->slot, at->index,
+							     false, bench.now));
+			assert_false(assembly_forget(bench.assembly, at->index * 4, at->index));
+		}
+		while (assembly_free_slots(bench.assembly) < HELD)
+			(void)assembly_reclaim(bench.assembly, bench.now);
+		while (assembly_take_reports(bench.assembly, reports, HELD) > 0)
+			;
+	}
+	workbench_close(&bench);
+}
+
 // --- how long the steps take ---
 
 static void expect_steps(const struct workbench *bench, uint64_t n, uint64_t first_segment,
@@ -441,6 +482,7 @@ int main(void)
 		cmocka_unit_test(discarded__is_told_before_its_slot_is),
 		cmocka_unit_test(forget__is_told_before_what_comes_after),
 		cmocka_unit_test(ungranted__events_take_no_more_slots_than_are_kept),
+		cmocka_unit_test(ungranted__each_held_event_is_found),
 		cmocka_unit_test(steps__count_each_published_event_once),
 		cmocka_unit_test(absent_source__is_not_waited_for),
 		cmocka_unit_test(absent_source__counts_if_its_data_comes),
