@@ -12,6 +12,7 @@
 #define RATE_MEASURE_US 20000
 #define CLOCK_RENEWALS  16   // per second
 #define MESSAGES_MOST   16u  // handled in one poll, in each direction
+#define RECLAIM_POLLS   8u   // polls between two searches for slots that consumers have released
 #define GRANT_MS        100u // longest wait of data for its grant; less than a heartbeat timeout
 #define GRACE_PART      50u  // of a second: for data that a source sent before it was excluded
 #define PATIENCE        10u  // deadlines that a granted event waits for a segment, at least 1 s
@@ -44,6 +45,7 @@ struct builder {
 	uint64_t clock_renewed;   // TSC
 	uint64_t clock_period;    // TSC cycles between renewals
 	uint64_t ungranted_since; // TSC since when data waits for its grant; 0: no data waits
+	unsigned reclaim_in;      // polls before the next search for released slots
 	atomic_bool end_of_run;
 };
 
@@ -249,6 +251,19 @@ static void send_reports(struct builder *builder, unsigned most)
 	}
 }
 
+// Without a grant a builder reclaims slots when it has none left. The event manager grants only
+// slots that are reported as free, so they are reported soon after their release.
+static void reclaim(struct builder *builder, uint64_t now)
+{
+	if (builder->reclaim_in > 0) {
+		builder->reclaim_in--;
+		return;
+	}
+	builder->reclaim_in = RECLAIM_POLLS - 1;
+	if (evring_outstanding(builder->parameters.ring) > 0)
+		(void)assembly_reclaim(builder->assembly, now);
+}
+
 // Exchanges messages with the control role. Returns the number of messages that were served.
 static unsigned serve_control(struct builder *builder, uint64_t now)
 {
@@ -256,8 +271,10 @@ static unsigned serve_control(struct builder *builder, uint64_t now)
 	struct message messages[MESSAGES_MOST];
 	unsigned n = 0;
 
-	if (out != NULL)
+	if (out != NULL) {
+		reclaim(builder, now);
 		send_reports(builder, RTE_MIN(mailbox_room(out), MESSAGES_MOST));
+	}
 	if (out == NULL || mailbox_room(out) >= MESSAGES_MOST)
 		n = mailbox_take(builder->parameters.from_control, messages, MESSAGES_MOST);
 	for (unsigned i = 0; i < n; i++)

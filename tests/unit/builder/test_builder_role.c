@@ -185,6 +185,32 @@ static void housekeeping__closes_overdue_events(void **state)
 	role_bench_close(&bench);
 }
 
+// A released slot is worth a grant, so it is reported soon, and not only by the housekeeping.
+static void granted__released_slots_are_reported_soon(void **state)
+{
+	struct role_bench bench;
+	struct message freed;
+
+	(void)state;
+	role_bench_open_for(&bench, "", true);
+	for (uint64_t id = 0; id < 6; id += 2) {
+		tell(&bench, MESSAGE_EXPECT, id, 0);
+		feed_event(&bench, id);
+	}
+	while (role_bench_poll(&bench) > 0)
+		;
+	publish(&bench, 3);
+	for (unsigned n = 0, polls = 0; n < 3; polls++) {
+		assert_in_range(polls, 0, 16);
+		role_bench_poll(&bench);
+		for (; mailbox_take(&bench.mail[1], &freed, 1) == 1; n++) {
+			assert_int_equal(freed.kind, MESSAGE_FREED);
+			assert_int_equal(freed.event, n);
+		}
+	}
+	role_bench_close(&bench);
+}
+
 static void expect_awaited(struct role_bench *bench, bool awaits)
 {
 	const struct message message = { .kind = MESSAGE_AWAIT, .state = awaits };
@@ -379,6 +405,7 @@ int main(void)
 		cmocka_unit_test(granted__data_waits_for_its_grant),
 		cmocka_unit_test(granted__data_without_a_grant_is_dropped),
 		cmocka_unit_test(granted__overtaken_event_stays_open),
+		cmocka_unit_test(granted__released_slots_are_reported_soon),
 		cmocka_unit_test(housekeeping__closes_overdue_events),
 		cmocka_unit_test(awaited_source__stops_the_clock_of_deadlines),
 		cmocka_unit_test(absent_source__is_not_waited_for),
