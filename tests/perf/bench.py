@@ -39,6 +39,7 @@ import suites_sched
 import suites_spill
 import suites_suspend
 import suites_time
+import suites_two
 
 SUITES = {
     "copy": (suites_bounds.run_copy, "the bounds: memory copies, ring hops, drivers alone"),
@@ -55,6 +56,7 @@ SUITES = {
     "harm": (suites_harm.run_harm, "events that one forged source costs (root)"),
     "incast": (suites_cluster.run_incast, "many nodes send to one behind a narrow link (root)"),
     "suspend": (suites_suspend.run_suspend, "builders that pause, stop or are slow (root)"),
+    "two": (suites_two.run_two, "two folded nodes that send to each other (root for veth)"),
     "control": (suites_control.run_control, "grant and credit latency, suspended builders (root)"),
     "boards": (suites_boards.run_boards, "segments of boards into the store of a readout"),
     "producer": (suites_producer.run_producer, "blocks through a producer ring"),

@@ -3,13 +3,10 @@
 """The latency of control: how long the steps of events take, and what suspended builders cost."""
 
 import dataclasses
-import time
-import types
 
-import cluster
 import evbtest
-import telemetry
-from runs import Table, Target, losses
+from folded import Folded, settle
+from runs import Table, Target
 from suites_suspend import MOVING, moving
 
 SHARES = (0.1, 0.5, 0.9)
@@ -24,70 +21,18 @@ SUSPENDED = dataclasses.replace(MOVING, slots=11)
 NOTHING_LOST = Target("nothing lost", "lost", lambda lost: lost == 0, True)
 
 
-class Pair(cluster.System):
-    """Context manager: two folded nodes over memif, a, the event manager, and b. Each has all its
-    roles on one CPU, and one source of events of 200 bytes. rate: events a second, 0: as many as
-    there is room for."""
-
-    def __init__(self, work, cpus, rate=0):
-        ports = [{"name": "wire", "profile": "memif", "device": work.path("memif.sock"),
-                  "mtu": 9000, "address": f"10.78.0.{number}/24", "link_timeout": 0,
-                  "options": {"role": role}} for number, role in ((1, "server"), (2, "client"))]
-        roles = ["rx.wire", "control", "builder.b0", "readout.boards"]
-        super().__init__(work, {
-            "name": work.name(),
-            "sources": {"ids": ["1-2"], "packing": 1},
-            "events": {"deadline": "2s"},
-            "idle": {"policy": "poll"},
-            "event_manager": {"mode": "push", "shaping": "linear-shift", "heartbeat": "100ms",
-                              "heartbeat_timeout": "5s"},
-            "builders": [{"name": "b0", "slots": 256, "slot_size": "4KiB"}],
-            "nodes": [{"name": name, "manager": name == "a", "ports": [ports[number]],
-                       "lcores": [{"cpu": cpus[number], "roles": roles}],
-                       "generators": [{"name": "boards", "port": "wire", "ids": [number + 1],
-                                       "size": {"mean": 200}, "rate": rate}]}
-                      for number, name in enumerate(("a", "b"))]})
-        self._clients = {}
-
-    def __enter__(self):
-        self.bridge = types.SimpleNamespace(nodes=dict.fromkeys(self.nodes))
-        self._stack.callback(self._clean)
-        for node in self.nodes:  # the server of the memif first
-            self.start(node)
-            self._clients[node] = self._stack.enter_context(
-                telemetry.Telemetry(f"{self.name}-{node}"))
-        return self
-
-    def complete(self):
-        """Events that have been built and published."""
-        return self._clients["a"].query("/evb/sched/info", "a")["events_complete"]
-
-    def wait_for_events(self, count):
-        self.processes["a"].wait_until(lambda: self.complete() >= count, f"{count} events")
-
-    def rate(self, seconds):
-        """Events a second from now on."""
-        events, start = self.complete(), time.monotonic()
-        time.sleep(seconds)
-        return (self.complete() - events) / (time.monotonic() - start)
-
-    def steps(self, node):
-        """{step: its quantiles since the start} of a node."""
-        return {name: self._clients[node].query("/evb/step/info", name) for name in STEPS}
-
-    def drain(self):
-        """Builds what the sources have, and ends the run; what was lost."""
-        self.command("drain")
-        return sum(sum(losses(summary).values()) for summary in self.end().values())
+def _steps(pair, node):
+    """{step: its quantiles since the start} of a node."""
+    return {name: pair.query(node, "/evb/step/info", name) for name in STEPS}
 
 
 def _at(bench, rate):
     """The steps of node b, all of whose control goes over the wire."""
-    with evbtest.Workspace() as work, Pair(work, (bench.first, bench.second), rate) as pair:
-        pair.wait_for_events(100)
-        time.sleep(bench.warmup)
+    with evbtest.Workspace() as work, Folded(
+            work, (bench.first, bench.second), rate) as pair:
+        settle(pair, bench)
         result = {"events": pair.rate(bench.window)}
-        for name, step in pair.steps("b").items():
+        for name, step in _steps(pair, "b").items():
             result[name] = {key: step[f"latency_{key}_ns"] for key in ("p50", "p99", "max")}
         result["lost"] = pair.drain()
     return result
