@@ -81,6 +81,7 @@ static const struct count counts[] = {
 	PACKET(control), PACKET(pause), PACKET(roce), PACKET(other),
 	COUNT(packets, missed, missed), PACKET(checksums_unfinished),
 	COUNT(segments, received, segments_received), COUNT(segments, local, segments_local),
+	COUNT(segments, bundled, rx.bundled),
 	COUNT(segments, placed, built.placed), COUNT(segments, placed_bytes, built.placed_bytes),
 	BLOCK(whole), BLOCK(malformed), BLOCK(missing),
 	COUNT(sent, events, sent_events), SENT(packets), SENT(bytes), SENT(lost),

@@ -79,7 +79,7 @@ struct appliance {
 	unsigned n_ports;                            // number of open ports
 	struct source_set *sets[EVB_MAX_GENERATORS]; // NULL: the blocks are not made before the run
 	struct block_store *stores[EVB_MAX_GENERATORS];             // NULL: kind pcap
-	struct rte_mempool *generator_pools[EVB_MAX_GENERATORS][2]; // headers, payloads
+	struct rte_mempool *generator_pools[EVB_MAX_GENERATORS][3]; // headers, payloads, bundles
 	struct evring *rings[EVB_MAX_BUILDERS];
 	// Links to builders, those of each role in the order of the builders, and links of rx roles
 	// to readouts: plan_role.link.

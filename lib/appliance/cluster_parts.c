@@ -352,6 +352,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.rate = generator->rate,
 		.spill = config_production(generator),
 		.faults = &generator->faults,
+		.bundles = appliance->generator_pools[plan->object][2],
 		.seed = generator->seed,
 		.port_id = port->id,
 		.queue = (uint16_t)plan->tx_queue,

@@ -15,8 +15,10 @@
 #include "source/source_set.h"
 #include "store/file_store.h"
 #include "tx/block_packets.h"
+#include "tx/bundles.h"
 
 #define OFFERS_MOST (1u << 18)    // largest depth of the mailbox of blocks that builders read
+#define BUNDLES     1024u         // packets of small blocks; without a free one, blocks leave alone
 #define ROLE_BYTES  (256u * 1024) // upper limit of a role's own state in DPDK's memory
 
 int plan_fail(char *error, const struct plan *plan, const char *format, ...)
@@ -290,6 +292,17 @@ static bool may_copy(const struct config_generator *generator,
 	       generator->kind == GENERATOR_PORT || file_store_is_for(set);
 }
 
+// Nodes of a system send each other small blocks in bundles. Faults are those of single blocks, and
+// other receivers than evb do not know bundles.
+static bool sends_bundles(const struct plan *plan, const struct config_generator *generator)
+{
+	const struct faults *faults = &generator->faults;
+
+	return plan->config->cluster.n_nodes > 0 && !generator->load_balancer_header &&
+	       plan->config->transport.kind != CONFIG_TRANSPORT_ROCE && faults->loss == 0 &&
+	       faults->corrupt == 0 && faults->duplicate == 0 && faults->reorder_window == 0;
+}
+
 static int plan_generator(struct plan *plan, unsigned index, char *error)
 {
 	const struct config_generator *config = &plan->config->generators[index];
@@ -331,7 +344,12 @@ static int plan_generator(struct plan *plan, unsigned index, char *error)
 		generator->pool_mbufs *= 2;
 		generator->buffer = RTE_MAX(generator->buffer, ROCE_PORT_BUFFER);
 	}
-	generator->pool_bytes = port_pool_bytes(generator->pool_mbufs, generator->buffer) +
+	if (sends_bundles(plan, config)) {
+		generator->n_bundles = BUNDLES;
+		generator->bundle = bundles_buffer_size(port_config->mtu);
+	}
+	generator->pool_bytes = port_pool_bytes(generator->n_bundles, generator->bundle) +
+				port_pool_bytes(generator->pool_mbufs, generator->buffer) +
 				port_pool_bytes(generator->pool_mbufs, 0);
 	use_packets(plan, plan_role_of_generator(plan, index),
 		    generator->pool_bytes + generator->set_bytes);

@@ -70,7 +70,9 @@ struct plan_store {
 struct plan_generator {
 	uint32_t pool_mbufs; // mbufs of each of the two pools (headers, payloads)
 	uint32_t buffer;     // packet bytes for which a header mbuf has room
-	uint64_t pool_bytes; // size of both pools
+	uint32_t n_bundles;  // mbufs of the pool of bundles; 0: there is none
+	uint32_t bundle;     // bytes for which each of these has room
+	uint64_t pool_bytes; // size of all these pools
 	uint64_t ring_bytes; // size of the producer ring of kind producer
 	uint64_t set_bytes;  // size of the pre-filled blocks, of the window of a file, or of the
 			     // memory of kind port

@@ -101,6 +101,7 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.udp_port = segments.first,
 		.udp_ports = segments.count,
 		.builder_by_udp_port = is_node && !listens,
+		.takes_bundles = is_node && !listens,
 		.packing = config->sources.packing,
 		.sources = &appliance->sources,
 		.admission = admission_of(appliance, port->profile),

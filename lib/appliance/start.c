@@ -301,6 +301,13 @@ static int make_generator(struct appliance *appliance, unsigned index, char *err
 		return appliance_fail(error,
 				      "generator %s: no memory for its pools of %u mbufs (%s)",
 				      config->name, plan->pool_mbufs, rte_strerror(rte_errno));
+	if (plan->n_bundles == 0)
+		return 0;
+	snprintf(name, sizeof(name), "bundles%u", index);
+	pools[2] = port_pool_create(name, plan->n_bundles, PLAN_POOL_CACHE, plan->bundle, node);
+	if (pools[2] == NULL)
+		return appliance_fail(error, "generator %s: no memory for its %u bundles (%s)",
+				      config->name, plan->n_bundles, rte_strerror(rte_errno));
 	return 0;
 }
 
@@ -480,6 +487,7 @@ void appliance_stop(struct appliance *appliance)
 	for (unsigned i = appliance->config->n_generators; i-- > 0;) {
 		rte_mempool_free(appliance->generator_pools[i][0]);
 		rte_mempool_free(appliance->generator_pools[i][1]);
+		rte_mempool_free(appliance->generator_pools[i][2]);
 		block_store_destroy(appliance->stores[i]);
 		source_set_free(appliance->sets[i]);
 	}

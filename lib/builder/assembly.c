@@ -355,7 +355,7 @@ bool assembly_commit(struct assembly *assembly, const struct segment *segment)
 	count(&source->segments, 1);
 	count(&source->placed, 1);
 	count(&source->placed_bytes, segment->size);
-	if (__builtin_expect(segment->flags != 0, 0))
+	if (__builtin_expect((segment->flags & SEGMENT_REPEATED) != 0, 0))
 		event->is_repeated = true;
 	if (!part_has_all(part))
 		return false;

@@ -7,7 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_malloc.h>
 
-#include "packet/segment_mbuf.h"
+#include "packet/bundle.h"
 
 #define RATE_MEASURE_US 20000
 #define CLOCK_RENEWALS  16   // per second
@@ -32,6 +32,7 @@ struct builder {
 	struct builder_parameters parameters;
 	struct input inputs[BUILDER_MAX_LINKS];
 	struct assembly *assembly;
+	struct divisor packing;
 	struct window_watch watch; // of a timed shift
 	bool watches;
 	unsigned next_input;      // the input that is served next, in turn
@@ -118,8 +119,20 @@ static void account_wait(struct builder *builder, uint64_t now)
 	builder->wait_start = waits ? now : 0;
 }
 
+// Places the blocks of an mbuf, which usually has one. Returns false if one must wait for a slot.
+static bool place_all(struct builder *builder, const struct input *input, struct rte_mbuf *mbuf,
+		      uint64_t now)
+{
+	do {
+		if (!place(builder, input, mbuf, now))
+			return false;
+	} while (
+	    bundle_next(mbuf, mbuf_segment(mbuf), builder->parameters.sources, &builder->packing));
+	return true;
+}
+
 // Places or refuses the segments that were taken from a link, up to the first one that must wait.
-// Returns the number of these segments.
+// Returns the number of mbufs that are done.
 static unsigned place_taken(struct builder *builder, struct input *input, uint64_t now)
 {
 	unsigned first = input->at;
@@ -130,7 +143,7 @@ static unsigned place_taken(struct builder *builder, struct input *input, uint64
 
 		if (next < input->n_taken)
 			rte_prefetch0(mbuf_segment(input->taken[next]));
-		waits = !place(builder, input, input->taken[input->at], now);
+		waits = !place_all(builder, input, input->taken[input->at], now);
 	}
 	rte_pktmbuf_free_bulk(input->taken + first, input->at - first);
 	builder->n_blocked += (unsigned)waits - (unsigned)input->blocked;
@@ -425,6 +438,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 	}
 	builder->role.operations = &builder_operations;
 	builder->clock_period = hz / CLOCK_RENEWALS;
+	builder->packing = divisor_make(parameters->packing);
 	builder->deadline = assembly_parameters.deadline;
 	snprintf(builder->role.name, sizeof(builder->role.name), "%s", parameters->name);
 	builder->parameters = *parameters;

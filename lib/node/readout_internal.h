@@ -8,6 +8,7 @@
 #pragma once
 
 #include "node/readout_role.h"
+#include "tx/bundles.h"
 
 struct readout_role {
 	struct role role;
@@ -16,6 +17,7 @@ struct readout_role {
 	struct readout_parameters parameters;
 	struct readout_builder *builders; // [n_builders]
 	struct block_packets packets;
+	struct bundles bundles;
 	struct sender sender;
 	struct readout_roce *roce; // NULL: not by RoCE
 	uint16_t *indices;         // by source of the set: index among the run's expected sources
@@ -23,6 +25,7 @@ struct readout_role {
 
 	// The current event
 	struct packet_destination to;
+	unsigned builder;   // of it
 	struct link *local; // of its builder; NULL: on another node
 	bool posted;        // to RoCE
 
@@ -38,6 +41,9 @@ extern const struct readout_output readout_packets;
 
 // Whether one more packet may leave the port now, apart from the granted rate.
 bool readout_may_leave(struct readout_role *readout, uint64_t now);
+
+// Passes the open bundles on. Those stay open whose link is full.
+void readout_close_bundles(struct readout_role *readout);
 
 // Passes segments that wait to the link of the local builder; false if some remain.
 bool readout_flush_staged(struct readout_role *readout);

@@ -43,6 +43,7 @@ static unsigned readout_poll(struct role *role, uint64_t now)
 		made++;
 	while (made < ROLE_BURST && readout_logic_step(&readout->logic, now))
 		made++;
+	readout_close_bundles(readout);
 	(void)readout_flush_staged(readout);
 	sent = sender_flush(&readout->sender);
 	role->backpressured = made == 0 && sent == 0 && readout->logic.sending;
@@ -67,7 +68,8 @@ static bool readout_drain(struct role *role, uint64_t now)
 		return false;
 	if (readout->logic.sending && readout->logic.reach == READOUT_LOCAL)
 		return false;
-	return sender_settle(&readout->sender) && readout->sender.n_out == 0;
+	return sender_settle(&readout->sender) && readout->sender.n_out == 0 &&
+	       readout->bundles.n_open == 0;
 }
 
 static void readout_fini(struct role *role)
@@ -75,6 +77,7 @@ static void readout_fini(struct role *role)
 	struct readout_role *readout = readout_of(role);
 
 	rte_pktmbuf_free_bulk(readout->staged, readout->n_staged);
+	bundles_free(&readout->bundles);
 	sender_fini(&readout->sender);
 	readout_roce_destroy(readout->roce);
 	readout_logic_free(&readout->logic);
@@ -171,7 +174,12 @@ static bool make_parts(struct readout_role *readout)
 
 	sender_init(&readout->sender, p->port_id, p->queue, p->packets.headers, p->faults, p->seed);
 	block_packets_init(&readout->packets, &p->packets);
-	return copy_tables(readout) && make_roce(readout) && make_logic(readout);
+	readout->bundles.packets = &readout->packets;
+	readout->bundles.pool = p->bundles;
+	if (!copy_tables(readout))
+		return false;
+	readout->bundles.indices = readout->indices;
+	return make_roce(readout) && make_logic(readout);
 }
 
 struct role *readout_role_create(const struct readout_parameters *parameters)

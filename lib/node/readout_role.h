@@ -51,7 +51,8 @@ struct readout_parameters {
 	double rate;                         // events/s that are produced; 0: no limit
 	struct production_spill spill;       // instead of the rate
 	const struct faults *faults;
-	uint64_t seed; // of the faults
+	struct rte_mempool *bundles; // mbufs with bundles_buffer_size() bytes; NULL: no bundles
+	uint64_t seed;               // of the faults
 	uint16_t port_id;
 	uint16_t queue; // tx queue of this lcore
 	bool tagged;    // frames of the port have a VLAN tag

@@ -13,6 +13,7 @@ static enum readout_reach find(void *context, unsigned index)
 	struct readout_role *readout = context;
 	const struct readout_builder *builder = &readout->builders[index];
 
+	readout->builder = index;
 	readout->local = builder->link;
 	if (readout->local != NULL)
 		return READOUT_LOCAL;
@@ -31,7 +32,7 @@ bool readout_may_leave(struct readout_role *readout, uint64_t now)
 {
 	const struct readout_parameters *p = &readout->parameters;
 
-	if (!sender_room(&readout->sender, 2))
+	if (!sender_room(&readout->sender, 2 + readout->bundles.n_open))
 		return false;
 	if (p->flow_control == NULL || !flow_control_paused(p->flow_control, p->data_priority, now))
 		return true;
@@ -45,7 +46,7 @@ static bool may_send(void *context, uint64_t now)
 
 	if (readout->local == NULL)
 		return readout_may_leave(readout, now);
-	if (readout->n_staged < ROLE_BURST)
+	if (readout->n_staged + readout->bundles.n_open < ROLE_BURST)
 		return true;
 	counter_add(&readout->counters.link_full, 1);
 	return false;
@@ -84,13 +85,79 @@ bool readout_flush_staged(struct readout_role *readout)
 	return readout->n_staged == 0;
 }
 
+// --- bundles ---
+
+// False if the link of the local builder is full.
+static bool close_bundle(struct readout_role *readout, struct bundle *bundle)
+{
+	struct link *link = readout->builders[bundle->builder].link;
+
+	bundles_finish(&readout->bundles, bundle);
+	if (link == NULL) {
+		sender_put(&readout->sender, bundle->mbuf, readout->packets.headers_size, true);
+	} else {
+		if (link_enqueue(link, &bundle->mbuf, 1) == 0)
+			return false;
+		counter_add(&link->counters.enqueued, bundle->n - 1u); // it counts segments
+	}
+	bundles_remove(&readout->bundles, bundle);
+	return true;
+}
+
+void readout_close_bundles(struct readout_role *readout)
+{
+	for (unsigned i = 0; i < readout->bundles.n_open;)
+		if (!close_bundle(readout, &readout->bundles.open[i]))
+			i++;
+}
+
+// In a linear shift the order of the builders is that of the packets: another builder's turn ends
+// the bundle.
+static void begin_turn(struct readout_role *readout)
+{
+	struct bundles *bundles = &readout->bundles;
+
+	if (readout->local != NULL || readout->logic.grant.n_positions <= 1)
+		return;
+	for (unsigned i = 0; i < bundles->n_open; i++)
+		if (!bundles->open[i].is_local && bundles->open[i].builder != readout->builder) {
+			(void)close_bundle(readout, &bundles->open[i]); // no link is full
+			return;                                         // there was no other one
+		}
+}
+
+// BUNDLES_FULL: the link of the local builder is full.
+static enum bundles_result put_in_bundle(struct readout_role *readout,
+					 const struct packet_segment *at,
+					 const struct store_block *block, uint64_t now)
+{
+	struct bundles *bundles = &readout->bundles;
+	const bool is_local = readout->local != NULL;
+	enum bundles_result result =
+	    bundles_put(bundles, at, block, readout->builder, is_local, &readout->to, now);
+
+	if (result != BUNDLES_FULL)
+		return result;
+	if (!close_bundle(readout, bundles_find(bundles, readout->builder))) {
+		counter_add(&readout->counters.link_full, 1);
+		return BUNDLES_FULL;
+	}
+	return bundles_put(bundles, at, block, readout->builder, is_local, &readout->to, now);
+}
+
 static bool send_segment(void *context, const struct packet_segment *at,
 			 const struct store_block *block, uint32_t size, uint64_t now)
 {
 	struct readout_role *readout = context;
-	struct rte_mbuf *mbuf =
-	    block_packets_make(&readout->packets, at, block, size, &readout->to);
+	struct rte_mbuf *mbuf;
+	enum bundles_result result = BUNDLES_ALONE;
 
+	begin_turn(readout);
+	if (size == block->size)
+		result = put_in_bundle(readout, at, block, now);
+	if (result != BUNDLES_ALONE)
+		return result == BUNDLES_TAKEN;
+	mbuf = block_packets_make(&readout->packets, at, block, size, &readout->to);
 	if (mbuf == NULL)
 		return false;
 	if (readout->local != NULL)

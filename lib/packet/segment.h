@@ -8,6 +8,7 @@
 
 // Flags of a segment.
 #define SEGMENT_REPEATED 0x1u // its block may have been sent before, as that of another event
+#define SEGMENT_MORE     0x2u // another block is behind it in its packet (packet/bundle.h)
 
 struct segment {
 	uint64_t event_id;    // first event id of the block
@@ -19,5 +20,6 @@ struct segment {
 	uint16_t payload;     // bytes from the packet's start to the payload
 	uint16_t source;      // index into the run's expected sources
 	uint16_t builder;     // of this process; of RoCE segments only
-	uint16_t flags;       // SEGMENT_REPEATED
+	uint16_t flags;       // SEGMENT_REPEATED, SEGMENT_MORE
+	uint16_t refused;     // of a bundle: bit n: rx has refused block n behind this one
 };

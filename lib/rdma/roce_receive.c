@@ -199,6 +199,7 @@ static enum rx_verdict deliver(struct roce_port *port, struct queue_pair *qp,
 	segment->length = peer->length;
 	segment->source = peer->source;
 	segment->builder = peer->to;
+	segment->flags = 0;
 	return RX_SEGMENT;
 }
 
@@ -240,6 +241,7 @@ static enum rx_verdict take_response(struct roce_port *port, struct queue_pair *
 				 segment))
 		return RX_FREE;
 	segment->payload = (uint16_t)payload;
+	segment->flags = 0;
 	return RX_SEGMENT;
 }
 

@@ -23,6 +23,7 @@ struct rx_counters {
 	uint64_t packet_drops[PACKET_N_CAUSES];
 	uint64_t held; // packets that wait for room in links now (rx/hold.h), not in `packets` yet
 	uint64_t segments;
+	uint64_t bundled;                         // of these: behind the first one of their packet
 	uint64_t segment_drops[SEGMENT_N_CAUSES]; // by the causes that rx counts
 };
 

@@ -8,8 +8,7 @@
 #include <rte_ethdev.h>
 #include <rte_malloc.h>
 
-#include "packet/event_index.h"
-#include "packet/segment_mbuf.h"
+#include "packet/bundle.h"
 #include "rx/checksums.h"
 #include "rx/classify.h"
 #include "rx/destination.h"
@@ -52,7 +51,9 @@ struct rx {
 	// Segments of this burst, by builder; each link is filled once per burst.
 	struct rte_mbuf *staged[EVB_MAX_BUILDERS][ROLE_BURST];
 	uint16_t n_staged[EVB_MAX_BUILDERS];
-	uint16_t touched[ROLE_BURST]; // builders that have staged segments
+	uint32_t
+	    n_behind[EVB_MAX_BUILDERS]; // staged segments behind the first ones of their packets
+	uint16_t touched[ROLE_BURST];   // builders that have staged segments
 	unsigned n_touched;
 
 	struct rx_counters counters __rte_cache_aligned;
@@ -177,6 +178,72 @@ __attribute__((noinline)) static bool judge_segment(struct rx *rx, struct rte_mb
 	return judge_sender(rx, mbuf, bytes, frame);
 }
 
+// --- bundles ---
+
+// The number of blocks of a bundle; 0 if it is malformed.
+static unsigned count_blocks(const struct rx *rx, const struct rte_mbuf *mbuf,
+			     const struct net_frame *frame)
+{
+	const uint32_t end = frame->payload_offset + frame->payload_size;
+	struct segment at = *mbuf_segment((struct rte_mbuf *)(uintptr_t)mbuf);
+	struct ejfat_re re;
+	unsigned n = 1;
+
+	for (; bundle_has_more(&at); n++) {
+		if (n == BUNDLE_MOST || !bundle_decode_next(mbuf, &at, end, &re))
+			return 0;
+		bundle_go_on(&at, &re, rx->parameters.sources, &rx->packing);
+	}
+	return rx->parameters.takes_bundles ? n : 0;
+}
+
+// Why a block behind the first one of its packet is refused; SEGMENT_N_CAUSES: it is not.
+static enum segment_cause judge_block(struct rx *rx, const struct segment *segment, uint32_t id,
+				      const uint8_t *bytes, const struct net_frame *frame)
+{
+	const struct rx_parameters *p = &rx->parameters;
+	const struct origin origin = origin_of(bytes, frame);
+	enum segment_cause cause = SEGMENT_N_CAUSES;
+
+	if (segment->source >= SOURCE_UNEXPECTED)
+		cause = segment->source == SOURCE_UNKNOWN ? SEGMENT_UNKNOWN_SOURCE
+							  : SEGMENT_UNEXPECTED_SOURCE;
+	else if (p->admission != NULL &&
+		 !admission_knows(p->admission, segment->source, bytes, frame, rx->tick))
+		cause = admission_judge(p->admission, segment->source, bytes, frame, rx->tick,
+					p->source_moves);
+	if (cause != SEGMENT_N_CAUSES)
+		strangers_note(&rx->strangers, &origin, id, cause);
+	return cause;
+}
+
+// Admits or refuses the blocks behind the first one, which is admitted.
+__attribute__((noinline)) static void admit_others(struct rx *rx, struct rte_mbuf *mbuf,
+						   const uint8_t *bytes,
+						   const struct net_frame *frame, unsigned builder)
+{
+	struct segment *first = mbuf_segment(mbuf), at = *first;
+	struct ejfat_re re;
+
+	for (unsigned n = 0; bundle_has_more(&at); n++) {
+		enum segment_cause cause;
+
+		if (!bundle_decode_next(mbuf, &at, rte_pktmbuf_pkt_len(mbuf), &re))
+			return; // not reached: count_blocks() has decoded it
+		bundle_go_on(&at, &re, rx->parameters.sources, &rx->packing);
+		counter_add(&rx->counters.segments, 1);
+		counter_add(&rx->counters.bundled, 1);
+		cause = judge_block(rx, &at, re.data_id, bytes, frame);
+		if (unlikely(cause != SEGMENT_N_CAUSES)) {
+			counter_add(&rx->counters.segment_drops[cause], 1);
+			first->refused = (uint16_t)(first->refused | 1u << n);
+			continue;
+		}
+		counter_add(&rx->sources[at.source].counters.segments, 1);
+		rx->n_behind[builder]++;
+	}
+}
+
 // is_ip4: the frame is of kind NET_UDP4, as the usual segment. False if header_bytes were too few;
 // nothing has been done then.
 static inline __attribute__((always_inline)) bool serve_segment(
@@ -186,12 +253,16 @@ static inline __attribute__((always_inline)) bool serve_segment(
 	struct segment *segment = mbuf_segment(mbuf);
 	struct rx_source *source = NULL;
 	bool on_path = false;
+	unsigned builder;
 	enum wire_error error =
 	    rx_segment_decode(bytes, header_bytes, frame, rx->parameters.sources, segment);
 	enum packet_cause cause;
 
 	if (unlikely(error == WIRE_TRUNCATED && !all_at_hand))
 		return false;
+	if (unlikely(error == WIRE_OK && bundle_has_more(segment)) &&
+	    count_blocks(rx, mbuf, frame) == 0)
+		error = WIRE_BAD_LENGTH;
 	if (likely(error == WIRE_OK && segment->source < SOURCE_UNEXPECTED)) {
 		source = &rx->sources[segment->source];
 		on_path = is_ip4 && rx_path_has(&source->path, bytes, frame, rx->tick);
@@ -206,10 +277,12 @@ static inline __attribute__((always_inline)) bool serve_segment(
 		return true;
 	}
 	admit_segment(rx, segment, source);
-	stage(rx, mbuf,
-	      rx->parameters.builder_by_udp_port
-		  ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
-		  : (unsigned)remainder_of(segment->event_index, &rx->builders));
+	builder = rx->parameters.builder_by_udp_port
+		      ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
+		      : (unsigned)remainder_of(segment->event_index, &rx->builders);
+	if (unlikely(bundle_has_more(segment)))
+		admit_others(rx, mbuf, bytes, frame, builder);
+	stage(rx, mbuf, builder);
 	return true;
 }
 
@@ -377,10 +450,18 @@ static void serve(struct rx *rx, struct rte_mbuf *mbuf)
 // checks before that it has room for a whole burst.
 static void drop_overflow(struct rx *rx, struct link *link, struct rte_mbuf **mbufs, unsigned n)
 {
-	counter_add(&rx->counters.segment_drops[SEGMENT_LINK_FULL], n);
-	counter_add(&link->counters.dropped, n);
-	for (unsigned i = 0; i < n; i++)
-		counter_add(&rx->sources[mbuf_segment(mbufs[i])->source].counters.link_full, 1);
+	for (unsigned i = 0; i < n; i++) {
+		struct segment *segment = mbuf_segment(mbufs[i]);
+		uint64_t blocks = 0;
+
+		do {
+			counter_add(&rx->sources[segment->source].counters.link_full, 1);
+			blocks++;
+		} while (bundle_next(mbufs[i], segment, rx->parameters.sources, &rx->packing));
+		counter_add(&rx->counters.segment_drops[SEGMENT_LINK_FULL], blocks);
+		counter_add(&link->counters.dropped, blocks);
+		counter_add(&link->counters.enqueued, 1 - blocks); // as if none of them were
+	}
 	rte_pktmbuf_free_bulk(mbufs, n);
 }
 
@@ -392,6 +473,9 @@ static void flush_staged(struct rx *rx)
 		struct link *link = rx->parameters.links[builder];
 		unsigned done = link_enqueue(link, rx->staged[builder], n);
 
+		// A link counts segments.
+		counter_add(&link->counters.enqueued, rx->n_behind[builder]);
+		rx->n_behind[builder] = 0;
 		if (unlikely(done < n))
 			drop_overflow(rx, link, rx->staged[builder] + done, n - done);
 		rx->n_staged[builder] = 0;

@@ -27,7 +27,7 @@ static inline uint32_t rx_size_without_padding(const uint8_t *headers, uint32_t 
 		   frame->payload_offset + frame->payload_size > RX_PADDED_BYTES))
 		return frame->payload_size;
 	if (at_hand < start || ejfat_re_decode(headers + start, at_hand - start, &re) != WIRE_OK ||
-	    re.offset >= re.length)
+	    re.offset >= re.length || (re.flags & EJFAT_RE_MORE) != 0)
 		return frame->payload_size;
 	return (uint32_t)RTE_MIN((uint64_t)frame->payload_size,
 				 (uint64_t)start + EJFAT_RE_SIZE + re.length - re.offset);
@@ -58,5 +58,6 @@ static inline enum wire_error rx_segment_decode(const uint8_t *bytes, uint32_t h
 	segment->payload = (uint16_t)(start + decoded.payload_offset);
 	segment->source = sources->index[decoded.re.data_id];
 	segment->flags = decoded.re.flags;
+	segment->refused = 0;
 	return WIRE_OK;
 }

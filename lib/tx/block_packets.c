@@ -59,6 +59,16 @@ static void write_udp(const struct block_packets *packets, uint8_t *bytes, unsig
 	net_udp4_encode(bytes, &udp, (uint16_t)(packets->headers_size - NET_HEADERS_SIZE + size));
 }
 
+void block_packets_head(const struct block_packets *packets, uint8_t *bytes, unsigned source,
+			uint32_t size, const struct packet_destination *to)
+{
+	memcpy(bytes, packets->prototype, packets->head_offset);
+	if (packets->parameters.ethernet)
+		memcpy(bytes, to->mac, sizeof(to->mac));
+	else
+		write_udp(packets, bytes, source, size, to);
+}
+
 // The header mbuf of a packet.
 static struct rte_mbuf *make_headers(const struct block_packets *packets, unsigned source,
 				     uint64_t tick, const struct ejfat_re *re, uint32_t size,
@@ -71,11 +81,7 @@ static struct rte_mbuf *make_headers(const struct block_packets *packets, unsign
 	if (mbuf == NULL)
 		return NULL;
 	bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
-	memcpy(bytes, packets->prototype, packets->headers_size);
-	if (p->ethernet)
-		memcpy(bytes, to->mac, sizeof(to->mac));
-	else
-		write_udp(packets, bytes, source, size, to);
+	block_packets_head(packets, bytes, source, size, to);
 	segment_head_write(bytes + packets->head_offset, p->load_balancer_header, tick, source,
 			   *re);
 	mbuf->data_len = (uint16_t)packets->headers_size;

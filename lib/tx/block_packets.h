@@ -76,6 +76,10 @@ static inline struct store_block block_packets_find(const struct block_packets *
 struct rte_mbuf *block_packets_payload(struct rte_mempool *pool, const struct store_block *block,
 				       const uint8_t *bytes, uint32_t size);
 
+// Writes the headers in front of those of EJFAT, of a packet with `size` bytes behind the latter.
+void block_packets_head(const struct block_packets *packets, uint8_t *bytes, unsigned source,
+			uint32_t size, const struct packet_destination *to);
+
 // The packet of a segment with `size` bytes of payload. NULL if a pool is empty.
 struct rte_mbuf *block_packets_make(struct block_packets *packets, const struct packet_segment *at,
 				    const struct store_block *block, uint32_t size,

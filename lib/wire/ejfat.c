@@ -41,7 +41,7 @@ enum wire_error ejfat_re_decode(const uint8_t *bytes, size_t length, struct ejfa
 		return WIRE_TRUNCATED;
 	if (bytes[0] >> 4 != EJFAT_RE_VERSION)
 		return WIRE_BAD_VERSION;
-	re->flags = bytes[1] & EJFAT_RE_REPEATED;
+	re->flags = bytes[1] & (EJFAT_RE_REPEATED | EJFAT_RE_MORE);
 	re->data_id = load_be16(bytes + 2);
 	re->offset = load_be32(bytes + 4);
 	re->length = load_be32(bytes + 8);
@@ -77,6 +77,12 @@ enum wire_error ejfat_segment_decode(const uint8_t *bytes, size_t header_bytes, 
 		return error;
 	start += EJFAT_RE_SIZE;
 	length -= start;
+	if (segment->re.flags & EJFAT_RE_MORE) {
+		if (segment->re.offset != 0 || length <= EJFAT_RE_SIZE ||
+		    segment->re.length >= length - EJFAT_RE_SIZE)
+			return WIRE_BAD_LENGTH;
+		length = segment->re.length;
+	}
 	if (length == 0 || (uint64_t)segment->re.offset + length > segment->re.length)
 		return WIRE_BAD_LENGTH;
 	segment->payload_offset = (uint32_t)start;

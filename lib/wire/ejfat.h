@@ -11,6 +11,9 @@
 //     u8 version << 4 = 0x10 | u8 flags (ours; reserved, 0) | u16 data id (= source id) | u32
 //     buffer offset | u32 buffer length (whole MFP) | u64 event number
 //   then the bytes of the MFP from that offset on.
+//
+// With the flag EJFAT_RE_MORE the MFP is whole, and another RE header with a whole MFP follows it,
+// without padding.
 #pragma once
 
 #include "wire/wire.h"
@@ -20,6 +23,8 @@
 #define EJFAT_RE_VERSION 1
 // The block may have been sent before, as that of another event.
 #define EJFAT_RE_REPEATED 0x1u
+// Another RE header, and the whole block of it, is behind this block.
+#define EJFAT_RE_MORE 0x2u
 
 struct ejfat_lb {
 	uint64_t tick;
@@ -33,7 +38,7 @@ struct ejfat_re {
 	uint32_t offset; // bytes, of this segment in the buffer
 	uint32_t length; // bytes, of the whole buffer
 	uint16_t data_id;
-	uint8_t flags; // EJFAT_RE_REPEATED
+	uint8_t flags; // EJFAT_RE_REPEATED, EJFAT_RE_MORE
 };
 
 // A decoded segment: its header and the position of its payload.
@@ -56,7 +61,8 @@ void ejfat_re_encode(uint8_t bytes[EJFAT_RE_SIZE], const struct ejfat_re *re);
 
 // Decodes a datagram's headers, with or without LB header. The first `header_bytes` of its `length`
 // bytes are contiguous (at least 36, or all of them). Checks that the payload is not empty and lies
-// inside the buffer: offset + payload <= length of the buffer. Errors: TRUNCATED, BAD_VERSION,
-// BAD_LENGTH.
+// inside the buffer: offset + payload <= length of the buffer. With EJFAT_RE_MORE the payload is
+// that of the first block, whose buffer must be whole, and bytes must be behind the next header.
+// Errors: TRUNCATED, BAD_VERSION, BAD_LENGTH.
 enum wire_error ejfat_segment_decode(const uint8_t *bytes, size_t header_bytes, size_t length,
 				     struct ejfat_segment *segment);

@@ -172,6 +172,14 @@ size_t net_eth_encode(uint8_t *bytes, const struct net_mac *destination,
 	return at + 2;
 }
 
+void net_udp4_set_size(uint8_t *ip, uint16_t payload_size)
+{
+	store_be16(ip + 2, (uint16_t)(NET_IPV4_SIZE + NET_UDP_SIZE + payload_size));
+	store_be16(ip + 10, 0);
+	store_be16(ip + 10, net_checksum_fold(net_checksum_add(0, ip, NET_IPV4_SIZE)));
+	store_be16(ip + NET_IPV4_SIZE + 4, (uint16_t)(NET_UDP_SIZE + payload_size));
+}
+
 size_t net_udp4_encode(uint8_t *bytes, const struct net_udp4 *header, uint16_t payload_size)
 {
 	size_t size = net_eth_encode(bytes, &header->destination_mac, &header->source_mac,

@@ -112,6 +112,9 @@ struct net_udp4 {
 // payload_size <= 65507: the IPv4 length field counts all headers behind Ethernet too.
 size_t net_udp4_encode(uint8_t *bytes, const struct net_udp4 *header, uint16_t payload_size);
 
+// Changes the payload's size in IPv4 and UDP headers that net_udp4_encode() has written at `ip`.
+void net_udp4_set_size(uint8_t *ip, uint16_t payload_size);
+
 // Writes Ethernet [+ VLAN] header and returns its size, 14 or 18.
 size_t net_eth_encode(uint8_t *bytes, const struct net_mac *destination,
 		      const struct net_mac *source, uint16_t vlan_tci, uint16_t ether_type);

@@ -497,7 +497,7 @@ def check_identities(summary, missed=0):
     kinds = packets.keys() - {"received", "bytes", "missed", "checksums_unfinished", "dropped"}
     local = segments["local"]
     counted = {**{kind: packets[kind] for kind in kinds}, **packets["dropped"],
-               "segments": segments["received"] - local}
+               "segments": segments["received"] - local - segments["bundled"]}
     check_equal(sum(counted.values()), packets["received"], f"sum of packets by kind {counted}")
     check_equal(segments["placed"] + sum(segments["dropped"].values()), segments["received"],
                 f"sum of segments by fate {segments}")

@@ -15,11 +15,13 @@ SO_RCVBUFFORCE = 33
 SO_TIMESTAMPNS = 35
 DATA_PORT = 19522
 RE_AT = 14 + 20 + 8  # of EJFAT's reassembly header: Ethernet, IPv4, UDP
+RE_SIZE = 20
+MORE = 2  # flag: another header and block follow
 BUFFER = 256 << 20  # bytes of packets, as the kernel counts them, that wait at a tap
 # A node that sends nothing for so long, in s, has paused between two packets of an event.
 PAUSE = 5e-3
 
-# Of data. time: s, of the machine's clock; builder: the address of its node.
+# A block of a packet, or a part of one. time: s, of the machine's clock; builder: the address of its node.
 Packet = collections.namedtuple("Packet", "time builder event")
 
 
@@ -54,17 +56,28 @@ class Tap:
 def _data_of(tap):
     while True:
         try:
-            frame, ancillary, _, (_, _, direction, *_) = tap.recvmsg(RE_AT + 20, 64)
+            frame, ancillary, _, (_, _, direction, *_) = tap.recvmsg(1 << 16, 64)
         except BlockingIOError:
             return
         if direction == socket.PACKET_OUTGOING:
             continue  # on its way to the node
-        if len(frame) < RE_AT + 20 or frame[12:14] != b"\x08\x00" or frame[23] != 17:
+        if len(frame) < RE_AT + RE_SIZE or frame[12:14] != b"\x08\x00" or frame[23] != 17:
             continue
-        event = int.from_bytes(frame[RE_AT + 12:RE_AT + 20], "big")
-        if int.from_bytes(frame[36:38], "big") == DATA_PORT and event != evb_decode.END_OF_RUN:
-            seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
-            yield Packet(seconds + nanoseconds * 1e-9, socket.inet_ntoa(frame[30:34]), event)
+        if int.from_bytes(frame[36:38], "big") != DATA_PORT:
+            continue
+        seconds, nanoseconds = struct.unpack("qq", ancillary[0][2])
+        for event in _events_of(frame):
+            if event != evb_decode.END_OF_RUN:
+                yield Packet(seconds + nanoseconds * 1e-9, socket.inet_ntoa(frame[30:34]), event)
+
+
+def _events_of(frame):
+    """The event number of each block."""
+    at, more = RE_AT, True
+    while more:
+        yield int.from_bytes(frame[at + 12:at + RE_SIZE], "big")
+        more = frame[at + 1] & MORE
+        at += RE_SIZE + int.from_bytes(frame[at + 8:at + 12], "big")
 
 
 def shared_milliseconds(packets):

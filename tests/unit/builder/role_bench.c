@@ -100,7 +100,7 @@ void role_bench_close(struct role_bench *bench)
 	config_free(bench->config);
 }
 
-static uint8_t pattern(uint64_t event_id, unsigned source, uint32_t at)
+uint8_t pattern(uint64_t event_id, unsigned source, uint32_t at)
 {
 	return (uint8_t)(event_id * 17 + source * 101 + at * 3 + at / 256);
 }

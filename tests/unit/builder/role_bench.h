@@ -33,6 +33,9 @@ void role_bench_open(struct role_bench *bench, const char *events);
 
 void role_bench_close(struct role_bench *bench);
 
+// The byte of a source's block.
+uint8_t pattern(uint64_t event_id, unsigned source, uint32_t at);
+
 // Puts a segment of a block into a link, its packet in pieces of at most `piece` bytes.
 void feed(struct role_bench *bench, unsigned link, uint64_t event_id, unsigned source,
 	  uint32_t offset, uint32_t size, uint32_t piece);

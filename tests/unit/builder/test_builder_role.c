@@ -10,7 +10,7 @@
 
 #include <rte_cycles.h>
 
-#include "packet/segment_mbuf.h"
+#include "packet/bundle.h"
 #include "wire/mep.h"
 
 static void poll__places_payloads_from_any_number_of_buffers(void **state)
@@ -211,6 +211,60 @@ static void granted__released_slots_are_reported_soon(void **state)
 	role_bench_close(&bench);
 }
 
+// A bundle with the blocks of both sources of these events, event ids 2 apart.
+static void feed_bundle(struct role_bench *bench, uint64_t first, unsigned n_events)
+{
+	struct frame frame = { .length = HEADERS };
+	struct rte_mbuf *mbuf;
+
+	for (unsigned i = 0; i < 2 * n_events; i++) {
+		const struct ejfat_re re = { .event_number = first + i / 2 * 2,
+					     .length = SIZE,
+					     .data_id = bench->sources->ids[i % 2],
+					     .flags = i + 1 < 2 * n_events ? EJFAT_RE_MORE : 0 };
+
+		if (i > 0) {
+			ejfat_re_encode(frame.bytes + frame.length, &re);
+			frame.length += EJFAT_RE_SIZE;
+		}
+		for (uint32_t j = 0; j < SIZE; j++)
+			frame.bytes[frame.length + j] = pattern(re.event_number, i % 2, j);
+		frame.length += SIZE;
+	}
+	mbuf = frame_to_mbuf(&frame, bench->pool, 1024);
+	*mbuf_segment(mbuf) = (struct segment){
+		.event_id = first,
+		.event_index = first / 2,
+		.size = SIZE,
+		.length = SIZE,
+		.payload = HEADERS,
+		.flags = SEGMENT_MORE,
+	};
+	assert_int_equal(link_enqueue(bench->links[0], &mbuf, 1), 1);
+}
+
+// One whose block must wait for a slot is gone on with at this block.
+static void bundle__blocks_are_placed_and_wait_in_turn(void **state)
+{
+	struct role_bench bench;
+
+	(void)state;
+	role_bench_open(&bench, "");
+	feed_bundle(&bench, 0, 3);
+	feed_bundle(&bench, 6, 3);
+	for (unsigned i = 0; i < 4; i++)
+		role_bench_poll(&bench);
+	assert_int_equal(counters(&bench)->events_complete, SLOTS);
+	assert_true(bench.role->backpressured);
+	for (unsigned i = 0; i < 6; i++) {
+		take_complete(&bench, 2 * i);
+		for (unsigned j = 0; j < 3; j++)
+			role_bench_poll(&bench);
+	}
+	assert_int_equal(counters(&bench)->placed, 12);
+	role_bench_close(&bench);
+}
+
 static void expect_awaited(struct role_bench *bench, bool awaits)
 {
 	const struct message message = { .kind = MESSAGE_AWAIT, .state = awaits };
@@ -402,6 +456,7 @@ int main(void)
 		cmocka_unit_test(create__refuses_links_out_of_range),
 		cmocka_unit_test(poll__places_payloads_from_any_number_of_buffers),
 		cmocka_unit_test(poll__serves_the_links_in_turn),
+		cmocka_unit_test(bundle__blocks_are_placed_and_wait_in_turn),
 		cmocka_unit_test(granted__data_waits_for_its_grant),
 		cmocka_unit_test(granted__data_without_a_grant_is_dropped),
 		cmocka_unit_test(granted__overtaken_event_stays_open),

@@ -11,8 +11,11 @@
 #include <rte_ethdev.h>
 
 #include "node/readout_role.h"
+#include "packet/bundle.h"
 #include "store/set_store.h"
+#include "tx/bundles.h"
 #include "wire/ctrl.h"
+#include "wire/mfp.h"
 #include "wire/net.h"
 
 #define MTU    300u
@@ -27,6 +30,8 @@ struct bench {
 	struct block_store *store;
 	struct source_table *sources;
 	struct rte_mempool *headers, *payloads;
+	struct rte_mempool *bundles; // NULL: none
+	struct link *link;           // to a local builder; NULL: it is remote
 	struct neighbours *neighbours;
 	struct mailbox to, from; // the readout
 	struct role *role;
@@ -39,9 +44,9 @@ static const uint8_t mac[6] = { 2, 0, 0, 0, 0, 9 };
 static void make_role(struct bench *bench, bool tagged)
 {
 	const struct config_generator *generator = &bench->config->generators[0];
-	const struct readout_builder builder = { .node = 1,
-						 .address = 0x0a000002,
-						 .udp_port = 19522 };
+	const struct readout_builder builder = {
+		.link = bench->link, .node = 1, .address = 0x0a000002, .udp_port = 19522
+	};
 	const struct readout_parameters parameters = {
 		.name = "readout.g",
 		.packets = {
@@ -66,6 +71,7 @@ static void make_role(struct bench *bench, bool tagged)
 			.paced = true,
 		},
 		.faults = &generator->faults,
+		.bundles = bench->bundles,
 		.port_id = bench->wire.port.id,
 		.tagged = tagged,
 		.neighbours = bench->neighbours,
@@ -78,16 +84,19 @@ static void make_role(struct bench *bench, bool tagged)
 	bench->start = bench->now = bench->last = rte_rdtsc();
 }
 
-static void bench_open(struct bench *bench, bool tagged)
+static void bench_open_with(struct bench *bench, bool tagged, const char *generator)
 {
 	struct source_set_parameters set;
-	char error[SOURCE_ERROR_SIZE];
+	char error[SOURCE_ERROR_SIZE], text[512];
 
 	memset(bench, 0, sizeof(*bench));
-	bench->config = testbed_config(
+	snprintf(
+	    text, sizeof(text),
 	    "{\"ports\": [{\"name\": \"wire\", \"profile\": \"ring\", \"mtu\": 300}],"
 	    "\"sources\": {\"ids\": [\"1-4\"], \"packing\": 3}, \"builders\": [{\"name\": \"b\"}],"
-	    "\"generators\": [{\"name\": \"g\", \"port\": \"wire\", \"variants\": 2}]}");
+	    "\"generators\": [{\"name\": \"g\", \"port\": \"wire\", \"variants\": 2%s}]}",
+	    generator);
+	bench->config = testbed_config(text);
 	testbed_open_port(&bench->wire, &bench->config->ports[0], 1, 1);
 	set = config_source_set(bench->config, &bench->config->generators[0]);
 	if (source_set_make(&bench->set, &set, NULL, error) != 0)
@@ -105,6 +114,11 @@ static void bench_open(struct bench *bench, bool tagged)
 	assert_true(mailbox_make(&bench->to, "to_readout", 256, 0));
 	assert_true(mailbox_make(&bench->from, "from_readout", 256, 0));
 	make_role(bench, tagged);
+}
+
+static void bench_open(struct bench *bench, bool tagged)
+{
+	bench_open_with(bench, tagged, "");
 }
 
 static void bench_close(struct bench *bench)
@@ -159,6 +173,139 @@ static void begin_run(struct bench *bench)
 {
 	put(bench, (struct message){ .kind = MESSAGE_RUN, .run = 1, .state = CTRL_RUNNING });
 	run(bench, STEP);
+}
+
+// --- bundles ---
+
+// The blocks that have left: each of each event once, as the store has it.
+struct seen {
+	unsigned n_packets, n_blocks;
+	bool blocks[EVENTS][4];
+};
+
+static void see(struct bench *bench, struct seen *seen, struct rte_mbuf *mbuf,
+		struct segment segment)
+{
+	const struct divisor packing = divisor_make(3);
+
+	seen->n_packets++;
+	do {
+		const struct store_block block =
+		    block_store_find(bench->store, segment.event_index, segment.source);
+		uint8_t bytes[MTU], expected[MTU];
+
+		assert_int_equal(segment.event_id, 3 * segment.event_index);
+		assert_int_equal(segment.size, block.size);
+		assert_int_equal(segment.length, block.size);
+		assert_false(seen->blocks[segment.event_index][segment.source]);
+		seen->blocks[segment.event_index][segment.source] = true;
+		seen->n_blocks++;
+		memcpy(expected, block.bytes, block.size);
+		mfp_patch_event_id(expected, segment.event_id);
+		mbuf_copy_payload(bytes, mbuf, &segment);
+		assert_memory_equal(bytes, expected, block.size);
+	} while (bundle_next(mbuf, &segment, bench->sources, &packing));
+	rte_pktmbuf_free(mbuf);
+}
+
+// The segment of a packet as rx decodes it.
+static struct segment segment_of(const struct bench *bench, const struct rte_mbuf *mbuf)
+{
+	uint8_t bytes[MTU + NET_ETH_SIZE];
+	const uint32_t length = rte_pktmbuf_pkt_len(mbuf);
+	struct ejfat_segment decoded;
+	struct net_frame frame;
+
+	assert_true(length <= sizeof(bytes));
+	memmove(bytes, rte_pktmbuf_read(mbuf, 0, length, bytes), length);
+	assert_int_equal(net_parse(bytes, length, length, 0, &frame), WIRE_OK);
+	assert_int_equal(frame.payload_offset + frame.payload_size, length);
+	assert_true(net_ipv4_checksum_ok(bytes + NET_ETH_SIZE));
+	assert_int_equal(ejfat_segment_decode(bytes + frame.payload_offset, frame.payload_size,
+					      frame.payload_size, &decoded),
+			 WIRE_OK);
+	return (struct segment){
+		.event_id = decoded.re.event_number,
+		.event_index = decoded.re.event_number / 3,
+		.offset = decoded.re.offset,
+		.size = decoded.payload_size,
+		.length = decoded.re.length,
+		.payload = (uint16_t)(frame.payload_offset + decoded.payload_offset),
+		.source = bench->sources->index[decoded.re.data_id],
+		.flags = decoded.re.flags,
+	};
+}
+
+// Polls until all events have been sent, and takes what has left.
+static void send_bundles(struct bench *bench, struct seen *seen)
+{
+	struct rte_mbuf *mbufs[64];
+
+	neighbours_set(bench->neighbours, 1, mac);
+	begin_run(bench);
+	for (unsigned i = 0; i < EVENTS; i++)
+		put(bench, (struct message){ .kind = MESSAGE_SEND, .event = i, .n_positions = 1 });
+	for (unsigned i = 0; seen->n_blocks < 4 * EVENTS; i++) {
+		unsigned n;
+
+		assert_in_range(i, 0, 1000);
+		role_poll(bench->role, ++bench->now);
+		n = rte_eth_rx_burst(bench->wire.port.id, 0, mbufs, 64);
+		for (unsigned j = 0; j < n; j++)
+			see(bench, seen, mbufs[j], segment_of(bench, mbufs[j]));
+		n = bench->link != NULL ? link_dequeue(bench->link, mbufs, 2) : 0;
+		for (unsigned j = 0; j < n; j++)
+			see(bench, seen, mbufs[j], *mbuf_segment(mbufs[j]));
+	}
+	assert_int_equal(readout_role_counters(bench->role)->blocks, 4 * EVENTS);
+	assert_int_equal(readout_role_counters(bench->role)->segments, 4 * EVENTS);
+}
+
+static void bundles__small_blocks_share_packets(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		const bool is_local = i % 2 == 1, is_short = i / 2 == 1;
+		struct seen seen = { 0 };
+		struct bench bench;
+
+		bench_open_with(&bench, false, ", \"size\": {\"law\": \"fixed\", \"mean\": 8}");
+		bench.role->operations->fini(bench.role);
+		// Blocks for which there is no buffer leave alone.
+		bench.bundles =
+		    testbed_pool("bundles", is_short ? 3 : 127, bundles_buffer_size(MTU));
+		bench.link = is_local ? link_create("readout", "builder", 4, true, 0) : NULL;
+		make_role(&bench, false);
+		send_bundles(&bench, &seen);
+		// Three blocks of 56 bytes fit in a packet.
+		assert_in_range(seen.n_packets, 4 * EVENTS / 3,
+				is_short ? 4 * EVENTS - 3 : 2 * EVENTS);
+		if (is_local)
+			assert_int_equal(bench.link->counters.enqueued, 4 * EVENTS);
+		link_destroy(bench.link);
+		bench.link = NULL;
+		assert_int_equal(rte_mempool_in_use_count(bench.bundles), 0);
+		bench_close(&bench);
+		rte_mempool_free(bench.bundles);
+	}
+}
+
+// Blocks of which one fills a packet leave as before.
+static void bundles__large_blocks_leave_alone(void **state)
+{
+	struct seen seen = { 0 };
+	struct bench bench;
+
+	(void)state;
+	bench_open_with(&bench, false, ", \"size\": {\"law\": \"fixed\", \"mean\": 60}");
+	bench.role->operations->fini(bench.role);
+	bench.bundles = testbed_pool("bundles", 63, bundles_buffer_size(MTU));
+	make_role(&bench, false);
+	send_bundles(&bench, &seen);
+	assert_int_equal(seen.n_packets, 4 * EVENTS);
+	bench_close(&bench);
+	assert_int_equal(rte_mempool_in_use_count(bench.bundles), 0);
+	rte_mempool_free(bench.bundles);
 }
 
 // Sends EVENTS events; returns the bytes that the granted rate gives in the time that this took.
@@ -234,6 +381,8 @@ static void grant__for_a_node_without_an_address(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bundles__small_blocks_share_packets),
+		cmocka_unit_test(bundles__large_blocks_leave_alone),
 		cmocka_unit_test(pace__counts_the_vlan_tag),
 		cmocka_unit_test(grant__of_what_is_finished_or_was_never_announced),
 		cmocka_unit_test(grant__for_a_node_without_an_address),

@@ -95,7 +95,8 @@ void rx_close(struct rx_bench *bench)
 	uint64_t of_sources = 0;
 
 	assert_int_equal(all->packets, all->arp + all->icmp_echo + all->other +
-					   sum(all->packet_drops, PACKET_N_CAUSES) + all->segments);
+					   sum(all->packet_drops, PACKET_N_CAUSES) + all->segments -
+					   all->bundled);
 	assert_int_equal(all->segments, linked + sum(all->segment_drops, SEGMENT_N_CAUSES));
 	for (unsigned i = 0; i < bench->sources->n_expected; i++)
 		of_sources += rx_role_source_counters(bench->role, i)->segments;

@@ -175,7 +175,38 @@ static void re__flags(void **state)
 	assert_int_equal(bytes.data[1], 1);
 	bytes.data[1] = 0xFF;
 	assert_int_equal(ejfat_re_decode(bytes.data, bytes.size, &re), WIRE_OK);
-	assert_int_equal(re.flags, EJFAT_RE_REPEATED);
+	assert_int_equal(re.flags, EJFAT_RE_REPEATED | EJFAT_RE_MORE);
+	bytes_free(&bytes);
+}
+
+// A block of 3 bytes, behind which another one with 1 byte begins.
+#define BLOCK_OF_3         \
+	"10020037"         \
+	"00000000"         \
+	"00000003"         \
+	"0000000000000007" \
+	"aabbcc"
+#define BLOCK_OF_1         \
+	"10000038"         \
+	"00000000"         \
+	"00000001"         \
+	"0000000000000008" \
+	"dd"
+
+static void segment_decode__first_block_of_several(void **state)
+{
+	struct bytes bytes = bytes_from_hex(BLOCK_OF_3 BLOCK_OF_1);
+	struct ejfat_segment segment;
+
+	(void)state;
+	assert_int_equal(decode(BLOCK_OF_3 BLOCK_OF_1, &segment), WIRE_OK);
+	assert_int_equal(segment.payload_size, 3);
+	for (size_t size = 2 * EJFAT_RE_SIZE + 3; size > EJFAT_RE_SIZE; size--)
+		assert_int_equal(ejfat_segment_decode(bytes.data, size, size, &segment),
+				 WIRE_BAD_LENGTH);
+	bytes.data[7] = 1; // its offset: no part of a block has another block behind it
+	assert_int_equal(ejfat_segment_decode(bytes.data, bytes.size, bytes.size, &segment),
+			 WIRE_BAD_LENGTH);
 	bytes_free(&bytes);
 }
 
@@ -241,6 +272,7 @@ int main(void)
 		cmocka_unit_test(segment_decode__no_mutation_leads_outside),
 		cmocka_unit_test(re__encode_decode_is_the_identity),
 		cmocka_unit_test(re__flags),
+		cmocka_unit_test(segment_decode__first_block_of_several),
 		cmocka_unit_test(lb__version_2),
 		cmocka_unit_test(lb__version_3),
 		cmocka_unit_test(lb__magic),
