@@ -4,7 +4,10 @@
 // The loop over roles that do what they are told, each call noted.
 #include "testbed.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 
@@ -21,6 +24,7 @@ struct puppet {
 	unsigned polls, drains, housekeepings;
 	unsigned polls_at_first_housekeeping;
 	uint64_t last_now;
+	uint64_t slice_ns; // of the thread that polls it, as the kernel states it
 };
 
 static struct puppet *puppet_of(struct role *role)
@@ -36,6 +40,21 @@ static void live(struct puppet *puppet, uint64_t now)
 		atomic_store(&puppet->lcore->stop, true);
 }
 
+// sched_getattr(2). 0 where the kernel knows no slices of threads.
+static uint64_t slice_ns(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t runtime, deadline, period;
+	} attributes = { .size = sizeof(attributes) };
+
+	assert_int_equal(syscall(SYS_sched_getattr, 0, &attributes, sizeof(attributes), 0), 0);
+	return attributes.runtime;
+}
+
 static unsigned puppet_poll(struct role *role, uint64_t now)
 {
 	struct puppet *puppet = puppet_of(role);
@@ -43,6 +62,7 @@ static unsigned puppet_poll(struct role *role, uint64_t now)
 	assert_false(role->backpressured); // the loop clears it
 	assert_true(atomic_load(&puppet->lcore->running));
 	puppet->polls++;
+	puppet->slice_ns = slice_ns();
 	role->backpressured = puppet->backpressured;
 	live(puppet, now);
 	return puppet->polls % puppet->works_every == 0 ? puppet->items : 0;
@@ -311,6 +331,32 @@ static void drain__takes_the_place_of_poll_until_done(void **state)
 	free(stage);
 }
 
+// A thread of its own, because the slice stays that of the thread.
+static void *run_aside(void *stage)
+{
+	run(stage);
+	return NULL;
+}
+
+// Where the kernel knows slices, an lcore that shares its CPU gets short ones.
+static void idle__adaptive_policy_takes_short_slices(void **state)
+{
+	(void)state;
+	for (unsigned adaptive = 0; adaptive < 2; adaptive++) {
+		struct stage *stage = make_stage(1);
+		const uint64_t usual = slice_ns();
+		pthread_t thread;
+
+		stage->lcore.adaptive = adaptive != 0;
+		stage->puppets[0].stop_after = 3;
+		assert_int_equal(pthread_create(&thread, NULL, run_aside, stage), 0);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+		assert_int_equal(stage->puppets[0].slice_ns,
+				 adaptive != 0 && usual > 0 ? 100000 : usual);
+		free(stage);
+	}
+}
+
 static void stop__before_the_start_runs_nothing(void **state)
 {
 	struct stage *stage = make_stage(1);
@@ -336,6 +382,7 @@ int main(void)
 		cmocka_unit_test(idle__after_a_slow_yield_it_sleeps),
 		cmocka_unit_test(idle__work_begins_the_count_anew),
 		cmocka_unit_test(idle__poll_policy_never_sleeps),
+		cmocka_unit_test(idle__adaptive_policy_takes_short_slices),
 		cmocka_unit_test(drain__takes_the_place_of_poll_until_done),
 		cmocka_unit_test(stop__before_the_start_runs_nothing),
 	};
