@@ -15,8 +15,8 @@ import judge
 from evbtest import check, check_equal
 from test_cluster import all_sent, base, check_healthy, check_refused, complete
 
-COUNT = 400  # events of each source in a run
-RATE = 1000
+COUNT = 600  # events of each source in a run: 1.5 s, so that a command reaches it
+RATE = 400
 HEAD_SIZE = 16  # of event_tap.c
 
 
@@ -79,8 +79,8 @@ def check_run(work, system, run, expected, whole=True):
 
 def wait_for_events(system, run, n=1):
     """Until the manager's node has built so many events of this run."""
-    system.wait_for(lambda status: (status["run"], status["events"]["complete"] >= n) == (run, True),
-                    f"{n} events of run {run}")
+    system.wait_for(lambda status: status["run"] == run and
+                    sum(judge.event_counts(status)) >= n, f"{n} events of run {run}")
 
 
 def end_all(system):
@@ -187,6 +187,89 @@ def test_standby():
         configuration = several(work)
         configuration["nodes"][1]["manager"] = True
         two_runs(work, configuration)
+
+
+def test_producers():
+    """A producer of each node opens the ring of each run."""
+    with evbtest.Workspace() as work:
+        configuration = several(work)
+        expected = all_sent(work, configuration, COUNT)
+        files = {}
+        for node in configuration["nodes"]:
+            generator = node["generators"][0]
+            files[node["name"]] = work.path(f"{node['name']}.mfp")
+            with open(files[node["name"]], "wb") as file:
+                for blocks in expected.values():
+                    file.write(b"".join(blocks[source] for source in sources_of(generator)))
+            node["generators"] = [{**{key: generator[key] for key in ("name", "port", "ids")},
+                                   "kind": "producer"}]
+        with cluster.System(work, configuration) as system:
+            system.start()
+            for run in (11, 12):
+                wait_until_ready(system, run)
+                producers = [work.start(evbtest.program("example_producer"), f"{system.name}-{node}",
+                                        "boards", path) for node, path in files.items()]
+                run_to_the_end(system, run)
+                for producer in producers:
+                    check_equal(producer.finish().status, 0, producer.describe())
+                check_run(work, system, run, expected)
+            end_all(system)
+
+
+def sources_of(generator):
+    first, last = map(int, generator["ids"][0].split("-"))
+    return range(first, last + 1)
+
+
+def test_exclusion_stays():
+    """Until the node is included, in a later run."""
+    with evbtest.Workspace() as work:
+        configuration = several(work)
+        for node in configuration["nodes"]:
+            node["generators"][0]["events"] = 0  # no end
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_until_ready(system, 11)
+            system.command("start")
+            wait_for_events(system, 11)
+            system.command("exclude", "c")
+            system.wait_for(lambda status: status["node"]["excluded"], "c is told", "c")
+            system.command("stop")
+            for node in "ab":
+                system.wait_for(lambda status: (status["state"], status["run"]) == ("ready", 12),
+                                f"{node} is ready for run 12", node)
+            system.wait_for(lambda status: status["run"] == 12 and status["node"]["excluded"],
+                            "c is prepared, and excluded", "c")
+            system.command("start")
+            wait_for_events(system, 12)
+            check_equal(system.ask("c")["node"]["grants"], 0, "grants of c")
+            system.command("include", "c")
+            system.wait_for(lambda status: status["state"] == "running" and
+                            status["node"]["grants"] > 0, "c takes part", "c")
+            system.command("stop")
+            wait_until_ready(system, 13)
+            end_all(system)
+
+
+def test_consumer_that_holds_events():
+    """The rings are made anew, as it does not give its events back in time; the next run has all."""
+    with evbtest.Workspace() as work:
+        configuration = several(work, events={"deadline": "30s", "drain_timeout": "1s"})
+        expected = all_sent(work, configuration, COUNT)
+        with cluster.System(work, configuration) as system:
+            system.start()
+            slow = work.start(evbtest.program("slow_consumer"), f"{system.name}-a", "slow", "100000")
+            slow.wait_for_line("joined")
+            wait_until_ready(system, 11)
+            system.command("start")
+            wait_for_events(system, 11, 30)
+            change(system, "stop, with a consumer that holds events", 12, "stop")
+            check("the event rings are made anew" in system.processes["a"].errors(),
+                  system.processes["a"].describe())
+            check_equal(slow.finish().status, 0, slow.describe())
+            run_to_the_end(system, 12)
+            check_run(work, system, 12, expected)
+            end_all(system)
 
 
 if __name__ == "__main__":
