@@ -112,7 +112,7 @@ struct assembly_latency {
 	// Grant to first segment; 0 if the segment arrived first. An event of which no segment has
 	// arrived counts as if the first one had when it was closed.
 	struct histogram first_segment;
-	// Completion, or grant if that was later, to publication: the manager has counted the event
+	// Completion, or grant if that was later, to publication: the event may be published
 	struct histogram published;
 };
 

@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Events that an event manager grants. The grant reserves the slot of an event. The built event is
-// held until the manager has counted it, and is published only then. The manager may grant an event
-// again because it took this node for dead; thanks to the hold the event is still published once.
+// held until the control role says that it may be published. The manager may grant an event again
+// because it took this node for dead; thanks to the hold the event is still published once.
 //
 // No function of this file runs per segment.
 #include "builder/assembly_internal.h"

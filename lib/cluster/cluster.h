@@ -14,11 +14,15 @@
 //   manager  GRANT    ->  builder   the builder reserves a slot (token) and waits for the data
 //   manager  GRANT    ->  readouts  (push) the readouts send the data
 //   builder  REQUEST  ->  readouts  (pull) the readouts send the data
+//   builder  BUILT    ->  manager   the event is built, and consumers have it
+//   manager  RELEASE  ->  readouts  the readouts may discard the data
+//   builder  CREDIT   ->  manager   consumers have returned the slot
+//
+// A builder that is not permitted to publish the event (manager.h) holds it when it is built:
+//
 //   builder  DONE     ->  manager   the event is built; the builder holds it
 //   manager  PROGRESS ->  builder   PUBLISH; or WITHDRAW, if another builder has the grant now
 //   builder  PROGRESS ->  manager   PUBLISHED: consumers have the event
-//   manager  RELEASE  ->  readouts  the readouts may discard the data
-//   builder  CREDIT   ->  manager   consumers have returned the slot
 //
 // An event is named by its index, which is event id / packing.
 #pragma once
@@ -66,6 +70,9 @@ struct cluster_transport {
 	// have; *when is the time at which it had it, plus the trip of the acknowledgement back.
 	uint32_t (*queued)(void *context, unsigned node);
 	uint32_t (*acknowledged)(void *context, unsigned node, uint64_t *when);
+
+	// control_reached(). NULL: nothing is ever lost.
+	uint64_t (*reached)(void *context, unsigned node);
 };
 
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint);

@@ -12,9 +12,11 @@
 //                              for a credit.
 //   grant -> first segment     assembly_latency.first_segment: a builder. See builder/assembly.h.
 //   first segment -> complete  assembly_latency.complete
-//   complete -> published      assembly_latency.published: the round trip between builder and
-//   manager. published -> released      assembly_latency.consumers released -> credit         this
-//   header, `credit`: a node with builders. From the time at which
+//   complete -> published      assembly_latency.published: the way through the mailboxes of the
+//                              node; without permission to publish (cluster/manager.h) also the
+//                              round trip between builder and manager
+//   published -> released      assembly_latency.consumers
+//   released -> credit         this header, `credit`: a node with builders. From the time at which
 //                              the builder has found that all consumers have released the slot to
 //                              the time at which the manager has its credit, plus the trip of the
 //                              acknowledgement back to the node. What the manager delays its

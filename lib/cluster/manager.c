@@ -170,6 +170,14 @@ static void take_progress(struct cluster_manager *manager, unsigned from,
 		manager_published(manager, from, &received, now);
 }
 
+// Events that a node published shortly before its exclusion count too, and those that it gave up
+// then are granted again.
+static bool is_about_events(uint16_t type)
+{
+	return type == CTRL_PROGRESS || type == CTRL_STEPS || type == CTRL_ADOPT ||
+	       type == CTRL_DONE || type == CTRL_BUILT;
+}
+
 void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 			    const struct ctrl_record *record, uint64_t now)
 {
@@ -182,16 +190,18 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 		manager_register(manager, from, record, now);
 		return;
 	}
-	// Events that a node published shortly before its exclusion count too.
-	if (record->type == CTRL_PROGRESS && (node->registered || node->operator_excluded))
-		take_progress(manager, from, record, now);
-	if (record->type == CTRL_STEPS && (node->registered || node->operator_excluded))
-		manager_steps(manager, from, record, now);
-	if (record->type == CTRL_ADOPT && (node->registered || node->operator_excluded))
-		manager_adopt(manager, from, record, now);
-	if (!node->registered)
+	if (!node->registered && !(node->operator_excluded && is_about_events(record->type)))
 		return;
 	switch (record->type) {
+	case CTRL_PROGRESS:
+		take_progress(manager, from, record, now);
+		break;
+	case CTRL_STEPS:
+		manager_steps(manager, from, record, now);
+		break;
+	case CTRL_ADOPT:
+		manager_adopt(manager, from, record, now);
+		break;
 	case CTRL_RELEASE:
 		take_release(manager, from, record);
 		break;

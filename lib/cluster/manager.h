@@ -7,12 +7,29 @@
 //
 // A node that falls silent gets no new grants. Its builders' unfinished events wait for it, for
 // in_doubt_ns, and are then granted to other builders. When its process restarts or leaves, they
-// are granted to other builders at once, except those that are in doubt: the manager has ordered a
-// builder of the node to publish the event (PUBLISH), and the builder has not confirmed it yet
-// (PUBLISHED). These wait until the node reports the events that it holds, or in_doubt_ns pass.
-// Meanwhile the other builders go on, as long as sources have room. A node that was silent for
-// longer registers again and reports the events that it holds. If an event is granted again
+// are granted to other builders at once, except those that are in doubt: a builder of the node is
+// permitted to publish the event, or the manager has ordered it (PUBLISH), and the builder has not
+// reported that it has. These wait until the node reports the events that it holds, or in_doubt_ns
+// pass. Meanwhile the other builders go on, as long as sources have room. A node that was silent
+// for longer registers again and reports the events that it holds. If an event is granted again
 // although a builder may have published it, consumers see EVB_EVENT_REPEATED.
+//
+// Permission to publish. With its grant a builder gets the permission to publish an event without
+// asking (CTRL_PERMITTED), unless another builder may have published the event. It publishes the
+// event when it is built, and reports both with one record (BUILT with CTRL_ALREADY_PUBLISHED).
+// Invariant: at most one builder at a time may publish an event without EVB_EVENT_REPEATED.
+//   - A permission ends when the manager receives one of these from the builder: it has published
+//     the event, cannot build it, or holds it and asks (BUILT, DONE); it has obeyed WITHDRAW (DONE
+//     with CTRL_UNBUILT); it reports all that it holds (ADOPT), since a node ends its permissions
+//     when it registers; it leaves (BYE). Until then the event is not granted again.
+//   - If in_doubt_ns pass first, or the process of the builder is gone, the event is marked as
+//     possibly published. It then needs PUBLISH, which carries CTRL_REPEATED, in all later grants,
+//     and under a later manager, too (manager_mark_unreported()).
+//   - Events that a manager adopts have no permission.
+// The invariant does not depend on time. A lease limits what is published twice with the flag: a
+// node uses permissions only for as long after a frame which the manager has received as the
+// manager cannot regard it as silent. After that it asks. So a builder that the manager does not
+// hear publishes no event that others build.
 //
 // A source that falls silent is left out of new events, unless waits_for_sources is set. After
 // in_doubt_ns builders do not wait for its data any more, and at once if the node has left, was

@@ -68,9 +68,7 @@ static void withdraw(struct cluster_manager *manager, unsigned builder, uint32_t
 {
 	manager->view.stale++;
 	manager_send_step(manager, builder, token, entry, CTRL_STEP_WITHDRAW);
-	if (entry->state == ENTRY_SETTLED)
-		manager->builders[builder].n_settled--;
-	entry->state = ENTRY_NONE;
+	manager_set_state(manager, builder, entry, ENTRY_NONE);
 }
 
 // A builder reports an event that it has published. The event may have been granted to another

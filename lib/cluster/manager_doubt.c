@@ -41,7 +41,7 @@ static bool in_doubt(const struct cluster_manager *manager, unsigned node)
 	for (unsigned i = 0; i < at->n_builders; i++) {
 		const struct manager_builder *builder = &manager->builders[at->first_builder + i];
 
-		if (builder->suspended && builder->n_settled > 0)
+		if (builder->suspended && builder->n_publishable > 0)
 			return true;
 	}
 	return false;
@@ -90,11 +90,10 @@ static void expel(struct cluster_manager *manager, unsigned index, uint64_t know
 	for (uint32_t i = 0; i < builder->n; i++) {
 		struct entry *entry = &builder->entries[i];
 
-		if (entry->state == ENTRY_SETTLED && entry->event < known_from)
+		if (entry->state >= ENTRY_PERMITTED && entry->event < known_from)
 			mark(manager, entry->event);
-		entry->state = ENTRY_NONE;
+		manager_set_state(manager, index, entry, ENTRY_NONE);
 	}
-	builder->n_settled = 0;
 	suspend(manager, index, false, now);
 	if (manager->sched == NULL)
 		return;
@@ -113,15 +112,23 @@ void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uin
 			expel(manager, at->first_builder + i, known_from, now);
 }
 
-// Grants the events again that are not in doubt. The node's builders hold them, or wait for their
-// data; in case that the node is back in time, they receive the order to drop them.
-static void take_back_open(struct cluster_manager *manager, unsigned node, uint64_t now)
+// Takes back the events in this state, of which the node's builders hold some, or wait for their
+// data. Those in ENTRY_GRANTED are not in doubt and are granted again; in case that the node is
+// back in time, its builders receive the order to drop them.
+static void take_back_all(struct cluster_manager *manager, unsigned node, enum entry_state state,
+			  uint64_t now)
 {
 	const struct cluster_system_node *at = &manager->cluster->nodes[node];
 
 	for (unsigned i = 0; i < at->n_builders; i++)
 		for (uint32_t j = 0; j < manager->builders[at->first_builder + i].n; j++)
-			manager_take_back(manager, at->first_builder + i, j, now);
+			if (manager_entry(manager, at->first_builder + i, j)->state == state)
+				manager_take_back(manager, at->first_builder + i, j, now);
+}
+
+void manager_recall(struct cluster_manager *manager, unsigned node, uint64_t now)
+{
+	take_back_all(manager, node, ENTRY_PERMITTED, now);
 }
 
 static void begin_time_in_doubt(struct cluster_manager *manager, unsigned index, uint64_t now)
@@ -152,7 +159,7 @@ void manager_suspend(struct cluster_manager *manager, unsigned index, uint64_t n
 	for (unsigned i = 0; i < at->n_builders; i++)
 		suspend(manager, at->first_builder + i, true, now);
 	if (in_doubt(manager, index))
-		take_back_open(manager, index, now);
+		take_back_all(manager, index, ENTRY_GRANTED, now);
 	else
 		manager_expel_suspended(manager, index, 0, now);
 	if (in_doubt(manager, index))

@@ -23,6 +23,14 @@ static unsigned builder_of(const struct cluster_manager *manager, unsigned node,
 	return index < at->n_builders ? at->first_builder + index : CLUSTER_NONE;
 }
 
+void manager_set_state(struct cluster_manager *manager, unsigned builder, struct entry *entry,
+		       enum entry_state state)
+{
+	manager->builders[builder].n_publishable +=
+	    (state >= ENTRY_PERMITTED) - (entry->state >= ENTRY_PERMITTED);
+	entry->state = (uint8_t)state;
+}
+
 void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       const struct entry *entry, enum ctrl_step step)
 {
@@ -88,7 +96,8 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		.address = placement_of_slot(placement, token),
 		.size = placement->slot_size,
 		.rkey = placement->rkey,
-		.flags = placement->rkey != 0 ? CTRL_PLACED : 0,
+		.flags = (placement->rkey != 0 ? CTRL_PLACED : 0) |
+			 (entry->state == ENTRY_PERMITTED ? CTRL_PERMITTED : 0),
 	};
 
 	if (grant != NULL) {
@@ -171,6 +180,16 @@ static void note_missed(struct cluster_manager *manager, uint64_t now)
 	}
 }
 
+// Whether the builder gets the permission to publish an event with its grant. If another builder
+// may have published the event, it is published by order only, with a flag.
+static bool is_permitted(const struct cluster_manager *manager, const struct sched_grant *grant)
+{
+	const unsigned node = manager->cluster->builders[grant->builder].node;
+
+	return manager->nodes[node].obeys_permission &&
+	       !manager_maybe_published(manager, grant->event);
+}
+
 void manager_grant(struct cluster_manager *manager, uint64_t now)
 {
 	struct manager_grants granted;
@@ -194,8 +213,9 @@ void manager_grant(struct cluster_manager *manager, uint64_t now)
 			.generation = grant->generation,
 			.rate_kbps = rate_of(manager, grant),
 			.attempt = (uint16_t)grant->attempt,
-			.state = ENTRY_GRANTED,
 		};
+		manager_set_state(manager, grant->builder, entry,
+				  is_permitted(manager, grant) ? ENTRY_PERMITTED : ENTRY_GRANTED);
 		granted.entries[i] = entry;
 	}
 	manager_send_grants(manager, &granted);
@@ -268,6 +288,14 @@ static bool is_due(const struct cluster_manager *manager, const struct repeat *r
 		manager->builders[repeat->from].newest_done > repeat->ordered);
 }
 
+// Whether the process that has a builder's events is the one that has registered last.
+static bool has_reported(const struct cluster_manager *manager, unsigned builder)
+{
+	const unsigned node = manager->cluster->builders[builder].node;
+
+	return manager->nodes[node].registered && !manager->builders[builder].reporting;
+}
+
 // Repeats the grants of builder repeat->from and advances to the next builder. False if the node's
 // queue is full. The next poll continues.
 static bool repeat_builder(struct cluster_manager *manager, unsigned index, struct repeat *repeat)
@@ -276,10 +304,10 @@ static bool repeat_builder(struct cluster_manager *manager, unsigned index, stru
 	const struct manager_builder *builder = &manager->builders[repeat->from];
 	uint8_t bytes[CTRL_GRANT_SIZE];
 
-	for (; repeat->token < builder->n; repeat->token++) {
+	for (; repeat->token < builder->n && has_reported(manager, repeat->from); repeat->token++) {
 		const struct entry *entry = &builder->entries[repeat->token];
 
-		if (entry->state != ENTRY_GRANTED || entry->granted_ns < repeat->since ||
+		if (!manager_is_open(entry) || entry->granted_ns < repeat->since ||
 		    entry->granted_ns > repeat->until)
 			continue;
 		if (transport->room(transport->context, index, sizeof(bytes)) < sizeof(bytes))
@@ -396,20 +424,21 @@ static void finish(struct cluster_manager *manager, unsigned builder, uint32_t t
 		if (entry->outcome == CTRL_DISCARDED)
 			tell_unpublished(manager, entry);
 	}
-	if (entry->state == ENTRY_SETTLED)
-		manager->builders[builder].n_settled--;
-	entry->state = ENTRY_NONE;
+	manager_set_state(manager, builder, entry, ENTRY_NONE);
 }
 
 void manager_take_back(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       uint64_t now)
 {
-	const struct entry *entry = manager_entry(manager, builder, token);
+	struct entry *entry = manager_entry(manager, builder, token);
 
-	if (entry->state != ENTRY_GRANTED)
+	if (!manager_is_open(entry))
 		return;
 	manager_send_step(manager, builder, token, entry, CTRL_STEP_WITHDRAW);
-	finish(manager, builder, token, SCHED_FAILED, now);
+	if (entry->state == ENTRY_PERMITTED)
+		manager_set_state(manager, builder, entry, ENTRY_RECALLED);
+	else
+		finish(manager, builder, token, SCHED_FAILED, now);
 }
 
 static bool is_current(const struct entry *entry, uint64_t event, uint32_t generation,
@@ -420,12 +449,15 @@ static bool is_current(const struct entry *entry, uint64_t event, uint32_t gener
 }
 
 static void note_built(struct cluster_manager *manager, struct manager_builder *builder,
-		       const struct entry *entry, enum ctrl_outcome outcome, uint64_t now)
+		       struct entry *entry, const struct ctrl_done *done, uint64_t now)
 {
 	if (entry->granted_ns <= manager->built_until)
 		manager->built_at = now;
-	if (outcome == CTRL_COMPLETE && entry->granted_ns > builder->newest_done)
+	if (done->outcome == CTRL_COMPLETE && entry->granted_ns > builder->newest_done)
 		builder->newest_done = entry->granted_ns;
+	entry->bytes = done->bytes;
+	entry->outcome = done->outcome;
+	entry->n_missing = (uint16_t)done->n_missing;
 }
 
 void manager_done(struct cluster_manager *manager, unsigned node, const struct ctrl_done *done,
@@ -447,16 +479,15 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 			manager_send_step(manager, builder, done->slot, &stale, CTRL_STEP_WITHDRAW);
 		return;
 	}
-	note_built(manager, &manager->builders[builder], entry, done->outcome, now);
-	entry->bytes = done->bytes;
-	entry->outcome = done->outcome;
-	entry->n_missing = (uint16_t)done->n_missing;
+	note_built(manager, &manager->builders[builder], entry, done, now);
 	switch (done->outcome) {
 	case CTRL_COMPLETE:
 	case CTRL_INCOMPLETE:
-		if (entry->state != ENTRY_SETTLED)
-			manager->builders[builder].n_settled++;
-		entry->state = ENTRY_SETTLED;
+		if (entry->state == ENTRY_RECALLED) {
+			finish(manager, builder, done->slot, SCHED_FAILED, now); // it is held
+			break;
+		}
+		manager_set_state(manager, builder, entry, ENTRY_SETTLED);
 		manager_publish(manager, builder, done->slot, entry, steps);
 		break;
 	case CTRL_DISCARDED:
@@ -469,27 +500,49 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 	}
 }
 
+static void count_published(struct cluster_manager *manager, unsigned builder, uint32_t token,
+			    uint64_t now)
+{
+	const struct entry *entry = manager_entry(manager, builder, token);
+	const bool incomplete = entry->outcome == CTRL_INCOMPLETE;
+
+	manager->view.incomplete += incomplete;
+	manager->view.complete += !incomplete;
+	manager->view.missing += entry->n_missing;
+	manager->view.repeated += manager_maybe_published(manager, entry->event);
+	finish(manager, builder, token, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE, now);
+}
+
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now)
 {
 	unsigned builder = builder_of(manager, node, progress->builder);
 	const struct entry *entry;
-	bool incomplete;
 
 	if (manager->sched == NULL || builder == CLUSTER_NONE)
 		return;
 	entry = manager_entry(manager, builder, progress->slot);
-	if (!is_current(entry, progress->event, progress->generation, progress->attempt)) {
+	if (is_current(entry, progress->event, progress->generation, progress->attempt))
+		count_published(manager, builder, progress->slot, now);
+	else
+		manager->view.stale++;
+}
+
+void manager_published_unasked(struct cluster_manager *manager, unsigned node,
+			       const struct ctrl_done *done, uint64_t now)
+{
+	unsigned builder = builder_of(manager, node, done->builder);
+	struct entry *entry;
+
+	if (builder == CLUSTER_NONE)
+		return;
+	entry = manager_entry(manager, builder, done->slot);
+	if (!is_current(entry, done->event, done->generation, done->attempt)) {
 		manager->view.stale++;
 		return;
 	}
-	incomplete = entry->outcome == CTRL_INCOMPLETE;
-	manager->view.incomplete += incomplete;
-	manager->view.complete += !incomplete;
-	manager->view.missing += entry->n_missing;
-	manager->view.repeated += manager_maybe_published(manager, entry->event);
-	finish(manager, builder, progress->slot, incomplete ? SCHED_INCOMPLETE : SCHED_COMPLETE,
-	       now);
+	note_built(manager, &manager->builders[builder], entry, done, now);
+	count_published(manager, builder, done->slot, now);
 }
 
 void manager_send_release(struct cluster_manager *manager, unsigned node)

@@ -21,10 +21,14 @@
 #define GRANTS_MOST        256u // grants in one poll
 #define MANAGER_STEPS_MOST 128u // events in one record that orders to publish them
 
+// In the states from ENTRY_PERMITTED on the builder may publish the event.
 enum entry_state {
 	ENTRY_NONE,
 	ENTRY_GRANTED,
-	ENTRY_SETTLED, // the manager has sent PUBLISH
+	ENTRY_PERMITTED, // granted with the permission to publish, which the builder has not used
+			 // or given up as far as is known
+	ENTRY_RECALLED,  // permitted, and WITHDRAW has been sent: the builder's response is awaited
+	ENTRY_SETTLED,   // the manager has sent PUBLISH
 };
 
 // The manager's record of one token of a builder.
@@ -35,7 +39,7 @@ struct entry {
 	uint32_t generation;
 	uint32_t rate_kbps;
 	uint16_t attempt;
-	uint16_t n_missing; // sources without data; valid in ENTRY_SETTLED
+	uint16_t n_missing; // sources without data; valid once the event is built
 	uint8_t state;      // enum entry_state
 	uint8_t outcome;    // enum ctrl_outcome
 };
@@ -52,7 +56,7 @@ struct manager_builder {
 	uint64_t newest_done;    // latest grant of an event that it has built with all sources
 	struct entry *entries;   // indexed by token
 	uint32_t n;              // number of entries
-	uint32_t n_settled;      // entries in ENTRY_SETTLED
+	uint32_t n_publishable;  // entries whose events the builder may publish
 	uint32_t slots;          // as the builder reports
 	uint32_t n_reported;     // events that it has reported since its node has registered
 	struct adopted *adopted; // those of them that are stored until all builders have reported
@@ -86,6 +90,7 @@ struct manager_node {
 	bool commanded;          // this manager has executed an exclude or include of it
 	uint64_t in_doubt_until; // end of the time in doubt; 0: the node is not in doubt
 	bool takes_lists;        // it has CTRL_LISTS
+	bool obeys_permission;   // it has CTRL_OBEYS_PERMISSION, too
 	uint16_t last_grant;     // scratch of manager_lists.c, 0 outside: 1 + that of this poll
 	uint64_t registrations;
 	// For events from this one on, the node's process knows whether its builders have published
@@ -237,8 +242,11 @@ void manager_set_aside(struct cluster_manager *manager, unsigned node, uint64_t 
 // The builders of a node get no new grants. Their events are granted to other builders: at once,
 // except those in doubt, which wait until the time in doubt ends.
 void manager_suspend(struct cluster_manager *manager, unsigned node, uint64_t now);
+// Orders the builders of a suspended node to give up the events that they are permitted to publish.
+// Each is granted to another builder when its builder has responded.
+void manager_recall(struct cluster_manager *manager, unsigned node, uint64_t now);
 // Grants the events of the node's suspended builders to other builders. Events below `known_from`
-// that were ordered to be published are marked as possibly published; for the others it is known.
+// that builders may have published are marked as possibly published; for the others it is known.
 void manager_expel_suspended(struct cluster_manager *manager, unsigned node, uint64_t known_from,
 			     uint64_t now);
 // Frames arrive from the node again in the same session: its builders continue with their events.
@@ -292,8 +300,16 @@ struct entry *manager_entry(struct cluster_manager *manager, unsigned builder, u
 void manager_send_step(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       const struct entry *entry, enum ctrl_step step);
 void manager_grant(struct cluster_manager *manager, uint64_t now);
-// Takes an event away from its builder, unless the builder has been ordered to publish it; the
-// event will be granted again.
+// Changes the state of an entry of a builder, also to ENTRY_NONE.
+void manager_set_state(struct cluster_manager *manager, unsigned builder, struct entry *entry,
+		       enum entry_state state);
+// Whether the event of an entry is granted, and not reported as built.
+static inline bool manager_is_open(const struct entry *entry)
+{
+	return entry->state == ENTRY_GRANTED || entry->state == ENTRY_PERMITTED;
+}
+// Takes an open event away from its builder; the event will be granted again: at once, or, if the
+// builder is permitted to publish it, when the builder has responded.
 void manager_take_back(struct cluster_manager *manager, unsigned builder, uint32_t token,
 		       uint64_t now);
 // Orders that the grants which were not sent to a readout node are sent now. It takes part again.
@@ -314,6 +330,9 @@ void manager_done(struct cluster_manager *manager, unsigned node, const struct c
 		  struct manager_steps *steps, uint64_t now);
 void manager_published(struct cluster_manager *manager, unsigned node,
 		       const struct ctrl_progress *progress, uint64_t now);
+// An event that its builder was permitted to publish is built and published.
+void manager_published_unasked(struct cluster_manager *manager, unsigned node,
+			       const struct ctrl_done *done, uint64_t now);
 // Send RELEASE to a node, or to all: events below are finished. Readouts free their data, builders
 // drop their records of them.
 void manager_send_release(struct cluster_manager *manager, unsigned node);

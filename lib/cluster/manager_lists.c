@@ -45,6 +45,7 @@ static bool add_grant(struct grant_list *list, unsigned index)
 	const struct sched_grant *grant = &list->of->grants[index];
 	const struct entry *entry = list->of->entries[index];
 	struct ctrl_grants *record = &list->record;
+	const uint16_t flags = entry->state == ENTRY_PERMITTED ? CTRL_PERMITTED : 0;
 
 	if (record->n == 0) {
 		*record = (struct ctrl_grants){
@@ -53,10 +54,11 @@ static bool add_grant(struct grant_list *list, unsigned index)
 			.rate_kbps = entry->rate_kbps,
 			.round = (uint32_t)grant->round,
 			.n_positions = (uint16_t)grant->n_positions,
+			.flags = flags,
 		};
 		list->last_round = grant->round;
 	}
-	if (record->n == LIST_MOST || record->attempt != entry->attempt ||
+	if (record->n == LIST_MOST || record->attempt != entry->attempt || record->flags != flags ||
 	    grant->event - record->first > LIST_OFFSET || grant->round - list->last_round > 1 ||
 	    record->n_positions != grant->n_positions ||
 	    !is_near(entry->rate_kbps, record->rate_kbps))
@@ -81,7 +83,7 @@ static void send_list(struct cluster_manager *manager, struct grant_list *list, 
 	if (list->record.n == 0)
 		return;
 	list->record.run = manager->run;
-	list->record.flags = manager->parameters.sched.barrier ? CTRL_BARRIER : 0;
+	list->record.flags |= manager->parameters.sched.barrier ? CTRL_BARRIER : 0;
 	size = ctrl_put_grants(bytes, sizeof(bytes), &list->record, list->entries);
 	list->record.n = 0;
 	if (to != CLUSTER_NONE) {
@@ -224,10 +226,12 @@ void manager_built(struct cluster_manager *manager, unsigned from, const struct 
 {
 	struct manager_steps steps;
 	struct ctrl_built received;
+	bool is_published;
 
 	if (ctrl_get_built(record, &received) != WIRE_OK || received.run != manager->run ||
 	    manager->sched == NULL)
 		return;
+	is_published = (received.flags & CTRL_ALREADY_PUBLISHED) != 0;
 	steps.record.n = 0;
 	for (unsigned i = 0; i < received.n; i++) {
 		const struct ctrl_built_event at = ctrl_built_event_at(&received, i);
@@ -243,7 +247,9 @@ void manager_built(struct cluster_manager *manager, unsigned from, const struct 
 			.outcome = at.n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE,
 		};
 
-		if (manager->adopting)
+		if (is_published)
+			manager_published_unasked(manager, from, &done, now);
+		else if (manager->adopting)
 			manager_store_done(manager, from, &done);
 		else
 			manager_done(manager, from, &done, &steps, now);

@@ -121,6 +121,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->run = received.run;
 	node->resumes = (received.flags & CTRL_RESUMES) != 0;
 	node->takes_lists = (received.flags & CTRL_LISTS) != 0;
+	node->obeys_permission = node->takes_lists && (received.flags & CTRL_OBEYS_PERMISSION) != 0;
 	node->known_from =
 	    received.run == manager->run && received.run != 0 ? received.known_from : UINT64_MAX;
 	node->stated = node->begun = node->ended = false;
@@ -406,13 +407,15 @@ static void node_restarted(struct cluster_manager *manager, unsigned index, uint
 void manager_bye(struct cluster_manager *manager, unsigned index, uint64_t now)
 {
 	struct manager_node *node = &manager->nodes[index];
+	// Before BYE the node has reported all events that it has published; it publishes no more.
+	// If it has not reported what it holds, its events are those of an earlier process.
+	const uint64_t known_from = manager_is_reporting(manager, index) ? node->known_from : 0;
 
 	manager->changes++;
-	// Before BYE the node has published all events for which it received PUBLISH.
 	node->registered = false;
 	node->left = true;
 	manager_suspend(manager, index, now);
-	manager_expel_suspended(manager, index, node->known_from, now);
+	manager_expel_suspended(manager, index, known_from, now);
 	manager_sync_source(manager, index, now);
 }
 

@@ -347,6 +347,7 @@ static void exclude(struct cluster_manager *manager, unsigned index, uint64_t no
 	node->operator_excluded = true;
 	node->exclude_due = node->registered = node->begun = false;
 	manager_suspend(manager, index, now);
+	manager_recall(manager, index, now);
 	manager_sync_source(manager, index, now);
 	manager_send_member(manager, index, CTRL_EXCLUDE, CTRL_REASON_OPERATOR);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PERMIT_MARGIN 16u // part of the heartbeat timeout
+
 void node_send_to_manager(struct cluster_node *node, const void *record, size_t size)
 {
 	node_reports_flush(node); // records stay in order
@@ -41,7 +43,8 @@ void node_send_register(struct cluster_node *node)
 		.run = node->run,
 		.known_from = node->known_from,
 		.flags = (node->operator_excluded ? CTRL_EXCLUDED : 0) |
-			 (node->parameters.resumes ? CTRL_RESUMES : 0) | CTRL_LISTS,
+			 (node->parameters.resumes ? CTRL_RESUMES : 0) | CTRL_LISTS |
+			 CTRL_OBEYS_PERMISSION,
 		.n_builders = (uint16_t)self->n_builders,
 		.n_sources = (uint16_t)self->n_sources,
 	};
@@ -63,6 +66,7 @@ void node_send_register(struct cluster_node *node)
 		 self->name);
 	node->registered = node->manager_takes_lists = false;
 	node->registering = true;
+	node_builders_end_permissions(node);
 	// The manager reports anew which sources do not take part.
 	for (unsigned rank = 0; rank < node->readouts_of_all.n; rank++)
 		node_builders_set_source(node, rank, 0);
@@ -233,7 +237,7 @@ static void take_grants(struct cluster_node *node, const struct ctrl_record *rec
 		.round = list.round,
 		.n_positions = list.n_positions,
 		.attempt = list.attempt,
-		.flags = list.flags & CTRL_BARRIER,
+		.flags = list.flags & (CTRL_BARRIER | CTRL_PERMITTED),
 	};
 	for (unsigned i = 0; i < list.n; i++) {
 		if (take_granted(node, &list, i, &grant))
@@ -389,9 +393,28 @@ static void send_bye(struct cluster_node *node)
 	node_send_to_manager(node, bytes, ctrl_put_bye(bytes, sizeof(bytes), &bye));
 }
 
+// The manager reports this node as lost, and regards its permissions as ended, a heartbeat timeout
+// after the last frame that it has received, at the earliest. Less a margin for the rates of the
+// two clocks, as in election/election.h.
+static uint64_t permit_until(const struct cluster_node *node)
+{
+	const struct cluster_transport *transport = &node->parameters.transport;
+	const uint64_t lease = node->parameters.lease_ns;
+	uint64_t reached;
+
+	if (node->manager == CLUSTER_NONE)
+		return 0;
+	reached = transport->reached != NULL ? transport->reached(transport->context, node->manager)
+					     : UINT64_MAX;
+	if (reached == 0 || reached == UINT64_MAX)
+		return reached;
+	return reached + lease - lease / PERMIT_MARGIN;
+}
+
 void cluster_node_poll(struct cluster_node *node, uint64_t now)
 {
 	node->now = now;
+	node->permit_until = permit_until(node);
 	node_latency_poll(node);
 	node_readouts_poll(node);
 	node_builders_await(node);

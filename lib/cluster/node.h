@@ -22,8 +22,11 @@ struct cluster_node_parameters {
 	bool resumes; // the readouts have what an earlier process announced: block_store.resumes
 	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
 	struct cluster_transport transport;
-	bool excluded;     // by the operator, as the process was told in its run before
-	uint64_t lease_ns; // of the node's vote, where the event manager is elected
+	bool excluded; // by the operator, as the process was told in its run before
+	// The heartbeat timeout: lease of the node's vote, where the event manager is elected, and,
+	// less 6 %, time after a frame that the manager has received for which permissions to
+	// publish can be used.
+	uint64_t lease_ns;
 	uint64_t now;
 	void *context;
 	// Send a message to a builder or readout of this node. They return false if its mailbox is
@@ -87,9 +90,9 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 
 // Handle a message from a builder or readout of this node.
 void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
-				  const struct message *message);
+				  const struct message *message, uint64_t now);
 void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
-				  const struct message *message);
+				  const struct message *message, uint64_t now);
 
 // Sends credits, announcements and requests. The caller calls this in every turn of its loop.
 void cluster_node_poll(struct cluster_node *node, uint64_t now);
@@ -105,9 +108,9 @@ struct vote *cluster_node_vote(struct cluster_node *node);
 // Whether the node has granted a request for its vote since the last call: *to is due a heartbeat.
 bool cluster_node_has_voted(struct cluster_node *node, unsigned *to);
 
-// Begins to leave the cluster. Events for which PUBLISH has been received are still published, all
-// other events of the builders are given up; then BYE is sent. The caller goes on polling until
-// cluster_node_left() returns true.
+// Begins to leave the cluster. Events that are about to be published still are, all other events of
+// the builders are given up; then BYE is sent. The caller goes on polling until cluster_node_left()
+// returns true.
 void cluster_node_leave(struct cluster_node *node);
 bool cluster_node_left(const struct cluster_node *node);
 

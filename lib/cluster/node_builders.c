@@ -104,6 +104,20 @@ static bool is_due(const struct cluster_node *node, unsigned builder)
 
 // --- grants ---
 
+// Only BUILT can say that an event is published already.
+static bool may_publish(const struct cluster_node *node, const struct token *token, uint32_t index)
+{
+	return token->permitted && node->now < node->permit_until && token->bytes <= UINT32_MAX &&
+	       index <= UINT16_MAX;
+}
+
+static void publish(struct cluster_node *node, unsigned builder, struct token *token,
+		    unsigned flags)
+{
+	token->state = TOKEN_SETTLED;
+	send_to_builder(node, builder, MESSAGE_PUBLISH, flags, token);
+}
+
 static void make_built(struct cluster_node *node, unsigned builder, uint32_t index, uint32_t slot,
 		       uint64_t bytes, uint16_t n_missing)
 {
@@ -112,8 +126,15 @@ static void make_built(struct cluster_node *node, unsigned builder, uint32_t ind
 	token->slot = slot;
 	token->bytes = bytes;
 	token->n_missing = n_missing;
-	token->state = TOKEN_BUILT;
 	node->view.built++;
+	if (may_publish(node, token, index)) {
+		token->unasked = true;
+		publish(node, builder, token, 0);
+		return;
+	}
+	// From now on the event needs PUBLISH: the manager expects that it is held.
+	token->permitted = false;
+	token->state = TOKEN_BUILT;
 	node_send_done(node, builder, index);
 }
 
@@ -212,6 +233,7 @@ void node_builders_grant(struct cluster_node *node, const struct ctrl_grant *gra
 	node->view.grants++;
 	tokens_grant(tokens, grant->slot, grant->event, grant->attempt);
 	token->rate_kbps = grant->rate_kbps;
+	token->permitted = (grant->flags & CTRL_PERMITTED) != 0;
 	// If the builder still holds an earlier attempt of this event, it discards the data that
 	// arrives before it has freed that attempt. The data is then requested from the readouts.
 	token->requests = node->parameters.cluster.mode == SCHED_PULL ||
@@ -303,6 +325,14 @@ void node_builders_withdraw(struct cluster_node *node)
 	}
 }
 
+void node_builders_end_permissions(struct cluster_node *node)
+{
+	node->permit_until = 0;
+	for (unsigned i = 0; i < node->n_builders; i++)
+		for (uint32_t j = 0; j < node->builders[i].tokens.n; j++)
+			node->builders[i].tokens.tokens[j].permitted = false;
+}
+
 bool node_builders_are_settled(const struct cluster_node *node)
 {
 	for (unsigned i = 0; i < node->n_builders; i++) {
@@ -352,12 +382,12 @@ void node_builders_progress(struct cluster_node *node, unsigned from,
 		return;
 	}
 	if (progress->step == CTRL_STEP_PUBLISH && token->state == TOKEN_BUILT) {
-		token->state = TOKEN_SETTLED;
-		send_to_builder(node, progress->builder, MESSAGE_PUBLISH,
-				(progress->flags & CTRL_REPEATED) != 0 ? MESSAGE_REPEATED : 0,
-				token);
+		publish(node, progress->builder, token,
+			(progress->flags & CTRL_REPEATED) != 0 ? MESSAGE_REPEATED : 0);
 	} else if (progress->step == CTRL_STEP_WITHDRAW &&
 		   (token->state == TOKEN_BUILT || token->state == TOKEN_GRANTED)) {
+		if (token->permitted)
+			node_send_outcome(node, progress->builder, progress->slot, CTRL_UNBUILT);
 		withdraw(node, progress->builder, progress->slot);
 	} else {
 		node->view.unknown++;
@@ -439,11 +469,12 @@ static void take_dropped(struct cluster_node *node, unsigned builder, uint32_t i
 }
 
 void cluster_node_builder_message(struct cluster_node *node, unsigned builder,
-				  const struct message *message)
+				  const struct message *message, uint64_t now)
 {
 	struct tokens *tokens = &node->builders[builder].tokens;
 	uint32_t index;
 
+	node->now = now;
 	if (message->kind == MESSAGE_OPEN) {
 		node->builders[builder].is_open = message->state != 0;
 		return;

@@ -132,6 +132,8 @@ struct cluster_node {
 	uint32_t manager_epoch; // where it is elected
 	struct vote vote;
 	uint16_t voted_for; // node that is due a heartbeat, or CLUSTER_NONE
+	uint64_t
+	    permit_until; // ns: permissions to publish can be used until then; renewed by polls
 
 	struct sending *sendings;
 	unsigned n_sendings;
@@ -205,9 +207,13 @@ uint32_t node_builders_generation(const struct cluster_node *node, unsigned buil
 				  uint16_t low);
 void node_builders_progress(struct cluster_node *node, unsigned from,
 			    const struct ctrl_progress *progress);
-// Gives up all events for which PUBLISH has not been received.
+// Gives up all events that are not about to be published.
 void node_builders_withdraw(struct cluster_node *node);
-// Whether an event is about to be published: PUBLISH has been received for it.
+// Ends the permissions to publish (cluster/manager.h): all events that are not about to be
+// published need PUBLISH.
+void node_builders_end_permissions(struct cluster_node *node);
+// Whether an event is about to be published: PUBLISH has been received for it, or a permission has
+// been used.
 bool node_builders_are_settled(const struct cluster_node *node);
 void node_builders_released(struct cluster_node *node);
 
@@ -227,6 +233,7 @@ void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t tok
 		       enum ctrl_outcome outcome);
 // Sends DONE for an event that is built.
 void node_send_done(struct cluster_node *node, unsigned builder, uint32_t token);
+// Sends PUBLISHED, or, if PUBLISH was not needed, BUILT with CTRL_ALREADY_PUBLISHED.
 void node_send_published(struct cluster_node *node, unsigned builder, uint32_t token);
 // Send or drop the reports that wait: node_send_done() and node_send_published() collect them.
 void node_reports_flush(struct cluster_node *node);

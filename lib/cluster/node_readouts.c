@@ -187,10 +187,11 @@ static void send_offer(struct cluster_node *node, const struct message *message)
 }
 
 void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
-				  const struct message *message)
+				  const struct message *message, uint64_t now)
 {
 	struct node_readout *at = &node->readouts[readout];
 
+	node->now = now;
 	if (message->kind == MESSAGE_SENT)
 		take_sent(node, message);
 	if (message->kind == MESSAGE_OFFER)

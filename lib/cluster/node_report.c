@@ -57,21 +57,18 @@ static bool is_near(uint64_t first, uint64_t event)
 	return ctrl_event_at(first, (uint16_t)(event - first)) == event;
 }
 
-void node_send_done(struct cluster_node *node, unsigned builder, uint32_t index)
+static void add_built(struct cluster_node *node, unsigned builder, uint32_t index, uint16_t flags)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 	struct ctrl_built *list = &node->reports.built;
 
-	if (!node->manager_takes_lists || token->bytes > UINT32_MAX || index > UINT16_MAX) {
-		node_send_outcome(node, builder, index,
-				  token->n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE);
-		return;
-	}
 	if (list->n == REPORTS_MOST ||
-	    (list->n > 0 && (list->builder != builder || !is_near(list->first, token->event))))
+	    (list->n > 0 && (list->builder != builder || list->flags != flags ||
+			     !is_near(list->first, token->event))))
 		node_reports_flush(node);
 	if (list->n == 0) {
 		list->builder = (uint16_t)builder;
+		list->flags = flags;
 		list->first = token->event;
 		list->run = node->run;
 	}
@@ -83,6 +80,17 @@ void node_send_done(struct cluster_node *node, unsigned builder, uint32_t index)
 		.attempt = token->attempt,
 		.n_missing = token->n_missing,
 	};
+}
+
+void node_send_done(struct cluster_node *node, unsigned builder, uint32_t index)
+{
+	const struct token *token = &node->builders[builder].tokens.tokens[index];
+
+	if (node->manager_takes_lists && token->bytes <= UINT32_MAX && index <= UINT16_MAX)
+		add_built(node, builder, index, 0);
+	else
+		node_send_outcome(node, builder, index,
+				  token->n_missing > 0 ? CTRL_INCOMPLETE : CTRL_COMPLETE);
 }
 
 static void send_one_published(struct cluster_node *node, unsigned builder, uint32_t index)
@@ -107,6 +115,10 @@ void node_send_published(struct cluster_node *node, unsigned builder, uint32_t i
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 	struct ctrl_steps *list = &node->reports.published;
 
+	if (token->unasked) {
+		add_built(node, builder, index, CTRL_ALREADY_PUBLISHED);
+		return;
+	}
 	if (!node->manager_takes_lists || index > UINT16_MAX) {
 		send_one_published(node, builder, index);
 		return;

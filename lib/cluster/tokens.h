@@ -20,7 +20,7 @@ enum token_state {
 	TOKEN_FREE,      // its credit has been sent to the manager, or is about to be
 	TOKEN_GRANTED,   // the builder waits for the data of its event, or builds it
 	TOKEN_BUILT,     // the builder holds the built event; DONE has been sent
-	TOKEN_SETTLED,   // PUBLISH has been received
+	TOKEN_SETTLED,   // PUBLISH has been received, or the permission to publish has been used
 	TOKEN_PUBLISHED, // consumers have the event
 	TOKEN_WITHDRAWN, // the event is given up; the builder has not dropped it yet
 };
@@ -40,6 +40,8 @@ struct token {
 	bool expected;      // MESSAGE_EXPECT has been sent to the builder
 	uint16_t n_missing; // sources without data; valid from TOKEN_BUILT on
 	bool credited;      // the token's credit has been sent to the manager
+	bool permitted;     // PUBLISH is not needed; see node_builders_end_permissions()
+	bool unasked;       // the permission has been used
 	bool requests;      // the builder requests the event's data, see node_requests.c
 };
 

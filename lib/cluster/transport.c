@@ -33,10 +33,15 @@ static uint32_t acknowledged_by(void *context, unsigned node, uint64_t *when)
 	return control_acknowledged(context, node, when);
 }
 
+static uint64_t reached_at(void *context, unsigned node)
+{
+	return control_reached(context, node);
+}
+
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint)
 {
-	return (struct cluster_transport){ endpoint, send_record, room_for, queued_for,
-					   acknowledged_by };
+	return (struct cluster_transport){ endpoint,   send_record,     room_for,
+					   queued_for, acknowledged_by, reached_at };
 }
 
 struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t mtu)

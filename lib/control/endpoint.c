@@ -309,6 +309,15 @@ uint32_t control_acknowledged(const struct control_endpoint *endpoint, unsigned 
 	return peer->queue.head;
 }
 
+uint64_t control_reached(const struct control_endpoint *endpoint, unsigned node)
+{
+	const struct peer *peer = control_peer(endpoint, node);
+
+	if (node == endpoint->parameters.node)
+		return UINT64_MAX;
+	return peer ? peer->reached_at : 0;
+}
+
 void control_give_up(struct control_endpoint *endpoint, unsigned node)
 {
 	struct peer *peer = control_peer(endpoint, node);

@@ -202,6 +202,11 @@ uint32_t control_queued(const struct control_endpoint *endpoint, unsigned peer);
 uint32_t control_acknowledged(const struct control_endpoint *endpoint, unsigned peer,
 			      uint64_t *when);
 
+// When this endpoint sent the newest frame that a peer is known to have received in a session with
+// it: the peer does not report this node as lost before heartbeat_timeout has passed since then. 0:
+// no frame is known to have arrived. UINT64_MAX for the node itself.
+uint64_t control_reached(const struct control_endpoint *endpoint, unsigned peer);
+
 // Processes a datagram that has arrived; calls deliver() and event(). Returns WIRE_OK, or the
 // reason why the datagram is malformed; WIRE_BAD_CHECKSUM also if it is not authentic. A wrong
 // node, session, epoch or sequence number is not an error; it is only counted.

@@ -73,6 +73,8 @@ struct peer {
 	uint32_t stamp;
 	uint64_t stamp_received_at;
 
+	uint64_t reached_at; // see control_reached()
+
 	// A frame of an unknown session is accepted only if it echoes the stamp `challenge` or a
 	// later one. This proves that the session is alive.
 	bool challenging;

@@ -183,11 +183,14 @@ static void measure_round_trip(const struct control_endpoint *endpoint, struct p
 			       const struct ctrl_header *header, uint64_t now)
 {
 	const struct control_parameters *parameters = &endpoint->parameters;
-	uint64_t sample, difference;
+	uint64_t sample, difference, ago;
 	uint32_t elapsed;
 
 	if (!has_echo(header, now, &elapsed))
 		return;
+	ago = ((uint64_t)elapsed + 1) * NS_IN_US;
+	if (ago < now)
+		peer->reached_at = control_max(peer->reached_at, now - ago);
 	control_clock_add(&peer->clock, header->stamp, header->echo, header->echo_age,
 			  control_stamp(now));
 	sample = (uint64_t)(elapsed - header->echo_age) * NS_IN_US;

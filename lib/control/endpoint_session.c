@@ -148,6 +148,7 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	peer->challenging = false;
 	peer->response.header.peer_session = 0;
 	peer->has_stamp = false;
+	peer->reached_at = 0;
 	peer->has_unsequenced = false;
 	control_seals_begin(endpoint, peer);
 	peer->expected = (uint32_t)header->session;

@@ -37,7 +37,7 @@ void control_set_mailboxes(struct control *control, struct cluster_node_paramete
 
 static unsigned take_from(struct control *control, struct mailbox *mailbox, unsigned index,
 			  void (*handle)(struct cluster_node *node, unsigned index,
-					 const struct message *message))
+					 const struct message *message, uint64_t now))
 {
 	struct message messages[MESSAGES_MOST];
 	unsigned n = mailbox_take(mailbox, messages, MESSAGES_MOST);
@@ -45,7 +45,7 @@ static unsigned take_from(struct control *control, struct mailbox *mailbox, unsi
 	for (unsigned i = 0; i < n; i++) {
 		if (messages[i].kind == MESSAGE_FREED && messages[i].time != 0)
 			messages[i].time = control_ns(control, messages[i].time);
-		handle(control->node, index, &messages[i]);
+		handle(control->node, index, &messages[i], control->now);
 	}
 	return n;
 }

@@ -11,8 +11,8 @@
 enum message_kind {
 	// to a builder
 	MESSAGE_EXPECT = 1, // an event was granted to it: event, attempt
-	MESSAGE_PUBLISH,    // the manager has counted the event as built here: publish it to the
-			    // consumers: event, slot, flags
+	MESSAGE_PUBLISH,    // the event counts as built here: publish it to the consumers: event,
+			    // slot, flags
 	MESSAGE_DISCARD,    // another builder builds the event: drop it; MESSAGE_GRANTED: open or
 			    // held, otherwise if held in this slot: event, slot, flags
 	MESSAGE_AWAIT, // state 1: a silent source is waited for, deadlines stand still; state 0: it

@@ -137,7 +137,7 @@ static bool to_control(void *context, const struct message *message)
 	struct sender_core *core = context;
 
 	if (core->node != NULL)
-		cluster_node_readout_message(core->node, 0, message);
+		cluster_node_readout_message(core->node, 0, message, core->now);
 	return true;
 }
 

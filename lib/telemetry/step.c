@@ -90,8 +90,8 @@ const struct telemetry_group telemetry_step = {
 	    "| `first_segment` | the builder has the grant | the first segment; 0 if that came "
 	    "first |\n"
 	    "| `complete` | the first segment | the last; complete events only |\n"
-	    "| `published` | completion, or the grant if that came later | the manager has counted "
-	    "the event, and it is published |\n"
+	    "| `published` | completion, or the grant if that came later | the event is "
+	    "published |\n"
 	    "| `released` | publication | the builder sees that all consumers have released it |\n"
 	    "| `credit` | then | the manager has the credit, and its acknowledgement is back |",
 	.tables = { step_metrics },

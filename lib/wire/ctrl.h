@@ -119,6 +119,9 @@ enum ctrl_register_flag {
 	CTRL_LISTS = 4,
 	// The node is in no run, and `run` is the number of the next one that it is prepared for.
 	CTRL_PREPARED = 8,
+	// Its builders obey CTRL_PERMITTED: they respond to WITHDRAW of such a grant with DONE and
+	// the outcome CTRL_UNBUILT, or else with BUILT and CTRL_ALREADY_PUBLISHED.
+	CTRL_OBEYS_PERMISSION = 16,
 };
 
 enum ctrl_verdict {
@@ -142,6 +145,13 @@ enum ctrl_announce_flag {
 enum ctrl_grant_flag {
 	CTRL_PLACED = 1,  // address, size and rkey name the place for RDMA WRITE
 	CTRL_BARRIER = 2, // begin a phase only when all have finished the one before
+	// The builder may publish the event without PUBLISH (cluster/manager.h); only for nodes
+	// that have CTRL_OBEYS_PERMISSION.
+	CTRL_PERMITTED = 4,
+};
+
+enum ctrl_built_flag {
+	CTRL_ALREADY_PUBLISHED = 1, // by permission of the grants: PUBLISHED will not follow
 };
 
 enum ctrl_outcome {

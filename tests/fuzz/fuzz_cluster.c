@@ -308,9 +308,9 @@ static void read_mail(struct member *member)
 	member->n_mail = 0;
 	for (unsigned i = 0; i < n; i++) {
 		if (mail[i].kind == MESSAGE_ANNOUNCE || mail[i].kind == MESSAGE_SENT)
-			cluster_node_readout_message(member->node, 0, &mail[i]);
+			cluster_node_readout_message(member->node, 0, &mail[i], member->bench->now);
 		else
-			cluster_node_builder_message(member->node, 0, &mail[i]);
+			cluster_node_builder_message(member->node, 0, &mail[i], member->bench->now);
 	}
 }
 

@@ -223,6 +223,7 @@ static void make_player(struct played_nodes *all, unsigned number)
 	parameters.cluster.system = player->system;
 	make_endpoint(player, number, (uint16_t)system->manager);
 	parameters.transport = cluster_transport_of(player->endpoint);
+	parameters.lease_ns = SILENT_NS;
 	player->node = cluster_node_create(&parameters);
 	if (player->node == NULL)
 		perf_fail("out of memory");
@@ -299,7 +300,7 @@ static void announce(struct player *player)
 	    (player->announced == message.event && !player->ended))
 		return;
 	player->announced = message.event;
-	cluster_node_readout_message(player->node, 0, &message);
+	cluster_node_readout_message(player->node, 0, &message, player->all->now);
 }
 
 static void turn(struct player *player, uint64_t now)
@@ -309,7 +310,7 @@ static void turn(struct player *player, uint64_t now)
 		    &player->answers[player->first_answer++ & player->answers_mask];
 
 		player->n_answers--;
-		cluster_node_builder_message(player->node, 0, message);
+		cluster_node_builder_message(player->node, 0, message, now);
 	}
 	announce(player);
 	cluster_node_poll(player->node, now);

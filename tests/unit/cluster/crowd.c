@@ -267,9 +267,9 @@ static void take_messages(struct crowd *crowd)
 		struct cluster_node *node = crowd->nodes[at.node].node;
 
 		if (at.message.kind == MESSAGE_SENT || at.message.kind == MESSAGE_ANNOUNCE)
-			cluster_node_readout_message(node, 0, &at.message);
+			cluster_node_readout_message(node, 0, &at.message, crowd->now);
 		else
-			cluster_node_builder_message(node, 0, &at.message);
+			cluster_node_builder_message(node, 0, &at.message, crowd->now);
 	}
 	crowd->n_messages = 0;
 }

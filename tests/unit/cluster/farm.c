@@ -141,6 +141,24 @@ static uint64_t n_counted(const struct farm_node *node)
 	return view.complete + view.incomplete;
 }
 
+// An old process does not know that builders can be permitted to publish.
+static void manager_hears(struct farm_node *node, unsigned peer, const struct ctrl_record *record)
+{
+	uint8_t bytes[CTRL_REGISTER_SIZE];
+	struct ctrl_register received;
+	struct ctrl_record old;
+	size_t size;
+
+	if (!node->farm->options.asks || ctrl_get_register(record, &received) != WIRE_OK) {
+		cluster_manager_record(node->manager, peer, record, node->farm->now);
+		return;
+	}
+	received.flags &= ~(uint32_t)CTRL_OBEYS_PERMISSION;
+	size = ctrl_put_register(bytes, sizeof(bytes), &received);
+	if (ctrl_record_at(bytes, size, &old) == WIRE_OK)
+		cluster_manager_record(node->manager, peer, &old, node->farm->now);
+}
+
 static void on_deliver(void *context, unsigned peer, const struct ctrl_record *record)
 {
 	struct farm_node *node = context;
@@ -148,7 +166,7 @@ static void on_deliver(void *context, unsigned peer, const struct ctrl_record *r
 	if (node->manager != NULL) {
 		uint64_t before = n_counted(node);
 
-		cluster_manager_record(node->manager, peer, record, node->farm->now);
+		manager_hears(node, peer, record);
 		truth_heard(node->farm, peer, record, n_counted(node) - before);
 	}
 	truth_asked(node, record);
@@ -193,20 +211,17 @@ static void note_list(struct farm *farm, unsigned to, const struct ctrl_record *
 			.slot = at.slot,
 			.generation = at.generation,
 			.attempt = grants.attempt,
+			.flags = grants.flags,
 		};
 
 		if (builder->node == to)
 			truth_granted(farm, &grant);
 	}
-	for (unsigned i = 0; ctrl_get_steps(record, &steps) == WIRE_OK && i < steps.n; i++) {
-		const struct ctrl_progress progress = {
-			.event = ctrl_event_at(steps.first, ctrl_step_event_at(&steps, i).offset),
-			.builder = steps.builder,
-		};
-
+	for (unsigned i = 0; ctrl_get_steps(record, &steps) == WIRE_OK && i < steps.n; i++)
 		if (steps.step == CTRL_STEP_PUBLISH)
-			truth_ordered(farm, to, &progress);
-	}
+			truth_ordered(
+			    farm, to, steps.builder,
+			    ctrl_event_at(steps.first, ctrl_step_event_at(&steps, i).offset), true);
 }
 
 // The transport of the manager: what it grants is recorded on the way.
@@ -225,7 +240,7 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 		truth_granted(node->farm, &grant);
 	else if (ctrl_get_progress(&checked, &progress) == WIRE_OK &&
 		 progress.step == CTRL_STEP_PUBLISH)
-		truth_ordered(node->farm, to, &progress);
+		truth_ordered(node->farm, to, progress.builder, progress.event, true);
 	else if (ctrl_get_release(&checked, &release) == WIRE_OK)
 		truth_released(node->farm, release.event);
 	else if (ctrl_get_run_command(&checked, &command) == WIRE_OK &&
@@ -296,6 +311,7 @@ void farm_start(struct farm *farm, unsigned number)
 		.cluster = config_cluster_parameters(config),
 		.n_readouts = config->n_generators,
 		.resumes = farm->options.resumes && config->n_generators > 0,
+		.lease_ns = config->event_manager.heartbeat_timeout_ns,
 		.context = node,
 		.to_builder = to_builder,
 		.to_readout = to_readout,

@@ -55,6 +55,7 @@ struct farm_options {
 	bool resumes;         // readouts have what their processes before announced
 	unsigned runs;        // that the processes serve; 0: one, which they end with
 	double straggle;      // chance that data is under way for long, up to 65 ms
+	bool asks;            // builders are not permitted to publish by themselves
 };
 
 // --- what is in a process ---
@@ -151,8 +152,10 @@ struct truth {
 	unsigned heard;     // epoch of the manager that has heard of it
 	uint8_t granted_to; // by the manager's last grant
 	uint16_t attempt;
-	unsigned granted; // epoch of the manager that did
-	uint8_t ordered;  // builders that were ordered to publish it
+	unsigned granted;      // epoch of the manager that did
+	uint8_t ordered;       // builders that were ordered, or permitted, to publish it
+	uint8_t told;          // of these, those that were ordered to
+	unsigned permitted_in; // of the last permission: reports of the builder before it
 	bool incomplete;
 	uint32_t arrived; // readouts whose data its last builder has got
 	uint8_t arrived_at;
@@ -189,10 +192,14 @@ struct farm {
 	uint32_t granted_generation[FARM_BUILDERS][FARM_SLOTS]; // last
 	unsigned granted_in[FARM_BUILDERS][FARM_SLOTS]; // registration of the builder's node
 	unsigned registrations[FARM_NODES];
+	// Of all that a builder holds, to any manager: the first one after each registration.
+	unsigned reports[FARM_BUILDERS];
+	bool reporting[FARM_BUILDERS];
 	uint64_t released; // highest that was said
 	unsigned n_runs;
 	uint64_t twice;      // events that were published twice, as may be
 	uint64_t n_repeated; // flagged
+	uint64_t n_unasked;  // published by permission
 	unsigned began;      // epoch of the manager that has last begun
 	bool builder_ended;  // a process that builds
 	bool may_doubt;      // whether events were published
@@ -271,7 +278,7 @@ struct message sim_messages_take(struct sim_messages *messages);
 // --- farm_truth.c ---
 
 void truth_granted(struct farm *farm, const struct ctrl_grant *grant);
-void truth_ordered(struct farm *farm, unsigned node, const struct ctrl_progress *progress);
+void truth_ordered(struct farm *farm, unsigned node, unsigned index, uint64_t event, bool told);
 void truth_published(struct farm_node *node, unsigned builder, const struct sim_slot *slot);
 void truth_published_statically(struct farm_node *node, unsigned builder,
 				const struct sim_slot *slot);

@@ -379,6 +379,6 @@ void sim_builder_poll(struct farm_node *node, unsigned index)
 	while (builder->out.n > 0 && sim_looks(node->farm)) {
 		struct message message = sim_messages_take(&builder->out);
 
-		cluster_node_builder_message(node->node, index, &message);
+		cluster_node_builder_message(node->node, index, &message, node->farm->now);
 	}
 }

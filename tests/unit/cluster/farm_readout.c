@@ -130,7 +130,8 @@ static void send_one(struct farm_node *node, struct sim_readout *readout)
 	if ((message.flags & MESSAGE_REQUESTED) == 0)
 		return;
 	message.kind = MESSAGE_SENT;
-	cluster_node_readout_message(node->node, (unsigned)(readout - node->readouts), &message);
+	cluster_node_readout_message(node->node, (unsigned)(readout - node->readouts), &message,
+				     farm->now);
 }
 
 // Static mode: nobody grants, and nobody releases.
@@ -162,6 +163,6 @@ void sim_readout_poll(struct farm_node *node, unsigned index)
 	while (readout->out.n > 0 && sim_looks(node->farm)) {
 		struct message message = sim_messages_take(&readout->out);
 
-		cluster_node_readout_message(node->node, index, &message);
+		cluster_node_readout_message(node->node, index, &message, node->farm->now);
 	}
 }

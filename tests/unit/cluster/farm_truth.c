@@ -41,13 +41,27 @@ void truth_granted(struct farm *farm, const struct ctrl_grant *grant)
 	truth->granted = farm->epoch;
 	truth->granted_to = (uint8_t)builder;
 	truth->attempt = grant->attempt;
+	if ((grant->flags & CTRL_PERMITTED) != 0)
+		truth_ordered(farm, grant->node, grant->builder, grant->event, false);
 }
 
-void truth_ordered(struct farm *farm, unsigned node, const struct ctrl_progress *progress)
+void truth_ordered(struct farm *farm, unsigned node, unsigned index, uint64_t event, bool told)
 {
-	unsigned builder = farm->configs[0]->cluster.nodes[node].first_builder + progress->builder;
+	unsigned builder = farm->configs[0]->cluster.nodes[node].first_builder + index;
+	struct truth *truth = truth_of(farm, event);
 
-	truth_of(farm, progress->event)->ordered |= (uint8_t)(1 << builder);
+	truth->ordered |= (uint8_t)(1 << builder);
+	if (told)
+		truth->told |= (uint8_t)(1 << builder);
+	else
+		truth->permitted_in = farm->reports[builder];
+}
+
+// A permission ends before the builder reports what it holds, to the same manager or another.
+static bool may_publish(const struct farm *farm, const struct truth *truth, unsigned builder)
+{
+	return (truth->told >> builder & 1) != 0 || ((truth->ordered >> builder & 1) != 0 &&
+						     truth->permitted_in == farm->reports[builder]);
 }
 
 // Where doubts about an event end although its builder is there, this builder may publish it when
@@ -103,6 +117,9 @@ void truth_published(struct farm_node *node, unsigned index, const struct sim_sl
 			    "%u, attempt %u",
 			    (uintmax_t)slot->event, builder, slot->attempt, truth->granted_to,
 			    truth->attempt);
+	if (!may_publish(farm, truth, builder))
+		farm_broken(farm, "event %ju is published by builder %u, which may not",
+			    (uintmax_t)slot->event, builder);
 	if (truth->published > 0) {
 		if (is_doubted(farm, truth) ||
 		    (is_excused(farm, truth) && !is_known(farm, slot->event)))
@@ -151,12 +168,19 @@ static void heard_of(struct farm *farm, unsigned node, unsigned index, uint64_t 
 void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *record,
 		 uint64_t counted)
 {
+	const struct cluster_system_node *at = &farm->configs[0]->cluster.nodes[from];
+	const unsigned first = at->first_builder;
 	struct ctrl_progress progress;
+	struct ctrl_built built;
 	struct ctrl_steps steps;
 	struct ctrl_adopt adopt;
 	struct ctrl_done done;
 
-	farm->registrations[from] += record->type == CTRL_REGISTER;
+	if (record->type == CTRL_REGISTER) {
+		farm->registrations[from]++;
+		for (unsigned i = 0; i < at->n_builders; i++)
+			farm->reporting[first + i] = true;
+	}
 	if (counted > 0 && ctrl_get_progress(record, &progress) == WIRE_OK)
 		heard_of(farm, from, progress.builder, progress.event);
 	// If only some count, it is not known which.
@@ -164,10 +188,20 @@ void truth_heard(struct farm *farm, unsigned from, const struct ctrl_record *rec
 	     ctrl_get_steps(record, &steps) == WIRE_OK && counted == steps.n && i < steps.n; i++)
 		heard_of(farm, from, steps.builder,
 			 ctrl_event_at(steps.first, ctrl_step_event_at(&steps, i).offset));
+	for (unsigned i = 0;
+	     ctrl_get_built(record, &built) == WIRE_OK &&
+	     (built.flags & CTRL_ALREADY_PUBLISHED) != 0 && counted == built.n && i < built.n;
+	     i++, farm->n_unasked++)
+		heard_of(farm, from, built.builder,
+			 ctrl_event_at(built.first, ctrl_built_event_at(&built, i).offset));
 	if (ctrl_get_done(record, &done) == WIRE_OK && done.outcome == CTRL_DISCARDED)
 		truth_of(farm, done.event)->discarded = true;
 	if (ctrl_get_adopt(record, &adopt) != WIRE_OK)
 		return;
+	if ((adopt.flags & CTRL_LAST) != 0 && farm->reporting[first + adopt.builder]) {
+		farm->reporting[first + adopt.builder] = false;
+		farm->reports[first + adopt.builder]++;
+	}
 	for (unsigned i = 0; i < adopt.n; i++) {
 		struct ctrl_held held = ctrl_held_at(&adopt, i);
 

@@ -42,6 +42,7 @@ static struct farm_options options_of(uint64_t seed)
 	options.events = random_next(&random) % 4 ? 0 : 200;
 	options.resumes = random_next(&random) % 2;
 	options.in_doubt = random_next(&random) % 4 ? NULL : "auto";
+	options.asks = random_next(&random) % 4 == 0;
 	return options;
 }
 
@@ -214,4 +215,5 @@ void mixture_run(struct farm *farm, uint64_t seed, struct mixture_sums *sums)
 	sums->incomplete += farm->n_incomplete;
 	sums->twice += farm->twice;
 	sums->repeated += farm->n_repeated;
+	sums->unasked += farm->n_unasked;
 }

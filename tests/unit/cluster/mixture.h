@@ -7,7 +7,7 @@
 #include "farm.h"
 
 struct mixture_sums {
-	uint64_t published, incomplete, twice, repeated;
+	uint64_t published, incomplete, twice, repeated, unasked;
 	uint64_t kills, managers, cuts, exclusions, pauses, departures;
 };
 

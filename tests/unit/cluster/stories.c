@@ -281,6 +281,40 @@ static void node_is_excluded_and_included(struct farm *farm)
 	}
 }
 
+// It gives up what it is permitted to publish: nothing waits for it, although it is not asked back.
+static void builder_is_excluded(struct farm *farm)
+{
+	const unsigned node = other_builder(farm);
+	const unsigned builder = farm->configs[0]->cluster.nodes[node].first_builder;
+	struct sched_builder_view view;
+
+	if (!farm_command(farm, CLUSTER_EXCLUDE, node))
+		farm_broken(farm, "exclude is refused");
+	farm_run(farm, 300 * MS);
+	sched_view(cluster_manager_sched(farm->nodes[farm->manager].manager), builder, &view);
+	if (view.granted > 0)
+		farm_broken(farm, "%u events wait for an excluded builder", view.granted);
+	if (!farm_command(farm, CLUSTER_INCLUDE, node))
+		farm_broken(farm, "include is refused");
+}
+
+// What the one may have published, and what the other gave up, is granted again together.
+static void builder_is_killed_as_another_is_excluded(struct farm *farm)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		const unsigned node = other_builder(farm);
+		unsigned other = node;
+
+		while (other == node)
+			other = some_builder(farm);
+		farm_restart(farm, node);
+		(void)farm_command(farm, CLUSTER_EXCLUDE, other);
+		farm_run(farm, farm_below(farm, 20 * MS));
+		(void)farm_command(farm, CLUSTER_INCLUDE, other);
+		farm_run(farm, 300 * MS);
+	}
+}
+
 static void node_is_excluded_and_included_at_once(struct farm *farm)
 {
 	for (unsigned i = 0; i < 20; i++) {
@@ -360,6 +394,36 @@ static void node_is_deaf(struct farm *farm)
 	farm_run(farm, 12 * SECOND);
 	farm_heal(farm);
 	farm_run(farm, 2 * SECOND);
+}
+
+static uint64_t published_by(const struct farm *farm, unsigned node)
+{
+	struct cluster_node_view view;
+
+	cluster_node_view(farm->nodes[node].node, &view);
+	return view.published;
+}
+
+// The manager does not hear a node that hears the manager, and has events that take long. When they
+// are built, others have them.
+static void node_is_not_heard(struct farm *farm)
+{
+	const unsigned node = farm->n_nodes - 1;
+	uint64_t published;
+
+	for (unsigned i = 0; i < 2; i++) {
+		farm->options.slow = 1000;
+		farm_run(farm, 50 * MS);
+		farm->cut[node][farm->manager] = true;
+		farm_run(farm, 250 * MS); // it is missed
+		farm->options.slow = 1;
+		published = published_by(farm, node);
+		farm_run(farm, 2 * SECOND);
+		if (published_by(farm, node) != published)
+			farm_broken(farm, "a node that is not heard publishes");
+		farm_heal(farm);
+		farm_run(farm, SECOND);
+	}
 }
 
 static void run_drains_while_a_node_dies(struct farm *farm)
@@ -510,10 +574,16 @@ const struct story stories[] = {
 	  NEVER,
 	  { .rate = 1000, .lazy = 0.9, .in_doubt = "10ms" } },
 	{ "a node is deaf", node_is_deaf, NEVER, { .loss = 0.02 } },
+	{ "a node is not heard", node_is_not_heard, NEVER, { .in_doubt = "auto" } },
 	{ "nodes are excluded and included",
 	  node_is_excluded_and_included,
 	  NEVER,
 	  { .loss = 0.02 } },
+	{ "a builder is excluded", builder_is_excluded, SPLIT, { .lazy = 0.9, .rate = 2000 } },
+	{ "a builder is killed as another is excluded",
+	  builder_is_killed_as_another_is_excluded,
+	  NEVER,
+	  { .lazy = 0.9, .rate = 2000 } },
 	{ "nodes are excluded and included at once",
 	  node_is_excluded_and_included_at_once,
 	  SPLIT,
@@ -553,6 +623,7 @@ static struct farm_options options_of(const struct story *story, unsigned histor
 	options.n_readouts = layout->n_readouts;
 	options.n_builders = layout->n_builders;
 	options.local = layout->local;
+	options.asks = (history % 2 + history / 2 + options.seed) % 2 != 0;
 	return options;
 }
 

@@ -189,7 +189,7 @@ static void run(void)
 						       .event = EVENTS,
 						       .run = pair.run };
 
-			cluster_node_readout_message(pair.nodes[A], 0, &there);
+			cluster_node_readout_message(pair.nodes[A], 0, &there, pair.now);
 		}
 		cluster_manager_poll(pair.manager, pair.now);
 		cluster_node_poll(pair.nodes[A], pair.now);
@@ -261,7 +261,7 @@ static void offer_block(const struct message *send, uint16_t source)
 		.rkey = 77,
 	};
 
-	cluster_node_readout_message(pair.nodes[A], 0, &offer);
+	cluster_node_readout_message(pair.nodes[A], 0, &offer, pair.now);
 }
 
 static void offer__comes_to_the_builder_s_port(void **state)

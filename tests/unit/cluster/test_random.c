@@ -27,18 +27,21 @@ static void anything_happens(void **state)
 		mixture_run(&farm, seed, &sums);
 		farm_expect_whole(&farm);
 	}
-	print_message("%ju histories: %ju events published, %ju incomplete, %ju twice, %ju flagged "
-		      "as that; %ju kills, %ju of the manager, %ju cuts, %ju exclusions, %ju "
+	print_message("%ju histories: %ju events published, %ju by permission, %ju incomplete, %ju "
+		      "twice, %ju flagged as that; %ju kills, %ju of the manager, %ju cuts, %ju "
+		      "exclusions, %ju "
 		      "pauses, %ju departures\n",
-		      (uintmax_t)n_histories, (uintmax_t)sums.published, (uintmax_t)sums.incomplete,
-		      (uintmax_t)sums.twice, (uintmax_t)sums.repeated, (uintmax_t)sums.kills,
-		      (uintmax_t)sums.managers, (uintmax_t)sums.cuts, (uintmax_t)sums.exclusions,
-		      (uintmax_t)sums.pauses, (uintmax_t)sums.departures);
+		      (uintmax_t)n_histories, (uintmax_t)sums.published, (uintmax_t)sums.unasked,
+		      (uintmax_t)sums.incomplete, (uintmax_t)sums.twice, (uintmax_t)sums.repeated,
+		      (uintmax_t)sums.kills, (uintmax_t)sums.managers, (uintmax_t)sums.cuts,
+		      (uintmax_t)sums.exclusions, (uintmax_t)sums.pauses,
+		      (uintmax_t)sums.departures);
 	if (n_histories < HISTORIES)
 		return;
 	assert_true(sums.kills > 0 && sums.managers > 0 && sums.cuts > 0);
 	assert_true(sums.exclusions > 0 && sums.pauses > 0 && sums.departures > 0);
 	assert_true(sums.repeated >= sums.twice);
+	assert_true(sums.unasked > sums.published / 4);
 }
 
 int main(int n_arguments, char **arguments)

@@ -298,6 +298,32 @@ static void acknowledgement__waits_for_company(void **state)
 	network_close(&network);
 }
 
+static uint64_t reached_ago(const struct network *network)
+{
+	return network->now - control_reached(network->stations[0].endpoint, network_node(1));
+}
+
+static void reached__is_when_a_frame_left_that_has_arrived(void **state)
+{
+	const struct network_options options = pair_options();
+	struct network network;
+	uint64_t before;
+
+	(void)state;
+	pair_open(&network, &options);
+	pair_send(&network, 1, 64);
+	network_run(&network, 2 * MS);
+	assert_in_range(reached_ago(&network), 2 * MS - 100 * US, 2 * MS + 100 * US);
+	// The other station is heard, and does not hear this one.
+	network.cut[0][1] = true;
+	before = reached_ago(&network);
+	network_run(&network, SECOND);
+	assert_in_range(reached_ago(&network), SECOND + before - MS, SECOND + before + MS);
+	assert_int_equal(control_reached(network.stations[0].endpoint, network_node(0)),
+			 UINT64_MAX);
+	network_close(&network);
+}
+
 static void duplicates__are_counted_and_change_nothing(void **state)
 {
 	struct network_options options = pair_options();
@@ -332,6 +358,7 @@ int main(void)
 		cmocka_unit_test(loss__the_timeout_never_exceeds_its_bound),
 		cmocka_unit_test(round_trip__is_measured),
 		cmocka_unit_test(acknowledgement__waits_for_company),
+		cmocka_unit_test(reached__is_when_a_frame_left_that_has_arrived),
 		cmocka_unit_test(duplicates__are_counted_and_change_nothing),
 	};
 

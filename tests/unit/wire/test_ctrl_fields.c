@@ -368,6 +368,7 @@ static void get__every_field_of_lists_of_events(void **state)
 	assert_int_equal(ctrl_get_built(&record, &b), WIRE_OK);
 	assert_int_equal(b.builder, 1);
 	assert_int_equal(b.run, 42);
+	assert_int_equal(b.flags, CTRL_ALREADY_PUBLISHED);
 	made = ctrl_built_event_at(&b, 0);
 	assert_int_equal(ctrl_event_at(b.first, made.offset), 1234);
 	assert_int_equal(made.bytes, 1000000);
