@@ -294,6 +294,7 @@ static struct readout_pace_parameters pace_of(const struct config *config, unsig
 		.n_sources = n_sources,
 		.node_sources = config->cluster.nodes[config->cluster.self].n_sources,
 		.system_sources = config->cluster.n_sources,
+		.n_at_once = config_senders_at_once(config),
 		.paced = shaping != SCHED_ALL_AT_ONCE,
 		.timed = shaping == SCHED_TIMED_SHIFT,
 		.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0,

@@ -15,6 +15,22 @@ struct cluster_parameters config_cluster_parameters(const struct config *config)
 	};
 }
 
+unsigned config_senders_at_once(const struct config *config)
+{
+	const struct config_event_manager *manager = &config->event_manager;
+	const struct cluster_system *system = &config->cluster;
+	uint64_t n = (uint64_t)manager->sched.credits * manager->parallel_sends;
+	unsigned most = 1; // builders of a node
+
+	if (manager->sched.mode != SCHED_PULL)
+		return 0;
+	for (unsigned i = 0; i < system->n_nodes; i++)
+		if (system->nodes[i].n_builders > most)
+			most = system->nodes[i].n_builders;
+	n *= most;
+	return n < system->n_nodes ? (unsigned)n : 0;
+}
+
 static enum on_wire_transport transport_of(const struct config *config)
 {
 	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)

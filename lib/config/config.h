@@ -420,3 +420,6 @@ struct source_set_parameters config_source_set(const struct config *config,
 struct cluster_parameters config_cluster_parameters(const struct config *config);
 struct on_wire_parameters config_on_wire_parameters(const struct config *config);
 struct cluster_manager_parameters config_manager_parameters(const struct config *config);
+
+// Mode pull: the nodes that send to the builders of one node at one time, at most. 0: not limited.
+unsigned config_senders_at_once(const struct config *config);

@@ -15,12 +15,23 @@ uint64_t readout_pace_memory(unsigned n_builders)
 	return n_builders * sizeof(struct readout_flow);
 }
 
+// The number of shares of a link that a node has if no more than n_at_once send over it.
+static unsigned own_shares(const struct readout_pace_parameters *parameters)
+{
+	const uint64_t at_once = (uint64_t)parameters->n_at_once * parameters->node_sources;
+
+	return at_once > 0 && at_once < parameters->system_sources
+		   ? (unsigned)(parameters->system_sources / at_once)
+		   : 1;
+}
+
 bool readout_pace_make(struct readout_pace *pace, const struct readout_pace_parameters *parameters,
 		       uint64_t now)
 {
 	*pace = (struct readout_pace){
 		.parameters = *parameters,
 		.flows = calloc(parameters->n_builders, sizeof(*pace->flows)),
+		.own = own_shares(parameters),
 		.most_fan = (parameters->system_sources + parameters->node_sources - 1) /
 			    parameters->node_sources,
 		// The time between two polls also contains a sleep of the lcore.
@@ -70,14 +81,15 @@ void readout_pace_clear(struct readout_pace *pace)
 	pace->n_waiting = 0;
 }
 
-// The number of links for which this node has data, limited to the number of links of which its
-// shares make up a whole link.
+// The shares of a link with which this node sends: its own for each link for which it has data,
+// limited to a whole link.
 static unsigned fan_of(const struct readout_pace *pace)
 {
 	unsigned n = pace->n_waiting + (pace->flow->waiting == 0);
 
 	if (pace->parameters.timed)
 		return 1;
+	n *= pace->own;
 	return n < pace->most_fan ? n : pace->most_fan;
 }
 
@@ -139,7 +151,7 @@ void readout_pace_begin(struct readout_pace *pace, unsigned builder, uint64_t ra
 	pace->flow = flow;
 	pace->rate = rate;
 	pace->held = true;
-	set_pacer(pace, &flow->pacer, 1, now);
+	set_pacer(pace, &flow->pacer, pace->own, now);
 	set_rate(pace, now);
 }
 

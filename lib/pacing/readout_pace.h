@@ -16,6 +16,9 @@
 // bucket with this node's share of the link: the next event for a builder of the link begins when
 // the bucket has room again, however fast the previous event was sent.
 //
+// In mode pull a builder requests its events from a limited number of nodes at a time. If these are
+// fewer than all nodes, each of them has a larger share of the link.
+//
 // With timed shift, one node at a time sends over a link, and the rate of a grant is that of the
 // link.
 //
@@ -29,6 +32,7 @@ struct readout_pace_parameters {
 	unsigned n_sources;      // of this readout, >= 1
 	unsigned node_sources;   // of all readouts of this node
 	unsigned system_sources; // of all nodes
+	unsigned n_at_once;      // nodes that send over a link at one time, at most; 0: all
 	bool paced;              // false: rates of grants are ignored
 	bool timed;              // timed shift
 	uint64_t sleep_ns;       // longest sleep of the lcore; 0: it never sleeps
@@ -43,13 +47,14 @@ struct readout_pace {
 	struct pacer pacer;
 	struct readout_flow *flows; // [n_builders], by the first builder of the link
 	unsigned n_waiting;         // links with grants that wait
-	unsigned most_fan;          // links of which this node's shares make up a whole link
+	unsigned own;      // shares that this node has of each link; 1 if all nodes may send
+	unsigned most_fan; // links of which this node's shares make up a whole link
 	uint64_t burst_ns;
 
 	// The current event
 	struct readout_flow *flow; // of its builder's link; NULL: no event yet
 	uint64_t rate;             // as granted, bytes/s; 0: unlimited
-	unsigned fan;              // links that the rate of the pacer is made for
+	unsigned fan;              // shares that the rate of the pacer is made for
 	bool held;                 // the bucket of its flow has had no room yet
 	uint64_t began;            // ticks when the bucket had room
 	uint64_t bytes;            // sent since

@@ -95,6 +95,7 @@ static struct readout_logic_parameters readout_of(const struct config *config)
 			.n_sources = system->nodes[system->self].n_sources,
 			.node_sources = system->nodes[system->self].n_sources,
 			.system_sources = system->n_sources,
+			.n_at_once = config_senders_at_once(config),
 			.paced = manager->sched.shaping != SCHED_ALL_AT_ONCE,
 			.timed = timed,
 			.sleep_ns = SLEEP_NS,

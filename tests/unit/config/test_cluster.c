@@ -371,6 +371,32 @@ static void event_manager__defaults(void **state)
 	config_free(config);
 }
 
+static unsigned senders_at_once(const char *mode, const char *credits, const char *more)
+{
+	struct config *config =
+	    load_node("b", ALL("event_manager.parallel_sends=1", mode, credits, more));
+	const unsigned n = config_senders_at_once(config);
+
+	config_free(config);
+	return n;
+}
+
+static void event_manager__limits_the_nodes_that_send_in_pull(void **state)
+{
+	const char *pull = "event_manager.mode=pull", *one = "event_manager.credits=1";
+	const char *alone = "nodes[0].builders=[{\"name\": \"b0\"}]";
+
+	(void)state;
+	assert_int_equal(senders_at_once(pull, one, alone), 1);
+	assert_int_equal(senders_at_once(pull, "event_manager.credits=2", alone), 2);
+	// Node a has two builders, which share its link.
+	assert_int_equal(senders_at_once(pull, one, NULL), 2);
+	// As many as there are nodes, all slots, and grants that all nodes get.
+	assert_int_equal(senders_at_once(pull, one, "event_manager.parallel_sends=2"), 0);
+	assert_int_equal(senders_at_once(pull, "event_manager.credits=0", alone), 0);
+	assert_int_equal(senders_at_once("event_manager.mode=push", one, alone), 0);
+}
+
 static void event_manager__holds_what_was_given(void **state)
 {
 	struct config *config = load_node(
@@ -621,6 +647,7 @@ int main(void)
 		cmocka_unit_test(sources__that_are_not_expected_need_no_generator),
 		cmocka_unit_test(sources__may_be_outside),
 		cmocka_unit_test(event_manager__defaults),
+		cmocka_unit_test(event_manager__limits_the_nodes_that_send_in_pull),
 		cmocka_unit_test(event_manager__holds_what_was_given),
 		cmocka_unit_test(event_manager__wrong),
 		cmocka_unit_test(event_manager__refused_by_the_scheduler),

@@ -65,6 +65,40 @@ static void rate__grows_with_the_builders_that_wait(void **state)
 	readout_pace_free(&pace);
 }
 
+// Two nodes at a time send to a builder, of 8 with a source each: each has half of the link, and
+// all of it if two links wait.
+static void rate__is_larger_if_few_send_at_once(void **state)
+{
+	struct readout_pace_parameters parameters = system_of(6, 8);
+	struct readout_pace pace;
+
+	(void)state;
+	parameters.n_at_once = 2;
+	assert_true(readout_pace_make(&pace, &parameters, 0));
+	readout_pace_add(&pace, 0);
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, 4 * SHARE);
+	assert_int_equal(pace.flow->pacer.rate, 4 * SHARE);
+	for (unsigned i = 0; i < 3; i++) {
+		readout_pace_add(&pace, i);
+		readout_pace_adapt(&pace, 0);
+		assert_int_equal(pace.pacer.rate, i == 0 ? 4 * SHARE : 8 * SHARE);
+	}
+	readout_pace_free(&pace);
+	// 3 of 8 nodes: rounded down, so that together they do not exceed the link.
+	parameters.n_at_once = 3;
+	assert_true(readout_pace_make(&pace, &parameters, 0));
+	readout_pace_begin(&pace, 0, SHARE, 0);
+	assert_int_equal(pace.pacer.rate, 2 * SHARE);
+	readout_pace_free(&pace);
+	// A node with 3 of the 8 sources has more of the link than 3 shares only if it is alone.
+	parameters.n_sources = parameters.node_sources = 3;
+	assert_true(readout_pace_make(&pace, &parameters, 0));
+	readout_pace_begin(&pace, 0, 3 * SHARE, 0);
+	assert_int_equal(pace.pacer.rate, 3 * SHARE);
+	readout_pace_free(&pace);
+}
+
 // Builders 0 to 2 share a link: whoever of them has grants that wait, it is one share.
 static void rate__counts_a_link_once(void **state)
 {
@@ -317,6 +351,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rate__is_the_granted_one_for_one_builder),
 		cmocka_unit_test(rate__grows_with_the_builders_that_wait),
+		cmocka_unit_test(rate__is_larger_if_few_send_at_once),
 		cmocka_unit_test(rate__counts_a_link_once),
 		cmocka_unit_test(flow__is_that_of_a_link),
 		cmocka_unit_test(rate__is_never_more_than_one_node_may_take),
