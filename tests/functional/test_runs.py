@@ -12,6 +12,8 @@ import time
 import cluster
 import evbtest
 import judge
+import telemetry
+import test_host_sender as host
 from evbtest import check, check_equal
 from test_cluster import all_sent, base, check_healthy, check_refused, complete
 
@@ -214,6 +216,62 @@ def test_producers():
                     check_equal(producer.finish().status, 0, producer.describe())
                 check_run(work, system, run, expected)
             end_all(system)
+
+
+def test_host_program():
+    """A program with libevb-sender opens again for each run."""
+    with evbtest.Workspace() as work:
+        configuration = host.two_nodes(work)
+        configuration["run_number"] = 11
+        configuration["event_manager"].update(start="manual", runs="many")
+        path, expected = host.make_file(work, "1-4", configuration["sources"]["packing"], host.EVENTS)
+        with cluster.System(work, configuration) as system:
+            namespace = host.kernel_node(system, "ru0", "10.77.2.10/24")
+            system.start("bu0")
+            for run in (11, 12):
+                program = work.start(evbtest.program("example_sender"), path, system.file, "ru0",
+                                     namespace=namespace)
+                system.wait_for(lambda status: (status["state"], status["run"]) == ("ready", run),
+                                f"bu0 is ready for run {run}")
+                system.command("start")
+                wait_for_events(system, run)
+                check_equal(program.finish().status, 0, program.describe())
+                system.wait_for(lambda status: status["run"] == run + 1, f"the end of run {run}")
+                check_equal(dict(built_on(work, "bu0", run)), expected, f"events of run {run}")
+            system.processes["bu0"].signal(signal.SIGTERM)
+            check_equal(system.processes["bu0"].finish().status, 0, "status of bu0")
+
+
+SEND = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board:
+    for _ in range(5):
+        board.sendto(b"a segment of some run", ("10.77.1.1", 19522))
+"""
+
+
+def test_data_between_runs():
+    """It is dropped, and counted as that and not as a loss."""
+    with evbtest.Workspace() as work:
+        configuration = several(work)
+        expected = all_sent(work, configuration, COUNT)
+        with cluster.System(work, configuration) as system:
+            namespace = host.kernel_node(system, "c", "10.77.1.99/24")
+            system.start()
+            wait_until_ready(system, 11)
+            board = work.start("/usr/bin/python3", "-c", SEND, namespace=namespace)
+            check_equal(board.finish().status, 0, board.describe())
+            with telemetry.Telemetry(f"{system.name}-a") as client:
+                system.wait_for(lambda _: client.query("/evb/drops")["segment_drop_outside_run"] == 5,
+                                "the datagrams are dropped")
+            run_to_the_end(system, 11)
+            run_to_the_end(system, 12)
+            end_all(system)
+        first = account(work, "a", 11)
+        check_equal(evbtest.drops(first), {"outside_run": 5}, "drops")
+        check_equal(first["losses"], False, "losses")
+        check_equal(built_in(work, system, 11), expected, "events of run 11")
+        check_run(work, system, 12, expected)
 
 
 def sources_of(generator):
