@@ -6,6 +6,8 @@
 
 #include <numa.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/sysinfo.h>
 
 unsigned plan_node_of(const struct plan *plan, unsigned role)
 {
@@ -24,6 +26,28 @@ static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
 	return 0;
 }
 
+// Two nodes that a memif joins are processes on one machine. If it does not give each process CPUs
+// of its own, each node takes half of them: threads of both on a CPU would wait for each other.
+static void leave_cpus_to_peer(struct plan *plan)
+{
+	const struct cluster_system *system = &plan->config->cluster;
+	const struct cluster_system_node *self = &system->nodes[system->self];
+	unsigned first, half = plan->n_lcores / 2, peer = 0;
+
+	if (system->n_nodes == 0 || self->memif == 0 || half == 0 ||
+	    plan->n_lcores < (unsigned)get_nprocs())
+		return;
+	while (peer < system->n_nodes &&
+	       (system->nodes[peer].memif != self->memif ||
+		system->nodes[peer].is_memif_client == self->is_memif_client))
+		peer++;
+	if (peer == system->n_nodes)
+		return;
+	first = self->is_memif_client ? plan->n_lcores - half : 0;
+	memmove(plan->lcores, plan->lcores + first, half * sizeof(*plan->lcores));
+	plan->n_lcores = half;
+}
+
 // Places the roles on the available CPUs. One CPU runs all roles. With two CPUs the first runs the
 // roles that send and receive, the second the builders and what follows them. With more, the first
 // CPU is left to the control thread if each role still gets a CPU of its own. If there are fewer
@@ -39,6 +63,7 @@ static int place_automatically(struct plan *plan, char *error)
 	for (unsigned cpu = 0; cpu < CPU_SETSIZE && plan->n_lcores < EVB_MAX_CPUS; cpu++)
 		if (CPU_ISSET(cpu, &allowed))
 			plan->lcores[plan->n_lcores++].cpu = cpu;
+	leave_cpus_to_peer(plan);
 	first = plan->n_lcores > plan->n_roles ? 1 : 0;
 	share = plan->n_lcores - first;
 	for (unsigned i = 0, next = 0; i < plan->n_roles; i++) {

@@ -21,6 +21,8 @@ struct cluster_system_node {
 	uint64_t link_rate;     // of that port, bit/s; 0: unknown
 	uint32_t mtu;           // of that port, bytes
 	bool tagged;            // frames of that port have a VLAN tag
+	uint64_t memif;         // of that port: hash of its socket's path; 0: it is no memif
+	bool is_memif_client;   // of this socket; else its server
 	bool sends_built;       // its generator sends the built events of another appliance
 	bool numbers_built;     // of these, new ids are given to events
 	bool load_balancer;     // its generators send the EJFAT load balancer header

@@ -78,6 +78,16 @@ static int check_priorities(struct config_reader *reader, const struct config *n
 	return 0;
 }
 
+static void add_memif(const struct port_settings *port, struct cluster_system_node *node)
+{
+	if (strcmp(port->profile, "memif") != 0)
+		return;
+	node->memif = config_hash_text(port->device);
+	for (unsigned i = 0; i < port->n_options; i++)
+		if (strcmp(port->options[i].name, "role") == 0)
+			node->is_memif_client = strcmp(port->options[i].value, "client") == 0;
+}
+
 // Peers send to the node at its first port that has an address and is not for boards only.
 static int add_address(struct config_reader *reader, const struct config *config,
 		       const struct cluster_system *cluster, struct cluster_system_node *node)
@@ -106,6 +116,7 @@ static int add_address(struct config_reader *reader, const struct config *config
 	node->link_rate = port->link_rate;
 	node->mtu = port->mtu;
 	node->tagged = port->has_vlan;
+	add_memif(port, node);
 	return 0;
 }
 

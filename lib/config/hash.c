@@ -23,6 +23,11 @@ static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t length)
 	return hash;
 }
 
+uint64_t config_hash_text(const char *text)
+{
+	return add_bytes(FNV_OFFSET, text, strlen(text));
+}
+
 static bool is_local(const struct config_object *object, const char *name)
 {
 	for (unsigned i = 0; object && i < object->n_keys; i++)

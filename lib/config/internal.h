@@ -118,6 +118,9 @@ int config_read_nodes(struct config_reader *reader, const cJSON *nodes, const ch
 		      struct config *config);
 
 // The hash is equal for all nodes that were started with the same configuration (hash.c).
+// The hash of a text, not 0.
+uint64_t config_hash_text(const char *text);
+
 uint64_t config_hash(const cJSON *root, const struct config_sources *sources);
 
 // --- nodes of a system ---

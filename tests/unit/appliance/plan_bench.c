@@ -12,11 +12,13 @@ const char plan_five_roles[] =
     "\"writers\": [{\"name\": \"w\"}]}";
 
 static cpu_set_t allowed;
+static int n_on_machine;
 static int node_of_cpu[64];
 static uint64_t free_hugepages[2];
 
 int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
 int __wrap_numa_available(void);
+int __wrap_get_nprocs(void);
 int __wrap_numa_node_of_cpu(int cpu);
 uint64_t __wrap_eal_free_hugepages(int numa_node);
 
@@ -26,6 +28,11 @@ int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 	assert_int_equal(size, sizeof(allowed));
 	*set = allowed;
 	return 0;
+}
+
+int __wrap_get_nprocs(void)
+{
+	return n_on_machine;
 }
 
 int __wrap_numa_available(void)
@@ -47,10 +54,16 @@ uint64_t __wrap_eal_free_hugepages(int numa_node)
 void machine_make(unsigned n_cpus)
 {
 	CPU_ZERO(&allowed);
+	n_on_machine = (int)n_cpus;
 	for (unsigned i = 0; i < n_cpus; i++)
 		CPU_SET(i, &allowed);
 	memset(node_of_cpu, 0, sizeof(node_of_cpu));
 	memset(free_hugepages, 0, sizeof(free_hugepages));
+}
+
+void machine_forbid_cpu(unsigned cpu)
+{
+	CPU_CLR(cpu, &allowed);
 }
 
 void machine_allow_cpu(unsigned cpu)

@@ -27,6 +27,7 @@ extern const char plan_five_roles[];
 // CPUs 0 to n - 1, all on node 0, no hugepages; and then what is different.
 void machine_make(unsigned n_cpus);
 void machine_allow_cpu(unsigned cpu);
+void machine_forbid_cpu(unsigned cpu);
 void machine_put_cpu(unsigned cpu, int node); // -1: the machine does not say
 void machine_set_hugepages(unsigned node, uint64_t bytes);
 

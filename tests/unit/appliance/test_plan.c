@@ -52,6 +52,51 @@ static void placing__on_two_cpus(void **state)
 	plan_free(plan);
 }
 
+// Two folded nodes; `paths`: of the memif sockets of a and b, and b's role.
+static void assert_node_placed(const char *path_of_b, const char *role_of_b, const char *node,
+			       const char *expected)
+{
+	char text[1024];
+	struct plan *plan;
+
+	snprintf(
+	    text, sizeof(text),
+	    "{\"sources\": {\"ids\": [\"1-2\"]}, \"builders\": [{\"name\": \"b0\"}], \"nodes\": ["
+	    "{\"name\": \"a\", \"manager\": true, \"ports\": [{\"name\": \"w\", \"profile\": "
+	    "\"memif\", \"device\": \"/tmp/s\", \"address\": \"10.0.0.1/24\", "
+	    "\"options\": {\"role\": \"server\"}}],"
+	    "\"generators\": [{\"name\": \"g\", \"port\": \"w\", \"ids\": [1]}]},"
+	    "{\"name\": \"b\", \"ports\": [{\"name\": \"w\", \"profile\": "
+	    "\"memif\", \"device\": \"%s\", \"address\": \"10.0.0.2/24\", "
+	    "\"options\": {\"role\": \"%s\"}}],"
+	    "\"generators\": [{\"name\": \"g\", \"port\": \"w\", \"ids\": [2]}]}]}",
+	    path_of_b, role_of_b);
+	plan = plan_of_node(text, node);
+	assert_placed(plan, expected);
+	plan_free(plan);
+}
+
+static void placing__nodes_that_a_memif_joins_share_the_machine(void **state)
+{
+	const char *on_two = "0: control readout.g rx.w | 1: builder.b0";
+
+	(void)state;
+	machine_make(2);
+	assert_node_placed("/tmp/s", "client", "a", "0: control readout.g rx.w builder.b0");
+	assert_node_placed("/tmp/s", "client", "b", "1: control readout.g rx.w builder.b0");
+	// The peers of these sockets are others.
+	assert_node_placed("/tmp/other", "client", "b", on_two);
+	assert_node_placed("/tmp/s", "server", "b", on_two);
+	machine_make(4);
+	assert_node_placed("/tmp/s", "client", "b", "2: control readout.g rx.w | 3: builder.b0");
+	// These CPUs are the process's own.
+	machine_forbid_cpu(2);
+	machine_forbid_cpu(3);
+	assert_node_placed("/tmp/s", "client", "b", on_two);
+	machine_make(1);
+	assert_node_placed("/tmp/s", "client", "b", "0: control readout.g rx.w builder.b0");
+}
+
 static void placing__deals_round_where_cpus_are_short(void **state)
 {
 	struct plan *plan;
@@ -277,6 +322,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(placing__on_one_cpu),
 		cmocka_unit_test(placing__on_two_cpus),
+		cmocka_unit_test(placing__nodes_that_a_memif_joins_share_the_machine),
 		cmocka_unit_test(placing__deals_round_where_cpus_are_short),
 		cmocka_unit_test(placing__one_role_each_where_there_are_enough),
 		cmocka_unit_test(placing__on_the_cpus_of_the_cpuset),
