@@ -69,8 +69,8 @@ struct appliance {
 	// Written by the control thread.
 	uint64_t take_overs;
 	uint32_t terms_ended;
-	uint64_t start_tsc;                    // when the run began; 0: not yet
-	uint64_t missed_before[EVB_MAX_PORTS]; // packets that the ports had missed before the run
+	_Atomic uint64_t start_tsc;                    // when the run began; 0: not yet
+	_Atomic uint64_t missed_before[EVB_MAX_PORTS]; // packets missed before the run began
 	_Atomic uint64_t stop_tsc; // when builders and all roles before them had drained; else 0
 	struct source_table sources;
 	uint16_t nodes_of_sources[EVB_MAX_SOURCES]; // in a system: of each expected source

@@ -359,8 +359,9 @@ void manager_bring_into_line(struct cluster_manager *manager, unsigned node);
 // which it is to prepare, or this manager is to prepare anew, or the manager's run is over: the
 // node registers again with the manager's next session.
 bool manager_takes_prepared(struct cluster_manager *manager, unsigned node, uint32_t run);
-// Stops the run of a node that has not learned that it is over. False: it is not over.
-bool manager_stops_late(struct cluster_manager *manager, unsigned node, uint32_t run);
+// Whether a node that is in this run, 0: in none, takes part in that of this manager. If not, the
+// manager's process prepares for the run, or the run is over and the node is told that.
+bool manager_is_of_run(struct cluster_manager *manager, unsigned node, uint32_t run);
 // Handles a node's report of its run state.
 void manager_run_state(struct cluster_manager *manager, unsigned from,
 		       const struct ctrl_record *record);

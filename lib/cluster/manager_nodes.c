@@ -95,7 +95,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 		return;
 	}
 	if ((received.flags & CTRL_PREPARED) == 0 &&
-	    manager_stops_late(manager, from, received.run))
+	    !manager_is_of_run(manager, from, received.run))
 		return;
 	if ((received.flags & CTRL_PREPARED) != 0) {
 		if (!manager_takes_prepared(manager, from, received.run))

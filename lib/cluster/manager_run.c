@@ -228,20 +228,32 @@ static void start_run(struct cluster_manager *manager)
 	command_all(manager, CTRL_START, 0);
 }
 
-bool manager_stops_late(struct cluster_manager *manager, unsigned node, uint32_t run)
+// Stops the run of a node that has not learned that it is over.
+static void stop_late(struct cluster_manager *manager, unsigned node, uint32_t run)
 {
-	struct ctrl_run_command record = {
+	const struct ctrl_run_command record = {
 		.config_hash = manager->cluster->hash,
 		.run = run,
+		.request = ++manager->request,
 		.command = CTRL_STOP,
 	};
 	uint8_t bytes[CTRL_RUN_COMMAND_SIZE];
 
-	if (run == 0 || manager->run != 0 || run >= manager->parameters.cluster.prepared_run)
-		return false;
-	record.request = ++manager->request;
 	manager_send(manager, node, bytes, ctrl_put_run_command(bytes, sizeof(bytes), &record));
-	return true;
+}
+
+bool manager_is_of_run(struct cluster_manager *manager, unsigned node, uint32_t run)
+{
+	const uint32_t own = number_of_run(manager);
+
+	if (run == 0 || run == own || manager->parameters.cluster.prepared_run == 0)
+		return true;
+	// The run of an earlier manager goes on: this process takes part in it.
+	if (run > own && manager->run == 0)
+		manager->renumbered = run;
+	if (run < own)
+		stop_late(manager, node, run);
+	return false;
 }
 
 bool manager_takes_prepared(struct cluster_manager *manager, unsigned node, uint32_t run)
@@ -292,7 +304,7 @@ void manager_lead(struct cluster_manager *manager, uint64_t now)
 {
 	bool ended = sources_ended(manager);
 
-	if (manager->state == CTRL_READY && manager->command_start &&
+	if (manager->state == CTRL_READY && manager->command_start && manager->renumbered == 0 &&
 	    manager_all_registered(manager, false) && is_fenced(manager, now))
 		start_run(manager);
 

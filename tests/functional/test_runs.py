@@ -242,6 +242,28 @@ def test_host_program():
             check_equal(system.processes["bu0"].finish().status, 0, "status of bu0")
 
 
+def test_manager_killed():
+    """In the second run: its next process, which is configured for the first one, goes on with it."""
+    with evbtest.Workspace() as work:
+        configuration = several(work)
+        for node in configuration["nodes"]:
+            node["generators"][0]["events"] = 0  # no end
+        with cluster.System(work, configuration) as system:
+            system.start()
+            wait_until_ready(system, 11)
+            system.command("start")
+            wait_for_events(system, 11)
+            change(system, "stop", 12, "stop")
+            system.command("start")
+            wait_for_events(system, 12)
+            system.processes["a"].kill()
+            system.start("a")
+            wait_for_events(system, 12)
+            change(system, "drain", 13, "drain")
+            check(built_on(work, "a", 12), "run 12 has no events of a")
+            end_all(system)
+
+
 SEND = """
 import socket
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as board:

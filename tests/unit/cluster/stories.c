@@ -447,22 +447,40 @@ static void run_drains_while_the_manager_dies(struct farm *farm)
 	farm_run(farm, farm_below(farm, SECOND));
 }
 
-// The processes serve several runs: one is stopped midway, one drained, and in between a node dies
-// and comes back as another process.
+// A manager that has just started obeys when it knows all nodes.
+static void end_run(struct farm *farm, enum cluster_command command, unsigned run)
+{
+	const uint64_t limit = farm->now + 5 * SECOND;
+
+	while (farm_view(farm).run != run || !farm_command(farm, command, 0)) {
+		if (farm->now > limit) {
+			farm_broken(farm, "run %u does not end", run);
+			return;
+		}
+		farm_run(farm, 5 * MS);
+	}
+}
+
+// The processes serve several runs, of which some are stopped midway and some drained. Nodes die
+// and come back as other processes: one between two runs, the manager in a run and between two.
 static void run_follows_run(struct farm *farm)
 {
 	for (unsigned run = 1; run < farm->options.runs; run++) {
 		const uint64_t limit = farm->now + 60 * SECOND;
 		unsigned node = other_builder(farm);
 
+		if (run == 2)
+			farm_restart(farm, farm->manager);
 		if (run == 3)
-			farm_cut(farm, node, true,
-				 true); // it learns of the end from the next manager
-		if (!farm_command(farm, run % 2 != 0 ? CLUSTER_STOP : CLUSTER_DRAIN, 0))
-			farm_broken(farm, "run %u does not end", run);
+			farm_cut(farm, node, true, true); // the next manager tells it of the end
+		end_run(farm, run % 2 != 0 ? CLUSTER_STOP : CLUSTER_DRAIN, run);
 		if (run == 2 && farm_await(farm, CTRL_STOPPED, 30 * SECOND)) {
 			farm_run(farm, farm_below(farm, 100 * MS));
 			farm_restart(farm, node);
+		}
+		if (run == 4 && farm_await(farm, CTRL_STOPPED, 30 * SECOND)) {
+			farm_run(farm, farm_below(farm, 100 * MS));
+			farm_restart(farm, farm->manager);
 		}
 		farm_run(farm, run == 3 ? SECOND : 0);
 		farm_heal(farm);
@@ -489,7 +507,7 @@ const struct story stories[] = {
 	{ "run follows run",
 	  run_follows_run,
 	  NEVER,
-	  { .runs = 4, .straggle = 0.2, .loss = 0.02, .rate = 2000 } },
+	  { .runs = 5, .straggle = 0.2, .loss = 0.02, .rate = 2000 } },
 	{ "a builder is slow", nothing_happens, ALWAYS, { .slow = 10 } },
 	{ "outboxes are small",
 	  nothing_happens,
