@@ -43,18 +43,18 @@ static void report_office(struct appliance *appliance, const struct role *contro
 	struct control_office_view view;
 
 	control_role_office(control, &view);
-	if (view.own.state != ELECTION_HELD && view.own.n_terms != appliance->terms_ended) {
-		appliance->terms_ended = view.own.n_terms;
-		notice(appliance,
-		       "this node was the event manager in office from %s to %s, epoch %u",
-		       utc(control, view.own.from, from), utc(control, view.own.until, until),
-		       view.own.of_epoch);
+	if (view.take_overs != appliance->take_overs) {
+		appliance->take_overs = view.take_overs;
+		notice(appliance, "node %s is the event manager in office since %s, epoch %u",
+		       system->nodes[view.manager].name, utc(control, view.since, from),
+		       view.epoch);
 	}
-	if (view.take_overs == appliance->take_overs)
+	if (view.own.state == ELECTION_HELD || view.own.n_terms == appliance->terms_ended)
 		return;
-	appliance->take_overs = view.take_overs;
-	notice(appliance, "node %s is the event manager in office since %s, epoch %u",
-	       system->nodes[view.manager].name, utc(control, view.since, from), view.epoch);
+	appliance->terms_ended = view.own.n_terms;
+	notice(appliance, "this node was the event manager in office from %s to %s, epoch %u",
+	       utc(control, view.own.from, from), utc(control, view.own.until, until),
+	       view.own.of_epoch);
 }
 
 void appliance_report_system(struct appliance *appliance)

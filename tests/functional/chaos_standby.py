@@ -59,7 +59,7 @@ def terms_of(node, log, died=None):
             terms[epoch] = Term(_seconds(left[1]), _seconds(left[2]), epoch, node)
         elif came and came[1] == node:
             epoch = int(came[3])
-            terms[epoch] = Term(_seconds(came[2]), died, epoch, node)
+            terms.setdefault(epoch, Term(_seconds(came[2]), died, epoch, node))
     return list(terms.values())
 
 

@@ -92,6 +92,7 @@ def test_terms_are_judged():
     ended = came.format("a", 1, 10), left.format(1, 5, 10)
     check_equal(judged(("a", *ended), ("b", came.format("a", 1.01, 10), came.format("b", 5.1, 21))), [],
                 "one after the other")
+    check_equal(judged(("a", *reversed(ended)), ("b", came.format("b", 5.1, 21))), [], "a short term")
     check_equal(len(judged(("a", *ended), ("b", came.format("b", 4.9, 21)))), 1, "before the end")
     check_equal(len(judged(("a", ended[0]), ("b", came.format("b", 5.1, 21)))), 1, "without an end")
     check_equal(len(judged(("a", *ended), ("b", came.format("b", 5.1, 10)))), 1, "the same epoch")
