@@ -214,9 +214,13 @@ static void send_source_to_all(struct cluster_manager *manager, unsigned index)
 }
 
 // Whether a node without which events are granted may be back soon, with the data of earlier ones.
-static bool may_be_back(const struct manager_node *node)
+// One that has begun a new session may be the process of before, as it says when it registers.
+static bool may_be_back(const struct cluster_manager *manager, const struct manager_node *node)
 {
-	return !node->operator_excluded && !node->left && (node->lost || node->resumes);
+	if (node->operator_excluded || node->left)
+		return false;
+	return node->lost || node->resumes || !node->registered ||
+	       (node->run == manager->run && !node->begun);
 }
 
 // Builders do not wait any more for sources that have been silent for too long.
@@ -231,7 +235,7 @@ void manager_end_silence(struct cluster_manager *manager, uint64_t now)
 
 		manager->any_absent |= node->absent_at != 0;
 
-		if (node->absent_at != 0 && (now >= node->absent_at || !may_be_back(node)))
+		if (node->absent_at != 0 && (now >= node->absent_at || !may_be_back(manager, node)))
 			send_source_to_all(manager, index);
 	}
 }
@@ -251,7 +255,7 @@ void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64
 		sched_exclude_source(manager->sched, rank, now);
 	else
 		sched_include_source(manager->sched, rank, now);
-	if (excluded && may_be_back(node)) {
+	if (excluded && may_be_back(manager, node)) {
 		node->absent_at = now + manager->parameters.in_doubt_ns;
 		manager->any_absent = true;
 	} else {

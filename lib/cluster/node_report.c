@@ -8,6 +8,13 @@
 #define CREDITS_MOST 128u // credits in one record
 #define ADOPTS_MOST  48u  // events in one record
 
+// The manager takes the steps of an event after the report that names the event. Before, it would
+// order the builder to give up the event, and then adopt it.
+static bool is_reported(const struct cluster_node *node)
+{
+	return !node->registering && !node->report_due;
+}
+
 void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t index,
 		       enum ctrl_outcome outcome)
 {
@@ -25,7 +32,8 @@ void node_send_outcome(struct cluster_node *node, unsigned builder, uint32_t ind
 	};
 	uint8_t bytes[CTRL_DONE_SIZE(0)];
 
-	node_send_to_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
+	if (is_reported(node))
+		node_send_to_manager(node, bytes, ctrl_put_done(bytes, sizeof(bytes), &done));
 }
 
 // --- lists ---
@@ -86,6 +94,8 @@ void node_send_done(struct cluster_node *node, unsigned builder, uint32_t index)
 {
 	const struct token *token = &node->builders[builder].tokens.tokens[index];
 
+	if (!is_reported(node))
+		return;
 	if (node->manager_takes_lists && token->bytes <= UINT32_MAX && index <= UINT16_MAX)
 		add_built(node, builder, index, 0);
 	else

@@ -38,7 +38,7 @@ void farm_broken(struct farm *farm, const char *format, ...)
 
 // --- configurations, of which there are few ---
 
-#define TEXTS 256u
+#define TEXTS 1024u
 
 struct text_cache {
 	char text[8192];
@@ -56,15 +56,22 @@ static void free_cache(void)
 			config_free(cache[i].configs[j]);
 }
 
+static unsigned count_nodes(const struct farm_options *options)
+{
+	return options->n_folded > 0 ? options->n_folded
+				     : 1 + options->n_readouts + options->n_builders;
+}
+
 static char *put_node(char *to, const struct farm_options *options, unsigned index, bool reads,
 		      bool builds, unsigned *n_sources)
 {
+	const bool manages = index == 0 || index + options->n_managers > count_nodes(options);
 	unsigned local = options->local > 0 ? options->local : 1;
 
 	to += sprintf(to,
 		      "%s{\"name\": \"n%u\", \"manager\": %s, \"ports\": [{\"name\": \"w\", "
 		      "\"profile\": \"ring\", \"address\": \"10.0.0.%u/24\"}]",
-		      index > 0 ? ", " : "", index, index == 0 ? "true" : "false", index + 1);
+		      index > 0 ? ", " : "", index, manages ? "true" : "false", index + 1);
 	for (unsigned i = 0; reads && i < local; i++)
 		to += sprintf(to, "%s{\"name\": \"g%u\", \"port\": \"w\", \"ids\": [%u]}%s",
 			      i == 0 ? ", \"generators\": [" : ", ", i, ++*n_sources,
@@ -74,12 +81,6 @@ static char *put_node(char *to, const struct farm_options *options, unsigned ind
 			      i == 0 ? ", \"builders\": [" : ", ", i, 8 + 4 * (index % 3),
 			      i + 1 == local ? "]" : "");
 	return to + sprintf(to, "}");
-}
-
-static unsigned count_nodes(const struct farm_options *options)
-{
-	return options->n_folded > 0 ? options->n_folded
-				     : 1 + options->n_readouts + options->n_builders;
 }
 
 static void write_text(char *to, const struct farm_options *options)
@@ -163,6 +164,8 @@ static void on_deliver(void *context, unsigned peer, const struct ctrl_record *r
 {
 	struct farm_node *node = context;
 
+	if (node->office != NULL && record->type == CTRL_HEARTBEAT)
+		office_received(node->office, peer, record, node->farm->now);
 	if (node->manager != NULL) {
 		uint64_t before = n_counted(node);
 
@@ -177,6 +180,8 @@ static void on_event(void *context, unsigned peer, enum control_event event)
 {
 	struct farm_node *node = context;
 
+	if (event == CONTROL_EPOCH && node->office != NULL)
+		farm_fenced(node);
 	if (node->manager != NULL) {
 		node->farm->n_lost += event == CONTROL_LOST;
 		cluster_manager_event(node->manager, peer, event, node->farm->now);
@@ -234,6 +239,9 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 	struct ctrl_release release;
 	struct ctrl_run_command command;
 
+	if (node->farm->manager != node->number && !cluster_node_ended(node->node, NULL))
+		farm_broken(node->farm, "node %u manages, and %u is in office", node->number,
+			    node->farm->manager);
 	if (ctrl_record_at(record, size, &checked) != WIRE_OK)
 		farm_broken(node->farm, "the manager sends what is no record");
 	else if (ctrl_get_grant(&checked, &grant) == WIRE_OK && grant.node == to)
@@ -274,7 +282,8 @@ static void make_endpoint(struct farm_node *node)
 	parameters.n_peers = n;
 	parameters.node = (uint16_t)node->number;
 	parameters.session = node->session != 0 ? node->session : random_next(&farm->random) | 1;
-	parameters.epoch = node->number == farm->manager ? ++farm->epoch : 0;
+	if (node->number == farm->manager && !farm_elects(farm))
+		parameters.epoch = ++farm->epoch;
 	parameters.heartbeat_interval = config->heartbeat_ns;
 	parameters.heartbeat_timeout = config->heartbeat_timeout_ns;
 	parameters.patience = PATIENCE;
@@ -289,18 +298,31 @@ static void make_endpoint(struct farm_node *node)
 
 static void make_manager(struct farm_node *node)
 {
-	struct cluster_manager_parameters parameters =
-	    config_manager_parameters(node->farm->configs[node->number]);
+	const struct farm *farm = node->farm;
+	const struct config *config = farm->configs[node->number];
+	struct office_parameters office = {
+		.manager = config_manager_parameters(config),
+		.endpoint = node->endpoint,
+		.node = node->node,
+		.lease_ns = config->event_manager.heartbeat_timeout_ns,
+		.heartbeat_ns = config->event_manager.heartbeat_ns,
+		.now = farm->now,
+	};
 
-	parameters.transport = (struct cluster_transport){ .context = node,
-							   .send = manager_sends,
-							   .room = manager_room };
-	parameters.autostart = !node->farm->options.by_hand;
-	parameters.cluster.prepared_run = node->farm->options.runs > 0 ? node->prepared_run : 0;
-	parameters.now = node->farm->now;
+	office.manager.transport = (struct cluster_transport){ .context = node,
+							       .send = manager_sends,
+							       .room = manager_room };
+	office.manager.autostart = !farm->options.by_hand;
+	office.manager.now = farm->now;
+	office.manager.cluster.prepared_run = farm->options.runs > 0 ? node->prepared_run : 0;
 	node->wire = cluster_transport_of(node->endpoint);
-	node->manager = cluster_manager_create(&parameters);
-	assert_non_null(node->manager);
+	if (farm_elects(farm)) {
+		node->office = office_create(&office);
+		assert_non_null(node->office);
+	} else {
+		node->manager = cluster_manager_create(&office.manager);
+		assert_non_null(node->manager);
+	}
 }
 
 void farm_start(struct farm *farm, unsigned number)
@@ -312,6 +334,7 @@ void farm_start(struct farm *farm, unsigned number)
 		.n_readouts = config->n_generators,
 		.resumes = farm->options.resumes && config->n_generators > 0,
 		.lease_ns = config->event_manager.heartbeat_timeout_ns,
+		.now = farm->now,
 		.context = node,
 		.to_builder = to_builder,
 		.to_readout = to_readout,
@@ -329,7 +352,7 @@ void farm_start(struct farm *farm, unsigned number)
 	parameters.transport = cluster_transport_of(node->endpoint);
 	node->node = cluster_node_create(&parameters);
 	assert_non_null(node->node);
-	if (number == farm->manager)
+	if (config->cluster.nodes[number].manager)
 		make_manager(node);
 	for (unsigned i = 0; i < config->n_builders; i++)
 		sim_builder_open(node, i);
@@ -345,17 +368,21 @@ static void note_end(struct farm *farm, const struct farm_node *node)
 
 	// What who took leave has published the manager knows.
 	farm->may_doubt |=
-	    (builds && !took_leave) || (node->number == farm->manager && farm->builder_ended);
+	    (builds && !took_leave) || (node->manager != NULL && farm->builder_ended);
 	farm->builder_ended |= builds;
 }
 
 static void destroy(struct farm_node *node)
 {
 	node->alive = false;
-	cluster_manager_destroy(node->manager);
+	if (node->office != NULL)
+		office_destroy(node->office);
+	else
+		cluster_manager_destroy(node->manager);
 	cluster_node_destroy(node->node);
 	control_destroy(node->endpoint);
 	node->manager = NULL;
+	node->office = NULL;
 	node->node = NULL;
 	node->endpoint = NULL;
 }
@@ -412,6 +439,8 @@ void farm_open(struct farm *farm, const struct farm_options *options)
 	if (farm->options.deadline == 0)
 		farm->options.deadline = 3 * SECOND;
 	farm->doubts_end = farm->may_doubt = options->in_doubt != NULL;
+	// A standby does not wait for a node that is silent when it takes over.
+	farm->doubts_end |= options->n_managers > 1;
 	farm->random = random_fork(options->seed, 23);
 	farm->now = SECOND;
 	farm->n_nodes = count_nodes(options);
@@ -433,34 +462,12 @@ void farm_close(struct farm *farm)
 	network_close(farm);
 }
 
-static void beat(struct farm_node *node)
-{
-	struct farm *farm = node->farm;
-	struct ctrl_heartbeat heartbeat;
-	uint8_t bytes[CTRL_HEARTBEAT_SIZE(CTRL_MAX_PORTS)];
-	struct ctrl_record record;
-
-	if (farm->now < node->next_beat)
-		return;
-	node->next_beat = farm->now + 10 * MS;
-	heartbeat = cluster_node_heartbeat(node->node);
-	heartbeat.time = farm->now;
-	if (node->manager != NULL)
-		heartbeat.waits = cluster_manager_waits(node->manager);
-	assert_true(control_set_heartbeat(node->endpoint, &heartbeat));
-	if (node->manager == NULL ||
-	    ctrl_record_at(bytes, ctrl_put_heartbeat(bytes, sizeof(bytes), &heartbeat), &record) !=
-		WIRE_OK)
-		return;
-	cluster_manager_record(node->manager, node->number, &record, farm->now);
-	cluster_node_record(node->node, node->number, &record, farm->now);
-}
-
 static void poll_node(struct farm_node *node)
 {
 	const struct config *config = node->farm->configs[node->number];
 
-	if (node->number == node->farm->manager && !node->connected_self) {
+	farm_begin(node);
+	if (node->number == node->farm->manager && node->office == NULL && !node->connected_self) {
 		node->connected_self = true;
 		cluster_node_event(node->node, node->number, CONTROL_CONNECTED);
 	}
@@ -468,7 +475,7 @@ static void poll_node(struct farm_node *node)
 		sim_builder_poll(node, i);
 	for (unsigned i = 0; i < config->n_generators; i++)
 		sim_readout_poll(node, i);
-	beat(node);
+	farm_beat(node);
 	cluster_node_poll(node->node, node->farm->now);
 	if (node->manager != NULL)
 		cluster_manager_poll(node->manager, node->farm->now);
@@ -520,19 +527,19 @@ void farm_heal(struct farm *farm)
 
 bool farm_command(struct farm *farm, enum cluster_command command, unsigned node)
 {
-	struct farm_node *manager = &farm->nodes[farm->manager];
+	struct cluster_manager *manager = farm_manager(farm);
 	char error[CLUSTER_ERROR_SIZE];
 
-	return manager->alive &&
-	       cluster_manager_command(manager->manager, command, node, farm->now, error) == 0;
+	return manager != NULL &&
+	       cluster_manager_command(manager, command, node, farm->now, error) == 0;
 }
 
 struct cluster_manager_view farm_view(const struct farm *farm)
 {
 	struct cluster_manager_view view = { 0 };
 
-	if (farm->nodes[farm->manager].alive)
-		cluster_manager_view(farm->nodes[farm->manager].manager, &view);
+	if (farm_manager(farm) != NULL)
+		cluster_manager_view(farm_manager(farm), &view);
 	return view;
 }
 

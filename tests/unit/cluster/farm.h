@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "cluster/manager.h"
 #include "cluster/node.h"
+#include "cluster/office.h"
 #include "config/config.h"
 
 #define FARM_NODES    9u
@@ -36,6 +37,7 @@ struct farm_options {
 	unsigned n_folded;               // nodes that read and build; the first is the manager
 	unsigned n_readouts, n_builders; // nodes, beside a manager that has no other duty
 	unsigned local;                  // builders and generators of a node; 0: 1
+	unsigned n_managers;             // nodes that can manage: the first and the last; 0: 1
 	const char *mode;                // as in the configuration; NULL: "push"
 	const char *on_source_silent;    // NULL: "continue"
 	const char *on_incomplete;       // NULL: "flag"
@@ -123,8 +125,9 @@ struct farm_node {
 	unsigned life;
 	struct control_endpoint *endpoint;
 	struct cluster_node *node;
-	struct cluster_manager *manager;
-	struct cluster_transport wire; // of the manager, behind what the test sees of it
+	struct cluster_manager *manager; // NULL: on another node
+	struct office *office;           // where it is elected
+	struct cluster_transport wire;   // of the manager, behind what the test sees of it
 	struct sim_builder builders[FARM_LOCAL];
 	struct sim_readout readouts[FARM_LOCAL];
 	uint64_t kept[FARM_LOCAL]; // end of the events that all processes' readouts have read
@@ -146,6 +149,7 @@ struct truth {
 	uint16_t published; // times
 	uint16_t unflagged; // of them, not said to be possibly repeated
 	bool beyond;        // what any manager since could suspect
+	bool unseen;        // a manager has begun without the node that had published it
 	bool discarded;
 	uint8_t publisher;  // builder
 	unsigned life;      // of its node
@@ -177,7 +181,8 @@ struct farm {
 	struct farm_options options;
 	struct random random;
 	uint64_t now;
-	unsigned n_nodes, manager;
+	unsigned n_nodes;
+	unsigned manager;              // node, or the last one, where it is elected
 	unsigned n_sources;            // readouts of all nodes
 	struct config *const *configs; // by node
 	struct farm_node nodes[FARM_NODES];
@@ -201,12 +206,13 @@ struct farm {
 	uint64_t n_repeated; // flagged
 	uint64_t n_unasked;  // published by permission
 	unsigned began;      // epoch of the manager that has last begun
+	uint64_t known;      // what the nodes with which it began knew as released
 	bool builder_ended;  // a process that builds
 	bool may_doubt;      // whether events were published
 	bool doubts_end;     // also of processes that are there and may have published them
 	uint64_t n_published, n_incomplete, n_unknown_sends;
 	uint64_t n_again; // data that its builder has, or has built and published
-	uint64_t n_lost, n_excluded, n_forgotten;
+	uint64_t n_lost, n_excluded, n_forgotten, n_take_overs;
 	uint64_t n_outside; // data that came between two runs
 	char broken[160];
 };
@@ -241,6 +247,12 @@ void farm_finish(struct farm *farm);
 // Fails the test if something was broken.
 void farm_expect_whole(const struct farm *farm);
 
+// The manager in office; NULL: there is none.
+struct cluster_manager *farm_manager(const struct farm *farm);
+bool farm_elects(const struct farm *farm);
+// Runs until a node is in office, another one than `not`; returns the time, at most `limit`.
+uint64_t farm_await_office(struct farm *farm, unsigned not, uint64_t limit);
+
 struct cluster_manager_view farm_view(const struct farm *farm);
 bool farm_is_static(const struct farm *farm);
 bool farm_chance(struct farm *farm, double probability);
@@ -249,6 +261,15 @@ void farm_broken(struct farm *farm, const char *format, ...) __attribute__((form
 
 // Node, and number in it, of a builder of the system.
 const struct cluster_system_builder *farm_builder(const struct farm *farm, unsigned builder);
+
+// --- farm_office.c ---
+
+// Before anything happens in a process: it comes into office or leaves it.
+void farm_begin(struct farm_node *node);
+// Another manager has a higher epoch.
+void farm_fenced(struct farm_node *node);
+// Sends heartbeats where they are due.
+void farm_beat(struct farm_node *node);
 
 // --- farm_network.c ---
 

@@ -127,6 +127,12 @@ static bool is_accepted(struct farm_node *node, const struct farm_datagram *data
 	return true;
 }
 
+static void receive(struct farm_node *node, const struct farm_datagram *datagram)
+{
+	farm_begin(node);
+	(void)control_receive(node->endpoint, datagram->bytes, datagram->size, node->farm->now);
+}
+
 void network_bring(struct farm *farm)
 {
 	while (farm->n_heap > 0 && farm->heap[0]->arrival <= farm->now) {
@@ -142,8 +148,7 @@ void network_bring(struct farm *farm)
 			sim_builder_data(node, farm_builder(farm, datagram->builder)->index,
 					 datagram->source, datagram->event);
 		else if (node->alive && !datagram->data)
-			(void)control_receive(node->endpoint, datagram->bytes, datagram->size,
-					      farm->now);
+			receive(node, datagram);
 		free(datagram);
 	}
 }

@@ -84,12 +84,17 @@ static bool is_excused(const struct farm *farm, const struct truth *truth)
 	const struct farm_node *node = &farm->nodes[farm_builder(farm, truth->publisher)->node];
 	bool gone = !node->alive || node->life != truth->life;
 
+	if (truth->unseen)
+		return truth->heard != farm->epoch;
 	return truth->heard != farm->epoch && (gone || (node->leaving && truth->heard != 0));
 }
 
-// Nor is it if anybody knows that the event is finished.
+// Nor is it if anybody knows that the event is finished, but for nodes without which a standby has
+// taken over.
 static bool is_known(const struct farm *farm, uint64_t event)
 {
+	if (farm_elects(farm))
+		return event < farm->known;
 	for (unsigned i = 0; i < farm->n_nodes; i++) {
 		struct cluster_node_view view = { 0 };
 
@@ -250,6 +255,9 @@ void truth_asked(struct farm_node *node, const struct ctrl_record *record)
 	const struct truth *truth;
 
 	cluster_node_view(node->node, &view);
+	// A standby takes over without the nodes that are silent, and these may know more.
+	if (farm_elects(farm))
+		return;
 	if (ctrl_get_grants(record, &grants) == WIRE_OK && grants.first < view.released)
 		farm_broken(farm, "node %u is granted event %ju, which is released", node->number,
 			    (uintmax_t)grants.first);
@@ -303,7 +311,7 @@ static void check_stop(struct farm *farm)
 		return;
 	}
 	// No port of the farm is ever congested.
-	if (sched_counters(cluster_manager_sched(farm->nodes[farm->manager].manager))->cuts != 0)
+	if (sched_counters(cluster_manager_sched(farm_manager(farm)))->cuts != 0)
 		farm_broken(farm, "the rate of a port was cut");
 	if (manager.outstanding != 0 || manager.waiting != 0)
 		farm_broken(farm, "at the end %ju events are outstanding, %ju wait",
@@ -336,7 +344,7 @@ static void check_stop(struct farm *farm)
 		const struct farm_node *node = &farm->nodes[i];
 		struct cluster_node_state state;
 
-		cluster_manager_node(farm->nodes[farm->manager].manager, i, &state);
+		cluster_manager_node(farm_manager(farm), i, &state);
 		for (unsigned j = 0; j < farm->configs[i]->n_generators; j++)
 			if (node->alive && state.registered && !state.lost &&
 			    node->readouts[j].end == manager.end &&
@@ -347,16 +355,46 @@ static void check_stop(struct farm *farm)
 	}
 }
 
+static void note_known(struct farm *farm)
+{
+	farm->known = 0;
+	for (unsigned i = 0; i < farm->n_nodes; i++) {
+		struct cluster_node_view view = { 0 };
+		struct cluster_node_state state;
+
+		cluster_manager_node(farm_manager(farm), i, &state);
+		if (farm->nodes[i].alive && state.registered)
+			cluster_node_view(farm->nodes[i].node, &view);
+		farm->known = view.released > farm->known ? view.released : farm->known;
+	}
+}
+
+static void note_unseen(struct farm *farm)
+{
+	for (uint64_t event = farm_view(farm).released; farm_elects(farm) && event < FARM_EVENTS;
+	     event++) {
+		struct truth *truth = &farm->truth[event];
+		struct cluster_node_state state = { 0 };
+
+		if (truth->published > 0)
+			cluster_manager_node(farm_manager(farm),
+					     farm_builder(farm, truth->publisher)->node, &state);
+		truth->unseen |= truth->published > 0 && !state.registered;
+	}
+}
+
 // A manager begins. It suspects as many events as can be unfinished at once, from what any node
 // knows as released: where nobody is there who was with the run to its last, it was further.
 static void note_beginning(struct farm *farm)
 {
 	const struct farm_node *manager = &farm->nodes[farm->manager];
 
-	if (farm->began == farm->epoch || !manager->alive ||
+	if (farm->began == farm->epoch || manager->manager == NULL ||
 	    cluster_manager_sched(manager->manager) == NULL)
 		return;
 	farm->began = farm->epoch;
+	note_known(farm);
+	note_unseen(farm);
 	for (uint64_t event = farm_view(farm).released +
 			      cluster_unfinished(farm->configs[0]->event_manager.source_buffer);
 	     event < FARM_EVENTS; event++)

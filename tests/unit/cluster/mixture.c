@@ -14,7 +14,7 @@ struct mixture {
 	uint64_t healed_at, next_cut;
 };
 
-static struct farm_options options_of(uint64_t seed)
+static struct farm_options options_of(uint64_t seed, bool elects)
 {
 	static const struct farm_options layouts[] = {
 		{ .n_folded = 3 },
@@ -43,6 +43,10 @@ static struct farm_options options_of(uint64_t seed)
 	options.resumes = random_next(&random) % 2;
 	options.in_doubt = random_next(&random) % 4 ? NULL : "auto";
 	options.asks = random_next(&random) % 4 == 0;
+	if (elects) {
+		options.n_managers = 2 + (unsigned)(random_next(&random) % 2);
+		options.n_folded = options.n_folded == 2 ? 3 : options.n_folded;
+	}
 	return options;
 }
 
@@ -102,7 +106,7 @@ static void leave(struct mixture *mixture, unsigned number)
 {
 	struct farm_node *node = &mixture->farm->nodes[number];
 
-	if (!node->alive || node->leaving || number == mixture->farm->manager)
+	if (!node->alive || node->leaving || node->manager != NULL)
 		return;
 	node->leaving = true;
 	cluster_node_leave(node->node);
@@ -127,11 +131,33 @@ static void tidy(struct mixture *mixture)
 	}
 }
 
+// To the manager in office.
+static void happen_in_office(struct mixture *mixture)
+{
+	struct farm *farm = mixture->farm;
+
+	switch (farm_below(farm, 3)) {
+	case 0:
+		kill(mixture, farm->manager);
+		break;
+	case 1:
+		cut(mixture, farm->manager);
+		break;
+	default:
+		farm_sleep(farm, farm->manager, farm_below(farm, 600 * MS));
+		break;
+	}
+}
+
 static void happen(struct mixture *mixture)
 {
 	struct farm *farm = mixture->farm;
 	unsigned node = (unsigned)farm_below(farm, farm->n_nodes);
 
+	if (farm_elects(farm) && one_in(mixture, 6)) {
+		happen_in_office(mixture);
+		return;
+	}
 	switch (farm_below(farm, 12)) {
 	case 0:
 	case 1:
@@ -181,9 +207,11 @@ static void mend(struct mixture *mixture)
 		tidy(mixture);
 		farm_run(farm, 10 * MS);
 	}
-	for (unsigned i = 0; i < farm->n_nodes && !has_builder(farm); i++)
-		if (!farm->nodes[i].alive)
-			farm_start(farm, i);
+	for (unsigned i = 0; i < farm->n_nodes; i++)
+		if (!farm->nodes[i].alive && (farm_elects(farm) || !has_builder(farm)))
+			farm_start(farm, i); // all, where a majority is needed
+	if (farm_elects(farm) && farm_view(farm).state != CTRL_STOPPED)
+		farm_run(farm, 6 * SECOND);
 	for (unsigned i = 0; i < farm->n_nodes && farm_view(farm).state != CTRL_STOPPED; i++) {
 		// A silent source that is waited for has to be given up by the operator.
 		if (!farm->nodes[i].alive)
@@ -193,9 +221,9 @@ static void mend(struct mixture *mixture)
 	}
 }
 
-void mixture_run(struct farm *farm, uint64_t seed, struct mixture_sums *sums)
+void mixture_run(struct farm *farm, uint64_t seed, bool elects, struct mixture_sums *sums)
 {
-	const struct farm_options options = options_of(seed);
+	const struct farm_options options = options_of(seed, elects);
 	struct mixture mixture = { .farm = farm, .sums = sums };
 	uint64_t end;
 
@@ -216,4 +244,5 @@ void mixture_run(struct farm *farm, uint64_t seed, struct mixture_sums *sums)
 	sums->twice += farm->twice;
 	sums->repeated += farm->n_repeated;
 	sums->unasked += farm->n_unasked;
+	sums->take_overs += farm->n_take_overs;
 }

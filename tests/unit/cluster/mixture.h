@@ -8,8 +8,8 @@
 
 struct mixture_sums {
 	uint64_t published, incomplete, twice, repeated, unasked;
-	uint64_t kills, managers, cuts, exclusions, pauses, departures;
+	uint64_t kills, managers, cuts, exclusions, pauses, departures, take_overs;
 };
 
-// Leaves the farm closed; farm->broken says what did not hold.
-void mixture_run(struct farm *farm, uint64_t seed, struct mixture_sums *sums);
+// Leaves the farm closed; farm->broken says what did not hold. elects: several nodes can manage.
+void mixture_run(struct farm *farm, uint64_t seed, bool elects, struct mixture_sums *sums);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "take_overs.h"
+
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
 static unsigned some_builder(struct farm *farm)
@@ -72,7 +74,7 @@ static void builder_and_manager_are_killed(struct farm *farm)
 // Nothing waits for the dead node's builder but what it may have published.
 static void expect_granted_again(struct farm *farm, unsigned builder)
 {
-	const struct sched *sched = cluster_manager_sched(farm->nodes[farm->manager].manager);
+	const struct sched *sched = cluster_manager_sched(farm_manager(farm));
 	struct sched_builder_view view;
 	unsigned n = 0;
 
@@ -183,14 +185,14 @@ static void manager_is_restarted_beside_an_excluded_node(struct farm *farm)
 	for (unsigned i = 0; i < 2; i++) {
 		farm_restart(farm, farm->manager);
 		farm_run(farm, 2 * SECOND);
-		cluster_manager_node(farm->nodes[farm->manager].manager, node, &state);
+		cluster_manager_node(farm_manager(farm), node, &state);
 		if (!state.excluded || state.registered)
 			farm_broken(farm, "the manager has forgotten whom the operator excluded");
 	}
 	if (!farm_command(farm, CLUSTER_INCLUDE, node))
 		farm_broken(farm, "include is refused");
 	farm_run(farm, SECOND);
-	cluster_manager_node(farm->nodes[farm->manager].manager, node, &state);
+	cluster_manager_node(farm_manager(farm), node, &state);
 	if (state.excluded || !state.registered)
 		farm_broken(farm, "the node is not included");
 }
@@ -252,7 +254,7 @@ static void busy_node_sleeps(struct farm *farm)
 			   i % 2 == 0 ? 150 * MS : 300 * MS);
 		farm_run(farm, SECOND);
 	}
-	again = sched_counters(cluster_manager_sched(farm->nodes[farm->manager].manager))->regrants;
+	again = sched_counters(cluster_manager_sched(farm_manager(farm)))->regrants;
 	// In mode pull, builders request again what a silent node has not confirmed as sent.
 	if (again + (is_push ? farm->n_again : 0) > farm->n_published / 1000)
 		farm_broken(farm, "%ju events are granted again, %ju times data comes again",
@@ -616,6 +618,34 @@ const struct story stories[] = {
 	  SPLIT,
 	  { .lazy = 0.95 } },
 	{ "a node dies in the drain", run_drains_while_a_node_dies, NEVER, { .loss = 0.02 } },
+	{ "the manager in office is killed",
+	  manager_in_office_is_killed,
+	  SPLIT,
+	  { .n_managers = 3, .rate = 1000 } },
+	{ "the manager in office sleeps",
+	  manager_in_office_sleeps,
+	  SPLIT,
+	  { .n_managers = 3, .rate = 1000 } },
+	{ "the manager in office sleeps, mailboxes are slow",
+	  manager_in_office_sleeps,
+	  SPLIT,
+	  { .n_managers = 3, .rate = 2000, .lazy = 0.9 } },
+	{ "the manager in office is cut off",
+	  manager_in_office_is_cut_off,
+	  NEVER,
+	  { .n_managers = 3, .rate = 1000 } },
+	{ "the manager in office is lost, 10 % are lost",
+	  manager_in_office_is_lost_in_noise,
+	  NEVER,
+	  { .n_managers = 3, .loss = 0.1, .duplicate = 0.05, .delay_max = 20 * MS, .lazy = 0.9 } },
+	{ "the manager in office and its successor are lost",
+	  successor_is_lost_too,
+	  NEVER,
+	  { .n_managers = 3, .rate = 2000, .lazy = 0.9 } },
+	{ "the manager in office is killed in the drain",
+	  manager_in_office_is_killed_in_the_drain,
+	  SPLIT,
+	  { .n_managers = 2 } },
 	{ "the manager dies in the drain",
 	  run_drains_while_the_manager_dies,
 	  SPLIT,
@@ -642,6 +672,8 @@ static struct farm_options options_of(const struct story *story, unsigned histor
 	options.n_builders = layout->n_builders;
 	options.local = layout->local;
 	options.asks = (history % 2 + history / 2 + options.seed) % 2 != 0;
+	if (options.n_managers > 1 && options.n_folded == 2)
+		options.n_folded = 3; // a majority remains without one
 	return options;
 }
 

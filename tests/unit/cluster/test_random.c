@@ -17,37 +17,50 @@
 static uint64_t first_seed;
 static uint64_t n_histories = HISTORIES;
 
-static void anything_happens(void **state)
+static void happen(bool elects)
 {
 	static struct farm farm;
 	struct mixture_sums sums = { 0 };
 
-	(void)state;
 	for (uint64_t seed = first_seed; seed < first_seed + n_histories; seed++) {
-		mixture_run(&farm, seed, &sums);
+		mixture_run(&farm, seed, elects, &sums);
 		farm_expect_whole(&farm);
 	}
 	print_message("%ju histories: %ju events published, %ju by permission, %ju incomplete, %ju "
 		      "twice, %ju flagged as that; %ju kills, %ju of the manager, %ju cuts, %ju "
 		      "exclusions, %ju "
-		      "pauses, %ju departures\n",
+		      "pauses, %ju departures, %ju take-overs\n",
 		      (uintmax_t)n_histories, (uintmax_t)sums.published, (uintmax_t)sums.unasked,
 		      (uintmax_t)sums.incomplete, (uintmax_t)sums.twice, (uintmax_t)sums.repeated,
 		      (uintmax_t)sums.kills, (uintmax_t)sums.managers, (uintmax_t)sums.cuts,
 		      (uintmax_t)sums.exclusions, (uintmax_t)sums.pauses,
-		      (uintmax_t)sums.departures);
+		      (uintmax_t)sums.departures, (uintmax_t)sums.take_overs);
 	if (n_histories < HISTORIES)
 		return;
 	assert_true(sums.kills > 0 && sums.managers > 0 && sums.cuts > 0);
 	assert_true(sums.exclusions > 0 && sums.pauses > 0 && sums.departures > 0);
 	assert_true(sums.repeated >= sums.twice);
 	assert_true(sums.unasked > sums.published / 4);
+	assert_true(!elects || sums.take_overs > HISTORIES);
+}
+
+static void anything_happens(void **state)
+{
+	(void)state;
+	happen(false);
+}
+
+static void anything_happens_to_elected_managers(void **state)
+{
+	(void)state;
+	happen(true);
 }
 
 int main(int n_arguments, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(anything_happens),
+		cmocka_unit_test(anything_happens_to_elected_managers),
 	};
 
 	if (n_arguments > 1) {

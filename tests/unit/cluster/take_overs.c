@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "take_overs.h"
+
+#include <string.h>
+
+#define TIMES    4u
+#define PATIENCE (10 * SECOND)
+#define LATER    (100 * MS) // than heartbeat_timeout, at most
+
+static uint64_t most(const struct farm *farm)
+{
+	return farm->configs[0]->event_manager.heartbeat_timeout_ns + LATER;
+}
+
+static void expect_take_over(struct farm *farm, unsigned before, uint64_t limit)
+{
+	const uint64_t took = farm_await_office(farm, before, PATIENCE);
+
+	if (took > limit)
+		farm_broken(farm, "nobody is in office in the place of node %u for %ju ms", before,
+			    (uintmax_t)(took / MS));
+}
+
+void manager_in_office_is_killed(struct farm *farm)
+{
+	for (unsigned i = 0; i < TIMES; i++) {
+		const unsigned node = farm->manager;
+
+		farm_kill(farm, node);
+		expect_take_over(farm, node, most(farm));
+		farm_run(farm, farm_below(farm, 300 * MS));
+		farm_start(farm, node);
+		farm_run(farm, 500 * MS + farm_below(farm, 500 * MS));
+	}
+}
+
+// It learns when it goes on that its lease has ended. Its builders and sources go on with what they
+// have, but for what the others gave up while it was silent.
+void manager_in_office_sleeps(struct farm *farm)
+{
+	for (unsigned i = 0; i < TIMES; i++) {
+		const unsigned node = farm->manager;
+
+		farm_sleep(farm, node, 250 * MS + farm_below(farm, 600 * MS));
+		expect_take_over(farm, node, most(farm));
+		farm_run(farm, SECOND);
+	}
+	// In mode pull more events lack data that a builder had requested before.
+	if (strcmp(farm->options.mode, "push") == 0 && farm->n_incomplete > farm->n_published / 100)
+		farm_broken(farm, "%ju of %ju events are incomplete", (uintmax_t)farm->n_incomplete,
+			    (uintmax_t)farm->n_published);
+}
+
+// In both directions, or one: it does not hear the others, or is not heard.
+void manager_in_office_is_cut_off(struct farm *farm)
+{
+	for (unsigned i = 0; i < TIMES; i++) {
+		const unsigned node = farm->manager, ways = 1 + i % 3;
+
+		farm_cut(farm, node, (ways & 1) != 0, (ways & 2) != 0);
+		expect_take_over(farm, node, most(farm));
+		farm_run(farm, farm_below(farm, 300 * MS));
+		farm_heal(farm);
+		farm_run(farm, SECOND);
+	}
+}
+
+static void lose(struct farm *farm, unsigned node)
+{
+	switch (farm_below(farm, 3)) {
+	case 0:
+		farm_restart(farm, node);
+		break;
+	case 1:
+		farm_sleep(farm, node, 200 * MS + farm_below(farm, SECOND));
+		break;
+	default:
+		farm_cut(farm, node, true, farm_below(farm, 2) > 0);
+		break;
+	}
+}
+
+void manager_in_office_is_lost_in_noise(struct farm *farm)
+{
+	for (unsigned i = 0; i < TIMES; i++) {
+		lose(farm, farm->manager);
+		farm_run(farm, 200 * MS + farm_below(farm, 600 * MS));
+		farm_heal(farm);
+		farm_run(farm, farm_below(farm, SECOND));
+	}
+}
+
+// While the nodes register with it, or before.
+void successor_is_lost_too(struct farm *farm)
+{
+	for (unsigned i = 0; i < TIMES; i++) {
+		const unsigned node = farm->manager;
+
+		farm_sleep(farm, node, 300 * MS + farm_below(farm, SECOND));
+		(void)farm_await_office(farm, node, PATIENCE);
+		farm_run(farm, farm_below(farm, 20 * MS));
+		lose(farm, farm->manager);
+		farm_run(farm, 500 * MS);
+		farm_heal(farm);
+		farm_run(farm, SECOND);
+	}
+}
+
+void manager_in_office_is_killed_in_the_drain(struct farm *farm)
+{
+	const unsigned node = farm->manager;
+
+	if (!farm_command(farm, CLUSTER_DRAIN, 0))
+		farm_broken(farm, "drain is refused");
+	farm_run(farm, farm_below(farm, 5 * MS));
+	if (farm_view(farm).state == CTRL_STOPPED)
+		return; // others know that the run is over
+	farm_kill(farm, node);
+	expect_take_over(farm, node, most(farm));
+	farm_start(farm, node);
+	farm_run(farm, farm_below(farm, SECOND));
+}
