@@ -67,10 +67,21 @@ static bool is_between_runs(const struct cluster_manager *manager,
 	       (received->run == 0 || (received->flags & CTRL_PREPARED) != 0);
 }
 
+// The builders of the node will report the events that they hold.
+static void expect_reports(struct cluster_manager *manager, unsigned node, uint64_t now)
+{
+	const struct cluster_system_node *at = &manager->cluster->nodes[node];
+
+	for (unsigned i = 0; i < at->n_builders; i++) {
+		manager_drop_adopted(manager, at->first_builder + i, now);
+		manager->builders[at->first_builder + i].reporting = true;
+		manager->builders[at->first_builder + i].n_reported = 0;
+	}
+}
+
 void manager_register(struct cluster_manager *manager, unsigned from,
 		      const struct ctrl_record *record, uint64_t now)
 {
-	const struct cluster_system_node *at = &manager->cluster->nodes[from];
 	struct manager_node *node = &manager->nodes[from];
 	struct ctrl_register received;
 
@@ -108,11 +119,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	manager->last_registered = now;
 	manager->configured = 0;
 	learn_run(manager, received.run);
-	for (unsigned i = 0; i < at->n_builders; i++) {
-		manager_drop_adopted(manager, at->first_builder + i, now);
-		manager->builders[at->first_builder + i].reporting = true;
-		manager->builders[at->first_builder + i].n_reported = 0;
-	}
+	expect_reports(manager, from, now);
 	manager_suspend(manager, from, now);
 	manager->changes++;
 	node->registered = true;
