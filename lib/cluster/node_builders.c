@@ -62,12 +62,14 @@ static void send_to_builder(struct cluster_node *node, unsigned builder, enum me
 
 void node_builders_await(struct cluster_node *node)
 {
-	const struct message message = { .kind = MESSAGE_AWAIT, .state = node->waits % 2 };
+	// The last events of the run wait for nobody.
+	const uint16_t waits = node->ended ? 0 : node->waits;
+	const struct message message = { .kind = MESSAGE_AWAIT, .state = waits % 2 };
 
 	for (unsigned i = 0; i < node->n_builders; i++)
-		if (node->builders[i].waits_sent != node->waits &&
+		if (node->builders[i].waits_sent != waits &&
 		    node->parameters.to_builder(node->parameters.context, i, &message))
-			node->builders[i].waits_sent = node->waits;
+			node->builders[i].waits_sent = waits;
 }
 
 // --- sources that do not take part ---
