@@ -201,6 +201,7 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 		.keys = &keys,
 		.control_port = manager->control_port,
 		.control_dscp = manager->control_dscp,
+		.group = manager->has_multicast ? manager->multicast : 0,
 		.heartbeat_ns = manager->heartbeat_ns,
 		.shares_clock = manager->sched.shaping == SCHED_TIMED_SHIFT,
 		.heartbeat_timeout_ns = manager->heartbeat_timeout_ns,

@@ -349,6 +349,10 @@ static void print_event_manager(const struct config *config, FILE *out)
 	fprintf(out, "  mode %s, policy %s, shaping %s; control messages on UDP port %u\n",
 		modes[manager->sched.mode], policies[manager->sched.policy],
 		shapings[manager->sched.shaping], manager->control_port);
+	if (manager->has_multicast)
+		fprintf(out, "  grants and releases to sources by multicast to %u.%u.%u.%u\n",
+			manager->multicast >> 24, manager->multicast >> 16 & 255,
+			manager->multicast >> 8 & 255, manager->multicast & 255);
 	if (manager->sched.policy == SCHED_RANDOM || manager->sched.shaping == SCHED_RANDOM_ORDER)
 		fprintf(out, "  seed of what is random: %llu\n",
 			(unsigned long long)manager->sched.seed);

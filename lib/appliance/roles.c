@@ -127,6 +127,9 @@ static struct role *make_rx(struct appliance *appliance, const struct plan_role 
 		.numa_node = port->numa_node,
 	};
 
+	// What is not for this node the endpoint ignores: many networks send it to all.
+	if (is_node && !for_boards && config->event_manager.has_multicast)
+		parameters.addresses.group4 = config->event_manager.multicast;
 	return rx_role_create(&parameters);
 }
 

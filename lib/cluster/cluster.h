@@ -61,6 +61,11 @@ struct cluster_transport {
 	// whose queue is full, is given up: its queue is dropped, and CONTROL_LOST is reported.
 	void (*send)(void *context, unsigned node, const void *record, size_t size);
 
+	// As send() to each of n nodes: in one frame by multicast, where there is multicast. NULL:
+	// records are sent to each.
+	void (*send_all)(void *context, const uint16_t *nodes, unsigned n, const void *record,
+			 size_t size);
+
 	// Bytes of records that can be sent to a node now; no record is larger than `largest`.
 	size_t (*room)(void *context, unsigned node, size_t largest);
 

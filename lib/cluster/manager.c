@@ -15,6 +15,27 @@ void manager_send(struct cluster_manager *manager, unsigned node, const void *re
 	transport->send(transport->context, node, record, size);
 }
 
+void manager_send_readouts(struct cluster_manager *manager,
+			   bool (*wants)(const struct cluster_manager *manager, unsigned node),
+			   const void *record, size_t size)
+{
+	const struct cluster_transport *transport = &manager->parameters.transport;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < manager->readouts.n; i++) {
+		const unsigned node = manager->readouts.nodes[i];
+
+		if (!wants(manager, node))
+			continue;
+		if (manager->nodes[node].takes_shared && transport->send_all != NULL)
+			manager->targets[n++] = (uint16_t)node;
+		else
+			manager_send(manager, node, record, size);
+	}
+	if (n > 0)
+		transport->send_all(transport->context, manager->targets, n, record, size);
+}
+
 bool manager_is_static(const struct cluster_manager *manager)
 {
 	return manager->parameters.cluster.mode == SCHED_STATIC;
@@ -62,12 +83,13 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	cluster_positions_make(manager->positions, cluster);
 	on_wire_make(&manager->on_wire, &parameters->wire);
 	manager->nodes = calloc(cluster->n_nodes, sizeof(*manager->nodes));
+	manager->targets = calloc(cluster->n_nodes, sizeof(*manager->targets));
 	for (unsigned i = 0;
 	     manager->nodes != NULL && parameters->excluded != NULL && i < cluster->n_nodes; i++)
 		manager->nodes[i].operator_excluded = parameters->excluded[i];
-	if (manager->nodes == NULL || !cluster_readouts_make(&manager->readouts, cluster) ||
-	    !make_builders(manager) || !manager_make_maybe_published(manager) ||
-	    !manager_make_publishers(manager)) {
+	if (manager->nodes == NULL || manager->targets == NULL ||
+	    !cluster_readouts_make(&manager->readouts, cluster) || !make_builders(manager) ||
+	    !manager_make_maybe_published(manager) || !manager_make_publishers(manager)) {
 		cluster_manager_destroy(manager);
 		return NULL;
 	}
@@ -87,6 +109,7 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 	free(manager->publishers);
 	cluster_readouts_free(&manager->readouts);
 	free(manager->builders);
+	free(manager->targets);
 	free(manager->nodes);
 	free(manager);
 }

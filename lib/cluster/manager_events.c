@@ -545,26 +545,46 @@ void manager_published_unasked(struct cluster_manager *manager, unsigned node,
 	count_published(manager, builder, done->slot, now);
 }
 
+static size_t put_release(const struct cluster_manager *manager, uint8_t bytes[CTRL_RELEASE_SIZE])
+{
+	const struct ctrl_release record = {
+		.event = sched_released(manager->sched),
+		.run = manager->run,
+	};
+
+	return ctrl_put_release(bytes, CTRL_RELEASE_SIZE, &record);
+}
+
 void manager_send_release(struct cluster_manager *manager, unsigned node)
 {
 	uint64_t released = sched_released(manager->sched);
-	const struct ctrl_release record = { .event = released, .run = manager->run };
 	uint8_t bytes[CTRL_RELEASE_SIZE];
 
 	if (manager->nodes[node].release_sent == released)
 		return;
 	manager->nodes[node].release_sent = released;
-	manager_send(manager, node, bytes, ctrl_put_release(bytes, sizeof(bytes), &record));
+	manager_send(manager, node, bytes, put_release(manager, bytes));
+}
+
+static bool needs_release(const struct cluster_manager *manager, unsigned node)
+{
+	return manager_is_target(manager, node) &&
+	       manager->nodes[node].release_sent != manager->release_sent;
 }
 
 void manager_release(struct cluster_manager *manager)
 {
 	const uint64_t released = sched_released(manager->sched);
+	uint8_t bytes[CTRL_RELEASE_SIZE];
 
 	if (manager->release_sent == released && manager->release_changes == manager->changes)
 		return;
 	manager->release_sent = released;
 	manager->release_changes = manager->changes;
+	manager_send_readouts(manager, needs_release, bytes, put_release(manager, bytes));
+	for (unsigned i = 0; i < manager->readouts.n; i++)
+		if (manager_is_target(manager, manager->readouts.nodes[i]))
+			manager->nodes[manager->readouts.nodes[i]].release_sent = released;
 	for (unsigned i = 0; i < manager->cluster->n_nodes; i++)
 		if (manager_is_target(manager, i))
 			manager_send_release(manager, i);

@@ -91,6 +91,7 @@ struct manager_node {
 	uint64_t in_doubt_until; // end of the time in doubt; 0: the node is not in doubt
 	bool takes_lists;        // it has CTRL_LISTS
 	bool obeys_permission;   // it has CTRL_OBEYS_PERMISSION, too
+	bool takes_shared;       // it has CTRL_MULTICAST
 	uint16_t last_grant;     // scratch of manager_lists.c, 0 outside: 1 + that of this poll
 	uint64_t registrations;
 	// For events from this one on, the node's process knows whether its builders have published
@@ -176,6 +177,7 @@ struct cluster_manager {
 	unsigned not_ended;   // rank of a readout that had not ended when it was looked at
 	unsigned repeat_next; // the node with which the next poll begins to repeat
 	struct cluster_manager_view view;
+	uint16_t *targets; // scratch of manager_send_readouts()
 	// By system-wide number of the builder: its position in each round, see ctrl_grants.
 	uint16_t positions[EVB_MAX_SYSTEM_BUILDERS];
 };
@@ -197,6 +199,11 @@ struct manager_steps {
 
 // manager.c
 void manager_send(struct cluster_manager *manager, unsigned node, const void *record, size_t size);
+// Sends a record to the readout nodes for which `wants` is true: to those that take shared frames
+// together.
+void manager_send_readouts(struct cluster_manager *manager,
+			   bool (*wants)(const struct cluster_manager *manager, unsigned node),
+			   const void *record, size_t size);
 bool manager_is_static(const struct cluster_manager *manager);
 // Whether a record for all nodes is sent to this node: it is registered and not lost.
 bool manager_is_target(const struct cluster_manager *manager, unsigned node);

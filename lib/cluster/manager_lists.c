@@ -74,6 +74,11 @@ static bool add_grant(struct grant_list *list, unsigned index)
 	return true;
 }
 
+static bool gets_lists(const struct cluster_manager *manager, unsigned node)
+{
+	return manager_gets_all(manager, node) && takes_lists(manager, node);
+}
+
 // Sends the list to the nodes that get all grants, or to one.
 static void send_list(struct cluster_manager *manager, struct grant_list *list, unsigned to)
 {
@@ -90,12 +95,7 @@ static void send_list(struct cluster_manager *manager, struct grant_list *list, 
 		manager_send(manager, to, bytes, size);
 		return;
 	}
-	for (unsigned i = 0; i < manager->readouts.n; i++) {
-		unsigned node = manager->readouts.nodes[i];
-
-		if (manager_gets_all(manager, node) && takes_lists(manager, node))
-			manager_send(manager, node, bytes, size);
-	}
+	manager_send_readouts(manager, gets_lists, bytes, size);
 }
 
 // Sends the grants from `first` on: all of them, or those of the builders of node `to`.

@@ -129,6 +129,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->resumes = (received.flags & CTRL_RESUMES) != 0;
 	node->takes_lists = (received.flags & CTRL_LISTS) != 0;
 	node->obeys_permission = node->takes_lists && (received.flags & CTRL_OBEYS_PERMISSION) != 0;
+	node->takes_shared = (received.flags & CTRL_MULTICAST) != 0;
 	node->known_from =
 	    received.run == manager->run && received.run != 0 ? received.known_from : UINT64_MAX;
 	node->stated = node->begun = node->ended = false;

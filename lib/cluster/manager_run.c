@@ -320,6 +320,12 @@ void manager_lead(struct cluster_manager *manager, uint64_t now)
 		stop_all(manager);
 }
 
+static bool needs_throttle(const struct cluster_manager *manager, unsigned node)
+{
+	return manager_is_target(manager, node) &&
+	       manager->nodes[node].throttle_sent != manager->throttle_sent;
+}
+
 void manager_throttle(struct cluster_manager *manager)
 {
 	bool throttled = sched_throttled(manager->sched);
@@ -334,15 +340,10 @@ void manager_throttle(struct cluster_manager *manager)
 		return;
 	manager->throttle_sent = throttled;
 	manager->throttle_changes = manager->changes;
-	for (unsigned i = 0; i < manager->readouts.n; i++) {
-		unsigned node = manager->readouts.nodes[i];
-
-		if (manager->nodes[node].throttle_sent == throttled ||
-		    !manager_is_target(manager, node))
-			continue;
-		manager->nodes[node].throttle_sent = throttled;
-		manager_send(manager, node, bytes, size);
-	}
+	manager_send_readouts(manager, needs_throttle, bytes, size);
+	for (unsigned i = 0; i < manager->readouts.n; i++)
+		if (manager_is_target(manager, manager->readouts.nodes[i]))
+			manager->nodes[manager->readouts.nodes[i]].throttle_sent = throttled;
 }
 
 static int refuse(char *error, const char *text)

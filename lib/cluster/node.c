@@ -43,7 +43,8 @@ void node_send_register(struct cluster_node *node)
 		.run = node->run,
 		.known_from = node->known_from,
 		.flags = (node->operator_excluded ? CTRL_EXCLUDED : 0) |
-			 (node->parameters.resumes ? CTRL_RESUMES : 0) | CTRL_LISTS |
+			 (node->parameters.resumes ? CTRL_RESUMES : 0) |
+			 (node->parameters.takes_shared ? CTRL_MULTICAST : 0) | CTRL_LISTS |
 			 CTRL_OBEYS_PERMISSION,
 		.n_builders = (uint16_t)self->n_builders,
 		.n_sources = (uint16_t)self->n_sources,

@@ -19,6 +19,7 @@ struct cluster_node;
 struct cluster_node_parameters {
 	struct cluster_parameters cluster;
 	unsigned n_readouts; // readouts of this node
+	bool takes_shared;   // shared frames of the endpoint reach the node
 	bool resumes; // the readouts have what an earlier process announced: block_store.resumes
 	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
 	struct cluster_transport transport;

@@ -18,6 +18,13 @@ static void send_record(void *context, unsigned node, const void *record, size_t
 		control_give_up(endpoint, node);
 }
 
+static void send_to_all(void *context, const uint16_t *nodes, unsigned n, const void *record,
+			size_t size)
+{
+	if (size > 0)
+		control_send_all(context, nodes, n, record, size);
+}
+
 static size_t room_for(void *context, unsigned node, size_t largest)
 {
 	return control_room(context, node, largest);
@@ -40,8 +47,15 @@ static uint64_t reached_at(void *context, unsigned node)
 
 struct cluster_transport cluster_transport_of(struct control_endpoint *endpoint)
 {
-	return (struct cluster_transport){ endpoint,   send_record,     room_for,
-					   queued_for, acknowledged_by, reached_at };
+	return (struct cluster_transport){
+		.context = endpoint,
+		.send = send_record,
+		.send_all = send_to_all,
+		.room = room_for,
+		.queued = queued_for,
+		.acknowledged = acknowledged_by,
+		.reached = reached_at,
+	};
 }
 
 struct control_parameters cluster_endpoint_parameters(unsigned n_nodes, uint32_t mtu)

@@ -8,7 +8,9 @@
 #include "wire/ctrl.h"
 #include "wire/net.h"
 
-#define LEASE_BEATS 4u // heartbeats in a lease, at least (election/election.h)
+#define LEASE_BEATS 4u          // heartbeats in a lease, at least (election/election.h)
+#define FIRST_GROUP 0xE0000100u // 224.0.1.0
+#define LAST_GROUP  0xEFFFFFFFu // 239.255.255.255
 
 static bool is_data_port(const struct config *config, uint16_t port)
 {
@@ -26,6 +28,12 @@ static bool is_data_port(const struct config *config, uint16_t port)
 	return false;
 }
 
+// Switches send the addresses below 224.0.1.0 to all ports, and hosts use them for protocols.
+static bool is_group(uint32_t address)
+{
+	return address >= FIRST_GROUP && address <= LAST_GROUP;
+}
+
 int config_check_event_manager(struct config_reader *reader, const struct config *config)
 {
 	const struct config_event_manager *manager = &config->event_manager;
@@ -39,6 +47,10 @@ int config_check_event_manager(struct config_reader *reader, const struct config
 	if (is_data_port(config, manager->control_port))
 		return config_fail(config_at(reader, "event_manager.control_port"),
 				   "%u is the UDP port of the data", manager->control_port);
+	if (manager->has_multicast && !is_group(manager->multicast))
+		return config_fail(config_at(reader, "event_manager.multicast"),
+				   "is no multicast address that may be used: take one of "
+				   "239.0.0.0/8");
 	if (manager->control_priority == manager->data_priority)
 		return config_fail(config_at(reader, "event_manager.control_priority"),
 				   "%u is that of the data, which may be paused",

@@ -293,8 +293,10 @@ struct config_event_manager {
 	uint64_t heartbeat_timeout_ns; // at least 2 * heartbeat_ns
 	uint64_t in_doubt_ns;          // longest wait of events for a silent node
 	enum config_on_source_silent on_source_silent;
-	uint32_t source_buffer;       // MFPs that a source stores until their events are released
-	uint16_t control_port;        // UDP
+	uint32_t source_buffer; // MFPs that a source stores until their events are released
+	uint16_t control_port;  // UDP
+	uint32_t multicast;     // IPv4 group of shared control frames, host order
+	bool has_multicast;
 	char key_file[EVB_PATH_SIZE]; // see control/keys.h; empty: no key
 	uint8_t control_dscp;
 	uint8_t control_priority; // 802.1p

@@ -89,6 +89,10 @@ static const struct config_key event_manager_keys[] = {
 	{ .name = "control_port", WHOLE(COUNT), RANGE(1, 65535),
 	  FIELD(config_event_manager, control_port), .standard = "19521",
 	  .help = "UDP port of the control messages." },
+	{ .name = "multicast", .type = CONFIG_TYPE_IPV4, FIELD(config_event_manager, multicast),
+	  .presence = offsetof(struct config_event_manager, has_multicast),
+	  .help = "Group, such as \"239.255.19.1\", to which the manager sends grants and "
+		  "releases. Without it: to each source." },
 	{ .name = "key_file", TEXT_OR_EMPTY, FIELD(config_event_manager, key_file),
 	  .is_local = true,
 	  .help = "File of the key that authenticates control messages; empty: none." },

@@ -115,6 +115,7 @@ static void begin_session(struct peer *peer, uint64_t session)
 	peer->lost = false;
 	peer->challenging = false;
 	peer->response.header.peer_session = 0;
+	peer->sharing.placed = false;
 	control_drop_queue(peer);
 }
 
@@ -154,7 +155,8 @@ static bool allocate(struct control_endpoint *endpoint)
 	endpoint->peers = calloc(endpoint->n_peers + 1, sizeof(*endpoint->peers));
 	endpoint->scratch = calloc(1, endpoint->parameters.frame_size);
 	if (!control_queue_make(&endpoint->own, endpoint->parameters.queue_size) ||
-	    !endpoint->due || !endpoint->earliest_of || !endpoint->peers || !endpoint->scratch)
+	    !endpoint->due || !endpoint->earliest_of || !endpoint->peers || !endpoint->scratch ||
+	    !control_sharing_make(endpoint))
 		return false;
 	for (unsigned i = 0; i < endpoint->n_peers; i++)
 		if (!allocate_peer(endpoint, &endpoint->peers[i]))
@@ -179,6 +181,8 @@ struct control_endpoint *control_create(const struct control_parameters *paramet
 		return NULL;
 	endpoint->parameters = *parameters;
 	endpoint->records_capacity = records_capacity(parameters);
+	endpoint->queue_capacity = endpoint->records_capacity -
+				   (parameters->handlers.emit_shared ? CTRL_NEXT_SHARED_SIZE : 0);
 	endpoint->stride = frame_stride(parameters);
 	endpoint->ring_mask = ring_size(parameters) - 1;
 	endpoint->n_peers = parameters->n_peers;
@@ -215,6 +219,7 @@ void control_destroy(struct control_endpoint *endpoint)
 	free(endpoint->peers);
 	free(endpoint->own.bytes);
 	free(endpoint->scratch);
+	control_sharing_free(endpoint);
 	control_keys_wipe(&endpoint->keys);
 	free(endpoint);
 }
@@ -236,6 +241,8 @@ void control_drop_queue(struct peer *peer)
 	peer->given_up = false;
 	peer->first = (uint32_t)peer->session;
 	peer->next = peer->first;
+	peer->sharing.known = peer->sharing.told = false;
+	peer->sharing.missed = 0;
 }
 
 bool control_send(struct control_endpoint *endpoint, unsigned node, const void *bytes, size_t size)
@@ -243,7 +250,7 @@ bool control_send(struct control_endpoint *endpoint, unsigned node, const void *
 	struct peer *peer = control_peer(endpoint, node);
 	struct ctrl_record record;
 
-	if (size > endpoint->records_capacity || ctrl_record_at(bytes, size, &record) ||
+	if (size > endpoint->queue_capacity || ctrl_record_at(bytes, size, &record) ||
 	    record.size != size)
 		return false;
 	if (node == endpoint->parameters.node)
@@ -266,7 +273,7 @@ size_t control_room(const struct control_endpoint *endpoint, unsigned node, size
 	const struct peer *peer = control_peer(endpoint, node);
 	size_t room, waiting;
 
-	if (largest < 8 || largest > endpoint->records_capacity)
+	if (largest < 8 || largest > endpoint->queue_capacity)
 		return 0;
 	// A record to the node itself may cause further records to it: half of the queue stays free
 	// for those.
@@ -278,7 +285,7 @@ size_t control_room(const struct control_endpoint *endpoint, unsigned node, size
 		return 0;
 	// A frame accepts records until less than the largest is left.
 	room = (endpoint->parameters.window - (peer->next - peer->first)) *
-	       (endpoint->records_capacity - largest + 8);
+	       (endpoint->queue_capacity - largest + 8);
 	waiting = peer->queue.end - peer->unsent;
 	room = room > waiting ? room - waiting : 0;
 	return control_min(room, peer->queue.size - control_queue_used(&peer->queue));

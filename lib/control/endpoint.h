@@ -32,6 +32,11 @@
 //   this endpoint has or offers, and has not arrived before; the others are counted. A frame that
 //   only opens a session names none: recorded and sent again, it causes a response and no more.
 //   Without a key, frames that have one are refused, and the reverse.
+// - Records for several peers can be sent to all of them in one frame (control_send_all()). For
+// each
+//   peer this frame has a place in the sequence of its session, as if it had been sent to the peer
+//   alone: so it is acknowledged, delivered in order, and repeated to a peer that lacks it. A peer
+//   that lacks all such frames for 200 ms gets none for 5 s.
 // - An absence of the caller, no call of control_poll() for longer than heartbeat_interval, does
 // not
 //   count as silence of the peers.
@@ -83,6 +88,10 @@ struct control_handlers {
 	// if the frame cannot be sent now: control_poll() then returns, and its next call tries
 	// again.
 	bool (*emit)(void *context, unsigned peer, const uint8_t *bytes, size_t size);
+
+	// Sends a frame to all peers at once, by multicast. Each peer may receive it or not. NULL:
+	// control_send_all() sends a frame to each peer.
+	bool (*emit_shared)(void *context, const uint8_t *bytes, size_t size);
 };
 
 struct control_parameters {
@@ -142,6 +151,12 @@ struct control_counters {
 	uint64_t given_up;          // times that the peer was given up, see control_give_up()
 	uint64_t restarts;          // new sessions of the peer
 	uint64_t second_process;    // frames of another process that were refused
+	uint64_t shared_sent;       // frames for the peer that were sent by multicast first
+	uint64_t shared_repeated;   // of these, sent to the peer alone, because it lacked them
+	uint64_t shared_received;   // of frames_received: by multicast
+	// Frames that arrived by multicast and are not in frames_received: not for this node, of
+	// another session or epoch, or too late.
+	uint64_t shared_ignored;
 };
 
 // Counters of datagrams that belong to no peer.
@@ -149,6 +164,8 @@ struct control_totals {
 	uint64_t malformed[WIRE_N_ERRORS]; // by reason
 	uint64_t unknown_node;             // the sender is not a peer
 	uint64_t misdirected;              // the destination is another node
+	uint64_t shared_frames;            // sent by multicast
+	uint64_t shared_bytes;             // in them, without the headers of the network
 };
 
 // The present state of a peer.
@@ -187,6 +204,12 @@ void control_destroy(struct control_endpoint *endpoint);
 // frame. May be called before the peer is connected.
 bool control_send(struct control_endpoint *endpoint, unsigned peer, const void *record,
 		  size_t size);
+
+// As control_send() to each of these nodes, which may include the node itself; a peer that does not
+// accept the record is given up. If emit_shared() is set, the next control_poll() sends the records
+// of these calls by multicast, except to peers that other records were queued for in between.
+void control_send_all(struct control_endpoint *endpoint, const uint16_t *nodes, unsigned n,
+		      const void *record, size_t size);
 
 // A lower bound for the bytes of records that the next control_poll() sends to a peer without
 // waiting for an acknowledgement. `largest` is the size of the largest record, 8 to the bytes that

@@ -2,8 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Declarations that the files of an endpoint share: endpoint.c (creation, queueing),
-// endpoint_session.c, endpoint_receive.c, endpoint_poll.c and endpoint_seal.c. Users of lib/control
-// do not include this header.
+// endpoint_session.c, endpoint_receive.c, endpoint_poll.c, endpoint_seal.c and endpoint_shared.c
+// (frames by multicast). Users of lib/control do not include this header.
 //
 // Records for a peer wait in its queue until they are acknowledged. A frame is formed when it is
 // sent for the first time: it is a range of the queue, and stays the same when it is sent again.
@@ -32,8 +32,10 @@ struct sent_frame {
 	uint32_t position;     // position of its first record in the queue
 	uint32_t records_size; // bytes
 	uint16_t n_records;
+	uint32_t next_shared; // number of the shared frame that would have the next sequence number
 	uint8_t transmissions;
 	bool acknowledged;
+	bool shared; // sent by multicast first
 };
 
 // A response that is due to a session of the peer that is not, or not yet, the present one.
@@ -55,6 +57,48 @@ struct peer_seals {
 	struct seal_key receiving[CONTROL_MAX_KEYS];
 	uint64_t newest; // number of a frame received in the present sessions
 	uint64_t seen;   // bit i: frame newest - i has been received, or is too old
+	// The keys of the shared frames of this session, by the keys of this generation.
+	uint64_t shared_session;
+	uint32_t shared_generation;
+	struct seal_key shared[CONTROL_MAX_KEYS];
+};
+
+// What an endpoint knows of the shared frames to and from a peer. The sequence number of a shared
+// frame is its number + an offset. The offset changes with each frame to the peer alone (+ 1) and
+// with each shared frame that is not for the peer (- 1). The peer is told the offset by NEXT_SHARED
+// in frames to it alone, and by a place in shared frames. A shared frame needs a place for the peer
+// unless the peer has acknowledged the last frame that told it an offset, and this is still valid.
+struct peer_sharing {
+	// To the peer
+	uint32_t round, begin; // records of this round begin at this position of the queue
+	uint32_t size;         // bytes of them
+	bool known;            // it has acknowledged a frame that told it an offset
+	bool told, acknowledges;
+	uint32_t told_by, told_offset; // sequence number of the last frame that told it one
+	unsigned missed;               // shared frames in a row that it lacked
+	uint64_t missed_since, rests_until;
+	// From the peer, in the present sessions
+	bool placed;
+	uint64_t session;           // that shared frames of the peer's endpoint name
+	uint32_t placed_by, offset; // told last, by the frame of this sequence number
+	uint32_t from;              // the offset is not that of shared frames before this one
+	bool has_newest;
+	uint32_t newest; // number of a shared frame
+};
+
+// The records that wait to be sent by multicast.
+struct sharing {
+	uint8_t *records; // NULL: there is no multicast
+	uint32_t size;
+	uint32_t number; // of the next shared frame
+	uint32_t round;  // incremented each time that the records have been sent
+	struct peer **peers;
+	unsigned n_peers; // that these records were queued for
+	uint8_t *places;
+	uint8_t mask[CTRL_MAX_NODES / 8];
+	uint16_t n_words;
+	uint32_t key_generation; // 0: no key yet
+	struct seal_key key;
 };
 
 struct peer {
@@ -114,12 +158,14 @@ struct peer {
 	uint64_t rtt, rtt_variation, rto;
 
 	struct peer_seals seals;
+	struct peer_sharing sharing;
 };
 
 struct control_endpoint {
 	struct control_parameters parameters;
 	struct control_totals totals;
 	size_t records_capacity; // bytes of records in a frame
+	size_t queue_capacity;   // of them, for those of a queue
 	size_t stride;           // bytes from one stored frame to the next
 	struct control_keys keys;
 	uint32_t keys_generation; // incremented with each change of the keys
@@ -139,6 +185,7 @@ struct control_endpoint {
 	struct control_queue own; // records to the node itself
 	uint64_t own_delivered_at;
 	uint8_t *scratch; // the frame that is being sent
+	struct sharing sharing;
 	uint8_t heartbeat[CTRL_HEARTBEAT_MOST];
 	size_t heartbeat_size; // 0: heartbeats have no record
 };
@@ -223,6 +270,50 @@ void control_drop_queue(struct peer *peer);
 // is called after each change of the peer.
 void control_plan(struct control_endpoint *endpoint, struct peer *peer);
 
+// --- endpoint_poll.c ---
+
+bool control_may_send_new(const struct control_endpoint *endpoint, const struct peer *peer);
+
+// Sends the records before a position of the queue as long as the window has room. False if the
+// user cannot send now.
+bool control_send_before(struct control_endpoint *endpoint, struct peer *peer, uint32_t position,
+			 uint64_t now);
+
+// The time to wait for an acknowledgement after the given number of transmissions.
+uint64_t control_timeout(const struct control_endpoint *endpoint, const struct peer *peer,
+			 unsigned transmissions);
+
+// --- endpoint_receive.c ---
+
+void control_take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
+			    const struct ctrl_frame *frame, uint64_t now);
+void control_take_acknowledgement(const struct control_endpoint *endpoint, struct peer *peer,
+				  const struct ctrl_header *header, uint64_t now);
+
+// --- endpoint_shared.c ---
+
+bool control_sharing_make(struct control_endpoint *endpoint);
+void control_sharing_free(struct control_endpoint *endpoint);
+
+// Notes that a frame told the peer its offset.
+void control_tell_place(struct peer *peer, uint32_t sequence, uint32_t next_shared);
+
+// A shared frame is sent to the peer alone.
+void control_note_missed(struct peer *peer, uint64_t now);
+
+// Sends the waiting records by multicast to all peers that can get them so. The peers that cannot
+// get them when they are served. Returns the number of frames.
+unsigned control_send_shared(struct control_endpoint *endpoint, uint64_t now);
+
+// --- endpoint_shared_receive.c ---
+
+// The beginning of a current frame to this node alone: it may tell the node its offset.
+void control_take_place(struct peer *peer, const struct ctrl_frame *frame);
+
+// Processes a frame that arrived by multicast.
+void control_take_shared(struct control_endpoint *endpoint, struct peer *peer,
+			 const struct ctrl_frame *frame, uint64_t now);
+
 // The session with which the endpoint would accept another session of the peer.
 uint64_t control_offered_session(const struct peer *peer);
 
@@ -235,6 +326,14 @@ static inline bool control_keyed(const struct control_endpoint *endpoint)
 // Seals an encoded frame of `size` bytes with this header.
 void control_seal(const struct control_endpoint *endpoint, struct peer *peer, uint8_t *bytes,
 		  const struct ctrl_header *header, size_t size);
+
+void control_seal_shared(struct control_endpoint *endpoint, uint8_t *bytes,
+			 const struct ctrl_header *header, size_t size);
+
+// As control_is_authentic(), for a shared frame. Its number does not count: it has an effect only
+// with the sequence number that follows from it.
+bool control_is_authentic_shared(const struct control_endpoint *endpoint, struct peer *peer,
+				 const struct ctrl_frame *frame);
 
 // Whether the frame may have an effect. With a key it must be sealed with it, name a session that
 // the endpoint has or offers (or none, if it opens a session), and, in the present sessions, arrive

@@ -7,7 +7,7 @@
 #define NS_MAX_AGE (UINT64_C(1000) * UINT32_MAX)
 #define OWN_MOST   256u // records to the node itself that one poll delivers, at most
 
-static bool may_send_new(const struct control_endpoint *endpoint, const struct peer *peer)
+bool control_may_send_new(const struct control_endpoint *endpoint, const struct peer *peer)
 {
 	const uint32_t window =
 	    (uint32_t)control_min(endpoint->parameters.window, peer->peer_window);
@@ -63,16 +63,15 @@ void control_plan(struct control_endpoint *endpoint, struct peer *peer)
 			due = control_min(due, peer->received_at +
 						   endpoint->parameters.heartbeat_timeout);
 			due = control_min(due, retransmission_due(endpoint, peer));
-			if (may_send_new(endpoint, peer))
+			if (control_may_send_new(endpoint, peer))
 				due = 0;
 		}
 	}
 	control_set_due(endpoint, peer, due);
 }
 
-// The time to wait for an acknowledgement after the given number of transmissions.
-static uint64_t timeout(const struct control_endpoint *endpoint, const struct peer *peer,
-			unsigned transmissions)
+uint64_t control_timeout(const struct control_endpoint *endpoint, const struct peer *peer,
+			 unsigned transmissions)
 {
 	const unsigned doublings =
 	    transmissions - 1 < MAX_BACKOFF ? transmissions - 1 : MAX_BACKOFF;
@@ -127,21 +126,42 @@ static bool emit_to_known(struct control_endpoint *endpoint, struct peer *peer, 
 	return true;
 }
 
+// Where there is multicast, each frame to one peer begins with the number of the next shared frame.
+static size_t put_next_shared(const struct control_endpoint *endpoint,
+			      const struct sent_frame *frame)
+{
+	const struct ctrl_next_shared record = {
+		.number = frame->next_shared,
+		.session = (uint32_t)endpoint->parameters.session,
+	};
+
+	if (!endpoint->sharing.records)
+		return 0;
+	return ctrl_put_next_shared(endpoint->scratch + CTRL_HEADER_SIZE, CTRL_NEXT_SHARED_SIZE,
+				    &record);
+}
+
 static bool transmit(struct control_endpoint *endpoint, struct peer *peer, uint32_t sequence,
 		     uint64_t now)
 {
 	struct sent_frame *frame = control_sent(endpoint, peer, sequence);
 	struct ctrl_header header = { .flags = CTRL_SEQUENCED, .sequence = sequence };
+	const size_t before = put_next_shared(endpoint, frame);
 
-	control_queue_copy(&peer->queue, frame->position, endpoint->scratch + CTRL_HEADER_SIZE,
-			   frame->records_size);
-	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, frame->records_size, now))
+	control_queue_copy(&peer->queue, frame->position,
+			   endpoint->scratch + CTRL_HEADER_SIZE + before, frame->records_size);
+	if (!emit_to_known(endpoint, peer, endpoint->scratch, &header, before + frame->records_size,
+			   now))
 		return false;
 	control_count(&peer->counters.retransmitted, frame->transmissions > 0);
+	if (frame->shared)
+		control_note_missed(peer, now);
+	else if (before > 0 && frame->transmissions == 0)
+		control_tell_place(peer, sequence, frame->next_shared);
 	if (frame->transmissions < UINT8_MAX)
 		frame->transmissions++;
 	frame->sent_at = now;
-	frame->due = now + timeout(endpoint, peer, frame->transmissions);
+	frame->due = now + control_timeout(endpoint, peer, frame->transmissions);
 	return true;
 }
 
@@ -156,18 +176,18 @@ static bool retransmit(struct control_endpoint *endpoint, struct peer *peer, uin
 	return true;
 }
 
-// Forms the next frame from as many of the waiting records as fit.
+// Forms the next frame from as many of the waiting records before a position as fit.
 static const struct sent_frame *form_frame(const struct control_endpoint *endpoint,
-					   const struct peer *peer)
+					   const struct peer *peer, uint32_t end)
 {
 	struct sent_frame *frame = control_sent(endpoint, peer, peer->next);
 	uint32_t at = peer->unsent;
 
-	*frame = (struct sent_frame){ .position = at };
-	while (at != peer->queue.end) {
+	*frame = (struct sent_frame){ .position = at, .next_shared = endpoint->sharing.number };
+	while (at != end) {
 		const uint32_t size = control_queue_record(&peer->queue, at);
 
-		if (frame->records_size + size > endpoint->records_capacity)
+		if (frame->records_size + size > endpoint->queue_capacity)
 			break;
 		frame->records_size += size;
 		frame->n_records++;
@@ -176,10 +196,11 @@ static const struct sent_frame *form_frame(const struct control_endpoint *endpoi
 	return frame;
 }
 
-static bool send_new(struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+bool control_send_before(struct control_endpoint *endpoint, struct peer *peer, uint32_t position,
+			 uint64_t now)
 {
-	while (may_send_new(endpoint, peer)) {
-		const struct sent_frame *frame = form_frame(endpoint, peer);
+	while (peer->unsent != position && control_may_send_new(endpoint, peer)) {
+		const struct sent_frame *frame = form_frame(endpoint, peer, position);
 
 		if (!transmit(endpoint, peer, peer->next, now))
 			return false;
@@ -313,7 +334,8 @@ static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t
 		give_up(endpoint, peer);
 	find_silent(endpoint, peer, now);
 	if (control_connected(peer) && !peer->lost &&
-	    (!retransmit(endpoint, peer, now) || !send_new(endpoint, peer, now)))
+	    (!retransmit(endpoint, peer, now) ||
+	     !control_send_before(endpoint, peer, peer->queue.end, now)))
 		return false;
 	if (peer->next_heartbeat <= now && !send_heartbeat(endpoint, peer, now))
 		return false;
@@ -383,8 +405,9 @@ unsigned control_poll(struct control_endpoint *endpoint, uint64_t now)
 	endpoint->now = now;
 	allow_for_absence(endpoint, now);
 	deliver_own(endpoint);
+	n = control_send_shared(endpoint, now);
 	if (now < endpoint->earliest)
-		return 0;
+		return n;
 	endpoint->earliest = NEVER;
 	for (unsigned i = 0; i < n_blocks; i++) {
 		if (endpoint->earliest_of[block] <= now && !serve_block(endpoint, block, now, &n)) {

@@ -4,6 +4,8 @@
 // The receiving side of an endpoint: processing of a datagram.
 #include "control/endpoint_internal.h"
 
+#define ACK_PARTS 4u // of the window
+
 // Delivers the records of a frame. Returns false if the user ended the session in a handler.
 static bool deliver(struct control_endpoint *endpoint, struct peer *peer,
 		    const struct ctrl_frame *frame)
@@ -16,6 +18,8 @@ static bool deliver(struct control_endpoint *endpoint, struct peer *peer,
 
 	while (peer->life == life && ctrl_next_record(frame, &offset, &record)) {
 		if (!sequenced && record.type != CTRL_HEARTBEAT)
+			continue;
+		if (record.type == CTRL_PLACES || record.type == CTRL_NEXT_SHARED)
 			continue;
 		control_count(&peer->counters.records_delivered, sequenced);
 		handlers->deliver(handlers->context, peer->node, &record);
@@ -56,15 +60,24 @@ static void store(const struct control_endpoint *endpoint, struct peer *peer,
 	peer->received_bits |= UINT64_C(1) << (ahead - 1);
 }
 
-static void take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
-			   const struct ctrl_frame *frame, uint64_t now)
+// To a peer that gets shared frames the acknowledgement is sent with the next one of these, if that
+// is soon enough.
+static unsigned ack_every(const struct control_endpoint *endpoint, const struct peer *peer)
+{
+	const unsigned some = endpoint->parameters.window / ACK_PARTS;
+
+	return peer->sharing.known && some > ACK_EVERY_FRAMES ? some : ACK_EVERY_FRAMES;
+}
+
+void control_take_sequenced(struct control_endpoint *endpoint, struct peer *peer,
+			    const struct ctrl_frame *frame, uint64_t now)
 {
 	const uint32_t ahead = frame->header.sequence - peer->expected;
 
 	if (ahead == 0) {
 		control_count(&peer->counters.sequenced, 1);
 		peer->n_unacknowledged++;
-		control_acknowledge_at(peer, peer->n_unacknowledged >= ACK_EVERY_FRAMES ||
+		control_acknowledge_at(peer, peer->n_unacknowledged >= ack_every(endpoint, peer) ||
 						     peer->received_bits != 0
 						 ? now
 						 : now + endpoint->parameters.ack_delay);
@@ -115,6 +128,9 @@ static void acknowledge(const struct control_endpoint *endpoint, struct peer *pe
 		return;
 	frame->acknowledged = true;
 	peer->n_records -= frame->n_records;
+	peer->sharing.known |= peer->sharing.told && !frame->shared;
+	if (frame->shared && frame->transmissions == 1)
+		peer->sharing.missed = 0;
 	if (frame->transmissions == 1) {
 		newest->known = true;
 		newest->sent_at = control_max(newest->sent_at, frame->sent_at);
@@ -149,8 +165,8 @@ static bool has_echo(const struct ctrl_header *header, uint64_t now, uint32_t *e
 	return header->echo != 0 && header->echo_age <= *elapsed;
 }
 
-static void take_acknowledgement(const struct control_endpoint *endpoint, struct peer *peer,
-				 const struct ctrl_header *header, uint64_t now)
+void control_take_acknowledgement(const struct control_endpoint *endpoint, struct peer *peer,
+				  const struct ctrl_header *header, uint64_t now)
 {
 	const uint32_t acknowledged = header->acknowledgement;
 	struct newest newest = { 0 };
@@ -254,7 +270,7 @@ static void take_header(struct control_endpoint *endpoint, struct peer *peer,
 		peer->answered_at = now;
 	control_take_epoch(endpoint, peer, header, now);
 	take_stamp(endpoint, peer, header, now);
-	take_acknowledgement(endpoint, peer, header, now);
+	control_take_acknowledgement(endpoint, peer, header, now);
 	if (header->flags & CTRL_ASK)
 		control_acknowledge_at(peer, now);
 	if (peer->lost)
@@ -281,9 +297,10 @@ static void take_frame(struct control_endpoint *endpoint, struct peer *peer,
 	// The user may have ended the session in a handler.
 	if (!control_is_current(peer, header))
 		control_count(&peer->counters.foreign, 1);
-	else if (header->flags & CTRL_SEQUENCED)
-		take_sequenced(endpoint, peer, frame, now);
-	else
+	else if (header->flags & CTRL_SEQUENCED) {
+		control_take_place(peer, frame);
+		control_take_sequenced(endpoint, peer, frame, now);
+	} else
 		take_unsequenced(endpoint, peer, frame);
 }
 
@@ -293,6 +310,7 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 	struct ctrl_frame frame;
 	enum wire_error error = ctrl_frame_decode(datagram, size, &frame);
 	struct peer *peer;
+	bool is_shared;
 
 	endpoint->now = now;
 	endpoint->proven = false;
@@ -305,14 +323,17 @@ enum wire_error control_receive(struct control_endpoint *endpoint, const void *d
 		return error;
 	}
 	peer = control_peer(endpoint, frame.header.node);
-	if (frame.header.destination != endpoint->parameters.node) {
+	is_shared = (frame.header.flags & CTRL_SHARED) != 0;
+	if (frame.header.destination !=
+	    (is_shared ? frame.header.node : endpoint->parameters.node)) {
 		control_count(&endpoint->totals.misdirected, 1);
 	} else if (!peer) {
 		control_count(&endpoint->totals.unknown_node, 1);
 	} else {
-		if (!control_is_authentic(endpoint, peer, &frame))
+		if (is_shared ? !control_is_authentic_shared(endpoint, peer, &frame)
+			      : !control_is_authentic(endpoint, peer, &frame))
 			return WIRE_BAD_CHECKSUM;
-		take_frame(endpoint, peer, &frame, now);
+		(is_shared ? control_take_shared : take_frame)(endpoint, peer, &frame, now);
 		control_plan(endpoint, peer);
 	}
 	return WIRE_OK;

@@ -128,3 +128,50 @@ bool control_is_authentic(struct control_endpoint *endpoint, struct peer *peer,
 		endpoint->number = seal_number(frame);
 	return !counter;
 }
+
+void control_seal_shared(struct control_endpoint *endpoint, uint8_t *bytes,
+			 const struct ctrl_header *header, size_t size)
+{
+	struct sharing *sharing = &endpoint->sharing;
+
+	if (sharing->key_generation != endpoint->keys_generation)
+		sharing->key = seal_derive(endpoint->keys.keys[0], header);
+	sharing->key_generation = endpoint->keys_generation;
+	seal_put(bytes, size, header->sequence, &sharing->key);
+}
+
+static bool is_intact_shared(const struct control_endpoint *endpoint, struct peer_seals *seals,
+			     const struct ctrl_frame *frame)
+{
+	const bool stored = seals->shared_generation == endpoint->keys_generation &&
+			    seals->shared_session == frame->header.session;
+
+	for (unsigned i = 0; i < endpoint->keys.n; i++) {
+		const struct seal_key key =
+		    stored ? seals->shared[i] : seal_derive(endpoint->keys.keys[i], &frame->header);
+
+		if (!seal_is_intact(frame, &key))
+			continue;
+		for (unsigned j = 0; !stored && j < endpoint->keys.n; j++)
+			seals->shared[j] = seal_derive(endpoint->keys.keys[j], &frame->header);
+		seals->shared_generation = endpoint->keys_generation;
+		seals->shared_session = frame->header.session;
+		return true;
+	}
+	return false;
+}
+
+bool control_is_authentic_shared(const struct control_endpoint *endpoint, struct peer *peer,
+				 const struct ctrl_frame *frame)
+{
+	const bool sealed = (frame->header.flags & CTRL_KEYED) != 0;
+	uint64_t *counter = NULL;
+
+	if (sealed != control_keyed(endpoint))
+		counter = sealed ? &peer->counters.with_key : &peer->counters.without_key;
+	else if (sealed && !is_intact_shared(endpoint, &peer->seals, frame))
+		counter = &peer->counters.forged;
+	if (counter)
+		control_count(counter, 1);
+	return !counter;
+}

@@ -150,6 +150,7 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	peer->has_stamp = false;
 	peer->reached_at = 0;
 	peer->has_unsequenced = false;
+	peer->sharing.placed = peer->sharing.has_newest = false;
 	control_seals_begin(endpoint, peer);
 	peer->expected = (uint32_t)header->session;
 	peer->received_bits = 0;

@@ -39,7 +39,7 @@ static bool was_requested(const struct control *control, unsigned node, uint64_t
 
 // --- sending ---
 
-static void send_mbuf(struct control *control, struct rte_mbuf *mbuf)
+void control_send_mbuf(struct control *control, struct rte_mbuf *mbuf)
 {
 	const struct control_role_parameters *p = &control->parameters;
 
@@ -71,7 +71,7 @@ static void request_address(struct control *control, unsigned node)
 	memcpy(arp.sender_mac.bytes, control->parameters.mac, sizeof(arp.sender_mac.bytes));
 	net_arp_encode((uint8_t *)frame, &arp);
 	counter_add(&control->counters.arp_requests, 1);
-	send_mbuf(control, mbuf);
+	control_send_mbuf(control, mbuf);
 }
 
 static bool needs_address(const struct control *control, unsigned node)
@@ -111,31 +111,26 @@ static bool find_address(const struct control *control, unsigned node, const uin
 	return true;
 }
 
-bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size)
+bool control_send_datagram(struct control *control, const struct net_mac *mac, uint32_t ip,
+			   const uint8_t *bytes, size_t size)
 {
-	struct control *control = context;
 	const struct control_role_parameters *p = &control->parameters;
 	struct net_udp4 udp = {
+		.destination_mac = *mac,
 		.source_ip = control->nodes[control->system->self].ip,
-		.destination_ip = control->nodes[node].ip,
+		.destination_ip = ip,
 		.source_port = p->control_port,
 		.destination_port = p->control_port,
 		.dscp_ecn = (uint8_t)(p->control_dscp << 2),
 	};
-	struct rte_mbuf *mbuf;
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(p->pool);
 	uint8_t *frame;
 
-	if (!find_address(control, node, bytes, &udp.destination_mac)) {
-		counter_add(&control->counters.no_address, 1);
-		request_address(control, node);
-		return true; // the endpoint sends the datagram again
-	}
-	memcpy(udp.source_mac.bytes, p->mac, sizeof(udp.source_mac.bytes));
-	mbuf = rte_pktmbuf_alloc(p->pool);
 	if (mbuf == NULL) {
 		counter_add(&control->counters.not_sent, 1);
 		return false;
 	}
+	memcpy(udp.source_mac.bytes, p->mac, sizeof(udp.source_mac.bytes));
 	frame = (uint8_t *)rte_pktmbuf_append(mbuf, (uint16_t)(NET_HEADERS_SIZE + size));
 	if (frame == NULL) {
 		rte_pktmbuf_free(mbuf);
@@ -143,8 +138,21 @@ bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size
 	}
 	net_udp4_encode(frame, &udp, (uint16_t)size);
 	memcpy(frame + NET_HEADERS_SIZE, bytes, size);
-	send_mbuf(control, mbuf);
+	control_send_mbuf(control, mbuf);
 	return true;
+}
+
+bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size)
+{
+	struct control *control = context;
+	struct net_mac mac;
+
+	if (!find_address(control, node, bytes, &mac)) {
+		counter_add(&control->counters.no_address, 1);
+		request_address(control, node);
+		return true; // the endpoint sends the datagram again
+	}
+	return control_send_datagram(control, &mac, control->nodes[node].ip, bytes, size);
 }
 
 // --- receiving ---

@@ -4,7 +4,8 @@
 // The state that the files of the control role share: control_role.c (polls, drain, creation),
 // control_mailboxes.c (builders and readouts), control_heartbeat.c (heartbeats and pauses of the
 // port), control_command.c (commands of the operator), control_views.c (what telemetry reads),
-// control_office.c (the manager of this node) and control_frames.c (frames and addresses).
+// control_office.c (the manager of this node), control_frames.c (frames and addresses) and
+// control_group.c (multicast).
 #pragma once
 
 #include "base/seqlock.h"
@@ -52,6 +53,8 @@ struct control {
 	uint64_t now;     // ns
 	uint64_t now_tsc; // the TSC at `now`
 	uint64_t next_poll, next_beat, next_publish, next_clock;
+	uint64_t next_report; // of the membership in the multicast group
+	unsigned n_reports;
 	uint64_t paused_before;              // ns that the port had paused its partner at the last
 	uint64_t beat_before;                // heartbeat, and the time of that heartbeat
 	bool pausing;                        // as last reported to the manager
@@ -108,6 +111,14 @@ uint64_t control_ns(const struct control *control, uint64_t tsc);
 // address of the node is not known, it is requested and the datagram is dropped.
 bool control_send_frame(void *context, unsigned node, const uint8_t *bytes, size_t size);
 
+// Sends a datagram to any address; the ports and the source are those of the role. False if it
+// cannot be sent now.
+bool control_send_datagram(struct control *control, const struct net_mac *mac, uint32_t ip,
+			   const uint8_t *bytes, size_t size);
+
+// Passes a frame to the port, which takes it or not.
+void control_send_mbuf(struct control *control, struct rte_mbuf *mbuf);
+
 // Requests the MAC addresses of the nodes for which none is known, and those that are out of
 // session and may have another one now.
 void control_request_addresses(struct control *control);
@@ -116,6 +127,17 @@ void control_request_addresses(struct control *control);
 // the datagram proves to be the node's, or the frame is a reply to an ARP request; never that of a
 // node for which the configuration has one.
 void control_receive_frame(struct control *control, const struct rte_mbuf *mbuf);
+
+// --- control_group.c ---
+
+// Sends a datagram to the multicast group (control_handlers.emit_shared).
+bool control_send_to_group(void *context, const uint8_t *bytes, size_t size);
+
+// Whether shared frames are for this node.
+bool control_joins_group(const struct control *control);
+
+// Reports the membership in the group where that is due.
+void control_group_poll(struct control *control);
 
 // --- control_mailboxes.c ---
 

@@ -192,6 +192,7 @@ static void poll_logic(struct control *control)
 	}
 	control_heartbeat_poll(control);
 	control_clock_poll(control);
+	control_group_poll(control);
 	cluster_node_poll(control->node, control->now);
 	control_serve_command(control);
 	if (control->manager != NULL)
@@ -370,6 +371,9 @@ static bool make_endpoint(struct control *control, const char **reason)
 		.deliver = deliver,
 		.event = on_event,
 		.emit = control_send_frame,
+		.emit_shared = p->group != 0 && control->system->nodes[self].manager
+				   ? control_send_to_group
+				   : NULL,
 	};
 	parameters.peers = peers;
 	parameters.node = (uint16_t)self;
@@ -415,6 +419,7 @@ static bool make_logic(struct control *control)
 	control->transport = cluster_transport_of(control->endpoint);
 	node.transport = control->transport;
 	node.lease_ns = p->heartbeat_timeout_ns;
+	node.takes_shared = control_joins_group(control);
 	node.now = control->now;
 	control_set_mailboxes(control, &node);
 	control->node = cluster_node_create(&node);

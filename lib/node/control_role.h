@@ -33,6 +33,7 @@ struct control_role_parameters {
 	const char *name;
 	uint16_t control_port; // UDP
 	uint8_t control_dscp;
+	uint32_t group; // IPv4 multicast address of shared frames, host order; 0: none
 	uint64_t heartbeat_ns, heartbeat_timeout_ns;
 	bool shares_clock;               // timed shift: the readouts need the manager's clock
 	const struct control_keys *keys; // copied; without a key: frames are not authenticated
@@ -77,7 +78,8 @@ struct control_role_counters {
 	uint64_t not_sent;   // no mbuf was free, or the port was full; they are sent again
 	uint64_t no_address; // not sent: the MAC address of the node is not known yet
 	uint64_t arp_requests;
-	uint64_t clock_error; // timed shift: of the manager's clock as it is known here, ns
+	uint64_t membership_reports; // of the multicast group, sent
+	uint64_t clock_error;        // timed shift: of the manager's clock as it is known here, ns
 };
 
 // Where the event manager is elected. Times are those of control_role_now().

@@ -16,6 +16,8 @@ struct rx_destination {
 	uint32_t ip4, ip4_mask;
 	bool has_ip6;
 	uint8_t ip6[16];
+	uint32_t group4; // 0: none
+	struct net_mac group_mac;
 };
 
 static inline struct rx_destination rx_destination_make(const struct rx_addresses *own)
@@ -26,6 +28,8 @@ static inline struct rx_destination rx_destination_make(const struct rx_addresse
 		.ip4 = own->ip4,
 		.ip4_mask = own->has_ip4 ? UINT32_MAX : 0,
 		.has_ip6 = own->has_ip6,
+		.group4 = own->group4,
+		.group_mac = net_group_mac(own->group4),
 	};
 
 	memcpy(made.ip6, own->ip6, sizeof(made.ip6));
@@ -46,4 +50,13 @@ static inline bool rx_is_own(const struct rx_destination *own, const uint8_t *by
 		return other == 0 &&
 		       (!own->has_ip6 || memcmp(ip + 24, own->ip6, sizeof(own->ip6)) == 0);
 	return frame->kind != NET_ETHER_PAYLOAD || other == 0;
+}
+
+// Whether a UDP datagram is sent to the group that the port receives.
+static inline bool rx_is_group(const struct rx_destination *own, const uint8_t *bytes,
+			       const struct net_frame *frame)
+{
+	return own->group4 != 0 && frame->kind == NET_UDP4 &&
+	       load_be32(bytes + frame->l3_offset + 16) == own->group4 &&
+	       memcmp(bytes, own->group_mac.bytes, sizeof(own->group_mac.bytes)) == 0;
 }

@@ -412,7 +412,8 @@ static bool serve_bytes(struct rx *rx, struct rte_mbuf *mbuf, const uint8_t *byt
 	if (rx_carries_segment(&rx->parameters, &packet.frame))
 		return serve_other_segment(rx, mbuf, bytes, header_bytes, &packet.frame,
 					   all_at_hand);
-	if (!rx_is_own(&rx->own, bytes, &packet.frame)) {
+	if (!rx_is_own(&rx->own, bytes, &packet.frame) &&
+	    !rx_is_group(&rx->own, bytes, &packet.frame)) {
 		drop_packet(rx, mbuf, PACKET_NOT_FOR_US);
 		return true;
 	}

@@ -31,6 +31,7 @@ struct rx_addresses {
 	bool has_ip4, has_ip6;
 	uint32_t ip4; // host order
 	uint8_t ip6[16];
+	uint32_t group4; // of datagrams by multicast that handlers receive, host order; 0: none
 };
 
 struct rx_parameters {

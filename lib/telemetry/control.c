@@ -58,6 +58,8 @@ static const struct metric port_metrics[] = {
 	COUNTER("datagrams_no_address", control_role_counters, no_address,
 		"frames delayed because the Ethernet address of the node is unknown"),
 	COUNTER("arp_requests", control_role_counters, arp_requests, "ARP requests sent"),
+	COUNTER("membership_reports", control_role_counters, membership_reports,
+		"IGMP reports sent"),
 	GAUGE("clock_error_ns", control_role_counters, clock_error,
 	      "timed-shift: largest error of the manager's clock as the node knows it, or 0"),
 	{ 0 },
@@ -84,6 +86,8 @@ static const struct metric total_metrics[] = {
 	       "datagrams that are not a valid frame, by reason"),
 	COUNTER("unknown_node", control_totals, unknown_node, "frames whose sender is no peer"),
 	COUNTER("misdirected", control_totals, misdirected, "frames for another node"),
+	COUNTER("shared_frames", control_totals, shared_frames, "frames sent by multicast"),
+	COUNTER("shared_bytes", control_totals, shared_bytes, "their bytes, as UDP payload"),
 	{ 0 },
 };
 
@@ -117,6 +121,14 @@ static const struct metric peer_metrics[] = {
 		"frames whose seal is wrong: of another key, or of a stranger"),
 	COUNTER("retransmissions", control_counters, retransmitted,
 		"frames sent to the peer again"),
+	COUNTER("shared_sent", control_counters, shared_sent,
+		"frames for the peer sent by multicast"),
+	COUNTER("shared_repeated", control_counters, shared_repeated,
+		"of these, repeated to the peer alone"),
+	COUNTER("shared_received", control_counters, shared_received,
+		"of frames_received, by multicast"),
+	COUNTER("shared_ignored", control_counters, shared_ignored,
+		"frames by multicast that are not, or no longer, for this node"),
 	COUNTER("records_sent", control_counters, records_sent, "records queued for the peer"),
 	COUNTER("records_delivered", control_counters, records_delivered,
 		"records of the peer delivered in sequence"),
@@ -183,7 +195,7 @@ const struct telemetry_group telemetry_control = {
 	.name = "control",
 	.things = "nodes of the system",
 	.help = "A node of the system: what this node exchanged with it by the control protocol",
-	.note = "Only this node has `datagrams` to `misdirected` and `manager` to `standby`, "
+	.note = "Only this node has `datagrams` to `shared_bytes` and `manager` to `standby`, "
 		"only peers have the others.",
 	.tables = { node_metrics, port_metrics, total_metrics, peer_metrics, manager_metrics },
 	.view = view_node,

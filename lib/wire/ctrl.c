@@ -280,6 +280,7 @@ CODERS(CTRL_RUN_STATE, run_report, CTRL_RUN_REPORT_SIZE, WIRE_OK)
 CODERS(CTRL_BYE, bye, CTRL_BYE_SIZE, WIRE_OK)
 CODERS(CTRL_PROGRESS, progress, CTRL_PROGRESS_SIZE, WIRE_OK)
 CODERS(CTRL_RESULTS, results, CTRL_RESULTS_SIZE, WIRE_OK)
+CODERS(CTRL_NEXT_SHARED, next_shared, CTRL_NEXT_SHARED_SIZE, WIRE_OK)
 
 size_t ctrl_put_member(uint8_t *bytes, size_t capacity, enum ctrl_type type,
 		       const struct ctrl_member *in)
@@ -490,4 +491,62 @@ struct ctrl_progress ctrl_progress_at(const struct ctrl_steps *list, unsigned in
 		.attempt = list->attempt,
 		.step = list->step,
 	};
+}
+
+// --- the nodes of a shared frame ---
+
+size_t ctrl_put_places(uint8_t *bytes, size_t capacity, const struct ctrl_places *in)
+{
+	const size_t mask_size = 8 * (size_t)in->n_words;
+	const size_t size = CTRL_PLACES_SIZE(0) + mask_size + CTRL_PLACE_SIZE * (size_t)in->n;
+
+	if (places_check(in) || !begin(bytes, capacity, CTRL_PLACES, size))
+		return 0;
+	places_encode(bytes, in);
+	memcpy(bytes + CTRL_PLACES_SIZE(0), in->mask, mask_size);
+	memcpy(bytes + CTRL_PLACES_SIZE(0) + mask_size, in->places,
+	       CTRL_PLACE_SIZE * (size_t)in->n);
+	return size;
+}
+
+enum wire_error ctrl_get_places(const struct ctrl_record *record, struct ctrl_places *out)
+{
+	enum wire_error error = expect(record, CTRL_PLACES, CTRL_PLACES_SIZE(0));
+
+	if (error)
+		return error;
+	places_decode(record->bytes, out);
+	if (places_check(out))
+		return WIRE_UNSUPPORTED;
+	out->mask = record->bytes + CTRL_PLACES_SIZE(0);
+	out->places = out->mask + 8 * (size_t)out->n_words;
+	if (CTRL_PLACES_SIZE((size_t)out->n_words) + CTRL_PLACE_SIZE * (size_t)out->n >
+	    record->size)
+		return WIRE_BAD_LENGTH;
+	for (unsigned i = 0; i < out->n; i++) {
+		const struct ctrl_place at = ctrl_place_at(out, i);
+
+		if (place_check(&at))
+			return WIRE_UNSUPPORTED;
+	}
+	return WIRE_OK;
+}
+
+void ctrl_put_place(uint8_t bytes[CTRL_PLACE_SIZE], const struct ctrl_place *place)
+{
+	place_encode(bytes, place);
+}
+
+struct ctrl_place ctrl_place_at(const struct ctrl_places *list, unsigned index)
+{
+	struct ctrl_place out;
+
+	place_decode(list->places + CTRL_PLACE_SIZE * (size_t)index, &out);
+	return out;
+}
+
+bool ctrl_places_has(const struct ctrl_places *list, unsigned node)
+{
+	return node / 64 < list->n_words &&
+	       (load_le64(list->mask + 8 * (size_t)(node / 64)) >> node % 64 & 1) != 0;
 }

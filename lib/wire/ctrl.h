@@ -55,6 +55,7 @@ enum ctrl_flag {
 	CTRL_ASK = 2, // requests one frame at once, to learn whether the peer's session is alive
 	CTRL_OCCUPIED = 4, // the sender is in session with another process of the receiver's number
 	CTRL_KEYED = 8,    // ends in number and tag (control/seal.h) instead of the CRC
+	CTRL_SHARED = 16,  // sent by multicast; `destination` is the sender, see PLACES
 };
 
 enum ctrl_type {
@@ -83,6 +84,8 @@ enum ctrl_type {
 	CTRL_GRANTS = 24,
 	CTRL_BUILT = 25,
 	CTRL_STEPS = 26,
+	CTRL_PLACES = 27,
+	CTRL_NEXT_SHARED = 28,
 	CTRL_N_TYPES
 };
 
@@ -122,6 +125,8 @@ enum ctrl_register_flag {
 	// Its builders obey CTRL_PERMITTED: they respond to WITHDRAW of such a grant with DONE and
 	// the outcome CTRL_UNBUILT, or else with BUILT and CTRL_ALREADY_PUBLISHED.
 	CTRL_OBEYS_PERMISSION = 16,
+	// The sender receives frames that are sent by multicast.
+	CTRL_MULTICAST = 32,
 };
 
 enum ctrl_verdict {
@@ -228,6 +233,12 @@ enum ctrl_events_flag {
 	CTRL_EVENTS_LAST = 1, // the run is over, and no more events follow
 };
 
+enum ctrl_place_kind {
+	CTRL_PLACE_SEQUENCE = 1,        // sequence number of the frame for the node
+	CTRL_PLACE_ACKNOWLEDGEMENT = 2, // as in the header of a frame to the node
+	CTRL_N_PLACE_KINDS
+};
+
 enum ctrl_results_flag {
 	// EVENTS has reported the first event, and `next` is the next one to report. Without this
 	// flag
@@ -287,6 +298,9 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_GRANTS_SIZE(n)        (32u + 8u * (n))
 #define CTRL_BUILT_SIZE(n)         (24u + 16u * (n))
 #define CTRL_STEPS_SIZE(n)         (24u + 8u * (n))
+#define CTRL_PLACES_SIZE(n_words)  (8u + 8u * (n_words)) // without places
+#define CTRL_PLACE_SIZE            8u
+#define CTRL_NEXT_SHARED_SIZE      16u
 
 // Bit of ctrl_granted.offset: the grant is of the round behind that of the grant before it.
 #define CTRL_NEXT_ROUND 0x8000u
@@ -361,6 +375,13 @@ CTRL_CODERS(run_report);
 CTRL_CODERS(bye);
 CTRL_CODERS(progress);
 CTRL_CODERS(results);
+CTRL_CODERS(next_shared);
+
+// PLACES: in->mask and in->places are encoded already. The decoder checks the places.
+CTRL_CODERS(places);
+void ctrl_put_place(uint8_t bytes[CTRL_PLACE_SIZE], const struct ctrl_place *place);
+struct ctrl_place ctrl_place_at(const struct ctrl_places *list, unsigned index);
+bool ctrl_places_has(const struct ctrl_places *list, unsigned node);
 
 // EXCLUDE and INCLUDE: `type` is one of them; the decoder accepts both.
 size_t ctrl_put_member(uint8_t *bytes, size_t capacity, enum ctrl_type type,

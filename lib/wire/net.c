@@ -4,7 +4,12 @@
 
 #include <arpa/inet.h>
 
-#define MAX_VLAN_TAGS 2
+#define IGMP_IPV4_SIZE    (NET_IPV4_SIZE + 4u) // with an option
+#define IGMP_SIZE         8u
+#define IGMP_REPORT       0x16       // of version 2
+#define IGMP_TOS          0xC0       // DSCP CS6
+#define IPV4_ROUTER_ALERT 0x94040000 // RFC 2113
+#define MAX_VLAN_TAGS     2
 
 // The first byte of an IPv4 header: version 4, header of 5 to 15 words.
 #define IPV4_FIRST_MIN 0x45
@@ -202,6 +207,34 @@ size_t net_udp4_encode(uint8_t *bytes, const struct net_udp4 *header, uint16_t p
 	store_be16(udp + 4, (uint16_t)(NET_UDP_SIZE + payload_size));
 	store_be16(udp + 6, 0);
 	return size + NET_IPV4_SIZE + NET_UDP_SIZE;
+}
+
+struct net_mac net_group_mac(uint32_t group)
+{
+	return (struct net_mac){ { 0x01, 0x00, 0x5E, (uint8_t)(group >> 16 & 0x7F),
+				   (uint8_t)(group >> 8), (uint8_t)group } };
+}
+
+void net_igmp_report_encode(uint8_t frame[NET_IGMP_FRAME], const struct net_mac *source,
+			    uint32_t source_ip, uint32_t group)
+{
+	const struct net_mac destination = net_group_mac(group);
+	uint8_t *ip = frame + net_eth_encode(frame, &destination, source, 0, NET_TYPE_IPV4);
+	uint8_t *igmp = ip + IGMP_IPV4_SIZE;
+
+	memset(ip, 0, NET_IGMP_FRAME - NET_ETH_SIZE);
+	ip[0] = 0x40 | IGMP_IPV4_SIZE / 4;
+	ip[1] = IGMP_TOS;
+	store_be16(ip + 2, IGMP_IPV4_SIZE + IGMP_SIZE);
+	ip[8] = 1; // TTL: routers do not forward it
+	ip[9] = NET_PROTO_IGMP;
+	store_be32(ip + 12, source_ip);
+	store_be32(ip + 16, group);
+	store_be32(ip + 20, IPV4_ROUTER_ALERT);
+	store_be16(ip + 10, net_checksum_fold(net_checksum_add(0, ip, IGMP_IPV4_SIZE)));
+	igmp[0] = IGMP_REPORT;
+	store_be32(igmp + 4, group);
+	store_be16(igmp + 2, net_checksum_fold(net_checksum_add(0, igmp, IGMP_SIZE)));
 }
 
 // Accepts one or two decimal digits and nothing else.

@@ -26,6 +26,7 @@
 #define NET_TYPE_EVB  0x88B5 // IEEE 802 local experimental EtherType 1
 
 #define NET_PROTO_ICMP  1
+#define NET_PROTO_IGMP  2
 #define NET_PROTO_UDP   17
 #define NET_PROTO_ICMP6 58
 
@@ -131,6 +132,16 @@ enum wire_error net_arp_decode(const uint8_t *arp, size_t length, struct net_arp
 
 // Writes a whole ARP frame, padded to NET_MIN_FRAME bytes. A request is broadcast.
 void net_arp_encode(uint8_t frame[NET_MIN_FRAME], const struct net_arp *arp);
+
+// The Ethernet address of an IPv4 multicast group (RFC 1112).
+struct net_mac net_group_mac(uint32_t group);
+
+#define NET_IGMP_FRAME NET_MIN_FRAME
+
+// Writes a whole frame with an IGMPv2 membership report (RFC 2236), padded: switches that listen to
+// these then forward frames for the group to its sender.
+void net_igmp_report_encode(uint8_t frame[NET_IGMP_FRAME], const struct net_mac *source,
+			    uint32_t source_ip, uint32_t group);
 
 // The four functions below turn a request to the own address `ip` into its reply, in place in a
 // contiguous frame; a VLAN tag stays. They return false and leave the frame unchanged if the frame

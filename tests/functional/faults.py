@@ -102,6 +102,9 @@ class Injector:
     def lose(self, share):
         return self._command(f"lose {share}")
 
+    def lose_shared(self, share):
+        return self._command(f"lose-shared {share}")
+
     def double(self, share):
         return self._command(f"double {share}")
 
@@ -200,9 +203,9 @@ class Trial(bottleneck.Farm):
     layout_of = Layout
 
     def __init__(self, work, mode, injected=False, deadline="30s", microseconds=None,
-                 obedient=False, **more):
+                 obedient=False, readouts=2, **more):
         super().__init__(work, self.layout_of(
-            readouts=2, builders=2, packing=PACKING, fragment=SIZE["maximum"], queue=0, link=1e9,
+            readouts=readouts, builders=2, packing=PACKING, fragment=SIZE["maximum"], queue=0, link=1e9,
             rate=RATE, consumed=True, obedient=obedient,
             # The rate leaves room for long sleeps.
             changes={"events": {"deadline": deadline, "drain_timeout": "30s"},

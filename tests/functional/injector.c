@@ -12,6 +12,7 @@
 //   lose SHARE                 of the control frames that come from nodes
 //   double SHARE               of them
 //   delay SHARE MICROSECONDS   of them, each up to so long
+//   lose-shared SHARE          of the control frames by multicast, on the way to each node
 //   cut N from|to              nothing passes any more from the node, or to it
 //   join N                     it does again
 //   count
@@ -68,12 +69,13 @@ struct injector {
 	unsigned n_wires;
 	uint16_t control_port;
 	uint64_t random;
-	double lose, duplicate, delay;
+	double lose, lose_shared, duplicate, delay;
 	int64_t delay_ns;
 	struct delayed delayed[DELAYED_MOST];
 	uint8_t frame[FRAME_MOST];
 	// frames; `overtaken` are those of the delayed that left behind a later one
 	uint64_t control, lost, doubled, late, overtaken, cut, other, unsent;
+	uint64_t shared, shared_lost; // on the way to nodes
 };
 
 static int64_t now_ns(void)
@@ -198,6 +200,18 @@ static void take_control(struct injector *injector, struct wire *wire, const uin
 		pass(injector, wire, BRIDGE, injector->frame, size);
 }
 
+// Whether a frame to a node is a control frame by multicast that is to be lost.
+static bool loses_shared(struct injector *injector, size_t size)
+{
+	if ((injector->frame[0] & 1) == 0 || control_in(injector, size) == NULL)
+		return false;
+	injector->shared++;
+	if (draw(injector) >= injector->lose_shared)
+		return false;
+	injector->shared_lost++;
+	return true;
+}
+
 static void take(struct injector *injector, struct wire *wire, enum side from)
 {
 	for (unsigned i = 0; i < BURST; i++) {
@@ -212,7 +226,7 @@ static void take(struct injector *injector, struct wire *wire, enum side from)
 			injector->cut++;
 		else if (control != NULL)
 			take_control(injector, wire, control, (size_t)size);
-		else
+		else if (from == NODE || !loses_shared(injector, (size_t)size))
 			pass(injector, wire, from == NODE ? BRIDGE : NODE, injector->frame,
 			     (size_t)size);
 	}
@@ -240,10 +254,10 @@ static void answer(const struct injector *injector)
 	printf("{\"control\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"doubled\": %" PRIu64
 	       ", \"delayed\": %" PRIu64 ", \"overtaken\": %" PRIu64 ", \"cut\": %" PRIu64
 	       ", \"other\": %" PRIu64 ", \"unsent\": %" PRIu64 ", \"missed\": %" PRIu64
-	       ", \"epochs\": [",
+	       ", \"shared\": %" PRIu64 ", \"shared_lost\": %" PRIu64 ", \"epochs\": [",
 	       injector->control, injector->lost, injector->doubled, injector->late,
 	       injector->overtaken, injector->cut, injector->other, injector->unsent,
-	       missed(injector));
+	       missed(injector), injector->shared, injector->shared_lost);
 	for (unsigned i = 0; i < injector->n_wires; i++)
 		printf("%s%" PRIu32, i > 0 ? ", " : "", injector->wires[i].epoch);
 	printf("], \"frames\": [");
@@ -259,6 +273,7 @@ static bool obey(struct injector *injector, const char *line)
 	unsigned wire, microseconds;
 
 	if (sscanf(line, "lose %lf", &injector->lose) == 1 ||
+	    sscanf(line, "lose-shared %lf", &injector->lose_shared) == 1 ||
 	    sscanf(line, "double %lf", &injector->duplicate) == 1 || strcmp(line, "count") == 0)
 		return true;
 	if (sscanf(line, "delay %lf %u", &injector->delay, &microseconds) == 2) {

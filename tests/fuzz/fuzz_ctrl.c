@@ -93,7 +93,8 @@ static void check_endpoint(const uint8_t *data, size_t size)
 	struct control_state state;
 	uint8_t record[CTRL_RELEASE_SIZE];
 
-	parameters.handlers = (struct control_handlers){ NULL, take_record, take_event, emit };
+	parameters.handlers =
+	    (struct control_handlers){ NULL, take_record, take_event, emit, NULL };
 	parameters.peers = peers;
 	parameters.n_peers = 1;
 	parameters.session = 0xfedcba9876543210;
@@ -127,7 +128,8 @@ static void check_keyed(const uint8_t *data, size_t size)
 	struct control_parameters parameters = control_defaults();
 	struct control_endpoint *endpoint;
 
-	parameters.handlers = (struct control_handlers){ NULL, take_record, take_event, emit };
+	parameters.handlers =
+	    (struct control_handlers){ NULL, take_record, take_event, emit, NULL };
 	parameters.peers = peers;
 	parameters.n_peers = 1;
 	parameters.session = 0xfedcba9876543210;

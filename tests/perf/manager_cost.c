@@ -6,8 +6,11 @@
 // system (played_nodes.h). Frames pass through shared memory, so that no driver is part of the
 // figures. With two nodes both read out and build; with more, a third of them builds.
 //
-//   manager_cost [--cpus MANAGER,NODES] [--seconds S] [--nodes N,...] [--alternate]
+//   manager_cost [--cpus MANAGER,NODES] [--seconds S] [--nodes N,...] [--builders B]
+//                [--rate EVENTS] [--multicast] [--alternate]
 //
+// --builders: nodes that build and do not read out; the others read out.
+// --rate: events per second that the sources have, 0: as many as are released.
 // CPU times are those of turns in which something was done. --alternate: both sides take turns on
 // one CPU, in one process; the CPU times are then also right on a machine that is not idle.
 #include <getopt.h>
@@ -45,6 +48,15 @@ struct shared {
 
 struct figures {
 	uint64_t time, busy_ns, nodes_busy_ns, turns, published, records, frames, bytes;
+	uint64_t sent_bytes, sent_frames; // of the manager
+};
+
+struct arguments {
+	struct perf_list cpus, nodes;
+	double seconds;
+	double rate;
+	unsigned builders; // 0: see above
+	bool multicast, alternate;
 };
 
 struct office {
@@ -53,14 +65,9 @@ struct office {
 	struct control_endpoint *endpoint;
 	struct cluster_manager *manager;
 	struct cluster_node *node; // the manager's own: it neither reads out nor builds
-	uint64_t now, next_poll, cpu_ns, busy_ns, turns, bytes;
+	const struct arguments *use;
+	uint64_t now, next_poll, cpu_ns, busy_ns, turns, bytes, sent_bytes, sent_frames;
 	unsigned n_sent;
-};
-
-struct arguments {
-	struct perf_list cpus, nodes;
-	double seconds;
-	bool alternate;
 };
 
 static uint64_t cpu_now_ns(void)
@@ -92,19 +99,22 @@ static char *put_node(char *to, unsigned index, bool reads, bool builds, unsigne
 	return to + sprintf(to, "}");
 }
 
-static unsigned builders_of(unsigned nodes)
+static unsigned builders_of(unsigned nodes, const struct arguments *use)
 {
+	if (use->builders > 0)
+		return use->builders;
 	return nodes <= 2 ? nodes : nodes / 3;
 }
 
-static unsigned readouts_of(unsigned nodes)
+static unsigned readouts_of(unsigned nodes, const struct arguments *use)
 {
-	return nodes <= 2 ? nodes : nodes - nodes / 3;
+	return nodes <= 2 && use->builders == 0 ? nodes : nodes - builders_of(nodes, use);
 }
 
-static struct config *make_config(unsigned nodes)
+static struct config *make_config(unsigned nodes, const struct arguments *use)
 {
-	const unsigned n_builders = builders_of(nodes), n_readouts = readouts_of(nodes);
+	const unsigned n_builders = builders_of(nodes, use);
+	const unsigned n_readouts = readouts_of(nodes, use);
 	const unsigned slots = 2 * BUFFER / n_builders > 64 ? 2 * BUFFER / n_builders : 64;
 	char *text = malloc(TEXT), *to = text, error[CONFIG_ERROR_SIZE];
 	struct config *config;
@@ -153,8 +163,15 @@ static bool emit(void *context, unsigned peer, const uint8_t *bytes, size_t size
 	if (!frame_ring_put(&office->shared->to_nodes, peer, bytes, (uint32_t)size))
 		return false;
 	office->bytes += size + IN_FRAME;
+	office->sent_bytes += size + IN_FRAME;
+	office->sent_frames++;
 	office->n_sent++;
 	return true;
+}
+
+static bool emit_shared(void *context, const uint8_t *bytes, size_t size)
+{
+	return emit(context, PLAYED_ALL, bytes, size);
 }
 
 static void make_endpoint(struct office *office)
@@ -166,7 +183,9 @@ static void make_endpoint(struct office *office)
 
 	for (unsigned i = 1; i < n; i++)
 		peers[i - 1] = (uint16_t)i;
-	parameters.handlers = (struct control_handlers){ office, deliver, on_event, emit };
+	parameters.handlers =
+	    (struct control_handlers){ office, deliver, on_event, emit,
+				       office->use->multicast ? emit_shared : NULL };
 	parameters.peers = peers;
 	parameters.leads = true;
 	parameters.epoch = 1;
@@ -179,12 +198,13 @@ static void make_endpoint(struct office *office)
 		perf_fail("%s", reason);
 }
 
-static void open_office(struct office *office, const struct config *config, struct shared *shared)
+static void open_office(struct office *office, const struct config *config, struct shared *shared,
+			const struct arguments *use)
 {
 	struct cluster_manager_parameters manager = config_manager_parameters(config);
 	struct cluster_node_parameters node = { .cluster = config_cluster_parameters(config) };
 
-	*office = (struct office){ .shared = shared, .system = &config->cluster };
+	*office = (struct office){ .shared = shared, .use = use, .system = &config->cluster };
 	office->now = perf_now_ns();
 	make_endpoint(office);
 	node.transport = manager.transport = cluster_transport_of(office->endpoint);
@@ -244,6 +264,9 @@ static struct figures read_figures(const struct office *office)
 		.turns = office->turns,
 		.published = atomic_load(&office->shared->published),
 		.bytes = office->bytes,
+		.sent_bytes = office->sent_bytes,
+		.sent_frames = office->sent_frames,
+		.frames = control_totals(office->endpoint)->shared_frames,
 	};
 
 	for (unsigned i = 1; i < office->system->n_nodes; i++) {
@@ -278,13 +301,16 @@ static bool load_turn(struct load *load)
 	return done;
 }
 
-static void open_load(struct load *load, const struct config *config, struct shared *shared)
+static void open_load(struct load *load, const struct config *config, struct shared *shared,
+		      const struct arguments *use)
 {
 	const struct played_parameters parameters = {
 		.cluster = config_cluster_parameters(config),
 		.in = &shared->to_nodes,
 		.out = &shared->to_manager,
 		.mtu = MTU,
+		.rate = use->rate,
+		.multicast = use->multicast,
 		.now = perf_now_ns(),
 	};
 
@@ -298,7 +324,7 @@ static void play(const struct config *config, struct shared *shared, const struc
 
 	if (use->cpus.n > 1)
 		perf_pin(use->cpus.values[1]);
-	open_load(&load, config, shared);
+	open_load(&load, config, shared, use);
 	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed))
 		if (!load_turn(&load))
 			sched_yield();
@@ -372,7 +398,7 @@ static void drain(struct bench *bench)
 static void start_nodes(struct bench *bench, const struct config *config)
 {
 	if (bench->use->alternate) {
-		open_load(&bench->load, config, bench->shared);
+		open_load(&bench->load, config, bench->shared, bench->use);
 		return;
 	}
 	fflush(stdout);
@@ -397,7 +423,8 @@ static void stop_nodes(struct bench *bench)
 		exit(1);
 }
 
-static cJSON *describe(unsigned nodes, const struct figures *from, const struct figures *to)
+static cJSON *describe(unsigned nodes, const struct arguments *use, const struct figures *from,
+		       const struct figures *to)
 {
 	const double events = (double)(to->published - from->published);
 	const double ns = (double)(to->time - from->time);
@@ -406,8 +433,8 @@ static cJSON *describe(unsigned nodes, const struct figures *from, const struct 
 	if (events <= 0)
 		perf_fail("%u nodes: no events", nodes);
 	cJSON_AddNumberToObject(one, "nodes", nodes);
-	cJSON_AddNumberToObject(one, "readouts", readouts_of(nodes));
-	cJSON_AddNumberToObject(one, "builders", builders_of(nodes));
+	cJSON_AddNumberToObject(one, "readouts", readouts_of(nodes, use));
+	cJSON_AddNumberToObject(one, "builders", builders_of(nodes, use));
 	cJSON_AddNumberToObject(one, "events_per_second", events / ns * 1e9);
 	cJSON_AddNumberToObject(one, "messages_per_second",
 				(double)(to->records - from->records) / ns * 1e9);
@@ -416,6 +443,10 @@ static cJSON *describe(unsigned nodes, const struct figures *from, const struct 
 	cJSON_AddNumberToObject(one, "frames_per_event",
 				(double)(to->frames - from->frames) / events);
 	cJSON_AddNumberToObject(one, "bytes_per_event", (double)(to->bytes - from->bytes) / events);
+	cJSON_AddNumberToObject(one, "sent_frames_per_event",
+				(double)(to->sent_frames - from->sent_frames) / events);
+	cJSON_AddNumberToObject(one, "sent_bytes_per_event",
+				(double)(to->sent_bytes - from->sent_bytes) / events);
 	cJSON_AddNumberToObject(one, "events_per_turn", events / (double)(to->turns - from->turns));
 	cJSON_AddNumberToObject(one, "manager_ns", (double)(to->busy_ns - from->busy_ns) / events);
 	cJSON_AddNumberToObject(one, "nodes_ns",
@@ -429,7 +460,7 @@ static cJSON *describe(unsigned nodes, const struct figures *from, const struct 
 static cJSON *measure(unsigned nodes, const struct arguments *use)
 {
 	struct bench bench = { .use = use };
-	struct config *config = make_config(nodes);
+	struct config *config = make_config(nodes, use);
 	struct figures from, to;
 
 	bench.shared = mmap(NULL, sizeof(*bench.shared), PROT_READ | PROT_WRITE,
@@ -437,7 +468,7 @@ static cJSON *measure(unsigned nodes, const struct arguments *use)
 	if (bench.shared == MAP_FAILED)
 		perf_fail("out of memory");
 	start_nodes(&bench, config);
-	open_office(&bench.office, config, bench.shared);
+	open_office(&bench.office, config, bench.shared, use);
 	run_while(&bench, true);
 	run_until(&bench, perf_now_ns() + (uint64_t)(use->seconds * 1e9 / 4));
 	from = read_figures(&bench.office);
@@ -448,7 +479,7 @@ static cJSON *measure(unsigned nodes, const struct arguments *use)
 	close_office(&bench.office);
 	munmap(bench.shared, sizeof(*bench.shared));
 	config_free(config);
-	return describe(nodes, &from, &to);
+	return describe(nodes, use, &from, &to);
 }
 
 static struct arguments parse(int argc, char **argv)
@@ -457,6 +488,9 @@ static struct arguments parse(int argc, char **argv)
 		{ "cpus", required_argument, NULL, 'c' },
 		{ "seconds", required_argument, NULL, 's' },
 		{ "nodes", required_argument, NULL, 'n' },
+		{ "rate", required_argument, NULL, 'r' },
+		{ "builders", required_argument, NULL, 'b' },
+		{ "multicast", no_argument, NULL, 'm' },
 		{ "alternate", no_argument, NULL, 'a' },
 		{ 0 },
 	};
@@ -470,6 +504,12 @@ static struct arguments parse(int argc, char **argv)
 			use.seconds = perf_parse_number("seconds", optarg, 1e-3);
 		else if (option == 'n')
 			use.nodes = perf_parse_list("nodes", optarg);
+		else if (option == 'r')
+			use.rate = perf_parse_number("rate", optarg, 0);
+		else if (option == 'b')
+			use.builders = (unsigned)perf_parse_number("builders", optarg, 1);
+		else if (option == 'm')
+			use.multicast = true;
 		else if (option == 'a')
 			use.alternate = true;
 		else

@@ -33,7 +33,7 @@ struct played_nodes {
 	unsigned leader;     // the first readout: it looks at what is released
 	uint64_t *published; // event + 1, by event modulo its size
 	uint64_t published_mask;
-	uint64_t now, next_all;
+	uint64_t now, next_all, began; // began: the run, where the rate is limited
 	struct played_counts counts;
 };
 
@@ -182,7 +182,7 @@ static void make_endpoint(struct player *player, unsigned number, uint16_t manag
 	struct control_parameters parameters = cluster_endpoint_parameters(2, p->mtu);
 	const char *reason;
 
-	parameters.handlers = (struct control_handlers){ player, deliver, on_event, emit };
+	parameters.handlers = (struct control_handlers){ player, deliver, on_event, emit, NULL };
 	parameters.peers = &manager;
 	parameters.node = (uint16_t)number;
 	parameters.session = (uint64_t)(number + 2) << 32;
@@ -202,6 +202,7 @@ static void make_player(struct played_nodes *all, unsigned number)
 	struct cluster_node_parameters parameters = {
 		.cluster = all->parameters.cluster,
 		.n_readouts = at->n_sources > 0,
+		.takes_shared = all->parameters.multicast && at->n_sources > 0,
 		.context = player,
 		.to_builder = to_builder,
 		.to_readout = to_readout,
@@ -268,30 +269,51 @@ void played_destroy(struct played_nodes *all)
 	free(all);
 }
 
+static void receive_at(struct player *player, const struct frame_ring_entry *entry)
+{
+	if (control_receive(player->endpoint, entry->bytes, entry->size, player->all->now) !=
+	    WIRE_OK)
+		perf_fail("a frame is refused");
+	player->active = true;
+}
+
 static unsigned receive(struct played_nodes *all)
 {
 	const struct frame_ring_entry *entry;
 	unsigned n = 0;
 
 	while (n < FRAMES && (entry = frame_ring_front(all->parameters.in)) != NULL) {
-		struct player *player = &all->players[entry->node];
+		const bool is_shared = entry->node == PLAYED_ALL;
+		const unsigned begin = is_shared ? 0 : entry->node;
+		const unsigned end = is_shared ? all->n : begin + 1;
 
-		if (control_receive(player->endpoint, entry->bytes, entry->size, all->now) !=
-		    WIRE_OK)
-			perf_fail("a frame is refused");
-		player->active = true;
+		for (unsigned i = begin; i < end; i++)
+			if (all->players[i].reads || !is_shared)
+				receive_at(&all->players[i], entry);
 		frame_ring_pop(all->parameters.in, entry);
 		n++;
 	}
 	return n;
 }
 
-// The source has read out all events for which it has room.
+// The events that sources have had until now.
+static uint64_t events_until_now(struct played_nodes *all)
+{
+	if (all->parameters.rate == 0)
+		return UINT64_MAX;
+	if (all->began == 0)
+		all->began = all->now;
+	return (uint64_t)((double)(all->now - all->began) * all->parameters.rate / 1e9);
+}
+
+// The source has read out all events that there are and for which it has room.
 static void announce(struct player *player)
 {
 	struct message message = { .kind = MESSAGE_ANNOUNCE, .run = player->run };
 
 	message.event = player->released + player->all->parameters.cluster.source_buffer;
+	if (player->running && message.event > events_until_now(player->all))
+		message.event = events_until_now(player->all);
 	if (player->ended) {
 		message.event = player->end;
 		message.flags = MESSAGE_LAST;

@@ -12,12 +12,16 @@
 #include "cluster/cluster.h"
 #include "frame_ring.h"
 
+#define PLAYED_ALL CTRL_MAX_NODES
+
 struct played_nodes;
 
 struct played_parameters {
 	struct cluster_parameters cluster; // of any node; `self` is replaced
 	struct frame_ring *in, *out;       // from and to the manager
 	uint32_t mtu;
+	double rate;    // events per second of each source; 0: no limit
+	bool multicast; // frames in `in` to the node PLAYED_ALL are for all readouts
 	uint64_t now;
 };
 

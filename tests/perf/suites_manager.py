@@ -6,6 +6,9 @@ from runs import Table, Target
 
 NODES = (2, 8, 36, 128, 512)
 NODES_QUICK = (2, 8)
+READOUTS = (2, 8, 32, 128)  # beside two nodes that build
+READOUTS_QUICK = (2, 8)
+RATE = 10000  # events/s
 GOALS = {2: 2.5e6, 36: 1e6}  # events/s
 COLUMNS = [
     ("events_per_second", "events", "events/s"), ("messages_per_second", "messages", "events/s"),
@@ -13,6 +16,13 @@ COLUMNS = [
     ("bytes_per_event", "bytes", ""), ("manager_ns", "manager", "ns"),
     ("nodes_ns", "all nodes", "ns"), ("manager_busy", "manager busy", "share"),
     ("nodes_busy", "nodes busy", "share")]
+
+
+SENT_COLUMNS = [
+    ("events_per_second", "events", "events/s"), ("sent_frames_per_event", "frames sent", ""),
+    ("sent_bytes_per_event", "bytes sent", ""), ("frames_per_event", "all frames", ""),
+    ("bytes_per_event", "all bytes", ""), ("events_per_turn", "events a turn", ""),
+    ("manager_ns", "manager", "ns")]
 
 
 def cost_goal(readouts):
@@ -52,7 +62,31 @@ def run_manager(bench):
             table.add(f"{count} nodes", results, missing=missing.get((key, count)),
                       targets=_targets(key, count, results))
         tables.append(table)
-    return tables
+    return tables + [_sent(bench, seconds)]
+
+
+def _sent(bench, seconds):
+    """What the manager sends per event, to each readout node and by multicast."""
+    counts = READOUTS_QUICK if bench.quick else READOUTS
+    ways = {"each": (), "multicast": ("--multicast",)}
+
+    def experiment(count, options):
+        return lambda: bench.tool(
+            "manager_cost", "--seconds", seconds, "--nodes", count + 2, "--builders", 2, "--rate",
+            RATE, "--cpus", bench.first, "--alternate", *options)
+
+    found, missing = bench.interleave({(way, count): experiment(count, options)
+                                       for way, options in ways.items() for count in counts})
+    table = Table("manager: what it sends, to each readout node and by multicast", SENT_COLUMNS, [
+        f"two nodes build, the others read out; {RATE} events/s, packing 1, push; manager and nodes "
+        "by turns on one CPU",
+        "sent: by the manager; all: both directions; bytes with Ethernet, IP and UDP headers"])
+    for way in ways:
+        for count in counts:
+            results = [one["cases"][0] for one in found.get((way, count), ())]
+            table.add(f"{count} readout nodes, {way}", results,
+                      missing=missing.get((way, count)))
+    return table
 
 
 def _targets(key, count, results):

@@ -230,9 +230,8 @@ static void note_list(struct farm *farm, unsigned to, const struct ctrl_record *
 }
 
 // The transport of the manager: what it grants is recorded on the way.
-static void manager_sends(void *context, unsigned to, const void *record, size_t size)
+static void note_record(const struct farm_node *node, unsigned to, const void *record, size_t size)
 {
-	struct farm_node *node = context;
 	struct ctrl_record checked;
 	struct ctrl_progress progress;
 	struct ctrl_grant grant;
@@ -256,7 +255,24 @@ static void manager_sends(void *context, unsigned to, const void *record, size_t
 		truth_started(node->farm);
 	else
 		note_list(node->farm, to, &checked);
+}
+
+static void manager_sends(void *context, unsigned to, const void *record, size_t size)
+{
+	const struct farm_node *node = context;
+
+	note_record(node, to, record, size);
 	node->wire.send(node->wire.context, to, record, size);
+}
+
+static void manager_sends_all(void *context, const uint16_t *nodes, unsigned n, const void *record,
+			      size_t size)
+{
+	const struct farm_node *node = context;
+
+	for (unsigned i = 0; i < n; i++)
+		note_record(node, nodes[i], record, size);
+	node->wire.send_all(node->wire.context, nodes, n, record, size);
 }
 
 static size_t manager_room(void *context, unsigned to, size_t size)
@@ -277,7 +293,9 @@ static void make_endpoint(struct farm_node *node)
 	for (unsigned i = 0; i < farm->n_nodes; i++)
 		if (i != node->number)
 			peers[n++] = (uint16_t)i;
-	parameters.handlers = (struct control_handlers){ node, on_deliver, on_event, network_emit };
+	parameters.handlers =
+	    (struct control_handlers){ node, on_deliver, on_event, network_emit,
+				       farm->options.multicast ? network_emit_shared : NULL };
 	parameters.peers = peers;
 	parameters.n_peers = n;
 	parameters.node = (uint16_t)node->number;
@@ -311,6 +329,7 @@ static void make_manager(struct farm_node *node)
 
 	office.manager.transport = (struct cluster_transport){ .context = node,
 							       .send = manager_sends,
+							       .send_all = manager_sends_all,
 							       .room = manager_room };
 	office.manager.autostart = !farm->options.by_hand;
 	office.manager.now = farm->now;
@@ -335,6 +354,7 @@ void farm_start(struct farm *farm, unsigned number)
 		.resumes = farm->options.resumes && config->n_generators > 0,
 		.lease_ns = config->event_manager.heartbeat_timeout_ns,
 		.now = farm->now,
+		.takes_shared = farm->options.multicast && config->n_generators > 0,
 		.context = node,
 		.to_builder = to_builder,
 		.to_readout = to_readout,
@@ -372,8 +392,22 @@ static void note_end(struct farm *farm, const struct farm_node *node)
 	farm->builder_ended |= builds;
 }
 
+static void note_counters(struct farm *farm, const struct farm_node *node)
+{
+	for (unsigned i = 0; i < farm->n_nodes; i++) {
+		const struct control_counters *c = control_counters(node->endpoint, i);
+
+		if (c == NULL)
+			continue;
+		farm->n_forgotten += c->given_up;
+		farm->n_shared_received += c->shared_received;
+		farm->n_shared_repeated += c->shared_repeated;
+	}
+}
+
 static void destroy(struct farm_node *node)
 {
+	note_counters(node->farm, node);
 	node->alive = false;
 	if (node->office != NULL)
 		office_destroy(node->office);
@@ -395,9 +429,6 @@ void farm_kill(struct farm *farm, unsigned number)
 	node->prepared_at = node->session = 0;
 	if (!node->alive)
 		return;
-	for (unsigned i = 0; i < farm->n_nodes; i++)
-		if (i != number)
-			farm->n_forgotten += control_counters(node->endpoint, i)->given_up;
 	note_end(farm, node);
 	destroy(node);
 }

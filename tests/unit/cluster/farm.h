@@ -58,6 +58,7 @@ struct farm_options {
 	unsigned runs;        // that the processes serve; 0: one, which they end with
 	double straggle;      // chance that data is under way for long, up to 65 ms
 	bool asks;            // builders are not permitted to publish by themselves
+	bool multicast;       // shared frames; each receiver lacks one in ten
 };
 
 // --- what is in a process ---
@@ -213,7 +214,8 @@ struct farm {
 	uint64_t n_published, n_incomplete, n_unknown_sends;
 	uint64_t n_again; // data that its builder has, or has built and published
 	uint64_t n_lost, n_excluded, n_forgotten, n_take_overs;
-	uint64_t n_outside; // data that came between two runs
+	uint64_t n_outside;                                      // data that came between two runs
+	uint64_t n_shared, n_shared_received, n_shared_repeated; // frames
 	char broken[160];
 };
 
@@ -274,6 +276,7 @@ void farm_beat(struct farm_node *node);
 // --- farm_network.c ---
 
 bool network_emit(void *context, unsigned peer, const uint8_t *bytes, size_t size);
+bool network_emit_shared(void *context, const uint8_t *bytes, size_t size);
 void network_data(struct farm *farm, unsigned from, unsigned builder, unsigned source,
 		  uint64_t event);
 void network_bring(struct farm *farm);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHARED_LOSS 0.1 // of a shared frame, on the way to each node
+
 static bool is_before(const struct farm_datagram *a, const struct farm_datagram *b)
 {
 	return a->arrival != b->arrival ? a->arrival < b->arrival : a->number < b->number;
@@ -71,9 +73,9 @@ static struct farm_datagram *make(struct farm *farm, unsigned from, unsigned to,
 	return datagram;
 }
 
-bool network_emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)
+static void transmit(const struct farm_node *node, unsigned peer, const uint8_t *bytes, size_t size,
+		     double loss)
 {
-	const struct farm_node *node = context;
 	struct farm *farm = node->farm;
 
 	for (unsigned i = 0; i < 2; i++) {
@@ -81,12 +83,30 @@ bool network_emit(void *context, unsigned peer, const uint8_t *bytes, size_t siz
 
 		if (i == 1 && !farm_chance(farm, farm->options.duplicate))
 			break;
-		if (farm->cut[node->number][peer] || farm_chance(farm, farm->options.loss))
+		if (farm->cut[node->number][peer] || farm_chance(farm, loss))
 			continue;
 		datagram = make(farm, node->number, peer, size);
 		memcpy(datagram->bytes, bytes, size);
 		put(farm, datagram);
 	}
+}
+
+bool network_emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)
+{
+	const struct farm_node *node = context;
+
+	transmit(node, peer, bytes, size, node->farm->options.loss);
+	return true;
+}
+
+bool network_emit_shared(void *context, const uint8_t *bytes, size_t size)
+{
+	const struct farm_node *node = context;
+
+	node->farm->n_shared++;
+	for (unsigned i = 0; i < node->farm->n_nodes; i++)
+		if (i != node->number)
+			transmit(node, i, bytes, size, SHARED_LOSS);
 	return true;
 }
 

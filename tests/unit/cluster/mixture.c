@@ -221,12 +221,14 @@ static void mend(struct mixture *mixture)
 	}
 }
 
-void mixture_run(struct farm *farm, uint64_t seed, bool elects, struct mixture_sums *sums)
+void mixture_run(struct farm *farm, uint64_t seed, bool elects, bool multicast,
+		 struct mixture_sums *sums)
 {
-	const struct farm_options options = options_of(seed, elects);
+	struct farm_options options = options_of(seed, elects);
 	struct mixture mixture = { .farm = farm, .sums = sums };
 	uint64_t end;
 
+	options.multicast = multicast;
 	farm_open(farm, &options);
 	if (!farm_await(farm, CTRL_RUNNING, 10 * SECOND))
 		farm_broken(farm, "the run does not start");
@@ -245,4 +247,7 @@ void mixture_run(struct farm *farm, uint64_t seed, bool elects, struct mixture_s
 	sums->repeated += farm->n_repeated;
 	sums->unasked += farm->n_unasked;
 	sums->take_overs += farm->n_take_overs;
+	sums->shared += farm->n_shared;
+	sums->shared_received += farm->n_shared_received;
+	sums->shared_repeated += farm->n_shared_repeated;
 }

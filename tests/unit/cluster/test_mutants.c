@@ -34,7 +34,7 @@ static bool breaks_a_mixture(void)
 	struct mixture_sums sums = { 0 };
 
 	for (uint64_t seed = 0; seed < MIXTURES; seed++) {
-		mixture_run(&farm, seed, seed % 2 != 0, &sums);
+		mixture_run(&farm, seed, seed % 2 != 0, false, &sums);
 		if (farm.broken[0] == '\0')
 			continue;
 		print_message(MIXTURE " %ju: %s\n", (uintmax_t)seed, farm.broken);

@@ -17,13 +17,13 @@
 static uint64_t first_seed;
 static uint64_t n_histories = HISTORIES;
 
-static void happen(bool elects)
+static void happen(bool elects, bool multicast)
 {
 	static struct farm farm;
 	struct mixture_sums sums = { 0 };
 
 	for (uint64_t seed = first_seed; seed < first_seed + n_histories; seed++) {
-		mixture_run(&farm, seed, elects, &sums);
+		mixture_run(&farm, seed, elects, multicast, &sums);
 		farm_expect_whole(&farm);
 	}
 	print_message("%ju histories: %ju events published, %ju by permission, %ju incomplete, %ju "
@@ -35,6 +35,9 @@ static void happen(bool elects)
 		      (uintmax_t)sums.kills, (uintmax_t)sums.managers, (uintmax_t)sums.cuts,
 		      (uintmax_t)sums.exclusions, (uintmax_t)sums.pauses,
 		      (uintmax_t)sums.departures, (uintmax_t)sums.take_overs);
+	print_message("%ju shared frames, of which nodes received %ju and %ju were repeated\n",
+		      (uintmax_t)sums.shared, (uintmax_t)sums.shared_received,
+		      (uintmax_t)sums.shared_repeated);
 	if (n_histories < HISTORIES)
 		return;
 	assert_true(sums.kills > 0 && sums.managers > 0 && sums.cuts > 0);
@@ -42,18 +45,28 @@ static void happen(bool elects)
 	assert_true(sums.repeated >= sums.twice);
 	assert_true(sums.unasked > sums.published / 4);
 	assert_true(!elects || sums.take_overs > HISTORIES);
+	// Most frames are not repeated, although one in ten is lost on each way.
+	assert_true(!multicast || sums.shared_received > sums.shared);
+	assert_true(!multicast || sums.shared_repeated > HISTORIES);
+	assert_true(!multicast || sums.shared_repeated < sums.shared_received / 2);
 }
 
 static void anything_happens(void **state)
 {
 	(void)state;
-	happen(false);
+	happen(false, false);
 }
 
 static void anything_happens_to_elected_managers(void **state)
 {
 	(void)state;
-	happen(true);
+	happen(true, false);
+}
+
+static void anything_happens__by_multicast(void **state)
+{
+	(void)state;
+	happen(false, true);
 }
 
 int main(int n_arguments, char **arguments)
@@ -61,6 +74,7 @@ int main(int n_arguments, char **arguments)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(anything_happens),
 		cmocka_unit_test(anything_happens_to_elected_managers),
+		cmocka_unit_test(anything_happens__by_multicast),
 	};
 
 	if (n_arguments > 1) {

@@ -44,6 +44,21 @@ static uint64_t some_delay(struct network *network)
 					       (double)(options->delay_max - options->delay_min));
 }
 
+static void put_datagram(struct network *network, unsigned from, unsigned to, const uint8_t *bytes,
+			 size_t size)
+{
+	network->n_datagrams++;
+	if (network->cut[from][to] || happens(network, network->options.loss)) {
+		network->n_lost++;
+		return;
+	}
+	network_transmit(network, from, to, bytes, size, some_delay(network));
+	if (happens(network, network->options.duplicate)) {
+		network->n_doubled++;
+		network_transmit(network, from, to, bytes, size, some_delay(network));
+	}
+}
+
 static bool on_emit(void *context, unsigned peer, const uint8_t *bytes, size_t size)
 {
 	struct station *station = context;
@@ -60,24 +75,29 @@ static bool on_emit(void *context, unsigned peer, const uint8_t *bytes, size_t s
 			    MOST_FRAMES);
 	if (happens(network, network->options.refusal))
 		return false;
-	network->n_datagrams++;
-	if (network->cut[station->number][to] || happens(network, network->options.loss)) {
-		network->n_lost++;
-		return true;
-	}
-	network_transmit(network, station->number, to, bytes, size, some_delay(network));
-	if (happens(network, network->options.duplicate)) {
-		network->n_doubled++;
-		network_transmit(network, station->number, to, bytes, size, some_delay(network));
-	}
+	put_datagram(network, station->number, to, bytes, size);
+	return true;
+}
+
+static bool on_emit_shared(void *context, const uint8_t *bytes, size_t size)
+{
+	const struct station *station = context;
+	struct network *network = station->network;
+
+	assert_true(size <= station->parameters.frame_size);
+	if (happens(network, network->options.refusal))
+		return false;
+	network->n_shared++;
+	for (unsigned to = 0; to < network->options.n_stations; to++)
+		if (to != station->number)
+			put_datagram(network, station->number, to, bytes, size);
 	return true;
 }
 
 // A stream begins at its first record and goes on without a gap; none comes back.
-static void check_record(struct link *link, const struct ctrl_record *record)
+static void check_number(struct link *link, const uint8_t *bytes)
 {
-	const uint64_t stream = load_le64(record->bytes + 8);
-	const uint64_t number = load_le64(record->bytes + 16);
+	const uint64_t stream = load_le64(bytes), number = load_le64(bytes + 8);
 
 	if (stream != link->receiving) {
 		assert_true(stream > link->receiving);
@@ -85,9 +105,23 @@ static void check_record(struct link *link, const struct ctrl_record *record)
 		link->n_received = 0;
 	}
 	assert_int_equal(number, link->n_received);
+	link->n_received++;
+}
+
+static void check_record(struct link *link, const struct ctrl_record *record)
+{
+	const uint64_t number = load_le64(record->bytes + 16);
+
+	check_number(link, record->bytes + 8);
 	for (size_t i = NETWORK_HEAD; i < record->size; i++)
 		assert_int_equal(record->bytes[i], (uint8_t)(number + i));
-	link->n_received++;
+}
+
+static void check_shared(struct link *link, unsigned self, const struct ctrl_record *record)
+{
+	check_number(link, record->bytes + 8 + 16 * (size_t)self);
+	for (size_t i = NETWORK_ALL_HEAD; i < record->size; i++)
+		assert_int_equal(record->bytes[i], (uint8_t)i);
 }
 
 static void on_deliver(void *context, unsigned peer, const struct ctrl_record *record)
@@ -103,6 +137,9 @@ static void on_deliver(void *context, unsigned peer, const struct ctrl_record *r
 		link->n_heartbeats++;
 	} else if (record->type == NETWORK_RECORD) {
 		check_record(link, record);
+		station->delivered++;
+	} else if (record->type == NETWORK_SHARED) {
+		check_shared(link, station->number, record);
 		station->delivered++;
 	}
 	if (station->on_deliver)
@@ -143,7 +180,9 @@ static void create_endpoint(struct network *network, struct station *station)
 	parameters->node = network_node(station->number);
 	parameters->session = random_next(&network->random) | 1;
 	parameters->now = network->now;
-	parameters->handlers = (struct control_handlers){ station, on_deliver, on_event, on_emit };
+	parameters->handlers =
+	    (struct control_handlers){ station, on_deliver, on_event, on_emit,
+				       network->options.shares ? on_emit_shared : NULL };
 	station->endpoint = control_create(parameters, &reason);
 	assert_non_null(station->endpoint);
 	station->dead = false;
@@ -225,6 +264,43 @@ bool network_send(struct network *network, unsigned from, unsigned to, size_t si
 		return false;
 	link->n_sent++;
 	return true;
+}
+
+static bool has_room(const struct station *station, unsigned to, size_t size)
+{
+	const struct control_queue *queue =
+	    &control_peer(station->endpoint, network_node(to))->queue;
+
+	return control_queue_used(queue) + size <= queue->size;
+}
+
+bool network_send_all(struct network *network, unsigned from, unsigned to, size_t size)
+{
+	struct station *station = &network->stations[from];
+	uint8_t bytes[LARGEST] = { 0 };
+	uint16_t nodes[NETWORK_STATIONS];
+	unsigned n = 0;
+
+	assert_true(size >= NETWORK_ALL_HEAD && size <= sizeof(bytes));
+	store_le16(bytes, NETWORK_SHARED);
+	store_le16(bytes + 2, (uint16_t)size);
+	for (size_t i = NETWORK_ALL_HEAD; i < size; i++)
+		bytes[i] = (uint8_t)i;
+	for (unsigned i = 0; i < network->options.n_stations; i++) {
+		const struct link *link = &station->links[i];
+
+		if (i == from || (to >> i & 1) == 0)
+			continue;
+		if (!has_room(station, i, size))
+			return false;
+		store_le64(bytes + 8 + 16 * (size_t)i, link->sending);
+		store_le64(bytes + 16 + 16 * (size_t)i, link->n_sent);
+		nodes[n++] = network_node(i);
+	}
+	control_send_all(station->endpoint, nodes, n, bytes, size);
+	for (unsigned i = 0; i < n; i++)
+		station->links[nodes[i] / 10].n_sent++;
+	return n > 0;
 }
 
 static void bring_datagrams(struct network *network)

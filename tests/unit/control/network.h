@@ -22,8 +22,10 @@
 #include "control/endpoint.h"
 
 #define NETWORK_STATIONS 5u
-#define NETWORK_RECORD   40000 // type of the records of network_send()
-#define NETWORK_HEAD     24u   // bytes of such a record, at least
+#define NETWORK_RECORD   40000                         // type of the records of network_send()
+#define NETWORK_HEAD     24u                           // bytes of such a record, at least
+#define NETWORK_SHARED   40001                         // type of the records of network_send_all()
+#define NETWORK_ALL_HEAD (8u + 16u * NETWORK_STATIONS) // bytes of such a record, at least
 #define US               UINT64_C(1000)
 #define MS               UINT64_C(1000000)
 #define SECOND           UINT64_C(1000000000)
@@ -34,6 +36,7 @@ struct network_options {
 	double loss;      // of a datagram
 	double duplicate; // of a datagram
 	double refusal;   // of a frame by the sender's port
+	bool shares;      // there is multicast; each receiver may lack a frame
 	uint64_t delay_min, delay_max;
 	struct control_parameters parameters; // of all; zero: control_defaults()
 };
@@ -78,7 +81,7 @@ struct network {
 	struct datagram *first;
 	struct station stations[NETWORK_STATIONS];
 	bool cut[NETWORK_STATIONS][NETWORK_STATIONS]; // from, to: everything is lost
-	uint64_t n_datagrams, n_lost, n_doubled;
+	uint64_t n_datagrams, n_lost, n_doubled, n_shared;
 	// Called for each frame before all else; false drops it.
 	bool (*filter)(struct network *network, const struct datagram *datagram);
 };
@@ -95,6 +98,10 @@ void network_forget(struct network *network, unsigned from, unsigned to);
 
 // Queues a record of `size` bytes, a multiple of 8 from NETWORK_HEAD on; false if it is refused.
 bool network_send(struct network *network, unsigned from, unsigned to, size_t size);
+
+// As network_send(), to the stations of a set, bit i: station i. False: the queue of one of them is
+// full, and nothing is sent.
+bool network_send_all(struct network *network, unsigned from, unsigned to, size_t size);
 
 // Puts a datagram on its way.
 void network_transmit(struct network *network, unsigned from, unsigned to, const uint8_t *bytes,

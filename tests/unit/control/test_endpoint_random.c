@@ -17,6 +17,7 @@ struct plan {
 	double restart, forget; // probability in a round
 	double partition;       // likewise, of 2 s
 	unsigned records;       // most that are sent in a round
+	double shared;          // probability that a record is for several stations
 };
 
 static const uint64_t round_time = 10 * MS;
@@ -46,6 +47,7 @@ static void open_network(struct network *network, const struct plan *plan, uint6
 		.seed = seed,
 		.loss = plan->loss,
 		.duplicate = 0.05,
+		.shares = plan->shared > 0,
 		.refusal = 0.05,
 		.delay_min = 20 * US,
 		.delay_max = 2 * MS,
@@ -68,6 +70,12 @@ static void restart(struct network *network, unsigned number)
 	network_restart(network, number);
 }
 
+// Often all of them.
+static unsigned some_stations(struct network *network)
+{
+	return with(network, 0.7) ? ~0u : (unsigned)random_next(&network->random);
+}
+
 static uint64_t send_some(struct network *network, const struct plan *plan)
 {
 	uint64_t n = 0;
@@ -76,7 +84,11 @@ static uint64_t send_some(struct network *network, const struct plan *plan)
 		const unsigned from = below(network, plan->n_stations);
 		const size_t size = NETWORK_HEAD + 8 * (size_t)below(network, 101);
 
-		n += network_send(network, from, another(network, from), size);
+		if (with(network, plan->shared))
+			n += network_send_all(network, from, some_stations(network),
+					      NETWORK_ALL_HEAD + 8 * (size_t)below(network, 101));
+		else
+			n += network_send(network, from, another(network, from), size);
 	}
 	return n;
 }
@@ -123,7 +135,8 @@ static void run_round(struct network *network, const struct plan *plan, uint64_t
 // What happened in all simulations of a plan.
 struct trouble {
 	uint64_t sent; // records
-	uint64_t lost, doubled;
+	uint64_t lost, doubled, shared;
+	uint64_t repeated; // shared frames, to a station alone
 	uint64_t events[CONTROL_OCCUPIED + 1];
 };
 
@@ -131,11 +144,16 @@ static void add_trouble(const struct network *network, struct trouble *trouble)
 {
 	trouble->lost += network->n_lost;
 	trouble->doubled += network->n_doubled;
+	trouble->shared += network->n_shared;
 	for (unsigned i = 0; i < network->options.n_stations; i++)
-		for (unsigned j = 0; j < network->options.n_stations; j++)
+		for (unsigned j = 0; j < network->options.n_stations; j++) {
+			if (i != j && !network->stations[i].dead)
+				trouble->repeated +=
+				    network_counters(network, i, j)->shared_repeated;
 			for (unsigned event = 0; event <= CONTROL_OCCUPIED; event++)
 				trouble->events[event] +=
 				    network->stations[i].links[j].events[event];
+		}
 }
 
 // What the plan was to put to the test has happened.
@@ -143,6 +161,9 @@ static void expect_trouble(const struct trouble *trouble, const struct plan *pla
 {
 	assert_true(trouble->sent > 1000);
 	assert_true(trouble->doubled > 0);
+	assert_int_equal(plan->shared > 0, trouble->shared > 100);
+	if (plan->shared > 0 && plan->loss > 0)
+		assert_true(trouble->repeated > 100);
 	assert_true(trouble->events[CONTROL_CONNECTED] > 0);
 	assert_int_equal(plan->loss > 0, trouble->lost > 0);
 	assert_int_equal(plan->partition > 0 || plan->restart > 0,
@@ -260,7 +281,56 @@ static void five_endpoints__everything(void **state)
 	simulate_all(&plan, 10);
 }
 
-int main(void)
+// One station is what an event manager is: the others share most of what it sends.
+static void shared__without_faults(void **state)
+{
+	const struct plan plan = { .n_stations = 5, .rounds = 200, .records = 60, .shared = 0.8 };
+
+	(void)state;
+	simulate_all(&plan, 10);
+}
+
+static void shared__10_percent_lost(void **state)
+{
+	const struct plan plan = {
+		.n_stations = 5, .loss = 0.1, .rounds = 200, .records = 60, .shared = 0.8
+	};
+
+	(void)state;
+	simulate_all(&plan, 20);
+}
+
+static void shared__restarts(void **state)
+{
+	const struct plan plan = { .n_stations = 4,
+				   .loss = 0.1,
+				   .rounds = 400,
+				   .restart = 0.02,
+				   .forget = 0.05,
+				   .records = 40,
+				   .shared = 0.7 };
+
+	(void)state;
+	simulate_all(&plan, 20);
+}
+
+static void shared__everything(void **state)
+{
+	const struct plan plan = { .n_stations = 5,
+				   .loss = 0.2,
+				   .rounds = 600,
+				   .restart = 0.01,
+				   .forget = 0.01,
+				   .partition = 0.01,
+				   .records = 40,
+				   .shared = 0.5 };
+
+	(void)state;
+	simulate_all(&plan, 15);
+}
+
+// The argument selects tests by their names.
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_endpoints__without_faults),
@@ -271,7 +341,13 @@ int main(void)
 		cmocka_unit_test(two_endpoints__forget_each_other),
 		cmocka_unit_test(five_endpoints__5_percent_lost),
 		cmocka_unit_test(five_endpoints__everything),
+		cmocka_unit_test(shared__without_faults),
+		cmocka_unit_test(shared__10_percent_lost),
+		cmocka_unit_test(shared__restarts),
+		cmocka_unit_test(shared__everything),
 	};
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests_name("endpoint_random", tests, NULL, NULL);
 }

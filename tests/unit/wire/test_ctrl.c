@@ -211,7 +211,8 @@ static void frame_encode__the_worked_frame_is_in_the_manual(void **state)
 		int n = snprintf(line, sizeof(line), "    %04zx ", at);
 
 		for (size_t i = at; i < bytes.size && i < at + 16; i++)
-			n += snprintf(line + n, sizeof(line) - (size_t)n, " %02x", bytes.data[i]);
+			n += snprintf(line + n, sizeof(line) - (size_t)n, "%s%02x",
+				      i % 4 == 0 ? " " : "", bytes.data[i]);
 		snprintf(line + n, sizeof(line) - (size_t)n, "\n");
 		if (!strstr(page, line))
 			fail_msg("docs/control-protocol.md lacks the line %s", line);

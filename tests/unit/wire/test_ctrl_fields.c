@@ -394,6 +394,38 @@ static void get__every_field_of_lists_of_events(void **state)
 	bytes_free(&bytes);
 }
 
+static void get__every_field_of_shared_frames(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_PLACES);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_next_shared next;
+	struct ctrl_places list;
+	struct ctrl_place place;
+
+	(void)state;
+	assert_int_equal(ctrl_get_places(&record, &list), WIRE_OK);
+	assert_int_equal(list.n_words, 2);
+	assert_int_equal(list.n, 2);
+	for (unsigned node = 0; node < CTRL_MAX_NODES; node++)
+		assert_int_equal(ctrl_places_has(&list, node),
+				 node == 1 || node == 5 || node == 64);
+	place = ctrl_place_at(&list, 0);
+	assert_int_equal(place.node, 5);
+	assert_int_equal(place.kind, CTRL_PLACE_SEQUENCE);
+	assert_int_equal(place.number, 7);
+	place = ctrl_place_at(&list, 1);
+	assert_int_equal(place.node, 64);
+	assert_int_equal(place.kind, CTRL_PLACE_ACKNOWLEDGEMENT);
+	assert_int_equal(place.number, 0x89abcdef);
+	bytes_free(&bytes);
+	bytes = ctrl_sample_bytes(CTRL_NEXT_SHARED);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_next_shared(&record, &next), WIRE_OK);
+	assert_int_equal(next.number, 9);
+	assert_int_equal(next.session, 7);
+	bytes_free(&bytes);
+}
+
 static void get__every_field_of_events(void **state)
 {
 	struct bytes bytes = ctrl_sample_bytes(CTRL_ANNOUNCE);
@@ -461,6 +493,7 @@ int main(void)
 		cmocka_unit_test(get__every_field_of_runs),
 		cmocka_unit_test(get__every_field_of_grants),
 		cmocka_unit_test(get__every_field_of_slots),
+		cmocka_unit_test(get__every_field_of_shared_frames),
 		cmocka_unit_test(get__every_field_of_events),
 		cmocka_unit_test(get__every_field_of_lists_of_events),
 		cmocka_unit_test(get__every_field_of_offers),
