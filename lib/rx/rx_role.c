@@ -178,6 +178,14 @@ __attribute__((noinline)) static bool judge_segment(struct rx *rx, struct rte_mb
 	return judge_sender(rx, mbuf, bytes, frame);
 }
 
+static inline unsigned builder_of(const struct rx *rx, const struct segment *segment,
+				  const struct net_frame *frame)
+{
+	return rx->parameters.builder_by_udp_port
+		   ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
+		   : (unsigned)remainder_of(segment->event_index, &rx->builders);
+}
+
 // --- bundles ---
 
 // The number of blocks of a bundle; 0 if it is malformed.
@@ -240,8 +248,26 @@ __attribute__((noinline)) static void admit_others(struct rx *rx, struct rte_mbu
 			continue;
 		}
 		counter_add(&rx->sources[at.source].counters.segments, 1);
-		rx->n_behind[builder]++;
+		// A link counts segments.
+		counter_add(&rx->parameters.links[builder]->counters.enqueued, 1);
 	}
+}
+
+__attribute__((noinline)) static void serve_bundle(struct rx *rx, struct rte_mbuf *mbuf,
+						   const uint8_t *bytes, uint32_t header_bytes,
+						   const struct net_frame *frame)
+{
+	struct segment *segment = mbuf_segment(mbuf);
+	const enum wire_error error = count_blocks(rx, mbuf, frame) > 0 ? WIRE_OK : WIRE_BAD_LENGTH;
+	unsigned builder;
+
+	segment->refused = 0;
+	if (!judge_segment(rx, mbuf, bytes, header_bytes, frame, error))
+		return;
+	admit_segment(rx, segment, &rx->sources[segment->source]);
+	builder = builder_of(rx, segment, frame);
+	admit_others(rx, mbuf, bytes, frame, builder);
+	stage(rx, mbuf, builder);
 }
 
 // is_ip4: the frame is of kind NET_UDP4, as the usual segment. False if header_bytes were too few;
@@ -253,17 +279,17 @@ static inline __attribute__((always_inline)) bool serve_segment(
 	struct segment *segment = mbuf_segment(mbuf);
 	struct rx_source *source = NULL;
 	bool on_path = false;
-	unsigned builder;
 	enum wire_error error =
 	    rx_segment_decode(bytes, header_bytes, frame, rx->parameters.sources, segment);
 	enum packet_cause cause;
 
 	if (unlikely(error == WIRE_TRUNCATED && !all_at_hand))
 		return false;
-	if (unlikely(error == WIRE_OK && bundle_has_more(segment)) &&
-	    count_blocks(rx, mbuf, frame) == 0)
-		error = WIRE_BAD_LENGTH;
 	if (likely(error == WIRE_OK && segment->source < SOURCE_UNEXPECTED)) {
+		if (unlikely(bundle_has_more(segment))) {
+			serve_bundle(rx, mbuf, bytes, header_bytes, frame);
+			return true;
+		}
 		source = &rx->sources[segment->source];
 		on_path = is_ip4 && rx_path_has(&source->path, bytes, frame, rx->tick);
 	}
@@ -277,12 +303,7 @@ static inline __attribute__((always_inline)) bool serve_segment(
 		return true;
 	}
 	admit_segment(rx, segment, source);
-	builder = rx->parameters.builder_by_udp_port
-		      ? (unsigned)(frame->destination_port - rx->parameters.udp_port)
-		      : (unsigned)remainder_of(segment->event_index, &rx->builders);
-	if (unlikely(bundle_has_more(segment)))
-		admit_others(rx, mbuf, bytes, frame, builder);
-	stage(rx, mbuf, builder);
+	stage(rx, mbuf, builder_of(rx, segment, frame));
 	return true;
 }
 
@@ -474,9 +495,6 @@ static void flush_staged(struct rx *rx)
 		struct link *link = rx->parameters.links[builder];
 		unsigned done = link_enqueue(link, rx->staged[builder], n);
 
-		// A link counts segments.
-		counter_add(&link->counters.enqueued, rx->n_behind[builder]);
-		rx->n_behind[builder] = 0;
 		if (unlikely(done < n))
 			drop_overflow(rx, link, rx->staged[builder] + done, n - done);
 		rx->n_staged[builder] = 0;

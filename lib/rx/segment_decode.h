@@ -34,9 +34,9 @@ static inline uint32_t rx_size_without_padding(const uint8_t *headers, uint32_t 
 }
 
 // Decodes the segment of a parsed packet, of which header_bytes are contiguous at `bytes`. Fills
-// all of *segment but event_index, arrival and builder; its source may be SOURCE_UNKNOWN or
-// SOURCE_UNEXPECTED. Errors: those of ejfat_segment_decode(), TRUNCATED also if header_bytes were
-// too few; *segment is unchanged then.
+// all of *segment but event_index, arrival, builder and refused; its source may be SOURCE_UNKNOWN
+// or SOURCE_UNEXPECTED. Errors: those of ejfat_segment_decode(), TRUNCATED also if header_bytes
+// were too few; *segment is unchanged then.
 static inline enum wire_error rx_segment_decode(const uint8_t *bytes, uint32_t header_bytes,
 						const struct net_frame *frame,
 						const struct source_table *sources,
@@ -58,6 +58,5 @@ static inline enum wire_error rx_segment_decode(const uint8_t *bytes, uint32_t h
 	segment->payload = (uint16_t)(start + decoded.payload_offset);
 	segment->source = sources->index[decoded.re.data_id];
 	segment->flags = decoded.re.flags;
-	segment->refused = 0;
 	return WIRE_OK;
 }

@@ -4,9 +4,15 @@
 
 #define LB_NEXT_PROTOCOL 1
 
-bool ejfat_has_lb(const uint8_t *bytes, size_t length)
+// Exported functions are not inlined, because the library is position-independent.
+static inline bool has_lb(const uint8_t *bytes, size_t length)
 {
 	return length >= 2 && bytes[0] == 'L' && bytes[1] == 'B';
+}
+
+bool ejfat_has_lb(const uint8_t *bytes, size_t length)
+{
+	return has_lb(bytes, length);
 }
 
 enum wire_error ejfat_lb_decode(const uint8_t *bytes, size_t length, struct ejfat_lb *lb)
@@ -66,7 +72,7 @@ enum wire_error ejfat_segment_decode(const uint8_t *bytes, size_t header_bytes, 
 	size_t start = 0;
 	enum wire_error error;
 
-	if (ejfat_has_lb(bytes, header_bytes)) {
+	if (has_lb(bytes, header_bytes)) {
 		error = ejfat_lb_decode(bytes, header_bytes, &lb);
 		if (error)
 			return error;
@@ -77,14 +83,15 @@ enum wire_error ejfat_segment_decode(const uint8_t *bytes, size_t header_bytes, 
 		return error;
 	start += EJFAT_RE_SIZE;
 	length -= start;
-	if (segment->re.flags & EJFAT_RE_MORE) {
-		if (segment->re.offset != 0 || length <= EJFAT_RE_SIZE ||
-		    segment->re.length >= length - EJFAT_RE_SIZE)
+	if (length == 0 || (uint64_t)segment->re.offset + length > segment->re.length) {
+		// What is too long may be several blocks: the usual segment costs no test of that.
+		if ((segment->re.flags & EJFAT_RE_MORE) == 0 || segment->re.offset != 0 ||
+		    length <= EJFAT_RE_SIZE || segment->re.length >= length - EJFAT_RE_SIZE)
 			return WIRE_BAD_LENGTH;
 		length = segment->re.length;
+		if (length == 0)
+			return WIRE_BAD_LENGTH;
 	}
-	if (length == 0 || (uint64_t)segment->re.offset + length > segment->re.length)
-		return WIRE_BAD_LENGTH;
 	segment->payload_offset = (uint32_t)start;
 	segment->payload_size = (uint32_t)length;
 	return WIRE_OK;

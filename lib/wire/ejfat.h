@@ -62,7 +62,7 @@ void ejfat_re_encode(uint8_t bytes[EJFAT_RE_SIZE], const struct ejfat_re *re);
 // Decodes a datagram's headers, with or without LB header. The first `header_bytes` of its `length`
 // bytes are contiguous (at least 36, or all of them). Checks that the payload is not empty and lies
 // inside the buffer: offset + payload <= length of the buffer. With EJFAT_RE_MORE the payload is
-// that of the first block, whose buffer must be whole, and bytes must be behind the next header.
-// Errors: TRUNCATED, BAD_VERSION, BAD_LENGTH.
+// that of the first block if bytes are behind it; it must be whole then, and the next one have
+// bytes. Errors: TRUNCATED, BAD_VERSION, BAD_LENGTH.
 enum wire_error ejfat_segment_decode(const uint8_t *bytes, size_t header_bytes, size_t length,
 				     struct ejfat_segment *segment);

@@ -201,7 +201,7 @@ static void segment_decode__first_block_of_several(void **state)
 	(void)state;
 	assert_int_equal(decode(BLOCK_OF_3 BLOCK_OF_1, &segment), WIRE_OK);
 	assert_int_equal(segment.payload_size, 3);
-	for (size_t size = 2 * EJFAT_RE_SIZE + 3; size > EJFAT_RE_SIZE; size--)
+	for (size_t size = 2 * EJFAT_RE_SIZE + 3; size > EJFAT_RE_SIZE + 3; size--)
 		assert_int_equal(ejfat_segment_decode(bytes.data, size, size, &segment),
 				 WIRE_BAD_LENGTH);
 	bytes.data[7] = 1; // its offset: no part of a block has another block behind it
