@@ -58,7 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (error)
 		return 0;
 	FUZZ_CHECK(segment.payload_size >= 1);
-	FUZZ_CHECK((size_t)segment.payload_offset + segment.payload_size == size);
+	// Behind the first block of several there is another header, and a byte at least.
+	if ((size_t)segment.payload_offset + segment.payload_size != size) {
+		FUZZ_CHECK((segment.re.flags & EJFAT_RE_MORE) != 0 && segment.re.offset == 0);
+		FUZZ_CHECK(segment.payload_size == segment.re.length);
+		FUZZ_CHECK(segment.payload_offset + segment.payload_size + EJFAT_RE_SIZE < size);
+	}
 	FUZZ_CHECK(segment.re.offset <= segment.re.length);
 	FUZZ_CHECK(segment.payload_size <= segment.re.length - segment.re.offset);
 	check_re(data + segment.payload_offset - EJFAT_RE_SIZE, &segment.re);
