@@ -188,12 +188,33 @@ static bool sources_resume(const struct appliance *appliance)
 	return n > 0 && i == n;
 }
 
+// Of the nodes whose MAC address is configured.
+static void set_known_neighbours(struct appliance *appliance)
+{
+	const struct cluster_system *cluster = &appliance->config->cluster;
+
+	for (unsigned i = 0; i < cluster->n_nodes; i++)
+		if (cluster->nodes[i].has_mac)
+			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
+}
+
+// For one of several runs of the process.
+static void prepare_run(const struct appliance *appliance,
+			struct control_role_parameters *parameters)
+{
+	parameters->node.cluster.prepared_run = appliance->run;
+	parameters->manager.cluster.prepared_run = appliance->run;
+	parameters->manager.excluded = appliance->excluded;
+	// Runs behind the first one start at a command.
+	parameters->manager.autostart &= appliance->n_runs == 0;
+	parameters->manager.autostart |= appliance->is_asked_for;
+}
+
 struct role *cluster_make_control(struct appliance *appliance, const struct plan_role *plan,
 				  char *error)
 {
 	const struct config *config = appliance->config;
 	const struct config_event_manager *manager = &config->event_manager;
-	const struct cluster_system *cluster = &config->cluster;
 	const struct port *port = &appliance->ports[plan->port];
 	struct control_keys keys;
 	struct control_role_parameters parameters = {
@@ -241,17 +262,9 @@ struct role *cluster_make_control(struct appliance *appliance, const struct plan
 	};
 	struct role *role;
 
-	for (unsigned i = 0; i < cluster->n_nodes; i++)
-		if (cluster->nodes[i].has_mac)
-			neighbours_set(&appliance->neighbours, i, cluster->nodes[i].mac);
-	if (config_serves_several_runs(config)) {
-		parameters.node.cluster.prepared_run = appliance->run;
-		parameters.manager.cluster.prepared_run = appliance->run;
-		parameters.manager.excluded = appliance->excluded;
-		// Runs behind the first one start at a command.
-		parameters.manager.autostart &= appliance->n_runs == 0;
-		parameters.manager.autostart |= appliance->is_asked_for;
-	}
+	set_known_neighbours(appliance);
+	if (config_serves_several_runs(config))
+		prepare_run(appliance, &parameters);
 	memcpy(parameters.decisions.outboxes, appliance->outboxes, sizeof(appliance->outboxes));
 	memcpy(parameters.decisions.inboxes, appliance->inboxes, sizeof(appliance->inboxes));
 	if (keys_read(appliance, &keys, error) != 0)

@@ -12,7 +12,7 @@
 //                              for a credit.
 //   grant -> first segment     assembly_latency.first_segment: a builder. See builder/assembly.h.
 //   first segment -> complete  assembly_latency.complete
-//   complete -> published      assembly_latency.published: the way through the mailboxes of the
+//   complete -> published      assembly_latency.published: the path through the mailboxes of the
 //                              node; without permission to publish (cluster/manager.h) also the
 //                              round trip between builder and manager
 //   published -> released      assembly_latency.consumers

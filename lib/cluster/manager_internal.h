@@ -26,7 +26,7 @@ enum entry_state {
 	ENTRY_NONE,
 	ENTRY_GRANTED,
 	ENTRY_PERMITTED, // granted with the permission to publish, which the builder has not used
-			 // or given up as far as is known
+			 // or given up, as the manager knows
 	ENTRY_RECALLED,  // permitted, and WITHDRAW has been sent: the builder's response is awaited
 	ENTRY_SETTLED,   // the manager has sent PUBLISH
 };
@@ -362,12 +362,12 @@ void manager_steps(struct cluster_manager *manager, unsigned from, const struct 
 // manager_run.c
 // Sends the state of the run to a node that has registered.
 void manager_bring_into_line(struct cluster_manager *manager, unsigned node);
-// Whether a node that is prepared for this run can take part now. If not, it is told the run for
-// which it is to prepare, or this manager is to prepare anew, or the manager's run is over: the
+// Whether a node that is prepared for this run can take part now. If not, the manager sends the
+// run for which it is to prepare, or prepares anew itself, or the manager's run is over: the
 // node registers again with the manager's next session.
 bool manager_takes_prepared(struct cluster_manager *manager, unsigned node, uint32_t run);
 // Whether a node that is in this run, 0: in none, takes part in that of this manager. If not, the
-// manager's process prepares for the run, or the run is over and the node is told that.
+// manager's process prepares for the run, or the run is over, which is reported to the node.
 bool manager_is_of_run(struct cluster_manager *manager, unsigned node, uint32_t run);
 // Handles a node's report of its run state.
 void manager_run_state(struct cluster_manager *manager, unsigned from,

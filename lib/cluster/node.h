@@ -23,7 +23,7 @@ struct cluster_node_parameters {
 	bool resumes; // the readouts have what an earlier process announced: block_store.resumes
 	const struct placement *placements; // of the node's builders; NULL: no RDMA WRITE
 	struct cluster_transport transport;
-	bool excluded; // by the operator, as the process was told in its run before
+	bool excluded; // by the operator, as an order in the run before said
 	// The heartbeat timeout: lease of the node's vote, where the event manager is elected, and,
 	// less 6 %, time after a frame that the manager has received for which permissions to
 	// publish can be used.

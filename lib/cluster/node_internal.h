@@ -102,7 +102,7 @@ struct cluster_node {
 	char why[CTRL_TEXT_SIZE + 40]; // reason of the manager's refusal; empty: not refused
 	enum ctrl_run_state state;
 	bool accepts_data;
-	bool opening;          // CTRL_CONFIGURE has not been answered yet
+	bool opening;          // the response to CTRL_CONFIGURE is not sent yet
 	uint32_t configured;   // its request
 	uint32_t renumbered;   // the run that the manager prepares instead; 0: the same one
 	uint32_t run;          // 0: no run

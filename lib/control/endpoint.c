@@ -241,7 +241,7 @@ void control_drop_queue(struct peer *peer)
 	peer->given_up = false;
 	peer->first = (uint32_t)peer->session;
 	peer->next = peer->first;
-	peer->sharing.known = peer->sharing.told = false;
+	peer->sharing.known = peer->sharing.stated = false;
 	peer->sharing.missed = 0;
 }
 

@@ -65,22 +65,22 @@ struct peer_seals {
 
 // What an endpoint knows of the shared frames to and from a peer. The sequence number of a shared
 // frame is its number + an offset. The offset changes with each frame to the peer alone (+ 1) and
-// with each shared frame that is not for the peer (- 1). The peer is told the offset by NEXT_SHARED
+// with each shared frame that is not for the peer (- 1). The peer gets the offset by NEXT_SHARED
 // in frames to it alone, and by a place in shared frames. A shared frame needs a place for the peer
-// unless the peer has acknowledged the last frame that told it an offset, and this is still valid.
+// unless the peer has acknowledged the last frame that stated its offset, and this is still valid.
 struct peer_sharing {
 	// To the peer
 	uint32_t round, begin; // records of this round begin at this position of the queue
 	uint32_t size;         // bytes of them
-	bool known;            // it has acknowledged a frame that told it an offset
-	bool told, acknowledges;
-	uint32_t told_by, told_offset; // sequence number of the last frame that told it one
-	unsigned missed;               // shared frames in a row that it lacked
+	bool known;            // it has acknowledged a frame that states its offset
+	bool stated, acknowledges;
+	uint32_t stated_by, stated_offset; // the last frame that stated its offset
+	unsigned missed;                   // shared frames in a row that it lacked
 	uint64_t missed_since, rests_until;
 	// From the peer, in the present sessions
 	bool placed;
 	uint64_t session;           // that shared frames of the peer's endpoint name
-	uint32_t placed_by, offset; // told last, by the frame of this sequence number
+	uint32_t placed_by, offset; // stated last, by the frame of this sequence number
 	uint32_t from;              // the offset is not that of shared frames before this one
 	bool has_newest;
 	uint32_t newest; // number of a shared frame
@@ -295,7 +295,7 @@ void control_take_acknowledgement(const struct control_endpoint *endpoint, struc
 bool control_sharing_make(struct control_endpoint *endpoint);
 void control_sharing_free(struct control_endpoint *endpoint);
 
-// Notes that a frame told the peer its offset.
+// Notes that a frame states the peer's offset.
 void control_tell_place(struct peer *peer, uint32_t sequence, uint32_t next_shared);
 
 // A shared frame is sent to the peer alone.

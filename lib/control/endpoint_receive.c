@@ -128,7 +128,7 @@ static void acknowledge(const struct control_endpoint *endpoint, struct peer *pe
 		return;
 	frame->acknowledged = true;
 	peer->n_records -= frame->n_records;
-	peer->sharing.known |= peer->sharing.told && !frame->shared;
+	peer->sharing.known |= peer->sharing.stated && !frame->shared;
 	if (frame->shared && frame->transmissions == 1)
 		peer->sharing.missed = 0;
 	if (frame->transmissions == 1) {

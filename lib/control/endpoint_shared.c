@@ -86,9 +86,9 @@ void control_send_all(struct control_endpoint *endpoint, const uint16_t *nodes, 
 
 void control_tell_place(struct peer *peer, uint32_t sequence, uint32_t next_shared)
 {
-	peer->sharing.told = true;
-	peer->sharing.told_by = sequence;
-	peer->sharing.told_offset = sequence + 1 - next_shared;
+	peer->sharing.stated = true;
+	peer->sharing.stated_by = sequence;
+	peer->sharing.stated_offset = sequence + 1 - next_shared;
 }
 
 void control_note_missed(struct peer *peer, uint64_t now)
@@ -109,9 +109,9 @@ static bool knows_place(const struct control_endpoint *endpoint, const struct pe
 {
 	const struct peer_sharing *own = &peer->sharing;
 
-	return own->told && own->told_offset == peer->next - endpoint->sharing.number &&
-	       (control_before(own->told_by, peer->first) ||
-		control_sent(endpoint, peer, own->told_by)->acknowledged);
+	return own->stated && own->stated_offset == peer->next - endpoint->sharing.number &&
+	       (control_before(own->stated_by, peer->first) ||
+		control_sent(endpoint, peer, own->stated_by)->acknowledged);
 }
 
 // Adds a place if there is room for it, of `most` places.
@@ -171,7 +171,7 @@ static bool can_share(const struct control_endpoint *endpoint, const struct peer
 	       (uint64_t)(own->begin - peer->unsent) + own->size <= unsent;
 }
 
-// Leaves the peers that can get the records by multicast: what was queued before has been sent.
+// Leaves the peers that can get the records by multicast: records queued before have been sent.
 static void choose_peers(struct control_endpoint *endpoint, uint64_t now)
 {
 	struct sharing *sharing = &endpoint->sharing;

@@ -10,7 +10,7 @@
 #define FROM_FAR  (1u << 16) // shared frames after which `from` is moved
 #define FROM_NEAR (1u << 15)
 
-// The frame `sequence` told this node its offset: the frame behind it would be the shared frame
+// The frame `sequence` states this node's offset: the frame behind it would be the shared frame
 // next_shared. The newest frame is right.
 static void take_offset(struct peer *peer, uint32_t sequence, uint32_t next_shared)
 {
