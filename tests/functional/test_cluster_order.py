@@ -60,7 +60,7 @@ def test_shift_order():
 SPAN_S = 2
 IN_STEP = 0.02  # of the busy milliseconds; 0.7 % are those in which a node follows another one
 PAUSE_S = 0.05
-HEALED_S = 25
+HEALED_S = 60  # it takes 4 s where the nodes get their CPU
 
 
 def shared(tap, seconds=SPAN_S):
