@@ -31,11 +31,13 @@ static int place(struct plan *plan, unsigned role, unsigned lcore, char *error)
 static void leave_cpus_to_peer(struct plan *plan)
 {
 	const struct cluster_system *system = &plan->config->cluster;
-	const struct cluster_system_node *self = &system->nodes[system->self];
+	const struct cluster_system_node *self;
 	unsigned first, half = plan->n_lcores / 2, peer = 0;
 
-	if (system->n_nodes == 0 || self->memif == 0 || half == 0 ||
-	    plan->n_lcores < (unsigned)get_nprocs())
+	if (system->n_nodes == 0 || half == 0 || plan->n_lcores < (unsigned)get_nprocs())
+		return;
+	self = &system->nodes[system->self];
+	if (self->memif == 0)
 		return;
 	while (peer < system->n_nodes &&
 	       (system->nodes[peer].memif != self->memif ||
