@@ -10,12 +10,11 @@
 #include "packet/bundle.h"
 
 #define RATE_MEASURE_US 20000
-#define CLOCK_RENEWALS  16   // per second
-#define MESSAGES_MOST   16u  // handled in one poll, in each direction
-#define RECLAIM_POLLS   8u   // polls between two searches for slots that consumers have released
-#define GRANT_MS        100u // longest wait of data for its grant; less than a heartbeat timeout
-#define GRACE_PART      50u  // of a second: for data that a source sent before it was excluded
-#define PATIENCE        10u  // deadlines that a granted event waits for a segment, at least 1 s
+#define CLOCK_RENEWALS  16  // per second
+#define MESSAGES_MOST   16u // handled in one poll, in each direction
+#define RECLAIM_POLLS   8u  // polls between two searches for slots that consumers have released
+#define GRACE_PART      50u // of a second: for data that a source sent before it was excluded
+#define PATIENCE        10u // deadlines that a granted event waits for a segment, at least 1 s
 
 // A link, and the segments that were taken from it and are not placed yet. Between two polls there
 // are such segments only while the input is blocked, which means that its next segment waits for a
@@ -46,6 +45,7 @@ struct builder {
 	uint64_t clock_renewed;   // TSC
 	uint64_t clock_period;    // TSC cycles between renewals
 	uint64_t ungranted_since; // TSC since when data waits for its grant; 0: no data waits
+	uint64_t grant_wait;      // TSC cycles, its longest wait
 	unsigned reclaim_in;      // polls before the next search for released slots
 	atomic_bool end_of_run;
 };
@@ -76,8 +76,7 @@ static bool should_wait_for_grant(struct builder *builder, uint64_t now)
 {
 	if (builder->ungranted_since == 0)
 		builder->ungranted_since = now;
-	return !builder->draining &&
-	       now - builder->ungranted_since < rte_get_tsc_hz() / 1000 * GRANT_MS;
+	return !builder->draining && now - builder->ungranted_since < builder->grant_wait;
 }
 
 // Places one segment, or counts it as refused. Returns false if the segment must wait for a slot.
@@ -439,6 +438,7 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 	builder->role.operations = &builder_operations;
 	builder->clock_period = hz / CLOCK_RENEWALS;
 	builder->packing = divisor_make(parameters->packing);
+	builder->grant_wait = (uint64_t)((double)parameters->grant_wait_ns * 1e-9 * (double)hz);
 	builder->deadline = assembly_parameters.deadline;
 	snprintf(builder->role.name, sizeof(builder->role.name), "%s", parameters->name);
 	builder->parameters = *parameters;

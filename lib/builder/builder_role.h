@@ -41,6 +41,9 @@ struct builder_parameters {
 	struct shift_windows_parameters windows;
 	uint16_t node;  // with it: this one
 	uint32_t spare; // with it: slots for events whose data arrives before their grant
+	// With it: longest wait of data that has no slot for its grant; less than the heartbeat
+	// timeout.
+	uint64_t grant_wait_ns;
 	int numa_node;
 };
 
