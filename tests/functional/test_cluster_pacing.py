@@ -130,7 +130,8 @@ def test_paused_builder():
     get its share, and nothing is lost."""
     layout = Layout(readouts=4, builders=3, packing=20, slots=64, consumed=True, pfc=True, rate=500,
                     changes={"events": {"deadline": "30s"}, "event_manager": manager()})
-    with evbtest.Workspace() as work, Farm(work, layout) as farm:
+    # A consumer that gets no CPU makes its builder pause, too.
+    with bottleneck.ahead_of_others(), evbtest.Workspace() as work, Farm(work, layout) as farm:
         farm.start()
         with bottleneck.consumers(work, farm, evbtest.program("slow_consumer"), 0) as consumers:
             farm.wait_for_events(60)
