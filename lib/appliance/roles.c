@@ -162,7 +162,7 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 		.sources = &appliance->sources,
 		.links = links,
 		.numa_node = (int)appliance->plan->lcores[plan->lcore].numa_node,
-		.grant_wait_ns = config->event_manager.heartbeat_timeout_ns / 2,
+		.grant_wait_ms = (uint32_t)(config->event_manager.heartbeat_timeout_ns / 2000000),
 	};
 	unsigned n_builders = config->n_builders;
 

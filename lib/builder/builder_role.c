@@ -45,7 +45,6 @@ struct builder {
 	uint64_t clock_renewed;   // TSC
 	uint64_t clock_period;    // TSC cycles between renewals
 	uint64_t ungranted_since; // TSC since when data waits for its grant; 0: no data waits
-	uint64_t grant_wait;      // TSC cycles, its longest wait
 	unsigned reclaim_in;      // polls before the next search for released slots
 	atomic_bool end_of_run;
 };
@@ -76,7 +75,9 @@ static bool should_wait_for_grant(struct builder *builder, uint64_t now)
 {
 	if (builder->ungranted_since == 0)
 		builder->ungranted_since = now;
-	return !builder->draining && now - builder->ungranted_since < builder->grant_wait;
+	return !builder->draining &&
+	       now - builder->ungranted_since <
+		   rte_get_tsc_hz() / 1000 * builder->parameters.grant_wait_ms;
 }
 
 // Places one segment, or counts it as refused. Returns false if the segment must wait for a slot.
@@ -438,7 +439,6 @@ struct role *builder_role_create(const struct builder_parameters *parameters)
 	builder->role.operations = &builder_operations;
 	builder->clock_period = hz / CLOCK_RENEWALS;
 	builder->packing = divisor_make(parameters->packing);
-	builder->grant_wait = (uint64_t)((double)parameters->grant_wait_ns * 1e-9 * (double)hz);
 	builder->deadline = assembly_parameters.deadline;
 	snprintf(builder->role.name, sizeof(builder->role.name), "%s", parameters->name);
 	builder->parameters = *parameters;

@@ -43,7 +43,7 @@ struct builder_parameters {
 	uint32_t spare; // with it: slots for events whose data arrives before their grant
 	// With it: longest wait of data that has no slot for its grant; less than the heartbeat
 	// timeout.
-	uint64_t grant_wait_ns;
+	uint32_t grant_wait_ms;
 	int numa_node;
 };
 

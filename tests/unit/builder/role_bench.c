@@ -61,7 +61,7 @@ void role_bench_open_for(struct role_bench *bench, const char *events, bool gran
 		.on_no_slot = bench->config->events.on_no_slot,
 		.deadline_ns = bench->config->events.deadline_ns,
 		.spare = 1,
-		.grant_wait_ns = 100000000,
+		.grant_wait_ms = 100,
 		.ring = bench->ring,
 		.sources = bench->sources,
 		.nodes_of_sources = nodes_of_sources,
