@@ -187,7 +187,8 @@ def key_row(key):
         value += ", required" + (f" without `{key['unless']}`" if "unless" in key else "")
     elif key.get("standard"):
         value += f" (`{key['standard']}`)"
-    return f"| `{key['name']}` | {value} | {key['help']} |\n"
+    mark = "\\*" if key["between_runs"] else ""
+    return f"| `{key['name']}`{mark} | {value} | {key['help']} |\n"
 
 
 def configuration_page(keys, path=""):
@@ -310,6 +311,8 @@ def key_schema(key):
     if key["as_root"]:
         return {"$ref": f"#/properties/{key['name']}"}
     schema = value_schema(key) | {"description": key["help"]}
+    if key["between_runs"]:
+        schema["$comment"] = "may change between two runs"
     return schema | ({"default": standard_of(key["standard"])} if "standard" in key else {})
 
 

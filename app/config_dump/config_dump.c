@@ -73,7 +73,7 @@ static cJSON *describe_key(const struct config_key *key)
 	} flags[] = {
 		{ "required", key->required },  { "power_of_two", key->power_of_two },
 		{ "or_auto", key->or_auto },    { "as_root", key->as_root },
-		{ "prefix", key->prefix != 0 },
+		{ "prefix", key->prefix != 0 }, { "between_runs", key->between_runs },
 	};
 	cJSON *out = cJSON_CreateObject();
 

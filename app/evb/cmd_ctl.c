@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "client/control_client.h"
 #include "compose.h"
@@ -17,7 +18,7 @@
 struct arguments {
 	const char *target; // configuration or socket
 	const char *command;
-	const char *about; // node to exclude or include
+	const char *about; // node to exclude or include, file to configure
 	const char *node;  // node that receives the command
 	struct overrides overrides;
 	double run; // number of the run to start; 0: the next one
@@ -38,12 +39,17 @@ static const struct arguments_option options[] = {
 	{ 0 },
 };
 
-static const char *const commands[] = { "status", "start",   "pause",   "resume",
-					"drain",  "exclude", "include", "stop" };
+static const char *const commands[] = { "status",  "start",   "pause", "resume",   "drain",
+					"exclude", "include", "stop",  "configure" };
 
 static bool is_about_a_node(const char *command)
 {
 	return strcmp(command, "exclude") == 0 || strcmp(command, "include") == 0;
+}
+
+static bool is_about_a_file(const char *command)
+{
+	return strcmp(command, "configure") == 0;
 }
 
 static bool is_command(const char *command)
@@ -65,9 +71,11 @@ static void check_arguments(const void *from, const struct argp_state *state)
 		argp_error(state, "there is no command \"%s\"", command);
 	else if (is_about_a_node(command) && arguments->about == NULL)
 		argp_error(state, "%s: which node?", command);
+	else if (is_about_a_file(command) && arguments->about == NULL)
+		argp_error(state, "%s: which file?", command);
 	else if (arguments->run != 0 && strcmp(command, "start") != 0)
 		argp_error(state, "--run is the number of a run to start");
-	else if (!is_about_a_node(command) && arguments->about != NULL)
+	else if (!is_about_a_node(command) && !is_about_a_file(command) && arguments->about != NULL)
 		argp_error(state, "%s is not about a node: \"%s\" is too much", command,
 			   arguments->about);
 }
@@ -76,7 +84,7 @@ static const struct arguments_command command = {
 	.options = options,
 	.check = check_arguments,
 	.arguments = "CONFIG|SOCKET status|start [--run N]|pause|resume|drain|stop\n"
-		     "CONFIG|SOCKET exclude|include NODE",
+		     "CONFIG|SOCKET exclude|include NODE\nCONFIG|SOCKET configure FILE",
 	.help = "Commands the run of a system of nodes, or drains an appliance on its own; status "
 		"shows the state. The appliance has to run on this machine."
 		"\vCommands but status say nothing when they are done. Exit status: 0 done, 1 "
@@ -318,6 +326,18 @@ static int find_socket(const struct arguments *arguments, char path[CONTROL_SOCK
 	return 0;
 }
 
+// The nodes have other working directories.
+static bool add_file(cJSON *request, const char *file)
+{
+	char directory[EVB_PATH_SIZE] = "", path[2 * EVB_PATH_SIZE];
+
+	if (file[0] != '/' && getcwd(directory, sizeof(directory)) == NULL)
+		return false;
+	snprintf(path, sizeof(path), "%s%s%.*s", directory, file[0] != '/' ? "/" : "",
+		 EVB_PATH_SIZE, file);
+	return cJSON_AddStringToObject(request, "file", path) != NULL;
+}
+
 static cJSON *make_request(const struct arguments *arguments)
 {
 	cJSON *request = cJSON_CreateObject();
@@ -325,8 +345,9 @@ static cJSON *make_request(const struct arguments *arguments)
 	if (cJSON_AddStringToObject(request, "command", arguments->command) != NULL &&
 	    (arguments->run == 0 ||
 	     cJSON_AddNumberToObject(request, "run", arguments->run) != NULL) &&
-	    (arguments->about == NULL ||
-	     cJSON_AddStringToObject(request, "node", arguments->about) != NULL))
+	    (!is_about_a_node(arguments->command) ||
+	     cJSON_AddStringToObject(request, "node", arguments->about) != NULL) &&
+	    (!is_about_a_file(arguments->command) || add_file(request, arguments->about)))
 		return request;
 	cJSON_Delete(request);
 	return NULL;

@@ -57,6 +57,24 @@ static const struct arguments_command command = {
 	    "kills.\vExit status: 0 clean, 1 refused, 2 ran with losses and --strict was given.",
 };
 
+static void set_events(const struct arguments *arguments, struct config *config)
+{
+	for (unsigned i = 0; i < config->n_generators && arguments->events >= 1; i++)
+		config->generators[i].events = (uint64_t)arguments->events;
+}
+
+// Another file for the same node, with the same overrides.
+static int load_again(void *context, const char *path, struct config **config, char *error)
+{
+	const struct arguments *arguments = context;
+
+	if (config_load(config, path, arguments->node, arguments->overrides.list,
+			arguments->overrides.n, error) != 0)
+		return -1;
+	set_events(arguments, *config);
+	return 0;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
@@ -68,8 +86,10 @@ int cmd_run(int argc, char **argv)
 		return 1;
 	if (load(arguments.config, arguments.node, &arguments.overrides, &config, &plan) != 0)
 		return 1;
-	for (unsigned i = 0; i < config->n_generators && arguments.events >= 1; i++)
-		config->generators[i].events = (uint64_t)arguments.events;
+	set_events(&arguments, config);
+	arguments.session.config = config;
+	arguments.session.load = load_again;
+	arguments.session.load_context = &arguments;
 	status = session_run(plan, &arguments.session);
 	free(plan);
 	config_free(config);

@@ -482,6 +482,9 @@ int session_run(const struct plan *plan, const struct session_options *options)
 	if (!preflight(plan))
 		goto end;
 	appliance->notice = print_notice;
+	appliance->replaceable = options->config;
+	appliance->load = options->load;
+	appliance->load_context = options->load_context;
 	if (appliance_start(appliance, plan, error) != 0) {
 		log_line(LOG_LEVEL_ERROR, "%s", error);
 		appliance_stop(appliance);

@@ -17,6 +17,11 @@ struct session_options {
 	bool input_judged;   // the caller has reported what captures lack
 	bool quiet;          // no plan, no progress
 	bool must_build;     // exit status 1, and a line that says why, if no event was built
+	// The configuration of the plan, and how another file is read as that was (appliance.h);
+	// NULL: there is no file.
+	struct config *config;
+	int (*load)(void *context, const char *path, struct config **config, char *error);
+	void *load_context;
 };
 
 // Runs the plan. Returns the exit status: 0 success, 1 refused or failed, 2 losses with `strict`.

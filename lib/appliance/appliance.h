@@ -104,6 +104,14 @@ struct appliance {
 	bool excluded[EVB_MAX_NODES]; // by the operator, as of the last run
 	uint32_t asked_run; // the operator has asked to start this run, of another number; 0: none
 	bool is_asked_for;  // the run for which the process prepares is that one
+	// Another configuration (configure.c). The owner of the appliance sets the first three: the
+	// object of `config`, and the function that reads another file as that was read; its error
+	// has APPLIANCE_ERROR_SIZE. NULL: there is no file.
+	struct config *replaceable;
+	int (*load)(void *context, const char *path, struct config **config, char *error);
+	void *load_context;
+	struct config *agreed; // this node can use it in the next run; NULL: none
+	bool adopts;           // the process prepares for the next run with it
 
 	// In a node of a cluster only:
 	struct rte_mempool *control_pool;

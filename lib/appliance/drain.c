@@ -65,6 +65,8 @@ static bool cluster_is_over(struct appliance *appliance)
 
 	if (control == NULL || !control_role_ended(control, &why))
 		return false;
+	if (why != NULL && configure_follows(appliance))
+		return true;
 	if (why != NULL)
 		notice(appliance, "%s", why);
 	appliance->failed = why != NULL;
@@ -190,8 +192,10 @@ static void look_for_begin(struct appliance *appliance)
 	if (appliance->run_begun || appliance_control(appliance) == NULL)
 		return;
 	control_role_node_view(appliance_control(appliance), &view);
-	if (view.run != 0)
-		run_has_begun(appliance);
+	if (view.run == 0)
+		return;
+	configure_forget(appliance);
+	run_has_begun(appliance);
 }
 
 static bool a_ring_is_cut(struct appliance *appliance)
@@ -234,8 +238,9 @@ bool appliance_watch(struct appliance *appliance)
 	roce_report_waiting(appliance);
 	report_ended_files(appliance);
 	event_rings_watch(appliance);
+	configure_watch(appliance);
 	look_for_begin(appliance);
-	if (run_control_asks_for_end(appliance) || appliance->asked_run != 0 ||
+	if (run_control_asks_for_end(appliance) || appliance->asked_run != 0 || appliance->adopts ||
 	    cluster_is_over(appliance) || a_ring_is_cut(appliance) || producers_are_gone(appliance))
 		return true;
 	return sources_have_ended(appliance) || sources_are_finished(appliance);

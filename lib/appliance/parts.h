@@ -93,6 +93,25 @@ struct run_gate *gate_of(struct appliance *appliance, unsigned index);
 // The account of the run begins now.
 void run_has_begun(struct appliance *appliance);
 
+// --- configure.c ---
+
+// On the event manager's node: judges a file and asks the other nodes. *is_same: it changes
+// nothing, and nobody is asked.
+int configure_begin(struct appliance *appliance, const char *path, bool *is_same, char *error);
+// Their responses: after CONTROL_ROLE_DONE the process prepares for the next run with the file.
+enum control_role_answer configure_finish(struct appliance *appliance, char *error);
+
+// On the other nodes: judges the file about which the event manager asks.
+void configure_watch(struct appliance *appliance);
+// The event manager refuses the configuration of this node. Whether the process prepares for the
+// next run with the file on which the nodes have agreed.
+bool configure_follows(struct appliance *appliance);
+
+// Replaces the configuration. The lcores have stopped, and the parts of the run are freed.
+void configure_adopt(struct appliance *appliance);
+// No file is agreed on.
+void configure_forget(struct appliance *appliance);
+
 // --- roles.c ---
 
 int roles_make(struct appliance *appliance, char *error);

@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 
 #include "appliance/control_socket.h"
+#include "appliance/parts.h"
 
 #define PATIENCE_S 2 // longest time for the event manager to respond
 
@@ -16,6 +17,7 @@ struct run_control {
 	struct appliance *appliance;
 	struct control_socket *socket;
 	bool asked_for_end;
+	bool configures;   // the current command is `configure`
 	uint64_t asked_at; // TSC at the begin of the current command
 };
 
@@ -123,6 +125,41 @@ static cJSON *start_numbered(struct run_control *control, const cJSON *run, bool
 	return control_response_done();
 }
 
+// Why no other file can be used; NULL: it can.
+static const char *fixed(const struct appliance *appliance)
+{
+	const struct role *role = appliance_control(appliance);
+
+	if (role == NULL || !config_serves_several_runs(appliance->config))
+		return "the process serves one run: event_manager.runs many is needed";
+	if (cluster_elects(&appliance->config->cluster))
+		return "several nodes may be the event manager: start all nodes again with the "
+		       "file";
+	return control_role_manages(role) ? NULL : "this node is not the event manager";
+}
+
+static cJSON *configure(struct run_control *control, const cJSON *file, bool *later)
+{
+	struct appliance *appliance = control->appliance;
+	const char *why = fixed(appliance);
+	char error[APPLIANCE_ERROR_SIZE];
+	bool is_same;
+
+	if (why == NULL && !cJSON_IsString(file))
+		why = "which file?";
+	if (why == NULL && is_over(control))
+		why = "the run is over";
+	if (why != NULL)
+		return control_response_error("configure: %s", why);
+	if (configure_begin(appliance, file->valuestring, &is_same, error) != 0)
+		return control_response_error("configure: %s", error);
+	if (is_same)
+		return control_response_done();
+	control->configures = true;
+	*later = true;
+	return NULL;
+}
+
 static cJSON *begin(void *context, const cJSON *request, bool *later)
 {
 	struct run_control *control = context;
@@ -137,11 +174,32 @@ static cJSON *begin(void *context, const cJSON *request, bool *later)
 		return run_status(control->appliance);
 	if (strcmp(name->valuestring, "start") == 0 && run != NULL)
 		return start_numbered(control, run, later);
+	control->configures = false;
+	if (control->appliance->adopts)
+		return control_response_error("%.64s: the system prepares for another file",
+					      name->valuestring);
+	if (strcmp(name->valuestring, "configure") == 0)
+		return configure(control, cJSON_GetObjectItemCaseSensitive(request, "file"), later);
 	if (!find_command(name->valuestring, &command))
 		return control_response_error("there is no command \"%.64s\"", name->valuestring);
 	return appliance_control(control->appliance) == NULL
 		   ? command_alone(control, name->valuestring, command)
 		   : command_system(control, name->valuestring, command, node, later);
+}
+
+static cJSON *finish_configure(struct run_control *control)
+{
+	char error[APPLIANCE_ERROR_SIZE];
+
+	switch (configure_finish(control->appliance, error)) {
+	case CONTROL_ROLE_DONE:
+		return control_response_done();
+	case CONTROL_ROLE_REFUSED:
+		return control_response_error("configure: %s", error);
+	case CONTROL_ROLE_WAITS:
+		break;
+	}
+	return is_over(control) ? control_response_error("the run is over") : NULL;
 }
 
 static cJSON *finish(void *context)
@@ -150,6 +208,8 @@ static cJSON *finish(void *context)
 	char error[CONTROL_ERROR_SIZE];
 	uint64_t waited = rte_rdtsc() - control->asked_at;
 
+	if (control->configures)
+		return finish_configure(control);
 	switch (control_role_answer(appliance_control(control->appliance), error)) {
 	case CONTROL_ROLE_DONE:
 		return control_response_done();

@@ -6,6 +6,7 @@
 //   start, pause, resume, drain, stop   are passed to the event manager, which must be on this
 //   exclude, include {"node": NAME}     node; without a system, drain and stop act like SIGTERM
 //   start {"run": N}                    the same with the number of the run
+//   configure {"file": PATH}            all nodes take another file for the next run, or none
 //   status                              returns the state of this appliance, and on the event
 //                                       manager's node the state of all nodes
 //

@@ -62,7 +62,8 @@ bool appliance_is_over(const struct appliance *appliance)
 	const struct role *control = appliance_control(appliance);
 	const char *why;
 
-	return appliance->asked_run != 0 || (control != NULL && control_role_ended(control, &why));
+	return appliance->asked_run != 0 || appliance->adopts ||
+	       (control != NULL && control_role_ended(control, &why));
 }
 
 uint32_t appliance_next_run(const struct appliance *appliance)
@@ -70,6 +71,8 @@ uint32_t appliance_next_run(const struct appliance *appliance)
 	if (!config_serves_several_runs(appliance->config) || appliance->failed ||
 	    !appliance_is_over(appliance))
 		return 0;
+	if (appliance->adopts)
+		return appliance->run;
 	return appliance->asked_run != 0 ? appliance->asked_run
 					 : control_role_next_run(appliance_control(appliance));
 }
@@ -121,7 +124,7 @@ static bool set_stays(const struct appliance *appliance, unsigned generator, uin
 {
 	const struct source_set *set = appliance->sets[generator];
 
-	return set != NULL && (set->odin_source < 0 || run == appliance->run);
+	return set != NULL && !appliance->adopts && (set->odin_source < 0 || run == appliance->run);
 }
 
 static int free_store(struct appliance *appliance, unsigned generator, uint32_t run, char *error)
@@ -215,10 +218,13 @@ int appliance_prepare(struct appliance *appliance, uint32_t run, char *error)
 	appliance->n_runs += appliance->run_begun || !appliance->is_asked_for;
 	appliance->asked_run = 0;
 	run_parts_free(appliance);
+	if (appliance->adopts)
+		configure_adopt(appliance);
 	if (remake_stores(appliance, run, error) != 0) {
 		forget_run(appliance);
 		return -1;
 	}
 	forget_run(appliance);
+	appliance->adopts = false;
 	return renew_rings(appliance, error) != 0 || run_parts_make(appliance, error) != 0 ? -1 : 0;
 }

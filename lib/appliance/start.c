@@ -493,5 +493,6 @@ void appliance_stop(struct appliance *appliance)
 	}
 	eal_stop();
 	admission_free(&appliance->admission);
+	configure_forget(appliance);
 	atomic_store(&appliance->state, APPLIANCE_STOPPED);
 }

@@ -351,6 +351,15 @@ int config_parse(struct config **config, const char *text, size_t length, const 
 
 void config_free(struct config *config);
 
+// Whether `next` may replace `now`, the configuration of a node of a system, between two runs of
+// its process: they differ only in keys that the key tables permit (between_runs). Returns 0, or -1
+// with one line in error[CONFIG_ERROR_SIZE] that names the first other key.
+int config_check_change(const struct config *now, const struct config *next, char *error);
+
+// Replaces the content of a configuration, at the same address, and frees `next`. Nobody may use
+// what the pointers in config->cluster lead to.
+void config_replace(struct config *config, struct config *next);
+
 enum config_role_kind {
 	CONFIG_ROLE_SOURCE,
 	CONFIG_ROLE_RX,

@@ -33,6 +33,8 @@
 	{                                                        \
 		__VA_ARGS__, NULL                                \
 	}
+// The key and all in it may change between two runs of a process.
+#define BETWEEN_RUNS    .between_runs = true
 #define NESTED(object_) .type = CONFIG_TYPE_OBJECT, .object = &(object_)
 #define LIST(object_)   .type = CONFIG_TYPE_LIST, .object = &(object_)
 

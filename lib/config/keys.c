@@ -84,10 +84,12 @@ static const struct config_key builder_keys[] = {
 	  .help = "Size of a slot: the largest built event (MEP)." },
 	{ .name = "group", WHOLE(COUNT), RANGE(0, CONFIG_MAX_GROUP), OR_AUTO(CONFIG_AUTO),
 	  FIELD(config_builder, group), .standard = "0",
+	  BETWEEN_RUNS,
 	  .help = "Congestion group: builders behind one bottleneck, such as a leaf switch; "
 		  "auto: a group of its own." },
 	{ .name = "weight", WHOLE(COUNT), RANGE(1, SCHED_MAX_WEIGHT), FIELD(config_builder, weight),
 	  .standard = "1",
+	  BETWEEN_RUNS,
 	  .help = "Share of the events with policy weighted." },
 };
 static OBJECT(builder, builder_keys);
@@ -345,6 +347,7 @@ static const struct config_key root_keys[] = {
 	  .help = "The sources of data." },
 	{ BUILDERS },
 	{ .name = "events", NESTED(events), FIELD(config, events),
+	  BETWEEN_RUNS,
 	  .help = "Treatment of late events and full builders." },
 	{ EVENT_RING },
 	{ GENERATORS },

@@ -53,6 +53,7 @@ struct config_key {
 	bool or_auto;       // the word "auto" is allowed instead of a whole number
 	uint64_t automatic; // the value that is stored for "auto"
 	bool is_local;      // nodes of one system may have different values
+	bool between_runs;  // it and all in it may change between two runs (config_check_change())
 	bool as_root;       // key of a node: replaces the file's key of this name for the node
 	// Value of an absent key, written as in an override: JSON or a bare string. NULL: the
 	// member stays zero.

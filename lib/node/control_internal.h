@@ -4,8 +4,8 @@
 // The state that the files of the control role share: control_role.c (polls, drain, creation),
 // control_mailboxes.c (builders and readouts), control_heartbeat.c (heartbeats and pauses of the
 // port), control_command.c (commands of the operator), control_views.c (what telemetry reads),
-// control_office.c (the manager of this node), control_frames.c (frames and addresses) and
-// control_group.c (multicast).
+// control_agreement.c (another configuration file), control_office.c (the manager of this node),
+// control_frames.c (frames and addresses) and control_group.c (multicast).
 #pragma once
 
 #include "base/seqlock.h"
@@ -35,6 +35,30 @@ struct control_address {
 };
 
 enum command_step { COMMAND_NONE, COMMAND_REQUESTED, COMMAND_FINISHED };
+
+// Another configuration file, and which nodes agree on it (control_agreement.c). The control thread
+// owns the fields except between COMMAND_REQUESTED and COMMAND_FINISHED, when the role does.
+struct control_asking {
+	atomic_int step; // enum command_step
+	struct control_file file;
+	uint32_t request;
+	uint64_t since;            // ns
+	bool waits[EVB_MAX_NODES]; // for the verdict of the node
+	unsigned n_waits;
+	bool refused;
+	char error[CONTROL_ERROR_SIZE];
+};
+
+// The file about which the manager asks this node. The role owns the fields except between
+// COMMAND_REQUESTED and COMMAND_FINISHED, when the control thread does.
+struct control_asked {
+	atomic_int step; // enum command_step
+	struct control_file file;
+	uint32_t request;
+	unsigned from;
+	bool refused;
+	char reason[CTRL_PATH_SIZE];
+};
 
 struct control {
 	struct role role;
@@ -76,6 +100,9 @@ struct control {
 		int result;
 		char error[CLUSTER_ERROR_SIZE];
 	} command;
+
+	struct control_asking asking;
+	struct control_asked asked;
 
 	// The control thread writes the keys unless they are new, when the role takes them.
 	atomic_bool keys_are_new;
@@ -197,3 +224,12 @@ void control_publish(struct control *control);
 
 // Executes the command that waits.
 void control_serve_command(struct control *control);
+
+// --- control_agreement.c ---
+
+// Handles a record. False: it is of another type.
+bool control_agreement_record(struct control *control, unsigned from,
+			      const struct ctrl_record *record);
+
+// Asks the nodes, and passes on the verdict of this one.
+void control_agreement_poll(struct control *control);

@@ -47,7 +47,7 @@ static void deliver(void *context, unsigned peer, const struct ctrl_record *reco
 
 	if (control->flow != NULL && decision_flow_record(control->flow, peer, record))
 		return;
-	if (control->lingers)
+	if (control->lingers || control_agreement_record(control, peer, record))
 		return;
 	if (record->type == CTRL_HEARTBEAT && control_elects(control)) {
 		// A vote is counted from a time after the request for it has arrived.
@@ -195,6 +195,7 @@ static void poll_logic(struct control *control)
 	control_group_poll(control);
 	cluster_node_poll(control->node, control->now);
 	control_serve_command(control);
+	control_agreement_poll(control);
 	if (control->manager != NULL)
 		cluster_manager_poll(control->manager, control->now);
 	poll_flow(control);

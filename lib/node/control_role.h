@@ -25,7 +25,7 @@
 #include "rdma/roce_slots.h"
 #include "rx/handler.h"
 
-#define CONTROL_ERROR_SIZE 256
+#define CONTROL_ERROR_SIZE 320
 #define CONTROL_MAX_LINKS  64
 #define CONTROL_PUBLISH_NS 10000000u
 
@@ -149,6 +149,25 @@ enum control_role_answer {
 
 // The response to the last command. It is returned once, and need not be fetched. Control thread.
 enum control_role_answer control_role_answer(struct role *role, char *error);
+
+// A configuration file for the runs behind the present one, or that behind the next one.
+struct control_file {
+	char path[CTRL_PATH_SIZE];
+	uint64_t hash; // cluster_system.hash, as the manager's node has read it
+};
+
+// On the manager's node, between two runs: asks all nodes whether they can use a file, which this
+// one can. Control thread. Returns 0, or -1 with one line in error[CONTROL_ERROR_SIZE].
+int control_role_propose(struct role *role, const struct control_file *file, char *error);
+
+// Whether they can: CONTROL_ROLE_DONE if all have agreed. It is returned once. Control thread.
+enum control_role_answer control_role_agreement(struct role *role, char *error);
+
+// On another node: whether the manager asks about a file. The response is control_role_judge(),
+// with the reason of a refusal as one line, of which 255 characters are sent, or NULL. Control
+// thread.
+bool control_role_proposal(const struct role *role, struct control_file *file);
+void control_role_judge(struct role *role, const char *reason);
 
 // The clock of the role, in ns: that of the times in the views below. Any thread.
 uint64_t control_role_now(const struct role *role);

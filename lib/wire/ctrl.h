@@ -47,6 +47,7 @@
 #define CTRL_MAX_WINDOW   64u // frames
 #define CTRL_MASK_WORDS   (CTRL_MAX_SOURCES / 64)
 #define CTRL_TEXT_SIZE    64u    // with the closing 0
+#define CTRL_PATH_SIZE    256u   // the same, of a path and of the reason not to use its file
 #define CTRL_FULL_SHARE   10000u // shares are in units of 1/10000
 #define CTRL_MAX_LEVEL    8u     // levels of a queue are eighths
 
@@ -86,6 +87,8 @@ enum ctrl_type {
 	CTRL_STEPS = 26,
 	CTRL_PLACES = 27,
 	CTRL_NEXT_SHARED = 28,
+	CTRL_CONFIGURATION = 29,
+	CTRL_AGREEMENT = 30,
 	CTRL_N_TYPES
 };
 
@@ -301,6 +304,8 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_PLACES_SIZE(n_words)  (8u + 8u * (n_words)) // without places
 #define CTRL_PLACE_SIZE            8u
 #define CTRL_NEXT_SHARED_SIZE      16u
+#define CTRL_CONFIGURATION_SIZE    272u
+#define CTRL_AGREEMENT_SIZE        272u
 
 // Bit of ctrl_granted.offset: the grant is of the round behind that of the grant before it.
 #define CTRL_NEXT_ROUND 0x8000u
@@ -376,6 +381,8 @@ CTRL_CODERS(bye);
 CTRL_CODERS(progress);
 CTRL_CODERS(results);
 CTRL_CODERS(next_shared);
+CTRL_CODERS(configuration);
+CTRL_CODERS(agreement);
 
 // PLACES: in->mask and in->places are encoded already. The decoder checks the places.
 CTRL_CODERS(places);

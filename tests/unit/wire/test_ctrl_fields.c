@@ -484,6 +484,29 @@ static void get__every_field_of_events(void **state)
 	bytes_free(&bytes);
 }
 
+static void get__every_field_of_configurations(void **state)
+{
+	struct bytes bytes = ctrl_sample_bytes(CTRL_CONFIGURATION);
+	struct ctrl_record record = ctrl_record_of(&bytes);
+	struct ctrl_configuration c;
+	struct ctrl_agreement a;
+
+	(void)state;
+	assert_int_equal(ctrl_get_configuration(&record, &c), WIRE_OK);
+	assert_int_equal(c.request, 7);
+	assert_int_equal(c.config_hash, 0x1122334455667788);
+	assert_string_equal(c.path, "/etc/evb/second.json");
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_AGREEMENT);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_agreement(&record, &a), WIRE_OK);
+	assert_int_equal(a.request, 7);
+	assert_int_equal(a.refused, 1);
+	assert_string_equal(a.text, "sources.packing: cannot change");
+	bytes_free(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -499,6 +522,7 @@ int main(void)
 		cmocka_unit_test(get__every_field_of_offers),
 		cmocka_unit_test(get__every_field_of_decisions),
 		cmocka_unit_test(get__every_field_of_results),
+		cmocka_unit_test(get__every_field_of_configurations),
 	};
 
 	return cmocka_run_group_tests_name("ctrl_fields", tests, NULL, NULL);

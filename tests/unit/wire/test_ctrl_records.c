@@ -233,6 +233,7 @@ static void get__what_is_out_of_range_is_refused(void **state)
 		{ CTRL_PLACES, 24, 2, 1023, 1024, WIRE_UNSUPPORTED },
 		{ CTRL_PLACES, 26, 2, CTRL_PLACE_ACKNOWLEDGEMENT, CTRL_N_PLACE_KINDS,
 		  WIRE_UNSUPPORTED },
+		{ CTRL_AGREEMENT, 8, 2, 1, 2, WIRE_UNSUPPORTED },
 	};
 
 	(void)state;
@@ -280,6 +281,7 @@ static void put__what_is_out_of_range_is_refused(void **state)
 	REFUSED(run_report, .state = CTRL_N_RUN_STATES);
 	REFUSED(bye, .reason = 0);
 	REFUSED(progress, .step = 0);
+	REFUSED(agreement, .refused = 2);
 #undef REFUSED
 	assert_int_equal(ctrl_put_adopt(bytes, sizeof(bytes),
 					&(const struct ctrl_adopt){ .builder = CTRL_MAX_BUILDERS },

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Agreement of all nodes on another configuration file, between two runs. The manager asks each
+// node in session; a node's control thread judges the file, and the role passes on its verdict.
+#include <stdio.h>
+#include <string.h>
+
+#include "node/control_internal.h"
+
+#define PATIENCE_NS 4000000000u // longest wait for the verdict of a node
+
+static int step_of(const atomic_int *step)
+{
+	return atomic_load_explicit(step, memory_order_acquire);
+}
+
+static void set_step(atomic_int *step, enum command_step to)
+{
+	atomic_store_explicit(step, to, memory_order_release);
+}
+
+// --- on the manager's node ---
+
+static void conclude(struct control *control, const char *node, const char *reason)
+{
+	struct control_asking *asking = &control->asking;
+
+	if (reason != NULL)
+		snprintf(asking->error, sizeof(asking->error), "%s%s%s%s",
+			 node != NULL ? "node " : "", node != NULL ? node : "",
+			 node != NULL ? ": " : "", reason);
+	asking->refused = reason != NULL;
+	asking->n_waits = 0;
+	set_step(&asking->step, COMMAND_FINISHED);
+}
+
+static bool is_excluded(const struct control *control, unsigned node)
+{
+	struct cluster_node_state state;
+
+	cluster_manager_node(control->manager, node, &state);
+	return state.excluded;
+}
+
+static bool is_present(const struct control *control, unsigned node)
+{
+	struct control_state state;
+
+	return control_state(control->endpoint, node, control->now, &state) && state.connected &&
+	       !state.lost;
+}
+
+// Whether nothing of a run is in progress, and no node is missing.
+static const char *obstacle(const struct control *control)
+{
+	struct cluster_manager_view view;
+
+	if (control->manager == NULL)
+		return "this node is not the event manager any more";
+	cluster_manager_view(control->manager, &view);
+	if (view.state != CTRL_READY || view.run != 0 || control->parameters.manager.autostart)
+		return "the system is not ready for another run";
+	for (unsigned i = 0; i < control->system->n_nodes; i++)
+		if (i != control->system->self && !is_excluded(control, i) &&
+		    !is_present(control, i))
+			return "not all nodes are there: start them, or exclude them";
+	return NULL;
+}
+
+static void ask_all(struct control *control)
+{
+	struct control_asking *asking = &control->asking;
+	const char *reason = obstacle(control);
+	struct ctrl_configuration record = {
+		.request = ++asking->request,
+		.config_hash = asking->file.hash,
+	};
+	uint8_t bytes[CTRL_CONFIGURATION_SIZE];
+
+	if (reason != NULL) {
+		conclude(control, NULL, reason);
+		return;
+	}
+	snprintf(record.path, sizeof(record.path), "%s", asking->file.path);
+	(void)ctrl_put_configuration(bytes, sizeof(bytes), &record);
+	asking->since = control->now;
+	for (unsigned i = 0; i < control->system->n_nodes; i++) {
+		asking->waits[i] = i != control->system->self && is_present(control, i);
+		if (!asking->waits[i])
+			continue;
+		asking->n_waits++;
+		control->transport.send(control->transport.context, i, bytes, sizeof(bytes));
+	}
+	if (asking->n_waits == 0)
+		conclude(control, NULL, NULL);
+}
+
+static void take_agreement(struct control *control, unsigned from, const struct ctrl_record *record)
+{
+	struct control_asking *asking = &control->asking;
+	struct ctrl_agreement received;
+
+	if (ctrl_get_agreement(record, &received) != WIRE_OK ||
+	    received.request != asking->request || asking->n_waits == 0 || !asking->waits[from])
+		return;
+	asking->waits[from] = false;
+	asking->n_waits--;
+	if (received.refused != 0)
+		conclude(control, control->system->nodes[from].name, received.text);
+	else if (asking->n_waits == 0)
+		conclude(control, NULL, obstacle(control));
+}
+
+static void give_up_late(struct control *control)
+{
+	unsigned late = 0;
+
+	if (control->now - control->asking.since < PATIENCE_NS)
+		return;
+	while (!control->asking.waits[late])
+		late++;
+	conclude(control, control->system->nodes[late].name, "it does not answer");
+}
+
+// --- on the other nodes ---
+
+static void respond(struct control *control, const char *reason)
+{
+	struct ctrl_agreement record = {
+		.request = control->asked.request,
+		.refused = reason != NULL,
+	};
+	uint8_t bytes[CTRL_AGREEMENT_SIZE];
+
+	if (reason != NULL)
+		snprintf(record.text, sizeof(record.text), "%s", reason);
+	control->transport.send(control->transport.context, control->asked.from, bytes,
+				ctrl_put_agreement(bytes, sizeof(bytes), &record));
+}
+
+static void take_configuration(struct control *control, unsigned from,
+			       const struct ctrl_record *record)
+{
+	struct control_asked *asked = &control->asked;
+	struct ctrl_configuration received;
+	struct cluster_node_view view;
+
+	if (ctrl_get_configuration(record, &received) != WIRE_OK ||
+	    from != cluster_node_manager(control->node) || step_of(&asked->step) != COMMAND_NONE)
+		return;
+	cluster_node_view(control->node, &view);
+	asked->request = received.request;
+	asked->from = from;
+	if (view.run != 0 || control->parameters.node.cluster.prepared_run == 0) {
+		respond(control, "it is in a run");
+		return;
+	}
+	asked->file.hash = received.config_hash;
+	snprintf(asked->file.path, sizeof(asked->file.path), "%s", received.path);
+	set_step(&asked->step, COMMAND_REQUESTED);
+}
+
+// --- both ---
+
+bool control_agreement_record(struct control *control, unsigned from,
+			      const struct ctrl_record *record)
+{
+	if (record->type == CTRL_CONFIGURATION)
+		take_configuration(control, from, record);
+	else if (record->type == CTRL_AGREEMENT)
+		take_agreement(control, from, record);
+	else
+		return false;
+	return true;
+}
+
+void control_agreement_poll(struct control *control)
+{
+	struct control_asked *asked = &control->asked;
+
+	if (step_of(&control->asking.step) == COMMAND_REQUESTED) {
+		if (control->asking.n_waits == 0)
+			ask_all(control);
+		else
+			give_up_late(control);
+	}
+	if (step_of(&asked->step) != COMMAND_FINISHED)
+		return;
+	respond(control, asked->refused ? asked->reason : NULL);
+	set_step(&asked->step, COMMAND_NONE);
+}
+
+// --- control thread ---
+
+int control_role_propose(struct role *role, const struct control_file *file, char *error)
+{
+	struct control_asking *asking = &control_of(role)->asking;
+
+	if (step_of(&asking->step) == COMMAND_REQUESTED) {
+		snprintf(error, CONTROL_ERROR_SIZE,
+			 "the nodes have not answered the last question yet");
+		return -1;
+	}
+	asking->file = *file;
+	set_step(&asking->step, COMMAND_REQUESTED);
+	return 0;
+}
+
+enum control_role_answer control_role_agreement(struct role *role, char *error)
+{
+	struct control_asking *asking = &control_of(role)->asking;
+
+	if (step_of(&asking->step) != COMMAND_FINISHED)
+		return CONTROL_ROLE_WAITS;
+	set_step(&asking->step, COMMAND_NONE);
+	if (!asking->refused)
+		return CONTROL_ROLE_DONE;
+	snprintf(error, CONTROL_ERROR_SIZE, "%s", asking->error);
+	return CONTROL_ROLE_REFUSED;
+}
+
+bool control_role_proposal(const struct role *role, struct control_file *file)
+{
+	const struct control_asked *asked = &control_of(role)->asked;
+
+	if (step_of(&asked->step) != COMMAND_REQUESTED)
+		return false;
+	*file = asked->file;
+	return true;
+}
+
+void control_role_judge(struct role *role, const char *reason)
+{
+	struct control_asked *asked = &control_of(role)->asked;
+
+	asked->refused = reason != NULL;
+	if (reason != NULL)
+		snprintf(asked->reason, sizeof(asked->reason), "%s", reason);
+	set_step(&asked->step, COMMAND_FINISHED);
+}
