@@ -365,6 +365,8 @@ void cluster_node_event(struct cluster_node *node, unsigned peer, enum control_e
 		    event == CONTROL_BACK)
 			node_builders_request_again(node, rank);
 	}
+	if (event == CONTROL_CONNECTED || event == CONTROL_RESTARTED)
+		vote_session_began(&node->vote, peer);
 	if (peer != node->manager)
 		return;
 	if (event != CONTROL_BACK)

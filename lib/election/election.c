@@ -54,13 +54,24 @@ void election_state(const struct election *election, struct ctrl_lease *lease, u
 
 // --- votes ---
 
-static void take_vote(struct election *election, unsigned from, const struct ctrl_lease *lease)
+// Whether the voter has granted a request of the present attempt. One of an earlier process of this
+// node may be in the same epoch, and by another clock.
+static bool is_for_request(const struct election *election, const struct ctrl_lease *lease,
+			   uint64_t now)
 {
-	const struct election_parameters *parameters = &election->parameters;
-	const uint64_t end = lease->voted_stamp + parameters->lease - parameters->lease / MARGIN;
+	return election->state != ELECTION_STANDBY &&
+	       lease->voted_for == election->parameters.self &&
+	       lease->voted_epoch == election->epoch && lease->voted_stamp >= election->began_at &&
+	       lease->voted_stamp <= now;
+}
 
-	if (election->state == ELECTION_STANDBY || lease->voted_for != parameters->self ||
-	    lease->voted_epoch != election->epoch || end <= election->ends[from])
+static void take_vote(struct election *election, unsigned from, const struct ctrl_lease *lease,
+		      uint64_t now)
+{
+	const uint64_t length = election->parameters.lease;
+	const uint64_t end = lease->voted_stamp + length - length / MARGIN;
+
+	if (!is_for_request(election, lease, now) || end <= election->ends[from])
 		return;
 	election->ends[from] = end;
 	election->is_renewed = true;
@@ -118,7 +129,7 @@ static void vote_for_itself(struct election *election, struct vote *vote, uint64
 	election_state(election, &own, now);
 	if (vote_take(vote, election->parameters.self, &own, now)) {
 		vote_state(vote, &own);
-		take_vote(election, election->parameters.self, &own);
+		take_vote(election, election->parameters.self, &own, now);
 	}
 }
 
@@ -187,7 +198,7 @@ void election_received(struct election *election, unsigned from, const struct ct
 		      from < election->parameters.self)
 		election->yields = true;
 	if (!has_ended(election, now))
-		take_vote(election, from, lease);
+		take_vote(election, from, lease, now);
 }
 
 // Whether an attempt is over, or the office.

@@ -10,7 +10,9 @@
 // office while it holds the votes of a majority of all configured nodes; it renews them with each
 // heartbeat. Epochs are the terms of Raft (Ongaro and Ousterhout, USENIX ATC 2014), but each epoch
 // belongs to one candidate, as a ballot number of Paxos does, so that no two candidates can win the
-// same one, whatever the voters remember.
+// same one, whatever the voters remember. Two processes of one candidate, one after the other, can
+// ask in the same epoch. Therefore a voter renews only a promise to the present process, and a
+// candidate counts only votes for requests of its own attempt.
 //
 // Messages. All travel in heartbeats (struct ctrl_lease), of which a node delivers the newest of
 // each peer. `office`, `epoch` and `stamp` ask for a vote, or for its renewal, at the time `stamp`
@@ -36,8 +38,9 @@
 //   1. not before one lease has passed since its process started: what an earlier process of the
 //      node has promised has ended then, and need not be stored;
 //   2. not while a promise to another candidate lasts, unless that one has given up its epoch;
-//   3. of a candidate that asks: only in a higher epoch than all that it has granted; of one in
-//      office: not in a lower epoch than one in which it knows another in office.
+//   3. of a candidate that asks: only in a higher epoch than all that it has granted, unless it
+//      has granted this epoch to the same process; of one in office: not in a lower epoch than one
+//      in which it knows another in office.
 //
 // Timers. The promise of a voter lasts `lease` from the receipt of the request. The candidate
 // counts it from the sending of the request, and MARGIN less. So the candidate's count ends before
@@ -46,12 +49,14 @@
 // take. The clocks have to run on while a process is stopped; they need not agree. A node has one
 // process: control endpoints refuse a second one while the first lives.
 //
-// Invariants (tests/unit/cluster/test_election.c, over random crashes, restarts, stops, losses,
-// partitions and clock drift):
+// Invariants (tests/unit/election, over random crashes, restarts, stops, losses, partitions and
+// clock drift):
 //   - at most one candidate is in office at any time: two majorities share a voter, and the leases
 //     of this voter do not overlap;
-//   - a candidate in office has a higher epoch than all before it. Epochs also grow with the wall
-//     clock, for the case that the voters have forgotten;
+//   - no voter elects two processes in one epoch. So a candidate in office has a higher epoch
+//     than all before it, as long as one of its voters remembers: after all of them have restarted,
+//     epochs grow with the wall clock only. If a candidate then comes into the epoch of its own
+//     earlier process, nodes distinguish the two by their sessions (control/endpoint.h);
 //   - if a majority of the nodes, with a candidate, can talk to each other, one of them is in
 //     office after at most one lease, the times of ranks, and the attempts of two candidates.
 // An old manager's messages that are late are fenced by the epoch (control/endpoint.h); see
@@ -71,10 +76,11 @@ struct vote {
 	uint64_t from;  // time of the first vote
 	uint64_t until; // the promise lasts until then
 	uint64_t stamp;
-	uint32_t epoch;   // of the promise; so are `to` and `stamp`
-	uint32_t highest; // epoch granted
-	uint32_t held;    // highest epoch in which a candidate is known to be in office
-	uint16_t to;      // node; CTRL_NO_VOTE: none yet
+	uint32_t epoch;    // of the promise; so are `to` and `stamp`
+	uint32_t highest;  // epoch granted
+	uint32_t held;     // highest epoch in which a candidate is known to be in office
+	uint16_t to;       // node; CTRL_NO_VOTE: none yet
+	bool is_of_before; // the promise is to an earlier process of `to`, and is not renewed
 };
 
 // The node's process starts.
@@ -82,6 +88,9 @@ void vote_begin(struct vote *vote, uint64_t lease, uint64_t now);
 
 // Considers what a candidate says. True if the vote is granted or renewed: the response is due.
 bool vote_take(struct vote *vote, unsigned candidate, const struct ctrl_lease *lease, uint64_t now);
+
+// A process of a candidate has begun a session. It may be another process than the one before.
+void vote_session_began(struct vote *vote, unsigned candidate);
 
 // Writes the voter's part of a heartbeat.
 void vote_state(const struct vote *vote, struct ctrl_lease *lease);

@@ -18,7 +18,8 @@ static bool epoch_is_recent(const struct vote *vote, bool is_renewal,
 
 bool vote_take(struct vote *vote, unsigned candidate, const struct ctrl_lease *lease, uint64_t now)
 {
-	const bool is_renewal = vote->to == candidate && vote->epoch == lease->epoch;
+	const bool is_renewal =
+	    vote->to == candidate && vote->epoch == lease->epoch && !vote->is_of_before;
 
 	if (vote->to == candidate && lease->given_up >= vote->epoch && vote->until > now)
 		vote->until = now;
@@ -29,12 +30,18 @@ bool vote_take(struct vote *vote, unsigned candidate, const struct ctrl_lease *l
 	    !epoch_is_recent(vote, is_renewal, lease))
 		return false;
 	vote->to = (uint16_t)candidate;
+	vote->is_of_before = false;
 	vote->epoch = lease->epoch;
 	vote->stamp = lease->stamp;
 	vote->until = now + vote->lease;
 	if (lease->epoch > vote->highest)
 		vote->highest = lease->epoch;
 	return true;
+}
+
+void vote_session_began(struct vote *vote, unsigned candidate)
+{
+	vote->is_of_before |= vote->to == candidate;
 }
 
 void vote_state(const struct vote *vote, struct ctrl_lease *lease)

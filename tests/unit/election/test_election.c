@@ -128,6 +128,79 @@ static void office__needs_a_majority_of_all_nodes(void **state)
 	assert_string_equal(voters.broken, "");
 }
 
+// The process of a candidate ends, and the next one asks in the same epoch, which nobody has named
+// to it.
+static void vote__is_not_renewed_for_another_process(void **state)
+{
+	struct ctrl_lease lease = { .office = CTRL_OFFICE_ASKED, .epoch = 9, .stamp = 1000 };
+	struct vote vote;
+
+	(void)state;
+	vote_begin(&vote, VOTERS_LEASE, 0);
+	assert_true(vote_take(&vote, 1, &lease, VOTERS_LEASE));
+	assert_true(vote_take(&vote, 1, &lease, VOTERS_LEASE + 1));
+	vote_session_began(&vote, 2);
+	assert_true(vote_take(&vote, 1, &lease, VOTERS_LEASE + 2));
+	vote_session_began(&vote, 1);
+	assert_false(vote_take(&vote, 1, &lease, VOTERS_LEASE + 3));
+	lease.epoch = 10;
+	assert_true(vote_take(&vote, 1, &lease, VOTERS_LEASE + 4));
+	assert_true(vote_take(&vote, 1, &lease, VOTERS_LEASE + 5));
+	// One in office has had a majority: it is the process that got the votes.
+	vote_session_began(&vote, 1);
+	lease.office = CTRL_OFFICE_HELD;
+	assert_true(vote_take(&vote, 1, &lease, VOTERS_LEASE + 6));
+}
+
+static void candidate__counts_votes_for_its_own_requests(void **state)
+{
+	const uint64_t now = 10 * VOTERS_LEASE;
+	const struct election_parameters parameters = { .self = 0,
+							.n_nodes = 3,
+							.n_ranks = 2,
+							.lease = VOTERS_LEASE,
+							.heartbeat = VOTERS_BEAT,
+							.now = now };
+	const uint64_t stamps[] = { now - 1, now + 2, UINT64_MAX - VOTERS_LEASE, 0 };
+	struct ctrl_lease lease = { .voted_for = 0 };
+	struct election election;
+	struct vote vote;
+
+	(void)state;
+	vote_begin(&vote, VOTERS_LEASE, now - 2 * VOTERS_LEASE);
+	election_make(&election, &parameters);
+	assert_true(election_poll(&election, &vote, 8, now));
+	assert_int_equal(election.state, ELECTION_ASKS);
+	lease.voted_epoch = election.epoch;
+	for (unsigned i = 0; i < 4; i++) {
+		lease.voted_stamp = stamps[i];
+		election_received(&election, 1, &lease, now + 1);
+		assert_int_equal(election_votes(&election, now + 1), 1); // its own
+	}
+	lease.voted_stamp = now;
+	election_received(&election, 1, &lease, now + 1);
+	assert_int_equal(election_votes(&election, now + 1), 2);
+}
+
+static void expect_whole(uint64_t seed)
+{
+	if (voters.broken[0] != '\0')
+		fail_msg("history %ju: %s", (uintmax_t)seed, voters.broken);
+}
+
+// In these a candidate comes into the epoch of an earlier process of its own. In the first ones a
+// voter remembers that one; in the others, all have restarted.
+static void office__is_one_in_an_epoch(void **state)
+{
+	static const uint64_t seeds[] = { 107, 883, 917, 1340, 1685, 2045, 2585 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
+		voters_history(&voters, seeds[i]);
+		expect_whole(seeds[i]);
+	}
+}
+
 static void office__is_one_in_random_histories(void **state)
 {
 	unsigned n_offices = 0;
@@ -135,8 +208,7 @@ static void office__is_one_in_random_histories(void **state)
 	(void)state;
 	for (uint64_t seed = 0; seed < HISTORIES; seed++) {
 		voters_history(&voters, seed);
-		if (voters.broken[0] != '\0')
-			fail_msg("history %ju: %s", (uintmax_t)seed, voters.broken);
+		expect_whole(seed);
 		n_offices += voters.n_offices;
 	}
 	assert_true(n_offices > 5 * HISTORIES); // the histories are not only faults
@@ -152,6 +224,9 @@ int main(void)
 		cmocka_unit_test(office__is_not_resumed_after_a_stop),
 		cmocka_unit_test(office__ends_in_a_minority),
 		cmocka_unit_test(office__needs_a_majority_of_all_nodes),
+		cmocka_unit_test(vote__is_not_renewed_for_another_process),
+		cmocka_unit_test(candidate__counts_votes_for_its_own_requests),
+		cmocka_unit_test(office__is_one_in_an_epoch),
 		cmocka_unit_test(office__is_one_in_random_histories),
 	};
 

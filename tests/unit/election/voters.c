@@ -78,6 +78,13 @@ void voters_stop(struct voters *voters, unsigned node, uint64_t ns)
 	voters->processes[node].stopped_until = voters->now + ns;
 }
 
+static void breaks(struct voters *voters, const char *what, unsigned a, unsigned b)
+{
+	if (voters->broken[0] == '\0')
+		snprintf(voters->broken, sizeof(voters->broken), "%s (%u, %u) after %ju ms", what,
+			 a, b, (uintmax_t)(voters->now / VOTERS_STEP));
+}
+
 // --- messages ---
 
 static void send(struct voters *voters, struct voter_process *process, unsigned to)
@@ -100,6 +107,19 @@ static void send(struct voters *voters, struct voter_process *process, unsigned 
 	election_state(&process->election, &message->lease, clock_of(voters, process->node));
 }
 
+// A process in office has been elected by others, if not by this voter.
+static void judge_vote(struct voters *voters, struct voter_process *voter,
+		       const struct voter_message *message)
+{
+	if (message->lease.office != CTRL_OFFICE_ASKED)
+		return;
+	if (message->lease.epoch == voter->voted_epoch && message->process != voter->voted_process)
+		breaks(voters, "a voter elects two processes in an epoch", voter->node,
+		       message->from);
+	voter->voted_epoch = message->lease.epoch;
+	voter->voted_process = message->process;
+}
+
 static void receive(struct voters *voters, struct voter_process *process,
 		    const struct voter_message *message)
 {
@@ -108,8 +128,10 @@ static void receive(struct voters *voters, struct voter_process *process,
 	if (message->process < peer->process ||
 	    (message->process == peer->process && message->number <= peer->number))
 		return;
-	if (message->process > peer->process)
+	if (message->process > peer->process) {
 		*peer = (struct voter_peer){ .process = message->process };
+		vote_session_began(&process->vote, message->from);
+	}
 	// A frame to another process only tells who has sent it.
 	if (message->to_process != process->process)
 		return;
@@ -117,8 +139,10 @@ static void receive(struct voters *voters, struct voter_process *process,
 	election_received(&process->election, message->from, &message->lease,
 			  clock_of(voters, process->node));
 	if (vote_take(&process->vote, message->from, &message->lease,
-		      clock_of(voters, process->node)))
+		      clock_of(voters, process->node))) {
+		judge_vote(voters, process, message);
 		send(voters, process, message->from);
+	}
 }
 
 static bool is_stopped(const struct voters *voters, const struct voter_process *process)
@@ -179,24 +203,22 @@ static bool is_in_office(const struct voters *voters, const struct voter_process
 		now < process->election.held_until);
 }
 
-static void breaks(struct voters *voters, const char *what, unsigned a, unsigned b)
-{
-	if (voters->broken[0] == '\0')
-		snprintf(voters->broken, sizeof(voters->broken), "%s (%u, %u) after %ju ms", what,
-			 a, b, (uintmax_t)(voters->now / VOTERS_STEP));
-}
-
+// If all voters of an office have restarted since the one before, nobody knows the epoch of that.
+// By its wall clock the same node may then come to the same epoch, but not the same process.
 static void come_into_office(struct voters *voters, unsigned index)
 {
-	const uint32_t epoch = voters->processes[index].election.epoch;
+	const struct voter_process *process = &voters->processes[index];
+	const uint32_t epoch = process->election.epoch;
 
-	voters->holder = index;
 	voters->n_offices++;
 	if (epoch <= voters->last_epoch && !voters->has_forgotten)
 		breaks(voters, "the epoch is not higher", epoch, voters->last_epoch);
-	if (epoch == voters->last_epoch)
+	if (epoch == voters->last_epoch &&
+	    (index != voters->last_holder || process->process == voters->last_in_office))
 		breaks(voters, "two offices in an epoch", epoch, index);
+	voters->holder = voters->last_holder = index;
 	voters->last_epoch = epoch;
+	voters->last_in_office = process->process;
 }
 
 static void judge(struct voters *voters)

@@ -37,6 +37,8 @@ struct voter_process {
 	uint64_t stopped_until; // true time
 	uint64_t next_beat, sent;
 	struct vote vote;
+	// The last request of another node that was granted: its epoch, and who asked
+	uint32_t voted_epoch, voted_process;
 	struct election election;
 	struct voter_peer peers[VOTERS_MOST];
 };
@@ -62,12 +64,14 @@ struct voters {
 	struct voter_message messages[VOTERS_MESSAGES];
 	unsigned n_messages;
 	// What has happened
-	unsigned holder;     // node in office; VOTERS_MOST: none
-	unsigned n_offices;  // times that a process came into office
-	uint32_t last_epoch; // of the last one
-	bool immortal;       // no process dies
-	bool has_forgotten;  // a process with a vote has ended
-	char broken[160];    // the first invariant that does not hold; empty: all do
+	unsigned holder;         // node in office; VOTERS_MOST: none
+	unsigned n_offices;      // times that a process came into office
+	uint32_t last_epoch;     // of the last one; so is the next
+	uint32_t last_in_office; // process
+	unsigned last_holder;    // its node
+	bool immortal;           // no process dies
+	bool has_forgotten;      // a process with a vote has ended
+	char broken[160];        // the first invariant that does not hold; empty: all do
 };
 
 void voters_make(struct voters *voters, uint64_t seed, unsigned n, unsigned n_ranks);
