@@ -361,6 +361,8 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.source_buffer = manager->source_buffer,
 		.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
 		.order_seed = manager->sched.seed,
+		.barrier = { .distance = manager->sched.phase_barrier,
+			     .longest_wait_ns = manager->heartbeat_timeout_ns },
 		.windows = cluster_windows_of(config),
 		.pace = pace_of(config, appliance->stores[plan->object]->n_sources),
 		.events = generator->events,

@@ -88,7 +88,8 @@ struct cluster_manager *cluster_manager_create(const struct cluster_manager_para
 	     manager->nodes != NULL && parameters->excluded != NULL && i < cluster->n_nodes; i++)
 		manager->nodes[i].operator_excluded = parameters->excluded[i];
 	if (manager->nodes == NULL || manager->targets == NULL ||
-	    !cluster_readouts_make(&manager->readouts, cluster) || !make_builders(manager) ||
+	    !cluster_readouts_make(&manager->readouts, cluster) ||
+	    !sched_phases_make(&manager->phases, manager->readouts.n) || !make_builders(manager) ||
 	    !manager_make_maybe_published(manager) || !manager_make_publishers(manager)) {
 		cluster_manager_destroy(manager);
 		return NULL;
@@ -105,6 +106,7 @@ void cluster_manager_destroy(struct cluster_manager *manager)
 		free(manager->builders[i].adopted);
 	}
 	sched_destroy(manager->sched);
+	sched_phases_free(&manager->phases);
 	free(manager->maybe_published);
 	free(manager->publishers);
 	cluster_readouts_free(&manager->readouts);
@@ -193,6 +195,17 @@ static void take_progress(struct cluster_manager *manager, unsigned from,
 		manager_published(manager, from, &received, now);
 }
 
+static void take_phase(struct cluster_manager *manager, unsigned from,
+		       const struct ctrl_record *record)
+{
+	const unsigned rank = manager->readouts.of_node[from];
+	struct ctrl_phase received;
+
+	if (rank != CLUSTER_NONE && ctrl_get_phase(record, &received) == WIRE_OK &&
+	    received.run == manager->run)
+		sched_phases_reach(&manager->phases, rank, received.phase);
+}
+
 // Events that a node published shortly before its exclusion count too, and those that it gave up
 // then are granted again.
 static bool is_about_events(uint16_t type)
@@ -247,6 +260,9 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 	case CTRL_BUILT:
 		manager_built(manager, from, record, now);
 		break;
+	case CTRL_PHASE:
+		take_phase(manager, from, record);
+		break;
 	case CTRL_HEARTBEAT:
 		manager_heartbeat(manager, from, record, now);
 		break;
@@ -256,6 +272,21 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 	default:
 		break;
 	}
+}
+
+// Tells the readout nodes which phases all of them have finished.
+static void send_phase(struct cluster_manager *manager)
+{
+	struct ctrl_phase record = { .run = manager->run };
+	uint8_t bytes[CTRL_PHASE_SIZE];
+
+	if (!manager->phases.is_due || !sched_phases_least(&manager->phases, &record.phase) ||
+	    (manager->has_phase && record.phase == manager->phase))
+		return;
+	manager->has_phase = true;
+	manager->phase = record.phase;
+	manager_send_readouts(manager, manager_is_target, bytes,
+			      ctrl_put_phase(bytes, sizeof(bytes), &record));
 }
 
 void cluster_manager_poll(struct cluster_manager *manager, uint64_t now)
@@ -278,6 +309,7 @@ void cluster_manager_poll(struct cluster_manager *manager, uint64_t now)
 		manager_repeat(manager, now);
 		manager_release(manager);
 		manager_throttle(manager);
+		send_phase(manager);
 	}
 	manager_lead(manager, now);
 }

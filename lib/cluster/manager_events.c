@@ -104,7 +104,7 @@ static size_t put_grant(const struct cluster_manager *manager, uint8_t *bytes, s
 		record.round = (uint32_t)grant->round;
 		record.position = (uint16_t)grant->position;
 		record.n_positions = (uint16_t)grant->n_positions;
-		if (manager->parameters.sched.barrier)
+		if (manager->parameters.sched.phase_barrier > 0)
 			record.flags |= CTRL_BARRIER;
 	}
 	return ctrl_put_grant(bytes, capacity, &record);

@@ -17,6 +17,7 @@
 #include "cluster/manager.h"
 #include "cluster/on_wire.h"
 #include "packet/placement.h"
+#include "sched/phases.h"
 
 #define GRANTS_MOST        256u // grants in one poll
 #define MANAGER_STEPS_MOST 128u // events in one record that orders to publish them
@@ -174,6 +175,9 @@ struct cluster_manager {
 	uint64_t release_sent; // to all targets
 	bool throttle_sent;    // to all targets
 	uint32_t lack_changes, release_changes, throttle_changes; // `changes` when they were noted
+	struct sched_phases phases;                               // by rank of the readout node
+	bool has_phase; // PHASE has been sent to all targets, with this value
+	uint32_t phase;
 	unsigned not_ended;   // rank of a readout that had not ended when it was looked at
 	unsigned repeat_next; // the node with which the next poll begins to repeat
 	struct cluster_manager_view view;

@@ -88,7 +88,7 @@ static void send_list(struct cluster_manager *manager, struct grant_list *list, 
 	if (list->record.n == 0)
 		return;
 	list->record.run = manager->run;
-	list->record.flags |= manager->parameters.sched.barrier ? CTRL_BARRIER : 0;
+	list->record.flags |= manager->parameters.sched.phase_barrier > 0 ? CTRL_BARRIER : 0;
 	size = ctrl_put_grants(bytes, sizeof(bytes), &list->record, list->entries);
 	list->record.n = 0;
 	if (to != CLUSTER_NONE) {

@@ -79,6 +79,17 @@ static void expect_reports(struct cluster_manager *manager, unsigned node, uint6
 	}
 }
 
+// The node has reached no phase in its new session, and does not know what all have.
+static void restart_phases(struct cluster_manager *manager, unsigned node)
+{
+	const unsigned rank = manager->readouts.of_node[node];
+
+	manager->has_phase = false;
+	if (rank != CLUSTER_NONE)
+		sched_phases_set_part(&manager->phases, rank,
+				      !manager->nodes[node].source_excluded);
+}
+
 void manager_register(struct cluster_manager *manager, unsigned from,
 		      const struct ctrl_record *record, uint64_t now)
 {
@@ -136,6 +147,7 @@ void manager_register(struct cluster_manager *manager, unsigned from,
 	node->idle_beats = 0;
 	node->release_sent = 0;
 	node->throttle_sent = -1;
+	restart_phases(manager, from);
 	manager_sync_source(manager, from, now);
 	// WELCOME waits until the scheduler exists, so that all nodes get it together.
 	node->welcome_due = manager->sched == NULL;
@@ -257,6 +269,7 @@ void manager_sync_source(struct cluster_manager *manager, unsigned index, uint64
 	if (rank == CLUSTER_NONE || manager->sched == NULL || node->source_excluded == excluded)
 		return;
 	node->source_excluded = excluded;
+	sched_phases_set_part(&manager->phases, rank, !excluded);
 	if (manager->cluster->shares_source)
 		return; // the others go on with their events
 	if (excluded)

@@ -66,6 +66,7 @@ void node_send_register(struct cluster_node *node)
 	snprintf(record.name, sizeof(record.name), "%.*s", (int)sizeof(record.name) - 1,
 		 self->name);
 	node->registered = node->manager_takes_lists = false;
+	node_readouts_begin_session(node);
 	node->registering = true;
 	node_builders_end_permissions(node);
 	// The manager reports anew which sources do not take part.
@@ -272,6 +273,16 @@ static void take_progress(struct cluster_node *node, unsigned from,
 		node_readouts_unpublished(node, progress);
 }
 
+static void take_throttle(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_throttle throttle;
+
+	if (ctrl_get_throttle(record, &throttle) != WIRE_OK || !is_in_run(node, throttle.run))
+		return;
+	node->throttled = throttle.share == 0;
+	node->view.throttled += node->throttled;
+}
+
 static void take_heartbeat(struct cluster_node *node, unsigned from,
 			   const struct ctrl_record *record, uint64_t now)
 {
@@ -288,7 +299,6 @@ static void take_heartbeat(struct cluster_node *node, unsigned from,
 void cluster_node_record(struct cluster_node *node, unsigned from, const struct ctrl_record *record,
 			 uint64_t now)
 {
-	struct ctrl_throttle throttle;
 	struct ctrl_progress progress;
 	struct ctrl_request request;
 	struct ctrl_offer offer;
@@ -337,12 +347,11 @@ void cluster_node_record(struct cluster_node *node, unsigned from, const struct 
 	case CTRL_ANNOUNCE:
 		node_readouts_assigned(node, record);
 		break;
+	case CTRL_PHASE:
+		node_readouts_phase(node, record);
+		break;
 	case CTRL_THROTTLE:
-		if (ctrl_get_throttle(record, &throttle) == WIRE_OK &&
-		    is_in_run(node, throttle.run)) {
-			node->throttled = throttle.share == 0;
-			node->view.throttled += node->throttled;
-		}
+		take_throttle(node, record);
 		break;
 	default:
 		break;

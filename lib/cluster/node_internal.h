@@ -44,6 +44,10 @@ struct node_readout {
 	bool run_sent;         // MESSAGE_RUN with the present state has been sent
 	uint64_t release_sent; // value that was sent last; so is throttle_sent
 	bool throttle_sent;
+	// The phases below are finished, see MESSAGE_PHASE.
+	bool has_phase;
+	uint32_t phase;
+	bool limit_due;        // MESSAGE_PHASE is to be sent
 	struct message *sends; // orders that wait for room in the readout's mailbox; FIFO
 	unsigned sends_head, n_sends;
 };
@@ -134,6 +138,13 @@ struct cluster_node {
 	uint16_t voted_for; // node that is due a heartbeat, or CLUSTER_NONE
 	uint64_t
 	    permit_until; // ns: permissions to publish can be used until then; renewed by polls
+
+	uint16_t session; // incremented by each registration
+	// In this session: the readouts of this node have finished the phases below, as the manager
+	// knows.
+	bool has_phase;
+	uint32_t phase;
+	uint32_t limit; // all nodes have finished the phases below, as the manager has reported
 
 	struct sending *sendings;
 	unsigned n_sendings;
@@ -259,6 +270,10 @@ void node_readouts_announce(struct cluster_node *node);
 void node_readouts_unpublished(struct cluster_node *node, const struct ctrl_progress *progress);
 // Passes on the indices that the manager gives to the events of a source that nodes share.
 void node_readouts_assigned(struct cluster_node *node, const struct ctrl_record *record);
+// A session with a manager begins.
+void node_readouts_begin_session(struct cluster_node *node);
+// The manager reports which phases all nodes have finished.
+void node_readouts_phase(struct cluster_node *node, const struct ctrl_record *record);
 // A run begins.
 void node_readouts_start(struct cluster_node *node);
 // The state of the run has changed.

@@ -92,7 +92,10 @@ void node_readouts_send(struct cluster_node *node, const struct ctrl_grant *gran
 		.attempt = grant->attempt,
 		.position = grant->position,
 		.n_positions = grant->n_positions,
-		.flags = requested ? MESSAGE_REQUESTED : 0,
+		.flags = requested                            ? MESSAGE_REQUESTED
+			 : (grant->flags & CTRL_BARRIER) != 0 ? MESSAGE_BARRIER
+							      : 0,
+		.state = node->session,
 	};
 
 	if ((grant->flags & CTRL_PLACED) != 0) {
@@ -194,6 +197,10 @@ void cluster_node_readout_message(struct cluster_node *node, unsigned readout,
 	node->now = now;
 	if (message->kind == MESSAGE_SENT)
 		take_sent(node, message);
+	if (message->kind == MESSAGE_PHASE && message->state == node->session) {
+		at->has_phase = true;
+		at->phase = (uint32_t)message->event;
+	}
 	if (message->kind == MESSAGE_OFFER)
 		send_offer(node, message);
 	if (message->kind != MESSAGE_ANNOUNCE || message->run != node->run)
@@ -247,6 +254,9 @@ static void send_run(struct cluster_node *node, unsigned index)
 static void update_readout(struct cluster_node *node, unsigned index)
 {
 	struct node_readout *readout = &node->readouts[index];
+	struct message limit = { .kind = MESSAGE_PHASE,
+				 .event = node->limit,
+				 .state = node->session };
 	struct message release = { .kind = MESSAGE_RELEASE, .event = node->released };
 	struct message throttle = { .kind = MESSAGE_THROTTLE, .state = node->throttled };
 
@@ -257,6 +267,8 @@ static void update_readout(struct cluster_node *node, unsigned index)
 		return;
 	if (readout->release_sent != node->released && send_to_readout(node, index, &release))
 		readout->release_sent = node->released;
+	if (readout->limit_due && send_to_readout(node, index, &limit))
+		readout->limit_due = false;
 	if (readout->throttle_sent != node->throttled && send_to_readout(node, index, &throttle))
 		readout->throttle_sent = node->throttled;
 }
@@ -321,6 +333,46 @@ void node_readouts_announce(struct cluster_node *node)
 		announce(node, node->announced, node->announced_end);
 }
 
+// --- the barrier of the phases ---
+
+void node_readouts_begin_session(struct cluster_node *node)
+{
+	node->session++;
+	node->has_phase = false;
+	for (unsigned i = 0; i < node->n_readouts; i++)
+		node->readouts[i].has_phase = node->readouts[i].limit_due = false;
+}
+
+void node_readouts_phase(struct cluster_node *node, const struct ctrl_record *record)
+{
+	struct ctrl_phase received;
+
+	if (ctrl_get_phase(record, &received) != WIRE_OK || !node_is_in_run(node, received.run))
+		return;
+	node->limit = received.phase;
+	for (unsigned i = 0; i < node->n_readouts; i++)
+		node->readouts[i].limit_due = true;
+}
+
+// Reports the phases that all readouts of this node have finished.
+static void report_phase(struct cluster_node *node)
+{
+	struct ctrl_phase record = { .run = node->run, .phase = node->readouts[0].phase };
+	uint8_t bytes[CTRL_PHASE_SIZE];
+
+	for (unsigned i = 0; i < node->n_readouts; i++) {
+		if (!node->readouts[i].has_phase)
+			return;
+		if ((int32_t)(node->readouts[i].phase - record.phase) < 0)
+			record.phase = node->readouts[i].phase;
+	}
+	if (!node->registered || (node->has_phase && node->phase == record.phase))
+		return;
+	node->has_phase = true;
+	node->phase = record.phase;
+	node_send_to_manager(node, bytes, ctrl_put_phase(bytes, sizeof(bytes), &record));
+}
+
 void node_readouts_poll(struct cluster_node *node)
 {
 	uint64_t end = UINT64_MAX;
@@ -337,4 +389,5 @@ void node_readouts_poll(struct cluster_node *node)
 	if (node->registered && node->run != 0 &&
 	    (node->announce_due || end != node->announced || ended != node->announced_end))
 		announce(node, end, ended);
+	report_phase(node);
 }

@@ -295,6 +295,9 @@ int config_check_cluster(struct config_reader *reader, const struct config_sourc
 		return config_fail(config_at(reader, "event_manager.mode"),
 				   "static has no indices for nodes that share a source: use push "
 				   "or pull");
+	if (cluster->shares_source && system->event_manager.sched.phase_barrier > 0)
+		return config_fail(config_at(reader, "event_manager.phase_barrier"),
+				   "nodes that share a source have no phases in common: use 0");
 	if (cluster_manager_check(&manager, cause))
 		return config_fail(config_at(reader, "event_manager"), "%s", cause);
 	return 0;

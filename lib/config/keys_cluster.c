@@ -49,6 +49,11 @@ static const struct config_key event_manager_keys[] = {
 	  .standard = "false",
 	  BETWEEN_RUNS,
 	  .help = "Whether a round begins only when the last one is built." },
+	{ .name = "phase_barrier", WHOLE(COUNT), RANGE(0, SCHED_MAX_PHASE_BARRIER),
+	  FIELD(config_event_manager, sched.phase_barrier), .standard = "0",
+	  BETWEEN_RUNS,
+	  .help = "A node begins a phase when all nodes have finished the one so many before it; "
+		  "0: at once." },
 	{ .name = "parallel_sends", WHOLE(COUNT), RANGE(1, 65535),
 	  FIELD(config_event_manager, parallel_sends), .standard = "4",
 	  BETWEEN_RUNS,

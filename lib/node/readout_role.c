@@ -122,6 +122,7 @@ static struct readout_logic_parameters logic_parameters(struct readout_role *rea
 		.source_buffer = p->source_buffer,
 		.is_random = p->is_random,
 		.seed = p->order_seed,
+		.barrier = p->barrier,
 		.windows = p->windows,
 		.pace = p->pace,
 		.events = p->events,

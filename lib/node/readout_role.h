@@ -42,8 +42,9 @@ struct readout_parameters {
 	uint32_t n_senders; // number of these nodes
 	bool is_static;     // nobody grants
 	uint32_t source_buffer;
-	bool is_random;      // the order of sending in a round
-	uint64_t order_seed; // of that order
+	bool is_random;                       // the order of sending in a round
+	uint64_t order_seed;                  // of that order
+	struct phase_gate_parameters barrier; // ticks_per_second is filled in
 	// Of a timed shift: send_ns 0: none; rank and ticks_per_second are filled in.
 	struct shift_windows_parameters windows;
 	struct readout_pace_parameters pace; // n_builders, mtu and ticks_per_second are filled in

@@ -64,6 +64,14 @@ bool send_queue_put(struct send_queue *queue, const struct message *grant);
 // Removes the grant that is to be sent next and stores it in *grant. False if there is none.
 bool send_queue_next(struct send_queue *queue, struct message *grant);
 
+// The number of the phase (pacing/phase_gate.h) of the grant that was removed last, one of a round.
+static inline uint32_t send_queue_phase(const struct send_queue *queue)
+{
+	const uint32_t behind = queue->phase > 0 ? queue->phase : queue->n_positions;
+
+	return (uint32_t)queue->round * queue->n_positions + behind - 1;
+}
+
 static inline uint32_t send_queue_length(const struct send_queue *queue)
 {
 	return queue->n + queue->in_round;

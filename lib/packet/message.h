@@ -55,6 +55,10 @@ enum message_kind {
 	// events below `event` are present, or, where the source is shared, so many; flags
 	// MESSAGE_LAST: no more will come, MESSAGE_UNSENT
 	MESSAGE_ANNOUNCE,
+	// Also to a readout. Of the phases of the grants with MESSAGE_BARRIER in this session: the
+	// readout has finished those below; to a readout: all nodes have: event (phase modulo
+	// 2^32), state (session)
+	MESSAGE_PHASE,
 	MESSAGE_SENT, // an event has been sent, or is missing: event, builder, attempt
 	// a block of an event may be read: event, run, builder, attempt, source, address, size,
 	// rkey
@@ -72,6 +76,9 @@ enum message_kind {
 #define MESSAGE_GRANTED  16u // of MESSAGE_DISCARD: a grant ends: respond with MESSAGE_DROPPED
 // With MESSAGE_LAST, in mode static: not all of the events have been sent yet.
 #define MESSAGE_UNSENT 32u
+// Of MESSAGE_SEND: its phase begins as MESSAGE_PHASE allows (pacing/phase_gate.h); `state` is the
+// session.
+#define MESSAGE_BARRIER 64u
 
 struct message {
 	uint64_t event; // index

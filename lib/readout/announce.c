@@ -81,6 +81,8 @@ static void take_grant(struct readout_logic *logic, struct message grant)
 		grant.position = grant.builder;
 		grant.n_positions = (uint16_t)logic->parameters.n_builders;
 	}
+	if ((grant.flags & MESSAGE_BARRIER) != 0)
+		phase_gate_set_session(&logic->gate, grant.state);
 	if (!queue_grant(logic, &grant))
 		counter_add(&logic->counters->gone, 1);
 }
@@ -117,6 +119,10 @@ void readout_logic_message(struct readout_logic *logic, const struct message *me
 		if (readout_logic_is_timed(logic))
 			shift_windows_set_clock(&logic->windows, (uint32_t)message->bytes,
 						message->event);
+		break;
+	case MESSAGE_PHASE:
+		phase_gate_set_session(&logic->gate, message->state);
+		phase_gate_set_limit(&logic->gate, (uint32_t)message->event);
 		break;
 	default:
 		break;
@@ -280,6 +286,7 @@ void readout_logic_tend(struct readout_logic *logic, uint64_t now)
 {
 	tend_store(logic, now);
 	announce(logic, now);
+	readout_tell_phase(logic);
 }
 
 // --- static mode ---

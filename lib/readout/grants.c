@@ -49,11 +49,58 @@ static bool take_in_window(struct readout_logic *logic, uint64_t now)
 	return false;
 }
 
+// Whether the current grant has a phase in this session.
+static bool has_phase(const struct readout_logic *logic)
+{
+	return (logic->grant.flags & MESSAGE_BARRIER) != 0 && logic->grant.n_positions > 1 &&
+	       logic->grant.state == logic->gate.session;
+}
+
+// Whether the current grant must wait for the other nodes.
+static bool is_ahead(struct readout_logic *logic, uint64_t now)
+{
+	enum phase_gate_verdict verdict;
+
+	if (!has_phase(logic))
+		return false;
+	phase_gate_reach(&logic->gate, logic->phase);
+	verdict = phase_gate_ask(&logic->gate, logic->phase, now);
+	counter_add(&logic->counters->held_phase, verdict == PHASE_GATE_WAITS);
+	counter_add(&logic->counters->phase_timeouts, verdict == PHASE_GATE_LATE);
+	return verdict == PHASE_GATE_WAITS;
+}
+
+void readout_end_phase(struct readout_logic *logic)
+{
+	if (has_phase(logic))
+		phase_gate_reach(&logic->gate, logic->phase + 1);
+}
+
+void readout_tell_phase(struct readout_logic *logic)
+{
+	const struct message message = {
+		.kind = MESSAGE_PHASE,
+		.event = logic->gate.reached,
+		.run = logic->run,
+		.state = logic->gate.session,
+	};
+
+	if (logic->gate.is_due)
+		logic->gate.is_due =
+		    !logic->parameters.output->to_control(logic->parameters.context, &message);
+}
+
 bool readout_take_grant(struct readout_logic *logic, uint64_t now)
 {
 	if (readout_logic_is_timed(logic))
 		return take_in_window(logic, now);
-	if (!send_queue_next(&logic->queue, &logic->grant))
+	if (!logic->is_held) {
+		if (!send_queue_next(&logic->queue, &logic->grant))
+			return false;
+		logic->phase = send_queue_phase(&logic->queue);
+	}
+	logic->is_held = is_ahead(logic, now);
+	if (logic->is_held)
 		return false;
 	logic->cursor = (struct packet_segment){ .event = logic->grant.event };
 	return true;
@@ -76,6 +123,7 @@ void readout_return_grant(struct readout_logic *logic)
 
 void readout_clear_grants(struct readout_logic *logic)
 {
+	logic->is_held = false;
 	if (readout_logic_is_timed(logic))
 		window_queue_clear(&logic->window_queue);
 	else

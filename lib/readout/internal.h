@@ -24,7 +24,7 @@ static inline const struct readout_messages *readout_messages(const struct reado
 bool readout_put_grant(struct readout_logic *logic, const struct message *grant);
 
 // Takes the grant that is sent next as the current one, with the segment at which its event begins
-// or goes on. False if none waits, or none may be sent in this window.
+// or goes on. False if none waits, or none may be sent in this window or this phase.
 bool readout_take_grant(struct readout_logic *logic, uint64_t now);
 
 // Whether the current event must wait for another window.
@@ -34,3 +34,11 @@ bool readout_window_is_over(struct readout_logic *logic, uint64_t now);
 void readout_return_grant(struct readout_logic *logic);
 
 void readout_clear_grants(struct readout_logic *logic);
+
+// --- the barrier of the phases ---
+
+// The current event is sent.
+void readout_end_phase(struct readout_logic *logic);
+
+// Tells the control role which phase this node has reached.
+void readout_tell_phase(struct readout_logic *logic);

@@ -28,6 +28,14 @@ static bool make_windows(struct readout_logic *logic)
 	return window_queue_make(&logic->window_queue, QUEUE_MOST, parameters.n_positions + 1);
 }
 
+static struct phase_gate make_gate(const struct readout_logic_parameters *parameters)
+{
+	struct phase_gate_parameters barrier = parameters->barrier;
+
+	barrier.ticks_per_second = parameters->ticks_per_second;
+	return phase_gate_make(&barrier);
+}
+
 bool readout_logic_make(struct readout_logic *logic,
 			const struct readout_logic_parameters *parameters,
 			struct readout_counters *counters, uint64_t now)
@@ -48,6 +56,7 @@ bool readout_logic_make(struct readout_logic *logic,
 		.run_end = UINT64_MAX,
 		.production = production_make(parameters->rate, &parameters->spill, hz),
 	};
+	logic->gate = make_gate(parameters);
 	logic->positions = calloc(parameters->n_builders, sizeof(*logic->positions));
 	if (logic->positions == NULL)
 		return false;

@@ -16,6 +16,9 @@
 // (pacing/shift_windows.h), and what a window does not hold in the next one. Events for builders of
 // this process need no window. RoCE messages that have begun are sent to their end.
 //
+// With a barrier a phase begins when the other nodes have finished an earlier one
+// (pacing/phase_gate.h). Until then the grant that is next is held: it is no longer in the queue.
+//
 // In static mode event e goes to builder (e mod builders) without a grant. Node x begins x events
 // later within each round, which has as many events as there are builders. An event is released
 // when it is sent. After an earlier process the node begins with the oldest one that is not.
@@ -31,6 +34,7 @@
 #include <stdint.h>
 
 #include "base/production.h"
+#include "pacing/phase_gate.h"
 #include "pacing/readout_pace.h"
 #include "pacing/send_queue.h"
 #include "pacing/shift_windows.h"
@@ -85,8 +89,9 @@ struct readout_logic_parameters {
 	uint32_t n_senders;  // number of these nodes
 	bool is_static;      // nobody grants
 	uint32_t source_buffer;
-	bool is_random; // the order of sending in a round
-	uint64_t seed;  // of that order
+	bool is_random;                       // the order of sending in a round
+	uint64_t seed;                        // of that order
+	struct phase_gate_parameters barrier; // ticks_per_second is filled in
 	// send_ns 0: no timed shift. rank and ticks_per_second are filled in.
 	struct shift_windows_parameters windows;
 	struct readout_pace_parameters pace; // n_builders and ticks_per_second are filled in
@@ -117,6 +122,8 @@ struct readout_counters {
 	uint64_t throttled;      // polls in which the manager had stopped the announcing
 	uint64_t held_window;    // polls in which the events that wait are for other windows
 	uint64_t interrupted;    // times that the end of a window interrupted an event
+	uint64_t held_phase;     // polls in which the barrier held the next phase
+	uint64_t phase_timeouts; // phases that began although the barrier did not open
 };
 
 struct readout_logic {
@@ -124,8 +131,11 @@ struct readout_logic {
 	struct send_queue queue;
 	struct shift_windows windows;     // timed shift
 	struct window_queue window_queue; // timed shift: instead of `queue`
-	uint16_t *positions;              // [n_builders]: of each builder's link
-	uint16_t n_links;                 // of the builders that were declared
+	struct phase_gate gate;
+	bool is_held;        // `grant` waits for the gate
+	uint32_t phase;      // of `grant`, if it has one
+	uint16_t *positions; // [n_builders]: of each builder's link
+	uint16_t n_links;    // of the builders that were declared
 	struct readout_pace pace;
 	struct readout_counters *counters; // the caller's, who may align them
 
@@ -174,8 +184,8 @@ void readout_logic_set_builder(struct readout_logic *logic, unsigned builder, un
 			       bool is_local);
 
 // Takes a message of the control protocol: MESSAGE_RUN, MESSAGE_SEND, MESSAGE_RELEASE,
-// MESSAGE_CLOCK, MESSAGE_THROTTLE, MESSAGE_ASSIGN, MESSAGE_UNPUBLISHED. After the last one of a
-// poll call readout_logic_adapt().
+// MESSAGE_CLOCK, MESSAGE_PHASE, MESSAGE_THROTTLE, MESSAGE_ASSIGN, MESSAGE_UNPUBLISHED. After the
+// last one of a poll call readout_logic_adapt().
 void readout_logic_message(struct readout_logic *logic, const struct message *message,
 			   uint64_t now);
 void readout_logic_adapt(struct readout_logic *logic, uint64_t now);
@@ -212,5 +222,5 @@ static inline bool readout_logic_is_timed(const struct readout_logic *logic)
 static inline uint32_t readout_logic_waiting(const struct readout_logic *logic)
 {
 	return readout_logic_is_timed(logic) ? logic->window_queue.n
-					     : send_queue_length(&logic->queue);
+					     : send_queue_length(&logic->queue) + logic->is_held;
 }

@@ -180,6 +180,7 @@ bool readout_logic_step(struct readout_logic *logic, uint64_t now)
 	if (!logic->parameters.output->finish(logic->parameters.context) || !report_sent(logic))
 		return false;
 	logic->sending = false;
+	readout_end_phase(logic);
 	counter_add(&logic->counters->events, 1);
 	return true;
 }

@@ -157,6 +157,14 @@ static int check_rules(const struct sched_parameters *parameters, char *error)
 	if (parameters->barrier && !has_rounds(parameters))
 		return wrong(error, "barrier needs rounds; expected the shaping linear-shift or "
 				    "random");
+	if (parameters->phase_barrier > 0 &&
+	    (!has_rounds(parameters) || parameters->mode != SCHED_PUSH))
+		return wrong(error,
+			     "phase_barrier needs phases of rounds; expected the mode push and the "
+			     "shaping linear-shift or random");
+	if (parameters->phase_barrier > SCHED_MAX_PHASE_BARRIER)
+		return out_of_range(error, "phase_barrier", parameters->phase_barrier, 0,
+				    SCHED_MAX_PHASE_BARRIER);
 	if (parameters->shaping == SCHED_TIMED_SHIFT &&
 	    (parameters->send_window_ns == 0 || parameters->send_window_ns > LONGEST_PHASE_NS))
 		return out_of_range(error, "send_window_ns", parameters->send_window_ns, 1,

@@ -32,14 +32,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SCHED_MAX_BUILDERS  1024u
-#define SCHED_MAX_SOURCES   4096u
-#define SCHED_MAX_SLOTS     65536u // per builder
-#define SCHED_MAX_EVENTS    (1u << 24)
-#define SCHED_MAX_WEIGHT    1024u
-#define SCHED_DISTANCE_AUTO UINT32_MAX
-#define SCHED_ERROR_SIZE    256
-#define SCHED_NEVER         UINT64_MAX
+#define SCHED_MAX_BUILDERS      1024u
+#define SCHED_MAX_SOURCES       4096u
+#define SCHED_MAX_SLOTS         65536u // per builder
+#define SCHED_MAX_EVENTS        (1u << 24)
+#define SCHED_MAX_PHASE_BARRIER 65535u
+#define SCHED_MAX_WEIGHT        1024u
+#define SCHED_DISTANCE_AUTO     UINT32_MAX
+#define SCHED_ERROR_SIZE        256
+#define SCHED_NEVER             UINT64_MAX
 
 struct sched;
 
@@ -101,6 +102,9 @@ struct sched_parameters {
 	enum sched_shaping shaping;
 	bool strict;  // round-robin: waits at most relax_after_ns for the builder whose turn it is
 	bool barrier; // rounds: a round begins when all events of the previous round are done
+	// Rounds, in the mode push: the nodes begin a phase when all of them have finished the one
+	// so many before it (phases.h); 0: at once. At most SCHED_MAX_PHASE_BARRIER.
+	uint32_t phase_barrier;
 	const struct sched_builder_parameters *builders;
 	uint32_t n_builders; // 1 to SCHED_MAX_BUILDERS
 	uint32_t n_sources;  // 1 to SCHED_MAX_SOURCES; all are included at first

@@ -85,6 +85,8 @@ static struct readout_logic_parameters readout_of(const struct config *config)
 		.source_buffer = manager->source_buffer,
 		.is_random = manager->sched.shaping == SCHED_RANDOM_ORDER,
 		.seed = manager->sched.seed,
+		.barrier = { .distance = manager->sched.phase_barrier,
+			     .longest_wait_ns = manager->heartbeat_timeout_ns },
 		.windows = {
 			.send_ns = timed ? manager->sched.send_window_ns : 0,
 			.idle_ns = manager->sched.idle_window_ns,

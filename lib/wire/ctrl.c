@@ -283,6 +283,7 @@ CODERS(CTRL_RESULTS, results, CTRL_RESULTS_SIZE, WIRE_OK)
 CODERS(CTRL_NEXT_SHARED, next_shared, CTRL_NEXT_SHARED_SIZE, WIRE_OK)
 CODERS(CTRL_CONFIGURATION, configuration, CTRL_CONFIGURATION_SIZE, WIRE_OK)
 CODERS(CTRL_AGREEMENT, agreement, CTRL_AGREEMENT_SIZE, WIRE_OK)
+CODERS(CTRL_PHASE, phase, CTRL_PHASE_SIZE, WIRE_OK)
 
 size_t ctrl_put_member(uint8_t *bytes, size_t capacity, enum ctrl_type type,
 		       const struct ctrl_member *in)

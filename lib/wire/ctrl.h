@@ -89,6 +89,7 @@ enum ctrl_type {
 	CTRL_NEXT_SHARED = 28,
 	CTRL_CONFIGURATION = 29,
 	CTRL_AGREEMENT = 30,
+	CTRL_PHASE = 31,
 	CTRL_N_TYPES
 };
 
@@ -152,7 +153,7 @@ enum ctrl_announce_flag {
 
 enum ctrl_grant_flag {
 	CTRL_PLACED = 1,  // address, size and rkey name the place for RDMA WRITE
-	CTRL_BARRIER = 2, // begin a phase only when all have finished the one before
+	CTRL_BARRIER = 2, // its phase begins as PHASE of the manager allows
 	// The builder may publish the event without PUBLISH (cluster/manager.h); only for nodes
 	// that have CTRL_OBEYS_PERMISSION.
 	CTRL_PERMITTED = 4,
@@ -306,6 +307,7 @@ const char *ctrl_command_name(unsigned command);
 #define CTRL_NEXT_SHARED_SIZE      16u
 #define CTRL_CONFIGURATION_SIZE    272u
 #define CTRL_AGREEMENT_SIZE        272u
+#define CTRL_PHASE_SIZE            16u
 
 // Bit of ctrl_granted.offset: the grant is of the round behind that of the grant before it.
 #define CTRL_NEXT_ROUND 0x8000u
@@ -383,6 +385,7 @@ CTRL_CODERS(results);
 CTRL_CODERS(next_shared);
 CTRL_CODERS(configuration);
 CTRL_CODERS(agreement);
+CTRL_CODERS(phase);
 
 // PLACES: in->mask and in->places are encoded already. The decoder checks the places.
 CTRL_CODERS(places);

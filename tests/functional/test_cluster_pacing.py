@@ -118,6 +118,28 @@ def test_timed_shift():
         check(one["windows"] > 3 * 20, f"{one}")
 
 
+def check_barrier(distance):
+    layout = Layout(readouts=3, builders=3, changes={
+        "events": {"deadline": "30s"}, "event_manager": manager(phase_barrier=distance)})
+    with bottleneck.ahead_of_others(), evbtest.Workspace() as work, Farm(work, layout) as farm:
+        farm.start()
+        farm.wait_for_events(60)
+        readouts = [farm.readout(node) for node in farm.readouts]
+        summaries = farm.stop()
+    check_nothing_lost(summaries)
+    check(any(one["held_phase"] > 0 for one in readouts), f"nobody waited: {readouts}")
+    check_equal([one["phase_timeouts"] for one in readouts], [0, 0, 0], "barriers that stayed closed")
+
+
+def test_full_phase_barrier():
+    """Nodes wait for each other after each event that they send, and none of them for ever."""
+    check_barrier(1)
+
+
+def test_partial_phase_barrier():
+    check_barrier(2)
+
+
 # --- pauses ------------------------------------------------------------------------------------
 
 

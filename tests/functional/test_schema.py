@@ -126,6 +126,9 @@ CROSS_CHECKS = [
     r"event_manager: distance is \d+ with \d+ congestion groups; ",
     r"event_manager: strict is for the policy round-robin in the modes push and pull$",
     r"event_manager: barrier needs rounds; expected the shaping linear-shift or random$",
+    r"event_manager: phase_barrier needs phases of rounds; expected the mode push and the "
+    r"shaping linear-shift or random$",
+    r"event_manager\.phase_barrier: nodes that share a source have no phases in common: use 0$",
     r"event_manager\.target_utilisation: 0 would let nothing be sent$",
     r"event_manager\.heartbeat_timeout: is less than two heartbeats$",
     r"event_manager\.control_port: \d+ is the UDP port of the data$",
@@ -295,6 +298,7 @@ SYSTEM = {
         "relax_after": "100us",
         "shaping": "timed-shift",
         "barrier": False,
+        "phase_barrier": 0,
         "parallel_sends": 4,
         "credits": 8,
         "send_window": "1ms",

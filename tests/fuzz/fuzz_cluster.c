@@ -249,12 +249,16 @@ static bool to_readout(void *context, unsigned readout, const struct message *me
 	if (member->n_mail >= MAIL / 2)
 		return false;
 	FUZZ_CHECK(message->kind == MESSAGE_SEND || message->kind == MESSAGE_RELEASE ||
-		   message->kind == MESSAGE_RUN || message->kind == MESSAGE_THROTTLE);
+		   message->kind == MESSAGE_RUN || message->kind == MESSAGE_THROTTLE ||
+		   message->kind == MESSAGE_PHASE);
 	if (message->kind == MESSAGE_SEND) {
 		FUZZ_CHECK(message->builder < NODES);
 		FUZZ_CHECK(message->position < message->n_positions || message->n_positions == 0);
 		answer.kind = MESSAGE_SENT;
 		if (message->flags & MESSAGE_REQUESTED)
+			put_mail(member, &answer);
+		answer.kind = MESSAGE_PHASE;
+		if (message->flags & MESSAGE_BARRIER)
 			put_mail(member, &answer);
 	}
 	if (message->kind != MESSAGE_RUN)

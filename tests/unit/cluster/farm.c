@@ -91,12 +91,12 @@ static void write_text(char *to, const struct farm_options *options)
 	    sprintf(to,
 		    "{\"name\": \"farm\", \"events\": {\"deadline\": \"1s\", \"on_incomplete\": "
 		    "\"%s\"}, \"event_manager\": {\"mode\": \"%s\", \"on_source_silent\": \"%s\", "
-		    "\"in_doubt_timeout\": \"%s\", "
+		    "\"in_doubt_timeout\": \"%s\", \"phase_barrier\": %u, "
 		    "\"source_buffer\": %u, \"parallel_sends\": 2, \"queue\": 64}, \"nodes\": [",
 		    options->on_incomplete != NULL ? options->on_incomplete : "flag",
 		    options->mode != NULL ? options->mode : "push",
 		    options->on_source_silent != NULL ? options->on_source_silent : "continue",
-		    options->in_doubt != NULL ? options->in_doubt : "5s",
+		    options->in_doubt != NULL ? options->in_doubt : "5s", options->phase_barrier,
 		    options->source_buffer > 0 ? options->source_buffer : 64);
 	for (unsigned i = 0; i < count_nodes(options); i++) {
 		bool folded = options->n_folded > 0;

@@ -58,7 +58,8 @@ struct farm_options {
 	unsigned runs;        // that the processes serve; 0: one, which they end with
 	double straggle;      // chance that data is under way for long, up to 65 ms
 	bool asks;            // builders are not permitted to publish by themselves
-	bool multicast;       // shared frames; each receiver lacks one in ten
+	unsigned phase_barrier;
+	bool multicast; // shared frames; each receiver lacks one in ten
 };
 
 // --- what is in a process ---
@@ -115,7 +116,10 @@ struct sim_readout {
 	struct message sends[512];
 	unsigned n_sends;
 	uint64_t next_send;
-	uint64_t taken_at;    // when it has taken what it resumes with
+	uint64_t taken_at; // when it has taken what it resumes with
+	uint16_t session;  // of the last grant with a phase; 0: none
+	bool has_limit;    // told by MESSAGE_PHASE
+	uint32_t limit;
 	uint64_t static_next; // static mode: first event that has not been sent
 };
 

@@ -65,7 +65,13 @@ static void take_message(struct farm_node *node, struct sim_readout *readout)
 	case MESSAGE_THROTTLE:
 		readout->throttled = message.state != 0;
 		break;
+	case MESSAGE_PHASE:
+		readout->has_limit = true;
+		readout->limit = (uint32_t)message.event;
+		break;
 	case MESSAGE_SEND:
+		if ((message.flags & MESSAGE_BARRIER) != 0)
+			readout->session = message.state;
 		if (readout->n_sends < sizeof(readout->sends) / sizeof(readout->sends[0]))
 			readout->sends[readout->n_sends++] = message;
 		else

@@ -274,6 +274,10 @@ static void source__of_built_events_may_be_shared(void **state)
 				      "event_manager={\"mode\": \"static\"}"),
 				  "x.json: event_manager.mode: static has no indices for nodes "
 				  "that share a source: use push or pull");
+	assert_system_all_refused(ALL(ONE_SOURCE, SENDER(0, "wire", ""), SENDER(1, "out", ""),
+				      "event_manager={\"phase_barrier\": 1}"),
+				  "x.json: event_manager.phase_barrier: nodes that share a source "
+				  "have no phases in common: use 0");
 	for (unsigned second = 7; second <= 8; second++) {
 		char sender[256];
 
@@ -349,6 +353,7 @@ static void event_manager__defaults(void **state)
 	assert_int_equal(manager->sched.relax_after_ns, 100000);
 	assert_int_equal(manager->sched.shaping, SCHED_LINEAR_SHIFT);
 	assert_false(manager->sched.barrier);
+	assert_int_equal(manager->sched.phase_barrier, 0);
 	assert_int_equal(manager->parallel_sends, 4);
 	assert_int_equal(manager->sched.credits, 0);
 	assert_int_equal(manager->sched.seed, 0);
@@ -485,6 +490,14 @@ static void event_manager__refused_by_the_scheduler(void **state)
 	    ALL("event_manager.barrier=true", "event_manager.shaping=timed-shift"),
 	    "x.json: event_manager: barrier needs rounds; expected the "
 	    "shaping linear-shift or random");
+	for (unsigned i = 0; i < 2; i++)
+		assert_system_all_refused(
+		    ALL("event_manager.phase_barrier=1",
+			i == 0 ? "event_manager.mode=pull" : "event_manager.shaping=timed-shift"),
+		    "x.json: event_manager: phase_barrier needs phases of rounds; expected the "
+		    "mode "
+		    "push and the shaping linear-shift or random");
+	config_free(load_node("b", ALL("event_manager.phase_barrier=65535")));
 	assert_system_refused("event_manager.distance=2",
 			      "x.json: event_manager: distance is 2 with 2 congestion groups; "
 			      "expected less than the number of groups, or automatic");

@@ -80,6 +80,12 @@ static void create__refuses_rules_that_do_not_fit(void **state)
 	bench.parameters.shaping = SCHED_TIMED_SHIFT;
 	bench.parameters.send_window_ns = 1;
 	refuses("barrier");
+	bench.parameters.phase_barrier = 1;
+	bench.parameters.mode = SCHED_PULL;
+	refuses("phase_barrier needs");
+	bench.parameters.phase_barrier = SCHED_MAX_PHASE_BARRIER + 1;
+	bench.parameters.shaping = SCHED_LINEAR_SHIFT;
+	refuses("phase_barrier is 65536");
 	bench.parameters.shaping = SCHED_TIMED_SHIFT;
 	refuses("send_window_ns is 0");
 	bench.parameters.shaping = SCHED_TIMED_SHIFT;

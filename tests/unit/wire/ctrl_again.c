@@ -145,6 +145,7 @@ enum wire_error ctrl_again(const struct ctrl_record *record, uint8_t bytes[CTRL_
 		AGAIN(CTRL_NEXT_SHARED, next_shared)
 		AGAIN(CTRL_CONFIGURATION, configuration)
 		AGAIN(CTRL_AGREEMENT, agreement)
+		AGAIN(CTRL_PHASE, phase)
 	case CTRL_EXCLUDE:
 	case CTRL_INCLUDE:
 		return member_again(record, bytes, size);

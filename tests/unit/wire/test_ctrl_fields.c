@@ -434,6 +434,7 @@ static void get__every_field_of_events(void **state)
 	struct ctrl_done d;
 	struct ctrl_progress p;
 	struct ctrl_release r;
+	struct ctrl_phase phase;
 
 	(void)state;
 	assert_int_equal(ctrl_get_announce(&record, &a), WIRE_OK);
@@ -481,6 +482,13 @@ static void get__every_field_of_events(void **state)
 	assert_int_equal(ctrl_get_release(&record, &r), WIRE_OK);
 	assert_int_equal(r.run, 42);
 	assert_int_equal(r.event, UINT64_C(1) << 40);
+	bytes_free(&bytes);
+
+	bytes = ctrl_sample_bytes(CTRL_PHASE);
+	record = ctrl_record_of(&bytes);
+	assert_int_equal(ctrl_get_phase(&record, &phase), WIRE_OK);
+	assert_int_equal(phase.run, 42);
+	assert_int_equal(phase.phase, 0x89abcdef);
 	bytes_free(&bytes);
 }
 
