@@ -107,8 +107,9 @@ static const char *check_parameters(const struct control_parameters *parameters)
 	return check_peers(parameters);
 }
 
-static void begin_session(struct peer *peer, uint64_t session)
+static void begin_session(struct control_endpoint *endpoint, struct peer *peer, uint64_t session)
 {
+	endpoint->n_sessions -= control_connected(peer);
 	peer->session = session;
 	peer->peer_session = 0;
 	peer->life++;
@@ -126,13 +127,11 @@ static void init_peer(struct control_endpoint *endpoint, unsigned index)
 
 	peer->node = parameters->peers[index];
 	endpoint->peer_of[peer->node] = (uint16_t)index;
-	begin_session(peer, parameters->session);
+	begin_session(endpoint, peer, parameters->session);
 	peer->rto = control_max(parameters->rto_min, parameters->rto_max / 8);
 	peer->responded_at = parameters->now;
 	peer->received_at = parameters->now;
-	// The heartbeats to the peers are spread over the interval.
-	peer->next_heartbeat =
-	    parameters->now + parameters->heartbeat_interval * index / parameters->n_peers;
+	peer->next_heartbeat = parameters->now;
 	control_plan(endpoint, peer);
 }
 
@@ -363,7 +362,7 @@ void control_forget(struct control_endpoint *endpoint, unsigned node)
 
 	if (!peer)
 		return;
-	begin_session(peer, control_next_session(peer->session));
+	begin_session(endpoint, peer, control_next_session(peer->session));
 	peer->next_heartbeat = 0;
 	control_plan(endpoint, peer);
 }

@@ -15,7 +15,9 @@
 // - While the peer's process is alive, another process with its node number is refused: it receives
 //   CONTROL_OCCUPIED, and no record of it is delivered. A process is alive until it has been
 //   silent, or has received nothing, for heartbeat_timeout or 10 heartbeat intervals, whichever is
-//   less; so a peer that restarts sooner waits for that time.
+//   less; so a peer that restarts sooner waits for that time. A process that is refused by a peer,
+//   and is in session with nobody, opens no other session as long as the refusals arrive: a peer
+//   that has just started knows neither process, and must not take this one for the node.
 // - Loss, duplicates and reordering cost only time. A peer that is silent for heartbeat_timeout is
 //   reported as CONTROL_LOST. Nothing is dropped then: if the peer comes back in the same session
 //   (CONTROL_BACK), the sequence continues. A caller that does not want this calls

@@ -111,6 +111,7 @@ struct peer {
 	uint64_t received_at;
 	uint64_t answered_at; // time of the last frame that echoed a recent stamp
 	uint64_t next_heartbeat;
+	bool greeted; // the first heartbeat has been sent
 
 	// The newest stamp of the peer's session. The next frames to the peer echo it.
 	bool has_stamp;
@@ -128,6 +129,10 @@ struct peer {
 	struct session_response response;
 	uint64_t responded_at;
 	bool occupied; // CONTROL_OCCUPIED has been reported, and no session accepted since
+	// The newest response to a frame of this process: when that frame was sent, and whether the
+	// peer refused it.
+	uint64_t asked_at;
+	bool refused;
 
 	// Sending.
 	struct control_queue queue;
@@ -172,7 +177,9 @@ struct control_endpoint {
 	uint64_t number;          // of the frame that is being processed, if it has a seal
 	uint32_t ring_mask;       // of the stored frames; ring size is the window or more
 	unsigned n_peers;
-	unsigned cursor; // index of the peer that the next poll serves first
+	unsigned cursor;        // index of the peer that the next poll serves first
+	unsigned n_sessions;    // peers whose session is known
+	uint64_t refused_until; // after that, no peer's refusal counts
 	uint32_t epoch;
 	bool proven;                      // see control_proven()
 	uint16_t peer_of[CTRL_MAX_NODES]; // index in peers, or NOT_A_PEER
@@ -372,6 +379,12 @@ void control_owe_response(const struct control_endpoint *endpoint, struct peer *
 // passes the challenge, its session is accepted; otherwise a response becomes due.
 void control_take_foreign(struct control_endpoint *endpoint, struct peer *peer,
 			  const struct ctrl_header *header, uint64_t now);
+
+// Whether this process opens no session with the peer now: another peer is in session with another
+// process of this node number, and this one is in session with nobody. So a peer that has just
+// started, and knows neither process, does not take this one for the node.
+bool control_stands_aside(const struct control_endpoint *endpoint, const struct peer *peer,
+			  uint64_t now);
 
 // Processes a frame with CTRL_OCCUPIED: the peer refuses this process.
 void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,

@@ -210,6 +210,19 @@ bool control_send_before(struct control_endpoint *endpoint, struct peer *peer, u
 	return true;
 }
 
+// The first heartbeats go to all peers at once: whoever refuses this process says so before another
+// peer takes it for the node. Those after them are spread over the interval.
+static void plan_heartbeat(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
+{
+	const uint64_t interval = endpoint->parameters.heartbeat_interval;
+	const uint64_t index = (uint64_t)(peer - endpoint->peers);
+
+	peer->next_heartbeat = now + interval;
+	if (!peer->greeted)
+		peer->next_heartbeat += interval * index / endpoint->n_peers;
+	peer->greeted = true;
+}
+
 // A process that uses other sessions refuses a sealed frame that names an old one. So if the peer
 // does not prove to be alive, each second heartbeat names none, as if it were not connected.
 static bool names_none(const struct control_endpoint *endpoint, const struct peer *peer,
@@ -231,7 +244,7 @@ static bool send_hello(struct control_endpoint *endpoint, struct peer *peer, uin
 		return false;
 	peer->seals.named_none = true;
 	peer->unsequenced++;
-	peer->next_heartbeat = now + endpoint->parameters.heartbeat_interval;
+	plan_heartbeat(endpoint, peer, now);
 	return true;
 }
 
@@ -256,7 +269,7 @@ static bool send_heartbeat(struct control_endpoint *endpoint, struct peer *peer,
 		return false;
 	peer->seals.named_none = false;
 	peer->unsequenced++;
-	peer->next_heartbeat = now + endpoint->parameters.heartbeat_interval;
+	plan_heartbeat(endpoint, peer, now);
 	return true;
 }
 
@@ -333,6 +346,11 @@ static bool serve(struct control_endpoint *endpoint, struct peer *peer, uint64_t
 	if (give_up_due(endpoint, peer) <= now)
 		give_up(endpoint, peer);
 	find_silent(endpoint, peer, now);
+	if (!peer->refused && control_stands_aside(endpoint, peer, now)) {
+		peer->response.header.peer_session = 0;
+		plan_heartbeat(endpoint, peer, now);
+		return true;
+	}
 	if (control_connected(peer) && !peer->lost &&
 	    (!retransmit(endpoint, peer, now) ||
 	     !control_send_before(endpoint, peer, peer->queue.end, now)))

@@ -109,6 +109,15 @@ bool control_echoes_recent(const struct control_endpoint *endpoint,
 	return header->echo != 0 && age < endpoint->parameters.heartbeat_timeout;
 }
 
+// A frame that does not name a session of this endpoint, or an old stamp of it, is not a response.
+static bool is_response(const struct control_endpoint *endpoint, const struct peer *peer,
+			const struct ctrl_header *header, uint64_t now)
+{
+	return control_echoes_recent(endpoint, header, now) &&
+	       (header->peer_session == peer->session ||
+		header->peer_session == control_offered_session(peer));
+}
+
 void control_challenge(const struct control_endpoint *endpoint, struct peer *peer, uint64_t now)
 {
 	if (peer->challenging && now - peer->challenged_at < endpoint->parameters.heartbeat_timeout)
@@ -140,6 +149,7 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 		control_drop_queue(peer);
 		control_count(&peer->counters.restarts, 1);
 	}
+	endpoint->n_sessions += !restarted;
 	peer->life++;
 	peer->peer_session = header->session;
 	peer->peer_window = header->window;
@@ -160,9 +170,49 @@ static void connect(struct control_endpoint *endpoint, struct peer *peer,
 	control_report(endpoint, peer, restarted ? CONTROL_RESTARTED : CONTROL_CONNECTED);
 }
 
+// The responses to frames that were sent at the same time or earlier, or were recorded and are sent
+// again, change nothing.
+static void note_response(struct control_endpoint *endpoint, struct peer *peer,
+			  const struct ctrl_header *header, uint64_t now, bool refused)
+{
+	const uint64_t age = (uint64_t)(control_stamp(now) - header->echo) * NS_IN_US;
+	const uint64_t asked_at = now - now % NS_IN_US - age;
+
+	if (asked_at <= peer->asked_at)
+		return;
+	peer->asked_at = asked_at;
+	peer->refused = refused;
+	if (refused)
+		endpoint->refused_until = control_max(
+		    endpoint->refused_until, asked_at + endpoint->parameters.heartbeat_timeout);
+}
+
+// The refusal of a peer that has fallen silent counts for heartbeat_timeout.
+static bool is_refused_by(const struct control_endpoint *endpoint, const struct peer *peer,
+			  uint64_t now)
+{
+	return peer->refused && now - peer->asked_at < endpoint->parameters.heartbeat_timeout;
+}
+
+bool control_stands_aside(const struct control_endpoint *endpoint, const struct peer *peer,
+			  uint64_t now)
+{
+	if (endpoint->n_sessions > 0 || now >= endpoint->refused_until)
+		return false;
+	for (unsigned i = 0; i < endpoint->n_peers; i++)
+		if (&endpoint->peers[i] != peer &&
+		    is_refused_by(endpoint, &endpoint->peers[i], now))
+			return true;
+	return false;
+}
+
 void control_take_foreign(struct control_endpoint *endpoint, struct peer *peer,
 			  const struct ctrl_header *header, uint64_t now)
 {
+	if (is_response(endpoint, peer, header, now))
+		note_response(endpoint, peer, header, now, false);
+	if (control_stands_aside(endpoint, peer, now))
+		return;
 	if (header->session != peer->peer_session && !is_outdated(peer, header) &&
 	    !is_occupied(endpoint, peer, header->session, now)) {
 		if (passes_challenge(endpoint, peer, header, now)) {
@@ -179,11 +229,7 @@ void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
 {
 	const bool current = control_is_current(peer, header);
 
-	// A frame that does not name a session of this endpoint, or an old stamp of it, is not a
-	// response to it.
-	if (!control_echoes_recent(endpoint, header, now) ||
-	    (header->peer_session != peer->session &&
-	     header->peer_session != control_offered_session(peer)) ||
+	if (!is_response(endpoint, peer, header, now) ||
 	    (current && peer->has_stamp && !control_before(peer->stamp, header->stamp)))
 		return;
 	control_take_epoch(endpoint, peer, header, now);
@@ -191,7 +237,10 @@ void control_take_occupied(struct control_endpoint *endpoint, struct peer *peer,
 		control_forget(endpoint, peer->node);
 		control_report(endpoint, peer, CONTROL_LOST);
 	}
-	if (peer->occupied || control_is_alive(endpoint, peer, now))
+	if (control_is_alive(endpoint, peer, now))
+		return;
+	note_response(endpoint, peer, header, now, true);
+	if (peer->occupied)
 		return;
 	peer->occupied = true;
 	control_report(endpoint, peer, CONTROL_OCCUPIED);

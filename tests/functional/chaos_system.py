@@ -27,7 +27,7 @@ LEDGER = "ledger"  # group of the consumer that is stopped and killed
 FILES = "files"  # group of the recorder
 RECORDED = "b0"  # node whose events are recorded
 CHUNK = 500  # events that are generated at once, to compare with
-DISK_MIB = 8
+DISK_MIB = 32  # for the minutes that a round takes on a busy machine
 MORE = 10  # events, all complete, after which the system counts as running
 
 _CLONE_NEWNS = 0x20000

@@ -119,64 +119,6 @@ static void absence__is_no_silence_of_the_peers(void **state)
 	network_close(&network);
 }
 
-static void restart__waits_for_the_silence_of_the_process_before(void **state)
-{
-	const struct network_options options = pair_options();
-	struct network network;
-
-	(void)state;
-	pair_open(&network, &options);
-	network_restart(&network, 1);
-	network_run(&network, 900 * MS);
-	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 0);
-	assert_int_equal(network.stations[1].links[0].events[CONTROL_OCCUPIED], 1);
-	assert_true(network_state(&network, 1, 0).occupied);
-	assert_true(network_counters(&network, 0, 1)->second_process > 0);
-	network_run(&network, 250 * MS);
-	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 1);
-	assert_int_equal(network.stations[1].links[0].events[CONTROL_OCCUPIED], 1);
-	assert_false(network_state(&network, 1, 0).occupied);
-	network_close(&network);
-}
-
-static uint64_t refused_with; // the session in frames that refuse a process
-
-// Of what station 0 sends, the stranger at another address than station 1 gets refusals only.
-static bool only_refusals(struct network *network, const struct datagram *datagram)
-{
-	struct ctrl_frame frame;
-
-	(void)network;
-	assert_int_equal(ctrl_frame_decode(datagram->bytes, datagram->size, &frame), WIRE_OK);
-	if (datagram->to == 1 && !(frame.header.flags & CTRL_OCCUPIED))
-		return false;
-	if (datagram->to == 1)
-		refused_with = frame.header.session;
-	return true;
-}
-
-// A refusal goes to whoever sent. It tells no session with which that process could take the place
-// of the other when it has died.
-static void restart__a_refused_process_learns_no_session(void **state)
-{
-	const struct network_options options = pair_options();
-	struct network network;
-
-	(void)state;
-	pair_open(&network, &options);
-	refused_with = 0;
-	network.filter = only_refusals;
-	network_restart(&network, 1);
-	network_run(&network, 500 * MS);
-	assert_int_equal(refused_with, CTRL_NO_SESSION);
-	network_run(&network, 2 * SECOND); // the process before is dead
-	assert_int_equal(network.stations[0].links[1].events[CONTROL_RESTARTED], 0);
-	network.filter = NULL;
-	network_run(&network, SECOND);
-	assert_true(network_state(&network, 1, 0).connected);
-	network_close(&network);
-}
-
 static void restart__heartbeats_of_the_new_life_are_delivered(void **state)
 {
 	const struct network_options options = pair_options();
@@ -475,8 +417,6 @@ int main(void)
 		cmocka_unit_test(silence__ends_with_the_first_answer),
 		cmocka_unit_test(silence__what_was_lost_in_it_is_sent_again_at_once),
 		cmocka_unit_test(absence__is_no_silence_of_the_peers),
-		cmocka_unit_test(restart__waits_for_the_silence_of_the_process_before),
-		cmocka_unit_test(restart__a_refused_process_learns_no_session),
 		cmocka_unit_test(restart__heartbeats_of_the_new_life_are_delivered),
 		cmocka_unit_test(restart__drops_the_queue_and_begins_anew),
 		cmocka_unit_test(restart__frames_of_the_dead_session_do_not_displace_the_new_one),
