@@ -33,7 +33,7 @@ uint64_t assembly_memory(uint32_t slots, unsigned n_sources)
 	       ((uint64_t)slots + 1) * (sizeof(struct event) + sizeof(uint32_t)) +
 	       ((uint64_t)slots + 1) * n_sources * sizeof(struct part) + END_MEMORY +
 	       (uint64_t)range_count(slots, n_sources) * sizeof(struct range) +
-	       2 * (uint64_t)bucket_count(slots) * sizeof(uint32_t) +
+	       (uint64_t)bucket_count(slots) * (2 * sizeof(uint32_t) + sizeof(uint64_t)) +
 	       CLOSED_SIZE * sizeof(uint64_t) +
 	       (uint64_t)n_sources *
 		   (sizeof(uint32_t) + 2 * sizeof(uint64_t) + sizeof(struct share) +
@@ -142,6 +142,8 @@ void assembly_refuse(struct assembly *assembly, const struct segment *segment,
 	count(&assembly->counters.drops[cause], 1);
 	count(&source->segments, 1);
 	count(&source->drops[cause], 1);
+	if (cause == SEGMENT_NO_SLOT && assembly->parameters.granted)
+		held_refused(assembly, segment->event_index);
 }
 
 static uint8_t *refuse(struct assembly *assembly, const struct segment *segment,

@@ -197,7 +197,9 @@ struct assembly_report {
 #define ASSEMBLY_NO_SLOT UINT32_MAX
 
 // Opens a granted event before its first segment arrives. Returns true also if the event is open or
-// held already; false if no slot is free.
+// held already. Returns false if no slot is free, or if data of the event was refused before
+// because none was (SEGMENT_NO_SLOT): the event would stay incomplete, and has to be granted again,
+// which makes the sources send all of its data again.
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now);
 
 // A source takes part in the granted events from index `from` on, UINT64_MAX: in none; at first in

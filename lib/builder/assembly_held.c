@@ -25,8 +25,9 @@ bool held_make(struct assembly *assembly)
 	held->is_held = calloc(n, sizeof(*held->is_held));
 	held->reports = calloc(held->reports_size, sizeof(*held->reports));
 	held->buckets = malloc(n_buckets * sizeof(*held->buckets));
+	held->refused = calloc(n_buckets, sizeof(*held->refused));
 	if (held->descriptions == NULL || held->is_held == NULL || held->reports == NULL ||
-	    held->buckets == NULL)
+	    held->buckets == NULL || held->refused == NULL)
 		return false;
 	memset(held->buckets, 0xFF, n_buckets * sizeof(*held->buckets)); // NO_EVENT
 	return true;
@@ -38,6 +39,7 @@ void held_free(struct assembly *assembly)
 	free(assembly->held.is_held);
 	free(assembly->held.reports);
 	free(assembly->held.buckets);
+	free(assembly->held.refused);
 }
 
 bool held_may_open(const struct assembly *assembly)
@@ -60,10 +62,14 @@ static void add_report(struct held *held, const struct assembly_report *report)
 		*report_at(held, held->n_reports++) = *report;
 }
 
+static size_t bucket_number(const struct assembly *assembly, uint64_t index)
+{
+	return hash_number(&assembly->hash_key, index) & assembly->bucket_mask;
+}
+
 static uint32_t *held_bucket(const struct assembly *assembly, uint64_t index)
 {
-	return &assembly->held
-		    .buckets[hash_number(&assembly->hash_key, index) & assembly->bucket_mask];
+	return &assembly->held.buckets[bucket_number(assembly, index)];
 }
 
 // An event that is held is not open, so its chain is that of the held ones.
@@ -117,12 +123,32 @@ static struct event *find_held(const struct assembly *assembly, uint64_t index)
 	return slot != NO_EVENT ? &assembly->events[slot] : NULL;
 }
 
+void held_refused(struct assembly *assembly, uint64_t index)
+{
+	assembly->held.refused[bucket_number(assembly, index)] = index + 1;
+}
+
+// Whether data of the event was refused since the last call.
+static bool take_refused(struct assembly *assembly, uint64_t index)
+{
+	uint64_t *refused = &assembly->held.refused[bucket_number(assembly, index)];
+	const bool was_refused = *refused == index + 1;
+
+	if (was_refused)
+		*refused = 0;
+	return was_refused;
+}
+
 bool assembly_expect(struct assembly *assembly, uint64_t id, uint64_t index, uint64_t now)
 {
 	struct event *open = event_find(assembly, id), *event = open;
+	const bool was_refused = take_refused(assembly, index);
 
 	if (event == NULL)
 		event = find_held(assembly, index);
+	// What is open of the event stays: with the next grant all of its data is sent again.
+	if (was_refused && event == open)
+		return false;
 	if (event == NULL) {
 		if (assembly->n_free == 0)
 			(void)assembly_reclaim(assembly, now);

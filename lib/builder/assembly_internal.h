@@ -73,6 +73,9 @@ struct held {
 	struct assembly_report *reports;   // first in, first out
 	uint32_t reports_size, reports_head, n_reports;
 	uint32_t n_ungranted; // slots of open and held events that have no grant
+	// Indices + 1 of events of which data was refused because no slot was free, by hash; 0:
+	// none. A later one takes the place of an earlier one.
+	uint64_t *refused;
 };
 
 // Sources that do not take part in granted events, see assembly_sources.c.
@@ -388,3 +391,5 @@ void held_add(struct assembly *assembly, const struct event *event, uint32_t slo
 void held_report_freed(struct assembly *assembly, uint64_t index, uint32_t slot, uint64_t released);
 // Whether a segment may open an event that has no grant yet.
 bool held_may_open(const struct assembly *assembly);
+// Data of an event without a grant was refused because no slot was free.
+void held_refused(struct assembly *assembly, uint64_t index);

@@ -26,8 +26,8 @@ enum message_kind {
 	MESSAGE_PUBLISHED, // the event is published: event
 	MESSAGE_FREED,     // the slot of the event is free again: event, slot, time
 	MESSAGE_DROPPED,   // the response to MESSAGE_DISCARD with MESSAGE_GRANTED: event
-	MESSAGE_REFUSED,   // no slot is free for an expected event, or the event to be published is
-			   // not held: event
+	MESSAGE_REFUSED, // no slot is free for an expected event, or was when its data arrived, or
+			 // the event to be published is not held: event
 	// Mode static: state 1: some of its events are open, or data waits for a slot; state 0:
 	// none.
 	MESSAGE_OPEN,

@@ -116,6 +116,7 @@ static void granted__data_waits_for_its_grant(void **state)
 static void granted__data_without_a_grant_is_dropped(void **state)
 {
 	struct role_bench bench;
+	struct message refused;
 
 	(void)state;
 	role_bench_open_for(&bench, "", true);
@@ -129,6 +130,12 @@ static void granted__data_without_a_grant_is_dropped(void **state)
 	bench.now += rte_get_tsc_hz() / 10;
 	role_bench_poll(&bench);
 	assert_int_equal(counters(&bench)->drops[SEGMENT_NO_SLOT], 2);
+	// A grant that comes later is refused: the data has to be sent again.
+	tell(&bench, MESSAGE_EXPECT, 2, 0);
+	role_bench_poll(&bench);
+	assert_int_equal(mailbox_take(&bench.mail[1], &refused, 1), 1);
+	assert_int_equal(refused.kind, MESSAGE_REFUSED);
+	assert_int_equal(refused.event, 1);
 	// What is granted after that is built as ever.
 	tell(&bench, MESSAGE_EXPECT, 100, 0);
 	feed_event(&bench, 100);

@@ -235,7 +235,8 @@ static void ungranted__events_take_no_more_slots_than_are_kept(void **state)
 	assert_true(assembly_forget(bench.assembly, 104, 26));
 	take_freed(&bench, 104);
 	assert_int_equal(workbench_send(&bench, 0, 108, &block, 0, 10), PLACED);
-	expect(&bench, 108); // open, and granted now
+	assert_false(assembly_expect(bench.assembly, 108, 27, bench.now)); // lacks what was refused
+	expect(&bench, 108); // open, and granted again
 	send_all(&bench, 112);
 	assert_true(assembly_withdraw(bench.assembly, take_built(&bench, 112).slot, 28));
 	take_freed(&bench, 112);
