@@ -7,7 +7,11 @@
 #include <rte_cycles.h>
 
 #include "appliance/parts.h"
+#include "base/counter.h"
+#include "port/unmap_guard.h"
 #include "wire/feroce_cm.h"
+
+#define LOOK_US 20 // between two looks at an lcore that may be in a burst
 
 // NULL: no boards send to the port.
 static const struct config_listen *listen_of(const struct config *config, unsigned port)
@@ -109,8 +113,24 @@ static int open_flow_control(struct appliance *appliance, unsigned index, char *
 	return 0;
 }
 
+// Returns when no lcore is in the middle of a burst that began before the call.
+static void wait_for_lcores(void *context)
+{
+	const struct appliance *appliance = context;
+
+	for (unsigned i = 0; i < appliance->plan->n_lcores; i++) {
+		const struct lcore *lcore = &appliance->lcores[i];
+		const uint64_t loops = counter_read(&lcore->counters.loops);
+
+		while (atomic_load(&lcore->running) &&
+		       counter_read(&lcore->counters.loops) == loops)
+			rte_delay_us_sleep(LOOK_US);
+	}
+}
+
 int ports_open(struct appliance *appliance, char *error)
 {
+	unmap_guard_set(wait_for_lcores, appliance);
 	for (unsigned i = 0; i < appliance->config->n_ports; i++) {
 		const struct plan_port *plan = &appliance->plan->ports[i];
 		struct port_traffic traffic;
@@ -146,4 +166,5 @@ void ports_close(struct appliance *appliance)
 	for (unsigned i = 0; i < appliance->n_ports; i++)
 		if (appliance_flow_control(appliance, i) != NULL)
 			flow_control_close(&appliance->flow_controls[i]);
+	unmap_guard_set(NULL, NULL);
 }

@@ -2,6 +2,8 @@
 # Copyright (c) 2026, the evb authors
 """Two evb processes joined by a memif: a node that generates, a node that builds."""
 
+import os
+
 import appliance
 import evbtest
 import judge
@@ -9,6 +11,8 @@ import telemetry
 from evbtest import check, check_equal
 
 EVENTS = 300
+KILLS = 25
+STREAM = 300  # events until the sender sends at its full rate
 SOURCES = 8
 ADDRESS = "10.9.0.1"
 
@@ -78,6 +82,31 @@ def test_sender_restarts():
         second = [event for event in found if event >= 10**6]
         check_equal(sorted(second), [10**6 + 20 * index for index in range(EVENTS)],
                     "events of the second generator node")
+
+
+def test_sender_killed_in_a_burst():
+    """The receiver survives it. Its lcore shares a CPU with busy processes, so that it is often away in
+    the middle of a burst when the driver learns that the sender is dead."""
+    with evbtest.Workspace() as work:
+        builder, source = nodes(work, 9000, events=0)
+        cpu = min(os.sched_getaffinity(0))
+        builder["idle"] = {"policy": "poll"}
+        builder["lcores"] = [{"cpu": cpu, "roles": ["rx.wire", "builder.b0"]}]
+        del builder["writers"]
+        for _ in range(2):
+            work.start("taskset", "-c", str(cpu), "/bin/sh", "-c", "while :; do :; done")
+        receiving = work.run(builder)
+
+        def complete():
+            return telemetry.summary(receiving.name)["events_complete"]
+        for kill in range(KILLS):
+            before = complete()
+            source["generators"][0]["first_event"] = 10**8 * kill
+            sending = work.run(source)
+            receiving.wait_until(lambda before=before: complete() > before + STREAM,
+                                 "events of this sender")
+            sending.kill()
+        check(receiving.running(), receiving.describe())
 
 
 if __name__ == "__main__":
