@@ -33,6 +33,58 @@ static void distance__is_kept(void **state)
 	}
 }
 
+// Two partitions of builder nodes, listed alternately: even ones in the first partition, odd ones
+// in the second, of which those from 2 x n_second on belong to the first, too. Each is a congestion
+// group. Events alternate between them, and no node gets two events of a round.
+static void expect_alternation(enum sched_policy policy, uint32_t n, uint32_t n_second)
+{
+	struct bench bench = bench_plain(n);
+	uint64_t round = UINT64_MAX;
+	uint32_t used = 0, per_round = 0, last = UINT32_MAX;
+
+	bench.parameters.policy = policy;
+	bench.parameters.shaping = SCHED_LINEAR_SHIFT;
+	bench.parameters.distance = 1;
+	for (uint32_t i = 0; i < n; i++) {
+		bench.builders[i].group = i < 2 * n_second ? i % 2 : 0;
+		bench.builders[i].slots = 1 + i % 4;
+	}
+	bench_start(&bench);
+	bench_credit_all(&bench);
+	bench_announce(&bench, 600);
+	for (unsigned i = 0; i < 600; i++) {
+		const struct sched_grant *grant = &bench.grants[0];
+
+		assert_int_equal(bench_poll(&bench, 1), 1);
+		assert_int_not_equal(bench.builders[grant->builder].group, last);
+		assert_int_equal(grant->position, grant->builder);
+		if (grant->round != round) {
+			if (i > 0)
+				assert_in_range(per_round, 2 * n_second,
+						2 * n_second + (n > 2 * n_second));
+			round = grant->round;
+			used = per_round = 0;
+		}
+		assert_int_equal(used >> grant->builder & 1, 0);
+		used |= 1u << grant->builder;
+		per_round++;
+		last = bench.builders[grant->builder].group;
+		bench_recycle_all(&bench);
+	}
+	assert_int_equal(sched_counters(bench.sched)->relaxed, 0);
+	bench_stop(&bench);
+}
+
+static void partitions__alternate(void **state)
+{
+	(void)state;
+	for (int policy = SCHED_ROUND_ROBIN; policy <= SCHED_RANDOM; policy++) {
+		expect_alternation((enum sched_policy)policy, 2, 1);
+		expect_alternation((enum sched_policy)policy, 12, 6);
+		expect_alternation((enum sched_policy)policy, 9, 2);
+	}
+}
+
 static void distance__by_default(void **state)
 {
 	static const struct {
@@ -181,6 +233,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(distance__is_kept),
+		cmocka_unit_test(partitions__alternate),
 		cmocka_unit_test(distance__by_default),
 		cmocka_unit_test(rule__yields_at_once_if_no_other_group_has_a_credit),
 		cmocka_unit_test(rule__waits_for_a_group_that_is_blocked),
