@@ -140,6 +140,33 @@ def test_partial_phase_barrier():
     check_barrier(2)
 
 
+def test_phase_barrier_without_a_node():
+    """A node that stands still holds the others up for no longer than heartbeat_timeout, and the
+    barrier counts it again when it is back."""
+    layout = Layout(readouts=3, builders=3, changes={
+        "events": {"deadline": "2s"},
+        "event_manager": manager(phase_barrier=1, heartbeat_timeout="1s")})
+    with bottleneck.ahead_of_others(), evbtest.Workspace() as work, Farm(work, layout) as farm:
+        farm.start()
+        farm.wait_for_events(30)
+        stopped, *others = farm.readouts
+        farm.processes[stopped].signal(signal.SIGSTOP)
+        farm.wait_for_events(60)
+        during = {node: farm.readout(node) for node in others}
+        farm.processes[stopped].signal(signal.SIGCONT)
+        before = farm.readout(stopped)["events"]
+        farm.processes["m"].wait_until(lambda: farm.readout(stopped)["events"] > before + 60,
+                                       "events of the node that was stopped")
+        after = {node: farm.readout(node) for node in others}
+        summaries = farm.stop()
+    for summary in summaries.values():
+        evbtest.check_identities(summary)
+    for node in others:
+        check(during[node]["phase_timeouts"] <= 1, f"{node} waited more than once: {during[node]}")
+        check(after[node]["held_phase"] > during[node]["held_phase"],
+              f"{node} does not wait for the others any more: {after[node]}")
+
+
 # --- pauses ------------------------------------------------------------------------------------
 
 

@@ -45,6 +45,7 @@ class Point:
     packing: int = 48
     fragment: int = 200  # bytes
     mtu: int = 1500
+    phase_barrier: int = 0
 
     @property
     def name(self):
@@ -76,10 +77,10 @@ class Point:
     def is_sensible(self):
         """Whether no other point is the same, and all keys act."""
         if self.mode == "pull":  # has no rounds
-            return (self.parallel_sends < self.nodes and not self.barrier and
-                    self.shaping == "linear-shift")
+            return (self.parallel_sends < self.nodes and
+                    not (self.barrier or self.phase_barrier) and self.shaping == "linear-shift")
         return self.parallel_sends == 1 and (
-            not self.barrier or self.shaping in ("linear-shift", "random"))
+            not (self.barrier or self.phase_barrier) or self.shaping in ("linear-shift", "random"))
 
     def configuration(self, name):
         """The complete system file."""
@@ -88,6 +89,8 @@ class Point:
                     "address": f"10.78.0.{number}/24", "link_rate": round(self.link * 1e6),
                     "options": {"qdisc_bypass": 0}}
 
+        # Files of results from before the key existed have no such key.
+        phases = {"phase_barrier": self.phase_barrier} if self.phase_barrier else {}
         slots = self.credits + 3
         size = self.nodes * self.remote.block + EVENT_HEADER
         return cluster.frugal({
@@ -102,7 +105,7 @@ class Point:
                 "target_utilisation": UTILISATION, "window": 0, "heartbeat": "100ms",
                 "heartbeat_timeout": "5s", "source_buffer": max(256, 4 * self.nodes * self.credits),
                 "send_window": f"{round(self.send_window * 1e6)}us",
-                "idle_window": f"{round(IDLE_WINDOW * 1e6)}us"},
+                "idle_window": f"{round(IDLE_WINDOW * 1e6)}us", **phases},
             "nodes": [{"name": MANAGER, "manager": True, "ports": [port(1)]}] + [
                 {"name": node, "ports": [port(10 + index)],
                  "builders": [{"name": f"b{index}", "slots": slots, "slot_size": -(-size // 4096) * 4096}],
@@ -126,12 +129,12 @@ SHAPINGS = ["none", "linear-shift", "timed-shift", "random"]
 QUICK = {"nodes": [2], "mode": ["push", "pull"], "credits": [2]}
 DEFAULT = {"nodes": [2, 4, 8, 16], "mode": ["push", "pull"], "shaping": SHAPINGS, "credits": [1, 4],
            "parallel_sends": [1, 2]}
-FULL = {**DEFAULT, "barrier": [False, True], "credits": [1, 2, 4, 8, 16],
+FULL = {**DEFAULT, "barrier": [False, True], "phase_barrier": [0, 1], "credits": [1, 2, 4, 8, 16],
         "parallel_sends": [1, 2, 4, 8]}
 _VALUES = {"mode": ["push", "pull"], "shaping": SHAPINGS, "barrier": [False, True]}
 _RANGES = {"nodes": (2, 16), "credits": (1, 4096), "parallel_sends": (1, 15), "seed": (0, 2**32),
            "link": (1, 10_000), "queue": (1538, 1 << 30), "packing": (1, 60_000),
-           "fragment": (1, 65_000), "mtu": (576, 9000)}
+           "fragment": (1, 65_000), "mtu": (576, 9000), "phase_barrier": (0, 65_535)}
 
 
 def _value(key, text):
@@ -176,7 +179,7 @@ def chosen(quick, full, values):
     points = sweep({**(QUICK if quick else FULL if full else DEFAULT), **values})
     if not points:
         raise BadSetting("no point of this sweep makes sense: parallel_sends acts in pull, below the "
-                         "number of nodes; shapings and barrier act in push")
+                         "number of nodes; shapings and barriers act in push")
     return points
 
 

@@ -270,6 +270,10 @@ def test_farm__points_that_differ():
         "8 nodes, push, none, 4", "8 nodes, push, linear-shift, 4",
         "8 nodes, push, linear-shift + barrier, 4", "8 nodes, pull, linear-shift, 4 / 1",
         "8 nodes, pull, linear-shift, 4 / 2"], "points")
+    values = {"nodes": [4], "mode": ["push", "pull"], "shaping": ["none", "random"], "phase_barrier": [0, 3]}
+    check_equal([point.name for point in farm_points.sweep(values)],
+                ["4 nodes, push, none, 4", "4 nodes, push, random, 4",
+                 "4 nodes, push, random, 4, phase_barrier 3"], "points with a barrier")
     check("no point" in _bad(farm_points.chosen, True, False, {"mode": ["pull"], "barrier": [True]}),
           "an empty sweep")
     check_equal(farm_points.Point(link=50.0, seed=7).name, "4 nodes, push, linear-shift, 4, seed 7, link 50",
