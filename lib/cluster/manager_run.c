@@ -95,24 +95,6 @@ static unsigned progress_of(enum ctrl_run_state state)
 	}
 }
 
-void manager_run_state(struct cluster_manager *manager, unsigned from,
-		       const struct ctrl_record *record)
-{
-	struct ctrl_run_report received;
-
-	if (ctrl_get_run_report(record, &received) != WIRE_OK)
-		return;
-	manager->nodes[from].state = received.state;
-	manager->nodes[from].stated = true;
-	if (received.command == CTRL_CONFIGURE)
-		manager->nodes[from].opened = received.request;
-	// A command of the earlier manager may have reached only some nodes: the most advanced
-	// state counts.
-	if ((manager->sched == NULL || manager->adopting) && received.run == manager->run &&
-	    manager->run != 0 && progress_of(received.state) > progress_of(manager->state))
-		manager->state = received.state;
-}
-
 // --- run control ---
 
 static void command_all(struct cluster_manager *manager, enum ctrl_command command, uint64_t event)
@@ -129,6 +111,35 @@ static void start_drain(struct cluster_manager *manager)
 	manager->state = CTRL_DRAINING;
 	sched_set_paused(manager->sched, false);
 	command_all(manager, CTRL_DRAIN, manager->end);
+}
+
+// Notes the state that a node of the run reports. A command of an earlier manager may have reached
+// only some nodes: the most advanced state counts. The run also drains if the node that had the
+// order was silent when this manager took over.
+static void take_state(struct cluster_manager *manager, enum ctrl_run_state state)
+{
+	const bool adopts = manager->sched == NULL || manager->adopting;
+
+	if (adopts && progress_of(state) > progress_of(manager->state))
+		manager->state = state;
+	else if (!adopts && state == CTRL_DRAINING &&
+		 (manager->state == CTRL_RUNNING || manager->state == CTRL_PAUSED))
+		start_drain(manager);
+}
+
+void manager_run_state(struct cluster_manager *manager, unsigned from,
+		       const struct ctrl_record *record)
+{
+	struct ctrl_run_report received;
+
+	if (ctrl_get_run_report(record, &received) != WIRE_OK)
+		return;
+	manager->nodes[from].state = received.state;
+	manager->nodes[from].stated = true;
+	if (received.command == CTRL_CONFIGURE)
+		manager->nodes[from].opened = received.request;
+	if (manager->run != 0 && received.run == manager->run)
+		take_state(manager, received.state);
 }
 
 static void stop_all(struct cluster_manager *manager)

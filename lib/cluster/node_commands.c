@@ -83,9 +83,11 @@ static bool is_without_effect(const struct cluster_node *node,
 		return true;
 	if (command->command == CTRL_CONFIGURE)
 		return false;
-	if (command->command == CTRL_START)
-		return node->run != 0 && node->state == CTRL_DRAINING;
-	return command->command != CTRL_STOP && node->run == 0;
+	if (node->run == 0)
+		return command->command != CTRL_START && command->command != CTRL_STOP;
+	// A manager that does not know yet that the run drains learns it from this node's report.
+	return node->state == CTRL_DRAINING && command->command != CTRL_DRAIN &&
+	       command->command != CTRL_STOP;
 }
 
 // The reason why a command is refused, or NULL.

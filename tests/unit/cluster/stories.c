@@ -646,6 +646,7 @@ const struct story stories[] = {
 	  manager_in_office_is_killed_in_the_drain,
 	  SPLIT,
 	  { .n_managers = 2 } },
+	{ "a drain reaches one node", drain_reaches_one_node, NEVER, { .n_managers = 3 } },
 	{ "the manager dies in the drain",
 	  run_drains_while_the_manager_dies,
 	  SPLIT,

@@ -121,3 +121,29 @@ void manager_in_office_is_killed_in_the_drain(struct farm *farm)
 	farm_start(farm, node);
 	farm_run(farm, farm_below(farm, SECOND));
 }
+
+// The successor of the manager does not know that the run drains until the one node that has
+// received the order is back.
+void drain_reaches_one_node(struct farm *farm)
+{
+	const unsigned manager = farm->manager, node = (manager + 1) % farm->n_nodes;
+
+	if (farm_below(farm, 2) == 0 && !farm_command(farm, CLUSTER_PAUSE, 0))
+		farm_broken(farm, "pause is refused");
+	farm_run(farm, 50 * MS);
+	for (unsigned i = 0; i < farm->n_nodes; i++)
+		farm->cut[manager][i] = i != node;
+	if (!farm_command(farm, CLUSTER_DRAIN, 0))
+		farm_broken(farm, "drain is refused");
+	farm_run(farm, 20 * MS);
+	if (farm->nodes[node].state != CTRL_DRAINING)
+		farm_broken(farm, "node %u does not drain", node);
+	farm_restart(farm, manager);
+	farm_heal(farm);
+	farm_cut(farm, node, true, true);
+	(void)farm_await_office(farm, CLUSTER_NONE, PATIENCE);
+	farm_run(farm, farm_below(farm, 600 * MS));
+	farm_heal(farm);
+	if (!farm_await(farm, CTRL_STOPPED, 60 * SECOND))
+		farm_broken(farm, "the drain is forgotten: state %d", (int)farm_view(farm).state);
+}

@@ -178,6 +178,29 @@ static void start_by_hand(void)
 	assert_int_equal(view_of_node().state, CTRL_RUNNING);
 }
 
+// A manager that does not know that the run drains may order a pause first.
+static void drain__only_goes_on(void **state)
+{
+	static const enum ctrl_command commands[] = { CTRL_START, CTRL_PAUSE, CTRL_RESUME };
+	struct ctrl_run_command command = { .command = CTRL_DRAIN, .event = 100000 };
+
+	(void)state;
+	start_by_hand();
+	command.config_hash = farm.configs[1]->cluster.hash;
+	command.run = view_of_node().run;
+	give(farm.manager, &command);
+	assert_int_equal(view_of_node().state, CTRL_DRAINING);
+	for (unsigned i = 0; i < 3; i++) {
+		command.command = commands[i];
+		give(farm.manager, &command);
+		assert_int_equal(view_of_node().state, CTRL_DRAINING);
+	}
+	command.command = CTRL_STOP;
+	give(farm.manager, &command);
+	assert_int_equal(view_of_node().state, CTRL_STOPPED);
+	farm_close(&farm);
+}
+
 // A command of another run, another configuration or another node than the manager has no effect,
 // and what is wrong with it is reported.
 static void commands__of_another_run_configuration_or_node(void **state)
@@ -416,6 +439,7 @@ int main(void)
 		cmocka_unit_test(commands__are_refused_in_the_wrong_state),
 		cmocka_unit_test(stop__is_at_once),
 		cmocka_unit_test(configuration__has_to_be_the_same),
+		cmocka_unit_test(drain__only_goes_on),
 		cmocka_unit_test(commands__of_another_run_configuration_or_node),
 		cmocka_unit_test(records__of_another_run),
 		cmocka_unit_test(welcome__tells_a_refused_node_nothing),
