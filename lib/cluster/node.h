@@ -100,6 +100,8 @@ void cluster_node_poll(struct cluster_node *node, uint64_t now);
 
 // The node that this one follows as event manager, or CLUSTER_NONE.
 unsigned cluster_node_manager(const struct cluster_node *node);
+// Its epoch, where it is elected; else 0.
+uint32_t cluster_node_epoch(const struct cluster_node *node);
 
 // Where the event manager is elected. Follows a manager in office, unless this node has followed
 // one of the same or a higher epoch.

@@ -14,6 +14,11 @@ unsigned cluster_node_manager(const struct cluster_node *node)
 	return node->manager;
 }
 
+uint32_t cluster_node_epoch(const struct cluster_node *node)
+{
+	return node->manager_epoch;
+}
+
 struct vote *cluster_node_vote(struct cluster_node *node)
 {
 	return &node->vote;

@@ -266,8 +266,6 @@ static int check_managers(struct config_reader *reader, const struct config *con
 	if (cluster->n_nodes < 3)
 		return config_fail(reader, "with several managers at least 3 nodes are needed: a "
 					   "majority of them elects one");
-	if (cluster->n_results > 0)
-		return config_fail(reader, "results of the system need a single manager");
 	if (manager->heartbeat_timeout_ns < LEASE_BEATS * manager->heartbeat_ns)
 		return config_fail(config_at(reader, "event_manager.heartbeat_timeout"),
 				   "is less than %u heartbeats, which an elected manager needs",

@@ -28,6 +28,7 @@ struct decision_flow *decision_flow_create(const struct decision_flow_parameters
 		return NULL;
 	flow->parameters = *parameters;
 	flow->self = parameters->system->self;
+	flow->leader = CLUSTER_NONE;
 	flow->n = parameters->system->n_results;
 	flow->up = calloc(parameters->system->n_nodes, sizeof(*flow->up));
 	flow->down_since = calloc(parameters->system->n_nodes, sizeof(*flow->down_since));
@@ -64,7 +65,7 @@ static void take_results(struct decision_flow *flow, unsigned from,
 		return;
 	stream = stream_of(flow, results.results, results.run);
 	if (stream != NULL && from == stream->results->node)
-		flow_allowed(stream, &results);
+		flow_allowed(flow, stream, &results);
 }
 
 static void take_decisions(struct decision_flow *flow, unsigned from,
@@ -107,6 +108,21 @@ bool decision_flow_record(struct decision_flow *flow, unsigned from,
 		return true;
 	default:
 		return false;
+	}
+}
+
+void decision_flow_follow(struct decision_flow *flow, unsigned manager, uint32_t epoch,
+			  const struct cluster_manager *here)
+{
+	if (flow->leader == manager && flow->epoch == epoch && flow->manager == here)
+		return;
+	flow->leader = manager;
+	flow->epoch = epoch;
+	flow->manager = here;
+	for (unsigned i = 0; i < flow->n; i++) {
+		flow_begin_reporting(&flow->streams[i]);
+		if (flow->streams[i].inbox != NULL)
+			flow_follow_reporter(flow, &flow->streams[i]);
 	}
 }
 
@@ -157,14 +173,14 @@ void decision_flow_poll(struct decision_flow *flow, bool is_over, uint64_t now)
 			flow_send_results(flow, stream, now);
 		if (stream->outbox != NULL)
 			flow_send_decisions(flow, stream);
-		if (flow->parameters.manager != NULL && flow_is_told(flow, stream))
+		if (flow->manager != NULL && flow_is_told(flow, stream))
 			flow_send_events(flow, stream);
 	}
 }
 
 static bool is_done(const struct decision_flow *flow, const struct flow_stream *stream)
 {
-	const bool reports = flow->parameters.manager != NULL && flow_is_told(flow, stream);
+	const bool reports = flow->manager != NULL && flow_is_told(flow, stream);
 
 	if (stream->inbox != NULL)
 		return flow_all_told(flow, stream);

@@ -15,6 +15,11 @@
 // only if the endpoint can send them at once, so that other records never wait behind them in its
 // queue.
 //
+// Where the manager is elected, another node may take over. The results node accepts EVENTS from
+// the manager that it follows only, and names its epoch in RESULTS. A manager begins with the first
+// RESULTS of its own epoch, so that it continues behind the last event that the one before it has
+// reported.
+//
 // The manager reports each event once its fate is final (sched_released()), in the order of events
 // and without gaps, so that the results node knows for which events it has to wait, and which do
 // not exist. In mode static nobody knows that, nor for results by the events of an earlier stage.
@@ -35,9 +40,8 @@ struct decision_flow;
 struct decision_flow_parameters {
 	const struct cluster_system *system; // outlives the flow
 	struct cluster_transport transport;
-	bool granted;                          // mode push or pull
-	uint32_t run;                          // number of the only run of this process, not 0
-	const struct cluster_manager *manager; // NULL: on another node
+	bool granted; // mode push or pull
+	uint32_t run; // number of the only run of this process, not 0
 	// By index of the results; NULL: this node sends none; it is not the results node.
 	struct decision_outbox *outboxes[EVB_MAX_RESULTS];
 	struct decision_inbox *inboxes[EVB_MAX_RESULTS];
@@ -53,6 +57,12 @@ struct decision_flow_view {
 // NULL if memory ran out.
 struct decision_flow *decision_flow_create(const struct decision_flow_parameters *parameters);
 void decision_flow_destroy(struct decision_flow *flow);
+
+// Which node is the event manager, CLUSTER_NONE: none is in office yet, and in which epoch, 0: it
+// is not elected. `here`: the manager itself, if it is on this node; else NULL. To be called before
+// each poll.
+void decision_flow_follow(struct decision_flow *flow, unsigned manager, uint32_t epoch,
+			  const struct cluster_manager *here);
 
 // Handles a record, which may be this node's own. False: it is of another type.
 bool decision_flow_record(struct decision_flow *flow, unsigned from,

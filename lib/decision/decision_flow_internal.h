@@ -39,13 +39,17 @@ struct flow_stream {
 	uint64_t reported;                           // first event that is not reported
 	uint64_t written;                            // by any process of the results node
 	bool served;                                 // a process of the results node has begun
-	bool first_sent, confirmed, last_event_sent; // in this session
+	bool first_sent, confirmed, last_event_sent; // in this session, and by this manager
+	bool in_term; // RESULTS has come from a node that follows this manager
 	struct decision_flow_view view;
 };
 
 struct decision_flow {
 	struct decision_flow_parameters parameters;
 	unsigned self;
+	unsigned leader;                       // node of the event manager, or CLUSTER_NONE
+	uint32_t epoch;                        // in which it is in office, 0: it is not elected
+	const struct cluster_manager *manager; // NULL: on another node
 	bool run_is_over;
 	// By node of the system
 	bool *up;             // the node is in session, and not silent
@@ -88,13 +92,18 @@ static inline void flow_send(const struct decision_flow *flow, unsigned node, co
 
 // decision_send.c
 void flow_begin_sending(struct flow_stream *stream);
-void flow_allowed(struct flow_stream *stream, const struct ctrl_results *results);
+// Another manager begins, or the same one a new term.
+void flow_begin_reporting(struct flow_stream *stream);
+void flow_allowed(const struct decision_flow *flow, struct flow_stream *stream,
+		  const struct ctrl_results *results);
 void flow_send_decisions(struct decision_flow *flow, struct flow_stream *stream);
 void flow_send_events(struct decision_flow *flow, struct flow_stream *stream);
 
 // decision_receive.c
 bool flow_make_peers(struct decision_flow *flow, struct flow_stream *stream);
 void flow_begin_receiving(struct flow_stream *stream, unsigned peer);
+// Another node reports the events, or the same one in a new term.
+void flow_follow_reporter(const struct decision_flow *flow, struct flow_stream *stream);
 void flow_take_decisions(struct decision_flow *flow, struct flow_stream *stream, unsigned from,
 			 const struct ctrl_decisions *decisions);
 void flow_take_events(struct decision_flow *flow, struct flow_stream *stream, unsigned from,

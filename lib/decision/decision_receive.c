@@ -30,7 +30,6 @@ bool flow_make_peers(struct decision_flow *flow, struct flow_stream *stream)
 		if (i == flow->self)
 			continue;
 		peer->sends = system->nodes[i].n_builders > 0 && !stream->results->is_from_ring;
-		peer->reports = i == system->manager && flow_is_told(flow, stream);
 		n_senders += peer->sends;
 	}
 	stream->share = decision_inbox_size(stream->inbox) / (n_senders > 0 ? n_senders : 1);
@@ -46,6 +45,16 @@ void flow_begin_receiving(struct flow_stream *stream, unsigned node)
 	peer->ended = false;
 	if (peer->reports)
 		stream->last_event = false;
+}
+
+void flow_follow_reporter(const struct decision_flow *flow, struct flow_stream *stream)
+{
+	stream->last_event = false;
+	for (unsigned i = 0; i < flow->parameters.system->n_nodes; i++)
+		stream->peers[i].reports =
+		    i == flow->leader && i != flow->self && flow_is_told(flow, stream);
+	if (flow->leader != CLUSTER_NONE)
+		stream->peers[flow->leader].told_at = 0;
 }
 
 void flow_take_decisions(struct decision_flow *flow, struct flow_stream *stream, unsigned from,
@@ -81,7 +90,7 @@ void flow_take_events(struct decision_flow *flow, struct flow_stream *stream, un
 {
 	struct decision_inbox *inbox = stream->inbox;
 
-	if (from != flow->parameters.system->manager || from == flow->self)
+	if (from != flow->leader || from == flow->self)
 		return;
 	// The second record of the manager shows that it knows this process: if the process ends
 	// now, the next one continues.
@@ -110,10 +119,10 @@ void flow_take_events(struct decision_flow *flow, struct flow_stream *stream, un
 // gone have sent their last decision.
 static bool all_arrived(const struct decision_flow *flow, const struct flow_stream *stream)
 {
-	const unsigned manager = flow->parameters.system->manager;
+	const unsigned manager = flow->leader;
 
-	if (!flow->run_is_over ||
-	    (flow_is_told(flow, stream) && !stream->last_event && !flow_is_gone(flow, manager)))
+	if (!flow->run_is_over || (flow_is_told(flow, stream) && !stream->last_event &&
+				   (manager == CLUSTER_NONE || !flow_is_gone(flow, manager))))
 		return false;
 	for (unsigned i = 0; i < flow->parameters.system->n_nodes; i++)
 		if (stream->peers[i].sends && !stream->peers[i].ended && !flow_is_gone(flow, i))
@@ -142,6 +151,7 @@ static struct ctrl_results results_for(const struct decision_flow *flow,
 	struct ctrl_results results = {
 		.results = (uint8_t)(stream - flow->streams),
 		.run = flow->parameters.run,
+		.epoch = flow->epoch,
 		.written = written,
 		.decisions =
 		    counter_read(&inbox->received[node]) + stream->share - peer->arrived_before,

@@ -19,10 +19,19 @@ _Static_assert(CTRL_EVENTS_SIZE(EVENTS_MOST) <= RECORD_MOST, "fits");
 void flow_begin_sending(struct flow_stream *stream)
 {
 	stream->has_allowed = stream->last_sent = false;
-	stream->first_sent = stream->confirmed = stream->last_event_sent = false;
+	flow_begin_reporting(stream);
 	stream->in_session = 0;
 	if (stream->outbox != NULL)
 		stream->next = atomic_load_explicit(&stream->outbox->freed, memory_order_relaxed);
+}
+
+// Of the results on this node the manager continues behind the events that they know.
+void flow_begin_reporting(struct flow_stream *stream)
+{
+	stream->first_sent = stream->confirmed = stream->last_event_sent = stream->in_term = false;
+	if (stream->inbox != NULL)
+		stream->reported =
+		    atomic_load_explicit(&stream->inbox->known, memory_order_relaxed);
 }
 
 static void free_written(struct flow_stream *stream)
@@ -36,14 +45,19 @@ static void free_written(struct flow_stream *stream)
 		atomic_store_explicit(&outbox->over, true, memory_order_release);
 }
 
-void flow_allowed(struct flow_stream *stream, const struct ctrl_results *results)
+void flow_allowed(const struct decision_flow *flow, struct flow_stream *stream,
+		  const struct ctrl_results *results)
 {
 	const bool has_begun = (results->flags & CTRL_RESULTS_BEGUN) != 0;
+	const bool in_term = results->epoch == flow->epoch;
 
-	// In a session the manager counts on from the first event that the results node asks for.
-	if (has_begun &&
-	    (!stream->has_allowed || (stream->allowed.flags & CTRL_RESULTS_BEGUN) == 0))
+	// In a session, and in its term, the manager counts on from the first event that the
+	// results node asks for.
+	if (has_begun && in_term &&
+	    (!stream->has_allowed || !stream->in_term ||
+	     (stream->allowed.flags & CTRL_RESULTS_BEGUN) == 0))
 		stream->reported = results->next;
+	stream->in_term |= in_term;
 	stream->has_allowed = true;
 	stream->allowed = *results;
 	stream->served |= has_begun;
@@ -178,8 +192,8 @@ static void send_events(struct decision_flow *flow, struct flow_stream *stream, 
 	for (; record.n < (record.n_events + 3u) / 4u; record.n++) {
 		const unsigned left = record.n_events - 4u * record.n;
 
-		entries[record.n].builders = entry_of(
-		    flow->parameters.manager, record.first + 4u * record.n, left < 4 ? left : 4);
+		entries[record.n].builders =
+		    entry_of(flow->manager, record.first + 4u * record.n, left < 4 ? left : 4);
 	}
 	flow_send(flow, stream->results->node, bytes,
 		  ctrl_put_events(bytes, sizeof(bytes), &record, entries));
@@ -192,13 +206,12 @@ static void send_events(struct decision_flow *flow, struct flow_stream *stream, 
 // discarded or their node has ended, have a window more.
 static uint64_t oldest_unwritten(const struct decision_flow *flow, const struct flow_stream *stream)
 {
-	const uint64_t first = cluster_manager_first(flow->parameters.manager);
+	const uint64_t first = cluster_manager_first(flow->manager);
 	uint64_t ahead = UINT64_C(2) * stream->results->window;
 
 	for (unsigned i = 0; i < flow->parameters.system->n_builders; i++)
 		ahead += flow->parameters.system->builders[i].slots;
-	return cluster_manager_resumed(flow->parameters.manager) && first > ahead ? first - ahead
-										  : 0;
+	return cluster_manager_resumed(flow->manager) && first > ahead ? first - ahead : 0;
 }
 
 // The first event of a results process that knows none. Where the run was going on before this
@@ -208,7 +221,7 @@ static uint64_t oldest_unwritten(const struct decision_flow *flow, const struct 
 static uint64_t first_event(const struct decision_flow *flow, const struct flow_stream *stream,
 			    uint64_t tail)
 {
-	const bool goes_on = stream->served || cluster_manager_resumed(flow->parameters.manager);
+	const bool goes_on = stream->served || cluster_manager_resumed(flow->manager);
 
 	if (goes_on && tail > stream->written)
 		return tail;
@@ -223,7 +236,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 // The results role is on this node.
 static void report_here(struct decision_flow *flow, struct flow_stream *stream)
 {
-	const struct cluster_manager *manager = flow->parameters.manager;
+	const struct cluster_manager *manager = flow->manager;
 	struct decision_inbox *inbox = stream->inbox;
 	const uint64_t released = cluster_manager_released(manager);
 
@@ -240,7 +253,7 @@ static void report_here(struct decision_flow *flow, struct flow_stream *stream)
 
 void flow_send_events(struct decision_flow *flow, struct flow_stream *stream)
 {
-	const struct cluster_manager *manager = flow->parameters.manager;
+	const struct cluster_manager *manager = flow->manager;
 	const struct ctrl_results *allowed = &stream->allowed;
 	uint64_t released, end;
 	size_t room;
@@ -252,7 +265,7 @@ void flow_send_events(struct decision_flow *flow, struct flow_stream *stream)
 		return;
 	}
 	room = flow_room(flow, stream->results->node, RECORD_MOST);
-	if (!may_send(flow, stream) || room < RECORD_MOST)
+	if (!may_send(flow, stream) || !stream->in_term || room < RECORD_MOST)
 		return;
 	if ((allowed->flags & CTRL_RESULTS_BEGUN) == 0) {
 		if (!stream->first_sent) {

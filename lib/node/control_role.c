@@ -147,6 +147,8 @@ static void poll_flow(struct control *control)
 
 	if (control->flow == NULL)
 		return;
+	decision_flow_follow(control->flow, cluster_node_manager(control->node),
+			     cluster_node_epoch(control->node), control->manager);
 	decision_flow_poll(control->flow, cluster_node_ended(control->node, NULL), control->now);
 	if (asked && decision_flow_is_done(control->flow) && all_is_acknowledged(control))
 		atomic_store_explicit(&control->decisions_done, true, memory_order_release);
@@ -407,7 +409,6 @@ static bool make_flow(struct control *control)
 		return true;
 	decisions.system = control->system;
 	decisions.transport = control->transport;
-	decisions.manager = control->manager;
 	control->flow = decision_flow_create(&decisions);
 	return control->flow != NULL;
 }

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Copyright (c) 2026, the evb authors
 """Results of a system: consumers on two builder nodes decide, a third node writes all decisions in
-the order of events. A builder node, or the node of the results, is killed and comes back: each
-event stands in the results once, in order."""
+the order of events. A builder node, the node of the results, or that of an elected event manager is
+killed and comes back: each event stands in the results once, in order."""
 
 import dataclasses
 import glob
@@ -24,6 +24,7 @@ class Layout(bottleneck.Layout):
     """A node x that only writes results."""
 
     folder: str = ""
+    elects: bool = False  # m or r0 is the event manager
 
     def configuration(self, name):
         result = super().configuration(name)
@@ -31,18 +32,21 @@ class Layout(bottleneck.Layout):
         result["nodes"].append({
             "name": "x", "ports": [self._port(200)],
             "results": [{"name": "all", "group": "filter", "directory": self.folder,
-                         "timeout": "1s"}]})
+                         "timeout": "10s" if self.elects else "1s"}]})
+        for node in result["nodes"]:
+            if self.elects and node["name"] == "r0":
+                node["manager"] = True
         return result
 
 
 class Farm(bottleneck.Farm):
     """m, b0, b1, r0, and x for the results; a member of the filter on each builder node."""
 
-    def __init__(self, work):
+    def __init__(self, work, elects=False):
         self.folder = work.folder("results")
         super().__init__(work, Layout(
             readouts=1, builders=2, packing=PACKING, fragment=40, queue=0, link=1e9, rate=RATE,
-            folder=self.folder,
+            folder=self.folder, elects=elects,
             changes={"events": {"deadline": "10s", "drain_timeout": "10s"},
                      "event_manager": {"mode": "push", "start": "manual", "heartbeat": "20ms",
                                        "heartbeat_timeout": "500ms"}}))
@@ -62,6 +66,13 @@ class Farm(bottleneck.Farm):
         for path in sorted(glob.glob(os.path.join(self.folder, "*.decisions"))):
             records += filtering.records_of(path, len(records))
         return records
+
+    def start_led_by_m(self):
+        """r0, which has the data, stands by."""
+        self.start("m", "b0", "b1", "x")
+        self.wait_for(lambda status: status["office"]["manager"] == "m", "m is in office", "x")
+        self.start("r0")
+        self.wait_for(lambda status: status["state"] == "ready", "m has all nodes", "m")
 
     def until_written(self, more):
         end = self.number() + more
@@ -88,9 +99,12 @@ def check_decisions(records, timed_out):
 
 
 def trial(killed):
-    with evbtest.Workspace() as work, Farm(work) as farm:
+    with evbtest.Workspace() as work, Farm(work, elects=killed == "m") as farm:
         filtering.decider()
-        farm.start()
+        if killed == "m":
+            farm.start_led_by_m()
+        else:
+            farm.start()
         deciders = [farm.decide("b0"), farm.decide("b1")]
         farm.command("start")
         farm.until_written(100)
@@ -106,6 +120,8 @@ def trial(killed):
             deciders[BUILDER_OF[killed]] = farm.decide(killed)
         else:
             farm.again(killed)
+        if killed == "m":
+            farm.wait_for(lambda status: status["office"]["manager"] == "r0", "r0 takes over", "r0")
         farm.until_written(150)
         farm.command("drain")
         summaries = farm.end()
@@ -127,6 +143,15 @@ def test_results_node_is_killed():
     records, summaries = trial("x")
     check_equal(check_decisions(records, None), 0, "events without a decision")
     check(0 < summaries["x"]["results"]["records"] < len(records), "records of the second process")
+    for node in "b0", "b1":
+        check_equal(summaries[node]["results"]["sent_lost"], 0, "lost decisions")
+
+
+def test_manager_is_killed():
+    """Another node takes over, and goes on reporting which events there are."""
+    records, summaries = trial("m")
+    check_equal(check_decisions(records, None), 0, "events without a decision")
+    check_equal(summaries["x"]["results"]["records"], len(records), "records")
     for node in "b0", "b1":
         check_equal(summaries[node]["results"]["sent_lost"], 0, "lost decisions")
 

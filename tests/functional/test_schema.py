@@ -108,7 +108,6 @@ CROSS_CHECKS = [
     r"nodes: none of them is the manager$",
     r"nodes: \d+ of them are managers, at most 3 can be$",
     r"nodes: with several managers at least 3 nodes are needed: ",
-    r"nodes: results of the system need a single manager$",
     r"event_manager\.heartbeat_timeout: is less than 4 heartbeats, ",
     r'nodes\[\d+\]\.name: "[^"]*", behind the name of the system, has \d+ characters, ',
     r"nodes\[\d+\]\.ports: required, but missing$",

@@ -2,9 +2,10 @@
 // Copyright (c) 2026, the evb authors
 //
 // Results of a system of nodes, in random histories: the flow of decisions between processes that
-// are killed, cut off and silent, and the results role with its files. Each event that a builder
-// has published stands in the files once, in order; it is flagged as not decided in time only if
-// nobody decided, or the process that knew the decision has ended.
+// are killed, cut off and silent, and the results role with its files. In every second history the
+// event manager is elected, and others take over. Each event that a builder has published stands in
+// the files once, in order; it is flagged as not decided in time only if nobody decided, or the
+// process that knew the decision has ended.
 //
 // test_record_results_nodes [SEED [HISTORIES]] begins at a seed.
 #include "helpers.h"
@@ -68,6 +69,9 @@ struct node {
 	struct decision_inbox *inbox;
 	struct role *role;
 	unsigned number;
+	unsigned follows; // node of the event manager, or CLUSTER_NONE
+	uint32_t epoch;
+	uint64_t follows_at; // it follows the present one from then on
 };
 
 static struct random random_state;
@@ -83,7 +87,9 @@ static bool forgotten[NODES][NODES]; // while down: what is sent waits for the n
 static struct truth truths[EVENTS];
 static uint64_t released, manager_first, published;
 static bool resumed, run_is_over;
-static unsigned history, n_timed_out, n_kills;
+static unsigned history, n_timed_out, n_kills, n_take_overs;
+static unsigned leader; // node of the event manager
+static uint32_t epoch;  // 0: it is not elected
 static const char *directory;
 
 static uint64_t below(uint64_t n)
@@ -255,15 +261,16 @@ static void start(unsigned number)
 		.transport = { .context = node, .send = send_letter, .room = room },
 		.granted = true,
 		.run = RUN,
-		.manager = number == MANAGER ? (void *)node : NULL,
 	};
 
-	*node = (struct node){ .number = number };
+	*node = (struct node){ .number = number, .follows = CLUSTER_NONE };
+	if (epoch != 0 && number != leader)
+		node->follows_at = now_ns + below(MS);
 	cluster.self = number;
 	if (number == RESULTS) {
 		node->inbox = decision_inbox_create(cluster.results[0].window, PACKING, NODES);
 		node->role = make_role(node->inbox);
-	} else if (number != MANAGER) {
+	} else if (number != MANAGER) { // which has no builder
 		node->outbox = decision_outbox_create(cluster.results[0].window, PACKING);
 	}
 	parameters.outboxes[0] = node->outbox;
@@ -292,6 +299,37 @@ static void end(unsigned number)
 	decision_inbox_destroy(node->inbox);
 }
 
+// A manager that takes over knows what the nodes know as released, as one that restarts does. The
+// others follow it later.
+static void take_over(unsigned number)
+{
+	n_take_overs += number != leader;
+	leader = number;
+	epoch++;
+	resumed = true;
+	manager_first = released;
+	for (unsigned i = 0; i < NODES; i++)
+		nodes[i].follows_at = now_ns + (i == leader ? 0 : below(2 * MS));
+}
+
+static unsigned random_candidate(void)
+{
+	static const unsigned candidates[] = { MANAGER, 1, RESULTS };
+
+	return candidates[below(3)];
+}
+
+static void follow(struct node *node)
+{
+	if (node->follows_at <= now_ns) {
+		node->follows = leader;
+		node->epoch = epoch;
+		node->follows_at = NEVER;
+	}
+	decision_flow_follow(node->flow, node->follows, node->epoch,
+			     node->number == leader && node->epoch == epoch ? (void *)node : NULL);
+}
+
 // Nothing that the process has not written is written any more.
 static void kill_node(unsigned number)
 {
@@ -301,11 +339,13 @@ static void kill_node(unsigned number)
 	limit_files(RLIM_INFINITY);
 	for (uint64_t e = 0; number != RESULTS && e < published; e++)
 		truths[e].may_time_out |= truths[e].node == number;
-	if (number == MANAGER) {
+	if (number == leader) {
 		resumed = true;
 		manager_first = released;
 	}
 	start(number);
+	if (number == leader && epoch != 0)
+		take_over(random_candidate());
 	for (unsigned other = 0; other < NODES; other++) {
 		paths[number][other].n = 0;
 		if (other != number)
@@ -387,6 +427,7 @@ static void step(void)
 	for (unsigned i = 0; i < NODES; i++) {
 		if (nodes[i].outbox != NULL)
 			pass_on(i);
+		follow(&nodes[i]);
 		decision_flow_poll(nodes[i].flow, run_is_over, now_ns);
 	}
 }
@@ -395,9 +436,13 @@ static void disturb(void)
 {
 	const unsigned a = (unsigned)below(NODES), b = (a + 1 + (unsigned)below(NODES - 1)) % NODES;
 
-	switch (below(4)) {
+	switch (below(epoch != 0 ? 6 : 4)) {
 	case 0:
 		kill_node(a);
+		break;
+	case 4:
+	case 5:
+		take_over(random_candidate());
 		break;
 	case 1:
 		cut(a, b, 1 + below(3 * MS));
@@ -504,6 +549,8 @@ static void play(uint64_t seed)
 	now_ns = MS;
 	released = manager_first = published = 0;
 	resumed = run_is_over = false;
+	leader = MANAGER;
+	epoch = history % 2;
 	cluster.results[0].window = 64u << below(3);
 	cluster.builders[0].slots = cluster.results[0].window; // of all builders together
 	for (unsigned i = 0; i < NODES; i++)
@@ -545,11 +592,11 @@ static void results__of_nodes_have_each_event_once(void **state)
 	signal(SIGXFSZ, SIG_IGN);
 	for (history = 0; history < n_histories; history++)
 		play(first_seed + history);
-	print_message("%u histories, %u kills, %u events not decided in time\n", n_histories,
-		      n_kills, n_timed_out);
+	print_message("%u histories, %u kills, %u take-overs, %u events not decided in time\n",
+		      n_histories, n_kills, n_take_overs, n_timed_out);
 	if (n_histories < HISTORIES)
 		return;
-	assert_true(n_kills > n_histories);
+	assert_true(n_kills > n_histories && n_take_overs > n_histories);
 	assert_in_range(n_timed_out, 1, n_histories * EVENTS / 10);
 }
 
@@ -566,7 +613,6 @@ int main(int n_arguments, char **arguments)
 	}
 	cluster = (struct cluster_system){
 		.n_nodes = NODES,
-		.manager = MANAGER,
 		.nodes = cluster_nodes,
 		.builders = cluster_builders,
 		.n_results = 1,
