@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "several_runs.h"
 #include "take_overs.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
@@ -24,7 +25,7 @@ static unsigned some_readout(struct farm *farm)
 	return node;
 }
 
-static unsigned other_builder(struct farm *farm)
+unsigned other_builder(struct farm *farm)
 {
 	unsigned node = farm->manager;
 
@@ -449,53 +450,6 @@ static void run_drains_while_the_manager_dies(struct farm *farm)
 	farm_run(farm, farm_below(farm, SECOND));
 }
 
-// A manager that has just started obeys when it knows all nodes.
-static void end_run(struct farm *farm, enum cluster_command command, unsigned run)
-{
-	const uint64_t limit = farm->now + 5 * SECOND;
-
-	while (farm_view(farm).run != run || !farm_command(farm, command, 0)) {
-		if (farm->now > limit) {
-			farm_broken(farm, "run %u does not end", run);
-			return;
-		}
-		farm_run(farm, 5 * MS);
-	}
-}
-
-// The processes serve several runs, of which some are stopped midway and some drained. Nodes die
-// and come back as other processes: one between two runs, the manager in a run and between two.
-static void run_follows_run(struct farm *farm)
-{
-	for (unsigned run = 1; run < farm->options.runs; run++) {
-		const uint64_t limit = farm->now + 60 * SECOND;
-		unsigned node = other_builder(farm);
-
-		if (run == 2)
-			farm_restart(farm, farm->manager);
-		if (run == 3)
-			farm_cut(farm, node, true, true); // the next manager tells it of the end
-		end_run(farm, run % 2 != 0 ? CLUSTER_STOP : CLUSTER_DRAIN, run);
-		if (run == 2 && farm_await(farm, CTRL_STOPPED, 30 * SECOND)) {
-			farm_run(farm, farm_below(farm, 100 * MS));
-			farm_restart(farm, node);
-		}
-		if (run == 4 && farm_await(farm, CTRL_STOPPED, 30 * SECOND)) {
-			farm_run(farm, farm_below(farm, 100 * MS));
-			farm_restart(farm, farm->manager);
-		}
-		farm_run(farm, run == 3 ? SECOND : 0);
-		farm_heal(farm);
-		while (farm->now < limit &&
-		       (farm_view(farm).run != run + 1 || farm_view(farm).state != CTRL_RUNNING))
-			farm_run(farm, 5 * MS);
-		if (farm_view(farm).run != run + 1)
-			farm_broken(farm, "run %u does not start, but %u, state %d", run + 1,
-				    farm_view(farm).run, (int)farm_view(farm).state);
-		farm_run(farm, farm_below(farm, 300 * MS));
-	}
-}
-
 const struct story stories[] = {
 	{ "healthy", nothing_happens, ALWAYS, { .n_folded = 0 } },
 	{ "static", nothing_happens, NEVER, { .mode = "static" } },
@@ -510,6 +464,14 @@ const struct story stories[] = {
 	  run_follows_run,
 	  NEVER,
 	  { .runs = 5, .straggle = 0.2, .loss = 0.02, .rate = 2000 } },
+	{ "run follows run, by multicast",
+	  run_follows_run,
+	  NEVER,
+	  { .runs = 5, .straggle = 0.2, .loss = 0.02, .rate = 2000, .multicast = true } },
+	{ "run follows run of elected managers, by multicast",
+	  run_follows_run,
+	  NEVER,
+	  { .runs = 5, .straggle = 0.2, .rate = 2000, .n_managers = 3, .multicast = true } },
 	{ "a builder is slow", nothing_happens, ALWAYS, { .slow = 10 } },
 	{ "outboxes are small",
 	  nothing_happens,
@@ -646,6 +608,14 @@ const struct story stories[] = {
 	  manager_in_office_is_killed_in_the_drain,
 	  SPLIT,
 	  { .n_managers = 2 } },
+	{ "the manager in office is killed, by multicast",
+	  manager_in_office_is_killed,
+	  SPLIT,
+	  { .n_managers = 3, .rate = 1000, .multicast = true } },
+	{ "the manager in office is lost, by multicast",
+	  manager_in_office_is_lost_in_noise,
+	  NEVER,
+	  { .n_managers = 3, .loss = 0.05, .delay_max = 20 * MS, .multicast = true } },
 	{ "a drain reaches one node", drain_reaches_one_node, NEVER, { .n_managers = 3 } },
 	{ "the manager dies in the drain",
 	  run_drains_while_the_manager_dies,

@@ -24,3 +24,6 @@ extern const unsigned n_stories;
 
 // Leaves the farm closed; farm->broken says what did not hold.
 void story_tell(struct farm *farm, const struct story *story, unsigned history);
+
+// Some node with a builder that is not the manager's.
+unsigned other_builder(struct farm *farm);

@@ -69,12 +69,19 @@ static void anything_happens__by_multicast(void **state)
 	happen(false, true);
 }
 
+static void anything_happens_to_elected_managers__by_multicast(void **state)
+{
+	(void)state;
+	happen(true, true);
+}
+
 int main(int n_arguments, char **arguments)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(anything_happens),
 		cmocka_unit_test(anything_happens_to_elected_managers),
 		cmocka_unit_test(anything_happens__by_multicast),
+		cmocka_unit_test(anything_happens_to_elected_managers__by_multicast),
 	};
 
 	if (n_arguments > 1) {
