@@ -26,7 +26,7 @@ LAYERS = [
     ["cluster", "record", "readout"],
     ["control", "pacing", "store", "election"],
     ["producer", "pipeline", "block"],
-    ["packet", "roce", "sched", "source", "evring", "client"],
+    ["packet", "roce", "sched", "sim", "source", "evring", "client"],
     ["base", "sysfs", "wire"],
 ]
 

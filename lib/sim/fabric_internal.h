@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What the files of the fabric share.
+//
+// A link has a port at each end. A port transmits: packets wait for it in queues. What arrives at
+// its end of the link is counted in the inputs of the same number, until it has left the switch.
+#pragma once
+
+#include "base/random.h"
+#include "sim/fabric.h"
+#include "sim/routes.h"
+
+#define SIM_NONE           UINT32_MAX
+#define SIM_FRACTION_BITS  16u // of times per byte
+#define SIM_CUT_THROUGH_AT 64u // bytes that have arrived when a packet is forwarded
+
+// What a port is sending; bytes 0: a pause frame.
+struct sim_sending {
+	uint32_t bytes;
+	uint32_t from;
+	uint32_t priority;
+};
+
+struct sim_sender {
+	uint64_t byte_time; // ps, SIM_FRACTION_BITS of fraction; 0: the link is down
+	uint64_t cable;     // ps
+	uint64_t delay;     // of the cable, and of what follows it
+	uint32_t peer;
+	uint32_t node;
+	struct sim_sending sending;
+	uint32_t link;
+	bool is_sending;
+	bool peer_is_switch;
+	uint8_t backlog;     // bitmap: priorities with packets in the queues of the port
+	uint8_t paused;      // bitmap
+	uint8_t starved;     // bitmap: priorities that wait for credits
+	uint8_t turn;        // priority that comes next
+	uint8_t pauses_due;  // bitmap: priorities for which a pause frame is to be sent
+	uint8_t holds;       // bitmap: priorities whose peer is to be paused
+	uint8_t room_wanted; // bitmap, of a host: priorities of which a packet was refused
+	uint16_t host_quanta[SIM_MAX_PRIORITIES]; // of the pause frame due, of a host
+	double loss;
+	uint64_t packets, bytes, busy, paused_time, pauses, waited, marked;
+	uint64_t drops[SIM_N_CAUSES];
+};
+
+// Packets that wait for a port, per priority. The input-queued kinds have their lists elsewhere,
+// and here only bytes.
+struct sim_queue {
+	uint32_t first, last;
+	uint64_t bytes; // with the packet that is being sent
+	uint64_t peak;
+};
+
+// What flow control knows per port and priority. `input` is about packets that came in; the rest
+// about those that go out.
+struct sim_flow {
+	uint64_t input, input_peak;
+	uint64_t repeat_at;    // of the pause that the peer is sent
+	uint64_t paused_until; // by the peer
+	uint64_t paused_since;
+	uint64_t credits; // bytes
+	uint32_t lacks;   // size of the packet for which there are too few
+};
+
+struct sim_crossbar; // of a switch; crossbar.c
+
+enum sim_kind {
+	SIM_ARRIVES,
+	SIM_PORT_SENT,
+	SIM_PAUSES,
+	SIM_PAUSE_ENDS,
+	SIM_REPEATS_PAUSE,
+	SIM_CREDIT,
+	SIM_LOOKS_FOR_DEADLOCK,
+	SIM_N_KINDS
+};
+
+struct sim_fabric {
+	struct sim_engine *engine;
+	struct sim_packet *packets;
+	struct sim_sender *ports;
+	struct sim_queue *queues;       // port * n_priorities + priority
+	struct sim_flow *flows;         // same
+	struct sim_crossbar *crossbars; // per switch; NULL: output-queued
+	struct sim_routes routes;
+	struct sim_fabric_parameters parameters;
+	struct random random;
+	unsigned handlers[SIM_N_KINDS];
+	uint32_t first_free; // packet
+	uint32_t used;       // of `packets`
+	uint32_t n_hosts, n_switches, n_ports, n_links;
+	uint32_t *link_ports; // a port of each link
+	uint32_t *first_port; // of each node, and the end
+	struct sim_totals totals;
+	struct sim_host_operations operations;
+	void *context;
+	uint32_t n_blocked; // ports and priorities that are paused or starved
+	bool looks_for_deadlock, has_deadlock;
+	size_t memory;
+};
+
+static inline uint64_t sim_wire_time(const struct sim_fabric *fabric, const struct sim_sender *port,
+				     uint32_t bytes)
+{
+	return ((bytes + fabric->parameters.overhead) * port->byte_time +
+		(1u << (SIM_FRACTION_BITS - 1))) >>
+	       SIM_FRACTION_BITS;
+}
+
+static inline struct sim_queue *sim_queue_at(const struct sim_fabric *fabric, uint32_t port,
+					     unsigned priority)
+{
+	return &fabric->queues[port * fabric->parameters.n_priorities + priority];
+}
+
+static inline struct sim_flow *sim_flow_at(const struct sim_fabric *fabric, uint32_t port,
+					   unsigned priority)
+{
+	return &fabric->flows[port * fabric->parameters.n_priorities + priority];
+}
+
+static inline bool sim_is_lossless(const struct sim_fabric *fabric, unsigned priority)
+{
+	return fabric->parameters.flow_control != SIM_NO_FLOW_CONTROL &&
+	       (fabric->parameters.lossless >> priority & 1) != 0;
+}
+
+// A priority of those in the bitmap (not 0) that is served next; `turn` is that of the port.
+static inline unsigned sim_next_priority(const struct sim_fabric *fabric, unsigned bitmap,
+					 unsigned turn)
+{
+	const unsigned later = bitmap & ~((1u << turn) - 1);
+
+	if (fabric->parameters.arbitration == SIM_STRICT_PRIORITY)
+		return 31 - (unsigned)__builtin_clz(bitmap);
+	return (unsigned)__builtin_ctz(later != 0 ? later : bitmap);
+}
+
+// switching.c
+void sim_arrives(void *fabric, uint32_t packet, uint32_t data);
+// Gives up a packet that is in no queue.
+void sim_drop(struct sim_fabric *fabric, uint32_t packet, uint32_t port, enum sim_cause cause);
+void sim_free_packet(struct sim_fabric *fabric, uint32_t packet);
+
+// transmit.c
+void sim_port_sent(void *fabric, uint32_t port, uint32_t data);
+// Begins to send what is due at a port, if it is idle.
+void sim_start(struct sim_fabric *fabric, uint32_t port);
+// Appends a packet to the queue of the port that it is for.
+void sim_enqueue(struct sim_fabric *fabric, uint32_t packet);
+
+// flow_control.c
+// A packet entered the switch through `port`, or has left it.
+void sim_input(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
+void sim_output(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
+// With credits: the bytes that came in through `port` need no buffer any more.
+void sim_return_credit(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
+// Sends the pause frame that is due at an idle port.
+void sim_send_pause(struct sim_fabric *fabric, uint32_t port);
+void sim_starves(struct sim_fabric *fabric, uint32_t port, unsigned priority, uint32_t bytes);
+void sim_pauses(void *fabric, uint32_t port, uint32_t data);
+void sim_pause_ends(void *fabric, uint32_t port, uint32_t data);
+void sim_repeats_pause(void *fabric, uint32_t port, uint32_t data);
+void sim_credit(void *fabric, uint32_t port, uint32_t data);
+
+static inline bool sim_uses_credits(const struct sim_fabric *fabric, uint32_t port,
+				    unsigned priority)
+{
+	return fabric->parameters.flow_control == SIM_CREDITS &&
+	       fabric->ports[port].peer_is_switch && sim_is_lossless(fabric, priority);
+}
+
+// Whether the next buffer has room for a packet.
+static inline bool sim_may_send(struct sim_fabric *fabric, uint32_t port, unsigned priority,
+				uint32_t bytes)
+{
+	if (!sim_uses_credits(fabric, port, priority) ||
+	    sim_flow_at(fabric, port, priority)->credits >= bytes)
+		return true;
+	sim_starves(fabric, port, priority, bytes);
+	return false;
+}
+
+static inline void sim_take_credit(struct sim_fabric *fabric, uint32_t port, unsigned priority,
+				   uint32_t bytes)
+{
+	if (sim_uses_credits(fabric, port, priority))
+		sim_flow_at(fabric, port, priority)->credits -= bytes;
+}
+
+// deadlock.c
+void sim_looks_for_deadlock(void *fabric, uint32_t index, uint32_t data);
+
+// crossbar.c, for the input-queued kinds.
+bool sim_crossbars_create(struct sim_fabric *fabric);
+void sim_crossbars_destroy(struct sim_fabric *fabric);
+void sim_crossbar_enqueue(struct sim_fabric *fabric, uint32_t packet);
+// Takes a packet for an idle port; SIM_NONE: there is none that may go. `allowed`: priorities.
+uint32_t sim_crossbar_take(struct sim_fabric *fabric, uint32_t port, unsigned allowed);
+// A packet has left: its input port may serve another output port.
+void sim_crossbar_release(struct sim_fabric *fabric, uint32_t input);
+// Lets an idle input port serve the output ports for which it has packets.
+void sim_crossbar_offer(struct sim_fabric *fabric, uint32_t input);
+// Adds to stuck[] the bytes that wait for blocked ports; see deadlock.c.
+void sim_crossbar_stuck(const struct sim_fabric *fabric, const uint8_t *blocked, uint64_t *stuck,
+			uint32_t *next);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Links that lose nothing. PFC (IEEE 802.1Qbb): the receiver of a link pauses the sender, per
+// priority, for a time; it repeats the pause while it lasts, and ends it early. A pause frame waits
+// for the end of the packet that is being sent in its direction. Credits: the sender counts the
+// free bytes of the receiver's buffer.
+#include "sim/fabric_internal.h"
+
+// A port and priority can send no more: from now on a deadlock is looked for.
+static void block(struct sim_fabric *fabric, uint32_t port, unsigned priority)
+{
+	const uint64_t now = sim_now(fabric->engine);
+
+	sim_flow_at(fabric, port, priority)->paused_since = now;
+	fabric->n_blocked++;
+	if (fabric->looks_for_deadlock || fabric->parameters.deadlock_interval == 0)
+		return;
+	fabric->looks_for_deadlock = true;
+	sim_at(fabric->engine, now + fabric->parameters.deadlock_interval,
+	       fabric->handlers[SIM_LOOKS_FOR_DEADLOCK], 0, 0);
+}
+
+static void unblock(struct sim_fabric *fabric, uint32_t port, unsigned priority)
+{
+	fabric->ports[port].paused_time +=
+	    sim_now(fabric->engine) - sim_flow_at(fabric, port, priority)->paused_since;
+	fabric->n_blocked--;
+}
+
+void sim_input(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)
+{
+	struct sim_sender *port = &fabric->ports[number];
+	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
+	const uint8_t bit = (uint8_t)(1u << priority);
+
+	flow->input += bytes;
+	if (flow->input > flow->input_peak)
+		flow->input_peak = flow->input;
+	if (fabric->parameters.flow_control != SIM_PFC || flow->input <= fabric->parameters.xoff ||
+	    (port->holds & bit) != 0 || !sim_is_lossless(fabric, priority))
+		return;
+	port->holds |= bit;
+	port->pauses_due |= bit;
+	sim_start(fabric, number);
+}
+
+void sim_output(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)
+{
+	struct sim_sender *port = &fabric->ports[number];
+	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
+	const uint8_t bit = (uint8_t)(1u << priority);
+
+	flow->input -= bytes;
+	sim_return_credit(fabric, number, priority, bytes);
+	if ((port->holds & bit) == 0 || flow->input > fabric->parameters.xon)
+		return;
+	port->holds &= (uint8_t)~bit;
+	port->pauses_due |= bit;
+	sim_start(fabric, number);
+}
+
+static uint64_t pause_time(const struct sim_sender *port, unsigned quanta)
+{
+	return quanta * port->byte_time * (SIM_QUANTUM_BITS / 8) >> SIM_FRACTION_BITS;
+}
+
+void sim_send_pause(struct sim_fabric *fabric, uint32_t number)
+{
+	struct sim_sender *port = &fabric->ports[number];
+	const bool is_host = port->node < fabric->n_hosts;
+	const uint64_t now = sim_now(fabric->engine);
+	const uint64_t end = now + sim_wire_time(fabric, port, fabric->parameters.pause_bytes);
+
+	for (unsigned priority = 0; priority < fabric->parameters.n_priorities; priority++) {
+		const bool holds = (port->holds >> priority & 1) != 0;
+		unsigned quanta = holds ? fabric->parameters.pause_quanta : 0;
+
+		if ((port->pauses_due >> priority & 1) == 0)
+			continue;
+		if (is_host)
+			quanta = port->host_quanta[priority];
+		sim_at(fabric->engine, end + port->cable + fabric->parameters.pause_response,
+		       fabric->handlers[SIM_PAUSES], port->peer, priority << 16 | quanta);
+		if (is_host || quanta == 0)
+			continue;
+		sim_flow_at(fabric, number, priority)->repeat_at =
+		    end + pause_time(port, quanta) / 2;
+		sim_at(fabric->engine, sim_flow_at(fabric, number, priority)->repeat_at,
+		       fabric->handlers[SIM_REPEATS_PAUSE], number, priority);
+	}
+	port->pauses_due = 0;
+	port->sending = (struct sim_sending){ .from = SIM_NONE };
+	port->is_sending = true;
+	port->busy += end - now;
+	fabric->totals.pauses += !is_host;
+	sim_at(fabric->engine, end, fabric->handlers[SIM_PORT_SENT], number, 0);
+}
+
+void sim_repeats_pause(void *context, uint32_t number, uint32_t priority)
+{
+	struct sim_fabric *fabric = context;
+	struct sim_sender *port = &fabric->ports[number];
+
+	// A pause that ended, or began anew, in the meantime is not the one that is repeated.
+	if ((port->holds >> priority & 1) == 0 ||
+	    sim_flow_at(fabric, number, priority)->repeat_at != sim_now(fabric->engine))
+		return;
+	port->pauses_due |= (uint8_t)(1u << priority);
+	sim_start(fabric, number);
+}
+
+static void tell_paused(struct sim_fabric *fabric, uint32_t number)
+{
+	if (number < fabric->n_hosts && fabric->operations.paused != NULL)
+		fabric->operations.paused(fabric->context, number, fabric->ports[number].paused);
+}
+
+static void end_pause(struct sim_fabric *fabric, uint32_t number, unsigned priority)
+{
+	struct sim_sender *port = &fabric->ports[number];
+
+	if ((port->paused >> priority & 1) == 0)
+		return;
+	port->paused &= (uint8_t) ~(1u << priority);
+	unblock(fabric, number, priority);
+	sim_start(fabric, number);
+	tell_paused(fabric, number);
+}
+
+// The port has received a pause: data is the priority, and 16 bits of quanta.
+void sim_pauses(void *context, uint32_t number, uint32_t data)
+{
+	struct sim_fabric *fabric = context;
+	struct sim_sender *port = &fabric->ports[number];
+	const unsigned priority = data >> 16, quanta = data & 0xffff;
+	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
+
+	if (quanta == 0) {
+		end_pause(fabric, number, priority);
+		return;
+	}
+	flow->paused_until = sim_now(fabric->engine) + pause_time(port, quanta);
+	sim_at(fabric->engine, flow->paused_until, fabric->handlers[SIM_PAUSE_ENDS], number,
+	       priority);
+	if ((port->paused >> priority & 1) != 0)
+		return;
+	port->paused |= (uint8_t)(1u << priority);
+	port->pauses++;
+	block(fabric, number, priority);
+	tell_paused(fabric, number);
+}
+
+void sim_pause_ends(void *context, uint32_t number, uint32_t priority)
+{
+	struct sim_fabric *fabric = context;
+
+	if (sim_now(fabric->engine) >= sim_flow_at(fabric, number, priority)->paused_until)
+		end_pause(fabric, number, priority);
+}
+
+void sim_return_credit(struct sim_fabric *fabric, uint32_t number, unsigned priority,
+		       uint32_t bytes)
+{
+	const struct sim_sender *port = &fabric->ports[number];
+
+	if (sim_uses_credits(fabric, port->peer, priority))
+		sim_at(fabric->engine, sim_now(fabric->engine) + port->cable,
+		       fabric->handlers[SIM_CREDIT], port->peer, priority << 16 | bytes);
+}
+
+// The port has received credits: data is the priority, and 16 bits of bytes.
+void sim_credit(void *context, uint32_t number, uint32_t data)
+{
+	struct sim_fabric *fabric = context;
+	struct sim_sender *port = &fabric->ports[number];
+	const unsigned priority = data >> 16;
+	struct sim_flow *flow = sim_flow_at(fabric, number, priority);
+
+	flow->credits += data & 0xffff;
+	if ((port->starved >> priority & 1) == 0 || flow->credits < flow->lacks)
+		return;
+	port->starved &= (uint8_t) ~(1u << priority);
+	unblock(fabric, number, priority);
+	sim_start(fabric, number);
+}
+
+void sim_starves(struct sim_fabric *fabric, uint32_t number, unsigned priority, uint32_t bytes)
+{
+	struct sim_sender *port = &fabric->ports[number];
+
+	sim_flow_at(fabric, number, priority)->lacks = bytes;
+	if ((port->starved >> priority & 1) != 0)
+		return;
+	port->starved |= (uint8_t)(1u << priority);
+	block(fabric, number, priority);
+}

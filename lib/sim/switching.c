@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// What happens to a packet that arrives: it is delivered, dropped, or put into the queue of the
+// port by which it goes on.
+#include "sim/fabric_internal.h"
+
+void sim_free_packet(struct sim_fabric *fabric, uint32_t packet)
+{
+	fabric->packets[packet].next = fabric->first_free;
+	fabric->first_free = packet;
+	fabric->totals.underway--;
+}
+
+void sim_drop(struct sim_fabric *fabric, uint32_t number, uint32_t port, enum sim_cause cause)
+{
+	const struct sim_packet packet = fabric->packets[number];
+
+	fabric->ports[port].drops[cause]++;
+	fabric->totals.dropped[cause]++;
+	sim_free_packet(fabric, number);
+	if (fabric->operations.dropped != NULL)
+		fabric->operations.dropped(fabric->context, &packet, port, cause);
+}
+
+static void deliver(struct sim_fabric *fabric, uint32_t number)
+{
+	const struct sim_packet packet = fabric->packets[number];
+
+	fabric->totals.delivered++;
+	sim_free_packet(fabric, number);
+	fabric->operations.deliver(fabric->context, packet.destination, &packet);
+}
+
+// The port with the fewest bytes. Of equal ones, those after `turn` come first.
+static uint32_t shortest(struct sim_fabric *fabric, const uint32_t *ports, uint32_t count,
+			 uint32_t turn, unsigned priority)
+{
+	uint64_t least = UINT64_MAX;
+	uint32_t best = ports[0];
+
+	for (uint32_t i = 0, at = turn; i < count; i++, at = at + 1 < count ? at + 1 : 0) {
+		const uint64_t bytes = sim_queue_at(fabric, ports[at], priority)->bytes;
+
+		if (bytes < least) {
+			least = bytes;
+			best = ports[at];
+		}
+	}
+	return best;
+}
+
+// Picks one of `count` with equal probability, by 32 random bits.
+static uint32_t scale(uint64_t random, uint32_t count)
+{
+	return (uint32_t)((random >> 32) * count >> 32);
+}
+
+// The port by which a switch forwards the packet.
+static uint32_t route(struct sim_fabric *fabric, uint32_t node, const struct sim_packet *packet)
+{
+	const struct sim_routes *routes = &fabric->routes;
+	const uint32_t at = node - fabric->n_hosts;
+	const uint32_t leaf = routes->leaf_of_host[packet->destination];
+	const struct sim_port_set *set;
+	const uint32_t *ports;
+
+	if (routes->leaf_of_switch[at] == leaf)
+		return routes->port_to_host[packet->destination];
+	set = &routes->sets[routes->set_of[(size_t)at * routes->n_leaves + leaf]];
+	ports = routes->ports + set->first;
+	if (set->count == 1)
+		return ports[0];
+	switch (fabric->parameters.choice) {
+	case SIM_BY_DESTINATION:
+		return ports[packet->destination / routes->divisor[at] % set->count];
+	case SIM_ECMP:
+		return ports[scale(
+		    random_mix(packet->flow + ((uint64_t)(at + 1) << 32) + fabric->parameters.seed),
+		    set->count)];
+	case SIM_RANDOM:
+		return ports[scale(random_next(&fabric->random), set->count)];
+	default:
+		return shortest(fabric, ports, set->count,
+				scale(random_next(&fabric->random), set->count), packet->priority);
+	}
+}
+
+// RED on the present length. True: the packet is to be marked, or dropped.
+static bool is_chosen(struct sim_fabric *fabric, uint64_t length)
+{
+	const struct sim_fabric_parameters *p = &fabric->parameters;
+
+	if (p->red_high == 0 || length < p->red_low)
+		return false;
+	return length >= p->red_high ||
+	       random_uniform(&fabric->random) * (double)(p->red_high - p->red_low) <
+		   p->red_share * (double)(length - p->red_low);
+}
+
+// Where a packet has no room; SIM_N_CAUSES: it has.
+static enum sim_cause find_room(struct sim_fabric *fabric, const struct sim_packet *packet)
+{
+	const struct sim_fabric_parameters *p = &fabric->parameters;
+	const struct sim_flow *input = sim_flow_at(fabric, packet->from, packet->priority);
+	const struct sim_queue *queue = sim_queue_at(fabric, packet->port, packet->priority);
+	const uint64_t used = p->kind == SIM_OUTPUT_QUEUED ? queue->bytes : input->input;
+
+	if (sim_is_lossless(fabric, packet->priority)) {
+		if (p->flow_control == SIM_PFC &&
+		    input->input + packet->bytes > p->xoff + p->headroom)
+			return SIM_DROP_HEADROOM;
+	} else if (p->queue != 0 && used + packet->bytes > p->queue) {
+		return SIM_DROP_QUEUE;
+	}
+	return SIM_N_CAUSES;
+}
+
+// Marks the packet if RED says so. True: it is to be dropped instead.
+static bool apply_red(struct sim_fabric *fabric, struct sim_packet *packet)
+{
+	if (!is_chosen(fabric, sim_queue_at(fabric, packet->port, packet->priority)->bytes))
+		return false;
+	if (packet->may_mark) {
+		packet->marked = true;
+		fabric->ports[packet->port].marked++;
+		return false;
+	}
+	return !sim_is_lossless(fabric, packet->priority);
+}
+
+static void enter_switch(struct sim_fabric *fabric, uint32_t number, uint32_t input)
+{
+	struct sim_packet *packet = &fabric->packets[number];
+	enum sim_cause cause;
+
+	packet->from = input;
+	packet->port = route(fabric, fabric->ports[input].node, packet);
+	cause = find_room(fabric, packet);
+	if (cause == SIM_N_CAUSES && apply_red(fabric, packet))
+		cause = SIM_DROP_RED;
+	if (cause != SIM_N_CAUSES) {
+		sim_return_credit(fabric, input, packet->priority, packet->bytes);
+		sim_drop(fabric, number, packet->port, cause);
+		return;
+	}
+	sim_input(fabric, input, packet->priority, packet->bytes);
+	sim_enqueue(fabric, number);
+}
+
+void sim_arrives(void *context, uint32_t number, uint32_t data)
+{
+	struct sim_fabric *fabric = context;
+	struct sim_packet *packet = &fabric->packets[number];
+	const struct sim_sender *sender = &fabric->ports[packet->port];
+
+	(void)data;
+	packet->hops++;
+	if (sender->loss > 0 && random_uniform(&fabric->random) < sender->loss) {
+		if (sender->peer_is_switch)
+			sim_return_credit(fabric, sender->peer, packet->priority, packet->bytes);
+		sim_drop(fabric, number, packet->port, SIM_DROP_LINK);
+	} else if (sender->peer_is_switch) {
+		enter_switch(fabric, number, sender->peer);
+	} else {
+		deliver(fabric, number);
+	}
+}

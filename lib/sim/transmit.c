@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Ports: their queues, which packet goes next, and the time that it takes.
+#include "sim/fabric_internal.h"
+
+void sim_enqueue(struct sim_fabric *fabric, uint32_t number)
+{
+	struct sim_packet *packet = &fabric->packets[number];
+	struct sim_queue *queue = sim_queue_at(fabric, packet->port, packet->priority);
+	struct sim_sender *port = &fabric->ports[packet->port];
+
+	packet->queued = sim_now(fabric->engine);
+	queue->bytes += packet->bytes;
+	if (queue->bytes > queue->peak)
+		queue->peak = queue->bytes;
+	if (fabric->crossbars != NULL && port->node >= fabric->n_hosts) {
+		sim_crossbar_enqueue(fabric, number);
+	} else {
+		packet->next = SIM_NONE;
+		if ((port->backlog >> packet->priority & 1) != 0)
+			fabric->packets[queue->last].next = number;
+		else
+			queue->first = number;
+		queue->last = number;
+		port->backlog |= (uint8_t)(1u << packet->priority);
+	}
+	sim_start(fabric, packet->port);
+}
+
+// Takes the packet that goes next from the queues of a port, where that is output-queued.
+static uint32_t take(struct sim_fabric *fabric, uint32_t number, unsigned allowed)
+{
+	struct sim_sender *port = &fabric->ports[number];
+
+	for (allowed &= port->backlog; allowed != 0;) {
+		const unsigned priority = sim_next_priority(fabric, allowed, port->turn);
+		struct sim_queue *queue = sim_queue_at(fabric, number, priority);
+		const uint32_t packet = queue->first;
+
+		if (sim_may_send(fabric, number, priority, fabric->packets[packet].bytes)) {
+			queue->first = fabric->packets[packet].next;
+			if (queue->first == SIM_NONE)
+				port->backlog &= (uint8_t) ~(1u << priority);
+			return packet;
+		}
+		allowed &= ~(1u << priority);
+	}
+	return SIM_NONE;
+}
+
+// Sends a packet that has left its queue.
+static void transmit(struct sim_fabric *fabric, uint32_t number, uint32_t packet_number)
+{
+	const uint64_t now = sim_now(fabric->engine);
+	struct sim_sender *port = &fabric->ports[number];
+	struct sim_packet *packet = &fabric->packets[packet_number];
+	uint64_t end = now + sim_wire_time(fabric, port, packet->bytes), arrives;
+
+	// Cut-through: a faster link waits for the last bit.
+	if (end < packet->tail)
+		end = packet->tail;
+	arrives = end;
+	if (fabric->parameters.forwarding == SIM_CUT_THROUGH && port->peer_is_switch &&
+	    packet->bytes > SIM_CUT_THROUGH_AT)
+		arrives = now + sim_wire_time(fabric, port, SIM_CUT_THROUGH_AT);
+	packet->tail = end + port->delay;
+	port->sending = (struct sim_sending){ packet->bytes, packet->from, packet->priority };
+	port->is_sending = true;
+	port->turn =
+	    packet->priority + 1u < fabric->parameters.n_priorities ? packet->priority + 1 : 0;
+	port->packets++;
+	port->bytes += packet->bytes;
+	port->busy += end - now;
+	port->waited += now - packet->queued;
+	fabric->totals.hops++;
+	sim_take_credit(fabric, number, packet->priority, packet->bytes);
+	sim_at(fabric->engine, end, fabric->handlers[SIM_PORT_SENT], number, 0);
+	sim_at(fabric->engine, arrives + port->delay, fabric->handlers[SIM_ARRIVES], packet_number,
+	       0);
+}
+
+void sim_start(struct sim_fabric *fabric, uint32_t number)
+{
+	struct sim_sender *port = &fabric->ports[number];
+	uint32_t packet;
+
+	if (port->is_sending || port->byte_time == 0)
+		return;
+	if (port->pauses_due != 0) {
+		sim_send_pause(fabric, number);
+		return;
+	}
+	if (fabric->crossbars != NULL && port->node >= fabric->n_hosts)
+		packet = sim_crossbar_take(fabric, number, (uint8_t)~port->paused);
+	else
+		packet = take(fabric, number, (uint8_t)~port->paused);
+	if (packet != SIM_NONE)
+		transmit(fabric, number, packet);
+}
+
+// The host may send again what it was refused.
+static void tell_room(struct sim_fabric *fabric, uint32_t host, unsigned priority)
+{
+	const uint64_t bytes = sim_queue_at(fabric, host, priority)->bytes;
+	struct sim_sender *port = &fabric->ports[host];
+
+	if ((port->room_wanted >> priority & 1) == 0 ||
+	    (bytes != 0 && bytes >= fabric->parameters.host_queue))
+		return;
+	port->room_wanted &= (uint8_t) ~(1u << priority);
+	if (fabric->operations.room != NULL)
+		fabric->operations.room(fabric->context, host, priority);
+}
+
+void sim_port_sent(void *context, uint32_t number, uint32_t data)
+{
+	struct sim_fabric *fabric = context;
+	struct sim_sender *port = &fabric->ports[number];
+	const struct sim_sending sent = port->sending;
+	const bool is_forwarded = sent.bytes != 0 && sent.from != SIM_NONE;
+
+	(void)data;
+	port->is_sending = false;
+	if (sent.bytes != 0)
+		sim_queue_at(fabric, number, sent.priority)->bytes -= sent.bytes;
+	if (is_forwarded)
+		sim_output(fabric, sent.from, sent.priority, sent.bytes);
+	if (is_forwarded && fabric->crossbars != NULL)
+		sim_crossbar_release(fabric, sent.from);
+	sim_start(fabric, number);
+	if (is_forwarded && fabric->crossbars != NULL)
+		sim_crossbar_offer(fabric, sent.from);
+	if (sent.bytes != 0 && sent.from == SIM_NONE)
+		tell_room(fabric, number, sent.priority);
+}
