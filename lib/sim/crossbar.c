@@ -2,7 +2,8 @@
 // Copyright (c) 2026, the evb authors
 //
 // Input-queued switches: packets wait at the input port, which serves one output port at a time. An
-// idle output port takes a packet from the input ports in turn.
+// idle output port takes a packet from the input ports in turn. It does so at the end of an
+// instant: what becomes idle at the same time is arbitrated together.
 #include "sim/fabric_internal.h"
 
 #include <stdlib.h>
@@ -19,11 +20,11 @@ struct sim_crossbar {
 	// A list per input port and priority; with virtual output queues, per output port, too:
 	// (input * radix + output) * priorities + priority.
 	struct list *lists;
-	uint64_t *wants;  // of an output port and priority: the input ports with a packet for it
-	uint64_t *offers; // of an input port and priority: the output ports for which it has any
-	uint64_t *busy;   // input ports
-	uint32_t *turn;   // of an output port and priority: the input port that comes next
-	uint32_t *gives;  // of an input port: the output port that comes next
+	uint64_t *wants; // of an output port and priority: the input ports with a packet for it
+	uint64_t *busy;  // input ports
+	uint32_t *turn;  // of an output port and priority: the input port that comes next
+	uint32_t first_output; // that takes its packet first in the next arbitration
+	bool is_due;           // arbitration, at the end of this instant
 };
 
 // A place of a port and priority in a switch.
@@ -50,11 +51,6 @@ static void set_bit(uint64_t *bitmap, uint32_t bit)
 static void clear_bit(uint64_t *bitmap, uint32_t bit)
 {
 	bitmap[bit / WORD_BITS] &= ~(UINT64_C(1) << bit % WORD_BITS);
-}
-
-static bool has_bit(const uint64_t *bitmap, uint32_t bit)
-{
-	return (bitmap[bit / WORD_BITS] >> bit % WORD_BITS & 1) != 0;
 }
 
 // The first bit of `bitmap` without `without`, from `turn` on in cyclic order; SIM_NONE: none.
@@ -93,19 +89,17 @@ bool sim_crossbars_create(struct sim_fabric *fabric)
 		crossbar->radix = radix;
 		crossbar->words = (radix + WORD_BITS - 1) / WORD_BITS;
 		crossbar->lists = malloc(lists * sizeof(*crossbar->lists) + 1);
-		crossbar->wants = calloc(2 * places * crossbar->words + crossbar->words + 1,
+		crossbar->wants = calloc(places * crossbar->words + crossbar->words + 1,
 					 sizeof(*crossbar->wants));
-		crossbar->turn = calloc(places + radix + 1, sizeof(*crossbar->turn));
+		crossbar->turn = calloc(places + 1, sizeof(*crossbar->turn));
 		if (crossbar->lists == NULL || crossbar->wants == NULL || crossbar->turn == NULL)
 			return false;
 		for (size_t j = 0; j < lists; j++)
 			crossbar->lists[j] = (struct list){ SIM_NONE, SIM_NONE };
-		crossbar->offers = crossbar->wants + places * crossbar->words;
-		crossbar->busy = crossbar->offers + places * crossbar->words;
-		crossbar->gives = crossbar->turn + places;
+		crossbar->busy = crossbar->wants + places * crossbar->words;
 		fabric->memory += sizeof(*crossbar) + lists * sizeof(*crossbar->lists) +
-				  (2 * places + 1) * crossbar->words * sizeof(uint64_t) +
-				  (places + radix) * sizeof(uint32_t);
+				  (places + 1) * crossbar->words * sizeof(uint64_t) +
+				  places * sizeof(uint32_t);
 	}
 	return true;
 }
@@ -128,18 +122,26 @@ static struct list *list_of(const struct sim_fabric *fabric, const struct sim_cr
 	return &crossbar->lists[place(fabric, row, priority)];
 }
 
-// The first packet of a list asks for its output port.
-static void ask(const struct sim_fabric *fabric, const struct sim_crossbar *crossbar,
-		uint32_t input, uint32_t output, unsigned priority)
+// The input ports with a packet for an output port.
+static uint64_t *requests(const struct sim_fabric *fabric, const struct sim_crossbar *crossbar,
+			  uint32_t output, unsigned priority)
 {
-	set_bit(crossbar->wants + place(fabric, output, priority) * crossbar->words, input);
-	set_bit(crossbar->offers + place(fabric, input, priority) * crossbar->words, output);
+	return crossbar->wants + place(fabric, output, priority) * crossbar->words;
+}
+
+static void arbitrate_later(struct sim_fabric *fabric, struct sim_crossbar *crossbar)
+{
+	if (crossbar->is_due)
+		return;
+	crossbar->is_due = true;
+	sim_at(fabric->engine, sim_now(fabric->engine), fabric->handlers[SIM_ARBITRATES],
+	       (uint32_t)(crossbar - fabric->crossbars), 0);
 }
 
 void sim_crossbar_enqueue(struct sim_fabric *fabric, uint32_t number)
 {
 	struct sim_packet *packet = &fabric->packets[number];
-	const struct sim_crossbar *crossbar = crossbar_of(fabric, packet->port);
+	struct sim_crossbar *crossbar = crossbar_of(fabric, packet->port);
 	const uint32_t input = packet->from - crossbar->first_port;
 	const uint32_t output = packet->port - crossbar->first_port;
 	struct list *list = list_of(fabric, crossbar, input, output, packet->priority);
@@ -147,11 +149,12 @@ void sim_crossbar_enqueue(struct sim_fabric *fabric, uint32_t number)
 	packet->next = SIM_NONE;
 	if (list->first == SIM_NONE) {
 		list->first = number;
-		ask(fabric, crossbar, input, output, packet->priority);
+		set_bit(requests(fabric, crossbar, output, packet->priority), input);
 	} else {
 		fabric->packets[list->last].next = number;
 	}
 	list->last = number;
+	arbitrate_later(fabric, crossbar);
 }
 
 // Removes the first packet of the list in which that for this output port is first.
@@ -162,15 +165,13 @@ static uint32_t remove_first(struct sim_fabric *fabric, const struct sim_crossba
 	const uint32_t number = list->first;
 
 	list->first = fabric->packets[number].next;
-	if (list->first == SIM_NONE || !is_voq(fabric)) {
-		clear_bit(crossbar->wants + place(fabric, output, priority) * crossbar->words,
-			  input);
-		clear_bit(crossbar->offers + place(fabric, input, priority) * crossbar->words,
-			  output);
-	}
+	if (list->first == SIM_NONE || !is_voq(fabric))
+		clear_bit(requests(fabric, crossbar, output, priority), input);
 	if (list->first != SIM_NONE && !is_voq(fabric))
-		ask(fabric, crossbar, input,
-		    fabric->packets[list->first].port - crossbar->first_port, priority);
+		set_bit(requests(fabric, crossbar,
+				 fabric->packets[list->first].port - crossbar->first_port,
+				 priority),
+			input);
 	return number;
 }
 
@@ -204,27 +205,24 @@ uint32_t sim_crossbar_take(struct sim_fabric *fabric, uint32_t port, unsigned al
 
 void sim_crossbar_release(struct sim_fabric *fabric, uint32_t port)
 {
-	const struct sim_crossbar *crossbar = crossbar_of(fabric, port);
+	struct sim_crossbar *crossbar = crossbar_of(fabric, port);
 
 	clear_bit(crossbar->busy, port - crossbar->first_port);
+	arbitrate_later(fabric, crossbar);
 }
 
-void sim_crossbar_offer(struct sim_fabric *fabric, uint32_t port)
+void sim_arbitrates(void *context, uint32_t number, uint32_t data)
 {
-	const struct sim_crossbar *crossbar = crossbar_of(fabric, port);
-	const uint32_t input = port - crossbar->first_port, turn = crossbar->gives[input];
+	struct sim_fabric *fabric = context;
+	struct sim_crossbar *crossbar = &fabric->crossbars[number];
+	uint32_t output = crossbar->first_output;
 
-	crossbar->gives[input] = turn + 1 < crossbar->radix ? turn + 1 : 0;
-	for (uint32_t i = 0; i < crossbar->radix && !has_bit(crossbar->busy, input); i++) {
-		const uint32_t output =
-		    turn + i < crossbar->radix ? turn + i : turn + i - crossbar->radix;
-		bool has_any = false;
-
-		for (unsigned p = 0; p < fabric->parameters.n_priorities; p++)
-			has_any |= has_bit(
-			    crossbar->offers + place(fabric, input, p) * crossbar->words, output);
-		if (has_any)
-			sim_start(fabric, crossbar->first_port + output);
+	(void)data;
+	crossbar->is_due = false;
+	crossbar->first_output = output + 1 < crossbar->radix ? output + 1 : 0;
+	for (uint32_t i = 0; i < crossbar->radix; i++) {
+		sim_start(fabric, crossbar->first_port + output);
+		output = output + 1 < crossbar->radix ? output + 1 : 0;
 	}
 }
 

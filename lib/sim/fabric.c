@@ -171,6 +171,7 @@ static void add_handlers(struct sim_fabric *fabric)
 		[SIM_PAUSE_ENDS] = sim_pause_ends,
 		[SIM_REPEATS_PAUSE] = sim_repeats_pause,
 		[SIM_CREDIT] = sim_credit,
+		[SIM_ARBITRATES] = sim_arbitrates,
 		[SIM_LOOKS_FOR_DEADLOCK] = sim_looks_for_deadlock,
 	};
 

@@ -73,6 +73,7 @@ enum sim_kind {
 	SIM_PAUSE_ENDS,
 	SIM_REPEATS_PAUSE,
 	SIM_CREDIT,
+	SIM_ARBITRATES,
 	SIM_LOOKS_FOR_DEADLOCK,
 	SIM_N_KINDS
 };
@@ -201,8 +202,7 @@ void sim_crossbar_enqueue(struct sim_fabric *fabric, uint32_t packet);
 uint32_t sim_crossbar_take(struct sim_fabric *fabric, uint32_t port, unsigned allowed);
 // A packet has left: its input port may serve another output port.
 void sim_crossbar_release(struct sim_fabric *fabric, uint32_t input);
-// Lets an idle input port serve the output ports for which it has packets.
-void sim_crossbar_offer(struct sim_fabric *fabric, uint32_t input);
+void sim_arbitrates(void *fabric, uint32_t crossbar, uint32_t data);
 // Adds to stuck[] the bytes that wait for blocked ports; see deadlock.c.
 void sim_crossbar_stuck(const struct sim_fabric *fabric, const uint8_t *blocked, uint64_t *stuck,
 			uint32_t *next);

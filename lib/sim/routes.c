@@ -11,6 +11,7 @@
 #include "sim/fabric.h"
 
 #define NOWHERE UINT32_MAX
+#define LEVELS  256u
 
 // While the routes to one leaf are made.
 struct search {
@@ -22,6 +23,7 @@ struct search {
 	uint32_t *distance; // to the leaf, of each switch
 	uint32_t *down;     // the same, downwards only
 	uint32_t *queue;
+	uint32_t divisor[LEVELS]; // of host numbers, for ways up from each level
 	uint32_t set[SIM_MAX_RADIX];
 };
 
@@ -192,7 +194,8 @@ static bool reserve(void **array, uint32_t *room, uint32_t needed, size_t size)
 }
 
 // The number of an equal set, or of a new one; NOWHERE: no memory.
-static uint32_t store_set(struct sim_routes *routes, const uint32_t *ports, uint32_t count)
+static uint32_t store_set(struct sim_routes *routes, const uint32_t *ports, uint32_t count,
+			  uint32_t divisor)
 {
 	uint32_t bucket, number;
 
@@ -212,11 +215,45 @@ static uint32_t store_set(struct sim_routes *routes, const uint32_t *ports, uint
 	    !reserve((void **)&routes->ports, &routes->ports_room, routes->n_ports + count,
 		     sizeof(*ports)))
 		return NOWHERE;
-	memcpy(routes->ports + routes->n_ports, ports, count * sizeof(*ports));
-	routes->sets[routes->n_sets] = (struct sim_port_set){ routes->n_ports, count };
+	if (count > 0)
+		memcpy(routes->ports + routes->n_ports, ports, count * sizeof(*ports));
+	routes->sets[routes->n_sets] = (struct sim_port_set){ routes->n_ports, count, divisor };
 	routes->n_ports += count;
 	routes->buckets[bucket] = routes->n_sets;
 	return routes->n_sets++;
+}
+
+// Host numbers are divided by the number of ways up that the levels below have used already: then
+// the hosts of a full tree spread over all ways at each level.
+static void set_divisors(struct search *search)
+{
+	const uint8_t *level = search->topology->level;
+	uint32_t ways_up[LEVELS] = { 0 };
+
+	for (uint32_t at = 0; at < search->graph->n_switches; at++) {
+		uint32_t count = 0;
+
+		for (uint32_t p = ports_begin(search, at); p < ports_end(search, at); p++) {
+			const uint32_t next = neighbour(search, p);
+
+			count += next != NOWHERE && level[next] > level[at];
+		}
+		if (ways_up[level[at]] == 0)
+			ways_up[level[at]] = count;
+	}
+	search->divisor[0] = 1;
+	for (unsigned i = 1; i < LEVELS; i++)
+		search->divisor[i] =
+		    search->divisor[i - 1] * (ways_up[i - 1] > 1 ? ways_up[i - 1] : 1);
+}
+
+// Parallel ways down from a level are used as those up to it are.
+static uint32_t divisor_of(const struct search *search, uint32_t at, uint32_t count)
+{
+	const uint8_t *level = search->topology->level;
+	const bool goes_down = count > 0 && level[neighbour(search, search->set[0])] < level[at];
+
+	return search->divisor[goes_down ? level[at] - 1 : level[at]];
 }
 
 static bool routes_to(struct search *search, uint32_t leaf, unsigned paths, char *error)
@@ -240,7 +277,7 @@ static bool routes_to(struct search *search, uint32_t leaf, unsigned paths, char
 				 at, leaf);
 			return false;
 		}
-		*set = store_set(routes, search->set, count);
+		*set = store_set(routes, search->set, count, divisor_of(search, at, count));
 		if (*set == NOWHERE)
 			return no_memory(error);
 	}
@@ -282,33 +319,6 @@ static bool rank_switches(struct search *search)
 	return true;
 }
 
-// Host numbers are divided by the number of ways up that the levels below have used already: then
-// the hosts of a full tree spread over all ways at each level.
-static void set_divisors(struct search *search)
-{
-	const uint8_t *level = search->topology->level;
-	uint32_t ways_up[256] = { 0 };
-
-	for (uint32_t at = 0; at < search->graph->n_switches; at++) {
-		uint32_t count = 0;
-
-		for (uint32_t p = ports_begin(search, at); p < ports_end(search, at); p++) {
-			const uint32_t next = neighbour(search, p);
-
-			count += next != NOWHERE && level[next] > level[at];
-		}
-		if (ways_up[level[at]] == 0)
-			ways_up[level[at]] = count;
-	}
-	for (uint32_t at = 0; at < search->graph->n_switches; at++) {
-		search->routes->divisor[at] = 1;
-		for (unsigned below = 0; below < level[at]; below++) {
-			if (ways_up[below] > 1)
-				search->routes->divisor[at] *= ways_up[below];
-		}
-	}
-}
-
 // Which switches have hosts, and where each host is.
 static void find_leaves(struct sim_routes *routes, const struct sim_graph *graph)
 {
@@ -336,10 +346,9 @@ static bool allocate(struct sim_routes *routes, struct search *search)
 	routes->leaf_of_host = calloc(search->graph->n_hosts, sizeof(uint32_t));
 	routes->port_to_host = calloc(search->graph->n_hosts, sizeof(uint32_t));
 	routes->leaf_of_switch = calloc(n, sizeof(uint32_t));
-	routes->divisor = calloc(n, sizeof(uint32_t));
 	search->rank = calloc(5 * n, sizeof(uint32_t));
 	if (search->rank == NULL || routes->leaf_of_host == NULL || routes->port_to_host == NULL ||
-	    routes->leaf_of_switch == NULL || routes->divisor == NULL)
+	    routes->leaf_of_switch == NULL)
 		return false;
 	search->order = search->rank + n;
 	search->distance = search->order + n;
@@ -374,7 +383,7 @@ bool sim_routes_make(struct sim_routes *routes, const struct sim_topology *topol
 	free(search);
 	free(routes->buckets);
 	routes->buckets = NULL;
-	routes->memory = ((size_t)graph->n_switches * (routes->n_leaves + 2) + routes->ports_room +
+	routes->memory = ((size_t)graph->n_switches * (routes->n_leaves + 1) + routes->ports_room +
 			  2 * (size_t)graph->n_hosts) *
 			     sizeof(uint32_t) +
 			 routes->sets_room * sizeof(struct sim_port_set);
@@ -389,6 +398,5 @@ void sim_routes_free(struct sim_routes *routes)
 	free(routes->set_of);
 	free(routes->sets);
 	free(routes->ports);
-	free(routes->divisor);
 	*routes = (struct sim_routes){ 0 };
 }

@@ -20,6 +20,7 @@ struct sim_graph {
 struct sim_port_set {
 	uint32_t first; // in `ports`
 	uint32_t count;
+	uint32_t divisor; // of host numbers, for the choice by destination
 };
 
 struct sim_routes {
@@ -30,7 +31,6 @@ struct sim_routes {
 	uint32_t *set_of;         // switch * n_leaves + leaf: the set
 	struct sim_port_set *sets;
 	uint32_t *ports;
-	uint32_t *divisor; // of each switch, for the choice by destination
 	uint32_t n_sets, sets_room, n_ports, ports_room;
 	uint32_t *buckets; // of sets, by their hash; while routes are made
 	uint32_t n_buckets;

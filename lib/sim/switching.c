@@ -73,7 +73,7 @@ static uint32_t route(struct sim_fabric *fabric, uint32_t node, const struct sim
 		return ports[0];
 	switch (fabric->parameters.choice) {
 	case SIM_BY_DESTINATION:
-		return ports[packet->destination / routes->divisor[at] % set->count];
+		return ports[packet->destination / set->divisor % set->count];
 	case SIM_ECMP:
 		return ports[scale(
 		    random_mix(packet->flow + ((uint64_t)(at + 1) << 32) + fabric->parameters.seed),

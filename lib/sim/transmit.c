@@ -16,15 +16,15 @@ void sim_enqueue(struct sim_fabric *fabric, uint32_t number)
 		queue->peak = queue->bytes;
 	if (fabric->crossbars != NULL && port->node >= fabric->n_hosts) {
 		sim_crossbar_enqueue(fabric, number);
-	} else {
-		packet->next = SIM_NONE;
-		if ((port->backlog >> packet->priority & 1) != 0)
-			fabric->packets[queue->last].next = number;
-		else
-			queue->first = number;
-		queue->last = number;
-		port->backlog |= (uint8_t)(1u << packet->priority);
+		return;
 	}
+	packet->next = SIM_NONE;
+	if ((port->backlog >> packet->priority & 1) != 0)
+		fabric->packets[queue->last].next = number;
+	else
+		queue->first = number;
+	queue->last = number;
+	port->backlog |= (uint8_t)(1u << packet->priority);
 	sim_start(fabric, packet->port);
 }
 
@@ -128,9 +128,8 @@ void sim_port_sent(void *context, uint32_t number, uint32_t data)
 		sim_output(fabric, sent.from, sent.priority, sent.bytes);
 	if (is_forwarded && fabric->crossbars != NULL)
 		sim_crossbar_release(fabric, sent.from);
-	sim_start(fabric, number);
-	if (is_forwarded && fabric->crossbars != NULL)
-		sim_crossbar_offer(fabric, sent.from);
+	else
+		sim_start(fabric, number);
 	if (sent.bytes != 0 && sent.from == SIM_NONE)
 		tell_room(fabric, number, sent.priority);
 }

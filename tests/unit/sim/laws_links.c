@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Links that lose nothing: pauses and credits.
+#include "laws.h"
+
+#define BYTES 1250u
+#define S     UINT64_C(100000) // ps, of 1250 bytes at 100 Gb/s
+#define BYTE  UINT64_C(80)     // ps
+
+#define CABLE    UINT64_C(1000000)
+#define RESPONSE UINT64_C(200000)
+
+static bool begin_three(struct network *network, uint64_t cable)
+{
+	return sim_topology_switch(&network->topology, 3, (struct sim_links){ 100 * GBIT, cable },
+				   network->error) &&
+	       network_begin(network);
+}
+
+static void pause_by(struct network *network, uint32_t host, uint16_t quanta)
+{
+	const uint16_t all[SIM_MAX_PRIORITIES] = { quanta };
+
+	sim_host_pause(network->fabric, host, 1, all);
+}
+
+// Host 0 sends to host 2, which has paused the switch. With `reverse`, the switch begins to send a
+// packet to host 0 just before it has to pause host 0.
+static bool overrun(struct network *network, uint64_t headroom, bool reverse)
+{
+	const uint64_t begin = 10 * CABLE;
+	// The 11th packet crosses the threshold of 10 packets.
+	const uint64_t crosses = begin + 11 * S + CABLE;
+	bool ok;
+
+	network_init(network);
+	network->parameters.xoff = 10 * BYTES;
+	network->parameters.xon = 5 * BYTES;
+	network->parameters.headroom = headroom;
+	network->parameters.pause_response = RESPONSE;
+	ok = begin_three(network, CABLE);
+	if (!ok)
+		return false;
+	pause_by(network, 2, 65535);
+	ok = sim_run(network->engine, begin);
+	network_send(network, 0,
+		     (struct network_host){ .left = 1000, .destination = 2, .bytes = BYTES });
+	ok = ok && sim_run(network->engine, crosses - 1000 - S - CABLE) &&
+	     (!reverse || network_send_one(network, 1, 0, BYTES)) &&
+	     sim_run(network->engine, begin + 300 * 1000 * SIM_NANOSECOND);
+	return ok;
+}
+
+// The headroom of PFC (IEEE 802.1Qbb-2011, annex O): after the threshold is crossed, the pause
+// waits for a packet in its direction, of which 1000 ps have passed here, is sent in 64 bytes,
+// crosses the cable, and the sender responds; then it ends its packet. What it has begun until then
+// arrives one cable later, so that the packets of a time D + cable come, rounded up, beside that
+// which crossed the threshold. One byte less of room loses one packet.
+static bool headroom_with(bool reverse, char message[LAW_MESSAGE])
+{
+	static struct network network;
+	const uint64_t d = (reverse ? S - 1000 : 0) + 64 * BYTE + CABLE + RESPONSE;
+	const uint64_t needed = (1 + (d + CABLE + S - 1) / S) * BYTES;
+	bool holds = overrun(&network, needed, reverse) &&
+		     law_equal("lost with the headroom needed", network.dropped, 0, message) &&
+		     law_equal("highest use of the buffer", network_switches(&network).input_peak,
+			       10 * BYTES + needed, message);
+
+	network_end(&network);
+	if (!holds)
+		return false;
+	holds = overrun(&network, needed - 1, reverse) &&
+		law_equal("lost with a byte less",
+			  network_switches(&network).drops[SIM_DROP_HEADROOM], 1, message);
+	network_end(&network);
+	return holds;
+}
+
+static bool headroom(char message[LAW_MESSAGE])
+{
+	return headroom_with(false, message) && headroom_with(true, message);
+}
+
+// A pause of q quanta ends q * 512 bit times after it has arrived, if it is not repeated.
+static bool pause_time(char message[LAW_MESSAGE])
+{
+	static struct network network;
+	const uint64_t quanta = 4000;
+	bool holds;
+
+	network_init(&network);
+	network.parameters.pause_response = RESPONSE;
+	holds = begin_three(&network, CABLE);
+	if (holds)
+		pause_by(&network, 2, (uint16_t)quanta);
+	holds =
+	    holds && sim_run(network.engine, 10 * CABLE) &&
+	    network_send_one(&network, 0, 2, BYTES) && sim_run(network.engine, SIM_NEVER) &&
+	    law_equal("time of the packet", network.last,
+		      64 * BYTE + CABLE + RESPONSE + quanta * 64 * BYTE + S + CABLE, message) &&
+	    law_equal("time paused",
+		      sim_port_view(network.fabric, sim_port_view(network.fabric, 2).peer).paused,
+		      quanta * 64 * BYTE, message);
+	network_end(&network);
+	return holds;
+}
+
+// A switch that holds its sender repeats the pause before it ends. While host 2 pauses for ever,
+// host 0 sends the 11 packets of which the last crosses the threshold, and one that it begins while
+// the pause frame is sent, however short the time of one pause is.
+static bool pause_repeated(char message[LAW_MESSAGE])
+{
+	static struct network network;
+	bool holds;
+
+	network_init(&network);
+	network.parameters.pause_quanta = 500; // 2.56 us
+	network.parameters.xoff = 10 * BYTES;
+	network.parameters.xon = 5 * BYTES;
+	holds = begin_three(&network, 0);
+	for (unsigned i = 0; holds && i < 10; i++) {
+		pause_by(&network, 2, 65535); // 335 us
+		if (i == 0)
+			network_send(&network, 0,
+				     (struct network_host){
+					 .left = 1000, .destination = 2, .bytes = BYTES });
+		holds = sim_run(network.engine, (i + 1) * 300 * 1000 * SIM_NANOSECOND);
+	}
+	holds = holds && law_equal("packets of the paused host",
+				   sim_port_view(network.fabric, 0).packets, 12, message);
+	network_end(&network);
+	return holds;
+}
+
+// A buffer for k packets, and credits that come back when a packet has left the next switch: k
+// packets per round trip of 2 S and 2 cables, while that is less than the link.
+static bool credits(char message[LAW_MESSAGE])
+{
+	static struct network network;
+	const uint64_t k = 8, round_trip = 2 * S + 2 * CABLE;
+	bool holds;
+
+	network_init(&network);
+	network.parameters.flow_control = SIM_CREDITS;
+	network.parameters.credit_buffer = k * BYTES;
+	holds = begin_three(&network, CABLE);
+	if (holds)
+		network_send(&network, 0,
+			     (struct network_host){
+				 .left = NETWORK_FOREVER, .destination = 2, .bytes = BYTES });
+	holds = holds && sim_run(network.engine, 1000 * round_trip) &&
+		law_near("packets per round trip", (double)network.packets[2] / 1000, (double)k,
+			 0.002, message) &&
+		law_equal("packets lost", network.dropped, 0, message) &&
+		law_equal("packets in the buffer at most",
+			  network_switches(&network).input_peak <= k * BYTES, true, message);
+	network_end(&network);
+	return holds;
+}
+
+// Congestion with lossless links loses nothing, and all packets arrive, for each kind of switch.
+static bool lossless(char message[LAW_MESSAGE])
+{
+	static struct network network;
+	const struct sim_links links = { 100 * GBIT, 100000 };
+	const struct sim_clos2 clos = { .leaves = 4,
+					.spines = 2,
+					.down = 4,
+					.parallel = 1,
+					.host_links = links,
+					.spine_links = links };
+
+	for (unsigned i = 0; i < 12; i++) {
+		bool holds;
+
+		network_init(&network);
+		network.parameters.kind = i % 3;
+		network.parameters.forwarding = i / 6;
+		network.parameters.flow_control = i / 3 % 2 == 0 ? SIM_PFC : SIM_CREDITS;
+		network.parameters.xoff = 10 * BYTES;
+		network.parameters.xon = 8 * BYTES;
+		network.parameters.headroom = 10 * BYTES;
+		network.parameters.credit_buffer = 10 * BYTES;
+		network.parameters.choice = SIM_RANDOM;
+		holds = sim_topology_clos2(&network.topology, &clos, network.error) &&
+			network_begin(&network);
+		for (uint32_t host = 0; holds && host < 16; host++)
+			network_send(&network, host,
+				     (struct network_host){ .left = 1000,
+							    .destination = SIM_MAX_HOSTS,
+							    .bytes = BYTES });
+		holds = holds && sim_run(network.engine, SIM_NEVER) &&
+			law_equal("packets that arrive", sim_totals(network.fabric).delivered,
+				  16 * 1000, message) &&
+			law_equal("packets underway", sim_totals(network.fabric).underway, 0,
+				  message) &&
+			law_equal("bytes in the buffers", sim_port_view(network.fabric, 20).input,
+				  0, message);
+		network_end(&network);
+		if (!holds)
+			return false;
+	}
+	return true;
+}
+
+// A link that loses a share p lets (1 - p) of the packets through.
+static bool random_loss(char message[LAW_MESSAGE])
+{
+	static struct network network;
+	bool holds;
+
+	network_init(&network);
+	holds = sim_topology_begin(&network.topology, 2, 1, network.error);
+	for (uint32_t host = 0; holds && host < 2; host++)
+		holds = sim_topology_add(&network.topology,
+					 &(struct sim_link){ .ends = { host, 2 },
+							     .bits_per_second = 100 * GBIT,
+							     .loss = host == 0 ? 0.1 : 0 },
+					 network.error);
+	holds = holds && network_begin(&network);
+	if (holds)
+		network_send(
+		    &network, 0,
+		    (struct network_host){ .left = 100000, .destination = 1, .bytes = BYTES });
+	holds = holds && sim_run(network.engine, SIM_NEVER) &&
+		law_near("packets lost", (double)network.dropped, 10000, 0.02, message) &&
+		law_equal("packets in all", network.dropped + network.packets[1], 100000, message);
+	network_end(&network);
+	return holds;
+}
+
+const struct law laws_of_links[] = {
+	{ "credits", credits },       { "headroom", headroom },
+	{ "lossless", lossless },     { "pause repeated", pause_repeated },
+	{ "pause time", pause_time }, { "random loss", random_loss },
+};
+const size_t n_laws_of_links = sizeof(laws_of_links) / sizeof(laws_of_links[0]);
