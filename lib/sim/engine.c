@@ -185,17 +185,6 @@ static uint64_t earliest(const struct sim_engine *engine, const struct list *lis
 	return time;
 }
 
-uint64_t sim_next(struct sim_engine *engine)
-{
-	unsigned level;
-	const struct list *list;
-
-	if (engine->due.first != NONE)
-		return engine->last;
-	list = first_list(engine, &level);
-	return list == NULL ? SIM_NEVER : earliest(engine, list);
-}
-
 // Makes the events of the next time due. False if there are none up to `until`. That time is not
 // taken as the last one before it is certain: until then earlier events may be scheduled.
 static bool advance(struct sim_engine *engine, uint64_t until)
@@ -271,11 +260,6 @@ const char *sim_engine_error(const struct sim_engine *engine)
 uint64_t sim_handled(const struct sim_engine *engine)
 {
 	return engine->handled;
-}
-
-uint32_t sim_pending(const struct sim_engine *engine)
-{
-	return engine->pending;
 }
 
 size_t sim_engine_memory(const struct sim_engine *engine)

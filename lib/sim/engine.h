@@ -61,9 +61,5 @@ void sim_stop(struct sim_engine *engine);
 // One line: what is wrong, and how to fix it; NULL if nothing is.
 const char *sim_engine_error(const struct sim_engine *engine);
 
-// Time of the next event; SIM_NEVER: there is none.
-uint64_t sim_next(struct sim_engine *engine);
-
-uint64_t sim_handled(const struct sim_engine *engine); // number of events
-uint32_t sim_pending(const struct sim_engine *engine);
+uint64_t sim_handled(const struct sim_engine *engine);     // number of events
 size_t sim_engine_memory(const struct sim_engine *engine); // bytes

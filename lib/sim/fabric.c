@@ -56,7 +56,7 @@ static const char *check_flow_control(const struct sim_fabric_parameters *p)
 	return NULL;
 }
 
-// What is wrong with the parameters, and what was expected; NULL: nothing.
+// The fault of the parameters, and the expected value; NULL: there is none.
 static const char *check(const struct sim_fabric_parameters *p, const struct sim_topology *topology)
 {
 	if (p->kind > SIM_INPUT_FIFO || p->forwarding > SIM_CUT_THROUGH ||
@@ -179,7 +179,7 @@ static void add_handlers(struct sim_fabric *fabric)
 		fabric->handlers[i] = sim_engine_handler(fabric->engine, functions[i], fabric);
 }
 
-// Allocates what the fabric holds. The packets' memory is used only as far as there are packets.
+// Allocates the memory of the fabric. That for packets is used only for packets that exist.
 static bool allocate_all(struct sim_fabric *fabric, const struct sim_topology *topology,
 			 char *error)
 {

@@ -5,7 +5,7 @@
 // record without content; a user who has real frames keeps them, and puts their number into
 // `user`.
 //
-// The way of a packet: sim_send() puts it into the transmit queue of its host; it passes switches;
+// The path of a packet: sim_send() puts it into the transmit queue of its host; it passes switches;
 // at the end the fabric calls either deliver() or dropped(), exactly once per packet that
 // sim_send() accepted, unless the simulation ends before.
 //
@@ -79,7 +79,7 @@ enum sim_paths {
 	// Up the levels, or the tree of distances from switch 0 if there are none, then down: no
 	// cycle of buffers can arise (up*/down*, Schroeder et al., Autonet, 1991).
 	SIM_UP_DOWN,
-	SIM_DIMENSION_ORDER, // of a torus: first x, then y, then z, each the shorter way
+	SIM_DIMENSION_ORDER, // of a torus: first x, then y, then z, each in the shorter direction
 };
 
 // How it chooses.
@@ -179,12 +179,6 @@ enum sim_sent {
 
 // Sends packet->source's packet now.
 enum sim_sent sim_send(struct sim_fabric *fabric, const struct sim_packet *packet);
-
-// Bytes in the transmit queue of a host, with the packet that is being sent.
-uint64_t sim_host_queued(const struct sim_fabric *fabric, uint32_t host, unsigned priority);
-
-// Bitmap of the priorities for which a host is paused.
-uint8_t sim_host_paused(const struct sim_fabric *fabric, uint32_t host);
 
 // The host sends its switch a PFC frame: for each priority of the bitmap `priorities`, the pause
 // lasts quanta[priority] * SIM_QUANTUM_BITS bit times; 0 ends it. The frame waits for the end of

@@ -55,16 +55,6 @@ enum sim_sent sim_send(struct sim_fabric *fabric, const struct sim_packet *packe
 	return SIM_SENT;
 }
 
-uint64_t sim_host_queued(const struct sim_fabric *fabric, uint32_t host, unsigned priority)
-{
-	return sim_queue_at(fabric, host, priority)->bytes;
-}
-
-uint8_t sim_host_paused(const struct sim_fabric *fabric, uint32_t host)
-{
-	return fabric->ports[host].paused;
-}
-
 void sim_host_pause(struct sim_fabric *fabric, uint32_t host, uint8_t priorities,
 		    const uint16_t quanta[SIM_MAX_PRIORITIES])
 {

@@ -23,7 +23,7 @@ struct search {
 	uint32_t *distance; // to the leaf, of each switch
 	uint32_t *down;     // the same, downwards only
 	uint32_t *queue;
-	uint32_t divisor[LEVELS]; // of host numbers, for ways up from each level
+	uint32_t divisor[LEVELS]; // of host numbers, for paths up from each level
 	uint32_t set[SIM_MAX_RADIX];
 };
 
@@ -79,7 +79,7 @@ static void measure(struct search *search, uint32_t leaf, uint32_t *distance, bo
 	}
 }
 
-// Distances by way of up links first: where a way down exists, it is taken.
+// Distances over up links first: where a path down exists, it is taken.
 static void measure_up(struct search *search, uint32_t leaf)
 {
 	uint32_t *distance = search->distance;
@@ -223,8 +223,8 @@ static uint32_t store_set(struct sim_routes *routes, const uint32_t *ports, uint
 	return routes->n_sets++;
 }
 
-// Host numbers are divided by the number of ways up that the levels below have used already: then
-// the hosts of a full tree spread over all ways at each level.
+// Host numbers are divided by the number of paths up that the levels below have used already: then
+// the hosts of a full tree spread over all paths at each level.
 static void set_divisors(struct search *search)
 {
 	const uint8_t *level = search->topology->level;
@@ -247,7 +247,7 @@ static void set_divisors(struct search *search)
 		    search->divisor[i - 1] * (ways_up[i - 1] > 1 ? ways_up[i - 1] : 1);
 }
 
-// Parallel ways down from a level are used as those up to it are.
+// Parallel paths down from a level are used as those up to it are.
 static uint32_t divisor_of(const struct search *search, uint32_t at, uint32_t count)
 {
 	const uint8_t *level = search->topology->level;

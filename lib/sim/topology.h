@@ -49,7 +49,7 @@ struct sim_links {
 };
 
 // Each function makes a topology that sim_topology_free() frees, or returns false and writes one
-// line to error[SIM_ERROR_SIZE]: what is wrong, and what was expected.
+// line to error[SIM_ERROR_SIZE]: the fault, and the expected value.
 
 // n_hosts at one switch; host h is at port h.
 bool sim_topology_switch(struct sim_topology *topology, uint32_t n_hosts, struct sim_links links,

@@ -54,7 +54,7 @@ static void paused(void *context, uint32_t host, uint8_t priorities)
 	struct seen *seen = context;
 
 	assert_int_equal(host, 0);
-	assert_int_equal(priorities, sim_host_paused(seen->fabric, host));
+	assert_int_equal(priorities, sim_port_view(seen->fabric, host).priorities_paused);
 	seen->paused = priorities;
 	seen->pauses++;
 }
@@ -134,7 +134,7 @@ static void a_full_queue__refuses_and_tells_when_it_has_room(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(send(&seen, i), SIM_SENT);
 	assert_int_equal(send(&seen, 3), SIM_FULL);
-	assert_int_equal(sim_host_queued(seen.fabric, 0, 0), 3 * BYTES);
+	assert_int_equal(sim_port_view(seen.fabric, 0).queued, 3 * BYTES);
 	assert_true(sim_run(seen.engine, SIM_NEVER));
 	assert_int_equal(seen.rooms, 1);
 	assert_int_equal(seen.room_at, S);
