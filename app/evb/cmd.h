@@ -15,6 +15,7 @@ int cmd_host(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_run(int argc, char **argv);
+int cmd_sim(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_take(int argc, char **argv);
 int cmd_top(int argc, char **argv);

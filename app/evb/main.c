@@ -16,6 +16,7 @@ struct command {
 static struct command commands[] = {
 	{ "evb run", cmd_run, "run an appliance: receive, build, publish" },
 	{ "evb check", cmd_check, "check a configuration and print the plan that follows from it" },
+	{ "evb sim", cmd_sim, "simulate a network, and what a system does on it" },
 	{ "evb gen", cmd_gen, "send generated data, or write it to files" },
 	{ "evb replay", cmd_replay, "build events from a capture file" },
 	{ "evb record", cmd_record, "write built events, or a port's packets, to files" },

@@ -26,6 +26,7 @@
 #include "base/memory_kind.h"
 #include "base/production.h"
 #include "cluster/manager.h"
+#include "config/fabric.h"
 #include "packet/event_rules.h"
 #include "packet/source_from.h"
 #include "port/settings.h"
@@ -333,6 +334,7 @@ struct config {
 	struct roce_settings roce;
 	struct config_event_manager event_manager; // used in a cluster only
 	struct cluster_system cluster;
+	struct config_fabric fabric; // for `evb sim` alone
 };
 
 // Loads the file, applies the overrides and validates the result. `overrides` are "path=value"

@@ -4,7 +4,7 @@
 // Nodes compare this hash to detect that they were started with different configurations. It covers
 // the file with its overrides, except for the keys that concern one node alone (is_local in the key
 // tables: memory, lcores, idle, links, event_ring, groups,
-// writers, results, event_manager.key_file). It also covers
+// writers, results, fabric, event_manager.key_file). It also covers
 // the source ids, because they may come from a source map. The order of keys and the white space do
 // not change the hash.
 #include <string.h>

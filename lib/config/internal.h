@@ -89,6 +89,8 @@ int config_check(struct config_reader *reader, struct config *config);
 int config_check_groups(struct config_reader *reader, struct config *config);
 int config_check_roce(struct config_reader *reader, const struct config *config);
 
+int config_check_fabric(struct config_reader *reader, const struct config_fabric *fabric);
+
 // Checks what a port needs that receives RoCE, and that messages are MFPs.
 int config_check_roce_port(struct config_reader *reader, const struct config *config,
 			   unsigned port);

@@ -364,5 +364,7 @@ static const struct config_key root_keys[] = {
 	{ .name = "event_manager", NESTED(config_event_manager_object),
 	  FIELD(config, event_manager), .needs = "nodes",
 	  .help = "Assignment of events to builders, and traffic shaping." },
+	{ .name = "fabric", NESTED(config_fabric_object), FIELD(config, fabric), .is_local = true,
+	  .help = "The network for `evb sim`." },
 };
 OBJECT(config_root, root_keys);

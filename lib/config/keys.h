@@ -88,3 +88,4 @@ extern const struct config_object config_transport_object;
 extern const struct config_object config_generator_object;
 extern const struct config_object config_event_manager_object;
 extern const struct config_object config_roce_object;
+extern const struct config_object config_fabric_object;

@@ -150,7 +150,8 @@ static uint64_t default_in_doubt(const struct config *config)
 static int read_tree(struct config_reader *reader, const cJSON *root, const char *node,
 		     struct config *config)
 {
-	if (config_read_object(reader, &config_root, root, config))
+	if (config_read_object(reader, &config_root, root, config) ||
+	    config_check_fabric(reader, &config->fabric))
 		return -1;
 
 	const cJSON *nodes = cJSON_GetObjectItemCaseSensitive(root, "nodes");

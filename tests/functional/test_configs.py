@@ -14,7 +14,8 @@ SCHEMA = os.path.join(CONFIGS, "schema.json")
 
 
 def shipped():
-    files = sorted(glob.glob(os.path.join(CONFIGS, "*.json")))
+    files = sorted(glob.glob(os.path.join(CONFIGS, "*.json"))
+                   + glob.glob(os.path.join(CONFIGS, "sim", "*.json")))
     files.remove(SCHEMA)
     check(files, f"no configurations in {CONFIGS}")
     return files

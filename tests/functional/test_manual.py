@@ -188,6 +188,10 @@ def test_roce():
     check_page("docs/roce.md")
 
 
+def test_simulation():
+    check_page("docs/simulation.md")
+
+
 def test_sizing():
     check_page("docs/sizing.md")
 

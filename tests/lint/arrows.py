@@ -17,7 +17,7 @@ LAYERS = [
     ["app"],
     ["top", "web", "host"],
     ["telemetry"],
-    ["appliance", "sender"],
+    ["appliance", "sender", "simulation"],
     ["config"],
     ["node"],
     ["rdma"],

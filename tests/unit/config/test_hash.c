@@ -80,6 +80,7 @@ static void hash__leaves_out_what_concerns_a_node_alone(void **state)
 		"event_ring.groups=[\"x\"]",
 		"writers=[]",
 		"lcores=auto",
+		"fabric.hosts=4",
 		"event_manager.key_file=\"/etc/evb/control.key\"",
 		"nodes[0].memory={\"kind\": \"shm\"}",
 		"nodes[0].lcores=auto",

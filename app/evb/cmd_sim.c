@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "cmd.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/tick_clock.h"
+#include "compose.h"
+#include "log.h"
+#include "sim_sweep.h"
+#include "simulation/simulation.h"
+#include "stop.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define QUIET_NS      (2 * NS_PER_SECOND)  // before the first line of progress
+#define LINE_NS       (10 * NS_PER_SECOND) // between two lines that are not on a terminal
+#define MOST_JOBS     1024u
+
+struct arguments {
+	const char *config, *json, *seed;
+	struct overrides overrides;
+	struct sim_axis axes[SIM_SWEEP_MAX_AXES];
+	unsigned n_axes;
+	uint64_t jobs;
+};
+
+static void take_sweep(void *to, const char *text, const struct argp_state *state)
+{
+	struct arguments *arguments = to;
+	const char *error = NULL;
+
+	if (arguments->n_axes == SIM_SWEEP_MAX_AXES)
+		argp_error(state, "more than %u --sweep", SIM_SWEEP_MAX_AXES);
+	else
+		error = sim_axis_read(&arguments->axes[arguments->n_axes++], text);
+	if (error != NULL)
+		argp_error(state, "--sweep %s: %s", text, error);
+}
+
+static const struct arguments_option options[] = {
+	{ "set", 's', "PATH=VALUE", INTO(OVERRIDE, overrides),
+	  "override a key, as in fabric.hosts=128" },
+	{ "json", 'o', "FILE", INTO(TEXT, json), "write the result as JSON" },
+	{ "seed", 0, "N", INTO(TEXT, seed), "seed of all that is random (fabric.seed)" },
+	{ "sweep", 0, "PATH=A,B,...", TAKE(take_sweep),
+	  "simulate with each of these values; with several such options, with all combinations. "
+	  "Points that are in the --json file already are not simulated again" },
+	{ "jobs", 'j', "N", INTO(COUNT, jobs),
+	  "points simulated at one time (the number of CPUs)" },
+	{ ARGUMENT(TEXT, config) },
+	{ 0 },
+};
+
+static void check(const void *from, const struct argp_state *state)
+{
+	const struct arguments *arguments = from;
+
+	if (arguments->config == NULL)
+		argp_error(state, "name a configuration, for example configs/sim/incast.json");
+	if (arguments->jobs > MOST_JOBS)
+		argp_error(state, "--jobs is at most %u", MOST_JOBS);
+	if (arguments->overrides.n + arguments->n_axes + 1 > ARGUMENTS_MAX_OVERRIDES)
+		argp_error(state, "more than %d --set and --sweep: put them into the file",
+			   ARGUMENTS_MAX_OVERRIDES);
+}
+
+static const struct arguments_command command = {
+	.options = options,
+	.check = check,
+	.arguments = "CONFIG",
+	.help = "Simulates the network that the section fabric of a configuration describes, and "
+		"prints throughput, latency, queues, pauses and losses. SIGINT or SIGTERM ends it "
+		"early, with the results up to then.\vExit status: 0 done, 1 refused or failed.",
+};
+
+// --- one simulation ---
+
+struct progress {
+	uint64_t begun_ns, shown_ns;
+	bool is_terminal, is_shown;
+};
+
+static void show(struct progress *progress, uint64_t now, double share)
+{
+	const double seconds = (double)(now - progress->begun_ns) / NS_PER_SECOND;
+
+	fprintf(stderr, "%s%.0f %% simulated in %.0f s, %.0f s left%s",
+		progress->is_terminal ? "\r\033[K" : "evb sim: ", 100 * share, seconds,
+		seconds / share - seconds, progress->is_terminal ? "" : "\n");
+	progress->is_shown = progress->is_terminal;
+	progress->shown_ns = now;
+}
+
+static bool go_on(void *context, double share)
+{
+	struct progress *progress = context;
+	const uint64_t now = tick_clock_monotonic_ns();
+
+	if (now - progress->begun_ns > QUIET_NS &&
+	    now - progress->shown_ns > (progress->is_terminal ? NS_PER_SECOND / 5 : LINE_NS))
+		show(progress, now, share);
+	return stop_signal == 0;
+}
+
+static int write_json(const char *path, cJSON *json)
+{
+	char *text = cJSON_Print(json);
+	FILE *out = text != NULL ? fopen(path, "we") : NULL;
+	int result = out != NULL && fprintf(out, "%s\n", text) > 0 ? 0 : -1;
+
+	if (out != NULL && fclose(out) != 0)
+		result = -1;
+	if (result != 0)
+		fprintf(stderr, "evb sim: %s: %s\n", path, strerror(errno));
+	cJSON_free(text);
+	return result;
+}
+
+// Loads the configuration. In a system of nodes it is that of the manager: all have one `fabric`.
+static struct config *load_config(const struct arguments *arguments, const char *const *overrides,
+				  unsigned n_overrides)
+{
+	char error[CONFIG_ERROR_SIZE];
+	struct config *config;
+
+	if (config_load(&config, arguments->config, CONFIG_MANAGER_NODE, overrides, n_overrides,
+			error) == 0)
+		return config;
+	log_refusal(error);
+	return NULL;
+}
+
+static struct simulation_result *simulate(const struct arguments *arguments,
+					  const struct config *config,
+					  bool (*go)(void *context, double share), void *context)
+{
+	const struct simulation_parameters parameters = {
+		.fabric = &config->fabric,
+		.n_nodes = config->cluster.n_nodes,
+		.go_on = go,
+		.context = context,
+	};
+	char error[SIM_ERROR_SIZE];
+	struct simulation_result *result = simulation_run(&parameters, error);
+
+	if (result == NULL)
+		fprintf(stderr, "%s: %s\n", arguments->config, error);
+	return result;
+}
+
+static int run_one(const struct arguments *arguments)
+{
+	struct progress progress = { .begun_ns = tick_clock_monotonic_ns(),
+				     .is_terminal = isatty(STDERR_FILENO) };
+	struct config *config =
+	    load_config(arguments, arguments->overrides.list, arguments->overrides.n);
+	struct simulation_result *result;
+	int status = 0;
+
+	if (config == NULL)
+		return 1;
+	result = simulate(arguments, config, go_on, &progress);
+	config_free(config);
+	if (progress.is_shown)
+		fprintf(stderr, "\r\033[K");
+	if (result == NULL)
+		return 1;
+	simulation_print(result, stdout);
+	if (arguments->json != NULL) {
+		cJSON *json = simulation_json(result, false);
+		status = write_json(arguments->json, json) != 0;
+		cJSON_Delete(json);
+	}
+	simulation_free(result);
+	return status;
+}
+
+// --- a sweep ---
+
+static bool always(void *context, double share)
+{
+	(void)context;
+	(void)share;
+	return true;
+}
+
+// In a process of its own.
+static cJSON *run_point(void *context, const char *const *values, unsigned n_values)
+{
+	const struct arguments *arguments = context;
+	const char *overrides[ARGUMENTS_MAX_OVERRIDES];
+	unsigned n = 0;
+	struct simulation_result *result;
+	struct config *config;
+	cJSON *json;
+
+	for (unsigned i = 0; i < arguments->overrides.n; i++)
+		overrides[n++] = arguments->overrides.list[i];
+	for (unsigned i = 0; i < n_values; i++)
+		overrides[n++] = values[i];
+	config = load_config(arguments, overrides, n);
+	if (config == NULL)
+		return NULL;
+	result = simulate(arguments, config, always, NULL);
+	config_free(config);
+	json = result != NULL ? simulation_json(result, true) : NULL;
+	simulation_free(result);
+	return json;
+}
+
+static int run_sweep(const struct arguments *arguments)
+{
+	const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	const struct sim_sweep sweep = {
+		.axes = arguments->axes,
+		.n_axes = arguments->n_axes,
+		.config = arguments->config,
+		.overrides = arguments->overrides.list,
+		.n_overrides = arguments->overrides.n,
+		.jobs = arguments->jobs != 0 ? (unsigned)arguments->jobs
+			: cpus > 0           ? (unsigned)cpus
+					     : 1,
+		.file = arguments->json,
+		.run = run_point,
+		.context = (void *)(uintptr_t)arguments,
+	};
+
+	return sim_sweep_run(&sweep);
+}
+
+int cmd_sim(int argc, char **argv)
+{
+	struct arguments arguments = { 0 };
+	char seed[64];
+
+	if (arguments_parse(&command, argc, argv, &arguments) != 0)
+		return 1;
+	if (arguments.seed != NULL) {
+		snprintf(seed, sizeof(seed), "fabric.seed=%s", arguments.seed);
+		arguments.overrides.list[arguments.overrides.n++] = seed;
+	}
+	stop_catch_signals();
+	return arguments.n_axes > 0 ? run_sweep(&arguments) : run_one(&arguments);
+}

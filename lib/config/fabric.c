@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The simulated network: its keys, and the rules between them. What a topology has room for is
+// checked when it is made.
+#include "config/internal.h"
+#include "config/key_macros.h"
+
+// clang-format off
+
+#define GIGABIT 1000000000ULL
+
+static const struct config_key pfc_keys[] = {
+	{ .name = "xoff", WHOLE(SIZE), RANGE(64, GIB), FIELD(config_fabric_pfc, xoff),
+	  .standard = "96KiB",
+	  .help = "Bytes of one port that pause it." },
+	{ .name = "xon", WHOLE(SIZE), RANGE(0, GIB), FIELD(config_fabric_pfc, xon),
+	  .standard = "64KiB",
+	  .help = "Bytes at which the pause ends." },
+	{ .name = "headroom", WHOLE(SIZE), RANGE(0, GIB), FIELD(config_fabric_pfc, headroom),
+	  .standard = "64KiB",
+	  .help = "Room above xoff; frames beyond it are lost." },
+};
+static OBJECT(pfc, pfc_keys);
+
+static const struct config_key pause_keys[] = {
+	{ .name = "host", WHOLE(COUNT), RANGE(0, SIM_MAX_HOSTS - 1),
+	  FIELD(config_fabric_pause, host), .required = true,
+	  .help = "Number of the host." },
+	{ .name = "begin", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_pause, begin_ns),
+	  .standard = "0",
+	  .help = "Begin of its first pause." },
+	{ .name = "length", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_pause, length_ns),
+	  .standard = "0",
+	  .help = "Length of a pause; 0: for ever." },
+	{ .name = "period", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_pause, period_ns),
+	  .standard = "0",
+	  .help = "Time from one begin to the next; 0: one pause." },
+};
+static OBJECT(pause_object, pause_keys);
+
+static const struct config_key slow_link_keys[] = {
+	{ .name = "link", WHOLE(COUNT), RANGE(0, UINT32_MAX), FIELD(config_fabric_slow_link, link),
+	  .required = true,
+	  .help = "Number of the link, as in the results." },
+	{ .name = "begin", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_slow_link, begin_ns),
+	  .standard = "0",
+	  .help = "When its rate changes." },
+	{ .name = "length", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric_slow_link, length_ns),
+	  .standard = "0",
+	  .help = "For how long; 0: for ever." },
+	{ .name = "rate", WHOLE(BIT_RATE), RANGE(0, 10000 * GIGABIT),
+	  FIELD(config_fabric_slow_link, rate), .standard = "0",
+	  .help = "Its rate then; 0: the link is down." },
+};
+static OBJECT(slow_link, slow_link_keys);
+
+static const struct config_key traffic_keys[] = {
+	{ .name = "kind", WORDS("incast", "permutation", "uniform", "a2a", "daqpipe"),
+	  FIELD(sim_traffic_settings, kind), .standard = "uniform",
+	  .help = "Traffic model." },
+	{ .name = "message", WHOLE(SIZE), RANGE(1, GIB), FIELD(sim_traffic_settings, message),
+	  .standard = "64KiB",
+	  .help = "Size of a message or fragment." },
+	{ .name = "load", .type = CONFIG_TYPE_REAL, RANGE(0, 100),
+	  FIELD(sim_traffic_settings, load), .standard = "1",
+	  .help = "Offered share of a link; not a2a, daqpipe." },
+	{ .name = "senders", WHOLE(COUNT), RANGE(0, SIM_MAX_HOSTS - 1),
+	  FIELD(sim_traffic_settings, senders), .standard = "0",
+	  .help = "incast: number of senders; 0: all." },
+	{ .name = "send_window", WHOLE(TIME), RANGE(MICROSECOND, 10 * SECOND),
+	  FIELD(sim_traffic_settings, send_window_ns), .standard = "1ms",
+	  .help = "a2a: sending time of a phase." },
+	{ .name = "idle_window", WHOLE(TIME), RANGE(0, 10 * SECOND),
+	  FIELD(sim_traffic_settings, idle_window_ns), .standard = "100us",
+	  .help = "a2a: idle time behind it." },
+	{ .name = "credits", WHOLE(COUNT), RANGE(1, SIM_TRAFFIC_MAX_CREDITS),
+	  FIELD(sim_traffic_settings, credits), .standard = "16",
+	  .help = "daqpipe: events in progress per builder." },
+	{ .name = "parallel_sends", WHOLE(COUNT), RANGE(1, 65535),
+	  FIELD(sim_traffic_settings, parallel_sends), .standard = "1",
+	  .help = "daqpipe: fragments in flight per event (pull) or readout unit." },
+	{ .name = "mode", WORDS("pull", "push"), FIELD(sim_traffic_settings, mode),
+	  .standard = "pull",
+	  .help = "daqpipe: builders request, or readout units send." },
+	{ .name = "shift", WORDS("linear", "barrier", "random"),
+	  FIELD(sim_traffic_settings, shift), .standard = "linear",
+	  .help = "daqpipe: order of fragments; barrier: linear, step by step together." },
+};
+static OBJECT(traffic_object, traffic_keys);
+
+static const struct config_key fabric_keys[] = {
+	{ .name = "topology", WORDS("switch", "clos", "torus"), FIELD(config_fabric, topology),
+	  .standard = "switch",
+	  .help = "One switch, a folded Clos network, or a torus." },
+	{ .name = "hosts", WHOLE(COUNT), RANGE(2, SIM_MAX_HOSTS), OR_AUTO(0),
+	  FIELD(config_fabric, hosts), .standard = "auto",
+	  .help = "auto: one per node; without nodes, as many as fit." },
+	{ .name = "arity", WHOLE(COUNT), RANGE(1, SIM_MAX_RADIX / 2), FIELD(config_fabric, arity),
+	  .standard = "16",
+	  .help = "Hosts per switch or leaf." },
+	{ .name = "levels", WHOLE(COUNT), RANGE(2, 3), FIELD(config_fabric, levels),
+	  .standard = "2",
+	  .help = "Levels of a Clos network." },
+	{ .name = "oversubscription", .type = CONFIG_TYPE_REAL, RANGE(1, 64),
+	  FIELD(config_fabric, oversubscription), .standard = "1",
+	  .help = "Hosts per uplink of a leaf." },
+	{ .name = "columns", WHOLE(COUNT), RANGE(1, 1024), FIELD(config_fabric, columns),
+	  .standard = "4",
+	  .help = "Switches of a torus, in x." },
+	{ .name = "rows", WHOLE(COUNT), RANGE(1, 1024), FIELD(config_fabric, rows),
+	  .standard = "4",
+	  .help = "In y." },
+	{ .name = "planes", WHOLE(COUNT), RANGE(1, 1024), FIELD(config_fabric, planes),
+	  .standard = "1",
+	  .help = "In z." },
+	{ .name = "host_order", WORDS("in-order", "shuffled"), FIELD(config_fabric, host_order),
+	  .standard = "in-order",
+	  .help = "Places of the hosts; shuffled: at random." },
+	{ .name = "link_rate", WHOLE(BIT_RATE), RANGE(GIGABIT / 1000, 10000 * GIGABIT),
+	  FIELD(config_fabric, link_rate), .standard = "100Gb/s",
+	  .help = "Rate of every link." },
+	{ .name = "link_delay", WHOLE(TIME), RANGE(0, SECOND), FIELD(config_fabric, link_delay_ns),
+	  .standard = "170ns",
+	  .help = "Delay of every link." },
+	{ .name = "paths", WORDS("shortest", "up-down", "dimension-order"),
+	  FIELD(config_fabric, paths), .standard = "shortest",
+	  .help = "Allowed paths." },
+	{ .name = "routing", WORDS("destination", "ecmp", "random", "adaptive"),
+	  FIELD(config_fabric, routing), .standard = "destination",
+	  .help = "Choice of a path; ecmp: per flow; random: per frame; adaptive: shortest queue." },
+	{ .name = "switch_kind", WORDS("output", "virtual-output", "input"),
+	  FIELD(config_fabric, switch_kind), .standard = "output",
+	  .help = "Where a switch queues; virtual-output: at the input, per output." },
+	{ .name = "forwarding", WORDS("store-and-forward", "cut-through"),
+	  FIELD(config_fabric, forwarding), .standard = "store-and-forward",
+	  .help = "cut-through: after 64 bytes." },
+	{ .name = "switch_delay", WHOLE(TIME), RANGE(0, SECOND),
+	  FIELD(config_fabric, switch_delay_ns), .standard = "0",
+	  .help = "Delay of a switch." },
+	{ .name = "host_delay", WHOLE(TIME), RANGE(0, SECOND), FIELD(config_fabric, host_delay_ns),
+	  .standard = "0",
+	  .help = "Delay of a receiving host." },
+	{ .name = "flow_control", WORDS("none", "pfc", "credits"),
+	  FIELD(config_fabric, flow_control), .standard = "pfc",
+	  .help = "none: full queues lose frames; credits: as InfiniBand." },
+	{ .name = "buffer", WHOLE(SIZE), RANGE(64, GIB), FIELD(config_fabric, buffer),
+	  .standard = "256KiB",
+	  .help = "none: of a queue; credits: of an input port." },
+	{ .name = "pfc", NESTED(pfc), .offset = offsetof(struct config_fabric, pfc),
+	  .help = "Thresholds of switches with flow_control pfc." },
+	{ .name = "frame", WHOLE(SIZE), RANGE(64, SIM_MAX_PACKET_BYTES),
+	  FIELD(config_fabric, frame), .standard = "4KiB",
+	  .help = "Largest frame." },
+	{ .name = "overhead", WHOLE(SIZE), RANGE(0, 1000), FIELD(config_fabric, overhead),
+	  .standard = "20",
+	  .help = "Bytes on the link besides each frame." },
+	{ .name = "duration", WHOLE(TIME), RANGE(MICROSECOND, HOUR),
+	  FIELD(config_fabric, duration_ns), .standard = "10ms",
+	  .help = "Simulated time." },
+	{ .name = "warm_up", WHOLE(TIME), RANGE(0, HOUR), FIELD(config_fabric, warm_up_ns),
+	  .standard = "0",
+	  .help = "Part of it without results." },
+	{ .name = "seed", WHOLE(COUNT), RANGE(0, UINT64_MAX), FIELD(config_fabric, seed),
+	  .standard = "1",
+	  .help = "Seed of all that is random." },
+	{ .name = "pauses", LIST(pause_object), ELEMENTS(config_fabric, pauses),
+	  RANGE(0, CONFIG_MAX_PAUSES),
+	  .help = "Hosts that pause their switch: slow receivers, storms." },
+	{ .name = "slow_links", LIST(slow_link), ELEMENTS(config_fabric, slow_links),
+	  RANGE(0, CONFIG_MAX_SLOW_LINKS),
+	  .help = "Links that are slow or down." },
+	{ .name = "traffic", NESTED(traffic_object), .offset = offsetof(struct config_fabric, traffic),
+	  .help = "What the hosts send." },
+};
+OBJECT(config_fabric_object, fabric_keys);
+
+// clang-format on
+
+static int check_pauses(struct config_reader *reader, const struct config_fabric *fabric)
+{
+	for (unsigned i = 0; i < fabric->n_pauses; i++) {
+		const struct config_fabric_pause *pause = &fabric->pauses[i];
+		if (fabric->flow_control != SIM_PFC)
+			return config_fail(config_at(reader, "fabric.pauses"),
+					   "hosts pause with flow_control pfc only");
+		if (pause->period_ns > 0 && pause->length_ns >= pause->period_ns)
+			return config_fail(config_at_element(reader, "fabric.pauses", i, "length"),
+					   "is not below the period");
+		if (pause->period_ns > 0 && pause->length_ns == 0)
+			return config_fail(config_at_element(reader, "fabric.pauses", i, "length"),
+					   "is needed with a period");
+	}
+	return 0;
+}
+
+static int check_traffic(struct config_reader *reader, const struct config_fabric *fabric)
+{
+	const struct sim_traffic_settings *traffic = &fabric->traffic;
+
+	if (traffic->load <= 0)
+		return config_fail(config_at(reader, "fabric.traffic.load"),
+				   "0 would let nothing be sent");
+	if (traffic->kind == SIM_TRAFFIC_DAQPIPE && fabric->flow_control == SIM_NO_FLOW_CONTROL)
+		return config_fail(config_at(reader, "fabric.traffic.kind"),
+				   "daqpipe repeats nothing that is lost: it needs flow_control "
+				   "pfc or credits");
+	return 0;
+}
+
+int config_check_fabric(struct config_reader *reader, const struct config_fabric *fabric)
+{
+	if (fabric->pfc.xon >= fabric->pfc.xoff)
+		return config_fail(config_at(reader, "fabric.pfc.xon"), "is not below xoff");
+	if (fabric->paths == SIM_DIMENSION_ORDER && fabric->topology != CONFIG_TOPOLOGY_TORUS)
+		return config_fail(config_at(reader, "fabric.paths"),
+				   "dimension-order is for topology torus");
+	if (fabric->flow_control != SIM_PFC && fabric->buffer < fabric->frame)
+		return config_fail(config_at(reader, "fabric.buffer"), "has no room for a frame");
+	if (fabric->warm_up_ns >= fabric->duration_ns)
+		return config_fail(config_at(reader, "fabric.warm_up"), "is not below duration");
+	return check_pauses(reader, fabric) || check_traffic(reader, fabric) ? -1 : 0;
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include "sim/messages.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE          UINT32_MAX
+#define FIRST_RECORDS 1024u
+
+enum { DATA_QUEUE, CONTROL_QUEUE, N_QUEUES };
+
+// A message that has not arrived yet.
+struct record {
+	struct sim_message message;
+	uint32_t left;    // bytes that were not sent yet
+	uint32_t packets; // that are underway
+	uint32_t next;    // in the queue of its host, or of free records
+	bool is_lost;
+	uint64_t begun; // ps
+};
+
+struct host {
+	uint32_t first[N_QUEUES], last[N_QUEUES]; // records; NONE: empty
+	bool is_due;                              // an event will send its messages
+};
+
+struct sim_messages {
+	struct sim_engine *engine;
+	struct sim_fabric *fabric;
+	struct sim_traffic *traffic;
+	struct sim_messages_account account;
+	uint32_t n_hosts, packet;
+	uint32_t *place, *host_at; // host to number in the topology, and back
+	struct host *hosts;
+	uint64_t *received;
+	struct record *records;
+	uint32_t n_records, free; // `free` is the first free record
+	unsigned handler;
+	const char *error;
+	void (*deadlock)(void *context);
+	void *context;
+};
+
+static void fail(struct sim_messages *messages, const char *error)
+{
+	if (messages->error == NULL)
+		messages->error = error;
+	sim_stop(messages->engine);
+}
+
+// --- records ---
+
+static bool add_records(struct sim_messages *messages)
+{
+	const uint32_t n = messages->n_records == 0 ? FIRST_RECORDS : 2 * messages->n_records;
+	struct record *records = NULL;
+
+	if (n > messages->n_records)
+		records = realloc(messages->records, n * sizeof(*records));
+	if (records == NULL)
+		return false;
+	for (uint32_t i = messages->n_records; i < n; i++)
+		records[i].next = i + 1 < n ? i + 1 : NONE;
+	messages->free = messages->n_records;
+	messages->records = records;
+	messages->n_records = n;
+	return true;
+}
+
+static void free_record(struct sim_messages *messages, uint32_t i)
+{
+	messages->records[i].next = messages->free;
+	messages->free = i;
+}
+
+static void append(struct sim_messages *messages, struct host *host, unsigned queue, uint32_t i)
+{
+	messages->records[i].next = NONE;
+	if (host->first[queue] == NONE)
+		host->first[queue] = i;
+	else
+		messages->records[host->last[queue]].next = i;
+	host->last[queue] = i;
+}
+
+// --- sending ---
+
+// The model may send further messages meanwhile, which moves the records.
+static void send_message(void *context, const struct sim_message *message)
+{
+	struct sim_messages *messages = context;
+	struct host *host = &messages->hosts[message->from];
+	uint32_t i;
+
+	if (messages->free == NONE && !add_records(messages)) {
+		fail(messages, "no memory for more messages: simulate a shorter time");
+		return;
+	}
+	i = messages->free;
+	messages->free = messages->records[i].next;
+	messages->records[i] = (struct record){
+		.message = *message,
+		.left = message->bytes,
+		.begun = sim_now(messages->engine),
+	};
+	append(messages, host, message->kind == 0 ? DATA_QUEUE : CONTROL_QUEUE, i);
+	messages->account.sent += message->kind == 0;
+	if (host->is_due)
+		return;
+	host->is_due = true;
+	sim_at(messages->engine, sim_now(messages->engine), messages->handler, message->from, 0);
+}
+
+// Sends the next packet of a message. Returns false if the host takes no more.
+static bool send_packet(struct sim_messages *messages, uint32_t i)
+{
+	struct record *record = &messages->records[i];
+	const struct sim_message *message = &record->message;
+	const uint32_t bytes = record->left < messages->packet ? record->left : messages->packet;
+	const struct sim_packet packet = {
+		.user = i,
+		.source = messages->place[message->from],
+		.destination = messages->place[message->to],
+		.flow = message->from * messages->n_hosts + message->to,
+		.bytes = bytes,
+	};
+	const enum sim_sent result = sim_send(messages->fabric, &packet);
+
+	if (result == SIM_NOT_A_PACKET)
+		fail(messages, "more packets are underway than the fabric has room for");
+	if (result != SIM_SENT)
+		return false;
+	record->left -= bytes;
+	record->packets++;
+	return true;
+}
+
+static void send_queue(struct sim_messages *messages, struct host *host, unsigned queue)
+{
+	while (host->first[queue] != NONE &&
+	       (queue == CONTROL_QUEUE || host->first[CONTROL_QUEUE] == NONE)) {
+		const uint32_t i = host->first[queue];
+
+		if (!send_packet(messages, i))
+			return;
+		if (messages->records[i].left == 0) {
+			const struct sim_message message = messages->records[i].message;
+
+			host->first[queue] = messages->records[i].next;
+			sim_traffic_sent(messages->traffic, &message);
+		}
+	}
+}
+
+static void send_all(struct sim_messages *messages, uint32_t number)
+{
+	struct host *host = &messages->hosts[number];
+
+	host->is_due = true; // what the model sends meanwhile is sent here
+	send_queue(messages, host, CONTROL_QUEUE);
+	send_queue(messages, host, DATA_QUEUE);
+	host->is_due = false;
+}
+
+static void on_due(void *context, uint32_t host, uint32_t data)
+{
+	(void)data;
+	send_all(context, host);
+}
+
+static void on_room(void *context, uint32_t place, unsigned priority)
+{
+	struct sim_messages *messages = context;
+
+	(void)priority;
+	send_all(messages, messages->host_at[place]);
+}
+
+// --- arriving ---
+
+// A packet of a message has arrived or was lost.
+static void end_packet(struct sim_messages *messages, uint32_t i)
+{
+	struct record *record = &messages->records[i];
+	const struct sim_message message = record->message;
+	const uint64_t took = sim_now(messages->engine) - record->begun;
+	const bool is_lost = record->is_lost;
+
+	if (--record->packets > 0 || record->left > 0)
+		return;
+	free_record(messages, i);
+	if (is_lost) {
+		messages->account.lost++;
+		return;
+	}
+	if (message.kind == 0) {
+		messages->account.delivered++;
+		histogram_add(&messages->account.latency, took / SIM_NANOSECOND);
+	}
+	sim_traffic_delivered(messages->traffic, &message);
+}
+
+static void on_deliver(void *context, uint32_t place, const struct sim_packet *packet)
+{
+	struct sim_messages *messages = context;
+	const uint32_t i = (uint32_t)packet->user;
+
+	if (messages->records[i].message.kind == 0)
+		messages->received[messages->host_at[place]] += packet->bytes;
+	else
+		messages->account.control += packet->bytes;
+	end_packet(messages, i);
+}
+
+static void on_dropped(void *context, const struct sim_packet *packet, uint32_t port,
+		       enum sim_cause cause)
+{
+	struct sim_messages *messages = context;
+
+	(void)port;
+	(void)cause;
+	messages->records[packet->user].is_lost = true;
+	end_packet(messages, (uint32_t)packet->user);
+}
+
+static void on_deadlock(void *context)
+{
+	struct sim_messages *messages = context;
+
+	if (messages->deadlock != NULL)
+		messages->deadlock(messages->context);
+}
+
+// --- begin and end ---
+
+static bool make_hosts(struct sim_messages *messages, const uint32_t *place)
+{
+	const uint32_t n = messages->n_hosts;
+
+	messages->place = calloc(n, sizeof(messages->place[0]));
+	messages->host_at = calloc(n, sizeof(messages->host_at[0]));
+	messages->hosts = calloc(n, sizeof(messages->hosts[0]));
+	messages->received = calloc(n, sizeof(messages->received[0]));
+	if (messages->place == NULL || messages->host_at == NULL || messages->hosts == NULL ||
+	    messages->received == NULL)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		messages->place[i] = place != NULL ? place[i] : i;
+		messages->host_at[messages->place[i]] = i;
+		for (unsigned queue = 0; queue < N_QUEUES; queue++)
+			messages->hosts[i].first[queue] = NONE;
+	}
+	return true;
+}
+
+static bool make_fabric(struct sim_messages *messages,
+			const struct sim_messages_parameters *parameters, char *error)
+{
+	static const struct sim_host_operations operations = {
+		.deliver = on_deliver,
+		.room = on_room,
+		.dropped = on_dropped,
+		.deadlock = on_deadlock,
+	};
+	struct sim_fabric_parameters fabric = *parameters->fabric;
+
+	// One packet on the link, and the next one behind it.
+	fabric.host_queue = (uint64_t)parameters->packet + 1;
+	messages->fabric = sim_fabric_create(parameters->engine, parameters->topology, &fabric,
+					     &operations, messages, error);
+	return messages->fabric != NULL;
+}
+
+static bool make_traffic(struct sim_messages *messages,
+			 const struct sim_messages_parameters *parameters)
+{
+	const double packet_seconds =
+	    (double)sim_port_time(messages->fabric, 0, parameters->packet) / (double)SIM_SECOND;
+	const struct sim_traffic_parameters traffic = {
+		.settings = parameters->traffic,
+		.n_hosts = messages->n_hosts,
+		.bytes_per_second = parameters->packet / packet_seconds,
+		.seed = parameters->seed,
+		.engine = parameters->engine,
+		.send = send_message,
+		.network = messages,
+	};
+
+	messages->handler = sim_engine_handler(parameters->engine, on_due, messages);
+	messages->traffic = sim_traffic_create(&traffic);
+	return messages->traffic != NULL;
+}
+
+struct sim_messages *sim_messages_create(const struct sim_messages_parameters *parameters,
+					 char *error)
+{
+	struct sim_messages *messages = calloc(1, sizeof(*messages));
+
+	snprintf(error, SIM_ERROR_SIZE, "no memory for %u hosts", parameters->topology->n_hosts);
+	if (messages == NULL)
+		return NULL;
+	messages->engine = parameters->engine;
+	messages->n_hosts = parameters->topology->n_hosts;
+	messages->packet = parameters->packet;
+	messages->free = NONE;
+	messages->deadlock = parameters->deadlock;
+	messages->context = parameters->context;
+	if (!make_hosts(messages, parameters->place) || !make_fabric(messages, parameters, error) ||
+	    !make_traffic(messages, parameters)) {
+		sim_messages_destroy(messages);
+		return NULL;
+	}
+	return messages;
+}
+
+void sim_messages_destroy(struct sim_messages *messages)
+{
+	if (messages == NULL)
+		return;
+	sim_traffic_destroy(messages->traffic);
+	sim_fabric_destroy(messages->fabric);
+	free(messages->place);
+	free(messages->host_at);
+	free(messages->hosts);
+	free(messages->received);
+	free(messages->records);
+	free(messages);
+}
+
+struct sim_fabric *sim_messages_fabric(struct sim_messages *messages)
+{
+	return messages->fabric;
+}
+
+const struct sim_traffic_account *sim_messages_traffic(const struct sim_messages *messages)
+{
+	return sim_traffic_account(messages->traffic);
+}
+
+const struct sim_messages_account *sim_messages_account(const struct sim_messages *messages)
+{
+	return &messages->account;
+}
+
+const uint64_t *sim_messages_received(const struct sim_messages *messages)
+{
+	return messages->received;
+}
+
+void sim_messages_begin(struct sim_messages *messages)
+{
+	messages->account = (struct sim_messages_account){ 0 };
+	memset(messages->received, 0, messages->n_hosts * sizeof(messages->received[0]));
+	sim_traffic_begin(messages->traffic);
+}
+
+const char *sim_messages_error(const struct sim_messages *messages)
+{
+	return messages->error;
+}

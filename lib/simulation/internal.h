@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Declarations that the files of lib/simulation share. Internal to lib/simulation.
+#pragma once
+
+#include "simulation/simulation.h"
+
+// Makes the topology; false: one line in error[SIM_ERROR_SIZE]. `n_nodes` as in struct
+// simulation_parameters.
+bool simulation_topology(const struct config_fabric *fabric, uint32_t n_nodes,
+			 struct sim_topology *topology, char *error);
+
+struct sim_fabric_parameters simulation_fabric(const struct config_fabric *fabric,
+					       const struct sim_topology *topology);
+
+// The places of the hosts in the topology, n_hosts numbers to be freed; NULL: no memory.
+uint32_t *simulation_places(const struct config_fabric *fabric, uint32_t n_hosts);
+
+// Lets hosts pause, and links be slow, as configured. `faults` must outlive the run; the last
+// members are filled in here. False: one line in error[SIM_ERROR_SIZE].
+struct simulation_faults {
+	const struct config_fabric *configuration;
+	struct sim_engine *engine;
+	struct sim_fabric *fabric;
+	const uint32_t *places;
+	uint32_t n_hosts, n_links;
+	unsigned pause_handler, link_handler;
+	uint64_t begun[CONFIG_MAX_PAUSES]; // ps, of the present or next pause
+};
+bool simulation_faults_begin(struct simulation_faults *faults, char *error);
+
+// Samples of the queues of all ports.
+struct simulation_samples;
+struct simulation_samples *simulation_samples_create(const struct sim_fabric *fabric);
+void simulation_samples_destroy(struct simulation_samples *samples);
+// Forgets the samples, and subtracts the present counters from later results.
+void simulation_samples_begin(struct simulation_samples *samples);
+void simulation_sample(struct simulation_samples *samples);
+struct simulation_port simulation_samples_port(const struct simulation_samples *samples,
+					       uint32_t port);
+
+// "host 3" or "switch 2".
+struct simulation_name {
+	char text[32];
+};
+struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node);
+
+extern const char *const simulation_causes[SIM_N_CAUSES];

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A result as JSON. Names contain their units. Nothing in it depends on the machine.
+#include "simulation/internal.h"
+
+const char *const simulation_causes[SIM_N_CAUSES] = {
+	[SIM_DROP_QUEUE] = "queue",
+	[SIM_DROP_HEADROOM] = "headroom",
+	[SIM_DROP_RED] = "red",
+	[SIM_DROP_LINK] = "link",
+};
+
+struct simulation_name simulation_node_name(const struct simulation_result *result, uint32_t node)
+{
+	struct simulation_name name;
+	const bool is_host = node < result->n_hosts;
+
+	snprintf(name.text, sizeof(name.text), "%s %u", is_host ? "host" : "switch",
+		 is_host ? node : node - result->n_hosts);
+	return name;
+}
+
+static void add(cJSON *object, const char *name, uint64_t value)
+{
+	cJSON_AddNumberToObject(object, name, (double)value);
+}
+
+// Times with their quantiles. `is_short` leaves out the bins.
+static void add_times(cJSON *parent, const char *name, const struct histogram *times, bool is_short)
+{
+	cJSON *object = cJSON_AddObjectToObject(parent, name);
+	const uint64_t n = histogram_count(times);
+	cJSON *bins;
+
+	add(object, "n", n);
+	add(object, "mean_ns", n > 0 ? times->sum / n : 0);
+	add(object, "p50_ns", histogram_quantile(times, 0.5));
+	add(object, "p90_ns", histogram_quantile(times, 0.9));
+	add(object, "p99_ns", histogram_quantile(times, 0.99));
+	add(object, "most_ns", times->maximum);
+	if (is_short)
+		return;
+	bins = cJSON_AddArrayToObject(object, "below_ns"); // pairs: end of a bin, count
+	for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
+		if (times->bins[i] == 0)
+			continue;
+		const double pair[] = { (double)histogram_bin_end(i), (double)times->bins[i] };
+		cJSON_AddItemToArray(bins, cJSON_CreateDoubleArray(pair, 2));
+	}
+}
+
+static void add_throughput(cJSON *root, const struct simulation_result *result, bool is_short)
+{
+	const struct simulation_throughput throughput = simulation_throughput(result);
+	cJSON *object = cJSON_AddObjectToObject(root, "throughput");
+
+	cJSON_AddNumberToObject(object, "mean_bps", throughput.mean);
+	cJSON_AddNumberToObject(object, "least_bps", throughput.least);
+	cJSON_AddNumberToObject(object, "most_bps", throughput.most);
+	add(object, "least_host", throughput.least_host);
+	add(object, "most_host", throughput.most_host);
+	if (is_short)
+		return;
+	cJSON *hosts = cJSON_AddArrayToObject(object, "received_bytes");
+	for (uint32_t i = 0; i < result->n_hosts; i++)
+		cJSON_AddItemToArray(hosts, cJSON_CreateNumber((double)result->received[i]));
+}
+
+static void add_port(cJSON *ports, const struct simulation_result *result, uint32_t i)
+{
+	const struct simulation_port *port = &result->ports[i];
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddItemToArray(ports, object);
+	cJSON_AddStringToObject(object, "from", simulation_node_name(result, port->view.node).text);
+	cJSON_AddStringToObject(object, "to", simulation_node_name(result, port->peer).text);
+	add(object, "link", port->view.link);
+	add(object, "packets", port->view.packets);
+	add(object, "bytes", port->view.bytes);
+	add(object, "busy_ns", port->view.busy / SIM_NANOSECOND);
+	add(object, "paused_ns", port->view.paused / SIM_NANOSECOND);
+	add(object, "pauses", port->view.pauses);
+	add(object, "queue_mean_bytes", port->queue_mean);
+	add(object, "queue_p99_bytes", port->queue_p99);
+	add(object, "queue_most_bytes", port->view.queue_peak);
+	for (unsigned cause = 0; cause < SIM_N_CAUSES; cause++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "lost_%s", simulation_causes[cause]);
+		if (port->view.drops[cause] > 0)
+			add(object, name, port->view.drops[cause]);
+	}
+}
+
+// The ports that have the largest values, and sums over all ports.
+static void add_ports(cJSON *root, const struct simulation_result *result, bool is_short)
+{
+	uint64_t paused = 0, queue = 0;
+
+	for (uint32_t i = 0; i < result->n_ports; i++) {
+		const struct simulation_port *port = &result->ports[i];
+
+		paused += port->view.paused / SIM_NANOSECOND;
+		if (port->view.node >= result->n_hosts && port->view.queue_peak > queue)
+			queue = port->view.queue_peak;
+	}
+	add(root, "paused_ns", paused);
+	add(root, "queue_most_bytes", queue);
+	if (is_short)
+		return;
+	cJSON *ports = cJSON_AddArrayToObject(root, "ports");
+	for (uint32_t i = 0; i < result->n_ports; i++)
+		add_port(ports, result, i);
+}
+
+static void add_deadlock(cJSON *root, const struct simulation_result *result)
+{
+	cJSON *cycle = result->n_deadlock > 0 ? cJSON_AddArrayToObject(root, "deadlock") : NULL;
+
+	for (uint32_t i = 0; i < result->n_deadlock; i++) {
+		const struct simulation_port *port = &result->ports[result->deadlock[i].port];
+		char text[80];
+
+		snprintf(text, sizeof(text), "%s from %s",
+			 simulation_node_name(result, port->view.node).text,
+			 simulation_node_name(result, port->peer).text);
+		cJSON_AddItemToArray(cycle, cJSON_CreateString(text));
+	}
+}
+
+static void add_counts(cJSON *root, const struct simulation_result *result)
+{
+	cJSON *lost = cJSON_AddObjectToObject(root, "lost_packets");
+
+	for (unsigned cause = 0; cause < SIM_N_CAUSES; cause++)
+		add(lost, simulation_causes[cause], result->totals.dropped[cause]);
+	add(root, "packets_sent", result->totals.sent);
+	add(root, "packets_delivered", result->totals.delivered);
+	add(root, "packets_underway", result->totals.underway);
+	add(root, "hops", result->totals.hops);
+	add(root, "messages_sent", result->messages.sent);
+	add(root, "messages_delivered", result->messages.delivered);
+	add(root, "messages_lost", result->messages.lost);
+	add(root, "control_bytes", result->messages.control);
+	add(root, "events_begun", result->traffic.begun);
+	add(root, "events_complete", result->traffic.complete);
+}
+
+cJSON *simulation_json(const struct simulation_result *result, bool is_short)
+{
+	cJSON *root = cJSON_CreateObject();
+
+	add(root, "hosts", result->n_hosts);
+	add(root, "switches", result->n_switches);
+	add(root, "links", result->n_links);
+	add(root, "simulated_ns", result->simulated_ns);
+	add(root, "measured_ns", result->measured_ns);
+	add_throughput(root, result, is_short);
+	add_times(root, "message_latency", &result->messages.latency, is_short);
+	add_times(root, "event_latency", &result->traffic.latency, is_short);
+	add_counts(root, result);
+	add_ports(root, result, is_short);
+	add_deadlock(root, result);
+	return root;
+}

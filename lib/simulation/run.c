@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+#include <stdlib.h>
+
+#include "simulation/internal.h"
+
+#define STEPS        1000u
+#define MOST_EVENTS  SIM_MAX_EVENTS
+#define SLICE_EVENTS 1000000u // of the engine, between two calls of go_on(): less than 1 s
+#define FIRST_SLICE  (100 * SIM_NANOSECOND)
+
+struct run {
+	struct simulation_result *result;
+	struct sim_engine *engine;
+	struct sim_topology topology;
+	uint32_t *places;
+	struct sim_messages *messages;
+	struct simulation_samples *samples;
+	struct simulation_faults faults;
+	uint64_t slice; // ps between two calls of go_on()
+	bool is_stopped;
+};
+
+static void on_deadlock(void *context)
+{
+	struct run *run = context;
+
+	run->result->n_deadlock = sim_deadlock(sim_messages_fabric(run->messages),
+					       run->result->deadlock, SIMULATION_MAX_WAITS);
+}
+
+static bool prepare(struct run *run, const struct simulation_parameters *parameters, char *error)
+{
+	const struct config_fabric *fabric = parameters->fabric;
+	struct sim_fabric_parameters sim;
+
+	if (!simulation_topology(fabric, parameters->n_nodes, &run->topology, error))
+		return false;
+	snprintf(error, SIM_ERROR_SIZE, "no memory for %u hosts", run->topology.n_hosts);
+	run->result = calloc(1, sizeof(*run->result));
+	run->engine = sim_engine_create(MOST_EVENTS);
+	run->places = simulation_places(fabric, run->topology.n_hosts);
+	if (run->result == NULL || run->engine == NULL || run->places == NULL)
+		return false;
+	sim = simulation_fabric(fabric, &run->topology);
+	run->messages =
+	    sim_messages_create(&(struct sim_messages_parameters){ .engine = run->engine,
+								   .topology = &run->topology,
+								   .fabric = &sim,
+								   .packet = fabric->frame,
+								   .place = run->places,
+								   .traffic = fabric->traffic,
+								   .seed = fabric->seed,
+								   .deadlock = on_deadlock,
+								   .context = run },
+				error);
+	if (run->messages == NULL)
+		return false;
+	run->samples = simulation_samples_create(sim_messages_fabric(run->messages));
+	run->faults = (struct simulation_faults){
+		.configuration = fabric,
+		.engine = run->engine,
+		.fabric = sim_messages_fabric(run->messages),
+		.places = run->places,
+		.n_hosts = run->topology.n_hosts,
+		.n_links = run->topology.n_links,
+	};
+	return run->samples != NULL && simulation_faults_begin(&run->faults, error);
+}
+
+// Simulates up to a time, or until go_on() says to stop. It asks every so many events, which
+// changes nothing in the simulation. False: an error.
+static bool advance(struct run *run, const struct simulation_parameters *parameters, uint64_t until,
+		    char *error)
+{
+	const uint64_t duration = parameters->fabric->duration_ns * SIM_NANOSECOND;
+
+	while (sim_now(run->engine) < until && !run->is_stopped) {
+		const uint64_t now = sim_now(run->engine), handled = sim_handled(run->engine);
+		const uint64_t next = until - now > run->slice ? now + run->slice : until;
+		const bool is_right = sim_run(run->engine, next);
+		const char *wrong =
+		    is_right ? sim_messages_error(run->messages) : sim_engine_error(run->engine);
+
+		if (wrong != NULL) {
+			snprintf(error, SIM_ERROR_SIZE, "%s", wrong);
+			return false;
+		}
+		if (sim_handled(run->engine) - handled > SLICE_EVENTS && run->slice > 1)
+			run->slice /= 2;
+		else if (sim_handled(run->engine) - handled < SLICE_EVENTS / 4 &&
+			 run->slice < duration)
+			run->slice *= 2;
+		run->is_stopped =
+		    !parameters->go_on(parameters->context, (double)next / (double)duration);
+	}
+	return true;
+}
+
+static void begin_results(struct run *run)
+{
+	sim_messages_begin(run->messages);
+	simulation_samples_begin(run->samples);
+}
+
+// Simulates the warm-up, and then in steps, with a sample after each.
+static bool simulate(struct run *run, const struct simulation_parameters *parameters, char *error)
+{
+	const uint64_t warm_up = parameters->fabric->warm_up_ns * SIM_NANOSECOND;
+	const uint64_t duration = parameters->fabric->duration_ns * SIM_NANOSECOND;
+
+	if (!advance(run, parameters, warm_up, error))
+		return false;
+	begin_results(run);
+	for (unsigned i = 1; i <= STEPS && !run->is_stopped; i++) {
+		const uint64_t step = (duration - warm_up) / STEPS;
+
+		if (!advance(run, parameters, i == STEPS ? duration : warm_up + i * step, error))
+			return false;
+		simulation_sample(run->samples);
+	}
+	return true;
+}
+
+static bool take_result(struct run *run, const struct simulation_parameters *parameters)
+{
+	struct simulation_result *result = run->result;
+	const struct sim_fabric *fabric = sim_messages_fabric(run->messages);
+
+	result->fabric = *parameters->fabric;
+	result->n_hosts = run->topology.n_hosts;
+	result->n_switches = run->topology.n_switches;
+	result->n_links = run->topology.n_links;
+	result->n_ports = sim_n_ports(fabric);
+	result->simulated_ns = sim_now(run->engine) / SIM_NANOSECOND;
+	if (result->simulated_ns > parameters->fabric->warm_up_ns)
+		result->measured_ns = result->simulated_ns - parameters->fabric->warm_up_ns;
+	result->totals = sim_totals(fabric);
+	result->messages = *sim_messages_account(run->messages);
+	result->traffic = *sim_messages_traffic(run->messages);
+	result->n_events = sim_handled(run->engine);
+	result->memory = sim_engine_memory(run->engine) + sim_fabric_memory(fabric);
+	result->received = calloc(result->n_hosts, sizeof(result->received[0]));
+	result->ports = calloc(result->n_ports, sizeof(result->ports[0]));
+	if (result->received == NULL || result->ports == NULL)
+		return false;
+	for (uint32_t i = 0; i < result->n_hosts; i++)
+		result->received[i] = sim_messages_received(run->messages)[i];
+	for (uint32_t i = 0; i < result->n_ports; i++)
+		result->ports[i] = simulation_samples_port(run->samples, i);
+	return true;
+}
+
+struct simulation_result *simulation_run(const struct simulation_parameters *parameters,
+					 char *error)
+{
+	struct run run = { .slice = FIRST_SLICE };
+	bool is_done = prepare(&run, parameters, error) && simulate(&run, parameters, error);
+
+	if (is_done) {
+		snprintf(error, SIM_ERROR_SIZE, "no memory for the result");
+		is_done = take_result(&run, parameters);
+	}
+	simulation_samples_destroy(run.samples);
+	sim_messages_destroy(run.messages);
+	if (run.engine != NULL)
+		sim_engine_destroy(run.engine);
+	sim_topology_free(&run.topology);
+	free(run.places);
+	if (is_done)
+		return run.result;
+	simulation_free(run.result);
+	return NULL;
+}
+
+void simulation_free(struct simulation_result *result)
+{
+	if (result == NULL)
+		return;
+	free(result->received);
+	free(result->ports);
+	free(result);
+}
+
+struct simulation_throughput simulation_throughput(const struct simulation_result *result)
+{
+	struct simulation_throughput out = { 0 };
+	const double seconds = (double)result->measured_ns * 1e-9;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < result->n_hosts; i++) {
+		sum += result->received[i];
+		if (result->received[i] < result->received[out.least_host])
+			out.least_host = i;
+		if (result->received[i] > result->received[out.most_host])
+			out.most_host = i;
+	}
+	if (result->measured_ns == 0)
+		return out;
+	out.mean = (double)sum * 8 / seconds / result->n_hosts;
+	out.least = (double)result->received[out.least_host] * 8 / seconds;
+	out.most = (double)result->received[out.most_host] * 8 / seconds;
+	return out;
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Simulates the network of a configuration, with one of the traffic models of lib/sim, and takes
+// its results. The result depends on the configuration alone: the same on every machine, and
+// however many simulations run at the same time in other processes.
+//
+// Threads: one for each simulation.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "config/fabric.h"
+#include "sim/messages.h"
+
+#define SIMULATION_MAX_WAITS 16u
+
+struct simulation_parameters {
+	const struct config_fabric *fabric;
+	uint32_t n_nodes; // of the system; 0: none
+	// Called several times per second with the share of the time that was simulated. False:
+	// stop, and give what there is.
+	bool (*go_on)(void *context, double share);
+	void *context;
+};
+
+// A port: one direction of a link, and the queue in front of it. Times, bytes and packets are those
+// after the warm-up; peaks are those of the whole simulation.
+struct simulation_port {
+	struct sim_port view;
+	uint32_t peer;       // node at the other end
+	uint64_t queue_mean; // bytes, of samples
+	uint64_t queue_p99;  // a little too high: histogram.h
+};
+
+struct simulation_result {
+	struct config_fabric fabric;
+	uint32_t n_hosts, n_switches, n_links, n_ports;
+	uint64_t simulated_ns; // with the warm-up
+	uint64_t measured_ns;  // without
+	uint64_t *received;    // bytes of data per host
+	struct simulation_port *ports;
+	struct sim_totals totals; // of the whole simulation
+	struct sim_messages_account messages;
+	struct sim_traffic_account traffic;
+	struct sim_wait deadlock[SIMULATION_MAX_WAITS];
+	uint32_t n_deadlock; // 0: none was found
+	uint64_t n_events;   // that the engine has handled
+	size_t memory;       // bytes of the engine and the fabric
+};
+
+// NULL: one line in error[SIM_ERROR_SIZE]; it begins with a key if that is wrong. The caller frees
+// the result with simulation_free().
+struct simulation_result *simulation_run(const struct simulation_parameters *parameters,
+					 char *error);
+void simulation_free(struct simulation_result *result);
+
+// bits/s of data that hosts have received, after the warm-up.
+struct simulation_throughput {
+	double mean, least, most;
+	uint32_t least_host, most_host;
+};
+struct simulation_throughput simulation_throughput(const struct simulation_result *result);
+
+// The result as JSON; NULL: no memory. `is_short` leaves out the lists of hosts and ports.
+cJSON *simulation_json(const struct simulation_result *result, bool is_short);
+
+// The result for people.
+void simulation_print(const struct simulation_result *result, FILE *out);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// A result for people.
+#include <inttypes.h>
+
+#include "base/units.h"
+#include "simulation/internal.h"
+
+#define MOST_PORTS 3u // that are listed for one property
+
+static const char *const traffic_names[] = {
+	[SIM_TRAFFIC_INCAST] = "incast",   [SIM_TRAFFIC_PERMUTATION] = "permutation",
+	[SIM_TRAFFIC_UNIFORM] = "uniform", [SIM_TRAFFIC_A2A] = "a2a",
+	[SIM_TRAFFIC_DAQPIPE] = "daqpipe",
+};
+
+static double microseconds(uint64_t ns)
+{
+	return (double)ns / 1000;
+}
+
+static double share(const struct simulation_result *result, uint64_t ps)
+{
+	if (result->measured_ns == 0)
+		return 0;
+	return 100 * (double)ps / (double)(result->measured_ns * SIM_NANOSECOND);
+}
+
+static void print_head(const struct simulation_result *result, FILE *out)
+{
+	char rate[UNITS_TEXT_SIZE], message[UNITS_TEXT_SIZE];
+
+	units_format(UNITS_BIT_RATE, result->fabric.link_rate, rate);
+	units_format(UNITS_SIZE, result->fabric.traffic.message, message);
+	fprintf(out, "fabric      %u hosts, %u switch%s, %u links of %s\n", result->n_hosts,
+		result->n_switches, result->n_switches == 1 ? "" : "es", result->n_links, rate);
+	fprintf(out, "traffic     %s, messages of %s\n", traffic_names[result->fabric.traffic.kind],
+		message);
+	fprintf(out,
+		"simulated   %.3f ms, results of the last %.3f ms; %.1f million hops, %.1f MB of "
+		"memory\n",
+		(double)result->simulated_ns * 1e-6, (double)result->measured_ns * 1e-6,
+		(double)result->totals.hops * 1e-6, (double)result->memory * 1e-6);
+}
+
+static void print_throughput(const struct simulation_result *result, FILE *out)
+{
+	const struct simulation_throughput throughput = simulation_throughput(result);
+
+	fprintf(out,
+		"throughput  %.2f Gb/s per host; least %.2f (host %u), most %.2f (host %u); total "
+		"%.1f\n",
+		throughput.mean * 1e-9, throughput.least * 1e-9, throughput.least_host,
+		throughput.most * 1e-9, throughput.most_host,
+		throughput.mean * result->n_hosts * 1e-9);
+}
+
+static void print_times(const char *title, const char *what, const struct histogram *times,
+			FILE *out)
+{
+	const uint64_t n = histogram_count(times);
+
+	if (n == 0)
+		return;
+	fprintf(out, "%-11s %" PRIu64 " %s in %.1f us; p50 %.1f, p99 %.1f, most %.1f\n", title, n,
+		what, microseconds(times->sum / n), microseconds(histogram_quantile(times, 0.5)),
+		microseconds(histogram_quantile(times, 0.99)), microseconds(times->maximum));
+}
+
+static uint64_t paused(const struct simulation_port *port)
+{
+	return port->view.paused;
+}
+
+static uint64_t longest_queue(const struct simulation_port *port)
+{
+	return port->queue_p99;
+}
+
+static uint64_t lost(const struct simulation_port *port)
+{
+	uint64_t sum = 0;
+
+	for (unsigned cause = 0; cause < SIM_N_CAUSES; cause++)
+		sum += port->view.drops[cause];
+	return sum;
+}
+
+// The port with the largest value that is smaller than that of port `before`, or equal and behind
+// it; n_ports: there is none with a value above 0.
+static uint32_t next_port(const struct simulation_result *result, uint32_t before,
+			  uint64_t (*value_of)(const struct simulation_port *))
+{
+	const uint64_t bound =
+	    before < result->n_ports ? value_of(&result->ports[before]) : UINT64_MAX;
+	uint32_t best = result->n_ports;
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < result->n_ports; i++) {
+		const uint64_t value = value_of(&result->ports[i]);
+
+		if (value > most &&
+		    (value < bound || (value == bound && i > before && before < result->n_ports))) {
+			most = value;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void print_ports(const struct simulation_result *result, const char *title,
+			uint64_t (*value_of)(const struct simulation_port *), FILE *out)
+{
+	uint32_t i = result->n_ports;
+
+	for (unsigned n = 0; n < MOST_PORTS; n++) {
+		i = next_port(result, i, value_of);
+		if (i == result->n_ports)
+			return;
+		const struct simulation_port *port = &result->ports[i];
+		fprintf(out,
+			"%-11s %s to %s: queue %.1f kB (p99 %.1f, most %.1f), busy %.1f %%, paused "
+			"%.1f %%, lost %" PRIu64 "\n",
+			n == 0 ? title : "", simulation_node_name(result, port->view.node).text,
+			simulation_node_name(result, port->peer).text,
+			(double)port->queue_mean / 1000, (double)port->queue_p99 / 1000,
+			(double)port->view.queue_peak / 1000, share(result, port->view.busy),
+			share(result, port->view.paused), lost(port));
+	}
+}
+
+static void print_losses(const struct simulation_result *result, FILE *out)
+{
+	uint64_t sum = 0;
+
+	for (unsigned cause = 0; cause < SIM_N_CAUSES; cause++)
+		sum += result->totals.dropped[cause];
+	fprintf(out, "losses      %" PRIu64 " of %" PRIu64 " packets", sum, result->totals.sent);
+	for (unsigned cause = 0; cause < SIM_N_CAUSES; cause++)
+		if (result->totals.dropped[cause] > 0)
+			fprintf(out, "; %s %" PRIu64, simulation_causes[cause],
+				result->totals.dropped[cause]);
+	fprintf(out, "\n");
+	print_ports(result, "lost at", lost, out);
+}
+
+static void print_deadlock(const struct simulation_result *result, FILE *out)
+{
+	if (result->n_deadlock == 0)
+		return;
+	fprintf(out, "deadlock    these buffers wait for each other:");
+	for (uint32_t i = 0; i < result->n_deadlock; i++) {
+		const struct simulation_port *port = &result->ports[result->deadlock[i].port];
+
+		fprintf(out, "%s %s from %s", i > 0 ? ";" : "",
+			simulation_node_name(result, port->view.node).text,
+			simulation_node_name(result, port->peer).text);
+	}
+	fprintf(out, "\n");
+}
+
+void simulation_print(const struct simulation_result *result, FILE *out)
+{
+	print_head(result, out);
+	print_throughput(result, out);
+	print_times("messages", "messages", &result->messages.latency, out);
+	print_times("events", "events", &result->traffic.latency, out);
+	print_ports(result, "queues", longest_queue, out);
+	print_ports(result, "pauses", paused, out);
+	print_losses(result, out);
+	print_deadlock(result, out);
+}

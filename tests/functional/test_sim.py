@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Copyright (c) 2026, the evb authors
+"""`evb sim`: results, sweeps that continue, the same results however many processes run, and what is
+refused."""
+
+import json
+import os
+import signal
+
+import evbtest
+from evbtest import check, check_equal
+
+CONFIGS = os.path.join(evbtest.REPOSITORY, "configs", "sim")
+INCAST = os.path.join(CONFIGS, "incast.json")
+DAQPIPE = os.path.join(CONFIGS, "daqpipe.json")
+SWEEP = ("--sweep", "fabric.traffic.load=0.2,0.5,1", "--sweep", "fabric.hosts=3,5",
+         "--set", "fabric.duration=2ms")
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def sim(work, *arguments, status=0):
+    result = work.evb("sim", *arguments)
+    check_equal(result.status, status, result.describe())
+    return result
+
+
+def test_shipped():
+    """Each of configs/sim is simulated, for a short time."""
+    with evbtest.Workspace() as work:
+        for name in sorted(os.listdir(CONFIGS)):
+            file = work.path("result.json")
+            result = sim(work, os.path.join(CONFIGS, name), "--json", file,
+                         "--set", "fabric.duration=300us", "--set", "fabric.warm_up=0")
+            json_result = load(file)
+            check_equal(json_result["simulated_ns"], 300000, name)
+            check(json_result["throughput"]["mean_bps"] > 1e9, f"{name}: {json_result}")
+            mean = f"throughput  {json_result['throughput']['mean_bps'] / 1e9:.2f} Gb/s per host"
+            check(mean in result.describe(), result.describe())
+
+
+def test_result():
+    """The sums of the ports are those of the whole; the same seed gives the same file."""
+    with evbtest.Workspace() as work:
+        files = [work.path(f"{i}.json") for i in range(3)]
+        for file, seed in zip(files, ("1", "1", "2")):
+            sim(work, INCAST, "--json", file, "--seed", seed,
+                "--set", "fabric.traffic.kind=uniform", "--set", "fabric.duration=1ms")
+        texts = [open(file, encoding="utf-8").read() for file in files]
+        check_equal(texts[0], texts[1], "the same seed")
+        check(texts[0] != texts[2], "another seed gives the same")
+        sim(work, INCAST, "--json", files[0])
+        result = load(files[0])
+        lost = sum(port.get("lost_queue", 0) for port in result["ports"])
+        check(lost > 0, "nothing was lost")
+        check_equal(lost, result["lost_packets"]["queue"], "lost packets")
+        check_equal(result["packets_sent"], result["packets_delivered"] + lost
+                    + result["packets_underway"], "packets")
+        check_equal(sum(result["throughput"]["received_bytes"]),
+                    sum(port["bytes"] for port in result["ports"]
+                        if port["to"].startswith("host")), "received bytes")
+
+
+def test_sweep():
+    """The file of a sweep does not depend on --jobs; points that are done are not done again."""
+    with evbtest.Workspace() as work:
+        one, two = work.path("one.json"), work.path("two.json")
+        first = sim(work, INCAST, *SWEEP, "--jobs", "1", "--json", one)
+        sim(work, INCAST, *SWEEP, "--jobs", "2", "--json", two)
+        whole = open(one, encoding="utf-8").read()
+        check_equal(whole, open(two, encoding="utf-8").read(), "one and two jobs")
+        points = json.loads(whole)["points"]
+        check_equal([point["set"] for point in points],
+                    [[f"fabric.traffic.load={load}", f"fabric.hosts={hosts}"]
+                     for load in ("0.2", "0.5", "1") for hosts in ("3", "5")], "points")
+        # Without two of the points, one of them with a result that a simulation would not give.
+        kept = points[:1] + points[3:]
+        kept[1]["result"]["packets_sent"] = 1
+        with open(two, "w", encoding="utf-8") as file:
+            json.dump({"points": kept}, file)
+        again = sim(work, INCAST, *SWEEP, "--json", two)
+        check(f"4 of 6 points are in {two} already" in again.describe(), again.describe())
+        resumed = load(two)["points"]
+        check_equal(resumed[1:3], points[1:3], "the points that were missing")
+        check_equal(resumed[3]["result"]["packets_sent"], 1, "a point that was there")
+        other = sim(work, INCAST, *SWEEP, "--seed", "9", "--json", one)
+        check("already" not in other.describe(), other.describe())
+        check("mean Gb/s" in first.describe(), first.describe())
+
+
+def test_interrupted():
+    """SIGINT ends a simulation with its results, and a sweep with the points that are done."""
+    endless = ("--set", "fabric.duration=1h")
+    with evbtest.Workspace() as work:
+        file = work.path("result.json")
+        process = work.start(evbtest.binary(), "sim", DAQPIPE, *endless, "--json", file)
+        process.wait_until(lambda: "simulated in" in process.errors(), "progress")
+        process.signal(signal.SIGINT)
+        check_equal(process.finish().status, 0, process.describe())
+        check(0 < load(file)["simulated_ns"] < 3.6e12, "simulated time")
+        check("throughput" in process.output(), process.describe())
+        # One point ends soon, the other one never.
+        sweep = work.path("sweep.json")
+        process = work.start(evbtest.binary(), "sim", INCAST, "--jobs", "2", "--json", sweep,
+                             "--sweep", "fabric.duration=1ms,1h")
+        process.wait_until(lambda: os.path.exists(sweep) and len(load(sweep)["points"]) == 1,
+                           "the first point")
+        process.signal(signal.SIGINT)
+        check_equal(process.finish().status, 1, process.describe())
+        check("1 of 2 points are done" in process.describe(), process.describe())
+        check_equal(len(load(sweep)["points"]), 1, "points")
+
+
+def test_refused():
+    """One line says what is wrong."""
+    for arguments, expected in (
+            (("--set", "fabric.hosts=1"), "fabric.hosts: 1 is out of range 2.."),
+            (("--set", "fabric.topology=clos", "--set", "fabric.hosts=1000"),
+             "fabric.hosts: 1000, and the topology has room for 2 to 512: change arity"),
+            (("--set", "fabric.traffic.kind=daqpipe"),
+             "fabric.traffic.kind: daqpipe repeats nothing that is lost"),
+            (("--sweep", "fabric.hosts"), "PATH=A,B,... is expected"),
+            (("--sweep", "fabric.hosts=4,,5"), "a value is empty"),
+            (("--seed", "x"), "fabric.seed: "),
+            (("--sweep", "fabric.hosts=4,5", "--json", INCAST), "is no file of a sweep")):
+        with evbtest.Workspace() as work:
+            result = sim(work, INCAST, *arguments, status=1)
+            check(expected in result.describe(), f"{expected}: {result.describe()}")
+
+
+if __name__ == "__main__":
+    evbtest.main()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// The section `fabric`: its defaults, its rules, and that it concerns `evb sim` alone.
+#include "helpers.h"
+
+static void fabric__has_its_defaults_where_it_is_absent(void **state)
+{
+	struct config *config = load_with("run_number=1");
+
+	(void)state;
+	assert_int_equal(config->fabric.hosts, 0);
+	assert_int_equal(config->fabric.link_rate, 100000000000);
+	assert_int_equal(config->fabric.link_delay_ns, 170);
+	assert_int_equal(config->fabric.flow_control, SIM_PFC);
+	assert_int_equal(config->fabric.pfc.xoff, 96 << 10);
+	assert_int_equal(config->fabric.traffic.kind, SIM_TRAFFIC_UNIFORM);
+	assert_int_equal(config->fabric.n_pauses, 0);
+	config_free(config);
+}
+
+static void fabric__is_read(void **state)
+{
+	struct config *config = load_with(
+	    "fabric={\"topology\": \"torus\", \"paths\": \"dimension-order\", \"flow_control\": "
+	    "\"pfc\", \"switch_kind\": \"input\", \"routing\": \"adaptive\", \"pauses\": "
+	    "[{\"host\": 3, \"length\": \"1ms\", \"period\": \"2ms\"}], \"slow_links\": "
+	    "[{\"link\": 9, \"rate\": \"1Gb/s\"}], \"traffic\": {\"kind\": \"daqpipe\", "
+	    "\"mode\": \"push\", \"shift\": \"random\"}}");
+
+	(void)state;
+	assert_int_equal(config->fabric.topology, CONFIG_TOPOLOGY_TORUS);
+	assert_int_equal(config->fabric.paths, SIM_DIMENSION_ORDER);
+	assert_int_equal(config->fabric.switch_kind, SIM_INPUT_FIFO);
+	assert_int_equal(config->fabric.routing, SIM_ADAPTIVE);
+	assert_int_equal(config->fabric.n_pauses, 1);
+	assert_int_equal(config->fabric.pauses[0].host, 3);
+	assert_int_equal(config->fabric.pauses[0].period_ns, 2000000);
+	assert_int_equal(config->fabric.n_slow_links, 1);
+	assert_int_equal(config->fabric.slow_links[0].link, 9);
+	assert_int_equal(config->fabric.slow_links[0].rate, 1000000000);
+	assert_int_equal(config->fabric.traffic.kind, SIM_TRAFFIC_DAQPIPE);
+	assert_int_equal(config->fabric.traffic.mode, SIM_PUSH);
+	assert_int_equal(config->fabric.traffic.shift, SIM_SHIFT_RANDOM);
+	config_free(config);
+}
+
+static void fabric__keys_fit_together(void **state)
+{
+	(void)state;
+	assert_refused("fabric.pfc={\"xoff\": 1000, \"xon\": 1000}",
+		       "x.json: fabric.pfc.xon: is not below xoff");
+	assert_refused("fabric.paths=dimension-order",
+		       "x.json: fabric.paths: dimension-order is for topology torus");
+	assert_refused("fabric={\"flow_control\": \"credits\", \"buffer\": 4095}",
+		       "x.json: fabric.buffer: has no room for a frame");
+	assert_refused("fabric={\"duration\": \"1ms\", \"warm_up\": \"1ms\"}",
+		       "x.json: fabric.warm_up: is not below duration");
+	assert_refused("fabric={\"flow_control\": \"none\", \"pauses\": [{\"host\": 1}]}",
+		       "x.json: fabric.pauses: hosts pause with flow_control pfc only");
+	assert_refused("fabric.pauses=[{\"host\": 1, \"length\": 5, \"period\": 5}]",
+		       "x.json: fabric.pauses[0].length: is not below the period");
+	assert_refused("fabric.pauses=[{\"host\": 1, \"period\": 5}]",
+		       "x.json: fabric.pauses[0].length: is needed with a period");
+	assert_refused("fabric.traffic.load=0",
+		       "x.json: fabric.traffic.load: 0 would let nothing be sent");
+	assert_refused(
+	    "fabric={\"flow_control\": \"none\", \"traffic\": {\"kind\": \"daqpipe\"}}",
+	    "x.json: fabric.traffic.kind: daqpipe repeats nothing that is lost: it needs "
+	    "flow_control pfc or credits");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fabric__has_its_defaults_where_it_is_absent),
+		cmocka_unit_test(fabric__is_read),
+		cmocka_unit_test(fabric__keys_fit_together),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
