@@ -36,6 +36,7 @@ import suites_paths
 import suites_producer
 import suites_roce
 import suites_sched
+import suites_sim
 import suites_spill
 import suites_suspend
 import suites_time
@@ -51,6 +52,7 @@ SUITES = {
     "scale": (suites_build.run_scale, "cost against sources, slots, builders, disorder"),
     "roce": (suites_roce.run_roce, "requester, ring port, responder, events"),
     "sched": (suites_sched.run_sched, "decisions of the event manager"),
+    "sim": (suites_sim.run_sim, "simulated packets and events"),
     "nodes": (suites_sched.run_nodes, "the logic of systems of up to 1024 nodes, 100 000 events"),
     "manager": (suites_manager.run_manager, "events per second through one event manager"),
     "harm": (suites_harm.run_harm, "events that one forged source costs (root)"),
