@@ -10,8 +10,9 @@
 #include "base/random.h"
 #include "sim/fabric.h"
 
-#define NOWHERE UINT32_MAX
-#define LEVELS  256u
+#define NOWHERE     UINT32_MAX
+#define LEVELS      256u
+#define MOST_ROUTES ((size_t)1 << 28) // 1 GB
 
 // While the routes to one leaf are made.
 struct search {
@@ -355,6 +356,8 @@ static bool allocate(struct sim_routes *routes, struct search *search)
 	search->down = search->distance + n;
 	search->queue = search->down + n;
 	find_leaves(routes, search->graph);
+	if (n * routes->n_leaves > MOST_ROUTES)
+		return false;
 	routes->set_of = calloc(n * routes->n_leaves, sizeof(uint32_t));
 	return routes->set_of != NULL && rank_switches(search);
 }

@@ -305,6 +305,17 @@ static void topologies__are_checked(void **state)
 	    error));
 	sim_topology_free(&topology);
 
+	// Each switch of a torus has hosts: 65536 times 65536 routes.
+	torus = (struct sim_torus){ .n_dimensions = 2,
+				    .size = { 256, 256 },
+				    .hosts = 1,
+				    .host_links = links,
+				    .torus_links = links };
+	assert_true(sim_topology_torus(&topology, &torus, error));
+	assert_null(sim_fabric_create(engine, &topology, &parameters, &operations, NULL, error));
+	assert_non_null(strstr(error, "routes"));
+	sim_topology_free(&topology);
+
 	// Two switches that are not joined, and a host with no link.
 	assert_true(sim_topology_begin(&topology, 2, 2, error));
 	assert_true(sim_topology_add(
