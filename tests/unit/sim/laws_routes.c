@@ -245,6 +245,40 @@ static bool spread(char message[LAW_MESSAGE])
 	return holds;
 }
 
+// Three hosts of a leaf with 2 ways up that all send to the other leaf, whose last place is empty:
+// they get 2 links together, 2 thirds of a link each.
+static bool oversubscription(char message[LAW_MESSAGE])
+{
+	static struct network network;
+	const struct sim_clos2 clos = { .leaves = 2,
+					.spines = 2,
+					.down = 4,
+					.parallel = 1,
+					.n_hosts = 7,
+					.host_links = links,
+					.spine_links = links };
+	const uint64_t run = 20000; // packets of a link
+	bool holds;
+
+	network_init(&network);
+	network.parameters.choice = SIM_ADAPTIVE;
+	network.parameters.xoff = 10 * BYTES;
+	network.parameters.xon = 8 * BYTES;
+	holds =
+	    sim_topology_clos2(&network.topology, &clos, network.error) && network_begin(&network);
+	for (uint32_t host = 0; holds && host < 3; host++)
+		network_send(&network, host,
+			     (struct network_host){ .left = NETWORK_FOREVER,
+						    .destination = 4 + host,
+						    .bytes = BYTES });
+	holds = holds && sim_run(network.engine, run * sim_port_time(network.fabric, 0, BYTES));
+	for (uint32_t host = 4; holds && host < 7; host++)
+		holds = law_near("packets of a host", (double)network.packets[host],
+				 2 * (double)run / 3, 0.01, message);
+	network_end(&network);
+	return holds;
+}
+
 // Random routes, losses and marks: the same seed gives the same deliveries at the same times.
 static bool run_random(struct network *network, uint64_t seed)
 {
@@ -295,7 +329,8 @@ static bool seeds(char message[LAW_MESSAGE])
 }
 
 const struct law laws_of_routes[] = {
-	{ "cycles", cycles }, { "no cycles", no_cycles }, { "seeds", seeds },
-	{ "shift", shifts },  { "spread", spread },       { "torus", torus },
+	{ "cycles", cycles }, { "no cycles", no_cycles }, { "oversubscription", oversubscription },
+	{ "seeds", seeds },   { "shift", shifts },        { "spread", spread },
+	{ "torus", torus },
 };
 const size_t n_laws_of_routes = sizeof(laws_of_routes) / sizeof(laws_of_routes[0]);
