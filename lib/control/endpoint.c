@@ -135,15 +135,30 @@ static void init_peer(struct control_endpoint *endpoint, unsigned index)
 	control_plan(endpoint, peer);
 }
 
-static bool allocate_peer(struct control_endpoint *endpoint, struct peer *peer)
+static bool allocate_peer(struct control_endpoint *endpoint, struct peer *peer, uint8_t *memory)
 {
+	const uint32_t queue_size = endpoint->parameters.queue_size;
 	const size_t ring = (size_t)endpoint->ring_mask + 1;
 
 	peer->sent = calloc(ring, sizeof(*peer->sent));
 	peer->receive_sizes = calloc(ring, sizeof(*peer->receive_sizes));
-	peer->receive_bytes = calloc(ring, endpoint->stride);
-	return control_queue_make(&peer->queue, endpoint->parameters.queue_size) && peer->sent &&
-	       peer->receive_sizes && peer->receive_bytes;
+	peer->queue = (struct control_queue){ .bytes = memory, .size = queue_size };
+	peer->receive_bytes = memory + queue_size;
+	return peer->sent && peer->receive_sizes;
+}
+
+// The queues of all peers are one piece of memory: as it is large, the kernel provides its pages
+// when they are first used, and most peers of a large system exchange heartbeats only.
+static bool allocate_peers(struct control_endpoint *endpoint)
+{
+	const size_t size =
+	    endpoint->parameters.queue_size + ((size_t)endpoint->ring_mask + 1) * endpoint->stride;
+
+	endpoint->queues = calloc(endpoint->n_peers + 1, size);
+	for (unsigned i = 0; endpoint->queues && i < endpoint->n_peers; i++)
+		if (!allocate_peer(endpoint, &endpoint->peers[i], endpoint->queues + i * size))
+			return false;
+	return endpoint->queues;
 }
 
 static bool allocate(struct control_endpoint *endpoint)
@@ -157,10 +172,7 @@ static bool allocate(struct control_endpoint *endpoint)
 	    !endpoint->due || !endpoint->earliest_of || !endpoint->peers || !endpoint->scratch ||
 	    !control_sharing_make(endpoint))
 		return false;
-	for (unsigned i = 0; i < endpoint->n_peers; i++)
-		if (!allocate_peer(endpoint, &endpoint->peers[i]))
-			return false;
-	return true;
+	return allocate_peers(endpoint);
 }
 
 struct control_endpoint *control_create(const struct control_parameters *parameters,
@@ -210,9 +222,8 @@ void control_destroy(struct control_endpoint *endpoint)
 	for (unsigned i = 0; endpoint->peers && i < endpoint->n_peers; i++) {
 		free(endpoint->peers[i].sent);
 		free(endpoint->peers[i].receive_sizes);
-		free(endpoint->peers[i].queue.bytes);
-		free(endpoint->peers[i].receive_bytes);
 	}
+	free(endpoint->queues);
 	free(endpoint->due);
 	free(endpoint->earliest_of);
 	free(endpoint->peers);

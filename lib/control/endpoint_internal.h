@@ -189,6 +189,7 @@ struct control_endpoint {
 	uint64_t now;                     // the latest time that the caller passed in
 	uint64_t polled_at;
 	struct peer *peers;
+	uint8_t *queues;          // memory of the queues and stored frames of all peers
 	struct control_queue own; // records to the node itself
 	uint64_t own_delivered_at;
 	uint8_t *scratch; // the frame that is being sent
