@@ -300,34 +300,6 @@ static void list_builders(const struct config *config, struct link **links,
 	}
 }
 
-static struct readout_pace_parameters pace_of(const struct config *config, unsigned n_sources)
-{
-	const enum sched_shaping shaping = config->event_manager.sched.shaping;
-
-	return (struct readout_pace_parameters){
-		.n_sources = n_sources,
-		.node_sources = config->cluster.nodes[config->cluster.self].n_sources,
-		.system_sources = config->cluster.n_sources,
-		.n_at_once = config_senders_at_once(config),
-		.paced = shaping != SCHED_ALL_AT_ONCE,
-		.timed = shaping == SCHED_TIMED_SHIFT,
-		.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0,
-	};
-}
-
-struct shift_windows_parameters cluster_windows_of(const struct config *config)
-{
-	const struct sched_parameters *sched = &config->event_manager.sched;
-	const struct cluster_shift shift = cluster_shift_of(&config->cluster);
-
-	return (struct shift_windows_parameters){
-		.send_ns = sched->shaping == SCHED_TIMED_SHIFT ? sched->send_window_ns : 0,
-		.idle_ns = sched->idle_window_ns,
-		.n_positions = shift.n_positions,
-		.is_folded = shift.is_folded,
-	};
-}
-
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links)
 {
@@ -363,8 +335,8 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.order_seed = manager->sched.seed,
 		.barrier = { .distance = manager->sched.phase_barrier,
 			     .longest_wait_ns = manager->heartbeat_timeout_ns },
-		.windows = cluster_windows_of(config),
-		.pace = pace_of(config, appliance->stores[plan->object]->n_sources),
+		.windows = config_shift_windows(config),
+		.pace = config_readout_pace(config),
 		.events = generator->events,
 		.rate = generator->rate,
 		.spill = config_production(generator),
@@ -383,6 +355,7 @@ struct role *cluster_make_readout(struct appliance *appliance, const struct plan
 		.numa_node = port->numa_node,
 	};
 
+	parameters.pace.n_sources = appliance->stores[plan->object]->n_sources;
 	parameters.packets.address = self->address;
 	parameters.packets.udp_ports = 1; // each builder has a UDP port of its own
 	parameters.packets.dscp = manager->data_dscp;

@@ -9,7 +9,6 @@
 #include <rte_cycles.h>
 
 #include "appliance/appliance.h"
-#include "pacing/shift_windows.h"
 #include "port/settings.h"
 #include "record/event_file.h"
 #include "tx/block_packets.h"
@@ -144,9 +143,6 @@ void cluster_parts_free(struct appliance *appliance);
 
 struct role *cluster_make_control(struct appliance *appliance, const struct plan_role *plan,
 				  char *error);
-
-// Of a timed shift; otherwise send_ns is 0. Rank and ticks_per_second are not filled in.
-struct shift_windows_parameters cluster_windows_of(const struct config *config);
 
 struct role *cluster_make_readout(struct appliance *appliance, const struct plan_role *plan,
 				  struct link **links);

@@ -178,7 +178,7 @@ static struct role *make_builder(struct appliance *appliance, const struct plan_
 	if (config->cluster.n_nodes > 0) {
 		parameters.from_control = &appliance->builder_mail[plan->object][0];
 		parameters.nodes_of_sources = appliance->nodes_of_sources;
-		parameters.windows = cluster_windows_of(config);
+		parameters.windows = config_shift_windows(config);
 		parameters.node = (uint16_t)config->cluster.self;
 	}
 	if (cluster_grants(config))

@@ -31,6 +31,33 @@ unsigned config_senders_at_once(const struct config *config)
 	return n < system->n_nodes ? (unsigned)n : 0;
 }
 
+struct readout_pace_parameters config_readout_pace(const struct config *config)
+{
+	const enum sched_shaping shaping = config->event_manager.sched.shaping;
+
+	return (struct readout_pace_parameters){
+		.node_sources = config->cluster.nodes[config->cluster.self].n_sources,
+		.system_sources = config->cluster.n_sources,
+		.n_at_once = config_senders_at_once(config),
+		.paced = shaping != SCHED_ALL_AT_ONCE,
+		.timed = shaping == SCHED_TIMED_SHIFT,
+		.sleep_ns = config->idle.policy == CONFIG_IDLE_ADAPTIVE ? config->idle.sleep_ns : 0,
+	};
+}
+
+struct shift_windows_parameters config_shift_windows(const struct config *config)
+{
+	const struct sched_parameters *sched = &config->event_manager.sched;
+	const struct cluster_shift shift = cluster_shift_of(&config->cluster);
+
+	return (struct shift_windows_parameters){
+		.send_ns = sched->shaping == SCHED_TIMED_SHIFT ? sched->send_window_ns : 0,
+		.idle_ns = sched->idle_window_ns,
+		.n_positions = shift.n_positions,
+		.is_folded = shift.is_folded,
+	};
+}
+
 static enum on_wire_transport transport_of(const struct config *config)
 {
 	if (config->transport.kind == CONFIG_TRANSPORT_ROCE)

@@ -27,6 +27,8 @@
 #include "base/production.h"
 #include "cluster/manager.h"
 #include "config/fabric.h"
+#include "pacing/readout_pace.h"
+#include "pacing/shift_windows.h"
 #include "packet/event_rules.h"
 #include "packet/source_from.h"
 #include "port/settings.h"
@@ -433,6 +435,12 @@ struct source_set_parameters config_source_set(const struct config *config,
 struct cluster_parameters config_cluster_parameters(const struct config *config);
 struct on_wire_parameters config_on_wire_parameters(const struct config *config);
 struct cluster_manager_parameters config_manager_parameters(const struct config *config);
+
+// Of all readouts; the caller sets the numbers of builders, of the readout's sources and of ticks,
+// and the MTU.
+struct readout_pace_parameters config_readout_pace(const struct config *config);
+// Of a timed shift, otherwise send_ns is 0; the caller sets the rank and the ticks.
+struct shift_windows_parameters config_shift_windows(const struct config *config);
 
 // Mode pull: the nodes that send to the builders of one node at one time, at most. 0: not limited.
 unsigned config_senders_at_once(const struct config *config);

@@ -44,6 +44,14 @@ static inline bool pacer_ready(const struct pacer *pacer, uint64_t now)
 	return pacer->full_at < ((unsigned __int128)now << 32) + pacer->depth;
 }
 
+// The first time at which something may be taken, if nothing is taken before.
+static inline uint64_t pacer_ready_at(const struct pacer *pacer)
+{
+	if (pacer->full_at < pacer->depth)
+		return 0;
+	return (uint64_t)((pacer->full_at - pacer->depth) >> 32) + 1;
+}
+
 // Takes the bytes of a packet, or of several that are sent at once. False, and nothing is taken, if
 // the pacer is not ready.
 static inline bool pacer_take(struct pacer *pacer, uint32_t bytes, uint64_t now)

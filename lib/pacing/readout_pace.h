@@ -106,6 +106,13 @@ static inline bool readout_pace_ready(struct readout_pace *pace, uint64_t now)
 	return pacer_ready(&pace->pacer, now);
 }
 
+// The first time at which a packet may leave, if no grant is added before: for callers that do not
+// poll.
+static inline uint64_t readout_pace_ready_at(const struct readout_pace *pace)
+{
+	return pacer_ready_at(pace->held ? &pace->flow->pacer : &pace->pacer);
+}
+
 // A packet of so many bytes on the wire leaves.
 static inline void readout_pace_take(struct readout_pace *pace, uint32_t bytes, uint64_t now)
 {

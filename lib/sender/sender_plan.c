@@ -73,9 +73,10 @@ static struct readout_logic_parameters readout_of(const struct config *config)
 	const struct config_event_manager *manager = &config->event_manager;
 	const struct cluster_system *system = &config->cluster;
 	const struct config_generator *generator = &config->generators[0];
-	const struct cluster_shift shift = cluster_shift_of(system);
-	const bool timed = manager->sched.shaping == SCHED_TIMED_SHIFT;
+	struct readout_pace_parameters pace = config_readout_pace(config);
 
+	pace.n_sources = pace.node_sources;
+	pace.sleep_ns = SLEEP_NS;
 	return (struct readout_logic_parameters){
 		.n_builders = system->n_builders,
 		.n_nodes = system->n_nodes,
@@ -87,21 +88,8 @@ static struct readout_logic_parameters readout_of(const struct config *config)
 		.seed = manager->sched.seed,
 		.barrier = { .distance = manager->sched.phase_barrier,
 			     .longest_wait_ns = manager->heartbeat_timeout_ns },
-		.windows = {
-			.send_ns = timed ? manager->sched.send_window_ns : 0,
-			.idle_ns = manager->sched.idle_window_ns,
-			.n_positions = shift.n_positions,
-			.is_folded = shift.is_folded,
-		},
-		.pace = {
-			.n_sources = system->nodes[system->self].n_sources,
-			.node_sources = system->nodes[system->self].n_sources,
-			.system_sources = system->n_sources,
-			.n_at_once = config_senders_at_once(config),
-			.paced = manager->sched.shaping != SCHED_ALL_AT_ONCE,
-			.timed = timed,
-			.sleep_ns = SLEEP_NS,
-		},
+		.windows = config_shift_windows(config),
+		.pace = pace,
 		.events = generator->events,
 		.rate = generator->rate,
 	};

@@ -95,6 +95,50 @@ static int measure(struct block_maker *maker, struct source_block *blocks, uint6
 	return 0;
 }
 
+static int size_all(struct source_sizes *sizes, struct block_maker *maker, char *error)
+{
+	const size_t n_blocks = (size_t)maker->n_cycle * maker->n_sources;
+
+	*sizes = (struct source_sizes){
+		.sizes = malloc(n_blocks * sizeof(*sizes->sizes)),
+		.ids = malloc(maker->n_sources * sizeof(*sizes->ids)),
+		.n_sources = maker->n_sources,
+		.n_cycle = maker->n_cycle,
+		.once = maker->once,
+	};
+	if (!sizes->sizes || !sizes->ids)
+		return error_line(error, SOURCE_ERROR_SIZE, "no memory for %zu sizes", n_blocks);
+	memcpy(sizes->ids, maker->ids, maker->n_sources * sizeof(*sizes->ids));
+	for (size_t i = 0; i < n_blocks; i++) {
+		sizes->sizes[i] = (uint32_t)maker->size(maker, (unsigned)(i / maker->n_sources),
+							(unsigned)(i % maker->n_sources), error);
+		if (!sizes->sizes[i])
+			return -1;
+	}
+	return 0;
+}
+
+int source_set_sizes(struct source_sizes *sizes, const struct source_set_parameters *parameters,
+		     char *error)
+{
+	struct block_maker *maker;
+	int result;
+
+	if (open_maker(&maker, parameters, error))
+		return -1;
+	result = size_all(sizes, maker, error);
+	maker->close(maker);
+	if (result)
+		source_sizes_free(sizes);
+	return result;
+}
+
+void source_sizes_free(struct source_sizes *sizes)
+{
+	free(sizes->sizes);
+	free(sizes->ids);
+}
+
 static void write_blocks(struct source_set *set, struct block_maker *maker)
 {
 	uint8_t *bytes = set->memory;

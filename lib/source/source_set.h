@@ -97,6 +97,21 @@ int source_set_make(struct source_set **set, const struct source_set_parameters 
 
 void source_set_free(struct source_set *set);
 
+// The sizes of the blocks of a set that is not made: for simulations.
+struct source_sizes {
+	uint32_t *sizes; // [n_cycle][n_sources], bytes
+	uint16_t *ids;   // [n_sources], ascending
+	unsigned n_sources;
+	unsigned n_cycle;
+	bool once; // as in struct source_set
+};
+
+// Of the kinds whose blocks source_set_make() makes. Returns 0, or -1 with one line in
+// error[SOURCE_ERROR_SIZE]. The caller frees them.
+int source_set_sizes(struct source_sizes *sizes, const struct source_set_parameters *parameters,
+		     char *error);
+void source_sizes_free(struct source_sizes *sizes);
+
 // Writes the event ids first_event_id, first_event_id + 1, ... into the ODIN fragments of an MFP,
 // and the orbit, bunch (0..3563) and time of that bunch crossing: one event per crossing of 25 ns,
 // counted from event 0. The blocks of source `odin_source` count from 0 over the cycle; the sender

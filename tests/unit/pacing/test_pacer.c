@@ -31,6 +31,8 @@ static uint64_t ready_at(const struct pacer *pacer)
 		else
 			low = middle + 1;
 	}
+	if (low < UINT64_MAX)
+		assert_int_equal(pacer_ready_at(pacer), low);
 	return low;
 }
 

@@ -188,6 +188,31 @@ static void source_set__uses_the_allocator(void **state)
 	assert_string_equal(error, "no memory for 2304 bytes of generated blocks");
 }
 
+static void source_set__its_sizes_without_its_blocks(void **state)
+{
+	struct source_set_parameters parameters = synthetic(3, 4, 5);
+	struct source_sizes sizes;
+	struct source_set *set;
+	char error[SOURCE_ERROR_SIZE];
+
+	(void)state;
+	parameters.sizes = (struct fragment_sizes){
+		.law = SIZE_GAUSSIAN, .mean = 90, .sigma = 40, .maximum = 300
+	};
+	assert_int_equal(source_set_make(&set, &parameters, NULL, error), 0);
+	assert_int_equal(source_set_sizes(&sizes, &parameters, error), 0);
+	assert_int_equal(sizes.n_sources, set->n_sources);
+	assert_int_equal(sizes.n_cycle, set->n_cycle);
+	assert_int_equal(sizes.once, set->once);
+	assert_memory_equal(sizes.ids, set->ids, set->n_sources * sizeof(*set->ids));
+	for (unsigned i = 0; i < set->n_cycle * set->n_sources; i++)
+		assert_int_equal(sizes.sizes[i], set->blocks[i].size);
+	source_sizes_free(&sizes);
+	source_set_free(set);
+	parameters.packing = 0;
+	assert_int_equal(source_set_sizes(&sizes, &parameters, error), -1);
+}
+
 static void source_set__refuses_what_cannot_be_made(void **state)
 {
 	struct source_set_parameters parameters = synthetic(1, 0, 3);
@@ -420,6 +445,7 @@ int main(void)
 		cmocka_unit_test(synthetic__source_alone_is_the_same),
 		cmocka_unit_test(synthetic__plan_is_what_is_made),
 		cmocka_unit_test(source_set__uses_the_allocator),
+		cmocka_unit_test(source_set__its_sizes_without_its_blocks),
 		cmocka_unit_test(source_set__refuses_what_cannot_be_made),
 		cmocka_unit_test(size_law__fixed),
 		cmocka_unit_test(size_law__gaussian),
