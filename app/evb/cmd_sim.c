@@ -11,6 +11,7 @@
 #include "compose.h"
 #include "log.h"
 #include "sim_sweep.h"
+#include "sim_system/from_config.h"
 #include "simulation/simulation.h"
 #include "stop.h"
 
@@ -133,21 +134,58 @@ static struct config *load_config(const struct arguments *arguments, const char 
 	return NULL;
 }
 
+// Of all nodes, whose configurations are loaded one after the other.
+static bool load_generators(struct sim_generators *generators, const struct arguments *arguments,
+			    const struct config *config, const char *const *overrides,
+			    unsigned n_overrides)
+{
+	char error[SIM_SYSTEM_ERROR_SIZE];
+
+	for (unsigned i = 0; i < config->cluster.n_nodes; i++) {
+		struct config *node;
+		int status = config_load(&node, arguments->config, config->cluster.nodes[i].name,
+					 overrides, n_overrides, error);
+
+		if (status == 0)
+			status = sim_generators_add(generators, node, error);
+		config_free(node);
+		if (status == 0)
+			continue;
+		log_refusal(error);
+		return false;
+	}
+	return true;
+}
+
 static struct simulation_result *simulate(const struct arguments *arguments,
-					  const struct config *config,
+					  const struct config *config, const char *const *overrides,
+					  unsigned n_overrides,
 					  bool (*go)(void *context, double share), void *context)
 {
+	struct sim_system_parameters system = { 0 };
+	const bool is_system =
+	    config->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM && config->cluster.n_nodes > 0;
 	const struct simulation_parameters parameters = {
 		.fabric = &config->fabric,
 		.n_nodes = config->cluster.n_nodes,
+		.system = is_system ? &system : NULL,
 		.go_on = go,
 		.context = context,
 	};
+	struct sim_generators generators = { 0 };
+	struct simulation_result *result = NULL;
 	char error[SIM_ERROR_SIZE];
-	struct simulation_result *result = simulation_run(&parameters, error);
 
-	if (result == NULL)
-		fprintf(stderr, "%s: %s\n", arguments->config, error);
+	if (is_system)
+		system = sim_system_configured(config);
+	if (!is_system || load_generators(&generators, arguments, config, overrides, n_overrides)) {
+		system.generators = generators.list;
+		system.n_generators = generators.n;
+		result = simulation_run(&parameters, error);
+		if (result == NULL)
+			fprintf(stderr, "%s: %s\n", arguments->config, error);
+	}
+	sim_generators_free(&generators);
 	return result;
 }
 
@@ -162,7 +200,8 @@ static int run_one(const struct arguments *arguments)
 
 	if (config == NULL)
 		return 1;
-	result = simulate(arguments, config, go_on, &progress);
+	result = simulate(arguments, config, arguments->overrides.list, arguments->overrides.n,
+			  go_on, &progress);
 	config_free(config);
 	if (progress.is_shown)
 		fprintf(stderr, "\r\033[K");
@@ -204,7 +243,7 @@ static cJSON *run_point(void *context, const char *const *values, unsigned n_val
 	config = load_config(arguments, overrides, n);
 	if (config == NULL)
 		return NULL;
-	result = simulate(arguments, config, always, NULL);
+	result = simulate(arguments, config, overrides, n, always, NULL);
 	config_free(config);
 	json = result != NULL ? simulation_json(result, true) : NULL;
 	simulation_free(result);

@@ -56,9 +56,15 @@ static const struct config_key slow_link_keys[] = {
 static OBJECT(slow_link, slow_link_keys);
 
 static const struct config_key traffic_keys[] = {
-	{ .name = "kind", WORDS("incast", "permutation", "uniform", "a2a", "daqpipe"),
+	{ .name = "kind", WORDS("incast", "permutation", "uniform", "a2a", "daqpipe", "system"),
 	  FIELD(sim_traffic_settings, kind), .standard = "uniform",
-	  .help = "Traffic model." },
+	  .help = "Traffic model; system: the nodes of this file." },
+	{ .name = "consumer_time", WHOLE(TIME), RANGE(0, HOUR),
+	  FIELD(sim_traffic_settings, consumer_time_ns), .standard = "0",
+	  .help = "system: consumer's time per event." },
+	{ .name = "consumer_law", WORDS("fixed", "exponential"),
+	  FIELD(sim_traffic_settings, consumer_law), .standard = "fixed",
+	  .help = "system: its distribution." },
 	{ .name = "message", WHOLE(SIZE), RANGE(1, GIB), FIELD(sim_traffic_settings, message),
 	  .standard = "64KiB",
 	  .help = "Size of a message or fragment." },

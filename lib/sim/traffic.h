@@ -37,7 +37,11 @@ enum sim_traffic_kind {
 	SIM_TRAFFIC_UNIFORM,
 	SIM_TRAFFIC_A2A,
 	SIM_TRAFFIC_DAQPIPE,
+	SIM_TRAFFIC_SYSTEM, // of lib/sim_system, not of this file
 };
+
+// The time that consumers need for an event.
+enum sim_consumer_law { SIM_CONSUMER_FIXED, SIM_CONSUMER_EXPONENTIAL };
 
 // The order in which a builder of daqpipe requests fragments, or a readout unit sends them.
 enum sim_shift {
@@ -52,14 +56,16 @@ struct sim_traffic_settings {
 	// Sent bytes as a share of what a link can carry: that of the receiver of an incast, and
 	// that of each host of permutation and uniform. Above 0.
 	double load;
-	uint32_t senders;        // incast: 0: all hosts but the receiver
-	uint64_t send_window_ns; // a2a; above 0
-	uint64_t idle_window_ns; // a2a
-	uint32_t credits;        // daqpipe: of each builder, 1 to SIM_TRAFFIC_MAX_CREDITS
-	uint32_t parallel_sends; // daqpipe: fragments in flight per event (pull) or per readout
-				 // unit (push); above 0
-	enum sim_mode mode;      // daqpipe
-	enum sim_shift shift;    // daqpipe
+	uint32_t senders;          // incast: 0: all hosts but the receiver
+	uint64_t send_window_ns;   // a2a; above 0
+	uint64_t idle_window_ns;   // a2a
+	uint32_t credits;          // daqpipe: of each builder, 1 to SIM_TRAFFIC_MAX_CREDITS
+	uint32_t parallel_sends;   // daqpipe: fragments in flight per event (pull) or per readout
+				   // unit (push); above 0
+	enum sim_mode mode;        // daqpipe
+	enum sim_shift shift;      // daqpipe
+	uint64_t consumer_time_ns; // system: mean time of a builder's consumer per event
+	enum sim_consumer_law consumer_law; // system
 };
 
 // A message between different hosts. Models use `kind`, `slot` and `about` as they like; the

@@ -30,6 +30,29 @@ struct simulation_faults {
 };
 bool simulation_faults_begin(struct simulation_faults *faults, char *error);
 
+// --- system.c: traffic kind `system` ---
+
+struct simulated_system {
+	struct sim_system *system;
+	struct sim_fabric *fabric;
+	unsigned n_nodes;
+	struct sim_node_view *before; // [n_nodes], at the end of the warm-up
+	struct sim_packets lost_before;
+};
+
+// False: one line in error[SIM_ERROR_SIZE]; call simulated_system_free() even then.
+bool simulated_system_make(struct simulated_system *simulated, struct sim_engine *engine,
+			   const struct sim_topology *topology,
+			   const struct sim_fabric_parameters *fabric,
+			   const struct simulation_parameters *parameters, const uint32_t *places,
+			   char *error);
+void simulated_system_free(struct simulated_system *simulated);
+// The end of the warm-up.
+void simulated_system_begin(struct simulated_system *simulated);
+// False: the sums of the simulation are wrong, one line in error[SIM_ERROR_SIZE].
+bool simulated_system_result(const struct simulated_system *simulated,
+			     struct simulation_result *result, char *error);
+
 // Samples of the queues of all ports.
 struct simulation_samples;
 struct simulation_samples *simulation_samples_create(const struct sim_fabric *fabric);

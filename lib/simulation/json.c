@@ -129,6 +129,28 @@ static void add_deadlock(cJSON *root, const struct simulation_result *result)
 	}
 }
 
+static void add_system(cJSON *root, const struct simulation_result *result, bool is_short)
+{
+	const struct simulation_system *system = &result->system;
+	const struct sim_node_view *total = &system->total;
+	cJSON *object = cJSON_AddObjectToObject(root, "system");
+
+	add(object, "events_complete", total->complete);
+	add(object, "events_incomplete", total->incomplete);
+	add(object, "events_discarded", total->discarded);
+	add(object, "complete_bytes", total->payload);
+	add(object, "complete_wire_bytes", total->event_wire);
+	add(object, "data_wire_bytes", total->received_wire);
+	add(object, "control_wire_bytes", total->control_received_wire);
+	add(object, "lost_data_packets", system->lost_data);
+	add(object, "lost_control_packets", system->lost_control);
+	add(object, "announced", system->manager.announced);
+	add(object, "granted", system->manager.outstanding);
+	add(object, "waiting", system->manager.waiting);
+	add_times(object, "built", &system->latency.built, is_short);
+	add_times(object, "published", &system->latency.published, is_short);
+}
+
 static void add_counts(cJSON *root, const struct simulation_result *result)
 {
 	cJSON *lost = cJSON_AddObjectToObject(root, "lost_packets");
@@ -160,6 +182,8 @@ cJSON *simulation_json(const struct simulation_result *result, bool is_short)
 	add_times(root, "message_latency", &result->messages.latency, is_short);
 	add_times(root, "event_latency", &result->traffic.latency, is_short);
 	add_counts(root, result);
+	if (result->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM)
+		add_system(root, result, is_short);
 	add_ports(root, result, is_short);
 	add_deadlock(root, result);
 	return root;

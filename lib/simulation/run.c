@@ -14,7 +14,9 @@ struct run {
 	struct sim_engine *engine;
 	struct sim_topology topology;
 	uint32_t *places;
-	struct sim_messages *messages;
+	struct sim_messages *messages; // NULL: traffic kind `system`
+	struct simulated_system system;
+	const struct sim_fabric *fabric;
 	struct simulation_samples *samples;
 	struct simulation_faults faults;
 	uint64_t slice; // ps between two calls of go_on()
@@ -25,8 +27,42 @@ static void on_deadlock(void *context)
 {
 	struct run *run = context;
 
-	run->result->n_deadlock = sim_deadlock(sim_messages_fabric(run->messages),
-					       run->result->deadlock, SIMULATION_MAX_WAITS);
+	run->result->n_deadlock =
+	    sim_deadlock(run->fabric, run->result->deadlock, SIMULATION_MAX_WAITS);
+}
+
+static bool is_system(const struct simulation_parameters *parameters)
+{
+	return parameters->fabric->traffic.kind == SIM_TRAFFIC_SYSTEM;
+}
+
+static bool make_messages(struct run *run, const struct config_fabric *fabric,
+			  const struct sim_fabric_parameters *sim, char *error)
+{
+	run->messages =
+	    sim_messages_create(&(struct sim_messages_parameters){ .engine = run->engine,
+								   .topology = &run->topology,
+								   .fabric = sim,
+								   .packet = fabric->frame,
+								   .place = run->places,
+								   .traffic = fabric->traffic,
+								   .seed = fabric->seed,
+								   .deadlock = on_deadlock,
+								   .context = run },
+				error);
+	if (run->messages != NULL)
+		run->fabric = sim_messages_fabric(run->messages);
+	return run->messages != NULL;
+}
+
+static bool make_system(struct run *run, const struct simulation_parameters *parameters,
+			const struct sim_fabric_parameters *sim, char *error)
+{
+	const bool is_made = simulated_system_make(&run->system, run->engine, &run->topology, sim,
+						   parameters, run->places, error);
+
+	run->fabric = run->system.fabric;
+	return is_made;
 }
 
 static bool prepare(struct run *run, const struct simulation_parameters *parameters, char *error)
@@ -43,24 +79,15 @@ static bool prepare(struct run *run, const struct simulation_parameters *paramet
 	if (run->result == NULL || run->engine == NULL || run->places == NULL)
 		return false;
 	sim = simulation_fabric(fabric, &run->topology);
-	run->messages =
-	    sim_messages_create(&(struct sim_messages_parameters){ .engine = run->engine,
-								   .topology = &run->topology,
-								   .fabric = &sim,
-								   .packet = fabric->frame,
-								   .place = run->places,
-								   .traffic = fabric->traffic,
-								   .seed = fabric->seed,
-								   .deadlock = on_deadlock,
-								   .context = run },
-				error);
-	if (run->messages == NULL)
+	if (!(is_system(parameters) ? make_system(run, parameters, &sim, error)
+				    : make_messages(run, fabric, &sim, error)))
 		return false;
-	run->samples = simulation_samples_create(sim_messages_fabric(run->messages));
+	run->samples = simulation_samples_create(run->fabric);
 	run->faults = (struct simulation_faults){
 		.configuration = fabric,
 		.engine = run->engine,
-		.fabric = sim_messages_fabric(run->messages),
+		.fabric =
+		    is_system(parameters) ? run->system.fabric : sim_messages_fabric(run->messages),
 		.places = run->places,
 		.n_hosts = run->topology.n_hosts,
 		.n_links = run->topology.n_links,
@@ -79,8 +106,12 @@ static bool advance(struct run *run, const struct simulation_parameters *paramet
 		const uint64_t now = sim_now(run->engine), handled = sim_handled(run->engine);
 		const uint64_t next = until - now > run->slice ? now + run->slice : until;
 		const bool is_right = sim_run(run->engine, next);
-		const char *wrong =
-		    is_right ? sim_messages_error(run->messages) : sim_engine_error(run->engine);
+		const char *wrong = NULL;
+
+		if (!is_right)
+			wrong = sim_engine_error(run->engine);
+		else if (run->messages != NULL)
+			wrong = sim_messages_error(run->messages);
 
 		if (wrong != NULL) {
 			snprintf(error, SIM_ERROR_SIZE, "%s", wrong);
@@ -99,7 +130,10 @@ static bool advance(struct run *run, const struct simulation_parameters *paramet
 
 static void begin_results(struct run *run)
 {
-	sim_messages_begin(run->messages);
+	if (run->messages != NULL)
+		sim_messages_begin(run->messages);
+	else
+		simulated_system_begin(&run->system);
 	simulation_samples_begin(run->samples);
 }
 
@@ -122,10 +156,11 @@ static bool simulate(struct run *run, const struct simulation_parameters *parame
 	return true;
 }
 
-static bool take_result(struct run *run, const struct simulation_parameters *parameters)
+static bool take_result(struct run *run, const struct simulation_parameters *parameters,
+			char *error)
 {
 	struct simulation_result *result = run->result;
-	const struct sim_fabric *fabric = sim_messages_fabric(run->messages);
+	const struct sim_fabric *fabric = run->fabric;
 
 	result->fabric = *parameters->fabric;
 	result->n_hosts = run->topology.n_hosts;
@@ -136,18 +171,20 @@ static bool take_result(struct run *run, const struct simulation_parameters *par
 	if (result->simulated_ns > parameters->fabric->warm_up_ns)
 		result->measured_ns = result->simulated_ns - parameters->fabric->warm_up_ns;
 	result->totals = sim_totals(fabric);
-	result->messages = *sim_messages_account(run->messages);
-	result->traffic = *sim_messages_traffic(run->messages);
 	result->n_events = sim_handled(run->engine);
 	result->memory = sim_engine_memory(run->engine) + sim_fabric_memory(fabric);
 	result->received = calloc(result->n_hosts, sizeof(result->received[0]));
 	result->ports = calloc(result->n_ports, sizeof(result->ports[0]));
 	if (result->received == NULL || result->ports == NULL)
 		return false;
-	for (uint32_t i = 0; i < result->n_hosts; i++)
-		result->received[i] = sim_messages_received(run->messages)[i];
 	for (uint32_t i = 0; i < result->n_ports; i++)
 		result->ports[i] = simulation_samples_port(run->samples, i);
+	if (run->messages == NULL)
+		return simulated_system_result(&run->system, result, error);
+	result->messages = *sim_messages_account(run->messages);
+	result->traffic = *sim_messages_traffic(run->messages);
+	for (uint32_t i = 0; i < result->n_hosts; i++)
+		result->received[i] = sim_messages_received(run->messages)[i];
 	return true;
 }
 
@@ -159,10 +196,11 @@ struct simulation_result *simulation_run(const struct simulation_parameters *par
 
 	if (is_done) {
 		snprintf(error, SIM_ERROR_SIZE, "no memory for the result");
-		is_done = take_result(&run, parameters);
+		is_done = take_result(&run, parameters, error);
 	}
 	simulation_samples_destroy(run.samples);
 	sim_messages_destroy(run.messages);
+	simulated_system_free(&run.system);
 	if (run.engine != NULL)
 		sim_engine_destroy(run.engine);
 	sim_topology_free(&run.topology);

@@ -16,12 +16,15 @@
 
 #include "config/fabric.h"
 #include "sim/messages.h"
+#include "sim_system/system.h"
 
 #define SIMULATION_MAX_WAITS 16u
 
 struct simulation_parameters {
 	const struct config_fabric *fabric;
 	uint32_t n_nodes; // of the system; 0: none
+	// Traffic kind `system`: sim_system_configured(), and its generators. Otherwise NULL.
+	const struct sim_system_parameters *system;
 	// Called several times per second with the share of the time that was simulated. False:
 	// stop, and give what there is.
 	bool (*go_on)(void *context, double share);
@@ -37,16 +40,25 @@ struct simulation_port {
 	uint64_t queue_p99;  // a little too high: histogram.h
 };
 
+// Of traffic kind `system`, after the warm-up.
+struct simulation_system {
+	struct sim_node_view total;          // of all nodes
+	struct sim_latency latency;          // of events
+	struct cluster_manager_view manager; // at the end
+	uint64_t lost_data, lost_control;    // packets
+};
+
 struct simulation_result {
 	struct config_fabric fabric;
 	uint32_t n_hosts, n_switches, n_links, n_ports;
 	uint64_t simulated_ns; // with the warm-up
 	uint64_t measured_ns;  // without
-	uint64_t *received;    // bytes of data per host
+	uint64_t *received;    // bytes of data per host; kind `system`: of complete events
 	struct simulation_port *ports;
 	struct sim_totals totals; // of the whole simulation
 	struct sim_messages_account messages;
 	struct sim_traffic_account traffic;
+	struct simulation_system system;
 	struct sim_wait deadlock[SIMULATION_MAX_WAITS];
 	uint32_t n_deadlock; // 0: none was found
 	uint64_t n_events;   // that the engine has handled

@@ -12,7 +12,7 @@
 static const char *const traffic_names[] = {
 	[SIM_TRAFFIC_INCAST] = "incast",   [SIM_TRAFFIC_PERMUTATION] = "permutation",
 	[SIM_TRAFFIC_UNIFORM] = "uniform", [SIM_TRAFFIC_A2A] = "a2a",
-	[SIM_TRAFFIC_DAQPIPE] = "daqpipe",
+	[SIM_TRAFFIC_DAQPIPE] = "daqpipe", [SIM_TRAFFIC_SYSTEM] = "system",
 };
 
 static double microseconds(uint64_t ns)
@@ -35,8 +35,10 @@ static void print_head(const struct simulation_result *result, FILE *out)
 	units_format(UNITS_SIZE, result->fabric.traffic.message, message);
 	fprintf(out, "fabric      %u hosts, %u switch%s, %u links of %s\n", result->n_hosts,
 		result->n_switches, result->n_switches == 1 ? "" : "es", result->n_links, rate);
-	fprintf(out, "traffic     %s, messages of %s\n", traffic_names[result->fabric.traffic.kind],
-		message);
+	fprintf(out, "traffic     %s", traffic_names[result->fabric.traffic.kind]);
+	if (result->fabric.traffic.kind != SIM_TRAFFIC_SYSTEM)
+		fprintf(out, ", messages of %s", message);
+	fprintf(out, "\n");
 	fprintf(out,
 		"simulated   %.3f ms, results of the last %.3f ms; %.1f million hops, %.1f MB of "
 		"memory\n",
@@ -66,6 +68,29 @@ static void print_times(const char *title, const char *what, const struct histog
 	fprintf(out, "%-11s %" PRIu64 " %s in %.1f us; p50 %.1f, p99 %.1f, most %.1f\n", title, n,
 		what, microseconds(times->sum / n), microseconds(histogram_quantile(times, 0.5)),
 		microseconds(histogram_quantile(times, 0.99)), microseconds(times->maximum));
+}
+
+static void print_system(const struct simulation_result *result, FILE *out)
+{
+	const struct simulation_system *system = &result->system;
+	const struct sim_node_view *total = &system->total;
+	const uint64_t wire = total->received_wire + total->control_received_wire;
+	const double seconds = (double)result->measured_ns * 1e-9;
+
+	fprintf(out,
+		"system      %.0f events/s complete, %.0f incomplete; at the end %" PRIu64
+		" announced, %" PRIu64 " granted, %" PRIu64 " waiting\n",
+		seconds > 0 ? (double)total->complete / seconds : 0,
+		seconds > 0 ? (double)total->incomplete / seconds : 0, system->manager.announced,
+		system->manager.outstanding, system->manager.waiting);
+	fprintf(out,
+		"control     %.2f %% of the bytes received; lost %" PRIu64
+		" packets of data, %" PRIu64 " of control\n",
+		wire > 0 ? 100 * (double)total->control_received_wire / (double)wire : 0,
+		system->lost_data, system->lost_control);
+	print_times("built", "events from the first segment to the last", &system->latency.built,
+		    out);
+	print_times("published", "events from their announcement", &system->latency.published, out);
 }
 
 static uint64_t paused(const struct simulation_port *port)
@@ -166,6 +191,8 @@ void simulation_print(const struct simulation_result *result, FILE *out)
 	print_throughput(result, out);
 	print_times("messages", "messages", &result->messages.latency, out);
 	print_times("events", "events", &result->traffic.latency, out);
+	if (result->fabric.traffic.kind == SIM_TRAFFIC_SYSTEM)
+		print_system(result, out);
 	print_ports(result, "queues", longest_queue, out);
 	print_ports(result, "pauses", paused, out);
 	print_losses(result, out);

@@ -18,6 +18,7 @@ LAYERS = [
     ["top", "web", "host"],
     ["telemetry"],
     ["appliance", "sender", "simulation"],
+    ["sim_system"],
     ["config"],
     ["node"],
     ["rdma"],
@@ -31,7 +32,7 @@ LAYERS = [
 ]
 
 # config.h is for those who turn a configuration into parameters; all others get the parameters.
-CONFIG_READERS = {"app", "appliance", "config", "sender"}
+CONFIG_READERS = {"app", "appliance", "config", "sender", "sim_system"}
 
 PAGE = "docs/architecture.md"
 BEGIN, END = "```rooms\n", "```\n"

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copyright (c) 2026, the evb authors
+//
+// Packets of the system in the fabric. `user` of a packet is the number of a segment or of a frame,
+// with one bit that says which.
+#include "sim_system/internal.h"
+
+#include "wire/net.h"
+
+#define FCS_SIZE   4u
+#define LEAST_SIZE 64u // of a frame with its FCS
+#define IS_CONTROL 1u  // of `user`
+
+static uint32_t frame_bytes(uint32_t size)
+{
+	return size + FCS_SIZE < LEAST_SIZE ? LEAST_SIZE : size + FCS_SIZE;
+}
+
+// --- sending ---
+
+bool sim_wire_frame(void *context, unsigned peer, const uint8_t *bytes, size_t size)
+{
+	struct sim_node *node = context;
+	struct sim_system *system = node->system;
+	const uint32_t number = frames_put(&system->frames, node->number, peer, bytes, size);
+	const struct sim_packet packet = {
+		.user = (uint64_t)number << 1 | IS_CONTROL,
+		.source = node->host,
+		.destination = system->nodes[peer].host,
+		.flow = node->number * EVB_MAX_NODES + peer,
+		.bytes = frame_bytes(NET_HEADERS_SIZE + (uint32_t)size),
+		.priority = system->parameters.control_priority,
+	};
+
+	if (number == POOL_NONE) {
+		system->is_broken = true;
+		return false;
+	}
+	if (sim_send(system->fabric, &packet) != SIM_SENT) {
+		frames_drop(&system->frames, number);
+		return false;
+	}
+	node->view.control_sent++;
+	node->view.control_sent_wire += sim_wire_bytes(&packet);
+	system->packets.control_underway++;
+	return true;
+}
+
+bool sim_wire_segment(struct sim_node *node, uint32_t number)
+{
+	struct sim_system *system = node->system;
+	struct sim_segment *segment = pool_at(&system->segments, number);
+	const struct sim_packet packet = {
+		.user = (uint64_t)number << 1,
+		.source = node->host,
+		.destination = system->builders[segment->builder].node->host,
+		.flow = (uint32_t)segment->source << 16 | segment->builder,
+		.bytes = frame_bytes(system->headers + segment->size),
+		.priority = system->parameters.data_priority,
+		.may_mark = true,
+	};
+
+	segment->wire = sim_wire_bytes(&packet);
+	if (sim_send(system->fabric, &packet) != SIM_SENT)
+		return false;
+	node->view.sent_segments++;
+	node->view.sent_wire += segment->wire;
+	system->packets.data_underway++;
+	return true;
+}
+
+// --- what the fabric calls ---
+
+static void receive_frame(struct sim_node *node, const struct sim_packet *packet)
+{
+	struct sim_system *system = node->system;
+	const uint32_t number = (uint32_t)(packet->user >> 1);
+	const struct sim_frame *frame = frames_at(&system->frames, number);
+
+	system->packets.control_underway--;
+	node->view.control_received++;
+	node->view.control_received_wire += sim_wire_bytes(packet);
+	(void)control_receive(node->endpoint, frame->bytes, frame->size, sim_system_ns(system));
+	frames_drop(&system->frames, number);
+	sim_node_wake(node, sim_now(system->parameters.engine));
+}
+
+static void receive_segment(struct sim_node *node, const struct sim_packet *packet)
+{
+	struct sim_system *system = node->system;
+	const uint32_t number = (uint32_t)(packet->user >> 1);
+	const struct sim_segment *segment = pool_at(&system->segments, number);
+
+	system->packets.data_underway--;
+	node->view.received_segments++;
+	node->view.received_wire += segment->wire;
+	sim_builder_segment(&system->builders[segment->builder].builder, 0, number,
+			    sim_system_ns(system));
+}
+
+static void deliver(void *context, uint32_t host, const struct sim_packet *packet)
+{
+	struct sim_system *system = context;
+	struct sim_node *node = &system->nodes[system->nodes_of_hosts[host]];
+
+	if ((packet->user & IS_CONTROL) != 0)
+		receive_frame(node, packet);
+	else
+		receive_segment(node, packet);
+}
+
+static void dropped(void *context, const struct sim_packet *packet, uint32_t port,
+		    enum sim_cause cause)
+{
+	struct sim_system *system = context;
+	const uint32_t number = (uint32_t)(packet->user >> 1);
+
+	(void)port;
+	system->packets.by_cause[cause]++;
+	if ((packet->user & IS_CONTROL) != 0) {
+		system->packets.control_underway--;
+		system->packets.control_lost++;
+		frames_drop(&system->frames, number);
+	} else {
+		system->packets.data_underway--;
+		system->packets.data_lost++;
+		pool_give_back(&system->segments, number);
+	}
+}
+
+static void room(void *context, uint32_t host, unsigned priority)
+{
+	struct sim_system *system = context;
+	struct sim_node *node = &system->nodes[system->nodes_of_hosts[host]];
+	const uint64_t now = sim_now(system->parameters.engine);
+
+	if (priority == system->parameters.control_priority)
+		sim_node_wake(node, now);
+	for (unsigned i = 0; i < node->n_readouts; i++)
+		if (node->readouts[i].held != POOL_NONE)
+			sim_readout_wake(&node->readouts[i], now);
+}
+
+const struct sim_host_operations sim_system_operations = {
+	.deliver = deliver,
+	.room = room,
+	.dropped = dropped,
+};
