@@ -79,7 +79,8 @@ def _steady(bench, layout, farm, seconds):
     return bottleneck.rates(before, farm.sample(), layout)
 
 
-def _run(bench, layout, windows=2):
+def run_layout(bench, layout, windows=2):
+    """What a layout does in a run of its own."""
     with running(layout) as farm:
         result = _steady(bench, layout, farm, windows * bench.window)
         # From the first packet of the run on.
@@ -91,7 +92,7 @@ def _run(bench, layout, windows=2):
 def _incast(bench):
     rows = dict(list(INCAST.items())[:2]) if bench.quick else INCAST
     # So long that one event more or less is little.
-    found, missing = bench.interleave({name: lambda layout=layout: _run(bench, layout, 5)
+    found, missing = bench.interleave({name: lambda layout=layout: run_layout(bench, layout, 5)
                                        for name, layout in rows.items()})
     layout = INCAST["none"]
     table = Table(
@@ -145,7 +146,7 @@ CURVE = {
 
 def _at_load(bench, layout, share):
     layout = Layout(**{**layout.__dict__, "rate": share * layout.capacity})
-    return _run(bench, layout)
+    return run_layout(bench, layout)
 
 
 def flatness(rounds):

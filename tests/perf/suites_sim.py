@@ -2,6 +2,7 @@
 # Copyright (c) 2026, the evb authors
 """What a simulated packet costs, and an event of the engine alone."""
 
+import suites_sim_system
 from runs import Table
 
 CHOICES = ("by destination", "ECMP", "random", "adaptive")
@@ -17,7 +18,7 @@ def run_sim(bench):
 
     found, missing = bench.interleave({"sim": experiment})
     results, why = found.get("sim", ()), missing.get("sim")
-    return [_permutations(results, why), _holds(results, why)]
+    return [_permutations(results, why), _holds(results, why), *suites_sim_system.tables(bench)]
 
 
 def _permutations(results, missing):
