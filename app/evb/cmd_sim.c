@@ -274,6 +274,7 @@ int cmd_sim(int argc, char **argv)
 {
 	struct arguments arguments = { 0 };
 	char seed[64];
+	int status;
 
 	if (arguments_parse(&command, argc, argv, &arguments) != 0)
 		return 1;
@@ -282,5 +283,8 @@ int cmd_sim(int argc, char **argv)
 		arguments.overrides.list[arguments.overrides.n++] = seed;
 	}
 	stop_catch_signals();
-	return arguments.n_axes > 0 ? run_sweep(&arguments) : run_one(&arguments);
+	status = arguments.n_axes > 0 ? run_sweep(&arguments) : run_one(&arguments);
+	for (unsigned i = 0; i < arguments.n_axes; i++)
+		sim_axis_free(&arguments.axes[i]);
+	return status;
 }

@@ -73,6 +73,11 @@ const char *sim_axis_read(struct sim_axis *axis, const char *text)
 	return NULL;
 }
 
+void sim_axis_free(struct sim_axis *axis)
+{
+	free(axis->values);
+}
+
 // --- workers ---
 
 // Runs in the new process. A short result fits into the pipe, or the parent reads it meanwhile.
@@ -82,6 +87,7 @@ static void work(const struct sweeping *sweeping, unsigned point, int fd, pid_t 
 	const unsigned n_values = sim_points_values(&sweeping->points, point, values);
 	cJSON *json;
 	char *text;
+	int status;
 
 	(void)signal(SIGINT, SIG_DFL);
 	(void)signal(SIGTERM, SIG_DFL);
@@ -89,13 +95,16 @@ static void work(const struct sweeping *sweeping, unsigned point, int fd, pid_t 
 		_exit(1);
 	json = sweeping->sweep->run(sweeping->sweep->context, values, n_values);
 	text = json != NULL ? cJSON_PrintUnformatted(json) : NULL;
+	cJSON_Delete(json);
 	for (size_t done = 0, length = text != NULL ? strlen(text) : 0; done < length;) {
 		const ssize_t written = write(fd, text + done, length - done);
 		if (written < 0)
 			_exit(1);
 		done += (size_t)written;
 	}
-	_exit(text != NULL ? 0 : 1);
+	status = text != NULL ? 0 : 1;
+	cJSON_free(text);
+	_exit(status);
 }
 
 static bool start_worker(struct sweeping *sweeping, unsigned point)
@@ -154,7 +163,7 @@ static void end_worker(struct sweeping *sweeping, unsigned i)
 	free(worker.text);
 	if (sweeping->points.results[worker.point] != NULL) {
 		sweeping->n_run++;
-	} else if (stop_signal == 0) {
+	} else if (stop_signal == 0 && !sweeping->has_failed) { // else it was killed
 		if (WIFSIGNALED(status))
 			fprintf(stderr, "evb sim: a point was ended by signal %d\n",
 				WTERMSIG(status));

@@ -21,8 +21,9 @@ struct sim_axis {
 	unsigned n_values;
 };
 
-// Reads PATH=A,B,...; returns NULL, or what is wrong. The axis is freed when the program ends.
+// Reads PATH=A,B,...; returns NULL, or what is wrong.
 const char *sim_axis_read(struct sim_axis *axis, const char *text);
+void sim_axis_free(struct sim_axis *axis);
 
 struct sim_sweep {
 	const struct sim_axis *axes;

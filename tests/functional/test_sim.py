@@ -125,10 +125,13 @@ def test_refused():
             (("--sweep", "fabric.hosts"), "PATH=A,B,... is expected"),
             (("--sweep", "fabric.hosts=4,,5"), "a value is empty"),
             (("--seed", "x"), "fabric.seed: "),
+            (("--sweep", "fabric.duration=1h,2h", "--sweep", "fabric.pauses[0]={},[]", "--jobs", "4"),
+             "fabric.pauses"),
             (("--sweep", "fabric.hosts=4,5", "--json", INCAST), "is no file of a sweep")):
         with evbtest.Workspace() as work:
             result = sim(work, INCAST, *arguments, status=1)
             check(expected in result.describe(), f"{expected}: {result.describe()}")
+            check("signal" not in result.describe(), result.describe())
 
 
 if __name__ == "__main__":
