@@ -125,8 +125,9 @@ def test_refused():
             (("--sweep", "fabric.hosts"), "PATH=A,B,... is expected"),
             (("--sweep", "fabric.hosts=4,,5"), "a value is empty"),
             (("--seed", "x"), "fabric.seed: "),
-            (("--sweep", "fabric.duration=1h,2h", "--sweep", "fabric.pauses[0]={},[]", "--jobs", "4"),
-             "fabric.pauses"),
+            # The first point is killed when the second one is refused.
+            (("--set", "fabric.duration=1h", "--sweep", "fabric.seed=1,x", "--jobs", "2"),
+             "fabric.seed: "),
             (("--sweep", "fabric.hosts=4,5", "--json", INCAST), "is no file of a sweep")):
         with evbtest.Workspace() as work:
             result = sim(work, INCAST, *arguments, status=1)
