@@ -161,14 +161,19 @@ static void take_credits(struct cluster_manager *manager, unsigned from,
 	}
 }
 
-// A node reports which events it knows as released. The scheduler is later created from this.
+// A node reports which events it knows as released. The scheduler is later created from this. A
+// node that was silent when this manager took over may know more of them.
 static void take_release(struct cluster_manager *manager, unsigned from,
-			 const struct ctrl_record *record)
+			 const struct ctrl_record *record, uint64_t now)
 {
 	struct ctrl_release received;
 
-	if (ctrl_get_release(record, &received) == WIRE_OK && received.run == manager->run)
-		manager->nodes[from].released = received.event;
+	if (ctrl_get_release(record, &received) != WIRE_OK || received.run != manager->run)
+		return;
+	manager->nodes[from].released = received.event;
+	if (manager->sched != NULL && !manager->adopting &&
+	    received.event > sched_released(manager->sched))
+		manager_adopt_released(manager, now);
 }
 
 static void take_done(struct cluster_manager *manager, unsigned from,
@@ -239,7 +244,7 @@ void cluster_manager_record(struct cluster_manager *manager, unsigned from,
 		manager_adopt(manager, from, record, now);
 		break;
 	case CTRL_RELEASE:
-		take_release(manager, from, record);
+		take_release(manager, from, record, now);
 		break;
 	case CTRL_RUN_STATE:
 		manager_run_state(manager, from, record);

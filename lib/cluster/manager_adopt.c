@@ -223,6 +223,40 @@ static bool all_begun(const struct cluster_manager *manager)
 	return true;
 }
 
+// Adopts an event of which nobody reports any more who has built it. False if no builder is
+// registered with the scheduler.
+static bool adopt_released(struct cluster_manager *manager, uint64_t event, uint64_t now)
+{
+	uint32_t builder, token;
+	const bool granted =
+	    !manager->adopting && sched_in_flight(manager->sched, event, &builder, &token);
+
+	for (unsigned i = 0; i < manager->cluster->n_builders; i++) {
+		const enum sched_result result =
+		    sched_adopt(manager->sched, event, i, 0, 0, 0, SCHED_ADOPT_BUILT, now);
+
+		if (result == SCHED_UNKNOWN)
+			continue;
+		if (granted && result == SCHED_OK)
+			withdraw(manager, builder, token, manager_entry(manager, builder, token));
+		return true;
+	}
+	return false;
+}
+
+void manager_adopt_released(struct cluster_manager *manager, uint64_t now)
+{
+	uint64_t event = sched_released(manager->sched), end = newest_released(manager);
+
+	if (manager_is_static(manager))
+		return;
+	// No manager has granted events beyond this limit, whatever a faulty node reports.
+	if (end > event + manager->n_maybe_published)
+		end = event + manager->n_maybe_published;
+	while (event < end && adopt_released(manager, event, now))
+		event++;
+}
+
 static void make_scheduler(struct cluster_manager *manager, uint64_t now)
 {
 	manager->first_event = newest_released(manager);
@@ -303,6 +337,7 @@ void manager_end_adoption(struct cluster_manager *manager, uint64_t now)
 {
 	if (!all_adopted(manager) && now - manager->adopting_since < CLUSTER_SETTLE_NS)
 		return;
+	manager_adopt_released(manager, now);
 	manager_mark_unreported(manager);
 	if (!take_all_held(manager, now))
 		return; // the next poll tries again

@@ -284,6 +284,9 @@ void manager_drop_adopted(struct cluster_manager *manager, unsigned builder, uin
 void manager_begin(struct cluster_manager *manager, uint64_t now);
 // Starts the scheduler once the builders have reported the events that they hold.
 void manager_end_adoption(struct cluster_manager *manager, uint64_t now);
+// Adopts the events that a node knows as released and that this manager does not. Their builders do
+// not report them any more.
+void manager_adopt_released(struct cluster_manager *manager, uint64_t now);
 
 // manager_assign.c
 // Handles an ANNOUNCE where the readout nodes share their source.
