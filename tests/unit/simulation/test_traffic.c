@@ -35,7 +35,9 @@ struct net {
 	bool has_fragment[HOSTS][CREDITS][HOSTS];
 	unsigned n_fragments[HOSTS][CREDITS];
 	unsigned n_events;
-	unsigned in_flight[HOSTS]; // data, by distance of the hosts
+	unsigned to_slot[HOSTS][CREDITS]; // data in flight
+	unsigned most_to_slot;            // 0: not limited
+	unsigned in_flight[HOSTS];        // data, by distance of the hosts
 };
 
 static void on_event(void *context, uint32_t i, uint32_t has_arrived)
@@ -224,6 +226,9 @@ static void note_sent(struct net *net, const struct sim_message *message)
 {
 	if (message->kind == DATA) {
 		net->in_flight[(message->to + HOSTS - message->from) % HOSTS]++;
+		net->to_slot[message->to][message->slot]++;
+		if (net->most_to_slot)
+			assert_true(net->to_slot[message->to][message->slot] <= net->most_to_slot);
 		return;
 	}
 	// A request is for one fragment, and goes to a readout unit; what else a builder that is
@@ -239,6 +244,7 @@ static void note_arrival(struct net *net, const struct sim_message *message)
 		return;
 	assert_true(message->slot < CREDITS);
 	net->in_flight[(to + HOSTS - message->from) % HOSTS]--;
+	net->to_slot[to][message->slot]--;
 	assert_false(net->has_fragment[to][message->slot][message->from]);
 	net->has_fragment[to][message->slot][message->from] = true;
 	if (++net->n_fragments[to][message->slot] < HOSTS - 1)
@@ -315,6 +321,9 @@ static void daqpipe__waits_for_each_fragment_with_one_in_flight(void **state)
 	const double per_fragment = 2 * 2e-6 + 64 / BYTES_PER_S + 10000 / BYTES_PER_S;
 
 	(void)state;
+	net->on_send = note_sent;
+	net->on_arrival = note_arrival;
+	net->most_to_slot = 1;
 	assert_true(sim_run(net->engine, 20 * MILLISECONDS));
 	for (unsigned host = 1; host < HOSTS; host++)
 		assert_true((double)sent_by(net, host) <= 1.01 * 10000 * 0.02 / per_fragment);
