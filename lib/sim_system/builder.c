@@ -111,7 +111,8 @@ static void close_event(struct sim_builder *builder, struct sim_slot *slot, uint
 	struct message built = {
 		.kind = MESSAGE_BUILT,
 		.event = slot->event,
-		.bytes = slot->bytes + (uint64_t)n_missing * rules->error_size,
+		.bytes =
+		    slot->bytes + (uint64_t)(rules->n_sources - slot->n_begun) * rules->error_size,
 		.slot = sim_builder_index(builder, slot),
 		.n_missing = (uint16_t)n_missing,
 	};
@@ -175,6 +176,16 @@ static bool make_row(struct sim_builder *builder, struct sim_slot *slot, uint64_
 	return true;
 }
 
+// A block takes its room with its first segment (builder/block_room.c), also if it never becomes
+// whole: the manager learns the size of incomplete events, too.
+static void begin_block(struct sim_slot *slot, const struct sim_segment *segment, uint32_t received)
+{
+	if (received > 0)
+		return;
+	slot->n_begun++;
+	slot->bytes += (segment->length + ROOM_UNIT - 1) / ROOM_UNIT * ROOM_UNIT;
+}
+
 // A block that is whole has UINT32_MAX received bytes.
 static void count_bytes(struct sim_builder *builder, struct sim_slot *slot,
 			const struct sim_segment *segment, uint64_t now)
@@ -191,6 +202,7 @@ static void count_bytes(struct sim_builder *builder, struct sim_slot *slot,
 		return;
 	}
 	builder->counters.placed++;
+	begin_block(slot, segment, *received);
 	*received += segment->size;
 	slot->wire += segment->wire;
 	if (*received < segment->length)
@@ -198,7 +210,6 @@ static void count_bytes(struct sim_builder *builder, struct sim_slot *slot,
 	*received = UINT32_MAX;
 	slot->n_whole++;
 	slot->payload += segment->length;
-	slot->bytes += (segment->length + ROOM_UNIT - 1) / ROOM_UNIT * ROOM_UNIT;
 	sim_builder_judge(builder, slot, now);
 }
 

@@ -52,7 +52,8 @@ struct sim_slot {
 	uint64_t bytes;         // of the built event
 	uint64_t payload, wire; // bytes of the blocks that are whole
 	uint32_t row;           // of the received bytes, POOL_NONE: none
-	uint32_t n_whole;       // blocks
+	uint32_t n_begun;       // blocks
+	uint32_t n_whole;       // of these
 	uint8_t state;
 	bool granted;
 	bool incomplete;

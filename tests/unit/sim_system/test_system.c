@@ -159,6 +159,27 @@ static void unshaped__a_small_queue_loses__pauses_do_not(void **state)
 	expect_near(rates.complete, theory(&options), PERCENT);
 }
 
+// Incomplete events count with the rooms of all blocks that have begun: the manager does not take
+// them for small ones, and grants no more of them than the link carries.
+static void unshaped__grants_of_incomplete_events_keep_to_the_link(void **state)
+{
+	const struct bench_options options = { .n_readouts = 8,
+					       .n_builders = 1,
+					       .shaping = "none",
+					       .fragment = 200,
+					       .packing = 100,
+					       .mtu = 1500,
+					       .slots = 32,
+					       .link = 25000000,
+					       .other_link = 10000000000,
+					       .queue = 60000 };
+	const struct bench_rates rates = measure(&options, 3 * SECOND, 10 * SECOND);
+
+	(void)state;
+	assert_true(rates.lost > 0 && rates.complete == 0);
+	expect_near(rates.incomplete, theory(&options), 3 * PERCENT);
+}
+
 // The order of sending keeps two nodes from one link: the same queue loses nothing.
 static void shaped__a_small_queue_loses_nothing(void **state)
 {
@@ -379,6 +400,7 @@ int main(void)
 		cmocka_unit_test(fewer_events_than_the_links_carry__all_are_built),
 		cmocka_unit_test(slow_consumers__events_wait_for_them),
 		cmocka_unit_test(unshaped__a_small_queue_loses__pauses_do_not),
+		cmocka_unit_test(unshaped__grants_of_incomplete_events_keep_to_the_link),
 		cmocka_unit_test(shaped__a_small_queue_loses_nothing),
 		cmocka_unit_test(clos__every_event_is_built),
 		cmocka_unit_test(end_of_run__nothing_is_left),
