@@ -73,8 +73,14 @@ static void come_into_office(struct farm_node *node)
 {
 	struct farm *farm = node->farm;
 	const struct farm_node *before = &farm->nodes[farm->manager];
+	struct office_view view;
 
 	node->manager = office_manager(node->office);
+	office_view(node->office, farm->now, &view);
+	if (control_epoch(node->endpoint) < view.of_epoch)
+		farm_broken(farm, "node %u is in office in epoch %u and sends in epoch %u",
+			    node->number, (unsigned)view.of_epoch,
+			    (unsigned)control_epoch(node->endpoint));
 	if (before != node && holds_lease(before))
 		farm_broken(farm, "nodes %u and %u are in office", before->number, node->number);
 	farm->manager = node->number;
