@@ -77,11 +77,12 @@ void sim_system_total(const struct sim_system *system, struct sim_node_view *tot
 {
 	*total = (struct sim_node_view){ 0 };
 	for (unsigned i = 0; i < system->parameters.system->n_nodes; i++) {
-		struct sim_node_view view;
-		const uint64_t *from = (const uint64_t *)&view;
+		const uint64_t *from;
 		uint64_t *to = (uint64_t *)total;
+		struct sim_node_view view;
 
 		sim_system_node(system, i, &view);
+		from = (const uint64_t *)&view;
 		for (size_t j = 0; j < sizeof(view) / sizeof(*from); j++)
 			to[j] += from[j];
 	}

@@ -242,7 +242,7 @@ bool bench_run(struct bench *bench, uint64_t ns)
 
 bool bench_await(struct bench *bench, enum ctrl_run_state state, uint64_t limit)
 {
-	struct cluster_manager_view view;
+	struct cluster_manager_view view = { 0 };
 
 	for (uint64_t passed = 0; passed < limit; passed += MS) {
 		sim_system_manager(bench->system, &view);
