@@ -3,6 +3,7 @@
 """Several runs in the same processes of a system of nodes: each run is exact, with an account and files
 of its own, and nothing of one run reaches the next. Consumers stay attached."""
 
+import contextlib
 import glob
 import json
 import os
@@ -244,26 +245,32 @@ def test_host_program():
             check_equal(system.processes["bu0"].finish().status, 0, "status of bu0")
 
 
+@contextlib.contextmanager
+def endless(work):
+    """A system in run 11, whose sources do not end it."""
+    configuration = several(work)
+    for node in configuration["nodes"]:
+        node["generators"][0]["events"] = 0
+    with cluster.System(work, configuration) as system:
+        system.start()
+        wait_until_ready(system, 11)
+        system.command("start")
+        wait_for_events(system, 11)
+        yield system
+
+
 def test_manager_killed():
     """In the second run: its next process, which is configured for the first one, goes on with it."""
-    with evbtest.Workspace() as work:
-        configuration = several(work)
-        for node in configuration["nodes"]:
-            node["generators"][0]["events"] = 0  # no end
-        with cluster.System(work, configuration) as system:
-            system.start()
-            wait_until_ready(system, 11)
-            system.command("start")
-            wait_for_events(system, 11)
-            change(system, "stop", 12, "stop")
-            system.command("start")
-            wait_for_events(system, 12)
-            system.processes["a"].kill()
-            system.start("a")
-            wait_for_events(system, 12)
-            change(system, "drain", 13, "drain")
-            check(built_on(work, "a", 12), "run 12 has no events of a")
-            end_all(system)
+    with evbtest.Workspace() as work, endless(work) as system:
+        change(system, "stop", 12, "stop")
+        system.command("start")
+        wait_for_events(system, 12)
+        system.processes["a"].kill()
+        system.start("a")
+        wait_for_events(system, 12)
+        change(system, "drain", 13, "drain")
+        check(built_on(work, "a", 12), "run 12 has no events of a")
+        end_all(system)
 
 
 SEND = """
@@ -305,32 +312,24 @@ def sources_of(generator):
 
 def test_exclusion_stays():
     """Until the node is included, in a later run."""
-    with evbtest.Workspace() as work:
-        configuration = several(work)
-        for node in configuration["nodes"]:
-            node["generators"][0]["events"] = 0  # no end
-        with cluster.System(work, configuration) as system:
-            system.start()
-            wait_until_ready(system, 11)
-            system.command("start")
-            wait_for_events(system, 11)
-            system.command("exclude", "c")
-            system.wait_for(lambda status: status["node"]["excluded"], "c is told", "c")
-            system.command("stop")
-            for node in "ab":
-                system.wait_for(lambda status: (status["state"], status["run"]) == ("ready", 12),
-                                f"{node} is ready for run 12", node)
-            system.wait_for(lambda status: status["run"] == 12 and status["node"]["excluded"],
-                            "c is prepared, and excluded", "c")
-            system.command("start")
-            wait_for_events(system, 12)
-            check_equal(system.ask("c")["node"]["grants"], 0, "grants of c")
-            system.command("include", "c")
-            system.wait_for(lambda status: status["state"] == "running" and
-                            status["node"]["grants"] > 0, "c takes part", "c")
-            system.command("stop")
-            wait_until_ready(system, 13)
-            end_all(system)
+    with evbtest.Workspace() as work, endless(work) as system:
+        system.command("exclude", "c")
+        system.wait_for(lambda status: status["node"]["excluded"], "c is told", "c")
+        system.command("stop")
+        for node in "ab":
+            system.wait_for(lambda status: (status["state"], status["run"]) == ("ready", 12),
+                            f"{node} is ready for run 12", node)
+        system.wait_for(lambda status: status["run"] == 12 and status["node"]["excluded"],
+                        "c is prepared, and excluded", "c")
+        system.command("start")
+        wait_for_events(system, 12)
+        check_equal(system.ask("c")["node"]["grants"], 0, "grants of c")
+        system.command("include", "c")
+        system.wait_for(lambda status: status["state"] == "running" and
+                        status["node"]["grants"] > 0, "c takes part", "c")
+        system.command("stop")
+        wait_until_ready(system, 13)
+        end_all(system)
 
 
 def test_consumer_that_holds_events():

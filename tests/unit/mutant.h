@@ -38,3 +38,18 @@ static inline void mutant_read(const char *patch, const char *name, char text[MU
 	if (text[0] == '\0')
 		fail_msg("%s has no line '%s: ...'", patch, name);
 }
+
+static const char *mutant_patch; // file name
+
+// The main() of a program of which the first argument is the patch. is_caught: its one test.
+static inline int mutant_run(int argc, char **argv, void (*is_caught)(void **state))
+{
+	const struct CMUnitTest tests[] = {
+		{ "mutant__is_caught", is_caught, NULL, NULL, NULL },
+	};
+
+	if (argc != 2)
+		return 1;
+	mutant_patch = argv[1];
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

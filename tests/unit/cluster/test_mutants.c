@@ -14,7 +14,6 @@
 #define MIXTURES  600u
 #define HISTORIES (8 * STORY_WAYS) // of each story
 
-static const char *patch;
 static struct farm farm;
 
 static bool breaks_a_story(const struct story *story)
@@ -50,7 +49,7 @@ static bool breaks_any(const char *name)
 	for (unsigned i = 0; i < n_stories; i++)
 		if (strcmp(name, stories[i].name) == 0 && breaks_a_story(&stories[i]))
 			return true;
-	print_message("%s: '%s' does not catch it\n", patch, name);
+	print_message("%s: '%s' does not catch it\n", mutant_patch, name);
 	for (unsigned i = 0; i < n_stories; i++)
 		if (breaks_a_story(&stories[i]))
 			return true;
@@ -62,19 +61,12 @@ static void mutant__is_caught(void **state)
 	char name[MUTANT_TEXT];
 
 	(void)state;
-	mutant_read(patch, "Caught by", name);
+	mutant_read(mutant_patch, "Caught by", name);
 	if (!breaks_any(name))
-		fail_msg("%s breaks nothing", patch);
+		fail_msg("%s breaks nothing", mutant_patch);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mutant__is_caught),
-	};
-
-	if (argc != 2)
-		return 1;
-	patch = argv[1];
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return mutant_run(argc, argv, mutant__is_caught);
 }

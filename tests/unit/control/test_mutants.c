@@ -8,8 +8,6 @@
 
 #define HISTORIES 600u
 
-static const char *patch;
-
 static void mutant__is_caught(void **state)
 {
 	struct claims_sums sums = { 0 };
@@ -19,20 +17,13 @@ static void mutant__is_caught(void **state)
 	(void)state;
 	if (!broken)
 		broken = claims_run(2, 2, HISTORIES, &sums);
-	mutant_read(patch, "Caught by", expected);
+	mutant_read(mutant_patch, "Caught by", expected);
 	if (!broken || strcmp(broken, expected) != 0)
-		fail_msg("%s: %s is broken; expected %s", patch, broken ? broken : "nothing",
+		fail_msg("%s: %s is broken; expected %s", mutant_patch, broken ? broken : "nothing",
 			 expected);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mutant__is_caught),
-	};
-
-	if (argc != 2)
-		return 2;
-	patch = argv[1];
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return mutant_run(argc, argv, mutant__is_caught);
 }

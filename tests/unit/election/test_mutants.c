@@ -8,7 +8,6 @@
 
 #define HISTORIES 600u
 
-static const char *patch;
 static struct voters voters;
 
 static void mutant__is_caught(void **state)
@@ -16,7 +15,7 @@ static void mutant__is_caught(void **state)
 	char name[MUTANT_TEXT];
 
 	(void)state;
-	mutant_read(patch, "Caught by", name);
+	mutant_read(mutant_patch, "Caught by", name);
 	for (uint64_t seed = 0; seed < HISTORIES; seed++) {
 		voters_history(&voters, seed);
 		if (voters.broken[0] == '\0')
@@ -25,17 +24,10 @@ static void mutant__is_caught(void **state)
 		if (strncmp(voters.broken, name, strlen(name)) == 0)
 			return;
 	}
-	fail_msg("%s: no history breaks '%s'", patch, name);
+	fail_msg("%s: no history breaks '%s'", mutant_patch, name);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mutant__is_caught),
-	};
-
-	if (argc != 2)
-		return 1;
-	patch = argv[1];
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return mutant_run(argc, argv, mutant__is_caught);
 }

@@ -2,14 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // A readout whose phases begin as a barrier allows.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "readout/readout_logic.h"
+#include "stubs.h"
 
 #define BUILDERS 4u
 #define READY    100u
@@ -27,28 +20,11 @@ static struct bench {
 	bool is_full;        // the mailbox
 } bench;
 
-static struct store_block find_block(struct block_store *store, uint64_t event, unsigned source)
-{
-	static const uint8_t bytes[64];
-
-	(void)store;
-	(void)event;
-	(void)source;
-	return (struct store_block){ .bytes = bytes, .size = sizeof(bytes) };
-}
-
 static enum readout_reach find_builder(void *context, unsigned builder)
 {
 	(void)context;
 	(void)builder;
 	return READOUT_LOCAL;
-}
-
-static bool may_send(void *context, uint64_t now)
-{
-	(void)context;
-	(void)now;
-	return true;
 }
 
 static bool send(void *context, const struct packet_segment *at, const struct store_block *block,
@@ -60,12 +36,6 @@ static bool send(void *context, const struct packet_segment *at, const struct st
 	(void)now;
 	assert_true(bench.n_sent < READY);
 	bench.sent[bench.n_sent++] = at->event;
-	return true;
-}
-
-static bool finish(void *context)
-{
-	(void)context;
 	return true;
 }
 
@@ -81,12 +51,12 @@ static bool to_control(void *context, const struct message *message)
 	return true;
 }
 
-static const struct block_store_operations operations = { .find = find_block };
+static const struct block_store_operations operations = { .find = stub_find_block };
 static const struct readout_output output = {
 	.find = find_builder,
-	.may_send = may_send,
+	.may_send = stub_may_send,
 	.send = send,
-	.finish = finish,
+	.finish = stub_finish,
 	.to_control = to_control,
 };
 

@@ -2,14 +2,7 @@
 // Copyright (c) 2026, the evb authors
 //
 // A readout whose store has the events of an earlier process.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "readout/readout_logic.h"
+#include "stubs.h"
 
 #define SOURCES 2u
 #define BUFFER  16u
@@ -60,13 +53,6 @@ static enum readout_reach reach(void *context, unsigned builder)
 	return bench.reach;
 }
 
-static bool may_send(void *context, uint64_t now)
-{
-	(void)context;
-	(void)now;
-	return true;
-}
-
 static bool send(void *context, const struct packet_segment *at, const struct store_block *block,
 		 uint32_t size, uint64_t now)
 {
@@ -76,12 +62,6 @@ static bool send(void *context, const struct packet_segment *at, const struct st
 	(void)now;
 	assert_true(at->event < MOST);
 	bench.sent[at->event]++;
-	return true;
-}
-
-static bool finish(void *context)
-{
-	(void)context;
 	return true;
 }
 
@@ -104,9 +84,9 @@ static const struct block_store_operations operations = {
 
 static const struct readout_output output = {
 	.find = reach,
-	.may_send = may_send,
+	.may_send = stub_may_send,
 	.send = send,
-	.finish = finish,
+	.finish = stub_finish,
 	.to_control = to_control,
 };
 

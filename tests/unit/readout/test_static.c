@@ -3,14 +3,7 @@
 //
 // Static mode with messages: events are sent without grants of a manager, to builders that
 // acknowledge them.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "readout/readout_logic.h"
+#include "stubs.h"
 
 #define BUILDERS 2u
 #define PLACES   16u // of messages that remember the grants of so many events
@@ -27,27 +20,11 @@ static struct bench {
 
 // --- a builder that acknowledges when it is told to ---
 
-static struct store_block find_block(struct block_store *store, uint64_t event, unsigned source)
-{
-	static const uint8_t bytes[64];
-
-	(void)store;
-	(void)event;
-	(void)source;
-	return (struct store_block){ .bytes = bytes, .size = sizeof(bytes) };
-}
-
 static enum readout_reach find_builder(void *context, unsigned builder)
 {
 	(void)context;
 	assert_true(builder < BUILDERS);
 	return READOUT_REMOTE;
-}
-
-static bool finish(void *context)
-{
-	(void)context;
-	return true;
 }
 
 static bool to_control(void *context, const struct message *message)
@@ -109,9 +86,9 @@ static void acknowledge(uint64_t event)
 
 // --- the bench ---
 
-static const struct block_store_operations operations = { .find = find_block };
+static const struct block_store_operations operations = { .find = stub_find_block };
 static const struct readout_messages messages = {
-	.is_connected = finish,
+	.is_connected = stub_finish,
 	.granted = granted,
 	.released = released,
 	.forget = forget,
@@ -121,7 +98,7 @@ static const struct readout_messages messages = {
 };
 static const struct readout_output output = {
 	.find = find_builder,
-	.finish = finish,
+	.finish = stub_finish,
 	.to_control = to_control,
 	.messages = &messages,
 };

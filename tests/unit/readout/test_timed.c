@@ -3,15 +3,9 @@
 //
 // A timed shift, simulated: one scheduler and the readouts of four nodes, each with a clock of its
 // own that is known to a few microseconds. Links of 10 Gb/s; blocks of different sizes.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "stubs.h"
 
 #include "base/random.h"
-#include "readout/readout_logic.h"
 #include "sched/sched.h"
 
 #define NODES        4u
@@ -183,13 +177,6 @@ static enum readout_reach find_builder(void *context, unsigned builder)
 	return simulation.layout.folded && builder == node->index ? READOUT_LOCAL : READOUT_REMOTE;
 }
 
-static bool may_send(void *context, uint64_t now)
-{
-	(void)context;
-	(void)now;
-	return true;
-}
-
 static bool send(void *context, const struct packet_segment *at, const struct store_block *block,
 		 uint32_t size, uint64_t now)
 {
@@ -200,12 +187,6 @@ static bool send(void *context, const struct packet_segment *at, const struct st
 	if (!simulation.layout.folded || node->builder != node->index)
 		send_over_link(node, size + OVERHEAD);
 	count_built(at->event, size);
-	return true;
-}
-
-static bool finish(void *context)
-{
-	(void)context;
 	return true;
 }
 
@@ -221,9 +202,9 @@ static bool to_control(void *context, const struct message *message)
 static const struct block_store_operations operations = { .find = find_block };
 static const struct readout_output output = {
 	.find = find_builder,
-	.may_send = may_send,
+	.may_send = stub_may_send,
 	.send = send,
-	.finish = finish,
+	.finish = stub_finish,
 	.to_control = to_control,
 };
 

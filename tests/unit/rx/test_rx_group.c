@@ -14,74 +14,69 @@
 #define GROUP_MAC 0x01005E7F1301
 #define PORT      4000
 
+static struct rx_bench bench;
+static struct frame frame;
+static unsigned n_received; // by the handler
+
 static enum rx_verdict take(void *context, struct rx_packet *packet)
 {
-	unsigned *n_received = context;
-
+	(void)context;
 	(void)packet;
-	++*n_received;
+	n_received++;
 	return RX_FREE;
 }
 
-static struct rx_handler handler_of(unsigned *n_received)
+static const struct rx_handler handler = {
+	.kinds = RX_ACCEPTS(NET_UDP4),
+	.udp_ports = { PORT, PORT },
+	.counter = offsetof(struct rx_counters, control),
+	.receive = take,
+};
+
+static void open_with(uint32_t group)
 {
-	return (struct rx_handler){
-		.context = n_received,
-		.kinds = RX_ACCEPTS(NET_UDP4),
-		.udp_ports = { PORT, PORT },
-		.counter = offsetof(struct rx_counters, control),
-		.receive = take,
-	};
+	n_received = 0;
+	rx_open(&bench, "", ", \"address\": \"10.0.0.2/24\"");
+	bench.parameters.handlers = &handler;
+	bench.parameters.n_handlers = 1;
+	bench.parameters.own_only = true;
+	bench.parameters.addresses.group4 = group;
+	rx_restart(&bench);
 }
 
-static void open_with(struct rx_bench *bench, const struct rx_handler *handler, uint32_t group)
-{
-	rx_open(bench, "", ", \"address\": \"10.0.0.2/24\"");
-	bench->parameters.handlers = handler;
-	bench->parameters.n_handlers = 1;
-	bench->parameters.own_only = true;
-	bench->parameters.addresses.group4 = group;
-	rx_restart(bench);
-}
-
-static void make(struct frame *frame, uint16_t port, uint64_t mac, uint32_t ip)
+static void make(uint16_t port, uint64_t mac, uint32_t ip)
 {
 	struct frame_segment sent = rx_segment();
 
 	sent.port = port;
-	frame_udp(frame, &sent);
+	frame_udp(&frame, &sent);
 	for (unsigned i = 0; i < 6; i++)
-		frame->bytes[i] = (uint8_t)(mac >> 8 * (5 - i));
-	store_be32(frame->bytes + 30, ip);
-	store_be16(frame->bytes + 24, 0);
-	store_be16(frame->bytes + 24,
-		   net_checksum_fold(net_checksum_add(0, frame->bytes + 14, NET_IPV4_SIZE)));
-	frame_set_udp_checksum(frame);
+		frame.bytes[i] = (uint8_t)(mac >> 8 * (5 - i));
+	store_be32(frame.bytes + 30, ip);
+	store_be16(frame.bytes + 24, 0);
+	store_be16(frame.bytes + 24,
+		   net_checksum_fold(net_checksum_add(0, frame.bytes + 14, NET_IPV4_SIZE)));
+	frame_set_udp_checksum(&frame);
 }
 
-static void close_with(struct rx_bench *bench)
+static void close_bench(void)
 {
-	rx_restart(bench);
-	rx_close(bench);
+	rx_restart(&bench);
+	rx_close(&bench);
 }
 
 static void group__is_received_beside_the_own_address(void **state)
 {
-	unsigned n_received = 0;
-	const struct rx_handler handler = handler_of(&n_received);
-	struct rx_bench bench;
-	struct frame frame;
-
 	(void)state;
-	open_with(&bench, &handler, GROUP);
-	make(&frame, PORT, GROUP_MAC, GROUP);
+	open_with(GROUP);
+	make(PORT, GROUP_MAC, GROUP);
 	rx_feed(&bench, &frame, frame.length);
 	assert_int_equal(n_received, 1);
-	make(&frame, PORT, OWN_MAC, OWN_IP);
+	make(PORT, OWN_MAC, OWN_IP);
 	rx_feed(&bench, &frame, frame.length);
 	assert_int_equal(n_received, 2);
 	assert_int_equal(rx_counters(&bench)->control, 2);
-	close_with(&bench);
+	close_bench();
 }
 
 // Groups whose low 23 bits agree share an Ethernet address, and a frame for the group alone is not
@@ -97,52 +92,38 @@ static void group__is_no_other_one(void **state)
 		{ 0x01005EFF1301, GROUP }, { 0xFFFFFFFFFFFF, GROUP }, { 0, GROUP },
 		{ 0x010000000000, GROUP },
 	};
-	unsigned n_received = 0;
-	const struct rx_handler handler = handler_of(&n_received);
-	struct rx_bench bench;
-	struct frame frame;
 
 	(void)state;
-	open_with(&bench, &handler, GROUP);
+	open_with(GROUP);
 	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-		make(&frame, PORT, others[i].mac, others[i].ip);
+		make(PORT, others[i].mac, others[i].ip);
 		rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
 	}
 	assert_int_equal(n_received, 0);
-	close_with(&bench);
+	close_bench();
 }
 
 // Segments do not come by multicast.
 static void group__brings_no_segments(void **state)
 {
-	unsigned n_received = 0;
-	const struct rx_handler handler = handler_of(&n_received);
-	struct rx_bench bench;
-	struct frame frame;
-
 	(void)state;
-	open_with(&bench, &handler, GROUP);
-	make(&frame, 19522, GROUP_MAC, GROUP);
+	open_with(GROUP);
+	make(19522, GROUP_MAC, GROUP);
 	rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
 	rx_take_none(&bench);
-	close_with(&bench);
+	close_bench();
 }
 
 static void group__is_none_without_a_configured_one(void **state)
 {
-	unsigned n_received = 0;
-	const struct rx_handler handler = handler_of(&n_received);
-	struct rx_bench bench;
-	struct frame frame;
-
 	(void)state;
-	open_with(&bench, &handler, 0);
-	make(&frame, PORT, GROUP_MAC, GROUP);
+	open_with(0);
+	make(PORT, GROUP_MAC, GROUP);
 	rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
-	make(&frame, PORT, 0x01005E000000, 0); // that of the group 0
+	make(PORT, 0x01005E000000, 0); // that of the group 0
 	rx_refuse_packet(&bench, &frame, PACKET_NOT_FOR_US);
 	assert_int_equal(n_received, 0);
-	close_with(&bench);
+	close_bench();
 }
 
 int main(void)

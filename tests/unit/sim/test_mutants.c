@@ -6,31 +6,22 @@
 #include "../mutant.h"
 #include "laws.h"
 
-static const char *patch;
-
 static void mutant__is_caught(void **state)
 {
 	char name[MUTANT_TEXT], message[LAW_MESSAGE] = "it cannot be simulated";
 	const struct law *law;
 
 	(void)state;
-	mutant_read(patch, "Caught by", name);
+	mutant_read(mutant_patch, "Caught by", name);
 	law = law_find(name);
 	if (law == NULL)
-		fail_msg("%s: no law is named '%s'", patch, name);
+		fail_msg("%s: no law is named '%s'", mutant_patch, name);
 	if (law->check(message))
-		fail_msg("%s: '%s' holds", patch, name);
+		fail_msg("%s: '%s' holds", mutant_patch, name);
 	print_message("%s: %s\n", name, message);
 }
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mutant__is_caught),
-	};
-
-	if (argc != 2)
-		return 1;
-	patch = argv[1];
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return mutant_run(argc, argv, mutant__is_caught);
 }
