@@ -50,7 +50,7 @@ static const struct arguments_option options[] = {
 	  "simulate with each of these values; with several such options, with all combinations. "
 	  "Points that are in the --json file already are not simulated again" },
 	{ "jobs", 'j', "N", INTO(COUNT, jobs),
-	  "points simulated at one time (the number of CPUs)" },
+	  "points simulated at one time (0, the default: one per CPU)" },
 	{ ARGUMENT(TEXT, config) },
 	{ 0 },
 };
@@ -106,18 +106,26 @@ static bool go_on(void *context, double share)
 	return stop_signal == 0;
 }
 
-static int write_json(const char *path, cJSON *json)
+static void tell_error(const char *path)
 {
-	char *text = cJSON_Print(json);
-	FILE *out = text != NULL ? fopen(path, "we") : NULL;
-	int result = out != NULL && fprintf(out, "%s\n", text) > 0 ? 0 : -1;
+	fprintf(stderr, "evb sim: %s: %s\n", path, strerror(errno));
+}
 
-	if (out != NULL && fclose(out) != 0)
-		result = -1;
-	if (result != 0)
-		fprintf(stderr, "evb sim: %s: %s\n", path, strerror(errno));
+// Closes the file. False: an error, which has been printed.
+static bool write_json(FILE *out, const char *path, const struct simulation_result *result)
+{
+	cJSON *json = simulation_json(result, false);
+	char *text = cJSON_Print(json);
+	// Pipes and devices have no length.
+	bool is_written = text != NULL && (ftruncate(fileno(out), 0) == 0 || errno == EINVAL) &&
+			  fprintf(out, "%s\n", text) > 0;
+
+	is_written = fclose(out) == 0 && is_written;
+	if (!is_written)
+		tell_error(path);
 	cJSON_free(text);
-	return result;
+	cJSON_Delete(json);
+	return is_written;
 }
 
 // Loads the configuration. In a system of nodes it is that of the manager: all have one `fabric`.
@@ -196,22 +204,34 @@ static int run_one(const struct arguments *arguments)
 	struct config *config =
 	    load_config(arguments, arguments->overrides.list, arguments->overrides.n);
 	struct simulation_result *result;
+	FILE *out = NULL;
 	int status = 0;
 
 	if (config == NULL)
 		return 1;
+	// Before the simulation, which may take long; what the file has stays until there is a
+	// result.
+	if (arguments->json != NULL) {
+		out = fopen(arguments->json, "ae");
+		if (out == NULL) {
+			tell_error(arguments->json);
+			config_free(config);
+			return 1;
+		}
+	}
 	result = simulate(arguments, config, arguments->overrides.list, arguments->overrides.n,
 			  go_on, &progress);
 	config_free(config);
 	if (progress.is_shown)
 		fprintf(stderr, "\r\033[K");
-	if (result == NULL)
-		return 1;
-	simulation_print(result, stdout);
-	if (arguments->json != NULL) {
-		cJSON *json = simulation_json(result, false);
-		status = write_json(arguments->json, json) != 0;
-		cJSON_Delete(json);
+	if (result != NULL) {
+		simulation_print(result, stdout);
+		if (out != NULL && !write_json(out, arguments->json, result))
+			status = 1;
+	} else {
+		status = 1;
+		if (out != NULL)
+			fclose(out);
 	}
 	simulation_free(result);
 	return status;

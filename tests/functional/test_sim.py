@@ -128,7 +128,10 @@ def test_refused():
             # The first point is killed when the second one is refused.
             (("--set", "fabric.duration=1h", "--sweep", "fabric.seed=1,x", "--jobs", "2"),
              "fabric.seed: "),
-            (("--sweep", "fabric.hosts=4,5", "--json", INCAST), "is no file of a sweep")):
+            (("--sweep", "fabric.hosts=4,5", "--json", INCAST), "is no file of a sweep"),
+            # Before it simulates for hours.
+            (("--set", "fabric.duration=1h", "--json", "/nonexistent/result.json"),
+             "/nonexistent/result.json: No such file")):
         with evbtest.Workspace() as work:
             result = sim(work, INCAST, *arguments, status=1)
             check(expected in result.describe(), f"{expected}: {result.describe()}")
